@@ -1,0 +1,12 @@
+# cmake -DPROGRAM=... -DEXPECTED=... -P compare_output.cmake: the program's output is the text of the file
+execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE output RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM} ended with ${status}\n${output}")
+endif()
+if(NOT EXISTS "${EXPECTED}")
+  message(FATAL_ERROR "${EXPECTED} does not exist; the output is\n${output}")
+endif()
+file(READ "${EXPECTED}" expected)
+if(NOT output STREQUAL expected)
+  message(FATAL_ERROR "expected\n${expected}\nprinted\n${output}")
+endif()

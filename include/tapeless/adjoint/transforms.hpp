@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// grad<I...>(f)             (x...)         -> df/dx_I, in the type of argument I; a tuple for several I
+// value_and_grad<I...>(f)   (x...)         -> (f(x), df/dx_I...)
+// vjp<I...>(f)              (x..., y_bar)  -> J_I^T y_bar
+// jvp<I...>(f)              (x..., x_dot_I...) -> sum_I J_I x_dot_I
+// hvp<I>(f)                 (x..., v)      -> H_II v
+//
+// Each is again a function of handles, so they nest. f is called with fresh arguments in place of those it is
+// differentiated by, and the actual ones are put in afterwards: a value that an inner function captured, or that
+// is passed twice, is never mistaken for the variable of differentiation.
+#pragma once
+#include "../trace/function.hpp"
+#include "derivative.hpp"
+
+namespace tapeless {
+namespace detail {
+
+template <int N, int... I>
+concept wrt_names_an_argument = ((I >= 0 && I < N) && ...);
+template <class T>
+concept has_a_tangent = floating_point<T>;
+template <class Y>
+concept scalar_or_tuple_that_begins_with_one = requires { requires handle<Y>; } || requires { requires is_tuple_v<Y>; };
+template <int Rank>
+concept result_is_a_scalar = Rank == 0;
+template <class X, class T>
+concept tangent_has_the_type_of_its_argument = std::is_same_v<X, T>;
+
+template <class X> constexpr void check_differentiable() {
+  X x{};
+  for_each_leaf(x, [](auto& h) {
+    using H = std::remove_cvref_t<decltype(h)>;
+    if constexpr (typed_handle<H>)
+      static_assert(has_a_tangent<typename H::value_type>,
+                    "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent");
+    else static_assert(handle<H>, "tapeless: grad<i>(f): argument i is a tree of tensors");
+  });
+}
+
+// The leaves of the arguments I replaced by fresh ones while f runs.
+struct fresh_arguments {
+  vec<int> actual, fresh;
+};
+
+// Distinct leaves of the graph depend on nothing: they may stand for themselves.
+constexpr bool independent(const graph& g, const vec<int>& leaves) {
+  for (int i = 0; i < leaves.size(); ++i)
+    if (rule(g[leaves[i]].o).k != kind::leaf || g.is_konst(leaves[i])) return false;
+  vec<char> seen(g.size(), 0);
+  for (const int i : leaves) {
+    if (seen[i]) return false;
+    seen[i] = 1;
+  }
+  return true;
+}
+template <class X> constexpr void collect_handles(const X& x, vec<int>& ids) {
+  for_each_leaf(x, [&](const auto& h) {
+    if constexpr (handle<decltype(h)>) ids.push_back(h.id());
+  });
+}
+template <class X> constexpr graph* graph_in(const X& x) {
+  graph* g = nullptr;
+  for_each_leaf(x, [&](const auto& h) {
+    if constexpr (handle<decltype(h)>) g = h.graph_ptr();
+  });
+  return g;
+}
+
+template <class F, class... A> constexpr bool freshen(const F&, graph& g, const std::tuple<A...>& arguments, fresh_arguments& wrt) {
+  vec<int> all;
+  std::apply([&](const auto&... a) { (collect_handles(a, all), ...); }, arguments);
+  const bool direct = std::is_empty_v<F> && independent(g, all);
+  for (const int i : wrt.actual) wrt.fresh.push_back(direct ? i : g.fresh(g[i].t, g[i].s));
+  return direct;
+}
+
+template <class Y> constexpr const auto& primary(const Y& y) {
+  if constexpr (is_tuple_v<Y>) return std::get<0>(y);
+  else return y;
+}
+
+template <bool WithValue, class F, int... I> struct grad_fn {
+  [[no_unique_address]] F f;
+
+  template <class... A> constexpr auto operator()(const A&... a) const {
+    static_assert(wrt_names_an_argument<sizeof...(A), I...>, "tapeless: grad<i...>(f): every i names an argument");
+    static_assert(takes_these_arguments<F, A...>, "tapeless: grad<i...>(f): f takes these arguments");
+    if constexpr (wrt_names_an_argument<sizeof...(A), I...> && takes_these_arguments<F, A...>) {
+      std::tuple<A...> arguments{a...};
+      (check_differentiable<std::tuple_element_t<I, std::tuple<A...>>>(), ...);
+      graph& g = *graph_in(arguments);
+      fresh_arguments wrt;
+      (collect(std::get<I>(arguments), wrt.actual), ...);
+      const bool direct = freshen(f, g, arguments, wrt);
+      int at = 0;
+      (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
+      auto y = std::apply(f, arguments);
+      using Y = decltype(y);
+      static_assert(scalar_or_tuple_that_begins_with_one<Y>,
+                    "tapeless: grad<i...>(f): f returns a scalar, or a tuple of a scalar and auxiliary values");
+      using P = std::remove_cvref_t<decltype(primary(y))>;
+      static_assert(result_is_a_scalar<shape_in_type<P>().rank>,
+                    "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
+      const int value = primary(y).id();
+      require(g[value].s.rank == 0, "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
+      vec<int> x_bar = vjp(g, vec<int>(1, value), vec<int>(1, g.konst(1, g[value].t)), wrt.fresh);
+      for (int k = 0; k < x_bar.size(); ++k)
+        if (x_bar[k] < 0) x_bar[k] = zeros(g, g[wrt.fresh[k]].t, g[wrt.fresh[k]].s);
+      vec<int> ids = x_bar;
+      if constexpr (WithValue) collect(y, ids);
+      if (!direct) substitute(g, wrt.fresh, wrt.actual, ids);
+      at = 0;
+      (assign(std::get<I>(arguments), g, ids, at), ...);
+      if constexpr (WithValue) {
+        assign(y, g, ids, at);
+        return std::tuple{y, std::get<I>(arguments)...};
+      } else if constexpr (sizeof...(I) == 1) return std::get<(I, ...)>(arguments);
+      else return std::tuple{std::get<I>(arguments)...};
+    }
+  }
+};
+
+// The first sizeof...(K) arguments are f's.
+template <class F, class Arguments, std::size_t... K>
+constexpr auto call_with_first(const F& f, const Arguments& arguments, std::index_sequence<K...>) {
+  return f(std::get<K>(arguments)...);
+}
+template <class Arguments, std::size_t... K>
+constexpr auto first_of(const Arguments& arguments, std::index_sequence<K...>) {
+  return std::tuple<std::tuple_element_t<K, Arguments>...>{std::get<K>(arguments)...};
+}
+
+template <class F, int... I> struct vjp_fn {
+  [[no_unique_address]] F f;
+
+  template <class... A> constexpr auto operator()(const A&... a) const {
+    constexpr int n = static_cast<int>(sizeof...(A)) - 1;
+    static_assert(wrt_names_an_argument<n, I...>, "tapeless: vjp<i...>(f)(x..., y_bar): every i names an argument of f");
+    if constexpr (wrt_names_an_argument<n, I...>) {
+      const std::tuple<A...> all{a...};
+      auto arguments = first_of(all, std::make_index_sequence<n>{});
+      (check_differentiable<std::tuple_element_t<I, decltype(arguments)>>(), ...);
+      graph& g = *graph_in(all);
+      fresh_arguments wrt;
+      (collect(std::get<I>(arguments), wrt.actual), ...);
+      const bool direct = freshen(f, g, all, wrt);
+      int at = 0;
+      (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
+      const auto y = std::apply(f, arguments);
+      static_assert(tangent_has_the_type_of_its_argument<std::remove_const_t<decltype(y)>, std::tuple_element_t<n, std::tuple<A...>>>,
+                    "tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result");
+      vec<int> out, y_bar;
+      collect(y, out);
+      collect(std::get<n>(all), y_bar);
+      vec<int> x_bar = vjp(g, out, y_bar, wrt.fresh);
+      for (int k = 0; k < x_bar.size(); ++k)
+        if (x_bar[k] < 0) x_bar[k] = zeros(g, g[wrt.fresh[k]].t, g[wrt.fresh[k]].s);
+      if (!direct) substitute(g, wrt.fresh, wrt.actual, x_bar);
+      at = 0;
+      (assign(std::get<I>(arguments), g, x_bar, at), ...);
+      if constexpr (sizeof...(I) == 1) return std::get<(I, ...)>(arguments);
+      else return std::tuple{std::get<I>(arguments)...};
+    }
+  }
+};
+
+template <class F, int... I> struct jvp_fn {
+  [[no_unique_address]] F f;
+
+  template <class... A> constexpr auto operator()(const A&... a) const {
+    constexpr int n = static_cast<int>(sizeof...(A)) - static_cast<int>(sizeof...(I));
+    static_assert(wrt_names_an_argument<n, I...>, "tapeless: jvp<i...>(f)(x..., x_dot...): every i names an argument of f");
+    if constexpr (wrt_names_an_argument<n, I...>) {
+      const std::tuple<A...> all{a...};
+      auto arguments = first_of(all, std::make_index_sequence<n>{});
+      using Arguments = decltype(arguments);
+      (check_differentiable<std::tuple_element_t<I, Arguments>>(), ...);
+      graph& g = *graph_in(all);
+      fresh_arguments wrt;
+      (collect(std::get<I>(arguments), wrt.actual), ...);
+      const bool direct = freshen(f, g, all, wrt);
+      int at = 0;
+      (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
+      vec<int> x_dot;
+      [&]<std::size_t... K>(std::index_sequence<K...>) {
+        static_assert((tangent_has_the_type_of_its_argument<std::tuple_element_t<I, Arguments>, std::tuple_element_t<n + K, std::tuple<A...>>> && ...),
+                      "tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument");
+        (collect(std::get<n + K>(all), x_dot), ...);
+      }(std::make_index_sequence<sizeof...(I)>{});
+      auto y = std::apply(f, arguments);
+      vec<int> out;
+      collect(y, out);
+      vec<int> y_dot = jvp(g, out, wrt.fresh, x_dot);
+      for (int k = 0; k < y_dot.size(); ++k)
+        if (y_dot[k] < 0) y_dot[k] = zeros(g, g[out[k]].t, g[out[k]].s);
+      if (!direct) substitute(g, wrt.fresh, wrt.actual, y_dot);
+      at = 0;
+      assign(y, g, y_dot, at);
+      return y;
+    }
+  }
+};
+
+} // namespace detail
+
+// grad<I...>(f): the gradient of a scalar function by its arguments I (0 where none is named)
+template <int... I, class F> constexpr auto grad(F f) {
+  if constexpr (sizeof...(I) == 0) return detail::grad_fn<false, F, 0>{f};
+  else return detail::grad_fn<false, F, I...>{f};
+}
+// value_and_grad<I...>(f): (f(x), gradients). Where f returns a tuple, its first member is differentiated and the
+// others are auxiliary: they come back with the value.
+template <int... I, class F> constexpr auto value_and_grad(F f) {
+  if constexpr (sizeof...(I) == 0) return detail::grad_fn<true, F, 0>{f};
+  else return detail::grad_fn<true, F, I...>{f};
+}
+// vjp<I...>(f)(x..., y_bar): cotangents of the arguments I
+template <int... I, class F> constexpr auto vjp(F f) {
+  if constexpr (sizeof...(I) == 0) return detail::vjp_fn<F, 0>{f};
+  else return detail::vjp_fn<F, I...>{f};
+}
+// jvp<I...>(f)(x..., x_dot...): tangent of f's result, one x_dot for each I
+template <int... I, class F> constexpr auto jvp(F f) {
+  if constexpr (sizeof...(I) == 0) return detail::jvp_fn<F, 0>{f};
+  else return detail::jvp_fn<F, I...>{f};
+}
+// hvp<I>(f)(x..., v): Hessian of a scalar function by argument I, times v. Costs a small multiple of the gradient.
+template <int I = 0, class F> constexpr auto hvp(F f) { return jvp<I>(grad<I>(f)); }
+
+} // namespace tapeless

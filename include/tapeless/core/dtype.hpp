@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The element types of the language: float, double (differentiable), int32 (labels, indices), bool (masks).
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+namespace tapeless {
+
+enum class dtype : std::uint8_t { f32, f64, i32, boolean };
+
+namespace detail {
+template <class T> struct dtype_of_impl {};
+template <> struct dtype_of_impl<float> { static constexpr dtype value = dtype::f32; };
+template <> struct dtype_of_impl<double> { static constexpr dtype value = dtype::f64; };
+template <> struct dtype_of_impl<std::int32_t> { static constexpr dtype value = dtype::i32; };
+template <> struct dtype_of_impl<bool> { static constexpr dtype value = dtype::boolean; };
+
+constexpr bool is_float(dtype t) { return t == dtype::f32 || t == dtype::f64; }
+constexpr int size_of(dtype t) { return t == dtype::f64 ? 8 : t == dtype::boolean ? 1 : 4; }
+constexpr const char* name_of(dtype t) {
+  constexpr const char* n[] = {"float", "double", "int32", "bool"};
+  return n[static_cast<int>(t)];
+}
+} // namespace detail
+
+template <class T>
+concept element = requires { detail::dtype_of_impl<std::remove_const_t<T>>::value; };
+template <element T> inline constexpr dtype dtype_of = detail::dtype_of_impl<std::remove_const_t<T>>::value;
+
+} // namespace tapeless

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// shape = (rank, extents)          numel(s) = product of the extents, row-major, last axis fastest
+//
+// Broadcasting is NumPy's: axes are aligned at the last one; an axis of extent 1 repeats.
+#pragma once
+#include "extent.hpp"
+
+namespace tapeless {
+
+inline constexpr int max_rank = 4;
+
+// Structural: a shape is a template argument of a tensor.
+struct shape {
+  int rank = 0;
+  extent_t d[max_rank]{};
+
+  constexpr extent_t operator[](int i) const { return d[i]; }
+  constexpr extent_t last() const { return rank > 0 ? d[rank - 1] : 1; }
+  friend constexpr bool operator==(const shape& x, const shape& y) {
+    if (x.rank != y.rank) return false;
+    for (int i = 0; i < x.rank; ++i)
+      if (x.d[i] != y.d[i]) return false;
+    return true;
+  }
+};
+
+template <extent_t... N>
+  requires(sizeof...(N) <= max_rank)
+inline constexpr shape shape_of{static_cast<int>(sizeof...(N)), {N...}};
+
+namespace detail {
+
+constexpr extent_t numel(const shape& s) {
+  extent_t n = 1;
+  for (int i = 0; i < s.rank; ++i) n = times(n, s.d[i]);
+  return n;
+}
+constexpr bool numel_representable(const shape& s) {
+  int deg = 0;
+  for (int i = 0; i < s.rank; ++i) deg += degree(s.d[i]);
+  return deg <= 2;
+}
+
+constexpr bool broadcastable(const shape& a, const shape& b) {
+  for (int i = 1; i <= a.rank && i <= b.rank; ++i) {
+    const extent_t x = a.d[a.rank - i], y = b.d[b.rank - i];
+    if (x != y && x != 1 && y != 1) return false;
+  }
+  return true;
+}
+// @pre broadcastable(a, b)
+constexpr shape broadcast(const shape& a, const shape& b) {
+  shape r = a.rank >= b.rank ? a : b;
+  const shape& q = a.rank >= b.rank ? b : a;
+  for (int i = 1; i <= q.rank; ++i)
+    if (r.d[r.rank - i] == 1) r.d[r.rank - i] = q.d[q.rank - i];
+  return r;
+}
+// s with the axes of the bit mask set to 1
+constexpr shape keepdims(shape s, unsigned axes) {
+  for (int i = 0; i < s.rank; ++i)
+    if ((axes >> i) & 1u) s.d[i] = 1;
+  return s;
+}
+// s without the axes of the bit mask
+constexpr shape dropped(const shape& s, unsigned axes) {
+  shape r;
+  for (int i = 0; i < s.rank; ++i)
+    if (!((axes >> i) & 1u)) r.d[r.rank++] = s.d[i];
+  return r;
+}
+// s without its leading axes of extent 1
+constexpr shape trimmed(const shape& s) {
+  int k = 0;
+  while (k < s.rank && s.d[k] == 1) ++k;
+  shape r;
+  for (int i = k; i < s.rank; ++i) r.d[r.rank++] = s.d[i];
+  return r;
+}
+constexpr unsigned all_axes(const shape& s) { return (1u << s.rank) - 1u; }
+// -1 counts from the end
+constexpr int axis_of(int axis, int rank) { return axis < 0 ? axis + rank : axis; }
+
+// row-major strides of s; a stride is a monomial like an extent
+constexpr void strides(const shape& s, extent_t (&out)[max_rank]) {
+  extent_t k = 1;
+  for (int i = s.rank - 1; i >= 0; --i) {
+    out[i] = k;
+    if (i > 0) k = times(k, s.d[i]);
+  }
+}
+
+// the distinct names of a shape, in order of appearance
+constexpr name_values names_of(const shape& s) {
+  name_values v;
+  for (int i = 0; i < s.rank; ++i) {
+    if (first_name(s.d[i]) != 0) v.add(first_name(s.d[i]));
+    if (second_name(s.d[i]) != 0) v.add(second_name(s.d[i]));
+  }
+  return v;
+}
+
+} // namespace detail
+} // namespace tapeless

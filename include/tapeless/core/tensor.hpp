@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// basic_tensor<T, shape, space>: one type with two lives.
+//   In a trace it is a handle: (graph, node), extents in the type.
+//   At run time it is a view: pointer and the values of its named extents. It never owns; tl::owned does.
+#pragma once
+#include <cstddef>
+#include "dtype.hpp"
+#include "shape.hpp"
+
+namespace tapeless {
+
+// Where a tensor's elements live.
+struct host {};
+
+namespace detail {
+struct graph;
+} // namespace detail
+
+template <element T, shape S, class Space = host> class basic_tensor {
+public:
+  using value_type = std::remove_const_t<T>;
+  using element_type = T;
+  using space = Space;
+  static constexpr shape extents = S;
+  static constexpr detail::name_values names = detail::names_of(S);
+  static_assert(detail::numel_representable(S), "tapeless: tensor<T, extents...>: at most two named extents in one shape");
+
+  constexpr basic_tensor() = default;
+  // A view of row-major data; one value for each distinct name, in order of appearance.
+  template <class... N>
+    requires(sizeof...(N) == static_cast<std::size_t>(names.count))
+  constexpr explicit basic_tensor(T* data, N... values) : data_(data), values_{static_cast<extent_t>(values)...} {}
+  // A view of mutable data is a view of const data.
+  template <class U>
+    requires(std::is_const_v<T> && std::is_same_v<U, value_type>)
+  constexpr basic_tensor(const basic_tensor<U, S, Space>& o)
+      : data_(o.data()), graph_(o.graph_ptr()), id_(o.id()) {
+    for (int i = 0; i < names.count; ++i) values_[i] = o.name_value(i);
+  }
+
+  constexpr T* data() const { return data_; }
+  static constexpr int rank() { return S.rank; }
+  constexpr extent_t extent(int axis) const { return detail::eval(S.d[axis], current()); }
+  constexpr extent_t size() const { return detail::eval(detail::numel(S), current()); }
+  constexpr T* begin() const { return data_; }
+  constexpr T* end() const { return data_ + size(); }
+  constexpr T& operator[](extent_t i) const { return data_[i]; } // row-major position
+  template <class... I>
+    requires(sizeof...(I) == static_cast<std::size_t>(S.rank) && (std::is_integral_v<I> && ...))
+  constexpr T& operator()(I... index) const {
+    extent_t at = 0;
+    int axis = 0;
+    ((at = at * extent(axis++) + static_cast<extent_t>(index)), ...);
+    return data_[at];
+  }
+
+  // The trace's side: which node of which graph.
+  constexpr basic_tensor(detail::graph* g, int id) : graph_(g), id_(id) {}
+  constexpr detail::graph* graph_ptr() const { return graph_; }
+  constexpr int id() const { return id_; }
+  constexpr extent_t name_value(int i) const { return values_[i]; }
+  constexpr void set_name_value(int i, extent_t v) { values_[i] = v; }
+
+private:
+  constexpr detail::name_values current() const {
+    detail::name_values v = names;
+    for (int i = 0; i < v.count; ++i) v.value[static_cast<std::size_t>(i)] = values_[i];
+    return v;
+  }
+
+  T* data_ = nullptr;
+  extent_t values_[names.count > 0 ? names.count : 1]{};
+  detail::graph* graph_ = nullptr;
+  int id_ = -1;
+};
+
+// tensor<float, 3, dyn<'n'>>: element type and extents, in host memory.
+template <element T, extent_t... N> using tensor = basic_tensor<T, shape_of<N...>>;
+// A run-time number inside a parameter tree.
+template <element T> using scalar = tensor<T>;
+
+namespace detail {
+template <class X> inline constexpr bool is_tensor_v = false;
+template <class T, shape S, class P> inline constexpr bool is_tensor_v<basic_tensor<T, S, P>> = true;
+} // namespace detail
+
+} // namespace tapeless

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Parameter trees: a leaf (tensor, handle, number at the root), or a std::array, std::tuple, std::pair or
+// aggregate of trees (up to 32 members). for_each_leaf visits the leaves in declaration order.
+#pragma once
+#include <array>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include "members.hpp"
+#include "tensor.hpp"
+
+namespace tapeless {
+
+struct var;
+
+namespace detail {
+
+template <class X> inline constexpr bool is_array_v = false;
+template <class X, std::size_t N> inline constexpr bool is_array_v<std::array<X, N>> = true;
+template <class X> inline constexpr bool is_tuple_v = false;
+template <class... X> inline constexpr bool is_tuple_v<std::tuple<X...>> = true;
+template <class A, class B> inline constexpr bool is_tuple_v<std::pair<A, B>> = true;
+
+template <class X>
+concept tensor_like = is_tensor_v<std::remove_cvref_t<X>> || std::is_same_v<std::remove_cvref_t<X>, var>;
+template <class X>
+concept number = std::is_arithmetic_v<std::remove_cvref_t<X>>;
+
+template <class X>
+concept tree_member_is_no_number = !number<X>;
+template <class X>
+concept parameter_tree =
+    tensor_like<X> || is_array_v<X> || is_tuple_v<X> || (std::is_aggregate_v<X> && std::is_class_v<X>);
+template <int N>
+concept at_most_32_members = N >= 0 && N <= 32;
+
+template <class X, class F> constexpr void for_each_member(X& x, F&& f);
+
+// f(leaf) for every leaf, in declaration order. A number is a leaf at the root only.
+template <class X, class F> constexpr void for_each_leaf(X& x, F&& f) {
+  using U = std::remove_cv_t<X>;
+  if constexpr (tensor_like<U> || number<U>) f(x);
+  else for_each_member(x, [&](auto& m) {
+    using M = std::remove_cvref_t<decltype(m)>;
+    static_assert(tree_member_is_no_number<M>,
+                  "tapeless: parameter tree: a number inside an aggregate is written tl::scalar<T>");
+    if constexpr (tree_member_is_no_number<M>) for_each_leaf(m, f);
+  });
+}
+
+template <class X, class F> constexpr void for_each_member(X& x, F&& f) {
+  using U = std::remove_cv_t<X>;
+  if constexpr (is_array_v<U>) {
+    for (auto& e : x) f(e);
+  } else if constexpr (is_tuple_v<U>) {
+    std::apply([&](auto&... e) { (f(e), ...); }, x);
+  } else {
+    static_assert(parameter_tree<U>, "tapeless: parameter tree: a leaf is a tensor; a node is a std::array, "
+                                     "std::tuple or aggregate of trees");
+    if constexpr (parameter_tree<U>) {
+      static_assert(at_most_32_members<member_count<U>>, "tapeless: parameter tree: an aggregate has at most 32 members");
+      with_members(x, [&](auto&... e) { (f(e), ...); });
+    }
+  }
+}
+
+template <class X> constexpr int count_leaves() {
+  X x{};
+  int n = 0;
+  for_each_leaf(x, [&](auto&) { ++n; });
+  return n;
+}
+
+} // namespace detail
+} // namespace tapeless

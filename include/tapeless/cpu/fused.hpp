@@ -1,0 +1,331 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The kernel of a fused group: one pass over up to four nested loops that loads, computes, stores and reduces.
+//   for i_0, i_1, ..:  registers = code(loads at i);  store or reduce at i
+// The innermost loop runs over SIMD lanes; its last lanes are handled by partial loads and stores, so every element
+// is computed by the same instructions wherever it stands.
+#pragma once
+#include <bit>
+#include <cmath>
+#include <limits>
+#include "../plan/backend.hpp"
+#include "simd.hpp"
+
+namespace tapeless::cpu {
+
+using tapeless::detail::access;
+using tapeless::detail::instruction;
+using tapeless::detail::op;
+using tapeless::detail::store_kind;
+
+// The template argument of a kernel: content only, so that equal groups share one instantiation.
+template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
+  std::uint64_t code[Codes > 0 ? Codes : 1]{};
+  std::uint64_t konst[Konsts > 0 ? Konsts : 1]{};
+  std::uint64_t store[Stores]{};
+  const tapeless::detail::custom_op* custom[Customs > 0 ? Customs : 1]{};
+  int slots = 0, axes = 1;
+  static constexpr int codes = Codes, konsts = Konsts, stores = Stores, customs = Customs;
+};
+
+struct fused_arguments {
+  void* const* base;                       // of each slot
+  const extent_t (*stride)[max_rank];      // of each slot, in elements
+  const extent_t* start;                   // of each slot, in elements
+  const extent_t* loop;
+  const extent_t* extents;                 // values of named extents that the code reads
+};
+
+template <auto Code, class T> class fused_kernel {
+  using V = simd<T>;
+  using I = int_of<V>;
+  using M = mask_of<V>;
+  static constexpr int W = width<T>, axes = Code.axes;
+  static constexpr instruction at(int k) { return instruction(Code.code[k]); }
+  static constexpr tapeless::detail::store out(int k) { return tapeless::detail::store(Code.store[k]); }
+  static constexpr int registers(dtype t) {
+    int n = 1;
+    for (int k = 0; k < Code.codes; ++k)
+      if (result_class(at(k)) == t && at(k).dst + 1 > n) n = at(k).dst + 1;
+    return n;
+  }
+  // f32 stands for both floating-point types: the kernel's T decides
+  static constexpr dtype class_of(dtype t) { return t == dtype::f64 ? dtype::f32 : t; }
+  static constexpr dtype result_class(const instruction& q) {
+    if (tapeless::detail::compares(q.o) || q.o == op::logical_and || q.o == op::logical_or || q.o == op::logical_not)
+      return dtype::boolean;
+    return class_of(q.o == op::cast ? static_cast<dtype>(q.imm) : q.t);
+  }
+  // the same in every lane of a row
+  static constexpr bool invariant(const instruction& q) {
+    return q.o == op::konst || q.o == op::extent || (q.o == op::input && static_cast<access>(q.imm) == access::splat);
+  }
+
+  struct registers_t {
+    V f[registers(dtype::f32)];
+    I i[registers(dtype::i32)];
+    M b[registers(dtype::boolean)];
+    template <dtype C> [[gnu::always_inline]] auto& get(int k) {
+      if constexpr (C == dtype::boolean) return b[k];
+      else if constexpr (C == dtype::i32) return i[k];
+      else return f[k];
+    }
+  };
+  using position = extent_t[Code.slots > 0 ? Code.slots : 1];
+
+  template <class E> [[gnu::always_inline]] static E* element(const fused_arguments& a, int slot, extent_t at) {
+    return static_cast<E*>(a.base[slot]) + at;
+  }
+  [[gnu::always_inline]] static V nan_wins_max(const V& x, const V& y) { return select((x >= y) | (x != x), x, y); }
+
+  template <class R> [[gnu::always_inline]] static R combine(bool is_max, const R& x, const R& y) {
+    if constexpr (std::is_same_v<R, T>) return is_max ? (x >= y || x != x ? x : y) : x + y;
+    else return is_max ? nan_wins_max(x, y) : x + y;
+  }
+
+  template <int K, bool Partial>
+  [[gnu::always_inline]] static void load_slot(registers_t& r, const fused_arguments& a, const position& p, extent_t c, int n) {
+    constexpr instruction q = at(K);
+    constexpr access how = static_cast<access>(q.imm);
+    const extent_t stride = how == access::strided || how == access::index ? a.stride[q.a][axes - 1] : 1;
+    const extent_t where = p[q.a] + (how == access::splat ? 0 : c * stride);
+    if constexpr (how == access::index) {
+      r.i[q.dst] = I(static_cast<typename I::value_type>(where)) + iota<I>() * I(static_cast<typename I::value_type>(stride));
+    } else if constexpr (q.t == dtype::boolean) {
+      const bool* const x = element<const bool>(a, q.a, where);
+      if constexpr (how == access::splat) r.b[q.dst] = M(*x);
+      else if constexpr (how == access::dense && !Partial) r.b[q.dst] = load_bool<V>(x);
+      else if constexpr (how == access::dense) r.b[q.dst] = load_bool_n<V>(x, n);
+      else {
+        bool t[W] = {};
+        for (int k = 0; k < (Partial ? n : W); ++k) t[k] = x[k * stride];
+        r.b[q.dst] = load_bool<V>(t);
+      }
+    } else if constexpr (q.t == dtype::i32) {
+      const std::int32_t* const x = element<const std::int32_t>(a, q.a, where);
+      if constexpr (how == access::splat) r.i[q.dst] = I(static_cast<typename I::value_type>(*x));
+      else if constexpr (how == access::dense && !Partial) r.i[q.dst] = load_int<V>(x);
+      else if constexpr (how == access::dense) r.i[q.dst] = load_int_n<V>(x, n);
+      else {
+        std::int32_t t[W] = {};
+        for (int k = 0; k < (Partial ? n : W); ++k) t[k] = x[k * stride];
+        r.i[q.dst] = load_int<V>(t);
+      }
+    } else {
+      const T* const x = element<const T>(a, q.a, where);
+      if constexpr (how == access::splat) r.f[q.dst] = V(*x);
+      else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load<V>(x);
+      else if constexpr (how == access::dense) r.f[q.dst] = load_n<V>(x, n);
+      else if constexpr (!Partial) r.f[q.dst] = load_strided<V>(x, stride);
+      else r.f[q.dst] = load_strided_n<V>(x, stride, n);
+    }
+  }
+
+  template <int K, bool Partial>
+  [[gnu::always_inline]] static void execute(registers_t& r, const fused_arguments& a, const position& p, extent_t c, int n) {
+    constexpr instruction q = at(K);
+    constexpr dtype C = class_of(q.t);
+    auto& dst = r.template get<result_class(q)>(q.dst);
+    if constexpr (q.o == op::input) load_slot<K, Partial>(r, a, p, c, n);
+    else if constexpr (q.o == op::konst) {
+      constexpr double x = std::bit_cast<double>(Code.konst[q.imm]);
+      if constexpr (C == dtype::boolean) dst = M(x != 0);
+      else if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(x));
+      else dst = V(static_cast<T>(x));
+    } else if constexpr (q.o == op::extent) {
+      if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(a.extents[q.imm]));
+      else dst = V(static_cast<T>(a.extents[q.imm]));
+    } else if constexpr (q.o == op::where) {
+      if constexpr (C == dtype::boolean) dst = (r.b[q.a] & r.b[q.b]) | (!r.b[q.a] & r.b[q.c]);
+      else if constexpr (C == dtype::i32) dst = select(mask_cast<typename I::value_type>(r.b[q.a]), r.i[q.b], r.i[q.c]);
+      else dst = select(r.b[q.a], r.f[q.b], r.f[q.c]);
+    } else if constexpr (q.o == op::custom_elementwise) {
+      custom_lanes<K>(r, dst);
+    } else if constexpr (q.o == op::cast) {
+      cast<K>(r, dst);
+    } else if constexpr (C == dtype::boolean) {
+      const M x = r.b[q.a];
+      if constexpr (q.o == op::logical_not) dst = !x;
+      else if constexpr (q.o == op::logical_and) dst = x & r.b[q.b];
+      else if constexpr (q.o == op::logical_or) dst = x | r.b[q.b];
+      else if constexpr (q.o == op::eq) dst = (x & r.b[q.b]) | (!x & !r.b[q.b]);
+      else if constexpr (q.o == op::ne) dst = (x & !r.b[q.b]) | (!x & r.b[q.b]);
+      else dst = x; // copy, stop_gradient
+    } else {
+      auto& bank = [&]() -> auto& { if constexpr (C == dtype::i32) return r.i; else return r.f; }();
+      const auto x = bank[q.a];
+      using R = std::remove_const_t<decltype(x)>;
+      const auto mask = [](const auto& m) {
+        if constexpr (C == dtype::i32) return mask_cast<T>(m);
+        else return m;
+      };
+      using S = typename R::value_type;
+      if constexpr (q.o == op::neg) dst = -x;
+      else if constexpr (q.o == op::square) dst = x * x;
+      else if constexpr (q.o == op::add) dst = x + bank[q.b];
+      else if constexpr (q.o == op::sub) dst = x - bank[q.b];
+      else if constexpr (q.o == op::mul) dst = x * bank[q.b];
+      else if constexpr (q.o == op::eq) dst = mask(x == bank[q.b]);
+      else if constexpr (q.o == op::ne) dst = mask(x != bank[q.b]);
+      else if constexpr (q.o == op::lt) dst = mask(x < bank[q.b]);
+      else if constexpr (q.o == op::le) dst = mask(x <= bank[q.b]);
+      else if constexpr (q.o == op::gt) dst = mask(x > bank[q.b]);
+      else if constexpr (q.o == op::ge) dst = mask(x >= bank[q.b]);
+      else if constexpr (q.o == op::copy || q.o == op::stop_gradient) dst = x;
+      else if constexpr (C == dtype::i32) {
+        if constexpr (q.o == op::max) dst = select(x >= bank[q.b], x, bank[q.b]);
+        else { static_assert(q.o == op::min); dst = select(x <= bank[q.b], x, bank[q.b]); }
+      }
+      else if constexpr (q.o == op::max) dst = nan_wins_max(x, bank[q.b]);
+      else if constexpr (q.o == op::min) dst = select((x <= bank[q.b]) | (x != x), x, bank[q.b]);
+      else if constexpr (q.o == op::div) dst = x / bank[q.b];
+      else if constexpr (q.o == op::sqrt) dst = xsimd::sqrt(x);
+      else if constexpr (q.o == op::exp) dst = xsimd::exp(x);
+      else if constexpr (q.o == op::log) dst = xsimd::log(x);
+      else if constexpr (q.o == op::tanh) dst = xsimd::tanh(x);
+      else if constexpr (q.o == op::sigmoid) dst = V(S(1)) / (V(S(1)) + xsimd::exp(-x));
+      else if constexpr (q.o == op::relu) dst = select(x <= V(S(0)), V(S(0)), x); // a NaN stays
+      else { static_assert(q.o == op::pow); dst = lanewise(x, bank[q.b], [](T u, T v) { return std::pow(u, v); }); }
+    }
+  }
+  template <class F> [[gnu::always_inline]] static V lanewise(const V& x, const V& y, F f) {
+    alignas(64) T u[W], v[W];
+    x.store_aligned(u);
+    y.store_aligned(v);
+    for (int k = 0; k < W; ++k) u[k] = f(u[k], v[k]);
+    return V::load_aligned(u);
+  }
+  template <int K> [[gnu::always_inline]] static void custom_lanes(registers_t& r, V& dst) {
+    constexpr instruction q = at(K);
+    constexpr const tapeless::detail::custom_op* custom = Code.custom[q.imm];
+    alignas(64) T x[3][W], y[W];
+    r.f[q.a].store_aligned(x[0]);
+    r.f[q.b].store_aligned(x[1]);
+    r.f[q.c].store_aligned(x[2]);
+    const T* const in[3] = {x[0], x[1], x[2]};
+    if constexpr (std::is_same_v<T, float>) custom->lanes_f32(in, y, W);
+    else custom->lanes_f64(in, y, W);
+    dst = V::load_aligned(y);
+  }
+  template <int K, class D> [[gnu::always_inline]] static void cast(registers_t& r, D& dst) {
+    constexpr instruction q = at(K);
+    constexpr dtype from = class_of(q.t), to = class_of(static_cast<dtype>(q.imm));
+    if constexpr (from == to) dst = r.template get<from>(q.a);
+    else if constexpr (to == dtype::f32 && from == dtype::i32) dst = int_to_float<V>(r.i[q.a]);
+    else if constexpr (to == dtype::f32) dst = select(r.b[q.a], V(T(1)), V(T(0)));
+    else if constexpr (to == dtype::i32 && from == dtype::f32) dst = float_to_int(r.f[q.a]);
+    else if constexpr (to == dtype::i32) {
+      using S = typename I::value_type;
+      dst = select(mask_cast<S>(r.b[q.a]), I(S(1)), I(S(0)));
+    } else if constexpr (from == dtype::i32) dst = mask_cast<T>(r.i[q.a] != I(typename I::value_type(0)));
+    else dst = r.f[q.a] != V(T(0));
+  }
+
+  template <int K> static constexpr T identity() {
+    return out(K).is_max ? -std::numeric_limits<T>::infinity() : T(0);
+  }
+
+  template <bool Partial>
+  [[gnu::always_inline]] static void body(registers_t& r, V* acc, const fused_arguments& a, const position& p, extent_t c, int n, unsigned moved) {
+    unroll<Code.codes>([&](auto k) __attribute__((always_inline)) {
+      if constexpr (!invariant(at(k))) execute<k, Partial>(r, a, p, c, n);
+    });
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      constexpr auto y = out(k);
+      constexpr dtype C = class_of(y.t);
+      const extent_t where = p[y.slot] + c;
+      if constexpr (y.k == store_kind::dense && C == dtype::boolean) {
+        bool* const q = element<bool>(a, y.slot, where);
+        if constexpr (Partial) store_bool_n(q, r.b[y.reg], n);
+        else store_bool(q, r.b[y.reg]);
+      } else if constexpr (y.k == store_kind::dense && C == dtype::i32) {
+        std::int32_t* const q = element<std::int32_t>(a, y.slot, where);
+        if constexpr (Partial) store_int_n(q, r.i[y.reg], n);
+        else store_int(q, r.i[y.reg]);
+      } else if constexpr (y.k == store_kind::dense) {
+        T* const q = element<T>(a, y.slot, where);
+        if constexpr (Partial) store_n(q, r.f[y.reg], n);
+        else cpu::store(q, r.f[y.reg]);
+      } else if constexpr (y.k == store_kind::column) {
+        T* const q = element<T>(a, y.slot, where);
+        const bool first = (moved & y.reduced) == 0;
+        if constexpr (Partial) store_n(q, first ? r.f[y.reg] : combine(y.is_max, load_n<V>(q, n), r.f[y.reg]), n);
+        else cpu::store(q, first ? r.f[y.reg] : combine(y.is_max, load<V>(q), r.f[y.reg]));
+      } else if constexpr (Partial) {
+        acc[k] = combine(y.is_max, acc[k], select(lane_mask<V>(n), r.f[y.reg], V(identity<k>())));
+      } else {
+        acc[k] = combine(y.is_max, acc[k], r.f[y.reg]);
+      }
+    });
+  }
+  static T reduce_lanes(bool is_max, const V& v) {
+    alignas(64) T t[W];
+    v.store_aligned(t);
+    if (!is_max) return hsum(v);
+    for (int k = 1; k < W; ++k) t[0] = combine(true, t[0], t[k]);
+    return t[0];
+  }
+
+  // One run of the innermost loop. moved: bit a is set when outer axis a is past its first index of this call.
+  [[gnu::always_inline]] static void row(V* acc, const fused_arguments& a, const position& p, extent_t c, extent_t end, unsigned moved) {
+    registers_t r;
+    unroll<Code.codes>([&](auto k) __attribute__((always_inline)) {
+      if constexpr (invariant(at(k))) execute<k, false>(r, a, p, 0, W);
+    });
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      if constexpr (out(k).k == store_kind::row) acc[k] = V(identity<k>());
+    });
+    for (; c + W <= end; c += W) body<false>(r, acc, a, p, c, W, moved);
+    if (c < end) body<true>(r, acc, a, p, c, static_cast<int>(end - c), moved);
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      constexpr auto y = out(k);
+      if constexpr (y.k == store_kind::row) {
+        T* const q = element<T>(a, y.slot, p[y.slot]);
+        const T x = reduce_lanes(y.is_max, acc[k]);
+        *q = (moved & (y.reduced & ~(1u << (axes - 1)))) == 0 ? x : combine(y.is_max, *q, x);
+      }
+    });
+  }
+
+  template <int A> [[gnu::always_inline]] static void nest(V* acc, const fused_arguments& a, const position& from, extent_t lo, extent_t hi, unsigned moved) {
+    position p;
+    for (int k = 0; k < Code.slots; ++k) p[k] = from[k];
+    if constexpr (A == axes - 1) row(acc, a, p, lo, hi, moved);
+    else {
+      for (int k = 0; k < Code.slots; ++k) p[k] += lo * a.stride[k][A];
+      for (extent_t i = lo; i < hi; ++i) {
+        nest<A + 1>(acc, a, p, 0, a.loop[A + 1], moved | (i > lo ? 1u << A : 0u));
+        for (int k = 0; k < Code.slots; ++k) p[k] += a.stride[k][A];
+      }
+    }
+  }
+
+public:
+  // Indices [lo, hi) of the outermost axis.   @pre every loop extent > 0, lo < hi
+  [[gnu::noinline]] static void run(const fused_arguments& a, extent_t lo, extent_t hi) {
+    V acc[Code.stores];
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { acc[k] = V(identity<k>()); });
+    position p;
+    for (int k = 0; k < Code.slots; ++k) p[k] = a.start[k];
+    nest<0>(acc, a, p, lo, hi, 0);
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      constexpr auto y = out(k);
+      if constexpr (y.k == store_kind::total) *element<T>(a, y.slot, a.start[y.slot]) = reduce_lanes(y.is_max, acc[k]);
+    });
+  }
+};
+
+// y = combination of `chunks` partial results of n elements each, in the order of the chunks
+template <class T> void combine_partials(bool is_max, const T* partial, extent_t chunks, extent_t n, T* y) {
+  for (extent_t i = 0; i < n; ++i) {
+    T x = partial[i];
+    for (extent_t k = 1; k < chunks; ++k) {
+      const T z = partial[k * n + i];
+      x = is_max ? (x >= z || x != x ? x : z) : x + z;
+    }
+    y[i] = x;
+  }
+}
+
+} // namespace tapeless::cpu

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Kernels that move elements: pad, concat, gather, scatter_add; and argmax.
+// Every tensor is dense; (outer, axis, inner) are the extents before, at and after the axis.
+#pragma once
+#include <algorithm>
+#include <cstring>
+#include "team.hpp"
+
+namespace tapeless::cpu {
+
+// y[o, lo + j, i] = x[o, j, i], zero elsewhere       x: (outer, n, inner)   y: (outer, m, inner)
+template <class T, class Team> void pad_axis(const Team& team, index_t outer, index_t n, index_t m, index_t inner, index_t lo, const T* x, T* y) {
+  team.run(outer, [=](index_t o, int) {
+    T* const q = y + o * m * inner;
+    std::fill(q, q + lo * inner, T{});
+    std::copy(x + o * n * inner, x + (o + 1) * n * inner, q + lo * inner);
+    std::fill(q + (lo + n) * inner, q + m * inner, T{});
+  });
+}
+
+// y = a and b side by side along the axis            a: (outer, n, inner)   b: (outer, m, inner)
+template <class T, class Team> void concat_axis(const Team& team, index_t outer, index_t n, index_t m, index_t inner, const T* a, const T* b, T* y) {
+  team.run(outer, [=](index_t o, int) {
+    T* const q = y + o * (n + m) * inner;
+    std::copy(a + o * n * inner, a + (o + 1) * n * inner, q);
+    std::copy(b + o * m * inner, b + (o + 1) * m * inner, q + n * inner);
+  });
+}
+
+// y[o, j, i] = x[o, at[j], i]                         x: (outer, n, inner)   at: (count)   y: (outer, count, inner)
+// @pre 0 <= at[j] < n
+template <class T, class Team> void gather_axis(const Team& team, index_t outer, index_t n, index_t count, index_t inner, const T* x, const std::int32_t* at, T* y) {
+  team.run(outer, [=](index_t o, int) {
+    for (index_t j = 0; j < count; ++j) {
+      const T* const p = x + (o * n + at[j]) * inner;
+      std::copy(p, p + inner, y + (o * count + j) * inner);
+    }
+  });
+}
+
+// x[o, k, i] = sum of y[o, j, i] over at[j] == k, in the order of j
+template <class T, class Team> void scatter_add_axis(const Team& team, index_t outer, index_t n, index_t count, index_t inner, const T* y, const std::int32_t* at, T* x) {
+  team.run(outer, [=](index_t o, int) {
+    std::fill(x + o * n * inner, x + (o + 1) * n * inner, T{});
+    for (index_t j = 0; j < count; ++j) {
+      T* const q = x + (o * n + at[j]) * inner;
+      const T* const p = y + (o * count + j) * inner;
+      for (index_t i = 0; i < inner; ++i) q[i] += p[i];
+    }
+  });
+}
+
+// Row-major position, within the reduced axes, of the first maximum; a NaN counts as the maximum.
+// extent, reduced: the axes of x, four of them. y has extent 1 at reduced axes.
+template <class T, class Team> void argmax_axes(const Team& team, const index_t (&extent)[4], unsigned reduced, const T* x, std::int32_t* y) {
+  index_t kept = 1;
+  for (int a = 0; a < 4; ++a)
+    if (!((reduced >> a) & 1u)) kept *= extent[a];
+  team.run(kept, [=, &extent](index_t k, int) {
+    index_t stride[4], at = 0, rest = k;
+    stride[3] = 1;
+    for (int a = 2; a >= 0; --a) stride[a] = stride[a + 1] * extent[a + 1];
+    for (int a = 3; a >= 0; --a)
+      if (!((reduced >> a) & 1u)) {
+        at += rest % extent[a] * stride[a];
+        rest /= extent[a];
+      }
+    index_t n[4];
+    for (int a = 0; a < 4; ++a) n[a] = ((reduced >> a) & 1u) ? extent[a] : 1;
+    T best = x[at];
+    std::int32_t where = 0, position = 0;
+    for (index_t i = 0; i < n[0]; ++i)
+      for (index_t j = 0; j < n[1]; ++j)
+        for (index_t l = 0; l < n[2]; ++l)
+          for (index_t m = 0; m < n[3]; ++m, ++position) {
+            const T v = x[at + i * stride[0] + j * stride[1] + l * stride[2] + m * stride[3]];
+            if (v > best || (v != v && best == best)) {
+              best = v;
+              where = position;
+            }
+          }
+    y[k] = where;
+  });
+}
+
+} // namespace tapeless::cpu

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// C[b] = op(A[b]) op(B[b])                       op(A): (m, k)   op(B): (k, n)   C: (batch, m, n), row-major
+//
+// The microkernel keeps an (MR, NR) block of C in registers; a panel (KC, NR) of B stays in L1, a block (MC, KC) of A
+// in L2. Operands are packed only where their lanes or lines would not be contiguous. Every element of C is summed in
+// blocks of KC along k, whatever tile it falls in; k is cut into chunks only where C is small and k long.
+#include <algorithm>
+#include <cstdint>
+
+#include "../core/geometry.hpp"
+#include "simd.hpp"
+#include "team.hpp"
+
+namespace tapeless::cpu {
+namespace detail {
+
+constexpr index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
+constexpr index_t round_up(index_t a, index_t b) { return ceil_div(a, b) * b; }
+
+template <class V> struct blocking {
+  using value_type = typename V::value_type;
+  static constexpr index_t W = static_cast<index_t>(V::size);
+  static constexpr int MR = sizeof(V) == 64 ? 12 : 6, NV = 2; // MR * NV accumulators + NV + 1 registers
+  static constexpr index_t NR = NV * W, KC = 256, MC = 768 / static_cast<index_t>(sizeof(value_type));
+  static constexpr index_t NC = 2048 / static_cast<index_t>(sizeof(value_type));
+  static constexpr index_t partials = 1 << 16; // elements for partial sums of a cut k
+};
+
+/// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t] * b[p * b_step + tap[t] + j]     (M, NV * W)
+/// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
+template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
+[[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step, T* c,
+                             index_t c_row, index_t last, bool add, const index_t* tap = nullptr, int taps = 1) {
+  constexpr int W = static_cast<int>(V::size);
+  V acc[M][NV];
+  unroll<M>([&](auto i) { unroll<NV>([&](auto j) { acc[i][j] = V(T(0)); }); });
+  const auto step = [&](const T* ap, const T* bp) __attribute__((always_inline)) {
+    V row[NV];
+    unroll<NV>([&](auto j) {
+      V v;
+      if constexpr (Masked && j == NV - 1) v = load_n<V>(bp + j * W, last);
+      else v = load<V>(bp + j * W);
+      if constexpr (M > 1) keep(v); // with M == 1 a load is used once: as an operand
+      row[j] = v;
+    });
+    unroll<M>([&](auto i) {
+      const V x(ap[i * a_row]);
+      unroll<NV>([&](auto j) { acc[i][j] = fma(x, row[j], acc[i][j]); });
+    });
+  };
+  for (index_t p = 0; p < k; ++p, a += a_step, b += b_step) {
+    if constexpr (Taps)
+      for (int t = 0; t < taps; ++t) step(a + t, b + tap[t]);
+    else step(a, b);
+  }
+  unroll<M>([&](auto i) {
+    unroll<NV>([&](auto j) {
+      T* q = c + i * c_row + j * W;
+      if (j < NV - 1 || last == W) store(q, add ? load<V>(q) + acc[i][j] : acc[i][j]);
+      else store_n(q, add ? load_n<V>(q, last) + acc[i][j] : acc[i][j], last);
+    });
+  });
+}
+
+/// f(i, constant M) over blocks of rows: MR, then 4, 2, 1.
+template <int MR, class F> [[gnu::always_inline]] inline void row_blocks(index_t rows, F&& f) {
+  index_t i = 0;
+  for (; i + MR <= rows; i += MR) f(i, std::integral_constant<int, MR>{});
+  for (; i + 4 <= rows; i += 4) f(i, std::integral_constant<int, 4>{});
+  for (; i + 2 <= rows; i += 2) f(i, std::integral_constant<int, 2>{});
+  for (; i < rows; ++i) f(i, std::integral_constant<int, 1>{});
+}
+
+/// c[j] = sum_p a[p * a_step] * b[p * b_row + j]
+template <class V, class T>
+void row_times_matrix(index_t n, index_t k, const T* a, index_t a_step, const T* b, index_t b_row, T* c) {
+  constexpr index_t W = blocking<V>::W, KB = 64; // KB rows at a time: few pages of b are open at once
+  for (index_t p = 0; p < k; p += KB, a += KB * a_step, b += KB * b_row) {
+    const index_t kb = std::min(KB, k - p);
+    const auto run = [&](index_t j, index_t last, auto nv, auto masked) {
+      micro<V, 1, nv.value, false, masked.value>(kb, a, 0, a_step, b + j, b_row, c + j, 0, last, p > 0);
+    };
+    index_t j = 0;
+    for (; j + 8 * W <= n; j += 8 * W) run(j, W, std::integral_constant<int, 8>{}, std::false_type{});
+    for (; j + 4 * W < n; j += 4 * W) run(j, W, std::integral_constant<int, 4>{}, std::false_type{});
+    if (j == n) continue;
+    const index_t vectors = ceil_div(n - j, W), last = n - j - (vectors - 1) * W;
+    unroll<4>([&](auto v) {
+      using count = std::integral_constant<int, v.value + 1>;
+      if (vectors != count::value) return;
+      if (last == W) run(j, last, count{}, std::false_type{});
+      else run(j, last, count{}, std::true_type{});
+    });
+  }
+}
+
+/// sum over k of a[.] * b[i * b_row + .] for R rows of b, as R vectors of partial sums; U vectors of k at a time
+template <class V, int R, int U, class T>
+[[gnu::always_inline]] inline void dots(V (&sum)[R], index_t k, const T* a, const T* b, index_t b_row) {
+  constexpr index_t W = blocking<V>::W;
+  V acc[R][U];
+  unroll<R>([&](auto r) { unroll<U>([&](auto u) { acc[r][u] = V(T(0)); }); });
+  index_t p = 0;
+  for (; p + U * W <= k; p += U * W)
+    unroll<U>([&](auto u) {
+      V x = load<V>(a + p + u * W);
+      keep(x);
+      unroll<R>([&](auto r) { acc[r][u] = fma(x, load<V>(b + r * b_row + p + u * W), acc[r][u]); });
+    });
+  for (; p < k; p += W) {
+    const index_t n = std::min(W, k - p);
+    const V x = load_n<V>(a + p, n);
+    unroll<R>([&](auto r) { acc[r][0] = fma(x, load_n<V>(b + r * b_row + p, n), acc[r][0]); });
+  }
+  unroll<R>([&](auto r) {
+    unroll<U - 1>([&](auto u) { acc[r][0] += acc[r][u + 1]; });
+    sum[r] = acc[r][0];
+  });
+}
+
+/// c[j] = sum_p a[p] * b[j * b_row + p]
+template <class V, class T>
+[[gnu::noinline]] void row_of_dots(index_t n, index_t k, const T* a, const T* b, index_t b_row, T* c) {
+  constexpr int W = static_cast<int>(V::size);
+  index_t j = 0;
+  for (; j + W <= n; j += W) {
+    V sum[W];
+    dots<V, W, (W < 8 ? 8 / W : 1)>(sum, k, a, b + j * b_row, b_row);
+    store(c + j, hsum_each(sum));
+  }
+  for (; j < n; ++j) {
+    V sum[1];
+    dots<V, 1, 8>(sum, k, a, b + j * b_row, b_row);
+    c[j] = hsum(sum[0]);
+  }
+}
+
+/// A strided matrix: element (i, j) at p[i * row + j * col]; row == 1 or col == 1.
+template <class T> struct matrix {
+  const T* p;
+  index_t row, col;
+  matrix at(index_t i, index_t j) const { return {p + i * row + j * col, row, col}; }
+};
+
+template <class V> inline constexpr index_t tile_scratch = blocking<V>::KC * (blocking<V>::NR + blocking<V>::MC);
+
+/// c = a b for one tile, rows <= MC where a is transposed; c has row stride c_row. Scratch: tile_scratch<V> elements.
+template <class V, class T>
+void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
+          T* scratch) {
+  using B = blocking<V>;
+  constexpr index_t W = B::W, NR = B::NR;
+  if (rows <= 2 && (b.col == 1 || a.col == 1)) {
+    for (index_t i = 0; i < rows; ++i)
+      if (b.col == 1) row_times_matrix<V>(cols, k, a.p + i * a.row, a.col, b.p, b.row, c + i * c_row);
+      else row_of_dots<V>(cols, k, a.p + i * a.row, b.p, b.col, c + i * c_row);
+    return;
+  }
+  const bool pack_a = a.col != 1 && rows >= 2 * B::MR && cols >= 4 * NR && k >= 16;
+  const bool pack_b = b.col != 1 || (rows >= 8 * B::MR && b.row >= 4 * NR);
+  T* const panel = scratch;                // (KC, NR)
+  T* const block = scratch + B::KC * NR;   // (rows / MR, KC, MR)
+  for (index_t p = 0; p < k; p += B::KC) {
+    const index_t kb = std::min(B::KC, k - p);
+    if (pack_a)
+      for (index_t i = 0; i + B::MR <= rows; i += B::MR)
+        for (index_t q = 0; q < kb; ++q)
+          for (int r = 0; r < B::MR; ++r) block[i * kb + q * B::MR + r] = a.p[(i + r) * a.row + (p + q) * a.col];
+    for (index_t j = 0; j < cols; j += NR) {
+      const index_t nb = std::min(NR, cols - j), last = nb > W ? nb - W : nb;
+      const bool packed = pack_b || nb < NR;
+      const matrix<T> from = b.at(p, j);
+      if (packed && b.col == 1)
+        for (index_t q = 0; q < kb; ++q) {
+          const T* s = from.p + q * from.row;
+          if (nb == NR) unroll<B::NV>([&](auto v) { store(panel + q * NR + v * W, load<V>(s + v * W)); });
+          else for (index_t x = 0; x < NR; ++x) panel[q * NR + x] = x < nb ? s[x] : T(0);
+        }
+      else if (packed)
+        for (index_t x = 0; x < NR; ++x)
+          for (index_t q = 0; q < kb; ++q) panel[q * NR + x] = x < nb ? from.p[x * from.col + q] : T(0);
+      const T* const bp = packed ? panel : from.p;
+      const index_t b_step = packed ? NR : from.row;
+      row_blocks<B::MR>(rows, [&](index_t i, auto m) {
+        const bool whole = pack_a && m.value == B::MR;
+        const T* const ap = whole ? block + i * kb : a.p + i * a.row + p * a.col;
+        const index_t a_row = whole ? 1 : a.row, a_step = whole ? B::MR : a.col;
+        T* const cp = c + i * c_row + j;
+        if (nb > W) micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0);
+        else micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0);
+      });
+    }
+  }
+}
+
+} // namespace detail
+
+/// Elements of scratch per member, and of the shared block; the same for all extents.
+template <class T, class V = simd<T>> constexpr index_t matmul_scratch(const matmul_extents&) {
+  return detail::tile_scratch<V>;
+}
+template <class T, class V = simd<T>> constexpr index_t matmul_shared(const matmul_extents&) {
+  return detail::blocking<V>::partials;
+}
+
+/// c = op(a) op(b) over the batch. Any extent may be 0; k == 0 gives zeros. c overlaps neither a nor b.
+template <class T, team Team, class V = simd<T>>
+void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T* scratch, T* shared) {
+  using B = detail::blocking<V>;
+  using detail::ceil_div, detail::round_up;
+  if (e.batch * e.m * e.n == 0) return;
+  if (e.k == 0) return void(std::fill_n(c, e.batch * e.m * e.n, T(0)));
+  if (e.m == 1) e.ta = false;
+  if (e.a_batched && !e.b_batched && !e.ta) e.m *= e.batch, e.batch = 1; // rows of all matrices in one
+  if (e.n == 1) { // a column vector is a row vector of the transpose
+    if (e.m > 1) {
+      std::swap(a, b);
+      std::swap(e.a_batched, e.b_batched);
+      std::swap(e.m, e.n);
+      e.tb = !e.ta;
+      e.ta = false;
+    } else e.tb = true;
+  }
+  if (e.k == 1) e.ta = e.tb = false;
+
+  const detail::matrix<T> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1}, bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1};
+  if (e.batch == 1 && e.m <= B::MC && e.m * e.n * e.k <= (1 << 18))
+    return detail::tile<V>(e.m, e.n, e.k, am, bm, c, e.n, scratch);
+
+  // chunks: (batch, slices of k, row blocks, column blocks)
+  constexpr index_t enough = 8, grain = 1 << 21; // chunks to aim at; multiplications worth a chunk
+  const index_t total = e.batch * e.m * e.n;
+  index_t row_tiles = ceil_div(e.m, B::MC), col_tiles = ceil_div(e.n, B::NC), slices = 1;
+  if (e.batch * row_tiles * col_tiles < enough) {
+    if (e.k >= 4096 && 2 * total <= B::partials) slices = std::min({enough, e.k / 2048, B::partials / total});
+    else
+      while (e.batch * row_tiles * col_tiles < enough && total * e.k / (e.batch * row_tiles * col_tiles) > 2 * grain) {
+        if (e.m / row_tiles >= e.n / col_tiles) row_tiles *= 2;
+        else col_tiles *= 2;
+      }
+  }
+  const index_t mb = round_up(ceil_div(e.m, row_tiles), B::MR), nb = round_up(ceil_div(e.n, col_tiles), B::NR);
+  const index_t kb = slices == 1 ? e.k : round_up(ceil_div(e.k, slices), B::KC);
+  row_tiles = ceil_div(e.m, mb), col_tiles = ceil_div(e.n, nb), slices = ceil_div(e.k, kb);
+  T* const target = slices == 1 ? c : shared; // (slices, batch, m, n)
+
+  team.run(e.batch * slices * row_tiles * col_tiles, [&](index_t chunk, int member) {
+    const index_t j = chunk % col_tiles * nb, i = chunk / col_tiles % row_tiles * mb;
+    const index_t rest = chunk / (col_tiles * row_tiles), p = rest % slices * kb, z = rest / slices;
+    const auto as = detail::matrix<T>{a + (e.a_batched ? z * e.m * e.k : 0), am.row, am.col}.at(i, p);
+    const auto bs = detail::matrix<T>{b + (e.b_batched ? z * e.k * e.n : 0), bm.row, bm.col}.at(p, j);
+    T* const cs = target + rest % slices * total + z * e.m * e.n + i * e.n + j;
+    detail::tile<V>(std::min(mb, e.m - i), std::min(nb, e.n - j), std::min(kb, e.k - p), as, bs, cs, e.n,
+                    scratch + member * detail::tile_scratch<V>);
+  });
+  if (slices == 1) return;
+  constexpr index_t part = 8192;
+  team.run(ceil_div(total, part), [&](index_t chunk, int) {
+    for (index_t i = chunk * part; i < std::min(total, (chunk + 1) * part); ++i) {
+      T sum = shared[i];
+      for (index_t s = 1; s < slices; ++s) sum += shared[s * total + i];
+      c[i] = sum;
+    }
+  });
+}
+
+} // namespace tapeless::cpu

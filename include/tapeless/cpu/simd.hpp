@@ -1,0 +1,299 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// simd<T> holds width<T> lanes of T; every other file of cpu/ sees SIMD only through the functions below.
+// A group of lanes V = simd<float> or simd<double> comes with int_of<V> (same number of lanes, of the same size)
+// and mask_of<V>. The suffix _n means: the first n lanes, 0 <= n <= width; memory beyond is neither read nor
+// written, and lanes beyond are zero. Written against xsimd 8.1 to 14.
+#include <xsimd/xsimd.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace tapeless::cpu {
+
+using index_t = std::int64_t;
+
+template <class T> using simd = xsimd::batch<T>;
+template <class T> inline constexpr int width = static_cast<int>(simd<T>::size);
+template <class V> using mask_of = typename V::batch_bool_type;
+template <class V>
+using int_of = simd<std::conditional_t<sizeof(typename V::value_type) == 8, std::int64_t, std::int32_t>>;
+
+using xsimd::fma;     // a * b + c; two roundings where the machine has no FMA
+using xsimd::select;  // select(mask, a, b) = mask ? a : b, lane by lane
+
+/// f(std::integral_constant<int, 0>) ... f(std::integral_constant<int, N - 1>).
+template <int N, class F> [[gnu::always_inline]] inline void unroll(F&& f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, I>{}), ...);
+  }(std::make_integer_sequence<int, N>{});
+}
+
+/// Pins v in a register: GCC otherwise repeats a load as the memory operand of every use. For local copies only; an
+/// array element passed here could no longer live in a register.
+template <class V> [[gnu::always_inline]] inline void keep(V& v) {
+#if defined(__GNUC__) && defined(__AVX512F__)
+  asm("" : "+v"(v.data));
+#elif defined(__GNUC__) && defined(__SSE2__)
+  asm("" : "+x"(v.data));
+#else
+  (void)v;
+#endif
+}
+
+namespace detail {
+
+// (f(0), f(1), ..., f(W - 1)) without a way through memory
+template <class V, class F> [[gnu::always_inline]] inline V pack(F f) {
+  return [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+    return V{static_cast<typename V::value_type>(f(I))...};
+  }(std::make_integer_sequence<int, static_cast<int>(V::size)>{});
+}
+
+template <class T, int N> struct vector_of { typedef T type __attribute__((vector_size(N * sizeof(T)))); };
+
+// lanes of From to lanes of To, one to one; register types may be any trivially copyable type of the right size
+template <class From, class To, int N, class Result, class R>
+[[gnu::always_inline]] inline Result convert(const R& r) {
+  typename vector_of<From, N>::type from;
+  static_assert(sizeof(from) == sizeof(R));
+  std::memcpy(&from, &r, sizeof from);
+  const typename vector_of<To, N>::type to = __builtin_convertvector(from, typename vector_of<To, N>::type);
+  static_assert(sizeof(to) == sizeof(Result));
+  Result result;
+  std::memcpy(&result, &to, sizeof to);
+  return result;
+}
+
+template <class T, int N> struct block { T lane[N]; };
+
+} // namespace detail
+
+/// (0, 1, ..., W - 1).
+template <class V> [[gnu::always_inline]] inline V iota() {
+  return detail::pack<V>([](int i) { return i; });
+}
+
+/// True in the first n lanes. V is any simd<T>.
+template <class V> [[gnu::always_inline]] inline mask_of<V> lane_mask(index_t n) {
+  return iota<V>() < V(static_cast<typename V::value_type>(n));
+}
+
+/// p[0 .. W), p need not be aligned.
+template <class V> [[gnu::always_inline]] inline V load(const typename V::value_type* p) {
+  return V::load_unaligned(p);
+}
+
+template <class T> [[gnu::always_inline]] inline void store(T* p, const simd<T>& v) { v.store_unaligned(p); }
+
+template <class V> [[gnu::always_inline]] inline V load_n(const typename V::value_type* p, index_t n) {
+  using T = typename V::value_type;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    const unsigned k = (1u << n) - 1;
+    if constexpr (std::is_same_v<T, float>) return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>(k), p));
+    else if constexpr (std::is_same_v<T, double>) return V(_mm512_maskz_loadu_pd(static_cast<__mmask8>(k), p));
+    else if constexpr (sizeof(T) == 4) return V(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(k), p));
+    else return V(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(k), p));
+  }
+#elif defined(__AVX2__)
+  if constexpr (sizeof(V) == 32) {
+    if constexpr (std::is_same_v<T, float>)
+      return V(_mm256_maskload_ps(p, _mm256_castps_si256(lane_mask<V>(n).data)));
+    if constexpr (std::is_same_v<T, double>)
+      return V(_mm256_maskload_pd(p, _mm256_castpd_si256(lane_mask<V>(n).data)));
+    if constexpr (std::is_same_v<T, std::int32_t>)
+      return V(_mm256_maskload_epi32(p, lane_mask<V>(n).data));
+  }
+#endif
+  alignas(64) T t[V::size] = {};
+  for (index_t i = 0; i < n; ++i) t[i] = p[i];
+  return V::load_aligned(t);
+}
+
+template <class T> [[gnu::always_inline]] inline void store_n(T* p, const simd<T>& v, index_t n) {
+  using V = simd<T>;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    const unsigned k = (1u << n) - 1;
+    if constexpr (std::is_same_v<T, float>) _mm512_mask_storeu_ps(p, static_cast<__mmask16>(k), v.data);
+    else if constexpr (std::is_same_v<T, double>) _mm512_mask_storeu_pd(p, static_cast<__mmask8>(k), v.data);
+    else if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, static_cast<__mmask16>(k), v.data);
+    else _mm512_mask_storeu_epi64(p, static_cast<__mmask8>(k), v.data);
+    return;
+  }
+#elif defined(__AVX2__)
+  if constexpr (sizeof(V) == 32 && std::is_same_v<T, float>)
+    return _mm256_maskstore_ps(p, _mm256_castps_si256(lane_mask<V>(n).data), v.data);
+  if constexpr (sizeof(V) == 32 && std::is_same_v<T, double>)
+    return _mm256_maskstore_pd(p, _mm256_castpd_si256(lane_mask<V>(n).data), v.data);
+  if constexpr (sizeof(V) == 32 && std::is_same_v<T, std::int32_t>)
+    return _mm256_maskstore_epi32(p, lane_mask<V>(n).data, v.data);
+#endif
+  alignas(64) T t[V::size];
+  v.store_aligned(t);
+  for (index_t i = 0; i < n; ++i) p[i] = t[i];
+}
+
+/// (p[0], p[stride], p[2 stride], ...).
+template <class V> [[gnu::always_inline]] inline V load_strided(const typename V::value_type* p, index_t stride) {
+  return detail::pack<V>([=](int i) { return p[i * stride]; });
+}
+template <class V>
+[[gnu::always_inline]] inline V load_strided_n(const typename V::value_type* p, index_t stride, index_t n) {
+  alignas(64) typename V::value_type t[V::size] = {};
+  for (index_t i = 0; i < n; ++i) t[i] = p[i * stride];
+  return V::load_aligned(t);
+}
+
+/// (p[at[0]], p[at[1]], ...).
+template <class V> [[gnu::always_inline]] inline V gather(const typename V::value_type* p, const std::int32_t* at) {
+  return detail::pack<V>([=](int i) { return p[at[i]]; });
+}
+template <class V>
+[[gnu::always_inline]] inline V gather_n(const typename V::value_type* p, const std::int32_t* at, index_t n) {
+  alignas(64) typename V::value_type t[V::size] = {};
+  for (index_t i = 0; i < n; ++i) t[i] = p[at[i]];
+  return V::load_aligned(t);
+}
+
+/// Sum of the lanes; a fixed order for a given architecture.
+template <class T> [[gnu::always_inline]] inline T hsum(const simd<T>& v) {
+#if XSIMD_VERSION_MAJOR >= 9
+  return xsimd::reduce_add(v);
+#else
+  return xsimd::hadd(v);
+#endif
+}
+
+/// Lane i of the result is the sum of the lanes of v[i], i in [0, W). v is overwritten.
+template <class V> [[gnu::always_inline]] inline V hsum_each(V (&v)[V::size]) {
+  constexpr int W = static_cast<int>(V::size);
+  // (a0 + a1, a2 + a3, ..., b0 + b1, ...); log2(W) rounds of it leave one vector
+  const auto fold = [](const V& a, const V& b) {
+    return [&]<int... I>(std::integer_sequence<int, I...>) {
+      return V(__builtin_shufflevector(a.data, b.data, (2 * I)...)) +
+             V(__builtin_shufflevector(a.data, b.data, (2 * I + 1)...));
+    }(std::make_integer_sequence<int, W>{});
+  };
+  for (int n = W / 2; n > 0; n /= 2)
+    for (int i = 0; i < n; ++i) v[i] = fold(v[2 * i], v[2 * i + 1]);
+  return v[0];
+}
+
+/// Largest and smallest lane; which lane wins is unspecified where one is a NaN.
+template <class T> [[gnu::always_inline]] inline T hmax(const simd<T>& v) {
+  alignas(64) T t[simd<T>::size];
+  v.store_aligned(t);
+  for (int h = width<T> / 2; h > 0; h /= 2)
+    for (int i = 0; i < h; ++i) t[i] = t[i] < t[i + h] ? t[i + h] : t[i];
+  return t[0];
+}
+template <class T> [[gnu::always_inline]] inline T hmin(const simd<T>& v) {
+  alignas(64) T t[simd<T>::size];
+  v.store_aligned(t);
+  for (int h = width<T> / 2; h > 0; h /= 2)
+    for (int i = 0; i < h; ++i) t[i] = t[i + h] < t[i] ? t[i + h] : t[i];
+  return t[0];
+}
+
+/// W 32-bit integers of memory as int_of<V>; V = simd<float> or simd<double>.
+template <class V> [[gnu::always_inline]] inline int_of<V> load_int(const std::int32_t* p) {
+  constexpr int W = static_cast<int>(V::size);
+  using I = typename int_of<V>::value_type;
+  if constexpr (sizeof(I) == 4) return load<int_of<V>>(p);
+  else {
+    detail::block<std::int32_t, W> b;
+    std::memcpy(&b, p, sizeof b);
+    return int_of<V>(detail::convert<std::int32_t, I, W, typename int_of<V>::register_type>(b));
+  }
+}
+template <class V> [[gnu::always_inline]] inline int_of<V> load_int_n(const std::int32_t* p, index_t n) {
+  if constexpr (sizeof(typename V::value_type) == 4) return load_n<int_of<V>>(p, n);
+  else {
+    std::int32_t t[V::size] = {};
+    for (index_t i = 0; i < n; ++i) t[i] = p[i];
+    return load_int<V>(t);
+  }
+}
+
+/// The lanes as W 32-bit integers; a 64-bit lane must hold a value of 32 bits.
+template <class I> [[gnu::always_inline]] inline void store_int(std::int32_t* p, const simd<I>& v) {
+  if constexpr (sizeof(I) == 4) store(p, v);
+  else {
+    using block = detail::block<std::int32_t, width<I>>;
+    const block b = detail::convert<I, std::int32_t, width<I>, block>(v.data);
+    std::memcpy(p, &b, sizeof b);
+  }
+}
+template <class I> [[gnu::always_inline]] inline void store_int_n(std::int32_t* p, const simd<I>& v, index_t n) {
+  if constexpr (sizeof(I) == 4) store_n(p, v, n);
+  else {
+    std::int32_t t[width<I>];
+    store_int(t, v);
+    for (index_t i = 0; i < n; ++i) p[i] = t[i];
+  }
+}
+
+/// int_of<V> to V. Every lane must hold a value of 32 bits.
+template <class V> [[gnu::always_inline]] inline V int_to_float(const int_of<V>& v) {
+  using T = typename V::value_type;
+  using I = typename int_of<V>::value_type;
+  constexpr int W = static_cast<int>(V::size);
+  using half = detail::block<std::int32_t, W>;
+  const half h = detail::convert<I, std::int32_t, W, half>(v.data);
+  return V(detail::convert<std::int32_t, T, W, typename V::register_type>(h));
+}
+/// V to int_of<V>, toward zero. Every lane must lie within the range of 32 bits.
+template <class V> [[gnu::always_inline]] inline int_of<V> float_to_int(const V& v) {
+  using T = typename V::value_type;
+  using I = typename int_of<V>::value_type;
+  constexpr int W = static_cast<int>(V::size);
+  using half = detail::block<std::int32_t, W>;
+  const half h = detail::convert<T, std::int32_t, W, half>(v.data);
+  return int_of<V>(detail::convert<std::int32_t, I, W, typename int_of<V>::register_type>(h));
+}
+
+/// The same lanes of truth for another element type of the same size: masks of int_of<V> to masks of V and back.
+template <class To, class From>
+[[gnu::always_inline]] inline mask_of<simd<To>> mask_cast(const xsimd::batch_bool<From>& m) {
+  static_assert(sizeof(To) == sizeof(From));
+  if constexpr (std::is_same_v<To, From>) return m;
+#if XSIMD_VERSION_MAJOR >= 9
+  else return xsimd::batch_bool_cast<To>(m);
+#else
+  else return xsimd::bool_cast(m);
+#endif
+}
+
+/// W bools of memory as a mask of V, and back.
+template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool(const bool* p) {
+  constexpr int W = static_cast<int>(V::size);
+  using I = typename int_of<V>::value_type;
+  detail::block<std::uint8_t, W> b;
+  std::memcpy(&b, p, sizeof b);
+  const int_of<V> v(detail::convert<std::uint8_t, I, W, typename int_of<V>::register_type>(b));
+  return mask_cast<typename V::value_type>(v != int_of<V>(I(0)));
+}
+template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool_n(const bool* p, index_t n) {
+  bool t[V::size] = {};
+  for (index_t i = 0; i < n; ++i) t[i] = p[i];
+  return load_bool<V>(t);
+}
+template <class T> [[gnu::always_inline]] inline void store_bool(bool* p, const xsimd::batch_bool<T>& m) {
+  using I = typename int_of<simd<T>>::value_type;
+  using block = detail::block<std::uint8_t, width<T>>;
+  const simd<I> v = select(mask_cast<I>(m), simd<I>(I(1)), simd<I>(I(0)));
+  const block b = detail::convert<I, std::uint8_t, width<T>, block>(v.data);
+  std::memcpy(p, &b, sizeof b);
+}
+template <class T> [[gnu::always_inline]] inline void store_bool_n(bool* p, const xsimd::batch_bool<T>& m, index_t n) {
+  bool t[width<T>];
+  store_bool(t, m);
+  for (index_t i = 0; i < n; ++i) p[i] = t[i];
+}
+
+} // namespace tapeless::cpu

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// team.run(chunks, f): f(chunk, member) for every chunk in [0, chunks), each exactly once, in any order;
+// no two calls with the same member overlap, member in [0, team.size()).
+//
+// Laws for kernels: chunk boundaries depend on extents alone, never on the size of the team; a chunk writes what no
+// other chunk touches; sums over chunks are combined in chunk order. So results do not depend on the team.
+// f must not throw: an exception cannot leave a parallel region.
+#include <concepts>
+#include <cstdint>
+
+#ifdef TAPELESS_WITH_OPENMP
+#include <omp.h>
+#endif
+
+namespace tapeless::cpu {
+
+using index_t = std::int64_t;
+
+template <class Team>
+concept team = requires(const Team& t, index_t chunks, void (&f)(index_t, int)) {
+  { t.size() } -> std::convertible_to<int>;
+  t.run(chunks, f);
+};
+
+/// One member: the caller, who takes the chunks in order.
+struct serial_team {
+  static constexpr int size() { return 1; }
+  template <class F> static void run(index_t chunks, F&& f) {
+    for (index_t c = 0; c < chunks; ++c) f(c, 0);
+  }
+};
+
+#ifdef TAPELESS_WITH_OPENMP
+/// The first `size` threads of OpenMP's pool, each with a contiguous range of chunks.
+class openmp_team {
+public:
+  explicit openmp_team(int size = omp_get_max_threads()) : size_(size < 1 ? 1 : size) {}
+  int size() const { return size_; }
+  template <class F> void run(index_t chunks, F&& f) const {
+    if (size_ == 1 || chunks <= 1) return serial_team::run(chunks, f);
+#pragma omp parallel for schedule(static) num_threads(size_)
+    for (index_t c = 0; c < chunks; ++c) f(c, omp_get_thread_num());
+  }
+
+private:
+  int size_;
+};
+#endif
+
+} // namespace tapeless::cpu

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// graph: the nodes of one program in topological order, hash-consed: equal nodes are one node, so common
+// subexpressions cost nothing. It lives in constant evaluation only.
+// Invariant: every operand of node i has a number below i.
+#pragma once
+#include <bit>
+#include "../core/vec.hpp"
+#include "node.hpp"
+
+namespace tapeless::detail {
+
+struct graph {
+  vec<node> nodes;
+  bool in_adjoint = false; // marks the nodes made while a vjp runs
+
+  constexpr const node& operator[](int id) const { return nodes[id]; }
+  constexpr int size() const { return nodes.size(); }
+
+  constexpr int intern(node v) {
+    std::uint32_t mask = static_cast<std::uint32_t>(table_.size() - 1), at = hash(v) & mask;
+    for (; slot(at) >= 0; at = (at + 1) & mask)
+      if (equal(nodes[slot(at)], v)) return slot(at);
+    const int id = nodes.size();
+    v.adjoint = in_adjoint;
+    nodes.push_back(v);
+    slot(at) = id;
+    if (nodes.size() * 2 > table_.size()) rehash();
+    return id;
+  }
+
+  constexpr int input(int position, dtype t, const shape& s) {
+    node v;
+    v.o = op::input;
+    v.t = t;
+    v.attr = static_cast<std::uint64_t>(position);
+    v.s = s;
+    return intern(v);
+  }
+  // A new leaf that equals no other: what a transform calls its function with.
+  constexpr int fresh(dtype t, const shape& s) {
+    node v;
+    v.o = op::argument;
+    v.t = t;
+    v.attr = serial_++;
+    v.s = s;
+    return intern(v);
+  }
+  constexpr int konst(double x, dtype t) {
+    node v;
+    v.o = op::konst;
+    v.t = t;
+    v.attr = std::bit_cast<std::uint64_t>(x);
+    return intern(v);
+  }
+  // the number of elements that e counts: a constant, or a leaf that is read at run time
+  constexpr int extent_value(extent_t e, dtype t) {
+    if (is_static(e)) return konst(static_cast<double>(e), t);
+    node v;
+    v.o = op::extent;
+    v.t = t;
+    v.attr = static_cast<std::uint64_t>(e);
+    return intern(v);
+  }
+  constexpr bool is_konst(int id) const { return nodes[id].o == op::konst; }
+  constexpr double value(int id) const { return std::bit_cast<double>(nodes[id].attr); }
+  constexpr bool is(int id, double x) const { return is_konst(id) && value(id) == x; }
+
+private:
+  constexpr int& slot(std::uint32_t i) { return table_[static_cast<int>(i)]; }
+  constexpr void rehash() {
+    table_ = vec<int>(table_.size() * 4, -1);
+    const std::uint32_t mask = static_cast<std::uint32_t>(table_.size() - 1);
+    for (int k = 0; k < nodes.size(); ++k) {
+      std::uint32_t at = hash(nodes[k]) & mask;
+      while (slot(at) >= 0) at = (at + 1) & mask;
+      slot(at) = k;
+    }
+  }
+
+  vec<int> table_{64, -1}; // open addressing over nodes
+  std::uint64_t serial_ = 0;
+};
+
+} // namespace tapeless::detail

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// What a traced lambda computes with. A typed handle (basic_tensor) has its extents in its type, so that a wrong
+// shape is an error at the user's line; the handle `var` has them in the graph, so that one variable of a loop may
+// change its extents.
+#pragma once
+#include <type_traits>
+#include "../core/tree.hpp"
+#include "graph.hpp"
+
+namespace tapeless {
+
+// A handle whose extents and element type stand in the graph. Convert back with h.as<float, 8, 10>().
+struct var {
+  detail::graph* g = nullptr;
+  int node = -1;
+
+  constexpr detail::graph* graph_ptr() const { return g; }
+  constexpr int id() const { return node; }
+  constexpr const shape& dims() const { return g->nodes[node].s; }
+  constexpr dtype type() const { return g->nodes[node].t; }
+  template <element T, extent_t... N> constexpr tensor<T, N...> as() const;
+};
+
+namespace detail {
+
+template <class X>
+concept typed_handle = is_tensor_v<std::remove_cvref_t<X>>;
+template <class X>
+concept handle = typed_handle<X> || std::is_same_v<std::remove_cvref_t<X>, var>;
+template <class X>
+concept operand = handle<X> || number<X>;
+
+// Reached in a constant evaluation only where the rule is broken: the call of a function that is not constexpr is
+// the compile error, and its argument is the message.
+inline void misuse(const char*) {}
+constexpr void require(bool holds, const char* rule) {
+  if (!holds) misuse(rule);
+}
+
+template <class A, class... R> constexpr graph& graph_of(const A& a, const R&... r) {
+  if constexpr (handle<A>) return *a.graph_ptr();
+  else return graph_of(r...);
+}
+
+// Extents and type of a typed handle; numbers and vars count as rank 0 here.
+template <class X> constexpr shape shape_in_type() {
+  if constexpr (typed_handle<X>) return std::remove_cvref_t<X>::extents;
+  else return shape{};
+}
+template <class A, class... R> struct value_type_of : value_type_of<R...> {};
+template <typed_handle A, class... R> struct value_type_of<A, R...> {
+  using type = typename std::remove_cvref_t<A>::value_type;
+};
+template <class A> struct value_type_of<A> {
+  using type = double;
+};
+template <typed_handle A> struct value_type_of<A> {
+  using type = typename std::remove_cvref_t<A>::value_type;
+};
+template <class... A> using value_type_t = typename value_type_of<std::remove_cvref_t<A>...>::type;
+
+template <class... A> inline constexpr bool any_var = (std::is_same_v<std::remove_cvref_t<A>, var> || ...);
+template <class... A> inline constexpr bool all_typed = (typed_handle<A> && ...);
+
+// the operand's node in g; a number becomes a constant of type t
+template <class X> constexpr int lift(graph& g, const X& x, dtype t) {
+  if constexpr (number<X>) return g.konst(static_cast<double>(x), t);
+  else {
+    require(x.graph_ptr() == &g, "tapeless: the operands belong to one trace");
+    return x.id();
+  }
+}
+template <class A, class... R> constexpr dtype dtype_among(const A& a, const R&... r) {
+  if constexpr (handle<A>) return a.graph_ptr()->nodes[a.id()].t;
+  else return dtype_among(r...);
+}
+
+// The result handle for node id: typed where all operands are.
+template <class T, shape S, class... Operands> constexpr auto wrap(graph& g, int id) {
+  if constexpr (any_var<Operands...>) return var{&g, id};
+  else return basic_tensor<T, S>{&g, id};
+}
+
+} // namespace detail
+
+template <element T, extent_t... N> constexpr tensor<T, N...> var::as() const {
+  detail::require(type() == dtype_of<T>, "tapeless: var.as<T, extents...>(): the element type is T");
+  detail::require(dims() == shape_of<N...>, "tapeless: var.as<T, extents...>(): the extents are these");
+  return {g, node};
+}
+
+} // namespace tapeless

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// node = op(a, b, c; attributes) : dtype, shape
+//
+// The list of ops stands here, grouped by family; what an op means stands in ops/<family>.hpp.
+#pragma once
+#include <cstdint>
+#include "../core/dtype.hpp"
+#include "../core/shape.hpp"
+
+namespace tapeless::detail {
+
+enum class op : std::uint8_t {
+  // leaves
+  input,    // leaf of the user's arguments; attr: its position
+  argument, // fresh argument of a transform, replaced by the actual one afterwards; attr: serial number
+  konst,    // rank-0 constant; attr: bits of the double
+  extent,   // rank-0 value of a named extent; attr: the monomial
+  iota,     // row-major position along the axes in attr (bit mask), 0 along the others
+  // elementwise, one operand
+  neg, square, sqrt, exp, log, tanh, sigmoid, relu, logical_not, copy, cast, stop_gradient,
+  // elementwise, two operands
+  add, sub, mul, div, pow, max, min, eq, ne, lt, le, gt, ge, logical_and, logical_or,
+  // elementwise, three operands
+  where, custom_elementwise,
+  // reductions over the axes in attr, which stay as extent 1
+  sum, max_reduce,
+  // views: no step of their own
+  expand, transpose, slice, reshape, checked_index,
+  // whole-tensor ops
+  argmax, pad, concat, gather, scatter_add, matmul,
+  conv_fprop, conv_dgrad, conv_wgrad,
+  window_argmax, window_gather, window_scatter, window_sum, window_spread,
+  custom_tensor,
+  count_ // not an op: their number
+};
+inline constexpr int op_count = static_cast<int>(op::count_);
+inline constexpr int no_node = -1;
+
+struct custom_op; // ops/custom.hpp
+
+struct node {
+  op o = op::input;
+  dtype t = dtype::f32;
+  bool adjoint = false; // made by a vjp: for the cost report, no part of the node's identity
+  int in[3] = {-1, -1, -1};
+  std::uint64_t attr = 0, attr2 = 0;
+  const custom_op* custom = nullptr;
+  shape s{};
+};
+
+constexpr bool equal(const node& x, const node& y) {
+  return x.o == y.o && x.in[0] == y.in[0] && x.in[1] == y.in[1] && x.in[2] == y.in[2] && x.attr == y.attr &&
+         x.attr2 == y.attr2 && x.t == y.t && x.custom == y.custom && x.s == y.s;
+}
+constexpr std::uint32_t hash(const node& v) {
+  std::uint32_t h = static_cast<std::uint32_t>(v.o) * 0x9E3779B1u;
+  h = (h ^ static_cast<std::uint32_t>(v.in[0])) * 0x85EBCA6Bu;
+  h = (h ^ (h >> 15) ^ static_cast<std::uint32_t>(v.in[1])) * 0xC2B2AE35u;
+  h = (h ^ (h >> 13) ^ static_cast<std::uint32_t>(v.in[2])) * 0x27D4EB2Fu;
+  h = (h ^ (h >> 16) ^ static_cast<std::uint32_t>(v.attr ^ (v.attr >> 32))) * 0x9E3779B1u;
+  return h ^ (h >> 15);
+}
+
+} // namespace tapeless::detail

@@ -1,0 +1,340 @@
+#pragma once
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// NumPy's .npy files: "\x93NUMPY", version (2 bytes), header length (2 bytes; 4 from version 2 on),
+// {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, spaces and '\n' up to a multiple of 64, the
+// elements.
+// Read: versions 1.0, 2.0, 3.0. Written: 1.0. Elements: '<f4' float, '<f8' double, '<i4' int32, '|b1' bool,
+// row-major. A reader knows that the file is whole before it allocates or writes an element.
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tapeless {
+
+// what() is "tapeless: <path>: <what is wrong>".
+class io_error : public std::runtime_error {
+ public:
+  io_error(const std::filesystem::path& path, const std::string& problem)
+      : std::runtime_error("tapeless: " + path.string() + ": " + problem), path_(path) {}
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+enum class npy_type : std::uint8_t { f4, f8, i4, b1 };
+
+struct npy_array {
+  std::vector<std::int64_t> shape;
+  npy_type type = npy_type::f4;
+  std::vector<std::byte> bytes;  // row-major
+};
+
+namespace detail::npy {
+
+static_assert(std::endian::native == std::endian::little,
+              "tapeless: npy: files are little-endian, so is the host");
+
+inline constexpr std::string_view descriptions[] = {"<f4", "<f8", "<i4", "|b1"};  // in the order of npy_type
+inline constexpr std::int64_t item_sizes[] = {4, 8, 4, 1};
+
+template <class T>
+constexpr npy_type type_of() {
+  constexpr bool is_element = std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                              std::is_same_v<T, std::int32_t> || std::is_same_v<T, bool>;
+  static_assert(is_element,
+                "tapeless: npy(path, data, shape): elements are float, double, std::int32_t or bool");
+  if constexpr (std::is_same_v<T, float>) return npy_type::f4;
+  else if constexpr (std::is_same_v<T, double>) return npy_type::f8;
+  else if constexpr (std::is_same_v<T, std::int32_t>) return npy_type::i4;
+  else return npy_type::b1;
+}
+
+inline std::string_view description(npy_type type) { return descriptions[static_cast<std::size_t>(type)]; }
+
+// As Python writes a tuple: (), (3,), (2, 3)
+inline std::string to_string(std::span<const std::int64_t> shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += std::to_string(shape[i]);
+  }
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+// Bytes of all elements. The extents other than 0 must multiply without overflow, whether one is 0 or not.
+inline std::int64_t byte_count(const std::filesystem::path& path, std::span<const std::int64_t> shape,
+                               npy_type type) {
+  std::int64_t bytes = item_sizes[static_cast<std::size_t>(type)];
+  bool empty = false;
+  for (std::int64_t extent : shape) {
+    if (extent < 0) throw io_error(path, "negative extent in shape " + to_string(shape));
+    if (extent == 0) empty = true;
+    else if (bytes > std::numeric_limits<std::int64_t>::max() / extent)
+      throw io_error(path, "size overflow: shape " + to_string(shape));
+    else bytes *= extent;
+  }
+  return empty ? 0 : bytes;
+}
+
+struct close_file {
+  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+using file_handle = std::unique_ptr<std::FILE, close_file>;
+
+inline std::string reason(int error) { return std::generic_category().message(error); }
+
+// The header's Python literal, read strictly: a dict with the three keys once each, in any order.
+class header_parser {
+ public:
+  header_parser(const std::filesystem::path& path, std::string_view text) : path_(path), text_(text) {}
+
+  void parse(npy_array& result) {
+    bool seen[3] = {};
+    expect('{');
+    while (!accept('}')) {
+      const std::string_view key = quoted();
+      expect(':');
+      const int which = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : 3;
+      if (which == 3) malformed("unknown key '" + std::string(key) + "'");
+      if (seen[which]) malformed("key '" + std::string(key) + "' twice");
+      seen[which] = true;
+      if (which == 0) result.type = type();
+      else if (which == 1) row_major();
+      else result.shape = shape();
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_space();
+    if (at_ != text_.size()) malformed("text behind the dictionary");
+    if (!seen[0] || !seen[1] || !seen[2]) malformed("a key of 'descr', 'fortran_order', 'shape' is missing");
+  }
+
+ private:
+  [[noreturn]] void malformed(const std::string& problem) const {
+    throw io_error(path_, "malformed header: " + problem);
+  }
+
+  void skip_space() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
+  }
+  bool accept(char c) {
+    skip_space();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) malformed(std::string("'") + c + "' expected at character " + std::to_string(at_));
+  }
+  std::string_view quoted() {
+    const char quote = accept('\'') ? '\'' : '"';
+    if (quote == '"') expect('"');
+    const std::size_t end = text_.find(quote, at_);
+    if (end == std::string_view::npos) malformed("unterminated string");
+    const std::string_view result = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    return result;
+  }
+  bool word(std::string_view expected) {
+    skip_space();
+    if (text_.substr(at_, expected.size()) != expected) return false;
+    at_ += expected.size();
+    return true;
+  }
+
+  npy_type type() {
+    skip_space();
+    if (at_ < text_.size() && text_[at_] == '[') throw io_error(path_, "unsupported dtype: structured");
+    const std::string_view name = quoted();
+    for (std::size_t i = 0; i < std::size(descriptions); ++i)
+      if (name == descriptions[i]) return static_cast<npy_type>(i);
+    throw io_error(path_,
+                   "unsupported dtype '" + std::string(name) + "': '<f4', '<f8', '<i4' and '|b1' are read");
+  }
+  void row_major() {
+    if (word("True")) throw io_error(path_, "fortran_order: column-major data is not read");
+    if (!word("False")) malformed("fortran_order is neither True nor False");
+  }
+  std::vector<std::int64_t> shape() {
+    std::vector<std::int64_t> result;
+    expect('(');
+    while (!accept(')')) {
+      skip_space();
+      std::int64_t extent = 0;
+      const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), extent);
+      if (error == std::errc::result_out_of_range)
+        throw io_error(path_, "size overflow: an extent beyond 64 bits");
+      if (error != std::errc() || extent < 0) malformed("an extent is not a number >= 0");
+      at_ = static_cast<std::size_t>(end - text_.data());
+      result.push_back(extent);
+      if (accept(',')) continue;
+      if (result.size() == 1) malformed("the shape is not a tuple");  // (3) is a number in Python
+      expect(')');
+      break;
+    }
+    return result;
+  }
+
+  const std::filesystem::path& path_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+// An open file that stands at its first element; header.bytes is empty, payload their number.
+struct opened {
+  file_handle file;
+  npy_array header;
+  std::int64_t payload = 0;
+};
+
+inline void read_exactly(const std::filesystem::path& path, std::FILE* file, void* to, std::size_t bytes) {
+  if (bytes > 0 && std::fread(to, 1, bytes, file) != bytes)
+    throw io_error(path, std::ferror(file) != 0 ? "read error" : "truncated");
+}
+
+inline opened open(const std::filesystem::path& path) {
+  constexpr std::string_view magic("\x93NUMPY", 6);
+  std::error_code error;  // the size first: opening a pipe would wait
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) throw io_error(path, "cannot be read: " + error.message());
+  opened result;
+  errno = 0;
+  result.file.reset(std::fopen(path.string().c_str(), "rb"));
+  if (!result.file) throw io_error(path, "cannot be read: " + reason(errno));
+
+  unsigned char start[12] = {};
+  const std::size_t available = static_cast<std::size_t>(std::min<std::uintmax_t>(size, 10));
+  read_exactly(path, result.file.get(), start, available);
+  const std::string_view begin(reinterpret_cast<const char*>(start), std::min(available, magic.size()));
+  if (begin != magic.substr(0, begin.size())) throw io_error(path, "bad magic: no .npy file");
+  if (size < 10) throw io_error(path, "truncated in the header");
+  const int major = start[6];
+  if (major < 1 || major > 3 || start[7] != 0)
+    throw io_error(path,
+                   "unsupported format version " + std::to_string(major) + "." + std::to_string(start[7]));
+  std::uint64_t prefix = 10;
+  std::uint64_t length = start[8] + 256u * start[9];
+  if (major > 1) {
+    prefix = 12;
+    if (size < prefix) throw io_error(path, "truncated in the header");
+    read_exactly(path, result.file.get(), start + 10, 2);
+    length += (std::uint64_t{start[10]} << 16) + (std::uint64_t{start[11]} << 24);
+  }
+  if (length > size - prefix) throw io_error(path, "truncated in the header");
+
+  std::string text(static_cast<std::size_t>(length), '\0');
+  read_exactly(path, result.file.get(), text.data(), text.size());
+  header_parser(path, text).parse(result.header);
+  result.payload = byte_count(path, result.header.shape, result.header.type);
+  const std::uint64_t rest = size - prefix - length;
+  const std::uint64_t wanted = static_cast<std::uint64_t>(result.payload);
+  const std::string sizes = std::to_string(rest) + " bytes of elements, shape " +
+                            to_string(result.header.shape) + " has " + std::to_string(wanted);
+  if (rest < wanted) throw io_error(path, "truncated: " + sizes);
+  if (rest > wanted) throw io_error(path, "trailing bytes: " + sizes);
+  return result;
+}
+
+inline std::string header(const std::filesystem::path& path, npy_type type,
+                          std::span<const std::int64_t> shape) {
+  std::string literal = "{'descr': '" + std::string(description(type)) +
+                        "', 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
+  literal.append(63 - (10 + literal.size()) % 64, ' ');
+  literal += '\n';
+  if (literal.size() > 0xffff) throw io_error(path, "the shape is too long for format 1.0");
+  std::string result("\x93NUMPY\x01\x00", 8);
+  result += static_cast<char>(literal.size() % 256);
+  result += static_cast<char>(literal.size() / 256);
+  return result + literal;
+}
+
+}  // namespace detail::npy
+
+// Reads a whole file. Throws io_error where it is no .npy file of the kinds above, or not as long as it says.
+inline npy_array npy_read(const std::filesystem::path& path) {
+  detail::npy::opened opened = detail::npy::open(path);
+  opened.header.bytes.resize(static_cast<std::size_t>(opened.payload));
+  detail::npy::read_exactly(path, opened.file.get(), opened.header.bytes.data(), opened.header.bytes.size());
+  return std::move(opened.header);
+}
+
+// Reads a file of exactly this element type and shape into data, row-major. Throws io_error as npy_read does,
+// and where dtype or shape differ; all of this is known before data is touched (only a failing disk can leave
+// it half-written).
+template <class T>
+void npy_read_into(const std::filesystem::path& path, T* data, std::span<const std::int64_t> shape) {
+  using detail::npy::to_string;
+  const npy_type type = detail::npy::type_of<T>();
+  const detail::npy::opened opened = detail::npy::open(path);
+  const std::vector<std::int64_t>& found = opened.header.shape;
+  if (opened.header.type != type)
+    throw io_error(path, "wrong dtype: found '" + std::string(detail::npy::description(opened.header.type)) +
+                             "', expected '" + std::string(detail::npy::description(type)) + "'");
+  if (!std::equal(found.begin(), found.end(), shape.begin(), shape.end()))
+    throw io_error(path, "wrong shape: found " + to_string(found) + ", expected " + to_string(shape));
+  const std::size_t bytes = static_cast<std::size_t>(opened.payload);
+  if constexpr (std::is_same_v<T, bool>) {  // any byte but 0 is true, and a bool may hold 0 or 1 only
+    std::vector<unsigned char> raw(bytes);
+    detail::npy::read_exactly(path, opened.file.get(), raw.data(), bytes);
+    for (std::size_t i = 0; i < bytes; ++i) data[i] = raw[i] != 0;
+  } else {
+    detail::npy::read_exactly(path, opened.file.get(), data, bytes);
+  }
+}
+
+// Writes data, row-major, of product(shape) elements. The file is written beside the target under a temporary
+// name and renamed when it is complete: the target is the old file or the new one, never half of it. Throws
+// io_error where the disk refuses or the shape is negative, overflows or does not fit a header.
+template <class T>
+void npy_write(const std::filesystem::path& path, const T* data, std::span<const std::int64_t> shape) {
+  constexpr npy_type type = detail::npy::type_of<T>();
+  const std::int64_t payload = detail::npy::byte_count(path, shape, type);
+  const std::string header = detail::npy::header(path, type, shape);
+
+  std::filesystem::path partial;
+  std::FILE* file = nullptr;
+  for (int i = 0; file == nullptr && i < 1000; ++i) {  // "x" makes the name ours alone
+    partial = path;
+    partial += "." + std::to_string(i) + ".partial";
+    errno = 0;
+    file = std::fopen(partial.string().c_str(), "wbx");
+    if (file == nullptr && errno != EEXIST) break;
+  }
+  if (file == nullptr) throw io_error(path, "cannot be written: " + detail::npy::reason(errno));
+
+  errno = 0;
+  const std::size_t bytes = static_cast<std::size_t>(payload);
+  bool good = std::fwrite(header.data(), 1, header.size(), file) == header.size();
+  good = good && (bytes == 0 || std::fwrite(data, 1, bytes, file) == bytes);
+  good = (std::fclose(file) == 0) && good;
+  std::error_code error(good ? 0 : errno, std::generic_category());
+  if (good) std::filesystem::rename(partial, path, error);
+  if (!good || error) {
+    std::error_code ignored;
+    std::filesystem::remove(partial, ignored);
+    throw io_error(path, "cannot be written: " + error.message());
+  }
+}
+
+}  // namespace tapeless

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The list of ops: one include and one line of `families` for each file.
+// The set is closed under vjp: whatever a rule gives is written with ops of this list.
+#pragma once
+#include "conv.hpp"
+#include "custom.hpp"
+#include "elementwise.hpp"
+#include "index.hpp"
+#include "loss.hpp"
+#include "matmul.hpp"
+#include "pool.hpp"
+#include "reduce.hpp"
+#include "shape.hpp"
+
+namespace tapeless::detail {
+
+struct rule_table {
+  op_rule row[op_count]{};
+  template <int N> constexpr void add(const op_rule (&family)[N]) {
+    for (const op_rule& r : family) row[static_cast<int>(r.o)] = r;
+  }
+};
+inline constexpr rule_table rules = [] {
+  rule_table t;
+  t.add(index_rules);
+  t.add(elementwise_rules);
+  t.add(shape_rules);
+  t.add(reduce_rules);
+  t.add(matmul_rules);
+  t.add(conv_rules);
+  t.add(pool_rules);
+  t.add(custom_rules);
+  return t;
+}();
+static_assert([] {
+  for (int i = 0; i < op_count; ++i)
+    if (rules.row[i].o != static_cast<op>(i)) return false;
+  return true;
+}(), "tapeless: every op has a rule");
+
+constexpr const op_rule& rule(op o) { return rules.row[static_cast<int>(o)]; }
+
+} // namespace tapeless::detail

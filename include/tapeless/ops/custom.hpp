@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Ops that the user adds. Two kinds, told apart by the members of Op:
+//
+// elementwise: fused like the built-in ones                     whole-tensor: a step of its own, on views
+//   struct softplus {                                             struct running_sum {
+//     template <class T> static T primal(T x);                      static constexpr shape result(shape x);
+//     static constexpr auto vjp(auto x, auto y, auto y_bar);        static void primal(auto y, auto x);
+//   };                                                              static constexpr auto vjp(auto x, auto y, auto y_bar);
+//                                                                   static constexpr auto jvp(auto x, auto y, auto x_dot);
+//                                                                 };
+// 1 to 3 operands a, b, c: primal(a, b, c), vjp(a, b, c, y, y_bar) returns a handle or a std::tuple of handles.
+// jvp is optional; without it the jvp is the transpose of the vjp. `flops`, optional: per element of the result.
+#pragma once
+#include <tuple>
+#include "reduce.hpp"
+
+namespace tapeless {
+namespace detail {
+
+// What graph, planner and executor know of a custom op.
+struct custom_op {
+  const char* name = "custom";
+  double flops = 1; // per element of the result
+  void (*vjp)(vjp_context&) = nullptr;
+  int (*jvp)(graph&, const int* x, int y, const int* x_dot) = nullptr;
+  // elementwise: n elements of each operand
+  void (*lanes_f32)(const float* const* x, float* y, int n) = nullptr;
+  void (*lanes_f64)(const double* const* x, double* y, int n) = nullptr;
+  // whole-tensor: dense blocks, and the values of the named extents
+  void (*run)(void* y, const void* const* x, const name_values& names) = nullptr;
+};
+
+template <class Op> constexpr const char* custom_name() {
+  if constexpr (requires { Op::name; }) return Op::name;
+  else return "custom";
+}
+template <class Op> constexpr double custom_flops() {
+  if constexpr (requires { Op::flops; }) return Op::flops;
+  else return 1;
+}
+
+template <class Result> constexpr void give_all(vjp_context& c, const Result& r) {
+  if constexpr (handle<Result>) c.give(0, {&c.g, r.id()});
+  else
+    std::apply([&](const auto&... d) { int k = 0; (c.give(k++, {&c.g, d.id()}), ...); }, r);
+}
+
+// Operand handles for the user's rules: typed with a known type, var otherwise.
+template <class H> constexpr H custom_handle(graph& g, int id) {
+  if constexpr (std::is_same_v<H, var>) return var{&g, id};
+  else return H{&g, id};
+}
+template <class Op, class Y, class... X> constexpr void custom_vjp(vjp_context& c) {
+  int k = 0;
+  const std::tuple<X...> x{custom_handle<X>(c.g, c.v.in[k++])...}; // braces: left to right
+  give_all(c, std::apply([&](const auto&... a) { return Op::vjp(a..., custom_handle<Y>(c.g, c.y.node), custom_handle<Y>(c.g, c.bar.node)); }, x));
+}
+template <class Op, class Y, class... X> constexpr int custom_jvp(graph& g, const int* x, int y, const int* x_dot) {
+  int k = 0;
+  const std::tuple<X...> primal{custom_handle<X>(g, x[k++])...};
+  k = 0;
+  const std::tuple<X...> tangent{custom_handle<X>(g, x_dot[k++])...};
+  return std::apply([&](const auto&... a) {
+    return std::apply([&](const auto&... t) { return Op::jvp(a..., custom_handle<Y>(g, y), t...).id(); }, tangent);
+  }, primal);
+}
+template <class Op, class Y, class... X>
+concept has_jvp = requires(const Y& y, const X&... x) { Op::jvp(x..., y, x...); };
+
+template <class Op, class T, int N> void custom_lanes(const T* const* x, T* y, int n) {
+  for (int i = 0; i < n; ++i) {
+    if constexpr (N == 1) y[i] = Op::primal(x[0][i]);
+    else if constexpr (N == 2) y[i] = Op::primal(x[0][i], x[1][i]);
+    else y[i] = Op::primal(x[0][i], x[1][i], x[2][i]);
+  }
+}
+
+// The description of one op; its address is its identity.
+template <class Op, class T, class... V> inline constexpr custom_op elementwise_custom = [] {
+  custom_op c;
+  c.name = custom_name<Op>();
+  c.flops = custom_flops<Op>();
+  c.vjp = custom_vjp<Op, var, V...>;
+  if constexpr (has_jvp<Op, var, V...>) c.jvp = custom_jvp<Op, var, V...>;
+  if constexpr (std::is_same_v<T, float>) c.lanes_f32 = custom_lanes<Op, float, sizeof...(V)>;
+  else c.lanes_f64 = custom_lanes<Op, double, sizeof...(V)>;
+  return c;
+}();
+
+template <class X> constexpr X view_of(const void* data, const name_values& names) {
+  X x{};
+  [&]<int... I>(std::integer_sequence<int, I...>) {
+    x = X{static_cast<typename X::element_type*>(const_cast<void*>(data)), names.of(X::names.name[I])...};
+  }(std::make_integer_sequence<int, X::names.count>{});
+  return x;
+}
+template <class Op, class Y, class... X> void custom_run(void* y, const void* const* x, const name_values& names) {
+  [&]<int... I>(std::integer_sequence<int, I...>) {
+    Op::primal(view_of<Y>(y, names), view_of<X>(x[I], names)...);
+  }(std::make_integer_sequence<int, sizeof...(X)>{});
+}
+template <class Op, class Y, class... X> inline constexpr custom_op whole_custom = [] {
+  custom_op c;
+  c.name = custom_name<Op>();
+  c.flops = custom_flops<Op>();
+  c.vjp = custom_vjp<Op, Y, X...>;
+  if constexpr (has_jvp<Op, Y, X...>) c.jvp = custom_jvp<Op, Y, X...>;
+  c.run = custom_run<Op, Y, X...>;
+  return c;
+}();
+
+template <class X> using const_view = basic_tensor<const typename X::value_type, X::extents, typename X::space>;
+
+constexpr int custom_node(graph& g, op o, const custom_op* c, const int (&x)[3], dtype t, const shape& s) {
+  node v;
+  v.o = o;
+  v.t = t;
+  v.custom = c;
+  for (int i = 0; i < 3; ++i) v.in[i] = x[i] < 0 || o == op::custom_elementwise ? x[i] : dense(g, x[i]);
+  v.s = s;
+  return g.intern(v);
+}
+
+template <class Op, class... X>
+concept is_whole_tensor_op = requires { Op::result(shape_in_type<X>()...); };
+template <class> using as_var = var;
+template <shape... S> constexpr shape broadcast_all() {
+  shape s;
+  ((require(broadcastable(s, S), "tapeless: custom<op>(x...): the shapes broadcast"), s = broadcast(s, S)), ...);
+  return s;
+}
+template <int N>
+concept one_to_three_operands = N >= 1 && N <= 3;
+
+} // namespace detail
+
+// custom<Op>(x...): the user's op
+template <class Op, detail::handle... X> constexpr auto custom(const X&... x) {
+  using namespace detail;
+  static_assert(one_to_three_operands<sizeof...(X)>, "tapeless: custom<op>(x...): an op has one to three operands");
+  graph& g = graph_of(x...);
+  int in[3] = {-1, -1, -1}, k = 0;
+  ((in[k++] = x.id()), ...);
+  if constexpr (is_whole_tensor_op<Op, X...> && all_typed<X...>) {
+    using T = value_type_t<X...>;
+    constexpr shape s = Op::result(X::extents...);
+    using Y = basic_tensor<T, s>;
+    return wrap<T, s>(g, custom_node(g, op::custom_tensor, &whole_custom<Op, Y, basic_tensor<typename X::value_type, X::extents>...>, in, dtype_of<T>, s));
+  } else if constexpr (any_var<X...>) {
+    shape s = g[in[0]].s;
+    for (int i = 1; i < k; ++i) {
+      require_broadcast(g, in[0], in[i]);
+      s = broadcast(s, g[in[i]].s);
+    }
+    const bool f32 = g[in[0]].t == dtype::f32;
+    require(is_float(g[in[0]].t), "tapeless: custom<op>(x...): the element type is float or double");
+    return var{&g, custom_node(g, op::custom_elementwise, f32 ? &elementwise_custom<Op, float, as_var<X>...> : &elementwise_custom<Op, double, as_var<X>...>, in, g[in[0]].t, s)};
+  } else {
+    using T = value_type_t<X...>;
+    static_assert(floating_point<T>, "tapeless: custom<op>(x...): the element type is float or double");
+    static_assert((same_element_type<T, typename X::value_type> && ...), "tapeless: custom<op>(x...): the operands have one element type");
+    constexpr shape s = broadcast_all<X::extents...>();
+    return wrap<T, s>(g, custom_node(g, op::custom_elementwise, &elementwise_custom<Op, T, as_var<X>...>, in, dtype_of<T>, s));
+  }
+}
+
+namespace detail {
+
+constexpr count custom_flops_of(const node& v, const shape*) { return {v.custom->flops, v.s}; }
+constexpr void custom_rule_vjp(vjp_context& c) { c.v.custom->vjp(c); }
+inline constexpr op_rule custom_rules[] = {
+  {op::custom_elementwise, "custom", kind::elementwise, custom_flops_of, custom_rule_vjp},
+  {op::custom_tensor, "custom", kind::whole, custom_flops_of, custom_rule_vjp},
+};
+
+} // namespace detail
+} // namespace tapeless

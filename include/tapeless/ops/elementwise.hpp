@@ -1,0 +1,352 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// y[i] = f(a[i], b[i], c[i])      operands broadcast as in NumPy      y: the broadcast shape
+//
+// Subgradients: relu'(0) = 0; max and min give the cotangent of a tie to the first operand; where gives nothing, not
+// even a NaN, to the branch that is not taken.
+#pragma once
+#include "rule.hpp"
+
+namespace tapeless {
+namespace detail {
+
+// ---- builders: graph and node numbers -------------------------------------------------------------------------
+
+// a repeated along its broadcast axes; read through by its consumers
+constexpr int expand(graph& g, int a, const shape& s) {
+  if (g[a].s == s) return a;
+  if (g[a].o == op::expand) a = g[a].in[0];
+  if (g[a].s == s) return a;
+  node v;
+  v.o = op::expand;
+  v.t = g[a].t;
+  v.in[0] = a;
+  v.s = s;
+  return g.intern(v);
+}
+constexpr int zeros(graph& g, dtype t, const shape& s) { return expand(g, g.konst(0, t), s); }
+
+// an operand that repeats may be read unexpanded as long as the other one has the full shape s
+constexpr int unexpanded(const graph& g, int a, const shape& other, const shape& s) {
+  if (g[a].o != op::expand) return a;
+  const shape& inner = g[g[a].in[0]].s;
+  return broadcastable(inner, other) && broadcast(inner, other) == s ? g[a].in[0] : a;
+}
+
+constexpr int unary(graph& g, op o, int a, dtype result) {
+  if (g.is_konst(a)) {
+    const double x = g.value(a);
+    if (o == op::neg) return g.konst(-x, result);
+    if (o == op::square) return g.konst(x * x, result);
+    if (o == op::cast) return g.konst(x, result);
+  }
+  if (g[a].o == op::expand) return expand(g, unary(g, o, g[a].in[0], result), g[a].s);
+  if (o == op::neg && g[a].o == op::neg) return g[a].in[0];
+  if (o == op::cast && g[a].t == result) return a;
+  node v;
+  v.o = o;
+  v.t = result;
+  v.in[0] = a;
+  v.s = g[a].s;
+  return g.intern(v);
+}
+constexpr int unary(graph& g, op o, int a) { return unary(g, o, a, g[a].t); }
+
+constexpr bool commutes(op o) { return o == op::add || o == op::mul || o == op::eq || o == op::ne; }
+constexpr bool compares(op o) { return o >= op::eq && o <= op::ge; }
+
+constexpr int where(graph& g, int c, int a, int b) {
+  const shape s = broadcast(g[c].s, broadcast(g[a].s, g[b].s));
+  if (a == b) return expand(g, a, s);
+  const shape ab = broadcast(g[a].s, g[b].s);
+  c = unexpanded(g, c, ab, s);
+  a = unexpanded(g, a, broadcast(g[c].s, g[b].s), s);
+  b = unexpanded(g, b, broadcast(g[c].s, g[a].s), s);
+  node v;
+  v.o = op::where;
+  v.t = g[a].t;
+  v.in[0] = c;
+  v.in[1] = a;
+  v.in[2] = b;
+  v.s = s;
+  return g.intern(v);
+}
+
+constexpr int binary(graph& g, op o, int a, int b) {
+  const shape s = broadcast(g[a].s, g[b].s);
+  const dtype t = g[a].t, result = compares(o) ? dtype::boolean : t;
+  a = unexpanded(g, a, g[b].s, s);
+  b = unexpanded(g, b, g[a].s, s);
+  if (g.is_konst(a) && g.is_konst(b)) {
+    const double x = g.value(a), y = g.value(b);
+    if (o == op::add) return g.konst(x + y, t);
+    if (o == op::sub) return g.konst(x - y, t);
+    if (o == op::mul) return g.konst(x * y, t);
+    if (o == op::div && y != 0) return g.konst(x / y, t);
+  }
+  if ((o == op::mul && g.is(a, 1)) || (o == op::add && g.is(a, 0))) return expand(g, b, s);
+  if (((o == op::mul || o == op::div) && g.is(b, 1)) || ((o == op::add || o == op::sub) && g.is(b, 0)))
+    return expand(g, a, s);
+  if (o == op::sub && g.is(a, 0)) return unary(g, op::neg, expand(g, b, s));
+  if (g.in_adjoint && (o == op::mul || o == op::div)) {
+    // A cotangent that a select made zero stays exactly zero, whatever the factor is (also inf and NaN):
+    // where(c, d, 0) * z = where(c, d * z, 0).
+    if (g.is(a, 0) || (o == op::mul && g.is(b, 0))) return zeros(g, t, s);
+    for (const bool left : {true, false}) {
+      const int k = left ? a : b, z = left ? b : a;
+      if (g[k].o != op::where || (!left && o == op::div)) continue;
+      const node w = g[k];
+      if (g.is(w.in[2], 0)) return expand(g, where(g, w.in[0], left ? binary(g, o, w.in[1], z) : binary(g, o, z, w.in[1]), w.in[2]), s);
+      if (g.is(w.in[1], 0)) return expand(g, where(g, w.in[0], w.in[1], left ? binary(g, o, w.in[2], z) : binary(g, o, z, w.in[2])), s);
+    }
+  }
+  if (commutes(o) && a > b) {
+    const int k = a;
+    a = b;
+    b = k;
+  }
+  node v;
+  v.o = o;
+  v.t = result;
+  v.in[0] = a;
+  v.in[1] = b;
+  v.s = s;
+  return g.intern(v);
+}
+
+// ---- rules for values, checked where the handles are typed ----------------------------------------------------
+
+template <shape A, shape B>
+concept shapes_broadcast = broadcastable(A, B);
+template <class A, class B>
+concept same_element_type = std::is_same_v<A, B>;
+template <class T>
+concept floating_point = std::is_same_v<T, float> || std::is_same_v<T, double>;
+template <class T>
+concept arithmetic = floating_point<T> || std::is_same_v<T, std::int32_t>;
+template <class From, class To>
+concept casts_to = !(floating_point<From> && floating_point<To>) || std::is_same_v<From, To>;
+template <class T>
+concept boolean = std::is_same_v<T, bool>;
+
+constexpr void require_broadcast(const graph& g, int a, int b) {
+  require(broadcastable(g[a].s, g[b].s), "tapeless: elementwise op(a, b): the shapes broadcast");
+  require(g[a].t == g[b].t, "tapeless: elementwise op(a, b): both have one element type");
+}
+
+template <op O, class T, class A> constexpr auto apply_unary(const A& a) {
+  graph& g = graph_of(a);
+  return wrap<T, shape_in_type<A>(), A>(g, unary(g, O, a.id(), any_var<A> ? g[a.id()].t : dtype_of<T>));
+}
+template <op O, class A, class B> constexpr auto apply_binary(const A& a, const B& b) {
+  graph& g = graph_of(a, b);
+  const dtype t = dtype_among(a, b);
+  const int x = lift(g, a, t), y = lift(g, b, t);
+  using T = value_type_t<A, B>;
+  using R = std::conditional_t<compares(O), bool, T>;
+  if constexpr (typed_handle<A> && typed_handle<B>) {
+    using U = value_type_t<B>;
+    constexpr shape sa = shape_in_type<A>(), sb = shape_in_type<B>();
+    static_assert(same_element_type<T, U>, "tapeless: elementwise op(a, b): both have one element type");
+    static_assert(shapes_broadcast<sa, sb>, "tapeless: elementwise op(a, b): the shapes broadcast");
+    if constexpr (same_element_type<T, U> && shapes_broadcast<sa, sb>)
+      return wrap<R, broadcast(sa, sb)>(g, binary(g, O, x, y));
+    else return basic_tensor<R, sa>{&g, x};
+  } else {
+    require_broadcast(g, x, y);
+    return wrap<R, broadcast(shape_in_type<A>(), shape_in_type<B>()), A, B>(g, binary(g, O, x, y));
+  }
+}
+template <op O, class A, class B> constexpr auto apply_arithmetic(const A& a, const B& b) {
+  static_assert(any_var<A, B> || arithmetic<value_type_t<A, B>>,
+                "tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first");
+  return apply_binary<O>(a, b);
+}
+template <op O, class A, class B> constexpr auto apply_real(const A& a, const B& b) {
+  static_assert(any_var<A, B> || floating_point<value_type_t<A, B>>,
+                "tapeless: real op(a, b): the element type is float or double");
+  return apply_binary<O>(a, b);
+}
+template <op O, class A> constexpr auto apply_real(const A& a) {
+  using T = value_type_t<A>;
+  static_assert(any_var<A> || floating_point<T>, "tapeless: real op(a): the element type is float or double");
+  return apply_unary<O, T>(a);
+}
+template <op O, class A> constexpr auto apply_arithmetic(const A& a) {
+  using T = value_type_t<A>;
+  static_assert(any_var<A> || arithmetic<T>, "tapeless: arithmetic op(a): the element type is float, double or int32");
+  return apply_unary<O, T>(a);
+}
+template <op O, class A, class B> constexpr auto apply_logical(const A& a, const B& b) {
+  static_assert(any_var<A, B> || boolean<value_type_t<A, B>>, "tapeless: logical op(a, b): the element type is bool");
+  return apply_binary<O>(a, b);
+}
+template <class A, class B>
+concept handle_among = operand<A> && operand<B> && (handle<A> || handle<B>);
+
+} // namespace detail
+
+// ---- what the user writes -------------------------------------------------------------------------------------
+// clang-format off
+
+// a + b, a - b, a * b, a / b    (+ - * also for int32)
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator+(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::add>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator-(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::sub>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator*(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::mul>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator/(const A& a, const B& b) { return detail::apply_real<detail::op::div>(a, b); }
+template <detail::handle A> constexpr auto operator-(const A& a) { return detail::apply_arithmetic<detail::op::neg>(a); }
+
+// max(a, b), min(a, b): a tie's cotangent goes to a.   pow(a, b) = a^b for a >= 0, or constant b
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto max(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::max>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto min(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::min>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto pow(const A& a, const B& b) { return detail::apply_real<detail::op::pow>(a, b); }
+
+template <detail::handle A> constexpr auto square(const A& a) { return detail::apply_arithmetic<detail::op::square>(a); }
+template <detail::handle A> constexpr auto sqrt(const A& a) { return detail::apply_real<detail::op::sqrt>(a); }
+template <detail::handle A> constexpr auto exp(const A& a) { return detail::apply_real<detail::op::exp>(a); }
+template <detail::handle A> constexpr auto log(const A& a) { return detail::apply_real<detail::op::log>(a); }
+template <detail::handle A> constexpr auto tanh(const A& a) { return detail::apply_real<detail::op::tanh>(a); }
+// sigmoid(a) = 1 / (1 + exp(-a))
+template <detail::handle A> constexpr auto sigmoid(const A& a) { return detail::apply_real<detail::op::sigmoid>(a); }
+// relu(a) = max(a, 0), relu'(0) = 0
+template <detail::handle A> constexpr auto relu(const A& a) { return detail::apply_real<detail::op::relu>(a); }
+
+// comparisons give bool and have no derivative
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator==(const A& a, const B& b) { return detail::apply_binary<detail::op::eq>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator!=(const A& a, const B& b) { return detail::apply_binary<detail::op::ne>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator<(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::lt>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator<=(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::le>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator>(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::gt>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator>=(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::ge>(a, b); }
+
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator&&(const A& a, const B& b) { return detail::apply_logical<detail::op::logical_and>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator||(const A& a, const B& b) { return detail::apply_logical<detail::op::logical_or>(a, b); }
+template <detail::handle A> constexpr auto operator!(const A& a) {
+  static_assert(detail::any_var<A> || detail::boolean<detail::value_type_t<A>>, "tapeless: logical op(a): the element type is bool");
+  return detail::apply_unary<detail::op::logical_not, bool>(a);
+}
+// clang-format on
+
+// The same value, treated as a constant by every derivative.
+template <detail::handle A> constexpr auto stop_gradient(const A& a) {
+  return detail::apply_unary<detail::op::stop_gradient, detail::value_type_t<A>>(a);
+}
+
+// cast<T>(a): the elements as T. bool becomes 0 or 1, a float is truncated to int32; no derivative.
+template <element T, detail::handle A> constexpr auto cast(const A& a) {
+  using namespace detail;
+  graph& g = graph_of(a);
+  if constexpr (any_var<A>) {
+    require(!is_float(dtype_of<T>) || !is_float(g[a.id()].t) || g[a.id()].t == dtype_of<T>,
+            "tapeless: cast<T>(a): float and double do not mix in one program");
+    return var{&g, unary(g, op::cast, a.id(), dtype_of<T>)};
+  } else {
+    static_assert(casts_to<typename A::value_type, T>, "tapeless: cast<T>(a): float and double do not mix in one program");
+    return wrap<T, A::extents>(g, unary(g, op::cast, a.id(), dtype_of<T>));
+  }
+}
+
+// where(c, a, b)[i] = c[i] ? a[i] : b[i]        c: bool
+template <detail::handle C, detail::operand A, detail::operand B>
+constexpr auto where(const C& c, const A& a, const B& b) {
+  using namespace detail;
+  static_assert(handle<A> || handle<B>, "tapeless: where(c, a, b): one of a, b is a tensor");
+  graph& g = graph_of(c);
+  const dtype t = dtype_among(a, b);
+  const int x = lift(g, a, t), y = lift(g, b, t);
+  constexpr shape sc = shape_in_type<C>(), sa = shape_in_type<A>(), sb = shape_in_type<B>();
+  if constexpr (any_var<C, A, B>) {
+    require(g[c.id()].t == dtype::boolean, "tapeless: where(c, a, b): c is a bool tensor");
+    require_broadcast(g, x, y);
+    require(broadcastable(g[c.id()].s, broadcast(g[x].s, g[y].s)), "tapeless: where(c, a, b): the shapes broadcast");
+    return var{&g, where(g, c.id(), x, y)};
+  } else {
+    using T = value_type_t<A, B>;
+    static_assert(boolean<value_type_t<C>>, "tapeless: where(c, a, b): c is a bool tensor");
+    static_assert(!(handle<A> && handle<B>) || same_element_type<value_type_t<A>, value_type_t<B>>,
+                  "tapeless: where(c, a, b): a and b have one element type");
+    static_assert(shapes_broadcast<sa, sb>, "tapeless: where(c, a, b): the shapes of a and b broadcast");
+    if constexpr (shapes_broadcast<sa, sb>) {
+      static_assert(shapes_broadcast<sc, broadcast(sa, sb)>, "tapeless: where(c, a, b): the shapes broadcast");
+      if constexpr (shapes_broadcast<sc, broadcast(sa, sb)>)
+        return wrap<T, broadcast(sc, broadcast(sa, sb))>(g, where(g, c.id(), x, y));
+      else return basic_tensor<T, sa>{&g, x};
+    } else return basic_tensor<T, sa>{&g, x};
+  }
+}
+
+// ---- rules ----------------------------------------------------------------------------------------------------
+namespace detail {
+
+constexpr void pow_vjp(vjp_context& c) {
+  const var a = c.x(0), b = c.x(1);
+  // b = 0 gives 0 * a^1, not 0 * a^-1
+  if (c.needs(0)) {
+    if (c.g.is_konst(b.node)) c.give(0, c.bar * (b * pow(a, c.g.value(b.node) == 0 ? 1.0 : c.g.value(b.node) - 1)));
+    else c.give(0, c.bar * (b * pow(a, where(b == 0.0, 1.0, b - 1.0))));
+  }
+  // a = 0: 0^b log 0 = 0; the inner where keeps the second derivative finite
+  if (c.needs(1)) c.give(1, c.bar * where(a > 0.0, c.y * log(where(a > 0.0, a, 1.0)), 0.0));
+}
+
+// clang-format off
+inline constexpr op_rule elementwise_rules[] = {
+  {op::neg,     "neg",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, -c.bar); }},
+  {op::square,  "square",  kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * (c.x(0) * 2.0)); }},
+  {op::sqrt,    "sqrt",    kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * (0.5 / c.y)); }},
+  {op::exp,     "exp",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * c.y); }},
+  {op::log,     "log",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar / c.x(0)); }},
+  {op::tanh,    "tanh",    kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * (1.0 - square(c.y))); }},
+  {op::sigmoid, "sigmoid", kind::elementwise, per_output<4>, [](vjp_context& c) { c.give(0, c.bar * (c.y * (1.0 - c.y))); }},
+  {op::relu,    "relu",    kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, where(c.y > 0.0, c.bar, 0.0)); }},
+  {op::logical_not, "not", kind::elementwise, no_flops},
+  {op::copy,    "copy",    kind::elementwise, no_flops,      [](vjp_context& c) { c.give(0, c.bar); }},
+  {op::cast,    "cast",    kind::elementwise, no_flops},
+  {op::stop_gradient, "stop_gradient", kind::elementwise, no_flops},
+  {op::add,     "add",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar); c.give(1, c.bar); }},
+  {op::sub,     "sub",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar); if (c.needs(1)) c.give(1, -c.bar); }},
+  {op::mul,     "mul",     kind::elementwise, per_output<1>, [](vjp_context& c) {
+     if (c.needs(0)) c.give(0, c.bar * c.x(1));
+     if (c.needs(1)) c.give(1, c.bar * c.x(0)); }},
+  {op::div,     "div",     kind::elementwise, per_output<1>, [](vjp_context& c) {
+     if (c.needs(0)) c.give(0, c.bar / c.x(1));
+     if (c.needs(1)) c.give(1, -(c.bar * (c.y / c.x(1)))); }},
+  {op::pow,     "pow",     kind::elementwise, per_output<1>, pow_vjp},
+  {op::max,     "max",     kind::elementwise, per_output<1>, [](vjp_context& c) {
+     if (c.needs(0)) c.give(0, where(c.x(0) >= c.x(1), c.bar, 0.0));
+     if (c.needs(1)) c.give(1, where(c.x(0) >= c.x(1), 0.0, c.bar)); }},
+  {op::min,     "min",     kind::elementwise, per_output<1>, [](vjp_context& c) {
+     if (c.needs(0)) c.give(0, where(c.x(0) <= c.x(1), c.bar, 0.0));
+     if (c.needs(1)) c.give(1, where(c.x(0) <= c.x(1), 0.0, c.bar)); }},
+  {op::eq,      "eq",      kind::elementwise, per_output<1>},
+  {op::ne,      "ne",      kind::elementwise, per_output<1>},
+  {op::lt,      "lt",      kind::elementwise, per_output<1>},
+  {op::le,      "le",      kind::elementwise, per_output<1>},
+  {op::gt,      "gt",      kind::elementwise, per_output<1>},
+  {op::ge,      "ge",      kind::elementwise, per_output<1>},
+  {op::logical_and, "and", kind::elementwise, no_flops},
+  {op::logical_or,  "or",  kind::elementwise, no_flops},
+  {op::where,   "where",   kind::elementwise, no_flops, [](vjp_context& c) {
+     if (c.needs(1)) c.give(1, where(c.x(0), c.bar, 0.0));
+     if (c.needs(2)) c.give(2, where(c.x(0), 0.0, c.bar)); }},
+};
+// clang-format on
+
+} // namespace detail
+} // namespace tapeless

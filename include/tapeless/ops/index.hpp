@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// y = gather<axis>(x, i)          y[.., j, ..] = x[.., i[j], ..]          i: int32, any shape in place of the axis
+// x = scatter_add<axis, N>(i, y)  x[.., i[j], ..] += y[.., j, ..]         its transpose
+// argmax<axes...>(x): int32, the first maximum;   iota<axis>(x): int32, 0, 1, ... along one axis
+//
+// Indices that come from an argument are checked before a run's first step; computed ones are clamped into range.
+#pragma once
+#include "shape.hpp"
+
+namespace tapeless {
+namespace detail {
+
+// row-major position within s
+constexpr int iota(graph& g, const shape& s) {
+  node v;
+  v.o = op::iota;
+  v.t = dtype::i32;
+  v.s = s;
+  return g.intern(v);
+}
+constexpr int argmax(graph& g, int a, unsigned axes) {
+  node v;
+  v.o = op::argmax;
+  v.t = dtype::i32;
+  v.attr = axes;
+  v.in[0] = dense(g, a);
+  v.s = keepdims(g[a].s, axes);
+  return g.intern(v);
+}
+// index, known to lie in [0, bound)
+constexpr int checked_index(graph& g, int index, extent_t bound) {
+  if (g[index].o != op::input) {
+    const int top = g.extent_value(bound, dtype::i32);
+    return binary(g, op::max, binary(g, op::min, index, binary(g, op::sub, top, g.konst(1, dtype::i32))), g.konst(0, dtype::i32));
+  }
+  node v;
+  v.o = op::checked_index;
+  v.t = dtype::i32;
+  v.attr = static_cast<std::uint64_t>(bound);
+  v.in[0] = index;
+  v.s = g[index].s;
+  return g.intern(v);
+}
+// s with the axis replaced by the axes of index
+constexpr shape gathered(const shape& s, const shape& index, int axis) {
+  shape r;
+  for (int i = 0; i < s.rank; ++i) {
+    if (i != axis) r.d[r.rank++] = s.d[i];
+    else
+      for (int j = 0; j < index.rank; ++j) r.d[r.rank++] = index.d[j];
+  }
+  return r;
+}
+constexpr int gather(graph& g, int a, int index, int axis) {
+  node v;
+  v.o = op::gather;
+  v.t = g[a].t;
+  v.attr = static_cast<std::uint64_t>(axis);
+  v.in[0] = dense(g, a);
+  v.in[1] = dense(g, index);
+  v.s = gathered(g[a].s, g[index].s, axis);
+  return g.intern(v);
+}
+constexpr int scatter_add(graph& g, int d, int index, int axis, const shape& to) {
+  node v;
+  v.o = op::scatter_add;
+  v.t = g[d].t;
+  v.attr = static_cast<std::uint64_t>(axis);
+  v.in[0] = dense(g, d);
+  v.in[1] = dense(g, index);
+  v.s = to;
+  return g.intern(v);
+}
+constexpr shape along(const shape& s, int axis) {
+  shape r = s;
+  for (int i = 0; i < s.rank; ++i)
+    if (i != axis) r.d[i] = 1;
+  return r;
+}
+template <int... Axes> constexpr unsigned axes_mask(int rank) {
+  if constexpr (sizeof...(Axes) == 0) return (1u << rank) - 1u;
+  else return ((1u << axis_of(Axes, rank)) | ...);
+}
+
+template <class T>
+concept index_type = std::is_same_v<T, std::int32_t>;
+template <shape S, unsigned Axes>
+concept axes_not_empty = [] {
+  for (int i = 0; i < S.rank; ++i)
+    if (((Axes >> i) & 1u) && S.d[i] == 0) return false;
+  return true;
+}();
+// the extents that index and d have in common, and the rest of d
+constexpr bool scatterable(const shape& index, const shape& d, int axis) {
+  if (axis + index.rank > d.rank) return false;
+  for (int i = 0; i < index.rank; ++i)
+    if (index.d[i] != d.d[axis + i]) return false;
+  return true;
+}
+constexpr shape scattered(const shape& index, const shape& d, int axis, extent_t n) {
+  shape r;
+  for (int i = 0; i < axis; ++i) r.d[r.rank++] = d.d[i];
+  r.d[r.rank++] = n;
+  for (int i = axis + index.rank; i < d.rank; ++i) r.d[r.rank++] = d.d[i];
+  return r;
+}
+template <shape Index, shape D, int Axis>
+concept index_shape_is_ds_at_the_axis = scatterable(Index, D, Axis);
+template <int Rank>
+concept rank_fits = Rank <= max_rank;
+
+} // namespace detail
+
+// iota<axis>(a): int32 0, 1, ... along the axis, extent 1 along the others: broadcasts against a
+template <int Axis, detail::handle A> constexpr auto iota(const A& a) {
+  using namespace detail;
+  graph& g = graph_of(a);
+  if constexpr (any_var<A>) return var{&g, iota(g, along(g[a.id()].s, axis_of(Axis, g[a.id()].s.rank)))};
+  else {
+    static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: iota<axis>(a): the axis exists");
+    constexpr shape s = along(A::extents, axis_of(Axis, A::extents.rank));
+    return wrap<std::int32_t, s>(g, iota(g, s));
+  }
+}
+
+// argmax<axes...>(a): row-major position of the first maximum within the axes (all axes where none is given).
+// A NaN counts as the maximum. The axes may not be empty.
+template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
+  using namespace detail;
+  graph& g = graph_of(a);
+  if constexpr (any_var<A>) {
+    const shape s = g[a.id()].s;
+    const unsigned axes = axes_mask<Axes...>(s.rank);
+    return var{&g, reshape(g, argmax(g, a.id(), axes), dropped(s, axes))};
+  } else {
+    static_assert((axis_in_range<Axes, A::extents.rank> && ...), "tapeless: argmax<axes...>(a): the axes exist");
+    if constexpr ((axis_in_range<Axes, A::extents.rank> && ...)) {
+      constexpr unsigned axes = axes_mask<Axes...>(A::extents.rank);
+      static_assert(axes_not_empty<A::extents, axes>, "tapeless: argmax<axes...>(a): the axes are not empty");
+      return wrap<std::int32_t, dropped(A::extents, axes)>(g, reshape(g, argmax(g, a.id(), axes), dropped(A::extents, axes)));
+    } else return a;
+  }
+}
+
+// gather<axis>(x, index): x[:axis] + index.shape + x[axis+1:]
+// Errors: an index outside [0, extent) in an argument is an exception at run; a computed one is clamped.
+template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gather(const A& a, const I& index) {
+  using namespace detail;
+  graph& g = graph_of(a);
+  if constexpr (any_var<A, I>) {
+    const int axis = axis_of(Axis, g[a.id()].s.rank);
+    require(g[index.id()].t == dtype::i32, "tapeless: gather<axis>(x, index): index is int32");
+    require(axis >= 0 && axis < g[a.id()].s.rank, "tapeless: gather<axis>(x, index): the axis exists");
+    return var{&g, gather(g, a.id(), checked_index(g, index.id(), g[a.id()].s.d[axis]), axis)};
+  } else {
+    constexpr int rank = A::extents.rank;
+    static_assert(index_type<typename I::value_type>, "tapeless: gather<axis>(x, index): index is int32");
+    static_assert(axis_in_range<Axis, rank>, "tapeless: gather<axis>(x, index): the axis exists");
+    static_assert(rank_fits<rank - 1 + I::extents.rank>, "tapeless: gather<axis>(x, index): the result has at most 4 axes");
+    if constexpr (axis_in_range<Axis, rank> && rank_fits<rank - 1 + I::extents.rank> && index_type<typename I::value_type>) {
+      constexpr int axis = axis_of(Axis, rank);
+      return wrap<typename A::value_type, gathered(A::extents, I::extents, axis)>(
+          g, gather(g, a.id(), checked_index(g, index.id(), A::extents.d[axis]), axis));
+    } else return a;
+  }
+}
+
+// scatter_add<axis, n>(index, d): zeros of extent n at the axis, d added at the indices; repeated ones add up
+template <int Axis, extent_t N, detail::handle I, detail::handle D>
+constexpr auto scatter_add(const I& index, const D& d) {
+  using namespace detail;
+  graph& g = graph_of(d);
+  if constexpr (any_var<D, I>) {
+    const int axis = axis_of(Axis, g[d.id()].s.rank - g[index.id()].s.rank + 1);
+    require(g[index.id()].t == dtype::i32, "tapeless: scatter_add<axis, n>(index, d): index is int32");
+    require(axis >= 0 && scatterable(g[index.id()].s, g[d.id()].s, axis),
+            "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis");
+    return var{&g, scatter_add(g, d.id(), checked_index(g, index.id(), N), axis, scattered(g[index.id()].s, g[d.id()].s, axis, N))};
+  } else {
+    constexpr int axis = axis_of(Axis, D::extents.rank - I::extents.rank + 1);
+    static_assert(index_type<typename I::value_type>, "tapeless: scatter_add<axis, n>(index, d): index is int32");
+    static_assert(axis >= 0 && index_shape_is_ds_at_the_axis<I::extents, D::extents, axis>,
+                  "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis");
+    if constexpr (index_type<typename I::value_type> && axis >= 0 && scatterable(I::extents, D::extents, axis)) {
+      constexpr shape to = scattered(I::extents, D::extents, axis, N);
+      return wrap<typename D::value_type, to>(g, scatter_add(g, d.id(), checked_index(g, index.id(), N), axis, to));
+    } else return d;
+  }
+}
+
+namespace detail {
+
+// clang-format off
+inline constexpr op_rule index_rules[] = {
+  {op::input,    "input",    kind::leaf},
+  {op::argument, "argument", kind::leaf},
+  {op::konst,    "constant", kind::leaf},
+  {op::extent,   "extent",   kind::leaf},
+  {op::iota,     "iota",     kind::leaf},
+  {op::checked_index, "checked_index", kind::view},
+  {op::argmax,   "argmax",   kind::whole, per_input<1>},
+  {op::gather,   "gather",   kind::whole, no_flops, [](vjp_context& c) {
+     c.give(0, {&c.g, scatter_add(c.g, c.bar.node, c.v.in[1], static_cast<int>(c.v.attr), c.dims(0))}); }},
+  {op::scatter_add, "scatter_add", kind::whole, per_input<1>, [](vjp_context& c) {
+     c.give(0, {&c.g, gather(c.g, c.bar.node, c.v.in[1], static_cast<int>(c.v.attr))}); }},
+};
+// clang-format on
+
+} // namespace detail
+} // namespace tapeless

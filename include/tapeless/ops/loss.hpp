@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// softmax, log_softmax over the last axis (or a named one); losses.
+// They are written in terms of other ops, so that their derivatives fuse with what stands around them.
+#pragma once
+#include "reduce.hpp"
+
+namespace tapeless {
+namespace detail {
+
+template <shape Logits, shape Labels>
+concept one_label_for_each_row = Logits.rank >= 1 && dropped(Logits, 1u << (Logits.rank > 0 ? Logits.rank - 1 : 0)) == Labels;
+
+// logsumexp(x) - x[label], over the last axis; the pick is a comparison with iota, which fuses
+constexpr int softmax_cross_entropy(graph& g, int x, int label) {
+  const shape s = g[x].s;
+  const int last = s.rank - 1;
+  const unsigned axes = 1u << last;
+  const int column = reshape(g, checked_index(g, label, s.d[last]), keepdims(s, axes));
+  const int hit = binary(g, op::eq, iota(g, along(s, last)), column);
+  const int picked = sum(g, where(g, hit, x, g.konst(0, g[x].t)), axes);
+  return reshape(g, binary(g, op::sub, logsumexp(g, x, axes), picked), dropped(s, axes));
+}
+constexpr int log_softmax(graph& g, int a, unsigned axes) { return binary(g, op::sub, a, logsumexp(g, a, axes)); }
+
+template <reduction F, int Axis, class A> constexpr auto apply_softmax(const A& a) {
+  graph& g = graph_of(a);
+  if constexpr (any_var<A>) return var{&g, F(g, a.id(), axes_mask<Axis>(g[a.id()].s.rank))};
+  else {
+    using T = typename A::value_type;
+    static_assert(floating_point<T>, "tapeless: softmax<axis>(a): the element type is float or double");
+    static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: softmax<axis>(a): the axis exists");
+    if constexpr (floating_point<T> && axis_in_range<Axis, A::extents.rank>)
+      return wrap<T, A::extents>(g, F(g, a.id(), axes_mask<Axis>(A::extents.rank)));
+    else return a;
+  }
+}
+
+} // namespace detail
+
+// softmax<axis>(a) = exp(a) / sum(exp(a)), shifted so that nothing overflows
+template <int Axis = -1, detail::handle A> constexpr auto softmax(const A& a) { return detail::apply_softmax<detail::softmax, Axis>(a); }
+// log_softmax<axis>(a) = a - logsumexp(a)
+template <int Axis = -1, detail::handle A> constexpr auto log_softmax(const A& a) { return detail::apply_softmax<detail::log_softmax, Axis>(a); }
+
+// softmax_cross_entropy(logits, label)[i] = logsumexp(logits[i]) - logits[i, label[i]]
+//   logits: (.., classes)   label: (..) int32 in [0, classes)   result: (..), the loss of each row
+// Errors: a label outside the range is an exception at run.
+template <detail::handle A, detail::handle L> constexpr auto softmax_cross_entropy(const A& logits, const L& label) {
+  using namespace detail;
+  graph& g = graph_of(logits, label);
+  if constexpr (any_var<A, L>) {
+    const shape s = g[logits.id()].s;
+    require(s.rank >= 1 && dropped(s, 1u << (s.rank - 1)) == g[label.id()].s,
+            "tapeless: softmax_cross_entropy(logits, label): one label for each row of logits");
+    require(g[label.id()].t == dtype::i32, "tapeless: softmax_cross_entropy(logits, label): label is int32");
+    return var{&g, softmax_cross_entropy(g, logits.id(), label.id())};
+  } else {
+    using T = typename A::value_type;
+    static_assert(floating_point<T>, "tapeless: softmax_cross_entropy(logits, label): logits are float or double");
+    static_assert(index_type<typename L::value_type>, "tapeless: softmax_cross_entropy(logits, label): label is int32");
+    static_assert(one_label_for_each_row<A::extents, L::extents>,
+                  "tapeless: softmax_cross_entropy(logits, label): one label for each row of logits");
+    if constexpr (floating_point<T> && index_type<typename L::value_type> && one_label_for_each_row<A::extents, L::extents>)
+      return wrap<T, L::extents>(g, softmax_cross_entropy(g, logits.id(), label.id()));
+    else return logits;
+  }
+}
+
+// mse_loss(a, b) = mean((a - b)^2)
+template <detail::handle A, detail::handle B> constexpr auto mse_loss(const A& a, const B& b) { return mean(square(a - b)); }
+
+} // namespace tapeless

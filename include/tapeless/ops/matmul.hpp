@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// c[.., m, n] = sum_k a[.., m, k] * b[.., k, n]       batch axes broadcast as in NumPy
+// vjp: a_bar += c_bar b^T    b_bar += a^T c_bar       (summed over broadcast batch axes)
+// A transposed operand is read in place: matmul(transpose(a), b) copies nothing.
+#pragma once
+#include "reduce.hpp"
+
+namespace tapeless {
+namespace detail {
+
+constexpr shape batch_of(const shape& s) {
+  shape r = s;
+  r.rank -= 2;
+  return r;
+}
+constexpr shape with_matrix(shape batch, extent_t m, extent_t n) {
+  batch.d[batch.rank++] = m;
+  batch.d[batch.rank++] = n;
+  return batch;
+}
+constexpr shape matrices_of(const shape& s, const shape& batch) { return with_matrix(batch, s.d[s.rank - 2], s.d[s.rank - 1]); }
+constexpr bool transposes(const graph& g, int a) {
+  return g[a].o == op::transpose && g[a].attr == matrix_perm(g[a].s.rank);
+}
+constexpr extent_t rows(const shape& s, bool t) { return s.d[s.rank - (t ? 1 : 2)]; }
+constexpr extent_t cols(const shape& s, bool t) { return s.d[s.rank - (t ? 2 : 1)]; }
+
+// attr bit 0: a is stored transposed; bit 1: b is
+// @pre ranks >= 2, inner extents agree, batches broadcast
+constexpr int matmul(graph& g, int a, int b, bool ta = false, bool tb = false) {
+  if (transposes(g, a)) return matmul(g, g[a].in[0], b, !ta, tb);
+  if (transposes(g, b)) return matmul(g, a, g[b].in[0], ta, !tb);
+  const shape x = g[a].s, y = g[b].s;
+  const shape batch = broadcast(batch_of(x), batch_of(y));
+  const extent_t m = rows(x, ta), n = cols(y, tb);
+  const bool a_single = numel(batch_of(x)) == 1, b_single = numel(batch_of(y)) == 1;
+  if (batch.rank > 0 && b_single && !ta) { // one matrix for all rows of the batch: a taller matrix
+    const int c = matmul(g, reshape(g, a, shape{2, {times(numel(batch_of(x)), m), cols(x, ta)}}), reshape(g, b, shape{2, {rows(y, false), cols(y, false)}}), false, tb);
+    return reshape(g, c, with_matrix(batch, m, n));
+  }
+  // an operand is either one matrix or one for each member of the batch
+  if (!a_single && batch_of(x) != batch) a = expand(g, a, matrices_of(x, batch));
+  if (!b_single && batch_of(y) != batch) b = expand(g, b, matrices_of(y, batch));
+  node v;
+  v.o = op::matmul;
+  v.t = g[a].t;
+  v.attr = (ta ? 1u : 0u) | (tb ? 2u : 0u);
+  v.in[0] = dense(g, a);
+  v.in[1] = dense(g, b);
+  v.s = with_matrix(batch, m, n);
+  return g.intern(v);
+}
+
+template <extent_t A, extent_t B>
+concept inner_extents_agree = A == B;
+template <int A, int B>
+concept at_least_one_axis = A >= 1 && B >= 1;
+// NumPy: a vector is a row on the left, a column on the right
+constexpr shape as_matrix(const shape& s, bool left) {
+  if (s.rank != 1) return s;
+  return left ? shape{2, {1, s.d[0]}} : shape{2, {s.d[0], 1}};
+}
+constexpr shape product_shape(const shape& a, const shape& b) {
+  const shape x = as_matrix(a, true), y = as_matrix(b, false);
+  const shape full = with_matrix(broadcast(batch_of(x), batch_of(y)), rows(x, false), cols(y, false));
+  return dropped(full, (a.rank == 1 ? 1u << (full.rank - 2) : 0u) | (b.rank == 1 ? 1u << (full.rank - 1) : 0u));
+}
+constexpr int product(graph& g, int a, int b) {
+  const shape to = product_shape(g[a].s, g[b].s);
+  return reshape(g, matmul(g, reshape(g, a, as_matrix(g[a].s, true)), reshape(g, b, as_matrix(g[b].s, false))), to);
+}
+
+} // namespace detail
+
+// matmul(a, b): matrices, batches of matrices, vectors; as numpy.matmul
+// Cost: 2 m n k flops for each member of the batch.
+template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, const B& b) {
+  using namespace detail;
+  graph& g = graph_of(a, b);
+  if constexpr (any_var<A, B>) {
+    const shape x = as_matrix(g[a.id()].s, true), y = as_matrix(g[b.id()].s, false);
+    require(x.rank >= 2 && y.rank >= 2, "tapeless: matmul(a, b): a and b have at least one axis");
+    require(is_float(g[a.id()].t) && g[a.id()].t == g[b.id()].t, "tapeless: matmul(a, b): both are float or both are double");
+    require(cols(x, false) == rows(y, false), "tapeless: matmul(a, b): the inner extents agree");
+    require(broadcastable(batch_of(x), batch_of(y)), "tapeless: matmul(a, b): the batch axes broadcast");
+    return var{&g, product(g, a.id(), b.id())};
+  } else {
+    using T = typename A::value_type;
+    constexpr shape sa = A::extents, sb = B::extents;
+    static_assert(floating_point<T> && same_element_type<T, typename B::value_type>,
+                  "tapeless: matmul(a, b): both are float or both are double");
+    static_assert(at_least_one_axis<sa.rank, sb.rank>, "tapeless: matmul(a, b): a and b have at least one axis");
+    if constexpr (at_least_one_axis<sa.rank, sb.rank>) {
+      constexpr shape x = as_matrix(sa, true), y = as_matrix(sb, false);
+      constexpr bool inner = inner_extents_agree<cols(x, false), rows(y, false)>;
+      static_assert(inner_extents_agree<cols(x, false), rows(y, false)>, "tapeless: matmul(a, b): the inner extents agree");
+      static_assert(shapes_broadcast<batch_of(x), batch_of(y)>, "tapeless: matmul(a, b): the batch axes broadcast");
+      if constexpr (inner && shapes_broadcast<batch_of(x), batch_of(y)>)
+        return wrap<T, product_shape(sa, sb)>(g, product(g, a.id(), b.id()));
+      else return a;
+    } else return a;
+  }
+}
+
+namespace detail {
+
+constexpr count matmul_flops(const node& v, const shape* x) {
+  return {2, shape{2, {numel(v.s), cols(x[0], (v.attr & 1u) != 0)}}};
+}
+constexpr void matmul_vjp(vjp_context& c) {
+  const bool ta = (c.v.attr & 1u) != 0, tb = (c.v.attr & 2u) != 0;
+  graph& g = c.g;
+  const int a = c.v.in[0], b = c.v.in[1], d = c.bar.node;
+  if (c.needs(0)) c.give(0, {&g, ta ? matmul(g, b, d, tb, true) : matmul(g, d, b, false, !tb)});
+  if (c.needs(1)) c.give(1, {&g, tb ? matmul(g, d, a, true, ta) : matmul(g, a, d, !ta, false)});
+}
+inline constexpr op_rule matmul_rules[] = {{op::matmul, "matmul", kind::whole, matmul_flops, matmul_vjp}};
+
+} // namespace detail
+} // namespace tapeless

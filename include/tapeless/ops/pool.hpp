@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// max_pool2d:  i = window_argmax(x), y = window_gather(x, i)          vjp: x_bar += window_scatter(y_bar, i)
+// avg_pool2d:  y = window_sum(x) / taps                              vjp: x_bar += window_spread(y_bar) / taps
+//   x: (N, C, H, W)   y: (N, C, P, Q)   i: int32, row-major position in the (H, W) plane
+// The first maximum in row-major order wins; padding never does.
+#pragma once
+#include "reduce.hpp"
+#include "window.hpp"
+
+namespace tapeless {
+
+// Attributes of the pools. A stride of 0 is the kernel's extent, as in PyTorch.
+struct pool {
+  pair2 kernel{2};
+  pair2 stride{0};
+  padding2 padding{0};
+  pair2 dilation{1};
+  bool count_padding = true; // avg_pool2d divides by all taps; otherwise by those inside the image
+};
+
+namespace detail {
+
+constexpr window_attributes attributes_of(const pool& p) {
+  return {{p.stride.h == 0 ? p.kernel.h : p.stride.h, p.stride.w == 0 ? p.kernel.w : p.stride.w}, p.padding, p.dilation};
+}
+constexpr std::uint64_t pack_kernel(const pair2& k) { return static_cast<std::uint64_t>(k.h) | (static_cast<std::uint64_t>(k.w) << 16); }
+constexpr pair2 unpack_kernel(std::uint64_t k) { return {static_cast<int>(k & 0xffff), static_cast<int>(k >> 16)}; }
+constexpr shape pool_shape(const shape& x, const pair2& k, const window_attributes& a) {
+  return {4, {x.d[0], x.d[1], window_count(x.d[2], a.padding.top, a.padding.bottom, k.h, a.dilation.h, a.stride.h),
+              window_count(x.d[3], a.padding.left, a.padding.right, k.w, a.dilation.w, a.stride.w)}};
+}
+constexpr int window_node(graph& g, op o, int a, int index, std::uint64_t packed, std::uint64_t kernel, const shape& s) {
+  node v;
+  v.o = o;
+  v.t = o == op::window_argmax ? dtype::i32 : g[a].t;
+  v.attr = packed;
+  v.attr2 = kernel;
+  v.in[0] = dense(g, a);
+  if (index >= 0) v.in[1] = index;
+  v.s = s;
+  return g.intern(v);
+}
+constexpr int max_pool(graph& g, int x, const pair2& k, const window_attributes& a) {
+  const shape s = pool_shape(g[x].s, k, a);
+  x = dense(g, x);
+  return window_node(g, op::window_gather, x, window_node(g, op::window_argmax, x, -1, pack(a), pack_kernel(k), s), pack(a), pack_kernel(k), s);
+}
+constexpr int avg_pool(graph& g, int x, const pair2& k, const window_attributes& a, bool count_padding) {
+  const shape sx = g[x].s, s = pool_shape(sx, k, a);
+  const int sum = window_node(g, op::window_sum, x, -1, pack(a), pack_kernel(k), s);
+  if (count_padding) return binary(g, op::mul, sum, g.konst(1.0 / (k.h * k.w), g[x].t));
+  const int one = expand(g, g.konst(1, g[x].t), shape{4, {1, 1, sx.d[2], sx.d[3]}});
+  return binary(g, op::div, sum, window_node(g, op::window_sum, one, -1, pack(a), pack_kernel(k), shape{4, {1, 1, s.d[2], s.d[3]}}));
+}
+
+template <pool P>
+concept pool_attributes_valid = in_byte(P.kernel.h - 1) && in_byte(P.kernel.w - 1) &&
+    valid(window_attributes{attributes_of(P).stride, P.padding == same ? padding2{0} : P.padding, P.dilation});
+// every window meets the image
+constexpr bool pads_less_than_kernel(const pair2& k, const window_attributes& a) {
+  return a.padding.top < spread(k.h, a.dilation.h) && a.padding.bottom < spread(k.h, a.dilation.h) &&
+         a.padding.left < spread(k.w, a.dilation.w) && a.padding.right < spread(k.w, a.dilation.w);
+}
+
+template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
+  graph& g = graph_of(x);
+  static_assert(pool_attributes_valid<P>, "tapeless: pool2d<pool>(x): kernel, stride and dilation are 1 to 255, padding is 0 to 255");
+  const auto build = [&](const window_attributes& a) {
+    return Max ? max_pool(g, x.id(), P.kernel, a) : avg_pool(g, x.id(), P.kernel, a, P.count_padding);
+  };
+  if constexpr (any_var<X>) {
+    const shape s = g[x.id()].s;
+    require(s.rank == 4 && is_float(g[x.id()].t), "tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double");
+    require(is_static(s.d[2]) && is_static(s.d[3]), "tapeless: pool2d<pool>(x): the image extents are static");
+    const window_attributes a = resolved(attributes_of(P), s.d[2], s.d[3], P.kernel.h, P.kernel.w);
+    const shape y = pool_shape(s, P.kernel, a);
+    require(y.d[2] > 0 && y.d[3] > 0, "tapeless: pool2d<pool>(x): the kernel fits into the padded image");
+    require(pads_less_than_kernel(P.kernel, a), "tapeless: pool2d<pool>(x): the padding is smaller than the kernel");
+    return var{&g, build(a)};
+  } else {
+    constexpr shape s = X::extents;
+    static_assert(floating_point<typename X::value_type>, "tapeless: pool2d<pool>(x): the element type is float or double");
+    static_assert(has_four_axes<s.rank>, "tapeless: pool2d<pool>(x): x is (N, C, H, W)");
+    if constexpr (has_four_axes<s.rank>) {
+      static_assert(image_extents_static<s.d[2], s.d[3]>, "tapeless: pool2d<pool>(x): the image extents are static");
+      if constexpr (image_extents_static<s.d[2], s.d[3]>) {
+        constexpr window_attributes a = resolved(attributes_of(P), s.d[2], s.d[3], P.kernel.h, P.kernel.w);
+        static_assert(kernel_fits<s.d[2] + a.padding.top + a.padding.bottom, spread(P.kernel.h, a.dilation.h)> &&
+                          kernel_fits<s.d[3] + a.padding.left + a.padding.right, spread(P.kernel.w, a.dilation.w)>,
+                      "tapeless: pool2d<pool>(x): the kernel fits into the padded image");
+        static_assert(pads_less_than_kernel(P.kernel, a), "tapeless: pool2d<pool>(x): the padding is smaller than the kernel");
+        return wrap<typename X::value_type, pool_shape(s, P.kernel, a)>(g, build(a));
+      } else return x;
+    } else return x;
+  }
+}
+
+} // namespace detail
+
+// max_pool2d<pool{.kernel = 2}>(x): the maximum of each window
+template <pool P, detail::handle X> constexpr auto max_pool2d(const X& x) { return detail::apply_pool<P, true>(x); }
+// avg_pool2d<pool{.kernel = 2}>(x): the mean of each window
+template <pool P, detail::handle X> constexpr auto avg_pool2d(const X& x) { return detail::apply_pool<P, false>(x); }
+
+namespace detail {
+
+constexpr count window_flops(const node& v, const shape* x) {
+  const pair2 k = unpack_kernel(v.attr2);
+  const window_attributes a = unpack(v.attr);
+  const bool down = v.o == op::window_argmax || v.o == op::window_sum;
+  const shape& in = down ? x[0] : v.s;
+  const shape& out = down ? v.s : x[0];
+  return {taps_inside(in.d[2], out.d[2], a.padding.top, k.h, a.dilation.h, a.stride.h) *
+              taps_inside(in.d[3], out.d[3], a.padding.left, k.w, a.dilation.w, a.stride.w),
+          shape{2, {in.d[0], in.d[1]}}};
+}
+// clang-format off
+inline constexpr op_rule pool_rules[] = {
+  {op::window_argmax,  "window_argmax",  kind::whole, window_flops},
+  {op::window_gather,  "window_gather",  kind::whole, no_flops,     [](vjp_context& c) {
+     c.give(0, {&c.g, window_node(c.g, op::window_scatter, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))}); }},
+  {op::window_scatter, "window_scatter", kind::whole, per_input<1>, [](vjp_context& c) {
+     c.give(0, {&c.g, window_node(c.g, op::window_gather, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))}); }},
+  {op::window_sum,     "window_sum",     kind::whole, window_flops, [](vjp_context& c) {
+     c.give(0, {&c.g, window_node(c.g, op::window_spread, c.bar.node, -1, c.v.attr, c.v.attr2, c.dims(0))}); }},
+  {op::window_spread,  "window_spread",  kind::whole, window_flops, [](vjp_context& c) {
+     c.give(0, {&c.g, window_node(c.g, op::window_sum, c.bar.node, -1, c.v.attr, c.v.attr2, c.dims(0))}); }},
+};
+// clang-format on
+
+} // namespace detail
+} // namespace tapeless

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// y = sum<axes...>(x), mean, max, logsumexp       all axes where none is given; negative axes count from the end
+// sum<1>(x, keepdims) keeps the axes with extent 1.
+// vjp: x_bar += y_bar repeated (sum); max gives y_bar to the first maximum.
+#pragma once
+#include "index.hpp"
+
+namespace tapeless {
+
+// Tag: the reduced axes stay, with extent 1.
+struct keepdims_t {};
+inline constexpr keepdims_t keepdims{};
+
+namespace detail {
+
+// Over the axes of the mask, which stay with extent 1.
+constexpr int sum(graph& g, int a, unsigned axes) {
+  const shape s = g[a].s;
+  for (int i = 0; i < s.rank; ++i)
+    if (s.d[i] == 1) axes &= ~(1u << i);
+  if (axes == 0) return a;
+  if (g[a].o == op::sum) return sum(g, g[a].in[0], axes | static_cast<unsigned>(g[a].attr));
+  if (g[a].o == op::expand || g.is_konst(a)) {
+    // a repeated axis is a factor, no sum
+    const int inner = g[a].o == op::expand ? g[a].in[0] : a;
+    const shape q = g[inner].s;
+    extent_t factor = 1;
+    unsigned rest = 0;
+    for (int i = 0; i < s.rank; ++i) {
+      if (!((axes >> i) & 1u)) continue;
+      const int k = i - (s.rank - q.rank);
+      if (k < 0 || q.d[k] == 1) factor = times(factor, s.d[i]);
+      else rest |= 1u << k;
+    }
+    if (factor != 1) {
+      const int part = sum(g, inner, rest);
+      return expand(g, binary(g, op::mul, part, g.extent_value(factor, g[a].t)), keepdims(s, axes));
+    }
+  }
+  node v;
+  v.o = op::sum;
+  v.t = g[a].t;
+  v.attr = axes;
+  v.in[0] = a;
+  v.s = keepdims(s, axes);
+  return g.intern(v);
+}
+// The transpose of broadcasting: a summed down to shape s.   @pre broadcast(s, g[a].s) == g[a].s
+constexpr int sum_to(graph& g, int a, const shape& s) {
+  const shape from = g[a].s;
+  if (from == s) return a;
+  unsigned axes = 0;
+  for (int i = 0; i < from.rank; ++i) {
+    const int k = i - (from.rank - s.rank);
+    if (k < 0 || (s.d[k] == 1 && from.d[i] != 1)) axes |= 1u << i;
+  }
+  return reshape(g, sum(g, a, axes), s);
+}
+constexpr int max_reduce(graph& g, int a, unsigned axes) {
+  node v;
+  v.o = op::max_reduce;
+  v.t = g[a].t;
+  v.attr = axes;
+  v.in[0] = a;
+  v.s = keepdims(g[a].s, axes);
+  return g.intern(v);
+}
+constexpr extent_t count_of(const shape& s, unsigned axes) {
+  extent_t n = 1;
+  for (int i = 0; i < s.rank; ++i)
+    if ((axes >> i) & 1u) n = times(n, s.d[i]);
+  return n;
+}
+constexpr int mean(graph& g, int a, unsigned axes) {
+  const extent_t n = count_of(g[a].s, axes);
+  return binary(g, op::div, sum(g, a, axes), g.extent_value(n, g[a].t));
+}
+// m: the maximum, held constant and finite
+constexpr int shift(graph& g, int a, unsigned axes) {
+  const int m = unary(g, op::stop_gradient, max_reduce(g, a, axes));
+  const int zero = g.konst(0, g[a].t);
+  return where(g, binary(g, op::eq, binary(g, op::sub, m, m), zero), m, zero);
+}
+constexpr int logsumexp(graph& g, int a, unsigned axes) {
+  const int m = shift(g, a, axes);
+  return binary(g, op::add, unary(g, op::log, sum(g, unary(g, op::exp, binary(g, op::sub, a, m)), axes)), m);
+}
+// exp(a - m) / sum(exp(a - m))
+constexpr int softmax(graph& g, int a, unsigned axes) {
+  const int e = unary(g, op::exp, binary(g, op::sub, a, shift(g, a, axes)));
+  return binary(g, op::div, e, sum(g, e, axes));
+}
+
+using reduction = int (*)(graph&, int, unsigned);
+
+template <int Rank, int... Axes>
+concept axes_exist = (axis_in_range<Axes, Rank> && ...);
+template <int Rank, int... Axes>
+concept axes_differ = [] {
+  unsigned seen = 0;
+  bool ok = true;
+  ((ok = ok && !((seen >> axis_of(Axes, Rank)) & 1u), seen |= 1u << axis_of(Axes, Rank)), ...);
+  return ok;
+}();
+
+template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr auto apply_reduction(const A& a) {
+  graph& g = graph_of(a);
+  if constexpr (any_var<A>) {
+    const shape s = g[a.id()].s;
+    require(is_float(g[a.id()].t), "tapeless: reduction<axes...>(a): the element type is float or double");
+    require(((Axes >= -s.rank && Axes < s.rank) && ...), "tapeless: reduction<axes...>(a): the axes exist");
+    const unsigned axes = axes_mask<Axes...>(s.rank);
+    const int r = F(g, a.id(), axes);
+    return var{&g, Keep ? r : reshape(g, r, dropped(s, axes))};
+  } else {
+    using T = typename A::value_type;
+    constexpr int rank = A::extents.rank;
+    static_assert(floating_point<T>, "tapeless: reduction<axes...>(a): the element type is float or double");
+    static_assert(axes_exist<rank, Axes...>, "tapeless: reduction<axes...>(a): the axes exist");
+    if constexpr (axes_exist<rank, Axes...> && floating_point<T>) {
+      static_assert(axes_differ<rank, Axes...>, "tapeless: reduction<axes...>(a): no axis is named twice");
+      constexpr unsigned axes = axes_mask<Axes...>(rank);
+      static_assert(!NotEmpty || axes_not_empty<A::extents, axes>, "tapeless: max<axes...>(a): the axes are not empty");
+      constexpr shape s = Keep ? keepdims(A::extents, axes) : dropped(A::extents, axes);
+      return wrap<T, s>(g, reshape(g, F(g, a.id(), axes), s));
+    } else return a;
+  }
+}
+
+} // namespace detail
+
+// clang-format off
+// sum<axes...>(a)
+template <int... Axes, detail::handle A> constexpr auto sum(const A& a) { return detail::apply_reduction<detail::sum, false, false, Axes...>(a); }
+template <int... Axes, detail::handle A> constexpr auto sum(const A& a, keepdims_t) { return detail::apply_reduction<detail::sum, true, false, Axes...>(a); }
+// mean<axes...>(a) = sum / count; NaN where the count is 0
+template <int... Axes, detail::handle A> constexpr auto mean(const A& a) { return detail::apply_reduction<detail::mean, false, false, Axes...>(a); }
+template <int... Axes, detail::handle A> constexpr auto mean(const A& a, keepdims_t) { return detail::apply_reduction<detail::mean, true, false, Axes...>(a); }
+// max<axes...>(a): the axes may not be empty (at run time an exception); a NaN is the maximum
+template <int... Axes, detail::handle A> constexpr auto max(const A& a) { return detail::apply_reduction<detail::max_reduce, false, true, Axes...>(a); }
+template <int... Axes, detail::handle A> constexpr auto max(const A& a, keepdims_t) { return detail::apply_reduction<detail::max_reduce, true, true, Axes...>(a); }
+// logsumexp<axes...>(a) = log(sum(exp(a))), shifted by the maximum so that nothing overflows
+template <int... Axes, detail::handle A> constexpr auto logsumexp(const A& a) { return detail::apply_reduction<detail::logsumexp, false, true, Axes...>(a); }
+template <int... Axes, detail::handle A> constexpr auto logsumexp(const A& a, keepdims_t) { return detail::apply_reduction<detail::logsumexp, true, true, Axes...>(a); }
+// clang-format on
+
+namespace detail {
+
+constexpr void max_reduce_vjp(vjp_context& c) {
+  const auto axes = static_cast<unsigned>(c.v.attr);
+  shape along_axes = c.dims(0);
+  for (int i = 0; i < along_axes.rank; ++i)
+    if (!((axes >> i) & 1u)) along_axes.d[i] = 1;
+  const int first = binary(c.g, op::eq, iota(c.g, along_axes), argmax(c.g, c.v.in[0], axes));
+  c.give(0, {&c.g, where(c.g, first, expand(c.g, c.bar.node, c.dims(0)), c.g.konst(0, c.v.t))});
+}
+
+// clang-format off
+inline constexpr op_rule reduce_rules[] = {
+  {op::sum,        "sum", kind::reduction, per_input<1>, [](vjp_context& c) { c.give(0, {&c.g, expand(c.g, c.bar.node, c.dims(0))}); }},
+  {op::max_reduce, "max", kind::reduction, per_input<1>, max_reduce_vjp},
+};
+// clang-format on
+
+} // namespace detail
+} // namespace tapeless

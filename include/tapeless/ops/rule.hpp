@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// op_rule: what the compiler knows of an op, one row of a table in its family's file:
+//   op, name, kind, flops, vjp
+// A vjp rule states  x_bar[k] += d  as c.give(k, d). d may have more extent than the operand: the adjoint pass sums
+// the broadcast axes.
+#pragma once
+#include "../expr/handle.hpp"
+
+namespace tapeless::detail {
+
+enum class kind : std::uint8_t {
+  leaf,
+  elementwise, // fused with its neighbours
+  reduction,   // ends a fused group
+  view,        // read through by its consumers
+  whole        // a step of its own with a kernel of its own
+};
+
+// One node under differentiation.
+struct vjp_context {
+  graph& g;
+  const node v; // a copy: the graph grows while the rule runs
+  var y, bar;   // y = op(x0, x1, x2), and its cotangent
+  bool wanted[3] = {false, false, false};
+  int given[3] = {-1, -1, -1};
+
+  constexpr bool needs(int k) const { return wanted[k]; }
+  constexpr var x(int k) const { return {&g, v.in[k]}; }
+  constexpr const shape& dims(int k) const { return g.nodes[v.in[k]].s; }
+  constexpr void give(int k, var d) {
+    if (wanted[k]) given[k] = d.node;
+  }
+};
+
+// c * names, the names packed as in extent_t
+struct count {
+  double c = 0;
+  extent_t names = 0;
+  constexpr count() = default;
+  constexpr count(double k, const shape& s) {
+    const extent_t n = numel(s);
+    c = k * static_cast<double>(coefficient(n));
+    names = detail::names(n);
+  }
+};
+
+// x[k]: the shape of operand k. The count is that of the naive reference: one for each + - * / min max compare
+// sqrt exp log tanh pow.
+using flops_rule = count (*)(const node& v, const shape* x);
+template <int K> constexpr count per_output(const node& v, const shape*) { return {K, v.s}; }
+template <int K> constexpr count per_input(const node&, const shape* x) { return {K, x[0]}; }
+constexpr count no_flops(const node&, const shape*) { return {}; }
+
+struct op_rule {
+  op o = op::count_;
+  const char* name = "";
+  kind k = kind::leaf;
+  flops_rule flops = no_flops;
+  void (*vjp)(vjp_context&) = nullptr; // nullptr: no derivative (leaves, comparisons, indices)
+};
+
+} // namespace tapeless::detail

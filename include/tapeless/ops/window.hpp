@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The attributes that convolution and pooling share, and the arithmetic of sliding windows.
+//   extent of the output = floor((extent + before + after - (taps - 1) * dilation - 1) / stride) + 1
+#pragma once
+#include "shape.hpp"
+
+namespace tapeless {
+
+// (height, width); one number stands for both.
+struct pair2 {
+  int h = 1, w = 1;
+  constexpr pair2(int both) : h(both), w(both) {}
+  constexpr pair2(int height, int width) : h(height), w(width) {}
+  friend constexpr bool operator==(const pair2&, const pair2&) = default;
+};
+
+// Zeros around an image. One number stands for all sides, two for (top and bottom, left and right).
+struct padding2 {
+  int top = 0, bottom = 0, left = 0, right = 0;
+  constexpr padding2(int all) : top(all), bottom(all), left(all), right(all) {}
+  constexpr padding2(int height, int width) : top(height), bottom(height), left(width), right(width) {}
+  constexpr padding2(int t, int b, int l, int r) : top(t), bottom(b), left(l), right(r) {}
+  friend constexpr bool operator==(const padding2&, const padding2&) = default;
+};
+// The padding that makes the output's extent ceil(extent / stride); an odd one has the larger half at the end.
+inline constexpr padding2 same{-1, -1, -1, -1};
+
+namespace detail {
+
+struct window_attributes {
+  pair2 stride{1};
+  padding2 padding{0};
+  pair2 dilation{1};
+};
+
+constexpr bool in_byte(int x) { return x >= 0 && x < 256; }
+constexpr bool valid(const window_attributes& a) {
+  return a.stride.h >= 1 && a.stride.w >= 1 && a.dilation.h >= 1 && a.dilation.w >= 1 && in_byte(a.stride.h) &&
+         in_byte(a.stride.w) && in_byte(a.dilation.h) && in_byte(a.dilation.w) && in_byte(a.padding.top) &&
+         in_byte(a.padding.bottom) && in_byte(a.padding.left) && in_byte(a.padding.right);
+}
+constexpr std::uint64_t pack(const window_attributes& a) {
+  const int v[] = {a.stride.h,       a.stride.w,     a.padding.top,   a.padding.bottom,
+                   a.padding.left,   a.padding.right, a.dilation.h,   a.dilation.w};
+  std::uint64_t r = 0;
+  for (int i = 0; i < 8; ++i) r |= static_cast<std::uint64_t>(v[i] & 255) << (8 * i);
+  return r;
+}
+constexpr window_attributes unpack(std::uint64_t p) {
+  const auto at = [p](int i) { return static_cast<int>((p >> (8 * i)) & 255); };
+  return {pair2{at(0), at(1)}, padding2{at(2), at(3), at(4), at(5)}, pair2{at(6), at(7)}};
+}
+
+constexpr extent_t spread(int taps, int dilation) { return extent_t{taps - 1} * dilation + 1; }
+constexpr extent_t window_count(extent_t n, int before, int after, int taps, int dilation, int stride) {
+  const extent_t room = n + before + after - spread(taps, dilation);
+  return room < 0 ? 0 : room / stride + 1;
+}
+// `same` replaced by numbers
+constexpr window_attributes resolved(window_attributes a, extent_t h, extent_t w, int r, int s) {
+  if (a.padding != same) return a;
+  const auto total = [](extent_t n, int stride, extent_t span) {
+    const extent_t t = ((n + stride - 1) / stride - 1) * stride + span - n;
+    return static_cast<int>(t > 0 ? t : 0);
+  };
+  const int v = total(h, a.stride.h, spread(r, a.dilation.h)), u = total(w, a.stride.w, spread(s, a.dilation.w));
+  a.padding = padding2{v / 2, v - v / 2, u / 2, u - u / 2};
+  return a;
+}
+// sum over output positions of the taps that meet the image, not its padding
+constexpr double taps_inside(extent_t n, extent_t out, int before, int taps, int dilation, int stride) {
+  double sum = 0;
+  for (extent_t p = 0; p < out; ++p)
+    for (int t = 0; t < taps; ++t) {
+      const extent_t at = p * stride - before + extent_t{t} * dilation;
+      sum += at >= 0 && at < n ? 1 : 0;
+    }
+  return sum;
+}
+
+template <extent_t H, extent_t W>
+concept image_extents_static = is_static(H) && is_static(W);
+template <extent_t Padded, extent_t Kernel>
+concept kernel_fits = Kernel <= Padded;
+template <int Rank>
+concept has_four_axes = Rank == 4;
+
+} // namespace detail
+} // namespace tapeless

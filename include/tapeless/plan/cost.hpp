@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// polynomial = sum of coefficient * product of named extents        cost = what one run does
+#pragma once
+#include "../ops/all.hpp"
+
+namespace tapeless {
+
+// A polynomial in the named extents. p <= q holds where it holds for every extent >= 1.
+class polynomial {
+public:
+  static constexpr int capacity = 8;
+  struct term {
+    extent_t names = 0;
+    double c = 0;
+  };
+
+  constexpr polynomial() = default;
+  constexpr polynomial(double constant) { add(constant, 0); }
+
+  // @pre at most `capacity` different products of names
+  constexpr void add(double c, extent_t names) {
+    if (c == 0) return;
+    int i = 0;
+    while (i < count_ && term_[i].names != names) ++i;
+    if (i == count_) {
+      detail::require(count_ < capacity, "tapeless: cost: at most 8 different products of named extents");
+      term_[count_++].names = names;
+    }
+    term_[i].c += c;
+  }
+  constexpr double at() const { return evaluate({}); }
+  // p.at(dim<'n'>(64), ...)
+  template <char... Name> constexpr double at(dim<Name>... d) const {
+    detail::name_values v;
+    ((v.add(Name), v.value[static_cast<std::size_t>(v.find(Name))] = d.value), ...);
+    return evaluate(v);
+  }
+  constexpr int size() const { return count_; }
+  constexpr const term& operator[](int i) const { return term_[i]; }
+
+  friend constexpr polynomial operator+(polynomial p, const polynomial& q) {
+    for (int i = 0; i < q.count_; ++i) p.add(q.term_[i].c, q.term_[i].names);
+    return p;
+  }
+  friend constexpr polynomial operator*(double k, polynomial p) {
+    for (int i = 0; i < p.count_; ++i) p.term_[i].c *= k;
+    return p;
+  }
+  friend constexpr polynomial operator*(const polynomial& p, double k) { return k * p; }
+  friend constexpr polynomial operator-(const polynomial& p, const polynomial& q) { return p + (-1.0) * q; }
+  // With x = 1 + t the difference q - p is a polynomial in t >= 0; no negative coefficient there means p <= q.
+  // Exact for polynomials of first degree.
+  friend constexpr bool operator<=(const polynomial& p, const polynomial& q) {
+    polynomial shifted;
+    const polynomial d = q - p;
+    for (int i = 0; i < d.count_; ++i) {
+      const extent_t a = d.term_[i].names & 0xff, b = d.term_[i].names >> 8;
+      const double c = d.term_[i].c;
+      shifted.add(c, 0);
+      if (a != 0) shifted.add(c, a);
+      if (b != 0) {
+        shifted.add(c, b);
+        shifted.add(c, a | (b << 8));
+      }
+    }
+    for (int i = 0; i < shifted.count_; ++i)
+      if (shifted.term_[i].c < 0) return false;
+    return true;
+  }
+  friend constexpr bool operator>=(const polynomial& p, const polynomial& q) { return q <= p; }
+  friend constexpr bool operator==(const polynomial& p, const polynomial& q) { return p <= q && q <= p; }
+
+private:
+  constexpr double evaluate(const detail::name_values& v) const {
+    double s = 0;
+    for (int i = 0; i < count_; ++i)
+      s += term_[i].c * static_cast<double>(detail::eval(extent_t{1} | (term_[i].names << detail::name_shift), v));
+    return s;
+  }
+
+  term term_[capacity]{};
+  int count_ = 0;
+};
+
+// One half of a program. flops: + - * / min max compare and elementary functions, one each;
+// bytes: what its steps read and write in buffers and arguments; steps: kernel calls.
+struct cost_part {
+  polynomial flops, bytes;
+  int steps = 0;
+};
+struct cost {
+  cost_part primal, adjoint;
+  polynomial arena; // bytes of the one allocation, without kernel scratch
+  constexpr polynomial flops() const { return primal.flops + adjoint.flops; }
+  constexpr polynomial bytes() const { return primal.bytes + adjoint.bytes; }
+  constexpr int steps() const { return primal.steps + adjoint.steps; }
+};
+
+} // namespace tapeless

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// A plan for people: as text, and as a Graphviz graph.
+#pragma once
+#include <cstdio>
+#include <string>
+#include "plan.hpp"
+
+namespace tapeless::detail {
+
+inline std::string text_of(extent_t e) {
+  std::string s;
+  if (coefficient(e) != 1 || names(e) == 0) s = std::to_string(coefficient(e));
+  for (const char c : {first_name(e), second_name(e)})
+    if (c != 0) {
+      if (!s.empty()) s += '*';
+      s += c;
+    }
+  return s;
+}
+inline std::string text_of(const shape& s) {
+  std::string r = "[";
+  for (int i = 0; i < s.rank; ++i) r += (i > 0 ? ", " : "") + text_of(s.d[i]);
+  return r + "]";
+}
+inline std::string text_of(const polynomial& p) {
+  std::string s;
+  char number[32];
+  for (int i = 0; i < p.size(); ++i) {
+    std::snprintf(number, sizeof number, "%.10g", p[i].c);
+    if (!s.empty()) s += " + ";
+    s += number;
+    if (p[i].names != 0) s += '*' + text_of(extent_t{1} | (p[i].names << name_shift));
+  }
+  return s.empty() ? "0" : s;
+}
+inline std::string text_of(const node& v) {
+  std::string s = v.custom != nullptr ? v.custom->name : rule(v.o).name;
+  if (v.o == op::konst) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%g", std::bit_cast<double>(v.attr));
+    return number;
+  }
+  if (v.o == op::input) return "x" + std::to_string(v.attr);
+  if (v.o == op::extent) return text_of(static_cast<extent_t>(v.attr));
+  if (v.o == op::matmul) s += std::string(" ") + ((v.attr & 1u) != 0 ? "a^T" : "a") + ((v.attr & 2u) != 0 ? " b^T" : " b");
+  return s;
+}
+inline std::string text_of(const location& l) {
+  switch (l.where) {
+    case place::input: return "x" + std::to_string(l.index);
+    case place::result: return "y" + std::to_string(l.index);
+    case place::arena: return "a" + std::to_string(l.index) + "+" + std::to_string(l.offset);
+    default: return "iota";
+  }
+}
+
+// One line for each step: number, half, what it does, where it reads and writes.
+template <int N, int O> std::string explain_text(const program<N, O>& p, const plan<N, O>& r) {
+  const grouping g = make_groups(p);
+  std::string s = "step  part     reads -> writes: ops\n";
+  const auto line = [&](int k, const step& q, const std::string& ops, const std::string& loop) {
+    char head[32];
+    std::snprintf(head, sizeof head, "%4d  %-7s  ", k, q.adjoint ? "adjoint" : "primal");
+    s += head;
+    for (int i = 0; i < q.loads; ++i) s += (i > 0 ? ", " : "") + text_of(r.slot_[q.slot0 + i].at);
+    s += " ->";
+    for (int i = 0; i < q.stores; ++i) s += (i > 0 ? ", " : " ") + text_of(r.slot_[q.slot0 + q.loads + i].at);
+    s += ": " + ops + " " + loop + "\n";
+  };
+  for (int k = 0; k < r.steps; ++k) {
+    const step& q = r.step_[k];
+    std::string ops;
+    if (q.fused) {
+      for (int i = 0; i < N; ++i)
+        if (g.of[i] == g.of[q.node]) ops += (ops.empty() ? "" : ", ") + text_of(p.nodes[i]);
+      shape loop{q.axes, {}};
+      for (int a = 0; a < q.axes; ++a) loop.d[a] = q.loop[a];
+      line(k, q, ops, "over " + text_of(loop));
+    } else line(k, q, text_of(p.nodes[q.node]), text_of(p.nodes[q.node].s));
+  }
+  s += "primal:  " + text_of(r.cost.primal.flops) + " flops, " + text_of(r.cost.primal.bytes) + " bytes, " + std::to_string(r.cost.primal.steps) + " steps\n";
+  s += "adjoint: " + text_of(r.cost.adjoint.flops) + " flops, " + text_of(r.cost.adjoint.bytes) + " bytes, " + std::to_string(r.cost.adjoint.steps) + " steps\n";
+  s += "arena:   " + text_of(r.cost.arena) + " bytes\n";
+  return s;
+}
+
+// The program as a Graphviz graph: one node an op, one box a step.
+template <int N, int O> std::string explain_dot(const program<N, O>& p, const plan<N, O>&) {
+  const grouping g = make_groups(p);
+  std::string s = "digraph program {\n  node [shape=box, fontname=\"sans-serif\"];\n";
+  const auto id = [](int i) { return "n" + std::to_string(i); };
+  for (int k = 0; k < g.groups.size(); ++k) {
+    s += "  subgraph cluster_" + std::to_string(k) + " {\n";
+    for (int i = 0; i < N; ++i)
+      if (g.of[i] == k)
+        s += "    " + id(i) + " [label=\"" + text_of(p.nodes[i]) + "\\n" + text_of(p.nodes[i].s) + "\"" + (p.nodes[i].adjoint ? ", style=filled, fillcolor=\"#dde8f7\"" : "") + "];\n";
+    s += "  }\n";
+  }
+  for (int i = 0; i < N; ++i)
+    if (g.of[i] < 0) s += "  " + id(i) + " [label=\"" + text_of(p.nodes[i]) + "\\n" + text_of(p.nodes[i].s) + "\", shape=ellipse];\n";
+  for (int i = 0; i < N; ++i)
+    for (const int x : p.nodes[i].in)
+      if (x >= 0) s += "  " + id(x) + " -> " + id(i) + ";\n";
+  for (int k = 0; k < O; ++k) s += "  y" + std::to_string(k) + " [shape=ellipse];\n  " + id(p.outputs[k]) + " -> y" + std::to_string(k) + ";\n";
+  return s + "}\n";
+}
+
+} // namespace tapeless::detail

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Which nodes share a loop. A group is a set of elementwise ops and reductions over one iteration space (the shape
+// without its axes of extent 1); a whole-tensor op is a group of its own. Groups run in the order of their numbers.
+//
+// A value passes in a register between nodes of one group; everything else passes through a buffer.
+// Invariants: a node's group is not below those of its operands; an operand that is no register value comes from an
+// earlier group.
+#pragma once
+#include "view.hpp"
+
+namespace tapeless::detail {
+
+inline constexpr int max_group_nodes = 32;
+
+struct group {
+  bool fused = false;
+  bool wide = false, narrow = false; // lanes of 64 or 32 bits; a group has one kind
+  shape it{};
+  int nodes = 0;
+};
+
+struct grouping {
+  vec<group> groups;
+  vec<int> of;      // node -> group, no_node for leaves and views
+  vec<char> stored; // node has a buffer
+  vec<int> last;    // the last group that reads the buffer
+};
+
+constexpr bool fuses(op o) { return rule(o).k == kind::elementwise || rule(o).k == kind::reduction; }
+
+template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
+  grouping r;
+  r.of = vec<int>(N, no_node);
+  r.stored = vec<char>(N, 0);
+  r.last = vec<int>(N, no_node);
+  vec<int> uses(N, 0), user(N, no_node), earliest(N, 0), weight(N, 0);
+  vec<char> is_output(N, 0), deferred(N, 0);
+  for (const int o : p.outputs)
+    if (N > 0) is_output[o] = 1;
+  const auto is_view = [&](int x) { return rule(p.nodes[x].o).k == kind::view; };
+  const auto is_leaf = [&](int x) { return rule(p.nodes[x].o).k == kind::leaf; };
+  const auto iteration = [&](int i) {
+    return squeezed(rule(p.nodes[i].o).k == kind::reduction ? p.nodes[p.nodes[i].in[0]].s : p.nodes[i].s);
+  };
+  // the node whose register a fused consumer would read, or no_node where it reads memory
+  const auto register_source = [&](int consumer, int x) {
+    const int u = through(p.nodes, x);
+    return fuses(p.nodes[consumer].o) && rule(p.nodes[u].o).k == kind::elementwise &&
+                   squeezed(p.nodes[u].s) == iteration(consumer)
+               ? u
+               : no_node;
+  };
+  for (int i = 0; i < N; ++i) {
+    if (is_view(i)) continue;
+    for (const int x : p.nodes[i].in) {
+      if (x < 0) continue;
+      const int u = register_source(i, x), source = u >= 0 ? u : resolve(p.nodes, x).root;
+      ++uses[source];
+      user[source] = u >= 0 ? i : no_node; // no_node: some consumer needs the buffer
+      if (u < 0) uses[source] += 2;
+    }
+  }
+
+  vec<int> stack;
+  const auto settle = [&](int v, int g) { // v, and the deferred trees below it
+    stack.push_back(v);
+    while (!stack.empty()) {
+      const int x = stack.pop_back();
+      r.of[x] = g;
+      deferred[x] = 0;
+      for (const int y : p.nodes[x].in) {
+        if (y < 0) continue;
+        const int u = through(p.nodes, y);
+        if (deferred[u]) stack.push_back(u);
+      }
+    }
+  };
+  const auto place = [&](int v, const shape& it) {
+    constexpr int window = 8; // how many groups back a new one is avoided
+    const bool wide = p.nodes[v].t == dtype::f64, narrow = p.nodes[v].t == dtype::f32;
+    const auto fits = [&](int g) {
+      return r.groups[g].fused && r.groups[g].it == it && r.groups[g].nodes + weight[v] <= max_group_nodes &&
+             !(wide && r.groups[g].narrow) && !(narrow && r.groups[g].wide);
+    };
+    const int n = r.groups.size();
+    int g = earliest[v] > n - window ? earliest[v] : n - window;
+    if (g < 0) g = 0;
+    if (earliest[v] < g && earliest[v] < n && fits(earliest[v])) g = earliest[v];
+    while (g < n && !fits(g)) ++g;
+    if (g == n) {
+      r.groups.push_back({});
+      r.groups[g].fused = true;
+      r.groups[g].it = it;
+    }
+    r.groups[g].nodes += weight[v];
+    r.groups[g].wide = r.groups[g].wide || wide;
+    r.groups[g].narrow = r.groups[g].narrow || narrow;
+    settle(v, g);
+  };
+
+  for (int i = 0; i < N; ++i) {
+    const node& v = p.nodes[i];
+    if (is_leaf(i) || is_view(i)) continue;
+    int low = 0, w = 1;
+    for (const int x : v.in) {
+      if (x < 0) continue;
+      const int u = register_source(i, x);
+      int l = 0;
+      if (u >= 0) {
+        l = deferred[u] ? earliest[u] : r.of[u];
+        if (deferred[u]) w += weight[u];
+      } else {
+        const int root = resolve(p.nodes, x).root;
+        l = is_leaf(root) ? 0 : r.of[root] + 1;
+      }
+      low = l > low ? l : low;
+    }
+    earliest[i] = low;
+    weight[i] = w;
+    if (!fuses(v.o)) {
+      r.of[i] = r.groups.size();
+      r.groups.push_back({});
+      continue;
+    }
+    const shape it = iteration(i);
+    // A value with one reader waits for it, so that it is computed in the reader's group and never stored.
+    const int u = user[i];
+    if (rule(v.o).k == kind::elementwise && uses[i] == 1 && u >= 0 && !is_output[i] && w < max_group_nodes / 2 && iteration(u) == it)
+      deferred[i] = 1;
+    else place(i, it);
+  }
+
+  for (int i = 0; i < N; ++i) {
+    if (is_leaf(i) || is_view(i)) continue;
+    if (!(rule(p.nodes[i].o).k == kind::elementwise) || is_output[i]) r.stored[i] = 1;
+    for (const int x : p.nodes[i].in) {
+      if (x < 0) continue;
+      const int u = register_source(i, x);
+      if (u >= 0 && r.of[u] == r.of[i]) continue;
+      const int root = u >= 0 ? u : resolve(p.nodes, x).root;
+      if (is_leaf(root)) continue;
+      r.stored[root] = 1;
+      if (r.of[i] > r.last[root]) r.last[root] = r.of[i];
+    }
+  }
+  for (int i = 0; i < N; ++i)
+    if (is_output[i]) r.last[i] = r.groups.size();
+  return r;
+}
+
+} // namespace tapeless::detail

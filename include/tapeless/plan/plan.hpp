@@ -1,0 +1,455 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// plan = the list of steps of a program, with every buffer's place and the code of every fused group.
+// All of it is a constant; what a run adds is the pointers of its arguments and the values of named extents.
+#pragma once
+#include "arena.hpp"
+#include "cost.hpp"
+#include "fuse.hpp"
+#include "instruction.hpp"
+
+namespace tapeless::detail {
+
+enum class place : std::uint8_t { none, input, arena, result };
+
+// A block of elements: input[index], result[index], or arena part `index` at `offset` bytes per unit of the part.
+struct location {
+  place where = place::none;
+  int index = 0;
+  extent_t offset = 0;
+  friend constexpr bool operator==(const location&, const location&) = default;
+};
+
+// One operand of a step: a block, and how the step's loop walks it.
+struct slot {
+  location at;
+  dtype t = dtype::f32;
+  extent_t offset[2]{};         // elements, to be added
+  extent_t stride[max_rank]{};  // fused: elements for each loop axis
+  shape s{};                    // whole-tensor: the operand's shape
+};
+
+// How a loop of `outer` x `inner` elements is cut for threads and for partial sums. It depends on extents alone.
+inline constexpr extent_t chunk_grain = 16384;
+inline constexpr extent_t max_chunks = 16;
+struct chunking {
+  extent_t size, count; // in units of the outermost axis
+};
+constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
+  if (outer <= 0) return {1, 0};
+  extent_t size = inner > 0 ? (chunk_grain + inner - 1) / inner : outer;
+  if (const extent_t least = (outer + max_chunks - 1) / max_chunks; size < least) size = least;
+  if (vector_axis) size = (size + 63) / 64 * 64;
+  if (size < 1) size = 1;
+  return {size, (outer + size - 1) / size};
+}
+
+struct step {
+  op o = op::copy; // fused groups: op::copy
+  bool fused = false, adjoint = false, wide = false;
+  int code0 = 0, codes = 0, konst0 = 0, konsts = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
+  int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
+  int partial0 = 0; // slots of partial results, one for each store that splits
+  int partials = 0;
+  int axes = 0;                  // fused: loop axes, after merging
+  extent_t loop[max_rank]{};
+  std::uint64_t attr = 0, attr2 = 0;
+  const custom_op* custom = nullptr;
+  int node = no_node;            // whole-tensor: the node; fused: the last node of the group
+};
+
+struct index_check {
+  int input = 0;
+  extent_t bound = 0;
+};
+
+template <int N, int O> struct plan {
+  static constexpr int n = N > 0 ? N : 1;
+  int steps = 0, codes = 0, konsts = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0, nonempty = 0;
+  step step_[n]{};
+  std::uint64_t code[4 * n]{};
+  std::uint64_t konst[n]{};
+  slot slot_[6 * n]{};
+  std::uint64_t store_[n]{};
+  extent_t extent[n]{};
+  const custom_op* custom[n]{};
+  index_check check[n]{};  // int32 arguments that are scanned before the first step
+  extent_t not_empty[n]{}; // extents of which a maximum is taken: zero is an exception
+  int parts = 0;
+  extent_t part_names[max_parts]{};
+  extent_t part_size[max_parts]{}; // bytes per unit
+  slot result[O > 0 ? O : 1]{};
+  name_values names{}; // the named extents
+  struct cost cost{};
+};
+
+// ---- emission -------------------------------------------------------------------------------------------------
+
+template <int N, int O> class planner {
+  const program<N, O>& p_;
+  plan<N, O> r_{};
+  grouping g_;
+  arena_layout arena_;
+  vec<location> home_{N, location{}};
+  vec<int> reg_{N, no_node};
+  vec<int> member_, first_; // nodes of each group, in order
+
+  constexpr const node& at(int i) const { return p_.nodes[i]; }
+  // Per unit of a named extent the widest element's alignment is enough: no space is lost between rows.
+  static constexpr extent_t bytes_of(const node& v) {
+    const extent_t n = numel(v.s), bytes = coefficient(n) * size_of(v.t);
+    return is_static(n) ? aligned(bytes) : (bytes + 7) / 8 * 8;
+  }
+
+  constexpr location allocate(extent_t names, extent_t bytes, int last) {
+    const int part = arena_.part_of(names);
+    return {place::arena, part, arena_.parts[part].take(bytes, last)};
+  }
+  constexpr location allocate(const node& v, int last) { return allocate(names(numel(v.s)), bytes_of(v), last); }
+
+  constexpr cost_part& part_of(const step& s) { return s.adjoint ? r_.cost.adjoint : r_.cost.primal; }
+  constexpr void count_bytes(const step& s, const shape& x, dtype t) {
+    const extent_t n = numel(x);
+    part_of(s).bytes.add(static_cast<double>(coefficient(n)) * size_of(t), names(n));
+  }
+  constexpr void count_flops(int i) {
+    const node& v = at(i);
+    shape x[3]{};
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) x[k] = at(v.in[k]).s;
+    const count c = rule(v.o).flops(v, x);
+    (v.adjoint ? r_.cost.adjoint : r_.cost.primal).flops.add(c.c, c.names);
+  }
+
+  constexpr void order_members() {
+    const int groups = g_.groups.size();
+    first_ = vec<int>(groups + 1, 0);
+    int count = 0;
+    for (int i = 0; i < N; ++i)
+      if (g_.of[i] >= 0) {
+        ++first_[g_.of[i] + 1];
+        ++count;
+      }
+    for (int k = 0; k < groups; ++k) first_[k + 1] += first_[k];
+    member_ = vec<int>(count, 0);
+    vec<int> next = first_;
+    for (int i = 0; i < N; ++i)
+      if (g_.of[i] >= 0) member_[next[g_.of[i]]++] = i;
+  }
+
+  constexpr void find_names() {
+    for (const node& v : p_.nodes) {
+      if (v.o != op::input) continue;
+      for (int k = 0; k < v.s.rank; ++k)
+        for (const char c : {first_name(v.s.d[k]), second_name(v.s.d[k])})
+          if (c != 0) require(r_.names.add(c) >= 0, "tapeless: jit(f): at most four named extents in one program");
+    }
+  }
+
+  constexpr void place_arguments_and_results() {
+    for (int i = 0; i < N; ++i)
+      if (at(i).o == op::input) home_[i] = {place::input, static_cast<int>(at(i).attr)};
+    for (int k = 0; k < O; ++k) {
+      const int i = p_.outputs[k];
+      slot& s = r_.result[k];
+      s.at = allocate(at(i), g_.groups.size());
+      s.t = at(i).t;
+      s.s = at(i).s;
+      home_[i] = {place::result, k};
+    }
+  }
+
+  constexpr void find_checks() {
+    for (int i = 0; i < N; ++i) {
+      const node& v = at(i);
+      if (v.o == op::checked_index)
+        r_.check[r_.checks++] = {static_cast<int>(at(v.in[0]).attr), static_cast<extent_t>(v.attr)};
+      if (v.o == op::max_reduce || v.o == op::argmax) {
+        const extent_t n = count_of(at(v.in[0]).s, static_cast<unsigned>(v.attr));
+        if (!is_static(n)) r_.not_empty[r_.nonempty++] = n;
+      }
+    }
+  }
+
+  // ---- whole-tensor steps
+  constexpr void emit_whole(int i) {
+    const node& v = at(i);
+    step& s = r_.step_[r_.steps++];
+    s.o = v.o;
+    s.adjoint = v.adjoint;
+    s.node = i;
+    s.attr = v.attr;
+    s.attr2 = v.attr2;
+    s.custom = v.custom;
+    s.slot0 = r_.slots;
+    for (const int x : v.in) {
+      if (x < 0) continue;
+      const strided_view w = resolve(p_.nodes, x); // dense by construction
+      slot& q = r_.slot_[r_.slots++];
+      q.at = home_[w.root];
+      q.t = at(x).t;
+      q.s = at(x).s;
+      ++s.loads;
+      count_bytes(s, q.s, q.t);
+    }
+    slot& y = r_.slot_[r_.slots++];
+    y.at = home_[i];
+    y.t = v.t;
+    y.s = v.s;
+    s.stores = 1;
+    s.wide = v.t == dtype::f64 || r_.slot_[s.slot0].t == dtype::f64;
+    count_bytes(s, v.s, v.t);
+    count_flops(i);
+    ++part_of(s).steps;
+  }
+
+  // ---- fused steps
+  int floats_ = 0, ints_ = 0, bools_ = 0;
+  constexpr int new_register(dtype t) { return t == dtype::boolean ? bools_++ : t == dtype::i32 ? ints_++ : floats_++; }
+
+  // strides of the axes other than 1, in order
+  static constexpr void squeeze_strides(const shape& s, const extent_t (&from)[max_rank], extent_t (&to)[max_rank]) {
+    int k = 0;
+    for (int i = 0; i < s.rank; ++i)
+      if (s.d[i] != 1) to[k++] = from[i];
+  }
+
+  // the instruction that has this word (but for its destination), or a new one
+  constexpr int emit_once(const step& s, instruction q, dtype result) {
+    for (int k = s.code0; k < r_.codes; ++k) {
+      instruction e(r_.code[k]);
+      if (e.o == q.o && e.a == q.a && e.t == q.t && e.imm == q.imm) return e.dst;
+    }
+    q.dst = new_register(result);
+    r_.code[r_.codes++] = q.word();
+    return q.dst;
+  }
+  constexpr int constant(const step& s, std::uint64_t bits, dtype t) {
+    int k = s.konst0;
+    while (k < r_.konsts && r_.konst[k] != bits) ++k;
+    if (k == r_.konsts) r_.konst[r_.konsts++] = bits;
+    return emit_once(s, {op::konst, t, 0, 0, 0, 0, k - s.konst0}, t);
+  }
+  constexpr int named_extent(const step& s, extent_t e, dtype t) {
+    int k = s.extent0;
+    while (k < r_.extents && r_.extent[k] != e) ++k;
+    if (k == r_.extents) r_.extent[r_.extents++] = e;
+    return emit_once(s, {op::extent, t, 0, 0, 0, 0, k - s.extent0}, t);
+  }
+
+  // The register that holds operand x of a node whose loop has the shape `full` (with its axes of extent 1).
+  constexpr int read(step& s, int group, int x, const shape& full) {
+    const int u = through(p_.nodes, x);
+    if (g_.of[u] == group && rule(at(u).o).k == kind::elementwise && squeezed(at(u).s) == g_.groups[group].it) return reg_[u];
+    const strided_view w = resolve(p_.nodes, x);
+    const node& root = at(w.root);
+    if (root.o == op::konst) return constant(s, root.attr, root.t);
+    if (root.o == op::extent) return named_extent(s, static_cast<extent_t>(root.attr), root.t);
+    slot q;
+    q.at = root.o == op::iota ? location{} : home_[w.root];
+    q.t = root.t;
+    q.offset[0] = w.offset[0];
+    q.offset[1] = w.offset[1];
+    extent_t aligned_strides[max_rank]{};
+    for (int i = 0; i < full.rank; ++i) {
+      const int k = i - (full.rank - at(x).s.rank);
+      aligned_strides[i] = k < 0 || at(x).s.d[k] == 1 ? 0 : w.stride[k];
+    }
+    squeeze_strides(full, aligned_strides, q.stride);
+    int k = s.slot0;
+    while (k < r_.slots && !same_slot(r_.slot_[k], q)) ++k;
+    if (k == r_.slots) {
+      r_.slot_[r_.slots++] = q;
+      ++s.loads;
+      if (root.o != op::iota) read_bytes_.push_back(w.root);
+    }
+    return emit_once(s, {op::input, root.t, 0, k - s.slot0}, root.t);
+  }
+  static constexpr bool same_slot(const slot& a, const slot& b) {
+    for (int i = 0; i < max_rank; ++i)
+      if (a.stride[i] != b.stride[i]) return false;
+    return a.at == b.at && a.offset[0] == b.offset[0] && a.offset[1] == b.offset[1] && a.t == b.t;
+  }
+  vec<int> read_bytes_;
+
+  constexpr void emit_fused(int group) {
+    step& s = r_.step_[r_.steps++];
+    s.fused = true;
+    s.wide = g_.groups[group].wide;
+    s.code0 = r_.codes;
+    s.konst0 = r_.konsts;
+    s.slot0 = r_.slots;
+    s.store0 = r_.stores;
+    s.extent0 = r_.extents;
+    s.custom0 = r_.customs;
+    s.adjoint = true;
+    floats_ = ints_ = bools_ = 0;
+    read_bytes_.clear();
+    for (int k = first_[group]; k < first_[group + 1]; ++k) s.adjoint = s.adjoint && at(member_[k]).adjoint;
+    struct result {
+      int node, reg;
+    };
+    vec<result> results;
+    for (int k = first_[group]; k < first_[group + 1]; ++k) {
+      const int i = member_[k];
+      const node& v = at(i);
+      s.node = i;
+      count_flops(i);
+      if (rule(v.o).k == kind::reduction) {
+        results.push_back({i, read(s, group, v.in[0], at(v.in[0]).s)});
+        continue;
+      }
+      int x[3] = {0, 0, 0};
+      for (int j = 0; j < 3; ++j)
+        if (v.in[j] >= 0) x[j] = read(s, group, v.in[j], v.s);
+      const dtype operands = v.o == op::where ? v.t : at(v.in[0]).t;
+      int imm = 0;
+      if (v.o == op::custom_elementwise) {
+        imm = r_.customs - s.custom0;
+        r_.custom[r_.customs++] = v.custom;
+      }
+      if (v.o == op::cast) imm = static_cast<int>(v.t);
+      reg_[i] = new_register(v.t);
+      r_.code[r_.codes++] = instruction(v.o, operands, reg_[i], x[0], x[1], x[2], imm).word();
+      if (g_.stored[i]) results.push_back({i, reg_[i]});
+    }
+    s.codes = r_.codes - s.code0;
+    s.konsts = r_.konsts - s.konst0;
+    s.extents = r_.extents - s.extent0;
+    s.customs = r_.customs - s.custom0;
+    const int first_store = r_.slots;
+    for (const result& y : results) {
+      const node& v = at(y.node);
+      slot q;
+      q.at = home_[y.node];
+      q.t = v.t;
+      const bool reduces = rule(v.o).k == kind::reduction;
+      const shape& full = reduces ? at(v.in[0]).s : v.s;
+      extent_t own[max_rank]{};
+      strides(v.s, own);
+      for (int i = 0; i < full.rank; ++i)
+        if (reduces && ((v.attr >> i) & 1u)) own[i] = 0;
+      squeeze_strides(full, own, q.stride);
+      r_.slot_[r_.slots++] = q;
+    }
+    s.stores = static_cast<int>(results.size());
+    merge_axes(s, g_.groups[group].it);
+    for (int k = 0; k < results.size(); ++k) {
+      const node& v = at(results[k].node);
+      store y;
+      y.reg = results[k].reg;
+      y.slot = first_store + k - s.slot0;
+      y.t = v.t;
+      y.is_max = v.o == op::max_reduce;
+      const slot& q = r_.slot_[first_store + k];
+      if (rule(v.o).k == kind::reduction)
+        for (int a = 0; a < s.axes; ++a)
+          if (q.stride[a] == 0) y.reduced |= 1u << a;
+      const bool inner = ((y.reduced >> (s.axes - 1)) & 1u);
+      const bool all = y.reduced == (1u << s.axes) - 1u;
+      y.k = y.reduced == 0 ? store_kind::dense : all ? store_kind::total : inner ? store_kind::row : store_kind::column;
+      y.splits = (y.reduced & 1u) && may_split(s);
+      r_.store_[r_.stores++] = y.word();
+      count_bytes(s, v.s, v.t);
+    }
+    for (const int root : read_bytes_) count_bytes(s, at(root).s, at(root).t);
+    // partial results of the chunks live for this step only
+    s.partial0 = r_.slots;
+    for (int k = 0; k < s.stores; ++k) {
+      const store y(r_.store_[s.store0 + k]);
+      if (!y.splits) continue;
+      const node& v = at(results[k].node);
+      slot q;
+      q.t = v.t;
+      q.s = v.s;
+      q.at = allocate(names(numel(v.s)), max_chunks * bytes_of(v), group);
+      r_.slot_[r_.slots++] = q;
+      ++s.partials;
+    }
+    access_kinds(s);
+    ++part_of(s).steps;
+  }
+
+  // more than one chunk is possible
+  static constexpr bool may_split(const step& s) {
+    extent_t n = 1;
+    for (int a = 0; a < s.axes; ++a) {
+      if (!is_static(s.loop[a])) return true;
+      n *= s.loop[a];
+    }
+    return s.loop[0] > 0 && chunks_of(s.loop[0], n / s.loop[0], s.axes == 1).count > 1;
+  }
+
+  // Neighbouring axes that every slot walks as one become one.
+  constexpr void merge_axes(step& s, const shape& it) {
+    const int n = s.loads + s.stores;
+    s.axes = it.rank;
+    for (int a = 0; a < it.rank; ++a) s.loop[a] = it.d[a];
+    for (int a = s.axes - 2; a >= 0; --a) {
+      bool one = degree(s.loop[a]) + degree(s.loop[a + 1]) <= 2;
+      for (int k = 0; k < n && one; ++k) {
+        const slot& q = r_.slot_[s.slot0 + k];
+        one = multipliable(q.stride[a + 1], s.loop[a + 1]) && q.stride[a] == times(q.stride[a + 1], s.loop[a + 1]);
+      }
+      if (!one) continue;
+      s.loop[a] = times(s.loop[a], s.loop[a + 1]);
+      for (int k = 0; k < n; ++k) r_.slot_[s.slot0 + k].stride[a] = r_.slot_[s.slot0 + k].stride[a + 1];
+      for (int b = a + 1; b + 1 < s.axes; ++b) {
+        s.loop[b] = s.loop[b + 1];
+        for (int k = 0; k < n; ++k) r_.slot_[s.slot0 + k].stride[b] = r_.slot_[s.slot0 + k].stride[b + 1];
+      }
+      --s.axes;
+    }
+    if (s.axes == 0) { // a scalar is a loop of one
+      s.axes = 1;
+      s.loop[0] = 1;
+    }
+  }
+
+  constexpr void access_kinds(const step& s) {
+    for (int k = s.code0; k < s.code0 + s.codes; ++k) {
+      instruction q(r_.code[k]);
+      if (q.o != op::input) continue;
+      const slot& x = r_.slot_[s.slot0 + q.a];
+      const extent_t inner = s.axes > 0 ? x.stride[s.axes - 1] : 0;
+      access a = x.at.where == place::none ? access::index
+                 : inner == 0              ? access::splat
+                 : inner == 1              ? access::dense
+                                           : access::strided;
+      q.imm = static_cast<int>(a);
+      r_.code[k] = q.word();
+    }
+  }
+
+public:
+  constexpr explicit planner(const program<N, O>& p) : p_(p), g_(make_groups(p)) {}
+
+  constexpr plan<N, O> run() {
+    find_names();
+    order_members();
+    place_arguments_and_results();
+    find_checks();
+    for (int group = 0; group < g_.groups.size(); ++group) {
+      arena_.expire(group);
+      for (int k = first_[group]; k < first_[group + 1]; ++k) {
+        const int i = member_[k];
+        if (g_.stored[i] && home_[i].where == place::none) home_[i] = allocate(at(i), g_.last[i]);
+      }
+      if (first_[group] == first_[group + 1]) continue;
+      if (g_.groups[group].fused) emit_fused(group);
+      else emit_whole(member_[first_[group]]);
+    }
+    r_.parts = arena_.parts.size();
+    for (int k = 0; k < r_.parts; ++k) {
+      r_.part_names[k] = arena_.parts[k].names;
+      r_.part_size[k] = arena_.parts[k].top;
+      r_.cost.arena.add(static_cast<double>(r_.part_size[k]), r_.part_names[k]);
+    }
+    return r_;
+  }
+};
+
+template <int N, int O> constexpr plan<N, O> make_plan(const program<N, O>& p) { return planner<N, O>(p).run(); }
+
+} // namespace tapeless::detail

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The boundary between a program and the caller's data: every run-time mistake is found here, before the first step.
+#pragma once
+#include <stdexcept>
+#include <string>
+#include "../plan/plan.hpp"
+#include "memory.hpp"
+
+namespace tapeless {
+
+// What a run refuses: null data, extents that disagree or exceed the capacity, indices out of range, outputs that
+// overlap. Nothing has been written when it is thrown.
+struct argument_error : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+namespace detail {
+
+// Do the leaves of X and A have the same element types (but for const) and extents, in order?
+template <class X> constexpr void leaf_types(vec<dtype>& t, vec<shape>& s) {
+  X x{};
+  for_each_leaf(x, [&](auto& leaf) {
+    using H = std::remove_cvref_t<decltype(leaf)>;
+    if constexpr (typed_handle<H>) {
+      t.push_back(dtype_of<typename H::value_type>);
+      s.push_back(H::extents);
+    } else {
+      t.push_back(dtype_of<H>);
+      s.push_back(shape{});
+    }
+  });
+}
+template <class X, class A> constexpr bool leaves_match_impl() {
+  if constexpr (std::is_same_v<X, A>) return true;
+  else if constexpr (number<X> && number<A>) return true;
+  else if constexpr (number<X> || !(parameter_tree<X> || number<X>)) return false;
+  else {
+    vec<dtype> tx, ta;
+    vec<shape> sx, sa;
+    leaf_types<X>(tx, sx);
+    leaf_types<A>(ta, sa);
+    if (tx.size() != ta.size()) return false;
+    for (int i = 0; i < tx.size(); ++i)
+      if (tx[i] != ta[i] || !(sx[i] == sa[i])) return false;
+    return true;
+  }
+}
+template <class X, class A>
+concept leaves_match = leaves_match_impl<std::remove_cvref_t<X>, std::remove_cvref_t<A>>();
+
+template <std::size_t N, std::size_t M>
+concept as_many_arguments = N == M;
+
+inline std::string text(const name_values& v, char c) { return std::string(1, c) + " = " + std::to_string(v.of(c)); }
+
+// Reads the leaves of arguments and outputs: pointers and the values of the named extents, which must agree.
+class argument_reader {
+  name_values capacity_, values_;
+  bool known_[max_names]{};
+  int argument_ = 0;
+
+  void take(char name, extent_t n, const std::string& who) {
+    const auto k = static_cast<std::size_t>(values_.find(name));
+    const auto has = [&] { return "tapeless: run: " + who + " has " + std::string(1, name) + " = " + std::to_string(n); };
+    if (n < 0) throw argument_error(has() + ": an extent is not negative");
+    if (known_[k] && values_.value[k] != n) throw argument_error(has() + ", but another argument has " + text(values_, name));
+    if (n > capacity_.of(name)) throw argument_error(has() + ", but the capacity at bind is " + text(capacity_, name));
+    values_.value[k] = n;
+    known_[k] = true;
+  }
+  std::string name_of(bool output) const { return output ? "the output" : "argument " + std::to_string(argument_); }
+
+public:
+  explicit argument_reader(const name_values& capacity) : capacity_(capacity), values_(capacity) {}
+
+  // to[at++] = data of each leaf
+  template <class X> void read(const X& x, void** to, int& at, bool output = false) {
+    for_each_leaf(x, [&](const auto& leaf) {
+      using H = std::remove_cvref_t<decltype(leaf)>;
+      if constexpr (typed_handle<H>) {
+        for (int i = 0; i < H::names.count; ++i) {
+          const char name = H::names.name[static_cast<std::size_t>(i)];
+          const auto k = static_cast<std::size_t>(values_.find(name));
+          if (!known_[k] || values_.value[k] != leaf.name_value(i)) take(name, leaf.name_value(i), name_of(output));
+        }
+        if (leaf.data() == nullptr && leaf.size() > 0)
+          throw argument_error("tapeless: run: " + name_of(output) + " has a leaf without data (leaf " + std::to_string(at) + " of all)");
+        to[at++] = const_cast<void*>(static_cast<const void*>(leaf.data()));
+      } else {
+        to[at++] = const_cast<void*>(static_cast<const void*>(&leaf));
+      }
+    });
+    ++argument_;
+  }
+  const name_values& values() const { return values_; }
+};
+
+// Indices out of [0, bound), before anything is written.
+inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound, int leaf) {
+  for (extent_t i = 0; i < n; ++i)
+    if (index[i] < 0 || index[i] >= bound)
+      throw argument_error("tapeless: run: leaf " + std::to_string(leaf) + ": index " + std::to_string(index[i]) + " at position " + std::to_string(i) +
+                           " is outside [0, " + std::to_string(bound) + ")");
+}
+
+struct byte_range {
+  const std::byte *begin, *end;
+};
+inline bool overlap(const byte_range& a, const byte_range& b) { return a.begin < b.end && b.begin < a.end; }
+
+} // namespace detail
+} // namespace tapeless

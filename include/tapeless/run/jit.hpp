@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// jit(f): f as a program for given argument types. Nothing runs; the program is a type.
+//   jit(f).cost<A...>()      constexpr, polynomial in the named extents
+//   jit(f).explain<A...>()   the plan as text
+//   jit(f).bind<A...>(dim<'n'>(64), threads(2))   one allocation, then callable
+#pragma once
+#include "../adjoint/transforms.hpp"
+#include "../plan/explain.hpp"
+#include "bound.hpp"
+
+namespace tapeless {
+namespace detail {
+
+template <class A> struct space_of {
+  using type = host;
+};
+template <typed_handle A> struct space_of<A> {
+  using type = typename A::space;
+};
+
+template <class F> struct jit_fn {
+  template <class... A> static constexpr bool traceable() {
+    static_assert(stateless<F>, "tapeless: jit(f): f has no run-time captures; pass captured values as arguments");
+    if constexpr (stateless<F>) {
+      static_assert(takes_these_arguments<F, traced_argument_t<A>...>, "tapeless: jit(f): f takes these arguments");
+      if constexpr (takes_these_arguments<F, traced_argument_t<A>...>) {
+        static_assert(result_is_a_tree_of_typed_handles<traced_result<F, A...>>,
+                      "tapeless: jit(f): f returns tensors, or a tuple or aggregate of tensors; a var is converted with as<T, extents...>()");
+        return result_is_a_tree_of_typed_handles<traced_result<F, A...>>;
+      }
+    }
+    return false;
+  }
+
+  // What one run costs.
+  template <class... A> static constexpr struct cost cost() {
+    if constexpr (traceable<A...>()) return planned<F, A...>::value.cost;
+    else return {};
+  }
+  // The plan as text: steps, shapes, flops, bytes, buffers.
+  template <class... A> static std::string explain() {
+    if constexpr (traceable<A...>()) return explain_text(traced<F, A...>::value, planned<F, A...>::value);
+    else return {};
+  }
+  // The program as a Graphviz graph.
+  template <class... A> static std::string dot() {
+    if constexpr (traceable<A...>()) return explain_dot(traced<F, A...>::value, planned<F, A...>::value);
+    else return {};
+  }
+  // A capacity for each named extent: dim<'n'>(64). One allocation.
+  // Errors: argument_error where a capacity is missing, unknown or below 1.
+  template <class... A, class... Option> static auto bind(const Option&... option) {
+    if constexpr (traceable<A...>()) {
+      using backend = typename backend_for<host>::type;
+      return bound<backend, F, std::remove_cvref_t<A>...>(option...);
+    }
+  }
+};
+
+} // namespace detail
+
+// Errors, at compile time: f has captures; f does not take the arguments; f returns something else than tensors.
+template <class F> constexpr detail::jit_fn<F> jit(F) { return {}; }
+
+} // namespace tapeless

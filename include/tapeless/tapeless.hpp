@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// tapeless for the CPU. The includes stand in the order in which a program passes through them.
+#pragma once
+#include "version.hpp"
+// nouns
+#include "core/dtype.hpp"
+#include "core/shape.hpp"
+#include "core/tensor.hpp"
+#include "core/tree.hpp"
+// the expression, and what it is made of
+#include "expr/handle.hpp"
+#include "ops/all.hpp"
+// the compiler: trace, derive, plan
+#include "trace/function.hpp"
+#include "adjoint/transforms.hpp"
+#include "plan/explain.hpp"
+#include "plan/plan.hpp"
+// kernels
+#include "cpu/backend.hpp"
+// run
+#include "run/jit.hpp"
+#include "run/memory.hpp"

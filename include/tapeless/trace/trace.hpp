@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// trace: calls the user's function once, in constant evaluation, with handles, and keeps what it computed.
+// What no output reads is left out.
+#pragma once
+#include "function.hpp"
+
+namespace tapeless::detail {
+
+// What the function receives for an argument of type A: a number becomes a rank-0 handle.
+template <class A> struct traced_argument {
+  using type = A;
+};
+template <number A> struct traced_argument<A> {
+  static_assert(element<A>, "tapeless: jit(f): a number argument is float, double, int32 or bool");
+  using type = tensor<A>;
+};
+template <class A> using traced_argument_t = typename traced_argument<std::remove_cvref_t<A>>::type;
+
+struct raw_program {
+  vec<node> nodes;
+  vec<int> outputs;
+};
+
+// Only what the outputs need, renumbered; every output is a dense node of its own.
+constexpr raw_program compact(graph& g, vec<int> outputs) {
+  for (int k = 0; k < outputs.size(); ++k) {
+    while (g[outputs[k]].o == op::reshape) outputs[k] = g[outputs[k]].in[0]; // the same elements in the same order
+    bool own = rule(g[outputs[k]].o).k != kind::leaf && rule(g[outputs[k]].o).k != kind::view;
+    for (int j = 0; j < k; ++j) own = own && outputs[j] != outputs[k];
+    if (own) continue;
+    node v;
+    v.o = op::copy;
+    v.t = g[outputs[k]].t;
+    v.s = g[outputs[k]].s;
+    v.in[0] = outputs[k];
+    v.attr = static_cast<std::uint64_t>(k) + 1; // two outputs never share a buffer
+    outputs[k] = g.intern(v);
+  }
+  vec<int> now(g.size(), no_node);
+  constexpr int wanted = -2;
+  for (const int o : outputs) now[o] = wanted;
+  for (int i = g.size() - 1; i >= 0; --i)
+    if (now[i] == wanted)
+      for (const int k : g[i].in)
+        if (k >= 0) now[k] = wanted;
+  raw_program r;
+  for (int i = 0; i < g.size(); ++i) {
+    if (now[i] != wanted) continue;
+    node v = g[i];
+    for (int& k : v.in)
+      if (k >= 0) k = now[k];
+    now[i] = r.nodes.size();
+    r.nodes.push_back(v);
+  }
+  for (const int o : outputs) r.outputs.push_back(now[o]);
+  return r;
+}
+
+template <class X> constexpr void add_inputs(X& x, graph& g, int& position) {
+  for_each_leaf(x, [&](auto& h) {
+    using H = std::remove_cvref_t<decltype(h)>;
+    h = H{&g, g.input(position++, dtype_of<typename H::value_type>, H::extents)};
+  });
+}
+
+template <class F, class... A> using traced_result = decltype(F{}(std::declval<const traced_argument_t<A>&>()...));
+
+template <class R>
+concept result_is_a_tree_of_typed_handles = [] {
+  if constexpr (parameter_tree<R>) {
+    bool ok = true;
+    R r{};
+    for_each_leaf(r, [&](auto& h) { ok = ok && typed_handle<decltype(h)>; });
+    return ok;
+  } else return false;
+}();
+
+template <class F, class... A> constexpr raw_program trace() {
+  graph g;
+  std::tuple<traced_argument_t<A>...> arguments{};
+  int position = 0;
+  std::apply([&](auto&... a) { (add_inputs(a, g, position), ...); }, arguments);
+  const auto y = std::apply([](const auto&... a) { return F{}(a...); }, arguments);
+  vec<int> outputs;
+  collect(y, outputs);
+  return compact(g, outputs);
+}
+
+// The program as a constant: nodes in topological order, nothing dead.
+template <int N, int O> struct program {
+  node nodes[N > 0 ? N : 1];
+  int outputs[O > 0 ? O : 1];
+  static constexpr int size = N;
+  static constexpr int output_count = O;
+};
+
+template <class F, class... A> struct traced {
+  static constexpr struct counts {
+    int nodes, outputs;
+  } size = [] {
+    const raw_program r = trace<F, A...>();
+    return counts{r.nodes.size(), r.outputs.size()};
+  }();
+  static constexpr auto value = [] {
+    program<size.nodes, size.outputs> p{};
+    const raw_program r = trace<F, A...>();
+    for (int i = 0; i < size.nodes; ++i) p.nodes[i] = r.nodes[i];
+    for (int i = 0; i < size.outputs; ++i) p.outputs[i] = r.outputs[i];
+    return p;
+  }();
+  using result = traced_result<F, A...>;
+};
+
+} // namespace tapeless::detail

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/cpu/matmul.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+using namespace tapeless;
+using namespace tapeless::cpu;
+
+namespace {
+
+template <class T> std::vector<T> values(index_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<T> draw(-1, 1);
+  std::vector<T> v(static_cast<std::size_t>(n));
+  for (T& x : v) x = draw(random);
+  return v;
+}
+
+template <class T> struct product {
+  matmul_extents e;
+  std::vector<T> a, b;
+
+  explicit product(const matmul_extents& x)
+      : e(x), a(values<T>((x.a_batched ? x.batch : 1) * x.m * x.k, 1)),
+        b(values<T>((x.b_batched ? x.batch : 1) * x.k * x.n, 2)) {}
+
+  template <class Team> std::vector<T> run(const Team& team) const {
+    const T nan = std::numeric_limits<T>::quiet_NaN();
+    std::vector<T> c(static_cast<std::size_t>(e.batch * e.m * e.n), nan);
+    std::vector<T> scratch(static_cast<std::size_t>(team.size() * matmul_scratch<T>(e)), nan);
+    std::vector<T> shared(static_cast<std::size_t>(matmul_shared<T>(e)), nan);
+    matmul(team, e, a.data(), b.data(), c.data(), scratch.data(), shared.data());
+    return c;
+  }
+
+  // largest |c - exact| in units of its bound k * eps * sum |a| |b|
+  double error(const std::vector<T>& c) const {
+    double worst = 0;
+    for (index_t z = 0; z < e.batch; ++z)
+      for (index_t i = 0; i < e.m; ++i)
+        for (index_t j = 0; j < e.n; ++j) {
+          const T* az = a.data() + (e.a_batched ? z * e.m * e.k : 0);
+          const T* bz = b.data() + (e.b_batched ? z * e.k * e.n : 0);
+          double sum = 0, size = 0;
+          for (index_t p = 0; p < e.k; ++p) {
+            const double x = az[e.ta ? p * e.m + i : i * e.k + p], y = bz[e.tb ? j * e.k + p : p * e.n + j];
+            sum += x * y;
+            size += std::abs(x * y);
+          }
+          const double bound = static_cast<double>(e.k) * std::numeric_limits<T>::epsilon() * size;
+          const double off = std::abs(c[(z * e.m + i) * e.n + j] - sum);
+          if (!(off <= bound)) return std::numeric_limits<double>::infinity(); // also for a NaN
+          if (bound > 0) worst = std::max(worst, off / bound);
+        }
+    return worst;
+  }
+};
+
+template <class F> void each_form(F&& f) {
+  for (int form = 0; form < 4; ++form) f((form & 1) != 0, (form & 2) != 0);
+}
+
+template <class T> void check(const matmul_extents& e) {
+  CAPTURE(e.batch); CAPTURE(e.m); CAPTURE(e.n); CAPTURE(e.k); CAPTURE(e.ta); CAPTURE(e.tb);
+  CAPTURE(e.a_batched); CAPTURE(e.b_batched);
+  const product<T> p(e);
+  const std::vector<T> c = p.run(serial_team{});
+  CHECK(p.error(c) <= 1);
+#ifdef TAPELESS_WITH_OPENMP
+  CHECK(p.run(openmp_team(2)) == c);
+#endif
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("matmul: equals the triple loop in all four transposes, for small extents", T, float, double) {
+  for (index_t m : {1, 2, 3, 6, 7, 13})
+    for (index_t n : {1, 2, 3, 7, 8, 9, 16, 17, 31, 100})
+      for (index_t k : {1, 2, 5, 8, 33, 70})
+        each_form([&](bool ta, bool tb) { check<T>({.batch = 1, .m = m, .n = n, .k = k, .ta = ta, .tb = tb}); });
+}
+
+TEST_CASE_TEMPLATE("matmul: equals the triple loop where blocks and packing come in", T, float, double) {
+  const index_t shapes[][3] = {{64, 64, 64}, {97, 131, 260}, {200, 40, 300}, {40, 530, 65}, {199, 150, 513},
+                               {1, 700, 400}, {700, 1, 400}, {2, 530, 517}};
+  for (const auto& s : shapes)
+    each_form([&](bool ta, bool tb) { check<T>({.batch = 1, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb}); });
+}
+
+TEST_CASE_TEMPLATE("matmul: a long k over a small result is cut into slices added in order", T, float, double) {
+  const index_t shapes[][3] = {{5, 9, 9001}, {1, 1, 20000}, {1, 33, 8192}, {33, 1, 5000}, {16, 16, 4097}};
+  for (const auto& s : shapes)
+    each_form([&](bool ta, bool tb) { check<T>({.batch = 1, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb}); });
+  check<T>({.batch = 2, .m = 4, .n = 5, .k = 5000});
+}
+
+TEST_CASE_TEMPLATE("matmul: a batch may share either operand", T, float, double) {
+  for (index_t batch : {1, 2, 5})
+    for (const auto& s : {std::array<index_t, 3>{1, 8, 5}, {4, 1, 9}, {1, 1, 7}, {5, 19, 6}, {20, 33, 40}})
+      for (int shared = 0; shared < 4; ++shared)
+        each_form([&](bool ta, bool tb) {
+          check<T>({.batch = batch, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb,
+                    .a_batched = (shared & 1) != 0, .b_batched = (shared & 2) != 0});
+        });
+}
+
+TEST_CASE_TEMPLATE("matmul: empty extents write nothing, an empty k writes zeros", T, float, double) {
+  for (index_t k : {0, 3}) {
+    CHECK(product<T>({.batch = 0, .m = 2, .n = 2, .k = k}).run(serial_team{}).empty());
+    CHECK(product<T>({.batch = 1, .m = 0, .n = 2, .k = k}).run(serial_team{}).empty());
+    CHECK(product<T>({.batch = 1, .m = 2, .n = 0, .k = k}).run(serial_team{}).empty());
+  }
+  CHECK(product<T>({.batch = 2, .m = 3, .n = 5, .k = 0}).run(serial_team{}) == std::vector<T>(30, T(0)));
+}
+
+TEST_CASE("matmul: scratch does not depend on extents") {
+  static_assert(matmul_scratch<float>({}) == matmul_scratch<float>({.m = 1000, .n = 1000, .k = 1000}));
+  static_assert(matmul_shared<double>({}) == matmul_shared<double>({.m = 1000, .n = 1000, .k = 1000}));
+}

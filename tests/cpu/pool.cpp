@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/cpu/pool.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+using namespace tapeless;
+using namespace tapeless::cpu;
+
+namespace {
+
+// multiples of 1/4 in a small range: sums are exact and ties are common
+template <class T> std::vector<T> values(index_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<int> draw(-12, 12);
+  std::vector<T> v(static_cast<std::size_t>(n));
+  for (T& x : v) x = static_cast<T>(draw(random)) / 4;
+  return v;
+}
+
+// f(output, flat index in the plane) over the elements of all windows of a plane, in scan order
+template <class F> void naive(const window_extents& e, F&& f) {
+  for (index_t i = 0; i < e.p; ++i)
+    for (index_t j = 0; j < e.q; ++j)
+      for (index_t r = 0; r < e.r; ++r)
+        for (index_t s = 0; s < e.s; ++s) {
+          const index_t y = i * e.stride_h - e.pad_top + r * e.dil_h, x = j * e.stride_w - e.pad_left + s * e.dil_w;
+          if (y >= 0 && y < e.h && x >= 0 && x < e.w) f(i * e.q + j, y * e.w + x);
+        }
+}
+
+// every combination in which p and q are positive, all padding asymmetric
+template <class F> void each_extents(F&& f) {
+  for (index_t planes : {0, 1, 3})
+    for (const auto& hw : {std::pair<index_t, index_t>{1, 1}, {5, 7}, {8, 3}, {13, 17}})
+      for (const auto& rs : {std::pair<index_t, index_t>{1, 1}, {2, 2}, {3, 2}, {1, 4}})
+        for (index_t stride : {1, 2, 3})
+          for (index_t dil : {1, 2})
+            for (index_t pad : {0, 1}) {
+              window_extents e{.planes = planes, .h = hw.first, .w = hw.second, .r = rs.first, .s = rs.second,
+                               .stride_h = stride, .stride_w = stride % 3 + 1, .pad_top = pad,
+                               .pad_left = pad * (rs.second - 1), .dil_h = dil, .dil_w = 3 - dil};
+              const index_t span_h = (e.r - 1) * e.dil_h + 1, span_w = (e.s - 1) * e.dil_w + 1;
+              const index_t bottom = pad * 2, right = pad;
+              if (e.h + e.pad_top + bottom < span_h || e.w + e.pad_left + right < span_w) continue;
+              e.p = (e.h + e.pad_top + bottom - span_h) / e.stride_h + 1;
+              e.q = (e.w + e.pad_left + right - span_w) / e.stride_w + 1;
+              CAPTURE(e.h); CAPTURE(e.w); CAPTURE(e.r); CAPTURE(e.s); CAPTURE(stride); CAPTURE(dil); CAPTURE(pad);
+              f(e);
+            }
+}
+
+// f(team) for every team under test: what f returns must not differ
+template <class F> auto on_teams(F&& f) {
+  const auto result = f(serial_team{});
+#ifdef TAPELESS_WITH_OPENMP
+  CHECK(f(openmp_team(2)) == result);
+#endif
+  return result;
+}
+
+template <class T> std::vector<std::int32_t> argmax(const window_extents& e, const std::vector<T>& x) {
+  return on_teams([&](const auto& team) {
+    std::vector<std::int32_t> idx(static_cast<std::size_t>(e.planes * e.p * e.q), -7);
+    window_argmax(team, e, x.data(), idx.data());
+    return idx;
+  });
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("pool: argmax is the first maximum in scan order and gather reads it", T, float, double) {
+  each_extents([](const window_extents& e) {
+    const auto x = values<T>(e.planes * e.h * e.w, 1);
+    const auto idx = argmax(e, x);
+    const auto y = on_teams([&](const auto& team) {
+      std::vector<T> out(idx.size(), T(99));
+      window_gather(team, e, x.data(), idx.data(), out.data());
+      return out;
+    });
+    for (index_t z = 0; z < e.planes; ++z) {
+      std::vector<std::int32_t> first(static_cast<std::size_t>(e.p * e.q), -1);
+      const T* plane = x.data() + z * e.h * e.w;
+      naive(e, [&](index_t out, index_t in) {
+        if (first[out] < 0 || plane[in] > plane[first[out]]) first[out] = static_cast<std::int32_t>(in);
+      });
+      bool equal = true;
+      for (index_t i = 0; i < e.p * e.q; ++i) {
+        if (first[i] < 0) continue; // a window of padding alone
+        equal = equal && idx[z * e.p * e.q + i] == first[i] && y[z * e.p * e.q + i] == plane[first[i]];
+      }
+      CHECK(equal);
+    }
+  });
+}
+
+TEST_CASE_TEMPLATE("pool: the first NaN of a window wins, minus infinity beats padding", T, float, double) {
+  const T nan = std::numeric_limits<T>::quiet_NaN(), inf = std::numeric_limits<T>::infinity();
+  const window_extents row{.planes = 1, .h = 1, .w = 6, .r = 1, .s = 3, .p = 1, .q = 2, .stride_w = 3};
+  CHECK(argmax<T>(row, {inf, nan, 7, nan, nan, inf}) == std::vector<std::int32_t>{1, 3});
+  CHECK(argmax<T>(row, {nan, nan, nan, 1, 2, nan}) == std::vector<std::int32_t>{0, 5});
+  const window_extents padded{.planes = 1, .h = 1, .w = 2, .r = 1, .s = 3, .p = 1, .q = 2, .pad_left = 1};
+  CHECK(argmax<T>(padded, {-inf, -inf}) == std::vector<std::int32_t>{0, 0});
+}
+
+TEST_CASE_TEMPLATE("pool: scatter is the transpose of gather", T, float, double) {
+  each_extents([](const window_extents& e) {
+    const auto idx = argmax(e, values<T>(e.planes * e.h * e.w, 2));
+    const auto dy = values<T>(static_cast<index_t>(idx.size()), 3);
+    const auto dx = on_teams([&](const auto& team) {
+      std::vector<T> out(static_cast<std::size_t>(e.planes * e.h * e.w), T(99));
+      window_scatter(team, e, idx.data(), dy.data(), out.data());
+      return out;
+    });
+    std::vector<T> expected(dx.size(), T(0));
+    for (std::size_t i = 0; i < idx.size(); ++i)
+      expected[static_cast<index_t>(i) / (e.p * e.q) * e.h * e.w + idx[i]] += dy[i];
+    CHECK(dx == expected);
+  });
+}
+
+TEST_CASE_TEMPLATE("pool: sum adds the elements of a window and spread is its transpose", T, float, double) {
+  each_extents([](const window_extents& e) {
+    const auto x = values<T>(e.planes * e.h * e.w, 4), dy = values<T>(e.planes * e.p * e.q, 5);
+    const auto y = on_teams([&](const auto& team) {
+      std::vector<T> out(dy.size(), T(99));
+      window_sum(team, e, x.data(), out.data());
+      return out;
+    });
+    const auto dx = on_teams([&](const auto& team) {
+      std::vector<T> out(x.size(), T(99));
+      window_spread(team, e, dy.data(), out.data());
+      return out;
+    });
+    std::vector<T> sum(y.size(), T(0)), spread(x.size(), T(0));
+    for (index_t z = 0; z < e.planes; ++z)
+      naive(e, [&](index_t out, index_t in) {
+        sum[z * e.p * e.q + out] += x[z * e.h * e.w + in];
+        spread[z * e.h * e.w + in] += dy[z * e.p * e.q + out];
+      });
+    CHECK(y == sum);
+    CHECK(dx == spread);
+  });
+}

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/cpu/simd.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
+using namespace tapeless::cpu;
+
+namespace {
+
+// n values in an allocation of exactly n elements: a sanitizer sees every read or write beyond
+template <class T> std::vector<T> values(index_t n, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<int> draw(-1000, 1000);
+  std::vector<T> v(static_cast<std::size_t>(n));
+  for (T& x : v) x = static_cast<T>(draw(random)) / static_cast<T>(std::is_floating_point_v<T> ? 8 : 1);
+  v.shrink_to_fit();
+  return v;
+}
+
+template <class V> std::vector<typename V::value_type> lanes(const V& v) {
+  std::vector<typename V::value_type> out(V::size);
+  v.store_unaligned(out.data());
+  return out;
+}
+
+template <class M> std::vector<int> truth(const M& m) {
+  std::vector<int> out(M::size);
+  for (std::size_t i = 0; i < M::size; ++i) out[i] = m.get(i);
+  return out;
+}
+
+constexpr std::uint8_t pattern[] = {1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0};
+
+} // namespace
+
+TEST_CASE_TEMPLATE("simd: a partial load reads the first n lanes and zeroes the rest", T, float, double,
+                   std::int32_t, std::int64_t) {
+  using V = simd<T>;
+  for (index_t n = 0; n <= width<T>; ++n) {
+    const auto p = values<T>(n);
+    const auto v = lanes(load_n<V>(p.data(), n));
+    for (index_t i = 0; i < width<T>; ++i) CHECK(v[i] == (i < n ? p[i] : T(0)));
+  }
+  const auto p = values<T>(width<T>);
+  CHECK(lanes(load<V>(p.data())) == p);
+}
+
+TEST_CASE_TEMPLATE("simd: a partial store writes the first n lanes and nothing else", T, float, double,
+                   std::int32_t, std::int64_t) {
+  const auto p = values<T>(width<T>);
+  for (index_t n = 0; n <= width<T>; ++n) {
+    std::vector<T> q(width<T>, T(77));
+    store_n(q.data(), load<simd<T>>(p.data()), n);
+    for (index_t i = 0; i < width<T>; ++i) CHECK(q[i] == (i < n ? p[i] : T(77)));
+    std::vector<T> exact(static_cast<std::size_t>(n));
+    store_n(exact.data(), load<simd<T>>(p.data()), n);
+    CHECK(std::equal(exact.begin(), exact.end(), p.begin()));
+  }
+  std::vector<T> q(width<T>);
+  store(q.data(), load<simd<T>>(p.data()));
+  CHECK(q == p);
+}
+
+TEST_CASE_TEMPLATE("simd: strided loads and gathers take the named elements", T, float, double) {
+  using V = simd<T>;
+  for (index_t stride : {index_t(1), index_t(2), index_t(7)}) {
+    for (index_t n = 0; n <= width<T>; ++n) {
+      const auto p = values<T>(n == 0 ? 0 : (n - 1) * stride + 1);
+      const auto v = lanes(load_strided_n<V>(p.data(), stride, n));
+      for (index_t i = 0; i < width<T>; ++i) CHECK(v[i] == (i < n ? p[i * stride] : T(0)));
+    }
+    const auto p = values<T>((width<T> - 1) * stride + 1);
+    const auto v = lanes(load_strided<V>(p.data(), stride));
+    for (index_t i = 0; i < width<T>; ++i) CHECK(v[i] == p[i * stride]);
+  }
+  const auto p = values<T>(50);
+  for (index_t n = 0; n <= width<T>; ++n) {
+    std::vector<std::int32_t> at;
+    for (index_t i = 0; i < n; ++i) at.push_back(static_cast<std::int32_t>((i * 31 + 7) % 50));
+    const auto v = lanes(gather_n<V>(p.data(), at.data(), n));
+    for (index_t i = 0; i < width<T>; ++i) CHECK(v[i] == (i < n ? p[at[i]] : T(0)));
+    if (n == width<T>) CHECK(lanes(gather<V>(p.data(), at.data())) == v);
+  }
+}
+
+TEST_CASE_TEMPLATE("simd: horizontal sum, maximum and minimum agree with loops", T, float, double, std::int32_t) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const auto p = values<T>(width<T>, seed);
+    const simd<T> v = load<simd<T>>(p.data());
+    T sum = 0; // multiples of 1/8 below 2^14: exact in any order
+    for (T x : p) sum += x;
+    CHECK(hsum(v) == sum);
+    CHECK(hmax(v) == *std::max_element(p.begin(), p.end()));
+    CHECK(hmin(v) == *std::min_element(p.begin(), p.end()));
+  }
+}
+
+TEST_CASE_TEMPLATE("simd: hsum_each puts the sum of vector i into lane i", T, float, double) {
+  const auto p = values<T>(width<T> * width<T>);
+  simd<T> v[width<T>];
+  for (int i = 0; i < width<T>; ++i) v[i] = load<simd<T>>(p.data() + i * width<T>);
+  const auto sums = lanes(hsum_each(v));
+  for (int i = 0; i < width<T>; ++i) CHECK(sums[i] == std::accumulate(&p[i * width<T>], &p[i * width<T>] + width<T>, T(0)));
+}
+
+TEST_CASE_TEMPLATE("simd: iota counts lanes and lane_mask marks the first n", T, float, double, std::int32_t,
+                   std::int64_t) {
+  const auto v = lanes(iota<simd<T>>());
+  for (int i = 0; i < width<T>; ++i) CHECK(v[i] == T(i));
+  for (index_t n = 0; n <= width<T>; ++n) {
+    const auto m = truth(lane_mask<simd<T>>(n));
+    for (index_t i = 0; i < width<T>; ++i) CHECK(m[i] == (i < n));
+  }
+}
+
+TEST_CASE_TEMPLATE("simd: fma, select and keep work lane by lane", T, float, double) {
+  using V = simd<T>;
+  const auto p = values<T>(width<T>, 2), q = values<T>(width<T>, 3), r = values<T>(width<T>, 4);
+  V a = load<V>(p.data()), b = load<V>(q.data()), c = load<V>(r.data());
+  keep(a);
+  const auto f = lanes(fma(a, b, c)), s = lanes(select(a < b, b, c));
+  for (int i = 0; i < width<T>; ++i) {
+    CHECK(f[i] == p[i] * q[i] + r[i]); // multiples of 1/64 below 2^14: exact with one rounding or two
+    CHECK(s[i] == (p[i] < q[i] ? q[i] : r[i]));
+  }
+  CHECK(lanes(a) == p);
+}
+
+TEST_CASE_TEMPLATE("simd: 32-bit integers of memory travel through lanes unchanged", T, float, double) {
+  using V = simd<T>;
+  using I = typename int_of<V>::value_type;
+  static_assert(int_of<V>::size == V::size);
+  for (index_t n = 0; n <= width<T>; ++n) {
+    auto p = values<std::int32_t>(n);
+    if (n > 0) p[0] = INT32_MIN;
+    if (n > 1) p[1] = INT32_MAX;
+    const int_of<V> v = load_int_n<V>(p.data(), n);
+    for (index_t i = 0; i < width<T>; ++i) CHECK(lanes(v)[i] == I(i < n ? p[i] : 0));
+    std::vector<std::int32_t> exact(static_cast<std::size_t>(n));
+    store_int_n(exact.data(), v, n);
+    CHECK(exact == p);
+    if (n == width<T>) {
+      CHECK(lanes(load_int<V>(p.data())) == lanes(v));
+      store_int(exact.data(), load_int<V>(p.data()));
+      CHECK(exact == p);
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("simd: conversion between integers and floats truncates toward zero", T, float, double) {
+  using V = simd<T>;
+  const auto p = values<std::int32_t>(width<T>);
+  const auto f = lanes(int_to_float<V>(load_int<V>(p.data())));
+  for (int i = 0; i < width<T>; ++i) CHECK(f[i] == T(p[i]));
+  auto q = values<T>(width<T>, 5);
+  q[0] = T(-2.75);
+  q[1] = T(2.75);
+  const auto g = lanes(float_to_int(load<V>(q.data())));
+  for (int i = 0; i < width<T>; ++i) CHECK(g[i] == static_cast<std::int32_t>(q[i]));
+}
+
+TEST_CASE_TEMPLATE("simd: masks round-trip through bools and through integer lanes", T, float, double) {
+  using V = simd<T>;
+  using I = typename int_of<V>::value_type;
+  for (index_t n = 0; n <= width<T>; ++n) {
+    std::vector<std::uint8_t> p(pattern, pattern + n);
+    p.shrink_to_fit();
+    const auto* flags = reinterpret_cast<const bool*>(p.data());
+    const mask_of<V> m = load_bool_n<V>(flags, n);
+    for (index_t i = 0; i < width<T>; ++i) CHECK(truth(m)[i] == (i < n ? p[i] : 0));
+    std::vector<std::uint8_t> q(static_cast<std::size_t>(n), 9);
+    store_bool_n(reinterpret_cast<bool*>(q.data()), m, n);
+    CHECK(q == p);
+    CHECK(truth(mask_cast<T>(mask_cast<I>(m))) == truth(m));
+    CHECK(truth(mask_cast<I>(m)) == truth(m));
+    if (n == width<T>) {
+      CHECK(truth(load_bool<V>(flags)) == truth(m));
+      std::fill(q.begin(), q.end(), std::uint8_t(9));
+      store_bool(reinterpret_cast<bool*>(q.data()), m);
+      CHECK(q == p);
+      store_bool(reinterpret_cast<bool*>(q.data()), mask_cast<I>(m));
+      CHECK(q == p);
+    }
+  }
+}
+
+TEST_CASE("simd: unroll visits 0 .. N - 1 in order") {
+  int next = 0;
+  unroll<5>([&](auto i) { CHECK(i == next++); });
+  CHECK(next == 5);
+}

@@ -1,0 +1,103 @@
+# The slow checks, each one test with the label full: `cmake --workflow --preset full`.
+# A leg is this project, configured anew in a folder of its own with another compiler, other flags or another
+# xsimd. It builds the unit tests of a few folders and runs them.
+
+find_program(TAPELESS_CLANG16 clang++-16 REQUIRED)
+find_program(TAPELESS_CLANG19 clang++-19 REQUIRED)
+find_program(TAPELESS_CLANG_FORMAT clang-format-19 REQUIRED)
+find_program(TAPELESS_CLANG_TIDY clang-tidy-19)
+
+# Folders that a leg does not name are not built; those that do not exist are left out.
+set(TAPELESS_ASAN_FOLDERS core,cpu,run,io,optim CACHE STRING "Test folders of the sanitizer leg")
+set(TAPELESS_SMOKE_FOLDERS core,expr,trace,adjoint,run CACHE STRING "Test folders of the clang legs")
+set(TAPELESS_XSIMD14_FOLDERS cpu,run CACHE STRING "Test folders of the leg with xsimd 14")
+set(TAPELESS_TIDY_FOLDERS core,cpu,trace,run CACHE STRING "Test folders that clang-tidy reads")
+
+function(tapeless_full_test name)  # tapeless_full_test(name command...)
+  add_test(NAME full.${name} COMMAND ${ARGN})
+  set_tests_properties(full.${name} PROPERTIES LABELS full TIMEOUT 1800 RUN_SERIAL ON)
+endfunction()
+
+# tapeless_leg(name FOLDERS list [COMPILER c++] [FLAGS flags] [OPTIONS -D...] [WRAPPER command...])
+function(tapeless_leg name)
+  cmake_parse_arguments(leg "" "FOLDERS;COMPILER;FLAGS" "OPTIONS;WRAPPER" ${ARGN})
+  string(REPLACE "," "|" wanted "${leg_FOLDERS}")
+  set(named ${folders})
+  list(FILTER named INCLUDE REGEX "^(${wanted})$")
+  if(NOT named)
+    message(STATUS "full.${name}: no tests in ${leg_FOLDERS}")
+    return()
+  endif()
+  if(NOT leg_COMPILER)
+    set(leg_COMPILER "${CMAKE_CXX_COMPILER}")
+  endif()
+  list(JOIN named "," named)
+  tapeless_full_test(${name} ${leg_WRAPPER} "${CMAKE_CTEST_COMMAND}"
+    --build-and-test "${PROJECT_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/${name}"
+    --build-generator Ninja --build-noclean
+    --build-options -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${leg_COMPILER}"
+                    "-DCMAKE_CXX_FLAGS=${leg_FLAGS}" -DTAPELESS_BUILD_EXAMPLES=OFF
+                    -DTAPELESS_TEST_FOLDERS=${named} ${leg_OPTIONS}
+    --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure --no-tests=error -L ^unit$)
+endfunction()
+
+tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}"
+  FLAGS "-march=native -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
+  OPTIONS "-DCMAKE_CXX_FLAGS_RELEASE=-O1")
+tapeless_leg(clang16 FOLDERS "${TAPELESS_SMOKE_FOLDERS}" COMPILER "${TAPELESS_CLANG16}" FLAGS -march=native
+  OPTIONS -DTAPELESS_OPENMP=OFF)
+tapeless_leg(clang19 FOLDERS "${TAPELESS_SMOKE_FOLDERS}" COMPILER "${TAPELESS_CLANG19}" FLAGS -march=native
+  OPTIONS -DTAPELESS_OPENMP=ON)
+tapeless_leg(xsimd14 FOLDERS "${TAPELESS_XSIMD14_FOLDERS}" FLAGS -march=native
+  OPTIONS "-DTAPELESS_XSIMD_INCLUDE_DIR=${CMAKE_BINARY_DIR}/xsimd14_headers"
+  WRAPPER Python3::Interpreter "${PROJECT_SOURCE_DIR}/.ci/with_xsimd14" "${CMAKE_BINARY_DIR}/xsimd14_headers")
+if(TEST full.xsimd14)
+  set_tests_properties(full.xsimd14 PROPERTIES SKIP_RETURN_CODE 77)
+endif()
+
+tapeless_fail_tests(full.fail.clang16 "${TAPELESS_CLANG16}" LABELS full)
+tapeless_fail_tests(full.fail.clang19 "${TAPELESS_CLANG19}" LABELS full)
+
+# Each header compiles by itself
+tapeless_full_test(headers "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}"
+                   --target all_verify_interface_header_sets -- -k 0)
+
+# Compile budgets
+file(GLOB budgets CONFIGURE_DEPENDS compile/*.cpp)
+set(run_budgets Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/compile/run.py"
+    --compiler "${CMAKE_CXX_COMPILER}" --counting-compiler "${TAPELESS_CLANG19}")
+tapeless_full_test(compile.self_test ${run_budgets} --self-test)
+if(budgets)
+  tapeless_full_test(compile ${run_budgets} --include "${PROJECT_SOURCE_DIR}/include" --include "${xsimd_dir}"
+                     ${budgets})
+endif()
+
+# Format and lint
+tapeless_full_test(format "${PROJECT_SOURCE_DIR}/.ci/format" --check)
+if(TAPELESS_CLANG_TIDY)
+  string(REPLACE "," "|" wanted "${TAPELESS_TIDY_FOLDERS}")
+  file(GLOB tidy_sources CONFIGURE_DEPENDS */*.cpp)
+  list(FILTER tidy_sources INCLUDE REGEX "/(${wanted})/[^/]*$")
+  if(tidy_sources)
+    tapeless_full_test(tidy "${TAPELESS_CLANG_TIDY}" -p "${CMAKE_BINARY_DIR}" --quiet ${tidy_sources})
+  endif()
+else()
+  message(STATUS "full.tidy: no clang-tidy-19")
+endif()
+
+# Projects that use the library: after an install, and as a subfolder. The package is installed for one prefix
+# and used in another: it must hold no path of its own.
+set(root "${CMAKE_BINARY_DIR}/package/root")
+tapeless_full_test(package.install "${CMAKE_COMMAND}" -E env "DESTDIR=${root}"
+                   "${CMAKE_COMMAND}" --install "${CMAKE_BINARY_DIR}" --prefix /tapeless)
+set_tests_properties(full.package.install PROPERTIES FIXTURES_SETUP tapeless_prefix)
+function(tapeless_consumer name option)
+  tapeless_full_test(package.${name} "${CMAKE_CTEST_COMMAND}"
+    --build-and-test "${CMAKE_CURRENT_SOURCE_DIR}/package/${name}" "${CMAKE_BINARY_DIR}/package/${name}"
+    --build-generator Ninja --build-noclean
+    --build-options -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "${option}"
+    --test-command consumer)
+endfunction()
+tapeless_consumer(find_package "-DCMAKE_PREFIX_PATH=${root}/tapeless")
+tapeless_consumer(add_subdirectory "-DTAPELESS_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+set_tests_properties(full.package.find_package PROPERTIES FIXTURES_REQUIRED tapeless_prefix)

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: the tapeless authors
+# SPDX-License-Identifier: MIT
+"""The folder graph of the headers is acyclic and goes one way: the rules are in include/tapeless/layers.txt.
+
+check.py DIR          checks the headers under DIR; prints each breach with file and line
+check.py --self-test  plants breaches in a temporary tree; each must be found, and nothing else
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+VENDORS = ((re.compile(r"xsimd/"), "cpu"), (re.compile(r"(cu(da|blas|dnn|sparse)|nccl)"), "cuda"),
+           (re.compile(r"mpi\.h$"), "mpi"))  # these headers are seen by one folder only
+LEAVES = {"version.hpp"}  # headers beside the folders that everybody may include; the others are umbrellas
+
+
+def read_layers(path):
+    """Returns the level of each folder and the folders that each may not see."""
+    level, forbidden = {}, {}
+    rows = [line.split("#")[0].split() for line in path.read_text().splitlines()]
+    for i, row in enumerate(row for row in rows if row):
+        names = [word for word in row if not word.startswith("!")]
+        for name in names:
+            level[name] = i
+            forbidden[name] = {word[1:] for word in row if word.startswith("!")} | (set(names) - {name})
+    return level, forbidden
+
+
+def includes(root, header):
+    """Yields (line number, vendor header) and (line number, our header relative to root, exists)."""
+    for number, line in enumerate(header.read_text().splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quote, name = match.groups()
+        if name.startswith("tapeless/"):
+            target = root / name.removeprefix("tapeless/")
+        elif quote == '"':
+            target = (header.parent / name).resolve()
+        else:
+            yield number, name, None
+            continue
+        known = target.is_relative_to(root) and target.is_file()
+        yield number, target.relative_to(root) if known else name, known
+
+
+def find_cycle(graph):
+    done, path = set(), []
+
+    def visit(node):
+        if node in path:
+            return path[path.index(node):] + [node]
+        if node in done:
+            return None
+        path.append(node)
+        for following in graph.get(node, ()):
+            cycle = visit(following)
+            if cycle:
+                return cycle
+        path.pop()
+        done.add(node)
+        return None
+
+    for node in graph:
+        cycle = visit(node)
+        if cycle:
+            return cycle
+    return None
+
+
+def check(root):
+    root = root.resolve()
+    level, forbidden = read_layers(root / "layers.txt")
+    breaches, graph = [], {}
+    headers = sorted(path for path in root.rglob("*") if path.suffix in (".hpp", ".cuh"))
+    for header in headers:
+        own = header.relative_to(root)
+        folder = own.parts[0] if len(own.parts) > 1 else ""
+        if folder and folder not in level:
+            breaches.append(f"{own}: the folder {folder}/ is not in layers.txt")
+            continue
+        graph[own] = []
+        for number, target, known in includes(root, header):
+            where = f"{own}:{number}: "
+            if known is None:
+                for vendor, only in VENDORS:
+                    if vendor.match(target) and folder != only:
+                        breaches.append(f"{where}<{target}> is for {only}/ only")
+                continue
+            if not known:
+                breaches.append(f"{where}{target} is no header of the library")
+                continue
+            graph[own].append(target)
+            to = target.parts[0] if len(target.parts) > 1 else ""
+            if not to:
+                if target.name not in LEAVES and folder:
+                    breaches.append(f"{where}{folder}/ includes the umbrella {target}")
+            elif folder and to != folder and to in level:
+                if to in forbidden[folder]:
+                    breaches.append(f"{where}{folder}/ may not include {to}/")
+                elif level[to] > level[folder]:
+                    breaches.append(f"{where}{folder}/ includes {to}/, which stands below it")
+    cycle = find_cycle(graph)
+    if cycle:
+        breaches.append("cycle: " + " -> ".join(map(str, cycle)))
+    return breaches, len(headers)
+
+
+def self_test():
+    good = {
+        "version.hpp": "", "all.hpp": "#include <tapeless/run/r.hpp>\n#include <tapeless/cpu/k.hpp>",
+        "core/c.hpp": "#include <vector>\n#include <tapeless/version.hpp>", "core/d.hpp": '#include "c.hpp"',
+        "cpu/k.hpp": "#include <xsimd/xsimd.hpp>\n#include <tapeless/core/c.hpp>",
+        "mpi/m.hpp": "#include <mpi.h>", "run/r.hpp": '#include "../core/d.hpp"',
+    }
+    planted = {  # file: (text, what must be reported)
+        "core/up.hpp": ("\n#include <tapeless/run/r.hpp>",
+                        "core/up.hpp:2: core/ includes run/, which stands below it"),
+        "cpu/side.hpp": ("#include <tapeless/mpi/m.hpp>", "cpu/side.hpp:1: cpu/ may not include mpi/"),
+        "run/kernel.hpp": ('#include "../cpu/k.hpp"', "run/kernel.hpp:1: run/ may not include cpu/"),
+        "core/whole.hpp": ("#include <tapeless/all.hpp>",
+                           "core/whole.hpp:1: core/ includes the umbrella all.hpp"),
+        "core/simd.hpp": ("  #  include <xsimd/xsimd.hpp>",
+                          "core/simd.hpp:1: <xsimd/xsimd.hpp> is for cpu/ only"),
+        "core/gone.hpp": ('#include "none.hpp"', "core/gone.hpp:1: none.hpp is no header of the library"),
+        "new/n.hpp": ("", "new/n.hpp: the folder new/ is not in layers.txt"),
+        "core/loop.hpp": ('#include "loop.hpp"', "cycle: core/loop.hpp -> core/loop.hpp"),
+    }
+
+    def run(files):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "layers.txt").write_text("# order\ncore\ncpu mpi\nrun !cpu !mpi\n")
+            for name, text in files.items():
+                (root / name).parent.mkdir(exist_ok=True)
+                (root / name).write_text(text)
+            return check(root)[0]
+
+    failed = 0
+    for name, (text, expected) in {"": ("", None), **planted}.items():
+        found = run({**good, **({name: text} if name else {})})
+        if found != ([expected] if expected else []):
+            failed += 1
+            print(f"planted {name or 'nothing'}: expected {expected}, found {found}")
+    print(f"{len(planted) + 1 - failed} passed, {failed} failed")
+    return failed
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test() != 0
+    breaches, count = check(pathlib.Path(sys.argv[1]))
+    print("\n".join(breaches + [f"{count} headers, {len(breaches)} breaches"]))
+    return bool(breaches) or count == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
