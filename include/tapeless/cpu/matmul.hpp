@@ -64,13 +64,16 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
   });
 }
 
-/// f(i, constant M) over blocks of rows: MR, then 4, 2, 1.
+/// f(i, constant M) over ceil(rows / MR) blocks of rows of nearly equal size.
 template <int MR, class F> [[gnu::always_inline]] inline void row_blocks(index_t rows, F&& f) {
-  index_t i = 0;
-  for (; i + MR <= rows; i += MR) f(i, std::integral_constant<int, MR>{});
-  for (; i + 4 <= rows; i += 4) f(i, std::integral_constant<int, 4>{});
-  for (; i + 2 <= rows; i += 2) f(i, std::integral_constant<int, 2>{});
-  for (; i < rows; ++i) f(i, std::integral_constant<int, 1>{});
+  const index_t blocks = ceil_div(rows, MR);
+  for (index_t n = 0, i = 0; n < blocks; ++n) {
+    const index_t size = rows / blocks + (n < rows % blocks ? 1 : 0);
+    unroll<MR>([&](auto m) {
+      if (size == m.value + 1) f(i, std::integral_constant<int, m.value + 1>{});
+    });
+    i += size;
+  }
 }
 
 /// c[j] = sum_p a[p * a_step] * b[p * b_row + j]
@@ -161,13 +164,14 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
   const bool pack_a = a.col != 1 && rows >= 2 * B::MR && cols >= 4 * NR && k >= 16;
   const bool pack_b = b.col != 1 || (rows >= 8 * B::MR && b.row >= 4 * NR);
   T* const panel = scratch;                // (KC, NR)
-  T* const block = scratch + B::KC * NR;   // (rows / MR, KC, MR)
+  T* const block = scratch + B::KC * NR;   // (rows, KC) in the blocks of row_blocks
   for (index_t p = 0; p < k; p += B::KC) {
     const index_t kb = std::min(B::KC, k - p);
     if (pack_a)
-      for (index_t i = 0; i + B::MR <= rows; i += B::MR)
+      row_blocks<B::MR>(rows, [&](index_t i, auto m) {
         for (index_t q = 0; q < kb; ++q)
-          for (int r = 0; r < B::MR; ++r) block[i * kb + q * B::MR + r] = a.p[(i + r) * a.row + (p + q) * a.col];
+          unroll<m.value>([&](auto r) { block[i * kb + q * m.value + r] = a.p[i + r + (p + q) * a.col]; });
+      });
     for (index_t j = 0; j < cols; j += NR) {
       const index_t nb = std::min(NR, cols - j), last = nb > W ? nb - W : nb;
       const bool packed = pack_b || nb < NR;
@@ -184,9 +188,8 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
       const T* const bp = packed ? panel : from.p;
       const index_t b_step = packed ? NR : from.row;
       row_blocks<B::MR>(rows, [&](index_t i, auto m) {
-        const bool whole = pack_a && m.value == B::MR;
-        const T* const ap = whole ? block + i * kb : a.p + i * a.row + p * a.col;
-        const index_t a_row = whole ? 1 : a.row, a_step = whole ? B::MR : a.col;
+        const T* const ap = pack_a ? block + i * kb : a.p + i * a.row + p * a.col;
+        const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
         T* const cp = c + i * c_row + j;
         if (nb > W) micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0);
         else micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0);

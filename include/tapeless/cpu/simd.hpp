@@ -70,6 +70,22 @@ template <class From, class To, int N, class Result, class R>
 
 template <class T, int N> struct block { T lane[N]; };
 
+// op of the lower half of the lanes and the upper half, until two lanes are left
+template <class Lanes, class F, int... I>
+[[gnu::always_inline]] inline auto halve(const Lanes& v, F op, std::integer_sequence<int, I...>) {
+  constexpr int half = sizeof...(I);
+  if constexpr (half == 1) return op(v[0], v[1]);
+  else {
+    const auto r = op(__builtin_shufflevector(v, v, I...), __builtin_shufflevector(v, v, (half + I)...));
+    return halve(r, op, std::make_integer_sequence<int, half / 2>{});
+  }
+}
+template <class T, class F> [[gnu::always_inline]] inline T halve(const simd<T>& v, F op) {
+  typename vector_of<T, width<T>>::type lanes;
+  std::memcpy(&lanes, &v.data, sizeof lanes);
+  return halve(lanes, op, std::make_integer_sequence<int, width<T> / 2>{});
+}
+
 } // namespace detail
 
 /// (0, 1, ..., W - 1).
@@ -160,13 +176,9 @@ template <class V>
   return V::load_aligned(t);
 }
 
-/// Sum of the lanes; a fixed order for a given architecture.
+/// Sum of the lanes, in a fixed order for a given width.
 template <class T> [[gnu::always_inline]] inline T hsum(const simd<T>& v) {
-#if XSIMD_VERSION_MAJOR >= 9
-  return xsimd::reduce_add(v);
-#else
-  return xsimd::hadd(v);
-#endif
+  return detail::halve<T>(v, [](const auto& a, const auto& b) { return a + b; });
 }
 
 /// Lane i of the result is the sum of the lanes of v[i], i in [0, W). v is overwritten.
@@ -186,18 +198,10 @@ template <class V> [[gnu::always_inline]] inline V hsum_each(V (&v)[V::size]) {
 
 /// Largest and smallest lane; which lane wins is unspecified where one is a NaN.
 template <class T> [[gnu::always_inline]] inline T hmax(const simd<T>& v) {
-  alignas(64) T t[simd<T>::size];
-  v.store_aligned(t);
-  for (int h = width<T> / 2; h > 0; h /= 2)
-    for (int i = 0; i < h; ++i) t[i] = t[i] < t[i + h] ? t[i + h] : t[i];
-  return t[0];
+  return detail::halve<T>(v, [](const auto& a, const auto& b) { return a < b ? b : a; });
 }
 template <class T> [[gnu::always_inline]] inline T hmin(const simd<T>& v) {
-  alignas(64) T t[simd<T>::size];
-  v.store_aligned(t);
-  for (int h = width<T> / 2; h > 0; h /= 2)
-    for (int i = 0; i < h; ++i) t[i] = t[i + h] < t[i] ? t[i + h] : t[i];
-  return t[0];
+  return detail::halve<T>(v, [](const auto& a, const auto& b) { return b < a ? b : a; });
 }
 
 /// W 32-bit integers of memory as int_of<V>; V = simd<float> or simd<double>.

@@ -27,7 +27,7 @@ constexpr shape conv_shape(const shape& x, const shape& w, const window_attribut
               window_count(x.d[3], a.padding.left, a.padding.right, s, a.dilation.w, a.stride.w)}};
 }
 // The three forms differ in which of x, w, y is the result.
-constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std::uint64_t groups, const shape& result) {
+constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std::uint64_t groups, shape result) {
   node v;
   v.o = o;
   v.t = g[a].t;

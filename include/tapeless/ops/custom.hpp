@@ -113,7 +113,7 @@ template <class Op, class Y, class... X> inline constexpr custom_op whole_custom
 
 template <class X> using const_view = basic_tensor<const typename X::value_type, X::extents, typename X::space>;
 
-constexpr int custom_node(graph& g, op o, const custom_op* c, const int (&x)[3], dtype t, const shape& s) {
+constexpr int custom_node(graph& g, op o, const custom_op* c, const int (&x)[3], dtype t, shape s) {
   node v;
   v.o = o;
   v.t = t;

@@ -14,7 +14,7 @@ namespace detail {
 // ---- builders: graph and node numbers -------------------------------------------------------------------------
 
 // a repeated along its broadcast axes; read through by its consumers
-constexpr int expand(graph& g, int a, const shape& s) {
+constexpr int expand(graph& g, int a, shape s) {
   if (g[a].s == s) return a;
   if (g[a].o == op::expand) a = g[a].in[0];
   if (g[a].s == s) return a;
@@ -25,7 +25,7 @@ constexpr int expand(graph& g, int a, const shape& s) {
   v.s = s;
   return g.intern(v);
 }
-constexpr int zeros(graph& g, dtype t, const shape& s) { return expand(g, g.konst(0, t), s); }
+constexpr int zeros(graph& g, dtype t, shape s) { return expand(g, g.konst(0, t), s); }
 
 // an operand that repeats may be read unexpanded as long as the other one has the full shape s
 constexpr int unexpanded(const graph& g, int a, const shape& other, const shape& s) {

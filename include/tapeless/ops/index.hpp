@@ -13,7 +13,7 @@ namespace tapeless {
 namespace detail {
 
 // row-major position within s
-constexpr int iota(graph& g, const shape& s) {
+constexpr int iota(graph& g, shape s) {
   node v;
   v.o = op::iota;
   v.t = dtype::i32;
@@ -63,7 +63,7 @@ constexpr int gather(graph& g, int a, int index, int axis) {
   v.s = gathered(g[a].s, g[index].s, axis);
   return g.intern(v);
 }
-constexpr int scatter_add(graph& g, int d, int index, int axis, const shape& to) {
+constexpr int scatter_add(graph& g, int d, int index, int axis, shape to) {
   node v;
   v.o = op::scatter_add;
   v.t = g[d].t;

@@ -31,7 +31,7 @@ constexpr shape pool_shape(const shape& x, const pair2& k, const window_attribut
   return {4, {x.d[0], x.d[1], window_count(x.d[2], a.padding.top, a.padding.bottom, k.h, a.dilation.h, a.stride.h),
               window_count(x.d[3], a.padding.left, a.padding.right, k.w, a.dilation.w, a.stride.w)}};
 }
-constexpr int window_node(graph& g, op o, int a, int index, std::uint64_t packed, std::uint64_t kernel, const shape& s) {
+constexpr int window_node(graph& g, op o, int a, int index, std::uint64_t packed, std::uint64_t kernel, shape s) {
   node v;
   v.o = o;
   v.t = o == op::window_argmax ? dtype::i32 : g[a].t;

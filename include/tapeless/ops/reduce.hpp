@@ -48,7 +48,7 @@ constexpr int sum(graph& g, int a, unsigned axes) {
   return g.intern(v);
 }
 // The transpose of broadcasting: a summed down to shape s.   @pre broadcast(s, g[a].s) == g[a].s
-constexpr int sum_to(graph& g, int a, const shape& s) {
+constexpr int sum_to(graph& g, int a, shape s) {
   const shape from = g[a].s;
   if (from == s) return a;
   unsigned axes = 0;

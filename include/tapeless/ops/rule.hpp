@@ -28,7 +28,7 @@ struct vjp_context {
 
   constexpr bool needs(int k) const { return wanted[k]; }
   constexpr var x(int k) const { return {&g, v.in[k]}; }
-  constexpr const shape& dims(int k) const { return g.nodes[v.in[k]].s; }
+  constexpr shape dims(int k) const { return g.nodes[v.in[k]].s; }
   constexpr void give(int k, var d) {
     if (wanted[k]) given[k] = d.node;
   }

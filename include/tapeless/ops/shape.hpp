@@ -11,7 +11,7 @@
 namespace tapeless {
 namespace detail {
 
-// ---- builders -------------------------------------------------------------------------------------------------
+// ---- builders: shapes are passed by value, for a reference into the graph dies when the graph grows -----------
 
 // A whole-tensor op reads its operand as one dense block: what is only a view is copied first.
 constexpr int dense(graph& g, int a) {
@@ -27,7 +27,7 @@ constexpr int dense(graph& g, int a) {
 }
 
 // @pre numel(g[a].s) == numel(s)
-constexpr int reshape(graph& g, int a, const shape& s) {
+constexpr int reshape(graph& g, int a, shape s) {
   if (g[a].s == s) return a;
   if (g[a].o == op::reshape) return reshape(g, g[a].in[0], s);
   if (g[a].o == op::expand && g[g[a].in[0]].s.rank == 0) return expand(g, g[a].in[0], s);

@@ -26,6 +26,9 @@ struct grouping {
   vec<int> of;      // node -> group, no_node for leaves and views
   vec<char> stored; // node has a buffer
   vec<int> last;    // the last group that reads the buffer
+  vec<shape> loop;  // node -> its iteration space
+  vec<int> through; // node -> the node that has the same values in the same order
+  vec<int> root;    // node -> the dense block below its views
 };
 
 constexpr bool fuses(op o) { return rule(o).k == kind::elementwise || rule(o).k == kind::reduction; }
@@ -41,22 +44,26 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
     if (N > 0) is_output[o] = 1;
   const auto is_view = [&](int x) { return rule(p.nodes[x].o).k == kind::view; };
   const auto is_leaf = [&](int x) { return rule(p.nodes[x].o).k == kind::leaf; };
-  const auto iteration = [&](int i) {
-    return squeezed(rule(p.nodes[i].o).k == kind::reduction ? p.nodes[p.nodes[i].in[0]].s : p.nodes[i].s);
-  };
+  r.loop = vec<shape>(N, shape{});
+  r.through = vec<int>(N, no_node);
+  r.root = vec<int>(N, no_node);
+  for (int i = 0; i < N; ++i) {
+    const node& v = p.nodes[i];
+    r.loop[i] = rule(v.o).k == kind::reduction ? squeezed(p.nodes[v.in[0]].s) : squeezed(v.s);
+    const bool same_order = v.o == op::checked_index || (v.o == op::reshape && r.loop[i] == squeezed(p.nodes[v.in[0]].s));
+    r.through[i] = same_order ? r.through[v.in[0]] : i;
+    r.root[i] = is_view(i) ? r.root[v.in[0]] : i;
+  }
   // the node whose register a fused consumer would read, or no_node where it reads memory
   const auto register_source = [&](int consumer, int x) {
-    const int u = through(p.nodes, x);
-    return fuses(p.nodes[consumer].o) && rule(p.nodes[u].o).k == kind::elementwise &&
-                   squeezed(p.nodes[u].s) == iteration(consumer)
-               ? u
-               : no_node;
+    const int u = r.through[x];
+    return fuses(p.nodes[consumer].o) && rule(p.nodes[u].o).k == kind::elementwise && r.loop[u] == r.loop[consumer] ? u : no_node;
   };
   for (int i = 0; i < N; ++i) {
     if (is_view(i)) continue;
     for (const int x : p.nodes[i].in) {
       if (x < 0) continue;
-      const int u = register_source(i, x), source = u >= 0 ? u : resolve(p.nodes, x).root;
+      const int u = register_source(i, x), source = u >= 0 ? u : r.root[x];
       ++uses[source];
       user[source] = u >= 0 ? i : no_node; // no_node: some consumer needs the buffer
       if (u < 0) uses[source] += 2;
@@ -72,12 +79,13 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
       deferred[x] = 0;
       for (const int y : p.nodes[x].in) {
         if (y < 0) continue;
-        const int u = through(p.nodes, y);
+        const int u = r.through[y];
         if (deferred[u]) stack.push_back(u);
       }
     }
   };
-  const auto place = [&](int v, const shape& it) {
+  const auto place = [&](int v) {
+    const shape& it = r.loop[v];
     constexpr int window = 8; // how many groups back a new one is avoided
     const bool wide = p.nodes[v].t == dtype::f64, narrow = p.nodes[v].t == dtype::f32;
     const auto fits = [&](int g) {
@@ -112,7 +120,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
         l = deferred[u] ? earliest[u] : r.of[u];
         if (deferred[u]) w += weight[u];
       } else {
-        const int root = resolve(p.nodes, x).root;
+        const int root = r.root[x];
         l = is_leaf(root) ? 0 : r.of[root] + 1;
       }
       low = l > low ? l : low;
@@ -124,12 +132,12 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
       r.groups.push_back({});
       continue;
     }
-    const shape it = iteration(i);
+    const shape& it = r.loop[i];
     // A value with one reader waits for it, so that it is computed in the reader's group and never stored.
     const int u = user[i];
-    if (rule(v.o).k == kind::elementwise && uses[i] == 1 && u >= 0 && !is_output[i] && w < max_group_nodes / 2 && iteration(u) == it)
+    if (rule(v.o).k == kind::elementwise && uses[i] == 1 && u >= 0 && !is_output[i] && w < max_group_nodes / 2 && r.loop[u] == it)
       deferred[i] = 1;
-    else place(i, it);
+    else place(i);
   }
 
   for (int i = 0; i < N; ++i) {
@@ -139,7 +147,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
       if (x < 0) continue;
       const int u = register_source(i, x);
       if (u >= 0 && r.of[u] == r.of[i]) continue;
-      const int root = u >= 0 ? u : resolve(p.nodes, x).root;
+      const int root = u >= 0 ? u : r.root[x];
       if (is_leaf(root)) continue;
       r.stored[root] = 1;
       if (r.of[i] > r.last[root]) r.last[root] = r.of[i];

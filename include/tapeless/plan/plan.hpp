@@ -104,7 +104,7 @@ template <int N, int O> class planner {
 
   constexpr location allocate(extent_t names, extent_t bytes, int last) {
     const int part = arena_.part_of(names);
-    return {place::arena, part, arena_.parts[part].take(bytes, last)};
+    return {place::arena, part, arena_.take(part, bytes, last)};
   }
   constexpr location allocate(const node& v, int last) { return allocate(names(numel(v.s)), bytes_of(v), last); }
 
@@ -240,8 +240,8 @@ template <int N, int O> class planner {
 
   // The register that holds operand x of a node whose loop has the shape `full` (with its axes of extent 1).
   constexpr int read(step& s, int group, int x, const shape& full) {
-    const int u = through(p_.nodes, x);
-    if (g_.of[u] == group && rule(at(u).o).k == kind::elementwise && squeezed(at(u).s) == g_.groups[group].it) return reg_[u];
+    const int u = g_.through[x];
+    if (g_.of[u] == group && rule(at(u).o).k == kind::elementwise && g_.loop[u] == g_.groups[group].it) return reg_[u];
     const strided_view w = resolve(p_.nodes, x);
     const node& root = at(w.root);
     if (root.o == op::konst) return constant(s, root.attr, root.t);
@@ -423,7 +423,7 @@ template <int N, int O> class planner {
   }
 
 public:
-  constexpr explicit planner(const program<N, O>& p) : p_(p), g_(make_groups(p)) {}
+  constexpr explicit planner(const program<N, O>& p) : p_(p), g_(make_groups(p)), arena_(g_.groups.size()) {}
 
   constexpr plan<N, O> run() {
     find_names();

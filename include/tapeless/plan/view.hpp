@@ -17,14 +17,6 @@ constexpr shape squeezed(const shape& s) {
   return r;
 }
 
-// A reshape that only adds or removes axes of extent 1, and a checked index, are the same values in the same order.
-template <class Nodes> constexpr int through(const Nodes& nodes, int x) {
-  while (nodes[x].o == op::checked_index ||
-         (nodes[x].o == op::reshape && squeezed(nodes[x].s) == squeezed(nodes[nodes[x].in[0]].s)))
-    x = nodes[x].in[0];
-  return x;
-}
-
 struct strided_view {
   int root = no_node; // a node with a dense block: argument, or stored
   extent_t offset[2]{}; // a sum of two monomials: one of each kind that a shape can bring about

@@ -13,11 +13,9 @@
 namespace tapeless {
 namespace detail {
 
-template <class A> struct space_of {
+// Where the arguments live decides the back end.
+template <class... A> struct program_space {
   using type = host;
-};
-template <typed_handle A> struct space_of<A> {
-  using type = typename A::space;
 };
 
 template <class F> struct jit_fn {
@@ -53,7 +51,7 @@ template <class F> struct jit_fn {
   // Errors: argument_error where a capacity is missing, unknown or below 1.
   template <class... A, class... Option> static auto bind(const Option&... option) {
     if constexpr (traceable<A...>()) {
-      using backend = typename backend_for<host>::type;
+      using backend = typename backend_for<typename program_space<A...>::type>::type;
       return bound<backend, F, std::remove_cvref_t<A>...>(option...);
     }
   }
