@@ -202,7 +202,8 @@ template <class V, int M, int N, class T>
   unroll<M>([&](auto m) {
     unroll<N>([&](auto n) {
       T& to = sum[m * sum_row + n];
-      to = add ? to + hsum(acc[m][n]) : hsum(acc[m][n]);
+      const T s = hsum(acc[m][n]);
+      to = add ? to + s : s;
     });
   });
 }

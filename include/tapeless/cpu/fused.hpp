@@ -9,8 +9,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include "../plan/backend.hpp"
-#include "simd.hpp"
+#include "frame.hpp"
+#include "team.hpp"
 
 namespace tapeless::cpu {
 
@@ -30,11 +30,10 @@ template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
 };
 
 struct fused_arguments {
-  void* const* base;                       // of each slot
-  const extent_t (*stride)[max_rank];      // of each slot, in elements
-  const extent_t* start;                   // of each slot, in elements
-  const extent_t* loop;
-  const extent_t* extents;                 // values of named extents that the code reads
+  void* const* base;     // of each slot
+  const frame_slot* slot;
+  const index_t* loop;
+  const index_t* extent; // values of named extents that the code reads
 };
 
 template <auto Code, class T> class fused_kernel {
@@ -72,10 +71,18 @@ template <auto Code, class T> class fused_kernel {
       else return f[k];
     }
   };
-  using position = extent_t[Code.slots > 0 ? Code.slots : 1];
+  static constexpr int slots = Code.slots;
+  using position = index_t[slots];
+  // What a row needs, in a local of its own: SIMD stores may alias anything, so pointers that were read from memory
+  // would be read again after each of them.
+  struct row_state {
+    void* base[slots];
+    index_t at[slots], stride[slots];
+    const index_t* extent;
+  };
 
-  template <class E> [[gnu::always_inline]] static E* element(const fused_arguments& a, int slot, extent_t at) {
-    return static_cast<E*>(a.base[slot]) + at;
+  template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
+    return static_cast<E*>(w.base[slot]) + w.at[slot] + c;
   }
   [[gnu::always_inline]] static V nan_wins_max(const V& x, const V& y) { return select((x >= y) | (x != x), x, y); }
 
@@ -85,15 +92,15 @@ template <auto Code, class T> class fused_kernel {
   }
 
   template <int K, bool Partial>
-  [[gnu::always_inline]] static void load_slot(registers_t& r, const fused_arguments& a, const position& p, extent_t c, int n) {
+  [[gnu::always_inline]] static void load_slot(registers_t& r, const row_state& w, index_t c, int n) {
     constexpr instruction q = at(K);
     constexpr access how = static_cast<access>(q.imm);
-    const extent_t stride = how == access::strided || how == access::index ? a.stride[q.a][axes - 1] : 1;
-    const extent_t where = p[q.a] + (how == access::splat ? 0 : c * stride);
+    const index_t stride = how == access::strided || how == access::index ? w.stride[q.a] : 1;
+    const index_t where = how == access::splat ? 0 : c * stride;
     if constexpr (how == access::index) {
-      r.i[q.dst] = I(static_cast<typename I::value_type>(where)) + iota<I>() * I(static_cast<typename I::value_type>(stride));
+      r.i[q.dst] = I(static_cast<typename I::value_type>(w.at[q.a] + where)) + iota<I>() * I(static_cast<typename I::value_type>(stride));
     } else if constexpr (q.t == dtype::boolean) {
-      const bool* const x = element<const bool>(a, q.a, where);
+      const bool* const x = element<const bool>(w, q.a, where);
       if constexpr (how == access::splat) r.b[q.dst] = M(*x);
       else if constexpr (how == access::dense && !Partial) r.b[q.dst] = load_bool<V>(x);
       else if constexpr (how == access::dense) r.b[q.dst] = load_bool_n<V>(x, n);
@@ -103,7 +110,7 @@ template <auto Code, class T> class fused_kernel {
         r.b[q.dst] = load_bool<V>(t);
       }
     } else if constexpr (q.t == dtype::i32) {
-      const std::int32_t* const x = element<const std::int32_t>(a, q.a, where);
+      const std::int32_t* const x = element<const std::int32_t>(w, q.a, where);
       if constexpr (how == access::splat) r.i[q.dst] = I(static_cast<typename I::value_type>(*x));
       else if constexpr (how == access::dense && !Partial) r.i[q.dst] = load_int<V>(x);
       else if constexpr (how == access::dense) r.i[q.dst] = load_int_n<V>(x, n);
@@ -113,7 +120,7 @@ template <auto Code, class T> class fused_kernel {
         r.i[q.dst] = load_int<V>(t);
       }
     } else {
-      const T* const x = element<const T>(a, q.a, where);
+      const T* const x = element<const T>(w, q.a, where);
       if constexpr (how == access::splat) r.f[q.dst] = V(*x);
       else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load<V>(x);
       else if constexpr (how == access::dense) r.f[q.dst] = load_n<V>(x, n);
@@ -123,19 +130,19 @@ template <auto Code, class T> class fused_kernel {
   }
 
   template <int K, bool Partial>
-  [[gnu::always_inline]] static void execute(registers_t& r, const fused_arguments& a, const position& p, extent_t c, int n) {
+  [[gnu::always_inline]] static void execute(registers_t& r, const row_state& w, index_t c, int n) {
     constexpr instruction q = at(K);
     constexpr dtype C = class_of(q.t);
     auto& dst = r.template get<result_class(q)>(q.dst);
-    if constexpr (q.o == op::input) load_slot<K, Partial>(r, a, p, c, n);
+    if constexpr (q.o == op::input) load_slot<K, Partial>(r, w, c, n);
     else if constexpr (q.o == op::konst) {
       constexpr double x = std::bit_cast<double>(Code.konst[q.imm]);
       if constexpr (C == dtype::boolean) dst = M(x != 0);
       else if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(x));
       else dst = V(static_cast<T>(x));
     } else if constexpr (q.o == op::extent) {
-      if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(a.extents[q.imm]));
-      else dst = V(static_cast<T>(a.extents[q.imm]));
+      if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(w.extent[q.imm]));
+      else dst = V(static_cast<T>(w.extent[q.imm]));
     } else if constexpr (q.o == op::where) {
       if constexpr (C == dtype::boolean) dst = (r.b[q.a] & r.b[q.b]) | (!r.b[q.a] & r.b[q.c]);
       else if constexpr (C == dtype::i32) dst = select(mask_cast<typename I::value_type>(r.b[q.a]), r.i[q.b], r.i[q.c]);
@@ -227,28 +234,27 @@ template <auto Code, class T> class fused_kernel {
   }
 
   template <bool Partial>
-  [[gnu::always_inline]] static void body(registers_t& r, V* acc, const fused_arguments& a, const position& p, extent_t c, int n, unsigned moved) {
+  [[gnu::always_inline]] static void body(registers_t& r, V* acc, const row_state& w, index_t c, int n, unsigned moved) {
     unroll<Code.codes>([&](auto k) __attribute__((always_inline)) {
-      if constexpr (!invariant(at(k))) execute<k, Partial>(r, a, p, c, n);
+      if constexpr (!invariant(at(k))) execute<k, Partial>(r, w, c, n);
     });
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
       constexpr dtype C = class_of(y.t);
-      const extent_t where = p[y.slot] + c;
       if constexpr (y.k == store_kind::dense && C == dtype::boolean) {
-        bool* const q = element<bool>(a, y.slot, where);
+        bool* const q = element<bool>(w, y.slot, c);
         if constexpr (Partial) store_bool_n(q, r.b[y.reg], n);
         else store_bool(q, r.b[y.reg]);
       } else if constexpr (y.k == store_kind::dense && C == dtype::i32) {
-        std::int32_t* const q = element<std::int32_t>(a, y.slot, where);
+        std::int32_t* const q = element<std::int32_t>(w, y.slot, c);
         if constexpr (Partial) store_int_n(q, r.i[y.reg], n);
         else store_int(q, r.i[y.reg]);
       } else if constexpr (y.k == store_kind::dense) {
-        T* const q = element<T>(a, y.slot, where);
+        T* const q = element<T>(w, y.slot, c);
         if constexpr (Partial) store_n(q, r.f[y.reg], n);
         else cpu::store(q, r.f[y.reg]);
       } else if constexpr (y.k == store_kind::column) {
-        T* const q = element<T>(a, y.slot, where);
+        T* const q = element<T>(w, y.slot, c);
         const bool first = (moved & y.reduced) == 0;
         if constexpr (Partial) store_n(q, first ? r.f[y.reg] : combine(y.is_max, load_n<V>(q, n), r.f[y.reg]), n);
         else cpu::store(q, first ? r.f[y.reg] : combine(y.is_max, load<V>(q), r.f[y.reg]));
@@ -268,64 +274,120 @@ template <auto Code, class T> class fused_kernel {
   }
 
   // One run of the innermost loop. moved: bit a is set when outer axis a is past its first index of this call.
-  [[gnu::always_inline]] static void row(V* acc, const fused_arguments& a, const position& p, extent_t c, extent_t end, unsigned moved) {
+  [[gnu::always_inline]] static void row(V* acc, const fused_arguments& a, const position& p, index_t c, index_t end, unsigned moved) {
+    row_state w;
+    for (int k = 0; k < slots; ++k) {
+      w.base[k] = a.base[k];
+      w.at[k] = p[k];
+      w.stride[k] = a.slot[k].stride[axes - 1];
+    }
+    w.extent = a.extent;
     registers_t r;
     unroll<Code.codes>([&](auto k) __attribute__((always_inline)) {
-      if constexpr (invariant(at(k))) execute<k, false>(r, a, p, 0, W);
+      if constexpr (invariant(at(k))) execute<k, false>(r, w, 0, W);
     });
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       if constexpr (out(k).k == store_kind::row) acc[k] = V(identity<k>());
     });
-    for (; c + W <= end; c += W) body<false>(r, acc, a, p, c, W, moved);
-    if (c < end) body<true>(r, acc, a, p, c, static_cast<int>(end - c), moved);
+    for (; c + W <= end; c += W) body<false>(r, acc, w, c, W, moved);
+    if (c < end) body<true>(r, acc, w, c, static_cast<int>(end - c), moved);
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
       if constexpr (y.k == store_kind::row) {
-        T* const q = element<T>(a, y.slot, p[y.slot]);
+        T* const q = element<T>(w, y.slot, 0);
         const T x = reduce_lanes(y.is_max, acc[k]);
         *q = (moved & (y.reduced & ~(1u << (axes - 1)))) == 0 ? x : combine(y.is_max, *q, x);
       }
     });
   }
 
-  template <int A> [[gnu::always_inline]] static void nest(V* acc, const fused_arguments& a, const position& from, extent_t lo, extent_t hi, unsigned moved) {
+  template <int A> [[gnu::always_inline]] static void nest(V* acc, const fused_arguments& a, const position& from, index_t lo, index_t hi, unsigned moved) {
     position p;
-    for (int k = 0; k < Code.slots; ++k) p[k] = from[k];
+    for (int k = 0; k < slots; ++k) p[k] = from[k];
     if constexpr (A == axes - 1) row(acc, a, p, lo, hi, moved);
     else {
-      for (int k = 0; k < Code.slots; ++k) p[k] += lo * a.stride[k][A];
-      for (extent_t i = lo; i < hi; ++i) {
+      for (int k = 0; k < slots; ++k) p[k] += lo * a.slot[k].stride[A];
+      for (index_t i = lo; i < hi; ++i) {
         nest<A + 1>(acc, a, p, 0, a.loop[A + 1], moved | (i > lo ? 1u << A : 0u));
-        for (int k = 0; k < Code.slots; ++k) p[k] += a.stride[k][A];
+        for (int k = 0; k < slots; ++k) p[k] += a.slot[k].stride[A];
       }
     }
   }
 
 public:
   // Indices [lo, hi) of the outermost axis.   @pre every loop extent > 0, lo < hi
-  [[gnu::noinline]] static void run(const fused_arguments& a, extent_t lo, extent_t hi) {
+  [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi) {
     V acc[Code.stores];
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { acc[k] = V(identity<k>()); });
     position p;
-    for (int k = 0; k < Code.slots; ++k) p[k] = a.start[k];
+    for (int k = 0; k < slots; ++k) p[k] = a.slot[k].start;
     nest<0>(acc, a, p, lo, hi, 0);
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
-      if constexpr (y.k == store_kind::total) *element<T>(a, y.slot, a.start[y.slot]) = reduce_lanes(y.is_max, acc[k]);
+      if constexpr (y.k == store_kind::total) *static_cast<T*>(a.base[y.slot]) = reduce_lanes(y.is_max, acc[k]);
     });
   }
 };
 
 // y = combination of `chunks` partial results of n elements each, in the order of the chunks
-template <class T> void combine_partials(bool is_max, const T* partial, extent_t chunks, extent_t n, T* y) {
-  for (extent_t i = 0; i < n; ++i) {
+template <class T> void combine_partials(bool is_max, const T* partial, index_t chunks, index_t n, T* y) {
+  for (index_t i = 0; i < n; ++i) {
     T x = partial[i];
-    for (extent_t k = 1; k < chunks; ++k) {
+    for (index_t k = 1; k < chunks; ++k) {
       const T z = partial[k * n + i];
       x = is_max ? (x >= z || x != x ? x : z) : x + z;
     }
     y[i] = x;
   }
+}
+
+// One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
+template <auto Code, class T, class Team> void run_fused(const Team& team, const frame_step& f) {
+  using kernel = fused_kernel<Code, T>;
+  constexpr int slots = Code.slots;
+  void* base[slots];
+  for (int k = 0; k < slots; ++k) base[k] = f.slot[k].data();
+  const fused_arguments all{base, f.slot, f.loop, f.extent};
+  if (f.chunks == 1 && !f.empty) return kernel::run(all, 0, f.loop[0]);
+  const auto each_store = [](auto&& act) {
+    for (int k = 0; k < Code.stores; ++k) act(tapeless::detail::store(Code.store[k]));
+  };
+  if (f.empty) { // nothing to visit: sums are 0
+    each_store([&](const tapeless::detail::store& y) {
+      if (y.k == store_kind::dense) return;
+      index_t n = 1;
+      for (int a = 0; a < Code.axes; ++a)
+        if (!((y.reduced >> a) & 1u)) n *= f.loop[a];
+      for (index_t i = 0; i < n; ++i) static_cast<T*>(base[y.slot])[i] = T(0);
+    });
+    return;
+  }
+  const auto partial = [&](int k) { return static_cast<T*>(f.slot[slots + k].data()); };
+  const auto size = [&](int k) {
+    index_t n = 1;
+    for (int a = 0; a < f.slot[slots + k].s.rank; ++a) n *= f.slot[slots + k].s.d[a];
+    return n;
+  };
+  team.run(f.chunks, [&](index_t chunk, int) {
+    void* mine[slots];
+    for (int k = 0; k < slots; ++k) mine[k] = base[k];
+    int part = 0;
+    each_store([&](const tapeless::detail::store& y) {
+      if (!y.splits) return;
+      mine[y.slot] = partial(part) + chunk * size(part);
+      ++part;
+    });
+    fused_arguments a = all;
+    a.base = mine;
+    const index_t end = (chunk + 1) * f.chunk;
+    kernel::run(a, chunk * f.chunk, end < f.loop[0] ? end : f.loop[0]);
+  });
+  int part = 0;
+  each_store([&](const tapeless::detail::store& y) {
+    if (!y.splits) return;
+    combine_partials(y.is_max, partial(part), f.chunks, size(part), static_cast<T*>(base[y.slot]));
+    ++part;
+  });
 }
 
 } // namespace tapeless::cpu

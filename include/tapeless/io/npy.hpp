@@ -256,6 +256,19 @@ inline opened open(const std::filesystem::path& path) {
   return result;
 }
 
+// A file of exactly this element type and shape.
+template <class T> opened open_as(const std::filesystem::path& path, std::span<const std::int64_t> shape) {
+  constexpr npy_type type = type_of<T>();
+  opened result = open(path);
+  const std::vector<std::int64_t>& found = result.header.shape;
+  if (result.header.type != type)
+    throw io_error(path, "wrong dtype: found '" + std::string(description(result.header.type)) +
+                             "', expected '" + std::string(description(type)) + "'");
+  if (!std::equal(found.begin(), found.end(), shape.begin(), shape.end()))
+    throw io_error(path, "wrong shape: found " + to_string(found) + ", expected " + to_string(shape));
+  return result;
+}
+
 inline std::string header(const std::filesystem::path& path, npy_type type,
                           std::span<const std::int64_t> shape) {
   std::string literal = "{'descr': '" + std::string(description(type)) +
@@ -284,15 +297,7 @@ inline npy_array npy_read(const std::filesystem::path& path) {
 // it half-written).
 template <class T>
 void npy_read_into(const std::filesystem::path& path, T* data, std::span<const std::int64_t> shape) {
-  using detail::npy::to_string;
-  const npy_type type = detail::npy::type_of<T>();
-  const detail::npy::opened opened = detail::npy::open(path);
-  const std::vector<std::int64_t>& found = opened.header.shape;
-  if (opened.header.type != type)
-    throw io_error(path, "wrong dtype: found '" + std::string(detail::npy::description(opened.header.type)) +
-                             "', expected '" + std::string(detail::npy::description(type)) + "'");
-  if (!std::equal(found.begin(), found.end(), shape.begin(), shape.end()))
-    throw io_error(path, "wrong shape: found " + to_string(found) + ", expected " + to_string(shape));
+  const detail::npy::opened opened = detail::npy::open_as<T>(path, shape);
   const std::size_t bytes = static_cast<std::size_t>(opened.payload);
   if constexpr (std::is_same_v<T, bool>) {  // any byte but 0 is true, and a bool may hold 0 or 1 only
     std::vector<unsigned char> raw(bytes);

@@ -18,15 +18,15 @@ struct threads {
 namespace detail {
 
 // In chunks: clang folds at most 256 operands, and short packs keep symbol names short.
-template <class Backend, const auto& P, int First, class Team, int... I>
-[[gnu::always_inline]] inline void run_chunk(const Team& team, const run_context& c, std::integer_sequence<int, I...>) {
-  (Backend::template run_step<P, First + I>(team, c), ...);
+template <class Backend, const auto& P, int First, class Team, class Frame, int... I>
+[[gnu::always_inline]] inline void run_chunk(const Team& team, const Frame& f, std::integer_sequence<int, I...>) {
+  (Backend::template run_step<P, First + I>(team, f), ...);
 }
-template <class Backend, const auto& P, int First, int Count, class Team> void run_steps(const Team& team, const run_context& c) {
-  if constexpr (Count <= 64) run_chunk<Backend, P, First>(team, c, std::make_integer_sequence<int, Count>{});
+template <class Backend, const auto& P, int First, int Count, class Team, class Frame> void run_steps(const Team& team, const Frame& f) {
+  if constexpr (Count <= 64) run_chunk<Backend, P, First>(team, f, std::make_integer_sequence<int, Count>{});
   else {
-    run_steps<Backend, P, First, Count / 2>(team, c);
-    run_steps<Backend, P, First + Count / 2, Count - Count / 2>(team, c);
+    run_steps<Backend, P, First, Count / 2>(team, f);
+    run_steps<Backend, P, First + Count / 2, Count - Count / 2>(team, f);
   }
 }
 
@@ -42,13 +42,19 @@ template <class Backend, class F, class... A> class bound {
   static constexpr const auto& plan_ = planned<F, A...>::value;
   static constexpr int leaves = (count_leaves<A>() + ... + 0), outputs = trace::size.outputs;
 
+  // What a run reads, at the head of the block: it stays in place when the bound object moves.
+  struct state {
+    void* input[leaves > 0 ? leaves : 1];
+    void* result[outputs > 0 ? outputs : 1];
+    void* own[outputs > 0 ? outputs : 1]; // the results' places in the arena
+    run_context context;
+    typename Backend::template frame_type<plan_> frame;
+  };
+
   block memory_;
   team_type team_;
   name_values capacity_ = plan_.names;
-  std::byte* part_[max_parts]{};
-  extent_t unit_[max_parts]{};
-  std::byte* scratch_ = nullptr;
-  std::byte* shared_ = nullptr;
+  state* state_ = nullptr;
 
   template <char Name> void set(dim<Name> d) {
     const int i = capacity_.find(Name);
@@ -65,21 +71,33 @@ template <class Backend, class F, class... A> class bound {
       if (capacity_.value[static_cast<std::size_t>(i)] < 1)
         throw argument_error(std::string("tapeless: bind: give the capacity of ") + capacity_.name[static_cast<std::size_t>(i)] + ", as in bind<...>(tl::dim<'" +
                              capacity_.name[static_cast<std::size_t>(i)] + "'>(64))");
-    constexpr auto scratch = Backend::template scratch_bytes<plan_>();
-    std::size_t bytes = 0;
+    constexpr auto scratch = Backend::template scratch<plan_>();
+    extent_t unit[max_parts]{};
+    std::size_t bytes = padded_bytes(1, sizeof(state));
     for (int k = 0; k < plan_.parts; ++k) {
-      unit_[k] = eval(extent_t{1} | (plan_.part_names[k] << name_shift), capacity_);
-      bytes += static_cast<std::size_t>(plan_.part_size[k] * unit_[k]);
+      unit[k] = eval(extent_t{1} | (plan_.part_names[k] << name_shift), capacity_);
+      bytes += padded_bytes(plan_.part_size[k] * unit[k], 1);
     }
     bytes += static_cast<std::size_t>(scratch.shared + scratch.each * team_.size());
     memory_ = block(bytes);
-    std::byte* at = memory_.data();
+    state_ = new (memory_.data()) state{};
+    run_context& c = state_->context;
+    std::byte* at = memory_.data() + padded_bytes(1, sizeof(state));
     for (int k = 0; k < plan_.parts; ++k) {
-      part_[k] = at;
-      at += plan_.part_size[k] * unit_[k];
+      c.part[k] = at;
+      c.part_unit[k] = unit[k];
+      at += padded_bytes(plan_.part_size[k] * unit[k], 1);
     }
-    shared_ = at;
-    scratch_ = at + scratch.shared;
+    c.shared = at;
+    c.scratch = at + scratch.shared;
+    c.input = state_->input;
+    c.result = state_->result;
+    c.names = capacity_;
+    for (int k = 0; k < outputs; ++k) {
+      const location& l = plan_.result[k].at;
+      state_->own[k] = c.part[l.index] + l.offset * unit[l.index];
+    }
+    state_->frame.fill(c);
     team_.run(team_.size(), [](extent_t, int) {}); // threads start now, not in the first run
   }
 
@@ -87,12 +105,14 @@ template <class Backend, class F, class... A> class bound {
   template <class X, class B> using kept = std::conditional_t<number<X>, std::remove_cvref_t<B>, const X&>;
 
   // out: nullptr, or the caller's output buffers, whose pointers then go to `result`
-  template <class Out, class... X> name_values execute(void** result, const Out* out, const X&... x) {
+  template <class Out, class... X> name_values execute(const Out* out, const X&... x) {
     static_assert(as_many_arguments<sizeof...(X), sizeof...(A)>, "tapeless: run(x...): as many arguments as the program was bound for");
     if constexpr (as_many_arguments<sizeof...(X), sizeof...(A)>) {
       static_assert((leaves_match<X, A> && ...), "tapeless: run(x...): each argument has the element types and extents it was bound for");
       if constexpr ((leaves_match<X, A> && ...)) {
         void* input[leaves > 0 ? leaves : 1];
+        void* result[outputs > 0 ? outputs : 1];
+        for (int k = 0; k < outputs; ++k) result[k] = state_->own[k];
         const std::tuple<kept<X, A>...> held{static_cast<kept<X, A>>(x)...};
         argument_reader reader(capacity_);
         int at = 0;
@@ -111,12 +131,13 @@ template <class Backend, class F, class... A> class bound {
           at = 0;
           std::apply([&](const auto&... k) { (check(k, input, result, out != nullptr, values, at), ...); }, held);
         }
-        run_context c{values, input, result, {}, {}, scratch_, shared_};
-        for (int k = 0; k < plan_.parts; ++k) {
-          c.part[k] = part_[k];
-          c.part_unit[k] = unit_[k];
+        for (int k = 0; k < leaves; ++k) state_->input[k] = input[k];
+        for (int k = 0; k < outputs; ++k) state_->result[k] = result[k];
+        if (values.value != state_->context.names.value) {
+          state_->context.names = values;
+          state_->frame.fill(state_->context);
         }
-        run_steps<Backend, plan_, 0, plan_.steps>(team_, c);
+        run_steps<Backend, plan_, 0, plan_.steps>(team_, state_->frame);
         return values;
       }
     }
@@ -171,13 +192,8 @@ public:
   // Runs the program. The result's leaves are views into the arena, valid until the next run.
   // Errors: argument_error; nothing has been computed then.
   template <class... X> result_type operator()(const X&... x) {
-    void* result[outputs > 0 ? outputs : 1];
-    for (int k = 0; k < outputs; ++k) {
-      const location& l = plan_.result[k].at;
-      result[k] = part_[l.index] + l.offset * unit_[l.index];
-    }
-    const name_values values = execute(result, static_cast<const result_type*>(nullptr), x...);
-    return views(result, values);
+    const name_values values = execute(static_cast<const result_type*>(nullptr), x...);
+    return views(state_->result, values);
   }
 
   // run.into(out)(x...): as run(x...), with the results in the caller's buffers, a tree like the result's.
@@ -185,8 +201,7 @@ public:
   template <class Out> auto into(const Out& out) {
     static_assert(leaves_match<Out, result_type>, "tapeless: run.into(out): out has the element types and extents of the result");
     return [this, out](const auto&... x) -> const Out& {
-      void* result[outputs > 0 ? outputs : 1];
-      execute(result, &out, x...);
+      execute(&out, x...);
       return out;
     };
   }

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// frame: the numbers behind a plan's monomials. Filled at bind, and again when a run brings other extents; a step of
+// a run only reads it.
+#pragma once
+#include "../plan/backend.hpp"
+#include "simd.hpp"
+
+namespace tapeless::cpu {
+
+// Where an operand is, and how the step's loop walks it.
+struct frame_slot {
+  void* const* source = nullptr;     // argument, result or arena part: a pointer that may change between runs
+  std::ptrdiff_t offset = 0;         // bytes
+  index_t start = 0;                 // iota: the first value
+  index_t stride[max_rank]{};        // fused: elements
+  shape s{};                         // whole-tensor, partial results: extents
+
+  void* data() const { return static_cast<std::byte*>(*source) + offset; }
+};
+
+struct frame_step {
+  const frame_slot* slot = nullptr;
+  const index_t* extent = nullptr;   // named extents that the code reads
+  index_t loop[max_rank]{};
+  index_t chunk = 1, chunks = 1;     // of the outermost axis
+  bool empty = false;
+};
+
+// All of it for one program, in the block that bind allocates.
+template <const auto& P> struct frame {
+  static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1, extents = P.extents > 0 ? P.extents : 1;
+  frame_slot slot[slots];
+  frame_step step[steps];
+  index_t extent[extents];
+  tapeless::detail::name_values names;
+  void* part[tapeless::detail::max_parts];
+  void* nothing = nullptr; // what an iota points to
+  std::byte* scratch = nullptr;
+  std::byte* shared = nullptr;
+
+  void fill(const tapeless::detail::run_context& c) {
+    using tapeless::detail::eval;
+    using tapeless::detail::place;
+    names = c.names;
+    scratch = c.scratch;
+    shared = c.shared;
+    for (int k = 0; k < P.parts; ++k) part[k] = c.part[k];
+    for (int k = 0; k < P.extents; ++k) extent[k] = eval(P.extent[k], names);
+    for (int k = 0; k < P.slots; ++k) {
+      const tapeless::detail::slot& q = P.slot_[k];
+      frame_slot& f = slot[k];
+      const index_t start = eval(q.offset[0], names) + eval(q.offset[1], names);
+      f.start = 0;
+      f.offset = start * tapeless::detail::size_of(q.t);
+      switch (q.at.where) {
+        case place::input: f.source = c.input + q.at.index; break;
+        case place::result: f.source = c.result + q.at.index; break;
+        case place::arena:
+          f.source = &part[q.at.index];
+          f.offset += q.at.offset * c.part_unit[q.at.index];
+          break;
+        default:
+          f.source = &nothing;
+          f.offset = 0;
+          f.start = start;
+          break;
+      }
+      f.s = q.s;
+      for (int a = 0; a < max_rank; ++a) {
+        f.stride[a] = eval(q.stride[a], names);
+        f.s.d[a] = eval(q.s.d[a], names);
+      }
+    }
+    for (int i = 0; i < P.steps; ++i) {
+      const tapeless::detail::step& s = P.step_[i];
+      frame_step& f = step[i];
+      f.slot = slot + s.slot0;
+      f.extent = extent + s.extent0;
+      index_t inner = 1;
+      for (int a = 0; a < s.axes; ++a) {
+        f.loop[a] = eval(s.loop[a], names);
+        if (a > 0) inner *= f.loop[a];
+      }
+      if (!s.fused) continue;
+      const tapeless::detail::chunking cut = tapeless::detail::chunks_of(f.loop[0], inner, s.axes == 1);
+      f.chunk = cut.size;
+      f.chunks = cut.count;
+      f.empty = f.loop[0] == 0 || inner == 0;
+    }
+  }
+};
+
+} // namespace tapeless::cpu

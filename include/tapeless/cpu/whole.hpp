@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Whole-tensor steps: from the shapes of a step to the extents and the call of a kernel. One line for each op.
+#pragma once
+#include "conv.hpp"
+#include "frame.hpp"
+#include "index.hpp"
+#include "matmul.hpp"
+#include "pool.hpp"
+#include "team.hpp"
+
+namespace tapeless::cpu {
+
+using tapeless::detail::op;
+using tapeless::detail::step;
+
+constexpr index_t product(const shape& s, int from, int to) {
+  index_t n = 1;
+  for (int i = from; i < to; ++i) n *= s.d[i];
+  return n;
+}
+// unknown extents of a shape as 1: for scratch sizes, which do not depend on them
+constexpr shape assumed(const shape& s) {
+  shape r = s;
+  for (int i = 0; i < s.rank; ++i)
+    if (!tapeless::detail::is_static(r.d[i])) r.d[i] = 1;
+  return r;
+}
+
+// a, b, c: shapes of the operands and the result of a step, as numbers
+constexpr matmul_extents matmul_of(const step& s, const shape& a, const shape& b, const shape& c) {
+  matmul_extents e;
+  e.ta = (s.attr & 1u) != 0;
+  e.tb = (s.attr & 2u) != 0;
+  e.batch = product(c, 0, c.rank - 2);
+  e.m = c.d[c.rank - 2];
+  e.n = c.d[c.rank - 1];
+  e.k = tapeless::detail::cols(a, e.ta);
+  e.a_batched = e.batch != 1 && product(a, 0, a.rank - 2) == e.batch;
+  e.b_batched = e.batch != 1 && product(b, 0, b.rank - 2) == e.batch;
+  return e;
+}
+// x, w, y: image, weights, result of the convolution, whichever of them the step computes
+constexpr conv_extents conv_of(const step& s, const shape& x, const shape& w, const shape& y) {
+  const tapeless::detail::window_attributes a = tapeless::detail::unpack(s.attr);
+  conv_extents e;
+  e.n = x.d[0];
+  e.c = x.d[1];
+  e.h = x.d[2];
+  e.w = x.d[3];
+  e.k = w.d[0];
+  e.r = w.d[2];
+  e.s = w.d[3];
+  e.p = y.d[2];
+  e.q = y.d[3];
+  e.stride_h = a.stride.h;
+  e.stride_w = a.stride.w;
+  e.pad_top = a.padding.top;
+  e.pad_left = a.padding.left;
+  e.dil_h = a.dilation.h;
+  e.dil_w = a.dilation.w;
+  e.groups = static_cast<index_t>(s.attr2);
+  return e;
+}
+constexpr conv_extents conv_of(const step& s, const shape (&q)[3]) {
+  return s.o == op::conv_fprop ? conv_of(s, q[0], q[1], q[2]) : s.o == op::conv_dgrad ? conv_of(s, q[2], q[1], q[0]) : conv_of(s, q[0], q[2], q[1]);
+}
+constexpr window_extents window_of(const step& s, const shape& x, const shape& y) {
+  const tapeless::detail::window_attributes a = tapeless::detail::unpack(s.attr);
+  const pair2 k = tapeless::detail::unpack_kernel(s.attr2);
+  window_extents e;
+  e.planes = x.d[0] * x.d[1];
+  e.h = x.d[2];
+  e.w = x.d[3];
+  e.r = k.h;
+  e.s = k.w;
+  e.p = y.d[2];
+  e.q = y.d[3];
+  e.stride_h = a.stride.h;
+  e.stride_w = a.stride.w;
+  e.pad_top = a.padding.top;
+  e.pad_left = a.padding.left;
+  e.dil_h = a.dilation.h;
+  e.dil_w = a.dilation.w;
+  return e;
+}
+
+// scratch for each member and shared scratch, in elements
+struct scratch_need {
+  index_t each = 0, shared = 0;
+};
+template <class T> constexpr scratch_need scratch_of(const step& s, const shape (&q)[3]) {
+  switch (s.o) {
+    case op::matmul: {
+      const matmul_extents e = matmul_of(s, q[0], q[1], q[2]);
+      return {matmul_scratch<T>(e), matmul_shared<T>(e)};
+    }
+    case op::conv_fprop: {
+      const conv_extents e = conv_of(s, q);
+      return {conv2d_fprop_scratch<T>(e), conv2d_fprop_shared<T>(e)};
+    }
+    case op::conv_dgrad: {
+      const conv_extents e = conv_of(s, q);
+      return {conv2d_dgrad_scratch<T>(e), conv2d_dgrad_shared<T>(e)};
+    }
+    case op::conv_wgrad: {
+      const conv_extents e = conv_of(s, q);
+      return {conv2d_wgrad_scratch<T>(e), conv2d_wgrad_shared<T>(e)};
+    }
+    default: return {};
+  }
+}
+
+template <op O, class T, class Team> void run_whole(const Team& team, const step& s, const frame_step& f, T* scratch, T* shared, const tapeless::detail::name_values& names) {
+  const int result = s.loads;
+  const auto in = [&](int k) { return static_cast<const T*>(f.slot[k].data()); };
+  const auto index = [&](int k) { return static_cast<const std::int32_t*>(f.slot[k].data()); };
+  T* const y = static_cast<T*>(f.slot[result].data());
+  std::int32_t* const position = static_cast<std::int32_t*>(f.slot[result].data());
+  const shape& x = f.slot[0].s;
+  const shape& out = f.slot[result].s;
+  const auto conv = [&] { return conv_of(s, {x, f.slot[1].s, out}); };
+  const int axis = static_cast<int>(s.attr);
+  const auto before = [&](const shape& q) { return product(q, 0, axis); };
+  const auto after = [&](const shape& q) { return product(q, axis + 1, q.rank); };
+  if constexpr (O == op::matmul) matmul<T>(team, matmul_of(s, x, f.slot[1].s, out), in(0), in(1), y, scratch, shared);
+  else if constexpr (O == op::conv_fprop) conv2d_fprop<T>(team, conv(), in(0), in(1), y, scratch, shared);
+  else if constexpr (O == op::conv_dgrad) conv2d_dgrad<T>(team, conv(), in(0), in(1), y, scratch, shared);
+  else if constexpr (O == op::conv_wgrad) conv2d_wgrad<T>(team, conv(), in(0), in(1), y, scratch, shared);
+  else if constexpr (O == op::window_argmax) window_argmax<T>(team, window_of(s, x, out), in(0), position);
+  else if constexpr (O == op::window_gather) window_gather<T>(team, window_of(s, x, out), in(0), index(1), y);
+  else if constexpr (O == op::window_scatter) window_scatter<T>(team, window_of(s, out, x), index(1), in(0), y);
+  else if constexpr (O == op::window_sum) window_sum<T>(team, window_of(s, x, out), in(0), y);
+  else if constexpr (O == op::window_spread) window_spread<T>(team, window_of(s, out, x), in(0), y);
+  else if constexpr (O == op::pad) pad_axis(team, before(x), x.d[axis], out.d[axis], after(x), static_cast<index_t>(s.attr2), in(0), y);
+  else if constexpr (O == op::concat) concat_axis(team, before(x), x.d[axis], f.slot[1].s.d[axis], after(x), in(0), in(1), y);
+  else if constexpr (O == op::gather) gather_axis(team, before(x), x.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(x), in(0), index(1), y);
+  else if constexpr (O == op::scatter_add) scatter_add_axis(team, before(out), out.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(out), in(0), index(1), y);
+  else if constexpr (O == op::argmax) {
+    index_t extent[4] = {1, 1, 1, 1};
+    for (int i = 0; i < x.rank; ++i) extent[i] = x.d[i];
+    argmax_axes(team, extent, static_cast<unsigned>(s.attr) | (0xfu << x.rank & 0xfu), in(0), position);
+  } else {
+    static_assert(O == op::custom_tensor);
+    const void* operands[3]{};
+    for (int k = 0; k < s.loads; ++k) operands[k] = f.slot[k].data();
+    s.custom->run(y, operands, names);
+  }
+}
+
+} // namespace tapeless::cpu

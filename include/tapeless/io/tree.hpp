@@ -1,0 +1,89 @@
+#pragma once
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// A parameter tree as a folder of .npy files, one a leaf in declaration order: 00.npy, 01.npy, ... (three digits
+// from 101 leaves on). NumPy reads each of them; the names of the members are not kept.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../core/tree.hpp"
+#include "npy.hpp"
+
+namespace tapeless {
+namespace detail::npy {
+
+template <class Leaf>
+concept leaf_can_be_filled = !std::is_const_v<typename Leaf::element_type>;
+
+// Leaf i of a tree of `count` leaves.
+inline std::filesystem::path leaf_path(const std::filesystem::path& folder, std::size_t i, std::size_t count) {
+  const std::size_t digits = std::max<std::size_t>(2, std::to_string(count > 0 ? count - 1 : 0).size());
+  std::string number = std::to_string(i);
+  number.insert(0, digits - std::min(digits, number.size()), '0');
+  return folder / (number + ".npy");
+}
+inline void require_no_further_leaf(const std::filesystem::path& folder, std::size_t count) {
+  const std::filesystem::path next = leaf_path(folder, count, count);
+  if (std::filesystem::exists(next))
+    throw io_error(next, "is in the folder, but the tree has " + std::to_string(count) + " leaves");
+}
+template <class Leaf> std::vector<std::int64_t> shape_of_leaf(const Leaf& leaf) {
+  std::vector<std::int64_t> result;
+  for (int axis = 0; axis < leaf.rank(); ++axis) result.push_back(leaf.extent(axis));
+  return result;
+}
+
+} // namespace detail::npy
+
+// Writes the leaves into the folder, which is made where there is none. Each file is replaced as a whole; where
+// the disk refuses one, those before it are new and those behind it old. Throws io_error then, and before it
+// writes where the folder holds a tree of more leaves.
+template <detail::parameter_tree Tree> void save_npy(const std::filesystem::path& folder, const Tree& tree) {
+  constexpr std::size_t count = detail::count_leaves<Tree>();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw io_error(folder, "cannot be made: " + error.message());
+  detail::npy::require_no_further_leaf(folder, count);
+  std::size_t i = 0;
+  detail::for_each_leaf(tree, [&](const auto& leaf) {
+    using T = typename std::remove_cvref_t<decltype(leaf)>::value_type;
+    npy_write<T>(detail::npy::leaf_path(folder, i++, count), leaf.data(), detail::npy::shape_of_leaf(leaf));
+  });
+}
+
+// Fills the leaves from the folder of a save_npy. Everything is read and checked before the first leaf is touched:
+// the tree is the one of the folder or, after an exception, what it was. Memory: that of the tree once more.
+// Throws io_error where a file is missing, not whole or of another element type or shape, or one too many.
+template <detail::parameter_tree Tree> void load_npy(const std::filesystem::path& folder, const Tree& tree) {
+  constexpr std::size_t count = detail::count_leaves<Tree>();
+  detail::npy::require_no_further_leaf(folder, count);
+  std::vector<std::vector<std::byte>> bytes(count);
+  std::size_t i = 0;
+  detail::for_each_leaf(tree, [&](const auto& leaf) {
+    using Leaf = std::remove_cvref_t<decltype(leaf)>;
+    static_assert(detail::npy::leaf_can_be_filled<Leaf>, "tapeless: load_npy(folder, tree): no leaf is const");
+    const std::filesystem::path path = detail::npy::leaf_path(folder, i, count);
+    const std::vector<std::int64_t> shape = detail::npy::shape_of_leaf(leaf);
+    const detail::npy::opened opened = detail::npy::open_as<typename Leaf::value_type>(path, shape);
+    bytes[i].resize(static_cast<std::size_t>(opened.payload));
+    detail::npy::read_exactly(path, opened.file.get(), bytes[i].data(), bytes[i].size());
+    ++i;
+  });
+  i = 0;
+  detail::for_each_leaf(tree, [&](const auto& leaf) {
+    using T = typename std::remove_cvref_t<decltype(leaf)>::value_type;
+    const std::vector<std::byte>& from = bytes[i++];
+    if constexpr (std::is_same_v<T, bool>)  // any byte but 0 is true
+      std::transform(from.begin(), from.end(), leaf.data(), [](std::byte b) { return b != std::byte{0}; });
+    else if (!from.empty()) std::memcpy(leaf.data(), from.data(), from.size());
+  });
+}
+
+} // namespace tapeless
