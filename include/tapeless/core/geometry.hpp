@@ -7,7 +7,7 @@
 namespace tapeless {
 
 /// C[b] = op(A[b]) op(B[b]):  op(A): (m, k)   op(B): (k, n)   C: (batch, m, n), all row-major.
-/// ta: A is stored (k, m); tb: B is stored (n, k). An operand that is not batched is shared by the whole batch.
+/// ta: A is stored (k, m); tb: B is stored (n, k). An operand that is not batched serves all of C.
 struct matmul_extents {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool ta = false, tb = false;

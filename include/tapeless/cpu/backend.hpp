@@ -34,7 +34,8 @@ template <team Team> struct backend {
       if (s.fused) continue;
       shape q[3]{};
       for (int k = 0; k < s.loads + 1 && k < 3; ++k) q[k] = assumed(P.slot_[s.slot0 + k].s);
-      const scratch_need n = s.wide ? scratch_of<double>(s, q) : scratch_of<float>(s, q);
+      scratch_need n = s.wide ? scratch_of<double>(s, q) : scratch_of<float>(s, q);
+      if (followed_by_epilogue<P>(i)) n.each += n.shared; // members run it side by side
       const index_t size = s.wide ? 8 : 4;
       if (n.each * size > most.each) most.each = n.each * size;
       if (n.shared * size > most.shared) most.shared = n.shared * size;
@@ -45,11 +46,40 @@ template <team Team> struct backend {
   }
 
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_step(const Team& team, const frame<P>& f) {
-    using T = std::conditional_t<P.step_[I].wide, double, float>;
-    if constexpr (P.step_[I].fused) run_fused<code_of<P, I>(), T>(team, f.step[I]);
-    else
-      run_whole<P.step_[I].o, T>(team, P.step_[I], f.step[I], reinterpret_cast<T*>(f.scratch), reinterpret_cast<T*>(f.shared), f.names);
+    if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
+    else if constexpr (!followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
   }
+
+private:
+  template <const auto& P> static constexpr bool followed_by_epilogue(int i) { return i + 1 < P.steps && P.step_[i + 1].epilogue; }
+
+  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(const Team& team, const frame<P>& f) {
+    using T = std::conditional_t<P.step_[I].wide, double, float>;
+    run_whole<P.step_[I].o, T>(team, P.step_[I], f.step[I], reinterpret_cast<T*>(f.scratch), reinterpret_cast<T*>(f.shared), f.names);
+  }
+  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(const Team& team, const frame<P>& f) {
+    using T = std::conditional_t<P.step_[I].wide, double, float>;
+    constexpr auto code = code_of<P, I>();
+    if constexpr (!P.step_[I].epilogue) run_fused<code, T>(team, f.step[I], no_rows{});
+    else if (f.step[I].chunks <= 1) {
+      run_whole_step<P, I - 1>(team, f);
+      run_fused<code, T>(team, f.step[I], no_rows{});
+    } else {
+      run_fused<code, T>(team, f.step[I], rows_of<P.step_[I - 1].o, T>{P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, f.names});
+    }
+  }
+
+  struct no_rows {
+    void operator()(index_t, index_t, int) const {}
+  };
+  template <op O, class T> struct rows_of {
+    const step& s;
+    const frame_step& f;
+    std::byte* scratch;
+    index_t each;
+    const tapeless::detail::name_values& names;
+    void operator()(index_t lo, index_t hi, int member) const { run_rows<O, T>(s, f, lo, hi, reinterpret_cast<T*>(scratch + member * each), names); }
+  };
 };
 
 #ifdef TAPELESS_WITH_OPENMP

@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// 2-d convolution.      x: (n, c, h, w)   w: (k, c / groups, r, s)   y: (n, k, p, q)      sums over c / groups, r, s
-//   fprop   y[n, k, p, q]  = sum x[n, c, p sh - pt + r dh, q sw - pl + s dw] w[k, c, r, s]
+// 2-d convolution.           x: (n, c, h, w)   w: (k, c / groups, r, s)   y: (n, k, p, q)
+//   fprop   y[n, k, p, q] = sum x[n, c, p sh - pt + r dh, q sw - pl + s dw] w[k, c, r, s] over c, r, s
 //   dgrad   dx = the transpose of fprop in x        wgrad   dw = the transpose of fprop in w
 //
-// fprop: a band of output rows needs a tile of x, copied once into scratch with its zero padding; columns are split by
-// their residue modulo sw, so that a vector of outputs meets a contiguous vector of x at every tap. Then it is the
-// microkernel of matmul with one offset per tap. dgrad is the same on a tile of dy, once for each residue of (h, w)
-// modulo (sh, sw): only the taps of that residue meet it. wgrad keeps sums over (p, q) in registers, lanes along q.
+// fprop: a band of output rows needs a tile of x, copied once into scratch with its zero padding; columns are
+// split by their residue modulo sw, so that a vector of outputs meets a contiguous vector of x at every tap.
+// Then it is the microkernel of matmul with one offset per tap. dgrad is the same on a tile of dy, once for
+// each residue of (h, w) modulo (sh, sw): only the taps of that residue meet it. wgrad keeps sums over (p, q)
+// in registers, lanes along q. Padding takes part as zeros; c, k and the filter extents are at least 1.
 #include <algorithm>
 #include <cstdint>
 
@@ -30,29 +31,34 @@ struct image_tile {
   constexpr index_t size() const { return planes * plane(); }
 };
 
-/// tile[c, i, f, j] = x[c, y0 + i, x0 + j * residues + f], zero outside x.
-template <class T>
+/// tile[c, i, f, j] = x[c, y0 + i, x0 + j * residues + f], zero outside x. V names the architecture.
+template <class V, class T>
 void fill(const image_tile& t, T* to, const T* x, index_t h, index_t w, index_t y0, index_t x0) {
   for (index_t c = 0; c < t.planes; ++c, x += h * w)
     for (index_t i = 0; i < t.rows; ++i)
       for (index_t f = 0; f < t.residues; ++f, to += t.width) {
-        const index_t y = y0 + i, start = x0 + f;
-        const bool inside = y >= 0 && y < h;
-        const index_t first = inside ? std::clamp<index_t>(ceil_div(-std::min<index_t>(start, 0), t.residues), 0, t.width) : 0;
-        const index_t end = inside && start < w ? std::clamp<index_t>((w - 1 - start) / t.residues + 1, first, t.width) : first;
-        const T* const row = x + y * w + start;
+        const index_t y = y0 + i, start = x0 + f; // columns [first, end) of the tile lie inside x
+        const bool inside = y >= 0 && y < h && start < w;
+        const index_t first = inside && start < 0 ? std::min(ceil_div(-start, t.residues), t.width) : 0;
+        const index_t end = inside ? std::clamp((w - 1 - start) / t.residues + 1, first, t.width) : 0;
         std::fill(to, to + first, T(0));
-        if (t.residues == 1) std::copy(row + first, row + end, to + first);
-        else for (index_t j = first; j < end; ++j) to[j] = row[j * t.residues];
+        if (first < end) {
+          const T* const row = x + (y * w + start + first * t.residues);
+          if (t.residues == 1) std::copy_n(row, end - first, to + first);
+          else
+            for (index_t j = 0; j < end - first; ++j) to[first + j] = row[j * t.residues];
+        }
         std::fill(to + end, to + t.width, T(0));
       }
 }
 
-/// Output rows of one band: its tile near 256 KiB, its work near 2^23 products; equal bands.
-constexpr index_t band_rows(index_t out, index_t stride, index_t span, index_t line, index_t work, index_t element) {
+/// Output rows of one band: its tile near 256 KiB, its work near 2^23 products; bands of nearly equal size.
+constexpr index_t band_rows(index_t out, index_t stride, index_t span, index_t line, index_t work,
+                            index_t element) {
+  out = std::max<index_t>(out, 1);
   const index_t fit = ((1 << 18) / (line * element) - span) / stride + 1;
-  const index_t rows = std::clamp<index_t>(std::min(fit, std::max<index_t>(4, (1 << 23) / std::max<index_t>(work, 1))), 1, std::max<index_t>(out, 1));
-  return ceil_div(std::max<index_t>(out, 1), ceil_div(std::max<index_t>(out, 1), rows));
+  const index_t worth = std::max<index_t>(4, (1 << 23) / work);
+  return ceil_div(out, ceil_div(out, std::clamp<index_t>(std::min(fit, worth), 1, out)));
 }
 
 /// Taps are taken this many at a time: their offsets lie on the stack.
@@ -72,15 +78,18 @@ template <class V, class T> struct taps_of_band {
   void operator()(const index_t* tap, int taps, bool add) const {
     using B = blocking<V>;
     constexpr index_t W = B::W;
-    const index_t panel = std::max<index_t>(1, (192 << 10) / static_cast<index_t>(sizeof(T)) / (channels * taps * B::MR)) * B::MR;
-    for (index_t k0 = 0; k0 < filters; k0 += panel) // weights of a panel stay in L2
+    constexpr index_t budget =
+        (192 << 10) / static_cast<index_t>(sizeof(T)); // a panel of weights stays in L2
+    const index_t panel = std::max<index_t>(1, budget / (channels * taps * B::MR)) * B::MR;
+    for (index_t k0 = 0; k0 < filters; k0 += panel)
       for (index_t i = 0; i < rows; ++i)
         for (index_t j = 0, step; j < cols; j += step) {
           const index_t left = cols - j;
           const T* const xs = x + i * x_row + j;
           const auto run = [&](index_t k, auto m, auto nv) {
             const index_t last = std::min(W, left - (nv.value - 1) * W);
-            micro<V, m.value, nv.value, true>(channels, w + k * w_row, w_row, w_step, xs, x_plane, y + k * y_plane + i * y_row + j, y_plane, last, add, tap, taps);
+            micro<V, m.value, nv.value, true>(channels, w + k * w_row, w_row, w_step, xs, x_plane,
+                                              y + k * y_plane + i * y_row + j, y_plane, last, add, tap, taps);
           };
           if (filters == 1 && left > 3 * W) {
             step = 4 * W;
@@ -109,16 +118,17 @@ constexpr bool pointwise(const conv_extents& e) {
 
 /// y[n, g, :, :] = a[g] x[n, g, :, :] with a of shape (rows, k) and x of shape (k, area)
 template <class V, class T, class Team>
-void pointwise_product(const Team& team, const conv_extents& e, index_t rows, index_t k, const matrix<T>& a, const T* x,
-                       T* y, T* scratch) {
+void pointwise_product(const Team& team, const conv_extents& e, index_t rows, index_t k, const matrix<T>& a,
+                       const T* x, T* y, T* scratch) {
   using B = blocking<V>;
   const index_t area = e.h * e.w;
-  const index_t nb = std::clamp<index_t>(round_up((1 << 21) / (rows * k), B::NR), 8 * B::NR, round_up(area, B::NR));
+  const index_t nb = std::max(round_up((1 << 21) / (rows * k), B::NR), 8 * B::NR);
   const index_t parts = ceil_div(area, nb);
   team.run(e.n * e.groups * parts, [&](index_t chunk, int member) {
     const index_t j = chunk % parts * nb, image = chunk / parts, g = image % e.groups;
     for (index_t i = 0; i < rows; i += B::MC)
-      tile<V>(std::min(B::MC, rows - i), std::min(nb, area - j), k, matrix<T>{a.p + g * rows * k, a.row, a.col}.at(i, 0),
+      tile<V>(std::min(B::MC, rows - i), std::min(nb, area - j), k,
+              matrix<T>{a.p + g * rows * k, a.row, a.col}.at(i, 0),
               matrix<T>{x + image * k * area + j, area, 1}, y + (image * rows + i) * area + j, area,
               scratch + member * tile_scratch<V>);
   });
@@ -131,7 +141,7 @@ template <class T, class V> struct fprop_plan {
   constexpr explicit fprop_plan(const conv_extents& e) : cg(e.c / e.groups), kg(e.k / e.groups) {
     const index_t span = (e.r - 1) * e.dil_h + 1;
     const index_t width = round_up(e.q, blocking<V>::W) + (e.s - 1) * e.dil_w / e.stride_w;
-    const index_t work = kg * cg * e.r * e.s * e.q;
+    const index_t work = kg * cg * e.r * e.s * std::max<index_t>(e.q, 1);
     band = band_rows(e.p, e.stride_h, span, cg * e.stride_w * width, work, sizeof(T));
     bands = ceil_div(e.p, band);
     tile = {cg, (band - 1) * e.stride_h + span, e.stride_w, width};
@@ -149,12 +159,17 @@ template <class T, class V> struct dgrad_plan {
   image_tile tile;
   index_t out;
   constexpr explicit dgrad_plan(const conv_extents& e)
-      : cg(e.c / e.groups), kg(e.k / e.groups), low_h(floor_div(e.pad_top - (e.r - 1) * e.dil_h, e.stride_h)),
-        low_w(floor_div(e.pad_left - (e.s - 1) * e.dil_w, e.stride_w)), columns(ceil_div(e.w, e.stride_w)) {
-    const index_t rows = ceil_div(e.h, e.stride_h), more_h = floor_div(e.stride_h - 1 + e.pad_top, e.stride_h) - low_h;
+      : cg(e.c / e.groups),
+        kg(e.k / e.groups),
+        low_h(floor_div(e.pad_top - (e.r - 1) * e.dil_h, e.stride_h)),
+        low_w(floor_div(e.pad_left - (e.s - 1) * e.dil_w, e.stride_w)),
+        columns(ceil_div(e.w, e.stride_w)) {
+    const index_t rows = ceil_div(e.h, e.stride_h);
+    const index_t more_h = floor_div(e.stride_h - 1 + e.pad_top, e.stride_h) - low_h;
     const index_t more_w = floor_div(e.stride_w - 1 + e.pad_left, e.stride_w) - low_w;
     const index_t width = round_up(columns, blocking<V>::W) + more_w;
-    band = band_rows(rows, 1, more_h + 1, kg * width, kg * cg * e.r * e.s * columns, sizeof(T));
+    const index_t work = kg * cg * e.r * e.s * std::max<index_t>(columns, 1);
+    band = band_rows(rows, 1, more_h + 1, kg * width, work, sizeof(T));
     bands = ceil_div(rows, band);
     tile = {kg, band + more_h, 1, width};
     out = e.stride_w > 1 ? cg * band * columns : 0;
@@ -170,7 +185,8 @@ template <class T, class V> struct wgrad_plan {
     blocks = ceil_div(x.kg, 64);
     filters = ceil_div(x.kg, blocks);
     dy = {filters, x.band, 1, round_up(e.q, blocking<V>::W)};
-    images = std::clamp<index_t>((1 << 17) / (static_cast<index_t>(sizeof(T)) * (x.tile.size() + dy.size())), 1, 8);
+    images = std::clamp<index_t>((1 << 18) / (static_cast<index_t>(sizeof(T)) * (x.tile.size() + dy.size())),
+                                 1, 8);
     slots = std::clamp<index_t>((1 << 18) / (e.k * x.cg * e.r * e.s), 1, 8);
     if (x.bands > 1) images = 1;
   }
@@ -179,8 +195,8 @@ template <class T, class V> struct wgrad_plan {
 /// sum[m, n] (+)= sum over images, rows and vectors of dy[m * dy_plane + .] * x[at[n] + .]       (M, N)
 template <class V, int M, int N, class T>
 [[gnu::noinline]] void correlate(index_t images, index_t rows, index_t cols, const T* dy, index_t dy_plane,
-                                 index_t dy_line, index_t dy_image, const T* x, const index_t* at, index_t x_row,
-                                 index_t x_image, T* sum, index_t sum_row, bool add) {
+                                 index_t dy_line, index_t dy_image, const T* x, const index_t* at,
+                                 index_t x_row, index_t x_image, T* sum, index_t sum_row, bool add) {
   constexpr index_t W = static_cast<index_t>(V::size);
   V acc[M][N];
   unroll<M>([&](auto m) { unroll<N>([&](auto n) { acc[m][n] = V(T(0)); }); });
@@ -242,21 +258,33 @@ void conv2d_fprop(const Team& team, const conv_extents& e, const T* x, const T* 
   team.run(e.n * e.groups * plan.bands, [&](index_t chunk, int member) {
     const index_t i = chunk % plan.bands * plan.band, image = chunk / plan.bands, g = image % e.groups;
     T* const xs = scratch + member * t.size();
-    fill(t, xs, x + image * cg * e.h * e.w, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
+    fill<V>(t, xs, x + image * cg * e.h * e.w, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
     for (index_t first = 0; first < taps; first += tap_block) {
       index_t at[tap_block];
       const int count = static_cast<int>(std::min<index_t>(tap_block, taps - first));
       for (int b = 0; b < count; ++b) at[b] = plan.tap(e, first + b);
-      taps_of_band<V, T>{std::min(plan.band, e.p - i), e.q, kg, cg, w + g * kg * cg * taps + first, cg * taps, taps, xs,
-                         e.stride_h * t.line(), t.plane(), y + image * kg * e.p * e.q + i * e.q, e.p * e.q, e.q}(
-          at, count, first > 0);
+      const taps_of_band<V, T> run{.rows = std::min(plan.band, e.p - i),
+                                   .cols = e.q,
+                                   .filters = kg,
+                                   .channels = cg,
+                                   .w = w + g * kg * cg * taps + first,
+                                   .w_row = cg * taps,
+                                   .w_step = taps,
+                                   .x = xs,
+                                   .x_row = e.stride_h * t.line(),
+                                   .x_plane = t.plane(),
+                                   .y = y + image * kg * e.p * e.q + i * e.q,
+                                   .y_plane = e.p * e.q,
+                                   .y_row = e.q};
+      run(at, count, first > 0);
     }
   });
 }
 
 /// dx = the cotangent of x, overwritten. n may be 0. dx overlaps no input.
 template <class T, team Team, class V = simd<T>>
-void conv2d_dgrad(const Team& team, const conv_extents& e, const T* dy, const T* w, T* dx, T* scratch, T* shared) {
+void conv2d_dgrad(const Team& team, const conv_extents& e, const T* dy, const T* w, T* dx, T* scratch,
+                  T* shared) {
   using namespace detail;
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s, area = e.h * e.w;
   if (pointwise(e)) return pointwise_product<V>(team, e, cg, kg, matrix<T>{w, 1, cg}, dy, dx, scratch);
@@ -274,7 +302,8 @@ void conv2d_dgrad(const Team& team, const conv_extents& e, const T* dy, const T*
       for (index_t fx = 0; fx < e.stride_w; ++fx)
         for (index_t c = 0; c < cg; ++c)
           for (index_t k = 0; k < kg; ++k)
-            each_tap(fy, fx, [&](index_t r, index_t s) { *to++ = w[(((g * kg + k) * cg + c) * e.r + r) * e.s + s]; });
+            each_tap(fy, fx,
+                     [&](index_t r, index_t s) { *to++ = w[(((g * kg + k) * cg + c) * e.r + r) * e.s + s]; });
   });
   team.run(e.n * e.groups * plan.bands, [&](index_t chunk, int member) {
     const index_t i = chunk % plan.bands * plan.band, image = chunk / plan.bands, g = image % e.groups;
@@ -282,26 +311,38 @@ void conv2d_dgrad(const Team& team, const conv_extents& e, const T* dy, const T*
     T* const out = ds + t.size();
     T* const planes = dx + image * cg * area;
     const T* ws = shared + g * kg * cg * taps;
-    fill(t, ds, dy + image * kg * e.p * e.q, e.p, e.q, i + plan.low_h, plan.low_w);
+    fill<V>(t, ds, dy + image * kg * e.p * e.q, e.p, e.q, i + plan.low_h, plan.low_w);
     for (index_t fy = 0; fy < e.stride_h; ++fy)
       for (index_t fx = 0; fx < e.stride_w; ++fx) {
-        const index_t rows = std::min(plan.band, ceil_div(e.h - fy, e.stride_h) - i), cols = ceil_div(e.w - fx, e.stride_w);
+        const index_t rows = std::min(plan.band, ceil_div(e.h - fy, e.stride_h) - i);
+        const index_t cols = ceil_div(e.w - fx, e.stride_w);
         index_t count = 0;
         each_tap(fy, fx, [&](index_t, index_t) { ++count; });
         T* const corner = planes + (i * e.stride_h + fy) * e.w + fx;
         const bool direct = e.stride_w == 1;
-        const taps_of_band<V, T> run{rows, cols, cg, kg, ws, kg * count, count, ds, t.line(), t.plane(),
-                                     direct ? corner : out, direct ? area : rows * cols, direct ? e.stride_h * e.w : cols};
+        taps_of_band<V, T> run{.rows = rows,
+                               .cols = cols,
+                               .filters = cg,
+                               .channels = kg,
+                               .w = ws,
+                               .w_row = kg * count,
+                               .w_step = count,
+                               .x = ds,
+                               .x_row = t.line(),
+                               .x_plane = t.plane(),
+                               .y = direct ? corner : out,
+                               .y_plane = direct ? area : rows * cols,
+                               .y_row = direct ? e.stride_h * e.w : cols};
         ws += cg * kg * count;
         if (rows <= 0 || cols <= 0) continue;
-        index_t at[tap_block], done = 0;
+        index_t at[tap_block];
         int held = 0;
+        bool add = false;
         const auto flush = [&] {
-          taps_of_band<V, T> part = run;
-          part.w += done;
-          part(at, held, done > 0);
-          done += held;
+          run(at, held, add);
+          run.w += held;
           held = 0;
+          add = true;
         };
         each_tap(fy, fx, [&](index_t r, index_t s) {
           at[held++] = ((fy + e.pad_top - r * e.dil_h) / e.stride_h - plan.low_h) * t.line() +
@@ -313,15 +354,17 @@ void conv2d_dgrad(const Team& team, const conv_extents& e, const T* dy, const T*
         for (index_t c = 0; c < cg; ++c)
           for (index_t y = 0; y < rows; ++y)
             for (index_t x = 0; x < cols; ++x)
-              corner[c * area + y * e.stride_h * e.w + x * e.stride_w] = count > 0 ? out[(c * rows + y) * cols + x] : T(0);
+              corner[c * area + y * e.stride_h * e.w + x * e.stride_w] =
+                  count > 0 ? out[(c * rows + y) * cols + x] : T(0);
       }
   });
 }
 
-/// dw = the cotangent of w, overwritten; zeros where n is 0. dw overlaps no input. An infinity or NaN in x may reach
-/// every tap of its channel.
+/// dw = the cotangent of w, overwritten; zeros where n is 0. dw overlaps no input. An infinity or NaN in x
+/// may reach every tap of its channel.
 template <class T, team Team, class V = simd<T>>
-void conv2d_wgrad(const Team& team, const conv_extents& e, const T* x, const T* dy, T* dw, T* scratch, T* shared) {
+void conv2d_wgrad(const Team& team, const conv_extents& e, const T* x, const T* dy, T* dw, T* scratch,
+                  T* shared) {
   using namespace detail;
   const wgrad_plan<T, V> plan(e);
   const fprop_plan<T, V>& xp = plan.x;
@@ -342,16 +385,18 @@ void conv2d_wgrad(const Team& team, const conv_extents& e, const T* x, const T* 
       const index_t images = std::min(plan.images, e.n - z0), rows = std::min(xp.band, e.p - i);
       for (index_t z = 0; z < images; ++z) {
         const index_t image = (z0 + z) * e.groups + g;
-        fill(xp.tile, xs + z * xp.tile.size(), x + image * cg * e.h * e.w, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
-        fill(dt, ds + z * plan.dy.size(), dy + (image * kg + k0) * e.p * e.q, e.p, e.q, i, index_t(0));
+        fill<V>(xp.tile, xs + z * xp.tile.size(), x + image * cg * e.h * e.w, e.h, e.w,
+                i * e.stride_h - e.pad_top, -e.pad_left);
+        fill<V>(dt, ds + z * plan.dy.size(), dy + (image * kg + k0) * e.p * e.q, e.p, e.q, i, index_t(0));
       }
       T* const to = target + slot * size + (g * kg + k0) * columns;
       const auto run = [&](index_t k, index_t at_column, auto m, auto n) {
         index_t at[n.value];
         for (int b = 0; b < n.value; ++b)
           at[b] = (at_column + b) / taps * xp.tile.plane() + xp.tap(e, (at_column + b) % taps);
-        correlate<V, m.value, n.value>(images, rows, e.q, ds + k * dt.plane(), dt.plane(), dt.line(), plan.dy.size(), xs, at,
-                                       e.stride_h * xp.tile.line(), xp.tile.size(), to + k * columns + at_column, columns, u > begin);
+        correlate<V, m.value, n.value>(images, rows, e.q, ds + k * dt.plane(), dt.plane(), dt.line(),
+                                       plan.dy.size(), xs, at, e.stride_h * xp.tile.line(), xp.tile.size(),
+                                       to + k * columns + at_column, columns, u > begin);
       };
       row_blocks<3>(filters, [&](index_t k, auto m) { // sums in registers: 3 x 4, 2 x 4 or 1 x 8
         constexpr int N = m.value == 1 ? 8 : 4;
@@ -361,15 +406,7 @@ void conv2d_wgrad(const Team& team, const conv_extents& e, const T* x, const T* 
       });
     }
   });
-  if (slots == 1) return;
-  constexpr index_t part = 8192;
-  team.run(ceil_div(size, part), [&](index_t chunk, int) {
-    for (index_t i = chunk * part; i < std::min(size, (chunk + 1) * part); ++i) {
-      T sum = shared[i];
-      for (index_t s = 1; s < slots; ++s) sum += shared[s * size + i];
-      dw[i] = sum;
-    }
-  });
+  if (slots > 1) add_slices<V>(team, slots, size, shared, dw);
 }
 
 } // namespace tapeless::cpu

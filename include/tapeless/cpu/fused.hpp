@@ -342,13 +342,17 @@ template <class T> void combine_partials(bool is_max, const T* partial, index_t 
 }
 
 // One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
-template <auto Code, class T, class Team> void run_fused(const Team& team, const frame_step& f) {
+// before(lo, hi, member) runs ahead of rows [lo, hi): what an epilogue follows.
+template <auto Code, class T, class Team, class Before> void run_fused(const Team& team, const frame_step& f, const Before& before) {
   using kernel = fused_kernel<Code, T>;
   constexpr int slots = Code.slots;
   void* base[slots];
   for (int k = 0; k < slots; ++k) base[k] = f.slot[k].data();
   const fused_arguments all{base, f.slot, f.loop, f.extent};
-  if (f.chunks == 1 && !f.empty) return kernel::run(all, 0, f.loop[0]);
+  if (f.chunks == 1 && !f.empty) {
+    before(index_t{0}, f.loop[0], 0);
+    return kernel::run(all, 0, f.loop[0]);
+  }
   const auto each_store = [](auto&& act) {
     for (int k = 0; k < Code.stores; ++k) act(tapeless::detail::store(Code.store[k]));
   };
@@ -368,7 +372,7 @@ template <auto Code, class T, class Team> void run_fused(const Team& team, const
     for (int a = 0; a < f.slot[slots + k].s.rank; ++a) n *= f.slot[slots + k].s.d[a];
     return n;
   };
-  team.run(f.chunks, [&](index_t chunk, int) {
+  team.run(f.chunks, [&](index_t chunk, int member) {
     void* mine[slots];
     for (int k = 0; k < slots; ++k) mine[k] = base[k];
     int part = 0;
@@ -379,8 +383,9 @@ template <auto Code, class T, class Team> void run_fused(const Team& team, const
     });
     fused_arguments a = all;
     a.base = mine;
-    const index_t end = (chunk + 1) * f.chunk;
-    kernel::run(a, chunk * f.chunk, end < f.loop[0] ? end : f.loop[0]);
+    const index_t lo = chunk * f.chunk, hi = lo + f.chunk < f.loop[0] ? lo + f.chunk : f.loop[0];
+    before(lo, hi, member);
+    kernel::run(a, lo, hi);
   });
   int part = 0;
   each_store([&](const tapeless::detail::store& y) {

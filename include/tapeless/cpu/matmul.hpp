@@ -3,11 +3,13 @@
 #pragma once
 // C[b] = op(A[b]) op(B[b])                       op(A): (m, k)   op(B): (k, n)   C: (batch, m, n), row-major
 //
-// The microkernel keeps an (MR, NR) block of C in registers; a panel (KC, NR) of B stays in L1, a block (MC, KC) of A
-// in L2. Operands are packed only where their lanes or lines would not be contiguous. Every element of C is summed in
-// blocks of KC along k, whatever tile it falls in; k is cut into chunks only where C is small and k long.
+// The microkernel keeps an (MR, NR) block of C in registers; a panel (KC, NR) of B stays in L1, a block (MC,
+// KC) of A in L2. Operands are packed only where their lanes or lines would not be contiguous. Every element
+// of C is summed in blocks of KC along k, whatever tile it falls in; k is cut only where C is small and k
+// long.
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "../core/geometry.hpp"
 #include "simd.hpp"
@@ -31,23 +33,26 @@ template <class V> struct blocking {
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t] * b[p * b_step + tap[t] + j]     (M, NV * W)
 /// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
-[[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step, T* c,
-                             index_t c_row, index_t last, bool add, const index_t* tap = nullptr, int taps = 1) {
+[[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
+                             T* c, index_t c_row, index_t last, bool add, const index_t* tap = nullptr,
+                             int taps = 1) {
   constexpr int W = static_cast<int>(V::size);
   V acc[M][NV];
-  unroll<M>([&](auto i) { unroll<NV>([&](auto j) { acc[i][j] = V(T(0)); }); });
+  unroll<M>([&](auto i) __attribute__((always_inline)) {
+    unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
+  });
   const auto step = [&](const T* ap, const T* bp) __attribute__((always_inline)) {
     V row[NV];
-    unroll<NV>([&](auto j) {
+    unroll<NV>([&](auto j) __attribute__((always_inline)) {
       V v;
       if constexpr (Masked && j == NV - 1) v = load_n<V>(bp + j * W, last);
       else v = load<V>(bp + j * W);
       if constexpr (M > 1) keep(v); // with M == 1 a load is used once: as an operand
       row[j] = v;
     });
-    unroll<M>([&](auto i) {
+    unroll<M>([&](auto i) __attribute__((always_inline)) {
       const V x(ap[i * a_row]);
-      unroll<NV>([&](auto j) { acc[i][j] = fma(x, row[j], acc[i][j]); });
+      unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, row[j], acc[i][j]); });
     });
   };
   for (index_t p = 0; p < k; ++p, a += a_step, b += b_step) {
@@ -55,8 +60,8 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       for (int t = 0; t < taps; ++t) step(a + t, b + tap[t]);
     else step(a, b);
   }
-  unroll<M>([&](auto i) {
-    unroll<NV>([&](auto j) {
+  unroll<M>([&](auto i) __attribute__((always_inline)) {
+    unroll<NV>([&](auto j) __attribute__((always_inline)) {
       T* q = c + i * c_row + j * W;
       if (j < NV - 1 || last == W) store(q, add ? load<V>(q) + acc[i][j] : acc[i][j]);
       else store_n(q, add ? load_n<V>(q, last) + acc[i][j] : acc[i][j], last);
@@ -69,7 +74,7 @@ template <int MR, class F> [[gnu::always_inline]] inline void row_blocks(index_t
   const index_t blocks = ceil_div(rows, MR);
   for (index_t n = 0, i = 0; n < blocks; ++n) {
     const index_t size = rows / blocks + (n < rows % blocks ? 1 : 0);
-    unroll<MR>([&](auto m) {
+    unroll<MR>([&](auto m) __attribute__((always_inline)) {
       if (size == m.value + 1) f(i, std::integral_constant<int, m.value + 1>{});
     });
     i += size;
@@ -90,7 +95,7 @@ void row_times_matrix(index_t n, index_t k, const T* a, index_t a_step, const T*
     for (; j + 4 * W < n; j += 4 * W) run(j, W, std::integral_constant<int, 4>{}, std::false_type{});
     if (j == n) continue;
     const index_t vectors = ceil_div(n - j, W), last = n - j - (vectors - 1) * W;
-    unroll<4>([&](auto v) {
+    unroll<4>([&](auto v) __attribute__((always_inline)) {
       using count = std::integral_constant<int, v.value + 1>;
       if (vectors != count::value) return;
       if (last == W) run(j, last, count{}, std::false_type{});
@@ -99,26 +104,32 @@ void row_times_matrix(index_t n, index_t k, const T* a, index_t a_step, const T*
   }
 }
 
-/// sum over k of a[.] * b[i * b_row + .] for R rows of b, as R vectors of partial sums; U vectors of k at a time
+/// sum[r] = partial sums, lane by lane, of a[p] * b[r * b_row + p] over p; U vectors of p at a time
 template <class V, int R, int U, class T>
 [[gnu::always_inline]] inline void dots(V (&sum)[R], index_t k, const T* a, const T* b, index_t b_row) {
   constexpr index_t W = blocking<V>::W;
   V acc[R][U];
-  unroll<R>([&](auto r) { unroll<U>([&](auto u) { acc[r][u] = V(T(0)); }); });
+  unroll<R>([&](auto r) __attribute__((always_inline)) {
+    unroll<U>([&](auto u) __attribute__((always_inline)) { acc[r][u] = V(T(0)); });
+  });
   index_t p = 0;
   for (; p + U * W <= k; p += U * W)
-    unroll<U>([&](auto u) {
+    unroll<U>([&](auto u) __attribute__((always_inline)) {
       V x = load<V>(a + p + u * W);
       keep(x);
-      unroll<R>([&](auto r) { acc[r][u] = fma(x, load<V>(b + r * b_row + p + u * W), acc[r][u]); });
+      unroll<R>([&](auto r) __attribute__((always_inline)) {
+        acc[r][u] = fma(x, load<V>(b + r * b_row + p + u * W), acc[r][u]);
+      });
     });
   for (; p < k; p += W) {
     const index_t n = std::min(W, k - p);
     const V x = load_n<V>(a + p, n);
-    unroll<R>([&](auto r) { acc[r][0] = fma(x, load_n<V>(b + r * b_row + p, n), acc[r][0]); });
+    unroll<R>([&](auto r) __attribute__((always_inline)) {
+      acc[r][0] = fma(x, load_n<V>(b + r * b_row + p, n), acc[r][0]);
+    });
   }
-  unroll<R>([&](auto r) {
-    unroll<U - 1>([&](auto u) { acc[r][0] += acc[r][u + 1]; });
+  unroll<R>([&](auto r) __attribute__((always_inline)) {
+    unroll<U - 1>([&](auto u) __attribute__((always_inline)) { acc[r][0] += acc[r][u + 1]; });
     sum[r] = acc[r][0];
   });
 }
@@ -140,6 +151,21 @@ template <class V, class T>
   }
 }
 
+/// c[i, j] = a[i] * b[j]
+template <class V, class T> [[gnu::noinline]] void outer_product(index_t m, index_t n, const T* a, const T* b,
+                                                                 T* c) {
+  constexpr index_t W = blocking<V>::W;
+  for (index_t i = 0; i < m; ++i, c += n) {
+    const V x(a[i]);
+    index_t j = 0;
+    for (; j + 4 * W <= n; j += 4 * W)
+      unroll<4>([&](auto u)
+                    __attribute__((always_inline)) { store(c + j + u * W, x * load<V>(b + j + u * W)); });
+    for (; j + W <= n; j += W) store(c + j, x * load<V>(b + j));
+    if (j < n) store_n(c + j, x * load_n<V>(b + j, n - j), n - j);
+  }
+}
+
 /// A strided matrix: element (i, j) at p[i * row + j * col]; row == 1 or col == 1.
 template <class T> struct matrix {
   const T* p;
@@ -147,9 +173,10 @@ template <class T> struct matrix {
   matrix at(index_t i, index_t j) const { return {p + i * row + j * col, row, col}; }
 };
 
-template <class V> inline constexpr index_t tile_scratch = blocking<V>::KC * (blocking<V>::NR + blocking<V>::MC);
+template <class V> inline constexpr index_t tile_scratch =
+    blocking<V>::KC * (blocking<V>::NR + blocking<V>::MC);
 
-/// c = a b for one tile, rows <= MC where a is transposed; c has row stride c_row. Scratch: tile_scratch<V> elements.
+/// c = a b for one tile, at most MC rows; c has row stride c_row. Scratch: tile_scratch<V> elements.
 template <class V, class T>
 void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
           T* scratch) {
@@ -163,14 +190,16 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
   }
   const bool pack_a = a.col != 1 && rows >= 2 * B::MR && cols >= 4 * NR && k >= 16;
   const bool pack_b = b.col != 1 || (rows >= 8 * B::MR && b.row >= 4 * NR);
-  T* const panel = scratch;                // (KC, NR)
-  T* const block = scratch + B::KC * NR;   // (rows, KC) in the blocks of row_blocks
+  T* const panel = scratch;              // (KC, NR)
+  T* const block = scratch + B::KC * NR; // (rows, KC) in the blocks of row_blocks
   for (index_t p = 0; p < k; p += B::KC) {
     const index_t kb = std::min(B::KC, k - p);
     if (pack_a)
       row_blocks<B::MR>(rows, [&](index_t i, auto m) {
         for (index_t q = 0; q < kb; ++q)
-          unroll<m.value>([&](auto r) { block[i * kb + q * m.value + r] = a.p[i + r + (p + q) * a.col]; });
+          unroll<m.value>([&](auto r) __attribute__((always_inline)) {
+            block[i * kb + q * m.value + r] = a.p[i + r + (p + q) * a.col];
+          });
       });
     for (index_t j = 0; j < cols; j += NR) {
       const index_t nb = std::min(NR, cols - j), last = nb > W ? nb - W : nb;
@@ -179,8 +208,12 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
       if (packed && b.col == 1)
         for (index_t q = 0; q < kb; ++q) {
           const T* s = from.p + q * from.row;
-          if (nb == NR) unroll<B::NV>([&](auto v) { store(panel + q * NR + v * W, load<V>(s + v * W)); });
-          else for (index_t x = 0; x < NR; ++x) panel[q * NR + x] = x < nb ? s[x] : T(0);
+          if (nb == NR)
+            unroll<B::NV>([&](auto v) __attribute__((always_inline)) {
+              store(panel + q * NR + v * W, load<V>(s + v * W));
+            });
+          else
+            for (index_t x = 0; x < NR; ++x) panel[q * NR + x] = x < nb ? s[x] : T(0);
         }
       else if (packed)
         for (index_t x = 0; x < NR; ++x)
@@ -196,6 +229,19 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
       });
     }
   }
+}
+
+/// to[i] = from[i] + from[size + i] + ... in this order, over `slices` blocks of `size` elements.
+template <class V, class T, class Team>
+void add_slices(const Team& team, index_t slices, index_t size, const T* from, T* to) {
+  constexpr index_t part = 8192;
+  team.run(ceil_div(size, part), [&](index_t chunk, int) {
+    for (index_t i = chunk * part; i < std::min(size, (chunk + 1) * part); ++i) {
+      T sum = from[i];
+      for (index_t s = 1; s < slices; ++s) sum += from[s * size + i];
+      to[i] = sum;
+    }
+  });
 }
 
 } // namespace detail
@@ -226,7 +272,10 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
       e.ta = false;
     } else e.tb = true;
   }
-  if (e.k == 1) e.ta = e.tb = false;
+  if (e.k == 1) {
+    if (e.batch == 1 && e.m * e.n <= (1 << 18)) return detail::outer_product<V>(e.m, e.n, a, b, c);
+    e.ta = e.tb = false;
+  }
 
   const detail::matrix<T> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1}, bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1};
   if (e.batch == 1 && e.m <= B::MC && e.m * e.n * e.k <= (1 << 18))
@@ -239,12 +288,14 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   if (e.batch * row_tiles * col_tiles < enough) {
     if (e.k >= 4096 && 2 * total <= B::partials) slices = std::min({enough, e.k / 2048, B::partials / total});
     else
-      while (e.batch * row_tiles * col_tiles < enough && total * e.k / (e.batch * row_tiles * col_tiles) > 2 * grain) {
+      while (e.batch * row_tiles * col_tiles < enough &&
+             total * e.k / (e.batch * row_tiles * col_tiles) > 2 * grain) {
         if (e.m / row_tiles >= e.n / col_tiles) row_tiles *= 2;
         else col_tiles *= 2;
       }
   }
-  const index_t mb = round_up(ceil_div(e.m, row_tiles), B::MR), nb = round_up(ceil_div(e.n, col_tiles), B::NR);
+  const index_t mb = round_up(ceil_div(e.m, row_tiles), B::MR);
+  const index_t nb = round_up(ceil_div(e.n, col_tiles), B::NR);
   const index_t kb = slices == 1 ? e.k : round_up(ceil_div(e.k, slices), B::KC);
   row_tiles = ceil_div(e.m, mb), col_tiles = ceil_div(e.n, nb), slices = ceil_div(e.k, kb);
   T* const target = slices == 1 ? c : shared; // (slices, batch, m, n)
@@ -258,15 +309,7 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     detail::tile<V>(std::min(mb, e.m - i), std::min(nb, e.n - j), std::min(kb, e.k - p), as, bs, cs, e.n,
                     scratch + member * detail::tile_scratch<V>);
   });
-  if (slices == 1) return;
-  constexpr index_t part = 8192;
-  team.run(ceil_div(total, part), [&](index_t chunk, int) {
-    for (index_t i = chunk * part; i < std::min(total, (chunk + 1) * part); ++i) {
-      T sum = shared[i];
-      for (index_t s = 1; s < slices; ++s) sum += shared[s * total + i];
-      c[i] = sum;
-    }
-  });
+  if (slices > 1) detail::add_slices<V>(team, slices, total, shared, c);
 }
 
 } // namespace tapeless::cpu

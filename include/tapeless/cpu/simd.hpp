@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // simd<T> holds width<T> lanes of T; every other file of cpu/ sees SIMD only through the functions below.
-// A group of lanes V = simd<float> or simd<double> comes with int_of<V> (same number of lanes, of the same size)
-// and mask_of<V>. The suffix _n means: the first n lanes, 0 <= n <= width; memory beyond is neither read nor
-// written, and lanes beyond are zero. Written against xsimd 8.1 to 14.
+// A group of lanes V = simd<float> or simd<double> comes with int_of<V> (same number of lanes, of the same
+// size) and mask_of<V>. The suffix _n means: the first n lanes, 0 <= n <= width; memory beyond is neither
+// read nor written, and lanes beyond are zero. Written against xsimd 8.1 to 14, GCC and clang.
 #include <xsimd/xsimd.hpp>
 
 #include <cstdint>
@@ -22,8 +22,8 @@ template <class V> using mask_of = typename V::batch_bool_type;
 template <class V>
 using int_of = simd<std::conditional_t<sizeof(typename V::value_type) == 8, std::int64_t, std::int32_t>>;
 
-using xsimd::fma;     // a * b + c; two roundings where the machine has no FMA
-using xsimd::select;  // select(mask, a, b) = mask ? a : b, lane by lane
+using xsimd::fma;    // a * b + c; two roundings where the machine has no FMA
+using xsimd::select; // select(mask, a, b) = mask ? a : b, lane by lane
 
 /// f(std::integral_constant<int, 0>) ... f(std::integral_constant<int, N - 1>).
 template <int N, class F> [[gnu::always_inline]] inline void unroll(F&& f) {
@@ -32,8 +32,8 @@ template <int N, class F> [[gnu::always_inline]] inline void unroll(F&& f) {
   }(std::make_integer_sequence<int, N>{});
 }
 
-/// Pins v in a register: GCC otherwise repeats a load as the memory operand of every use. For local copies only; an
-/// array element passed here could no longer live in a register.
+/// Pins v in a register: GCC otherwise repeats a load as the memory operand of every use. For local copies
+/// only; an array element passed here could no longer live in a register.
 template <class V> [[gnu::always_inline]] inline void keep(V& v) {
 #if defined(__GNUC__) && defined(__AVX512F__)
   asm("" : "+v"(v.data));
@@ -53,9 +53,11 @@ template <class V, class F> [[gnu::always_inline]] inline V pack(F f) {
   }(std::make_integer_sequence<int, static_cast<int>(V::size)>{});
 }
 
-template <class T, int N> struct vector_of { typedef T type __attribute__((vector_size(N * sizeof(T)))); };
+template <class T, int N> struct vector_of {
+  typedef T type __attribute__((vector_size(N * sizeof(T))));
+};
 
-// lanes of From to lanes of To, one to one; register types may be any trivially copyable type of the right size
+// lanes of From to lanes of To, one to one; R and Result are trivially copyable types of the right size
 template <class From, class To, int N, class Result, class R>
 [[gnu::always_inline]] inline Result convert(const R& r) {
   typename vector_of<From, N>::type from;
@@ -68,7 +70,9 @@ template <class From, class To, int N, class Result, class R>
   return result;
 }
 
-template <class T, int N> struct block { T lane[N]; };
+template <class T, int N> struct block {
+  T lane[N];
+};
 
 // op of the lower half of the lanes and the upper half, until two lanes are left
 template <class Lanes, class F, int... I>
@@ -111,7 +115,8 @@ template <class V> [[gnu::always_inline]] inline V load_n(const typename V::valu
   if constexpr (sizeof(V) == 64) {
     const unsigned k = (1u << n) - 1;
     if constexpr (std::is_same_v<T, float>) return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>(k), p));
-    else if constexpr (std::is_same_v<T, double>) return V(_mm512_maskz_loadu_pd(static_cast<__mmask8>(k), p));
+    else if constexpr (std::is_same_v<T, double>)
+      return V(_mm512_maskz_loadu_pd(static_cast<__mmask8>(k), p));
     else if constexpr (sizeof(T) == 4) return V(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(k), p));
     else return V(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(k), p));
   }
@@ -121,8 +126,7 @@ template <class V> [[gnu::always_inline]] inline V load_n(const typename V::valu
       return V(_mm256_maskload_ps(p, _mm256_castps_si256(lane_mask<V>(n).data)));
     if constexpr (std::is_same_v<T, double>)
       return V(_mm256_maskload_pd(p, _mm256_castpd_si256(lane_mask<V>(n).data)));
-    if constexpr (std::is_same_v<T, std::int32_t>)
-      return V(_mm256_maskload_epi32(p, lane_mask<V>(n).data));
+    if constexpr (std::is_same_v<T, std::int32_t>) return V(_mm256_maskload_epi32(p, lane_mask<V>(n).data));
   }
 #endif
   alignas(64) T t[V::size] = {};
@@ -155,7 +159,8 @@ template <class T> [[gnu::always_inline]] inline void store_n(T* p, const simd<T
 }
 
 /// (p[0], p[stride], p[2 stride], ...).
-template <class V> [[gnu::always_inline]] inline V load_strided(const typename V::value_type* p, index_t stride) {
+template <class V> [[gnu::always_inline]] inline V load_strided(const typename V::value_type* p,
+                                                                index_t stride) {
   return detail::pack<V>([=](int i) { return p[i * stride]; });
 }
 template <class V>
@@ -166,7 +171,8 @@ template <class V>
 }
 
 /// (p[at[0]], p[at[1]], ...).
-template <class V> [[gnu::always_inline]] inline V gather(const typename V::value_type* p, const std::int32_t* at) {
+template <class V> [[gnu::always_inline]] inline V gather(const typename V::value_type* p,
+                                                          const std::int32_t* at) {
   return detail::pack<V>([=](int i) { return p[at[i]]; });
 }
 template <class V>
@@ -233,7 +239,8 @@ template <class I> [[gnu::always_inline]] inline void store_int(std::int32_t* p,
     std::memcpy(p, &b, sizeof b);
   }
 }
-template <class I> [[gnu::always_inline]] inline void store_int_n(std::int32_t* p, const simd<I>& v, index_t n) {
+template <class I> [[gnu::always_inline]] inline void store_int_n(std::int32_t* p, const simd<I>& v,
+                                                                  index_t n) {
   if constexpr (sizeof(I) == 4) store_n(p, v, n);
   else {
     std::int32_t t[width<I>];
@@ -261,7 +268,7 @@ template <class V> [[gnu::always_inline]] inline int_of<V> float_to_int(const V&
   return int_of<V>(detail::convert<std::int32_t, I, W, typename int_of<V>::register_type>(h));
 }
 
-/// The same lanes of truth for another element type of the same size: masks of int_of<V> to masks of V and back.
+/// The same truth in lanes of another type of the same size: masks of int_of<V> to masks of V and back.
 template <class To, class From>
 [[gnu::always_inline]] inline mask_of<simd<To>> mask_cast(const xsimd::batch_bool<From>& m) {
   static_assert(sizeof(To) == sizeof(From));
@@ -294,7 +301,8 @@ template <class T> [[gnu::always_inline]] inline void store_bool(bool* p, const 
   const block b = detail::convert<I, std::uint8_t, width<T>, block>(v.data);
   std::memcpy(p, &b, sizeof b);
 }
-template <class T> [[gnu::always_inline]] inline void store_bool_n(bool* p, const xsimd::batch_bool<T>& m, index_t n) {
+template <class T> [[gnu::always_inline]] inline void store_bool_n(bool* p, const xsimd::batch_bool<T>& m,
+                                                                   index_t n) {
   bool t[width<T>];
   store_bool(t, m);
   for (index_t i = 0; i < n; ++i) p[i] = t[i];

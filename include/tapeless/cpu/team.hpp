@@ -4,9 +4,9 @@
 // team.run(chunks, f): f(chunk, member) for every chunk in [0, chunks), each exactly once, in any order;
 // no two calls with the same member overlap, member in [0, team.size()).
 //
-// Laws for kernels: chunk boundaries depend on extents alone, never on the size of the team; a chunk writes what no
-// other chunk touches; sums over chunks are combined in chunk order. So results do not depend on the team.
-// f must not throw: an exception cannot leave a parallel region.
+// Laws for kernels: chunk boundaries depend on extents alone, never on the size of the team; a chunk writes
+// what no other chunk touches; sums over chunks are combined in chunk order. So results do not depend on the
+// team. f must not throw: an exception cannot leave a parallel region.
 #include <concepts>
 #include <cstdint>
 

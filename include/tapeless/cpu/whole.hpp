@@ -112,6 +112,10 @@ template <class T> constexpr scratch_need scratch_of(const step& s, const shape 
   }
 }
 
+template <class T> constexpr index_t own_scratch(const step& s, const frame_slot* f) {
+  return scratch_of<T>(s, {f[0].s, f[1].s, f[2].s}).each;
+}
+
 template <op O, class T, class Team> void run_whole(const Team& team, const step& s, const frame_step& f, T* scratch, T* shared, const tapeless::detail::name_values& names) {
   const int result = s.loads;
   const auto in = [&](int k) { return static_cast<const T*>(f.slot[k].data()); };
@@ -147,6 +151,18 @@ template <op O, class T, class Team> void run_whole(const Team& team, const step
     for (int k = 0; k < s.loads; ++k) operands[k] = f.slot[k].data();
     s.custom->run(y, operands, names);
   }
+}
+
+// Rows [lo, hi) of a step whose first operand and result have the same outermost axis.
+template <op O, class T> void run_rows(const step& s, const frame_step& f, index_t lo, index_t hi, T* scratch, const tapeless::detail::name_values& names) {
+  frame_slot slot[3] = {f.slot[0], f.slot[1], f.slot[2]};
+  for (const int k : {0, 2}) {
+    slot[k].offset += lo * product(slot[k].s, 1, slot[k].s.rank) * index_t{sizeof(T)};
+    slot[k].s.d[0] = hi - lo;
+  }
+  frame_step part;
+  part.slot = slot;
+  run_whole<O, T>(serial_team{}, s, part, scratch, scratch + own_scratch<T>(s, slot), names);
 }
 
 } // namespace tapeless::cpu

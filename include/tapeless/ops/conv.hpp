@@ -108,20 +108,20 @@ constexpr count conv_count(const shape& x, const shape& w, const shape& y, std::
 }
 constexpr void conv_fprop_vjp(vjp_context& c) {
   graph& g = c.g;
-  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_dgrad, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
   if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_wgrad, c.v.in[0], c.bar.node, c.v.attr, c.v.attr2, c.dims(1))});
+  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_dgrad, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
 }
 // x = dgrad(y, w)
 constexpr void conv_dgrad_vjp(vjp_context& c) {
   graph& g = c.g;
-  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_fprop, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
   if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_wgrad, c.bar.node, c.v.in[0], c.v.attr, c.v.attr2, c.dims(1))});
+  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_fprop, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
 }
 // w = wgrad(x, y)
 constexpr void conv_wgrad_vjp(vjp_context& c) {
   graph& g = c.g;
-  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_dgrad, c.v.in[1], c.bar.node, c.v.attr, c.v.attr2, c.dims(0))});
   if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_fprop, c.v.in[0], c.bar.node, c.v.attr, c.v.attr2, c.dims(1))});
+  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_dgrad, c.v.in[1], c.bar.node, c.v.attr, c.v.attr2, c.dims(0))});
 }
 // clang-format off
 inline constexpr op_rule conv_rules[] = {

@@ -27,12 +27,8 @@ constexpr int expand(graph& g, int a, shape s) {
 }
 constexpr int zeros(graph& g, dtype t, shape s) { return expand(g, g.konst(0, t), s); }
 
-// an operand that repeats may be read unexpanded as long as the other one has the full shape s
-constexpr int unexpanded(const graph& g, int a, const shape& other, const shape& s) {
-  if (g[a].o != op::expand) return a;
-  const shape& inner = g[g[a].in[0]].s;
-  return broadcastable(inner, other) && broadcast(inner, other) == s ? g[a].in[0] : a;
-}
+// A repeated operand is read unrepeated: f(expand(a), b) = expand(f(a, b)).
+constexpr int unexpanded(const graph& g, int a) { return g[a].o == op::expand ? g[a].in[0] : a; }
 
 constexpr int unary(graph& g, op o, int a, dtype result) {
   if (g.is_konst(a)) {
@@ -57,12 +53,12 @@ constexpr bool commutes(op o) { return o == op::add || o == op::mul || o == op::
 constexpr bool compares(op o) { return o >= op::eq && o <= op::ge; }
 
 constexpr int where(graph& g, int c, int a, int b) {
+  const shape full = broadcast(g[c].s, broadcast(g[a].s, g[b].s));
+  if (a == b) return expand(g, a, full);
+  c = unexpanded(g, c);
+  a = unexpanded(g, a);
+  b = unexpanded(g, b);
   const shape s = broadcast(g[c].s, broadcast(g[a].s, g[b].s));
-  if (a == b) return expand(g, a, s);
-  const shape ab = broadcast(g[a].s, g[b].s);
-  c = unexpanded(g, c, ab, s);
-  a = unexpanded(g, a, broadcast(g[c].s, g[b].s), s);
-  b = unexpanded(g, b, broadcast(g[c].s, g[a].s), s);
   node v;
   v.o = op::where;
   v.t = g[a].t;
@@ -70,14 +66,16 @@ constexpr int where(graph& g, int c, int a, int b) {
   v.in[1] = a;
   v.in[2] = b;
   v.s = s;
-  return g.intern(v);
+  return expand(g, g.intern(v), full);
 }
 
 constexpr int binary(graph& g, op o, int a, int b) {
+  const shape full = broadcast(g[a].s, g[b].s);
+  a = unexpanded(g, a);
+  b = unexpanded(g, b);
   const shape s = broadcast(g[a].s, g[b].s);
+  if (!(s == full)) return expand(g, binary(g, o, a, b), full);
   const dtype t = g[a].t, result = compares(o) ? dtype::boolean : t;
-  a = unexpanded(g, a, g[b].s, s);
-  b = unexpanded(g, b, g[a].s, s);
   if (g.is_konst(a) && g.is_konst(b)) {
     const double x = g.value(a), y = g.value(b);
     if (o == op::add) return g.konst(x + y, t);

@@ -113,8 +113,9 @@ constexpr void matmul_vjp(vjp_context& c) {
   const bool ta = (c.v.attr & 1u) != 0, tb = (c.v.attr & 2u) != 0;
   graph& g = c.g;
   const int a = c.v.in[0], b = c.v.in[1], d = c.bar.node;
-  if (c.needs(0)) c.give(0, {&g, ta ? matmul(g, b, d, tb, true) : matmul(g, d, b, false, !tb)});
+  // the weights' gradient first: the data's is then followed by the elementwise steps that read it
   if (c.needs(1)) c.give(1, {&g, tb ? matmul(g, d, a, true, ta) : matmul(g, a, d, !ta, false)});
+  if (c.needs(0)) c.give(0, {&g, ta ? matmul(g, b, d, tb, true) : matmul(g, d, b, false, !tb)});
 }
 inline constexpr op_rule matmul_rules[] = {{op::matmul, "matmul", kind::whole, matmul_flops, matmul_vjp}};
 

@@ -48,6 +48,7 @@ constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
 struct step {
   op o = op::copy; // fused groups: op::copy
   bool fused = false, adjoint = false, wide = false;
+  bool epilogue = false;         // fused: runs row by row with the whole-tensor step before it, see is_epilogue
   int code0 = 0, codes = 0, konst0 = 0, konsts = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
   int partial0 = 0; // slots of partial results, one for each store that splits
@@ -334,6 +335,7 @@ template <int N, int O> class planner {
       r_.slot_[r_.slots++] = q;
     }
     s.stores = static_cast<int>(results.size());
+    s.epilogue = is_epilogue(s, g_.groups[group].it);
     merge_axes(s, g_.groups[group].it);
     for (int k = 0; k < results.size(); ++k) {
       const node& v = at(results[k].node);
@@ -371,6 +373,27 @@ template <int N, int O> class planner {
     ++part_of(s).steps;
   }
 
+  // A group right behind a matmul or convolution that reads its result row by row: rows of the outermost axis can be
+  // finished one chunk after the other, while the chunk is in cache.
+  constexpr bool is_epilogue(const step& s, const shape& it) const {
+    if (r_.steps < 2) return false;
+    const step& w = r_.step_[r_.steps - 2];
+    const bool by_rows = (w.o == op::matmul && at(w.node).s.rank == 2 && (w.attr & 1u) == 0) || w.o == op::conv_fprop || w.o == op::conv_dgrad;
+    if (w.fused || !by_rows) return false;
+    const shape& out = at(w.node).s;
+    if (!(squeezed(out) == it) || out.d[0] == 1 || it.rank < 2) return false;
+    extent_t row = 1;
+    for (int a = 1; a < out.rank; ++a) row = times(row, out.d[a]);
+    bool reads = false;
+    for (int k = 0; k < s.loads; ++k) {
+      const slot& q = r_.slot_[s.slot0 + k];
+      if (!(q.at == home_[w.node])) continue;
+      if (q.stride[0] != row || q.offset[0] != 0 || q.offset[1] != 0) return false;
+      reads = true;
+    }
+    return reads;
+  }
+
   // more than one chunk is possible
   static constexpr bool may_split(const step& s) {
     extent_t n = 1;
@@ -381,12 +404,12 @@ template <int N, int O> class planner {
     return s.loop[0] > 0 && chunks_of(s.loop[0], n / s.loop[0], s.axes == 1).count > 1;
   }
 
-  // Neighbouring axes that every slot walks as one become one.
+  // Neighbouring axes that every slot walks as one become one; the rows of an epilogue stay rows.
   constexpr void merge_axes(step& s, const shape& it) {
     const int n = s.loads + s.stores;
     s.axes = it.rank;
     for (int a = 0; a < it.rank; ++a) s.loop[a] = it.d[a];
-    for (int a = s.axes - 2; a >= 0; --a) {
+    for (int a = s.axes - 2; a >= (s.epilogue ? 1 : 0); --a) {
       bool one = degree(s.loop[a]) + degree(s.loop[a + 1]) <= 2;
       for (int k = 0; k < n && one; ++k) {
         const slot& q = r_.slot_[s.slot0 + k];
