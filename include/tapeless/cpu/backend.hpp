@@ -21,7 +21,8 @@ template <const auto& P, int I> constexpr auto code_of() {
   return k;
 }
 
-template <team Team> struct backend {
+// Arch is in the name of everything that is instantiated from here: objects built with other flags do not clash.
+template <team Team, class Arch = simd<float>> struct backend {
   using team_type = Team;
   using space = host;
   template <const auto& P> using frame_type = frame<P>;
@@ -60,12 +61,12 @@ private:
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(const Team& team, const frame<P>& f) {
     using T = std::conditional_t<P.step_[I].wide, double, float>;
     constexpr auto code = code_of<P, I>();
-    if constexpr (!P.step_[I].epilogue) run_fused<code, T>(team, f.step[I], no_rows{});
+    if constexpr (!P.step_[I].epilogue) run_fused<code, simd<T>>(team, f.step[I], no_rows{});
     else if (f.step[I].chunks <= 1) {
       run_whole_step<P, I - 1>(team, f);
-      run_fused<code, T>(team, f.step[I], no_rows{});
+      run_fused<code, simd<T>>(team, f.step[I], no_rows{});
     } else {
-      run_fused<code, T>(team, f.step[I], rows_of<P.step_[I - 1].o, T>{P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, f.names});
+      run_fused<code, simd<T>>(team, f.step[I], rows_of<P.step_[I - 1].o, T>{P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, f.names});
     }
   }
 

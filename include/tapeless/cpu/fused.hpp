@@ -36,11 +36,12 @@ struct fused_arguments {
   const index_t* extent; // values of named extents that the code reads
 };
 
-template <auto Code, class T> class fused_kernel {
-  using V = simd<T>;
+// V names the architecture, so that objects built with other flags have kernels of other names.
+template <auto Code, class V> class fused_kernel {
+  using T = typename V::value_type;
   using I = int_of<V>;
   using M = mask_of<V>;
-  static constexpr int W = width<T>, axes = Code.axes;
+  static constexpr int W = static_cast<int>(V::size), axes = Code.axes;
   static constexpr instruction at(int k) { return instruction(Code.code[k]); }
   static constexpr tapeless::detail::store out(int k) { return tapeless::detail::store(Code.store[k]); }
   static constexpr int registers(dtype t) {
@@ -343,8 +344,9 @@ template <class T> void combine_partials(bool is_max, const T* partial, index_t 
 
 // One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
 // before(lo, hi, member) runs ahead of rows [lo, hi): what an epilogue follows.
-template <auto Code, class T, class Team, class Before> void run_fused(const Team& team, const frame_step& f, const Before& before) {
-  using kernel = fused_kernel<Code, T>;
+template <auto Code, class V, class Team, class Before> void run_fused(const Team& team, const frame_step& f, const Before& before) {
+  using kernel = fused_kernel<Code, V>;
+  using T = typename V::value_type;
   constexpr int slots = Code.slots;
   void* base[slots];
   for (int k = 0; k < slots; ++k) base[k] = f.slot[k].data();
