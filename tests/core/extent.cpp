@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <tapeless/core/shape.hpp>
+
+using namespace tapeless;
+using namespace tapeless::detail;
+
+namespace {
+
+constexpr extent_t n = dyn<'n'>, m = dyn<'m'>;
+
+constexpr name_values values() {
+  name_values v;
+  v.add('n');
+  v.add('m');
+  v.value[0] = 5;
+  v.value[1] = 7;
+  return v;
+}
+
+constexpr bool products_evaluate_to_products() {
+  const name_values v = values();
+  for (const extent_t x : {extent_t{0}, extent_t{1}, extent_t{6}, n, m, times(4, n)})
+    for (const extent_t y : {extent_t{0}, extent_t{1}, extent_t{3}, n, m, times(2, m)})
+      if (multipliable(x, y) && eval(times(x, y), v) != eval(x, v) * eval(y, v)) return false;
+  return true;
+}
+
+constexpr bool division_undoes_multiplication() {
+  for (const extent_t x : {extent_t{1}, extent_t{6}, n, m, times(4, n)})
+    for (const extent_t y : {extent_t{1}, extent_t{3}, n, m})
+      if (multipliable(x, y) && divided(times(x, y), y) != x) return false;
+  return divided(7, 2) == -1 && divided(n, m) == -1 && divided(3, n) == -1;
+}
+
+} // namespace
+
+TEST_CASE("extent: a static extent is the plain number") {
+  static_assert(is_static(64) && coefficient(64) == 64 && degree(64) == 0);
+  static_assert(!is_static(n) && first_name(n) == 'n' && degree(n) == 1);
+  CHECK(eval(64, name_values{}) == 64);
+}
+TEST_CASE("extent: eval(times(x, y)) == eval(x) * eval(y), and the order of the factors does not matter") {
+  static_assert(products_evaluate_to_products());
+  static_assert(times(n, m) == times(m, n));
+  CHECK(products_evaluate_to_products());
+}
+TEST_CASE("extent: divided(times(x, y), y) == x; no quotient is -1") {
+  static_assert(division_undoes_multiplication());
+  CHECK(division_undoes_multiplication());
+}
+TEST_CASE("names: at most four, and the fifth is refused") {
+  name_values v;
+  for (const char c : {'a', 'b', 'c', 'd'}) CHECK(v.add(c) >= 0);
+  CHECK(v.add('a') == 0);
+  CHECK(v.add('e') == -1);
+}
+TEST_CASE("shape: broadcast is NumPy's, aligned at the last axis") {
+  static_assert(broadcast(shape_of<3, 1>, shape_of<4>) == shape_of<3, 4>);
+  static_assert(broadcast(shape_of<>, shape_of<2, 5>) == shape_of<2, 5>);
+  static_assert(broadcast(shape_of<n, 1>, shape_of<1, 7>) == shape_of<n, 7>);
+  static_assert(!broadcastable(shape_of<3, 4>, shape_of<3>));
+  static_assert(!broadcastable(shape_of<n>, shape_of<m>));
+  CHECK(broadcast(shape_of<8, 1, 6, 1>, shape_of<7, 1, 5>) == shape_of<8, 7, 6, 5>);
+}
+TEST_CASE("shape: numel is the product, keepdims sets axes to 1, dropped removes them") {
+  static_assert(numel(shape_of<2, 3, 4>) == 24 && numel(shape_of<>) == 1 && numel(shape_of<0, 3>) == 0);
+  static_assert(numel(shape_of<n, 8>) == times(8, n));
+  static_assert(keepdims(shape_of<2, 3, 4>, 0b101) == shape_of<1, 3, 1>);
+  static_assert(dropped(shape_of<2, 3, 4>, 0b101) == shape_of<3>);
+  CHECK(dropped(shape_of<2, 3>, 0b11) == shape_of<>);
+}
