@@ -16,9 +16,15 @@ struct var {
   detail::graph* g = nullptr;
   int node = -1;
 
+  constexpr var() = default;
+  constexpr var(detail::graph* graph, int id) : g(graph), node(id) {}
+  // tl::var h = x; from then on h may take any extents
+  template <class T, shape S, class Space>
+  constexpr var(const basic_tensor<T, S, Space>& h) : g(h.graph_ptr()), node(h.id()) {}
+
   constexpr detail::graph* graph_ptr() const { return g; }
   constexpr int id() const { return node; }
-  constexpr const shape& dims() const { return g->nodes[node].s; }
+  constexpr shape dims() const { return g->nodes[node].s; }
   constexpr dtype type() const { return g->nodes[node].t; }
   template <element T, extent_t... N> constexpr tensor<T, N...> as() const;
 };
