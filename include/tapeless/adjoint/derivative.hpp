@@ -31,7 +31,7 @@ constexpr int accumulate(graph& g, int sum, int term) { return sum < 0 ? term : 
 constexpr vec<int> vjp(graph& g, const vec<int>& y, const vec<int>& y_bar, const vec<int>& wrt) {
   const adjoint_scope scope(g);
   vec<int> result(wrt.size(), no_node);
-  if (wrt.empty() || y.empty()) return result;
+  if (wrt.empty() || y.empty() || g.broken.rule != nullptr) return result;
   int last = 0, first = wrt[0];
   for (const int i : y) last = i > last ? i : last;
   for (const int i : wrt) first = i < first ? i : first;
@@ -94,7 +94,7 @@ constexpr vec<int> jvp(graph& g, const vec<int>& y, const vec<int>& x, const vec
   int last = -1, first = x.empty() ? 0 : x[0];
   for (const int i : y) last = i > last ? i : last;
   for (const int i : x) first = i < first ? i : first;
-  if (first > last) return result;
+  if (first > last || g.broken.rule != nullptr) return result;
   vec<int> dot(last - first + 1, no_node);
   for (int i = 0; i < x.size(); ++i)
     if (x[i] <= last) dot[x[i] - first] = x_dot[i];

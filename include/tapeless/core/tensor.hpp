@@ -18,6 +18,11 @@ namespace detail {
 struct graph;
 } // namespace detail
 
+namespace detail {
+template <class X>
+concept has_a_value_while_tracing = false && sizeof(X) > 0;
+} // namespace detail
+
 template <element T, shape S, class Space = host> class basic_tensor {
 public:
   using value_type = std::remove_const_t<T>;
@@ -62,6 +67,12 @@ public:
   constexpr int id() const { return id_; }
   constexpr extent_t name_value(int i) const { return values_[i]; }
   constexpr void set_name_value(int i, extent_t v) { values_[i] = v; }
+  // A misuse that deserves a clear message.
+  template <class X = basic_tensor> constexpr explicit operator bool() const {
+    static_assert(detail::has_a_value_while_tracing<X>,
+                  "tapeless: if (x): a traced condition has no value while tracing; use where(c, a, b)");
+    return false;
+  }
 
 private:
   constexpr detail::name_values current() const {

@@ -38,6 +38,33 @@ concept at_most_32_members = N >= 0 && N <= 32;
 
 template <class X, class F> constexpr void for_each_member(X& x, F&& f);
 
+// What may be wrong with a tree. jit looks before anything else does, so that the message stands near the user's line.
+struct tree_facts {
+  int numbers_inside = 0, largest_aggregate = 0;
+};
+template <int NumbersInside>
+concept no_number_inside = NumbersInside == 0;
+template <class X> constexpr void inspect(X& x, tree_facts& facts, bool root = true) {
+  using U = std::remove_cv_t<X>;
+  if constexpr (number<U>) facts.numbers_inside += root ? 0 : 1;
+  else if constexpr (tensor_like<U> || !parameter_tree<U>) return;
+  else if constexpr (is_array_v<U>) {
+    for (auto& e : x) inspect(e, facts, false);
+  } else if constexpr (is_tuple_v<U>) {
+    std::apply([&](auto&... e) { (inspect(e, facts, false), ...); }, x);
+  } else {
+    constexpr int n = member_count<U> < 0 ? 34 : member_count<U>; // 34: so many, or more
+    facts.largest_aggregate = n > facts.largest_aggregate ? n : facts.largest_aggregate;
+    if constexpr (at_most_32_members<n>) with_members(x, [&](auto&... e) { (inspect(e, facts, false), ...); });
+  }
+}
+template <class X> inline constexpr tree_facts facts_of = [] {
+  X x{};
+  tree_facts facts;
+  inspect(x, facts);
+  return facts;
+}();
+
 // f(leaf) for every leaf, in declaration order. A number is a leaf at the root only.
 template <class X, class F> constexpr void for_each_leaf(X& x, F&& f) {
   using U = std::remove_cv_t<X>;

@@ -14,6 +14,11 @@ namespace tapeless::detail {
 struct graph {
   vec<node> nodes;
   bool in_adjoint = false; // marks the nodes made while a vjp runs
+  struct {
+    const char* rule = nullptr; // the first rule that an op on vars broke
+    shape a{}, b{};
+  } broken;
+  bool stop_at_misuse = false;
 
   constexpr const node& operator[](int id) const { return nodes[id]; }
   constexpr int size() const { return nodes.size(); }

@@ -27,6 +27,11 @@ struct var {
   constexpr shape dims() const { return g->nodes[node].s; }
   constexpr dtype type() const { return g->nodes[node].t; }
   template <element T, extent_t... N> constexpr tensor<T, N...> as() const;
+  template <class X = var> constexpr explicit operator bool() const {
+    static_assert(detail::has_a_value_while_tracing<X>,
+                  "tapeless: if (x): a traced condition has no value while tracing; use where(c, a, b)");
+    return false;
+  }
 };
 
 namespace detail {
@@ -43,6 +48,14 @@ concept operand = handle<X> || number<X>;
 inline void misuse(const char*) {}
 constexpr void require(bool holds, const char* rule) {
   if (!holds) misuse(rule);
+}
+// The rules of ops on vars. The first broken one is kept with the shapes that broke it: trace/misuse.hpp makes it the
+// first line of the compile error. Until then the trace goes on with whatever is at hand.
+constexpr bool require(graph& g, bool holds, const char* rule, const shape& a = {}, const shape& b = {}) {
+  if (holds) return true;
+  if (g.stop_at_misuse) misuse(rule);
+  if (g.broken.rule == nullptr) g.broken = {rule, a, b};
+  return false;
 }
 
 template <class A, class... R> constexpr graph& graph_of(const A& a, const R&... r) {
@@ -74,7 +87,8 @@ template <class... A> inline constexpr bool all_typed = (typed_handle<A> && ...)
 template <class X> constexpr int lift(graph& g, const X& x, dtype t) {
   if constexpr (number<X>) return g.konst(static_cast<double>(x), t);
   else {
-    require(x.graph_ptr() == &g, "tapeless: the operands belong to one trace");
+    if (!require(g, x.graph_ptr() == &g, "tapeless: elementwise op(a, b): the operands belong to one trace"))
+      return g.konst(0, t);
     return x.id();
   }
 }
@@ -92,9 +106,10 @@ template <class T, shape S, class... Operands> constexpr auto wrap(graph& g, int
 } // namespace detail
 
 template <element T, extent_t... N> constexpr tensor<T, N...> var::as() const {
-  detail::require(type() == dtype_of<T>, "tapeless: var.as<T, extents...>(): the element type is T");
-  detail::require(dims() == shape_of<N...>, "tapeless: var.as<T, extents...>(): the extents are these");
-  return {g, node};
+  if (detail::require(*g, type() == dtype_of<T>, "tapeless: var.as<T, extents...>(): the element type is T") &&
+      detail::require(*g, dims() == shape_of<N...>, "tapeless: var.as<T, extents...>(): the extents are these", dims(), shape_of<N...>))
+    return {g, node};
+  return {g, g->fresh(dtype_of<T>, shape_of<N...>)};
 }
 
 } // namespace tapeless

@@ -232,7 +232,7 @@ inline opened open(const std::filesystem::path& path) {
   const int major = start[6];
   if (major < 1 || major > 3 || start[7] != 0)
     throw io_error(path,
-                   "unsupported format version " + std::to_string(major) + "." + std::to_string(start[7]));
+                   std::string("unsupported format version ") + std::to_string(major) + "." + std::to_string(start[7]));
   std::uint64_t prefix = 10;
   std::uint64_t length = start[8] + 256u * start[9];
   if (major > 1) {
@@ -321,7 +321,9 @@ void npy_write(const std::filesystem::path& path, const T* data, std::span<const
   std::FILE* file = nullptr;
   for (int i = 0; file == nullptr && i < 1000; ++i) {  // "x" makes the name ours alone
     partial = path;
-    partial += "." + std::to_string(i) + ".partial";
+    partial += '.';
+    partial += std::to_string(i);
+    partial += ".partial";
     errno = 0;
     file = std::fopen(partial.string().c_str(), "wbx");
     if (file == nullptr && errno != EEXIST) break;

@@ -23,7 +23,8 @@ template <class Leaf>
 concept leaf_can_be_filled = !std::is_const_v<typename Leaf::element_type>;
 
 // Leaf i of a tree of `count` leaves.
-inline std::filesystem::path leaf_path(const std::filesystem::path& folder, std::size_t i, std::size_t count) {
+inline std::filesystem::path leaf_path(const std::filesystem::path& folder, std::size_t i,
+                                       std::size_t count) {
   const std::size_t digits = std::max<std::size_t>(2, std::to_string(count > 0 ? count - 1 : 0).size());
   std::string number = std::to_string(i);
   number.insert(0, digits - std::min(digits, number.size()), '0');
@@ -68,7 +69,8 @@ template <detail::parameter_tree Tree> void load_npy(const std::filesystem::path
   std::size_t i = 0;
   detail::for_each_leaf(tree, [&](const auto& leaf) {
     using Leaf = std::remove_cvref_t<decltype(leaf)>;
-    static_assert(detail::npy::leaf_can_be_filled<Leaf>, "tapeless: load_npy(folder, tree): no leaf is const");
+    static_assert(detail::npy::leaf_can_be_filled<Leaf>,
+                  "tapeless: load_npy(folder, tree): no leaf is const");
     const std::filesystem::path path = detail::npy::leaf_path(folder, i, count);
     const std::vector<std::int64_t> shape = detail::npy::shape_of_leaf(leaf);
     const detail::npy::opened opened = detail::npy::open_as<typename Leaf::value_type>(path, shape);
@@ -80,7 +82,7 @@ template <detail::parameter_tree Tree> void load_npy(const std::filesystem::path
   detail::for_each_leaf(tree, [&](const auto& leaf) {
     using T = typename std::remove_cvref_t<decltype(leaf)>::value_type;
     const std::vector<std::byte>& from = bytes[i++];
-    if constexpr (std::is_same_v<T, bool>)  // any byte but 0 is true
+    if constexpr (std::is_same_v<T, bool>) // any byte but 0 is true
       std::transform(from.begin(), from.end(), leaf.data(), [](std::byte b) { return b != std::byte{0}; });
     else if (!from.empty()) std::memcpy(leaf.data(), from.data(), from.size());
   });

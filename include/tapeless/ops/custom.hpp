@@ -52,22 +52,29 @@ template <class H> constexpr H custom_handle(graph& g, int id) {
   if constexpr (std::is_same_v<H, var>) return var{&g, id};
   else return H{&g, id};
 }
+template <class... X> constexpr std::tuple<X...> custom_handles(graph& g, const int* ids) {
+  return [&]<int... I>(std::integer_sequence<int, I...>) {
+    return std::tuple<X...>{custom_handle<X>(g, ids[I])...};
+  }(std::make_integer_sequence<int, sizeof...(X)>{});
+}
 template <class Op, class Y, class... X> constexpr void custom_vjp(vjp_context& c) {
-  int k = 0;
-  const std::tuple<X...> x{custom_handle<X>(c.g, c.v.in[k++])...}; // braces: left to right
+  const std::tuple<X...> x = custom_handles<X...>(c.g, c.v.in);
   give_all(c, std::apply([&](const auto&... a) { return Op::vjp(a..., custom_handle<Y>(c.g, c.y.node), custom_handle<Y>(c.g, c.bar.node)); }, x));
 }
 template <class Op, class Y, class... X> constexpr int custom_jvp(graph& g, const int* x, int y, const int* x_dot) {
-  int k = 0;
-  const std::tuple<X...> primal{custom_handle<X>(g, x[k++])...};
-  k = 0;
-  const std::tuple<X...> tangent{custom_handle<X>(g, x_dot[k++])...};
+  const std::tuple<X...> primal = custom_handles<X...>(g, x), tangent = custom_handles<X...>(g, x_dot);
   return std::apply([&](const auto&... a) {
     return std::apply([&](const auto&... t) { return Op::jvp(a..., custom_handle<Y>(g, y), t...).id(); }, tangent);
   }, primal);
 }
-template <class Op, class Y, class... X>
-concept has_jvp = requires(const Y& y, const X&... x) { Op::jvp(x..., y, x...); };
+// By name and not by a call, whose check would need the body: it may use the op itself. A second member of the name
+// makes the name ambiguous.
+struct jvp_by_name {
+  int jvp;
+};
+template <class Op> struct jvp_probe : Op, jvp_by_name {};
+template <class Op>
+concept has_jvp = !requires { &jvp_probe<Op>::jvp; };
 
 template <class Op, class T, int N> void custom_lanes(const T* const* x, T* y, int n) {
   for (int i = 0; i < n; ++i) {
@@ -83,7 +90,7 @@ template <class Op, class T, class... V> inline constexpr custom_op elementwise_
   c.name = custom_name<Op>();
   c.flops = custom_flops<Op>();
   c.vjp = custom_vjp<Op, var, V...>;
-  if constexpr (has_jvp<Op, var, V...>) c.jvp = custom_jvp<Op, var, V...>;
+  if constexpr (has_jvp<Op>) c.jvp = custom_jvp<Op, var, V...>;
   if constexpr (std::is_same_v<T, float>) c.lanes_f32 = custom_lanes<Op, float, sizeof...(V)>;
   else c.lanes_f64 = custom_lanes<Op, double, sizeof...(V)>;
   return c;
@@ -106,7 +113,7 @@ template <class Op, class Y, class... X> inline constexpr custom_op whole_custom
   c.name = custom_name<Op>();
   c.flops = custom_flops<Op>();
   c.vjp = custom_vjp<Op, Y, X...>;
-  if constexpr (has_jvp<Op, Y, X...>) c.jvp = custom_jvp<Op, Y, X...>;
+  if constexpr (has_jvp<Op>) c.jvp = custom_jvp<Op, Y, X...>;
   c.run = custom_run<Op, Y, X...>;
   return c;
 }();

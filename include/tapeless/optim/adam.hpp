@@ -16,9 +16,9 @@ namespace tapeless {
 
 struct adam_options {
   double learning_rate = 1e-3;
-  double beta1 = 0.9;     // in [0, 1)
-  double beta2 = 0.999;   // in [0, 1)
-  double epsilon = 1e-8;  // above 0
+  double beta1 = 0.9;    // in [0, 1)
+  double beta2 = 0.999;  // in [0, 1)
+  double epsilon = 1e-8; // above 0
 };
 
 // tl::adam<params> opt(tl::adam_options{.learning_rate = 1e-3});   one allocation: m and v
@@ -85,7 +85,7 @@ private:
   }
 
   adam_options options_;
-  double power1_ = 1, power2_ = 1;  // beta1^t, beta2^t
+  double power1_ = 1, power2_ = 1; // beta1^t, beta2^t
   owned<std::array<Params, 2>> moments_;
 };
 

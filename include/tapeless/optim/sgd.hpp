@@ -19,8 +19,8 @@ namespace tapeless {
 
 struct sgd_options {
   double learning_rate = 1e-2;
-  double momentum = 0;      // in [0, 1)
-  double weight_decay = 0;  // adds weight_decay / 2 |p|^2 to the loss
+  double momentum = 0;     // in [0, 1)
+  double weight_decay = 0; // adds weight_decay / 2 |p|^2 to the loss
 };
 
 // tl::sgd<params> opt(tl::sgd_options{.learning_rate = 0.1, .momentum = 0.9});   one allocation with momentum

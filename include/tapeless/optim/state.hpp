@@ -30,7 +30,8 @@ struct leaf_span {
   void* data;
   cpu::index_t size;
 };
-template <class Tree> using leaf_spans = std::array<leaf_span, static_cast<std::size_t>(count_leaves<Tree>())>;
+template <class Tree> using leaf_spans =
+    std::array<leaf_span, static_cast<std::size_t>(count_leaves<Tree>())>;
 
 // who: "adam: the gradient"   Throws argument_error where a leaf has no data.
 template <class Tree> leaf_spans<Tree> spans_of(const Tree& tree, const char* who) {
@@ -60,7 +61,8 @@ void require_same_sizes(const std::array<leaf_span, N>& here, const std::array<l
 template <class Tree, class F> void for_each_leaf_type(F&& update) {
   Tree tree{};
   std::size_t at = 0;
-  for_each_leaf(tree, [&](auto& leaf) { update(typename std::remove_cvref_t<decltype(leaf)>::value_type{}, at++); });
+  for_each_leaf(
+      tree, [&](auto& leaf) { update(typename std::remove_cvref_t<decltype(leaf)>::value_type{}, at++); });
 }
 
 // body(offset, load, store) over n elements: whole groups of lanes, then the rest. load(p) and store(p, v) are

@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdio>
 #include <string>
+#include "../core/text.hpp"
 #include "plan.hpp"
 
 namespace tapeless::detail {
@@ -42,16 +43,16 @@ inline std::string text_of(const node& v) {
     std::snprintf(number, sizeof number, "%g", std::bit_cast<double>(v.attr));
     return number;
   }
-  if (v.o == op::input) return "x" + std::to_string(v.attr);
+  if (v.o == op::input) return joined("x", v.attr);
   if (v.o == op::extent) return text_of(static_cast<extent_t>(v.attr));
   if (v.o == op::matmul) s += std::string(" ") + ((v.attr & 1u) != 0 ? "a^T" : "a") + ((v.attr & 2u) != 0 ? " b^T" : " b");
   return s;
 }
 inline std::string text_of(const location& l) {
   switch (l.where) {
-    case place::input: return "x" + std::to_string(l.index);
-    case place::result: return "y" + std::to_string(l.index);
-    case place::arena: return "a" + std::to_string(l.index) + "+" + std::to_string(l.offset);
+    case place::input: return joined("x", l.index);
+    case place::result: return joined("y", l.index);
+    case place::arena: return joined("a", l.index, "+", l.offset);
     default: return "iota";
   }
 }
@@ -77,12 +78,15 @@ template <int N, int O> std::string explain_text(const program<N, O>& p, const p
         if (g.of[i] == g.of[q.node]) ops += (ops.empty() ? "" : ", ") + text_of(p.nodes[i]);
       shape loop{q.axes, {}};
       for (int a = 0; a < q.axes; ++a) loop.d[a] = q.loop[a];
-      line(k, q, ops, "over " + text_of(loop));
+      line(k, q, ops, joined("over ", text_of(loop)));
     } else line(k, q, text_of(p.nodes[q.node]), text_of(p.nodes[q.node].s));
   }
-  s += "primal:  " + text_of(r.cost.primal.flops) + " flops, " + text_of(r.cost.primal.bytes) + " bytes, " + std::to_string(r.cost.primal.steps) + " steps\n";
-  s += "adjoint: " + text_of(r.cost.adjoint.flops) + " flops, " + text_of(r.cost.adjoint.bytes) + " bytes, " + std::to_string(r.cost.adjoint.steps) + " steps\n";
-  s += "arena:   " + text_of(r.cost.arena) + " bytes\n";
+  const auto half = [&](const char* name, const cost_part& c) {
+    s += joined(name, text_of(c.flops), " flops, ", text_of(c.bytes), " bytes, ", c.steps, " steps\n");
+  };
+  half("primal:  ", r.cost.primal);
+  half("adjoint: ", r.cost.adjoint);
+  s += joined("arena:   ", text_of(r.cost.arena), " bytes\n");
   return s;
 }
 
@@ -90,20 +94,20 @@ template <int N, int O> std::string explain_text(const program<N, O>& p, const p
 template <int N, int O> std::string explain_dot(const program<N, O>& p, const plan<N, O>&) {
   const grouping g = make_groups(p);
   std::string s = "digraph program {\n  node [shape=box, fontname=\"sans-serif\"];\n";
-  const auto id = [](int i) { return "n" + std::to_string(i); };
+  const auto id = [](int i) { return joined("n", i); };
   for (int k = 0; k < g.groups.size(); ++k) {
-    s += "  subgraph cluster_" + std::to_string(k) + " {\n";
+    s += joined("  subgraph cluster_", k, " {\n");
     for (int i = 0; i < N; ++i)
       if (g.of[i] == k)
-        s += "    " + id(i) + " [label=\"" + text_of(p.nodes[i]) + "\\n" + text_of(p.nodes[i].s) + "\"" + (p.nodes[i].adjoint ? ", style=filled, fillcolor=\"#dde8f7\"" : "") + "];\n";
+        s += joined("    ", id(i), " [label=\"", text_of(p.nodes[i]), "\\n", text_of(p.nodes[i].s), p.nodes[i].adjoint ? "\", style=filled, fillcolor=\"#dde8f7\"];\n" : "\"];\n");
     s += "  }\n";
   }
   for (int i = 0; i < N; ++i)
-    if (g.of[i] < 0) s += "  " + id(i) + " [label=\"" + text_of(p.nodes[i]) + "\\n" + text_of(p.nodes[i].s) + "\", shape=ellipse];\n";
+    if (g.of[i] < 0) s += joined("  ", id(i), " [label=\"", text_of(p.nodes[i]), "\\n", text_of(p.nodes[i].s), "\", shape=ellipse];\n");
   for (int i = 0; i < N; ++i)
     for (const int x : p.nodes[i].in)
-      if (x >= 0) s += "  " + id(x) + " -> " + id(i) + ";\n";
-  for (int k = 0; k < O; ++k) s += "  y" + std::to_string(k) + " [shape=ellipse];\n  " + id(p.outputs[k]) + " -> y" + std::to_string(k) + ";\n";
+      if (x >= 0) s += joined("  ", id(x), " -> ", id(i), ";\n");
+  for (int k = 0; k < O; ++k) s += joined("  y", k, " [shape=ellipse];\n  ", id(p.outputs[k]), " -> y", k, ";\n");
   return s + "}\n";
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 #include <stdexcept>
 #include <string>
+#include "../core/text.hpp"
 #include "../plan/plan.hpp"
 #include "memory.hpp"
 
@@ -53,7 +54,7 @@ concept leaves_match = leaves_match_impl<std::remove_cvref_t<X>, std::remove_cvr
 template <std::size_t N, std::size_t M>
 concept as_many_arguments = N == M;
 
-inline std::string text(const name_values& v, char c) { return std::string(1, c) + " = " + std::to_string(v.of(c)); }
+inline std::string text(const name_values& v, char c) { return joined(c, " = ", v.of(c)); }
 
 // Reads the leaves of arguments and outputs: pointers and the values of the named extents, which must agree.
 class argument_reader {
@@ -63,14 +64,14 @@ class argument_reader {
 
   void take(char name, extent_t n, const std::string& who) {
     const auto k = static_cast<std::size_t>(values_.find(name));
-    const auto has = [&] { return "tapeless: run: " + who + " has " + std::string(1, name) + " = " + std::to_string(n); };
+    const auto has = [&] { return joined("tapeless: run: ", who, " has ", name, " = ", n); };
     if (n < 0) throw argument_error(has() + ": an extent is not negative");
     if (known_[k] && values_.value[k] != n) throw argument_error(has() + ", but another argument has " + text(values_, name));
     if (n > capacity_.of(name)) throw argument_error(has() + ", but the capacity at bind is " + text(capacity_, name));
     values_.value[k] = n;
     known_[k] = true;
   }
-  std::string name_of(bool output) const { return output ? "the output" : "argument " + std::to_string(argument_); }
+  std::string name_of(bool output) const { return output ? "the output" : joined("argument ", argument_); }
 
 public:
   explicit argument_reader(const name_values& capacity) : capacity_(capacity), values_(capacity) {}
@@ -86,7 +87,7 @@ public:
           if (!known_[k] || values_.value[k] != leaf.name_value(i)) take(name, leaf.name_value(i), name_of(output));
         }
         if (leaf.data() == nullptr && leaf.size() > 0)
-          throw argument_error("tapeless: run: " + name_of(output) + " has a leaf without data (leaf " + std::to_string(at) + " of all)");
+          throw argument_error(joined("tapeless: run: ", name_of(output), " has a leaf without data (leaf ", at, " of all)"));
         to[at++] = const_cast<void*>(static_cast<const void*>(leaf.data()));
       } else {
         to[at++] = const_cast<void*>(static_cast<const void*>(&leaf));
@@ -101,8 +102,7 @@ public:
 inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound, int leaf) {
   for (extent_t i = 0; i < n; ++i)
     if (index[i] < 0 || index[i] >= bound)
-      throw argument_error("tapeless: run: leaf " + std::to_string(leaf) + ": index " + std::to_string(index[i]) + " at position " + std::to_string(i) +
-                           " is outside [0, " + std::to_string(bound) + ")");
+      throw argument_error(joined("tapeless: run: leaf ", leaf, ": index ", index[i], " at position ", i, " is outside [0, ", bound, ")"));
 }
 
 struct byte_range {

@@ -58,8 +58,8 @@ template <class Backend, class F, class... A> class bound {
 
   template <char Name> void set(dim<Name> d) {
     const int i = capacity_.find(Name);
-    if (i < 0) throw argument_error(std::string("tapeless: bind: no argument has an extent named ") + Name);
-    if (d.value < 1) throw argument_error(std::string("tapeless: bind: the capacity of ") + Name + " is at least 1");
+    if (i < 0) throw argument_error(joined("tapeless: bind: no argument has an extent named ", Name));
+    if (d.value < 1) throw argument_error(joined("tapeless: bind: the capacity of ", Name, " is at least 1"));
     capacity_.value[static_cast<std::size_t>(i)] = d.value;
   }
   static constexpr void set(threads) {}
@@ -69,8 +69,7 @@ template <class Backend, class F, class... A> class bound {
   void allocate() {
     for (int i = 0; i < capacity_.count; ++i)
       if (capacity_.value[static_cast<std::size_t>(i)] < 1)
-        throw argument_error(std::string("tapeless: bind: give the capacity of ") + capacity_.name[static_cast<std::size_t>(i)] + ", as in bind<...>(tl::dim<'" +
-                             capacity_.name[static_cast<std::size_t>(i)] + "'>(64))");
+        throw argument_error(joined("tapeless: bind: give the capacity of ", capacity_.name[static_cast<std::size_t>(i)], ", as in bind<...>(tl::dim<'", capacity_.name[static_cast<std::size_t>(i)], "'>(64))"));
     constexpr auto scratch = Backend::template scratch<plan_>();
     extent_t unit[max_parts]{};
     std::size_t bytes = padded_bytes(1, sizeof(state));
@@ -126,7 +125,7 @@ template <class Backend, class F, class... A> class bound {
           for (int k = 0; k < outputs; ++k)
             for (int j = 0; j < k; ++j)
               if (overlap(output_range(j, result, values), output_range(k, result, values)))
-                throw argument_error("tapeless: run.into(out)(x...): outputs " + std::to_string(j) + " and " + std::to_string(k) + " overlap");
+                throw argument_error(joined("tapeless: run.into(out)(x...): outputs ", j, " and ", k, " overlap"));
         if (plan_.checks > 0 || out != nullptr) {
           at = 0;
           std::apply([&](const auto&... k) { (check(k, input, result, out != nullptr, values, at), ...); }, held);
@@ -157,7 +156,7 @@ template <class Backend, class F, class... A> class bound {
         const byte_range mine{p, p + leaf.size() * static_cast<extent_t>(sizeof(T))};
         for (int k = 0; user_output && k < outputs; ++k)
           if (overlap(mine, output_range(k, result, values)))
-            throw argument_error("tapeless: run.into(out)(x...): output " + std::to_string(k) + " overlaps leaf " + std::to_string(at) + " of the arguments");
+            throw argument_error(joined("tapeless: run.into(out)(x...): output ", k, " overlaps leaf ", at, " of the arguments"));
         if constexpr (std::is_same_v<T, std::int32_t>)
           for (int k = 0; k < plan_.checks; ++k)
             if (plan_.check[k].input == at) check_indices(leaf.data(), leaf.size(), eval(plan_.check[k].bound, values), at);

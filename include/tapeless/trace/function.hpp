@@ -16,9 +16,10 @@ template <auto F> inline constexpr fn_t<F> fn{};
 
 namespace detail {
 
-// Not std::is_invocable: its innards would fill the error message.
+// Not std::is_invocable: its innards would fill the error message. Not a concept: GCC forgets the user's line where
+// one is checked within another.
 template <class F, class... A>
-concept takes_these_arguments = requires(const F& f, const A&... a) { f(a...); };
+inline constexpr bool takes_these_arguments = requires(const F& f, const A&... a) { f(a...); };
 template <class F>
 concept stateless = std::is_empty_v<F> && std::is_default_constructible_v<F>;
 
