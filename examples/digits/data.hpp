@@ -26,8 +26,8 @@ inline constexpr std::size_t pixels = side * side;
 inline constexpr int classes = 10;
 
 struct data_set {
-  std::vector<float> images;         // row by row, from 0 (paper) to 1 (ink)
-  std::vector<std::int32_t> labels;  // 0 .. 9
+  std::vector<float> images;        // row by row, from 0 (paper) to 1 (ink)
+  std::vector<std::int32_t> labels; // 0 .. 9
 
   std::size_t size() const { return labels.size(); }
   std::span<const float> image(std::size_t i) const { return std::span(images).subspan(i * pixels, pixels); }
@@ -85,16 +85,11 @@ inline data_set subset(const data_set& data, std::span<const std::size_t> places
   return result;
 }
 
-// splitmix64 and Fisher-Yates: a seed gives one order on every machine, std::shuffle does not promise that.
-class shuffler {
- public:
-  explicit shuffler(std::uint64_t seed) : state_(seed) {}
+// splitmix64: a seed gives one sequence on every machine; the distributions of <random> do not promise that.
+class generator {
+public:
+  explicit generator(std::uint64_t seed) : state_(seed) {}
 
-  void shuffle(std::span<std::size_t> order) {
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[next() % i]);
-  }
-
- private:
   std::uint64_t next() {
     state_ += 0x9e3779b97f4a7c15u;
     std::uint64_t z = state_;
@@ -102,7 +97,16 @@ class shuffler {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
+  // 0 .. n - 1
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
+  // from lo to hi
+  float uniform(float lo, float hi) { return lo + (hi - lo) * static_cast<float>(next() >> 40) * 0x1p-24f; }
+  // Fisher and Yates
+  void shuffle(std::span<std::size_t> order) {
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[below(i)]);
+  }
 
+private:
   std::uint64_t state_;
 };
 
@@ -115,7 +119,7 @@ struct fold {
 inline std::array<fold, 5> five_folds(std::size_t count, std::uint64_t seed) {
   std::vector<std::size_t> order(count);
   for (std::size_t i = 0; i < count; ++i) order[i] = i;
-  shuffler(seed).shuffle(order);
+  generator(seed).shuffle(order);
   std::array<fold, 5> folds;
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t f = 0; f < folds.size(); ++f)
@@ -123,4 +127,4 @@ inline std::array<fold, 5> five_folds(std::size_t count, std::uint64_t seed) {
   return folds;
 }
 
-}  // namespace digits
+} // namespace digits

@@ -26,19 +26,19 @@ struct colour {
 
 inline constexpr colour paper{250, 250, 248};
 inline constexpr colour ink{40, 44, 52};
-inline constexpr colour right{46, 160, 67};
-inline constexpr colour wrong{207, 34, 46};
+inline constexpr colour frame_right{46, 160, 67};
+inline constexpr colour frame_wrong{207, 34, 46};
 
 struct tile {
-  std::span<const float> image;  // height x width, from 0 (paper) to 1 (ink); outside it is clamped
-  int predicted = 0;             // 0 .. 9
-  int truth = 0;                 // 0 .. 9
+  std::span<const float> image; // height x width, from 0 (paper) to 1 (ink); outside it is clamped
+  int predicted = 0;            // 0 .. 9
+  int truth = 0;                // 0 .. 9
   bool is_right() const { return predicted == truth; }
 };
 
 // An RGB canvas; what is drawn outside it is cut off.
 class canvas {
- public:
+public:
   canvas(std::size_t width, std::size_t height) : width_(width), height_(height), rgb_(3 * width * height) {
     fill(0, 0, width, height, paper);
   }
@@ -59,7 +59,7 @@ class canvas {
     static constexpr std::array<std::string_view, 11> font = {
         "111101101101111", "010110010010111", "111001111100111", "111001111001111",
         "101101111001001", "111100111001111", "111100111101111", "111001010010010",
-        "111101111101111", "111101111001111", "100010001010100"};  // '>'
+        "111101111101111", "111101111001111", "100010001010100"}; // '>'
     const std::size_t index = character == '>' ? 10 : static_cast<std::size_t>(character - '0');
     if (index >= font.size()) throw std::invalid_argument("canvas: no glyph for this character");
     for (std::size_t i = 0; i < 15; ++i)
@@ -73,7 +73,7 @@ class canvas {
     if (done == 0) throw std::runtime_error(path + ": cannot be written");
   }
 
- private:
+private:
   std::size_t width_, height_;
   std::vector<std::uint8_t> rgb_;
 };
@@ -83,10 +83,10 @@ class canvas {
 // std::runtime_error where the file cannot be written.
 inline void write_contact_sheet(const std::string& path, std::span<const tile> tiles,
                                 std::size_t image_height, std::size_t image_width, std::size_t columns = 10) {
-  constexpr std::size_t scale = 8;  // screen pixels per image pixel
+  constexpr std::size_t scale = 8; // screen pixels per image pixel
   constexpr std::size_t frame = 3;
   constexpr std::size_t gap = 10;
-  constexpr std::size_t dot = 3;  // screen pixels per square of a glyph
+  constexpr std::size_t dot = 3; // screen pixels per square of a glyph
   constexpr std::size_t label = 5 * dot + 8;
   if (tiles.empty() || columns == 0)
     throw std::invalid_argument("write_contact_sheet: no tiles or no columns");
@@ -104,10 +104,10 @@ inline void write_contact_sheet(const std::string& path, std::span<const tile> t
       throw std::invalid_argument("write_contact_sheet: a digit beyond 0 .. 9");
     const std::size_t x = gap + i % columns * (tile_width + gap);
     const std::size_t y = gap + i / columns * (tile_height + label + gap);
-    const colour verdict = t.is_right() ? right : wrong;
+    const colour verdict = t.is_right() ? frame_right : frame_wrong;
     sheet.fill(x, y, tile_width, tile_height, verdict);
     for (std::size_t p = 0; p < t.image.size(); ++p) {
-      const float clamped = t.image[p] > 0 ? std::min(t.image[p], 1.0f) : 0.0f;  // a NaN is paper
+      const float clamped = t.image[p] > 0 ? std::min(t.image[p], 1.0f) : 0.0f; // a NaN is paper
       const std::uint8_t grey = static_cast<std::uint8_t>(255 - 255 * clamped);
       sheet.fill(x + frame + p % image_width * scale, y + frame + p / image_width * scale, scale, scale,
                  {grey, grey, grey});
@@ -121,4 +121,4 @@ inline void write_contact_sheet(const std::string& path, std::span<const tile> t
   sheet.save(path);
 }
 
-}  // namespace digits
+} // namespace digits

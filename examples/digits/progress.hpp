@@ -30,7 +30,7 @@ inline void print_thousands(char (&text)[32], std::int64_t number) {
 }
 
 class progress_bar {
- public:
+public:
   // title must outlive the bar; total images, at least 1.
   progress_bar(const char* title, std::int64_t total, bool terminal = ::isatty(STDOUT_FILENO) != 0)
       : title_(title),
@@ -58,7 +58,7 @@ class progress_bar {
     draw(done, loss, accuracy, std::chrono::duration<double>(now - start_).count());
   }
 
- private:
+private:
   using clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds redraw{100};
 
@@ -73,7 +73,7 @@ class progress_bar {
     char line[256];
     std::snprintf(line, sizeof line, "%s  [%s] %3d %%  loss %.4f  accuracy %.1f %%  %s images/s", title_, bar,
                   static_cast<int>(done * 100 / total_), loss, 100 * accuracy, speed);
-    if (terminal_) std::printf("\r%s\033[K", line);  // clears what a longer line left
+    if (terminal_) std::printf("\r%s\033[K", line); // clears what a longer line left
     else std::printf("%s\n", line);
     std::fflush(stdout);
     line_open_ = true;
@@ -89,4 +89,4 @@ class progress_bar {
   std::int64_t tenth_ = 0;
 };
 
-}  // namespace digits
+} // namespace digits

@@ -28,7 +28,8 @@ template <class T> struct product {
   std::vector<T> a, b;
 
   explicit product(const matmul_extents& x)
-      : e(x), a(values<T>((x.a_batched ? x.batch : 1) * x.m * x.k, 1)),
+      : e(x),
+        a(values<T>((x.a_batched ? x.batch : 1) * x.m * x.k, 1)),
         b(values<T>((x.b_batched ? x.batch : 1) * x.k * x.n, 2)) {}
 
   template <class Team> std::vector<T> run(const Team& team) const {
@@ -68,8 +69,14 @@ template <class F> void each_form(F&& f) {
 }
 
 template <class T> void check(const matmul_extents& e) {
-  CAPTURE(e.batch); CAPTURE(e.m); CAPTURE(e.n); CAPTURE(e.k); CAPTURE(e.ta); CAPTURE(e.tb);
-  CAPTURE(e.a_batched); CAPTURE(e.b_batched);
+  CAPTURE(e.batch);
+  CAPTURE(e.m);
+  CAPTURE(e.n);
+  CAPTURE(e.k);
+  CAPTURE(e.ta);
+  CAPTURE(e.tb);
+  CAPTURE(e.a_batched);
+  CAPTURE(e.b_batched);
   const product<T> p(e);
   const std::vector<T> c = p.run(serial_team{});
   CHECK(p.error(c) <= 1);
@@ -80,24 +87,31 @@ template <class T> void check(const matmul_extents& e) {
 
 } // namespace
 
-TEST_CASE_TEMPLATE("matmul: equals the triple loop in all four transposes, for small extents", T, float, double) {
+TEST_CASE_TEMPLATE("matmul: equals the triple loop in all four transposes, for small extents", T, float,
+                   double) {
   for (index_t m : {1, 2, 3, 6, 7, 13})
     for (index_t n : {1, 2, 3, 7, 8, 9, 16, 17, 31, 100})
       for (index_t k : {1, 2, 5, 8, 33, 70})
-        each_form([&](bool ta, bool tb) { check<T>({.batch = 1, .m = m, .n = n, .k = k, .ta = ta, .tb = tb}); });
+        each_form(
+            [&](bool ta, bool tb) { check<T>({.batch = 1, .m = m, .n = n, .k = k, .ta = ta, .tb = tb}); });
 }
 
 TEST_CASE_TEMPLATE("matmul: equals the triple loop where blocks and packing come in", T, float, double) {
-  const index_t shapes[][3] = {{64, 64, 64}, {97, 131, 260}, {200, 40, 300}, {40, 530, 65}, {199, 150, 513},
-                               {1, 700, 400}, {700, 1, 400}, {2, 530, 517}};
+  const index_t shapes[][3] = {{64, 64, 64},    {97, 131, 260}, {200, 40, 300}, {40, 530, 65},
+                               {199, 150, 513}, {1, 700, 400},  {700, 1, 400},  {2, 530, 517}};
   for (const auto& s : shapes)
-    each_form([&](bool ta, bool tb) { check<T>({.batch = 1, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb}); });
+    each_form([&](bool ta, bool tb) {
+      check<T>({.batch = 1, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb});
+    });
 }
 
-TEST_CASE_TEMPLATE("matmul: a long k over a small result is cut into slices added in order", T, float, double) {
+TEST_CASE_TEMPLATE("matmul: a long k over a small result is cut into slices added in order", T, float,
+                   double) {
   const index_t shapes[][3] = {{5, 9, 9001}, {1, 1, 20000}, {1, 33, 8192}, {33, 1, 5000}, {16, 16, 4097}};
   for (const auto& s : shapes)
-    each_form([&](bool ta, bool tb) { check<T>({.batch = 1, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb}); });
+    each_form([&](bool ta, bool tb) {
+      check<T>({.batch = 1, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb});
+    });
   check<T>({.batch = 2, .m = 4, .n = 5, .k = 5000});
 }
 
@@ -106,8 +120,14 @@ TEST_CASE_TEMPLATE("matmul: a batch may share either operand", T, float, double)
     for (const auto& s : {std::array<index_t, 3>{1, 8, 5}, {4, 1, 9}, {1, 1, 7}, {5, 19, 6}, {20, 33, 40}})
       for (int shared = 0; shared < 4; ++shared)
         each_form([&](bool ta, bool tb) {
-          check<T>({.batch = batch, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb,
-                    .a_batched = (shared & 1) != 0, .b_batched = (shared & 2) != 0});
+          check<T>({.batch = batch,
+                    .m = s[0],
+                    .n = s[1],
+                    .k = s[2],
+                    .ta = ta,
+                    .tb = tb,
+                    .a_batched = (shared & 1) != 0,
+                    .b_batched = (shared & 2) != 0});
         });
 }
 

@@ -29,7 +29,8 @@ template <class F> void naive(const window_extents& e, F&& f) {
     for (index_t j = 0; j < e.q; ++j)
       for (index_t r = 0; r < e.r; ++r)
         for (index_t s = 0; s < e.s; ++s) {
-          const index_t y = i * e.stride_h - e.pad_top + r * e.dil_h, x = j * e.stride_w - e.pad_left + s * e.dil_w;
+          const index_t y = i * e.stride_h - e.pad_top + r * e.dil_h,
+                        x = j * e.stride_w - e.pad_left + s * e.dil_w;
           if (y >= 0 && y < e.h && x >= 0 && x < e.w) f(i * e.q + j, y * e.w + x);
         }
 }
@@ -42,15 +43,29 @@ template <class F> void each_extents(F&& f) {
         for (index_t stride : {1, 2, 3})
           for (index_t dil : {1, 2})
             for (index_t pad : {0, 1}) {
-              window_extents e{.planes = planes, .h = hw.first, .w = hw.second, .r = rs.first, .s = rs.second,
-                               .stride_h = stride, .stride_w = stride % 3 + 1, .pad_top = pad,
-                               .pad_left = pad * (rs.second - 1), .dil_h = dil, .dil_w = 3 - dil};
+              window_extents e{.planes = planes,
+                               .h = hw.first,
+                               .w = hw.second,
+                               .r = rs.first,
+                               .s = rs.second,
+                               .stride_h = stride,
+                               .stride_w = stride % 3 + 1,
+                               .pad_top = pad,
+                               .pad_left = pad * (rs.second - 1),
+                               .dil_h = dil,
+                               .dil_w = 3 - dil};
               const index_t span_h = (e.r - 1) * e.dil_h + 1, span_w = (e.s - 1) * e.dil_w + 1;
               const index_t bottom = pad * 2, right = pad;
               if (e.h + e.pad_top + bottom < span_h || e.w + e.pad_left + right < span_w) continue;
               e.p = (e.h + e.pad_top + bottom - span_h) / e.stride_h + 1;
               e.q = (e.w + e.pad_left + right - span_w) / e.stride_w + 1;
-              CAPTURE(e.h); CAPTURE(e.w); CAPTURE(e.r); CAPTURE(e.s); CAPTURE(stride); CAPTURE(dil); CAPTURE(pad);
+              CAPTURE(e.h);
+              CAPTURE(e.w);
+              CAPTURE(e.r);
+              CAPTURE(e.s);
+              CAPTURE(stride);
+              CAPTURE(dil);
+              CAPTURE(pad);
               f(e);
             }
 }

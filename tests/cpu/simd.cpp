@@ -89,7 +89,8 @@ TEST_CASE_TEMPLATE("simd: strided loads and gathers take the named elements", T,
   }
 }
 
-TEST_CASE_TEMPLATE("simd: horizontal sum, maximum and minimum agree with loops", T, float, double, std::int32_t) {
+TEST_CASE_TEMPLATE("simd: horizontal sum, maximum and minimum agree with loops", T, float, double,
+                   std::int32_t) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const auto p = values<T>(width<T>, seed);
     const simd<T> v = load<simd<T>>(p.data());
@@ -106,7 +107,8 @@ TEST_CASE_TEMPLATE("simd: hsum_each puts the sum of vector i into lane i", T, fl
   simd<T> v[width<T>];
   for (int i = 0; i < width<T>; ++i) v[i] = load<simd<T>>(p.data() + i * width<T>);
   const auto sums = lanes(hsum_each(v));
-  for (int i = 0; i < width<T>; ++i) CHECK(sums[i] == std::accumulate(&p[i * width<T>], &p[i * width<T>] + width<T>, T(0)));
+  for (int i = 0; i < width<T>; ++i)
+    CHECK(sums[i] == std::accumulate(&p[i * width<T>], &p[i * width<T>] + width<T>, T(0)));
 }
 
 TEST_CASE_TEMPLATE("simd: iota counts lanes and lane_mask marks the first n", T, float, double, std::int32_t,

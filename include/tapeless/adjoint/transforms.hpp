@@ -19,8 +19,8 @@ namespace detail {
 
 template <int N, int... I>
 concept wrt_names_an_argument = ((I >= 0 && I < N) && ...);
-template <class T>
-concept has_a_tangent = floating_point<T>;
+template <int Leaf, dtype Type>
+concept leaf_has_a_tangent = Leaf < 0 || is_float(Type);
 template <class Y>
 concept scalar_or_tuple_that_begins_with_one = requires { requires handle<Y>; } || requires { requires is_tuple_v<Y>; };
 template <int Rank>
@@ -28,15 +28,30 @@ concept result_is_a_scalar = Rank == 0;
 template <class X, class T>
 concept tangent_has_the_type_of_its_argument = std::is_same_v<X, T>;
 
-template <class X> constexpr void check_differentiable() {
+template <class X>
+concept is_a_tree_of_tensors = !number<X>;
+// The first leaf that has no tangent; number -1 where all have one.
+struct leaf_type {
+  int leaf = -1;
+  dtype type = dtype::f32;
+};
+template <class X> inline constexpr leaf_type first_without_tangent = [] {
   X x{};
-  for_each_leaf(x, [](auto& h) {
+  leaf_type first;
+  int leaf = 0;
+  for_each_leaf(x, [&](auto& h) {
     using H = std::remove_cvref_t<decltype(h)>;
     if constexpr (typed_handle<H>)
-      static_assert(has_a_tangent<typename H::value_type>,
-                    "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent");
-    else static_assert(handle<H>, "tapeless: grad<i>(f): argument i is a tree of tensors");
+      if (first.leaf < 0 && !is_float(dtype_of<typename H::value_type>)) first = {leaf, dtype_of<typename H::value_type>};
+    ++leaf;
   });
+  return first;
+}();
+
+template <class X> constexpr void check_differentiable() {
+  static_assert(is_a_tree_of_tensors<X>, "tapeless: grad<i>(f): argument i is a tree of tensors");
+  static_assert(leaf_has_a_tangent<first_without_tangent<X>.leaf, first_without_tangent<X>.type>,
+                "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent");
 }
 
 // The leaves of the arguments I replaced by fresh ones while f runs.
@@ -104,7 +119,7 @@ template <bool WithValue, class F, int... I> struct grad_fn {
       static_assert(result_is_a_scalar<shape_in_type<P>().rank>,
                     "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
       const int value = primary(y).id();
-      require(g[value].s.rank == 0, "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
+      require(g, g[value].s.rank == 0, "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
       vec<int> x_bar = vjp(g, vec<int>(1, value), vec<int>(1, g.konst(1, g[value].t)), wrt.fresh);
       for (int k = 0; k < x_bar.size(); ++k)
         if (x_bar[k] < 0) x_bar[k] = zeros(g, g[wrt.fresh[k]].t, g[wrt.fresh[k]].s);

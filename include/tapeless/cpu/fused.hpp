@@ -145,7 +145,7 @@ template <auto Code, class V> class fused_kernel {
       if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(w.extent[q.imm]));
       else dst = V(static_cast<T>(w.extent[q.imm]));
     } else if constexpr (q.o == op::where) {
-      if constexpr (C == dtype::boolean) dst = (r.b[q.a] & r.b[q.b]) | (!r.b[q.a] & r.b[q.c]);
+      if constexpr (C == dtype::boolean) dst = (r.b[q.a] & r.b[q.b]) | ((!r.b[q.a]) & r.b[q.c]);
       else if constexpr (C == dtype::i32) dst = select(mask_cast<typename I::value_type>(r.b[q.a]), r.i[q.b], r.i[q.c]);
       else dst = select(r.b[q.a], r.f[q.b], r.f[q.c]);
     } else if constexpr (q.o == op::custom_elementwise) {
@@ -157,8 +157,8 @@ template <auto Code, class V> class fused_kernel {
       if constexpr (q.o == op::logical_not) dst = !x;
       else if constexpr (q.o == op::logical_and) dst = x & r.b[q.b];
       else if constexpr (q.o == op::logical_or) dst = x | r.b[q.b];
-      else if constexpr (q.o == op::eq) dst = (x & r.b[q.b]) | (!x & !r.b[q.b]);
-      else if constexpr (q.o == op::ne) dst = (x & !r.b[q.b]) | (!x & r.b[q.b]);
+      else if constexpr (q.o == op::eq) dst = (x & r.b[q.b]) | ((!x) & (!r.b[q.b]));
+      else if constexpr (q.o == op::ne) dst = (x & (!r.b[q.b])) | ((!x) & r.b[q.b]);
       else dst = x; // copy, stop_gradient
     } else {
       auto& bank = [&]() -> auto& { if constexpr (C == dtype::i32) return r.i; else return r.f; }();

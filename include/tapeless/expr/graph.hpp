@@ -11,13 +11,16 @@
 
 namespace tapeless::detail {
 
+// The first rule that an op on vars broke, and the shapes that broke it.
+struct broken_rule {
+  const char* rule = nullptr;
+  shape a{}, b{};
+};
+
 struct graph {
   vec<node> nodes;
   bool in_adjoint = false; // marks the nodes made while a vjp runs
-  struct {
-    const char* rule = nullptr; // the first rule that an op on vars broke
-    shape a{}, b{};
-  } broken;
+  broken_rule broken;
   bool stop_at_misuse = false;
 
   constexpr const node& operator[](int id) const { return nodes[id]; }

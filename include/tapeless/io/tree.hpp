@@ -33,7 +33,8 @@ inline std::filesystem::path leaf_path(const std::filesystem::path& folder, std:
 inline void require_no_further_leaf(const std::filesystem::path& folder, std::size_t count) {
   const std::filesystem::path next = leaf_path(folder, count, count);
   if (std::filesystem::exists(next))
-    throw io_error(next, "is in the folder, but the tree has " + std::to_string(count) + " leaves");
+    throw io_error(next,
+                   std::string("is in the folder, but the tree has ") + std::to_string(count) + " leaves");
 }
 template <class Leaf> std::vector<std::int64_t> shape_of_leaf(const Leaf& leaf) {
   std::vector<std::int64_t> result;
@@ -50,7 +51,7 @@ template <detail::parameter_tree Tree> void save_npy(const std::filesystem::path
   constexpr std::size_t count = detail::count_leaves<Tree>();
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw io_error(folder, "cannot be made: " + error.message());
+  if (error) throw io_error(folder, std::string("cannot be made: ") + error.message());
   detail::npy::require_no_further_leaf(folder, count);
   std::size_t i = 0;
   detail::for_each_leaf(tree, [&](const auto& leaf) {

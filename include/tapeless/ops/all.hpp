@@ -4,15 +4,15 @@
 // The list of ops: one include and one line of `families` for each file.
 // The set is closed under vjp: whatever a rule gives is written with ops of this list.
 #pragma once
-#include "conv.hpp"
-#include "custom.hpp"
 #include "elementwise.hpp"
-#include "index.hpp"
-#include "loss.hpp"
-#include "matmul.hpp"
-#include "pool.hpp"
-#include "reduce.hpp"
 #include "shape.hpp"
+#include "index.hpp"
+#include "reduce.hpp"
+#include "matmul.hpp"
+#include "conv.hpp"
+#include "pool.hpp"
+#include "loss.hpp"
+#include "custom.hpp"
 
 namespace tapeless::detail {
 

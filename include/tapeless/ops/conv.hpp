@@ -62,14 +62,15 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
   constexpr auto groups = static_cast<std::uint64_t>(Attributes.groups);
   if constexpr (any_var<X, W>) {
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
-    require(sx.rank == 4 && sw.rank == 4, "tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)");
-    require(is_float(g[x.id()].t) && g[x.id()].t == g[w.id()].t, "tapeless: conv2d<conv>(x, w): both are float or both are double");
-    require(sx.d[1] == sw.d[1] * Attributes.groups, "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w");
-    require(sw.d[0] % Attributes.groups == 0, "tapeless: conv2d<conv>(x, w): groups divides the filters of w");
-    require(is_static(sx.d[2]) && is_static(sx.d[3]), "tapeless: conv2d<conv>(x, w): the image extents are static");
+    require(g, sx.rank == 4 && sw.rank == 4, "tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)", sx, sw);
+    require(g, is_float(g[x.id()].t) && g[x.id()].t == g[w.id()].t, "tapeless: conv2d<conv>(x, w): both are float or both are double");
+    require(g, sx.d[1] == sw.d[1] * Attributes.groups, "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w", sx, sw);
+    require(g, sw.d[0] % Attributes.groups == 0, "tapeless: conv2d<conv>(x, w): groups divides the filters of w", sx, sw);
+    require(g, is_static(sx.d[2]) && is_static(sx.d[3]), "tapeless: conv2d<conv>(x, w): the image extents are static", sx, sw);
+    if (g.broken.rule != nullptr) return var{&g, x.id()};
     const window_attributes a = conv_attributes(Attributes, sx, sw);
     const shape sy = conv_shape(sx, sw, a);
-    require(sy.d[2] > 0 && sy.d[3] > 0, "tapeless: conv2d<conv>(x, w): the kernel fits into the padded image");
+    require(g, sy.d[2] > 0 && sy.d[3] > 0, "tapeless: conv2d<conv>(x, w): the kernel fits into the padded image", sx, sw);
     return var{&g, conv_node(g, op::conv_fprop, x.id(), w.id(), pack(a), groups, sy)};
   } else {
     using T = typename X::value_type;

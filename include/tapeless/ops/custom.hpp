@@ -162,7 +162,7 @@ template <class Op, detail::handle... X> constexpr auto custom(const X&... x) {
       s = broadcast(s, g[in[i]].s);
     }
     const bool f32 = g[in[0]].t == dtype::f32;
-    require(is_float(g[in[0]].t), "tapeless: custom<op>(x...): the element type is float or double");
+    require(g, is_float(g[in[0]].t), "tapeless: custom<op>(x...): the element type is float or double");
     return var{&g, custom_node(g, op::custom_elementwise, f32 ? &elementwise_custom<Op, float, as_var<X>...> : &elementwise_custom<Op, double, as_var<X>...>, in, g[in[0]].t, s)};
   } else {
     using T = value_type_t<X...>;

@@ -128,9 +128,9 @@ concept casts_to = !(floating_point<From> && floating_point<To>) || std::is_same
 template <class T>
 concept boolean = std::is_same_v<T, bool>;
 
-constexpr void require_broadcast(const graph& g, int a, int b) {
-  require(broadcastable(g[a].s, g[b].s), "tapeless: elementwise op(a, b): the shapes broadcast");
-  require(g[a].t == g[b].t, "tapeless: elementwise op(a, b): both have one element type");
+constexpr void require_broadcast(graph& g, int a, int b) {
+  require(g, broadcastable(g[a].s, g[b].s), "tapeless: elementwise op(a, b): the shapes broadcast", g[a].s, g[b].s);
+  require(g, g[a].t == g[b].t, "tapeless: elementwise op(a, b): both have one element type");
 }
 
 template <op O, class T, class A> constexpr auto apply_unary(const A& a) {
@@ -197,6 +197,11 @@ template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto operator*(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::mul>(a, b); }
 template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto operator/(const A& a, const B& b) { return detail::apply_real<detail::op::div>(a, b); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto operator%(const A& a, const B&) {
+  static_assert(detail::has_a_value_while_tracing<A>, "tapeless: a % b: there is no such op; write it as tl::custom<op>(a, b)");
+  return a;
+}
 template <detail::handle A> constexpr auto operator-(const A& a) { return detail::apply_arithmetic<detail::op::neg>(a); }
 
 // max(a, b), min(a, b): a tie's cotangent goes to a.   pow(a, b) = a^b for a >= 0, or constant b
@@ -251,7 +256,7 @@ template <element T, detail::handle A> constexpr auto cast(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
-    require(!is_float(dtype_of<T>) || !is_float(g[a.id()].t) || g[a.id()].t == dtype_of<T>,
+    require(g, !is_float(dtype_of<T>) || !is_float(g[a.id()].t) || g[a.id()].t == dtype_of<T>,
             "tapeless: cast<T>(a): float and double do not mix in one program");
     return var{&g, unary(g, op::cast, a.id(), dtype_of<T>)};
   } else {
@@ -270,9 +275,10 @@ constexpr auto where(const C& c, const A& a, const B& b) {
   const int x = lift(g, a, t), y = lift(g, b, t);
   constexpr shape sc = shape_in_type<C>(), sa = shape_in_type<A>(), sb = shape_in_type<B>();
   if constexpr (any_var<C, A, B>) {
-    require(g[c.id()].t == dtype::boolean, "tapeless: where(c, a, b): c is a bool tensor");
+    require(g, g[c.id()].t == dtype::boolean, "tapeless: where(c, a, b): c is a bool tensor");
     require_broadcast(g, x, y);
-    require(broadcastable(g[c.id()].s, broadcast(g[x].s, g[y].s)), "tapeless: where(c, a, b): the shapes broadcast");
+    require(g, broadcastable(g[c.id()].s, broadcast(g[x].s, g[y].s)), "tapeless: where(c, a, b): the shapes broadcast", g[c.id()].s,
+            broadcast(g[x].s, g[y].s));
     return var{&g, where(g, c.id(), x, y)};
   } else {
     using T = value_type_t<A, B>;

@@ -72,12 +72,13 @@ template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
   };
   if constexpr (any_var<X>) {
     const shape s = g[x.id()].s;
-    require(s.rank == 4 && is_float(g[x.id()].t), "tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double");
-    require(is_static(s.d[2]) && is_static(s.d[3]), "tapeless: pool2d<pool>(x): the image extents are static");
+    require(g, s.rank == 4 && is_float(g[x.id()].t), "tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double");
+    require(g, is_static(s.d[2]) && is_static(s.d[3]), "tapeless: pool2d<pool>(x): the image extents are static", s);
+    if (g.broken.rule != nullptr) return var{&g, x.id()};
     const window_attributes a = resolved(attributes_of(P), s.d[2], s.d[3], P.kernel.h, P.kernel.w);
     const shape y = pool_shape(s, P.kernel, a);
-    require(y.d[2] > 0 && y.d[3] > 0, "tapeless: pool2d<pool>(x): the kernel fits into the padded image");
-    require(pads_less_than_kernel(P.kernel, a), "tapeless: pool2d<pool>(x): the padding is smaller than the kernel");
+    require(g, y.d[2] > 0 && y.d[3] > 0, "tapeless: pool2d<pool>(x): the kernel fits into the padded image");
+    require(g, pads_less_than_kernel(P.kernel, a), "tapeless: pool2d<pool>(x): the padding is smaller than the kernel");
     return var{&g, build(a)};
   } else {
     constexpr shape s = X::extents;

@@ -183,7 +183,7 @@ template <extent_t... N, detail::handle A> constexpr auto reshape(const A& a) {
   graph& g = graph_of(a);
   constexpr shape to = shape_of<N...>;
   if constexpr (any_var<A>) {
-    require(numel(g[a.id()].s) == numel(to), "tapeless: reshape<extents...>(a): the number of elements stays");
+    require(g, numel(g[a.id()].s) == numel(to), "tapeless: reshape<extents...>(a): the number of elements stays", g[a.id()].s, to);
     return var{&g, reshape(g, a.id(), to)};
   } else {
     static_assert(same_number_of_elements<numel(A::extents), numel(to)>,
@@ -207,11 +207,13 @@ template <int... P, detail::handle A> constexpr auto transpose(const A& a) {
   if constexpr (any_var<A>) {
     const int rank = g[a.id()].s.rank;
     if constexpr (sizeof...(P) == 0) {
-      require(rank >= 2, "tapeless: transpose(a): a has at least two axes");
+      require(g, rank >= 2, "tapeless: transpose(a): a has at least two axes", g[a.id()].s);
+      if (g.broken.rule != nullptr) return var{&g, a.id()};
       return var{&g, transpose(g, a.id(), matrix_perm(rank))};
     } else {
       constexpr std::uint64_t perm = packed_perm<sizeof...(P), P...>();
-      require(permutes(perm, rank, sizeof...(P)), "tapeless: transpose<axes...>(a): the axes are a permutation of a's");
+      require(g, permutes(perm, rank, sizeof...(P)), "tapeless: transpose<axes...>(a): the axes are a permutation of a's", g[a.id()].s);
+      if (g.broken.rule != nullptr) return var{&g, a.id()};
       return var{&g, transpose(g, a.id(), perm)};
     }
   } else if constexpr (sizeof...(P) == 0) {
@@ -237,9 +239,10 @@ template <int Axis, extent_t Begin, extent_t End, detail::handle A> constexpr au
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
     const int axis = axis_of(Axis, s.rank);
-    require(axis >= 0 && axis < s.rank, "tapeless: slice<axis, begin, end>(a): the axis exists");
-    require(is_static(s.d[axis]), "tapeless: slice<axis, begin, end>(a): the extent of the axis is static");
-    require(0 <= Begin && Begin <= End && End <= s.d[axis], "tapeless: slice<axis, begin, end>(a): 0 <= begin <= end <= extent");
+    require(g, axis >= 0 && axis < s.rank, "tapeless: slice<axis, begin, end>(a): the axis exists", s);
+    if (g.broken.rule != nullptr) return var{&g, a.id()};
+    require(g, is_static(s.d[axis]), "tapeless: slice<axis, begin, end>(a): the extent of the axis is static", s);
+    require(g, 0 <= Begin && Begin <= End && End <= s.d[axis], "tapeless: slice<axis, begin, end>(a): 0 <= begin <= end <= extent", s);
     return var{&g, slice(g, a.id(), axis, Begin, End - Begin)};
   } else {
     static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: slice<axis, begin, end>(a): the axis exists");
@@ -265,8 +268,9 @@ template <int Axis, extent_t Before, extent_t After, detail::handle A> constexpr
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
     const int axis = axis_of(Axis, s.rank);
-    require(axis >= 0 && axis < s.rank, "tapeless: pad<axis, before, after>(a): the axis exists");
-    require(is_static(s.d[axis]), "tapeless: pad<axis, before, after>(a): the extent of the axis is static");
+    require(g, axis >= 0 && axis < s.rank, "tapeless: pad<axis, before, after>(a): the axis exists", s);
+    if (g.broken.rule != nullptr) return var{&g, a.id()};
+    require(g, is_static(s.d[axis]), "tapeless: pad<axis, before, after>(a): the extent of the axis is static", s);
     return var{&g, pad(g, a.id(), axis, Before, After)};
   } else {
     static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: pad<axis, before, after>(a): the axis exists");
@@ -288,8 +292,9 @@ template <int Axis, detail::handle A, detail::handle B> constexpr auto concat(co
   graph& g = graph_of(a);
   if constexpr (any_var<A, B>) {
     const int axis = axis_of(Axis, g[a.id()].s.rank);
-    require(axis >= 0 && concatenable(g[a.id()].s, g[b.id()].s, axis) && g[a.id()].t == g[b.id()].t,
-            "tapeless: concat<axis>(a, b): all other extents agree, the axis is static, one element type");
+    require(g, axis >= 0 && concatenable(g[a.id()].s, g[b.id()].s, axis) && g[a.id()].t == g[b.id()].t,
+            "tapeless: concat<axis>(a, b): all other extents agree, the axis is static, one element type", g[a.id()].s, g[b.id()].s);
+    if (g.broken.rule != nullptr) return var{&g, a.id()};
     return var{&g, concat(g, a.id(), b.id(), axis)};
   } else {
     using T = typename A::value_type;
@@ -318,7 +323,7 @@ template <extent_t... N, detail::handle A> constexpr auto broadcast_to(const A& 
   constexpr shape to = shape_of<N...>;
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
-    require(broadcastable(s, to) && broadcast(s, to) == to, "tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it");
+    require(g, broadcastable(s, to) && broadcast(s, to) == to, "tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it", s, to);
     return var{&g, expand(g, a.id(), to)};
   } else {
     static_assert(broadcasts_to<A::extents, to>, "tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it");
@@ -331,7 +336,7 @@ template <detail::handle A> constexpr auto channel(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
-    require(g[a.id()].s.rank == 1, "tapeless: channel(b): b has one axis");
+    require(g, g[a.id()].s.rank == 1, "tapeless: channel(b): b has one axis", g[a.id()].s);
     return var{&g, reshape(g, a.id(), shape{3, {g[a.id()].s.d[0], 1, 1}})};
   } else {
     static_assert(same_number_of_elements<A::extents.rank, 1>, "tapeless: channel(b): b has one axis");

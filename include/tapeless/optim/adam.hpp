@@ -21,7 +21,7 @@ struct adam_options {
   double epsilon = 1e-8; // above 0
 };
 
-// tl::adam<params> opt(tl::adam_options{.learning_rate = 1e-3});   one allocation: m and v
+// tl::adam<params> opt(tl::adam_options{.learning_rate = 1e-3});   one block: m and v
 // opt.step(p.view(), gradient);                                    none
 template <class Params> class adam {
   static_assert(detail::trainable_tree<Params>,

@@ -10,7 +10,7 @@
 // Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013, with the
 // learning rate outside the velocity, so that it may change between steps.
 
-#include <optional>
+#include <memory>
 
 #include "../run/memory.hpp"
 #include "state.hpp"
@@ -23,7 +23,7 @@ struct sgd_options {
   double weight_decay = 0; // adds weight_decay / 2 |p|^2 to the loss
 };
 
-// tl::sgd<params> opt(tl::sgd_options{.learning_rate = 0.1, .momentum = 0.9});   one allocation with momentum
+// tl::sgd<params> opt(tl::sgd_options{.learning_rate = 0.1, .momentum = 0.9});   one block, with momentum
 // opt.step(p.view(), gradient);                                                  none
 template <class Params> class sgd {
   static_assert(detail::trainable_tree<Params>,
@@ -37,7 +37,7 @@ public:
       throw argument_error("tapeless: sgd(options): momentum lies in [0, 1)");
     if (!(options.weight_decay >= 0 && std::isfinite(options.weight_decay)))
       throw argument_error("tapeless: sgd(options): weight_decay is finite and not negative");
-    if (options.momentum > 0) velocity_.emplace(extents...);
+    if (options.momentum > 0) velocity_ = std::make_unique<owned<Params>>(extents...);
   }
 
   const sgd_options& options() const { return options_; }
@@ -94,7 +94,7 @@ private:
   }
 
   sgd_options options_;
-  std::optional<owned<Params>> velocity_;
+  std::unique_ptr<owned<Params>> velocity_; // null without momentum
 };
 
 } // namespace tapeless

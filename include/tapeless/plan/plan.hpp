@@ -70,10 +70,10 @@ template <int N, int O> struct plan {
   int steps = 0, codes = 0, konsts = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0, nonempty = 0;
   step step_[n]{};
   std::uint64_t code[4 * n]{};
-  std::uint64_t konst[n]{};
+  std::uint64_t konst[3 * n]{};
   slot slot_[6 * n]{};
   std::uint64_t store_[n]{};
-  extent_t extent[n]{};
+  extent_t extent[3 * n]{};
   const custom_op* custom[n]{};
   index_check check[n]{};  // int32 arguments that are scanned before the first step
   extent_t not_empty[n]{}; // extents of which a maximum is taken: zero is an exception

@@ -5,6 +5,7 @@
 // What no output reads is left out.
 #pragma once
 #include "function.hpp"
+#include "misuse.hpp"
 
 namespace tapeless::detail {
 
@@ -21,6 +22,7 @@ template <class A> using traced_argument_t = typename traced_argument<std::remov
 struct raw_program {
   vec<node> nodes;
   vec<int> outputs;
+  broken_rule broken;
 };
 
 // Only what the outputs need, renumbered; every output is a dense node of its own.
@@ -77,12 +79,18 @@ concept result_is_a_tree_of_typed_handles = [] {
   } else return false;
 }();
 
-template <class F, class... A> constexpr raw_program trace() {
+template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse = false) {
   graph g;
+  g.stop_at_misuse = stop_at_misuse;
   std::tuple<traced_argument_t<A>...> arguments{};
   int position = 0;
   std::apply([&](auto&... a) { (add_inputs(a, g, position), ...); }, arguments);
   const auto y = std::apply([](const auto&... a) { return F{}(a...); }, arguments);
+  if (g.broken.rule != nullptr) {
+    raw_program nothing;
+    nothing.broken = g.broken;
+    return nothing;
+  }
   vec<int> outputs;
   collect(y, outputs);
   return compact(g, outputs);
@@ -99,10 +107,14 @@ template <int N, int O> struct program {
 template <class F, class... A> struct traced {
   static constexpr struct counts {
     int nodes, outputs;
+    broken_rule broken;
   } size = [] {
     const raw_program r = trace<F, A...>();
-    return counts{r.nodes.size(), r.outputs.size()};
+    return counts{r.nodes.size(), r.outputs.size(), r.broken};
   }();
+  static constexpr bool sound = size.broken.rule == nullptr;
+  // @pre !sound: this is no constant expression
+  static constexpr int repeat() { return trace<F, A...>(true).nodes.size(); }
   static constexpr auto value = [] {
     program<size.nodes, size.outputs> p{};
     const raw_program r = trace<F, A...>();

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// mlp: h_{i+1} = relu(h_i w_i + b_i), no relu behind the last layer        w_i: (dims[i], dims[i + 1])
+//   fwd        the loss of every row: its sum of squared errors
+//   step_all   the mean over all rows and the gradient of every w and b
+
+#include "reference.hpp"
+
+#include <tuple>
+#include <utility>
+
+namespace bench {
+namespace {
+
+struct mlp_row {
+  int rows;
+  int dims[9];  // 0 behind the last
+  double hard = 0;
+
+  constexpr int layers() const {
+    int i = 0;
+    while (i + 1 < 9 && dims[i + 1] > 0) ++i;
+    return i;
+  }
+};
+
+template <int In, int Out> struct layer {
+  tl::tensor<float, In, Out> w;
+  tl::tensor<float, Out> b;
+};
+template <mlp_row R, class I> struct params_of;
+template <mlp_row R, int... I> struct params_of<R, std::integer_sequence<int, I...>> {
+  using type = std::tuple<layer<R.dims[I], R.dims[I + 1]>...>;
+};
+template <mlp_row R> using params = typename params_of<R, std::make_integer_sequence<int, R.layers()>>::type;
+
+template <mlp_row R, int I = 0> struct network {
+  constexpr auto operator()(const auto& p, auto h) const {
+    const auto z = tl::matmul(h, std::get<I>(p).w) + std::get<I>(p).b;
+    if constexpr (I + 1 == R.layers()) return z;
+    else return network<R, I + 1>{}(p, tl::relu(z));
+  }
+};
+template <mlp_row R> struct row_losses {
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    return tl::sum<1>(tl::square(network<R>{}(p, x) - t));
+  }
+};
+template <mlp_row R> struct mean_loss {
+  constexpr auto operator()(const auto& p, auto x, auto t) const { return tl::mean(row_losses<R>{}(p, x, t)); }
+};
+
+template <mlp_row R> void run(session& s) {
+  constexpr int count = R.layers(), outputs = R.dims[count];
+  using P = params<R>;
+  using X = tl::tensor<float, R.rows, R.dims[0]>;
+  using T = tl::tensor<float, R.rows, outputs>;
+
+  tl::owned<P> p;
+  tl::owned<X> x;
+  tl::owned<T> t;
+  fill(1, *x);
+  fill(2, *t);
+  std::vector<values> w, b, z, h;  // h[i]: the input of layer i; z[i] = h[i] w[i] + b[i]
+  tl::for_each_layer(*p, [&](const auto& l) {
+    const std::uint64_t seed = 10 + 2 * w.size();
+    fill(seed, l.w);
+    fill(seed + 1, l.b);
+    const float scale = std::sqrt(6.0f / static_cast<float>(R.dims[w.size()]));  // activations keep their size
+    for (float& v : l.w) v *= scale;
+    w.push_back(copy(l.w));
+    b.push_back(copy(l.b));
+  });
+  if (s.checking()) {
+    // A row with a z so near to 0 that rounding may decide its sign gets the target that it reaches: its cotangents
+    // vanish, and both signs are right.
+    std::vector<bool> near(R.rows, false);
+    h.push_back(copy(*x));
+    for (int i = 0; i < count; ++i) {
+      const std::size_t k = static_cast<std::size_t>(i);
+      z.push_back(matmul(R.rows, R.dims[i + 1], R.dims[i], h[k], w[k]));
+      add_channel(z[k], b[k], 1);
+      h.push_back(z[k]);
+      if (i + 1 == count) break;
+      for (std::size_t j = 0; j < z[k].size(); ++j) {
+        if (std::abs(z[k][j]) < 1e-5) near[j / static_cast<std::size_t>(R.dims[i + 1])] = true;
+        h[k + 1][j] = std::max(z[k][j], 0.0);
+      }
+    }
+    for (std::int64_t j = 0; j < (*t).size(); ++j)
+      if (near[static_cast<std::size_t>(j / outputs)]) (*t)[j] = static_cast<float>(h.back()[static_cast<std::size_t>(j)]);
+  }
+  double longest = 0;
+  for (int i = 0; i < count; ++i) longest = std::max(longest, static_cast<double>(R.dims[i]));
+
+  {
+    auto program = tl::jit(row_losses<R>{}).template bind<P, X, T>(s.threads());
+    s.phase("fwd", longest * count, [&] { return program(*p, *x, *t); }, [&] {
+      const values ts = copy(*t);
+      values losses(static_cast<std::size_t>(R.rows));
+      for (std::size_t j = 0; j < ts.size(); ++j) {
+        const double e = h.back()[j] - ts[j];
+        losses[j / static_cast<std::size_t>(outputs)] += e * e;
+      }
+      return leaves{losses};
+    });
+  }
+  {
+    auto program = tl::jit(tl::value_and_grad<0>(mean_loss<R>{})).template bind<P, X, T>(s.threads());
+    s.phase("step_all", std::max(longest * count, static_cast<double>(R.rows)), [&] { return program(*p, *x, *t); }, [&] {
+      const values ts = copy(*t);
+      values value(1), bar(ts.size());
+      for (std::size_t j = 0; j < ts.size(); ++j) {
+        const double e = h.back()[j] - ts[j];
+        value[0] += e * e / R.rows;
+        bar[j] = 2 * e / R.rows;
+      }
+      leaves result(2 * static_cast<std::size_t>(count) + 1);
+      result[0] = value;
+      for (int i = count; i-- > 0;) {
+        const std::size_t k = static_cast<std::size_t>(i);
+        result[2 * k + 1] = matmul(R.dims[i], R.dims[i + 1], R.rows, h[k], bar, true);
+        result[2 * k + 2] = sum_channel(bar, R.dims[i + 1], 1);
+        if (i == 0) break;
+        bar = matmul(R.rows, R.dims[i], R.dims[i + 1], bar, w[k], false, true);
+        for (std::size_t j = 0; j < bar.size(); ++j)
+          if (z[k - 1][j] <= 0) bar[j] = 0;
+      }
+      return result;
+    });
+  }
+}
+
+const workload rows[] = {
+#define TAPELESS_MLP(name, ...) {__LINE__, name, run<mlp_row{__VA_ARGS__}>},
+#include "../workloads.def"
+};
+
+}  // namespace
+
+std::span<const workload> mlp_workloads() { return rows; }
+
+}  // namespace bench

@@ -1,0 +1,133 @@
+#pragma once
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// A workload is a function of a session. It is called twice: once to check every phase against the naive
+// reference, and when all phases of all workloads are right, once more to time them.
+
+#include <tapeless/tapeless.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <vector>
+
+namespace bench {
+
+namespace tl = tapeless;
+
+class session;
+
+struct workload {
+  int line;  // of workloads.def: the order of --list
+  const char* name;
+  void (*run)(session&);
+};
+// One for each kind.
+std::span<const workload> conv_workloads();
+std::span<const workload> masked_conv_workloads();
+std::span<const workload> chain_workloads();
+std::span<const workload> mlp_workloads();
+
+using values = std::vector<double>;
+using leaves = std::vector<values>;
+
+// Uniform in [-1, 1), the same on every machine (splitmix64).
+inline void fill(std::uint64_t seed, float* to, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    seed += 0x9e3779b97f4a7c15u;
+    std::uint64_t z = seed;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    to[i] = static_cast<float>(z >> 40) * 0x1p-23f - 1.0f;
+  }
+}
+template <class View> void fill(std::uint64_t seed, const View& v) { fill(seed, v.data(), v.size()); }
+
+template <class View> values copy(const View& v) { return values(v.begin(), v.end()); }
+
+// A sum of `terms` numbers of random signs has a size of sqrt(terms) of them and, in float, a rounding error of up
+// to about sqrt(terms) 2^-24 of that size where it is summed one by one; a term left out or counted twice changes
+// it by 1 / sqrt(terms). Errors are measured against the largest element.
+inline double tolerance(double terms) { return 4 * std::sqrt(std::max(terms, 4.0)) * 0x1p-24; }
+
+class session {
+ public:
+  session(bool checks, int threads) : checks_(checks), threads_(threads) {}
+
+  void begin(const char* workload) { workload_ = workload; }
+  bool checking() const { return checks_; }
+  tl::threads threads() const { return tl::threads(threads_); }
+  bool failed() const { return failed_; }
+
+  // run(): one call of a bound program.   expected(): the leaves of its result in order.
+  // terms: the length of the longest sum.
+  template <class Run, class Expected>
+  void phase(const char* name, double terms, const Run& run, const Expected& expected) {
+    if (!checks_) return report(name, time(run));
+    leaves got;
+    const auto tree = run();
+    tl::detail::for_each_leaf(tree, [&](const auto& leaf) { got.push_back(copy(leaf)); });
+    check(name, got, expected(), tolerance(terms));
+  }
+
+ private:
+  struct timing {
+    double min_ms, median_ms;
+  };
+
+  // Short programs are timed in batches of 0.2 ms; 20 batches and 0.3 s at least, 12 s at most.
+  template <class Run> static timing time(const Run& run) {
+    using clock = std::chrono::steady_clock;
+    const auto since = [](clock::time_point t) { return std::chrono::duration<double>(clock::now() - t).count(); };
+    auto start = clock::now();
+    long calls = 0;
+    for (; calls < 3 || since(start) < 0.1; ++calls) run();
+    const long batch = std::max(1L, static_cast<long>(2e-4 * static_cast<double>(calls) / since(start)));
+    std::vector<double> ms;
+    start = clock::now();
+    while (ms.size() < 20 || since(start) < 0.3) {
+      const auto t = clock::now();
+      for (long i = 0; i < batch; ++i) run();
+      ms.push_back(since(t) * 1e3 / static_cast<double>(batch));
+      if (since(start) > 12 && ms.size() > 4) break;
+    }
+    std::sort(ms.begin(), ms.end());
+    return {ms.front(), ms[ms.size() / 2]};
+  }
+
+  void report(const char* phase, const timing& t) const {
+    std::printf("{\"workload\":\"%s\",\"peer\":\"tapeless\",\"phase\":\"%s\",\"threads\":%d,\"min_ms\":%.7g,\"median_ms\":%.7g}\n",
+                workload_, phase, threads_, t.min_ms, t.median_ms);
+    std::fflush(stdout);
+  }
+
+  // max |a - b| / max |b|, the largest over the leaves
+  void check(const char* phase, const leaves& got, const leaves& expected, double limit) {
+    double worst = got.size() == expected.size() ? 0 : HUGE_VAL;
+    for (std::size_t k = 0; k < std::min(got.size(), expected.size()); ++k) {
+      double error = got[k].size() == expected[k].size() ? 0 : HUGE_VAL, size = 0;
+      for (std::size_t i = 0; i < std::min(got[k].size(), expected[k].size()); ++i) {
+        const double e = std::abs(got[k][i] - expected[k][i]);
+        error = e <= error ? error : std::isnan(e) ? HUGE_VAL : e;
+        size = std::max(size, std::abs(expected[k][i]));
+      }
+      worst = std::max(worst, size > 0 ? error / size : error);
+    }
+    std::printf("{\"check\":\"%s\",\"phase\":\"%s\",\"max_rel_err\":%.3g}\n", workload_, phase, std::isfinite(worst) ? worst : 1e300);
+    std::fflush(stdout);
+    if (worst <= limit) return;
+    std::fprintf(stderr, "bench_workloads: %s %s: error %.3g, tolerance %.3g\n", workload_, phase, worst, limit);
+    failed_ = true;
+  }
+
+  bool checks_, failed_ = false;
+  int threads_;
+  const char* workload_ = "";
+};
+
+}  // namespace bench

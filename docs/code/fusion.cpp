@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+#include <tapeless/tapeless.hpp>
+
+#include <cstdio>
+
+namespace tl = tapeless;
+
+using V = tl::tensor<float, tl::dyn<'n'>>;
+using X = tl::tensor<float, tl::dyn<'n'>, 64>;
+using W = tl::tensor<float, 64, 64>;
+using B = tl::tensor<float, 64>;
+
+// [chain]
+// twelve ops forward and backward
+constexpr auto chain = [](auto x, auto y) {
+  auto z = tanh(x * y) + sigmoid(x);
+  return tl::sum(z * z * y);
+};
+// [/chain]
+
+// [layers]
+constexpr auto layers = [](auto x, auto w, auto b) {
+  for (int i = 0; i < 4; ++i) x = relu(tl::matmul(x, w) + b);
+  return tl::reshape<tl::dyn<'n'>, 64>(x);
+};
+// [/layers]
+
+int main() {
+  std::printf("chain:\n%s\n", tl::jit(tl::value_and_grad<0>(chain)).explain<V, V>().c_str());
+  std::printf("layers:\n%s", tl::jit(layers).explain<X, W, B>().c_str());
+}

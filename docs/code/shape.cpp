@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+#include "show.hpp"
+
+namespace tl = tapeless;
+
+// [signature]
+// x: tensor<float, 2, 3>   v: tensor<float, 3>
+constexpr auto shape = [](auto x, auto v) {
+  auto a = tl::reshape<3, 2>(x);             // (3, 2): the same elements in row-major order
+  auto b = tl::flatten(tl::reshape<2, 3, 1>(x)); // (2, 3): [n, ...] -> [n, product of the rest]
+  auto c = tl::transpose(x);                 // (3, 2): the last two axes exchanged
+  auto d = tl::transpose<1, 0>(x);           // (3, 2): axis i of the result is axis P_i of x
+  auto e = tl::slice<1, 0, 2>(x);            // (2, 2): elements [0, 2) of axis 1
+  auto f = tl::pad<0, 1, 0>(v);              // (4): one zero before, none behind
+  auto g = tl::concat<1>(x, e, x);           // (2, 8)
+  auto h = tl::broadcast_to<2, 3>(v);        // (2, 3)
+  auto i = tl::channel(v);                   // (3, 1, 1): a bias for the channel axis of (n, 3, h, w)
+  return std::tuple{a, b, c, d, e, f, g, h, i};
+};
+// [/signature]
+
+int main() {
+  using X = tl::tensor<float, 2, 3>;
+  using V = tl::tensor<float, 3>;
+  tl::owned<std::tuple<X, V>> in;
+  count_up(*in);
+  auto run = tl::jit(shape).bind<X, V>();
+  const auto [a, b, c, d, e, f, g, h, i] = run(std::get<0>(*in), std::get<1>(*in));
+  show("a", a);
+  show("b", b);
+  show("c", c);
+  show("d", d);
+  show("e", e);
+  show("f", f);
+  show("g", g);
+  show("h", h);
+  show("i", i);
+}

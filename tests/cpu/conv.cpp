@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/cpu/conv.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+using namespace tapeless;
+using namespace tapeless::cpu;
+
+namespace {
+
+template <class T> std::vector<T> values(index_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<T> draw(-1, 1);
+  std::vector<T> v(static_cast<std::size_t>(n));
+  for (T& x : v) x = draw(random);
+  return v;
+}
+
+index_t x_size(const conv_extents& e) { return e.n * e.c * e.h * e.w; }
+index_t w_size(const conv_extents& e) { return e.k * (e.c / e.groups) * e.r * e.s; }
+index_t y_size(const conv_extents& e) { return e.n * e.k * e.p * e.q; }
+
+// f(x, w, y) with flat numbers over every product of the trilinear form y . (x * w)
+template <class F> void each_product(const conv_extents& e, F&& f) {
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups;
+  for (index_t n = 0; n < e.n; ++n)
+    for (index_t k = 0; k < e.k; ++k)
+      for (index_t c = 0; c < cg; ++c)
+        for (index_t p = 0; p < e.p; ++p)
+          for (index_t q = 0; q < e.q; ++q)
+            for (index_t r = 0; r < e.r; ++r)
+              for (index_t s = 0; s < e.s; ++s) {
+                const index_t i = p * e.stride_h - e.pad_top + r * e.dil_h;
+                const index_t j = q * e.stride_w - e.pad_left + s * e.dil_w;
+                if (i < 0 || i >= e.h || j < 0 || j >= e.w) continue;
+                f(((n * e.c + k / kg * cg + c) * e.h + i) * e.w + j, ((k * cg + c) * e.r + r) * e.s + s,
+                  ((n * e.k + k) * e.p + p) * e.q + q);
+              }
+}
+
+// sums of products in double, with their number and absolute size
+struct exact_sums {
+  std::vector<double> sum, size, terms;
+  explicit exact_sums(index_t n) : sum(static_cast<std::size_t>(n)), size(sum), terms(sum) {}
+  void add(index_t at, double a, double b) {
+    sum[at] += a * b;
+    size[at] += std::abs(a * b);
+    terms[at] += 1;
+  }
+  // |result - exact| <= terms * eps * sum |a b|; an element without terms must be exactly zero
+  template <class T> bool agree(const std::vector<T>& result) const {
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      if (!(std::abs(result[i] - sum[i]) <= terms[i] * std::numeric_limits<T>::epsilon() * size[i]))
+        return false;
+    return result.size() == sum.size();
+  }
+};
+
+// the result of one kernel: buffers have exactly the promised sizes and are full of NaN before
+template <class T, class F> std::vector<T> result_of(index_t out, index_t scratch, index_t shared,
+                                                     F&& kernel) {
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  const auto run = [&](const auto& team) {
+    std::vector<T> y(static_cast<std::size_t>(out), nan),
+        each(static_cast<std::size_t>(team.size() * scratch), nan);
+    std::vector<T> all(static_cast<std::size_t>(shared), nan);
+    kernel(team, y.data(), each.data(), all.data());
+    return y;
+  };
+  const std::vector<T> y = run(serial_team{});
+#ifdef TAPELESS_WITH_OPENMP
+  CHECK(run(openmp_team(2)) == y);
+#endif
+  return y;
+}
+
+template <class T> void check(const conv_extents& e) {
+  CAPTURE(e.n);
+  CAPTURE(e.c);
+  CAPTURE(e.h);
+  CAPTURE(e.w);
+  CAPTURE(e.k);
+  CAPTURE(e.r);
+  CAPTURE(e.s);
+  CAPTURE(e.p);
+  CAPTURE(e.q);
+  CAPTURE(e.stride_h);
+  CAPTURE(e.stride_w);
+  CAPTURE(e.pad_top);
+  CAPTURE(e.pad_left);
+  CAPTURE(e.dil_h);
+  CAPTURE(e.dil_w);
+  CAPTURE(e.groups);
+  const auto x = values<T>(x_size(e), 1), w = values<T>(w_size(e), 2), dy = values<T>(y_size(e), 3);
+  exact_sums y(y_size(e)), dx(x_size(e)), dw(w_size(e));
+  each_product(e, [&](index_t i, index_t j, index_t k) {
+    y.add(k, x[i], w[j]);
+    dx.add(i, dy[k], w[j]);
+    dw.add(j, x[i], dy[k]);
+  });
+  CHECK(y.agree(result_of<T>(y_size(e), conv2d_fprop_scratch<T>(e), conv2d_fprop_shared<T>(e),
+                             [&](const auto& team, T* out, T* scratch, T* shared) {
+                               conv2d_fprop(team, e, x.data(), w.data(), out, scratch, shared);
+                             })));
+  CHECK(dx.agree(result_of<T>(x_size(e), conv2d_dgrad_scratch<T>(e), conv2d_dgrad_shared<T>(e),
+                              [&](const auto& team, T* out, T* scratch, T* shared) {
+                                conv2d_dgrad(team, e, dy.data(), w.data(), out, scratch, shared);
+                              })));
+  CHECK(dw.agree(result_of<T>(w_size(e), conv2d_wgrad_scratch<T>(e), conv2d_wgrad_shared<T>(e),
+                              [&](const auto& team, T* out, T* scratch, T* shared) {
+                                conv2d_wgrad(team, e, x.data(), dy.data(), out, scratch, shared);
+                              })));
+}
+
+// p and q from padding at the bottom and on the right; false where no window fits
+bool complete(conv_extents& e, index_t bottom, index_t right) {
+  const index_t span_h = (e.r - 1) * e.dil_h + 1, span_w = (e.s - 1) * e.dil_w + 1;
+  if (e.h + e.pad_top + bottom < span_h || e.w + e.pad_left + right < span_w) return false;
+  e.p = (e.h + e.pad_top + bottom - span_h) / e.stride_h + 1;
+  e.q = (e.w + e.pad_left + right - span_w) / e.stride_w + 1;
+  return true;
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("conv: fprop, dgrad and wgrad equal the loops over strides, dilations and paddings", T,
+                   float, double) {
+  for (index_t stride : {1, 2, 3})
+    for (index_t dil : {1, 2, 3})
+      for (index_t pad : {0, 1, 3})
+        for (const auto& rs : {std::pair<index_t, index_t>{1, 1}, {3, 3}, {2, 5}}) {
+          conv_extents e{.n = 2,
+                         .c = 3,
+                         .h = 11,
+                         .w = 19,
+                         .k = 5,
+                         .r = rs.first,
+                         .s = rs.second,
+                         .stride_h = stride,
+                         .stride_w = (stride + dil) % 3 + 1,
+                         .pad_top = pad,
+                         .pad_left = (pad + 1) % 3,
+                         .dil_h = dil,
+                         .dil_w = 4 - dil};
+          for (index_t end : {0, 2})
+            if (complete(e, end, 2 - end)) check<T>(e);
+        }
+}
+
+TEST_CASE_TEMPLATE("conv: groups see their own channels, down to one channel each", T, float, double) {
+  for (const auto& ck : {std::pair<index_t, index_t>{4, 6}, {6, 6}, {2, 8}, {6, 2}, {14, 14}})
+    for (index_t groups : {index_t(1), index_t(2), ck.first})
+      for (index_t stride : {1, 2}) {
+        if (ck.second % groups != 0) continue;
+        for (index_t r : {1, 3}) {
+          conv_extents e{.n = 2,
+                         .c = ck.first,
+                         .h = 7,
+                         .w = 37,
+                         .k = ck.second,
+                         .r = r,
+                         .s = r,
+                         .stride_h = stride,
+                         .stride_w = stride,
+                         .pad_top = r / 2,
+                         .pad_left = r / 2,
+                         .groups = groups};
+          REQUIRE(complete(e, r / 2, r / 2));
+          check<T>(e);
+        }
+      }
+}
+
+TEST_CASE_TEMPLATE("conv: extents of one, filters as large as the image, outputs of padding alone", T, float,
+                   double) {
+  check<T>({.n = 1, .c = 1, .h = 1, .w = 1, .k = 1, .r = 1, .s = 1, .p = 1, .q = 1});
+  check<T>(
+      {.n = 3, .c = 2, .h = 1, .w = 1, .k = 7, .r = 3, .s = 3, .p = 1, .q = 1, .pad_top = 1, .pad_left = 1});
+  check<T>(
+      {.n = 2, .c = 2, .h = 9, .w = 13, .k = 3, .r = 9, .s = 13, .p = 1, .q = 1}); // 117 taps: two blocks
+  check<T>({.n = 1,
+            .c = 1,
+            .h = 12,
+            .w = 10,
+            .k = 1,
+            .r = 9,
+            .s = 9,
+            .p = 12,
+            .q = 10,
+            .pad_top = 4,
+            .pad_left = 4});
+  check<T>({.n = 1,
+            .c = 1,
+            .h = 20,
+            .w = 20,
+            .k = 2,
+            .r = 18,
+            .s = 18,
+            .p = 2,
+            .q = 2,
+            .stride_h = 2,
+            .stride_w = 2});
+  check<T>(
+      {.n = 1, .c = 2, .h = 2, .w = 2, .k = 2, .r = 2, .s = 2, .p = 5, .q = 6, .pad_top = 2, .pad_left = 3});
+  check<T>(
+      {.n = 1, .c = 1, .h = 9, .w = 9, .k = 1, .r = 1, .s = 1, .p = 3, .q = 3, .stride_h = 3, .stride_w = 3});
+}
+
+TEST_CASE_TEMPLATE("conv: wide layers in several bands, images in several units", T, float, double) {
+  check<T>({.n = 2,
+            .c = 16,
+            .h = 40,
+            .w = 61,
+            .k = 20,
+            .r = 3,
+            .s = 3,
+            .p = 40,
+            .q = 61,
+            .pad_top = 1,
+            .pad_left = 1});
+  check<T>({.n = 1,
+            .c = 70,
+            .h = 21,
+            .w = 90,
+            .k = 67,
+            .r = 3,
+            .s = 1,
+            .p = 10,
+            .q = 45,
+            .stride_h = 2,
+            .stride_w = 2});
+  check<T>({.n = 1, .c = 230, .h = 5, .w = 33, .k = 8, .r = 1, .s = 1, .p = 5, .q = 33});
+  check<T>({.n = 1, .c = 8, .h = 5, .w = 33, .k = 230, .r = 1, .s = 1, .p = 5, .q = 33});
+  check<T>({.n = 37,
+            .c = 3,
+            .h = 3,
+            .w = 3,
+            .k = 4,
+            .r = 3,
+            .s = 3,
+            .p = 2,
+            .q = 2,
+            .stride_h = 2,
+            .stride_w = 2,
+            .pad_top = 1,
+            .pad_left = 1});
+  // weights in several panels
+  check<T>({.n = 1,
+            .c = 520,
+            .h = 3,
+            .w = 3,
+            .k = 13,
+            .r = 3,
+            .s = 3,
+            .p = 3,
+            .q = 3,
+            .pad_top = 1,
+            .pad_left = 1});
+}
+
+TEST_CASE_TEMPLATE("conv: an empty batch has no output and a zero weight gradient", T, float, double) {
+  check<T>({.n = 0, .c = 3, .h = 5, .w = 5, .k = 2, .r = 3, .s = 3, .p = 3, .q = 3});
+  check<T>({.n = 0, .c = 3, .h = 5, .w = 5, .k = 2, .r = 1, .s = 1, .p = 5, .q = 5});
+}
+
+TEST_CASE("conv: scratch does not depend on the batch") {
+  constexpr conv_extents one{.n = 1, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
+  constexpr conv_extents many{.n = 999, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
+  static_assert(conv2d_fprop_scratch<float>(one) == conv2d_fprop_scratch<float>(many));
+  static_assert(conv2d_dgrad_scratch<float>(one) == conv2d_dgrad_scratch<float>(many));
+  static_assert(conv2d_dgrad_shared<float>(one) == conv2d_dgrad_shared<float>(many));
+  static_assert(conv2d_wgrad_scratch<float>(one) == conv2d_wgrad_scratch<float>(many));
+  static_assert(conv2d_wgrad_shared<float>(one) == conv2d_wgrad_shared<float>(many));
+}

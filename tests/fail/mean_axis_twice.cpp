@@ -1,0 +1,15 @@
+// expect: tapeless: reduction<axes...>(a): no axis is named twice
+// extents: 1, -1
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+constexpr auto f = [](auto x) {
+#ifdef TAPELESS_BAD
+  return tl::mean<1, -1>(x);
+#else
+  return tl::mean<0, -1>(x);
+#endif
+};
+constexpr tl::cost cost = tl::jit(f).cost<tl::tensor<float, 2, 8>>();

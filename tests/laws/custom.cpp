@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include "laws.hpp"
+
+#include <doctest/doctest.h>
+#include <reference/elementwise.hpp>
+#include <reference/reduce.hpp>
+
+#include <cmath>
+
+namespace tl = tapeless;
+using namespace laws;
+
+namespace {
+
+constexpr tl::extent_t n = tl::dyn<'n'>;
+
+// log(1 + exp(x)), without a jvp of its own
+struct softplus {
+  static constexpr double flops = 3;
+  template <class T> static T primal(T x) { return std::log(T(1) + std::exp(x)); }
+  static constexpr auto vjp(auto x, auto, auto y_bar) { return y_bar * tl::sigmoid(x); }
+};
+// a sin b, with one
+struct a_sin_b;
+struct a_cos_b {
+  static constexpr double flops = 2;
+  template <class T> static T primal(T a, T b) { return a * std::cos(b); }
+  static constexpr auto vjp(auto a, auto b, auto, auto y_bar);
+};
+struct a_sin_b {
+  static constexpr double flops = 2;
+  template <class T> static T primal(T a, T b) { return a * std::sin(b); }
+  static constexpr auto vjp(auto, auto b, auto y, auto y_bar);
+  static constexpr auto jvp(auto a, auto b, auto, auto a_dot, auto b_dot);
+};
+constexpr auto a_cos_b::vjp(auto a, auto b, auto, auto y_bar) { return std::tuple{tl::custom<a_cos_b>(y_bar, b), -tl::custom<a_sin_b>(y_bar * a, b)}; }
+constexpr auto a_sin_b::vjp(auto a, auto b, auto, auto y_bar) { return std::tuple{tl::custom<a_sin_b>(y_bar, b), tl::custom<a_cos_b>(y_bar * a, b)}; }
+constexpr auto a_sin_b::jvp(auto a, auto b, auto, auto a_dot, auto b_dot) { return tl::custom<a_sin_b>(a_dot, b) + tl::custom<a_cos_b>(a * b_dot, b); }
+
+// y_i = x_0 + ... + x_i along the last axis, and its transpose; each is the other's derivative
+template <bool Forward> struct running_sum {
+  static constexpr tl::shape result(tl::shape x) { return x; }
+  static void primal(auto y, auto x) {
+    const std::int64_t c = x.extent(1);
+    for (std::int64_t i = 0; i < x.extent(0); ++i) {
+      typename decltype(y)::value_type s = 0;
+      for (std::int64_t k = 0; k < c; ++k) {
+        const std::int64_t j = i * c + (Forward ? k : c - 1 - k);
+        y[j] = s += x[j];
+      }
+    }
+  }
+  static constexpr auto vjp(auto, auto, auto y_bar) { return tl::custom<running_sum<!Forward>>(y_bar); }
+};
+struct running_sum_with_jvp : running_sum<true> {
+  static constexpr auto jvp(auto, auto, auto x_dot) { return tl::custom<running_sum_with_jvp>(x_dot); }
+};
+// y_ij = a_i b_j: two operands, another shape
+struct outer {
+  static constexpr tl::shape result(tl::shape a, tl::shape b) { return {2, {a[0], b[0]}}; }
+  static void primal(auto y, auto a, auto b) {
+    for (std::int64_t i = 0; i < a.extent(0); ++i)
+      for (std::int64_t j = 0; j < b.extent(0); ++j) y(i, j) = a[i] * b[j];
+  }
+  static constexpr auto vjp(auto a, auto b, auto, auto y_bar) { return std::tuple{tl::matmul(y_bar, b), tl::matmul(a, y_bar)}; }
+};
+
+constexpr auto sin_of = [](const auto& a, const auto& b) {
+  using A = std::remove_cvref_t<decltype(a)>;
+  using T = typename A::value_type;
+  return a * ref::map<T>(b, [](T x) { return T(std::sin(static_cast<double>(x))); });
+};
+template <class Op, class Ref> constexpr auto own(const char* name, Op op, Ref r, double roundings = 8) {
+  auto c = pair(name, op, r, roundings, scale::result);
+  c.compare_flops = false; // the user states them
+  return c;
+}
+constexpr auto elementwise = cases<arguments<tl::tensor<double, n, 5>, tl::tensor<double, 5>>>(
+    own("softplus", [](const auto& x, const auto&) { return tl::custom<softplus>(x); },
+        [](const auto& x, const auto&) {
+          using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+          return ref::log(ref::constant(T(1)) + ref::exp(x));
+        }),
+    own("a sin b, row", [](const auto& a, const auto& b) { return tl::custom<a_sin_b>(a, b); }, [](const auto& a, const auto& b) { return sin_of(a, b); }),
+    own("a sin b of an expression", [](const auto& a, const auto& b) { return tl::custom<a_sin_b>(b, tl::square(a)); }, [](const auto& a, const auto& b) { return sin_of(b, ref::square(a)); }));
+
+template <class T> ref::array<T> prefix(const ref::array<T>& x) {
+  ref::array<T> y = x;
+  for (std::int64_t i = 0; i < x.shape[0]; ++i)
+    for (std::int64_t j = 1; j < x.shape[1]; ++j) y(i, j) = y(i, j - 1) + x(i, j);
+  return y;
+}
+constexpr auto whole = cases<arguments<tl::tensor<double, n, 5>, tl::tensor<double, n>, tl::tensor<double, 7>>>(
+    own("running_sum", [](const auto& x, const auto&, const auto&) { return tl::custom<running_sum<true>>(tl::square(x)); },
+        [](const auto& x, const auto&, const auto&) { return prefix(ref::square(x)); }, 16),
+    own("running_sum with a jvp", [](const auto& x, const auto&, const auto&) { return tl::square(tl::custom<running_sum_with_jvp>(tl::exp(x))); },
+        [](const auto& x, const auto&, const auto&) { return ref::square(prefix(ref::exp(x))); }, 16),
+    own("running_sum of a view", [](const auto& x, const auto&, const auto&) { return tl::custom<running_sum<true>>(tl::transpose(tl::square(x))); },
+        [](const auto& x, const auto&, const auto&) {
+          using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+          ref::array<T> t(ref::dims{x.shape[1], x.shape[0]});
+          for (std::int64_t i = 0; i < x.shape[0]; ++i)
+            for (std::int64_t j = 0; j < x.shape[1]; ++j) t(j, i) = x(i, j) * x(i, j);
+          return prefix(t);
+        }, 64),
+    own("outer", [](const auto&, const auto& a, const auto& b) { return tl::custom<outer>(a, b); },
+        [](const auto&, const auto& a, const auto& b) {
+          using T = typename std::remove_cvref_t<decltype(a)>::value_type;
+          return ref::array<T>(ref::dims{a.shape[0], 1}, a.data) * b;
+        }));
+
+static_assert(covers<family::custom>(elementwise, whole));
+
+} // namespace
+
+TEST_CASE("custom: the laws hold for elementwise ops") { check_laws(elementwise, {0, 1, 2, 7, 17}, {{-1, 1}}); }
+TEST_CASE("custom: the laws hold for whole-tensor ops") { check_laws(whole, {0, 1, 2, 7, 17}, {{-1, 1}}); }
