@@ -22,3 +22,5 @@
 // run
 #include "run/jit.hpp"
 #include "run/memory.hpp"
+#include "optim/adam.hpp"
+#include "optim/sgd.hpp"

@@ -31,7 +31,7 @@ constexpr int accumulate(graph& g, int sum, int term) { return sum < 0 ? term : 
 constexpr vec<int> vjp(graph& g, const vec<int>& y, const vec<int>& y_bar, const vec<int>& wrt) {
   const adjoint_scope scope(g);
   vec<int> result(wrt.size(), no_node);
-  if (wrt.empty() || y.empty() || g.broken.rule != nullptr) return result;
+  if (wrt.empty() || y.empty() || !g.sound()) return result;
   int last = 0, first = wrt[0];
   for (const int i : y) last = i > last ? i : last;
   for (const int i : wrt) first = i < first ? i : first;
@@ -41,7 +41,7 @@ constexpr vec<int> vjp(graph& g, const vec<int>& y, const vec<int>& y_bar, const
   for (const int i : wrt)
     if (i <= last) active[i - first] = 1;
   for (int i = first; i <= last; ++i) {
-    if (rule(g[i].o).vjp == nullptr) continue;
+    if (!rule(g[i].o).differentiable) continue;
     for (const int k : g[i].in)
       if (k >= first && active[k - first]) active[i - first] = 1;
   }
@@ -49,7 +49,7 @@ constexpr vec<int> vjp(graph& g, const vec<int>& y, const vec<int>& y_bar, const
   for (int i = 0; i < y.size(); ++i)
     if (y[i] >= first && active[y[i] - first]) bar[y[i] - first] = accumulate(g, bar[y[i] - first], y_bar[i]);
   for (int i = last; i >= first; --i) {
-    if (bar[i - first] < 0 || !active[i - first] || rule(g[i].o).vjp == nullptr) continue;
+    if (bar[i - first] < 0 || !active[i - first] || !rule(g[i].o).differentiable) continue;
     vjp_context c{g, g[i], {&g, i}, {&g, bar[i - first]}};
     for (int k = 0; k < 3; ++k) c.wanted[k] = c.v.in[k] >= first && active[c.v.in[k] - first];
     rule(c.v.o).vjp(c);
@@ -68,7 +68,7 @@ constexpr vec<int> vjp(graph& g, const vec<int>& y, const vec<int>& y_bar, const
 // y_bar -> (x_bar_k) is linear, and its transpose maps (x_dot_k) to y_dot.
 constexpr int jvp_of_node(graph& g, int i, const int (&x_dot)[3]) {
   const node v = g[i];
-  if (v.custom != nullptr && v.custom->jvp != nullptr) {
+  if (is_custom(v.o) && v.custom->has_jvp) {
     int dots[3] = {x_dot[0], x_dot[1], x_dot[2]};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0 && dots[k] < 0) dots[k] = zeros(g, g[v.in[k]].t, g[v.in[k]].s);
@@ -94,12 +94,12 @@ constexpr vec<int> jvp(graph& g, const vec<int>& y, const vec<int>& x, const vec
   int last = -1, first = x.empty() ? 0 : x[0];
   for (const int i : y) last = i > last ? i : last;
   for (const int i : x) first = i < first ? i : first;
-  if (first > last || g.broken.rule != nullptr) return result;
+  if (first > last || !g.sound()) return result;
   vec<int> dot(last - first + 1, no_node);
   for (int i = 0; i < x.size(); ++i)
     if (x[i] <= last) dot[x[i] - first] = x_dot[i];
   for (int i = first; i <= last; ++i) {
-    if (dot[i - first] >= 0 || rule(g[i].o).vjp == nullptr) continue;
+    if (dot[i - first] >= 0 || !rule(g[i].o).differentiable) continue;
     int x_of[3] = {no_node, no_node, no_node};
     bool any = false;
     for (int k = 0; k < 3; ++k)

@@ -37,6 +37,9 @@ public:
   template <class... N>
     requires(sizeof...(N) == static_cast<std::size_t>(names.count))
   constexpr explicit basic_tensor(T* data, N... values) : data_(data), values_{static_cast<extent_t>(values)...} {}
+  template <class... N>
+    requires(sizeof...(N) > 0)
+  basic_tensor(std::nullptr_t, N...) = delete; // a view of nothing has no extents
   // A view of mutable data is a view of const data.
   template <class U>
     requires(std::is_const_v<T> && std::is_same_v<U, value_type>)

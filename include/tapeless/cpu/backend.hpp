@@ -54,8 +54,17 @@ template <team Team, class Arch = simd<float>> struct backend {
 private:
   template <const auto& P> static constexpr bool followed_by_epilogue(int i) { return i + 1 < P.steps && P.step_[i + 1].epilogue; }
 
+  // Ops that move or compare elements work on those of their operand; kernels that compute have real ones only.
+  template <const auto& P, int I> static constexpr auto zero_of() {
+    constexpr step s = P.step_[I];
+    constexpr dtype t = P.slot_[s.slot0].t;
+    if constexpr (s.o == op::custom_tensor || tapeless::detail::is_float(t)) return std::conditional_t<s.wide, double, float>(0);
+    else return std::conditional_t<t == dtype::i32, std::int32_t, bool>(0);
+  }
+  template <const auto& P, int I> using element_of = decltype(zero_of<P, I>());
+
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(const Team& team, const frame<P>& f) {
-    using T = std::conditional_t<P.step_[I].wide, double, float>;
+    using T = element_of<P, I>;
     run_whole<P.step_[I].o, T>(team, P.step_[I], f.step[I], reinterpret_cast<T*>(f.scratch), reinterpret_cast<T*>(f.shared), f.names);
   }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(const Team& team, const frame<P>& f) {

@@ -85,7 +85,9 @@ template <auto Code, class V> class fused_kernel {
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
     return static_cast<E*>(w.base[slot]) + w.at[slot] + c;
   }
-  [[gnu::always_inline]] static V nan_wins_max(const V& x, const V& y) { return select((x >= y) | (x != x), x, y); }
+  // != of xsimd 8.1 is false for a NaN on AVX
+  [[gnu::always_inline]] static M is_nan(const V& x) { return !(x == x); }
+  [[gnu::always_inline]] static V nan_wins_max(const V& x, const V& y) { return select((x >= y) | is_nan(x), x, y); }
 
   template <class R> [[gnu::always_inline]] static R combine(bool is_max, const R& x, const R& y) {
     if constexpr (std::is_same_v<R, T>) return is_max ? (x >= y || x != x ? x : y) : x + y;
@@ -175,7 +177,7 @@ template <auto Code, class V> class fused_kernel {
       else if constexpr (q.o == op::sub) dst = x - bank[q.b];
       else if constexpr (q.o == op::mul) dst = x * bank[q.b];
       else if constexpr (q.o == op::eq) dst = mask(x == bank[q.b]);
-      else if constexpr (q.o == op::ne) dst = mask(x != bank[q.b]);
+      else if constexpr (q.o == op::ne) dst = !mask(x == bank[q.b]);
       else if constexpr (q.o == op::lt) dst = mask(x < bank[q.b]);
       else if constexpr (q.o == op::le) dst = mask(x <= bank[q.b]);
       else if constexpr (q.o == op::gt) dst = mask(x > bank[q.b]);
@@ -186,7 +188,7 @@ template <auto Code, class V> class fused_kernel {
         else { static_assert(q.o == op::min); dst = select(x <= bank[q.b], x, bank[q.b]); }
       }
       else if constexpr (q.o == op::max) dst = nan_wins_max(x, bank[q.b]);
-      else if constexpr (q.o == op::min) dst = select((x <= bank[q.b]) | (x != x), x, bank[q.b]);
+      else if constexpr (q.o == op::min) dst = select((x <= bank[q.b]) | is_nan(x), x, bank[q.b]);
       else if constexpr (q.o == op::div) dst = x / bank[q.b];
       else if constexpr (q.o == op::sqrt) dst = xsimd::sqrt(x);
       else if constexpr (q.o == op::exp) dst = xsimd::exp(x);
@@ -227,7 +229,7 @@ template <auto Code, class V> class fused_kernel {
       using S = typename I::value_type;
       dst = select(mask_cast<S>(r.b[q.a]), I(S(1)), I(S(0)));
     } else if constexpr (from == dtype::i32) dst = mask_cast<T>(r.i[q.a] != I(typename I::value_type(0)));
-    else dst = r.f[q.a] != V(T(0));
+    else dst = !(r.f[q.a] == V(T(0)));
   }
 
   template <int K> static constexpr T identity() {

@@ -13,7 +13,8 @@ namespace tapeless::detail {
 
 // The first rule that an op on vars broke, and the shapes that broke it.
 struct broken_rule {
-  const char* rule = nullptr;
+  bool found = false;
+  const char* rule = "";
   shape a{}, b{};
 };
 
@@ -23,6 +24,7 @@ struct graph {
   broken_rule broken;
   bool stop_at_misuse = false;
 
+  constexpr bool sound() const { return !broken.found; }
   constexpr const node& operator[](int id) const { return nodes[id]; }
   constexpr int size() const { return nodes.size(); }
 

@@ -54,7 +54,7 @@ constexpr void require(bool holds, const char* rule) {
 constexpr bool require(graph& g, bool holds, const char* rule, const shape& a = {}, const shape& b = {}) {
   if (holds) return true;
   if (g.stop_at_misuse) misuse(rule);
-  if (g.broken.rule == nullptr) g.broken = {rule, a, b};
+  if (g.sound()) g.broken = {true, rule, a, b};
   return false;
 }
 

@@ -22,7 +22,9 @@ namespace detail {
 // What graph, planner and executor know of a custom op.
 struct custom_op {
   const char* name = "custom";
-  double flops = 1; // per element of the result
+  std::uint64_t id = 0; // of the op and its operand types, part of the node's identity
+  double flops = 1;     // per element of the result
+  bool has_jvp = false;
   void (*vjp)(vjp_context&) = nullptr;
   int (*jvp)(graph&, const int* x, int y, const int* x_dot) = nullptr;
   // elementwise: n elements of each operand
@@ -35,6 +37,12 @@ struct custom_op {
 template <class Op> constexpr const char* custom_name() {
   if constexpr (requires { Op::name; }) return Op::name;
   else return "custom";
+}
+// FNV-1a of the spelled types: custom ops of one id are then told apart by address.
+template <class... Types> constexpr std::uint64_t type_id() {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) h = (h ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
+  return h;
 }
 template <class Op> constexpr double custom_flops() {
   if constexpr (requires { Op::flops; }) return Op::flops;
@@ -88,6 +96,7 @@ template <class Op, class T, int N> void custom_lanes(const T* const* x, T* y, i
 template <class Op, class T, class... V> inline constexpr custom_op elementwise_custom = [] {
   custom_op c;
   c.name = custom_name<Op>();
+  c.id = type_id<Op, T, V...>();
   c.flops = custom_flops<Op>();
   c.vjp = custom_vjp<Op, var, V...>;
   if constexpr (has_jvp<Op>) c.jvp = custom_jvp<Op, var, V...>;
@@ -111,6 +120,7 @@ template <class Op, class Y, class... X> void custom_run(void* y, const void* co
 template <class Op, class Y, class... X> inline constexpr custom_op whole_custom = [] {
   custom_op c;
   c.name = custom_name<Op>();
+  c.id = type_id<Op, Y, X...>();
   c.flops = custom_flops<Op>();
   c.vjp = custom_vjp<Op, Y, X...>;
   if constexpr (has_jvp<Op>) c.jvp = custom_jvp<Op, Y, X...>;
@@ -125,6 +135,7 @@ constexpr int custom_node(graph& g, op o, const custom_op* c, const int (&x)[3],
   v.o = o;
   v.t = t;
   v.custom = c;
+  v.attr = c->id;
   for (int i = 0; i < 3; ++i) v.in[i] = x[i] < 0 || o == op::custom_elementwise ? x[i] : dense(g, x[i]);
   v.s = s;
   return g.intern(v);

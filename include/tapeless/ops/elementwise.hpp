@@ -30,15 +30,22 @@ constexpr int zeros(graph& g, dtype t, shape s) { return expand(g, g.konst(0, t)
 // A repeated operand is read unrepeated: f(expand(a), b) = expand(f(a, b)).
 constexpr int unexpanded(const graph& g, int a) { return g[a].o == op::expand ? g[a].in[0] : a; }
 
+constexpr int where(graph& g, int c, int a, int b);
+
 constexpr int unary(graph& g, op o, int a, dtype result) {
   if (g.is_konst(a)) {
     const double x = g.value(a);
     if (o == op::neg) return g.konst(-x, result);
     if (o == op::square) return g.konst(x * x, result);
-    if (o == op::cast) return g.konst(x, result);
+    if (o == op::cast && is_float(result)) return g.konst(x, result);
   }
   if (g[a].o == op::expand) return expand(g, unary(g, o, g[a].in[0], result), g[a].s);
   if (o == op::neg && g[a].o == op::neg) return g[a].in[0];
+  if (o == op::neg && g.in_adjoint && g[a].o == op::where) { // as in binary: the zero stays one
+    const node w = g[a];
+    if (g.is(w.in[2], 0)) return expand(g, where(g, w.in[0], unary(g, op::neg, w.in[1], result), w.in[2]), w.s);
+    if (g.is(w.in[1], 0)) return expand(g, where(g, w.in[0], w.in[1], unary(g, op::neg, w.in[2], result)), w.s);
+  }
   if (o == op::cast && g[a].t == result) return a;
   node v;
   v.o = o;
@@ -98,6 +105,15 @@ constexpr int binary(graph& g, op o, int a, int b) {
       if (g.is(w.in[2], 0)) return expand(g, where(g, w.in[0], left ? binary(g, o, w.in[1], z) : binary(g, o, z, w.in[1]), w.in[2]), s);
       if (g.is(w.in[1], 0)) return expand(g, where(g, w.in[0], w.in[1], left ? binary(g, o, w.in[2], z) : binary(g, o, z, w.in[2])), s);
     }
+  }
+  if (g.in_adjoint && (o == op::add || o == op::sub) && g[a].o == op::where && g[b].o == op::where && g[a].in[0] == g[b].in[0]) {
+    // where(c, d, 0) + where(c, e, 0) = where(c, d + e, 0)
+    const node w = g[a], u = g[b];
+    for (const int k : {1, 2})
+      if (g.is(w.in[3 - k], 0) && g.is(u.in[3 - k], 0)) {
+        const int d = binary(g, o, w.in[k], u.in[k]), zero = w.in[3 - k];
+        return expand(g, k == 1 ? where(g, w.in[0], d, zero) : where(g, w.in[0], zero, d), s);
+      }
   }
   if (commutes(o) && a > b) {
     const int k = a;

@@ -155,7 +155,7 @@ template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gathe
     const int axis = axis_of(Axis, g[a.id()].s.rank);
     require(g, g[index.id()].t == dtype::i32, "tapeless: gather<axis>(x, index): index is int32");
     require(g, axis >= 0 && axis < g[a.id()].s.rank, "tapeless: gather<axis>(x, index): the axis exists", g[a.id()].s);
-    if (g.broken.rule != nullptr) return var{&g, a.id()};
+    if (!g.sound()) return var{&g, a.id()};
     return var{&g, gather(g, a.id(), checked_index(g, index.id(), g[a.id()].s.d[axis]), axis)};
   } else {
     constexpr int rank = A::extents.rank;
@@ -180,7 +180,7 @@ constexpr auto scatter_add(const I& index, const D& d) {
     require(g, g[index.id()].t == dtype::i32, "tapeless: scatter_add<axis, n>(index, d): index is int32");
     require(g, axis >= 0 && scatterable(g[index.id()].s, g[d.id()].s, axis),
             "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis", g[index.id()].s, g[d.id()].s);
-    if (g.broken.rule != nullptr) return var{&g, d.id()};
+    if (!g.sound()) return var{&g, d.id()};
     return var{&g, scatter_add(g, d.id(), checked_index(g, index.id(), N), axis, scattered(g[index.id()].s, g[d.id()].s, axis, N))};
   } else {
     constexpr int axis = axis_of(Axis, D::extents.rank - I::extents.rank + 1);

@@ -54,7 +54,7 @@ template <detail::handle A, detail::handle L> constexpr auto softmax_cross_entro
     const shape s = g[logits.id()].s;
     require(g, s.rank >= 1 && dropped(s, 1u << (s.rank - 1)) == g[label.id()].s,
             "tapeless: softmax_cross_entropy(logits, label): one label for each row of logits", s, g[label.id()].s);
-    if (g.broken.rule != nullptr) return var{&g, logits.id()};
+    if (!g.sound()) return var{&g, logits.id()};
     require(g, g[label.id()].t == dtype::i32, "tapeless: softmax_cross_entropy(logits, label): label is int32");
     return var{&g, softmax_cross_entropy(g, logits.id(), label.id())};
   } else {

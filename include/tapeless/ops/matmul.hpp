@@ -82,7 +82,7 @@ template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, 
   if constexpr (any_var<A, B>) {
     const shape x = as_matrix(g[a.id()].s, true), y = as_matrix(g[b.id()].s, false);
     require(g, x.rank >= 2 && y.rank >= 2, "tapeless: matmul(a, b): a and b have at least one axis", x, y);
-    if (g.broken.rule != nullptr) return var{&g, a.id()};
+    if (!g.sound()) return var{&g, a.id()};
     require(g, is_float(g[a.id()].t) && g[a.id()].t == g[b.id()].t, "tapeless: matmul(a, b): both are float or both are double");
     require(g, cols(x, false) == rows(y, false), "tapeless: matmul(a, b): the inner extents agree", x, y);
     require(g, broadcastable(batch_of(x), batch_of(y)), "tapeless: matmul(a, b): the batch axes broadcast", x, y);

@@ -74,7 +74,7 @@ template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
     const shape s = g[x.id()].s;
     require(g, s.rank == 4 && is_float(g[x.id()].t), "tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double");
     require(g, is_static(s.d[2]) && is_static(s.d[3]), "tapeless: pool2d<pool>(x): the image extents are static", s);
-    if (g.broken.rule != nullptr) return var{&g, x.id()};
+    if (!g.sound()) return var{&g, x.id()};
     const window_attributes a = resolved(attributes_of(P), s.d[2], s.d[3], P.kernel.h, P.kernel.w);
     const shape y = pool_shape(s, P.kernel, a);
     require(g, y.d[2] > 0 && y.d[3] > 0, "tapeless: pool2d<pool>(x): the kernel fits into the padded image");

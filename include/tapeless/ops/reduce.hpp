@@ -111,7 +111,7 @@ template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr
     const shape s = g[a.id()].s;
     require(g, is_float(g[a.id()].t), "tapeless: reduction<axes...>(a): the element type is float or double");
     require(g, ((Axes >= -s.rank && Axes < s.rank) && ...), "tapeless: reduction<axes...>(a): the axes exist", s);
-    if (g.broken.rule != nullptr) return var{&g, a.id()};
+    if (!g.sound()) return var{&g, a.id()};
     const unsigned axes = axes_mask<Axes...>(s.rank);
     const int r = F(g, a.id(), axes);
     return var{&g, Keep ? r : reshape(g, r, dropped(s, axes))};

@@ -53,12 +53,21 @@ template <int K> constexpr count per_output(const node& v, const shape*) { retur
 template <int K> constexpr count per_input(const node&, const shape* x) { return {K, x[0]}; }
 constexpr count no_flops(const node&, const shape*) { return {}; }
 
+// A row without a vjp has no derivative: leaves, comparisons, indices.
+// (Whether it has one is a bool: with -fsanitize=undefined g++ folds no comparison of pointers.)
 struct op_rule {
+  using vjp_rule = void (*)(vjp_context&);
   op o = op::count_;
   const char* name = "";
   kind k = kind::leaf;
   flops_rule flops = no_flops;
-  void (*vjp)(vjp_context&) = nullptr; // nullptr: no derivative (leaves, comparisons, indices)
+  bool differentiable = false;
+  vjp_rule vjp = nullptr;
+
+  constexpr op_rule() = default;
+  constexpr op_rule(op code, const char* called, kind what, flops_rule f = no_flops) : o(code), name(called), k(what), flops(f) {}
+  constexpr op_rule(op code, const char* called, kind what, flops_rule f, vjp_rule v)
+      : o(code), name(called), k(what), flops(f), differentiable(true), vjp(v) {}
 };
 
 } // namespace tapeless::detail

@@ -208,12 +208,12 @@ template <int... P, detail::handle A> constexpr auto transpose(const A& a) {
     const int rank = g[a.id()].s.rank;
     if constexpr (sizeof...(P) == 0) {
       require(g, rank >= 2, "tapeless: transpose(a): a has at least two axes", g[a.id()].s);
-      if (g.broken.rule != nullptr) return var{&g, a.id()};
+      if (!g.sound()) return var{&g, a.id()};
       return var{&g, transpose(g, a.id(), matrix_perm(rank))};
     } else {
       constexpr std::uint64_t perm = packed_perm<sizeof...(P), P...>();
       require(g, permutes(perm, rank, sizeof...(P)), "tapeless: transpose<axes...>(a): the axes are a permutation of a's", g[a.id()].s);
-      if (g.broken.rule != nullptr) return var{&g, a.id()};
+      if (!g.sound()) return var{&g, a.id()};
       return var{&g, transpose(g, a.id(), perm)};
     }
   } else if constexpr (sizeof...(P) == 0) {
@@ -240,7 +240,7 @@ template <int Axis, extent_t Begin, extent_t End, detail::handle A> constexpr au
     const shape s = g[a.id()].s;
     const int axis = axis_of(Axis, s.rank);
     require(g, axis >= 0 && axis < s.rank, "tapeless: slice<axis, begin, end>(a): the axis exists", s);
-    if (g.broken.rule != nullptr) return var{&g, a.id()};
+    if (!g.sound()) return var{&g, a.id()};
     require(g, is_static(s.d[axis]), "tapeless: slice<axis, begin, end>(a): the extent of the axis is static", s);
     require(g, 0 <= Begin && Begin <= End && End <= s.d[axis], "tapeless: slice<axis, begin, end>(a): 0 <= begin <= end <= extent", s);
     return var{&g, slice(g, a.id(), axis, Begin, End - Begin)};
@@ -269,7 +269,7 @@ template <int Axis, extent_t Before, extent_t After, detail::handle A> constexpr
     const shape s = g[a.id()].s;
     const int axis = axis_of(Axis, s.rank);
     require(g, axis >= 0 && axis < s.rank, "tapeless: pad<axis, before, after>(a): the axis exists", s);
-    if (g.broken.rule != nullptr) return var{&g, a.id()};
+    if (!g.sound()) return var{&g, a.id()};
     require(g, is_static(s.d[axis]), "tapeless: pad<axis, before, after>(a): the extent of the axis is static", s);
     return var{&g, pad(g, a.id(), axis, Before, After)};
   } else {
@@ -294,7 +294,7 @@ template <int Axis, detail::handle A, detail::handle B> constexpr auto concat(co
     const int axis = axis_of(Axis, g[a.id()].s.rank);
     require(g, axis >= 0 && concatenable(g[a.id()].s, g[b.id()].s, axis) && g[a.id()].t == g[b.id()].t,
             "tapeless: concat<axis>(a, b): all other extents agree, the axis is static, one element type", g[a.id()].s, g[b.id()].s);
-    if (g.broken.rule != nullptr) return var{&g, a.id()};
+    if (!g.sound()) return var{&g, a.id()};
     return var{&g, concat(g, a.id(), b.id(), axis)};
   } else {
     using T = typename A::value_type;

@@ -8,7 +8,8 @@
 #include "../core/text.hpp"
 #include "plan.hpp"
 
-namespace tapeless::detail {
+namespace tapeless {
+namespace detail {
 
 inline std::string text_of(extent_t e) {
   std::string s;
@@ -25,19 +26,25 @@ inline std::string text_of(const shape& s) {
   for (int i = 0; i < s.rank; ++i) r += (i > 0 ? ", " : "") + text_of(s.d[i]);
   return r + "]";
 }
-inline std::string text_of(const polynomial& p) {
+} // namespace detail
+
+// to_string(cost.flops): "120*n + 8"
+inline std::string to_string(const polynomial& p) {
   std::string s;
   char number[32];
   for (int i = 0; i < p.size(); ++i) {
     std::snprintf(number, sizeof number, "%.10g", p[i].c);
     if (!s.empty()) s += " + ";
     s += number;
-    if (p[i].names != 0) s += '*' + text_of(extent_t{1} | (p[i].names << name_shift));
+    if (p[i].names != 0) s += detail::joined("*", detail::text_of(extent_t{1} | (p[i].names << detail::name_shift)));
   }
   return s.empty() ? "0" : s;
 }
+
+namespace detail {
+
 inline std::string text_of(const node& v) {
-  std::string s = v.custom != nullptr ? v.custom->name : rule(v.o).name;
+  std::string s = is_custom(v.o) ? v.custom->name : rule(v.o).name;
   if (v.o == op::konst) {
     char number[32];
     std::snprintf(number, sizeof number, "%g", std::bit_cast<double>(v.attr));
@@ -82,11 +89,11 @@ template <int N, int O> std::string explain_text(const program<N, O>& p, const p
     } else line(k, q, text_of(p.nodes[q.node]), text_of(p.nodes[q.node].s));
   }
   const auto half = [&](const char* name, const cost_part& c) {
-    s += joined(name, text_of(c.flops), " flops, ", text_of(c.bytes), " bytes, ", c.steps, " steps\n");
+    s += joined(name, to_string(c.flops), " flops, ", to_string(c.bytes), " bytes, ", c.steps, " steps\n");
   };
   half("primal:  ", r.cost.primal);
   half("adjoint: ", r.cost.adjoint);
-  s += joined("arena:   ", text_of(r.cost.arena), " bytes\n");
+  s += joined("arena:   ", to_string(r.cost.arena), " bytes\n");
   return s;
 }
 
@@ -111,4 +118,5 @@ template <int N, int O> std::string explain_dot(const program<N, O>& p, const pl
   return s + "}\n";
 }
 
-} // namespace tapeless::detail
+} // namespace detail
+} // namespace tapeless

@@ -31,6 +31,8 @@ struct grouping {
   vec<int> root;    // node -> the dense block below its views
 };
 
+inline constexpr int narrow_lanes = 1, wide_lanes = 2;
+constexpr int lanes_of(dtype t) { return t == dtype::f32 ? narrow_lanes : t == dtype::f64 ? wide_lanes : 0; }
 constexpr bool fuses(op o) { return rule(o).k == kind::elementwise || rule(o).k == kind::reduction; }
 
 template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
@@ -39,7 +41,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
   r.stored = vec<char>(N, 0);
   r.last = vec<int>(N, no_node);
   vec<int> uses(N, 0), user(N, no_node), earliest(N, 0), weight(N, 0);
-  vec<char> is_output(N, 0), deferred(N, 0);
+  vec<char> is_output(N, 0), deferred(N, 0), lanes(N, 0); // lanes: those of v and what waits for it
   for (const int o : p.outputs)
     if (N > 0) is_output[o] = 1;
   const auto is_view = [&](int x) { return rule(p.nodes[x].o).k == kind::view; };
@@ -87,7 +89,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
   const auto place = [&](int v) {
     const shape& it = r.loop[v];
     constexpr int window = 8; // how many groups back a new one is avoided
-    const bool wide = p.nodes[v].t == dtype::f64, narrow = p.nodes[v].t == dtype::f32;
+    const bool wide = (lanes[v] & wide_lanes) != 0, narrow = (lanes[v] & narrow_lanes) != 0;
     const auto fits = [&](int g) {
       return r.groups[g].fused && r.groups[g].it == it && r.groups[g].nodes + weight[v] <= max_group_nodes &&
              !(wide && r.groups[g].narrow) && !(narrow && r.groups[g].wide);
@@ -111,7 +113,18 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
   for (int i = 0; i < N; ++i) {
     const node& v = p.nodes[i];
     if (is_leaf(i) || is_view(i)) continue;
-    int low = 0, w = 1;
+    int low = 0, w = 1, own = lanes_of(v.t), all = 0;
+    for (const int x : v.in)
+      if (x >= 0) own |= lanes_of(p.nodes[x].t);
+    all = own;
+    for (const int x : v.in)
+      if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u]) all |= lanes[u];
+    if (all == (wide_lanes | narrow_lanes)) { // a mask of the other width is computed in a group of its own
+      for (const int x : v.in)
+        if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u] && lanes[u] != own) place(u);
+      all = own;
+    }
+    lanes[i] = static_cast<char>(all);
     for (const int x : v.in) {
       if (x < 0) continue;
       const int u = register_source(i, x);

@@ -60,16 +60,18 @@ inline std::string text(const name_values& v, char c) { return joined(c, " = ", 
 class argument_reader {
   name_values capacity_, values_;
   bool known_[max_names]{};
+  int from_[max_names]{}; // the argument that gave the value
   int argument_ = 0;
 
   void take(char name, extent_t n, const std::string& who) {
     const auto k = static_cast<std::size_t>(values_.find(name));
     const auto has = [&] { return joined("tapeless: run: ", who, " has ", name, " = ", n); };
     if (n < 0) throw argument_error(has() + ": an extent is not negative");
-    if (known_[k] && values_.value[k] != n) throw argument_error(has() + ", but another argument has " + text(values_, name));
+    if (known_[k] && values_.value[k] != n) throw argument_error(joined(has(), ", but argument ", from_[k], " has ", text(values_, name)));
     if (n > capacity_.of(name)) throw argument_error(has() + ", but the capacity at bind is " + text(capacity_, name));
     values_.value[k] = n;
     known_[k] = true;
+    from_[k] = argument_;
   }
   std::string name_of(bool output) const { return output ? "the output" : joined("argument ", argument_); }
 

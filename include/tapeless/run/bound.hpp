@@ -116,6 +116,10 @@ template <class Backend, class F, class... A> class bound {
         argument_reader reader(capacity_);
         int at = 0;
         std::apply([&](const auto&... k) { (reader.read(k, input, at), ...); }, held);
+        const byte_range arena{memory_.data(), memory_.data() + memory_.size()};
+        for (int k = 0; k < at; ++k)
+          if (const auto* p = static_cast<const std::byte*>(input[k]); overlap({p, p + 1}, arena))
+            throw argument_error(joined("tapeless: run: leaf ", k, " of the arguments lies in the program's own arena, as its results do: copy it first"));
         if (out != nullptr) reader.read(*out, result, at = 0, true);
         const name_values& values = reader.values();
         for (int k = 0; k < plan_.nonempty; ++k)
@@ -199,7 +203,7 @@ public:
   // Errors: argument_error also where an output overlaps an argument or another output.
   template <class Out> auto into(const Out& out) {
     static_assert(leaves_match<Out, result_type>, "tapeless: run.into(out): out has the element types and extents of the result");
-    return [this, out](const auto&... x) -> const Out& {
+    return [this, out](const auto&... x) -> Out {
       execute(&out, x...);
       return out;
     };

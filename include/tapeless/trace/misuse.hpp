@@ -15,8 +15,12 @@ constexpr bool differ(const char* a, const char* b) {
   return *a != *b;
 }
 
+template <bool Holds, shape A, shape B>
+concept holds_for_these_shapes = Holds;
+
 // clang-format off
-#define TAPELESS_RULE(sentence) static_assert(differ(Trace::size.broken.rule, sentence), sentence)
+#define TAPELESS_RULE(sentence) \
+  static_assert(holds_for_these_shapes<differ(Trace::size.broken.rule, sentence), A, B>, sentence)
 
 template <class Trace, shape A, shape B> constexpr void report() {
   TAPELESS_RULE("tapeless: elementwise op(a, b): the operands belong to one trace");

@@ -86,7 +86,7 @@ template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse =
   int position = 0;
   std::apply([&](auto&... a) { (add_inputs(a, g, position), ...); }, arguments);
   const auto y = std::apply([](const auto&... a) { return F{}(a...); }, arguments);
-  if (g.broken.rule != nullptr) {
+  if (!g.sound()) {
     raw_program nothing;
     nothing.broken = g.broken;
     return nothing;
@@ -112,7 +112,7 @@ template <class F, class... A> struct traced {
     const raw_program r = trace<F, A...>();
     return counts{r.nodes.size(), r.outputs.size(), r.broken};
   }();
-  static constexpr bool sound = size.broken.rule == nullptr;
+  static constexpr bool sound = !size.broken.found;
   // @pre !sound: this is no constant expression
   static constexpr int repeat() { return trace<F, A...>(true).nodes.size(); }
   static constexpr auto value = [] {

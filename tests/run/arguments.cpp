@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// What bind and run refuse, what the message says, and that nothing has been written then.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "support/random.hpp"
+#include <tapeless/tapeless.hpp>
+
+namespace tl = tapeless;
+
+namespace {
+
+using rows = tl::tensor<float, tl::dyn<'n'>, 3>;
+using const_rows = tl::tensor<const float, tl::dyn<'n'>, 3>;
+using labels = tl::tensor<std::int32_t, tl::dyn<'n'>>;
+using weights = tl::tensor<float, 3, 4>;
+
+constexpr auto loss = [](auto w, auto x, auto label) {
+  return tl::mean(tl::softmax_cross_entropy(tl::matmul(x, w), label));
+};
+constexpr auto twice_and_next = [](auto x) { return std::tuple{x * 2.0f, x + 1.0f}; };
+
+constexpr float* no_floats = nullptr;
+constexpr std::int32_t* no_labels = nullptr;
+
+// The message of the argument_error that f throws; empty where it throws none.
+template <class F> std::string refusal(F&& f) {
+  try {
+    f();
+  } catch (const tl::argument_error& e) { return e.what(); }
+  return "";
+}
+
+struct data {
+  std::vector<float> x = support::random_values<float>(8 * 3, 1), w = support::random_values<float>(3 * 4, 2);
+  std::vector<std::int32_t> y = support::random_integers(8, 3, 0, 4);
+
+  rows x_of(int n) { return rows{x.data(), n}; }
+  labels y_of(int n) { return labels{y.data(), n}; }
+  weights w_of() { return weights{w.data()}; }
+};
+
+auto bind_loss() { return tl::jit(tl::value_and_grad<0>(loss)).bind<weights, rows, labels>(tl::dim<'n'>(8)); }
+
+} // namespace
+
+TEST_CASE("bind: every named extent has a capacity of at least 1, and no other name has one") {
+  constexpr auto step = tl::jit(tl::value_and_grad<0>(loss));
+  CHECK(refusal([&] { step.bind<weights, rows, labels>(); }) ==
+        "tapeless: bind: give the capacity of n, as in bind<...>(tl::dim<'n'>(64))");
+  CHECK(refusal([&] { step.bind<weights, rows, labels>(tl::dim<'n'>(8), tl::dim<'m'>(2)); }) ==
+        "tapeless: bind: no argument has an extent named m");
+  CHECK(refusal([&] { step.bind<weights, rows, labels>(tl::dim<'n'>(0)); }) ==
+        "tapeless: bind: the capacity of n is at least 1");
+  CHECK(refusal([&] { step.bind<weights, rows, labels>(tl::dim<'n'>(1)); }) == "");
+}
+
+TEST_CASE("owned: every named extent has a value") {
+  CHECK_THROWS_AS(tl::owned<rows>(), std::invalid_argument);
+  CHECK_THROWS_AS(tl::owned<rows>(tl::dim<'m'>(3)), std::invalid_argument);
+  CHECK_NOTHROW(tl::owned<rows>(tl::dim<'n'>(3)));
+}
+
+TEST_CASE("run: a leaf without data is refused, unless it has no elements") {
+  data d;
+  auto run = bind_loss();
+  const std::string message = refusal([&] { run(d.w_of(), rows{no_floats, 4}, d.y_of(4)); });
+  CHECK(message == "tapeless: run: argument 1 has a leaf without data (leaf 1 of all)");
+  CHECK(refusal([&] { run(weights{}, d.x_of(4), d.y_of(4)); }) ==
+        "tapeless: run: argument 0 has a leaf without data (leaf 0 of all)");
+  CHECK(refusal([&] { run(d.w_of(), rows{no_floats, 0}, labels{no_labels, 0}); }) == "");
+}
+
+TEST_CASE("run: arguments agree about a named extent; the message names both") {
+  data d;
+  auto run = bind_loss();
+  CHECK(refusal([&] { run(d.w_of(), d.x_of(4), d.y_of(5)); }) ==
+        "tapeless: run: argument 2 has n = 5, but argument 1 has n = 4");
+  CHECK(refusal([&] { run(d.w_of(), d.x_of(5), d.y_of(4)); }) ==
+        "tapeless: run: argument 2 has n = 4, but argument 1 has n = 5");
+  CHECK(refusal([&] { run(d.w_of(), d.x_of(4), d.y_of(8)); }) ==
+        "tapeless: run: argument 2 has n = 8, but argument 1 has n = 4"); // 8 is the capacity: no default value
+}
+
+TEST_CASE("run: a named extent is 0 to the capacity") {
+  data d;
+  auto run = tl::jit(tl::value_and_grad<0>(loss)).bind<weights, rows, labels>(tl::dim<'n'>(6));
+  CHECK(refusal([&] { run(d.w_of(), d.x_of(7), d.y_of(7)); }) ==
+        "tapeless: run: argument 1 has n = 7, but the capacity at bind is n = 6");
+  CHECK(refusal([&] { run(d.w_of(), d.x_of(-1), d.y_of(-1)); }) ==
+        "tapeless: run: argument 1 has n = -1: an extent is not negative");
+  CHECK(refusal([&] { run(d.w_of(), d.x_of(6), d.y_of(6)); }) == "");
+  CHECK(refusal([&] { run(d.w_of(), d.x_of(0), d.y_of(0)); }) == "");
+}
+
+TEST_CASE("run: a label outside the classes is refused with leaf, value, position and range") {
+  data d;
+  auto run = bind_loss();
+  d.y[5] = 4;
+  CHECK(refusal([&] { run(d.w_of(), d.x_of(8), d.y_of(8)); }) ==
+        "tapeless: run: leaf 2: index 4 at position 5 is outside [0, 4)");
+  d.y[2] = -1;
+  CHECK(refusal([&] { run(d.w_of(), d.x_of(8), d.y_of(8)); }) ==
+        "tapeless: run: leaf 2: index -1 at position 2 is outside [0, 4)");
+  CHECK(refusal([&] { run(d.w_of(), d.x_of(2), d.y_of(2)); }) == ""); // only the first n are read
+}
+
+TEST_CASE("run: the bound of an index may be a named extent: its value counts, not the capacity") {
+  data d;
+  using chosen = tl::tensor<std::int32_t, 2>;
+  std::vector<std::int32_t> index{0, 4};
+  auto run = tl::jit([](auto x, auto i) { return tl::gather<0>(x, i) * 2.0f; }).bind<rows, chosen>(tl::dim<'n'>(8));
+  CHECK(refusal([&] { run(d.x_of(5), chosen{index.data()}); }) == "");
+  CHECK(refusal([&] { run(d.x_of(4), chosen{index.data()}); }) ==
+        "tapeless: run: leaf 1: index 4 at position 1 is outside [0, 4)");
+}
+
+TEST_CASE("run: the maximum of nothing is refused, the sum of nothing is 0") {
+  data d;
+  auto largest = tl::jit([](auto x) { return tl::max<0>(x); }).bind<rows>(tl::dim<'n'>(8));
+  CHECK(refusal([&] { largest(d.x_of(0)); }) ==
+        "tapeless: run: max and argmax need at least one element, but an extent is 0");
+  CHECK(refusal([&] { largest(d.x_of(1)); }) == "");
+  auto total = tl::jit([](auto x) { return tl::sum<0>(x); }).bind<rows>(tl::dim<'n'>(8));
+  total(d.x_of(3));
+  for (const float value : total(d.x_of(0))) CHECK(value == 0);
+}
+
+TEST_CASE("run.into: an output that overlaps an argument or another output is refused, also in part") {
+  std::vector<float> x = support::random_values<float>(4 * 3, 4), memory(3 * 12, -7);
+  using outputs = std::tuple<rows, rows>;
+  auto run = tl::jit(twice_and_next).bind<rows>(tl::dim<'n'>(4));
+  const auto at = [&](int i) { return rows{memory.data() + i, 4}; };
+  const rows apart{x.data(), 4};
+
+  CHECK(refusal([&] { run.into(outputs{at(0), at(11)})(apart); }) ==
+        "tapeless: run.into(out)(x...): outputs 0 and 1 overlap");
+  CHECK(refusal([&] { run.into(outputs{at(0), at(0)})(apart); }) ==
+        "tapeless: run.into(out)(x...): outputs 0 and 1 overlap");
+  CHECK(refusal([&] { run.into(outputs{at(0), at(12)})(at(23)); }) ==
+        "tapeless: run.into(out)(x...): output 1 overlaps leaf 0 of the arguments");
+  CHECK(refusal([&] { run.into(outputs{apart, at(12)})(apart); }) ==
+        "tapeless: run.into(out)(x...): output 0 overlaps leaf 0 of the arguments");
+  for (const float value : memory) CHECK(value == -7);
+
+  CHECK(refusal([&] { run.into(outputs{at(0), at(12)})(apart); }) == ""); // they touch, and do not overlap
+  for (std::size_t i = 0; i < 12; ++i) {
+    CHECK(memory[i] == x[i] * 2);
+    CHECK(memory[12 + i] == x[i] + 1);
+  }
+}
+
+TEST_CASE("run.into: outputs agree with the arguments about a named extent, and have data") {
+  std::vector<float> memory(2 * 12, -7);
+  data d;
+  using outputs = std::tuple<rows, rows>;
+  auto run = tl::jit(twice_and_next).bind<rows>(tl::dim<'n'>(4));
+  CHECK(refusal([&] { run.into(outputs{rows{memory.data(), 3}, rows{memory.data() + 12, 4}})(d.x_of(4)); }) ==
+        "tapeless: run: the output has n = 3, but argument 0 has n = 4");
+  CHECK(refusal([&] { run.into(outputs{rows{memory.data(), 4}, rows{no_floats, 4}})(d.x_of(4)); }) ==
+        "tapeless: run: the output has a leaf without data (leaf 1 of all)");
+  for (const float value : memory) CHECK(value == -7);
+}
+
+TEST_CASE("run: a result of the program is no argument of its next run: it lies in the arena that is written") {
+  data d;
+  auto run = tl::jit(twice_and_next).bind<rows>(tl::dim<'n'>(8));
+  const auto [twice, next] = run(d.x_of(8));
+  CHECK(refusal([&] { run(twice); }) ==
+        "tapeless: run: leaf 0 of the arguments lies in the program's own arena, as its results do: copy it first");
+  CHECK(next[0] == d.x[0] + 1);
+
+  auto other = tl::jit(twice_and_next).bind<rows>(tl::dim<'n'>(8));
+  CHECK(std::get<0>(other(twice))[0] == d.x[0] * 4);
+}
+
+TEST_CASE("run: const arguments are accepted, also inside a tree") {
+  data d;
+  const std::vector<float>& x = d.x;
+  auto run = tl::jit(twice_and_next).bind<rows>(tl::dim<'n'>(8));
+  CHECK(std::get<0>(run(const_rows{x.data(), 8}))[5] == x[5] * 2);
+
+  struct tree {
+    weights a;
+    rows b;
+  };
+  struct const_tree {
+    tl::tensor<const float, 3, 4> a;
+    const_rows b;
+  };
+  auto product = tl::jit([](const auto& t) { return tl::sum(tl::matmul(t.b, t.a)); }).bind<tree>(tl::dim<'n'>(8));
+  const float expected = product(tree{d.w_of(), d.x_of(8)})[0];
+  CHECK(product(const_tree{weights{d.w.data()}, const_rows{x.data(), 8}})[0] == expected);
+}
+
+TEST_CASE("run: after an exception the same call gives the same result, bit for bit, and outputs were not touched") {
+  data d;
+  auto run = bind_loss();
+  using outputs = std::tuple<tl::scalar<float>, weights>;
+  float value = -7;
+  std::vector<float> gradient(12, -7);
+  const outputs out{tl::scalar<float>{&value}, weights{gradient.data()}};
+
+  const auto [v, g] = run(d.w_of(), d.x_of(6), d.y_of(6));
+  const float expected = v[0];
+  const std::vector<float> expected_gradient(g.begin(), g.end());
+
+  d.y[5] = 9;
+  CHECK(refusal([&] { run.into(out)(d.w_of(), d.x_of(6), d.y_of(6)); }) != "");
+  CHECK(refusal([&] { run.into(out)(d.w_of(), d.x_of(6), d.y_of(5)); }) != "");
+  CHECK(refusal([&] { run(d.w_of(), d.x_of(3), labels{no_labels, 3}); }) != "");
+  CHECK(value == -7);
+  for (const float e : gradient) CHECK(e == -7);
+  CHECK(v[0] == expected); // the last result is still there
+  CHECK(std::vector<float>(g.begin(), g.end()) == expected_gradient);
+
+  d.y = support::random_integers(8, 3, 0, 4);
+  run.into(out)(d.w_of(), d.x_of(6), d.y_of(6));
+  CHECK(value == expected);
+  CHECK(gradient == expected_gradient);
+}
