@@ -20,15 +20,11 @@ static_assert(cost.steps() == cost.primal.steps + cost.adjoint.steps);
 // [/signature]
 
 int main() {
-  const auto print = [](const char* name, const tl::polynomial& p) {
-    std::printf("%-14s %g at n = 1, m = 1; %g at n = 10, m = 3\n", name, p.at(tl::dim<'n'>(1), tl::dim<'m'>(1)),
-                p.at(tl::dim<'n'>(10), tl::dim<'m'>(3)));
-  };
-  print("primal flops", cost.primal.flops);
-  print("adjoint flops", cost.adjoint.flops);
-  print("primal bytes", cost.primal.bytes);
-  print("adjoint bytes", cost.adjoint.bytes);
-  print("arena bytes", cost.arena);
+  std::printf("primal flops   %s\n", to_string(cost.primal.flops).c_str());
+  std::printf("adjoint flops  %s\n", to_string(cost.adjoint.flops).c_str());
+  std::printf("primal bytes   %s\n", to_string(cost.primal.bytes).c_str());
+  std::printf("adjoint bytes  %s\n", to_string(cost.adjoint.bytes).c_str());
+  std::printf("arena bytes    %s\n", to_string(cost.arena).c_str());
   std::printf("steps          %d\n\n", cost.steps());
   std::fputs(tl::jit(tl::value_and_grad<1>(loss)).explain<X, V>().c_str(), stdout);
 }

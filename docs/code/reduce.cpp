@@ -31,14 +31,15 @@ int main() {
   show("e", e);
   show("f", f);
 
-  // extents of 0
+  // no elements
+  float nothing[1] = {};
   using column = tl::tensor<float, tl::dyn<'n'>>;
   auto empty = tl::jit([](auto v) { return std::tuple{tl::sum(v), tl::mean(v)}; }).bind<column>(tl::dim<'n'>(4));
-  const auto [sum, mean] = empty(column(nullptr, 0));
+  const auto [sum, mean] = empty(column(nothing, 0));
   show("sum", sum);
   std::printf("mean is NaN: %s\n", mean[0] != mean[0] ? "yes" : "no");
   try {
-    tl::jit([](auto v) { return tl::max(v); }).bind<column>(tl::dim<'n'>(4))(column(nullptr, 0));
+    tl::jit([](auto v) { return tl::max(v); }).bind<column>(tl::dim<'n'>(4))(column(nothing, 0));
   } catch (const tl::argument_error& error) {
     std::puts(error.what());
   }
