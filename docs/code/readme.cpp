@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include <tapeless/tapeless.hpp>
-
 #include <cstdio>
-
 namespace tl = tapeless;
 
 struct plane { // an ordinary aggregate is a parameter tree
@@ -23,9 +21,8 @@ static_assert(cost.adjoint.flops <= 1.5 * cost.primal.flops); // for every n
 
 int main() {
   const float x[] = {1, 0, 2, 0, 1, 1}, y[] = {3, -1};
-  tl::owned<plane> p;                                                // zeros
-  auto run = step.bind<plane, points, values>(tl::dim<'n'>(64));     // one allocation, for n up to 64
+  tl::owned<plane> p;                                                 // zeros
+  auto run = step.bind<plane, points, values>(tl::dim<'n'>(64));      // one allocation, for n up to 64
   const auto [value, gradient] = run(*p, points(x, 2), values(y, 2)); // gradient is a plane
-  std::printf("loss %g, slope_bar (%g, %g, %g), height_bar %g\n", value[0], gradient.slope[0], gradient.slope[1],
-              gradient.slope[2], gradient.height[0]);
+  std::printf("loss %g, gradient by height %g\n", value[0], gradient.height[0]); // loss 5, gradient by height -2
 }

@@ -9,6 +9,8 @@
 
 #include <array>
 #include <cstddef>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace residual {

@@ -83,6 +83,17 @@ TEST_CASE("where gives nothing to the branch that is not taken, not even a NaN")
   CHECK(r[2][0] == doctest::Approx(-1 + 0 + 0 + 0.25 - 0.0625));
 }
 
+TEST_CASE("where gives nothing to a value that the branch not taken reads twice") {
+  static constexpr auto f = [](auto x) {
+    const auto r = sqrt(x);
+    return sum(where(x > 0.0, r * exp(-r), 0.0)) - sum(where(x <= 0.0, 0.0, 2.0 * r - 1.0 / r));
+  };
+  const auto r = run<V>([](auto x) { return tl::grad(f)(x); }, {{-1, 0, 1, 4, -4}});
+  CHECK((r[0][0] == 0 && r[0][1] == 0 && r[0][4] == 0));
+  CHECK(r[0][2] == doctest::Approx(-1 - 0.5));
+  CHECK(r[0][3] == doctest::Approx(-std::exp(-2) / 4 - 0.5 - 0.0625));
+}
+
 TEST_CASE("where gives no NaN to the second derivative of the branch that is not taken") {
   static constexpr auto f = [](auto x) { return sum(where(x > 0.0, sqrt(x) * x, 0.0)); };
   const auto r = run<V>([](auto x) { return std::tuple{tl::hvp<0>(f)(x, x * 0.0 + 1.0), tl::grad([](auto a) { return sum(tl::grad(f)(a)); })(x)}; }, {{-1, 0, 1, 4, -4}});

@@ -139,6 +139,21 @@ TEST_CASE("argmax of int32 orders negative numbers too") {
   CHECK(ints(run(*j)) == std::vector<int>{1, 1});
 }
 
+TEST_CASE("a mask of floats and one of doubles meet") {
+  tl::owned<std::tuple<X<float>, X<double>>> in;
+  const auto& [a, b] = *in;
+  for (int k = 0; k < n; ++k) a[k] = real<float>(k), b[k] = number(k) * 0.5 + 1e-12;
+  auto run = tl::jit([](auto x, auto y) {
+               const auto both = x > 0.0f && y < 2.0;
+               return std::tuple{both, tl::where(y > 1.0, x, 0.0f), tl::where(x > 0.0f, y, 0.0), tl::cast<float>(both) + x, tl::cast<double>(!both) + y};
+             }).bind<X<float>, X<double>>();
+  const auto [both, wx, wy, fx, dy] = run(a, b);
+  for (int k = 0; k < n; ++k) {
+    const bool m = a[k] > 0 && b[k] < 2;
+    CHECK((both[k] == m && wx[k] == (b[k] > 1 ? a[k] : 0.0f) && wy[k] == (a[k] > 0 ? b[k] : 0.0) && fx[k] == static_cast<float>(m) + a[k] && dy[k] == (m ? 0.0 : 1.0) + b[k]));
+  }
+}
+
 TEST_CASE("numbers keep their type: a float argument beside a double one") {
   auto run = tl::jit([](auto a, auto b) { return std::tuple{a * a, b * b}; }).bind<float, double>();
   const auto [a, b] = run(3.0f, 1.0 / 3);

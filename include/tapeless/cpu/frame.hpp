@@ -4,11 +4,33 @@
 // frame: the numbers behind a plan's monomials. Filled at bind, and again when a run brings other extents; a step of
 // a run only reads it.
 #pragma once
+#include "../core/geometry.hpp"
 #include "../plan/backend.hpp"
 #include "simd.hpp"
 
 namespace tapeless::cpu {
 
+using tapeless::detail::op;
+using tapeless::detail::step;
+
+constexpr index_t product(const shape& s, int from, int to) {
+  index_t n = 1;
+  for (int i = from; i < to; ++i) n *= s.d[i];
+  return n;
+}
+// a, b, c: shapes of the operands and the result of a step, as numbers
+constexpr matmul_extents matmul_of(const step& s, const shape& a, const shape& b, const shape& c) {
+  matmul_extents e;
+  e.ta = (s.attr & 1u) != 0;
+  e.tb = (s.attr & 2u) != 0;
+  e.batch = product(c, 0, c.rank - 2);
+  e.m = c.d[c.rank - 2];
+  e.n = c.d[c.rank - 1];
+  e.k = tapeless::detail::cols(a, e.ta);
+  e.a_batched = e.batch != 1 && product(a, 0, a.rank - 2) == e.batch;
+  e.b_batched = e.batch != 1 && product(b, 0, b.rank - 2) == e.batch;
+  return e;
+}
 // Where an operand is, and how the step's loop walks it.
 struct frame_slot {
   void* const* source = nullptr;     // argument, result or arena part: a pointer that may change between runs
@@ -26,6 +48,7 @@ struct frame_step {
   index_t loop[max_rank]{};
   index_t chunk = 1, chunks = 1;     // of the outermost axis
   bool empty = false;
+  matmul_extents matmul;
 };
 
 // All of it for one program, in the block that bind allocates.
@@ -83,6 +106,7 @@ template <const auto& P> struct frame {
         f.loop[a] = eval(s.loop[a], names);
         if (a > 0) inner *= f.loop[a];
       }
+      if (s.o == op::matmul) f.matmul = matmul_of(s, f.slot[0].s, f.slot[1].s, f.slot[2].s);
       if (!s.fused) continue;
       const tapeless::detail::chunking cut = tapeless::detail::chunks_of(f.loop[0], inner, s.axes == 1);
       f.chunk = cut.size;

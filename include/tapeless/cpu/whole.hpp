@@ -12,14 +12,6 @@
 
 namespace tapeless::cpu {
 
-using tapeless::detail::op;
-using tapeless::detail::step;
-
-constexpr index_t product(const shape& s, int from, int to) {
-  index_t n = 1;
-  for (int i = from; i < to; ++i) n *= s.d[i];
-  return n;
-}
 // unknown extents of a shape as 1: for scratch sizes, which do not depend on them
 constexpr shape assumed(const shape& s) {
   shape r = s;
@@ -28,19 +20,6 @@ constexpr shape assumed(const shape& s) {
   return r;
 }
 
-// a, b, c: shapes of the operands and the result of a step, as numbers
-constexpr matmul_extents matmul_of(const step& s, const shape& a, const shape& b, const shape& c) {
-  matmul_extents e;
-  e.ta = (s.attr & 1u) != 0;
-  e.tb = (s.attr & 2u) != 0;
-  e.batch = product(c, 0, c.rank - 2);
-  e.m = c.d[c.rank - 2];
-  e.n = c.d[c.rank - 1];
-  e.k = tapeless::detail::cols(a, e.ta);
-  e.a_batched = e.batch != 1 && product(a, 0, a.rank - 2) == e.batch;
-  e.b_batched = e.batch != 1 && product(b, 0, b.rank - 2) == e.batch;
-  return e;
-}
 // x, w, y: image, weights, result of the convolution, whichever of them the step computes
 constexpr conv_extents conv_of(const step& s, const shape& x, const shape& w, const shape& y) {
   const tapeless::detail::window_attributes a = tapeless::detail::unpack(s.attr);
@@ -128,7 +107,7 @@ template <op O, class T, class Team> void run_whole(const Team& team, const step
   const int axis = static_cast<int>(s.attr);
   const auto before = [&](const shape& q) { return product(q, 0, axis); };
   const auto after = [&](const shape& q) { return product(q, axis + 1, q.rank); };
-  if constexpr (O == op::matmul) matmul<T>(team, matmul_of(s, x, f.slot[1].s, out), in(0), in(1), y, scratch, shared);
+  if constexpr (O == op::matmul) matmul<T>(team, f.matmul, in(0), in(1), y, scratch, shared);
   else if constexpr (O == op::conv_fprop) conv2d_fprop<T>(team, conv(), in(0), in(1), y, scratch, shared);
   else if constexpr (O == op::conv_dgrad) conv2d_dgrad<T>(team, conv(), in(0), in(1), y, scratch, shared);
   else if constexpr (O == op::conv_wgrad) conv2d_wgrad<T>(team, conv(), in(0), in(1), y, scratch, shared);
@@ -162,6 +141,8 @@ template <op O, class T> void run_rows(const step& s, const frame_step& f, index
   }
   frame_step part;
   part.slot = slot;
+  part.matmul = f.matmul;
+  part.matmul.m = hi - lo;
   run_whole<O, T>(serial_team{}, s, part, scratch, scratch + own_scratch<T>(s, slot), names);
 }
 
