@@ -1,6 +1,10 @@
-#include <tapeless/tapeless.hpp>
+// budget: 15 s, 500 MB
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
 
 // 20 residual layers h + relu(h w_i + b_i) in a loop: loss and the gradient of all parameters.
+
+#include <tapeless/tapeless.hpp>
 
 #include <array>
 #include <cstddef>

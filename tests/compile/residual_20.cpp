@@ -1,3 +1,8 @@
+// budget: 15 s, 500 MB
+// instantiations: 9000
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
 #include "residual.hpp"
 
 float run() { return residual::run_arrays<20>(); }

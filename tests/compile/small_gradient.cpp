@@ -1,6 +1,11 @@
-#include <tapeless/tapeless.hpp>
+// budget: 2 s, 400 MB
+// instantiations: 5180
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
 
 // The umbrella header and one small gradient.
+
+#include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;
 

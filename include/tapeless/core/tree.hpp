@@ -101,4 +101,8 @@ template <class X> constexpr int count_leaves() {
 }
 
 } // namespace detail
+
+// for_each_leaf(tree, f): f(tensor) for every leaf, in declaration order
+template <class Tree, class F> constexpr void for_each_leaf(Tree&& tree, F&& f) { detail::for_each_leaf(tree, f); }
+
 } // namespace tapeless

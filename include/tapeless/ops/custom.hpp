@@ -99,7 +99,10 @@ template <class Op, class T, class... V> inline constexpr custom_op elementwise_
   c.id = type_id<Op, T, V...>();
   c.flops = custom_flops<Op>();
   c.vjp = custom_vjp<Op, var, V...>;
-  if constexpr (has_jvp<Op>) c.jvp = custom_jvp<Op, var, V...>;
+  if constexpr (has_jvp<Op>) {
+    c.has_jvp = true;
+    c.jvp = custom_jvp<Op, var, V...>;
+  }
   if constexpr (std::is_same_v<T, float>) c.lanes_f32 = custom_lanes<Op, float, sizeof...(V)>;
   else c.lanes_f64 = custom_lanes<Op, double, sizeof...(V)>;
   return c;
@@ -123,12 +126,13 @@ template <class Op, class Y, class... X> inline constexpr custom_op whole_custom
   c.id = type_id<Op, Y, X...>();
   c.flops = custom_flops<Op>();
   c.vjp = custom_vjp<Op, Y, X...>;
-  if constexpr (has_jvp<Op>) c.jvp = custom_jvp<Op, Y, X...>;
+  if constexpr (has_jvp<Op>) {
+    c.has_jvp = true;
+    c.jvp = custom_jvp<Op, Y, X...>;
+  }
   c.run = custom_run<Op, Y, X...>;
   return c;
 }();
-
-template <class X> using const_view = basic_tensor<const typename X::value_type, X::extents, typename X::space>;
 
 constexpr int custom_node(graph& g, op o, const custom_op* c, const int (&x)[3], dtype t, shape s) {
   node v;
@@ -143,6 +147,9 @@ constexpr int custom_node(graph& g, op o, const custom_op* c, const int (&x)[3],
 
 template <class Op, class... X>
 concept is_whole_tensor_op = requires { Op::result(shape_in_type<X>()...); };
+template <bool Typed>
+concept operands_are_typed = Typed;
+template <class Op, class... X> using whole_result = basic_tensor<value_type_t<X...>, Op::result(shape_in_type<X>()...)>;
 template <class> using as_var = var;
 template <shape... S> constexpr shape broadcast_all() {
   shape s;
@@ -154,19 +161,30 @@ concept one_to_three_operands = N >= 1 && N <= 3;
 
 } // namespace detail
 
-// custom<Op>(x...): the user's op
-template <class Op, detail::handle... X> constexpr auto custom(const X&... x) {
+// custom<Op>(x...): the user's op. For a whole-tensor op the result's type is stated, so that its rules may name it.
+template <class Op, detail::typed_handle... X>
+  requires detail::is_whole_tensor_op<Op, X...>
+constexpr detail::whole_result<Op, X...> custom(const X&... x) {
   using namespace detail;
   static_assert(one_to_three_operands<sizeof...(X)>, "tapeless: custom<op>(x...): an op has one to three operands");
+  using Y = whole_result<Op, X...>;
   graph& g = graph_of(x...);
   int in[3] = {-1, -1, -1}, k = 0;
   ((in[k++] = x.id()), ...);
-  if constexpr (is_whole_tensor_op<Op, X...> && all_typed<X...>) {
-    using T = value_type_t<X...>;
-    constexpr shape s = Op::result(X::extents...);
-    using Y = basic_tensor<T, s>;
-    return wrap<T, s>(g, custom_node(g, op::custom_tensor, &whole_custom<Op, Y, basic_tensor<typename X::value_type, X::extents>...>, in, dtype_of<T>, s));
-  } else if constexpr (any_var<X...>) {
+  return {&g, custom_node(g, op::custom_tensor, &whole_custom<Op, Y, basic_tensor<typename X::value_type, X::extents>...>, in,
+                          dtype_of<typename Y::value_type>, Y::extents)};
+}
+template <class Op, detail::handle... X>
+  requires(!detail::is_whole_tensor_op<Op, X...> || detail::any_var<X...>)
+constexpr auto custom(const X&... x) {
+  using namespace detail;
+  static_assert(one_to_three_operands<sizeof...(X)>, "tapeless: custom<op>(x...): an op has one to three operands");
+  static_assert(operands_are_typed<!is_whole_tensor_op<Op, X...>>,
+                "tapeless: custom<op>(x...): a whole-tensor op takes typed handles; convert a var with as<T, extents...>()");
+  graph& g = graph_of(x...);
+  int in[3] = {-1, -1, -1}, k = 0;
+  ((in[k++] = x.id()), ...);
+  if constexpr (any_var<X...>) {
     shape s = g[in[0]].s;
     for (int i = 1; i < k; ++i) {
       require_broadcast(g, in[0], in[i]);

@@ -70,6 +70,7 @@ template <detail::handle A, detail::handle L> constexpr auto softmax_cross_entro
 }
 
 // mse_loss(a, b) = mean((a - b)^2)
-template <detail::handle A, detail::handle B> constexpr auto mse_loss(const A& a, const B& b) { return mean(square(a - b)); }
+template <class A, class B> requires detail::handle_among<A, B>
+constexpr auto mse_loss(const A& a, const B& b) { return mean(square(a - b)); }
 
 } // namespace tapeless

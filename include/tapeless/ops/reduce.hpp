@@ -123,7 +123,7 @@ template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr
     if constexpr (axes_exist<rank, Axes...> && floating_point<T>) {
       static_assert(axes_differ<rank, Axes...>, "tapeless: reduction<axes...>(a): no axis is named twice");
       constexpr unsigned axes = axes_mask<Axes...>(rank);
-      static_assert(!NotEmpty || axes_not_empty<A::extents, axes>, "tapeless: max<axes...>(a): the axes are not empty");
+      static_assert(!NotEmpty || axes_not_empty<A::extents, axes>, "tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty");
       constexpr shape s = Keep ? keepdims(A::extents, axes) : dropped(A::extents, axes);
       return wrap<T, s>(g, reshape(g, F(g, a.id(), axes), s));
     } else return a;

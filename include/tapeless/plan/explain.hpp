@@ -33,10 +33,10 @@ inline std::string to_string(const polynomial& p) {
   std::string s;
   char number[32];
   for (int i = 0; i < p.size(); ++i) {
+    const std::string product = p[i].names == 0 ? "" : detail::text_of(extent_t{1} | (p[i].names << detail::name_shift));
     std::snprintf(number, sizeof number, "%.10g", p[i].c);
     if (!s.empty()) s += " + ";
-    s += number;
-    if (p[i].names != 0) s += detail::joined("*", detail::text_of(extent_t{1} | (p[i].names << detail::name_shift)));
+    s += product.empty() ? number : p[i].c == 1 ? product : detail::joined(number, "*", product);
   }
   return s.empty() ? "0" : s;
 }
