@@ -23,7 +23,8 @@ void fill(auto view) {
 }
 
 // f(p, x, constants...) is differentiated by p
-template <class F, class P, class X, class... Rest> void ratio(benchmark::State& state, F, const Rest&... rest) {
+template <class F, class P, class X, class... Rest> void ratio(benchmark::State& state, F,
+                                                               const Rest&... rest) {
   using gradient = decltype(tl::value_and_grad<0>(F{}));
   tl::owned<P> p;
   tl::owned<X> x;
@@ -31,8 +32,8 @@ template <class F, class P, class X, class... Rest> void ratio(benchmark::State&
   fill(*x);
   auto value = tl::jit(F{}).template bind<P, X, Rest...>(tl::threads(1));
   auto both = tl::jit(gradient{}).template bind<P, X, Rest...>(tl::threads(1));
-  const auto [primal, adjoint] = bench::fastest_seconds(
-      state, [&] { value(*p, *x, rest...); }, [&] { both(*p, *x, rest...); });
+  const auto [primal, adjoint] =
+      bench::fastest_seconds(state, [&] { value(*p, *x, rest...); }, [&] { both(*p, *x, rest...); });
   constexpr auto value_cost = tl::jit(F{}).template cost<P, X, Rest...>();
   constexpr auto both_cost = tl::jit(gradient{}).template cost<P, X, Rest...>();
   state.counters["value_us"] = primal * 1e6;
@@ -63,12 +64,14 @@ struct dense_params {
 };
 struct mlp_loss {
   constexpr auto operator()(const dense_params& p, auto x) const {
-    const auto h = tl::relu(tl::matmul(x, p.w1) + p.b1);                       // (32, 64)
-    const auto y = tl::matmul(tl::relu(tl::matmul(h, p.w2) + p.b2), p.w3);     // (32, 10)
+    const auto h = tl::relu(tl::matmul(x, p.w1) + p.b1);                   // (32, 64)
+    const auto y = tl::matmul(tl::relu(tl::matmul(h, p.w2) + p.b2), p.w3); // (32, 10)
     return tl::mean(tl::square(y + p.b3));
   }
 };
-void mlp(benchmark::State& state) { ratio<mlp_loss, dense_params, tl::tensor<float, 32, 64>>(state, mlp_loss{}); }
+void mlp(benchmark::State& state) {
+  ratio<mlp_loss, dense_params, tl::tensor<float, 32, 64>>(state, mlp_loss{});
+}
 
 struct scaled_logsumexp {
   constexpr auto operator()(auto p, auto x) const { return tl::mean(tl::logsumexp<1>(x * p)); }
@@ -87,9 +90,12 @@ struct convnet_params {
 };
 struct convnet_loss {
   constexpr auto operator()(const convnet_params& p, auto x, auto label) const {
-    const auto a = tl::relu(tl::conv2d<tl::conv{.padding = 1}>(x, p.w1) + tl::channel(p.b1));               // (32, 16, 8, 8)
-    const auto b = tl::relu(tl::conv2d<tl::conv{.stride = 2, .padding = 1}>(a, p.w2) + tl::channel(p.b2));  // (32, 32, 4, 4)
-    const auto logits = tl::matmul(tl::flatten(tl::max_pool2d<tl::pool{.kernel = 2}>(b)), p.w3) + p.b3;     // (32, 10)
+    const auto a =
+        tl::relu(tl::conv2d<tl::conv{.padding = 1}>(x, p.w1) + tl::channel(p.b1)); // (32, 16, 8, 8)
+    const auto b = tl::relu(tl::conv2d<tl::conv{.stride = 2, .padding = 1}>(a, p.w2) +
+                            tl::channel(p.b2)); // (32, 32, 4, 4)
+    const auto logits =
+        tl::matmul(tl::flatten(tl::max_pool2d<tl::pool{.kernel = 2}>(b)), p.w3) + p.b3; // (32, 10)
     return tl::mean(tl::softmax_cross_entropy(logits, label));
   }
 };
@@ -105,4 +111,4 @@ BENCHMARK(mlp)->UseManualTime();
 BENCHMARK(logsumexp)->UseManualTime();
 BENCHMARK(convnet)->UseManualTime();
 
-}  // namespace
+} // namespace

@@ -13,7 +13,8 @@
 
 namespace bench {
 
-template <class... F> std::array<double, sizeof...(F)> fastest_seconds(benchmark::State& state, const F&... f) {
+template <class... F> std::array<double, sizeof...(F)> fastest_seconds(benchmark::State& state,
+                                                                       const F&... f) {
   using clock = std::chrono::steady_clock;
   constexpr double batch_seconds = 1e-4;
   const auto seconds = [](long calls, const auto& call) {
@@ -43,4 +44,4 @@ template <class... F> std::array<double, sizeof...(F)> fastest_seconds(benchmark
   return best;
 }
 
-}  // namespace bench
+} // namespace bench

@@ -63,7 +63,8 @@ class fused {
     lanes row[vectors];
     tl::cpu::unroll<vectors>([&](auto v) { row[v] = tl::cpu::load<lanes>(d + v * width); });
     for (int i = 0; i < n; ++i)
-      tl::cpu::unroll<vectors>([&](auto v) { tl::cpu::store(w_bar + i * n + v * width, lanes(x[i]) * row[v]); });
+      tl::cpu::unroll<vectors>(
+          [&](auto v) { tl::cpu::store(w_bar + i * n + v * width, lanes(x[i]) * row[v]); });
   }
   // d_below = (w d) where h > 0: `width` rows of w at a time
   static void pull(const float* d, const float* w, const float* h, float* d_below) {
@@ -72,14 +73,16 @@ class fused {
       tl::cpu::unroll<width>([&](auto r) {
         sum[r] = lanes(0.0f);
         for (int j = 0; j < n; j += width)
-          sum[r] = tl::cpu::fma(tl::cpu::load<lanes>(w + (i + r) * n + j), tl::cpu::load<lanes>(d + j), sum[r]);
+          sum[r] =
+              tl::cpu::fma(tl::cpu::load<lanes>(w + (i + r) * n + j), tl::cpu::load<lanes>(d + j), sum[r]);
       });
       const lanes dots = tl::cpu::hsum_each(sum);
-      tl::cpu::store(d_below + i, tl::cpu::select(tl::cpu::load<lanes>(h + i) > lanes(0.0f), dots, lanes(0.0f)));
+      tl::cpu::store(d_below + i,
+                     tl::cpu::select(tl::cpu::load<lanes>(h + i) > lanes(0.0f), dots, lanes(0.0f)));
     }
   }
 
- public:
+public:
   tl::owned<params> bar;
   float value = 0;
 
@@ -106,14 +109,14 @@ class fused {
 
 #ifdef TAPELESS_BENCH_EIGEN
 class eigen {
-  using matrix = Eigen::MatrixXf;  // column-major: w is (out, in)
+  using matrix = Eigen::MatrixXf; // column-major: w is (out, in)
   using vector = Eigen::VectorXf;
   matrix w1_, w2_;
   Eigen::RowVectorXf w3_;
   vector b1_, b2_, x_;
   float b3_, t_;
 
- public:
+public:
   matrix w1_bar, w2_bar;
   Eigen::RowVectorXf w3_bar;
   vector b1_bar, b2_bar;
@@ -171,15 +174,18 @@ void small_mlp(benchmark::State& state) {
   fused by_hand;
   const auto [value, bar] = step(*p, *x, *t);
   by_hand(*p, *x, (*t)[0]);
-  bool agree = same(&by_hand.value, value.data(), 1) && same(by_hand.bar->w1.data(), bar.w1.data(), n * n) &&
-               same(by_hand.bar->w2.data(), bar.w2.data(), n * n) && same(by_hand.bar->b1.data(), bar.b1.data(), n) &&
-               same(by_hand.bar->b2.data(), bar.b2.data(), n) && same(by_hand.bar->w3.data(), bar.w3.data(), n) &&
-               same(by_hand.bar->b3.data(), bar.b3.data(), 1);
+  bool agree =
+      same(&by_hand.value, value.data(), 1) && same(by_hand.bar->w1.data(), bar.w1.data(), n * n) &&
+      same(by_hand.bar->w2.data(), bar.w2.data(), n * n) && same(by_hand.bar->b1.data(), bar.b1.data(), n) &&
+      same(by_hand.bar->b2.data(), bar.b2.data(), n) && same(by_hand.bar->w3.data(), bar.w3.data(), n) &&
+      same(by_hand.bar->b3.data(), bar.b3.data(), 1);
 #ifdef TAPELESS_BENCH_EIGEN
   eigen with_eigen(*p, *x, (*t)[0]);
   with_eigen();
-  agree = agree && same(with_eigen.w1_bar.data(), bar.w1.data(), n * n) && same(with_eigen.w2_bar.data(), bar.w2.data(), n * n) &&
-          same(with_eigen.b1_bar.data(), bar.b1.data(), n) && same(with_eigen.w3_bar.data(), bar.w3.data(), n);
+  agree = agree && same(with_eigen.w1_bar.data(), bar.w1.data(), n * n) &&
+          same(with_eigen.w2_bar.data(), bar.w2.data(), n * n) &&
+          same(with_eigen.b1_bar.data(), bar.b1.data(), n) &&
+          same(with_eigen.w3_bar.data(), bar.w3.data(), n);
 #endif
   if (!agree) return state.SkipWithError("the gradients differ");
 
@@ -205,4 +211,4 @@ void small_mlp(benchmark::State& state) {
 }
 BENCHMARK(small_mlp)->UseManualTime();
 
-}  // namespace
+} // namespace

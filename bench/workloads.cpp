@@ -35,12 +35,12 @@ bool run(const std::vector<bench::workload>& chosen, bool checks, int threads) {
 }
 
 int misuse(const char* what, std::string_view word) {
-  std::fprintf(stderr, "bench_workloads: %s: %.*s\nusage: bench_workloads --list | NAME... [--threads N]\n", what,
-               static_cast<int>(word.size()), word.data());
+  std::fprintf(stderr, "bench_workloads: %s: %.*s\nusage: bench_workloads --list | NAME... [--threads N]\n",
+               what, static_cast<int>(word.size()), word.data());
   return 2;
 }
 
-}  // namespace
+} // namespace
 
 int main(int argc, char** argv) {
   const std::vector<bench::workload> all = all_workloads();
@@ -72,8 +72,10 @@ int main(int argc, char** argv) {
     std::fputs("bench_workloads: the fast loops of the reference differ from tests/reference\n", stderr);
     return 1;
   }
-  std::printf("{\"limit\":\"fma_gflops\",\"threads\":%d,\"value\":%.1f}\n", threads, bench::fma_gflops(threads));
-  std::printf("{\"limit\":\"stream_GBs\",\"threads\":%d,\"value\":%.1f}\n", threads, bench::stream_gigabytes(threads));
+  std::printf("{\"limit\":\"fma_gflops\",\"threads\":%d,\"value\":%.1f}\n", threads,
+              bench::fma_gflops(threads));
+  std::printf("{\"limit\":\"stream_GBs\",\"threads\":%d,\"value\":%.1f}\n", threads,
+              bench::stream_gigabytes(threads));
   std::fflush(stdout);
   if (!run(chosen, true, threads)) return 1;
   run(chosen, false, threads);

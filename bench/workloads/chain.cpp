@@ -18,7 +18,7 @@ struct chain_row {
     int k, r, pad;
   };
   int n, c, h, w;
-  layer layers[8];  // k is 0 behind the last
+  layer layers[8]; // k is 0 behind the last
 
   constexpr int count() const {
     int i = 0;
@@ -37,7 +37,8 @@ template <chain_row R, class I> struct weights_of;
 template <chain_row R, int... I> struct weights_of<R, std::integer_sequence<int, I...>> {
   using type = std::tuple<tl::tensor<float, R.layers[I].k, R.channels(I), R.layers[I].r, R.layers[I].r>...>;
 };
-template <chain_row R> using weights = typename weights_of<R, std::make_integer_sequence<int, R.count()>>::type;
+template <chain_row R> using weights =
+    typename weights_of<R, std::make_integer_sequence<int, R.count()>>::type;
 
 template <chain_row R, int I = 0> struct forward {
   constexpr auto operator()(auto x, const auto& w) const {
@@ -62,15 +63,20 @@ template <chain_row R> void run(session& s) {
   tl::owned<Y> t;
   fill(1, *x);
   fill(2, *t);
-  std::vector<values> ws, h;  // h[i]: the input of layer i
+  std::vector<values> ws, h; // h[i]: the input of layer i
   std::vector<conv_layer> layers;
   double terms = 0;
   tl::for_each_layer(*w, [&](const auto& leaf) {
     const int i = static_cast<int>(layers.size());
     fill(10 + static_cast<std::uint64_t>(i), leaf);
     ws.push_back(copy(leaf));
-    layers.push_back({.n = R.n, .c = R.channels(i), .h = R.extent(i, R.h), .w = R.extent(i, R.w), .k = R.layers[i].k,
-                      .r = R.layers[i].r, .pad = R.layers[i].pad});
+    layers.push_back({.n = R.n,
+                      .c = R.channels(i),
+                      .h = R.extent(i, R.h),
+                      .w = R.extent(i, R.w),
+                      .k = R.layers[i].k,
+                      .r = R.layers[i].r,
+                      .pad = R.layers[i].pad});
     terms += layers.back().fprop_terms();
   });
   if (s.checking()) {
@@ -85,18 +91,20 @@ template <chain_row R> void run(session& s) {
   }
   {
     auto program = tl::jit(tl::value_and_grad<0, 1>(loss<R>{})).template bind<X, W, Y>(s.threads());
-    s.phase("step", static_cast<double>(layers.back().y_size()), [&] { return program(*x, *w, *t); }, [&] {
-      const relu_loss e = mean_square_of_relu(h.back(), copy(*t));
-      leaves gradients(layers.size() + 2);
-      gradients[0] = e.value;
-      values bar = e.y_bar;
-      for (std::size_t i = layers.size(); i-- > 0;) {
-        gradients[2 + i] = conv_wgrad(layers[i], h[i], bar);
-        bar = conv_dgrad(layers[i], bar, ws[i]);
-      }
-      gradients[1] = bar;
-      return gradients;
-    });
+    s.phase(
+        "step", static_cast<double>(layers.back().y_size()), [&] { return program(*x, *w, *t); },
+        [&] {
+          const relu_loss e = mean_square_of_relu(h.back(), copy(*t));
+          leaves gradients(layers.size() + 2);
+          gradients[0] = e.value;
+          values bar = e.y_bar;
+          for (std::size_t i = layers.size(); i-- > 0;) {
+            gradients[2 + i] = conv_wgrad(layers[i], h[i], bar);
+            bar = conv_dgrad(layers[i], bar, ws[i]);
+          }
+          gradients[1] = bar;
+          return gradients;
+        });
   }
 }
 
@@ -105,8 +113,8 @@ const workload rows[] = {
 #include "../workloads.def"
 };
 
-}  // namespace
+} // namespace
 
 std::span<const workload> chain_workloads() { return rows; }
 
-}  // namespace bench
+} // namespace bench

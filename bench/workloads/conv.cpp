@@ -18,7 +18,9 @@ struct conv_row {
 
 template <conv_row R> struct forward {
   constexpr auto operator()(auto x, auto w, auto b) const {
-    return tl::conv2d<tl::conv{.stride = R.stride, .padding = R.pad, .dilation = R.dil, .groups = R.groups}>(x, w) + tl::channel(b);
+    return tl::conv2d<tl::conv{.stride = R.stride, .padding = R.pad, .dilation = R.dil, .groups = R.groups}>(
+               x, w) +
+           tl::channel(b);
   }
 };
 template <conv_row R> struct loss {
@@ -61,23 +63,30 @@ template <conv_row R> void run(session& s) {
   }
   {
     auto program = tl::jit(tl::vjp<0>(forward<R>{})).template bind<X, W, B, Y>(s.threads());
-    s.phase("bwd_data", l.dgrad_terms(), [&] { return program(*x, *w, *b, *dy); }, [&] { return leaves{dx}; });
+    s.phase(
+        "bwd_data", l.dgrad_terms(), [&] { return program(*x, *w, *b, *dy); }, [&] { return leaves{dx}; });
   }
   {
     auto program = tl::jit(tl::vjp<1, 2>(forward<R>{})).template bind<X, W, B, Y>(s.threads());
-    s.phase("bwd_weights", l.wgrad_terms(), [&] { return program(*x, *w, *b, *dy); }, [&] { return leaves{dw, db}; });
+    s.phase(
+        "bwd_weights", l.wgrad_terms(), [&] { return program(*x, *w, *b, *dy); },
+        [&] { return leaves{dw, db}; });
   }
   {
     auto program = tl::jit(tl::vjp<0, 1, 2>(forward<R>{})).template bind<X, W, B, Y>(s.threads());
-    s.phase("bwd", std::max(l.dgrad_terms(), l.wgrad_terms()), [&] { return program(*x, *w, *b, *dy); },
-            [&] { return leaves{dx, dw, db}; });
+    s.phase(
+        "bwd", std::max(l.dgrad_terms(), l.wgrad_terms()), [&] { return program(*x, *w, *b, *dy); },
+        [&] { return leaves{dx, dw, db}; });
   }
   {
     auto program = tl::jit(tl::value_and_grad<0, 1, 2>(loss<R>{})).template bind<X, W, B, Y>(s.threads());
-    s.phase("step", static_cast<double>(l.y_size()), [&] { return program(*x, *w, *b, *t); }, [&] {
-      const relu_loss e = mean_square_of_relu(y, copy(*t));
-      return leaves{e.value, conv_dgrad(l, e.y_bar, ws), conv_wgrad(l, xs, e.y_bar), sum_channel(e.y_bar, l.k, area)};
-    });
+    s.phase(
+        "step", static_cast<double>(l.y_size()), [&] { return program(*x, *w, *b, *t); },
+        [&] {
+          const relu_loss e = mean_square_of_relu(y, copy(*t));
+          return leaves{e.value, conv_dgrad(l, e.y_bar, ws), conv_wgrad(l, xs, e.y_bar),
+                        sum_channel(e.y_bar, l.k, area)};
+        });
   }
 }
 
@@ -86,8 +95,8 @@ const workload rows[] = {
 #include "../workloads.def"
 };
 
-}  // namespace
+} // namespace
 
 std::span<const workload> conv_workloads() { return rows; }
 
-}  // namespace bench
+} // namespace bench

@@ -51,13 +51,13 @@ constexpr int chains = 12;
   return cpu::hsum(sum[0]);
 }
 
-}  // namespace
+} // namespace
 
 double fma_gflops(int threads) {
   constexpr long rounds = 20'000'000;
   const team members = team_of(threads);
   const int size = members.size();
-  volatile float factor = 0.5f;  // unknown to the compiler
+  volatile float factor = 0.5f; // unknown to the compiler
   volatile float sink = 0;
   const double seconds = fastest(5, [&] {
     members.run(size, [&](cpu::index_t, int member) {
@@ -85,7 +85,7 @@ double stream_gigabytes(int threads) {
       f(cut(part), cut(part + 1));
     });
   };
-  each_part([&](cpu::index_t begin, cpu::index_t end) {  // pages belong to the thread that first writes them
+  each_part([&](cpu::index_t begin, cpu::index_t end) { // pages belong to the thread that first writes them
     std::fill(a.get() + begin, a.get() + end, 0.0f);
     std::fill(b.get() + begin, b.get() + end, 1.0f);
     std::fill(c.get() + begin, c.get() + end, 2.0f);
@@ -94,10 +94,11 @@ double stream_gigabytes(int threads) {
   const double seconds = fastest(7, [&] {
     each_part([&](cpu::index_t begin, cpu::index_t end) {
       for (cpu::index_t i = begin; i < end; i += width)
-        cpu::store(a.get() + i, cpu::fma(three, cpu::load<lanes>(c.get() + i), cpu::load<lanes>(b.get() + i)));
+        cpu::store(a.get() + i,
+                   cpu::fma(three, cpu::load<lanes>(c.get() + i), cpu::load<lanes>(b.get() + i)));
     });
   });
   return 12.0 * static_cast<double>(count) / seconds * 1e-9;
 }
 
-}  // namespace bench
+} // namespace bench

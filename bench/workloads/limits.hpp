@@ -14,4 +14,4 @@ double fma_gflops(int threads);
 // each, 12 bytes counted an element.
 double stream_gigabytes(int threads);
 
-}  // namespace bench
+} // namespace bench

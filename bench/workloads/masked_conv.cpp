@@ -18,7 +18,8 @@ struct masked_conv_row {
 
 template <masked_conv_row R> struct forward {
   constexpr auto operator()(auto x, auto w_true, auto mask) const {
-    constexpr tl::conv attributes{.stride = R.stride, .padding = R.pad, .dilation = R.dil, .groups = R.groups};
+    constexpr tl::conv attributes{
+        .stride = R.stride, .padding = R.pad, .dilation = R.dil, .groups = R.groups};
     return tl::conv2d<attributes>(x, tl::slice<1, 0, R.c / R.groups>(mask * w_true));
   }
 };
@@ -46,7 +47,8 @@ template <masked_conv_row R> void run(session& s) {
   fill(5, *t);
   // w_true[k, c, ..] <-> w[k, c, ..], c < cg
   const auto each_weight = [&](auto&& f) {
-    constexpr std::size_t line = static_cast<std::size_t>(cg) * R.r * R.r, line_true = static_cast<std::size_t>(cg_true) * R.r * R.r;
+    constexpr std::size_t line = static_cast<std::size_t>(cg) * R.r * R.r,
+                          line_true = static_cast<std::size_t>(cg_true) * R.r * R.r;
     for (std::size_t k = 0; k < static_cast<std::size_t>(R.k); ++k)
       for (std::size_t i = 0; i < line; ++i) f(k * line_true + i, k * line + i);
   };
@@ -71,15 +73,18 @@ template <masked_conv_row R> void run(session& s) {
   }
   {
     auto program = tl::jit(tl::vjp<1>(forward<R>{})).template bind<X, W, W, Y>(s.threads());
-    s.phase("bwd_weights", l.wgrad_terms(), [&] { return program(*x, *w_true, *mask, *dy); },
-            [&] { return leaves{to_true(conv_wgrad(l, xs, copy(*dy)))}; });
+    s.phase(
+        "bwd_weights", l.wgrad_terms(), [&] { return program(*x, *w_true, *mask, *dy); },
+        [&] { return leaves{to_true(conv_wgrad(l, xs, copy(*dy)))}; });
   }
   {
     auto program = tl::jit(tl::value_and_grad<1>(loss<R>{})).template bind<X, W, W, Y>(s.threads());
-    s.phase("step", static_cast<double>(l.y_size()), [&] { return program(*x, *w_true, *mask, *t); }, [&] {
-      const relu_loss e = mean_square_of_relu(y, copy(*t));
-      return leaves{e.value, to_true(conv_wgrad(l, xs, e.y_bar))};
-    });
+    s.phase(
+        "step", static_cast<double>(l.y_size()), [&] { return program(*x, *w_true, *mask, *t); },
+        [&] {
+          const relu_loss e = mean_square_of_relu(y, copy(*t));
+          return leaves{e.value, to_true(conv_wgrad(l, xs, e.y_bar))};
+        });
   }
 }
 
@@ -88,8 +93,8 @@ const workload rows[] = {
 #include "../workloads.def"
 };
 
-}  // namespace
+} // namespace
 
 std::span<const workload> masked_conv_workloads() { return rows; }
 
-}  // namespace bench
+} // namespace bench

@@ -15,7 +15,7 @@ namespace {
 
 struct mlp_row {
   int rows;
-  int dims[9];  // 0 behind the last
+  int dims[9]; // 0 behind the last
   double hard = 0;
 
   constexpr int layers() const {
@@ -48,7 +48,9 @@ template <mlp_row R> struct row_losses {
   }
 };
 template <mlp_row R> struct mean_loss {
-  constexpr auto operator()(const auto& p, auto x, auto t) const { return tl::mean(row_losses<R>{}(p, x, t)); }
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    return tl::mean(row_losses<R>{}(p, x, t));
+  }
 };
 
 template <mlp_row R> void run(session& s) {
@@ -62,12 +64,12 @@ template <mlp_row R> void run(session& s) {
   tl::owned<T> t;
   fill(1, *x);
   fill(2, *t);
-  std::vector<values> w, b, z, h;  // h[i]: the input of layer i; z[i] = h[i] w[i] + b[i]
+  std::vector<values> w, b, z, h; // h[i]: the input of layer i; z[i] = h[i] w[i] + b[i]
   tl::for_each_layer(*p, [&](const auto& l) {
     const std::uint64_t seed = 10 + 2 * w.size();
     fill(seed, l.w);
     fill(seed + 1, l.b);
-    const float scale = std::sqrt(6.0f / static_cast<float>(R.dims[w.size()]));  // activations keep their size
+    const float scale = std::sqrt(6.0f / static_cast<float>(R.dims[w.size()])); // activations keep their size
     for (float& v : l.w) v *= scale;
     w.push_back(copy(l.w));
     b.push_back(copy(l.b));
@@ -89,46 +91,52 @@ template <mlp_row R> void run(session& s) {
       }
     }
     for (std::int64_t j = 0; j < (*t).size(); ++j)
-      if (near[static_cast<std::size_t>(j / outputs)]) (*t)[j] = static_cast<float>(h.back()[static_cast<std::size_t>(j)]);
+      if (near[static_cast<std::size_t>(j / outputs)])
+        (*t)[j] = static_cast<float>(h.back()[static_cast<std::size_t>(j)]);
   }
   double longest = 0;
   for (int i = 0; i < count; ++i) longest = std::max(longest, static_cast<double>(R.dims[i]));
 
   {
     auto program = tl::jit(row_losses<R>{}).template bind<P, X, T>(s.threads());
-    s.phase("fwd", longest * count, [&] { return program(*p, *x, *t); }, [&] {
-      const values ts = copy(*t);
-      values losses(static_cast<std::size_t>(R.rows));
-      for (std::size_t j = 0; j < ts.size(); ++j) {
-        const double e = h.back()[j] - ts[j];
-        losses[j / static_cast<std::size_t>(outputs)] += e * e;
-      }
-      return leaves{losses};
-    });
+    s.phase(
+        "fwd", longest * count, [&] { return program(*p, *x, *t); },
+        [&] {
+          const values ts = copy(*t);
+          values losses(static_cast<std::size_t>(R.rows));
+          for (std::size_t j = 0; j < ts.size(); ++j) {
+            const double e = h.back()[j] - ts[j];
+            losses[j / static_cast<std::size_t>(outputs)] += e * e;
+          }
+          return leaves{losses};
+        });
   }
   {
     auto program = tl::jit(tl::value_and_grad<0>(mean_loss<R>{})).template bind<P, X, T>(s.threads());
-    s.phase("step_all", std::max(longest * count, static_cast<double>(R.rows)), [&] { return program(*p, *x, *t); }, [&] {
-      const values ts = copy(*t);
-      values value(1), bar(ts.size());
-      for (std::size_t j = 0; j < ts.size(); ++j) {
-        const double e = h.back()[j] - ts[j];
-        value[0] += e * e / R.rows;
-        bar[j] = 2 * e / R.rows;
-      }
-      leaves result(2 * static_cast<std::size_t>(count) + 1);
-      result[0] = value;
-      for (int i = count; i-- > 0;) {
-        const std::size_t k = static_cast<std::size_t>(i);
-        result[2 * k + 1] = matmul(R.dims[i], R.dims[i + 1], R.rows, h[k], bar, true);
-        result[2 * k + 2] = sum_channel(bar, R.dims[i + 1], 1);
-        if (i == 0) break;
-        bar = matmul(R.rows, R.dims[i], R.dims[i + 1], bar, w[k], false, true);
-        for (std::size_t j = 0; j < bar.size(); ++j)
-          if (z[k - 1][j] <= 0) bar[j] = 0;
-      }
-      return result;
-    });
+    s.phase(
+        "step_all", std::max(longest * count, static_cast<double>(R.rows)),
+        [&] { return program(*p, *x, *t); },
+        [&] {
+          const values ts = copy(*t);
+          values value(1), bar(ts.size());
+          for (std::size_t j = 0; j < ts.size(); ++j) {
+            const double e = h.back()[j] - ts[j];
+            value[0] += e * e / R.rows;
+            bar[j] = 2 * e / R.rows;
+          }
+          leaves result(2 * static_cast<std::size_t>(count) + 1);
+          result[0] = value;
+          for (int i = count; i-- > 0;) {
+            const std::size_t k = static_cast<std::size_t>(i);
+            result[2 * k + 1] = matmul(R.dims[i], R.dims[i + 1], R.rows, h[k], bar, true);
+            result[2 * k + 2] = sum_channel(bar, R.dims[i + 1], 1);
+            if (i == 0) break;
+            bar = matmul(R.rows, R.dims[i], R.dims[i + 1], bar, w[k], false, true);
+            for (std::size_t j = 0; j < bar.size(); ++j)
+              if (z[k - 1][j] <= 0) bar[j] = 0;
+          }
+          return result;
+        });
   }
 }
 
@@ -137,8 +145,8 @@ const workload rows[] = {
 #include "../workloads.def"
 };
 
-}  // namespace
+} // namespace
 
 std::span<const workload> mlp_workloads() { return rows; }
 
-}  // namespace bench
+} // namespace bench

@@ -30,14 +30,14 @@ template <class F> void each_row(const conv_layer& l, index n, index k, const F&
   for (index c = 0; c < cg; ++c)
     for (index r = 0; r < l.r; ++r)
       for (index s = 0; s < l.r; ++s) {
-        const index left = l.pad - s * l.dil;  // column of x = q * stride - left
+        const index left = l.pad - s * l.dil; // column of x = q * stride - left
         const index begin = left > 0 ? (left + l.stride - 1) / l.stride : 0;
         const index end = l.w - 1 + left < 0 ? 0 : std::min(q, (l.w - 1 + left) / l.stride + 1);
         for (index i = 0; i < p; ++i) {
           const index row = i * l.stride + r * l.dil - l.pad;
           if (row < 0 || row >= l.h || begin >= end) continue;
-          f(((n * l.c + first + c) * l.h + row) * l.w + begin * l.stride - left, ((k * cg + c) * l.r + r) * l.r + s,
-            ((n * l.k + k) * p + i) * q + begin, end - begin);
+          f(((n * l.c + first + c) * l.h + row) * l.w + begin * l.stride - left,
+            ((k * cg + c) * l.r + r) * l.r + s, ((n * l.k + k) * p + i) * q + begin, end - begin);
         }
       }
 }
@@ -55,7 +55,7 @@ values random_values(std::uint64_t seed, std::size_t n) {
   return values(f.begin(), f.end());
 }
 
-}  // namespace
+} // namespace
 
 values conv_fprop(const conv_layer& l, const values& x, const values& w) {
   values y(l.y_size());
@@ -98,7 +98,8 @@ void add_channel(values& y, const values& b, index inner) {
 }
 values sum_channel(const values& y_bar, index channels, index inner) {
   values b_bar(static_cast<std::size_t>(channels));
-  for (index i = 0; i < static_cast<index>(y_bar.size()); ++i) b_bar.data()[i / inner % channels] += y_bar.data()[i];
+  for (index i = 0; i < static_cast<index>(y_bar.size()); ++i)
+    b_bar.data()[i / inner % channels] += y_bar.data()[i];
   return b_bar;
 }
 
@@ -131,7 +132,8 @@ bool reference_agrees() {
       {.n = 2, .c = 3, .h = 4, .w = 4, .k = 3, .r = 2, .stride = 3, .pad = 2, .dil = 1, .groups = 3},
   };
   for (const conv_layer& l : layers) {
-    const values x = random_values(1, l.x_size()), w = random_values(2, l.w_size()), y = random_values(3, l.y_size());
+    const values x = random_values(1, l.x_size()), w = random_values(2, l.w_size()),
+                 y = random_values(3, l.y_size());
     const ref::conv2d_config config{l.stride, l.stride, l.pad, l.pad, l.pad, l.pad, l.dil, l.dil, l.groups};
     const ref::array<double> rx({l.n, l.c, l.h, l.w}, x), rw({l.k, l.c / l.groups, l.r, l.r}, w);
     const ref::array<double> ry({l.n, l.k, l.p(), l.q()}, y);
@@ -141,7 +143,7 @@ bool reference_agrees() {
   }
   for (const bool ta : {false, true})
     for (const bool tb : {false, true}) {
-      const values a = random_values(4, 6), b = random_values(5, 12);  // (2, 3) (3, 4)
+      const values a = random_values(4, 6), b = random_values(5, 12); // (2, 3) (3, 4)
       const ref::array<double> ra(ta ? ref::dims{3, 2} : ref::dims{2, 3}, a);
       const ref::array<double> rb(tb ? ref::dims{4, 3} : ref::dims{3, 4}, b);
       if (!close(matmul(2, 4, 3, a, b, ta, tb), ref::matmul(ra, rb, ta, tb).data)) return false;
@@ -149,4 +151,4 @@ bool reference_agrees() {
   return true;
 }
 
-}  // namespace bench
+} // namespace bench

@@ -31,8 +31,8 @@ void add_channel(values& y, const values& b, std::int64_t inner);
 values sum_channel(const values& y_bar, std::int64_t channels, std::int64_t inner);
 
 // op(a) op(b): (m, k) (k, n), transposed where ta, tb
-values matmul(std::int64_t m, std::int64_t n, std::int64_t k, const values& a, const values& b, bool ta = false,
-              bool tb = false);
+values matmul(std::int64_t m, std::int64_t n, std::int64_t k, const values& a, const values& b,
+              bool ta = false, bool tb = false);
 
 // mean((relu(y) - t)^2) and the cotangent of y
 struct relu_loss {
@@ -52,4 +52,4 @@ template <class View> void fill_targets(std::uint64_t seed, const View& t, const
 
 bool reference_agrees();
 
-}  // namespace bench
+} // namespace bench

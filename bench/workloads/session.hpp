@@ -22,7 +22,7 @@ namespace tl = tapeless;
 class session;
 
 struct workload {
-  int line;  // of workloads.def: the order of --list
+  int line; // of workloads.def: the order of --list
   const char* name;
   void (*run)(session&);
 };
@@ -56,7 +56,7 @@ template <class View> values copy(const View& v) { return values(v.begin(), v.en
 inline double tolerance(double terms) { return 4 * std::sqrt(std::max(terms, 4.0)) * 0x1p-24; }
 
 class session {
- public:
+public:
   session(bool checks, int threads) : checks_(checks), threads_(threads) {}
 
   void begin(const char* workload) { workload_ = workload; }
@@ -75,7 +75,7 @@ class session {
     check(name, got, expected(), tolerance(terms));
   }
 
- private:
+private:
   struct timing {
     double min_ms, median_ms;
   };
@@ -83,7 +83,9 @@ class session {
   // Short programs are timed in batches of 0.2 ms; 20 batches and 0.3 s at least, 12 s at most.
   template <class Run> static timing time(const Run& run) {
     using clock = std::chrono::steady_clock;
-    const auto since = [](clock::time_point t) { return std::chrono::duration<double>(clock::now() - t).count(); };
+    const auto since = [](clock::time_point t) {
+      return std::chrono::duration<double>(clock::now() - t).count();
+    };
     auto start = clock::now();
     long calls = 0;
     for (; calls < 3 || since(start) < 0.1; ++calls) run();
@@ -101,8 +103,9 @@ class session {
   }
 
   void report(const char* phase, const timing& t) const {
-    std::printf("{\"workload\":\"%s\",\"peer\":\"tapeless\",\"phase\":\"%s\",\"threads\":%d,\"min_ms\":%.7g,\"median_ms\":%.7g}\n",
-                workload_, phase, threads_, t.min_ms, t.median_ms);
+    std::printf(
+        "{\"workload\":\"%s\",\"peer\":\"tapeless\",\"phase\":\"%s\",\"threads\":%d,\"min_ms\":%.7g,\"median_ms\":%.7g}\n",
+        workload_, phase, threads_, t.min_ms, t.median_ms);
     std::fflush(stdout);
   }
 
@@ -118,10 +121,12 @@ class session {
       }
       worst = std::max(worst, size > 0 ? error / size : error);
     }
-    std::printf("{\"check\":\"%s\",\"phase\":\"%s\",\"max_rel_err\":%.3g}\n", workload_, phase, std::isfinite(worst) ? worst : 1e300);
+    std::printf("{\"check\":\"%s\",\"phase\":\"%s\",\"max_rel_err\":%.3g}\n", workload_, phase,
+                std::isfinite(worst) ? worst : 1e300);
     std::fflush(stdout);
     if (worst <= limit) return;
-    std::fprintf(stderr, "bench_workloads: %s %s: error %.3g, tolerance %.3g\n", workload_, phase, worst, limit);
+    std::fprintf(stderr, "bench_workloads: %s %s: error %.3g, tolerance %.3g\n", workload_, phase, worst,
+                 limit);
     failed_ = true;
   }
 
@@ -130,4 +135,4 @@ class session {
   const char* workload_ = "";
 };
 
-}  // namespace bench
+} // namespace bench

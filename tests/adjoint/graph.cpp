@@ -25,58 +25,87 @@ template <class... X, class F> constexpr int count(F, op o) {
 template <class... X, class F> constexpr int size(F f) { return count<X...>(f, op::count_); }
 
 constexpr bool equal_nodes_are_one() {
-  return count<V>([](auto x) { return exp(x) * exp(x); }, op::exp) == 1 && count<V, V>([](auto x, auto y) { return (x + y) * (y + x); }, op::add) == 1 &&
-         count<V, V>([](auto x, auto y) { return (x - y) * (y - x); }, op::sub) == 2 && count<V>([](auto x) { return std::tuple{exp(x), exp(2.0 * x)}; }, op::exp) == 2 &&
-         count<A>([](auto a) { return sum<0>(a) + sum<0>(a); }, op::sum) == 1 && count<A>([](auto a) { return sum<0>(a, tl::keepdims) * sum<1>(a, tl::keepdims); }, op::sum) == 2;
+  return count<V>([](auto x) { return exp(x) * exp(x); }, op::exp) == 1 &&
+         count<V, V>([](auto x, auto y) { return (x + y) * (y + x); }, op::add) == 1 &&
+         count<V, V>([](auto x, auto y) { return (x - y) * (y - x); }, op::sub) == 2 &&
+         count<V>([](auto x) { return std::tuple{exp(x), exp(2.0 * x)}; }, op::exp) == 2 &&
+         count<A>([](auto a) { return sum<0>(a) + sum<0>(a); }, op::sum) == 1 &&
+         count<A>([](auto a) { return sum<0>(a, tl::keepdims) * sum<1>(a, tl::keepdims); }, op::sum) == 2;
 }
 constexpr bool what_no_output_reads_is_left_out() {
-  return size<V>([](auto x) { [[maybe_unused]] auto dead = exp(log(x)); return square(x); }) == 2 &&
-         count<A, B>([](auto a, auto b) { return std::get<0>(std::tuple{exp(a), matmul(a, b)}); }, op::matmul) == 0 &&
+  return size<V>([](auto x) {
+           [[maybe_unused]] auto dead = exp(log(x));
+           return square(x);
+         }) == 2 &&
+         count<A, B>([](auto a, auto b) { return std::get<0>(std::tuple{exp(a), matmul(a, b)}); },
+                     op::matmul) == 0 &&
          // an argument that is not read
          size<V, V>([](auto x, auto) { return square(x); }) == 2;
 }
 constexpr bool builders_simplify() {
-  return size<V>([](auto x) { return square(x * 1.0 + 0.0); }) == 2 && size<V>([](auto x) { return square(-(-x)); }) == 2 &&
-         size<A>([](auto a) { return square(transpose(transpose(a))); }) == 2 && size<A>([](auto a) { return square(tl::reshape<4, 3>(tl::reshape<12>(a))); }) == 2 &&
+  return size<V>([](auto x) { return square(x * 1.0 + 0.0); }) == 2 &&
+         size<V>([](auto x) { return square(-(-x)); }) == 2 &&
+         size<A>([](auto a) { return square(transpose(transpose(a))); }) == 2 &&
+         size<A>([](auto a) { return square(tl::reshape<4, 3>(tl::reshape<12>(a))); }) == 2 &&
          size<A>([](auto a) { return square(tl::slice<0, 0, 4>(tl::pad<1, 0, 0>(a))); }) == 2 &&
          // one sum over both axes; a sum of what repeats is a product
-         count<A>([](auto a) { return sum(sum<1>(a, tl::keepdims)); }, op::sum) == 1 && count<V>([](auto x) { return exp(sum<0>(tl::broadcast_to<4, 3>(x))); }, op::sum) == 0 &&
+         count<A>([](auto a) { return sum(sum<1>(a, tl::keepdims)); }, op::sum) == 1 &&
+         count<V>([](auto x) { return exp(sum<0>(tl::broadcast_to<4, 3>(x))); }, op::sum) == 0 &&
          // a transposed factor is read in place
-         count<A, A>([](auto a, auto b) { return matmul(a, transpose(b)); }, op::copy) == 0 && count<A, A>([](auto a, auto b) { return matmul(a, transpose(b)); }, op::transpose) == 0;
+         count<A, A>([](auto a, auto b) { return matmul(a, transpose(b)); }, op::copy) == 0 &&
+         count<A, A>([](auto a, auto b) { return matmul(a, transpose(b)); }, op::transpose) == 0;
 }
 constexpr bool only_the_derivative_asked_for_is_made() {
   constexpr auto layer = [](auto x, auto w, auto v) { return sum(square(matmul(tanh(matmul(x, w)), v))); };
   using W = tl::tensor<double, 5, 2>;
   // two products forward; dW2, dH and dW1, but no dX
-  return count<A, B, W>(tl::grad<1, 2>(layer), op::matmul) == 5 && count<A, B, W>(tl::grad<0, 1, 2>(layer), op::matmul) == 6 &&
+  return count<A, B, W>(tl::grad<1, 2>(layer), op::matmul) == 5 &&
+         count<A, B, W>(tl::grad<0, 1, 2>(layer), op::matmul) == 6 &&
          count<A, B, W>(tl::grad<2>(layer), op::matmul) == 3 &&
          // a linear function's gradient does not read its argument
          size<V>(tl::grad([](auto x) { return sum(3.0 * x); })) == 3 &&
          // relu needs no second branch: one comparison, one selection
          count<V>(tl::grad([](auto x) { return sum(relu(x)); }), op::where) == 1;
 }
+constexpr auto f = [](auto x) { return sum(exp(tanh(x))); };
 constexpr bool the_forward_program_is_shared() {
-  constexpr auto f = [](auto x) { return sum(exp(tanh(x))); };
   // value and gradient compute exp and tanh once
   return count<V>(tl::value_and_grad(f), op::exp) == 1 && count<V>(tl::value_and_grad(f), op::tanh) == 1 &&
-         count<V, V>([](auto x, auto v) { return std::tuple{tl::grad(f)(x), tl::jvp(f)(x, v)}; }, op::exp) == 1;
+         count<V, V>([](auto x, auto v) { return std::tuple{tl::grad(f)(x), tl::jvp(f)(x, v)}; }, op::exp) ==
+             1;
 }
 constexpr bool forward_mode_makes_no_reductions() {
   // the transposed vjp of a broadcast is the broadcast again
-  return count<V, V>([](auto x, auto v) { return tl::jvp([](auto a) { return exp(tl::broadcast_to<4, 3>(a)); })(x, v); }, op::sum) == 0 &&
-         count<A, B, A>([](auto a, auto b, auto v) { return tl::jvp<0>([](auto p, auto q) { return matmul(p, q); })(a, b, v); }, op::matmul) == 1;
+  return count<V, V>(
+             [](auto x, auto v) {
+               return tl::jvp([](auto a) { return exp(tl::broadcast_to<4, 3>(a)); })(x, v);
+             },
+             op::sum) == 0 &&
+         count<A, B, A>(
+             [](auto a, auto b, auto v) {
+               return tl::jvp<0>([](auto p, auto q) { return matmul(p, q); })(a, b, v);
+             },
+             op::matmul) == 1;
 }
 constexpr bool stopped_gradients_end_the_sweep() {
-  return count<V>(tl::grad([](auto x) { return sum(x * tl::stop_gradient(exp(x))); }), op::exp) == 1 && size<V>(tl::grad([](auto x) { return sum(tl::stop_gradient(exp(x))); })) <= 3;
+  return count<V>(tl::grad([](auto x) { return sum(x * tl::stop_gradient(exp(x))); }), op::exp) == 1 &&
+         size<V>(tl::grad([](auto x) { return sum(tl::stop_gradient(exp(x))); })) <= 3;
 }
+constexpr auto inner = [](auto a, auto b) { return sum(exp(a * b)); };
 constexpr bool no_fresh_argument_is_left() {
-  constexpr auto inner = [](auto a, auto b) { return sum(exp(a * b)); };
-  return count<V>([](auto x) { return tl::grad<0>(inner)(x, x); }, op::argument) == 0 && count<V, V>([](auto x, auto v) { return tl::hvp<0>(inner)(x, x, v); }, op::argument) == 0 &&
-         count<V>([](auto x) { return tl::grad([](auto a) { return sum(tl::grad([&](auto b) { return sum(exp(a * b)); })(a)); })(x); }, op::argument) == 0;
+  return count<V>([](auto x) { return tl::grad<0>(inner)(x, x); }, op::argument) == 0 &&
+         count<V, V>([](auto x, auto v) { return tl::hvp<0>(inner)(x, x, v); }, op::argument) == 0 &&
+         count<V>(
+             [](auto x) {
+               return tl::grad(
+                   [](auto a) { return sum(tl::grad([&](auto b) { return sum(exp(a * b)); })(a)); })(x);
+             },
+             op::argument) == 0;
 }
 constexpr bool operands_come_first() {
-  constexpr auto f = tl::value_and_grad<0, 1>([](auto a, auto b) { return tl::mean(tl::logsumexp<1>(tl::matmul(a, b))); });
-  const auto p = tl::detail::trace<std::remove_const_t<decltype(f)>, A, B>();
+  constexpr auto value_and_gradients =
+      tl::value_and_grad<0, 1>([](auto a, auto b) { return tl::mean(tl::logsumexp<1>(tl::matmul(a, b))); });
+  const auto p = tl::detail::trace<std::remove_const_t<decltype(value_and_gradients)>, A, B>();
   for (int i = 0; i < p.nodes.size(); ++i)
     for (const int k : p.nodes[i].in)
       if (k >= i) return false;
@@ -91,18 +120,19 @@ constexpr bool vars_make_the_same_program() {
     h = sum<0>(tanh(h));
     return h.template as<double, 5>();
   };
-  const auto p = tl::detail::trace<std::remove_const_t<decltype(typed)>, A, B>(), q = tl::detail::trace<std::remove_const_t<decltype(untyped)>, A, B>();
+  const auto p = tl::detail::trace<std::remove_const_t<decltype(typed)>, A, B>(),
+             q = tl::detail::trace<std::remove_const_t<decltype(untyped)>, A, B>();
   if (p.nodes.size() != q.nodes.size()) return false;
   for (int i = 0; i < p.nodes.size(); ++i)
     if (!tl::detail::equal(p.nodes[i], q.nodes[i])) return false;
   return true;
 }
 
-#define TAPELESS_LAW(title, f)                                                                                                                       \
-  TEST_CASE(title) {                                                                                                                                 \
-    static_assert(f());                                                                                                                              \
-    volatile bool now = f();                                                                                                                         \
-    CHECK(now);                                                                                                                                      \
+#define TAPELESS_LAW(title, f) \
+  TEST_CASE(title) {           \
+    static_assert(f());        \
+    volatile bool now = f();   \
+    CHECK(now);                \
   }
 
 } // namespace
@@ -110,9 +140,11 @@ constexpr bool vars_make_the_same_program() {
 TAPELESS_LAW("equal nodes are one node", equal_nodes_are_one)
 TAPELESS_LAW("what no output reads is left out", what_no_output_reads_is_left_out)
 TAPELESS_LAW("builders leave out what changes nothing", builders_simplify)
-TAPELESS_LAW("only the derivative that is asked for is made: no dX of the first layer", only_the_derivative_asked_for_is_made)
+TAPELESS_LAW("only the derivative that is asked for is made: no dX of the first layer",
+             only_the_derivative_asked_for_is_made)
 TAPELESS_LAW("the forward program is shared by value and derivatives", the_forward_program_is_shared)
-TAPELESS_LAW("forward mode is the transpose of the transpose, without what it does not need", forward_mode_makes_no_reductions)
+TAPELESS_LAW("forward mode is the transpose of the transpose, without what it does not need",
+             forward_mode_makes_no_reductions)
 TAPELESS_LAW("stop_gradient ends the sweep", stopped_gradients_end_the_sweep)
 TAPELESS_LAW("no fresh argument is left in a program", no_fresh_argument_is_left)
 TAPELESS_LAW("operands come before their node", operands_come_first)

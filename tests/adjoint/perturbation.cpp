@@ -25,7 +25,11 @@ template <class F> auto at_1_2_3(F f) {
   static auto run = tl::jit(f).template bind<V, V>();
   return run(x, v);
 }
-#define TAPELESS_AT_1_2_3(...) at_1_2_3([](auto x, auto v) { (void)x, (void)v; return __VA_ARGS__; })
+#define TAPELESS_AT_1_2_3(...)  \
+  at_1_2_3([](auto x, auto v) { \
+    (void)x, (void)v;           \
+    return __VA_ARGS__;         \
+  })
 
 constexpr auto dot = [](auto a, auto b) { return tl::sum(a * b); };
 
@@ -51,12 +55,17 @@ TEST_CASE("three levels keep their variables apart") {
   // d/dx x (d/dy y (d/dz x y z)) with z = y = x: inner x y, middle d/dy (x y^2) = 2 x y, outer d/dx (2 x^3) = 6 x^2
   const auto g = at_1_2_3([](auto x, auto) {
     return tl::grad([](auto a) {
-      return sum(a * tl::grad([&](auto b) { return sum(b * tl::grad([&](auto c) { return sum(a * b * c); })(b)); })(a));
+      return sum(a * tl::grad([&](auto b) {
+                   return sum(b * tl::grad([&](auto c) { return sum(a * b * c); })(b));
+                 })(a));
     })(x);
   });
   for (int i = 0; i < 3; ++i) CHECK(g[i] == 6 * (i + 1) * (i + 1));
   const auto third = at_1_2_3([](auto x, auto) {
-    return tl::grad([](auto a) { return sum(tl::grad([](auto b) { return sum(tl::grad([](auto c) { return sum(square(square(c))); })(b)); })(a)); })(x);
+    return tl::grad([](auto a) {
+      return sum(tl::grad(
+          [](auto b) { return sum(tl::grad([](auto c) { return sum(square(square(c))); })(b)); })(a));
+    })(x);
   });
   for (int i = 0; i < 3; ++i) CHECK(third[i] == 24 * (i + 1));
 }
@@ -71,7 +80,7 @@ TEST_CASE("jvp of a function that captures its own argument and tangent") {
 
 TEST_CASE("jvp of vjp, vjp of jvp and vjp of vjp agree on the second derivative") {
   // f = x^3: J^T u = 3 x^2 u, and its derivative along v is 6 x u v; here u = x and is held constant
-  constexpr auto cube = [](auto a) { return a * a * a; };
+  static constexpr auto cube = [](auto a) { return a * a * a; };
   const auto [forward, reverse, twice] = at_1_2_3([](auto x, auto v) {
     const auto pull = [&](auto a) { return tl::vjp(cube)(a, x); };
     const auto push = [&](auto a) { return tl::jvp(cube)(a, v); };
@@ -96,21 +105,24 @@ TEST_CASE("a jvp inside a jvp keeps its tangent apart") {
 }
 
 TEST_CASE("hvp and jvp take the same handle as point and direction") {
-  constexpr auto f = [](auto a) { return sum(a * a * a); };
-  const auto [h, j] = at_1_2_3([](auto x, auto) { return std::tuple{tl::hvp<0>(f)(x, x), tl::jvp(f)(x, x)}; });
+  static constexpr auto f = [](auto a) { return sum(a * a * a); };
+  const auto [h, j] =
+      at_1_2_3([](auto x, auto) { return std::tuple{tl::hvp<0>(f)(x, x), tl::jvp(f)(x, x)}; });
   for (int i = 0; i < 3; ++i) CHECK(h[i] == 6 * (i + 1) * (i + 1));
   CHECK(j[0] == 3 * (1 + 8 + 27));
 }
 
 TEST_CASE("a derivative by something the result does not depend on is zero") {
-  const auto g = at_1_2_3([](auto x, auto v) { return tl::grad<1>([](auto a, auto) { return sum(a); })(x, v); });
+  const auto g =
+      at_1_2_3([](auto x, auto v) { return tl::grad<1>([](auto a, auto) { return sum(a); })(x, v); });
   const auto y_dot = at_1_2_3([](auto x, auto v) { return tl::jvp<0>([&](auto) { return v * v; })(x, v); });
   for (int i = 0; i < 3; ++i) CHECK((g[i] == 0 && y_dot[i] == 0));
 }
 
 TEST_CASE("value_and_grad gives auxiliary values with the value") {
   const auto [value, g] = at_1_2_3([](auto x, auto) {
-    return tl::value_and_grad([](auto a) { return std::tuple{sum(square(a)), exp(a), std::array{a + 1.0, a}}; })(x);
+    return tl::value_and_grad(
+        [](auto a) { return std::tuple{sum(square(a)), exp(a), std::array{a + 1.0, a}}; })(x);
   });
   CHECK(std::get<0>(value)[0] == 14);
   for (int i = 0; i < 3; ++i) {

@@ -55,10 +55,11 @@ struct loss_of_arguments {
 template <std::size_t I> using argument = std::conditional_t<I % 2 == 0, weights, bias>;
 
 template <std::size_t... I> float run_arguments(std::index_sequence<I...>) {
-  auto step = tl::jit(tl::value_and_grad<static_cast<int>(I + 1)...>(loss_of_arguments{})).template bind<images, argument<I>...>();
+  auto step = tl::jit(tl::value_and_grad<static_cast<int>(I + 1)...>(loss_of_arguments{}))
+                  .template bind<images, argument<I>...>();
   tl::owned<images> x;
   tl::owned<std::tuple<argument<I>...>> p;
   return std::get<0>(step(*x, std::get<I>(*p)...))[0];
 }
 
-}  // namespace residual
+} // namespace residual

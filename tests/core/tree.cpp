@@ -24,8 +24,8 @@ struct nested {
   } last;
 };
 struct of_32 {
-  leaf a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, c0, c1, c2, c3, c4, c5, c6, c7, c8,
-      c9, d0, d1;
+  leaf a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, c0, c1, c2, c3, c4, c5,
+      c6, c7, c8, c9, d0, d1;
 };
 
 } // namespace
@@ -46,7 +46,8 @@ TEST_CASE("tree: leaves are visited in declaration order") {
   x.last.inside = leaf(data.data() + 9);
   std::vector<const void*> seen;
   for_each_leaf(x, [&](const auto& l) { seen.push_back(l.data()); });
-  const std::vector<const void*> expected{&data[0], nullptr, nullptr, &data[3], nullptr, nullptr, &data[6], nullptr, &data[9]};
+  const std::vector<const void*> expected{&data[0], nullptr,  nullptr, &data[3], nullptr,
+                                          nullptr,  &data[6], nullptr, &data[9]};
   CHECK(seen == expected);
 }
 TEST_CASE("tree: a leaf that is changed is changed in the tree") {

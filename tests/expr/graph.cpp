@@ -37,8 +37,8 @@ constexpr bool interning_survives_growth(int count) {
 constexpr bool trivial_arithmetic_disappears() {
   graph g;
   const var x{&g, g.input(0, dtype::f64, shape_of<3>)};
-  return (x * 1.0).node == x.node && (x + 0.0).node == x.node && (x / 1.0).node == x.node && (x - 0.0).node == x.node &&
-         (-(-x)).node == x.node;
+  return (x * 1.0).node == x.node && (x + 0.0).node == x.node && (x / 1.0).node == x.node &&
+         (x - 0.0).node == x.node && (-(-x)).node == x.node;
 }
 constexpr bool a_product_with_zero_stays_in_the_users_program() {
   graph g; // 0 * inf is NaN
@@ -82,4 +82,6 @@ TEST_CASE("graph: a product with zero stays in the user's program") {
 }
 TEST_CASE("graph: fresh arguments are never merged") { TAPELESS_BOTH(fresh_arguments_are_never_merged); }
 TEST_CASE("graph: a sum of repetitions is a product") { TAPELESS_BOTH(a_sum_of_repetitions_is_a_product); }
-TEST_CASE("graph: transposes are folded into the product") { TAPELESS_BOTH(transposes_are_folded_into_the_product); }
+TEST_CASE("graph: transposes are folded into the product") {
+  TAPELESS_BOTH(transposes_are_folded_into_the_product);
+}

@@ -1,5 +1,5 @@
 // expect: tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first
-// extents: bool
+// extents: basic_tensor<bool
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

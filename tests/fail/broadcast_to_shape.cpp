@@ -1,5 +1,5 @@
 // expect: tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it
-// extents: 8
+// extents: {8, 4}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

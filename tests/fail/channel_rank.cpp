@@ -1,5 +1,5 @@
 // expect: tapeless: channel(b): b has one axis
-// extents: 2
+// extents: {1, 16}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

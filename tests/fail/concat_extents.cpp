@@ -1,5 +1,5 @@
 // expect: tapeless: concat<axis>(a, b): the axis is static and all other extents agree
-// extents: 5
+// extents: {2, 5}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

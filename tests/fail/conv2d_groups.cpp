@@ -1,5 +1,5 @@
 // expect: tapeless: conv2d<conv>(x, w): groups divides the filters of w
-// extents: 9
+// extents: {9, 4, 3, 3}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,5 +1,5 @@
 // expect: tapeless: conv2d<conv>(x, w): the kernel fits into the padded image
-// extents: 9
+// extents: {4, 1, 9, 3}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,4 +1,5 @@
 // expect: tapeless: conv2d<conv>(x, w): the image extents are static
+// extents: image_extents_static
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,5 +1,5 @@
 // expect: tapeless: conv2d<conv>(x, w): x is (N, C, H, W)
-// extents: 3
+// extents: {4, 28, 28}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

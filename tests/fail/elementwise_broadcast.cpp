@@ -1,5 +1,5 @@
 // expect: tapeless: elementwise op(a, b): the shapes broadcast
-// extents: 16
+// extents: {16}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,5 +1,5 @@
 // expect: tapeless: real op(a): the element type is float or double
-// extents: int
+// extents: basic_tensor<int
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,5 +1,5 @@
 // expect: tapeless: gather<axis>(x, index): index is int32
-// extents: float
+// extents: index_type
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

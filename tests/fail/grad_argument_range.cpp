@@ -1,5 +1,5 @@
 // expect: tapeless: grad<i...>(f): every i names an argument
-// extents: 2
+// extents: wrt_names_an_argument
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

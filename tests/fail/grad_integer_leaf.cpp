@@ -1,5 +1,5 @@
 // expect: tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent
-// extents: int
+// extents: i32
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>
@@ -13,5 +13,7 @@ struct params {
   tl::tensor<float, 3> b;
 #endif
 };
-constexpr auto loss = [](const auto& p, auto x) { return tl::sum(tl::matmul(x, p.w)) + tl::sum(tl::cast<float>(p.b)); };
+constexpr auto loss = [](const auto& p, auto x) {
+  return tl::sum(tl::matmul(x, p.w)) + tl::sum(tl::cast<float>(p.b));
+};
 constexpr tl::cost cost = tl::jit(tl::grad(loss)).cost<params, tl::tensor<float, 4, 8>>();

@@ -1,5 +1,5 @@
 // expect: tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean
-// extents: 4, 8
+// extents: {4, 8}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

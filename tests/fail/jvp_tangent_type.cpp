@@ -1,5 +1,5 @@
 // expect: tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument
-// extents: 8
+// extents: {8, 4}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>
@@ -10,5 +10,7 @@ using tangent = tl::tensor<float, 8, 4>;
 #else
 using tangent = tl::tensor<float, 4, 8>;
 #endif
-constexpr auto f = [](auto x, auto v) { return tl::jvp<0>([](auto a) { return tl::sum(tl::square(a)); })(x, v); };
+constexpr auto f = [](auto x, auto v) {
+  return tl::jvp<0>([](auto a) { return tl::sum(tl::square(a)); })(x, v);
+};
 constexpr tl::cost cost = tl::jit(f).cost<tl::tensor<float, 4, 8>, tangent>();

@@ -1,5 +1,5 @@
 // expect: tapeless: matmul(a, b): the inner extents agree
-// extents: 8
+// extents: {16, 3}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,4 +1,5 @@
 // expect: tapeless: matmul(a, b): a and b have at least one axis
+// extents: at_least_one_axis
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

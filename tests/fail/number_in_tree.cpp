@@ -1,4 +1,5 @@
 // expect: tapeless: parameter tree: a number inside an aggregate is written tl::scalar<T>
+// extents: no_number_inside
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,5 +1,5 @@
 // expect: tapeless: reshape<extents...>(a): the number of elements stays
-// extents: 64
+// extents: {8, 8}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,4 +1,5 @@
 // expect: tapeless: slice<axis, begin, end>(a): the extent of the axis is static
+// extents: static_extent
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

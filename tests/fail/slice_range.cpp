@@ -1,5 +1,5 @@
 // expect: tapeless: slice<axis, begin, end>(a): 0 <= begin <= end <= extent
-// extents: 12
+// extents: {2, 8}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

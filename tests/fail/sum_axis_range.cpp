@@ -1,5 +1,5 @@
 // expect: tapeless: reduction<axes...>(a): the axes exist
-// extents: 2
+// extents: {2, 8}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,5 +1,5 @@
 // expect: tapeless: parameter tree: an aggregate has at most 32 members
-// extents: 33
+// extents: at_most_32_members
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

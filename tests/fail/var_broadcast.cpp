@@ -1,5 +1,5 @@
 // expect: tapeless: elementwise op(a, b): the shapes broadcast
-// extents: 5
+// extents: {5}
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

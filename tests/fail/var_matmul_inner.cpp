@@ -1,5 +1,5 @@
 // expect: tapeless: matmul(a, b): the inner extents agree
-// extents: 16
+// extents: {16, 4}
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

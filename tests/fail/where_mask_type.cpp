@@ -1,5 +1,5 @@
 // expect: tapeless: where(c, a, b): c is a bool tensor
-// extents: float
+// extents: boolean
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -98,7 +98,7 @@ void round_trip(const fs::path& path, const std::vector<T>& values, const extent
 
 const std::string pair_literal = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n";
 
-}  // namespace
+} // namespace
 
 TEST_CASE("npy: the bytes written are those of format 1.0") {
   const scratch dir;
@@ -137,8 +137,8 @@ TEST_CASE("npy: what is written is read, for every type, rank 0, and without ele
   round_trip<bool>(path, {true, false, true, true}, {2, 2}, npy_type::b1);
   round_trip<double>(path, {42}, {}, npy_type::f8);
   round_trip<float>(path, {}, {3, 0, 2}, npy_type::f4);
-  round_trip<float>(path, {7}, extents(40, 1), npy_type::f4);  // a header beyond 128 bytes
-  CHECK(dir.files() == 1);                                     // no temporary is left
+  round_trip<float>(path, {7}, extents(40, 1), npy_type::f4); // a header beyond 128 bytes
+  CHECK(dir.files() == 1);                                    // no temporary is left
 }
 
 TEST_CASE("npy: versions 1, 2 and 3, keys in any order, either quotes, any spaces, no alignment") {
@@ -214,7 +214,7 @@ TEST_CASE("npy: a changed byte in the header gives an exception or another valid
       refused += bytes != whole && complaint(path, bytes) != "";
     }
   CHECK(changed > 400);
-  CHECK(refused > changed * 9 / 10);  // the rest only changes spaces
+  CHECK(refused > changed * 9 / 10); // the rest only changes spaces
 }
 
 TEST_CASE("npy: what is not read is named") {
@@ -256,11 +256,11 @@ TEST_CASE("npy: sizes that overflow are refused before anything is allocated") {
     return complaint(path, file_of("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }", ""));
   };
   CHECK(says("(4294967296, 4294967296)") == "size overflow: shape (4294967296, 4294967296)");
-  CHECK(says("(2305843009213693952,)").starts_with("size overflow"));  // 2^61 elements of 4 bytes
+  CHECK(says("(2305843009213693952,)").starts_with("size overflow")); // 2^61 elements of 4 bytes
   CHECK(says("(0, 4294967296, 4294967296)").starts_with("size overflow"));
   CHECK(says("(99999999999999999999,)") == "size overflow: an extent beyond 64 bits");
   CHECK(says("(1152921504606846976,)")
-            .starts_with("truncated: 0 bytes of elements"));  // 2^62 bytes: fits 63 bits
+            .starts_with("truncated: 0 bytes of elements")); // 2^62 bytes: fits 63 bits
   const float x = 0;
   CHECK_THROWS_AS(tapeless::npy_write(path, &x, extents{std::int64_t{1} << 62}), tapeless::io_error);
   CHECK_THROWS_AS(tapeless::npy_write(path, &x, extents{-1}), tapeless::io_error);
@@ -292,7 +292,7 @@ TEST_CASE("npy: a write that fails leaves neither a file nor a change behind") {
   CHECK_THROWS_AS(tapeless::npy_write(dir / "no" / "such.npy", &x, extents{}), tapeless::io_error);
   CHECK(dir.files() == 0);
   fs::create_directories(dir / "taken.npy" / "inside");
-  CHECK_THROWS_AS(tapeless::npy_write(dir / "taken.npy", &x, extents{}), tapeless::io_error);  // a directory
+  CHECK_THROWS_AS(tapeless::npy_write(dir / "taken.npy", &x, extents{}), tapeless::io_error); // a directory
   CHECK(dir.files() == 1);
   CHECK(fs::exists(dir / "taken.npy" / "inside"));
 
@@ -300,7 +300,7 @@ TEST_CASE("npy: a write that fails leaves neither a file nor a change behind") {
   put(path, "old");
   put(dir / "x.npy.0.partial", "of another process");
   CHECK_THROWS_AS(tapeless::npy_write(path, &x, extents(40000, 1)),
-                  tapeless::io_error);  // header beyond 64 kB
+                  tapeless::io_error); // header beyond 64 kB
   CHECK(get(path) == "old");
   tapeless::npy_write(path, &x, extents{});
   CHECK(get(path).size() == 132);

@@ -15,20 +15,26 @@ constexpr tl::extent_t n = tl::dyn<'n'>;
 
 // The reference's attributes; padding `same` is resolved here, once more.
 template <tl::conv C> ref::conv2d_config config(const ref::dims& x, const ref::dims& w) {
-  ref::conv2d_config c{C.stride.h, C.stride.w, C.padding.top, C.padding.bottom, C.padding.left, C.padding.right, C.dilation.h, C.dilation.w, C.groups};
+  ref::conv2d_config c{C.stride.h,      C.stride.w,   C.padding.top, C.padding.bottom, C.padding.left,
+                       C.padding.right, C.dilation.h, C.dilation.w,  C.groups};
   if (C.padding == tl::same) {
     const auto total = [](std::int64_t extent, std::int64_t stride, std::int64_t reach) {
       const std::int64_t positions = (extent + stride - 1) / stride;
       return std::max<std::int64_t>((positions - 1) * stride + reach - extent, 0);
     };
-    const std::int64_t v = total(x[2], c.stride_y, (w[2] - 1) * c.dilation_y + 1), u = total(x[3], c.stride_x, (w[3] - 1) * c.dilation_x + 1);
+    const std::int64_t v = total(x[2], c.stride_y, (w[2] - 1) * c.dilation_y + 1),
+                       u = total(x[3], c.stride_x, (w[3] - 1) * c.dilation_x + 1);
     c.top = v / 2, c.bottom = v - v / 2, c.left = u / 2, c.right = u - u / 2;
   }
   return c;
 }
 template <tl::conv C, int X, int W> constexpr auto convolution(const char* name) {
   return pair(
-      name, [](const auto&... a) { const auto t = std::tie(a...); return tl::conv2d<C>(std::get<X>(t), std::get<W>(t)); },
+      name,
+      [](const auto&... a) {
+        const auto t = std::tie(a...);
+        return tl::conv2d<C>(std::get<X>(t), std::get<W>(t));
+      },
       [](const auto&... a) {
         const auto t = std::tie(a...);
         const auto &x = std::get<X>(t), &w = std::get<W>(t);
@@ -40,7 +46,8 @@ using tl::conv;
 using tl::padding2;
 using tl::pair2;
 
-template <class T> using wide_arguments = arguments<tl::tensor<T, 2, 4, 7, 9>, tl::tensor<T, 3, 4, 3, 3>, tl::tensor<T, 5, 4, 1, 1>, tl::tensor<T, 2, 4, 2, 5>>;
+template <class T> using wide_arguments = arguments<tl::tensor<T, 2, 4, 7, 9>, tl::tensor<T, 3, 4, 3, 3>,
+                                                    tl::tensor<T, 5, 4, 1, 1>, tl::tensor<T, 2, 4, 2, 5>>;
 constexpr auto strides = cases<wide_arguments<double>>(
     convolution<conv{}, 0, 1>("3x3"), //
     convolution<conv{.padding = 1}, 0, 1>("3x3, padding 1"),
@@ -48,33 +55,39 @@ constexpr auto strides = cases<wide_arguments<double>>(
     convolution<conv{.stride = 2}, 0, 1>("3x3, stride 2"),
     convolution<conv{.stride = 2, .padding = 1}, 0, 1>("3x3, stride 2, padding 1"),
     convolution<conv{.stride = 3, .padding = tl::same}, 0, 1>("3x3, stride 3, padding same"),
-    convolution<conv{.stride = pair2(1, 2), .padding = padding2(2, 1)}, 0, 1>("3x3, stride (1, 2), padding (2, 1)"),
+    convolution<conv{.stride = pair2(1, 2), .padding = padding2(2, 1)}, 0, 1>(
+        "3x3, stride (1, 2), padding (2, 1)"),
     convolution<conv{.padding = padding2(0, 2, 1, 3)}, 0, 1>("3x3, four different paddings"));
 constexpr auto dilations = cases<wide_arguments<double>>(
     convolution<conv{.dilation = 2}, 0, 1>("3x3, dilation 2"), //
     convolution<conv{.padding = 2, .dilation = 2}, 0, 1>("3x3, padding 2, dilation 2"),
-    convolution<conv{.stride = 2, .padding = tl::same, .dilation = 2}, 0, 1>("3x3, stride 2, padding same, dilation 2"),
-    convolution<conv{.stride = 2, .padding = padding2(1, 0, 0, 2), .dilation = pair2(2, 1)}, 0, 1>("3x3, all different"),
+    convolution<conv{.stride = 2, .padding = tl::same, .dilation = 2}, 0, 1>(
+        "3x3, stride 2, padding same, dilation 2"),
+    convolution<conv{.stride = 2, .padding = padding2(1, 0, 0, 2), .dilation = pair2(2, 1)}, 0, 1>(
+        "3x3, all different"),
     convolution<conv{}, 0, 2>("1x1"), //
     convolution<conv{.stride = 2}, 0, 2>("1x1, stride 2"),
-    convolution<conv{.padding = 1}, 0, 2>("1x1, padding 1"),
-    convolution<conv{}, 0, 3>("2x5"), //
+    convolution<conv{.padding = 1}, 0, 2>("1x1, padding 1"), convolution<conv{}, 0, 3>("2x5"), //
     convolution<conv{.padding = tl::same}, 0, 3>("2x5, padding same"));
 // 4 channels in groups of 2, depthwise, with a channel multiplier; kernel = image; one row; strides that leave a rest
 template <class T>
-using grouped_arguments = arguments<tl::tensor<T, 2, 4, 5, 6>, tl::tensor<T, 6, 2, 3, 3>, tl::tensor<T, 4, 1, 3, 3>, tl::tensor<T, 8, 1, 2, 2>, tl::tensor<T, 3, 4, 5, 6>, tl::tensor<T, 2, 4, 1, 4>>;
+using grouped_arguments =
+    arguments<tl::tensor<T, 2, 4, 5, 6>, tl::tensor<T, 6, 2, 3, 3>, tl::tensor<T, 4, 1, 3, 3>,
+              tl::tensor<T, 8, 1, 2, 2>, tl::tensor<T, 3, 4, 5, 6>, tl::tensor<T, 2, 4, 1, 4>>;
 constexpr auto groups = cases<grouped_arguments<double>>(
     convolution<conv{.groups = 2}, 0, 1>("groups 2"), //
     convolution<conv{.stride = 2, .padding = 1, .groups = 2}, 0, 1>("groups 2, stride 2, padding 1"),
     convolution<conv{.padding = 1, .groups = 4}, 0, 2>("depthwise"),
-    convolution<conv{.stride = 2, .padding = tl::same, .dilation = 2, .groups = 4}, 0, 2>("depthwise, stride 2, dilation 2"),
+    convolution<conv{.stride = 2, .padding = tl::same, .dilation = 2, .groups = 4}, 0, 2>(
+        "depthwise, stride 2, dilation 2"),
     convolution<conv{.stride = 3, .groups = 4}, 0, 3>("depthwise, two filters a channel, stride 3"),
     convolution<conv{}, 0, 4>("kernel = image"), //
     convolution<conv{.padding = 2}, 0, 5>("one row of taps, padding 2"));
 // a batch of any size
 template <class T> using named_arguments = arguments<tl::tensor<T, n, 3, 6, 5>, tl::tensor<T, 4, 3, 3, 3>>;
-constexpr auto named = cases<named_arguments<double>>(convolution<conv{.padding = 1}, 0, 1>("3x3 of n images"),
-                                                       convolution<conv{.stride = 2}, 0, 1>("3x3 of n images, stride 2"));
+constexpr auto named =
+    cases<named_arguments<double>>(convolution<conv{.padding = 1}, 0, 1>("3x3 of n images"),
+                                   convolution<conv{.stride = 2}, 0, 1>("3x3 of n images, stride 2"));
 
 static_assert(covers<family::conv>(strides));
 const std::vector<domain> anywhere{{-1, 1}};

@@ -34,9 +34,15 @@ struct a_sin_b {
   static constexpr auto vjp(auto, auto b, auto y, auto y_bar);
   static constexpr auto jvp(auto a, auto b, auto, auto a_dot, auto b_dot);
 };
-constexpr auto a_cos_b::vjp(auto a, auto b, auto, auto y_bar) { return std::tuple{tl::custom<a_cos_b>(y_bar, b), -tl::custom<a_sin_b>(y_bar * a, b)}; }
-constexpr auto a_sin_b::vjp(auto a, auto b, auto, auto y_bar) { return std::tuple{tl::custom<a_sin_b>(y_bar, b), tl::custom<a_cos_b>(y_bar * a, b)}; }
-constexpr auto a_sin_b::jvp(auto a, auto b, auto, auto a_dot, auto b_dot) { return tl::custom<a_sin_b>(a_dot, b) + tl::custom<a_cos_b>(a * b_dot, b); }
+constexpr auto a_cos_b::vjp(auto a, auto b, auto, auto y_bar) {
+  return std::tuple{tl::custom<a_cos_b>(y_bar, b), -tl::custom<a_sin_b>(y_bar * a, b)};
+}
+constexpr auto a_sin_b::vjp(auto a, auto b, auto, auto y_bar) {
+  return std::tuple{tl::custom<a_sin_b>(y_bar, b), tl::custom<a_cos_b>(y_bar * a, b)};
+}
+constexpr auto a_sin_b::jvp(auto a, auto b, auto, auto a_dot, auto b_dot) {
+  return tl::custom<a_sin_b>(a_dot, b) + tl::custom<a_cos_b>(a * b_dot, b);
+}
 
 // y_i = x_0 + ... + x_i along the last axis, and its transpose; each is the other's derivative
 template <bool Forward> struct running_sum {
@@ -63,7 +69,9 @@ struct outer {
     for (std::int64_t i = 0; i < a.extent(0); ++i)
       for (std::int64_t j = 0; j < b.extent(0); ++j) y(i, j) = a[i] * b[j];
   }
-  static constexpr auto vjp(auto a, auto b, auto, auto y_bar) { return std::tuple{tl::matmul(y_bar, b), tl::matmul(a, y_bar)}; }
+  static constexpr auto vjp(auto a, auto b, auto, auto y_bar) {
+    return std::tuple{tl::matmul(y_bar, b), tl::matmul(a, y_bar)};
+  }
 };
 
 constexpr auto sin_of = [](const auto& a, const auto& b) {
@@ -77,13 +85,19 @@ template <class Op, class Ref> constexpr auto own(const char* name, Op op, Ref r
   return c;
 }
 constexpr auto elementwise = cases<arguments<tl::tensor<double, n, 5>, tl::tensor<double, 5>>>(
-    own("softplus", [](const auto& x, const auto&) { return tl::custom<softplus>(x); },
+    own(
+        "softplus", [](const auto& x, const auto&) { return tl::custom<softplus>(x); },
         [](const auto& x, const auto&) {
           using T = typename std::remove_cvref_t<decltype(x)>::value_type;
           return ref::log(ref::constant(T(1)) + ref::exp(x));
         }),
-    own("a sin b, row", [](const auto& a, const auto& b) { return tl::custom<a_sin_b>(a, b); }, [](const auto& a, const auto& b) { return sin_of(a, b); }),
-    own("a sin b of an expression", [](const auto& a, const auto& b) { return tl::custom<a_sin_b>(b, tl::square(a)); }, [](const auto& a, const auto& b) { return sin_of(b, ref::square(a)); }));
+    own(
+        "a sin b, row", [](const auto& a, const auto& b) { return tl::custom<a_sin_b>(a, b); },
+        [](const auto& a, const auto& b) { return sin_of(a, b); }),
+    own(
+        "a sin b of an expression",
+        [](const auto& a, const auto& b) { return tl::custom<a_sin_b>(b, tl::square(a)); },
+        [](const auto& a, const auto& b) { return sin_of(b, ref::square(a)); }));
 
 template <class T> ref::array<T> prefix(const ref::array<T>& x) {
   ref::array<T> y = x;
@@ -91,28 +105,45 @@ template <class T> ref::array<T> prefix(const ref::array<T>& x) {
     for (std::int64_t j = 1; j < x.shape[1]; ++j) y(i, j) = y(i, j - 1) + x(i, j);
   return y;
 }
-constexpr auto whole = cases<arguments<tl::tensor<double, n, 5>, tl::tensor<double, n>, tl::tensor<double, 7>>>(
-    own("running_sum", [](const auto& x, const auto&, const auto&) { return tl::custom<running_sum<true>>(tl::square(x)); },
-        [](const auto& x, const auto&, const auto&) { return prefix(ref::square(x)); }, 16),
-    own("running_sum with a jvp", [](const auto& x, const auto&, const auto&) { return tl::square(tl::custom<running_sum_with_jvp>(tl::exp(x))); },
-        [](const auto& x, const auto&, const auto&) { return ref::square(prefix(ref::exp(x))); }, 16),
-    own("running_sum of a view", [](const auto& x, const auto&, const auto&) { return tl::custom<running_sum<true>>(tl::transpose(tl::square(x))); },
-        [](const auto& x, const auto&, const auto&) {
-          using T = typename std::remove_cvref_t<decltype(x)>::value_type;
-          ref::array<T> t(ref::dims{x.shape[1], x.shape[0]});
-          for (std::int64_t i = 0; i < x.shape[0]; ++i)
-            for (std::int64_t j = 0; j < x.shape[1]; ++j) t(j, i) = x(i, j) * x(i, j);
-          return prefix(t);
-        }, 64),
-    own("outer", [](const auto&, const auto& a, const auto& b) { return tl::custom<outer>(a, b); },
-        [](const auto&, const auto& a, const auto& b) {
-          using T = typename std::remove_cvref_t<decltype(a)>::value_type;
-          return ref::array<T>(ref::dims{a.shape[0], 1}, a.data) * b;
-        }));
+constexpr auto whole =
+    cases<arguments<tl::tensor<double, n, 5>, tl::tensor<double, n>, tl::tensor<double, 7>>>(
+        own(
+            "running_sum",
+            [](const auto& x, const auto&, const auto&) {
+              return tl::custom<running_sum<true>>(tl::square(x));
+            },
+            [](const auto& x, const auto&, const auto&) { return prefix(ref::square(x)); }, 16),
+        own(
+            "running_sum with a jvp",
+            [](const auto& x, const auto&, const auto&) {
+              return tl::square(tl::custom<running_sum_with_jvp>(tl::exp(x)));
+            },
+            [](const auto& x, const auto&, const auto&) { return ref::square(prefix(ref::exp(x))); }, 16),
+        own(
+            "running_sum of a view",
+            [](const auto& x, const auto&, const auto&) {
+              return tl::custom<running_sum<true>>(tl::transpose(tl::square(x)));
+            },
+            [](const auto& x, const auto&, const auto&) {
+              using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+              ref::array<T> t(ref::dims{x.shape[1], x.shape[0]});
+              for (std::int64_t i = 0; i < x.shape[0]; ++i)
+                for (std::int64_t j = 0; j < x.shape[1]; ++j) t(j, i) = x(i, j) * x(i, j);
+              return prefix(t);
+            },
+            64),
+        own(
+            "outer", [](const auto&, const auto& a, const auto& b) { return tl::custom<outer>(a, b); },
+            [](const auto&, const auto& a, const auto& b) {
+              using T = typename std::remove_cvref_t<decltype(a)>::value_type;
+              return ref::array<T>(ref::dims{a.shape[0], 1}, a.data) * b;
+            }));
 
 static_assert(covers<family::custom>(elementwise, whole));
 
 } // namespace
 
-TEST_CASE("custom: the laws hold for elementwise ops") { check_laws(elementwise, {0, 1, 2, 7, 17}, {{-1, 1}}); }
+TEST_CASE("custom: the laws hold for elementwise ops") {
+  check_laws(elementwise, {0, 1, 2, 7, 17}, {{-1, 1}});
+}
 TEST_CASE("custom: the laws hold for whole-tensor ops") { check_laws(whole, {0, 1, 2, 7, 17}, {{-1, 1}}); }

@@ -34,7 +34,8 @@ constexpr auto one_operand = cases<one_operand_arguments<double>>(
 const std::vector<domain> anywhere_and_positive{{-1, 1, true}, {0.3, 2}};
 
 // a, b anywhere; p positive
-template <class T> using two_operand_arguments = arguments<tl::tensor<T, n>, tl::tensor<T, n>, tl::tensor<T, n>>;
+template <class T> using two_operand_arguments =
+    arguments<tl::tensor<T, n>, tl::tensor<T, n>, tl::tensor<T, n>>;
 constexpr auto two_operands = cases<two_operand_arguments<double>>(
     both("add", [](const auto& a, const auto& b, const auto&) { return a + b; }),
     both("sub", [](const auto& a, const auto& b, const auto&) { return a - b; }),
@@ -44,14 +45,19 @@ constexpr auto two_operands = cases<two_operand_arguments<double>>(
     both("max", [](const auto& a, const auto& b, const auto&) { return max(a, b); }),
     both("min", [](const auto& a, const auto& b, const auto&) { return min(a, b); }));
 constexpr auto comparisons = cases<two_operand_arguments<double>>(
-    both("lt, where", [](const auto& a, const auto& b, const auto& p) { return where(less(a, b), a * p, b); }),
+    both("lt, where",
+         [](const auto& a, const auto& b, const auto& p) { return where(less(a, b), a * p, b); }),
     both("le", [](const auto& a, const auto& b, const auto& p) { return where(less_equal(a, b), a * p, p); }),
     both("gt", [](const auto& a, const auto& b, const auto& p) { return where(greater(a, b), a, p); }),
-    both("ge", [](const auto& a, const auto& b, const auto& p) { return where(greater_equal(a, b), a, b * p); }),
+    both("ge",
+         [](const auto& a, const auto& b, const auto& p) { return where(greater_equal(a, b), a, b * p); }),
     both("eq", [](const auto& a, const auto& b, const auto& p) { return where(equal(a, b), a, b * p); }),
     both("ne", [](const auto& a, const auto& b, const auto& p) { return where(not_equal(a, b), a * p, b); }),
     pair(
-        "not, and, or", [](const auto& a, const auto& b, const auto& p) { return where(!(a < b) && (a < p || b < p), a * p, b); },
+        "not, and, or",
+        [](const auto& a, const auto& b, const auto& p) {
+          return where(!(a < b) && (a < p || b < p), a * p, b);
+        },
         [](const auto& a, const auto& b, const auto& p) {
           using T = typename std::remove_cvref_t<decltype(a)>::value_type;
           const auto c = less(a, b), d = less(a, p), e = less(b, p);
@@ -66,7 +72,10 @@ constexpr auto comparisons = cases<two_operand_arguments<double>>(
         }),
     // FD sees only the factor that is not stopped: a is inside stop_gradient as a sign, which is constant nearby
     pair(
-        "stop_gradient", [](const auto& a, const auto&, const auto& p) { return tl::stop_gradient(tl::cast<double>(a > 0.0)) * p; },
+        "stop_gradient",
+        [](const auto& a, const auto&, const auto& p) {
+          return tl::stop_gradient(tl::cast<double>(a > 0.0)) * p;
+        },
         [](const auto& a, const auto&, const auto& p) {
           using T = typename std::remove_cvref_t<decltype(p)>::value_type;
           return ref::cast<T>(greater(a, ref::constant(T(0)))) * p;
@@ -75,46 +84,75 @@ const std::vector<domain> two_and_positive{{-1, 1, true}, {-1, 1, true}, {0.3, 2
 
 // NumPy's patterns: row, column, scalar, middle axis, both sides, another rank
 template <class T>
-using broadcast_arguments = arguments<tl::tensor<T, 3, 5, 7>, tl::tensor<T, 7>, tl::tensor<T, 5, 1>, tl::tensor<T>, tl::tensor<T, 3, 1, 7>,
-                                      tl::tensor<T, 1, 5, 1>>;
+using broadcast_arguments = arguments<tl::tensor<T, 3, 5, 7>, tl::tensor<T, 7>, tl::tensor<T, 5, 1>,
+                                      tl::tensor<T>, tl::tensor<T, 3, 1, 7>, tl::tensor<T, 1, 5, 1>>;
 constexpr auto broadcasting = cases<broadcast_arguments<double>>(
-    both("row", [](const auto& x, const auto& row, const auto&, const auto&, const auto&, const auto&) { return x * row; }),
-    both("column", [](const auto& x, const auto&, const auto& col, const auto&, const auto&, const auto&) { return col / (x * x + col * col); }, 8),
-    both("scalar", [](const auto& x, const auto&, const auto&, const auto& s, const auto&, const auto&) { return s * x; }),
-    both("middle axis", [](const auto& x, const auto&, const auto&, const auto&, const auto& mid, const auto&) { return max(mid, x); }),
-    both("both sides", [](const auto&, const auto& row, const auto& col, const auto&, const auto&, const auto&) { return row * col; }),
-    both("three at once", [](const auto&, const auto&, const auto& col, const auto& s, const auto& mid, const auto&) { return where(less(mid, col), s * mid, col); }),
-    both("another rank", [](const auto&, const auto& row, const auto&, const auto&, const auto&, const auto& one) { return row - one; }),
-    both("scalar and scalar", [](const auto&, const auto&, const auto&, const auto& s, const auto&, const auto&) { return exp(s); }));
+    both("row", [](const auto& x, const auto& row, const auto&, const auto&, const auto&,
+                   const auto&) { return x * row; }),
+    both(
+        "column",
+        [](const auto& x, const auto&, const auto& col, const auto&, const auto&, const auto&) {
+          return col / (x * x + col * col);
+        },
+        8),
+    both("scalar", [](const auto& x, const auto&, const auto&, const auto& s, const auto&,
+                      const auto&) { return s * x; }),
+    both("middle axis", [](const auto& x, const auto&, const auto&, const auto&, const auto& mid,
+                           const auto&) { return max(mid, x); }),
+    both("both sides", [](const auto&, const auto& row, const auto& col, const auto&, const auto&,
+                          const auto&) { return row * col; }),
+    both("three at once", [](const auto&, const auto&, const auto& col, const auto& s, const auto& mid,
+                             const auto&) { return where(less(mid, col), s * mid, col); }),
+    both("another rank", [](const auto&, const auto& row, const auto&, const auto&, const auto&,
+                            const auto& one) { return row - one; }),
+    both("scalar and scalar", [](const auto&, const auto&, const auto&, const auto& s, const auto&,
+                                 const auto&) { return exp(s); }));
 
 template <class T>
-using named_broadcast_arguments = arguments<tl::tensor<T, n, 5>, tl::tensor<T, 5>, tl::tensor<T, n, 1>, tl::tensor<T, 1, 5>, tl::tensor<T, n>>;
+using named_broadcast_arguments = arguments<tl::tensor<T, n, 5>, tl::tensor<T, 5>, tl::tensor<T, n, 1>,
+                                            tl::tensor<T, 1, 5>, tl::tensor<T, n>>;
 constexpr auto named_broadcasting = cases<named_broadcast_arguments<double>>(
-    both("named row", [](const auto& x, const auto& row, const auto&, const auto&, const auto&) { return x * row; }),
-    both("named column", [](const auto& x, const auto&, const auto& col, const auto&, const auto&) { return x * col; }),
-    both("named outer product", [](const auto&, const auto&, const auto& col, const auto& one, const auto&) { return col * one; }),
-    both("two named axes", [](const auto&, const auto&, const auto& col, const auto&, const auto& v) { return col * v; }));
+    both("named row",
+         [](const auto& x, const auto& row, const auto&, const auto&, const auto&) { return x * row; }),
+    both("named column",
+         [](const auto& x, const auto&, const auto& col, const auto&, const auto&) { return x * col; }),
+    both("named outer product",
+         [](const auto&, const auto&, const auto& col, const auto& one, const auto&) { return col * one; }),
+    both("two named axes",
+         [](const auto&, const auto&, const auto& col, const auto&, const auto& v) { return col * v; }));
 
 // extent 1 everywhere, and no elements
-template <class T> using thin_arguments = arguments<tl::tensor<T, 1, 1, 1, 1>, tl::tensor<T, 13, 1>, tl::tensor<T, 0, 3>, tl::tensor<T, 2, 3, 5, 7>>;
+template <class T> using thin_arguments = arguments<tl::tensor<T, 1, 1, 1, 1>, tl::tensor<T, 13, 1>,
+                                                    tl::tensor<T, 0, 3>, tl::tensor<T, 2, 3, 5, 7>>;
 constexpr auto thin = cases<thin_arguments<double>>(
     both("one element", [](const auto& one, const auto&, const auto&, const auto&) { return one * one; }),
     both("one column", [](const auto& one, const auto& col, const auto&, const auto&) { return one * col; }),
-    both("no elements", [](const auto& one, const auto&, const auto& empty, const auto&) { return one * empty; }),
+    both("no elements",
+         [](const auto& one, const auto&, const auto& empty, const auto&) { return one * empty; }),
     both("rank 4", [](const auto& one, const auto&, const auto&, const auto& four) { return four * one; }));
 
 static_assert(covers<family::elementwise>(one_operand, two_operands, comparisons));
 
 } // namespace
 
-TEST_CASE("elementwise: the laws hold for one operand") { check_laws(one_operand, sizes, anywhere_and_positive); }
-TEST_CASE("elementwise: the laws hold for two operands") { check_laws(two_operands, sizes, two_and_positive); }
-TEST_CASE("elementwise: the laws hold through comparisons and selection") { check_laws(comparisons, {0, 1, 7, 31}, two_and_positive); }
+TEST_CASE("elementwise: the laws hold for one operand") {
+  check_laws(one_operand, sizes, anywhere_and_positive);
+}
+TEST_CASE("elementwise: the laws hold for two operands") {
+  check_laws(two_operands, sizes, two_and_positive);
+}
+TEST_CASE("elementwise: the laws hold through comparisons and selection") {
+  check_laws(comparisons, {0, 1, 7, 31}, two_and_positive);
+}
 TEST_CASE("elementwise: the laws hold for broadcast operands") {
   check_laws(broadcasting, no_names, {{-1, 1, true}, {-1, 1, true}, {0.3, 1.5, true}, {-1, 1, true}});
 }
-TEST_CASE("elementwise: the laws hold for broadcast operands with a named extent") { check_laws(named_broadcasting, {0, 1, 2, 7, 17}, {{-1, 1}}); }
-TEST_CASE("elementwise: the laws hold for axes of extent 1 and for no elements") { check_laws(thin, no_names, {{-1, 1}}); }
+TEST_CASE("elementwise: the laws hold for broadcast operands with a named extent") {
+  check_laws(named_broadcasting, {0, 1, 2, 7, 17}, {{-1, 1}});
+}
+TEST_CASE("elementwise: the laws hold for axes of extent 1 and for no elements") {
+  check_laws(thin, no_names, {{-1, 1}});
+}
 TEST_CASE("elementwise: float equals the reference") {
   check_values(with<one_operand_arguments<float>>(one_operand), sizes, anywhere_and_positive);
   check_values(with<two_operand_arguments<float>>(two_operands), sizes, two_and_positive);

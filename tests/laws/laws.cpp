@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ostream>
+#include <sstream>
 #include <string>
 
 namespace laws {
@@ -27,7 +27,8 @@ std::size_t total(const std::vector<ref::dims>& shapes) {
 // One domain for each argument; the last one stands for all further ones.
 flat draw(const law_run& run, const std::vector<domain>& domains, std::uint64_t seed) {
   const std::size_t n = total(run.x_shape);
-  const flat pool = support::well_separated<double>(n > 0 ? n : 1, seed), plain = support::random_values<double>(n, seed);
+  const flat pool = support::well_separated<double>(n > 0 ? n : 1, seed),
+             plain = support::random_values<double>(n, seed);
   flat x;
   for (std::size_t k = 0; k < run.x_shape.size(); ++k) {
     const domain d = domains.empty() ? domain{} : domains[std::min(k, domains.size() - 1)];
@@ -49,25 +50,53 @@ double dot(const flat& a, const flat& b) {
   return s;
 }
 
-void check_value(const case_info& c, const flat& x, const flat& y, double eps) {
+// Each law is true or says what is wrong.
+struct verdict {
+  bool holds = true;
+  std::string why;
+};
+template <class... Part> std::string text(const Part&... part) {
+  std::ostringstream out;
+  out.precision(17);
+  (out << ... << part);
+  return out.str();
+}
+verdict close(const flat& got, const flat& expected, double absolute, double relative = 0) {
+  const support::comparison r = support::close(got, expected, absolute, relative);
+  return {static_cast<bool>(r), text(r)};
+}
+
+verdict value_is_the_reference(const case_info& c, const flat& x, const flat& y, double eps) {
   const flat expected = c.reference(x, false);
   const flat bound = c.by == scale::terms ? c.reference(x, true) : expected;
-  REQUIRE(y.size() == expected.size());
+  if (y.size() != expected.size()) return {false, text(y.size(), " elements, expected ", expected.size())};
   for (std::size_t i = 0; i < y.size(); ++i) {
-    CAPTURE(i);
     const double tolerance = c.roundings * eps * std::abs(bound[i]);
     const bool same = y[i] == expected[i] || (std::isnan(y[i]) && std::isnan(expected[i]));
-    if (!same && !(std::abs(y[i] - expected[i]) <= tolerance)) {
-      CHECK_MESSAGE(false, "value ", y[i], " is not the reference ", expected[i], " within ", tolerance);
-      return;
-    }
+    if (!same && !(std::abs(y[i] - expected[i]) <= tolerance))
+      return {false, text("[", i, "]: ", y[i], " is not ", expected[i], " within ", tolerance)};
   }
+  return {};
 }
-void check_flops(const case_info& c) {
-  if (!c.compare_flops) return;
-  if (c.same_flops) CHECK(c.flops == static_cast<double>(c.reference_flops()));
-  else CHECK(c.flops <= static_cast<double>(c.reference_flops()));
+verdict flops_are_counted(const case_info& c) {
+  const auto counted = static_cast<double>(c.reference_flops());
+  if (!c.compare_flops || (c.same_flops ? c.flops == counted : c.flops <= counted)) return {};
+  return {false, text(c.flops, " flops, counted ", counted)};
 }
+// The error of a central difference: h^2 / 6 times a third derivative of order 1, and eps |<u, y>| / h.
+verdict gradient_is_the_difference(const flat& gradient, const flat& difference, double largest) {
+  return close(gradient, difference, 1e-7 * (1 + largest), 1e-7);
+}
+verdict transposes(const flat& u, const flat& jv, const flat& jtu, const flat& v) {
+  const support::projection p = support::project<double>(u, jv, jtu, v, 64);
+  return {norm(jtu) > 0 ? static_cast<bool>(p) : p.left == 0, text(p)};
+}
+verdict second_derivative_is_the_difference(const flat& w, const flat& hv, const support::estimate& along) {
+  const double got = dot(w, hv), tolerance = 4 * along.error + 1e-9 * (1 + norm(w) * norm(hv));
+  return {std::abs(got - along.value) <= tolerance, text("<w, H v> = ", got, ", finite difference ", along.value, ", tolerance ", tolerance)};
+}
+
+void expect(const char* law, const verdict& v) { CHECK_MESSAGE(v.holds, law, ": ", v.why); }
 
 } // namespace
 
@@ -83,10 +112,11 @@ void check(const law_run& run, const std::vector<domain>& domains, std::uint64_t
   const evaluation at = run.evaluate(x, v, u);
   INFO("seed ", seed, ", ", x.size(), " elements");
 
-  // finite differences of all <u_k, y_k> at once
+  // finite differences of all <u_k, y_k> at once; where x has many elements the other laws must do
+  const bool few = x.size() <= 400;
   std::vector<flat> difference(cases, flat(x.size()));
   flat moved = x;
-  for (std::size_t i = 0; i < x.size() && x.size() <= 400; ++i) {
+  for (std::size_t i = 0; few && i < x.size(); ++i) {
     const double h = 5e-6;
     moved[i] = x[i] + h;
     const auto above = run.evaluate(moved, v, zero).y;
@@ -103,27 +133,17 @@ void check(const law_run& run, const std::vector<domain>& domains, std::uint64_t
   for (std::size_t k = 0; k < cases; ++k) {
     const case_info& c = run.cases[k];
     INFO(c.name);
-    check_value(c, x, at.y[k], std::numeric_limits<double>::epsilon());
-    check_flops(c);
+    expect("value", value_is_the_reference(c, x, at.y[k], std::numeric_limits<double>::epsilon()));
+    expect("flops", flops_are_counted(c));
     std::vector<flat> only = zero;
     only[k] = u[k];
     const evaluation e = run.evaluate(x, v, only);
-
-    // h^2 y''' / 6 + eps |<u, y>| / h
-    const double largest = norm(u[k]) * norm(e.y[k]);
-    if (x.size() <= 400) CHECK(support::close(e.jtu, difference[k], 1e-7 * (1 + largest), 1e-7));
-
-    const support::projection p = support::project<double>(u[k], e.jv[k], e.jtu, v, 64);
-    if (norm(e.jtu) > 0) CHECK(p);
-    else CHECK(p.left == 0);
-    CHECK(support::close(e.jv_again[k], e.jv[k], 1e-12 * (1 + norm(e.jv[k]))));
-    CHECK(support::close(e.hv_again, e.hv, 1e-11 * (1 + norm(e.hv))));
-
-    const auto along = support::finite_difference_directional(
-        [&](const flat& q) { return dot(w, run.evaluate(q, v, only).jtu); }, x, v, 1e-4);
-    const double got = dot(w, e.hv);
-    const double tolerance = 4 * along.error + 1e-9 * (1 + norm(w) * norm(e.hv));
-    CHECK_MESSAGE(std::abs(got - along.value) <= tolerance, "<w, H v> = ", got, ", finite difference ", along.value, ", tolerance ", tolerance);
+    if (few) expect("J^T u is the finite difference", gradient_is_the_difference(e.jtu, difference[k], norm(u[k]) * norm(e.y[k])));
+    expect("<u, J v> == <J^T u, v>", transposes(u[k], e.jv[k], e.jtu, v));
+    expect("J v by jvp == by vjp of vjp", close(e.jv_again[k], e.jv[k], 1e-12 * (1 + norm(e.jv[k]))));
+    expect("H v by jvp of vjp == by vjp of vjp", close(e.hv_again, e.hv, 1e-11 * (1 + norm(e.hv))));
+    const auto along = support::finite_difference_directional([&](const flat& q) { return dot(w, run.evaluate(q, v, only).jtu); }, x, v, 1e-4);
+    expect("H v is the finite difference", second_derivative_is_the_difference(w, e.hv, along));
   }
 }
 
@@ -134,9 +154,32 @@ void check_float(const law_run& run, const std::vector<domain>& domains, std::ui
   INFO("seed ", seed, ", ", x.size(), " elements");
   for (std::size_t k = 0; k < run.cases.size(); ++k) {
     INFO(run.cases[k].name);
-    check_value(run.cases[k], x, y[k], std::numeric_limits<float>::epsilon());
-    check_flops(run.cases[k]);
+    expect("value", value_is_the_reference(run.cases[k], x, y[k], std::numeric_limits<float>::epsilon()));
+    expect("flops", flops_are_counted(run.cases[k]));
   }
 }
 
 } // namespace laws
+
+TEST_CASE("each law fails where its premise is broken") {
+  using namespace laws;
+  const flat x{0.5, -1.5}, v{1, 2}, u{3, -1}, y{0.25, 2.25}, jv{1, -6}, jtu{3, 3}, hv{6, -4}, w{1, 1}; // y = x^2, H v = 2 u v
+  const case_info square{"square", 4, scale::result, true, true, 2, [] { return std::int64_t{2}; }, [&](const flat&, bool) { return y; }};
+  const double eps = std::numeric_limits<double>::epsilon();
+  CHECK(value_is_the_reference(square, x, y, eps).holds);
+  CHECK_FALSE(value_is_the_reference(square, x, {0.25, 2.25 * (1 + 10 * eps)}, eps).holds);
+  CHECK_FALSE(value_is_the_reference(square, x, {0.25}, eps).holds);
+  CHECK_FALSE(value_is_the_reference(square, x, {0.25, std::nan("")}, eps).holds);
+  case_info wrong = square;
+  wrong.flops = 3;
+  CHECK(flops_are_counted(square).holds);
+  CHECK_FALSE(flops_are_counted(wrong).holds);
+  CHECK(gradient_is_the_difference(jtu, {3 + 1e-9, 3}, 1).holds);
+  CHECK_FALSE(gradient_is_the_difference(jtu, {3, 3 + 1e-5}, 1).holds);
+  CHECK(transposes(u, jv, jtu, v).holds);
+  CHECK_FALSE(transposes(u, {1, -6 + 1e-9}, jtu, v).holds);
+  CHECK_FALSE(transposes(u, jv, {0, 0}, v).holds);
+  const support::estimate along{2, 1e-10};
+  CHECK(second_derivative_is_the_difference(w, hv, along).holds);
+  CHECK_FALSE(second_derivative_is_the_difference(w, {6, -4 + 1e-6}, along).holds);
+}

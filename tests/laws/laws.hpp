@@ -55,10 +55,13 @@ template <class Op, class Ref> struct law_case {
 };
 template <class Op, class Ref, class... More> law_case(const char*, Op, Ref, More...) -> law_case<Op, Ref>;
 // exp(x) of a handle is tapeless::exp, of a ref::array it is ref::exp: one function says both.
-template <class Op> constexpr law_case<Op, Op> both(const char* name, Op op, double roundings = 4, scale by = scale::result) {
+template <class Op> constexpr law_case<Op, Op> both(const char* name, Op op, double roundings = 4,
+                                                    scale by = scale::result) {
   return {name, op, op, roundings, by};
 }
-template <class Op, class Ref> constexpr law_case<Op, Ref> pair(const char* name, Op op, Ref r, double roundings = 4, scale by = scale::result) {
+template <class Op, class Ref> constexpr law_case<Op, Ref> pair(const char* name, Op op, Ref r,
+                                                                double roundings = 4,
+                                                                scale by = scale::result) {
   return {name, op, r, roundings, by};
 }
 template <class Op, class Ref> constexpr law_case<Op, Ref> simplified(law_case<Op, Ref> c) {
@@ -70,7 +73,9 @@ template <class Op, class Ref> constexpr law_case<Op, Ref> simplified(law_case<O
 template <class X, class C, class... Case> struct law_cases {
   std::tuple<Case...> list;
 };
-template <class X, class C = constants<>, class... Case> constexpr law_cases<X, C, Case...> cases(Case... c) { return {{c...}}; }
+template <class X, class C = constants<>, class... Case> constexpr law_cases<X, C, Case...> cases(Case... c) {
+  return {{c...}};
+}
 
 // Leaves after each other; the elements of all leaves after each other.
 struct blocks {
@@ -92,7 +97,7 @@ struct case_info {
   double roundings;
   scale by;
   bool same_flops, compare_flops;
-  double flops;                                                // of the traced op
+  double flops; // of the traced op
   std::function<std::int64_t()> reference_flops;
   std::function<flat(const flat& x, bool absolute)> reference; // absolute: of |x|
 };
@@ -143,7 +148,9 @@ template <class... Case> struct all_of {
 };
 template <class F> struct of_tuples {
   constexpr auto operator()(const auto& x, const auto& c) const {
-    return std::apply([&](const auto&... a) { return std::apply([&](const auto&... b) { return F{}(a..., b...); }, c); }, x);
+    return std::apply(
+        [&](const auto&... a) { return std::apply([&](const auto&... b) { return F{}(a..., b...); }, c); },
+        x);
   }
 };
 template <class F> struct law_function {
@@ -151,7 +158,11 @@ template <class F> struct law_function {
     constexpr of_tuples<F> f{};
     constexpr auto pull = tl::vjp<0>(f); // (x, c, u) -> J^T u
     const auto second = tl::vjp<0, 2>(pull)(x, c, u, v);
-    return std::tuple{f(x, c), tl::jvp<0>(f)(x, c, v), pull(x, c, u), tl::jvp<0>(pull)(x, c, u, v), std::get<0>(second),
+    return std::tuple{f(x, c),
+                      tl::jvp<0>(f)(x, c, v),
+                      pull(x, c, u),
+                      tl::jvp<0>(pull)(x, c, u, v),
+                      std::get<0>(second),
                       std::get<1>(second)};
   }
 };
@@ -194,7 +205,8 @@ template <class R, class... X> auto reference_arrays(const std::tuple<X...>& tre
     using E = std::conditional_t<std::is_floating_point_v<T>, R, typename reference_type<T>::type>;
     ref::array<E> a(shape_of(leaf));
     for (std::size_t i = 0; i < a.data.size(); ++i) {
-      if constexpr (std::is_floating_point_v<T>) a.data[i] = E(static_cast<double>(leaf[static_cast<std::int64_t>(i)]));
+      if constexpr (std::is_floating_point_v<T>)
+        a.data[i] = E(static_cast<double>(leaf[static_cast<std::int64_t>(i)]));
       else a.data[i] = static_cast<E>(leaf[static_cast<std::int64_t>(i)]);
     }
     return a;
@@ -202,25 +214,31 @@ template <class R, class... X> auto reference_arrays(const std::tuple<X...>& tre
   return std::apply([&](const X&... x) { return std::tuple{one(x)...}; }, tree);
 }
 
-template <class R, class Ref, class XT, class CT> auto call_reference(const Ref& f, const XT& x, const CT& c) {
-  return std::apply([&](const auto&... a) { return f(a...); }, std::tuple_cat(reference_arrays<R>(x), reference_arrays<R>(c)));
+template <class R, class Ref, class XT, class CT> auto call_reference(const Ref& f, const XT& x,
+                                                                      const CT& c) {
+  return std::apply([&](const auto&... a) { return f(a...); },
+                    std::tuple_cat(reference_arrays<R>(x), reference_arrays<R>(c)));
 }
 
 template <class X, class C, class... Case> struct law_types;
-template <class... X, class... C, class... Case> struct law_types<std::tuple<X...>, std::tuple<C...>, Case...> {
+template <class... X, class... C, class... Case> struct law_types<std::tuple<X...>, std::tuple<C...>,
+                                                                  Case...> {
   using F = all_of<Case...>;
   using Y = tl::detail::traced_result<F, X..., C...>;
   using xs = std::tuple<X...>;
   using cs = std::tuple<C...>;
 
-  template <class One> static double flops(std::int64_t n) { return traced_flops<typename One::op_type, X..., C...>(n); }
+  template <class One> static double flops(std::int64_t n) {
+    return traced_flops<typename One::op_type, X..., C...>(n);
+  }
 };
 
 template <class L> struct law_data {
   tl::owned<typename L::xs> x, v;
   tl::owned<typename L::cs> c;
   tl::owned<typename L::Y> u;
-  explicit law_data(std::int64_t n) : x(tl::dim<'n'>(n)), v(tl::dim<'n'>(n)), c(tl::dim<'n'>(n)), u(tl::dim<'n'>(n)) {}
+  explicit law_data(std::int64_t n)
+      : x(tl::dim<'n'>(n)), v(tl::dim<'n'>(n)), c(tl::dim<'n'>(n)), u(tl::dim<'n'>(n)) {}
 };
 
 // fill(tree of constants, n): labels, masks, indices
@@ -228,19 +246,22 @@ template <class L, class Fill, class... Case>
 law_run describe(law_data<L>& d, std::int64_t n, const Fill& fill, const std::tuple<Case...>& list) {
   law_run r;
   tl::detail::for_each_leaf(*d.x, [&](const auto& leaf) { r.x_shape.push_back(shape_of(leaf)); });
-  tl::detail::for_each_leaf(*d.u, [&](const auto& leaf) { r.y_size.push_back(static_cast<std::size_t>(leaf.size())); });
+  tl::detail::for_each_leaf(
+      *d.u, [&](const auto& leaf) { r.y_size.push_back(static_cast<std::size_t>(leaf.size())); });
   fill(*d.c, n);
   const auto add = [&](const auto& one) {
     const auto* c = &one;
-    r.cases.push_back({c->name, c->roundings, c->by, c->same_flops, c->compare_flops, L::template flops<std::remove_cvref_t<decltype(one)>>(n),
-                       [&d, c] { return ref::flops_of([&] { (void)call_reference<ref::counted>(c->ref, *d.x, *d.c); }); },
-                       [&d, c](const flat& x, bool absolute) {
-                         flat q = x;
-                         if (absolute)
-                           for (double& e : q) e = e < 0 ? -e : e;
-                         copy_in(*d.x, q);
-                         return call_reference<double>(c->ref, *d.x, *d.c).data;
-                       }});
+    r.cases.push_back(
+        {c->name, c->roundings, c->by, c->same_flops, c->compare_flops,
+         L::template flops<std::remove_cvref_t<decltype(one)>>(n),
+         [&d, c] { return ref::flops_of([&] { (void)call_reference<ref::counted>(c->ref, *d.x, *d.c); }); },
+         [&d, c](const flat& x, bool absolute) {
+           flat q = x;
+           if (absolute)
+             for (double& e : q) e = e < 0 ? -e : e;
+           copy_in(*d.x, q);
+           return call_reference<double>(c->ref, *d.x, *d.c).data;
+         }});
   };
   std::apply([&](const Case&... c) { (add(c), ...); }, list);
   return r;
@@ -251,7 +272,8 @@ struct no_constants {
 };
 
 template <class X, class C, class... Case, class Fill = no_constants>
-void check_laws(const law_cases<X, C, Case...>& c, const std::vector<std::int64_t>& sizes, const std::vector<domain>& domains, const Fill& fill = {}) {
+void check_laws(const law_cases<X, C, Case...>& c, const std::vector<std::int64_t>& sizes,
+                const std::vector<domain>& domains, const Fill& fill = {}) {
   using L = law_types<X, C, Case...>;
   const std::int64_t capacity = *std::max_element(sizes.begin(), sizes.end());
   auto run = bind<law_function<typename L::F>, X, C, X, typename L::Y>(capacity);
@@ -263,7 +285,12 @@ void check_laws(const law_cases<X, C, Case...>& c, const std::vector<std::int64_
       copy_in(*d.v, v);
       copy_in(*d.u, joined(u));
       const auto [y, jv, jtu, hv, hv_again, jv_again] = run(*d.x, *d.c, *d.v, *d.u);
-      return evaluation{copy_out(y), copy_out(jv), joined(copy_out(jtu)), joined(copy_out(hv)), joined(copy_out(hv_again)), copy_out(jv_again)};
+      return evaluation{copy_out(y),
+                        copy_out(jv),
+                        joined(copy_out(jtu)),
+                        joined(copy_out(hv)),
+                        joined(copy_out(hv_again)),
+                        copy_out(jv_again)};
     };
     check(r, domains, 7u + static_cast<std::uint64_t>(n));
   }
@@ -271,7 +298,8 @@ void check_laws(const law_cases<X, C, Case...>& c, const std::vector<std::int64_
 
 // Value alone, in float.
 template <class X, class C, class... Case, class Fill = no_constants>
-void check_values(const law_cases<X, C, Case...>& c, const std::vector<std::int64_t>& sizes, const std::vector<domain>& domains, const Fill& fill = {}) {
+void check_values(const law_cases<X, C, Case...>& c, const std::vector<std::int64_t>& sizes,
+                  const std::vector<domain>& domains, const Fill& fill = {}) {
   using L = law_types<X, C, Case...>;
   const std::int64_t capacity = *std::max_element(sizes.begin(), sizes.end());
   auto run = bind<of_tuples<typename L::F>, X, C>(capacity);
@@ -286,7 +314,9 @@ void check_values(const law_cases<X, C, Case...>& c, const std::vector<std::int6
   }
 }
 // The same cases on other arguments.
-template <class X, class C = constants<>, class X0, class C0, class... Case> constexpr law_cases<X, C, Case...> with(const law_cases<X0, C0, Case...>& c) {
+template <class X, class C = constants<>, class X0, class C0, class... Case> constexpr law_cases<X, C,
+                                                                                                 Case...>
+with(const law_cases<X0, C0, Case...>& c) {
   return {c.list};
 }
 
@@ -294,7 +324,18 @@ inline const std::vector<std::int64_t> no_names{1}; // a law without named exten
 
 // ---- every op has a case ----------------------------------------------------------------------------------------
 
-enum class family : std::uint8_t { none, leaf, elementwise, reduce, shape, index, matmul, conv, pool, custom };
+enum class family : std::uint8_t {
+  none,
+  leaf,
+  elementwise,
+  reduce,
+  shape,
+  index,
+  matmul,
+  conv,
+  pool,
+  custom
+};
 inline constexpr auto family_of = [] {
   using enum tl::detail::op;
   std::array<family, tl::detail::op_count> t{};
@@ -302,8 +343,33 @@ inline constexpr auto family_of = [] {
     for (const tl::detail::op o : list) t[static_cast<std::size_t>(o)] = f;
   };
   put(family::leaf, {input, argument, konst, extent, iota});
-  put(family::elementwise, {neg, square, tl::detail::op::sqrt, exp, log, tanh, sigmoid, relu, logical_not, cast, stop_gradient, add, sub,
-                            mul, div, pow, max, min, eq, ne, lt, le, gt, ge, logical_and, logical_or, where});
+  put(family::elementwise, {neg,
+                            square,
+                            tl::detail::op::sqrt,
+                            exp,
+                            log,
+                            tanh,
+                            sigmoid,
+                            relu,
+                            logical_not,
+                            cast,
+                            stop_gradient,
+                            add,
+                            sub,
+                            mul,
+                            div,
+                            pow,
+                            max,
+                            min,
+                            eq,
+                            ne,
+                            lt,
+                            le,
+                            gt,
+                            ge,
+                            logical_and,
+                            logical_or,
+                            where});
   put(family::reduce, {sum, max_reduce, argmax});
   put(family::shape, {copy, expand, transpose, slice, reshape, pad, concat});
   put(family::index, {checked_index, gather, scatter_add});
@@ -313,24 +379,29 @@ inline constexpr auto family_of = [] {
   put(family::custom, {custom_elementwise, custom_tensor});
   return t;
 }();
-static_assert([] {
-  for (const family f : family_of)
-    if (f == family::none) return false;
-  return true;
-}(), "every op belongs to a family, whose file of laws has a case with it");
+static_assert(
+    [] {
+      for (const family f : family_of)
+        if (f == family::none) return false;
+      return true;
+    }(),
+    "every op belongs to a family, whose file of laws has a case with it");
 
 // Do these cases, with their derivatives, make use of every op of the family?
 template <family F, class... X, class... C, class... Case>
 constexpr bool op_occurs(tl::detail::op o, const law_cases<std::tuple<X...>, std::tuple<C...>, Case...>&) {
   using L = law_types<std::tuple<X...>, std::tuple<C...>, Case...>;
-  using program = tl::detail::traced<law_function<typename L::F>, typename L::xs, typename L::cs, typename L::xs, typename L::Y>;
+  using program = tl::detail::traced<law_function<typename L::F>, typename L::xs, typename L::cs,
+                                     typename L::xs, typename L::Y>;
   for (const tl::detail::node& v : program::value.nodes)
     if (v.o == o) return true;
   return false;
 }
 template <family F, class... Cases> constexpr bool covers(const Cases&... c) {
   for (int o = 0; o < tl::detail::op_count; ++o)
-    if (family_of[static_cast<std::size_t>(o)] == F && !(op_occurs<F>(static_cast<tl::detail::op>(o), c) || ...)) return false;
+    if (family_of[static_cast<std::size_t>(o)] == F &&
+        !(op_occurs<F>(static_cast<tl::detail::op>(o), c) || ...))
+      return false;
   return true;
 }
 

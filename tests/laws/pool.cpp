@@ -14,21 +14,28 @@ constexpr tl::extent_t n = tl::dyn<'n'>;
 
 template <tl::pool P> ref::pool2d_config config(const ref::dims& x) {
   const tl::pair2 stride = tl::detail::attributes_of(P).stride;
-  ref::pool2d_config c{P.kernel.h, P.kernel.w, stride.h, stride.w, P.padding.top, P.padding.bottom, P.padding.left, P.padding.right, P.dilation.h, P.dilation.w};
+  ref::pool2d_config c{P.kernel.h,       P.kernel.w,     stride.h,        stride.w,     P.padding.top,
+                       P.padding.bottom, P.padding.left, P.padding.right, P.dilation.h, P.dilation.w};
   if (P.padding == tl::same) {
     const auto total = [](std::int64_t extent, std::int64_t step, std::int64_t reach) {
       return std::max<std::int64_t>(((extent + step - 1) / step - 1) * step + reach - extent, 0);
     };
-    const std::int64_t v = total(x[2], c.stride_y, (c.height - 1) * c.dilation_y + 1), u = total(x[3], c.stride_x, (c.width - 1) * c.dilation_x + 1);
+    const std::int64_t v = total(x[2], c.stride_y, (c.height - 1) * c.dilation_y + 1),
+                       u = total(x[3], c.stride_x, (c.width - 1) * c.dilation_x + 1);
     c.top = v / 2, c.bottom = v - v / 2, c.left = u / 2, c.right = u - u / 2;
   }
   return c;
 }
 template <tl::pool P> constexpr auto largest(const char* name) {
-  return pair(name, [](const auto& x) { return tl::max_pool2d<P>(x); }, [](const auto& x) { return ref::max_pool2d(x, config<P>(x.shape)); });
+  return pair(
+      name, [](const auto& x) { return tl::max_pool2d<P>(x); },
+      [](const auto& x) { return ref::max_pool2d(x, config<P>(x.shape)); });
 }
 template <tl::pool P> constexpr auto average(const char* name) {
-  auto c = pair(name, [](const auto& x) { return tl::avg_pool2d<P>(x); }, [](const auto& x) { return ref::avg_pool2d(x, config<P>(x.shape), P.count_padding); }, 16, scale::terms);
+  auto c = pair(
+      name, [](const auto& x) { return tl::avg_pool2d<P>(x); },
+      [](const auto& x) { return ref::avg_pool2d(x, config<P>(x.shape), P.count_padding); }, 16,
+      scale::terms);
   c.compare_flops = P.count_padding; // without it the counts of taps are computed too
   return c;
 }
@@ -38,18 +45,25 @@ using tl::pool;
 
 template <class T> using images = arguments<tl::tensor<T, 2, 3, 7, 9>>;
 constexpr auto maxima = cases<images<double>>(
-    largest<pool{.kernel = 2}>("max 2x2"), largest<pool{.kernel = 3, .stride = 1, .padding = 1}>("max 3x3, stride 1, padding 1"),
-    largest<pool{.kernel = pair2(3, 2), .stride = pair2(2, 3), .padding = padding2(0, 1, 1, 0)}>("max 3x2, all different"),
+    largest<pool{.kernel = 2}>("max 2x2"),
+    largest<pool{.kernel = 3, .stride = 1, .padding = 1}>("max 3x3, stride 1, padding 1"),
+    largest<pool{.kernel = pair2(3, 2), .stride = pair2(2, 3), .padding = padding2(0, 1, 1, 0)}>(
+        "max 3x2, all different"),
     largest<pool{.kernel = 2, .padding = tl::same, .dilation = 2}>("max 2x2, dilation 2, padding same"),
-    largest<pool{.kernel = pair2(7, 9)}>("max, kernel = image"), largest<pool{.kernel = 1, .stride = 2}>("max 1x1, stride 2"));
+    largest<pool{.kernel = pair2(7, 9)}>("max, kernel = image"),
+    largest<pool{.kernel = 1, .stride = 2}>("max 1x1, stride 2"));
 constexpr auto averages = cases<images<double>>(
-    average<pool{.kernel = 2}>("avg 2x2"), average<pool{.kernel = 3, .stride = 1, .padding = 1}>("avg 3x3, stride 1, padding 1"),
-    average<pool{.kernel = 3, .stride = 2, .padding = 1, .count_padding = false}>("avg 3x3, taps inside the image"),
-    average<pool{.kernel = pair2(3, 2), .stride = pair2(2, 3), .padding = padding2(0, 1, 1, 0)}>("avg 3x2, all different"),
+    average<pool{.kernel = 2}>("avg 2x2"),
+    average<pool{.kernel = 3, .stride = 1, .padding = 1}>("avg 3x3, stride 1, padding 1"),
+    average<pool{.kernel = 3, .stride = 2, .padding = 1, .count_padding = false}>(
+        "avg 3x3, taps inside the image"),
+    average<pool{.kernel = pair2(3, 2), .stride = pair2(2, 3), .padding = padding2(0, 1, 1, 0)}>(
+        "avg 3x2, all different"),
     average<pool{.kernel = 2, .padding = tl::same, .dilation = 2}>("avg 2x2, dilation 2, padding same"),
     average<pool{.kernel = pair2(7, 9)}>("avg, kernel = image"));
-constexpr auto named = cases<arguments<tl::tensor<double, n, 2, 5, 4>>>(largest<pool{.kernel = 2}>("max of n images"),
-                                                                          average<pool{.kernel = 2, .stride = 1}>("avg of n images"));
+constexpr auto named = cases<arguments<tl::tensor<double, n, 2, 5, 4>>>(
+    largest<pool{.kernel = 2}>("max of n images"),
+    average<pool{.kernel = 2, .stride = 1}>("avg of n images"));
 
 static_assert(covers<family::pool>(maxima, averages));
 const std::vector<domain> distinct{{-1, 1, true}};

@@ -2,4 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "random_programs.hpp"
 
-TEST_CASE("the gradients of 32 random programs equal finite differences") { laws::check_programs<1, 32, 7>(); }
+TEST_CASE("the gradients of 32 random programs equal finite differences") {
+  laws::check_programs<1, 32, 7>();
+}

@@ -69,9 +69,17 @@ constexpr tl::var one_op(drawer& draw, tl::var a, tl::var b) {
     case 24: return rank >= 1 && s[rank - 1] >= 3 ? tl::slice<-1, 1, 3>(a) : a;
     case 25: return rank >= 1 && s[0] <= 6 ? tl::pad<0, 1, 0>(a) : a;
     case 26: return rank >= 1 && s[0] <= 6 ? tl::concat<0>(a, tanh(a)) : a;
-    case 27: return rank >= 2 && s == t ? tanh(matmul(a, transpose(b))) : rank == 2 ? tanh(matmul(transpose(a), a)) : a;
-    case 28: return rank == 2 && t.rank >= 1 && s[1] == (t.rank == 1 ? t[0] : t[t.rank - 2]) ? tanh(matmul(a, b)) : a;
-    default: return rank == 3 ? transpose<2, 0, 1>(a) : rank <= 2 && rank >= 1 && s[0] <= 6 ? gather<0>(a, argmax<0>(a)) : a;
+    case 27:
+      return rank >= 2 && s == t ? tanh(matmul(a, transpose(b)))
+             : rank == 2         ? tanh(matmul(transpose(a), a))
+                                 : a;
+    case 28:
+      return rank == 2 && t.rank >= 1 && s[1] == (t.rank == 1 ? t[0] : t[t.rank - 2]) ? tanh(matmul(a, b))
+                                                                                      : a;
+    default:
+      return rank == 3                             ? transpose<2, 0, 1>(a)
+             : rank <= 2 && rank >= 1 && s[0] <= 6 ? gather<0>(a, argmax<0>(a))
+                                                   : a;
   }
 }
 
@@ -100,7 +108,8 @@ template <std::uint64_t Seed, int Length> program_values run_program(const std::
   using X = tl::tensor<double, 3, 4>;
   using Y = tl::tensor<double, 4>;
   using Z = tl::tensor<double, 2, 3, 1>;
-  static auto run = tl::jit(tl::value_and_grad<0, 1, 2>(random_program<Seed, Length>{})).template bind<X, Y, Z>();
+  static auto run =
+      tl::jit(tl::value_and_grad<0, 1, 2>(random_program<Seed, Length>{})).template bind<X, Y, Z>();
   const auto at = [&](int offset) { return const_cast<double*>(x.data()) + offset; };
   const auto [value, gx, gy, gz] = run(X(at(0)), Y(at(12)), Z(at(16)));
   program_values r{value[0], {}};
@@ -117,15 +126,20 @@ template <std::uint64_t First, int Count, int Length> void check_programs() {
   }(std::make_integer_sequence<int, Count>{});
 }
 
-inline void check_program(std::uint64_t seed, std::size_t size, program_values (*run)(const std::vector<double>& x)) {
+inline void check_program(std::uint64_t seed, std::size_t size,
+                          program_values (*run)(const std::vector<double>& x)) {
   CAPTURE(seed);
-  const std::vector<double> x = support::random_values<double>(size, seed + 1000), v = support::random_values<double>(size, seed + 2000);
+  const std::vector<double> x = support::random_values<double>(size, seed + 1000),
+                            v = support::random_values<double>(size, seed + 2000);
   const program_values at = run(x);
   REQUIRE(at.gradient.size() == size);
   double along = 0, scale = 1;
-  for (std::size_t i = 0; i < size; ++i) along += at.gradient[i] * v[i], scale += std::abs(at.gradient[i] * v[i]);
-  const auto estimate = support::finite_difference_directional([&](const std::vector<double>& p) { return run(p).value; }, x, v, 1e-4);
-  CHECK_MESSAGE(std::abs(along - estimate.value) <= 4 * estimate.error + 1e-9 * scale, "<gradient, v> = ", along, ", finite difference ", estimate.value);
+  for (std::size_t i = 0; i < size; ++i)
+    along += at.gradient[i] * v[i], scale += std::abs(at.gradient[i] * v[i]);
+  const auto estimate = support::finite_difference_directional(
+      [&](const std::vector<double>& p) { return run(p).value; }, x, v, 1e-4);
+  CHECK_MESSAGE(std::abs(along - estimate.value) <= 4 * estimate.error + 1e-9 * scale,
+                "<gradient, v> = ", along, ", finite difference ", estimate.value);
   CHECK(estimate.error < 1e-3 * scale); // the test says something
 }
 

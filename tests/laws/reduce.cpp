@@ -14,28 +14,64 @@ namespace {
 constexpr tl::extent_t n = tl::dyn<'n'>;
 
 template <class T> using cube = arguments<tl::tensor<T, 3, 5, 7>>;
-constexpr auto sums = cases<cube<double>>(
-    pair("sum", [](const auto& x) { return tl::sum(x); }, [](const auto& x) { return ref::sum(x); }, 16, scale::terms),
-    pair("sum<0>", [](const auto& x) { return tl::sum<0>(x); }, [](const auto& x) { return ref::sum(x, {0}); }, 16, scale::terms),
-    pair("sum<1>", [](const auto& x) { return tl::sum<1>(x); }, [](const auto& x) { return ref::sum(x, {1}); }, 16, scale::terms),
-    pair("sum<-1>", [](const auto& x) { return tl::sum<-1>(x); }, [](const auto& x) { return ref::sum(x, {2}); }, 16, scale::terms),
-    pair("sum<0, 1>", [](const auto& x) { return tl::sum<0, 1>(x); }, [](const auto& x) { return ref::sum(x, {0, 1}); }, 16, scale::terms),
-    pair("sum<0, 2>", [](const auto& x) { return tl::sum<0, 2>(x); }, [](const auto& x) { return ref::sum(x, {0, 2}); }, 16, scale::terms),
-    pair("sum<2, 1>", [](const auto& x) { return tl::sum<2, 1>(x); }, [](const auto& x) { return ref::sum(x, {1, 2}); }, 16, scale::terms),
-    pair("sum<1>, keepdims", [](const auto& x) { return tl::sum<1>(x, tl::keepdims); }, [](const auto& x) { return ref::sum(x, {1}, true); }, 16, scale::terms),
-    pair("mean", [](const auto& x) { return tl::mean(x); }, [](const auto& x) { return ref::mean(x); }, 16, scale::terms),
-    pair("mean<0, 2>", [](const auto& x) { return tl::mean<0, 2>(x); }, [](const auto& x) { return ref::mean(x, {0, 2}); }, 16, scale::terms),
-    pair("sum of squares", [](const auto& x) { return tl::sum<1>(tl::square(x)); }, [](const auto& x) { return ref::sum(ref::square(x), {1}); }, 16));
+constexpr auto sums =
+    cases<cube<double>>(pair(
+                            "sum", [](const auto& x) { return tl::sum(x); },
+                            [](const auto& x) { return ref::sum(x); }, 16, scale::terms),
+                        pair(
+                            "sum<0>", [](const auto& x) { return tl::sum<0>(x); },
+                            [](const auto& x) { return ref::sum(x, {0}); }, 16, scale::terms),
+                        pair(
+                            "sum<1>", [](const auto& x) { return tl::sum<1>(x); },
+                            [](const auto& x) { return ref::sum(x, {1}); }, 16, scale::terms),
+                        pair(
+                            "sum<-1>", [](const auto& x) { return tl::sum<-1>(x); },
+                            [](const auto& x) { return ref::sum(x, {2}); }, 16, scale::terms),
+                        pair(
+                            "sum<0, 1>", [](const auto& x) { return tl::sum<0, 1>(x); },
+                            [](const auto& x) { return ref::sum(x, {0, 1}); }, 16, scale::terms),
+                        pair(
+                            "sum<0, 2>", [](const auto& x) { return tl::sum<0, 2>(x); },
+                            [](const auto& x) { return ref::sum(x, {0, 2}); }, 16, scale::terms),
+                        pair(
+                            "sum<2, 1>", [](const auto& x) { return tl::sum<2, 1>(x); },
+                            [](const auto& x) { return ref::sum(x, {1, 2}); }, 16, scale::terms),
+                        pair(
+                            "sum<1>, keepdims", [](const auto& x) { return tl::sum<1>(x, tl::keepdims); },
+                            [](const auto& x) { return ref::sum(x, {1}, true); }, 16, scale::terms),
+                        pair(
+                            "mean", [](const auto& x) { return tl::mean(x); },
+                            [](const auto& x) { return ref::mean(x); }, 16, scale::terms),
+                        pair(
+                            "mean<0, 2>", [](const auto& x) { return tl::mean<0, 2>(x); },
+                            [](const auto& x) { return ref::mean(x, {0, 2}); }, 16, scale::terms),
+                        pair(
+                            "sum of squares", [](const auto& x) { return tl::sum<1>(tl::square(x)); },
+                            [](const auto& x) { return ref::sum(ref::square(x), {1}); }, 16));
 constexpr auto maxima = cases<cube<double>>(
-    pair("max", [](const auto& x) { return tl::max(x); }, [](const auto& x) { return ref::max(x); }),
-    pair("max<0>", [](const auto& x) { return tl::max<0>(x); }, [](const auto& x) { return ref::max(x, {0}); }),
-    pair("max<1>", [](const auto& x) { return tl::max<1>(x); }, [](const auto& x) { return ref::max(x, {1}); }),
-    pair("max<2>", [](const auto& x) { return tl::max<2>(x); }, [](const auto& x) { return ref::max(x, {2}); }),
-    pair("max<0, 1>", [](const auto& x) { return tl::max<0, 1>(x); }, [](const auto& x) { return ref::max(x, {0, 1}); }),
-    pair("max<0, 2>", [](const auto& x) { return tl::max<0, 2>(x); }, [](const auto& x) { return ref::max(x, {0, 2}); }),
-    pair("max<1, 2>", [](const auto& x) { return tl::max<1, 2>(x); }, [](const auto& x) { return ref::max(x, {1, 2}); }),
-    pair("max<1>, keepdims, squared", [](const auto& x) { return tl::square(tl::max<1>(x, tl::keepdims)); },
-         [](const auto& x) { return ref::square(ref::max(x, {1}, true)); }));
+    pair(
+        "max", [](const auto& x) { return tl::max(x); }, [](const auto& x) { return ref::max(x); }),
+    pair(
+        "max<0>", [](const auto& x) { return tl::max<0>(x); },
+        [](const auto& x) { return ref::max(x, {0}); }),
+    pair(
+        "max<1>", [](const auto& x) { return tl::max<1>(x); },
+        [](const auto& x) { return ref::max(x, {1}); }),
+    pair(
+        "max<2>", [](const auto& x) { return tl::max<2>(x); },
+        [](const auto& x) { return ref::max(x, {2}); }),
+    pair(
+        "max<0, 1>", [](const auto& x) { return tl::max<0, 1>(x); },
+        [](const auto& x) { return ref::max(x, {0, 1}); }),
+    pair(
+        "max<0, 2>", [](const auto& x) { return tl::max<0, 2>(x); },
+        [](const auto& x) { return ref::max(x, {0, 2}); }),
+    pair(
+        "max<1, 2>", [](const auto& x) { return tl::max<1, 2>(x); },
+        [](const auto& x) { return ref::max(x, {1, 2}); }),
+    pair(
+        "max<1>, keepdims, squared", [](const auto& x) { return tl::square(tl::max<1>(x, tl::keepdims)); },
+        [](const auto& x) { return ref::square(ref::max(x, {1}, true)); }));
 
 // Functions of several ops. Their builders leave out what is not needed or guard it: the flops are not the reference's.
 template <class T> using matrix = arguments<tl::tensor<T, n, 5>>;
@@ -44,49 +80,93 @@ template <class Op, class Ref> constexpr auto composed(const char* name, Op op, 
   c.compare_flops = false;
   return c;
 }
-constexpr auto exponentials = cases<matrix<double>>(
-    composed("logsumexp<1>", [](const auto& x) { return tl::logsumexp<1>(x * 3.0); },
-             [](const auto& x) { using T = typename std::remove_cvref_t<decltype(x)>::value_type; return ref::logsumexp(x * ref::constant(T(3)), {1}); }),
-    composed("softmax", [](const auto& x) { return tl::softmax(x); }, [](const auto& x) { return ref::softmax(x); }),
-    composed("log_softmax", [](const auto& x) { return tl::log_softmax(x); }, [](const auto& x) { return ref::log_softmax(x); }));
-constexpr auto exponentials_of_the_other_axis = cases<matrix<double>>(
-    composed("logsumexp<0>", [](const auto& x) { return tl::logsumexp<0>(x); }, [](const auto& x) { return ref::logsumexp(x, {0}); }),
-    composed("softmax<0>", [](const auto& x) { return tl::softmax<0>(x); }, [](const auto& x) { return ref::softmax(x, 0); }));
-constexpr auto losses = cases<arguments<tl::tensor<double, n, 5>, tl::tensor<double, n, 5>>, constants<tl::tensor<std::int32_t, n>>>(
-    composed("softmax_cross_entropy", [](const auto& x, const auto&, const auto& l) { return tl::softmax_cross_entropy(x, l); },
-             [](const auto& x, const auto&, const auto& l) { return ref::softmax_cross_entropy(x, l); }),
-    composed("mse_loss", [](const auto& x, const auto& y, const auto&) { return tl::mse_loss(x, y); },
-             [](const auto& x, const auto& y, const auto&) { return ref::mse(x, y); }));
+constexpr auto exponentials =
+    cases<matrix<double>>(composed(
+                              "logsumexp<1>", [](const auto& x) { return tl::logsumexp<1>(x * 3.0); },
+                              [](const auto& x) {
+                                using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+                                return ref::logsumexp(x * ref::constant(T(3)), {1});
+                              }),
+                          composed(
+                              "softmax", [](const auto& x) { return tl::softmax(x); },
+                              [](const auto& x) { return ref::softmax(x); }),
+                          composed(
+                              "log_softmax", [](const auto& x) { return tl::log_softmax(x); },
+                              [](const auto& x) { return ref::log_softmax(x); }));
+constexpr auto exponentials_of_the_other_axis =
+    cases<matrix<double>>(composed(
+                              "logsumexp<0>", [](const auto& x) { return tl::logsumexp<0>(x); },
+                              [](const auto& x) { return ref::logsumexp(x, {0}); }),
+                          composed(
+                              "softmax<0>", [](const auto& x) { return tl::softmax<0>(x); },
+                              [](const auto& x) { return ref::softmax(x, 0); }));
+constexpr auto losses = cases<arguments<tl::tensor<double, n, 5>, tl::tensor<double, n, 5>>,
+                              constants<tl::tensor<std::int32_t, n>>>(
+    composed(
+        "softmax_cross_entropy",
+        [](const auto& x, const auto&, const auto& l) { return tl::softmax_cross_entropy(x, l); },
+        [](const auto& x, const auto&, const auto& l) { return ref::softmax_cross_entropy(x, l); }),
+    composed(
+        "mse_loss", [](const auto& x, const auto& y, const auto&) { return tl::mse_loss(x, y); },
+        [](const auto& x, const auto& y, const auto&) { return ref::mse(x, y); }));
 constexpr auto labels = [](const auto& c, std::int64_t) {
   std::int32_t k = 3;
   for (auto& l : std::get<0>(c)) l = k = (k * 7 + 1) % 5;
 };
 
-constexpr auto named = cases<matrix<double>>(
-    pair("sum<0> of (n, 5)", [](const auto& x) { return tl::sum<0>(tl::square(x)); }, [](const auto& x) { return ref::sum(ref::square(x), {0}); }, 64),
-    pair("sum<1> of (n, 5)", [](const auto& x) { return tl::sum<1>(x); }, [](const auto& x) { return ref::sum(x, {1}); }, 64, scale::terms),
-    pair("sum of (n, 5)", [](const auto& x) { return tl::sum(tl::exp(x)); }, [](const auto& x) { return ref::sum(ref::exp(x)); }, 64),
-    pair("max<1> of (n, 5)", [](const auto& x) { return tl::max<1>(x); }, [](const auto& x) { return ref::max(x, {1}); }));
-constexpr auto named_not_empty = cases<matrix<double>>(
-    pair("mean<0> of (n, 5)", [](const auto& x) { return tl::mean<0>(x); }, [](const auto& x) { return ref::mean(x, {0}); }, 64, scale::terms),
-    pair("max<0> of (n, 5)", [](const auto& x) { return tl::max<0>(x); }, [](const auto& x) { return ref::max(x, {0}); }),
-    pair("max of (n, 5)", [](const auto& x) { return tl::max(x); }, [](const auto& x) { return ref::max(x); }));
+constexpr auto named =
+    cases<matrix<double>>(pair(
+                              "sum<0> of (n, 5)", [](const auto& x) { return tl::sum<0>(tl::square(x)); },
+                              [](const auto& x) { return ref::sum(ref::square(x), {0}); }, 64),
+                          pair(
+                              "sum<1> of (n, 5)", [](const auto& x) { return tl::sum<1>(x); },
+                              [](const auto& x) { return ref::sum(x, {1}); }, 64, scale::terms),
+                          pair(
+                              "sum of (n, 5)", [](const auto& x) { return tl::sum(tl::exp(x)); },
+                              [](const auto& x) { return ref::sum(ref::exp(x)); }, 64),
+                          pair(
+                              "max<1> of (n, 5)", [](const auto& x) { return tl::max<1>(x); },
+                              [](const auto& x) { return ref::max(x, {1}); }));
+constexpr auto named_not_empty =
+    cases<matrix<double>>(pair(
+                              "mean<0> of (n, 5)", [](const auto& x) { return tl::mean<0>(x); },
+                              [](const auto& x) { return ref::mean(x, {0}); }, 64, scale::terms),
+                          pair(
+                              "max<0> of (n, 5)", [](const auto& x) { return tl::max<0>(x); },
+                              [](const auto& x) { return ref::max(x, {0}); }),
+                          pair(
+                              "max of (n, 5)", [](const auto& x) { return tl::max(x); },
+                              [](const auto& x) { return ref::max(x); }));
 
 // axes of extent 1 are no work; an empty axis sums to 0
 constexpr auto thin = cases<arguments<tl::tensor<double, 1, 7, 1>, tl::tensor<double, 3, 0>>>(
-    simplified(pair("sum<0, 2> of (1, 7, 1)", [](const auto& x, const auto&) { return tl::sum<0, 2>(x); }, [](const auto& x, const auto&) { return ref::sum(x, {0, 2}); })),
-    simplified(pair("sum of (1, 7, 1)", [](const auto& x, const auto&) { return tl::sum(x); }, [](const auto& x, const auto&) { return ref::sum(x); }, 16, scale::terms)),
-    pair("max<1> of (1, 7, 1)", [](const auto& x, const auto&) { return tl::max<1>(x); }, [](const auto& x, const auto&) { return ref::max(x, {1}); }),
-    pair("sum<1> of (3, 0)", [](const auto&, const auto& e) { return tl::sum<1>(e); }, [](const auto&, const auto& e) { return ref::sum(e, {1}); }),
-    pair("sum<0> of (3, 0)", [](const auto&, const auto& e) { return tl::sum<0>(e); }, [](const auto&, const auto& e) { return ref::sum(e, {0}); }));
+    simplified(pair(
+        "sum<0, 2> of (1, 7, 1)", [](const auto& x, const auto&) { return tl::sum<0, 2>(x); },
+        [](const auto& x, const auto&) { return ref::sum(x, {0, 2}); })),
+    simplified(pair(
+        "sum of (1, 7, 1)", [](const auto& x, const auto&) { return tl::sum(x); },
+        [](const auto& x, const auto&) { return ref::sum(x); }, 16, scale::terms)),
+    pair(
+        "max<1> of (1, 7, 1)", [](const auto& x, const auto&) { return tl::max<1>(x); },
+        [](const auto& x, const auto&) { return ref::max(x, {1}); }),
+    pair(
+        "sum<1> of (3, 0)", [](const auto&, const auto& e) { return tl::sum<1>(e); },
+        [](const auto&, const auto& e) { return ref::sum(e, {1}); }),
+    pair(
+        "sum<0> of (3, 0)", [](const auto&, const auto& e) { return tl::sum<0>(e); },
+        [](const auto&, const auto& e) { return ref::sum(e, {0}); }));
 
 static_assert(covers<family::reduce>(sums, maxima));
 const std::vector<domain> distinct{{-1, 1, true}};
 
 } // namespace
 
-TEST_CASE("reduce: the laws hold for the sum over every subset of three axes") { check_laws(sums, no_names, distinct); }
-TEST_CASE("reduce: the laws hold for the maximum over every subset of three axes") { check_laws(maxima, no_names, distinct); }
+TEST_CASE("reduce: the laws hold for the sum over every subset of three axes") {
+  check_laws(sums, no_names, distinct);
+}
+TEST_CASE("reduce: the laws hold for the maximum over every subset of three axes") {
+  check_laws(maxima, no_names, distinct);
+}
 TEST_CASE("reduce: the laws hold for functions of several reductions") {
   check_laws(exponentials, {0, 1, 2, 7, 17}, distinct);
   check_laws(exponentials_of_the_other_axis, {1, 2, 7, 17}, distinct);

@@ -14,41 +14,122 @@ constexpr tl::extent_t n = tl::dyn<'n'>;
 
 // y: further operand of the concatenations. The squares make the second derivative other than 0.
 constexpr auto moves = cases<arguments<tl::tensor<double, 2, 3, 5>, tl::tensor<double, 2, 1, 5>>>(
-    pair("reshape", [](const auto& x, const auto&) { return tl::square(tl::reshape<5, 6>(x)); }, [](const auto& x, const auto&) { return ref::square(ref::reshape(x, {5, 6})); }),
-    pair("flatten", [](const auto& x, const auto&) { return tl::square(tl::flatten(x)); }, [](const auto& x, const auto&) { return ref::square(ref::reshape(x, {2, 15})); }),
-    pair("transpose", [](const auto& x, const auto&) { return tl::transpose(x); }, [](const auto& x, const auto&) { return ref::transpose(x, {0, 2, 1}); }),
-    pair("transpose<2, 0, 1>", [](const auto& x, const auto&) { return tl::square(tl::transpose<2, 0, 1>(x)); }, [](const auto& x, const auto&) { return ref::square(ref::transpose(x, {2, 0, 1})); }),
-    pair("transpose<1, 2, 0>", [](const auto& x, const auto&) { return tl::square(tl::transpose<1, 2, 0>(x)); }, [](const auto& x, const auto&) { return ref::square(ref::transpose(x, {1, 2, 0})); }),
-    pair("reshape of a transpose", [](const auto& x, const auto&) { return tl::square(tl::reshape<10, 3>(tl::transpose<0, 2, 1>(x))); },
-         [](const auto& x, const auto&) { return ref::square(ref::reshape(ref::transpose(x, {0, 2, 1}), {10, 3})); }),
-    pair("slice<0>", [](const auto& x, const auto&) { return tl::square(tl::slice<0, 1, 2>(x)); }, [](const auto& x, const auto&) { return ref::square(ref::slice(x, 0, 1, 2)); }),
-    pair("slice<1>", [](const auto& x, const auto&) { return tl::square(tl::slice<1, 1, 3>(x)); }, [](const auto& x, const auto&) { return ref::square(ref::slice(x, 1, 1, 3)); }),
-    pair("slice<-1>", [](const auto& x, const auto&) { return tl::square(tl::slice<-1, 0, 4>(x)); }, [](const auto& x, const auto&) { return ref::square(ref::slice(x, 2, 0, 4)); }),
-    pair("slice of nothing", [](const auto& x, const auto&) { return tl::slice<1, 2, 2>(x); }, [](const auto& x, const auto&) { return ref::slice(x, 1, 2, 2); }),
-    pair("slice of a slice of a transpose", [](const auto& x, const auto&) { return tl::square(tl::slice<0, 1, 4>(tl::slice<2, 1, 3>(tl::transpose<2, 0, 1>(x)))); },
-         [](const auto& x, const auto&) { return ref::square(ref::slice(ref::slice(ref::transpose(x, {2, 0, 1}), 2, 1, 3), 0, 1, 4)); }));
+    pair(
+        "reshape", [](const auto& x, const auto&) { return tl::square(tl::reshape<5, 6>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::reshape(x, {5, 6})); }),
+    pair(
+        "flatten", [](const auto& x, const auto&) { return tl::square(tl::flatten(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::reshape(x, {2, 15})); }),
+    pair(
+        "transpose", [](const auto& x, const auto&) { return tl::transpose(x); },
+        [](const auto& x, const auto&) { return ref::transpose(x, {0, 2, 1}); }),
+    pair(
+        "transpose<2, 0, 1>",
+        [](const auto& x, const auto&) { return tl::square(tl::transpose<2, 0, 1>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::transpose(x, {2, 0, 1})); }),
+    pair(
+        "transpose<1, 2, 0>",
+        [](const auto& x, const auto&) { return tl::square(tl::transpose<1, 2, 0>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::transpose(x, {1, 2, 0})); }),
+    pair(
+        "reshape of a transpose",
+        [](const auto& x, const auto&) { return tl::square(tl::reshape<10, 3>(tl::transpose<0, 2, 1>(x))); },
+        [](const auto& x, const auto&) {
+          return ref::square(ref::reshape(ref::transpose(x, {0, 2, 1}), {10, 3}));
+        }),
+    pair(
+        "slice<0>", [](const auto& x, const auto&) { return tl::square(tl::slice<0, 1, 2>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::slice(x, 0, 1, 2)); }),
+    pair(
+        "slice<1>", [](const auto& x, const auto&) { return tl::square(tl::slice<1, 1, 3>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::slice(x, 1, 1, 3)); }),
+    pair(
+        "slice<-1>", [](const auto& x, const auto&) { return tl::square(tl::slice<-1, 0, 4>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::slice(x, 2, 0, 4)); }),
+    pair(
+        "slice of nothing", [](const auto& x, const auto&) { return tl::slice<1, 2, 2>(x); },
+        [](const auto& x, const auto&) { return ref::slice(x, 1, 2, 2); }),
+    pair(
+        "slice of a slice of a transpose",
+        [](const auto& x, const auto&) {
+          return tl::square(tl::slice<0, 1, 4>(tl::slice<2, 1, 3>(tl::transpose<2, 0, 1>(x))));
+        },
+        [](const auto& x, const auto&) {
+          return ref::square(ref::slice(ref::slice(ref::transpose(x, {2, 0, 1}), 2, 1, 3), 0, 1, 4));
+        }));
 constexpr auto copies = cases<arguments<tl::tensor<double, 2, 3, 5>, tl::tensor<double, 2, 1, 5>>>(
-    pair("pad<0>", [](const auto& x, const auto&) { return tl::square(tl::pad<0, 1, 2>(x)); }, [](const auto& x, const auto&) { return ref::square(ref::pad(x, 0, 1, 2)); }),
-    pair("pad<1>", [](const auto& x, const auto&) { return tl::pad<1, 0, 1>(tl::square(x)); }, [](const auto& x, const auto&) { return ref::pad(ref::square(x), 1, 0, 1); }),
-    pair("pad<-1> of a transpose", [](const auto& x, const auto&) { return tl::pad<-1, 3, 0>(tl::transpose<2, 1, 0>(x)); }, [](const auto& x, const auto&) { return ref::pad(ref::transpose(x, {2, 1, 0}), 2, 3, 0); }),
-    pair("concat<1>", [](const auto& x, const auto& y) { return tl::square(tl::concat<1>(x, y)); }, [](const auto& x, const auto& y) { return ref::square(ref::concat<typename std::remove_cvref_t<decltype(x)>::value_type>({x, y}, 1)); }),
-    pair("concat<0> of three", [](const auto& x, const auto&) { return tl::concat<0>(x, tl::square(x), x); },
-         [](const auto& x, const auto&) { return ref::concat<typename std::remove_cvref_t<decltype(x)>::value_type>({x, ref::square(x), x}, 0); }),
-    pair("broadcast_to", [](const auto&, const auto& y) { return tl::square(tl::broadcast_to<2, 2, 3, 5>(y)); }, [](const auto&, const auto& y) {
-      return ref::broadcast_to(ref::square(y), {2, 2, 3, 5}); }),
-    pair("channel", [](const auto& x, const auto&) { return tl::transpose<1, 0, 2>(x) * tl::channel(tl::reshape<3>(tl::slice<2, 1, 2>(tl::slice<0, 0, 1>(x)))); },
-         [](const auto& x, const auto&) { return ref::transpose(x, {1, 0, 2}) * ref::reshape(ref::slice(ref::slice(x, 0, 0, 1), 2, 1, 2), {3, 1, 1}); }),
-    pair("reads through all views", [](const auto& x, const auto& y) { return tl::transpose<1, 2, 0>(x) * tl::slice<2, 0, 2>(tl::broadcast_to<3, 5, 2>(tl::transpose<1, 2, 0>(y))); },
-         [](const auto& x, const auto& y) { return ref::transpose(x, {1, 2, 0}) * ref::broadcast_to(ref::transpose(y, {1, 2, 0}), {3, 5, 2}); }));
+    pair(
+        "pad<0>", [](const auto& x, const auto&) { return tl::square(tl::pad<0, 1, 2>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::pad(x, 0, 1, 2)); }),
+    pair(
+        "pad<1>", [](const auto& x, const auto&) { return tl::pad<1, 0, 1>(tl::square(x)); },
+        [](const auto& x, const auto&) { return ref::pad(ref::square(x), 1, 0, 1); }),
+    pair(
+        "pad<-1> of a transpose",
+        [](const auto& x, const auto&) { return tl::pad<-1, 3, 0>(tl::transpose<2, 1, 0>(x)); },
+        [](const auto& x, const auto&) { return ref::pad(ref::transpose(x, {2, 1, 0}), 2, 3, 0); }),
+    pair(
+        "concat<1>", [](const auto& x, const auto& y) { return tl::square(tl::concat<1>(x, y)); },
+        [](const auto& x, const auto& y) {
+          return ref::square(ref::concat<typename std::remove_cvref_t<decltype(x)>::value_type>({x, y}, 1));
+        }),
+    pair(
+        "concat<0> of three", [](const auto& x, const auto&) { return tl::concat<0>(x, tl::square(x), x); },
+        [](const auto& x, const auto&) {
+          return ref::concat<typename std::remove_cvref_t<decltype(x)>::value_type>({x, ref::square(x), x},
+                                                                                    0);
+        }),
+    pair(
+        "broadcast_to",
+        [](const auto&, const auto& y) { return tl::square(tl::broadcast_to<2, 2, 3, 5>(y)); },
+        [](const auto&, const auto& y) { return ref::broadcast_to(ref::square(y), {2, 2, 3, 5}); }),
+    pair(
+        "channel",
+        [](const auto& x, const auto&) {
+          return tl::transpose<1, 0, 2>(x) *
+                 tl::channel(tl::reshape<3>(tl::slice<2, 1, 2>(tl::slice<0, 0, 1>(x))));
+        },
+        [](const auto& x, const auto&) {
+          return ref::transpose(x, {1, 0, 2}) *
+                 ref::reshape(ref::slice(ref::slice(x, 0, 0, 1), 2, 1, 2), {3, 1, 1});
+        }),
+    pair(
+        "reads through all views",
+        [](const auto& x, const auto& y) {
+          return tl::transpose<1, 2, 0>(x) *
+                 tl::slice<2, 0, 2>(tl::broadcast_to<3, 5, 2>(tl::transpose<1, 2, 0>(y)));
+        },
+        [](const auto& x, const auto& y) {
+          return ref::transpose(x, {1, 2, 0}) * ref::broadcast_to(ref::transpose(y, {1, 2, 0}), {3, 5, 2});
+        }));
 // named axes pass through, or multiply
 constexpr auto named = cases<arguments<tl::tensor<double, n, 3, 5>, tl::tensor<double, n, 2, 5>>>(
-    pair("reshape of (n, 3, 5)", [](const auto& x, const auto&) { return tl::square(tl::reshape<n, 15>(x)); }, [](const auto& x, const auto&) { return ref::square(ref::reshape(x, {x.shape[0], 15})); }),
-    pair("transpose<2, 0, 1> of (n, 3, 5)", [](const auto& x, const auto&) { return tl::square(tl::transpose<2, 0, 1>(x)); }, [](const auto& x, const auto&) { return ref::square(ref::transpose(x, {2, 0, 1})); }),
-    pair("slice<1> of (n, 3, 5)", [](const auto& x, const auto&) { return tl::square(tl::slice<1, 1, 2>(x)); }, [](const auto& x, const auto&) { return ref::square(ref::slice(x, 1, 1, 2)); }),
-    pair("slice<0> of (5, n, 3)", [](const auto& x, const auto&) { return tl::slice<0, 2, 4>(tl::square(tl::transpose<2, 0, 1>(x))); }, [](const auto& x, const auto&) { return ref::slice(ref::square(ref::transpose(x, {2, 0, 1})), 0, 2, 4); }, 4),
-    pair("pad<1> of (n, 3, 5)", [](const auto& x, const auto&) { return tl::pad<1, 1, 1>(x); }, [](const auto& x, const auto&) { return ref::pad(x, 1, 1, 1); }),
-    pair("concat<1> of (n, 3, 5), (n, 2, 5)", [](const auto& x, const auto& y) { return tl::square(tl::concat<1>(x, y)); },
-         [](const auto& x, const auto& y) { return ref::square(ref::concat<typename std::remove_cvref_t<decltype(x)>::value_type>({x, y}, 1)); }));
+    pair(
+        "reshape of (n, 3, 5)", [](const auto& x, const auto&) { return tl::square(tl::reshape<n, 15>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::reshape(x, {x.shape[0], 15})); }),
+    pair(
+        "transpose<2, 0, 1> of (n, 3, 5)",
+        [](const auto& x, const auto&) { return tl::square(tl::transpose<2, 0, 1>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::transpose(x, {2, 0, 1})); }),
+    pair(
+        "slice<1> of (n, 3, 5)", [](const auto& x, const auto&) { return tl::square(tl::slice<1, 1, 2>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::slice(x, 1, 1, 2)); }),
+    pair(
+        "slice<0> of (5, n, 3)",
+        [](const auto& x, const auto&) { return tl::slice<0, 2, 4>(tl::square(tl::transpose<2, 0, 1>(x))); },
+        [](const auto& x, const auto&) {
+          return ref::slice(ref::square(ref::transpose(x, {2, 0, 1})), 0, 2, 4);
+        },
+        4),
+    pair(
+        "pad<1> of (n, 3, 5)", [](const auto& x, const auto&) { return tl::pad<1, 1, 1>(x); },
+        [](const auto& x, const auto&) { return ref::pad(x, 1, 1, 1); }),
+    pair(
+        "concat<1> of (n, 3, 5), (n, 2, 5)",
+        [](const auto& x, const auto& y) { return tl::square(tl::concat<1>(x, y)); },
+        [](const auto& x, const auto& y) {
+          return ref::square(ref::concat<typename std::remove_cvref_t<decltype(x)>::value_type>({x, y}, 1));
+        }));
 
 static_assert(covers<family::shape>(moves, copies));
 
@@ -56,4 +137,6 @@ static_assert(covers<family::shape>(moves, copies));
 
 TEST_CASE("shape: the laws hold for views") { check_laws(moves, no_names, {{-1, 1}}); }
 TEST_CASE("shape: the laws hold for copies") { check_laws(copies, no_names, {{-1, 1}}); }
-TEST_CASE("shape: the laws hold beside a named extent") { check_laws(named, {0, 1, 2, 3, 7, 8, 9}, {{-1, 1}}); }
+TEST_CASE("shape: the laws hold beside a named extent") {
+  check_laws(named, {0, 1, 2, 3, 7, 8, 9}, {{-1, 1}});
+}

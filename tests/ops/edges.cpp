@@ -14,7 +14,8 @@ namespace tl = tapeless;
 
 namespace {
 
-constexpr double q_nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+constexpr double q_nan = std::numeric_limits<double>::quiet_NaN(),
+                 inf = std::numeric_limits<double>::infinity();
 using V = tl::tensor<double, 5>;
 using M = tl::tensor<double, 2, 4>;
 
@@ -46,26 +47,35 @@ bool same(const rows& a, const rows& b) {
 } // namespace
 
 TEST_CASE("relu'(0) = 0, and relu of a NaN is a NaN") {
-  const auto r = run<V>([](auto x) { return std::tuple{relu(x), tl::grad([](auto a) { return sum(relu(a)); })(x)}; }, {{-1, -0.0, 0, 2, q_nan}});
+  const auto r =
+      run<V>([](auto x) { return std::tuple{relu(x), tl::grad([](auto a) { return sum(relu(a)); })(x)}; },
+             {{-1, -0.0, 0, 2, q_nan}});
   CHECK(same(r, {{0, 0, 0, 2, q_nan}, {0, 0, 0, 1, 0}}));
 }
 
 TEST_CASE("max and min give a tie's cotangent to the first operand, and propagate a NaN of either") {
   const auto both = [](auto a, auto b) {
-    return std::tuple{max(a, b), min(a, b), tl::grad<0, 1>([](auto p, auto q) { return sum(max(p, q)); })(a, b), tl::grad<0, 1>([](auto p, auto q) { return sum(min(p, q)); })(a, b)};
+    return std::tuple{max(a, b), min(a, b),
+                      tl::grad<0, 1>([](auto p, auto q) { return sum(max(p, q)); })(a, b),
+                      tl::grad<0, 1>([](auto p, auto q) { return sum(min(p, q)); })(a, b)};
   };
   const auto r = run<tl::tensor<double, 4>, tl::tensor<double, 4>>(both, {{1, 2, 3, inf}, {1, 3, 2, inf}});
   CHECK(same(r, {{1, 3, 3, inf}, {1, 2, 2, inf}, {1, 0, 1, 1}, {0, 1, 0, 0}, {1, 1, 0, 1}, {0, 0, 1, 0}}));
-  const auto n = run<tl::tensor<double, 4>, tl::tensor<double, 4>>([](auto a, auto b) { return std::tuple{max(a, b), min(a, b)}; }, {{q_nan, 1, q_nan, inf}, {1, q_nan, inf, q_nan}});
+  const auto n = run<tl::tensor<double, 4>, tl::tensor<double, 4>>(
+      [](auto a, auto b) { return std::tuple{max(a, b), min(a, b)}; },
+      {{q_nan, 1, q_nan, inf}, {1, q_nan, inf, q_nan}});
   CHECK(same(n, {{q_nan, q_nan, q_nan, q_nan}, {q_nan, q_nan, q_nan, q_nan}}));
 }
 
 TEST_CASE("max along an axis gives the cotangent of a tie to the first maximum, and a NaN is the maximum") {
   const auto f = [](auto x) {
-    return std::tuple{tl::max<1>(x), tl::grad([](auto a) { return sum(tl::max<1>(a)); })(x), tl::max(x), tl::grad([](auto a) { return tl::max(a); })(x)};
+    return std::tuple{tl::max<1>(x), tl::grad([](auto a) { return sum(tl::max<1>(a)); })(x), tl::max(x),
+                      tl::grad([](auto a) { return tl::max(a); })(x)};
   };
-  CHECK(same(run<M>(f, {{1, 3, 3, 2, 3, 0, 3, 1}}), {{3, 3}, {0, 1, 0, 0, 1, 0, 0, 0}, {3}, {0, 1, 0, 0, 0, 0, 0, 0}}));
-  CHECK(same(run<M>(f, {{1, q_nan, inf, q_nan, -inf, -inf, -inf, -inf}}), {{q_nan, -inf}, {0, 1, 0, 0, 1, 0, 0, 0}, {q_nan}, {0, 1, 0, 0, 0, 0, 0, 0}}));
+  CHECK(same(run<M>(f, {{1, 3, 3, 2, 3, 0, 3, 1}}),
+             {{3, 3}, {0, 1, 0, 0, 1, 0, 0, 0}, {3}, {0, 1, 0, 0, 0, 0, 0, 0}}));
+  CHECK(same(run<M>(f, {{1, q_nan, inf, q_nan, -inf, -inf, -inf, -inf}}),
+             {{q_nan, -inf}, {0, 1, 0, 0, 1, 0, 0, 0}, {q_nan}, {0, 1, 0, 0, 0, 0, 0, 0}}));
 }
 
 TEST_CASE("argmax is the first maximum, or the first NaN, in row-major order") {
@@ -76,8 +86,11 @@ TEST_CASE("argmax is the first maximum, or the first NaN, in row-major order") {
 
 TEST_CASE("where gives nothing to the branch that is not taken, not even a NaN") {
   // log of a negative number, and a division by zero, behind a selection
-  static constexpr auto f = [](auto x) { return sum(where(x > 0.0, log(x), 0.0)) + sum(where(x == 0.0, 7.0, 1.0 / x)); };
-  const auto r = run<V>([](auto x) { return std::tuple{f(x), tl::grad(f)(x), tl::jvp(f)(x, x * 0.0 + 1.0)}; }, {{-1, 0, 1, 2, -4}});
+  static constexpr auto f = [](auto x) {
+    return sum(where(x > 0.0, log(x), 0.0)) + sum(where(x == 0.0, 7.0, 1.0 / x));
+  };
+  const auto r = run<V>([](auto x) { return std::tuple{f(x), tl::grad(f)(x), tl::jvp(f)(x, x * 0.0 + 1.0)}; },
+                        {{-1, 0, 1, 2, -4}});
   CHECK(r[0][0] == doctest::Approx(std::log(2) + 7 - 1 + 1 + 0.5 - 0.25));
   CHECK(same({r[1]}, {{-1, 0, 0, 0.5 - 0.25, -0.0625}}));
   CHECK(r[2][0] == doctest::Approx(-1 + 0 + 0 + 0.25 - 0.0625));
@@ -86,7 +99,7 @@ TEST_CASE("where gives nothing to the branch that is not taken, not even a NaN")
 TEST_CASE("where gives nothing to a value that the branch not taken reads twice") {
   static constexpr auto f = [](auto x) {
     const auto r = sqrt(x);
-    return sum(where(x > 0.0, r * exp(-r), 0.0)) - sum(where(x <= 0.0, 0.0, 2.0 * r - 1.0 / r));
+    return sum(where(x > 0.0, r * exp(-r), 0.0)) - sum(where(x > 0.0, 2.0 * r - 1.0 / r, 0.0));
   };
   const auto r = run<V>([](auto x) { return tl::grad(f)(x); }, {{-1, 0, 1, 4, -4}});
   CHECK((r[0][0] == 0 && r[0][1] == 0 && r[0][4] == 0));
@@ -96,26 +109,42 @@ TEST_CASE("where gives nothing to a value that the branch not taken reads twice"
 
 TEST_CASE("where gives no NaN to the second derivative of the branch that is not taken") {
   static constexpr auto f = [](auto x) { return sum(where(x > 0.0, sqrt(x) * x, 0.0)); };
-  const auto r = run<V>([](auto x) { return std::tuple{tl::hvp<0>(f)(x, x * 0.0 + 1.0), tl::grad([](auto a) { return sum(tl::grad(f)(a)); })(x)}; }, {{-1, 0, 1, 4, -4}});
+  const auto r = run<V>(
+      [](auto x) {
+        return std::tuple{tl::hvp<0>(f)(x, x * 0.0 + 1.0),
+                          tl::grad([](auto a) { return sum(tl::grad(f)(a)); })(x)};
+      },
+      {{-1, 0, 1, 4, -4}});
   CHECK(same(r, {{0, 0, 0.75, 0.375, 0}, {0, 0, 0.75, 0.375, 0}}));
 }
 
 TEST_CASE("pow at zero: the limits of the formula") {
-  const auto f = [](auto a, auto b) { return std::tuple{pow(a, b), tl::grad<0, 1>([](auto p, auto q) { return sum(pow(p, q)); })(a, b)}; };
+  const auto f = [](auto a, auto b) {
+    return std::tuple{pow(a, b), tl::grad<0, 1>([](auto p, auto q) { return sum(pow(p, q)); })(a, b)};
+  };
   // 0^0 = 1 with derivative 0 by both; 0^1, 0^2; 0^0.5 has an infinite slope; 1^3
-  CHECK(same(run<V, V>(f, {{0, 0, 0, 0, 1}, {0, 1, 2, 0.5, 3}}), {{1, 0, 0, 0, 1}, {0, 1, 0, inf, 3}, {0, 0, 0, 0, 0}}));
+  CHECK(same(run<V, V>(f, {{0, 0, 0, 0, 1}, {0, 1, 2, 0.5, 3}}),
+             {{1, 0, 0, 0, 1}, {0, 1, 0, inf, 3}, {0, 0, 0, 0, 0}}));
   // a constant exponent: also for negative bases
-  const auto g = [](auto a) { return std::tuple{pow(a, 3.0), tl::grad([](auto p) { return sum(pow(p, 3.0)); })(a), tl::grad([](auto p) { return sum(pow(p, 0.0)); })(a)}; };
+  const auto g = [](auto a) {
+    return std::tuple{pow(a, 3.0), tl::grad([](auto p) { return sum(pow(p, 3.0)); })(a),
+                      tl::grad([](auto p) { return sum(pow(p, 0.0)); })(a)};
+  };
   CHECK(same(run<V>(g, {{-2, -1, 0, 1, 2}}), {{-8, -1, 0, 1, 8}, {12, 3, 0, 3, 12}, {0, 0, 0, 0, 0}}));
 }
 
 TEST_CASE("sqrt'(0) is infinite, and a division by zero is as in IEEE") {
-  const auto r = run<tl::tensor<double, 2>>([](auto x) { return std::tuple{tl::grad([](auto a) { return sum(sqrt(a)); })(x), 1.0 / x, -1.0 / x}; }, {{0, 4}});
+  const auto r = run<tl::tensor<double, 2>>(
+      [](auto x) { return std::tuple{tl::grad([](auto a) { return sum(sqrt(a)); })(x), 1.0 / x, -1.0 / x}; },
+      {{0, 4}});
   CHECK(same(r, {{inf, 0.25}, {inf, 0.25}, {-inf, -0.25}}));
 }
 
 TEST_CASE("logsumexp and softmax do not overflow, and follow infinities") {
-  const auto f = [](auto x) { return std::tuple{tl::logsumexp<1>(x), tl::softmax(x), tl::grad([](auto a) { return sum(tl::logsumexp<1>(a)); })(x)}; };
+  const auto f = [](auto x) {
+    return std::tuple{tl::logsumexp<1>(x), tl::softmax(x),
+                      tl::grad([](auto a) { return sum(tl::logsumexp<1>(a)); })(x)};
+  };
   const auto r = run<M>(f, {{1000, 1000, -1000, -inf, -1000, -1000, -1000, -1000}});
   CHECK(r[0][0] == doctest::Approx(1000 + std::log(2)));
   CHECK(r[0][1] == doctest::Approx(-1000 + std::log(4)));
@@ -125,14 +154,19 @@ TEST_CASE("logsumexp and softmax do not overflow, and follow infinities") {
 
 TEST_CASE("max_pool2d gives a tie's cotangent to the first element of the window; a NaN is the maximum") {
   using I = tl::tensor<double, 1, 1, 2, 4>;
-  const auto f = [](auto x) { return std::tuple{tl::max_pool2d<tl::pool{.kernel = 2}>(x), tl::grad([](auto a) { return sum(tl::max_pool2d<tl::pool{.kernel = 2}>(a)); })(x)}; };
+  const auto f = [](auto x) {
+    return std::tuple{tl::max_pool2d<tl::pool{.kernel = 2}>(x),
+                      tl::grad([](auto a) { return sum(tl::max_pool2d<tl::pool{.kernel = 2}>(a)); })(x)};
+  };
   CHECK(same(run<I>(f, {{1, 1, 0, q_nan, 1, 1, q_nan, 5}}), {{1, q_nan}, {1, 0, 0, 1, 0, 0, 0, 0}}));
 }
 
 TEST_CASE("the sum of nothing is 0, its mean is NaN, its maximum an exception") {
   using X = tl::tensor<double, tl::dyn<'n'>, 2>;
   tl::owned<X> none(tl::dim<'n'>(0)), two(tl::dim<'n'>(2));
-  auto sums = tl::jit([](auto x) { return std::tuple{tl::sum<0>(x), tl::mean<0>(x), tl::sum(x), tl::sum<1>(x)}; }).bind<X>(tl::dim<'n'>(4));
+  auto sums = tl::jit([](auto x) {
+                return std::tuple{tl::sum<0>(x), tl::mean<0>(x), tl::sum(x), tl::sum<1>(x)};
+              }).bind<X>(tl::dim<'n'>(4));
   const auto [s, m, all, each] = sums(*none);
   CHECK((s[0] == 0 && s[1] == 0 && std::isnan(m[0]) && std::isnan(m[1]) && all[0] == 0 && each.size() == 0));
   auto largest = tl::jit([](auto x) { return tl::max<0>(x); }).bind<X>(tl::dim<'n'>(4));

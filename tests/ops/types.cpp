@@ -38,7 +38,9 @@ TEST_CASE_TEMPLATE("comparisons of real numbers are masks", T, float, double) {
   for (int i = 0; i < n; ++i) (*x)[i] = real<T>(i);
   auto run = tl::jit([](auto a) {
                const auto small = a < T(1) && a > T(-2);
-               return std::tuple{a < T(0), a <= T(0), a > T(0), a >= T(0), a == T(0), a != T(0), small, !small || a == T(0), small == (a > T(0)), small != (a > T(0))};
+               return std::tuple{
+                   a<T(0), a <= T(0), a> T(0), a >= T(0),           a == T(0),          a != T(0), small,
+                   !small || a == T(0),        small == (a > T(0)), small != (a > T(0))};
              }).template bind<X<T>>();
   const auto [lt, le, gt, ge, eq, ne, small, either, same, other] = run(*x);
   const auto in = [](int i) { return real<T>(i) < 1 && real<T>(i) > -2; };
@@ -60,7 +62,8 @@ TEST_CASE("a mask of one comparison is right where nothing else is computed") {
   auto mask = tl::jit([](auto a) { return a > 0.0; }).bind<X<double>>();
   CHECK(ints(mask(*x)) == expected([](int i) { return number(i) >= 0; }));
   auto chain = tl::jit([](auto a) { return (a > 0.0 && a < 3.0) || !(a < 4.0); }).bind<X<double>>();
-  CHECK(ints(chain(*x)) == expected([](int i) { return (number(i) >= 0 && number(i) < 3) || number(i) >= 4; }));
+  CHECK(ints(chain(*x)) ==
+        expected([](int i) { return (number(i) >= 0 && number(i) < 3) || number(i) >= 4; }));
 }
 
 TEST_CASE_TEMPLATE("casts between real numbers, int32 and bool", T, float, double) {
@@ -68,7 +71,12 @@ TEST_CASE_TEMPLATE("casts between real numbers, int32 and bool", T, float, doubl
   const auto& [x, i, b] = *in;
   for (int k = 0; k < n; ++k) x[k] = real<T>(k), i[k] = number(k), b[k] = number(k) > 1;
   auto run = tl::jit([](auto a, auto j, auto m) {
-               return std::tuple{tl::cast<std::int32_t>(a), tl::cast<bool>(a), tl::cast<T>(j), tl::cast<bool>(j), tl::cast<T>(m), tl::cast<std::int32_t>(m),
+               return std::tuple{tl::cast<std::int32_t>(a),
+                                 tl::cast<bool>(a),
+                                 tl::cast<T>(j),
+                                 tl::cast<bool>(j),
+                                 tl::cast<T>(m),
+                                 tl::cast<std::int32_t>(m),
                                  tl::cast<std::int32_t>(tl::cast<T>(tl::cast<bool>(j)) * T(2.9))};
              }).template bind<X<T>, I, B>();
   const auto [xi, xb, ix, ib, bx, bi, all] = run(x, i, b);
@@ -93,7 +101,9 @@ TEST_CASE("int32 arithmetic") {
   for (int i = 0; i < n; ++i) (*a)[i] = number(i);
   auto run = tl::jit([](auto j) {
                const auto k = tl::iota<0>(j);
-               return std::tuple{j + k, j - k, j * k, -j, tl::square(j), max(j, k), min(j, k), tl::where(j > k, j, k * 2), j == k, j < k};
+               return std::tuple{j + k,         j - k,     j * k,     -j,
+                                 tl::square(j), max(j, k), min(j, k), tl::where(j > k, j, k * 2),
+                                 j == k,        j < k};
              }).bind<I>();
   const auto [add, sub, mul, neg, square, max, min, where, eq, lt] = run(*a);
   CHECK(ints(add) == expected([](int i) { return number(i) + i; }));
@@ -114,8 +124,15 @@ TEST_CASE("int32 and bool through the ops that move elements") {
   for (int k = 0; k < n; ++k) i[k] = number(k), b[k] = number(k) > 0;
   auto run = tl::jit([](auto j, auto m) {
                const auto places = tl::iota<0>(tl::slice<0, 0, 3>(j)) * 4; // 0, 4, 8
-               return std::tuple{tl::pad<0, 1, 2>(j), tl::pad<0, 1, 2>(m), tl::concat<0>(j, j), tl::concat<0>(m, !m), tl::gather(j, places), tl::gather(m, places),
-                                 tl::scatter_add<0, 12>(places, tl::slice<0, 1, 4>(j)), tl::transpose(tl::broadcast_to<2, n>(m)), tl::reshape<1, n>(m)};
+               return std::tuple{tl::pad<0, 1, 2>(j),
+                                 tl::pad<0, 1, 2>(m),
+                                 tl::concat<0>(j, j),
+                                 tl::concat<0>(m, !m),
+                                 tl::gather(j, places),
+                                 tl::gather(m, places),
+                                 tl::scatter_add<0, 12>(places, tl::slice<0, 1, 4>(j)),
+                                 tl::transpose(tl::broadcast_to<2, n>(m)),
+                                 tl::reshape<1, n>(m)};
              }).bind<I, B>();
   const auto [pi, pb, ci, cb, gi, gb, si, tb, rb] = run(i, b);
   for (int k = 0; k < n + 3; ++k) {
@@ -123,7 +140,8 @@ TEST_CASE("int32 and bool through the ops that move elements") {
     CHECK((pi[k] == (inside ? number(k - 1) : 0) && pb[k] == (inside && number(k - 1) > 0)));
   }
   for (int k = 0; k < n; ++k) {
-    CHECK((ci[k] == number(k) && ci[n + k] == number(k) && cb[k] == (number(k) > 0) && cb[n + k] == !(number(k) > 0)));
+    CHECK((ci[k] == number(k) && ci[n + k] == number(k) && cb[k] == (number(k) > 0) &&
+           cb[n + k] == !(number(k) > 0)));
     CHECK((tb[2 * k] == (number(k) > 0) && tb[2 * k + 1] == (number(k) > 0) && rb[k] == (number(k) > 0)));
   }
   for (int k = 0; k < 3; ++k) CHECK((gi[k] == number(4 * k) && gb[k] == (number(4 * k) > 0)));
@@ -145,12 +163,14 @@ TEST_CASE("a mask of floats and one of doubles meet") {
   for (int k = 0; k < n; ++k) a[k] = real<float>(k), b[k] = number(k) * 0.5 + 1e-12;
   auto run = tl::jit([](auto x, auto y) {
                const auto both = x > 0.0f && y < 2.0;
-               return std::tuple{both, tl::where(y > 1.0, x, 0.0f), tl::where(x > 0.0f, y, 0.0), tl::cast<float>(both) + x, tl::cast<double>(!both) + y};
+               return std::tuple{both, tl::where(y > 1.0, x, 0.0f), tl::where(x > 0.0f, y, 0.0),
+                                 tl::cast<float>(both) + x, tl::cast<double>(!both) + y};
              }).bind<X<float>, X<double>>();
   const auto [both, wx, wy, fx, dy] = run(a, b);
   for (int k = 0; k < n; ++k) {
     const bool m = a[k] > 0 && b[k] < 2;
-    CHECK((both[k] == m && wx[k] == (b[k] > 1 ? a[k] : 0.0f) && wy[k] == (a[k] > 0 ? b[k] : 0.0) && fx[k] == static_cast<float>(m) + a[k] && dy[k] == (m ? 0.0 : 1.0) + b[k]));
+    CHECK((both[k] == m && wx[k] == (b[k] > 1 ? a[k] : 0.0f) && wy[k] == (a[k] > 0 ? b[k] : 0.0) &&
+           fx[k] == static_cast<float>(m) + a[k] && dy[k] == (m ? 0.0 : 1.0) + b[k]));
   }
 }
 

@@ -16,8 +16,9 @@ int main() {
   auto run = tl::jit(tl::value_and_grad<0>(f)).bind<vector>();
   const auto [value, gradient] = run(vector(data));
   double error = 0;
-  for (int i = 0; i < 5; ++i) error = std::fmax(error, std::fabs(gradient[i] - std::exp(data[i]) * data[i] * (data[i] + 2)));
-  std::printf("tapeless %d.%d.%d: value %.4f, gradient wrong by %.1e\n", TAPELESS_VERSION_MAJOR, TAPELESS_VERSION_MINOR,
-              TAPELESS_VERSION_PATCH, value[0], error);
+  for (int i = 0; i < 5; ++i)
+    error = std::fmax(error, std::fabs(gradient[i] - std::exp(data[i]) * data[i] * (data[i] + 2)));
+  std::printf("tapeless %d.%d.%d: value %.4f, gradient wrong by %.1e\n", TAPELESS_VERSION_MAJOR,
+              TAPELESS_VERSION_MINOR, TAPELESS_VERSION_PATCH, value[0], error);
   return error < 1e-12 ? 0 : 1;
 }

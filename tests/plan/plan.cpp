@@ -86,7 +86,7 @@ TEST_CASE("cost: a polynomial in the named extent; the adjoint of a layer costs 
 }
 TEST_CASE("polynomial: p <= q holds for every extent >= 1") {
   polynomial p, q;
-  p.add(3, 0);          // 3
+  p.add(3, 0);               // 3
   q.add(3, names(dyn<'n'>)); // 3 n
   CHECK(p <= q);
   CHECK_FALSE(q <= p);

@@ -138,4 +138,4 @@ T highest() {
   else return T(std::numeric_limits<double>::infinity());
 }
 
-}  // namespace ref
+} // namespace ref

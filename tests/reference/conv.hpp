@@ -92,4 +92,4 @@ array<T> conv2d_wgrad(const array<T>& x, const array<T>& y_bar, const dims& w_sh
   return w_bar;
 }
 
-}  // namespace ref
+} // namespace ref

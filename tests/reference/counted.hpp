@@ -13,13 +13,13 @@
 namespace ref {
 
 class counted {
- public:
+public:
   counted() = default;
   counted(double value) : value_(value) {}
   explicit operator double() const { return value_; }
   double value() const { return value_; }
 
-  static inline std::int64_t flops = 0;  // since the program started; not thread-safe
+  static inline std::int64_t flops = 0; // since the program started; not thread-safe
 
   friend counted operator+(counted a, counted b) { return tally(a.value_ + b.value_); }
   friend counted operator-(counted a, counted b) { return tally(a.value_ - b.value_); }
@@ -43,7 +43,7 @@ class counted {
   friend counted tanh(counted a) { return tally(std::tanh(a.value_)); }
   friend counted pow(counted a, counted b) { return tally(std::pow(a.value_, b.value_)); }
 
- private:
+private:
   template <class Result>
   static Result tally(Result result) {
     ++flops;
@@ -61,4 +61,4 @@ std::int64_t flops_of(F&& f) {
   return counted::flops - before;
 }
 
-}  // namespace ref
+} // namespace ref

@@ -17,7 +17,7 @@ namespace ref {
 inline dims broadcast_shape(const dims& a, const dims& b) {
   const std::size_t rank = std::max(a.size(), b.size());
   dims result(rank);
-  for (std::size_t i = 0; i < rank; ++i) {  // i counts axes from the back
+  for (std::size_t i = 0; i < rank; ++i) { // i counts axes from the back
     const std::int64_t extent_a = i < a.size() ? a[a.size() - 1 - i] : 1;
     const std::int64_t extent_b = i < b.size() ? b[b.size() - 1 - i] : 1;
     if (extent_a != extent_b && extent_a != 1 && extent_b != 1)
@@ -173,4 +173,4 @@ array<boolean> not_equal(const array<T>& a, const array<T>& b) {
   return zip<boolean>(a, b, [](T x, T y) { return !(x == y); });
 }
 
-}  // namespace ref
+} // namespace ref

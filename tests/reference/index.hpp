@@ -62,4 +62,4 @@ array<T> iota(const dims& shape, std::int64_t axis) {
   return y;
 }
 
-}  // namespace ref
+} // namespace ref

@@ -44,4 +44,4 @@ array<T> mse(const array<T>& a, const array<T>& b) {
   return mean(square(a - b));
 }
 
-}  // namespace ref
+} // namespace ref

@@ -49,4 +49,4 @@ array<T> matmul(const array<T>& a, const array<T>& b, bool ta = false, bool tb =
   return y;
 }
 
-}  // namespace ref
+} // namespace ref

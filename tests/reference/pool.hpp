@@ -60,7 +60,7 @@ array<std::int32_t> window_argmax(const array<T>& x, const pool2d_config& c) {
   array<T> best(idx.shape, lowest<T>());
   for_each_tap(x.shape, idx.shape, c, [&](const dims& in_x, const dims& in_y) {
     const bool wins = beats(x.at(in_x), best.at(in_y));
-    if (!wins && idx.at(in_y) >= 0) return;  // the first tap stays where nothing beats the lowest value
+    if (!wins && idx.at(in_y) >= 0) return; // the first tap stays where nothing beats the lowest value
     best.at(in_y) = x.at(in_x);
     idx.at(in_y) = static_cast<std::int32_t>(in_x[2] * x.shape[3] + in_x[3]);
   });
@@ -75,9 +75,8 @@ array<T> max_pool2d(const array<T>& x, const pool2d_config& c) {
   for (std::int32_t taps : taps_inside(x.shape, c).data)
     if (taps == 0) throw std::invalid_argument("reference: window of padding only");
   array<T> y(pool2d_shape(x.shape, c), lowest<T>());
-  for_each_tap(x.shape, y.shape, c, [&](const dims& in_x, const dims& in_y) {
-    y.at(in_y) = larger(y.at(in_y), x.at(in_x));
-  });
+  for_each_tap(x.shape, y.shape, c,
+               [&](const dims& in_x, const dims& in_y) { y.at(in_y) = larger(y.at(in_y), x.at(in_x)); });
   return y;
 }
 
@@ -126,4 +125,4 @@ array<T> avg_pool2d(const array<T>& x, const pool2d_config& c, bool count_includ
   return window_sum(x, c) / taps;
 }
 
-}  // namespace ref
+} // namespace ref

@@ -111,7 +111,7 @@ array<std::int32_t> argmax(const array<T>& x, const dims& axes, bool keepdims = 
     for (std::size_t axis = 0; axis < i.size(); ++axis)
       if (reduced[axis]) position = position * x.shape[axis] + i[axis];
     const dims result = reduced_index(i, reduced);
-    if (beats(x.at(i), best.at(result))) {  // if nothing beats the lowest value, all are equal and 0 stays
+    if (beats(x.at(i), best.at(result))) { // if nothing beats the lowest value, all are equal and 0 stays
       best.at(result) = x.at(i);
       y.at(result) = static_cast<std::int32_t>(position);
     }
@@ -140,4 +140,4 @@ array<std::int32_t> argmax(const array<T>& x) {
   return argmax(x, all_axes(x.rank()));
 }
 
-}  // namespace ref
+} // namespace ref

@@ -13,7 +13,7 @@ namespace ref {
 
 template <class T>
 array<T> reshape(const array<T>& x, const dims& shape) {
-  return {shape, x.data};  // throws where the number of elements differs
+  return {shape, x.data}; // throws where the number of elements differs
 }
 
 template <class T>
@@ -112,4 +112,4 @@ array<T> sum_to(const array<T>& d, const dims& shape) {
   return y;
 }
 
-}  // namespace ref
+} // namespace ref

@@ -31,7 +31,7 @@ std::ostream& operator<<(std::ostream& out, const array<T>& a) {
   for (T value : a.data) out << ' ' << static_cast<double>(value);
   return out << " }";
 }
-}  // namespace ref
+} // namespace ref
 
 namespace {
 
@@ -62,7 +62,7 @@ double inner(const doubles& a, const doubles& b) {
   return ref::sum(a * b).data[0];
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("array: row-major, rank 0 holds one element, misuse throws") {
   const ints x = counting<std::int32_t>({2, 3});
@@ -145,7 +145,7 @@ TEST_CASE("broadcasting aligns the last axes and repeats extent 1") {
 }
 
 TEST_CASE("reduce: sums, means and maxima over any set of axes") {
-  const doubles x = counting<double>({2, 2, 3});  // 1 .. 12
+  const doubles x = counting<double>({2, 2, 3}); // 1 .. 12
   CHECK(ref::sum(x) == ref::constant(78.0));
   CHECK(ref::sum(x, {1}) == doubles({2, 3}, std::vector<double>{5, 7, 9, 17, 19, 21}));
   CHECK(ref::sum(x, {0, 2}) == ref::vector({30.0, 48.0}));
@@ -337,7 +337,7 @@ TEST_CASE("pool: maxima, their places, gather and scatter by hand") {
   const doubles x({1, 1, 3, 3}, std::vector<double>{1, 5, 2, 5, 4, 9, 0, 0, 3});
   const ref::pool2d_config two{.height = 2, .width = 2};
   const doubles y({1, 1, 2, 2}, std::vector<double>{5, 9, 5, 9});
-  const ints idx({1, 1, 2, 2}, std::vector<std::int32_t>{1, 5, 3, 5});  // of two 5s the first
+  const ints idx({1, 1, 2, 2}, std::vector<std::int32_t>{1, 5, 3, 5}); // of two 5s the first
   CHECK(ref::max_pool2d(x, two) == y);
   CHECK(ref::window_argmax(x, two) == idx);
   CHECK(ref::window_gather(x, idx) == y);
@@ -469,7 +469,7 @@ TEST_CASE("counted: the operations of each family are those its header states") 
 
   const dims image{2, 4, 5, 6};
   const dims filters{6, 2, 3, 3};
-  const std::int64_t all = 2 * 6 * 3 * 4 * 2 * 3 * 3;  // N K P Q (C/G) R S
+  const std::int64_t all = 2 * 6 * 3 * 4 * 2 * 3 * 3; // N K P Q (C/G) R S
   const ref::conv2d_config plain{.groups = 2};
   CHECK(flops([&] { ref::conv2d(x(image), x(filters), plain); }) == 2 * all);
   // rows: p = 0, 1, 2 of stride 2 see 2, 3, 2 of 3 taps; columns: q = 0 .. 4 see 2, 3, 3, 3, 3

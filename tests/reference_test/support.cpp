@@ -26,7 +26,7 @@ namespace {
 
 template <class T>
 void keep(T* p) {
-  asm volatile("" : : "g"(p) : "memory");  // the compiler may not remove what it points to
+  asm volatile("" : : "g"(p) : "memory"); // the compiler may not remove what it points to
 }
 
 template <class T>
@@ -37,7 +37,7 @@ std::string text(const T& value) {
 }
 
 double smallest_gap(std::vector<double> values) {
-  values.push_back(0);  // distance from the kink of relu
+  values.push_back(0); // distance from the kink of relu
   std::sort(values.begin(), values.end());
   double gap = std::numeric_limits<double>::infinity();
   for (std::size_t i = 1; i < values.size(); ++i) gap = std::min(gap, values[i] - values[i - 1]);
@@ -70,7 +70,7 @@ std::vector<float> product(const std::vector<float>& a, const std::vector<float>
   return y;
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("splitmix64: the first values from seed 0 are the published ones") {
   support::splitmix64 random(0);
@@ -89,7 +89,7 @@ TEST_CASE("random values: in [-1, 1), mean near 0, variance near 1/3, the same f
     mean += v / 10000;
     square += v * v / 10000;
   }
-  CHECK(std::abs(mean) < 0.03);  // 5 standard deviations of 0.0058
+  CHECK(std::abs(mean) < 0.03); // 5 standard deviations of 0.0058
   CHECK(std::abs(square - 1.0 / 3) < 0.015);
   CHECK(values == support::random_values(10000, 7));
   CHECK(values != support::random_values(10000, 8));
@@ -231,9 +231,9 @@ TEST_CASE("a planted allocation is counted, whichever function makes it, and no 
 }
 
 TEST_CASE("a replaced allocation function gives aligned memory that realloc keeps") {
-  void* aligned = ::operator new (1, std::align_val_t{256});
+  void* aligned = ::operator new(1, std::align_val_t{256});
   CHECK(reinterpret_cast<std::uintptr_t>(aligned) % 256 == 0);
-  ::operator delete (aligned, std::align_val_t{256});
+  ::operator delete(aligned, std::align_val_t{256});
 
   char* p = static_cast<char*>(std::malloc(3));
   REQUIRE(p != nullptr);

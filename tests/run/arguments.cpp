@@ -84,8 +84,9 @@ TEST_CASE("run: arguments agree about a named extent; the message names both") {
         "tapeless: run: argument 2 has n = 5, but argument 1 has n = 4");
   CHECK(refusal([&] { run(d.w_of(), d.x_of(5), d.y_of(4)); }) ==
         "tapeless: run: argument 2 has n = 4, but argument 1 has n = 5");
-  CHECK(refusal([&] { run(d.w_of(), d.x_of(4), d.y_of(8)); }) ==
-        "tapeless: run: argument 2 has n = 8, but argument 1 has n = 4"); // 8 is the capacity: no default value
+  CHECK(
+      refusal([&] { run(d.w_of(), d.x_of(4), d.y_of(8)); }) ==
+      "tapeless: run: argument 2 has n = 8, but argument 1 has n = 4"); // 8 is the capacity: no default value
 }
 
 TEST_CASE("run: a named extent is 0 to the capacity") {
@@ -115,7 +116,8 @@ TEST_CASE("run: the bound of an index may be a named extent: its value counts, n
   data d;
   using chosen = tl::tensor<std::int32_t, 2>;
   std::vector<std::int32_t> index{0, 4};
-  auto run = tl::jit([](auto x, auto i) { return tl::gather<0>(x, i) * 2.0f; }).bind<rows, chosen>(tl::dim<'n'>(8));
+  auto run =
+      tl::jit([](auto x, auto i) { return tl::gather<0>(x, i) * 2.0f; }).bind<rows, chosen>(tl::dim<'n'>(8));
   CHECK(refusal([&] { run(d.x_of(5), chosen{index.data()}); }) == "");
   CHECK(refusal([&] { run(d.x_of(4), chosen{index.data()}); }) ==
         "tapeless: run: leaf 1: index 4 at position 1 is outside [0, 4)");
@@ -168,12 +170,14 @@ TEST_CASE("run.into: outputs agree with the arguments about a named extent, and 
   for (const float value : memory) CHECK(value == -7);
 }
 
-TEST_CASE("run: a result of the program is no argument of its next run: it lies in the arena that is written") {
+TEST_CASE(
+    "run: a result of the program is no argument of its next run: it lies in the arena that is written") {
   data d;
   auto run = tl::jit(twice_and_next).bind<rows>(tl::dim<'n'>(8));
   const auto [twice, next] = run(d.x_of(8));
-  CHECK(refusal([&] { run(twice); }) ==
-        "tapeless: run: leaf 0 of the arguments lies in the program's own arena, as its results do: copy it first");
+  CHECK(
+      refusal([&] { run(twice); }) ==
+      "tapeless: run: leaf 0 of the arguments lies in the program's own arena, as its results do: copy it first");
   CHECK(next[0] == d.x[0] + 1);
 
   auto other = tl::jit(twice_and_next).bind<rows>(tl::dim<'n'>(8));
@@ -194,12 +198,14 @@ TEST_CASE("run: const arguments are accepted, also inside a tree") {
     tl::tensor<const float, 3, 4> a;
     const_rows b;
   };
-  auto product = tl::jit([](const auto& t) { return tl::sum(tl::matmul(t.b, t.a)); }).bind<tree>(tl::dim<'n'>(8));
+  auto product =
+      tl::jit([](const auto& t) { return tl::sum(tl::matmul(t.b, t.a)); }).bind<tree>(tl::dim<'n'>(8));
   const float expected = product(tree{d.w_of(), d.x_of(8)})[0];
   CHECK(product(const_tree{weights{d.w.data()}, const_rows{x.data(), 8}})[0] == expected);
 }
 
-TEST_CASE("run: after an exception the same call gives the same result, bit for bit, and outputs were not touched") {
+TEST_CASE(
+    "run: after an exception the same call gives the same result, bit for bit, and outputs were not touched") {
   data d;
   auto run = bind_loss();
   using outputs = std::tuple<tl::scalar<float>, weights>;

@@ -54,9 +54,11 @@ struct data {
   std::vector<std::int32_t> y;
 
   explicit data(std::uint64_t seed)
-      : x(support::random_values<float>(capacity * 36, seed)), y(support::random_integers(capacity, seed, 0, 5)) {
+      : x(support::random_values<float>(capacity * 36, seed)),
+        y(support::random_integers(capacity, seed, 0, 5)) {
     tl::detail::for_each_leaf(*p, [&](const auto& leaf) {
-      const std::vector<float> values = support::random_values<float>(static_cast<std::size_t>(leaf.size()), ++seed, -0.5, 0.5);
+      const std::vector<float> values =
+          support::random_values<float>(static_cast<std::size_t>(leaf.size()), ++seed, -0.5, 0.5);
       for (std::size_t i = 0; i < values.size(); ++i) leaf.data()[i] = values[i];
     });
   }
@@ -87,10 +89,12 @@ TEST_CASE("bind allocates once for the arena; run and run.into do not allocate")
   CHECK(support::allocations_of(runs) == 0);
   CHECK(std::isfinite(sum));
   CHECK(run.arena_bytes() > 0);
-  if (support::counts_allocations) CHECK(support::allocations_of([] { static_cast<void>(std::vector<int>(7)); }) == 1);
+  if (support::counts_allocations)
+    CHECK(support::allocations_of([] { static_cast<void>(std::vector<int>(7)); }) == 1);
 }
 
-TEST_CASE("the same arguments give the same bits: in every run, in every bound object, in the arena or in buffers") {
+TEST_CASE(
+    "the same arguments give the same bits: in every run, in every bound object, in the arena or in buffers") {
   data d(2);
   auto run = bind_step();
   const std::vector<float> expected = result_of(run, d, capacity);
@@ -101,7 +105,8 @@ TEST_CASE("the same arguments give the same bits: in every run, in every bound o
 
   tl::owned<params> gradient;
   float value = 0;
-  const auto out = run.into(std::tuple{tl::scalar<float>{&value}, *gradient})(*d.p, d.x_of(capacity), d.y_of(capacity));
+  const auto out =
+      run.into(std::tuple{tl::scalar<float>{&value}, *gradient})(*d.p, d.x_of(capacity), d.y_of(capacity));
   CHECK(std::get<0>(out).data() == &value);
   std::vector<float> got{value};
   for (const float e : elements(*gradient)) got.push_back(e);
@@ -121,7 +126,8 @@ TEST_CASE("the last partial batch: a run of n < capacity is the run of a program
 TEST_CASE("the mean over a batch is the mean of its parts") {
   data d(4);
   auto run = bind_step();
-  const std::vector<float> whole = result_of(run, d, 12), first = result_of(run, d, 8), second = result_of(run, d, 4, 8);
+  const std::vector<float> whole = result_of(run, d, 12), first = result_of(run, d, 8),
+                           second = result_of(run, d, 4, 8);
   for (std::size_t i = 0; i < whole.size(); ++i)
     CHECK(whole[i] == doctest::Approx((8.0 * first[i] + 4.0 * second[i]) / 12).epsilon(1e-4).scale(0.1));
 }
@@ -209,12 +215,14 @@ TEST_CASE("results do not depend on the number of threads, bit for bit") {
   const tl::owned<weights> p;
   std::uint64_t seed = 10;
   tl::detail::for_each_leaf(*p, [&](const auto& leaf) {
-    const std::vector<float> values = support::random_values<float>(static_cast<std::size_t>(leaf.size()), ++seed, -0.1, 0.1);
+    const std::vector<float> values =
+        support::random_values<float>(static_cast<std::size_t>(leaf.size()), ++seed, -0.1, 0.1);
     for (std::size_t i = 0; i < values.size(); ++i) leaf.data()[i] = values[i];
   });
   std::vector<float> x = support::random_values<float>(n * 8 * 24 * 24, 20);
   const auto result = [&](int threads) {
-    auto run = tl::jit(tl::value_and_grad<0, 1>(net)).bind<weights, x_type>(tl::dim<'n'>(16), tl::threads(threads));
+    auto run =
+        tl::jit(tl::value_and_grad<0, 1>(net)).bind<weights, x_type>(tl::dim<'n'>(16), tl::threads(threads));
     return elements(run(*p, x_type{x.data(), n}));
   };
   const std::vector<float> one = result(1);
@@ -222,7 +230,8 @@ TEST_CASE("results do not depend on the number of threads, bit for bit") {
   CHECK(one == result(3));
 #else
   data d(11);
-  auto one = bind_step(tl::threads(1)), two = bind_step(tl::threads(2)); // without OpenMP one member whatever is asked
+  auto one = bind_step(tl::threads(1)),
+       two = bind_step(tl::threads(2)); // without OpenMP one member whatever is asked
   CHECK(result_of(one, d, capacity) == result_of(two, d, capacity));
 #endif
 }

@@ -47,13 +47,13 @@ std::int64_t allocations_of(F&& f) {
   return allocation_count.load() - before;
 }
 
-}  // namespace support
+} // namespace support
 
 #if !TAPELESS_TEST_SANITIZED
 
 namespace support::detail {
 inline void count_allocation() { allocation_count.fetch_add(1, std::memory_order_relaxed); }
-}  // namespace support::detail
+} // namespace support::detail
 
 #if defined(__GLIBC__)
 
@@ -92,9 +92,9 @@ int posix_memalign(void** result, std::size_t alignment, std::size_t size) noexc
   *result = p;
   return 0;
 }
-}  // extern "C"
+} // extern "C"
 
-#endif  // __GLIBC__
+#endif // __GLIBC__
 
 // The array and nothrow forms of the standard library call these. noinline: GCC takes an inlined free for a
 // mismatch with new.
@@ -106,7 +106,7 @@ void* operator new(std::size_t size) {
 void* operator new(std::size_t size, std::align_val_t alignment) {
   if constexpr (!support::counts_malloc) support::detail::count_allocation();
   const std::size_t unit = static_cast<std::size_t>(alignment);
-  const std::size_t rounded = (size + unit - 1) / unit * unit;  // aligned_alloc wants a multiple
+  const std::size_t rounded = (size + unit - 1) / unit * unit; // aligned_alloc wants a multiple
   if (rounded >= size)
     if (void* p = std::aligned_alloc(unit, rounded == 0 ? unit : rounded)) return p;
   throw std::bad_alloc();
@@ -116,4 +116,4 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 [[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
-#endif  // !TAPELESS_TEST_SANITIZED
+#endif // !TAPELESS_TEST_SANITIZED

@@ -18,9 +18,9 @@ struct comparison {
   std::size_t got_size = 0, expected_size = 0;
   std::size_t failures = 0;
   std::size_t first_failure = 0;
-  double got = 0, expected = 0;  // at the first failure
-  double max_absolute = 0;       // over all elements that are finite in both
-  double max_relative = 0;       // the same, / |expected| where that is not 0
+  double got = 0, expected = 0; // at the first failure
+  double max_absolute = 0;      // over all elements that are finite in both
+  double max_relative = 0;      // the same, / |expected| where that is not 0
 
   explicit operator bool() const { return got_size == expected_size && failures == 0; }
 
@@ -59,4 +59,4 @@ comparison close(const Got& got, const Expected& expected, double absolute, doub
   return result;
 }
 
-}  // namespace support
+} // namespace support

@@ -24,7 +24,7 @@ std::vector<double> finite_difference_gradient(F&& f, const std::vector<double>&
     const double h = step * std::max(1.0, std::abs(x[i]));
     moved[i] = x[i] + h;
     const double above = f(moved);
-    const double step_above = moved[i] - x[i];  // what was really added, after rounding
+    const double step_above = moved[i] - x[i]; // what was really added, after rounding
     moved[i] = x[i] - h;
     const double below = f(moved);
     gradient[i] = (above - below) / (step_above + (x[i] - moved[i]));
@@ -35,14 +35,14 @@ std::vector<double> finite_difference_gradient(F&& f, const std::vector<double>&
 
 struct estimate {
   double value = 0;
-  double error = 0;  // what the extrapolation and the rounding of f may amount to
+  double error = 0; // what the extrapolation and the rounding of f may amount to
 };
 
 // Along v, which a caller draws at random: one number that a wrong component of the gradient changes.
 template <class F>
 estimate finite_difference_directional(F&& f, const std::vector<double>& x, const std::vector<double>& v,
                                        double step = 1e-4) {
-  double largest = 0;  // |f|, for the rounding error
+  double largest = 0; // |f|, for the rounding error
   const auto at = [&](double t) {
     std::vector<double> moved = x;
     for (std::size_t i = 0; i < x.size(); ++i) moved[i] += t * v[i];
@@ -58,4 +58,4 @@ estimate finite_difference_directional(F&& f, const std::vector<double>& x, cons
   return {extrapolated, std::abs(fine - coarse) / 3 + rounding};
 }
 
-}  // namespace support
+} // namespace support

@@ -18,8 +18,8 @@
 namespace support {
 
 struct projection {
-  double left = 0;   // <u, J v>
-  double right = 0;  // <J^T u, v>
+  double left = 0;  // <u, J v>
+  double right = 0; // <J^T u, v>
   double tolerance = 0;
 
   // False for NaN, and where the test could not fail because both sides are 0.
@@ -48,4 +48,4 @@ projection project(std::span<const T> u, std::span<const T> jv, std::span<const 
   return {dot<T>(u, jv), dot<T>(jtu, v), roundings * std::numeric_limits<T>::epsilon() * scale};
 }
 
-}  // namespace support
+} // namespace support

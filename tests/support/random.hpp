@@ -13,7 +13,7 @@
 namespace support {
 
 class splitmix64 {
- public:
+public:
   explicit splitmix64(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t next() {
@@ -30,7 +30,7 @@ class splitmix64 {
   // In 0 .. n - 1; the bias of the remainder is below n / 2^64.
   std::uint64_t below(std::uint64_t n) { return next() % n; }
 
- private:
+private:
   std::uint64_t state_;
 };
 
@@ -76,4 +76,4 @@ std::vector<T> well_separated(std::size_t n, std::uint64_t seed) {
   return values;
 }
 
-}  // namespace support
+} // namespace support

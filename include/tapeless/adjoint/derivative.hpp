@@ -12,8 +12,6 @@
 
 namespace tapeless::detail {
 
-
-
 // While it lives, new nodes are marked as the adjoint's.
 struct adjoint_scope {
   graph& g;
@@ -24,7 +22,9 @@ struct adjoint_scope {
   adjoint_scope& operator=(const adjoint_scope&) = delete;
 };
 
-constexpr int accumulate(graph& g, int sum, int term) { return sum < 0 ? term : binary(g, op::add, sum, term); }
+constexpr int accumulate(graph& g, int sum, int term) {
+  return sum < 0 ? term : binary(g, op::add, sum, term);
+}
 
 // @pre g[y[i]].s == g[y_bar[i]].s
 // @return x_bar for every node of wrt; no_node where y does not depend on it

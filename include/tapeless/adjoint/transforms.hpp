@@ -22,7 +22,8 @@ concept wrt_names_an_argument = ((I >= 0 && I < N) && ...);
 template <int Leaf, dtype Type>
 concept leaf_has_a_tangent = Leaf < 0 || is_float(Type);
 template <class Y>
-concept scalar_or_tuple_that_begins_with_one = requires { requires handle<Y>; } || requires { requires is_tuple_v<Y>; };
+concept scalar_or_tuple_that_begins_with_one =
+    requires { requires handle<Y>; } || requires { requires is_tuple_v<Y>; };
 template <int Rank>
 concept result_is_a_scalar = Rank == 0;
 template <class X, class T>
@@ -42,7 +43,8 @@ template <class X> inline constexpr leaf_type first_without_tangent = [] {
   for_each_leaf(x, [&](auto& h) {
     using H = std::remove_cvref_t<decltype(h)>;
     if constexpr (typed_handle<H>)
-      if (first.leaf < 0 && !is_float(dtype_of<typename H::value_type>)) first = {leaf, dtype_of<typename H::value_type>};
+      if (first.leaf < 0 && !is_float(dtype_of<typename H::value_type>))
+        first = {leaf, dtype_of<typename H::value_type>};
     ++leaf;
   });
   return first;
@@ -50,8 +52,9 @@ template <class X> inline constexpr leaf_type first_without_tangent = [] {
 
 template <class X> constexpr void check_differentiable() {
   static_assert(is_a_tree_of_tensors<X>, "tapeless: grad<i>(f): argument i is a tree of tensors");
-  static_assert(leaf_has_a_tangent<first_without_tangent<X>.leaf, first_without_tangent<X>.type>,
-                "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent");
+  static_assert(
+      leaf_has_a_tangent<first_without_tangent<X>.leaf, first_without_tangent<X>.type>,
+      "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent");
 }
 
 // The leaves of the arguments I replaced by fresh ones while f runs.
@@ -83,7 +86,8 @@ template <class X> constexpr graph* graph_in(const X& x) {
   return g;
 }
 
-template <class F, class... A> constexpr bool freshen(const F&, graph& g, const std::tuple<A...>& arguments, fresh_arguments& wrt) {
+template <class F, class... A> constexpr bool freshen(const F&, graph& g, const std::tuple<A...>& arguments,
+                                                      fresh_arguments& wrt) {
   vec<int> all;
   std::apply([&](const auto&... a) { (collect_handles(a, all), ...); }, arguments);
   const bool direct = std::is_empty_v<F> && independent(g, all);
@@ -100,7 +104,8 @@ template <bool WithValue, class F, int... I> struct grad_fn {
   [[no_unique_address]] F f;
 
   template <class... A> constexpr auto operator()(const A&... a) const {
-    static_assert(wrt_names_an_argument<sizeof...(A), I...>, "tapeless: grad<i...>(f): every i names an argument");
+    static_assert(wrt_names_an_argument<sizeof...(A), I...>,
+                  "tapeless: grad<i...>(f): every i names an argument");
     static_assert(takes_these_arguments<F, A...>, "tapeless: grad<i...>(f): f takes these arguments");
     if constexpr (wrt_names_an_argument<sizeof...(A), I...> && takes_these_arguments<F, A...>) {
       std::tuple<A...> arguments{a...};
@@ -113,13 +118,15 @@ template <bool WithValue, class F, int... I> struct grad_fn {
       (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
       auto y = std::apply(f, arguments);
       using Y = decltype(y);
-      static_assert(scalar_or_tuple_that_begins_with_one<Y>,
-                    "tapeless: grad<i...>(f): f returns a scalar, or a tuple of a scalar and auxiliary values");
+      static_assert(
+          scalar_or_tuple_that_begins_with_one<Y>,
+          "tapeless: grad<i...>(f): f returns a scalar, or a tuple of a scalar and auxiliary values");
       using P = std::remove_cvref_t<decltype(primary(y))>;
       static_assert(result_is_a_scalar<shape_in_type<P>().rank>,
                     "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
       const int value = primary(y).id();
-      require(g, g[value].s.rank == 0, "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
+      require(g, g[value].s.rank == 0,
+              "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
       vec<int> x_bar = vjp(g, vec<int>(1, value), vec<int>(1, g.konst(1, g[value].t)), wrt.fresh);
       for (int k = 0; k < x_bar.size(); ++k)
         if (x_bar[k] < 0) x_bar[k] = zeros(g, g[wrt.fresh[k]].t, g[wrt.fresh[k]].s);
@@ -152,7 +159,8 @@ template <class F, int... I> struct vjp_fn {
 
   template <class... A> constexpr auto operator()(const A&... a) const {
     constexpr int n = static_cast<int>(sizeof...(A)) - 1;
-    static_assert(wrt_names_an_argument<n, I...>, "tapeless: vjp<i...>(f)(x..., y_bar): every i names an argument of f");
+    static_assert(wrt_names_an_argument<n, I...>,
+                  "tapeless: vjp<i...>(f)(x..., y_bar): every i names an argument of f");
     if constexpr (wrt_names_an_argument<n, I...>) {
       const std::tuple<A...> all{a...};
       auto arguments = first_of(all, std::make_index_sequence<n>{});
@@ -164,7 +172,8 @@ template <class F, int... I> struct vjp_fn {
       int at = 0;
       (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
       const auto y = std::apply(f, arguments);
-      static_assert(tangent_has_the_type_of_its_argument<std::remove_const_t<decltype(y)>, std::tuple_element_t<n, std::tuple<A...>>>,
+      static_assert(tangent_has_the_type_of_its_argument<std::remove_const_t<decltype(y)>,
+                                                         std::tuple_element_t<n, std::tuple<A...>>>,
                     "tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result");
       vec<int> out, y_bar;
       collect(y, out);
@@ -186,7 +195,8 @@ template <class F, int... I> struct jvp_fn {
 
   template <class... A> constexpr auto operator()(const A&... a) const {
     constexpr int n = static_cast<int>(sizeof...(A)) - static_cast<int>(sizeof...(I));
-    static_assert(wrt_names_an_argument<n, I...>, "tapeless: jvp<i...>(f)(x..., x_dot...): every i names an argument of f");
+    static_assert(wrt_names_an_argument<n, I...>,
+                  "tapeless: jvp<i...>(f)(x..., x_dot...): every i names an argument of f");
     if constexpr (wrt_names_an_argument<n, I...>) {
       const std::tuple<A...> all{a...};
       auto arguments = first_of(all, std::make_index_sequence<n>{});
@@ -200,7 +210,9 @@ template <class F, int... I> struct jvp_fn {
       (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
       vec<int> x_dot;
       [&]<std::size_t... K>(std::index_sequence<K...>) {
-        static_assert((tangent_has_the_type_of_its_argument<std::tuple_element_t<I, Arguments>, std::tuple_element_t<n + K, std::tuple<A...>>> && ...),
+        static_assert((tangent_has_the_type_of_its_argument<std::tuple_element_t<I, Arguments>,
+                                                            std::tuple_element_t<n + K, std::tuple<A...>>> &&
+                       ...),
                       "tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument");
         (collect(std::get<n + K>(all), x_dot), ...);
       }(std::make_index_sequence<sizeof...(I)>{});

@@ -12,10 +12,18 @@ enum class dtype : std::uint8_t { f32, f64, i32, boolean };
 
 namespace detail {
 template <class T> struct dtype_of_impl {};
-template <> struct dtype_of_impl<float> { static constexpr dtype value = dtype::f32; };
-template <> struct dtype_of_impl<double> { static constexpr dtype value = dtype::f64; };
-template <> struct dtype_of_impl<std::int32_t> { static constexpr dtype value = dtype::i32; };
-template <> struct dtype_of_impl<bool> { static constexpr dtype value = dtype::boolean; };
+template <> struct dtype_of_impl<float> {
+  static constexpr dtype value = dtype::f32;
+};
+template <> struct dtype_of_impl<double> {
+  static constexpr dtype value = dtype::f64;
+};
+template <> struct dtype_of_impl<std::int32_t> {
+  static constexpr dtype value = dtype::i32;
+};
+template <> struct dtype_of_impl<bool> {
+  static constexpr dtype value = dtype::boolean;
+};
 
 constexpr bool is_float(dtype t) { return t == dtype::f32 || t == dtype::f64; }
 constexpr int size_of(dtype t) { return t == dtype::f64 ? 8 : t == dtype::boolean ? 1 : 4; }

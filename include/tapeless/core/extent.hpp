@@ -50,7 +50,11 @@ constexpr extent_t times(extent_t x, extent_t y) {
   if (names(y) != 0) {
     if (a == 0) a = first_name(y), b = second_name(y);
     else b = first_name(y);
-    if (b != 0 && b < a) { const char t = a; a = b; b = t; }
+    if (b != 0 && b < a) {
+      const char t = a;
+      a = b;
+      b = t;
+    }
   }
   return monomial(coefficient(x) * coefficient(y), a, b);
 }

@@ -30,13 +30,15 @@ public:
   using space = Space;
   static constexpr shape extents = S;
   static constexpr detail::name_values names = detail::names_of(S);
-  static_assert(detail::numel_representable(S), "tapeless: tensor<T, extents...>: at most two named extents in one shape");
+  static_assert(detail::numel_representable(S),
+                "tapeless: tensor<T, extents...>: at most two named extents in one shape");
 
   constexpr basic_tensor() = default;
   // A view of row-major data; one value for each distinct name, in order of appearance.
   template <class... N>
     requires(sizeof...(N) == static_cast<std::size_t>(names.count))
-  constexpr explicit basic_tensor(T* data, N... values) : data_(data), values_{static_cast<extent_t>(values)...} {}
+  constexpr explicit basic_tensor(T* data, N... values)
+      : data_(data), values_{static_cast<extent_t>(values)...} {}
   template <class... N>
     requires(sizeof...(N) > 0)
   basic_tensor(std::nullptr_t, N...) = delete; // a view of nothing has no extents

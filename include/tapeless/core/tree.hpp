@@ -55,7 +55,8 @@ template <class X> constexpr void inspect(X& x, tree_facts& facts, bool root = t
   } else {
     constexpr int n = member_count<U> < 0 ? 34 : member_count<U>; // 34: so many, or more
     facts.largest_aggregate = n > facts.largest_aggregate ? n : facts.largest_aggregate;
-    if constexpr (at_most_32_members<n>) with_members(x, [&](auto&... e) { (inspect(e, facts, false), ...); });
+    if constexpr (at_most_32_members<n>)
+      with_members(x, [&](auto&... e) { (inspect(e, facts, false), ...); });
   }
 }
 template <class X> inline constexpr tree_facts facts_of = [] {
@@ -69,12 +70,13 @@ template <class X> inline constexpr tree_facts facts_of = [] {
 template <class X, class F> constexpr void for_each_leaf(X& x, F&& f) {
   using U = std::remove_cv_t<X>;
   if constexpr (tensor_like<U> || number<U>) f(x);
-  else for_each_member(x, [&](auto& m) {
-    using M = std::remove_cvref_t<decltype(m)>;
-    static_assert(tree_member_is_no_number<M>,
-                  "tapeless: parameter tree: a number inside an aggregate is written tl::scalar<T>");
-    if constexpr (tree_member_is_no_number<M>) for_each_leaf(m, f);
-  });
+  else
+    for_each_member(x, [&](auto& m) {
+      using M = std::remove_cvref_t<decltype(m)>;
+      static_assert(tree_member_is_no_number<M>,
+                    "tapeless: parameter tree: a number inside an aggregate is written tl::scalar<T>");
+      if constexpr (tree_member_is_no_number<M>) for_each_leaf(m, f);
+    });
 }
 
 template <class X, class F> constexpr void for_each_member(X& x, F&& f) {
@@ -84,10 +86,12 @@ template <class X, class F> constexpr void for_each_member(X& x, F&& f) {
   } else if constexpr (is_tuple_v<U>) {
     std::apply([&](auto&... e) { (f(e), ...); }, x);
   } else {
-    static_assert(parameter_tree<U>, "tapeless: parameter tree: a leaf is a tensor; a node is a std::array, "
-                                     "std::tuple or aggregate of trees");
+    static_assert(parameter_tree<U>,
+                  "tapeless: parameter tree: a leaf is a tensor; a node is a std::array, "
+                  "std::tuple or aggregate of trees");
     if constexpr (parameter_tree<U>) {
-      static_assert(at_most_32_members<member_count<U>>, "tapeless: parameter tree: an aggregate has at most 32 members");
+      static_assert(at_most_32_members<member_count<U>>,
+                    "tapeless: parameter tree: an aggregate has at most 32 members");
       with_members(x, [&](auto&... e) { (f(e), ...); });
     }
   }
@@ -103,6 +107,8 @@ template <class X> constexpr int count_leaves() {
 } // namespace detail
 
 // for_each_leaf(tree, f): f(tensor) for every leaf, in declaration order
-template <class Tree, class F> constexpr void for_each_leaf(Tree&& tree, F&& f) { detail::for_each_leaf(tree, f); }
+template <class Tree, class F> constexpr void for_each_leaf(Tree&& tree, F&& f) {
+  detail::for_each_leaf(tree, f);
+}
 
 } // namespace tapeless

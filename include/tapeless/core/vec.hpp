@@ -16,7 +16,8 @@ public:
   constexpr vec(int n, const T& x) : p_(n > 0 ? new T[static_cast<unsigned>(n)] : nullptr), n_(n), cap_(n) {
     for (int i = 0; i < n; ++i) p_[i] = x;
   }
-  constexpr vec(const vec& o) : p_(o.n_ > 0 ? new T[static_cast<unsigned>(o.n_)] : nullptr), n_(o.n_), cap_(o.n_) {
+  constexpr vec(const vec& o)
+      : p_(o.n_ > 0 ? new T[static_cast<unsigned>(o.n_)] : nullptr), n_(o.n_), cap_(o.n_) {
     for (int i = 0; i < n_; ++i) p_[i] = o.p_[i];
   }
   constexpr vec(vec&& o) noexcept : p_(o.p_), n_(o.n_), cap_(o.cap_) {

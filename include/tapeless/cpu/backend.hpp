@@ -46,28 +46,35 @@ template <team Team, class Arch = simd<float>> struct backend {
     return most;
   }
 
-  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_step(const Team& team, const frame<P>& f) {
+  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_step(const Team& team,
+                                                                                     const frame<P>& f) {
     if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
     else if constexpr (!followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
   }
 
 private:
-  template <const auto& P> static constexpr bool followed_by_epilogue(int i) { return i + 1 < P.steps && P.step_[i + 1].epilogue; }
+  template <const auto& P> static constexpr bool followed_by_epilogue(int i) {
+    return i + 1 < P.steps && P.step_[i + 1].epilogue;
+  }
 
   // Ops that move or compare elements work on those of their operand; kernels that compute have real ones only.
   template <const auto& P, int I> static constexpr auto zero_of() {
     constexpr step s = P.step_[I];
     constexpr dtype t = P.slot_[s.slot0].t;
-    if constexpr (s.o == op::custom_tensor || tapeless::detail::is_float(t)) return std::conditional_t<s.wide, double, float>(0);
-    else return std::conditional_t<t == dtype::i32, std::int32_t, bool>(0);
+    if constexpr (s.o == op::custom_tensor || tapeless::detail::is_float(t))
+      return std::conditional_t<s.wide, double, float>(0);
+    else return std::conditional_t < t == dtype::i32, std::int32_t, bool > (0);
   }
   template <const auto& P, int I> using element_of = decltype(zero_of<P, I>());
 
-  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(const Team& team, const frame<P>& f) {
+  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(
+      const Team& team, const frame<P>& f) {
     using T = element_of<P, I>;
-    run_whole<P.step_[I].o, T>(team, P.step_[I], f.step[I], reinterpret_cast<T*>(f.scratch), reinterpret_cast<T*>(f.shared), f.names);
+    run_whole<P.step_[I].o, T>(team, P.step_[I], f.step[I], reinterpret_cast<T*>(f.scratch),
+                               reinterpret_cast<T*>(f.shared), f.names);
   }
-  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(const Team& team, const frame<P>& f) {
+  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(
+      const Team& team, const frame<P>& f) {
     using T = std::conditional_t<P.step_[I].wide, double, float>;
     constexpr auto code = code_of<P, I>();
     if constexpr (!P.step_[I].epilogue) run_fused<code, simd<T>>(team, f.step[I], no_rows{});
@@ -75,7 +82,9 @@ private:
       run_whole_step<P, I - 1>(team, f);
       run_fused<code, simd<T>>(team, f.step[I], no_rows{});
     } else {
-      run_fused<code, simd<T>>(team, f.step[I], rows_of<P.step_[I - 1].o, T>{P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, f.names});
+      run_fused<code, simd<T>>(
+          team, f.step[I],
+          rows_of<P.step_[I - 1].o, T>{P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, f.names});
     }
   }
 
@@ -88,7 +97,9 @@ private:
     std::byte* scratch;
     index_t each;
     const tapeless::detail::name_values& names;
-    void operator()(index_t lo, index_t hi, int member) const { run_rows<O, T>(s, f, lo, hi, reinterpret_cast<T*>(scratch + member * each), names); }
+    void operator()(index_t lo, index_t hi, int member) const {
+      run_rows<O, T>(s, f, lo, hi, reinterpret_cast<T*>(scratch + member * each), names);
+    }
   };
 };
 

@@ -207,7 +207,11 @@ template <class V, int M, int N, class T>
       unroll<N>([&](auto n) { xs[n] = x + z * x_image + i * x_row + at[n]; });
       for (index_t j = 0; j < cols; j += W) {
         V a[M];
-        unroll<M>([&](auto m) { a[m] = load<V>(d + m * dy_plane + j); });
+        unroll<M>([&](auto m) {
+          V v = load<V>(d + m * dy_plane + j);
+          if constexpr (N > 1) keep(v); // one load for N uses
+          a[m] = v;
+        });
         unroll<N>([&](auto n) {
           V b = load<V>(xs[n] + j);
           keep(b);

@@ -33,27 +33,28 @@ constexpr matmul_extents matmul_of(const step& s, const shape& a, const shape& b
 }
 // Where an operand is, and how the step's loop walks it.
 struct frame_slot {
-  void* const* source = nullptr;     // argument, result or arena part: a pointer that may change between runs
-  std::ptrdiff_t offset = 0;         // bytes
-  index_t start = 0;                 // iota: the first value
-  index_t stride[max_rank]{};        // fused: elements
-  shape s{};                         // whole-tensor, partial results: extents
+  void* const* source = nullptr; // argument, result or arena part: a pointer that may change between runs
+  std::ptrdiff_t offset = 0;     // bytes
+  index_t start = 0;             // iota: the first value
+  index_t stride[max_rank]{};    // fused: elements
+  shape s{};                     // whole-tensor, partial results: extents
 
   void* data() const { return static_cast<std::byte*>(*source) + offset; }
 };
 
 struct frame_step {
   const frame_slot* slot = nullptr;
-  const index_t* extent = nullptr;   // named extents that the code reads
+  const index_t* extent = nullptr; // named extents that the code reads
   index_t loop[max_rank]{};
-  index_t chunk = 1, chunks = 1;     // of the outermost axis
+  index_t chunk = 1, chunks = 1; // of the outermost axis
   bool empty = false;
   matmul_extents matmul;
 };
 
 // All of it for one program, in the block that bind allocates.
 template <const auto& P> struct frame {
-  static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1, extents = P.extents > 0 ? P.extents : 1;
+  static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1,
+                       extents = P.extents > 0 ? P.extents : 1;
   frame_slot slot[slots];
   frame_step step[steps];
   index_t extent[extents];

@@ -30,7 +30,7 @@ template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
 };
 
 struct fused_arguments {
-  void* const* base;     // of each slot
+  void* const* base; // of each slot
   const frame_slot* slot;
   const index_t* loop;
   const index_t* extent; // values of named extents that the code reads
@@ -53,13 +53,15 @@ template <auto Code, class V> class fused_kernel {
   // f32 stands for both floating-point types: the kernel's T decides
   static constexpr dtype class_of(dtype t) { return t == dtype::f64 ? dtype::f32 : t; }
   static constexpr dtype result_class(const instruction& q) {
-    if (tapeless::detail::compares(q.o) || q.o == op::logical_and || q.o == op::logical_or || q.o == op::logical_not)
+    if (tapeless::detail::compares(q.o) || q.o == op::logical_and || q.o == op::logical_or ||
+        q.o == op::logical_not)
       return dtype::boolean;
     return class_of(q.o == op::cast ? static_cast<dtype>(q.imm) : q.t);
   }
   // the same in every lane of a row
   static constexpr bool invariant(const instruction& q) {
-    return q.o == op::konst || q.o == op::extent || (q.o == op::input && static_cast<access>(q.imm) == access::splat);
+    return q.o == op::konst || q.o == op::extent ||
+           (q.o == op::input && static_cast<access>(q.imm) == access::splat);
   }
 
   struct registers_t {
@@ -87,7 +89,9 @@ template <auto Code, class V> class fused_kernel {
   }
   // != of xsimd 8.1 is false for a NaN on AVX
   [[gnu::always_inline]] static M is_nan(const V& x) { return !(x == x); }
-  [[gnu::always_inline]] static V nan_wins_max(const V& x, const V& y) { return select((x >= y) | is_nan(x), x, y); }
+  [[gnu::always_inline]] static V nan_wins_max(const V& x, const V& y) {
+    return select((x >= y) | is_nan(x), x, y);
+  }
 
   template <class R> [[gnu::always_inline]] static R combine(bool is_max, const R& x, const R& y) {
     if constexpr (std::is_same_v<R, T>) return is_max ? (x >= y || x != x ? x : y) : x + y;
@@ -101,7 +105,8 @@ template <auto Code, class V> class fused_kernel {
     const index_t stride = how == access::strided || how == access::index ? w.stride[q.a] : 1;
     const index_t where = how == access::splat ? 0 : c * stride;
     if constexpr (how == access::index) {
-      r.i[q.dst] = I(static_cast<typename I::value_type>(w.at[q.a] + where)) + iota<I>() * I(static_cast<typename I::value_type>(stride));
+      r.i[q.dst] = I(static_cast<typename I::value_type>(w.at[q.a] + where)) +
+                   iota<I>() * I(static_cast<typename I::value_type>(stride));
     } else if constexpr (q.t == dtype::boolean) {
       const bool* const x = element<const bool>(w, q.a, where);
       if constexpr (how == access::splat) r.b[q.dst] = M(*x);
@@ -148,7 +153,8 @@ template <auto Code, class V> class fused_kernel {
       else dst = V(static_cast<T>(w.extent[q.imm]));
     } else if constexpr (q.o == op::where) {
       if constexpr (C == dtype::boolean) dst = (r.b[q.a] & r.b[q.b]) | ((!r.b[q.a]) & r.b[q.c]);
-      else if constexpr (C == dtype::i32) dst = select(mask_cast<typename I::value_type>(r.b[q.a]), r.i[q.b], r.i[q.c]);
+      else if constexpr (C == dtype::i32)
+        dst = select(mask_cast<typename I::value_type>(r.b[q.a]), r.i[q.b], r.i[q.c]);
       else dst = select(r.b[q.a], r.f[q.b], r.f[q.c]);
     } else if constexpr (q.o == op::custom_elementwise) {
       custom_lanes<K>(r, dst);
@@ -163,7 +169,10 @@ template <auto Code, class V> class fused_kernel {
       else if constexpr (q.o == op::ne) dst = (x & (!r.b[q.b])) | ((!x) & r.b[q.b]);
       else dst = x; // copy, stop_gradient
     } else {
-      auto& bank = [&]() -> auto& { if constexpr (C == dtype::i32) return r.i; else return r.f; }();
+      auto& bank = [&]() -> auto& {
+        if constexpr (C == dtype::i32) return r.i;
+        else return r.f;
+      }();
       const auto x = bank[q.a];
       using R = std::remove_const_t<decltype(x)>;
       const auto mask = [](const auto& m) {
@@ -185,9 +194,11 @@ template <auto Code, class V> class fused_kernel {
       else if constexpr (q.o == op::copy || q.o == op::stop_gradient) dst = x;
       else if constexpr (C == dtype::i32) {
         if constexpr (q.o == op::max) dst = select(x >= bank[q.b], x, bank[q.b]);
-        else { static_assert(q.o == op::min); dst = select(x <= bank[q.b], x, bank[q.b]); }
-      }
-      else if constexpr (q.o == op::max) dst = nan_wins_max(x, bank[q.b]);
+        else {
+          static_assert(q.o == op::min);
+          dst = select(x <= bank[q.b], x, bank[q.b]);
+        }
+      } else if constexpr (q.o == op::max) dst = nan_wins_max(x, bank[q.b]);
       else if constexpr (q.o == op::min) dst = select((x <= bank[q.b]) | is_nan(x), x, bank[q.b]);
       else if constexpr (q.o == op::div) dst = x / bank[q.b];
       else if constexpr (q.o == op::sqrt) dst = xsimd::sqrt(x);
@@ -196,7 +207,10 @@ template <auto Code, class V> class fused_kernel {
       else if constexpr (q.o == op::tanh) dst = xsimd::tanh(x);
       else if constexpr (q.o == op::sigmoid) dst = V(S(1)) / (V(S(1)) + xsimd::exp(-x));
       else if constexpr (q.o == op::relu) dst = select(x <= V(S(0)), V(S(0)), x); // a NaN stays
-      else { static_assert(q.o == op::pow); dst = lanewise(x, bank[q.b], [](T u, T v) { return std::pow(u, v); }); }
+      else {
+        static_assert(q.o == op::pow);
+        dst = lanewise(x, bank[q.b], [](T u, T v) { return std::pow(u, v); });
+      }
     }
   }
   template <class F> [[gnu::always_inline]] static V lanewise(const V& x, const V& y, F f) {
@@ -237,7 +251,8 @@ template <auto Code, class V> class fused_kernel {
   }
 
   template <bool Partial>
-  [[gnu::always_inline]] static void body(registers_t& r, V* acc, const row_state& w, index_t c, int n, unsigned moved) {
+  [[gnu::always_inline]] static void body(registers_t& r, V* acc, const row_state& w, index_t c, int n,
+                                          unsigned moved) {
     unroll<Code.codes>([&](auto k) __attribute__((always_inline)) {
       if constexpr (!invariant(at(k))) execute<k, Partial>(r, w, c, n);
     });
@@ -259,7 +274,8 @@ template <auto Code, class V> class fused_kernel {
       } else if constexpr (y.k == store_kind::column) {
         T* const q = element<T>(w, y.slot, c);
         const bool first = (moved & y.reduced) == 0;
-        if constexpr (Partial) store_n(q, first ? r.f[y.reg] : combine(y.is_max, load_n<V>(q, n), r.f[y.reg]), n);
+        if constexpr (Partial)
+          store_n(q, first ? r.f[y.reg] : combine(y.is_max, load_n<V>(q, n), r.f[y.reg]), n);
         else cpu::store(q, first ? r.f[y.reg] : combine(y.is_max, load<V>(q), r.f[y.reg]));
       } else if constexpr (Partial) {
         acc[k] = combine(y.is_max, acc[k], select(lane_mask<V>(n), r.f[y.reg], V(identity<k>())));
@@ -277,7 +293,8 @@ template <auto Code, class V> class fused_kernel {
   }
 
   // One run of the innermost loop. moved: bit a is set when outer axis a is past its first index of this call.
-  [[gnu::always_inline]] static void row(V* acc, const fused_arguments& a, const position& p, index_t c, index_t end, unsigned moved) {
+  [[gnu::always_inline]] static void row(V* acc, const fused_arguments& a, const position& p, index_t c,
+                                         index_t end, unsigned moved) {
     row_state w;
     for (int k = 0; k < slots; ++k) {
       w.base[k] = a.base[k];
@@ -304,7 +321,9 @@ template <auto Code, class V> class fused_kernel {
     });
   }
 
-  template <int A> [[gnu::always_inline]] static void nest(V* acc, const fused_arguments& a, const position& from, index_t lo, index_t hi, unsigned moved) {
+  template <int A> [[gnu::always_inline]] static void nest(V* acc, const fused_arguments& a,
+                                                           const position& from, index_t lo, index_t hi,
+                                                           unsigned moved) {
     position p;
     for (int k = 0; k < slots; ++k) p[k] = from[k];
     if constexpr (A == axes - 1) row(acc, a, p, lo, hi, moved);
@@ -327,7 +346,8 @@ public:
     nest<0>(acc, a, p, lo, hi, 0);
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
-      if constexpr (y.k == store_kind::total) *static_cast<T*>(a.base[y.slot]) = reduce_lanes(y.is_max, acc[k]);
+      if constexpr (y.k == store_kind::total)
+        *static_cast<T*>(a.base[y.slot]) = reduce_lanes(y.is_max, acc[k]);
     });
   }
 };
@@ -346,7 +366,8 @@ template <class T> void combine_partials(bool is_max, const T* partial, index_t 
 
 // One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
 // before(lo, hi, member) runs ahead of rows [lo, hi): what an epilogue follows.
-template <auto Code, class V, class Team, class Before> void run_fused(const Team& team, const frame_step& f, const Before& before) {
+template <auto Code, class V, class Team, class Before> void run_fused(const Team& team, const frame_step& f,
+                                                                       const Before& before) {
   using kernel = fused_kernel<Code, V>;
   using T = typename V::value_type;
   constexpr int slots = Code.slots;

@@ -11,7 +11,8 @@
 namespace tapeless::cpu {
 
 // y[o, lo + j, i] = x[o, j, i], zero elsewhere       x: (outer, n, inner)   y: (outer, m, inner)
-template <class T, class Team> void pad_axis(const Team& team, index_t outer, index_t n, index_t m, index_t inner, index_t lo, const T* x, T* y) {
+template <class T, class Team> void pad_axis(const Team& team, index_t outer, index_t n, index_t m,
+                                             index_t inner, index_t lo, const T* x, T* y) {
   team.run(outer, [=](index_t o, int) {
     T* const q = y + o * m * inner;
     std::fill(q, q + lo * inner, T{});
@@ -21,7 +22,8 @@ template <class T, class Team> void pad_axis(const Team& team, index_t outer, in
 }
 
 // y = a and b side by side along the axis            a: (outer, n, inner)   b: (outer, m, inner)
-template <class T, class Team> void concat_axis(const Team& team, index_t outer, index_t n, index_t m, index_t inner, const T* a, const T* b, T* y) {
+template <class T, class Team> void concat_axis(const Team& team, index_t outer, index_t n, index_t m,
+                                                index_t inner, const T* a, const T* b, T* y) {
   team.run(outer, [=](index_t o, int) {
     T* const q = y + o * (n + m) * inner;
     std::copy(a + o * n * inner, a + (o + 1) * n * inner, q);
@@ -31,7 +33,8 @@ template <class T, class Team> void concat_axis(const Team& team, index_t outer,
 
 // y[o, j, i] = x[o, at[j], i]                         x: (outer, n, inner)   at: (count)   y: (outer, count, inner)
 // @pre 0 <= at[j] < n
-template <class T, class Team> void gather_axis(const Team& team, index_t outer, index_t n, index_t count, index_t inner, const T* x, const std::int32_t* at, T* y) {
+template <class T, class Team> void gather_axis(const Team& team, index_t outer, index_t n, index_t count,
+                                                index_t inner, const T* x, const std::int32_t* at, T* y) {
   team.run(outer, [=](index_t o, int) {
     for (index_t j = 0; j < count; ++j) {
       const T* const p = x + (o * n + at[j]) * inner;
@@ -41,7 +44,9 @@ template <class T, class Team> void gather_axis(const Team& team, index_t outer,
 }
 
 // x[o, k, i] = sum of y[o, j, i] over at[j] == k, in the order of j
-template <class T, class Team> void scatter_add_axis(const Team& team, index_t outer, index_t n, index_t count, index_t inner, const T* y, const std::int32_t* at, T* x) {
+template <class T, class Team> void scatter_add_axis(const Team& team, index_t outer, index_t n,
+                                                     index_t count, index_t inner, const T* y,
+                                                     const std::int32_t* at, T* x) {
   team.run(outer, [=](index_t o, int) {
     std::fill(x + o * n * inner, x + (o + 1) * n * inner, T{});
     for (index_t j = 0; j < count; ++j) {
@@ -54,7 +59,8 @@ template <class T, class Team> void scatter_add_axis(const Team& team, index_t o
 
 // Row-major position, within the reduced axes, of the first maximum; a NaN counts as the maximum.
 // extent, reduced: the axes of x, four of them. y has extent 1 at reduced axes.
-template <class T, class Team> void argmax_axes(const Team& team, const index_t (&extent)[4], unsigned reduced, const T* x, std::int32_t* y) {
+template <class T, class Team> void argmax_axes(const Team& team, const index_t (&extent)[4],
+                                                unsigned reduced, const T* x, std::int32_t* y) {
   index_t kept = 1;
   for (int a = 0; a < 4; ++a)
     if (!((reduced >> a) & 1u)) kept *= extent[a];

@@ -43,7 +43,9 @@ constexpr conv_extents conv_of(const step& s, const shape& x, const shape& w, co
   return e;
 }
 constexpr conv_extents conv_of(const step& s, const shape (&q)[3]) {
-  return s.o == op::conv_fprop ? conv_of(s, q[0], q[1], q[2]) : s.o == op::conv_dgrad ? conv_of(s, q[2], q[1], q[0]) : conv_of(s, q[0], q[2], q[1]);
+  return s.o == op::conv_fprop   ? conv_of(s, q[0], q[1], q[2])
+         : s.o == op::conv_dgrad ? conv_of(s, q[2], q[1], q[0])
+                                 : conv_of(s, q[0], q[2], q[1]);
 }
 constexpr window_extents window_of(const step& s, const shape& x, const shape& y) {
   const tapeless::detail::window_attributes a = tapeless::detail::unpack(s.attr);
@@ -95,7 +97,9 @@ template <class T> constexpr index_t own_scratch(const step& s, const frame_slot
   return scratch_of<T>(s, {f[0].s, f[1].s, f[2].s}).each;
 }
 
-template <op O, class T, class Team> void run_whole(const Team& team, const step& s, const frame_step& f, T* scratch, T* shared, const tapeless::detail::name_values& names) {
+template <op O, class T, class Team> void run_whole(const Team& team, const step& s, const frame_step& f,
+                                                    T* scratch, T* shared,
+                                                    const tapeless::detail::name_values& names) {
   const int result = s.loads;
   const auto in = [&](int k) { return static_cast<const T*>(f.slot[k].data()); };
   const auto index = [&](int k) { return static_cast<const std::int32_t*>(f.slot[k].data()); };
@@ -113,13 +117,20 @@ template <op O, class T, class Team> void run_whole(const Team& team, const step
   else if constexpr (O == op::conv_wgrad) conv2d_wgrad<T>(team, conv(), in(0), in(1), y, scratch, shared);
   else if constexpr (O == op::window_argmax) window_argmax<T>(team, window_of(s, x, out), in(0), position);
   else if constexpr (O == op::window_gather) window_gather<T>(team, window_of(s, x, out), in(0), index(1), y);
-  else if constexpr (O == op::window_scatter) window_scatter<T>(team, window_of(s, out, x), index(1), in(0), y);
+  else if constexpr (O == op::window_scatter)
+    window_scatter<T>(team, window_of(s, out, x), index(1), in(0), y);
   else if constexpr (O == op::window_sum) window_sum<T>(team, window_of(s, x, out), in(0), y);
   else if constexpr (O == op::window_spread) window_spread<T>(team, window_of(s, out, x), in(0), y);
-  else if constexpr (O == op::pad) pad_axis(team, before(x), x.d[axis], out.d[axis], after(x), static_cast<index_t>(s.attr2), in(0), y);
-  else if constexpr (O == op::concat) concat_axis(team, before(x), x.d[axis], f.slot[1].s.d[axis], after(x), in(0), in(1), y);
-  else if constexpr (O == op::gather) gather_axis(team, before(x), x.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(x), in(0), index(1), y);
-  else if constexpr (O == op::scatter_add) scatter_add_axis(team, before(out), out.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(out), in(0), index(1), y);
+  else if constexpr (O == op::pad)
+    pad_axis(team, before(x), x.d[axis], out.d[axis], after(x), static_cast<index_t>(s.attr2), in(0), y);
+  else if constexpr (O == op::concat)
+    concat_axis(team, before(x), x.d[axis], f.slot[1].s.d[axis], after(x), in(0), in(1), y);
+  else if constexpr (O == op::gather)
+    gather_axis(team, before(x), x.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(x), in(0),
+                index(1), y);
+  else if constexpr (O == op::scatter_add)
+    scatter_add_axis(team, before(out), out.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(out),
+                     in(0), index(1), y);
   else if constexpr (O == op::argmax) {
     index_t extent[4] = {1, 1, 1, 1};
     for (int i = 0; i < x.rank; ++i) extent[i] = x.d[i];
@@ -133,7 +144,8 @@ template <op O, class T, class Team> void run_whole(const Team& team, const step
 }
 
 // Rows [lo, hi) of a step whose first operand and result have the same outermost axis.
-template <op O, class T> void run_rows(const step& s, const frame_step& f, index_t lo, index_t hi, T* scratch, const tapeless::detail::name_values& names) {
+template <op O, class T> void run_rows(const step& s, const frame_step& f, index_t lo, index_t hi, T* scratch,
+                                       const tapeless::detail::name_values& names) {
   frame_slot slot[3] = {f.slot[0], f.slot[1], f.slot[2]};
   for (const int k : {0, 2}) {
     slot[k].offset += lo * product(slot[k].s, 1, slot[k].s.rank) * index_t{sizeof(T)};

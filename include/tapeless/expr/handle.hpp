@@ -106,8 +106,10 @@ template <class T, shape S, class... Operands> constexpr auto wrap(graph& g, int
 } // namespace detail
 
 template <element T, extent_t... N> constexpr tensor<T, N...> var::as() const {
-  if (detail::require(*g, type() == dtype_of<T>, "tapeless: var.as<T, extents...>(): the element type is T") &&
-      detail::require(*g, dims() == shape_of<N...>, "tapeless: var.as<T, extents...>(): the extents are these", dims(), shape_of<N...>))
+  if (detail::require(*g, type() == dtype_of<T>,
+                      "tapeless: var.as<T, extents...>(): the element type is T") &&
+      detail::require(*g, dims() == shape_of<N...>,
+                      "tapeless: var.as<T, extents...>(): the extents are these", dims(), shape_of<N...>))
     return {g, node};
   return {g, g->fresh(dtype_of<T>, shape_of<N...>)};
 }

@@ -31,12 +31,12 @@ namespace tapeless {
 
 // what() is "tapeless: <path>: <what is wrong>".
 class io_error : public std::runtime_error {
- public:
+public:
   io_error(const std::filesystem::path& path, const std::string& problem)
       : std::runtime_error("tapeless: " + path.string() + ": " + problem), path_(path) {}
   const std::filesystem::path& path() const noexcept { return path_; }
 
- private:
+private:
   std::filesystem::path path_;
 };
 
@@ -45,7 +45,7 @@ enum class npy_type : std::uint8_t { f4, f8, i4, b1 };
 struct npy_array {
   std::vector<std::int64_t> shape;
   npy_type type = npy_type::f4;
-  std::vector<std::byte> bytes;  // row-major
+  std::vector<std::byte> bytes; // row-major
 };
 
 namespace detail::npy {
@@ -53,7 +53,7 @@ namespace detail::npy {
 static_assert(std::endian::native == std::endian::little,
               "tapeless: npy: files are little-endian, so is the host");
 
-inline constexpr std::string_view descriptions[] = {"<f4", "<f8", "<i4", "|b1"};  // in the order of npy_type
+inline constexpr std::string_view descriptions[] = {"<f4", "<f8", "<i4", "|b1"}; // in the order of npy_type
 inline constexpr std::int64_t item_sizes[] = {4, 8, 4, 1};
 
 template <class T>
@@ -104,7 +104,7 @@ inline std::string reason(int error) { return std::generic_category().message(er
 
 // The header's Python literal, read strictly: a dict with the three keys once each, in any order.
 class header_parser {
- public:
+public:
   header_parser(const std::filesystem::path& path, std::string_view text) : path_(path), text_(text) {}
 
   void parse(npy_array& result) {
@@ -130,7 +130,7 @@ class header_parser {
     if (!seen[0] || !seen[1] || !seen[2]) malformed("a key of 'descr', 'fortran_order', 'shape' is missing");
   }
 
- private:
+private:
   [[noreturn]] void malformed(const std::string& problem) const {
     throw io_error(path_, "malformed header: " + problem);
   }
@@ -189,7 +189,7 @@ class header_parser {
       at_ = static_cast<std::size_t>(end - text_.data());
       result.push_back(extent);
       if (accept(',')) continue;
-      if (result.size() == 1) malformed("the shape is not a tuple");  // (3) is a number in Python
+      if (result.size() == 1) malformed("the shape is not a tuple"); // (3) is a number in Python
       expect(')');
       break;
     }
@@ -215,7 +215,7 @@ inline void read_exactly(const std::filesystem::path& path, std::FILE* file, voi
 
 inline opened open(const std::filesystem::path& path) {
   constexpr std::string_view magic("\x93NUMPY", 6);
-  std::error_code error;  // the size first: opening a pipe would wait
+  std::error_code error; // the size first: opening a pipe would wait
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error) throw io_error(path, "cannot be read: " + error.message());
   opened result;
@@ -231,8 +231,8 @@ inline opened open(const std::filesystem::path& path) {
   if (size < 10) throw io_error(path, "truncated in the header");
   const int major = start[6];
   if (major < 1 || major > 3 || start[7] != 0)
-    throw io_error(path,
-                   std::string("unsupported format version ") + std::to_string(major) + "." + std::to_string(start[7]));
+    throw io_error(path, std::string("unsupported format version ") + std::to_string(major) + "." +
+                             std::to_string(start[7]));
   std::uint64_t prefix = 10;
   std::uint64_t length = start[8] + 256u * start[9];
   if (major > 1) {
@@ -282,7 +282,7 @@ inline std::string header(const std::filesystem::path& path, npy_type type,
   return result + literal;
 }
 
-}  // namespace detail::npy
+} // namespace detail::npy
 
 // Reads a whole file. Throws io_error where it is no .npy file of the kinds above, or not as long as it says.
 inline npy_array npy_read(const std::filesystem::path& path) {
@@ -299,7 +299,7 @@ template <class T>
 void npy_read_into(const std::filesystem::path& path, T* data, std::span<const std::int64_t> shape) {
   const detail::npy::opened opened = detail::npy::open_as<T>(path, shape);
   const std::size_t bytes = static_cast<std::size_t>(opened.payload);
-  if constexpr (std::is_same_v<T, bool>) {  // any byte but 0 is true, and a bool may hold 0 or 1 only
+  if constexpr (std::is_same_v<T, bool>) { // any byte but 0 is true, and a bool may hold 0 or 1 only
     std::vector<unsigned char> raw(bytes);
     detail::npy::read_exactly(path, opened.file.get(), raw.data(), bytes);
     for (std::size_t i = 0; i < bytes; ++i) data[i] = raw[i] != 0;
@@ -319,7 +319,7 @@ void npy_write(const std::filesystem::path& path, const T* data, std::span<const
 
   std::filesystem::path partial;
   std::FILE* file = nullptr;
-  for (int i = 0; file == nullptr && i < 1000; ++i) {  // "x" makes the name ours alone
+  for (int i = 0; file == nullptr && i < 1000; ++i) { // "x" makes the name ours alone
     partial = path;
     partial += '.';
     partial += std::to_string(i);
@@ -344,4 +344,4 @@ void npy_write(const std::filesystem::path& path, const T* data, std::span<const
   }
 }
 
-}  // namespace tapeless
+} // namespace tapeless

@@ -34,11 +34,13 @@ inline constexpr rule_table rules = [] {
   t.add(custom_rules);
   return t;
 }();
-static_assert([] {
-  for (int i = 0; i < op_count; ++i)
-    if (rules.row[i].o != static_cast<op>(i)) return false;
-  return true;
-}(), "tapeless: every op has a rule");
+static_assert(
+    [] {
+      for (int i = 0; i < op_count; ++i)
+        if (rules.row[i].o != static_cast<op>(i)) return false;
+      return true;
+    }(),
+    "tapeless: every op has a rule");
 
 constexpr const op_rule& rule(op o) { return rules.row[static_cast<int>(o)]; }
 

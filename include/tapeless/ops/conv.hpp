@@ -23,11 +23,13 @@ namespace detail {
 constexpr window_attributes attributes_of(const conv& c) { return {c.stride, c.padding, c.dilation}; }
 constexpr shape conv_shape(const shape& x, const shape& w, const window_attributes& a) {
   const int r = static_cast<int>(w.d[2]), s = static_cast<int>(w.d[3]);
-  return {4, {x.d[0], w.d[0], window_count(x.d[2], a.padding.top, a.padding.bottom, r, a.dilation.h, a.stride.h),
-              window_count(x.d[3], a.padding.left, a.padding.right, s, a.dilation.w, a.stride.w)}};
+  return {4,
+          {x.d[0], w.d[0], window_count(x.d[2], a.padding.top, a.padding.bottom, r, a.dilation.h, a.stride.h),
+           window_count(x.d[3], a.padding.left, a.padding.right, s, a.dilation.w, a.stride.w)}};
 }
 // The three forms differ in which of x, w, y is the result.
-constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std::uint64_t groups, shape result) {
+constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std::uint64_t groups,
+                        shape result) {
   node v;
   v.o = o;
   v.t = g[a].t;
@@ -44,7 +46,8 @@ concept channels_agree = Groups >= 1 && Channels == WeightChannels * Groups;
 template <extent_t Filters, int Groups>
 concept groups_divide_the_filters = Groups >= 1 && Filters % Groups == 0;
 template <conv C>
-concept positive_attributes = valid(window_attributes{C.stride, C.padding == same ? padding2{0} : C.padding, C.dilation});
+concept positive_attributes =
+    valid(window_attributes{C.stride, C.padding == same ? padding2{0} : C.padding, C.dilation});
 
 constexpr window_attributes conv_attributes(const conv& c, const shape& x, const shape& w) {
   return resolved(attributes_of(c), x.d[2], x.d[3], static_cast<int>(w.d[2]), static_cast<int>(w.d[3]));
@@ -54,7 +57,8 @@ constexpr window_attributes conv_attributes(const conv& c, const shape& x, const
 
 // conv2d<conv{.stride = 2, .padding = 1}>(x, w): cross-correlation as in PyTorch
 // Cost: 2 N K P Q (C/groups) R S flops, less what falls on padding.
-template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexpr auto conv2d(const X& x, const W& w) {
+template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexpr auto conv2d(const X& x,
+                                                                                              const W& w) {
   using namespace detail;
   graph& g = graph_of(x, w);
   static_assert(positive_attributes<Attributes>,
@@ -62,15 +66,21 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
   constexpr auto groups = static_cast<std::uint64_t>(Attributes.groups);
   if constexpr (any_var<X, W>) {
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
-    require(g, sx.rank == 4 && sw.rank == 4, "tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)", sx, sw);
-    require(g, is_float(g[x.id()].t) && g[x.id()].t == g[w.id()].t, "tapeless: conv2d<conv>(x, w): both are float or both are double");
-    require(g, sx.d[1] == sw.d[1] * Attributes.groups, "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w", sx, sw);
-    require(g, sw.d[0] % Attributes.groups == 0, "tapeless: conv2d<conv>(x, w): groups divides the filters of w", sx, sw);
-    require(g, is_static(sx.d[2]) && is_static(sx.d[3]), "tapeless: conv2d<conv>(x, w): the image extents are static", sx, sw);
+    require(g, sx.rank == 4 && sw.rank == 4,
+            "tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)", sx, sw);
+    require(g, is_float(g[x.id()].t) && g[x.id()].t == g[w.id()].t,
+            "tapeless: conv2d<conv>(x, w): both are float or both are double");
+    require(g, sx.d[1] == sw.d[1] * Attributes.groups,
+            "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w", sx, sw);
+    require(g, sw.d[0] % Attributes.groups == 0,
+            "tapeless: conv2d<conv>(x, w): groups divides the filters of w", sx, sw);
+    require(g, is_static(sx.d[2]) && is_static(sx.d[3]),
+            "tapeless: conv2d<conv>(x, w): the image extents are static", sx, sw);
     if (!g.sound()) return var{&g, x.id()};
     const window_attributes a = conv_attributes(Attributes, sx, sw);
     const shape sy = conv_shape(sx, sw, a);
-    require(g, sy.d[2] > 0 && sy.d[3] > 0, "tapeless: conv2d<conv>(x, w): the kernel fits into the padded image", sx, sw);
+    require(g, sy.d[2] > 0 && sy.d[3] > 0,
+            "tapeless: conv2d<conv>(x, w): the kernel fits into the padded image", sx, sw);
     return var{&g, conv_node(g, op::conv_fprop, x.id(), w.id(), pack(a), groups, sy)};
   } else {
     using T = typename X::value_type;
@@ -84,8 +94,10 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
                     "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w");
       static_assert(groups_divide_the_filters<sw.d[0], Attributes.groups>,
                     "tapeless: conv2d<conv>(x, w): groups divides the filters of w");
-      static_assert(image_extents_static<sx.d[2], sx.d[3]>, "tapeless: conv2d<conv>(x, w): the image extents are static");
-      if constexpr (channels_agree<sx.d[1], sw.d[1], Attributes.groups> && image_extents_static<sx.d[2], sx.d[3]>) {
+      static_assert(image_extents_static<sx.d[2], sx.d[3]>,
+                    "tapeless: conv2d<conv>(x, w): the image extents are static");
+      if constexpr (channels_agree<sx.d[1], sw.d[1], Attributes.groups> &&
+                    image_extents_static<sx.d[2], sx.d[3]>) {
         constexpr window_attributes a = conv_attributes(Attributes, sx, sw);
         constexpr int r = static_cast<int>(sw.d[2]), s = static_cast<int>(sw.d[3]);
         static_assert(kernel_fits<sx.d[2] + a.padding.top + a.padding.bottom, spread(r, a.dilation.h)> &&
@@ -103,26 +115,34 @@ namespace detail {
 // One multiplication and one addition for each tap that meets the image.
 constexpr count conv_count(const shape& x, const shape& w, const shape& y, std::uint64_t packed) {
   const window_attributes a = unpack(packed);
-  const double v = taps_inside(x.d[2], y.d[2], a.padding.top, static_cast<int>(w.d[2]), a.dilation.h, a.stride.h);
-  const double u = taps_inside(x.d[3], y.d[3], a.padding.left, static_cast<int>(w.d[3]), a.dilation.w, a.stride.w);
+  const double v =
+      taps_inside(x.d[2], y.d[2], a.padding.top, static_cast<int>(w.d[2]), a.dilation.h, a.stride.h);
+  const double u =
+      taps_inside(x.d[3], y.d[3], a.padding.left, static_cast<int>(w.d[3]), a.dilation.w, a.stride.w);
   return {2 * v * u, shape{3, {x.d[0], w.d[0], w.d[1]}}};
 }
 constexpr void conv_fprop_vjp(vjp_context& c) {
   graph& g = c.g;
-  if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_wgrad, c.v.in[0], c.bar.node, c.v.attr, c.v.attr2, c.dims(1))});
-  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_dgrad, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
+  if (c.needs(1))
+    c.give(1, {&g, conv_node(g, op::conv_wgrad, c.v.in[0], c.bar.node, c.v.attr, c.v.attr2, c.dims(1))});
+  if (c.needs(0))
+    c.give(0, {&g, conv_node(g, op::conv_dgrad, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
 }
 // x = dgrad(y, w)
 constexpr void conv_dgrad_vjp(vjp_context& c) {
   graph& g = c.g;
-  if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_wgrad, c.bar.node, c.v.in[0], c.v.attr, c.v.attr2, c.dims(1))});
-  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_fprop, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
+  if (c.needs(1))
+    c.give(1, {&g, conv_node(g, op::conv_wgrad, c.bar.node, c.v.in[0], c.v.attr, c.v.attr2, c.dims(1))});
+  if (c.needs(0))
+    c.give(0, {&g, conv_node(g, op::conv_fprop, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
 }
 // w = wgrad(x, y)
 constexpr void conv_wgrad_vjp(vjp_context& c) {
   graph& g = c.g;
-  if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_fprop, c.v.in[0], c.bar.node, c.v.attr, c.v.attr2, c.dims(1))});
-  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_dgrad, c.v.in[1], c.bar.node, c.v.attr, c.v.attr2, c.dims(0))});
+  if (c.needs(1))
+    c.give(1, {&g, conv_node(g, op::conv_fprop, c.v.in[0], c.bar.node, c.v.attr, c.v.attr2, c.dims(1))});
+  if (c.needs(0))
+    c.give(0, {&g, conv_node(g, op::conv_dgrad, c.v.in[1], c.bar.node, c.v.attr, c.v.attr2, c.dims(0))});
 }
 // clang-format off
 inline constexpr op_rule conv_rules[] = {

@@ -41,7 +41,8 @@ template <class Op> constexpr const char* custom_name() {
 // FNV-1a of the spelled types: custom ops of one id are then told apart by address.
 template <class... Types> constexpr std::uint64_t type_id() {
   std::uint64_t h = 0xcbf29ce484222325u;
-  for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) h = (h ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
+  for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c)
+    h = (h ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
   return h;
 }
 template <class Op> constexpr double custom_flops() {
@@ -52,7 +53,12 @@ template <class Op> constexpr double custom_flops() {
 template <class Result> constexpr void give_all(vjp_context& c, const Result& r) {
   if constexpr (handle<Result>) c.give(0, {&c.g, r.id()});
   else
-    std::apply([&](const auto&... d) { int k = 0; (c.give(k++, {&c.g, d.id()}), ...); }, r);
+    std::apply(
+        [&](const auto&... d) {
+          int k = 0;
+          (c.give(k++, {&c.g, d.id()}), ...);
+        },
+        r);
 }
 
 // Operand handles for the user's rules: typed with a known type, var otherwise.
@@ -67,13 +73,21 @@ template <class... X> constexpr std::tuple<X...> custom_handles(graph& g, const 
 }
 template <class Op, class Y, class... X> constexpr void custom_vjp(vjp_context& c) {
   const std::tuple<X...> x = custom_handles<X...>(c.g, c.v.in);
-  give_all(c, std::apply([&](const auto&... a) { return Op::vjp(a..., custom_handle<Y>(c.g, c.y.node), custom_handle<Y>(c.g, c.bar.node)); }, x));
+  give_all(c, std::apply(
+                  [&](const auto&... a) {
+                    return Op::vjp(a..., custom_handle<Y>(c.g, c.y.node), custom_handle<Y>(c.g, c.bar.node));
+                  },
+                  x));
 }
-template <class Op, class Y, class... X> constexpr int custom_jvp(graph& g, const int* x, int y, const int* x_dot) {
+template <class Op, class Y, class... X> constexpr int custom_jvp(graph& g, const int* x, int y,
+                                                                  const int* x_dot) {
   const std::tuple<X...> primal = custom_handles<X...>(g, x), tangent = custom_handles<X...>(g, x_dot);
-  return std::apply([&](const auto&... a) {
-    return std::apply([&](const auto&... t) { return Op::jvp(a..., custom_handle<Y>(g, y), t...).id(); }, tangent);
-  }, primal);
+  return std::apply(
+      [&](const auto&... a) {
+        return std::apply([&](const auto&... t) { return Op::jvp(a..., custom_handle<Y>(g, y), t...).id(); },
+                          tangent);
+      },
+      primal);
 }
 // By name and not by a call, whose check would need the body: it may use the op itself. A second member of the name
 // makes the name ambiguous.
@@ -115,7 +129,8 @@ template <class X> constexpr X view_of(const void* data, const name_values& name
   }(std::make_integer_sequence<int, X::names.count>{});
   return x;
 }
-template <class Op, class Y, class... X> void custom_run(void* y, const void* const* x, const name_values& names) {
+template <class Op, class Y, class... X> void custom_run(void* y, const void* const* x,
+                                                         const name_values& names) {
   [&]<int... I>(std::integer_sequence<int, I...>) {
     Op::primal(view_of<Y>(y, names), view_of<X>(x[I], names)...);
   }(std::make_integer_sequence<int, sizeof...(X)>{});
@@ -149,11 +164,13 @@ template <class Op, class... X>
 concept is_whole_tensor_op = requires { Op::result(shape_in_type<X>()...); };
 template <bool Typed>
 concept operands_are_typed = Typed;
-template <class Op, class... X> using whole_result = basic_tensor<value_type_t<X...>, Op::result(shape_in_type<X>()...)>;
+template <class Op, class... X> using whole_result =
+    basic_tensor<value_type_t<X...>, Op::result(shape_in_type<X>()...)>;
 template <class> using as_var = var;
 template <shape... S> constexpr shape broadcast_all() {
   shape s;
-  ((require(broadcastable(s, S), "tapeless: custom<op>(x...): the shapes broadcast"), s = broadcast(s, S)), ...);
+  ((require(broadcastable(s, S), "tapeless: custom<op>(x...): the shapes broadcast"), s = broadcast(s, S)),
+   ...);
   return s;
 }
 template <int N>
@@ -161,45 +178,62 @@ concept one_to_three_operands = N >= 1 && N <= 3;
 
 } // namespace detail
 
-// custom<Op>(x...): the user's op. For a whole-tensor op the result's type is stated, so that its rules may name it.
+// custom<Op>(x...): the user's op. The result's type is stated where its own rules may name the op: for a whole-tensor
+// op, and for vars, which the rules of an elementwise op receive.
 template <class Op, detail::typed_handle... X>
   requires detail::is_whole_tensor_op<Op, X...>
 constexpr detail::whole_result<Op, X...> custom(const X&... x) {
   using namespace detail;
-  static_assert(one_to_three_operands<sizeof...(X)>, "tapeless: custom<op>(x...): an op has one to three operands");
+  static_assert(one_to_three_operands<sizeof...(X)>,
+                "tapeless: custom<op>(x...): an op has one to three operands");
   using Y = whole_result<Op, X...>;
   graph& g = graph_of(x...);
   int in[3] = {-1, -1, -1}, k = 0;
   ((in[k++] = x.id()), ...);
-  return {&g, custom_node(g, op::custom_tensor, &whole_custom<Op, Y, basic_tensor<typename X::value_type, X::extents>...>, in,
+  return {&g, custom_node(g, op::custom_tensor,
+                          &whole_custom<Op, Y, basic_tensor<typename X::value_type, X::extents>...>, in,
                           dtype_of<typename Y::value_type>, Y::extents)};
 }
 template <class Op, detail::handle... X>
-  requires(!detail::is_whole_tensor_op<Op, X...> || detail::any_var<X...>)
-constexpr auto custom(const X&... x) {
+  requires detail::any_var<X...>
+constexpr var custom(const X&... x) {
   using namespace detail;
-  static_assert(one_to_three_operands<sizeof...(X)>, "tapeless: custom<op>(x...): an op has one to three operands");
-  static_assert(operands_are_typed<!is_whole_tensor_op<Op, X...>>,
-                "tapeless: custom<op>(x...): a whole-tensor op takes typed handles; convert a var with as<T, extents...>()");
+  static_assert(one_to_three_operands<sizeof...(X)>,
+                "tapeless: custom<op>(x...): an op has one to three operands");
+  static_assert(
+      operands_are_typed<!is_whole_tensor_op<Op, X...>>,
+      "tapeless: custom<op>(x...): a whole-tensor op takes typed handles; convert a var with as<T, extents...>()");
   graph& g = graph_of(x...);
   int in[3] = {-1, -1, -1}, k = 0;
   ((in[k++] = x.id()), ...);
-  if constexpr (any_var<X...>) {
-    shape s = g[in[0]].s;
-    for (int i = 1; i < k; ++i) {
-      require_broadcast(g, in[0], in[i]);
-      s = broadcast(s, g[in[i]].s);
-    }
-    const bool f32 = g[in[0]].t == dtype::f32;
-    require(g, is_float(g[in[0]].t), "tapeless: custom<op>(x...): the element type is float or double");
-    return var{&g, custom_node(g, op::custom_elementwise, f32 ? &elementwise_custom<Op, float, as_var<X>...> : &elementwise_custom<Op, double, as_var<X>...>, in, g[in[0]].t, s)};
-  } else {
-    using T = value_type_t<X...>;
-    static_assert(floating_point<T>, "tapeless: custom<op>(x...): the element type is float or double");
-    static_assert((same_element_type<T, typename X::value_type> && ...), "tapeless: custom<op>(x...): the operands have one element type");
-    constexpr shape s = broadcast_all<X::extents...>();
-    return wrap<T, s>(g, custom_node(g, op::custom_elementwise, &elementwise_custom<Op, T, as_var<X>...>, in, dtype_of<T>, s));
+  shape s = g[in[0]].s;
+  for (int i = 1; i < k; ++i) {
+    require_broadcast(g, in[0], in[i]);
+    s = broadcast(s, g[in[i]].s);
   }
+  const bool f32 = g[in[0]].t == dtype::f32;
+  require(g, is_float(g[in[0]].t), "tapeless: custom<op>(x...): the element type is float or double");
+  return var{&g, custom_node(g, op::custom_elementwise,
+                             f32 ? &elementwise_custom<Op, float, as_var<X>...>
+                                 : &elementwise_custom<Op, double, as_var<X>...>,
+                             in, g[in[0]].t, s)};
+}
+template <class Op, detail::typed_handle... X>
+  requires(!detail::is_whole_tensor_op<Op, X...>)
+constexpr auto custom(const X&... x) {
+  using namespace detail;
+  static_assert(one_to_three_operands<sizeof...(X)>,
+                "tapeless: custom<op>(x...): an op has one to three operands");
+  graph& g = graph_of(x...);
+  int in[3] = {-1, -1, -1}, k = 0;
+  ((in[k++] = x.id()), ...);
+  using T = value_type_t<X...>;
+  static_assert(floating_point<T>, "tapeless: custom<op>(x...): the element type is float or double");
+  static_assert((same_element_type<T, typename X::value_type> && ...),
+                "tapeless: custom<op>(x...): the operands have one element type");
+  constexpr shape s = broadcast_all<X::extents...>();
+  return wrap<T, s>(
+      g, custom_node(g, op::custom_elementwise, &elementwise_custom<Op, T, as_var<X>...>, in, dtype_of<T>, s));
 }
 
 namespace detail {
@@ -207,8 +241,8 @@ namespace detail {
 constexpr count custom_flops_of(const node& v, const shape*) { return {v.custom->flops, v.s}; }
 constexpr void custom_rule_vjp(vjp_context& c) { c.v.custom->vjp(c); }
 inline constexpr op_rule custom_rules[] = {
-  {op::custom_elementwise, "custom", kind::elementwise, custom_flops_of, custom_rule_vjp},
-  {op::custom_tensor, "custom", kind::whole, custom_flops_of, custom_rule_vjp},
+    {op::custom_elementwise, "custom", kind::elementwise, custom_flops_of, custom_rule_vjp},
+    {op::custom_tensor, "custom", kind::whole, custom_flops_of, custom_rule_vjp},
 };
 
 } // namespace detail

@@ -43,8 +43,10 @@ constexpr int unary(graph& g, op o, int a, dtype result) {
   if (o == op::neg && g[a].o == op::neg) return g[a].in[0];
   if (o == op::neg && g.in_adjoint && g[a].o == op::where) { // as in binary: the zero stays one
     const node w = g[a];
-    if (g.is(w.in[2], 0)) return expand(g, where(g, w.in[0], unary(g, op::neg, w.in[1], result), w.in[2]), w.s);
-    if (g.is(w.in[1], 0)) return expand(g, where(g, w.in[0], w.in[1], unary(g, op::neg, w.in[2], result)), w.s);
+    if (g.is(w.in[2], 0))
+      return expand(g, where(g, w.in[0], unary(g, op::neg, w.in[1], result), w.in[2]), w.s);
+    if (g.is(w.in[1], 0))
+      return expand(g, where(g, w.in[0], w.in[1], unary(g, op::neg, w.in[2], result)), w.s);
   }
   if (o == op::cast && g[a].t == result) return a;
   node v;
@@ -102,11 +104,16 @@ constexpr int binary(graph& g, op o, int a, int b) {
       const int k = left ? a : b, z = left ? b : a;
       if (g[k].o != op::where || (!left && o == op::div)) continue;
       const node w = g[k];
-      if (g.is(w.in[2], 0)) return expand(g, where(g, w.in[0], left ? binary(g, o, w.in[1], z) : binary(g, o, z, w.in[1]), w.in[2]), s);
-      if (g.is(w.in[1], 0)) return expand(g, where(g, w.in[0], w.in[1], left ? binary(g, o, w.in[2], z) : binary(g, o, z, w.in[2])), s);
+      if (g.is(w.in[2], 0))
+        return expand(
+            g, where(g, w.in[0], left ? binary(g, o, w.in[1], z) : binary(g, o, z, w.in[1]), w.in[2]), s);
+      if (g.is(w.in[1], 0))
+        return expand(
+            g, where(g, w.in[0], w.in[1], left ? binary(g, o, w.in[2], z) : binary(g, o, z, w.in[2])), s);
     }
   }
-  if (g.in_adjoint && (o == op::add || o == op::sub) && g[a].o == op::where && g[b].o == op::where && g[a].in[0] == g[b].in[0]) {
+  if (g.in_adjoint && (o == op::add || o == op::sub) && g[a].o == op::where && g[b].o == op::where &&
+      g[a].in[0] == g[b].in[0]) {
     // where(c, d, 0) + where(c, e, 0) = where(c, d + e, 0)
     const node w = g[a], u = g[b];
     for (const int k : {1, 2})
@@ -145,7 +152,8 @@ template <class T>
 concept boolean = std::is_same_v<T, bool>;
 
 constexpr void require_broadcast(graph& g, int a, int b) {
-  require(g, broadcastable(g[a].s, g[b].s), "tapeless: elementwise op(a, b): the shapes broadcast", g[a].s, g[b].s);
+  require(g, broadcastable(g[a].s, g[b].s), "tapeless: elementwise op(a, b): the shapes broadcast", g[a].s,
+          g[b].s);
   require(g, g[a].t == g[b].t, "tapeless: elementwise op(a, b): both have one element type");
 }
 
@@ -173,8 +181,9 @@ template <op O, class A, class B> constexpr auto apply_binary(const A& a, const 
   }
 }
 template <op O, class A, class B> constexpr auto apply_arithmetic(const A& a, const B& b) {
-  static_assert(any_var<A, B> || arithmetic<value_type_t<A, B>>,
-                "tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first");
+  static_assert(
+      any_var<A, B> || arithmetic<value_type_t<A, B>>,
+      "tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first");
   return apply_binary<O>(a, b);
 }
 template <op O, class A, class B> constexpr auto apply_real(const A& a, const B& b) {
@@ -189,11 +198,13 @@ template <op O, class A> constexpr auto apply_real(const A& a) {
 }
 template <op O, class A> constexpr auto apply_arithmetic(const A& a) {
   using T = value_type_t<A>;
-  static_assert(any_var<A> || arithmetic<T>, "tapeless: arithmetic op(a): the element type is float, double or int32");
+  static_assert(any_var<A> || arithmetic<T>,
+                "tapeless: arithmetic op(a): the element type is float, double or int32");
   return apply_unary<O, T>(a);
 }
 template <op O, class A, class B> constexpr auto apply_logical(const A& a, const B& b) {
-  static_assert(any_var<A, B> || boolean<value_type_t<A, B>>, "tapeless: logical op(a, b): the element type is bool");
+  static_assert(any_var<A, B> || boolean<value_type_t<A, B>>,
+                "tapeless: logical op(a, b): the element type is bool");
   return apply_binary<O>(a, b);
 }
 template <class A, class B>
@@ -276,7 +287,8 @@ template <element T, detail::handle A> constexpr auto cast(const A& a) {
             "tapeless: cast<T>(a): float and double do not mix in one program");
     return var{&g, unary(g, op::cast, a.id(), dtype_of<T>)};
   } else {
-    static_assert(casts_to<typename A::value_type, T>, "tapeless: cast<T>(a): float and double do not mix in one program");
+    static_assert(casts_to<typename A::value_type, T>,
+                  "tapeless: cast<T>(a): float and double do not mix in one program");
     return wrap<T, A::extents>(g, unary(g, op::cast, a.id(), dtype_of<T>));
   }
 }
@@ -293,8 +305,8 @@ constexpr auto where(const C& c, const A& a, const B& b) {
   if constexpr (any_var<C, A, B>) {
     require(g, g[c.id()].t == dtype::boolean, "tapeless: where(c, a, b): c is a bool tensor");
     require_broadcast(g, x, y);
-    require(g, broadcastable(g[c.id()].s, broadcast(g[x].s, g[y].s)), "tapeless: where(c, a, b): the shapes broadcast", g[c.id()].s,
-            broadcast(g[x].s, g[y].s));
+    require(g, broadcastable(g[c.id()].s, broadcast(g[x].s, g[y].s)),
+            "tapeless: where(c, a, b): the shapes broadcast", g[c.id()].s, broadcast(g[x].s, g[y].s));
     return var{&g, where(g, c.id(), x, y)};
   } else {
     using T = value_type_t<A, B>;
@@ -303,7 +315,8 @@ constexpr auto where(const C& c, const A& a, const B& b) {
                   "tapeless: where(c, a, b): a and b have one element type");
     static_assert(shapes_broadcast<sa, sb>, "tapeless: where(c, a, b): the shapes of a and b broadcast");
     if constexpr (shapes_broadcast<sa, sb>) {
-      static_assert(shapes_broadcast<sc, broadcast(sa, sb)>, "tapeless: where(c, a, b): the shapes broadcast");
+      static_assert(shapes_broadcast<sc, broadcast(sa, sb)>,
+                    "tapeless: where(c, a, b): the shapes broadcast");
       if constexpr (shapes_broadcast<sc, broadcast(sa, sb)>)
         return wrap<T, broadcast(sc, broadcast(sa, sb))>(g, where(g, c.id(), x, y));
       else return basic_tensor<T, sa>{&g, x};
@@ -318,7 +331,8 @@ constexpr void pow_vjp(vjp_context& c) {
   const var a = c.x(0), b = c.x(1);
   // b = 0 gives 0 * a^1, not 0 * a^-1
   if (c.needs(0)) {
-    if (c.g.is_konst(b.node)) c.give(0, c.bar * (b * pow(a, c.g.value(b.node) == 0 ? 1.0 : c.g.value(b.node) - 1)));
+    if (c.g.is_konst(b.node))
+      c.give(0, c.bar * (b * pow(a, c.g.value(b.node) == 0 ? 1.0 : c.g.value(b.node) - 1)));
     else c.give(0, c.bar * (b * pow(a, where(b == 0.0, 1.0, b - 1.0))));
   }
   // a = 0: 0^b log 0 = 0; the inner where keeps the second derivative finite

@@ -35,7 +35,8 @@ constexpr int checked_index(graph& g, int index, extent_t bound) {
     return reshape(g, checked_index(g, g[index].in[0], bound), g[index].s);
   if (g[index].o != op::input) {
     const int top = g.extent_value(bound, dtype::i32);
-    return binary(g, op::max, binary(g, op::min, index, binary(g, op::sub, top, g.konst(1, dtype::i32))), g.konst(0, dtype::i32));
+    return binary(g, op::max, binary(g, op::min, index, binary(g, op::sub, top, g.konst(1, dtype::i32))),
+                  g.konst(0, dtype::i32));
   }
   node v;
   v.o = op::checked_index;
@@ -137,32 +138,38 @@ template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
     const unsigned axes = axes_mask<Axes...>(s.rank);
     return var{&g, reshape(g, argmax(g, a.id(), axes), dropped(s, axes))};
   } else {
-    static_assert((axis_in_range<Axes, A::extents.rank> && ...), "tapeless: argmax<axes...>(a): the axes exist");
+    static_assert((axis_in_range<Axes, A::extents.rank> && ...),
+                  "tapeless: argmax<axes...>(a): the axes exist");
     if constexpr ((axis_in_range<Axes, A::extents.rank> && ...)) {
       constexpr unsigned axes = axes_mask<Axes...>(A::extents.rank);
       static_assert(axes_not_empty<A::extents, axes>, "tapeless: argmax<axes...>(a): the axes are not empty");
-      return wrap<std::int32_t, dropped(A::extents, axes)>(g, reshape(g, argmax(g, a.id(), axes), dropped(A::extents, axes)));
+      return wrap<std::int32_t, dropped(A::extents, axes)>(
+          g, reshape(g, argmax(g, a.id(), axes), dropped(A::extents, axes)));
     } else return a;
   }
 }
 
 // gather<axis>(x, index): x[:axis] + index.shape + x[axis+1:]
 // Errors: an index outside [0, extent) in an argument is an exception at run; a computed one is clamped.
-template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gather(const A& a, const I& index) {
+template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gather(const A& a,
+                                                                                  const I& index) {
   using namespace detail;
   graph& g = graph_of(a);
   if constexpr (any_var<A, I>) {
     const int axis = axis_of(Axis, g[a.id()].s.rank);
     require(g, g[index.id()].t == dtype::i32, "tapeless: gather<axis>(x, index): index is int32");
-    require(g, axis >= 0 && axis < g[a.id()].s.rank, "tapeless: gather<axis>(x, index): the axis exists", g[a.id()].s);
+    require(g, axis >= 0 && axis < g[a.id()].s.rank, "tapeless: gather<axis>(x, index): the axis exists",
+            g[a.id()].s);
     if (!g.sound()) return var{&g, a.id()};
     return var{&g, gather(g, a.id(), checked_index(g, index.id(), g[a.id()].s.d[axis]), axis)};
   } else {
     constexpr int rank = A::extents.rank;
     static_assert(index_type<typename I::value_type>, "tapeless: gather<axis>(x, index): index is int32");
     static_assert(axis_in_range<Axis, rank>, "tapeless: gather<axis>(x, index): the axis exists");
-    static_assert(rank_fits<rank - 1 + I::extents.rank>, "tapeless: gather<axis>(x, index): the result has at most 4 axes");
-    if constexpr (axis_in_range<Axis, rank> && rank_fits<rank - 1 + I::extents.rank> && index_type<typename I::value_type>) {
+    static_assert(rank_fits<rank - 1 + I::extents.rank>,
+                  "tapeless: gather<axis>(x, index): the result has at most 4 axes");
+    if constexpr (axis_in_range<Axis, rank> && rank_fits<rank - 1 + I::extents.rank> &&
+                  index_type<typename I::value_type>) {
       constexpr int axis = axis_of(Axis, rank);
       return wrap<typename A::value_type, gathered(A::extents, I::extents, axis)>(
           g, gather(g, a.id(), checked_index(g, index.id(), A::extents.d[axis]), axis));
@@ -179,17 +186,22 @@ constexpr auto scatter_add(const I& index, const D& d) {
     const int axis = axis_of(Axis, g[d.id()].s.rank - g[index.id()].s.rank + 1);
     require(g, g[index.id()].t == dtype::i32, "tapeless: scatter_add<axis, n>(index, d): index is int32");
     require(g, axis >= 0 && scatterable(g[index.id()].s, g[d.id()].s, axis),
-            "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis", g[index.id()].s, g[d.id()].s);
+            "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis", g[index.id()].s,
+            g[d.id()].s);
     if (!g.sound()) return var{&g, d.id()};
-    return var{&g, scatter_add(g, d.id(), checked_index(g, index.id(), N), axis, scattered(g[index.id()].s, g[d.id()].s, axis, N))};
+    return var{&g, scatter_add(g, d.id(), checked_index(g, index.id(), N), axis,
+                               scattered(g[index.id()].s, g[d.id()].s, axis, N))};
   } else {
     constexpr int axis = axis_of(Axis, D::extents.rank - I::extents.rank + 1);
-    static_assert(index_type<typename I::value_type>, "tapeless: scatter_add<axis, n>(index, d): index is int32");
+    static_assert(index_type<typename I::value_type>,
+                  "tapeless: scatter_add<axis, n>(index, d): index is int32");
     static_assert(axis >= 0 && index_shape_is_ds_at_the_axis<I::extents, D::extents, axis>,
                   "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis");
-    if constexpr (index_type<typename I::value_type> && axis >= 0 && scatterable(I::extents, D::extents, axis)) {
+    if constexpr (index_type<typename I::value_type> && axis >= 0 &&
+                  scatterable(I::extents, D::extents, axis)) {
       constexpr shape to = scattered(I::extents, D::extents, axis, N);
-      return wrap<typename D::value_type, to>(g, scatter_add(g, d.id(), checked_index(g, index.id(), N), axis, to));
+      return wrap<typename D::value_type, to>(
+          g, scatter_add(g, d.id(), checked_index(g, index.id(), N), axis, to));
     } else return d;
   }
 }

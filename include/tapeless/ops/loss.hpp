@@ -10,7 +10,8 @@ namespace tapeless {
 namespace detail {
 
 template <shape Logits, shape Labels>
-concept one_label_for_each_row = Logits.rank >= 1 && dropped(Logits, 1u << (Logits.rank > 0 ? Logits.rank - 1 : 0)) == Labels;
+concept one_label_for_each_row =
+    Logits.rank >= 1 && dropped(Logits, 1u << (Logits.rank > 0 ? Logits.rank - 1 : 0)) == Labels;
 
 // logsumexp(x) - x[label], over the last axis; the pick is a comparison with iota, which fuses
 constexpr int softmax_cross_entropy(graph& g, int x, int label) {
@@ -22,7 +23,9 @@ constexpr int softmax_cross_entropy(graph& g, int x, int label) {
   const int picked = sum(g, where(g, hit, x, g.konst(0, g[x].t)), axes);
   return reshape(g, binary(g, op::sub, logsumexp(g, x, axes), picked), dropped(s, axes));
 }
-constexpr int log_softmax(graph& g, int a, unsigned axes) { return binary(g, op::sub, a, logsumexp(g, a, axes)); }
+constexpr int log_softmax(graph& g, int a, unsigned axes) {
+  return binary(g, op::sub, a, logsumexp(g, a, axes));
+}
 
 template <reduction F, int Axis, class A> constexpr auto apply_softmax(const A& a) {
   graph& g = graph_of(a);
@@ -40,37 +43,50 @@ template <reduction F, int Axis, class A> constexpr auto apply_softmax(const A& 
 } // namespace detail
 
 // softmax<axis>(a) = exp(a) / sum(exp(a)), shifted so that nothing overflows
-template <int Axis = -1, detail::handle A> constexpr auto softmax(const A& a) { return detail::apply_softmax<detail::softmax, Axis>(a); }
+template <int Axis = -1, detail::handle A> constexpr auto softmax(const A& a) {
+  return detail::apply_softmax<detail::softmax, Axis>(a);
+}
 // log_softmax<axis>(a) = a - logsumexp(a)
-template <int Axis = -1, detail::handle A> constexpr auto log_softmax(const A& a) { return detail::apply_softmax<detail::log_softmax, Axis>(a); }
+template <int Axis = -1, detail::handle A> constexpr auto log_softmax(const A& a) {
+  return detail::apply_softmax<detail::log_softmax, Axis>(a);
+}
 
 // softmax_cross_entropy(logits, label)[i] = logsumexp(logits[i]) - logits[i, label[i]]
 //   logits: (.., classes)   label: (..) int32 in [0, classes)   result: (..), the loss of each row
 // Errors: a label outside the range is an exception at run.
-template <detail::handle A, detail::handle L> constexpr auto softmax_cross_entropy(const A& logits, const L& label) {
+template <detail::handle A, detail::handle L> constexpr auto softmax_cross_entropy(const A& logits,
+                                                                                   const L& label) {
   using namespace detail;
   graph& g = graph_of(logits, label);
   if constexpr (any_var<A, L>) {
     const shape s = g[logits.id()].s;
     require(g, s.rank >= 1 && dropped(s, 1u << (s.rank - 1)) == g[label.id()].s,
-            "tapeless: softmax_cross_entropy(logits, label): one label for each row of logits", s, g[label.id()].s);
+            "tapeless: softmax_cross_entropy(logits, label): one label for each row of logits", s,
+            g[label.id()].s);
     if (!g.sound()) return var{&g, logits.id()};
-    require(g, g[label.id()].t == dtype::i32, "tapeless: softmax_cross_entropy(logits, label): label is int32");
+    require(g, g[label.id()].t == dtype::i32,
+            "tapeless: softmax_cross_entropy(logits, label): label is int32");
     return var{&g, softmax_cross_entropy(g, logits.id(), label.id())};
   } else {
     using T = typename A::value_type;
-    static_assert(floating_point<T>, "tapeless: softmax_cross_entropy(logits, label): logits are float or double");
-    static_assert(index_type<typename L::value_type>, "tapeless: softmax_cross_entropy(logits, label): label is int32");
+    static_assert(floating_point<T>,
+                  "tapeless: softmax_cross_entropy(logits, label): logits are float or double");
+    static_assert(index_type<typename L::value_type>,
+                  "tapeless: softmax_cross_entropy(logits, label): label is int32");
     static_assert(one_label_for_each_row<A::extents, L::extents>,
                   "tapeless: softmax_cross_entropy(logits, label): one label for each row of logits");
-    if constexpr (floating_point<T> && index_type<typename L::value_type> && one_label_for_each_row<A::extents, L::extents>)
+    if constexpr (floating_point<T> && index_type<typename L::value_type> &&
+                  one_label_for_each_row<A::extents, L::extents>)
       return wrap<T, L::extents>(g, softmax_cross_entropy(g, logits.id(), label.id()));
     else return logits;
   }
 }
 
 // mse_loss(a, b) = mean((a - b)^2)
-template <class A, class B> requires detail::handle_among<A, B>
-constexpr auto mse_loss(const A& a, const B& b) { return mean(square(a - b)); }
+template <class A, class B>
+  requires detail::handle_among<A, B>
+constexpr auto mse_loss(const A& a, const B& b) {
+  return mean(square(a - b));
+}
 
 } // namespace tapeless

@@ -20,7 +20,9 @@ constexpr shape with_matrix(shape batch, extent_t m, extent_t n) {
   batch.d[batch.rank++] = n;
   return batch;
 }
-constexpr shape matrices_of(const shape& s, const shape& batch) { return with_matrix(batch, s.d[s.rank - 2], s.d[s.rank - 1]); }
+constexpr shape matrices_of(const shape& s, const shape& batch) {
+  return with_matrix(batch, s.d[s.rank - 2], s.d[s.rank - 1]);
+}
 constexpr bool transposes(const graph& g, int a) {
   return g[a].o == op::transpose && g[a].attr == matrix_perm(g[a].s.rank);
 }
@@ -37,7 +39,8 @@ constexpr int matmul(graph& g, int a, int b, bool ta = false, bool tb = false) {
   const extent_t m = rows(x, ta), n = cols(y, tb);
   const bool a_single = numel(batch_of(x)) == 1, b_single = numel(batch_of(y)) == 1;
   if (batch.rank > 0 && b_single && !ta) { // one matrix for all rows of the batch: a taller matrix
-    const int c = matmul(g, reshape(g, a, shape{2, {times(numel(batch_of(x)), m), cols(x, ta)}}), reshape(g, b, shape{2, {rows(y, false), cols(y, false)}}), false, tb);
+    const int c = matmul(g, reshape(g, a, shape{2, {times(numel(batch_of(x)), m), cols(x, ta)}}),
+                         reshape(g, b, shape{2, {rows(y, false), cols(y, false)}}), false, tb);
     return reshape(g, c, with_matrix(batch, m, n));
   }
   // an operand is either one matrix or one for each member of the batch
@@ -65,11 +68,13 @@ constexpr shape as_matrix(const shape& s, bool left) {
 constexpr shape product_shape(const shape& a, const shape& b) {
   const shape x = as_matrix(a, true), y = as_matrix(b, false);
   const shape full = with_matrix(broadcast(batch_of(x), batch_of(y)), rows(x, false), cols(y, false));
-  return dropped(full, (a.rank == 1 ? 1u << (full.rank - 2) : 0u) | (b.rank == 1 ? 1u << (full.rank - 1) : 0u));
+  return dropped(full,
+                 (a.rank == 1 ? 1u << (full.rank - 2) : 0u) | (b.rank == 1 ? 1u << (full.rank - 1) : 0u));
 }
 constexpr int product(graph& g, int a, int b) {
   const shape to = product_shape(g[a].s, g[b].s);
-  return reshape(g, matmul(g, reshape(g, a, as_matrix(g[a].s, true)), reshape(g, b, as_matrix(g[b].s, false))), to);
+  return reshape(
+      g, matmul(g, reshape(g, a, as_matrix(g[a].s, true)), reshape(g, b, as_matrix(g[b].s, false))), to);
 }
 
 } // namespace detail
@@ -83,21 +88,26 @@ template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, 
     const shape x = as_matrix(g[a.id()].s, true), y = as_matrix(g[b.id()].s, false);
     require(g, x.rank >= 2 && y.rank >= 2, "tapeless: matmul(a, b): a and b have at least one axis", x, y);
     if (!g.sound()) return var{&g, a.id()};
-    require(g, is_float(g[a.id()].t) && g[a.id()].t == g[b.id()].t, "tapeless: matmul(a, b): both are float or both are double");
+    require(g, is_float(g[a.id()].t) && g[a.id()].t == g[b.id()].t,
+            "tapeless: matmul(a, b): both are float or both are double");
     require(g, cols(x, false) == rows(y, false), "tapeless: matmul(a, b): the inner extents agree", x, y);
-    require(g, broadcastable(batch_of(x), batch_of(y)), "tapeless: matmul(a, b): the batch axes broadcast", x, y);
+    require(g, broadcastable(batch_of(x), batch_of(y)), "tapeless: matmul(a, b): the batch axes broadcast", x,
+            y);
     return var{&g, product(g, a.id(), b.id())};
   } else {
     using T = typename A::value_type;
     constexpr shape sa = A::extents, sb = B::extents;
     static_assert(floating_point<T> && same_element_type<T, typename B::value_type>,
                   "tapeless: matmul(a, b): both are float or both are double");
-    static_assert(at_least_one_axis<sa.rank, sb.rank>, "tapeless: matmul(a, b): a and b have at least one axis");
+    static_assert(at_least_one_axis<sa.rank, sb.rank>,
+                  "tapeless: matmul(a, b): a and b have at least one axis");
     if constexpr (at_least_one_axis<sa.rank, sb.rank>) {
       constexpr shape x = as_matrix(sa, true), y = as_matrix(sb, false);
       constexpr bool inner = inner_extents_agree<cols(x, false), rows(y, false)>;
-      static_assert(inner_extents_agree<cols(x, false), rows(y, false)>, "tapeless: matmul(a, b): the inner extents agree");
-      static_assert(shapes_broadcast<batch_of(x), batch_of(y)>, "tapeless: matmul(a, b): the batch axes broadcast");
+      static_assert(inner_extents_agree<cols(x, false), rows(y, false)>,
+                    "tapeless: matmul(a, b): the inner extents agree");
+      static_assert(shapes_broadcast<batch_of(x), batch_of(y)>,
+                    "tapeless: matmul(a, b): the batch axes broadcast");
       if constexpr (inner && shapes_broadcast<batch_of(x), batch_of(y)>)
         return wrap<T, product_shape(sa, sb)>(g, product(g, a.id(), b.id()));
       else return a;

@@ -23,15 +23,24 @@ struct pool {
 namespace detail {
 
 constexpr window_attributes attributes_of(const pool& p) {
-  return {{p.stride.h == 0 ? p.kernel.h : p.stride.h, p.stride.w == 0 ? p.kernel.w : p.stride.w}, p.padding, p.dilation};
+  return {{p.stride.h == 0 ? p.kernel.h : p.stride.h, p.stride.w == 0 ? p.kernel.w : p.stride.w},
+          p.padding,
+          p.dilation};
 }
-constexpr std::uint64_t pack_kernel(const pair2& k) { return static_cast<std::uint64_t>(k.h) | (static_cast<std::uint64_t>(k.w) << 16); }
-constexpr pair2 unpack_kernel(std::uint64_t k) { return {static_cast<int>(k & 0xffff), static_cast<int>(k >> 16)}; }
+constexpr std::uint64_t pack_kernel(const pair2& k) {
+  return static_cast<std::uint64_t>(k.h) | (static_cast<std::uint64_t>(k.w) << 16);
+}
+constexpr pair2 unpack_kernel(std::uint64_t k) {
+  return {static_cast<int>(k & 0xffff), static_cast<int>(k >> 16)};
+}
 constexpr shape pool_shape(const shape& x, const pair2& k, const window_attributes& a) {
-  return {4, {x.d[0], x.d[1], window_count(x.d[2], a.padding.top, a.padding.bottom, k.h, a.dilation.h, a.stride.h),
-              window_count(x.d[3], a.padding.left, a.padding.right, k.w, a.dilation.w, a.stride.w)}};
+  return {
+      4,
+      {x.d[0], x.d[1], window_count(x.d[2], a.padding.top, a.padding.bottom, k.h, a.dilation.h, a.stride.h),
+       window_count(x.d[3], a.padding.left, a.padding.right, k.w, a.dilation.w, a.stride.w)}};
 }
-constexpr int window_node(graph& g, op o, int a, int index, std::uint64_t packed, std::uint64_t kernel, shape s) {
+constexpr int window_node(graph& g, op o, int a, int index, std::uint64_t packed, std::uint64_t kernel,
+                          shape s) {
   node v;
   v.o = o;
   v.t = o == op::window_argmax ? dtype::i32 : g[a].t;
@@ -45,19 +54,25 @@ constexpr int window_node(graph& g, op o, int a, int index, std::uint64_t packed
 constexpr int max_pool(graph& g, int x, const pair2& k, const window_attributes& a) {
   const shape s = pool_shape(g[x].s, k, a);
   x = dense(g, x);
-  return window_node(g, op::window_gather, x, window_node(g, op::window_argmax, x, -1, pack(a), pack_kernel(k), s), pack(a), pack_kernel(k), s);
+  return window_node(g, op::window_gather, x,
+                     window_node(g, op::window_argmax, x, -1, pack(a), pack_kernel(k), s), pack(a),
+                     pack_kernel(k), s);
 }
 constexpr int avg_pool(graph& g, int x, const pair2& k, const window_attributes& a, bool count_padding) {
   const shape sx = g[x].s, s = pool_shape(sx, k, a);
   const int sum = window_node(g, op::window_sum, x, -1, pack(a), pack_kernel(k), s);
   if (count_padding) return binary(g, op::mul, sum, g.konst(1.0 / (k.h * k.w), g[x].t));
   const int one = expand(g, g.konst(1, g[x].t), shape{4, {1, 1, sx.d[2], sx.d[3]}});
-  return binary(g, op::div, sum, window_node(g, op::window_sum, one, -1, pack(a), pack_kernel(k), shape{4, {1, 1, s.d[2], s.d[3]}}));
+  return binary(
+      g, op::div, sum,
+      window_node(g, op::window_sum, one, -1, pack(a), pack_kernel(k), shape{4, {1, 1, s.d[2], s.d[3]}}));
 }
 
 template <pool P>
-concept pool_attributes_valid = in_byte(P.kernel.h - 1) && in_byte(P.kernel.w - 1) &&
-    valid(window_attributes{attributes_of(P).stride, P.padding == same ? padding2{0} : P.padding, P.dilation});
+concept pool_attributes_valid =
+    in_byte(P.kernel.h - 1) && in_byte(P.kernel.w - 1) &&
+    valid(
+        window_attributes{attributes_of(P).stride, P.padding == same ? padding2{0} : P.padding, P.dilation});
 // every window meets the image
 constexpr bool pads_less_than_kernel(const pair2& k, const window_attributes& a) {
   return a.padding.top < spread(k.h, a.dilation.h) && a.padding.bottom < spread(k.h, a.dilation.h) &&
@@ -66,32 +81,40 @@ constexpr bool pads_less_than_kernel(const pair2& k, const window_attributes& a)
 
 template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
   graph& g = graph_of(x);
-  static_assert(pool_attributes_valid<P>, "tapeless: pool2d<pool>(x): kernel, stride and dilation are 1 to 255, padding is 0 to 255");
+  static_assert(pool_attributes_valid<P>,
+                "tapeless: pool2d<pool>(x): kernel, stride and dilation are 1 to 255, padding is 0 to 255");
   const auto build = [&](const window_attributes& a) {
     return Max ? max_pool(g, x.id(), P.kernel, a) : avg_pool(g, x.id(), P.kernel, a, P.count_padding);
   };
   if constexpr (any_var<X>) {
     const shape s = g[x.id()].s;
-    require(g, s.rank == 4 && is_float(g[x.id()].t), "tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double");
-    require(g, is_static(s.d[2]) && is_static(s.d[3]), "tapeless: pool2d<pool>(x): the image extents are static", s);
+    require(g, s.rank == 4 && is_float(g[x.id()].t),
+            "tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double");
+    require(g, is_static(s.d[2]) && is_static(s.d[3]),
+            "tapeless: pool2d<pool>(x): the image extents are static", s);
     if (!g.sound()) return var{&g, x.id()};
     const window_attributes a = resolved(attributes_of(P), s.d[2], s.d[3], P.kernel.h, P.kernel.w);
     const shape y = pool_shape(s, P.kernel, a);
     require(g, y.d[2] > 0 && y.d[3] > 0, "tapeless: pool2d<pool>(x): the kernel fits into the padded image");
-    require(g, pads_less_than_kernel(P.kernel, a), "tapeless: pool2d<pool>(x): the padding is smaller than the kernel");
+    require(g, pads_less_than_kernel(P.kernel, a),
+            "tapeless: pool2d<pool>(x): the padding is smaller than the kernel");
     return var{&g, build(a)};
   } else {
     constexpr shape s = X::extents;
-    static_assert(floating_point<typename X::value_type>, "tapeless: pool2d<pool>(x): the element type is float or double");
+    static_assert(floating_point<typename X::value_type>,
+                  "tapeless: pool2d<pool>(x): the element type is float or double");
     static_assert(has_four_axes<s.rank>, "tapeless: pool2d<pool>(x): x is (N, C, H, W)");
     if constexpr (has_four_axes<s.rank>) {
-      static_assert(image_extents_static<s.d[2], s.d[3]>, "tapeless: pool2d<pool>(x): the image extents are static");
+      static_assert(image_extents_static<s.d[2], s.d[3]>,
+                    "tapeless: pool2d<pool>(x): the image extents are static");
       if constexpr (image_extents_static<s.d[2], s.d[3]>) {
         constexpr window_attributes a = resolved(attributes_of(P), s.d[2], s.d[3], P.kernel.h, P.kernel.w);
-        static_assert(kernel_fits<s.d[2] + a.padding.top + a.padding.bottom, spread(P.kernel.h, a.dilation.h)> &&
-                          kernel_fits<s.d[3] + a.padding.left + a.padding.right, spread(P.kernel.w, a.dilation.w)>,
-                      "tapeless: pool2d<pool>(x): the kernel fits into the padded image");
-        static_assert(pads_less_than_kernel(P.kernel, a), "tapeless: pool2d<pool>(x): the padding is smaller than the kernel");
+        static_assert(
+            kernel_fits<s.d[2] + a.padding.top + a.padding.bottom, spread(P.kernel.h, a.dilation.h)> &&
+                kernel_fits<s.d[3] + a.padding.left + a.padding.right, spread(P.kernel.w, a.dilation.w)>,
+            "tapeless: pool2d<pool>(x): the kernel fits into the padded image");
+        static_assert(pads_less_than_kernel(P.kernel, a),
+                      "tapeless: pool2d<pool>(x): the padding is smaller than the kernel");
         return wrap<typename X::value_type, pool_shape(s, P.kernel, a)>(g, build(a));
       } else return x;
     } else return x;
@@ -101,9 +124,13 @@ template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
 } // namespace detail
 
 // max_pool2d<pool{.kernel = 2}>(x): the maximum of each window
-template <pool P, detail::handle X> constexpr auto max_pool2d(const X& x) { return detail::apply_pool<P, true>(x); }
+template <pool P, detail::handle X> constexpr auto max_pool2d(const X& x) {
+  return detail::apply_pool<P, true>(x);
+}
 // avg_pool2d<pool{.kernel = 2}>(x): the mean of each window
-template <pool P, detail::handle X> constexpr auto avg_pool2d(const X& x) { return detail::apply_pool<P, false>(x); }
+template <pool P, detail::handle X> constexpr auto avg_pool2d(const X& x) {
+  return detail::apply_pool<P, false>(x);
+}
 
 namespace detail {
 

@@ -105,12 +105,14 @@ concept axes_differ = [] {
   return ok;
 }();
 
-template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr auto apply_reduction(const A& a) {
+template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr auto apply_reduction(
+    const A& a) {
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
     require(g, is_float(g[a.id()].t), "tapeless: reduction<axes...>(a): the element type is float or double");
-    require(g, ((Axes >= -s.rank && Axes < s.rank) && ...), "tapeless: reduction<axes...>(a): the axes exist", s);
+    require(g, ((Axes >= -s.rank && Axes < s.rank) && ...), "tapeless: reduction<axes...>(a): the axes exist",
+            s);
     if (!g.sound()) return var{&g, a.id()};
     const unsigned axes = axes_mask<Axes...>(s.rank);
     const int r = F(g, a.id(), axes);
@@ -123,7 +125,8 @@ template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr
     if constexpr (axes_exist<rank, Axes...> && floating_point<T>) {
       static_assert(axes_differ<rank, Axes...>, "tapeless: reduction<axes...>(a): no axis is named twice");
       constexpr unsigned axes = axes_mask<Axes...>(rank);
-      static_assert(!NotEmpty || axes_not_empty<A::extents, axes>, "tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty");
+      static_assert(!NotEmpty || axes_not_empty<A::extents, axes>,
+                    "tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty");
       constexpr shape s = Keep ? keepdims(A::extents, axes) : dropped(A::extents, axes);
       return wrap<T, s>(g, reshape(g, F(g, a.id(), axes), s));
     } else return a;

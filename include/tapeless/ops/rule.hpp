@@ -65,7 +65,8 @@ struct op_rule {
   vjp_rule vjp = nullptr;
 
   constexpr op_rule() = default;
-  constexpr op_rule(op code, const char* called, kind what, flops_rule f = no_flops) : o(code), name(called), k(what), flops(f) {}
+  constexpr op_rule(op code, const char* called, kind what, flops_rule f = no_flops)
+      : o(code), name(called), k(what), flops(f) {}
   constexpr op_rule(op code, const char* called, kind what, flops_rule f, vjp_rule v)
       : o(code), name(called), k(what), flops(f), differentiable(true), vjp(v) {}
 };

@@ -16,7 +16,8 @@ namespace detail {
 // A whole-tensor op reads its operand as one dense block: what is only a view is copied first.
 constexpr int dense(graph& g, int a) {
   const op o = g[a].o;
-  const bool view = o == op::expand || o == op::transpose || o == op::slice || o == op::konst || o == op::extent || o == op::iota;
+  const bool view = o == op::expand || o == op::transpose || o == op::slice || o == op::konst ||
+                    o == op::extent || o == op::iota;
   if (!view) return a;
   node v;
   v.o = op::copy;
@@ -137,8 +138,9 @@ constexpr bool permutes(std::uint64_t perm, int rank, int given) {
   return given == rank && seen == (1u << rank) - 1u;
 }
 template <int Rank, int... Axes>
-concept permutation_of_the_axes = sizeof...(Axes) == Rank && ((Axes >= -Rank && Axes < Rank) && ...) &&
-                                  (((1u << ((Axes + Rank) % (Rank > 0 ? Rank : 1))) | ... | 0u)) == (1u << Rank) - 1u;
+concept permutation_of_the_axes =
+    sizeof...(Axes) == Rank && ((Axes >= -Rank && Axes < Rank) && ...) &&
+    (((1u << ((Axes + Rank) % (Rank > 0 ? Rank : 1))) | ... | 0u)) == (1u << Rank) - 1u;
 constexpr bool concatenable(const shape& a, const shape& b, int axis) {
   if (a.rank != b.rank || axis >= a.rank) return false;
   for (int i = 0; i < a.rank; ++i)
@@ -183,7 +185,8 @@ template <extent_t... N, detail::handle A> constexpr auto reshape(const A& a) {
   graph& g = graph_of(a);
   constexpr shape to = shape_of<N...>;
   if constexpr (any_var<A>) {
-    require(g, numel(g[a.id()].s) == numel(to), "tapeless: reshape<extents...>(a): the number of elements stays", g[a.id()].s, to);
+    require(g, numel(g[a.id()].s) == numel(to),
+            "tapeless: reshape<extents...>(a): the number of elements stays", g[a.id()].s, to);
     return var{&g, reshape(g, a.id(), to)};
   } else {
     static_assert(same_number_of_elements<numel(A::extents), numel(to)>,
@@ -197,7 +200,8 @@ template <detail::handle A> constexpr auto flatten(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
   if constexpr (any_var<A>) return var{&g, reshape(g, a.id(), flattened(g[a.id()].s))};
-  else return wrap<typename A::value_type, flattened(A::extents)>(g, reshape(g, a.id(), flattened(A::extents)));
+  else
+    return wrap<typename A::value_type, flattened(A::extents)>(g, reshape(g, a.id(), flattened(A::extents)));
 }
 
 // transpose<P...>(a): axis i of the result is axis P_i of a. Without P: the last two axes are exchanged.
@@ -212,7 +216,8 @@ template <int... P, detail::handle A> constexpr auto transpose(const A& a) {
       return var{&g, transpose(g, a.id(), matrix_perm(rank))};
     } else {
       constexpr std::uint64_t perm = packed_perm<sizeof...(P), P...>();
-      require(g, permutes(perm, rank, sizeof...(P)), "tapeless: transpose<axes...>(a): the axes are a permutation of a's", g[a.id()].s);
+      require(g, permutes(perm, rank, sizeof...(P)),
+              "tapeless: transpose<axes...>(a): the axes are a permutation of a's", g[a.id()].s);
       if (!g.sound()) return var{&g, a.id()};
       return var{&g, transpose(g, a.id(), perm)};
     }
@@ -241,15 +246,19 @@ template <int Axis, extent_t Begin, extent_t End, detail::handle A> constexpr au
     const int axis = axis_of(Axis, s.rank);
     require(g, axis >= 0 && axis < s.rank, "tapeless: slice<axis, begin, end>(a): the axis exists", s);
     if (!g.sound()) return var{&g, a.id()};
-    require(g, is_static(s.d[axis]), "tapeless: slice<axis, begin, end>(a): the extent of the axis is static", s);
-    require(g, 0 <= Begin && Begin <= End && End <= s.d[axis], "tapeless: slice<axis, begin, end>(a): 0 <= begin <= end <= extent", s);
+    require(g, is_static(s.d[axis]), "tapeless: slice<axis, begin, end>(a): the extent of the axis is static",
+            s);
+    require(g, 0 <= Begin && Begin <= End && End <= s.d[axis],
+            "tapeless: slice<axis, begin, end>(a): 0 <= begin <= end <= extent", s);
     return var{&g, slice(g, a.id(), axis, Begin, End - Begin)};
   } else {
-    static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: slice<axis, begin, end>(a): the axis exists");
+    static_assert(axis_in_range<Axis, A::extents.rank>,
+                  "tapeless: slice<axis, begin, end>(a): the axis exists");
     if constexpr (axis_in_range<Axis, A::extents.rank>) {
       constexpr int axis = axis_of(Axis, A::extents.rank);
       constexpr extent_t n = A::extents.d[axis];
-      static_assert(static_extent<n>, "tapeless: slice<axis, begin, end>(a): the extent of the axis is static");
+      static_assert(static_extent<n>,
+                    "tapeless: slice<axis, begin, end>(a): the extent of the axis is static");
       static_assert(!static_extent<n> || slice_in_range<Begin, End, n>,
                     "tapeless: slice<axis, begin, end>(a): 0 <= begin <= end <= extent");
       if constexpr (static_extent<n> && slice_in_range<Begin, End, n>)
@@ -264,20 +273,24 @@ template <int Axis, extent_t Begin, extent_t End, detail::handle A> constexpr au
 template <int Axis, extent_t Before, extent_t After, detail::handle A> constexpr auto pad(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
-  static_assert(not_negative<Before, After>, "tapeless: pad<axis, before, after>(a): before and after are not negative");
+  static_assert(not_negative<Before, After>,
+                "tapeless: pad<axis, before, after>(a): before and after are not negative");
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
     const int axis = axis_of(Axis, s.rank);
     require(g, axis >= 0 && axis < s.rank, "tapeless: pad<axis, before, after>(a): the axis exists", s);
     if (!g.sound()) return var{&g, a.id()};
-    require(g, is_static(s.d[axis]), "tapeless: pad<axis, before, after>(a): the extent of the axis is static", s);
+    require(g, is_static(s.d[axis]),
+            "tapeless: pad<axis, before, after>(a): the extent of the axis is static", s);
     return var{&g, pad(g, a.id(), axis, Before, After)};
   } else {
-    static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: pad<axis, before, after>(a): the axis exists");
+    static_assert(axis_in_range<Axis, A::extents.rank>,
+                  "tapeless: pad<axis, before, after>(a): the axis exists");
     if constexpr (axis_in_range<Axis, A::extents.rank>) {
       constexpr int axis = axis_of(Axis, A::extents.rank);
       constexpr extent_t n = A::extents.d[axis];
-      static_assert(static_extent<n>, "tapeless: pad<axis, before, after>(a): the extent of the axis is static");
+      static_assert(static_extent<n>,
+                    "tapeless: pad<axis, before, after>(a): the extent of the axis is static");
       if constexpr (static_extent<n>)
         return wrap<typename A::value_type, with_extent(A::extents, axis, n + Before + After)>(
             g, pad(g, a.id(), axis, Before, After));
@@ -293,14 +306,16 @@ template <int Axis, detail::handle A, detail::handle B> constexpr auto concat(co
   if constexpr (any_var<A, B>) {
     const int axis = axis_of(Axis, g[a.id()].s.rank);
     require(g, axis >= 0 && concatenable(g[a.id()].s, g[b.id()].s, axis) && g[a.id()].t == g[b.id()].t,
-            "tapeless: concat<axis>(a, b): all other extents agree, the axis is static, one element type", g[a.id()].s, g[b.id()].s);
+            "tapeless: concat<axis>(a, b): all other extents agree, the axis is static, one element type",
+            g[a.id()].s, g[b.id()].s);
     if (!g.sound()) return var{&g, a.id()};
     return var{&g, concat(g, a.id(), b.id(), axis)};
   } else {
     using T = typename A::value_type;
     constexpr int axis = axis_of(Axis, A::extents.rank);
     static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: concat<axis>(a, b): the axis exists");
-    static_assert(same_element_type<T, typename B::value_type>, "tapeless: concat<axis>(a, b): both have one element type");
+    static_assert(same_element_type<T, typename B::value_type>,
+                  "tapeless: concat<axis>(a, b): both have one element type");
     if constexpr (axis_in_range<Axis, A::extents.rank>) {
       static_assert(extents_agree_off_the_axis<A::extents, B::extents, axis>,
                     "tapeless: concat<axis>(a, b): the axis is static and all other extents agree");
@@ -323,10 +338,12 @@ template <extent_t... N, detail::handle A> constexpr auto broadcast_to(const A& 
   constexpr shape to = shape_of<N...>;
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
-    require(g, broadcastable(s, to) && broadcast(s, to) == to, "tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it", s, to);
+    require(g, broadcastable(s, to) && broadcast(s, to) == to,
+            "tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it", s, to);
     return var{&g, expand(g, a.id(), to)};
   } else {
-    static_assert(broadcasts_to<A::extents, to>, "tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it");
+    static_assert(broadcasts_to<A::extents, to>,
+                  "tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it");
     return wrap<typename A::value_type, to>(g, expand(g, a.id(), to));
   }
 }

@@ -37,13 +37,14 @@ struct window_attributes {
 
 constexpr bool in_byte(int x) { return x >= 0 && x < 256; }
 constexpr bool valid(const window_attributes& a) {
-  return a.stride.h >= 1 && a.stride.w >= 1 && a.dilation.h >= 1 && a.dilation.w >= 1 && in_byte(a.stride.h) &&
-         in_byte(a.stride.w) && in_byte(a.dilation.h) && in_byte(a.dilation.w) && in_byte(a.padding.top) &&
-         in_byte(a.padding.bottom) && in_byte(a.padding.left) && in_byte(a.padding.right);
+  return a.stride.h >= 1 && a.stride.w >= 1 && a.dilation.h >= 1 && a.dilation.w >= 1 &&
+         in_byte(a.stride.h) && in_byte(a.stride.w) && in_byte(a.dilation.h) && in_byte(a.dilation.w) &&
+         in_byte(a.padding.top) && in_byte(a.padding.bottom) && in_byte(a.padding.left) &&
+         in_byte(a.padding.right);
 }
 constexpr std::uint64_t pack(const window_attributes& a) {
-  const int v[] = {a.stride.h,       a.stride.w,     a.padding.top,   a.padding.bottom,
-                   a.padding.left,   a.padding.right, a.dilation.h,   a.dilation.w};
+  const int v[] = {a.stride.h,     a.stride.w,      a.padding.top, a.padding.bottom,
+                   a.padding.left, a.padding.right, a.dilation.h,  a.dilation.w};
   std::uint64_t r = 0;
   for (int i = 0; i < 8; ++i) r |= static_cast<std::uint64_t>(v[i] & 255) << (8 * i);
   return r;
@@ -65,7 +66,8 @@ constexpr window_attributes resolved(window_attributes a, extent_t h, extent_t w
     const extent_t t = ((n + stride - 1) / stride - 1) * stride + span - n;
     return static_cast<int>(t > 0 ? t : 0);
   };
-  const int v = total(h, a.stride.h, spread(r, a.dilation.h)), u = total(w, a.stride.w, spread(s, a.dilation.w));
+  const int v = total(h, a.stride.h, spread(r, a.dilation.h)),
+            u = total(w, a.stride.w, spread(s, a.dilation.w));
   a.padding = padding2{v / 2, v - v / 2, u / 2, u - u / 2};
   return a;
 }

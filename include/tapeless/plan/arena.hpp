@@ -10,7 +10,9 @@
 namespace tapeless::detail {
 
 inline constexpr extent_t arena_alignment = 64;
-constexpr extent_t aligned(extent_t bytes) { return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment; }
+constexpr extent_t aligned(extent_t bytes) {
+  return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+}
 
 // Invariant: `gaps` are the free ranges below `top`, sorted by offset, no two of them touching.
 class arena_part {
@@ -99,7 +101,8 @@ public:
   // Frees what step `step` - 1 read last.
   constexpr void expire(int step) {
     if (step == 0) return;
-    for (int k = ending_[step - 1]; k >= 0; k = blocks_[k].next) parts[blocks_[k].part].give(blocks_[k].offset, blocks_[k].size);
+    for (int k = ending_[step - 1]; k >= 0; k = blocks_[k].next)
+      parts[blocks_[k].part].give(blocks_[k].offset, blocks_[k].size);
   }
 };
 

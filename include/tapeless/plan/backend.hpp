@@ -13,8 +13,8 @@ template <class Space> struct backend_for;
 
 // What a frame is filled from. The arrays stay where they are for the life of the bound object.
 struct run_context {
-  name_values names;             // values of the named extents in this run
-  void* const* input;            // leaf by leaf
+  name_values names;  // values of the named extents in this run
+  void* const* input; // leaf by leaf
   void* const* result;
   std::byte* part[max_parts];    // arena parts
   extent_t part_unit[max_parts]; // the value of each part's product of names at bind

@@ -76,7 +76,8 @@ private:
   constexpr double evaluate(const detail::name_values& v) const {
     double s = 0;
     for (int i = 0; i < count_; ++i)
-      s += term_[i].c * static_cast<double>(detail::eval(extent_t{1} | (term_[i].names << detail::name_shift), v));
+      s += term_[i].c *
+           static_cast<double>(detail::eval(extent_t{1} | (term_[i].names << detail::name_shift), v));
     return s;
   }
 

@@ -33,7 +33,8 @@ inline std::string to_string(const polynomial& p) {
   std::string s;
   char number[32];
   for (int i = 0; i < p.size(); ++i) {
-    const std::string product = p[i].names == 0 ? "" : detail::text_of(extent_t{1} | (p[i].names << detail::name_shift));
+    const std::string product =
+        p[i].names == 0 ? "" : detail::text_of(extent_t{1} | (p[i].names << detail::name_shift));
     std::snprintf(number, sizeof number, "%.10g", p[i].c);
     if (!s.empty()) s += " + ";
     s += product.empty() ? number : p[i].c == 1 ? product : detail::joined(number, "*", product);
@@ -52,7 +53,8 @@ inline std::string text_of(const node& v) {
   }
   if (v.o == op::input) return joined("x", v.attr);
   if (v.o == op::extent) return text_of(static_cast<extent_t>(v.attr));
-  if (v.o == op::matmul) s += std::string(" ") + ((v.attr & 1u) != 0 ? "a^T" : "a") + ((v.attr & 2u) != 0 ? " b^T" : " b");
+  if (v.o == op::matmul)
+    s += std::string(" ") + ((v.attr & 1u) != 0 ? "a^T" : "a") + ((v.attr & 2u) != 0 ? " b^T" : " b");
   return s;
 }
 inline std::string text_of(const location& l) {
@@ -106,15 +108,19 @@ template <int N, int O> std::string explain_dot(const program<N, O>& p, const pl
     s += joined("  subgraph cluster_", k, " {\n");
     for (int i = 0; i < N; ++i)
       if (g.of[i] == k)
-        s += joined("    ", id(i), " [label=\"", text_of(p.nodes[i]), "\\n", text_of(p.nodes[i].s), p.nodes[i].adjoint ? "\", style=filled, fillcolor=\"#dde8f7\"];\n" : "\"];\n");
+        s += joined("    ", id(i), " [label=\"", text_of(p.nodes[i]), "\\n", text_of(p.nodes[i].s),
+                    p.nodes[i].adjoint ? "\", style=filled, fillcolor=\"#dde8f7\"];\n" : "\"];\n");
     s += "  }\n";
   }
   for (int i = 0; i < N; ++i)
-    if (g.of[i] < 0) s += joined("  ", id(i), " [label=\"", text_of(p.nodes[i]), "\\n", text_of(p.nodes[i].s), "\", shape=ellipse];\n");
+    if (g.of[i] < 0)
+      s += joined("  ", id(i), " [label=\"", text_of(p.nodes[i]), "\\n", text_of(p.nodes[i].s),
+                  "\", shape=ellipse];\n");
   for (int i = 0; i < N; ++i)
     for (const int x : p.nodes[i].in)
       if (x >= 0) s += joined("  ", id(x), " -> ", id(i), ";\n");
-  for (int k = 0; k < O; ++k) s += joined("  y", k, " [shape=ellipse];\n  ", id(p.outputs[k]), " -> y", k, ";\n");
+  for (int k = 0; k < O; ++k)
+    s += joined("  y", k, " [shape=ellipse];\n  ", id(p.outputs[k]), " -> y", k, ";\n");
   return s + "}\n";
 }
 

@@ -52,14 +52,18 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
   for (int i = 0; i < N; ++i) {
     const node& v = p.nodes[i];
     r.loop[i] = rule(v.o).k == kind::reduction ? squeezed(p.nodes[v.in[0]].s) : squeezed(v.s);
-    const bool same_order = v.o == op::checked_index || (v.o == op::reshape && r.loop[i] == squeezed(p.nodes[v.in[0]].s));
+    const bool same_order =
+        v.o == op::checked_index || (v.o == op::reshape && r.loop[i] == squeezed(p.nodes[v.in[0]].s));
     r.through[i] = same_order ? r.through[v.in[0]] : i;
     r.root[i] = is_view(i) ? r.root[v.in[0]] : i;
   }
   // the node whose register a fused consumer would read, or no_node where it reads memory
   const auto register_source = [&](int consumer, int x) {
     const int u = r.through[x];
-    return fuses(p.nodes[consumer].o) && rule(p.nodes[u].o).k == kind::elementwise && r.loop[u] == r.loop[consumer] ? u : no_node;
+    return fuses(p.nodes[consumer].o) && rule(p.nodes[u].o).k == kind::elementwise &&
+                   r.loop[u] == r.loop[consumer]
+               ? u
+               : no_node;
   };
   for (int i = 0; i < N; ++i) {
     if (is_view(i)) continue;
@@ -121,7 +125,8 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
       if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u]) all |= lanes[u];
     if (all == (wide_lanes | narrow_lanes)) { // a mask of the other width is computed in a group of its own
       for (const int x : v.in)
-        if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u] && lanes[u] != own) place(u);
+        if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u] && lanes[u] != own)
+          place(u);
       all = own;
     }
     lanes[i] = static_cast<char>(all);
@@ -148,7 +153,8 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
     const shape& it = r.loop[i];
     // A value with one reader waits for it, so that it is computed in the reader's group and never stored.
     const int u = user[i];
-    if (rule(v.o).k == kind::elementwise && uses[i] == 1 && u >= 0 && !is_output[i] && w < max_group_nodes / 2 && r.loop[u] == it)
+    if (rule(v.o).k == kind::elementwise && uses[i] == 1 && u >= 0 && !is_output[i] &&
+        w < max_group_nodes / 2 && r.loop[u] == it)
       deferred[i] = 1;
     else place(i);
   }

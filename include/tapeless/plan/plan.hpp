@@ -25,9 +25,9 @@ struct location {
 struct slot {
   location at;
   dtype t = dtype::f32;
-  extent_t offset[2]{};         // elements, to be added
-  extent_t stride[max_rank]{};  // fused: elements for each loop axis
-  shape s{};                    // whole-tensor: the operand's shape
+  extent_t offset[2]{};        // elements, to be added
+  extent_t stride[max_rank]{}; // fused: elements for each loop axis
+  shape s{};                   // whole-tensor: the operand's shape
 };
 
 // How a loop of `outer` x `inner` elements is cut for threads and for partial sums. It depends on extents alone.
@@ -48,16 +48,16 @@ constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
 struct step {
   op o = op::copy; // fused groups: op::copy
   bool fused = false, adjoint = false, wide = false;
-  bool epilogue = false;         // fused: runs row by row with the whole-tensor step before it, see is_epilogue
+  bool epilogue = false; // fused: runs row by row with the whole-tensor step before it, see is_epilogue
   int code0 = 0, codes = 0, konst0 = 0, konsts = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
   int partial0 = 0; // slots of partial results, one for each store that splits
   int partials = 0;
-  int axes = 0;                  // fused: loop axes, after merging
+  int axes = 0; // fused: loop axes, after merging
   extent_t loop[max_rank]{};
   std::uint64_t attr = 0, attr2 = 0;
   const custom_op* custom = nullptr;
-  int node = no_node;            // whole-tensor: the node; fused: the last node of the group
+  int node = no_node; // whole-tensor: the node; fused: the last node of the group
 };
 
 struct index_check {
@@ -67,7 +67,8 @@ struct index_check {
 
 template <int N, int O> struct plan {
   static constexpr int n = N > 0 ? N : 1;
-  int steps = 0, codes = 0, konsts = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0, nonempty = 0;
+  int steps = 0, codes = 0, konsts = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0,
+      nonempty = 0;
   step step_[n]{};
   std::uint64_t code[4 * n]{};
   std::uint64_t konst[3 * n]{};
@@ -107,7 +108,9 @@ template <int N, int O> class planner {
     const int part = arena_.part_of(names);
     return {place::arena, part, arena_.take(part, bytes, last)};
   }
-  constexpr location allocate(const node& v, int last) { return allocate(names(numel(v.s)), bytes_of(v), last); }
+  constexpr location allocate(const node& v, int last) {
+    return allocate(names(numel(v.s)), bytes_of(v), last);
+  }
 
   constexpr cost_part& part_of(const step& s) { return s.adjoint ? r_.cost.adjoint : r_.cost.primal; }
   constexpr void count_bytes(const step& s, const shape& x, dtype t) {
@@ -144,7 +147,8 @@ template <int N, int O> class planner {
       if (v.o != op::input) continue;
       for (int k = 0; k < v.s.rank; ++k)
         for (const char c : {first_name(v.s.d[k]), second_name(v.s.d[k])})
-          if (c != 0) require(r_.names.add(c) >= 0, "tapeless: jit(f): at most four named extents in one program");
+          if (c != 0)
+            require(r_.names.add(c) >= 0, "tapeless: jit(f): at most four named extents in one program");
     }
   }
 
@@ -207,10 +211,13 @@ template <int N, int O> class planner {
 
   // ---- fused steps
   int floats_ = 0, ints_ = 0, bools_ = 0;
-  constexpr int new_register(dtype t) { return t == dtype::boolean ? bools_++ : t == dtype::i32 ? ints_++ : floats_++; }
+  constexpr int new_register(dtype t) {
+    return t == dtype::boolean ? bools_++ : t == dtype::i32 ? ints_++ : floats_++;
+  }
 
   // strides of the axes other than 1, in order
-  static constexpr void squeeze_strides(const shape& s, const extent_t (&from)[max_rank], extent_t (&to)[max_rank]) {
+  static constexpr void squeeze_strides(const shape& s, const extent_t (&from)[max_rank],
+                                        extent_t (&to)[max_rank]) {
     int k = 0;
     for (int i = 0; i < s.rank; ++i)
       if (s.d[i] != 1) to[k++] = from[i];
@@ -242,7 +249,8 @@ template <int N, int O> class planner {
   // The register that holds operand x of a node whose loop has the shape `full` (with its axes of extent 1).
   constexpr int read(step& s, int group, int x, const shape& full) {
     const int u = g_.through[x];
-    if (g_.of[u] == group && rule(at(u).o).k == kind::elementwise && g_.loop[u] == g_.groups[group].it) return reg_[u];
+    if (g_.of[u] == group && rule(at(u).o).k == kind::elementwise && g_.loop[u] == g_.groups[group].it)
+      return reg_[u];
     const strided_view w = resolve(p_.nodes, x);
     const node& root = at(w.root);
     if (root.o == op::konst) return constant(s, root.attr, root.t);
@@ -350,7 +358,10 @@ template <int N, int O> class planner {
           if (q.stride[a] == 0) y.reduced |= 1u << a;
       const bool inner = ((y.reduced >> (s.axes - 1)) & 1u);
       const bool all = y.reduced == (1u << s.axes) - 1u;
-      y.k = y.reduced == 0 ? store_kind::dense : all ? store_kind::total : inner ? store_kind::row : store_kind::column;
+      y.k = y.reduced == 0 ? store_kind::dense
+            : all          ? store_kind::total
+            : inner        ? store_kind::row
+                           : store_kind::column;
       y.splits = (y.reduced & 1u) && may_split(s);
       r_.store_[r_.stores++] = y.word();
       count_bytes(s, v.s, v.t);
@@ -378,7 +389,8 @@ template <int N, int O> class planner {
   constexpr bool is_epilogue(const step& s, const shape& it) const {
     if (r_.steps < 2) return false;
     const step& w = r_.step_[r_.steps - 2];
-    const bool by_rows = (w.o == op::matmul && at(w.node).s.rank == 2 && (w.attr & 1u) == 0) || w.o == op::conv_fprop || w.o == op::conv_dgrad;
+    const bool by_rows = (w.o == op::matmul && at(w.node).s.rank == 2 && (w.attr & 1u) == 0) ||
+                         w.o == op::conv_fprop || w.o == op::conv_dgrad;
     if (w.fused || !by_rows) return false;
     const shape& out = at(w.node).s;
     if (!(squeezed(out) == it) || out.d[0] == 1 || it.rank < 2) return false;
@@ -413,7 +425,8 @@ template <int N, int O> class planner {
       bool one = degree(s.loop[a]) + degree(s.loop[a + 1]) <= 2;
       for (int k = 0; k < n && one; ++k) {
         const slot& q = r_.slot_[s.slot0 + k];
-        one = multipliable(q.stride[a + 1], s.loop[a + 1]) && q.stride[a] == times(q.stride[a + 1], s.loop[a + 1]);
+        one = multipliable(q.stride[a + 1], s.loop[a + 1]) &&
+              q.stride[a] == times(q.stride[a + 1], s.loop[a + 1]);
       }
       if (!one) continue;
       s.loop[a] = times(s.loop[a], s.loop[a + 1]);
@@ -473,6 +486,8 @@ public:
   }
 };
 
-template <int N, int O> constexpr plan<N, O> make_plan(const program<N, O>& p) { return planner<N, O>(p).run(); }
+template <int N, int O> constexpr plan<N, O> make_plan(const program<N, O>& p) {
+  return planner<N, O>(p).run();
+}
 
 } // namespace tapeless::detail

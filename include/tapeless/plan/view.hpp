@@ -18,8 +18,8 @@ constexpr shape squeezed(const shape& s) {
 }
 
 struct strided_view {
-  int root = no_node; // a node with a dense block: argument, or stored
-  extent_t offset[2]{}; // a sum of two monomials: one of each kind that a shape can bring about
+  int root = no_node;          // a node with a dense block: argument, or stored
+  extent_t offset[2]{};        // a sum of two monomials: one of each kind that a shape can bring about
   extent_t stride[max_rank]{}; // one for each axis of the node that is read
 };
 
@@ -30,11 +30,13 @@ constexpr void add_offset(strided_view& v, extent_t d) {
       o += o == 0 ? d : coefficient(d);
       return;
     }
-  misuse("tapeless: slice<axis, begin, end>(a): at most two different products of named extents in one offset");
+  misuse(
+      "tapeless: slice<axis, begin, end>(a): at most two different products of named extents in one offset");
 }
 
 // strides for the axes of `outer` from those of `inner`: both have the same axes other than 1
-constexpr void unsqueeze(const shape& inner, const extent_t (&si)[max_rank], const shape& outer, extent_t (&so)[max_rank]) {
+constexpr void unsqueeze(const shape& inner, const extent_t (&si)[max_rank], const shape& outer,
+                         extent_t (&so)[max_rank]) {
   int k = 0;
   for (int i = 0; i < outer.rank; ++i) {
     so[i] = 0;

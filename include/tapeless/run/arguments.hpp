@@ -67,8 +67,10 @@ class argument_reader {
     const auto k = static_cast<std::size_t>(values_.find(name));
     const auto has = [&] { return joined("tapeless: run: ", who, " has ", name, " = ", n); };
     if (n < 0) throw argument_error(has() + ": an extent is not negative");
-    if (known_[k] && values_.value[k] != n) throw argument_error(joined(has(), ", but argument ", from_[k], " has ", text(values_, name)));
-    if (n > capacity_.of(name)) throw argument_error(has() + ", but the capacity at bind is " + text(capacity_, name));
+    if (known_[k] && values_.value[k] != n)
+      throw argument_error(joined(has(), ", but argument ", from_[k], " has ", text(values_, name)));
+    if (n > capacity_.of(name))
+      throw argument_error(has() + ", but the capacity at bind is " + text(capacity_, name));
     values_.value[k] = n;
     known_[k] = true;
     from_[k] = argument_;
@@ -86,10 +88,12 @@ public:
         for (int i = 0; i < H::names.count; ++i) {
           const char name = H::names.name[static_cast<std::size_t>(i)];
           const auto k = static_cast<std::size_t>(values_.find(name));
-          if (!known_[k] || values_.value[k] != leaf.name_value(i)) take(name, leaf.name_value(i), name_of(output));
+          if (!known_[k] || values_.value[k] != leaf.name_value(i))
+            take(name, leaf.name_value(i), name_of(output));
         }
         if (leaf.data() == nullptr && leaf.size() > 0)
-          throw argument_error(joined("tapeless: run: ", name_of(output), " has a leaf without data (leaf ", at, " of all)"));
+          throw argument_error(
+              joined("tapeless: run: ", name_of(output), " has a leaf without data (leaf ", at, " of all)"));
         to[at++] = const_cast<void*>(static_cast<const void*>(leaf.data()));
       } else {
         to[at++] = const_cast<void*>(static_cast<const void*>(&leaf));
@@ -104,7 +108,8 @@ public:
 inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound, int leaf) {
   for (extent_t i = 0; i < n; ++i)
     if (index[i] < 0 || index[i] >= bound)
-      throw argument_error(joined("tapeless: run: leaf ", leaf, ": index ", index[i], " at position ", i, " is outside [0, ", bound, ")"));
+      throw argument_error(joined("tapeless: run: leaf ", leaf, ": index ", index[i], " at position ", i,
+                                  " is outside [0, ", bound, ")"));
 }
 
 struct byte_range {

@@ -19,10 +19,12 @@ namespace detail {
 
 // In chunks: clang folds at most 256 operands, and short packs keep symbol names short.
 template <class Backend, const auto& P, int First, class Team, class Frame, int... I>
-[[gnu::always_inline]] inline void run_chunk(const Team& team, const Frame& f, std::integer_sequence<int, I...>) {
+[[gnu::always_inline]] inline void run_chunk(const Team& team, const Frame& f,
+                                             std::integer_sequence<int, I...>) {
   (Backend::template run_step<P, First + I>(team, f), ...);
 }
-template <class Backend, const auto& P, int First, int Count, class Team, class Frame> void run_steps(const Team& team, const Frame& f) {
+template <class Backend, const auto& P, int First, int Count, class Team, class Frame> void run_steps(
+    const Team& team, const Frame& f) {
   if constexpr (Count <= 64) run_chunk<Backend, P, First>(team, f, std::make_integer_sequence<int, Count>{});
   else {
     run_steps<Backend, P, First, Count / 2>(team, f);
@@ -69,7 +71,9 @@ template <class Backend, class F, class... A> class bound {
   void allocate() {
     for (int i = 0; i < capacity_.count; ++i)
       if (capacity_.value[static_cast<std::size_t>(i)] < 1)
-        throw argument_error(joined("tapeless: bind: give the capacity of ", capacity_.name[static_cast<std::size_t>(i)], ", as in bind<...>(tl::dim<'", capacity_.name[static_cast<std::size_t>(i)], "'>(64))"));
+        throw argument_error(
+            joined("tapeless: bind: give the capacity of ", capacity_.name[static_cast<std::size_t>(i)],
+                   ", as in bind<...>(tl::dim<'", capacity_.name[static_cast<std::size_t>(i)], "'>(64))"));
     constexpr auto scratch = Backend::template scratch<plan_>();
     extent_t unit[max_parts]{};
     std::size_t bytes = padded_bytes(1, sizeof(state));
@@ -105,9 +109,11 @@ template <class Backend, class F, class... A> class bound {
 
   // out: nullptr, or the caller's output buffers, whose pointers then go to `result`
   template <class Out, class... X> name_values execute(const Out* out, const X&... x) {
-    static_assert(as_many_arguments<sizeof...(X), sizeof...(A)>, "tapeless: run(x...): as many arguments as the program was bound for");
+    static_assert(as_many_arguments<sizeof...(X), sizeof...(A)>,
+                  "tapeless: run(x...): as many arguments as the program was bound for");
     if constexpr (as_many_arguments<sizeof...(X), sizeof...(A)>) {
-      static_assert((leaves_match<X, A> && ...), "tapeless: run(x...): each argument has the element types and extents it was bound for");
+      static_assert((leaves_match<X, A> && ...),
+                    "tapeless: run(x...): each argument has the element types and extents it was bound for");
       if constexpr ((leaves_match<X, A> && ...)) {
         void* input[leaves > 0 ? leaves : 1];
         void* result[outputs > 0 ? outputs : 1];
@@ -119,20 +125,25 @@ template <class Backend, class F, class... A> class bound {
         const byte_range arena{memory_.data(), memory_.data() + memory_.size()};
         for (int k = 0; k < at; ++k)
           if (const auto* p = static_cast<const std::byte*>(input[k]); overlap({p, p + 1}, arena))
-            throw argument_error(joined("tapeless: run: leaf ", k, " of the arguments lies in the program's own arena, as its results do: copy it first"));
+            throw argument_error(joined(
+                "tapeless: run: leaf ", k,
+                " of the arguments lies in the program's own arena, as its results do: copy it first"));
         if (out != nullptr) reader.read(*out, result, at = 0, true);
         const name_values& values = reader.values();
         for (int k = 0; k < plan_.nonempty; ++k)
           if (eval(plan_.not_empty[k], values) == 0)
-            throw argument_error("tapeless: run: max and argmax need at least one element, but an extent is 0");
+            throw argument_error(
+                "tapeless: run: max and argmax need at least one element, but an extent is 0");
         if (out != nullptr)
           for (int k = 0; k < outputs; ++k)
             for (int j = 0; j < k; ++j)
               if (overlap(output_range(j, result, values), output_range(k, result, values)))
-                throw argument_error(joined("tapeless: run.into(out)(x...): outputs ", j, " and ", k, " overlap"));
+                throw argument_error(
+                    joined("tapeless: run.into(out)(x...): outputs ", j, " and ", k, " overlap"));
         if (plan_.checks > 0 || out != nullptr) {
           at = 0;
-          std::apply([&](const auto&... k) { (check(k, input, result, out != nullptr, values, at), ...); }, held);
+          std::apply([&](const auto&... k) { (check(k, input, result, out != nullptr, values, at), ...); },
+                     held);
         }
         for (int k = 0; k < leaves; ++k) state_->input[k] = input[k];
         for (int k = 0; k < outputs; ++k) state_->result[k] = result[k];
@@ -151,7 +162,8 @@ template <class Backend, class F, class... A> class bound {
     const auto* p = static_cast<const std::byte*>(result[k]);
     return {p, p + eval(numel(plan_.result[k].s), values) * size_of(plan_.result[k].t)};
   }
-  template <class X> static void check(const X& x, void* const* input, void* const* result, bool user_output, const name_values& values, int& at) {
+  template <class X> static void check(const X& x, void* const* input, void* const* result, bool user_output,
+                                       const name_values& values, int& at) {
     for_each_leaf(x, [&](const auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
       if constexpr (typed_handle<H>) {
@@ -160,10 +172,12 @@ template <class Backend, class F, class... A> class bound {
         const byte_range mine{p, p + leaf.size() * static_cast<extent_t>(sizeof(T))};
         for (int k = 0; user_output && k < outputs; ++k)
           if (overlap(mine, output_range(k, result, values)))
-            throw argument_error(joined("tapeless: run.into(out)(x...): output ", k, " overlaps leaf ", at, " of the arguments"));
+            throw argument_error(joined("tapeless: run.into(out)(x...): output ", k, " overlaps leaf ", at,
+                                        " of the arguments"));
         if constexpr (std::is_same_v<T, std::int32_t>)
           for (int k = 0; k < plan_.checks; ++k)
-            if (plan_.check[k].input == at) check_indices(leaf.data(), leaf.size(), eval(plan_.check[k].bound, values), at);
+            if (plan_.check[k].input == at)
+              check_indices(leaf.data(), leaf.size(), eval(plan_.check[k].bound, values), at);
       }
       ++at;
     });
@@ -202,7 +216,8 @@ public:
   // run.into(out)(x...): as run(x...), with the results in the caller's buffers, a tree like the result's.
   // Errors: argument_error also where an output overlaps an argument or another output.
   template <class Out> auto into(const Out& out) {
-    static_assert(leaves_match<Out, result_type>, "tapeless: run.into(out): out has the element types and extents of the result");
+    static_assert(leaves_match<Out, result_type>,
+                  "tapeless: run.into(out): out has the element types and extents of the result");
     return [this, out](const auto&... x) -> Out {
       execute(&out, x...);
       return out;

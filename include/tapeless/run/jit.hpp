@@ -27,14 +27,19 @@ template <class A> constexpr void check_tree() {
 
 template <class F> struct jit_fn {
   template <class... A> static constexpr bool traceable() {
-    constexpr bool trees = ((no_number_inside<facts_of<A>.numbers_inside> && at_most_32_members<facts_of<A>.largest_aggregate>) && ...);
+    constexpr bool trees = ((no_number_inside<facts_of<A>.numbers_inside> &&
+                             at_most_32_members<facts_of<A>.largest_aggregate>) &&
+                            ...);
     (check_tree<A>(), ...);
-    static_assert(stateless<F>, "tapeless: jit(f): f has no run-time captures; pass captured values as arguments");
+    static_assert(stateless<F>,
+                  "tapeless: jit(f): f has no run-time captures; pass captured values as arguments");
     if constexpr (stateless<F> && trees) {
-      static_assert(takes_these_arguments<F, traced_argument_t<A>...>, "tapeless: jit(f): f takes these arguments");
+      static_assert(takes_these_arguments<F, traced_argument_t<A>...>,
+                    "tapeless: jit(f): f takes these arguments");
       if constexpr (takes_these_arguments<F, traced_argument_t<A>...>) {
-        static_assert(result_is_a_tree_of_typed_handles<traced_result<F, A...>>,
-                      "tapeless: jit(f): f returns tensors, or a tuple or aggregate of tensors; a var is converted with as<T, extents...>()");
+        static_assert(
+            result_is_a_tree_of_typed_handles<traced_result<F, A...>>,
+            "tapeless: jit(f): f returns tensors, or a tuple or aggregate of tensors; a var is converted with as<T, extents...>()");
         if constexpr (result_is_a_tree_of_typed_handles<traced_result<F, A...>>) {
           using trace = traced<F, A...>;
           if constexpr (!trace::sound) report<trace, trace::size.broken.a, trace::size.broken.b>();

@@ -21,7 +21,9 @@ class block {
 public:
   block() = default;
   explicit block(std::size_t bytes)
-      : p_(bytes > 0 ? static_cast<std::byte*>(::operator new(bytes, std::align_val_t{block_alignment})) : nullptr), size_(bytes) {
+      : p_(bytes > 0 ? static_cast<std::byte*>(::operator new(bytes, std::align_val_t{block_alignment}))
+                     : nullptr),
+        size_(bytes) {
     for (std::size_t i = 0; i < bytes; ++i) p_[i] = std::byte{0};
   }
   block(block&& o) noexcept : p_(std::exchange(o.p_, nullptr)), size_(std::exchange(o.size_, 0)) {}
@@ -43,7 +45,8 @@ template <class H, class P> constexpr H make_view(P* data, const name_values& na
 }
 
 constexpr std::size_t padded_bytes(extent_t elements, std::size_t size) {
-  return (static_cast<std::size_t>(elements) * size + block_alignment - 1) / block_alignment * block_alignment;
+  return (static_cast<std::size_t>(elements) * size + block_alignment - 1) / block_alignment *
+         block_alignment;
 }
 
 } // namespace detail
@@ -64,7 +67,8 @@ public:
       for (int i = 0; i < H::names.count; ++i)
         if (names.find(H::names.name[static_cast<std::size_t>(i)]) < 0)
           throw std::invalid_argument("tapeless: owned<tree>(dims...): a named extent has no value");
-      bytes += detail::padded_bytes(detail::eval(detail::numel(H::extents), names), sizeof(typename H::value_type));
+      bytes += detail::padded_bytes(detail::eval(detail::numel(H::extents), names),
+                                    sizeof(typename H::value_type));
     });
     memory_ = detail::block(bytes);
     std::byte* at = memory_.data();

@@ -28,7 +28,8 @@ struct raw_program {
 // Only what the outputs need, renumbered; every output is a dense node of its own.
 constexpr raw_program compact(graph& g, vec<int> outputs) {
   for (int k = 0; k < outputs.size(); ++k) {
-    while (g[outputs[k]].o == op::reshape) outputs[k] = g[outputs[k]].in[0]; // the same elements in the same order
+    while (g[outputs[k]].o == op::reshape)
+      outputs[k] = g[outputs[k]].in[0]; // the same elements in the same order
     bool own = rule(g[outputs[k]].o).k != kind::leaf && rule(g[outputs[k]].o).k != kind::view;
     for (int j = 0; j < k; ++j) own = own && outputs[j] != outputs[k];
     if (own) continue;
@@ -67,7 +68,8 @@ template <class X> constexpr void add_inputs(X& x, graph& g, int& position) {
   });
 }
 
-template <class F, class... A> using traced_result = decltype(F{}(std::declval<const traced_argument_t<A>&>()...));
+template <class F, class... A> using traced_result =
+    decltype(F{}(std::declval<const traced_argument_t<A>&>()...));
 
 template <class R>
 concept result_is_a_tree_of_typed_handles = [] {

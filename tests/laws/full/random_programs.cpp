@@ -8,4 +8,6 @@
 #define TAPELESS_BLOCK 0
 #endif
 
-TEST_CASE("the gradients of 20 further random programs equal finite differences") { laws::check_programs<100 + 20 * TAPELESS_BLOCK, 20, 10>(); }
+TEST_CASE("the gradients of 20 further random programs equal finite differences") {
+  laws::check_programs<100 + 20 * TAPELESS_BLOCK, 20, 10>();
+}
