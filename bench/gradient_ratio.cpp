@@ -28,7 +28,7 @@ template <class F, class P, class X, class... Rest> void ratio(benchmark::State&
   using gradient = decltype(tl::value_and_grad<0>(F{}));
   tl::owned<P> p;
   tl::owned<X> x;
-  tl::detail::for_each_leaf(*p, [](auto leaf) { fill(leaf); });
+  tl::for_each_leaf(*p, [](auto leaf) { fill(leaf); });
   fill(*x);
   auto value = tl::jit(F{}).template bind<P, X, Rest...>(tl::threads(1));
   auto both = tl::jit(gradient{}).template bind<P, X, Rest...>(tl::threads(1));

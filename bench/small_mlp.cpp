@@ -166,7 +166,7 @@ void small_mlp(benchmark::State& state) {
       v = scale * (static_cast<float>(seed >> 8) * 0x1p-23f - 1.0f);
     }
   };
-  tl::detail::for_each_leaf(*p, [&](auto leaf) { fill(leaf, 0.2f); });
+  tl::for_each_leaf(*p, [&](auto leaf) { fill(leaf, 0.2f); });
   fill(*x, 1);
   fill(*t, 1);
 

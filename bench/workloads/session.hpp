@@ -71,7 +71,7 @@ public:
     if (!checks_) return report(name, time(run));
     leaves got;
     const auto tree = run();
-    tl::detail::for_each_leaf(tree, [&](const auto& leaf) { got.push_back(copy(leaf)); });
+    tl::for_each_leaf(tree, [&](const auto& leaf) { got.push_back(copy(leaf)); });
     check(name, got, expected(), tolerance(terms));
   }
 

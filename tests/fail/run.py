@@ -32,7 +32,7 @@ def header(text):
 
 
 def compile_(command, source, *flags):
-    done = subprocess.run([*command, *flags, "-c", str(source), "-o", os.devnull], stdin=subprocess.DEVNULL,
+    done = subprocess.run([*command, *flags, "-fsyntax-only", str(source)], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"})
     return done.returncode, (done.stdout + done.stderr).splitlines()
 

@@ -50,10 +50,11 @@ template <class X> inline constexpr leaf_type first_without_tangent = [] {
   return first;
 }();
 
-template <class X> constexpr void check_differentiable() {
+template <class X, int Leaf = first_without_tangent<X>.leaf, dtype Type = first_without_tangent<X>.type>
+constexpr void check_differentiable() {
   static_assert(is_a_tree_of_tensors<X>, "tapeless: grad<i>(f): argument i is a tree of tensors");
   static_assert(
-      leaf_has_a_tangent<first_without_tangent<X>.leaf, first_without_tangent<X>.type>,
+      leaf_has_a_tangent<Leaf, Type>,
       "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent");
 }
 

@@ -292,6 +292,9 @@ template <auto Code, class V> class fused_kernel {
     return t[0];
   }
 
+  // Sums are taken in blocks of this many elements, then over blocks: the error of a long float sum stays small.
+  static constexpr index_t sum_block = 4096;
+
   // One run of the innermost loop. moved: bit a is set when outer axis a is past its first index of this call.
   [[gnu::always_inline]] static void row(V* acc, const fused_arguments& a, const position& p, index_t c,
                                          index_t end, unsigned moved) {
@@ -309,8 +312,18 @@ template <auto Code, class V> class fused_kernel {
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       if constexpr (out(k).k == store_kind::row) acc[k] = V(identity<k>());
     });
-    for (; c + W <= end; c += W) body<false>(r, acc, w, c, W, moved);
-    if (c < end) body<true>(r, acc, w, c, static_cast<int>(end - c), moved);
+    while (c < end) {
+      V part[Code.stores];
+      unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { part[k] = V(identity<k>()); });
+      const index_t stop = end - c > sum_block ? c + sum_block : end;
+      for (; c + W <= stop; c += W) body<false>(r, part, w, c, W, moved);
+      if (c < stop) body<true>(r, part, w, c, static_cast<int>(stop - c), moved);
+      c = stop;
+      unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+        constexpr auto y = out(k);
+        if constexpr (y.k == store_kind::row || y.k == store_kind::total) acc[k] = combine(y.is_max, acc[k], part[k]);
+      });
+    }
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
       if constexpr (y.k == store_kind::row) {

@@ -167,12 +167,15 @@ concept operands_are_typed = Typed;
 template <class Op, class... X> using whole_result =
     basic_tensor<value_type_t<X...>, Op::result(shape_in_type<X>()...)>;
 template <class> using as_var = var;
+// the shape of all; rank -1 where they do not broadcast
 template <shape... S> constexpr shape broadcast_all() {
   shape s;
-  ((require(broadcastable(s, S), "tapeless: custom<op>(x...): the shapes broadcast"), s = broadcast(s, S)),
-   ...);
-  return s;
+  bool ok = true;
+  ((ok = ok && broadcastable(s, S), s = ok ? broadcast(s, S) : s), ...);
+  return ok ? s : shape{-1, {}};
 }
+template <shape... S>
+concept all_shapes_broadcast = broadcast_all<S...>().rank >= 0;
 template <int N>
 concept one_to_three_operands = N >= 1 && N <= 3;
 
@@ -231,9 +234,10 @@ constexpr auto custom(const X&... x) {
   static_assert(floating_point<T>, "tapeless: custom<op>(x...): the element type is float or double");
   static_assert((same_element_type<T, typename X::value_type> && ...),
                 "tapeless: custom<op>(x...): the operands have one element type");
-  constexpr shape s = broadcast_all<X::extents...>();
-  return wrap<T, s>(
-      g, custom_node(g, op::custom_elementwise, &elementwise_custom<Op, T, as_var<X>...>, in, dtype_of<T>, s));
+  static_assert(all_shapes_broadcast<X::extents...>, "tapeless: custom<op>(x...): the shapes broadcast");
+  constexpr shape s = all_shapes_broadcast<X::extents...> ? broadcast_all<X::extents...>() : shape{};
+  return wrap<T, s>(g, custom_node(g, op::custom_elementwise, &elementwise_custom<Op, T, as_var<X>...>, in,
+                                   dtype_of<T>, s));
 }
 
 namespace detail {

@@ -29,8 +29,12 @@ constexpr int log_softmax(graph& g, int a, unsigned axes) {
 
 template <reduction F, int Axis, class A> constexpr auto apply_softmax(const A& a) {
   graph& g = graph_of(a);
-  if constexpr (any_var<A>) return var{&g, F(g, a.id(), axes_mask<Axis>(g[a.id()].s.rank))};
-  else {
+  if constexpr (any_var<A>) {
+    const shape s = g[a.id()].s;
+    if (!require(g, Axis >= -s.rank && Axis < s.rank, "tapeless: softmax<axis>(a): the axis exists", s))
+      return var{&g, a.id()};
+    return var{&g, F(g, a.id(), axes_mask<Axis>(s.rank))};
+  } else {
     using T = typename A::value_type;
     static_assert(floating_point<T>, "tapeless: softmax<axis>(a): the element type is float or double");
     static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: softmax<axis>(a): the axis exists");

@@ -33,6 +33,8 @@ struct grouping {
 
 inline constexpr int narrow_lanes = 1, wide_lanes = 2;
 constexpr int lanes_of(dtype t) { return t == dtype::f32 ? narrow_lanes : t == dtype::f64 ? wide_lanes : 0; }
+// The whole-tensor ops whose rows a fused group may follow one by one.
+constexpr bool leads_an_epilogue(op o) { return o == op::matmul || o == op::conv_fprop || o == op::conv_dgrad; }
 constexpr bool fuses(op o) { return rule(o).k == kind::elementwise || rule(o).k == kind::reduction; }
 
 template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
@@ -169,7 +171,9 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
       const int root = u >= 0 ? u : r.root[x];
       if (is_leaf(root)) continue;
       r.stored[root] = 1;
-      if (r.of[i] > r.last[root]) r.last[root] = r.of[i];
+      // an epilogue runs in chunks with the step before it, which still reads: its operands live one group longer
+      const int until = leads_an_epilogue(p.nodes[i].o) ? r.of[i] + 1 : r.of[i];
+      if (until > r.last[root]) r.last[root] = until;
     }
   }
   for (int i = 0; i < N; ++i)

@@ -64,6 +64,7 @@ template <class Trace, shape A, shape B> constexpr void report() {
   TAPELESS_RULE("tapeless: pool2d<pool>(x): the padding is smaller than the kernel");
   TAPELESS_RULE("tapeless: softmax_cross_entropy(logits, label): one label for each row of logits");
   TAPELESS_RULE("tapeless: softmax_cross_entropy(logits, label): label is int32");
+  TAPELESS_RULE("tapeless: softmax<axis>(a): the axis exists");
   TAPELESS_RULE("tapeless: custom<op>(x...): the element type is float or double");
   TAPELESS_RULE("tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
   constexpr int stops_at_the_broken_rule = Trace::repeat();

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <support/random.hpp>
+#include <tapeless/tapeless.hpp>
+#include <vector>
+
+namespace tl = tapeless;
+
+namespace {
+
+struct network {
+  tl::tensor<double, 24, 40> w1;
+  tl::tensor<double, 40> b1;
+  tl::tensor<double, 40, 40> w2;
+  tl::tensor<double, 40> b2;
+  tl::tensor<double, 40, 3> w3;
+};
+using inputs = tl::tensor<double, tl::dyn<'n'>, 24>;
+using targets = tl::tensor<double, tl::dyn<'n'>, 3>;
+
+constexpr auto loss = [](const network& p, auto x, auto y) {
+  const auto h = tl::tanh(tl::matmul(tl::tanh(tl::matmul(x, p.w1) + p.b1), p.w2) + p.b2);
+  return tl::sum(tl::square(tl::matmul(h, p.w3) - y));
+};
+
+// Do two blocks of the arena, of the given shapes, have no byte in common?
+constexpr bool disjoint(const tl::detail::slot& a, const tl::shape& shape_a, const tl::detail::slot& b,
+                        const tl::shape& shape_b) {
+  using namespace tl::detail;
+  if (a.at.where != place::arena || b.at.where != place::arena || a.at.index != b.at.index) return true;
+  const tl::extent_t size_a = coefficient(numel(shape_a)) * size_of(a.t);
+  const tl::extent_t size_b = coefficient(numel(shape_b)) * size_of(b.t);
+  return a.at.offset + size_a <= b.at.offset || b.at.offset + size_b <= a.at.offset;
+}
+
+} // namespace
+
+TEST_CASE("epilogue: a gradient over many chunks of rows is the sum of gradients over few rows") {
+  const tl::extent_t n = 3000, block = 20; // 3000 rows are several chunks, 20 are one
+  tl::owned<network> p;
+  std::uint64_t seed = 1;
+  tl::for_each_leaf(*p, [&](const auto& leaf) {
+    const auto v = support::random_values<double>(static_cast<std::size_t>(leaf.size()), ++seed, -0.4, 0.4);
+    for (tl::extent_t i = 0; i < leaf.size(); ++i) leaf[i] = v[static_cast<std::size_t>(i)];
+  });
+  auto x = support::random_values<double>(static_cast<std::size_t>(n * 24), 21);
+  auto y = support::random_values<double>(static_cast<std::size_t>(n * 3), 22);
+  const auto step = tl::jit(tl::value_and_grad<0>(loss));
+  auto all = step.bind<network, inputs, targets>(tl::dim<'n'>(n));
+  auto few = step.bind<network, inputs, targets>(tl::dim<'n'>(block));
+  const auto [value, gradient] = all(*p, inputs(x.data(), n), targets(y.data(), n));
+
+  std::vector<double> sum;
+  double total = 0;
+  for (tl::extent_t at = 0; at < n; at += block) {
+    const auto [v, g] = few(*p, inputs(x.data() + at * 24, block), targets(y.data() + at * 3, block));
+    total += v[0];
+    std::size_t k = 0;
+    tl::for_each_leaf(g, [&](const auto& leaf) {
+      for (const double d : leaf) {
+        if (k == sum.size()) sum.push_back(0);
+        sum[k++] += d;
+      }
+    });
+  }
+  CHECK(value[0] == doctest::Approx(total).epsilon(1e-12));
+  std::size_t k = 0;
+  double worst = 0, size = 0;
+  tl::for_each_leaf(gradient, [&](const auto& leaf) {
+    for (const double d : leaf) {
+      worst = std::fmax(worst, std::fabs(d - sum[k]));
+      size = std::fmax(size, std::fabs(sum[k++]));
+    }
+  });
+  CHECK(size > 1);
+  CHECK(worst <= 1e-11 * size);
+}
+
+TEST_CASE("epilogue: it never writes where the step that it follows still reads") {
+  using namespace tl::detail;
+  constexpr auto f = tl::value_and_grad<0, 1>(loss);
+  using program_of = traced<std::remove_const_t<decltype(f)>, network, inputs, targets>;
+  const auto& nodes = program_of::value.nodes;
+  const auto& p = planned<std::remove_const_t<decltype(f)>, network, inputs, targets>::value;
+  int epilogues = 0;
+  for (int i = 1; i < p.steps; ++i) {
+    const step &s = p.step_[i], &before = p.step_[i - 1];
+    if (!s.epilogue) continue;
+    ++epilogues;
+    for (int k = 0; k < before.loads; ++k)
+      for (int j = s.loads; j < s.loads + s.stores + s.partials; ++j) {
+        const slot &read = p.slot_[before.slot0 + k], &written = p.slot_[s.slot0 + j];
+        CHECK(disjoint(read, read.s, written, j < s.loads + s.stores ? nodes[before.node].s : written.s));
+      }
+  }
+  CHECK(epilogues >= 3);
+}
