@@ -93,7 +93,8 @@ verdict transposes(const flat& u, const flat& jv, const flat& jtu, const flat& v
 }
 verdict second_derivative_is_the_difference(const flat& w, const flat& hv, const support::estimate& along) {
   const double got = dot(w, hv), tolerance = 4 * along.error + 1e-9 * (1 + norm(w) * norm(hv));
-  return {std::abs(got - along.value) <= tolerance, text("<w, H v> = ", got, ", finite difference ", along.value, ", tolerance ", tolerance)};
+  return {std::abs(got - along.value) <= tolerance,
+          text("<w, H v> = ", got, ", finite difference ", along.value, ", tolerance ", tolerance)};
 }
 
 void expect(const char* law, const verdict& v) { CHECK_MESSAGE(v.holds, law, ": ", v.why); }
@@ -138,11 +139,14 @@ void check(const law_run& run, const std::vector<domain>& domains, std::uint64_t
     std::vector<flat> only = zero;
     only[k] = u[k];
     const evaluation e = run.evaluate(x, v, only);
-    if (few) expect("J^T u is the finite difference", gradient_is_the_difference(e.jtu, difference[k], norm(u[k]) * norm(e.y[k])));
+    if (few)
+      expect("J^T u is the finite difference",
+             gradient_is_the_difference(e.jtu, difference[k], norm(u[k]) * norm(e.y[k])));
     expect("<u, J v> == <J^T u, v>", transposes(u[k], e.jv[k], e.jtu, v));
     expect("J v by jvp == by vjp of vjp", close(e.jv_again[k], e.jv[k], 1e-12 * (1 + norm(e.jv[k]))));
     expect("H v by jvp of vjp == by vjp of vjp", close(e.hv_again, e.hv, 1e-11 * (1 + norm(e.hv))));
-    const auto along = support::finite_difference_directional([&](const flat& q) { return dot(w, run.evaluate(q, v, only).jtu); }, x, v, 1e-4);
+    const auto along = support::finite_difference_directional(
+        [&](const flat& q) { return dot(w, run.evaluate(q, v, only).jtu); }, x, v, 1e-4);
     expect("H v is the finite difference", second_derivative_is_the_difference(w, e.hv, along));
   }
 }
@@ -163,8 +167,16 @@ void check_float(const law_run& run, const std::vector<domain>& domains, std::ui
 
 TEST_CASE("each law fails where its premise is broken") {
   using namespace laws;
-  const flat x{0.5, -1.5}, v{1, 2}, u{3, -1}, y{0.25, 2.25}, jv{1, -6}, jtu{3, 3}, hv{6, -4}, w{1, 1}; // y = x^2, H v = 2 u v
-  const case_info square{"square", 4, scale::result, true, true, 2, [] { return std::int64_t{2}; }, [&](const flat&, bool) { return y; }};
+  const flat x{0.5, -1.5}, v{1, 2}, u{3, -1}, y{0.25, 2.25}, jv{1, -6}, jtu{3, 3}, hv{6, -4},
+      w{1, 1}; // y = x^2, H v = 2 u v
+  const case_info square{"square",
+                         4,
+                         scale::result,
+                         true,
+                         true,
+                         2,
+                         [] { return std::int64_t{2}; },
+                         [&](const flat&, bool) { return y; }};
   const double eps = std::numeric_limits<double>::epsilon();
   CHECK(value_is_the_reference(square, x, y, eps).holds);
   CHECK_FALSE(value_is_the_reference(square, x, {0.25, 2.25 * (1 + 10 * eps)}, eps).holds);

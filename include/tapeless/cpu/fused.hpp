@@ -321,7 +321,8 @@ template <auto Code, class V> class fused_kernel {
       c = stop;
       unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
         constexpr auto y = out(k);
-        if constexpr (y.k == store_kind::row || y.k == store_kind::total) acc[k] = combine(y.is_max, acc[k], part[k]);
+        if constexpr (y.k == store_kind::row || y.k == store_kind::total)
+          acc[k] = combine(y.is_max, acc[k], part[k]);
       });
     }
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {

@@ -34,7 +34,9 @@ struct grouping {
 inline constexpr int narrow_lanes = 1, wide_lanes = 2;
 constexpr int lanes_of(dtype t) { return t == dtype::f32 ? narrow_lanes : t == dtype::f64 ? wide_lanes : 0; }
 // The whole-tensor ops whose rows a fused group may follow one by one.
-constexpr bool leads_an_epilogue(op o) { return o == op::matmul || o == op::conv_fprop || o == op::conv_dgrad; }
+constexpr bool leads_an_epilogue(op o) {
+  return o == op::matmul || o == op::conv_fprop || o == op::conv_dgrad;
+}
 constexpr bool fuses(op o) { return rule(o).k == kind::elementwise || rule(o).k == kind::reduction; }
 
 template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {

@@ -389,7 +389,8 @@ template <int N, int O> class planner {
   constexpr bool is_epilogue(const step& s, const shape& it) const {
     if (r_.steps < 2) return false;
     const step& w = r_.step_[r_.steps - 2];
-    const bool by_rows = leads_an_epilogue(w.o) && (w.o != op::matmul || (at(w.node).s.rank == 2 && (w.attr & 1u) == 0));
+    const bool by_rows =
+        leads_an_epilogue(w.o) && (w.o != op::matmul || (at(w.node).s.rank == 2 && (w.attr & 1u) == 0));
     if (w.fused || !by_rows) return false;
     const shape& out = at(w.node).s;
     if (!(squeezed(out) == it) || out.d[0] == 1 || it.rank < 2) return false;

@@ -124,7 +124,8 @@ template <class Backend, class F, class... A> class bound {
         std::apply([&](const auto&... k) { (reader.read(k, input, at), ...); }, held);
         const byte_range arena{memory_.data(), memory_.data() + memory_.size()};
         for (int k = 0; k < at; ++k)
-          if (const auto* p = static_cast<const std::byte*>(input[k]); overlap({p, p + 1}, arena))
+          if (const auto* p = static_cast<const std::byte*>(input[k]);
+              p != nullptr && overlap({p, p + 1}, arena))
             throw argument_error(joined(
                 "tapeless: run: leaf ", k,
                 " of the arguments lies in the program's own arena, as its results do: copy it first"));
@@ -219,7 +220,7 @@ public:
     static_assert(leaves_match<Out, result_type>,
                   "tapeless: run.into(out): out has the element types and extents of the result");
     return [this, out](const auto&... x) -> Out {
-      execute(&out, x...);
+      this->execute(&out, x...);
       return out;
     };
   }
