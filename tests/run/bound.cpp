@@ -44,7 +44,9 @@ template <class... Option> auto bind_step(Option... option) {
 
 template <class Tree> std::vector<float> elements(const Tree& tree) {
   std::vector<float> all;
-  tl::detail::for_each_leaf(tree, [&](const auto& leaf) { all.insert(all.end(), leaf.begin(), leaf.end()); });
+  tl::for_each_leaf(tree, [&](const auto& leaf) {
+    for (const float x : leaf) all.push_back(x);
+  });
   return all;
 }
 
