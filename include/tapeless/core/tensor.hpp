@@ -20,7 +20,7 @@ struct graph;
 
 namespace detail {
 template <class X>
-concept has_a_value_while_tracing = false && sizeof(X) > 0;
+concept has_a_value_while_tracing = !std::is_class_v<X>; // every handle is a class
 } // namespace detail
 
 template <element T, shape S, class Space = host> class basic_tensor {
