@@ -15,6 +15,9 @@
 #include <cstdlib>
 #include <new>
 #include <utility>
+#if defined(__x86_64__) && __has_include(<mm_malloc.h>)
+#include <mm_malloc.h> // clang's declares posix_memalign: it must come before our definition
+#endif
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TAPELESS_TEST_SANITIZED 1
