@@ -110,7 +110,7 @@ template <chain_row R> void run(session& s) {
 
 const workload rows[] = {
 #define TAPELESS_CHAIN(name, ...) {__LINE__, name, run<chain_row{__VA_ARGS__}>},
-#include "../workloads.def"
+#include "workloads.def"
 };
 
 } // namespace

@@ -92,7 +92,7 @@ template <conv_row R> void run(session& s) {
 
 const workload rows[] = {
 #define TAPELESS_CONV(name, ...) {__LINE__, name, run<conv_row{__VA_ARGS__}>},
-#include "../workloads.def"
+#include "workloads.def"
 };
 
 } // namespace

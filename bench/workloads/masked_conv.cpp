@@ -90,7 +90,7 @@ template <masked_conv_row R> void run(session& s) {
 
 const workload rows[] = {
 #define TAPELESS_MASKED_CONV(name, ...) {__LINE__, name, run<masked_conv_row{__VA_ARGS__}>},
-#include "../workloads.def"
+#include "workloads.def"
 };
 
 } // namespace

@@ -142,7 +142,7 @@ template <mlp_row R> void run(session& s) {
 
 const workload rows[] = {
 #define TAPELESS_MLP(name, ...) {__LINE__, name, run<mlp_row{__VA_ARGS__}>},
-#include "../workloads.def"
+#include "workloads.def"
 };
 
 } // namespace

@@ -31,6 +31,7 @@ constexpr matmul_extents matmul_of(const step& s, const shape& a, const shape& b
   e.b_batched = e.batch != 1 && product(b, 0, b.rank - 2) == e.batch;
   return e;
 }
+
 // Where an operand is, and how the step's loop walks it.
 struct frame_slot {
   void* const* source = nullptr; // argument, result or arena part: a pointer that may change between runs
@@ -48,7 +49,7 @@ struct frame_step {
   index_t loop[max_rank]{};
   index_t chunk = 1, chunks = 1; // of the outermost axis
   bool empty = false;
-  matmul_extents matmul;
+  matmul_extents matmul; // of a matmul step
 };
 
 // All of it for one program, in the block that bind allocates.

@@ -20,17 +20,12 @@ constexpr shape assumed(const shape& s) {
   return r;
 }
 
-// x, w, y: image, weights, result of the convolution, whichever of them the step computes
-constexpr conv_extents conv_of(const step& s, const shape& x, const shape& w, const shape& y) {
+// What convolution and pooling have in common: image x, output y, and how the window slides.
+template <class Extents> constexpr Extents sliding(const step& s, const shape& x, const shape& y) {
   const tapeless::detail::window_attributes a = tapeless::detail::unpack(s.attr);
-  conv_extents e;
-  e.n = x.d[0];
-  e.c = x.d[1];
+  Extents e;
   e.h = x.d[2];
   e.w = x.d[3];
-  e.k = w.d[0];
-  e.r = w.d[2];
-  e.s = w.d[3];
   e.p = y.d[2];
   e.q = y.d[3];
   e.stride_h = a.stride.h;
@@ -39,6 +34,16 @@ constexpr conv_extents conv_of(const step& s, const shape& x, const shape& w, co
   e.pad_left = a.padding.left;
   e.dil_h = a.dilation.h;
   e.dil_w = a.dilation.w;
+  return e;
+}
+// x, w, y: image, weights, result of the convolution, whichever of them the step computes
+constexpr conv_extents conv_of(const step& s, const shape& x, const shape& w, const shape& y) {
+  auto e = sliding<conv_extents>(s, x, y);
+  e.n = x.d[0];
+  e.c = x.d[1];
+  e.k = w.d[0];
+  e.r = w.d[2];
+  e.s = w.d[3];
   e.groups = static_cast<index_t>(s.attr2);
   return e;
 }
@@ -48,22 +53,11 @@ constexpr conv_extents conv_of(const step& s, const shape (&q)[3]) {
                                  : conv_of(s, q[0], q[2], q[1]);
 }
 constexpr window_extents window_of(const step& s, const shape& x, const shape& y) {
-  const tapeless::detail::window_attributes a = tapeless::detail::unpack(s.attr);
   const pair2 k = tapeless::detail::unpack_kernel(s.attr2);
-  window_extents e;
+  auto e = sliding<window_extents>(s, x, y);
   e.planes = x.d[0] * x.d[1];
-  e.h = x.d[2];
-  e.w = x.d[3];
   e.r = k.h;
   e.s = k.w;
-  e.p = y.d[2];
-  e.q = y.d[3];
-  e.stride_h = a.stride.h;
-  e.stride_w = a.stride.w;
-  e.pad_top = a.padding.top;
-  e.pad_left = a.padding.left;
-  e.dil_h = a.dilation.h;
-  e.dil_w = a.dilation.w;
   return e;
 }
 
