@@ -22,13 +22,13 @@ int main() {
   double y[] = {1, -1, 4, 2}; // y = 1 + 3 x0 - 2 x1
 
   tl::owned<line> p; // zero at first
-  tl::adam<line> optimiser(tl::adam_options{.learning_rate = 0.05});
+  tl::adam<line> optimizer(tl::adam_options{.learning_rate = 0.05});
   auto run = tl::jit(tl::value_and_grad<0>(loss)).bind<line, points, values>();
   for (int i = 0; i <= 1000; ++i) {
     const auto [value, gradient] = run(p.view(), points(x), values(y));
     if (i % 500 == 0)
       std::printf("step %4d: loss %.3f, y = %.2f %+.2f x0 %+.2f x1\n", i, value[0], p->offset[0], p->slope[0],
                   p->slope[1]);
-    optimiser.step(p.view(), gradient);
+    optimizer.step(p.view(), gradient);
   }
 }

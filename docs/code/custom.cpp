@@ -55,7 +55,10 @@ int main() {
   show("f", y);
   show("gradient", gradient);
 
-  show("expected", std::get<1>(tl::jit(tl::value_and_grad(built_in)).bind<V>()(*x)));
-  show("second", tl::jit([](auto v) { return tl::hvp(f)(v, v); }).bind<V>()(*x));
-  show("expected", tl::jit([](auto v) { return tl::hvp(built_in)(v, v); }).bind<V>()(*x));
+  auto expected = tl::jit(tl::value_and_grad(built_in)).bind<V>();
+  show("expected", std::get<1>(expected(*x)));
+  auto second = tl::jit([](auto v) { return tl::hvp(f)(v, v); }).bind<V>();
+  show("second", second(*x));
+  auto expected_second = tl::jit([](auto v) { return tl::hvp(built_in)(v, v); }).bind<V>();
+  show("expected", expected_second(*x));
 }

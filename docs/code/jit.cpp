@@ -59,5 +59,6 @@ int main() {
 
   tl::owned<funnel> p;
   tl::owned<tl::tensor<float, 3, 2>> y;
-  show("network", tl::jit(network).bind<funnel, tl::tensor<float, 3, 2>>()(*p, *y));
+  auto forward = tl::jit(network).bind<funnel, tl::tensor<float, 3, 2>>();
+  show("network", forward(*p, *y));
 }

@@ -38,8 +38,9 @@ int main() {
   const auto [sum, mean] = empty(column(nothing, 0));
   show("sum", sum);
   std::printf("mean is NaN: %s\n", mean[0] != mean[0] ? "yes" : "no");
+  auto largest = tl::jit([](auto v) { return tl::max(v); }).bind<column>(tl::dim<'n'>(4));
   try {
-    tl::jit([](auto v) { return tl::max(v); }).bind<column>(tl::dim<'n'>(4))(column(nothing, 0));
+    largest(column(nothing, 0));
   } catch (const tl::argument_error& error) {
     std::puts(error.what());
   }

@@ -39,11 +39,11 @@ int main() {
   }
 
   auto step = tl::jit(tl::value_and_grad<0>(loss)).bind<params, column, column>(tl::dim<'n'>(n));
-  tl::adam<params> optimiser(tl::adam_options{.learning_rate = 1e-2}); // one allocation: its two moments
+  tl::adam<params> optimizer(tl::adam_options{.learning_rate = 1e-2}); // one allocation: its two moments
   for (int i = 0; i <= 400; ++i) {
     const auto [value, gradient] = step(*p, column(x.data(), n), column(y.data(), n));
     if (i % 200 == 0) std::printf("step %4d: loss %.3f\n", i, value[0]);
-    optimiser.step(*p, gradient); // writes the parameters in place
+    optimizer.step(*p, gradient); // writes the parameters in place
   }
 
   tl::save_npy("tutorial_params", *p); // 00.npy, 01.npy, ...: one file a leaf, in the order of declaration

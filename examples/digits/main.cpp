@@ -59,7 +59,7 @@ void copy_shifted(std::span<const float> from, std::span<float> to, generator& r
 // Trains p. All memory is taken before the first step.
 void train(const params& p, const data_set& data, const options& o, const char* title) {
   auto step = training_step.bind<params, images, labels>(tl::dim<'n'>(batch_size), tl::threads(o.threads));
-  tl::adam<params> optimiser(tl::adam_options{.learning_rate = learning_rate});
+  tl::adam<params> optimizer(tl::adam_options{.learning_rate = learning_rate});
   std::vector<float> batch_images(batch_size * pixels);
   std::vector<std::int32_t> batch_labels(batch_size);
   std::vector<std::size_t> order(data.size());
@@ -84,8 +84,8 @@ void train(const params& p, const data_set& data, const options& o, const char* 
       const auto [mean_loss, right] = result;
 
       const double way = static_cast<double>(done) / static_cast<double>(total);
-      optimiser.set_learning_rate(learning_rate * (1 + std::cos(std::numbers::pi * way)) / 2);
-      optimiser.step(p, gradient);
+      optimizer.set_learning_rate(learning_rate * (1 + std::cos(std::numbers::pi * way)) / 2);
+      optimizer.step(p, gradient);
 
       done += static_cast<std::int64_t>(n);
       shown_loss += 0.02 * (mean_loss[0] - shown_loss);
@@ -122,7 +122,7 @@ fold_result run_fold(const data_set& data, const fold& parts, int number, const 
   const std::string title = std::string("fold ").append(std::to_string(number));
   fold_result result;
   tl::owned<params> p;
-  initialise(*p, o.seed);
+  initialize(*p, o.seed);
   const auto start = std::chrono::steady_clock::now();
   train(*p, training, o, title.c_str());
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -56,7 +56,7 @@ inline constexpr auto predict = [](const params& p, auto x) { return tl::argmax<
 
 // Uniform within +-sqrt(6 / fan_in), which keeps the variance of what passes a relu (He et al., "Delving deep into
 // rectifiers", ICCV 2015); biases 0.
-inline void initialise(const params& p, std::uint64_t seed) {
+inline void initialize(const params& p, std::uint64_t seed) {
   generator random(seed);
   const auto fill = [&](auto layer, double fan_in) {
     const float limit = static_cast<float>(std::sqrt(6 / fan_in));

@@ -28,18 +28,11 @@ constexpr bool products_evaluate_to_products() {
   return true;
 }
 
-constexpr bool division_undoes_multiplication() {
-  for (const extent_t x : {extent_t{1}, extent_t{6}, n, m, times(4, n)})
-    for (const extent_t y : {extent_t{1}, extent_t{3}, n, m})
-      if (multipliable(x, y) && divided(times(x, y), y) != x) return false;
-  return divided(7, 2) == -1 && divided(n, m) == -1 && divided(3, n) == -1;
-}
-
 } // namespace
 
 TEST_CASE("extent: a static extent is the plain number") {
   static_assert(is_static(64) && coefficient(64) == 64 && degree(64) == 0);
-  static_assert(!is_static(n) && first_name(n) == 'n' && degree(n) == 1);
+  static_assert(!is_static(n) && nth_name(names(n), 0) == 'n' && degree(n) == 1);
   CHECK(eval(64, name_values{}) == 64);
 }
 TEST_CASE("extent: eval(times(x, y)) == eval(x) * eval(y), and the order of the factors does not matter") {
@@ -47,9 +40,30 @@ TEST_CASE("extent: eval(times(x, y)) == eval(x) * eval(y), and the order of the 
   static_assert(times(n, m) == times(m, n));
   CHECK(products_evaluate_to_products());
 }
-TEST_CASE("extent: divided(times(x, y), y) == x; no quotient is -1") {
-  static_assert(division_undoes_multiplication());
-  CHECK(division_undoes_multiplication());
+TEST_CASE("extent: a product holds up to four names, in order, each as often as it occurs") {
+  constexpr extent_t k = dyn<'k'>, A = dyn<'A'>;
+  constexpr extent_t e = times(times(n, times(3, n)), times(A, k));
+  static_assert(coefficient(e) == 3 && degree(e) == 4 && !multipliable(e, n));
+  static_assert(nth_name(names(e), 0) == 'A' && nth_name(names(e), 1) == 'k' &&
+                nth_name(names(e), 2) == 'n' && nth_name(names(e), 3) == 'n');
+  static_assert(names_of(shape_of<e>).count == 3);
+  name_values v = values();
+  v.add('k');
+  v.add('A');
+  v.value[2] = 11;
+  v.value[3] = 13;
+  CHECK(eval(e, v) == 3 * 5 * 5 * 11 * 13);
+}
+TEST_CASE("extent: every letter is a name of its own") {
+  for (char c = 'A'; c <= 'z'; ++c)
+    if (c <= 'Z' || c >= 'a') CHECK(name_of(name_code(c)) == c);
+}
+TEST_CASE("shape: more than 2^39 elements or four names are not representable") {
+  static_assert(numel_representable(shape_of<(1 << 19), (1 << 19)>));
+  static_assert(!numel_representable(shape_of<(1 << 20), (1 << 19)>));
+  static_assert(numel_representable(shape_of<n, n, m, m>) &&
+                !numel_representable(shape_of<n, n, m, times(m, m)>));
+  CHECK(numel_representable(shape_of<0, n>));
 }
 TEST_CASE("names: at most four, and the fifth is refused") {
   name_values v;

@@ -28,6 +28,13 @@ struct of_32 {
       c6, c7, c8, c9, d0, d1;
 };
 
+constexpr int chosen(double) { return 1; }
+template <class X>
+  requires is_tensor_v<X>
+constexpr int chosen(const X&) {
+  return 2;
+}
+
 } // namespace
 
 TEST_CASE("tree: an aggregate's members are counted, also where they are aggregates and arrays") {
@@ -69,4 +76,13 @@ TEST_CASE("tensor: a view indexes row-major and knows its named extents") {
   const tensor<const double, dyn<'n'>, 3> y = x;
   CHECK(y(0, 1) == 1);
   CHECK(y.extent(0) == 2);
+}
+TEST_CASE(
+    "tensor: the conversions that only refuse neither win over an overload for tensors nor take space") {
+  static_assert(requires(leaf x) { chosen(x); });
+  CHECK((chosen(leaf{}) == 2 && chosen(1.0) == 1));
+  static_assert(std::is_convertible_v<leaf, double>); // asking is no error, doing is: tests/fail
+  static_assert(!std::is_convertible_v<leaf, bool*> && !std::is_convertible_v<double, leaf>);
+  static_assert(std::is_trivially_copyable_v<leaf> && std::is_standard_layout_v<leaf>);
+  static_assert(sizeof(pair_of_leaves) == sizeof(leaf) + sizeof(tensor<double>));
 }

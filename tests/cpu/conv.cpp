@@ -1,27 +1,16 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/conv.hpp>
+#include <tapeless/cpu/conv_wgrad.hpp>
 
-#include <doctest/doctest.h>
+#include <utility>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <random>
-#include <vector>
+#include "products.hpp"
 
 using namespace tapeless;
 using namespace tapeless::cpu;
+using namespace products;
 
 namespace {
-
-template <class T> std::vector<T> values(index_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<T> draw(-1, 1);
-  std::vector<T> v(static_cast<std::size_t>(n));
-  for (T& x : v) x = draw(random);
-  return v;
-}
 
 index_t x_size(const conv_extents& e) { return e.n * e.c * e.h * e.w; }
 index_t w_size(const conv_extents& e) { return e.k * (e.c / e.groups) * e.r * e.s; }
@@ -43,42 +32,6 @@ template <class F> void each_product(const conv_extents& e, F&& f) {
                 f(((n * e.c + k / kg * cg + c) * e.h + i) * e.w + j, ((k * cg + c) * e.r + r) * e.s + s,
                   ((n * e.k + k) * e.p + p) * e.q + q);
               }
-}
-
-// sums of products in double, with their number and absolute size
-struct exact_sums {
-  std::vector<double> sum, size, terms;
-  explicit exact_sums(index_t n) : sum(static_cast<std::size_t>(n)), size(sum), terms(sum) {}
-  void add(index_t at, double a, double b) {
-    sum[at] += a * b;
-    size[at] += std::abs(a * b);
-    terms[at] += 1;
-  }
-  // |result - exact| <= terms * eps * sum |a b|; an element without terms must be exactly zero
-  template <class T> bool agree(const std::vector<T>& result) const {
-    for (std::size_t i = 0; i < sum.size(); ++i)
-      if (!(std::abs(result[i] - sum[i]) <= terms[i] * std::numeric_limits<T>::epsilon() * size[i]))
-        return false;
-    return result.size() == sum.size();
-  }
-};
-
-// the result of one kernel: buffers have exactly the promised sizes and are full of NaN before
-template <class T, class F> std::vector<T> result_of(index_t out, index_t scratch, index_t shared,
-                                                     F&& kernel) {
-  const T nan = std::numeric_limits<T>::quiet_NaN();
-  const auto run = [&](const auto& team) {
-    std::vector<T> y(static_cast<std::size_t>(out), nan),
-        each(static_cast<std::size_t>(team.size() * scratch), nan);
-    std::vector<T> all(static_cast<std::size_t>(shared), nan);
-    kernel(team, y.data(), each.data(), all.data());
-    return y;
-  };
-  const std::vector<T> y = run(serial_team{});
-#ifdef TAPELESS_WITH_OPENMP
-  CHECK(run(openmp_team(2)) == y);
-#endif
-  return y;
 }
 
 template <class T> void check(const conv_extents& e) {

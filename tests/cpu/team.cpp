@@ -15,7 +15,7 @@ static_assert(!team<int>);
 namespace {
 
 // every chunk once, by a member in range; a member never in two calls at once
-template <class Team> void check_law(const Team& members) {
+template <class Team> bool takes_every_chunk_once(const Team& members) {
   for (index_t chunks : {0, 1, 2, 3, 17, 1000}) {
     std::vector<std::atomic<int>> calls(static_cast<std::size_t>(chunks));
     std::vector<std::atomic<int>> busy(static_cast<std::size_t>(members.size()));
@@ -29,18 +29,38 @@ template <class Team> void check_law(const Team& members) {
       ++calls[static_cast<std::size_t>(chunk)];
       --busy[static_cast<std::size_t>(member)];
     });
-    CHECK(outside == 0);
-    CHECK(overlaps == 0);
-    bool once = true;
-    for (const auto& n : calls) once = once && n == 1;
-    CHECK(once);
+    if (outside != 0 || overlaps != 0) return false;
+    for (const auto& n : calls)
+      if (n != 1) return false;
   }
+  return true;
 }
+
+// each breaks one part of the law
+struct bad_team {
+  static constexpr int size() { return 2; }
+};
+struct leaves_one_out : bad_team {
+  template <class F> void run(index_t chunks, F&& f) const {
+    for (index_t i = 0; i + 1 < chunks; ++i) f(i, 0);
+  }
+};
+struct takes_one_twice : bad_team {
+  template <class F> void run(index_t chunks, F&& f) const {
+    for (index_t i = 0; i < chunks; ++i) f(i, 0);
+    if (chunks > 16) f(16, 1);
+  }
+};
+struct has_a_third_member : bad_team {
+  template <class F> void run(index_t chunks, F&& f) const {
+    for (index_t i = 0; i < chunks; ++i) f(i, static_cast<int>(i % 3));
+  }
+};
 
 } // namespace
 
 TEST_CASE("team: a serial team takes every chunk once, in order") {
-  check_law(serial_team{});
+  CHECK(takes_every_chunk_once(serial_team{}));
   index_t next = 0;
   serial_team::run(5, [&](index_t chunk, int member) {
     CHECK(chunk == next++);
@@ -49,13 +69,19 @@ TEST_CASE("team: a serial team takes every chunk once, in order") {
   CHECK(next == 5);
 }
 
+TEST_CASE("team: one that leaves a chunk out, takes one twice or has a member too many is noticed") {
+  CHECK_FALSE(takes_every_chunk_once(leaves_one_out{}));
+  CHECK_FALSE(takes_every_chunk_once(takes_one_twice{}));
+  CHECK_FALSE(takes_every_chunk_once(has_a_third_member{}));
+}
+
 #ifdef TAPELESS_WITH_OPENMP
 static_assert(team<openmp_team>);
 
 TEST_CASE("team: an OpenMP team takes every chunk once, whatever its size") {
   for (int size : {1, 2, 3, 8}) {
     CHECK(openmp_team(size).size() == size);
-    check_law(openmp_team(size));
+    CHECK(takes_every_chunk_once(openmp_team(size)));
   }
   CHECK(openmp_team(0).size() == 1);
 }

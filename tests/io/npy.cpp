@@ -5,9 +5,10 @@
 
 #include <doctest/doctest.h>
 
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -16,23 +17,12 @@
 #include <string>
 #include <vector>
 
+#include "scratch.hpp"
+
 namespace {
 
 using extents = std::vector<std::int64_t>;
 namespace fs = std::filesystem;
-
-// A directory of this process that is gone at the end.
-struct scratch {
-  fs::path directory = fs::temp_directory_path() / ("tapeless_npy_" + std::to_string(::getpid()));
-  scratch() { fs::create_directories(directory); }
-  ~scratch() { fs::remove_all(directory); }
-  scratch(const scratch&) = delete;
-  scratch& operator=(const scratch&) = delete;
-  fs::path operator/(const char* name) const { return directory / name; }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory), {}));
-  }
-};
 
 void put(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
@@ -306,4 +296,56 @@ TEST_CASE("npy: a write that fails leaves neither a file nor a change behind") {
   CHECK(get(path).size() == 132);
   CHECK(get(dir / "x.npy.0.partial") == "of another process");
   CHECK(dir.files() == 3);
+}
+
+TEST_CASE("npy: null data is refused before a file is opened, unless the shape has no elements") {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  float* none = nullptr;
+  CHECK_THROWS_WITH_AS(tapeless::npy_write<float>(path, none, extents{4}),
+                       "tapeless: npy_write(path, data, shape): data is null", tapeless::argument_error);
+  CHECK(dir.files() == 0);
+  CHECK_THROWS_WITH_AS(tapeless::npy_read_into(path, none, extents{4}),
+                       "tapeless: npy_read_into(path, data, shape): data is null", tapeless::argument_error);
+  tapeless::npy_write<float>(path, none, extents{4, 0});
+  tapeless::npy_read_into(path, none, extents{4, 0});
+  CHECK(tapeless::npy_read(path).shape == extents{4, 0});
+}
+
+TEST_CASE("npy: a header of more than a megabyte is refused by its length, however long the file is") {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  const std::size_t longest = std::size_t{1} << 20;
+  const std::string data = elements_of({1, 2});
+  std::string literal = pair_literal;
+  literal.append(longest - literal.size(), ' ');
+  CHECK(complaint(path, file_of(literal, data, 2)) == "");
+  CHECK(complaint(path, file_of(literal + ' ', data, 2)) ==
+        "a header of 1048577 bytes: at most 1048576 are read");
+  put(path, std::string("\x93NUMPY\x02\x00\x00\x00\x00\x40", 12)); // a gigabyte of header, in a sparse file
+  fs::resize_file(path, 12 + (std::uintmax_t{1} << 30));
+  CHECK(complaint(path) == "a header of 1073741824 bytes: at most 1048576 are read");
+}
+
+TEST_CASE("npy: a write that the disk stops leaves the old file and no temporary one") {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  const float old = 5;
+  tapeless::npy_write(path, &old, extents{});
+  const std::string before = get(path);
+  const std::vector<double> large(100000);
+  rlimit limit{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN); // a write beyond the limit then fails with EFBIG
+  const rlimit small{4096, limit.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  std::string said;
+  try {
+    tapeless::npy_write(path, large.data(), extents{100000});
+  } catch (const tapeless::io_error& error) { said = error.what(); }
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, handler);
+  CHECK(said.find("cannot be written: ") != std::string::npos);
+  CHECK(get(path) == before);
+  CHECK(dir.files() == 1);
 }

@@ -6,8 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +14,8 @@
 #include <string>
 #include <type_traits>
 #include <vector>
+
+#include "scratch.hpp"
 
 namespace tl = tapeless;
 namespace fs = std::filesystem;
@@ -29,12 +29,6 @@ struct tree {
     tl::scalar<std::int32_t> c;
     tl::tensor<bool, tl::dyn<'n'>> d;
   } inner;
-};
-
-struct scratch {
-  fs::path directory = fs::temp_directory_path() / ("tapeless_tree_" + std::to_string(::getpid()));
-  ~scratch() { fs::remove_all(directory); }
-  fs::path operator/(const char* name) const { return directory / name; }
 };
 
 template <class Tree> void fill(const Tree& t, int start) {
@@ -131,7 +125,6 @@ TEST_CASE("a folder that holds a tree of more leaves is not saved to") {
 
 TEST_CASE("a folder that cannot be made is an io_error") {
   scratch folder;
-  fs::create_directories(folder.directory);
   std::ofstream(folder / "file") << "text";
   owner saved(five);
   CHECK_THROWS_AS(tl::save_npy(folder / "file", *saved), tl::io_error);
@@ -146,4 +139,30 @@ TEST_CASE("beyond a hundred leaves the names have three digits") {
   CHECK(fs::exists(folder / "100.npy"));
   tl::load_npy(folder.directory, *loaded);
   CHECK(flat(*loaded) == flat(*saved));
+}
+
+TEST_CASE("a tree with a leaf whose data is null is neither saved nor loaded, and no file is touched") {
+  scratch folder;
+  owner own(five);
+  tree missing = *own;
+  missing.b[1] = {};
+  CHECK_THROWS_WITH_AS(tl::save_npy(folder / "new", missing),
+                       "tapeless: save_npy(folder, tree): the data of leaf 2 is null", tl::argument_error);
+  CHECK_FALSE(fs::exists(folder / "new"));
+  tl::save_npy(folder / "old", *own);
+  CHECK_THROWS_WITH_AS(tl::load_npy(folder / "old", missing),
+                       "tapeless: load_npy(folder, tree): the data of leaf 2 is null", tl::argument_error);
+  tree empty = *own; // without elements no data is needed
+  empty.inner.d = {};
+  tl::save_npy(folder / "empty", empty);
+  tl::load_npy(folder / "empty", empty);
+  CHECK(tl::npy_read(folder / "empty" / "04.npy").shape == std::vector<std::int64_t>{0});
+}
+
+TEST_CASE("a folder that is a link to itself is an io_error") {
+  scratch folder;
+  owner own(five);
+  fs::create_symlink("loop", folder / "loop");
+  CHECK_THROWS_AS(tl::load_npy(folder / "loop", *own), tl::io_error);
+  CHECK_THROWS_AS(tl::save_npy(folder / "loop", *own), tl::io_error);
 }

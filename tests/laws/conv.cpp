@@ -42,6 +42,23 @@ template <tl::conv C, int X, int W> constexpr auto convolution(const char* name)
       },
       32, scale::terms);
 }
+// x_bar and w_bar of a convolution with its own result as cotangent
+template <tl::conv C, int X, int W> constexpr auto transposed(const char* name) {
+  return pair(
+      name,
+      [](const auto&... a) {
+        constexpr auto f = [](const auto& x, const auto& w) { return tl::conv2d<C>(x, w); };
+        const auto t = std::tie(a...);
+        return tl::vjp<0, 1>(f)(std::get<X>(t), std::get<W>(t), f(std::get<X>(t), std::get<W>(t)));
+      },
+      [](const auto&... a) {
+        const auto t = std::tie(a...);
+        const auto &x = std::get<X>(t), &w = std::get<W>(t);
+        const ref::conv2d_config c = config<C>(x.shape, w.shape);
+        const auto y = ref::conv2d(x, w, c);
+        return std::tuple{ref::conv2d_dgrad(y, w, x.shape, c), ref::conv2d_wgrad(x, y, w.shape, c)};
+      });
+}
 using tl::conv;
 using tl::padding2;
 using tl::pair2;
@@ -81,6 +98,9 @@ constexpr auto groups = cases<grouped_arguments<double>>(
     convolution<conv{.stride = 2, .padding = tl::same, .dilation = 2, .groups = 4}, 0, 2>(
         "depthwise, stride 2, dilation 2"),
     convolution<conv{.stride = 3, .groups = 4}, 0, 3>("depthwise, two filters a channel, stride 3"),
+    convolution<
+        conv{.stride = pair2(2, 1), .padding = padding2(2, 0, 1, 3), .dilation = pair2(1, 2), .groups = 2}, 0,
+        1>("groups 2, all different"),
     convolution<conv{}, 0, 4>("kernel = image"), //
     convolution<conv{.padding = 2}, 0, 5>("one row of taps, padding 2"));
 // a batch of any size
@@ -89,7 +109,22 @@ constexpr auto named =
     cases<named_arguments<double>>(convolution<conv{.padding = 1}, 0, 1>("3x3 of n images"),
                                    convolution<conv{.stride = 2}, 0, 1>("3x3 of n images, stride 2"));
 
-static_assert(covers<family::conv>(strides));
+constexpr auto transposes = cases<wide_arguments<double>>(
+    transposed<conv{}, 0, 1>("3x3"), //
+    transposed<conv{.stride = pair2(1, 2), .padding = padding2(2, 1)}, 0, 1>(
+        "3x3, stride (1, 2), padding (2, 1)"),
+    transposed<conv{.stride = 2, .padding = padding2(1, 0, 0, 2), .dilation = pair2(2, 1)}, 0, 1>(
+        "3x3, all different"),
+    transposed<conv{.padding = tl::same}, 0, 3>("2x5, padding same"));
+constexpr auto grouped_transposes = cases<grouped_arguments<double>>(
+    transposed<conv{.stride = 2, .padding = 1, .groups = 2}, 0, 1>("groups 2, stride 2, padding 1"),
+    transposed<conv{.stride = 2, .padding = tl::same, .dilation = 2, .groups = 4}, 0, 2>(
+        "depthwise, stride 2, dilation 2"));
+constexpr auto named_transposes =
+    cases<named_arguments<double>>(transposed<conv{.padding = 1}, 0, 1>("3x3 of n images"));
+
+static_assert(covers(tl::detail::conv_rules, strides) && counts(tl::detail::conv_rules, transposes));
+static_assert(!counts(tl::detail::conv_rules, strides)); // there, two of them stand in derivatives only
 const std::vector<domain> anywhere{{-1, 1}};
 
 } // namespace
@@ -98,6 +133,11 @@ TEST_CASE("conv2d: the laws hold for strides and paddings") { check_laws(strides
 TEST_CASE("conv2d: the laws hold for dilations and kernels") { check_laws(dilations, no_names, anywhere); }
 TEST_CASE("conv2d: the laws hold for groups") { check_laws(groups, no_names, anywhere); }
 TEST_CASE("conv2d: the laws hold for a batch of any size") { check_laws(named, {0, 1, 2, 3, 7}, anywhere); }
+TEST_CASE("conv2d: the flops of dgrad and wgrad are those of the reference") {
+  check_flops(transposes);
+  check_flops(grouped_transposes);
+  check_flops(named_transposes, {0, 1, 7});
+}
 TEST_CASE("conv2d: float equals the reference") {
   check_values(with<wide_arguments<float>>(strides), no_names, anywhere);
   check_values(with<wide_arguments<float>>(dilations), no_names, anywhere);

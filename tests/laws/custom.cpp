@@ -74,72 +74,110 @@ struct outer {
   }
 };
 
+// In float: the functions are off by an eps or so, and log's argument, near 1, by three half ones.
 constexpr auto sin_of = [](const auto& a, const auto& b) {
-  using A = std::remove_cvref_t<decltype(a)>;
-  using T = typename A::value_type;
-  return a * ref::map<T>(b, [](T x) { return T(std::sin(static_cast<double>(x))); });
+  using std::sin;
+  using T = typename std::remove_cvref_t<decltype(a)>::value_type;
+  return ref::zip<T>(a, b, [](T x, T y) { return x * sin(y); });
 };
-template <class Op, class Ref> constexpr auto own(const char* name, Op op, Ref r, double roundings = 8) {
-  auto c = pair(name, op, r, roundings, scale::result);
-  c.compare_flops = false; // the user states them
-  return c;
-}
-constexpr auto elementwise = cases<arguments<tl::tensor<double, n, 5>, tl::tensor<double, 5>>>(
-    own(
+template <class T> using elementwise_arguments = arguments<tl::tensor<T, n, 5>, tl::tensor<T, 5>>;
+constexpr auto elementwise = cases<elementwise_arguments<double>>(
+    pair(
         "softplus", [](const auto& x, const auto&) { return tl::custom<softplus>(x); },
         [](const auto& x, const auto&) {
           using T = typename std::remove_cvref_t<decltype(x)>::value_type;
           return ref::log(ref::constant(T(1)) + ref::exp(x));
-        }),
-    own(
+        },
+        8),
+    pair(
         "a sin b, row", [](const auto& a, const auto& b) { return tl::custom<a_sin_b>(a, b); },
-        [](const auto& a, const auto& b) { return sin_of(a, b); }),
-    own(
+        [](const auto& a, const auto& b) { return sin_of(a, b); }, 8),
+    pair(
         "a sin b of an expression",
         [](const auto& a, const auto& b) { return tl::custom<a_sin_b>(b, tl::square(a)); },
-        [](const auto& a, const auto& b) { return sin_of(b, ref::square(a)); }));
+        [](const auto& a, const auto& b) { return sin_of(b, ref::square(a)); }, 8));
 
 template <class T> ref::array<T> prefix(const ref::array<T>& x) {
   ref::array<T> y = x;
-  for (std::int64_t i = 0; i < x.shape[0]; ++i)
-    for (std::int64_t j = 1; j < x.shape[1]; ++j) y(i, j) = y(i, j - 1) + x(i, j);
+  for (std::int64_t i = 0; i < x.shape[0]; ++i) {
+    T sum = T(0);
+    for (std::int64_t j = 0; j < x.shape[1]; ++j) y(i, j) = sum += x(i, j);
+  }
   return y;
 }
-constexpr auto whole =
-    cases<arguments<tl::tensor<double, n, 5>, tl::tensor<double, n>, tl::tensor<double, 7>>>(
-        own(
-            "running_sum",
-            [](const auto& x, const auto&, const auto&) {
-              return tl::custom<running_sum<true>>(tl::square(x));
-            },
-            [](const auto& x, const auto&, const auto&) { return prefix(ref::square(x)); }, 16),
-        own(
-            "running_sum with a jvp",
-            [](const auto& x, const auto&, const auto&) {
-              return tl::square(tl::custom<running_sum_with_jvp>(tl::exp(x)));
-            },
-            [](const auto& x, const auto&, const auto&) { return ref::square(prefix(ref::exp(x))); }, 16),
-        own(
-            "running_sum of a view",
-            [](const auto& x, const auto&, const auto&) {
-              return tl::custom<running_sum<true>>(tl::transpose(tl::square(x)));
-            },
-            [](const auto& x, const auto&, const auto&) {
-              using T = typename std::remove_cvref_t<decltype(x)>::value_type;
-              ref::array<T> t(ref::dims{x.shape[1], x.shape[0]});
-              for (std::int64_t i = 0; i < x.shape[0]; ++i)
-                for (std::int64_t j = 0; j < x.shape[1]; ++j) t(j, i) = x(i, j) * x(i, j);
-              return prefix(t);
-            },
-            64),
-        own(
-            "outer", [](const auto&, const auto& a, const auto& b) { return tl::custom<outer>(a, b); },
-            [](const auto&, const auto& a, const auto& b) {
-              using T = typename std::remove_cvref_t<decltype(a)>::value_type;
-              return ref::array<T>(ref::dims{a.shape[0], 1}, a.data) * b;
-            }));
+// Sums of up to 17 positive terms. Each is one flop a term: ref::counted sees the first addition, to 0, too.
+template <class T> using whole_arguments = arguments<tl::tensor<T, n, 5>, tl::tensor<T, n>, tl::tensor<T, 7>>;
+constexpr auto whole = cases<whole_arguments<double>>(
+    pair(
+        "running_sum",
+        [](const auto& x, const auto&, const auto&) { return tl::custom<running_sum<true>>(tl::square(x)); },
+        [](const auto& x, const auto&, const auto&) { return prefix(ref::square(x)); }, 16),
+    pair(
+        "running_sum with a jvp",
+        [](const auto& x, const auto&, const auto&) {
+          return tl::square(tl::custom<running_sum_with_jvp>(tl::exp(x)));
+        },
+        [](const auto& x, const auto&, const auto&) { return ref::square(prefix(ref::exp(x))); }, 16),
+    pair(
+        "running_sum of a view",
+        [](const auto& x, const auto&, const auto&) {
+          return tl::custom<running_sum<true>>(tl::transpose(tl::square(x)));
+        },
+        [](const auto& x, const auto&, const auto&) {
+          using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+          ref::array<T> t(ref::dims{x.shape[1], x.shape[0]});
+          for (std::int64_t i = 0; i < x.shape[0]; ++i)
+            for (std::int64_t j = 0; j < x.shape[1]; ++j) t(j, i) = x(i, j) * x(i, j);
+          return prefix(t);
+        },
+        16),
+    pair(
+        "outer", [](const auto&, const auto& a, const auto& b) { return tl::custom<outer>(a, b); },
+        [](const auto&, const auto& a, const auto& b) {
+          using T = typename std::remove_cvref_t<decltype(a)>::value_type;
+          return ref::array<T>(ref::dims{a.shape[0], 1}, a.data) * b;
+        },
+        rounds_once),
+    pair( // the second derivative of each operand's own rule
+        "outer, squared",
+        [](const auto&, const auto& a, const auto& b) { return tl::square(tl::custom<outer>(a, b)); },
+        [](const auto&, const auto& a, const auto& b) {
+          using T = typename std::remove_cvref_t<decltype(a)>::value_type;
+          return ref::square(ref::array<T>(ref::dims{a.shape[0], 1}, a.data) * b);
+        }));
 
-static_assert(covers<family::custom>(elementwise, whole));
+static_assert(covers(tl::detail::custom_rules, elementwise, whole));
+static_assert(counts(tl::detail::custom_rules, elementwise, whole));
+static_assert(!covers(tl::detail::custom_rules, elementwise));
+
+// The square of x, right and with one member wrong.
+struct right {
+  static constexpr double flops = 1;
+  template <class T> static T primal(T x) { return x * x; }
+  static constexpr auto vjp(auto x, auto, auto y_bar) { return y_bar * (2.0 * x); }
+};
+struct wrong_value : right {
+  template <class T> static T primal(T x) { return x * x * T(1 + 1e-14); }
+};
+struct wrong_flops : right {
+  static constexpr double flops = 2;
+};
+struct wrong_vjp : right {
+  static constexpr auto vjp(auto x, auto, auto y_bar) { return y_bar * (2.0001 * x); }
+};
+struct wrong_jvp : right {
+  static constexpr auto jvp(auto x, auto, auto x_dot) { return x_dot * (2.0001 * x); }
+};
+struct wrong_second : right { // right at every point, but d/dx of it is not seen
+  static constexpr auto vjp(auto x, auto, auto y_bar) { return y_bar * (2.0 * tl::stop_gradient(x)); }
+};
+template <class Op> constexpr auto squares(const char* name) {
+  return pair(
+      name, [](const auto& x) { return tl::custom<Op>(x); }, [](const auto& x) { return ref::square(x); });
+}
+constexpr auto suspects = cases<arguments<tl::tensor<double, 5>>>(
+    squares<right>("right"), squares<wrong_value>("wrong value"), squares<wrong_flops>("wrong flops"),
+    squares<wrong_vjp>("wrong vjp"), squares<wrong_jvp>("wrong jvp"), squares<wrong_second>("wrong second"));
 
 } // namespace
 
@@ -147,3 +185,23 @@ TEST_CASE("custom: the laws hold for elementwise ops") {
   check_laws(elementwise, {0, 1, 2, 7, 17}, {{-1, 1}});
 }
 TEST_CASE("custom: the laws hold for whole-tensor ops") { check_laws(whole, {0, 1, 2, 7, 17}, {{-1, 1}}); }
+TEST_CASE("custom: float equals the reference") {
+  check_values(with<elementwise_arguments<float>>(elementwise), {0, 1, 17}, {{-1, 1}});
+  check_values(with<whole_arguments<float>>(whole), {0, 1, 17}, {{-1, 1}});
+}
+TEST_CASE("an op with a wrong value, flops, vjp, jvp or second derivative breaks its law") {
+  const findings found = examine_laws(suspects, no_names, {{-1, 1}});
+  const auto broken = [&](const char* name) {
+    std::vector<std::string> laws;
+    for (const finding& f : found)
+      if (f.name == name && !f.holds) laws.push_back(f.law);
+    return laws;
+  };
+  using names = std::vector<std::string>;
+  CHECK(broken("right") == names{});
+  CHECK(broken("wrong value") == names{"value"});
+  CHECK(broken("wrong flops") == names{"flops"});
+  CHECK(broken("wrong vjp") == names{"J^T u is the finite difference"});
+  CHECK(broken("wrong jvp") == names{"<u, J v> == <J^T u, v>", "J v by jvp == by vjp of vjp"});
+  CHECK(broken("wrong second") == names{"H v is the finite difference"});
+}

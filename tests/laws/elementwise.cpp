@@ -30,7 +30,8 @@ constexpr auto one_operand = cases<one_operand_arguments<double>>(
     both("log", [](const auto&, const auto& p) { return log(p); }), //
     both("tanh", [](const auto& x, const auto&) { return tanh(x); }),
     both("sigmoid", [](const auto& x, const auto&) { return sigmoid(x); }),
-    both("relu", [](const auto& x, const auto&) { return relu(x); }));
+    both("relu", [](const auto& x, const auto&) { return relu(x); }),
+    both("copy", [](const auto& x, const auto&) { return x; }));
 const std::vector<domain> anywhere_and_positive{{-1, 1, true}, {0.3, 2}};
 
 // a, b anywhere; p positive
@@ -43,7 +44,12 @@ constexpr auto two_operands = cases<two_operand_arguments<double>>(
     both("div", [](const auto& a, const auto&, const auto& p) { return a / p; }),
     both("pow", [](const auto& a, const auto&, const auto& p) { return pow(p, a); }),
     both("max", [](const auto& a, const auto& b, const auto&) { return max(a, b); }),
-    both("min", [](const auto& a, const auto& b, const auto&) { return min(a, b); }));
+    both("min", [](const auto& a, const auto& b, const auto&) { return min(a, b); }),
+    // second derivatives through ops that have none of their own
+    both("add, sub, neg, relu",
+         [](const auto& a, const auto& b, const auto&) { return relu(a + b) * -(a - b); }),
+    both("max, min",
+         [](const auto& a, const auto& b, const auto& p) { return square(max(a, b)) * min(a, p); }));
 constexpr auto comparisons = cases<two_operand_arguments<double>>(
     both("lt, where",
          [](const auto& a, const auto& b, const auto& p) { return where(less(a, b), a * p, b); }),
@@ -70,7 +76,7 @@ constexpr auto comparisons = cases<two_operand_arguments<double>>(
         [](const auto& a, const auto& b, const auto& p) {
           return ref::cast<typename std::remove_cvref_t<decltype(p)>::value_type>(less(a, b)) * p;
         }),
-    // FD sees only the factor that is not stopped: a is inside stop_gradient as a sign, which is constant nearby
+    // Finite differences do not stop: a is inside as a sign, which is constant nearby. The test below sees the stop.
     pair(
         "stop_gradient",
         [](const auto& a, const auto&, const auto& p) {
@@ -131,7 +137,11 @@ constexpr auto thin = cases<thin_arguments<double>>(
          [](const auto& one, const auto&, const auto& empty, const auto&) { return one * empty; }),
     both("rank 4", [](const auto& one, const auto&, const auto&, const auto& four) { return four * one; }));
 
-static_assert(covers<family::elementwise>(one_operand, two_operands, comparisons));
+using tl::detail::elementwise_rules;
+static_assert(covers(elementwise_rules, one_operand, two_operands, comparisons));
+static_assert(counts(elementwise_rules, one_operand, two_operands, comparisons));
+static_assert(!covers(elementwise_rules, one_operand, two_operands)); // the comparisons are missed
+static_assert(!counts(elementwise_rules, one_operand, two_operands));
 
 } // namespace
 
@@ -143,6 +153,32 @@ TEST_CASE("elementwise: the laws hold for two operands") {
 }
 TEST_CASE("elementwise: the laws hold through comparisons and selection") {
   check_laws(comparisons, {0, 1, 7, 31}, two_and_positive);
+}
+TEST_CASE("stop_gradient: d/dx of x stop(x) is x, of stop(x^2) is 0; without the stop both are 2 x") {
+  using X = tl::tensor<double, 7>;
+  constexpr auto kept = [](auto x) { return x * x; };
+  constexpr auto half = [](auto x) { return x * tl::stop_gradient(x); };
+  constexpr auto none = [](auto x) { return tl::stop_gradient(tl::square(x)); };
+  tl::owned<X> x, v;
+  for (int i = 0; i < 7; ++i) (*x)[i] = i - 2.5, (*v)[i] = 3 - i;
+  // value, J^T 1 = J 1, J v, H v of sum f
+  const auto check = [&](auto f, double factor, bool second) {
+    auto run = tl::jit([](auto a, auto b) {
+                 constexpr auto g = decltype(f){};
+                 constexpr auto total = [](auto z) { return tl::sum(decltype(g){}(z)); };
+                 return std::tuple{g(a), tl::grad(total)(a), tl::jvp<0>(g)(a, b), tl::hvp<0>(total)(a, b)};
+               }).template bind<X, X>();
+    const auto [y, gradient, tangent, hv] = run(*x, *v);
+    for (int i = 0; i < 7; ++i) {
+      CHECK(y[i] == (*x)[i] * (*x)[i]);
+      CHECK(gradient[i] == factor * (*x)[i]);
+      CHECK(tangent[i] == factor * (*x)[i] * (*v)[i]);
+      CHECK(hv[i] == (second ? 2 * (*v)[i] : 0));
+    }
+  };
+  check(kept, 2, true);
+  check(half, 1, false);
+  check(none, 0, false);
 }
 TEST_CASE("elementwise: the laws hold for broadcast operands") {
   check_laws(broadcasting, no_names, {{-1, 1, true}, {-1, 1, true}, {0.3, 1.5, true}, {-1, 1, true}});

@@ -78,10 +78,8 @@ verdict value_is_the_reference(const case_info& c, const flat& x, const flat& y,
   }
   return {};
 }
-verdict flops_are_counted(const case_info& c) {
-  const auto counted = static_cast<double>(c.reference_flops());
-  if (!c.compare_flops || (c.same_flops ? c.flops == counted : c.flops <= counted)) return {};
-  return {false, text(c.flops, " flops, counted ", counted)};
+verdict flops_are_counted(double stated, std::int64_t counted) {
+  return {stated == static_cast<double>(counted), text(stated, " flops, counted ", counted)};
 }
 // The error of a central difference: h^2 / 6 times a third derivative of order 1, and eps |<u, y>| / h.
 verdict gradient_is_the_difference(const flat& gradient, const flat& difference, double largest) {
@@ -97,11 +95,33 @@ verdict second_derivative_is_the_difference(const flat& w, const flat& hv, const
           text("<w, H v> = ", got, ", finite difference ", along.value, ", tolerance ", tolerance)};
 }
 
-void expect(const char* law, const verdict& v) { CHECK_MESSAGE(v.holds, law, ": ", v.why); }
+verdict tangents_agree(const flat& by_vjp, const flat& by_jvp) {
+  return close(by_vjp, by_jvp, 1e-12 * (1 + norm(by_jvp)));
+}
+verdict second_derivatives_agree(const flat& by_vjp, const flat& by_jvp) {
+  return close(by_vjp, by_jvp, 1e-11 * (1 + norm(by_jvp)));
+}
+
+constexpr const char *value_law = "value", *flops_law = "flops",
+                     *difference_law = "J^T u is the finite difference",
+                     *projection_law = "<u, J v> == <J^T u, v>", *tangent_law = "J v by jvp == by vjp of vjp",
+                     *symmetry_law = "H v by jvp of vjp == by vjp of vjp",
+                     *second_law = "H v is the finite difference";
+
+finding found(const std::string& name, const char* law, const verdict& v, const std::string& where = "") {
+  return {name, law, v.holds, where + v.why};
+}
 
 } // namespace
 
-void check(const law_run& run, const std::vector<domain>& domains, std::uint64_t seed) {
+finding examine_flops(const char* name, double flops, std::int64_t counted) {
+  return found(name, flops_law, flops_are_counted(flops, counted));
+}
+void check(const findings& all) {
+  for (const finding& f : all) CHECK_MESSAGE(f.holds, f.name, ": ", f.law, ": ", f.why);
+}
+
+findings examine(const law_run& run, const std::vector<domain>& domains, std::uint64_t seed) {
   const flat x = draw(run, domains, seed), v = support::random_values<double>(x.size(), seed + 1);
   const flat w = support::random_values<double>(x.size(), seed + 2);
   std::vector<flat> u, zero;
@@ -111,7 +131,6 @@ void check(const law_run& run, const std::vector<domain>& domains, std::uint64_t
   }
   const std::size_t cases = run.cases.size();
   const evaluation at = run.evaluate(x, v, u);
-  INFO("seed ", seed, ", ", x.size(), " elements");
 
   // finite differences of all <u_k, y_k> at once; where x has many elements the other laws must do
   const bool few = x.size() <= 400;
@@ -131,36 +150,41 @@ void check(const law_run& run, const std::vector<domain>& domains, std::uint64_t
     }
   }
 
+  findings all;
   for (std::size_t k = 0; k < cases; ++k) {
     const case_info& c = run.cases[k];
-    INFO(c.name);
-    expect("value", value_is_the_reference(c, x, at.y[k], std::numeric_limits<double>::epsilon()));
-    expect("flops", flops_are_counted(c));
+    const auto add = [&](const char* law, const verdict& holds) {
+      all.push_back(found(c.name, law, holds, text("seed ", seed, ", ", x.size(), " elements: ")));
+    };
+    add(value_law, value_is_the_reference(c, x, at.y[k], std::numeric_limits<double>::epsilon()));
+    add(flops_law, flops_are_counted(c.flops, c.reference_flops()));
     std::vector<flat> only = zero;
     only[k] = u[k];
     const evaluation e = run.evaluate(x, v, only);
-    if (few)
-      expect("J^T u is the finite difference",
-             gradient_is_the_difference(e.jtu, difference[k], norm(u[k]) * norm(e.y[k])));
-    expect("<u, J v> == <J^T u, v>", transposes(u[k], e.jv[k], e.jtu, v));
-    expect("J v by jvp == by vjp of vjp", close(e.jv_again[k], e.jv[k], 1e-12 * (1 + norm(e.jv[k]))));
-    expect("H v by jvp of vjp == by vjp of vjp", close(e.hv_again, e.hv, 1e-11 * (1 + norm(e.hv))));
+    if (few) add(difference_law, gradient_is_the_difference(e.jtu, difference[k], norm(u[k]) * norm(e.y[k])));
+    add(projection_law, transposes(u[k], e.jv[k], e.jtu, v));
+    add(tangent_law, tangents_agree(e.jv_again[k], e.jv[k]));
+    add(symmetry_law, second_derivatives_agree(e.hv_again, e.hv));
     const auto along = support::finite_difference_directional(
         [&](const flat& q) { return dot(w, run.evaluate(q, v, only).jtu); }, x, v, 1e-4);
-    expect("H v is the finite difference", second_derivative_is_the_difference(w, e.hv, along));
+    add(second_law, second_derivative_is_the_difference(w, e.hv, along));
   }
+  return all;
 }
 
-void check_float(const law_run& run, const std::vector<domain>& domains, std::uint64_t seed) {
+findings examine_float(const law_run& run, const std::vector<domain>& domains, std::uint64_t seed) {
   flat x = draw(run, domains, seed);
   for (double& e : x) e = static_cast<double>(static_cast<float>(e));
   const std::vector<flat> y = run.values(x);
-  INFO("seed ", seed, ", ", x.size(), " elements");
+  findings all;
   for (std::size_t k = 0; k < run.cases.size(); ++k) {
-    INFO(run.cases[k].name);
-    expect("value", value_is_the_reference(run.cases[k], x, y[k], std::numeric_limits<float>::epsilon()));
-    expect("flops", flops_are_counted(run.cases[k]));
+    const case_info& c = run.cases[k];
+    all.push_back(found(c.name, value_law,
+                        value_is_the_reference(c, x, y[k], std::numeric_limits<float>::epsilon()),
+                        text("float, seed ", seed, ", ", x.size(), " elements: ")));
+    all.push_back(found(c.name, flops_law, flops_are_counted(c.flops, c.reference_flops())));
   }
+  return all;
 }
 
 } // namespace laws
@@ -169,29 +193,65 @@ TEST_CASE("each law fails where its premise is broken") {
   using namespace laws;
   const flat x{0.5, -1.5}, v{1, 2}, u{3, -1}, y{0.25, 2.25}, jv{1, -6}, jtu{3, 3}, hv{6, -4},
       w{1, 1}; // y = x^2, H v = 2 u v
-  const case_info square{"square",
-                         4,
-                         scale::result,
-                         true,
-                         true,
-                         2,
-                         [] { return std::int64_t{2}; },
-                         [&](const flat&, bool) { return y; }};
+  const case_info square{
+      "square", 4, scale::result, 2, [] { return std::int64_t{2}; }, [&](const flat&, bool) { return y; }};
   const double eps = std::numeric_limits<double>::epsilon();
   CHECK(value_is_the_reference(square, x, y, eps).holds);
   CHECK_FALSE(value_is_the_reference(square, x, {0.25, 2.25 * (1 + 10 * eps)}, eps).holds);
   CHECK_FALSE(value_is_the_reference(square, x, {0.25}, eps).holds);
   CHECK_FALSE(value_is_the_reference(square, x, {0.25, std::nan("")}, eps).holds);
-  case_info wrong = square;
-  wrong.flops = 3;
-  CHECK(flops_are_counted(square).holds);
-  CHECK_FALSE(flops_are_counted(wrong).holds);
+  CHECK(flops_are_counted(2, 2).holds);
+  CHECK_FALSE(flops_are_counted(3, 2).holds);
+  CHECK_FALSE(flops_are_counted(1, 2).holds);
   CHECK(gradient_is_the_difference(jtu, {3 + 1e-9, 3}, 1).holds);
   CHECK_FALSE(gradient_is_the_difference(jtu, {3, 3 + 1e-5}, 1).holds);
   CHECK(transposes(u, jv, jtu, v).holds);
   CHECK_FALSE(transposes(u, {1, -6 + 1e-9}, jtu, v).holds);
   CHECK_FALSE(transposes(u, jv, {0, 0}, v).holds);
+  CHECK(tangents_agree(jv, jv).holds);
+  CHECK_FALSE(tangents_agree({1, -6 + 1e-10}, jv).holds);
+  CHECK(second_derivatives_agree(hv, hv).holds);
+  CHECK_FALSE(second_derivatives_agree({6, -4 + 1e-9}, hv).holds);
   const support::estimate along{2, 1e-10};
   CHECK(second_derivative_is_the_difference(w, hv, along).holds);
   CHECK_FALSE(second_derivative_is_the_difference(w, {6, -4 + 1e-6}, along).holds);
+}
+
+TEST_CASE("a fault planted in one number of a program is found by the laws that read it") {
+  using namespace laws;
+  // y = x^2, written by hand; `fault` changes what the program computes
+  const auto broken = [](const std::function<void(evaluation&)>& fault, double flops = 3) {
+    law_run r;
+    r.x_shape = {{3}};
+    r.y_size = {3};
+    r.cases.push_back({"square", 4, scale::result, flops, [] { return std::int64_t{3}; },
+                       [](const flat& x, bool) { return flat{x[0] * x[0], x[1] * x[1], x[2] * x[2]}; }});
+    r.evaluate = [&](const flat& x, const flat& v, const std::vector<flat>& u) {
+      evaluation e{{flat(3)}, {flat(3)}, flat(3), flat(3), {}, {}};
+      for (std::size_t i = 0; i < 3; ++i) {
+        e.y[0][i] = x[i] * x[i];
+        e.jv[0][i] = 2 * x[i] * v[i];
+        e.jtu[i] = 2 * x[i] * u[0][i];
+        e.hv[i] = 2 * u[0][i] * v[i];
+      }
+      e.jv_again = e.jv;
+      e.hv_again = e.hv;
+      fault(e);
+      return e;
+    };
+    std::vector<std::string> names;
+    for (const finding& f : examine(r, {{-1, 1}}, 5))
+      if (!f.holds) names.push_back(f.law);
+    return names;
+  };
+  using names = std::vector<std::string>;
+  const double off = 1 + 1e-5;
+  CHECK(broken([](evaluation&) {}) == names{});
+  CHECK(broken([](evaluation&) {}, 4) == names{flops_law});
+  CHECK(broken([&](evaluation& e) { e.y[0][1] *= off; }) == names{value_law, difference_law});
+  CHECK(broken([&](evaluation& e) { e.jv[0][1] *= off; }) == names{projection_law, tangent_law});
+  CHECK(broken([&](evaluation& e) { e.jv_again[0][1] *= off; }) == names{tangent_law});
+  CHECK(broken([&](evaluation& e) { e.jtu[1] *= off; }) == names{difference_law, projection_law, second_law});
+  CHECK(broken([&](evaluation& e) { e.hv[1] *= off; }) == names{symmetry_law, second_law});
+  CHECK(broken([&](evaluation& e) { e.hv_again[1] *= off; }) == names{symmetry_law});
 }

@@ -26,18 +26,44 @@ template <tl::pool P> ref::pool2d_config config(const ref::dims& x) {
   }
   return c;
 }
+// The squares make the second derivative other than 0.
 template <tl::pool P> constexpr auto largest(const char* name) {
   return pair(
-      name, [](const auto& x) { return tl::max_pool2d<P>(x); },
-      [](const auto& x) { return ref::max_pool2d(x, config<P>(x.shape)); });
+      name, [](const auto& x) { return tl::square(tl::max_pool2d<P>(x)); },
+      [](const auto& x) { return ref::square(ref::max_pool2d(x, config<P>(x.shape))); }, rounds_once);
 }
 template <tl::pool P> constexpr auto average(const char* name) {
-  auto c = pair(
-      name, [](const auto& x) { return tl::avg_pool2d<P>(x); },
-      [](const auto& x) { return ref::avg_pool2d(x, config<P>(x.shape), P.count_padding); }, 16,
+  return pair( // up to 63 taps, each of two factors off by half their number
+      name, [](const auto& x) { return tl::square(tl::avg_pool2d<P>(x)); },
+      [](const auto& x) { return ref::square(ref::avg_pool2d(x, config<P>(x.shape), P.count_padding)); }, 64,
       scale::terms);
-  c.compare_flops = P.count_padding; // without it the counts of taps are computed too
-  return c;
+}
+// x_bar with the pool's own result as cotangent
+template <tl::pool P> constexpr auto transposed_largest(const char* name) {
+  return pair(
+      name,
+      [](const auto& x) {
+        constexpr auto f = [](const auto& a) { return tl::max_pool2d<P>(a); };
+        return tl::vjp<0>(f)(x, f(x));
+      },
+      [](const auto& x) {
+        const auto at = ref::window_argmax(x, config<P>(x.shape));
+        return ref::window_scatter(ref::window_gather(x, at), at, x.shape[2], x.shape[3]);
+      });
+}
+template <tl::pool P> constexpr auto transposed_average(const char* name) {
+  return pair(
+      name,
+      [](const auto& x) {
+        constexpr auto f = [](const auto& a) { return tl::avg_pool2d<P>(a); };
+        return tl::vjp<0>(f)(x, f(x));
+      },
+      [](const auto& x) {
+        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+        const ref::pool2d_config c = config<P>(x.shape);
+        const auto taps = ref::divisor<T>(x.shape, c, P.count_padding);
+        return ref::window_sum_transpose(ref::window_sum(x, c) / taps / taps, x.shape, c);
+      });
 }
 using tl::padding2;
 using tl::pair2;
@@ -57,6 +83,7 @@ constexpr auto averages = cases<images<double>>(
     average<pool{.kernel = 3, .stride = 1, .padding = 1}>("avg 3x3, stride 1, padding 1"),
     average<pool{.kernel = 3, .stride = 2, .padding = 1, .count_padding = false}>(
         "avg 3x3, taps inside the image"),
+    average<pool{.kernel = 2, .count_padding = false}>("avg 2x2, no tap outside the image"),
     average<pool{.kernel = pair2(3, 2), .stride = pair2(2, 3), .padding = padding2(0, 1, 1, 0)}>(
         "avg 3x2, all different"),
     average<pool{.kernel = 2, .padding = tl::same, .dilation = 2}>("avg 2x2, dilation 2, padding same"),
@@ -65,7 +92,16 @@ constexpr auto named = cases<arguments<tl::tensor<double, n, 2, 5, 4>>>(
     largest<pool{.kernel = 2}>("max of n images"),
     average<pool{.kernel = 2, .stride = 1}>("avg of n images"));
 
-static_assert(covers<family::pool>(maxima, averages));
+constexpr auto transposes = cases<images<double>>(
+    transposed_largest<pool{.kernel = 2}>("max 2x2"),
+    transposed_largest<pool{.kernel = pair2(3, 2), .stride = pair2(2, 3), .padding = padding2(0, 1, 1, 0)}>(
+        "max 3x2, all different"),
+    transposed_average<pool{.kernel = 3, .stride = 1, .padding = 1}>("avg 3x3, stride 1, padding 1"),
+    transposed_average<pool{.kernel = 3, .stride = 2, .padding = 1, .count_padding = false}>(
+        "avg 3x3, taps inside the image"));
+
+static_assert(covers(tl::detail::pool_rules, maxima, averages) && counts(tl::detail::pool_rules, transposes));
+static_assert(!covers(tl::detail::pool_rules, maxima));
 const std::vector<domain> distinct{{-1, 1, true}};
 
 } // namespace
@@ -73,6 +109,7 @@ const std::vector<domain> distinct{{-1, 1, true}};
 TEST_CASE("max_pool2d: the laws hold") { check_laws(maxima, no_names, distinct); }
 TEST_CASE("avg_pool2d: the laws hold") { check_laws(averages, no_names, distinct); }
 TEST_CASE("pool2d: the laws hold for a batch of any size") { check_laws(named, {0, 1, 2, 7}, distinct); }
+TEST_CASE("pool2d: the flops of the transposes are those of the reference") { check_flops(transposes); }
 TEST_CASE("pool2d: float equals the reference") {
   check_values(with<images<float>>(maxima), no_names, distinct);
   check_values(with<images<float>>(averages), no_names, distinct);

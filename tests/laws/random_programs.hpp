@@ -102,7 +102,25 @@ struct program_values {
   double value;
   std::vector<double> gradient;
 };
-void check_program(std::uint64_t seed, std::size_t size, program_values (*run)(const std::vector<double>& x));
+struct comparison {
+  double along, scale; // <gradient, v>, and the sum of |terms| plus 1
+  support::estimate estimate;
+  bool equal() const { return std::abs(along - estimate.value) <= 4 * estimate.error + 1e-9 * scale; }
+  bool says_something() const { return estimate.error < 1e-3 * scale; }
+};
+inline comparison compare(std::uint64_t seed, std::size_t size,
+                          program_values (*run)(const std::vector<double>& x)) {
+  const std::vector<double> x = support::random_values<double>(size, seed + 1000),
+                            v = support::random_values<double>(size, seed + 2000);
+  const program_values at = run(x);
+  REQUIRE(at.gradient.size() == size);
+  comparison c{0, 1, {}};
+  for (std::size_t i = 0; i < size; ++i)
+    c.along += at.gradient[i] * v[i], c.scale += std::abs(at.gradient[i] * v[i]);
+  c.estimate = support::finite_difference_directional(
+      [&](const std::vector<double>& p) { return run(p).value; }, x, v, 1e-4);
+  return c;
+}
 
 template <std::uint64_t Seed, int Length> program_values run_program(const std::vector<double>& x) {
   using X = tl::tensor<double, 3, 4>;
@@ -122,25 +140,13 @@ template <std::uint64_t Seed, int Length> program_values run_program(const std::
 
 template <std::uint64_t First, int Count, int Length> void check_programs() {
   [&]<int... K>(std::integer_sequence<int, K...>) {
-    (check_program(First + K, 22, run_program<First + K, Length>), ...);
+    const auto check = [](std::uint64_t seed, const comparison& c) {
+      CAPTURE(seed);
+      CHECK_MESSAGE(c.equal(), "<gradient, v> = ", c.along, ", finite difference ", c.estimate.value);
+      CHECK(c.says_something());
+    };
+    (check(First + K, compare(First + K, 22, run_program<First + K, Length>)), ...);
   }(std::make_integer_sequence<int, Count>{});
-}
-
-inline void check_program(std::uint64_t seed, std::size_t size,
-                          program_values (*run)(const std::vector<double>& x)) {
-  CAPTURE(seed);
-  const std::vector<double> x = support::random_values<double>(size, seed + 1000),
-                            v = support::random_values<double>(size, seed + 2000);
-  const program_values at = run(x);
-  REQUIRE(at.gradient.size() == size);
-  double along = 0, scale = 1;
-  for (std::size_t i = 0; i < size; ++i)
-    along += at.gradient[i] * v[i], scale += std::abs(at.gradient[i] * v[i]);
-  const auto estimate = support::finite_difference_directional(
-      [&](const std::vector<double>& p) { return run(p).value; }, x, v, 1e-4);
-  CHECK_MESSAGE(std::abs(along - estimate.value) <= 4 * estimate.error + 1e-9 * scale,
-                "<gradient, v> = ", along, ", finite difference ", estimate.value);
-  CHECK(estimate.error < 1e-3 * scale); // the test says something
 }
 
 } // namespace laws

@@ -133,6 +133,28 @@ TEST_CASE("pow at zero: the limits of the formula") {
   CHECK(same(run<V>(g, {{-2, -1, 0, 1, 2}}), {{-8, -1, 0, 1, 8}, {12, 3, 0, 3, 12}, {0, 0, 0, 0, 0}}));
 }
 
+TEST_CASE(
+    "pow: second derivatives at the exponents 0 and 1 are those of the formula, where the base is not 0") {
+  static constexpr auto f = [](auto p, auto q) { return sum(pow(p, q)); };
+  const auto second = [](auto a, auto b) {
+    const auto ones = a * 0.0 + 1.0;
+    return std::tuple{tl::hvp<0>([b](auto p) { return f(p, b); })(a, ones),
+                      tl::grad<1>([](auto p, auto q) { return sum(tl::grad<0>(f)(p, q)); })(a, b),
+                      tl::grad<0>([](auto p, auto q) { return sum(tl::grad<1>(f)(p, q)); })(a, b),
+                      tl::grad<1>([](auto p, auto q) { return sum(tl::grad<1>(f)(p, q)); })(a, b)};
+  };
+  const std::vector<double> base{2, 4, 0.5, 2, 0}, exponent{0, 0, 0, 1, 0};
+  const auto r = run<V, V>(second, {base, exponent});
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double a = base[i], b = exponent[i], l = std::log(a);
+    CHECK(r[0][i] == 0); // b (b - 1) a^(b - 2)
+    CHECK(r[1][i] == doctest::Approx(std::pow(a, b - 1) * (1 + b * l)));
+    CHECK(r[2][i] == doctest::Approx(std::pow(a, b - 1) * (1 + b * l)));
+    CHECK(r[3][i] == doctest::Approx(std::pow(a, b) * l * l));
+  }
+  for (const auto& d : r) CHECK(d[4] == 0); // 0^0: a convention, and no NaN
+}
+
 TEST_CASE("sqrt'(0) is infinite, and a division by zero is as in IEEE") {
   const auto r = run<tl::tensor<double, 2>>(
       [](auto x) { return std::tuple{tl::grad([](auto a) { return sum(sqrt(a)); })(x), 1.0 / x, -1.0 / x}; },
@@ -174,6 +196,43 @@ TEST_CASE("the sum of nothing is 0, its mean is NaN, its maximum an exception") 
   CHECK_THROWS_AS(largest(*none), tl::argument_error);
   CHECK_THROWS_AS(place(*none), tl::argument_error);
   CHECK(largest(*two)[0] == 0);
+}
+
+TEST_CASE("the sum of nothing is 0 where what is repeated is infinite or NaN") {
+  using X = tl::tensor<double, 3>;
+  using N = tl::tensor<double, tl::dyn<'n'>>;
+  tl::owned<X> x;
+  (*x)[0] = 0, (*x)[1] = -1, (*x)[2] = 2;
+  auto fixed = tl::jit([](auto a) {
+                 const auto none = tl::broadcast_to<0, 3>(log(a));
+                 return std::tuple{tl::sum(none), tl::sum<0>(none)};
+               }).bind<X>();
+  const auto [all, each] = fixed(*x);
+  CHECK((all[0] == 0 && each[0] == 0 && each[1] == 0 && each[2] == 0));
+  auto named =
+      tl::jit([](auto a, auto n) {
+        const auto repeated = tl::broadcast_to<tl::dyn<'n'>, 3>(log(a));
+        // the gradient of b is the sum over n of 1 / n
+        const auto g = tl::grad<1>([](auto m, auto b) { return tl::mean(m + b); })(n, tl::sum(a));
+        return std::tuple{n + 1.0, tl::sum<0>(repeated), tl::sum(repeated), g, tl::grad([n](auto b) {
+                            return tl::sum(n * 0.0 + tl::sum(tl::broadcast_to<tl::dyn<'n'>, 3>(log(b))));
+                          })(a)};
+      }).bind<X, N>(tl::dim<'n'>(4));
+  {
+    tl::owned<N> none(tl::dim<'n'>(0));
+    const auto [rest, s, total, g, d] = named(*x, *none);
+    for (int i = 0; i < 3; ++i) CHECK((s[i] == 0 && d[i] == 0));
+    CHECK((rest.size() == 0 && total[0] == 0 && g[0] == 0));
+  }
+  tl::owned<N> four(tl::dim<'n'>(4));
+  (*x)[0] = 3, (*x)[1] = 1;
+  const auto [rest, s, total, g, d] = named(*x, *four);
+  CHECK(rest.size() == 4);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(s[i] == doctest::Approx(4 * std::log((*x)[i])));
+    CHECK(d[i] == doctest::Approx(16 / (*x)[i]));
+  }
+  CHECK((total[0] == doctest::Approx(4 * std::log(6.0)) && g[0] == 1));
 }
 
 TEST_CASE("index arguments are checked, computed indices are clamped") {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-// The optimisers in the loop they are made for: with the gradients of a bound program.
+// The optimizers in the loop they are made for: with the gradients of a bound program.
 
 #include <tapeless/optim/adam.hpp>
 #include <tapeless/optim/sgd.hpp>
@@ -25,7 +25,7 @@ constexpr auto loss = [](const line& p, points x, values y) {
 };
 
 // y = x . (2, -3, 0.5) + 0.25 is found again, without an allocation in a step.
-template <class Optimiser> void check_fit(Optimiser& opt, int steps) {
+template <class Optimizer> void check_fit(Optimizer& opt, int steps) {
   tl::owned<line> p;
   tl::owned<points> x;
   tl::owned<values> y;

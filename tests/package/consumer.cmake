@@ -1,7 +1,10 @@
 # The program of a consumer; once more with threads where the library offers them
+enable_testing()
 add_executable(consumer ../main.cpp)
 target_link_libraries(consumer PRIVATE tapeless::tapeless)
+add_test(NAME consumer COMMAND consumer)
 if(TARGET tapeless::openmp)
   add_executable(consumer_openmp ../main.cpp)
   target_link_libraries(consumer_openmp PRIVATE tapeless::openmp)
+  add_test(NAME consumer_openmp COMMAND consumer_openmp)
 endif()

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+
 #include <tapeless/tapeless.hpp>
 
 using namespace tapeless;
@@ -23,9 +26,8 @@ template <class P> constexpr int count_steps(const P& p, op o) {
   return n;
 }
 
-// Buffers that live at the same time do not overlap: at every step, what it writes meets nothing that it or a
-// later step reads before writing it.
-template <class P> constexpr bool buffers_do_not_collide(const P& p) {
+// Within one step, what is written is not what is read.
+template <class P> constexpr bool no_step_writes_where_it_reads(const P& p) {
   for (int i = 0; i < p.steps; ++i) {
     const step& s = p.step_[i];
     for (int k = 0; k < s.loads; ++k)
@@ -72,8 +74,72 @@ TEST_CASE("plan: what is not asked for is not computed") {
 TEST_CASE("plan: a step never writes where it reads") {
   constexpr auto f = value_and_grad<0, 1, 2>(loss);
   constexpr const auto& p = plan_of<std::remove_const_t<decltype(f)>, x_t, w_t, b_t>;
-  static_assert(buffers_do_not_collide(p));
-  CHECK(buffers_do_not_collide(p));
+  static_assert(no_step_writes_where_it_reads(p));
+  CHECK(no_step_writes_where_it_reads(p));
+}
+TEST_CASE(
+    "plan: residuals keep their places until the adjoint reads them: one program agrees with layer by layer") {
+  using rows = tensor<double, 3, 4>;
+  using weights = tensor<double, 4, 4>;
+  struct net {
+    std::array<weights, 5> w;
+  };
+  constexpr auto one = [](auto x, auto w) { return tanh(matmul(x, w)); };
+  constexpr auto all = [](const auto& p, auto x, auto seed) {
+    var h = x;
+    for (const auto& w : p.w) h = tanh(matmul(h, var(w)));
+    return sum(h.template as<double, 3, 4>() * seed);
+  };
+  owned<net> p;
+  owned<rows> x, seed;
+  double next = 0.3;
+  const auto fill = [&](auto leaf) {
+    for (double& v : leaf) v = next = 3.7 * next * (1 - next) - 0.1 * next; // chaotic, within (0, 1)
+  };
+  for_each_leaf(*p, fill);
+  fill(*x);
+  fill(*seed);
+  auto gradient = jit(grad<0>(all)).bind<net, rows, rows>();
+  const auto bar = gradient(*p, *x, *seed);
+
+  auto forward = jit(one).bind<rows, weights>();
+  auto backward = jit(vjp<0, 1>(one)).bind<rows, weights, rows>();
+  std::array<owned<rows>, 6> h;
+  const auto assign = [](auto to, const auto& from) { std::copy(from.begin(), from.end(), to.begin()); };
+  assign(*h[0], *x);
+  for (std::size_t i = 0; i < 5; ++i) assign(*h[i + 1], forward(*h[i], p->w[i]));
+  owned<rows> h_bar;
+  assign(*h_bar, *seed);
+  for (std::size_t i = 5; i-- > 0;) {
+    const auto [below, w_bar] = backward(*h[i], p->w[i], *h_bar);
+    for (int k = 0; k < 16; ++k) CHECK(bar.w[i][k] == doctest::Approx(w_bar[k]).epsilon(1e-13));
+    assign(*h_bar, below);
+  }
+}
+TEST_CASE("cost: bytes of a slice are those of the elements it reads") {
+  constexpr auto f = [](auto x) { return slice<0, 0, 1>(x) + 1.0f; };
+  constexpr polynomial bytes = jit(f).cost<tensor<float, 1000, 64>>().primal.bytes;
+  static_assert(bytes == 2 * 64 * 4);
+  CHECK(bytes.at() == 512);
+}
+TEST_CASE("plan: a loop holds at most max_group_nodes ops, also where three long chains meet") {
+  constexpr auto f = [](auto x) {
+    auto a = x, b = x, c = x;
+    for (int i = 1; i <= 13; ++i) a = exp(a), b = tanh(b), c = sqrt(c);
+    return where(a > 0.0, b, c);
+  };
+  constexpr const auto& p = plan_of<std::remove_const_t<decltype(f)>, tensor<double, 64>>;
+  int ops = 0;
+  for (int i = 0; i < p.steps; ++i) {
+    int here = 0;
+    for (int k = 0; k < p.step_[i].codes; ++k) {
+      const op o = instruction(p.code[p.step_[i].code0 + k]).o;
+      here += o != op::input && o != op::konst;
+    }
+    CHECK(here <= max_group_nodes);
+    ops += here;
+  }
+  CHECK(ops == 41); // 3 * 13, the comparison and the selection, each once
 }
 TEST_CASE("cost: a polynomial in the named extent; the adjoint of a layer costs twice its primal") {
   constexpr auto step = jit(value_and_grad<0, 1, 2>(loss));

@@ -4,11 +4,23 @@
 
 // take: y[b.., j.., a..] = x[b.., idx[j..], a..]             x: (b.., extent, a..)   y: (b.., idx.., a..)
 // scatter_add, its transpose: y[b.., idx[j..], a..] += d[b.., j.., a..]; 1 flop per element of d, take 0.
-// An index outside 0 .. extent - 1 throws std::out_of_range.
+// An index outside 0 .. extent - 1 throws std::out_of_range; clamped(idx, top) = max(min(idx, top), 0) is what
+// becomes of one that the program computes, 2 flops per index.
 
 #include "array.hpp"
+#include "elementwise.hpp"
 
 namespace ref {
+
+// In R, so that the comparisons of integers count where R = counted.
+template <class R, class T>
+array<R> clamped(const array<T>& idx, R top) {
+  return max(min(cast<R>(idx), constant(top)), constant(R(0)));
+}
+template <class R>
+array<std::int32_t> as_index(const array<R>& idx) {
+  return map<std::int32_t>(idx, [](R i) { return static_cast<std::int32_t>(static_cast<double>(i)); });
+}
 
 // x's shape with its axis replaced by the axes of idx.
 inline dims taken_shape(const dims& x, const dims& idx, std::size_t axis) {

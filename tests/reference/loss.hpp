@@ -2,11 +2,13 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// softmax(x)     = exp(x - max) / sum(exp(x - max))                    along one axis; 5 flops per element
+// softmax(x)     = exp(x - m) / sum(exp(x - m)), m = finite_max(x)     along one axis
 // log_softmax(x) = x - logsumexp(x)                                    along one axis
-// softmax_cross_entropy(x, label)[n..] = logsumexp(x[n.., :]) - x[n.., label[n..]]
+// softmax_cross_entropy(x, label)[n..] = logsumexp(x[n.., :]) - sum_c (c == label[n..] ? x[n.., c] : 0)
 //   x: (n.., C)   label: (n..)
 // mse(a, b)      = mean((a - b)^2)                                     rank 0
+// Flops, n elements in m rows: softmax 5 n + 2 m; log_softmax 5 n + 4 m; softmax_cross_entropy 6 n + 5 m;
+// mse 3 n + 1.
 
 #include "array.hpp"
 #include "elementwise.hpp"
@@ -16,7 +18,7 @@ namespace ref {
 
 template <class T>
 array<T> softmax(const array<T>& x, std::int64_t axis = -1) {
-  const array<T> e = exp(x - max(x, {axis}, true));
+  const array<T> e = exp(x - finite_max(x, {axis}));
   return e / sum(e, {axis}, true);
 }
 
@@ -25,16 +27,18 @@ array<T> log_softmax(const array<T>& x, std::int64_t axis = -1) {
   return x - logsumexp(x, {axis}, true);
 }
 
-// A label outside 0 .. C - 1 throws std::out_of_range.
+// The label is found by comparison with every class. One outside 0 .. C - 1 throws std::out_of_range.
 template <class T>
 array<T> softmax_cross_entropy(const array<T>& x, const array<std::int32_t>& label) {
   const array<T> total = logsumexp(x, {-1});
   if (label.shape != total.shape) throw std::invalid_argument("reference: labels of another shape");
+  for (const std::int32_t k : label.data)
+    if (k < 0 || k >= x.shape.back()) throw std::out_of_range("reference: label out of range");
   array<T> picked(label.shape);
-  for_each_index(label.shape, [&](const dims& i) {
-    dims j = i;
-    j.push_back(label.at(i));
-    picked.at(i) = x.at(j);
+  for_each_index(x.shape, [&](const dims& j) {
+    const dims i(j.begin(), j.end() - 1);
+    const bool hit = T(static_cast<double>(j.back())) == T(static_cast<double>(label.at(i)));
+    picked.at(i) += hit ? x.at(j) : T(0);
   });
   return total - picked;
 }

@@ -10,7 +10,8 @@
 //   avg_pool2d:     window_sum / taps inside the image, or / (height width) with count_include_pad
 // Padding takes no part in any of them.
 // Flops: max, argmax, sum and its transpose 1 for each tap that meets the image (N C P Q height width without
-// padding), avg_pool2d 1 per window more; gather 0, scatter 1 per element of d.
+// padding), avg_pool2d 1 per window more; gather 0, scatter 1 per element of d. Where avg_pool2d divides by the taps
+// inside the image, and there is padding, these are a window_sum of ones over one plane.
 
 #include "array.hpp"
 #include "conv.hpp"
@@ -117,12 +118,16 @@ array<T> window_sum_transpose(const array<T>& d, const dims& x_shape, const pool
   return x_bar;
 }
 
+// What avg_pool2d divides by: rank 0, or (1, 1, P, Q).
+template <class T>
+array<T> divisor(const dims& x, const pool2d_config& c, bool count_include_pad) {
+  const bool padded = c.top != 0 || c.bottom != 0 || c.left != 0 || c.right != 0;
+  if (count_include_pad || !padded) return constant(T(static_cast<double>(c.height * c.width)));
+  return window_sum(array<T>(dims{1, 1, x[2], x[3]}, T(1)), c);
+}
 template <class T>
 array<T> avg_pool2d(const array<T>& x, const pool2d_config& c, bool count_include_pad = false) {
-  const array<std::int32_t> inside = taps_inside(x.shape, c);
-  const array<T> taps = count_include_pad ? array<T>(inside.shape, T(static_cast<double>(c.height * c.width)))
-                                          : cast<T>(inside);
-  return window_sum(x, c) / taps;
+  return window_sum(x, c) / divisor<T>(x.shape, c, count_include_pad);
 }
 
 } // namespace ref

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: MIT
 
 // y[kept axes] = fold over the reduced axes of x, for any set of axes; keepdims leaves them with extent 1.
-// Flops, n elements into m results: sum, max, argmax n; mean n + m; logsumexp 4 n + 2 m.
+// Flops, n elements into m results: sum, max, argmax n; mean n + m; logsumexp 4 n + 4 m,
+// two of the latter to see whether the maximum is finite.
 
 #include "array.hpp"
 #include "elementwise.hpp"
@@ -82,12 +83,21 @@ array<T> max(const array<T>& x, const dims& axes, bool keepdims = false) {
   return fold(x, axes, keepdims, lowest<T>(), larger<T>);
 }
 
-// m + log(sum(exp(x - m))), m = max(x), 0 where that is infinite.
+// max(x), 0 where that is infinite or NaN: what exp(x - m) is shifted by.  2 flops an element of the result more
+template <class T>
+array<T> finite_max(const array<T>& x, const dims& axes) {
+  array<T> m = max(x, axes, true);
+  for (T& value : m.data) {
+    const bool finite = value - value == T(0);
+    if (!finite) value = T(0);
+  }
+  return m;
+}
+
+// m + log(sum(exp(x - m))), m = finite_max(x).
 template <class T>
 array<T> logsumexp(const array<T>& x, const dims& axes, bool keepdims = false) {
-  array<T> m = max(x, axes, true);
-  for (T& value : m.data)
-    if (std::isinf(static_cast<double>(value))) value = T(0);
+  const array<T> m = finite_max(x, axes);
   const array<T> kept = m + log(sum(exp(x - m), axes, true));
   return {reduced_shape(x.shape, axis_set(x.rank(), axes), keepdims), kept.data};
 }

@@ -4,7 +4,9 @@
 // What bind and run refuse, what the message says, and that nothing has been written then.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -24,6 +26,9 @@ using weights = tl::tensor<float, 3, 4>;
 constexpr auto loss = [](auto w, auto x, auto label) {
   return tl::mean(tl::softmax_cross_entropy(tl::matmul(x, w), label));
 };
+constexpr auto twice = tl::jit([](auto x) { return x * 2.0f; });
+constexpr auto twice_second = tl::jit([](auto, auto s) { return s * 2.0f; });
+constexpr auto pairs = tl::jit([](auto a, auto b) { return tl::sum(tl::cast<float>(a && b)); });
 constexpr auto twice_and_next = [](auto x) { return std::tuple{x * 2.0f, x + 1.0f}; };
 
 constexpr float* no_floats = nullptr;
@@ -61,19 +66,104 @@ TEST_CASE("bind: every named extent has a capacity of at least 1, and no other n
   CHECK(refusal([&] { step.bind<weights, rows, labels>(tl::dim<'n'>(1)); }) == "");
 }
 
-TEST_CASE("owned: every named extent has a value") {
-  CHECK_THROWS_AS(tl::owned<rows>(), std::invalid_argument);
-  CHECK_THROWS_AS(tl::owned<rows>(tl::dim<'m'>(3)), std::invalid_argument);
-  CHECK_NOTHROW(tl::owned<rows>(tl::dim<'n'>(3)));
+TEST_CASE("bind: the names are those of the arguments, also where no result reads the argument") {
+  using others = tl::tensor<float, tl::dyn<'m'>>;
+  using column = tl::tensor<float, tl::dyn<'n'>>;
+  data d;
+  constexpr auto first = tl::jit([](auto x, auto) { return tl::sum(x); });
+  CHECK(refusal([&] { first.bind<column, others>(tl::dim<'n'>(8)); }) ==
+        "tapeless: bind: give the capacity of m, as in bind<...>(tl::dim<'m'>(64))");
+  auto run = first.bind<column, others>(tl::dim<'n'>(8), tl::dim<'m'>(4));
+  CHECK(refusal([&] { run(column{d.x.data(), 6}, others{d.w.data(), 4}); }) == "");
+  CHECK(refusal([&] { run(column{d.x.data(), 6}, others{d.w.data(), 5}); }) ==
+        "tapeless: run: argument 1 has m = 5, but the capacity at bind is m = 4");
+  auto same = first.bind<column, column>(tl::dim<'n'>(8));
+  CHECK(refusal([&] { same(column{d.x.data(), 6}, column{d.w.data(), 7}); }) ==
+        "tapeless: run: argument 1 has n = 7, but argument 0 has n = 6");
+
+  // the gradient needs n and none of x
+  auto slope = tl::jit(tl::grad<0>([](auto x) { return tl::sum(x) * 2.0f; })).bind<column>(tl::dim<'n'>(8));
+  const column gradient = slope(column{d.x.data(), 7});
+  CHECK(gradient.size() == 7);
+  for (const float g : gradient) CHECK(g == 2);
+}
+
+TEST_CASE("bind: capacities whose sizes overflow are refused: of an argument, a buffer, a loop") {
+  using column = tl::tensor<float, tl::dyn<'n'>>;
+  using row = tl::tensor<bool, 1, tl::dyn<'m'>>;
+  using tall = tl::tensor<bool, tl::dyn<'n'>, 1>;
+  const std::string message = "tapeless: bind: the extents are too large: a size exceeds 63 bits";
+  constexpr tl::extent_t one = 1;
+  CHECK(refusal([&] { twice.bind<column>(tl::dim<'n'>(one << 61)); }) == message);
+  CHECK(refusal([&] { twice.bind<column>(tl::dim<'n'>((one << 62) + 16)); }) == message); // wraps to 64 bytes
+  // an argument without a buffer
+  CHECK(refusal([&] { twice_second.bind<column, float>(tl::dim<'n'>(one << 61)); }) == message);
+  // two small arguments, one large loop
+  CHECK(refusal([&] { pairs.bind<tall, row>(tl::dim<'n'>(one << 33), tl::dim<'m'>(one << 33)); }) == message);
+  CHECK(refusal([&] { pairs.bind<tall, row>(tl::dim<'n'>(one << 20), tl::dim<'m'>(one << 20)); }) == "");
+}
+
+TEST_CASE("bind: a team has at least one member; without threads there is a default") {
+  CHECK(refusal([&] { twice.bind<weights>(tl::threads(0)); }) ==
+        "tapeless: bind: threads(0): a team has at least 1");
+  CHECK(refusal([&] { twice.bind<weights>(tl::threads(-3)); }) ==
+        "tapeless: bind: threads(-3): a team has at least 1");
+  CHECK(refusal([&] { twice.bind<weights>(tl::threads(1)); }) == "");
+  CHECK(refusal([&] { twice.bind<weights>(); }) == "");
+}
+
+TEST_CASE("run: a number of another type is taken where its value fits, and refused beyond the range") {
+  const std::string beyond_int = "tapeless: run: argument 1 is a number beyond the range of int32";
+  auto whole =
+      tl::jit([](auto a, auto i) { return std::tuple{a * 1.0f, i + 0}; }).bind<float, std::int32_t>();
+  CHECK(std::get<1>(whole(0.0f, -7))[0] == -7);
+  CHECK(std::get<1>(whole(0.0f, 2147483647LL))[0] == 2147483647);
+  CHECK(std::get<1>(whole(0.0f, -2147483648LL))[0] == -2147483647 - 1);
+  CHECK(std::get<1>(whole(0.0f, std::uint8_t{200}))[0] == 200);
+  CHECK(std::get<1>(whole(0.0f, true))[0] == 1);
+  CHECK(refusal([&] { whole(0.0f, 5000000000LL); }) == beyond_int);
+  CHECK(refusal([&] { whole(0.0f, 2147483648LL); }) == beyond_int);
+  CHECK(refusal([&] { whole(0.0f, -2147483649LL); }) == beyond_int);
+  CHECK(refusal([&] { whole(0.0f, 2147483648u); }) == beyond_int);
+  CHECK(refusal([&] { whole(0.0f, ~std::uint64_t{0}); }) == beyond_int); // not -1
+
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  CHECK(std::get<0>(whole(0.1, 0))[0] == 0.1f); // rounds
+  CHECK(std::get<0>(whole(7, 0))[0] == 7);
+  CHECK(std::get<0>(whole(infinite, 0))[0] == std::numeric_limits<float>::infinity());
+  CHECK(std::isnan(std::get<0>(whole(std::nan(""), 0))[0]));
+  CHECK(refusal([&] { whole(1e39, 0); }) ==
+        "tapeless: run: argument 0 is a number beyond the range of float");
+  CHECK(refusal([&] { whole(-1e39, 0); }) ==
+        "tapeless: run: argument 0 is a number beyond the range of float");
+
+  auto chosen = tl::jit([](auto c, auto x) { return tl::where(c, x, -x); }).bind<bool, float>();
+  CHECK(chosen(1, 2.0f)[0] == 2);
+  CHECK(chosen(false, 2.0f)[0] == -2);
+  CHECK(refusal([&] { chosen(2, 2.0f); }) ==
+        "tapeless: run: argument 0 is a number beyond the range of bool");
+}
+
+TEST_CASE("run: an index that is passed as a number is checked as an index in a tensor is") {
+  data d;
+  auto run =
+      tl::jit([](auto x, auto i) { return tl::gather<0>(x, i); }).bind<rows, std::int32_t>(tl::dim<'n'>(8));
+  CHECK(run(d.x_of(8), 7)[2] == d.x[23]);
+  CHECK(refusal([&] { run(d.x_of(8), 1000); }) ==
+        "tapeless: run: leaf 1: index 1000 at position 0 is outside [0, 8)");
+  CHECK(refusal([&] { run(d.x_of(7), 7); }) ==
+        "tapeless: run: leaf 1: index 7 at position 0 is outside [0, 7)");
+  CHECK(refusal([&] { run(d.x_of(8), -1); }) ==
+        "tapeless: run: leaf 1: index -1 at position 0 is outside [0, 8)");
 }
 
 TEST_CASE("run: a leaf without data is refused, unless it has no elements") {
   data d;
   auto run = bind_loss();
   const std::string message = refusal([&] { run(d.w_of(), rows{no_floats, 4}, d.y_of(4)); });
-  CHECK(message == "tapeless: run: argument 1 has a leaf without data (leaf 1 of all)");
+  CHECK(message == "tapeless: run: argument 1 has a leaf whose data is null (leaf 1 of all)");
   CHECK(refusal([&] { run(weights{}, d.x_of(4), d.y_of(4)); }) ==
-        "tapeless: run: argument 0 has a leaf without data (leaf 0 of all)");
+        "tapeless: run: argument 0 has a leaf whose data is null (leaf 0 of all)");
   CHECK(refusal([&] { run(d.w_of(), rows{no_floats, 0}, labels{no_labels, 0}); }) == "");
 }
 
@@ -166,7 +256,7 @@ TEST_CASE("run.into: outputs agree with the arguments about a named extent, and 
   CHECK(refusal([&] { run.into(outputs{rows{memory.data(), 3}, rows{memory.data() + 12, 4}})(d.x_of(4)); }) ==
         "tapeless: run: the output has n = 3, but argument 0 has n = 4");
   CHECK(refusal([&] { run.into(outputs{rows{memory.data(), 4}, rows{no_floats, 4}})(d.x_of(4)); }) ==
-        "tapeless: run: the output has a leaf without data (leaf 1 of all)");
+        "tapeless: run: the output has a leaf whose data is null (leaf 1 of all)");
   for (const float value : memory) CHECK(value == -7);
 }
 
@@ -174,14 +264,14 @@ TEST_CASE(
     "run: a result of the program is no argument of its next run: it lies in the arena that is written") {
   data d;
   auto run = tl::jit(twice_and_next).bind<rows>(tl::dim<'n'>(8));
-  const auto [twice, next] = run(d.x_of(8));
+  const auto [twofold, next] = run(d.x_of(8));
   CHECK(
-      refusal([&] { run(twice); }) ==
+      refusal([&] { run(twofold); }) ==
       "tapeless: run: leaf 0 of the arguments lies in the program's own arena, as its results do: copy it first");
   CHECK(next[0] == d.x[0] + 1);
 
   auto other = tl::jit(twice_and_next).bind<rows>(tl::dim<'n'>(8));
-  CHECK(std::get<0>(other(twice))[0] == d.x[0] * 4);
+  CHECK(std::get<0>(other(twofold))[0] == d.x[0] * 4);
 }
 
 TEST_CASE("run: const arguments are accepted, also inside a tree") {

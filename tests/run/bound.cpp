@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -93,6 +94,34 @@ TEST_CASE("bind allocates once for the arena; run and run.into do not allocate")
   CHECK(run.arena_bytes() > 0);
   if (support::counts_allocations)
     CHECK(support::allocations_of([] { static_cast<void>(std::vector<int>(7)); }) == 1);
+}
+
+TEST_CASE(
+    "run does not allocate on a thread whose last team had the same size, be it of bind or of another object") {
+  using long_vector = tl::tensor<float, 300000>; // many chunks: every member has work
+  constexpr auto total = tl::jit([](auto x) { return tl::sum(tl::exp(x)); });
+  std::vector<float> x = support::random_values<float>(300000, 21);
+  const long_vector v{x.data()};
+  float sum = 0;
+  const auto count = [&](auto&... run) {
+    return support::allocations_of([&] {
+      for (int i = 0; i < 5; ++i) ((sum += run(v)[0]), ...);
+    });
+  };
+  auto three = total.bind<long_vector>(tl::threads(3));
+  CHECK(count(three) == 0);
+  auto two = total.bind<long_vector>(tl::threads(2)), again = total.bind<long_vector>(tl::threads(2));
+  CHECK(count(two, again) == 0);
+  sum += three(v)[0]; // the pool of OpenMP changes its size here, and may allocate
+  CHECK(count(three) == 0);
+  std::int64_t elsewhere = -1;
+  std::thread other([&] {
+    sum += two(v)[0]; // a thread's first team is made here
+    elsewhere = count(two, again);
+  });
+  other.join();
+  CHECK(elsewhere == 0);
+  CHECK(std::isfinite(sum));
 }
 
 TEST_CASE(
@@ -269,4 +298,25 @@ TEST_CASE("owned: zeros, aligned, one view for each leaf, extents as given; it m
   CHECK(moved->x.data() == starts[0]);
   CHECK(moved->x[179] == 1);
   CHECK((*moved).rows[1](6, 2) == 1);
+}
+TEST_CASE(
+    "three named extents meet in one product: every buffer is large enough, the flops count all of them") {
+  using left = tl::tensor<const double, tl::dyn<'m'>, tl::dyn<'k'>>;
+  using right = tl::tensor<const double, tl::dyn<'n'>, tl::dyn<'k'>, 3>; // the adjoint holds an (n, m, k)
+  constexpr auto gradient =
+      tl::jit(tl::grad<0>([](auto a, auto b) { return tl::sum(tl::square(tl::matmul(a, b))); }));
+  constexpr tl::cost cost = gradient.cost<left, right>();
+  static_assert(cost.primal.flops.at(tl::dim<'m'>(2), tl::dim<'k'>(3), tl::dim<'n'>(5)) >= 2 * 2 * 3 * 5 * 3);
+  constexpr int m = 7, k = 11, n = 13;
+  auto run = gradient.bind<left, right>(tl::dim<'m'>(m), tl::dim<'k'>(k), tl::dim<'n'>(n));
+  const std::vector<double> a(m * k, 1.0), b(n * k * 3, 1.0);
+  const auto a_bar = run(left(a.data(), m, k), right(b.data(), n, k));
+  for (const double x : a_bar) CHECK(x == 2.0 * n * 3 * k); // 2 (a b) b^T with ones
+}
+TEST_CASE("ops and transforms outside a program are an exception, not a crash") {
+  double data[3] = {1, 2, 3};
+  const tl::tensor<double, 3> x(data);
+  CHECK_THROWS_AS(static_cast<void>(x * x), std::logic_error);
+  CHECK_THROWS_AS(static_cast<void>(tl::sum(x)), std::logic_error);
+  CHECK_THROWS_AS(static_cast<void>(tl::grad<0>([](auto y) { return tl::sum(y * y); })(x)), std::logic_error);
 }

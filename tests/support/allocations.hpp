@@ -39,7 +39,7 @@ inline constexpr bool counts_malloc = counts_allocations;
 inline constexpr bool counts_malloc = false;
 #endif
 
-// Constant-initialised: malloc is called before any constructor has run.
+// Constant-initialized: malloc is called before any constructor has run.
 inline constinit std::atomic<std::int64_t> allocation_count{0};
 
 // The calls of f() to any of the functions above; an operator new counts once. Frees do not count.

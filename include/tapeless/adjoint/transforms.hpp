@@ -58,10 +58,35 @@ constexpr void check_differentiable() {
       "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent");
 }
 
+// takes_these_arguments for the types of a tuple
+template <class F, class Arguments> inline constexpr bool takes_arguments_of = false;
+template <class F, class... A>
+inline constexpr bool takes_arguments_of<F, std::tuple<A...>> = takes_these_arguments<F, A...>;
+// The first N of A, as a tuple; empty where N is negative
+template <int N, class... A> constexpr auto first_types() {
+  return []<std::size_t... K>(std::index_sequence<K...>) {
+    return std::type_identity<std::tuple<std::tuple_element_t<K, std::tuple<A...>>...>>{};
+  }(std::make_index_sequence<(N > 0 ? N : 0)>{});
+}
+template <int N, class... A> using first_types_t = typename decltype(first_types<N, A...>())::type;
+
 // The leaves of the arguments I replaced by fresh ones while f runs.
 struct fresh_arguments {
   vec<int> actual, fresh;
 };
+
+// The rules of leaves whose types stand in the graph.
+constexpr void require_tangents(graph& g, const vec<int>& wrt) {
+  for (const int i : wrt)
+    require(
+        g, is_float(g[i].t),
+        "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent",
+        g[i].s);
+}
+constexpr void require_same_types(graph& g, const vec<int>& x, const vec<int>& x_dot, const char* rule) {
+  for (int i = 0; i < x.size(); ++i)
+    require(g, g[x[i]].t == g[x_dot[i]].t && g[x[i]].s == g[x_dot[i]].s, rule, g[x[i]].s, g[x_dot[i]].s);
+}
 
 // Distinct leaves of the graph depend on nothing: they may stand for themselves.
 constexpr bool independent(const graph& g, const vec<int>& leaves) {
@@ -82,7 +107,7 @@ template <class X> constexpr void collect_handles(const X& x, vec<int>& ids) {
 template <class X> constexpr graph* graph_in(const X& x) {
   graph* g = nullptr;
   for_each_leaf(x, [&](const auto& h) {
-    if constexpr (handle<decltype(h)>) g = h.graph_ptr();
+    if constexpr (handle<decltype(h)>) g = &graph_of(h);
   });
   return g;
 }
@@ -114,6 +139,7 @@ template <bool WithValue, class F, int... I> struct grad_fn {
       graph& g = *graph_in(arguments);
       fresh_arguments wrt;
       (collect(std::get<I>(arguments), wrt.actual), ...);
+      require_tangents(g, wrt.actual);
       const bool direct = freshen(f, g, arguments, wrt);
       int at = 0;
       (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
@@ -145,11 +171,6 @@ template <bool WithValue, class F, int... I> struct grad_fn {
   }
 };
 
-// The first sizeof...(K) arguments are f's.
-template <class F, class Arguments, std::size_t... K>
-constexpr auto call_with_first(const F& f, const Arguments& arguments, std::index_sequence<K...>) {
-  return f(std::get<K>(arguments)...);
-}
 template <class Arguments, std::size_t... K>
 constexpr auto first_of(const Arguments& arguments, std::index_sequence<K...>) {
   return std::tuple<std::tuple_element_t<K, Arguments>...>{std::get<K>(arguments)...};
@@ -160,15 +181,19 @@ template <class F, int... I> struct vjp_fn {
 
   template <class... A> constexpr auto operator()(const A&... a) const {
     constexpr int n = static_cast<int>(sizeof...(A)) - 1;
+    constexpr bool takes = takes_arguments_of<F, first_types_t<n, A...>>;
+    static_assert(takes,
+                  "tapeless: vjp<i...>(f)(x..., y_bar): f takes the arguments x..., and one y_bar follows");
     static_assert(wrt_names_an_argument<n, I...>,
                   "tapeless: vjp<i...>(f)(x..., y_bar): every i names an argument of f");
-    if constexpr (wrt_names_an_argument<n, I...>) {
+    if constexpr (wrt_names_an_argument<n, I...> && takes) {
       const std::tuple<A...> all{a...};
       auto arguments = first_of(all, std::make_index_sequence<n>{});
       (check_differentiable<std::tuple_element_t<I, decltype(arguments)>>(), ...);
       graph& g = *graph_in(all);
       fresh_arguments wrt;
       (collect(std::get<I>(arguments), wrt.actual), ...);
+      require_tangents(g, wrt.actual);
       const bool direct = freshen(f, g, all, wrt);
       int at = 0;
       (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
@@ -179,6 +204,8 @@ template <class F, int... I> struct vjp_fn {
       vec<int> out, y_bar;
       collect(y, out);
       collect(std::get<n>(all), y_bar);
+      require_same_types(g, out, y_bar,
+                         "tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result");
       vec<int> x_bar = vjp(g, out, y_bar, wrt.fresh);
       for (int k = 0; k < x_bar.size(); ++k)
         if (x_bar[k] < 0) x_bar[k] = zeros(g, g[wrt.fresh[k]].t, g[wrt.fresh[k]].s);
@@ -196,9 +223,13 @@ template <class F, int... I> struct jvp_fn {
 
   template <class... A> constexpr auto operator()(const A&... a) const {
     constexpr int n = static_cast<int>(sizeof...(A)) - static_cast<int>(sizeof...(I));
+    constexpr bool takes = takes_arguments_of<F, first_types_t<n, A...>>;
+    static_assert(
+        takes,
+        "tapeless: jvp<i...>(f)(x..., x_dot...): f takes the arguments x..., and one x_dot follows for each i");
     static_assert(wrt_names_an_argument<n, I...>,
                   "tapeless: jvp<i...>(f)(x..., x_dot...): every i names an argument of f");
-    if constexpr (wrt_names_an_argument<n, I...>) {
+    if constexpr (wrt_names_an_argument<n, I...> && takes) {
       const std::tuple<A...> all{a...};
       auto arguments = first_of(all, std::make_index_sequence<n>{});
       using Arguments = decltype(arguments);
@@ -206,6 +237,7 @@ template <class F, int... I> struct jvp_fn {
       graph& g = *graph_in(all);
       fresh_arguments wrt;
       (collect(std::get<I>(arguments), wrt.actual), ...);
+      require_tangents(g, wrt.actual);
       const bool direct = freshen(f, g, all, wrt);
       int at = 0;
       (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
@@ -217,6 +249,8 @@ template <class F, int... I> struct jvp_fn {
                       "tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument");
         (collect(std::get<n + K>(all), x_dot), ...);
       }(std::make_index_sequence<sizeof...(I)>{});
+      require_same_types(g, wrt.actual, x_dot,
+                         "tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument");
       auto y = std::apply(f, arguments);
       vec<int> out;
       collect(y, out);
@@ -233,28 +267,34 @@ template <class F, int... I> struct jvp_fn {
 
 } // namespace detail
 
-// grad<I...>(f): the gradient of a scalar function by its arguments I (0 where none is named)
+// Each is a function object to be called with handles inside a program, or given to jit. Arguments may be parameter
+// trees; I counts them from 0 and is 0 where none is named. Errors, at compile time: I names an argument, f takes the
+// arguments, and every leaf of argument I is float or double. Cost: that of the nodes the results need; what f and its
+// derivative share is computed once.
+
+// grad<I...>(f)(x...) = df/dx_I, in the type of x_I; a tuple for several I. f returns a scalar, or a tuple that begins
+// with one.
 template <int... I, class F> constexpr auto grad(F f) {
   if constexpr (sizeof...(I) == 0) return detail::grad_fn<false, F, 0>{f};
   else return detail::grad_fn<false, F, I...>{f};
 }
-// value_and_grad<I...>(f): (f(x), gradients). Where f returns a tuple, its first member is differentiated and the
-// others are auxiliary: they come back with the value.
+// value_and_grad<I...>(f)(x...) = (f(x), df/dx_I...). Where f returns a tuple, its first member is differentiated and
+// the others are auxiliary: they come back with the value.
 template <int... I, class F> constexpr auto value_and_grad(F f) {
   if constexpr (sizeof...(I) == 0) return detail::grad_fn<true, F, 0>{f};
   else return detail::grad_fn<true, F, I...>{f};
 }
-// vjp<I...>(f)(x..., y_bar): cotangents of the arguments I
+// vjp<I...>(f)(x..., y_bar) = J_I^T y_bar, shaped as the result of grad; y_bar has the type of f's result.
 template <int... I, class F> constexpr auto vjp(F f) {
   if constexpr (sizeof...(I) == 0) return detail::vjp_fn<F, 0>{f};
   else return detail::vjp_fn<F, I...>{f};
 }
-// jvp<I...>(f)(x..., x_dot...): tangent of f's result, one x_dot for each I
+// jvp<I...>(f)(x..., x_dot_I...) = sum_I J_I x_dot_I, in the type of f's result; x_dot_I has the type of x_I.
 template <int... I, class F> constexpr auto jvp(F f) {
   if constexpr (sizeof...(I) == 0) return detail::jvp_fn<F, 0>{f};
   else return detail::jvp_fn<F, I...>{f};
 }
-// hvp<I>(f)(x..., v): Hessian of a scalar function by argument I, times v. Costs a small multiple of the gradient.
+// hvp<I>(f)(x..., v) = H_II v, in the type of x_I, as v is. f returns a scalar. Costs a small multiple of the gradient.
 template <int I = 0, class F> constexpr auto hvp(F f) { return jvp<I>(grad<I>(f)); }
 
 } // namespace tapeless

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// extent = coefficient * name * name        64, n, 9*n, n*m
+// extent = coefficient * product of at most four names        64, n, 9*n, n*m
 //
 // One 64-bit number, so that a static extent is the plain number in types and in error messages:
-// bits 0..39 the coefficient, bits 40..47 and 48..55 up to two names in ascending order (0: none).
+// bits 0..38 the coefficient, then four fields of 6 bits for the names in ascending order, 0 for none.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,10 +13,23 @@ namespace tapeless {
 
 using extent_t = std::int64_t;
 
+namespace detail {
+
+inline constexpr int name_shift = 39, name_bits = 6, max_names = 4;
+inline constexpr extent_t coefficient_mask = (extent_t{1} << name_shift) - 1;
+
+// 1 for A to 52 for z
+constexpr extent_t name_code(char n) { return n < 'a' ? n - 'A' + 1 : n - 'a' + 27; }
+constexpr char name_of(extent_t code) {
+  return static_cast<char>(code == 0 ? 0 : code < 27 ? 'A' + code - 1 : 'a' + code - 27);
+}
+
+} // namespace detail
+
 // An extent that is known only at call time has a name: tensor<float, dyn<'n'>, 64>.
 template <char Name>
   requires((Name >= 'a' && Name <= 'z') || (Name >= 'A' && Name <= 'Z'))
-inline constexpr extent_t dyn = extent_t{1} | (extent_t{Name} << 40);
+inline constexpr extent_t dyn = extent_t{1} | (detail::name_code(Name) << detail::name_shift);
 
 // The value of a named extent at bind (there it is the capacity): dim<'n'>(64).
 template <char Name> struct dim {
@@ -27,52 +40,37 @@ template <char Name> struct dim {
 
 namespace detail {
 
-inline constexpr int name_shift = 40;
-inline constexpr extent_t coefficient_mask = (extent_t{1} << name_shift) - 1;
-
 constexpr extent_t coefficient(extent_t e) { return e & coefficient_mask; }
 constexpr extent_t names(extent_t e) { return e >> name_shift; }
-constexpr char first_name(extent_t e) { return static_cast<char>(names(e) & 0xff); }
-constexpr char second_name(extent_t e) { return static_cast<char>((names(e) >> 8) & 0xff); }
 constexpr bool is_static(extent_t e) { return names(e) == 0; }
-constexpr int degree(extent_t e) { return (first_name(e) != 0) + (second_name(e) != 0); }
-// @pre a, b in ascending order, 0 for none; first is filled before second
-constexpr extent_t monomial(extent_t c, char a, char b) {
-  if (c == 0) return 0;
-  return c | (extent_t{a} << name_shift) | (extent_t{b} << (name_shift + 8));
+// The k-th of packed names, 0 where there are fewer.   @pre k < max_names
+constexpr char nth_name(extent_t packed, int k) { return name_of((packed >> (name_bits * k)) & 63); }
+constexpr int degree_of(extent_t packed) {
+  int n = 0;
+  for (; packed != 0; packed >>= name_bits) ++n;
+  return n;
 }
+constexpr int degree(extent_t e) { return degree_of(names(e)); }
 
-constexpr bool multipliable(extent_t x, extent_t y) { return degree(x) + degree(y) <= 2; }
+// the names of both, in order   @pre degree_of(x) + degree_of(y) <= max_names
+constexpr extent_t names_product(extent_t x, extent_t y) {
+  if (x == 0 || y == 0) return x | y;
+  extent_t r = 0;
+  for (int at = 0; (x | y) != 0; at += name_bits) {
+    const extent_t a = x & 63, b = y & 63;
+    const bool from_x = b == 0 || (a != 0 && a <= b);
+    r |= (from_x ? a : b) << at;
+    (from_x ? x : y) >>= name_bits;
+  }
+  return r;
+}
+constexpr bool multipliable(extent_t x, extent_t y) { return degree(x) + degree(y) <= max_names; }
 // @pre multipliable(x, y)   @post eval(times(x, y)) == eval(x) * eval(y)
 constexpr extent_t times(extent_t x, extent_t y) {
-  if (names(x) == 0 && names(y) == 0) return x * y;
-  char a = first_name(x), b = second_name(x);
-  if (names(y) != 0) {
-    if (a == 0) a = first_name(y), b = second_name(y);
-    else b = first_name(y);
-    if (b != 0 && b < a) {
-      const char t = a;
-      a = b;
-      b = t;
-    }
-  }
-  return monomial(coefficient(x) * coefficient(y), a, b);
+  if (is_static(x) && is_static(y)) return x * y;
+  const extent_t c = coefficient(x) * coefficient(y);
+  return c == 0 ? 0 : c | (names_product(names(x), names(y)) << name_shift);
 }
-// x / y as a monomial; -1 where it is none
-constexpr extent_t divided(extent_t x, extent_t y) {
-  if (x == y) return 1;
-  if (y == 0 || coefficient(x) % coefficient(y) != 0) return -1;
-  char a = first_name(x), b = second_name(x);
-  for (const char k : {first_name(y), second_name(y)}) {
-    if (k == 0) continue;
-    if (k == b) b = 0;
-    else if (k == a) a = b, b = 0;
-    else return -1;
-  }
-  return monomial(coefficient(x) / coefficient(y), a, b);
-}
-
-inline constexpr int max_names = 4;
 
 // Values of the named extents of one program, in order of first appearance.
 struct name_values {
@@ -101,8 +99,9 @@ struct name_values {
 
 constexpr extent_t eval(extent_t e, const name_values& v) {
   if (names(e) == 0) return e;
-  const extent_t x = coefficient(e) * v.of(first_name(e));
-  return second_name(e) == 0 ? x : x * v.of(second_name(e));
+  extent_t x = coefficient(e);
+  for (extent_t packed = names(e); packed != 0; packed >>= name_bits) x *= v.of(name_of(packed & 63));
+  return x;
 }
 
 } // namespace detail

@@ -17,7 +17,6 @@ struct shape {
   extent_t d[max_rank]{};
 
   constexpr extent_t operator[](int i) const { return d[i]; }
-  constexpr extent_t last() const { return rank > 0 ? d[rank - 1] : 1; }
   friend constexpr bool operator==(const shape& x, const shape& y) {
     if (x.rank != y.rank) return false;
     for (int i = 0; i < x.rank; ++i)
@@ -37,10 +36,15 @@ constexpr extent_t numel(const shape& s) {
   for (int i = 0; i < s.rank; ++i) n = times(n, s.d[i]);
   return n;
 }
+// numel(s) has at most four names, and a coefficient of at most 39 bits
 constexpr bool numel_representable(const shape& s) {
   int deg = 0;
-  for (int i = 0; i < s.rank; ++i) deg += degree(s.d[i]);
-  return deg <= 2;
+  double c = 1;
+  for (int i = 0; i < s.rank; ++i) {
+    deg += degree(s.d[i]);
+    c *= static_cast<double>(coefficient(s.d[i]));
+  }
+  return deg <= max_names && c <= static_cast<double>(coefficient_mask);
 }
 
 constexpr bool broadcastable(const shape& a, const shape& b) {
@@ -71,14 +75,6 @@ constexpr shape dropped(const shape& s, unsigned axes) {
     if (!((axes >> i) & 1u)) r.d[r.rank++] = s.d[i];
   return r;
 }
-// s without its leading axes of extent 1
-constexpr shape trimmed(const shape& s) {
-  int k = 0;
-  while (k < s.rank && s.d[k] == 1) ++k;
-  shape r;
-  for (int i = k; i < s.rank; ++i) r.d[r.rank++] = s.d[i];
-  return r;
-}
 constexpr unsigned all_axes(const shape& s) { return (1u << s.rank) - 1u; }
 // -1 counts from the end
 constexpr int axis_of(int axis, int rank) { return axis < 0 ? axis + rank : axis; }
@@ -95,10 +91,8 @@ constexpr void strides(const shape& s, extent_t (&out)[max_rank]) {
 // the distinct names of a shape, in order of appearance
 constexpr name_values names_of(const shape& s) {
   name_values v;
-  for (int i = 0; i < s.rank; ++i) {
-    if (first_name(s.d[i]) != 0) v.add(first_name(s.d[i]));
-    if (second_name(s.d[i]) != 0) v.add(second_name(s.d[i]));
-  }
+  for (int i = 0; i < s.rank; ++i)
+    for (extent_t packed = names(s.d[i]); packed != 0; packed >>= name_bits) v.add(name_of(packed & 63));
   return v;
 }
 

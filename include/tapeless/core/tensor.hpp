@@ -5,9 +5,10 @@
 //   In a trace it is a handle: (graph, node), extents in the type.
 //   At run time it is a view: pointer and the values of its named extents. It never owns; tl::owned does.
 #pragma once
+#include <concepts>
 #include <cstddef>
 #include "dtype.hpp"
-#include "shape.hpp"
+#include "rules.hpp"
 
 namespace tapeless {
 
@@ -16,14 +17,33 @@ struct host {};
 
 namespace detail {
 struct graph;
-} // namespace detail
 
-namespace detail {
 template <class X>
 concept has_a_value_while_tracing = !std::is_class_v<X>; // every handle is a class
+template <class X>
+concept is_a_number = std::is_arithmetic_v<X>;
+
+// The base of every handle: conversions that exist for their message. operator double is consteval so that its body
+// is instantiated where it is called, before whatever the call leads to; asking whether the conversion exists
+// (std::is_convertible) is no error.
+template <class Handle> struct has_no_value {
+  template <class X = Handle> constexpr explicit operator bool() const {
+    static_assert(has_a_value_while_tracing<X>,
+                  "tapeless: if (x): a traced condition has no value while tracing; use where(c, a, b)");
+    return false;
+  }
+  template <class X = Handle> consteval operator double() const {
+    static_assert(
+        is_a_number<X>,
+        "tapeless: std::f(x), double d = x: a tensor is not a number; use tl::exp, tl::sqrt, ... or "
+        "tl::custom<op>(x); a result is read as y[0]");
+    return 0;
+  }
+};
 } // namespace detail
 
-template <element T, shape S, class Space = host> class basic_tensor {
+template <element T, shape S, class Space = host>
+class basic_tensor : public detail::has_no_value<basic_tensor<T, S, Space>> {
 public:
   using value_type = std::remove_const_t<T>;
   using element_type = T;
@@ -31,7 +51,7 @@ public:
   static constexpr shape extents = S;
   static constexpr detail::name_values names = detail::names_of(S);
   static_assert(detail::numel_representable(S),
-                "tapeless: tensor<T, extents...>: at most two named extents in one shape");
+                "tapeless: tensor<T, extents...>: at most 2^39 elements and four named extents in one shape");
 
   constexpr basic_tensor() = default;
   // A view of row-major data; one value for each distinct name, in order of appearance.
@@ -46,17 +66,21 @@ public:
   template <class U>
     requires(std::is_const_v<T> && std::is_same_v<U, value_type>)
   constexpr basic_tensor(const basic_tensor<U, S, Space>& o)
-      : data_(o.data()), graph_(o.graph_ptr()), id_(o.id()) {
+      : data_(o.data()), trace_(o.trace_), id_(o.id()) {
     for (int i = 0; i < names.count; ++i) values_[i] = o.name_value(i);
   }
 
+  // Of a view. Positions and indices are not checked; extents are those of the run. Cost: none, nothing is copied.
   constexpr T* data() const { return data_; }
   static constexpr int rank() { return S.rank; }
-  constexpr extent_t extent(int axis) const { return detail::eval(S.d[axis], current()); }
+  constexpr extent_t extent(int axis) const {
+    return detail::is_static(S.d[axis]) ? S.d[axis] : detail::eval(S.d[axis], current());
+  }
   constexpr extent_t size() const { return detail::eval(detail::numel(S), current()); }
   constexpr T* begin() const { return data_; }
   constexpr T* end() const { return data_ + size(); }
   constexpr T& operator[](extent_t i) const { return data_[i]; } // row-major position
+  // x(i, j, ..): the element at one index for each axis, data()[(i * extent(1) + j) * ..]   @pre 0 <= i < extent(0), ..
   template <class... I>
     requires(sizeof...(I) == static_cast<std::size_t>(S.rank) && (std::is_integral_v<I> && ...))
   constexpr T& operator()(I... index) const {
@@ -67,20 +91,19 @@ public:
   }
 
   // The trace's side: which node of which graph.
-  constexpr basic_tensor(detail::graph* g, int id) : graph_(g), id_(id) {}
-  constexpr detail::graph* graph_ptr() const { return graph_; }
+  template <std::same_as<detail::graph> G> constexpr basic_tensor(G* g, int id) : trace_(g), id_(id) {}
+  template <class G = detail::graph> constexpr G* graph_ptr() const { return static_cast<G*>(trace_); }
   constexpr int id() const { return id_; }
   constexpr extent_t name_value(int i) const { return values_[i]; }
   constexpr void set_name_value(int i, extent_t v) { values_[i] = v; }
-  // A misuse that deserves a clear message.
-  template <class X = basic_tensor> constexpr explicit operator bool() const {
-    static_assert(detail::has_a_value_while_tracing<X>,
-                  "tapeless: if (x): a traced condition has no value while tracing; use where(c, a, b)");
-    return false;
-  }
 
 private:
+  template <element, shape, class> friend class basic_tensor;
   constexpr detail::name_values current() const {
+    if (names.count > 0 && std::is_constant_evaluated() && trace_ != nullptr)
+      trace_->require(false,
+                      "tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use "
+                      "tl::mean, or pass the number as an argument");
     detail::name_values v = names;
     for (int i = 0; i < v.count; ++i) v.value[static_cast<std::size_t>(i)] = values_[i];
     return v;
@@ -88,7 +111,7 @@ private:
 
   T* data_ = nullptr;
   extent_t values_[names.count > 0 ? names.count : 1]{};
-  detail::graph* graph_ = nullptr;
+  detail::rules* trace_ = nullptr; // the graph: it is a rules
   int id_ = -1;
 };
 

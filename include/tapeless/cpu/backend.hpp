@@ -4,7 +4,7 @@
 // The CPU as a back end: steps of a plan -> kernels of this folder. A step is a direct call with constants; kernels
 // are keyed on their code alone, so that equal steps of different layers share one.
 #pragma once
-#include "fused.hpp"
+#include "chunks.hpp"
 #include "whole.hpp"
 
 namespace tapeless::cpu {
@@ -21,7 +21,7 @@ template <const auto& P, int I> constexpr auto code_of() {
   return k;
 }
 
-// Arch is in the name of everything that is instantiated from here: objects built with other flags do not clash.
+// Arch is in the name of every SIMD kernel that is called from here: objects built with other flags do not clash.
 template <team Team, class Arch = simd<float>> struct backend {
   using team_type = Team;
   using space = host;

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <limits>
 #include "frame.hpp"
-#include "team.hpp"
 
 namespace tapeless::cpu {
 
@@ -30,7 +29,7 @@ template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
 };
 
 struct fused_arguments {
-  void* const* base; // of each slot
+  void* const* base; // of each slot; nullptr: where the slots say
   const frame_slot* slot;
   const index_t* loop;
   const index_t* extent; // values of named extents that the code reads
@@ -86,6 +85,9 @@ template <auto Code, class V> class fused_kernel {
 
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
     return static_cast<E*>(w.base[slot]) + w.at[slot] + c;
+  }
+  [[gnu::always_inline]] static void* base_of(const fused_arguments& a, int k) {
+    return a.base == nullptr ? a.slot[k].data() : a.base[k];
   }
   // != of xsimd 8.1 is false for a NaN on AVX
   [[gnu::always_inline]] static M is_nan(const V& x) { return !(x == x); }
@@ -300,7 +302,7 @@ template <auto Code, class V> class fused_kernel {
                                          index_t end, unsigned moved) {
     row_state w;
     for (int k = 0; k < slots; ++k) {
-      w.base[k] = a.base[k];
+      w.base[k] = base_of(a, k);
       w.at[k] = p[k];
       w.stride[k] = a.slot[k].stride[axes - 1];
     }
@@ -361,77 +363,9 @@ public:
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
       if constexpr (y.k == store_kind::total)
-        *static_cast<T*>(a.base[y.slot]) = reduce_lanes(y.is_max, acc[k]);
+        *static_cast<T*>(base_of(a, y.slot)) = reduce_lanes(y.is_max, acc[k]);
     });
   }
 };
-
-// y = combination of `chunks` partial results of n elements each, in the order of the chunks
-template <class T> void combine_partials(bool is_max, const T* partial, index_t chunks, index_t n, T* y) {
-  for (index_t i = 0; i < n; ++i) {
-    T x = partial[i];
-    for (index_t k = 1; k < chunks; ++k) {
-      const T z = partial[k * n + i];
-      x = is_max ? (x >= z || x != x ? x : z) : x + z;
-    }
-    y[i] = x;
-  }
-}
-
-// One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
-// before(lo, hi, member) runs ahead of rows [lo, hi): what an epilogue follows.
-template <auto Code, class V, class Team, class Before> void run_fused(const Team& team, const frame_step& f,
-                                                                       const Before& before) {
-  using kernel = fused_kernel<Code, V>;
-  using T = typename V::value_type;
-  constexpr int slots = Code.slots;
-  void* base[slots];
-  for (int k = 0; k < slots; ++k) base[k] = f.slot[k].data();
-  const fused_arguments all{base, f.slot, f.loop, f.extent};
-  if (f.chunks == 1 && !f.empty) {
-    before(index_t{0}, f.loop[0], 0);
-    return kernel::run(all, 0, f.loop[0]);
-  }
-  const auto each_store = [](auto&& act) {
-    for (int k = 0; k < Code.stores; ++k) act(tapeless::detail::store(Code.store[k]));
-  };
-  if (f.empty) { // nothing to visit: sums are 0
-    each_store([&](const tapeless::detail::store& y) {
-      if (y.k == store_kind::dense) return;
-      index_t n = 1;
-      for (int a = 0; a < Code.axes; ++a)
-        if (!((y.reduced >> a) & 1u)) n *= f.loop[a];
-      for (index_t i = 0; i < n; ++i) static_cast<T*>(base[y.slot])[i] = T(0);
-    });
-    return;
-  }
-  const auto partial = [&](int k) { return static_cast<T*>(f.slot[slots + k].data()); };
-  const auto size = [&](int k) {
-    index_t n = 1;
-    for (int a = 0; a < f.slot[slots + k].s.rank; ++a) n *= f.slot[slots + k].s.d[a];
-    return n;
-  };
-  team.run(f.chunks, [&](index_t chunk, int member) {
-    void* mine[slots];
-    for (int k = 0; k < slots; ++k) mine[k] = base[k];
-    int part = 0;
-    each_store([&](const tapeless::detail::store& y) {
-      if (!y.splits) return;
-      mine[y.slot] = partial(part) + chunk * size(part);
-      ++part;
-    });
-    fused_arguments a = all;
-    a.base = mine;
-    const index_t lo = chunk * f.chunk, hi = lo + f.chunk < f.loop[0] ? lo + f.chunk : f.loop[0];
-    before(lo, hi, member);
-    kernel::run(a, lo, hi);
-  });
-  int part = 0;
-  each_store([&](const tapeless::detail::store& y) {
-    if (!y.splits) return;
-    combine_partials(y.is_max, partial(part), f.chunks, size(part), static_cast<T*>(base[y.slot]));
-    ++part;
-  });
-}
 
 } // namespace tapeless::cpu

@@ -32,9 +32,10 @@ template <class T, class Team> void concat_axis(const Team& team, index_t outer,
 }
 
 // y[o, j, i] = x[o, at[j], i]                         x: (outer, n, inner)   at: (count)   y: (outer, count, inner)
-// @pre 0 <= at[j] < n
+// Where n is 0 there is nothing to read: y is 0.   @pre 0 <= at[j] < n, or n == 0
 template <class T, class Team> void gather_axis(const Team& team, index_t outer, index_t n, index_t count,
                                                 index_t inner, const T* x, const std::int32_t* at, T* y) {
+  if (n == 0) return void(std::fill(y, y + outer * count * inner, T{}));
   team.run(outer, [=](index_t o, int) {
     for (index_t j = 0; j < count; ++j) {
       const T* const p = x + (o * n + at[j]) * inner;
@@ -43,10 +44,11 @@ template <class T, class Team> void gather_axis(const Team& team, index_t outer,
   });
 }
 
-// x[o, k, i] = sum of y[o, j, i] over at[j] == k, in the order of j
+// x[o, k, i] = sum of y[o, j, i] over at[j] == k, in the order of j     @pre 0 <= at[j] < n, or n == 0
 template <class T, class Team> void scatter_add_axis(const Team& team, index_t outer, index_t n,
                                                      index_t count, index_t inner, const T* y,
                                                      const std::int32_t* at, T* x) {
+  if (n == 0) return;
   team.run(outer, [=](index_t o, int) {
     std::fill(x + o * n * inner, x + (o + 1) * n * inner, T{});
     for (index_t j = 0; j < count; ++j) {

@@ -272,6 +272,10 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
       e.ta = false;
     } else e.tb = true;
   }
+  if (e.m == 1 && e.batch == 1 && e.k > 1 && e.k * e.n <= (1 << 18)) { // one small row: the shortest way
+    if (e.tb) return detail::row_of_dots<V>(e.n, e.k, a, b, e.k, c);
+    return detail::row_times_matrix<V>(e.n, e.k, a, 1, b, e.n, c);
+  }
   if (e.k == 1) {
     if (e.batch == 1 && e.m * e.n <= (1 << 18)) return detail::outer_product<V>(e.m, e.n, a, b, c);
     e.ta = e.tb = false;

@@ -40,8 +40,12 @@ public:
   int size() const { return size_; }
   template <class F> void run(index_t chunks, F&& f) const {
     if (size_ == 1 || chunks <= 1) return serial_team::run(chunks, f);
-#pragma omp parallel for schedule(static) num_threads(size_)
-    for (index_t c = 0; c < chunks; ++c) f(c, omp_get_thread_num());
+#pragma omp parallel num_threads(size_)
+    { // no `omp for`: libomp allocates there
+      const index_t member = omp_get_thread_num(), members = omp_get_num_threads();
+      const index_t end = chunks * (member + 1) / members;
+      for (index_t c = chunks * member / members; c < end; ++c) f(c, static_cast<int>(member));
+    }
   }
 
 private:

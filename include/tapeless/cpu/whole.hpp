@@ -3,7 +3,7 @@
 //
 // Whole-tensor steps: from the shapes of a step to the extents and the call of a kernel. One line for each op.
 #pragma once
-#include "conv.hpp"
+#include "conv_wgrad.hpp"
 #include "frame.hpp"
 #include "index.hpp"
 #include "matmul.hpp"

@@ -6,29 +6,24 @@
 // Invariant: every operand of node i has a number below i.
 #pragma once
 #include <bit>
+#include "../core/rules.hpp"
 #include "../core/vec.hpp"
 #include "node.hpp"
 
 namespace tapeless::detail {
 
-// The first rule that an op on vars broke, and the shapes that broke it.
-struct broken_rule {
-  bool found = false;
-  const char* rule = "";
-  shape a{}, b{};
-};
-
-struct graph {
+struct graph : rules {
   vec<node> nodes;
   bool in_adjoint = false; // marks the nodes made while a vjp runs
-  broken_rule broken;
-  bool stop_at_misuse = false;
 
-  constexpr bool sound() const { return !broken.found; }
   constexpr const node& operator[](int id) const { return nodes[id]; }
   constexpr int size() const { return nodes.size(); }
 
   constexpr int intern(node v) {
+    require(numel_representable(v.s),
+            "tapeless: a tensor has at most 2^39 elements and four named extents, intermediate results too",
+            v.s);
+    require(knows_names(v.s), "tapeless: a named extent is that of an argument", v.s);
     std::uint32_t mask = static_cast<std::uint32_t>(table_.size() - 1), at = hash(v) & mask;
     for (; slot(at) >= 0; at = (at + 1) & mask)
       if (equal(nodes[slot(at)], v)) return slot(at);
@@ -46,6 +41,7 @@ struct graph {
     v.t = t;
     v.attr = static_cast<std::uint64_t>(position);
     v.s = s;
+    learn_names(s);
     return intern(v);
   }
   // A new leaf that equals no other: what a transform calls its function with.
@@ -55,6 +51,7 @@ struct graph {
     v.t = t;
     v.attr = serial_++;
     v.s = s;
+    learn_names(s);
     return intern(v);
   }
   constexpr int konst(double x, dtype t) {
@@ -78,6 +75,18 @@ struct graph {
   constexpr bool is(int id, double x) const { return is_konst(id) && value(id) == x; }
 
 private:
+  constexpr void learn_names(const shape& s) {
+    for (int i = 0; i < s.rank; ++i)
+      for (extent_t packed = names(s.d[i]); packed != 0; packed >>= name_bits)
+        require(names_.add(name_of(packed & 63)) >= 0,
+                "tapeless: jit(f): at most four named extents in one program", s);
+  }
+  constexpr bool knows_names(const shape& s) const {
+    for (int i = 0; i < s.rank; ++i)
+      for (extent_t packed = names(s.d[i]); packed != 0; packed >>= name_bits)
+        if (names_.find(name_of(packed & 63)) < 0) return false;
+    return true;
+  }
   constexpr int& slot(std::uint32_t i) { return table_[static_cast<int>(i)]; }
   constexpr void rehash() {
     table_ = vec<int>(table_.size() * 4, -1);
@@ -91,6 +100,11 @@ private:
 
   vec<int> table_{64, -1}; // open addressing over nodes
   std::uint64_t serial_ = 0;
+  name_values names_; // of the arguments
 };
+
+constexpr bool require(graph& g, bool holds, const char* rule, const shape& a = {}, const shape& b = {}) {
+  return g.require(holds, rule, a, b);
+}
 
 } // namespace tapeless::detail

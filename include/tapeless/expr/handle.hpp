@@ -5,6 +5,7 @@
 // shape is an error at the user's line; the handle `var` has them in the graph, so that one variable of a loop may
 // change its extents.
 #pragma once
+#include <stdexcept>
 #include <type_traits>
 #include "../core/tree.hpp"
 #include "graph.hpp"
@@ -12,7 +13,7 @@
 namespace tapeless {
 
 // A handle whose extents and element type stand in the graph. Convert back with h.as<float, 8, 10>().
-struct var {
+struct var : detail::has_no_value<var> {
   detail::graph* g = nullptr;
   int node = -1;
 
@@ -24,14 +25,11 @@ struct var {
 
   constexpr detail::graph* graph_ptr() const { return g; }
   constexpr int id() const { return node; }
+  // The extents and the element type that it has at this place of the program.
   constexpr shape dims() const { return g->nodes[node].s; }
   constexpr dtype type() const { return g->nodes[node].t; }
+  // The same node as a typed handle. Errors: a compile error where T or the extents are others.
   template <element T, extent_t... N> constexpr tensor<T, N...> as() const;
-  template <class X = var> constexpr explicit operator bool() const {
-    static_assert(detail::has_a_value_while_tracing<X>,
-                  "tapeless: if (x): a traced condition has no value while tracing; use where(c, a, b)");
-    return false;
-  }
 };
 
 namespace detail {
@@ -43,24 +41,12 @@ concept handle = typed_handle<X> || std::is_same_v<std::remove_cvref_t<X>, var>;
 template <class X>
 concept operand = handle<X> || number<X>;
 
-// Reached in a constant evaluation only where the rule is broken: the call of a function that is not constexpr is
-// the compile error, and its argument is the message.
-inline void misuse(const char*) {}
-constexpr void require(bool holds, const char* rule) {
-  if (!holds) misuse(rule);
-}
-// The rules of ops on vars. The first broken one is kept with the shapes that broke it: trace/misuse.hpp makes it the
-// first line of the compile error. Until then the trace goes on with whatever is at hand.
-constexpr bool require(graph& g, bool holds, const char* rule, const shape& a = {}, const shape& b = {}) {
-  if (holds) return true;
-  if (g.stop_at_misuse) misuse(rule);
-  if (g.sound()) g.broken = {true, rule, a, b};
-  return false;
-}
-
 template <class A, class... R> constexpr graph& graph_of(const A& a, const R&... r) {
-  if constexpr (handle<A>) return *a.graph_ptr();
-  else return graph_of(r...);
+  if constexpr (handle<A>) {
+    if (!std::is_constant_evaluated() && a.graph_ptr() == nullptr)
+      throw std::logic_error("tapeless: ops are traced: call them in a function that is given to tl::jit");
+    return *a.graph_ptr();
+  } else return graph_of(r...);
 }
 
 // Extents and type of a typed handle; numbers and vars count as rank 0 here.
@@ -81,7 +67,6 @@ template <typed_handle A> struct value_type_of<A> {
 template <class... A> using value_type_t = typename value_type_of<std::remove_cvref_t<A>...>::type;
 
 template <class... A> inline constexpr bool any_var = (std::is_same_v<std::remove_cvref_t<A>, var> || ...);
-template <class... A> inline constexpr bool all_typed = (typed_handle<A> && ...);
 
 // the operand's node in g; a number becomes a constant of type t
 template <class X> constexpr int lift(graph& g, const X& x, dtype t) {

@@ -3,7 +3,8 @@
 //
 // node = op(a, b, c; attributes) : dtype, shape
 //
-// The list of ops stands here, grouped by family; what an op means stands in ops/<family>.hpp.
+// The list of ops stands here, grouped by kind. What an op means stands in ops/<family>.hpp: an op belongs to the
+// family whose table of rules holds it.
 #pragma once
 #include <cstdint>
 #include "../core/dtype.hpp"
@@ -17,7 +18,7 @@ enum class op : std::uint8_t {
   argument, // fresh argument of a transform, replaced by the actual one afterwards; attr: serial number
   konst,    // rank-0 constant; attr: bits of the double
   extent,   // rank-0 value of a named extent; attr: the monomial
-  iota,     // row-major position along the axes in attr (bit mask), 0 along the others
+  iota,     // row-major position within its shape
   // elementwise, one operand
   neg,
   square,

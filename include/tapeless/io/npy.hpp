@@ -27,6 +27,8 @@
 #include <utility>
 #include <vector>
 
+#include "../run/error.hpp"
+
 namespace tapeless {
 
 // what() is "tapeless: <path>: <what is wrong>".
@@ -55,6 +57,7 @@ static_assert(std::endian::native == std::endian::little,
 
 inline constexpr std::string_view descriptions[] = {"<f4", "<f8", "<i4", "|b1"}; // in the order of npy_type
 inline constexpr std::int64_t item_sizes[] = {4, 8, 4, 1};
+inline constexpr std::uint64_t longest_header = std::uint64_t{1} << 20; // of ours all are below 2^16
 
 template <class T>
 constexpr npy_type type_of() {
@@ -93,6 +96,11 @@ inline std::int64_t byte_count(const std::filesystem::path& path, std::span<cons
     else bytes *= extent;
   }
   return empty ? 0 : bytes;
+}
+
+// who: "npy_write(path, data, shape): data"
+inline void require_data(const void* data, bool has_elements, const std::string& who) {
+  if (data == nullptr && has_elements) throw argument_error("tapeless: " + who + " is null");
 }
 
 struct close_file {
@@ -241,6 +249,9 @@ inline opened open(const std::filesystem::path& path) {
     read_exactly(path, result.file.get(), start + 10, 2);
     length += (std::uint64_t{start[10]} << 16) + (std::uint64_t{start[11]} << 24);
   }
+  if (length > longest_header)
+    throw io_error(path, "a header of " + std::to_string(length) + " bytes: at most " +
+                             std::to_string(longest_header) + " are read");
   if (length > size - prefix) throw io_error(path, "truncated in the header");
 
   std::string text(static_cast<std::size_t>(length), '\0');
@@ -282,6 +293,39 @@ inline std::string header(const std::filesystem::path& path, npy_type type,
   return result + literal;
 }
 
+// A new file beside the target; gone at the end unless it became the target.
+struct partial_file {
+  std::FILE* file = nullptr;
+  std::filesystem::path name;
+
+  explicit partial_file(const std::filesystem::path& path) {
+    for (int i = 0; file == nullptr && i < 1000; ++i) { // "x" makes the name ours alone
+      name = path;
+      name += joined(".", i, ".partial");
+      errno = 0;
+      file = std::fopen(name.string().c_str(), "wbx");
+      if (file == nullptr && errno != EEXIST) break;
+    }
+    if (file == nullptr) throw io_error(path, "cannot be written: " + reason(errno));
+  }
+  partial_file(const partial_file&) = delete;
+  partial_file& operator=(const partial_file&) = delete;
+  ~partial_file() {
+    if (file != nullptr) std::fclose(file);
+    std::error_code ignored;
+    if (!name.empty()) std::filesystem::remove(name, ignored);
+  }
+  void becomes(const std::filesystem::path& path) {
+    errno = 0;
+    const bool closed = std::fclose(std::exchange(file, nullptr)) == 0;
+    if (!closed) throw io_error(path, "cannot be written: " + reason(errno));
+    std::error_code error;
+    std::filesystem::rename(name, path, error);
+    if (error) throw io_error(path, "cannot be written: " + error.message());
+    name.clear();
+  }
+};
+
 } // namespace detail::npy
 
 // Reads a whole file. Throws io_error where it is no .npy file of the kinds above, or not as long as it says.
@@ -294,9 +338,11 @@ inline npy_array npy_read(const std::filesystem::path& path) {
 
 // Reads a file of exactly this element type and shape into data, row-major. Throws io_error as npy_read does,
 // and where dtype or shape differ; all of this is known before data is touched (only a failing disk can leave
-// it half-written).
+// it half-written). Throws argument_error where data is null and the shape has elements.
 template <class T>
 void npy_read_into(const std::filesystem::path& path, T* data, std::span<const std::int64_t> shape) {
+  detail::npy::require_data(data, detail::npy::byte_count(path, shape, detail::npy::type_of<T>()) > 0,
+                            "npy_read_into(path, data, shape): data");
   const detail::npy::opened opened = detail::npy::open_as<T>(path, shape);
   const std::size_t bytes = static_cast<std::size_t>(opened.payload);
   if constexpr (std::is_same_v<T, bool>) { // any byte but 0 is true, and a bool may hold 0 or 1 only
@@ -309,39 +355,26 @@ void npy_read_into(const std::filesystem::path& path, T* data, std::span<const s
 }
 
 // Writes data, row-major, of product(shape) elements. The file is written beside the target under a temporary
-// name and renamed when it is complete: the target is the old file or the new one, never half of it. Throws
-// io_error where the disk refuses or the shape is negative, overflows or does not fit a header.
+// name, <path>.<number>.partial, and renamed when the system has taken all of it: other processes and later runs
+// find the old file or the new one, whatever fails here, and an exception leaves no temporary file. Nothing is
+// forced to the disk: after a crash of the system, not of the program, the target may be incomplete.
+// Throws argument_error where data is null and the shape has elements, io_error where the shape is negative,
+// overflows or does not fit a header, both before a file is opened, and io_error where the disk refuses.
 template <class T>
 void npy_write(const std::filesystem::path& path, const T* data, std::span<const std::int64_t> shape) {
   constexpr npy_type type = detail::npy::type_of<T>();
   const std::int64_t payload = detail::npy::byte_count(path, shape, type);
   const std::string header = detail::npy::header(path, type, shape);
-
-  std::filesystem::path partial;
-  std::FILE* file = nullptr;
-  for (int i = 0; file == nullptr && i < 1000; ++i) { // "x" makes the name ours alone
-    partial = path;
-    partial += '.';
-    partial += std::to_string(i);
-    partial += ".partial";
-    errno = 0;
-    file = std::fopen(partial.string().c_str(), "wbx");
-    if (file == nullptr && errno != EEXIST) break;
-  }
-  if (file == nullptr) throw io_error(path, "cannot be written: " + detail::npy::reason(errno));
+  detail::npy::require_data(data, payload > 0, "npy_write(path, data, shape): data");
+  detail::npy::partial_file partial(path);
 
   errno = 0;
   const std::size_t bytes = static_cast<std::size_t>(payload);
-  bool good = std::fwrite(header.data(), 1, header.size(), file) == header.size();
-  good = good && (bytes == 0 || std::fwrite(data, 1, bytes, file) == bytes);
-  good = (std::fclose(file) == 0) && good;
-  std::error_code error(good ? 0 : errno, std::generic_category());
-  if (good) std::filesystem::rename(partial, path, error);
-  if (!good || error) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    throw io_error(path, "cannot be written: " + error.message());
-  }
+  bool good = std::fwrite(header.data(), 1, header.size(), partial.file) == header.size();
+  good = good && (bytes == 0 || std::fwrite(data, 1, bytes, partial.file) == bytes);
+  good = good && std::fflush(partial.file) == 0;
+  if (!good) throw io_error(path, "cannot be written: " + detail::npy::reason(errno));
+  partial.becomes(path);
 }
 
 } // namespace tapeless

@@ -32,9 +32,19 @@ inline std::filesystem::path leaf_path(const std::filesystem::path& folder, std:
 }
 inline void require_no_further_leaf(const std::filesystem::path& folder, std::size_t count) {
   const std::filesystem::path next = leaf_path(folder, count, count);
-  if (std::filesystem::exists(next))
+  std::error_code error;
+  const bool exists = std::filesystem::exists(next, error);
+  if (error) throw io_error(next, "cannot be read: " + error.message());
+  if (exists)
     throw io_error(next,
                    std::string("is in the folder, but the tree has ") + std::to_string(count) + " leaves");
+}
+// who: "save_npy(folder, tree)"
+template <class Tree> void require_data_of_leaves(const Tree& tree, const std::string& who) {
+  int i = 0;
+  for_each_leaf(tree, [&](const auto& leaf) {
+    require_data(leaf.data(), leaf.size() > 0, who + ": the data of leaf " + std::to_string(i++));
+  });
 }
 template <class Leaf> std::vector<std::int64_t> shape_of_leaf(const Leaf& leaf) {
   std::vector<std::int64_t> result;
@@ -46,9 +56,10 @@ template <class Leaf> std::vector<std::int64_t> shape_of_leaf(const Leaf& leaf) 
 
 // Writes the leaves into the folder, which is made where there is none. Each file is replaced as a whole; where
 // the disk refuses one, those before it are new and those behind it old. Throws io_error then, and before it
-// writes where the folder holds a tree of more leaves.
+// writes where the folder holds a tree of more leaves; argument_error, before that, where a leaf is null.
 template <detail::parameter_tree Tree> void save_npy(const std::filesystem::path& folder, const Tree& tree) {
   constexpr std::size_t count = detail::count_leaves<Tree>();
+  detail::npy::require_data_of_leaves(tree, "save_npy(folder, tree)");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw io_error(folder, std::string("cannot be made: ") + error.message());
@@ -62,9 +73,11 @@ template <detail::parameter_tree Tree> void save_npy(const std::filesystem::path
 
 // Fills the leaves from the folder of a save_npy. Everything is read and checked before the first leaf is touched:
 // the tree is the one of the folder or, after an exception, what it was. Memory: that of the tree once more.
-// Throws io_error where a file is missing, not whole or of another element type or shape, or one too many.
+// Throws io_error where a file is missing, not whole or of another element type or shape, or one too many, and
+// argument_error where a leaf is null.
 template <detail::parameter_tree Tree> void load_npy(const std::filesystem::path& folder, const Tree& tree) {
   constexpr std::size_t count = detail::count_leaves<Tree>();
+  detail::npy::require_data_of_leaves(tree, "load_npy(folder, tree)");
   detail::npy::require_no_further_leaf(folder, count);
   std::vector<std::vector<std::byte>> bytes(count);
   std::size_t i = 0;

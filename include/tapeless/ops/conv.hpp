@@ -10,12 +10,12 @@
 
 namespace tapeless {
 
-// Attributes of conv2d, each for both axes or for (height, width); padding may be `same`.
+// Attributes of conv2d; each number stands for both axes, a pair is (height, width).
 struct conv {
-  pair2 stride{1};
-  padding2 padding{0};
-  pair2 dilation{1};
-  int groups = 1;
+  pair2 stride{1};     // step between windows, 1 to 255
+  padding2 padding{0}; // zeros around the image, 0 to 255; `same` makes P = ceil(H / stride), Q likewise
+  pair2 dilation{1};   // step between taps, 1 to 255
+  int groups = 1;      // the j-th part of the filters reads the j-th part of the channels
 };
 
 namespace detail {
@@ -41,13 +41,22 @@ constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std:
   return g.intern(v);
 }
 
+// A packed name is no factor: groups other than 1 need numbers.
+constexpr bool divisible_into(int groups, extent_t channels, extent_t filters) {
+  return groups == 1 || (is_static(channels) && is_static(filters));
+}
+template <extent_t R, extent_t S>
+concept kernel_extents_static = is_static(R) && is_static(S) && R >= 1 && S >= 1;
+template <extent_t WeightChannels, extent_t Filters, int Groups>
+concept static_where_grouped = divisible_into(Groups, WeightChannels, Filters);
 template <extent_t Channels, extent_t WeightChannels, int Groups>
-concept channels_agree = Groups >= 1 && Channels == WeightChannels * Groups;
+concept channels_agree = Channels == WeightChannels * Groups;
 template <extent_t Filters, int Groups>
-concept groups_divide_the_filters = Groups >= 1 && Filters % Groups == 0;
+concept groups_divide_the_filters = Groups == 1 || Filters % Groups == 0;
 template <conv C>
-concept positive_attributes =
-    valid(window_attributes{C.stride, C.padding == same ? padding2{0} : C.padding, C.dilation});
+concept positive_attributes = valid(attributes_of(C));
+template <int Groups>
+concept at_least_one_group = Groups >= 1;
 
 constexpr window_attributes conv_attributes(const conv& c, const shape& x, const shape& w) {
   return resolved(attributes_of(c), x.d[2], x.d[3], static_cast<int>(w.d[2]), static_cast<int>(w.d[3]));
@@ -55,7 +64,10 @@ constexpr window_attributes conv_attributes(const conv& c, const shape& x, const
 
 } // namespace detail
 
-// conv2d<conv{.stride = 2, .padding = 1}>(x, w): cross-correlation as in PyTorch
+// conv2d<conv{.stride = 2, .padding = 1}>(x, w): cross-correlation as in PyTorch, the formula above
+//   x: (N, C, H, W)   w: (K, C/groups, R, S)   result: (N, K, P, Q)
+//   P = floor((H + top + bottom - (R - 1) dilation - 1) / stride) + 1, Q likewise
+// Errors: compile errors. H, W, R, S are static, C and K where groups is not 1; the kernel fits into the padded image.
 // Cost: 2 N K P Q (C/groups) R S flops, less what falls on padding.
 template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexpr auto conv2d(const X& x,
                                                                                               const W& w) {
@@ -63,6 +75,7 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
   graph& g = graph_of(x, w);
   static_assert(positive_attributes<Attributes>,
                 "tapeless: conv2d<conv>(x, w): stride and dilation are 1 to 255, padding is 0 to 255");
+  static_assert(at_least_one_group<Attributes.groups>, "tapeless: conv2d<conv>(x, w): groups is at least 1");
   constexpr auto groups = static_cast<std::uint64_t>(Attributes.groups);
   if constexpr (any_var<X, W>) {
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
@@ -70,14 +83,21 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
             "tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)", sx, sw);
     require(g, is_float(g[x.id()].t) && g[x.id()].t == g[w.id()].t,
             "tapeless: conv2d<conv>(x, w): both are float or both are double");
-    require(g, sx.d[1] == sw.d[1] * Attributes.groups,
-            "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w", sx, sw);
-    require(g, sw.d[0] % Attributes.groups == 0,
-            "tapeless: conv2d<conv>(x, w): groups divides the filters of w", sx, sw);
+    require(g, is_static(sw.d[2]) && is_static(sw.d[3]) && sw.d[2] >= 1 && sw.d[3] >= 1,
+            "tapeless: conv2d<conv>(x, w): the kernel extents are static and at least 1", sx, sw);
+    require(g, divisible_into(Attributes.groups, sw.d[1], sw.d[0]),
+            "tapeless: conv2d<conv>(x, w): the channels and filters are static where groups is not 1", sx,
+            sw);
     require(g, is_static(sx.d[2]) && is_static(sx.d[3]),
             "tapeless: conv2d<conv>(x, w): the image extents are static", sx, sw);
-    if (!g.sound()) return var{&g, x.id()};
+    if (!g.sound() || Attributes.groups < 1) return var{&g, x.id()}; // no % 0 behind the static_assert
+    require(g, sx.d[1] == sw.d[1] * Attributes.groups,
+            "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w", sx, sw);
+    require(g, Attributes.groups == 1 || sw.d[0] % Attributes.groups == 0,
+            "tapeless: conv2d<conv>(x, w): groups divides the filters of w", sx, sw);
     const window_attributes a = conv_attributes(Attributes, sx, sw);
+    require(g, in_byte(a.padding),
+            "tapeless: conv2d<conv>(x, w): the padding that same stands for is at most 255", sx, sw);
     const shape sy = conv_shape(sx, sw, a);
     require(g, sy.d[2] > 0 && sy.d[3] > 0,
             "tapeless: conv2d<conv>(x, w): the kernel fits into the padded image", sx, sw);
@@ -89,16 +109,24 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
                   "tapeless: conv2d<conv>(x, w): both are float or both are double");
     static_assert(has_four_axes<sx.rank>, "tapeless: conv2d<conv>(x, w): x is (N, C, H, W)");
     static_assert(has_four_axes<sw.rank>, "tapeless: conv2d<conv>(x, w): w is (K, C/groups, R, S)");
-    if constexpr (has_four_axes<sx.rank> && has_four_axes<sw.rank> && positive_attributes<Attributes>) {
+    if constexpr (has_four_axes<sx.rank> && has_four_axes<sw.rank> && positive_attributes<Attributes> &&
+                  at_least_one_group<Attributes.groups>) {
+      static_assert(kernel_extents_static<sw.d[2], sw.d[3]>,
+                    "tapeless: conv2d<conv>(x, w): the kernel extents are static and at least 1");
+      static_assert(
+          static_where_grouped<sw.d[1], sw.d[0], Attributes.groups>,
+          "tapeless: conv2d<conv>(x, w): the channels and filters are static where groups is not 1");
       static_assert(channels_agree<sx.d[1], sw.d[1], Attributes.groups>,
                     "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w");
       static_assert(groups_divide_the_filters<sw.d[0], Attributes.groups>,
                     "tapeless: conv2d<conv>(x, w): groups divides the filters of w");
       static_assert(image_extents_static<sx.d[2], sx.d[3]>,
                     "tapeless: conv2d<conv>(x, w): the image extents are static");
-      if constexpr (channels_agree<sx.d[1], sw.d[1], Attributes.groups> &&
-                    image_extents_static<sx.d[2], sx.d[3]>) {
+      if constexpr (kernel_extents_static<sw.d[2], sw.d[3]> && image_extents_static<sx.d[2], sx.d[3]> &&
+                    channels_agree<sx.d[1], sw.d[1], Attributes.groups>) {
         constexpr window_attributes a = conv_attributes(Attributes, sx, sw);
+        static_assert(padding_of_same_fits<a>,
+                      "tapeless: conv2d<conv>(x, w): the padding that same stands for is at most 255");
         constexpr int r = static_cast<int>(sw.d[2]), s = static_cast<int>(sw.d[3]);
         static_assert(kernel_fits<sx.d[2] + a.padding.top + a.padding.bottom, spread(r, a.dilation.h)> &&
                           kernel_fits<sx.d[3] + a.padding.left + a.padding.right, spread(s, a.dilation.w)>,

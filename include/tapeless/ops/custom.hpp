@@ -10,8 +10,11 @@
 //   };                                                              static constexpr auto vjp(auto x, auto y, auto y_bar);
 //                                                                   static constexpr auto jvp(auto x, auto y, auto x_dot);
 //                                                                 };
-// 1 to 3 operands a, b, c: primal(a, b, c), vjp(a, b, c, y, y_bar) returns a handle or a std::tuple of handles.
-// jvp is optional; without it the jvp is the transpose of the vjp. `flops`, optional: per element of the result.
+// 1 to 3 operands a, b, c: primal(a, b, c), vjp(a, b, c, y, y_bar) returns a std::tuple of one handle for each operand;
+// for one operand the handle may stand alone. A cotangent has its operand's element type, and its shape or one that
+// the operand broadcasts to (the sum over the repeated axes is taken here).
+// jvp(a, b, c, y, a_dot, b_dot, c_dot) is optional: a handle that broadcasts to y; without it the jvp is the transpose
+// of the vjp. `flops`, optional: per element of the result.
 #pragma once
 #include <tuple>
 #include "reduce.hpp"
@@ -50,15 +53,49 @@ template <class Op> constexpr double custom_flops() {
   else return 1;
 }
 
-template <class Result> constexpr void give_all(vjp_context& c, const Result& r) {
-  if constexpr (handle<Result>) c.give(0, {&c.g, r.id()});
-  else
+template <class R> inline constexpr bool is_tuple_of_handles = false;
+template <class... D> inline constexpr bool is_tuple_of_handles<std::tuple<D...>> = (handle<D> && ...);
+template <class R, int N> constexpr bool counts_handles() {
+  if constexpr (is_tuple_of_handles<R>) return std::tuple_size_v<R> == N;
+  else return handle<R> && N == 1;
+}
+template <class Result, int Operands>
+concept one_handle_for_each_operand = counts_handles<Result, Operands>();
+template <class Result>
+concept one_handle = handle<Result>;
+
+constexpr bool broadcasts_onto(const shape& a, const shape& to) {
+  return broadcastable(a, to) && broadcast(a, to) == to;
+}
+constexpr void give_cotangent(vjp_context& c, int k, int d) {
+  if (!c.needs(k)) return;
+  const node x = c.g[c.v.in[k]];
+  if (require(c.g, c.g[d].t == x.t && broadcasts_onto(x.s, c.g[d].s),
+              "tapeless: custom<op>(x...): a cotangent of vjp has its operand's element type and shape",
+              c.g[d].s, x.s))
+    c.give(k, {&c.g, d});
+}
+template <int Operands, class Result> constexpr void give_all(vjp_context& c, const Result& r) {
+  static_assert(one_handle_for_each_operand<Result, Operands>,
+                "tapeless: custom<op>(x...): vjp returns one handle for each operand");
+  if constexpr (handle<Result>) give_cotangent(c, 0, r.id());
+  else if constexpr (one_handle_for_each_operand<Result, Operands>)
     std::apply(
         [&](const auto&... d) {
           int k = 0;
-          (c.give(k++, {&c.g, d.id()}), ...);
+          (give_cotangent(c, k++, d.id()), ...);
         },
         r);
+}
+// y_dot repeated to y's shape
+template <class Result> constexpr int tangent_of(graph& g, int y, const Result& r) {
+  static_assert(one_handle<Result>, "tapeless: custom<op>(x...): jvp returns one handle");
+  if constexpr (handle<Result>)
+    if (require(g, g[r.id()].t == g[y].t && broadcasts_onto(g[r.id()].s, g[y].s),
+                "tapeless: custom<op>(x...): the tangent of jvp has the result's element type and shape",
+                g[r.id()].s, g[y].s))
+      return expand(g, r.id(), g[y].s);
+  return zeros(g, g[y].t, g[y].s);
 }
 
 // Operand handles for the user's rules: typed with a known type, var otherwise.
@@ -73,19 +110,21 @@ template <class... X> constexpr std::tuple<X...> custom_handles(graph& g, const 
 }
 template <class Op, class Y, class... X> constexpr void custom_vjp(vjp_context& c) {
   const std::tuple<X...> x = custom_handles<X...>(c.g, c.v.in);
-  give_all(c, std::apply(
-                  [&](const auto&... a) {
-                    return Op::vjp(a..., custom_handle<Y>(c.g, c.y.node), custom_handle<Y>(c.g, c.bar.node));
-                  },
-                  x));
+  give_all<sizeof...(X)>(c, std::apply(
+                                [&](const auto&... a) {
+                                  return Op::vjp(a..., custom_handle<Y>(c.g, c.y.node),
+                                                 custom_handle<Y>(c.g, c.bar.node));
+                                },
+                                x));
 }
 template <class Op, class Y, class... X> constexpr int custom_jvp(graph& g, const int* x, int y,
                                                                   const int* x_dot) {
   const std::tuple<X...> primal = custom_handles<X...>(g, x), tangent = custom_handles<X...>(g, x_dot);
   return std::apply(
       [&](const auto&... a) {
-        return std::apply([&](const auto&... t) { return Op::jvp(a..., custom_handle<Y>(g, y), t...).id(); },
-                          tangent);
+        return std::apply(
+            [&](const auto&... t) { return tangent_of(g, y, Op::jvp(a..., custom_handle<Y>(g, y), t...)); },
+            tangent);
       },
       primal);
 }
@@ -181,8 +220,13 @@ concept one_to_three_operands = N >= 1 && N <= 3;
 
 } // namespace detail
 
-// custom<Op>(x...): the user's op. The result's type is stated where its own rules may name the op: for a whole-tensor
-// op, and for vars, which the rules of an elementwise op receive.
+// custom<Op>(x...): the user's op on one to three operands, see above.
+//   elementwise: y[i] = primal(a[i], b[i], c[i]), the operands broadcast and have one element type, float or double
+//   whole-tensor (Op::result exists): primal(y, a, b, c) once a run, y of the shape result(a, b, c) and a's element type
+// Errors: compile errors; what vjp and jvp return is checked where they are called.
+// Cost: Op::flops an element of y (1); an elementwise op is fused, a whole-tensor op is a step.
+// The result's type is stated where the op's own rules may name it: for a whole-tensor op, and for vars, which the rules
+// of an elementwise op receive.
 template <class Op, detail::typed_handle... X>
   requires detail::is_whole_tensor_op<Op, X...>
 constexpr detail::whole_result<Op, X...> custom(const X&... x) {
@@ -211,8 +255,10 @@ constexpr var custom(const X&... x) {
   ((in[k++] = x.id()), ...);
   shape s = g[in[0]].s;
   for (int i = 1; i < k; ++i) {
-    require_broadcast(g, in[0], in[i]);
-    s = broadcast(s, g[in[i]].s);
+    const shape t = g[in[i]].s;
+    require(g, g[in[i]].t == g[in[0]].t, "tapeless: custom<op>(x...): the operands have one element type");
+    if (!require(g, broadcastable(s, t), "tapeless: custom<op>(x...): the shapes broadcast", s, t)) break;
+    s = broadcast(s, t);
   }
   const bool f32 = g[in[0]].t == dtype::f32;
   require(g, is_float(g[in[0]].t), "tapeless: custom<op>(x...): the element type is float or double");

@@ -185,35 +185,56 @@ template <op O, class A, class B> constexpr auto apply_arithmetic(const A& a, co
   static_assert(
       any_var<A, B> || arithmetic<value_type_t<A, B>>,
       "tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first");
+  if constexpr (any_var<A, B>)
+    require(graph_of(a, b), dtype_among(a, b) != dtype::boolean,
+            "tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first");
   return apply_binary<O>(a, b);
 }
 template <op O, class A, class B> constexpr auto apply_real(const A& a, const B& b) {
   static_assert(any_var<A, B> || floating_point<value_type_t<A, B>>,
                 "tapeless: real op(a, b): the element type is float or double");
+  if constexpr (any_var<A, B>)
+    require(graph_of(a, b), is_float(dtype_among(a, b)),
+            "tapeless: real op(a, b): the element type is float or double");
   return apply_binary<O>(a, b);
 }
 template <op O, class A> constexpr auto apply_real(const A& a) {
   using T = value_type_t<A>;
   static_assert(any_var<A> || floating_point<T>, "tapeless: real op(a): the element type is float or double");
+  if constexpr (any_var<A>)
+    require(graph_of(a), is_float(a.type()), "tapeless: real op(a): the element type is float or double");
   return apply_unary<O, T>(a);
 }
 template <op O, class A> constexpr auto apply_arithmetic(const A& a) {
   using T = value_type_t<A>;
   static_assert(any_var<A> || arithmetic<T>,
                 "tapeless: arithmetic op(a): the element type is float, double or int32");
+  if constexpr (any_var<A>)
+    require(graph_of(a), a.type() != dtype::boolean,
+            "tapeless: arithmetic op(a): the element type is float, double or int32");
   return apply_unary<O, T>(a);
 }
 template <op O, class A, class B> constexpr auto apply_logical(const A& a, const B& b) {
   static_assert(any_var<A, B> || boolean<value_type_t<A, B>>,
                 "tapeless: logical op(a, b): the element type is bool");
+  if constexpr (any_var<A, B>)
+    require(graph_of(a, b), dtype_among(a, b) == dtype::boolean,
+            "tapeless: logical op(a, b): the element type is bool");
   return apply_binary<O>(a, b);
 }
+template <class A, class B>
+concept all_numbers = number<A> && number<B>;
 template <class A, class B>
 concept handle_among = operand<A> && operand<B> && (handle<A> || handle<B>);
 
 } // namespace detail
 
 // ---- what the user writes -------------------------------------------------------------------------------------
+// Shapes: the operands broadcast; a number beside a tensor has the tensor's element type.
+// Errors: compile errors. The shapes broadcast; all operands have one element type, which the op takes:
+//   + - * neg square max min < <= > >=         float, double, int32        == !=      any
+//   / pow sqrt exp log tanh sigmoid relu       float, double               && || !    bool
+// Cost: one flop an element of the result, sigmoid four; && || ! where, cast and stop_gradient none.
 // clang-format off
 
 // a + b, a - b, a * b, a / b    (+ - * also for int32)
@@ -226,9 +247,10 @@ constexpr auto operator*(const A& a, const B& b) { return detail::apply_arithmet
 template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto operator/(const A& a, const B& b) { return detail::apply_real<detail::op::div>(a, b); }
 template <class A, class B> requires detail::handle_among<A, B>
-constexpr auto operator%(const A& a, const B&) {
-  static_assert(detail::has_a_value_while_tracing<A>, "tapeless: a % b: there is no such op; write it as tl::custom<op>(a, b)");
-  return a;
+constexpr auto operator%(const A& a, const B& b) {
+  static_assert(detail::all_numbers<A, B>, "tapeless: a % b: there is no such op; write it as tl::custom<op>(a, b)");
+  if constexpr (detail::handle<A>) return a;
+  else return b;
 }
 template <detail::handle A> constexpr auto operator-(const A& a) { return detail::apply_arithmetic<detail::op::neg>(a); }
 
@@ -270,6 +292,8 @@ template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto operator||(const A& a, const B& b) { return detail::apply_logical<detail::op::logical_or>(a, b); }
 template <detail::handle A> constexpr auto operator!(const A& a) {
   static_assert(detail::any_var<A> || detail::boolean<detail::value_type_t<A>>, "tapeless: logical op(a): the element type is bool");
+  if constexpr (detail::any_var<A>)
+    detail::require(detail::graph_of(a), a.type() == dtype::boolean, "tapeless: logical op(a): the element type is bool");
   return detail::apply_unary<detail::op::logical_not, bool>(a);
 }
 // clang-format on
@@ -280,6 +304,7 @@ template <detail::handle A> constexpr auto stop_gradient(const A& a) {
 }
 
 // cast<T>(a): the elements as T. bool becomes 0 or 1, a float is truncated to int32; no derivative.
+// Errors: a compile error from float to double or back.
 template <element T, detail::handle A> constexpr auto cast(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -294,7 +319,7 @@ template <element T, detail::handle A> constexpr auto cast(const A& a) {
   }
 }
 
-// where(c, a, b)[i] = c[i] ? a[i] : b[i]        c: bool
+// where(c, a, b)[i] = c[i] ? a[i] : b[i]        c: bool; a or b may be a number
 template <detail::handle C, detail::operand A, detail::operand B>
 constexpr auto where(const C& c, const A& a, const B& b) {
   using namespace detail;
@@ -330,11 +355,11 @@ namespace detail {
 
 constexpr void pow_vjp(vjp_context& c) {
   const var a = c.x(0), b = c.x(1);
-  // b = 0 gives 0 * a^1, not 0 * a^-1
+  // 0^0 gives 0 * 0^1, not 0 * 0^-1; elsewhere the exponent stays b - 1, which the second derivative by b reads
   if (c.needs(0)) {
     if (c.g.is_konst(b.node))
       c.give(0, c.bar * (b * pow(a, c.g.value(b.node) == 0 ? 1.0 : c.g.value(b.node) - 1)));
-    else c.give(0, c.bar * (b * pow(a, where(b == 0.0, 1.0, b - 1.0))));
+    else c.give(0, c.bar * (b * pow(a, where(a == 0.0 && b == 0.0, 1.0, b - 1.0))));
   }
   // a = 0: 0^b log 0 = 0; the inner where keeps the second derivative finite
   if (c.needs(1)) c.give(1, c.bar * where(a > 0.0, c.y * log(where(a > 0.0, a, 1.0)), 0.0));

@@ -7,6 +7,7 @@
 //
 // Indices that come from an argument are checked before a run's first step; computed ones are clamped into range.
 #pragma once
+#include <bit>
 #include "shape.hpp"
 
 namespace tapeless {
@@ -89,12 +90,28 @@ template <int... Axes> constexpr unsigned axes_mask(int rank) {
 
 template <class T>
 concept index_type = std::is_same_v<T, std::int32_t>;
-template <shape S, unsigned Axes>
-concept axes_not_empty = [] {
-  for (int i = 0; i < S.rank; ++i)
-    if (((Axes >> i) & 1u) && S.d[i] == 0) return false;
+constexpr bool not_empty(const shape& s, unsigned axes) {
+  for (int i = 0; i < s.rank; ++i)
+    if (((axes >> i) & 1u) && s.d[i] == 0) return false;
   return true;
-}();
+}
+template <int... Axes> constexpr bool in_range(int rank) { return ((Axes >= -rank && Axes < rank) && ...); }
+// @pre in_range<Axes...>(rank)
+template <int... Axes> constexpr bool named_once(int rank) {
+  return sizeof...(Axes) == 0 || std::popcount(axes_mask<Axes...>(rank)) == int{sizeof...(Axes)};
+}
+template <int Rank, int... Axes>
+concept axes_exist = in_range<Axes...>(Rank);
+template <int Rank, int... Axes>
+concept axes_differ = named_once<Axes...>(Rank);
+template <shape S, unsigned Axes>
+concept axes_not_empty = not_empty(S, Axes);
+// Is there something for the indices to name? (A named extent is known at run time only.)
+constexpr bool has_range(extent_t bound, const shape& index) {
+  return bound != 0 || numel(index) == 0 || !is_static(numel(index));
+}
+template <extent_t Bound, shape Index>
+concept indices_have_a_range = has_range(Bound, Index);
 // the extents that index and d have in common, and the rest of d
 constexpr bool scatterable(const shape& index, const shape& d, int axis) {
   if (axis + index.rank > d.rank) return false;
@@ -117,11 +134,16 @@ concept rank_fits = Rank <= max_rank;
 } // namespace detail
 
 // iota<axis>(a): int32 0, 1, ... along the axis, extent 1 along the others: broadcasts against a
+// Cost: none, it is computed in the loop that reads it.
 template <int Axis, detail::handle A> constexpr auto iota(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
-  if constexpr (any_var<A>) return var{&g, iota(g, along(g[a.id()].s, axis_of(Axis, g[a.id()].s.rank)))};
-  else {
+  if constexpr (any_var<A>) {
+    const shape s = g[a.id()].s;
+    if (!require(g, in_range<Axis>(s.rank), "tapeless: iota<axis>(a): the axis exists", s))
+      return var{&g, a.id()};
+    return var{&g, iota(g, along(s, axis_of(Axis, s.rank)))};
+  } else {
     static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: iota<axis>(a): the axis exists");
     constexpr shape s = along(A::extents, axis_of(Axis, A::extents.rank));
     return wrap<std::int32_t, s>(g, iota(g, s));
@@ -129,18 +151,25 @@ template <int Axis, detail::handle A> constexpr auto iota(const A& a) {
 }
 
 // argmax<axes...>(a): row-major position of the first maximum within the axes (all axes where none is given).
-// A NaN counts as the maximum. The axes may not be empty.
+//   (.., axes.., ..) -> (.., ..) int32
+// A NaN counts as the maximum. The axes may not be empty: a named extent that is 0 is an exception at run.
+// Cost: one flop for each element of a.
 template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
+    if (!require(g, in_range<Axes...>(s.rank), "tapeless: argmax<axes...>(a): the axes exist", s) ||
+        !require(g, named_once<Axes...>(s.rank), "tapeless: argmax<axes...>(a): no axis is named twice", s))
+      return var{&g, a.id()};
     const unsigned axes = axes_mask<Axes...>(s.rank);
+    require(g, not_empty(s, axes), "tapeless: argmax<axes...>(a): the axes are not empty", s);
     return var{&g, reshape(g, argmax(g, a.id(), axes), dropped(s, axes))};
   } else {
-    static_assert((axis_in_range<Axes, A::extents.rank> && ...),
-                  "tapeless: argmax<axes...>(a): the axes exist");
-    if constexpr ((axis_in_range<Axes, A::extents.rank> && ...)) {
+    static_assert(axes_exist<A::extents.rank, Axes...>, "tapeless: argmax<axes...>(a): the axes exist");
+    if constexpr (axes_exist<A::extents.rank, Axes...>) {
+      static_assert(axes_differ<A::extents.rank, Axes...>,
+                    "tapeless: argmax<axes...>(a): no axis is named twice");
       constexpr unsigned axes = axes_mask<Axes...>(A::extents.rank);
       static_assert(axes_not_empty<A::extents, axes>, "tapeless: argmax<axes...>(a): the axes are not empty");
       return wrap<std::int32_t, dropped(A::extents, axes)>(
@@ -150,18 +179,23 @@ template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
 }
 
 // gather<axis>(x, index): x[:axis] + index.shape + x[axis+1:]
-// Errors: an index outside [0, extent) in an argument is an exception at run; a computed one is clamped.
+// Errors: an index outside [0, extent) in an argument is an exception at run; a computed one is clamped, and reads 0
+// where the extent is 0. Cost: no flops.
 template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gather(const A& a,
                                                                                   const I& index) {
   using namespace detail;
   graph& g = graph_of(a);
   if constexpr (any_var<A, I>) {
-    const int axis = axis_of(Axis, g[a.id()].s.rank);
+    const shape s = g[a.id()].s, si = g[index.id()].s;
+    const int axis = axis_of(Axis, s.rank);
     require(g, g[index.id()].t == dtype::i32, "tapeless: gather<axis>(x, index): index is int32");
-    require(g, axis >= 0 && axis < g[a.id()].s.rank, "tapeless: gather<axis>(x, index): the axis exists",
-            g[a.id()].s);
+    require(g, in_range<Axis>(s.rank), "tapeless: gather<axis>(x, index): the axis exists", s);
+    require(g, s.rank - 1 + si.rank <= max_rank,
+            "tapeless: gather<axis>(x, index): the result has at most 4 axes", s, si);
     if (!g.sound()) return var{&g, a.id()};
-    return var{&g, gather(g, a.id(), checked_index(g, index.id(), g[a.id()].s.d[axis]), axis)};
+    require(g, has_range(s.d[axis], si),
+            "tapeless: gather<axis>(x, index): the axis is not empty where index is not", s, si);
+    return var{&g, gather(g, a.id(), checked_index(g, index.id(), s.d[axis]), axis)};
   } else {
     constexpr int rank = A::extents.rank;
     static_assert(index_type<typename I::value_type>, "tapeless: gather<axis>(x, index): index is int32");
@@ -171,6 +205,8 @@ template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gathe
     if constexpr (axis_in_range<Axis, rank> && rank_fits<rank - 1 + I::extents.rank> &&
                   index_type<typename I::value_type>) {
       constexpr int axis = axis_of(Axis, rank);
+      static_assert(indices_have_a_range<A::extents.d[axis], I::extents>,
+                    "tapeless: gather<axis>(x, index): the axis is not empty where index is not");
       return wrap<typename A::value_type, gathered(A::extents, I::extents, axis)>(
           g, gather(g, a.id(), checked_index(g, index.id(), A::extents.d[axis]), axis));
     } else return a;
@@ -178,26 +214,36 @@ template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gathe
 }
 
 // scatter_add<axis, n>(index, d): zeros of extent n at the axis, d added at the indices; repeated ones add up
+//   d[:axis] + index.shape + d[axis+index.rank:]  ->  d[:axis] + (n) + d[axis+index.rank:]
+// Errors: as gather; a computed index into an extent n that is 0 adds nothing. Cost: one flop for each element of d.
 template <int Axis, extent_t N, detail::handle I, detail::handle D>
 constexpr auto scatter_add(const I& index, const D& d) {
   using namespace detail;
   graph& g = graph_of(d);
   if constexpr (any_var<D, I>) {
-    const int axis = axis_of(Axis, g[d.id()].s.rank - g[index.id()].s.rank + 1);
+    const shape s = g[d.id()].s, si = g[index.id()].s;
+    const int axis = axis_of(Axis, s.rank - si.rank + 1);
     require(g, g[index.id()].t == dtype::i32, "tapeless: scatter_add<axis, n>(index, d): index is int32");
-    require(g, axis >= 0 && scatterable(g[index.id()].s, g[d.id()].s, axis),
-            "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis", g[index.id()].s,
-            g[d.id()].s);
+    require(g, axis >= 0 && scatterable(si, s, axis),
+            "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis", si, s);
+    require(g, s.rank - si.rank + 1 <= max_rank,
+            "tapeless: scatter_add<axis, n>(index, d): the result has at most 4 axes", si, s);
+    require(g, has_range(N, si),
+            "tapeless: scatter_add<axis, n>(index, d): n is at least 1 where index is not empty", si, s);
     if (!g.sound()) return var{&g, d.id()};
-    return var{&g, scatter_add(g, d.id(), checked_index(g, index.id(), N), axis,
-                               scattered(g[index.id()].s, g[d.id()].s, axis, N))};
+    return var{&g, scatter_add(g, d.id(), checked_index(g, index.id(), N), axis, scattered(si, s, axis, N))};
   } else {
     constexpr int axis = axis_of(Axis, D::extents.rank - I::extents.rank + 1);
     static_assert(index_type<typename I::value_type>,
                   "tapeless: scatter_add<axis, n>(index, d): index is int32");
     static_assert(axis >= 0 && index_shape_is_ds_at_the_axis<I::extents, D::extents, axis>,
                   "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis");
-    if constexpr (index_type<typename I::value_type> && axis >= 0 &&
+    constexpr bool fits = rank_fits<D::extents.rank - I::extents.rank + 1>;
+    static_assert(rank_fits<D::extents.rank - I::extents.rank + 1>,
+                  "tapeless: scatter_add<axis, n>(index, d): the result has at most 4 axes");
+    static_assert(indices_have_a_range<N, I::extents>,
+                  "tapeless: scatter_add<axis, n>(index, d): n is at least 1 where index is not empty");
+    if constexpr (index_type<typename I::value_type> && axis >= 0 && fits &&
                   scatterable(I::extents, D::extents, axis)) {
       constexpr shape to = scattered(I::extents, D::extents, axis, N);
       return wrap<typename D::value_type, to>(

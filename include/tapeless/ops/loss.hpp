@@ -27,12 +27,16 @@ constexpr int log_softmax(graph& g, int a, unsigned axes) {
   return binary(g, op::sub, a, logsumexp(g, a, axes));
 }
 
+template <shape A, shape B>
+concept shapes_agree = A == B;
+
 template <reduction F, int Axis, class A> constexpr auto apply_softmax(const A& a) {
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
     if (!require(g, Axis >= -s.rank && Axis < s.rank, "tapeless: softmax<axis>(a): the axis exists", s))
       return var{&g, a.id()};
+    require(g, is_float(g[a.id()].t), "tapeless: softmax<axis>(a): the element type is float or double");
     return var{&g, F(g, a.id(), axes_mask<Axis>(s.rank))};
   } else {
     using T = typename A::value_type;
@@ -46,18 +50,21 @@ template <reduction F, int Axis, class A> constexpr auto apply_softmax(const A& 
 
 } // namespace detail
 
-// softmax<axis>(a) = exp(a) / sum(exp(a)), shifted so that nothing overflows
+// softmax<axis>(a) = exp(a) / sum(exp(a)) along the axis, shifted so that nothing overflows; a's shape
+// Errors: compile errors. The axis exists, a is float or double; a named axis that is 0 at run is an exception.
+// Cost: that of max, exp, sum and a division.
 template <int Axis = -1, detail::handle A> constexpr auto softmax(const A& a) {
   return detail::apply_softmax<detail::softmax, Axis>(a);
 }
-// log_softmax<axis>(a) = a - logsumexp(a)
+// log_softmax<axis>(a) = a - logsumexp<axis>(a, keepdims); shape and errors as softmax
 template <int Axis = -1, detail::handle A> constexpr auto log_softmax(const A& a) {
   return detail::apply_softmax<detail::log_softmax, Axis>(a);
 }
 
 // softmax_cross_entropy(logits, label)[i] = logsumexp(logits[i]) - logits[i, label[i]]
 //   logits: (.., classes)   label: (..) int32 in [0, classes)   result: (..), the loss of each row
-// Errors: a label outside the range is an exception at run.
+// Errors: compile errors for shapes and types; a label outside the range, in an argument, is an exception at run.
+// Cost: that of logsumexp, a comparison and a sum over the classes.
 template <detail::handle A, detail::handle L> constexpr auto softmax_cross_entropy(const A& logits,
                                                                                    const L& label) {
   using namespace detail;
@@ -68,6 +75,8 @@ template <detail::handle A, detail::handle L> constexpr auto softmax_cross_entro
             "tapeless: softmax_cross_entropy(logits, label): one label for each row of logits", s,
             g[label.id()].s);
     if (!g.sound()) return var{&g, logits.id()};
+    require(g, is_float(g[logits.id()].t),
+            "tapeless: softmax_cross_entropy(logits, label): logits are float or double");
     require(g, g[label.id()].t == dtype::i32,
             "tapeless: softmax_cross_entropy(logits, label): label is int32");
     return var{&g, softmax_cross_entropy(g, logits.id(), label.id())};
@@ -86,10 +95,19 @@ template <detail::handle A, detail::handle L> constexpr auto softmax_cross_entro
   }
 }
 
-// mse_loss(a, b) = mean((a - b)^2)
+// mse_loss(a, b) = mean((a - b)^2), a scalar; a and b have one shape, or one of them is a number
+// Errors: compile errors for shapes and types.   Cost: 3 flops for each element.
 template <class A, class B>
   requires detail::handle_among<A, B>
 constexpr auto mse_loss(const A& a, const B& b) {
+  using namespace detail;
+  if constexpr (handle<A> && handle<B>) {
+    if constexpr (any_var<A, B>) {
+      graph& g = graph_of(a, b);
+      require(g, g[a.id()].s == g[b.id()].s, "tapeless: mse_loss(a, b): the shapes agree", g[a.id()].s,
+              g[b.id()].s);
+    } else static_assert(shapes_agree<A::extents, B::extents>, "tapeless: mse_loss(a, b): the shapes agree");
+  }
   return mean(square(a - b));
 }
 

@@ -80,6 +80,8 @@ constexpr int product(graph& g, int a, int b) {
 } // namespace detail
 
 // matmul(a, b): matrices, batches of matrices, vectors; as numpy.matmul
+//   (.., m, k) (.., k, n) -> (.., m, n); a vector is a row on the left, a column on the right, and its axis vanishes
+// Errors: compile errors. Both are float or both double and have an axis, the inner extents agree, batch axes broadcast.
 // Cost: 2 m n k flops for each member of the batch.
 template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, const B& b) {
   using namespace detail;
@@ -120,13 +122,20 @@ namespace detail {
 constexpr count matmul_flops(const node& v, const shape* x) {
   return {2, shape{2, {numel(v.s), cols(x[0], (v.attr & 1u) != 0)}}};
 }
+// As matmul. One multiplication for each element of a row or a column is an elementwise op, which fuses.
+constexpr int product(graph& g, int a, int b, bool ta, bool tb) {
+  const shape x = g[a].s, y = g[b].s;
+  const extent_t m = rows(x, ta), n = cols(y, tb);
+  if (x.rank != 2 || y.rank != 2 || cols(x, ta) != 1 || (m != 1 && n != 1)) return matmul(g, a, b, ta, tb);
+  return binary(g, op::mul, reshape(g, a, shape{2, {m, 1}}), reshape(g, b, shape{2, {1, n}}));
+}
 constexpr void matmul_vjp(vjp_context& c) {
   const bool ta = (c.v.attr & 1u) != 0, tb = (c.v.attr & 2u) != 0;
   graph& g = c.g;
   const int a = c.v.in[0], b = c.v.in[1], d = c.bar.node;
   // the weights' gradient first: the data's is then followed by the elementwise steps that read it
-  if (c.needs(1)) c.give(1, {&g, tb ? matmul(g, d, a, true, ta) : matmul(g, a, d, !ta, false)});
-  if (c.needs(0)) c.give(0, {&g, ta ? matmul(g, b, d, tb, true) : matmul(g, d, b, false, !tb)});
+  if (c.needs(1)) c.give(1, {&g, tb ? product(g, d, a, true, ta) : product(g, a, d, !ta, false)});
+  if (c.needs(0)) c.give(0, {&g, ta ? product(g, b, d, tb, true) : product(g, d, b, false, !tb)});
 }
 inline constexpr op_rule matmul_rules[] = {{op::matmul, "matmul", kind::whole, matmul_flops, matmul_vjp}};
 

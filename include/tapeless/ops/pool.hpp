@@ -11,12 +11,12 @@
 
 namespace tapeless {
 
-// Attributes of the pools. A stride of 0 is the kernel's extent, as in PyTorch.
+// Attributes of the pools; each number stands for both axes, a pair is (height, width).
 struct pool {
-  pair2 kernel{2};
-  pair2 stride{0};
-  padding2 padding{0};
-  pair2 dilation{1};
+  pair2 kernel{2};           // taps of a window, 1 to 255
+  pair2 stride{0};           // step between windows, 1 to 255; 0: the kernel's extent, as in PyTorch
+  padding2 padding{0};       // around the image, 0 to 255, less than the kernel; or `same`, as for conv
+  pair2 dilation{1};         // step between taps, 1 to 255
   bool count_padding = true; // avg_pool2d divides by all taps; otherwise by those inside the image
 };
 
@@ -61,7 +61,9 @@ constexpr int max_pool(graph& g, int x, const pair2& k, const window_attributes&
 constexpr int avg_pool(graph& g, int x, const pair2& k, const window_attributes& a, bool count_padding) {
   const shape sx = g[x].s, s = pool_shape(sx, k, a);
   const int sum = window_node(g, op::window_sum, x, -1, pack(a), pack_kernel(k), s);
-  if (count_padding) return binary(g, op::mul, sum, g.konst(1.0 / (k.h * k.w), g[x].t));
+  if (count_padding || a.padding == padding2{0})
+    return binary(g, op::mul, sum, g.konst(1.0 / (k.h * k.w), g[x].t));
+  // the taps inside the image are counted at run: the windows of a plane of ones
   const int one = expand(g, g.konst(1, g[x].t), shape{4, {1, 1, sx.d[2], sx.d[3]}});
   return binary(
       g, op::div, sum,
@@ -69,10 +71,7 @@ constexpr int avg_pool(graph& g, int x, const pair2& k, const window_attributes&
 }
 
 template <pool P>
-concept pool_attributes_valid =
-    in_byte(P.kernel.h - 1) && in_byte(P.kernel.w - 1) &&
-    valid(
-        window_attributes{attributes_of(P).stride, P.padding == same ? padding2{0} : P.padding, P.dilation});
+concept pool_attributes_valid = positive_byte(P.kernel) && valid(attributes_of(P));
 // every window meets the image
 constexpr bool pads_less_than_kernel(const pair2& k, const window_attributes& a) {
   return a.padding.top < spread(k.h, a.dilation.h) && a.padding.bottom < spread(k.h, a.dilation.h) &&
@@ -94,6 +93,8 @@ template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
             "tapeless: pool2d<pool>(x): the image extents are static", s);
     if (!g.sound()) return var{&g, x.id()};
     const window_attributes a = resolved(attributes_of(P), s.d[2], s.d[3], P.kernel.h, P.kernel.w);
+    require(g, in_byte(a.padding),
+            "tapeless: pool2d<pool>(x): the padding that same stands for is at most 255", s);
     const shape y = pool_shape(s, P.kernel, a);
     require(g, y.d[2] > 0 && y.d[3] > 0, "tapeless: pool2d<pool>(x): the kernel fits into the padded image");
     require(g, pads_less_than_kernel(P.kernel, a),
@@ -109,6 +110,8 @@ template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
                     "tapeless: pool2d<pool>(x): the image extents are static");
       if constexpr (image_extents_static<s.d[2], s.d[3]>) {
         constexpr window_attributes a = resolved(attributes_of(P), s.d[2], s.d[3], P.kernel.h, P.kernel.w);
+        static_assert(padding_of_same_fits<a>,
+                      "tapeless: pool2d<pool>(x): the padding that same stands for is at most 255");
         static_assert(
             kernel_fits<s.d[2] + a.padding.top + a.padding.bottom, spread(P.kernel.h, a.dilation.h)> &&
                 kernel_fits<s.d[3] + a.padding.left + a.padding.right, spread(P.kernel.w, a.dilation.w)>,
@@ -123,11 +126,17 @@ template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
 
 } // namespace detail
 
-// max_pool2d<pool{.kernel = 2}>(x): the maximum of each window
+// max_pool2d<pool{.kernel = 2}>(x): y[n,c,p,q] = max over the window's taps inside the image; a NaN is the maximum
+//   x: (N, C, H, W)   y: (N, C, P, Q), P = floor((H + top + bottom - (kernel - 1) dilation - 1) / stride) + 1
+// Errors: compile errors. H and W are static, the padding is smaller than the kernel, the kernel fits.
+// Cost: one flop for each tap that meets the image; keeps the positions, int32.
 template <pool P, detail::handle X> constexpr auto max_pool2d(const X& x) {
   return detail::apply_pool<P, true>(x);
 }
-// avg_pool2d<pool{.kernel = 2}>(x): the mean of each window
+// avg_pool2d<pool{.kernel = 2}>(x): y[n,c,p,q] = sum over the window's taps inside the image / taps
+// Shapes and errors are those of max_pool2d.
+// Cost: one flop for each tap that meets the image and one for each element of y; with padding and
+// count_padding = false every run also counts the taps, on one plane.
 template <pool P, detail::handle X> constexpr auto avg_pool2d(const X& x) {
   return detail::apply_pool<P, false>(x);
 }

@@ -15,7 +15,8 @@ inline constexpr keepdims_t keepdims{};
 
 namespace detail {
 
-// Over the axes of the mask, which stay with extent 1.
+// Over the axes of the mask, which stay with extent 1. A sum of a sum is one sum of the operand, and a sum over a
+// repeated axis is a product: it stays with its extent, and is 0 where that is 0 whatever was repeated.
 constexpr int sum(graph& g, int a, unsigned axes) {
   const shape s = g[a].s;
   for (int i = 0; i < s.rank; ++i)
@@ -34,9 +35,14 @@ constexpr int sum(graph& g, int a, unsigned axes) {
       if (k < 0 || q.d[k] == 1) factor = times(factor, s.d[i]);
       else rest |= 1u << k;
     }
+    if (factor == 0) return zeros(g, g[a].t, keepdims(s, axes));
     if (factor != 1) {
-      const int part = sum(g, inner, rest);
-      return expand(g, binary(g, op::mul, part, g.extent_value(factor, g[a].t)), keepdims(s, axes));
+      const int part = sum(g, inner, rest), n = g.extent_value(factor, g[a].t), zero = g.konst(0, g[a].t);
+      const bool finite = g.is_konst(part) && g.value(part) - g.value(part) == 0;
+      const int product = binary(g, op::mul, part, n);
+      return expand(
+          g, is_static(factor) || finite ? product : where(g, binary(g, op::gt, n, zero), product, zero),
+          keepdims(s, axes));
     }
   }
   node v;
@@ -95,26 +101,19 @@ constexpr int softmax(graph& g, int a, unsigned axes) {
 
 using reduction = int (*)(graph&, int, unsigned);
 
-template <int Rank, int... Axes>
-concept axes_exist = (axis_in_range<Axes, Rank> && ...);
-template <int Rank, int... Axes>
-concept axes_differ = [] {
-  unsigned seen = 0;
-  bool ok = true;
-  ((ok = ok && !((seen >> axis_of(Axes, Rank)) & 1u), seen |= 1u << axis_of(Axes, Rank)), ...);
-  return ok;
-}();
-
 template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr auto apply_reduction(
     const A& a) {
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
     require(g, is_float(g[a.id()].t), "tapeless: reduction<axes...>(a): the element type is float or double");
-    require(g, ((Axes >= -s.rank && Axes < s.rank) && ...), "tapeless: reduction<axes...>(a): the axes exist",
-            s);
+    require(g, in_range<Axes...>(s.rank), "tapeless: reduction<axes...>(a): the axes exist", s);
     if (!g.sound()) return var{&g, a.id()};
+    require(g, named_once<Axes...>(s.rank), "tapeless: reduction<axes...>(a): no axis is named twice", s);
     const unsigned axes = axes_mask<Axes...>(s.rank);
+    require(g, !NotEmpty || count_of(s, axes) != 0,
+            "tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty", s);
+    if (!g.sound()) return var{&g, a.id()};
     const int r = F(g, a.id(), axes);
     return var{&g, Keep ? r : reshape(g, r, dropped(s, axes))};
   } else {
@@ -135,8 +134,14 @@ template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr
 
 } // namespace detail
 
+// y = reduction<axes...>(a), over the named axes, all of them where none is named; a negative axis counts from the end.
+// Shapes: the axes vanish; with keepdims they stay with extent 1. a is float or double.
+// Errors: compile errors. Each axis exists and is named once.
+// Cost: a reduction ends a fused loop. sum and max: one flop an element of a; mean one more an element of y;
+// logsumexp four an element of a and four an element of y.
+
 // clang-format off
-// sum<axes...>(a)
+// sum<axes...>(a); 0 of no elements
 template <int... Axes, detail::handle A> constexpr auto sum(const A& a) { return detail::apply_reduction<detail::sum, false, false, Axes...>(a); }
 template <int... Axes, detail::handle A> constexpr auto sum(const A& a, keepdims_t) { return detail::apply_reduction<detail::sum, true, false, Axes...>(a); }
 // mean<axes...>(a) = sum / count; NaN where the count is 0
@@ -145,7 +150,7 @@ template <int... Axes, detail::handle A> constexpr auto mean(const A& a, keepdim
 // max<axes...>(a): the axes may not be empty (at run time an exception); a NaN is the maximum
 template <int... Axes, detail::handle A> constexpr auto max(const A& a) { return detail::apply_reduction<detail::max_reduce, false, true, Axes...>(a); }
 template <int... Axes, detail::handle A> constexpr auto max(const A& a, keepdims_t) { return detail::apply_reduction<detail::max_reduce, true, true, Axes...>(a); }
-// logsumexp<axes...>(a) = log(sum(exp(a))), shifted by the maximum so that nothing overflows
+// logsumexp<axes...>(a) = log(sum(exp(a))), shifted by the maximum so that nothing overflows; the axes as for max
 template <int... Axes, detail::handle A> constexpr auto logsumexp(const A& a) { return detail::apply_reduction<detail::logsumexp, false, true, Axes...>(a); }
 template <int... Axes, detail::handle A> constexpr auto logsumexp(const A& a, keepdims_t) { return detail::apply_reduction<detail::logsumexp, true, true, Axes...>(a); }
 // clang-format on

@@ -39,10 +39,12 @@ struct count {
   double c = 0;
   extent_t names = 0;
   constexpr count() = default;
-  constexpr count(double k, const shape& s) {
-    const extent_t n = numel(s);
-    c = k * static_cast<double>(coefficient(n));
-    names = detail::names(n);
+  // k for each element of s; also where there are more of them than a tensor can have
+  constexpr count(double k, const shape& s) : c(k) {
+    for (int i = 0; i < s.rank; ++i) {
+      c *= static_cast<double>(coefficient(s.d[i]));
+      names = names_product(names, detail::names(s.d[i]));
+    }
   }
 };
 

@@ -169,7 +169,7 @@ template <int Rank, int... Axes> constexpr std::uint64_t packed_perm() {
   ((p |= static_cast<std::uint64_t>(axis_of(Axes, Rank)) << (4 * i++)), ...);
   return p;
 }
-// [a, b, c] -> [a, b * c]
+// [a, b, c] -> [a, b * c],  [a] -> [a, 1],  [] -> [1]
 constexpr shape flattened(const shape& s) {
   if (s.rank == 0) return shape{1, {1}};
   shape r{2, {s.d[0], 1}};
@@ -180,6 +180,8 @@ constexpr shape flattened(const shape& s) {
 } // namespace detail
 
 // reshape<N...>(a): the same elements in row-major order.    numel(a) = product of N
+// Errors: a compile error where the number of elements differs. Cost: none; the reshape of a transpose, slice or
+// broadcast copies.
 template <extent_t... N, detail::handle A> constexpr auto reshape(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -195,7 +197,7 @@ template <extent_t... N, detail::handle A> constexpr auto reshape(const A& a) {
   }
 }
 
-// flatten(a): [n, ...] -> [n, product of the rest]
+// flatten(a): [n, ...] -> [n, product of the rest]; [n] -> [n, 1]; [] -> [1]. Cost: as reshape.
 template <detail::handle A> constexpr auto flatten(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -205,6 +207,7 @@ template <detail::handle A> constexpr auto flatten(const A& a) {
 }
 
 // transpose<P...>(a): axis i of the result is axis P_i of a. Without P: the last two axes are exchanged.
+// Errors: compile errors. P is a permutation of a's axes; without P a has at least two. Cost: none, a view.
 template <int... P, detail::handle A> constexpr auto transpose(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -237,7 +240,9 @@ template <int... P, detail::handle A> constexpr auto transpose(const A& a) {
   }
 }
 
-// slice<axis, begin, end>(a): the elements [begin, end) along one axis of static extent
+// slice<axis, begin, end>(a): y[.., i, ..] = a[.., begin + i, ..]    the axis has extent end - begin
+// Errors: compile errors. The axis exists (negative: from the end) and is static, 0 <= begin <= end <= extent.
+// Cost: none, a view.
 template <int Axis, extent_t Begin, extent_t End, detail::handle A> constexpr auto slice(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -269,7 +274,10 @@ template <int Axis, extent_t Begin, extent_t End, detail::handle A> constexpr au
   }
 }
 
-// pad<axis, before, after>(a): zeros along one axis of static extent
+// pad<axis, before, after>(a): y[.., before + i, ..] = a[.., i, ..], zeros elsewhere
+//   the axis has extent before + extent + after
+// Errors: compile errors. The axis exists (negative: from the end) and is static, before and after are not negative.
+// Cost: one copy, no flops.
 template <int Axis, extent_t Before, extent_t After, detail::handle A> constexpr auto pad(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -299,7 +307,10 @@ template <int Axis, extent_t Before, extent_t After, detail::handle A> constexpr
   }
 }
 
-// concat<axis>(a, b, ...): side by side along one axis of static extent
+// concat<axis>(a, b, ...): a's elements, then b's, ... along one axis, whose extents add up
+// Errors: compile errors. The axis exists (negative: from the end) and is static, all other extents and the element
+// types agree.
+// Cost: no flops; k operands are k - 1 copies, each of all elements so far.
 template <int Axis, detail::handle A, detail::handle B> constexpr auto concat(const A& a, const B& b) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -331,7 +342,8 @@ constexpr auto concat(const A& a, const B& b, const Rest&... rest) {
   return concat<Axis>(concat<Axis>(a, b), rest...);
 }
 
-// broadcast_to<N...>(a): a repeated along its axes of extent 1 and along new leading axes
+// broadcast_to<N...>(a): a repeated along its axes of extent 1 and along new leading axes; the result has extents N
+// Errors: a compile error where a's shape does not broadcast to N. Cost: none, a view.
 template <extent_t... N, detail::handle A> constexpr auto broadcast_to(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -349,6 +361,7 @@ template <extent_t... N, detail::handle A> constexpr auto broadcast_to(const A& 
 }
 
 // channel(b): [c] -> [c, 1, 1], so that a bias meets the channel axis of an image batch
+// Errors: a compile error where b has not one axis. Cost: none.
 template <detail::handle A> constexpr auto channel(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);

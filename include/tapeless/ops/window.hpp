@@ -4,6 +4,7 @@
 // The attributes that convolution and pooling share, and the arithmetic of sliding windows.
 //   extent of the output = floor((extent + before + after - (taps - 1) * dilation - 1) / stride) + 1
 #pragma once
+#include <limits>
 #include "shape.hpp"
 
 namespace tapeless {
@@ -25,7 +26,7 @@ struct padding2 {
   friend constexpr bool operator==(const padding2&, const padding2&) = default;
 };
 // The padding that makes the output's extent ceil(extent / stride); an odd one has the larger half at the end.
-inline constexpr padding2 same{-1, -1, -1, -1};
+inline constexpr padding2 same{std::numeric_limits<int>::min()};
 
 namespace detail {
 
@@ -36,12 +37,15 @@ struct window_attributes {
 };
 
 constexpr bool in_byte(int x) { return x >= 0 && x < 256; }
-constexpr bool valid(const window_attributes& a) {
-  return a.stride.h >= 1 && a.stride.w >= 1 && a.dilation.h >= 1 && a.dilation.w >= 1 &&
-         in_byte(a.stride.h) && in_byte(a.stride.w) && in_byte(a.dilation.h) && in_byte(a.dilation.w) &&
-         in_byte(a.padding.top) && in_byte(a.padding.bottom) && in_byte(a.padding.left) &&
-         in_byte(a.padding.right);
+constexpr bool in_byte(const padding2& p) {
+  return in_byte(p.top) && in_byte(p.bottom) && in_byte(p.left) && in_byte(p.right);
 }
+constexpr bool positive_byte(const pair2& x) { return x.h >= 1 && x.w >= 1 && in_byte(x.h) && in_byte(x.w); }
+// As the user gave them: `same` is no number yet.
+constexpr bool valid(const window_attributes& a) {
+  return positive_byte(a.stride) && positive_byte(a.dilation) && (a.padding == same || in_byte(a.padding));
+}
+// one byte each     @pre valid(a), and a is resolved
 constexpr std::uint64_t pack(const window_attributes& a) {
   const int v[] = {a.stride.h,     a.stride.w,      a.padding.top, a.padding.bottom,
                    a.padding.left, a.padding.right, a.dilation.h,  a.dilation.w};
@@ -59,7 +63,7 @@ constexpr extent_t window_count(extent_t n, int before, int after, int taps, int
   const extent_t room = n + before + after - spread(taps, dilation);
   return room < 0 ? 0 : room / stride + 1;
 }
-// `same` replaced by numbers
+// `same` replaced by numbers; they may be too large for pack
 constexpr window_attributes resolved(window_attributes a, extent_t h, extent_t w, int r, int s) {
   if (a.padding != same) return a;
   const auto total = [](extent_t n, int stride, extent_t span) {
@@ -86,6 +90,8 @@ template <extent_t H, extent_t W>
 concept image_extents_static = is_static(H) && is_static(W);
 template <extent_t Padded, extent_t Kernel>
 concept kernel_fits = Kernel <= Padded;
+template <window_attributes Resolved>
+concept padding_of_same_fits = in_byte(Resolved.padding);
 template <int Rank>
 concept has_four_axes = Rank == 4;
 

@@ -22,13 +22,20 @@ struct adam_options {
 };
 
 // tl::adam<params> opt(tl::adam_options{.learning_rate = 1e-3});   one block: m and v
-// opt.step(p.view(), gradient);                                    none
+// tl::adam<params> opt(1e-3);    tl::adam<params> opt;             the same
+// opt.step(*p, gradient);                                          none
 template <class Params> class adam {
   static_assert(detail::trainable_tree<Params>,
                 "tapeless: adam<params>: params is a tree of tensors of mutable float or double");
 
 public:
-  // One dim for each named extent of Params. Throws argument_error where an option is out of its range.
+  // One dim for each named extent of Params. Throws argument_error where one is missing, or an option is out of its
+  // range.
+  template <char... Name> explicit adam(dim<Name>... extents) : adam(adam_options{}, extents...) {}
+  template <class Rate, char... Name>
+    requires std::is_arithmetic_v<Rate>
+  explicit adam(Rate learning_rate, dim<Name>... extents)
+      : adam(adam_options{.learning_rate = static_cast<double>(learning_rate)}, extents...) {}
   template <char... Name>
   explicit adam(const adam_options& options, dim<Name>... extents) : options_(options), moments_(extents...) {
     set_learning_rate(options.learning_rate);
@@ -45,19 +52,23 @@ public:
     options_.learning_rate = rate;
   }
 
-  // One step down the gradient, a tree of the same leaves as p. Cost: 13 flops an element; p, m and v are read
-  // and written once, the gradient is read once. No allocation.
-  // Throws argument_error, before it writes, where a leaf has no data or another size.
-  template <class Gradient> void step(const Params& p, const Gradient& gradient) {
-    static_assert(detail::leaves_match<Gradient, Params>,
-                  "tapeless: adam.step(p, gradient): the gradient has the leaves of p");
-    if constexpr (detail::leaves_match<Gradient, Params>) {
+  // One step down the gradient. p and the gradient are trees of the leaves of Params, or owned ones. Cost: 13 flops
+  // an element; p, m and v are read and written once, the gradient is read once. No allocation.
+  // Throws argument_error, before it writes, where a leaf has no data or other extents.
+  template <class P = Params, class Gradient> void step(const P& parameters, const Gradient& slopes) {
+    const auto& p = detail::view_of(parameters);
+    const auto& gradient = detail::view_of(slopes);
+    constexpr bool ours = detail::parameters_like<std::remove_cvref_t<decltype(p)>, Params>;
+    constexpr bool match = detail::leaves_match<decltype(gradient), Params>;
+    static_assert(ours, "tapeless: adam.step(p, gradient): p has the leaves of params, and none is const");
+    static_assert(match, "tapeless: adam.step(p, gradient): the gradient has the leaves of p");
+    if constexpr (ours && match) {
       const auto mean = detail::spans_of((*moments_)[0], "adam.step(p, gradient): the state");
       const auto square = detail::spans_of((*moments_)[1], "adam.step(p, gradient): the state");
       const auto weight = detail::spans_of(p, "adam.step(p, gradient): p");
       const auto slope = detail::spans_of(gradient, "adam.step(p, gradient): the gradient");
-      detail::require_same_sizes(weight, mean, "adam.step(p, gradient): p");
-      detail::require_same_sizes(slope, mean, "adam.step(p, gradient): the gradient");
+      detail::require_same_extents(weight, mean, "adam.step(p, gradient): p");
+      detail::require_same_extents(slope, mean, "adam.step(p, gradient): the gradient");
       power1_ *= options_.beta1;
       power2_ *= options_.beta2;
       detail::for_each_leaf_type<Params>([&]<class T>(T, std::size_t i) {

@@ -24,13 +24,20 @@ struct sgd_options {
 };
 
 // tl::sgd<params> opt(tl::sgd_options{.learning_rate = 0.1, .momentum = 0.9});   one block, with momentum
-// opt.step(p.view(), gradient);                                                  none
+// tl::sgd<params> opt(0.1);    tl::sgd<params> opt;                              none
+// opt.step(*p, gradient);                                                        none
 template <class Params> class sgd {
   static_assert(detail::trainable_tree<Params>,
                 "tapeless: sgd<params>: params is a tree of tensors of mutable float or double");
 
 public:
-  // One dim for each named extent of Params. Throws argument_error where an option is out of its range.
+  // One dim for each named extent of Params. Throws argument_error where one is missing, or an option is out of its
+  // range.
+  template <char... Name> explicit sgd(dim<Name>... extents) : sgd(sgd_options{}, extents...) {}
+  template <class Rate, char... Name>
+    requires std::is_arithmetic_v<Rate>
+  explicit sgd(Rate learning_rate, dim<Name>... extents)
+      : sgd(sgd_options{.learning_rate = static_cast<double>(learning_rate)}, extents...) {}
   template <char... Name> explicit sgd(const sgd_options& options, dim<Name>... extents) : options_(options) {
     set_learning_rate(options.learning_rate);
     if (!(options.momentum >= 0 && options.momentum < 1))
@@ -47,49 +54,57 @@ public:
     options_.learning_rate = rate;
   }
 
-  // One step down the gradient, a tree of the same leaves as p. Cost: 2 flops an element, and 2 each for momentum
-  // and weight decay; p and velocity are read and written once, the gradient is read once. No allocation.
-  // Throws argument_error, before it writes, where a leaf has no data or another size.
-  template <class Gradient> void step(const Params& p, const Gradient& gradient) {
-    static_assert(detail::leaves_match<Gradient, Params>,
-                  "tapeless: sgd.step(p, gradient): the gradient has the leaves of p");
-    if constexpr (detail::leaves_match<Gradient, Params>) {
+  // One step down the gradient. p and the gradient are trees of the leaves of Params, or owned ones. Cost: 2 flops
+  // an element, and 2 each for momentum and weight decay that are not 0; p and velocity are read and written once,
+  // the gradient is read once. No allocation.
+  // Throws argument_error, before it writes, where a leaf has no data or other extents.
+  template <class P = Params, class Gradient> void step(const P& parameters, const Gradient& slopes) {
+    const auto& p = detail::view_of(parameters);
+    const auto& gradient = detail::view_of(slopes);
+    constexpr bool ours = detail::parameters_like<std::remove_cvref_t<decltype(p)>, Params>;
+    constexpr bool match = detail::leaves_match<decltype(gradient), Params>;
+    static_assert(ours, "tapeless: sgd.step(p, gradient): p has the leaves of params, and none is const");
+    static_assert(match, "tapeless: sgd.step(p, gradient): the gradient has the leaves of p");
+    if constexpr (ours && match) {
       const auto weight = detail::spans_of(p, "sgd.step(p, gradient): p");
       const auto slope = detail::spans_of(gradient, "sgd.step(p, gradient): the gradient");
-      detail::require_same_sizes(slope, weight, "sgd.step(p, gradient): the gradient");
-      if (!velocity_) {
-        detail::for_each_leaf_type<Params>([&]<class T>(T, std::size_t i) {
-          descend(weight[i].size, static_cast<T*>(weight[i].data), static_cast<const T*>(slope[i].data));
-        });
-      } else {
+      detail::require_same_extents(slope, weight, "sgd.step(p, gradient): the gradient");
+      if (velocity_) {
         const auto velocity = detail::spans_of(velocity_->view(), "sgd.step(p, gradient): the velocity");
-        detail::require_same_sizes(weight, velocity, "sgd.step(p, gradient): p");
-        detail::for_each_leaf_type<Params>([&]<class T>(T, std::size_t i) {
-          descend(weight[i].size, static_cast<T*>(weight[i].data), static_cast<const T*>(slope[i].data),
-                  static_cast<T*>(velocity[i].data));
-        });
-      }
+        detail::require_same_extents(weight, velocity, "sgd.step(p, gradient): p");
+        descend_all<true>(weight, slope, velocity);
+      } else descend_all<false>(weight, slope, weight);
     }
   }
 
 private:
-  template <class T> void descend(cpu::index_t n, T* p, const T* g) const {
-    using V = cpu::simd<T>;
-    const V rate(static_cast<T>(-options_.learning_rate)), decay(static_cast<T>(options_.weight_decay));
-    detail::for_each_group<T>(n, [&](auto load, auto store) {
-      const V w = load(p);
-      store(p, cpu::fma(rate, cpu::fma(decay, w, load(g)), w));
+  // velocity: not read without momentum
+  template <bool Momentum>
+  void descend_all(const detail::leaf_spans<Params>& p, const detail::leaf_spans<Params>& g,
+                   const detail::leaf_spans<Params>& velocity) const {
+    detail::for_each_leaf_type<Params>([&]<class T>(T, std::size_t i) {
+      T* const w = static_cast<T*>(p[i].data);
+      T* const v = static_cast<T*>(velocity[i].data);
+      const T* const slope = static_cast<const T*>(g[i].data);
+      if (options_.weight_decay > 0) descend<Momentum, true>(p[i].size, w, slope, v);
+      else descend<Momentum, false>(p[i].size, w, slope, v);
     });
   }
-  template <class T> void descend(cpu::index_t n, T* p, const T* g, T* velocity) const {
+  // A decay of 0 is left out: 0 times an infinite weight is no number.
+  template <bool Momentum, bool Decay, class T>
+  void descend(cpu::index_t n, T* p, const T* g, T* velocity) const {
     using V = cpu::simd<T>;
     const V rate(static_cast<T>(-options_.learning_rate)), decay(static_cast<T>(options_.weight_decay)),
         momentum(static_cast<T>(options_.momentum));
     detail::for_each_group<T>(n, [&](auto load, auto store) {
       const V w = load(p);
-      const V v = cpu::fma(momentum, load(velocity), cpu::fma(decay, w, load(g)));
-      store(velocity, v);
-      store(p, cpu::fma(rate, v, w));
+      V d = load(g);
+      if constexpr (Decay) d = cpu::fma(decay, w, d);
+      if constexpr (Momentum) {
+        d = cpu::fma(momentum, load(velocity), d);
+        store(velocity, d);
+      }
+      store(p, cpu::fma(rate, d, w));
     });
   }
 

@@ -2,14 +2,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// What optimisers share: the leaves of parameters, gradient and state, walked side by side.
+// What optimizers share: the leaves of parameters, gradient and state, walked side by side.
 
-#include <array>
 #include <cmath>
-#include <string>
 
 #include "../cpu/simd.hpp"
-#include "../run/arguments.hpp"
+#include "../run/spans.hpp"
 
 namespace tapeless::detail {
 
@@ -25,37 +23,9 @@ concept trainable_tree = parameter_tree<Tree> && [] {
   return ok;
 }();
 
-// Data and number of elements of one leaf.
-struct leaf_span {
-  void* data;
-  cpu::index_t size;
-};
-template <class Tree> using leaf_spans =
-    std::array<leaf_span, static_cast<std::size_t>(count_leaves<Tree>())>;
-
-// who: "adam: the gradient"   Throws argument_error where a leaf has no data.
-template <class Tree> leaf_spans<Tree> spans_of(const Tree& tree, const char* who) {
-  leaf_spans<Tree> spans{};
-  std::size_t at = 0;
-  for_each_leaf(tree, [&](const auto& leaf) {
-    if (leaf.data() == nullptr && leaf.size() > 0)
-      throw argument_error(std::string("tapeless: ") + who + " has a leaf without data (leaf " +
-                           std::to_string(at) + ")");
-    spans[at++] = {const_cast<void*>(static_cast<const void*>(leaf.data())), leaf.size()};
-  });
-  return spans;
-}
-
-// Throws argument_error unless each leaf has as many elements here as there.
-template <std::size_t N>
-void require_same_sizes(const std::array<leaf_span, N>& here, const std::array<leaf_span, N>& there,
-                        const char* who) {
-  for (std::size_t i = 0; i < N; ++i)
-    if (here[i].size != there[i].size)
-      throw argument_error(std::string("tapeless: ") + who + " has " + std::to_string(here[i].size) +
-                           " elements in leaf " + std::to_string(i) + ", expected " +
-                           std::to_string(there[i].size));
-}
+// What an optimizer writes to: the leaves of Params, none of them const.
+template <class P, class Params>
+concept parameters_like = trainable_tree<P> && leaves_match<P, Params>;
 
 // update(T{}, i) for leaf i of elements T
 template <class Tree, class F> void for_each_leaf_type(F&& update) {

@@ -68,7 +68,7 @@ private:
   }
 };
 
-inline constexpr int max_parts = 8;
+inline constexpr int max_parts = 16;
 
 // Blocks with lifetimes: a block taken until step `last` is free from step last + 1 on.
 class arena_layout {
@@ -87,7 +87,7 @@ public:
   constexpr int part_of(extent_t names) {
     for (int i = 0; i < parts.size(); ++i)
       if (parts[i].names == names) return i;
-    require(parts.size() < max_parts, "tapeless: plan: at most 8 different products of named extents");
+    require(parts.size() < max_parts, "tapeless: plan: at most 16 different products of named extents");
     parts.push_back({});
     parts.back().names = names;
     return parts.size() - 1;

@@ -10,7 +10,7 @@ namespace tapeless {
 // A polynomial in the named extents. p <= q holds where it holds for every extent >= 1.
 class polynomial {
 public:
-  static constexpr int capacity = 8;
+  static constexpr int capacity = 16;
   struct term {
     extent_t names = 0;
     double c = 0;
@@ -25,7 +25,7 @@ public:
     int i = 0;
     while (i < count_ && term_[i].names != names) ++i;
     if (i == count_) {
-      detail::require(count_ < capacity, "tapeless: cost: at most 8 different products of named extents");
+      detail::require(count_ < capacity, "tapeless: cost: at most 16 different products of named extents");
       term_[count_++].names = names;
     }
     term_[i].c += c;
@@ -53,20 +53,23 @@ public:
   // With x = 1 + t the difference q - p is a polynomial in t >= 0; no negative coefficient there means p <= q.
   // Exact for polynomials of first degree.
   friend constexpr bool operator<=(const polynomial& p, const polynomial& q) {
-    polynomial shifted;
+    constexpr int products = 70; // of at most four names out of four
+    term shifted[products]{};
+    int count = 0;
     const polynomial d = q - p;
-    for (int i = 0; i < d.count_; ++i) {
-      const extent_t a = d.term_[i].names & 0xff, b = d.term_[i].names >> 8;
-      const double c = d.term_[i].c;
-      shifted.add(c, 0);
-      if (a != 0) shifted.add(c, a);
-      if (b != 0) {
-        shifted.add(c, b);
-        shifted.add(c, a | (b << 8));
+    for (int i = 0; i < d.count_; ++i)
+      for (int subset = 0; subset < 1 << detail::degree_of(d.term_[i].names); ++subset) {
+        extent_t names = 0; // of the factors t in this product of 1 and t
+        for (int k = 0; k < detail::max_names; ++k)
+          if ((subset >> k) & 1)
+            names = detail::names_product(names, (d.term_[i].names >> (detail::name_bits * k)) & 63);
+        int at = 0;
+        while (at < count && shifted[at].names != names) ++at;
+        if (at == count) shifted[count++].names = names;
+        shifted[at].c += d.term_[i].c;
       }
-    }
-    for (int i = 0; i < shifted.count_; ++i)
-      if (shifted.term_[i].c < 0) return false;
+    for (int i = 0; i < count; ++i)
+      if (shifted[i].c < 0) return false;
     return true;
   }
   friend constexpr bool operator>=(const polynomial& p, const polynomial& q) { return q <= p; }

@@ -14,11 +14,10 @@ namespace detail {
 inline std::string text_of(extent_t e) {
   std::string s;
   if (coefficient(e) != 1 || names(e) == 0) s = std::to_string(coefficient(e));
-  for (const char c : {first_name(e), second_name(e)})
-    if (c != 0) {
-      if (!s.empty()) s += '*';
-      s += c;
-    }
+  for (extent_t packed = names(e); packed != 0; packed >>= name_bits) {
+    if (!s.empty()) s += '*';
+    s += name_of(packed & 63);
+  }
   return s;
 }
 inline std::string text_of(const shape& s) {

@@ -134,6 +134,12 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
       all = own;
     }
     lanes[i] = static_cast<char>(all);
+    int waiting = 0;
+    for (const int x : v.in)
+      if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u]) waiting += weight[u];
+    if (waiting >= max_group_nodes)
+      for (const int x : v.in)
+        if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u]) place(u);
     for (const int x : v.in) {
       if (x < 0) continue;
       const int u = register_source(i, x);

@@ -1,92 +1,13 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// plan = the list of steps of a program, with every buffer's place and the code of every fused group.
-// All of it is a constant; what a run adds is the pointers of its arguments and the values of named extents.
+// make_plan: from a program to its plan. Groups become steps in their order; a buffer gets its place in the arena
+// when its step comes, and gives it back after the last step that reads it.
 #pragma once
-#include "arena.hpp"
-#include "cost.hpp"
 #include "fuse.hpp"
-#include "instruction.hpp"
+#include "steps.hpp"
 
 namespace tapeless::detail {
-
-enum class place : std::uint8_t { none, input, arena, result };
-
-// A block of elements: input[index], result[index], or arena part `index` at `offset` bytes per unit of the part.
-struct location {
-  place where = place::none;
-  int index = 0;
-  extent_t offset = 0;
-  friend constexpr bool operator==(const location&, const location&) = default;
-};
-
-// One operand of a step: a block, and how the step's loop walks it.
-struct slot {
-  location at;
-  dtype t = dtype::f32;
-  extent_t offset[2]{};        // elements, to be added
-  extent_t stride[max_rank]{}; // fused: elements for each loop axis
-  shape s{};                   // whole-tensor: the operand's shape
-};
-
-// How a loop of `outer` x `inner` elements is cut for threads and for partial sums. It depends on extents alone.
-inline constexpr extent_t chunk_grain = 16384;
-inline constexpr extent_t max_chunks = 16;
-struct chunking {
-  extent_t size, count; // in units of the outermost axis
-};
-constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
-  if (outer <= 0) return {1, 0};
-  extent_t size = inner > 0 ? (chunk_grain + inner - 1) / inner : outer;
-  if (const extent_t least = (outer + max_chunks - 1) / max_chunks; size < least) size = least;
-  if (vector_axis) size = (size + 63) / 64 * 64;
-  if (size < 1) size = 1;
-  return {size, (outer + size - 1) / size};
-}
-
-struct step {
-  op o = op::copy; // fused groups: op::copy
-  bool fused = false, adjoint = false, wide = false;
-  bool epilogue = false; // fused: runs row by row with the whole-tensor step before it, see is_epilogue
-  int code0 = 0, codes = 0, konst0 = 0, konsts = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
-  int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
-  int partial0 = 0; // slots of partial results, one for each store that splits
-  int partials = 0;
-  int axes = 0; // fused: loop axes, after merging
-  extent_t loop[max_rank]{};
-  std::uint64_t attr = 0, attr2 = 0;
-  const custom_op* custom = nullptr;
-  int node = no_node; // whole-tensor: the node; fused: the last node of the group
-};
-
-struct index_check {
-  int input = 0;
-  extent_t bound = 0;
-};
-
-template <int N, int O> struct plan {
-  static constexpr int n = N > 0 ? N : 1;
-  int steps = 0, codes = 0, konsts = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0,
-      nonempty = 0;
-  step step_[n]{};
-  std::uint64_t code[4 * n]{};
-  std::uint64_t konst[3 * n]{};
-  slot slot_[6 * n]{};
-  std::uint64_t store_[n]{};
-  extent_t extent[3 * n]{};
-  const custom_op* custom[n]{};
-  index_check check[n]{};  // int32 arguments that are scanned before the first step
-  extent_t not_empty[n]{}; // extents of which a maximum is taken: zero is an exception
-  int parts = 0;
-  extent_t part_names[max_parts]{};
-  extent_t part_size[max_parts]{}; // bytes per unit
-  slot result[O > 0 ? O : 1]{};
-  name_values names{}; // the named extents
-  struct cost cost{};
-};
-
-// ---- emission -------------------------------------------------------------------------------------------------
 
 template <int N, int O> class planner {
   const program<N, O>& p_;
@@ -112,10 +33,10 @@ template <int N, int O> class planner {
     return allocate(names(numel(v.s)), bytes_of(v), last);
   }
 
-  constexpr cost_part& part_of(const step& s) { return s.adjoint ? r_.cost.adjoint : r_.cost.primal; }
-  constexpr void count_bytes(const step& s, const shape& x, dtype t) {
-    const extent_t n = numel(x);
-    part_of(s).bytes.add(static_cast<double>(coefficient(n)) * size_of(t), names(n));
+  constexpr cost_part& part_of(bool adjoint) { return adjoint ? r_.cost.adjoint : r_.cost.primal; }
+  constexpr void count_bytes(bool adjoint, const shape& x, dtype t) {
+    const count c(static_cast<double>(size_of(t)), x);
+    part_of(adjoint).bytes.add(c.c, c.names);
   }
   constexpr void count_flops(int i) {
     const node& v = at(i);
@@ -123,7 +44,7 @@ template <int N, int O> class planner {
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) x[k] = at(v.in[k]).s;
     const count c = rule(v.o).flops(v, x);
-    (v.adjoint ? r_.cost.adjoint : r_.cost.primal).flops.add(c.c, c.names);
+    part_of(v.adjoint).flops.add(c.c, c.names);
   }
 
   constexpr void order_members() {
@@ -146,9 +67,8 @@ template <int N, int O> class planner {
     for (const node& v : p_.nodes) {
       if (v.o != op::input) continue;
       for (int k = 0; k < v.s.rank; ++k)
-        for (const char c : {first_name(v.s.d[k]), second_name(v.s.d[k])})
-          if (c != 0)
-            require(r_.names.add(c) >= 0, "tapeless: jit(f): at most four named extents in one program");
+        for (extent_t packed = names(v.s.d[k]); packed != 0; packed >>= name_bits)
+          r_.names.add(name_of(packed & 63)); // at most four: the graph has seen to it
     }
   }
 
@@ -196,7 +116,7 @@ template <int N, int O> class planner {
       q.t = at(x).t;
       q.s = at(x).s;
       ++s.loads;
-      count_bytes(s, q.s, q.t);
+      count_bytes(s.adjoint, q.s, q.t);
     }
     slot& y = r_.slot_[r_.slots++];
     y.at = home_[i];
@@ -204,9 +124,9 @@ template <int N, int O> class planner {
     y.s = v.s;
     s.stores = 1;
     s.wide = v.t == dtype::f64 || r_.slot_[s.slot0].t == dtype::f64;
-    count_bytes(s, v.s, v.t);
+    count_bytes(s.adjoint, v.s, v.t);
     count_flops(i);
-    ++part_of(s).steps;
+    ++part_of(s.adjoint).steps;
   }
 
   // ---- fused steps
@@ -247,7 +167,7 @@ template <int N, int O> class planner {
   }
 
   // The register that holds operand x of a node whose loop has the shape `full` (with its axes of extent 1).
-  constexpr int read(step& s, int group, int x, const shape& full) {
+  constexpr int read(step& s, int group, int x, const shape& full, bool adjoint) {
     const int u = g_.through[x];
     if (g_.of[u] == group && rule(at(u).o).k == kind::elementwise && g_.loop[u] == g_.groups[group].it)
       return reg_[u];
@@ -271,8 +191,10 @@ template <int N, int O> class planner {
     if (k == r_.slots) {
       r_.slot_[r_.slots++] = q;
       ++s.loads;
-      if (root.o != op::iota) read_bytes_.push_back(w.root);
+      loads_.push_back({root.o == op::iota ? shape{1, {0}} : visited(squeezed(full), q.stride), true});
     }
+    loaded& l = loads_[k - s.slot0];
+    l.adjoint = l.adjoint && adjoint;
     return emit_once(s, {op::input, root.t, 0, k - s.slot0}, root.t);
   }
   static constexpr bool same_slot(const slot& a, const slot& b) {
@@ -280,7 +202,17 @@ template <int N, int O> class planner {
       if (a.stride[i] != b.stride[i]) return false;
     return a.at == b.at && a.offset[0] == b.offset[0] && a.offset[1] == b.offset[1] && a.t == b.t;
   }
-  vec<int> read_bytes_;
+  // What a slot of the group at hand reads, and whether only the adjoint does.
+  struct loaded {
+    shape visited;
+    bool adjoint;
+  };
+  vec<loaded> loads_;
+  static constexpr shape visited(shape it, const extent_t (&stride)[max_rank]) {
+    for (int a = 0; a < it.rank; ++a)
+      if (stride[a] == 0) it.d[a] = 1;
+    return it;
+  }
 
   constexpr void emit_fused(int group) {
     step& s = r_.step_[r_.steps++];
@@ -294,7 +226,7 @@ template <int N, int O> class planner {
     s.custom0 = r_.customs;
     s.adjoint = true;
     floats_ = ints_ = bools_ = 0;
-    read_bytes_.clear();
+    loads_.clear();
     for (int k = first_[group]; k < first_[group + 1]; ++k) s.adjoint = s.adjoint && at(member_[k]).adjoint;
     struct result {
       int node, reg;
@@ -306,12 +238,12 @@ template <int N, int O> class planner {
       s.node = i;
       count_flops(i);
       if (rule(v.o).k == kind::reduction) {
-        results.push_back({i, read(s, group, v.in[0], at(v.in[0]).s)});
+        results.push_back({i, read(s, group, v.in[0], at(v.in[0]).s, v.adjoint)});
         continue;
       }
       int x[3] = {0, 0, 0};
       for (int j = 0; j < 3; ++j)
-        if (v.in[j] >= 0) x[j] = read(s, group, v.in[j], v.s);
+        if (v.in[j] >= 0) x[j] = read(s, group, v.in[j], v.s, v.adjoint);
       const dtype operands = v.o == op::where ? v.t : at(v.in[0]).t;
       int imm = 0;
       if (v.o == op::custom_elementwise) {
@@ -364,9 +296,10 @@ template <int N, int O> class planner {
                            : store_kind::column;
       y.splits = (y.reduced & 1u) && may_split(s);
       r_.store_[r_.stores++] = y.word();
-      count_bytes(s, v.s, v.t);
+      count_bytes(v.adjoint, v.s, v.t);
     }
-    for (const int root : read_bytes_) count_bytes(s, at(root).s, at(root).t);
+    for (int k = 0; k < loads_.size(); ++k)
+      count_bytes(loads_[k].adjoint, loads_[k].visited, r_.slot_[s.slot0 + k].t);
     // partial results of the chunks live for this step only
     s.partial0 = r_.slots;
     for (int k = 0; k < s.stores; ++k) {
@@ -381,7 +314,7 @@ template <int N, int O> class planner {
       ++s.partials;
     }
     access_kinds(s);
-    ++part_of(s).steps;
+    ++part_of(s.adjoint).steps;
   }
 
   // A group right behind a matmul or convolution that reads its result row by row: rows of the outermost axis can be
@@ -422,7 +355,7 @@ template <int N, int O> class planner {
     s.axes = it.rank;
     for (int a = 0; a < it.rank; ++a) s.loop[a] = it.d[a];
     for (int a = s.axes - 2; a >= (s.epilogue ? 1 : 0); --a) {
-      bool one = degree(s.loop[a]) + degree(s.loop[a + 1]) <= 2;
+      bool one = multipliable(s.loop[a], s.loop[a + 1]);
       for (int k = 0; k < n && one; ++k) {
         const slot& q = r_.slot_[s.slot0 + k];
         one = multipliable(q.stride[a + 1], s.loop[a + 1]) &&

@@ -3,21 +3,13 @@
 //
 // The boundary between a program and the caller's data: every run-time mistake is found here, before the first step.
 #pragma once
-#include <stdexcept>
+#include <cmath>
+#include <limits>
 #include <string>
-#include "../core/text.hpp"
 #include "../plan/plan.hpp"
 #include "memory.hpp"
 
-namespace tapeless {
-
-// What a run refuses: null data, extents that disagree or exceed the capacity, indices out of range, outputs that
-// overlap. Nothing has been written when it is thrown.
-struct argument_error : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
-
-namespace detail {
+namespace tapeless { namespace detail {
 
 // Do the leaves of X and A have the same element types (but for const) and extents, in order?
 template <class X> constexpr void leaf_types(vec<dtype>& t, vec<shape>& s) {
@@ -53,6 +45,54 @@ concept leaves_match = leaves_match_impl<std::remove_cvref_t<X>, std::remove_cvr
 
 template <std::size_t N, std::size_t M>
 concept as_many_arguments = N == M;
+
+template <class X> constexpr bool has_const_leaf() {
+  bool found = false;
+  X x{};
+  for_each_leaf(x, [&](auto& leaf) {
+    using H = std::remove_cvref_t<decltype(leaf)>;
+    if constexpr (typed_handle<H>) found = found || std::is_const_v<typename H::element_type>;
+  });
+  return found;
+}
+template <class Out>
+concept no_leaf_is_const = !has_const_leaf<Out>();
+
+// A number for a number: a floating-point one is not rounded to an integer.
+template <class X, class A>
+concept number_without_fraction =
+    !number<X> || !number<A> || !std::is_floating_point_v<std::remove_cvref_t<X>> ||
+    std::is_floating_point_v<std::remove_cvref_t<A>>;
+
+// x as a B. Floating-point numbers round; argument_error where x is beyond the range of B.
+template <class B, class X> B number_as(X x, int argument) {
+  using limits = std::numeric_limits<B>;
+  bool in_range = true;
+  if constexpr (std::is_floating_point_v<X>) in_range = !std::isfinite(x) || std::abs(x) <= limits::max();
+  else if constexpr (std::is_integral_v<B> && std::is_signed_v<X>)
+    in_range = static_cast<long long>(x) >= static_cast<long long>(limits::min()) &&
+               static_cast<long long>(x) <= static_cast<long long>(limits::max());
+  else if constexpr (std::is_integral_v<B>)
+    in_range = static_cast<unsigned long long>(x) <= static_cast<unsigned long long>(limits::max());
+  if (!in_range)
+    throw argument_error(joined("tapeless: run: argument ", argument, " is a number beyond the range of ",
+                                name_of(dtype_of<B>)));
+  return static_cast<B>(x);
+}
+
+// The named extents of the arguments, read by a result or not. At most max_names: the graph has seen to it.
+template <class... A> constexpr name_values names_of_arguments() {
+  name_values v;
+  const auto add = [&v](auto argument) {
+    for_each_leaf(argument, [&v](auto& leaf) {
+      using H = std::remove_cvref_t<decltype(leaf)>;
+      if constexpr (typed_handle<H>)
+        for (int i = 0; i < H::names.count; ++i) v.add(H::names.name[static_cast<std::size_t>(i)]);
+    });
+  };
+  (add(A{}), ...);
+  return v;
+}
 
 inline std::string text(const name_values& v, char c) { return joined(c, " = ", v.of(c)); }
 
@@ -92,8 +132,8 @@ public:
             take(name, leaf.name_value(i), name_of(output));
         }
         if (leaf.data() == nullptr && leaf.size() > 0)
-          throw argument_error(
-              joined("tapeless: run: ", name_of(output), " has a leaf without data (leaf ", at, " of all)"));
+          throw argument_error(joined("tapeless: run: ", name_of(output),
+                                      " has a leaf whose data is null (leaf ", at, " of all)"));
         to[at++] = const_cast<void*>(static_cast<const void*>(leaf.data()));
       } else {
         to[at++] = const_cast<void*>(static_cast<const void*>(&leaf));
@@ -117,5 +157,4 @@ struct byte_range {
 };
 inline bool overlap(const byte_range& a, const byte_range& b) { return a.begin < b.end && b.begin < a.end; }
 
-} // namespace detail
-} // namespace tapeless
+}} // namespace tapeless::detail

@@ -9,13 +9,24 @@
 
 namespace tapeless {
 
-// bind<...>(threads(2)): how many members the team has. Results do not depend on it.
+// bind<...>(threads(2)): how many members the team has, at least 1; without it as many as OpenMP gives. Results do
+// not depend on it.
 struct threads {
   int count;
   constexpr explicit threads(int n) : count(n) {}
 };
 
 namespace detail {
+
+template <class X> inline constexpr bool is_option_v = false;
+template <char Name> inline constexpr bool is_option_v<dim<Name>> = true;
+template <> inline constexpr bool is_option_v<threads> = true;
+template <class X>
+concept dim_or_threads = is_option_v<X>;
+
+// Results are views into the bound object, so they are asked of one that stays.
+template <class Self>
+concept bound_object_with_a_name = std::is_lvalue_reference_v<Self>;
 
 // In chunks: clang folds at most 256 operands, and short packs keep symbol names short.
 template <class Backend, const auto& P, int First, class Team, class Frame, int... I>
@@ -55,7 +66,7 @@ template <class Backend, class F, class... A> class bound {
 
   block memory_;
   team_type team_;
-  name_values capacity_ = plan_.names;
+  name_values capacity_ = names_of_arguments<A...>();
   state* state_ = nullptr;
 
   template <char Name> void set(dim<Name> d) {
@@ -64,9 +75,30 @@ template <class Backend, class F, class... A> class bound {
     if (d.value < 1) throw argument_error(joined("tapeless: bind: the capacity of ", Name, " is at least 1"));
     capacity_.value[static_cast<std::size_t>(i)] = d.value;
   }
-  static constexpr void set(threads) {}
+  static void set(threads t) {
+    if (t.count < 1)
+      throw argument_error(joined("tapeless: bind: threads(", t.count, "): a team has at least 1"));
+  }
   template <char Name> static int team_of(dim<Name>, int n) { return n; }
   static int team_of(threads t, int) { return t.count; }
+
+  // No argument and no loop is too large at the capacity, and then at no run either.
+  void check_sizes() const {
+    const auto check = [&](const auto& argument) {
+      for_each_leaf(argument, [&](const auto& leaf) {
+        using H = std::remove_cvref_t<decltype(leaf)>;
+        if constexpr (typed_handle<H>)
+          padded_bytes(checked_eval(numel(H::extents), capacity_, "bind"), sizeof(typename H::value_type),
+                       "bind");
+      });
+    };
+    (check(A{}), ...);
+    for (int i = 0; i < plan_.steps; ++i) {
+      extent_t n = 1;
+      for (int a = 0; a < plan_.step_[i].axes; ++a)
+        n = checked_product(n, checked_eval(plan_.step_[i].loop[a], capacity_, "bind"), "bind");
+    }
+  }
 
   void allocate() {
     for (int i = 0; i < capacity_.count; ++i)
@@ -74,22 +106,24 @@ template <class Backend, class F, class... A> class bound {
         throw argument_error(
             joined("tapeless: bind: give the capacity of ", capacity_.name[static_cast<std::size_t>(i)],
                    ", as in bind<...>(tl::dim<'", capacity_.name[static_cast<std::size_t>(i)], "'>(64))"));
+    check_sizes();
     constexpr auto scratch = Backend::template scratch<plan_>();
-    extent_t unit[max_parts]{};
-    std::size_t bytes = padded_bytes(1, sizeof(state));
+    const extent_t head = padded_bytes(1, sizeof(state), "bind");
+    extent_t unit[max_parts]{}, part[max_parts]{}, bytes = head;
     for (int k = 0; k < plan_.parts; ++k) {
-      unit[k] = eval(extent_t{1} | (plan_.part_names[k] << name_shift), capacity_);
-      bytes += padded_bytes(plan_.part_size[k] * unit[k], 1);
+      unit[k] = checked_eval(extent_t{1} | (plan_.part_names[k] << name_shift), capacity_, "bind");
+      part[k] = padded_bytes(unit[k], static_cast<std::size_t>(plan_.part_size[k]), "bind");
+      bytes = checked_sum(bytes, part[k], "bind");
     }
-    bytes += static_cast<std::size_t>(scratch.shared + scratch.each * team_.size());
-    memory_ = block(bytes);
+    bytes = checked_sum(bytes, scratch.shared + scratch.each * team_.size(), "bind");
+    memory_ = block(static_cast<std::size_t>(bytes));
     state_ = new (memory_.data()) state{};
     run_context& c = state_->context;
-    std::byte* at = memory_.data() + padded_bytes(1, sizeof(state));
+    std::byte* at = memory_.data() + head;
     for (int k = 0; k < plan_.parts; ++k) {
       c.part[k] = at;
       c.part_unit[k] = unit[k];
-      at += padded_bytes(plan_.part_size[k] * unit[k], 1);
+      at += part[k];
     }
     c.shared = at;
     c.scratch = at + scratch.shared;
@@ -106,6 +140,11 @@ template <class Backend, class F, class... A> class bound {
 
   // A number is converted to the type it was bound for; everything else is read where it is.
   template <class X, class B> using kept = std::conditional_t<number<X>, std::remove_cvref_t<B>, const X&>;
+  template <class B, class X> static kept<X, B> keep(const X& x, int& argument) {
+    [[maybe_unused]] const int mine = argument++;
+    if constexpr (number<X>) return number_as<std::remove_cvref_t<B>>(x, mine);
+    else return x;
+  }
 
   // out: nullptr, or the caller's output buffers, whose pointers then go to `result`
   template <class Out, class... X> name_values execute(const Out* out, const X&... x) {
@@ -114,11 +153,14 @@ template <class Backend, class F, class... A> class bound {
     if constexpr (as_many_arguments<sizeof...(X), sizeof...(A)>) {
       static_assert((leaves_match<X, A> && ...),
                     "tapeless: run(x...): each argument has the element types and extents it was bound for");
-      if constexpr ((leaves_match<X, A> && ...)) {
+      static_assert((number_without_fraction<X, A> && ...),
+                    "tapeless: run(x...): an argument of int32 or bool is no floating-point number");
+      if constexpr ((leaves_match<X, A> && ...) && (number_without_fraction<X, A> && ...)) {
         void* input[leaves > 0 ? leaves : 1];
         void* result[outputs > 0 ? outputs : 1];
         for (int k = 0; k < outputs; ++k) result[k] = state_->own[k];
-        const std::tuple<kept<X, A>...> held{static_cast<kept<X, A>>(x)...};
+        [[maybe_unused]] int argument = 0;
+        const std::tuple<kept<X, A>...> held{keep<A>(x, argument)...};
         argument_reader reader(capacity_);
         int at = 0;
         std::apply([&](const auto&... k) { (reader.read(k, input, at), ...); }, held);
@@ -179,6 +221,9 @@ template <class Backend, class F, class... A> class bound {
           for (int k = 0; k < plan_.checks; ++k)
             if (plan_.check[k].input == at)
               check_indices(leaf.data(), leaf.size(), eval(plan_.check[k].bound, values), at);
+      } else if constexpr (std::is_same_v<H, std::int32_t>) {
+        for (int k = 0; k < plan_.checks; ++k)
+          if (plan_.check[k].input == at) check_indices(&leaf, 1, eval(plan_.check[k].bound, values), at);
       }
       ++at;
     });
@@ -207,22 +252,38 @@ public:
     allocate();
   }
 
-  // Runs the program. The result's leaves are views into the arena, valid until the next run.
+  // Runs the program. The result's leaves are views into the arena, valid until the next run and no longer than
+  // the bound object, which therefore is no temporary.
   // Errors: argument_error; nothing has been computed then.
-  template <class... X> result_type operator()(const X&... x) {
+  template <class... X> result_type operator()(const X&... x) & {
     const name_values values = execute(static_cast<const result_type*>(nullptr), x...);
     return views(state_->result, values);
+  }
+  template <class... X, class Self = bound> result_type operator()(const X&...) && {
+    static_assert(
+        bound_object_with_a_name<Self>,
+        "tapeless: jit(f).bind<...>()(x...): the results die with the bound object; give it a name: auto "
+        "run = jit(f).bind<...>(); run(x...)");
+    return {};
   }
 
   // run.into(out)(x...): as run(x...), with the results in the caller's buffers, a tree like the result's.
   // Errors: argument_error also where an output overlaps an argument or another output.
-  template <class Out> auto into(const Out& out) {
+  template <class Out> auto into(const Out& out) & {
     static_assert(leaves_match<Out, result_type>,
                   "tapeless: run.into(out): out has the element types and extents of the result");
+    if constexpr (leaves_match<Out, result_type>)
+      static_assert(no_leaf_is_const<Out>, "tapeless: run.into(out): no leaf of out is const");
     return [this, out](const auto&... x) -> Out {
       this->execute(&out, x...);
       return out;
     };
+  }
+  template <class Out, class Self = bound> auto into(const Out& out) && {
+    static_assert(bound_object_with_a_name<Self>,
+                  "tapeless: jit(f).bind<...>().into(out): give the bound object a name: auto run = "
+                  "jit(f).bind<...>(); run.into(out)(x...)");
+    return [out](const auto&...) -> Out { return out; };
   }
   // bytes of the one allocation
   std::size_t arena_bytes() const { return memory_.size(); }

@@ -9,6 +9,7 @@
 #include "../adjoint/transforms.hpp"
 #include "../plan/explain.hpp"
 #include "bound.hpp"
+#include "copy.hpp"
 
 namespace tapeless {
 namespace detail {
@@ -66,9 +67,11 @@ template <class F> struct jit_fn {
     else return {};
   }
   // A capacity for each named extent: dim<'n'>(64). One allocation.
-  // Errors: argument_error where a capacity is missing, unknown or below 1.
+  // Errors: argument_error where a capacity is missing, unknown, below 1 or so large that a size overflows.
   template <class... A, class... Option> static auto bind(const Option&... option) {
-    if constexpr (traceable<A...>()) {
+    static_assert((dim_or_threads<Option> && ...),
+                  "tapeless: bind<...>(options...): an option is tl::dim<'n'>(64) or tl::threads(2)");
+    if constexpr (traceable<A...>() && (dim_or_threads<Option> && ...)) {
       using backend = typename backend_for<typename program_space<A...>::type>::type;
       return bound<backend, F, std::remove_cvref_t<A>...>(option...);
     }

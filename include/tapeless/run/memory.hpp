@@ -5,9 +5,9 @@
 #pragma once
 #include <cstddef>
 #include <new>
-#include <stdexcept>
 #include <utility>
 #include "../core/tree.hpp"
+#include "error.hpp"
 
 namespace tapeless {
 namespace detail {
@@ -44,39 +44,58 @@ template <class H, class P> constexpr H make_view(P* data, const name_values& na
   }(std::make_integer_sequence<int, H::names.count>{});
 }
 
-constexpr std::size_t padded_bytes(extent_t elements, std::size_t size) {
-  return (static_cast<std::size_t>(elements) * size + block_alignment - 1) / block_alignment *
-         block_alignment;
+// Bytes of so many elements, up to the next aligned one.
+inline extent_t padded_bytes(extent_t elements, std::size_t size, const char* who) {
+  constexpr extent_t unit = static_cast<extent_t>(block_alignment);
+  const extent_t bytes = checked_product(elements, static_cast<extent_t>(size), who);
+  return checked_sum(bytes, unit - 1, who) / unit * unit;
+}
+
+// The names of one leaf with the values that d... give them.
+template <char... Name> name_values values_of_names(name_values names, dim<Name>... d) {
+  constexpr const char* who = "tapeless: owned<tree>(dims...): ";
+  for (int i = 0; i < names.count; ++i) {
+    const char name = names.name[static_cast<std::size_t>(i)];
+    extent_t& value = names.value[static_cast<std::size_t>(i)];
+    bool given = false;
+    ((Name == name ? (value = d.value, given = true) : false), ...);
+    if (!given)
+      throw argument_error(
+          joined(who, "give the extent ", name, " a value, as in owned<tree>(tl::dim<'", name, "'>(64))"));
+    if (value < 0) throw argument_error(joined(who, name, " = ", value, ": an extent is not negative"));
+  }
+  return names;
 }
 
 } // namespace detail
 
-// owned<params> p;                 zero-initialised; p.view() is a params
-// owned<images> x(dim<'n'>(64));   a value for each named extent
+// owned<params> p;                 zero-initialized; p.view() is a params
+// owned<images> x(dim<'n'>(64));   a value for each named extent; values of other names are ignored
+// One allocation. Errors: argument_error where a name has no value or a negative one, or sizes exceed 63 bits.
 template <class Tree> class owned {
   Tree view_{};
   detail::block memory_;
 
 public:
   template <char... Name> explicit owned(dim<Name>... d) {
-    detail::name_values names;
-    ((names.add(Name), names.value[static_cast<std::size_t>(names.find(Name))] = d.value), ...);
-    std::size_t bytes = 0;
+    constexpr const char* who = "owned<tree>(dims...)";
+    extent_t bytes = 0;
     detail::for_each_leaf(view_, [&](auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
-      for (int i = 0; i < H::names.count; ++i)
-        if (names.find(H::names.name[static_cast<std::size_t>(i)]) < 0)
-          throw std::invalid_argument("tapeless: owned<tree>(dims...): a named extent has no value");
-      bytes += detail::padded_bytes(detail::eval(detail::numel(H::extents), names),
-                                    sizeof(typename H::value_type));
+      const detail::name_values names = detail::values_of_names(H::names, d...);
+      bytes = detail::checked_sum(
+          bytes,
+          detail::padded_bytes(detail::checked_eval(detail::numel(H::extents), names, who),
+                               sizeof(typename H::value_type), who),
+          who);
     });
-    memory_ = detail::block(bytes);
+    memory_ = detail::block(static_cast<std::size_t>(bytes));
     std::byte* at = memory_.data();
     detail::for_each_leaf(view_, [&](auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
       using T = typename H::value_type;
-      leaf = detail::make_view<H>(reinterpret_cast<T*>(at), names);
-      at += detail::padded_bytes(leaf.size(), sizeof(T));
+      leaf = detail::make_view<H>(reinterpret_cast<T*>(at), detail::values_of_names(H::names, d...));
+      at += detail::padded_bytes(leaf.size(), sizeof(T), who);
     });
   }
   const Tree& view() const { return view_; }

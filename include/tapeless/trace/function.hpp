@@ -10,7 +10,11 @@ namespace tapeless {
 
 // fn<f>: a plain function as a stateless function object, for jit and the transforms.
 template <auto F> struct fn_t {
-  template <class... A> constexpr auto operator()(const A&... a) const { return F(a...); }
+  template <class... A>
+    requires requires(const A&... a) { F(a...); }
+  constexpr auto operator()(const A&... a) const {
+    return F(a...);
+  }
 };
 template <auto F> inline constexpr fn_t<F> fn{};
 

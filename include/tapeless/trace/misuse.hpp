@@ -3,8 +3,8 @@
 //
 // report<trace, a, b>(): the rule that an op on vars broke, as the first line of the compile error, as it is for typed
 // handles; a and b are the shapes that broke it. A static_assert takes a literal only, hence the list: every sentence
-// of a require(graph, ...). One that is missing here stands in the notes of the error that follows: the trace is
-// repeated and stops at the user's line.
+// of a require(graph, ...). tests/trace/misuse.cpp breaks each rule and compares. One that is missing here stands in
+// the notes of the error that follows: the trace is repeated and stops at the user's line.
 #pragma once
 #include "../core/shape.hpp"
 
@@ -19,59 +19,100 @@ template <bool Holds, shape A, shape B>
 concept holds_for_these_shapes = Holds;
 
 // clang-format off
-#define TAPELESS_RULE(sentence) \
-  static_assert(holds_for_these_shapes<differ(Trace::size.broken.rule, sentence), A, B>, sentence)
+#define TAPELESS_RULES(rule) \
+  rule("tapeless: elementwise op(a, b): the operands belong to one trace") \
+  rule("tapeless: a tensor has at most 2^39 elements and four named extents, intermediate results too") \
+  rule("tapeless: a named extent is that of an argument") \
+  rule("tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use tl::mean, or pass the number as an argument") \
+  rule("tapeless: jit(f): at most four named extents in one program") \
+  rule("tapeless: var.as<T, extents...>(): the element type is T") \
+  rule("tapeless: var.as<T, extents...>(): the extents are these") \
+  rule("tapeless: elementwise op(a, b): the shapes broadcast") \
+  rule("tapeless: elementwise op(a, b): both have one element type") \
+  rule("tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first") \
+  rule("tapeless: arithmetic op(a): the element type is float, double or int32") \
+  rule("tapeless: real op(a, b): the element type is float or double") \
+  rule("tapeless: real op(a): the element type is float or double") \
+  rule("tapeless: logical op(a, b): the element type is bool") \
+  rule("tapeless: logical op(a): the element type is bool") \
+  rule("tapeless: cast<T>(a): float and double do not mix in one program") \
+  rule("tapeless: where(c, a, b): c is a bool tensor") \
+  rule("tapeless: where(c, a, b): the shapes broadcast") \
+  rule("tapeless: reshape<extents...>(a): the number of elements stays") \
+  rule("tapeless: transpose(a): a has at least two axes") \
+  rule("tapeless: transpose<axes...>(a): the axes are a permutation of a's") \
+  rule("tapeless: slice<axis, begin, end>(a): the axis exists") \
+  rule("tapeless: slice<axis, begin, end>(a): the extent of the axis is static") \
+  rule("tapeless: slice<axis, begin, end>(a): 0 <= begin <= end <= extent") \
+  rule("tapeless: pad<axis, before, after>(a): the axis exists") \
+  rule("tapeless: pad<axis, before, after>(a): the extent of the axis is static") \
+  rule("tapeless: concat<axis>(a, b): all other extents agree, the axis is static, one element type") \
+  rule("tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it") \
+  rule("tapeless: channel(b): b has one axis") \
+  rule("tapeless: iota<axis>(a): the axis exists") \
+  rule("tapeless: argmax<axes...>(a): the axes exist") \
+  rule("tapeless: argmax<axes...>(a): no axis is named twice") \
+  rule("tapeless: argmax<axes...>(a): the axes are not empty") \
+  rule("tapeless: gather<axis>(x, index): index is int32") \
+  rule("tapeless: gather<axis>(x, index): the axis exists") \
+  rule("tapeless: gather<axis>(x, index): the result has at most 4 axes") \
+  rule("tapeless: gather<axis>(x, index): the axis is not empty where index is not") \
+  rule("tapeless: scatter_add<axis, n>(index, d): index is int32") \
+  rule("tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis") \
+  rule("tapeless: scatter_add<axis, n>(index, d): the result has at most 4 axes") \
+  rule("tapeless: scatter_add<axis, n>(index, d): n is at least 1 where index is not empty") \
+  rule("tapeless: reduction<axes...>(a): the element type is float or double") \
+  rule("tapeless: reduction<axes...>(a): the axes exist") \
+  rule("tapeless: reduction<axes...>(a): no axis is named twice") \
+  rule("tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty") \
+  rule("tapeless: matmul(a, b): a and b have at least one axis") \
+  rule("tapeless: matmul(a, b): both are float or both are double") \
+  rule("tapeless: matmul(a, b): the inner extents agree") \
+  rule("tapeless: matmul(a, b): the batch axes broadcast") \
+  rule("tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)") \
+  rule("tapeless: conv2d<conv>(x, w): both are float or both are double") \
+  rule("tapeless: conv2d<conv>(x, w): the kernel extents are static and at least 1") \
+  rule("tapeless: conv2d<conv>(x, w): the channels and filters are static where groups is not 1") \
+  rule("tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w") \
+  rule("tapeless: conv2d<conv>(x, w): groups divides the filters of w") \
+  rule("tapeless: conv2d<conv>(x, w): the image extents are static") \
+  rule("tapeless: conv2d<conv>(x, w): the padding that same stands for is at most 255") \
+  rule("tapeless: conv2d<conv>(x, w): the kernel fits into the padded image") \
+  rule("tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double") \
+  rule("tapeless: pool2d<pool>(x): the image extents are static") \
+  rule("tapeless: pool2d<pool>(x): the padding that same stands for is at most 255") \
+  rule("tapeless: pool2d<pool>(x): the kernel fits into the padded image") \
+  rule("tapeless: pool2d<pool>(x): the padding is smaller than the kernel") \
+  rule("tapeless: softmax_cross_entropy(logits, label): one label for each row of logits") \
+  rule("tapeless: softmax_cross_entropy(logits, label): logits are float or double") \
+  rule("tapeless: softmax_cross_entropy(logits, label): label is int32") \
+  rule("tapeless: softmax<axis>(a): the axis exists") \
+  rule("tapeless: softmax<axis>(a): the element type is float or double") \
+  rule("tapeless: custom<op>(x...): the element type is float or double") \
+  rule("tapeless: custom<op>(x...): the operands have one element type") \
+  rule("tapeless: custom<op>(x...): the shapes broadcast") \
+  rule("tapeless: custom<op>(x...): a cotangent of vjp has its operand's element type and shape") \
+  rule("tapeless: custom<op>(x...): the tangent of jvp has the result's element type and shape") \
+  rule("tapeless: mse_loss(a, b): the shapes agree") \
+  rule("tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean") \
+  rule("tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent") \
+  rule("tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result") \
+  rule("tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument")
+
+#define TAPELESS_REPORT(sentence) \
+  static_assert(holds_for_these_shapes<differ(Trace::size.broken.rule, sentence), A, B>, sentence);
+#define TAPELESS_SENTENCE(sentence) sentence,
 
 template <class Trace, shape A, shape B> constexpr void report() {
-  TAPELESS_RULE("tapeless: elementwise op(a, b): the operands belong to one trace");
-  TAPELESS_RULE("tapeless: var.as<T, extents...>(): the element type is T");
-  TAPELESS_RULE("tapeless: var.as<T, extents...>(): the extents are these");
-  TAPELESS_RULE("tapeless: elementwise op(a, b): the shapes broadcast");
-  TAPELESS_RULE("tapeless: elementwise op(a, b): both have one element type");
-  TAPELESS_RULE("tapeless: cast<T>(a): float and double do not mix in one program");
-  TAPELESS_RULE("tapeless: where(c, a, b): c is a bool tensor");
-  TAPELESS_RULE("tapeless: where(c, a, b): the shapes broadcast");
-  TAPELESS_RULE("tapeless: reshape<extents...>(a): the number of elements stays");
-  TAPELESS_RULE("tapeless: transpose(a): a has at least two axes");
-  TAPELESS_RULE("tapeless: transpose<axes...>(a): the axes are a permutation of a's");
-  TAPELESS_RULE("tapeless: slice<axis, begin, end>(a): the axis exists");
-  TAPELESS_RULE("tapeless: slice<axis, begin, end>(a): the extent of the axis is static");
-  TAPELESS_RULE("tapeless: slice<axis, begin, end>(a): 0 <= begin <= end <= extent");
-  TAPELESS_RULE("tapeless: pad<axis, before, after>(a): the axis exists");
-  TAPELESS_RULE("tapeless: pad<axis, before, after>(a): the extent of the axis is static");
-  TAPELESS_RULE("tapeless: concat<axis>(a, b): all other extents agree, the axis is static, one element type");
-  TAPELESS_RULE("tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it");
-  TAPELESS_RULE("tapeless: channel(b): b has one axis");
-  TAPELESS_RULE("tapeless: gather<axis>(x, index): index is int32");
-  TAPELESS_RULE("tapeless: gather<axis>(x, index): the axis exists");
-  TAPELESS_RULE("tapeless: scatter_add<axis, n>(index, d): index is int32");
-  TAPELESS_RULE("tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis");
-  TAPELESS_RULE("tapeless: reduction<axes...>(a): the element type is float or double");
-  TAPELESS_RULE("tapeless: reduction<axes...>(a): the axes exist");
-  TAPELESS_RULE("tapeless: matmul(a, b): a and b have at least one axis");
-  TAPELESS_RULE("tapeless: matmul(a, b): both are float or both are double");
-  TAPELESS_RULE("tapeless: matmul(a, b): the inner extents agree");
-  TAPELESS_RULE("tapeless: matmul(a, b): the batch axes broadcast");
-  TAPELESS_RULE("tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)");
-  TAPELESS_RULE("tapeless: conv2d<conv>(x, w): both are float or both are double");
-  TAPELESS_RULE("tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w");
-  TAPELESS_RULE("tapeless: conv2d<conv>(x, w): groups divides the filters of w");
-  TAPELESS_RULE("tapeless: conv2d<conv>(x, w): the image extents are static");
-  TAPELESS_RULE("tapeless: conv2d<conv>(x, w): the kernel fits into the padded image");
-  TAPELESS_RULE("tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double");
-  TAPELESS_RULE("tapeless: pool2d<pool>(x): the image extents are static");
-  TAPELESS_RULE("tapeless: pool2d<pool>(x): the kernel fits into the padded image");
-  TAPELESS_RULE("tapeless: pool2d<pool>(x): the padding is smaller than the kernel");
-  TAPELESS_RULE("tapeless: softmax_cross_entropy(logits, label): one label for each row of logits");
-  TAPELESS_RULE("tapeless: softmax_cross_entropy(logits, label): label is int32");
-  TAPELESS_RULE("tapeless: softmax<axis>(a): the axis exists");
-  TAPELESS_RULE("tapeless: custom<op>(x...): the element type is float or double");
-  TAPELESS_RULE("tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
+  TAPELESS_RULES(TAPELESS_REPORT)
   constexpr int stops_at_the_broken_rule = Trace::repeat();
   static_cast<void>(stops_at_the_broken_rule);
 }
+inline constexpr const char* reported_rules[] = {TAPELESS_RULES(TAPELESS_SENTENCE)};
 
-#undef TAPELESS_RULE
+#undef TAPELESS_RULES
+#undef TAPELESS_REPORT
+#undef TAPELESS_SENTENCE
 // clang-format on
 
 } // namespace tapeless::detail

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// rules: which rule a trace broke first, and the shapes that broke it. trace/misuse.hpp makes it the first line of the
+// compile error; until then the trace goes on with whatever is at hand.
+#pragma once
+#include "shape.hpp"
+
+namespace tapeless::detail {
+
+// Reached in a constant evaluation only where the rule is broken: the call of a function that is not constexpr is
+// the compile error, and its argument is the message.
+inline void misuse(const char*) {}
+constexpr void require(bool holds, const char* rule) {
+  if (!holds) misuse(rule);
+}
+
+struct broken_rule {
+  bool found = false;
+  const char* rule = "";
+  shape a{}, b{};
+};
+
+struct rules {
+  broken_rule broken;
+  bool stop_at_misuse = false; // the call stack of the broken rule is wanted, not the rule
+
+  constexpr bool sound() const { return !broken.found; }
+  constexpr bool require(bool holds, const char* rule, const shape& a = {}, const shape& b = {}) {
+    if (holds) return true;
+    if (stop_at_misuse) misuse(rule);
+    if (sound()) broken = {true, rule, a, b};
+    return false;
+  }
+};
+
+} // namespace tapeless::detail

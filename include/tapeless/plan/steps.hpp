@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// plan = the list of steps of a program, with every buffer's place and the code of every fused group.
+// All of it is a constant; what a run adds is the pointers of its arguments and the values of named extents.
+#pragma once
+#include "arena.hpp"
+#include "cost.hpp"
+#include "instruction.hpp"
+
+namespace tapeless::detail {
+
+enum class place : std::uint8_t { none, input, arena, result };
+
+// A block of elements: input[index], result[index], or arena part `index` at `offset` bytes per unit of the part.
+struct location {
+  place where = place::none;
+  int index = 0;
+  extent_t offset = 0;
+  friend constexpr bool operator==(const location&, const location&) = default;
+};
+
+// One operand of a step: a block, and how the step's loop walks it.
+struct slot {
+  location at;
+  dtype t = dtype::f32;
+  extent_t offset[2]{};        // elements, to be added
+  extent_t stride[max_rank]{}; // fused: elements for each loop axis
+  shape s{};                   // whole-tensor: the operand's shape
+};
+
+// How a loop of `outer` x `inner` elements is cut for threads and for partial sums. It depends on extents alone.
+inline constexpr extent_t chunk_grain = 16384;
+inline constexpr extent_t max_chunks = 16;
+struct chunking {
+  extent_t size, count; // in units of the outermost axis
+};
+constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
+  if (outer <= 0) return {1, 0};
+  extent_t size = inner > 0 ? (chunk_grain + inner - 1) / inner : outer;
+  if (const extent_t least = (outer + max_chunks - 1) / max_chunks; size < least) size = least;
+  if (vector_axis) size = (size + 63) / 64 * 64;
+  if (size < 1) size = 1;
+  return {size, (outer + size - 1) / size};
+}
+
+struct step {
+  op o = op::copy; // fused groups: op::copy
+  bool fused = false, adjoint = false, wide = false;
+  bool epilogue = false; // fused: runs row by row with the whole-tensor step before it, see is_epilogue
+  int code0 = 0, codes = 0, konst0 = 0, konsts = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
+  int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
+  int partial0 = 0; // slots of partial results, one for each store that splits
+  int partials = 0;
+  int axes = 0; // fused: loop axes, after merging
+  extent_t loop[max_rank]{};
+  std::uint64_t attr = 0, attr2 = 0;
+  const custom_op* custom = nullptr;
+  int node = no_node; // whole-tensor: the node; fused: the last node of the group
+};
+
+struct index_check {
+  int input = 0;
+  extent_t bound = 0;
+};
+
+template <int N, int O> struct plan {
+  static constexpr int n = N > 0 ? N : 1;
+  int steps = 0, codes = 0, konsts = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0,
+      nonempty = 0;
+  step step_[n]{};
+  std::uint64_t code[4 * n]{};
+  std::uint64_t konst[3 * n]{};
+  slot slot_[6 * n]{};
+  std::uint64_t store_[n]{};
+  extent_t extent[3 * n]{};
+  const custom_op* custom[n]{};
+  index_check check[n]{};  // int32 arguments that are scanned before the first step
+  extent_t not_empty[n]{}; // extents of which a maximum is taken: zero is an exception
+  int parts = 0;
+  extent_t part_names[max_parts]{};
+  extent_t part_size[max_parts]{}; // bytes per unit
+  slot result[O > 0 ? O : 1]{};
+  name_values names{}; // the named extents
+  struct cost cost{};
+};
+
+} // namespace tapeless::detail

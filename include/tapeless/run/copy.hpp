@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// copy(from, to): the elements of one parameter tree into another of equal extents. A view that is copied copies
+// no element, and owned trees only move.
+#pragma once
+#include <cstring>
+#include "spans.hpp"
+
+namespace tapeless {
+
+// to = from, element by element. Both are trees of the same leaves, or owned ones; leaf i may overlap leaf i only.
+// No allocation. Throws argument_error, before it writes, where a leaf has no data or other extents.
+template <class From, class To> void copy(const From& from, const To& to) {
+  using F = std::remove_cvref_t<decltype(detail::view_of(from))>;
+  using T = std::remove_cvref_t<decltype(detail::view_of(to))>;
+  constexpr bool trees = detail::parameter_tree<F> && detail::parameter_tree<T>;
+  static_assert(trees && detail::leaves_match<F, T>,
+                "tapeless: copy(from, to): two trees of the same leaves");
+  if constexpr (trees && detail::leaves_match<F, T>) {
+    static_assert(detail::no_leaf_is_const<T>, "tapeless: copy(from, to): no leaf of to is const");
+    const auto source = detail::spans_of(detail::view_of(from), "copy(from, to): from");
+    const auto target = detail::spans_of(detail::view_of(to), "copy(from, to): to");
+    detail::require_same_extents(target, source, "copy(from, to): to");
+    std::size_t i = 0;
+    detail::for_each_leaf(detail::view_of(to), [&](const auto& leaf) {
+      using E = typename std::remove_cvref_t<decltype(leaf)>::value_type;
+      const std::size_t bytes = static_cast<std::size_t>(target[i].size) * sizeof(E);
+      if (bytes > 0) std::memmove(target[i].data, source[i].data, bytes);
+      ++i;
+    });
+  }
+}
+
+} // namespace tapeless

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// argument_error, and sizes that are refused where they would overflow.
+#pragma once
+#include <stdexcept>
+#include <string>
+#include "../core/shape.hpp"
+#include "../core/text.hpp"
+
+namespace tapeless {
+
+// What bind, run, owned, copy, the optimizers and the .npy functions refuse: null data, extents that disagree or
+// exceed the capacity, sizes that overflow, indices and numbers out of range, outputs that overlap. Nothing has
+// been written when it is thrown.
+struct argument_error : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+namespace detail {
+
+// checked_...(a, b, who): throws where the result exceeds 63 bits.   @pre a, b >= 0
+inline extent_t checked_result(bool overflow, extent_t r, const char* who) {
+  if (overflow)
+    throw argument_error(joined("tapeless: ", who, ": the extents are too large: a size exceeds 63 bits"));
+  return r;
+}
+inline extent_t checked_product(extent_t a, extent_t b, const char* who) {
+  extent_t r = 0;
+  const bool overflow = __builtin_mul_overflow(a, b, &r);
+  return checked_result(overflow, r, who);
+}
+inline extent_t checked_sum(extent_t a, extent_t b, const char* who) {
+  extent_t r = 0;
+  const bool overflow = __builtin_add_overflow(a, b, &r);
+  return checked_result(overflow, r, who);
+}
+// eval(e, v)
+inline extent_t checked_eval(extent_t e, const name_values& v, const char* who) {
+  if (is_static(e)) return e;
+  extent_t x = coefficient(e);
+  for (extent_t packed = names(e); packed != 0; packed >>= name_bits)
+    x = checked_product(x, v.of(name_of(packed & 63)), who);
+  return x;
+}
+
+} // namespace detail
+} // namespace tapeless

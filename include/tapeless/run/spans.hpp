@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The leaves of a tree as a list of spans, so that trees of different types are walked side by side.
+#pragma once
+#include <array>
+#include "arguments.hpp"
+
+namespace tapeless::detail {
+
+template <class X> const X& view_of(const X& x) { return x; }
+template <class Tree> const Tree& view_of(const owned<Tree>& x) { return x.view(); }
+
+// Where the elements of one leaf lie, and its extents as numbers.
+struct leaf_span {
+  void* data = nullptr;
+  extent_t size = 0;
+  shape s{};
+};
+template <class Tree> using leaf_spans =
+    std::array<leaf_span, static_cast<std::size_t>(count_leaves<Tree>())>;
+
+// who: "adam.step(p, gradient): p"   Throws argument_error where a leaf has elements and no data.
+template <class Tree> leaf_spans<Tree> spans_of(const Tree& tree, const char* who) {
+  leaf_spans<Tree> spans{};
+  std::size_t at = 0;
+  for_each_leaf(tree, [&](const auto& leaf) {
+    if (leaf.data() == nullptr && leaf.size() > 0)
+      throw argument_error(joined("tapeless: ", who, " has a leaf without data (leaf ", at, ")"));
+    leaf_span& span = spans[at++];
+    span = {const_cast<void*>(static_cast<const void*>(leaf.data())), leaf.size(), {}};
+    span.s.rank = leaf.rank();
+    for (int axis = 0; axis < leaf.rank(); ++axis) span.s.d[axis] = leaf.extent(axis);
+  });
+  return spans;
+}
+
+inline std::string text(const shape& s) {
+  std::string r = "(";
+  for (int i = 0; i < s.rank; ++i) append(r, joined(i > 0 ? ", " : "", s.d[i]));
+  return r + ")";
+}
+
+// Throws argument_error unless each leaf has the same extents here as there.
+template <std::size_t N>
+void require_same_extents(const std::array<leaf_span, N>& here, const std::array<leaf_span, N>& there,
+                          const char* who) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (here[i].size != there[i].size)
+      throw argument_error(joined("tapeless: ", who, " has ", here[i].size, " elements in leaf ", i,
+                                  ", expected ", there[i].size));
+    if (!(here[i].s == there[i].s))
+      throw argument_error(joined("tapeless: ", who, " has the extents ", text(here[i].s), " in leaf ", i,
+                                  ", expected ", text(there[i].s)));
+  }
+}
+
+} // namespace tapeless::detail

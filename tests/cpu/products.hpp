@@ -1,0 +1,68 @@
+#pragma once
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// Sums of products, in double, and the result of a kernel that claims to compute them.
+//   |result - exact| <= terms * eps * sum |a b| for every element; one without terms is exactly zero
+
+#include <tapeless/cpu/team.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace products {
+
+using tapeless::cpu::index_t;
+
+template <class T> std::vector<T> values(index_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<T> draw(-1, 1);
+  std::vector<T> v(static_cast<std::size_t>(n));
+  for (T& x : v) x = draw(random);
+  return v;
+}
+
+struct exact_sums {
+  std::vector<double> sum, size, terms;
+  explicit exact_sums(index_t n) : sum(static_cast<std::size_t>(n)), size(sum), terms(sum) {}
+  void add(index_t at, double a, double b) {
+    sum[at] += a * b;
+    size[at] += std::abs(a * b);
+    terms[at] += 1;
+  }
+  template <class T> bool agree(const std::vector<T>& result) const {
+    if (result.size() != sum.size()) return false;
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      if (!(std::abs(result[i] - sum[i]) <= terms[i] * std::numeric_limits<T>::epsilon() * size[i]))
+        return false;
+    return true;
+  }
+};
+
+// What kernel(team, result, scratch, shared) writes, the same on every team. The buffers have exactly the promised
+// sizes, `scratch` for each member of the team, and are full of NaN before.
+template <class T, class F> std::vector<T> result_of(index_t out, index_t scratch, index_t shared,
+                                                     F&& kernel) {
+  const auto buffer = [](index_t n) {
+    return std::vector<T>(static_cast<std::size_t>(n), std::numeric_limits<T>::quiet_NaN());
+  };
+  const auto run = [&](const auto& team) {
+    std::vector<T> y = buffer(out), each = buffer(team.size() * scratch), all = buffer(shared);
+    kernel(team, y.data(), each.data(), all.data());
+    return y;
+  };
+  const std::vector<T> y = run(tapeless::cpu::serial_team{});
+#ifdef TAPELESS_WITH_OPENMP
+  const std::vector<T> again = run(tapeless::cpu::openmp_team(2));
+  CHECK(std::equal(y.begin(), y.end(), again.begin(), [](T a, T b) { return a == b || (a != a && b != b); }));
+#endif
+  return y;
+}
+
+} // namespace products

@@ -1,0 +1,19 @@
+// expect: tapeless: custom<op>(x...): a cotangent of vjp has its operand's element type and shape
+// within: 40
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+struct product {
+  template <class T> static T primal(T a, T b) { return a * b; }
+  static constexpr auto vjp(auto a, auto b, auto, auto y_bar) {
+#ifdef TAPELESS_BAD
+    return std::tuple{y_bar * b, y_bar > a};
+#else
+    return std::tuple{y_bar * b, y_bar * a};
+#endif
+  }
+};
+constexpr auto f = [](auto a, auto b) { return tl::sum(tl::custom<product>(a, b)); };
+constexpr tl::cost cost = tl::jit(tl::grad<0, 1>(f)).cost<tl::tensor<double, 3>, tl::tensor<double, 3>>();

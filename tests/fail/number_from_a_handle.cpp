@@ -1,0 +1,16 @@
+// expect: tapeless: std::f(x), double d = x: a tensor is not a number; use tl::exp, tl::sqrt, ...
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+constexpr auto f = [](auto x) {
+#ifdef TAPELESS_BAD
+  double d = tl::sum(x);
+  return x * d;
+#else
+  auto d = tl::sum(x);
+  return x * d;
+#endif
+};
+constexpr tl::cost cost = tl::jit(f).cost<tl::tensor<float, 8>>();

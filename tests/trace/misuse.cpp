@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// The sentences that misuse.hpp reports are those of the ops: each rule is broken once, on vars.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+#include <type_traits>
+
+#include <tapeless/adjoint/transforms.hpp>
+#include <tapeless/trace/trace.hpp>
+
+namespace tl = tapeless;
+using tl::var;
+
+namespace {
+
+struct broken {
+  std::string_view rule;
+  tl::shape a, b;
+};
+using V = tl::tensor<float, 4>;
+using D = tl::tensor<double, 4>;
+using M = tl::tensor<float, 4, 6>;
+using S = tl::tensor<float>;
+using N = tl::tensor<float, tl::dyn<'n'>, 6>;
+using E = tl::tensor<float, 0, 6>;
+using R4 = tl::tensor<float, 1, 1, 4, 4>;
+using I = tl::tensor<std::int32_t, 4>;
+using I2 = tl::tensor<std::int32_t, 2, 2>;
+using I0 = tl::tensor<std::int32_t>;
+using B = tl::tensor<bool, 4>;
+using image = tl::tensor<float, 1, 4, 5, 5>;
+using filter = tl::tensor<float, 6, 2, 3, 3>;
+using large = tl::tensor<float, 6, 4, 7, 7>;
+using named_image = tl::tensor<float, 1, 4, tl::dyn<'n'>, 5>;
+using column_filter = tl::tensor<float, 6, 2, 1, 5>;
+using named_filter = tl::tensor<float, 6, 2, 3, tl::dyn<'m'>>;
+using named_channels = tl::tensor<float, 1, tl::dyn<'c'>, 5, 5>;
+using grouped_filter = tl::tensor<float, 6, tl::dyn<'c'>, 3, 3>;
+using four_names = tl::tensor<float, tl::dyn<'a'>, tl::dyn<'b'>, tl::dyn<'c'>, tl::dyn<'d'>>;
+
+struct wrong_rules {
+  template <class T> static T primal(T x) { return x; }
+  static constexpr auto vjp(auto, auto, auto y_bar) { return tl::slice<0, 0, 2>(y_bar); }
+  static constexpr auto jvp(auto, auto, auto x_dot) { return tl::slice<0, 0, 2>(x_dot); }
+};
+struct sum_op {
+  template <class T> static T primal(T x, T y) { return x + y; }
+  static constexpr auto vjp(auto, auto, auto, auto y_bar) { return std::tuple{y_bar, y_bar}; }
+};
+
+// f on vars, or on handles where it takes no vars; the program goes on with whatever is at hand, and its result is not
+// read.
+template <class F> struct on_vars {
+  template <class X, class... Y> constexpr X operator()(const X& x, const Y&... y) const {
+    if constexpr (std::is_invocable_v<F, var, std::conditional_t<true, var, Y>...>)
+      static_cast<void>(F{}(var(x), var(y)...));
+    else static_cast<void>(F{}(x, y...));
+    return x;
+  }
+};
+template <class... X, class F> constexpr broken breaks(F) {
+  const tl::detail::broken_rule r = tl::detail::trace<on_vars<F>, X...>().broken;
+  return {r.rule, r.a, r.b};
+}
+
+constexpr auto twice = [](var x) { return x * 2.0; };
+constexpr auto in_another_trace = [](var h) {
+  tl::detail::graph other;
+  return var(h + var{&other, other.input(0, tl::dtype::f32, tl::shape_of<4>)});
+};
+
+constexpr broken found[] = {
+    breaks<V>(in_another_trace),
+    breaks<S>([](var h) { return tl::broadcast_to<1 << 20, 1 << 20>(h); }),
+    breaks<S>([](var h) { return tl::broadcast_to<tl::dyn<'n'>>(h); }),
+    breaks<four_names, N>([](var h, var k) { return sum(h) + sum(k); }),
+    breaks<N>([](N x) { return x.extent(0); }),
+    breaks<V>([](var h) { return h.as<double, 4>(); }),
+    breaks<V>([](var h) { return h.as<float, 5>(); }),
+    breaks<V, M>([](var h, var k) { return h + k; }),
+    breaks<V, D>([](var h, var k) { return h + k; }),
+    breaks<B>([](var h) { return h + h; }),
+    breaks<B>([](var h) { return -h; }),
+    breaks<I>([](var h) { return h / h; }),
+    breaks<I>([](var h) { return exp(h); }),
+    breaks<V>([](var h) { return h && h; }),
+    breaks<V>([](var h) { return !h; }),
+    breaks<V>([](var h) { return tl::cast<double>(h); }),
+    breaks<V>([](var h) { return where(h, h, 0.0); }),
+    breaks<B, M>([](var h, var k) { return where(h, k, 0.0); }),
+    breaks<M>([](var h) { return tl::reshape<25>(h); }),
+    breaks<V>([](var h) { return transpose(h); }),
+    breaks<M>([](var h) { return tl::transpose<0, 0>(h); }),
+    breaks<M>([](var h) { return tl::slice<2, 0, 1>(h); }),
+    breaks<N>([](var h) { return tl::slice<0, 0, 1>(h); }),
+    breaks<M>([](var h) { return tl::slice<0, 3, 5>(h); }),
+    breaks<M>([](var h) { return tl::pad<-3, 0, 1>(h); }),
+    breaks<N>([](var h) { return tl::pad<0, 0, 1>(h); }),
+    breaks<M, V>([](var h, var k) { return tl::concat<0>(h, k); }),
+    breaks<M>([](var h) { return tl::broadcast_to<4, 7>(h); }),
+    breaks<M>([](var h) { return channel(h); }),
+    breaks<M>([](var h) { return tl::iota<2>(h); }),
+    breaks<M>([](var h) { return tl::argmax<-3>(h); }),
+    breaks<M>([](var h) { return tl::argmax<1, -1>(h); }),
+    breaks<E>([](var h) { return tl::argmax<0>(h); }),
+    breaks<M>([](var h) { return tl::gather<0>(h, h); }),
+    breaks<M, I>([](var h, var k) { return tl::gather<2>(h, k); }),
+    breaks<R4, I2>([](var h, var k) { return tl::gather<2>(h, k); }),
+    breaks<E, I>([](var h, var k) { return tl::gather<0>(h, k); }),
+    breaks<M>([](var h) { return tl::scatter_add<0, 9>(h, h); }),
+    breaks<M, I>([](var h, var k) { return tl::scatter_add<1, 9>(k, h); }),
+    breaks<R4, I0>([](var h, var k) { return tl::scatter_add<0, 9>(k, h); }),
+    breaks<M, I>([](var h, var k) { return tl::scatter_add<0, 0>(k, h); }),
+    breaks<I>([](var h) { return sum(h); }),
+    breaks<M>([](var h) { return tl::mean<2>(h); }),
+    breaks<M>([](var h) { return tl::sum<0, 0>(h); }),
+    breaks<E>([](var h) { return tl::max<0>(h); }),
+    breaks<M, S>([](var h, var k) { return matmul(h, k); }),
+    breaks<V, D>([](var h, var k) { return matmul(h, k); }),
+    breaks<M, V>([](var h, var k) { return matmul(h, k); }),
+    breaks<tl::tensor<float, 2, 4, 4>, tl::tensor<float, 3, 4, 4>>([](var h, var k) { return matmul(h, k); }),
+    breaks<M, filter>([](var h, var k) { return conv2d<tl::conv{}>(h, k); }),
+    breaks<image, tl::tensor<double, 6, 4, 3, 3>>([](var h, var k) { return conv2d<tl::conv{}>(h, k); }),
+    breaks<image, named_filter>([](var h, var k) { return conv2d<tl::conv{.groups = 2}>(h, k); }),
+    breaks<named_channels, grouped_filter>([](var h, var k) { return conv2d<tl::conv{.groups = 2}>(h, k); }),
+    breaks<image, column_filter>([](var h, var k) {
+      return conv2d<tl::conv{.padding = tl::same, .dilation = {1, 200}, .groups = 2}>(h, k);
+    }),
+    breaks<image, filter>([](var h, var k) { return conv2d<tl::conv{}>(h, k); }),
+    breaks<image, tl::tensor<float, 5, 2, 3, 3>>(
+        [](var h, var k) { return conv2d<tl::conv{.groups = 2}>(h, k); }),
+    breaks<named_image, filter>([](var h, var k) { return conv2d<tl::conv{.groups = 2}>(h, k); }),
+    breaks<image, large>([](var h, var k) { return conv2d<tl::conv{}>(h, k); }),
+    breaks<M>([](var h) { return tl::max_pool2d<tl::pool{}>(h); }),
+    breaks<named_image>([](var h) { return tl::max_pool2d<tl::pool{}>(h); }),
+    breaks<image>([](var h) {
+      return tl::max_pool2d<tl::pool{
+          .kernel = {5, 1}, .stride = 1, .padding = tl::same, .dilation = {200, 1}}>(h);
+    }),
+    breaks<image>([](var h) { return tl::avg_pool2d<tl::pool{.kernel = 6}>(h); }),
+    breaks<image>([](var h) { return tl::avg_pool2d<tl::pool{.padding = 2}>(h); }),
+    breaks<M, I2>([](var h, var k) { return softmax_cross_entropy(h, k); }),
+    breaks<M, V>([](var h, var k) { return softmax_cross_entropy(h, k); }),
+    breaks<I2, tl::tensor<std::int32_t, 2>>([](var h, var k) { return softmax_cross_entropy(h, k); }),
+    breaks<V, S>([](var h, var k) { return mse_loss(h, k); }),
+    breaks<M>([](var h) { return tl::softmax<2>(h); }),
+    breaks<I2>([](var h) { return tl::softmax(h); }),
+    breaks<I>([](var h) { return tl::custom<wrong_rules>(h); }),
+    breaks<V, D>([](var h, var k) { return tl::custom<sum_op>(h, k); }),
+    breaks<V, M>([](var h, var k) { return tl::custom<sum_op>(h, k); }),
+    breaks<V>([](var h) { return tl::grad([](var x) { return sum(tl::custom<wrong_rules>(x)); })(h); }),
+    breaks<V>([](var h) { return tl::jvp([](var x) { return tl::custom<wrong_rules>(x); })(h, h); }),
+    breaks<V>([](var h) { return tl::grad(twice)(h); }),
+    breaks<I>([](var h) { return tl::vjp(twice)(h, h); }),
+    breaks<V, M>([](var h, var k) { return tl::vjp(twice)(h, k); }),
+    breaks<V, M>([](var h, var k) { return tl::jvp(twice)(h, k); }),
+};
+
+constexpr bool reported(std::string_view rule) {
+  return std::ranges::any_of(tl::detail::reported_rules, [&](const char* r) { return rule == r; });
+}
+constexpr bool broken_above(std::string_view rule) {
+  return std::ranges::any_of(found, [&](const broken& f) { return f.rule == rule; });
+}
+constexpr bool sentences_differ() {
+  for (std::size_t i = 0; i < std::size(found); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (found[i].rule == found[k].rule) return false;
+  return true;
+}
+
+} // namespace
+
+TEST_CASE("misuse: the sentence of every broken rule is reported") {
+  static_assert(std::ranges::all_of(found, [](const broken& f) { return reported(f.rule); }));
+  for (const broken& f : found) CHECK_MESSAGE(reported(f.rule), f.rule);
+}
+TEST_CASE("misuse: every sentence that is reported is an op's, of a rule broken here") {
+  static_assert(
+      std::ranges::all_of(tl::detail::reported_rules, [](const char* r) { return broken_above(r); }));
+  for (const char* r : tl::detail::reported_rules) CHECK_MESSAGE(broken_above(r), r);
+}
+TEST_CASE("misuse: each rule is broken once, and a sentence with one other letter is none of them") {
+  static_assert(sentences_differ() && std::size(found) == std::size(tl::detail::reported_rules));
+  static_assert(reported("tapeless: iota<axis>(a): the axis exists"));
+  static_assert(!reported("tapeless: iota<axis>(a): the axis exist") &&
+                !broken_above("tapeless: iota<axis>(a): the axis exist"));
+  static_assert(!reported("tapeless: iota<axis>(a): the axes exists"));
+  static_assert(!reported(breaks<M>([](var h) { return h.as<float, 4, 6>(); }).rule)); // none broken
+  CHECK((reported(found[0].rule) && !reported("")));
+}
+TEST_CASE("misuse: the shapes that broke the rule are kept, of the first rule only") {
+  constexpr broken first = breaks<V, M>([](var h, var k) { return tl::sum<5>(h + k); });
+  static_assert(first.rule == "tapeless: elementwise op(a, b): the shapes broadcast");
+  static_assert(first.a == V::extents && first.b == M::extents);
+  CHECK(first.rule.size() > 0);
+}
