@@ -22,6 +22,8 @@ concept wrt_names_an_argument = ((I >= 0 && I < N) && ...);
 template <int Leaf, dtype Type>
 concept leaf_has_a_tangent = Leaf < 0 || is_float(Type);
 template <class Y>
+concept returns_something = !std::is_void_v<Y>;
+template <class Y>
 concept scalar_or_tuple_that_begins_with_one =
     requires { requires handle<Y>; } || requires { requires is_tuple_v<Y>; };
 template <int Rank>
@@ -143,11 +145,13 @@ template <bool WithValue, class F, int... I> struct grad_fn {
       const bool direct = freshen(f, g, arguments, wrt);
       int at = 0;
       (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
+      using Y = decltype(std::apply(f, arguments));
+      static_assert(returns_something<Y>, "tapeless: grad<i...>(f): f returns a value: a return is missing");
       auto y = std::apply(f, arguments);
-      using Y = decltype(y);
       static_assert(
           scalar_or_tuple_that_begins_with_one<Y>,
-          "tapeless: grad<i...>(f): f returns a scalar, or a tuple of a scalar and auxiliary values");
+          "tapeless: grad<i...>(f): f returns a scalar tensor, or a tuple of one and auxiliary values; x[i] is none: "
+          "use slice or sum");
       using P = std::remove_cvref_t<decltype(primary(y))>;
       static_assert(result_is_a_scalar<shape_in_type<P>().rank>,
                     "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");

@@ -25,9 +25,17 @@ struct shape {
   }
 };
 
-template <extent_t... N>
-  requires(sizeof...(N) <= max_rank)
-inline constexpr shape shape_of{static_cast<int>(sizeof...(N)), {N...}};
+namespace detail {
+template <int Rank>
+concept at_most_four_axes = Rank <= max_rank;
+template <extent_t... N> constexpr shape shape_with() {
+  static_assert(at_most_four_axes<sizeof...(N)>, "tapeless: tensor<T, extents...>: at most 4 axes");
+  if constexpr (at_most_four_axes<sizeof...(N)>) return {static_cast<int>(sizeof...(N)), {N...}};
+  else return {};
+}
+} // namespace detail
+
+template <extent_t... N> inline constexpr shape shape_of = detail::shape_with<N...>();
 
 namespace detail {
 

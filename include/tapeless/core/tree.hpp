@@ -41,7 +41,10 @@ template <class X, class F> constexpr void for_each_member(X& x, F&& f);
 // What may be wrong with a tree. jit looks before anything else does, so that the message stands near the user's line.
 struct tree_facts {
   int numbers_inside = 0, largest_aggregate = 0;
+  bool tree = true;
 };
+template <bool Tree>
+concept is_a_tree = Tree;
 template <int NumbersInside>
 concept no_number_inside = NumbersInside == 0;
 template <class X> constexpr void inspect(X& x, tree_facts& facts, bool root = true) {
@@ -60,9 +63,11 @@ template <class X> constexpr void inspect(X& x, tree_facts& facts, bool root = t
   }
 }
 template <class X> inline constexpr tree_facts facts_of = [] {
-  X x{};
   tree_facts facts;
-  inspect(x, facts);
+  if constexpr (number<X> || parameter_tree<X>) {
+    std::remove_cvref_t<X> x{};
+    inspect(x, facts);
+  } else facts.tree = false;
   return facts;
 }();
 

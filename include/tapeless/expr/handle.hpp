@@ -70,8 +70,13 @@ template <class... A> inline constexpr bool any_var = (std::is_same_v<std::remov
 
 // the operand's node in g; a number becomes a constant of type t
 template <class X> constexpr int lift(graph& g, const X& x, dtype t) {
-  if constexpr (number<X>) return g.konst(static_cast<double>(x), t);
-  else {
+  if constexpr (number<X>) {
+    if constexpr (std::is_floating_point_v<std::remove_cvref_t<X>>)
+      g.require(is_float(t),
+                "tapeless: elementwise op(a, b): a floating-point number does not meet an int32 or bool "
+                "tensor; cast the tensor");
+    return g.konst(static_cast<double>(x), t);
+  } else {
     if (!require(g, x.graph_ptr() == &g, "tapeless: elementwise op(a, b): the operands belong to one trace"))
       return g.konst(0, t);
     return x.id();

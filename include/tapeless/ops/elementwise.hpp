@@ -226,6 +226,17 @@ template <class A, class B>
 concept all_numbers = number<A> && number<B>;
 template <class A, class B>
 concept handle_among = operand<A> && operand<B> && (handle<A> || handle<B>);
+template <class A>
+concept mutable_handle = handle<A> && !std::is_const_v<A>;
+template <class A, class B>
+concept result_fits = std::is_assignable_v<A&, B>;
+
+template <class A, class B> constexpr A& assign(A& a, const B& b) {
+  static_assert(result_fits<A, B>,
+                "tapeless: a += b: a + b has the type and extents of a; a tl::var takes any, so for - * /");
+  if constexpr (result_fits<A, B>) a = b;
+  return a;
+}
 
 } // namespace detail
 
@@ -253,6 +264,12 @@ constexpr auto operator%(const A& a, const B& b) {
   else return b;
 }
 template <detail::handle A> constexpr auto operator-(const A& a) { return detail::apply_arithmetic<detail::op::neg>(a); }
+
+// a += b is a = a + b, and so on: the result has a's type and extents; a var takes any
+template <detail::mutable_handle A, detail::operand B> constexpr A& operator+=(A& a, const B& b) { return detail::assign(a, a + b); }
+template <detail::mutable_handle A, detail::operand B> constexpr A& operator-=(A& a, const B& b) { return detail::assign(a, a - b); }
+template <detail::mutable_handle A, detail::operand B> constexpr A& operator*=(A& a, const B& b) { return detail::assign(a, a * b); }
+template <detail::mutable_handle A, detail::operand B> constexpr A& operator/=(A& a, const B& b) { return detail::assign(a, a / b); }
 
 // max(a, b), min(a, b): a tie's cotangent goes to a.   pow(a, b) = a^b for a >= 0, or constant b
 template <class A, class B> requires detail::handle_among<A, B>

@@ -3,6 +3,7 @@
 //
 // A plan for people: as text, and as a Graphviz graph.
 #pragma once
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include "../core/text.hpp"
@@ -27,11 +28,17 @@ inline std::string text_of(const shape& s) {
 }
 } // namespace detail
 
-// to_string(cost.flops): "120*n + 8"
+// to_string(cost.flops): "120*n + 8", products of more names first
 inline std::string to_string(const polynomial& p) {
   std::string s;
   char number[32];
-  for (int i = 0; i < p.size(); ++i) {
+  int order[polynomial::capacity];
+  for (int i = 0; i < p.size(); ++i) order[i] = i;
+  std::stable_sort(order, order + p.size(), [&](int i, int j) {
+    return detail::degree_of(p[i].names) > detail::degree_of(p[j].names);
+  });
+  for (int k = 0; k < p.size(); ++k) {
+    const int i = order[k];
     const std::string product =
         p[i].names == 0 ? "" : detail::text_of(extent_t{1} | (p[i].names << detail::name_shift));
     std::snprintf(number, sizeof number, "%.10g", p[i].c);

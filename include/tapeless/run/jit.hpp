@@ -20,6 +20,10 @@ template <class... A> struct program_space {
 };
 
 template <class A> constexpr void check_tree() {
+  static_assert(
+      is_a_tree<facts_of<A>.tree>,
+      "tapeless: parameter tree: a leaf is a tensor; a node is a std::array, std::tuple or aggregate of "
+      "trees, without constructors");
   static_assert(no_number_inside<facts_of<A>.numbers_inside>,
                 "tapeless: parameter tree: a number inside an aggregate is written tl::scalar<T>");
   static_assert(at_most_32_members<facts_of<A>.largest_aggregate>,
@@ -28,12 +32,14 @@ template <class A> constexpr void check_tree() {
 
 template <class F> struct jit_fn {
   template <class... A> static constexpr bool traceable() {
-    constexpr bool trees = ((no_number_inside<facts_of<A>.numbers_inside> &&
+    constexpr bool trees = ((facts_of<A>.tree && no_number_inside<facts_of<A>.numbers_inside> &&
                              at_most_32_members<facts_of<A>.largest_aggregate>) &&
                             ...);
     (check_tree<A>(), ...);
-    static_assert(stateless<F>,
-                  "tapeless: jit(f): f has no run-time captures; pass captured values as arguments");
+    static_assert(
+        stateless<F>,
+        "tapeless: jit(f): f has no run-time captures; pass captured values as arguments, a plain function as "
+        "tl::fn<&function>");
     if constexpr (stateless<F> && trees) {
       static_assert(takes_these_arguments<F, traced_argument_t<A>...>,
                     "tapeless: jit(f): f takes these arguments");
