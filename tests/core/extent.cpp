@@ -54,6 +54,12 @@ TEST_CASE("extent: a product holds up to four names, in order, each as often as 
   v.value[3] = 13;
   CHECK(eval(e, v) == 3 * 5 * 5 * 11 * 13);
 }
+TEST_CASE("names: a product without a coefficient holds more than four") {
+  constexpr extent_t four = names(times(times(n, n), times(m, m))),
+                     five = names_product(four, names(dyn<'k'>));
+  static_assert(degree_of(five) == 5 && nth_name(five, 0) == 'k');
+  CHECK(degree_of(names_product(five, five)) == max_degree);
+}
 TEST_CASE("extent: every letter is a name of its own") {
   for (char c = 'A'; c <= 'z'; ++c)
     if (c <= 'Z' || c >= 'a') CHECK(name_of(name_code(c)) == c);

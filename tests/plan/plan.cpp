@@ -161,6 +161,16 @@ TEST_CASE("polynomial: p <= q holds for every extent >= 1") {
   CHECK(polynomial(2.0) <= polynomial(2.0));
   CHECK(q.at(dim<'n'>(7)) == 21);
 }
+TEST_CASE("polynomial: the flops of an attention product have five named factors") {
+  using q_t = tensor<float, dyn<'b'>, dyn<'h'>, dyn<'s'>, dyn<'d'>>;
+  using k_t = tensor<float, dyn<'b'>, dyn<'h'>, dyn<'d'>, dyn<'s'>>;
+  constexpr polynomial f = jit([](auto q, auto k) { return matmul(q, k); }).cost<q_t, k_t>().primal.flops;
+  static_assert(f.at(dim<'b'>(2), dim<'h'>(3), dim<'s'>(5), dim<'d'>(7)) == 2 * 2 * 3 * 5 * 7 * 5);
+  static_assert(f.at(dim<'x'>(9), dim<'b'>(2), dim<'h'>(3), dim<'s'>(5), dim<'d'>(7)) ==
+                2100); // x is not in f
+  static_assert(f <= 1.1 * f && !(1.1 * f <= f));
+  CHECK(to_string(f) == "2*b*d*h*s*s");
+}
 TEST_CASE("chunks: they cover the axis, and depend on extents alone") {
   for (const extent_t outer : {0, 1, 7, 64, 1000, 100000})
     for (const extent_t inner : {1, 3, 64, 20000}) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/random.hpp"
+#include "support/refusal.hpp"
 #include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;
@@ -35,12 +36,7 @@ constexpr float* no_floats = nullptr;
 constexpr std::int32_t* no_labels = nullptr;
 
 // The message of the argument_error that f throws; empty where it throws none.
-template <class F> std::string refusal(F&& f) {
-  try {
-    f();
-  } catch (const tl::argument_error& e) { return e.what(); }
-  return "";
-}
+using support::refusal;
 
 struct data {
   std::vector<float> x = support::random_values<float>(8 * 3, 1), w = support::random_values<float>(3 * 4, 2);

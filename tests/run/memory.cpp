@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "support/refusal.hpp"
 #include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;
@@ -21,12 +22,7 @@ using grid = tl::tensor<float, tl::dyn<'n'>, tl::dyn<'m'>>;
 constexpr tl::extent_t one = 1;
 
 // The message of the argument_error that f throws; empty where it throws none.
-template <class F> std::string refusal(F&& f) {
-  try {
-    f();
-  } catch (const tl::argument_error& e) { return e.what(); }
-  return "";
-}
+using support::refusal;
 
 struct tree {
   tl::tensor<float, 2, 3> a;

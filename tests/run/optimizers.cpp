@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "support/refusal.hpp"
 #include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;
@@ -23,12 +24,7 @@ struct params {
   tl::tensor<double, 2, 3> b;
 };
 
-template <class F> std::string refusal(F&& f) {
-  try {
-    f();
-  } catch (const tl::argument_error& e) { return e.what(); }
-  return "";
-}
+using support::refusal;
 template <class Tree> std::vector<double> flat(const Tree& t) {
   std::vector<double> values;
   tl::for_each_leaf(t, [&](const auto& leaf) {

@@ -78,6 +78,7 @@ constexpr auto in_another_trace = [](var h) {
 constexpr broken found[] = {
     breaks<V>(in_another_trace),
     breaks<I>([](var h) { return h * 0.5; }),
+    breaks<I>([](var h) { return h + 5000000000; }),
     breaks<S>([](var h) { return tl::broadcast_to<1 << 20, 1 << 20>(h); }),
     breaks<S>([](var h) { return tl::broadcast_to<tl::dyn<'n'>>(h); }),
     breaks<four_names, N>([](var h, var k) { return sum(h) + sum(k); }),

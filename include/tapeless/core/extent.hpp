@@ -45,14 +45,16 @@ constexpr extent_t names(extent_t e) { return e >> name_shift; }
 constexpr bool is_static(extent_t e) { return names(e) == 0; }
 // The k-th of packed names, 0 where there are fewer.   @pre k < max_names
 constexpr char nth_name(extent_t packed, int k) { return name_of((packed >> (name_bits * k)) & 63); }
+// Packed names alone have room for ten: a matmul's flops have one more than its result.
+inline constexpr int max_degree = 10;
 constexpr int degree_of(extent_t packed) {
   int n = 0;
-  for (; packed != 0; packed >>= name_bits) ++n;
+  for (; packed > 0; packed >>= name_bits) ++n;
   return n;
 }
 constexpr int degree(extent_t e) { return degree_of(names(e)); }
 
-// the names of both, in order   @pre degree_of(x) + degree_of(y) <= max_names
+// the names of both, in order   @pre degree_of(x) + degree_of(y) <= max_degree
 constexpr extent_t names_product(extent_t x, extent_t y) {
   if (x == 0 || y == 0) return x | y;
   extent_t r = 0;
@@ -65,7 +67,7 @@ constexpr extent_t names_product(extent_t x, extent_t y) {
   return r;
 }
 constexpr bool multipliable(extent_t x, extent_t y) { return degree(x) + degree(y) <= max_names; }
-// @pre multipliable(x, y)   @post eval(times(x, y)) == eval(x) * eval(y)
+// @pre multipliable(x, y), and the product of the coefficients has 39 bits   @post eval(times(x, y)) == eval(x) * eval(y)
 constexpr extent_t times(extent_t x, extent_t y) {
   if (is_static(x) && is_static(y)) return x * y;
   const extent_t c = coefficient(x) * coefficient(y);
@@ -100,7 +102,7 @@ struct name_values {
 constexpr extent_t eval(extent_t e, const name_values& v) {
   if (names(e) == 0) return e;
   extent_t x = coefficient(e);
-  for (extent_t packed = names(e); packed != 0; packed >>= name_bits) x *= v.of(name_of(packed & 63));
+  for (extent_t packed = names(e); packed > 0; packed >>= name_bits) x *= v.of(name_of(packed & 63));
   return x;
 }
 

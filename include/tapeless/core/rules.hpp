@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// rules: which rule a trace broke first, and the shapes that broke it. trace/misuse.hpp makes it the first line of the
+// rule_watch: which rule a trace broke first, and the shapes that broke it. trace/misuse.hpp makes it the first line of the
 // compile error; until then the trace goes on with whatever is at hand.
 #pragma once
 #include "shape.hpp"
@@ -21,7 +21,7 @@ struct broken_rule {
   shape a{}, b{};
 };
 
-struct rules {
+struct rule_watch {
   broken_rule broken;
   bool stop_at_misuse = false; // the call stack of the broken rule is wanted, not the rule
 

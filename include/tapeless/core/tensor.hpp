@@ -111,7 +111,7 @@ private:
 
   T* data_ = nullptr;
   extent_t values_[names.count > 0 ? names.count : 1]{};
-  detail::rules* trace_ = nullptr; // the graph: it is a rules
+  detail::rule_watch* trace_ = nullptr; // the graph's base
   int id_ = -1;
 };
 

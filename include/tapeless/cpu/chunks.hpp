@@ -22,15 +22,14 @@ template <class T> void combine_partials(bool is_max, const T* partial, index_t 
 }
 
 // One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
-// before(lo, hi, member) runs ahead of rows [lo, hi): what an epilogue follows.
+// before(lo, hi, member) runs ahead of rows [lo, hi): what an epilogue follows.   @pre f.chunks > 1 where it does anything
 template <auto Code, class V, class Team, class Before> void run_fused(const Team& team, const frame_step& f,
                                                                        const Before& before) {
   using kernel = fused_kernel<Code, V>;
   using T = typename V::value_type;
   constexpr int slots = Code.slots;
   const fused_arguments all{nullptr, f.slot, f.loop, f.extent};
-  if (f.chunks == 1 && !f.empty)
-    return kernel::run(all, 0, f.loop[0]); // nothing ran before: see the back end
+  if (f.chunks == 1 && !f.empty) return kernel::run(all, 0, f.loop[0]);
   void* base[slots];
   for (int k = 0; k < slots; ++k) base[k] = f.slot[k].data();
   const auto each_store = [](auto&& act) {

@@ -12,7 +12,7 @@
 
 namespace tapeless::detail {
 
-struct graph : rules {
+struct graph : rule_watch {
   vec<node> nodes;
   bool in_adjoint = false; // marks the nodes made while a vjp runs
 

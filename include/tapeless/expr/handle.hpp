@@ -5,6 +5,8 @@
 // shape is an error at the user's line; the handle `var` has them in the graph, so that one variable of a loop may
 // change its extents.
 #pragma once
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <type_traits>
 #include "../core/tree.hpp"
@@ -75,6 +77,10 @@ template <class X> constexpr int lift(graph& g, const X& x, dtype t) {
       g.require(is_float(t),
                 "tapeless: elementwise op(a, b): a floating-point number does not meet an int32 or bool "
                 "tensor; cast the tensor");
+    else if (t == dtype::i32)
+      g.require(static_cast<double>(x) >= std::numeric_limits<std::int32_t>::min() &&
+                    static_cast<double>(x) <= std::numeric_limits<std::int32_t>::max(),
+                "tapeless: elementwise op(a, b): a number beside an int32 tensor is an int32");
     return g.konst(static_cast<double>(x), t);
   } else {
     if (!require(g, x.graph_ptr() == &g, "tapeless: elementwise op(a, b): the operands belong to one trace"))

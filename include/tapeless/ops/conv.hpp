@@ -41,14 +41,12 @@ constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std:
   return g.intern(v);
 }
 
-// A packed name is no factor: groups other than 1 need numbers.
-constexpr bool divisible_into(int groups, extent_t channels, extent_t filters) {
-  return groups == 1 || (is_static(channels) && is_static(filters));
-}
+// Kernels take their scratch, and groups their factors, from numbers.
+constexpr bool positive_number(extent_t e) { return is_static(e) && e >= 1; }
 template <extent_t R, extent_t S>
-concept kernel_extents_static = is_static(R) && is_static(S) && R >= 1 && S >= 1;
-template <extent_t WeightChannels, extent_t Filters, int Groups>
-concept static_where_grouped = divisible_into(Groups, WeightChannels, Filters);
+concept kernel_extents_static = positive_number(R) && positive_number(S);
+template <extent_t WeightChannels, extent_t Filters>
+concept channels_static = positive_number(WeightChannels) && positive_number(Filters);
 template <extent_t Channels, extent_t WeightChannels, int Groups>
 concept channels_agree = Channels == WeightChannels * Groups;
 template <extent_t Filters, int Groups>
@@ -67,7 +65,7 @@ constexpr window_attributes conv_attributes(const conv& c, const shape& x, const
 // conv2d<conv{.stride = 2, .padding = 1}>(x, w): cross-correlation as in PyTorch, the formula above
 //   x: (N, C, H, W)   w: (K, C/groups, R, S)   result: (N, K, P, Q)
 //   P = floor((H + top + bottom - (R - 1) dilation - 1) / stride) + 1, Q likewise
-// Errors: compile errors. H, W, R, S are static, C and K where groups is not 1; the kernel fits into the padded image.
+// Errors: compile errors. All extents but N are static and at least 1; the kernel fits into the padded image.
 // Cost: 2 N K P Q (C/groups) R S flops, less what falls on padding.
 template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexpr auto conv2d(const X& x,
                                                                                               const W& w) {
@@ -83,13 +81,12 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
             "tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)", sx, sw);
     require(g, is_float(g[x.id()].t) && g[x.id()].t == g[w.id()].t,
             "tapeless: conv2d<conv>(x, w): both are float or both are double");
-    require(g, is_static(sw.d[2]) && is_static(sw.d[3]) && sw.d[2] >= 1 && sw.d[3] >= 1,
+    require(g, positive_number(sw.d[2]) && positive_number(sw.d[3]),
             "tapeless: conv2d<conv>(x, w): the kernel extents are static and at least 1", sx, sw);
-    require(g, divisible_into(Attributes.groups, sw.d[1], sw.d[0]),
-            "tapeless: conv2d<conv>(x, w): the channels and filters are static where groups is not 1", sx,
-            sw);
-    require(g, is_static(sx.d[2]) && is_static(sx.d[3]),
-            "tapeless: conv2d<conv>(x, w): the image extents are static", sx, sw);
+    require(g, positive_number(sw.d[1]) && positive_number(sw.d[0]),
+            "tapeless: conv2d<conv>(x, w): the channels and filters are static and at least 1", sx, sw);
+    require(g, positive_number(sx.d[2]) && positive_number(sx.d[3]),
+            "tapeless: conv2d<conv>(x, w): the image extents are static and at least 1", sx, sw);
     if (!g.sound() || Attributes.groups < 1) return var{&g, x.id()}; // no % 0 behind the static_assert
     require(g, sx.d[1] == sw.d[1] * Attributes.groups,
             "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w", sx, sw);
@@ -113,16 +110,16 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
                   at_least_one_group<Attributes.groups>) {
       static_assert(kernel_extents_static<sw.d[2], sw.d[3]>,
                     "tapeless: conv2d<conv>(x, w): the kernel extents are static and at least 1");
-      static_assert(
-          static_where_grouped<sw.d[1], sw.d[0], Attributes.groups>,
-          "tapeless: conv2d<conv>(x, w): the channels and filters are static where groups is not 1");
+      static_assert(channels_static<sw.d[1], sw.d[0]>,
+                    "tapeless: conv2d<conv>(x, w): the channels and filters are static and at least 1");
       static_assert(channels_agree<sx.d[1], sw.d[1], Attributes.groups>,
                     "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w");
       static_assert(groups_divide_the_filters<sw.d[0], Attributes.groups>,
                     "tapeless: conv2d<conv>(x, w): groups divides the filters of w");
       static_assert(image_extents_static<sx.d[2], sx.d[3]>,
-                    "tapeless: conv2d<conv>(x, w): the image extents are static");
-      if constexpr (kernel_extents_static<sw.d[2], sw.d[3]> && image_extents_static<sx.d[2], sx.d[3]> &&
+                    "tapeless: conv2d<conv>(x, w): the image extents are static and at least 1");
+      if constexpr (kernel_extents_static<sw.d[2], sw.d[3]> && channels_static<sw.d[1], sw.d[0]> &&
+                    image_extents_static<sx.d[2], sx.d[3]> &&
                     channels_agree<sx.d[1], sw.d[1], Attributes.groups>) {
         constexpr window_attributes a = conv_attributes(Attributes, sx, sw);
         static_assert(padding_of_same_fits<a>,

@@ -122,8 +122,8 @@ namespace detail {
 constexpr count matmul_flops(const node& v, const shape* x) {
   return {2, shape{2, {numel(v.s), cols(x[0], (v.attr & 1u) != 0)}}};
 }
-// As matmul. One multiplication for each element of a row or a column is an elementwise op, which fuses.
-constexpr int product(graph& g, int a, int b, bool ta, bool tb) {
+// matmul(g, a, b, ta, tb); one multiplication for each element of a row or a column is an elementwise op, which fuses.
+constexpr int fusible_matmul(graph& g, int a, int b, bool ta, bool tb) {
   const shape x = g[a].s, y = g[b].s;
   const extent_t m = rows(x, ta), n = cols(y, tb);
   if (x.rank != 2 || y.rank != 2 || cols(x, ta) != 1 || (m != 1 && n != 1)) return matmul(g, a, b, ta, tb);
@@ -134,8 +134,10 @@ constexpr void matmul_vjp(vjp_context& c) {
   graph& g = c.g;
   const int a = c.v.in[0], b = c.v.in[1], d = c.bar.node;
   // the weights' gradient first: the data's is then followed by the elementwise steps that read it
-  if (c.needs(1)) c.give(1, {&g, tb ? product(g, d, a, true, ta) : product(g, a, d, !ta, false)});
-  if (c.needs(0)) c.give(0, {&g, ta ? product(g, b, d, tb, true) : product(g, d, b, false, !tb)});
+  if (c.needs(1))
+    c.give(1, {&g, tb ? fusible_matmul(g, d, a, true, ta) : fusible_matmul(g, a, d, !ta, false)});
+  if (c.needs(0))
+    c.give(0, {&g, ta ? fusible_matmul(g, b, d, tb, true) : fusible_matmul(g, d, b, false, !tb)});
 }
 inline constexpr op_rule matmul_rules[] = {{op::matmul, "matmul", kind::whole, matmul_flops, matmul_vjp}};
 

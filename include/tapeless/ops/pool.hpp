@@ -89,8 +89,8 @@ template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
     const shape s = g[x.id()].s;
     require(g, s.rank == 4 && is_float(g[x.id()].t),
             "tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double");
-    require(g, is_static(s.d[2]) && is_static(s.d[3]),
-            "tapeless: pool2d<pool>(x): the image extents are static", s);
+    require(g, is_static(s.d[2]) && is_static(s.d[3]) && s.d[2] >= 1 && s.d[3] >= 1,
+            "tapeless: pool2d<pool>(x): the image extents are static and at least 1", s);
     if (!g.sound()) return var{&g, x.id()};
     const window_attributes a = resolved(attributes_of(P), s.d[2], s.d[3], P.kernel.h, P.kernel.w);
     require(g, in_byte(a.padding),
@@ -107,7 +107,7 @@ template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
     static_assert(has_four_axes<s.rank>, "tapeless: pool2d<pool>(x): x is (N, C, H, W)");
     if constexpr (has_four_axes<s.rank>) {
       static_assert(image_extents_static<s.d[2], s.d[3]>,
-                    "tapeless: pool2d<pool>(x): the image extents are static");
+                    "tapeless: pool2d<pool>(x): the image extents are static and at least 1");
       if constexpr (image_extents_static<s.d[2], s.d[3]>) {
         constexpr window_attributes a = resolved(attributes_of(P), s.d[2], s.d[3], P.kernel.h, P.kernel.w);
         static_assert(padding_of_same_fits<a>,

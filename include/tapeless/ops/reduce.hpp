@@ -16,7 +16,7 @@ inline constexpr keepdims_t keepdims{};
 namespace detail {
 
 // Over the axes of the mask, which stay with extent 1. A sum of a sum is one sum of the operand, and a sum over a
-// repeated axis is a product: it stays with its extent, and is 0 where that is 0 whatever was repeated.
+// repeated axis is the product with its extent, and 0 where that is 0, whatever was repeated.
 constexpr int sum(graph& g, int a, unsigned axes) {
   const shape s = g[a].s;
   for (int i = 0; i < s.rank; ++i)

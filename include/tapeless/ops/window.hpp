@@ -87,7 +87,7 @@ constexpr double taps_inside(extent_t n, extent_t out, int before, int taps, int
 }
 
 template <extent_t H, extent_t W>
-concept image_extents_static = is_static(H) && is_static(W);
+concept image_extents_static = is_static(H) && is_static(W) && H >= 1 && W >= 1;
 template <extent_t Padded, extent_t Kernel>
 concept kernel_fits = Kernel <= Padded;
 template <window_attributes Resolved>

@@ -31,8 +31,8 @@ template <class Params> class sgd {
                 "tapeless: sgd<params>: params is a tree of tensors of mutable float or double");
 
 public:
-  // One dim for each named extent of Params. Throws argument_error where one is missing, or an option is out of its
-  // range.
+  // With momentum one dim for each named extent of Params. Throws argument_error where one is missing, or an option is
+  // out of its range.
   template <char... Name> explicit sgd(dim<Name>... extents) : sgd(sgd_options{}, extents...) {}
   template <class Rate, char... Name>
     requires std::is_arithmetic_v<Rate>

@@ -31,10 +31,13 @@ public:
     term_[i].c += c;
   }
   constexpr double at() const { return evaluate({}); }
-  // p.at(dim<'n'>(64), ...)
+  // p.at(dim<'n'>(64), ...); names that p does not have are not read
   template <char... Name> constexpr double at(dim<Name>... d) const {
     detail::name_values v;
-    ((v.add(Name), v.value[static_cast<std::size_t>(v.find(Name))] = d.value), ...);
+    const auto set = [&](char name, extent_t value) {
+      if (holds(name)) v.value[static_cast<std::size_t>(v.add(name))] = value;
+    };
+    (set(Name, d.value), ...);
     return evaluate(v);
   }
   constexpr int size() const { return count_; }
@@ -53,22 +56,20 @@ public:
   // With x = 1 + t the difference q - p is a polynomial in t >= 0; no negative coefficient there means p <= q.
   // Exact for polynomials of first degree.
   friend constexpr bool operator<=(const polynomial& p, const polynomial& q) {
-    constexpr int products = 70; // of at most four names out of four
-    term shifted[products]{};
-    int count = 0;
+    detail::vec<term> shifted;
     const polynomial d = q - p;
     for (int i = 0; i < d.count_; ++i)
       for (int subset = 0; subset < 1 << detail::degree_of(d.term_[i].names); ++subset) {
         extent_t names = 0; // of the factors t in this product of 1 and t
-        for (int k = 0; k < detail::max_names; ++k)
+        for (int k = 0; subset >> k != 0; ++k)
           if ((subset >> k) & 1)
             names = detail::names_product(names, (d.term_[i].names >> (detail::name_bits * k)) & 63);
         int at = 0;
-        while (at < count && shifted[at].names != names) ++at;
-        if (at == count) shifted[count++].names = names;
+        while (at < shifted.size() && shifted[at].names != names) ++at;
+        if (at == shifted.size()) shifted.push_back({names, 0});
         shifted[at].c += d.term_[i].c;
       }
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < shifted.size(); ++i)
       if (shifted[i].c < 0) return false;
     return true;
   }
@@ -76,11 +77,20 @@ public:
   friend constexpr bool operator==(const polynomial& p, const polynomial& q) { return p <= q && q <= p; }
 
 private:
+  constexpr bool holds(char name) const {
+    for (int i = 0; i < count_; ++i)
+      for (extent_t packed = term_[i].names; packed > 0; packed >>= detail::name_bits)
+        if (detail::name_of(packed & 63) == name) return true;
+    return false;
+  }
   constexpr double evaluate(const detail::name_values& v) const {
     double s = 0;
-    for (int i = 0; i < count_; ++i)
-      s += term_[i].c *
-           static_cast<double>(detail::eval(extent_t{1} | (term_[i].names << detail::name_shift), v));
+    for (int i = 0; i < count_; ++i) {
+      double product = term_[i].c;
+      for (extent_t packed = term_[i].names; packed > 0; packed >>= detail::name_bits)
+        product *= static_cast<double>(v.of(detail::name_of(packed & 63)));
+      s += product;
+    }
     return s;
   }
 

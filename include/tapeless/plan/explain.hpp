@@ -3,7 +3,6 @@
 //
 // A plan for people: as text, and as a Graphviz graph.
 #pragma once
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include "../core/text.hpp"
@@ -12,14 +11,17 @@
 namespace tapeless {
 namespace detail {
 
-inline std::string text_of(extent_t e) {
+inline std::string text_of_names(extent_t packed) {
   std::string s;
-  if (coefficient(e) != 1 || names(e) == 0) s = std::to_string(coefficient(e));
-  for (extent_t packed = names(e); packed != 0; packed >>= name_bits) {
+  for (; packed > 0; packed >>= name_bits) {
     if (!s.empty()) s += '*';
     s += name_of(packed & 63);
   }
   return s;
+}
+inline std::string text_of(extent_t e) {
+  if (is_static(e)) return std::to_string(e);
+  return coefficient(e) == 1 ? text_of_names(names(e)) : joined(coefficient(e), "*", text_of_names(names(e)));
 }
 inline std::string text_of(const shape& s) {
   std::string r = "[";
@@ -32,19 +34,14 @@ inline std::string text_of(const shape& s) {
 inline std::string to_string(const polynomial& p) {
   std::string s;
   char number[32];
-  int order[polynomial::capacity];
-  for (int i = 0; i < p.size(); ++i) order[i] = i;
-  std::stable_sort(order, order + p.size(), [&](int i, int j) {
-    return detail::degree_of(p[i].names) > detail::degree_of(p[j].names);
-  });
-  for (int k = 0; k < p.size(); ++k) {
-    const int i = order[k];
-    const std::string product =
-        p[i].names == 0 ? "" : detail::text_of(extent_t{1} | (p[i].names << detail::name_shift));
-    std::snprintf(number, sizeof number, "%.10g", p[i].c);
-    if (!s.empty()) s += " + ";
-    s += product.empty() ? number : p[i].c == 1 ? product : detail::joined(number, "*", product);
-  }
+  for (int degree = detail::max_degree; degree >= 0; --degree)
+    for (int i = 0; i < p.size(); ++i) {
+      if (detail::degree_of(p[i].names) != degree) continue;
+      const std::string product = detail::text_of_names(p[i].names);
+      std::snprintf(number, sizeof number, "%.10g", p[i].c);
+      if (!s.empty()) s += " + ";
+      s += product.empty() ? number : p[i].c == 1 ? product : detail::joined(number, "*", product);
+    }
   return s.empty() ? "0" : s;
 }
 

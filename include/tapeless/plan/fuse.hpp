@@ -124,22 +124,24 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
     int low = 0, w = 1, own = lanes_of(v.t), all = 0;
     for (const int x : v.in)
       if (x >= 0) own |= lanes_of(p.nodes[x].t);
-    all = own;
-    for (const int x : v.in)
-      if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u]) all |= lanes[u];
-    if (all == (wide_lanes | narrow_lanes)) { // a mask of the other width is computed in a group of its own
+    const auto each_waiting = [&](auto&& act) { // operands that would be computed in the group of i
       for (const int x : v.in)
-        if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u] && lanes[u] != own)
-          place(u);
+        if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u]) act(u);
+    };
+    all = own;
+    int waiting = 0;
+    each_waiting([&](int u) {
+      all |= lanes[u];
+      waiting += weight[u];
+    });
+    if (waiting >= max_group_nodes) each_waiting(place);
+    if (all == (wide_lanes | narrow_lanes)) { // a mask of the other width is computed in a group of its own
+      each_waiting([&](int u) {
+        if (lanes[u] != own) place(u);
+      });
       all = own;
     }
     lanes[i] = static_cast<char>(all);
-    int waiting = 0;
-    for (const int x : v.in)
-      if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u]) waiting += weight[u];
-    if (waiting >= max_group_nodes)
-      for (const int x : v.in)
-        if (const int u = x < 0 ? no_node : register_source(i, x); u >= 0 && deferred[u]) place(u);
     for (const int x : v.in) {
       if (x < 0) continue;
       const int u = register_source(i, x);

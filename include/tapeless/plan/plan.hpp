@@ -63,15 +63,6 @@ template <int N, int O> class planner {
       if (g_.of[i] >= 0) member_[next[g_.of[i]]++] = i;
   }
 
-  constexpr void find_names() {
-    for (const node& v : p_.nodes) {
-      if (v.o != op::input) continue;
-      for (int k = 0; k < v.s.rank; ++k)
-        for (extent_t packed = names(v.s.d[k]); packed != 0; packed >>= name_bits)
-          r_.names.add(name_of(packed & 63)); // at most four: the graph has seen to it
-    }
-  }
-
   constexpr void place_arguments_and_results() {
     for (int i = 0; i < N; ++i)
       if (at(i).o == op::input) home_[i] = {place::input, static_cast<int>(at(i).attr)};
@@ -395,7 +386,6 @@ public:
   constexpr explicit planner(const program<N, O>& p) : p_(p), g_(make_groups(p)), arena_(g_.groups.size()) {}
 
   constexpr plan<N, O> run() {
-    find_names();
     order_members();
     place_arguments_and_results();
     find_checks();

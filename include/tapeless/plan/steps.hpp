@@ -81,7 +81,6 @@ template <int N, int O> struct plan {
   extent_t part_names[max_parts]{};
   extent_t part_size[max_parts]{}; // bytes per unit
   slot result[O > 0 ? O : 1]{};
-  name_values names{}; // the named extents
   struct cost cost{};
 };
 

@@ -30,6 +30,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: elementwise op(a, b): the shapes broadcast") \
   rule("tapeless: elementwise op(a, b): both have one element type") \
   rule("tapeless: elementwise op(a, b): a floating-point number does not meet an int32 or bool tensor; cast the tensor") \
+  rule("tapeless: elementwise op(a, b): a number beside an int32 tensor is an int32") \
   rule("tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first") \
   rule("tapeless: arithmetic op(a): the element type is float, double or int32") \
   rule("tapeless: real op(a, b): the element type is float or double") \
@@ -73,14 +74,14 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)") \
   rule("tapeless: conv2d<conv>(x, w): both are float or both are double") \
   rule("tapeless: conv2d<conv>(x, w): the kernel extents are static and at least 1") \
-  rule("tapeless: conv2d<conv>(x, w): the channels and filters are static where groups is not 1") \
+  rule("tapeless: conv2d<conv>(x, w): the channels and filters are static and at least 1") \
   rule("tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w") \
   rule("tapeless: conv2d<conv>(x, w): groups divides the filters of w") \
-  rule("tapeless: conv2d<conv>(x, w): the image extents are static") \
+  rule("tapeless: conv2d<conv>(x, w): the image extents are static and at least 1") \
   rule("tapeless: conv2d<conv>(x, w): the padding that same stands for is at most 255") \
   rule("tapeless: conv2d<conv>(x, w): the kernel fits into the padded image") \
   rule("tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double") \
-  rule("tapeless: pool2d<pool>(x): the image extents are static") \
+  rule("tapeless: pool2d<pool>(x): the image extents are static and at least 1") \
   rule("tapeless: pool2d<pool>(x): the padding that same stands for is at most 255") \
   rule("tapeless: pool2d<pool>(x): the kernel fits into the padded image") \
   rule("tapeless: pool2d<pool>(x): the padding is smaller than the kernel") \
