@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The graph and its transforms, on tiny programs: each body is run in a constant evaluation and again at run time.
+#include "support/law.hpp"
 #include <tapeless/tapeless.hpp>
 
 #include <doctest/doctest.h>
@@ -127,13 +128,6 @@ constexpr bool vars_make_the_same_program() {
     if (!tl::detail::equal(p.nodes[i], q.nodes[i])) return false;
   return true;
 }
-
-#define TAPELESS_LAW(title, f) \
-  TEST_CASE(title) {           \
-    static_assert(f());        \
-    volatile bool now = f();   \
-    CHECK(now);                \
-  }
 
 } // namespace
 

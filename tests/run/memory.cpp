@@ -120,7 +120,7 @@ TEST_CASE(
 
   tl::owned<grid> wide(tl::dim<'n'>(2), tl::dim<'m'>(3)), high(tl::dim<'n'>(3), tl::dim<'m'>(2));
   CHECK(refusal([&] { tl::copy(wide, high); }) ==
-        "tapeless: copy(from, to): to has the extents (3, 2) in leaf 0, expected (2, 3)");
+        "tapeless: copy(from, to): to has the extents [3, 2] in leaf 0, expected [2, 3]");
   const grid null(static_cast<float*>(nullptr), 2, 3);
   CHECK(refusal([&] { tl::copy(null, wide); }) ==
         "tapeless: copy(from, to): from has a leaf without data (leaf 0)");

@@ -99,7 +99,7 @@ TEST_CASE("adam, sgd: other extents are refused, also of as many elements") {
   const auto refuses = [&](auto& opt, const std::string& name) {
     CHECK(refusal([&] { opt.step(p, turned); }) ==
           "tapeless: " + name +
-              ".step(p, gradient): the gradient has the extents (3, 2) in leaf 0, expected (2, 3)");
+              ".step(p, gradient): the gradient has the extents [3, 2] in leaf 0, expected [2, 3]");
     for (const double x : flat(*p)) CHECK(x == 0);
   };
   tl::sgd<grid> plain(1.0), heavy({.learning_rate = 1, .momentum = 0.5}, tl::dim<'n'>(2), tl::dim<'m'>(3));
@@ -108,9 +108,9 @@ TEST_CASE("adam, sgd: other extents are refused, also of as many elements") {
   refuses(heavy, "sgd");
   refuses(adam, "adam");
   CHECK(refusal([&] { adam.step(turned, turned); }) ==
-        "tapeless: adam.step(p, gradient): p has the extents (3, 2) in leaf 0, expected (2, 3)");
+        "tapeless: adam.step(p, gradient): p has the extents [3, 2] in leaf 0, expected [2, 3]");
   CHECK(refusal([&] { heavy.step(turned, turned); }) ==
-        "tapeless: sgd.step(p, gradient): p has the extents (3, 2) in leaf 0, expected (2, 3)");
+        "tapeless: sgd.step(p, gradient): p has the extents [3, 2] in leaf 0, expected [2, 3]");
 }
 
 TEST_CASE("sgd: without decay an infinite weight stays infinite") {

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "support/law.hpp"
 #include <tapeless/trace/trace.hpp>
 
 namespace tl = tapeless;
@@ -103,13 +104,6 @@ struct with_state {
 };
 
 } // namespace
-
-#define TAPELESS_LAW(title, f) \
-  TEST_CASE(title) {           \
-    static_assert(f());        \
-    volatile bool now = f();   \
-    CHECK(now);                \
-  }
 
 TAPELESS_LAW("trace: helpers, function objects and plain functions make the program that is written out",
              helpers_leave_no_trace)

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "support/law.hpp"
 #include <tapeless/trace/trace.hpp>
 
 namespace tl = tapeless;
@@ -174,13 +175,6 @@ constexpr bool no_two_outputs_are_one_node() {
 }
 
 } // namespace
-
-#define TAPELESS_LAW(title, f) \
-  TEST_CASE(title) {           \
-    static_assert(f());        \
-    volatile bool now = f();   \
-    CHECK(now);                \
-  }
 
 TAPELESS_LAW("trace: the members of an aggregate are inputs in their order, for each count from 1 to 32",
              aggregates_of_1_to_32_members)

@@ -298,7 +298,7 @@ template <int... I, class F> constexpr auto jvp(F f) {
   if constexpr (sizeof...(I) == 0) return detail::jvp_fn<F, 0>{f};
   else return detail::jvp_fn<F, I...>{f};
 }
-// hvp<I>(f)(x..., v) = H_II v, in the type of x_I, as v is. f returns a scalar. Costs a small multiple of the gradient.
+// hvp<I>(f)(x..., v) = H_II v, in the type of x_I, as v is. f returns a scalar.
 template <int I = 0, class F> constexpr auto hvp(F f) { return jvp<I>(grad<I>(f)); }
 
 } // namespace tapeless

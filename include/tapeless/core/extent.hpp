@@ -67,7 +67,8 @@ constexpr extent_t names_product(extent_t x, extent_t y) {
   return r;
 }
 constexpr bool multipliable(extent_t x, extent_t y) { return degree(x) + degree(y) <= max_names; }
-// @pre multipliable(x, y), and the product of the coefficients has 39 bits   @post eval(times(x, y)) == eval(x) * eval(y)
+// @pre multipliable(x, y), and the product of the coefficients has 39 bits
+// @post eval(times(x, y)) == eval(x) * eval(y)
 constexpr extent_t times(extent_t x, extent_t y) {
   if (is_static(x) && is_static(y)) return x * y;
   const extent_t c = coefficient(x) * coefficient(y);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// rule_watch: which rule a trace broke first, and the shapes that broke it. trace/misuse.hpp makes it the first line of the
-// compile error; until then the trace goes on with whatever is at hand.
+// rule_watch: which rule a trace broke first, and the shapes that broke it. trace/misuse.hpp makes it the first line of
+// the compile error; until then the trace goes on with whatever is at hand.
 #pragma once
 #include "shape.hpp"
 

@@ -22,7 +22,8 @@ template <class T> void combine_partials(bool is_max, const T* partial, index_t 
 }
 
 // One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
-// before(lo, hi, member) runs ahead of rows [lo, hi): what an epilogue follows.   @pre f.chunks > 1 where it does anything
+// before(lo, hi, member) runs ahead of rows [lo, hi): what an epilogue follows.
+// @pre f.chunks > 1 where it does anything
 template <auto Code, class V, class Team, class Before> void run_fused(const Team& team, const frame_step& f,
                                                                        const Before& before) {
   using kernel = fused_kernel<Code, V>;

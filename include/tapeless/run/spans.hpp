@@ -4,6 +4,7 @@
 // The leaves of a tree as a list of spans, so that trees of different types are walked side by side.
 #pragma once
 #include <array>
+#include "../plan/explain.hpp"
 #include "arguments.hpp"
 
 namespace tapeless::detail {
@@ -35,12 +36,6 @@ template <class Tree> leaf_spans<Tree> spans_of(const Tree& tree, const char* wh
   return spans;
 }
 
-inline std::string text(const shape& s) {
-  std::string r = "(";
-  for (int i = 0; i < s.rank; ++i) append(r, joined(i > 0 ? ", " : "", s.d[i]));
-  return r + ")";
-}
-
 // Throws argument_error unless each leaf has the same extents here as there.
 template <std::size_t N>
 void require_same_extents(const std::array<leaf_span, N>& here, const std::array<leaf_span, N>& there,
@@ -50,8 +45,8 @@ void require_same_extents(const std::array<leaf_span, N>& here, const std::array
       throw argument_error(joined("tapeless: ", who, " has ", here[i].size, " elements in leaf ", i,
                                   ", expected ", there[i].size));
     if (!(here[i].s == there[i].s))
-      throw argument_error(joined("tapeless: ", who, " has the extents ", text(here[i].s), " in leaf ", i,
-                                  ", expected ", text(there[i].s)));
+      throw argument_error(joined("tapeless: ", who, " has the extents ", text_of(here[i].s), " in leaf ", i,
+                                  ", expected ", text_of(there[i].s)));
   }
 }
 
