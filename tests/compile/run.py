@@ -6,11 +6,11 @@
 Each file opens with comment lines:
   // budget: 15 s, 1000 MB      limits for one compilation, -O2: processor time, and memory of the compiler
   // instantiations: 12000      (optional) limit for the templates that the counting compiler (clang) instantiates
+Of up to three compilations the fastest counts: what else the machine does only adds time.
 Seconds are multiplied by TAPELESS_BUDGET_SCALE (1) from the environment, for slower machines.
 --self-test plants files that break each limit.
 """
 import argparse
-import json
 import os
 import pathlib
 import re
@@ -45,8 +45,10 @@ def count_instantiations(compiler, flags, source):
                                        "-c", str(source), "-o", f"{folder}/unit.o"])
         if status != 0:
             return None, text
-        events = json.loads((pathlib.Path(folder) / "unit.json").read_text())["traceEvents"]
-    return sum(e["name"] in ("InstantiateClass", "InstantiateFunction") for e in events), ""
+        # Counted outside: what this process holds in memory, the next compiler it starts is charged with.
+        found = subprocess.run(["grep", "-oE", '"name": ?"Instantiate(Class|Function)"', f"{folder}/unit.json"],
+                               stdout=subprocess.PIPE, check=False)
+    return found.stdout.count(b"\n"), ""
 
 
 def judge(args, source):
@@ -54,11 +56,16 @@ def judge(args, source):
     limit = limits(source.read_text())
     if not limit:
         return "", ["the first line is not `// budget: N s, N MB`"]
-    flags = ["-std=c++20", "-O2", "-march=native"]
+    flags = ["-std=c++20", "-O2"]
     flags += [f"-I{path}" for path in args.include if path != "/usr/include"]
-    status, seconds, memory, text = compile_([args.compiler, *flags, "-c", str(source), "-o", os.devnull])
-    if status != 0:
-        return "", ["does not compile\n" + text[:3000]]
+    seconds = float("inf")
+    for _ in range(3):
+        status, again, memory, text = compile_([args.compiler, *flags, "-c", str(source), "-o", os.devnull])
+        if status != 0:
+            return "", ["does not compile\n" + text[:3000]]
+        seconds = min(seconds, again)
+        if seconds <= limit[0]:
+            break
     figures, over = f"{seconds:.2f} of {limit[0]} s, {memory:.0f} of {limit[1]} MB", []
     if seconds > limit[0] * float(os.environ.get("TAPELESS_BUDGET_SCALE", 1)):
         over.append("too slow")

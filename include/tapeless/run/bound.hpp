@@ -146,8 +146,10 @@ template <class Backend, class F, class... A> class bound {
     else return x;
   }
 
-  // out: nullptr, or the caller's output buffers, whose pointers then go to `result`
-  template <class Out, class... X> name_values execute(const Out* out, const X&... x) {
+  // out: the caller's output buffers, whose pointers then go to `result`; or in_arena
+  struct in_arena {};
+  template <class Out, class... X> name_values execute(const Out& out, const X&... x) {
+    constexpr bool user_output = !std::is_same_v<Out, in_arena>;
     static_assert(as_many_arguments<sizeof...(X), sizeof...(A)>,
                   "tapeless: run(x...): as many arguments as the program was bound for");
     if constexpr (as_many_arguments<sizeof...(X), sizeof...(A)>) {
@@ -171,21 +173,21 @@ template <class Backend, class F, class... A> class bound {
             throw argument_error(joined(
                 "tapeless: run: leaf ", k,
                 " of the arguments lies in the program's own arena, as its results do: copy it first"));
-        if (out != nullptr) reader.read(*out, result, at = 0, true);
+        if constexpr (user_output) reader.read(out, result, at = 0, true);
         const name_values& values = reader.values();
         for (int k = 0; k < plan_.nonempty; ++k)
           if (eval(plan_.not_empty[k], values) == 0)
             throw argument_error(
                 "tapeless: run: max and argmax need at least one element, but an extent is 0");
-        if (out != nullptr)
+        if constexpr (user_output)
           for (int k = 0; k < outputs; ++k)
             for (int j = 0; j < k; ++j)
               if (overlap(output_range(j, result, values), output_range(k, result, values)))
                 throw argument_error(
                     joined("tapeless: run.into(out)(x...): outputs ", j, " and ", k, " overlap"));
-        if (plan_.checks > 0 || out != nullptr) {
+        if constexpr (plan_.checks > 0 || user_output) {
           at = 0;
-          std::apply([&](const auto&... k) { (check(k, input, result, out != nullptr, values, at), ...); },
+          std::apply([&](const auto&... k) { (check<user_output>(k, input, result, values, at), ...); },
                      held);
         }
         for (int k = 0; k < leaves; ++k) state_->input[k] = input[k];
@@ -205,15 +207,15 @@ template <class Backend, class F, class... A> class bound {
     const auto* p = static_cast<const std::byte*>(result[k]);
     return {p, p + eval(numel(plan_.result[k].s), values) * size_of(plan_.result[k].t)};
   }
-  template <class X> static void check(const X& x, void* const* input, void* const* result, bool user_output,
-                                       const name_values& values, int& at) {
+  template <bool UserOutput, class X> static void check(const X& x, void* const* input, void* const* result,
+                                                        const name_values& values, int& at) {
     for_each_leaf(x, [&](const auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
       if constexpr (typed_handle<H>) {
         using T = typename H::value_type;
         const auto* p = static_cast<const std::byte*>(input[at]);
         const byte_range mine{p, p + leaf.size() * static_cast<extent_t>(sizeof(T))};
-        for (int k = 0; user_output && k < outputs; ++k)
+        for (int k = 0; UserOutput && k < outputs; ++k)
           if (overlap(mine, output_range(k, result, values)))
             throw argument_error(joined("tapeless: run.into(out)(x...): output ", k, " overlaps leaf ", at,
                                         " of the arguments"));
@@ -256,7 +258,7 @@ public:
   // the bound object, which therefore is no temporary.
   // Errors: argument_error; nothing has been computed then.
   template <class... X> result_type operator()(const X&... x) & {
-    const name_values values = execute(static_cast<const result_type*>(nullptr), x...);
+    const name_values values = execute(in_arena{}, x...);
     return views(state_->result, values);
   }
   template <class... X, class Self = bound> result_type operator()(const X&...) && {
@@ -275,7 +277,7 @@ public:
     if constexpr (leaves_match<Out, result_type>)
       static_assert(no_leaf_is_const<Out>, "tapeless: run.into(out): no leaf of out is const");
     return [this, out](const auto&... x) -> Out {
-      this->execute(&out, x...);
+      this->execute(out, x...);
       return out;
     };
   }
