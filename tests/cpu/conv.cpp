@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/conv_wgrad.hpp>
+#include <tapeless/cpu/conv.hpp>
 
 #include <utility>
 
@@ -34,6 +34,31 @@ template <class F> void each_product(const conv_extents& e, F&& f) {
               }
 }
 
+template <class T, conv_pass P, conv_kernel K>
+void check_kernel(const conv_extents& e, const exact_sums& exact, const std::vector<T>& a,
+                  const std::vector<T>& b) {
+  using V = simd<T>;
+  if (!conv_kernel_takes<V>(P, K, e)) return;
+  CAPTURE(static_cast<int>(K));
+  const scratch_need need = conv2d_scratch<P, V>(K, e);
+  CHECK(exact.agree(result_of<T>(static_cast<index_t>(exact.sum.size()), need.each, need.packed + need.shared,
+                                 [&](const auto& team, T* out, T* each, T* packed) {
+                                   conv2d_pack<P, K, V>(team, e, b.data(), packed);
+                                   conv2d_run<P, K, V>(team, e, a.data(), b.data(), out,
+                                                       {packed, each, packed + need.packed});
+                                 })));
+}
+// Every kernel that takes the extents, and that the rule names one of them.
+template <class T, conv_pass P> void check_pass(const conv_extents& e, const exact_sums& exact,
+                                                const std::vector<T>& a, const std::vector<T>& b) {
+  CAPTURE(static_cast<int>(P));
+  check_kernel<T, P, conv_kernel::columns>(e, exact, a, b);
+  check_kernel<T, P, conv_kernel::indirect>(e, exact, a, b);
+  check_kernel<T, P, conv_kernel::dense>(e, exact, a, b);
+  check_kernel<T, P, conv_kernel::depthwise>(e, exact, a, b);
+  CHECK(conv_kernel_takes<simd<T>>(P, conv_kernel_of<simd<T>>(P, e), e));
+}
+
 template <class T> void check(const conv_extents& e) {
   CAPTURE(e.n);
   CAPTURE(e.c);
@@ -58,18 +83,9 @@ template <class T> void check(const conv_extents& e) {
     dx.add(i, dy[k], w[j]);
     dw.add(j, x[i], dy[k]);
   });
-  CHECK(y.agree(result_of<T>(y_size(e), conv2d_fprop_scratch<T>(e), conv2d_fprop_shared<T>(e),
-                             [&](const auto& team, T* out, T* scratch, T* shared) {
-                               conv2d_fprop(team, e, x.data(), w.data(), out, scratch, shared);
-                             })));
-  CHECK(dx.agree(result_of<T>(x_size(e), conv2d_dgrad_scratch<T>(e), conv2d_dgrad_shared<T>(e),
-                              [&](const auto& team, T* out, T* scratch, T* shared) {
-                                conv2d_dgrad(team, e, dy.data(), w.data(), out, scratch, shared);
-                              })));
-  CHECK(dw.agree(result_of<T>(w_size(e), conv2d_wgrad_scratch<T>(e), conv2d_wgrad_shared<T>(e),
-                              [&](const auto& team, T* out, T* scratch, T* shared) {
-                                conv2d_wgrad(team, e, x.data(), dy.data(), out, scratch, shared);
-                              })));
+  check_pass<T, conv_pass::fprop>(e, y, x, w);
+  check_pass<T, conv_pass::dgrad>(e, dx, dy, w);
+  check_pass<T, conv_pass::wgrad>(e, dw, x, dy);
 }
 
 // p and q from padding at the bottom and on the right; false where no window fits
@@ -226,9 +242,13 @@ TEST_CASE_TEMPLATE("conv: an empty batch has no output and a zero weight gradien
 TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr conv_extents one{.n = 1, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr conv_extents many{.n = 999, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
-  static_assert(conv2d_fprop_scratch<float>(one) == conv2d_fprop_scratch<float>(many));
-  static_assert(conv2d_dgrad_scratch<float>(one) == conv2d_dgrad_scratch<float>(many));
-  static_assert(conv2d_dgrad_shared<float>(one) == conv2d_dgrad_shared<float>(many));
-  static_assert(conv2d_wgrad_scratch<float>(one) == conv2d_wgrad_scratch<float>(many));
-  static_assert(conv2d_wgrad_shared<float>(one) == conv2d_wgrad_shared<float>(many));
+  constexpr auto same = [=]<conv_pass P>(std::integral_constant<conv_pass, P>) {
+    for (const conv_kernel k :
+         {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense, conv_kernel::depthwise})
+      if (conv2d_scratch<P, simd<float>>(k, one) != conv2d_scratch<P, simd<float>>(k, many)) return false;
+    return conv_kernel_of<simd<float>>(P, one) == conv_kernel_of<simd<float>>(P, many);
+  };
+  static_assert(same(std::integral_constant<conv_pass, conv_pass::fprop>{}));
+  static_assert(same(std::integral_constant<conv_pass, conv_pass::dgrad>{}));
+  static_assert(same(std::integral_constant<conv_pass, conv_pass::wgrad>{}));
 }

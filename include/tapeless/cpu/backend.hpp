@@ -4,6 +4,7 @@
 // The CPU as a back end: steps of a plan -> kernels of this folder. A step is a direct call with constants; kernels
 // are keyed on their code alone, so that equal steps of different layers share one.
 #pragma once
+#include <algorithm>
 #include "chunks.hpp"
 #include "whole.hpp"
 
@@ -27,19 +28,16 @@ template <team Team, class Arch = simd<float>> struct backend {
   using space = host;
   template <const auto& P> using frame_type = frame<P>;
 
-  // Kernel scratch in bytes. It does not depend on named extents.
+  // Kernel scratch in bytes, of each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {
     scratch_need most;
     for (int i = 0; i < P.steps; ++i) {
-      const step& s = P.step_[i];
-      if (s.fused) continue;
-      shape q[3]{};
-      for (int k = 0; k < s.loads + 1 && k < 3; ++k) q[k] = assumed(P.slot_[s.slot0 + k].s);
-      scratch_need n = s.wide ? scratch_of<double>(s, q) : scratch_of<float>(s, q);
+      if (P.step_[i].fused) continue;
+      scratch_need n = need_of<P>(i);
       if (followed_by_epilogue<P>(i)) n.each += n.shared; // members run it side by side
-      const index_t size = s.wide ? 8 : 4;
-      if (n.each * size > most.each) most.each = n.each * size;
-      if (n.shared * size > most.shared) most.shared = n.shared * size;
+      const index_t size = P.step_[i].wide ? 8 : 4;
+      most.each = std::max(most.each, n.each * size);
+      most.shared = std::max(most.shared, (n.packed + n.shared) * size);
     }
     most.each = tapeless::detail::aligned(most.each);
     most.shared = tapeless::detail::aligned(most.shared);
@@ -67,11 +65,29 @@ private:
   }
   template <const auto& P, int I> using element_of = decltype(zero_of<P, I>());
 
+  template <const auto& P> static constexpr scratch_need need_of(int i) {
+    const step& s = P.step_[i];
+    shape q[3]{};
+    for (int k = 0; k < s.loads + 1 && k < 3; ++k) q[k] = assumed(P.slot_[s.slot0 + k].s);
+    return s.wide ? scratch_of<double>(s, q) : scratch_of<float>(s, q);
+  }
+  template <const auto& P, int I> static constexpr conv_kernel kernel_of_step() {
+    constexpr step s = P.step_[I];
+    if constexpr (!is_conv(s.o)) return {};
+    else
+      return kernel_of<element_of<P, I>>(
+          s, {assumed(P.slot_[s.slot0].s), assumed(P.slot_[s.slot0 + 1].s), assumed(P.slot_[s.slot0 + 2].s)});
+  }
+
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(
       const Team& team, const frame<P>& f) {
     using T = element_of<P, I>;
-    run_whole<P.step_[I].o, T>(team, P.step_[I], f.step[I], reinterpret_cast<T*>(f.scratch),
-                               reinterpret_cast<T*>(f.shared), f.names);
+    constexpr conv_kernel K = kernel_of_step<P, I>();
+    constexpr scratch_need need = need_of<P>(I);
+    T* const packed = reinterpret_cast<T*>(f.shared);
+    pack_whole<P.step_[I].o, K, T>(team, P.step_[I], f.step[I], packed);
+    run_whole<P.step_[I].o, K, T>(team, P.step_[I], f.step[I],
+                                  {packed, reinterpret_cast<T*>(f.scratch), packed + need.packed}, f.names);
   }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(
       const Team& team, const frame<P>& f) {
@@ -82,23 +98,29 @@ private:
       run_whole_step<P, I - 1>(team, f);
       run_fused<code, simd<T>>(team, f.step[I], no_rows{});
     } else {
+      constexpr conv_kernel K = kernel_of_step<P, I - 1>();
+      constexpr index_t own = need_of<P>(I - 1).each;
+      pack_whole<P.step_[I - 1].o, K, T>(team, P.step_[I - 1], f.step[I - 1], reinterpret_cast<T*>(f.shared));
       run_fused<code, simd<T>>(
           team, f.step[I],
-          rows_of<P.step_[I - 1].o, T>{P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, f.names});
+          rows_of<P.step_[I - 1].o, K, T>{P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own,
+                                          reinterpret_cast<T*>(f.shared), f.names});
     }
   }
 
   struct no_rows {
     void operator()(index_t, index_t, int) const {}
   };
-  template <op O, class T> struct rows_of {
+  template <op O, conv_kernel K, class T> struct rows_of {
     const step& s;
     const frame_step& f;
     std::byte* scratch;
-    index_t each;
+    index_t each, own; // bytes of a member; elements ahead of its `shared`
+    T* packed;
     const tapeless::detail::name_values& names;
     void operator()(index_t lo, index_t hi, int member) const {
-      run_rows<O, T>(s, f, lo, hi, reinterpret_cast<T*>(scratch + member * each), names);
+      T* const mine = reinterpret_cast<T*>(scratch + member * each);
+      run_rows<O, K, T>(s, f, lo, hi, {packed, mine, mine + own}, names);
     }
   };
 };

@@ -7,6 +7,7 @@
 // read nor written, and lanes beyond are zero. Written against xsimd 8.1 to 14, GCC and clang.
 #include <xsimd/xsimd.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -134,7 +135,7 @@ template <class V> [[gnu::always_inline]] inline V load_n(const typename V::valu
   return V::load_aligned(t);
 }
 
-template <class T> [[gnu::always_inline]] inline void store_n(T* p, const simd<T>& v, index_t n) {
+template <class T> inline void store_n(T* p, const simd<T>& v, index_t n) {
   using V = simd<T>;
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) {
@@ -146,12 +147,35 @@ template <class T> [[gnu::always_inline]] inline void store_n(T* p, const simd<T
     return;
   }
 #elif defined(__AVX2__)
-  if constexpr (sizeof(V) == 32 && std::is_same_v<T, float>)
-    return _mm256_maskstore_ps(p, _mm256_castps_si256(lane_mask<V>(n).data), v.data);
-  if constexpr (sizeof(V) == 32 && std::is_same_v<T, double>)
-    return _mm256_maskstore_pd(p, _mm256_castpd_si256(lane_mask<V>(n).data), v.data);
-  if constexpr (sizeof(V) == 32 && std::is_same_v<T, std::int32_t>)
-    return _mm256_maskstore_epi32(p, lane_mask<V>(n).data, v.data);
+  // halves of what is left: the masked stores of AVX2 are microcode on AMD's machines
+  if constexpr (sizeof(V) == 32 && sizeof(T) == 4) {
+    if (n == 8) return store(p, v);
+    const __m256i bits = std::bit_cast<__m256i>(v.data);
+    __m128i lo = _mm256_castsi256_si128(bits);
+    if ((n & 4) != 0) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(p), lo);
+      lo = _mm256_extracti128_si256(bits, 1);
+      p += 4;
+    }
+    if ((n & 2) != 0) {
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(p), lo);
+      lo = _mm_unpackhi_epi64(lo, lo);
+      p += 2;
+    }
+    if ((n & 1) != 0) *p = std::bit_cast<T>(_mm_cvtsi128_si32(lo));
+    return;
+  }
+  if constexpr (sizeof(V) == 32 && std::is_same_v<T, double>) {
+    if (n == 4) return store(p, v);
+    __m128d lo = _mm256_castpd256_pd128(v.data);
+    if ((n & 2) != 0) {
+      _mm_storeu_pd(p, lo);
+      lo = _mm256_extractf128_pd(v.data, 1);
+      p += 2;
+    }
+    if ((n & 1) != 0) _mm_store_sd(p, lo);
+    return;
+  }
 #endif
   alignas(64) T t[V::size];
   v.store_aligned(t);

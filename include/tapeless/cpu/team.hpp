@@ -24,6 +24,16 @@ concept team = requires(const Team& t, index_t chunks, void (&f)(index_t, int)) 
   t.run(chunks, f);
 };
 
+/// Scratch of a kernel, in elements: `packed` is written by its pack() and then only read, `each` belongs to one
+/// member of the team, `shared` to one call.
+struct scratch_need {
+  index_t packed = 0, each = 0, shared = 0;
+  constexpr bool operator==(const scratch_need&) const = default;
+};
+template <class T> struct scratch_of_kernel {
+  T *packed, *each, *shared;
+};
+
 /// One member: the caller, who takes the chunks in order.
 struct serial_team {
   static constexpr int size() { return 1; }

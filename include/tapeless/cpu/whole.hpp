@@ -3,7 +3,7 @@
 //
 // Whole-tensor steps: from the shapes of a step to the extents and the call of a kernel. One line for each op.
 #pragma once
-#include "conv_wgrad.hpp"
+#include "conv.hpp"
 #include "frame.hpp"
 #include "index.hpp"
 #include "matmul.hpp"
@@ -61,39 +61,41 @@ constexpr window_extents window_of(const step& s, const shape& x, const shape& y
   return e;
 }
 
-// scratch for each member and shared scratch, in elements
-struct scratch_need {
-  index_t each = 0, shared = 0;
-};
+constexpr bool is_conv(op o) { return o == op::conv_fprop || o == op::conv_dgrad || o == op::conv_wgrad; }
+constexpr conv_pass pass_of(op o) {
+  return o == op::conv_fprop ? conv_pass::fprop : o == op::conv_dgrad ? conv_pass::dgrad : conv_pass::wgrad;
+}
+
+// Which kernel runs a step, and its scratch: functions of the shapes q of operands and result as `assumed`.
+template <class T> constexpr conv_kernel kernel_of(const step& s, const shape (&q)[3]) {
+  return is_conv(s.o) ? conv_kernel_of<simd<T>>(pass_of(s.o), conv_of(s, q)) : conv_kernel{};
+}
 template <class T> constexpr scratch_need scratch_of(const step& s, const shape (&q)[3]) {
+  using V = simd<T>;
+  const auto conv = [&] { return conv_of(s, q); };
   switch (s.o) {
     case op::matmul: {
       const matmul_extents e = matmul_of(s, q[0], q[1], q[2]);
-      return {matmul_scratch<T>(e), matmul_shared<T>(e)};
+      return {.each = matmul_scratch<T>(e), .shared = matmul_shared<T>(e)};
     }
-    case op::conv_fprop: {
-      const conv_extents e = conv_of(s, q);
-      return {conv2d_fprop_scratch<T>(e), conv2d_fprop_shared<T>(e)};
-    }
-    case op::conv_dgrad: {
-      const conv_extents e = conv_of(s, q);
-      return {conv2d_dgrad_scratch<T>(e), conv2d_dgrad_shared<T>(e)};
-    }
-    case op::conv_wgrad: {
-      const conv_extents e = conv_of(s, q);
-      return {conv2d_wgrad_scratch<T>(e), conv2d_wgrad_shared<T>(e)};
-    }
+    case op::conv_fprop: return conv2d_scratch<conv_pass::fprop, V>(kernel_of<T>(s, q), conv());
+    case op::conv_dgrad: return conv2d_scratch<conv_pass::dgrad, V>(kernel_of<T>(s, q), conv());
+    case op::conv_wgrad: return conv2d_scratch<conv_pass::wgrad, V>(kernel_of<T>(s, q), conv());
     default: return {};
   }
 }
 
-template <class T> constexpr index_t own_scratch(const step& s, const frame_slot* f) {
-  return scratch_of<T>(s, {f[0].s, f[1].s, f[2].s}).each;
+// What all rows of a step share, ahead of them.
+template <op O, conv_kernel K, class T, class Team> void pack_whole(const Team& team, const step& s,
+                                                                    const frame_step& f, T* packed) {
+  if constexpr (is_conv(O))
+    conv2d_pack<pass_of(O), K, simd<T>>(team, conv_of(s, {f.slot[0].s, f.slot[1].s, f.slot[2].s}),
+                                        static_cast<const T*>(f.slot[1].data()), packed);
 }
-
-template <op O, class T, class Team> void run_whole(const Team& team, const step& s, const frame_step& f,
-                                                    T* scratch, T* shared,
-                                                    const tapeless::detail::name_values& names) {
+// K: the kernel of a convolution
+template <op O, conv_kernel K, class T, class Team> void run_whole(
+    const Team& team, const step& s, const frame_step& f, const scratch_of_kernel<T>& scratch,
+    const tapeless::detail::name_values& names) {
   const int result = s.loads;
   const auto in = [&](int k) { return static_cast<const T*>(f.slot[k].data()); };
   const auto index = [&](int k) { return static_cast<const std::int32_t*>(f.slot[k].data()); };
@@ -101,14 +103,12 @@ template <op O, class T, class Team> void run_whole(const Team& team, const step
   std::int32_t* const position = static_cast<std::int32_t*>(f.slot[result].data());
   const shape& x = f.slot[0].s;
   const shape& out = f.slot[result].s;
-  const auto conv = [&] { return conv_of(s, {x, f.slot[1].s, out}); };
   const int axis = static_cast<int>(s.attr);
   const auto before = [&](const shape& q) { return product(q, 0, axis); };
   const auto after = [&](const shape& q) { return product(q, axis + 1, q.rank); };
-  if constexpr (O == op::matmul) matmul<T>(team, f.matmul, in(0), in(1), y, scratch, shared);
-  else if constexpr (O == op::conv_fprop) conv2d_fprop<T>(team, conv(), in(0), in(1), y, scratch, shared);
-  else if constexpr (O == op::conv_dgrad) conv2d_dgrad<T>(team, conv(), in(0), in(1), y, scratch, shared);
-  else if constexpr (O == op::conv_wgrad) conv2d_wgrad<T>(team, conv(), in(0), in(1), y, scratch, shared);
+  if constexpr (O == op::matmul) matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared);
+  else if constexpr (is_conv(O))
+    conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch);
   else if constexpr (O == op::window_argmax) window_argmax<T>(team, window_of(s, x, out), in(0), position);
   else if constexpr (O == op::window_gather) window_gather<T>(team, window_of(s, x, out), in(0), index(1), y);
   else if constexpr (O == op::window_scatter)
@@ -138,8 +138,9 @@ template <op O, class T, class Team> void run_whole(const Team& team, const step
 }
 
 // Rows [lo, hi) of a step whose first operand and result have the same outermost axis.
-template <op O, class T> void run_rows(const step& s, const frame_step& f, index_t lo, index_t hi, T* scratch,
-                                       const tapeless::detail::name_values& names) {
+template <op O, conv_kernel K, class T> void run_rows(const step& s, const frame_step& f, index_t lo,
+                                                      index_t hi, const scratch_of_kernel<T>& scratch,
+                                                      const tapeless::detail::name_values& names) {
   frame_slot slot[3] = {f.slot[0], f.slot[1], f.slot[2]};
   for (const int k : {0, 2}) {
     slot[k].offset += lo * product(slot[k].s, 1, slot[k].s.rank) * index_t{sizeof(T)};
@@ -149,7 +150,7 @@ template <op O, class T> void run_rows(const step& s, const frame_step& f, index
   part.slot = slot;
   part.matmul = f.matmul;
   part.matmul.m = hi - lo;
-  run_whole<O, T>(serial_team{}, s, part, scratch, scratch + own_scratch<T>(s, slot), names);
+  run_whole<O, K, T>(serial_team{}, s, part, scratch, names);
 }
 
 } // namespace tapeless::cpu

@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// bench_kernels [--list] [--threads N] [--peers] [NAME...]   every kernel of convolution on every layer of layers.def
+//
+// JSON lines: the limits; for each layer, pass and kernel that takes it {"layer","pass","kernel","min_ms","share"}, share
+// of the FMA peak; with --peers oneDNN on NCHW with its reorders ("onednn-user") and in the layout that it likes best
+// ("onednn-own"), weights as they come; and {"layer","pass","chosen","best","regret"}: what conv_kernel_of takes, and its
+// time over that of the fastest kernel. A kernel is timed only where all kernels agree on the result.
+
+#include <tapeless/cpu/conv.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../workloads/limits.hpp"
+#ifdef TAPELESS_WITH_DNNL
+#include "onednn.hpp"
+#endif
+
+namespace {
+
+namespace cpu = tapeless::cpu;
+using cpu::conv_kernel, cpu::conv_pass, cpu::index_t;
+using lanes = cpu::simd<float>;
+
+struct layer {
+  const char* name;
+  index_t n, c, h, w, k, r, s, stride, pad, dil, groups;
+  tapeless::conv_extents extents() const {
+    return {.n = n,
+            .c = c,
+            .h = h,
+            .w = w,
+            .k = k,
+            .r = r,
+            .s = s,
+            .p = (h + 2 * (h > 1 ? pad : 0) - dil * (r - 1) - 1) / stride + 1,
+            .q = (w + 2 * pad - dil * (s - 1) - 1) / stride + 1,
+            .stride_h = stride,
+            .stride_w = stride,
+            .pad_top = h > 1 ? pad : 0,
+            .pad_left = pad,
+            .dil_h = dil,
+            .dil_w = dil,
+            .groups = groups};
+  }
+};
+const layer layers[] = {
+#define TAPELESS_LAYER(...) {__VA_ARGS__},
+#include "layers.def"
+};
+
+#ifdef TAPELESS_WITH_OPENMP
+using team_type = cpu::openmp_team;
+#else
+struct team_type : cpu::serial_team {
+  explicit team_type(int) {}
+};
+#endif
+
+const char* name_of(conv_pass p) {
+  return p == conv_pass::fprop ? "fprop" : p == conv_pass::dgrad ? "dgrad" : "wgrad";
+}
+const char* name_of(conv_kernel k) {
+  switch (k) {
+    case conv_kernel::columns: return "columns";
+    case conv_kernel::indirect: return "indirect";
+    case conv_kernel::dense: return "dense";
+    case conv_kernel::depthwise: return "depthwise";
+  }
+  return "";
+}
+
+// What competes for one pass of one layer.
+struct contestant {
+  std::string name;
+  std::function<void()> run;
+  double ms = 1e9; // the fastest call
+};
+
+// In turns, so that all of them meet the same weather.
+void time(std::vector<contestant>& all) {
+  using clock = std::chrono::steady_clock;
+  const auto since = [](clock::time_point t) {
+    return std::chrono::duration<double>(clock::now() - t).count();
+  };
+  for (int round = 0; round < 9; ++round)
+    for (contestant& c : all) {
+      const int calls = std::clamp(static_cast<int>(0.1 / c.ms), 1, 100);
+      const auto start = clock::now();
+      do {
+        const auto t = clock::now();
+        for (int k = 0; k < calls; ++k) c.run();
+        if (round > 0) c.ms = std::min(c.ms, since(t) / calls * 1e3);
+        else c.ms = since(t) / calls * 1e3;
+      } while (since(start) < 0.012);
+    }
+}
+
+std::vector<float> values(index_t n, unsigned seed) {
+  std::vector<float> v(static_cast<std::size_t>(n));
+  for (float& x : v) {
+    seed = seed * 1664525u + 1013904223u;
+    x = static_cast<float>(seed >> 8) * 0x1p-23f - 1.0f;
+  }
+  return v;
+}
+
+class program {
+  team_type team_;
+  double peak_;
+  bool peers_;
+  bool ok_ = true;
+
+  template <conv_pass P, conv_kernel K>
+  void add(const layer& l, const std::vector<float>& a, const std::vector<float>& b,
+           std::vector<float>& first, std::vector<contestant>& all) {
+    const auto e = l.extents();
+    if (!cpu::conv_kernel_takes<lanes>(P, K, e)) return;
+    struct state {
+      std::vector<float> packed, each, shared, y;
+    };
+    const cpu::scratch_need need = cpu::conv2d_scratch<P, lanes>(K, e);
+    const auto buffer = [](index_t n) { return std::vector<float>(static_cast<std::size_t>(n)); };
+    const auto s = std::make_shared<state>(
+        state{buffer(need.packed), buffer(need.each * team_.size()), buffer(need.shared),
+              buffer(P == conv_pass::fprop   ? e.n * e.k * e.p * e.q
+                     : P == conv_pass::dgrad ? e.n * e.c * e.h * e.w
+                                             : e.k * (e.c / e.groups) * e.r * e.s)});
+    const auto run = [this, s, e, &a, &b] {
+      cpu::conv2d_pack<P, K, lanes>(team_, e, b.data(), s->packed.data());
+      cpu::conv2d_run<P, K, lanes>(team_, e, a.data(), b.data(), s->y.data(),
+                                   {s->packed.data(), s->each.data(), s->shared.data()});
+    };
+    run();
+    if (first.empty()) first = s->y;
+    float worst = 0, largest = 0;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      worst = std::max(worst, std::abs(s->y[i] - first[i]));
+      largest = std::max(largest, std::abs(first[i]));
+    }
+    if (worst <= 1e-4f * largest) return all.push_back({name_of(K), run});
+    std::fprintf(stderr, "bench_kernels: %s %s %s: error %g\n", l.name, name_of(P), name_of(K),
+                 static_cast<double>(worst / largest));
+    ok_ = false;
+  }
+  template <conv_pass P>
+  void each_kernel(const layer& l, const std::vector<float>& a, const std::vector<float>& b) {
+    const auto e = l.extents();
+    std::vector<float> first;
+    std::vector<contestant> all;
+    add<P, conv_kernel::columns>(l, a, b, first, all);
+    add<P, conv_kernel::indirect>(l, a, b, first, all);
+    add<P, conv_kernel::dense>(l, a, b, first, all);
+    add<P, conv_kernel::depthwise>(l, a, b, first, all);
+    const std::size_t ours = all.size();
+#ifdef TAPELESS_WITH_DNNL
+    if (peers_)
+      bench::onednn(e, team_.size(), [&](std::string_view pass, const char* peer, std::function<void()> run) {
+        if (pass == name_of(P)) all.push_back({peer, std::move(run)});
+      });
+#endif
+    time(all);
+    const double flops = 2.0 * static_cast<double>(e.n * e.k * e.p * e.q * (e.c / e.groups) * e.r * e.s);
+    const std::string chosen = name_of(cpu::conv_kernel_of<lanes>(P, e));
+    const contestant *best = &all[0], *taken = best;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const contestant& c = all[i];
+      std::printf(
+          "{\"layer\":\"%s\",\"pass\":\"%s\",\"kernel\":\"%s\",\"threads\":%d,\"min_ms\":%.5g,\"share\":%.3f}\n",
+          l.name, name_of(P), c.name.c_str(), team_.size(), c.ms, flops / c.ms * 1e-6 / peak_);
+      if (i < ours && c.ms < best->ms) best = &c;
+      if (i < ours && c.name == chosen) taken = &c;
+    }
+    std::printf("{\"layer\":\"%s\",\"pass\":\"%s\",\"chosen\":\"%s\",\"best\":\"%s\",\"regret\":%.3f}\n",
+                l.name, name_of(P), chosen.c_str(), best->name.c_str(), taken->ms / best->ms);
+    std::fflush(stdout);
+  }
+
+public:
+  program(int threads, bool peers) : team_(threads), peak_(bench::fma_gflops(threads)), peers_(peers) {
+    std::printf("{\"limit\":\"fma_gflops\",\"threads\":%d,\"value\":%.5g}\n", threads, peak_);
+  }
+  bool ok() const { return ok_; }
+  void run(const layer& l) {
+    const auto e = l.extents();
+    const auto x = values(e.n * e.c * e.h * e.w, 1), w = values(e.k * (e.c / e.groups) * e.r * e.s, 2),
+               y = values(e.n * e.k * e.p * e.q, 3);
+    each_kernel<conv_pass::fprop>(l, x, w);
+    each_kernel<conv_pass::dgrad>(l, y, w);
+    each_kernel<conv_pass::wgrad>(l, x, y);
+  }
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+  int threads = 1;
+  bool peers = false;
+  std::vector<const layer*> chosen;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const auto* const l =
+        std::find_if(std::begin(layers), std::end(layers), [&](const layer& x) { return word == x.name; });
+    if (word == "--list") {
+      for (const layer& x : layers) std::puts(x.name);
+      return 0;
+    }
+    if (word == "--peers") peers = true;
+    else if (word == "--threads" && i + 1 < argc) threads = std::max(1, std::atoi(argv[++i]));
+    else if (l != std::end(layers)) chosen.push_back(l);
+    else {
+      std::fprintf(stderr, "usage: bench_kernels [--list] [--threads N] [--peers] [NAME...]\nno layer %s\n",
+                   argv[i]);
+      return 2;
+    }
+  }
+  if (chosen.empty())
+    for (const layer& l : layers) chosen.push_back(&l);
+  program p(threads, peers);
+  for (const layer* l : chosen) p.run(*l);
+  return p.ok() ? 0 : 1;
+}

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Convolution whose lanes are columns of an image.
+//
+// fprop: a band of output rows needs a tile of x, copied once into scratch with its zero padding; columns are
+// split by their residue modulo sw, so that a vector of outputs meets a contiguous vector of x at every tap.
+// Then it is the microkernel of matmul with one offset per tap. dgrad is the same on a tile of dy, once for
+// each residue of (h, w) modulo (sh, sw): only the taps of that residue meet it. Padding takes part as zeros.
+#include "conv_tile.hpp"
+
+namespace tapeless::cpu::detail {
+
+/// Output rows of one band: its tile near 256 KiB, its work near 2^23 products; bands of nearly equal size.
+constexpr index_t band_rows(index_t out, index_t stride, index_t span, index_t line, index_t work,
+                            index_t element) {
+  out = std::max<index_t>(out, 1);
+  const index_t fit = ((1 << 18) / (line * element) - span) / stride + 1;
+  const index_t worth = std::max<index_t>(4, (1 << 23) / work);
+  return ceil_div(out, ceil_div(out, std::clamp<index_t>(std::min(fit, worth), 1, out)));
+}
+
+/// y[k, i, j] (+)= sum_c sum_t w[k * w_row + c * w_step + t] * x[c * x_plane + i * x_row + tap[t] + j]
+/// Reads x up to column round_up(cols, W) of every tap.
+template <class V, class T> struct taps_of_band {
+  index_t rows, cols, filters, channels;
+  const T* w;
+  index_t w_row, w_step;
+  const T* x;
+  index_t x_row, x_plane;
+  T* y;
+  index_t y_plane, y_row;
+
+  void operator()(const index_t* tap, int taps, bool add) const {
+    using B = blocking<V>;
+    constexpr index_t W = B::W;
+    constexpr index_t budget =
+        (192 << 10) / static_cast<index_t>(sizeof(T)); // a panel of weights stays in L2
+    const index_t panel = std::max<index_t>(1, budget / (channels * taps * B::MR)) * B::MR;
+    for (index_t k0 = 0; k0 < filters; k0 += panel)
+      for (index_t i = 0; i < rows; ++i)
+        for (index_t j = 0, step; j < cols; j += step) {
+          const index_t left = cols - j;
+          const T* const xs = x + i * x_row + j;
+          const auto run = [&](index_t k, auto m, auto nv) {
+            const index_t last = std::min(W, left - (nv.value - 1) * W);
+            micro<V, m.value, nv.value, true>(channels, w + k * w_row, w_row, w_step, xs, x_plane,
+                                              y + k * y_plane + i * y_row + j, y_plane, last, add, tap, taps);
+          };
+          if (filters == 1 && left > 3 * W) {
+            step = 4 * W;
+            run(0, std::integral_constant<int, 1>{}, std::integral_constant<int, 4>{});
+            continue;
+          }
+          step = B::NR;
+          row_blocks<B::MR>(std::min(panel, filters - k0), [&](index_t k, auto m) {
+            if (left > W) run(k0 + k, m, std::integral_constant<int, 2>{});
+            else run(k0 + k, m, std::integral_constant<int, 1>{});
+          });
+        }
+  }
+};
+
+/// 1x1 without stride or padding: a matrix product for every image and group.
+constexpr bool pointwise(const conv_extents& e) {
+  return e.r == 1 && e.s == 1 && e.stride_h == 1 && e.stride_w == 1 && e.pad_top == 0 && e.pad_left == 0 &&
+         e.p == e.h && e.q == e.w;
+}
+
+/// y[n, g, :, :] = a[g] x[n, g, :, :] with a of shape (rows, k) and x of shape (k, area)
+template <class V, class T, class Team>
+void pointwise_product(const Team& team, const conv_extents& e, index_t rows, index_t k, const matrix<T>& a,
+                       const T* x, T* y, T* scratch) {
+  using B = blocking<V>;
+  const index_t area = e.h * e.w;
+  const index_t nb = std::max(round_up((1 << 21) / (rows * k), B::NR), 8 * B::NR);
+  const index_t parts = ceil_div(area, nb);
+  team.run(e.n * e.groups * parts, [&](index_t chunk, int member) {
+    const index_t j = chunk % parts * nb, image = chunk / parts, g = image % e.groups;
+    for (index_t i = 0; i < rows; i += B::MC)
+      tile<V>(std::min(B::MC, rows - i), std::min(nb, area - j), k,
+              matrix<T>{a.p + g * rows * k, a.row, a.col}.at(i, 0),
+              matrix<T>{x + image * k * area + j, area, 1}, y + (image * rows + i) * area + j, area,
+              scratch + member * tile_scratch<V>);
+  });
+}
+
+/// The tiles of fprop: x for a band of `band` output rows.
+template <class T, class V> struct fprop_plan {
+  index_t band, bands, cg, kg;
+  image_tile tile;
+  constexpr explicit fprop_plan(const conv_extents& e) : cg(e.c / e.groups), kg(e.k / e.groups) {
+    const index_t span = (e.r - 1) * e.dil_h + 1;
+    const index_t width = round_up(e.q, blocking<V>::W) + (e.s - 1) * e.dil_w / e.stride_w;
+    const index_t work = kg * cg * e.r * e.s * std::max<index_t>(e.q, 1);
+    band = band_rows(e.p, e.stride_h, span, cg * e.stride_w * width, work, sizeof(T));
+    bands = ceil_div(e.p, band);
+    tile = {cg, (band - 1) * e.stride_h + span, e.stride_w, width};
+  }
+  /// Where tap t (row-major number) of output (0, 0) lies in the tile.
+  constexpr index_t tap(const conv_extents& e, index_t t) const {
+    const index_t r = t / e.s, x = t % e.s * e.dil_w;
+    return r * e.dil_h * tile.line() + x % e.stride_w * tile.width + x / e.stride_w;
+  }
+};
+
+/// The tiles of dgrad: dy for a band of `band` rows of one residue; `out` for its rows of dx where sw > 1.
+template <class T, class V> struct dgrad_plan {
+  cotangent_window see;
+  index_t band, bands, cg, kg;
+  image_tile tile;
+  index_t out;
+  constexpr explicit dgrad_plan(const conv_extents& e) : see(e), cg(e.c / e.groups), kg(e.k / e.groups) {
+    const index_t rows = ceil_div(e.h, e.stride_h), columns = ceil_div(e.w, e.stride_w);
+    const index_t width = round_up(columns, blocking<V>::W) + see.more_w;
+    const index_t work = kg * cg * e.r * e.s * std::max<index_t>(columns, 1);
+    band = band_rows(rows, 1, see.more_h + 1, kg * width, work, sizeof(T));
+    bands = ceil_div(rows, band);
+    tile = {kg, band + see.more_h, 1, width};
+    out = e.stride_w > 1 ? cg * band * columns : 0;
+  }
+};
+
+template <class V> struct columns_fprop {
+  using T = typename V::value_type;
+  static constexpr scratch_need need(const conv_extents& e) {
+    return {.each = pointwise(e) ? tile_scratch<V> : fprop_plan<T, V>(e).tile.size()};
+  }
+  template <class Team> static void pack(const Team&, const conv_extents&, const T*, T*) {}
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* w, T* y,
+                                        const scratch_of_kernel<T>& scratch) {
+    const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
+    if (pointwise(e)) return pointwise_product<V>(team, e, kg, cg, matrix<T>{w, cg, 1}, x, y, scratch.each);
+    const fprop_plan<T, V> plan(e);
+    const image_tile& t = plan.tile;
+    team.run(e.n * e.groups * plan.bands, [&](index_t chunk, int member) {
+      const index_t i = chunk % plan.bands * plan.band, image = chunk / plan.bands, g = image % e.groups;
+      T* const xs = scratch.each + member * t.size();
+      fill<V>(t, xs, x + image * cg * e.h * e.w, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
+      for (index_t first = 0; first < taps; first += tap_block) {
+        index_t at[tap_block];
+        const int count = static_cast<int>(std::min<index_t>(tap_block, taps - first));
+        for (int b = 0; b < count; ++b) at[b] = plan.tap(e, first + b);
+        const taps_of_band<V, T> run{.rows = std::min(plan.band, e.p - i),
+                                     .cols = e.q,
+                                     .filters = kg,
+                                     .channels = cg,
+                                     .w = w + g * kg * cg * taps + first,
+                                     .w_row = cg * taps,
+                                     .w_step = taps,
+                                     .x = xs,
+                                     .x_row = e.stride_h * t.line(),
+                                     .x_plane = t.plane(),
+                                     .y = y + image * kg * e.p * e.q + i * e.q,
+                                     .y_plane = e.p * e.q,
+                                     .y_row = e.q};
+        run(at, count, first > 0);
+      }
+    });
+  }
+};
+
+template <class V> struct columns_dgrad {
+  using T = typename V::value_type;
+  static constexpr scratch_need need(const conv_extents& e) {
+    if (pointwise(e)) return {.each = tile_scratch<V>};
+    const dgrad_plan<T, V> plan(e);
+    return {.packed = e.k * (e.c / e.groups) * e.r * e.s, .each = plan.tile.size() + plan.out};
+  }
+  /// packed: (group, residue, c, k, tap of the residue)
+  template <class Team>
+  static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+    const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
+    if (pointwise(e)) return;
+    team.run(e.c, [&](index_t channel, int) {
+      const index_t g = channel / cg, c = channel % cg;
+      const T* const from = w + (g * kg * cg + c) * taps;
+      T* to = packed + g * kg * cg * taps;
+      for (index_t fy = 0; fy < e.stride_h; ++fy)
+        for (index_t fx = 0; fx < e.stride_w; ++fx) {
+          const index_t count = count_taps(e, fy, fx);
+          T* const rows = to + c * kg * count;
+          index_t tap[tap_block], held = 0, done = 0;
+          const auto flush = [&] {
+            for (index_t k = 0; k < kg; ++k)
+              for (index_t b = 0; b < held; ++b) rows[k * count + done + b] = from[k * cg * taps + tap[b]];
+            done += held;
+            held = 0;
+          };
+          each_tap(e, fy, fx, [&](index_t r, index_t s) {
+            tap[held++] = r * e.s + s;
+            if (held == tap_block) flush();
+          });
+          flush();
+          to += cg * kg * count;
+        }
+    });
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T* w,
+                                        T* dx, const scratch_of_kernel<T>& scratch) {
+    const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s, area = e.h * e.w;
+    if (pointwise(e)) return pointwise_product<V>(team, e, cg, kg, matrix<T>{w, 1, cg}, dy, dx, scratch.each);
+    const dgrad_plan<T, V> plan(e);
+    const image_tile& t = plan.tile;
+    team.run(e.n * e.groups * plan.bands, [&](index_t chunk, int member) {
+      const index_t i = chunk % plan.bands * plan.band, image = chunk / plan.bands, g = image % e.groups;
+      T* const ds = scratch.each + member * (t.size() + plan.out);
+      T* const out = ds + t.size();
+      T* const planes = dx + image * cg * area;
+      const T* ws = scratch.packed + g * kg * cg * taps;
+      fill<V>(t, ds, dy + image * kg * e.p * e.q, e.p, e.q, i + plan.see.low_h, plan.see.low_w);
+      for (index_t fy = 0; fy < e.stride_h; ++fy)
+        for (index_t fx = 0; fx < e.stride_w; ++fx) {
+          const index_t rows = std::min(plan.band, ceil_div(e.h - fy, e.stride_h) - i);
+          const index_t cols = ceil_div(e.w - fx, e.stride_w);
+          const index_t count = count_taps(e, fy, fx);
+          T* const corner = planes + (i * e.stride_h + fy) * e.w + fx;
+          const bool direct = e.stride_w == 1;
+          taps_of_band<V, T> run{.rows = rows,
+                                 .cols = cols,
+                                 .filters = cg,
+                                 .channels = kg,
+                                 .w = ws,
+                                 .w_row = kg * count,
+                                 .w_step = count,
+                                 .x = ds,
+                                 .x_row = t.line(),
+                                 .x_plane = t.plane(),
+                                 .y = direct ? corner : out,
+                                 .y_plane = direct ? area : rows * cols,
+                                 .y_row = direct ? e.stride_h * e.w : cols};
+          ws += cg * kg * count;
+          if (rows <= 0 || cols <= 0) continue;
+          index_t at[tap_block];
+          int held = 0;
+          bool add = false;
+          const auto flush = [&] {
+            run(at, held, add);
+            run.w += held;
+            held = 0;
+            add = true;
+          };
+          each_tap(e, fy, fx, [&](index_t r, index_t s) {
+            at[held++] = plan.see.at(e, fy, fx, r, s, t.line());
+            if (held == tap_block) flush();
+          });
+          if (held > 0) flush();
+          if (count > 0 && direct) continue;
+          for (index_t c = 0; c < cg; ++c)
+            for (index_t y = 0; y < rows; ++y)
+              for (index_t x = 0; x < cols; ++x)
+                corner[c * area + y * e.stride_h * e.w + x * e.stride_w] =
+                    count > 0 ? out[(c * rows + y) * cols + x] : T(0);
+        }
+    });
+  }
+};
+
+} // namespace tapeless::cpu::detail

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Convolution whose filters cover the whole image: a matrix product, of x as (n, c h w) and w as (k, c h w).
+#include "conv_tile.hpp"
+
+namespace tapeless::cpu::detail {
+
+constexpr bool filters_cover_image(const conv_extents& e) {
+  return e.groups == 1 && e.p == 1 && e.q == 1 && e.pad_top == 0 && e.pad_left == 0 && e.r == e.h &&
+         e.s == e.w;
+}
+constexpr scratch_need dense_need(const matmul_extents& e, auto zero) {
+  using T = decltype(zero);
+  return {.each = matmul_scratch<T>(e), .shared = matmul_shared<T>(e)};
+}
+
+template <class V> struct dense_fprop {
+  using T = typename V::value_type;
+  static constexpr matmul_extents product(const conv_extents& e) {
+    return {.m = e.n, .n = e.k, .k = e.c * e.h * e.w, .tb = true};
+  }
+  static constexpr scratch_need need(const conv_extents& e) { return dense_need(product(e), T(0)); }
+  template <class Team> static void pack(const Team&, const conv_extents&, const T*, T*) {}
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* w, T* y,
+                                        const scratch_of_kernel<T>& s) {
+    matmul<T, Team, V>(team, product(e), x, w, y, s.each, s.shared);
+  }
+};
+template <class V> struct dense_dgrad {
+  using T = typename V::value_type;
+  static constexpr matmul_extents product(const conv_extents& e) {
+    return {.m = e.n, .n = e.c * e.h * e.w, .k = e.k};
+  }
+  static constexpr scratch_need need(const conv_extents& e) { return dense_need(product(e), T(0)); }
+  template <class Team> static void pack(const Team&, const conv_extents&, const T*, T*) {}
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T* w,
+                                        T* dx, const scratch_of_kernel<T>& s) {
+    matmul<T, Team, V>(team, product(e), dy, w, dx, s.each, s.shared);
+  }
+};
+template <class V> struct dense_wgrad {
+  using T = typename V::value_type;
+  static constexpr matmul_extents product(const conv_extents& e) {
+    return {.m = e.k, .n = e.c * e.h * e.w, .k = e.n, .ta = true};
+  }
+  static constexpr scratch_need need(const conv_extents& e) { return dense_need(product(e), T(0)); }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
+                                        T* dw, const scratch_of_kernel<T>& s) {
+    matmul<T, Team, V>(team, product(e), dy, x, dw, s.each, s.shared);
+  }
+};
+
+} // namespace tapeless::cpu::detail

@@ -1,0 +1,381 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Convolution whose lanes are channels, for images too small or too strided to fill vectors with columns.
+//
+// One microkernel serves all three: a block of rows, each with its own address, times a panel of lanes,
+//   c[i][j] = sum_p sum_t a_i[p * a_step + tap[t]] * b[p * b_step + t * b_row + j]
+//             row i            p          t             lanes j
+//   fprop     output pixel     channel    tap           filters     b = w, transposed once
+//   dgrad     image pixel      filter     tap           channels    b = w, taps sorted by residue
+//   wgrad     (channel, tap)   image      output pixel  filters     b = dy, transposed tile by tile
+// (addresses instead of copies of patches: M. Dukhan, The Indirect Convolution Algorithm, 2019). Results have channels
+// along their rows in scratch and are transposed on their way out.
+#include "conv_tile.hpp"
+#include "transpose.hpp"
+
+namespace tapeless::cpu::detail {
+
+/// At most NV vectors of lanes, and as many rows as leave an address and its sums in registers.
+template <class V> struct lane_blocking {
+  static constexpr index_t W = static_cast<index_t>(V::size);
+  static constexpr int NV = sizeof(V) == 64 ? 4 : 2;
+  static constexpr index_t NR = NV * W;
+  static constexpr int rows(int vectors) { return vectors == 1 ? 8 : sizeof(V) == 64 && vectors < 4 ? 8 : 6; }
+};
+
+template <class T> struct row_of_lanes {
+  const T* from;
+  T* to;
+};
+
+template <class T> struct panel_of_lanes {
+  index_t k, a_step;
+  const index_t* tap;
+  int taps;
+  const T* b;
+  index_t b_step, b_row;
+  bool add;
+};
+
+template <class V, int M, int NV, class T>
+[[gnu::noinline]] void lanes_kernel(const panel_of_lanes<T>& s, const row_of_lanes<T> (&row)[M]) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  V acc[M][NV];
+  const T* a[M];
+  unroll<M>([&](auto i) __attribute__((always_inline)) {
+    a[i] = row[i].from;
+    unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
+  });
+  const index_t* const tap = s.tap;
+  const index_t taps = s.taps, b_row = s.b_row;
+  for (index_t p = 0, start = 0; p < s.k; ++p, start += s.a_step) {
+    const T* b = s.b + p * s.b_step;
+    for (index_t t = 0; t < taps; ++t, b += b_row) {
+      const index_t at = start + tap[t];
+      V lane[NV];
+      unroll<NV>([&](auto j) __attribute__((always_inline)) {
+        V v = load<V>(b + j * W);
+        keep(v);
+        lane[j] = v;
+      });
+      unroll<M>([&](auto i) __attribute__((always_inline)) {
+        const V x(a[i][at]);
+        unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, lane[j], acc[i][j]); });
+      });
+    }
+  }
+  unroll<M>([&](auto i) __attribute__((always_inline)) {
+    unroll<NV>([&](auto j) __attribute__((always_inline)) {
+      T* const q = row[i].to + j * W;
+      store(q, s.add ? load<V>(q) + acc[i][j] : acc[i][j]);
+    });
+  });
+}
+
+/// The rows at(0) ... at(rows - 1) for `lanes` lanes; where a row goes there is room for whole vectors.
+template <class V, class T, class At>
+void rows_of_lanes(index_t rows, index_t lanes, panel_of_lanes<T> s, const At& at) {
+  using B = lane_blocking<V>;
+  for (index_t j = 0; j < lanes; j += B::NR, s.b += B::NR)
+    unroll<B::NV>([&](auto v) {
+      constexpr int NV = v.value + 1, M = B::rows(NV);
+      if (ceil_div(std::min(B::NR, lanes - j), B::W) != NV) return;
+      T spare[NV * B::W]{}; // where rows go that are there to fill the last block
+      for (index_t i = 0; i < rows; i += M) {
+        row_of_lanes<T> block[M];
+        for (int m = 0; m < M; ++m) {
+          block[m] = at(std::min(i + m, rows - 1));
+          block[m].to = i + m < rows ? block[m].to + j : spare;
+        }
+        lanes_kernel<V, M, NV>(s, block);
+      }
+    });
+}
+
+template <class V> constexpr index_t whole_lanes(index_t n) {
+  return round_up(n, static_cast<index_t>(V::size));
+}
+
+/// `band` rows of `images` images: what a chunk computes, at most `pixels` elements of a plane.
+struct indirect_chunk {
+  index_t band, bands, images;
+  constexpr indirect_chunk(index_t rows, index_t cols, index_t pixels, index_t work) {
+    rows = std::max<index_t>(rows, 1), cols = std::max<index_t>(cols, 1);
+    bands = ceil_div(rows, std::clamp<index_t>(pixels / cols, 1, rows));
+    band = ceil_div(rows, bands);
+    bands = ceil_div(rows, band);
+    const index_t size = band * cols, worth = std::max<index_t>(1, (1 << 20) / (size * work));
+    images = bands > 1 ? 1 : std::clamp<index_t>(pixels / size, 1, std::min<index_t>(worth, 64));
+  }
+};
+
+/// Where x or dy is read: in a tile with its zeros, or in place where no window leaves the image.
+template <class T> struct image_view {
+  const T* p;
+  index_t image, plane, line;
+};
+
+/// fprop and wgrad read x: `band` output rows see `rows` rows of `width` columns.
+template <class V> struct indirect_input {
+  index_t cg, rows, width;
+  bool in_place;
+  constexpr indirect_input(const conv_extents& e, index_t band) : cg(e.c / e.groups) {
+    const index_t span_h = (e.r - 1) * e.dil_h + 1, span_w = (e.s - 1) * e.dil_w + 1;
+    rows = (band - 1) * e.stride_h + span_h;
+    width = (std::max<index_t>(e.q, 1) - 1) * e.stride_w + span_w;
+    in_place = e.pad_top == 0 && e.pad_left == 0 && (e.p - 1) * e.stride_h + span_h <= e.h && width <= e.w;
+  }
+  constexpr index_t tile() const { return in_place ? 0 : cg * rows * width; }
+  constexpr index_t tap(const conv_extents& e, index_t t, index_t line) const {
+    return t / e.s * e.dil_h * line + t % e.s * e.dil_w;
+  }
+  template <class T> image_view<T> view(const conv_extents& e, const T* x, index_t first, index_t images,
+                                        index_t g, index_t i, T* to) const {
+    const index_t area = e.h * e.w;
+    const T* const from = x + (first * e.c + g * cg) * area;
+    if (in_place) return {from + i * e.stride_h * e.w, e.c * area, area, e.w};
+    const image_tile t{cg, rows, 1, width};
+    for (index_t z = 0; z < images; ++z)
+      fill<V>(t, to + z * t.size(), from + z * e.c * area, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
+    return {to, t.size(), t.plane(), t.line()};
+  }
+};
+
+template <class V> struct indirect_fprop {
+  using T = typename V::value_type;
+  static constexpr indirect_chunk chunk_of(const conv_extents& e) {
+    return {e.p, e.q, 256, e.k / e.groups * (e.c / e.groups) * e.r * e.s};
+  }
+  static constexpr scratch_need need(const conv_extents& e) {
+    const indirect_chunk k = chunk_of(e);
+    const index_t lanes = whole_lanes<V>(e.k / e.groups);
+    return {.packed = e.groups * lanes * (e.c / e.groups) * e.r * e.s,
+            .each = k.images * (indirect_input<V>(e, k.band).tile() + k.band * e.q * lanes)};
+  }
+  /// packed: (group, c, tap, filter)
+  template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+    const index_t kg = e.k / e.groups, size = e.c / e.groups * e.r * e.s;
+    team.run(e.groups, [&](index_t g, int) {
+      transpose<V, true>(kg, size, w + g * kg * size, size, packed + g * whole_lanes<V>(kg) * size,
+                         whole_lanes<V>(kg));
+    });
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
+                                        const scratch_of_kernel<T>& s) {
+    const indirect_chunk k = chunk_of(e);
+    const indirect_input<V> in(e, k.band);
+    const index_t kg = e.k / e.groups, cg = e.c / e.groups, taps = e.r * e.s, lanes = whole_lanes<V>(kg);
+    const index_t each = need(e).each;
+    team.run(ceil_div(e.n, k.images) * e.groups * k.bands, [&](index_t chunk, int member) {
+      const index_t i = chunk % k.bands * k.band, g = chunk / k.bands % e.groups;
+      const index_t z0 = chunk / (k.bands * e.groups) * k.images;
+      const index_t images = std::min(k.images, e.n - z0), rows = std::min(k.band, e.p - i);
+      T* const out = s.each + member * each; // (image, row, column, filter)
+      const image_view<T> v = in.view(e, x, z0, images, g, i, out + k.images * k.band * e.q * lanes);
+      const index_t pixels = rows * e.q;
+      for (index_t first = 0; first < taps; first += tap_block) {
+        index_t tap[tap_block];
+        const int count = static_cast<int>(std::min<index_t>(tap_block, taps - first));
+        for (int b = 0; b < count; ++b) tap[b] = in.tap(e, first + b, v.line);
+        const panel_of_lanes<T> panel{.k = cg,
+                                      .a_step = v.plane,
+                                      .tap = tap,
+                                      .taps = count,
+                                      .b = s.packed + (g * cg * taps + first) * lanes,
+                                      .b_step = taps * lanes,
+                                      .b_row = lanes,
+                                      .add = first > 0};
+        rows_of_lanes<V>(images * pixels, kg, panel, [&](index_t m) {
+          const index_t z = m / pixels, at = m % pixels;
+          return row_of_lanes<T>{v.p + z * v.image + at / e.q * e.stride_h * v.line + at % e.q * e.stride_w,
+                                 out + m * lanes};
+        });
+      }
+      for (index_t z = 0; z < images; ++z)
+        transpose<V>(pixels, kg, out + z * pixels * lanes, lanes,
+                     y + ((z0 + z) * e.k + g * kg) * e.p * e.q + i * e.q, e.p * e.q);
+    });
+  }
+};
+
+template <class V> struct indirect_dgrad {
+  using T = typename V::value_type;
+  // in rows of one residue
+  static constexpr indirect_chunk chunk_of(const conv_extents& e) {
+    return {ceil_div(e.h, e.stride_h), e.stride_h * e.w, 256, e.k / e.groups * (e.c / e.groups) * e.r * e.s};
+  }
+  static constexpr image_tile tile_of(const conv_extents& e, index_t band) {
+    const cotangent_window see(e);
+    return {e.k / e.groups, band + see.more_h, 1, ceil_div(e.w, e.stride_w) + see.more_w};
+  }
+  static constexpr scratch_need need(const conv_extents& e) {
+    const indirect_chunk k = chunk_of(e);
+    const index_t lanes = whole_lanes<V>(e.c / e.groups), taps = e.r * e.s;
+    return {
+        .packed = e.groups * lanes * (e.k / e.groups) * taps,
+        .each = k.images * (tile_of(e, k.band).size() + k.band * e.stride_h * e.w * lanes) + taps * lanes};
+  }
+  /// packed: (group, residue, filter, tap of the residue, channel)
+  template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+    const index_t kg = e.k / e.groups, cg = e.c / e.groups, taps = e.r * e.s, lanes = whole_lanes<V>(cg);
+    team.run(e.k, [&](index_t filter, int) {
+      const index_t g = filter / kg, k = filter % kg;
+      T* to = packed + g * kg * taps * lanes;
+      for (index_t fy = 0; fy < e.stride_h; ++fy)
+        for (index_t fx = 0; fx < e.stride_w; ++fx) {
+          const index_t count = count_taps(e, fy, fx);
+          T* row = to + k * count * lanes;
+          to += kg * count * lanes;
+          const T* const from = w + filter * cg * taps;
+          if (count == taps) transpose<V, true>(cg, taps, from, taps, row, lanes);
+          else
+            each_tap(e, fy, fx, [&](index_t r, index_t s) {
+              for (index_t c = 0; c < lanes; ++c) row[c] = c < cg ? from[c * taps + r * e.s + s] : T(0);
+              row += lanes;
+            });
+        }
+    });
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
+                                        const scratch_of_kernel<T>& s) {
+    const indirect_chunk k = chunk_of(e);
+    const image_tile t = tile_of(e, k.band);
+    const cotangent_window see(e);
+    const index_t kg = e.k / e.groups, cg = e.c / e.groups, taps = e.r * e.s, lanes = whole_lanes<V>(cg);
+    const index_t each = need(e).each, area = e.h * e.w;
+    team.run(ceil_div(e.n, k.images) * e.groups * k.bands, [&](index_t chunk, int member) {
+      const index_t i = chunk % k.bands * k.band, g = chunk / k.bands % e.groups;
+      const index_t z0 = chunk / (k.bands * e.groups) * k.images;
+      const index_t images = std::min(k.images, e.n - z0);
+      const index_t height = std::min(k.band * e.stride_h, e.h - i * e.stride_h), pixels = height * e.w;
+      T* const out = s.each + member * each; // (image, row, column, channel)
+      T* const tile = out + k.images * k.band * e.stride_h * e.w * lanes;
+      for (index_t z = 0; z < images; ++z)
+        fill<V>(t, tile + z * t.size(), dy + ((z0 + z) * e.k + g * kg) * e.p * e.q, e.p, e.q, i + see.low_h,
+                see.low_w);
+      const T* b = s.packed + g * kg * taps * lanes;
+      for (index_t fy = 0; fy < e.stride_h; ++fy)
+        for (index_t fx = 0; fx < e.stride_w; ++fx) {
+          const index_t rows = ceil_div(height - fy, e.stride_h), cols = ceil_div(e.w - fx, e.stride_w);
+          const index_t count = count_taps(e, fy, fx);
+          const auto to = [&](index_t m) { // element m of the residue
+            const index_t z = m / (rows * cols), at = m % (rows * cols);
+            return out +
+                   (z * pixels + (at / cols * e.stride_h + fy) * e.w + at % cols * e.stride_w + fx) * lanes;
+          };
+          if (rows > 0 && cols > 0 && count == 0)
+            for (index_t m = 0; m < images * rows * cols; ++m) std::fill_n(to(m), lanes, T(0));
+          index_t tap[tap_block];
+          int held = 0;
+          bool add = false;
+          const auto flush = [&] {
+            if (rows > 0 && cols > 0)
+              rows_of_lanes<V>(images * rows * cols, cg,
+                               panel_of_lanes<T>{.k = kg,
+                                                 .a_step = t.plane(),
+                                                 .tap = tap,
+                                                 .taps = held,
+                                                 .b = b,
+                                                 .b_step = count * lanes,
+                                                 .b_row = lanes,
+                                                 .add = add},
+                               [&](index_t m) {
+                                 const index_t z = m / (rows * cols), at = m % (rows * cols);
+                                 return row_of_lanes<T>{
+                                     tile + z * t.size() + at / cols * t.line() + at % cols, to(m)};
+                               });
+            b += held * lanes;
+            held = 0;
+            add = true;
+          };
+          each_tap(e, fy, fx, [&](index_t r, index_t x) {
+            tap[held++] = see.at(e, fy, fx, r, x, t.line());
+            if (held == tap_block) flush();
+          });
+          if (held > 0) flush();
+          b += (kg - 1) * count * lanes;
+        }
+      for (index_t z = 0; z < images; ++z)
+        transpose<V>(pixels, cg, out + z * pixels * lanes, lanes,
+                     dx + ((z0 + z) * e.c + g * cg) * area + i * e.stride_h * e.w, area);
+    });
+  }
+};
+
+template <class V> struct indirect_wgrad {
+  using T = typename V::value_type;
+  static constexpr index_t most_pixels = 512; // their offsets lie on the stack
+  static constexpr bool takes(const conv_extents& e) { return e.q <= most_pixels; }
+  struct plan {
+    indirect_chunk k;
+    index_t filters, blocks, slots, lanes, columns; // filters: rows of dw in a chunk
+    constexpr explicit plan(const conv_extents& e) : k(e.p, e.q, most_pixels, 1) {
+      const index_t kg = e.k / e.groups;
+      blocks = ceil_div(kg, 128);
+      filters = ceil_div(kg, blocks);
+      lanes = whole_lanes<V>(filters);
+      columns = e.c / e.groups * e.r * e.s;
+      const index_t size = e.k * columns;
+      slots = std::clamp<index_t>((1 << 18) / size, 1, 8);
+    }
+  };
+  static constexpr scratch_need need(const conv_extents& e) {
+    const plan p(e);
+    return {.each = p.k.images * (indirect_input<V>(e, p.k.band).tile() + p.k.band * e.q * p.lanes),
+            .shared = p.slots * e.groups * p.blocks * p.columns * p.lanes};
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
+                                        T* dw, const scratch_of_kernel<T>& s) {
+    const plan p(e);
+    const indirect_chunk& k = p.k;
+    const indirect_input<V> in(e, k.band);
+    const index_t kg = e.k / e.groups, taps = e.r * e.s, each = need(e).each;
+    const index_t units = ceil_div(e.n, k.images) * k.bands, slots = std::min(p.slots, units);
+    const index_t block = p.columns * p.lanes, parts = e.groups * p.blocks;
+    if (units == 0 || e.p * e.q == 0) return void(std::fill_n(dw, e.k * p.columns, T(0)));
+    team.run(slots * parts, [&](index_t chunk, int member) { // shared: (slot, group, block, c, tap, filter)
+      const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups, slot = chunk / parts;
+      const index_t filters = std::min(p.filters, kg - k0);
+      T* const rows_of_dy = s.each + member * each; // (image, row, column, filter)
+      T* const tile = rows_of_dy + k.images * k.band * e.q * p.lanes;
+      T* const sum = s.shared + chunk * block;
+      const index_t begin = slot * units / slots, end = (slot + 1) * units / slots;
+      for (index_t u = begin; u < end; ++u) {
+        const index_t z0 = u / k.bands * k.images, i = u % k.bands * k.band;
+        const index_t images = std::min(k.images, e.n - z0), rows = std::min(k.band, e.p - i);
+        const index_t pixels = rows * e.q;
+        const image_view<T> v = in.view(e, x, z0, images, g, i, tile);
+        for (index_t z = 0; z < images; ++z)
+          transpose<V, true>(filters, pixels, dy + ((z0 + z) * e.k + g * kg + k0) * e.p * e.q + i * e.q,
+                             e.p * e.q, rows_of_dy + z * pixels * p.lanes, p.lanes);
+        index_t at[most_pixels];
+        for (index_t m = 0; m < pixels; ++m) at[m] = m / e.q * e.stride_h * v.line + m % e.q * e.stride_w;
+        const panel_of_lanes<T> panel{.k = images,
+                                      .a_step = v.image,
+                                      .tap = at,
+                                      .taps = static_cast<int>(pixels),
+                                      .b = rows_of_dy,
+                                      .b_step = pixels * p.lanes,
+                                      .b_row = p.lanes,
+                                      .add = u > begin};
+        rows_of_lanes<V>(p.columns, filters, panel, [&](index_t m) {
+          return row_of_lanes<T>{v.p + m / taps * v.plane + in.tap(e, m % taps, v.line), sum + m * p.lanes};
+        });
+      }
+    });
+    constexpr index_t part = 256; // rows of the sum
+    const index_t cuts = ceil_div(p.columns, part);
+    team.run(parts * cuts, [&](index_t chunk, int) {
+      const index_t m = chunk % cuts * part, b = chunk / cuts, rows = std::min(part, p.columns - m);
+      const index_t k0 = b % p.blocks * p.filters, g = b / p.blocks;
+      T* const sum = s.shared + b * block + m * p.lanes;
+      for (index_t slot = 1; slot < slots; ++slot)
+        for (index_t j = 0; j < rows * p.lanes; ++j) sum[j] += sum[slot * parts * block + j];
+      transpose<V>(rows, std::min(p.filters, kg - k0), sum, p.lanes, dw + (g * kg + k0) * p.columns + m,
+                   p.columns);
+    });
+  }
+};
+
+} // namespace tapeless::cpu::detail

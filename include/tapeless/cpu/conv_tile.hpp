@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// What all kernels of convolution share: tiles of an image with its zero padding, and the taps of a residue.
+#include <algorithm>
+#include <cstdint>
+
+#include "../core/geometry.hpp"
+#include "matmul.hpp"
+#include "simd.hpp"
+#include "team.hpp"
+
+namespace tapeless::cpu::detail {
+
+constexpr index_t floor_div(index_t a, index_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+/// Rows of planes in scratch: column j of residue f at f * width + j.
+struct image_tile {
+  index_t planes, rows, residues, width;
+  constexpr index_t line() const { return residues * width; }
+  constexpr index_t plane() const { return rows * line(); }
+  constexpr index_t size() const { return planes * plane(); }
+};
+
+// Rows are short: no call for each, and whole vectors that overlap in place of tails.
+template <class V, class T> [[gnu::always_inline]] inline void zero_row(T* to, index_t n) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  if (n < W) {
+    if (n > 0) store_n(to, V(T(0)), n);
+    return;
+  }
+  for (index_t j = 0; j < n - W; j += W) store(to + j, V(T(0)));
+  store(to + n - W, V(T(0)));
+}
+template <class V, class T> [[gnu::always_inline]] inline void copy_row(T* to, const T* from, index_t n) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  if (n < W) {
+    if (n > 0) store_n(to, load_n<V>(from, n), n);
+    return;
+  }
+  for (index_t j = 0; j < n - W; j += W) store(to + j, load<V>(from + j));
+  store(to + n - W, load<V>(from + n - W));
+}
+/// to[j] = from[2 j]
+template <class V, class T> [[gnu::always_inline]] inline void copy_even(T* to, const T* from, index_t n) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  index_t j = 0;
+  for (; j + W < n; j += W) // the last one would read beyond
+    store(to + j, [&]<int... L>(std::integer_sequence<int, L...>) {
+      return V(
+          __builtin_shufflevector(load<V>(from + 2 * j).data, load<V>(from + 2 * j + W).data, (2 * L)...));
+    }(std::make_integer_sequence<int, static_cast<int>(W)>{}));
+  for (; j < n; ++j) to[j] = from[2 * j];
+}
+
+/// tile[c, i, f, j] = x[c, y0 + i, x0 + j * residues + f], zero outside x. V names the architecture.
+template <class V, class T>
+void fill(const image_tile& t, T* to, const T* x, index_t h, index_t w, index_t y0, index_t x0) {
+  for (index_t f = 0; f < t.residues; ++f) {
+    const index_t start = x0 + f; // columns [first, end) of the tile lie inside x
+    const index_t first = start < 0 ? std::min(ceil_div(-start, t.residues), t.width) : 0;
+    const index_t end = start < w ? std::clamp((w - 1 - start) / t.residues + 1, first, t.width) : first;
+    for (index_t c = 0; c < t.planes; ++c)
+      for (index_t i = 0; i < t.rows; ++i) {
+        const index_t y = y0 + i;
+        T* const line = to + (c * t.rows + i) * t.line() + f * t.width;
+        if (y < 0 || y >= h || first == end) {
+          zero_row<V>(line, t.width);
+          continue;
+        }
+        const T* const row = x + (c * h + y) * w + start + first * t.residues;
+        zero_row<V>(line, first);
+        if (t.residues == 1) copy_row<V>(line + first, row, end - first);
+        else if (t.residues == 2) copy_even<V>(line + first, row, end - first);
+        else
+          for (index_t j = 0; j < end - first; ++j) line[first + j] = row[j * t.residues];
+        zero_row<V>(line + end, t.width - end);
+      }
+  }
+}
+
+/// Taps are taken this many at a time: their offsets lie on the stack.
+inline constexpr int tap_block = 64;
+
+/// Taps of one axis that meet outputs of residue f: those with (f + pad - t * dil) a multiple of the stride.
+constexpr bool meets(index_t f, index_t pad, index_t t, index_t dil, index_t stride) {
+  return (f + pad - t * dil) % stride == 0;
+}
+/// f(r, s) for every tap that meets elements of x of the residue (fy, fx) modulo the strides, in row-major order.
+template <class F> constexpr void each_tap(const conv_extents& e, index_t fy, index_t fx, F&& f) {
+  for (index_t r = 0; r < e.r; ++r)
+    if (meets(fy, e.pad_top, r, e.dil_h, e.stride_h))
+      for (index_t s = 0; s < e.s; ++s)
+        if (meets(fx, e.pad_left, s, e.dil_w, e.stride_w)) f(r, s);
+}
+constexpr index_t count_taps(const conv_extents& e, index_t fy, index_t fx) {
+  index_t n = 0;
+  each_tap(e, fy, fx, [&](index_t, index_t) { ++n; });
+  return n;
+}
+/// What an element of x of any residue sees of dy: rows [i + low_h, i + low_h + more_h], i its row / stride_h.
+struct cotangent_window {
+  index_t low_h, low_w, more_h, more_w;
+  constexpr explicit cotangent_window(const conv_extents& e)
+      : low_h(floor_div(e.pad_top - (e.r - 1) * e.dil_h, e.stride_h)),
+        low_w(floor_div(e.pad_left - (e.s - 1) * e.dil_w, e.stride_w)),
+        more_h(floor_div(e.stride_h - 1 + e.pad_top, e.stride_h) - low_h),
+        more_w(floor_div(e.stride_w - 1 + e.pad_left, e.stride_w) - low_w) {}
+  /// Where tap (r, s) of element (fy, fx) lies in a tile of dy that begins at (low_h, low_w).
+  constexpr index_t at(const conv_extents& e, index_t fy, index_t fx, index_t r, index_t s,
+                       index_t line) const {
+    return ((fy + e.pad_top - r * e.dil_h) / e.stride_h - low_h) * line +
+           (fx + e.pad_left - s * e.dil_w) / e.stride_w - low_w;
+  }
+};
+
+} // namespace tapeless::cpu::detail

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// The transpose of a matrix in memory, in blocks of W x W lanes.
+#include <algorithm>
+
+#include "simd.hpp"
+
+namespace tapeless::cpu {
+namespace detail {
+
+// Rounds of H = 1, 2, 4, ...: the blocks of H x H beside the diagonal change places.
+template <class V, int H = 1> [[gnu::always_inline]] inline void transpose_lanes(V (&v)[V::size]) {
+  constexpr int W = static_cast<int>(V::size);
+  if constexpr (H < W) {
+    unroll<W>([&](auto i) __attribute__((always_inline)) {
+      if constexpr ((i & H) == 0) {
+        const auto a = v[i].data, b = v[i + H].data;
+        [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) {
+          v[i] = V(__builtin_shufflevector(a, b, ((L & H) != 0 ? W + L - H : L)...));
+          v[i + H] = V(__builtin_shufflevector(a, b, ((L & H) != 0 ? W + L : L + H)...));
+        }(std::make_integer_sequence<int, W>{});
+      }
+    });
+    transpose_lanes<V, 2 * H>(v);
+  }
+}
+
+} // namespace detail
+
+/// to[j * to_row + i] = from[i * from_row + j] for i < rows, j < cols. With Padded every row of `to` is written up
+/// to a whole vector, zeros behind its `rows` elements.
+template <class V, bool Padded = false, class T>
+void transpose(index_t rows, index_t cols, const T* from, index_t from_row, T* to, index_t to_row) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  for (index_t i = 0; i < rows; i += W) {
+    const index_t m = std::min(W, rows - i);
+    for (index_t j = 0; j < cols; j += W) {
+      const index_t n = std::min(W, cols - j);
+      const T* const f = from + i * from_row + j;
+      T* const t = to + j * to_row + i;
+      V v[V::size];
+      if (m == W && n == W)
+        unroll<V::size>([&](auto r) __attribute__((always_inline)) { v[r] = load<V>(f + r * from_row); });
+      else
+        unroll<V::size>([&](auto r) __attribute__((always_inline)) {
+          v[r] = r >= m ? V(T(0)) : n == W ? load<V>(f + r * from_row) : load_n<V>(f + r * from_row, n);
+        });
+      detail::transpose_lanes(v);
+      if (n == W && (m == W || Padded))
+        unroll<V::size>([&](auto r) __attribute__((always_inline)) { store(t + r * to_row, v[r]); });
+      else
+        unroll<V::size>([&](auto r) __attribute__((always_inline)) {
+          if (r >= n) return;
+          if (m == W || Padded) store(t + r * to_row, v[r]);
+          else store_n(t + r * to_row, v[r], m);
+        });
+    }
+  }
+}
+
+} // namespace tapeless::cpu
