@@ -26,37 +26,43 @@ constexpr auto loss = [](const network& p, auto x, auto y) {
   return tl::sum(tl::square(tl::matmul(h, p.w3) - y));
 };
 
-// Do two blocks of the arena, of the given shapes, have no byte in common?
-constexpr bool disjoint(const tl::detail::slot& a, const tl::shape& shape_a, const tl::detail::slot& b,
-                        const tl::shape& shape_b) {
-  using namespace tl::detail;
-  if (a.at.where != place::arena || b.at.where != place::arena || a.at.index != b.at.index) return true;
-  const tl::extent_t size_a = coefficient(numel(shape_a)) * size_of(a.t);
-  const tl::extent_t size_b = coefficient(numel(shape_b)) * size_of(b.t);
-  return a.at.offset + size_a <= b.at.offset || b.at.offset + size_b <= a.at.offset;
-}
+struct convnet {
+  tl::tensor<double, 4, 1, 3, 3> depthwise;
+  tl::tensor<double, 16, 4, 3, 3> w2;
+  tl::tensor<double, 16, 16, 3, 3> w3;
+  tl::tensor<double, 3, 16, 6, 6> w4;
+};
+using images = tl::tensor<double, tl::dyn<'n'>, 4, 12, 12>;
+using scores = tl::tensor<double, tl::dyn<'n'>, 3, 1, 1>;
 
-} // namespace
+constexpr auto convnet_loss = [](const convnet& p, auto x, auto y) {
+  const auto a = tl::tanh(tl::conv2d<tl::conv{.padding = 1, .groups = 4}>(x, p.depthwise));
+  const auto b = tl::tanh(tl::conv2d<tl::conv{.padding = 1}>(a, p.w2));
+  const auto c = tl::tanh(tl::conv2d<tl::conv{.stride = 2, .padding = 1}>(b, p.w3));
+  return tl::sum(tl::square(tl::tanh(tl::conv2d(c, p.w4)) - y));
+};
 
-TEST_CASE("epilogue: a gradient over many chunks of rows is the sum of gradients over few rows") {
-  const tl::extent_t n = 3000, block = 20; // 3000 rows are several chunks, 20 are one
-  tl::owned<network> p;
+// The gradient over n rows of x and y, and the sum of the gradients over `block` of them at a time.
+template <class Params, class X, class Y> void gradients_add_up(auto f, tl::extent_t n, tl::extent_t block) {
+  tl::owned<Params> p;
   std::uint64_t seed = 1;
   tl::for_each_leaf(*p, [&](const auto& leaf) {
     const auto v = support::random_values<double>(static_cast<std::size_t>(leaf.size()), ++seed, -0.4, 0.4);
     for (tl::extent_t i = 0; i < leaf.size(); ++i) leaf[i] = v[static_cast<std::size_t>(i)];
   });
-  auto x = support::random_values<double>(static_cast<std::size_t>(n * 24), 21);
-  auto y = support::random_values<double>(static_cast<std::size_t>(n * 3), 22);
-  const auto step = tl::jit(tl::value_and_grad<0>(loss));
-  auto all = step.bind<network, inputs, targets>(tl::dim<'n'>(n));
-  auto few = step.bind<network, inputs, targets>(tl::dim<'n'>(block));
-  const auto [value, gradient] = all(*p, inputs(x.data(), n), targets(y.data(), n));
+  const tl::extent_t x_row = tl::owned<X>(tl::dim<'n'>(1))->size(),
+                     y_row = tl::owned<Y>(tl::dim<'n'>(1))->size();
+  auto x = support::random_values<double>(static_cast<std::size_t>(n * x_row), 21);
+  auto y = support::random_values<double>(static_cast<std::size_t>(n * y_row), 22);
+  const auto step = tl::jit(tl::value_and_grad<0>(f));
+  auto all = step.template bind<Params, X, Y>(tl::dim<'n'>(n));
+  auto few = step.template bind<Params, X, Y>(tl::dim<'n'>(block));
+  const auto [value, gradient] = all(*p, X(x.data(), n), Y(y.data(), n));
 
   std::vector<double> sum;
   double total = 0;
   for (tl::extent_t at = 0; at < n; at += block) {
-    const auto [v, g] = few(*p, inputs(x.data() + at * 24, block), targets(y.data() + at * 3, block));
+    const auto [v, g] = few(*p, X(x.data() + at * x_row, block), Y(y.data() + at * y_row, block));
     total += v[0];
     std::size_t k = 0;
     tl::for_each_leaf(g, [&](const auto& leaf) {
@@ -77,6 +83,60 @@ TEST_CASE("epilogue: a gradient over many chunks of rows is the sum of gradients
   });
   CHECK(size > 1);
   CHECK(worst <= 1e-11 * size);
+}
+
+// Do two blocks of the arena, of the given shapes, have no byte in common?
+constexpr bool disjoint(const tl::detail::slot& a, const tl::shape& shape_a, const tl::detail::slot& b,
+                        const tl::shape& shape_b) {
+  using namespace tl::detail;
+  if (a.at.where != place::arena || b.at.where != place::arena || a.at.index != b.at.index) return true;
+  const tl::extent_t size_a = coefficient(numel(shape_a)) * size_of(a.t);
+  const tl::extent_t size_b = coefficient(numel(shape_b)) * size_of(b.t);
+  return a.at.offset + size_a <= b.at.offset || b.at.offset + size_b <= a.at.offset;
+}
+
+} // namespace
+
+TEST_CASE("epilogue: a gradient over many chunks of rows is the sum of gradients over few rows") {
+  gradients_add_up<network, inputs, targets>(loss, 3000, 20); // 3000 rows are several chunks, 20 are one
+}
+
+TEST_CASE("epilogue: the same for each kernel of convolution, behind which an activation runs") {
+  gradients_add_up<convnet, images, scores>(convnet_loss, 40, 1);
+  using tl::cpu::conv_kernel, tl::cpu::conv_pass;
+  constexpr auto choice = [](tl::conv_extents e) {
+    return tl::cpu::conv_kernel_of<tl::cpu::simd<double>>(conv_pass::fprop, e);
+  };
+  constexpr tl::conv_extents first{.c = 4,
+                                   .h = 12,
+                                   .w = 12,
+                                   .k = 4,
+                                   .r = 3,
+                                   .s = 3,
+                                   .p = 12,
+                                   .q = 12,
+                                   .pad_top = 1,
+                                   .pad_left = 1,
+                                   .groups = 4};
+  constexpr tl::conv_extents second{
+      .c = 4, .h = 12, .w = 12, .k = 16, .r = 3, .s = 3, .p = 12, .q = 12, .pad_top = 1, .pad_left = 1};
+  constexpr tl::conv_extents third{.c = 16,
+                                   .h = 12,
+                                   .w = 12,
+                                   .k = 16,
+                                   .r = 3,
+                                   .s = 3,
+                                   .p = 6,
+                                   .q = 6,
+                                   .stride_h = 2,
+                                   .stride_w = 2,
+                                   .pad_top = 1,
+                                   .pad_left = 1};
+  constexpr tl::conv_extents fourth{.c = 16, .h = 6, .w = 6, .k = 3, .r = 6, .s = 6};
+  CHECK(choice(first) == conv_kernel::depthwise);
+  if (tl::cpu::width<double> == 4) CHECK(choice(second) == conv_kernel::columns);
+  CHECK(choice(third) == conv_kernel::indirect);
+  CHECK(choice(fourth) == conv_kernel::dense);
 }
 
 TEST_CASE("epilogue: it never writes where the step that it follows still reads") {
