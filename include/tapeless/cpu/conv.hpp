@@ -87,7 +87,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
           (e.stride_w > 1 ? !filled(detail::ceil_div(e.w, e.stride_w), 89) : e.w <= W || !filled(e.w, 87));
       break;
     case conv_pass::wgrad:
-      if (cg == 1 && (e.groups > 1 || (taps > 1 && e.q >= 8 * W))) return conv_kernel::depthwise;
+      if (cg == 1 && e.groups > 1) return conv_kernel::depthwise;
       indirect = e.q < 2 * W || (kg > W ? filled(kg, 80) && cg * taps > 2 * W : detail::pointwise(e));
       break;
   }

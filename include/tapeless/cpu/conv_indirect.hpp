@@ -312,12 +312,14 @@ template <class V> struct indirect_wgrad {
     index_t filters, blocks, slots, lanes, columns; // filters: rows of dw in a chunk
     constexpr explicit plan(const conv_extents& e) : k(e.p, e.q, most_pixels, 1) {
       const index_t kg = e.k / e.groups;
-      blocks = ceil_div(kg, 128);
-      filters = ceil_div(kg, blocks);
-      lanes = whole_lanes<V>(filters);
       columns = e.c / e.groups * e.r * e.s;
-      const index_t size = e.k * columns;
-      slots = std::clamp<index_t>((1 << 18) / size, 1, 8);
+      slots = std::clamp<index_t>((1 << 19) / (e.k * columns), 1, 8);
+      // eight chunks for a team, none of less than 32 filters
+      blocks = std::clamp<index_t>(ceil_div(8, slots * e.groups), ceil_div(kg, 128),
+                                   std::max<index_t>(kg / 32, 1));
+      filters = std::min(kg, round_up(ceil_div(kg, blocks), lane_blocking<V>::NR));
+      blocks = ceil_div(kg, filters);
+      lanes = whole_lanes<V>(filters);
     }
   };
   static constexpr scratch_need need(const conv_extents& e) {
