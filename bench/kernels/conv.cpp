@@ -146,7 +146,8 @@ class program {
     if (first.empty()) first = s->y;
     float worst = 0, largest = 0;
     for (std::size_t i = 0; i < first.size(); ++i) {
-      worst = std::max(worst, std::abs(s->y[i] - first[i]));
+      const float error = std::abs(s->y[i] - first[i]);
+      worst = error <= worst ? worst : error; // a NaN stays
       largest = std::max(largest, std::abs(first[i]));
     }
     if (worst <= 1e-4f * largest) return all.push_back({name_of(K), run});

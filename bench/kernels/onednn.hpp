@@ -6,6 +6,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <unordered_map>
 #include <utility>
@@ -60,21 +61,21 @@ void onednn(const tapeless::conv_extents& e, [[maybe_unused]] int threads, const
     for (const bool reorders : {true, false}) {
       arguments all;
       std::vector<std::pair<primitive, arguments>> steps;
-      const auto zeros = [&](const memory::desc& d) {
+      const auto filled = [&](const memory::desc& d) {
         memory m(d, cpu);
         std::fill_n(static_cast<float*>(m.get_data_handle()), d.get_size() / sizeof(float), 0.5f);
         return m;
       };
       for (const operand& o : {a, b}) {
-        all[o.slot] = zeros(o.own);
+        all[o.slot] = filled(o.own);
         if (!reorders || o.own == o.user) continue;
-        memory from = zeros(o.user);
+        memory from = filled(o.user);
         steps.push_back({reorder(from, all[o.slot]), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, all[o.slot]}}});
       }
-      all[result.slot] = zeros(result.own);
+      all[result.slot] = filled(result.own);
       steps.push_back({p, all});
       if (reorders && result.own != result.user) {
-        memory to = zeros(result.user);
+        memory to = filled(result.user);
         steps.push_back(
             {reorder(all[result.slot], to), {{DNNL_ARG_FROM, all[result.slot]}, {DNNL_ARG_TO, to}}});
       }

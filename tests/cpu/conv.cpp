@@ -234,6 +234,37 @@ TEST_CASE_TEMPLATE("conv: wide layers in several bands, images in several units"
             .pad_left = 1});
 }
 
+TEST_CASE_TEMPLATE("conv: a dilated filter with as many taps as the image has elements", T, float, double) {
+  check<T>({.n = 2,
+            .c = 2,
+            .h = 3,
+            .w = 3,
+            .k = 3,
+            .r = 3,
+            .s = 3,
+            .p = 1,
+            .q = 1,
+            .dil_h = 2,
+            .dil_w = 2}); // padding at the bottom and on the right
+  check<T>({.n = 3, .c = 4, .h = 1, .w = 5, .k = 9, .r = 1, .s = 5, .p = 1, .q = 1, .dil_h = 3});
+}
+
+TEST_CASE_TEMPLATE("conv: planes in bands, rows of more than 512 columns", T, float, double) {
+  check<T>({.n = 2,
+            .c = 2,
+            .h = 260,
+            .w = 300,
+            .k = 4,
+            .r = 3,
+            .s = 3,
+            .p = 260,
+            .q = 300,
+            .pad_top = 1,
+            .pad_left = 1,
+            .groups = 2});
+  check<T>({.n = 1, .c = 3, .h = 1, .w = 600, .k = 9, .r = 1, .s = 3, .p = 1, .q = 598});
+}
+
 TEST_CASE_TEMPLATE("conv: an empty batch has no output and a zero weight gradient", T, float, double) {
   check<T>({.n = 0, .c = 3, .h = 5, .w = 5, .k = 2, .r = 3, .s = 3, .p = 3, .q = 3});
   check<T>({.n = 0, .c = 3, .h = 5, .w = 5, .k = 2, .r = 1, .s = 1, .p = 5, .q = 5});

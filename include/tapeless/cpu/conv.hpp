@@ -6,11 +6,12 @@
 //   dgrad   dx = the transpose of fprop in x:  (dy, w) -> dx
 //   wgrad   dw = the transpose of fprop in w:  (x, dy) -> dw;  zeros where n is 0
 //
-// n may be 0; c, k and the filter extents are at least 1. Results are overwritten and overlap no operand. Which
+// n may be 0; all other extents are at least 1. Results are overwritten and overlap no operand. Which
 // kernel runs is a function of all extents but n: conv_kernel_of.
+#include "conv_columns_wgrad.hpp"
 #include "conv_dense.hpp"
 #include "conv_depthwise.hpp"
-#include "conv_indirect.hpp"
+#include "conv_indirect_wgrad.hpp"
 
 namespace tapeless::cpu {
 

@@ -15,7 +15,7 @@ namespace tapeless::cpu::detail {
 constexpr index_t band_rows(index_t out, index_t stride, index_t span, index_t line, index_t work,
                             index_t element) {
   out = std::max<index_t>(out, 1);
-  const index_t fit = ((1 << 18) / (line * element) - span) / stride + 1;
+  const index_t fit = ((1 << 18) / std::max<index_t>(line * element, 1) - span) / stride + 1;
   const index_t worth = std::max<index_t>(4, (1 << 23) / work);
   return ceil_div(out, ceil_div(out, std::clamp<index_t>(std::min(fit, worth), 1, out)));
 }
@@ -74,14 +74,14 @@ void pointwise_product(const Team& team, const conv_extents& e, index_t rows, in
   using B = blocking<V>;
   const index_t area = e.h * e.w;
   const index_t nb = std::max(round_up((1 << 21) / (rows * k), B::NR), 8 * B::NR);
-  const index_t parts = ceil_div(area, nb);
-  team.run(e.n * e.groups * parts, [&](index_t chunk, int member) {
-    const index_t j = chunk % parts * nb, image = chunk / parts, g = image % e.groups;
-    for (index_t i = 0; i < rows; i += B::MC)
-      tile<V>(std::min(B::MC, rows - i), std::min(nb, area - j), k,
-              matrix<T>{a.p + g * rows * k, a.row, a.col}.at(i, 0),
-              matrix<T>{x + image * k * area + j, area, 1}, y + (image * rows + i) * area + j, area,
-              scratch + member * tile_scratch<V>);
+  const index_t parts = ceil_div(area, nb), tiles = ceil_div(rows, B::MC);
+  team.run(e.n * e.groups * parts * tiles, [&](index_t chunk, int member) {
+    const index_t i = chunk % tiles * B::MC, j = chunk / tiles % parts * nb, image = chunk / (tiles * parts);
+    const index_t g = image % e.groups;
+    tile<V>(std::min(B::MC, rows - i), std::min(nb, area - j), k,
+            matrix<T>{a.p + g * rows * k, a.row, a.col}.at(i, 0),
+            matrix<T>{x + image * k * area + j, area, 1}, y + (image * rows + i) * area + j, area,
+            scratch + member * tile_scratch<V>);
   });
 }
 

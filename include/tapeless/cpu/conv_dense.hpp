@@ -6,13 +6,14 @@
 
 namespace tapeless::cpu::detail {
 
+// tap (r, s) meets element (r, s) and no other
 constexpr bool filters_cover_image(const conv_extents& e) {
   return e.groups == 1 && e.p == 1 && e.q == 1 && e.pad_top == 0 && e.pad_left == 0 && e.r == e.h &&
-         e.s == e.w;
+         e.s == e.w && (e.dil_h == 1 || e.r == 1) && (e.dil_w == 1 || e.s == 1);
 }
-constexpr scratch_need dense_need(const matmul_extents& e, auto zero) {
-  using T = decltype(zero);
-  return {.each = matmul_scratch<T>(e), .shared = matmul_shared<T>(e)};
+template <class V> constexpr scratch_need dense_need(const matmul_extents& e) {
+  using T = typename V::value_type;
+  return {.each = matmul_scratch<T, V>(e), .shared = matmul_shared<T, V>(e)};
 }
 
 template <class V> struct dense_fprop {
@@ -20,7 +21,7 @@ template <class V> struct dense_fprop {
   static constexpr matmul_extents product(const conv_extents& e) {
     return {.m = e.n, .n = e.k, .k = e.c * e.h * e.w, .tb = true};
   }
-  static constexpr scratch_need need(const conv_extents& e) { return dense_need(product(e), T(0)); }
+  static constexpr scratch_need need(const conv_extents& e) { return dense_need<V>(product(e)); }
   template <class Team> static void pack(const Team&, const conv_extents&, const T*, T*) {}
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* w, T* y,
                                         const scratch_of_kernel<T>& s) {
@@ -32,7 +33,7 @@ template <class V> struct dense_dgrad {
   static constexpr matmul_extents product(const conv_extents& e) {
     return {.m = e.n, .n = e.c * e.h * e.w, .k = e.k};
   }
-  static constexpr scratch_need need(const conv_extents& e) { return dense_need(product(e), T(0)); }
+  static constexpr scratch_need need(const conv_extents& e) { return dense_need<V>(product(e)); }
   template <class Team> static void pack(const Team&, const conv_extents&, const T*, T*) {}
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T* w,
                                         T* dx, const scratch_of_kernel<T>& s) {
@@ -44,7 +45,7 @@ template <class V> struct dense_wgrad {
   static constexpr matmul_extents product(const conv_extents& e) {
     return {.m = e.k, .n = e.c * e.h * e.w, .k = e.n, .ta = true};
   }
-  static constexpr scratch_need need(const conv_extents& e) { return dense_need(product(e), T(0)); }
+  static constexpr scratch_need need(const conv_extents& e) { return dense_need<V>(product(e)); }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
                                         T* dw, const scratch_of_kernel<T>& s) {
     matmul<T, Team, V>(team, product(e), dy, x, dw, s.each, s.shared);

@@ -73,18 +73,23 @@ template <class V> struct depthwise_fprop {
                                         const scratch_of_kernel<T>& s) {
     const fprop_plan<T, V> plan(e);
     const image_tile& t = plan.tile;
-    const index_t taps = e.r * e.s, units = e.n * e.c * plan.bands; // (image, channel, band)
-    const index_t part = plan.bands > 1 ? 1 : planes_of_chunk(e, e.p * e.q);
+    const index_t taps = e.r * e.s, rows = std::max<index_t>(plan.band * e.q, 1);
+    const index_t filters = std::clamp<index_t>((1 << 20) / (rows * taps), 1, plan.kg); // of one chunk
+    const index_t cuts = ceil_div(plan.kg, filters);
+    const index_t units = e.n * e.c * plan.bands * cuts; // (image, channel, band, filters)
+    const index_t part = plan.bands * cuts > 1 ? 1 : planes_of_chunk(e, e.p * e.q);
     team.run(ceil_div(units, part), [&](index_t chunk, int member) {
       T* const xs = s.each + member * t.size();
       for (index_t u = chunk * part; u < std::min(units, (chunk + 1) * part); ++u) {
-        const index_t z = u / plan.bands, i = u % plan.bands * plan.band;
+        const index_t z = u / (plan.bands * cuts), i = u / cuts % plan.bands * plan.band;
+        const index_t k0 = z % e.c * plan.kg + u % cuts * filters;
+        const index_t k1 = std::min(k0 + filters, (z % e.c + 1) * plan.kg);
         fill<V>(t, xs, x + z * e.h * e.w, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
         for (index_t first = 0; first < taps; first += tap_block) {
           index_t at[tap_block];
           const int count = static_cast<int>(std::min<index_t>(tap_block, taps - first));
           for (int b = 0; b < count; ++b) at[b] = plan.tap(e, first + b);
-          for (index_t k = z % e.c * plan.kg; k < (z % e.c + 1) * plan.kg; ++k)
+          for (index_t k = k0; k < k1; ++k)
             plane<V>(count, at, w + k * taps + first, xs, e.stride_h * t.line(),
                      y + ((z / e.c * e.k + k) * e.p + i) * e.q, e.q, std::min(plan.band, e.p - i), e.q,
                      first > 0);

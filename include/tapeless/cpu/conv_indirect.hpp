@@ -1,112 +1,36 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution whose lanes are channels, for images too small or too strided to fill vectors with columns.
-//
-// One microkernel serves all three: a block of rows, each with its own address, times a panel of lanes,
-//   c[i][j] = sum_p sum_t a_i[p * a_step + tap[t]] * b[p * b_step + t * b_row + j]
+// Convolution whose lanes are channels: vectors are full where images are narrow, strided or of an odd width.
 //             row i            p          t             lanes j
 //   fprop     output pixel     channel    tap           filters     b = w, transposed once
 //   dgrad     image pixel      filter     tap           channels    b = w, taps sorted by residue
 //   wgrad     (channel, tap)   image      output pixel  filters     b = dy, transposed tile by tile
-// (addresses instead of copies of patches: M. Dukhan, The Indirect Convolution Algorithm, 2019). Results have channels
-// along their rows in scratch and are transposed on their way out.
-#include "conv_tile.hpp"
+// in the terms of conv_lanes.hpp; wgrad is in conv_indirect_wgrad.hpp. Results have channels along their rows in
+// scratch and are transposed on their way out.
+#include "conv_lanes.hpp"
 #include "transpose.hpp"
 
 namespace tapeless::cpu::detail {
 
-/// At most NV vectors of lanes, and as many rows as leave an address and its sums in registers.
-template <class V> struct lane_blocking {
-  static constexpr index_t W = static_cast<index_t>(V::size);
-  static constexpr int NV = sizeof(V) == 64 ? 4 : 2;
-  static constexpr index_t NR = NV * W;
-  static constexpr int rows(int vectors) { return vectors == 1 ? 8 : sizeof(V) == 64 && vectors < 4 ? 8 : 6; }
-};
-
-template <class T> struct row_of_lanes {
-  const T* from;
-  T* to;
-};
-
-template <class T> struct panel_of_lanes {
-  index_t k, a_step;
-  const index_t* tap;
-  int taps;
-  const T* b;
-  index_t b_step, b_row;
-  bool add;
-};
-
-template <class V, int M, int NV, class T>
-[[gnu::noinline]] void lanes_kernel(const panel_of_lanes<T>& s, const row_of_lanes<T> (&row)[M]) {
-  constexpr index_t W = static_cast<index_t>(V::size);
-  V acc[M][NV];
-  const T* a[M];
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
-    a[i] = row[i].from;
-    unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
-  });
-  const index_t* const tap = s.tap;
-  const index_t taps = s.taps, b_row = s.b_row;
-  for (index_t p = 0, start = 0; p < s.k; ++p, start += s.a_step) {
-    const T* b = s.b + p * s.b_step;
-    for (index_t t = 0; t < taps; ++t, b += b_row) {
-      const index_t at = start + tap[t];
-      V lane[NV];
-      unroll<NV>([&](auto j) __attribute__((always_inline)) {
-        V v = load<V>(b + j * W);
-        keep(v);
-        lane[j] = v;
-      });
-      unroll<M>([&](auto i) __attribute__((always_inline)) {
-        const V x(a[i][at]);
-        unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, lane[j], acc[i][j]); });
-      });
-    }
-  }
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
-    unroll<NV>([&](auto j) __attribute__((always_inline)) {
-      T* const q = row[i].to + j * W;
-      store(q, s.add ? load<V>(q) + acc[i][j] : acc[i][j]);
-    });
-  });
-}
-
-/// The rows at(0) ... at(rows - 1) for `lanes` lanes; where a row goes there is room for whole vectors.
-template <class V, class T, class At>
-void rows_of_lanes(index_t rows, index_t lanes, panel_of_lanes<T> s, const At& at) {
-  using B = lane_blocking<V>;
-  for (index_t j = 0; j < lanes; j += B::NR, s.b += B::NR)
-    unroll<B::NV>([&](auto v) {
-      constexpr int NV = v.value + 1, M = B::rows(NV);
-      if (ceil_div(std::min(B::NR, lanes - j), B::W) != NV) return;
-      T spare[NV * B::W]{}; // where rows go that are there to fill the last block
-      for (index_t i = 0; i < rows; i += M) {
-        row_of_lanes<T> block[M];
-        for (int m = 0; m < M; ++m) {
-          block[m] = at(std::min(i + m, rows - 1));
-          block[m].to = i + m < rows ? block[m].to + j : spare;
-        }
-        lanes_kernel<V, M, NV>(s, block);
-      }
-    });
-}
-
-template <class V> constexpr index_t whole_lanes(index_t n) {
-  return round_up(n, static_cast<index_t>(V::size));
-}
-
-/// `band` rows of `images` images: what a chunk computes, at most `pixels` elements of a plane.
+/// `band` rows of `images` images: what a chunk computes. At most `pixels` elements of a plane or one row, and near
+/// 2^23 products or one row.
 struct indirect_chunk {
   index_t band, bands, images;
   constexpr indirect_chunk(index_t rows, index_t cols, index_t pixels, index_t work) {
     rows = std::max<index_t>(rows, 1), cols = std::max<index_t>(cols, 1);
+    pixels = std::min<index_t>(pixels, (1 << 23) / work + 1);
     bands = ceil_div(rows, std::clamp<index_t>(pixels / cols, 1, rows));
     band = ceil_div(rows, bands);
     bands = ceil_div(rows, band);
     const index_t size = band * cols, worth = std::max<index_t>(1, (1 << 20) / (size * work));
     images = bands > 1 ? 1 : std::clamp<index_t>(pixels / size, 1, std::min<index_t>(worth, 64));
+  }
+  // so many images that their tiles stay in the cache
+  constexpr indirect_chunk with_tiles(index_t elements) const {
+    indirect_chunk k = *this;
+    k.images = std::clamp<index_t>((1 << 16) / std::max<index_t>(elements, 1), 1, images);
+    return k;
   }
 };
 
@@ -145,7 +69,8 @@ template <class V> struct indirect_input {
 template <class V> struct indirect_fprop {
   using T = typename V::value_type;
   static constexpr indirect_chunk chunk_of(const conv_extents& e) {
-    return {e.p, e.q, 256, e.k / e.groups * (e.c / e.groups) * e.r * e.s};
+    const indirect_chunk k(e.p, e.q, 256, e.k / e.groups * (e.c / e.groups) * e.r * e.s);
+    return k.with_tiles(indirect_input<V>(e, k.band).tile());
   }
   static constexpr scratch_need need(const conv_extents& e) {
     const indirect_chunk k = chunk_of(e);
@@ -155,10 +80,13 @@ template <class V> struct indirect_fprop {
   }
   /// packed: (group, c, tap, filter)
   template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
-    const index_t kg = e.k / e.groups, size = e.c / e.groups * e.r * e.s;
-    team.run(e.groups, [&](index_t g, int) {
-      transpose<V, true>(kg, size, w + g * kg * size, size, packed + g * whole_lanes<V>(kg) * size,
-                         whole_lanes<V>(kg));
+    const index_t kg = e.k / e.groups, size = e.c / e.groups * e.r * e.s, lanes = whole_lanes<V>(kg);
+    constexpr index_t part = 8 * static_cast<index_t>(V::size);
+    const index_t parts = ceil_div(kg, part);
+    team.run(e.groups * parts, [&](index_t chunk, int) {
+      const index_t g = chunk / parts, k = chunk % parts * part;
+      transpose<V, true>(std::min(part, kg - k), size, w + (g * kg + k) * size, size,
+                         packed + g * lanes * size + k, lanes);
     });
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
@@ -201,20 +129,21 @@ template <class V> struct indirect_fprop {
 
 template <class V> struct indirect_dgrad {
   using T = typename V::value_type;
-  // in rows of one residue
-  static constexpr indirect_chunk chunk_of(const conv_extents& e) {
-    return {ceil_div(e.h, e.stride_h), e.stride_h * e.w, 256, e.k / e.groups * (e.c / e.groups) * e.r * e.s};
-  }
   static constexpr image_tile tile_of(const conv_extents& e, index_t band) {
     const cotangent_window see(e);
     return {e.k / e.groups, band + see.more_h, 1, ceil_div(e.w, e.stride_w) + see.more_w};
   }
+  // in rows of one residue
+  static constexpr indirect_chunk chunk_of(const conv_extents& e) {
+    const indirect_chunk k(ceil_div(e.h, e.stride_h), e.stride_h * e.w, 256,
+                           e.k / e.groups * (e.c / e.groups) * e.r * e.s);
+    return k.with_tiles(tile_of(e, k.band).size());
+  }
   static constexpr scratch_need need(const conv_extents& e) {
     const indirect_chunk k = chunk_of(e);
     const index_t lanes = whole_lanes<V>(e.c / e.groups), taps = e.r * e.s;
-    return {
-        .packed = e.groups * lanes * (e.k / e.groups) * taps,
-        .each = k.images * (tile_of(e, k.band).size() + k.band * e.stride_h * e.w * lanes) + taps * lanes};
+    return {.packed = e.groups * lanes * (e.k / e.groups) * taps,
+            .each = k.images * (tile_of(e, k.band).size() + k.band * e.stride_h * e.w * lanes)};
   }
   /// packed: (group, residue, filter, tap of the residue, channel)
   template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
@@ -299,83 +228,6 @@ template <class V> struct indirect_dgrad {
       for (index_t z = 0; z < images; ++z)
         transpose<V>(pixels, cg, out + z * pixels * lanes, lanes,
                      dx + ((z0 + z) * e.c + g * cg) * area + i * e.stride_h * e.w, area);
-    });
-  }
-};
-
-template <class V> struct indirect_wgrad {
-  using T = typename V::value_type;
-  static constexpr index_t most_pixels = 512; // their offsets lie on the stack
-  static constexpr bool takes(const conv_extents& e) { return e.q <= most_pixels; }
-  struct plan {
-    indirect_chunk k;
-    index_t filters, blocks, slots, lanes, columns; // filters: rows of dw in a chunk
-    constexpr explicit plan(const conv_extents& e) : k(e.p, e.q, most_pixels, 1) {
-      const index_t kg = e.k / e.groups;
-      columns = e.c / e.groups * e.r * e.s;
-      slots = std::clamp<index_t>((1 << 19) / (e.k * columns), 1, 8);
-      // eight chunks for a team, none of less than 32 filters
-      blocks = std::clamp<index_t>(ceil_div(8, slots * e.groups), ceil_div(kg, 128),
-                                   std::max<index_t>(kg / 32, 1));
-      filters = std::min(kg, round_up(ceil_div(kg, blocks), lane_blocking<V>::NR));
-      blocks = ceil_div(kg, filters);
-      lanes = whole_lanes<V>(filters);
-    }
-  };
-  static constexpr scratch_need need(const conv_extents& e) {
-    const plan p(e);
-    return {.each = p.k.images * (indirect_input<V>(e, p.k.band).tile() + p.k.band * e.q * p.lanes),
-            .shared = p.slots * e.groups * p.blocks * p.columns * p.lanes};
-  }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
-                                        T* dw, const scratch_of_kernel<T>& s) {
-    const plan p(e);
-    const indirect_chunk& k = p.k;
-    const indirect_input<V> in(e, k.band);
-    const index_t kg = e.k / e.groups, taps = e.r * e.s, each = need(e).each;
-    const index_t units = ceil_div(e.n, k.images) * k.bands, slots = std::min(p.slots, units);
-    const index_t block = p.columns * p.lanes, parts = e.groups * p.blocks;
-    if (units == 0 || e.p * e.q == 0) return void(std::fill_n(dw, e.k * p.columns, T(0)));
-    team.run(slots * parts, [&](index_t chunk, int member) { // shared: (slot, group, block, c, tap, filter)
-      const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups, slot = chunk / parts;
-      const index_t filters = std::min(p.filters, kg - k0);
-      T* const rows_of_dy = s.each + member * each; // (image, row, column, filter)
-      T* const tile = rows_of_dy + k.images * k.band * e.q * p.lanes;
-      T* const sum = s.shared + chunk * block;
-      const index_t begin = slot * units / slots, end = (slot + 1) * units / slots;
-      for (index_t u = begin; u < end; ++u) {
-        const index_t z0 = u / k.bands * k.images, i = u % k.bands * k.band;
-        const index_t images = std::min(k.images, e.n - z0), rows = std::min(k.band, e.p - i);
-        const index_t pixels = rows * e.q;
-        const image_view<T> v = in.view(e, x, z0, images, g, i, tile);
-        for (index_t z = 0; z < images; ++z)
-          transpose<V, true>(filters, pixels, dy + ((z0 + z) * e.k + g * kg + k0) * e.p * e.q + i * e.q,
-                             e.p * e.q, rows_of_dy + z * pixels * p.lanes, p.lanes);
-        index_t at[most_pixels];
-        for (index_t m = 0; m < pixels; ++m) at[m] = m / e.q * e.stride_h * v.line + m % e.q * e.stride_w;
-        const panel_of_lanes<T> panel{.k = images,
-                                      .a_step = v.image,
-                                      .tap = at,
-                                      .taps = static_cast<int>(pixels),
-                                      .b = rows_of_dy,
-                                      .b_step = pixels * p.lanes,
-                                      .b_row = p.lanes,
-                                      .add = u > begin};
-        rows_of_lanes<V>(p.columns, filters, panel, [&](index_t m) {
-          return row_of_lanes<T>{v.p + m / taps * v.plane + in.tap(e, m % taps, v.line), sum + m * p.lanes};
-        });
-      }
-    });
-    constexpr index_t part = 256; // rows of the sum
-    const index_t cuts = ceil_div(p.columns, part);
-    team.run(parts * cuts, [&](index_t chunk, int) {
-      const index_t m = chunk % cuts * part, b = chunk / cuts, rows = std::min(part, p.columns - m);
-      const index_t k0 = b % p.blocks * p.filters, g = b / p.blocks;
-      T* const sum = s.shared + b * block + m * p.lanes;
-      for (index_t slot = 1; slot < slots; ++slot)
-        for (index_t j = 0; j < rows * p.lanes; ++j) sum[j] += sum[slot * parts * block + j];
-      transpose<V>(rows, std::min(p.filters, kg - k0), sum, p.lanes, dw + (g * kg + k0) * p.columns + m,
-                   p.columns);
     });
   }
 };

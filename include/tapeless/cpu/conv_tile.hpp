@@ -22,7 +22,7 @@ struct image_tile {
   constexpr index_t size() const { return planes * plane(); }
 };
 
-// Rows are short: no call for each, and whole vectors that overlap in place of tails.
+// Rows are short: no memcpy for each, and whole vectors that overlap in place of tails.
 template <class V, class T> [[gnu::always_inline]] inline void zero_row(T* to, index_t n) {
   constexpr index_t W = static_cast<index_t>(V::size);
   if (n < W) {
@@ -53,7 +53,7 @@ template <class V, class T> [[gnu::always_inline]] inline void copy_even(T* to, 
   for (; j < n; ++j) to[j] = from[2 * j];
 }
 
-/// tile[c, i, f, j] = x[c, y0 + i, x0 + j * residues + f], zero outside x. V names the architecture.
+/// tile[c, i, f, j] = x[c, y0 + i, x0 + j * residues + f], zero outside x.
 template <class V, class T>
 void fill(const image_tile& t, T* to, const T* x, index_t h, index_t w, index_t y0, index_t x0) {
   for (index_t f = 0; f < t.residues; ++f) {

@@ -135,7 +135,7 @@ template <class V> [[gnu::always_inline]] inline V load_n(const typename V::valu
   return V::load_aligned(t);
 }
 
-template <class T> inline void store_n(T* p, const simd<T>& v, index_t n) {
+template <class T> inline void store_n(T* p, simd<T> v, index_t n) {
   using V = simd<T>;
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) {

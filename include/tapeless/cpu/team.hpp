@@ -24,7 +24,7 @@ concept team = requires(const Team& t, index_t chunks, void (&f)(index_t, int)) 
   t.run(chunks, f);
 };
 
-/// Scratch of a kernel, in elements: `packed` is written by its pack() and then only read, `each` belongs to one
+/// Scratch of a kernel, in elements (of a back end: in bytes): `packed` is written by its pack() and then only read, `each` belongs to one
 /// member of the team, `shared` to one call.
 struct scratch_need {
   index_t packed = 0, each = 0, shared = 0;

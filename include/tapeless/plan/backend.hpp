@@ -23,7 +23,7 @@ struct run_context {
 };
 
 // B::frame_type<P>: what B keeps for a bound program; frame.fill(context) when the named extents have changed
-// B::scratch<P>():  bytes {each member, shared}, constexpr
+// B::scratch<P>():  bytes: .each of a member, .shared; constexpr
 // B::run_step<P, I>(team, frame)
 template <class B>
 concept backend = requires {

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// The microkernel whose lanes are channels: a block of rows, each with its own address, times a panel of lanes,
+//   c[i][j] = sum_p sum_t a_i[p * a_step + tap[t]] * b[p * b_step + t * b_row + j]
+// (addresses instead of copies of patches: M. Dukhan, The Indirect Convolution Algorithm, 2019)
+#include "conv_tile.hpp"
+
+namespace tapeless::cpu::detail {
+
+/// At most NV vectors of lanes, and as many rows as leave an address and its sums in registers.
+template <class V> struct lane_blocking {
+  static constexpr index_t W = static_cast<index_t>(V::size);
+  static constexpr int NV = sizeof(V) == 64 ? 4 : 2;
+  static constexpr index_t NR = NV * W;
+  static constexpr int rows(int vectors) { return vectors == 1 ? 8 : sizeof(V) == 64 && vectors < 4 ? 8 : 6; }
+};
+
+template <class T> struct row_of_lanes {
+  const T* from;
+  T* to;
+};
+
+template <class T> struct panel_of_lanes {
+  index_t k, a_step;
+  const index_t* tap;
+  int taps;
+  const T* b;
+  index_t b_step, b_row;
+  bool add;
+};
+
+template <class V, int M, int NV, class T>
+[[gnu::noinline]] void lanes_kernel(const panel_of_lanes<T>& s, const row_of_lanes<T> (&row)[M]) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  V acc[M][NV];
+  const T* a[M];
+  unroll<M>([&](auto i) __attribute__((always_inline)) {
+    a[i] = row[i].from;
+    unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
+  });
+  const index_t* const tap = s.tap;
+  const index_t taps = s.taps, b_row = s.b_row;
+  for (index_t p = 0, start = 0; p < s.k; ++p, start += s.a_step) {
+    const T* b = s.b + p * s.b_step;
+    for (index_t t = 0; t < taps; ++t, b += b_row) {
+      const index_t at = start + tap[t];
+      V lane[NV];
+      unroll<NV>([&](auto j) __attribute__((always_inline)) {
+        V v = load<V>(b + j * W);
+        keep(v);
+        lane[j] = v;
+      });
+      unroll<M>([&](auto i) __attribute__((always_inline)) {
+        const V x(a[i][at]);
+        unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, lane[j], acc[i][j]); });
+      });
+    }
+  }
+  unroll<M>([&](auto i) __attribute__((always_inline)) {
+    unroll<NV>([&](auto j) __attribute__((always_inline)) {
+      T* const q = row[i].to + j * W;
+      store(q, s.add ? load<V>(q) + acc[i][j] : acc[i][j]);
+    });
+  });
+}
+
+/// The rows at(0) ... at(rows - 1) for `lanes` lanes; where a row goes there is room for whole vectors.
+template <class V, class T, class At>
+void rows_of_lanes(index_t rows, index_t lanes, panel_of_lanes<T> s, const At& at) {
+  using B = lane_blocking<V>;
+  for (index_t j = 0; j < lanes; j += B::NR, s.b += B::NR)
+    unroll<B::NV>([&](auto v) {
+      constexpr int NV = v.value + 1, M = B::rows(NV);
+      if (ceil_div(std::min(B::NR, lanes - j), B::W) != NV) return;
+      T spare[NV * B::W]{}; // where rows go that are there to fill the last block
+      for (index_t i = 0; i < rows; i += M) {
+        row_of_lanes<T> block[M];
+        for (int m = 0; m < M; ++m) {
+          block[m] = at(std::min(i + m, rows - 1));
+          block[m].to = i + m < rows ? block[m].to + j : spare;
+        }
+        lanes_kernel<V, M, NV>(s, block);
+      }
+    });
+}
+
+template <class V> constexpr index_t whole_lanes(index_t n) {
+  return round_up(n, static_cast<index_t>(V::size));
+}
+
+} // namespace tapeless::cpu::detail
