@@ -40,28 +40,29 @@ template <class T> struct image_view {
   index_t image, plane, line;
 };
 
-/// fprop and wgrad read x: `band` output rows see `rows` rows of `width` columns.
+/// fprop and wgrad read x: `band` output rows see `rows` rows of `width` columns of some channels.
 template <class V> struct indirect_input {
-  index_t cg, rows, width;
+  index_t channels, rows, width;
   bool in_place;
-  constexpr indirect_input(const conv_extents& e, index_t band) : cg(e.c / e.groups) {
+  constexpr indirect_input(const conv_extents& e, index_t planes, index_t band) : channels(planes) {
     const index_t span_h = (e.r - 1) * e.dil_h + 1, span_w = (e.s - 1) * e.dil_w + 1;
     rows = (band - 1) * e.stride_h + span_h;
     width = (std::max<index_t>(e.q, 1) - 1) * e.stride_w + span_w;
     in_place = e.pad_top == 0 && e.pad_left == 0 && (e.p - 1) * e.stride_h + span_h <= e.h && width <= e.w;
   }
-  constexpr index_t tile() const { return in_place ? 0 : cg * rows * width; }
+  constexpr index_t tile() const { return in_place ? 0 : channels * rows * width; }
   constexpr index_t tap(const conv_extents& e, index_t t, index_t line) const {
     return t / e.s * e.dil_h * line + t % e.s * e.dil_w;
   }
-  template <class T> image_view<T> view(const conv_extents& e, const T* x, index_t first, index_t images,
-                                        index_t g, index_t i, T* to) const {
+  /// `planes` channels from c on, of `images` images from z on, seen by output rows from i on.   @pre planes <= channels
+  template <class T> image_view<T> view(const conv_extents& e, const T* x, index_t z, index_t images,
+                                        index_t c, index_t planes, index_t i, T* to) const {
     const index_t area = e.h * e.w;
-    const T* const from = x + (first * e.c + g * cg) * area;
+    const T* const from = x + (z * e.c + c) * area;
     if (in_place) return {from + i * e.stride_h * e.w, e.c * area, area, e.w};
-    const image_tile t{cg, rows, 1, width};
-    for (index_t z = 0; z < images; ++z)
-      fill<V>(t, to + z * t.size(), from + z * e.c * area, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
+    const image_tile t{planes, rows, 1, width};
+    for (index_t k = 0; k < images; ++k)
+      fill<V>(t, to + k * t.size(), from + k * e.c * area, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
     return {to, t.size(), t.plane(), t.line()};
   }
 };
@@ -70,13 +71,13 @@ template <class V> struct indirect_fprop {
   using T = typename V::value_type;
   static constexpr indirect_chunk chunk_of(const conv_extents& e) {
     const indirect_chunk k(e.p, e.q, 256, e.k / e.groups * (e.c / e.groups) * e.r * e.s);
-    return k.with_tiles(indirect_input<V>(e, k.band).tile());
+    return k.with_tiles(indirect_input<V>(e, e.c / e.groups, k.band).tile());
   }
   static constexpr scratch_need need(const conv_extents& e) {
     const indirect_chunk k = chunk_of(e);
     const index_t lanes = whole_lanes<V>(e.k / e.groups);
     return {.packed = e.groups * lanes * (e.c / e.groups) * e.r * e.s,
-            .each = k.images * (indirect_input<V>(e, k.band).tile() + k.band * e.q * lanes)};
+            .each = k.images * (indirect_input<V>(e, e.c / e.groups, k.band).tile() + k.band * e.q * lanes)};
   }
   /// packed: (group, c, tap, filter)
   template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
@@ -92,7 +93,7 @@ template <class V> struct indirect_fprop {
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
                                         const scratch_of_kernel<T>& s) {
     const indirect_chunk k = chunk_of(e);
-    const indirect_input<V> in(e, k.band);
+    const indirect_input<V> in(e, e.c / e.groups, k.band);
     const index_t kg = e.k / e.groups, cg = e.c / e.groups, taps = e.r * e.s, lanes = whole_lanes<V>(kg);
     const index_t each = need(e).each;
     team.run(ceil_div(e.n, k.images) * e.groups * k.bands, [&](index_t chunk, int member) {
@@ -100,7 +101,7 @@ template <class V> struct indirect_fprop {
       const index_t z0 = chunk / (k.bands * e.groups) * k.images;
       const index_t images = std::min(k.images, e.n - z0), rows = std::min(k.band, e.p - i);
       T* const out = s.each + member * each; // (image, row, column, filter)
-      const image_view<T> v = in.view(e, x, z0, images, g, i, out + k.images * k.band * e.q * lanes);
+      const image_view<T> v = in.view(e, x, z0, images, g * cg, cg, i, out + k.images * k.band * e.q * lanes);
       const index_t pixels = rows * e.q;
       for (index_t first = 0; first < taps; first += tap_block) {
         index_t tap[tap_block];

@@ -12,55 +12,60 @@ template <class V> struct indirect_wgrad {
   static constexpr bool takes(const conv_extents& e) { return e.q <= most_pixels; }
   struct plan {
     indirect_chunk k;
-    index_t filters, blocks, slots, lanes, columns; // filters: rows of dw in a chunk
+    // filters and channels of a chunk; blocks and cuts: how many chunks for all; slots: partial sums over the images
+    index_t filters, blocks, channels, cuts, slots, lanes, columns;
     constexpr explicit plan(const conv_extents& e) : k(e.p, e.q, pixels_of(e), 1) {
-      const index_t kg = e.k / e.groups;
-      columns = e.c / e.groups * e.r * e.s;
+      const index_t kg = e.k / e.groups, cg = e.c / e.groups;
+      columns = cg * e.r * e.s;
       slots = slots_of(e);
-      // eight chunks for a team, none of less than 32 filters
-      blocks = std::clamp<index_t>(ceil_div(8, slots * e.groups), ceil_div(kg, 128),
-                                   std::max<index_t>(kg / 32, 1));
-      filters = std::min(kg, round_up(ceil_div(kg, blocks), lane_blocking<V>::NR));
-      blocks = ceil_div(kg, filters);
+      blocks = ceil_div(kg, 128);
+      filters = ceil_div(kg, blocks);
       lanes = whole_lanes<V>(filters);
-      k = k.with_tiles(indirect_input<V>(e, k.band).tile() + k.band * e.q * lanes);
+      // eight chunks for a team, but dy is transposed in each
+      cuts =
+          std::clamp<index_t>(ceil_div(8, slots * e.groups * blocks), 1, std::max<index_t>(columns / 128, 1));
+      channels = ceil_div(cg, cuts);
+      cuts = ceil_div(cg, channels);
+      k = k.with_tiles(indirect_input<V>(e, channels, k.band).tile() + k.band * e.q * lanes);
     }
   };
-  // partial sums over the images, where w is small
   static constexpr index_t slots_of(const conv_extents& e) {
     return std::clamp<index_t>((1 << 19) / (e.k * (e.c / e.groups) * e.r * e.s), 1, 8);
   }
   static constexpr index_t pixels_of(const conv_extents& e) {
-    const index_t size = e.k / e.groups * (e.c / e.groups) * e.r * e.s;
-    return slots_of(e) > 1 ? std::clamp<index_t>((1 << 23) / size, 64, most_pixels) : most_pixels;
+    return slots_of(e) > 1 ? std::clamp<index_t>(e.p * e.q / 4, 128, most_pixels) : most_pixels;
   }
   static constexpr scratch_need need(const conv_extents& e) {
     const plan p(e);
-    return {.each = p.k.images * (indirect_input<V>(e, p.k.band).tile() + p.k.band * e.q * p.lanes),
-            .shared = p.slots * e.groups * p.blocks * p.columns * p.lanes};
+    return {
+        .each = p.k.images * (indirect_input<V>(e, p.channels, p.k.band).tile() + p.k.band * e.q * p.lanes),
+        .shared = p.slots * e.groups * p.blocks * p.columns * p.lanes};
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
                                         T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
     const indirect_chunk& k = p.k;
-    const indirect_input<V> in(e, k.band);
-    const index_t kg = e.k / e.groups, taps = e.r * e.s, each = need(e).each;
+    const indirect_input<V> in(e, p.channels, k.band);
+    const index_t kg = e.k / e.groups, cg = e.c / e.groups, taps = e.r * e.s, each = need(e).each;
     const index_t together = k.bands > 1 ? 1 : std::clamp<index_t>(ceil_div(e.n, p.slots), 1, k.images);
     const index_t units = ceil_div(e.n, together) * k.bands, slots = std::min(p.slots, units);
     const index_t block = p.columns * p.lanes, parts = e.groups * p.blocks;
     if (units == 0 || e.p * e.q == 0) return void(std::fill_n(dw, e.k * p.columns, T(0)));
-    team.run(slots * parts, [&](index_t chunk, int member) { // shared: (slot, group, block, c, tap, filter)
-      const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups, slot = chunk / parts;
+    team.run(slots * parts * p.cuts, [&](index_t chunk, int member) {
+      const index_t at_sum = chunk / p.cuts; // shared: (slot, group, block, c, tap, filter)
+      const index_t k0 = at_sum % p.blocks * p.filters, g = at_sum / p.blocks % e.groups,
+                    slot = at_sum / parts;
+      const index_t c0 = chunk % p.cuts * p.channels, channels = std::min(p.channels, cg - c0);
       const index_t filters = std::min(p.filters, kg - k0);
       T* const rows_of_dy = s.each + member * each; // (image, row, column, filter)
       T* const tile = rows_of_dy + k.images * k.band * e.q * p.lanes;
-      T* const sum = s.shared + chunk * block;
+      T* const sum = s.shared + at_sum * block + c0 * taps * p.lanes;
       const index_t begin = slot * units / slots, end = (slot + 1) * units / slots;
       for (index_t u = begin; u < end; ++u) {
         const index_t z0 = u / k.bands * together, i = u % k.bands * k.band;
         const index_t images = std::min(together, e.n - z0), rows = std::min(k.band, e.p - i);
         const index_t pixels = rows * e.q;
-        const image_view<T> v = in.view(e, x, z0, images, g, i, tile);
+        const image_view<T> v = in.view(e, x, z0, images, g * cg + c0, channels, i, tile);
         for (index_t z = 0; z < images; ++z)
           transpose<V, true>(filters, pixels, dy + ((z0 + z) * e.k + g * kg + k0) * e.p * e.q + i * e.q,
                              e.p * e.q, rows_of_dy + z * pixels * p.lanes, p.lanes);
@@ -74,7 +79,7 @@ template <class V> struct indirect_wgrad {
                                       .b_step = pixels * p.lanes,
                                       .b_row = p.lanes,
                                       .add = u > begin};
-        rows_of_lanes<V>(p.columns, filters, panel, [&](index_t m) {
+        rows_of_lanes<V>(channels * taps, filters, panel, [&](index_t m) {
           return row_of_lanes<T>{v.p + m / taps * v.plane + in.tap(e, m % taps, v.line), sum + m * p.lanes};
         });
       }
