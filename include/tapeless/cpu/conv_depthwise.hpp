@@ -42,7 +42,8 @@ template <class V, class T>
 void plane(int taps, const index_t* tap, const T* w, const T* x, index_t x_row, T* y, index_t y_row,
            index_t rows, index_t cols, bool add) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  for (index_t j = 0; j < cols;) {
+  index_t j = 0;
+  while (j < cols) {
     const index_t left = cols - j;
     const auto run = [&](auto r, auto nv) {
       const index_t last = std::min(W, left - (nv.value - 1) * W);
