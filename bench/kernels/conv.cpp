@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../workloads/limits.hpp"
+#include "workloads/limits.hpp"
 #ifdef TAPELESS_WITH_DNNL
 #include "onednn.hpp"
 #endif
