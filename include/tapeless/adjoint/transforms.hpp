@@ -106,21 +106,30 @@ template <class X> constexpr void collect_handles(const X& x, vec<int>& ids) {
     if constexpr (handle<decltype(h)>) ids.push_back(h.id());
   });
 }
-template <class X> constexpr graph* graph_in(const X& x) {
+// @pre one leaf of x... is a handle
+template <class... X> constexpr graph& graph_in(const X&... x) {
   graph* g = nullptr;
-  for_each_leaf(x, [&](const auto& h) {
+  const auto look = [&](const auto& h) {
     if constexpr (handle<decltype(h)>) g = &graph_of(h);
-  });
-  return g;
+  };
+  (for_each_leaf(x, look), ...);
+  return *g;
 }
 
-template <class F, class... A> constexpr bool freshen(const F&, graph& g, const std::tuple<A...>& arguments,
-                                                      fresh_arguments& wrt) {
+// true: f's own arguments, all of them a..., stand for themselves
+template <class F, class... A> constexpr bool freshen(const F&, graph& g, fresh_arguments& wrt,
+                                                      const A&... a) {
   vec<int> all;
-  std::apply([&](const auto&... a) { (collect_handles(a, all), ...); }, arguments);
+  (collect_handles(a, all), ...);
   const bool direct = std::is_empty_v<F> && independent(g, all);
   for (const int i : wrt.actual) wrt.fresh.push_back(direct ? i : g.fresh(g[i].t, g[i].s));
   return direct;
+}
+
+// Argument I of a...
+template <int I, class A, class... Rest> constexpr auto& nth(A& a, Rest&... rest) {
+  if constexpr (I == 0) return a;
+  else return nth<I - 1>(rest...);
 }
 
 template <class Y> constexpr const auto& primary(const Y& y) {
@@ -131,23 +140,22 @@ template <class Y> constexpr const auto& primary(const Y& y) {
 template <bool WithValue, class F, int... I> struct grad_fn {
   [[no_unique_address]] F f;
 
-  template <class... A> constexpr auto operator()(const A&... a) const {
+  template <class... A> constexpr auto operator()(A... a) const {
     static_assert(wrt_names_an_argument<sizeof...(A), I...>,
                   "tapeless: grad<i...>(f): every i names an argument");
     static_assert(takes_these_arguments<F, A...>, "tapeless: grad<i...>(f): f takes these arguments");
     if constexpr (wrt_names_an_argument<sizeof...(A), I...> && takes_these_arguments<F, A...>) {
-      std::tuple<A...> arguments{a...};
       (check_differentiable<std::tuple_element_t<I, std::tuple<A...>>>(), ...);
-      graph& g = *graph_in(arguments);
+      graph& g = graph_in(a...);
       fresh_arguments wrt;
-      (collect(std::get<I>(arguments), wrt.actual), ...);
+      (collect(nth<I>(a...), wrt.actual), ...);
       require_tangents(g, wrt.actual);
-      const bool direct = freshen(f, g, arguments, wrt);
+      const bool direct = freshen(f, g, wrt, a...);
       int at = 0;
-      (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
-      using Y = decltype(std::apply(f, arguments));
+      (assign(nth<I>(a...), g, wrt.fresh, at), ...);
+      using Y = decltype(f(a...));
       static_assert(returns_something<Y>, "tapeless: grad<i...>(f): f returns a value: a return is missing");
-      auto y = std::apply(f, arguments);
+      auto y = f(a...);
       static_assert(
           scalar_or_tuple_that_begins_with_one<Y>,
           "tapeless: grad<i...>(f): f returns a scalar tensor, or a tuple of one and auxiliary values; x[i] is none: "
@@ -165,12 +173,12 @@ template <bool WithValue, class F, int... I> struct grad_fn {
       if constexpr (WithValue) collect(y, ids);
       if (!direct) substitute(g, wrt.fresh, wrt.actual, ids);
       at = 0;
-      (assign(std::get<I>(arguments), g, ids, at), ...);
+      (assign(nth<I>(a...), g, ids, at), ...);
       if constexpr (WithValue) {
         assign(y, g, ids, at);
-        return std::tuple{y, std::get<I>(arguments)...};
-      } else if constexpr (sizeof...(I) == 1) return std::get<(I, ...)>(arguments);
-      else return std::tuple{std::get<I>(arguments)...};
+        return std::tuple{y, nth<I>(a...)...};
+      } else if constexpr (sizeof...(I) == 1) return nth<(I, ...)>(a...);
+      else return std::tuple{nth<I>(a...)...};
     }
   }
 };
@@ -194,14 +202,14 @@ template <class F, int... I> struct vjp_fn {
       const std::tuple<A...> all{a...};
       auto arguments = first_of(all, std::make_index_sequence<n>{});
       (check_differentiable<std::tuple_element_t<I, decltype(arguments)>>(), ...);
-      graph& g = *graph_in(all);
+      graph& g = graph_in(a...);
       fresh_arguments wrt;
       (collect(std::get<I>(arguments), wrt.actual), ...);
       require_tangents(g, wrt.actual);
-      const bool direct = freshen(f, g, all, wrt);
+      const bool direct = freshen(f, g, wrt, a...);
       int at = 0;
       (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
-      const auto y = std::apply(f, arguments);
+      const auto y = with_elements(arguments, f);
       static_assert(tangent_has_the_type_of_its_argument<std::remove_const_t<decltype(y)>,
                                                          std::tuple_element_t<n, std::tuple<A...>>>,
                     "tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result");
@@ -238,11 +246,11 @@ template <class F, int... I> struct jvp_fn {
       auto arguments = first_of(all, std::make_index_sequence<n>{});
       using Arguments = decltype(arguments);
       (check_differentiable<std::tuple_element_t<I, Arguments>>(), ...);
-      graph& g = *graph_in(all);
+      graph& g = graph_in(a...);
       fresh_arguments wrt;
       (collect(std::get<I>(arguments), wrt.actual), ...);
       require_tangents(g, wrt.actual);
-      const bool direct = freshen(f, g, all, wrt);
+      const bool direct = freshen(f, g, wrt, a...);
       int at = 0;
       (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
       vec<int> x_dot;
@@ -255,7 +263,7 @@ template <class F, int... I> struct jvp_fn {
       }(std::make_index_sequence<sizeof...(I)>{});
       require_same_types(g, wrt.actual, x_dot,
                          "tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument");
-      auto y = std::apply(f, arguments);
+      auto y = with_elements(arguments, f);
       vec<int> out;
       collect(y, out);
       vec<int> y_dot = jvp(g, out, wrt.fresh, x_dot);

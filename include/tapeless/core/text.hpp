@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// joined(a, b, ...): strings and numbers in one text, for messages and reports.
+// joined(a, b, ...): strings and numbers in one text, for reports.
 #pragma once
 #include <concepts>
 #include <initializer_list>
@@ -31,7 +31,7 @@ public:
   const char* begin() const { return text_ != nullptr ? text_ : digits_ + 20 - size_; }
   const char* end() const { return begin() + size_; }
 };
-// One function for all messages: a program compiles no more of a message than this call.
+// One function for all texts: a program compiles no more of them than this call.
 [[gnu::cold, gnu::noinline]] inline std::string join(std::initializer_list<piece> pieces) {
   std::string s;
   for (const piece& p : pieces) s.append(p.begin(), p.end());

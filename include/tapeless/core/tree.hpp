@@ -38,6 +38,13 @@ concept at_most_32_members = N >= 0 && N <= 32;
 
 template <class X, class F> constexpr void for_each_member(X& x, F&& f);
 
+// f(x_0, x_1, ...) for the members of a tuple: std::apply without the member pointers it takes and their instantiations
+template <class Tuple, class F> constexpr decltype(auto) with_elements(Tuple& x, F&& f) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
+    return f(std::get<I>(x)...);
+  }(std::make_index_sequence<std::tuple_size_v<std::remove_cv_t<Tuple>>>{});
+}
+
 // What may be wrong with a tree. jit looks before anything else does, so that the message stands near the user's line.
 struct tree_facts {
   int numbers_inside = 0, largest_aggregate = 0;
@@ -54,7 +61,7 @@ template <class X> constexpr void inspect(X& x, tree_facts& facts, bool root = t
   else if constexpr (is_array_v<U>) {
     for (auto& e : x) inspect(e, facts, false);
   } else if constexpr (is_tuple_v<U>) {
-    std::apply([&](auto&... e) { (inspect(e, facts, false), ...); }, x);
+    with_elements(x, [&](auto&... e) { (inspect(e, facts, false), ...); });
   } else {
     constexpr int n = member_count<U> < 0 ? 34 : member_count<U>; // 34: so many, or more
     facts.largest_aggregate = n > facts.largest_aggregate ? n : facts.largest_aggregate;
@@ -89,7 +96,7 @@ template <class X, class F> constexpr void for_each_member(X& x, F&& f) {
   if constexpr (is_array_v<U>) {
     for (auto& e : x) f(e);
   } else if constexpr (is_tuple_v<U>) {
-    std::apply([&](auto&... e) { (f(e), ...); }, x);
+    with_elements(x, [&](auto&... e) { (f(e), ...); });
   } else {
     static_assert(parameter_tree<U>,
                   "tapeless: parameter tree: a leaf is a tensor; a node is a std::array, "

@@ -31,14 +31,15 @@ template <team Team, class Arch = simd<float>> struct backend {
   // Kernel scratch in bytes, of each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {
     scratch_need most;
-    for (int i = 0; i < P.steps; ++i) {
-      if (P.step_[i].fused) continue;
-      scratch_need n = need_of<P>(i);
-      if (followed_by_epilogue<P>(i)) n.each += n.shared; // members run it side by side
-      const index_t size = P.step_[i].wide ? 8 : 4;
-      most.each = std::max(most.each, n.each * size);
-      most.shared = std::max(most.shared, (n.packed + n.shared) * size);
-    }
+    if constexpr (has_whole_steps<P>()) // else the kernels of whole steps are not even looked at
+      for (int i = 0; i < P.steps; ++i) {
+        if (P.step_[i].fused) continue;
+        scratch_need n = need_of<P>(i);
+        if (followed_by_epilogue<P>(i)) n.each += n.shared; // members run it side by side
+        const index_t size = P.step_[i].wide ? 8 : 4;
+        most.each = std::max(most.each, n.each * size);
+        most.shared = std::max(most.shared, (n.packed + n.shared) * size);
+      }
     most.each = tapeless::detail::aligned(most.each);
     most.shared = tapeless::detail::aligned(most.shared);
     return most;
@@ -51,6 +52,11 @@ template <team Team, class Arch = simd<float>> struct backend {
   }
 
 private:
+  template <const auto& P> static constexpr bool has_whole_steps() {
+    for (int i = 0; i < P.steps; ++i)
+      if (!P.step_[i].fused) return true;
+    return false;
+  }
   template <const auto& P> static constexpr bool followed_by_epilogue(int i) {
     return i + 1 < P.steps && P.step_[i + 1].epilogue;
   }

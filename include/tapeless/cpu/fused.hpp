@@ -139,13 +139,11 @@ template <auto Code, class V> class fused_kernel {
     }
   }
 
-  template <int K, bool Partial>
-  [[gnu::always_inline]] static void execute(registers_t& r, const row_state& w, index_t c, int n) {
+  template <int K> [[gnu::always_inline]] static void compute(registers_t& r, const row_state& w) {
     constexpr instruction q = at(K);
     constexpr dtype C = class_of(q.t);
     auto& dst = r.template get<result_class(q)>(q.dst);
-    if constexpr (q.o == op::input) load_slot<K, Partial>(r, w, c, n);
-    else if constexpr (q.o == op::konst) {
+    if constexpr (q.o == op::konst) {
       constexpr double x = std::bit_cast<double>(Code.konst[q.imm]);
       if constexpr (C == dtype::boolean) dst = M(x != 0);
       else if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(x));
@@ -248,6 +246,20 @@ template <auto Code, class V> class fused_kernel {
     else dst = !(r.f[q.a] == V(T(0)));
   }
 
+  // The instructions that are the same in every lane of a row, or those that are not.
+  template <int K, bool Invariant, bool Partial>
+  [[gnu::always_inline]] static void execute(registers_t& r, const row_state& w, index_t c, int n) {
+    if constexpr (invariant(at(K)) != Invariant) return;
+    else if constexpr (at(K).o == op::input) load_slot<K, Partial>(r, w, c, n);
+    else compute<K>(r, w);
+  }
+  template <bool Invariant, bool Partial, int... K>
+  [[gnu::always_inline]] static void execute_all(registers_t& r, const row_state& w, index_t c, int n,
+                                                 std::integer_sequence<int, K...>) {
+    (execute<K, Invariant, Partial>(r, w, c, n), ...);
+  }
+  using all_codes = std::make_integer_sequence<int, Code.codes>;
+
   template <int K> static constexpr T identity() {
     return out(K).is_max ? -std::numeric_limits<T>::infinity() : T(0);
   }
@@ -255,9 +267,7 @@ template <auto Code, class V> class fused_kernel {
   template <bool Partial>
   [[gnu::always_inline]] static void body(registers_t& r, V* acc, const row_state& w, index_t c, int n,
                                           unsigned moved) {
-    unroll<Code.codes>([&](auto k) __attribute__((always_inline)) {
-      if constexpr (!invariant(at(k))) execute<k, Partial>(r, w, c, n);
-    });
+    execute_all<false, Partial>(r, w, c, n, all_codes{});
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
       constexpr dtype C = class_of(y.t);
@@ -308,9 +318,7 @@ template <auto Code, class V> class fused_kernel {
     }
     w.extent = a.extent;
     registers_t r;
-    unroll<Code.codes>([&](auto k) __attribute__((always_inline)) {
-      if constexpr (invariant(at(k))) execute<k, false>(r, w, 0, W);
-    });
+    execute_all<true, false>(r, w, 0, W, all_codes{});
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       if constexpr (out(k).k == store_kind::row) acc[k] = V(identity<k>());
     });

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "../core/text.hpp"
 #include "../run/error.hpp"
 
 namespace tapeless {

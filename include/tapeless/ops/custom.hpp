@@ -80,12 +80,10 @@ template <int Operands, class Result> constexpr void give_all(vjp_context& c, co
                 "tapeless: custom<op>(x...): vjp returns one handle for each operand");
   if constexpr (handle<Result>) give_cotangent(c, 0, r.id());
   else if constexpr (one_handle_for_each_operand<Result, Operands>)
-    std::apply(
-        [&](const auto&... d) {
-          int k = 0;
-          (give_cotangent(c, k++, d.id()), ...);
-        },
-        r);
+    with_elements(r, [&](const auto&... d) {
+      int k = 0;
+      (give_cotangent(c, k++, d.id()), ...);
+    });
 }
 // y_dot repeated to y's shape
 template <class Result> constexpr int tangent_of(graph& g, int y, const Result& r) {
@@ -110,23 +108,19 @@ template <class... X> constexpr std::tuple<X...> custom_handles(graph& g, const 
 }
 template <class Op, class Y, class... X> constexpr void custom_vjp(vjp_context& c) {
   const std::tuple<X...> x = custom_handles<X...>(c.g, c.v.in);
-  give_all<sizeof...(X)>(c, std::apply(
-                                [&](const auto&... a) {
-                                  return Op::vjp(a..., custom_handle<Y>(c.g, c.y.node),
-                                                 custom_handle<Y>(c.g, c.bar.node));
-                                },
-                                x));
+  give_all<sizeof...(X)>(c, with_elements(x, [&](const auto&... a) {
+                           return Op::vjp(a..., custom_handle<Y>(c.g, c.y.node),
+                                          custom_handle<Y>(c.g, c.bar.node));
+                         }));
 }
 template <class Op, class Y, class... X> constexpr int custom_jvp(graph& g, const int* x, int y,
                                                                   const int* x_dot) {
   const std::tuple<X...> primal = custom_handles<X...>(g, x), tangent = custom_handles<X...>(g, x_dot);
-  return std::apply(
-      [&](const auto&... a) {
-        return std::apply(
-            [&](const auto&... t) { return tangent_of(g, y, Op::jvp(a..., custom_handle<Y>(g, y), t...)); },
-            tangent);
-      },
-      primal);
+  return with_elements(primal, [&](const auto&... a) {
+    return with_elements(tangent, [&](const auto&... t) {
+      return tangent_of(g, y, Op::jvp(a..., custom_handle<Y>(g, y), t...));
+    });
+  });
 }
 // By name and not by a call, whose check would need the body: it may use the op itself. A second member of the name
 // makes the name ambiguous.

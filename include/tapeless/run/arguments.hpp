@@ -5,7 +5,6 @@
 #pragma once
 #include <cmath>
 #include <limits>
-#include <string>
 #include "../plan/plan.hpp"
 #include "memory.hpp"
 
@@ -75,8 +74,7 @@ template <class B, class X> B number_as(X x, int argument) {
   else if constexpr (std::is_integral_v<B>)
     in_range = static_cast<unsigned long long>(x) <= static_cast<unsigned long long>(limits::max());
   if (!in_range)
-    throw argument_error(joined("tapeless: run: argument ", argument, " is a number beyond the range of ",
-                                name_of(dtype_of<B>)));
+    refuse("tapeless: run: argument %d is a number beyond the range of %s", argument, name_of(dtype_of<B>));
   return static_cast<B>(x);
 }
 
@@ -94,8 +92,6 @@ template <class... A> constexpr name_values names_of_arguments() {
   return v;
 }
 
-inline std::string text(const name_values& v, char c) { return joined(c, " = ", v.of(c)); }
-
 // Reads the leaves of arguments and outputs: pointers and the values of the named extents, which must agree.
 class argument_reader {
   name_values capacity_, values_;
@@ -103,19 +99,25 @@ class argument_reader {
   int from_[max_names]{}; // the argument that gave the value
   int argument_ = 0;
 
-  void take(char name, extent_t n, const std::string& who) {
+  void take(char name, extent_t n, bool output) {
     const auto k = static_cast<std::size_t>(values_.find(name));
-    const auto has = [&] { return joined("tapeless: run: ", who, " has ", name, " = ", n); };
-    if (n < 0) throw argument_error(has() + ": an extent is not negative");
+    char who[32] = "the output";
+    if (!output) std::snprintf(who, sizeof who, "argument %d", argument_);
+    if (n < 0) refuse("tapeless: run: %s has %c = %lld: an extent is not negative", who, name, wide(n));
     if (known_[k] && values_.value[k] != n)
-      throw argument_error(joined(has(), ", but argument ", from_[k], " has ", text(values_, name)));
-    if (n > capacity_.of(name))
-      throw argument_error(has() + ", but the capacity at bind is " + text(capacity_, name));
+      refuse("tapeless: run: %s has %c = %lld, but argument %d has %c = %lld", who, name, wide(n), from_[k],
+             name, wide(values_.value[k]));
+    if (const extent_t most = capacity_.of(name); n > most)
+      refuse("tapeless: run: %s has %c = %lld, but the capacity at bind is %c = %lld", who, name, wide(n),
+             name, wide(most));
     values_.value[k] = n;
     known_[k] = true;
     from_[k] = argument_;
   }
-  std::string name_of(bool output) const { return output ? "the output" : joined("argument ", argument_); }
+  [[noreturn, gnu::cold]] void refuse_null(bool output, int leaf) const {
+    if (output) refuse("tapeless: run: the output has a leaf whose data is null (leaf %d of all)", leaf);
+    refuse("tapeless: run: argument %d has a leaf whose data is null (leaf %d of all)", argument_, leaf);
+  }
 
 public:
   explicit argument_reader(const name_values& capacity) : capacity_(capacity), values_(capacity) {}
@@ -128,12 +130,9 @@ public:
         for (int i = 0; i < H::names.count; ++i) {
           const char name = H::names.name[static_cast<std::size_t>(i)];
           const auto k = static_cast<std::size_t>(values_.find(name));
-          if (!known_[k] || values_.value[k] != leaf.name_value(i))
-            take(name, leaf.name_value(i), name_of(output));
+          if (!known_[k] || values_.value[k] != leaf.name_value(i)) take(name, leaf.name_value(i), output);
         }
-        if (leaf.data() == nullptr && leaf.size() > 0)
-          throw argument_error(joined("tapeless: run: ", name_of(output),
-                                      " has a leaf whose data is null (leaf ", at, " of all)"));
+        if (leaf.data() == nullptr && leaf.size() > 0) refuse_null(output, at);
         to[at++] = const_cast<void*>(static_cast<const void*>(leaf.data()));
       } else {
         to[at++] = const_cast<void*>(static_cast<const void*>(&leaf));
@@ -148,8 +147,8 @@ public:
 inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound, int leaf) {
   for (extent_t i = 0; i < n; ++i)
     if (index[i] < 0 || index[i] >= bound)
-      throw argument_error(joined("tapeless: run: leaf ", leaf, ": index ", index[i], " at position ", i,
-                                  " is outside [0, ", bound, ")"));
+      refuse("tapeless: run: leaf %d: index %d at position %lld is outside [0, %lld)", leaf,
+             static_cast<int>(index[i]), wide(i), wide(bound));
 }
 
 struct byte_range {

@@ -71,13 +71,12 @@ template <class Backend, class F, class... A> class bound {
 
   template <char Name> void set(dim<Name> d) {
     const int i = capacity_.find(Name);
-    if (i < 0) throw argument_error(joined("tapeless: bind: no argument has an extent named ", Name));
-    if (d.value < 1) throw argument_error(joined("tapeless: bind: the capacity of ", Name, " is at least 1"));
+    if (i < 0) refuse("tapeless: bind: no argument has an extent named %c", Name);
+    if (d.value < 1) refuse("tapeless: bind: the capacity of %c is at least 1", Name);
     capacity_.value[static_cast<std::size_t>(i)] = d.value;
   }
   static void set(threads t) {
-    if (t.count < 1)
-      throw argument_error(joined("tapeless: bind: threads(", t.count, "): a team has at least 1"));
+    if (t.count < 1) refuse("tapeless: bind: threads(%d): a team has at least 1", t.count);
   }
   template <char Name> static int team_of(dim<Name>, int n) { return n; }
   static int team_of(threads t, int) { return t.count; }
@@ -102,10 +101,10 @@ template <class Backend, class F, class... A> class bound {
 
   void allocate() {
     for (int i = 0; i < capacity_.count; ++i)
-      if (capacity_.value[static_cast<std::size_t>(i)] < 1)
-        throw argument_error(
-            joined("tapeless: bind: give the capacity of ", capacity_.name[static_cast<std::size_t>(i)],
-                   ", as in bind<...>(tl::dim<'", capacity_.name[static_cast<std::size_t>(i)], "'>(64))"));
+      if (capacity_.value[static_cast<std::size_t>(i)] < 1) {
+        const char name = capacity_.name[static_cast<std::size_t>(i)];
+        refuse("tapeless: bind: give the capacity of %c, as in bind<...>(tl::dim<'%c'>(64))", name, name);
+      }
     check_sizes();
     constexpr auto scratch = Backend::template scratch<plan_>();
     const extent_t head = padded_bytes(1, sizeof(state), "bind");
@@ -139,17 +138,14 @@ template <class Backend, class F, class... A> class bound {
   }
 
   // A number is converted to the type it was bound for; everything else is read where it is.
-  template <class X, class B> using kept = std::conditional_t<number<X>, std::remove_cvref_t<B>, const X&>;
-  template <class B, class X> static kept<X, B> keep(const X& x, int& argument) {
-    [[maybe_unused]] const int mine = argument++;
-    if constexpr (number<X>) return number_as<std::remove_cvref_t<B>>(x, mine);
-    else return x;
+  template <class B, class X> static decltype(auto) keep(const X& x, int argument) {
+    if constexpr (number<X>) return number_as<std::remove_cvref_t<B>>(x, argument);
+    else return (x);
   }
 
   // out: the caller's output buffers, whose pointers then go to `result`; or in_arena
   struct in_arena {};
   template <class Out, class... X> name_values execute(const Out& out, const X&... x) {
-    constexpr bool user_output = !std::is_same_v<Out, in_arena>;
     static_assert(as_many_arguments<sizeof...(X), sizeof...(A)>,
                   "tapeless: run(x...): as many arguments as the program was bound for");
     if constexpr (as_many_arguments<sizeof...(X), sizeof...(A)>) {
@@ -157,50 +153,50 @@ template <class Backend, class F, class... A> class bound {
                     "tapeless: run(x...): each argument has the element types and extents it was bound for");
       static_assert((number_without_fraction<X, A> && ...),
                     "tapeless: run(x...): an argument of int32 or bool is no floating-point number");
-      if constexpr ((leaves_match<X, A> && ...) && (number_without_fraction<X, A> && ...)) {
-        void* input[leaves > 0 ? leaves : 1];
-        void* result[outputs > 0 ? outputs : 1];
-        for (int k = 0; k < outputs; ++k) result[k] = state_->own[k];
-        [[maybe_unused]] int argument = 0;
-        const std::tuple<kept<X, A>...> held{keep<A>(x, argument)...};
-        argument_reader reader(capacity_);
-        int at = 0;
-        std::apply([&](const auto&... k) { (reader.read(k, input, at), ...); }, held);
-        const byte_range arena{memory_.data(), memory_.data() + memory_.size()};
-        for (int k = 0; k < at; ++k)
-          if (const auto* p = static_cast<const std::byte*>(input[k]);
-              p != nullptr && overlap({p, p + 1}, arena))
-            throw argument_error(joined(
-                "tapeless: run: leaf ", k,
-                " of the arguments lies in the program's own arena, as its results do: copy it first"));
-        if constexpr (user_output) reader.read(out, result, at = 0, true);
-        const name_values& values = reader.values();
-        for (int k = 0; k < plan_.nonempty; ++k)
-          if (eval(plan_.not_empty[k], values) == 0)
-            throw argument_error(
-                "tapeless: run: max and argmax need at least one element, but an extent is 0");
-        if constexpr (user_output)
-          for (int k = 0; k < outputs; ++k)
-            for (int j = 0; j < k; ++j)
-              if (overlap(output_range(j, result, values), output_range(k, result, values)))
-                throw argument_error(
-                    joined("tapeless: run.into(out)(x...): outputs ", j, " and ", k, " overlap"));
-        if constexpr (plan_.checks > 0 || user_output) {
-          at = 0;
-          std::apply([&](const auto&... k) { (check<user_output>(k, input, result, values, at), ...); },
-                     held);
-        }
-        for (int k = 0; k < leaves; ++k) state_->input[k] = input[k];
-        for (int k = 0; k < outputs; ++k) state_->result[k] = result[k];
-        if (values.value != state_->context.names.value) {
-          state_->context.names = values;
-          state_->frame.fill(state_->context);
-        }
-        run_steps<Backend, plan_, 0, plan_.steps>(team_, state_->frame);
-        return values;
-      }
+      if constexpr ((leaves_match<X, A> && ...) && (number_without_fraction<X, A> && ...))
+        return [&]<int... I>(std::integer_sequence<int, I...>) {
+          return execute_kept(out, keep<A>(x, I)...);
+        }(std::make_integer_sequence<int, sizeof...(X)>{});
     }
     return capacity_;
+  }
+  template <class Out, class... X> name_values execute_kept(const Out& out, const X&... x) {
+    constexpr bool user_output = !std::is_same_v<Out, in_arena>;
+    void* input[leaves > 0 ? leaves : 1];
+    void* result[outputs > 0 ? outputs : 1];
+    for (int k = 0; k < outputs; ++k) result[k] = state_->own[k];
+    argument_reader reader(capacity_);
+    int at = 0;
+    (reader.read(x, input, at), ...);
+    const byte_range arena{memory_.data(), memory_.data() + memory_.size()};
+    for (int k = 0; k < at; ++k)
+      if (const auto* p = static_cast<const std::byte*>(input[k]); p != nullptr && overlap({p, p + 1}, arena))
+        refuse(
+            "tapeless: run: leaf %d of the arguments lies in the program's own arena, as its results do: copy "
+            "it first",
+            k);
+    if constexpr (user_output) reader.read(out, result, at = 0, true);
+    const name_values& values = reader.values();
+    for (int k = 0; k < plan_.nonempty; ++k)
+      if (eval(plan_.not_empty[k], values) == 0)
+        refuse("tapeless: run: max and argmax need at least one element, but an extent is 0");
+    if constexpr (user_output)
+      for (int k = 0; k < outputs; ++k)
+        for (int j = 0; j < k; ++j)
+          if (overlap(output_range(j, result, values), output_range(k, result, values)))
+            refuse("tapeless: run.into(out)(x...): outputs %d and %d overlap", j, k);
+    if constexpr (plan_.checks > 0 || user_output) {
+      at = 0;
+      (check<user_output>(x, input, result, values, at), ...);
+    }
+    for (int k = 0; k < leaves; ++k) state_->input[k] = input[k];
+    for (int k = 0; k < outputs; ++k) state_->result[k] = result[k];
+    if (values.value != state_->context.names.value) {
+      state_->context.names = values;
+      state_->frame.fill(state_->context);
+    }
+    run_steps<Backend, plan_, 0, plan_.steps>(team_, state_->frame);
+    return values;
   }
 
   static byte_range output_range(int k, void* const* result, const name_values& values) {
@@ -217,8 +213,7 @@ template <class Backend, class F, class... A> class bound {
         const byte_range mine{p, p + leaf.size() * static_cast<extent_t>(sizeof(T))};
         for (int k = 0; UserOutput && k < outputs; ++k)
           if (overlap(mine, output_range(k, result, values)))
-            throw argument_error(joined("tapeless: run.into(out)(x...): output ", k, " overlaps leaf ", at,
-                                        " of the arguments"));
+            refuse("tapeless: run.into(out)(x...): output %d overlaps leaf %d of the arguments", k, at);
         if constexpr (std::is_same_v<T, std::int32_t>)
           for (int k = 0; k < plan_.checks; ++k)
             if (plan_.check[k].input == at)

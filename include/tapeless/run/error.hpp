@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// argument_error, and sizes that are refused where they would overflow.
+// argument_error, refuse(...) that throws it, and sizes that are refused where they would overflow.
 #pragma once
+#include <cstdarg>
+#include <cstdio>
 #include <stdexcept>
-#include <string>
 #include "../core/shape.hpp"
-#include "../core/text.hpp"
 
 namespace tapeless {
 
@@ -19,10 +19,22 @@ struct argument_error : std::invalid_argument {
 
 namespace detail {
 
+// throw argument_error(message), the message formatted as by printf: a std::string would have every program compile
+// half of <string>. Extents are %lld, by wide(n).
+[[noreturn, gnu::cold, gnu::noinline, gnu::format(printf, 1, 2)]] inline void refuse(const char* format,
+                                                                                     ...) {
+  char message[512];
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  throw argument_error(message);
+}
+constexpr long long wide(extent_t n) { return n; }
+
 // checked_...(a, b, who): throws where the result exceeds 63 bits.   @pre a, b >= 0
 inline extent_t checked_result(bool overflow, extent_t r, const char* who) {
-  if (overflow)
-    throw argument_error(joined("tapeless: ", who, ": the extents are too large: a size exceeds 63 bits"));
+  if (overflow) refuse("tapeless: %s: the extents are too large: a size exceeds 63 bits", who);
   return r;
 }
 inline extent_t checked_product(extent_t a, extent_t b, const char* who) {

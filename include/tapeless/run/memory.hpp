@@ -53,16 +53,17 @@ inline extent_t padded_bytes(extent_t elements, std::size_t size, const char* wh
 
 // The names of one leaf with the values that d... give them.
 template <char... Name> name_values values_of_names(name_values names, dim<Name>... d) {
-  constexpr const char* who = "tapeless: owned<tree>(dims...): ";
   for (int i = 0; i < names.count; ++i) {
     const char name = names.name[static_cast<std::size_t>(i)];
     extent_t& value = names.value[static_cast<std::size_t>(i)];
     bool given = false;
     ((Name == name ? (value = d.value, given = true) : false), ...);
     if (!given)
-      throw argument_error(
-          joined(who, "give the extent ", name, " a value, as in owned<tree>(tl::dim<'", name, "'>(64))"));
-    if (value < 0) throw argument_error(joined(who, name, " = ", value, ": an extent is not negative"));
+      refuse(
+          "tapeless: owned<tree>(dims...): give the extent %c a value, as in owned<tree>(tl::dim<'%c'>(64))",
+          name, name);
+    if (value < 0)
+      refuse("tapeless: owned<tree>(dims...): %c = %lld: an extent is not negative", name, wide(value));
   }
   return names;
 }

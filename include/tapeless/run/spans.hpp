@@ -27,7 +27,7 @@ template <class Tree> leaf_spans<Tree> spans_of(const Tree& tree, const char* wh
   std::size_t at = 0;
   for_each_leaf(tree, [&](const auto& leaf) {
     if (leaf.data() == nullptr && leaf.size() > 0)
-      throw argument_error(joined("tapeless: ", who, " has a leaf without data (leaf ", at, ")"));
+      refuse("tapeless: %s has a leaf without data (leaf %d)", who, static_cast<int>(at));
     leaf_span& span = spans[at++];
     span = {const_cast<void*>(static_cast<const void*>(leaf.data())), leaf.size(), {}};
     span.s.rank = leaf.rank();
@@ -42,11 +42,11 @@ void require_same_extents(const std::array<leaf_span, N>& here, const std::array
                           const char* who) {
   for (std::size_t i = 0; i < N; ++i) {
     if (here[i].size != there[i].size)
-      throw argument_error(joined("tapeless: ", who, " has ", here[i].size, " elements in leaf ", i,
-                                  ", expected ", there[i].size));
+      refuse("tapeless: %s has %lld elements in leaf %d, expected %lld", who, wide(here[i].size),
+             static_cast<int>(i), wide(there[i].size));
     if (!(here[i].s == there[i].s))
-      throw argument_error(joined("tapeless: ", who, " has the extents ", text_of(here[i].s), " in leaf ", i,
-                                  ", expected ", text_of(there[i].s)));
+      refuse("tapeless: %s has the extents %s in leaf %d, expected %s", who, text_of(here[i].s).c_str(),
+             static_cast<int>(i), text_of(there[i].s).c_str());
   }
 }
 

@@ -84,10 +84,11 @@ concept result_is_a_tree_of_typed_handles = [] {
 template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse = false) {
   graph g;
   g.stop_at_misuse = stop_at_misuse;
-  std::tuple<traced_argument_t<A>...> arguments{};
-  int position = 0;
-  std::apply([&](auto&... a) { (add_inputs(a, g, position), ...); }, arguments);
-  const auto y = std::apply([](const auto&... a) { return F{}(a...); }, arguments);
+  const auto y = [&g](traced_argument_t<A>... a) {
+    int position = 0;
+    (add_inputs(a, g, position), ...);
+    return F{}(std::as_const(a)...);
+  }(traced_argument_t<A>{}...);
   if (!g.sound()) {
     raw_program nothing;
     nothing.broken = g.broken;
