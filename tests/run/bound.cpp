@@ -171,6 +171,8 @@ TEST_CASE("a bound object moves, with its last results") {
   const float expected_value = value[0];
 
   auto moved = std::move(run);
+  CHECK_THROWS_WITH_AS(result_of(run, d, 9), "tapeless: run: the bound object has been moved from",
+                       tl::argument_error);
   CHECK(value[0] == expected_value);
   CHECK(elements(gradient) == expected);
   std::vector<float> again = result_of(moved, d, 9);
@@ -179,6 +181,7 @@ TEST_CASE("a bound object moves, with its last results") {
   auto assigned = bind_step();
   result_of(assigned, d, 4);
   assigned = std::move(moved);
+  CHECK_THROWS_AS(result_of(moved, d, 4), tl::argument_error);
   again = result_of(assigned, d, 9);
   CHECK(std::vector<float>(again.begin() + 1, again.end()) == expected);
 

@@ -106,7 +106,7 @@ template <class X> constexpr void collect_handles(const X& x, vec<int>& ids) {
     if constexpr (handle<decltype(h)>) ids.push_back(h.id());
   });
 }
-// @pre one leaf of x... is a handle
+// @pre a leaf of x... is a handle
 template <class... X> constexpr graph& graph_in(const X&... x) {
   graph* g = nullptr;
   const auto look = [&](const auto& h) {
@@ -116,7 +116,8 @@ template <class... X> constexpr graph& graph_in(const X&... x) {
   return *g;
 }
 
-// true: f's own arguments, all of them a..., stand for themselves
+// a...: all arguments, those of f and y_bar or the x_dot. true: their leaves are independent, so those of f stand for
+// themselves.
 template <class F, class... A> constexpr bool freshen(const F&, graph& g, fresh_arguments& wrt,
                                                       const A&... a) {
   vec<int> all;
@@ -126,10 +127,18 @@ template <class F, class... A> constexpr bool freshen(const F&, graph& g, fresh_
   return direct;
 }
 
-// Argument I of a...
-template <int I, class A, class... Rest> constexpr auto& nth(A& a, Rest&... rest) {
-  if constexpr (I == 0) return a;
-  else return nth<I - 1>(rest...);
+// references(a...): all arguments by number, nth<I>. One small base for each, so that many arguments stay cheap.
+template <std::size_t I, class A> struct numbered {
+  A& x;
+};
+template <std::size_t I, class A> constexpr A& nth(const numbered<I, A>& a) { return a.x; }
+template <class Numbers, class... A> struct references_to;
+template <std::size_t... I, class... A>
+struct references_to<std::index_sequence<I...>, A...> : numbered<I, A>... {
+  constexpr explicit references_to(A&... a) : numbered<I, A>{a}... {}
+};
+template <class... A> constexpr auto references(A&... a) {
+  return references_to<std::index_sequence_for<A...>, A...>(a...);
 }
 
 template <class Y> constexpr const auto& primary(const Y& y) {
@@ -146,13 +155,14 @@ template <bool WithValue, class F, int... I> struct grad_fn {
     static_assert(takes_these_arguments<F, A...>, "tapeless: grad<i...>(f): f takes these arguments");
     if constexpr (wrt_names_an_argument<sizeof...(A), I...> && takes_these_arguments<F, A...>) {
       (check_differentiable<std::tuple_element_t<I, std::tuple<A...>>>(), ...);
+      const auto x = references(a...);
       graph& g = graph_in(a...);
       fresh_arguments wrt;
-      (collect(nth<I>(a...), wrt.actual), ...);
+      (collect(nth<I>(x), wrt.actual), ...);
       require_tangents(g, wrt.actual);
       const bool direct = freshen(f, g, wrt, a...);
       int at = 0;
-      (assign(nth<I>(a...), g, wrt.fresh, at), ...);
+      (assign(nth<I>(x), g, wrt.fresh, at), ...);
       using Y = decltype(f(a...));
       static_assert(returns_something<Y>, "tapeless: grad<i...>(f): f returns a value: a return is missing");
       auto y = f(a...);
@@ -173,19 +183,19 @@ template <bool WithValue, class F, int... I> struct grad_fn {
       if constexpr (WithValue) collect(y, ids);
       if (!direct) substitute(g, wrt.fresh, wrt.actual, ids);
       at = 0;
-      (assign(nth<I>(a...), g, ids, at), ...);
+      (assign(nth<I>(x), g, ids, at), ...);
       if constexpr (WithValue) {
         assign(y, g, ids, at);
-        return std::tuple{y, nth<I>(a...)...};
-      } else if constexpr (sizeof...(I) == 1) return nth<(I, ...)>(a...);
-      else return std::tuple{nth<I>(a...)...};
+        return std::tuple{y, nth<I>(x)...};
+      } else if constexpr (sizeof...(I) == 1) return nth<(I, ...)>(x);
+      else return std::tuple{nth<I>(x)...};
     }
   }
 };
 
-template <class Arguments, std::size_t... K>
-constexpr auto first_of(const Arguments& arguments, std::index_sequence<K...>) {
-  return std::tuple<std::tuple_element_t<K, Arguments>...>{std::get<K>(arguments)...};
+// Copies of the arguments K
+template <class X, std::size_t... K> constexpr auto first_of(const X& x, std::index_sequence<K...>) {
+  return std::tuple<std::remove_cvref_t<decltype(nth<K>(x))>...>{nth<K>(x)...};
 }
 
 template <class F, int... I> struct vjp_fn {
@@ -199,8 +209,8 @@ template <class F, int... I> struct vjp_fn {
     static_assert(wrt_names_an_argument<n, I...>,
                   "tapeless: vjp<i...>(f)(x..., y_bar): every i names an argument of f");
     if constexpr (wrt_names_an_argument<n, I...> && takes) {
-      const std::tuple<A...> all{a...};
-      auto arguments = first_of(all, std::make_index_sequence<n>{});
+      const auto x = references(a...);
+      auto arguments = first_of(x, std::make_index_sequence<n>{});
       (check_differentiable<std::tuple_element_t<I, decltype(arguments)>>(), ...);
       graph& g = graph_in(a...);
       fresh_arguments wrt;
@@ -215,7 +225,7 @@ template <class F, int... I> struct vjp_fn {
                     "tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result");
       vec<int> out, y_bar;
       collect(y, out);
-      collect(std::get<n>(all), y_bar);
+      collect(nth<n>(x), y_bar);
       require_same_types(g, out, y_bar,
                          "tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result");
       vec<int> x_bar = vjp(g, out, y_bar, wrt.fresh);
@@ -242,8 +252,8 @@ template <class F, int... I> struct jvp_fn {
     static_assert(wrt_names_an_argument<n, I...>,
                   "tapeless: jvp<i...>(f)(x..., x_dot...): every i names an argument of f");
     if constexpr (wrt_names_an_argument<n, I...> && takes) {
-      const std::tuple<A...> all{a...};
-      auto arguments = first_of(all, std::make_index_sequence<n>{});
+      const auto x = references(a...);
+      auto arguments = first_of(x, std::make_index_sequence<n>{});
       using Arguments = decltype(arguments);
       (check_differentiable<std::tuple_element_t<I, Arguments>>(), ...);
       graph& g = graph_in(a...);
@@ -259,7 +269,7 @@ template <class F, int... I> struct jvp_fn {
                                                             std::tuple_element_t<n + K, std::tuple<A...>>> &&
                        ...),
                       "tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument");
-        (collect(std::get<n + K>(all), x_dot), ...);
+        (collect(nth<n + K>(x), x_dot), ...);
       }(std::make_index_sequence<sizeof...(I)>{});
       require_same_types(g, wrt.actual, x_dot,
                          "tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument");

@@ -38,7 +38,7 @@ concept at_most_32_members = N >= 0 && N <= 32;
 
 template <class X, class F> constexpr void for_each_member(X& x, F&& f);
 
-// f(x_0, x_1, ...) for the members of a tuple: std::apply without the member pointers it takes and their instantiations
+// f(x_0, x_1, ...) for the elements of a tuple, pair or array: std::apply without std::invoke and its instantiations
 template <class Tuple, class F> constexpr decltype(auto) with_elements(Tuple& x, F&& f) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
     return f(std::get<I>(x)...);

@@ -9,7 +9,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include "frame.hpp"
+#include "math.hpp"
 
 namespace tapeless::cpu {
 
@@ -202,10 +204,10 @@ template <auto Code, class V> class fused_kernel {
       else if constexpr (q.o == op::min) dst = select((x <= bank[q.b]) | is_nan(x), x, bank[q.b]);
       else if constexpr (q.o == op::div) dst = x / bank[q.b];
       else if constexpr (q.o == op::sqrt) dst = xsimd::sqrt(x);
-      else if constexpr (q.o == op::exp) dst = xsimd::exp(x);
-      else if constexpr (q.o == op::log) dst = xsimd::log(x);
-      else if constexpr (q.o == op::tanh) dst = xsimd::tanh(x);
-      else if constexpr (q.o == op::sigmoid) dst = V(S(1)) / (V(S(1)) + xsimd::exp(-x));
+      else if constexpr (q.o == op::exp) dst = cpu::exp(x);
+      else if constexpr (q.o == op::log) dst = cpu::log(x);
+      else if constexpr (q.o == op::tanh) dst = cpu::tanh(x);
+      else if constexpr (q.o == op::sigmoid) dst = cpu::sigmoid(x);
       else if constexpr (q.o == op::relu) dst = select(x <= V(S(0)), V(S(0)), x); // a NaN stays
       else {
         static_assert(q.o == op::pow);

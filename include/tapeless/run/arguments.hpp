@@ -4,6 +4,7 @@
 // The boundary between a program and the caller's data: every run-time mistake is found here, before the first step.
 #pragma once
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include "../plan/plan.hpp"
 #include "memory.hpp"
@@ -101,18 +102,22 @@ class argument_reader {
 
   void take(char name, extent_t n, bool output) {
     const auto k = static_cast<std::size_t>(values_.find(name));
-    char who[32] = "the output";
-    if (!output) std::snprintf(who, sizeof who, "argument %d", argument_);
-    if (n < 0) refuse("tapeless: run: %s has %c = %lld: an extent is not negative", who, name, wide(n));
-    if (known_[k] && values_.value[k] != n)
-      refuse("tapeless: run: %s has %c = %lld, but argument %d has %c = %lld", who, name, wide(n), from_[k],
-             name, wide(values_.value[k]));
-    if (const extent_t most = capacity_.of(name); n > most)
-      refuse("tapeless: run: %s has %c = %lld, but the capacity at bind is %c = %lld", who, name, wide(n),
-             name, wide(most));
+    if (n < 0 || (known_[k] && values_.value[k] != n) || n > capacity_.of(name))
+      refuse_extent(name, n, output);
     values_.value[k] = n;
     known_[k] = true;
     from_[k] = argument_;
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_extent(char name, extent_t n, bool output) const {
+    char who[32] = "the output";
+    if (!output) std::snprintf(who, sizeof who, "argument %d", argument_);
+    const auto k = static_cast<std::size_t>(values_.find(name));
+    if (n < 0) refuse("tapeless: run: %s has %c = %lld: an extent is not negative", who, name, wide(n));
+    if (const extent_t known = values_.value[k]; known_[k] && known != n)
+      refuse("tapeless: run: %s has %c = %lld, but argument %d has %c = %lld", who, name, wide(n), from_[k],
+             name, wide(known));
+    refuse("tapeless: run: %s has %c = %lld, but the capacity at bind is %c = %lld", who, name, wide(n), name,
+           wide(capacity_.of(name)));
   }
   [[noreturn, gnu::cold]] void refuse_null(bool output, int leaf) const {
     if (output) refuse("tapeless: run: the output has a leaf whose data is null (leaf %d of all)", leaf);

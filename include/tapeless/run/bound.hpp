@@ -67,7 +67,6 @@ template <class Backend, class F, class... A> class bound {
   block memory_;
   team_type team_;
   name_values capacity_ = names_of_arguments<A...>();
-  state* state_ = nullptr;
 
   template <char Name> void set(dim<Name> d) {
     const int i = capacity_.find(Name);
@@ -116,8 +115,8 @@ template <class Backend, class F, class... A> class bound {
     }
     bytes = checked_sum(bytes, scratch.shared + scratch.each * team_.size(), "bind");
     memory_ = block(static_cast<std::size_t>(bytes));
-    state_ = new (memory_.data()) state{};
-    run_context& c = state_->context;
+    state& s = *new (memory_.data()) state{};
+    run_context& c = s.context;
     std::byte* at = memory_.data() + head;
     for (int k = 0; k < plan_.parts; ++k) {
       c.part[k] = at;
@@ -126,16 +125,19 @@ template <class Backend, class F, class... A> class bound {
     }
     c.shared = at;
     c.scratch = at + scratch.shared;
-    c.input = state_->input;
-    c.result = state_->result;
+    c.input = s.input;
+    c.result = s.result;
     c.names = capacity_;
     for (int k = 0; k < outputs; ++k) {
       const location& l = plan_.result[k].at;
-      state_->own[k] = c.part[l.index] + l.offset * unit[l.index];
+      s.own[k] = c.part[l.index] + l.offset * unit[l.index];
     }
-    state_->frame.fill(c);
+    s.frame.fill(c);
     team_.run(team_.size(), [](extent_t, int) {}); // threads start now, not in the first run
   }
+
+  // @pre not moved from
+  state& at_head() { return *std::launder(reinterpret_cast<state*>(memory_.data())); }
 
   // A number is converted to the type it was bound for; everything else is read where it is.
   template <class B, class X> static decltype(auto) keep(const X& x, int argument) {
@@ -164,7 +166,9 @@ template <class Backend, class F, class... A> class bound {
     constexpr bool user_output = !std::is_same_v<Out, in_arena>;
     void* input[leaves > 0 ? leaves : 1];
     void* result[outputs > 0 ? outputs : 1];
-    for (int k = 0; k < outputs; ++k) result[k] = state_->own[k];
+    if (memory_.data() == nullptr) refuse("tapeless: run: the bound object has been moved from");
+    state& s = at_head();
+    for (int k = 0; k < outputs; ++k) result[k] = s.own[k];
     argument_reader reader(capacity_);
     int at = 0;
     (reader.read(x, input, at), ...);
@@ -189,13 +193,13 @@ template <class Backend, class F, class... A> class bound {
       at = 0;
       (check<user_output>(x, input, result, values, at), ...);
     }
-    for (int k = 0; k < leaves; ++k) state_->input[k] = input[k];
-    for (int k = 0; k < outputs; ++k) state_->result[k] = result[k];
-    if (values.value != state_->context.names.value) {
-      state_->context.names = values;
-      state_->frame.fill(state_->context);
+    for (int k = 0; k < leaves; ++k) s.input[k] = input[k];
+    for (int k = 0; k < outputs; ++k) s.result[k] = result[k];
+    if (values.value != s.context.names.value) {
+      s.context.names = values;
+      s.frame.fill(s.context);
     }
-    run_steps<Backend, plan_, 0, plan_.steps>(team_, state_->frame);
+    run_steps<Backend, plan_, 0, plan_.steps>(team_, s.frame);
     return values;
   }
 
@@ -254,7 +258,7 @@ public:
   // Errors: argument_error; nothing has been computed then.
   template <class... X> result_type operator()(const X&... x) & {
     const name_values values = execute(in_arena{}, x...);
-    return views(state_->result, values);
+    return views(at_head().result, values);
   }
   template <class... X, class Self = bound> result_type operator()(const X&...) && {
     static_assert(

@@ -19,8 +19,8 @@ struct argument_error : std::invalid_argument {
 
 namespace detail {
 
-// throw argument_error(message), the message formatted as by printf: a std::string would have every program compile
-// half of <string>. Extents are %lld, by wide(n).
+// throw argument_error(message), formatted as by printf: with std::string every program would compile its members.
+// Extents are %lld, by wide(n).
 [[noreturn, gnu::cold, gnu::noinline, gnu::format(printf, 1, 2)]] inline void refuse(const char* format,
                                                                                      ...) {
   char message[512];

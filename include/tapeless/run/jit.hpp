@@ -30,6 +30,9 @@ template <class A> constexpr void check_tree() {
                 "tapeless: parameter tree: an aggregate has at most 32 members");
 }
 
+template <class... X>
+concept arguments_of_a_bound_program = sizeof...(X) > 1000; // never: a program that is not bound takes none
+
 template <class F> struct jit_fn {
   template <class... A> static constexpr bool traceable() {
     constexpr bool trees = ((facts_of<A>.tree && no_number_inside<facts_of<A>.numbers_inside> &&
@@ -81,6 +84,11 @@ template <class F> struct jit_fn {
       using backend = typename backend_for<typename program_space<A...>::type>::type;
       return bound<backend, F, std::remove_cvref_t<A>...>(option...);
     }
+  }
+  template <class... X> void operator()(const X&...) const {
+    static_assert(arguments_of_a_bound_program<X...>,
+                  "tapeless: jit(f)(x...): bind it to the types of its arguments first: auto run = "
+                  "jit(f).bind<X...>(); run(x...)");
   }
 };
 

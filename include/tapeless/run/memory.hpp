@@ -28,8 +28,9 @@ public:
   }
   block(block&& o) noexcept : p_(std::exchange(o.p_, nullptr)), size_(std::exchange(o.size_, 0)) {}
   block& operator=(block&& o) noexcept {
-    std::swap(p_, o.p_);
-    std::swap(size_, o.size_);
+    block taken(std::move(o)); // o is left empty, and never holds what was here
+    std::swap(p_, taken.p_);
+    std::swap(size_, taken.size_);
     return *this;
   }
   ~block() { ::operator delete(p_, std::align_val_t{block_alignment}); }

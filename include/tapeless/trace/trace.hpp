@@ -4,6 +4,7 @@
 // trace: calls the user's function once, in constant evaluation, with handles, and keeps what it computed.
 // What no output reads is left out.
 #pragma once
+#include <utility>
 #include "function.hpp"
 #include "misuse.hpp"
 
