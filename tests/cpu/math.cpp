@@ -3,14 +3,17 @@
 //
 // The bound of cpu/math.hpp over numbers of every exponent: bit patterns at an odd step, against the C library in the
 // next larger type.
-#include <tapeless/cpu/math.hpp>
+#include <tapeless/tapeless.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace cpu = tapeless::cpu;
 
@@ -89,10 +92,25 @@ TEST_CASE_TEMPLATE("functions are as exact as math.hpp says", T, float, double) 
 TEST_CASE_TEMPLATE("a large argument leaves the other lanes alone", T, float, double) {
   using V = cpu::simd<T>;
   alignas(64) std::array<T, V::size> x, y, alone;
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % 2 == 0 ? T(88.5) : -T(i);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % 2 == 0 ? T(sizeof(T) == 4 ? 88.5 : 709.5) : -T(i);
   cpu::exp(V::load_aligned(x.data())).store_aligned(y.data());
   for (std::size_t i = 0; i < x.size(); ++i) {
     cpu::exp(V(x[i])).store_aligned(alone.data());
     CHECK(y[i] == alone[0]);
   }
+}
+
+TEST_CASE_TEMPLATE("programs use these functions", T, float, double) {
+  namespace tl = tapeless;
+  using X = tl::tensor<T, 3>;
+  T x[3] = {T(sizeof(T) == 4 ? 88.5 : 709.5), std::numeric_limits<T>::min() / 1024, T(-1)}, y[3];
+  auto exp_of = tl::jit([](auto a) { return exp(a); }).template bind<X>();
+  exp_of.into(X(y))(X(x));
+  CHECK(error_in_ulp<T>(y[0], std::exp(static_cast<wider<T>>(x[0]))) <= 2);
+  auto log_of = tl::jit([](auto a) { return log(a); }).template bind<X>();
+  log_of.into(X(y))(X(x));
+  CHECK(error_in_ulp<T>(y[1], std::log(static_cast<wider<T>>(x[1]))) <= 2);
+  auto sigmoid_of = tl::jit([](auto a) { return sigmoid(a); }).template bind<X>();
+  sigmoid_of.into(X(y))(X(x));
+  CHECK(error_in_ulp<T>(y[2], 1 / (1 + std::exp(-static_cast<wider<T>>(x[2])))) <= 3);
 }

@@ -248,13 +248,13 @@ template <auto Code, class V> class fused_kernel {
     else dst = !(r.f[q.a] == V(T(0)));
   }
 
-  // The instructions that are the same in every lane of a row, or those that are not.
   template <int K, bool Invariant, bool Partial>
   [[gnu::always_inline]] static void execute(registers_t& r, const row_state& w, index_t c, int n) {
     if constexpr (invariant(at(K)) != Invariant) return;
     else if constexpr (at(K).o == op::input) load_slot<K, Partial>(r, w, c, n);
     else compute<K>(r, w);
   }
+  // The instructions that are the same in every lane of a row, or those that are not.
   template <bool Invariant, bool Partial, int... K>
   [[gnu::always_inline]] static void execute_all(registers_t& r, const row_state& w, index_t c, int n,
                                                  std::integer_sequence<int, K...>) {

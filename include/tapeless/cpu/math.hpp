@@ -11,7 +11,8 @@
 
 namespace tapeless::cpu {
 
-// xsimd's is infinite from 88.377 (float) and 709.44 (double) on, e^x itself from 88.723 and 709.783. x - 1 is exact there.
+// xsimd's is infinite from 88.377 (float) and 709.44 (double) on, e^x itself from 88.723 and 709.783. x - 1 is exact
+// there.
 template <class V> [[gnu::always_inline]] inline V exp(const V& x) {
   using T = typename V::value_type;
   V y = xsimd::exp(x);
