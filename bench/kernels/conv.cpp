@@ -11,7 +11,6 @@
 #include <tapeless/cpu/conv.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "contest.hpp"
 #include "workloads/limits.hpp"
 #ifdef TAPELESS_WITH_DNNL
 #include "onednn.hpp"
@@ -30,6 +30,7 @@
 namespace {
 
 namespace cpu = tapeless::cpu;
+using bench::contestant;
 using cpu::conv_kernel, cpu::conv_pass, cpu::index_t;
 using lanes = cpu::simd<float>;
 
@@ -60,14 +61,6 @@ const layer layers[] = {
 #include "layers.def"
 };
 
-#ifdef TAPELESS_WITH_OPENMP
-using team_type = cpu::openmp_team;
-#else
-struct team_type : cpu::serial_team {
-  explicit team_type(int) {}
-};
-#endif
-
 const char* name_of(conv_pass p) {
   return p == conv_pass::fprop ? "fprop" : p == conv_pass::dgrad ? "dgrad" : "wgrad";
 }
@@ -81,43 +74,8 @@ const char* name_of(conv_kernel k) {
   return "";
 }
 
-// What competes for one pass of one layer.
-struct contestant {
-  std::string name;
-  std::function<void()> run;
-  double ms = 1e9; // the fastest call
-};
-
-// In turns, so that all of them meet the same weather.
-void time(std::vector<contestant>& all) {
-  using clock = std::chrono::steady_clock;
-  const auto since = [](clock::time_point t) {
-    return std::chrono::duration<double>(clock::now() - t).count();
-  };
-  for (int round = 0; round < 9; ++round)
-    for (contestant& c : all) {
-      const int calls = std::clamp(static_cast<int>(0.1 / c.ms), 1, 100);
-      const auto start = clock::now();
-      do {
-        const auto t = clock::now();
-        for (int k = 0; k < calls; ++k) c.run();
-        if (round > 0) c.ms = std::min(c.ms, since(t) / calls * 1e3);
-        else c.ms = since(t) / calls * 1e3;
-      } while (since(start) < 0.012);
-    }
-}
-
-std::vector<float> values(index_t n, unsigned seed) {
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (float& x : v) {
-    seed = seed * 1664525u + 1013904223u;
-    x = static_cast<float>(seed >> 8) * 0x1p-23f - 1.0f;
-  }
-  return v;
-}
-
 class program {
-  team_type team_;
+  bench::team_type team_;
   double peak_;
   bool peers_;
   bool ok_ = true;
@@ -171,7 +129,7 @@ class program {
         if (pass == name_of(P)) all.push_back({peer, std::move(run)});
       });
 #endif
-    time(all);
+    bench::time(all);
     const double flops = 2.0 * static_cast<double>(e.n * e.k * e.p * e.q * (e.c / e.groups) * e.r * e.s);
     const std::string chosen = name_of(cpu::conv_kernel_of<lanes>(P, e));
     const contestant *best = &all[0], *taken = best;
@@ -195,8 +153,9 @@ public:
   bool ok() const { return ok_; }
   void run(const layer& l) {
     const auto e = l.extents();
-    const auto x = values(e.n * e.c * e.h * e.w, 1), w = values(e.k * (e.c / e.groups) * e.r * e.s, 2),
-               y = values(e.n * e.k * e.p * e.q, 3);
+    const auto x = bench::random_values<float>(e.n * e.c * e.h * e.w, 1),
+               w = bench::random_values<float>(e.k * (e.c / e.groups) * e.r * e.s, 2),
+               y = bench::random_values<float>(e.n * e.k * e.p * e.q, 3);
     each_kernel<conv_pass::fprop>(l, x, w);
     each_kernel<conv_pass::dgrad>(l, y, w);
     each_kernel<conv_pass::wgrad>(l, x, y);

@@ -17,9 +17,33 @@ constexpr auto convolutions = [](auto x, auto w, auto g) {
 };
 // [/signature]
 
+// [ranks]
+// x: tensor<float, tl::dyn<'n'>, 2, 16>   w: tensor<float, 3, 2, 5>
+// v: tensor<float, tl::dyn<'n'>, 2, 4, 8, 8>   u: tensor<float, 3, 2, 3, 3, 3>
+// z: tensor<float, tl::dyn<'n'>, 4, 8, 8>   t: tensor<float, 4, 3, 4, 4>
+constexpr auto other_ranks = [](auto x, auto w, auto v, auto u, auto z, auto t) {
+  auto a = tl::conv1d<tl::conv1{.padding = {4, 0}}>(x, w);                                  // (n, 3, 16): causal
+  auto b = tl::conv3d<tl::conv3{.stride = {1, 2, 2}, .padding = tl::same}>(v, u);           // (n, 3, 4, 4, 4)
+  auto c = tl::conv_transpose2d<tl::conv_transpose{.stride = 2, .padding = 1}>(z, t);       // (n, 3, 16, 16)
+  return std::tuple{a, b, c};
+};
+// [/ranks]
+
 using X = tl::tensor<float, tl::dyn<'n'>, 4, 8, 8>;
 using W = tl::tensor<float, 6, 4, 3, 3>;
 using G = tl::tensor<float, 6, 2, 3, 5>;
+
+template <class... A> auto ones() {
+  tl::owned<std::tuple<A...>> a(tl::dim<'n'>(2));
+  tl::detail::for_each_leaf(*a, [](auto leaf) { for (float& e : leaf) e = 1; });
+  return a;
+}
+using rows = tl::tensor<float, tl::dyn<'n'>, 2, 16>;
+using row_filters = tl::tensor<float, 3, 2, 5>;
+using volumes = tl::tensor<float, tl::dyn<'n'>, 2, 4, 8, 8>;
+using volume_filters = tl::tensor<float, 3, 2, 3, 3, 3>;
+using small_images = tl::tensor<float, tl::dyn<'n'>, 4, 8, 8>;
+using spread_filters = tl::tensor<float, 4, 3, 4, 4>;
 
 int main() {
   tl::owned<X> x(tl::dim<'n'>(2));
@@ -37,6 +61,13 @@ int main() {
   corner("c", std::get<2>(out));
   corner("d", std::get<3>(out));
   corner("e", std::get<4>(out));
+
+  auto ranks = tl::jit(other_ranks).bind<rows, row_filters, volumes, volume_filters, small_images, spread_filters>(tl::dim<'n'>(2));
+  const auto arguments = ones<rows, row_filters, volumes, volume_filters, small_images, spread_filters>();
+  const auto [line, volume, image] = std::apply([&](const auto&... a) { return ranks(a...); }, *arguments);
+  std::printf("conv1d: (2, 3, %d), first %g, last %g\n", static_cast<int>(line.extent(2)), line(0, 0, 0), line(1, 2, 15));
+  std::printf("conv3d: (2, 3, 4, 4, 4), first %g, middle %g\n", volume(0, 0, 0, 0, 0), volume(0, 0, 2, 2, 2));
+  std::printf("conv_transpose2d: (2, 3, 16, 16), first %g, middle %g\n", image(0, 0, 0, 0), image(0, 0, 8, 8));
 
   constexpr auto cost = [](auto f) { return tl::jit(f).template cost<X, W>().flops().at(tl::dim<'n'>(1)); };
   std::printf("flops for one image: %.0f without padding, %.0f with padding 1\n", cost([](auto v, auto u) { return tl::conv2d(v, u); }),

@@ -64,6 +64,7 @@ void cover_all() {
                       tl::scatter_add<0, 4>(i, a), tl::matmul(a, a)};
   });
   cover<image, filter>(tl::grad<0, 1>([](auto x, auto w) { return tl::sum(square(tl::conv2d<tl::conv{.padding = 1}>(x, w))); }));
+  cover<tl::tensor<float, 1, 1, 2, 4, 4>, tl::tensor<float, 1, 1, 2, 3, 3>>(tl::grad<0>([](auto x, auto w) { return tl::sum(square(tl::conv3d(x, w))); }));
   cover<image>(tl::value_and_grad([](auto x) { return tl::sum(tl::max_pool2d<tl::pool{}>(x) * tl::avg_pool2d<tl::pool{}>(x)); }));
 }
 
@@ -102,6 +103,7 @@ int main() {
   rows("shape", tl::detail::shape_rules);
   rows("matmul", tl::detail::matmul_rules);
   rows("conv", tl::detail::conv_rules);
+  rows("conv", tl::detail::unfold_rules);
   rows("pool", tl::detail::pool_rules);
   rows("custom", tl::detail::custom_rules);
 }

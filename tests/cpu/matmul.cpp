@@ -55,8 +55,9 @@ TEST_CASE_TEMPLATE("matmul: equals the triple loop in all four transposes, for s
 }
 
 TEST_CASE_TEMPLATE("matmul: equals the triple loop where blocks and packing come in", T, float, double) {
-  const index_t shapes[][3] = {{64, 64, 64},    {97, 131, 260}, {200, 40, 300}, {40, 530, 65},
-                               {199, 150, 513}, {1, 700, 400},  {700, 1, 400},  {2, 530, 517}};
+  const index_t shapes[][3] = {{64, 64, 64},    {97, 131, 260},  {200, 40, 300}, {40, 530, 65},
+                               {199, 150, 513}, {14, 1040, 390}, {140, 40, 800}, {1, 700, 400},
+                               {700, 1, 400},   {2, 530, 517}};
   for (const auto& s : shapes)
     each_form([&](bool ta, bool tb) {
       check<T>({.batch = 1, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb});
@@ -98,7 +99,11 @@ TEST_CASE_TEMPLATE("matmul: empty extents write nothing, an empty k writes zeros
   check<T>({.batch = 2, .m = 3, .n = 5, .k = 0}); // sums without terms are zero
 }
 
-TEST_CASE("matmul: scratch does not depend on extents") {
-  static_assert(matmul_scratch<float>({}) == matmul_scratch<float>({.m = 1000, .n = 1000, .k = 1000}));
+TEST_CASE("matmul: scratch grows with the extents, up to a limit") {
+  constexpr auto scratch = [](index_t m, index_t n, index_t k) {
+    return matmul_scratch<float>({.m = m, .n = n, .k = k});
+  };
+  static_assert(scratch(8, 8, 8) < scratch(8, 16, 9) && scratch(8, 16, 9) < scratch(90, 16, 9));
+  static_assert(scratch(5000, 5000, 5000) == scratch(9000, 9000, 9000));
   static_assert(matmul_shared<double>({}) == matmul_shared<double>({.m = 1000, .n = 1000, .k = 1000}));
 }

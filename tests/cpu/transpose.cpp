@@ -39,3 +39,27 @@ TEST_CASE_TEMPLATE("transpose: every remainder of a block, and nothing between t
       check<T, true>(rows, cols, cols + 1, (rows + W - 1) / W * W);
     }
 }
+
+TEST_CASE_TEMPLATE("interleave: every remainder of a block, and nothing behind the last element is touched",
+                   T, float, double) {
+  constexpr index_t W = width<T>;
+  for (index_t rows = 1; rows <= 2 * W + 1; ++rows)
+    for (index_t cols : {index_t(1), index_t(2), index_t(3), W - 1, W, W + 1, 3 * W - 1}) {
+      if (cols < 1) continue;
+      const index_t from_row = cols + 3, size = rows * cols;
+      std::vector<T> from(static_cast<std::size_t>(rows * from_row)),
+          to(static_cast<std::size_t>(size + 2 * W), T(-1));
+      for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<T>(i + 1);
+      interleave<simd<T>>(rows, cols, from.data(), from_row, to.data());
+      bool right = true;
+      for (index_t i = 0; i < rows; ++i)
+        for (index_t j = 0; j < cols; ++j)
+          right = right && to[static_cast<std::size_t>(j * rows + i)] ==
+                               from[static_cast<std::size_t>(i * from_row + j)];
+      for (std::size_t k = static_cast<std::size_t>(size); k < to.size(); ++k)
+        right = right && to[k] == T(-1);
+      CAPTURE(rows);
+      CAPTURE(cols);
+      CHECK(right);
+    }
+}

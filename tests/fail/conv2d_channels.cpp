@@ -1,4 +1,4 @@
-// expect: tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w
+// expect: tapeless: convolution(x, w): the channels of x are groups times those of w
 // extents: {8, 32, 3, 3}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

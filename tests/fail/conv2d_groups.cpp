@@ -1,4 +1,4 @@
-// expect: tapeless: conv2d<conv>(x, w): groups divides the filters of w
+// expect: tapeless: convolution(x, w): groups divides the filters of w
 // extents: {9, 4, 3, 3}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

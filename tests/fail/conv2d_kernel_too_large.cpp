@@ -1,4 +1,4 @@
-// expect: tapeless: conv2d<conv>(x, w): the kernel fits into the padded image
+// expect: tapeless: convolution(x, w): the kernel fits into the padded image
 // extents: {4, 1, 9, 3}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// expect: tapeless: conv2d<conv>(x, w): the image extents are static
+// expect: tapeless: convolution(x, w): the image extents are static
 // extents: image_extents_static
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

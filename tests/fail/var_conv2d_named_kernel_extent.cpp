@@ -1,4 +1,4 @@
-// expect: tapeless: conv2d<conv>(x, w): the kernel extents are static and at least 1
+// expect: tapeless: convolution(x, w): the kernel extents are static and at least 1
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

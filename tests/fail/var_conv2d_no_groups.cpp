@@ -1,4 +1,4 @@
-// expect: tapeless: conv2d<conv>(x, w): groups is at least 1
+// expect: tapeless: convolution(x, w): groups is at least 1
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

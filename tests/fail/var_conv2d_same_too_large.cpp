@@ -1,4 +1,4 @@
-// expect: tapeless: conv2d<conv>(x, w): the padding that same stands for is at most 255
+// expect: tapeless: convolution(x, w): the padding that same stands for is at most 255
 // extents: 600
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors

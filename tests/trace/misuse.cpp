@@ -29,7 +29,7 @@ using M = tl::tensor<float, 4, 6>;
 using S = tl::tensor<float>;
 using N = tl::tensor<float, tl::dyn<'n'>, 6>;
 using E = tl::tensor<float, 0, 6>;
-using R4 = tl::tensor<float, 1, 1, 4, 4>;
+using R6 = tl::tensor<float, 1, 1, 1, 1, 4, 4>;
 using I = tl::tensor<std::int32_t, 4>;
 using I2 = tl::tensor<std::int32_t, 2, 2>;
 using I0 = tl::tensor<std::int32_t>;
@@ -38,6 +38,7 @@ using image = tl::tensor<float, 1, 4, 5, 5>;
 using filter = tl::tensor<float, 6, 2, 3, 3>;
 using large = tl::tensor<float, 6, 4, 7, 7>;
 using named_image = tl::tensor<float, 1, 4, tl::dyn<'n'>, 5>;
+using named_volume = tl::tensor<float, 1, 2, tl::dyn<'n'>, 4, 4>;
 using column_filter = tl::tensor<float, 6, 2, 1, 5>;
 using named_filter = tl::tensor<float, 6, 2, 3, tl::dyn<'m'>>;
 using named_channels = tl::tensor<float, 1, tl::dyn<'c'>, 5, 5>;
@@ -113,11 +114,11 @@ constexpr broken found[] = {
     breaks<E>([](var h) { return tl::argmax<0>(h); }),
     breaks<M>([](var h) { return tl::gather<0>(h, h); }),
     breaks<M, I>([](var h, var k) { return tl::gather<2>(h, k); }),
-    breaks<R4, I2>([](var h, var k) { return tl::gather<2>(h, k); }),
+    breaks<R6, I2>([](var h, var k) { return tl::gather<2>(h, k); }),
     breaks<E, I>([](var h, var k) { return tl::gather<0>(h, k); }),
     breaks<M>([](var h) { return tl::scatter_add<0, 9>(h, h); }),
     breaks<M, I>([](var h, var k) { return tl::scatter_add<1, 9>(k, h); }),
-    breaks<R4, I0>([](var h, var k) { return tl::scatter_add<0, 9>(k, h); }),
+    breaks<R6, I0>([](var h, var k) { return tl::scatter_add<0, 9>(k, h); }),
     breaks<M, I>([](var h, var k) { return tl::scatter_add<0, 0>(k, h); }),
     breaks<I>([](var h) { return sum(h); }),
     breaks<M>([](var h) { return tl::mean<2>(h); }),
@@ -139,6 +140,13 @@ constexpr broken found[] = {
         [](var h, var k) { return conv2d<tl::conv{.groups = 2}>(h, k); }),
     breaks<named_image, filter>([](var h, var k) { return conv2d<tl::conv{.groups = 2}>(h, k); }),
     breaks<image, large>([](var h, var k) { return conv2d<tl::conv{}>(h, k); }),
+    breaks<image, filter>([](var h, var k) { return tl::conv1d(h, k); }),
+    breaks<image, filter>([](var h, var k) { return tl::conv3d(h, k); }),
+    breaks<named_volume, tl::tensor<float, 3, 2, 2, 2, 2>>([](var h, var k) { return tl::conv3d(h, k); }),
+    breaks<M, filter>([](var h, var k) { return tl::conv_transpose2d(h, k); }),
+    breaks<image, filter>([](var h, var k) { return tl::conv_transpose2d(h, k); }),
+    breaks<image, tl::tensor<float, 4, 2, 1, 1>>(
+        [](var h, var k) { return tl::conv_transpose2d<tl::conv_transpose{.padding = 3}>(h, k); }),
     breaks<M>([](var h) { return tl::max_pool2d<tl::pool{}>(h); }),
     breaks<named_image>([](var h) { return tl::max_pool2d<tl::pool{}>(h); }),
     breaks<image>([](var h) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// The extents of matmul, convolution and windows: what a kernel needs beside pointers.
+// The extents of matmul, convolution, windows and unfolding: what a kernel needs beside pointers.
 #include <cstdint>
 
 namespace tapeless {
@@ -34,6 +34,14 @@ struct window_extents {
   std::int64_t p = 1, q = 1;
   std::int64_t stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0, dil_h = 1, dil_w = 1;
   constexpr bool operator==(const window_extents&) const = default;
+};
+
+/// x: (n, c, d, area)   y: (n, out, c, taps, area): y[.., o, .., t, :] is x[.., o * stride - front + t * dil, :].
+struct unfold_extents {
+  std::int64_t n = 1, c = 1, d = 1, area = 1;
+  std::int64_t taps = 1, out = 1;
+  std::int64_t stride = 1, front = 0, dil = 1;
+  constexpr bool operator==(const unfold_extents&) const = default;
 };
 
 } // namespace tapeless

@@ -9,7 +9,7 @@
 
 namespace tapeless {
 
-inline constexpr int max_rank = 4;
+inline constexpr int max_rank = 6;
 
 // Structural: a shape is a template argument of a tensor.
 struct shape {
@@ -27,14 +27,14 @@ struct shape {
 
 namespace detail {
 template <int Rank>
-concept at_most_four_axes = Rank <= max_rank;
+concept at_most_six_axes = Rank <= max_rank;
 template <extent_t Extent>
 concept extent_is_not_negative = Extent >= 0;
 template <extent_t... N> constexpr shape shape_with() {
-  static_assert(at_most_four_axes<sizeof...(N)>, "tapeless: tensor<T, extents...>: at most 4 axes");
+  static_assert(at_most_six_axes<sizeof...(N)>, "tapeless: tensor<T, extents...>: at most 6 axes");
   static_assert((extent_is_not_negative<N> && ...),
                 "tapeless: tensor<T, extents...>: an extent is at least 0");
-  if constexpr (at_most_four_axes<sizeof...(N)>) return {static_cast<int>(sizeof...(N)), {N...}};
+  if constexpr (at_most_six_axes<sizeof...(N)>) return {static_cast<int>(sizeof...(N)), {N...}};
   else return {};
 }
 } // namespace detail

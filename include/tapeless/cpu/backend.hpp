@@ -74,7 +74,7 @@ private:
   template <const auto& P> static constexpr scratch_need need_of(int i) {
     const step& s = P.step_[i];
     shape q[3]{};
-    for (int k = 0; k < s.loads + 1 && k < 3; ++k) q[k] = assumed(P.slot_[s.slot0 + k].s);
+    for (int k = 0; k < s.loads + 1 && k < 3; ++k) q[k] = P.slot_[s.slot0 + k].s;
     return s.wide ? scratch_of<double>(s, q) : scratch_of<float>(s, q);
   }
   template <const auto& P, int I> static constexpr conv_kernel kernel_of_step() {
@@ -82,7 +82,7 @@ private:
     if constexpr (!is_conv(s.o)) return {};
     else
       return kernel_of<element_of<P, I>>(
-          s, {assumed(P.slot_[s.slot0].s), assumed(P.slot_[s.slot0 + 1].s), assumed(P.slot_[s.slot0 + 2].s)});
+          s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s});
   }
 
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(

@@ -8,56 +8,81 @@
 // Then it is the microkernel of matmul with one offset per tap. dgrad is the same on a tile of dy, once for
 // each residue of (h, w) modulo (sh, sw): only the taps of that residue meet it. Padding takes part as zeros.
 #include "conv_tile.hpp"
+#include "transpose.hpp"
 
 namespace tapeless::cpu::detail {
 
-/// Output rows of one band: its tile near 256 KiB, its work near 2^23 products; bands of nearly equal size.
+/// Output rows of one band: its tile near 128 KiB, its work near 2^23 products; bands of nearly equal size.
 constexpr index_t band_rows(index_t out, index_t stride, index_t span, index_t line, index_t work,
                             index_t element) {
   out = std::max<index_t>(out, 1);
-  const index_t fit = ((1 << 18) / std::max<index_t>(line * element, 1) - span) / stride + 1;
+  const index_t fit = ((1 << 17) / std::max<index_t>(line * element, 1) - span) / stride + 1;
   const index_t worth = std::max<index_t>(4, (1 << 23) / work);
   return ceil_div(out, ceil_div(out, std::clamp<index_t>(std::min(fit, worth), 1, out)));
 }
 
-/// y[k, i, j] (+)= sum_c sum_t w[k * w_row + c * w_step + t] * x[c * x_plane + i * x_row + tap[t] + j]
+/// Weights in the order in which the microkernel reads them: (block of row_blocks, channel, tap, filter of the block),
+/// or as they are: (filter, channel, tap).
+template <class T> struct weights_of_band {
+  const T* p;
+  index_t channels, taps; // all taps of a channel
+  bool blocked;
+  struct panel {
+    const T* p;
+    index_t row, step, tap;
+  };
+  /// channels from c and taps from t on of the block of m filters that begins with k
+  panel at(index_t k, index_t m, index_t c, index_t t) const {
+    const T* const from = p + k * channels * taps;
+    if (blocked) return {from + (c * taps + t) * m, 1, taps * m, m};
+    return {from + c * taps + t, channels * taps, taps, 1};
+  }
+};
+
+/// y[k, i, j] (+)= sum_c sum_t w[k, c, first + t] * x[c * x_plane + i * x_row + tap[t] + j]
 /// Reads x up to column round_up(cols, W) of every tap.
 template <class V, class T> struct taps_of_band {
   index_t rows, cols, filters, channels;
-  const T* w;
-  index_t w_row, w_step;
+  weights_of_band<T> w;
   const T* x;
   index_t x_row, x_plane;
   T* y;
   index_t y_plane, y_row;
 
-  void operator()(const index_t* tap, int taps, bool add) const {
+  void operator()(const index_t* tap, int taps, index_t first) const {
     using B = blocking<V>;
     constexpr index_t W = B::W;
     constexpr index_t budget =
         (192 << 10) / static_cast<index_t>(sizeof(T)); // a panel of weights stays in L2
-    const index_t panel = std::max<index_t>(1, budget / (channels * taps * B::MR)) * B::MR;
-    for (index_t k0 = 0; k0 < filters; k0 += panel)
+    const index_t blocks = ceil_div(filters, B::MR);
+    const index_t panel = std::max<index_t>(1, budget / (channels * taps * B::MR));
+    // What a block of columns reads of this many channels stays in L1 while the filters pass by.
+    const index_t near = std::max<index_t>(1, (16 << 10) / (64 + taps * 48));
+    const index_t together = ceil_div(channels, ceil_div(channels, near));
+    for (index_t b = 0; b < blocks; b += panel)
       for (index_t i = 0; i < rows; ++i)
-        for (index_t j = 0, step; j < cols; j += step) {
-          const index_t left = cols - j;
-          const T* const xs = x + i * x_row + j;
-          const auto run = [&](index_t k, auto m, auto nv) {
-            const index_t last = std::min(W, left - (nv.value - 1) * W);
-            micro<V, m.value, nv.value, true>(channels, w + k * w_row, w_row, w_step, xs, x_plane,
-                                              y + k * y_plane + i * y_row + j, y_plane, last, add, tap, taps);
-          };
-          if (filters == 1 && left > 3 * W) {
-            step = 4 * W;
-            run(0, std::integral_constant<int, 1>{}, std::integral_constant<int, 4>{});
-            continue;
+        for (index_t c = 0; c < channels; c += together)
+          for (index_t j = 0, step; j < cols; j += step) {
+            const index_t left = cols - j;
+            const T* const xs = x + i * x_row + c * x_plane + j;
+            const auto run = [&](index_t k, auto m, auto nv) {
+              const index_t last = std::min(W, left - (nv.value - 1) * W);
+              const auto ws = w.at(k, m.value, c, first);
+              micro<V, m.value, nv.value, true>(std::min(together, channels - c), ws.p, ws.row, ws.step, xs,
+                                                x_plane, y + k * y_plane + i * y_row + j, y_plane, last,
+                                                first + c > 0, tap, taps, ws.tap);
+            };
+            if (filters == 1 && left > 3 * W) {
+              step = 4 * W;
+              run(0, std::integral_constant<int, 1>{}, std::integral_constant<int, 4>{});
+              continue;
+            }
+            step = B::NR;
+            row_blocks<B::MR>(filters, b, std::min(b + panel, blocks), [&](index_t k, auto m) {
+              if (left > W) run(k, m, std::integral_constant<int, 2>{});
+              else run(k, m, std::integral_constant<int, 1>{});
+            });
           }
-          step = B::NR;
-          row_blocks<B::MR>(std::min(panel, filters - k0), [&](index_t k, auto m) {
-            if (left > W) run(k0 + k, m, std::integral_constant<int, 2>{});
-            else run(k0 + k, m, std::integral_constant<int, 1>{});
-          });
-        }
   }
 };
 
@@ -68,21 +93,25 @@ constexpr bool pointwise(const conv_extents& e) {
 }
 
 /// y[n, g, :, :] = a[g] x[n, g, :, :] with a of shape (rows, k) and x of shape (k, area)
+template <class V> constexpr index_t pointwise_columns(index_t rows, index_t k) {
+  using B = blocking<V>;
+  return std::clamp(round_up((1 << 21) / (rows * k), B::NR), 8 * B::NR, B::NC);
+}
 template <class V, class T, class Team>
 void pointwise_product(const Team& team, const conv_extents& e, index_t rows, index_t k, const matrix<T>& a,
                        const T* x, T* y, T* scratch) {
-  using B = blocking<V>;
-  const index_t area = e.h * e.w;
-  const index_t nb = std::max(round_up((1 << 21) / (rows * k), B::NR), 8 * B::NR);
-  const index_t parts = ceil_div(area, nb), tiles = ceil_div(rows, B::MC);
-  team.run(e.n * e.groups * parts * tiles, [&](index_t chunk, int member) {
-    const index_t i = chunk % tiles * B::MC, j = chunk / tiles % parts * nb, image = chunk / (tiles * parts);
-    const index_t g = image % e.groups;
-    tile<V>(std::min(B::MC, rows - i), std::min(nb, area - j), k,
-            matrix<T>{a.p + g * rows * k, a.row, a.col}.at(i, 0),
-            matrix<T>{x + image * k * area + j, area, 1}, y + (image * rows + i) * area + j, area,
-            scratch + member * tile_scratch<V>);
+  const index_t area = e.h * e.w, nb = pointwise_columns<V>(rows, k), parts = ceil_div(area, nb);
+  team.run(e.n * e.groups * parts, [&](index_t chunk, int member) {
+    const index_t j = chunk % parts * nb, image = chunk / parts, g = image % e.groups;
+    const index_t cols = std::min(nb, area - j);
+    const matrix<T> as{a.p + g * rows * k, a.row, a.col}, xs{x + image * k * area + j, area, 1};
+    T* const to = y + image * rows * area + j;
+    if (are_few_rows(rows, as, xs)) few_rows<V>(rows, cols, k, as, xs, to, area);
+    else tile<V>(rows, cols, k, as, xs, to, area, scratch + member * tile_scratch<V>(rows, nb, k));
   });
+}
+template <class V> constexpr index_t pointwise_scratch(index_t rows, index_t k) {
+  return tile_scratch<V>(rows, pointwise_columns<V>(rows, k), k);
 }
 
 /// The tiles of fprop: x for a band of `band` output rows.
@@ -124,15 +153,33 @@ template <class T, class V> struct dgrad_plan {
 template <class V> struct columns_fprop {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.each = pointwise(e) ? tile_scratch<V> : fprop_plan<T, V>(e).tile.size()};
+    if (pointwise(e)) return {.each = pointwise_scratch<V>(e.k / e.groups, e.c / e.groups)};
+    return {.packed = e.k * (e.c / e.groups) * e.r * e.s, .each = fprop_plan<T, V>(e).tile.size()};
   }
-  template <class Team> static void pack(const Team&, const conv_extents&, const T*, T*) {}
+  /// Reordering the weights pays where each is used often.
+  static constexpr bool reorders(const conv_extents& e) { return !pointwise(e) && e.n * e.p * e.q >= 1024; }
+  /// packed: (group, block of filters, c, tap, filter of the block)
+  template <class Team>
+  static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+    const index_t kg = e.k / e.groups, size = e.c / e.groups * e.r * e.s;
+    constexpr int MR = blocking<V>::MR;
+    const index_t blocks = ceil_div(kg, MR);
+    if (!reorders(e)) return;
+    team.run(e.groups * blocks, [&](index_t chunk, int) {
+      const index_t b = chunk % blocks;
+      row_blocks<MR>(kg, b, b + 1, [&](index_t k, auto m) {
+        const index_t at = (chunk / blocks * kg + k) * size;
+        interleave<V>(m.value, size, w + at, size, packed + at);
+      });
+    });
+  }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* w, T* y,
                                         const scratch_of_kernel<T>& scratch) {
     const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
     if (pointwise(e)) return pointwise_product<V>(team, e, kg, cg, matrix<T>{w, cg, 1}, x, y, scratch.each);
     const fprop_plan<T, V> plan(e);
     const image_tile& t = plan.tile;
+    const bool packed = reorders(e);
     team.run(e.n * e.groups * plan.bands, [&](index_t chunk, int member) {
       const index_t i = chunk % plan.bands * plan.band, image = chunk / plan.bands, g = image % e.groups;
       T* const xs = scratch.each + member * t.size();
@@ -141,20 +188,19 @@ template <class V> struct columns_fprop {
         index_t at[tap_block];
         const int count = static_cast<int>(std::min<index_t>(tap_block, taps - first));
         for (int b = 0; b < count; ++b) at[b] = plan.tap(e, first + b);
-        const taps_of_band<V, T> run{.rows = std::min(plan.band, e.p - i),
-                                     .cols = e.q,
-                                     .filters = kg,
-                                     .channels = cg,
-                                     .w = w + g * kg * cg * taps + first,
-                                     .w_row = cg * taps,
-                                     .w_step = taps,
-                                     .x = xs,
-                                     .x_row = e.stride_h * t.line(),
-                                     .x_plane = t.plane(),
-                                     .y = y + image * kg * e.p * e.q + i * e.q,
-                                     .y_plane = e.p * e.q,
-                                     .y_row = e.q};
-        run(at, count, first > 0);
+        const taps_of_band<V, T> run{
+            .rows = std::min(plan.band, e.p - i),
+            .cols = e.q,
+            .filters = kg,
+            .channels = cg,
+            .w = {(packed ? scratch.packed : w) + g * kg * cg * taps, cg, taps, packed},
+            .x = xs,
+            .x_row = e.stride_h * t.line(),
+            .x_plane = t.plane(),
+            .y = y + image * kg * e.p * e.q + i * e.q,
+            .y_plane = e.p * e.q,
+            .y_row = e.q};
+        run(at, count, first);
       }
     });
   }
@@ -163,37 +209,35 @@ template <class V> struct columns_fprop {
 template <class V> struct columns_dgrad {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
-    if (pointwise(e)) return {.each = tile_scratch<V>};
+    if (pointwise(e)) return {.each = pointwise_scratch<V>(e.c / e.groups, e.k / e.groups)};
     const dgrad_plan<T, V> plan(e);
     return {.packed = e.k * (e.c / e.groups) * e.r * e.s, .each = plan.tile.size() + plan.out};
   }
-  /// packed: (group, residue, c, k, tap of the residue)
+  /// packed: (group, residue, block of channels, k, tap of the residue, channel of the block)
   template <class Team>
   static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
     const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
+    constexpr int MR = blocking<V>::MR;
+    const index_t blocks = ceil_div(cg, MR);
     if (pointwise(e)) return;
-    team.run(e.c, [&](index_t channel, int) {
-      const index_t g = channel / cg, c = channel % cg;
-      const T* const from = w + (g * kg * cg + c) * taps;
-      T* to = packed + g * kg * cg * taps;
-      for (index_t fy = 0; fy < e.stride_h; ++fy)
-        for (index_t fx = 0; fx < e.stride_w; ++fx) {
-          const index_t count = count_taps(e, fy, fx);
-          T* const rows = to + c * kg * count;
-          index_t tap[tap_block], held = 0, done = 0;
-          const auto flush = [&] {
-            for (index_t k = 0; k < kg; ++k)
-              for (index_t b = 0; b < held; ++b) rows[k * count + done + b] = from[k * cg * taps + tap[b]];
-            done += held;
-            held = 0;
-          };
-          each_tap(e, fy, fx, [&](index_t r, index_t s) {
-            tap[held++] = r * e.s + s;
-            if (held == tap_block) flush();
-          });
-          flush();
-          to += cg * kg * count;
-        }
+    team.run(e.groups * blocks, [&](index_t chunk, int) {
+      const index_t g = chunk / blocks, b = chunk % blocks;
+      row_blocks<MR>(cg, b, b + 1, [&](index_t c, auto m) {
+        const T* const from = w + (g * kg * cg + c) * taps;
+        T* to = packed + g * kg * cg * taps;
+        for (index_t fy = 0; fy < e.stride_h; ++fy)
+          for (index_t fx = 0; fx < e.stride_w; ++fx) {
+            const index_t count = count_taps(e, fy, fx);
+            index_t done = 0;
+            each_tap(e, fy, fx, [&](index_t r, index_t s) {
+              T* row = to + (c * kg * count) + done++ * m.value;
+              const T* f = from + r * e.s + s;
+              for (index_t k = 0; k < kg; ++k, f += cg * taps, row += count * m.value)
+                for (int i = 0; i < m.value; ++i) row[i] = f[i * taps];
+            });
+            to += cg * kg * count;
+          }
+      });
     });
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T* w,
@@ -216,29 +260,26 @@ template <class V> struct columns_dgrad {
           const index_t count = count_taps(e, fy, fx);
           T* const corner = planes + (i * e.stride_h + fy) * e.w + fx;
           const bool direct = e.stride_w == 1;
-          taps_of_band<V, T> run{.rows = rows,
-                                 .cols = cols,
-                                 .filters = cg,
-                                 .channels = kg,
-                                 .w = ws,
-                                 .w_row = kg * count,
-                                 .w_step = count,
-                                 .x = ds,
-                                 .x_row = t.line(),
-                                 .x_plane = t.plane(),
-                                 .y = direct ? corner : out,
-                                 .y_plane = direct ? area : rows * cols,
-                                 .y_row = direct ? e.stride_h * e.w : cols};
+          const taps_of_band<V, T> run{.rows = rows,
+                                       .cols = cols,
+                                       .filters = cg,
+                                       .channels = kg,
+                                       .w = {ws, kg, count, true},
+                                       .x = ds,
+                                       .x_row = t.line(),
+                                       .x_plane = t.plane(),
+                                       .y = direct ? corner : out,
+                                       .y_plane = direct ? area : rows * cols,
+                                       .y_row = direct ? e.stride_h * e.w : cols};
           ws += cg * kg * count;
           if (rows <= 0 || cols <= 0) continue;
           index_t at[tap_block];
           int held = 0;
-          bool add = false;
+          index_t first = 0;
           const auto flush = [&] {
-            run(at, held, add);
-            run.w += held;
+            run(at, held, first);
+            first += held;
             held = 0;
-            add = true;
           };
           each_tap(e, fy, fx, [&](index_t r, index_t s) {
             at[held++] = plan.see.at(e, fy, fx, r, s, t.line());

@@ -11,8 +11,10 @@ constexpr bool filters_cover_image(const conv_extents& e) {
   return e.groups == 1 && e.p == 1 && e.q == 1 && e.pad_top == 0 && e.pad_left == 0 && e.r == e.h &&
          e.s == e.w && (e.dil_h == 1 || e.r == 1) && (e.dil_w == 1 || e.s == 1);
 }
-template <class V> constexpr scratch_need dense_need(const matmul_extents& e) {
+// of any batch: that is m, or the k of wgrad
+template <class V> constexpr scratch_need dense_need(matmul_extents e) {
   using T = typename V::value_type;
+  (e.ta ? e.k : e.m) = many;
   return {.each = matmul_scratch<T, V>(e), .shared = matmul_shared<T, V>(e)};
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include "../core/shape.hpp"
 #include "team.hpp"
 
 namespace tapeless::cpu {
@@ -60,35 +61,43 @@ template <class T, class Team> void scatter_add_axis(const Team& team, index_t o
 }
 
 // Row-major position, within the reduced axes, of the first maximum; a NaN counts as the maximum.
-// extent, reduced: the axes of x, four of them. y has extent 1 at reduced axes.
-template <class T, class Team> void argmax_axes(const Team& team, const index_t (&extent)[4],
-                                                unsigned reduced, const T* x, std::int32_t* y) {
-  index_t kept = 1;
-  for (int a = 0; a < 4; ++a)
-    if (!((reduced >> a) & 1u)) kept *= extent[a];
-  team.run(kept, [=, &extent](index_t k, int) {
-    index_t stride[4], at = 0, rest = k;
-    stride[3] = 1;
-    for (int a = 2; a >= 0; --a) stride[a] = stride[a + 1] * extent[a + 1];
-    for (int a = 3; a >= 0; --a)
-      if (!((reduced >> a) & 1u)) {
-        at += rest % extent[a] * stride[a];
-        rest /= extent[a];
+// reduced: bit mask of the axes of x, of shape s. y has extent 1 there.   @pre they are not empty
+template <class T, class Team> void argmax_axes(const Team& team, const shape& s, unsigned reduced,
+                                                const T* x, std::int32_t* y) {
+  struct axis {
+    index_t extent, stride;
+  };
+  axis kept[max_rank], gone[max_rank]; // the reduced ones are gone
+  int keeps = 0, goes = 0;
+  index_t results = 1, stride = 1;
+  for (int a = s.rank - 1; a >= 0; --a) { // last axis first
+    const axis e{s.d[a], stride};
+    if ((reduced >> a) & 1u) gone[goes++] = e;
+    else kept[keeps++] = e, results *= e.extent;
+    stride *= e.extent;
+  }
+  team.run(results, [&](index_t k, int) {
+    const T* p = x;
+    for (index_t a = 0, rest = k; a < keeps; rest /= kept[a++].extent)
+      p += rest % kept[a].extent * kept[a].stride;
+    index_t at[max_rank]{};
+    T best = *p;
+    std::int32_t where = 0;
+    for (std::int32_t position = 0;; ++position) {
+      const T v = *p;
+      if (v > best || (v != v && best == best)) {
+        best = v;
+        where = position;
       }
-    index_t n[4];
-    for (int a = 0; a < 4; ++a) n[a] = ((reduced >> a) & 1u) ? extent[a] : 1;
-    T best = x[at];
-    std::int32_t where = 0, position = 0;
-    for (index_t i = 0; i < n[0]; ++i)
-      for (index_t j = 0; j < n[1]; ++j)
-        for (index_t l = 0; l < n[2]; ++l)
-          for (index_t m = 0; m < n[3]; ++m, ++position) {
-            const T v = x[at + i * stride[0] + j * stride[1] + l * stride[2] + m * stride[3]];
-            if (v > best || (v != v && best == best)) {
-              best = v;
-              where = position;
-            }
-          }
+      int a = 0;
+      for (; a < goes; ++a) { // the next position, the last axis fastest
+        p += gone[a].stride;
+        if (++at[a] < gone[a].extent) break;
+        p -= gone[a].extent * gone[a].stride;
+        at[a] = 0;
+      }
+      if (a == goes) break;
+    }
     y[k] = where;
   });
 }

@@ -3,10 +3,11 @@
 #pragma once
 // C[b] = op(A[b]) op(B[b])                       op(A): (m, k)   op(B): (k, n)   C: (batch, m, n), row-major
 //
-// The microkernel keeps an (MR, NR) block of C in registers; a panel (KC, NR) of B stays in L1, a block (MC,
-// KC) of A in L2. Operands are packed only where their lanes or lines would not be contiguous. Every element
-// of C is summed in blocks of KC along k, whatever tile it falls in; k is cut only where C is small and k
-// long.
+// The microkernel keeps an (MR, NR) block of C in registers; a panel (KC, NR) of B stays in L1, a block (MC, KC) of A
+// in L2, a block (KC, NC) of B in L3 (K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication,
+// 2008). Operands are packed only where their lanes or lines would not be contiguous. Every element of C is summed in
+// blocks of KC along k, whatever tile it falls in and however many threads there are; k is cut only where C is small
+// and k long.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "../core/geometry.hpp"
 #include "simd.hpp"
 #include "team.hpp"
+#include "transpose.hpp"
 
 namespace tapeless::cpu {
 namespace detail {
@@ -25,22 +27,24 @@ template <class V> struct blocking {
   using value_type = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size);
   static constexpr int MR = sizeof(V) == 64 ? 12 : 6, NV = 2; // MR * NV accumulators + NV + 1 registers
-  static constexpr index_t NR = NV * W, KC = 256, MC = 768 / static_cast<index_t>(sizeof(value_type));
-  static constexpr index_t NC = 2048 / static_cast<index_t>(sizeof(value_type));
+  static constexpr index_t NR = NV * W, KC = 384, MC = 512 / static_cast<index_t>(sizeof(value_type));
+  static constexpr index_t NC = 4096 / static_cast<index_t>(sizeof(value_type));
   static constexpr index_t partials = 1 << 16; // elements for partial sums of a cut k
 };
 
-/// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t] * b[p * b_step + tap[t] + j]     (M, NV * W)
+/// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
 /// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
 [[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
                              T* c, index_t c_row, index_t last, bool add, const index_t* tap = nullptr,
-                             int taps = 1) {
+                             int taps = 1, index_t a_tap = 1) {
   constexpr int W = static_cast<int>(V::size);
   V acc[M][NV];
   unroll<M>([&](auto i) __attribute__((always_inline)) {
     unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
   });
+  if (M > 1 && k * taps >= 128) // rows of c are pages apart: they are on their way while the sums are taken
+    unroll<M>([&](auto i) __attribute__((always_inline)) { __builtin_prefetch(c + i * c_row, 1); });
   const auto step = [&](const T* ap, const T* bp) __attribute__((always_inline)) {
     V row[NV];
     unroll<NV>([&](auto j) __attribute__((always_inline)) {
@@ -57,7 +61,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
   };
   for (index_t p = 0; p < k; ++p, a += a_step, b += b_step) {
     if constexpr (Taps)
-      for (int t = 0; t < taps; ++t) step(a + t, b + tap[t]);
+      for (int t = 0; t < taps; ++t) step(a + t * a_tap, b + tap[t]);
     else step(a, b);
   }
   unroll<M>([&](auto i) __attribute__((always_inline)) {
@@ -69,22 +73,26 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
   });
 }
 
-/// f(i, constant M) over ceil(rows / MR) blocks of rows of nearly equal size.
-template <int MR, class F> [[gnu::always_inline]] inline void row_blocks(index_t rows, F&& f) {
-  const index_t blocks = ceil_div(rows, MR);
-  for (index_t n = 0, i = 0; n < blocks; ++n) {
-    const index_t size = rows / blocks + (n < rows % blocks ? 1 : 0);
+/// f(i, constant M) over the blocks [first, last) of the ceil(rows / MR) blocks of rows, which are of nearly equal size.
+template <int MR, class F>
+[[gnu::always_inline]] inline void row_blocks(index_t rows, index_t first, index_t last, F&& f) {
+  const index_t blocks = ceil_div(rows, MR), size = rows / blocks, larger = rows % blocks;
+  for (index_t n = first; n < last; ++n)
     unroll<MR>([&](auto m) __attribute__((always_inline)) {
-      if (size == m.value + 1) f(i, std::integral_constant<int, m.value + 1>{});
+      if (size + (n < larger ? 1 : 0) == m.value + 1)
+        f(n * size + std::min(n, larger), std::integral_constant<int, m.value + 1>{});
     });
-    i += size;
-  }
+}
+template <int MR, class F> [[gnu::always_inline]] inline void row_blocks(index_t rows, F&& f) {
+  row_blocks<MR>(rows, 0, ceil_div(rows, MR), f);
 }
 
 /// c[j] = sum_p a[p * a_step] * b[p * b_row + j]
 template <class V, class T>
 void row_times_matrix(index_t n, index_t k, const T* a, index_t a_step, const T* b, index_t b_row, T* c) {
-  constexpr index_t W = blocking<V>::W, KB = 64; // KB rows at a time: few pages of b are open at once
+  constexpr index_t W = blocking<V>::W;
+  // so many rows at a time: few pages of b are open at once
+  const index_t KB = b_row * static_cast<index_t>(sizeof(T)) < 4096 ? 64 : 8;
   for (index_t p = 0; p < k; p += KB, a += KB * a_step, b += KB * b_row) {
     const index_t kb = std::min(KB, k - p);
     const auto run = [&](index_t j, index_t last, auto nv, auto masked) {
@@ -173,62 +181,107 @@ template <class T> struct matrix {
   matrix at(index_t i, index_t j) const { return {p + i * row + j * col, row, col}; }
 };
 
-template <class V> inline constexpr index_t tile_scratch =
-    blocking<V>::KC * (blocking<V>::NR + blocking<V>::MC);
+/// Stands for an extent that is not known yet where scratch is reserved.
+inline constexpr index_t many = 1 << 20;
 
-/// c = a b for one tile, at most MC rows; c has row stride c_row. Scratch: tile_scratch<V> elements.
+/// Elements of scratch for a product: a packed block of B and one of A. It grows with each extent.
+template <class V> constexpr index_t tile_scratch(index_t rows, index_t cols, index_t k) {
+  using B = blocking<V>;
+  return std::min(k, B::KC) * (round_up(std::min(cols, B::NC), B::NR) + std::min(rows, B::MC));
+}
+
+/// to[i * cols + j] = from[i * from_row + j]
+template <class V, class T> void copy_rows(index_t rows, index_t cols, const T* from, index_t from_row,
+                                           T* to) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  for (; rows > 0; --rows, from += from_row, to += cols)
+    for (index_t j = 0; j < cols; j += W) {
+      const index_t n = std::min(W, cols - j);
+      if (n == W) store(to + j, load<V>(from + j));
+      else if (rows * cols - j >= W) store(to + j, load_n<V>(from + j, n)); // later rows come over it
+      else store_n(to + j, load_n<V>(from + j, n), n);
+    }
+}
+
+/// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column.
+template <class V, class T> void pack_panels(index_t k, index_t cols, const matrix<T>& b, T* to) {
+  constexpr index_t W = blocking<V>::W, NR = blocking<V>::NR;
+  if (b.col == 1) {
+    constexpr index_t together = 8 * NR; // few pages of `to` are open at once
+    for (index_t j0 = 0; j0 < cols; j0 += together)
+      for (index_t p = 0; p < k; ++p)
+        for (index_t j = j0; j < std::min(cols, j0 + together); j += W) {
+          const T* const from = b.p + p * b.row + j;
+          store(to + j / NR * (k * NR) + p * NR + j % NR,
+                cols - j >= W ? load<V>(from) : load_n<V>(from, cols - j));
+        }
+    if (cols % NR > 0 && cols % NR <= NR - W) // whole vectors are missing
+      for (index_t p = 0; p < k; ++p)
+        for (index_t j = round_up(cols, W); j < round_up(cols, NR); j += W)
+          store(to + j / NR * (k * NR) + p * NR + j % NR, V(T(0)));
+  } else
+    for (index_t j = 0; j < cols; j += NR, to += k * NR) {
+      if (cols - j >= NR) interleave<V>(NR, k, b.p + j * b.col, b.col, to);
+      else
+        for (index_t x = 0; x < NR; ++x)
+          for (index_t p = 0; p < k; ++p) to[p * NR + x] = j + x < cols ? b.p[(j + x) * b.col + p] : T(0);
+    }
+}
+
+/// c = a b for one or two rows, without packing; a or b has its lines along k, or b along its columns.
+template <class V, class T>
+void few_rows(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
+              index_t c_row) {
+  for (index_t i = 0; i < rows; ++i)
+    if (b.col == 1) row_times_matrix<V>(cols, k, a.p + i * a.row, a.col, b.p, b.row, c + i * c_row);
+    else row_of_dots<V>(cols, k, a.p + i * a.row, b.p, b.col, c + i * c_row);
+}
+template <class T> bool are_few_rows(index_t rows, const matrix<T>& a, const matrix<T>& b) {
+  return rows <= 2 && (b.col == 1 || a.col == 1);
+}
+
+/// c = a b on one thread, summed in blocks of kc <= KC along k whatever the rows and columns; c has row stride c_row.
+/// Scratch: tile_scratch<V>(rows, cols, k) elements.
 template <class V, class T>
 void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
-          T* scratch) {
+          T* scratch, index_t kc = blocking<V>::KC) {
   using B = blocking<V>;
-  constexpr index_t W = B::W, NR = B::NR;
-  if (rows <= 2 && (b.col == 1 || a.col == 1)) {
-    for (index_t i = 0; i < rows; ++i)
-      if (b.col == 1) row_times_matrix<V>(cols, k, a.p + i * a.row, a.col, b.p, b.row, c + i * c_row);
-      else row_of_dots<V>(cols, k, a.p + i * a.row, b.p, b.col, c + i * c_row);
-    return;
-  }
-  const bool pack_a = a.col != 1 && rows >= 2 * B::MR && cols >= 4 * NR && k >= 16;
-  const bool pack_b = b.col != 1 || (rows >= 8 * B::MR && b.row >= 4 * NR);
-  T* const panel = scratch;              // (KC, NR)
-  T* const block = scratch + B::KC * NR; // (rows, KC) in the blocks of row_blocks
-  for (index_t p = 0; p < k; p += B::KC) {
-    const index_t kb = std::min(B::KC, k - p);
-    if (pack_a)
-      row_blocks<B::MR>(rows, [&](index_t i, auto m) {
-        for (index_t q = 0; q < kb; ++q)
-          unroll<m.value>([&](auto r) __attribute__((always_inline)) {
-            block[i * kb + q * m.value + r] = a.p[i + r + (p + q) * a.col];
+  constexpr index_t W = B::W, NR = B::NR, page = 4096 / static_cast<index_t>(sizeof(T));
+  const bool pack_a =
+      rows >= 2 * B::MR && k >= 16 && cols >= (a.col != 1 ? 4 : 16) * NR && (a.col != 1 || k > kc);
+  const bool pack_b =
+      b.col != 1 ||
+      (k > 128 && ((b.row >= 4 * NR && rows >= 8 * B::MR) || (b.row >= page && rows > 2 * B::MR)));
+  T* const panels = scratch;
+  T* const block = scratch + std::min(k, B::KC) * round_up(std::min(cols, B::NC), NR);
+  for (index_t j0 = 0; j0 < cols; j0 += B::NC)
+    for (index_t p = 0; p < k; p += kc) {
+      const index_t kb = std::min(kc, k - p), nc = std::min(B::NC, cols - j0), whole = nc / NR * NR;
+      if (pack_b) pack_panels<V>(kb, nc, b.at(p, j0), panels);
+      else if (whole < nc) pack_panels<V>(kb, nc - whole, b.at(p, j0 + whole), panels);
+      for (index_t i0 = 0; i0 < rows; i0 += B::MC) {
+        const index_t mc = std::min(B::MC, rows - i0);
+        const matrix<T> as = a.at(i0, p);
+        if (pack_a)
+          row_blocks<B::MR>(mc, [&](index_t i, auto m) {
+            if (a.col == 1) interleave<V>(m.value, kb, as.p + i * a.row, a.row, block + i * kb);
+            else copy_rows<V>(kb, m.value, as.p + i, a.col, block + i * kb);
           });
-      });
-    for (index_t j = 0; j < cols; j += NR) {
-      const index_t nb = std::min(NR, cols - j), last = nb > W ? nb - W : nb;
-      const bool packed = pack_b || nb < NR;
-      const matrix<T> from = b.at(p, j);
-      if (packed && b.col == 1)
-        for (index_t q = 0; q < kb; ++q) {
-          const T* s = from.p + q * from.row;
-          if (nb == NR)
-            unroll<B::NV>([&](auto v) __attribute__((always_inline)) {
-              store(panel + q * NR + v * W, load<V>(s + v * W));
-            });
-          else
-            for (index_t x = 0; x < NR; ++x) panel[q * NR + x] = x < nb ? s[x] : T(0);
+        for (index_t j = 0; j < nc; j += NR) {
+          const index_t nb = std::min(NR, nc - j), last = nb > W ? nb - W : nb;
+          const bool direct = !pack_b && nb == NR;
+          const T* const bp = direct ? b.at(p, j0 + j).p : pack_b ? panels + j * kb : panels;
+          const index_t b_step = direct ? b.row : NR;
+          row_blocks<B::MR>(mc, [&](index_t i, auto m) {
+            const T* const ap = pack_a ? block + i * kb : as.p + i * a.row;
+            const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
+            T* const cp = c + (i0 + i) * c_row + j0 + j;
+            if (nb > W) micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0);
+            else micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0);
+          });
         }
-      else if (packed)
-        for (index_t x = 0; x < NR; ++x)
-          for (index_t q = 0; q < kb; ++q) panel[q * NR + x] = x < nb ? from.p[x * from.col + q] : T(0);
-      const T* const bp = packed ? panel : from.p;
-      const index_t b_step = packed ? NR : from.row;
-      row_blocks<B::MR>(rows, [&](index_t i, auto m) {
-        const T* const ap = pack_a ? block + i * kb : a.p + i * a.row + p * a.col;
-        const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
-        T* const cp = c + i * c_row + j;
-        if (nb > W) micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0);
-        else micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0);
-      });
+      }
     }
-  }
 }
 
 /// to[i] = from[i] + from[size + i] + ... in this order, over `slices` blocks of `size` elements.
@@ -246,9 +299,11 @@ void add_slices(const Team& team, index_t slices, index_t size, const T* from, T
 
 } // namespace detail
 
-/// Elements of scratch per member, and of the shared block; the same for all extents.
-template <class T, class V = simd<T>> constexpr index_t matmul_scratch(const matmul_extents&) {
-  return detail::tile_scratch<V>;
+/// Elements of scratch per member, and of the shared block. Both grow with each extent, up to a limit.
+template <class T, class V = simd<T>> constexpr index_t matmul_scratch(const matmul_extents& e) {
+  // the rows of all matrices may be those of one
+  const index_t rows = e.batch > 1 ? std::max(e.m, detail::blocking<V>::MC) : e.m;
+  return std::max(detail::tile_scratch<V>(rows, e.n, e.k), detail::tile_scratch<V>(e.n, rows, e.k));
 }
 template <class T, class V = simd<T>> constexpr index_t matmul_shared(const matmul_extents&) {
   return detail::blocking<V>::partials;
@@ -259,6 +314,7 @@ template <class T, team Team, class V = simd<T>>
 void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T* scratch, T* shared) {
   using B = detail::blocking<V>;
   using detail::ceil_div, detail::round_up;
+  const index_t each = matmul_scratch<T, V>(e);
   if (e.batch * e.m * e.n == 0) return;
   if (e.k == 0) return void(std::fill_n(c, e.batch * e.m * e.n, T(0)));
   if (e.m == 1) e.ta = false;
@@ -282,22 +338,26 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   }
 
   const detail::matrix<T> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1}, bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1};
-  if (e.batch == 1 && e.m <= B::MC && e.m * e.n * e.k <= (1 << 18))
+  const bool few = detail::are_few_rows(e.m, am, bm);
+  if (e.batch == 1 && e.m * e.n * e.k <= (1 << 18)) {
+    if (few) return detail::few_rows<V>(e.m, e.n, e.k, am, bm, c, e.n);
     return detail::tile<V>(e.m, e.n, e.k, am, bm, c, e.n, scratch);
-
-  // chunks: (batch, slices of k, row blocks, column blocks)
-  constexpr index_t enough = 8, grain = 1 << 21; // chunks to aim at; multiplications worth a chunk
-  const index_t total = e.batch * e.m * e.n;
-  index_t row_tiles = ceil_div(e.m, B::MC), col_tiles = ceil_div(e.n, B::NC), slices = 1;
-  if (e.batch * row_tiles * col_tiles < enough) {
-    if (e.k >= 4096 && 2 * total <= B::partials) slices = std::min({enough, e.k / 2048, B::partials / total});
-    else
-      while (e.batch * row_tiles * col_tiles < enough &&
-             total * e.k / (e.batch * row_tiles * col_tiles) > 2 * grain) {
-        if (e.m / row_tiles >= e.n / col_tiles) row_tiles *= 2;
-        else col_tiles *= 2;
-      }
   }
+
+  // chunks: (batch, slices of k, row blocks, column blocks). No sum depends on the team: slices and kc are functions of
+  // the extents.
+  constexpr index_t enough = 8, grain = 1 << 21; // slices to aim at; multiplications worth a chunk
+  const index_t total = e.batch * e.m * e.n;
+  const index_t kc =
+      e.m <= 2 * B::MR && !e.tb ? 64 : B::KC; // few rows: b is read once, from few pages at a time
+  index_t row_tiles = 1, col_tiles = 1, slices = 1;
+  if (e.k >= 4096 && 2 * total <= B::partials) slices = std::min({enough, e.k / 2048, B::partials / total});
+  else
+    while (team.size() > 1 && e.batch * row_tiles * col_tiles < 4 * team.size() &&
+           total * e.k / (e.batch * row_tiles * col_tiles) > 2 * grain) {
+      if (e.m / row_tiles >= e.n / col_tiles) row_tiles *= 2;
+      else col_tiles *= 2;
+    }
   const index_t mb = round_up(ceil_div(e.m, row_tiles), B::MR);
   const index_t nb = round_up(ceil_div(e.n, col_tiles), B::NR);
   const index_t kb = slices == 1 ? e.k : round_up(ceil_div(e.k, slices), B::KC);
@@ -310,8 +370,9 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     const auto as = detail::matrix<T>{a + (e.a_batched ? z * e.m * e.k : 0), am.row, am.col}.at(i, p);
     const auto bs = detail::matrix<T>{b + (e.b_batched ? z * e.k * e.n : 0), bm.row, bm.col}.at(p, j);
     T* const cs = target + rest % slices * total + z * e.m * e.n + i * e.n + j;
-    detail::tile<V>(std::min(mb, e.m - i), std::min(nb, e.n - j), std::min(kb, e.k - p), as, bs, cs, e.n,
-                    scratch + member * detail::tile_scratch<V>);
+    const index_t rows = std::min(mb, e.m - i), cols = std::min(nb, e.n - j), depth = std::min(kb, e.k - p);
+    if (few) detail::few_rows<V>(rows, cols, depth, as, bs, cs, e.n);
+    else detail::tile<V>(rows, cols, depth, as, bs, cs, e.n, scratch + member * each, kc);
   });
   if (slices > 1) detail::add_slices<V>(team, slices, total, shared, c);
 }

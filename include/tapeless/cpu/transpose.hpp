@@ -59,4 +59,29 @@ void transpose(index_t rows, index_t cols, const T* from, index_t from_row, T* t
   }
 }
 
+/// to[j * rows + i] = from[i * from_row + j] for i < rows, j < cols: the same without room between the rows of `to`.
+template <class V, class T>
+void interleave(index_t rows, index_t cols, const T* from, index_t from_row, T* to) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  // The last group of rows first: where it writes whole vectors, the others come after it.
+  for (index_t i = (rows - 1) / W * W; i >= 0; i -= W) {
+    const index_t m = std::min(W, rows - i);
+    for (index_t j = 0; j < cols; j += W) {
+      const index_t n = std::min(W, cols - j);
+      const T* const f = from + i * from_row + j;
+      T* const t = to + j * rows + i;
+      V v[V::size];
+      unroll<V::size>([&](auto r) __attribute__((always_inline)) {
+        v[r] = r >= m ? V(T(0)) : n == W ? load<V>(f + r * from_row) : load_n<V>(f + r * from_row, n);
+      });
+      detail::transpose_lanes(v);
+      unroll<V::size>([&](auto r) __attribute__((always_inline)) {
+        if (r >= n) return;
+        if ((cols - j - r) * rows - i >= W) store(t + r * rows, v[r]);
+        else store_n(t + r * rows, v[r], m);
+      });
+    }
+  }
+}
+
 } // namespace tapeless::cpu

@@ -9,6 +9,7 @@
 #include "matmul.hpp"
 #include "pool.hpp"
 #include "team.hpp"
+#include "unfold.hpp"
 
 namespace tapeless::cpu {
 
@@ -60,22 +61,43 @@ constexpr window_extents window_of(const step& s, const shape& x, const shape& y
   e.s = k.w;
   return e;
 }
+// x: the operand of unfold, the result of fold
+constexpr unfold_extents unfold_of(const step& s, const shape& x) {
+  const tapeless::detail::axis_window a = tapeless::detail::unpack_axis(s.attr);
+  return {.n = x.d[0],
+          .c = x.d[1],
+          .d = x.d[2],
+          .area = x.d[3] * x.d[4],
+          .taps = a.taps,
+          .out = a.count(x.d[2]),
+          .stride = a.stride,
+          .front = a.front,
+          .dil = a.dilation};
+}
 
 constexpr bool is_conv(op o) { return o == op::conv_fprop || o == op::conv_dgrad || o == op::conv_wgrad; }
 constexpr conv_pass pass_of(op o) {
   return o == op::conv_fprop ? conv_pass::fprop : o == op::conv_dgrad ? conv_pass::dgrad : conv_pass::wgrad;
 }
 
-// Which kernel runs a step, and its scratch: functions of the shapes q of operands and result as `assumed`.
+// Which kernel runs a step, and its scratch: functions of the shapes of operands and result, whatever named extents are.
 template <class T> constexpr conv_kernel kernel_of(const step& s, const shape (&q)[3]) {
-  return is_conv(s.o) ? conv_kernel_of<simd<T>>(pass_of(s.o), conv_of(s, q)) : conv_kernel{};
+  if (!is_conv(s.o)) return {};
+  return conv_kernel_of<simd<T>>(pass_of(s.o), conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}));
 }
 template <class T> constexpr scratch_need scratch_of(const step& s, const shape (&q)[3]) {
   using V = simd<T>;
-  const auto conv = [&] { return conv_of(s, q); };
+  const auto conv = [&] { return conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}); };
   switch (s.o) {
     case op::matmul: {
-      const matmul_extents e = matmul_of(s, q[0], q[1], q[2]);
+      matmul_extents e = matmul_of(s, assumed(q[0]), assumed(q[1]), assumed(q[2]));
+      const auto named = [](extent_t n) { return !tapeless::detail::is_static(n); };
+      const int batch = q[2].rank - 2;
+      if (named(q[2].d[batch])) e.m = detail::many;
+      if (named(q[2].d[batch + 1])) e.n = detail::many;
+      if (named(tapeless::detail::cols(q[0], e.ta))) e.k = detail::many;
+      for (int i = 0; i < batch; ++i)
+        if (named(q[2].d[i])) e.batch = detail::many;
       return {.each = matmul_scratch<T>(e), .shared = matmul_shared<T>(e)};
     }
     case op::conv_fprop: return conv2d_scratch<conv_pass::fprop, V>(kernel_of<T>(s, q), conv());
@@ -115,6 +137,8 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
     window_scatter<T>(team, window_of(s, out, x), index(1), in(0), y);
   else if constexpr (O == op::window_sum) window_sum<T>(team, window_of(s, x, out), in(0), y);
   else if constexpr (O == op::window_spread) window_spread<T>(team, window_of(s, out, x), in(0), y);
+  else if constexpr (O == op::unfold) unfold<T>(team, unfold_of(s, x), in(0), y);
+  else if constexpr (O == op::fold) fold<T>(team, unfold_of(s, out), in(0), y);
   else if constexpr (O == op::pad)
     pad_axis(team, before(x), x.d[axis], out.d[axis], after(x), static_cast<index_t>(s.attr2), in(0), y);
   else if constexpr (O == op::concat)
@@ -125,11 +149,8 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
   else if constexpr (O == op::scatter_add)
     scatter_add_axis(team, before(out), out.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(out),
                      in(0), index(1), y);
-  else if constexpr (O == op::argmax) {
-    index_t extent[4] = {1, 1, 1, 1};
-    for (int i = 0; i < x.rank; ++i) extent[i] = x.d[i];
-    argmax_axes(team, extent, static_cast<unsigned>(s.attr) | (0xfu << x.rank & 0xfu), in(0), position);
-  } else {
+  else if constexpr (O == op::argmax) argmax_axes(team, x, static_cast<unsigned>(s.attr), in(0), position);
+  else {
     static_assert(O == op::custom_tensor);
     const void* operands[3]{};
     for (int k = 0; k < s.loads; ++k) operands[k] = f.slot[k].data();

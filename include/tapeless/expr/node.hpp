@@ -70,6 +70,8 @@ enum class op : std::uint8_t {
   conv_fprop,
   conv_dgrad,
   conv_wgrad,
+  unfold,
+  fold,
   window_argmax,
   window_gather,
   window_scatter,

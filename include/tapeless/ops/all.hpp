@@ -10,6 +10,7 @@
 #include "reduce.hpp"
 #include "matmul.hpp"
 #include "conv.hpp"
+#include "conv_nd.hpp"
 #include "pool.hpp"
 #include "loss.hpp"
 #include "custom.hpp"
@@ -30,6 +31,7 @@ inline constexpr rule_table rules = [] {
   t.add(reduce_rules);
   t.add(matmul_rules);
   t.add(conv_rules);
+  t.add(unfold_rules);
   t.add(pool_rules);
   t.add(custom_rules);
   return t;

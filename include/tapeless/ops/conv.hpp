@@ -73,61 +73,61 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
   graph& g = graph_of(x, w);
   static_assert(positive_attributes<Attributes>,
                 "tapeless: conv2d<conv>(x, w): stride and dilation are 1 to 255, padding is 0 to 255");
-  static_assert(at_least_one_group<Attributes.groups>, "tapeless: conv2d<conv>(x, w): groups is at least 1");
+  static_assert(at_least_one_group<Attributes.groups>, "tapeless: convolution(x, w): groups is at least 1");
   constexpr auto groups = static_cast<std::uint64_t>(Attributes.groups);
   if constexpr (any_var<X, W>) {
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
     require(g, sx.rank == 4 && sw.rank == 4,
             "tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)", sx, sw);
     require(g, is_float(g[x.id()].t) && g[x.id()].t == g[w.id()].t,
-            "tapeless: conv2d<conv>(x, w): both are float or both are double");
+            "tapeless: convolution(x, w): both are float or both are double");
     require(g, positive_number(sw.d[2]) && positive_number(sw.d[3]),
-            "tapeless: conv2d<conv>(x, w): the kernel extents are static and at least 1", sx, sw);
+            "tapeless: convolution(x, w): the kernel extents are static and at least 1", sx, sw);
     require(g, positive_number(sw.d[1]) && positive_number(sw.d[0]),
-            "tapeless: conv2d<conv>(x, w): the channels and filters are static and at least 1", sx, sw);
+            "tapeless: convolution(x, w): the channels and filters are static and at least 1", sx, sw);
     require(g, positive_number(sx.d[2]) && positive_number(sx.d[3]),
-            "tapeless: conv2d<conv>(x, w): the image extents are static and at least 1", sx, sw);
+            "tapeless: convolution(x, w): the image extents are static and at least 1", sx, sw);
     if (!g.sound() || Attributes.groups < 1) return var{&g, x.id()}; // no % 0 behind the static_assert
     require(g, sx.d[1] == sw.d[1] * Attributes.groups,
-            "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w", sx, sw);
+            "tapeless: convolution(x, w): the channels of x are groups times those of w", sx, sw);
     require(g, Attributes.groups == 1 || sw.d[0] % Attributes.groups == 0,
-            "tapeless: conv2d<conv>(x, w): groups divides the filters of w", sx, sw);
+            "tapeless: convolution(x, w): groups divides the filters of w", sx, sw);
     const window_attributes a = conv_attributes(Attributes, sx, sw);
     require(g, in_byte(a.padding),
-            "tapeless: conv2d<conv>(x, w): the padding that same stands for is at most 255", sx, sw);
+            "tapeless: convolution(x, w): the padding that same stands for is at most 255", sx, sw);
     const shape sy = conv_shape(sx, sw, a);
     require(g, sy.d[2] > 0 && sy.d[3] > 0,
-            "tapeless: conv2d<conv>(x, w): the kernel fits into the padded image", sx, sw);
+            "tapeless: convolution(x, w): the kernel fits into the padded image", sx, sw);
     return var{&g, conv_node(g, op::conv_fprop, x.id(), w.id(), pack(a), groups, sy)};
   } else {
     using T = typename X::value_type;
     constexpr shape sx = X::extents, sw = W::extents;
     static_assert(floating_point<T> && same_element_type<T, typename W::value_type>,
-                  "tapeless: conv2d<conv>(x, w): both are float or both are double");
+                  "tapeless: convolution(x, w): both are float or both are double");
     static_assert(has_four_axes<sx.rank>, "tapeless: conv2d<conv>(x, w): x is (N, C, H, W)");
     static_assert(has_four_axes<sw.rank>, "tapeless: conv2d<conv>(x, w): w is (K, C/groups, R, S)");
     if constexpr (has_four_axes<sx.rank> && has_four_axes<sw.rank> && positive_attributes<Attributes> &&
                   at_least_one_group<Attributes.groups>) {
       static_assert(kernel_extents_static<sw.d[2], sw.d[3]>,
-                    "tapeless: conv2d<conv>(x, w): the kernel extents are static and at least 1");
+                    "tapeless: convolution(x, w): the kernel extents are static and at least 1");
       static_assert(channels_static<sw.d[1], sw.d[0]>,
-                    "tapeless: conv2d<conv>(x, w): the channels and filters are static and at least 1");
+                    "tapeless: convolution(x, w): the channels and filters are static and at least 1");
       static_assert(channels_agree<sx.d[1], sw.d[1], Attributes.groups>,
-                    "tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w");
+                    "tapeless: convolution(x, w): the channels of x are groups times those of w");
       static_assert(groups_divide_the_filters<sw.d[0], Attributes.groups>,
-                    "tapeless: conv2d<conv>(x, w): groups divides the filters of w");
+                    "tapeless: convolution(x, w): groups divides the filters of w");
       static_assert(image_extents_static<sx.d[2], sx.d[3]>,
-                    "tapeless: conv2d<conv>(x, w): the image extents are static and at least 1");
+                    "tapeless: convolution(x, w): the image extents are static and at least 1");
       if constexpr (kernel_extents_static<sw.d[2], sw.d[3]> && channels_static<sw.d[1], sw.d[0]> &&
                     image_extents_static<sx.d[2], sx.d[3]> &&
                     channels_agree<sx.d[1], sw.d[1], Attributes.groups>) {
         constexpr window_attributes a = conv_attributes(Attributes, sx, sw);
         static_assert(padding_of_same_fits<a>,
-                      "tapeless: conv2d<conv>(x, w): the padding that same stands for is at most 255");
+                      "tapeless: convolution(x, w): the padding that same stands for is at most 255");
         constexpr int r = static_cast<int>(sw.d[2]), s = static_cast<int>(sw.d[3]);
         static_assert(kernel_fits<sx.d[2] + a.padding.top + a.padding.bottom, spread(r, a.dilation.h)> &&
                           kernel_fits<sx.d[3] + a.padding.left + a.padding.right, spread(s, a.dilation.w)>,
-                      "tapeless: conv2d<conv>(x, w): the kernel fits into the padded image");
+                      "tapeless: convolution(x, w): the kernel fits into the padded image");
         constexpr shape sy = conv_shape(sx, sw, a);
         return wrap<T, sy>(g, conv_node(g, op::conv_fprop, x.id(), w.id(), pack(a), groups, sy));
       } else return x;

@@ -191,7 +191,7 @@ template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gathe
     require(g, g[index.id()].t == dtype::i32, "tapeless: gather<axis>(x, index): index is int32");
     require(g, in_range<Axis>(s.rank), "tapeless: gather<axis>(x, index): the axis exists", s);
     require(g, s.rank - 1 + si.rank <= max_rank,
-            "tapeless: gather<axis>(x, index): the result has at most 4 axes", s, si);
+            "tapeless: gather<axis>(x, index): the result has at most 6 axes", s, si);
     if (!g.sound()) return var{&g, a.id()};
     require(g, has_range(s.d[axis], si),
             "tapeless: gather<axis>(x, index): the axis is not empty where index is not", s, si);
@@ -201,7 +201,7 @@ template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gathe
     static_assert(index_type<typename I::value_type>, "tapeless: gather<axis>(x, index): index is int32");
     static_assert(axis_in_range<Axis, rank>, "tapeless: gather<axis>(x, index): the axis exists");
     static_assert(rank_fits<rank - 1 + I::extents.rank>,
-                  "tapeless: gather<axis>(x, index): the result has at most 4 axes");
+                  "tapeless: gather<axis>(x, index): the result has at most 6 axes");
     if constexpr (axis_in_range<Axis, rank> && rank_fits<rank - 1 + I::extents.rank> &&
                   index_type<typename I::value_type>) {
       constexpr int axis = axis_of(Axis, rank);
@@ -227,7 +227,7 @@ constexpr auto scatter_add(const I& index, const D& d) {
     require(g, axis >= 0 && scatterable(si, s, axis),
             "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis", si, s);
     require(g, s.rank - si.rank + 1 <= max_rank,
-            "tapeless: scatter_add<axis, n>(index, d): the result has at most 4 axes", si, s);
+            "tapeless: scatter_add<axis, n>(index, d): the result has at most 6 axes", si, s);
     require(g, has_range(N, si),
             "tapeless: scatter_add<axis, n>(index, d): n is at least 1 where index is not empty", si, s);
     if (!g.sound()) return var{&g, d.id()};
@@ -240,7 +240,7 @@ constexpr auto scatter_add(const I& index, const D& d) {
                   "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis");
     constexpr bool fits = rank_fits<D::extents.rank - I::extents.rank + 1>;
     static_assert(rank_fits<D::extents.rank - I::extents.rank + 1>,
-                  "tapeless: scatter_add<axis, n>(index, d): the result has at most 4 axes");
+                  "tapeless: scatter_add<axis, n>(index, d): the result has at most 6 axes");
     static_assert(indices_have_a_range<N, I::extents>,
                   "tapeless: scatter_add<axis, n>(index, d): n is at least 1 where index is not empty");
     if constexpr (index_type<typename I::value_type> && axis >= 0 && fits &&

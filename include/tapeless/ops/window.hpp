@@ -17,16 +17,22 @@ struct pair2 {
   friend constexpr bool operator==(const pair2&, const pair2&) = default;
 };
 
+// The padding that makes the output's extent ceil(extent / stride); an odd one has the larger half at the end.
+struct same_padding {
+  static constexpr int number =
+      std::numeric_limits<int>::min(); // what stands in its place until it is resolved
+};
+inline constexpr same_padding same;
+
 // Zeros around an image. One number stands for all sides, two for (top and bottom, left and right).
 struct padding2 {
   int top = 0, bottom = 0, left = 0, right = 0;
   constexpr padding2(int all) : top(all), bottom(all), left(all), right(all) {}
   constexpr padding2(int height, int width) : top(height), bottom(height), left(width), right(width) {}
   constexpr padding2(int t, int b, int l, int r) : top(t), bottom(b), left(l), right(r) {}
+  constexpr padding2(same_padding) : padding2(same_padding::number) {}
   friend constexpr bool operator==(const padding2&, const padding2&) = default;
 };
-// The padding that makes the output's extent ceil(extent / stride); an odd one has the larger half at the end.
-inline constexpr padding2 same{std::numeric_limits<int>::min()};
 
 namespace detail {
 
@@ -43,7 +49,8 @@ constexpr bool in_byte(const padding2& p) {
 constexpr bool positive_byte(const pair2& x) { return x.h >= 1 && x.w >= 1 && in_byte(x.h) && in_byte(x.w); }
 // As the user gave them: `same` is no number yet.
 constexpr bool valid(const window_attributes& a) {
-  return positive_byte(a.stride) && positive_byte(a.dilation) && (a.padding == same || in_byte(a.padding));
+  return positive_byte(a.stride) && positive_byte(a.dilation) &&
+         (a.padding == padding2(same) || in_byte(a.padding));
 }
 // one byte each     @pre valid(a), and a is resolved
 constexpr std::uint64_t pack(const window_attributes& a) {
@@ -65,7 +72,7 @@ constexpr extent_t window_count(extent_t n, int before, int after, int taps, int
 }
 // `same` replaced by numbers; they may be too large for pack
 constexpr window_attributes resolved(window_attributes a, extent_t h, extent_t w, int r, int s) {
-  if (a.padding != same) return a;
+  if (a.padding != padding2(same)) return a;
   const auto total = [](extent_t n, int stride, extent_t span) {
     const extent_t t = ((n + stride - 1) / stride - 1) * stride + span - n;
     return static_cast<int>(t > 0 ? t : 0);

@@ -57,11 +57,11 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: argmax<axes...>(a): the axes are not empty") \
   rule("tapeless: gather<axis>(x, index): index is int32") \
   rule("tapeless: gather<axis>(x, index): the axis exists") \
-  rule("tapeless: gather<axis>(x, index): the result has at most 4 axes") \
+  rule("tapeless: gather<axis>(x, index): the result has at most 6 axes") \
   rule("tapeless: gather<axis>(x, index): the axis is not empty where index is not") \
   rule("tapeless: scatter_add<axis, n>(index, d): index is int32") \
   rule("tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis") \
-  rule("tapeless: scatter_add<axis, n>(index, d): the result has at most 4 axes") \
+  rule("tapeless: scatter_add<axis, n>(index, d): the result has at most 6 axes") \
   rule("tapeless: scatter_add<axis, n>(index, d): n is at least 1 where index is not empty") \
   rule("tapeless: reduction<axes...>(a): the element type is float or double") \
   rule("tapeless: reduction<axes...>(a): the axes exist") \
@@ -72,14 +72,20 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: matmul(a, b): the inner extents agree") \
   rule("tapeless: matmul(a, b): the batch axes broadcast") \
   rule("tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)") \
-  rule("tapeless: conv2d<conv>(x, w): both are float or both are double") \
-  rule("tapeless: conv2d<conv>(x, w): the kernel extents are static and at least 1") \
-  rule("tapeless: conv2d<conv>(x, w): the channels and filters are static and at least 1") \
-  rule("tapeless: conv2d<conv>(x, w): the channels of x are groups times those of w") \
-  rule("tapeless: conv2d<conv>(x, w): groups divides the filters of w") \
-  rule("tapeless: conv2d<conv>(x, w): the image extents are static and at least 1") \
-  rule("tapeless: conv2d<conv>(x, w): the padding that same stands for is at most 255") \
-  rule("tapeless: conv2d<conv>(x, w): the kernel fits into the padded image") \
+  rule("tapeless: convolution(x, w): both are float or both are double") \
+  rule("tapeless: convolution(x, w): the kernel extents are static and at least 1") \
+  rule("tapeless: convolution(x, w): the channels and filters are static and at least 1") \
+  rule("tapeless: convolution(x, w): the channels of x are groups times those of w") \
+  rule("tapeless: convolution(x, w): groups divides the filters of w") \
+  rule("tapeless: convolution(x, w): the image extents are static and at least 1") \
+  rule("tapeless: convolution(x, w): the padding that same stands for is at most 255") \
+  rule("tapeless: convolution(x, w): the kernel fits into the padded image") \
+  rule("tapeless: conv1d<conv1>(x, w): x is (N, C, L), w is (K, C/groups, R)") \
+  rule("tapeless: conv3d<conv3>(x, w): x is (N, C, D, H, W), w is (K, C/groups, T, R, S)") \
+  rule("tapeless: conv3d<conv3>(x, w): the depths of x and w are static and at least 1") \
+  rule("tapeless: conv_transpose2d<conv_transpose>(x, w): x is (N, K, P, Q), w is (K, C/groups, R, S)") \
+  rule("tapeless: conv_transpose2d<conv_transpose>(x, w): the channels of x are the filters of w") \
+  rule("tapeless: conv_transpose2d<conv_transpose>(x, w): the padding leaves an image") \
   rule("tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double") \
   rule("tapeless: pool2d<pool>(x): the image extents are static and at least 1") \
   rule("tapeless: pool2d<pool>(x): the padding that same stands for is at most 255") \

@@ -1,0 +1,59 @@
+#pragma once
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// Kernels that do the same work, timed in turns so that all of them meet the same weather.
+
+#include <tapeless/cpu/team.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+#ifdef TAPELESS_WITH_OPENMP
+using team_type = tapeless::cpu::openmp_team;
+#else
+struct team_type : tapeless::cpu::serial_team {
+  explicit team_type(int) {}
+};
+#endif
+
+struct contestant {
+  std::string name;
+  std::function<void()> run;
+  double ms = 1e9; // the fastest call
+};
+
+inline void time(std::vector<contestant>& all) {
+  using clock = std::chrono::steady_clock;
+  const auto since = [](clock::time_point t) {
+    return std::chrono::duration<double>(clock::now() - t).count();
+  };
+  for (int round = 0; round < 9; ++round)
+    for (contestant& c : all) {
+      const int calls = std::clamp(static_cast<int>(0.1 / c.ms), 1, 10000);
+      const auto start = clock::now();
+      do {
+        const auto t = clock::now();
+        for (int k = 0; k < calls; ++k) c.run();
+        if (round > 0) c.ms = std::min(c.ms, since(t) / calls * 1e3);
+        else c.ms = since(t) / calls * 1e3;
+      } while (since(start) < 0.012);
+    }
+}
+
+// Uniform in [-1, 1).
+template <class T> std::vector<T> random_values(std::int64_t n, unsigned seed) {
+  std::vector<T> v(static_cast<std::size_t>(n));
+  for (T& x : v) {
+    seed = seed * 1664525u + 1013904223u;
+    x = static_cast<T>(static_cast<float>(seed >> 8) * 0x1p-23f - 1.0f);
+  }
+  return v;
+}
+
+} // namespace bench

@@ -1,0 +1,14 @@
+// expect: tapeless: conv3d<conv3>(x, w): stride and dilation are 1 to 255, padding is 0 to 255
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+#ifdef TAPELESS_BAD
+constexpr tl::conv3 attributes{.padding = {-1, 0, 0}};
+#else
+constexpr tl::conv3 attributes{.padding = {1, 0, 0}};
+#endif
+constexpr auto f = [](auto x, auto w) { return tl::conv3d<attributes>(x, w); };
+constexpr tl::cost cost =
+    tl::jit(f).cost<tl::tensor<float, 1, 2, 4, 8, 8>, tl::tensor<float, 3, 2, 3, 3, 3>>();
