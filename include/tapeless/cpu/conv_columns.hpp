@@ -133,20 +133,21 @@ template <class T, class V> struct fprop_plan {
   }
 };
 
-/// The tiles of dgrad: dy for a band of `band` rows of one residue; `out` for its rows of dx where sw > 1.
+/// The tiles of dgrad: dy for a band of `band` rows of one residue; `out` for its rows of dx by the residues of their columns where sw > 1.
 template <class T, class V> struct dgrad_plan {
   cotangent_window see;
   index_t band, bands, cg, kg;
   image_tile tile;
-  index_t out;
+  index_t columns, out; // columns of one residue
   constexpr explicit dgrad_plan(const conv_extents& e) : see(e), cg(e.c / e.groups), kg(e.k / e.groups) {
-    const index_t rows = ceil_div(e.h, e.stride_h), columns = ceil_div(e.w, e.stride_w);
+    const index_t rows = ceil_div(e.h, e.stride_h);
+    columns = ceil_div(e.w, e.stride_w);
     const index_t width = round_up(columns, blocking<V>::W) + see.more_w;
     const index_t work = kg * cg * e.r * e.s * std::max<index_t>(columns, 1);
     band = band_rows(rows, 1, see.more_h + 1, kg * width, work, sizeof(T));
     bands = ceil_div(rows, band);
     tile = {kg, band + see.more_h, 1, width};
-    out = e.stride_w > 1 ? cg * band * columns : 0;
+    out = e.stride_w > 1 ? e.stride_w * cg * band * columns : 0;
   }
 };
 
@@ -253,13 +254,13 @@ template <class V> struct columns_dgrad {
       T* const planes = dx + image * cg * area;
       const T* ws = scratch.packed + g * kg * cg * taps;
       fill<V>(t, ds, dy + image * kg * e.p * e.q, e.p, e.q, i + plan.see.low_h, plan.see.low_w);
-      for (index_t fy = 0; fy < e.stride_h; ++fy)
+      for (index_t fy = 0; fy < e.stride_h; ++fy) {
+        const index_t rows = std::min(plan.band, ceil_div(e.h - fy, e.stride_h) - i);
+        T* const line = planes + (i * e.stride_h + fy) * e.w;
+        const bool direct = e.stride_w == 1;
+        const index_t part = cg * plan.band * plan.columns; // of `out`: (residue, channel, row, column)
         for (index_t fx = 0; fx < e.stride_w; ++fx) {
-          const index_t rows = std::min(plan.band, ceil_div(e.h - fy, e.stride_h) - i);
-          const index_t cols = ceil_div(e.w - fx, e.stride_w);
-          const index_t count = count_taps(e, fy, fx);
-          T* const corner = planes + (i * e.stride_h + fy) * e.w + fx;
-          const bool direct = e.stride_w == 1;
+          const index_t cols = ceil_div(e.w - fx, e.stride_w), count = count_taps(e, fy, fx);
           const taps_of_band<V, T> run{.rows = rows,
                                        .cols = cols,
                                        .filters = cg,
@@ -268,11 +269,14 @@ template <class V> struct columns_dgrad {
                                        .x = ds,
                                        .x_row = t.line(),
                                        .x_plane = t.plane(),
-                                       .y = direct ? corner : out,
-                                       .y_plane = direct ? area : rows * cols,
-                                       .y_row = direct ? e.stride_h * e.w : cols};
+                                       .y = direct ? line : out + fx * part,
+                                       .y_plane = direct ? area : plan.band * plan.columns,
+                                       .y_row = direct ? e.stride_h * e.w : plan.columns};
           ws += cg * kg * count;
           if (rows <= 0 || cols <= 0) continue;
+          if (count == 0)
+            for (index_t c = 0; c < cg; ++c)
+              for (index_t r = 0; r < rows; ++r) zero_row<V>(run.y + c * run.y_plane + r * run.y_row, cols);
           index_t at[tap_block];
           int held = 0;
           index_t first = 0;
@@ -286,13 +290,12 @@ template <class V> struct columns_dgrad {
             if (held == tap_block) flush();
           });
           if (held > 0) flush();
-          if (count > 0 && direct) continue;
-          for (index_t c = 0; c < cg; ++c)
-            for (index_t y = 0; y < rows; ++y)
-              for (index_t x = 0; x < cols; ++x)
-                corner[c * area + y * e.stride_h * e.w + x * e.stride_w] =
-                    count > 0 ? out[(c * rows + y) * cols + x] : T(0);
         }
+        for (index_t c = 0; !direct && c < cg; ++c)
+          for (index_t r = 0; r < rows; ++r)
+            merge_residues<V>(e.w, e.stride_w, out + (c * plan.band + r) * plan.columns, part,
+                              line + c * area + r * e.stride_h * e.w);
+      }
     });
   }
 };

@@ -105,13 +105,10 @@ template <class V> struct depthwise_dgrad {
   // a tile of one plane of dy, and rows of dx by their residues
   struct plan : dgrad_plan<T, V> {
     image_tile one;
-    index_t columns;
     constexpr explicit plan(const conv_extents& e)
-        : dgrad_plan<T, V>(e),
-          one{1, this->tile.rows, 1, this->tile.width},
-          columns(ceil_div(e.w, e.stride_w)) {}
+        : dgrad_plan<T, V>(e), one{1, this->tile.rows, 1, this->tile.width} {}
     constexpr index_t size(const conv_extents& e) const {
-      return one.size() + (e.stride_w > 1 ? e.stride_w * this->band * columns : 0);
+      return one.size() + (e.stride_w > 1 ? e.stride_w * this->band * this->columns : 0);
     }
   };
   static constexpr scratch_need need(const conv_extents& e) {
@@ -160,18 +157,25 @@ template <class V> struct depthwise_dgrad {
                 });
                 if (held > 0 || !add) flush(); // without taps: zeros
               }
-              for (index_t fx = 0; e.stride_w > 1 && fx < e.stride_w; ++fx)
-                for (index_t r = 0; r < rows; ++r) {
-                  const T* const from = out + (fx * p.band + r) * p.columns;
-                  T* const to = line + r * e.stride_h * e.w + fx;
-                  for (index_t j = 0; j < ceil_div(e.w - fx, e.stride_w); ++j)
-                    to[j * e.stride_w] = m > 0 ? to[j * e.stride_w] + from[j] : from[j];
-                }
+              for (index_t r = 0; e.stride_w > 1 && r < rows; ++r) {
+                const T* const from = out + r * p.columns;
+                T* const to = line + r * e.stride_h * e.w;
+                if (m == 0) merge_residues<V>(e.w, e.stride_w, from, p.band * p.columns, to);
+                else
+                  for (index_t j = 0; j < e.w; ++j)
+                    to[j] += from[j % e.stride_w * p.band * p.columns + j / e.stride_w];
+              }
             }
           }
     });
   }
 };
+
+/// Fetches the same plane of the next image, which is far away, while this one is at work.
+template <class T> void prefetch(const T* p, index_t n) {
+  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
+  for (index_t i = 0; i < std::min<index_t>(n, 1 << 14); i += line) __builtin_prefetch(p + i);
+}
 
 template <class V> struct depthwise_wgrad {
   using T = typename V::value_type;
@@ -198,6 +202,7 @@ template <class V> struct depthwise_wgrad {
     const image_tile& t = p.x.tile;
     const index_t taps = e.r * e.s, kg = p.x.kg, blocks = ceil_div(e.c, p.channels);
     const index_t slots = std::min(p.slots, e.n);
+    const bool whole = e.q % static_cast<index_t>(V::size) == 0; // dy is read in place
     if (slots == 0) return void(std::fill_n(dw, e.k * taps, T(0)));
     T* const target = slots > 1 ? s.shared : dw; // (slot, k, tap)
     team.run(slots * blocks, [&](index_t chunk, int member) {
@@ -210,15 +215,19 @@ template <class V> struct depthwise_wgrad {
         for (index_t z = slot * e.n / slots; z < (slot + 1) * e.n / slots; ++z)
           for (index_t i = 0; i < e.p; i += p.x.band) {
             const index_t rows = std::min(p.x.band, e.p - i);
-            fill<V>(t, xs, x + (z * e.c + c) * e.h * e.w, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
+            const T* const plane = x + (z * e.c + c) * e.h * e.w;
+            fill<V>(t, xs, plane, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
+            if (z + 1 < e.n) prefetch(plane + e.c * e.h * e.w, e.h * e.w);
             for (index_t m = 0; m < kg; ++m) {
-              fill<V>(p.dy, ds, dy + (z * e.k + c * kg + m) * e.p * e.q, e.p, e.q, i, index_t(0));
+              const T* const from = dy + (z * e.k + c * kg + m) * e.p * e.q;
+              if (!whole) fill<V>(p.dy, ds, from, e.p, e.q, i, index_t(0));
+              if (z + 1 < e.n) prefetch(from + e.k * e.p * e.q, e.p * e.q);
               for (index_t first = 0; first < taps; first += N) {
                 index_t at[N];
                 T part[N];
                 for (int b = 0; b < N; ++b) at[b] = p.x.tap(e, std::min(first + b, taps - 1));
-                correlate<V, 1, N>(1, rows, e.q, ds, 0, p.dy.line(), 0, xs, at, e.stride_h * t.line(), 0,
-                                   part, 0, false);
+                correlate<V, 1, N>(1, rows, e.q, whole ? from + i * e.q : ds, 0, whole ? e.q : p.dy.line(), 0,
+                                   xs, at, e.stride_h * t.line(), 0, part, 0, false);
                 for (index_t b = 0; b < std::min<index_t>(N, taps - first); ++b)
                   sum[m * taps + first + b] += part[b];
               }

@@ -79,6 +79,23 @@ void fill(const image_tile& t, T* to, const T* x, index_t h, index_t w, index_t 
   }
 }
 
+/// to[j * stride + f] = from[f * pitch + j] for all of the n elements of `to`.
+template <class V, class T> void merge_residues(index_t n, index_t stride, const T* from, index_t pitch,
+                                                T* to) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  index_t j = 0;
+  if (stride == 2)
+    for (; 2 * (j + W) <= n; j += W) {
+      const auto even = load<V>(from + j).data, odd = load<V>(from + pitch + j).data;
+      [&]<int... L>(std::integer_sequence<int, L...>) {
+        store(to + 2 * j, V(__builtin_shufflevector(even, odd, (L / 2 + L % 2 * W)...)));
+        store(to + 2 * j + W, V(__builtin_shufflevector(even, odd, ((L + W) / 2 + L % 2 * W)...)));
+      }(std::make_integer_sequence<int, static_cast<int>(W)>{});
+    }
+  for (index_t f = 0; f < stride; ++f)
+    for (index_t i = j; i * stride + f < n; ++i) to[i * stride + f] = from[f * pitch + i];
+}
+
 /// Taps are taken this many at a time: their offsets lie on the stack.
 inline constexpr int tap_block = 64;
 
