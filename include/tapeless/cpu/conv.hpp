@@ -76,7 +76,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   bool indirect = false;
   switch (p) {
     case conv_pass::fprop:
-      if (cg == 1 && (e.groups > 1 || e.q >= 8 * W)) return conv_kernel::depthwise;
+      if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && !detail::pointwise(e)))) return conv_kernel::depthwise;
       // weights are transposed in each call and must stay in the cache beside the tile
       indirect = kg >= W && filled(kg, 87) && cg >= 4 && taps > 1 && cg * taps <= 80 * W &&
                  (e.q <= W || !filled(e.q, 87) || (e.stride_w > 1 && e.q <= 2 * W && cg * taps <= 40 * W));

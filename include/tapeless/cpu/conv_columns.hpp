@@ -106,7 +106,8 @@ void pointwise_product(const Team& team, const conv_extents& e, index_t rows, in
     const index_t cols = std::min(nb, area - j);
     const matrix<T> as{a.p + g * rows * k, a.row, a.col}, xs{x + image * k * area + j, area, 1};
     T* const to = y + image * rows * area + j;
-    if (are_few_rows(rows, as, xs)) few_rows<V>(rows, cols, k, as, xs, to, area);
+    if (k == 1) outer_product<V>(rows, cols, as.p, as.row, xs.p, to, area);
+    else if (are_few_rows(rows, as, xs)) few_rows<V>(rows, cols, k, as, xs, to, area);
     else tile<V>(rows, cols, k, as, xs, to, area, scratch + member * tile_scratch<V>(rows, nb, k));
   });
 }

@@ -159,12 +159,13 @@ template <class V, class T>
   }
 }
 
-/// c[i, j] = a[i] * b[j]
-template <class V, class T> [[gnu::noinline]] void outer_product(index_t m, index_t n, const T* a, const T* b,
-                                                                 T* c) {
+/// c[i * c_row + j] = a[i * a_row] * b[j]
+template <class V, class T> [[gnu::noinline]] void outer_product(index_t m, index_t n, const T* a,
+                                                                 index_t a_row, const T* b, T* c,
+                                                                 index_t c_row) {
   constexpr index_t W = blocking<V>::W;
-  for (index_t i = 0; i < m; ++i, c += n) {
-    const V x(a[i]);
+  for (index_t i = 0; i < m; ++i, a += a_row, c += c_row) {
+    const V x(*a);
     index_t j = 0;
     for (; j + 4 * W <= n; j += 4 * W)
       unroll<4>([&](auto u)
@@ -333,7 +334,7 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     return detail::row_times_matrix<V>(e.n, e.k, a, 1, b, e.n, c);
   }
   if (e.k == 1) {
-    if (e.batch == 1 && e.m * e.n <= (1 << 18)) return detail::outer_product<V>(e.m, e.n, a, b, c);
+    if (e.batch == 1 && e.m * e.n <= (1 << 18)) return detail::outer_product<V>(e.m, e.n, a, 1, b, c, e.n);
     e.ta = e.tb = false;
   }
 

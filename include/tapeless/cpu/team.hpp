@@ -4,9 +4,9 @@
 // team.run(chunks, f): f(chunk, member) for every chunk in [0, chunks), each exactly once, in any order;
 // no two calls with the same member overlap, member in [0, team.size()).
 //
-// Laws for kernels: chunk boundaries depend on extents alone, never on the size of the team; a chunk writes
-// what no other chunk touches; sums over chunks are combined in chunk order. So results do not depend on the
-// team. f must not throw: an exception cannot leave a parallel region.
+// Laws for kernels: a chunk writes what no other chunk touches; the terms of every sum and their order depend on
+// extents alone, never on the size of the team, and so do the chunks of what is summed over chunks, in chunk order. So
+// results do not depend on the team. f must not throw: an exception cannot leave a parallel region.
 #include <concepts>
 #include <cstdint>
 
@@ -24,8 +24,8 @@ concept team = requires(const Team& t, index_t chunks, void (&f)(index_t, int)) 
   t.run(chunks, f);
 };
 
-/// Scratch of a kernel, in elements (of a back end: in bytes): `packed` is written by its pack() and then only read, `each` belongs to one
-/// member of the team, `shared` to one call.
+/// Scratch of a kernel, in elements (of a back end: in bytes): `packed` is written by its pack() and then only read,
+/// `each` belongs to one member of the team, `shared` to one call.
 struct scratch_need {
   index_t packed = 0, each = 0, shared = 0;
   constexpr bool operator==(const scratch_need&) const = default;
