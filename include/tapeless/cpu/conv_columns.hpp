@@ -101,14 +101,19 @@ template <class V, class T, class Team>
 void pointwise_product(const Team& team, const conv_extents& e, index_t rows, index_t k, const matrix<T>& a,
                        const T* x, T* y, T* scratch) {
   const index_t area = e.h * e.w, nb = pointwise_columns<V>(rows, k), parts = ceil_div(area, nb);
-  team.run(e.n * e.groups * parts, [&](index_t chunk, int member) {
-    const index_t j = chunk % parts * nb, image = chunk / parts, g = image % e.groups;
-    const index_t cols = std::min(nb, area - j);
-    const matrix<T> as{a.p + g * rows * k, a.row, a.col}, xs{x + image * k * area + j, area, 1};
-    T* const to = y + image * rows * area + j;
-    if (k == 1) outer_product<V>(rows, cols, as.p, as.row, xs.p, to, area);
-    else if (are_few_rows(rows, as, xs)) few_rows<V>(rows, cols, k, as, xs, to, area);
-    else tile<V>(rows, cols, k, as, xs, to, area, scratch + member * tile_scratch<V>(rows, nb, k));
+  const bool few = are_few_rows(rows, a, matrix<T>{x, area, 1});
+  // rows are cut only where there is too little else for the team: every tile packs its columns anew
+  const bool cut = team.size() > 1 && e.n * e.groups * parts < 4 * team.size();
+  const index_t mb = cut ? std::min(rows, blocking<V>::MC) : rows, tiles = ceil_div(rows, mb);
+  team.run(e.n * e.groups * parts * tiles, [&](index_t chunk, int member) {
+    const index_t i = chunk % tiles * mb, j = chunk / tiles % parts * nb, image = chunk / (tiles * parts);
+    const index_t g = image % e.groups, m = std::min(mb, rows - i), cols = std::min(nb, area - j);
+    const auto as = matrix<T>{a.p + g * rows * k, a.row, a.col}.at(i, 0);
+    const matrix<T> xs{x + image * k * area + j, area, 1};
+    T* const to = y + (image * rows + i) * area + j;
+    if (k == 1) outer_product<V>(m, cols, as.p, as.row, xs.p, to, area);
+    else if (few) few_rows<V>(m, cols, k, as, xs, to, area);
+    else tile<V>(m, cols, k, as, xs, to, area, scratch + member * tile_scratch<V>(rows, nb, k));
   });
 }
 template <class V> constexpr index_t pointwise_scratch(index_t rows, index_t k) {
@@ -134,7 +139,8 @@ template <class T, class V> struct fprop_plan {
   }
 };
 
-/// The tiles of dgrad: dy for a band of `band` rows of one residue; `out` for its rows of dx by the residues of their columns where sw > 1.
+/// The tiles of dgrad: dy for a band of `band` rows of one residue; `out` for its rows of dx, by the residues of their
+/// columns, where sw > 1.
 template <class T, class V> struct dgrad_plan {
   cotangent_window see;
   index_t band, bands, cg, kg;
@@ -156,10 +162,11 @@ template <class V> struct columns_fprop {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
     if (pointwise(e)) return {.each = pointwise_scratch<V>(e.k / e.groups, e.c / e.groups)};
-    return {.packed = e.k * (e.c / e.groups) * e.r * e.s, .each = fprop_plan<T, V>(e).tile.size()};
+    return {.packed = reorders(e) ? e.k * (e.c / e.groups) * e.r * e.s : 0,
+            .each = fprop_plan<T, V>(e).tile.size()};
   }
-  /// Reordering the weights pays where each is used often.
-  static constexpr bool reorders(const conv_extents& e) { return !pointwise(e) && e.n * e.p * e.q >= 1024; }
+  /// Reordering the weights pays where each is used often. Whatever the batch: a run may take it in parts.
+  static constexpr bool reorders(const conv_extents& e) { return !pointwise(e) && e.p * e.q >= 256; }
   /// packed: (group, block of filters, c, tap, filter of the block)
   template <class Team>
   static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {

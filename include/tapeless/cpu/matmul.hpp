@@ -73,7 +73,8 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
   });
 }
 
-/// f(i, constant M) over the blocks [first, last) of the ceil(rows / MR) blocks of rows, which are of nearly equal size.
+/// f(i, constant M) over the blocks [first, last) of the ceil(rows / MR) blocks of rows, which are of nearly equal
+/// size.   @pre rows > 0
 template <int MR, class F>
 [[gnu::always_inline]] inline void row_blocks(index_t rows, index_t first, index_t last, F&& f) {
   const index_t blocks = ceil_div(rows, MR), size = rows / blocks, larger = rows % blocks;
@@ -372,7 +373,8 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     const auto bs = detail::matrix<T>{b + (e.b_batched ? z * e.k * e.n : 0), bm.row, bm.col}.at(p, j);
     T* const cs = target + rest % slices * total + z * e.m * e.n + i * e.n + j;
     const index_t rows = std::min(mb, e.m - i), cols = std::min(nb, e.n - j), depth = std::min(kb, e.k - p);
-    if (few) detail::few_rows<V>(rows, cols, depth, as, bs, cs, e.n);
+    if (e.k == 1) detail::outer_product<V>(rows, cols, as.p, as.row, bs.p, cs, e.n);
+    else if (few) detail::few_rows<V>(rows, cols, depth, as, bs, cs, e.n);
     else detail::tile<V>(rows, cols, depth, as, bs, cs, e.n, scratch + member * each, kc);
   });
   if (slices > 1) detail::add_slices<V>(team, slices, total, shared, c);
