@@ -38,7 +38,7 @@ template <class... A> auto ones() {
   tl::detail::for_each_leaf(*a, [](auto leaf) { for (float& e : leaf) e = 1; });
   return a;
 }
-using rows = tl::tensor<float, tl::dyn<'n'>, 2, 16>;
+using sequences = tl::tensor<float, tl::dyn<'n'>, 2, 16>;
 using row_filters = tl::tensor<float, 3, 2, 5>;
 using volumes = tl::tensor<float, tl::dyn<'n'>, 2, 4, 8, 8>;
 using volume_filters = tl::tensor<float, 3, 2, 3, 3, 3>;
@@ -62,8 +62,8 @@ int main() {
   corner("d", std::get<3>(out));
   corner("e", std::get<4>(out));
 
-  auto ranks = tl::jit(other_ranks).bind<rows, row_filters, volumes, volume_filters, small_images, spread_filters>(tl::dim<'n'>(2));
-  const auto arguments = ones<rows, row_filters, volumes, volume_filters, small_images, spread_filters>();
+  auto ranks = tl::jit(other_ranks).bind<sequences, row_filters, volumes, volume_filters, small_images, spread_filters>(tl::dim<'n'>(2));
+  const auto arguments = ones<sequences, row_filters, volumes, volume_filters, small_images, spread_filters>();
   const auto [line, volume, image] = std::apply([&](const auto&... a) { return ranks(a...); }, *arguments);
   std::printf("conv1d: (2, 3, %d), first %g, last %g\n", static_cast<int>(line.extent(2)), line(0, 0, 0), line(1, 2, 15));
   std::printf("conv3d: (2, 3, 4, 4, 4), first %g, middle %g\n", volume(0, 0, 0, 0, 0), volume(0, 0, 2, 2, 2));

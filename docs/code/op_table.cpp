@@ -53,7 +53,7 @@ using filter = tl::tensor<float, 1, 1, 3, 3>;
 
 void cover_all() {
   cover<V, V>([](auto a, auto b) {
-    auto y = -a + square(a) - sqrt(a) * exp(a) / log(b) + tanh(a) + sigmoid(a) + relu(a) + tl::stop_gradient(a) + pow(a, b) + max(a, b) + min(a, b);
+    auto y = -a + square(a) - sqrt(a) * exp(a) / log(b) + tanh(a) + erf(a) + sigmoid(a) + relu(a) + tl::stop_gradient(a) + pow(a, b) + max(a, b) + min(a, b);
     auto mask = (!(a == b) && a != b) || a < b || a <= b || a > b || a >= b;
     return std::tuple{a, tl::where(mask, y, tl::custom<cube>(b)), tl::mean(a), tl::cast<float>(tl::iota<0>(a)) * a};
   });

@@ -48,6 +48,8 @@ template <class T, class F, class Exact> double largest_error(F f, Exact exact) 
     f(V(x)).store_aligned(y.data());
     largest = std::max(largest, error_in_ulp<T>(y[0], exact(static_cast<wider<T>>(x))));
   };
+  for (int k = -80'000; k <= 80'000; ++k)
+    look(static_cast<T>(k) * T(0x1p-13) + T(0x1p-30)); // where erf bends
   const bits_of<T> step = sizeof(T) == 4 ? bits_of<T>(9973) : static_cast<bits_of<T>>(46116860184277ULL);
   bits_of<T> b = 0;
   do look(std::bit_cast<T>(b));
@@ -85,6 +87,7 @@ TEST_CASE_TEMPLATE("functions are as exact as math.hpp says", T, float, double) 
   CHECK(largest_error<T>([](V x) { return cpu::exp(x); }, [](W x) { return std::exp(x); }) <= 2);
   CHECK(largest_error<T>([](V x) { return cpu::log(x); }, [](W x) { return std::log(x); }) <= 2);
   CHECK(largest_error<T>([](V x) { return cpu::tanh(x); }, [](W x) { return std::tanh(x); }) <= 2);
+  CHECK(largest_error<T>([](V x) { return cpu::erf(x); }, [](W x) { return std::erf(x); }) <= 2);
   CHECK(largest_error<T>([](V x) { return cpu::sigmoid(x); }, [](W x) { return 1 / (1 + std::exp(-x)); }) <=
         3);
 }

@@ -29,6 +29,7 @@ constexpr auto one_operand = cases<one_operand_arguments<double>>(
     both("exp", [](const auto& x, const auto&) { return exp(x); }),
     both("log", [](const auto&, const auto& p) { return log(p); }), //
     both("tanh", [](const auto& x, const auto&) { return tanh(x); }),
+    both("erf", [](const auto& x, const auto&) { return erf(x); }),
     both("sigmoid", [](const auto& x, const auto&) { return sigmoid(x); }),
     both("relu", [](const auto& x, const auto&) { return relu(x); }),
     both("copy", [](const auto& x, const auto&) { return x; }));

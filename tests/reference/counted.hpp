@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 
 // ref::counted: a double that counts the floating-point operations done with it.
-// + - * / negation, max, min, a comparison, sqrt, exp, log, tanh, sin, cos and pow count 1 each; conversions,
+// + - * / negation, max, min, a comparison, sqrt, exp, log, tanh, erf, sin, cos and pow count 1 each; conversions,
 // copies and selections count 0. Every fold of the reference starts from its neutral element: n terms count n.
 
 #include <cmath>
@@ -40,6 +40,7 @@ public:
   friend counted sqrt(counted a) { return tally(std::sqrt(a.value_)); }
   friend counted exp(counted a) { return tally(std::exp(a.value_)); }
   friend counted log(counted a) { return tally(std::log(a.value_)); }
+  friend counted erf(counted a) { return tally(std::erf(a.value_)); }
   friend counted tanh(counted a) { return tally(std::tanh(a.value_)); }
   friend counted sin(counted a) { return tally(std::sin(a.value_)); }
   friend counted cos(counted a) { return tally(std::cos(a.value_)); }

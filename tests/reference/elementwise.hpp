@@ -4,7 +4,7 @@
 
 // y[i] = f(x[i]) and y[i] = f(a[i], b[i]), with NumPy broadcasting: shapes are aligned at their last axes,
 // and an extent of 1 (or an absent axis) repeats. max and min: a NaN wins. relu(x) = max(x, 0).
-// Flops per element: 1 each for + - * / neg square sqrt exp log tanh pow relu max min and comparisons;
+// Flops per element: 1 each for + - * / neg square sqrt exp log tanh erf pow relu max min and comparisons;
 // 4 for sigmoid = 1 / (1 + exp(-x)); 0 for where.
 
 #include "array.hpp"
@@ -114,6 +114,12 @@ array<T> tanh(const array<T>& a) {
   using std::tanh;
   return map<T>(a, [](T x) { return tanh(x); });
 }
+template <class T>
+array<T> erf(const array<T>& a) {
+  using std::erf;
+  return map<T>(a, [](T x) { return erf(x); });
+}
+
 template <class T>
 array<T> sigmoid(const array<T>& a) {
   using std::exp;

@@ -100,6 +100,7 @@ TEST_CASE("elementwise: values by hand") {
   CHECK(ref::exp(ref::constant(0.0)) == ref::constant(1.0));
   CHECK(ref::log(ref::constant(1.0)) == ref::constant(0.0));
   CHECK(ref::tanh(ref::constant(infinity)) == ref::constant(1.0));
+  CHECK(ref::erf(ref::vector({0.0, infinity, -infinity})) == ref::vector({0.0, 1.0, -1.0}));
   CHECK(ref::sigmoid(ref::vector({0.0, infinity, -infinity})) == ref::vector({0.5, 1.0, 0.0}));
   CHECK(ref::max(x, ref::vector({-3.0, 0.5, 4.0})) == ref::vector({-2.0, 0.5, 4.0}));
   CHECK(ref::min(x, ref::vector({-3.0, 0.5, 4.0})) == ref::vector({-3.0, 0.0, 4.0}));

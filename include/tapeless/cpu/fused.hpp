@@ -207,6 +207,7 @@ template <auto Code, class V> class fused_kernel {
       else if constexpr (q.o == op::exp) dst = cpu::exp(x);
       else if constexpr (q.o == op::log) dst = cpu::log(x);
       else if constexpr (q.o == op::tanh) dst = cpu::tanh(x);
+      else if constexpr (q.o == op::erf) dst = cpu::erf(x);
       else if constexpr (q.o == op::sigmoid) dst = cpu::sigmoid(x);
       else if constexpr (q.o == op::relu) dst = select(x <= V(S(0)), V(S(0)), x); // a NaN stays
       else {

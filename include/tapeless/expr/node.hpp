@@ -26,6 +26,7 @@ enum class op : std::uint8_t {
   exp,
   log,
   tanh,
+  erf,
   sigmoid,
   relu,
   logical_not,

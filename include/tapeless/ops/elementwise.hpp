@@ -7,6 +7,7 @@
 // even a NaN, to the branch that is not taken. (A value that several selects with different conditions read may still
 // meet a NaN factor behind them.)
 #pragma once
+#include <numbers>
 #include "rule.hpp"
 
 namespace tapeless {
@@ -244,7 +245,7 @@ template <class A, class B> constexpr A& assign(A& a, const B& b) {
 // Shapes: the operands broadcast; a number beside a tensor has the tensor's element type.
 // Errors: compile errors. The shapes broadcast; all operands have one element type, which the op takes:
 //   + - * neg square max min < <= > >=         float, double, int32        == !=      any
-//   / pow sqrt exp log tanh sigmoid relu       float, double               && || !    bool
+//   / pow sqrt exp log tanh erf sigmoid relu   float, double               && || !    bool
 // Cost: one flop an element of the result, sigmoid four; && || ! where, cast and stop_gradient none.
 // clang-format off
 
@@ -284,6 +285,8 @@ template <detail::handle A> constexpr auto sqrt(const A& a) { return detail::app
 template <detail::handle A> constexpr auto exp(const A& a) { return detail::apply_real<detail::op::exp>(a); }
 template <detail::handle A> constexpr auto log(const A& a) { return detail::apply_real<detail::op::log>(a); }
 template <detail::handle A> constexpr auto tanh(const A& a) { return detail::apply_real<detail::op::tanh>(a); }
+// erf(a) = 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to a
+template <detail::handle A> constexpr auto erf(const A& a) { return detail::apply_real<detail::op::erf>(a); }
 // sigmoid(a) = 1 / (1 + exp(-a))
 template <detail::handle A> constexpr auto sigmoid(const A& a) { return detail::apply_real<detail::op::sigmoid>(a); }
 // relu(a) = max(a, 0), relu'(0) = 0
@@ -390,6 +393,7 @@ inline constexpr op_rule elementwise_rules[] = {
   {op::exp,     "exp",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * c.y); }},
   {op::log,     "log",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar / c.x(0)); }},
   {op::tanh,    "tanh",    kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * (1.0 - square(c.y))); }},
+  {op::erf,     "erf",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * (2.0 * std::numbers::inv_sqrtpi * exp(-square(c.x(0))))); }},
   {op::sigmoid, "sigmoid", kind::elementwise, per_output<4>, [](vjp_context& c) { c.give(0, c.bar * (c.y * (1.0 - c.y))); }},
   {op::relu,    "relu",    kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, where(c.y > 0.0, c.bar, 0.0)); }},
   {op::logical_not, "not", kind::elementwise, no_flops},

@@ -49,7 +49,7 @@ struct count {
 };
 
 // x[k]: the shape of operand k. The count is that of the naive reference: one for each + - * / min max compare
-// sqrt exp log tanh pow.
+// sqrt exp log tanh erf pow.
 using flops_rule = count (*)(const node& v, const shape* x);
 template <int K> constexpr count per_output(const node& v, const shape*) { return {K, v.s}; }
 template <int K> constexpr count per_input(const node&, const shape* x) { return {K, x[0]}; }
