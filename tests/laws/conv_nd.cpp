@@ -81,8 +81,8 @@ template <conv3 C, int X, int W> constexpr auto volume_gradient(const char* name
         const auto u = ref::unfold(x, d, w.shape[2]);
         auto plane = w;
         plane.shape = {w.shape[0], w.shape[1] * w.shape[2], w.shape[3], w.shape[4]};
-        return ref::fold(ref::conv2d_dgrad(ref::conv2d(u, plane, c), plane, u.shape, c), d, w.shape[2],
-                         x.shape);
+        return ref::unfold_transposed(ref::conv2d_dgrad(ref::conv2d(u, plane, c), plane, u.shape, c), d,
+                                      w.shape[2], x.shape);
       });
 }
 

@@ -73,8 +73,8 @@ template <class T> array<T> unfold(const array<T>& x, const axis_config& a, std:
   return y;
 }
 // Its transpose: what each element of x was copied to, summed.
-template <class T> array<T> fold(const array<T>& y, const axis_config& a, std::int64_t taps,
-                                 const dims& x_shape) {
+template <class T> array<T> unfold_transposed(const array<T>& y, const axis_config& a, std::int64_t taps,
+                                              const dims& x_shape) {
   const std::int64_t out = a.count(x_shape[2], taps);
   array<T> x(x_shape);
   for (std::int64_t n = 0; n < y.shape[0]; ++n)

@@ -51,13 +51,13 @@ template <class V, class T> struct taps_of_band {
 
   void operator()(const index_t* tap, int taps, index_t first) const {
     using B = blocking<V>;
-    constexpr index_t W = B::W;
-    constexpr index_t budget =
-        (192 << 10) / static_cast<index_t>(sizeof(T)); // a panel of weights stays in L2
+    constexpr index_t W = B::W, element = static_cast<index_t>(sizeof(T));
+    constexpr index_t budget = (192 << 10) / element; // a panel of weights stays in L2
     const index_t blocks = ceil_div(filters, B::MR);
     const index_t panel = std::max<index_t>(1, budget / (channels * taps * B::MR));
-    // What a block of columns reads of this many channels stays in L1 while the filters pass by.
-    const index_t near = std::max<index_t>(1, (16 << 10) / (64 + taps * 48));
+    // What a block of columns reads of so many channels stays in L1 while a panel of filters passes by: of each channel
+    // less than NR elements a tap, for taps of one row share their lines.
+    const index_t near = std::max<index_t>(1, (16 << 10) / ((taps + 1) * B::NR * element * 3 / 4));
     const index_t together = ceil_div(channels, ceil_div(channels, near));
     for (index_t b = 0; b < blocks; b += panel)
       for (index_t i = 0; i < rows; ++i)

@@ -217,11 +217,12 @@ template <class V> struct depthwise_wgrad {
             const index_t rows = std::min(p.x.band, e.p - i);
             const T* const plane = x + (z * e.c + c) * e.h * e.w;
             fill<V>(t, xs, plane, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
-            if (z + 1 < e.n) prefetch(plane + e.c * e.h * e.w, e.h * e.w);
+            const bool ahead = i == 0 && z + 1 < (slot + 1) * e.n / slots;
+            if (ahead) prefetch(plane + e.c * e.h * e.w, e.h * e.w);
             for (index_t m = 0; m < kg; ++m) {
               const T* const from = dy + (z * e.k + c * kg + m) * e.p * e.q;
               if (!whole) fill<V>(p.dy, ds, from, e.p, e.q, i, index_t(0));
-              if (z + 1 < e.n) prefetch(from + e.k * e.p * e.q, e.p * e.q);
+              if (ahead) prefetch(from + e.k * e.p * e.q, e.p * e.q);
               for (index_t first = 0; first < taps; first += N) {
                 index_t at[N];
                 T part[N];

@@ -5,9 +5,8 @@
 //
 // The microkernel keeps an (MR, NR) block of C in registers; a panel (KC, NR) of B stays in L1, a block (MC, KC) of A
 // in L2, a block (KC, NC) of B in L3 (K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication,
-// 2008). Operands are packed only where their lanes or lines would not be contiguous. Every element of C is summed in
-// blocks of KC along k, whatever tile it falls in and however many threads there are; k is cut only where C is small
-// and k long.
+// 2008). Operands are packed only where their lanes or lines would not be contiguous. The order in which an element of C
+// is summed is a function of the extents, however many threads there are; k is cut only where C is small and k long.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -29,7 +28,8 @@ template <class V> struct blocking {
   static constexpr int MR = sizeof(V) == 64 ? 12 : 6, NV = 2; // MR * NV accumulators + NV + 1 registers
   static constexpr index_t NR = NV * W, KC = 384, MC = 512 / static_cast<index_t>(sizeof(value_type));
   static constexpr index_t NC = 4096 / static_cast<index_t>(sizeof(value_type));
-  static constexpr index_t partials = 1 << 16; // elements for partial sums of a cut k
+  static constexpr index_t long_k = 4096,
+                           partials = 1 << 16; // a k that may be cut; elements for its partial sums
 };
 
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
@@ -230,16 +230,16 @@ template <class V, class T> void pack_panels(index_t k, index_t cols, const matr
     }
 }
 
-/// c = a b for one or two rows, without packing; a or b has its lines along k, or b along its columns.
+template <class T> bool are_few_rows(index_t rows, const matrix<T>& a, const matrix<T>& b) {
+  return rows <= 2 && (b.col == 1 || a.col == 1);
+}
+/// c = a b for one or two rows, without packing.   @pre are_few_rows(rows, a, b)
 template <class V, class T>
 void few_rows(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
               index_t c_row) {
   for (index_t i = 0; i < rows; ++i)
     if (b.col == 1) row_times_matrix<V>(cols, k, a.p + i * a.row, a.col, b.p, b.row, c + i * c_row);
     else row_of_dots<V>(cols, k, a.p + i * a.row, b.p, b.col, c + i * c_row);
-}
-template <class T> bool are_few_rows(index_t rows, const matrix<T>& a, const matrix<T>& b) {
-  return rows <= 2 && (b.col == 1 || a.col == 1);
 }
 
 /// c = a b on one thread, summed in blocks of kc <= KC along k whatever the rows and columns; c has row stride c_row.
@@ -301,14 +301,14 @@ void add_slices(const Team& team, index_t slices, index_t size, const T* from, T
 
 } // namespace detail
 
-/// Elements of scratch per member, and of the shared block. Both grow with each extent, up to a limit.
+/// Elements of scratch per member. It grows with each extent, up to a limit.
 template <class T, class V = simd<T>> constexpr index_t matmul_scratch(const matmul_extents& e) {
   // the rows of all matrices may be those of one
-  const index_t rows = e.batch > 1 ? std::max(e.m, detail::blocking<V>::MC) : e.m;
-  return std::max(detail::tile_scratch<V>(rows, e.n, e.k), detail::tile_scratch<V>(e.n, rows, e.k));
+  return detail::tile_scratch<V>(e.batch > 1 ? std::max(e.m, detail::blocking<V>::MC) : e.m, e.n, e.k);
 }
-template <class T, class V = simd<T>> constexpr index_t matmul_shared(const matmul_extents&) {
-  return detail::blocking<V>::partials;
+/// Elements of the shared block, where k may be cut into slices.
+template <class T, class V = simd<T>> constexpr index_t matmul_shared(const matmul_extents& e) {
+  return e.k >= detail::blocking<V>::long_k ? detail::blocking<V>::partials : 0;
 }
 
 /// c = op(a) op(b) over the batch. Any extent may be 0; k == 0 gives zeros. c overlaps neither a nor b.
@@ -353,7 +353,8 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   const index_t kc =
       e.m <= 2 * B::MR && !e.tb ? 64 : B::KC; // few rows: b is read once, from few pages at a time
   index_t row_tiles = 1, col_tiles = 1, slices = 1;
-  if (e.k >= 4096 && 2 * total <= B::partials) slices = std::min({enough, e.k / 2048, B::partials / total});
+  if (e.k >= B::long_k && 2 * total <= B::partials)
+    slices = std::min({enough, e.k / 2048, B::partials / total});
   else
     while (team.size() > 1 && e.batch * row_tiles * col_tiles < 4 * team.size() &&
            total * e.k / (e.batch * row_tiles * col_tiles) > 2 * grain) {

@@ -72,7 +72,7 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
   using namespace detail;
   graph& g = graph_of(x, w);
   static_assert(positive_attributes<Attributes>,
-                "tapeless: conv2d<conv>(x, w): stride and dilation are 1 to 255, padding is 0 to 255");
+                "tapeless: convolution(x, w): stride and dilation are 1 to 255, padding is 0 to 255");
   static_assert(at_least_one_group<Attributes.groups>, "tapeless: convolution(x, w): groups is at least 1");
   constexpr auto groups = static_cast<std::uint64_t>(Attributes.groups);
   if constexpr (any_var<X, W>) {

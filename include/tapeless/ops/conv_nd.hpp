@@ -97,7 +97,7 @@ template <conv3 C> inline constexpr conv plane_conv{.stride = {C.stride.h, C.str
                                                     .dilation = {C.dilation.h, C.dilation.w},
                                                     .groups = C.groups};
 // (K, C/groups, T, R, S) as weights of a plane
-constexpr shape plane_weights(const shape& w) { return {4, {w.d[0], w.d[1] * w.d[2], w.d[3], w.d[4]}}; }
+constexpr shape plane_weights(const shape& w) { return {4, {w.d[0], times(w.d[1], w.d[2]), w.d[3], w.d[4]}}; }
 // y: (N D', K, P, Q) -> (N, D', K, P, Q)
 constexpr shape with_depth(const shape& y, extent_t n, extent_t depth) {
   return {5, {n, depth, y.d[1], y.d[2], y.d[3]}};
@@ -130,7 +130,9 @@ constexpr shape transposed_shape(const shape& x, const shape& w, const conv_tran
               c.output_padding.w)}};
 }
 template <conv_transpose C>
-concept transposed_attributes_valid = C.padding != padding2(same) && valid(attributes_of(C));
+concept positive_attributes_transposed = valid(attributes_of(C));
+template <conv_transpose C>
+concept padding_in_numbers = C.padding != padding2(same);
 template <conv_transpose C>
 concept output_padding_below_stride = C.output_padding.h >= 0 && C.output_padding.w >= 0 &&
                                       C.output_padding.h < C.stride.h && C.output_padding.w < C.stride.w;
@@ -184,7 +186,8 @@ template <conv3 Attributes = conv3{}, detail::handle X, detail::handle W> conste
   using namespace detail;
   graph& g = graph_of(x, w);
   static_assert(positive_depth<Attributes>,
-                "tapeless: conv3d<conv3>(x, w): stride and dilation are 1 to 255, padding is 0 to 255");
+                "tapeless: convolution(x, w): stride and dilation are 1 to 255, padding is 0 to 255");
+  static_assert(at_least_one_group<Attributes.groups>, "tapeless: convolution(x, w): groups is at least 1");
   constexpr conv a = plane_conv<Attributes>;
   if constexpr (any_var<X, W>) {
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
@@ -192,7 +195,11 @@ template <conv3 Attributes = conv3{}, detail::handle X, detail::handle W> conste
             "tapeless: conv3d<conv3>(x, w): x is (N, C, D, H, W), w is (K, C/groups, T, R, S)", sx, sw);
     require(g, positive_number(sx.d[2]) && positive_number(sw.d[2]),
             "tapeless: conv3d<conv3>(x, w): the depths of x and w are static and at least 1", sx, sw);
-    if (!g.sound()) return var{&g, x.id()};
+    require(g, positive_number(sw.d[1]) && positive_number(sw.d[0]),
+            "tapeless: convolution(x, w): the channels and filters are static and at least 1", sx, sw);
+    if (!g.sound() || Attributes.groups < 1) return var{&g, x.id()};
+    require(g, sx.d[1] == sw.d[1] * Attributes.groups,
+            "tapeless: convolution(x, w): the channels of x are groups times those of w", sx, sw);
     const axis_window depth = depth_window(Attributes, sx.d[2], sw.d[2]);
     require(g, in_byte(depth.front) && in_byte(depth.back),
             "tapeless: convolution(x, w): the padding that same stands for is at most 255", sx, sw);
@@ -211,7 +218,12 @@ template <conv3 Attributes = conv3{}, detail::handle X, detail::handle W> conste
     if constexpr (has_five_axes<sx.rank> && has_five_axes<sw.rank> && positive_depth<Attributes>) {
       static_assert(depths_static<sx.d[2], sw.d[2]>,
                     "tapeless: conv3d<conv3>(x, w): the depths of x and w are static and at least 1");
-      if constexpr (depths_static<sx.d[2], sw.d[2]>) {
+      static_assert(channels_static<sw.d[1], sw.d[0]>,
+                    "tapeless: convolution(x, w): the channels and filters are static and at least 1");
+      static_assert(channels_agree<sx.d[1], sw.d[1], Attributes.groups>,
+                    "tapeless: convolution(x, w): the channels of x are groups times those of w");
+      if constexpr (depths_static<sx.d[2], sw.d[2]> && channels_static<sw.d[1], sw.d[0]> &&
+                    channels_agree<sx.d[1], sw.d[1], Attributes.groups>) {
         constexpr axis_window depth = depth_window(Attributes, sx.d[2], sw.d[2]);
         static_assert(front_and_back_fit<depth>,
                       "tapeless: convolution(x, w): the padding that same stands for is at most 255");
@@ -242,9 +254,10 @@ template <conv_transpose Attributes = conv_transpose{}, detail::handle X, detail
 constexpr auto conv_transpose2d(const X& x, const W& w) {
   using namespace detail;
   graph& g = graph_of(x, w);
-  static_assert(transposed_attributes_valid<Attributes>,
-                "tapeless: conv_transpose2d<conv_transpose>(x, w): stride and "
-                "dilation are 1 to 255, padding is 0 to 255");
+  static_assert(positive_attributes_transposed<Attributes>,
+                "tapeless: convolution(x, w): stride and dilation are 1 to 255, padding is 0 to 255");
+  static_assert(padding_in_numbers<Attributes>,
+                "tapeless: conv_transpose2d<conv_transpose>(x, w): the padding is numbers, not same");
   static_assert(output_padding_below_stride<Attributes>,
                 "tapeless: conv_transpose2d<conv_transpose>(x, w): 0 <= output_padding < stride");
   static_assert(at_least_one_group<Attributes.groups>, "tapeless: convolution(x, w): groups is at least 1");
@@ -286,7 +299,8 @@ constexpr auto conv_transpose2d(const X& x, const W& w) {
     static_assert(has_four_axes<sw.rank>,
                   "tapeless: conv_transpose2d<conv_transpose>(x, w): w is (K, C/groups, R, S)");
     if constexpr (has_four_axes<sx.rank> && has_four_axes<sw.rank> &&
-                  transposed_attributes_valid<Attributes> && at_least_one_group<Attributes.groups>) {
+                  positive_attributes_transposed<Attributes> && padding_in_numbers<Attributes> &&
+                  at_least_one_group<Attributes.groups>) {
       static_assert(kernel_extents_static<sw.d[2], sw.d[3]>,
                     "tapeless: convolution(x, w): the kernel extents are static and at least 1");
       static_assert(channels_static<sw.d[1], sw.d[0]>,
@@ -303,7 +317,8 @@ constexpr auto conv_transpose2d(const X& x, const W& w) {
         constexpr shape sy = transposed_shape(sx, sw, Attributes);
         static_assert(image_is_left<sy>,
                       "tapeless: conv_transpose2d<conv_transpose>(x, w): the padding leaves an image");
-        return wrap<T, sy>(g, build(sy));
+        if constexpr (image_is_left<sy>) return wrap<T, sy>(g, build(sy));
+        else return x;
       } else return x;
     } else return x;
   }

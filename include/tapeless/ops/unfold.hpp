@@ -27,7 +27,7 @@ constexpr axis_window unpack_axis(std::uint64_t p) {
 }
 
 constexpr shape unfolded(const shape& x, const axis_window& a) {
-  return {4, {times(x.d[0], a.count(x.d[2])), x.d[1] * a.taps, x.d[3], x.d[4]}};
+  return {4, {times(x.d[0], a.count(x.d[2])), times(x.d[1], a.taps), x.d[3], x.d[4]}};
 }
 constexpr int unfold_node(graph& g, op o, int a, std::uint64_t packed, shape s) {
   node v;

@@ -1,0 +1,16 @@
+// expect: tapeless: convolution(x, w): the channels of x are groups times those of w
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+#ifdef TAPELESS_BAD
+using volumes = tl::tensor<float, 2, tl::dyn<'c'>, 3, 5, 5>;
+#else
+using volumes = tl::tensor<float, 2, 4, 3, 5, 5>;
+#endif
+constexpr auto f = [](auto x, auto w) {
+  const tl::var h = x;
+  return tl::conv3d(h, w).template as<float, 2, 6, 2, 3, 3>();
+};
+constexpr tl::cost cost = tl::jit(f).cost<volumes, tl::tensor<float, 6, 4, 2, 3, 3>>();
