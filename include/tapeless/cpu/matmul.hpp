@@ -373,10 +373,10 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     const auto as = detail::matrix<T>{a + (e.a_batched ? z * e.m * e.k : 0), am.row, am.col}.at(i, p);
     const auto bs = detail::matrix<T>{b + (e.b_batched ? z * e.k * e.n : 0), bm.row, bm.col}.at(p, j);
     T* const cs = target + rest % slices * total + z * e.m * e.n + i * e.n + j;
-    const index_t rows = std::min(mb, e.m - i), cols = std::min(nb, e.n - j), depth = std::min(kb, e.k - p);
-    if (e.k == 1) detail::outer_product<V>(rows, cols, as.p, as.row, bs.p, cs, e.n);
-    else if (few) detail::few_rows<V>(rows, cols, depth, as, bs, cs, e.n);
-    else detail::tile<V>(rows, cols, depth, as, bs, cs, e.n, scratch + member * each, kc);
+    const index_t high = std::min(mb, e.m - i), wide = std::min(nb, e.n - j), deep = std::min(kb, e.k - p);
+    if (e.k == 1) detail::outer_product<V>(high, wide, as.p, as.row, bs.p, cs, e.n);
+    else if (few) detail::few_rows<V>(high, wide, deep, as, bs, cs, e.n);
+    else detail::tile<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, kc);
   });
   if (slices > 1) detail::add_slices<V>(team, slices, total, shared, c);
 }
