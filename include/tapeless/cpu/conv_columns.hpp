@@ -92,11 +92,12 @@ constexpr bool pointwise(const conv_extents& e) {
          e.p == e.h && e.q == e.w;
 }
 
-/// y[n, g, :, :] = a[g] x[n, g, :, :] with a of shape (rows, k) and x of shape (k, area)
+/// Columns of one chunk of pointwise_product.
 template <class V> constexpr index_t pointwise_columns(index_t rows, index_t k) {
   using B = blocking<V>;
   return std::clamp(round_up((1 << 21) / (rows * k), B::NR), 8 * B::NR, B::NC);
 }
+/// y[n, g, :, :] = a[g] x[n, g, :, :] with a of shape (rows, k) and x of shape (k, area)
 template <class V, class T, class Team>
 void pointwise_product(const Team& team, const conv_extents& e, index_t rows, index_t k, const matrix<T>& a,
                        const T* x, T* y, T* scratch) {
