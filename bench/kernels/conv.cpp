@@ -70,6 +70,7 @@ const char* name_of(conv_kernel k) {
     case conv_kernel::indirect: return "indirect";
     case conv_kernel::dense: return "dense";
     case conv_kernel::depthwise: return "depthwise";
+    case conv_kernel::winograd: return "winograd";
   }
   return "";
 }
@@ -122,6 +123,7 @@ class program {
     add<P, conv_kernel::indirect>(l, a, b, first, all);
     add<P, conv_kernel::dense>(l, a, b, first, all);
     add<P, conv_kernel::depthwise>(l, a, b, first, all);
+    add<P, conv_kernel::winograd>(l, a, b, first, all);
     const std::size_t ours = all.size();
 #ifdef TAPELESS_WITH_DNNL
     if (peers_)

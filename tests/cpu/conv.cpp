@@ -46,7 +46,8 @@ void check_kernel(const conv_extents& e, const exact_sums& exact, const std::vec
                                    conv2d_pack<P, K, V>(team, e, b.data(), packed);
                                    conv2d_run<P, K, V>(team, e, a.data(), b.data(), out,
                                                        {packed, each, packed + need.packed});
-                                 })));
+                                 }),
+                    K == conv_kernel::winograd));
 }
 // Every kernel that takes the extents, and that the rule names one of them.
 template <class T, conv_pass P> void check_pass(const conv_extents& e, const exact_sums& exact,
@@ -56,6 +57,7 @@ template <class T, conv_pass P> void check_pass(const conv_extents& e, const exa
   check_kernel<T, P, conv_kernel::indirect>(e, exact, a, b);
   check_kernel<T, P, conv_kernel::dense>(e, exact, a, b);
   check_kernel<T, P, conv_kernel::depthwise>(e, exact, a, b);
+  check_kernel<T, P, conv_kernel::winograd>(e, exact, a, b);
   CHECK(conv_kernel_takes<simd<T>>(P, conv_kernel_of<simd<T>>(P, e), e));
 }
 
@@ -275,7 +277,8 @@ TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr conv_extents many{.n = 999, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr auto same = [=]<conv_pass P>(std::integral_constant<conv_pass, P>) {
     for (const conv_kernel k :
-         {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense, conv_kernel::depthwise})
+         {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense, conv_kernel::depthwise,
+          conv_kernel::winograd})
       if (conv2d_scratch<P, simd<float>>(k, one) != conv2d_scratch<P, simd<float>>(k, many)) return false;
     return conv_kernel_of<simd<float>>(P, one) == conv_kernel_of<simd<float>>(P, many);
   };

@@ -12,6 +12,7 @@
 #include "conv_dense.hpp"
 #include "conv_depthwise.hpp"
 #include "conv_indirect_wgrad.hpp"
+#include "conv_winograd_wgrad.hpp"
 
 namespace tapeless::cpu {
 
@@ -20,7 +21,8 @@ enum class conv_kernel : std::uint8_t {
   columns,  // lanes are columns of the image
   indirect, // lanes are channels
   dense,    // filters as large as the image
-  depthwise // one channel a group
+  depthwise, // one channel a group
+  winograd // 3 x 3 without stride, in fewer products
 };
 
 namespace detail {
@@ -46,6 +48,11 @@ template <class V> struct conv_family<conv_kernel::depthwise, V> {
   using dgrad = depthwise_dgrad<V>;
   using wgrad = depthwise_wgrad<V>;
 };
+template <class V> struct conv_family<conv_kernel::winograd, V> {
+  using fprop = winograd_fprop<V, 2>;
+  using dgrad = winograd_dgrad<V, 2>;
+  using wgrad = winograd_wgrad<V, 2>;
+};
 template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
     std::conditional_t<P == conv_pass::fprop, typename conv_family<K, V>::fprop,
                        std::conditional_t<P == conv_pass::dgrad, typename conv_family<K, V>::dgrad,
@@ -60,6 +67,7 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
     case conv_kernel::indirect: return p != conv_pass::wgrad || detail::indirect_wgrad<V>::takes(e);
     case conv_kernel::dense: return detail::filters_cover_image(e);
     case conv_kernel::depthwise: return detail::one_channel_a_group(e);
+    case conv_kernel::winograd: return detail::three_by_three(e);
   }
   return false;
 }
@@ -103,6 +111,7 @@ template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kerne
     case conv_kernel::indirect: return detail::conv_kernel_type<P, conv_kernel::indirect, V>::need(e);
     case conv_kernel::dense: return detail::conv_kernel_type<P, conv_kernel::dense, V>::need(e);
     case conv_kernel::depthwise: return detail::conv_kernel_type<P, conv_kernel::depthwise, V>::need(e);
+    case conv_kernel::winograd: return detail::conv_kernel_type<P, conv_kernel::winograd, V>::need(e);
   }
   return {};
 }

@@ -69,6 +69,8 @@ void fill(const image_tile& t, T* to, const T* x, index_t h, index_t w, index_t 
           continue;
         }
         const T* const row = x + (c * h + y) * w + start + first * t.residues;
+        if (f == 0) // no hardware sees that the same rows of the next plane come next
+          for (index_t j = 0; j < w; j += 64 / static_cast<index_t>(sizeof(T))) __builtin_prefetch(row + h * w + j);
         zero_row<V>(line, first);
         if (t.residues == 1) copy_row<V>(line + first, row, end - first);
         else if (t.residues == 2) copy_even<V>(line + first, row, end - first);

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// wgrad by minimal filtering: the transpose of conv_winograd.hpp in the weights. With u the transformed weights,
+//   u_bar[point] = transformed dy (filters, tiles) times transformed x (tiles, channels),  dw = Gt u_bar G
+// so that the tiles are summed in (M + 2)^2 matrix products; lanes of x are channels. As there, an infinity or NaN
+// spreads: to all taps of its filter or channel.
+#include "conv_winograd.hpp"
+
+namespace tapeless::cpu::detail {
+
+/// to[i * to_point + t * to_tile] = one vector of channels of the transformed inputs of tile t < n;
+/// x: (row, column, W channels), its tiles M * next apart
+template <class V, int M, class T> [[gnu::noinline]] void winograd_channels(index_t n, const T* x, index_t x_row,
+                                                                            index_t next, T* to, index_t to_point,
+                                                                            index_t to_tile) {
+  constexpr int A = M + 2;
+  for (index_t t = 0; t < n; ++t, x += M * next, to += to_tile) {
+    V d[A][A], r[A][A];
+    unroll<A>([&](auto a) __attribute__((always_inline)) {
+      unroll<A>([&](auto b) __attribute__((always_inline)) { d[a][b] = load<V>(x + a * x_row + b * next); });
+    });
+    both_axes(typename winograd<M>::data{}, d, r);
+    unroll<A>([&](auto a) __attribute__((always_inline)) {
+      unroll<A>([&](auto b) __attribute__((always_inline)) { store(to + (a * A + b) * to_point, r[a][b]); });
+    });
+  }
+}
+/// to[i * to_point + j] = transformed cotangents of the tiles j < n (and up to a whole vector)
+template <class V, int M, class T> [[gnu::noinline]] void winograd_cotangent(index_t n, const T* y, index_t y_row,
+                                                                             index_t next, T* to,
+                                                                             index_t to_point) {
+  constexpr int A = M + 2;
+  for (index_t j = 0; j < n; j += static_cast<index_t>(V::size)) {
+    V d[M][M], r[A][A];
+    unroll<M>([&](auto a) __attribute__((always_inline)) {
+      unroll<M>([&](auto b) __attribute__((always_inline)) { d[a][b] = load<V>(y + a * y_row + b * next + j); });
+    });
+    both_axes(typename winograd<M>::cotangent{}, d, r);
+    unroll<A>([&](auto a) __attribute__((always_inline)) {
+      unroll<A>([&](auto b)
+                    __attribute__((always_inline)) { store(to + (a * A + b) * to_point + j, r[a][b]); });
+    });
+  }
+}
+
+template <class V, int M> struct winograd_wgrad {
+  using T = typename V::value_type;
+  using B = blocking<V>;
+  struct plan {
+    static constexpr index_t W = B::W, points = (M + 2) * (M + 2), element = static_cast<index_t>(sizeof(T));
+    index_t cg, kg, lanes, filters, blocks; // lanes: whole vectors of channels; filters: of a chunk
+    winograd_tiles<V, M> tiles;
+    index_t columns, image;    // of W channels of a band of x
+    index_t group, all, slots; // sums of a group, of all groups; slots: partial sums over the images
+    constexpr explicit plan(const conv_extents& e)
+        : cg(e.c / e.groups), kg(e.k / e.groups), lanes(round_up(cg, W)),
+          tiles(e, std::clamp<index_t>((1 << 18) / (element * points * lanes), 32, 256)) {
+      blocks = ceil_div(kg, 64);
+      filters = ceil_div(kg, blocks);
+      columns = e.dil_w * (M * tiles.line + 2);
+      image = (tiles.band + 2 * e.dil_h) * columns * W;
+      group = points * kg * lanes;
+      all = e.groups * group;
+      slots = std::clamp<index_t>((1 << 18) / all, 1, 8);
+    }
+    constexpr index_t data_point() const { return apart<T>(tiles.count * lanes); }
+    constexpr index_t cotangent_point() const { return apart<T>(filters * tiles.pitch); }
+    constexpr index_t scratch() const {
+      return points * (data_point() + cotangent_point()) + std::max(image, tiles.plane.size());
+    }
+  };
+  static constexpr scratch_need need(const conv_extents& e) {
+    const plan p(e);
+    return {.each = p.scratch(), .shared = p.slots * p.all};
+  }
+
+  /// Transformed x of one image: `channels` channels, rows from y0 on.
+  static void transform_data(const plan& p, const conv_extents& e, index_t rows, index_t y0, const T* x, T* tile,
+                             T* to) {
+    for (index_t c = 0; c < p.cg; c += p.W) {
+      const index_t channels = std::min(p.W, p.cg - c);
+      for (index_t i = 0; i < round_up(rows, M * e.dil_h) + 2 * e.dil_h; ++i) {
+        T* const line = tile + i * p.columns * p.W;
+        const index_t y = y0 + i;
+        if (y < 0 || y >= e.h) {
+          std::fill_n(line, p.columns * p.W, T(0));
+          continue;
+        }
+        std::fill_n(line, e.pad_left * p.W, T(0));
+        transpose<V, true>(channels, e.w, x + (c * e.h + y) * e.w, e.h * e.w, line + e.pad_left * p.W, p.W);
+        std::fill_n(line + (e.pad_left + e.w) * p.W, (p.columns - e.pad_left - e.w) * p.W, T(0));
+      }
+      p.tiles.each_line(e, rows, [&](index_t first, index_t row, index_t residue) {
+        winograd_channels<V, M>(p.tiles.line, tile + (row * p.columns + residue) * p.W,
+                                e.dil_h * p.columns * p.W, e.dil_w * p.W, to + first * p.lanes + c,
+                                p.data_point(), p.lanes);
+      });
+    }
+  }
+
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
+                                        T* dw, const scratch_of_kernel<T>& s) {
+    const plan p(e);
+    const winograd_tiles<V, M>& t = p.tiles;
+    const index_t units = ceil_div(e.n, t.images) * t.bands, slots = std::min(p.slots, units);
+    if (units == 0) return void(std::fill_n(dw, e.k * p.cg * 9, T(0)));
+    team.run(slots * e.groups * p.blocks, [&](index_t chunk, int member) {
+      const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups;
+      const index_t slot = chunk / (p.blocks * e.groups), filters = std::min(p.filters, p.kg - k0);
+      T* const data = s.each + member * p.scratch();               // (point, tile, channel)
+      T* const cotangent = data + p.points * p.data_point();       // (point, filter, tile)
+      T* const tile = cotangent + p.points * p.cotangent_point();
+      T* const sum = s.shared + slot * p.all + g * p.group + k0 * p.lanes; // (point, filter, channel)
+      const index_t begin = slot * units / slots, end = (slot + 1) * units / slots;
+      for (index_t u = begin; u < end; ++u) {
+        const index_t z0 = u / t.bands * t.images, i = u % t.bands * t.band;
+        const index_t images = std::min(t.images, e.n - z0), rows = std::min(t.band, e.p - i);
+        const index_t tiles = t.tiles_of_rows(e, rows);
+        for (index_t z = 0; z < images; ++z) {
+          const index_t image = (z0 + z) * e.groups + g;
+          transform_data(p, e, rows, i - e.pad_top, x + image * p.cg * e.h * e.w, tile,
+                         data + z * tiles * p.lanes);
+        }
+        image_tile plane = t.plane;
+        plane.rows = t.band;
+        for (index_t k = 0; k < filters; ++k)
+          for (index_t z = 0; z < images; ++z) {
+            const index_t image = (z0 + z) * e.groups + g;
+            fill<V>(plane, tile, dy + (image * p.kg + k0 + k) * e.p * e.q, e.p, e.q, i, index_t(0));
+            t.each_line(e, rows, [&](index_t first, index_t row, index_t residue) {
+              winograd_cotangent<V, M>(t.line, tile + row * plane.line() + residue * plane.width,
+                                       e.dil_h * plane.line(), e.dil_w * plane.width,
+                                       cotangent + k * t.pitch + z * tiles + first, p.cotangent_point());
+            });
+          }
+        for (index_t q = 0; q < p.points; ++q)
+          for (index_t c = 0; c < p.lanes; c += B::NR)
+            row_blocks<B::MR>(filters, [&](index_t k, auto m) {
+              const auto run = [&](auto nv) {
+                micro<V, m.value, nv.value>(images * tiles, cotangent + q * p.cotangent_point() + k * t.pitch,
+                                            t.pitch, 1, data + q * p.data_point() + c, p.lanes,
+                                            sum + (q * p.kg + k) * p.lanes + c, p.lanes, B::W, u > begin);
+              };
+              if (p.lanes - c > B::W) run(std::integral_constant<int, 2>{});
+              else run(std::integral_constant<int, 1>{});
+            });
+      }
+    });
+    team.run(e.k, [&](index_t filter, int) {
+      const T* const sum = s.shared + filter / p.kg * p.group + filter % p.kg * p.lanes;
+      for (index_t c = 0; c < p.cg; c += p.W) {
+        V u[M + 2][M + 2], f[3][3];
+        unroll<p.points>([&](auto q) {
+          const T* const from = sum + q * p.kg * p.lanes + c;
+          V v = load<V>(from);
+          for (index_t slot = 1; slot < slots; ++slot) v += load<V>(from + slot * p.all);
+          u[q / (M + 2)][q % (M + 2)] = v;
+        });
+        both_axes(typename winograd<M>::weights_cotangent{}, u, f);
+        T taps[9 * V::size];
+        unroll<9>([&](auto q) { store(taps + q * V::size, f[q / 3][q % 3]); });
+        interleave<V>(9, std::min(p.W, p.cg - c), taps, p.W, dw + (filter * p.cg + c) * 9);
+      }
+    });
+  }
+};
+
+} // namespace tapeless::cpu::detail
