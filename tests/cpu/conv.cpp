@@ -47,7 +47,9 @@ void check_kernel(const conv_extents& e, const exact_sums& exact, const std::vec
                                    conv2d_run<P, K, V>(team, e, a.data(), b.data(), out,
                                                        {packed, each, packed + need.packed});
                                  }),
-                    K == conv_kernel::winograd));
+                    K == conv_kernel::winograd    ? 1
+                    : K == conv_kernel::winograd4 ? 8
+                                                  : 0));
 }
 // Every kernel that takes the extents, and that the rule names one of them.
 template <class T, conv_pass P> void check_pass(const conv_extents& e, const exact_sums& exact,
@@ -58,6 +60,7 @@ template <class T, conv_pass P> void check_pass(const conv_extents& e, const exa
   check_kernel<T, P, conv_kernel::dense>(e, exact, a, b);
   check_kernel<T, P, conv_kernel::depthwise>(e, exact, a, b);
   check_kernel<T, P, conv_kernel::winograd>(e, exact, a, b);
+  check_kernel<T, P, conv_kernel::winograd4>(e, exact, a, b);
   CHECK(conv_kernel_takes<simd<T>>(P, conv_kernel_of<simd<T>>(P, e), e));
 }
 
@@ -276,13 +279,48 @@ TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr conv_extents one{.n = 1, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr conv_extents many{.n = 999, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr auto same = [=]<conv_pass P>(std::integral_constant<conv_pass, P>) {
-    for (const conv_kernel k :
-         {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense, conv_kernel::depthwise,
-          conv_kernel::winograd})
+    for (const conv_kernel k : {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense,
+                                conv_kernel::depthwise, conv_kernel::winograd, conv_kernel::winograd4})
       if (conv2d_scratch<P, simd<float>>(k, one) != conv2d_scratch<P, simd<float>>(k, many)) return false;
     return conv_kernel_of<simd<float>>(P, one) == conv_kernel_of<simd<float>>(P, many);
   };
   static_assert(same(std::integral_constant<conv_pass, conv_pass::fprop>{}));
   static_assert(same(std::integral_constant<conv_pass, conv_pass::dgrad>{}));
   static_assert(same(std::integral_constant<conv_pass, conv_pass::wgrad>{}));
+}
+
+TEST_CASE("conv: minimal filtering is taken where it pays, and only as far as it is asked for") {
+  constexpr auto chosen = []<conv_pass P>(std::integral_constant<conv_pass, P>, conv_extents e, auto lane) {
+    return conv_kernel_of<simd<decltype(lane)>>(P, e);
+  };
+  constexpr conv_extents e{
+      .c = 64, .h = 56, .w = 56, .k = 64, .r = 3, .s = 3, .p = 56, .q = 56, .pad_top = 1, .pad_left = 1};
+  constexpr auto all_are = [=](conv_kernel k, conv_extents x, auto lane) {
+    return chosen(std::integral_constant<conv_pass, conv_pass::fprop>{}, x, lane) == k &&
+           chosen(std::integral_constant<conv_pass, conv_pass::dgrad>{}, x, lane) == k &&
+           chosen(std::integral_constant<conv_pass, conv_pass::wgrad>{}, x, lane) == k;
+  };
+  constexpr auto with = [](conv_extents x, index_t tile) {
+    x.winograd = tile;
+    return x;
+  };
+  static_assert(all_are(conv_kernel::winograd, e, 0.0f) && all_are(conv_kernel::winograd, e, 0.0));
+  static_assert(all_are(conv_kernel::winograd4, with(e, 4), 0.0f));
+  static_assert(!all_are(conv_kernel::winograd, with(e, 0), 0.0f));
+  // those of tests/laws/conv.cpp
+  constexpr conv_extents laws{
+      .c = 40, .h = 6, .w = 7, .k = 40, .r = 3, .s = 3, .p = 6, .q = 7, .pad_top = 1, .pad_left = 1};
+  static_assert(all_are(conv_kernel::winograd, laws, 0.0));
+  constexpr conv_extents tiles{.c = 24,
+                               .h = 20,
+                               .w = 21,
+                               .k = 25,
+                               .r = 3,
+                               .s = 3,
+                               .p = 20,
+                               .q = 21,
+                               .pad_top = 1,
+                               .pad_left = 1,
+                               .winograd = 4};
+  static_assert(width<double> > 4 || all_are(conv_kernel::winograd4, tiles, 0.0));
 }

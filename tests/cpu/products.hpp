@@ -4,7 +4,7 @@
 
 // Sums of products, in double, and the result of a kernel that claims to compute them.
 //   |result - exact| <= terms * eps * sum |a b| for every element; one without terms is exactly zero
-// or, of a kernel whose element takes part in the roundings of its neighbours, the largest of these bounds for all.
+// or, of a kernel whose element takes part in the roundings of its neighbours, in_norm times the largest of these bounds.
 
 #include <tapeless/cpu/team.hpp>
 
@@ -37,13 +37,13 @@ struct exact_sums {
     size[at] += std::abs(a * b);
     terms[at] += 1;
   }
-  template <class T> bool agree(const std::vector<T>& result, bool in_norm = false) const {
+  template <class T> bool agree(const std::vector<T>& result, double in_norm = 0) const {
     if (result.size() != sum.size()) return false;
     const auto bound = [&](std::size_t i) { return terms[i] * std::numeric_limits<T>::epsilon() * size[i]; };
     double largest = 0;
     for (std::size_t i = 0; i < sum.size(); ++i) largest = std::max(largest, bound(i));
     for (std::size_t i = 0; i < sum.size(); ++i)
-      if (!(std::abs(result[i] - sum[i]) <= (in_norm ? largest : bound(i)))) return false;
+      if (!(std::abs(result[i] - sum[i]) <= (in_norm > 0 ? in_norm * largest : bound(i)))) return false;
     return true;
   }
 };

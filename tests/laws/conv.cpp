@@ -109,6 +109,17 @@ constexpr auto named =
     cases<named_arguments<double>>(convolution<conv{.padding = 1}, 0, 1>("3x3 of n images"),
                                    convolution<conv{.stride = 2}, 0, 1>("3x3 of n images, stride 2"));
 
+// extents at which 3x3 is done by minimal filtering
+template <class T> using filtered_arguments =
+    arguments<tl::tensor<T, 1, 40, 6, 7>, tl::tensor<T, 40, 40, 3, 3>>;
+constexpr auto filtered = cases<filtered_arguments<double>>(
+    convolution<conv{.padding = 1}, 0, 1>("3x3, tiles of 2x2"),
+    convolution<conv{.padding = 1, .winograd = 0}, 0, 1>("3x3, the sums of the formula"));
+template <class T>
+using larger_tiles_arguments = arguments<tl::tensor<T, 1, 24, 20, 21>, tl::tensor<T, 25, 24, 3, 3>>;
+constexpr auto larger_tiles = cases<larger_tiles_arguments<double>>(
+    convolution<conv{.padding = tl::same, .winograd = 4}, 0, 1>("3x3, tiles of 4x4"));
+
 constexpr auto transposes = cases<wide_arguments<double>>(
     transposed<conv{}, 0, 1>("3x3"), //
     transposed<conv{.stride = pair2(1, 2), .padding = padding2(2, 1)}, 0, 1>(
@@ -132,6 +143,10 @@ const std::vector<domain> anywhere{{-1, 1}};
 TEST_CASE("conv2d: the laws hold for strides and paddings") { check_laws(strides, no_names, anywhere); }
 TEST_CASE("conv2d: the laws hold for dilations and kernels") { check_laws(dilations, no_names, anywhere); }
 TEST_CASE("conv2d: the laws hold for groups") { check_laws(groups, no_names, anywhere); }
+TEST_CASE("conv2d: the laws hold for minimal filtering") {
+  check_laws(filtered, no_names, anywhere);
+  check_laws(larger_tiles, no_names, anywhere);
+}
 TEST_CASE("conv2d: the laws hold for a batch of any size") { check_laws(named, {0, 1, 2, 3, 7}, anywhere); }
 TEST_CASE("conv2d: the flops of dgrad and wgrad are those of the reference") {
   check_flops(transposes);
@@ -143,4 +158,5 @@ TEST_CASE("conv2d: float equals the reference") {
   check_values(with<wide_arguments<float>>(dilations), no_names, anywhere);
   check_values(with<grouped_arguments<float>>(groups), no_names, anywhere);
   check_values(with<named_arguments<float>>(named), {0, 1, 7, 17}, anywhere);
+  check_values(with<filtered_arguments<float>>(filtered), no_names, anywhere);
 }

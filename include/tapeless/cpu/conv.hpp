@@ -18,11 +18,12 @@ namespace tapeless::cpu {
 
 enum class conv_pass : std::uint8_t { fprop, dgrad, wgrad };
 enum class conv_kernel : std::uint8_t {
-  columns,  // lanes are columns of the image
-  indirect, // lanes are channels
-  dense,    // filters as large as the image
+  columns,   // lanes are columns of the image
+  indirect,  // lanes are channels
+  dense,     // filters as large as the image
   depthwise, // one channel a group
-  winograd // 3 x 3 without stride, in fewer products
+  winograd,  // 3 x 3 without stride, tiles of 2 x 2
+  winograd4  // tiles of 4 x 4: fewer products, less exact
 };
 
 namespace detail {
@@ -53,6 +54,11 @@ template <class V> struct conv_family<conv_kernel::winograd, V> {
   using dgrad = winograd_dgrad<V, 2>;
   using wgrad = winograd_wgrad<V, 2>;
 };
+template <class V> struct conv_family<conv_kernel::winograd4, V> {
+  using fprop = winograd_fprop<V, 4>;
+  using dgrad = winograd_dgrad<V, 4>;
+  using wgrad = winograd_wgrad<V, 4>;
+};
 template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
     std::conditional_t<P == conv_pass::fprop, typename conv_family<K, V>::fprop,
                        std::conditional_t<P == conv_pass::dgrad, typename conv_family<K, V>::dgrad,
@@ -67,10 +73,28 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
     case conv_kernel::indirect: return p != conv_pass::wgrad || detail::indirect_wgrad<V>::takes(e);
     case conv_kernel::dense: return detail::filters_cover_image(e);
     case conv_kernel::depthwise: return detail::one_channel_a_group(e);
-    case conv_kernel::winograd: return detail::three_by_three(e);
+    case conv_kernel::winograd:
+    case conv_kernel::winograd4: return detail::three_by_three(e);
   }
   return false;
 }
+
+namespace detail {
+
+/// Fewer products are worth their transforms where each transformed number meets many others, lines of tiles fill
+/// vectors and the transformed weights stay in the cache.
+template <class V> constexpr bool winograd_pays(bool wgrad, const conv_extents& e) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups, weights = 16 * cg * kg;
+  const bool wide = e.q >= 3 * W;
+  if (!three_by_three(e) || std::min(e.p, e.q) < 6) return false;
+  if (std::max(e.pad_top, e.pad_left) > 2) return false; // outputs of padding alone are exact zeros elsewhere
+  if (e.p * e.q < 144 && weights > 1 << 21) return false;
+  if (wgrad) return e.dil_w <= 2 && e.dil_h <= 2 && kg >= 8 && cg >= (wide ? 13 : 24) && weights <= 1 << 23;
+  return e.dil_w == 1 && e.dil_h == 1 && cg * kg >= (wide ? 12 : 20) * (cg + kg);
+}
+
+} // namespace detail
 
 /// Which kernel does it fastest: thresholds read off bench_kernels (72 layers, AVX2). Vectors of columns are half empty
 /// where an image is narrow; vectors of channels need some, and each result is transposed once.
@@ -81,6 +105,9 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   };
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
   if (detail::filters_cover_image(e)) return conv_kernel::dense;
+  if (e.winograd > 0 && detail::winograd_pays<V>(p == conv_pass::wgrad, e))
+    return e.winograd == 4 && e.dil_h * e.dil_w == 1 && std::min(e.p, e.q) >= 20 ? conv_kernel::winograd4
+                                                                                 : conv_kernel::winograd;
   bool indirect = false;
   switch (p) {
     case conv_pass::fprop:
@@ -112,6 +139,7 @@ template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kerne
     case conv_kernel::dense: return detail::conv_kernel_type<P, conv_kernel::dense, V>::need(e);
     case conv_kernel::depthwise: return detail::conv_kernel_type<P, conv_kernel::depthwise, V>::need(e);
     case conv_kernel::winograd: return detail::conv_kernel_type<P, conv_kernel::winograd, V>::need(e);
+    case conv_kernel::winograd4: return detail::conv_kernel_type<P, conv_kernel::winograd4, V>::need(e);
   }
   return {};
 }

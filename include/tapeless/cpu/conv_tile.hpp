@@ -9,6 +9,7 @@
 #include "matmul.hpp"
 #include "simd.hpp"
 #include "team.hpp"
+#include "transpose.hpp"
 
 namespace tapeless::cpu::detail {
 
@@ -53,32 +54,48 @@ template <class V, class T> [[gnu::always_inline]] inline void copy_even(T* to, 
   for (; j < n; ++j) to[j] = from[2 * j];
 }
 
+/// line[f * width + j] = row[x0 + j * residues + f], zero outside the row of w elements.
+template <class V, class T>
+void fill_line(const image_tile& t, T* line, const T* row, index_t w, index_t x0) {
+  const index_t residues = t.residues;
+  index_t whole = 0, whole_end = 0; // columns that lie inside x with all their residues
+  if (residues > 2) {
+    whole = std::clamp<index_t>(x0 < 0 ? ceil_div(-x0, residues) : 0, 0, t.width);
+    whole_end = std::clamp<index_t>(w > x0 ? (w - x0) / residues : 0, whole, t.width);
+    transpose<V>(whole_end - whole, residues, row + x0 + whole * residues, residues, line + whole, t.width);
+  }
+  for (index_t f = 0; f < residues; ++f, line += t.width) {
+    const index_t start = x0 + f; // columns [first, end) of the tile lie inside x
+    const index_t first = start < 0 ? std::min(ceil_div(-start, residues), t.width) : 0;
+    const index_t end = start < w ? std::clamp((w - 1 - start) / residues + 1, first, t.width) : first;
+    const T* const from = row + start + first * residues;
+    zero_row<V>(line, first);
+    if (residues == 1) copy_row<V>(line + first, from, end - first);
+    else if (residues == 2) copy_even<V>(line + first, from, end - first);
+    else {
+      for (index_t j = first; j < std::min(whole, end); ++j) line[j] = row[start + j * residues];
+      for (index_t j = std::max(whole_end, first); j < end; ++j) line[j] = row[start + j * residues];
+    }
+    zero_row<V>(line + end, t.width - end);
+  }
+}
+
 /// tile[c, i, f, j] = x[c, y0 + i, x0 + j * residues + f], zero outside x.
 template <class V, class T>
 void fill(const image_tile& t, T* to, const T* x, index_t h, index_t w, index_t y0, index_t x0) {
-  for (index_t f = 0; f < t.residues; ++f) {
-    const index_t start = x0 + f; // columns [first, end) of the tile lie inside x
-    const index_t first = start < 0 ? std::min(ceil_div(-start, t.residues), t.width) : 0;
-    const index_t end = start < w ? std::clamp((w - 1 - start) / t.residues + 1, first, t.width) : first;
-    for (index_t c = 0; c < t.planes; ++c)
-      for (index_t i = 0; i < t.rows; ++i) {
-        const index_t y = y0 + i;
-        T* const line = to + (c * t.rows + i) * t.line() + f * t.width;
-        if (y < 0 || y >= h || first == end) {
-          zero_row<V>(line, t.width);
-          continue;
-        }
-        const T* const row = x + (c * h + y) * w + start + first * t.residues;
-        if (f == 0) // no hardware sees that the same rows of the next plane come next
-          for (index_t j = 0; j < w; j += 64 / static_cast<index_t>(sizeof(T))) __builtin_prefetch(row + h * w + j);
-        zero_row<V>(line, first);
-        if (t.residues == 1) copy_row<V>(line + first, row, end - first);
-        else if (t.residues == 2) copy_even<V>(line + first, row, end - first);
-        else
-          for (index_t j = 0; j < end - first; ++j) line[first + j] = row[j * t.residues];
-        zero_row<V>(line + end, t.width - end);
+  for (index_t c = 0; c < t.planes; ++c)
+    for (index_t i = 0; i < t.rows; ++i, to += t.line()) {
+      const index_t y = y0 + i;
+      if (y < 0 || y >= h) {
+        zero_row<V>(to, t.line());
+        continue;
       }
-  }
+      const T* const row = x + (c * h + y) * w;
+      // no hardware sees that the same rows of the next plane come next
+      for (index_t j = 0; j < w; j += 64 / static_cast<index_t>(sizeof(T)))
+        __builtin_prefetch(row + h * w + j);
+      fill_line<V>(t, to, row, w, x0);
+    }
 }
 
 /// to[j * stride + f] = from[f * pitch + j] for all of the n elements of `to`.
@@ -94,6 +111,10 @@ template <class V, class T> void merge_residues(index_t n, index_t stride, const
         store(to + 2 * j + W, V(__builtin_shufflevector(even, odd, ((L + W) / 2 + L % 2 * W)...)));
       }(std::make_integer_sequence<int, static_cast<int>(W)>{});
     }
+  else if (stride > 2) {
+    j = n / stride;
+    interleave<V>(stride, j, from, pitch, to);
+  }
   for (index_t f = 0; f < stride; ++f)
     for (index_t i = j; i * stride + f < n; ++i) to[i * stride + f] = from[f * pitch + i];
 }

@@ -62,7 +62,8 @@ template <class V, int M> struct winograd_plan {
   index_t cg, kg, panel, panels; // panel: filters whose results are held at once
   winograd_tiles<V, M> tiles;
   constexpr explicit winograd_plan(const conv_extents& e)
-      : cg(e.c / e.groups), kg(e.k / e.groups),
+      : cg(e.c / e.groups),
+        kg(e.k / e.groups),
         tiles(e, std::clamp<index_t>((1 << 18) / (element * tiles.points * cg), 32, 256)) {
     panels = ceil_div(kg, std::max<index_t>(B::MR, (1 << 17) / (element * tiles.points * tiles.pitch)));
     panel = round_up(ceil_div(kg, panels), B::MR);
@@ -108,8 +109,7 @@ template <class V, int M, class T> [[gnu::noinline]] void winograd_result(index_
     });
     both_axes(typename winograd<M>::result{}, d, r);
     unroll<M>([&](auto a) __attribute__((always_inline)) {
-      unroll<M>([&](auto b)
-                    __attribute__((always_inline)) { store(y + a * y_row + b * next + j, r[a][b]); });
+      unroll<M>([&](auto b) __attribute__((always_inline)) { store(y + a * y_row + b * next + j, r[a][b]); });
     });
   }
 }
@@ -171,7 +171,8 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
           row_blocks<B::MR>(filters, [&](index_t k, auto m) {
             const auto run = [&](auto nv) {
               micro<V, m.value, nv.value>(cg, ws + k * cg, cg, 1, data + p * plan.data_point() + j, pitch,
-                                          products + p * plan.product_point() + k * pitch + j, pitch, B::W, false);
+                                          products + p * plan.product_point() + k * pitch + j, pitch, B::W,
+                                          false);
             };
             if (images * tiles - j > B::W) run(std::integral_constant<int, 2>{});
             else run(std::integral_constant<int, 1>{});

@@ -11,8 +11,9 @@ namespace tapeless::cpu::detail {
 
 /// to[i * to_point + t * to_tile] = one vector of channels of the transformed inputs of tile t < n;
 /// x: (row, column, W channels), its tiles M * next apart
-template <class V, int M, class T> [[gnu::noinline]] void winograd_channels(index_t n, const T* x, index_t x_row,
-                                                                            index_t next, T* to, index_t to_point,
+template <class V, int M, class T> [[gnu::noinline]] void winograd_channels(index_t n, const T* x,
+                                                                            index_t x_row, index_t next,
+                                                                            T* to, index_t to_point,
                                                                             index_t to_tile) {
   constexpr int A = M + 2;
   for (index_t t = 0; t < n; ++t, x += M * next, to += to_tile) {
@@ -27,14 +28,15 @@ template <class V, int M, class T> [[gnu::noinline]] void winograd_channels(inde
   }
 }
 /// to[i * to_point + j] = transformed cotangents of the tiles j < n (and up to a whole vector)
-template <class V, int M, class T> [[gnu::noinline]] void winograd_cotangent(index_t n, const T* y, index_t y_row,
-                                                                             index_t next, T* to,
-                                                                             index_t to_point) {
+template <class V, int M, class T> [[gnu::noinline]] void winograd_cotangent(index_t n, const T* y,
+                                                                             index_t y_row, index_t next,
+                                                                             T* to, index_t to_point) {
   constexpr int A = M + 2;
   for (index_t j = 0; j < n; j += static_cast<index_t>(V::size)) {
     V d[M][M], r[A][A];
     unroll<M>([&](auto a) __attribute__((always_inline)) {
-      unroll<M>([&](auto b) __attribute__((always_inline)) { d[a][b] = load<V>(y + a * y_row + b * next + j); });
+      unroll<M>([&](auto b)
+                    __attribute__((always_inline)) { d[a][b] = load<V>(y + a * y_row + b * next + j); });
     });
     both_axes(typename winograd<M>::cotangent{}, d, r);
     unroll<A>([&](auto a) __attribute__((always_inline)) {
@@ -54,7 +56,9 @@ template <class V, int M> struct winograd_wgrad {
     index_t columns, image;    // of W channels of a band of x
     index_t group, all, slots; // sums of a group, of all groups; slots: partial sums over the images
     constexpr explicit plan(const conv_extents& e)
-        : cg(e.c / e.groups), kg(e.k / e.groups), lanes(round_up(cg, W)),
+        : cg(e.c / e.groups),
+          kg(e.k / e.groups),
+          lanes(round_up(cg, W)),
           tiles(e, std::clamp<index_t>((1 << 18) / (element * points * lanes), 32, 256)) {
       blocks = ceil_div(kg, 64);
       filters = ceil_div(kg, blocks);
@@ -76,8 +80,8 @@ template <class V, int M> struct winograd_wgrad {
   }
 
   /// Transformed x of one image: `channels` channels, rows from y0 on.
-  static void transform_data(const plan& p, const conv_extents& e, index_t rows, index_t y0, const T* x, T* tile,
-                             T* to) {
+  static void transform_data(const plan& p, const conv_extents& e, index_t rows, index_t y0, const T* x,
+                             T* tile, T* to) {
     for (index_t c = 0; c < p.cg; c += p.W) {
       const index_t channels = std::min(p.W, p.cg - c);
       for (index_t i = 0; i < round_up(rows, M * e.dil_h) + 2 * e.dil_h; ++i) {
@@ -108,8 +112,8 @@ template <class V, int M> struct winograd_wgrad {
     team.run(slots * e.groups * p.blocks, [&](index_t chunk, int member) {
       const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups;
       const index_t slot = chunk / (p.blocks * e.groups), filters = std::min(p.filters, p.kg - k0);
-      T* const data = s.each + member * p.scratch();               // (point, tile, channel)
-      T* const cotangent = data + p.points * p.data_point();       // (point, filter, tile)
+      T* const data = s.each + member * p.scratch();         // (point, tile, channel)
+      T* const cotangent = data + p.points * p.data_point(); // (point, filter, tile)
       T* const tile = cotangent + p.points * p.cotangent_point();
       T* const sum = s.shared + slot * p.all + g * p.group + k0 * p.lanes; // (point, filter, channel)
       const index_t begin = slot * units / slots, end = (slot + 1) * units / slots;

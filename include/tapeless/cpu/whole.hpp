@@ -45,7 +45,8 @@ constexpr conv_extents conv_of(const step& s, const shape& x, const shape& w, co
   e.k = w.d[0];
   e.r = w.d[2];
   e.s = w.d[3];
-  e.groups = static_cast<index_t>(s.attr2);
+  e.groups = tapeless::detail::groups_of(s.attr2);
+  e.winograd = tapeless::detail::winograd_of(s.attr2);
   return e;
 }
 constexpr conv_extents conv_of(const step& s, const shape (&q)[3]) {

@@ -57,6 +57,70 @@ template <> struct winograd<2> {
   };
 };
 
+// Points 0, 1, -1, 2, -2 and infinity.
+template <> struct winograd<4> {
+  static constexpr int size = 6;
+  struct data {
+    template <class V> [[gnu::always_inline]] void operator()(const V (&x)[6], V (&r)[6]) const {
+      using T = typename V::value_type;
+      const V two(T(2)), four(T(4)), five(T(5));
+      const V even = x[4] - four * x[2], odd = x[3] - four * x[1];
+      const V even2 = x[4] - x[2], odd2 = two * (x[3] - x[1]);
+      r[0] = four * x[0] - five * x[2] + x[4];
+      r[1] = even + odd;
+      r[2] = even - odd;
+      r[3] = even2 + odd2;
+      r[4] = even2 - odd2;
+      r[5] = four * x[1] - five * x[3] + x[5];
+    }
+  };
+  struct weights {
+    template <class V> [[gnu::always_inline]] void operator()(const V (&w)[3], V (&r)[6]) const {
+      using T = typename V::value_type;
+      const V sixth(T(1) / 6), ends = (w[0] + w[2]) * sixth, middle = w[1] * sixth;
+      const V far = w[0] * V(T(1) / 24) + w[2] * sixth, near = w[1] * V(T(1) / 12);
+      r[0] = w[0] * V(T(0.25));
+      r[1] = -(ends + middle);
+      r[2] = middle - ends;
+      r[3] = far + near;
+      r[4] = far - near;
+      r[5] = w[2];
+    }
+  };
+  struct result {
+    template <class V> [[gnu::always_inline]] void operator()(const V (&m)[6], V (&y)[4]) const {
+      using T = typename V::value_type;
+      const V sum = m[1] + m[2], difference = m[1] - m[2], sum2 = m[3] + m[4], difference2 = m[3] - m[4];
+      y[0] = m[0] + sum + sum2;
+      y[1] = difference + V(T(2)) * difference2;
+      y[2] = sum + V(T(4)) * sum2;
+      y[3] = difference + V(T(8)) * difference2 + m[5];
+    }
+  };
+  struct cotangent {
+    template <class V> [[gnu::always_inline]] void operator()(const V (&y)[4], V (&r)[6]) const {
+      using T = typename V::value_type;
+      const V even = y[0] + y[2], odd = y[1] + y[3];
+      const V even2 = y[0] + V(T(4)) * y[2], odd2 = V(T(2)) * y[1] + V(T(8)) * y[3];
+      r[0] = y[0];
+      r[1] = even + odd;
+      r[2] = even - odd;
+      r[3] = even2 + odd2;
+      r[4] = even2 - odd2;
+      r[5] = y[3];
+    }
+  };
+  struct weights_cotangent {
+    template <class V> [[gnu::always_inline]] void operator()(const V (&u)[6], V (&w)[3]) const {
+      using T = typename V::value_type;
+      const V sixth(T(1) / 6), near = (u[1] + u[2]) * sixth, far = u[3] + u[4];
+      w[0] = u[0] * V(T(0.25)) - near + far * V(T(1) / 24);
+      w[1] = (u[3] - u[4]) * V(T(1) / 12) - (u[1] - u[2]) * sixth;
+      w[2] = far * sixth - near + u[5];
+    }
+  };
+};
+
 /// f along the rows and the columns of `in`.
 template <int In, int Out, class F, class V>
 [[gnu::always_inline]] inline void both_axes(F f, const V (&in)[In][In], V (&out)[Out][Out]) {

@@ -16,6 +16,8 @@ struct conv {
   padding2 padding{0}; // zeros around the image, 0 to 255; `same` makes P = ceil(H / stride), Q likewise
   pair2 dilation{1};   // step between taps, 1 to 255
   int groups = 1;      // the j-th part of the filters reads the j-th part of the channels
+  int winograd =
+      2; // largest output tile of minimal filtering, taken where it is faster: 2, 4 (less exact), 0 (none)
 };
 
 namespace detail {
@@ -28,13 +30,13 @@ constexpr shape conv_shape(const shape& x, const shape& w, const window_attribut
            window_count(x.d[3], a.padding.left, a.padding.right, s, a.dilation.w, a.stride.w)}};
 }
 // The three forms differ in which of x, w, y is the result.
-constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std::uint64_t groups,
+constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std::uint64_t options,
                         shape result) {
   node v;
   v.o = o;
   v.t = g[a].t;
   v.attr = packed;
-  v.attr2 = groups;
+  v.attr2 = options;
   v.in[0] = dense(g, a);
   v.in[1] = dense(g, b);
   v.s = result;
@@ -55,6 +57,14 @@ template <conv C>
 concept positive_attributes = valid(attributes_of(C));
 template <int Groups>
 concept at_least_one_group = Groups >= 1;
+template <int Tile>
+concept known_filtering = Tile == 0 || Tile == 2 || Tile == 4;
+// What a node keeps beside the window.
+constexpr std::uint64_t conv_options(int groups, int winograd) {
+  return static_cast<std::uint32_t>(groups) | static_cast<std::uint64_t>(winograd) << 32;
+}
+constexpr int groups_of(std::uint64_t options) { return static_cast<int>(options & 0xffffffffu); }
+constexpr int winograd_of(std::uint64_t options) { return static_cast<int>(options >> 32); }
 
 constexpr window_attributes conv_attributes(const conv& c, const shape& x, const shape& w) {
   return resolved(attributes_of(c), x.d[2], x.d[3], static_cast<int>(w.d[2]), static_cast<int>(w.d[3]));
@@ -74,7 +84,8 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
   static_assert(positive_attributes<Attributes>,
                 "tapeless: convolution(x, w): stride and dilation are 1 to 255, padding is 0 to 255");
   static_assert(at_least_one_group<Attributes.groups>, "tapeless: convolution(x, w): groups is at least 1");
-  constexpr auto groups = static_cast<std::uint64_t>(Attributes.groups);
+  static_assert(known_filtering<Attributes.winograd>, "tapeless: convolution(x, w): winograd is 0, 2 or 4");
+  constexpr std::uint64_t options = conv_options(Attributes.groups, Attributes.winograd);
   if constexpr (any_var<X, W>) {
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
     require(g, sx.rank == 4 && sw.rank == 4,
@@ -98,7 +109,7 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
     const shape sy = conv_shape(sx, sw, a);
     require(g, sy.d[2] > 0 && sy.d[3] > 0,
             "tapeless: convolution(x, w): the kernel fits into the padded image", sx, sw);
-    return var{&g, conv_node(g, op::conv_fprop, x.id(), w.id(), pack(a), groups, sy)};
+    return var{&g, conv_node(g, op::conv_fprop, x.id(), w.id(), pack(a), options, sy)};
   } else {
     using T = typename X::value_type;
     constexpr shape sx = X::extents, sw = W::extents;
@@ -129,7 +140,7 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
                           kernel_fits<sx.d[3] + a.padding.left + a.padding.right, spread(s, a.dilation.w)>,
                       "tapeless: convolution(x, w): the kernel fits into the padded image");
         constexpr shape sy = conv_shape(sx, sw, a);
-        return wrap<T, sy>(g, conv_node(g, op::conv_fprop, x.id(), w.id(), pack(a), groups, sy));
+        return wrap<T, sy>(g, conv_node(g, op::conv_fprop, x.id(), w.id(), pack(a), options, sy));
       } else return x;
     } else return x;
   }

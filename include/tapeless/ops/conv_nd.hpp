@@ -53,6 +53,7 @@ struct conv3 {
   padding3 padding{0};
   triple dilation{1};
   int groups = 1;
+  int winograd = 2;
 };
 
 // Attributes of conv_transpose2d: those of the convolution whose dgrad it is.
@@ -62,6 +63,7 @@ struct conv_transpose {
   pair2 output_padding{0}; // rows at the bottom and columns on the right that are added, less than the stride
   pair2 dilation{1};       // step between taps, 1 to 255
   int groups = 1;          // the j-th part of the channels of x makes the j-th part of those of the result
+  int winograd = 2;        // as in conv
 };
 
 namespace detail {
@@ -95,7 +97,8 @@ constexpr axis_window depth_window(const conv3& c, extent_t depth, extent_t taps
 template <conv3 C> inline constexpr conv plane_conv{.stride = {C.stride.h, C.stride.w},
                                                     .padding = C.padding.plane,
                                                     .dilation = {C.dilation.h, C.dilation.w},
-                                                    .groups = C.groups};
+                                                    .groups = C.groups,
+                                                    .winograd = C.winograd};
 // (K, C/groups, T, R, S) as weights of a plane
 constexpr shape plane_weights(const shape& w) { return {4, {w.d[0], times(w.d[1], w.d[2]), w.d[3], w.d[4]}}; }
 // y: (N D', K, P, Q) -> (N, D', K, P, Q)
@@ -261,9 +264,10 @@ constexpr auto conv_transpose2d(const X& x, const W& w) {
   static_assert(output_padding_below_stride<Attributes>,
                 "tapeless: conv_transpose2d<conv_transpose>(x, w): 0 <= output_padding < stride");
   static_assert(at_least_one_group<Attributes.groups>, "tapeless: convolution(x, w): groups is at least 1");
-  constexpr auto groups = static_cast<std::uint64_t>(Attributes.groups);
+  static_assert(known_filtering<Attributes.winograd>, "tapeless: convolution(x, w): winograd is 0, 2 or 4");
+  constexpr std::uint64_t options = conv_options(Attributes.groups, Attributes.winograd);
   const auto build = [&](const shape& y) {
-    return conv_node(g, op::conv_dgrad, x.id(), w.id(), pack(attributes_of(Attributes)), groups, y);
+    return conv_node(g, op::conv_dgrad, x.id(), w.id(), pack(attributes_of(Attributes)), options, y);
   };
   if constexpr (any_var<X, W>) {
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
