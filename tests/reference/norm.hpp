@@ -1,0 +1,145 @@
+#pragma once
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// y = (x - m) / sqrt(v + eps) * gamma + beta, m = mean(x), v = mean((x - m)^2), over some axes
+// batch_norm: all axes but 1      instance_norm: axes 2 ..      x: (N, C, ..)   gamma, beta: (C)
+// group_norm: axes 2 .. and the channels of a group             x: (N, C, ..)   gamma, beta: (C)
+// layer_norm: the last k axes     rms_norm: the same, x / sqrt(mean(x^2) + eps) * gamma
+// drift = m - m is 0: the library's tangent of the mean passes through it, and its flops count.
+// Flops, n elements, m means, p of (gamma over deviation): batch, instance and group norm 6 n + 6 m + 3 p (without
+// gamma and beta 6 n - m more); layer_norm 9 n + 9 m (7 n + 9 m); rms_norm 4 n + 4 m (3 n + 4 m);
+// batch_norm with given statistics 3 n + 3 m.
+
+#include "array.hpp"
+#include "elementwise.hpp"
+#include "reduce.hpp"
+#include "shape.hpp"
+
+namespace ref {
+
+template <class T>
+struct moments {
+  array<T> mean, variance, centred, drift;
+};
+template <class T>
+moments<T> moments_of(const array<T>& x, const dims& axes) {
+  const array<T> m = mean(x, axes, true), c = x - m, d = m - m;
+  return {m, mean(square(c), axes, true) - square(d), c, d};
+}
+template <class T>
+array<T> deviation(const array<T>& variance, double eps) {
+  return sqrt(variance + constant(T(eps)));
+}
+template <class T>
+array<T> scaled(const moments<T>& q, const array<T>& scale) {
+  return q.centred * scale - q.drift * scale;
+}
+template <class T>
+array<T> scaled(const moments<T>& q, const array<T>& scale, const array<T>& shift) {
+  return q.centred * scale + (shift - q.drift * scale);
+}
+
+// (C) -> (C, 1, ..), to meet axis 1 of an array of this rank
+template <class T>
+array<T> along_channels(const array<T>& a, std::size_t rank) {
+  dims s(rank - 1, 1);
+  s[0] = a.size();
+  return reshape(a, s);
+}
+inline dims axes_from(std::size_t first, std::size_t rank) {
+  dims axes;
+  for (std::size_t axis = first; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+  return axes;
+}
+inline dims batch_axes(std::size_t rank) {
+  dims axes = axes_from(2, rank);
+  axes.push_back(0);
+  return axes;
+}
+
+template <class T>
+array<T> norm_over(const array<T>& x, const dims& axes, double eps) {
+  const moments<T> q = moments_of(x, axes);
+  return scaled(q, constant(T(1)) / deviation(q.variance, eps));
+}
+template <class T>
+array<T> norm_over(const array<T>& x, const dims& axes, const array<T>& gamma, const array<T>& beta,
+                   double eps) {
+  const moments<T> q = moments_of(x, axes);
+  return scaled(q, gamma / deviation(q.variance, eps), beta);
+}
+
+template <class T>
+array<T> batch_norm(const array<T>& x, double eps = 1e-5) {
+  return norm_over(x, batch_axes(x.rank()), eps);
+}
+template <class T>
+array<T> batch_norm(const array<T>& x, const array<T>& gamma, const array<T>& beta, double eps = 1e-5) {
+  return norm_over(x, batch_axes(x.rank()), along_channels(gamma, x.rank()), along_channels(beta, x.rank()),
+                   eps);
+}
+template <class T>
+array<T> batch_norm(const array<T>& x, const array<T>& gamma, const array<T>& beta, const array<T>& mean,
+                    const array<T>& variance, double eps = 1e-5) {
+  const array<T> scale = along_channels(gamma / deviation(variance, eps), x.rank());
+  return (x - along_channels(mean, x.rank())) * scale + along_channels(beta, x.rank());
+}
+template <class T>
+array<T> batch_mean(const array<T>& x) {
+  return mean(x, batch_axes(x.rank()));
+}
+template <class T>
+array<T> batch_variance(const array<T>& x) {
+  const array<T> v = moments_of(x, batch_axes(x.rank())).variance;
+  return reshape(v, {v.size()});
+}
+
+template <class T>
+array<T> instance_norm(const array<T>& x, double eps = 1e-5) {
+  return norm_over(x, axes_from(2, x.rank()), eps);
+}
+template <class T>
+array<T> instance_norm(const array<T>& x, const array<T>& gamma, const array<T>& beta, double eps = 1e-5) {
+  return norm_over(x, axes_from(2, x.rank()), along_channels(gamma, x.rank()), along_channels(beta, x.rank()),
+                   eps);
+}
+
+// (N, C, ..) -> (N, groups, C / groups, rest)
+template <class T>
+array<T> grouped(const array<T>& x, std::int64_t groups) {
+  const dims rest(x.shape.begin() + 2, x.shape.end());
+  return reshape(x, {x.shape[0], groups, x.shape[1] / groups, element_count(rest)});
+}
+template <class T>
+array<T> group_norm(const array<T>& x, std::int64_t groups, double eps = 1e-5) {
+  return reshape(norm_over(grouped(x, groups), {2, 3}, eps), x.shape);
+}
+template <class T>
+array<T> group_norm(const array<T>& x, std::int64_t groups, const array<T>& gamma, const array<T>& beta,
+                    double eps = 1e-5) {
+  const dims channels{groups, x.shape[1] / groups, 1};
+  return reshape(
+      norm_over(grouped(x, groups), {2, 3}, reshape(gamma, channels), reshape(beta, channels), eps), x.shape);
+}
+
+template <class T>
+array<T> layer_norm(const array<T>& x, std::size_t k = 1, double eps = 1e-5) {
+  return norm_over(x, axes_from(x.rank() - k, x.rank()), eps);
+}
+template <class T>
+array<T> layer_norm(const array<T>& x, std::size_t k, const array<T>& gamma, const array<T>& beta,
+                    double eps = 1e-5) {
+  return layer_norm(x, k, eps) * gamma + beta;
+}
+template <class T>
+array<T> rms_norm(const array<T>& x, std::size_t k = 1, double eps = 1e-5) {
+  const dims axes = axes_from(x.rank() - k, x.rank());
+  return x * (constant(T(1)) / deviation(mean(square(x), axes, true), eps));
+}
+template <class T>
+array<T> rms_norm(const array<T>& x, std::size_t k, const array<T>& gamma, double eps = 1e-5) {
+  return rms_norm(x, k, eps) * gamma;
+}
+
+} // namespace ref
