@@ -41,20 +41,20 @@ template <class X> constexpr auto batch_cases = cases<X>(
           return ref::batch_norm(x, g, b);
         }),
     composed(
-        "batch_norm, eps 0.5",
+        "batch_norm, eps 0.25",
         [](const auto& x, const auto& g, const auto& b, const auto&, const auto&) {
-          return tl::batch_norm(x, g, b, 0.5);
+          return tl::batch_norm(x, g, b, 0.25);
         },
         [](const auto& x, const auto& g, const auto& b, const auto&, const auto&) {
-          return ref::batch_norm(x, g, b, 0.5);
+          return ref::batch_norm(x, g, b, 0.25);
         }),
     composed(
         "batch_norm without gamma and beta",
         [](const auto& x, const auto&, const auto&, const auto&, const auto&) {
-          return away(tl::batch_norm(x));
+          return away(tl::batch_norm(x, 0.5));
         },
         [](const auto& x, const auto&, const auto&, const auto&, const auto&) {
-          return away(ref::batch_norm(x));
+          return away(ref::batch_norm(x, 0.5));
         }),
     pair(
         "mean of a batch",
@@ -178,7 +178,7 @@ template <class X> constexpr auto layer_cases =
 } // namespace
 
 TEST_CASE("batch_norm: the laws hold") {
-  check_laws(batch_cases<channels<double, 5>>, {2, 3, 7, 8, 17}, with_statistics);
+  check_laws(batch_cases<channels<double, 5>>, {1, 2, 3, 7, 8, 17}, with_statistics);
   check_laws(batch_cases<channels<double, 3, 1, 7>>, {1, 2, 3, 11}, with_statistics);
 }
 TEST_CASE("batch_norm of given statistics, instance_norm: the laws hold") {
