@@ -7,9 +7,9 @@
 // group_norm: axes 2 .. and the channels of a group             x: (N, C, ..)   gamma, beta: (C)
 // layer_norm: the last k axes     rms_norm: the same, x / sqrt(mean(x^2) + eps) * gamma
 // drift = m - m is 0: the library's tangent of the mean passes through it, and its flops count.
-// Flops, n elements, m means, p of (gamma over deviation): batch, instance and group norm 6 n + 6 m + 3 p (without
-// gamma and beta 6 n - m more); layer_norm 9 n + 9 m (7 n + 9 m); rms_norm 4 n + 4 m (3 n + 4 m);
-// batch_norm with given statistics 3 n + 3 m.
+// Flops, n elements, m means, p of (gamma over a deviation): batch, instance and group norm 6 n + 7 m + 3 p, without
+// gamma and beta 6 n + 9 m; layer_norm 8 n + 9 m, without 6 n + 9 m; rms_norm 4 n + 4 m, without gamma 3 n + 4 m;
+// batch_norm with given statistics 3 n + 3 p.
 
 #include "array.hpp"
 #include "elementwise.hpp"

@@ -252,8 +252,8 @@ template <class Rules, class X, class... P> constexpr auto apply_norm(const X& x
 // Shapes: y has x's. Without gamma and beta y is the normalised x. eps is added to the variance, as in PyTorch.
 // Errors: compile errors. All are float or all are double; x has the axes, gamma and beta the extents that the op names.
 // Of no elements mean and variance are NaN.
-// Cost: 6 flops an element; layer_norm 9, without gamma and beta 7; rms_norm 4, without gamma 3; batch_norm with given
-// statistics 3; and some for each mean. Reads x three times.
+// Cost: an element 6 flops, layer_norm 8, without gamma and beta 6; rms_norm 4, without gamma 3; batch_norm of given
+// statistics 3. A mean or parameter some more. Two sums follow each other, so x is read in three loops.
 
 // clang-format off
 // batch_norm(x, gamma, beta): statistics of this batch, for training. x: (N, C, ...), gamma, beta: (C)  (Ioffe, Szegedy 2015)
