@@ -18,15 +18,35 @@
 namespace tapeless {
 namespace detail {
 
-// Statistics over some axes, which stay with extent 1.
+// What a mean is taken over; it broadcasts with x.
+struct over_axes {
+  unsigned axes;
+  constexpr int operator()(graph& g, int x) const { return mean(g, x, axes); }
+};
+constexpr unsigned batch_axes(const shape& x) { return all_axes(x) & ~2u; }
+constexpr unsigned axes_behind_channels(const shape& x) { return all_axes(x) & ~3u; }
+constexpr unsigned last_axes(const shape& x, int k) { return all_axes(x) & ~((1u << (x.rank - k)) - 1u); }
+// (N, C, ...) -> (N, C, 1, ...): the sum of each channel, then of its group, so that all loops over x have x's shape
+struct over_groups {
+  int groups;
+  constexpr int operator()(graph& g, int x) const {
+    const shape s = g[x].s, of_channel = keepdims(s, axes_behind_channels(s));
+    const shape grouped{3, {s.d[0], groups, s.d[1] / groups}};
+    const int total = sum(g, reshape(g, sum(g, x, axes_behind_channels(s)), grouped), 0b100u);
+    const extent_t n = times(grouped.d[2], count_of(s, axes_behind_channels(s)));
+    const int m = binary(g, op::div, total, g.extent_value(n, g[x].t));
+    return reshape(g, expand(g, m, grouped), of_channel);
+  }
+};
+
 struct moments {
   int mean, variance;
   int centred, drift; // x - u, mean - u
 };
-constexpr moments moments_of(graph& g, int x, unsigned axes) {
-  const int m = mean(g, x, axes), u = unary(g, op::stop_gradient, m);
+template <class Over> constexpr moments moments_of(graph& g, int x, Over over) {
+  const int m = over(g, x), u = unary(g, op::stop_gradient, m);
   const int c = binary(g, op::sub, x, u), d = binary(g, op::sub, m, u);
-  const int v = binary(g, op::sub, mean(g, unary(g, op::square, c), axes), unary(g, op::square, d));
+  const int v = binary(g, op::sub, over(g, unary(g, op::square, c)), unary(g, op::square, d));
   return {m, v, c, d};
 }
 // a / sqrt(variance + eps)
@@ -48,17 +68,14 @@ constexpr int along_channels(graph& g, int a, int rank) {
   for (int i = 1; i < s.rank; ++i) s.d[i] = 1;
   return reshape(g, a, s);
 }
-constexpr unsigned batch_axes(const shape& x) { return all_axes(x) & ~2u; }
-constexpr unsigned axes_behind_channels(const shape& x) { return all_axes(x) & ~3u; }
-
-template <unsigned (*Axes)(const shape&)> constexpr int channel_norm(graph& g, double eps, int x) {
-  const moments q = moments_of(g, x, Axes(g[x].s));
+template <class Over> constexpr int channel_norm(graph& g, Over over, double eps, int x) {
+  const moments q = moments_of(g, x, over);
   return scaled(g, q, over_deviation(g, one(g, x), q.variance, eps));
 }
-template <unsigned (*Axes)(const shape&)> constexpr int channel_norm(graph& g, double eps, int x, int gamma,
-                                                                     int beta) {
+template <class Over>
+constexpr int channel_norm(graph& g, Over over, double eps, int x, int gamma, int beta) {
   const int rank = g[x].s.rank;
-  const moments q = moments_of(g, x, Axes(g[x].s));
+  const moments q = moments_of(g, x, over);
   return scaled(g, q, over_deviation(g, along_channels(g, gamma, rank), q.variance, eps),
                 along_channels(g, beta, rank));
 }
@@ -70,24 +87,8 @@ constexpr int channel_norm(graph& g, double eps, int x, int gamma, int beta, int
   return binary(g, op::add, binary(g, op::mul, c, scale), along_channels(g, beta, rank));
 }
 
-// (N, C, ...) -> (N, groups, C / groups, rest)
-constexpr shape grouped(const shape& x, int groups) {
-  return {4, {x.d[0], groups, x.d[1] / groups, count_of(x, axes_behind_channels(x))}};
-}
-template <int Groups, class... P> constexpr int group_norm(graph& g, double eps, int x, P... p) {
-  const shape s = g[x].s, per_channel{3, {Groups, s.d[1] / Groups, 1}};
-  const moments q = moments_of(g, reshape(g, x, grouped(s, Groups)), 0b1100u);
-  if constexpr (sizeof...(P) == 0)
-    return reshape(g, scaled(g, q, over_deviation(g, one(g, x), q.variance, eps)), s);
-  else {
-    const int affine[] = {reshape(g, p, per_channel)...};
-    return reshape(g, scaled(g, q, over_deviation(g, affine[0], q.variance, eps), affine[1]), s);
-  }
-}
-
-constexpr unsigned last_axes(const shape& x, int k) { return all_axes(x) & ~((1u << (x.rank - k)) - 1u); }
 template <int K, class... P> constexpr int layer_norm(graph& g, double eps, int x, P... p) {
-  const moments q = moments_of(g, x, last_axes(g[x].s, K));
+  const moments q = moments_of(g, x, over_axes{last_axes(g[x].s, K)});
   const int y = scaled(g, q, over_deviation(g, one(g, x), q.variance, eps));
   if constexpr (sizeof...(P) == 0) return y;
   else {
@@ -135,7 +136,7 @@ struct batch_norm_rules {
   static constexpr bool takes(const shape& x) { return x.rank >= 2; }
   static constexpr shape parameter(const shape& x) { return channels_of(x); }
   template <class... P> static constexpr int build(graph& g, double eps, int x, P... p) {
-    return channel_norm<batch_axes>(g, eps, x, p...);
+    return channel_norm(g, over_axes{batch_axes(g[x].s)}, eps, x, p...);
   }
   static constexpr int build(graph& g, double eps, int x, int gamma, int beta, int mean, int variance) {
     return channel_norm(g, eps, x, gamma, beta, mean, variance);
@@ -155,7 +156,7 @@ struct instance_norm_rules {
   static constexpr bool takes(const shape& x) { return x.rank >= 3; }
   static constexpr shape parameter(const shape& x) { return channels_of(x); }
   template <class... P> static constexpr int build(graph& g, double eps, int x, P... p) {
-    return channel_norm<axes_behind_channels>(g, eps, x, p...);
+    return channel_norm(g, over_axes{axes_behind_channels(g[x].s)}, eps, x, p...);
   }
   template <shape X, shape... P> static constexpr bool hold() {
     static_assert(has_axes<X, 3>, "tapeless: instance_norm(x, gamma, beta): x is (N, C, L, ...)");
@@ -174,7 +175,7 @@ template <int Groups> struct group_norm_rules {
   static constexpr bool takes(const shape& x) { return groups_divide(x, Groups); }
   static constexpr shape parameter(const shape& x) { return channels_of(x); }
   template <class... P> static constexpr int build(graph& g, double eps, int x, P... p) {
-    return group_norm<Groups>(g, eps, x, p...);
+    return channel_norm(g, over_groups{Groups}, eps, x, p...);
   }
   template <shape X, shape... P> static constexpr bool hold() {
     static_assert(
@@ -294,7 +295,7 @@ template <detail::handle X> constexpr auto batch_norm_stats(const X& x) {
     const shape s = g[x.id()].s;
     if (!require_one_float_type(g, x) || !require(g, batch_norm_rules::takes(s), batch_norm_rules::axes, s))
       return std::tuple{var{&g, x.id()}, var{&g, x.id()}};
-    const moments q = moments_of(g, x.id(), batch_axes(s));
+    const moments q = moments_of(g, x.id(), over_axes{batch_axes(s)});
     return std::tuple{var{&g, channels(q.mean)}, var{&g, channels(q.variance)}};
   } else {
     using T = typename X::value_type;
@@ -303,7 +304,7 @@ template <detail::handle X> constexpr auto batch_norm_stats(const X& x) {
     if constexpr (one_float_type<X>) {
       if constexpr (batch_norm_rules::hold<X::extents>()) {
         constexpr shape s = channels_of(X::extents);
-        const moments q = moments_of(g, x.id(), batch_axes(X::extents));
+        const moments q = moments_of(g, x.id(), over_axes{batch_axes(X::extents)});
         return std::tuple{wrap<T, s>(g, channels(q.mean)), wrap<T, s>(g, channels(q.variance))};
       } else return std::tuple{x, x};
     } else return std::tuple{x, x};
