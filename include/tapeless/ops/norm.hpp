@@ -1,24 +1,24 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// y = (x - mean) / sqrt(variance + eps) * gamma + beta      mean and variance over some axes; variance = mean((x - mean)^2)
-//   batch_norm      x: (N, C, ...)   over N and the axes behind C                       gamma, beta: (C)
-//   instance_norm   x: (N, C, ...)   over the axes behind C                             gamma, beta: (C)
-//   group_norm<g>   x: (N, C, ...)   over C / g channels and the axes behind them       gamma, beta: (C)
-//   layer_norm<k>   x: (..., D...)   over the last k axes                               gamma, beta: (D...)
+// y = (x - mean) / sqrt(variance + eps) * gamma + beta        variance = mean((x - mean)^2), over some axes
+//   batch_norm      x: (N, C, ...)      over N and the axes behind C                gamma, beta: (C)
+//   instance_norm   x: (N, C, L, ...)   over the axes behind C                      gamma, beta: (C)
+//   group_norm<g>   x: (N, C, ...)      over C / g channels and the axes behind C   gamma, beta: (C)
+//   layer_norm<k>   x: (..., D...)      over the last k axes, D...                  gamma, beta: (D...)
 // rms_norm<k>: y = x / sqrt(mean(x^2) + eps) * gamma, over the last k axes
 //
 // For every constant u:  variance = mean((x - u)^2) - (mean - u)^2  and  x - mean = (x - u) - (mean - u).
-// Here u is the mean held constant. mean - u is 0, and through it, one number for all elements that share a mean,
-// passes the whole derivative of the mean: no cotangent of x - u is summed in a pass of its own. Derivatives of every
-// order are exact. (Chan, Golub, LeVeque 1983, the corrected two-pass algorithm.)
+// Here u is the mean held constant, so mean - u is 0; through it, one number a mean, passes the derivative of the
+// mean, and no cotangent of x - u is summed in a loop of its own. Derivatives of every order are exact.
+// (Chan, Golub, LeVeque 1983: the corrected two-pass algorithm.)
 #pragma once
 #include "reduce.hpp"
 
 namespace tapeless {
 namespace detail {
 
-// What a mean is taken over; it broadcasts with x.
+// A mean that broadcasts with x, over some axes.
 struct over_axes {
   unsigned axes;
   constexpr int operator()(graph& g, int x) const { return mean(g, x, axes); }
@@ -51,10 +51,13 @@ template <class Over> constexpr moments moments_of(graph& g, int x, Over over) {
 }
 // a / sqrt(variance + eps)
 constexpr int over_deviation(graph& g, int a, int variance, double eps) {
-  const int sum = binary(g, op::add, variance, g.konst(eps, g[variance].t));
-  return binary(g, op::div, a, unary(g, op::sqrt, sum));
+  const int shifted = binary(g, op::add, variance, g.konst(eps, g[variance].t));
+  return binary(g, op::div, a, unary(g, op::sqrt, shifted));
 }
-constexpr int one(graph& g, int like) { return g.konst(1, g[like].t); }
+// 1 / sqrt(variance + eps)
+constexpr int over_deviation(graph& g, int variance, double eps) {
+  return over_deviation(g, g.konst(1, g[variance].t), variance, eps);
+}
 // (x - mean) * scale + shift, where there is a shift
 constexpr int scaled(graph& g, const moments& q, int scale, int shift = no_node) {
   const int y = binary(g, op::mul, q.centred, scale), d = binary(g, op::mul, q.drift, scale);
@@ -70,7 +73,7 @@ constexpr int along_channels(graph& g, int a, int rank) {
 }
 template <class Over> constexpr int channel_norm(graph& g, Over over, double eps, int x) {
   const moments q = moments_of(g, x, over);
-  return scaled(g, q, over_deviation(g, one(g, x), q.variance, eps));
+  return scaled(g, q, over_deviation(g, q.variance, eps));
 }
 template <class Over>
 constexpr int channel_norm(graph& g, Over over, double eps, int x, int gamma, int beta) {
@@ -89,7 +92,7 @@ constexpr int channel_norm(graph& g, double eps, int x, int gamma, int beta, int
 
 template <int K, class... P> constexpr int layer_norm(graph& g, double eps, int x, P... p) {
   const moments q = moments_of(g, x, over_axes{last_axes(g[x].s, K)});
-  const int y = scaled(g, q, over_deviation(g, one(g, x), q.variance, eps));
+  const int y = scaled(g, q, over_deviation(g, q.variance, eps));
   if constexpr (sizeof...(P) == 0) return y;
   else {
     const int affine[] = {p...};
@@ -97,8 +100,8 @@ template <int K, class... P> constexpr int layer_norm(graph& g, double eps, int 
   }
 }
 template <int K, class... P> constexpr int rms_norm(graph& g, double eps, int x, P... gamma) {
-  const int square = mean(g, unary(g, op::square, x), last_axes(g[x].s, K));
-  int y = binary(g, op::mul, x, over_deviation(g, one(g, x), square, eps));
+  const int mean_square = mean(g, unary(g, op::square, x), last_axes(g[x].s, K));
+  int y = binary(g, op::mul, x, over_deviation(g, mean_square, eps));
   ((y = binary(g, op::mul, y, gamma)), ...);
   return y;
 }
@@ -253,8 +256,8 @@ template <class Rules, class X, class... P> constexpr auto apply_norm(const X& x
 // Shapes: y has x's. Without gamma and beta y is the normalised x. eps is added to the variance, as in PyTorch.
 // Errors: compile errors. All are float or all are double; x has the axes, gamma and beta the extents that the op names.
 // Of no elements mean and variance are NaN.
-// Cost: an element 6 flops, layer_norm 8, without gamma and beta 6; rms_norm 4, without gamma 3; batch_norm of given
-// statistics 3. A mean or parameter some more. Two sums follow each other, so x is read in three loops.
+// Cost: 6 flops an element, layer_norm 8, without gamma and beta 6; rms_norm 4, without gamma 3; batch_norm of given
+// statistics 3; some more a mean. Three loops over x, rms_norm two, given statistics one.
 
 // clang-format off
 // batch_norm(x, gamma, beta): statistics of this batch, for training. x: (N, C, ...), gamma, beta: (C)  (Ioffe, Szegedy 2015)
