@@ -9,6 +9,7 @@
 #include "reference/index.hpp"
 #include "reference/loss.hpp"
 #include "reference/matmul.hpp"
+#include "reference/norm.hpp"
 #include "reference/pool.hpp"
 #include "reference/reduce.hpp"
 #include "reference/shape.hpp"
@@ -412,6 +413,32 @@ TEST_CASE("loss: by hand") {
   CHECK(ref::mse(ref::vector({1.0, 2.0}), ref::vector({3.0, 1.0})) == ref::constant(2.5));
 }
 
+TEST_CASE("norm: by hand") {
+  // channels 1 1 5 5 | 0 2 0 2, of two images
+  const doubles x({2, 2, 2}, std::vector<double>{1, 1, 0, 2, 5, 5, 0, 2});
+  const doubles g = ref::vector({2.0, 3.0}), b = ref::vector({10.0, 20.0});
+  CHECK(ref::batch_mean(x) == ref::vector({3.0, 1.0}));
+  CHECK(ref::batch_variance(x) == ref::vector({4.0, 1.0}));
+  CHECK(ref::batch_norm(x, 0.0).data == std::vector<double>{-1, -1, -1, 1, 1, 1, -1, 1});
+  CHECK(ref::batch_norm(x, g, b, 0.0).data == std::vector<double>{8, 8, 17, 23, 12, 12, 17, 23});
+  CHECK(ref::batch_norm(x, g, b, ref::vector({1.0, 0.0}), ref::vector({1.0, 9.0}), 0.0).data ==
+        std::vector<double>{10, 10, 20, 22, 18, 18, 20, 22});
+  const double r = std::sqrt(0.5);
+  CHECK(
+      support::close(ref::instance_norm(x, 1.0).data, std::vector<double>{0, 0, -r, r, 0, 0, -r, r}, 1e-15));
+  CHECK(ref::instance_norm(x, g, b, 0.25).data[0] == 10);
+  const doubles first({1, 2, 2}, std::vector<double>{1, 1, 0, 2}); // mean 1, variance 1 / 2
+  CHECK(
+      support::close(ref::group_norm(first, 1, g, b, 0.5).data, std::vector<double>{10, 10, 17, 23}, 1e-14));
+  CHECK(ref::group_norm(x, 2, 0.5) == ref::instance_norm(x, 0.5));
+  CHECK(ref::layer_norm(x, 1, 0.5) == ref::instance_norm(x, 0.5));
+  CHECK(support::close(ref::layer_norm(first, 2, 0.5).data, std::vector<double>{0, 0, -1, 1}, 1e-15));
+  CHECK(support::close(ref::layer_norm(ref::vector({1.0, 7.0}), 1, g, b, 0.0).data,
+                       std::vector<double>{8, 23}, 1e-14));
+  CHECK(support::close(ref::rms_norm(ref::vector({1.0, 7.0}), 1, g, 0.0).data, std::vector<double>{0.4, 4.2},
+                       1e-15));
+}
+
 TEST_CASE("counted: every operation counts 1, copies and conversions 0") {
   counted a = 2.0;
   counted b = 3.0;
@@ -508,6 +535,16 @@ TEST_CASE("counted: the operations of each family are those its header states") 
   CHECK(flops([&] { ref::log_softmax(a); }) == 5 * 24 + 4 * 4);
   CHECK(flops([&] { ref::softmax_cross_entropy(a, ints(dims{4})); }) == 6 * 24 + 5 * 4);
   CHECK(flops([&] { ref::mse(a, row); }) == 3 * 24 + 1);
+
+  const ref::array<counted> images = x(image), c4 = x({4}), v4 = ref::square(c4); // 240 elements
+  CHECK(flops([&] { ref::batch_norm(images, c4, c4); }) == 6 * 240 + (7 + 3) * 4);
+  CHECK(flops([&] { ref::batch_norm(images); }) == 6 * 240 + 9 * 4);
+  CHECK(flops([&] { ref::batch_norm(images, c4, c4, c4, v4); }) == 3 * 240 + 3 * 4);
+  CHECK(flops([&] { ref::instance_norm(images, c4, c4); }) == 6 * 240 + (7 + 3) * 8);
+  CHECK(flops([&] { ref::group_norm(images, 2, c4, c4); }) == 6 * 240 + 2 * 4 + 10 * 8);
+  CHECK(flops([&] { ref::layer_norm(a, 1, row, row); }) == 8 * 24 + 9 * 4);
+  CHECK(flops([&] { ref::layer_norm(a, 2); }) == 6 * 24 + 9);
+  CHECK(flops([&] { ref::rms_norm(a, 1, row); }) == 4 * 24 + 4 * 4);
 }
 
 TEST_CASE("the reference gives the same numbers in float, double and counted") {

@@ -13,6 +13,7 @@
 #include "conv_nd.hpp"
 #include "pool.hpp"
 #include "loss.hpp"
+#include "norm.hpp"
 #include "custom.hpp"
 
 namespace tapeless::detail {

@@ -102,6 +102,17 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: custom<op>(x...): a cotangent of vjp has its operand's element type and shape") \
   rule("tapeless: custom<op>(x...): the tangent of jvp has the result's element type and shape") \
   rule("tapeless: mse_loss(a, b): the shapes agree") \
+  rule("tapeless: normalisation(x, gamma, beta): all are float, or all are double") \
+  rule("tapeless: batch_norm(x, gamma, beta): x is (N, C, ...)") \
+  rule("tapeless: batch_norm(x, gamma, beta): gamma, beta, mean and variance are (C)") \
+  rule("tapeless: instance_norm(x, gamma, beta): x is (N, C, L, ...)") \
+  rule("tapeless: instance_norm(x, gamma, beta): gamma and beta are (C)") \
+  rule("tapeless: group_norm<groups>(x, gamma, beta): x is (N, C, ...), groups divides the static extent C") \
+  rule("tapeless: group_norm<groups>(x, gamma, beta): gamma and beta are (C)") \
+  rule("tapeless: layer_norm<k>(x, gamma, beta): x has at least k axes, and k is at least 1") \
+  rule("tapeless: layer_norm<k>(x, gamma, beta): gamma and beta have the extents of the last k axes") \
+  rule("tapeless: rms_norm<k>(x, gamma): x has at least k axes, and k is at least 1") \
+  rule("tapeless: rms_norm<k>(x, gamma): gamma has the extents of the last k axes") \
   rule("tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean") \
   rule("tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent") \
   rule("tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result") \

@@ -1,0 +1,317 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// y = (x - mean) / sqrt(variance + eps) * gamma + beta        variance = mean((x - mean)^2), over some axes
+//   batch_norm      x: (N, C, ...)      over N and the axes behind C                gamma, beta: (C)
+//   instance_norm   x: (N, C, L, ...)   over the axes behind C                      gamma, beta: (C)
+//   group_norm<g>   x: (N, C, ...)      over C / g channels and the axes behind C   gamma, beta: (C)
+//   layer_norm<k>   x: (..., D...)      over the last k axes, D...                  gamma, beta: (D...)
+// rms_norm<k>: y = x / sqrt(mean(x^2) + eps) * gamma, over the last k axes
+//
+// For every constant u:  variance = mean((x - u)^2) - (mean - u)^2  and  x - mean = (x - u) - (mean - u).
+// Here u is the mean held constant, so mean - u is 0; through it, one number a mean, passes the derivative of the
+// mean, and no cotangent of x - u is summed in a loop of its own. Derivatives of every order are exact.
+// (Chan, Golub, LeVeque 1983: the corrected two-pass algorithm.)
+#pragma once
+#include "reduce.hpp"
+
+namespace tapeless {
+namespace detail {
+
+// A mean that broadcasts with x, over some axes.
+struct over_axes {
+  unsigned axes;
+  constexpr int operator()(graph& g, int x) const { return mean(g, x, axes); }
+};
+constexpr unsigned batch_axes(const shape& x) { return all_axes(x) & ~2u; }
+constexpr unsigned axes_behind_channels(const shape& x) { return all_axes(x) & ~3u; }
+constexpr unsigned last_axes(const shape& x, int k) { return all_axes(x) & ~((1u << (x.rank - k)) - 1u); }
+// (N, C, ...) -> (N, C, 1, ...): the sum of each channel, then of its group, so that all loops over x have x's shape
+struct over_groups {
+  int groups;
+  constexpr int operator()(graph& g, int x) const {
+    const shape s = g[x].s, of_channel = keepdims(s, axes_behind_channels(s));
+    const shape grouped{3, {s.d[0], groups, s.d[1] / groups}};
+    const int total = sum(g, reshape(g, sum(g, x, axes_behind_channels(s)), grouped), 0b100u);
+    const extent_t n = times(grouped.d[2], count_of(s, axes_behind_channels(s)));
+    const int m = binary(g, op::div, total, g.extent_value(n, g[x].t));
+    return reshape(g, expand(g, m, grouped), of_channel);
+  }
+};
+
+struct moments {
+  int mean, variance;
+  int centred, drift; // x - u, mean - u
+};
+template <class Over> constexpr moments moments_of(graph& g, int x, Over over) {
+  const int m = over(g, x), u = unary(g, op::stop_gradient, m);
+  const int c = binary(g, op::sub, x, u), d = binary(g, op::sub, m, u);
+  const int v = binary(g, op::sub, over(g, unary(g, op::square, c)), unary(g, op::square, d));
+  return {m, v, c, d};
+}
+// a / sqrt(variance + eps)
+constexpr int over_deviation(graph& g, int a, int variance, double eps) {
+  const int shifted = binary(g, op::add, variance, g.konst(eps, g[variance].t));
+  return binary(g, op::div, a, unary(g, op::sqrt, shifted));
+}
+// 1 / sqrt(variance + eps)
+constexpr int over_deviation(graph& g, int variance, double eps) {
+  return over_deviation(g, g.konst(1, g[variance].t), variance, eps);
+}
+// (x - mean) * scale + shift, where there is a shift
+constexpr int scaled(graph& g, const moments& q, int scale, int shift = no_node) {
+  const int y = binary(g, op::mul, q.centred, scale), d = binary(g, op::mul, q.drift, scale);
+  if (shift == no_node) return binary(g, op::sub, y, d);
+  return binary(g, op::add, y, binary(g, op::sub, shift, d));
+}
+
+// [c] -> [c, 1, ...], which meets axis 1 of a
+constexpr int along_channels(graph& g, int a, int rank) {
+  shape s{rank - 1, {g[a].s.d[0]}};
+  for (int i = 1; i < s.rank; ++i) s.d[i] = 1;
+  return reshape(g, a, s);
+}
+template <class Over> constexpr int channel_norm(graph& g, Over over, double eps, int x) {
+  const moments q = moments_of(g, x, over);
+  return scaled(g, q, over_deviation(g, q.variance, eps));
+}
+template <class Over>
+constexpr int channel_norm(graph& g, Over over, double eps, int x, int gamma, int beta) {
+  const int rank = g[x].s.rank;
+  const moments q = moments_of(g, x, over);
+  return scaled(g, q, over_deviation(g, along_channels(g, gamma, rank), q.variance, eps),
+                along_channels(g, beta, rank));
+}
+// with given statistics
+constexpr int channel_norm(graph& g, double eps, int x, int gamma, int beta, int mean, int variance) {
+  const int rank = g[x].s.rank;
+  const int scale = along_channels(g, over_deviation(g, gamma, variance, eps), rank);
+  const int c = binary(g, op::sub, x, along_channels(g, mean, rank));
+  return binary(g, op::add, binary(g, op::mul, c, scale), along_channels(g, beta, rank));
+}
+
+template <int K, class... P> constexpr int layer_norm(graph& g, double eps, int x, P... p) {
+  const moments q = moments_of(g, x, over_axes{last_axes(g[x].s, K)});
+  const int y = scaled(g, q, over_deviation(g, q.variance, eps));
+  if constexpr (sizeof...(P) == 0) return y;
+  else {
+    const int affine[] = {p...};
+    return binary(g, op::add, binary(g, op::mul, y, affine[0]), affine[1]);
+  }
+}
+template <int K, class... P> constexpr int rms_norm(graph& g, double eps, int x, P... gamma) {
+  const int mean_square = mean(g, unary(g, op::square, x), last_axes(g[x].s, K));
+  int y = binary(g, op::mul, x, over_deviation(g, mean_square, eps));
+  ((y = binary(g, op::mul, y, gamma)), ...);
+  return y;
+}
+
+// ---- rules for values -----------------------------------------------------------------------------------------
+
+template <class X, class... P>
+concept one_float_type =
+    floating_point<value_type_t<X>> && (std::is_same_v<value_type_t<X>, value_type_t<P>> && ...);
+template <shape X, int Rank>
+concept has_axes = X.rank >= Rank;
+template <int Axes, shape X>
+concept normalises_last_axes = Axes >= 1 && Axes <= X.rank;
+constexpr bool groups_divide(const shape& x, int groups) {
+  return x.rank >= 2 && groups >= 1 && is_static(x.d[1]) && x.d[1] % groups == 0;
+}
+template <int Groups, shape X>
+concept groups_divide_the_channels = groups_divide(X, Groups);
+constexpr shape channels_of(const shape& x) { return {1, {x.d[1]}}; }
+constexpr shape last_extents(const shape& x, int k) { return dropped(x, all_axes(x) & ~last_axes(x, k)); }
+template <shape Expected, shape... P>
+concept extents_are = ((P == Expected) && ...);
+
+template <class X, class... P> constexpr bool require_one_float_type(graph& g, const X& x, const P&... p) {
+  const dtype t = g[x.id()].t;
+  return require(g, is_float(t) && ((g[p.id()].t == t) && ...),
+                 "tapeless: normalisation(x, gamma, beta): all are float, or all are double");
+}
+
+// What each op asks for, in words for vars and for typed handles.
+struct batch_norm_rules {
+  static constexpr const char
+      *axes = "tapeless: batch_norm(x, gamma, beta): x is (N, C, ...)",
+      *extents = "tapeless: batch_norm(x, gamma, beta): gamma, beta, mean and variance are (C)";
+  static constexpr bool takes(const shape& x) { return x.rank >= 2; }
+  static constexpr shape parameter(const shape& x) { return channels_of(x); }
+  template <class... P> static constexpr int build(graph& g, double eps, int x, P... p) {
+    return channel_norm(g, over_axes{batch_axes(g[x].s)}, eps, x, p...);
+  }
+  static constexpr int build(graph& g, double eps, int x, int gamma, int beta, int mean, int variance) {
+    return channel_norm(g, eps, x, gamma, beta, mean, variance);
+  }
+  template <shape X, shape... P> static constexpr bool hold() {
+    static_assert(has_axes<X, 2>, "tapeless: batch_norm(x, gamma, beta): x is (N, C, ...)");
+    if constexpr (has_axes<X, 2>) {
+      static_assert(extents_are<channels_of(X), P...>,
+                    "tapeless: batch_norm(x, gamma, beta): gamma, beta, mean and variance are (C)");
+      return extents_are<channels_of(X), P...>;
+    } else return false;
+  }
+};
+struct instance_norm_rules {
+  static constexpr const char *axes = "tapeless: instance_norm(x, gamma, beta): x is (N, C, L, ...)",
+                              *extents = "tapeless: instance_norm(x, gamma, beta): gamma and beta are (C)";
+  static constexpr bool takes(const shape& x) { return x.rank >= 3; }
+  static constexpr shape parameter(const shape& x) { return channels_of(x); }
+  template <class... P> static constexpr int build(graph& g, double eps, int x, P... p) {
+    return channel_norm(g, over_axes{axes_behind_channels(g[x].s)}, eps, x, p...);
+  }
+  template <shape X, shape... P> static constexpr bool hold() {
+    static_assert(has_axes<X, 3>, "tapeless: instance_norm(x, gamma, beta): x is (N, C, L, ...)");
+    if constexpr (has_axes<X, 3>) {
+      static_assert(extents_are<channels_of(X), P...>,
+                    "tapeless: instance_norm(x, gamma, beta): gamma and beta are (C)");
+      return extents_are<channels_of(X), P...>;
+    } else return false;
+  }
+};
+template <int Groups> struct group_norm_rules {
+  static constexpr const char *
+      axes =
+         "tapeless: group_norm<groups>(x, gamma, beta): x is (N, C, ...), groups divides the static extent C",
+     *extents = "tapeless: group_norm<groups>(x, gamma, beta): gamma and beta are (C)";
+  static constexpr bool takes(const shape& x) { return groups_divide(x, Groups); }
+  static constexpr shape parameter(const shape& x) { return channels_of(x); }
+  template <class... P> static constexpr int build(graph& g, double eps, int x, P... p) {
+    return channel_norm(g, over_groups{Groups}, eps, x, p...);
+  }
+  template <shape X, shape... P> static constexpr bool hold() {
+    static_assert(
+        groups_divide_the_channels<Groups, X>,
+        "tapeless: group_norm<groups>(x, gamma, beta): x is (N, C, ...), groups divides the static extent C");
+    if constexpr (groups_divide_the_channels<Groups, X>) {
+      static_assert(extents_are<channels_of(X), P...>,
+                    "tapeless: group_norm<groups>(x, gamma, beta): gamma and beta are (C)");
+      return extents_are<channels_of(X), P...>;
+    } else return false;
+  }
+};
+template <int K> struct layer_norm_rules {
+  static constexpr const char *
+      axes = "tapeless: layer_norm<k>(x, gamma, beta): x has at least k axes, and k is at least 1",
+     *extents = "tapeless: layer_norm<k>(x, gamma, beta): gamma and beta have the extents of the last k axes";
+  static constexpr bool takes(const shape& x) { return x.rank >= K && K >= 1; }
+  static constexpr shape parameter(const shape& x) { return last_extents(x, K); }
+  template <class... P> static constexpr int build(graph& g, double eps, int x, P... p) {
+    return layer_norm<K>(g, eps, x, p...);
+  }
+  template <shape X, shape... P> static constexpr bool hold() {
+    static_assert(normalises_last_axes<K, X>,
+                  "tapeless: layer_norm<k>(x, gamma, beta): x has at least k axes, and k is at least 1");
+    if constexpr (normalises_last_axes<K, X>) {
+      static_assert(
+          extents_are<last_extents(X, K), P...>,
+          "tapeless: layer_norm<k>(x, gamma, beta): gamma and beta have the extents of the last k axes");
+      return extents_are<last_extents(X, K), P...>;
+    } else return false;
+  }
+};
+template <int K> struct rms_norm_rules {
+  static constexpr const char
+      *axes = "tapeless: rms_norm<k>(x, gamma): x has at least k axes, and k is at least 1",
+      *extents = "tapeless: rms_norm<k>(x, gamma): gamma has the extents of the last k axes";
+  static constexpr bool takes(const shape& x) { return x.rank >= K && K >= 1; }
+  static constexpr shape parameter(const shape& x) { return last_extents(x, K); }
+  template <class... P> static constexpr int build(graph& g, double eps, int x, P... p) {
+    return rms_norm<K>(g, eps, x, p...);
+  }
+  template <shape X, shape... P> static constexpr bool hold() {
+    static_assert(normalises_last_axes<K, X>,
+                  "tapeless: rms_norm<k>(x, gamma): x has at least k axes, and k is at least 1");
+    if constexpr (normalises_last_axes<K, X>) {
+      static_assert(extents_are<last_extents(X, K), P...>,
+                    "tapeless: rms_norm<k>(x, gamma): gamma has the extents of the last k axes");
+      return extents_are<last_extents(X, K), P...>;
+    } else return false;
+  }
+};
+
+template <class Rules, class X, class... P> constexpr auto apply_norm(const X& x, double eps, const P&... p) {
+  graph& g = graph_of(x);
+  if constexpr (any_var<X, P...>) {
+    const shape s = g[x.id()].s;
+    if (!require_one_float_type(g, x, p...) || !require(g, Rules::takes(s), Rules::axes, s) ||
+        !(require(g, g[p.id()].s == Rules::parameter(s), Rules::extents, g[p.id()].s, Rules::parameter(s)) &&
+          ...))
+      return var{&g, x.id()};
+    return var{&g, Rules::build(g, eps, x.id(), p.id()...)};
+  } else {
+    static_assert(one_float_type<X, P...>,
+                  "tapeless: normalisation(x, gamma, beta): all are float, or all are double");
+    if constexpr (one_float_type<X, P...>) {
+      if constexpr (Rules::template hold<X::extents, P::extents...>())
+        return wrap<typename X::value_type, X::extents>(g, Rules::build(g, eps, x.id(), p.id()...));
+      else return x;
+    } else return x;
+  }
+}
+
+} // namespace detail
+
+// Shapes: y has x's. Without gamma and beta y is the normalised x. eps is added to the variance, as in PyTorch.
+// Errors: compile errors. All are float or all are double; x has the axes, gamma and beta the extents that the op names.
+// Of no elements mean and variance are NaN.
+// Cost: 6 flops an element, layer_norm 8, without gamma and beta 6; rms_norm 4, without gamma 3; batch_norm of given
+// statistics 3; some more a mean. Three loops over x, rms_norm two, given statistics one.
+
+// clang-format off
+// batch_norm(x, gamma, beta): statistics of this batch, for training. x: (N, C, ...), gamma, beta: (C)  (Ioffe, Szegedy 2015)
+template <detail::handle X> constexpr auto batch_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::batch_norm_rules>(x, eps); }
+template <detail::handle X, detail::handle G, detail::handle B>
+constexpr auto batch_norm(const X& x, const G& gamma, const B& beta, double eps = 1e-5) { return detail::apply_norm<detail::batch_norm_rules>(x, eps, gamma, beta); }
+// batch_norm(x, gamma, beta, mean, variance): given statistics (C), for inference
+template <detail::handle X, detail::handle G, detail::handle B, detail::handle M, detail::handle V>
+constexpr auto batch_norm(const X& x, const G& gamma, const B& beta, const M& mean, const V& variance, double eps = 1e-5) {
+  return detail::apply_norm<detail::batch_norm_rules>(x, eps, gamma, beta, mean, variance);
+}
+// instance_norm(x, gamma, beta): x: (N, C, L, ...), gamma, beta: (C)  (Ulyanov, Vedaldi, Lempitsky 2016)
+template <detail::handle X> constexpr auto instance_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::instance_norm_rules>(x, eps); }
+template <detail::handle X, detail::handle G, detail::handle B>
+constexpr auto instance_norm(const X& x, const G& gamma, const B& beta, double eps = 1e-5) { return detail::apply_norm<detail::instance_norm_rules>(x, eps, gamma, beta); }
+// group_norm<groups>(x, gamma, beta): groups of C / groups channels. x: (N, C, ...), gamma, beta: (C)  (Wu, He 2018)
+template <int Groups, detail::handle X> constexpr auto group_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::group_norm_rules<Groups>>(x, eps); }
+template <int Groups, detail::handle X, detail::handle G, detail::handle B>
+constexpr auto group_norm(const X& x, const G& gamma, const B& beta, double eps = 1e-5) { return detail::apply_norm<detail::group_norm_rules<Groups>>(x, eps, gamma, beta); }
+// layer_norm<k>(x, gamma, beta): over the last k axes, whose extents gamma and beta have  (Ba, Kiros, Hinton 2016)
+template <int K = 1, detail::handle X> constexpr auto layer_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::layer_norm_rules<K>>(x, eps); }
+template <int K = 1, detail::handle X, detail::handle G, detail::handle B>
+constexpr auto layer_norm(const X& x, const G& gamma, const B& beta, double eps = 1e-5) { return detail::apply_norm<detail::layer_norm_rules<K>>(x, eps, gamma, beta); }
+// rms_norm<k>(x, gamma): over the last k axes, whose extents gamma has  (Zhang, Sennrich 2019)
+template <int K = 1, detail::handle X> constexpr auto rms_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::rms_norm_rules<K>>(x, eps); }
+template <int K = 1, detail::handle X, detail::handle G>
+constexpr auto rms_norm(const X& x, const G& gamma, double eps = 1e-5) { return detail::apply_norm<detail::rms_norm_rules<K>>(x, eps, gamma); }
+// clang-format on
+
+// batch_norm_stats(x): {mean, variance} of each channel, both (C): what batch_norm(x, gamma, beta) divides by, at no
+// further cost beside it. The variance is that of the n elements (divided by n); PyTorch's running average takes
+// variance * n / (n - 1).   Errors: as batch_norm.
+template <detail::handle X> constexpr auto batch_norm_stats(const X& x) {
+  using namespace detail;
+  graph& g = graph_of(x);
+  const auto channels = [&](int statistic) { return reshape(g, statistic, channels_of(g[x.id()].s)); };
+  if constexpr (any_var<X>) {
+    const shape s = g[x.id()].s;
+    if (!require_one_float_type(g, x) || !require(g, batch_norm_rules::takes(s), batch_norm_rules::axes, s))
+      return std::tuple{x, x};
+    const moments q = moments_of(g, x.id(), over_axes{batch_axes(s)});
+    return std::tuple{X{&g, channels(q.mean)}, X{&g, channels(q.variance)}};
+  } else {
+    using T = typename X::value_type;
+    static_assert(one_float_type<X>,
+                  "tapeless: normalisation(x, gamma, beta): all are float, or all are double");
+    if constexpr (one_float_type<X>) {
+      if constexpr (batch_norm_rules::hold<X::extents>()) {
+        constexpr shape s = channels_of(X::extents);
+        const moments q = moments_of(g, x.id(), over_axes{batch_axes(X::extents)});
+        return std::tuple{wrap<T, s>(g, channels(q.mean)), wrap<T, s>(g, channels(q.variance))};
+      } else return std::tuple{x, x};
+    } else return std::tuple{x, x};
+  }
+}
+
+} // namespace tapeless
