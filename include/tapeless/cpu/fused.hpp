@@ -12,6 +12,7 @@
 #include <utility>
 #include "frame.hpp"
 #include "math.hpp"
+#include "transpose.hpp"
 
 namespace tapeless::cpu {
 
@@ -309,6 +310,19 @@ template <auto Code, class V> class fused_kernel {
 
   // Sums are taken in blocks of this many elements, then over blocks: the error of a long float sum stays small.
   static constexpr index_t sum_block = 4096;
+  // Within a block `streams` vectors are summed side by side: one would wait for its last addition.
+  static constexpr bool accumulates() {
+    for (int k = 0; k < Code.stores; ++k)
+      if (out(k).k == store_kind::row || out(k).k == store_kind::total) return true;
+    return false;
+  }
+  static constexpr int streams = accumulates() && Code.codes <= 6 ? 4 : 1;
+
+  // One load that walks memory in another order than the store: where it has an axis of neighbours, a transpose.
+  static constexpr bool copies =
+      Code.codes == 2 && Code.stores == 1 && axes > 1 &&
+      at(0).o == op::input&& static_cast<access>(at(0).imm) == access::strided&& at(1).o
+          == op::copy&& out(0).k == store_kind::dense&& class_of(at(0).t) == dtype::f32;
 
   // One run of the innermost loop. moved: bit a is set when outer axis a is past its first index of this call.
   [[gnu::always_inline]] static void row(V* acc, const fused_arguments& a, const position& p, index_t c,
@@ -326,16 +340,27 @@ template <auto Code, class V> class fused_kernel {
       if constexpr (out(k).k == store_kind::row) acc[k] = V(identity<k>());
     });
     while (c < end) {
-      V part[Code.stores];
-      unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { part[k] = V(identity<k>()); });
+      V part[streams][Code.stores];
+      unroll<streams>([&](auto s) __attribute__((always_inline)) {
+        unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { part[s][k] = V(identity<k>()); });
+      });
       const index_t stop = end - c > sum_block ? c + sum_block : end;
-      for (; c + W <= stop; c += W) body<false>(r, part, w, c, W, moved);
-      if (c < stop) body<true>(r, part, w, c, static_cast<int>(stop - c), moved);
+      if constexpr (streams > 1)
+        for (; c + streams * W <= stop; c += streams * W)
+          unroll<streams>([&](auto s) __attribute__((always_inline)) {
+            body<false>(r, part[s], w, c + s * W, W, moved);
+          });
+      for (; c + W <= stop; c += W) body<false>(r, part[0], w, c, W, moved);
+      if (c < stop) body<true>(r, part[0], w, c, static_cast<int>(stop - c), moved);
       c = stop;
       unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
         constexpr auto y = out(k);
-        if constexpr (y.k == store_kind::row || y.k == store_kind::total)
-          acc[k] = combine(y.is_max, acc[k], part[k]);
+        if constexpr (y.k == store_kind::row || y.k == store_kind::total) {
+          unroll<streams - 1>([&](auto s) __attribute__((always_inline)) {
+            part[0][k] = combine(y.is_max, part[0][k], part[s + 1][k]);
+          });
+          acc[k] = combine(y.is_max, acc[k], part[0][k]);
+        }
       });
     }
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
@@ -346,6 +371,24 @@ template <auto Code, class V> class fused_kernel {
         *q = (moved & (y.reduced & ~(1u << (axes - 1)))) == 0 ? x : combine(y.is_max, *q, x);
       }
     });
+  }
+
+  // The outer axis along which neighbours of the operand lie, or the innermost one.
+  static int axis_of_neighbours(const fused_arguments& a) {
+    for (int k = 0; k < axes - 1; ++k)
+      if (a.slot[0].stride[k] == 1) return k;
+    return axes - 1;
+  }
+  // nest() for a copy: `cols` indices of axis `along` and all of the innermost one are transposed.
+  template <int A> static void nest_transposed(const fused_arguments& a, int along, index_t cols, index_t lo,
+                                               index_t hi, const T* from, T* to) {
+    const index_t in = a.slot[0].stride[A], result = a.slot[1].stride[A];
+    if constexpr (A == axes - 1) transpose_blocks<V>(hi, cols, from, in, to, a.slot[1].stride[along]);
+    else if (A == along)
+      nest_transposed<A + 1>(a, along, cols, 0, a.loop[A + 1], from + lo * in, to + lo * result);
+    else
+      for (index_t i = lo; i < hi; ++i)
+        nest_transposed<A + 1>(a, along, cols, 0, a.loop[A + 1], from + i * in, to + i * result);
   }
 
   template <int A> [[gnu::always_inline]] static void nest(V* acc, const fused_arguments& a,
@@ -366,6 +409,11 @@ template <auto Code, class V> class fused_kernel {
 public:
   // Indices [lo, hi) of the outermost axis.   @pre every loop extent > 0, lo < hi
   [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi) {
+    if constexpr (copies)
+      if (const int along = axis_of_neighbours(a); along < axes - 1)
+        return nest_transposed<0>(a, along, along == 0 ? hi - lo : a.loop[along], lo, hi,
+                                  static_cast<const T*>(base_of(a, 0)) + a.slot[0].start,
+                                  static_cast<T*>(base_of(a, 1)) + a.slot[1].start);
     V acc[Code.stores];
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { acc[k] = V(identity<k>()); });
     position p;

@@ -59,6 +59,30 @@ void transpose(index_t rows, index_t cols, const T* from, index_t from_row, T* t
   }
 }
 
+/// transpose() of matrices larger than the caches: tiles of few pages, and lines of memory that are read and written whole.
+template <class V, class T> [[gnu::noinline]] void transpose_blocks(index_t rows, index_t cols, const T* from,
+                                                                    index_t from_row, T* to, index_t to_row) {
+  constexpr index_t W = static_cast<index_t>(V::size),
+                    L = std::max<index_t>(64 / static_cast<index_t>(sizeof(T)), W);
+  constexpr index_t tile_rows = 4 * L, tile_cols = 16 * L;
+  for (index_t i0 = 0; i0 < rows; i0 += tile_rows)
+    for (index_t j0 = 0; j0 < cols; j0 += tile_cols)
+      for (index_t i = i0; i < std::min(rows, i0 + tile_rows); i += L)
+        for (index_t j = j0; j < std::min(cols, j0 + tile_cols); j += L) {
+          const T* const f = from + i * from_row + j;
+          T* const t = to + j * to_row + i;
+          if (rows - i < L || cols - j < L) {
+            transpose<V>(std::min(L, rows - i), std::min(L, cols - j), f, from_row, t, to_row);
+            continue;
+          }
+          for (index_t r = 0; r < L; ++r) __builtin_prefetch(f + r * from_row + L);
+          alignas(64) T block[L * L];
+          transpose<V>(L, L, f, from_row, block, L);
+          for (index_t r = 0; r < L; ++r)
+            for (index_t c = 0; c < L; c += W) store(t + r * to_row + c, load<V>(block + r * L + c));
+        }
+}
+
 /// to[j * rows + i] = from[i * from_row + j] for i < rows, j < cols: the same without room between the rows of `to`.
 template <class V, class T>
 void interleave(index_t rows, index_t cols, const T* from, index_t from_row, T* to) {
