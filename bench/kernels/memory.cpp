@@ -29,6 +29,7 @@ using square = tl::tensor<float, 4096, 4096>;
 using images = tl::tensor<float, 16, 64, 128, 128>;
 using halves = tl::tensor<float, 16, 64, 64, 64>;
 using columns = tl::tensor<float, 1000>;
+using channels = tl::tensor<float, 64>;
 
 // a[i] = 3 c[i] + b[i]
 class stream {
@@ -101,6 +102,8 @@ public:
 
 constexpr auto max_pool = [](auto x) { return tl::max_pool2d<tl::pool{.kernel = 2}>(x); };
 constexpr auto avg_pool = [](auto x) { return tl::avg_pool2d<tl::pool{.kernel = 2}>(x); };
+constexpr auto layer_norm = [](auto x, auto gamma, auto beta) { return tl::layer_norm(x, gamma, beta); };
+constexpr auto batch_norm = [](auto x, auto gamma, auto beta) { return tl::batch_norm(x, gamma, beta); };
 constexpr auto softmax = [](auto x) { return tl::softmax(x); };
 constexpr auto to_channels_last = [](auto x) { return tl::transpose<0, 2, 3, 1>(x); };
 
@@ -124,6 +127,10 @@ int main(int argc, char** argv) {
   p.op<rows>("softmax", softmax);
   p.op<rows>("log-softmax", [](auto x) { return tl::log_softmax(x); });
   p.op<rows, rows>("softmax-vjp", tl::vjp<0>(softmax));
+  p.op<rows, columns, columns>("layer-norm", layer_norm);
+  p.op<rows, columns, columns, rows>("layer-norm-vjp", tl::vjp<0, 1, 2>(layer_norm));
+  p.op<images, channels, channels>("batch-norm", batch_norm);
+  p.op<images, channels, channels, images>("batch-norm-vjp", tl::vjp<0, 1, 2>(batch_norm));
   p.op<square>("transpose", [](auto x) { return tl::transpose(x); });
   p.op<images>("to-channels-last", to_channels_last);
   p.op<images>("max-pool", max_pool);

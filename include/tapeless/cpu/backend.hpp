@@ -47,7 +47,10 @@ template <team Team, class Arch = simd<float>> struct backend {
 
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_step(const Team& team,
                                                                                      const frame<P>& f) {
-    if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
+    if constexpr (P.step_[I].strip) return; // ran with the first step of its strip
+    else if constexpr (I + 1 < P.steps && P.step_[I + 1].strip)
+      run_strip<P, I>(team, f, std::make_integer_sequence<int, steps_of_strip<P>(I)>{});
+    else if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
     else if constexpr (!followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
   }
 
@@ -112,6 +115,32 @@ private:
           rows_of<P.step_[I - 1].o, K, T>{P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own,
                                           reinterpret_cast<T*>(f.shared), f.names});
     }
+  }
+
+  template <const auto& P> static constexpr int steps_of_strip(int first) {
+    int n = 1;
+    while (first + n < P.steps && P.step_[first + n].strip) ++n;
+    return n;
+  }
+  // Some 64 KiB of a float tensor at a time: of each row all steps are done before the next strip.
+  template <const auto& P, int First, int... K> [[gnu::always_inline]] static inline void run_strip(
+      const Team& team, const frame<P>& f, std::integer_sequence<int, K...>) {
+    const index_t rows = f.step[First].loop[0];
+    if (rows == 0) return;
+    index_t row = 1;
+    for (int a = 1; a < P.step_[First].axes; ++a) row *= f.step[First].loop[a];
+    const index_t size = std::clamp<index_t>((1 << 14) / row, 1, rows);
+    team.run((rows + size - 1) / size, [&](index_t strip, int) {
+      const index_t lo = strip * size, hi = std::min(rows, lo + size);
+      (run_rows_of<P, First + K>(f, lo, hi), ...);
+    });
+  }
+  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_rows_of(const frame<P>& f,
+                                                                                        index_t lo,
+                                                                                        index_t hi) {
+    using T = std::conditional_t<P.step_[I].wide, double, float>;
+    const frame_step& s = f.step[I];
+    fused_kernel<code_of<P, I>(), simd<T>>::run({nullptr, s.slot, s.loop, s.extent}, lo, hi);
   }
 
   struct no_rows {

@@ -90,7 +90,7 @@ template <int N, int O> std::string explain_text(const program<N, O>& p, const p
         if (g.of[i] == g.of[q.node]) ops += (ops.empty() ? "" : ", ") + text_of(p.nodes[i]);
       shape loop{q.axes, {}};
       for (int a = 0; a < q.axes; ++a) loop.d[a] = q.loop[a];
-      line(k, q, ops, joined("over ", text_of(loop)));
+      line(k, q, ops, joined("over ", text_of(loop), q.strip ? " in strips" : ""));
     } else line(k, q, text_of(p.nodes[q.node]), text_of(p.nodes[q.node].s));
   }
   const auto half = [&](const char* name, const cost_part& c) {

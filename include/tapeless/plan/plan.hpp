@@ -267,6 +267,7 @@ template <int N, int O> class planner {
     }
     s.stores = static_cast<int>(results.size());
     s.epilogue = is_epilogue(s, g_.groups[group].it);
+    s.strip = !s.epilogue && strip_rows_ != 0 && joins_strip(s, g_.groups[group].it);
     merge_axes(s, g_.groups[group].it);
     for (int k = 0; k < results.size(); ++k) {
       const node& v = at(results[k].node);
@@ -306,6 +307,65 @@ template <int N, int O> class planner {
     }
     access_kinds(s);
     ++part_of(s.adjoint).steps;
+    if (!s.strip) open_strip(s, group);
+  }
+
+  // ---- strips: fused steps one behind the other that loop over the same rows and read of one another only the row
+  // at hand run together, a few rows at a time: what they hand on stays in cache.
+  extent_t strip_rows_ = 0; // the outermost extent of the strip that is open; 0: none
+  int strip_begin_ = 0;     // its first step
+  int expired_ = 0;         // groups whose buffers are free again
+  static constexpr extent_t strip_row = 64,
+                            strip_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
+
+  static constexpr bool rows_worth_a_strip(const shape& it) {
+    extent_t row = 1;
+    for (int a = 1; a < it.rank; ++a) {
+      if (!is_static(it.d[a])) return false;
+      row *= it.d[a];
+    }
+    return row >= strip_row && (!is_static(it.d[0]) || it.d[0] * row >= strip_elements);
+  }
+  constexpr bool sums_over_rows(int group) const {
+    for (int k = first_[group]; k < first_[group + 1]; ++k) {
+      const node& v = at(member_[k]);
+      if (rule(v.o).k != kind::reduction) continue;
+      const shape& full = at(v.in[0]).s;
+      int outermost = 0;
+      while (outermost < full.rank && full.d[outermost] == 1) ++outermost;
+      if ((v.attr >> outermost) & 1u) return true;
+    }
+    return false;
+  }
+  constexpr void open_strip(const step& s, int group) {
+    const shape& it = g_.groups[group].it;
+    const bool opens =
+        !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it) && !sums_over_rows(group);
+    strip_rows_ = opens ? s.loop[0] : 0;
+    strip_begin_ = r_.steps - 1;
+  }
+  // May the group join the strip, as far as its loops tell? Then nothing that the strip has touched is free for its
+  // results: its rows are written before the others of the strip are done.
+  constexpr bool may_join_strip(int group) const {
+    if (strip_rows_ == 0 || first_[group] == first_[group + 1] || !g_.groups[group].fused) return false;
+    const shape& it = g_.groups[group].it;
+    return it.rank > 0 && it.d[0] == strip_rows_ && (it.rank == 1 || rows_worth_a_strip(it)) &&
+           !sums_over_rows(group);
+  }
+  constexpr bool joins_strip(const step& s, const shape& it) const {
+    for (int k = s.slot0; k < s.slot0 + s.loads; ++k) {
+      const slot& x = r_.slot_[k];
+      extent_t last = 0; // of a row
+      for (int a = 1; a < it.rank; ++a) last += (it.d[a] - 1) * x.stride[a];
+      for (int w = strip_begin_; w + 1 < r_.steps; ++w)
+        for (int y = 0; y < r_.step_[w].stores; ++y) {
+          const slot& q = r_.slot_[r_.step_[w].slot0 + r_.step_[w].loads + y];
+          const bool same_row =
+              x.stride[0] == q.stride[0] && x.offset[0] == 0 && x.offset[1] == 0 && last < x.stride[0];
+          if (x.at == q.at && !same_row) return false;
+        }
+    }
+    return true;
   }
 
   // A group right behind a matmul or convolution that reads its result row by row: rows of the outermost axis can be
@@ -340,12 +400,12 @@ template <int N, int O> class planner {
     return s.loop[0] > 0 && chunks_of(s.loop[0], n / s.loop[0], s.axes == 1).count > 1;
   }
 
-  // Neighbouring axes that every slot walks as one become one; the rows of an epilogue stay rows.
+  // Neighbouring axes that every slot walks as one become one; the rows of an epilogue or a strip stay rows.
   constexpr void merge_axes(step& s, const shape& it) {
     const int n = s.loads + s.stores;
     s.axes = it.rank;
     for (int a = 0; a < it.rank; ++a) s.loop[a] = it.d[a];
-    for (int a = s.axes - 2; a >= (s.epilogue ? 1 : 0); --a) {
+    for (int a = s.axes - 2; a >= (s.epilogue || s.strip ? 1 : 0); --a) {
       bool one = multipliable(s.loop[a], s.loop[a + 1]);
       for (int k = 0; k < n && one; ++k) {
         const slot& q = r_.slot_[s.slot0 + k];
@@ -390,7 +450,10 @@ public:
     place_arguments_and_results();
     find_checks();
     for (int group = 0; group < g_.groups.size(); ++group) {
-      arena_.expire(group);
+      if (!may_join_strip(group)) {
+        strip_rows_ = 0;
+        for (; expired_ <= group; ++expired_) arena_.expire(expired_);
+      }
       for (int k = first_[group]; k < first_[group + 1]; ++k) {
         const int i = member_[k];
         if (g_.stored[i] && home_[i].where == place::none) home_[i] = allocate(at(i), g_.last[i]);
