@@ -11,6 +11,7 @@ find_program(TAPELESS_CLANG_TIDY clang-tidy-19)
 set(TAPELESS_ASAN_FOLDERS core,plan,cpu,ops,run,io,optim CACHE STRING "Test folders of the sanitizer leg")
 set(TAPELESS_SMOKE_FOLDERS core,expr,trace,adjoint,plan,cpu,run,io,optim CACHE STRING "Test folders of the clang legs")
 set(TAPELESS_XSIMD14_FOLDERS cpu,run CACHE STRING "Test folders of the leg with xsimd 14")
+set(TAPELESS_SSE2_FOLDERS cpu,run CACHE STRING "Test folders of the leg without -march, on x86-64 that of SSE2")
 set(TAPELESS_TIDY_FOLDERS core,expr CACHE STRING "Test folders that clang-tidy reads")
 
 function(tapeless_full_test name)  # tapeless_full_test(name command...)
@@ -45,6 +46,7 @@ tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}"
 tapeless_leg(clang16 FOLDERS "${TAPELESS_SMOKE_FOLDERS}" COMPILER "${TAPELESS_CLANG16}" FLAGS -march=native
   OPTIONS -DTAPELESS_OPENMP=OFF)
 tapeless_leg(clang19 FOLDERS "${TAPELESS_SMOKE_FOLDERS}" COMPILER "${TAPELESS_CLANG19}" FLAGS -march=native)
+tapeless_leg(sse2 FOLDERS "${TAPELESS_SSE2_FOLDERS}")
 tapeless_leg(xsimd14 FOLDERS "${TAPELESS_XSIMD14_FOLDERS}" FLAGS -march=native
   OPTIONS "-DTAPELESS_XSIMD_INCLUDE_DIR=${CMAKE_BINARY_DIR}/xsimd14_headers"
   WRAPPER Python3::Interpreter "${PROJECT_SOURCE_DIR}/.ci/with_xsimd14" "${CMAKE_BINARY_DIR}/xsimd14_headers")

@@ -5,7 +5,15 @@
 // A group of lanes V = simd<float> or simd<double> comes with int_of<V> (same number of lanes, of the same
 // size) and mask_of<V>. The suffix _n means: the first n lanes, 0 <= n <= width; memory beyond is neither
 // read nor written, and lanes beyond are zero. Written against xsimd 8.1 to 14, GCC and clang.
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push // GCC 12 takes its own _mm512_undefined_* for a mistake (PR 105593)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <xsimd/xsimd.hpp>
+#pragma GCC diagnostic pop
+#else
+#include <xsimd/xsimd.hpp>
+#endif
 
 #include <bit>
 #include <cstdint>
