@@ -26,7 +26,8 @@ template <class V> struct blocking {
   using value_type = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size);
   static constexpr int MR = sizeof(V) == 64 ? 12 : 6, NV = 2; // MR * NV accumulators + NV + 1 registers
-  static constexpr index_t NR = NV * W, KC = 384, MC = 512 / static_cast<index_t>(sizeof(value_type));
+  static constexpr index_t NR = NV * W, KC = sizeof(V) == 64 ? 192 : 384,
+                           MC = 512 / static_cast<index_t>(sizeof(value_type));
   static constexpr index_t NC = 4096 / static_cast<index_t>(sizeof(value_type));
   static constexpr index_t long_k = 4096,
                            partials = 1 << 16; // a k that may be cut; elements for its partial sums
