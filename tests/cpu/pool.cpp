@@ -187,12 +187,12 @@ TEST_CASE_TEMPLATE("pool: sum adds the elements of a window and spread is its tr
     const auto x = values<T>(e.planes * e.h * e.w, 4), dy = values<T>(e.planes * e.p * e.q, 5);
     const auto y = on_teams([&](const auto& team) {
       std::vector<T> out(dy.size(), T(99));
-      window_sum(team, e, x.data(), out.data());
+      window_sum(team, e, T(1), x.data(), out.data());
       return out;
     });
     const auto dx = on_teams([&](const auto& team) {
       std::vector<T> out(x.size(), T(99));
-      window_spread(team, e, dy.data(), out.data());
+      window_spread(team, e, T(1), dy.data(), out.data());
       return out;
     });
     std::vector<T> sum(y.size(), T(0)), spread(x.size(), T(0));

@@ -4,7 +4,8 @@
 // Windows over planes.                  x, dx: (planes, h, w)   y, dy, idx: (planes, p, q)
 //   window_argmax   idx[z, i, j] = flat index in the plane of the first maximum of window (i, j)
 //   window_gather   y[z, i, j] = x[z, idx[z, i, j]]        window_scatter   its transpose
-//   window_sum      y[z, i, j] = sum of window (i, j)      window_spread    its transpose
+//   window_max      y[z, i, j] = that maximum
+//   window_sum      y[z, i, j] = factor * sum of window (i, j)                        window_spread    its transpose
 // Elements of a window outside the plane do not exist: they never win and add nothing. One chunk is one
 // plane. V names the architecture, so that objects built with different flags hold different functions.
 #include <algorithm>
@@ -73,6 +74,8 @@ template <class T> struct one_window {
   using values = T;
   using positions = std::int32_t;
   static T load(const T* p, index_t, auto) { return *p; }
+  static T load(const T* p) { return *p; }
+  static bool holds(const std::int32_t* p, index_t here, index_t) { return *p == here; }
   static positions at(index_t i) { return static_cast<positions>(i); }
   static positions ramp(index_t) { return 0; }
   static auto pick(bool m, auto a, auto b) { return m ? a : b; }
@@ -92,6 +95,13 @@ template <class V, int Stride, int Count> struct window_lanes {
       const T* const from = p - (First ? 0 : 1);
       return every_second<First ? 0 : 1>(cpu::load<V>(from), cpu::load<V>(from + each));
     } else return load_strided<V>(p, stride);
+  }
+  static V load(const T* p) { return cpu::load<V>(p); }
+  /// No hardware sees two rows that end so soon.
+  static void prefetch(const T* p) { __builtin_prefetch(p + 2048 / sizeof(T)); }
+  /// Whether lane i of p is here + i * stride.
+  static mask_of<V> holds(const std::int32_t* p, index_t here, index_t stride) {
+    return mask_cast<T>(load_int<V>(p) == at(here) + ramp(stride));
   }
   static positions at(index_t i) { return positions(static_cast<P>(i)); }
   static positions ramp(index_t stride) { return iota<positions>() * at(stride); }
@@ -165,6 +175,7 @@ void window_first_max(const Team& team, const window_extents& e, const T* x, R* 
     });
     t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
       unroll<H::count>([&](auto u) __attribute__((always_inline)) {
+        if constexpr (first && H::count > 1) H::prefetch(plane + here + u * step);
         const typename H::values v = H::load(plane + here + u * step, e.stride_w, first);
         const auto wins = (best[u] == best[u]) & !(v <= best[u]); // v <= NaN is false
         best[u] = H::pick(wins, v, best[u]);
@@ -178,9 +189,10 @@ void window_first_max(const Team& team, const window_extents& e, const T* x, R* 
   });
 }
 
-/// Each element adds its windows in their order, window by window as elsewhere: lanes are neighbouring windows.
-/// False where there are fewer than W of them, and then nothing is written.
-template <class V, int Stride, class T> bool spread_in_lanes(const window_extents& e, const T* dy, T* dx) {
+/// dx[y, x] = sum over the windows that see it, in their order, of term(how, window, y * e.w + x). Lanes are every
+/// Stride-th element. False where too few lanes have all windows, and then nothing is written.
+template <class V, int Stride, class T, class F>
+bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
   constexpr index_t W = static_cast<index_t>(V::size);
   // column Stride * a + f - pad_left sees window a - (t - f) / Stride through the tap at t: for a in [low, high) all
   // of those exist
@@ -188,7 +200,7 @@ template <class V, int Stride, class T> bool spread_in_lanes(const window_extent
   const index_t high = std::min(e.q, (e.w + e.pad_left) / Stride);
   if (high - low < W) return false;
   const index_t step = e.dil_h / std::gcd(e.stride_h, e.dil_h);
-  for (index_t y = 0; y < e.h; ++y, dx += e.w) {
+  for (index_t y = 0; y < e.h; ++y) {
     const index_t top = y + e.pad_top; // rows of windows that see y: first, first + step, ... below last
     index_t first = std::max<index_t>((top - (e.r - 1) * e.dil_h + e.stride_h - 1) / e.stride_h, 0);
     const index_t last = std::min(top / e.stride_h + 1, e.p);
@@ -198,32 +210,52 @@ template <class V, int Stride, class T> bool spread_in_lanes(const window_extent
         T sum(0);
         for (index_t i = first; i < last; i += step)
           for (index_t s = e.s - 1; s >= 0; --s)
-            if (const index_t at = x + e.pad_left - s * e.dil_w; at >= 0 && at % Stride == 0 && at / Stride < e.q)
-              sum += dy[i * e.q + at / Stride];
-        dx[x] = sum;
+            if (const index_t at = x + e.pad_left - s * e.dil_w;
+                at >= 0 && at % Stride == 0 && at / Stride < e.q)
+              sum += term(one_window<T>{}, i * e.q + at / Stride, y * e.w + x);
+        dx[y * e.w + x] = sum;
       }
     };
     one_by_one(0, Stride * low - e.pad_left);
     for (index_t block = low; block < high; block += W) {
-      const index_t a = std::min(block, high - W);
+      const index_t a = std::min(block, high - W), here = y * e.w + Stride * a - e.pad_left;
       V sum[2] = {V(T(0)), V(T(0))}; // of even t, of odd t
       for (index_t i = first; i < last; i += step)
         for (index_t t = (e.s - 1) * e.dil_w; t >= 0; t -= e.dil_w) {
-          const V v = load<V>(dy + i * e.q + a - t / Stride);
-          if (Stride == 2 && t % 2 != 0) sum[1] += v;
+          const index_t f = t % Stride;
+          const V v = term(window_lanes<V, Stride, 1>{}, i * e.q + a - t / Stride, here + f);
+          if (f != 0) sum[1] += v;
           else sum[0] += v;
         }
-      T* const to = dx + Stride * a - e.pad_left;
-      if constexpr (Stride == 1) store(to, sum[0]);
+      if constexpr (Stride == 1) store(dx + here, sum[0]);
       else
         [&]<int... L>(std::integer_sequence<int, L...>) {
-          store(to, V(__builtin_shufflevector(sum[0].data, sum[1].data, (L / 2 + L % 2 * W)...)));
-          store(to + W, V(__builtin_shufflevector(sum[0].data, sum[1].data, ((L + W) / 2 + L % 2 * W)...)));
+          constexpr int half = static_cast<int>(W);
+          store(dx + here, V(__builtin_shufflevector(sum[0].data, sum[1].data, (L / 2 + L % 2 * half)...)));
+          store(dx + here + W,
+                V(__builtin_shufflevector(sum[0].data, sum[1].data, ((L + half) / 2 + L % 2 * half)...)));
         }(std::make_integer_sequence<int, static_cast<int>(W)>{});
     }
     one_by_one(Stride * high - e.pad_left, e.w);
   }
   return true;
+}
+template <class V, class T, class F> bool pull(const window_extents& e, T* dx, const F& term) {
+  return (e.stride_w == 1 && pull_in_lanes<V, 1>(e, dx, term)) ||
+         (e.stride_w == 2 && pull_in_lanes<V, 2>(e, dx, term));
+}
+
+/// Every window has an element.
+constexpr bool windows_meet_plane(const window_extents& e) {
+  const auto meets = [](index_t n, index_t stride, index_t pad, index_t dil, index_t taps, index_t extent) {
+    for (index_t i = 0; i < n; ++i) {
+      const tap_range t = taps_inside(i * stride - pad, dil, taps, extent);
+      if (t.first == t.last) return false;
+    }
+    return true;
+  };
+  return meets(e.p, e.stride_h, e.pad_top, e.dil_h, e.r, e.h) &&
+         meets(e.q, e.stride_w, e.pad_left, e.dil_w, e.s, e.w);
 }
 
 } // namespace detail
@@ -248,20 +280,30 @@ void window_gather(const Team& team, const window_extents& e, const T* x, const 
   });
 }
 
-/// dx is overwritten; elements of no window become zero.
+/// dx is overwritten; elements of no window become zero. idx is that of window_argmax.
 template <class T, team Team, class V = simd<T>>
 void window_scatter(const Team& team, const window_extents& e, const std::int32_t* idx, const T* dy, T* dx) {
   const index_t out = e.p * e.q;
+  const bool few_taps = e.r * e.s <= 12 && detail::windows_meet_plane(e); // each element asks all its windows
   team.run(e.planes, [&](index_t z, int) {
     T* const plane = dx + z * e.h * e.w;
+    const std::int32_t* const position = idx + z * out;
+    const T* const from = dy + z * out;
+    if (few_taps &&
+        detail::pull<V>(e, plane, [=](auto how, index_t at, index_t here) __attribute__((always_inline)) {
+          using H = decltype(how);
+          return H::pick(H::holds(position + at, here, e.stride_w), H::load(from + at),
+                         typename H::values(T(0)));
+        }))
+      return;
     std::fill_n(plane, e.h * e.w, T(0));
-    for (index_t i = z * out; i < (z + 1) * out; ++i) plane[idx[i]] += dy[i];
+    for (index_t i = 0; i < out; ++i) plane[position[i]] += from[i];
   });
 }
 
-/// y is the sum over the elements of a window, in scan order.
+/// y is the sum over the elements of a window, in scan order, times the factor.
 template <class T, team Team, class V = simd<T>> void window_sum(const Team& team, const window_extents& e,
-                                                                 const T* x, T* y) {
+                                                                 T factor, const T* x, T* y) {
   detail::each_window<V>(
       team, e, [=](index_t z, const detail::window& t, auto how) __attribute__((always_inline)) {
         using H = decltype(how);
@@ -270,28 +312,32 @@ template <class T, team Team, class V = simd<T>> void window_sum(const Team& tea
         for (auto& v : sum) v = typename H::values(T(0));
         t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
           unroll<H::count>([&](auto u) __attribute__((always_inline)) {
+            if constexpr (first && H::count > 1) H::prefetch(x + z * e.h * e.w + here + u * step);
             sum[u] += H::load(x + z * e.h * e.w + here + u * step, e.stride_w, first);
           });
         });
         unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-          H::store(y + z * e.p * e.q + t.at + u * H::each, sum[u]);
+          H::store(y + z * e.p * e.q + t.at + u * H::each, sum[u] * typename H::values(factor));
         });
       });
 }
 
 /// dx is overwritten; elements of no window become zero.
 template <class T, team Team, class V = simd<T>> void window_spread(const Team& team, const window_extents& e,
-                                                                    const T* dy, T* dx) {
+                                                                    T factor, const T* dy, T* dx) {
   team.run(e.planes, [&](index_t z, int) {
     T* const plane = dx + z * e.h * e.w;
     const T* const from = dy + z * e.p * e.q;
-    if (e.stride_w == 1 && detail::spread_in_lanes<V, 1>(e, from, plane)) return;
-    if (e.stride_w == 2 && detail::spread_in_lanes<V, 2>(e, from, plane)) return;
+    if (detail::pull<V>(e, plane, [=](auto how, index_t at, index_t) __attribute__((always_inline)) {
+          using H = decltype(how);
+          return typename H::values(factor) * H::load(from + at);
+        }))
+      return;
     std::fill_n(plane, e.h * e.w, T(0));
     for (index_t i = 0; i < e.p; ++i)
       for (index_t j = 0; j < e.q; ++j) {
         const auto t = detail::window::alone(e, i, j);
-        t.each_tap(e, [&](index_t here, auto) { plane[here] += from[t.at]; });
+        t.each_tap(e, [&](index_t here, auto) { plane[here] += factor * from[t.at]; });
       }
   });
 }
