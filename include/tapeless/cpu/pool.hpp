@@ -133,10 +133,10 @@ template <class V, int Stride, class F> void each_window(const window_extents& e
     const auto in_lanes = [&](index_t j, auto how) __attribute__((always_inline)) {
       f(window{i * e.q + j, t.y, j * e.stride_w - e.pad_left, t.rows, {0, e.s}}, how);
     };
-    constexpr int many = Stride == 0 ? 1 : 4; // the loops over taps are short: several vectors share them
-    if (inner_end - inner >= many * W)
-      for (index_t j = inner; j < inner_end; j += many * W)
-        in_lanes(std::min(j, inner_end - many * W), window_lanes<V, Stride, many>{});
+    constexpr int vectors = Stride == 0 ? 1 : 4; // the loops over taps are short: several vectors share them
+    if (inner_end - inner >= vectors * W)
+      for (index_t j = inner; j < inner_end; j += vectors * W)
+        in_lanes(std::min(j, inner_end - vectors * W), window_lanes<V, Stride, vectors>{});
     else
       for (index_t j = inner; j < inner_end; j += W)
         in_lanes(std::min(j, inner_end - W), window_lanes<V, Stride, 1>{});
