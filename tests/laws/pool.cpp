@@ -54,10 +54,7 @@ template <tl::pool P> constexpr auto transposed_largest(const char* name) {
 // y_dot with the image as tangent
 template <tl::pool P> constexpr auto pushed_largest(const char* name) {
   return pair(
-      name,
-      [](const auto& x) {
-        return tl::jvp([](const auto& a) { return tl::max_pool2d<P>(a); })(x, x);
-      },
+      name, [](const auto& x) { return tl::jvp([](const auto& a) { return tl::max_pool2d<P>(a); })(x, x); },
       [](const auto& x) { return ref::window_gather(x, ref::window_argmax(x, config<P>(x.shape))); });
 }
 template <tl::pool P> constexpr auto transposed_average(const char* name) {

@@ -9,7 +9,9 @@
 // Elements of a window outside the plane do not exist: they never win and add nothing. One chunk is one
 // plane. V names the architecture, so that objects built with different flags hold different functions.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -53,19 +55,20 @@ struct window {
   }
 };
 
-/// The even lanes, or the odd ones, of a and b behind it.
+/// The even lanes, or the odd ones, of a and b behind it. A vector of 32 bytes is left as its halves give it, and
+/// in_order puts it in order: once for all taps.
 template <int Odd, class V> [[gnu::always_inline]] inline V every_second(const V& a, const V& b) {
-  constexpr int W = static_cast<int>(V::size);
-  constexpr int Q = static_cast<int>(16 / sizeof(typename V::value_type)), H = Q / 2; // lanes of 16 bytes
+  constexpr int W = static_cast<int>(V::size), Q = W / (sizeof(V) == 32 ? 2 : 1);
   return [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) {
-    if constexpr (sizeof(V) != 32) return V(__builtin_shufflevector(a.data, b.data, (2 * L + Odd)...));
-    else { // within 16 bytes first: GCC takes two permutations across them
-      V v(__builtin_shufflevector(a.data, b.data,
-                                  (L / Q * Q + L % H * 2 + Odd + (L % Q < H ? 0 : W))...));
-      keep(v);
-      return V(__builtin_shufflevector(v.data, v.data, (L % (W / 2) / H * Q + L % H + L / (W / 2) * H)...));
-    }
+    return V(__builtin_shufflevector(a.data, b.data,
+                                     (L / Q * Q + L % (Q / 2) * 2 + Odd + (L % Q < Q / 2 ? 0 : W))...));
   }(std::make_integer_sequence<int, W>{});
+}
+template <class V> [[gnu::always_inline]] inline V in_order(const V& v) {
+  if constexpr (sizeof(V) == 32) {
+    const auto quarter = std::bit_cast<typename vector_of<std::int64_t, 4>::type>(v.data);
+    return V(std::bit_cast<typename V::register_type>(__builtin_shufflevector(quarter, quarter, 0, 2, 1, 3)));
+  } else return v;
 }
 
 /// How windows are computed: one, or `count` vectors of neighbours. Stride: of the columns; 0: any.
@@ -80,6 +83,7 @@ template <class T> struct one_window {
   static positions ramp(index_t) { return 0; }
   static auto pick(bool m, auto a, auto b) { return m ? a : b; }
   static positions pick_at(bool m, positions a, positions b) { return m ? a : b; }
+  static auto ordered(auto v) { return v; }
   static void store(auto* p, auto v) { *p = v; }
 };
 template <class V, int Stride, int Count> struct window_lanes {
@@ -108,6 +112,10 @@ template <class V, int Stride, int Count> struct window_lanes {
   static V pick(const mask_of<V>& m, const V& a, const V& b) { return select(m, a, b); }
   static positions pick_at(const mask_of<V>& m, const positions& a, const positions& b) {
     return select(mask_cast<P>(m), a, b);
+  }
+  template <class L> static L ordered(const L& v) {
+    if constexpr (Stride == 2) return in_order(v);
+    else return v;
   }
   static void store(T* p, const V& v) { cpu::store(p, v); }
   static void store(std::int32_t* p, const positions& v) { store_int(p, v); }
@@ -170,7 +178,7 @@ void window_first_max(const Team& team, const window_extents& e, const T* x, R* 
     typename H::values best[H::count];
     typename H::positions winner[H::count];
     unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-      best[u] = H::load(plane + start + u * step, e.stride_w, std::true_type{});
+      best[u] = typename H::values(-std::numeric_limits<T>::infinity());
       winner[u] = H::at(start);
     });
     t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
@@ -183,8 +191,9 @@ void window_first_max(const Team& team, const window_extents& e, const T* x, R* 
       });
     });
     unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-      if constexpr (position) H::store(out + u * H::each, winner[u] + H::at(u * step) + H::ramp(e.stride_w));
-      else H::store(out + u * H::each, best[u]);
+      if constexpr (position)
+        H::store(out + u * H::each, H::ordered(winner[u]) + H::at(u * step) + H::ramp(e.stride_w));
+      else H::store(out + u * H::each, H::ordered(best[u]));
     });
   });
 }
@@ -304,22 +313,24 @@ void window_scatter(const Team& team, const window_extents& e, const std::int32_
 /// y is the sum over the elements of a window, in scan order, times the factor.
 template <class T, team Team, class V = simd<T>> void window_sum(const Team& team, const window_extents& e,
                                                                  T factor, const T* x, T* y) {
-  detail::each_window<V>(
-      team, e, [=](index_t z, const detail::window& t, auto how) __attribute__((always_inline)) {
-        using H = decltype(how);
-        const index_t step = H::each * e.stride_w;
-        typename H::values sum[H::count];
-        for (auto& v : sum) v = typename H::values(T(0));
-        t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
-          unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-            if constexpr (first && H::count > 1) H::prefetch(x + z * e.h * e.w + here + u * step);
-            sum[u] += H::load(x + z * e.h * e.w + here + u * step, e.stride_w, first);
-          });
-        });
-        unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-          H::store(y + z * e.p * e.q + t.at + u * H::each, sum[u] * typename H::values(factor));
-        });
-      });
+  detail::each_window<V>(team, e,
+                         [=](index_t z, const detail::window& t, auto how) __attribute__((always_inline)) {
+                           using H = decltype(how);
+                           const T* const plane = x + z * e.h * e.w;
+                           T* const out = y + z * e.p * e.q + t.at;
+                           const index_t step = H::each * e.stride_w;
+                           typename H::values sum[H::count];
+                           for (auto& v : sum) v = typename H::values(T(0));
+                           t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
+                             unroll<H::count>([&](auto u) __attribute__((always_inline)) {
+                               if constexpr (first && H::count > 1) H::prefetch(plane + here + u * step);
+                               sum[u] += H::load(plane + here + u * step, e.stride_w, first);
+                             });
+                           });
+                           unroll<H::count>([&](auto u) __attribute__((always_inline)) {
+                             H::store(out + u * H::each, H::ordered(sum[u]) * typename H::values(factor));
+                           });
+                         });
 }
 
 /// dx is overwritten; elements of no window become zero.

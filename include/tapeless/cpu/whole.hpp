@@ -141,9 +141,9 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
   else if constexpr (O == op::window_gather) window_gather<T>(team, window_of(s, x, out), in(0), index(1), y);
   else if constexpr (O == op::window_scatter)
     window_scatter<T>(team, window_of(s, out, x), index(1), in(0), y);
-  else if constexpr (O == op::window_sum) 
+  else if constexpr (O == op::window_sum)
     window_sum<T>(team, window_of(s, x, out), window_factor<T>(s), in(0), y);
-  else if constexpr (O == op::window_spread) 
+  else if constexpr (O == op::window_spread)
     window_spread<T>(team, window_of(s, out, x), window_factor<T>(s), in(0), y);
   else if constexpr (O == op::unfold) unfold<T>(team, unfold_of(s, x), in(0), y);
   else if constexpr (O == op::fold) fold<T>(team, unfold_of(s, out), in(0), y);
