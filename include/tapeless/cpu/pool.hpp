@@ -78,6 +78,7 @@ template <class T> struct one_window {
   using positions = std::int32_t;
   static T load(const T* p, index_t, auto) { return *p; }
   static T load(const T* p) { return *p; }
+  static void prefetch(const T*) {}
   static bool holds(const std::int32_t* p, index_t here, index_t) { return *p == here; }
   static positions at(index_t i) { return static_cast<positions>(i); }
   static positions ramp(index_t) { return 0; }
@@ -183,9 +184,9 @@ void window_first_max(const Team& team, const window_extents& e, const T* x, R* 
     });
     t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
       unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-        if constexpr (first && H::count > 1) H::prefetch(plane + here + u * step);
+        if constexpr (first) H::prefetch(plane + here + u * step);
         const typename H::values v = H::load(plane + here + u * step, e.stride_w, first);
-        const auto wins = (best[u] == best[u]) & !(v <= best[u]); // v <= NaN is false
+        const auto wins = best[u] == best[u] && !(v <= best[u]); // v <= NaN is false
         best[u] = H::pick(wins, v, best[u]);
         if constexpr (position) winner[u] = H::pick_at(wins, H::at(here), winner[u]);
       });
@@ -323,7 +324,7 @@ template <class T, team Team, class V = simd<T>> void window_sum(const Team& tea
                            for (auto& v : sum) v = typename H::values(T(0));
                            t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
                              unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-                               if constexpr (first && H::count > 1) H::prefetch(plane + here + u * step);
+                               if constexpr (first) H::prefetch(plane + here + u * step);
                                sum[u] += H::load(plane + here + u * step, e.stride_w, first);
                              });
                            });
