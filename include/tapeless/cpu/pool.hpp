@@ -5,7 +5,7 @@
 //   window_argmax   idx[z, i, j] = flat index in the plane of the first maximum of window (i, j)
 //   window_gather   y[z, i, j] = x[z, idx[z, i, j]]        window_scatter   its transpose
 //   window_max      y[z, i, j] = that maximum
-//   window_sum      y[z, i, j] = factor * sum of window (i, j)                        window_spread    its transpose
+//   window_sum      y[z, i, j] = factor * sum of window (i, j)         window_spread    its transpose
 // Elements of a window outside the plane do not exist: they never win and add nothing. One chunk is one
 // plane. V names the architecture, so that objects built with different flags hold different functions.
 #include <algorithm>
