@@ -66,6 +66,7 @@ void cover_all() {
   cover<image, filter>(tl::grad<0, 1>([](auto x, auto w) { return tl::sum(square(tl::conv2d<tl::conv{.padding = 1}>(x, w))); }));
   cover<tl::tensor<float, 1, 1, 2, 4, 4>, tl::tensor<float, 1, 1, 2, 3, 3>>(tl::grad<0>([](auto x, auto w) { return tl::sum(square(tl::conv3d(x, w))); }));
   cover<image>(tl::value_and_grad([](auto x) { return tl::sum(tl::max_pool2d<tl::pool{}>(x) * tl::avg_pool2d<tl::pool{}>(x)); }));
+  cover<image>([](auto x) { return tl::jvp([](auto a) { return tl::max_pool2d<tl::pool{}>(a); })(x, x); });
 }
 
 const char* name_of(tl::detail::kind k) {

@@ -35,11 +35,11 @@ template <class F> void naive(const window_extents& e, F&& f) {
         }
 }
 
-// every combination in which p and q are positive, all padding asymmetric
+// every combination in which p and q are positive, all padding asymmetric; rows of windows of some vectors too
 template <class F> void each_extents(F&& f) {
   for (index_t planes : {0, 1, 3})
-    for (const auto& hw : {std::pair<index_t, index_t>{1, 1}, {5, 7}, {8, 3}, {13, 17}})
-      for (const auto& rs : {std::pair<index_t, index_t>{1, 1}, {2, 2}, {3, 2}, {1, 4}})
+    for (const auto& hw : {std::pair<index_t, index_t>{1, 1}, {5, 7}, {8, 3}, {13, 17}, {3, 67}, {4, 131}})
+      for (const auto& rs : {std::pair<index_t, index_t>{1, 1}, {2, 2}, {3, 2}, {1, 4}, {3, 3}})
         for (index_t stride : {1, 2, 3})
           for (index_t dil : {1, 2})
             for (index_t pad : {0, 1}) {
@@ -70,6 +70,34 @@ template <class F> void each_extents(F&& f) {
             }
 }
 
+// every width of rows around those of vectors
+template <class F> void each_width(F&& f) {
+  for (index_t stride : {1, 2, 3})
+    for (index_t taps : {1, 2, 3})
+      for (index_t dil : {1, 3})
+        for (index_t pad : {0, 1})
+          for (index_t q = 1; q <= 4 * width<float> + 2; ++q) {
+            window_extents e{.planes = 2,
+                             .h = 5,
+                             .w = (q - 1) * stride + (taps - 1) * dil + 1 - pad,
+                             .r = 2,
+                             .s = taps,
+                             .p = 2,
+                             .q = q,
+                             .stride_h = 3,
+                             .stride_w = stride,
+                             .pad_left = pad,
+                             .dil_w = dil};
+            if (e.w < 1) continue;
+            CAPTURE(stride);
+            CAPTURE(taps);
+            CAPTURE(dil);
+            CAPTURE(pad);
+            CAPTURE(q);
+            f(e);
+          }
+}
+
 // f(team) for every team under test: what f returns must not differ
 template <class F> auto on_teams(F&& f) {
   const auto result = f(serial_team{});
@@ -78,6 +106,8 @@ template <class F> auto on_teams(F&& f) {
 #endif
   return result;
 }
+
+template <class T> bool same(T a, T b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 template <class T> std::vector<std::int32_t> argmax(const window_extents& e, const std::vector<T>& x) {
   return on_teams([&](const auto& team) {
@@ -90,28 +120,39 @@ template <class T> std::vector<std::int32_t> argmax(const window_extents& e, con
 } // namespace
 
 TEST_CASE_TEMPLATE("pool: argmax is the first maximum in scan order and gather reads it", T, float, double) {
-  each_extents([](const window_extents& e) {
-    const auto x = values<T>(e.planes * e.h * e.w, 1);
+  const auto check = [](const window_extents& e) {
+    auto x = values<T>(e.planes * e.h * e.w, 1);
+    for (std::size_t i = 0; i < x.size(); i += 11)
+      x[i] = i % 2 == 0 ? std::numeric_limits<T>::quiet_NaN() : -std::numeric_limits<T>::infinity();
     const auto idx = argmax(e, x);
     const auto y = on_teams([&](const auto& team) {
       std::vector<T> out(idx.size(), T(99));
       window_gather(team, e, x.data(), idx.data(), out.data());
       return out;
     });
+    std::vector<T> largest(idx.size(), T(99));
+    window_max<T>(serial_team{}, e, x.data(), largest.data());
     for (index_t z = 0; z < e.planes; ++z) {
       std::vector<std::int32_t> first(static_cast<std::size_t>(e.p * e.q), -1);
       const T* plane = x.data() + z * e.h * e.w;
       naive(e, [&](index_t out, index_t in) {
-        if (first[out] < 0 || plane[in] > plane[first[out]]) first[out] = static_cast<std::int32_t>(in);
+        const bool nan_wins = first[out] >= 0 && std::isnan(plane[in]) && !std::isnan(plane[first[out]]);
+        if (first[out] < 0 || plane[in] > plane[first[out]] || nan_wins)
+          first[out] = static_cast<std::int32_t>(in);
       });
       bool equal = true;
       for (index_t i = 0; i < e.p * e.q; ++i) {
-        if (first[i] < 0) continue; // a window of padding alone
-        equal = equal && idx[z * e.p * e.q + i] == first[i] && y[z * e.p * e.q + i] == plane[first[i]];
+        const index_t out = z * e.p * e.q + i;
+        if (first[i] < 0) equal = equal && idx[out] == 0 && same(largest[out], T(0)); // padding alone
+        else
+          equal = equal && idx[out] == first[i] && same(y[out], plane[first[i]]) &&
+                  same(largest[out], plane[first[i]]);
       }
       CHECK(equal);
     }
-  });
+  };
+  each_extents(check);
+  each_width(check);
 }
 
 TEST_CASE_TEMPLATE("pool: the first NaN of a window wins, minus infinity beats padding", T, float, double) {
@@ -124,7 +165,7 @@ TEST_CASE_TEMPLATE("pool: the first NaN of a window wins, minus infinity beats p
 }
 
 TEST_CASE_TEMPLATE("pool: scatter is the transpose of gather", T, float, double) {
-  each_extents([](const window_extents& e) {
+  const auto check = [](const window_extents& e) {
     const auto idx = argmax(e, values<T>(e.planes * e.h * e.w, 2));
     const auto dy = values<T>(static_cast<index_t>(idx.size()), 3);
     const auto dx = on_teams([&](const auto& team) {
@@ -136,20 +177,24 @@ TEST_CASE_TEMPLATE("pool: scatter is the transpose of gather", T, float, double)
     for (std::size_t i = 0; i < idx.size(); ++i)
       expected[static_cast<index_t>(i) / (e.p * e.q) * e.h * e.w + idx[i]] += dy[i];
     CHECK(dx == expected);
-  });
+  };
+  each_extents(check);
+  each_width(check);
 }
 
 TEST_CASE_TEMPLATE("pool: sum adds the elements of a window and spread is its transpose", T, float, double) {
-  each_extents([](const window_extents& e) {
-    const auto x = values<T>(e.planes * e.h * e.w, 4), dy = values<T>(e.planes * e.p * e.q, 5);
+  const auto check = [](const window_extents& e) {
+    auto x = values<T>(e.planes * e.h * e.w, 4), dy = values<T>(e.planes * e.p * e.q, 5);
+    for (T& v : x) v /= 7; // sums depend on their order
+    for (T& v : dy) v /= 7;
     const auto y = on_teams([&](const auto& team) {
       std::vector<T> out(dy.size(), T(99));
-      window_sum(team, e, x.data(), out.data());
+      window_sum(team, e, T(1), x.data(), out.data());
       return out;
     });
     const auto dx = on_teams([&](const auto& team) {
       std::vector<T> out(x.size(), T(99));
-      window_spread(team, e, dy.data(), out.data());
+      window_spread(team, e, T(1), dy.data(), out.data());
       return out;
     });
     std::vector<T> sum(y.size(), T(0)), spread(x.size(), T(0));
@@ -160,5 +205,13 @@ TEST_CASE_TEMPLATE("pool: sum adds the elements of a window and spread is its tr
       });
     CHECK(y == sum);
     CHECK(dx == spread);
-  });
+    window_sum(serial_team{}, e, T(0.5), x.data(), sum.data()); // exact
+    window_spread(serial_team{}, e, T(0.5), dy.data(), spread.data());
+    for (T& v : sum) v *= 2;
+    for (T& v : spread) v *= 2;
+    CHECK(y == sum);
+    CHECK(dx == spread);
+  };
+  each_extents(check);
+  each_width(check);
 }

@@ -48,8 +48,14 @@ template <tl::pool P> constexpr auto transposed_largest(const char* name) {
       },
       [](const auto& x) {
         const auto at = ref::window_argmax(x, config<P>(x.shape));
-        return ref::window_scatter(ref::window_gather(x, at), at, x.shape[2], x.shape[3]);
+        return ref::window_scatter(ref::max_pool2d(x, config<P>(x.shape)), at, x.shape[2], x.shape[3]);
       });
+}
+// y_dot with the image as tangent
+template <tl::pool P> constexpr auto pushed_largest(const char* name) {
+  return pair(
+      name, [](const auto& x) { return tl::jvp([](const auto& a) { return tl::max_pool2d<P>(a); })(x, x); },
+      [](const auto& x) { return ref::window_gather(x, ref::window_argmax(x, config<P>(x.shape))); });
 }
 template <tl::pool P> constexpr auto transposed_average(const char* name) {
   return pair(
@@ -96,6 +102,7 @@ constexpr auto transposes = cases<images<double>>(
     transposed_largest<pool{.kernel = 2}>("max 2x2"),
     transposed_largest<pool{.kernel = pair2(3, 2), .stride = pair2(2, 3), .padding = padding2(0, 1, 1, 0)}>(
         "max 3x2, all different"),
+    pushed_largest<pool{.kernel = 3, .stride = 2, .padding = 1}>("max 3x3, the tangent"),
     transposed_average<pool{.kernel = 3, .stride = 1, .padding = 1}>("avg 3x3, stride 1, padding 1"),
     transposed_average<pool{.kernel = 3, .stride = 2, .padding = 1, .count_padding = false}>(
         "avg 3x3, taps inside the image"));

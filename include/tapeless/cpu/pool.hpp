@@ -4,11 +4,17 @@
 // Windows over planes.                  x, dx: (planes, h, w)   y, dy, idx: (planes, p, q)
 //   window_argmax   idx[z, i, j] = flat index in the plane of the first maximum of window (i, j)
 //   window_gather   y[z, i, j] = x[z, idx[z, i, j]]        window_scatter   its transpose
-//   window_sum      y[z, i, j] = sum of window (i, j)      window_spread    its transpose
+//   window_max      y[z, i, j] = that maximum
+//   window_sum      y[z, i, j] = factor * sum of window (i, j)         window_spread    its transpose
 // Elements of a window outside the plane do not exist: they never win and add nothing. One chunk is one
 // plane. V names the architecture, so that objects built with different flags hold different functions.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+#include <utility>
 
 #include "../core/geometry.hpp"
 #include "simd.hpp"
@@ -27,17 +33,239 @@ constexpr tap_range taps_inside(index_t origin, index_t dilation, index_t taps, 
   return {first, std::max(first, last)};
 }
 
-/// f(at, y, x, rows, columns) for every window: its flat number, its corner, which may lie outside the plane,
-/// and the taps that do not.
-template <class F> void each_window(const window_extents& e, F&& f) {
-  for (index_t i = 0; i < e.p; ++i) {
-    const index_t y = i * e.stride_h - e.pad_top;
-    const tap_range rows = taps_inside(y, e.dil_h, e.r, e.h);
-    for (index_t j = 0; j < e.q; ++j) {
-      const index_t x = j * e.stride_w - e.pad_left;
-      f(i * e.q + j, y, x, rows, taps_inside(x, e.dil_w, e.s, e.w));
+/// A window, or the first of W neighbours that have the same taps: flat number, corner, which may lie outside the
+/// plane, and the taps that do not.
+struct window {
+  index_t at, y, x;
+  tap_range rows, cols;
+  bool empty() const { return rows.first == rows.last || cols.first == cols.last; }
+  index_t tap(const window_extents& e, index_t r, index_t s) const {
+    return (y + r * e.dil_h) * e.w + x + s * e.dil_w;
+  }
+  static window alone(const window_extents& e, index_t i, index_t j) {
+    const index_t y = i * e.stride_h - e.pad_top, x = j * e.stride_w - e.pad_left;
+    return {i * e.q + j, y, x, taps_inside(y, e.dil_h, e.r, e.h), taps_inside(x, e.dil_w, e.s, e.w)};
+  }
+  /// f(flat index in the plane, whether the tap is the first of its row) for every tap, in scan order.
+  template <class F> [[gnu::always_inline]] void each_tap(const window_extents& e, F&& f) const {
+    for (index_t r = rows.first; r < rows.last; ++r) {
+      if (cols.first < cols.last) f(tap(e, r, cols.first), std::true_type{});
+      for (index_t s = cols.first + 1; s < cols.last; ++s) f(tap(e, r, s), std::false_type{});
     }
   }
+};
+
+/// The even lanes, or the odd ones, of a and b behind it. A vector of 32 bytes is left as its halves give it, and
+/// in_order puts it in order: once for all taps.
+template <int Odd, class V> [[gnu::always_inline]] inline V every_second(const V& a, const V& b) {
+  constexpr int W = static_cast<int>(V::size), Q = W / (sizeof(V) == 32 ? 2 : 1);
+  return [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) {
+    return V(__builtin_shufflevector(a.data, b.data,
+                                     (L / Q * Q + L % (Q / 2) * 2 + Odd + (L % Q < Q / 2 ? 0 : W))...));
+  }(std::make_integer_sequence<int, W>{});
+}
+template <class V> [[gnu::always_inline]] inline V in_order(const V& v) {
+  if constexpr (sizeof(V) == 32) {
+    const auto quarter = std::bit_cast<typename vector_of<std::int64_t, 4>::type>(v.data);
+    return V(std::bit_cast<typename V::register_type>(__builtin_shufflevector(quarter, quarter, 0, 2, 1, 3)));
+  } else return v;
+}
+
+/// How windows are computed: one, or `count` vectors of neighbours. Stride: of the columns; 0: any.
+template <class T> struct one_window {
+  static constexpr int count = 1, each = 1;
+  using values = T;
+  using positions = std::int32_t;
+  static T load(const T* p, index_t, auto) { return *p; }
+  static T load(const T* p) { return *p; }
+  static void prefetch(const T*) {}
+  static bool holds(const std::int32_t* p, index_t here, index_t) { return *p == here; }
+  static positions at(index_t i) { return static_cast<positions>(i); }
+  static positions ramp(index_t) { return 0; }
+  static auto pick(bool m, auto a, auto b) { return m ? a : b; }
+  static positions pick_at(bool m, positions a, positions b) { return m ? a : b; }
+  static auto ordered(auto v) { return v; }
+  static void store(auto* p, auto v) { *p = v; }
+};
+template <class V, int Stride, int Count> struct window_lanes {
+  static constexpr int count = Count, each = static_cast<int>(V::size);
+  using values = V;
+  using positions = int_of<V>;
+  using T = typename V::value_type;
+  using P = typename positions::value_type;
+  template <bool First>
+  [[gnu::always_inline]] static V load(const T* p, index_t stride, std::bool_constant<First>) {
+    if constexpr (Stride == 1) return cpu::load<V>(p);
+    else if constexpr (Stride == 2) { // one element more is read on the side where the next tap is
+      const T* const from = p - (First ? 0 : 1);
+      return every_second<First ? 0 : 1>(cpu::load<V>(from), cpu::load<V>(from + each));
+    } else return load_strided<V>(p, stride);
+  }
+  static V load(const T* p) { return cpu::load<V>(p); }
+  /// No hardware sees two rows that end so soon.
+  static void prefetch(const T* p) { __builtin_prefetch(p + 2048 / sizeof(T)); }
+  /// Whether lane i of p is here + i * stride.
+  static mask_of<V> holds(const std::int32_t* p, index_t here, index_t stride) {
+    return mask_cast<T>(load_int<V>(p) == at(here) + ramp(stride));
+  }
+  static positions at(index_t i) { return positions(static_cast<P>(i)); }
+  static positions ramp(index_t stride) { return iota<positions>() * at(stride); }
+  static V pick(const mask_of<V>& m, const V& a, const V& b) { return select(m, a, b); }
+  static positions pick_at(const mask_of<V>& m, const positions& a, const positions& b) {
+    return select(mask_cast<P>(m), a, b);
+  }
+  template <class L> static L ordered(const L& v) {
+    if constexpr (Stride == 2) return in_order(v);
+    else return v;
+  }
+  static void store(T* p, const V& v) { cpu::store(p, v); }
+  static void store(std::int32_t* p, const positions& v) { store_int(p, v); }
+};
+
+/// f(window, how) for every window of a plane, some of them more than once.
+template <class V, int Stride, class F> void each_window(const window_extents& e, F&& f) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  // windows [inner, inner_end) of a row have all their columns
+  const index_t room = e.w + e.pad_left - (e.s - 1) * e.dil_w - 1;
+  const index_t inner = std::min((e.pad_left + e.stride_w - 1) / e.stride_w, e.q);
+  const index_t inner_end = room < 0 ? inner : std::clamp(room / e.stride_w + 1, inner, e.q);
+  for (index_t i = 0; i < e.p; ++i) {
+    const auto one_by_one = [&](index_t j, index_t end) {
+      for (; j < end; ++j) f(window::alone(e, i, j), one_window<typename V::value_type>{});
+    };
+    const window t = window::alone(e, i, inner);
+    if (inner_end - inner < W || t.rows.first == t.rows.last) {
+      one_by_one(0, e.q);
+      continue;
+    }
+    one_by_one(0, inner);
+    const auto in_lanes = [&](index_t j, auto how) __attribute__((always_inline)) {
+      f(window{i * e.q + j, t.y, j * e.stride_w - e.pad_left, t.rows, {0, e.s}}, how);
+    };
+    constexpr int vectors = Stride == 0 ? 1 : 4; // the loops over taps are short: several vectors share them
+    if (inner_end - inner >= vectors * W)
+      for (index_t j = inner; j < inner_end; j += vectors * W)
+        in_lanes(std::min(j, inner_end - vectors * W), window_lanes<V, Stride, vectors>{});
+    else
+      for (index_t j = inner; j < inner_end; j += W)
+        in_lanes(std::min(j, inner_end - W), window_lanes<V, Stride, 1>{});
+    one_by_one(inner_end, e.q);
+  }
+}
+/// The same, for every plane; f(z, window, how).
+template <class V, class Team, class F>
+void each_window(const Team& team, const window_extents& e, const F& f) {
+  team.run(e.planes, [&](index_t z, int) {
+    const auto g = [&](const window& t, auto how) __attribute__((always_inline)) { f(z, t, how); };
+    if (e.stride_w == 1) each_window<V, 1>(e, g);
+    else if (e.stride_w == 2 && e.s > 1) each_window<V, 2>(e, g);
+    else each_window<V, 0>(e, g);
+  });
+}
+
+/// The first maximum of every window: its position, or itself. A NaN wins, the first of several.
+template <class V, class Team, class T, class R>
+void window_first_max(const Team& team, const window_extents& e, const T* x, R* y) {
+  constexpr bool position = std::is_same_v<R, std::int32_t>;
+  each_window<V>(team, e, [=](index_t z, const window& t, auto how) __attribute__((always_inline)) {
+    using H = decltype(how);
+    const T* const plane = x + z * e.h * e.w;
+    R* const out = y + z * e.p * e.q + t.at;
+    if (t.empty()) {
+      *out = R(0);
+      return;
+    }
+    const index_t start = t.tap(e, t.rows.first, t.cols.first), step = H::each * e.stride_w;
+    typename H::values best[H::count];
+    typename H::positions winner[H::count];
+    unroll<H::count>([&](auto u) __attribute__((always_inline)) {
+      best[u] = typename H::values(-std::numeric_limits<T>::infinity());
+      winner[u] = H::at(start);
+    });
+    t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
+      unroll<H::count>([&](auto u) __attribute__((always_inline)) {
+        if constexpr (first) H::prefetch(plane + here + u * step);
+        const typename H::values v = H::load(plane + here + u * step, e.stride_w, first);
+        const auto wins = best[u] == best[u] && !(v <= best[u]); // v <= NaN is false
+        best[u] = H::pick(wins, v, best[u]);
+        if constexpr (position) winner[u] = H::pick_at(wins, H::at(here), winner[u]);
+      });
+    });
+    unroll<H::count>([&](auto u) __attribute__((always_inline)) {
+      if constexpr (position)
+        H::store(out + u * H::each, H::ordered(winner[u]) + H::at(u * step) + H::ramp(e.stride_w));
+      else H::store(out + u * H::each, H::ordered(best[u]));
+    });
+  });
+}
+
+/// dx[y, x] = sum over the windows that see it, in their order, of term(how, window, y * e.w + x). Lanes are every
+/// Stride-th element. False where too few lanes have all windows, and then nothing is written.
+template <class V, int Stride, class T, class F>
+bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  // column Stride * a + f - pad_left sees window a - (t - f) / Stride through the tap at t: for a in [low, high) all
+  // of those exist
+  const index_t low = std::max((e.s - 1) * e.dil_w / Stride, (e.pad_left + Stride - 1) / Stride);
+  const index_t high = std::min(e.q, (e.w + e.pad_left) / Stride);
+  if (high - low < W) return false;
+  const index_t step = e.dil_h / std::gcd(e.stride_h, e.dil_h);
+  for (index_t y = 0; y < e.h; ++y) {
+    const index_t top = y + e.pad_top; // rows of windows that see y: first, first + step, ... below last
+    index_t first = std::max<index_t>((top - (e.r - 1) * e.dil_h + e.stride_h - 1) / e.stride_h, 0);
+    const index_t last = std::min(top / e.stride_h + 1, e.p);
+    while (first < last && (top - first * e.stride_h) % e.dil_h != 0) ++first;
+    const auto one_by_one = [&](index_t x, index_t end) {
+      for (; x < end; ++x) {
+        T sum(0);
+        for (index_t i = first; i < last; i += step)
+          for (index_t s = e.s - 1; s >= 0; --s)
+            if (const index_t at = x + e.pad_left - s * e.dil_w;
+                at >= 0 && at % Stride == 0 && at / Stride < e.q)
+              sum += term(one_window<T>{}, i * e.q + at / Stride, y * e.w + x);
+        dx[y * e.w + x] = sum;
+      }
+    };
+    one_by_one(0, Stride * low - e.pad_left);
+    for (index_t block = low; block < high; block += W) {
+      const index_t a = std::min(block, high - W), here = y * e.w + Stride * a - e.pad_left;
+      V sum[2] = {V(T(0)), V(T(0))}; // of even t, of odd t
+      for (index_t i = first; i < last; i += step)
+        for (index_t t = (e.s - 1) * e.dil_w; t >= 0; t -= e.dil_w) {
+          const index_t f = t % Stride;
+          const V v = term(window_lanes<V, Stride, 1>{}, i * e.q + a - t / Stride, here + f);
+          if (f != 0) sum[1] += v;
+          else sum[0] += v;
+        }
+      if constexpr (Stride == 1) store(dx + here, sum[0]);
+      else
+        [&]<int... L>(std::integer_sequence<int, L...>) {
+          constexpr int half = static_cast<int>(W);
+          store(dx + here, V(__builtin_shufflevector(sum[0].data, sum[1].data, (L / 2 + L % 2 * half)...)));
+          store(dx + here + W,
+                V(__builtin_shufflevector(sum[0].data, sum[1].data, ((L + half) / 2 + L % 2 * half)...)));
+        }(std::make_integer_sequence<int, static_cast<int>(W)>{});
+    }
+    one_by_one(Stride * high - e.pad_left, e.w);
+  }
+  return true;
+}
+template <class V, class T, class F> bool pull(const window_extents& e, T* dx, const F& term) {
+  return (e.stride_w == 1 && pull_in_lanes<V, 1>(e, dx, term)) ||
+         (e.stride_w == 2 && pull_in_lanes<V, 2>(e, dx, term));
+}
+
+/// Every window has an element.
+constexpr bool windows_meet_plane(const window_extents& e) {
+  const auto meets = [](index_t n, index_t stride, index_t pad, index_t dil, index_t taps, index_t extent) {
+    for (index_t i = 0; i < n; ++i) {
+      const tap_range t = taps_inside(i * stride - pad, dil, taps, extent);
+      if (t.first == t.last) return false;
+    }
+    return true;
+  };
+  return meets(e.p, e.stride_h, e.pad_top, e.dil_h, e.r, e.h) &&
+         meets(e.q, e.stride_w, e.pad_left, e.dil_w, e.s, e.w);
 }
 
 } // namespace detail
@@ -45,22 +273,12 @@ template <class F> void each_window(const window_extents& e, F&& f) {
 /// A NaN wins, the first of several. A window without elements gives 0.
 template <class T, team Team, class V = simd<T>>
 void window_argmax(const Team& team, const window_extents& e, const T* x, std::int32_t* idx) {
-  team.run(e.planes, [&](index_t z, int) {
-    const T* const plane = x + z * e.h * e.w;
-    detail::each_window(
-        e, [&](index_t at, index_t y0, index_t x0, detail::tap_range rows, detail::tap_range cols) {
-          index_t winner = -1;
-          T best{};
-          for (index_t r = rows.first; r < rows.last; ++r)
-            for (index_t s = cols.first; s < cols.last; ++s) {
-              const index_t here = (y0 + r * e.dil_h) * e.w + x0 + s * e.dil_w;
-              const T v = plane[here];
-              if (winner < 0 || v > best || (v != v && best == best))
-                best = v, winner = here; // v > NaN is false
-            }
-          idx[z * e.p * e.q + at] = static_cast<std::int32_t>(std::max<index_t>(winner, 0));
-        });
-  });
+  detail::window_first_max<V>(team, e, x, idx);
+}
+/// y[z, i, j] = x[z, idx[z, i, j]] where idx is that of window_argmax. A window without elements gives 0.
+template <class T, team Team, class V = simd<T>>
+void window_max(const Team& team, const window_extents& e, const T* x, T* y) {
+  detail::window_first_max<V>(team, e, x, y);
 }
 
 /// Every idx lies in [0, h * w).
@@ -72,46 +290,67 @@ void window_gather(const Team& team, const window_extents& e, const T* x, const 
   });
 }
 
-/// dx is overwritten; elements of no window become zero.
+/// dx is overwritten; elements of no window become zero. idx is that of window_argmax.
 template <class T, team Team, class V = simd<T>>
 void window_scatter(const Team& team, const window_extents& e, const std::int32_t* idx, const T* dy, T* dx) {
   const index_t out = e.p * e.q;
+  const bool few_taps = e.r * e.s <= 12 && detail::windows_meet_plane(e); // each element asks all its windows
   team.run(e.planes, [&](index_t z, int) {
     T* const plane = dx + z * e.h * e.w;
+    const std::int32_t* const position = idx + z * out;
+    const T* const from = dy + z * out;
+    if (few_taps &&
+        detail::pull<V>(e, plane, [=](auto how, index_t at, index_t here) __attribute__((always_inline)) {
+          using H = decltype(how);
+          return H::pick(H::holds(position + at, here, e.stride_w), H::load(from + at),
+                         typename H::values(T(0)));
+        }))
+      return;
     std::fill_n(plane, e.h * e.w, T(0));
-    for (index_t i = z * out; i < (z + 1) * out; ++i) plane[idx[i]] += dy[i];
+    for (index_t i = 0; i < out; ++i) plane[position[i]] += from[i];
   });
 }
 
-/// y is the sum over the elements of a window, in scan order.
+/// y is the sum over the elements of a window, in scan order, times the factor.
 template <class T, team Team, class V = simd<T>> void window_sum(const Team& team, const window_extents& e,
-                                                                 const T* x, T* y) {
-  team.run(e.planes, [&](index_t z, int) {
-    const T* const plane = x + z * e.h * e.w;
-    detail::each_window(
-        e, [&](index_t at, index_t y0, index_t x0, detail::tap_range rows, detail::tap_range cols) {
-          T sum(0);
-          for (index_t r = rows.first; r < rows.last; ++r)
-            for (index_t s = cols.first; s < cols.last; ++s)
-              sum += plane[(y0 + r * e.dil_h) * e.w + x0 + s * e.dil_w];
-          y[z * e.p * e.q + at] = sum;
-        });
-  });
+                                                                 T factor, const T* x, T* y) {
+  detail::each_window<V>(team, e,
+                         [=](index_t z, const detail::window& t, auto how) __attribute__((always_inline)) {
+                           using H = decltype(how);
+                           const T* const plane = x + z * e.h * e.w;
+                           T* const out = y + z * e.p * e.q + t.at;
+                           const index_t step = H::each * e.stride_w;
+                           typename H::values sum[H::count];
+                           for (auto& v : sum) v = typename H::values(T(0));
+                           t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
+                             unroll<H::count>([&](auto u) __attribute__((always_inline)) {
+                               if constexpr (first) H::prefetch(plane + here + u * step);
+                               sum[u] += H::load(plane + here + u * step, e.stride_w, first);
+                             });
+                           });
+                           unroll<H::count>([&](auto u) __attribute__((always_inline)) {
+                             H::store(out + u * H::each, H::ordered(sum[u]) * typename H::values(factor));
+                           });
+                         });
 }
 
 /// dx is overwritten; elements of no window become zero.
 template <class T, team Team, class V = simd<T>> void window_spread(const Team& team, const window_extents& e,
-                                                                    const T* dy, T* dx) {
+                                                                    T factor, const T* dy, T* dx) {
   team.run(e.planes, [&](index_t z, int) {
     T* const plane = dx + z * e.h * e.w;
+    const T* const from = dy + z * e.p * e.q;
+    if (detail::pull<V>(e, plane, [=](auto how, index_t at, index_t) __attribute__((always_inline)) {
+          using H = decltype(how);
+          return typename H::values(factor) * H::load(from + at);
+        }))
+      return;
     std::fill_n(plane, e.h * e.w, T(0));
-    detail::each_window(
-        e, [&](index_t at, index_t y0, index_t x0, detail::tap_range rows, detail::tap_range cols) {
-          const T v = dy[z * e.p * e.q + at];
-          for (index_t r = rows.first; r < rows.last; ++r)
-            for (index_t s = cols.first; s < cols.last; ++s)
-              plane[(y0 + r * e.dil_h) * e.w + x0 + s * e.dil_w] += v;
-        });
+    for (index_t i = 0; i < e.p; ++i)
+      for (index_t j = 0; j < e.q; ++j) {
+        const auto t = detail::window::alone(e, i, j);
+        t.each_tap(e, [&](index_t here, auto) { plane[here] += factor * from[t.at]; });
+      }
   });
 }
 

@@ -62,6 +62,10 @@ constexpr window_extents window_of(const step& s, const shape& x, const shape& y
   e.s = k.w;
   return e;
 }
+template <class T> constexpr T window_factor(const step& s) {
+  const pair2 k = tapeless::detail::unpack_kernel(s.attr2);
+  return tapeless::detail::is_mean(s.attr2) ? static_cast<T>(1.0 / (k.h * k.w)) : T(1);
+}
 // x: the operand of unfold, the result of fold
 constexpr unfold_extents unfold_of(const step& s, const shape& x) {
   const tapeless::detail::axis_window a = tapeless::detail::unpack_axis(s.attr);
@@ -132,12 +136,15 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
   if constexpr (O == op::matmul) matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared);
   else if constexpr (is_conv(O))
     conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch);
+  else if constexpr (O == op::window_max) window_max<T>(team, window_of(s, x, out), in(0), y);
   else if constexpr (O == op::window_argmax) window_argmax<T>(team, window_of(s, x, out), in(0), position);
   else if constexpr (O == op::window_gather) window_gather<T>(team, window_of(s, x, out), in(0), index(1), y);
   else if constexpr (O == op::window_scatter)
     window_scatter<T>(team, window_of(s, out, x), index(1), in(0), y);
-  else if constexpr (O == op::window_sum) window_sum<T>(team, window_of(s, x, out), in(0), y);
-  else if constexpr (O == op::window_spread) window_spread<T>(team, window_of(s, out, x), in(0), y);
+  else if constexpr (O == op::window_sum)
+    window_sum<T>(team, window_of(s, x, out), window_factor<T>(s), in(0), y);
+  else if constexpr (O == op::window_spread)
+    window_spread<T>(team, window_of(s, out, x), window_factor<T>(s), in(0), y);
   else if constexpr (O == op::unfold) unfold<T>(team, unfold_of(s, x), in(0), y);
   else if constexpr (O == op::fold) fold<T>(team, unfold_of(s, out), in(0), y);
   else if constexpr (O == op::pad)

@@ -73,6 +73,7 @@ enum class op : std::uint8_t {
   conv_wgrad,
   unfold,
   fold,
+  window_max,
   window_argmax,
   window_gather,
   window_scatter,

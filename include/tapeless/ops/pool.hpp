@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// max_pool2d:  i = window_argmax(x), y = window_gather(x, i)          vjp: x_bar += window_scatter(y_bar, i)
-// avg_pool2d:  y = window_sum(x) / taps                              vjp: x_bar += window_spread(y_bar) / taps
+// max_pool2d:  y = window_max(x)            vjp: x_bar += window_scatter(y_bar, i), i = window_argmax(x)
+// avg_pool2d:  y = window_sum(x) / taps     vjp: x_bar += window_spread(y_bar / taps)
+//   y = window_gather(x, i) is the transpose of window_scatter; the factor 1 / taps is an attribute of sum and spread
 //   x: (N, C, H, W)   y: (N, C, P, Q)   i: int32, row-major position in the (H, W) plane
 // The first maximum in row-major order wins; padding never does.
 #pragma once
@@ -30,8 +31,10 @@ constexpr window_attributes attributes_of(const pool& p) {
 constexpr std::uint64_t pack_kernel(const pair2& k) {
   return static_cast<std::uint64_t>(k.h) | (static_cast<std::uint64_t>(k.w) << 16);
 }
+inline constexpr std::uint64_t mean_of_taps = std::uint64_t{1} << 32; // beside a kernel: times 1 / taps
+constexpr bool is_mean(std::uint64_t k) { return (k & mean_of_taps) != 0; }
 constexpr pair2 unpack_kernel(std::uint64_t k) {
-  return {static_cast<int>(k & 0xffff), static_cast<int>(k >> 16)};
+  return {static_cast<int>(k & 0xffff), static_cast<int>((k >> 16) & 0xffff)};
 }
 constexpr shape pool_shape(const shape& x, const pair2& k, const window_attributes& a) {
   return {
@@ -53,16 +56,15 @@ constexpr int window_node(graph& g, op o, int a, int index, std::uint64_t packed
 }
 constexpr int max_pool(graph& g, int x, const pair2& k, const window_attributes& a) {
   const shape s = pool_shape(g[x].s, k, a);
-  x = dense(g, x);
-  return window_node(g, op::window_gather, x,
-                     window_node(g, op::window_argmax, x, -1, pack(a), pack_kernel(k), s), pack(a),
-                     pack_kernel(k), s);
+  // a vjp reads the positions: made here they are computed beside the maximum, and x is not kept; dead otherwise
+  window_node(g, op::window_argmax, x, -1, pack(a), pack_kernel(k), s);
+  return window_node(g, op::window_max, x, -1, pack(a), pack_kernel(k), s);
 }
 constexpr int avg_pool(graph& g, int x, const pair2& k, const window_attributes& a, bool count_padding) {
   const shape sx = g[x].s, s = pool_shape(sx, k, a);
-  const int sum = window_node(g, op::window_sum, x, -1, pack(a), pack_kernel(k), s);
   if (count_padding || a.padding == padding2{0})
-    return binary(g, op::mul, sum, g.konst(1.0 / (k.h * k.w), g[x].t));
+    return window_node(g, op::window_sum, x, -1, pack(a), pack_kernel(k) | mean_of_taps, s);
+  const int sum = window_node(g, op::window_sum, x, -1, pack(a), pack_kernel(k), s);
   // the taps inside the image are counted at run: the windows of a plane of ones
   const int one = expand(g, g.konst(1, g[x].t), shape{4, {1, 1, sx.d[2], sx.d[3]}});
   return binary(
@@ -129,7 +131,7 @@ template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
 // max_pool2d<pool{.kernel = 2}>(x): y[n,c,p,q] = max over the window's taps inside the image; a NaN is the maximum
 //   x: (N, C, H, W)   y: (N, C, P, Q), P = floor((H + top + bottom - (kernel - 1) dilation - 1) / stride) + 1
 // Errors: compile errors. H and W are static, the padding is smaller than the kernel, the kernel fits.
-// Cost: one flop for each tap that meets the image; keeps the positions, int32.
+// Cost: one flop for each tap that meets the image; a vjp takes one more and keeps the positions, int32.
 template <pool P, detail::handle X> constexpr auto max_pool2d(const X& x) {
   return detail::apply_pool<P, true>(x);
 }
@@ -146,15 +148,19 @@ namespace detail {
 constexpr count window_flops(const node& v, const shape* x) {
   const pair2 k = unpack_kernel(v.attr2);
   const window_attributes a = unpack(v.attr);
-  const bool down = v.o == op::window_argmax || v.o == op::window_sum;
+  const bool down = v.o == op::window_max || v.o == op::window_argmax || v.o == op::window_sum;
   const shape& in = down ? x[0] : v.s;
   const shape& out = down ? v.s : x[0];
   return {taps_inside(in.d[2], out.d[2], a.padding.top, k.h, a.dilation.h, a.stride.h) *
-              taps_inside(in.d[3], out.d[3], a.padding.left, k.w, a.dilation.w, a.stride.w),
+                  taps_inside(in.d[3], out.d[3], a.padding.left, k.w, a.dilation.w, a.stride.w) +
+              (is_mean(v.attr2) ? out.d[2] * out.d[3] : 0),
           shape{2, {in.d[0], in.d[1]}}};
 }
 // clang-format off
 inline constexpr op_rule pool_rules[] = {
+  {op::window_max,     "window_max",     kind::whole, window_flops, [](vjp_context& c) {
+     const int at = window_node(c.g, op::window_argmax, c.v.in[0], -1, c.v.attr, c.v.attr2, c.v.s);
+     c.give(0, {&c.g, window_node(c.g, op::window_scatter, c.bar.node, at, c.v.attr, c.v.attr2, c.dims(0))}); }},
   {op::window_argmax,  "window_argmax",  kind::whole, window_flops},
   {op::window_gather,  "window_gather",  kind::whole, no_flops,     [](vjp_context& c) {
      c.give(0, {&c.g, window_node(c.g, op::window_scatter, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))}); }},
