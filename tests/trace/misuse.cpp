@@ -147,6 +147,8 @@ constexpr broken found[] = {
     breaks<image, filter>([](var h, var k) { return tl::conv_transpose2d(h, k); }),
     breaks<image, tl::tensor<float, 4, 2, 1, 1>>(
         [](var h, var k) { return tl::conv_transpose2d<tl::conv_transpose{.padding = 3}>(h, k); }),
+    breaks<image, filter>([](var h, var k) { return tl::conv_transpose1d(h, k); }),
+    breaks<image, filter>([](var h, var k) { return tl::conv_transpose3d(h, k); }),
     breaks<M>([](var h) { return tl::max_pool2d<tl::pool{}>(h); }),
     breaks<named_image>([](var h) { return tl::max_pool2d<tl::pool{}>(h); }),
     breaks<image>([](var h) {
