@@ -20,14 +20,24 @@ constexpr auto convolutions = [](auto x, auto w, auto g) {
 // [ranks]
 // x: tensor<float, tl::dyn<'n'>, 2, 16>   w: tensor<float, 3, 2, 5>
 // v: tensor<float, tl::dyn<'n'>, 2, 4, 8, 8>   u: tensor<float, 3, 2, 3, 3, 3>
-// z: tensor<float, tl::dyn<'n'>, 4, 8, 8>   t: tensor<float, 4, 3, 4, 4>
-constexpr auto other_ranks = [](auto x, auto w, auto v, auto u, auto z, auto t) {
+constexpr auto other_ranks = [](auto x, auto w, auto v, auto u) {
   auto a = tl::conv1d<tl::conv1{.padding = {4, 0}}>(x, w);                                  // (n, 3, 16): causal
   auto b = tl::conv3d<tl::conv3{.stride = {1, 2, 2}, .padding = tl::same}>(v, u);           // (n, 3, 4, 4, 4)
-  auto c = tl::conv_transpose2d<tl::conv_transpose{.stride = 2, .padding = 1}>(z, t);       // (n, 3, 16, 16)
-  return std::tuple{a, b, c};
+  return std::tuple{a, b};
 };
 // [/ranks]
+
+// [transposed]
+// x: tensor<float, tl::dyn<'n'>, 4, 8>   w: tensor<float, 4, 3, 3>
+// z: tensor<float, tl::dyn<'n'>, 4, 8, 8>   t: tensor<float, 4, 3, 4, 4>
+// v: tensor<float, tl::dyn<'n'>, 4, 2, 8, 8>   u: tensor<float, 4, 3, 2, 4, 4>
+constexpr auto transposed = [](auto x, auto w, auto z, auto t, auto v, auto u) {
+  auto a = tl::conv_transpose1d<tl::conv_transpose1{.stride = 2, .padding = 1, .output_padding = 1}>(x, w); // (n, 3, 16)
+  auto b = tl::conv_transpose2d<tl::conv_transpose{.stride = 2, .padding = 1}>(z, t);                       // (n, 3, 16, 16)
+  auto c = tl::conv_transpose3d<tl::conv_transpose3{.stride = 2, .padding = {0, 1, 1}}>(v, u);              // (n, 3, 4, 16, 16)
+  return std::tuple{a, b, c};
+};
+// [/transposed]
 
 using X = tl::tensor<float, tl::dyn<'n'>, 4, 8, 8>;
 using W = tl::tensor<float, 6, 4, 3, 3>;
@@ -44,6 +54,10 @@ using volumes = tl::tensor<float, tl::dyn<'n'>, 2, 4, 8, 8>;
 using volume_filters = tl::tensor<float, 3, 2, 3, 3, 3>;
 using small_images = tl::tensor<float, tl::dyn<'n'>, 4, 8, 8>;
 using spread_filters = tl::tensor<float, 4, 3, 4, 4>;
+using short_rows = tl::tensor<float, tl::dyn<'n'>, 4, 8>;
+using spread_row_filters = tl::tensor<float, 4, 3, 3>;
+using small_volumes = tl::tensor<float, tl::dyn<'n'>, 4, 2, 8, 8>;
+using spread_volume_filters = tl::tensor<float, 4, 3, 2, 4, 4>;
 
 int main() {
   tl::owned<X> x(tl::dim<'n'>(2));
@@ -62,12 +76,20 @@ int main() {
   corner("d", std::get<3>(out));
   corner("e", std::get<4>(out));
 
-  auto ranks = tl::jit(other_ranks).bind<sequences, row_filters, volumes, volume_filters, small_images, spread_filters>(tl::dim<'n'>(2));
-  const auto arguments = ones<sequences, row_filters, volumes, volume_filters, small_images, spread_filters>();
-  const auto [line, volume, image] = std::apply([&](const auto&... a) { return ranks(a...); }, *arguments);
+  auto ranks = tl::jit(other_ranks).bind<sequences, row_filters, volumes, volume_filters>(tl::dim<'n'>(2));
+  const auto arguments = ones<sequences, row_filters, volumes, volume_filters>();
+  const auto [line, volume] = std::apply([&](const auto&... a) { return ranks(a...); }, *arguments);
   std::printf("conv1d: (2, 3, %d), first %g, last %g\n", static_cast<int>(line.extent(2)), line(0, 0, 0), line(1, 2, 15));
   std::printf("conv3d: (2, 3, 4, 4, 4), first %g, middle %g\n", volume(0, 0, 0, 0, 0), volume(0, 0, 2, 2, 2));
+
+  auto spread = tl::jit(transposed).bind<short_rows, spread_row_filters, small_images, spread_filters, small_volumes, spread_volume_filters>(
+      tl::dim<'n'>(2));
+  const auto small = ones<short_rows, spread_row_filters, small_images, spread_filters, small_volumes, spread_volume_filters>();
+  const auto [row, image, block] = std::apply([&](const auto&... a) { return spread(a...); }, *small);
+  std::printf("conv_transpose1d: (2, 3, %d), first %g, second %g\n", static_cast<int>(row.extent(2)), row(0, 0, 0), row(0, 0, 1));
   std::printf("conv_transpose2d: (2, 3, 16, 16), first %g, middle %g\n", image(0, 0, 0, 0), image(0, 0, 8, 8));
+  std::printf("conv_transpose3d: (2, 3, %d, 16, 16), first %g, middle %g\n", static_cast<int>(block.extent(2)), block(0, 0, 0, 0, 0),
+              block(0, 0, 2, 8, 8));
 
   constexpr auto cost = [](auto f) { return tl::jit(f).template cost<X, W>().flops().at(tl::dim<'n'>(1)); };
   std::printf("flops for one image: %.0f without padding, %.0f with padding 1\n", cost([](auto v, auto u) { return tl::conv2d(v, u); }),

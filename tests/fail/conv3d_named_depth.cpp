@@ -1,4 +1,4 @@
-// expect: tapeless: conv3d<conv3>(x, w): the depths of x and w are static and at least 1
+// expect: tapeless: convolution(x, w): the depths of x and w are static and at least 1
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,4 +1,4 @@
-// expect: tapeless: conv_transpose2d<conv_transpose>(x, w): the channels of x are the filters of w
+// expect: tapeless: transposed convolution(x, w): the channels of x are the filters of w
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,4 +1,4 @@
-// expect: tapeless: conv_transpose2d<conv_transpose>(x, w): 0 <= output_padding < stride
+// expect: tapeless: transposed convolution(x, w): 0 <= output_padding < stride
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

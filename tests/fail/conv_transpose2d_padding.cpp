@@ -1,4 +1,4 @@
-// expect: tapeless: conv_transpose2d<conv_transpose>(x, w): the padding leaves an image
+// expect: tapeless: transposed convolution(x, w): the padding leaves an image
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

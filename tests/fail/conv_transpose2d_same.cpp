@@ -1,4 +1,4 @@
-// expect: tapeless: conv_transpose2d<conv_transpose>(x, w): the padding is numbers, not same
+// expect: tapeless: transposed convolution(x, w): the padding is numbers, not same
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

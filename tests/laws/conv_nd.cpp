@@ -7,8 +7,8 @@
 
 namespace tl = tapeless;
 using namespace laws;
-using tl::conv1, tl::conv3, tl::conv_transpose, tl::padding1, tl::padding2, tl::padding3, tl::pair2,
-    tl::triple;
+using tl::conv1, tl::conv3, tl::conv_transpose, tl::conv_transpose1, tl::conv_transpose3, tl::padding1,
+    tl::padding2, tl::padding3, tl::pair2, tl::triple;
 
 namespace {
 
@@ -97,6 +97,26 @@ template <conv_transpose C, int X, int W> constexpr auto transposed(const char* 
             }>(name);
 }
 
+template <conv_transpose1 C, int X, int W> constexpr auto transposed_line(const char* name) {
+  return on<X, W, [](const auto& x, const auto& w) { return tl::conv_transpose1d<C>(x, w); },
+            [](const auto& x, const auto& w) {
+              return ref::conv_transpose1d(x, w, {C.stride, C.padding.before, C.padding.after, C.dilation},
+                                           C.output_padding, C.groups);
+            }>(name);
+}
+template <conv_transpose3 C, int X, int W> constexpr auto transposed_volume(const char* name) {
+  return on<X, W, [](const auto& x, const auto& w) { return tl::conv_transpose3d<C>(x, w); },
+            [](const auto& x, const auto& w) {
+              constexpr padding2 p = C.padding.plane;
+              constexpr triple more = C.output_padding;
+              const ref::axis_config a[3] = {
+                  {C.stride.d, C.padding.depth.before, C.padding.depth.after, C.dilation.d},
+                  {C.stride.h, p.top, p.bottom, C.dilation.h},
+                  {C.stride.w, p.left, p.right, C.dilation.w}};
+              return ref::conv_transpose3d(x, w, a, {more.d, more.h, more.w}, C.groups);
+            }>(name);
+}
+
 template <class T> using lines =
     arguments<tl::tensor<T, 2, 4, 11>, tl::tensor<T, 3, 4, 3>, tl::tensor<T, 6, 2, 4>, tl::tensor<T, 4, 1, 3>,
               tl::tensor<T, 2, 4, 1>, tl::tensor<T, 3, 4, 1>>;
@@ -152,6 +172,54 @@ constexpr auto transposed_cases = cases<transposes<double>>(
     transposed<conv_transpose{.groups = 2}, 0, 1>("3x3, groups 2"),
     transposed<conv_transpose{}, 3, 1>("one pixel"));
 
+template <class T> using named_transposes = arguments<tl::tensor<T, n, 2, 3, 2>, tl::tensor<T, 2, 3, 2, 3>>;
+constexpr auto named_transposed_cases = cases<named_transposes<double>>(
+    transposed<conv_transpose{.stride = 2, .padding = 1}, 0, 1>("2x3, n images"));
+
+template <class T> using transposed_lines =
+    arguments<tl::tensor<T, 2, 4, 5>, tl::tensor<T, 4, 3, 3>, tl::tensor<T, 4, 2, 4>, tl::tensor<T, 4, 1, 1>,
+              tl::tensor<T, 1, 4, 1>>;
+constexpr auto transposed_line_cases = cases<transposed_lines<double>>(
+    transposed_line<conv_transpose1{}, 0, 1>("3 taps"),
+    transposed_line<conv_transpose1{.stride = 2, .padding = 1, .output_padding = 1}, 0, 1>(
+        "3 taps, twice the extent"),
+    transposed_line<conv_transpose1{.stride = 3, .padding = {0, 2}, .output_padding = 2, .dilation = 2}, 0,
+                    1>("3 taps, all different"),
+    transposed_line<conv_transpose1{.stride = 2, .padding = {3, 1}, .groups = 2}, 0, 2>(
+        "4 taps, groups 2, stride 2"),
+    transposed_line<conv_transpose1{.stride = 3, .groups = 4}, 0, 3>("1 tap, groups 4, stride 3"),
+    transposed_line<conv_transpose1{}, 4, 3>("1 tap on 1 element"),
+    transposed_line<conv_transpose1{.padding = 1}, 4, 1>("1 element is left"));
+template <class T> using named_transposed_lines = arguments<tl::tensor<T, n, 3, 4>, tl::tensor<T, 3, 2, 3>>;
+constexpr auto named_transposed_line_cases = cases<named_transposed_lines<double>>(
+    transposed_line<conv_transpose1{.stride = 2, .padding = 1}, 0, 1>("3 taps, n rows"));
+
+template <class T>
+using transposed_volumes =
+    arguments<tl::tensor<T, 2, 4, 3, 2, 3>, tl::tensor<T, 4, 2, 2, 3, 3>, tl::tensor<T, 4, 3, 3, 1, 2>,
+              tl::tensor<T, 1, 4, 1, 1, 2>, tl::tensor<T, 4, 2, 1, 1, 1>>;
+constexpr auto transposed_volume_cases = cases<transposed_volumes<double>>(
+    transposed_volume<conv_transpose3{}, 0, 1>("2x3x3"),
+    transposed_volume<conv_transpose3{.stride = 2, .padding = 1, .output_padding = 1}, 0, 1>(
+        "2x3x3, stride 2, padding 1, output padding 1"),
+    transposed_volume<conv_transpose3{.stride = {3, 1, 2},
+                                      .padding = {0, 2, 1, 0, 0, 1},
+                                      .output_padding = {2, 0, 1},
+                                      .dilation = {2, 1, 1}},
+                      0, 1>("2x3x3, all different"),
+    transposed_volume<
+        conv_transpose3{.stride = {1, 2, 1}, .padding = {1, 0, 0}, .dilation = {1, 1, 3}, .groups = 2}, 0, 2>(
+        "3x1x2, groups 2"),
+    transposed_volume<conv_transpose3{.stride = {2, 1, 3}, .groups = 4}, 0, 2>("3x1x2, groups 4"),
+    transposed_volume<conv_transpose3{}, 3, 4>("1x1x1 on one plane"),
+    transposed_volume<conv_transpose3{.padding = {1, 0, 0}}, 3, 2>("one plane is left"),
+    transposed_volume<conv_transpose3{.stride = {3, 1, 1}, .output_padding = {2, 0, 0}}, 0, 4>(
+        "1x1x1, planes between and behind"));
+template <class T> using named_transposed_volumes =
+    arguments<tl::tensor<T, n, 2, 2, 2, 3>, tl::tensor<T, 2, 3, 2, 2, 1>>;
+constexpr auto named_transposed_volume_cases = cases<named_transposed_volumes<double>>(
+    transposed_volume<conv_transpose3{.stride = {2, 1, 2}, .padding = {1, 0, 0}}, 0, 1>("2x2x1, n volumes"));
+
 const std::vector<domain> anywhere{{-1, 1}};
 
 } // namespace
@@ -165,9 +233,22 @@ TEST_CASE("conv3d: the laws hold") {
   check_laws(named_volume_cases, {0, 1, 3}, anywhere);
   check_flops(volume_gradients);
 }
-TEST_CASE("conv_transpose2d: the laws hold") { check_laws(transposed_cases, no_names, anywhere); }
-TEST_CASE("conv1d, conv3d, conv_transpose2d: float equals the reference") {
+TEST_CASE("conv_transpose1d: the laws hold") {
+  check_laws(transposed_line_cases, no_names, anywhere);
+  check_laws(named_transposed_line_cases, {0, 1, 2, 7}, anywhere);
+}
+TEST_CASE("conv_transpose2d: the laws hold") {
+  check_laws(transposed_cases, no_names, anywhere);
+  check_laws(named_transposed_cases, {0, 1, 3}, anywhere);
+}
+TEST_CASE("conv_transpose3d: the laws hold") {
+  check_laws(transposed_volume_cases, no_names, anywhere);
+  check_laws(named_transposed_volume_cases, {0, 1, 3}, anywhere);
+}
+TEST_CASE("conv1d, conv3d and the transposed ones: float equals the reference") {
   check_values(with<lines<float>>(line_cases), no_names, anywhere);
   check_values(with<volumes<float>>(volume_cases), no_names, anywhere);
   check_values(with<transposes<float>>(transposed_cases), no_names, anywhere);
+  check_values(with<transposed_lines<float>>(transposed_line_cases), no_names, anywhere);
+  check_values(with<transposed_volumes<float>>(transposed_volume_cases), no_names, anywhere);
 }

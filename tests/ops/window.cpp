@@ -43,3 +43,44 @@ TEST_CASE("avg_pool2d counts no taps where there is no padding to leave out") {
   auto padded = tl::jit([](auto v) { return tl::avg_pool2d<bordered>(v); }).bind<X>();
   for (const float e : padded(*x)) CHECK(e == 3.0f);
 }
+
+TEST_CASE("convolutions of one to three axes and their transposes: vars make the nodes of the handles") {
+  const auto same_nodes = []<class X, class W>(auto f, const X&, const W&) {
+    tl::detail::graph g;
+    const X x(&g, g.input(0, tl::dtype::f32, X::extents));
+    const W w(&g, g.input(1, tl::dtype::f32, W::extents));
+    const auto y = f(x, w);
+    const tl::var v = f(tl::var(x), tl::var(w)), u = f(tl::var(x), w);
+    return y.id() == v.node && y.id() == u.node && v.dims() == decltype(y)::extents;
+  };
+  constexpr tl::extent_t n = tl::dyn<'n'>;
+  using tl::tensor;
+  constexpr bool all[] = {
+      same_nodes([](auto x, auto w) { return tl::conv1d<tl::conv1{.stride = 2, .padding = tl::same}>(x, w); },
+                 tensor<float, n, 4, 7>{}, tensor<float, 3, 4, 3>{}),
+      same_nodes([](auto x, auto w) { return tl::conv2d<tl::conv{.padding = 1, .groups = 2}>(x, w); },
+                 tensor<float, n, 4, 5, 6>{}, tensor<float, 6, 2, 3, 3>{}),
+      same_nodes([](auto x, auto w) { return tl::conv3d<tl::conv3{.stride = {2, 1, 1}, .groups = 2}>(x, w); },
+                 tensor<float, n, 4, 3, 5, 6>{}, tensor<float, 6, 2, 2, 3, 3>{}),
+      same_nodes(
+          [](auto x, auto w) {
+            return tl::conv_transpose1d<tl::conv_transpose1{
+                .stride = 2, .padding = {0, 1}, .output_padding = 1, .groups = 2}>(x, w);
+          },
+          tensor<float, n, 4, 5>{}, tensor<float, 4, 3, 3>{}),
+      same_nodes(
+          [](auto x, auto w) {
+            return tl::conv_transpose2d<tl::conv_transpose{.stride = {1, 2}, .groups = 4, .winograd = 0}>(x,
+                                                                                                          w);
+          },
+          tensor<float, n, 4, 5, 6>{}, tensor<float, 4, 3, 3, 3>{}),
+      same_nodes(
+          [](auto x, auto w) {
+            return tl::conv_transpose3d<tl::conv_transpose3{.stride = {2, 1, 3},
+                                                            .padding = {1, 0, 0, 0, 0, 1},
+                                                            .output_padding = {1, 0, 2},
+                                                            .groups = 2}>(x, w);
+          },
+          tensor<float, n, 4, 3, 2, 2>{}, tensor<float, 4, 3, 2, 3, 3>{})};
+  for (const bool same : all) CHECK(same);
+}

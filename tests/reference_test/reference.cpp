@@ -4,6 +4,7 @@
 // The reference itself: cases small enough to compute by hand, linear transposes by inner products.
 
 #include "reference/conv.hpp"
+#include "reference/conv_nd.hpp"
 #include "reference/counted.hpp"
 #include "reference/elementwise.hpp"
 #include "reference/index.hpp"
@@ -338,6 +339,66 @@ TEST_CASE("conv2d: <y_bar, fprop(x, w)> == <dgrad(y_bar, w), x> == <wgrad(x, y_b
     const doubles y_bar = random_array(y.shape, ++seed);
     CHECK(inner(y_bar, y) == doctest::Approx(inner(ref::conv2d_dgrad(y_bar, w, x.shape, c), x)));
     CHECK(inner(y_bar, y) == doctest::Approx(inner(ref::conv2d_wgrad(x, y_bar, w.shape, c), w)));
+  }
+}
+
+TEST_CASE("conv1d, conv3d: by hand") {
+  const doubles w({1, 1, 2}, std::vector<double>{1, 10});
+  CHECK(ref::conv1d(counting<double>({1, 1, 4}), w, {.stride = 2, .before = 1}, 1) ==
+        doubles({1, 1, 2}, std::vector<double>{10, 2 + 30}));
+  // planes 1 2 3 and two filter planes, then a plane of zeros behind
+  const doubles planes({1, 1, 2, 1, 1}, std::vector<double>{1, 10});
+  CHECK(ref::conv3d(counting<double>({1, 1, 3, 1, 1}), planes, {{.after = 1}, {}, {}}, 1) ==
+        doubles({1, 1, 3, 1, 1}, std::vector<double>{21, 32, 3}));
+}
+
+TEST_CASE("conv_transpose1d, conv_transpose2d, conv_transpose3d: by hand") {
+  const doubles x({1, 1, 2}, std::vector<double>{1, 2});
+  const doubles w({1, 1, 3}, std::vector<double>{1, 10, 100});
+  CHECK(ref::conv_transpose1d(x, w, {}, 0, 1) == doubles({1, 1, 4}, std::vector<double>{1, 12, 120, 200}));
+  CHECK(ref::conv_transpose1d(x, w, {.stride = 2, .before = 1}, 1, 1) ==
+        doubles({1, 1, 5}, std::vector<double>{10, 102, 20, 200, 0}));
+  CHECK(ref::conv_transpose1d(x, w, {.after = 1, .dilation = 2}, 0, 1) ==
+        doubles({1, 1, 5}, std::vector<double>{1, 2, 10, 20, 100}));
+  CHECK(ref::conv_transpose2d(doubles({1, 1, 1, 2}, std::vector<double>{1, 2}),
+                              doubles({1, 1, 2, 1}, std::vector<double>{1, 10}), {.stride_x = 2}, 0,
+                              1) == doubles({1, 1, 2, 4}, std::vector<double>{1, 0, 2, 0, 10, 0, 20, 0}));
+  // two planes of two columns; the third plane of the result is the first filter plane's on the second plane of x
+  CHECK(ref::conv_transpose3d(doubles({1, 1, 2, 1, 2}, std::vector<double>{1, 2, 3, 4}),
+                              doubles({1, 1, 2, 1, 1}, std::vector<double>{1, 10}), {{.stride = 2}, {}, {}},
+                              {1, 0, 0}, 1) ==
+        doubles({1, 1, 5, 1, 2}, std::vector<double>{1, 2, 10, 20, 3, 4, 30, 40, 0, 0}));
+  // channel j of the result from filter j of each group
+  const doubles two({1, 2, 1, 1, 1}, std::vector<double>{3, 5});
+  const doubles filters({2, 2, 1, 1, 1}, std::vector<double>{1, 10, 100, 1000});
+  CHECK(ref::conv_transpose3d(two, filters, {{}, {}, {}}, {0, 0, 0}, 2) ==
+        doubles({1, 4, 1, 1, 1}, std::vector<double>{3, 30, 500, 5000}));
+  CHECK(ref::conv_transpose3d(two, filters, {{}, {}, {}}, {0, 0, 0}, 1) ==
+        doubles({1, 2, 1, 1, 1}, std::vector<double>{503, 5030}));
+}
+
+TEST_CASE("conv_transpose: <y, conv(x, w)> == <conv_transpose(y, w), x>, where padding is left out") {
+  std::uint64_t seed = 60;
+  for (const std::int64_t groups : {1, 2}) {
+    const doubles w1 = random_array({6, 4 / groups, 3}, ++seed);
+    for (const ref::axis_config& a :
+         {ref::axis_config{}, {.stride = 2, .before = 1}, {.stride = 3, .after = 2, .dilation = 2}}) {
+      for (const std::int64_t more : {0, 1}) {
+        if (more >= a.stride) continue;
+        const doubles y = random_array({2, 6, 4}, ++seed);
+        const doubles x = random_array({2, 4, a.covered(4, 3) + more}, ++seed);
+        CHECK(inner(y, ref::conv1d(x, w1, a, groups)) ==
+              doctest::Approx(inner(ref::conv_transpose1d(y, w1, a, more, groups), x)));
+      }
+    }
+    const doubles w3 = random_array({6, 4 / groups, 2, 3, 2}, ++seed);
+    const ref::axis_config a[3] = {
+        {.stride = 3, .before = 1, .dilation = 2}, {.stride = 2, .after = 1}, {.before = 1}};
+    const doubles y = random_array({2, 6, 3, 2, 3}, ++seed);
+    const doubles x =
+        random_array({2, 4, a[0].covered(3, 2) + 2, a[1].covered(2, 3) + 1, a[2].covered(3, 2)}, ++seed);
+    CHECK(inner(y, ref::conv3d(x, w3, a, groups)) ==
+          doctest::Approx(inner(ref::conv_transpose3d(y, w3, a, {2, 1, 0}, groups), x)));
   }
 }
 

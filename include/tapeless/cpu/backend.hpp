@@ -60,6 +60,11 @@ private:
       if (!P.step_[i].fused) return true;
     return false;
   }
+  template <const auto& P> static constexpr bool has_convolutions() {
+    for (int i = 0; i < P.steps; ++i)
+      if (is_conv(P.step_[i].o)) return true;
+    return false;
+  }
   template <const auto& P> static constexpr bool followed_by_epilogue(int i) {
     return i + 1 < P.steps && P.step_[i + 1].epilogue;
   }
@@ -78,7 +83,8 @@ private:
     const step& s = P.step_[i];
     shape q[3]{};
     for (int k = 0; k < s.loads + 1 && k < 3; ++k) q[k] = P.slot_[s.slot0 + k].s;
-    return s.wide ? scratch_of<double>(s, q) : scratch_of<float>(s, q);
+    constexpr bool conv = has_convolutions<P>();
+    return s.wide ? scratch_of<double, conv>(s, q) : scratch_of<float, conv>(s, q);
   }
   template <const auto& P, int I> static constexpr conv_kernel kernel_of_step() {
     constexpr step s = P.step_[I];

@@ -90,9 +90,18 @@ template <class T> constexpr conv_kernel kernel_of(const step& s, const shape (&
   if (!is_conv(s.o)) return {};
   return conv_kernel_of<simd<T>>(pass_of(s.o), conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}));
 }
-template <class T> constexpr scratch_need scratch_of(const step& s, const shape (&q)[3]) {
+template <class T> constexpr scratch_need scratch_of_conv(const step& s, const shape (&q)[3]) {
   using V = simd<T>;
-  const auto conv = [&] { return conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}); };
+  const conv_extents e = conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])});
+  switch (s.o) {
+    case op::conv_fprop: return conv2d_scratch<conv_pass::fprop, V>(kernel_of<T>(s, q), e);
+    case op::conv_dgrad: return conv2d_scratch<conv_pass::dgrad, V>(kernel_of<T>(s, q), e);
+    case op::conv_wgrad: return conv2d_scratch<conv_pass::wgrad, V>(kernel_of<T>(s, q), e);
+    default: return {};
+  }
+}
+// Convolutions: does the program have any? Their kernels are not even looked at where it has none.
+template <class T, bool Convolutions> constexpr scratch_need scratch_of(const step& s, const shape (&q)[3]) {
   switch (s.o) {
     case op::matmul: {
       matmul_extents e = matmul_of(s, assumed(q[0]), assumed(q[1]), assumed(q[2]));
@@ -105,10 +114,9 @@ template <class T> constexpr scratch_need scratch_of(const step& s, const shape 
         if (named(q[2].d[i])) e.batch = detail::many;
       return {.each = matmul_scratch<T>(e), .shared = matmul_shared<T>(e)};
     }
-    case op::conv_fprop: return conv2d_scratch<conv_pass::fprop, V>(kernel_of<T>(s, q), conv());
-    case op::conv_dgrad: return conv2d_scratch<conv_pass::dgrad, V>(kernel_of<T>(s, q), conv());
-    case op::conv_wgrad: return conv2d_scratch<conv_pass::wgrad, V>(kernel_of<T>(s, q), conv());
-    default: return {};
+    default:
+      if constexpr (Convolutions) return scratch_of_conv<T>(s, q);
+      return {};
   }
 }
 

@@ -11,6 +11,7 @@
 #include "matmul.hpp"
 #include "conv.hpp"
 #include "conv_nd.hpp"
+#include "conv_transpose.hpp"
 #include "pool.hpp"
 #include "loss.hpp"
 #include "norm.hpp"

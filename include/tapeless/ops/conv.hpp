@@ -66,6 +66,36 @@ constexpr std::uint64_t conv_options(int groups, int winograd) {
 constexpr int groups_of(std::uint64_t options) { return static_cast<int>(options & 0xffffffffu); }
 constexpr int winograd_of(std::uint64_t options) { return static_cast<int>(options >> 32); }
 
+// What a convolution in either direction asks of x and w.
+template <class T, class U, shape X, shape W, int Groups> constexpr bool operands_of_convolution() {
+  static_assert(floating_point<T> && same_element_type<T, U>,
+                "tapeless: convolution(x, w): both are float or both are double");
+  static_assert(kernel_extents_static<W.d[2], W.d[3]>,
+                "tapeless: convolution(x, w): the kernel extents are static and at least 1");
+  static_assert(channels_static<W.d[1], W.d[0]>,
+                "tapeless: convolution(x, w): the channels and filters are static and at least 1");
+  static_assert(image_extents_static<X.d[2], X.d[3]>,
+                "tapeless: convolution(x, w): the image extents are static and at least 1");
+  static_assert(groups_divide_the_filters<W.d[0], Groups>,
+                "tapeless: convolution(x, w): groups divides the filters of w");
+  return kernel_extents_static<W.d[2], W.d[3]> && channels_static<W.d[1], W.d[0]> &&
+         image_extents_static<X.d[2], X.d[3]>;
+}
+constexpr bool operands_of_convolution(graph& g, int x, int w, int groups) {
+  const shape sx = g[x].s, sw = g[w].s;
+  require(g, is_float(g[x].t) && g[x].t == g[w].t,
+          "tapeless: convolution(x, w): both are float or both are double");
+  require(g, positive_number(sw.d[2]) && positive_number(sw.d[3]),
+          "tapeless: convolution(x, w): the kernel extents are static and at least 1", sx, sw);
+  require(g, positive_number(sw.d[1]) && positive_number(sw.d[0]),
+          "tapeless: convolution(x, w): the channels and filters are static and at least 1", sx, sw);
+  require(g, positive_number(sx.d[2]) && positive_number(sx.d[3]),
+          "tapeless: convolution(x, w): the image extents are static and at least 1", sx, sw);
+  if (!g.sound() || groups < 1) return false; // no % 0 behind the static_assert
+  require(g, sw.d[0] % groups == 0, "tapeless: convolution(x, w): groups divides the filters of w", sx, sw);
+  return g.sound();
+}
+
 constexpr window_attributes conv_attributes(const conv& c, const shape& x, const shape& w) {
   return resolved(attributes_of(c), x.d[2], x.d[3], static_cast<int>(w.d[2]), static_cast<int>(w.d[3]));
 }
@@ -90,19 +120,9 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
     require(g, sx.rank == 4 && sw.rank == 4,
             "tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)", sx, sw);
-    require(g, is_float(g[x.id()].t) && g[x.id()].t == g[w.id()].t,
-            "tapeless: convolution(x, w): both are float or both are double");
-    require(g, positive_number(sw.d[2]) && positive_number(sw.d[3]),
-            "tapeless: convolution(x, w): the kernel extents are static and at least 1", sx, sw);
-    require(g, positive_number(sw.d[1]) && positive_number(sw.d[0]),
-            "tapeless: convolution(x, w): the channels and filters are static and at least 1", sx, sw);
-    require(g, positive_number(sx.d[2]) && positive_number(sx.d[3]),
-            "tapeless: convolution(x, w): the image extents are static and at least 1", sx, sw);
-    if (!g.sound() || Attributes.groups < 1) return var{&g, x.id()}; // no % 0 behind the static_assert
+    if (!g.sound() || !operands_of_convolution(g, x.id(), w.id(), Attributes.groups)) return var{&g, x.id()};
     require(g, sx.d[1] == sw.d[1] * Attributes.groups,
             "tapeless: convolution(x, w): the channels of x are groups times those of w", sx, sw);
-    require(g, Attributes.groups == 1 || sw.d[0] % Attributes.groups == 0,
-            "tapeless: convolution(x, w): groups divides the filters of w", sx, sw);
     const window_attributes a = conv_attributes(Attributes, sx, sw);
     require(g, in_byte(a.padding),
             "tapeless: convolution(x, w): the padding that same stands for is at most 255", sx, sw);
@@ -113,25 +133,15 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
   } else {
     using T = typename X::value_type;
     constexpr shape sx = X::extents, sw = W::extents;
-    static_assert(floating_point<T> && same_element_type<T, typename W::value_type>,
-                  "tapeless: convolution(x, w): both are float or both are double");
     static_assert(has_four_axes<sx.rank>, "tapeless: conv2d<conv>(x, w): x is (N, C, H, W)");
     static_assert(has_four_axes<sw.rank>, "tapeless: conv2d<conv>(x, w): w is (K, C/groups, R, S)");
     if constexpr (has_four_axes<sx.rank> && has_four_axes<sw.rank> && positive_attributes<Attributes> &&
                   at_least_one_group<Attributes.groups>) {
-      static_assert(kernel_extents_static<sw.d[2], sw.d[3]>,
-                    "tapeless: convolution(x, w): the kernel extents are static and at least 1");
-      static_assert(channels_static<sw.d[1], sw.d[0]>,
-                    "tapeless: convolution(x, w): the channels and filters are static and at least 1");
+      constexpr bool operands =
+          operands_of_convolution<T, typename W::value_type, sx, sw, Attributes.groups>();
       static_assert(channels_agree<sx.d[1], sw.d[1], Attributes.groups>,
                     "tapeless: convolution(x, w): the channels of x are groups times those of w");
-      static_assert(groups_divide_the_filters<sw.d[0], Attributes.groups>,
-                    "tapeless: convolution(x, w): groups divides the filters of w");
-      static_assert(image_extents_static<sx.d[2], sx.d[3]>,
-                    "tapeless: convolution(x, w): the image extents are static and at least 1");
-      if constexpr (kernel_extents_static<sw.d[2], sw.d[3]> && channels_static<sw.d[1], sw.d[0]> &&
-                    image_extents_static<sx.d[2], sx.d[3]> &&
-                    channels_agree<sx.d[1], sw.d[1], Attributes.groups>) {
+      if constexpr (operands && channels_agree<sx.d[1], sw.d[1], Attributes.groups>) {
         constexpr window_attributes a = conv_attributes(Attributes, sx, sw);
         static_assert(padding_of_same_fits<a>,
                       "tapeless: convolution(x, w): the padding that same stands for is at most 255");

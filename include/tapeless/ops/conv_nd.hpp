@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Convolutions of other ranks and directions, made of conv2d's three forms:
-//   conv1d            an image of height 1
-//   conv3d            channels (c, t): the planes under a filter side by side, see unfold.hpp
-//   conv_transpose2d  dgrad as a forward pass
+// Convolutions of other ranks, made of conv2d:
+//   conv1d  an image of height 1
+//   conv3d  channels (c, t): the planes under a filter side by side, see unfold.hpp
 #pragma once
 #include "conv.hpp"
 #include "unfold.hpp"
@@ -56,16 +55,6 @@ struct conv3 {
   int winograd = 2;
 };
 
-// Attributes of conv_transpose2d: those of the convolution whose dgrad it is.
-struct conv_transpose {
-  pair2 stride{1};         // step between the images of neighbouring elements, 1 to 255
-  padding2 padding{0};     // rows and columns of the result that are left out, 0 to 255
-  pair2 output_padding{0}; // rows at the bottom and columns on the right that are added, less than the stride
-  pair2 dilation{1};       // step between taps, 1 to 255
-  int groups = 1;          // the j-th part of the channels of x makes the j-th part of those of the result
-  int winograd = 2;        // as in conv
-};
-
 namespace detail {
 
 template <int Rank>
@@ -106,7 +95,7 @@ constexpr shape with_depth(const shape& y, extent_t n, extent_t depth) {
   return {5, {n, depth, y.d[1], y.d[2], y.d[3]}};
 }
 inline constexpr std::uint64_t depth_behind_channels = 0x43120; // (N, D', K, P, Q) -> (N, K, D', P, Q)
-template <conv3 C>
+template <auto C>
 concept positive_depth =
     C.stride.d >= 1 && in_byte(C.stride.d) && C.dilation.d >= 1 && in_byte(C.dilation.d) &&
     (C.padding == padding3(same) || (in_byte(C.padding.depth.before) && in_byte(C.padding.depth.after)));
@@ -114,35 +103,6 @@ template <extent_t Depth, extent_t Taps>
 concept depths_static = positive_number(Depth) && positive_number(Taps);
 template <axis_window A>
 concept front_and_back_fit = in_byte(A.front) && in_byte(A.back);
-
-// ---- conv_transpose2d
-constexpr window_attributes attributes_of(const conv_transpose& c) {
-  return {c.stride, c.padding, c.dilation};
-}
-// x: (N, K, P, Q)   w: (K, C/groups, R, S)   result: (N, C, H, W)
-constexpr shape transposed_shape(const shape& x, const shape& w, const conv_transpose& c) {
-  const auto extent = [](extent_t n, int stride, int before, int after, int dilation, extent_t taps,
-                         int more) {
-    return (n - 1) * stride - before - after + spread(static_cast<int>(taps), dilation) + more;
-  };
-  return {
-      4,
-      {x.d[0], w.d[1] * c.groups,
-       extent(x.d[2], c.stride.h, c.padding.top, c.padding.bottom, c.dilation.h, w.d[2], c.output_padding.h),
-       extent(x.d[3], c.stride.w, c.padding.left, c.padding.right, c.dilation.w, w.d[3],
-              c.output_padding.w)}};
-}
-template <conv_transpose C>
-concept positive_attributes_transposed = valid(attributes_of(C));
-template <conv_transpose C>
-concept padding_in_numbers = C.padding != padding2(same);
-template <conv_transpose C>
-concept output_padding_below_stride = C.output_padding.h >= 0 && C.output_padding.w >= 0 &&
-                                      C.output_padding.h < C.stride.h && C.output_padding.w < C.stride.w;
-template <extent_t Channels, extent_t Filters>
-concept one_filter_a_channel = Channels == Filters;
-template <shape Y>
-concept image_is_left = Y.d[2] >= 1 && Y.d[3] >= 1;
 
 } // namespace detail
 
@@ -197,7 +157,7 @@ template <conv3 Attributes = conv3{}, detail::handle X, detail::handle W> conste
     require(g, sx.rank == 5 && sw.rank == 5,
             "tapeless: conv3d<conv3>(x, w): x is (N, C, D, H, W), w is (K, C/groups, T, R, S)", sx, sw);
     require(g, positive_number(sx.d[2]) && positive_number(sw.d[2]),
-            "tapeless: conv3d<conv3>(x, w): the depths of x and w are static and at least 1", sx, sw);
+            "tapeless: convolution(x, w): the depths of x and w are static and at least 1", sx, sw);
     require(g, positive_number(sw.d[1]) && positive_number(sw.d[0]),
             "tapeless: convolution(x, w): the channels and filters are static and at least 1", sx, sw);
     if (!g.sound() || Attributes.groups < 1) return var{&g, x.id()};
@@ -220,7 +180,7 @@ template <conv3 Attributes = conv3{}, detail::handle X, detail::handle W> conste
     static_assert(has_five_axes<sw.rank>, "tapeless: conv3d<conv3>(x, w): w is (K, C/groups, T, R, S)");
     if constexpr (has_five_axes<sx.rank> && has_five_axes<sw.rank> && positive_depth<Attributes>) {
       static_assert(depths_static<sx.d[2], sw.d[2]>,
-                    "tapeless: conv3d<conv3>(x, w): the depths of x and w are static and at least 1");
+                    "tapeless: convolution(x, w): the depths of x and w are static and at least 1");
       static_assert(channels_static<sw.d[1], sw.d[0]>,
                     "tapeless: convolution(x, w): the channels and filters are static and at least 1");
       static_assert(channels_agree<sx.d[1], sw.d[1], Attributes.groups>,
@@ -242,87 +202,6 @@ template <conv3 Attributes = conv3{}, detail::handle X, detail::handle W> conste
           return wrap<T, permuted(sy, depth_behind_channels)>(
               g, transpose(g, reshape(g, y.id(), sy), depth_behind_channels));
         } else return x;
-      } else return x;
-    } else return x;
-  }
-}
-
-// conv_transpose2d<conv_transpose{.stride = 2}>(x, w): the dgrad of conv2d as a forward pass, as in PyTorch:
-//   each x[n, k, p, q] adds x w[k, c, r, s] to y[n, c, p stride - top + r dilation, q stride - left + s dilation]
-//   x: (N, K, P, Q)   w: (K, C/groups, R, S)   result: (N, C, H, W)
-//   H = (P - 1) stride - top - bottom + (R - 1) dilation + 1 + output_padding, W likewise
-// Errors: compile errors. All extents but N are static and at least 1, K is that of w and a multiple of groups.
-// Cost: 2 N K P Q (C/groups) R S flops, less what falls outside y.
-template <conv_transpose Attributes = conv_transpose{}, detail::handle X, detail::handle W>
-constexpr auto conv_transpose2d(const X& x, const W& w) {
-  using namespace detail;
-  graph& g = graph_of(x, w);
-  static_assert(positive_attributes_transposed<Attributes>,
-                "tapeless: convolution(x, w): stride and dilation are 1 to 255, padding is 0 to 255");
-  static_assert(padding_in_numbers<Attributes>,
-                "tapeless: conv_transpose2d<conv_transpose>(x, w): the padding is numbers, not same");
-  static_assert(output_padding_below_stride<Attributes>,
-                "tapeless: conv_transpose2d<conv_transpose>(x, w): 0 <= output_padding < stride");
-  static_assert(at_least_one_group<Attributes.groups>, "tapeless: convolution(x, w): groups is at least 1");
-  static_assert(known_filtering<Attributes.winograd>, "tapeless: convolution(x, w): winograd is 0, 2 or 4");
-  constexpr std::uint64_t options = conv_options(Attributes.groups, Attributes.winograd);
-  const auto build = [&](const shape& y) {
-    return conv_node(g, op::conv_dgrad, x.id(), w.id(), pack(attributes_of(Attributes)), options, y);
-  };
-  if constexpr (any_var<X, W>) {
-    const shape sx = g[x.id()].s, sw = g[w.id()].s;
-    require(g, sx.rank == 4 && sw.rank == 4,
-            "tapeless: conv_transpose2d<conv_transpose>(x, w): x is (N, K, P, Q), w is (K, C/groups, R, S)",
-            sx, sw);
-    require(g, is_float(g[x.id()].t) && g[x.id()].t == g[w.id()].t,
-            "tapeless: convolution(x, w): both are float or both are double");
-    require(g, positive_number(sw.d[2]) && positive_number(sw.d[3]),
-            "tapeless: convolution(x, w): the kernel extents are static and at least 1", sx, sw);
-    require(g, positive_number(sw.d[1]) && positive_number(sw.d[0]),
-            "tapeless: convolution(x, w): the channels and filters are static and at least 1", sx, sw);
-    require(g, positive_number(sx.d[2]) && positive_number(sx.d[3]),
-            "tapeless: convolution(x, w): the image extents are static and at least 1", sx, sw);
-    if (!g.sound() || Attributes.groups < 1) return var{&g, x.id()};
-    require(g, sx.d[1] == sw.d[0],
-            "tapeless: conv_transpose2d<conv_transpose>(x, w): the channels of x are the filters of w", sx,
-            sw);
-    require(g, sw.d[0] % Attributes.groups == 0,
-            "tapeless: convolution(x, w): groups divides the filters of w", sx, sw);
-    const shape sy = transposed_shape(sx, sw, Attributes);
-    require(g, sy.d[2] > 0 && sy.d[3] > 0,
-            "tapeless: conv_transpose2d<conv_transpose>(x, w): the padding leaves an image", sx, sw);
-    if (!g.sound()) return var{&g, x.id()};
-    return var{&g, build(sy)};
-  } else {
-    using T = typename X::value_type;
-    constexpr shape sx = X::extents, sw = W::extents;
-    static_assert(floating_point<T> && same_element_type<T, typename W::value_type>,
-                  "tapeless: convolution(x, w): both are float or both are double");
-    static_assert(has_four_axes<sx.rank>,
-                  "tapeless: conv_transpose2d<conv_transpose>(x, w): x is (N, K, P, Q)");
-    static_assert(has_four_axes<sw.rank>,
-                  "tapeless: conv_transpose2d<conv_transpose>(x, w): w is (K, C/groups, R, S)");
-    if constexpr (has_four_axes<sx.rank> && has_four_axes<sw.rank> &&
-                  positive_attributes_transposed<Attributes> && padding_in_numbers<Attributes> &&
-                  at_least_one_group<Attributes.groups>) {
-      static_assert(kernel_extents_static<sw.d[2], sw.d[3]>,
-                    "tapeless: convolution(x, w): the kernel extents are static and at least 1");
-      static_assert(channels_static<sw.d[1], sw.d[0]>,
-                    "tapeless: convolution(x, w): the channels and filters are static and at least 1");
-      static_assert(image_extents_static<sx.d[2], sx.d[3]>,
-                    "tapeless: convolution(x, w): the image extents are static and at least 1");
-      static_assert(
-          one_filter_a_channel<sx.d[1], sw.d[0]>,
-          "tapeless: conv_transpose2d<conv_transpose>(x, w): the channels of x are the filters of w");
-      static_assert(groups_divide_the_filters<sw.d[0], Attributes.groups>,
-                    "tapeless: convolution(x, w): groups divides the filters of w");
-      if constexpr (kernel_extents_static<sw.d[2], sw.d[3]> && channels_static<sw.d[1], sw.d[0]> &&
-                    image_extents_static<sx.d[2], sx.d[3]>) {
-        constexpr shape sy = transposed_shape(sx, sw, Attributes);
-        static_assert(image_is_left<sy>,
-                      "tapeless: conv_transpose2d<conv_transpose>(x, w): the padding leaves an image");
-        if constexpr (image_is_left<sy>) return wrap<T, sy>(g, build(sy));
-        else return x;
       } else return x;
     } else return x;
   }

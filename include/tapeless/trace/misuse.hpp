@@ -82,10 +82,12 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: convolution(x, w): the kernel fits into the padded image") \
   rule("tapeless: conv1d<conv1>(x, w): x is (N, C, L), w is (K, C/groups, R)") \
   rule("tapeless: conv3d<conv3>(x, w): x is (N, C, D, H, W), w is (K, C/groups, T, R, S)") \
-  rule("tapeless: conv3d<conv3>(x, w): the depths of x and w are static and at least 1") \
+  rule("tapeless: convolution(x, w): the depths of x and w are static and at least 1") \
   rule("tapeless: conv_transpose2d<conv_transpose>(x, w): x is (N, K, P, Q), w is (K, C/groups, R, S)") \
-  rule("tapeless: conv_transpose2d<conv_transpose>(x, w): the channels of x are the filters of w") \
-  rule("tapeless: conv_transpose2d<conv_transpose>(x, w): the padding leaves an image") \
+  rule("tapeless: conv_transpose1d<conv_transpose1>(x, w): x is (N, K, P), w is (K, C/groups, R)") \
+  rule("tapeless: conv_transpose3d<conv_transpose3>(x, w): x is (N, K, D', P, Q), w is (K, C/groups, T, R, S)") \
+  rule("tapeless: transposed convolution(x, w): the channels of x are the filters of w") \
+  rule("tapeless: transposed convolution(x, w): the padding leaves an image") \
   rule("tapeless: pool2d<pool>(x): x is (N, C, H, W) of float or double") \
   rule("tapeless: pool2d<pool>(x): the image extents are static and at least 1") \
   rule("tapeless: pool2d<pool>(x): the padding that same stands for is at most 255") \

@@ -1,0 +1,13 @@
+// expect: tapeless: convolution(x, w): the depths of x and w are static and at least 1
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+#ifdef TAPELESS_BAD
+using volumes = tl::tensor<float, 1, 4, tl::dyn<'d'>, 5, 5>;
+#else
+using volumes = tl::tensor<float, 1, 4, 3, 5, 5>;
+#endif
+constexpr auto f = [](auto x, auto w) { return tl::conv_transpose3d(x, w); };
+constexpr tl::cost cost = tl::jit(f).cost<volumes, tl::tensor<float, 4, 2, 2, 3, 3>>();

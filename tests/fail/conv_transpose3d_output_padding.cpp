@@ -1,0 +1,14 @@
+// expect: tapeless: transposed convolution(x, w): 0 <= output_padding < stride
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+#ifdef TAPELESS_BAD
+constexpr tl::conv_transpose3 attributes{.stride = {2, 3, 3}, .output_padding = 2};
+#else
+constexpr tl::conv_transpose3 attributes{.stride = {3, 3, 3}, .output_padding = 2};
+#endif
+constexpr auto f = [](auto x, auto w) { return tl::conv_transpose3d<attributes>(x, w); };
+constexpr tl::cost cost =
+    tl::jit(f).cost<tl::tensor<float, 1, 4, 3, 5, 5>, tl::tensor<float, 4, 2, 2, 3, 3>>();
