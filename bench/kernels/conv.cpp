@@ -3,7 +3,8 @@
 
 // bench_kernels [--list] [--threads N] [--peers] [NAME...]   every kernel of convolution on every layer of layers.def
 //
-// JSON lines: the limits; for each layer, pass and kernel that takes it {"layer","pass","kernel","min_ms","share"}, share
+// JSON lines: the limits; of minimal filtering {"layer","pass","kernel","error"}, the largest difference to the sums of
+// the formula over the largest of these, both in float; for each layer, pass and kernel that takes it {"layer","pass","kernel","min_ms","share"}, share
 // of the FMA peak; with --peers oneDNN on NCHW with its reorders ("onednn-user") and in the layout that it likes best
 // ("onednn-own"), weights as they come; and {"layer","pass","chosen","best","regret"}: what conv_kernel_of takes, and its
 // time over that of the fastest kernel. A kernel is timed only where all kernels agree on the result.
@@ -110,6 +111,9 @@ class program {
       worst = error <= worst ? worst : error; // a NaN stays
       largest = std::max(largest, std::abs(first[i]));
     }
+    if (K == conv_kernel::winograd || K == conv_kernel::winograd4)
+      std::printf("{\"layer\":\"%s\",\"pass\":\"%s\",\"kernel\":\"%s\",\"error\":%.2g}\n", l.name, name_of(P),
+                  name_of(K), static_cast<double>(worst / largest));
     if (worst <= 1e-4f * largest) return all.push_back({name_of(K), run});
     std::fprintf(stderr, "bench_kernels: %s %s %s: error %g\n", l.name, name_of(P), name_of(K),
                  static_cast<double>(worst / largest));
@@ -125,8 +129,8 @@ class program {
     add<P, conv_kernel::dense>(l, a, b, first, all);
     add<P, conv_kernel::depthwise>(l, a, b, first, all);
     add<P, conv_kernel::winograd>(l, a, b, first, all);
-    const std::size_t ours =
-        all.size(); // what conv_kernel_of chooses among unless it is asked for less exact sums
+    // what conv_kernel_of chooses among unless it is asked for less exact sums
+    const std::size_t ours = all.size();
     add<P, conv_kernel::winograd4>(l, a, b, first, all);
 #ifdef TAPELESS_WITH_DNNL
     if (peers_)

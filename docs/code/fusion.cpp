@@ -27,7 +27,12 @@ constexpr auto layers = [](auto x, auto w, auto b) {
 };
 // [/layers]
 
+// [rows]
+constexpr auto rows = [](auto x) { return tl::softmax(x); };
+// [/rows]
+
 int main() {
   std::printf("chain:\n%s\n", tl::jit(tl::value_and_grad<0>(chain)).explain<V, V>().c_str());
-  std::printf("layers:\n%s", tl::jit(layers).explain<X, W, B>().c_str());
+  std::printf("layers:\n%s\n", tl::jit(layers).explain<X, W, B>().c_str());
+  std::printf("rows:\n%s", tl::jit(rows).explain<X>().c_str());
 }

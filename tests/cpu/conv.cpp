@@ -47,8 +47,8 @@ void check_kernel(const conv_extents& e, const exact_sums& exact, const std::vec
                                    conv2d_run<P, K, V>(team, e, a.data(), b.data(), out,
                                                        {packed, each, packed + need.packed});
                                  }),
-                    K == conv_kernel::winograd    ? 1
-                    : K == conv_kernel::winograd4 ? 8
+                    K == conv_kernel::winograd    ? 3
+                    : K == conv_kernel::winograd4 ? 24
                                                   : 0));
 }
 // Every kernel that takes the extents, and that the rule names one of them.
@@ -289,6 +289,33 @@ TEST_CASE("conv: scratch does not depend on the batch") {
   static_assert(same(std::integral_constant<conv_pass, conv_pass::wgrad>{}));
 }
 
+TEST_CASE_TEMPLATE(
+    "conv: 3x3 with several images a chunk, filters in blocks, more padding than the filter reaches", T,
+    float, double) {
+  const auto same = [](index_t n, index_t c, index_t extent, index_t k, index_t pad, index_t dil_h,
+                       index_t dil_w) {
+    conv_extents e{.n = n,
+                   .c = c,
+                   .h = extent,
+                   .w = extent,
+                   .k = k,
+                   .r = 3,
+                   .s = 3,
+                   .pad_top = pad,
+                   .pad_left = pad,
+                   .dil_h = dil_h,
+                   .dil_w = dil_w};
+    REQUIRE(complete(e, pad, pad));
+    check<T>(e);
+  };
+  same(11, 3, 5, 4, 1, 1, 1);
+  same(1, 2, 9, 70, 1, 1, 1);
+  same(2, 2, 9, 3, 3, 1, 1);
+  same(2, 2, 9, 3, 5, 1, 2);
+  same(1, 3, 12, 2, 1, 3, 1);
+  same(3, 9, 7, 17, 0, 2, 3);
+}
+
 TEST_CASE("conv: minimal filtering is taken where it pays, and only as far as it is asked for") {
   constexpr auto chosen = []<conv_pass P>(std::integral_constant<conv_pass, P>, conv_extents e, auto lane) {
     return conv_kernel_of<simd<decltype(lane)>>(P, e);
@@ -309,7 +336,7 @@ TEST_CASE("conv: minimal filtering is taken where it pays, and only as far as it
   static_assert(!all_are(conv_kernel::winograd, with(e, 0), 0.0f));
   // those of tests/laws/conv.cpp
   constexpr conv_extents laws{
-      .c = 40, .h = 6, .w = 7, .k = 40, .r = 3, .s = 3, .p = 6, .q = 7, .pad_top = 1, .pad_left = 1};
+      .c = 40, .h = 8, .w = 9, .k = 40, .r = 3, .s = 3, .p = 8, .q = 9, .pad_top = 1, .pad_left = 1};
   static_assert(all_are(conv_kernel::winograd, laws, 0.0));
   constexpr conv_extents tiles{.c = 24,
                                .h = 20,

@@ -28,7 +28,9 @@ constexpr auto loss = [](const network& p, auto x, auto y) {
 
 struct convnet {
   tl::tensor<double, 4, 1, 3, 3> depthwise;
-  tl::tensor<double, 16, 4, 3, 3> w2;
+  tl::tensor<double, 40, 4, 3, 3> w2;
+  tl::tensor<double, 40, 40, 3, 3> filtered;
+  tl::tensor<double, 16, 40, 1, 1> narrow;
   tl::tensor<double, 16, 16, 3, 3> w3;
   tl::tensor<double, 300, 16, 5, 5> w4;
 };
@@ -38,7 +40,8 @@ using scores = tl::tensor<double, tl::dyn<'n'>, 300, 1, 1>;
 constexpr auto convnet_loss = [](const convnet& p, auto x, auto y) {
   const auto a = tl::tanh(tl::conv2d<tl::conv{.padding = 1, .groups = 4}>(x, p.depthwise));
   const auto b = tl::tanh(tl::conv2d<tl::conv{.padding = 1}>(a, p.w2));
-  const auto c = tl::tanh(tl::conv2d<tl::conv{.stride = 2}>(b, p.w3));
+  const auto m = tl::tanh(tl::conv2d<tl::conv{.padding = 1}>(b, p.filtered));
+  const auto c = tl::tanh(tl::conv2d<tl::conv{.stride = 2}>(tl::tanh(tl::conv2d(m, p.narrow)), p.w3));
   return tl::sum(tl::square(tl::tanh(tl::conv2d(c, p.w4)) - y));
 };
 
@@ -119,12 +122,15 @@ TEST_CASE("epilogue: the same for each kernel of convolution, behind which an ac
                                    .pad_left = 1,
                                    .groups = 4};
   constexpr tl::conv_extents second{
-      .c = 4, .h = 12, .w = 12, .k = 16, .r = 3, .s = 3, .p = 12, .q = 12, .pad_top = 1, .pad_left = 1};
+      .c = 4, .h = 12, .w = 12, .k = 40, .r = 3, .s = 3, .p = 12, .q = 12, .pad_top = 1, .pad_left = 1};
+  constexpr tl::conv_extents filtered{
+      .c = 40, .h = 12, .w = 12, .k = 40, .r = 3, .s = 3, .p = 12, .q = 12, .pad_top = 1, .pad_left = 1};
   constexpr tl::conv_extents third{
       .c = 16, .h = 12, .w = 12, .k = 16, .r = 3, .s = 3, .p = 5, .q = 5, .stride_h = 2, .stride_w = 2};
   constexpr tl::conv_extents fourth{.c = 16, .h = 5, .w = 5, .k = 300, .r = 5, .s = 5};
   CHECK(choice(first) == conv_kernel::depthwise);
   if (tl::cpu::width<double> == 4) CHECK(choice(second) == conv_kernel::columns);
+  CHECK(choice(filtered) == conv_kernel::winograd);
   CHECK(choice(third) == conv_kernel::indirect);
   CHECK(choice(fourth) == conv_kernel::dense);
 }

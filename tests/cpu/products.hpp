@@ -4,7 +4,7 @@
 
 // Sums of products, in double, and the result of a kernel that claims to compute them.
 //   |result - exact| <= terms * eps * sum |a b| for every element; one without terms is exactly zero
-// or, of a kernel whose element takes part in the roundings of its neighbours, in_norm times the largest of these bounds.
+// or, of a kernel whose element takes part in the roundings of its neighbours, in_norm * sqrt(terms) * eps * the largest sum |a b|.
 
 #include <tapeless/cpu/team.hpp>
 
@@ -40,10 +40,12 @@ struct exact_sums {
   template <class T> bool agree(const std::vector<T>& result, double in_norm = 0) const {
     if (result.size() != sum.size()) return false;
     const auto bound = [&](std::size_t i) { return terms[i] * std::numeric_limits<T>::epsilon() * size[i]; };
-    double largest = 0;
-    for (std::size_t i = 0; i < sum.size(); ++i) largest = std::max(largest, bound(i));
+    double most = 0, largest = 0;
     for (std::size_t i = 0; i < sum.size(); ++i)
-      if (!(std::abs(result[i] - sum[i]) <= (in_norm > 0 ? in_norm * largest : bound(i)))) return false;
+      most = std::max(most, terms[i]), largest = std::max(largest, size[i]);
+    const double of_all = in_norm * std::sqrt(most) * std::numeric_limits<T>::epsilon() * largest;
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      if (!(std::abs(result[i] - sum[i]) <= (in_norm > 0 ? of_all : bound(i)))) return false;
     return true;
   }
 };

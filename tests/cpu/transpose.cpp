@@ -63,3 +63,23 @@ TEST_CASE_TEMPLATE("interleave: every remainder of a block, and nothing behind t
       CHECK(right);
     }
 }
+
+TEST_CASE_TEMPLATE("transpose_blocks: matrices of several tiles, and nothing between the rows is touched", T,
+                   float, double) {
+  for (index_t rows : {1, 15, 16, 64, 70, 131})
+    for (index_t cols : {1, 16, 31, 256, 300}) {
+      const index_t from_row = cols + 3, to_row = rows + 5;
+      std::vector<T> from(static_cast<std::size_t>(rows * from_row)),
+          to(static_cast<std::size_t>(cols * to_row), T(-1));
+      for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<T>(i + 1);
+      std::vector<T> expected = to;
+      for (index_t i = 0; i < rows; ++i)
+        for (index_t j = 0; j < cols; ++j)
+          expected[static_cast<std::size_t>(j * to_row + i)] =
+              from[static_cast<std::size_t>(i * from_row + j)];
+      transpose_blocks<simd<T>>(rows, cols, from.data(), from_row, to.data(), to_row);
+      CAPTURE(rows);
+      CAPTURE(cols);
+      CHECK(to == expected);
+    }
+}

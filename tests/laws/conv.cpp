@@ -111,7 +111,7 @@ constexpr auto named =
 
 // extents at which 3x3 is done by minimal filtering
 template <class T> using filtered_arguments =
-    arguments<tl::tensor<T, 1, 40, 6, 7>, tl::tensor<T, 40, 40, 3, 3>>;
+    arguments<tl::tensor<T, 1, 40, 8, 9>, tl::tensor<T, 40, 40, 3, 3>>;
 constexpr auto filtered = cases<filtered_arguments<double>>(
     convolution<conv{.padding = 1}, 0, 1>("3x3, tiles of 2x2"),
     convolution<conv{.padding = 1, .winograd = 0}, 0, 1>("3x3, the sums of the formula"));

@@ -24,8 +24,8 @@ struct conv_extents {
   std::int64_t p = 1, q = 1;
   std::int64_t stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0, dil_h = 1, dil_w = 1;
   std::int64_t groups = 1;
-  std::int64_t winograd =
-      2; // the largest output tile of minimal filtering that may be taken: 2, 4 or 0, none
+  // the largest output tile of minimal filtering that may be taken: 2, 4 or 0, none
+  std::int64_t winograd = 2;
   constexpr bool operator==(const conv_extents&) const = default;
 };
 

@@ -128,7 +128,7 @@ private:
     while (first + n < P.steps && P.step_[first + n].strip) ++n;
     return n;
   }
-  // Some 64 KiB of a float tensor at a time: of each row all steps are done before the next strip.
+  // A strip is some 64 KiB of a float tensor; all steps pass over it before the next one.
   template <const auto& P, int First, int... K> [[gnu::always_inline]] static inline void run_strip(
       const Team& team, const frame<P>& f, std::integer_sequence<int, K...>) {
     const index_t rows = f.step[First].loop[0];

@@ -81,6 +81,12 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
 
 namespace detail {
 
+/// Tiles of 4 x 4 give roundings where a window meets nothing but padding, and gain nothing on small images.
+constexpr bool takes_larger_tiles(const conv_extents& e) {
+  const index_t bottom = e.p + 1 - e.pad_top - (e.h - 1), right = e.q + 1 - e.pad_left - (e.w - 1);
+  return e.winograd == 4 && e.dil_h == 1 && e.dil_w == 1 && std::min(e.p, e.q) >= 20 &&
+         std::max(std::max(e.pad_top, e.pad_left), std::max(bottom, right)) <= 2;
+}
 /// Fewer products are worth their transforms where each transformed number meets many others, lines of tiles fill
 /// vectors and the transformed weights stay in the cache.
 template <class V> constexpr bool winograd_pays(bool wgrad, const conv_extents& e) {
@@ -88,10 +94,10 @@ template <class V> constexpr bool winograd_pays(bool wgrad, const conv_extents& 
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, weights = 16 * cg * kg;
   const bool wide = e.q >= 3 * W;
   if (!three_by_three(e) || std::min(e.p, e.q) < 6) return false;
-  if (std::max(e.pad_top, e.pad_left) > 2) return false; // outputs of padding alone are exact zeros elsewhere
   if (e.p * e.q < 144 && weights > 1 << 21) return false;
   if (wgrad) return e.dil_w <= 2 && e.dil_h <= 2 && kg >= 8 && cg >= (wide ? 13 : 24) && weights <= 1 << 23;
-  return e.dil_w == 1 && e.dil_h == 1 && cg * kg >= (wide ? 12 : 20) * (cg + kg);
+  // a step takes images in parts of few: those must have tiles enough
+  return e.dil_w == 1 && e.dil_h == 1 && e.p * e.q >= 64 && cg * kg >= (wide ? 12 : 20) * (cg + kg);
 }
 
 } // namespace detail
@@ -106,8 +112,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
   if (detail::filters_cover_image(e)) return conv_kernel::dense;
   if (e.winograd > 0 && detail::winograd_pays<V>(p == conv_pass::wgrad, e))
-    return e.winograd == 4 && e.dil_h * e.dil_w == 1 && std::min(e.p, e.q) >= 20 ? conv_kernel::winograd4
-                                                                                 : conv_kernel::winograd;
+    return detail::takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
   bool indirect = false;
   switch (p) {
     case conv_pass::fprop:

@@ -66,7 +66,7 @@ template <class V, int M> struct winograd_wgrad {
       image = (tiles.band + 2 * e.dil_h) * columns * W;
       group = points * kg * lanes;
       all = e.groups * group;
-      slots = std::clamp<index_t>((1 << 18) / all, 1, 8);
+      slots = std::clamp<index_t>((1 << 20) / all, 1, 8);
     }
     constexpr index_t data_point() const { return apart<T>(tiles.count * lanes); }
     constexpr index_t cotangent_point() const { return apart<T>(filters * tiles.pitch); }

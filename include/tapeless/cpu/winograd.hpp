@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Minimal filtering F(M x M, 3 x 3): M x M outputs of a 3 x 3 filter from (M + 2)^2 products,
-//   y = At [(G w Gt) . (Bt x B)] A       x: (M + 2, M + 2)   w: (3, 3)   y: (M, M)   . lane by lane
+//   y = At [(G w Gt) . (Bt x B)] A       x: (M + 2, M + 2)   w: (3, 3)   y: (M, M)   . is element by element
 // (S. Winograd, Arithmetic Complexity of Computations, 1980; A. Lavin and S. Gray, Fast Algorithms for Convolutional
 // Neural Networks, 2016). The functions below are one axis of each transform and of the transposes that wgrad takes.
 #include "simd.hpp"
@@ -13,7 +13,6 @@ template <int M> struct winograd;
 
 // Points 0, 1, -1 and infinity.
 template <> struct winograd<2> {
-  static constexpr int size = 4;
   struct data { // Bt
     template <class V> [[gnu::always_inline]] void operator()(const V (&x)[4], V (&r)[4]) const {
       r[0] = x[0] - x[2];
@@ -59,8 +58,7 @@ template <> struct winograd<2> {
 
 // Points 0, 1, -1, 2, -2 and infinity.
 template <> struct winograd<4> {
-  static constexpr int size = 6;
-  struct data {
+  struct data { // Bt
     template <class V> [[gnu::always_inline]] void operator()(const V (&x)[6], V (&r)[6]) const {
       using T = typename V::value_type;
       const V two(T(2)), four(T(4)), five(T(5));
@@ -74,7 +72,7 @@ template <> struct winograd<4> {
       r[5] = four * x[1] - five * x[3] + x[5];
     }
   };
-  struct weights {
+  struct weights { // G
     template <class V> [[gnu::always_inline]] void operator()(const V (&w)[3], V (&r)[6]) const {
       using T = typename V::value_type;
       const V sixth(T(1) / 6), ends = (w[0] + w[2]) * sixth, middle = w[1] * sixth;
@@ -87,7 +85,7 @@ template <> struct winograd<4> {
       r[5] = w[2];
     }
   };
-  struct result {
+  struct result { // At
     template <class V> [[gnu::always_inline]] void operator()(const V (&m)[6], V (&y)[4]) const {
       using T = typename V::value_type;
       const V sum = m[1] + m[2], difference = m[1] - m[2], sum2 = m[3] + m[4], difference2 = m[3] - m[4];
@@ -97,7 +95,7 @@ template <> struct winograd<4> {
       y[3] = difference + V(T(8)) * difference2 + m[5];
     }
   };
-  struct cotangent {
+  struct cotangent { // A
     template <class V> [[gnu::always_inline]] void operator()(const V (&y)[4], V (&r)[6]) const {
       using T = typename V::value_type;
       const V even = y[0] + y[2], odd = y[1] + y[3];
@@ -110,7 +108,7 @@ template <> struct winograd<4> {
       r[5] = y[3];
     }
   };
-  struct weights_cotangent {
+  struct weights_cotangent { // Gt
     template <class V> [[gnu::always_inline]] void operator()(const V (&u)[6], V (&w)[3]) const {
       using T = typename V::value_type;
       const V sixth(T(1) / 6), near = (u[1] + u[2]) * sixth, far = u[3] + u[4];

@@ -16,8 +16,8 @@ struct conv {
   padding2 padding{0}; // zeros around the image, 0 to 255; `same` makes P = ceil(H / stride), Q likewise
   pair2 dilation{1};   // step between taps, 1 to 255
   int groups = 1;      // the j-th part of the filters reads the j-th part of the channels
-  int winograd =
-      2; // largest output tile of minimal filtering, taken where it is faster: 2, 4 (less exact), 0 (none)
+  // the largest output tile of minimal filtering, taken where it is faster: 2, 4 (less exact) or 0 (none)
+  int winograd = 2;
 };
 
 namespace detail {

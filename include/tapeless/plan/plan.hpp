@@ -315,6 +315,7 @@ template <int N, int O> class planner {
   extent_t strip_rows_ = 0; // the outermost extent of the strip that is open; 0: none
   int strip_begin_ = 0;     // its first step
   int expired_ = 0;         // groups whose buffers are free again
+  static constexpr int strip_steps = 8;
   static constexpr extent_t strip_row = 64,
                             strip_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
 
@@ -344,27 +345,31 @@ template <int N, int O> class planner {
     strip_rows_ = opens ? s.loop[0] : 0;
     strip_begin_ = r_.steps - 1;
   }
-  // May the group join the strip, as far as its loops tell? Then nothing that the strip has touched is free for its
-  // results: its rows are written before the others of the strip are done.
+  // May the group join the strip, as far as its loops tell? If so, no buffer is freed: an earlier step may still read
+  // other rows of it. A longer strip would leave the cache.
   constexpr bool may_join_strip(int group) const {
-    if (strip_rows_ == 0 || first_[group] == first_[group + 1] || !g_.groups[group].fused) return false;
+    if (strip_rows_ == 0 || r_.steps - strip_begin_ >= strip_steps) return false;
+    if (first_[group] == first_[group + 1] || !g_.groups[group].fused) return false;
     const shape& it = g_.groups[group].it;
     return it.rank > 0 && it.d[0] == strip_rows_ && (it.rank == 1 || rows_worth_a_strip(it)) &&
            !sums_over_rows(group);
   }
-  constexpr bool joins_strip(const step& s, const shape& it) const {
-    for (int k = s.slot0; k < s.slot0 + s.loads; ++k) {
-      const slot& x = r_.slot_[k];
-      extent_t last = 0; // of a row
-      for (int a = 1; a < it.rank; ++a) last += (it.d[a] - 1) * x.stride[a];
-      for (int w = strip_begin_; w + 1 < r_.steps; ++w)
-        for (int y = 0; y < r_.step_[w].stores; ++y) {
-          const slot& q = r_.slot_[r_.step_[w].slot0 + r_.step_[w].loads + y];
-          const bool same_row =
-              x.stride[0] == q.stride[0] && x.offset[0] == 0 && x.offset[1] == 0 && last < x.stride[0];
-          if (x.at == q.at && !same_row) return false;
-        }
+  // Does x read of y, at index i of the outermost axis, nothing but what y holds for i?
+  static constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
+    extent_t last = 0; // of a row
+    for (int a = 1; a < it.rank; ++a) {
+      if (!is_static(x.stride[a])) return false;
+      last += (it.d[a] - 1) * x.stride[a];
     }
+    return x.stride[0] == y.stride[0] && x.offset[0] == 0 && x.offset[1] == 0 && last < x.stride[0];
+  }
+  constexpr bool joins_strip(const step& s, const shape& it) const {
+    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
+      for (int w = strip_begin_; w + 1 < r_.steps; ++w) {
+        const step& before = r_.step_[w];
+        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
+          if (r_.slot_[k].at == r_.slot_[y].at && !reads_own_row(r_.slot_[k], r_.slot_[y], it)) return false;
+      }
     return true;
   }
 
