@@ -41,7 +41,7 @@ function(tapeless_leg name)
 endfunction()
 
 tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}"
-  FLAGS "-march=native -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
+  FLAGS "-march=native -DTAPELESS_TEST_FLOAT_ONLY -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
   OPTIONS "-DCMAKE_CXX_FLAGS_RELEASE=-O1")
 tapeless_leg(clang16 FOLDERS "${TAPELESS_SMOKE_FOLDERS}" COMPILER "${TAPELESS_CLANG16}" FLAGS -march=native
   OPTIONS -DTAPELESS_OPENMP=OFF)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <tapeless/cpu/conv.hpp>
 
+#include <support/elements.hpp>
 #include <utility>
 
 #include "products.hpp"
@@ -105,7 +106,7 @@ bool complete(conv_extents& e, index_t bottom, index_t right) {
 } // namespace
 
 TEST_CASE_TEMPLATE("conv: fprop, dgrad and wgrad equal the loops over strides, dilations and paddings", T,
-                   float, double) {
+                   TAPELESS_ELEMENTS) {
   for (index_t stride : {1, 2, 3})
     for (index_t dil : {1, 2, 3})
       for (index_t pad : {0, 1, 3})
@@ -128,7 +129,7 @@ TEST_CASE_TEMPLATE("conv: fprop, dgrad and wgrad equal the loops over strides, d
         }
 }
 
-TEST_CASE_TEMPLATE("conv: groups see their own channels, down to one channel each", T, float, double) {
+TEST_CASE_TEMPLATE("conv: groups see their own channels, down to one channel each", T, TAPELESS_ELEMENTS) {
   for (const auto& ck : {std::pair<index_t, index_t>{4, 6}, {6, 6}, {2, 8}, {6, 2}, {14, 14}})
     for (index_t groups : {index_t(1), index_t(2), ck.first})
       for (index_t stride : {1, 2}) {
@@ -152,8 +153,8 @@ TEST_CASE_TEMPLATE("conv: groups see their own channels, down to one channel eac
       }
 }
 
-TEST_CASE_TEMPLATE("conv: extents of one, filters as large as the image, outputs of padding alone", T, float,
-                   double) {
+TEST_CASE_TEMPLATE("conv: extents of one, filters as large as the image, outputs of padding alone", T,
+                   TAPELESS_ELEMENTS) {
   check<T>({.n = 1, .c = 1, .h = 1, .w = 1, .k = 1, .r = 1, .s = 1, .p = 1, .q = 1});
   check<T>(
       {.n = 3, .c = 2, .h = 1, .w = 1, .k = 7, .r = 3, .s = 3, .p = 1, .q = 1, .pad_top = 1, .pad_left = 1});
@@ -187,7 +188,7 @@ TEST_CASE_TEMPLATE("conv: extents of one, filters as large as the image, outputs
       {.n = 1, .c = 1, .h = 9, .w = 9, .k = 1, .r = 1, .s = 1, .p = 3, .q = 3, .stride_h = 3, .stride_w = 3});
 }
 
-TEST_CASE_TEMPLATE("conv: wide layers in several bands, images in several units", T, float, double) {
+TEST_CASE_TEMPLATE("conv: wide layers in several bands, images in several units", T, TAPELESS_ELEMENTS) {
   check<T>({.n = 2,
             .c = 16,
             .h = 40,
@@ -239,7 +240,8 @@ TEST_CASE_TEMPLATE("conv: wide layers in several bands, images in several units"
             .pad_left = 1});
 }
 
-TEST_CASE_TEMPLATE("conv: a dilated filter with as many taps as the image has elements", T, float, double) {
+TEST_CASE_TEMPLATE("conv: a dilated filter with as many taps as the image has elements", T,
+                   TAPELESS_ELEMENTS) {
   check<T>({.n = 2,
             .c = 2,
             .h = 3,
@@ -254,7 +256,7 @@ TEST_CASE_TEMPLATE("conv: a dilated filter with as many taps as the image has el
   check<T>({.n = 3, .c = 4, .h = 1, .w = 5, .k = 9, .r = 1, .s = 5, .p = 1, .q = 1, .dil_h = 3});
 }
 
-TEST_CASE_TEMPLATE("conv: planes in bands, rows of more than 512 columns", T, float, double) {
+TEST_CASE_TEMPLATE("conv: planes in bands, rows of more than 512 columns", T, TAPELESS_ELEMENTS) {
   check<T>({.n = 2,
             .c = 2,
             .h = 260,
@@ -270,7 +272,7 @@ TEST_CASE_TEMPLATE("conv: planes in bands, rows of more than 512 columns", T, fl
   check<T>({.n = 1, .c = 3, .h = 1, .w = 600, .k = 9, .r = 1, .s = 3, .p = 1, .q = 598});
 }
 
-TEST_CASE_TEMPLATE("conv: an empty batch has no output and a zero weight gradient", T, float, double) {
+TEST_CASE_TEMPLATE("conv: an empty batch has no output and a zero weight gradient", T, TAPELESS_ELEMENTS) {
   check<T>({.n = 0, .c = 3, .h = 5, .w = 5, .k = 2, .r = 3, .s = 3, .p = 3, .q = 3});
   check<T>({.n = 0, .c = 3, .h = 5, .w = 5, .k = 2, .r = 1, .s = 1, .p = 5, .q = 5});
 }
@@ -291,7 +293,7 @@ TEST_CASE("conv: scratch does not depend on the batch") {
 
 TEST_CASE_TEMPLATE(
     "conv: 3x3 with several images a chunk, filters in blocks, more padding than the filter reaches", T,
-    float, double) {
+    TAPELESS_ELEMENTS) {
   const auto same = [](index_t n, index_t c, index_t extent, index_t k, index_t pad, index_t dil_h,
                        index_t dil_w) {
     conv_extents e{.n = n,

@@ -4,9 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
+#include <support/elements.hpp>
 #include <vector>
 
 using namespace tapeless;
@@ -121,7 +123,8 @@ template <class T> std::vector<std::int32_t> argmax(const window_extents& e, con
 
 } // namespace
 
-TEST_CASE_TEMPLATE("pool: argmax is the first maximum in scan order and gather reads it", T, float, double) {
+TEST_CASE_TEMPLATE("pool: argmax is the first maximum in scan order and gather reads it", T,
+                   TAPELESS_ELEMENTS) {
   const auto check = [](const window_extents& e) {
     auto x = values<T>(e.planes * e.h * e.w, 1);
     for (std::size_t i = 0; i < x.size(); i += 11)
@@ -160,7 +163,8 @@ TEST_CASE_TEMPLATE("pool: argmax is the first maximum in scan order and gather r
   each_width(check);
 }
 
-TEST_CASE_TEMPLATE("pool: the first NaN of a window wins, minus infinity beats padding", T, float, double) {
+TEST_CASE_TEMPLATE("pool: the first NaN of a window wins, minus infinity beats padding", T,
+                   TAPELESS_ELEMENTS) {
   const T nan = std::numeric_limits<T>::quiet_NaN(), inf = std::numeric_limits<T>::infinity();
   const window_extents row{.planes = 1, .h = 1, .w = 6, .r = 1, .s = 3, .p = 1, .q = 2, .stride_w = 3};
   CHECK(argmax<T>(row, {inf, nan, 7, nan, nan, inf}) == std::vector<std::int32_t>{1, 3});
@@ -169,7 +173,7 @@ TEST_CASE_TEMPLATE("pool: the first NaN of a window wins, minus infinity beats p
   CHECK(argmax<T>(padded, {-inf, -inf}) == std::vector<std::int32_t>{0, 0});
 }
 
-TEST_CASE_TEMPLATE("pool: scatter is the transpose of gather", T, float, double) {
+TEST_CASE_TEMPLATE("pool: scatter is the transpose of gather", T, TAPELESS_ELEMENTS) {
   const auto check = [](const window_extents& e) {
     const auto idx = argmax(e, values<T>(e.planes * e.h * e.w, 2));
     const auto dy = values<T>(static_cast<index_t>(idx.size()), 3);
@@ -187,7 +191,8 @@ TEST_CASE_TEMPLATE("pool: scatter is the transpose of gather", T, float, double)
   each_width(check);
 }
 
-TEST_CASE_TEMPLATE("pool: sum adds the elements of a window and spread is its transpose", T, float, double) {
+TEST_CASE_TEMPLATE("pool: sum adds the elements of a window and spread is its transpose", T,
+                   TAPELESS_ELEMENTS) {
   const auto check = [](const window_extents& e) {
     auto x = values<T>(e.planes * e.h * e.w, 4), dy = values<T>(e.planes * e.p * e.q, 5);
     for (T& v : x) v /= 7; // sums depend on their order
