@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <tapeless/tapeless.hpp>
 #include <vector>
 
 using namespace tapeless::cpu;
@@ -82,4 +83,51 @@ TEST_CASE_TEMPLATE("transpose_blocks: matrices of several tiles, and nothing bet
       CAPTURE(cols);
       CHECK(to == expected);
     }
+}
+
+TEST_CASE("transpose: a program's copies in another order, from a part of the operand, of any element type") {
+  namespace tl = tapeless;
+  const auto number = [](const auto& view) {
+    int i = 0;
+    for (auto& x : view) x = static_cast<std::remove_cvref_t<decltype(x)>>(i++);
+  };
+  constexpr auto part = [](auto x) { return tl::transpose(tl::slice<1, 3, 190>(x)); };
+  constexpr auto channels_last = [](auto x) { return tl::transpose<0, 2, 3, 1>(x); };
+  constexpr auto exchange = [](auto x) { return tl::transpose(x); };
+  for (const int threads : {1, 2}) {
+    using matrix = tl::tensor<float, 300, 200>; // several chunks of rows
+    tl::owned<matrix> x;
+    number(*x);
+    auto bound = tl::jit(part).bind<matrix>(tl::threads(threads));
+    const auto y = bound(*x);
+    bool right = true;
+    for (int i = 0; i < 187; ++i)
+      for (int j = 0; j < 300; ++j)
+        right = right && y.data()[i * 300 + j] == static_cast<float>(j * 200 + i + 3);
+    CHECK(right);
+  }
+  {
+    using images = tl::tensor<double, 2, 20, 17, 19>;
+    tl::owned<images> x;
+    number(*x);
+    auto bound = tl::jit(channels_last).bind<images>();
+    const auto y = bound(*x);
+    bool right = true;
+    for (int n = 0; n < 2; ++n)
+      for (int c = 0; c < 20; ++c)
+        for (int p = 0; p < 323; ++p)
+          right = right && y.data()[(n * 323 + p) * 20 + c] == (n * 20 + c) * 323 + p;
+    CHECK(right);
+  }
+  {
+    using labels = tl::tensor<std::int32_t, 40, 50>;
+    tl::owned<labels> x;
+    number(*x);
+    auto bound = tl::jit(exchange).bind<labels>();
+    const auto y = bound(*x);
+    bool right = true;
+    for (int i = 0; i < 50; ++i)
+      for (int j = 0; j < 40; ++j) right = right && y.data()[i * 40 + j] == j * 50 + i;
+    CHECK(right);
+  }
 }

@@ -319,10 +319,12 @@ template <auto Code, class V> class fused_kernel {
   static constexpr int streams = accumulates() && Code.codes <= 6 ? 4 : 1;
 
   // One load that walks memory in another order than the store: where it has an axis of neighbours, a transpose.
-  static constexpr bool copies =
-      Code.codes == 2 && Code.stores == 1 && axes > 1 &&
-      at(0).o == op::input&& static_cast<access>(at(0).imm) == access::strided&& at(1).o
-          == op::copy&& out(0).k == store_kind::dense&& class_of(at(0).t) == dtype::f32;
+  static constexpr bool copies() {
+    if (Code.codes != 2 || Code.stores != 1 || axes == 1) return false;
+    const instruction from = at(0), to = at(1);
+    if (from.o != op::input || static_cast<access>(from.imm) != access::strided) return false;
+    return to.o == op::copy && class_of(from.t) == dtype::f32 && out(0).k == store_kind::dense;
+  }
 
   // One run of the innermost loop. moved: bit a is set when outer axis a is past its first index of this call.
   [[gnu::always_inline]] static void row(V* acc, const fused_arguments& a, const position& p, index_t c,
@@ -409,7 +411,7 @@ template <auto Code, class V> class fused_kernel {
 public:
   // Indices [lo, hi) of the outermost axis.   @pre every loop extent > 0, lo < hi
   [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi) {
-    if constexpr (copies)
+    if constexpr (copies())
       if (const int along = axis_of_neighbours(a); along < axes - 1)
         return nest_transposed<0>(a, along, along == 0 ? hi - lo : a.loop[along], lo, hi,
                                   static_cast<const T*>(base_of(a, 0)) + a.slot[0].start,
