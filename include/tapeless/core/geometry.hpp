@@ -26,6 +26,8 @@ struct conv_extents {
   std::int64_t groups = 1;
   // the largest output tile of minimal filtering that may be taken: 2, 4 or 0, none
   std::int64_t winograd = 2;
+  // x: (n, h, w, c) and y: (n, p, q, k); weights as ever
+  bool channels_last = false;
   constexpr bool operator==(const conv_extents&) const = default;
 };
 
