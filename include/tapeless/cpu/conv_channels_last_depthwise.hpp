@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Depthwise convolution of channels-last tensors, one filter a channel: lanes are channels, and nothing is copied. Each
+// axis falls into segments whose results meet the same taps inside the image: few and long, but for those at the border.
+#include <numeric>
+
+#include "conv_tile.hpp"
+
+namespace tapeless::cpu::detail {
+
+constexpr bool one_filter_a_channel(const conv_extents& e) { return e.c == e.groups && e.k == e.groups; }
+
+/// Taps first + j * step read element from + j * from_step, j < count: those inside the image.
+struct taps_of_axis {
+  index_t first, step, count, from, from_step;
+};
+/// One axis of fprop, or of dgrad, its transpose: there result number m of residue f is f + m * stride.
+struct depthwise_axis {
+  index_t out, in, taps, stride, pad, dil;
+  bool transposed;
+
+  constexpr index_t residues() const { return transposed ? stride : 1; }
+  constexpr index_t results(index_t f) const { return f < out ? ceil_div(out - f, residues()) : 0; }
+  constexpr index_t moves() const { return transposed ? 1 : stride; } // of `from` from one result to the next
+  constexpr taps_of_axis at(index_t f, index_t m) const {
+    taps_of_axis t{0, 1, taps, m * stride - pad, dil};
+    if (transposed) {
+      while (t.first < taps && !meets(f, pad, t.first, dil, stride)) ++t.first;
+      t.step = stride / std::gcd(stride, dil);
+      t.count = ceil_div(taps - t.first, t.step);
+      t.from = m + (f + pad - t.first * dil) / stride;
+      t.from_step = -dil * t.step / stride;
+    }
+    const auto outside = [&](index_t i) { return i < 0 || i >= in; };
+    for (; t.count > 0 && outside(t.from); --t.count) t.first += t.step, t.from += t.from_step;
+    while (t.count > 0 && outside(t.from + (t.count - 1) * t.from_step)) --t.count;
+    return t;
+  }
+  /// f(first result, how many, taps of the first) for results begin ... end - 1 of a residue
+  template <class F> constexpr void each_segment(index_t f, index_t begin, index_t end, F&& each) const {
+    for (index_t m = begin, next; m < end; m = next) {
+      const taps_of_axis t = at(f, m);
+      for (next = m + 1; next < end; ++next) {
+        const taps_of_axis u = at(f, next);
+        if (u.first != t.first || u.count != t.count) break;
+      }
+      each(m, next - m, t);
+    }
+  }
+};
+constexpr depthwise_axis vertical(const conv_extents& e, bool transposed) {
+  return {transposed ? e.h : e.p, transposed ? e.p : e.h, e.r, e.stride_h, e.pad_top, e.dil_h, transposed};
+}
+constexpr depthwise_axis horizontal(const conv_extents& e, bool transposed) {
+  return {transposed ? e.w : e.q, transposed ? e.q : e.w, e.s, e.stride_w, e.pad_left, e.dil_w, transposed};
+}
+
+/// The taps of a rectangle of results: w[r * w_row + s * w_col] meets x[r * x_row + s * x_col].
+struct depthwise_taps {
+  index_t r, s, x_row, x_col, w_row, w_col;
+};
+
+/// Lanes [0, lanes) of y[i * y_step], i < Q: all of whole vectors, of which the last two may overlap; Masked: lanes < W.
+template <class V, int Q, bool Masked, class T>
+[[gnu::noinline]] void depthwise_pixels(const depthwise_taps& t, index_t lanes, const T* x, index_t x_step,
+                                        const T* w, T* y, index_t y_step) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  const auto vector = [&](const T* p) __attribute__((always_inline)) {
+    if constexpr (Masked) return load_n<V>(p, lanes);
+    else return load<V>(p);
+  };
+  for (index_t begin = 0; begin < lanes; begin += W) {
+    const index_t j = Masked ? 0 : std::min(begin, lanes - W);
+    V acc[Q];
+    const T* a[Q];
+    unroll<Q>([&](auto i) __attribute__((always_inline)) {
+      acc[i] = V(T(0));
+      a[i] = x + j + i * x_step;
+    });
+    for (index_t r = 0; r < t.r; ++r) {
+      index_t at = r * t.x_row;
+      const T* ws = w + j + r * t.w_row;
+      for (index_t s = 0; s < t.s; ++s, at += t.x_col, ws += t.w_col) {
+        V f = vector(ws);
+        keep(f);
+        unroll<Q>([&](auto i) __attribute__((always_inline)) { acc[i] = fma(f, vector(a[i] + at), acc[i]); });
+      }
+    }
+    unroll<Q>([&](auto i) __attribute__((always_inline)) {
+      if constexpr (Masked) store_n(y + i * y_step, acc[i], lanes);
+      else store(y + j + i * y_step, acc[i]);
+    });
+  }
+}
+
+/// Parts of the channels that begin with whole vectors; the last one has at least one of them, if c has.
+template <class V> struct channel_parts {
+  static constexpr index_t W = static_cast<index_t>(V::size);
+  index_t c, parts;
+  constexpr channel_parts(index_t channels, index_t most)
+      : c(channels), parts(std::clamp<index_t>(most, 1, std::max<index_t>(channels / W, 1))) {}
+  constexpr index_t begin(index_t part) const { return part == parts ? c : c / W * part / parts * W; }
+};
+
+template <class V, bool Transposed> struct channels_last_depthwise_sweep {
+  using T = typename V::value_type;
+  static constexpr scratch_need need(const conv_extents& e) { return {.packed = e.c * e.r * e.s}; }
+  /// packed: (tap, c)
+  template <class Team> static void pack(const Team&, const conv_extents& e, const T* w, T* packed) {
+    transpose<V>(e.c, e.r * e.s, w, e.r * e.s, packed, e.c);
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
+                                        const scratch_of_kernel<T>& s) {
+    const depthwise_axis v = vertical(e, Transposed), h = horizontal(e, Transposed);
+    const index_t rows = v.results(0), work = e.c * e.q * e.p * e.r * e.s / rows + 1;
+    const index_t bands = ceil_div(rows, std::clamp<index_t>((1 << 19) / work, 1, rows));
+    const channel_parts<V> parts(
+        e.c,
+        team.size() == 1 ? 1 : std::min<index_t>(4 * team.size() / (e.n * bands + 1), work * rows >> 16));
+    team.run(e.n * bands * parts.parts, [&](index_t chunk, int) {
+      const index_t part = chunk % parts.parts, b = chunk / parts.parts % bands;
+      const index_t z = chunk / (parts.parts * bands);
+      const index_t begin = b * rows / bands, end = (b + 1) * rows / bands;
+      const T* const in = x + z * v.in * h.in * e.c;
+      T* const out = y + z * v.out * h.out * e.c;
+      for (index_t fy = 0; fy < v.residues(); ++fy)
+        v.each_segment(
+            fy, begin, std::min(end, v.results(fy)), [&](index_t i, index_t high, const taps_of_axis& r) {
+              for (index_t fx = 0; fx < h.residues(); ++fx)
+                h.each_segment(fx, 0, h.results(fx), [&](index_t j, index_t wide, const taps_of_axis& c) {
+                  rectangle(e, v, h, i, fy, high, r, j, fx, wide, c, parts.begin(part), parts.begin(part + 1),
+                            in, s.packed, out);
+                });
+            });
+    });
+  }
+
+private:
+  static void rectangle(const conv_extents& e, const depthwise_axis& v, const depthwise_axis& h, index_t i,
+                        index_t fy, index_t high, const taps_of_axis& r, index_t j, index_t fx, index_t wide,
+                        const taps_of_axis& c, index_t c0, index_t c1, const T* in, const T* w, T* out) {
+    const index_t line = h.in * e.c, to_line = h.out * e.c;
+    const depthwise_taps t{r.count,     c.count, r.from_step * line, c.from_step * e.c, r.step * e.s * e.c,
+                           c.step * e.c};
+    // along rows or columns, whichever is longer
+    struct steps {
+      index_t n, from, to;
+    } along{wide, h.moves() * e.c, h.residues() * e.c},
+        across{high, v.moves() * line, v.residues() * to_line};
+    if (high > wide) std::swap(along, across);
+    // so few channels that what one row of results reads stays in the nearest cache while the next one comes
+    const index_t seen =
+        std::max<index_t>(1, (along.n + c.count) * (r.count + 1) * static_cast<index_t>(sizeof(T)));
+    const index_t some = std::max<index_t>(2, (24 << 10) / seen / W) * W;
+    const T* const from = in + r.from * line + c.from * e.c;
+    const T* const ws = w + (r.first * e.s + c.first) * e.c;
+    T* const to = out + (i * v.residues() + fy) * to_line + (j * h.residues() + fx) * e.c;
+    for (index_t l = c0, next; l < c1; l = next) {
+      next = c1 - l < some + W ? c1 : l + some;
+      for (index_t a = 0; a < across.n; ++a)
+        row_blocks<8>(along.n, [&](index_t b, auto q) {
+          const T* const xs = from + a * across.from + b * along.from + l;
+          T* const ys = to + a * across.to + b * along.to + l;
+          if (next - l >= W)
+            depthwise_pixels<V, q.value, false>(t, next - l, xs, along.from, ws + l, ys, along.to);
+          else depthwise_pixels<V, q.value, true>(t, next - l, xs, along.from, ws + l, ys, along.to);
+        });
+    }
+  }
+  static constexpr index_t W = static_cast<index_t>(V::size);
+};
+template <class V> using channels_last_depthwise_fprop = channels_last_depthwise_sweep<V, false>;
+template <class V> using channels_last_depthwise_dgrad = channels_last_depthwise_sweep<V, true>;
+
+/// sum[t, lane] += sum over rows x cols results of dy * x[at[t]], lanes as in depthwise_pixels but for whole vectors of sums
+template <class V, int N, class T>
+[[gnu::noinline]] void depthwise_sums(index_t rows, index_t cols, index_t lanes, const T* dy, index_t dy_row,
+                                      index_t dy_col, const T* x, index_t x_row, index_t x_col,
+                                      const index_t* at, T* const* sum) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  index_t place[N];
+  unroll<N>([&](auto t) __attribute__((always_inline)) { place[t] = at[t]; });
+  for (index_t l = 0; l < lanes; l += W) {
+    const index_t n = std::min(W, lanes - l);
+    V acc[N];
+    unroll<N>([&](auto t) __attribute__((always_inline)) { acc[t] = V(T(0)); });
+    const auto all = [&](auto masked) __attribute__((always_inline)) {
+      for (index_t i = 0; i < rows; ++i) {
+        const T* d = dy + i * dy_row + l;
+        const T* p = x + i * x_row + l;
+        for (index_t j = 0; j < cols; ++j, d += dy_col, p += x_col) {
+          V v = masked.value ? load_n<V>(d, n) : load<V>(d);
+          keep(v);
+          unroll<N>([&](auto t) __attribute__((always_inline)) {
+            acc[t] = fma(v, masked.value ? load_n<V>(p + place[t], n) : load<V>(p + place[t]), acc[t]);
+          });
+        }
+      }
+    };
+    if (n == W) all(std::false_type{});
+    else all(std::true_type{});
+    unroll<N>([&](auto t)
+                  __attribute__((always_inline)) { store(sum[t] + l, load<V>(sum[t] + l) + acc[t]); });
+  }
+}
+
+template <class V> struct channels_last_depthwise_wgrad {
+  using T = typename V::value_type;
+  static constexpr index_t W = static_cast<index_t>(V::size);
+  static constexpr int N = 9; // taps at a time
+  struct plan {
+    index_t lanes, bands, slots;
+    constexpr explicit plan(const conv_extents& e) : lanes(round_up(e.c, W)) {
+      const index_t rows = std::max<index_t>(e.p, 1), work = e.c * std::max<index_t>(e.q, 1) * e.r * e.s;
+      bands = ceil_div(rows, std::clamp<index_t>((1 << 19) / work, 1, rows));
+      slots = std::clamp<index_t>(work * rows / (1 << 12), 1, 8);
+    }
+    constexpr index_t size(const conv_extents& e) const { return lanes * e.r * e.s; }
+  };
+  static constexpr scratch_need need(const conv_extents& e) {
+    return {.shared = plan(e).slots * plan(e).size(e)};
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
+                                        T* dw, const scratch_of_kernel<T>& s) {
+    const plan p(e);
+    const index_t taps = e.r * e.s, units = e.n * p.bands, slots = std::min(p.slots, units), size = p.size(e);
+    if (units == 0) return void(std::fill_n(dw, e.c * taps, T(0)));
+    const depthwise_axis v = vertical(e, false), h = horizontal(e, false);
+    const channel_parts<V> parts(e.c, team.size() == 1 ? 1 : 4 * team.size() / slots);
+    team.run(slots * parts.parts, [&](index_t chunk, int) {
+      const index_t slot = chunk / parts.parts, part = chunk % parts.parts;
+      const index_t c0 = parts.begin(part), c1 = parts.begin(part + 1);
+      T* const sum = s.shared + slot * size; // (slot, tap, c)
+      for (index_t t = 0; t < taps; ++t) zero_row<V>(sum + t * p.lanes + c0, round_up(c1 - c0, W));
+      for (index_t u = slot * units / slots; u < (slot + 1) * units / slots; ++u) {
+        const index_t z = u / p.bands, b = u % p.bands;
+        v.each_segment(0, b * e.p / p.bands, (b + 1) * e.p / p.bands,
+                       [&](index_t i, index_t high, const taps_of_axis& r) {
+                         h.each_segment(0, 0, e.q, [&](index_t j, index_t wide, const taps_of_axis& c) {
+                           rectangle(e, p, high, r, wide, c, c1 - c0, x + z * e.h * e.w * e.c + c0,
+                                     dy + ((z * e.p + i) * e.q + j) * e.c + c0, sum + c0);
+                         });
+                       });
+      }
+    });
+    for (index_t slot = 1; slot < slots; ++slot)
+      for (index_t j = 0; j < size; ++j) s.shared[j] += s.shared[slot * size + j];
+    transpose<V>(taps, e.c, s.shared, p.lanes, dw, taps);
+  }
+
+private:
+  static void rectangle(const conv_extents& e, const plan& p, index_t high, const taps_of_axis& r,
+                        index_t wide, const taps_of_axis& c, index_t lanes, const T* x, const T* dy, T* sum) {
+    const index_t some = std::clamp<index_t>(128 / wide, 1, high),
+                  taps = r.count * c.count; // rows in the cache
+    for (index_t i = 0; i < high; i += some)
+      for (index_t first = 0; first < taps; first += N) {
+        index_t at[N];
+        T* to[N];
+        const index_t count = std::min<index_t>(N, taps - first);
+        for (index_t t = 0; t < count; ++t) {
+          const index_t y = (first + t) / c.count, s = (first + t) % c.count;
+          at[t] = ((r.from + y * e.dil_h) * e.w + c.from + s * e.dil_w) * e.c;
+          to[t] = sum + ((r.first + y) * e.s + c.first + s) * p.lanes;
+        }
+        unroll<N>([&](auto n) {
+          if (count != n.value + 1) return;
+          depthwise_sums<V, n.value + 1>(std::min(some, high - i), wide, lanes, dy + i * e.q * e.c, e.q * e.c,
+                                         e.c, x + i * e.stride_h * e.w * e.c, e.stride_h * e.w * e.c,
+                                         e.stride_w * e.c, at, to);
+        });
+      }
+  }
+};
+
+} // namespace tapeless::cpu::detail
