@@ -11,7 +11,7 @@ namespace tapeless::cpu::detail {
 
 constexpr bool one_filter_a_channel(const conv_extents& e) { return e.c == e.groups && e.k == e.groups; }
 
-/// Taps first + j * step read element from + j * from_step, j < count: those inside the image.
+/// Taps first + j * step read element from + j * from_step, j < count: those inside the image, from_step > 0.
 struct taps_of_axis {
   index_t first, step, count, from, from_step;
 };
@@ -35,6 +35,9 @@ struct depthwise_axis {
     const auto outside = [&](index_t i) { return i < 0 || i >= in; };
     for (; t.count > 0 && outside(t.from); --t.count) t.first += t.step, t.from += t.from_step;
     while (t.count > 0 && outside(t.from + (t.count - 1) * t.from_step)) --t.count;
+    if (t.from_step < 0 && t.count > 0)
+      t = {t.first + (t.count - 1) * t.step, -t.step, t.count, t.from + (t.count - 1) * t.from_step,
+           -t.from_step};
     return t;
   }
   /// f(first result, how many, taps of the first) for results begin ... end - 1 of a residue
@@ -94,6 +97,40 @@ template <class V, int Q, bool Masked, class T>
   }
 }
 
+/// The same where S taps of a row meet neighbouring elements, Stride of them from result to result: each is loaded once.
+template <class V, int Q, int S, int Stride, class T>
+[[gnu::noinline]] void depthwise_row(const depthwise_taps& t, index_t lanes, const T* x, const T* w, T* y,
+                                     index_t y_step) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  const index_t x_col = t.x_col;
+  for (index_t begin = 0; begin < lanes; begin += W) {
+    const index_t j = std::min(begin, lanes - W);
+    V acc[Q];
+    unroll<Q>([&](auto i) __attribute__((always_inline)) { acc[i] = V(T(0)); });
+    const T *xs = x + j, *ws = w + j;
+    for (index_t r = 0; r < t.r; ++r, xs += t.x_row, ws += t.w_row) {
+      V f[S];
+      unroll<S>([&](auto s) __attribute__((always_inline)) { f[s] = load<V>(ws + s * t.w_col); });
+      const T* p = xs;
+      unroll<(Q - 1) * Stride + S>([&](auto k) __attribute__((always_inline)) {
+        V v = load<V>(p);
+        keep(v);
+        p += x_col;
+        unroll<S>([&](auto s) __attribute__((always_inline)) {
+          constexpr int at = k.value - s.value;
+          if constexpr (at >= 0 && at % Stride == 0 && at / Stride < Q)
+            acc[at / Stride] = fma(f[s], v, acc[at / Stride]);
+        });
+      });
+    }
+    T* to = y + j;
+    unroll<Q>([&](auto i) __attribute__((always_inline)) {
+      store(to, acc[i]);
+      to += y_step;
+    });
+  }
+}
+
 /// Parts of the channels that begin with whole vectors; the last one has at least one of them, if c has.
 template <class V> struct channel_parts {
   static constexpr index_t W = static_cast<index_t>(V::size);
@@ -141,17 +178,19 @@ private:
                         index_t fy, index_t high, const taps_of_axis& r, index_t j, index_t fx, index_t wide,
                         const taps_of_axis& c, index_t c0, index_t c1, const T* in, const T* w, T* out) {
     const index_t line = h.in * e.c, to_line = h.out * e.c;
-    const depthwise_taps t{r.count,     c.count, r.from_step * line, c.from_step * e.c, r.step * e.s * e.c,
-                           c.step * e.c};
+    depthwise_taps t{r.count,     c.count, r.from_step * line, c.from_step * e.c, r.step * e.s * e.c,
+                     c.step * e.c};
     // along rows or columns, whichever is longer
     struct steps {
       index_t n, from, to;
     } along{wide, h.moves() * e.c, h.residues() * e.c},
         across{high, v.moves() * line, v.residues() * to_line};
-    if (high > wide) std::swap(along, across);
+    if (high > wide) {
+      std::swap(along, across);
+      t = {t.s, t.r, t.x_col, t.x_row, t.w_col, t.w_row};
+    }
     // so few channels that what one row of results reads stays in the nearest cache while the next one comes
-    const index_t seen =
-        std::max<index_t>(1, (along.n + c.count) * (r.count + 1) * static_cast<index_t>(sizeof(T)));
+    const index_t seen = std::max<index_t>(1, (along.n + t.s) * (t.r + 1) * static_cast<index_t>(sizeof(T)));
     const index_t some = std::max<index_t>(2, (24 << 10) / seen / W) * W;
     const T* const from = in + r.from * line + c.from * e.c;
     const T* const ws = w + (r.first * e.s + c.first) * e.c;
@@ -162,9 +201,14 @@ private:
         row_blocks<8>(along.n, [&](index_t b, auto q) {
           const T* const xs = from + a * across.from + b * along.from + l;
           T* const ys = to + a * across.to + b * along.to + l;
-          if (next - l >= W)
-            depthwise_pixels<V, q.value, false>(t, next - l, xs, along.from, ws + l, ys, along.to);
-          else depthwise_pixels<V, q.value, true>(t, next - l, xs, along.from, ws + l, ys, along.to);
+          const bool near = along.from == t.x_col, next_but_one = along.from == 2 * t.x_col;
+          if (next - l < W)
+            depthwise_pixels<V, q.value, true>(t, next - l, xs, along.from, ws + l, ys, along.to);
+          else if (t.s == 3 && near) depthwise_row<V, q.value, 3, 1>(t, next - l, xs, ws + l, ys, along.to);
+          else if (t.s == 3 && next_but_one)
+            depthwise_row<V, q.value, 3, 2>(t, next - l, xs, ws + l, ys, along.to);
+          else if (t.s == 2 && near) depthwise_row<V, q.value, 2, 1>(t, next - l, xs, ws + l, ys, along.to);
+          else depthwise_pixels<V, q.value, false>(t, next - l, xs, along.from, ws + l, ys, along.to);
         });
     }
   }
