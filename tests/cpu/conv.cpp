@@ -35,6 +35,21 @@ template <class F> void each_product(const conv_extents& e, F&& f) {
               }
 }
 
+// (n, h, w, c) of (n, c, h, w), of vectors of any kind
+template <class Vector> Vector channels_last(index_t n, index_t c, index_t area, const Vector& v) {
+  Vector to = v;
+  for (index_t i = 0; i < n; ++i)
+    for (index_t j = 0; j < c; ++j)
+      for (index_t x = 0; x < area; ++x) to[(i * area + x) * c + j] = v[(i * c + j) * area + x];
+  return to;
+}
+template <class Vector> Vector x_last(const conv_extents& e, const Vector& v) {
+  return channels_last(e.n, e.c, e.h * e.w, v);
+}
+template <class Vector> Vector y_last(const conv_extents& e, const Vector& v) {
+  return channels_last(e.n, e.k, e.p * e.q, v);
+}
+
 template <class T, conv_pass P, conv_kernel K>
 void check_kernel(const conv_extents& e, const exact_sums& exact, const std::vector<T>& a,
                   const std::vector<T>& b) {
@@ -62,6 +77,8 @@ template <class T, conv_pass P> void check_pass(const conv_extents& e, const exa
   check_kernel<T, P, conv_kernel::depthwise>(e, exact, a, b);
   check_kernel<T, P, conv_kernel::winograd>(e, exact, a, b);
   check_kernel<T, P, conv_kernel::winograd4>(e, exact, a, b);
+  check_kernel<T, P, conv_kernel::channels_last>(e, exact, a, b);
+  check_kernel<T, P, conv_kernel::channels_last_depthwise>(e, exact, a, b);
   CHECK(conv_kernel_takes<simd<T>>(P, conv_kernel_of<simd<T>>(P, e), e));
 }
 
@@ -92,6 +109,20 @@ template <class T> void check(const conv_extents& e) {
   check_pass<T, conv_pass::fprop>(e, y, x, w);
   check_pass<T, conv_pass::dgrad>(e, dx, dy, w);
   check_pass<T, conv_pass::wgrad>(e, dw, x, dy);
+  // the same numbers in the other layout
+  conv_extents last = e;
+  last.channels_last = true;
+  const auto in_x = [&](exact_sums s) {
+    for (auto* v : {&s.sum, &s.size, &s.terms}) *v = x_last(e, *v);
+    return s;
+  };
+  const auto in_y = [&](exact_sums s) {
+    for (auto* v : {&s.sum, &s.size, &s.terms}) *v = y_last(e, *v);
+    return s;
+  };
+  check_pass<T, conv_pass::fprop>(last, in_y(y), x_last(e, x), w);
+  check_pass<T, conv_pass::dgrad>(last, in_x(dx), y_last(e, dy), w);
+  check_pass<T, conv_pass::wgrad>(last, dw, x_last(e, x), y_last(e, dy));
 }
 
 // p and q from padding at the bottom and on the right; false where no window fits
@@ -282,7 +313,8 @@ TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr conv_extents many{.n = 999, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr auto same = [=]<conv_pass P>(std::integral_constant<conv_pass, P>) {
     for (const conv_kernel k : {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense,
-                                conv_kernel::depthwise, conv_kernel::winograd, conv_kernel::winograd4})
+                                conv_kernel::depthwise, conv_kernel::winograd, conv_kernel::winograd4,
+                                conv_kernel::channels_last, conv_kernel::channels_last_depthwise})
       if (conv2d_scratch<P, simd<float>>(k, one) != conv2d_scratch<P, simd<float>>(k, many)) return false;
     return conv_kernel_of<simd<float>>(P, one) == conv_kernel_of<simd<float>>(P, many);
   };

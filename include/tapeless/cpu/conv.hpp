@@ -6,8 +6,12 @@
 //   dgrad   dx = the transpose of fprop in x:  (dy, w) -> dx
 //   wgrad   dw = the transpose of fprop in w:  (x, dy) -> dw;  zeros where n is 0
 //
+// With e.channels_last x is (n, h, w, c) and y (n, p, q, k): its own kernels take such extents, and no others.
+//
 // n may be 0; all other extents are at least 1. Results are overwritten and overlap no operand. Which
 // kernel runs is a function of all extents but n: conv_kernel_of.
+#include "conv_channels_last_depthwise_wgrad.hpp"
+#include "conv_channels_last_wgrad.hpp"
 #include "conv_columns_wgrad.hpp"
 #include "conv_dense.hpp"
 #include "conv_depthwise.hpp"
@@ -18,12 +22,14 @@ namespace tapeless::cpu {
 
 enum class conv_pass : std::uint8_t { fprop, dgrad, wgrad };
 enum class conv_kernel : std::uint8_t {
-  columns,   // lanes are columns of the image
-  indirect,  // lanes are channels
-  dense,     // filters as large as the image
-  depthwise, // one channel a group
-  winograd,  // 3 x 3 without stride, tiles of 2 x 2
-  winograd4  // tiles of 4 x 4: fewer products, less exact
+  columns,                // lanes are columns of the image
+  indirect,               // lanes are channels
+  dense,                  // filters as large as the image
+  depthwise,              // one channel a group
+  winograd,               // 3 x 3 without stride, tiles of 2 x 2
+  winograd4,              // tiles of 4 x 4: fewer products, less exact
+  channels_last,          // channels-last tensors
+  channels_last_depthwise // one channel and one filter a group
 };
 
 namespace detail {
@@ -59,6 +65,16 @@ template <class V> struct conv_family<conv_kernel::winograd4, V> {
   using dgrad = winograd_dgrad<V, 4>;
   using wgrad = winograd_wgrad<V, 4>;
 };
+template <class V> struct conv_family<conv_kernel::channels_last, V> {
+  using fprop = channels_last_fprop<V>;
+  using dgrad = channels_last_dgrad<V>;
+  using wgrad = channels_last_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::channels_last_depthwise, V> {
+  using fprop = channels_last_depthwise_fprop<V>;
+  using dgrad = channels_last_depthwise_dgrad<V>;
+  using wgrad = channels_last_depthwise_wgrad<V>;
+};
 template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
     std::conditional_t<P == conv_pass::fprop, typename conv_family<K, V>::fprop,
                        std::conditional_t<P == conv_pass::dgrad, typename conv_family<K, V>::dgrad,
@@ -68,6 +84,8 @@ template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
 
 /// Can this kernel do it?
 template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, const conv_extents& e) {
+  if (e.channels_last != (k == conv_kernel::channels_last || k == conv_kernel::channels_last_depthwise))
+    return false;
   switch (k) {
     case conv_kernel::columns: return true;
     case conv_kernel::indirect: return p != conv_pass::wgrad || detail::indirect_wgrad<V>::takes(e);
@@ -75,6 +93,8 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
     case conv_kernel::depthwise: return detail::one_channel_a_group(e);
     case conv_kernel::winograd:
     case conv_kernel::winograd4: return detail::three_by_three(e);
+    case conv_kernel::channels_last: return true;
+    case conv_kernel::channels_last_depthwise: return detail::one_filter_a_channel(e);
   }
   return false;
 }
@@ -110,6 +130,9 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
     return n * 100 >= percent * detail::whole_lanes<V>(n);
   };
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
+  if (e.channels_last)
+    return detail::one_filter_a_channel(e) && e.c > 1 ? conv_kernel::channels_last_depthwise
+                                                      : conv_kernel::channels_last;
   if (detail::filters_cover_image(e)) return conv_kernel::dense;
   if (e.winograd > 0 && detail::winograd_pays<V>(p == conv_pass::wgrad, e))
     return detail::takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
@@ -145,6 +168,10 @@ template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kerne
     case conv_kernel::depthwise: return detail::conv_kernel_type<P, conv_kernel::depthwise, V>::need(e);
     case conv_kernel::winograd: return detail::conv_kernel_type<P, conv_kernel::winograd, V>::need(e);
     case conv_kernel::winograd4: return detail::conv_kernel_type<P, conv_kernel::winograd4, V>::need(e);
+    case conv_kernel::channels_last:
+      return detail::conv_kernel_type<P, conv_kernel::channels_last, V>::need(e);
+    case conv_kernel::channels_last_depthwise:
+      return detail::conv_kernel_type<P, conv_kernel::channels_last_depthwise, V>::need(e);
   }
   return {};
 }

@@ -189,133 +189,26 @@ private:
       std::swap(along, across);
       t = {t.s, t.r, t.x_col, t.x_row, t.w_col, t.w_row};
     }
-    // so few channels that what one row of results reads stays in the nearest cache while the next one comes
-    const index_t seen = std::max<index_t>(1, (along.n + t.s) * (t.r + 1) * static_cast<index_t>(sizeof(T)));
-    const index_t some = std::max<index_t>(2, (24 << 10) / seen / W) * W;
     const T* const from = in + r.from * line + c.from * e.c;
     const T* const ws = w + (r.first * e.s + c.first) * e.c;
     T* const to = out + (i * v.residues() + fy) * to_line + (j * h.residues() + fx) * e.c;
-    for (index_t l = c0, next; l < c1; l = next) {
-      next = c1 - l < some + W ? c1 : l + some;
-      for (index_t a = 0; a < across.n; ++a)
-        row_blocks<8>(along.n, [&](index_t b, auto q) {
-          const T* const xs = from + a * across.from + b * along.from + l;
-          T* const ys = to + a * across.to + b * along.to + l;
-          const bool near = along.from == t.x_col, next_but_one = along.from == 2 * t.x_col;
-          if (next - l < W)
-            depthwise_pixels<V, q.value, true>(t, next - l, xs, along.from, ws + l, ys, along.to);
-          else if (t.s == 3 && near) depthwise_row<V, q.value, 3, 1>(t, next - l, xs, ws + l, ys, along.to);
-          else if (t.s == 3 && next_but_one)
-            depthwise_row<V, q.value, 3, 2>(t, next - l, xs, ws + l, ys, along.to);
-          else if (t.s == 2 && near) depthwise_row<V, q.value, 2, 1>(t, next - l, xs, ws + l, ys, along.to);
-          else depthwise_pixels<V, q.value, false>(t, next - l, xs, along.from, ws + l, ys, along.to);
-        });
-    }
+    const index_t lanes = c1 - c0;
+    for (index_t a = 0; a < across.n; ++a)
+      row_blocks<8>(along.n, [&](index_t b, auto q) {
+        const T* const xs = from + a * across.from + b * along.from + c0;
+        const T* const wl = ws + c0;
+        T* const ys = to + a * across.to + b * along.to + c0;
+        const bool near = along.from == t.x_col, next_but_one = along.from == 2 * t.x_col;
+        if (lanes < W) depthwise_pixels<V, q.value, true>(t, lanes, xs, along.from, wl, ys, along.to);
+        else if (t.s == 3 && near) depthwise_row<V, q.value, 3, 1>(t, lanes, xs, wl, ys, along.to);
+        else if (t.s == 3 && next_but_one) depthwise_row<V, q.value, 3, 2>(t, lanes, xs, wl, ys, along.to);
+        else if (t.s == 2 && near) depthwise_row<V, q.value, 2, 1>(t, lanes, xs, wl, ys, along.to);
+        else depthwise_pixels<V, q.value, false>(t, lanes, xs, along.from, wl, ys, along.to);
+      });
   }
   static constexpr index_t W = static_cast<index_t>(V::size);
 };
 template <class V> using channels_last_depthwise_fprop = channels_last_depthwise_sweep<V, false>;
 template <class V> using channels_last_depthwise_dgrad = channels_last_depthwise_sweep<V, true>;
-
-/// sum[t, lane] += sum over rows x cols results of dy * x[at[t]], lanes as in depthwise_pixels but for whole vectors of sums
-template <class V, int N, class T>
-[[gnu::noinline]] void depthwise_sums(index_t rows, index_t cols, index_t lanes, const T* dy, index_t dy_row,
-                                      index_t dy_col, const T* x, index_t x_row, index_t x_col,
-                                      const index_t* at, T* const* sum) {
-  constexpr index_t W = static_cast<index_t>(V::size);
-  index_t place[N];
-  unroll<N>([&](auto t) __attribute__((always_inline)) { place[t] = at[t]; });
-  for (index_t l = 0; l < lanes; l += W) {
-    const index_t n = std::min(W, lanes - l);
-    V acc[N];
-    unroll<N>([&](auto t) __attribute__((always_inline)) { acc[t] = V(T(0)); });
-    const auto all = [&](auto masked) __attribute__((always_inline)) {
-      for (index_t i = 0; i < rows; ++i) {
-        const T* d = dy + i * dy_row + l;
-        const T* p = x + i * x_row + l;
-        for (index_t j = 0; j < cols; ++j, d += dy_col, p += x_col) {
-          V v = masked.value ? load_n<V>(d, n) : load<V>(d);
-          keep(v);
-          unroll<N>([&](auto t) __attribute__((always_inline)) {
-            acc[t] = fma(v, masked.value ? load_n<V>(p + place[t], n) : load<V>(p + place[t]), acc[t]);
-          });
-        }
-      }
-    };
-    if (n == W) all(std::false_type{});
-    else all(std::true_type{});
-    unroll<N>([&](auto t)
-                  __attribute__((always_inline)) { store(sum[t] + l, load<V>(sum[t] + l) + acc[t]); });
-  }
-}
-
-template <class V> struct channels_last_depthwise_wgrad {
-  using T = typename V::value_type;
-  static constexpr index_t W = static_cast<index_t>(V::size);
-  static constexpr int N = 9; // taps at a time
-  struct plan {
-    index_t lanes, bands, slots;
-    constexpr explicit plan(const conv_extents& e) : lanes(round_up(e.c, W)) {
-      const index_t rows = std::max<index_t>(e.p, 1), work = e.c * std::max<index_t>(e.q, 1) * e.r * e.s;
-      bands = ceil_div(rows, std::clamp<index_t>((1 << 19) / work, 1, rows));
-      slots = std::clamp<index_t>(work * rows / (1 << 12), 1, 8);
-    }
-    constexpr index_t size(const conv_extents& e) const { return lanes * e.r * e.s; }
-  };
-  static constexpr scratch_need need(const conv_extents& e) {
-    return {.shared = plan(e).slots * plan(e).size(e)};
-  }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
-                                        T* dw, const scratch_of_kernel<T>& s) {
-    const plan p(e);
-    const index_t taps = e.r * e.s, units = e.n * p.bands, slots = std::min(p.slots, units), size = p.size(e);
-    if (units == 0) return void(std::fill_n(dw, e.c * taps, T(0)));
-    const depthwise_axis v = vertical(e, false), h = horizontal(e, false);
-    const channel_parts<V> parts(e.c, team.size() == 1 ? 1 : 4 * team.size() / slots);
-    team.run(slots * parts.parts, [&](index_t chunk, int) {
-      const index_t slot = chunk / parts.parts, part = chunk % parts.parts;
-      const index_t c0 = parts.begin(part), c1 = parts.begin(part + 1);
-      T* const sum = s.shared + slot * size; // (slot, tap, c)
-      for (index_t t = 0; t < taps; ++t) zero_row<V>(sum + t * p.lanes + c0, round_up(c1 - c0, W));
-      for (index_t u = slot * units / slots; u < (slot + 1) * units / slots; ++u) {
-        const index_t z = u / p.bands, b = u % p.bands;
-        v.each_segment(0, b * e.p / p.bands, (b + 1) * e.p / p.bands,
-                       [&](index_t i, index_t high, const taps_of_axis& r) {
-                         h.each_segment(0, 0, e.q, [&](index_t j, index_t wide, const taps_of_axis& c) {
-                           rectangle(e, p, high, r, wide, c, c1 - c0, x + z * e.h * e.w * e.c + c0,
-                                     dy + ((z * e.p + i) * e.q + j) * e.c + c0, sum + c0);
-                         });
-                       });
-      }
-    });
-    for (index_t slot = 1; slot < slots; ++slot)
-      for (index_t j = 0; j < size; ++j) s.shared[j] += s.shared[slot * size + j];
-    transpose<V>(taps, e.c, s.shared, p.lanes, dw, taps);
-  }
-
-private:
-  static void rectangle(const conv_extents& e, const plan& p, index_t high, const taps_of_axis& r,
-                        index_t wide, const taps_of_axis& c, index_t lanes, const T* x, const T* dy, T* sum) {
-    const index_t some = std::clamp<index_t>(128 / wide, 1, high),
-                  taps = r.count * c.count; // rows in the cache
-    for (index_t i = 0; i < high; i += some)
-      for (index_t first = 0; first < taps; first += N) {
-        index_t at[N];
-        T* to[N];
-        const index_t count = std::min<index_t>(N, taps - first);
-        for (index_t t = 0; t < count; ++t) {
-          const index_t y = (first + t) / c.count, s = (first + t) % c.count;
-          at[t] = ((r.from + y * e.dil_h) * e.w + c.from + s * e.dil_w) * e.c;
-          to[t] = sum + ((r.first + y) * e.s + c.first + s) * p.lanes;
-        }
-        unroll<N>([&](auto n) {
-          if (count != n.value + 1) return;
-          depthwise_sums<V, n.value + 1>(std::min(some, high - i), wide, lanes, dy + i * e.q * e.c, e.q * e.c,
-                                         e.c, x + i * e.stride_h * e.w * e.c, e.stride_h * e.w * e.c,
-                                         e.stride_w * e.c, at, to);
-        });
-      }
-  }
-};
 
 } // namespace tapeless::cpu::detail
