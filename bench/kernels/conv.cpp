@@ -6,8 +6,11 @@
 // JSON lines: the limits; of minimal filtering {"layer","pass","kernel","error"}, the largest difference to the sums of
 // the formula over the largest of these, both in float; for each layer, pass and kernel that takes it {"layer","pass","kernel","min_ms","share"}, share
 // of the FMA peak; with --peers oneDNN on NCHW with its reorders ("onednn-user") and in the layout that it likes best
-// ("onednn-own"), weights as they come; and {"layer","pass","chosen","best","regret"}: what conv_kernel_of takes, and its
-// time over that of the fastest kernel. A kernel is timed only where all kernels agree on the result.
+// ("onednn-own") and on channels-last tensors ("onednn-nhwc"), weights as they come;
+// {"layer","pass","chosen","best","regret"}: what conv_kernel_of takes on NCHW, and its time over that of the fastest
+// kernel there; and {"layer","pass","layout_gain","pays"}: time of that one over the time of the fastest kernel on
+// channels-last tensors, which are given so, and whether channels_last_pays. A kernel is timed only where all kernels
+// agree on the result.
 
 #include <tapeless/cpu/conv.hpp>
 
@@ -73,8 +76,25 @@ const char* name_of(conv_kernel k) {
     case conv_kernel::depthwise: return "depthwise";
     case conv_kernel::winograd: return "winograd";
     case conv_kernel::winograd4: return "winograd4";
+    case conv_kernel::channels_last: return "channels_last";
+    case conv_kernel::channels_last_depthwise: return "channels_last_depthwise";
   }
   return "";
+}
+
+// (n, area, c) of (n, c, area), or back
+std::vector<float> with_channels_last(index_t n, index_t c, index_t area, const std::vector<float>& v,
+                                      bool back = false) {
+  std::vector<float> to(v.size());
+  for (index_t i = 0; i < n; ++i)
+    for (index_t j = 0; j < c; ++j)
+      for (index_t x = 0; x < area; ++x) {
+        const auto first = static_cast<std::size_t>((i * c + j) * area + x);
+        const auto last = static_cast<std::size_t>((i * area + x) * c + j);
+        if (back) to[first] = v[last];
+        else to[last] = v[first];
+      }
+  return to;
 }
 
 class program {
@@ -86,28 +106,45 @@ class program {
   template <conv_pass P, conv_kernel K>
   void add(const layer& l, const std::vector<float>& a, const std::vector<float>& b,
            std::vector<float>& first, std::vector<contestant>& all) {
-    const auto e = l.extents();
+    auto e = l.extents();
+    e.channels_last = K == conv_kernel::channels_last || K == conv_kernel::channels_last_depthwise;
     if (!cpu::conv_kernel_takes<lanes>(P, K, e)) return;
     struct state {
-      std::vector<float> packed, each, shared, y;
+      std::vector<float> packed, each, shared, y, a, b;
     };
     const cpu::scratch_need need = cpu::conv2d_scratch<P, lanes>(K, e);
     const auto buffer = [](index_t n) { return std::vector<float>(static_cast<std::size_t>(n)); };
-    const auto s = std::make_shared<state>(
-        state{buffer(need.packed), buffer(need.each * team_.size()), buffer(need.shared),
-              buffer(P == conv_pass::fprop   ? e.n * e.k * e.p * e.q
-                     : P == conv_pass::dgrad ? e.n * e.c * e.h * e.w
-                                             : e.k * (e.c / e.groups) * e.r * e.s)});
-    const auto run = [this, s, e, &a, &b] {
-      cpu::conv2d_pack<P, K, lanes>(team_, e, b.data(), s->packed.data());
-      cpu::conv2d_run<P, K, lanes>(team_, e, a.data(), b.data(), s->y.data(),
+    const auto s =
+        std::make_shared<state>(state{buffer(need.packed),
+                                      buffer(need.each * team_.size()),
+                                      buffer(need.shared),
+                                      buffer(P == conv_pass::fprop   ? e.n * e.k * e.p * e.q
+                                             : P == conv_pass::dgrad ? e.n * e.c * e.h * e.w
+                                                                     : e.k * (e.c / e.groups) * e.r * e.s),
+                                      {},
+                                      {}});
+    const auto image = [&](const std::vector<float>& v, bool of_x, bool back = false) {
+      return of_x ? with_channels_last(e.n, e.c, e.h * e.w, v, back)
+                  : with_channels_last(e.n, e.k, e.p * e.q, v, back);
+    };
+    if (e.channels_last) {
+      s->a = image(a, P != conv_pass::dgrad);
+      if (P == conv_pass::wgrad) s->b = image(b, false);
+    }
+    const float* const as = s->a.empty() ? a.data() : s->a.data();
+    const float* const bs = s->b.empty() ? b.data() : s->b.data();
+    const auto run = [this, s, e, as, bs] {
+      cpu::conv2d_pack<P, K, lanes>(team_, e, bs, s->packed.data());
+      cpu::conv2d_run<P, K, lanes>(team_, e, as, bs, s->y.data(),
                                    {s->packed.data(), s->each.data(), s->shared.data()});
     };
     run();
     if (first.empty()) first = s->y;
+    const std::vector<float> result =
+        e.channels_last && P != conv_pass::wgrad ? image(s->y, P == conv_pass::dgrad, true) : s->y;
     float worst = 0, largest = 0;
     for (std::size_t i = 0; i < first.size(); ++i) {
-      const float error = std::abs(s->y[i] - first[i]);
+      const float error = std::abs(result[i] - first[i]);
       worst = error <= worst ? worst : error; // a NaN stays
       largest = std::max(largest, std::abs(first[i]));
     }
@@ -132,6 +169,10 @@ class program {
     // what conv_kernel_of chooses among unless it is asked for less exact sums
     const std::size_t ours = all.size();
     add<P, conv_kernel::winograd4>(l, a, b, first, all);
+    const std::size_t last = all.size();
+    add<P, conv_kernel::channels_last>(l, a, b, first, all);
+    add<P, conv_kernel::channels_last_depthwise>(l, a, b, first, all);
+    const std::size_t last_end = all.size();
 #ifdef TAPELESS_WITH_DNNL
     if (peers_)
       bench::onednn(e, team_.size(), [&](std::string_view pass, const char* peer, std::function<void()> run) {
@@ -152,6 +193,11 @@ class program {
     }
     std::printf("{\"layer\":\"%s\",\"pass\":\"%s\",\"chosen\":\"%s\",\"best\":\"%s\",\"regret\":%.3f}\n",
                 l.name, name_of(P), chosen.c_str(), best->name.c_str(), taken->ms / best->ms);
+    double last_ms = 1e9;
+    for (std::size_t i = last; i < last_end; ++i) last_ms = std::min(last_ms, all[i].ms);
+    if (last < last_end)
+      std::printf("{\"layer\":\"%s\",\"pass\":\"%s\",\"layout_gain\":%.3f,\"pays\":%s}\n", l.name, name_of(P),
+                  best->ms / last_ms, cpu::channels_last_pays<lanes>(P, e) ? "true" : "false");
     std::fflush(stdout);
   }
 

@@ -20,7 +20,8 @@
 
 namespace bench {
 
-// give(pass, peer, run) for each pass; peer: "onednn-user", NCHW and its reorders, "onednn-own", none of them.
+// give(pass, peer, run) for each pass; peer: "onednn-user", NCHW and its reorders, "onednn-own", none of them,
+// "onednn-nhwc", channels-last tensors and none.
 template <class Give>
 void onednn(const tapeless::conv_extents& e, [[maybe_unused]] int threads, const Give& give) {
   using namespace dnnl;
@@ -41,24 +42,32 @@ void onednn(const tapeless::conv_extents& e, [[maybe_unused]] int threads, const
   const memory::dims w = e.groups == 1 ? memory::dims{e.k, e.c, e.r, e.s}
                                        : memory::dims{e.groups, e.k / e.groups, e.c / e.groups, e.r, e.s};
   const memory::desc x_user(x, type, tag::nchw), y_user(y, type, tag::nchw),
-      w_user(w, type, e.groups == 1 ? tag::oihw : tag::goihw), x_any(x, type, tag::any),
-      y_any(y, type, tag::any), w_any(w, type, tag::any);
-  const convolution_forward::primitive_desc fprop({prop_kind::forward_training, algorithm::convolution_direct,
-                                                   x_any, w_any, y_any, stride, dilation, begin, end},
-                                                  cpu);
-  const convolution_backward_data::primitive_desc dgrad(
-      {algorithm::convolution_direct, x_any, w_any, y_any, stride, dilation, begin, end}, cpu, fprop);
-  const convolution_backward_weights::primitive_desc wgrad(
-      {algorithm::convolution_direct, x_any, w_any, y_any, stride, dilation, begin, end}, cpu, fprop);
+      w_user(w, type, e.groups == 1 ? tag::oihw : tag::goihw), w_any(w, type, tag::any);
+  struct passes {
+    convolution_forward::primitive_desc fprop;
+    convolution_backward_data::primitive_desc dgrad;
+    convolution_backward_weights::primitive_desc wgrad;
+  };
+  const auto passes_on = [&](tag layout) {
+    const memory::desc xs(x, type, layout), ys(y, type, layout);
+    const convolution_forward::primitive_desc fprop(
+        {prop_kind::forward_training, algorithm::convolution_direct, xs, w_any, ys, stride, dilation, begin,
+         end},
+        cpu);
+    return passes{fprop,
+                  {{algorithm::convolution_direct, xs, w_any, ys, stride, dilation, begin, end}, cpu, fprop},
+                  {{algorithm::convolution_direct, xs, w_any, ys, stride, dilation, begin, end}, cpu, fprop}};
+  };
 
   using arguments = std::unordered_map<int, memory>;
   struct operand {
     int slot;
     memory::desc own, user;
   };
-  const auto run = [&](const char* pass, const primitive& p, const operand& a, const operand& b,
+  const auto run = [&](const char* pass, bool last, const primitive& p, const operand& a, const operand& b,
                        const operand& result) {
     for (const bool reorders : {true, false}) {
+      if (reorders && last) continue;
       arguments all;
       std::vector<std::pair<primitive, arguments>> steps;
       const auto filled = [&](const memory::desc& d) {
@@ -79,19 +88,26 @@ void onednn(const tapeless::conv_extents& e, [[maybe_unused]] int threads, const
         steps.push_back(
             {reorder(all[result.slot], to), {{DNNL_ARG_FROM, all[result.slot]}, {DNNL_ARG_TO, to}}});
       }
-      give(pass, reorders ? "onednn-user" : "onednn-own", [steps] {
-        for (const auto& [step, with] : steps) step.execute(queue, with);
-        queue.wait();
-      });
+      give(pass,
+           reorders ? "onednn-user"
+           : last   ? "onednn-nhwc"
+                    : "onednn-own",
+           [steps] {
+             for (const auto& [step, with] : steps) step.execute(queue, with);
+             queue.wait();
+           });
     }
   };
-  run("fprop", convolution_forward(fprop), {DNNL_ARG_SRC, fprop.src_desc(), x_user},
-      {DNNL_ARG_WEIGHTS, fprop.weights_desc(), w_user}, {DNNL_ARG_DST, fprop.dst_desc(), y_user});
-  run("dgrad", convolution_backward_data(dgrad), {DNNL_ARG_DIFF_DST, dgrad.diff_dst_desc(), y_user},
-      {DNNL_ARG_WEIGHTS, dgrad.weights_desc(), w_user}, {DNNL_ARG_DIFF_SRC, dgrad.diff_src_desc(), x_user});
-  run("wgrad", convolution_backward_weights(wgrad), {DNNL_ARG_SRC, wgrad.src_desc(), x_user},
-      {DNNL_ARG_DIFF_DST, wgrad.diff_dst_desc(), y_user},
-      {DNNL_ARG_DIFF_WEIGHTS, wgrad.diff_weights_desc(), w_user});
+  for (const bool last : {false, true}) {
+    const auto [fprop, dgrad, wgrad] = passes_on(last ? tag::nhwc : tag::any);
+    run("fprop", last, convolution_forward(fprop), {DNNL_ARG_SRC, fprop.src_desc(), x_user},
+        {DNNL_ARG_WEIGHTS, fprop.weights_desc(), w_user}, {DNNL_ARG_DST, fprop.dst_desc(), y_user});
+    run("dgrad", last, convolution_backward_data(dgrad), {DNNL_ARG_DIFF_DST, dgrad.diff_dst_desc(), y_user},
+        {DNNL_ARG_WEIGHTS, dgrad.weights_desc(), w_user}, {DNNL_ARG_DIFF_SRC, dgrad.diff_src_desc(), x_user});
+    run("wgrad", last, convolution_backward_weights(wgrad), {DNNL_ARG_SRC, wgrad.src_desc(), x_user},
+        {DNNL_ARG_DIFF_DST, wgrad.diff_dst_desc(), y_user},
+        {DNNL_ARG_DIFF_WEIGHTS, wgrad.diff_weights_desc(), w_user});
+  }
 }
 
 } // namespace bench

@@ -308,6 +308,68 @@ TEST_CASE_TEMPLATE("conv: an empty batch has no output and a zero weight gradien
   check<T>({.n = 0, .c = 3, .h = 5, .w = 5, .k = 2, .r = 1, .s = 1, .p = 5, .q = 5});
 }
 
+TEST_CASE_TEMPLATE("conv: depthwise with dilated, wide and even filters, more channels than lanes", T,
+                   TAPELESS_ELEMENTS) {
+  for (const index_t c : {3, 19, 32})
+    for (const index_t stride : {1, 2, 3})
+      for (const auto& rs : {std::pair<index_t, index_t>{3, 3}, {5, 2}, {4, 5}})
+        for (const index_t dil : {1, 2}) {
+          conv_extents e{.n = 2,
+                         .c = c,
+                         .h = 9,
+                         .w = 15,
+                         .k = c,
+                         .r = rs.first,
+                         .s = rs.second,
+                         .stride_h = stride,
+                         .stride_w = stride,
+                         .pad_top = dil,
+                         .pad_left = 1,
+                         .dil_h = dil,
+                         .dil_w = 3 - dil,
+                         .groups = c};
+          REQUIRE(complete(e, 1, 2));
+          check<T>(e);
+        }
+}
+
+TEST_CASE_TEMPLATE("conv: more channels than one panel of weights holds, images in several bands", T,
+                   TAPELESS_ELEMENTS) {
+  check<T>({.n = 1,
+            .c = 900,
+            .h = 3,
+            .w = 4,
+            .k = 18,
+            .r = 1,
+            .s = 1,
+            .p = 2,
+            .q = 2,
+            .stride_h = 2,
+            .stride_w = 2});
+  check<T>({.n = 1,
+            .c = 18,
+            .h = 4,
+            .w = 4,
+            .k = 900,
+            .r = 1,
+            .s = 1,
+            .p = 2,
+            .q = 2,
+            .stride_h = 2,
+            .stride_w = 2});
+  check<T>({.n = 9,
+            .c = 40,
+            .h = 9,
+            .w = 8,
+            .k = 40,
+            .r = 3,
+            .s = 3,
+            .p = 9,
+            .q = 8,
+            .pad_top = 1,
+            .pad_left = 1});
+}
+
 TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr conv_extents one{.n = 1, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr conv_extents many{.n = 999, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
