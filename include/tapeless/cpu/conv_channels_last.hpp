@@ -18,16 +18,16 @@ struct pixel_chunk {
   index_t band, bands, images;
   /// rows, cols: of results; a band of one row needs line + halo elements of the tile, a further one `line`.
   constexpr pixel_chunk(index_t rows, index_t cols, index_t line, index_t halo, index_t element) {
-    constexpr index_t pixels = 512;
+    constexpr index_t most = 512, least = 192; // pixels; fewer read the weights too often
     rows = std::max<index_t>(rows, 1), cols = std::max<index_t>(cols, 1);
-    const index_t fit = ((192 << 10) / element - halo) / std::max<index_t>(line, 1);
-    bands = ceil_div(rows, std::clamp<index_t>(std::min(pixels / cols, fit), 1, rows));
+    const index_t budget = (192 << 10) / element, fit = (budget - halo) / std::max<index_t>(line, 1);
+    bands = ceil_div(rows, std::clamp<index_t>(std::max(std::min(most / cols, fit), least / cols), 1, rows));
     band = ceil_div(rows, bands);
     bands = ceil_div(rows, band);
-    const index_t size = std::max<index_t>(halo + band * line, 1);
+    const index_t size = band * cols, tile = std::max<index_t>(halo + band * line, 1);
     images = bands > 1
                  ? 1
-                 : std::clamp<index_t>(std::min(pixels / (band * cols), (192 << 10) / element / size), 1, 64);
+                 : std::clamp<index_t>(std::max(std::min(most / size, budget / tile), least / size), 1, 64);
   }
 };
 /// Into how many parts the lanes of `chunks` chunks are cut so that a team has enough of them; `work` products in all.

@@ -142,31 +142,33 @@ struct taps_of_pixels {
   }
 };
 
+/// Steps of one panel of weights: it stays in the nearest cache while all rows pass, and what they read of x in the next.
+inline constexpr index_t deep = 384;
+
 /// y (+)= the sums over all taps for lanes [lane, end); b: (panel of NR lanes, b_size, lane of the panel), whole vectors,
 /// at the first of these taps in panel 0; `to` is where lane 0 goes.   @pre lane is a multiple of NR
 template <class V, class T>
 void lanes_of_runs(const pixel_grid& g, const T* from, T* to, index_t lane, index_t end, index_t lanes,
                    const taps_of_pixels& t, const T* b, index_t b_first, index_t b_size, bool add) {
   using B = lane_blocking<V>;
-  constexpr index_t deep = 768; // steps of one panel: it stays in the cache while all rows pass
   const index_t parts = ceil_div(t.channels, deep), run = ceil_div(t.channels, parts);
   const index_t together = parts > 1 ? 1 : std::max<index_t>(1, deep / t.channels);
-  for (index_t j = lane; j < end; j += B::NR)
-    unroll<B::NV>([&](auto v) {
-      constexpr int NV = v.value + 1;
-      const index_t here = std::min(B::NR, lanes - j);
-      if (ceil_div(here, B::W) != NV) return;
-      const T* const panel = b + j * b_size + b_first * NV * B::W;
-      for (index_t first = 0; first < t.taps; first += together)
-        for (index_t c = 0; c < t.channels; c += run)
-          rows_of_runs<V, NV>(g, from + c, to + j,
-                              panel_of_runs<T>{.tap = t.tap + first,
-                                               .taps = std::min(together, t.taps - first),
-                                               .run = std::min(run, t.channels - c),
-                                               .b = panel + (first * t.channels + c) * NV * B::W,
-                                               .last = here - (NV - 1) * B::W,
-                                               .add = add || first > 0 || c > 0});
-    });
+  for (index_t first = 0; first < t.taps; first += together)
+    for (index_t c = 0; c < t.channels; c += run)
+      for (index_t j = lane; j < end; j += B::NR)
+        unroll<B::NV>([&](auto v) {
+          constexpr int NV = v.value + 1;
+          const index_t here = std::min(B::NR, lanes - j);
+          if (ceil_div(here, B::W) != NV) return;
+          rows_of_runs<V, NV>(
+              g, from + c, to + j,
+              panel_of_runs<T>{.tap = t.tap + first,
+                               .taps = std::min(together, t.taps - first),
+                               .run = std::min(run, t.channels - c),
+                               .b = b + j * b_size + (b_first + first * t.channels + c) * NV * B::W,
+                               .last = here - (NV - 1) * B::W,
+                               .add = add || first > 0 || c > 0});
+        });
 }
 
 } // namespace tapeless::cpu::detail
