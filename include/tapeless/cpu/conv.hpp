@@ -159,10 +159,33 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
                                                                        : conv_kernel::columns;
 }
 
-/// Is the kernel on channels-last tensors faster by 5 % at least than the best one on these?   @pre !e.channels_last
+/// Is the kernel on channels-last tensors faster by 5 % at least than the best one on these, without reorders? Thresholds
+/// as above. It gains where lanes of columns are half empty, strided or far apart, and loses to minimal filtering.
+///   @pre !e.channels_last
 template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_extents& e) {
-  (void)p;
-  return detail::one_filter_a_channel(e);
+  constexpr index_t W = static_cast<index_t>(V::size);
+  const auto filled = [](index_t n, index_t percent) {
+    return n * 100 >= percent * detail::whole_lanes<V>(n);
+  };
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.p * e.q;
+  if (detail::one_filter_a_channel(e)) return e.c >= W;
+  const conv_kernel now = conv_kernel_of<V>(p, e);
+  if (now == conv_kernel::dense || now == conv_kernel::winograd || now == conv_kernel::winograd4)
+    return false;
+  const bool product = detail::pointwise(e), strided = e.stride_h > 1 || e.stride_w > 1;
+  const bool many = cg * kg >= 1 << 14;
+  switch (p) {
+    case conv_pass::fprop:
+      if (cg < 4 || kg < W) return false;
+      if (product) return area <= 64 || area >= 1 << 14;
+      if (area < 64 && cg * kg * e.r * e.s > 1 << 21) return false; // the time of packing
+      return strided || e.dil_w > 1 || e.q <= 2 * W || !filled(e.q, 87);
+    case conv_pass::dgrad: return cg > W || (cg == W && (product || strided || !filled(e.w, 90)));
+    case conv_pass::wgrad:
+      if (product) return area <= 1 << 10 || std::min(cg, kg) <= 4 * W;
+      return std::min(cg, kg) >= W && (many || e.q <= (strided ? W : 2 * W));
+  }
+  return false;
 }
 
 /// Scratch of one pass: a function of all extents but n.
