@@ -4,8 +4,7 @@
 // make_plan: from a program to its plan. Groups become steps in their order; a buffer gets its place in the arena
 // when its step comes, and gives it back after the last step that reads it.
 #pragma once
-#include "fuse.hpp"
-#include "steps.hpp"
+#include "strips.hpp"
 
 namespace tapeless::detail {
 
@@ -266,8 +265,8 @@ template <int N, int O> class planner {
       r_.slot_[r_.slots++] = q;
     }
     s.stores = static_cast<int>(results.size());
-    s.epilogue = is_epilogue(s, g_.groups[group].it);
-    s.strip = !s.epilogue && strip_rows_ != 0 && joins_strip(s, g_.groups[group].it);
+    s.epilogue = is_epilogue(r_, p_.nodes, home_, s, g_.groups[group].it);
+    s.strip = !s.epilogue && strip_.joins(r_, s, g_.groups[group].it);
     merge_axes(s, g_.groups[group].it);
     for (int k = 0; k < results.size(); ++k) {
       const node& v = at(results[k].node);
@@ -307,92 +306,18 @@ template <int N, int O> class planner {
     }
     access_kinds(s);
     ++part_of(s.adjoint).steps;
-    if (!s.strip) open_strip(s, group);
+    if (!s.strip) strip_.open(s, g_.groups[group].it, r_.steps, sums_over_rows(group));
   }
 
-  // ---- strips: fused steps one behind the other that loop over the same rows and read of one another only the row
-  // at hand run together, a few rows at a time: what they hand on stays in cache.
-  extent_t strip_rows_ = 0; // the outermost extent of the strip that is open; 0: none
-  int strip_begin_ = 0;     // its first step
-  int expired_ = 0;         // groups whose buffers are free again
-  static constexpr int strip_steps = 8;
-  static constexpr extent_t strip_row = 64,
-                            strip_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
-
-  static constexpr bool rows_worth_a_strip(const shape& it) {
-    extent_t row = 1;
-    for (int a = 1; a < it.rank; ++a) {
-      if (!is_static(it.d[a])) return false;
-      row *= it.d[a];
-    }
-    return row >= strip_row && (!is_static(it.d[0]) || it.d[0] * row >= strip_elements);
-  }
+  // ---- strips
+  strip strip_;
+  int expired_ = 0; // groups whose buffers are free again
   constexpr bool sums_over_rows(int group) const {
-    for (int k = first_[group]; k < first_[group + 1]; ++k) {
-      const node& v = at(member_[k]);
-      if (rule(v.o).k != kind::reduction) continue;
-      const shape& full = at(v.in[0]).s;
-      int outermost = 0;
-      while (outermost < full.rank && full.d[outermost] == 1) ++outermost;
-      if ((v.attr >> outermost) & 1u) return true;
-    }
-    return false;
+    return detail::sums_over_rows(p_.nodes, member_, first_[group], first_[group + 1]);
   }
-  constexpr void open_strip(const step& s, int group) {
-    const shape& it = g_.groups[group].it;
-    const bool opens =
-        !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it) && !sums_over_rows(group);
-    strip_rows_ = opens ? s.loop[0] : 0;
-    strip_begin_ = r_.steps - 1;
-  }
-  // May the group join the strip, as far as its loops tell? If so, no buffer is freed: an earlier step may still read
-  // other rows of it. A longer strip would leave the cache.
   constexpr bool may_join_strip(int group) const {
-    if (strip_rows_ == 0 || r_.steps - strip_begin_ >= strip_steps) return false;
-    if (first_[group] == first_[group + 1] || !g_.groups[group].fused) return false;
-    const shape& it = g_.groups[group].it;
-    return it.rank > 0 && it.d[0] == strip_rows_ && (it.rank == 1 || rows_worth_a_strip(it)) &&
-           !sums_over_rows(group);
-  }
-  // Does x read of y, at index i of the outermost axis, nothing but what y holds for i?
-  static constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
-    extent_t last = 0; // of a row
-    for (int a = 1; a < it.rank; ++a) {
-      if (!is_static(x.stride[a])) return false;
-      last += (it.d[a] - 1) * x.stride[a];
-    }
-    return x.stride[0] == y.stride[0] && x.offset[0] == 0 && x.offset[1] == 0 && last < x.stride[0];
-  }
-  constexpr bool joins_strip(const step& s, const shape& it) const {
-    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
-      for (int w = strip_begin_; w + 1 < r_.steps; ++w) {
-        const step& before = r_.step_[w];
-        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
-          if (r_.slot_[k].at == r_.slot_[y].at && !reads_own_row(r_.slot_[k], r_.slot_[y], it)) return false;
-      }
-    return true;
-  }
-
-  // A group right behind a matmul or convolution that reads its result row by row: rows of the outermost axis can be
-  // finished one chunk after the other, while the chunk is in cache.
-  constexpr bool is_epilogue(const step& s, const shape& it) const {
-    if (r_.steps < 2) return false;
-    const step& w = r_.step_[r_.steps - 2];
-    const bool by_rows =
-        leads_an_epilogue(w.o) && (w.o != op::matmul || (at(w.node).s.rank == 2 && (w.attr & 1u) == 0));
-    if (w.fused || !by_rows) return false;
-    const shape& out = at(w.node).s;
-    if (!(squeezed(out) == it) || out.d[0] == 1 || it.rank < 2) return false;
-    extent_t row = 1;
-    for (int a = 1; a < out.rank; ++a) row = times(row, out.d[a]);
-    bool reads = false;
-    for (int k = 0; k < s.loads; ++k) {
-      const slot& q = r_.slot_[s.slot0 + k];
-      if (!(q.at == home_[w.node])) continue;
-      if (q.stride[0] != row || q.offset[0] != 0 || q.offset[1] != 0) return false;
-      reads = true;
-    }
-    return reads;
+    return first_[group] != first_[group + 1] && g_.groups[group].fused &&
+           strip_.takes(g_.groups[group].it, r_.steps) && !sums_over_rows(group);
   }
 
   // more than one chunk is possible
@@ -456,7 +381,7 @@ public:
     find_checks();
     for (int group = 0; group < g_.groups.size(); ++group) {
       if (!may_join_strip(group)) {
-        strip_rows_ = 0;
+        strip_.rows = 0;
         for (; expired_ <= group; ++expired_) arena_.expire(expired_);
       }
       for (int k = first_[group]; k < first_[group + 1]; ++k) {

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Which steps run together, some rows of their outermost axis at a time, so that what they hand on stays in cache:
+//   strip     fused steps one behind the other that loop over the same rows and read of one another only the row at hand
+//   epilogue  a fused step behind a matmul or convolution whose result it reads row by row
+#pragma once
+#include "fuse.hpp"
+#include "steps.hpp"
+
+namespace tapeless::detail {
+
+inline constexpr int strip_steps = 8; // a longer strip would leave the cache
+inline constexpr extent_t strip_row = 64,
+                          strip_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
+
+constexpr bool rows_worth_a_strip(const shape& it) {
+  extent_t row = 1;
+  for (int a = 1; a < it.rank; ++a) {
+    if (!is_static(it.d[a])) return false;
+    row *= it.d[a];
+  }
+  return row >= strip_row && (!is_static(it.d[0]) || it.d[0] * row >= strip_elements);
+}
+
+// Does x read of y, at index i of the outermost axis, nothing but what y holds for i?
+constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
+  extent_t last = 0; // of a row
+  for (int a = 1; a < it.rank; ++a) {
+    if (!is_static(x.stride[a])) return false;
+    last += (it.d[a] - 1) * x.stride[a];
+  }
+  return x.stride[0] == y.stride[0] && x.offset[0] == 0 && x.offset[1] == 0 && last < x.stride[0];
+}
+
+// Is one of the nodes member[from .. to) a reduction over its outermost axis?
+template <class Nodes>
+constexpr bool sums_over_rows(const Nodes& nodes, const vec<int>& member, int from, int to) {
+  for (int k = from; k < to; ++k) {
+    const node& v = nodes[member[k]];
+    if (rule(v.o).k != kind::reduction) continue;
+    const shape& full = nodes[v.in[0]].s;
+    int outermost = 0;
+    while (outermost < full.rank && full.d[outermost] == 1) ++outermost;
+    if ((v.attr >> outermost) & 1u) return true;
+  }
+  return false;
+}
+
+// The strip that is open while steps are made.
+struct strip {
+  extent_t rows = 0; // its outermost extent; 0: none is open
+  int begin = 0;     // its first step
+
+  // May a group over `it` join, as far as its loop tells? If so, no buffer is freed: an earlier step may still read
+  // other rows of it.
+  constexpr bool takes(const shape& it, int steps) const {
+    return rows != 0 && steps - begin < strip_steps && it.rank > 0 && it.d[0] == rows &&
+           (it.rank == 1 || rows_worth_a_strip(it));
+  }
+  // Does step s, the last of r, read of the steps before it in the strip only its own rows?
+  template <class Plan> constexpr bool joins(const Plan& r, const step& s, const shape& it) const {
+    if (rows == 0) return false;
+    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
+      for (int w = begin; w + 1 < r.steps; ++w) {
+        const step& before = r.step_[w];
+        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
+          if (r.slot_[k].at == r.slot_[y].at && !reads_own_row(r.slot_[k], r.slot_[y], it)) return false;
+      }
+    return true;
+  }
+  // Step s, the last of `steps`, has not joined: the next strip may begin with it,
+  // unless it sums over rows.
+  constexpr void open(const step& s, const shape& it, int steps, bool over_rows) {
+    const bool opens =
+        !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it) && !over_rows;
+    rows = opens ? s.loop[0] : 0;
+    begin = steps - 1;
+  }
+};
+
+// A group right behind a matmul or convolution that reads its result row by row: rows of the outermost
+// axis can be finished one chunk after the other, while the chunk is in cache.
+template <class Plan, class Nodes, class Homes>
+constexpr bool is_epilogue(const Plan& r, const Nodes& nodes, const Homes& home, const step& s,
+                           const shape& it) {
+  if (r.steps < 2) return false;
+  const step& w = r.step_[r.steps - 2];
+  const bool by_rows =
+      leads_an_epilogue(w.o) && (w.o != op::matmul || (nodes[w.node].s.rank == 2 && (w.attr & 1u) == 0));
+  if (w.fused || !by_rows) return false;
+  const shape& out = nodes[w.node].s;
+  if (!(squeezed(out) == it) || out.d[0] == 1 || it.rank < 2) return false;
+  extent_t row = 1;
+  for (int a = 1; a < out.rank; ++a) row = times(row, out.d[a]);
+  bool reads = false;
+  for (int k = 0; k < s.loads; ++k) {
+    const slot& q = r.slot_[s.slot0 + k];
+    if (!(q.at == home[w.node])) continue;
+    if (q.stride[0] != row || q.offset[0] != 0 || q.offset[1] != 0) return false;
+    reads = true;
+  }
+  return reads;
+}
+
+} // namespace tapeless::detail
