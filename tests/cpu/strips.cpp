@@ -91,7 +91,40 @@ template <class View> double difference(const View& v, int i, const std::vector<
   return worst;
 }
 
-// Of a strip, no step writes where another one reads or writes.
+// What lives within a strip: it lies in the scratch of a member, and no step writes where it reads.
+template <class F, class... X> constexpr bool strips_keep_to_their_scratch() {
+  using namespace tl::detail;
+  const auto& p = planned<F, X...>::value;
+  for (int i = 0; i < p.steps; ++i) {
+    const step& s = p.step_[i];
+    const int n = s.loads + (s.fused ? s.stores : 1);
+    for (int k = s.slot0; k < s.slot0 + n; ++k) {
+      const slot& q = p.slot_[k];
+      if (q.at.where != place::strip) continue;
+      const bool in_a_strip = s.strip || (i + 1 < p.steps && p.step_[i + 1].strip);
+      if (!in_a_strip || q.at.offset < 0 || q.at.offset >= p.strip_bytes) return false;
+      for (int w = s.slot0 + s.loads; w < s.slot0 + n; ++w)
+        if (w != k && p.slot_[w].at == q.at) return false;
+    }
+  }
+  return true;
+}
+template <class F, class... X> constexpr int values_within_strips() {
+  const auto& p = tl::detail::planned<F, X...>::value;
+  int n = 0;
+  for (int i = 0; i < p.steps; ++i)
+    for (int k = 0; k < p.step_[i].stores; ++k)
+      n += p.slot_[p.step_[i].slot0 + p.step_[i].loads + k].at.where == tl::detail::place::strip;
+  return n;
+}
+constexpr auto softmax_of_rows = [](auto x) { return tl::softmax(x); };
+// the exponentials are a result too
+constexpr auto exponentials = [](auto x) {
+  auto e = exp(x - tl::max<1>(x, tl::keepdims));
+  return std::tuple{e / tl::sum<1>(e, tl::keepdims), e};
+};
+
+// Of a strip, no step writes in the arena where another one reads or writes.
 template <class F, class... X> bool strips_are_disjoint() {
   using namespace tl::detail;
   const auto& p = planned<F, X...>::value;
@@ -108,8 +141,7 @@ template <class F, class... X> bool strips_are_disjoint() {
         for (int w = s.slot0 + s.loads; w < s.slot0 + s.loads + s.stores; ++w)
           for (int r = b.slot0; r < b.slot0 + b.loads + b.stores; ++r) {
             const slot &x = p.slot_[w], &y = p.slot_[r];
-            if (x.at.where != place::arena || y.at.where != place::arena || x.at.index != y.at.index)
-              continue;
+            if (x.at.where != place::arena || x.at.where != y.at.where || x.at.index != y.at.index) continue;
             right = right &&
                     (x.at.offset + bytes(s, x) <= y.at.offset || y.at.offset + bytes(b, y) <= x.at.offset);
           }
@@ -133,6 +165,29 @@ TEST_CASE("strips: within one nothing is written where another step reads or wri
   CHECK(strips_are_disjoint<decltype(network), rows<count>, scale, scale>());
   CHECK(
       strips_are_disjoint<std::remove_const_t<decltype(pullback)>, rows<count>, scale, scale, rows<count>>());
+}
+
+TEST_CASE("strips: what only a strip reads has no buffer of the tensor's size") {
+  using X = rows<count>;
+  using tl::detail::aligned;
+  static_assert(values_within_strips<decltype(softmax_of_rows), X>() == 4);
+  static_assert(tl::jit(softmax_of_rows).cost<X>().arena == aligned(4 * count * row));
+  static_assert(tl::jit(softmax_of_rows).cost<X>().bytes() == 3 * 4 * count * row);
+  // a result is memory, and so is what a step outside reads
+  static_assert(values_within_strips<decltype(exponentials), X>() == 2);
+  static_assert(values_within_strips<decltype(softmax_of_rows), rows<1>>() == 0);
+  static_assert(strips_keep_to_their_scratch<decltype(softmax_of_rows), X>());
+  static_assert(strips_keep_to_their_scratch<decltype(network), X, scale, scale>());
+  static_assert(strips_keep_to_their_scratch<decltype(pullback), X, scale, scale, X>());
+  static_assert(strips_keep_to_their_scratch<decltype(across), tl::tensor<double, 300, 300>>());
+  tl::owned<X> x;
+  fill(7, *x);
+  auto bound = tl::jit(exponentials).bind<X>(tl::threads(2));
+  auto plain = tl::jit(softmax_of_rows).bind<X>();
+  const auto [y, e] = bound(*x);
+  const auto z = plain(*x);
+  CHECK(std::equal(y.begin(), y.end(), z.begin()));
+  CHECK(*std::max_element(e.begin(), e.end()) == 1.0f);
 }
 
 TEST_CASE("strips: any number of rows, none among them, into the caller's buffer") {

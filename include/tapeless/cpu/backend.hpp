@@ -40,7 +40,7 @@ template <team Team, class Arch = simd<float>> struct backend {
         most.each = std::max(most.each, n.each * size);
         most.shared = std::max(most.shared, (n.packed + n.shared) * size);
       }
-    most.each = tapeless::detail::aligned(most.each);
+    most.each = tapeless::detail::aligned(std::max<index_t>(most.each, P.strip_bytes));
     most.shared = tapeless::detail::aligned(most.shared);
     return most;
   }
@@ -128,25 +128,40 @@ private:
     while (first + n < P.steps && P.step_[first + n].strip) ++n;
     return n;
   }
-  // A strip is some 64 KiB of a float tensor; all steps pass over it before the next one.
+  // All steps pass over a strip before the next one.
   template <const auto& P, int First, int... K> [[gnu::always_inline]] static inline void run_strip(
       const Team& team, const frame<P>& f, std::integer_sequence<int, K...>) {
     const index_t rows = f.step[First].loop[0];
     if (rows == 0) return;
     index_t row = 1;
     for (int a = 1; a < P.step_[First].axes; ++a) row *= f.step[First].loop[a];
-    const index_t size = std::clamp<index_t>((1 << 14) / row, 1, rows);
-    team.run((rows + size - 1) / size, [&](index_t strip, int) {
+    const index_t size = tapeless::detail::strip_size(row);
+    team.run((rows + size - 1) / size, [&](index_t strip, int member) {
       const index_t lo = strip * size, hi = std::min(rows, lo + size);
-      (run_rows_of<P, First + K>(f, lo, hi), ...);
+      std::byte* const mine = f.scratch + member * scratch<P>().each;
+      (run_rows_of<P, First + K>(f, lo, hi, mine), ...);
     });
   }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_rows_of(const frame<P>& f,
                                                                                         index_t lo,
-                                                                                        index_t hi) {
+                                                                                        index_t hi,
+                                                                                        std::byte* scratch) {
     using T = std::conditional_t<P.step_[I].wide, double, float>;
-    const frame_step& s = f.step[I];
-    fused_kernel<code_of<P, I>(), simd<T>>::run({nullptr, s.slot, s.loop, s.extent}, lo, hi);
+    constexpr step s = P.step_[I];
+    const frame_step& g = f.step[I];
+    void* base[s.loads + s.stores];
+    for (int k = 0; k < s.loads + s.stores; ++k) {
+      const tapeless::detail::slot& q = P.slot_[s.slot0 + k];
+      base[k] = q.at.where == tapeless::detail::place::strip
+                    ? before(scratch + q.at.offset, lo * g.slot[k].stride[0] * tapeless::detail::size_of(q.t))
+                    : g.slot[k].data();
+    }
+    fused_kernel<code_of<P, I>(), simd<T>>::run({base, g.slot, g.loop, g.extent}, lo, hi);
+  }
+  // Where row 0 would lie; only rows of the strip are touched.
+  static void* before(std::byte* rows, index_t bytes) {
+    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(rows) -
+                                   static_cast<std::uintptr_t>(bytes));
   }
 
   struct no_rows {

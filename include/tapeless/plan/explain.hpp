@@ -65,6 +65,7 @@ inline std::string text_of(const location& l) {
     case place::input: return joined("x", l.index);
     case place::result: return joined("y", l.index);
     case place::arena: return joined("a", l.index, "+", l.offset);
+    case place::strip: return joined("s+", l.offset);
     default: return "iota";
   }
 }

@@ -267,6 +267,7 @@ template <int N, int O> class planner {
     s.stores = static_cast<int>(results.size());
     s.epilogue = is_epilogue(r_, p_.nodes, home_, s, g_.groups[group].it);
     s.strip = !s.epilogue && strip_.joins(r_, s, g_.groups[group].it);
+    if (!s.strip) end_strip(group);
     merge_axes(s, g_.groups[group].it);
     for (int k = 0; k < results.size(); ++k) {
       const node& v = at(results[k].node);
@@ -287,10 +288,9 @@ template <int N, int O> class planner {
                            : store_kind::column;
       y.splits = (y.reduced & 1u) && may_split(s);
       r_.store_[r_.stores++] = y.word();
-      count_bytes(v.adjoint, v.s, v.t);
+      count_slot({first_store + k, v.s, v.adjoint});
     }
-    for (int k = 0; k < loads_.size(); ++k)
-      count_bytes(loads_[k].adjoint, loads_[k].visited, r_.slot_[s.slot0 + k].t);
+    for (int k = 0; k < loads_.size(); ++k) count_slot({s.slot0 + k, loads_[k].visited, loads_[k].adjoint});
     // partial results of the chunks live for this step only
     s.partial0 = r_.slots;
     for (int k = 0; k < s.stores; ++k) {
@@ -318,6 +318,24 @@ template <int N, int O> class planner {
   constexpr bool may_join_strip(int group) const {
     return first_[group] != first_[group + 1] && g_.groups[group].fused &&
            strip_.takes(g_.groups[group].it, r_.steps) && !sums_over_rows(group);
+  }
+  constexpr void count_slot(const strip::traffic& x) {
+    if (strip::is_unsettled(r_.slot_[x.slot].at)) strip_.slots.push_back(x);
+    else count_bytes(x.adjoint, x.visited, r_.slot_[x.slot].t);
+  }
+  // No group from `group` on belongs to the strip: its values get their places.
+  constexpr void end_strip(int group) {
+    if (strip_.values.size() == 0) return;
+    const extent_t scratch =
+        strip_.settle(p_.nodes, group, [&](const strip::value& v, const location& within) {
+          home_[v.node] = within.where == place::strip ? within : allocate(at(v.node), v.last);
+        });
+    if (scratch > r_.strip_bytes) r_.strip_bytes = scratch;
+    for (int k = r_.step_[strip_.begin].slot0; k < r_.slots; ++k)
+      if (location& l = r_.slot_[k].at; strip::is_unsettled(l)) l = home_[l.index];
+    for (int k = 0; k < strip_.slots.size(); ++k)
+      if (const strip::traffic& x = strip_.slots[k]; r_.slot_[x.slot].at.where != place::strip) count_slot(x);
+    strip_.slots.clear();
   }
 
   // more than one chunk is possible
@@ -381,17 +399,24 @@ public:
     find_checks();
     for (int group = 0; group < g_.groups.size(); ++group) {
       if (!may_join_strip(group)) {
+        end_strip(group);
         strip_.rows = 0;
         for (; expired_ <= group; ++expired_) arena_.expire(expired_);
       }
       for (int k = first_[group]; k < first_[group + 1]; ++k) {
         const int i = member_[k];
-        if (g_.stored[i] && home_[i].where == place::none) home_[i] = allocate(at(i), g_.last[i]);
+        if (!g_.stored[i] || home_[i].where != place::none) continue;
+        if (!g_.groups[group].fused) home_[i] = allocate(at(i), g_.last[i]);
+        else {
+          home_[i] = strip::unsettled(i);
+          strip_.values.push_back({i, group, g_.last[i]});
+        }
       }
       if (first_[group] == first_[group + 1]) continue;
       if (g_.groups[group].fused) emit_fused(group);
       else emit_whole(member_[first_[group]]);
     }
+    end_strip(g_.groups.size());
     r_.parts = arena_.parts.size();
     for (int k = 0; k < r_.parts; ++k) {
       r_.part_names[k] = arena_.parts[k].names;

@@ -5,6 +5,7 @@
 //   strip     fused steps one behind the other that loop over the same rows and read of one another only the row at hand
 //   epilogue  a fused step behind a matmul or convolution whose result it reads row by row
 #pragma once
+#include "arena.hpp"
 #include "fuse.hpp"
 #include "steps.hpp"
 
@@ -48,9 +49,25 @@ constexpr bool sums_over_rows(const Nodes& nodes, const vec<int>& member, int fr
 }
 
 // The strip that is open while steps are made.
+// A value that only its steps read has no buffer: a member of the team keeps the rows at hand in its scratch. Until the
+// strip ends, and its last reader is known, such a value may be any that a fused step stores; its place is `unsettled`.
 struct strip {
   extent_t rows = 0; // its outermost extent; 0: none is open
   int begin = 0;     // its first step
+  extent_t row = 1;  // elements of a row of the first step
+  struct value {
+    int node, group, last; // stored by the group, read last by group `last`
+  };
+  vec<value> values;
+  struct traffic { // of a slot, if it turns out to be memory
+    int slot;
+    shape visited;
+    bool adjoint;
+  };
+  vec<traffic> slots;
+
+  static constexpr location unsettled(int node) { return {place::strip, node, -1}; }
+  static constexpr bool is_unsettled(const location& l) { return l.where == place::strip && l.offset < 0; }
 
   // May a group over `it` join, as far as its loop tells? If so, no buffer is freed: an earlier step may still read
   // other rows of it.
@@ -76,6 +93,42 @@ struct strip {
         !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it) && !over_rows;
     rows = opens ? s.loop[0] : 0;
     begin = steps - 1;
+    row = 1;
+    for (int a = 1; opens && a < it.rank; ++a) row *= it.d[a];
+  }
+  // The strip has ended before `group`: act(value, place in scratch or nothing) for what the groups before it store.
+  // Two values share a place where one is read last before the other is written.   -> bytes of scratch
+  template <class Nodes, class F> constexpr extent_t settle(const Nodes& nodes, int group, F act) {
+    struct taken {
+      int last;
+      extent_t offset, bytes;
+    };
+    vec<taken> live;
+    arena_part scratch;
+    int kept = 0;
+    for (int k = 0; k < values.size(); ++k) {
+      const value v = values[k];
+      if (v.group == group) {
+        values[kept++] = v;
+        continue;
+      }
+      if (v.last >= group) {
+        act(v, location{});
+        continue;
+      }
+      for (int j = 0; j < live.size(); ++j)
+        if (live[j].last < v.group && live[j].bytes != 0) {
+          scratch.give(live[j].offset, live[j].bytes);
+          live[j].bytes = 0;
+        }
+      const extent_t of_row =
+          coefficient(numel(nodes[v.node].s)) / coefficient(rows) * size_of(nodes[v.node].t);
+      const extent_t bytes = aligned(strip_size(row) * of_row);
+      live.push_back({v.last, scratch.take(bytes), bytes});
+      act(v, location{place::strip, 0, live.back().offset});
+    }
+    values.truncate(kept);
+    return scratch.top;
   }
 };
 
