@@ -14,8 +14,8 @@ template <int N, int O> class planner {
   grouping g_;
   arena_layout arena_;
   vec<location> home_{N, location{}};
-  vec<int> reg_{N, no_node};
-  vec<int> member_, first_; // nodes of each group, in order
+  vec<int> reg_{N, no_node}, made_in_{N, no_node}; // its register in the group that computed it last
+  vec<int> member_, first_;                        // nodes of each group, in order
 
   constexpr const node& at(int i) const { return p_.nodes[i]; }
   // Per unit of a named extent the widest element's alignment is enough: no space is lost between rows.
@@ -37,13 +37,13 @@ template <int N, int O> class planner {
     const count c(static_cast<double>(size_of(t)), x);
     part_of(adjoint).bytes.add(c.c, c.names);
   }
-  constexpr void count_flops(int i) {
+  constexpr void count_flops(int i, bool adjoint) {
     const node& v = at(i);
     shape x[3]{};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) x[k] = at(v.in[k]).s;
     const count c = rule(v.o).flops(v, x);
-    part_of(v.adjoint).flops.add(c.c, c.names);
+    part_of(adjoint).flops.add(c.c, c.names);
   }
 
   constexpr void order_members() {
@@ -115,7 +115,7 @@ template <int N, int O> class planner {
     s.stores = 1;
     s.wide = v.t == dtype::f64 || r_.slot_[s.slot0].t == dtype::f64;
     count_bytes(s.adjoint, v.s, v.t);
-    count_flops(i);
+    count_flops(i, v.adjoint);
     ++part_of(s.adjoint).steps;
   }
 
@@ -159,8 +159,10 @@ template <int N, int O> class planner {
   // The register that holds operand x of a node whose loop has the shape `full` (with its axes of extent 1).
   constexpr int read(step& s, int group, int x, const shape& full, bool adjoint) {
     const int u = g_.through[x];
-    if (g_.of[u] == group && rule(at(u).o).k == kind::elementwise && g_.loop[u] == g_.groups[group].it)
-      return reg_[u];
+    if (rule(at(u).o).k == kind::elementwise && g_.loop[u] == g_.groups[group].it) {
+      if (made_in_[u] == group) return reg_[u];
+      if (!g_.stored[u]) return compute(s, group, u, adjoint);
+    }
     const strided_view w = resolve(p_.nodes, x);
     const node& root = at(w.root);
     if (root.o == op::konst) return constant(s, root.attr, root.t);
@@ -187,10 +189,32 @@ template <int N, int O> class planner {
     l.adjoint = l.adjoint && adjoint;
     return emit_once(s, {op::input, root.t, 0, k - s.slot0}, root.t);
   }
+  // The register of node i, computed in this group for nodes of the primal or the adjoint half.
+  constexpr int compute(step& s, int group, int i, bool adjoint) {
+    const node& v = at(i);
+    count_flops(i, adjoint);
+    int x[3] = {0, 0, 0};
+    for (int j = 0; j < 3; ++j)
+      if (v.in[j] >= 0) x[j] = read(s, group, v.in[j], v.s, adjoint);
+    const dtype operands = v.o == op::where ? v.t : at(v.in[0]).t;
+    int imm = 0;
+    if (v.o == op::custom_elementwise) {
+      imm = r_.customs - s.custom0;
+      r_.custom[r_.customs++] = v.custom;
+    }
+    if (v.o == op::cast) imm = static_cast<int>(v.t);
+    reg_[i] = new_register(v.t);
+    made_in_[i] = group;
+    r_.code[r_.codes++] = instruction(v.o, operands, reg_[i], x[0], x[1], x[2], imm).word();
+    return reg_[i];
+  }
+  static constexpr bool same_start(const slot& a, const slot& b) {
+    return a.at == b.at && a.offset[0] == b.offset[0] && a.offset[1] == b.offset[1] && a.t == b.t;
+  }
   static constexpr bool same_slot(const slot& a, const slot& b) {
     for (int i = 0; i < max_rank; ++i)
       if (a.stride[i] != b.stride[i]) return false;
-    return a.at == b.at && a.offset[0] == b.offset[0] && a.offset[1] == b.offset[1] && a.t == b.t;
+    return same_start(a, b);
   }
   // What a slot of the group at hand reads, and whether only the adjoint does.
   struct loaded {
@@ -226,23 +250,12 @@ template <int N, int O> class planner {
       const int i = member_[k];
       const node& v = at(i);
       s.node = i;
-      count_flops(i);
       if (rule(v.o).k == kind::reduction) {
+        count_flops(i, v.adjoint);
         results.push_back({i, read(s, group, v.in[0], at(v.in[0]).s, v.adjoint)});
         continue;
       }
-      int x[3] = {0, 0, 0};
-      for (int j = 0; j < 3; ++j)
-        if (v.in[j] >= 0) x[j] = read(s, group, v.in[j], v.s, v.adjoint);
-      const dtype operands = v.o == op::where ? v.t : at(v.in[0]).t;
-      int imm = 0;
-      if (v.o == op::custom_elementwise) {
-        imm = r_.customs - s.custom0;
-        r_.custom[r_.customs++] = v.custom;
-      }
-      if (v.o == op::cast) imm = static_cast<int>(v.t);
-      reg_[i] = new_register(v.t);
-      r_.code[r_.codes++] = instruction(v.o, operands, reg_[i], x[0], x[1], x[2], imm).word();
+      compute(s, group, i, v.adjoint);
       if (g_.stored[i]) results.push_back({i, reg_[i]});
     }
     s.codes = r_.codes - s.code0;
@@ -288,9 +301,10 @@ template <int N, int O> class planner {
                            : store_kind::column;
       y.splits = (y.reduced & 1u) && may_split(s);
       r_.store_[r_.stores++] = y.word();
-      count_slot({first_store + k, v.s, v.adjoint});
+      strip_.slots.push_back({first_store + k, v.s, v.adjoint});
     }
-    for (int k = 0; k < loads_.size(); ++k) count_slot({s.slot0 + k, loads_[k].visited, loads_[k].adjoint});
+    for (int k = 0; k < loads_.size(); ++k)
+      strip_.slots.push_back({s.slot0 + k, loads_[k].visited, loads_[k].adjoint});
     // partial results of the chunks live for this step only
     s.partial0 = r_.slots;
     for (int k = 0; k < s.stores; ++k) {
@@ -319,13 +333,9 @@ template <int N, int O> class planner {
     return first_[group] != first_[group + 1] && g_.groups[group].fused &&
            strip_.takes(g_.groups[group].it, r_.steps) && !sums_over_rows(group);
   }
-  constexpr void count_slot(const strip::traffic& x) {
-    if (strip::is_unsettled(r_.slot_[x.slot].at)) strip_.slots.push_back(x);
-    else count_bytes(x.adjoint, x.visited, r_.slot_[x.slot].t);
-  }
   // No group from `group` on belongs to the strip: its values get their places.
   constexpr void end_strip(int group) {
-    if (strip_.values.size() == 0) return;
+    if (strip_.slots.empty()) return;
     const extent_t scratch =
         strip_.settle(p_.nodes, group, [&](const strip::value& v, const location& within) {
           home_[v.node] = within.where == place::strip ? within : allocate(at(v.node), v.last);
@@ -333,8 +343,17 @@ template <int N, int O> class planner {
     if (scratch > r_.strip_bytes) r_.strip_bytes = scratch;
     for (int k = r_.step_[strip_.begin].slot0; k < r_.slots; ++k)
       if (location& l = r_.slot_[k].at; strip::is_unsettled(l)) l = home_[l.index];
-    for (int k = 0; k < strip_.slots.size(); ++k)
-      if (const strip::traffic& x = strip_.slots[k]; r_.slot_[x.slot].at.where != place::strip) count_slot(x);
+    for (int k = 0; k < strip_.slots.size(); ++k) { // what is in cache is no traffic
+      const strip::traffic& x = strip_.slots[k];
+      const slot& q = r_.slot_[x.slot];
+      bool in_cache = q.at.where == place::strip;
+      for (int j = 0; j < k && !in_cache; ++j) {
+        const slot& before = r_.slot_[strip_.slots[j].slot];
+        in_cache = same_start(before, q) && before.stride[0] == q.stride[0] &&
+                   numel(strip_.slots[j].visited) == numel(x.visited);
+      }
+      if (!in_cache) count_bytes(x.adjoint, x.visited, q.t);
+    }
     strip_.slots.clear();
   }
 

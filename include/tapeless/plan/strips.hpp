@@ -56,7 +56,8 @@ struct strip {
   int begin = 0;     // its first step
   extent_t row = 1;  // elements of a row of the first step
   struct value {
-    int node, group, last; // stored by the group, read last by group `last`
+    int node, group, last;          // stored by the group, read last by group `last`
+    extent_t offset = 0, bytes = 0; // of its scratch
   };
   vec<value> values;
   struct traffic { // of a slot, if it turns out to be memory
@@ -99,33 +100,28 @@ struct strip {
   // The strip has ended before `group`: act(value, place in scratch or nothing) for what the groups before it store.
   // Two values share a place where one is read last before the other is written.   -> bytes of scratch
   template <class Nodes, class F> constexpr extent_t settle(const Nodes& nodes, int group, F act) {
-    struct taken {
-      int last;
-      extent_t offset, bytes;
-    };
-    vec<taken> live;
     arena_part scratch;
     int kept = 0;
     for (int k = 0; k < values.size(); ++k) {
-      const value v = values[k];
+      value& v = values[k];
       if (v.group == group) {
         values[kept++] = v;
         continue;
       }
-      if (v.last >= group) {
-        act(v, location{});
-        continue;
+      location within;
+      if (v.last < group) {
+        for (int j = kept; j < k; ++j)
+          if (values[j].last < v.group && values[j].bytes != 0) {
+            scratch.give(values[j].offset, values[j].bytes);
+            values[j].bytes = 0;
+          }
+        const extent_t of_row =
+            coefficient(numel(nodes[v.node].s)) / coefficient(rows) * size_of(nodes[v.node].t);
+        v.bytes = aligned(strip_size(row) * of_row);
+        v.offset = scratch.take(v.bytes);
+        within = {place::strip, 0, v.offset};
       }
-      for (int j = 0; j < live.size(); ++j)
-        if (live[j].last < v.group && live[j].bytes != 0) {
-          scratch.give(live[j].offset, live[j].bytes);
-          live[j].bytes = 0;
-        }
-      const extent_t of_row =
-          coefficient(numel(nodes[v.node].s)) / coefficient(rows) * size_of(nodes[v.node].t);
-      const extent_t bytes = aligned(strip_size(row) * of_row);
-      live.push_back({v.last, scratch.take(bytes), bytes});
-      act(v, location{place::strip, 0, live.back().offset});
+      act(v, within);
     }
     values.truncate(kept);
     return scratch.top;
