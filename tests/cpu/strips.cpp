@@ -124,6 +124,13 @@ constexpr auto exponentials = [](auto x) {
   return std::tuple{e / tl::sum<1>(e, tl::keepdims), e};
 };
 
+// sums and a maximum over rows beside and between the steps of strips
+constexpr auto over_rows = [](auto x) {
+  auto y = tl::softmax(x);
+  auto bottom = tl::softmax(y - tl::max<0>(y) + tl::sum(x * x));
+  return std::tuple{bottom, tl::sum<0>(y * x), tl::sum(y * bottom), tl::max<0>(bottom)};
+};
+
 // Of a strip, no step writes in the arena where another one reads or writes.
 template <class F, class... X> bool strips_are_disjoint() {
   using namespace tl::detail;
@@ -188,6 +195,80 @@ TEST_CASE("strips: what only a strip reads has no buffer of the tensor's size") 
   const auto z = plain(*x);
   CHECK(std::equal(y.begin(), y.end(), z.begin()));
   CHECK(*std::max_element(e.begin(), e.end()) == 1.0f);
+}
+
+TEST_CASE("strips: sums over rows are partial sums of each chunk") {
+  using named = tl::tensor<double, tl::dyn<'n'>, row>;
+  constexpr const auto& p = tl::detail::planned<decltype(over_rows), named>::value;
+  static_assert(steps_in_strips<decltype(over_rows), named>() >= 4);
+  constexpr int first = [] {
+    int k = 0;
+    while (!p.step_[k].strip) ++k;
+    return k - 1;
+  }();
+  constexpr bool sums = [] {
+    bool found = false;
+    for (int k = first; k == first || p.step_[k].strip; ++k) found = found || p.step_[k].partials > 0;
+    return found;
+  }();
+  static_assert(sums);
+  auto alone = tl::jit(over_rows).bind<named>(tl::dim<'n'>(count), tl::threads(1));
+  auto team = tl::jit(over_rows).bind<named>(tl::dim<'n'>(count), tl::threads(2));
+  for (const int n : {1, 2, 163, 164, count}) {
+    tl::owned<named> x{tl::dim<'n'>(n)};
+    unsigned seed = 8;
+    for (double& v : *x) {
+      seed = seed * 1664525u + 1013904223u;
+      v = static_cast<double>(seed >> 8) * 0x1p-22 - 2.0;
+    }
+    std::vector<std::vector<double>> y(n), bottom(n);
+    std::vector<double> top(row, 0), columns(row, 0), highest(row, 0);
+    double squares = 0, product = 0;
+    for (int i = 0; i < n; ++i) {
+      y[i] = softmax(line(*x, i, row));
+      for (int j = 0; j < row; ++j) {
+        const double v = line(*x, i, row)[j];
+        top[j] = std::max(top[j], y[i][j]);
+        columns[j] += y[i][j] * v;
+        squares += v * v;
+      }
+    }
+    for (int i = 0; i < n; ++i) {
+      bottom[i] = y[i];
+      for (int j = 0; j < row; ++j) bottom[i][j] += squares - top[j];
+      bottom[i] = softmax(bottom[i]);
+      for (int j = 0; j < row; ++j) {
+        product += y[i][j] * bottom[i][j];
+        highest[j] = std::max(highest[j], bottom[i][j]);
+      }
+    }
+    const auto [a, b, c, d] = alone(*x);
+    double worst = 0;
+    for (int i = 0; i < n; ++i) worst = std::max(worst, difference(a, i, bottom[i]));
+    for (int j = 0; j < row; ++j) {
+      worst = std::max(worst, std::abs(b.data()[j] - columns[j]) / n);
+      worst = std::max(worst, std::abs(d.data()[j] - highest[j]));
+    }
+    CHECK(worst < 1e-10);
+    CHECK(*c.data() == doctest::Approx(product).epsilon(1e-12));
+    const auto [e, f, g, h] = team(*x);
+    CHECK(std::equal(a.begin(), a.end(), e.begin()));
+    CHECK(std::equal(b.begin(), b.end(), f.begin()));
+    CHECK(*c.data() == *g.data());
+    CHECK(std::equal(d.begin(), d.end(), h.begin()));
+  }
+  // no rows: a sum of nothing
+  constexpr auto sums_only = [](auto x) {
+    auto y = tl::softmax(x);
+    return std::tuple{tl::sum<0>(y * x), tl::sum(y), y};
+  };
+  auto bound = tl::jit(sums_only).bind<named>(tl::dim<'n'>(count), tl::threads(2));
+  tl::owned<named> some{tl::dim<'n'>(count)}, none{tl::dim<'n'>(0)};
+  std::fill((*some).begin(), (*some).end(), 1.0);
+  CHECK(*std::get<1>(bound(*some)).data() == doctest::Approx(count));
+  const auto nothing = bound(*none);
+  CHECK(*std::get<1>(nothing).data() == 0);
+  for (const double v : std::get<0>(nothing)) CHECK(v == 0);
 }
 
 TEST_CASE("strips: any number of rows, none among them, into the caller's buffer") {

@@ -128,35 +128,56 @@ private:
     while (first + n < P.steps && P.step_[first + n].strip) ++n;
     return n;
   }
-  // All steps pass over a strip before the next one.
+  template <const auto& P> static constexpr bool sums_over_rows(int first, int steps) {
+    for (int i = first; i < first + steps; ++i)
+      if (P.step_[i].partials > 0) return true;
+    return false;
+  }
+  // All steps pass over a strip before the next one. Chunks are strips, or of many of them where sums pass over rows.
   template <const auto& P, int First, int... K> [[gnu::always_inline]] static inline void run_strip(
       const Team& team, const frame<P>& f, std::integer_sequence<int, K...>) {
+    constexpr bool sums = sums_over_rows<P>(First, sizeof...(K));
     const index_t rows = f.step[First].loop[0];
-    if (rows == 0) return;
+    if (rows == 0) {
+      if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
+      return;
+    }
     index_t row = 1;
     for (int a = 1; a < P.step_[First].axes; ++a) row *= f.step[First].loop[a];
-    const index_t size = tapeless::detail::strip_size(row);
-    team.run((rows + size - 1) / size, [&](index_t strip, int member) {
-      const index_t lo = strip * size, hi = std::min(rows, lo + size);
+    const index_t size = tapeless::detail::strip_size(row), chunk = sums ? f.step[First].chunk : size;
+    const index_t chunks = (rows + chunk - 1) / chunk;
+    team.run(chunks, [&](index_t c, int member) {
+      const index_t begin = c * chunk, end = std::min(rows, begin + chunk);
       std::byte* const mine = f.scratch + member * scratch<P>().each;
-      (run_rows_of<P, First + K>(f, lo, hi, mine), ...);
+      for (index_t lo = begin; lo < end; lo += size) {
+        const strip_rows r{lo, std::min(end, lo + size), c, lo > begin, mine};
+        (run_rows_of<P, First + K>(f, r), ...);
+      }
     });
+    if constexpr (sums) (stores_of_step<P, First + K>::combine(f.step[First + K], chunks), ...);
   }
+  struct strip_rows {
+    index_t lo, hi, chunk;
+    bool past_first; // of its chunk
+    std::byte* scratch;
+  };
+  template <const auto& P, int I> using lanes_of_step = std::conditional_t<P.step_[I].wide, double, float>;
+  template <const auto& P, int I> using stores_of_step = stores_of<code_of<P, I>(), lanes_of_step<P, I>>;
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_rows_of(const frame<P>& f,
-                                                                                        index_t lo,
-                                                                                        index_t hi,
-                                                                                        std::byte* scratch) {
-    using T = std::conditional_t<P.step_[I].wide, double, float>;
+                                                                                        const strip_rows& r) {
     constexpr step s = P.step_[I];
     const frame_step& g = f.step[I];
     void* base[s.loads + s.stores];
     for (int k = 0; k < s.loads + s.stores; ++k) {
       const tapeless::detail::slot& q = P.slot_[s.slot0 + k];
-      base[k] = q.at.where == tapeless::detail::place::strip
-                    ? before(scratch + q.at.offset, lo * g.slot[k].stride[0] * tapeless::detail::size_of(q.t))
-                    : g.slot[k].data();
+      base[k] =
+          q.at.where == tapeless::detail::place::strip
+              ? before(r.scratch + q.at.offset, r.lo * g.slot[k].stride[0] * tapeless::detail::size_of(q.t))
+              : g.slot[k].data();
     }
-    fused_kernel<code_of<P, I>(), simd<T>>::run({base, g.slot, g.loop, g.extent}, lo, hi);
+    if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
+    fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run({base, g.slot, g.loop, g.extent}, r.lo,
+                                                                  r.hi, r.past_first);
   }
   // Where row 0 would lie; only rows of the strip are touched.
   static void* before(std::byte* rows, index_t bytes) {

@@ -409,8 +409,10 @@ template <auto Code, class V> class fused_kernel {
   }
 
 public:
-  // Indices [lo, hi) of the outermost axis.   @pre every loop extent > 0, lo < hi
-  [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi) {
+  // Indices [lo, hi) of the outermost axis; past_first: sums over it go on where the call before left them.
+  // @pre every loop extent > 0, lo < hi
+  [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi,
+                                    bool past_first = false) {
     if constexpr (copies())
       if (const int along = axis_of_neighbours(a); along < axes - 1)
         return nest_transposed<0>(a, along, along == 0 ? hi - lo : a.loop[along], lo, hi,
@@ -420,11 +422,14 @@ public:
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { acc[k] = V(identity<k>()); });
     position p;
     for (int k = 0; k < slots; ++k) p[k] = a.slot[k].start;
-    nest<0>(acc, a, p, lo, hi, 0);
+    nest<0>(acc, a, p, lo, hi, past_first ? 1u : 0u);
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
-      if constexpr (y.k == store_kind::total)
-        *static_cast<T*>(base_of(a, y.slot)) = reduce_lanes(y.is_max, acc[k]);
+      if constexpr (y.k == store_kind::total) {
+        T* const q = static_cast<T*>(base_of(a, y.slot));
+        const T x = reduce_lanes(y.is_max, acc[k]);
+        *q = past_first ? combine(y.is_max, *q, x) : x;
+      }
     });
   }
 };

@@ -299,7 +299,7 @@ template <int N, int O> class planner {
             : all          ? store_kind::total
             : inner        ? store_kind::row
                            : store_kind::column;
-      y.splits = (y.reduced & 1u) && may_split(s);
+      y.splits = (y.reduced & 1u) && (s.strip || may_split(s)); // a strip is cut as its first step
       r_.store_[r_.stores++] = y.word();
       strip_.slots.push_back({first_store + k, v.s, v.adjoint});
     }
@@ -320,18 +320,15 @@ template <int N, int O> class planner {
     }
     access_kinds(s);
     ++part_of(s.adjoint).steps;
-    if (!s.strip) strip_.open(s, g_.groups[group].it, r_.steps, sums_over_rows(group));
+    if (!s.strip) strip_.open(s, g_.groups[group].it, r_.steps);
   }
 
   // ---- strips
   strip strip_;
   int expired_ = 0; // groups whose buffers are free again
-  constexpr bool sums_over_rows(int group) const {
-    return detail::sums_over_rows(p_.nodes, member_, first_[group], first_[group + 1]);
-  }
   constexpr bool may_join_strip(int group) const {
     return first_[group] != first_[group + 1] && g_.groups[group].fused &&
-           strip_.takes(g_.groups[group].it, r_.steps) && !sums_over_rows(group);
+           strip_.takes(g_.groups[group].it, r_.steps);
   }
   // No group from `group` on belongs to the strip: its values get their places.
   constexpr void end_strip(int group) {

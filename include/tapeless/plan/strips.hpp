@@ -34,20 +34,6 @@ constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
   return x.stride[0] == y.stride[0] && x.offset[0] == 0 && x.offset[1] == 0 && last < x.stride[0];
 }
 
-// Is one of the nodes member[from .. to) a reduction over its outermost axis?
-template <class Nodes>
-constexpr bool sums_over_rows(const Nodes& nodes, const vec<int>& member, int from, int to) {
-  for (int k = from; k < to; ++k) {
-    const node& v = nodes[member[k]];
-    if (rule(v.o).k != kind::reduction) continue;
-    const shape& full = nodes[v.in[0]].s;
-    int outermost = 0;
-    while (outermost < full.rank && full.d[outermost] == 1) ++outermost;
-    if ((v.attr >> outermost) & 1u) return true;
-  }
-  return false;
-}
-
 // The strip that is open while steps are made.
 // A value that only its steps read has no buffer: a member of the team keeps the rows at hand in its scratch. Until the
 // strip ends, and its last reader is known, such a value may be any that a fused step stores; its place is `unsettled`.
@@ -87,11 +73,9 @@ struct strip {
       }
     return true;
   }
-  // Step s, the last of `steps`, has not joined: the next strip may begin with it,
-  // unless it sums over rows.
-  constexpr void open(const step& s, const shape& it, int steps, bool over_rows) {
-    const bool opens =
-        !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it) && !over_rows;
+  // Step s, the last of `steps`, has not joined: the next strip may begin with it.
+  constexpr void open(const step& s, const shape& it, int steps) {
+    const bool opens = !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it);
     rows = opens ? s.loop[0] : 0;
     begin = steps - 1;
     row = 1;
