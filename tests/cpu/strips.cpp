@@ -331,3 +331,24 @@ TEST_CASE("strips: a row that all read, and a part of each row") {
   }
   CHECK(worst < 1e-13);
 }
+
+TEST_CASE("strips: results larger than the caches, whether or not their rows begin at vectors") {
+  constexpr int n = 8200, m = 1027;
+  using X = tl::tensor<float, n, m>;
+  constexpr const auto& p = tl::detail::planned<decltype(softmax_of_rows), X>::value;
+  static_assert(tl::cpu::stores_past_caches(p, p.step_[p.steps - 1]) == 1);
+  static_assert(tl::cpu::stores_past_caches(p, p.step_[0]) == 0);
+  tl::owned<X> x;
+  fill(9, *x);
+  auto bound = tl::jit(softmax_of_rows).bind<X>(tl::threads(2));
+  auto single = tl::jit(softmax_of_rows).bind<tl::tensor<float, 1, m>>();
+  const auto y = bound(*x);
+  bool same = true;
+  for (int i = 0; i < n; i += 41) {
+    tl::owned<tl::tensor<float, 1, m>> one;
+    std::copy_n((*x).data() + i * m, m, (*one).data());
+    const auto expected = single(*one);
+    same = same && std::equal(expected.begin(), expected.end(), y.data() + i * m);
+  }
+  CHECK(same);
+}

@@ -10,6 +10,30 @@
 
 namespace tapeless::cpu {
 
+// A result of so many bytes is gone from the caches before anybody reads it.
+inline constexpr index_t larger_than_caches = 1 << 25;
+// Of step s: the dense stores of such results, floating point, that no step reads. Bit mask.
+template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const step& s) {
+  using namespace tapeless::detail;
+  index_t n = 1;
+  for (int a = 0; a < s.axes; ++a) {
+    if (!is_static(s.loop[a])) return 0;
+    n *= s.loop[a];
+  }
+  unsigned mask = 0;
+  if (n < larger_than_caches / 8) return mask;
+  for (int k = 0; k < s.stores; ++k) {
+    const tapeless::detail::store y(p.store_[s.store0 + k]);
+    const location& at = p.slot_[s.slot0 + y.slot].at;
+    if (y.k != store_kind::dense || !is_float(y.t) || n * size_of(y.t) < larger_than_caches) continue;
+    bool read = at.where != place::result;
+    for (int i = 0; i < p.steps && !read; ++i)
+      for (int j = 0; j < p.step_[i].loads; ++j) read = read || p.slot_[p.step_[i].slot0 + j].at == at;
+    if (!read) mask |= 1u << k;
+  }
+  return mask;
+}
+
 template <const auto& P, int I> constexpr auto code_of() {
   constexpr step s = P.step_[I];
   fused_code<s.codes, s.konsts, s.stores, s.customs> k;
@@ -19,6 +43,7 @@ template <const auto& P, int I> constexpr auto code_of() {
   for (int i = 0; i < s.customs; ++i) k.custom[i] = P.custom[s.custom0 + i];
   k.slots = s.loads + s.stores;
   k.axes = s.axes;
+  k.past_caches = stores_past_caches(P, P.step_[I]);
   return k;
 }
 
