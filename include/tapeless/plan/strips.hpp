@@ -11,7 +11,8 @@
 
 namespace tapeless::detail {
 
-inline constexpr int strip_steps = 8; // a longer strip would leave the cache
+inline constexpr int strip_steps = 8;      // a longer strip would leave the cache
+inline constexpr extent_t longest_row = 4; // of a strip, in rows of its first step
 inline constexpr extent_t strip_row = 64,
                           strip_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
 
@@ -59,8 +60,13 @@ struct strip {
   // May a group over `it` join, as far as its loop tells? If so, no buffer is freed: an earlier step may still read
   // other rows of it.
   constexpr bool takes(const shape& it, int steps) const {
-    return rows != 0 && steps - begin < strip_steps && it.rank > 0 && it.d[0] == rows &&
-           (it.rank == 1 || rows_worth_a_strip(it));
+    if (rows == 0 || steps - begin >= strip_steps || it.rank == 0 || it.d[0] != rows) return false;
+    extent_t inner = 1;
+    for (int a = 1; a < it.rank; ++a) {
+      if (!is_static(it.d[a])) return false;
+      inner *= it.d[a];
+    }
+    return inner <= longest_row * row; // else the rows at hand are no cache full
   }
   // Does step s, the last of r, read of the steps before it in the strip only its own rows?
   template <class Plan> constexpr bool joins(const Plan& r, const step& s, const shape& it) const {
