@@ -91,7 +91,47 @@ template <class View> double difference(const View& v, int i, const std::vector<
   return worst;
 }
 
-// Of a strip, no step writes where another one reads or writes.
+// What lives within a strip: it lies in the scratch of a member, and no step writes where it reads.
+template <class F, class... X> constexpr bool strips_keep_to_their_scratch() {
+  using namespace tl::detail;
+  const auto& p = planned<F, X...>::value;
+  for (int i = 0; i < p.steps; ++i) {
+    const step& s = p.step_[i];
+    const int n = s.loads + (s.fused ? s.stores : 1);
+    for (int k = s.slot0; k < s.slot0 + n; ++k) {
+      const slot& q = p.slot_[k];
+      if (q.at.where != place::strip) continue;
+      const bool in_a_strip = s.strip || (i + 1 < p.steps && p.step_[i + 1].strip);
+      if (!in_a_strip || q.at.offset < 0 || q.at.offset >= p.strip_bytes) return false;
+      for (int w = s.slot0 + s.loads; w < s.slot0 + n; ++w)
+        if (w != k && p.slot_[w].at == q.at) return false;
+    }
+  }
+  return true;
+}
+template <class F, class... X> constexpr int values_within_strips() {
+  const auto& p = tl::detail::planned<F, X...>::value;
+  int n = 0;
+  for (int i = 0; i < p.steps; ++i)
+    for (int k = 0; k < p.step_[i].stores; ++k)
+      n += p.slot_[p.step_[i].slot0 + p.step_[i].loads + k].at.where == tl::detail::place::strip;
+  return n;
+}
+constexpr auto softmax_of_rows = [](auto x) { return tl::softmax(x); };
+// the exponentials are a result too
+constexpr auto exponentials = [](auto x) {
+  auto e = exp(x - tl::max<1>(x, tl::keepdims));
+  return std::tuple{e / tl::sum<1>(e, tl::keepdims), e};
+};
+
+// sums and a maximum over rows beside and between the steps of strips
+constexpr auto over_rows = [](auto x) {
+  auto y = tl::softmax(x);
+  auto bottom = tl::softmax(y - tl::max<0>(y) + tl::sum(x * x));
+  return std::tuple{bottom, tl::sum<0>(y * x), tl::sum(y * bottom), tl::max<0>(bottom)};
+};
+
+// Of a strip, no step writes in the arena where another one reads or writes.
 template <class F, class... X> bool strips_are_disjoint() {
   using namespace tl::detail;
   const auto& p = planned<F, X...>::value;
@@ -108,8 +148,7 @@ template <class F, class... X> bool strips_are_disjoint() {
         for (int w = s.slot0 + s.loads; w < s.slot0 + s.loads + s.stores; ++w)
           for (int r = b.slot0; r < b.slot0 + b.loads + b.stores; ++r) {
             const slot &x = p.slot_[w], &y = p.slot_[r];
-            if (x.at.where != place::arena || y.at.where != place::arena || x.at.index != y.at.index)
-              continue;
+            if (x.at.where != place::arena || x.at.where != y.at.where || x.at.index != y.at.index) continue;
             right = right &&
                     (x.at.offset + bytes(s, x) <= y.at.offset || y.at.offset + bytes(b, y) <= x.at.offset);
           }
@@ -133,6 +172,103 @@ TEST_CASE("strips: within one nothing is written where another step reads or wri
   CHECK(strips_are_disjoint<decltype(network), rows<count>, scale, scale>());
   CHECK(
       strips_are_disjoint<std::remove_const_t<decltype(pullback)>, rows<count>, scale, scale, rows<count>>());
+}
+
+TEST_CASE("strips: what only a strip reads has no buffer of the tensor's size") {
+  using X = rows<count>;
+  using tl::detail::aligned;
+  static_assert(values_within_strips<decltype(softmax_of_rows), X>() == 4);
+  static_assert(tl::jit(softmax_of_rows).cost<X>().arena == aligned(4 * count * row));
+  static_assert(tl::jit(softmax_of_rows).cost<X>().bytes() == 2 * 4 * count * row);
+  // a result is memory, and so is what a step outside reads
+  static_assert(values_within_strips<decltype(exponentials), X>() == 2);
+  static_assert(values_within_strips<decltype(softmax_of_rows), rows<1>>() == 0);
+  static_assert(strips_keep_to_their_scratch<decltype(softmax_of_rows), X>());
+  static_assert(strips_keep_to_their_scratch<decltype(network), X, scale, scale>());
+  static_assert(strips_keep_to_their_scratch<decltype(pullback), X, scale, scale, X>());
+  static_assert(strips_keep_to_their_scratch<decltype(across), tl::tensor<double, 300, 300>>());
+  tl::owned<X> x;
+  fill(7, *x);
+  auto bound = tl::jit(exponentials).bind<X>(tl::threads(2));
+  auto plain = tl::jit(softmax_of_rows).bind<X>();
+  const auto [y, e] = bound(*x);
+  const auto z = plain(*x);
+  CHECK(std::equal(y.begin(), y.end(), z.begin()));
+  CHECK(*std::max_element(e.begin(), e.end()) == 1.0f);
+}
+
+TEST_CASE("strips: sums over rows are partial sums of each chunk") {
+  using named = tl::tensor<double, tl::dyn<'n'>, row>;
+  constexpr const auto& p = tl::detail::planned<decltype(over_rows), named>::value;
+  static_assert(steps_in_strips<decltype(over_rows), named>() >= 4);
+  constexpr int first = [] {
+    int k = 0;
+    while (!p.step_[k].strip) ++k;
+    return k - 1;
+  }();
+  constexpr bool sums = [] {
+    bool found = false;
+    for (int k = first; k == first || p.step_[k].strip; ++k) found = found || p.step_[k].partials > 0;
+    return found;
+  }();
+  static_assert(sums);
+  auto alone = tl::jit(over_rows).bind<named>(tl::dim<'n'>(count), tl::threads(1));
+  auto team = tl::jit(over_rows).bind<named>(tl::dim<'n'>(count), tl::threads(2));
+  for (const int n : {1, 2, 163, 164, count}) {
+    tl::owned<named> x{tl::dim<'n'>(n)};
+    unsigned seed = 8;
+    for (double& v : *x) {
+      seed = seed * 1664525u + 1013904223u;
+      v = static_cast<double>(seed >> 8) * 0x1p-22 - 2.0;
+    }
+    std::vector<std::vector<double>> y(n), bottom(n);
+    std::vector<double> top(row, 0), columns(row, 0), highest(row, 0);
+    double squares = 0, product = 0;
+    for (int i = 0; i < n; ++i) {
+      y[i] = softmax(line(*x, i, row));
+      for (int j = 0; j < row; ++j) {
+        const double v = line(*x, i, row)[j];
+        top[j] = std::max(top[j], y[i][j]);
+        columns[j] += y[i][j] * v;
+        squares += v * v;
+      }
+    }
+    for (int i = 0; i < n; ++i) {
+      bottom[i] = y[i];
+      for (int j = 0; j < row; ++j) bottom[i][j] += squares - top[j];
+      bottom[i] = softmax(bottom[i]);
+      for (int j = 0; j < row; ++j) {
+        product += y[i][j] * bottom[i][j];
+        highest[j] = std::max(highest[j], bottom[i][j]);
+      }
+    }
+    const auto [a, b, c, d] = alone(*x);
+    double worst = 0;
+    for (int i = 0; i < n; ++i) worst = std::max(worst, difference(a, i, bottom[i]));
+    for (int j = 0; j < row; ++j) {
+      worst = std::max(worst, std::abs(b.data()[j] - columns[j]) / n);
+      worst = std::max(worst, std::abs(d.data()[j] - highest[j]));
+    }
+    CHECK(worst < 1e-10);
+    CHECK(*c.data() == doctest::Approx(product).epsilon(1e-12));
+    const auto [e, f, g, h] = team(*x);
+    CHECK(std::equal(a.begin(), a.end(), e.begin()));
+    CHECK(std::equal(b.begin(), b.end(), f.begin()));
+    CHECK(*c.data() == *g.data());
+    CHECK(std::equal(d.begin(), d.end(), h.begin()));
+  }
+  // no rows: a sum of nothing
+  constexpr auto sums_only = [](auto x) {
+    auto y = tl::softmax(x);
+    return std::tuple{tl::sum<0>(y * x), tl::sum(y), y};
+  };
+  auto bound = tl::jit(sums_only).bind<named>(tl::dim<'n'>(count), tl::threads(2));
+  tl::owned<named> some{tl::dim<'n'>(count)}, none{tl::dim<'n'>(0)};
+  std::fill((*some).begin(), (*some).end(), 1.0);
+  CHECK(*std::get<1>(bound(*some)).data() == doctest::Approx(count));
+  const auto nothing = bound(*none);
+  CHECK(*std::get<1>(nothing).data() == 0);
+  for (const double v : std::get<0>(nothing)) CHECK(v == 0);
 }
 
 TEST_CASE("strips: any number of rows, none among them, into the caller's buffer") {
@@ -194,4 +330,25 @@ TEST_CASE("strips: a row that all read, and a part of each row") {
     worst = std::max(worst, difference(z, i, softmax(y)));
   }
   CHECK(worst < 1e-13);
+}
+
+TEST_CASE("strips: results larger than the caches, whether or not their rows begin at vectors") {
+  constexpr int n = 8200, m = 1027;
+  using X = tl::tensor<float, n, m>;
+  constexpr const auto& p = tl::detail::planned<decltype(softmax_of_rows), X>::value;
+  static_assert(tl::cpu::stores_past_caches(p, p.step_[p.steps - 1]) == 1);
+  static_assert(tl::cpu::stores_past_caches(p, p.step_[0]) == 0);
+  tl::owned<X> x;
+  fill(9, *x);
+  auto bound = tl::jit(softmax_of_rows).bind<X>(tl::threads(2));
+  auto single = tl::jit(softmax_of_rows).bind<tl::tensor<float, 1, m>>();
+  const auto y = bound(*x);
+  bool same = true;
+  for (int i = 0; i < n; i += 41) {
+    tl::owned<tl::tensor<float, 1, m>> one;
+    std::copy_n((*x).data() + i * m, m, (*one).data());
+    const auto expected = single(*one);
+    same = same && std::equal(expected.begin(), expected.end(), y.data() + i * m);
+  }
+  CHECK(same);
 }

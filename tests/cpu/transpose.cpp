@@ -82,6 +82,18 @@ TEST_CASE_TEMPLATE("transpose_blocks: matrices of several tiles, and nothing bet
       CAPTURE(rows);
       CAPTURE(cols);
       CHECK(to == expected);
+      // past the caches, where rows are whole lines
+      const index_t line = (rows + 15) / 16 * 16;
+      tapeless::owned<tapeless::tensor<T, 300 * 144>> lines; // aligned
+      std::fill_n((*lines).data(), cols * line, T(-1));
+      transpose_blocks<simd<T>, true>(rows, cols, from.data(), from_row, (*lines).data(), line);
+      end_stores_past_caches();
+      bool same = true;
+      for (index_t j = 0; j < cols; ++j)
+        for (index_t i = 0; i < line; ++i)
+          same = same && (*lines).data()[j * line + i] ==
+                             (i < rows ? from[static_cast<std::size_t>(i * from_row + j)] : T(-1));
+      CHECK(same);
     }
 }
 

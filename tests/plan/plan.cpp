@@ -189,3 +189,24 @@ TEST_CASE("explain: names every step and the cost") {
   CHECK(d.find("digraph") == 0);
   CHECK(d.find("relu") != std::string::npos);
 }
+TEST_CASE("plan: x less a sum of it is computed where it is read, and never stored") {
+  constexpr auto f = [](auto x) {
+    auto c = x - sum<0>(x);
+    return std::tuple{sum(c * c) * c, sum(c)};
+  };
+  using X = tensor<float, 512, 128>;
+  constexpr const auto& p = plan_of<std::remove_const_t<decltype(f)>, X>;
+  static_assert(jit(f).cost<X>().arena.at() < 4 * 512 * 128 + (1 << 16)); // the result, and partial sums
+  constexpr polynomial flops = jit(f).cost<X>().flops();
+  static_assert(flops.at() >= 512 * 128 * (1 + 2 * 1 + 3 + 1) && flops.at() < 512 * 128 * 8);
+  // rows of a few elements are slower than one loop: stored
+  constexpr const auto& q = plan_of<std::remove_const_t<decltype(f)>, tensor<float, 8192, 8>>;
+  static_assert(q.part_size[0] >= 2 * 4 * 8192 * 8);
+  // a product is stored: a sum behind it may be rounded once
+  constexpr auto g = [](auto x) {
+    auto c = x * sum<0>(x);
+    return std::tuple{sum(c * c) * c, sum(c)};
+  };
+  static_assert(plan_of<std::remove_const_t<decltype(g)>, X>.part_size[0] >= 2 * 4 * 512 * 128);
+  CHECK(p.steps == 3);
+}

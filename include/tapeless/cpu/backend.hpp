@@ -10,6 +10,30 @@
 
 namespace tapeless::cpu {
 
+// A result of so many bytes is gone from the caches before anybody reads it.
+inline constexpr index_t larger_than_caches = 1 << 25;
+// Of step s: the dense stores of such results, floating point, that no step reads. Bit mask.
+template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const step& s) {
+  using namespace tapeless::detail;
+  index_t n = 1;
+  for (int a = 0; a < s.axes; ++a) {
+    if (!is_static(s.loop[a])) return 0;
+    n *= s.loop[a];
+  }
+  unsigned mask = 0;
+  if (n < larger_than_caches / 8) return mask;
+  for (int k = 0; k < s.stores; ++k) {
+    const tapeless::detail::store y(p.store_[s.store0 + k]);
+    const location& at = p.slot_[s.slot0 + y.slot].at;
+    if (y.k != store_kind::dense || !is_float(y.t) || n * size_of(y.t) < larger_than_caches) continue;
+    bool read = at.where != place::result;
+    for (int i = 0; i < p.steps && !read; ++i)
+      for (int j = 0; j < p.step_[i].loads; ++j) read = read || p.slot_[p.step_[i].slot0 + j].at == at;
+    if (!read) mask |= 1u << k;
+  }
+  return mask;
+}
+
 template <const auto& P, int I> constexpr auto code_of() {
   constexpr step s = P.step_[I];
   fused_code<s.codes, s.konsts, s.stores, s.customs> k;
@@ -19,6 +43,7 @@ template <const auto& P, int I> constexpr auto code_of() {
   for (int i = 0; i < s.customs; ++i) k.custom[i] = P.custom[s.custom0 + i];
   k.slots = s.loads + s.stores;
   k.axes = s.axes;
+  k.past_caches = stores_past_caches(P, P.step_[I]);
   return k;
 }
 
@@ -40,7 +65,7 @@ template <team Team, class Arch = simd<float>> struct backend {
         most.each = std::max(most.each, n.each * size);
         most.shared = std::max(most.shared, (n.packed + n.shared) * size);
       }
-    most.each = tapeless::detail::aligned(most.each);
+    most.each = tapeless::detail::aligned(std::max<index_t>(most.each, P.strip_bytes));
     most.shared = tapeless::detail::aligned(most.shared);
     return most;
   }
@@ -128,25 +153,61 @@ private:
     while (first + n < P.steps && P.step_[first + n].strip) ++n;
     return n;
   }
-  // A strip is some 64 KiB of a float tensor; all steps pass over it before the next one.
+  template <const auto& P> static constexpr bool sums_over_rows(int first, int steps) {
+    for (int i = first; i < first + steps; ++i)
+      if (P.step_[i].partials > 0) return true;
+    return false;
+  }
+  // All steps pass over a strip before the next one. Chunks are strips, or of many of them where sums pass over rows.
   template <const auto& P, int First, int... K> [[gnu::always_inline]] static inline void run_strip(
       const Team& team, const frame<P>& f, std::integer_sequence<int, K...>) {
+    constexpr bool sums = sums_over_rows<P>(First, sizeof...(K));
     const index_t rows = f.step[First].loop[0];
-    if (rows == 0) return;
+    if (rows == 0) {
+      if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
+      return;
+    }
     index_t row = 1;
     for (int a = 1; a < P.step_[First].axes; ++a) row *= f.step[First].loop[a];
-    const index_t size = std::clamp<index_t>((1 << 14) / row, 1, rows);
-    team.run((rows + size - 1) / size, [&](index_t strip, int) {
-      const index_t lo = strip * size, hi = std::min(rows, lo + size);
-      (run_rows_of<P, First + K>(f, lo, hi), ...);
+    const index_t size = tapeless::detail::strip_size(row), chunk = sums ? f.step[First].chunk : size;
+    const index_t chunks = (rows + chunk - 1) / chunk;
+    team.run(chunks, [&](index_t c, int member) {
+      const index_t begin = c * chunk, end = std::min(rows, begin + chunk);
+      std::byte* const mine = f.scratch + member * scratch<P>().each;
+      for (index_t lo = begin; lo < end; lo += size) {
+        const strip_rows r{lo, std::min(end, lo + size), c, lo > begin, mine};
+        (run_rows_of<P, First + K>(f, r), ...);
+      }
     });
+    if constexpr (sums) (stores_of_step<P, First + K>::combine(f.step[First + K], chunks), ...);
   }
+  struct strip_rows {
+    index_t lo, hi, chunk;
+    bool past_first; // of its chunk
+    std::byte* scratch;
+  };
+  template <const auto& P, int I> using lanes_of_step = std::conditional_t<P.step_[I].wide, double, float>;
+  template <const auto& P, int I> using stores_of_step = stores_of<code_of<P, I>(), lanes_of_step<P, I>>;
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_rows_of(const frame<P>& f,
-                                                                                        index_t lo,
-                                                                                        index_t hi) {
-    using T = std::conditional_t<P.step_[I].wide, double, float>;
-    const frame_step& s = f.step[I];
-    fused_kernel<code_of<P, I>(), simd<T>>::run({nullptr, s.slot, s.loop, s.extent}, lo, hi);
+                                                                                        const strip_rows& r) {
+    constexpr step s = P.step_[I];
+    const frame_step& g = f.step[I];
+    void* base[s.loads + s.stores];
+    for (int k = 0; k < s.loads + s.stores; ++k) {
+      const tapeless::detail::slot& q = P.slot_[s.slot0 + k];
+      base[k] =
+          q.at.where == tapeless::detail::place::strip
+              ? before(r.scratch + q.at.offset, r.lo * g.slot[k].stride[0] * tapeless::detail::size_of(q.t))
+              : g.slot[k].data();
+    }
+    if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
+    fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run({base, g.slot, g.loop, g.extent}, r.lo,
+                                                                  r.hi, r.past_first);
+  }
+  // Where row 0 would lie; only rows of the strip are touched.
+  static void* before(std::byte* rows, index_t bytes) {
+    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(rows) -
+                                   static_cast<std::uintptr_t>(bytes));
   }
 
   struct no_rows {

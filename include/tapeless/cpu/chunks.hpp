@@ -4,6 +4,7 @@
 // A fused step as chunks of its outermost axis: one call of the kernel for each, then the sums over the chunks in
 // their order. The cut depends on extents alone, so results do not depend on the number of threads.
 #pragma once
+#include <algorithm>
 #include "fused.hpp"
 #include "team.hpp"
 
@@ -21,58 +22,65 @@ template <class T> void combine_partials(bool is_max, const T* partial, index_t 
   }
 }
 
+// What a fused step stores, where it is cut into chunks.
+template <auto Code, class T> struct stores_of {
+  static constexpr int slots = Code.slots;
+  static constexpr tapeless::detail::store at(int k) { return tapeless::detail::store(Code.store[k]); }
+  static T* partial(const frame_step& f, int part) { return static_cast<T*>(f.slot[slots + part].data()); }
+  static index_t size(const frame_step& f, int part) {
+    return product(f.slot[slots + part].s, 0, f.slot[slots + part].s.rank);
+  }
+  // base: where the stores of chunk `chunk` go
+  static void redirect(const frame_step& f, index_t chunk, void** base) {
+    int part = 0;
+    for (int k = 0; k < Code.stores; ++k)
+      if (at(k).splits) {
+        base[at(k).slot] = partial(f, part) + chunk * size(f, part);
+        ++part;
+      }
+  }
+  static void combine(const frame_step& f, index_t chunks) {
+    int part = 0;
+    for (int k = 0; k < Code.stores; ++k)
+      if (at(k).splits) {
+        combine_partials(at(k).is_max, partial(f, part), chunks, size(f, part),
+                         static_cast<T*>(f.slot[at(k).slot].data()));
+        ++part;
+      }
+  }
+  // Nothing is visited: sums are 0.
+  static void clear(const frame_step& f) {
+    for (int k = 0; k < Code.stores; ++k) {
+      if (at(k).k == store_kind::dense) continue;
+      index_t n = 1;
+      for (int a = 0; a < Code.axes; ++a)
+        if (!((at(k).reduced >> a) & 1u)) n *= f.loop[a];
+      std::fill_n(static_cast<T*>(f.slot[at(k).slot].data()), n, T(0));
+    }
+  }
+};
+
 // One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
 // before(lo, hi, member) runs ahead of rows [lo, hi): what an epilogue follows.
 // @pre f.chunks > 1 where it does anything
 template <auto Code, class V, class Team, class Before> void run_fused(const Team& team, const frame_step& f,
                                                                        const Before& before) {
   using kernel = fused_kernel<Code, V>;
-  using T = typename V::value_type;
-  constexpr int slots = Code.slots;
+  using stores = stores_of<Code, typename V::value_type>;
+  if (f.empty) return stores::clear(f);
   const fused_arguments all{nullptr, f.slot, f.loop, f.extent};
-  if (f.chunks == 1 && !f.empty) return kernel::run(all, 0, f.loop[0]);
-  void* base[slots];
-  for (int k = 0; k < slots; ++k) base[k] = f.slot[k].data();
-  const auto each_store = [](auto&& act) {
-    for (int k = 0; k < Code.stores; ++k) act(tapeless::detail::store(Code.store[k]));
-  };
-  if (f.empty) { // nothing to visit: sums are 0
-    each_store([&](const tapeless::detail::store& y) {
-      if (y.k == store_kind::dense) return;
-      index_t n = 1;
-      for (int a = 0; a < Code.axes; ++a)
-        if (!((y.reduced >> a) & 1u)) n *= f.loop[a];
-      for (index_t i = 0; i < n; ++i) static_cast<T*>(base[y.slot])[i] = T(0);
-    });
-    return;
-  }
-  const auto partial = [&](int k) { return static_cast<T*>(f.slot[slots + k].data()); };
-  const auto size = [&](int k) {
-    index_t n = 1;
-    for (int a = 0; a < f.slot[slots + k].s.rank; ++a) n *= f.slot[slots + k].s.d[a];
-    return n;
-  };
+  if (f.chunks == 1) return kernel::run(all, 0, f.loop[0]);
   team.run(f.chunks, [&](index_t chunk, int member) {
-    void* mine[slots];
-    for (int k = 0; k < slots; ++k) mine[k] = base[k];
-    int part = 0;
-    each_store([&](const tapeless::detail::store& y) {
-      if (!y.splits) return;
-      mine[y.slot] = partial(part) + chunk * size(part);
-      ++part;
-    });
+    void* base[Code.slots];
+    for (int k = 0; k < Code.slots; ++k) base[k] = f.slot[k].data();
+    stores::redirect(f, chunk, base);
     fused_arguments a = all;
-    a.base = mine;
+    a.base = base;
     const index_t lo = chunk * f.chunk, hi = lo + f.chunk < f.loop[0] ? lo + f.chunk : f.loop[0];
     before(lo, hi, member);
     kernel::run(a, lo, hi);
   });
-  int part = 0;
-  each_store([&](const tapeless::detail::store& y) {
-    if (!y.splits) return;
-    combine_partials(y.is_max, partial(part), f.chunks, size(part), static_cast<T*>(base[y.slot]));
-    ++part;
-  });
+  stores::combine(f, f.chunks);
 }
 
 } // namespace tapeless::cpu

@@ -86,6 +86,7 @@ template <const auto& P> struct frame {
           f.source = &part[q.at.index];
           f.offset += q.at.offset * c.part_unit[q.at.index];
           break;
+        case place::strip: f.source = &nothing; break; // each member has its own, see run_rows_of
         default:
           f.source = &nothing;
           f.offset = 0;

@@ -8,6 +8,7 @@
 #pragma once
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include "frame.hpp"
@@ -28,6 +29,8 @@ template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
   std::uint64_t store[Stores]{};
   const tapeless::detail::custom_op* custom[Customs > 0 ? Customs : 1]{};
   int slots = 0, axes = 1;
+  unsigned past_caches =
+      0; // dense stores of results that are larger than caches and not read again, bit mask
   static constexpr int codes = Codes, konsts = Konsts, stores = Stores, customs = Customs;
 };
 
@@ -94,8 +97,10 @@ template <auto Code, class V> class fused_kernel {
   }
   // != of xsimd 8.1 is false for a NaN on AVX
   [[gnu::always_inline]] static M is_nan(const V& x) { return !(x == x); }
+  // xsimd::max(y, x) is x, or a NaN, where one of them is a NaN: only y is left to look at, which no earlier step of a
+  // reduction has to wait for.
   [[gnu::always_inline]] static V nan_wins_max(const V& x, const V& y) {
-    return select((x >= y) | is_nan(x), x, y);
+    return select(y == y, xsimd::max(y, x), y);
   }
 
   template <class R> [[gnu::always_inline]] static R combine(bool is_max, const R& x, const R& y) {
@@ -268,7 +273,7 @@ template <auto Code, class V> class fused_kernel {
     return out(K).is_max ? -std::numeric_limits<T>::infinity() : T(0);
   }
 
-  template <bool Partial>
+  template <bool Partial, bool PastCaches>
   [[gnu::always_inline]] static void body(registers_t& r, V* acc, const row_state& w, index_t c, int n,
                                           unsigned moved) {
     execute_all<false, Partial>(r, w, c, n, all_codes{});
@@ -286,6 +291,7 @@ template <auto Code, class V> class fused_kernel {
       } else if constexpr (y.k == store_kind::dense) {
         T* const q = element<T>(w, y.slot, c);
         if constexpr (Partial) store_n(q, r.f[y.reg], n);
+        else if constexpr (PastCaches && ((Code.past_caches >> k) & 1u)) store_past_caches(q, r.f[y.reg]);
         else cpu::store(q, r.f[y.reg]);
       } else if constexpr (y.k == store_kind::column) {
         T* const q = element<T>(w, y.slot, c);
@@ -336,6 +342,20 @@ template <auto Code, class V> class fused_kernel {
       w.stride[k] = a.slot[k].stride[axes - 1];
     }
     w.extent = a.extent;
+    if constexpr (Code.past_caches != 0)
+      if (stores_line_up(w, c)) return row_from<true>(acc, w, c, end, moved);
+    row_from<false>(acc, w, c, end, moved);
+  }
+  [[gnu::always_inline]] static bool stores_line_up(const row_state& w, index_t c) {
+    for (int k = 0; k < Code.stores; ++k)
+      if (((Code.past_caches >> k) & 1u) != 0 &&
+          reinterpret_cast<std::uintptr_t>(element<const T>(w, out(k).slot, c)) % sizeof(V) != 0)
+        return false;
+    return true;
+  }
+  template <bool PastCaches>
+  [[gnu::always_inline]] static void row_from(V* acc, const row_state& w, index_t c, index_t end,
+                                              unsigned moved) {
     registers_t r;
     execute_all<true, false>(r, w, 0, W, all_codes{});
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
@@ -350,10 +370,10 @@ template <auto Code, class V> class fused_kernel {
       if constexpr (streams > 1)
         for (; c + streams * W <= stop; c += streams * W)
           unroll<streams>([&](auto s) __attribute__((always_inline)) {
-            body<false>(r, part[s], w, c + s * W, W, moved);
+            body<false, PastCaches>(r, part[s], w, c + s * W, W, moved);
           });
-      for (; c + W <= stop; c += W) body<false>(r, part[0], w, c, W, moved);
-      if (c < stop) body<true>(r, part[0], w, c, static_cast<int>(stop - c), moved);
+      for (; c + W <= stop; c += W) body<false, PastCaches>(r, part[0], w, c, W, moved);
+      if (c < stop) body<true, PastCaches>(r, part[0], w, c, static_cast<int>(stop - c), moved);
       c = stop;
       unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
         constexpr auto y = out(k);
@@ -385,7 +405,8 @@ template <auto Code, class V> class fused_kernel {
   template <int A> static void nest_transposed(const fused_arguments& a, int along, index_t cols, index_t lo,
                                                index_t hi, const T* from, T* to) {
     const index_t in = a.slot[0].stride[A], result = a.slot[1].stride[A];
-    if constexpr (A == axes - 1) transpose_blocks<V>(hi, cols, from, in, to, a.slot[1].stride[along]);
+    if constexpr (A == axes - 1)
+      transpose_blocks<V, Code.past_caches != 0>(hi, cols, from, in, to, a.slot[1].stride[along]);
     else if (A == along)
       nest_transposed<A + 1>(a, along, cols, 0, a.loop[A + 1], from + lo * in, to + lo * result);
     else
@@ -409,22 +430,31 @@ template <auto Code, class V> class fused_kernel {
   }
 
 public:
-  // Indices [lo, hi) of the outermost axis.   @pre every loop extent > 0, lo < hi
-  [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi) {
+  // Indices [lo, hi) of the outermost axis; past_first: sums over it go on where the call before left them.
+  // @pre every loop extent > 0, lo < hi
+  [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi,
+                                    bool past_first = false) {
     if constexpr (copies())
-      if (const int along = axis_of_neighbours(a); along < axes - 1)
-        return nest_transposed<0>(a, along, along == 0 ? hi - lo : a.loop[along], lo, hi,
-                                  static_cast<const T*>(base_of(a, 0)) + a.slot[0].start,
-                                  static_cast<T*>(base_of(a, 1)) + a.slot[1].start);
+      if (const int along = axis_of_neighbours(a); along < axes - 1) {
+        nest_transposed<0>(a, along, along == 0 ? hi - lo : a.loop[along], lo, hi,
+                           static_cast<const T*>(base_of(a, 0)) + a.slot[0].start,
+                           static_cast<T*>(base_of(a, 1)) + a.slot[1].start);
+        if constexpr (Code.past_caches != 0) end_stores_past_caches();
+        return;
+      }
     V acc[Code.stores];
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { acc[k] = V(identity<k>()); });
     position p;
     for (int k = 0; k < slots; ++k) p[k] = a.slot[k].start;
-    nest<0>(acc, a, p, lo, hi, 0);
+    nest<0>(acc, a, p, lo, hi, past_first ? 1u : 0u);
+    if constexpr (Code.past_caches != 0) end_stores_past_caches();
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
-      if constexpr (y.k == store_kind::total)
-        *static_cast<T*>(base_of(a, y.slot)) = reduce_lanes(y.is_max, acc[k]);
+      if constexpr (y.k == store_kind::total) {
+        T* const q = static_cast<T*>(base_of(a, y.slot));
+        const T x = reduce_lanes(y.is_max, acc[k]);
+        *q = past_first ? combine(y.is_max, *q, x) : x;
+      }
     });
   }
 };

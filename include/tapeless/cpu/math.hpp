@@ -1,24 +1,54 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// exp, log, tanh, erf and sigmoid of all lanes: xsimd's, and what it lacks of them. exp, log, tanh and erf are within 2 ulp of
+// exp, log, tanh, erf and sigmoid of all lanes: xsimd's, and what it lacks of them or does slower. exp, log, tanh and erf are within 2 ulp of
 // the exact value, sigmoid within 3, where that value is a normal number; a result below the smallest one may be 0. NaN
 // stays NaN.
 #pragma once
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <numbers>
 #include "simd.hpp"
 
 namespace tapeless::cpu {
 
-// xsimd's is infinite from 88.377 (float) and 709.44 (double) on, e^x itself from 88.723 and 709.783. x - 1 is exact
-// there.
+namespace detail {
+
+// c[0] + c[1] u + c[2] u^2 + ...
+template <class V, int N> [[gnu::always_inline]] inline V polynomial(const double (&c)[N], const V& u) {
+  using T = typename V::value_type;
+  V y(static_cast<T>(c[N - 1]));
+  for (int k = N - 2; k >= 0; --k) y = fma(y, u, V(static_cast<T>(c[k])));
+  return y;
+}
+
+// e^x of floats, -87.3366 < x < 88.7229: 2^n e^r, n the integer next to x / ln 2. The sum with 1.5 2^23 has n in its last
+// bits; they are added to the exponent of e^r = 1 + r + r^2 p(r), |r| < 0.347 (the polynomial of Cephes).
+template <class V> [[gnu::always_inline]] inline V exp_within(const V& x) {
+  using bits = typename vector_of<std::uint32_t, static_cast<int>(V::size)>::type;
+  constexpr double p[] = {0.5000000120, 0.1666666546, 0.0416657959, 0.0083334519, 0.0013981999, 0.0001987569};
+  const V shift(0x1.8p23f), t = fma(x, V(std::numbers::log2e_v<float>), shift), n = t - shift;
+  const V r = fma(n, V(2.12194440e-4f), fma(n, V(-0.693359375f), x)); // ln 2 in two terms
+  const V y = fma(polynomial(p, r), r * r, r) + V(1.0f);
+  return V(std::bit_cast<typename V::register_type>(std::bit_cast<bits>(y.data) +
+                                                    (std::bit_cast<bits>(t.data) << 23)));
+}
+
+} // namespace detail
+
+// Of doubles xsimd's, which is infinite from 709.44 on, e^x itself from 709.783. x - 1 is exact there.
 template <class V> [[gnu::always_inline]] inline V exp(const V& x) {
   using T = typename V::value_type;
-  V y = xsimd::exp(x);
-  const auto high = x > V(sizeof(T) == 4 ? T(88) : T(709));
-  if (xsimd::any(high)) y = select(high, xsimd::exp(x - V(T(1))) * V(std::numbers::e_v<T>), y);
-  return y;
+  if constexpr (sizeof(T) == 4) {
+    const V y = select(x < V(-87.33654f), V(0.0f), detail::exp_within(x));
+    return select(x <= V(88.72283f), y, x + V(std::numeric_limits<float>::infinity())); // a NaN is not <=
+  } else {
+    V y = xsimd::exp(x);
+    const auto high = x > V(T(709));
+    if (xsimd::any(high)) y = select(high, xsimd::exp(x - V(T(1))) * V(std::numbers::e_v<T>), y);
+    return y;
+  }
 }
 // xsimd's is wrong for subnormal doubles.
 template <class V> [[gnu::always_inline]] inline V log(const V& x) {
@@ -30,17 +60,21 @@ template <class V> [[gnu::always_inline]] inline V log(const V& x) {
   }
   return y;
 }
-template <class V> [[gnu::always_inline]] inline V tanh(const V& x) { return xsimd::tanh(x); }
+// Of floats x + x^3 p(x^2) (Cephes) up to 0.625, 1 - 2 / (e^2x + 1) behind it.
+template <class V> [[gnu::always_inline]] inline V tanh(const V& x) {
+  if constexpr (sizeof(typename V::value_type) == 8) return xsimd::tanh(x);
+  else {
+    constexpr double p[] = {-0.333332819422, 0.133314422036, -0.0537397155531, 0.0206390887954,
+                            -0.00570498872745};
+    const V one(1.0f), a = xsimd::abs(x), b = select(a < V(10.0f), a, V(10.0f)), u = x * x;
+    const V far = one - V(2.0f) / (detail::exp_within<V>(b + b) + one);
+    const V near = fma(x * u, detail::polynomial(p, u), x);
+    return select(a > V(0.625f), select(x < V(0.0f), -far, far), near); // a NaN is not > 0.625
+  }
+}
 
 namespace detail {
 
-// c[0] + c[1] u + c[2] u^2 + ...
-template <class V, int N> [[gnu::always_inline]] inline V polynomial(const double (&c)[N], const V& u) {
-  using T = typename V::value_type;
-  V y(static_cast<T>(c[N - 1]));
-  for (int k = N - 2; k >= 0; --k) y = fma(y, u, V(static_cast<T>(c[k])));
-  return y;
-}
 // erf(x) = x + x p(x^2) for |x| <= 1, 1 - e^(-x^2) q(1 / (x + 2)) from 1 to `one`, behind which it is 1 in the type at hand.
 // Interpolants at Chebyshev's nodes; their errors, the second times e^(-x^2), are at most 7e-18 and 9e-18, for float 2e-9
 // and 3e-9.

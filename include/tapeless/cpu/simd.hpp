@@ -118,6 +118,27 @@ template <class V> [[gnu::always_inline]] inline V load(const typename V::value_
 
 template <class T> [[gnu::always_inline]] inline void store(T* p, const simd<T>& v) { v.store_unaligned(p); }
 
+/// store() of whole lines that are not read soon: past the caches, where the machine can.   @pre p is aligned to V
+template <class T> [[gnu::always_inline]] inline void store_past_caches(T* p, const simd<T>& v) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(v) == 64)
+    return _mm512_stream_si512(reinterpret_cast<__m512i*>(p), std::bit_cast<__m512i>(v.data));
+#elif defined(__AVX2__)
+  if constexpr (sizeof(v) == 32)
+    return _mm256_stream_si256(reinterpret_cast<__m256i*>(p), std::bit_cast<__m256i>(v.data));
+#endif
+  store(p, v);
+}
+/// Orders what store_past_caches has written before all that follows.
+inline void end_stores_past_caches() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+template <class T> [[gnu::always_inline]] inline bool lines_up(const T* p) {
+  return reinterpret_cast<std::uintptr_t>(p) % 64 == 0;
+}
+
 template <class V> [[gnu::always_inline]] inline V load_n(const typename V::value_type* p, index_t n) {
   using T = typename V::value_type;
 #if defined(__AVX512F__)

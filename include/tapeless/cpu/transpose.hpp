@@ -60,10 +60,13 @@ void transpose(index_t rows, index_t cols, const T* from, index_t from_row, T* t
 }
 
 /// transpose() of matrices larger than the caches: tiles of few pages, and lines of memory that are read and written whole.
-template <class V, class T> [[gnu::noinline]] void transpose_blocks(index_t rows, index_t cols, const T* from,
-                                                                    index_t from_row, T* to, index_t to_row) {
+/// PastCaches: `to` is larger than they are and not read soon.
+template <class V, bool PastCaches = false, class T>
+[[gnu::noinline]] void transpose_blocks(index_t rows, index_t cols, const T* from, index_t from_row, T* to,
+                                        index_t to_row) {
   constexpr index_t W = static_cast<index_t>(V::size),
                     L = std::max<index_t>(64 / static_cast<index_t>(sizeof(T)), W);
+  const bool past_caches = PastCaches && lines_up(to) && to_row % L == 0;
   constexpr index_t tile_rows = 4 * L, tile_cols = 16 * L;
   for (index_t i0 = 0; i0 < rows; i0 += tile_rows)
     for (index_t j0 = 0; j0 < cols; j0 += tile_cols)
@@ -79,7 +82,11 @@ template <class V, class T> [[gnu::noinline]] void transpose_blocks(index_t rows
           alignas(64) T block[L * L];
           transpose<V>(L, L, f, from_row, block, L);
           for (index_t r = 0; r < L; ++r)
-            for (index_t c = 0; c < L; c += W) store(t + r * to_row + c, load<V>(block + r * L + c));
+            for (index_t c = 0; c < L; c += W) {
+              const V v = load<V>(block + r * L + c);
+              if (past_caches) store_past_caches(t + r * to_row + c, v);
+              else store(t + r * to_row + c, v);
+            }
         }
 }
 

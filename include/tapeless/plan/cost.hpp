@@ -99,7 +99,7 @@ private:
 };
 
 // One half of a program. flops: + - * / min max compare and elementary functions, one each;
-// bytes: what its steps read and write in buffers and arguments; steps: kernel calls.
+// bytes: what its steps read and write in buffers and arguments, not what stays within a strip; steps: kernel calls.
 struct cost_part {
   polynomial flops, bytes;
   int steps = 0;

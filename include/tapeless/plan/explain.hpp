@@ -65,6 +65,7 @@ inline std::string text_of(const location& l) {
     case place::input: return joined("x", l.index);
     case place::result: return joined("y", l.index);
     case place::arena: return joined("a", l.index, "+", l.offset);
+    case place::strip: return joined("s+", l.offset);
     default: return "iota";
   }
 }
@@ -72,6 +73,11 @@ inline std::string text_of(const location& l) {
 // One line for each step: number, half, what it does, where it reads and writes.
 template <int N, int O> std::string explain_text(const program<N, O>& p, const plan<N, O>& r) {
   const grouping g = make_groups(p);
+  const auto computed_in = [&](int i, int group) {
+    for (int k = 0; k < g.again.size(); k += 2)
+      if (g.again[k] == i && g.again[k + 1] == group) return true;
+    return g.of[i] == group;
+  };
   std::string s = "step  part     reads -> writes: ops\n";
   const auto line = [&](int k, const step& q, const std::string& ops, const std::string& loop) {
     char head[32];
@@ -87,7 +93,7 @@ template <int N, int O> std::string explain_text(const program<N, O>& p, const p
     std::string ops;
     if (q.fused) {
       for (int i = 0; i < N; ++i)
-        if (g.of[i] == g.of[q.node]) ops += (ops.empty() ? "" : ", ") + text_of(p.nodes[i]);
+        if (computed_in(i, g.of[q.node])) ops += (ops.empty() ? "" : ", ") + text_of(p.nodes[i]);
       shape loop{q.axes, {}};
       for (int a = 0; a < q.axes; ++a) loop.d[a] = q.loop[a];
       line(k, q, ops, joined("over ", text_of(loop), q.strip ? " in strips" : ""));

@@ -4,11 +4,12 @@
 // Which nodes share a loop. A group is a set of elementwise ops and reductions over one iteration space (the shape
 // without its axes of extent 1); a whole-tensor op is a group of its own. Groups run in the order of their numbers.
 //
-// A value passes in a register between nodes of one group; everything else passes through a buffer.
+// A value passes in a register between nodes of one group; everything else passes through a buffer, or is computed again
+// by each group that reads it (recompute.hpp).
 // Invariants: a node's group is not below those of its operands; an operand that is no register value comes from an
 // earlier group.
 #pragma once
-#include "view.hpp"
+#include "recompute.hpp"
 
 namespace tapeless::detail {
 
@@ -29,6 +30,7 @@ struct grouping {
   vec<shape> loop;  // node -> its iteration space
   vec<int> through; // node -> the node that has the same values in the same order
   vec<int> root;    // node -> the dense block below its views
+  vec<int> again;   // node, group: the node is computed there too
 };
 
 inline constexpr int narrow_lanes = 1, wide_lanes = 2;
@@ -171,19 +173,56 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
     else place(i);
   }
 
+  // readers: other groups of the node's loop that read it; most_readers + 1 of them where some node needs the buffer
+  vec<int> reader(most_readers * N, no_node), readers(N, 0);
+  vec<char> own(N, 0); // a node of its group reads it
+  int room = 0;        // the plan has place for three operands of every node
   for (int i = 0; i < N; ++i) {
+    room += 3;
     if (is_leaf(i) || is_view(i)) continue;
     if (!(rule(p.nodes[i].o).k == kind::elementwise) || is_output[i]) r.stored[i] = 1;
     for (const int x : p.nodes[i].in) {
       if (x < 0) continue;
+      --room;
       const int u = register_source(i, x);
-      if (u >= 0 && r.of[u] == r.of[i]) continue;
+      if (u >= 0 && r.of[u] == r.of[i]) {
+        own[u] = 1;
+        continue;
+      }
       const int root = u >= 0 ? u : r.root[x];
       if (is_leaf(root)) continue;
       r.stored[root] = 1;
+      if (u < 0) readers[root] = most_readers + 1;
+      int k = 0;
+      while (k < readers[root] && k < most_readers && reader[most_readers * root + k] != r.of[i]) ++k;
+      if (k == most_readers) readers[root] = k + 1;
+      else if (k == readers[root]) reader[most_readers * root + readers[root]++] = r.of[i];
       // an epilogue runs in chunks with the step before it, which still reads: its operands live one group longer
       const int until = leads_an_epilogue(p.nodes[i].o) ? r.of[i] + 1 : r.of[i];
       if (until > r.last[root]) r.last[root] = until;
+    }
+  }
+  const auto in_memory = [&](int root) { return is_leaf(root) || r.stored[root]; };
+  for (int i = 0; i < N; ++i) {
+    const int n = readers[i];
+    if (n == 0 || n > most_readers || !r.stored[i] || is_output[i] || room < 3 * n) continue;
+    bool fits = true;
+    for (int k = 0; k < n; ++k) fits = fits && r.groups[reader[most_readers * i + k]].nodes < max_group_nodes;
+    if (!fits || !recomputes(p.nodes, r, i, in_memory)) continue;
+    r.stored[i] = 0;
+    room -= 3 * n;
+    for (int k = 0; k < n; ++k) {
+      const int g = reader[most_readers * i + k];
+      ++r.groups[g].nodes;
+      if (own[i] == 0) { // a reader's group becomes its own
+        own[i] = 1;
+        r.of[i] = g;
+      } else {
+        r.again.push_back(i);
+        r.again.push_back(g);
+      }
+      for (const int x : p.nodes[i].in)
+        if (x >= 0 && !is_leaf(r.root[x]) && g > r.last[r.root[x]]) r.last[r.root[x]] = g;
     }
   }
   for (int i = 0; i < N; ++i)

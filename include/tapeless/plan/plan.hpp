@@ -4,8 +4,7 @@
 // make_plan: from a program to its plan. Groups become steps in their order; a buffer gets its place in the arena
 // when its step comes, and gives it back after the last step that reads it.
 #pragma once
-#include "fuse.hpp"
-#include "steps.hpp"
+#include "strips.hpp"
 
 namespace tapeless::detail {
 
@@ -15,8 +14,8 @@ template <int N, int O> class planner {
   grouping g_;
   arena_layout arena_;
   vec<location> home_{N, location{}};
-  vec<int> reg_{N, no_node};
-  vec<int> member_, first_; // nodes of each group, in order
+  vec<int> reg_{N, no_node}, made_in_{N, no_node}; // its register in the group that computed it last
+  vec<int> member_, first_;                        // nodes of each group, in order
 
   constexpr const node& at(int i) const { return p_.nodes[i]; }
   // Per unit of a named extent the widest element's alignment is enough: no space is lost between rows.
@@ -38,13 +37,13 @@ template <int N, int O> class planner {
     const count c(static_cast<double>(size_of(t)), x);
     part_of(adjoint).bytes.add(c.c, c.names);
   }
-  constexpr void count_flops(int i) {
+  constexpr void count_flops(int i, bool adjoint) {
     const node& v = at(i);
     shape x[3]{};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) x[k] = at(v.in[k]).s;
     const count c = rule(v.o).flops(v, x);
-    part_of(v.adjoint).flops.add(c.c, c.names);
+    part_of(adjoint).flops.add(c.c, c.names);
   }
 
   constexpr void order_members() {
@@ -116,7 +115,7 @@ template <int N, int O> class planner {
     s.stores = 1;
     s.wide = v.t == dtype::f64 || r_.slot_[s.slot0].t == dtype::f64;
     count_bytes(s.adjoint, v.s, v.t);
-    count_flops(i);
+    count_flops(i, v.adjoint);
     ++part_of(s.adjoint).steps;
   }
 
@@ -160,8 +159,10 @@ template <int N, int O> class planner {
   // The register that holds operand x of a node whose loop has the shape `full` (with its axes of extent 1).
   constexpr int read(step& s, int group, int x, const shape& full, bool adjoint) {
     const int u = g_.through[x];
-    if (g_.of[u] == group && rule(at(u).o).k == kind::elementwise && g_.loop[u] == g_.groups[group].it)
-      return reg_[u];
+    if (rule(at(u).o).k == kind::elementwise && g_.loop[u] == g_.groups[group].it) {
+      if (made_in_[u] == group) return reg_[u];
+      if (!g_.stored[u]) return compute(s, group, u, adjoint);
+    }
     const strided_view w = resolve(p_.nodes, x);
     const node& root = at(w.root);
     if (root.o == op::konst) return constant(s, root.attr, root.t);
@@ -188,10 +189,32 @@ template <int N, int O> class planner {
     l.adjoint = l.adjoint && adjoint;
     return emit_once(s, {op::input, root.t, 0, k - s.slot0}, root.t);
   }
+  // The register of node i, computed in this group for nodes of the primal or the adjoint half.
+  constexpr int compute(step& s, int group, int i, bool adjoint) {
+    const node& v = at(i);
+    count_flops(i, adjoint);
+    int x[3] = {0, 0, 0};
+    for (int j = 0; j < 3; ++j)
+      if (v.in[j] >= 0) x[j] = read(s, group, v.in[j], v.s, adjoint);
+    const dtype operands = v.o == op::where ? v.t : at(v.in[0]).t;
+    int imm = 0;
+    if (v.o == op::custom_elementwise) {
+      imm = r_.customs - s.custom0;
+      r_.custom[r_.customs++] = v.custom;
+    }
+    if (v.o == op::cast) imm = static_cast<int>(v.t);
+    reg_[i] = new_register(v.t);
+    made_in_[i] = group;
+    r_.code[r_.codes++] = instruction(v.o, operands, reg_[i], x[0], x[1], x[2], imm).word();
+    return reg_[i];
+  }
+  static constexpr bool same_start(const slot& a, const slot& b) {
+    return a.at == b.at && a.offset[0] == b.offset[0] && a.offset[1] == b.offset[1] && a.t == b.t;
+  }
   static constexpr bool same_slot(const slot& a, const slot& b) {
     for (int i = 0; i < max_rank; ++i)
       if (a.stride[i] != b.stride[i]) return false;
-    return a.at == b.at && a.offset[0] == b.offset[0] && a.offset[1] == b.offset[1] && a.t == b.t;
+    return same_start(a, b);
   }
   // What a slot of the group at hand reads, and whether only the adjoint does.
   struct loaded {
@@ -227,23 +250,12 @@ template <int N, int O> class planner {
       const int i = member_[k];
       const node& v = at(i);
       s.node = i;
-      count_flops(i);
       if (rule(v.o).k == kind::reduction) {
+        count_flops(i, v.adjoint);
         results.push_back({i, read(s, group, v.in[0], at(v.in[0]).s, v.adjoint)});
         continue;
       }
-      int x[3] = {0, 0, 0};
-      for (int j = 0; j < 3; ++j)
-        if (v.in[j] >= 0) x[j] = read(s, group, v.in[j], v.s, v.adjoint);
-      const dtype operands = v.o == op::where ? v.t : at(v.in[0]).t;
-      int imm = 0;
-      if (v.o == op::custom_elementwise) {
-        imm = r_.customs - s.custom0;
-        r_.custom[r_.customs++] = v.custom;
-      }
-      if (v.o == op::cast) imm = static_cast<int>(v.t);
-      reg_[i] = new_register(v.t);
-      r_.code[r_.codes++] = instruction(v.o, operands, reg_[i], x[0], x[1], x[2], imm).word();
+      compute(s, group, i, v.adjoint);
       if (g_.stored[i]) results.push_back({i, reg_[i]});
     }
     s.codes = r_.codes - s.code0;
@@ -266,8 +278,9 @@ template <int N, int O> class planner {
       r_.slot_[r_.slots++] = q;
     }
     s.stores = static_cast<int>(results.size());
-    s.epilogue = is_epilogue(s, g_.groups[group].it);
-    s.strip = !s.epilogue && strip_rows_ != 0 && joins_strip(s, g_.groups[group].it);
+    s.epilogue = is_epilogue(r_, p_.nodes, home_, s, g_.groups[group].it);
+    s.strip = !s.epilogue && strip_.joins(r_, s, g_.groups[group].it);
+    if (!s.strip) end_strip(group);
     merge_axes(s, g_.groups[group].it);
     for (int k = 0; k < results.size(); ++k) {
       const node& v = at(results[k].node);
@@ -286,12 +299,12 @@ template <int N, int O> class planner {
             : all          ? store_kind::total
             : inner        ? store_kind::row
                            : store_kind::column;
-      y.splits = (y.reduced & 1u) && may_split(s);
+      y.splits = (y.reduced & 1u) && (s.strip || may_split(s)); // a strip is cut as its first step
       r_.store_[r_.stores++] = y.word();
-      count_bytes(v.adjoint, v.s, v.t);
+      strip_.slots.push_back({first_store + k, v.s, v.adjoint});
     }
     for (int k = 0; k < loads_.size(); ++k)
-      count_bytes(loads_[k].adjoint, loads_[k].visited, r_.slot_[s.slot0 + k].t);
+      strip_.slots.push_back({s.slot0 + k, loads_[k].visited, loads_[k].adjoint});
     // partial results of the chunks live for this step only
     s.partial0 = r_.slots;
     for (int k = 0; k < s.stores; ++k) {
@@ -307,92 +320,38 @@ template <int N, int O> class planner {
     }
     access_kinds(s);
     ++part_of(s.adjoint).steps;
-    if (!s.strip) open_strip(s, group);
+    if (!s.strip) strip_.open(s, g_.groups[group].it, r_.steps);
   }
 
-  // ---- strips: fused steps one behind the other that loop over the same rows and read of one another only the row
-  // at hand run together, a few rows at a time: what they hand on stays in cache.
-  extent_t strip_rows_ = 0; // the outermost extent of the strip that is open; 0: none
-  int strip_begin_ = 0;     // its first step
-  int expired_ = 0;         // groups whose buffers are free again
-  static constexpr int strip_steps = 8;
-  static constexpr extent_t strip_row = 64,
-                            strip_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
-
-  static constexpr bool rows_worth_a_strip(const shape& it) {
-    extent_t row = 1;
-    for (int a = 1; a < it.rank; ++a) {
-      if (!is_static(it.d[a])) return false;
-      row *= it.d[a];
-    }
-    return row >= strip_row && (!is_static(it.d[0]) || it.d[0] * row >= strip_elements);
-  }
-  constexpr bool sums_over_rows(int group) const {
-    for (int k = first_[group]; k < first_[group + 1]; ++k) {
-      const node& v = at(member_[k]);
-      if (rule(v.o).k != kind::reduction) continue;
-      const shape& full = at(v.in[0]).s;
-      int outermost = 0;
-      while (outermost < full.rank && full.d[outermost] == 1) ++outermost;
-      if ((v.attr >> outermost) & 1u) return true;
-    }
-    return false;
-  }
-  constexpr void open_strip(const step& s, int group) {
-    const shape& it = g_.groups[group].it;
-    const bool opens =
-        !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it) && !sums_over_rows(group);
-    strip_rows_ = opens ? s.loop[0] : 0;
-    strip_begin_ = r_.steps - 1;
-  }
-  // May the group join the strip, as far as its loops tell? If so, no buffer is freed: an earlier step may still read
-  // other rows of it. A longer strip would leave the cache.
+  // ---- strips
+  strip strip_;
+  int expired_ = 0; // groups whose buffers are free again
   constexpr bool may_join_strip(int group) const {
-    if (strip_rows_ == 0 || r_.steps - strip_begin_ >= strip_steps) return false;
-    if (first_[group] == first_[group + 1] || !g_.groups[group].fused) return false;
-    const shape& it = g_.groups[group].it;
-    return it.rank > 0 && it.d[0] == strip_rows_ && (it.rank == 1 || rows_worth_a_strip(it)) &&
-           !sums_over_rows(group);
+    return first_[group] != first_[group + 1] && g_.groups[group].fused &&
+           strip_.takes(g_.groups[group].it, r_.steps);
   }
-  // Does x read of y, at index i of the outermost axis, nothing but what y holds for i?
-  static constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
-    extent_t last = 0; // of a row
-    for (int a = 1; a < it.rank; ++a) {
-      if (!is_static(x.stride[a])) return false;
-      last += (it.d[a] - 1) * x.stride[a];
-    }
-    return x.stride[0] == y.stride[0] && x.offset[0] == 0 && x.offset[1] == 0 && last < x.stride[0];
-  }
-  constexpr bool joins_strip(const step& s, const shape& it) const {
-    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
-      for (int w = strip_begin_; w + 1 < r_.steps; ++w) {
-        const step& before = r_.step_[w];
-        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
-          if (r_.slot_[k].at == r_.slot_[y].at && !reads_own_row(r_.slot_[k], r_.slot_[y], it)) return false;
+  // No group from `group` on belongs to the strip: its values get their places.
+  constexpr void end_strip(int group) {
+    if (strip_.slots.empty()) return;
+    const extent_t scratch =
+        strip_.settle(p_.nodes, group, [&](const strip::value& v, const location& within) {
+          home_[v.node] = within.where == place::strip ? within : allocate(at(v.node), v.last);
+        });
+    if (scratch > r_.strip_bytes) r_.strip_bytes = scratch;
+    for (int k = r_.step_[strip_.begin].slot0; k < r_.slots; ++k)
+      if (location& l = r_.slot_[k].at; strip::is_unsettled(l)) l = home_[l.index];
+    for (int k = 0; k < strip_.slots.size(); ++k) { // what is in cache is no traffic
+      const strip::traffic& x = strip_.slots[k];
+      const slot& q = r_.slot_[x.slot];
+      bool in_cache = q.at.where == place::strip;
+      for (int j = 0; j < k && !in_cache; ++j) {
+        const slot& before = r_.slot_[strip_.slots[j].slot];
+        in_cache = same_start(before, q) && before.stride[0] == q.stride[0] &&
+                   numel(strip_.slots[j].visited) == numel(x.visited);
       }
-    return true;
-  }
-
-  // A group right behind a matmul or convolution that reads its result row by row: rows of the outermost axis can be
-  // finished one chunk after the other, while the chunk is in cache.
-  constexpr bool is_epilogue(const step& s, const shape& it) const {
-    if (r_.steps < 2) return false;
-    const step& w = r_.step_[r_.steps - 2];
-    const bool by_rows =
-        leads_an_epilogue(w.o) && (w.o != op::matmul || (at(w.node).s.rank == 2 && (w.attr & 1u) == 0));
-    if (w.fused || !by_rows) return false;
-    const shape& out = at(w.node).s;
-    if (!(squeezed(out) == it) || out.d[0] == 1 || it.rank < 2) return false;
-    extent_t row = 1;
-    for (int a = 1; a < out.rank; ++a) row = times(row, out.d[a]);
-    bool reads = false;
-    for (int k = 0; k < s.loads; ++k) {
-      const slot& q = r_.slot_[s.slot0 + k];
-      if (!(q.at == home_[w.node])) continue;
-      if (q.stride[0] != row || q.offset[0] != 0 || q.offset[1] != 0) return false;
-      reads = true;
+      if (!in_cache) count_bytes(x.adjoint, x.visited, q.t);
     }
-    return reads;
+    strip_.slots.clear();
   }
 
   // more than one chunk is possible
@@ -456,17 +415,24 @@ public:
     find_checks();
     for (int group = 0; group < g_.groups.size(); ++group) {
       if (!may_join_strip(group)) {
-        strip_rows_ = 0;
+        end_strip(group);
+        strip_.rows = 0;
         for (; expired_ <= group; ++expired_) arena_.expire(expired_);
       }
       for (int k = first_[group]; k < first_[group + 1]; ++k) {
         const int i = member_[k];
-        if (g_.stored[i] && home_[i].where == place::none) home_[i] = allocate(at(i), g_.last[i]);
+        if (!g_.stored[i] || home_[i].where != place::none) continue;
+        if (!g_.groups[group].fused) home_[i] = allocate(at(i), g_.last[i]);
+        else {
+          home_[i] = strip::unsettled(i);
+          strip_.values.push_back({i, group, g_.last[i]});
+        }
       }
       if (first_[group] == first_[group + 1]) continue;
       if (g_.groups[group].fused) emit_fused(group);
       else emit_whole(member_[first_[group]]);
     }
+    end_strip(g_.groups.size());
     r_.parts = arena_.parts.size();
     for (int k = 0; k < r_.parts; ++k) {
       r_.part_names[k] = arena_.parts[k].names;

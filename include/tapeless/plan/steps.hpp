@@ -10,9 +10,10 @@
 
 namespace tapeless::detail {
 
-enum class place : std::uint8_t { none, input, arena, result };
+enum class place : std::uint8_t { none, input, arena, result, strip };
 
-// A block of elements: input[index], result[index], or arena part `index` at `offset` bytes per unit of the part.
+// A block of elements: input[index], result[index], arena part `index` at `offset` bytes per unit of the part, or the
+// rows at hand of a strip at `offset` bytes in the scratch of a team's member.
 struct location {
   place where = place::none;
   int index = 0;
@@ -44,11 +45,16 @@ constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
   return {size, (outer + size - 1) / size};
 }
 
+// How many rows of `row` elements a strip takes at once.
+inline constexpr extent_t strip_grain = 16384;
+constexpr extent_t strip_size(extent_t row) { return row < strip_grain ? strip_grain / row : 1; }
+
 struct step {
   op o = op::copy; // fused groups: op::copy
   bool fused = false, adjoint = false, wide = false;
   bool epilogue = false; // fused: runs row by row with the whole-tensor step before it, see is_epilogue
-  bool strip = false; // fused: runs with the fused step before it, a strip of rows at a time, see joins_strip
+  bool strip =
+      false; // fused: runs with the fused step before it, a strip of rows at a time, see strip::joins
   int code0 = 0, codes = 0, konst0 = 0, konsts = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
   int partial0 = 0; // slots of partial results, one for each store that splits
@@ -81,6 +87,7 @@ template <int N, int O> struct plan {
   int parts = 0;
   extent_t part_names[max_parts]{};
   extent_t part_size[max_parts]{}; // bytes per unit
+  extent_t strip_bytes = 0;        // scratch of a team's member for values that live within a strip
   slot result[O > 0 ? O : 1]{};
   struct cost cost{};
 };

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Which steps run together, some rows of their outermost axis at a time, so that what they hand on stays in cache:
+//   strip     fused steps one behind the other that loop over the same rows and read of one another only the row at hand
+//   epilogue  a fused step behind a matmul or convolution whose result it reads row by row
+#pragma once
+#include "arena.hpp"
+#include "fuse.hpp"
+#include "steps.hpp"
+
+namespace tapeless::detail {
+
+inline constexpr int strip_steps = 8;      // a longer strip would leave the cache
+inline constexpr extent_t longest_row = 4; // of a strip, in rows of its first step
+inline constexpr extent_t strip_row = 64,
+                          strip_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
+
+constexpr bool rows_worth_a_strip(const shape& it) {
+  extent_t row = 1;
+  for (int a = 1; a < it.rank; ++a) {
+    if (!is_static(it.d[a])) return false;
+    row *= it.d[a];
+  }
+  return row >= strip_row && (!is_static(it.d[0]) || it.d[0] * row >= strip_elements);
+}
+
+// Does x read of y, at index i of the outermost axis, nothing but what y holds for i?
+constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
+  extent_t last = 0; // of a row
+  for (int a = 1; a < it.rank; ++a) {
+    if (!is_static(x.stride[a])) return false;
+    last += (it.d[a] - 1) * x.stride[a];
+  }
+  return x.stride[0] == y.stride[0] && x.offset[0] == 0 && x.offset[1] == 0 && last < x.stride[0];
+}
+
+// The strip that is open while steps are made.
+// A value that only its steps read has no buffer: a member of the team keeps the rows at hand in its scratch. Until the
+// strip ends, and its last reader is known, such a value may be any that a fused step stores; its place is `unsettled`.
+struct strip {
+  extent_t rows = 0; // its outermost extent; 0: none is open
+  int begin = 0;     // its first step
+  extent_t row = 1;  // elements of a row of the first step
+  struct value {
+    int node, group, last;          // stored by the group, read last by group `last`
+    extent_t offset = 0, bytes = 0; // of its scratch
+  };
+  vec<value> values;
+  struct traffic { // of a slot, if it turns out to be memory
+    int slot;
+    shape visited;
+    bool adjoint;
+  };
+  vec<traffic> slots;
+
+  static constexpr location unsettled(int node) { return {place::strip, node, -1}; }
+  static constexpr bool is_unsettled(const location& l) { return l.where == place::strip && l.offset < 0; }
+
+  // May a group over `it` join, as far as its loop tells? If so, no buffer is freed: an earlier step may still read
+  // other rows of it.
+  constexpr bool takes(const shape& it, int steps) const {
+    if (rows == 0 || steps - begin >= strip_steps || it.rank == 0 || it.d[0] != rows) return false;
+    extent_t inner = 1;
+    for (int a = 1; a < it.rank; ++a) {
+      if (!is_static(it.d[a])) return false;
+      inner *= it.d[a];
+    }
+    return inner <= longest_row * row; // else the rows at hand are no cache full
+  }
+  // Does step s, the last of r, read of the steps before it in the strip only its own rows?
+  template <class Plan> constexpr bool joins(const Plan& r, const step& s, const shape& it) const {
+    if (rows == 0) return false;
+    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
+      for (int w = begin; w + 1 < r.steps; ++w) {
+        const step& before = r.step_[w];
+        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
+          if (r.slot_[k].at == r.slot_[y].at && !reads_own_row(r.slot_[k], r.slot_[y], it)) return false;
+      }
+    return true;
+  }
+  // Step s, the last of `steps`, has not joined: the next strip may begin with it.
+  constexpr void open(const step& s, const shape& it, int steps) {
+    const bool opens = !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it);
+    rows = opens ? s.loop[0] : 0;
+    begin = steps - 1;
+    row = 1;
+    for (int a = 1; opens && a < it.rank; ++a) row *= it.d[a];
+  }
+  // The strip has ended before `group`: act(value, place in scratch or nothing) for what the groups before it store.
+  // Two values share a place where one is read last before the other is written.   -> bytes of scratch
+  template <class Nodes, class F> constexpr extent_t settle(const Nodes& nodes, int group, F act) {
+    arena_part scratch;
+    int kept = 0;
+    for (int k = 0; k < values.size(); ++k) {
+      value& v = values[k];
+      if (v.group == group) {
+        values[kept++] = v;
+        continue;
+      }
+      location within;
+      if (v.last < group) {
+        for (int j = kept; j < k; ++j)
+          if (values[j].last < v.group && values[j].bytes != 0) {
+            scratch.give(values[j].offset, values[j].bytes);
+            values[j].bytes = 0;
+          }
+        const extent_t of_row =
+            coefficient(numel(nodes[v.node].s)) / coefficient(rows) * size_of(nodes[v.node].t);
+        v.bytes = aligned(strip_size(row) * of_row);
+        v.offset = scratch.take(v.bytes);
+        within = {place::strip, 0, v.offset};
+      }
+      act(v, within);
+    }
+    values.truncate(kept);
+    return scratch.top;
+  }
+};
+
+// A group right behind a matmul or convolution that reads its result row by row: rows of the outermost
+// axis can be finished one chunk after the other, while the chunk is in cache.
+template <class Plan, class Nodes, class Homes>
+constexpr bool is_epilogue(const Plan& r, const Nodes& nodes, const Homes& home, const step& s,
+                           const shape& it) {
+  if (r.steps < 2) return false;
+  const step& w = r.step_[r.steps - 2];
+  const bool by_rows =
+      leads_an_epilogue(w.o) && (w.o != op::matmul || (nodes[w.node].s.rank == 2 && (w.attr & 1u) == 0));
+  if (w.fused || !by_rows) return false;
+  const shape& out = nodes[w.node].s;
+  if (!(squeezed(out) == it) || out.d[0] == 1 || it.rank < 2) return false;
+  extent_t row = 1;
+  for (int a = 1; a < out.rank; ++a) row = times(row, out.d[a]);
+  bool reads = false;
+  for (int k = 0; k < s.loads; ++k) {
+    const slot& q = r.slot_[s.slot0 + k];
+    if (!(q.at == home[w.node])) continue;
+    if (q.stride[0] != row || q.offset[0] != 0 || q.offset[1] != 0) return false;
+    reads = true;
+  }
+  return reads;
+}
+
+} // namespace tapeless::detail
