@@ -3,6 +3,8 @@
 
 #include "show.hpp"
 
+#include <array>
+
 namespace tl = tapeless;
 
 // [signature]
@@ -38,6 +40,22 @@ constexpr auto transposed = [](auto x, auto w, auto z, auto t, auto v, auto u) {
   return std::tuple{a, b, c};
 };
 // [/transposed]
+
+// [layout]
+// x: tensor<float, tl::dyn<'n'>, 8, 8, 4>   w: tensor<float, 6, 4, 3, 3>
+constexpr auto pixels_first = [](auto x, auto w) {
+  auto h = tl::conv2d<tl::conv{.padding = 1, .layout = tl::layout::nhwc}>(x, w);      // (n, 8, 8, 6)
+  return tl::max_pool2d<tl::pool{.kernel = 2, .layout = tl::layout::nhwc}>(h);        // (n, 4, 4, 6)
+};
+// [/layout]
+
+// [keep]
+// x: tensor<float, tl::dyn<'n'>, 4, 8, 8>   w: tensor<float, 6, 4, 3, 3>
+constexpr std::array<bool, 4> used_channels{true, false, false, true};
+constexpr auto pruned = [](auto x, auto w) {
+  return tl::conv2d<tl::conv{.padding = 1}>(x, tl::keep<1, used_channels>(w)); // (n, 6, 8, 8): half the flops
+};
+// [/keep]
 
 using X = tl::tensor<float, tl::dyn<'n'>, 4, 8, 8>;
 using W = tl::tensor<float, 6, 4, 3, 3>;
@@ -91,7 +109,17 @@ int main() {
   std::printf("conv_transpose3d: (2, 3, %d, 16, 16), first %g, middle %g\n", static_cast<int>(block.extent(2)), block(0, 0, 0, 0, 0),
               block(0, 0, 2, 8, 8));
 
+  using rows_of_channels = tl::tensor<float, tl::dyn<'n'>, 8, 8, 4>;
+  auto last = tl::jit(pixels_first).bind<rows_of_channels, W>(tl::dim<'n'>(2));
+  const auto filled = ones<rows_of_channels, W>();
+  const auto pooled = last(std::get<0>(*filled), std::get<1>(*filled));
+  std::printf("nhwc: (2, %d, %d, 6), corner %g\n", static_cast<int>(pooled.extent(1)), static_cast<int>(pooled.extent(2)), pooled(0, 0, 0, 0));
+  auto half = tl::jit(pruned).bind<X, W>(tl::dim<'n'>(2));
+  const auto kept = half(*x, std::get<0>(*w));
+  corner("keep", kept);
+
   constexpr auto cost = [](auto f) { return tl::jit(f).template cost<X, W>().flops().at(tl::dim<'n'>(1)); };
+  std::printf("flops for one image: %.0f of %.0f with keep\n", cost(pruned), cost([](auto v, auto u) { return tl::conv2d<tl::conv{.padding = 1}>(v, u); }));
   std::printf("flops for one image: %.0f without padding, %.0f with padding 1\n", cost([](auto v, auto u) { return tl::conv2d(v, u); }),
               cost([](auto v, auto u) { return tl::conv2d<tl::conv{.padding = 1}>(v, u); }));
 }

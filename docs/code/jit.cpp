@@ -59,6 +59,15 @@ int main() {
 
   tl::owned<funnel> p;
   tl::owned<tl::tensor<float, 3, 2>> y;
+  count_up(*y);
   auto forward = tl::jit(network).bind<funnel, tl::tensor<float, 3, 2>>();
   show("network", forward(*p, *y));
+
+  // [load]
+  auto infer = forward.load(*p); // what follows from the first argument alone is done here
+  show("loaded", infer(*y));
+  count_up(*p);
+  infer.load(*p); // after a change; changes are not looked for
+  show("changed", infer(*y));
+  // [/load]
 }

@@ -3,10 +3,13 @@
 
 #include "show.hpp"
 
+#include <array>
+
 namespace tl = tapeless;
 
 // [signature]
 // x: tensor<float, 2, 3>   v: tensor<float, 3>
+constexpr std::array<bool, 3> outer{true, false, true};
 constexpr auto shape = [](auto x, auto v) {
   auto a = tl::reshape<3, 2>(x);             // (3, 2): the same elements in row-major order
   auto b = tl::flatten(tl::reshape<2, 3, 1>(x)); // (2, 3): [n, ...] -> [n, product of the rest]
@@ -17,7 +20,8 @@ constexpr auto shape = [](auto x, auto v) {
   auto g = tl::concat<1>(x, e, x);           // (2, 8)
   auto h = tl::broadcast_to<2, 3>(v);        // (2, 3)
   auto i = tl::channel(v);                   // (3, 1, 1): a bias for the channel axis of (n, 3, h, w)
-  return std::tuple{a, b, c, d, e, f, g, h, i};
+  auto j = tl::keep<1, outer>(x);            // (2, 3): zeros where the mask is false
+  return std::tuple{a, b, c, d, e, f, g, h, i, j};
 };
 // [/signature]
 
@@ -27,7 +31,7 @@ int main() {
   tl::owned<std::tuple<X, V>> in;
   count_up(*in);
   auto run = tl::jit(shape).bind<X, V>();
-  const auto [a, b, c, d, e, f, g, h, i] = run(std::get<0>(*in), std::get<1>(*in));
+  const auto [a, b, c, d, e, f, g, h, i, j] = run(std::get<0>(*in), std::get<1>(*in));
   show("a", a);
   show("b", b);
   show("c", c);
@@ -37,4 +41,5 @@ int main() {
   show("g", g);
   show("h", h);
   show("i", i);
+  show("j", j);
 }

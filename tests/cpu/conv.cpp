@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/conv.hpp>
-
-#include <support/elements.hpp>
 #include <utility>
 
-#include "products.hpp"
+#include "conv_kernels.hpp"
 
 using namespace tapeless;
 using namespace tapeless::cpu;
 using namespace products;
+
+namespace conv_kernels {
+TAPELESS_CONV_CHECKS(extern template, filtered)
+TAPELESS_CONV_CHECKS(extern template, last)
+} // namespace conv_kernels
 
 namespace {
 
@@ -50,35 +52,14 @@ template <class Vector> Vector y_last(const conv_extents& e, const Vector& v) {
   return channels_last(e.n, e.k, e.p * e.q, v);
 }
 
-template <class T, conv_pass P, conv_kernel K>
-void check_kernel(const conv_extents& e, const exact_sums& exact, const std::vector<T>& a,
-                  const std::vector<T>& b) {
-  using V = simd<T>;
-  if (!conv_kernel_takes<V>(P, K, e)) return;
-  CAPTURE(static_cast<int>(K));
-  const scratch_need need = conv2d_scratch<P, V>(K, e);
-  CHECK(exact.agree(result_of<T>(static_cast<index_t>(exact.sum.size()), need.each, need.packed + need.shared,
-                                 [&](const auto& team, T* out, T* each, T* packed) {
-                                   conv2d_pack<P, K, V>(team, e, b.data(), packed);
-                                   conv2d_run<P, K, V>(team, e, a.data(), b.data(), out,
-                                                       {packed, each, packed + need.packed});
-                                 }),
-                    K == conv_kernel::winograd    ? 3
-                    : K == conv_kernel::winograd4 ? 24
-                                                  : 0));
-}
-// Every kernel that takes the extents, and that the rule names one of them.
 template <class T, conv_pass P> void check_pass(const conv_extents& e, const exact_sums& exact,
                                                 const std::vector<T>& a, const std::vector<T>& b) {
   CAPTURE(static_cast<int>(P));
-  check_kernel<T, P, conv_kernel::columns>(e, exact, a, b);
-  check_kernel<T, P, conv_kernel::indirect>(e, exact, a, b);
-  check_kernel<T, P, conv_kernel::dense>(e, exact, a, b);
-  check_kernel<T, P, conv_kernel::depthwise>(e, exact, a, b);
-  check_kernel<T, P, conv_kernel::winograd>(e, exact, a, b);
-  check_kernel<T, P, conv_kernel::winograd4>(e, exact, a, b);
-  check_kernel<T, P, conv_kernel::channels_last>(e, exact, a, b);
-  check_kernel<T, P, conv_kernel::channels_last_depthwise>(e, exact, a, b);
+  if (e.channels_last) conv_kernels::check<T, P, conv_kernels::last>(e, exact, a, b);
+  else {
+    conv_kernels::check<T, P, conv_kernels::planes>(e, exact, a, b);
+    conv_kernels::check<T, P, conv_kernels::filtered>(e, exact, a, b);
+  }
   CHECK(conv_kernel_takes<simd<T>>(P, conv_kernel_of<simd<T>>(P, e), e));
 }
 

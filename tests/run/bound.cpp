@@ -96,6 +96,20 @@ TEST_CASE("bind allocates once for the arena; run and run.into do not allocate")
     CHECK(support::allocations_of([] { static_cast<void>(std::vector<int>(7)); }) == 1);
 }
 
+TEST_CASE("load allocates once; runs of the loaded program and further loads do not allocate") {
+  data d(1);
+  auto loaded = bind_step().load(*d.p);
+  float sum = 0;
+  const auto runs = [&] {
+    for (const int n : {capacity, 5, 1, capacity}) {
+      sum += std::get<0>(loaded(d.x_of(n), d.y_of(n)))[0];
+      loaded.load(*d.p);
+    }
+  };
+  CHECK(support::allocations_of(runs) == 0);
+  CHECK(std::isfinite(sum));
+}
+
 TEST_CASE(
     "run does not allocate on a thread whose last team had the same size, be it of bind or of another object") {
   using long_vector = tl::tensor<float, 300000>; // many chunks: every member has work

@@ -31,9 +31,9 @@ struct conv_extents {
   constexpr bool operator==(const conv_extents&) const = default;
 };
 
-/// x: (planes, h, w)   y: (planes, p, q)   window: (r, s), placed as in conv_extents.
+/// x: (planes, h, w, inner)   y: (planes, p, q, inner)   window: (r, s), placed as in conv_extents.
 struct window_extents {
-  std::int64_t planes = 1, h = 1, w = 1;
+  std::int64_t planes = 1, h = 1, w = 1, inner = 1;
   std::int64_t r = 1, s = 1;
   std::int64_t p = 1, q = 1;
   std::int64_t stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0, dil_h = 1, dil_w = 1;

@@ -53,6 +53,12 @@ template <team Team, class Arch = simd<float>> struct backend {
   using space = host;
   template <const auto& P> using frame_type = frame<P>;
 
+  // What plan/layout.hpp weighs: a convolution with operands a and b, and a copy of n elements in another order.
+  static constexpr double conv_ns(const tapeless::detail::node& v, const shape& a, const shape& b) {
+    return v.t == dtype::f64 ? ns_of_conv<double>(v, a, b) : ns_of_conv<float>(v, a, b);
+  }
+  static constexpr double reorder_ns(double n) { return n; }
+
   // Kernel scratch in bytes, of each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {
     scratch_need most;
@@ -65,6 +71,7 @@ template <team Team, class Arch = simd<float>> struct backend {
         most.each = std::max(most.each, n.each * size);
         most.shared = std::max(most.shared, (n.packed + n.shared) * size);
       }
+    most.packed = packed_before<P>(P.steps);
     most.each = tapeless::detail::aligned(std::max<index_t>(most.each, P.strip_bytes));
     most.shared = tapeless::detail::aligned(most.shared);
     return most;
@@ -72,14 +79,23 @@ template <team Team, class Arch = simd<float>> struct backend {
 
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_step(const Team& team,
                                                                                      const frame<P>& f) {
+    if constexpr (!P.step_[I].at_load) execute<P, I>(team, f);
+  }
+  template <const auto& P, int I> [[gnu::always_inline]] static inline void load_step(const Team& team,
+                                                                                      const frame<P>& f) {
+    if constexpr (P.step_[I].at_load) execute<P, I>(team, f);
+    else if constexpr (P.step_[I].packs_ahead) pack_step<P, I>(team, f);
+  }
+
+private:
+  template <const auto& P, int I> [[gnu::always_inline]] static inline void execute(const Team& team,
+                                                                                    const frame<P>& f) {
     if constexpr (P.step_[I].strip) return; // ran with the first step of its strip
     else if constexpr (I + 1 < P.steps && P.step_[I + 1].strip)
       run_strip<P, I>(team, f, std::make_integer_sequence<int, steps_of_strip<P>(I)>{});
     else if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
     else if constexpr (!followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
   }
-
-private:
   template <const auto& P> static constexpr bool has_whole_steps() {
     for (int i = 0; i < P.steps; ++i)
       if (!P.step_[i].fused) return true;
@@ -119,15 +135,34 @@ private:
           s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s});
   }
 
+  // Bytes of the weights that a load packs for the steps before step i.
+  template <const auto& P> static constexpr index_t packed_before(int i) {
+    index_t bytes = 0;
+    for (int k = 0; k < i; ++k)
+      if (P.step_[k].packs_ahead)
+        bytes += tapeless::detail::aligned(need_of<P>(k).packed * (P.step_[k].wide ? 8 : 4));
+    return bytes;
+  }
+  // Where the packed weights of a step are.
+  template <const auto& P, int I> static element_of<P, I>* packed_of(const frame<P>& f) {
+    constexpr index_t at = P.step_[I].packs_ahead ? packed_before<P>(I) : 0;
+    return reinterpret_cast<element_of<P, I>*>(P.step_[I].packs_ahead ? f.packed + at : f.shared);
+  }
+  template <const auto& P, int I> [[gnu::always_inline]] static inline void pack_step(const Team& team,
+                                                                                      const frame<P>& f) {
+    pack_whole<P.step_[I].o, kernel_of_step<P, I>(), element_of<P, I>>(team, P.step_[I], f.step[I],
+                                                                       packed_of<P, I>(f));
+  }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(
       const Team& team, const frame<P>& f) {
     using T = element_of<P, I>;
     constexpr conv_kernel K = kernel_of_step<P, I>();
     constexpr scratch_need need = need_of<P>(I);
-    T* const packed = reinterpret_cast<T*>(f.shared);
-    pack_whole<P.step_[I].o, K, T>(team, P.step_[I], f.step[I], packed);
-    run_whole<P.step_[I].o, K, T>(team, P.step_[I], f.step[I],
-                                  {packed, reinterpret_cast<T*>(f.scratch), packed + need.packed}, f.names);
+    if constexpr (!P.step_[I].packs_ahead) pack_step<P, I>(team, f);
+    run_whole<P.step_[I].o, K, T>(
+        team, P.step_[I], f.step[I],
+        {packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch), reinterpret_cast<T*>(f.shared) + need.packed},
+        f.names);
   }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(
       const Team& team, const frame<P>& f) {
@@ -140,11 +175,11 @@ private:
     } else {
       constexpr conv_kernel K = kernel_of_step<P, I - 1>();
       constexpr index_t own = need_of<P>(I - 1).each;
-      pack_whole<P.step_[I - 1].o, K, T>(team, P.step_[I - 1], f.step[I - 1], reinterpret_cast<T*>(f.shared));
+      if constexpr (!P.step_[I - 1].packs_ahead) pack_step<P, I - 1>(team, f);
       run_fused<code, simd<T>>(
           team, f.step[I],
           rows_of<P.step_[I - 1].o, K, T>{P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own,
-                                          reinterpret_cast<T*>(f.shared), f.names});
+                                          packed_of<P, I - 1>(f), f.names});
     }
   }
 

@@ -64,6 +64,7 @@ template <const auto& P> struct frame {
   void* nothing = nullptr; // what an iota points to
   std::byte* scratch = nullptr;
   std::byte* shared = nullptr;
+  std::byte* packed = nullptr;
 
   void fill(const tapeless::detail::run_context& c) {
     using tapeless::detail::eval;
@@ -71,6 +72,7 @@ template <const auto& P> struct frame {
     names = c.names;
     scratch = c.scratch;
     shared = c.shared;
+    packed = c.packed;
     for (int k = 0; k < P.parts; ++k) part[k] = c.part[k];
     for (int k = 0; k < P.extents; ++k) extent[k] = eval(P.extent[k], names);
     for (int k = 0; k < P.slots; ++k) {

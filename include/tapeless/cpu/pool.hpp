@@ -6,6 +6,7 @@
 //   window_gather   y[z, i, j] = x[z, idx[z, i, j]]        window_scatter   its transpose
 //   window_max      y[z, i, j] = that maximum
 //   window_sum      y[z, i, j] = factor * sum of window (i, j)         window_spread    its transpose
+// With e.inner > 1 an element is a row of so many channels, see pool_channels_last.hpp.
 // Elements of a window outside the plane do not exist: they never win and add nothing. One chunk is one
 // plane. V names the architecture, so that objects built with different flags hold different functions.
 #include <algorithm>
@@ -17,43 +18,13 @@
 #include <utility>
 
 #include "../core/geometry.hpp"
+#include "pool_channels_last.hpp"
+#include "pool_window.hpp"
 #include "simd.hpp"
 #include "team.hpp"
 
 namespace tapeless::cpu {
 namespace detail {
-
-/// The taps [first, last) of one axis that fall inside [0, extent); tap t is at origin + t * dilation.
-struct tap_range {
-  index_t first, last;
-};
-constexpr tap_range taps_inside(index_t origin, index_t dilation, index_t taps, index_t extent) {
-  const index_t first = origin < 0 ? (-origin + dilation - 1) / dilation : 0;
-  const index_t last = origin < extent ? std::min(taps, (extent - 1 - origin) / dilation + 1) : 0;
-  return {first, std::max(first, last)};
-}
-
-/// A window, or the first of W neighbours that have the same taps: flat number, corner, which may lie outside the
-/// plane, and the taps that do not.
-struct window {
-  index_t at, y, x;
-  tap_range rows, cols;
-  bool empty() const { return rows.first == rows.last || cols.first == cols.last; }
-  index_t tap(const window_extents& e, index_t r, index_t s) const {
-    return (y + r * e.dil_h) * e.w + x + s * e.dil_w;
-  }
-  static window alone(const window_extents& e, index_t i, index_t j) {
-    const index_t y = i * e.stride_h - e.pad_top, x = j * e.stride_w - e.pad_left;
-    return {i * e.q + j, y, x, taps_inside(y, e.dil_h, e.r, e.h), taps_inside(x, e.dil_w, e.s, e.w)};
-  }
-  /// f(flat index in the plane, whether the tap is the first of its row) for every tap, in scan order.
-  template <class F> [[gnu::always_inline]] void each_tap(const window_extents& e, F&& f) const {
-    for (index_t r = rows.first; r < rows.last; ++r) {
-      if (cols.first < cols.last) f(tap(e, r, cols.first), std::true_type{});
-      for (index_t s = cols.first + 1; s < cols.last; ++s) f(tap(e, r, s), std::false_type{});
-    }
-  }
-};
 
 /// The even lanes, or the odd ones, of a and b behind it. A vector of 32 bytes is left as its halves give it, and
 /// in_order puts it in order: once for all taps.
@@ -273,17 +244,20 @@ constexpr bool windows_meet_plane(const window_extents& e) {
 /// A NaN wins, the first of several. A window without elements gives 0.
 template <class T, team Team, class V = simd<T>>
 void window_argmax(const Team& team, const window_extents& e, const T* x, std::int32_t* idx) {
-  detail::window_first_max<V>(team, e, x, idx);
+  if (e.inner > 1) detail::rows_first_max<V>(team, e, x, idx);
+  else detail::window_first_max<V>(team, e, x, idx);
 }
 /// y[z, i, j] = x[z, idx[z, i, j]] where idx is that of window_argmax. A window without elements gives 0.
 template <class T, team Team, class V = simd<T>>
 void window_max(const Team& team, const window_extents& e, const T* x, T* y) {
-  detail::window_first_max<V>(team, e, x, y);
+  if (e.inner > 1) detail::rows_first_max<V>(team, e, x, y);
+  else detail::window_first_max<V>(team, e, x, y);
 }
 
 /// Every idx lies in [0, h * w).
 template <class T, team Team, class V = simd<T>>
 void window_gather(const Team& team, const window_extents& e, const T* x, const std::int32_t* idx, T* y) {
+  if (e.inner > 1) return detail::rows_gather(team, e, x, idx, y);
   const index_t out = e.p * e.q;
   team.run(e.planes, [&](index_t z, int) {
     for (index_t i = z * out; i < (z + 1) * out; ++i) y[i] = x[z * e.h * e.w + idx[i]];
@@ -293,6 +267,7 @@ void window_gather(const Team& team, const window_extents& e, const T* x, const 
 /// dx is overwritten; elements of no window become zero. idx is that of window_argmax.
 template <class T, team Team, class V = simd<T>>
 void window_scatter(const Team& team, const window_extents& e, const std::int32_t* idx, const T* dy, T* dx) {
+  if (e.inner > 1) return detail::rows_scatter<V>(team, e, idx, dy, dx);
   const index_t out = e.p * e.q;
   const bool few_taps = e.r * e.s <= 12 && detail::windows_meet_plane(e); // each element asks all its windows
   team.run(e.planes, [&](index_t z, int) {
@@ -314,6 +289,7 @@ void window_scatter(const Team& team, const window_extents& e, const std::int32_
 /// y is the sum over the elements of a window, in scan order, times the factor.
 template <class T, team Team, class V = simd<T>> void window_sum(const Team& team, const window_extents& e,
                                                                  T factor, const T* x, T* y) {
+  if (e.inner > 1) return detail::rows_sum<V>(team, e, factor, x, y);
   detail::each_window<V>(team, e,
                          [=](index_t z, const detail::window& t, auto how) __attribute__((always_inline)) {
                            using H = decltype(how);
@@ -337,6 +313,7 @@ template <class T, team Team, class V = simd<T>> void window_sum(const Team& tea
 /// dx is overwritten; elements of no window become zero.
 template <class T, team Team, class V = simd<T>> void window_spread(const Team& team, const window_extents& e,
                                                                     T factor, const T* dy, T* dx) {
+  if (e.inner > 1) return detail::rows_spread<V>(team, e, factor, dy, dx);
   team.run(e.planes, [&](index_t z, int) {
     T* const plane = dx + z * e.h * e.w;
     const T* const from = dy + z * e.p * e.q;

@@ -22,7 +22,8 @@ constexpr shape assumed(const shape& s) {
 }
 
 // What convolution and pooling have in common: image x, output y, and how the window slides.
-template <class Extents> constexpr Extents sliding(const step& s, const shape& x, const shape& y) {
+template <class Extents, class Step> constexpr Extents sliding(const Step& s, const shape& x,
+                                                               const shape& y) {
   const tapeless::detail::window_attributes a = tapeless::detail::unpack(s.attr);
   Extents e;
   e.h = x.d[2];
@@ -37,8 +38,10 @@ template <class Extents> constexpr Extents sliding(const step& s, const shape& x
   e.dil_w = a.dilation.w;
   return e;
 }
-// x, w, y: image, weights, result of the convolution, whichever of them the step computes
-constexpr conv_extents conv_of(const step& s, const shape& x, const shape& w, const shape& y) {
+// image, w, result: of the convolution, whichever of them the step (or node) computes
+template <class Step> constexpr conv_extents conv_of(const Step& s, const shape& image, const shape& w,
+                                                     const shape& result) {
+  const shape x = tapeless::detail::image_of(image, s.attr2), y = tapeless::detail::image_of(result, s.attr2);
   auto e = sliding<conv_extents>(s, x, y);
   e.n = x.d[0];
   e.c = x.d[1];
@@ -47,17 +50,22 @@ constexpr conv_extents conv_of(const step& s, const shape& x, const shape& w, co
   e.s = w.d[3];
   e.groups = tapeless::detail::groups_of(s.attr2);
   e.winograd = tapeless::detail::winograd_of(s.attr2);
+  e.channels_last = tapeless::detail::is_channels_last(s.attr2);
   return e;
 }
-constexpr conv_extents conv_of(const step& s, const shape (&q)[3]) {
+template <class Step> constexpr conv_extents conv_of(const Step& s, const shape (&q)[3]) {
   return s.o == op::conv_fprop   ? conv_of(s, q[0], q[1], q[2])
          : s.o == op::conv_dgrad ? conv_of(s, q[2], q[1], q[0])
                                  : conv_of(s, q[0], q[2], q[1]);
 }
-constexpr window_extents window_of(const step& s, const shape& x, const shape& y) {
+constexpr window_extents window_of(const step& s, const shape& image, const shape& result) {
+  using tapeless::detail::image_of;
+  const shape x = image_of(image, s.attr2), y = image_of(result, s.attr2);
   const pair2 k = tapeless::detail::unpack_kernel(s.attr2);
   auto e = sliding<window_extents>(s, x, y);
-  e.planes = x.d[0] * x.d[1];
+  const bool last = tapeless::detail::is_channels_last(s.attr2);
+  e.planes = last ? x.d[0] : x.d[0] * x.d[1];
+  e.inner = last ? x.d[1] : 1;
   e.r = k.h;
   e.s = k.w;
   return e;
@@ -80,7 +88,7 @@ constexpr unfold_extents unfold_of(const step& s, const shape& x) {
           .dil = a.dilation};
 }
 
-constexpr bool is_conv(op o) { return o == op::conv_fprop || o == op::conv_dgrad || o == op::conv_wgrad; }
+using tapeless::detail::is_conv;
 constexpr conv_pass pass_of(op o) {
   return o == op::conv_fprop ? conv_pass::fprop : o == op::conv_dgrad ? conv_pass::dgrad : conv_pass::wgrad;
 }
@@ -99,6 +107,32 @@ template <class T> constexpr scratch_need scratch_of_conv(const step& s, const s
     case op::conv_wgrad: return conv2d_scratch<conv_pass::wgrad, V>(kernel_of<T>(s, q), e);
     default: return {};
   }
+}
+// What a convolution takes, in ns of a core that does 50 products a ns at its peak. Only ratios count: they are those of
+// bench_kernels, by kinds of layers.
+template <class T> constexpr double ns_of_conv(const tapeless::detail::node& v, const shape& a,
+                                               const shape& b) {
+  const shape q[3] = {assumed(a), assumed(b), assumed(v.s)};
+  conv_extents e = v.o == op::conv_fprop   ? conv_of(v, q[0], q[1], q[2])
+                   : v.o == op::conv_dgrad ? conv_of(v, q[2], q[1], q[0])
+                                           : conv_of(v, q[0], q[2], q[1]);
+  const bool last = e.channels_last;
+  e.channels_last = false;
+  const conv_kernel k = conv_kernel_of<simd<T>>(pass_of(v.o), e);
+  const bool pays = channels_last_pays<simd<T>>(pass_of(v.o), e);
+  const bool filtered = k == conv_kernel::winograd || k == conv_kernel::winograd4;
+  struct speed {
+    double share_of_peak, gain; // on planes; what the other layout gains
+  };
+  const speed is = pays && detail::one_filter_a_channel(e) ? speed{0.22, 2.5}
+                   : pays && e.q <= 4                      ? speed{0.42, 2}
+                   : (pays || filtered) && e.q <= 8        ? speed{0.75, 1.2}
+                   : filtered                              ? speed{1.1, 0.67}
+                   : pays                                  ? speed{0.8, 1.15}
+                                                           : speed{0.85, 0.9};
+  const double products =
+      static_cast<double>(e.k * (e.c / e.groups) * e.r * e.s) * static_cast<double>(e.n * e.p * e.q);
+  return products / 50 / is.share_of_peak / (last ? is.gain : 1);
 }
 // Convolutions: does the program have any? Their kernels are not even looked at where it has none.
 template <class T, bool Convolutions> constexpr scratch_need scratch_of(const step& s, const shape (&q)[3]) {

@@ -6,6 +6,7 @@
 #pragma once
 #include "elementwise.hpp"
 #include "shape.hpp"
+#include "keep.hpp"
 #include "index.hpp"
 #include "reduce.hpp"
 #include "matmul.hpp"

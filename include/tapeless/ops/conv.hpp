@@ -6,6 +6,7 @@
 // fprop, dgrad and wgrad are one trilinear form <y_bar, conv(x, w)>, each the derivative of the others:
 // vjp:  x_bar += dgrad(y_bar, w)    w_bar += wgrad(x, y_bar)
 #pragma once
+#include "keep.hpp"
 #include "window.hpp"
 
 namespace tapeless {
@@ -18,10 +19,12 @@ struct conv {
   int groups = 1;      // the j-th part of the filters reads the j-th part of the channels
   // the largest output tile of minimal filtering, taken where it is faster: 2, 4 (less exact) or 0 (none)
   int winograd = 2;
+  tapeless::layout layout = tapeless::layout::nchw; // of x and y, as the program has them
 };
 
 namespace detail {
 
+constexpr bool is_conv(op o) { return o == op::conv_fprop || o == op::conv_dgrad || o == op::conv_wgrad; }
 constexpr window_attributes attributes_of(const conv& c) { return {c.stride, c.padding, c.dilation}; }
 constexpr shape conv_shape(const shape& x, const shape& w, const window_attributes& a) {
   const int r = static_cast<int>(w.d[2]), s = static_cast<int>(w.d[3]);
@@ -64,7 +67,22 @@ constexpr std::uint64_t conv_options(int groups, int winograd) {
   return static_cast<std::uint32_t>(groups) | static_cast<std::uint64_t>(winograd) << 32;
 }
 constexpr int groups_of(std::uint64_t options) { return static_cast<int>(options & 0xffffffffu); }
-constexpr int winograd_of(std::uint64_t options) { return static_cast<int>(options >> 32); }
+constexpr int winograd_of(std::uint64_t options) { return static_cast<int>((options >> 32) & 0xff); }
+// Channels and filters whose weights are zeros by construction (pad, keep) take no part.
+constexpr int convolve(graph& g, int x, int w, std::uint64_t packed, std::uint64_t options, shape result) {
+  if (g[w].o == op::expand && g.is(g[w].in[0], 0)) return zeros(g, g[x].t, result);
+  if (groups_of(options) == 1) {
+    if (vec<axis_run> channels; find_runs(g, w, 1, channels))
+      return convolve(g, gather_runs(g, x, channels, 1), spread_tensor(g, channels, 1), packed, options,
+                      result);
+    if (vec<axis_run> filters; find_runs(g, w, 0, filters)) {
+      const int kept = spread_tensor(g, filters, 0);
+      const int y = convolve(g, x, kept, packed, options, with_extent(result, 1, g[kept].s.d[0]));
+      return spread_runs(g, y, filters, 1, result.d[1]);
+    }
+  }
+  return conv_node(g, op::conv_fprop, x, w, packed, options, result);
+}
 
 // What a convolution in either direction asks of x and w.
 template <class T, class U, shape X, shape W, int Groups> constexpr bool operands_of_convolution() {
@@ -104,6 +122,7 @@ constexpr window_attributes conv_attributes(const conv& c, const shape& x, const
 
 // conv2d<conv{.stride = 2, .padding = 1}>(x, w): cross-correlation as in PyTorch, the formula above
 //   x: (N, C, H, W)   w: (K, C/groups, R, S)   result: (N, K, P, Q)
+//   with .layout = layout::nhwc:  x: (N, H, W, C)   result: (N, P, Q, K)
 //   P = floor((H + top + bottom - (R - 1) dilation - 1) / stride) + 1, Q likewise
 // Errors: compile errors. All extents but N are static and at least 1; the kernel fits into the padded image.
 // Cost: 2 N K P Q (C/groups) R S flops, less what falls on padding.
@@ -116,7 +135,9 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
   static_assert(at_least_one_group<Attributes.groups>, "tapeless: convolution(x, w): groups is at least 1");
   static_assert(known_filtering<Attributes.winograd>, "tapeless: convolution(x, w): winograd is 0, 2 or 4");
   constexpr std::uint64_t options = conv_options(Attributes.groups, Attributes.winograd);
-  if constexpr (any_var<X, W>) {
+  if constexpr (Attributes.layout == layout::nhwc) {
+    return as_channels_last(x, [&](const auto& planes) { return conv2d<of_planes<Attributes>>(planes, w); });
+  } else if constexpr (any_var<X, W>) {
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
     require(g, sx.rank == 4 && sw.rank == 4,
             "tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)", sx, sw);
@@ -129,7 +150,7 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
     const shape sy = conv_shape(sx, sw, a);
     require(g, sy.d[2] > 0 && sy.d[3] > 0,
             "tapeless: convolution(x, w): the kernel fits into the padded image", sx, sw);
-    return var{&g, conv_node(g, op::conv_fprop, x.id(), w.id(), pack(a), options, sy)};
+    return var{&g, convolve(g, x.id(), w.id(), pack(a), options, sy)};
   } else {
     using T = typename X::value_type;
     constexpr shape sx = X::extents, sw = W::extents;
@@ -150,7 +171,7 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
                           kernel_fits<sx.d[3] + a.padding.left + a.padding.right, spread(s, a.dilation.w)>,
                       "tapeless: convolution(x, w): the kernel fits into the padded image");
         constexpr shape sy = conv_shape(sx, sw, a);
-        return wrap<T, sy>(g, conv_node(g, op::conv_fprop, x.id(), w.id(), pack(a), options, sy));
+        return wrap<T, sy>(g, convolve(g, x.id(), w.id(), pack(a), options, sy));
       } else return x;
     } else return x;
   }
@@ -159,13 +180,14 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
 namespace detail {
 
 // One multiplication and one addition for each tap that meets the image.
-constexpr count conv_count(const shape& x, const shape& w, const shape& y, std::uint64_t packed) {
-  const window_attributes a = unpack(packed);
-  const double v =
+constexpr count conv_count(const shape& image, const shape& w, const shape& result, const node& v) {
+  const shape x = image_of(image, v.attr2), y = image_of(result, v.attr2);
+  const window_attributes a = unpack(v.attr);
+  const double rows =
       taps_inside(x.d[2], y.d[2], a.padding.top, static_cast<int>(w.d[2]), a.dilation.h, a.stride.h);
-  const double u =
+  const double columns =
       taps_inside(x.d[3], y.d[3], a.padding.left, static_cast<int>(w.d[3]), a.dilation.w, a.stride.w);
-  return {2 * v * u, shape{3, {x.d[0], w.d[0], w.d[1]}}};
+  return {2 * rows * columns, shape{3, {x.d[0], w.d[0], w.d[1]}}};
 }
 constexpr void conv_fprop_vjp(vjp_context& c) {
   graph& g = c.g;
@@ -192,9 +214,9 @@ constexpr void conv_wgrad_vjp(vjp_context& c) {
 }
 // clang-format off
 inline constexpr op_rule conv_rules[] = {
-  {op::conv_fprop, "conv2d",       kind::whole, [](const node& v, const shape* x) { return conv_count(x[0], x[1], v.s, v.attr); }, conv_fprop_vjp},
-  {op::conv_dgrad, "conv2d_dgrad", kind::whole, [](const node& v, const shape* x) { return conv_count(v.s, x[1], x[0], v.attr); }, conv_dgrad_vjp},
-  {op::conv_wgrad, "conv2d_wgrad", kind::whole, [](const node& v, const shape* x) { return conv_count(x[0], v.s, x[1], v.attr); }, conv_wgrad_vjp},
+  {op::conv_fprop, "conv2d",       kind::whole, [](const node& v, const shape* x) { return conv_count(x[0], x[1], v.s, v); }, conv_fprop_vjp},
+  {op::conv_dgrad, "conv2d_dgrad", kind::whole, [](const node& v, const shape* x) { return conv_count(v.s, x[1], x[0], v); }, conv_dgrad_vjp},
+  {op::conv_wgrad, "conv2d_wgrad", kind::whole, [](const node& v, const shape* x) { return conv_count(x[0], v.s, x[1], v); }, conv_wgrad_vjp},
 };
 // clang-format on
 

@@ -19,10 +19,12 @@ struct pool {
   padding2 padding{0};       // around the image, 0 to 255, less than the kernel; or `same`, as for conv
   pair2 dilation{1};         // step between taps, 1 to 255
   bool count_padding = true; // avg_pool2d divides by all taps; otherwise by those inside the image
+  tapeless::layout layout = tapeless::layout::nchw; // of x and y, as the program has them
 };
 
 namespace detail {
 
+constexpr bool slides(op o) { return o >= op::window_max && o <= op::window_spread; }
 constexpr window_attributes attributes_of(const pool& p) {
   return {{p.stride.h == 0 ? p.kernel.h : p.stride.h, p.stride.w == 0 ? p.kernel.w : p.stride.w},
           p.padding,
@@ -126,21 +128,27 @@ template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
   }
 }
 
+template <pool P, bool Max, class X> constexpr auto apply_pool_in_layout(const X& x) {
+  if constexpr (P.layout == layout::nchw) return apply_pool<P, Max>(x);
+  else return as_channels_last(x, [](const auto& planes) { return apply_pool<of_planes<P>, Max>(planes); });
+}
+
 } // namespace detail
 
 // max_pool2d<pool{.kernel = 2}>(x): y[n,c,p,q] = max over the window's taps inside the image; a NaN is the maximum
 //   x: (N, C, H, W)   y: (N, C, P, Q), P = floor((H + top + bottom - (kernel - 1) dilation - 1) / stride) + 1
+//   with .layout = layout::nhwc:  x: (N, H, W, C)   y: (N, P, Q, C)
 // Errors: compile errors. H and W are static, the padding is smaller than the kernel, the kernel fits.
 // Cost: one flop for each tap that meets the image; a vjp takes one more and keeps the positions, int32.
 template <pool P, detail::handle X> constexpr auto max_pool2d(const X& x) {
-  return detail::apply_pool<P, true>(x);
+  return detail::apply_pool_in_layout<P, true>(x);
 }
 // avg_pool2d<pool{.kernel = 2}>(x): y[n,c,p,q] = sum over the window's taps inside the image / taps
 // Shapes and errors are those of max_pool2d.
 // Cost: one flop for each tap that meets the image and one for each element of y; with padding and
 // count_padding = false every run also counts the taps, on one plane.
 template <pool P, detail::handle X> constexpr auto avg_pool2d(const X& x) {
-  return detail::apply_pool<P, false>(x);
+  return detail::apply_pool_in_layout<P, false>(x);
 }
 
 namespace detail {
@@ -149,8 +157,7 @@ constexpr count window_flops(const node& v, const shape* x) {
   const pair2 k = unpack_kernel(v.attr2);
   const window_attributes a = unpack(v.attr);
   const bool down = v.o == op::window_max || v.o == op::window_argmax || v.o == op::window_sum;
-  const shape& in = down ? x[0] : v.s;
-  const shape& out = down ? v.s : x[0];
+  const shape in = image_of(down ? x[0] : v.s, v.attr2), out = image_of(down ? v.s : x[0], v.attr2);
   return {taps_inside(in.d[2], out.d[2], a.padding.top, k.h, a.dilation.h, a.stride.h) *
                   taps_inside(in.d[3], out.d[3], a.padding.left, k.w, a.dilation.w, a.stride.w) +
               (is_mean(v.attr2) ? out.d[2] * out.d[3] : 0),

@@ -34,6 +34,10 @@ struct padding2 {
   friend constexpr bool operator==(const padding2&, const padding2&) = default;
 };
 
+// The axes of an image: (N, C, H, W) or (N, H, W, C). Weights are (K, C/groups, R, S) with both. It says nothing of how
+// a plan keeps images between its steps: see plan/layout.hpp.
+enum class layout : std::uint8_t { nchw, nhwc };
+
 namespace detail {
 
 struct window_attributes {
@@ -63,6 +67,15 @@ constexpr std::uint64_t pack(const window_attributes& a) {
 constexpr window_attributes unpack(std::uint64_t p) {
   const auto at = [p](int i) { return static_cast<int>((p >> (8 * i)) & 255); };
   return {pair2{at(0), at(1)}, padding2{at(2), at(3), at(4), at(5)}, pair2{at(6), at(7)}};
+}
+
+// Beside the options of a convolution or pool: its images are channels last: set by the planner alone, see plan/layout.hpp.
+inline constexpr std::uint64_t channels_last_bit = std::uint64_t{1} << 40;
+constexpr bool is_channels_last(std::uint64_t options) { return (options & channels_last_bit) != 0; }
+inline constexpr std::uint64_t to_channels_last = 0x1320, to_channels_first = 0x2130; // perms of transpose
+// an image of a node with these options as (N, C, H, W)
+constexpr shape image_of(const shape& s, std::uint64_t options) {
+  return is_channels_last(options) ? permuted(s, to_channels_first) : s;
 }
 
 constexpr extent_t spread(int taps, int dilation) { return extent_t{taps - 1} * dilation + 1; }
@@ -101,6 +114,26 @@ template <window_attributes Resolved>
 concept padding_of_same_fits = in_byte(Resolved.padding);
 template <int Rank>
 concept has_four_axes = Rank == 4;
+
+// Attributes as for (N, C, H, W), and f on (N, C, H, W) for an x that is (N, H, W, C): two views, which a plan whose
+// images are channels last reads through.
+template <auto Attributes> inline constexpr auto of_planes = [] {
+  auto a = Attributes;
+  a.layout = layout::nchw;
+  return a;
+}();
+template <class X, class F> constexpr auto as_channels_last(const X& x, const F& f) {
+  if constexpr (any_var<X>) {
+    graph& g = graph_of(x);
+    require(g, g[x.id()].s.rank == 4, "tapeless: layout::nhwc: x is (N, H, W, C)", g[x.id()].s);
+    if (!g.sound()) return var{&g, x.id()};
+    return var{transpose<0, 2, 3, 1>(f(transpose<0, 3, 1, 2>(x)))};
+  } else {
+    static_assert(has_four_axes<X::extents.rank>, "tapeless: layout::nhwc: x is (N, H, W, C)");
+    if constexpr (has_four_axes<X::extents.rank>) return transpose<0, 2, 3, 1>(f(transpose<0, 3, 1, 2>(x)));
+    else return x;
+  }
+}
 
 } // namespace detail
 } // namespace tapeless

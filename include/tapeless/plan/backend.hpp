@@ -20,11 +20,12 @@ struct run_context {
   extent_t part_unit[max_parts]; // the value of each part's product of names at bind
   std::byte* scratch;            // of member 0; the next member's follows
   std::byte* shared;
+  std::byte* packed; // what a load packs
 };
 
 // B::frame_type<P>: what B keeps for a bound program; frame.fill(context) when the named extents have changed
-// B::scratch<P>():  bytes: .each of a member, .shared; constexpr
-// B::run_step<P, I>(team, frame)
+// B::scratch<P>():  bytes: .each of a member, .shared, .packed at a load; constexpr
+// B::run_step<P, I>(team, frame); B::load_step<P, I>(team, frame): what a load does for it
 template <class B>
 concept backend = requires {
   typename B::team_type;

@@ -18,6 +18,7 @@ inline constexpr int max_group_nodes = 32;
 struct group {
   bool fused = false;
   bool wide = false, narrow = false; // lanes of 64 or 32 bits; a group has one kind
+  bool loaded = false;               // runs when arguments are loaded, see of_loaded
   shape it{};
   int nodes = 0;
 };
@@ -30,6 +31,7 @@ struct grouping {
   vec<shape> loop;  // node -> its iteration space
   vec<int> through; // node -> the node that has the same values in the same order
   vec<int> root;    // node -> the dense block below its views
+  vec<char> loaded; // node -> is it computed when arguments are loaded?
   vec<int> again;   // node, group: the node is computed there too
 };
 
@@ -41,8 +43,27 @@ constexpr bool leads_an_epilogue(op o) {
 }
 constexpr bool fuses(op o) { return rule(o).k == kind::elementwise || rule(o).k == kind::reduction; }
 
-template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
+// Which nodes follow from the first `leaves` leaves of the arguments alone, and are no results: they are computed when
+// these are loaded, not in each run. Their extents are static.
+template <int N, int O> constexpr vec<char> of_loaded(const program<N, O>& p, int leaves) {
+  vec<char> r(N, 0);
+  if (leaves == 0) return r;
+  vec<char> is_output(N, 0);
+  for (const int o : p.outputs)
+    if (N > 0) is_output[o] = 1;
+  for (int i = 0; i < N; ++i) {
+    const node& v = p.nodes[i];
+    bool all = is_output[i] == 0 && is_static(numel(v.s)) && v.o != op::extent &&
+               (v.o != op::input || v.attr < static_cast<std::uint64_t>(leaves));
+    for (const int x : v.in) all = all && (x < 0 || r[x] != 0);
+    r[i] = all ? 1 : 0;
+  }
+  return r;
+}
+
+template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, int loaded_leaves = 0) {
   grouping r;
+  r.loaded = of_loaded(p, loaded_leaves);
   r.of = vec<int>(N, no_node);
   r.stored = vec<char>(N, 0);
   r.last = vec<int>(N, no_node);
@@ -67,7 +88,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
   const auto register_source = [&](int consumer, int x) {
     const int u = r.through[x];
     return fuses(p.nodes[consumer].o) && rule(p.nodes[u].o).k == kind::elementwise &&
-                   r.loop[u] == r.loop[consumer]
+                   r.loop[u] == r.loop[consumer] && r.loaded[u] == r.loaded[consumer]
                ? u
                : no_node;
   };
@@ -101,8 +122,9 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
     constexpr int window = 8; // how many groups back a new one is avoided
     const bool wide = (lanes[v] & wide_lanes) != 0, narrow = (lanes[v] & narrow_lanes) != 0;
     const auto fits = [&](int g) {
-      return r.groups[g].fused && r.groups[g].it == it && r.groups[g].nodes + weight[v] <= max_group_nodes &&
-             !(wide && r.groups[g].narrow) && !(narrow && r.groups[g].wide);
+      return r.groups[g].fused && r.groups[g].it == it && r.groups[g].loaded == (r.loaded[v] != 0) &&
+             r.groups[g].nodes + weight[v] <= max_group_nodes && !(wide && r.groups[g].narrow) &&
+             !(narrow && r.groups[g].wide);
     };
     const int n = r.groups.size();
     int g = earliest[v] > n - window ? earliest[v] : n - window;
@@ -112,6 +134,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p) {
     if (g == n) {
       r.groups.push_back({});
       r.groups[g].fused = true;
+      r.groups[g].loaded = r.loaded[v] != 0;
       r.groups[g].it = it;
     }
     r.groups[g].nodes += weight[v];

@@ -75,6 +75,12 @@ template <int N, int O> class planner {
     }
   }
 
+  // What each run reads and only a load writes has a place of its own.
+  constexpr void place_loaded() {
+    for (int i = 0; i < N; ++i)
+      if (g_.loaded[i] != 0 && g_.stored[i] != 0) home_[i] = allocate(at(i), g_.groups.size());
+  }
+
   constexpr void find_checks() {
     for (int i = 0; i < N; ++i) {
       const node& v = at(i);
@@ -97,6 +103,8 @@ template <int N, int O> class planner {
     s.attr = v.attr;
     s.attr2 = v.attr2;
     s.custom = v.custom;
+    s.at_load = g_.loaded[i] != 0;
+    s.packs_ahead = !s.at_load && (v.o == op::conv_fprop || v.o == op::conv_dgrad) && g_.loaded[v.in[1]] != 0;
     s.slot0 = r_.slots;
     for (const int x : v.in) {
       if (x < 0) continue;
@@ -232,6 +240,7 @@ template <int N, int O> class planner {
     step& s = r_.step_[r_.steps++];
     s.fused = true;
     s.wide = g_.groups[group].wide;
+    s.at_load = g_.groups[group].loaded;
     s.code0 = r_.codes;
     s.konst0 = r_.konsts;
     s.slot0 = r_.slots;
@@ -278,8 +287,9 @@ template <int N, int O> class planner {
       r_.slot_[r_.slots++] = q;
     }
     s.stores = static_cast<int>(results.size());
-    s.epilogue = is_epilogue(r_, p_.nodes, home_, s, g_.groups[group].it);
-    s.strip = !s.epilogue && strip_.joins(r_, s, g_.groups[group].it);
+    const bool together = r_.steps > 1 && r_.step_[r_.steps - 2].at_load == s.at_load;
+    s.epilogue = together && is_epilogue(r_, p_.nodes, home_, s, g_.groups[group].it);
+    s.strip = together && !s.epilogue && strip_.joins(r_, s, g_.groups[group].it);
     if (!s.strip) end_strip(group);
     merge_axes(s, g_.groups[group].it);
     for (int k = 0; k < results.size(); ++k) {
@@ -407,11 +417,13 @@ template <int N, int O> class planner {
   }
 
 public:
-  constexpr explicit planner(const program<N, O>& p) : p_(p), g_(make_groups(p)), arena_(g_.groups.size()) {}
+  constexpr planner(const program<N, O>& p, int loaded_leaves)
+      : p_(p), g_(make_groups(p, loaded_leaves)), arena_(g_.groups.size()) {}
 
   constexpr plan<N, O> run() {
     order_members();
     place_arguments_and_results();
+    place_loaded();
     find_checks();
     for (int group = 0; group < g_.groups.size(); ++group) {
       if (!may_join_strip(group)) {
@@ -443,8 +455,9 @@ public:
   }
 };
 
-template <int N, int O> constexpr plan<N, O> make_plan(const program<N, O>& p) {
-  return planner<N, O>(p).run();
+// loaded_leaves: of the arguments, leaf by leaf, those that are loaded once for many runs.
+template <int N, int O> constexpr plan<N, O> make_plan(const program<N, O>& p, int loaded_leaves = 0) {
+  return planner<N, O>(p, loaded_leaves).run();
 }
 
 } // namespace tapeless::detail

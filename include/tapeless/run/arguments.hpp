@@ -43,6 +43,18 @@ template <class X, class A> constexpr bool leaves_match_impl() {
 template <class X, class A>
 concept leaves_match = leaves_match_impl<std::remove_cvref_t<X>, std::remove_cvref_t<A>>();
 
+template <class X, class A, class... Rest> constexpr bool first_matches() { return leaves_match<X, A>; }
+template <class X> constexpr bool first_matches() { return false; }
+template <class X> constexpr bool all_extents_static() {
+  bool all = true;
+  X x{};
+  for_each_leaf(x, [&](auto& leaf) {
+    using H = std::remove_cvref_t<decltype(leaf)>;
+    if constexpr (typed_handle<H>) all = all && H::names.count == 0;
+  });
+  return all;
+}
+
 template <std::size_t N, std::size_t M>
 concept as_many_arguments = N == M;
 

@@ -5,6 +5,7 @@
 // other: no allocation, no dispatch. One thread uses a bound object at a time; many objects run concurrently.
 #pragma once
 #include "../plan/backend.hpp"
+#include "../plan/layout.hpp"
 #include "arguments.hpp"
 
 namespace tapeless {
@@ -29,30 +30,61 @@ template <class Self>
 concept bound_object_with_a_name = std::is_lvalue_reference_v<Self>;
 
 // In chunks: clang folds at most 256 operands, and short packs keep symbol names short.
-template <class Backend, const auto& P, int First, class Team, class Frame, int... I>
+template <class Backend, const auto& P, bool Load, int First, class Team, class Frame, int... I>
 [[gnu::always_inline]] inline void run_chunk(const Team& team, const Frame& f,
                                              std::integer_sequence<int, I...>) {
-  (Backend::template run_step<P, First + I>(team, f), ...);
+  if constexpr (Load) (Backend::template load_step<P, First + I>(team, f), ...);
+  else (Backend::template run_step<P, First + I>(team, f), ...);
 }
-template <class Backend, const auto& P, int First, int Count, class Team, class Frame> void run_steps(
-    const Team& team, const Frame& f) {
-  if constexpr (Count <= 64) run_chunk<Backend, P, First>(team, f, std::make_integer_sequence<int, Count>{});
+template <class Backend, const auto& P, bool Load, int First, int Count, class Team, class Frame>
+void run_steps(const Team& team, const Frame& f) {
+  if constexpr (Count <= 64)
+    run_chunk<Backend, P, Load, First>(team, f, std::make_integer_sequence<int, Count>{});
   else {
-    run_steps<Backend, P, First, Count / 2>(team, f);
-    run_steps<Backend, P, First + Count / 2, Count - Count / 2>(team, f);
+    run_steps<Backend, P, Load, First, Count / 2>(team, f);
+    run_steps<Backend, P, Load, First + Count / 2, Count - Count / 2>(team, f);
   }
 }
 
-template <class F, class... A> struct planned {
+// Where the arguments live decides the back end.
+template <class... A> struct program_space {
+  using type = host;
+};
+template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
+
+// The program as it runs: its images lie as suits the back end.
+template <class F, class... A> struct laid_out {
   using trace = traced<F, A...>;
-  static constexpr auto value = make_plan(trace::value);
+  static constexpr auto value = [] {
+    if constexpr (!has_images(trace::value)) return trace::value;
+    else {
+      constexpr int nodes = arranged<backend_of<A...>>(trace::value).nodes.size();
+      program<nodes, trace::size.outputs> p{};
+      const raw_program r = arranged<backend_of<A...>>(trace::value);
+      for (int i = 0; i < nodes; ++i) p.nodes[i] = r.nodes[i];
+      for (int i = 0; i < trace::size.outputs; ++i) p.outputs[i] = r.outputs[i];
+      return p;
+    }
+  }();
 };
 
-template <class Backend, class F, class... A> class bound {
+template <class... A> constexpr int leaves_of_first() {
+  int n[] = {count_leaves<A>()..., 0};
+  return n[0];
+}
+// Load: the leaves of the first argument are loaded once for many runs.
+template <bool Load, class F, class... A> struct planned_with {
+  static constexpr auto value = make_plan(laid_out<F, A...>::value, Load ? leaves_of_first<A...>() : 0);
+};
+template <class F, class... A> struct planned : planned_with<false, F, A...> {};
+
+template <class Backend, class P, class F, class... A> class loaded; // loaded.hpp
+
+template <class Backend, bool Load, class F, class... A> class bound {
   using trace = traced<F, A...>;
   using result_type = typename trace::result;
   using team_type = typename Backend::team_type;
-  static constexpr const auto& plan_ = planned<F, A...>::value;
+  static constexpr const auto& plan_ = planned_with<Load, F, A...>::value;
   static constexpr int leaves = (count_leaves<A>() + ... + 0), outputs = trace::size.outputs;
 
   // What a run reads, at the head of the block: it stays in place when the bound object moves.
@@ -113,7 +145,7 @@ template <class Backend, class F, class... A> class bound {
       part[k] = padded_bytes(unit[k], static_cast<std::size_t>(plan_.part_size[k]), "bind");
       bytes = checked_sum(bytes, part[k], "bind");
     }
-    bytes = checked_sum(bytes, scratch.shared + scratch.each * team_.size(), "bind");
+    bytes = checked_sum(bytes, scratch.shared + scratch.packed + scratch.each * team_.size(), "bind");
     memory_ = block(static_cast<std::size_t>(bytes));
     state& s = *new (memory_.data()) state{};
     run_context& c = s.context;
@@ -124,7 +156,8 @@ template <class Backend, class F, class... A> class bound {
       at += part[k];
     }
     c.shared = at;
-    c.scratch = at + scratch.shared;
+    c.packed = at + scratch.shared;
+    c.scratch = c.packed + scratch.packed;
     c.input = s.input;
     c.result = s.result;
     c.names = capacity_;
@@ -172,13 +205,7 @@ template <class Backend, class F, class... A> class bound {
     argument_reader reader(capacity_);
     int at = 0;
     (reader.read(x, input, at), ...);
-    const byte_range arena{memory_.data(), memory_.data() + memory_.size()};
-    for (int k = 0; k < at; ++k)
-      if (const auto* p = static_cast<const std::byte*>(input[k]); p != nullptr && overlap({p, p + 1}, arena))
-        refuse(
-            "tapeless: run: leaf %d of the arguments lies in the program's own arena, as its results do: copy "
-            "it first",
-            k);
+    refuse_own(input, at);
     if constexpr (user_output) reader.read(out, result, at = 0, true);
     const name_values& values = reader.values();
     for (int k = 0; k < plan_.nonempty; ++k)
@@ -199,10 +226,19 @@ template <class Backend, class F, class... A> class bound {
       s.context.names = values;
       s.frame.fill(s.context);
     }
-    run_steps<Backend, plan_, 0, plan_.steps>(team_, s.frame);
+    run_steps<Backend, plan_, false, 0, plan_.steps>(team_, s.frame);
     return values;
   }
 
+  void refuse_own(void* const* input, int n) const {
+    const byte_range arena{memory_.data(), memory_.data() + memory_.size()};
+    for (int k = 0; k < n; ++k)
+      if (const auto* p = static_cast<const std::byte*>(input[k]); p != nullptr && overlap({p, p + 1}, arena))
+        refuse(
+            "tapeless: run: leaf %d of the arguments lies in the program's own arena, as its results do: copy "
+            "it first",
+            k);
+  }
   static byte_range output_range(int k, void* const* result, const name_values& values) {
     const auto* p = static_cast<const std::byte*>(result[k]);
     return {p, p + eval(numel(plan_.result[k].s), values) * size_of(plan_.result[k].t)};
@@ -247,6 +283,26 @@ template <class Backend, class F, class... A> class bound {
     else return team_type();
   }
 
+  // The first argument, and the steps that need no other.
+  template <class P> void load_first(const P& p) {
+    void* input[leaves > 0 ? leaves : 1];
+    if (memory_.data() == nullptr) refuse("tapeless: run: the bound object has been moved from");
+    argument_reader reader(capacity_);
+    int at = 0;
+    reader.read(p, input, at);
+    refuse_own(input, at);
+    const int count = at;
+    check<false>(p, input, input, capacity_, at = 0);
+    state& s = at_head();
+    for (int k = 0; k < count; ++k) s.input[k] = input[k];
+    run_steps<Backend, plan_, true, 0, plan_.steps>(team_, s.frame);
+  }
+  bound(const name_values& capacity, int members) : team_(make_team(threads(members))), capacity_(capacity) {
+    allocate();
+  }
+  template <class, class, class, class...> friend class loaded;
+  template <class, bool, class, class...> friend class bound;
+
 public:
   template <class... Option> explicit bound(const Option&... option) : team_(make_team(option...)) {
     (set(option), ...);
@@ -285,6 +341,18 @@ public:
                   "tapeless: jit(f).bind<...>().into(out): give the bound object a name: auto run = "
                   "jit(f).bind<...>(); run.into(out)(x...)");
     return [out](const auto&...) -> Out { return out; };
+  }
+
+  // auto infer = run.load(p); infer(x): f(p, x) with all that follows from p alone done once: weights are packed, and
+  // steps that read nothing else have run. infer has a plan and an arena of its own and keeps views of p, whose
+  // elements stay where and as they are until infer.load(p) is called again: changes are not looked for.
+  // Errors: a compile error where the extents of p are not static; argument_error as for run(p, x).
+  template <class P> auto load(const P& p) const {
+    static_assert(sizeof...(A) >= 1 && first_matches<P, A...>(),
+                  "tapeless: run.load(p): p has the element types and extents of the first argument");
+    static_assert(all_extents_static<P>(), "tapeless: run.load(p): the extents of p are static");
+    if constexpr (sizeof...(A) >= 1 && first_matches<P, A...>() && all_extents_static<P>())
+      return loaded<Backend, P, F, A...>(capacity_, static_cast<int>(team_.size()), p);
   }
   // bytes of the one allocation
   std::size_t arena_bytes() const { return memory_.size(); }

@@ -10,14 +10,10 @@
 #include "../plan/explain.hpp"
 #include "bound.hpp"
 #include "copy.hpp"
+#include "loaded.hpp"
 
 namespace tapeless {
 namespace detail {
-
-// Where the arguments live decides the back end.
-template <class... A> struct program_space {
-  using type = host;
-};
 
 template <class A> constexpr void check_tree() {
   static_assert(
@@ -67,12 +63,12 @@ template <class F> struct jit_fn {
   }
   // The plan as text: steps, shapes, flops, bytes, buffers.
   template <class... A> static std::string explain() {
-    if constexpr (traceable<A...>()) return explain_text(traced<F, A...>::value, planned<F, A...>::value);
+    if constexpr (traceable<A...>()) return explain_text(laid_out<F, A...>::value, planned<F, A...>::value);
     else return {};
   }
   // The program as a Graphviz graph.
   template <class... A> static std::string dot() {
-    if constexpr (traceable<A...>()) return explain_dot(traced<F, A...>::value, planned<F, A...>::value);
+    if constexpr (traceable<A...>()) return explain_dot(laid_out<F, A...>::value, planned<F, A...>::value);
     else return {};
   }
   // A capacity for each named extent: dim<'n'>(64). One allocation.
@@ -81,8 +77,7 @@ template <class F> struct jit_fn {
     static_assert((dim_or_threads<Option> && ...),
                   "tapeless: bind<...>(options...): an option is tl::dim<'n'>(64) or tl::threads(2)");
     if constexpr (traceable<A...>() && (dim_or_threads<Option> && ...)) {
-      using backend = typename backend_for<typename program_space<A...>::type>::type;
-      return bound<backend, F, std::remove_cvref_t<A>...>(option...);
+      return bound<backend_of<A...>, false, F, std::remove_cvref_t<A>...>(option...);
     }
   }
   template <class... X> void operator()(const X&...) const {

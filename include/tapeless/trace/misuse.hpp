@@ -80,6 +80,9 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: convolution(x, w): the image extents are static and at least 1") \
   rule("tapeless: convolution(x, w): the padding that same stands for is at most 255") \
   rule("tapeless: convolution(x, w): the kernel fits into the padded image") \
+  rule("tapeless: keep<axis, mask>(a): the axis exists") \
+  rule("tapeless: keep<axis, mask>(a): the mask has the extent of the axis") \
+  rule("tapeless: layout::nhwc: x is (N, H, W, C)") \
   rule("tapeless: conv1d<conv1>(x, w): x is (N, C, L), w is (K, C/groups, R)") \
   rule("tapeless: conv3d<conv3>(x, w): x is (N, C, D, H, W), w is (K, C/groups, T, R, S)") \
   rule("tapeless: convolution(x, w): the depths of x and w are static and at least 1") \

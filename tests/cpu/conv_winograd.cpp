@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The kernels of minimal filtering; the cases stand in conv.cpp.
+#include "conv_kernels.hpp"
+
+namespace conv_kernels {
+TAPELESS_CONV_CHECKS(template, filtered)
+}

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Layouts: a program whose images are channels last gives what the same program gives on planes; reorders stand at its
+// edges; the planner's choice changes no result beyond rounding.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "support/random.hpp"
+#include <tapeless/tapeless.hpp>
+
+namespace tl = tapeless;
+using tl::layout;
+
+namespace {
+
+struct weights {
+  tl::tensor<double, 12, 3, 3, 3> w1;
+  tl::tensor<double, 12> b1;
+  tl::tensor<double, 16, 12, 1, 1> w2;
+  tl::tensor<double, 16, 1, 3, 3> w3;
+  tl::tensor<double, 8, 8, 3, 3> w4;
+  tl::tensor<double, 5, 16> w5;
+};
+
+// Every kind of op between convolutions, in either layout: C is the axis of the channels.
+template <layout L> constexpr auto network = [](const auto& p, auto x) {
+  constexpr int C = L == layout::nchw ? 1 : 3;
+  constexpr int H = L == layout::nchw ? 2 : 1;
+  const auto bias = [](auto b) {
+    if constexpr (L == layout::nchw) return tl::channel(b);
+    else return b;
+  };
+  auto h = tl::relu(tl::conv2d<tl::conv{.padding = 1, .layout = L}>(x, p.w1) + bias(p.b1));
+  auto pooled =
+      tl::max_pool2d<tl::pool{.kernel = 3, .stride = 1, .padding = 1, .layout = L}>(h) +
+      tl::avg_pool2d<tl::pool{
+          .kernel = {3, 2}, .stride = 1, .padding = {1, 1, 1, 0}, .count_padding = false, .layout = L}>(h);
+  auto k = tl::tanh(tl::conv2d<tl::conv{.layout = L}>(pooled, p.w2));
+  auto d = tl::conv2d<tl::conv{.stride = 2, .padding = {1, 0, 1, 1}, .groups = 16, .layout = L}>(k, p.w3);
+  auto parts = tl::concat<C>(
+      tl::conv2d<tl::conv{.padding = 2, .dilation = 2, .layout = L}>(tl::slice<C, 0, 8>(d), p.w4),
+      tl::pad<C, 3, 0>(tl::slice<C, 8, 13>(d)));
+  auto squared = parts * tl::softmax<C>(parts);
+  return tl::sum(tl::square(tl::matmul(tl::mean<H, H + 1>(squared), tl::transpose(p.w5))));
+};
+template <int N> using planes = tl::tensor<double, N, 3, 9, 7>;
+template <int N> using rows_of_channels = tl::tensor<double, N, 9, 7, 3>;
+
+// (N, C, H, W) -> (N, H, W, C)
+std::vector<double> channels_last(const std::vector<double>& x, int n, int c, int area) {
+  std::vector<double> r(x.size());
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < c; ++k)
+      for (int a = 0; a < area; ++a)
+        r[static_cast<std::size_t>((i * area + a) * c + k)] =
+            x[static_cast<std::size_t>((i * c + k) * area + a)];
+  return r;
+}
+template <class Tree> std::vector<double> elements(const Tree& tree) {
+  std::vector<double> all;
+  tl::for_each_leaf(tree, [&](const auto& leaf) { all.insert(all.end(), leaf.begin(), leaf.end()); });
+  return all;
+}
+void near(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double largest = 0;
+  for (const double x : b) largest = std::max(largest, std::abs(x));
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-11 * largest);
+}
+
+// Reorders: copies of images in another order.
+template <class Program> constexpr int reorders(const Program& p) {
+  int n = 0;
+  for (const tl::detail::node& v : p.nodes)
+    n += v.o == tl::detail::op::copy && v.s.rank == 4 && p.nodes[v.in[0]].o == tl::detail::op::transpose ? 1
+                                                                                                         : 0;
+  return n;
+}
+template <class Program> constexpr int convs_channels_last(const Program& p) {
+  int n = 0;
+  for (const tl::detail::node& v : p.nodes)
+    n += tl::detail::is_conv(v.o) && tl::detail::is_channels_last(v.attr2) ? 1 : 0;
+  return n;
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("channels last gives what planes give: value and gradients", Batch,
+                   std::integral_constant<int, 1>, std::integral_constant<int, 4>) {
+  constexpr int n = Batch::value;
+  tl::owned<weights> p;
+  std::uint64_t seed = 1;
+  tl::for_each_leaf(*p, [&](const auto& leaf) {
+    const auto r = support::random_values<double>(leaf.size(), seed++);
+    for (std::size_t i = 0; i < r.size(); ++i) leaf.data()[i] = r[i];
+  });
+  std::vector<double> x = support::random_values<double>(n * 3 * 63, 20), last = channels_last(x, n, 3, 63);
+  constexpr auto first_step = tl::jit(tl::value_and_grad<0, 1>(network<layout::nchw>));
+  constexpr auto last_step = tl::jit(tl::value_and_grad<0, 1>(network<layout::nhwc>));
+  auto run = first_step.template bind<weights, planes<n>>();
+  auto run_last = last_step.template bind<weights, rows_of_channels<n>>();
+  auto [value, by_p, by_x] = run(*p, planes<n>(x.data()));
+  auto [value_last, by_p_last, by_x_last] = run_last(*p, rows_of_channels<n>(last.data()));
+  CHECK(value_last[0] == doctest::Approx(value[0]).epsilon(1e-12));
+  near(elements(by_p_last), elements(by_p));
+  near(elements(by_x_last), channels_last(elements(by_x), n, 3, 63));
+}
+
+TEST_CASE("a program of images that are channels last has no reorder") {
+  using F = decltype(tl::value_and_grad<0, 1>(network<layout::nhwc>));
+  constexpr const auto& p = tl::detail::laid_out<F, weights, rows_of_channels<4>>::value;
+  CHECK(reorders(p) == 0);
+  CHECK(convs_channels_last(p) == 12); // four convolutions, two gradients each
+}
+
+namespace {
+
+// A chain of depthwise and pointwise layers on small images: what suits channels last.
+struct separable_weights {
+  std::array<tl::tensor<float, 96, 1, 3, 3>, 3> depthwise;
+  std::array<tl::tensor<float, 96, 96, 1, 1>, 3> pointwise;
+};
+constexpr auto chain = [](const auto& p, auto x) {
+  auto h = x;
+  for (std::size_t i = 0; i < 3; ++i) {
+    h = tl::relu(tl::conv2d<tl::conv{.padding = 1, .groups = 96}>(h, p.depthwise[i]));
+    h = tl::relu(tl::conv2d(h, p.pointwise[i]));
+  }
+  return tl::sum(tl::square(h));
+};
+
+} // namespace
+
+TEST_CASE("a chain that suits channels last has reorders at its edges alone") {
+  using X = tl::tensor<float, 8, 96, 7, 7>;
+  using F = decltype(tl::value_and_grad<0, 1>(chain));
+  constexpr const auto& p = tl::detail::laid_out<F, separable_weights, X>::value;
+  CHECK(convs_channels_last(p) == 18);
+  CHECK(reorders(p) == 2); // x, and its gradient
+}
+
+TEST_CASE("a program without convolutions is as it is written") {
+  constexpr auto f = [](auto x) { return tl::sum(tl::square(tl::transpose<0, 2, 3, 1>(x))); };
+  using F = std::remove_const_t<decltype(f)>;
+  using X = tl::tensor<float, 2, 3, 4, 5>;
+  CHECK(tl::detail::laid_out<F, X>::value.size == tl::detail::traced<F, X>::value.size);
+}

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// run.load(p): results are those of run(p, x), bit for bit; what follows from p alone runs at the load.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "support/random.hpp"
+#include "support/refusal.hpp"
+#include <tapeless/tapeless.hpp>
+
+namespace tl = tapeless;
+
+namespace {
+
+struct network {
+  tl::tensor<float, 16, 3, 3, 3> w1;
+  tl::tensor<float, 16> b1;
+  tl::tensor<float, 24, 16, 3, 3> w2, mask;
+  tl::tensor<float, 24, 1, 3, 3> w3;
+  tl::tensor<float, 10, 24> w4;
+};
+using pictures = tl::tensor<float, tl::dyn<'n'>, 3, 12, 12>;
+
+constexpr auto forward = [](const auto& p, auto x) {
+  auto h = tl::relu(tl::conv2d<tl::conv{.padding = 1}>(x, p.w1) + tl::channel(p.b1));
+  auto k = tl::relu(tl::conv2d<tl::conv{.padding = 1}>(h, p.mask * p.w2));
+  auto m = tl::conv2d<tl::conv{.stride = 2, .padding = 1, .groups = 24}>(k, p.w3);
+  return tl::matmul(tl::mean<2, 3>(m), tl::transpose(tl::square(p.w4)));
+};
+
+template <class Tree> void fill(const Tree& tree, std::uint64_t seed) {
+  tl::for_each_leaf(tree, [&](const auto& leaf) {
+    const std::vector<float> r = support::random_values<float>(leaf.size(), seed++);
+    for (std::size_t i = 0; i < r.size(); ++i) leaf.data()[i] = r[i];
+  });
+}
+template <class Tree> std::vector<float> elements(const Tree& tree) {
+  std::vector<float> all;
+  tl::for_each_leaf(tree, [&](const auto& leaf) {
+    for (const float x : leaf) all.push_back(x);
+  });
+  return all;
+}
+
+template <bool Load, class F, class... A> int steps_of_a_run() {
+  const auto& p = tl::detail::planned_with<Load, F, A...>::value;
+  int n = 0;
+  for (int i = 0; i < p.steps; ++i) n += p.step_[i].at_load ? 0 : 1;
+  return n;
+}
+
+} // namespace
+
+TEST_CASE("a loaded program gives what the program gives, whatever the batch and the team") {
+  tl::owned<network> p;
+  fill(*p, 1);
+  for (const int members : {1, 2, 3}) {
+    auto run = tl::jit(forward).bind<network, pictures>(tl::dim<'n'>(5), tl::threads(members));
+    auto infer = run.load(*p);
+    for (const int n : {1, 5, 2, 0}) {
+      tl::owned<pictures> x(tl::dim<'n'>{n});
+      fill(*x, 50);
+      CHECK(elements(infer(*x)) == elements(run(*p, *x)));
+    }
+  }
+}
+
+TEST_CASE("steps that read weights alone run at the load, and convolutions pack then") {
+  using F = std::remove_const_t<decltype(forward)>;
+  // mask * w2 and the square of w4 are not in the run
+  CHECK(steps_of_a_run<true, F, network, pictures>() == steps_of_a_run<false, F, network, pictures>() - 2);
+  const auto& p = tl::detail::planned_with<true, F, network, pictures>::value;
+  int ahead = 0;
+  for (int i = 0; i < p.steps; ++i) ahead += p.step_[i].packs_ahead ? 1 : 0;
+  CHECK(ahead == 3);
+}
+
+TEST_CASE("other weights are seen when they are loaded, in the caller's buffers too, after a move") {
+  tl::owned<network> p, q;
+  fill(*p, 1);
+  fill(*q, 2);
+  tl::owned<pictures> x(tl::dim<'n'>(3));
+  fill(*x, 50);
+  auto run = tl::jit(forward).bind<network, pictures>(tl::dim<'n'>(5));
+  auto first = run.load(*p);
+  auto infer = std::move(first);
+  CHECK(elements(infer(*x)) == elements(run(*p, *x)));
+  infer.load(*q);
+  CHECK(elements(infer(*x)) == elements(run(*q, *x)));
+  fill(*q, 3);
+  infer.load(*q);
+  tl::owned<tl::tensor<float, tl::dyn<'n'>, 10>> out(tl::dim<'n'>(3));
+  infer.into (*out)(*x);
+  CHECK(elements(*out) == elements(run(*q, *x)));
+}
+
+TEST_CASE(
+    "a result that follows from weights alone is computed in each run: the caller may take another buffer") {
+  constexpr auto both = [](const auto& p, auto x) {
+    auto w = tl::square(p.w4);
+    return std::tuple{tl::matmul(x, tl::transpose(w)), w};
+  };
+  tl::owned<network> p;
+  fill(*p, 1);
+  const std::vector<float> x = support::random_values<float>(48, 9);
+  using rows = tl::tensor<const float, 2, 24>;
+  auto run = tl::jit(both).bind<network, rows>();
+  auto infer = run.load(*p);
+  CHECK(elements(infer(rows(x.data()))) == elements(run(*p, rows(x.data()))));
+}
+
+TEST_CASE("a load refuses what a run refuses, and the weights of the load before stay") {
+  constexpr auto pick = [](auto at, auto table) { return tl::gather<0>(table, at) * 2.0f; };
+  using indices = tl::tensor<std::int32_t, 3>;
+  using table = tl::tensor<float, 4, 2>;
+  std::vector<std::int32_t> good{0, 3, 1}, bad{0, 4, 1};
+  std::vector<float> t{0, 1, 2, 3, 4, 5, 6, 7};
+  auto run = tl::jit(pick).bind<indices, table>();
+  CHECK(support::refusal([&] { static_cast<void>(run.load(indices(bad.data()))); }) ==
+        "tapeless: run: leaf 0: index 4 at position 1 is outside [0, 4)");
+  auto loaded = run.load(indices(good.data()));
+  CHECK(support::refusal([&] { loaded.load(indices(bad.data())); }) ==
+        "tapeless: run: leaf 0: index 4 at position 1 is outside [0, 4)");
+  CHECK(support::refusal([&] { loaded.load(indices()); }) ==
+        "tapeless: run: argument 0 has a leaf whose data is null (leaf 0 of all)");
+  CHECK(elements(loaded(table(t.data()))) == std::vector<float>{0, 2, 12, 14, 4, 6});
+}
