@@ -71,7 +71,7 @@ template <team Team, class Arch = simd<float>> struct backend {
         most.each = std::max(most.each, n.each * size);
         most.shared = std::max(most.shared, (n.packed + n.shared) * size);
       }
-    most.packed = packed_before<P>(P.steps);
+    if constexpr (has_convolutions<P>()) most.packed = packed_before<P>(P.steps);
     most.each = tapeless::detail::aligned(std::max<index_t>(most.each, P.strip_bytes));
     most.shared = tapeless::detail::aligned(most.shared);
     return most;

@@ -52,20 +52,24 @@ template <class... A> struct program_space {
 };
 template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
 
-// The program as it runs: its images lie as suits the back end.
-template <class F, class... A> struct laid_out {
+template <class F, class... A> struct rearranged {
   using trace = traced<F, A...>;
   static constexpr auto value = [] {
-    if constexpr (!has_images(trace::value)) return trace::value;
-    else {
-      constexpr int nodes = arranged<backend_of<A...>>(trace::value).nodes.size();
-      program<nodes, trace::size.outputs> p{};
-      const raw_program r = arranged<backend_of<A...>>(trace::value);
-      for (int i = 0; i < nodes; ++i) p.nodes[i] = r.nodes[i];
-      for (int i = 0; i < trace::size.outputs; ++i) p.outputs[i] = r.outputs[i];
-      return p;
-    }
+    constexpr int nodes = arranged<backend_of<A...>>(trace::value).nodes.size();
+    program<nodes, trace::size.outputs> p{};
+    const raw_program r = arranged<backend_of<A...>>(trace::value);
+    for (int i = 0; i < nodes; ++i) p.nodes[i] = r.nodes[i];
+    for (int i = 0; i < trace::size.outputs; ++i) p.outputs[i] = r.outputs[i];
+    return p;
   }();
+};
+template <class F, class... A> constexpr const auto& program_to_run() {
+  if constexpr (has_images(traced<F, A...>::value)) return rearranged<F, A...>::value;
+  else return traced<F, A...>::value;
+}
+// The program as it runs: its images lie as suits the back end.
+template <class F, class... A> struct laid_out {
+  static constexpr const auto& value = program_to_run<F, A...>();
 };
 
 template <class... A> constexpr int leaves_of_first() {
