@@ -20,8 +20,8 @@ template <int N, int O> class arrangement {
   graph g_;
   vec<forms> made_{N, forms{}};
   vec<char> in_place_{N, 0}; // the node's elements lie channels last in memory
-  vec<char> wanted_{
-      N, 0}; // a convolution that runs channels last reads it, at once or behind such as move nothing
+  // a convolution that runs channels last reads it, directly or through ops that take any order
+  vec<char> wanted_{N, 0};
 
   constexpr const node& at(int i) const { return p_.nodes[i]; }
   static constexpr bool is_view(op o) { return rule(o).k == kind::view || o == op::copy; }
@@ -200,7 +200,7 @@ template <int N, int O> class arrangement {
 public:
   constexpr explicit arrangement(const program<N, O>& p) : p_(p) {}
 
-  // last: for each node, does it run channels last?   broken where the new program is no program.
+  // channels_last: the convolutions that run so.   .broken where the new program is none.
   constexpr raw_program with(const vec<char>& channels_last) {
     find_wanted(channels_last);
     for (int i = 0; i < N; ++i) {
