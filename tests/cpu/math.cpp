@@ -92,6 +92,15 @@ TEST_CASE_TEMPLATE("functions are as exact as math.hpp says", T, float, double) 
         3);
 }
 
+TEST_CASE_TEMPLATE("tanh keeps the sign of zero", T, float, double) {
+  using V = cpu::simd<T>;
+  alignas(64) std::array<T, V::size> y;
+  for (const T x : {T(0), -T(0)}) {
+    cpu::tanh(V(x)).store_aligned(y.data());
+    CHECK((y[0] == 0 && std::signbit(y[0]) == std::signbit(x)));
+  }
+}
+
 TEST_CASE_TEMPLATE("a large argument leaves the other lanes alone", T, float, double) {
   using V = cpu::simd<T>;
   alignas(64) std::array<T, V::size> x, y, alone;

@@ -98,6 +98,22 @@ TEST_CASE("keep is a product with the mask, on every axis, and linear") {
   }
 }
 
+TEST_CASE("keep of int32 and bool") {
+  constexpr auto f = [](auto i, auto b) {
+    return std::tuple{tl::keep<0, filters>(i), tl::keep<0, filters>(b)};
+  };
+  std::vector<std::int32_t> i{1, 2, 3, 4, 5};
+  bool b[] = {true, true, true, false, true};
+  using ints = tl::tensor<std::int32_t, 5>;
+  using bools = tl::tensor<bool, 5>;
+  auto run = tl::jit(f).bind<ints, bools>();
+  const auto [x, y] = run(ints(i.data()), bools(b));
+  for (std::size_t k = 0; k < 5; ++k) {
+    CHECK(x[static_cast<tl::extent_t>(k)] == (filters[k] ? i[k] : 0));
+    CHECK(y[static_cast<tl::extent_t>(k)] == (filters[k] && b[k]));
+  }
+}
+
 TEST_CASE("convolutions with masked weights are those with weights times the mask, gradients too") {
   same_as_product([](auto w) { return tl::keep<1, channels>(w); }, mask_of(channels, every_filter));
   same_as_product([](auto w) { return tl::keep<1, first>(w); }, mask_of(first, every_filter));

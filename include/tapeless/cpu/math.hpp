@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// exp, log, tanh, erf and sigmoid of all lanes: xsimd's, and what it lacks of them or does slower. exp, log, tanh and erf are within 2 ulp of
-// the exact value, sigmoid within 3, where that value is a normal number; a result below the smallest one may be 0. NaN
-// stays NaN.
+// exp, log, tanh, erf and sigmoid of all lanes: xsimd's, and what it lacks of them or does slower. exp, log, tanh and erf
+// are within 2 ulp of the exact value, sigmoid within 3, where that value is a normal number; a result below the smallest
+// one may be 0. NaN stays NaN.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -68,8 +68,8 @@ template <class V> [[gnu::always_inline]] inline V tanh(const V& x) {
                             -0.00570498872745};
     const V one(1.0f), a = xsimd::abs(x), b = select(a < V(10.0f), a, V(10.0f)), u = x * x;
     const V far = one - V(2.0f) / (detail::exp_within<V>(b + b) + one);
-    const V near = fma(x * u, detail::polynomial(p, u), x);
-    return select(a > V(0.625f), select(x < V(0.0f), -far, far), near); // a NaN is not > 0.625
+    const V near = fma(a * u, detail::polynomial(p, u), a);
+    return xsimd::copysign(select(a > V(0.625f), far, near), x); // a NaN is not > 0.625; -0 stays -0
   }
 }
 

@@ -63,7 +63,7 @@ constexpr int spread_runs(graph& g, int c, const vec<axis_run>& runs, int axis, 
   extent_t at = 0;
   for (const axis_run& r : runs) {
     const int part = pad(g, slice(g, c, axis, at, r.extent), axis, r.offset, extent - r.offset - r.extent);
-    sum = sum == no_node ? part : binary(g, op::add, sum, part);
+    sum = sum == no_node ? part : binary(g, g[c].t == dtype::boolean ? op::logical_or : op::add, sum, part);
     at += r.extent;
   }
   return sum;
@@ -97,7 +97,8 @@ concept mask_of_the_extent = is_static(N) && N == static_cast<extent_t>(Mask);
 // Weights of conv2d that are masked like this along their channels or filters cost what is left of them; so do the
 // gradients, which are zero where the mask is false.
 // Errors: compile errors. The axis exists (negative: from the end); the mask has its extent, which is static.
-// Cost: no flops; one copy for each run of the mask where something else than a convolution reads it.
+// Cost: nothing where only convolutions read it; elsewhere a copy for each run of the mask, and an addition an element
+// for each run after the first, which makes 0 of -0.
 template <int Axis, auto Mask, detail::handle A> constexpr auto keep(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);

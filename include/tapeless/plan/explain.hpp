@@ -74,8 +74,8 @@ inline std::string text_of(const location& l) {
 template <int N, int O> std::string explain_text(const program<N, O>& p, const plan<N, O>& r) {
   const grouping g = make_groups(p);
   const auto computed_in = [&](int i, int group) {
-    for (int k = 0; k < g.again.size(); k += 2)
-      if (g.again[k] == i && g.again[k + 1] == group) return true;
+    for (const grouping::recomputed& x : g.again)
+      if (x.node == i && x.group == group) return true;
     return g.of[i] == group;
   };
   std::string s = "step  part     reads -> writes: ops\n";

@@ -32,7 +32,10 @@ struct grouping {
   vec<int> through; // node -> the node that has the same values in the same order
   vec<int> root;    // node -> the dense block below its views
   vec<char> loaded; // node -> is it computed when arguments are loaded?
-  vec<int> again;   // node, group: the node is computed there too
+  struct recomputed {
+    int node, group;
+  };
+  vec<recomputed> again; // the node is computed in that group too
 };
 
 inline constexpr int narrow_lanes = 1, wide_lanes = 2;
@@ -185,6 +188,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     if (!fuses(v.o)) {
       r.of[i] = r.groups.size();
       r.groups.push_back({});
+      r.groups.back().loaded = r.loaded[i] != 0;
       continue;
     }
     const shape& it = r.loop[i];
@@ -241,8 +245,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
         own[i] = 1;
         r.of[i] = g;
       } else {
-        r.again.push_back(i);
-        r.again.push_back(g);
+        r.again.push_back({i, g});
       }
       for (const int x : p.nodes[i].in)
         if (x >= 0 && !is_leaf(r.root[x]) && g > r.last[r.root[x]]) r.last[r.root[x]] = g;

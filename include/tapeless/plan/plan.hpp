@@ -75,10 +75,19 @@ template <int N, int O> class planner {
     }
   }
 
-  // What each run reads and only a load writes has a place of its own.
+  // What runs read and only a load writes has a place of its own.
   constexpr void place_loaded() {
+    const auto keep_operands = [&](int i) {
+      for (const int x : at(i).in) {
+        const int root = x < 0 ? no_node : g_.root[x];
+        if (root >= 0 && g_.loaded[root] != 0 && g_.stored[root] != 0 && home_[root].where == place::none)
+          home_[root] = allocate(at(root), g_.groups.size());
+      }
+    };
     for (int i = 0; i < N; ++i)
-      if (g_.loaded[i] != 0 && g_.stored[i] != 0) home_[i] = allocate(at(i), g_.groups.size());
+      if (g_.of[i] >= 0 && !g_.groups[g_.of[i]].loaded) keep_operands(i);
+    for (const grouping::recomputed& r : g_.again)
+      if (!g_.groups[r.group].loaded) keep_operands(r.node);
   }
 
   constexpr void find_checks() {

@@ -43,8 +43,6 @@ template <class X, class A> constexpr bool leaves_match_impl() {
 template <class X, class A>
 concept leaves_match = leaves_match_impl<std::remove_cvref_t<X>, std::remove_cvref_t<A>>();
 
-template <class X, class A, class... Rest> constexpr bool first_matches() { return leaves_match<X, A>; }
-template <class X> constexpr bool first_matches() { return false; }
 template <class X> constexpr bool all_extents_static() {
   bool all = true;
   X x{};
@@ -75,6 +73,12 @@ template <class X, class A>
 concept number_without_fraction =
     !number<X> || !number<A> || !std::is_floating_point_v<std::remove_cvref_t<X>> ||
     std::is_floating_point_v<std::remove_cvref_t<A>>;
+
+// Is X what the first argument of a program may be?
+template <class X, class A, class... Rest> constexpr bool first_matches() {
+  return leaves_match<X, A> && number_without_fraction<X, A>;
+}
+template <class X> constexpr bool first_matches() { return false; }
 
 // x as a B. Floating-point numbers round; argument_error where x is beyond the range of B.
 template <class B, class X> B number_as(X x, int argument) {

@@ -355,8 +355,11 @@ public:
     static_assert(sizeof...(A) >= 1 && first_matches<P, A...>(),
                   "tapeless: run.load(p): p has the element types and extents of the first argument");
     static_assert(all_extents_static<P>(), "tapeless: run.load(p): the extents of p are static");
-    if constexpr (sizeof...(A) >= 1 && first_matches<P, A...>() && all_extents_static<P>())
-      return loaded<Backend, P, F, A...>(capacity_, static_cast<int>(team_.size()), p);
+    if constexpr (sizeof...(A) >= 1 && first_matches<P, A...>() && all_extents_static<P>()) {
+      if (memory_.data() == nullptr) refuse("tapeless: run: the bound object has been moved from");
+      using first = std::conditional_t<number<P>, std::tuple_element_t<0, std::tuple<A...>>, P>;
+      return loaded<Backend, first, F, A...>(capacity_, static_cast<int>(team_.size()), keep<first>(p, 0));
+    }
   }
   // bytes of the one allocation
   std::size_t arena_bytes() const { return memory_.size(); }
