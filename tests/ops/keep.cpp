@@ -32,7 +32,9 @@ constexpr tl::conv padded{.padding = 1};
 template <class F, class... X> auto evaluate(F, const X&... x) {
   auto run = tl::jit(F{}).template bind<X...>();
   std::vector<double> r;
-  tl::for_each_leaf(run(x...), [&](const auto& leaf) { r.insert(r.end(), leaf.begin(), leaf.end()); });
+  tl::for_each_leaf(run(x...), [&](const auto& leaf) {
+    for (const double e : leaf) r.push_back(e);
+  });
   return r;
 }
 

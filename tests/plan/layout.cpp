@@ -65,7 +65,9 @@ std::vector<double> channels_last(const std::vector<double>& x, int n, int c, in
 }
 template <class Tree> std::vector<double> elements(const Tree& tree) {
   std::vector<double> all;
-  tl::for_each_leaf(tree, [&](const auto& leaf) { all.insert(all.end(), leaf.begin(), leaf.end()); });
+  tl::for_each_leaf(tree, [&](const auto& leaf) {
+    for (const double x : leaf) all.push_back(x);
+  });
   return all;
 }
 void near(const std::vector<double>& a, const std::vector<double>& b) {

@@ -76,6 +76,7 @@ constexpr auto in_another_trace = [](var h) {
   return var(h + var{&other, other.input(0, tl::dtype::f32, tl::shape_of<4>)});
 };
 
+constexpr std::array<bool, 2> two{true, false};
 constexpr broken found[] = {
     breaks<V>(in_another_trace),
     breaks<I>([](var h) { return h * 0.5; }),
@@ -103,6 +104,9 @@ constexpr broken found[] = {
     breaks<M>([](var h) { return tl::slice<2, 0, 1>(h); }),
     breaks<N>([](var h) { return tl::slice<0, 0, 1>(h); }),
     breaks<M>([](var h) { return tl::slice<0, 3, 5>(h); }),
+    breaks<M>([](var h) { return tl::keep<2, two>(h); }),
+    breaks<M>([](var h) { return tl::keep<0, two>(h); }),
+    breaks<M>([](var h) { return tl::max_pool2d<tl::pool{.layout = tl::layout::nhwc}>(h); }),
     breaks<M>([](var h) { return tl::pad<-3, 0, 1>(h); }),
     breaks<N>([](var h) { return tl::pad<0, 0, 1>(h); }),
     breaks<M, V>([](var h, var k) { return tl::concat<0>(h, k); }),
