@@ -136,7 +136,11 @@ TEST_CASE("what a mask takes away costs nothing") {
   };
   // (the runs of filters are added up: an addition for each element and further run)
   constexpr double added = 2 * 5 * 7 * 5;
+  constexpr auto padded_weights = [](auto x, auto w) {
+    return tl::conv2d<padded>(x, tl::pad<1, 2, 1>(tl::slice<1, 0, 3>(w)));
+  };
   static_assert(flops(half) == flops(full) / 2);
+  static_assert(flops(padded_weights) == flops(full) / 2);
   static_assert(flops(fewer) == flops(full) * 3 / 5 + added);
   static_assert(flops(both) == flops(full) * 3 / 10 + added);
   CHECK(flops(full) > 0);

@@ -162,14 +162,18 @@ TEST_CASE("a number is loaded as the type that it was bound for") {
 TEST_CASE("what only a load reads takes no place that runs keep; what runs read stays") {
   // w is normalised at the load, in steps whose values nobody else reads
   constexpr auto f = [](auto w, auto x) { return tl::layer_norm<1>(tl::tanh(tl::layer_norm<1>(w))) * x; };
-  using table = tl::tensor<float, 64, 128>;
-  std::vector<float> w = support::random_values<float>(64 * 128, 3),
-                     x = support::random_values<float>(64 * 128, 4);
+  using table = tl::tensor<float, 1024, 128>;
+  std::vector<float> w = support::random_values<float>(1024 * 128, 3),
+                     x = support::random_values<float>(1024 * 128, 4);
   auto run = tl::jit(f).bind<table, table>();
   auto infer = run.load(table(w.data()));
   for (int k = 0; k < 3; ++k) CHECK(near(infer(table(x.data())), run(table(w.data()), table(x.data()))));
   using F = std::remove_const_t<decltype(f)>;
   CHECK(steps_of_a_run<true, F, table, table>() == 1);
+  // the result and what is read of the load; a strip holds the rest
+  const auto& p = tl::detail::planned_with<true, F, table, table>::value;
+  CHECK(p.parts == 1);
+  CHECK(p.part_size[0] < 4 * 1024 * 128 * 4);
 }
 
 TEST_CASE("a program that was moved from loads nothing") {

@@ -6,7 +6,7 @@
 #pragma once
 #include <algorithm>
 #include "chunks.hpp"
-#include "whole.hpp"
+#include "layout.hpp"
 
 namespace tapeless::cpu {
 
@@ -57,7 +57,7 @@ template <team Team, class Arch = simd<float>> struct backend {
   static constexpr double conv_ns(const tapeless::detail::node& v, const shape& a, const shape& b) {
     return v.t == dtype::f64 ? ns_of_conv<double>(v, a, b) : ns_of_conv<float>(v, a, b);
   }
-  static constexpr double reorder_ns(double n) { return n; }
+  static constexpr double reorder_ns(double n) { return ns_of_reorder(n); }
 
   // Kernel scratch in bytes, of each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {

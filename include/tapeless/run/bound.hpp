@@ -305,7 +305,6 @@ template <class Backend, bool Load, class F, class... A> class bound {
     allocate();
   }
   template <class, class, class, class...> friend class loaded;
-  template <class, bool, class, class...> friend class bound;
 
 public:
   template <class... Option> explicit bound(const Option&... option) : team_(make_team(option...)) {
