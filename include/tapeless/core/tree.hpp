@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Parameter trees: a leaf (tensor, handle, number at the root), or a std::array, std::tuple, std::pair or
-// aggregate of trees (up to 32 members). for_each_leaf visits the leaves in declaration order.
+// Parameter trees: a leaf (tensor, handle, number at the root), or a std::array, std::tuple, std::pair, sparse matrix
+// or aggregate of trees (up to 32 members). for_each_leaf visits the leaves in declaration order.
 #pragma once
 #include <array>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include "csr.hpp"
 #include "members.hpp"
-#include "tensor.hpp"
 
 namespace tapeless {
 
@@ -31,8 +31,8 @@ concept number = std::is_arithmetic_v<std::remove_cvref_t<X>>;
 template <class X>
 concept tree_member_is_no_number = !number<X>;
 template <class X>
-concept parameter_tree =
-    tensor_like<X> || is_array_v<X> || is_tuple_v<X> || (std::is_aggregate_v<X> && std::is_class_v<X>);
+concept parameter_tree = tensor_like<X> || is_csr_v<X> || is_array_v<X> || is_tuple_v<X> ||
+                         (std::is_aggregate_v<X> && std::is_class_v<X>);
 template <int N>
 concept at_most_32_members = N >= 0 && N <= 32;
 
@@ -57,7 +57,7 @@ concept no_number_inside = NumbersInside == 0;
 template <class X> constexpr void inspect(X& x, tree_facts& facts, bool root = true) {
   using U = std::remove_cv_t<X>;
   if constexpr (number<U>) facts.numbers_inside += root ? 0 : 1;
-  else if constexpr (tensor_like<U> || !parameter_tree<U>) return;
+  else if constexpr (tensor_like<U> || is_csr_v<U> || !parameter_tree<U>) return;
   else if constexpr (is_array_v<U>) {
     for (auto& e : x) inspect(e, facts, false);
   } else if constexpr (is_tuple_v<U>) {
@@ -91,12 +91,21 @@ template <class X, class F> constexpr void for_each_leaf(X& x, F&& f) {
     });
 }
 
+// f(leaf) for every leaf that has a tangent or may be asked for one: not for the pattern of a sparse matrix.
+template <class X, class F> constexpr void for_each_differentiable(X& x, F&& f) {
+  for_each_leaf(x, [&](auto& leaf) {
+    if constexpr (!is_pattern_v<std::remove_cvref_t<decltype(leaf)>>) f(leaf);
+  });
+}
+
 template <class X, class F> constexpr void for_each_member(X& x, F&& f) {
   using U = std::remove_cv_t<X>;
   if constexpr (is_array_v<U>) {
     for (auto& e : x) f(e);
   } else if constexpr (is_tuple_v<U>) {
     with_elements(x, [&](auto&... e) { (f(e), ...); });
+  } else if constexpr (is_csr_v<U>) {
+    U::visit_leaves(x, f);
   } else {
     static_assert(parameter_tree<U>,
                   "tapeless: parameter tree: a leaf is a tensor; a node is a std::array, "

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// basic_csr<T, rows, cols, nnz>: a sparse matrix in compressed rows (CSR). As basic_tensor it has two lives: handles in
+// a trace, a view at run time; tl::owned<csr<...>> owns.
+//   the entries of row i are [row_end[i-1], row_end[i]) of values and columns; row 0 begins at 0
+// Invariants, checked where a view is made of raw arrays (run/csr.hpp) and relied upon by every kernel: row_end never
+// falls and ends at nnz; the columns of a row ascend strictly and lie in [0, cols).
+//
+// Its leaves are tensors: values, columns, row_end, and one without elements that carries cols. The last three are the
+// pattern: it comes from an argument, is never computed and has no tangent. So the cotangent of a matrix is a matrix of
+// the same pattern.
+#pragma once
+#include "tensor.hpp"
+
+namespace tapeless {
+
+// A matrix view is made without a look at its arrays.
+struct trusted_t {};
+inline constexpr trusted_t trusted{};
+
+namespace detail {
+
+// The space of the pattern's leaves.
+template <class Space> struct pattern {};
+template <class X> inline constexpr bool is_pattern_v = false;
+template <class T, shape S, class P> inline constexpr bool is_pattern_v<basic_tensor<T, S, pattern<P>>> =
+    true;
+
+} // namespace detail
+
+template <element T, extent_t Rows, extent_t Cols, extent_t Nnz, class Space = host> class basic_csr {
+public:
+  using value_type = std::remove_const_t<T>;
+  using values_type = basic_tensor<T, shape_of<Nnz>, Space>;
+  using columns_type = basic_tensor<std::int32_t, shape_of<Nnz>, detail::pattern<Space>>;
+  using row_end_type = basic_tensor<std::int32_t, shape_of<Rows>, detail::pattern<Space>>;
+  using width_type = basic_tensor<bool, shape_of<0, Cols>, detail::pattern<Space>>;
+  static constexpr shape extents = shape_of<Rows, Cols>;
+
+  constexpr basic_csr() = default;
+  // @pre the invariants above
+  constexpr basic_csr(trusted_t, const values_type& values, const columns_type& columns,
+                      const row_end_type& row_end, const width_type& width)
+      : values_(values), columns_(columns), row_end_(row_end), width_(width) {}
+  // A view of mutable values is a view of const ones.
+  template <class U>
+    requires(std::is_const_v<T> && std::is_same_v<U, value_type>)
+  constexpr basic_csr(const basic_csr<U, Rows, Cols, Nnz, Space>& o)
+      : values_(o.values()), columns_(o.columns()), row_end_(o.row_end()), width_(o.width()) {}
+
+  // In a trace these are handles: exp(a.values()) is computed entry by entry. At run time they are views.
+  constexpr const values_type& values() const { return values_; }
+  constexpr const columns_type& columns() const { return columns_; }
+  constexpr const row_end_type& row_end() const { return row_end_; }
+  constexpr const width_type& width() const { return width_; }
+
+  // Of a view: the numbers of rows, columns and stored entries.
+  constexpr extent_t rows() const { return row_end_.extent(0); }
+  constexpr extent_t cols() const { return width_.extent(1); }
+  constexpr extent_t nnz() const { return values_.extent(0); }
+  // Of a view: the entries of row i are [row_begin(i), row_end()[i]).
+  constexpr extent_t row_begin(extent_t i) const { return i == 0 ? 0 : row_end_[i - 1]; }
+
+  // The same pattern with other values: a.with(tl::exp(a.values())).
+  template <class U>
+  constexpr basic_csr<U, Rows, Cols, Nnz, Space> with(
+      const basic_tensor<U, shape_of<Nnz>, Space>& values) const {
+    return {trusted, values, columns_, row_end_, width_};
+  }
+
+  // f(leaf) for each of its four leaves; for parameter trees
+  template <class Csr, class F> static constexpr void visit_leaves(Csr& a, F&& f) {
+    f(a.values_);
+    f(a.columns_);
+    f(a.row_end_);
+    f(a.width_);
+  }
+
+private:
+  values_type values_;
+  columns_type columns_;
+  row_end_type row_end_;
+  width_type width_;
+};
+
+// csr<float, rows, cols, nnz>: static extents or named ones, in host memory.
+//   using table = tl::csr<float, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
+template <element T, extent_t Rows, extent_t Cols, extent_t Nnz> using csr = basic_csr<T, Rows, Cols, Nnz>;
+
+namespace detail {
+template <class X> inline constexpr bool is_csr_v = false;
+template <class T, extent_t R, extent_t C, extent_t E, class P>
+inline constexpr bool is_csr_v<basic_csr<T, R, C, E, P>> = true;
+template <class X>
+concept csr_matrix = is_csr_v<std::remove_cvref_t<X>>;
+} // namespace detail
+
+} // namespace tapeless
