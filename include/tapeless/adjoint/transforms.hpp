@@ -42,7 +42,7 @@ template <class X> inline constexpr leaf_type first_without_tangent = [] {
   X x{};
   leaf_type first;
   int leaf = 0;
-  for_each_leaf(x, [&](auto& h) {
+  for_each_differentiable(x, [&](auto& h) {
     using H = std::remove_cvref_t<decltype(h)>;
     if constexpr (typed_handle<H>)
       if (first.leaf < 0 && !is_float(dtype_of<typename H::value_type>))

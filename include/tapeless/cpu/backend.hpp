@@ -5,47 +5,10 @@
 // are keyed on their code alone, so that equal steps of different layers share one.
 #pragma once
 #include <algorithm>
-#include "chunks.hpp"
 #include "layout.hpp"
+#include "sweep.hpp"
 
 namespace tapeless::cpu {
-
-// A result of so many bytes is gone from the caches before anybody reads it.
-inline constexpr index_t larger_than_caches = 1 << 25;
-// Of step s: the dense stores of such results, floating point, that no step reads. Bit mask.
-template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const step& s) {
-  using namespace tapeless::detail;
-  index_t n = 1;
-  for (int a = 0; a < s.axes; ++a) {
-    if (!is_static(s.loop[a])) return 0;
-    n *= s.loop[a];
-  }
-  unsigned mask = 0;
-  if (n < larger_than_caches / 8) return mask;
-  for (int k = 0; k < s.stores; ++k) {
-    const tapeless::detail::store y(p.store_[s.store0 + k]);
-    const location& at = p.slot_[s.slot0 + y.slot].at;
-    if (y.k != store_kind::dense || !is_float(y.t) || n * size_of(y.t) < larger_than_caches) continue;
-    bool read = at.where != place::result;
-    for (int i = 0; i < p.steps && !read; ++i)
-      for (int j = 0; j < p.step_[i].loads; ++j) read = read || p.slot_[p.step_[i].slot0 + j].at == at;
-    if (!read) mask |= 1u << k;
-  }
-  return mask;
-}
-
-template <const auto& P, int I> constexpr auto code_of() {
-  constexpr step s = P.step_[I];
-  fused_code<s.codes, s.konsts, s.stores, s.customs> k;
-  for (int i = 0; i < s.codes; ++i) k.code[i] = P.code[s.code0 + i];
-  for (int i = 0; i < s.konsts; ++i) k.konst[i] = P.konst[s.konst0 + i];
-  for (int i = 0; i < s.stores; ++i) k.store[i] = P.store_[s.store0 + i];
-  for (int i = 0; i < s.customs; ++i) k.custom[i] = P.custom[s.custom0 + i];
-  k.slots = s.loads + s.stores;
-  k.axes = s.axes;
-  k.past_caches = stores_past_caches(P, P.step_[I]);
-  return k;
-}
 
 // Arch is in the name of every SIMD kernel that is called from here: objects built with other flags do not clash.
 template <team Team, class Arch = simd<float>> struct backend {
@@ -64,7 +27,7 @@ template <team Team, class Arch = simd<float>> struct backend {
     scratch_need most;
     if constexpr (has_whole_steps<P>()) // else the kernels of whole steps are not even looked at
       for (int i = 0; i < P.steps; ++i) {
-        if (P.step_[i].fused) continue;
+        if (P.step_[i].fused || is_sparse(P.step_[i].o)) continue;
         scratch_need n = need_of<P>(i);
         if (followed_by_epilogue<P>(i)) n.each += n.shared; // members run it side by side
         const index_t size = P.step_[i].wide ? 8 : 4;
@@ -91,14 +54,16 @@ private:
   template <const auto& P, int I> [[gnu::always_inline]] static inline void execute(const Team& team,
                                                                                     const frame<P>& f) {
     if constexpr (P.step_[I].strip) return; // ran with the first step of its strip
+    else if constexpr (is_sparse(P.step_[I].o)) sweep<Arch, P, I>::run(team, f, scratch<P>().each);
     else if constexpr (I + 1 < P.steps && P.step_[I + 1].strip)
-      run_strip<P, I>(team, f, std::make_integer_sequence<int, steps_of_strip<P>(I)>{});
+      strip<Arch, P>::template run<I>(team, f, scratch<P>().each,
+                                      std::make_integer_sequence<int, steps_of_strip<P>(I)>{});
     else if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
     else if constexpr (!followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
   }
   template <const auto& P> static constexpr bool has_whole_steps() {
     for (int i = 0; i < P.steps; ++i)
-      if (!P.step_[i].fused) return true;
+      if (!P.step_[i].fused && !is_sparse(P.step_[i].o)) return true;
     return false;
   }
   template <const auto& P> static constexpr bool has_convolutions() {
@@ -181,68 +146,6 @@ private:
           rows_of<P.step_[I - 1].o, K, T>{P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own,
                                           packed_of<P, I - 1>(f), f.names});
     }
-  }
-
-  template <const auto& P> static constexpr int steps_of_strip(int first) {
-    int n = 1;
-    while (first + n < P.steps && P.step_[first + n].strip) ++n;
-    return n;
-  }
-  template <const auto& P> static constexpr bool sums_over_rows(int first, int steps) {
-    for (int i = first; i < first + steps; ++i)
-      if (P.step_[i].partials > 0) return true;
-    return false;
-  }
-  // All steps pass over a strip before the next one. Chunks are strips, or of many of them where sums pass over rows.
-  template <const auto& P, int First, int... K> [[gnu::always_inline]] static inline void run_strip(
-      const Team& team, const frame<P>& f, std::integer_sequence<int, K...>) {
-    constexpr bool sums = sums_over_rows<P>(First, sizeof...(K));
-    const index_t rows = f.step[First].loop[0];
-    if (rows == 0) {
-      if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
-      return;
-    }
-    index_t row = 1;
-    for (int a = 1; a < P.step_[First].axes; ++a) row *= f.step[First].loop[a];
-    const index_t size = tapeless::detail::strip_size(row), chunk = sums ? f.step[First].chunk : size;
-    const index_t chunks = (rows + chunk - 1) / chunk;
-    team.run(chunks, [&](index_t c, int member) {
-      const index_t begin = c * chunk, end = std::min(rows, begin + chunk);
-      std::byte* const mine = f.scratch + member * scratch<P>().each;
-      for (index_t lo = begin; lo < end; lo += size) {
-        const strip_rows r{lo, std::min(end, lo + size), c, lo > begin, mine};
-        (run_rows_of<P, First + K>(f, r), ...);
-      }
-    });
-    if constexpr (sums) (stores_of_step<P, First + K>::combine(f.step[First + K], chunks), ...);
-  }
-  struct strip_rows {
-    index_t lo, hi, chunk;
-    bool past_first; // of its chunk
-    std::byte* scratch;
-  };
-  template <const auto& P, int I> using lanes_of_step = std::conditional_t<P.step_[I].wide, double, float>;
-  template <const auto& P, int I> using stores_of_step = stores_of<code_of<P, I>(), lanes_of_step<P, I>>;
-  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_rows_of(const frame<P>& f,
-                                                                                        const strip_rows& r) {
-    constexpr step s = P.step_[I];
-    const frame_step& g = f.step[I];
-    void* base[s.loads + s.stores];
-    for (int k = 0; k < s.loads + s.stores; ++k) {
-      const tapeless::detail::slot& q = P.slot_[s.slot0 + k];
-      base[k] =
-          q.at.where == tapeless::detail::place::strip
-              ? before(r.scratch + q.at.offset, r.lo * g.slot[k].stride[0] * tapeless::detail::size_of(q.t))
-              : g.slot[k].data();
-    }
-    if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
-    fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run({base, g.slot, g.loop, g.extent}, r.lo,
-                                                                  r.hi, r.past_first);
-  }
-  // Where row 0 would lie; only rows of the strip are touched.
-  static void* before(std::byte* rows, index_t bytes) {
-    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(rows) -
-                                   static_cast<std::uintptr_t>(bytes));
   }
 
   struct no_rows {

@@ -63,11 +63,26 @@ template <auto Code, class V> class fused_kernel {
       return dtype::boolean;
     return class_of(q.o == op::cast ? static_cast<dtype>(q.imm) : q.t);
   }
-  // the same in every lane of a row
-  static constexpr bool invariant(const instruction& q) {
-    return q.o == op::konst || q.o == op::extent ||
-           (q.o == op::input && static_cast<access>(q.imm) == access::splat);
-  }
+  // Is the result of instruction k the same in every lane of a row? Constants, extents, elements that do not move, and
+  // quotients of these.
+  struct invariants {
+    bool is[Code.codes > 0 ? Code.codes : 1]{};
+  };
+  static constexpr invariants invariant = [] {
+    invariants r;
+    const auto made_by_one = [&](int k, int reg) {
+      while (--k >= 0)
+        if (result_class(at(k)) == dtype::f32 && at(k).dst == reg) return r.is[k];
+      return false;
+    };
+    for (int k = 0; k < Code.codes; ++k) {
+      const instruction q = at(k);
+      r.is[k] = q.o == op::konst || q.o == op::extent ||
+                (q.o == op::input && static_cast<access>(q.imm) == access::splat) ||
+                (q.o == op::div && class_of(q.t) == dtype::f32 && made_by_one(k, q.a) && made_by_one(k, q.b));
+    }
+    return r;
+  }();
 
   struct registers_t {
     V f[registers(dtype::f32)];
@@ -257,7 +272,7 @@ template <auto Code, class V> class fused_kernel {
 
   template <int K, bool Invariant, bool Partial>
   [[gnu::always_inline]] static void execute(registers_t& r, const row_state& w, index_t c, int n) {
-    if constexpr (invariant(at(K)) != Invariant) return;
+    if constexpr (invariant.is[K] != Invariant) return;
     else if constexpr (at(K).o == op::input) load_slot<K, Partial>(r, w, c, n);
     else compute<K>(r, w);
   }

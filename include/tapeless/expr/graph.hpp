@@ -35,11 +35,13 @@ struct graph : rule_watch {
     return id;
   }
 
-  constexpr int input(int position, dtype t, const shape& s) {
+  // of_pattern: a leaf of a sparse matrix that is not its values
+  constexpr int input(int position, dtype t, const shape& s, bool of_pattern = false) {
     node v;
     v.o = op::input;
     v.t = t;
     v.attr = static_cast<std::uint64_t>(position);
+    v.attr2 = of_pattern ? 1 : 0;
     v.s = s;
     learn_names(s);
     return intern(v);

@@ -14,7 +14,7 @@ namespace tapeless::detail {
 
 enum class op : std::uint8_t {
   // leaves
-  input,    // leaf of the user's arguments; attr: its position
+  input,    // leaf of the user's arguments; attr: its position, attr2: 1 for the pattern of a sparse matrix
   argument, // fresh argument of a transform, replaced by the actual one afterwards; attr: serial number
   konst,    // rank-0 constant; attr: bits of the double
   extent,   // rank-0 value of a named extent; attr: the monomial
@@ -61,6 +61,7 @@ enum class op : std::uint8_t {
   slice,
   reshape,
   checked_index,
+  pattern, // of a sparse matrix: its columns and row_end, as one operand
   // whole-tensor ops
   argmax,
   pad,
@@ -79,6 +80,8 @@ enum class op : std::uint8_t {
   window_scatter,
   window_sum,
   window_spread,
+  spmm,
+  sddmm,
   custom_tensor,
   count_ // not an op: their number
 };
@@ -97,6 +100,7 @@ struct node {
   shape s{};
 };
 
+constexpr bool is_pattern_leaf(const node& v) { return v.o == op::input && v.attr2 != 0; }
 constexpr bool is_custom(op o) { return o == op::custom_elementwise || o == op::custom_tensor; }
 
 constexpr bool equal(const node& x, const node& y) {

@@ -15,6 +15,7 @@
 #include "conv_transpose.hpp"
 #include "pool.hpp"
 #include "loss.hpp"
+#include "sparse.hpp"
 #include "norm.hpp"
 #include "custom.hpp"
 
@@ -36,6 +37,7 @@ inline constexpr rule_table rules = [] {
   t.add(conv_rules);
   t.add(unfold_rules);
   t.add(pool_rules);
+  t.add(sparse_rules);
   t.add(custom_rules);
   return t;
 }();

@@ -9,34 +9,9 @@
 // Invariants: a node's group is not below those of its operands; an operand that is no register value comes from an
 // earlier group.
 #pragma once
-#include "recompute.hpp"
+#include "sweeps.hpp"
 
 namespace tapeless::detail {
-
-inline constexpr int max_group_nodes = 32;
-
-struct group {
-  bool fused = false;
-  bool wide = false, narrow = false; // lanes of 64 or 32 bits; a group has one kind
-  bool loaded = false;               // runs when arguments are loaded, see of_loaded
-  shape it{};
-  int nodes = 0;
-};
-
-struct grouping {
-  vec<group> groups;
-  vec<int> of;      // node -> group, no_node for leaves and views
-  vec<char> stored; // node has a buffer
-  vec<int> last;    // the last group that reads the buffer
-  vec<shape> loop;  // node -> its iteration space
-  vec<int> through; // node -> the node that has the same values in the same order
-  vec<int> root;    // node -> the dense block below its views
-  vec<char> loaded; // node -> is it computed when arguments are loaded?
-  struct recomputed {
-    int node, group;
-  };
-  vec<recomputed> again; // the node is computed in that group too
-};
 
 inline constexpr int narrow_lanes = 1, wide_lanes = 2;
 constexpr int lanes_of(dtype t) { return t == dtype::f32 ? narrow_lanes : t == dtype::f64 ? wide_lanes : 0; }
@@ -64,6 +39,25 @@ template <int N, int O> constexpr vec<char> of_loaded(const program<N, O>& p, in
   return r;
 }
 
+// Numbers such as 1 / n, which would be steps of their own between the loops that read them.
+// @pre r.root
+template <int N, int O>
+constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, grouping& r) {
+  vec<char> in_buffer(N, 0); // a whole-tensor op reads it
+  for (int i = 0; i < N; ++i)
+    if (rule(p.nodes[i].o).k == kind::whole)
+      for (const int x : p.nodes[i].in)
+        if (x >= 0) in_buffer[r.root[x]] = 1;
+  for (int i = 0; i < N; ++i) {
+    const node& v = p.nodes[i];
+    bool known = rule(v.o).k == kind::elementwise && v.s.rank == 0 && !is_custom(v.o) && is_output[i] == 0 &&
+                 in_buffer[i] == 0;
+    for (const int x : v.in)
+      known = known && (x < 0 || p.nodes[x].o == op::konst || p.nodes[x].o == op::extent);
+    r.inlined[i] = known ? 1 : 0;
+  }
+}
+
 template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, int loaded_leaves = 0) {
   grouping r;
   r.loaded = of_loaded(p, loaded_leaves);
@@ -75,7 +69,8 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
   for (const int o : p.outputs)
     if (N > 0) is_output[o] = 1;
   const auto is_view = [&](int x) { return rule(p.nodes[x].o).k == kind::view; };
-  const auto is_leaf = [&](int x) { return rule(p.nodes[x].o).k == kind::leaf; };
+  r.inlined = vec<char>(N, 0);
+  const auto is_leaf = [&](int x) { return rule(p.nodes[x].o).k == kind::leaf || r.inlined[x] != 0; };
   r.loop = vec<shape>(N, shape{});
   r.through = vec<int>(N, no_node);
   r.root = vec<int>(N, no_node);
@@ -87,6 +82,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     r.through[i] = same_order ? r.through[v.in[0]] : i;
     r.root[i] = is_view(i) ? r.root[v.in[0]] : i;
   }
+  find_inlined(p, is_output, r);
   // the node whose register a fused consumer would read, or no_node where it reads memory
   const auto register_source = [&](int consumer, int x) {
     const int u = r.through[x];
@@ -199,6 +195,8 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
       deferred[i] = 1;
     else place(i);
   }
+
+  gather_sweeps(p, r);
 
   // readers: other groups of the node's loop that read it; most_readers + 1 of them where some node needs the buffer
   vec<int> reader(most_readers * N, no_node), readers(N, 0);

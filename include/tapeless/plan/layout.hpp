@@ -59,7 +59,7 @@ template <int N, int O> class arrangement {
                     v.s.d[static_cast<int>(v.attr)]);
           break;
         case op::reshape: r = reshape(g_, a, v.s); break;
-        default: r = renewed(v, {a, no_node, no_node}, v.s);
+        default: r = renewed(v, {a, v.in[1] < 0 ? no_node : plain(v.in[1]), no_node}, v.s);
       }
     }
     return made_[i].plain = r;
@@ -194,7 +194,8 @@ template <int N, int O> class arrangement {
         x.in[k] = rule(v.o).k == kind::whole
                       ? dense(g_, plain(v.in[k]))
                       : operand_plain(v.in[k], rule(v.o).k == kind::reduction ? at(v.in[0]).s : v.s);
-    made_[i].plain = v.o == op::input ? g_.input(static_cast<int>(v.attr), v.t, v.s) : renewed(v, x, v.s);
+    made_[i].plain = v.o == op::input ? g_.input(static_cast<int>(v.attr), v.t, v.s, is_pattern_leaf(v))
+                                      : renewed(v, x, v.s);
   }
 
 public:

@@ -68,9 +68,13 @@ template <int N, int O> class planner {
     for (int k = 0; k < O; ++k) {
       const int i = p_.outputs[k];
       slot& s = r_.result[k];
-      s.at = allocate(at(i), g_.groups.size());
       s.t = at(i).t;
       s.s = at(i).s;
+      if (is_pattern_leaf(at(i))) {
+        s.at = home_[i];
+        continue;
+      }
+      s.at = allocate(at(i), g_.groups.size());
       home_[i] = {place::result, k};
     }
   }
@@ -100,6 +104,52 @@ template <int N, int O> class planner {
         if (!is_static(n)) r_.not_empty[r_.nonempty++] = n;
       }
     }
+  }
+
+  // ---- steps of sparse matrices
+  constexpr void emit_sparse(int i, int group) {
+    const node& v = at(i);
+    step& s = r_.step_[r_.steps++];
+    s.o = v.o;
+    s.adjoint = v.adjoint;
+    s.node = i;
+    s.attr = v.attr;
+    s.wide = v.t == dtype::f64;
+    s.at_load = g_.loaded[i] != 0;
+    s.slot0 = r_.slots;
+    const int of_rows = operand_of_rows(p_.nodes, i);
+    const auto add = [&](int x, bool has_rows) {
+      slot& q = r_.slot_[r_.slots++];
+      q.at = x == i ? home_[i] : home_[resolve(p_.nodes, x).root]; // dense by construction
+      q.t = at(x).t;
+      q.s = at(x).s;
+      q.stride[0] = has_rows ? 1 : 0;
+    };
+    for (const int k : {0, 1}) add(at(v.in[0]).in[k], false);
+    for (const int k : {1, 2})
+      if (v.in[k] >= 0) add(v.in[k], v.in[k] == of_rows);
+    s.loads = r_.slots - s.slot0;
+    s.stores = 1;
+    add(i, makes_rows(v));
+    const bool together = r_.steps > 1 && r_.step_[r_.steps - 2].at_load == s.at_load;
+    s.strip = together && strip_.takes_product(p_.nodes, i, r_.steps - 1) &&
+              strip_.joins_product(r_, s, of_rows >= 0 ? home_[g_.root[of_rows]] : location{});
+    if (!s.strip) end_strip(group);
+    for (int k = s.slot0; k < r_.slots; ++k) strip_.slots.push_back({k, r_.slot_[k].s, v.adjoint});
+    s.partial0 = r_.slots;
+    if ((v.attr & spmm_transposed) != 0 && v.o == op::spmm) { // sums over rows: partial ones of the chunks
+      slot q;
+      q.t = v.t;
+      q.s = v.s;
+      // twice: in a sweep they alternate with the vector that another step multiplies
+      const extent_t copies = v.s.rank > 1 ? max_row_chunks_of_matrices : (s.strip ? 2 : 1) * max_row_chunks;
+      q.at = allocate(names(numel(v.s)), copies * bytes_of(v), group);
+      r_.slot_[r_.slots++] = q;
+      s.partials = 1;
+    }
+    count_flops(i, v.adjoint);
+    ++part_of(s.adjoint).steps;
+    if (!s.strip) strip_.open_sweep(p_.nodes, i, r_.steps);
   }
 
   // ---- whole-tensor steps
@@ -184,6 +234,8 @@ template <int N, int O> class planner {
     const node& root = at(w.root);
     if (root.o == op::konst) return constant(s, root.attr, root.t);
     if (root.o == op::extent) return named_extent(s, static_cast<extent_t>(root.attr), root.t);
+    if (g_.inlined[w.root] != 0)
+      return made_in_[w.root] == group ? reg_[w.root] : compute(s, group, w.root, adjoint);
     slot q;
     q.at = root.o == op::iota ? location{} : home_[w.root];
     q.t = root.t;
@@ -346,8 +398,10 @@ template <int N, int O> class planner {
   strip strip_;
   int expired_ = 0; // groups whose buffers are free again
   constexpr bool may_join_strip(int group) const {
-    return first_[group] != first_[group + 1] && g_.groups[group].fused &&
-           strip_.takes(g_.groups[group].it, r_.steps);
+    if (first_[group] == first_[group + 1]) return false;
+    const int i = member_[first_[group]];
+    return g_.groups[group].fused ? strip_.takes(g_.groups[group].it, r_.steps)
+                                  : is_sparse(at(i).o) && strip_.takes_product(p_.nodes, i, r_.steps);
   }
   // No group from `group` on belongs to the strip: its values get their places.
   constexpr void end_strip(int group) {
@@ -443,7 +497,8 @@ public:
       for (int k = first_[group]; k < first_[group + 1]; ++k) {
         const int i = member_[k];
         if (!g_.stored[i] || home_[i].where != place::none) continue;
-        if (!g_.groups[group].fused) home_[i] = allocate(at(i), g_.last[i]);
+        if (!g_.groups[group].fused && !(makes_rows(at(i)) && sweeps(p_.nodes, i)))
+          home_[i] = allocate(at(i), g_.last[i]);
         else {
           home_[i] = strip::unsettled(i);
           strip_.values.push_back({i, group, g_.last[i]});
@@ -451,6 +506,7 @@ public:
       }
       if (first_[group] == first_[group + 1]) continue;
       if (g_.groups[group].fused) emit_fused(group);
+      else if (is_sparse(at(member_[first_[group]]).o)) emit_sparse(member_[first_[group]], group);
       else emit_whole(member_[first_[group]]);
     }
     end_strip(g_.groups.size());

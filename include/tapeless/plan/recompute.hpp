@@ -43,7 +43,7 @@ constexpr bool recomputes(const Nodes& nodes, const Groups& g, int i, F in_memor
   for (const int x : v.in) {
     if (x < 0) continue;
     const int root = g.root[x];
-    if (nodes[root].o == op::konst || nodes[root].o == op::extent) continue;
+    if (nodes[root].o == op::konst || nodes[root].o == op::extent || g.inlined[root] != 0) continue;
     if (!in_memory(root)) return false;
     if (g.through[x] == root && squeezed(nodes[root].s) == g.loop[i]) ++whole;
     else if (squeezed(nodes[root].s).rank >= g.loop[i].rank ||

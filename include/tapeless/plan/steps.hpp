@@ -49,12 +49,17 @@ constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
 inline constexpr extent_t strip_grain = 16384;
 constexpr extent_t strip_size(extent_t row) { return row < strip_grain ? strip_grain / row : 1; }
 
+// How the rows of a sparse matrix are cut for threads and for partial sums, at most; by its entries at run time.
+inline constexpr extent_t max_row_chunks = 16, max_row_chunks_of_matrices = 4;
+// Rows that a sweep takes at once, at most.
+inline constexpr extent_t sweep_rows = 64;
+
 struct step {
   op o = op::copy; // fused groups: op::copy
   bool fused = false, adjoint = false, wide = false;
-  bool epilogue = false; // fused: runs row by row with the whole-tensor step before it, see is_epilogue
-  bool strip = false;    // fused: runs with the step before it, a strip of rows at a time, see strip::joins
-  bool at_load = false;  // runs when arguments are loaded, not in each run
+  bool epilogue = false;    // fused: runs row by row with the whole-tensor step before it, see is_epilogue
+  bool strip = false;       // runs with the step before it, a strip of rows at a time, see strip::joins
+  bool at_load = false;     // runs when arguments are loaded, not in each run
   bool packs_ahead = false; // a convolution whose weights are packed then
   int code0 = 0, codes = 0, konst0 = 0, konsts = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
@@ -77,7 +82,7 @@ template <int N, int O> struct plan {
   int steps = 0, codes = 0, konsts = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0,
       nonempty = 0;
   step step_[n]{};
-  std::uint64_t code[4 * n]{};
+  std::uint64_t code[6 * n]{};
   std::uint64_t konst[3 * n]{};
   slot slot_[6 * n]{};
   std::uint64_t store_[n]{};

@@ -3,6 +3,7 @@
 //
 // Which steps run together, some rows of their outermost axis at a time, so that what they hand on stays in cache:
 //   strip     fused steps one behind the other that loop over the same rows and read of one another only the row at hand
+//   sweep     a strip that a product with a sparse matrix opens; further products with it belong to it (sweeps.hpp)
 //   epilogue  a fused step behind a matmul or convolution whose result it reads row by row
 #pragma once
 #include "arena.hpp"
@@ -39,9 +40,10 @@ constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
 // A value that only its steps read has no buffer: a member of the team keeps the rows at hand in its scratch. Until the
 // strip ends, and its last reader is known, such a value may be any that a fused step stores; its place is `unsettled`.
 struct strip {
-  extent_t rows = 0; // its outermost extent; 0: none is open
-  int begin = 0;     // its first step
-  extent_t row = 1;  // elements of a row of the first step
+  extent_t rows = 0;     // its outermost extent; 0: none is open
+  int begin = 0;         // its first step
+  extent_t row = 1;      // elements of a row of the first step
+  int pattern = no_node; // of the matrix, where it is a sweep
   struct value {
     int node, group, last;          // stored by the group, read last by group `last`
     extent_t offset = 0, bytes = 0; // of its scratch
@@ -61,6 +63,7 @@ struct strip {
   // other rows of it.
   constexpr bool takes(const shape& it, int steps) const {
     if (rows == 0 || steps - begin >= strip_steps || it.rank == 0 || it.d[0] != rows) return false;
+    if (pattern >= 0) return is_loop_over_rows(it, rows);
     extent_t inner = 1;
     for (int a = 1; a < it.rank; ++a) {
       if (!is_static(it.d[a])) return false;
@@ -79,8 +82,32 @@ struct strip {
       }
     return true;
   }
+  // May a sparse op take part, as far as its matrix tells?
+  template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
+    return rows != 0 && steps - begin < strip_steps && pattern == nodes[i].in[0] && sweeps(nodes, i);
+  }
+  // Does the sparse step s, the last of r, read of the steps before it only the operand that has rows, at `of_rows`?
+  template <class Plan> constexpr bool joins_product(const Plan& r, const step& s,
+                                                     const location& of_rows) const {
+    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
+      for (int w = begin; w + 1 < r.steps; ++w) {
+        const step& before = r.step_[w];
+        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
+          if (r.slot_[k].at == r.slot_[y].at && !(r.slot_[k].at == of_rows && r.slot_[y].stride[0] == 1))
+            return false;
+      }
+    return true;
+  }
+  // A sparse step that has not joined: a sweep begins with it where others may join.
+  template <class Nodes> constexpr void open_sweep(const Nodes& nodes, int i, int steps) {
+    rows = sweeps(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0;
+    begin = steps - 1;
+    row = 1;
+    pattern = nodes[i].in[0];
+  }
   // Step s, the last of `steps`, has not joined: the next strip may begin with it.
   constexpr void open(const step& s, const shape& it, int steps) {
+    pattern = no_node;
     const bool opens = !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it);
     rows = opens ? s.loop[0] : 0;
     begin = steps - 1;
@@ -107,7 +134,7 @@ struct strip {
           }
         const extent_t of_row =
             coefficient(numel(nodes[v.node].s)) / coefficient(rows) * size_of(nodes[v.node].t);
-        v.bytes = aligned(strip_size(row) * of_row);
+        v.bytes = aligned((pattern >= 0 ? sweep_rows : strip_size(row)) * of_row);
         v.offset = scratch.take(v.bytes);
         within = {place::strip, 0, v.offset};
       }

@@ -167,11 +167,14 @@ template <class Backend, bool Load, class F, class... A> class bound {
     c.names = capacity_;
     for (int k = 0; k < outputs; ++k) {
       const location& l = plan_.result[k].at;
-      s.own[k] = c.part[l.index] + l.offset * unit[l.index];
+      s.own[k] = returns_argument(k) ? nullptr : c.part[l.index] + l.offset * unit[l.index];
     }
     s.frame.fill(c);
     team_.run(team_.size(), [](extent_t, int) {}); // threads start now, not in the first run
   }
+
+  // The pattern of a matrix: the result's leaf is that of the argument.
+  static constexpr bool returns_argument(int k) { return plan_.result[k].at.where == place::input; }
 
   // @pre not moved from
   state& at_head() { return *std::launder(reinterpret_cast<state*>(memory_.data())); }
@@ -210,7 +213,19 @@ template <class Backend, bool Load, class F, class... A> class bound {
     int at = 0;
     (reader.read(x, input, at), ...);
     refuse_own(input, at);
-    if constexpr (user_output) reader.read(out, result, at = 0, true);
+    for (int k = 0; k < outputs; ++k)
+      if (returns_argument(k)) result[k] = input[plan_.result[k].at.index];
+    if constexpr (user_output) {
+      void* given[outputs > 0 ? outputs : 1];
+      reader.read(out, given, at = 0, true);
+      for (int k = 0; k < outputs; ++k)
+        if (returns_argument(k) && given[k] != result[k])
+          refuse(
+              "tapeless: run.into(out)(x...): leaf %d of out belongs to the pattern of a matrix: it is that of the "
+              "argument",
+              k);
+      for (int k = 0; k < outputs; ++k) result[k] = given[k];
+    }
     const name_values& values = reader.values();
     for (int k = 0; k < plan_.nonempty; ++k)
       if (eval(plan_.not_empty[k], values) == 0)
@@ -218,7 +233,8 @@ template <class Backend, bool Load, class F, class... A> class bound {
     if constexpr (user_output)
       for (int k = 0; k < outputs; ++k)
         for (int j = 0; j < k; ++j)
-          if (overlap(output_range(j, result, values), output_range(k, result, values)))
+          if (!returns_argument(j) && !returns_argument(k) &&
+              overlap(output_range(j, result, values), output_range(k, result, values)))
             refuse("tapeless: run.into(out)(x...): outputs %d and %d overlap", j, k);
     if constexpr (plan_.checks > 0 || user_output) {
       at = 0;
@@ -256,7 +272,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
         const auto* p = static_cast<const std::byte*>(input[at]);
         const byte_range mine{p, p + leaf.size() * static_cast<extent_t>(sizeof(T))};
         for (int k = 0; UserOutput && k < outputs; ++k)
-          if (overlap(mine, output_range(k, result, values)))
+          if (!returns_argument(k) && overlap(mine, output_range(k, result, values)))
             refuse("tapeless: run.into(out)(x...): output %d overlaps leaf %d of the arguments", k, at);
         if constexpr (std::is_same_v<T, std::int32_t>)
           for (int k = 0; k < plan_.checks; ++k)

@@ -27,12 +27,13 @@ inline constexpr bool takes_these_arguments = requires(const F& f, const A&... a
 template <class F>
 concept stateless = std::is_empty_v<F> && std::is_default_constructible_v<F>;
 
+// The leaves of x but for the patterns of sparse matrices, which no transform touches.
 template <class X> constexpr void collect(const X& x, vec<int>& ids) {
-  for_each_leaf(x, [&](const auto& h) { ids.push_back(h.id()); });
+  for_each_differentiable(x, [&](const auto& h) { ids.push_back(h.id()); });
 }
-// The leaves of x made handles of these nodes, from position `at` on.
+// These leaves made handles of the nodes from position `at` on.
 template <class X> constexpr void assign(X& x, graph& g, const vec<int>& ids, int& at) {
-  for_each_leaf(x, [&](auto& h) {
+  for_each_differentiable(x, [&](auto& h) {
     using H = std::remove_cvref_t<decltype(h)>;
     h = H{&g, ids[at++]};
   });

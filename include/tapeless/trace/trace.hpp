@@ -29,6 +29,7 @@ struct raw_program {
 // Only what the outputs need, renumbered; every output is a dense node of its own.
 constexpr raw_program compact(graph& g, vec<int> outputs) {
   for (int k = 0; k < outputs.size(); ++k) {
+    if (is_pattern_leaf(g[outputs[k]])) continue; // where the argument is
     while (g[outputs[k]].o == op::reshape)
       outputs[k] = g[outputs[k]].in[0]; // the same elements in the same order
     bool own = rule(g[outputs[k]].o).k != kind::leaf && rule(g[outputs[k]].o).k != kind::view;
@@ -65,7 +66,7 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
 template <class X> constexpr void add_inputs(X& x, graph& g, int& position) {
   for_each_leaf(x, [&](auto& h) {
     using H = std::remove_cvref_t<decltype(h)>;
-    h = H{&g, g.input(position++, dtype_of<typename H::value_type>, H::extents)};
+    h = H{&g, g.input(position++, dtype_of<typename H::value_type>, H::extents, is_pattern_v<H>)};
   });
 }
 
@@ -96,7 +97,7 @@ template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse =
     return nothing;
   }
   vec<int> outputs;
-  collect(y, outputs);
+  for_each_leaf(y, [&](const auto& h) { outputs.push_back(h.id()); });
   return compact(g, outputs);
 }
 

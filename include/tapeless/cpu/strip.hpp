@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// A strip of fused steps: all of them pass over some rows before the next rows come. code_of: a step's kernel as a
+// template argument.
+#pragma once
+#include <algorithm>
+#include "chunks.hpp"
+
+namespace tapeless::cpu {
+
+// A result of so many bytes is gone from the caches before anybody reads it.
+inline constexpr index_t larger_than_caches = 1 << 25;
+// Of step s: the dense stores of such results, floating point, that no step reads. Bit mask.
+template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const step& s) {
+  using namespace tapeless::detail;
+  index_t n = 1;
+  for (int a = 0; a < s.axes; ++a) {
+    if (!is_static(s.loop[a])) return 0;
+    n *= s.loop[a];
+  }
+  unsigned mask = 0;
+  if (n < larger_than_caches / 8) return mask;
+  for (int k = 0; k < s.stores; ++k) {
+    const tapeless::detail::store y(p.store_[s.store0 + k]);
+    const location& at = p.slot_[s.slot0 + y.slot].at;
+    if (y.k != store_kind::dense || !is_float(y.t) || n * size_of(y.t) < larger_than_caches) continue;
+    bool read = at.where != place::result;
+    for (int i = 0; i < p.steps && !read; ++i)
+      for (int j = 0; j < p.step_[i].loads; ++j) read = read || p.slot_[p.step_[i].slot0 + j].at == at;
+    if (!read) mask |= 1u << k;
+  }
+  return mask;
+}
+
+template <const auto& P, int I> constexpr auto code_of() {
+  constexpr step s = P.step_[I];
+  fused_code<s.codes, s.konsts, s.stores, s.customs> k;
+  for (int i = 0; i < s.codes; ++i) k.code[i] = P.code[s.code0 + i];
+  for (int i = 0; i < s.konsts; ++i) k.konst[i] = P.konst[s.konst0 + i];
+  for (int i = 0; i < s.stores; ++i) k.store[i] = P.store_[s.store0 + i];
+  for (int i = 0; i < s.customs; ++i) k.custom[i] = P.custom[s.custom0 + i];
+  k.slots = s.loads + s.stores;
+  k.axes = s.axes;
+  k.past_caches = stores_past_caches(P, P.step_[I]);
+  return k;
+}
+
+template <const auto& P> constexpr int steps_of_strip(int first) {
+  int n = 1;
+  while (first + n < P.steps && P.step_[first + n].strip) ++n;
+  return n;
+}
+template <const auto& P, int I> using lanes_of_step = std::conditional_t<P.step_[I].wide, double, float>;
+template <const auto& P, int I> using stores_of_step = stores_of<code_of<P, I>(), lanes_of_step<P, I>>;
+
+// The rows at hand.
+struct strip_rows {
+  index_t lo, hi, chunk;
+  bool past_first;    // of its chunk
+  std::byte* scratch; // of the member that is at it
+};
+// Where operand or result k of step I has row 0. Of what lives in scratch only the rows at hand are there.
+template <const auto& P, int I> void* base_of(const frame<P>& f, int k, const strip_rows& r) {
+  const tapeless::detail::slot& q = P.slot_[P.step_[I].slot0 + k];
+  const frame_slot& s = f.step[I].slot[k];
+  if (q.at.where != tapeless::detail::place::strip) return s.data();
+  return reinterpret_cast<void*>(
+      reinterpret_cast<std::uintptr_t>(r.scratch + q.at.offset) -
+      static_cast<std::uintptr_t>(r.lo * s.stride[0] * tapeless::detail::size_of(q.t)));
+}
+
+// Arch is in the name, so that objects built with other flags do not clash.
+template <class Arch, const auto& P> struct strip {
+  template <int I> [[gnu::always_inline]] static inline void run_rows(const frame<P>& f,
+                                                                      const strip_rows& r) {
+    constexpr step s = P.step_[I];
+    const frame_step& g = f.step[I];
+    void* base[s.loads + s.stores];
+    for (int k = 0; k < s.loads + s.stores; ++k) base[k] = base_of<P, I>(f, k, r);
+    if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
+    fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run({base, g.slot, g.loop, g.extent}, r.lo,
+                                                                  r.hi, r.past_first);
+  }
+  // The strip that begins with step First. Chunks are strips, or of many of them where sums pass over rows.
+  // each: bytes of a member's scratch
+  template <int First, class Team, int... K> [[gnu::always_inline]] static inline void run(
+      const Team& team, const frame<P>& f, index_t each, std::integer_sequence<int, K...>) {
+    constexpr bool sums = ((P.step_[First + K].partials > 0) || ...);
+    const index_t rows = f.step[First].loop[0];
+    if (rows == 0) {
+      if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
+      return;
+    }
+    index_t row = 1;
+    for (int a = 1; a < P.step_[First].axes; ++a) row *= f.step[First].loop[a];
+    const index_t size = tapeless::detail::strip_size(row), chunk = sums ? f.step[First].chunk : size;
+    const index_t chunks = (rows + chunk - 1) / chunk;
+    team.run(chunks, [&](index_t c, int member) {
+      const index_t begin = c * chunk, end = std::min(rows, begin + chunk);
+      std::byte* const mine = f.scratch + member * each;
+      for (index_t lo = begin; lo < end; lo += size) {
+        const strip_rows r{lo, std::min(end, lo + size), c, lo > begin, mine};
+        (run_rows<First + K>(f, r), ...);
+      }
+    });
+    if constexpr (sums) (stores_of_step<P, First + K>::combine(f.step[First + K], chunks), ...);
+  }
+};
+
+} // namespace tapeless::cpu

@@ -1,0 +1,343 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Sparse matrices. For A with the entries a_e at (i_e, j_e), nothing of it is ever made dense:
+//   spmm    C = A B:   C[i_e, :] += a_e B[j_e, :]       C = A^T B:   C[j_e, :] += a_e B[i_e, :]
+//   sddmm   a_e = <L[i_e, :], R[j_e, :]>                on a pattern that is there
+// Each is linear in its two operands, and their vjps are the other one and itself:
+//   spmm:  a_bar = sddmm(C_bar, B)     B_bar = A^T C_bar         sddmm:  L_bar = A(a_bar) R     R_bar = A(a_bar)^T L
+// An operand that is all ones is left out: row sums are A 1, the values s[i_e] of a row are sddmm(s, 1).
+#pragma once
+#include "matmul.hpp"
+
+namespace tapeless {
+namespace detail {
+
+// ---- attributes of spmm and sddmm; attr2 is nnz ---------------------------------------------------------------
+inline constexpr std::uint64_t spmm_transposed = 1, first_is_ones = 2, second_is_ones = 4;
+
+// Its columns and row_end as one operand: attr is cols, attr2 nnz, the extent that of the rows.
+template <class A> constexpr int pattern_of(graph& g, const A& a) {
+  node v;
+  v.o = op::pattern;
+  v.t = dtype::i32;
+  v.in[0] = a.columns().id();
+  v.in[1] = a.row_end().id();
+  v.attr = static_cast<std::uint64_t>(A::extents.d[1]);
+  v.attr2 = static_cast<std::uint64_t>(A::values_type::extents.d[0]);
+  v.s = shape{1, {A::extents.d[0]}};
+  return g.intern(v);
+}
+constexpr extent_t cols_of_pattern(const node& v) { return static_cast<extent_t>(v.attr); }
+constexpr extent_t nnz_of_pattern(const node& v) { return static_cast<extent_t>(v.attr2); }
+
+constexpr bool all_ones(const graph& g, int x) {
+  while (g[x].o == op::expand || g[x].o == op::reshape) x = g[x].in[0];
+  return g.is(x, 1);
+}
+// operand k of v, or nothing where it is all ones
+constexpr void take_factor(graph& g, node& v, int k, int x, std::uint64_t ones) {
+  if (all_ones(g, x)) v.attr |= ones;
+  else v.in[k] = dense(g, x);
+}
+
+// @pre b is (cols) or (cols, k); transposed: (rows) or (rows, k)
+constexpr int spmm(graph& g, int pattern, int values, int b, bool transposed) {
+  if (g.is(values, 0) || g.is(b, 0)) {
+    shape s = g[b].s;
+    s.d[0] = transposed ? cols_of_pattern(g[pattern]) : g[pattern].s.d[0];
+    return zeros(g, g[values].t, s);
+  }
+  node v;
+  v.o = op::spmm;
+  v.t = g[values].t;
+  v.in[0] = pattern;
+  v.attr = transposed ? spmm_transposed : 0;
+  v.attr2 = g[pattern].attr2;
+  v.s = g[b].s;
+  v.s.d[0] = transposed ? cols_of_pattern(g[pattern]) : g[pattern].s.d[0];
+  take_factor(g, v, 1, values, first_is_ones);
+  if (v.s.rank == 1) take_factor(g, v, 2, b, second_is_ones);
+  else v.in[2] = dense(g, b);
+  return g.intern(v);
+}
+// @pre l is (rows) or (rows, k), r (cols) or (cols, k)
+constexpr int sddmm(graph& g, int pattern, int l, int r) {
+  node v;
+  v.o = op::sddmm;
+  v.t = g[l].t;
+  v.in[0] = pattern;
+  v.attr2 = g[pattern].attr2;
+  v.s = shape{1, {nnz_of_pattern(g[pattern])}};
+  if (g[l].s.rank == 1) {
+    take_factor(g, v, 1, l, first_is_ones);
+    take_factor(g, v, 2, r, second_is_ones);
+  } else {
+    v.in[1] = dense(g, l);
+    v.in[2] = dense(g, r);
+  }
+  return g.intern(v);
+}
+
+// ---- rules for values -----------------------------------------------------------------------------------------
+
+template <class A> struct transposed_csr {
+  A a;
+};
+template <class X> inline constexpr bool is_transposed_csr_v = false;
+template <class A> inline constexpr bool is_transposed_csr_v<transposed_csr<A>> = true;
+template <class X>
+concept sparse_operand = csr_matrix<X> || is_transposed_csr_v<std::remove_cvref_t<X>>;
+
+template <sparse_operand A> constexpr const auto& csr_of(const A& a) {
+  if constexpr (csr_matrix<A>) return a;
+  else return a.a;
+}
+template <sparse_operand A> constexpr bool is_transposed(const A&) { return !csr_matrix<A>; }
+// rows and columns, of the transpose where it is one
+template <sparse_operand A> constexpr shape extents_of() {
+  if constexpr (csr_matrix<A>) return A::extents;
+  else return shape{2, {decltype(A::a)::extents.d[1], decltype(A::a)::extents.d[0]}};
+}
+template <shape B, extent_t N>
+concept vector_or_matrix_of_rows = (B.rank == 1 || B.rank == 2) && B.d[0] == N;
+template <shape B, extent_t N>
+concept vector_or_matrix_of_columns = (B.rank == 1 || B.rank == 2) && B.d[B.rank > 0 ? B.rank - 1 : 0] == N;
+template <shape S>
+concept one_axis_or_two = S.rank == 1 || S.rank == 2;
+template <int Rank>
+concept is_a_scalar = Rank == 0;
+template <bool Fits, class A, class L, class R>
+concept sampled_extents_agree = Fits;
+
+constexpr shape with_first(shape s, extent_t n) {
+  s.d[0] = n;
+  return s;
+}
+constexpr shape with_last(shape s, extent_t n) {
+  s.d[s.rank - 1] = n;
+  return s;
+}
+template <class A, class V> constexpr auto csr_with(const A& a, int values) {
+  return a.with(V{a.values().graph_ptr(), values});
+}
+template <op O, class A> constexpr auto sparse_with_sparse(const A& a, const A& b) {
+  graph& g = graph_of(a.values());
+  require(g, a.columns().id() == b.columns().id() && a.row_end().id() == b.row_end().id(),
+          "tapeless: sparse op(a, b): both have one pattern, as a and a.with(values) have");
+  return a.with(apply_arithmetic<O>(a.values(), b.values()));
+}
+template <class S> constexpr void check_scalar() {
+  if constexpr (typed_handle<S>)
+    static_assert(
+        is_a_scalar<S::extents.rank>,
+        "tapeless: sparse op(a, s): s is a number or a scalar; rows and columns have scale_rows and "
+        "scale_columns");
+}
+template <class S>
+concept number_or_scalar = number<S> || (typed_handle<S> && shape_in_type<S>().rank == 0);
+template <op O, class A, class S> constexpr auto sparse_with_scalar(const A& a, const S& s) {
+  check_scalar<S>();
+  if constexpr (number_or_scalar<S>) return a.with(apply_real<O>(a.values(), s));
+  else return a;
+}
+
+} // namespace detail
+
+// ---- what the user writes -------------------------------------------------------------------------------------
+// A is a tl::csr<T, m, n, e>, T float or double. Errors: compile errors. Cost: that of the entries stored.
+
+// transpose(A): A^T as an operand of matmul; nothing is moved
+template <detail::csr_matrix A> constexpr auto transpose(const A& a) { return detail::transposed_csr<A>{a}; }
+
+// matmul(A, b): (m, n) sparse, (n) or (n, k) -> (m) or (m, k); A may be a transpose(A)
+// Errors: b has as many rows as A has columns, and its element type.
+// Cost: 2 e k flops; the transpose adds up partial results of chunks of rows.
+template <detail::sparse_operand A, detail::handle B> constexpr auto matmul(const A& a, const B& b) {
+  using namespace detail;
+  const auto& m = csr_of(a);
+  using T = typename std::remove_cvref_t<decltype(m)>::value_type;
+  graph& g = graph_of(m.values(), b);
+  constexpr shape s = extents_of<A>();
+  if constexpr (any_var<B>) {
+    const shape x = g[b.id()].s;
+    require(g, (x.rank == 1 || x.rank == 2) && x.d[0] == s.d[1],
+            "tapeless: matmul(a, b), a sparse: b is (n) or (n, k), n the columns of a", s, x);
+    require(g, g[b.id()].t == dtype_of<T>, "tapeless: matmul(a, b): both are float or both are double");
+    if (!g.sound()) return b;
+    return var{&g, spmm(g, pattern_of(g, m), m.values().id(), b.id(), is_transposed(a))};
+  } else {
+    static_assert(floating_point<T> && same_element_type<T, typename B::value_type>,
+                  "tapeless: matmul(a, b): both are float or both are double");
+    static_assert(vector_or_matrix_of_rows<B::extents, s.d[1]>,
+                  "tapeless: matmul(a, b), a sparse: b is (n) or (n, k), n the columns of a");
+    if constexpr (vector_or_matrix_of_rows<B::extents, s.d[1]>)
+      return wrap<T, with_first(B::extents, s.d[0])>(
+          g, spmm(g, pattern_of(g, m), m.values().id(), b.id(), is_transposed(a)));
+    else return b;
+  }
+}
+
+// matmul(b, A): (m) or (k, m), (m, n) sparse -> (n) or (k, n); A may be a transpose(A)
+// Errors: b has as many columns as A has rows, and its element type.
+// Cost: 2 e k flops, and b and the result are transposed where they are matrices.
+template <detail::handle B, detail::sparse_operand A> constexpr auto matmul(const B& b, const A& a) {
+  using namespace detail;
+  const auto& m = csr_of(a);
+  using T = typename std::remove_cvref_t<decltype(m)>::value_type;
+  graph& g = graph_of(m.values(), b);
+  constexpr shape s = extents_of<A>();
+  const auto product_of = [&](int x) {
+    const bool matrix = g[x].s.rank == 2;
+    const int columns = matrix ? transpose(g, x, matrix_perm(2)) : x;
+    const int c = spmm(g, pattern_of(g, m), m.values().id(), columns, !is_transposed(a));
+    return matrix ? transpose(g, c, matrix_perm(2)) : c;
+  };
+  if constexpr (any_var<B>) {
+    const shape x = g[b.id()].s;
+    require(g, (x.rank == 1 || x.rank == 2) && x.d[x.rank > 0 ? x.rank - 1 : 0] == s.d[0],
+            "tapeless: matmul(a, b), b sparse: a is (m) or (k, m), m the rows of b", x, s);
+    require(g, g[b.id()].t == dtype_of<T>, "tapeless: matmul(a, b): both are float or both are double");
+    if (!g.sound()) return b;
+    return var{&g, product_of(b.id())};
+  } else {
+    static_assert(floating_point<T> && same_element_type<T, typename B::value_type>,
+                  "tapeless: matmul(a, b): both are float or both are double");
+    static_assert(vector_or_matrix_of_columns<B::extents, s.d[0]>,
+                  "tapeless: matmul(a, b), b sparse: a is (m) or (k, m), m the rows of b");
+    if constexpr (vector_or_matrix_of_columns<B::extents, s.d[0]>)
+      return wrap<T, with_last(B::extents, s.d[1])>(g, product_of(b.id()));
+    else return b;
+  }
+}
+
+// sampled_matmul(A, l, r): the pattern of A with the values <l[i, :], r[j, :]>; those of A are not read
+//   l: (m) or (m, k)   r: (n) or (n, k)
+// Errors: l and r are both vectors or both matrices with these extents. Cost: 2 e k flops (1 e of vectors).
+template <detail::csr_matrix A, detail::handle L, detail::handle R>
+constexpr auto sampled_matmul(const A& a, const L& l, const R& r) {
+  using namespace detail;
+  graph& g = graph_of(a.values());
+  constexpr bool fits = [] {
+    if constexpr (!typed_handle<L> || !typed_handle<R>) return false;
+    else
+      return one_axis_or_two<L::extents> && L::extents.rank == R::extents.rank &&
+             L::extents.d[0] == A::extents.d[0] && R::extents.d[0] == A::extents.d[1] &&
+             (L::extents.rank == 1 || L::extents.d[1] == R::extents.d[1]) &&
+             std::is_same_v<typename L::value_type, typename A::value_type> &&
+             std::is_same_v<typename R::value_type, typename A::value_type>;
+  }();
+  static_assert(sampled_extents_agree<fits, A, L, R>,
+                "tapeless: sampled_matmul(a, l, r): a is (m, n), l is (m) or (m, k), r is (n) or (n, k), one "
+                "element type");
+  if constexpr (fits)
+    return csr_with<A, basic_tensor<typename A::value_type, A::values_type::extents>>(
+        a, sddmm(g, pattern_of(g, a), l.id(), r.id()));
+  else return a;
+}
+
+// scale_rows(s, A): s[i] a_ij     scale_columns(A, s): a_ij s[j]     s is a vector
+// Errors: s has an element for each row, or each column, and A's element type. Cost: 2 e flops.
+template <detail::handle S, detail::csr_matrix A> constexpr auto scale_rows(const S& s, const A& a) {
+  using namespace detail;
+  static_assert(typed_handle<S> && shape_in_type<S>() == shape{1, {A::extents.d[0]}} &&
+                    std::is_same_v<value_type_t<S>, typename A::value_type>,
+                "tapeless: scale_rows(s, a): s is (m), m the rows of a, of a's element type");
+  if constexpr (shape_in_type<S>() == shape{1, {A::extents.d[0]}}) {
+    graph& g = graph_of(a.values());
+    const int ones = expand(g, g.konst(1, dtype_of<typename A::value_type>), shape{1, {A::extents.d[1]}});
+    return csr_with<A, basic_tensor<typename A::value_type, A::values_type::extents>>(
+        a, binary(g, op::mul, sddmm(g, pattern_of(g, a), s.id(), ones), a.values().id()));
+  } else return a;
+}
+template <detail::csr_matrix A, detail::handle S> constexpr auto scale_columns(const A& a, const S& s) {
+  using namespace detail;
+  static_assert(typed_handle<S> && shape_in_type<S>() == shape{1, {A::extents.d[1]}} &&
+                    std::is_same_v<value_type_t<S>, typename A::value_type>,
+                "tapeless: scale_columns(a, s): s is (n), n the columns of a, of a's element type");
+  if constexpr (shape_in_type<S>() == shape{1, {A::extents.d[1]}}) {
+    graph& g = graph_of(a.values());
+    const int ones = expand(g, g.konst(1, dtype_of<typename A::value_type>), shape{1, {A::extents.d[0]}});
+    return csr_with<A, basic_tensor<typename A::value_type, A::values_type::extents>>(
+        a, binary(g, op::mul, sddmm(g, pattern_of(g, a), ones, s.id()), a.values().id()));
+  } else return a;
+}
+
+// sum<1>(A): the sums of the rows, (m)     sum<0>(A): of the columns, (n)     sum(A): of all entries
+// Errors: the axis is 0 or 1, or -1 or -2. Cost: e flops.
+template <int... Axes, detail::csr_matrix A> constexpr auto sum(const A& a) {
+  using namespace detail;
+  static_assert(axes_exist<2, Axes...> && sizeof...(Axes) <= 1,
+                "tapeless: sum<axis>(a), a sparse: the axis is 0 or 1, or none is named");
+  if constexpr (sizeof...(Axes) == 1 && axes_exist<2, Axes...>) {
+    constexpr bool columns = (axis_of(Axes, 2) + ...) == 0;
+    graph& g = graph_of(a.values());
+    const shape s{1, {A::extents.d[columns ? 0 : 1]}};
+    const int ones = expand(g, g.konst(1, dtype_of<typename A::value_type>), s);
+    return wrap<typename A::value_type, shape{1, {A::extents.d[columns ? 1 : 0]}}>(
+        g, spmm(g, pattern_of(g, a), a.values().id(), ones, columns));
+  } else return sum(a.values());
+}
+
+// A + B, A - B, A * B (entry by entry): both of one pattern, as A and A.with(values) are; the result has it too
+// A * s, s * A, A / s, -A: s is a number or a scalar
+// f(A) for any elementwise f: A.with(f(A.values()))
+// Errors: the patterns are one; s is no vector. Cost: e flops.
+// clang-format off
+template <detail::csr_matrix A> constexpr auto operator+(const A& a, const A& b) { return detail::sparse_with_sparse<detail::op::add>(a, b); }
+template <detail::csr_matrix A> constexpr auto operator-(const A& a, const A& b) { return detail::sparse_with_sparse<detail::op::sub>(a, b); }
+template <detail::csr_matrix A> constexpr auto operator*(const A& a, const A& b) { return detail::sparse_with_sparse<detail::op::mul>(a, b); }
+template <detail::csr_matrix A, detail::operand S> constexpr auto operator*(const A& a, const S& s) { return detail::sparse_with_scalar<detail::op::mul>(a, s); }
+template <detail::operand S, detail::csr_matrix A> constexpr auto operator*(const S& s, const A& a) { return detail::sparse_with_scalar<detail::op::mul>(a, s); }
+template <detail::csr_matrix A, detail::operand S> constexpr auto operator/(const A& a, const S& s) { return detail::sparse_with_scalar<detail::op::div>(a, s); }
+template <detail::csr_matrix A> constexpr auto operator-(const A& a) { return a.with(-a.values()); }
+// clang-format on
+
+// ---- rules ----------------------------------------------------------------------------------------------------
+namespace detail {
+
+// an operand, or the ones that stand for it
+constexpr int factor(graph& g, int x, dtype t, extent_t n) {
+  return x >= 0 ? x : expand(g, g.konst(1, t), shape{1, {n}});
+}
+constexpr count spmm_flops(const node& v, const shape*) {
+  const double k = (v.attr & (first_is_ones | second_is_ones)) == 0 ? 2 : 1;
+  return {k, shape{2, {static_cast<extent_t>(v.attr2), v.s.rank == 2 ? v.s.d[1] : 1}}};
+}
+constexpr count sddmm_flops(const node& v, const shape* x) {
+  const extent_t nnz = static_cast<extent_t>(v.attr2);
+  if ((v.attr & (first_is_ones | second_is_ones)) != 0) return {};
+  if (x[1].rank == 1) return {1, shape{1, {nnz}}};
+  return {2, shape{2, {nnz, x[1].d[1]}}};
+}
+constexpr void spmm_vjp(vjp_context& c) {
+  graph& g = c.g;
+  const int p = c.v.in[0];
+  const node pattern = g[p];
+  const bool t = (c.v.attr & spmm_transposed) != 0;
+  const extent_t rows_of_b = t ? pattern.s.d[0] : cols_of_pattern(pattern);
+  if (c.needs(1)) {
+    const int b = factor(g, c.v.in[2], c.v.t, rows_of_b);
+    c.give(1, {&g, t ? sddmm(g, p, b, c.bar.node) : sddmm(g, p, c.bar.node, b)});
+  }
+  if (c.needs(2))
+    c.give(2, {&g, spmm(g, p, factor(g, c.v.in[1], c.v.t, nnz_of_pattern(pattern)), c.bar.node, !t)});
+}
+constexpr void sddmm_vjp(vjp_context& c) {
+  graph& g = c.g;
+  const int p = c.v.in[0];
+  const node pattern = g[p];
+  if (c.needs(1))
+    c.give(1, {&g, spmm(g, p, c.bar.node, factor(g, c.v.in[2], c.v.t, cols_of_pattern(pattern)), false)});
+  if (c.needs(2)) c.give(2, {&g, spmm(g, p, c.bar.node, factor(g, c.v.in[1], c.v.t, pattern.s.d[0]), true)});
+}
+// clang-format off
+inline constexpr op_rule sparse_rules[] = {
+  {op::pattern, "pattern", kind::view},
+  {op::spmm,    "spmm",    kind::whole, spmm_flops, spmm_vjp},
+  {op::sddmm,   "sddmm",   kind::whole, sddmm_flops, sddmm_vjp},
+};
+// clang-format on
+
+} // namespace detail
+} // namespace tapeless

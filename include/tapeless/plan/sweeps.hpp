@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// A sweep: steps that pass over the rows of one sparse matrix together, so that its entries are read once.
+//   z = A x;  r = f(z, ...);  g = A^T r      each row's entries are in L1 between the first and the last of them
+// It is a strip (strips.hpp) that a product with the matrix opens. Here the groups that can take part are brought side by
+// side: a mean that is finished between f and A^T r would end it.
+#pragma once
+#include "groups.hpp"
+
+namespace tapeless::detail {
+
+constexpr bool is_sparse(op o) { return o == op::spmm || o == op::sddmm; }
+// Products with matrices of several columns take longer together than one by one: their rows of B leave the cache.
+template <class Nodes> constexpr bool sweeps(const Nodes& nodes, int i) {
+  const node& v = nodes[i];
+  if (v.o == op::spmm) return v.s.rank == 1;
+  return v.o == op::sddmm && (v.in[1] < 0 || nodes[v.in[1]].s.rank == 1);
+}
+// The operand that has a row for each row of the matrix; no_node where the result has, or where it is all ones.
+template <class Nodes> constexpr int operand_of_rows(const Nodes& nodes, int i) {
+  const node& v = nodes[i];
+  if (v.o == op::sddmm) return v.in[1];
+  return (v.attr & spmm_transposed) != 0 ? v.in[2] : no_node;
+}
+constexpr bool makes_rows(const node& v) { return v.o == op::spmm && (v.attr & spmm_transposed) == 0; }
+
+inline constexpr extent_t widest_row = 4; // elements that a fused step may have for a row of the matrix
+constexpr bool is_loop_over_rows(const shape& it, extent_t rows) {
+  if (it.rank == 0 || it.d[0] != rows) return false;
+  extent_t inner = 1;
+  for (int a = 1; a < it.rank; ++a) {
+    if (!is_static(it.d[a])) return false;
+    inner *= it.d[a];
+  }
+  return inner <= widest_row;
+}
+
+// The groups renumbered, so that those that can take part in one sweep are neighbours.
+// @pre r.of and r.groups are final; what depends on the numbers comes later
+template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, grouping& r) {
+  const int groups = r.groups.size();
+  vec<int> sparse_node(groups, no_node); // of a group that is a sweeping op
+  bool any = false;
+  for (int i = 0; i < N; ++i)
+    if (r.of[i] >= 0 && is_sparse(p.nodes[i].o) && sweeps(p.nodes, i)) {
+      sparse_node[r.of[i]] = i;
+      any = true;
+    }
+  if (!any) return;
+  vec<int> order; // the old numbers in their new order
+  vec<char> placed(groups, 0);
+  for (int start = 0; start < groups; ++start) {
+    if (placed[start]) continue;
+    placed[start] = 1;
+    order.push_back(start);
+    const int first = sparse_node[start];
+    if (first < 0) continue;
+    const extent_t rows = p.nodes[p.nodes[first].in[0]].s.d[0];
+    vec<char> may(groups, 0); // take part
+    for (int g = start + 1; g < groups; ++g) {
+      const int s = sparse_node[g];
+      const bool fits = s >= 0 ? p.nodes[s].in[0] == p.nodes[first].in[0]
+                               : r.groups[g].fused && is_loop_over_rows(r.groups[g].it, rows);
+      may[g] = fits && !placed[g] && r.groups[g].loaded == r.groups[start].loaded ? 1 : 0;
+    }
+    may[start] = 1;
+    // what it reads is there before the sweep, or is the row at hand of a member
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (int i = 0; i < N; ++i) {
+        const int g = r.of[i];
+        if (g <= start || may[g] == 0) continue;
+        for (const int x : p.nodes[i].in) {
+          const int root = x < 0 ? no_node : r.root[x];
+          const int from = root < 0 ? no_node : r.of[root];
+          if (from < 0 || from == g || (placed[from] && from != start)) continue;
+          const bool own_row = may[from] != 0 && rule(p.nodes[root].o).k != kind::reduction &&
+                               (sparse_node[from] < 0 || makes_rows(p.nodes[root])) &&
+                               (sparse_node[g] < 0 || operand_of_rows(p.nodes, i) == x);
+          if (own_row) continue;
+          may[g] = 0;
+          changed = true;
+          break;
+        }
+      }
+    }
+    for (int g = start + 1; g < groups; ++g)
+      if (may[g]) {
+        placed[g] = 1;
+        order.push_back(g);
+      }
+  }
+  vec<int> now(groups, 0);
+  const vec<group> old = r.groups;
+  for (int k = 0; k < groups; ++k) {
+    now[order[k]] = k;
+    r.groups[k] = old[order[k]];
+  }
+  for (int i = 0; i < N; ++i)
+    if (r.of[i] >= 0) r.of[i] = now[r.of[i]];
+}
+
+} // namespace tapeless::detail
