@@ -35,7 +35,10 @@ template <team Team, class Arch = simd<float>> struct backend {
         most.shared = std::max(most.shared, (n.packed + n.shared) * size);
       }
     if constexpr (has_convolutions<P>()) most.packed = packed_before<P>(P.steps);
-    most.each = tapeless::detail::aligned(std::max<index_t>(most.each, P.strip_bytes));
+    most.each = std::max<index_t>(most.each, P.strip_bytes);
+    if constexpr (has_sweeps<P>())
+      most.each = std::max(most.each, scratch_of_sweeps<P>(std::make_integer_sequence<int, P.steps>{}));
+    most.each = tapeless::detail::aligned(most.each);
     most.shared = tapeless::detail::aligned(most.shared);
     return most;
   }
@@ -60,6 +63,19 @@ private:
                                       std::make_integer_sequence<int, steps_of_strip<P>(I)>{});
     else if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
     else if constexpr (!followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
+  }
+  template <const auto& P> static constexpr bool has_sweeps() {
+    for (int i = 0; i < P.steps; ++i)
+      if (is_sparse(P.step_[i].o)) return true;
+    return false;
+  }
+  template <const auto& P, int I> static constexpr index_t scratch_of_sweep() {
+    if constexpr (is_sparse(P.step_[I].o) && !P.step_[I].strip) return sweep<Arch, P, I>::scratch();
+    else return 0;
+  }
+  template <const auto& P, int... I> static constexpr index_t scratch_of_sweeps(
+      std::integer_sequence<int, I...>) {
+    return std::max({index_t{0}, scratch_of_sweep<P, I>()...});
   }
   template <const auto& P> static constexpr bool has_whole_steps() {
     for (int i = 0; i < P.steps; ++i)

@@ -39,6 +39,13 @@ template <auto Code, class T> struct stores_of {
         ++part;
       }
   }
+  // Chunk `chunk` visits nothing: its sums are 0.
+  static void clear_partial(const frame_step& f, index_t chunk) {
+    void* base[slots];
+    redirect(f, chunk, base);
+    for (int k = 0, part = 0; k < Code.stores; ++k)
+      if (at(k).splits) std::fill_n(static_cast<T*>(base[at(k).slot]), size(f, part++), T(0));
+  }
   static void combine(const frame_step& f, index_t chunks) {
     int part = 0;
     for (int k = 0; k < Code.stores; ++k)

@@ -15,6 +15,18 @@ struct csr_rows {
 struct every_row {
   index_t operator()(index_t k) const { return k; }
 };
+struct listed_rows {
+  const std::int32_t* row;
+  index_t operator()(index_t k) const { return row[k]; }
+};
+template <class M> index_t compact_rows(const M* m, index_t lo, index_t hi, std::int32_t* out) {
+  index_t n = 0;
+  for (index_t i = lo; i < hi; ++i) {
+    out[n] = static_cast<std::int32_t>(i);
+    n += m[i] != M(0);
+  }
+  return n;
+}
 struct ones {
   constexpr int operator[](index_t) const { return 1; }
 };

@@ -60,14 +60,16 @@ struct strip_rows {
   bool past_first;    // of its chunk
   std::byte* scratch; // of the member that is at it
 };
-// Where operand or result k of step I has row 0. Of what lives in scratch only the rows at hand are there.
+// The address that lies `bytes` before `rows`: that of row 0, where only the rows at hand are there.
+inline void* before(void* rows, index_t bytes) {
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(rows) - static_cast<std::uintptr_t>(bytes));
+}
+// Where operand or result k of step I has row 0.
 template <const auto& P, int I> void* base_of(const frame<P>& f, int k, const strip_rows& r) {
   const tapeless::detail::slot& q = P.slot_[P.step_[I].slot0 + k];
   const frame_slot& s = f.step[I].slot[k];
   if (q.at.where != tapeless::detail::place::strip) return s.data();
-  return reinterpret_cast<void*>(
-      reinterpret_cast<std::uintptr_t>(r.scratch + q.at.offset) -
-      static_cast<std::uintptr_t>(r.lo * s.stride[0] * tapeless::detail::size_of(q.t)));
+  return before(r.scratch + q.at.offset, r.lo * s.stride[0] * tapeless::detail::size_of(q.t));
 }
 
 // Arch is in the name, so that objects built with other flags do not clash.

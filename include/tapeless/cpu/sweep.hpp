@@ -85,8 +85,12 @@ template <class Arch, const auto& P, int First> class sweep {
   }
 
   // ahead of a chunk: sums are 0, and x stands beside them
-  template <int I> static void begin_chunk(const frame<P>& f, index_t chunk) {
-    if constexpr (sums(I)) {
+  template <int I> static void begin_chunk(const frame<P>& f, const cut& c, index_t chunk, index_t lo,
+                                           index_t hi) {
+    if constexpr (mask > 0 && P.step_[I].o == op::sddmm) { // the entries of rows that are not visited
+      T* const y = static_cast<T*>(f.step[I].slot[of_result(I)].data());
+      std::fill(y + c.a.begin(lo), y + c.a.begin(hi), T(0));
+    } else if constexpr (sums(I)) {
       constexpr index_t stride = stride_of(I);
       const index_t n = results(f, I);
       T* const g = partial(f, I) + chunk * stride * n;
@@ -120,6 +124,68 @@ template <class Arch, const auto& P, int First> class sweep {
       std::fill_n(static_cast<T*>(f.step[I].slot[of_result(I)].data()), results(f, I), T(0));
   }
 
+  // ---- the rows that a mask keeps, block by block
+  static constexpr int mask = P.step_[First].mask;
+  static constexpr index_t list_bytes = mask > 0 ? tapeless::detail::mask_block * 4 : 0;
+  // Does load k of the fused step i come row by row from memory? Then the rows kept are gathered.
+  static constexpr bool gathers(int i, int k) {
+    const tapeless::detail::slot& q = P.slot_[P.step_[i].slot0 + k];
+    return mask > 0 && k < P.step_[i].loads && q.at.where != tapeless::detail::place::strip &&
+           q.stride[0] != 0;
+  }
+  static constexpr index_t gathered_before(int step, int load) {
+    index_t n = 0;
+    for (int i = First; i <= step; ++i)
+      if (P.step_[i].fused)
+        for (int k = 0; k < (i == step ? load : P.step_[i].loads); ++k) n += gathers(i, k);
+    return n * tapeless::detail::sweep_rows * 8;
+  }
+  static constexpr index_t own_scratch = tapeless::detail::aligned(P.strip_bytes);
+  // -> how many of the rows [lo, hi) the mask keeps; list: which ones
+  static index_t keep_rows(const frame<P>& f, index_t lo, index_t hi, std::int32_t* list) {
+    const frame_slot& m = f.step[First].slot[mask];
+    constexpr dtype t = P.slot_[P.step_[First].slot0 + mask].t;
+    if constexpr (t == dtype::boolean) return compact_rows(static_cast<const bool*>(m.data()), lo, hi, list);
+    else if constexpr (t == dtype::i32)
+      return compact_rows(static_cast<const std::int32_t*>(m.data()), lo, hi, list);
+    else return compact_rows(static_cast<const T*>(m.data()), lo, hi, list);
+  }
+
+  template <int I, int K, class Rows> static void gather(const Rows& rows, const strip_rows& r, void** base) {
+    if constexpr (gathers(I, K)) {
+      using E = element_of_slot<P.step_[I].slot0 + K>;
+      E* const to = reinterpret_cast<E*>(r.scratch + own_scratch + list_bytes + gathered_before(I, K));
+      const E* const from = static_cast<const E*>(base[K]);
+      for (index_t n = r.lo; n < r.hi; ++n) to[n - r.lo] = from[rows(n)];
+      base[K] = before(to, r.lo * index_t{sizeof(E)});
+    }
+  }
+  template <int I, class Rows, int... K> static void gather_all(const Rows& rows, const strip_rows& r,
+                                                                void** base,
+                                                                std::integer_sequence<int, K...>) {
+    (gather<I, K>(rows, r, base), ...);
+  }
+  template <int I, class Rows> [[gnu::always_inline]] static inline void run_fused_rows(const frame<P>& f,
+                                                                                        const Rows& rows,
+                                                                                        const strip_rows& r) {
+    constexpr step s = P.step_[I];
+    const frame_step& g = f.step[I];
+    void* base[s.loads + s.stores];
+    for (int k = 0; k < s.loads + s.stores; ++k) base[k] = base_of<P, I>(f, k, r);
+    if constexpr (mask > 0) gather_all<I>(rows, r, base, std::make_integer_sequence<int, s.loads>{});
+    if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
+    fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run({base, g.slot, g.loop, g.extent}, r.lo,
+                                                                  r.hi, r.past_first);
+  }
+  template <int Slot> static constexpr auto zero_of_slot() {
+    constexpr dtype t = P.slot_[Slot].t;
+    if constexpr (t == dtype::f64) return double{};
+    else if constexpr (t == dtype::f32) return float{};
+    else if constexpr (t == dtype::i32) return std::int32_t{};
+    else return bool{};
+  }
+  template <int Slot> using element_of_slot = decltype(zero_of_slot<Slot>());
+
   // The factors of a product: a pointer, or the ones that it stands without.
   template <int I, int Operand> static auto factor(const frame<P>& f, const strip_rows& r) {
     constexpr bool absent = Operand == 1 ? first_is_ones(I) : second_is_ones(I);
@@ -130,7 +196,7 @@ template <class Arch, const auto& P, int First> class sweep {
                                                                                   const cut& c,
                                                                                   const Rows& rows,
                                                                                   const strip_rows& r) {
-    if constexpr (P.step_[I].fused) strip<Arch, P>::template run_rows<I>(f, r);
+    if constexpr (P.step_[I].fused) run_fused_rows<I>(f, rows, r);
     else {
       constexpr int stride = static_cast<int>(stride_of(I));
       T* const y = static_cast<T*>(base_of<P, I>(f, of_result(I), r));
@@ -166,11 +232,23 @@ template <class Arch, const auto& P, int First> class sweep {
     team.run(c.chunks, [&](index_t chunk, int member) {
       const index_t begin = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk, c.chunks),
                     end = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk + 1, c.chunks);
-      (begin_chunk<First + K>(f, chunk), ...);
-      for (index_t lo = begin; lo < end; lo += c.tile) {
-        const strip_rows r{lo, std::min(end, lo + c.tile), chunk, lo > begin, f.scratch + member * each};
-        (run_rows<First + K>(f, c, every_row{}, r), ...);
+      (begin_chunk<First + K>(f, c, chunk, begin, end), ...);
+      strip_rows r{0, 0, chunk, false, f.scratch + member * each};
+      const auto visit = [&](const auto& rows, index_t from, index_t to) {
+        for (r.lo = from; r.lo < to; r.lo = r.hi) {
+          r.hi = std::min(to, r.lo + c.tile);
+          (run_rows<First + K>(f, c, rows, r), ...);
+          r.past_first = true;
+        }
+      };
+      if constexpr (mask == 0) visit(every_row{}, begin, end);
+      else {
+        std::int32_t* const list = reinterpret_cast<std::int32_t*>(r.scratch + own_scratch);
+        for (index_t lo = begin; lo < end; lo += tapeless::detail::mask_block)
+          visit(listed_rows{list}, 0,
+                keep_rows(f, lo, std::min<index_t>(end, lo + tapeless::detail::mask_block), list));
       }
+      if (!r.past_first) (clear_partial<First + K>(f, chunk), ...);
     });
     index_t summed = 0;
     ((summed = sums(First + K) ? std::max(summed, results(f, First + K)) : summed), ...);
@@ -179,12 +257,20 @@ template <class Arch, const auto& P, int First> class sweep {
              [&](index_t s, int) { (combine<First + K>(f, c.chunks, s * slice, (s + 1) * slice), ...); });
     (combine_fused<First + K>(f, c.chunks), ...);
   }
+  template <int I> static void clear_partial(const frame<P>& f, index_t chunk) {
+    if constexpr (P.step_[I].fused && P.step_[I].partials > 0)
+      stores_of_step<P, I>::clear_partial(f.step[I], chunk);
+  }
   template <int I> static void combine_fused(const frame<P>& f, index_t chunks) {
     if constexpr (P.step_[I].fused && P.step_[I].partials > 0)
       stores_of_step<P, I>::combine(f.step[I], chunks);
   }
 
 public:
+  // Bytes of a member's scratch.
+  static constexpr index_t scratch() {
+    return own_scratch + list_bytes + gathered_before(First + steps - 1, P.step_[First + steps - 1].loads);
+  }
   // each: bytes of a member's scratch
   template <class Team> static void run(const Team& team, const frame<P>& f, index_t each) {
     run_all(team, f, each, std::make_integer_sequence<int, steps>{});

@@ -147,9 +147,10 @@ template <int N, int O> class planner {
       r_.slot_[r_.slots++] = q;
       s.partials = 1;
     }
+    if (!s.strip) ++r_.slots; // for a mask
     count_flops(i, v.adjoint);
     ++part_of(s.adjoint).steps;
-    if (!s.strip) strip_.open_sweep(p_.nodes, i, r_.steps);
+    if (!s.strip) strip_.open_sweep(p_.nodes, i, group, r_.steps);
   }
 
   // ---- whole-tensor steps
@@ -403,6 +404,23 @@ template <int N, int O> class planner {
     return g_.groups[group].fused ? strip_.takes(g_.groups[group].it, r_.steps)
                                   : is_sparse(at(i).o) && strip_.takes_product(p_.nodes, i, r_.steps);
   }
+  // The rows that the sweep before `group` need not visit.
+  constexpr void mask_rows(int group) {
+    const int m = mask_of_sweep(p_, g_, strip_.first_group, group,
+                                [&](int i) { return home_[i].where == place::strip; });
+    if (m < 0) return;
+    step& s = r_.step_[strip_.begin];
+    for (int k = s.slot0; k < r_.slots; ++k) { // what fused steps read by rows is gathered
+      const slot& q = r_.slot_[k];
+      if (q.at.where != place::strip && q.stride[0] != 0 && (q.stride[0] != 1 || q.at.where == place::none))
+        return;
+    }
+    s.mask = s.loads + s.stores + s.partials;
+    slot& q = r_.slot_[s.slot0 + s.mask];
+    q.at = home_[m];
+    q.t = at(m).t;
+    q.s = at(m).s;
+  }
   // No group from `group` on belongs to the strip: its values get their places.
   constexpr void end_strip(int group) {
     if (strip_.slots.empty()) return;
@@ -411,6 +429,7 @@ template <int N, int O> class planner {
           home_[v.node] = within.where == place::strip ? within : allocate(at(v.node), v.last);
         });
     if (scratch > r_.strip_bytes) r_.strip_bytes = scratch;
+    if (strip_.pattern >= 0 && strip_.rows != 0) mask_rows(group);
     for (int k = r_.step_[strip_.begin].slot0; k < r_.slots; ++k)
       if (location& l = r_.slot_[k].at; strip::is_unsettled(l)) l = home_[l.index];
     for (int k = 0; k < strip_.slots.size(); ++k) { // what is in cache is no traffic

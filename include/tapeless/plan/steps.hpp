@@ -51,8 +51,8 @@ constexpr extent_t strip_size(extent_t row) { return row < strip_grain ? strip_g
 
 // How the rows of a sparse matrix are cut for threads and for partial sums, at most; by its entries at run time.
 inline constexpr extent_t max_row_chunks = 16, max_row_chunks_of_matrices = 4;
-// Rows that a sweep takes at once, at most.
-inline constexpr extent_t sweep_rows = 64;
+// Rows that a sweep takes at once, at most, and of which it looks at once which ones it visits.
+inline constexpr extent_t sweep_rows = 64, mask_block = 1024;
 
 struct step {
   op o = op::copy; // fused groups: op::copy
@@ -65,6 +65,8 @@ struct step {
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
   int partial0 = 0; // slots of partial results, one for each store that splits
   int partials = 0;
+  int mask =
+      0; // slot, from slot0, of what tells the rows that a sweep visits; 0: it visits all. Of its first step
   int axes = 0; // fused: loop axes, after merging
   extent_t loop[max_rank]{};
   std::uint64_t attr = 0, attr2 = 0;

@@ -44,6 +44,7 @@ struct strip {
   int begin = 0;         // its first step
   extent_t row = 1;      // elements of a row of the first step
   int pattern = no_node; // of the matrix, where it is a sweep
+  int first_group = 0;   // of the sweep
   struct value {
     int node, group, last;          // stored by the group, read last by group `last`
     extent_t offset = 0, bytes = 0; // of its scratch
@@ -99,7 +100,8 @@ struct strip {
     return true;
   }
   // A sparse step that has not joined: a sweep begins with it where others may join.
-  template <class Nodes> constexpr void open_sweep(const Nodes& nodes, int i, int steps) {
+  template <class Nodes> constexpr void open_sweep(const Nodes& nodes, int i, int group, int steps) {
+    first_group = group;
     rows = sweeps(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0;
     begin = steps - 1;
     row = 1;

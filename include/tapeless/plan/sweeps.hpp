@@ -102,4 +102,81 @@ template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, gro
     if (r.of[i] >= 0) r.of[i] = now[r.of[i]];
 }
 
+// Is node i of a sweep zero in the rows where m is? zero: the same of the nodes before it.
+// A product with a zero counts as zero, also where the other factor is infinite or NaN.
+template <class Nodes> constexpr bool is_zero_with(const Nodes& nodes, int i, int m, const vec<char>& zero) {
+  const node& v = nodes[i];
+  const auto is = [&](int k) { return zero[v.in[k]] != 0; };
+  if (i == m) return true;
+  switch (v.o) {
+    case op::konst: return std::bit_cast<double>(v.attr) == 0;
+    case op::cast:
+    case op::copy:
+    case op::stop_gradient:
+    case op::neg:
+    case op::square:
+    case op::sqrt:
+    case op::relu:
+    case op::tanh:
+    case op::erf:
+    case op::div:
+    case op::expand:
+    case op::reshape: return is(0);
+    case op::mul:
+    case op::logical_and: return is(0) || is(1);
+    case op::add:
+    case op::sub:
+    case op::max:
+    case op::min:
+    case op::ne:
+    case op::lt:
+    case op::gt:
+    case op::logical_or: return is(0) && is(1);
+    case op::where: return is(0) ? is(2) : is(1) && is(2);
+    default: return false;
+  }
+}
+// What the sweep of the groups [first, end) computes for the rows of its matrix is needed where m is not zero: the node
+// m, made before the sweep, or no_node.
+// stays(i): no step after the sweep reads node i
+template <int N, int O, class F>
+constexpr int mask_of_sweep(const program<N, O>& p, const grouping& r, int first, int end, F stays) {
+  const auto within = [&](int i) { return r.of[i] >= first && r.of[i] < end; };
+  extent_t rows = 0;
+  for (int i = 0; i < N; ++i)
+    if (within(i) && is_sparse(p.nodes[i].o)) rows = p.nodes[p.nodes[i].in[0]].s.d[0];
+  const shape loop{1, {rows}};
+  vec<int> candidates;
+  for (int i = 0; i < N; ++i) {
+    if (!within(i) || is_sparse(p.nodes[i].o)) continue;
+    if (!(r.loop[i] == loop) || r.groups[r.of[i]].loaded) return no_node;
+    for (const int x : p.nodes[i].in) {
+      const int m = x < 0 ? no_node : r.through[x];
+      if (m < 0 || within(m) || !(squeezed(p.nodes[m].s) == loop)) continue;
+      if (p.nodes[m].o != op::input && (r.of[m] < 0 || r.stored[m] == 0)) continue;
+      bool known = false;
+      for (const int c : candidates) known = known || c == m;
+      if (!known) candidates.push_back(m);
+    }
+  }
+  for (const int m : candidates) {
+    vec<char> zero(N, 0);
+    bool all = true;
+    for (int i = 0; i < N && all; ++i) {
+      const node& v = p.nodes[i];
+      const op_rule& of = rule(v.o);
+      if (i == m || of.k == kind::elementwise || of.k == kind::view || v.o == op::konst)
+        zero[i] = is_zero_with(p.nodes, i, m, zero) ? 1 : 0;
+      if (!within(i) || r.stored[i] == 0) continue;
+      if (v.o == op::sum) all = zero[v.in[0]] != 0;
+      else if (is_sparse(v.o) && !makes_rows(v)) {
+        const int x = operand_of_rows(p.nodes, i);
+        all = x >= 0 && zero[x] != 0;
+      } else all = stays(i);
+    }
+    if (all) return m;
+  }
+  return no_node;
+}
+
 } // namespace tapeless::detail
