@@ -255,6 +255,47 @@ template <class V> [[gnu::always_inline]] inline V hsum_each(V (&v)[V::size]) {
   return v[0];
 }
 
+/// a * b + c of scalars: rounded once exactly where fma() of lanes is, whatever the compiler contracts elsewhere.
+template <class T> [[gnu::always_inline]] inline T fma_scalar(T a, T b, T c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  if constexpr (sizeof(T) == 4) return __builtin_fmaf(a, b, c);
+  else return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+/// 16 bytes of lanes on any machine, for groups that are too short for V: 4 floats or 2 doubles.
+template <class T> inline constexpr int narrow_width = 16 / static_cast<int>(sizeof(T));
+template <class T> using narrow = typename detail::vector_of<T, narrow_width<T>>::type;
+
+template <class T> [[gnu::always_inline]] inline narrow<T> load_narrow(const T* p) {
+  narrow<T> v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+/// (f(0), f(1), ...) without a way through memory.
+template <class T, class F> [[gnu::always_inline]] inline narrow<T> pack_narrow(F f) {
+  if constexpr (narrow_width<T> == 4) return narrow<T>{f(0), f(1), f(2), f(3)};
+  else return narrow<T>{f(0), f(1)};
+}
+template <class T>
+[[gnu::always_inline]] inline narrow<T> fma_narrow(narrow<T> a, narrow<T> b, narrow<T> c) {
+#if defined(__FMA__)
+  if constexpr (sizeof(T) == 4) return _mm_fmadd_ps(a, b, c);
+  else return _mm_fmadd_pd(a, b, c);
+#elif defined(__ARM_FEATURE_FMA)
+  return pack_narrow<T>([&](int i) { return fma_scalar<T>(a[i], b[i], c[i]); });
+#else
+  return a * b + c;
+#endif
+}
+/// Sum of the lanes in pairs: (v0 + v2) + (v1 + v3).
+template <class T> [[gnu::always_inline]] inline T hsum_narrow(narrow<T> v) {
+  if constexpr (narrow_width<T> == 4) return (v[0] + v[2]) + (v[1] + v[3]);
+  else return v[0] + v[1];
+}
+
 /// Largest and smallest lane; which lane wins is unspecified where one is a NaN.
 template <class T> [[gnu::always_inline]] inline T hmax(const simd<T>& v) {
   return detail::halve<T>(v, [](const auto& a, const auto& b) { return a < b ? b : a; });

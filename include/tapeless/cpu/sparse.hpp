@@ -1,99 +1,188 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-//
-// stand-in
 #pragma once
-#include "team.hpp"
-#include <algorithm>
+// CSR matrices times vectors, their transposes, and what both are cut into.
+// a: (M, N) in rows of entries; e counts the entries of all rows, k the rows that are visited, i = rows(k).
+//   spmv             y[k]         = sum_e values[e] * x[column[e]]          x: (N)   y: (rows visited)
+//   spmv_transposed  g[column[e]] += values[e] * r[k]                       r: (rows visited)   g: (N)
+//   spread           out[e]       = l[k] * x[column[e]]                     out: (entries)
+// Stride: element j of x and g lies at [Stride * j]. 2 puts a value and its gradient side by side, so that what
+// spmv has loaded is in the first-level cache when spmv_transposed comes to the same row.
+// Every sum over the entries of a row has one order, whatever the range of rows, their choice and Stride.
+#include <cstdint>
+
 #include "simd.hpp"
+
 namespace tapeless::cpu {
+
+/// Row i holds the entries [begin(i), end[i]); the columns of a row ascend and are unique.
+/// Neither array is read behind the last entry.
 struct csr_rows {
-  const std::int32_t* end;
-  const std::int32_t* column;
+  const std::int32_t* end;    // (M)
+  const std::int32_t* column; // (entries)
   index_t begin(index_t i) const { return i == 0 ? 0 : end[i - 1]; }
 };
+
+/// Which rows are visited. ahead(): how far in front of row k, in entries, the next ones that come from memory lie.
 struct every_row {
-  index_t operator()(index_t k) const { return k; }
+  constexpr index_t operator()(index_t k) const { return k; }
+  static constexpr index_t ahead(const csr_rows&, index_t, index_t) { return 512; }
 };
 struct listed_rows {
-  const std::int32_t* row;
+  const std::int32_t* row; // ascending
   index_t operator()(index_t k) const { return row[k]; }
+  index_t ahead(const csr_rows& a, index_t k, index_t hi) const {
+    return a.begin(row[k + 2 < hi ? k + 2 : hi - 1]) - a.begin(row[k]);
+  }
 };
-template <class M> index_t compact_rows(const M* m, index_t lo, index_t hi, std::int32_t* out) {
-  index_t n = 0;
+
+/// Stands for an array of ones: a product with it is not made.
+struct ones {};
+
+/// First row of chunk `chunk` of `chunks`: about equal numbers of entries + rows each. 0 for the first, `rows` for
+/// chunk == chunks, ascending between; a chunk exceeds its share by less than the largest row and itself.
+constexpr index_t chunk_of_rows(const std::int32_t* end, index_t rows, index_t nnz, index_t chunk,
+                                index_t chunks) {
+  const index_t share = (nnz + rows) / chunks, rest = (nnz + rows) % chunks;
+  const index_t target = share * chunk + rest * chunk / chunks;
+  index_t lo = 0,
+          hi = rows; // entries and rows before row i are at least the target: false below lo, true at hi
+  while (lo < hi) {
+    const index_t i = lo + (hi - lo) / 2;
+    if ((i == 0 ? 0 : end[i - 1]) + i >= target) hi = i;
+    else lo = i + 1;
+  }
+  return lo;
+}
+
+/// The rows of [lo, hi) whose weight is not 0, to `out`, which has room for hi - lo; returns their number.
+template <class T> index_t compact_rows(const T* weight, index_t lo, index_t hi, std::int32_t* out) {
+  index_t count = 0;
   for (index_t i = lo; i < hi; ++i) {
-    out[n] = static_cast<std::int32_t>(i);
-    n += m[i] != M(0);
+    out[count] = static_cast<std::int32_t>(i);
+    count += weight[i] != T(0) ? 1 : 0;
   }
-  return n;
+  return count;
 }
-struct ones {
-  constexpr int operator[](index_t) const { return 1; }
-};
-inline index_t chunk_of_rows(const std::int32_t*, index_t rows, index_t, index_t c, index_t n) {
-  return rows * c / n;
+
+namespace detail {
+
+template <class P> inline constexpr bool is_ones = std::is_same_v<P, ones>;
+
+template <class T> [[gnu::always_inline]] inline T entry(const T* p, index_t e) { return p[e]; }
+template <class T> [[gnu::always_inline]] inline T entry(ones, index_t) { return T(1); }
+
+// x[Stride * column[0 ..]] as narrow lanes
+template <class T, int Stride>
+[[gnu::always_inline]] inline narrow<T> pick(const T* x, const std::int32_t* column) {
+  return pack_narrow<T>([=](int i) __attribute__((always_inline)) { return x[index_t(Stride) * column[i]]; });
 }
-inline index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t most) {
-  index_t n = summed == 0 ? most : nnz / (6 * summed);
-  n = std::min({n, most, nnz / 8192, rows});
-  return n < 1 ? 1 : n;
+
+// Entries of a row to come: into the second-level cache, where they do not push x and g out of the first.
+// The address may lie behind the arrays; nothing is read there.
+template <class P> [[gnu::always_inline]] inline void prefetch_at(const P* p, index_t offset) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) +
+                                                   static_cast<std::uintptr_t>(offset) * sizeof(P)),
+                     0, 1);
 }
-inline index_t rows_of_tile(index_t rows, index_t nnz) {
-  return std::clamp<index_t>(1024 / (nnz / rows + 1), 1, 64);
-}
-template <class V, int S, class R, class A, class X> void spmv(const csr_rows& a, R rows, A v, X x,
-                                                               index_t lo, index_t hi,
-                                                               typename V::value_type* y) {
-  for (index_t k = lo; k < hi; ++k) {
-    typename V::value_type s = 0;
-    const index_t i = rows(k);
-    for (index_t e = a.begin(i); e < a.end[i]; ++e) s += v[e] * x[S * index_t{a.column[e]}];
-    y[k] = s;
+[[gnu::always_inline]] inline void prefetch_at(ones, index_t) {}
+
+// f(e) for groups of narrow lanes of [e, end), then g(e) for the entries that are left
+template <class T, class Values, class F, class G>
+[[gnu::always_inline]] inline void each_group(const csr_rows& a, Values values, index_t e, index_t end,
+                                              index_t ahead, F f, G g) {
+  constexpr int L = narrow_width<T>, block = 64 / static_cast<int>(sizeof(T));
+  for (; e + block <= end; e += block) { // a line of values
+    prefetch_at(a.column, e + ahead);
+    prefetch_at(values, e + ahead);
+    unroll<block / L>([&](auto i) __attribute__((always_inline)) { f(e + i * L, i); });
   }
+  prefetch_at(a.column, e + ahead);
+  prefetch_at(values, e + ahead);
+  for (; e + L <= end; e += L) f(e, std::integral_constant<int, 0>{});
+  for (; e < end; ++e) g(e);
 }
-template <class V, int S, class R, class A, class X> void spmv_transposed(const csr_rows& a, R rows, A v, X r,
-                                                                          index_t lo, index_t hi,
-                                                                          typename V::value_type* g) {
+
+} // namespace detail
+
+// y[k] = sum_e values[e] * x[Stride * column[e]] for k in [lo, hi); values and x may be `ones`
+template <class V, int Stride = 1, class Rows, class Values, class X>
+void spmv(const csr_rows& a, Rows rows, Values values, X x, index_t lo, index_t hi,
+          typename V::value_type* y) {
+  using T = typename V::value_type;
+  constexpr bool values_are_ones = detail::is_ones<Values>, x_is_ones = detail::is_ones<X>;
   for (index_t k = lo; k < hi; ++k) {
-    const index_t i = rows(k);
-    for (index_t e = a.begin(i); e < a.end[i]; ++e) g[S * index_t{a.column[e]}] += v[e] * r[k];
-  }
-}
-template <class V, class R, class A, class X> void spread(const csr_rows& a, R rows, A l, X r, index_t lo,
-                                                          index_t hi, typename V::value_type* y) {
-  for (index_t k = lo; k < hi; ++k) {
-    const index_t i = rows(k);
-    for (index_t e = a.begin(i); e < a.end[i]; ++e)
-      y[e] = static_cast<typename V::value_type>(l[k] * r[a.column[e]]);
-  }
-}
-template <class V, class R, class A, class X> void spmm(const csr_rows& a, R rows, A v, X x, index_t n,
-                                                        index_t lo, index_t hi, typename V::value_type* y) {
-  for (index_t k = lo; k < hi; ++k) {
-    const index_t i = rows(k);
-    std::fill_n(y + k * n, n, typename V::value_type(0));
-    for (index_t e = a.begin(i); e < a.end[i]; ++e)
-      for (index_t j = 0; j < n; ++j) y[k * n + j] += v[e] * x[a.column[e] * n + j];
-  }
-}
-template <class V, class R, class A, class X> void spmm_transposed(const csr_rows& a, R rows, A v, X r,
-                                                                   index_t n, index_t lo, index_t hi,
-                                                                   typename V::value_type* y) {
-  for (index_t k = lo; k < hi; ++k) {
-    const index_t i = rows(k);
-    for (index_t e = a.begin(i); e < a.end[i]; ++e)
-      for (index_t j = 0; j < n; ++j) y[a.column[e] * n + j] += v[e] * r[k * n + j];
-  }
-}
-template <class V, class R, class A, class X> void sddmm(const csr_rows& a, R rows, A l, X r, index_t n,
-                                                         index_t lo, index_t hi, typename V::value_type* y) {
-  for (index_t k = lo; k < hi; ++k) {
-    const index_t i = rows(k);
-    for (index_t e = a.begin(i); e < a.end[i]; ++e) {
-      typename V::value_type s = 0;
-      for (index_t j = 0; j < n; ++j) s += l[k * n + j] * r[a.column[e] * n + j];
-      y[e] = s;
+    const index_t i = rows(k), begin = a.begin(i), end = a.end[i];
+    if constexpr (values_are_ones && x_is_ones) y[k] = static_cast<T>(end - begin);
+    else {
+      narrow<T> sum[2] = {}; // two chains
+      T rest{};
+      detail::each_group<T>(
+          a, values, begin, end, rows.ahead(a, k, hi),
+          [&](index_t e, auto group) __attribute__((always_inline)) {
+            narrow<T>& s = sum[group % 2];
+            if constexpr (x_is_ones) s += load_narrow(values + e);
+            else {
+              const narrow<T> p = detail::pick<T, Stride>(x, a.column + e);
+              if constexpr (values_are_ones) s += p;
+              else s = fma_narrow<T>(p, load_narrow(values + e), s);
+            }
+          },
+          [&](index_t e) __attribute__((always_inline)) {
+            if constexpr (x_is_ones) rest += values[e];
+            else {
+              const T p = x[index_t(Stride) * a.column[e]];
+              if constexpr (values_are_ones) rest += p;
+              else rest = fma_scalar(p, values[e], rest);
+            }
+          });
+      y[k] = hsum_narrow<T>(sum[0] + sum[1]) + rest;
     }
   }
 }
+
+// g[Stride * column[e]] += values[e] * r[k] for k in [lo, hi); values and r may be `ones`
+template <class V, int Stride = 1, class Rows, class Values, class R>
+void spmv_transposed(const csr_rows& a, Rows rows, Values values, R r, index_t lo, index_t hi,
+                     typename V::value_type* g) {
+  using T = typename V::value_type;
+  constexpr int L = narrow_width<T>;
+  for (index_t k = lo; k < hi; ++k) {
+    const index_t i = rows(k), begin = a.begin(i), end = a.end[i];
+    const T scale = detail::entry<T>(r, k);
+    const narrow<T> scales = pack_narrow<T>([=](int) { return scale; });
+    detail::each_group<T>(
+        a, values, begin, end, rows.ahead(a, k, hi),
+        [&](index_t e, auto) __attribute__((always_inline)) {
+          narrow<T> s =
+              detail::pick<T, Stride>(g, a.column + e); // L sums are loaded before the first is stored
+          if constexpr (detail::is_ones<Values>) s += scales;
+          else if constexpr (detail::is_ones<R>) s += load_narrow(values + e);
+          else s = fma_narrow<T>(scales, load_narrow(values + e), s);
+          unroll<L>([&](auto l)
+                        __attribute__((always_inline)) { g[index_t(Stride) * a.column[e + l]] = s[int(l)]; });
+        },
+        [&](index_t e) __attribute__((always_inline)) {
+          T& s = g[index_t(Stride) * a.column[e]];
+          if constexpr (detail::is_ones<Values>) s += scale;
+          else if constexpr (detail::is_ones<R>) s += values[e];
+          else s = fma_scalar(scale, values[e], s);
+        });
+  }
+}
+
+// out[e] = l[k] * x[Stride * column[e]] for the entries of rows k in [lo, hi); l and x may be `ones`
+template <class V, int Stride = 1, class Rows, class L, class X>
+void spread(const csr_rows& a, Rows rows, L l, X x, index_t lo, index_t hi, typename V::value_type* out) {
+  using T = typename V::value_type;
+  for (index_t k = lo; k < hi; ++k) {
+    const index_t i = rows(k), end = a.end[i];
+    const T left = detail::entry<T>(l, k);
+    for (index_t e = a.begin(i); e < end; ++e)
+      if constexpr (detail::is_ones<X>) out[e] = left;
+      else if constexpr (detail::is_ones<L>) out[e] = x[index_t(Stride) * a.column[e]];
+      else out[e] = left * x[index_t(Stride) * a.column[e]];
+  }
+}
+
 } // namespace tapeless::cpu

@@ -9,11 +9,24 @@
 // alternate in memory, so that one cache line serves both: (x_0, g_0, x_1, g_1, ...), a copy for each chunk.
 #pragma once
 #include "sparse.hpp"
+#include "sparse_product.hpp"
 #include "strip.hpp"
 
 namespace tapeless::cpu {
 
 using tapeless::detail::is_sparse;
+
+// How many chunks: enough for threads, but each has at least so many entries, and `summed` sums of its own, which are
+// set and added up.
+constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t most) {
+  index_t n = nnz / 8192;
+  if (summed > 0) n = std::min(n, nnz / (6 * summed));
+  return std::max<index_t>(1, std::min({n, most, rows}));
+}
+// How many rows pass together: about 1024 entries, which the first-level cache keeps with what they touch.
+constexpr index_t rows_of_tile(index_t rows, index_t nnz) {
+  return std::clamp<index_t>(1024 / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
+}
 
 template <class Arch, const auto& P, int First> class sweep {
   static constexpr int steps = steps_of_strip<P>(First);

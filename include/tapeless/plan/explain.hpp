@@ -56,6 +56,7 @@ inline std::string text_of(const node& v) {
   }
   if (v.o == op::input) return joined("x", v.attr);
   if (v.o == op::extent) return text_of(static_cast<extent_t>(v.attr));
+  if (v.o == op::spmm) s += (v.attr & spmm_transposed) != 0 ? " A^T" : " A";
   if (v.o == op::matmul)
     s += std::string(" ") + ((v.attr & 1u) != 0 ? "a^T" : "a") + ((v.attr & 2u) != 0 ? " b^T" : " b");
   return s;
@@ -68,6 +69,16 @@ inline std::string text_of(const location& l) {
     case place::strip: return joined("s+", l.offset);
     default: return "iota";
   }
+}
+
+// What the sweep that begins with step s passes over: the entries, and which of the rows.
+template <int N, int O> std::string sweep_text(const plan<N, O>& r, const step& s) {
+  const slot *const columns = &r.slot_[s.slot0], *const row_end = columns + 1, *const values = columns + 2;
+  const int entry = 4 + ((s.attr & first_is_ones) == 0 && s.o == op::spmm ? size_of(values->t) : 0);
+  std::string t = joined(", a pass over ", text_of(columns->s.d[0]), " entries and ",
+                         text_of(row_end->s.d[0]), " rows: ", entry, " and 4 bytes each");
+  if (s.mask != 0) t += joined("; rows where ", text_of(r.slot_[s.slot0 + s.mask].at), " is not 0");
+  return t;
 }
 
 // One line for each step: number, half, what it does, where it reads and writes.
@@ -88,6 +99,7 @@ template <int N, int O> std::string explain_text(const program<N, O>& p, const p
     for (int i = 0; i < q.stores; ++i) s += (i > 0 ? ", " : " ") + text_of(r.slot_[q.slot0 + q.loads + i].at);
     s += ": " + ops + " " + loop + "\n";
   };
+  bool in_sweep = false;
   for (int k = 0; k < r.steps; ++k) {
     const step& q = r.step_[k];
     std::string ops;
@@ -96,8 +108,19 @@ template <int N, int O> std::string explain_text(const program<N, O>& p, const p
         if (computed_in(i, g.of[q.node])) ops += (ops.empty() ? "" : ", ") + text_of(p.nodes[i]);
       shape loop{q.axes, {}};
       for (int a = 0; a < q.axes; ++a) loop.d[a] = q.loop[a];
-      line(k, q, ops, joined("over ", text_of(loop), q.strip ? " in strips" : ""));
-    } else line(k, q, text_of(p.nodes[q.node]), text_of(p.nodes[q.node].s));
+      line(k, q, ops,
+           joined("over ", text_of(loop),
+                  !q.strip   ? ""
+                  : in_sweep ? " in the sweep"
+                             : " in strips"));
+      in_sweep = in_sweep && q.strip;
+    } else {
+      in_sweep = is_sparse(q.o);
+      line(k, q, text_of(p.nodes[q.node]),
+           text_of(p.nodes[q.node].s) + (!in_sweep ? ""
+                                         : q.strip ? " in the sweep"
+                                                   : sweep_text(r, q)));
+    }
   }
   const auto half = [&](const char* name, const cost_part& c) {
     s += joined(name, to_string(c.flops), " flops, ", to_string(c.bytes), " bytes, ", c.steps, " steps\n");
