@@ -17,8 +17,10 @@ namespace {
 bool has_run[op_count] = {};
 
 // Runs f on zeros, n = 2, and marks the ops of its program.
+template <class A> constexpr bool is_named = false;
+template <class T, tl::shape S> constexpr bool is_named<tl::basic_tensor<T, S>> = tl::basic_tensor<T, S>::names.count > 0;
 template <class... A, class F> void cover(F f) {
-  constexpr bool named = ((A::names.count > 0) || ...);
+  constexpr bool named = (is_named<A> || ...);
   tl::owned<std::tuple<A...>> in = [] {
     if constexpr (named) return tl::owned<std::tuple<A...>>(tl::dim<'n'>(2));
     else return tl::owned<std::tuple<A...>>();
@@ -66,6 +68,7 @@ void cover_all() {
   cover<image, filter>(tl::grad<0, 1>([](auto x, auto w) { return tl::sum(square(tl::conv2d<tl::conv{.padding = 1}>(x, w))); }));
   cover<tl::tensor<float, 1, 1, 2, 4, 4>, tl::tensor<float, 1, 1, 2, 3, 3>>(tl::grad<0>([](auto x, auto w) { return tl::sum(square(tl::conv3d(x, w))); }));
   cover<image>(tl::value_and_grad([](auto x) { return tl::sum(tl::max_pool2d<tl::pool{}>(x) * tl::avg_pool2d<tl::pool{}>(x)); }));
+  cover<tl::csr<float, 4, 4, 6>, M>(tl::grad<0, 1>([](auto a, auto b) { return tl::sum(square(tl::matmul(a, b))); }));
   cover<image>([](auto x) { return tl::jvp([](auto a) { return tl::max_pool2d<tl::pool{}>(a); })(x, x); });
 }
 
@@ -103,6 +106,7 @@ int main() {
   rows("reduce", tl::detail::reduce_rules);
   rows("shape", tl::detail::shape_rules);
   rows("matmul", tl::detail::matmul_rules);
+  rows("sparse", tl::detail::sparse_rules);
   rows("conv", tl::detail::conv_rules);
   rows("conv", tl::detail::unfold_rules);
   rows("pool", tl::detail::pool_rules);

@@ -19,8 +19,8 @@ template <int N, int O> class planner {
 
   constexpr const node& at(int i) const { return p_.nodes[i]; }
   // Per unit of a named extent the widest element's alignment is enough: no space is lost between rows.
-  static constexpr extent_t bytes_of(const node& v) {
-    const extent_t n = numel(v.s), bytes = coefficient(n) * size_of(v.t);
+  static constexpr extent_t bytes_of(const node& v, extent_t copies = 1) {
+    const extent_t n = numel(v.s), bytes = copies * coefficient(n) * size_of(v.t);
     return is_static(n) ? aligned(bytes) : (bytes + 7) / 8 * 8;
   }
 
@@ -143,7 +143,7 @@ template <int N, int O> class planner {
       q.s = v.s;
       // twice: in a sweep they alternate with the vector that another step multiplies
       const extent_t copies = v.s.rank > 1 ? max_row_chunks_of_matrices : (s.strip ? 2 : 1) * max_row_chunks;
-      q.at = allocate(names(numel(v.s)), copies * bytes_of(v), group);
+      q.at = allocate(names(numel(v.s)), bytes_of(v, copies), group);
       r_.slot_[r_.slots++] = q;
       s.partials = 1;
     }
