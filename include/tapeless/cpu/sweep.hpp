@@ -10,6 +10,7 @@
 #pragma once
 #include "sparse.hpp"
 #include "sparse_product.hpp"
+#include "sparse_solve.hpp"
 #include "strip.hpp"
 
 namespace tapeless::cpu {
@@ -47,6 +48,10 @@ template <class Arch, const auto& P, int First> class sweep {
     for (int k = 2; k < s.loads + s.stores; ++k)
       if (P.slot_[s.slot0 + k].s.rank != 1) return false;
     return true;
+  }
+  static constexpr bool is_triangle(int i) {
+    using namespace tapeless::detail;
+    return (P.step_[i].attr & (in_lower_triangle | in_upper_triangle)) != 0;
   }
   // The product that x alternates with the sums of step i, and the other way round; -1: none does.
   static constexpr bool multiplies_a_vector(int i) {
@@ -216,7 +221,11 @@ template <class Arch, const auto& P, int First> class sweep {
       const auto first = factor<I, 1>(f, r);
       const auto second = factor<I, 2>(f, r);
       if constexpr (P.step_[I].o == op::sddmm) {
-        if constexpr (is_vector(I)) spread<V>(c.a, rows, first, second, r.lo, r.hi, y);
+        if constexpr (is_triangle(I)) {
+          spread<V>(c.a, rows, first, second, r.lo, r.hi, y);
+          keep_triangle(c.a, (P.step_[I].attr & tapeless::detail::in_upper_triangle) != 0,
+                        (P.step_[I].attr & tapeless::detail::off_diagonal) == 0, r.lo, r.hi, y);
+        } else if constexpr (is_vector(I)) spread<V>(c.a, rows, first, second, r.lo, r.hi, y);
         else sddmm<V>(c.a, rows, first, second, f.step[I].slot[2].s.d[1], r.lo, r.hi, y);
       } else if constexpr (!is_vector(I)) {
         const index_t k = f.step[I].slot[of_result(I)].s.d[1];

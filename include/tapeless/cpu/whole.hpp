@@ -8,6 +8,7 @@
 #include "index.hpp"
 #include "matmul.hpp"
 #include "pool.hpp"
+#include "sparse_solve.hpp"
 #include "team.hpp"
 #include "unfold.hpp"
 
@@ -173,7 +174,12 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
   else if constexpr (O == op::scatter_add)
     scatter_add_axis(team, before(out), out.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(out),
                      in(0), index(1), y);
-  else if constexpr (O == op::argmax) argmax_axes(team, x, static_cast<unsigned>(s.attr), in(0), position);
+  else if constexpr (O == op::sparse_solve) {
+    const bool transposed = (s.attr & tapeless::detail::spmm_transposed) != 0;
+    solve<T>({out.d[0], product(out, 1, out.rank), (s.attr & tapeless::detail::solves_upper) != 0,
+              (s.attr & tapeless::detail::solves_unit) != 0, transposed},
+             {index(1), index(0)}, in(2), in(3), y);
+  } else if constexpr (O == op::argmax) argmax_axes(team, x, static_cast<unsigned>(s.attr), in(0), position);
   else {
     static_assert(O == op::custom_tensor);
     const void* operands[3]{};

@@ -82,6 +82,7 @@ enum class op : std::uint8_t {
   window_spread,
   spmm,
   sddmm,
+  sparse_solve,
   custom_tensor,
   count_ // not an op: their number
 };

@@ -16,6 +16,7 @@
 #include "pool.hpp"
 #include "loss.hpp"
 #include "sparse.hpp"
+#include "sparse_solve.hpp"
 #include "norm.hpp"
 #include "custom.hpp"
 
@@ -38,6 +39,7 @@ inline constexpr rule_table rules = [] {
   t.add(unfold_rules);
   t.add(pool_rules);
   t.add(sparse_rules);
+  t.add(sparse_solve_rules);
   t.add(custom_rules);
   return t;
 }();

@@ -15,6 +15,8 @@ namespace detail {
 
 // ---- attributes of spmm and sddmm; attr2 is nnz ---------------------------------------------------------------
 inline constexpr std::uint64_t spmm_transposed = 1, first_is_ones = 2, second_is_ones = 4;
+// of an sddmm of ones and ones: the entries out of a triangle are 0 (sparse_solve.hpp)
+inline constexpr std::uint64_t in_lower_triangle = 8, in_upper_triangle = 16, off_diagonal = 32;
 
 // Its columns and row_end as one operand: attr is cols, attr2 nnz, the extent that of the rows.
 template <class A> constexpr int pattern_of(graph& g, const A& a) {

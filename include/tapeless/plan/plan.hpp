@@ -166,15 +166,19 @@ template <int N, int O> class planner {
     s.at_load = g_.loaded[i] != 0;
     s.packs_ahead = !s.at_load && (v.o == op::conv_fprop || v.o == op::conv_dgrad) && g_.loaded[v.in[1]] != 0;
     s.slot0 = r_.slots;
-    for (const int x : v.in) {
-      if (x < 0) continue;
-      const strided_view w = resolve(p_.nodes, x); // dense by construction
+    const auto load = [&](int x) {
       slot& q = r_.slot_[r_.slots++];
-      q.at = home_[w.root];
+      q.at = home_[resolve(p_.nodes, x).root]; // dense by construction
       q.t = at(x).t;
       q.s = at(x).s;
       ++s.loads;
       count_bytes(s.adjoint, q.s, q.t);
+    };
+    for (const int x : v.in) {
+      if (x < 0) continue;
+      if (at(x).o != op::pattern) load(x);
+      else
+        for (const int k : {0, 1}) load(at(x).in[k]);
     }
     slot& y = r_.slot_[r_.slots++];
     y.at = home_[i];

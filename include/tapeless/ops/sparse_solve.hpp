@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// x = A^-1 b for a sparse triangular A, by substitution.
+//   vjp: b_bar = A^-T x_bar     a_bar = -sddmm(b_bar, x) within the triangle
+#pragma once
+#include "sparse.hpp"
+
+namespace tapeless {
+
+// Which triangle solve_triangular reads; unit: the diagonal is taken for ones, whatever is stored.
+struct triangle {
+  bool upper = false, unit = false;
+};
+
+namespace detail {
+
+// attr of sparse_solve: spmm_transposed, and of the matrix as it is stored
+inline constexpr std::uint64_t solves_upper = 8, solves_unit = 16;
+
+// @pre b is (n) or (n, k), the matrix (n, n)
+constexpr int sparse_solve(graph& g, int pattern, int values, int b, std::uint64_t attr) {
+  if (g.is(b, 0)) return b;
+  node v;
+  v.o = op::sparse_solve;
+  v.t = g[values].t;
+  v.in[0] = pattern;
+  v.in[1] = dense(g, values);
+  v.in[2] = dense(g, b);
+  v.attr = attr;
+  v.attr2 = g[pattern].attr2;
+  v.s = g[b].s;
+  return g.intern(v);
+}
+// 1 for each entry that a solve reads, 0 for the others
+constexpr int entries_of_triangle(graph& g, int pattern, dtype t, std::uint64_t attr) {
+  node v;
+  v.o = op::sddmm;
+  v.t = t;
+  v.in[0] = pattern;
+  v.attr = first_is_ones | second_is_ones |
+           ((attr & solves_upper) != 0 ? in_upper_triangle : in_lower_triangle) |
+           ((attr & solves_unit) != 0 ? off_diagonal : 0);
+  v.attr2 = g[pattern].attr2;
+  v.s = shape{1, {nnz_of_pattern(g[pattern])}};
+  return g.intern(v);
+}
+template <shape S>
+concept is_square = S.rank == 2 && S.d[0] == S.d[1];
+
+} // namespace detail
+
+// solve_triangular<triangle{.upper, .unit}>(A, b): the x with A x = b; A is (n, n), b (n) or (n, k); A may be a
+// transpose(A), whose triangle is the other one. Entries out of the triangle are not read, and their gradient is 0.
+// Errors: compile errors: A is square, b has its rows and its element type. A zero or missing diagonal gives inf or NaN.
+// Cost: at most 2 e k flops; one thread, for each row waits for those before it.
+template <triangle Triangle = triangle{}, detail::sparse_operand A, detail::handle B>
+constexpr auto solve_triangular(const A& a, const B& b) {
+  using namespace detail;
+  const auto& m = csr_of(a);
+  using T = typename std::remove_cvref_t<decltype(m)>::value_type;
+  graph& g = graph_of(m.values(), b);
+  constexpr shape s = extents_of<A>();
+  static_assert(is_square<s>, "tapeless: solve_triangular(a, b): a is (n, n)");
+  constexpr std::uint64_t transposed = csr_matrix<A> ? 0 : spmm_transposed;
+  constexpr bool upper = csr_matrix<A> ? Triangle.upper : !Triangle.upper;
+  constexpr std::uint64_t attr = transposed | (upper ? solves_upper : 0) | (Triangle.unit ? solves_unit : 0);
+  if constexpr (any_var<B>) {
+    const shape x = g[b.id()].s;
+    require(g, (x.rank == 1 || x.rank == 2) && x.d[0] == s.d[0],
+            "tapeless: solve_triangular(a, b): b is (n) or (n, k), n the rows of a", s, x);
+    require(g, g[b.id()].t == dtype_of<T>,
+            "tapeless: solve_triangular(a, b): both are float or both are double");
+    if (!g.sound()) return b;
+    return var{&g, sparse_solve(g, pattern_of(g, m), m.values().id(), b.id(), attr)};
+  } else {
+    static_assert(floating_point<T> && same_element_type<T, typename B::value_type>,
+                  "tapeless: solve_triangular(a, b): both are float or both are double");
+    static_assert(vector_or_matrix_of_rows<B::extents, s.d[0]>,
+                  "tapeless: solve_triangular(a, b): b is (n) or (n, k), n the rows of a");
+    if constexpr (is_square<s> && vector_or_matrix_of_rows<B::extents, s.d[0]>)
+      return wrap<T, B::extents>(g, sparse_solve(g, pattern_of(g, m), m.values().id(), b.id(), attr));
+    else return b;
+  }
+}
+
+namespace detail {
+
+// A product and a difference for an entry, a division for a diagonal one; of the other triangle nothing is known here.
+constexpr count sparse_solve_flops(const node& v, const shape*) {
+  return {2, shape{2, {static_cast<extent_t>(v.attr2), v.s.rank == 2 ? v.s.d[1] : 1}}};
+}
+constexpr void sparse_solve_vjp(vjp_context& c) {
+  graph& g = c.g;
+  const int p = c.v.in[0];
+  const int b_bar = sparse_solve(g, p, c.v.in[1], c.bar.node, c.v.attr ^ spmm_transposed);
+  c.give(2, {&g, b_bar});
+  if (!c.needs(1)) return;
+  const bool t = (c.v.attr & spmm_transposed) != 0;
+  const int d = t ? sddmm(g, p, c.y.node, b_bar) : sddmm(g, p, b_bar, c.y.node);
+  c.give(1, {&g, unary(g, op::neg, binary(g, op::mul, d, entries_of_triangle(g, p, c.v.t, c.v.attr)))});
+}
+inline constexpr op_rule sparse_solve_rules[] = {
+    {op::sparse_solve, "sparse_solve", kind::whole, sparse_solve_flops, sparse_solve_vjp}};
+
+} // namespace detail
+} // namespace tapeless
