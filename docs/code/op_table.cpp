@@ -68,7 +68,7 @@ void cover_all() {
   cover<image, filter>(tl::grad<0, 1>([](auto x, auto w) { return tl::sum(square(tl::conv2d<tl::conv{.padding = 1}>(x, w))); }));
   cover<tl::tensor<float, 1, 1, 2, 4, 4>, tl::tensor<float, 1, 1, 2, 3, 3>>(tl::grad<0>([](auto x, auto w) { return tl::sum(square(tl::conv3d(x, w))); }));
   cover<image>(tl::value_and_grad([](auto x) { return tl::sum(tl::max_pool2d<tl::pool{}>(x) * tl::avg_pool2d<tl::pool{}>(x)); }));
-  cover<tl::csr<float, 4, 4, 6>, M>(tl::grad<0, 1>([](auto a, auto b) { return tl::sum(square(tl::matmul(a, b))); }));
+  cover<tl::csr<float, 4, 4, 6>, M>(tl::grad<0, 1>([](auto a, auto b) { return tl::sum(square(tl::matmul(a, tl::solve_triangular(a, b)))) + tl::sum(tl::sampled_matmul(a, a, a)); }));
   cover<image>([](auto x) { return tl::jvp([](auto a) { return tl::max_pool2d<tl::pool{}>(a); })(x, x); });
 }
 
@@ -107,6 +107,8 @@ int main() {
   rows("shape", tl::detail::shape_rules);
   rows("matmul", tl::detail::matmul_rules);
   rows("sparse", tl::detail::sparse_rules);
+  rows("sparse", tl::detail::sparse_solve_rules);
+  rows("sparse", tl::detail::spgemm_rules);
   rows("conv", tl::detail::conv_rules);
   rows("conv", tl::detail::unfold_rules);
   rows("pool", tl::detail::pool_rules);

@@ -95,7 +95,8 @@ private:
   template <const auto& P, int I> static constexpr auto zero_of() {
     constexpr step s = P.step_[I];
     constexpr dtype t = P.slot_[s.slot0].t;
-    if constexpr (s.o == op::custom_tensor || s.o == op::sparse_solve || tapeless::detail::is_float(t))
+    if constexpr (s.o == op::custom_tensor || s.o == op::sparse_solve || s.o == op::spgemm ||
+                  tapeless::detail::is_float(t))
       return std::conditional_t<s.wide, double, float>(0);
     else return std::conditional_t < t == dtype::i32, std::int32_t, bool > (0);
   }

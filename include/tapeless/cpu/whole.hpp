@@ -9,6 +9,7 @@
 #include "matmul.hpp"
 #include "pool.hpp"
 #include "sparse_solve.hpp"
+#include "spgemm.hpp"
 #include "team.hpp"
 #include "unfold.hpp"
 
@@ -174,7 +175,13 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
   else if constexpr (O == op::scatter_add)
     scatter_add_axis(team, before(out), out.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(out),
                      in(0), index(1), y);
-  else if constexpr (O == op::sparse_solve) {
+  else if constexpr (O == op::spgemm) {
+    const spgemm_patterns p{
+        {index(1), index(0)}, {index(3), index(2)}, {index(5), index(4)}, f.slot[1].s.d[0]};
+    if (s.attr == tapeless::detail::spgemm_a) spgemm_a<T>(team, p, in(6), in(7), y);
+    else if (s.attr == tapeless::detail::spgemm_c) spgemm_c<T>(team, p, in(6), in(7), y);
+    else spgemm_b<T>(p, out.d[0], in(6), in(7), y);
+  } else if constexpr (O == op::sparse_solve) {
     const bool transposed = (s.attr & tapeless::detail::spmm_transposed) != 0;
     solve<T>({out.d[0], product(out, 1, out.rank), (s.attr & tapeless::detail::solves_upper) != 0,
               (s.attr & tapeless::detail::solves_unit) != 0, transposed},

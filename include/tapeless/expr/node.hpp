@@ -61,7 +61,8 @@ enum class op : std::uint8_t {
   slice,
   reshape,
   checked_index,
-  pattern, // of a sparse matrix: its columns and row_end, as one operand
+  pattern,        // of a sparse matrix: its columns and row_end, as one operand
+  three_patterns, // of spgemm, as one operand
   // whole-tensor ops
   argmax,
   pad,
@@ -83,6 +84,7 @@ enum class op : std::uint8_t {
   spmm,
   sddmm,
   sparse_solve,
+  spgemm,
   custom_tensor,
   count_ // not an op: their number
 };

@@ -17,6 +17,7 @@
 #include "loss.hpp"
 #include "sparse.hpp"
 #include "sparse_solve.hpp"
+#include "spgemm.hpp"
 #include "norm.hpp"
 #include "custom.hpp"
 
@@ -40,6 +41,7 @@ inline constexpr rule_table rules = [] {
   t.add(pool_rules);
   t.add(sparse_rules);
   t.add(sparse_solve_rules);
+  t.add(spgemm_rules);
   t.add(custom_rules);
   return t;
 }();

@@ -59,7 +59,9 @@ template <int N, int O> class arrangement {
                     v.s.d[static_cast<int>(v.attr)]);
           break;
         case op::reshape: r = reshape(g_, a, v.s); break;
-        default: r = renewed(v, {a, v.in[1] < 0 ? no_node : plain(v.in[1]), no_node}, v.s);
+        default:
+          r = renewed(v, {a, v.in[1] < 0 ? no_node : plain(v.in[1]), v.in[2] < 0 ? no_node : plain(v.in[2])},
+                      v.s);
       }
     }
     return made_[i].plain = r;

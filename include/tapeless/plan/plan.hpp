@@ -174,11 +174,15 @@ template <int N, int O> class planner {
       ++s.loads;
       count_bytes(s.adjoint, q.s, q.t);
     };
+    const auto load_pattern = [&](int x) {
+      for (const int k : {0, 1}) load(at(x).in[k]);
+    };
     for (const int x : v.in) {
       if (x < 0) continue;
-      if (at(x).o != op::pattern) load(x);
-      else
-        for (const int k : {0, 1}) load(at(x).in[k]);
+      if (at(x).o == op::pattern) load_pattern(x);
+      else if (at(x).o == op::three_patterns)
+        for (const int k : at(x).in) load_pattern(k);
+      else load(x);
     }
     slot& y = r_.slot_[r_.slots++];
     y.at = home_[i];
