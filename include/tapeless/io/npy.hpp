@@ -302,8 +302,8 @@ template <class T> opened open_as(const std::filesystem::path& path, std::span<c
 
 inline std::string header(const std::filesystem::path& path, std::string_view descr,
                           std::span<const std::int64_t> shape) {
-  std::string literal = "{'descr': '" + std::string(descr) +
-                        "', 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
+  std::string literal =
+      "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
   literal.append(63 - (10 + literal.size()) % 64, ' ');
   literal += '\n';
   if (literal.size() > 0xffff) throw io_error(path, "the shape is too long for format 1.0");
