@@ -164,8 +164,8 @@ TEST_CASE("matrix market: what is wrong is named with its line") {
   CHECK(body("2 3 1\n1 1 1e999\n") == "line 4: value '1e999' is out of range");
   CHECK(body("2 3 2\n1 1 1.000000\n") == "truncated: 1 of 2 entries");
   CHECK(body("2 3 1\n1 1 1\n2 2 1\n") == "line 5: text behind the 1 entries");
-  CHECK(body("2 3 1\n1 1 " + std::string(100, 'x') + "\n") ==
-        "line 4: value expected, found '" + std::string(40, 'x') + "..'");
+  CHECK(body(std::string("2 3 1\n1 1 ").append(100, 'x')) ==
+        std::string("line 4: value expected, found '").append(40, 'x').append("..'"));
 
   const auto symmetric = [&](const std::string& which, const std::string& text) {
     return complaint(path, "%%MatrixMarket matrix coordinate real " + which + "\n" + text);

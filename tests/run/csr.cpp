@@ -158,6 +158,7 @@ TEST_CASE_TEMPLATE("csr: every builder makes the naive matrix, of any order and 
     const arrays<T> a = arrays_of(n);
     const arrays<T> t = arrays_of(n.transposed());
     CHECK(is(*tl::csr_from_csr<table<T>>(s.rows, s.cols, a.row_ptr, a.columns, a.values), n));
+    CHECK(is(*tl::csr_from_csr<table<const T>>(s.rows, s.cols, a.row_ptr, a.columns, a.values), n));
     CHECK(is(*tl::csr_from_csr<table<T>>(s.rows, s.cols, a.row_ptr.data(), a.columns.data(), a.values.data()),
              n));
     CHECK(is(*tl::csr_from_csc<table<T>>(s.rows, s.cols, t.row_ptr, t.columns, t.values), n));

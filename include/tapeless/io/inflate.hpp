@@ -39,10 +39,10 @@ template <class F> auto as_io_error(const std::filesystem::path& path, F&& f) {
 inline std::string whole_file(const std::filesystem::path& path) {
   std::error_code error; // the size first: opening a pipe would wait
   const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) throw io_error(path, "cannot be read: " + error.message());
+  if (error) throw io_error(path, joined("cannot be read: ", error.message()));
   errno = 0;
   const npy::file_handle file(std::fopen(path.string().c_str(), "rb"));
-  if (!file) throw io_error(path, "cannot be read: " + npy::reason(errno));
+  if (!file) throw io_error(path, joined("cannot be read: ", npy::reason(errno)));
   std::string bytes(static_cast<std::size_t>(size), '\0');
   npy::read_exactly(path, file.get(), bytes.data(), bytes.size());
   return bytes;
@@ -85,7 +85,7 @@ inline std::string inflated(const std::filesystem::path& path, std::string_view 
                (result == Z_OK && s.avail_in == 0 && from.empty() && s.avail_out > 0)) {
       throw io_error(path, "truncated: the compressed data has no end");
     } else if (result != Z_OK) {
-      throw io_error(path, std::string("corrupt: ") + (s.msg != nullptr ? s.msg : "the compressed data"));
+      throw io_error(path, joined("corrupt: ", s.msg != nullptr ? s.msg : "the compressed data"));
     }
   }
   if (kind == deflated::raw && out.size() != size)

@@ -39,8 +39,8 @@ class reader {
 public:
   reader(const std::filesystem::path& path, std::string_view text) : path_(path), rest_(text) {}
 
-  [[noreturn]] void fail(const std::string& problem) const {
-    throw io_error(path_, "line " + std::to_string(number_) + ": " + problem);
+  template <class... X> [[noreturn]] void fail(const X&... problem) const {
+    throw io_error(path_, joined("line ", number_, ": ", joined(problem...)));
   }
   bool next_line() {
     if (rest_.empty()) return false;
@@ -69,15 +69,14 @@ public:
   }
   void expect_end_of_line() {
     if (const std::string_view more = next_field(); !more.empty())
-      fail("'" + shortened(more) + "' behind the last field");
+      fail("'", shortened(more), "' behind the last field");
   }
-  template <class T> T number(std::string_view what) {
+  template <class T> T number(const char* what) {
     const std::string_view text = next_field();
     T x{};
     const std::errc error = parse(text, x);
-    if (error == std::errc::result_out_of_range)
-      fail(std::string(what) + " '" + shortened(text) + "' is out of range");
-    if (error != std::errc()) fail(std::string(what) + " expected, found '" + shortened(text) + "'");
+    if (error == std::errc::result_out_of_range) fail(what, " '", shortened(text), "' is out of range");
+    if (error != std::errc()) fail(what, " expected, found '", shortened(text), "'");
     return x;
   }
   std::size_t bytes_left() const { return rest_.size(); }
@@ -123,7 +122,7 @@ inline banner read_banner(reader& in) {
     return text;
   };
   const auto unknown = [&in](const char* what, const std::string& found, const char* read) {
-    in.fail(std::string(what) + " '" + reader::shortened(found) + "': " + read);
+    in.fail(what, " '", reader::shortened(found), "': ", read);
   };
   if (!in.next_line() || word() != "%%matrixmarket")
     in.fail("no banner: a Matrix Market file begins with %%MatrixMarket");
@@ -168,40 +167,35 @@ template <class A> owned<A> parse(const std::filesystem::path& path, std::string
   csr_names(who).take_rows_and_cols<A>(rows, cols);
   if (entries < 0) in.fail("number of entries is negative");
   if (b.symmetry != symmetry::general && rows != cols)
-    in.fail("a symmetric matrix is square, this one has " + std::to_string(rows) + " rows and " +
-            std::to_string(cols) + " columns");
+    in.fail("a symmetric matrix is square, this one has ", rows, " rows and ", cols, " columns");
   const auto shortest =
       static_cast<std::int64_t>((in.bytes_left() + 1) / (b.field == field::pattern ? 4 : 6));
   if (entries > shortest) // "1 1\n", "1 1 1\n"
-    throw io_error(path, "truncated: " + std::to_string(entries) + " entries do not fit into " +
-                             std::to_string(in.bytes_left()) + " bytes");
+    throw io_error(path,
+                   joined("truncated: ", entries, " entries do not fit into ", in.bytes_left(), " bytes"));
 
   std::vector<triplet<T>> all;
   all.reserve(static_cast<std::size_t>(b.symmetry == symmetry::general ? entries : 2 * entries));
   for (std::int64_t k = 0; k < entries; ++k) {
-    if (!in.next_content())
-      throw io_error(path, "truncated: " + std::to_string(k) + " of " + std::to_string(entries) + " entries");
+    if (!in.next_content()) throw io_error(path, joined("truncated: ", k, " of ", entries, " entries"));
     const auto i = in.number<std::int64_t>("row");
     const auto j = in.number<std::int64_t>("column");
-    if (i < 1 || i > rows)
-      in.fail("row " + std::to_string(i) + " is outside [1, " + std::to_string(rows) + "]");
-    if (j < 1 || j > cols)
-      in.fail("column " + std::to_string(j) + " is outside [1, " + std::to_string(cols) + "]");
+    if (i < 1 || i > rows) in.fail("row ", i, " is outside [1, ", rows, "]");
+    if (j < 1 || j > cols) in.fail("column ", j, " is outside [1, ", cols, "]");
     const T value = value_of<T>(in, b.field);
     in.expect_end_of_line();
     const auto r = static_cast<std::int32_t>(i - 1), c = static_cast<std::int32_t>(j - 1);
     all.push_back({r, c, value});
     if (b.symmetry == symmetry::general) continue;
-    if (j > i)
-      in.fail("row " + std::to_string(i) + ", column " + std::to_string(j) +
-              ": a symmetric file has no entries above the diagonal");
+    if (j > i) in.fail("row ", i, ", column ", j, ": a symmetric file has no entries above the diagonal");
     if (b.symmetry == symmetry::skew && i == j)
-      in.fail("row " + std::to_string(i) + ": a skew-symmetric file has no entries on the diagonal");
-    if (b.symmetry == symmetry::skew && std::is_integral_v<T> && value == std::numeric_limits<T>::min())
-      in.fail("value " + std::to_string(value) + " has no negative");
+      in.fail("row ", i, ": a skew-symmetric file has no entries on the diagonal");
+    if constexpr (std::is_integral_v<T>)
+      if (b.symmetry == symmetry::skew && value == std::numeric_limits<T>::min())
+        in.fail("value ", value, " has no negative");
     if (i != j) all.push_back({c, r, b.symmetry == symmetry::skew ? static_cast<T>(-value) : value});
   }
-  if (in.next_content()) in.fail("text behind the " + std::to_string(entries) + " entries");
+  if (in.next_content()) in.fail("text behind the ", entries, " entries");
   return csr_from_entries<A>(
       who, "entry", rows, cols, static_cast<extent_t>(all.size()),
       [t = all.data()](extent_t k) { return static_cast<extent_t>(t[k].row); },
@@ -245,7 +239,7 @@ template <detail::host_csr_matrix A> void save_matrix_market(const std::filesyst
   const auto flush = [&] {
     errno = 0;
     if (std::fwrite(text.data(), 1, text.size(), partial.file) != text.size())
-      throw io_error(path, "cannot be written: " + detail::npy::reason(errno));
+      throw io_error(path, detail::joined("cannot be written: ", detail::npy::reason(errno)));
     text.clear();
   };
   put(a.rows(), ' ');

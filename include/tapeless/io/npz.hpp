@@ -40,12 +40,14 @@ public:
       shape_ = header.shape;
       size_ = static_cast<std::uint64_t>(npy::byte_count(path, shape_, npy_type::b1)); // elements of one byte
     } catch (const io_error& e) { // it spoke of the archive
-      const std::string prefix = "tapeless: " + path.string() + ": ";
+      const std::string prefix = joined("tapeless: ", path.string(), ": ");
       fail(std::string(e.what()).substr(prefix.size()));
     }
   }
 
-  [[noreturn]] void fail(const std::string& problem) const { throw io_error(path_, name_ + ": " + problem); }
+  template <class... X> [[noreturn]] void fail(const X&... problem) const {
+    throw io_error(path_, joined(name_, ": ", joined(problem...)));
+  }
 
   std::string text() const { // '|S3', '<U3'
     const bool wide = descr_.starts_with("<U");
@@ -63,14 +65,13 @@ public:
     std::vector<std::int32_t> result(wide.size());
     for (std::size_t i = 0; i < wide.size(); ++i) {
       result[i] = static_cast<std::int32_t>(wide[i]);
-      if (result[i] != wide[i])
-        fail("element " + std::to_string(i) + " = " + std::to_string(wide[i]) + " exceeds an std::int32_t");
+      if (result[i] != wide[i]) fail("element ", i, " = ", wide[i], " exceeds an std::int32_t");
     }
     return result;
   }
   std::vector<std::int64_t> integers() const {
     if (descr_ == "<i8") return elements<std::int64_t>();
-    if (descr_ != "<i4") fail("wrong dtype: found '" + descr_ + "', expected '<i4' or '<i8'");
+    if (descr_ != "<i4") fail("wrong dtype: found '", descr_, "', expected '<i4' or '<i8'");
     const std::vector<std::int32_t> narrow = elements<std::int32_t>();
     std::vector<std::int64_t> result(narrow.size());
     for (std::size_t i = 0; i < narrow.size(); ++i) result[i] = narrow[i];
@@ -78,8 +79,7 @@ public:
   }
   template <class T> array_argument<T> values(std::unique_ptr<T[]>& owner) const {
     const std::string_view expected = npy::description(npy::type_of<T>());
-    if (descr_ != expected)
-      fail("wrong dtype: found '" + descr_ + "', expected '" + std::string(expected) + "'");
+    if (descr_ != expected) fail("wrong dtype: found '", descr_, "', expected '", std::string(expected), "'");
     const std::size_t n = require_elements(sizeof(T));
     owner.reset(new T[n]());
     if constexpr (std::is_same_v<T, bool>) // any byte but 0 is true
@@ -91,11 +91,10 @@ public:
 private:
   // @return how many; all of them are there
   std::size_t require_elements(std::size_t item) const {
-    if (shape_.size() != 1) fail("has the shape " + npy::to_string(shape_) + ", expected one axis");
+    if (shape_.size() != 1) fail("has the shape ", npy::to_string(shape_), ", expected one axis");
     const std::size_t rest = bytes_.size() - elements_;
     if (size_ > rest || size_ * item != rest)
-      fail(std::to_string(rest) + " bytes of elements, " + std::to_string(size_) + " of " +
-           std::to_string(item) + " expected");
+      fail(rest, " bytes of elements, ", size_, " of ", item, " expected");
     return static_cast<std::size_t>(size_);
   }
   template <class I> std::vector<I> elements() const {
@@ -113,7 +112,7 @@ private:
 
 // SciPy allows room behind the last entry.
 template <class X> array_argument<X> first(const array& from, const array_argument<X>& x, extent_t n) {
-  if (x.size < n) from.fail("has " + std::to_string(x.size) + " elements, expected " + std::to_string(n));
+  if (x.size < n) from.fail("has ", x.size, " elements, expected ", n);
   return {x.data, n};
 }
 
@@ -125,9 +124,9 @@ template <class A> owned<A> parse(const std::filesystem::path& path, std::string
   const array kind = member("format.npy"), extents = member("shape.npy");
   const std::string format = kind.text();
   if (format != "csr" && format != "csc" && format != "coo")
-    kind.fail("format '" + format.substr(0, 16) + "': csr, csc and coo are read");
+    kind.fail("format '", format.substr(0, 16), "': csr, csc and coo are read");
   const std::vector<std::int64_t> shape = extents.integers();
-  if (shape.size() != 2) extents.fail("a matrix has 2 axes, this one " + std::to_string(shape.size()));
+  if (shape.size() != 2) extents.fail("a matrix has 2 axes, this one ", shape.size());
   const extent_t rows = shape[0], cols = shape[1];
   csr_names names(who);
   names.take_rows_and_cols<A>(rows, cols);

@@ -65,32 +65,34 @@ public:
   // The bytes of a member.
   std::string read(std::string_view name) const {
     const member* const m = find(name);
-    if (m == nullptr) fail("has no member " + std::string(name));
-    const std::string who = std::string(name) + ": ";
+    if (m == nullptr) fail("has no member ", std::string(name));
+    const std::string who = joined(std::string(name), ": ");
     const std::size_t at = m->offset; // the sizes in the local header may be missing: they are not read
     if (at > directory_ || directory_ - at < local_size || u32(at) != local_signature)
-      fail(who + "corrupt: no local header");
+      fail(who, "corrupt: no local header");
     const std::size_t head = local_size + u16(at + 26) + u16(at + 28);
     if (head > directory_ - at || m->packed > directory_ - at - head)
-      fail(who + "truncated or corrupt: its bytes are not in the file");
-    if (bytes_.substr(at + local_size, u16(at + 26)) != m->name) fail(who + "corrupt: another name");
+      fail(who, "truncated or corrupt: its bytes are not in the file");
+    if (bytes_.substr(at + local_size, u16(at + 26)) != m->name) fail(who, "corrupt: another name");
     const std::string_view packed = bytes_.substr(at + head, m->packed);
     std::string result;
     if (m->method == 0) {
-      if (m->packed != m->size) fail(who + "corrupt: stored with two sizes");
+      if (m->packed != m->size) fail(who, "corrupt: stored with two sizes");
       result = packed;
     } else if (m->method == 8) {
-      if (m->size / 1032 > m->packed) fail(who + "corrupt: longer than its compressed bytes can be");
+      if (m->size / 1032 > m->packed) fail(who, "corrupt: longer than its compressed bytes can be");
       result = inflated(path_, packed, deflated::raw, m->size);
     } else {
-      fail(who + "compression method " + std::to_string(m->method) + ": stored and deflated are read");
+      fail(who, "compression method ", m->method, ": stored and deflated are read");
     }
-    if (crc32(result) != m->crc) fail(who + "corrupt: its CRC-32 differs");
+    if (crc32(result) != m->crc) fail(who, "corrupt: its CRC-32 differs");
     return result;
   }
 
 private:
-  [[noreturn]] void fail(const std::string& problem) const { throw io_error(path_, problem); }
+  template <class... X> [[noreturn]] void fail(const X&... problem) const {
+    throw io_error(path_, joined(problem...));
+  }
   // @pre at + 2 (4) <= bytes_.size()
   std::uint32_t u16(std::size_t at) const {
     return static_cast<unsigned char>(bytes_[at]) | std::uint32_t{static_cast<unsigned char>(bytes_[at + 1])}
@@ -119,11 +121,11 @@ private:
                    u32(at + 20),
                    u32(at + 24),
                    u32(at + 42)};
-    const std::string who = std::string(m.name) + ": ";
-    if ((u16(at + 8) & 1) != 0) fail(who + "encrypted members are not read");
+    const std::string who = joined(std::string(m.name), ": ");
+    if ((u16(at + 8) & 1) != 0) fail(who, "encrypted members are not read");
     if (m.packed == all_ones || m.size == all_ones || m.offset == all_ones)
-      fail(who + "a zip64 archive: only those below 4 GB are read");
-    if (find(m.name) != nullptr) fail(who + "corrupt: the member stands twice");
+      fail(who, "a zip64 archive: only those below 4 GB are read");
+    if (find(m.name) != nullptr) fail(who, "corrupt: the member stands twice");
     members_.push_back(m);
     return at + length;
   }
@@ -158,7 +160,7 @@ inline void write_stored(const std::filesystem::path& path, const std::vector<st
   const auto put = [&](std::string_view bytes) {
     errno = 0;
     if (!bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), partial.file) != bytes.size())
-      throw io_error(path, "cannot be written: " + npy::reason(errno));
+      throw io_error(path, joined("cannot be written: ", npy::reason(errno)));
   };
   std::string record;
   const auto number = [&record](std::size_t x, int bytes) {

@@ -29,13 +29,8 @@ template <element T> struct triplet {
 
 namespace detail {
 
-template <class A>
-concept values_can_be_filled = !std::is_const_v<typename A::values_type::element_type>;
-
 // owned<A> with these values of its names.
 template <host_csr_matrix A> owned<A> make_owned_csr(const name_values& values) {
-  static_assert(values_can_be_filled<A>,
-                "tapeless: csr_from_..<csr<T, ...>>: T is not const: the values are filled");
   constexpr name_values names = [] {
     name_values v = names_of(A::extents);
     if constexpr (constexpr extent_t nnz = A::values_type::extents.d[0]; !is_static(nnz))
@@ -45,6 +40,11 @@ template <host_csr_matrix A> owned<A> make_owned_csr(const name_values& values) 
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return owned<A>(dim<names.name[I]>(values.of(names.name[I]))...);
   }(std::make_index_sequence<static_cast<std::size_t>(names.count)>{});
+}
+
+// The values of an owned matrix, to be filled: of csr<const T, ...> too.
+template <host_csr_matrix A> typename A::value_type* mutable_values(const owned<A>& a) {
+  return const_cast<typename A::value_type*>(a->values().data());
 }
 
 inline void require_entries(const char* who, extent_t n) {
@@ -116,7 +116,7 @@ owned<A> csr_from_rows(const char* who, csr_names& names, entries_by_row rows, C
   }
   names.take_nnz<A>(nnz);
   owned<A> result = make_owned_csr<A>(names.values());
-  const auto out_values = result->values();
+  auto* const out_values = mutable_values(result);
   const auto out_columns = result->columns();
   const auto out_row_end = result->row_end();
   extent_t at = 0;
@@ -317,12 +317,13 @@ template <detail::host_csr_matrix A, class X> owned<A> csr_from_dense(const X& x
     for (extent_t k = 0; k < rows * cols; ++k) nnz += x[k] != 0;
     names.take_nnz<A>(nnz);
     owned<A> result = detail::make_owned_csr<A>(names.values());
+    auto* const values = detail::mutable_values(result);
     extent_t at = 0;
     for (extent_t i = 0; i < rows; ++i) {
       for (extent_t j = 0; j < cols; ++j)
         if (const auto value = x[i * cols + j]; value != 0) {
           result->columns()[at] = static_cast<std::int32_t>(j);
-          result->values()[at++] = value;
+          values[at++] = value;
         }
       result->row_end()[i] = static_cast<std::int32_t>(at);
     }
