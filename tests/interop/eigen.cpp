@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/interop/eigen.hpp>
+#include <tapeless/run/csr_dense.hpp>
 
 #if __has_include(<Eigen/SparseCore>)
 #include <Eigen/SparseCore>

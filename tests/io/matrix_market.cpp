@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include <tapeless/io/matrix_market.hpp>
+#include <tapeless/run/csr_dense.hpp>
 
 #include <doctest/doctest.h>
 
@@ -273,6 +274,7 @@ TEST_CASE("matrix market: the text that is written") {
                        "tapeless: save_matrix_market(path, a): row 0: column 1 stands twice",
                        tl::argument_error);
   CHECK_THROWS_AS(tl::save_matrix_market(dir / "no" / "such.mtx", *a), tl::io_error);
+  CHECK_THROWS_AS(tl::save_matrix_market(dir / "x.mtx.gz", *a), tl::io_error);
   CHECK(get(path).ends_with("1 1 -3\n"));
   CHECK(dir.files() == 1);
 }

@@ -7,6 +7,7 @@
 //   scipy.sparse.save_npz("scipy_coo.npz", a.tocoo(), compressed=False)
 //   scipy.sparse.save_npz("scipy_csc_deflated.npz", a.tocsc())
 #include <tapeless/io/npz.hpp>
+#include <tapeless/run/csr_dense.hpp>
 
 #include <doctest/doctest.h>
 

@@ -4,6 +4,7 @@
 // Sparse matrices from outside: what views and owners of them hold, and every refusal with its sentence.
 #include <tapeless/run/csr.hpp>
 #include <tapeless/run/csr_build.hpp>
+#include <tapeless/run/csr_dense.hpp>
 
 #include <doctest/doctest.h>
 

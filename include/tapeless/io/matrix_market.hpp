@@ -222,12 +222,14 @@ template <detail::host_csr_matrix A> owned<A> load_matrix_market(const std::file
 
 // save_matrix_market(path, a): "coordinate real general" ("integer" of std::int32_t), explicit zeros too, with the
 // shortest digits that read back equal. The file is replaced as a whole, as by npy_write; it is not compressed.
-// Throws argument_error, before a file is opened, where csr_check does, and io_error where the disk refuses.
+// Throws argument_error, before a file is opened, where csr_check does, and io_error where the disk refuses or the
+// name ends in .gz.
 template <detail::host_csr_matrix A> void save_matrix_market(const std::filesystem::path& path, const A& a) {
   using T = typename A::value_type;
   static_assert(detail::matrix_market::number_with_sign<T>,
                 "tapeless: save_matrix_market(path, a): elements are float, double or std::int32_t");
   detail::check_csr("save_matrix_market(path, a)", a);
+  if (path.extension() == ".gz") throw io_error(path, "what is written is not compressed: name it .mtx");
   detail::npy::partial_file partial(path);
   std::string text = "%%MatrixMarket matrix coordinate ";
   text += std::is_integral_v<T> ? "integer general\n" : "real general\n";
