@@ -8,8 +8,8 @@ find_program(TAPELESS_CLANG_FORMAT clang-format-19 REQUIRED)
 find_program(TAPELESS_CLANG_TIDY clang-tidy-19)
 
 # Folders that a leg does not name are not built.
-set(TAPELESS_ASAN_FOLDERS core,plan,cpu,ops,run,io,optim CACHE STRING "Test folders of the sanitizer leg")
-set(TAPELESS_SMOKE_FOLDERS core,expr,trace,adjoint,plan,cpu,run,io,optim CACHE STRING "Test folders of the clang legs")
+set(TAPELESS_ASAN_FOLDERS core,plan,cpu,ops,run,io,interop,optim CACHE STRING "Test folders of the sanitizer leg")
+set(TAPELESS_SMOKE_FOLDERS core,expr,trace,adjoint,plan,cpu,run,io,interop,optim CACHE STRING "Test folders of the clang legs")
 set(TAPELESS_XSIMD14_FOLDERS cpu,run CACHE STRING "Test folders of the leg with xsimd 14")
 set(TAPELESS_SSE2_FOLDERS cpu,run CACHE STRING "Test folders of the leg without -march, on x86-64 that of SSE2")
 set(TAPELESS_TIDY_FOLDERS core,expr CACHE STRING "Test folders that clang-tidy reads")

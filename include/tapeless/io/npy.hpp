@@ -117,6 +117,11 @@ public:
   header_parser(const std::filesystem::path& path, std::string_view text) : path_(path), text_(text) {}
 
   void parse(npy_array& result) {
+    parse_any_type(result);
+    result.type = known_type();
+  }
+  // The shape, and descr() as it stands there.
+  void parse_any_type(npy_array& result) {
     bool seen[3] = {};
     expect('{');
     while (!accept('}')) {
@@ -126,7 +131,7 @@ public:
       if (which == 3) malformed("unknown key '" + std::string(key) + "'");
       if (seen[which]) malformed("key '" + std::string(key) + "' twice");
       seen[which] = true;
-      if (which == 0) result.type = type();
+      if (which == 0) descr_ = description_of_type();
       else if (which == 1) row_major();
       else result.shape = shape();
       if (!accept(',')) {
@@ -138,6 +143,7 @@ public:
     if (at_ != text_.size()) malformed("text behind the dictionary");
     if (!seen[0] || !seen[1] || !seen[2]) malformed("a key of 'descr', 'fortran_order', 'shape' is missing");
   }
+  std::string_view descr() const { return descr_; }
 
 private:
   [[noreturn]] void malformed(const std::string& problem) const {
@@ -172,14 +178,16 @@ private:
     return true;
   }
 
-  npy_type type() {
+  std::string_view description_of_type() {
     skip_space();
     if (at_ < text_.size() && text_[at_] == '[') throw io_error(path_, "unsupported dtype: structured");
-    const std::string_view name = quoted();
+    return quoted();
+  }
+  npy_type known_type() const {
     for (std::size_t i = 0; i < std::size(descriptions); ++i)
-      if (name == descriptions[i]) return static_cast<npy_type>(i);
+      if (descr_ == descriptions[i]) return static_cast<npy_type>(i);
     throw io_error(path_,
-                   "unsupported dtype '" + std::string(name) + "': '<f4', '<f8', '<i4' and '|b1' are read");
+                   "unsupported dtype '" + std::string(descr_) + "': '<f4', '<f8', '<i4' and '|b1' are read");
   }
   void row_major() {
     if (word("True")) throw io_error(path_, "fortran_order: column-major data is not read");
@@ -206,9 +214,37 @@ private:
   }
 
   const std::filesystem::path& path_;
-  std::string_view text_;
+  std::string_view text_, descr_;
   std::size_t at_ = 0;
 };
+
+// Where the header's literal stands in a file of size bytes.   @pre start: its first min(size, 12) bytes
+struct literal_place {
+  std::uint64_t begin = 10, length = 0;
+};
+inline literal_place find_literal(const std::filesystem::path& path, std::string_view start,
+                                  std::uintmax_t size) {
+  constexpr std::string_view magic("\x93NUMPY", 6);
+  const std::string_view begin = start.substr(0, magic.size());
+  if (begin != magic.substr(0, begin.size())) throw io_error(path, "bad magic: no .npy file");
+  if (size < 10) throw io_error(path, "truncated in the header");
+  const auto byte = [start](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(start[i])}; };
+  if (byte(6) < 1 || byte(6) > 3 || byte(7) != 0)
+    throw io_error(path, std::string("unsupported format version ") + std::to_string(byte(6)) + "." +
+                             std::to_string(byte(7)));
+  literal_place place;
+  place.length = byte(8) + (byte(9) << 8);
+  if (byte(6) > 1) {
+    place.begin = 12;
+    if (size < place.begin) throw io_error(path, "truncated in the header");
+    place.length += (byte(10) << 16) + (byte(11) << 24);
+  }
+  if (place.length > longest_header)
+    throw io_error(path, "a header of " + std::to_string(place.length) + " bytes: at most " +
+                             std::to_string(longest_header) + " are read");
+  if (place.length > size - place.begin) throw io_error(path, "truncated in the header");
+  return place;
+}
 
 // An open file that stands at its first element; header.bytes is empty, payload their number.
 struct opened {
@@ -223,7 +259,6 @@ inline void read_exactly(const std::filesystem::path& path, std::FILE* file, voi
 }
 
 inline opened open(const std::filesystem::path& path) {
-  constexpr std::string_view magic("\x93NUMPY", 6);
   std::error_code error; // the size first: opening a pipe would wait
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error) throw io_error(path, "cannot be read: " + error.message());
@@ -232,34 +267,18 @@ inline opened open(const std::filesystem::path& path) {
   result.file.reset(std::fopen(path.string().c_str(), "rb"));
   if (!result.file) throw io_error(path, "cannot be read: " + reason(errno));
 
-  unsigned char start[12] = {};
-  const std::size_t available = static_cast<std::size_t>(std::min<std::uintmax_t>(size, 10));
+  char start[12] = {};
+  const std::size_t available = static_cast<std::size_t>(std::min<std::uintmax_t>(size, sizeof start));
   read_exactly(path, result.file.get(), start, available);
-  const std::string_view begin(reinterpret_cast<const char*>(start), std::min(available, magic.size()));
-  if (begin != magic.substr(0, begin.size())) throw io_error(path, "bad magic: no .npy file");
-  if (size < 10) throw io_error(path, "truncated in the header");
-  const int major = start[6];
-  if (major < 1 || major > 3 || start[7] != 0)
-    throw io_error(path, std::string("unsupported format version ") + std::to_string(major) + "." +
-                             std::to_string(start[7]));
-  std::uint64_t prefix = 10;
-  std::uint64_t length = start[8] + 256u * start[9];
-  if (major > 1) {
-    prefix = 12;
-    if (size < prefix) throw io_error(path, "truncated in the header");
-    read_exactly(path, result.file.get(), start + 10, 2);
-    length += (std::uint64_t{start[10]} << 16) + (std::uint64_t{start[11]} << 24);
-  }
-  if (length > longest_header)
-    throw io_error(path, "a header of " + std::to_string(length) + " bytes: at most " +
-                             std::to_string(longest_header) + " are read");
-  if (length > size - prefix) throw io_error(path, "truncated in the header");
+  const literal_place literal = find_literal(path, {start, available}, size);
+  if (std::fseek(result.file.get(), static_cast<long>(literal.begin), SEEK_SET) != 0)
+    throw io_error(path, "read error");
 
-  std::string text(static_cast<std::size_t>(length), '\0');
+  std::string text(static_cast<std::size_t>(literal.length), '\0');
   read_exactly(path, result.file.get(), text.data(), text.size());
   header_parser(path, text).parse(result.header);
   result.payload = byte_count(path, result.header.shape, result.header.type);
-  const std::uint64_t rest = size - prefix - length;
+  const std::uint64_t rest = size - literal.begin - literal.length;
   const std::uint64_t wanted = static_cast<std::uint64_t>(result.payload);
   const std::string sizes = std::to_string(rest) + " bytes of elements, shape " +
                             to_string(result.header.shape) + " has " + std::to_string(wanted);
@@ -281,10 +300,10 @@ template <class T> opened open_as(const std::filesystem::path& path, std::span<c
   return result;
 }
 
-inline std::string header(const std::filesystem::path& path, npy_type type,
+inline std::string header(const std::filesystem::path& path, std::string_view descr,
                           std::span<const std::int64_t> shape) {
-  std::string literal = "{'descr': '" + std::string(description(type)) +
-                        "', 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
+  std::string literal =
+      "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': " + to_string(shape) + ", }";
   literal.append(63 - (10 + literal.size()) % 64, ' ');
   literal += '\n';
   if (literal.size() > 0xffff) throw io_error(path, "the shape is too long for format 1.0");
@@ -365,7 +384,7 @@ template <class T>
 void npy_write(const std::filesystem::path& path, const T* data, std::span<const std::int64_t> shape) {
   constexpr npy_type type = detail::npy::type_of<T>();
   const std::int64_t payload = detail::npy::byte_count(path, shape, type);
-  const std::string header = detail::npy::header(path, type, shape);
+  const std::string header = detail::npy::header(path, detail::npy::description(type), shape);
   detail::npy::require_data(data, payload > 0, "npy_write(path, data, shape): data");
   detail::npy::partial_file partial(path);
 

@@ -1,0 +1,84 @@
+#pragma once
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// Eigen::SparseMatrix and csr. Eigen is not included: whoever calls these has the matrix, and so its header.
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "../run/csr_build.hpp"
+
+namespace tapeless {
+namespace detail {
+
+template <class M>
+concept eigen_sparse = requires(M& m) {
+  typename std::remove_cvref_t<M>::StorageIndex;
+  m.outerIndexPtr();
+  m.innerIndexPtr();
+  m.valuePtr();
+  m.isCompressed();
+  { std::remove_cvref_t<M>::IsRowMajor + 0 } -> std::convertible_to<int>;
+};
+template <class M>
+concept eigen_by_rows = eigen_sparse<M> && std::remove_cvref_t<M>::IsRowMajor != 0;
+template <class M>
+concept eigen_with_int32 = std::is_same_v<typename std::remove_cvref_t<M>::StorageIndex, std::int32_t>;
+
+} // namespace detail
+
+// eigen_view<csr<T, ...>>(m): a view of an Eigen::SparseMatrix<T, Eigen::RowMajor, int> or a Map of one, which stays
+// Eigen's and lives longer; of a const one, of csr<const T, ...>. Nothing is copied.
+// Errors: argument_error where m is not compressed, and as csr_view. Cost: one pass over the pattern.
+template <detail::host_csr_matrix A, detail::eigen_sparse M> A eigen_view(M& m) {
+  constexpr bool by_rows = detail::eigen_by_rows<M>;
+  static_assert(by_rows,
+                "tapeless: eigen_view(m): m is row-major; csr_from_eigen<A>(m) copies the other kind");
+  constexpr bool int32 = detail::eigen_with_int32<M>;
+  static_assert(int32, "tapeless: eigen_view(m): the indices of m are int; csr_from_eigen<A>(m) converts");
+  if constexpr (by_rows && int32) {
+    if (!m.isCompressed()) detail::refuse("tapeless: eigen_view(m): m is not compressed: m.makeCompressed()");
+    const std::int32_t* const row_ptr = m.outerIndexPtr();
+    const std::int32_t* const columns = m.innerIndexPtr();
+    if (m.rows() == 0) { // Eigen may hold no array at all
+      static constexpr std::int32_t zero[1] = {};
+      return csr_view<A>(0, m.cols(), &zero[0], columns, m.valuePtr());
+    }
+    return csr_view<A>(m.rows(), m.cols(), row_ptr, columns, m.valuePtr());
+  } else return A{};
+}
+
+// csr_from_eigen<A>(m): a copy of a sparse matrix by rows or by columns, compressed or not.
+// Errors: argument_error as csr_from_csr and csr_from_csc. Memory: of an uncompressed m, a compressed copy meanwhile.
+template <detail::host_csr_matrix A, detail::eigen_sparse M> owned<A> csr_from_eigen(const M& m) {
+  if (!m.isCompressed()) {
+    M compressed = m;
+    compressed.makeCompressed();
+    return csr_from_eigen<A>(compressed);
+  }
+  using index = typename M::StorageIndex;
+  static constexpr index zero[1] = {};
+  const bool none = m.outerSize() == 0; // Eigen may hold no array at all
+  const index* const ptr = none ? &zero[0] : m.outerIndexPtr();
+  if constexpr (detail::eigen_by_rows<M>)
+    return csr_from_csr<A>(m.rows(), m.cols(), ptr, m.innerIndexPtr(), m.valuePtr());
+  else return csr_from_csc<A>(m.rows(), m.cols(), ptr, m.innerIndexPtr(), m.valuePtr());
+}
+
+// to_eigen<Eigen::SparseMatrix<T, Eigen::RowMajor>>(a): a copy. a is checked.
+template <detail::eigen_sparse M, detail::host_csr_matrix A> M to_eigen(const A& a) {
+  constexpr bool by_rows = detail::eigen_by_rows<M>;
+  static_assert(by_rows, "tapeless: to_eigen<M>(a): M is row-major");
+  detail::check_csr("to_eigen(a)", a);
+  using index = typename M::StorageIndex;
+  M m(static_cast<index>(a.rows()), static_cast<index>(a.cols()));
+  m.resizeNonZeros(static_cast<index>(a.nnz()));
+  for (extent_t i = 0; i < a.rows(); ++i) m.outerIndexPtr()[i + 1] = static_cast<index>(a.row_end()[i]);
+  std::copy(a.columns().begin(), a.columns().end(), m.innerIndexPtr());
+  std::copy(a.values().begin(), a.values().end(), m.valuePtr());
+  return m;
+}
+
+} // namespace tapeless
