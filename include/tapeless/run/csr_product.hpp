@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// csr_product_pattern<C>(a, b): the entries that A B has, for sampled_matmul(c, a, b).
+#pragma once
+#include <algorithm>
+#include <vector>
+#include "csr_build.hpp"
+
+namespace tapeless {
+
+// owned<C> c = csr_product_pattern<C>(a, b): an entry of value 0 wherever A B has one, A: (m, k), B: (k, n), C: (m, n)
+// Errors: argument_error where the extents disagree with C or with one another, or C has 2^31 entries or more.
+// Cost: a step for each pair of an entry of A and one of B that meet, and the columns of each row sorted.
+template <detail::host_csr_matrix C, detail::host_csr_matrix A, detail::host_csr_matrix B>
+owned<C> csr_product_pattern(const A& a, const B& b) {
+  constexpr const char* who = "csr_product_pattern(a, b)";
+  using value = typename C::value_type;
+  if (a.cols() != b.rows())
+    detail::refuse("tapeless: %s: a has %lld columns, b has %lld rows", who, detail::wide(a.cols()),
+                   detail::wide(b.rows()));
+  std::vector<std::int32_t> row_ptr{0}, columns, row;
+  std::vector<extent_t> seen(static_cast<std::size_t>(b.cols()), -1); // column -> the last row that has it
+  for (extent_t i = 0; i < a.rows(); ++i) {
+    row.clear();
+    for (extent_t e = a.row_begin(i); e < a.row_end()[i]; ++e) {
+      const extent_t k = a.columns()[e];
+      for (extent_t f = b.row_begin(k); f < b.row_end()[k]; ++f) {
+        const std::int32_t j = b.columns()[f];
+        extent_t& last = seen[static_cast<std::size_t>(j)];
+        if (last == i) continue;
+        last = i;
+        row.push_back(j);
+      }
+    }
+    std::sort(row.begin(), row.end());
+    for (const std::int32_t j : row) columns.push_back(j);
+    detail::require_entries(who, static_cast<extent_t>(columns.size()));
+    row_ptr.push_back(static_cast<std::int32_t>(columns.size()));
+  }
+  const std::vector<value> values(columns.size());
+  return csr_from_csr<C>(a.rows(), b.cols(), row_ptr, columns, values);
+}
+
+} // namespace tapeless
