@@ -71,25 +71,44 @@ constexpr auto products = cases<vector_arguments<double, 5, 7, 11>, pattern_cons
     vectors("A^T y", [](const auto& g) { return matmul(transpose(g.a), g.y); }),
     vectors("y A", [](const auto& g) { return matmul(g.y, g.a); }),
     vectors("x A^T", [](const auto& g) { return matmul(g.x, transpose(g.a)); }),
-    vectors("A^T (A x)^2", [](const auto& g) { return matmul(transpose(g.a), square(matmul(g.a, g.x))); }, 64),
-    vectors("A^T y^2 + B^T y", [](const auto& g) { return matmul(transpose(g.a), square(g.y)) + matmul(transpose(g.b), g.y); }, 32),
-    vectors("sampled_matmul(A, y, x)", [](const auto& g) { return sampled_matmul(g.a, g.y, g.x).values(); }, rounds_once),
+    vectors(
+        "A^T (A x)^2", [](const auto& g) { return matmul(transpose(g.a), square(matmul(g.a, g.x))); }, 64),
+    vectors(
+        "A^T y^2 + B^T y",
+        [](const auto& g) { return matmul(transpose(g.a), square(g.y)) + matmul(transpose(g.b), g.y); }, 32),
+    vectors(
+        "sampled_matmul(A, y, x)", [](const auto& g) { return sampled_matmul(g.a, g.y, g.x).values(); },
+        rounds_once),
     vectors("sum<1>", [](const auto& g) { return sum<1>(g.a); }),
-    vectors("sum<-2>", [](const auto& g) { return sum<-2>(g.a); }),
-    vectors("sum", [](const auto& g) { return sum(g.a); }, 32));
+    vectors("sum<-2>", [](const auto& g) { return sum<-2>(g.a); }));
 constexpr auto entries = cases<vector_arguments<double, 5, 7, 11>, pattern_constant<double, 5, 7, 11>>(
-    vectors("scale_rows", [](const auto& g) { return scale_rows(g.y, g.a).values(); }, rounds_once),
-    vectors("scale_columns", [](const auto& g) { return scale_columns(g.a, g.x).values(); }, rounds_once),
-    vectors("A + B", [](const auto& g) { return (g.a + g.b).values(); }, rounds_once, scale::result),
-    vectors("A - B", [](const auto& g) { return (g.a - g.b).values(); }, rounds_once, scale::result),
-    vectors("A * B", [](const auto& g) { return (g.a * g.b).values(); }, rounds_once),
-    vectors("A * s", [](const auto& g) { return (g.a * g.s).values(); }, rounds_once),
-    vectors("s * A", [](const auto& g) { return (g.s * g.a).values(); }, rounds_once),
-    vectors("A * 3", [](const auto& g) { return (g.a * 3.0).values(); }, rounds_once),
-    vectors("A / s", [](const auto& g) { return (g.a / g.s).values(); }, 1.5),
-    vectors("A / 3", [](const auto& g) { return (g.a / 3.0).values(); }, 1.5),
-    vectors("-A", [](const auto& g) { return (-g.a).values(); }, exact, scale::result),
-    vectors("x times the exp of the entries", [](const auto& g) { return matmul(g.a.with(exp(g.a.values())), g.x); }, 32, scale::terms));
+    vectors(
+        "sum", [](const auto& g) { return sum(g.a); }, 32),
+    vectors(
+        "scale_rows", [](const auto& g) { return scale_rows(g.y, g.a).values(); }, rounds_once),
+    vectors(
+        "scale_columns", [](const auto& g) { return scale_columns(g.a, g.x).values(); }, rounds_once),
+    vectors(
+        "A + B", [](const auto& g) { return (g.a + g.b).values(); }, rounds_once, scale::result),
+    vectors(
+        "A - B", [](const auto& g) { return (g.a - g.b).values(); }, rounds_once, scale::result),
+    vectors(
+        "A * B", [](const auto& g) { return (g.a * g.b).values(); }, rounds_once),
+    vectors(
+        "A * s", [](const auto& g) { return (g.a * g.s).values(); }, rounds_once),
+    vectors(
+        "s * A", [](const auto& g) { return (g.s * g.a).values(); }, rounds_once),
+    vectors(
+        "A * 3", [](const auto& g) { return (g.a * 3.0).values(); }, rounds_once),
+    vectors(
+        "A / s", [](const auto& g) { return (g.a / g.s).values(); }, 1.5),
+    vectors(
+        "A / 3", [](const auto& g) { return (g.a / 3.0).values(); }, 1.5),
+    vectors(
+        "-A", [](const auto& g) { return (-g.a).values(); }, exact, scale::result),
+    vectors(
+        "x times the exp of the entries",
+        [](const auto& g) { return matmul(g.a.with(exp(g.a.values())), g.x); }, 32, scale::terms));
 
 template <class T, tl::extent_t R, tl::extent_t C, tl::extent_t E> using matrix_arguments =
     arguments<tl::tensor<T, E>, tl::tensor<T, C, 3>, tl::tensor<T, C, 1>, tl::tensor<T, C, 8>,
@@ -104,9 +123,41 @@ constexpr auto dense = cases<matrix_arguments<double, 5, 7, 11>, pattern_constan
     matrices("A^T (m, 8)", [](const auto& g) { return matmul(transpose(g.a), g.y8); }),
     matrices("(3, m) A", [](const auto& g) { return matmul(g.l3, g.a); }),
     matrices("(8, n) A^T", [](const auto& g) { return matmul(g.l8, transpose(g.a)); }),
-    matrices("sampled_matmul of (m, 3), (n, 3)", [](const auto& g) { return sampled_matmul(g.a, g.y3, g.x3).values(); }),
-    matrices("sampled_matmul of (m, 1), (n, 1)", [](const auto& g) { return sampled_matmul(g.a, g.y1, g.x1).values(); }),
-    matrices("sampled_matmul of (m, 8), (n, 8)", [](const auto& g) { return sampled_matmul(g.a, g.y8, g.x8).values(); }));
+    matrices("sampled_matmul of (m, 3), (n, 3)",
+             [](const auto& g) { return sampled_matmul(g.a, g.y3, g.x3).values(); }),
+    matrices("sampled_matmul of (m, 1), (n, 1)",
+             [](const auto& g) { return sampled_matmul(g.a, g.y1, g.x1).values(); }),
+    matrices("sampled_matmul of (m, 8), (n, 8)",
+             [](const auto& g) { return sampled_matmul(g.a, g.y8, g.x8).values(); }));
+
+// Rows, columns and entries of one extent: an operand may stand for a row and for a column, or be the entries too.
+template <class T> using square_arguments = vector_arguments<T, n, n, n>;
+constexpr auto square_matrix = cases<square_arguments<double>, pattern_constant<double, n, n, n>>(
+    vectors(
+        "A (A x)", [](const auto& g) { return matmul(g.a, matmul(g.a, g.x)); }, 64),
+    vectors(
+        "sampled_matmul(A, A x, A x)",
+        [](const auto& g) {
+          const auto z = matmul(g.a, g.x);
+          return sampled_matmul(g.a, z, z).values();
+        },
+        64),
+    vectors(
+        "A(z)^T z, z = A x",
+        [](const auto& g) {
+          const auto z = matmul(g.a, g.x);
+          return matmul(transpose(g.a.with(z)), z);
+        },
+        64),
+    vectors(
+        "A^T (A y) + A x",
+        [](const auto& g) { return matmul(transpose(g.a), matmul(g.a, g.y)) + matmul(g.a, g.x); }, 64),
+    vectors(
+        "scale_columns(A, A x)", [](const auto& g) { return scale_columns(g.a, matmul(g.a, g.x)).values(); },
+        64),
+    vectors(
+        "sum<0>(scale_rows(A x, A))", [](const auto& g) { return sum<0>(scale_rows(matmul(g.a, g.x), g.a)); },
+        64));
 
 // The rows of a pattern, each the columns of its entries. Values are the cases' own; those of the constant are not read.
 struct rows_of {
@@ -131,7 +182,10 @@ template <std::int32_t C> struct fill_named {
     const auto cols = C > 0 ? C : static_cast<std::int32_t>(count);
     std::int64_t e = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t most = i + 1 == count ? count - e : std::int64_t{i % 3 == 0 ? 2 : i % 3 == 1 ? 0 : 1};
+      const std::int64_t most = i + 1 == count ? count - e
+                                               : std::int64_t{i % 3 == 0   ? 2
+                                                              : i % 3 == 1 ? 0
+                                                                           : 1};
       const auto length = static_cast<std::int32_t>(std::min({most, count - e, std::int64_t{cols}}));
       const auto first = static_cast<std::int32_t>(i % (cols - length + 1));
       for (std::int32_t k = 0; k < length; ++k) a.columns()[e++] = first + k;
@@ -161,7 +215,28 @@ TEST_CASE("sparse: the laws of ops entry by entry hold") {
   check_laws(entries, no_names, divisors, full_row);
   check_laws(entries, no_names, divisors, empty_column);
 }
-TEST_CASE("sparse: the laws hold along a named extent") {
-  check_laws(with<vector_arguments<double, n, n, n>, pattern_constant<double, n, n, n>>(products),
-             {0, 1, 2, 5, 17}, anywhere, fill_named<0>{});
+TEST_CASE("sparse: the laws hold along named extents") {
+  check_laws(with<square_arguments<double>, pattern_constant<double, n, n, n>>(products), {0, 1, 2, 5, 17},
+             anywhere, fill_named<0>{});
+  check_laws(with<matrix_arguments<double, n, 7, n>, pattern_constant<double, n, 7, n>>(dense), {0, 1, 5, 17},
+             anywhere, fill_named<7>{});
+}
+TEST_CASE("sparse: the laws hold where rows, columns and entries are one extent") {
+  check_laws(square_matrix, {0, 1, 2, 5, 17}, anywhere, fill_named<0>{});
+}
+TEST_CASE("sparse: the laws hold for one entry and for none") {
+  check_laws(with<vector_arguments<double, 1, 1, 1>, pattern_constant<double, 1, 1, 1>>(products), no_names,
+             anywhere, rows_of{{{0}}});
+  check_laws(with<vector_arguments<double, 3, 4, 0>, pattern_constant<double, 3, 4, 0>>(products), no_names,
+             anywhere, rows_of{{{}, {}, {}}});
+}
+TEST_CASE("sparse: float equals the reference") {
+  check_values(with<vector_arguments<float, 5, 7, 11>, pattern_constant<float, 5, 7, 11>>(products), no_names,
+               anywhere, full_row);
+  check_values(with<vector_arguments<float, 5, 7, 11>, pattern_constant<float, 5, 7, 11>>(entries), no_names,
+               divisors, full_row);
+  check_values(with<matrix_arguments<float, 5, 7, 11>, pattern_constant<float, 5, 7, 11>>(dense), no_names,
+               anywhere, full_row);
+  check_values(with<square_arguments<float>, pattern_constant<float, n, n, n>>(products), {0, 1, 17, 1000},
+               anywhere, fill_named<0>{});
 }
