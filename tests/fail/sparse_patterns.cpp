@@ -1,4 +1,5 @@
 // expect: tapeless: sparse op(a, b): both have one pattern, as a and a.with(values) have
+// within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>
