@@ -438,6 +438,82 @@ TEST_CASE("sparse: results do not depend on the number of threads, bit for bit, 
                        d.transposed_times(first<logistic>(d)), 1e-6, 1e-4));
 }
 
+TEST_CASE("sparse: many products with one matrix, of several chunks of rows, equal loops") {
+  data<double> d(20011, 53, 12, 130);
+  constexpr auto f = [](auto x, auto a, auto y, auto m, auto v) {
+    const auto z = tl::matmul(a, x), w = tl::matmul(a, v);
+    const auto p = z * w + y, q = tl::square(w) * m;
+    const auto s = tl::sampled_matmul(a, q, x); // q_i x_j
+    const auto t = tl::scale_rows(p, a) + s;    // p_i a_ij + q_i x_j
+    const auto columns = tl::matmul(tl::transpose(a), p), weighted = tl::matmul(tl::transpose(t), q);
+    return std::tuple{z,
+                      columns,
+                      weighted,
+                      tl::sum<1>(t),
+                      tl::sum<0>(t),
+                      tl::matmul(t, columns),
+                      tl::sum(q),
+                      tl::matmul(tl::transpose(a), q * p),
+                      t.values()};
+  };
+  auto run = bind(f, with_tangent<double>{}, tl::threads(2));
+  const auto [z, columns, weighted, row_sums, column_sums, of_columns, total, last, t] =
+      run(d.X(), d.view(), d.Y(), d.M(), d.V());
+  const flat z_ = d.times(d.x), w_ = d.times(d.v);
+  flat p(z_.size()), q(z_.size()), qp(z_.size()), t_(d.a.size());
+  double total_ = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    p[i] = z_[i] * w_[i] + d.y[i];
+    q[i] = w_[i] * w_[i] * d.m[i];
+    qp[i] = q[i] * p[i];
+    total_ += q[i];
+  }
+  flat weighted_(d.x.size()), rows_(p.size()), columns_(d.x.size());
+  d.each([&](std::size_t k, std::size_t i, std::size_t j) {
+    t_[k] = p[i] * d.a[k] + q[i] * d.x[j];
+    weighted_[j] += t_[k] * q[i];
+    rows_[i] += t_[k];
+    columns_[j] += t_[k];
+  });
+  const auto near = [](const auto& got, const flat& expected) {
+    return support::close(elements(got), expected, 1e-9, 1e-11);
+  };
+  CHECK(near(z, z_));
+  CHECK(near(columns, d.transposed_times(p)));
+  CHECK(near(weighted, weighted_));
+  CHECK(near(row_sums, rows_));
+  CHECK(near(column_sums, columns_));
+  CHECK(near(of_columns, d.times(t_, d.transposed_times(p))));
+  CHECK(total[0] == doctest::Approx(total_).epsilon(1e-12));
+  CHECK(near(last, d.transposed_times(qp)));
+  CHECK(near(t, t_));
+}
+
+TEST_CASE("sparse: a matrix is a leaf of a parameter tree, and a cotangent of a result is a matrix") {
+  struct params {
+    matrix<double> a;
+    in_rows<double> bias;
+  };
+  data<double> d(12, 9, 5, 140);
+  using A = matrix<double>;
+  constexpr auto f = [](const auto& p, auto x) { return tl::sum(tl::square(tl::matmul(p.a, x) + p.bias)); };
+  auto step = bind(tl::grad<0>(f), std::tuple<params, in_columns<double>>{});
+  const params p{d.view(), d.Y()};
+  const auto g = step(p, d.X());
+  flat z = d.times(d.x);
+  for (std::size_t i = 0; i < z.size(); ++i) z[i] = 2 * (z[i] + d.y[i]);
+  CHECK(support::close(elements(g.a.values()), d.sampled(z, d.x), 1e-14, 1e-13));
+  CHECK(support::close(elements(g.bias), z, 1e-14, 1e-13));
+  CHECK(g.a.columns().data() == d.column.data());
+
+  constexpr auto squared = [](auto a) { return a * a; };
+  auto pull = bind(tl::vjp<0>(squared), std::tuple<A, A>{});
+  const auto a_bar = pull(d.view(), d.view(d.a_dot));
+  for (std::size_t k = 0; k < d.a.size(); ++k)
+    CHECK(a_bar.values()[static_cast<std::int64_t>(k)] ==
+          doctest::Approx(2 * d.a[k] * d.a_dot[k]).epsilon(1e-14));
+}
+
 TEST_CASE("sparse: a run allocates nothing, of whatever size it is") {
   data<float> large(20011, 53, 12, 120), small(40, 30, 9, 121);
   auto step = bind(tl::value_and_grad<0, 1>(masked_squares), arguments<float>{}, tl::threads(2));
