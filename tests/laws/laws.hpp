@@ -19,6 +19,7 @@
 
 #include <reference/array.hpp>
 #include <reference/counted.hpp>
+#include <reference/sparse.hpp>
 
 #include <tapeless/tapeless.hpp>
 
@@ -192,18 +193,27 @@ template <class T> struct reference_type {
 template <> struct reference_type<bool> {
   using type = ref::boolean;
 };
-// The leaves of a tuple as ref::arrays; floating-point ones as R.
+template <class R, class Leaf> auto reference_array(const Leaf& leaf) {
+  using T = typename Leaf::value_type;
+  using E = std::conditional_t<std::is_floating_point_v<T>, R, typename reference_type<T>::type>;
+  ref::array<E> a(shape_of(leaf));
+  for (std::size_t i = 0; i < a.data.size(); ++i) {
+    if constexpr (std::is_floating_point_v<T>)
+      a.data[i] = E(static_cast<double>(leaf[static_cast<std::int64_t>(i)]));
+    else a.data[i] = static_cast<E>(leaf[static_cast<std::int64_t>(i)]);
+  }
+  return a;
+}
+// The members of a tuple as ref::arrays, floating-point ones as R, and as ref::csr<R> where they are sparse matrices.
 template <class R, class... X> auto reference_arrays(const std::tuple<X...>& tree) {
-  const auto one = [](const auto& leaf) {
-    using T = typename std::remove_cvref_t<decltype(leaf)>::value_type;
-    using E = std::conditional_t<std::is_floating_point_v<T>, R, typename reference_type<T>::type>;
-    ref::array<E> a(shape_of(leaf));
-    for (std::size_t i = 0; i < a.data.size(); ++i) {
-      if constexpr (std::is_floating_point_v<T>)
-        a.data[i] = E(static_cast<double>(leaf[static_cast<std::int64_t>(i)]));
-      else a.data[i] = static_cast<E>(leaf[static_cast<std::int64_t>(i)]);
-    }
-    return a;
+  const auto one = [](const auto& x) {
+    if constexpr (tl::detail::is_csr_v<std::remove_cvref_t<decltype(x)>>)
+      return ref::csr<R>{{x.rows(),
+                          x.cols(),
+                          {x.columns().begin(), x.columns().end()},
+                          {x.row_end().begin(), x.row_end().end()}},
+                         reference_array<R>(x.values())};
+    else return reference_array<R>(x);
   };
   return std::apply([&](const X&... x) { return std::tuple{one(x)...}; }, tree);
 }

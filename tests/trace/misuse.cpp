@@ -34,6 +34,8 @@ using I = tl::tensor<std::int32_t, 4>;
 using I2 = tl::tensor<std::int32_t, 2, 2>;
 using I0 = tl::tensor<std::int32_t>;
 using B = tl::tensor<bool, 4>;
+using A = tl::csr<float, 4, 6, 9>;
+using S6 = tl::tensor<float, 6>;
 using image = tl::tensor<float, 1, 4, 5, 5>;
 using filter = tl::tensor<float, 6, 2, 3, 3>;
 using large = tl::tensor<float, 6, 4, 7, 7>;
@@ -132,6 +134,15 @@ constexpr broken found[] = {
     breaks<V, D>([](var h, var k) { return matmul(h, k); }),
     breaks<M, V>([](var h, var k) { return matmul(h, k); }),
     breaks<tl::tensor<float, 2, 4, 4>, tl::tensor<float, 3, 4, 4>>([](var h, var k) { return matmul(h, k); }),
+    breaks<V, A>([](V x, A a) { return matmul(a, var(x)); }),
+    breaks<S6, A>([](S6 x, A a) { return matmul(var(x), a); }),
+    breaks<V, A, A>([](V, A a, A b) { return a + b; }),
+    breaks<V, A>([](V x, A a) { return a * var(x); }),
+    breaks<V, S6, A>([](V x, S6 y, A a) { return sampled_matmul(a, y, var(x)); }),
+    breaks<D, S6, A>([](D x, S6 y, A a) { return sampled_matmul(a, var(x), y); }),
+    breaks<S6, A>([](S6 x, A a) { return scale_rows(var(x), a); }),
+    breaks<V, A>([](V x, A a) { return scale_columns(a, var(x)); }),
+    breaks<D, A>([](D x, A a) { return scale_rows(var(x), a); }),
     breaks<M, filter>([](var h, var k) { return conv2d<tl::conv{}>(h, k); }),
     breaks<image, tl::tensor<double, 6, 4, 3, 3>>([](var h, var k) { return conv2d<tl::conv{}>(h, k); }),
     breaks<image, named_filter>([](var h, var k) { return conv2d<tl::conv{.groups = 2}>(h, k); }),

@@ -60,7 +60,8 @@ template <class Arch, const auto& P, int First> class sweep {
   static constexpr int partner(int i) {
     const bool by_sums = sums(i);
     int n = 0;
-    for (int k = First; k < i; ++k) n += by_sums ? sums(k) && is_vector(k) : multiplies_a_vector(k);
+    for (int k = First; k < i; ++k)
+      n += by_sums ? sums(k) && is_vector(k) && P.step_[k].strip : multiplies_a_vector(k);
     if (by_sums ? !is_vector(i) || !P.step_[i].strip : !multiplies_a_vector(i)) return -1;
     for (int k = First; k < First + steps; ++k)
       if ((by_sums ? multiplies_a_vector(k) : sums(k) && is_vector(k) && P.step_[k].strip) && n-- == 0)
@@ -98,7 +99,7 @@ template <class Arch, const auto& P, int First> class sweep {
         if (!is_vector(i)) most = tapeless::detail::max_row_chunks_of_matrices;
       }
     r.chunks = row_chunks(r.rows, r.nnz, summed, most);
-    r.tile = rows_of_tile(r.rows, r.nnz);
+    r.tile = r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz);
     return r;
   }
 

@@ -37,6 +37,10 @@ constexpr bool all_ones(const graph& g, int x) {
   while (g[x].o == op::expand || g[x].o == op::reshape) x = g[x].in[0];
   return g.is(x, 1);
 }
+// an operand, or the ones that stand for it
+constexpr int factor(graph& g, int x, dtype t, extent_t n) {
+  return x >= 0 ? x : expand(g, g.konst(1, t), shape{1, {n}});
+}
 // operand k of v, or nothing where it is all ones
 constexpr void take_factor(graph& g, node& v, int k, int x, std::uint64_t ones) {
   if (all_ones(g, x)) v.attr |= ones;
@@ -106,11 +110,17 @@ concept vector_or_matrix_of_rows = (B.rank == 1 || B.rank == 2) && B.d[0] == N;
 template <shape B, extent_t N>
 concept vector_or_matrix_of_columns = (B.rank == 1 || B.rank == 2) && B.d[B.rank > 0 ? B.rank - 1 : 0] == N;
 template <shape S>
-concept one_axis_or_two = S.rank == 1 || S.rank == 2;
-template <int Rank>
-concept is_a_scalar = Rank == 0;
-template <bool Fits, class A, class L, class R>
+concept is_a_scalar = S.rank == 0;
+template <bool Fits, shape L, shape R>
 concept sampled_extents_agree = Fits;
+template <shape S, extent_t N>
+concept one_for_each = S == shape{1, {N}};
+template <shape A, shape B, extent_t EntriesOfA, extent_t EntriesOfB>
+concept may_have_one_pattern = A == B && EntriesOfA == EntriesOfB;
+template <class B>
+concept is_sparse_too = csr_matrix<B>;
+template <class A, class B>
+concept one_is_a_tensor = handle<A> || handle<B>;
 
 constexpr shape with_first(shape s, extent_t n) {
   s.d[0] = n;
@@ -123,25 +133,51 @@ constexpr shape with_last(shape s, extent_t n) {
 template <class A, class V> constexpr auto csr_with(const A& a, int values) {
   return a.with(V{a.values().graph_ptr(), values});
 }
-template <op O, class A> constexpr auto sparse_with_sparse(const A& a, const A& b) {
-  graph& g = graph_of(a.values());
-  require(g, a.columns().id() == b.columns().id() && a.row_end().id() == b.row_end().id(),
-          "tapeless: sparse op(a, b): both have one pattern, as a and a.with(values) have");
-  return a.with(apply_arithmetic<O>(a.values(), b.values()));
+template <op O, class A, class B> constexpr auto sparse_with_sparse(const A& a, const B& b) {
+  constexpr extent_t entries = A::values_type::extents.d[0], others = B::values_type::extents.d[0];
+  static_assert(may_have_one_pattern<A::extents, B::extents, entries, others>,
+                "tapeless: sparse op(a, b): both have one pattern, as a and a.with(values) have");
+  if constexpr (may_have_one_pattern<A::extents, B::extents, entries, others>) {
+    require(graph_of(a.values()),
+            a.columns().id() == b.columns().id() && a.row_end().id() == b.row_end().id(),
+            "tapeless: sparse op(a, b): both have one pattern, as a and a.with(values) have", A::extents,
+            B::extents);
+    return a.with(apply_arithmetic<O>(a.values(), b.values()));
+  } else return a;
 }
-template <class S> constexpr void check_scalar() {
-  if constexpr (typed_handle<S>)
+template <op O, class A, class S> constexpr auto sparse_with_scalar(const A& a, const S& s) {
+  if constexpr (any_var<S>) {
+    graph& g = graph_of(a.values(), s);
+    const bool fits = require(g, g[s.id()].s.rank == 0,
+                              "tapeless: sparse op(a, s): s is a number or a scalar; rows and columns have "
+                              "scale_rows and scale_columns",
+                              A::extents, g[s.id()].s);
+    const auto scaled = apply_real<O>(a.values(), s);
+    return fits && g.sound() ? csr_with<A, typename A::values_type>(a, scaled.id()) : a;
+  } else {
     static_assert(
-        is_a_scalar<S::extents.rank>,
+        is_a_scalar<shape_in_type<S>()>,
         "tapeless: sparse op(a, s): s is a number or a scalar; rows and columns have scale_rows and "
         "scale_columns");
+    if constexpr (is_a_scalar<shape_in_type<S>()>) return a.with(apply_real<O>(a.values(), s));
+    else return a;
+  }
 }
-template <class S>
-concept number_or_scalar = number<S> || (typed_handle<S> && shape_in_type<S>().rank == 0);
-template <op O, class A, class S> constexpr auto sparse_with_scalar(const A& a, const S& s) {
-  check_scalar<S>();
-  if constexpr (number_or_scalar<S>) return a.with(apply_real<O>(a.values(), s));
-  else return a;
+template <class A, class B> constexpr A no_sum(const A& a) {
+  static_assert(
+      is_sparse_too<B>,
+      "tapeless: sparse a + b, a - b: both are sparse; a.with(f(a.values())) computes with the entries "
+      "stored");
+  return a;
+}
+// A by the values that its pattern has for each row, or each column: a sampled product with ones
+template <class A> constexpr auto scaled(const A& a, int s, bool by_rows) {
+  using T = typename A::value_type;
+  graph& g = graph_of(a.values());
+  const int ones = factor(g, -1, dtype_of<T>, A::extents.d[by_rows ? 1 : 0]);
+  const int factors = by_rows ? sddmm(g, pattern_of(g, a), s, ones) : sddmm(g, pattern_of(g, a), ones, s);
+  return csr_with<A, tensor<T, A::values_type::extents.d[0]>>(a,
+                                                              binary(g, op::mul, factors, a.values().id()));
 }
 
 } // namespace detail
@@ -213,56 +249,88 @@ template <detail::handle B, detail::sparse_operand A> constexpr auto matmul(cons
   }
 }
 
+template <detail::sparse_operand A, detail::sparse_operand B>
+constexpr auto matmul(const A& a, const B&) {
+  static_assert(detail::one_is_a_tensor<A, B>,
+                "tapeless: matmul(a, b): one of the two is sparse, the other is a tensor");
+  return detail::csr_of(a).values();
+}
+
 // sampled_matmul(A, l, r): the pattern of A with the values <l[i, :], r[j, :]>; those of A are not read
 //   l: (m) or (m, k)   r: (n) or (n, k)
-// Errors: l and r are both vectors or both matrices with these extents. Cost: 2 e k flops (1 e of vectors).
+// Errors: l and r are both vectors or both matrices with these extents, and the element types. Cost: 2 e k flops (1 e of vectors).
 template <detail::csr_matrix A, detail::handle L, detail::handle R>
 constexpr auto sampled_matmul(const A& a, const L& l, const R& r) {
   using namespace detail;
+  using T = typename A::value_type;
   graph& g = graph_of(a.values());
-  constexpr bool fits = [] {
-    if constexpr (!typed_handle<L> || !typed_handle<R>) return false;
-    else
-      return one_axis_or_two<L::extents> && L::extents.rank == R::extents.rank &&
-             L::extents.d[0] == A::extents.d[0] && R::extents.d[0] == A::extents.d[1] &&
-             (L::extents.rank == 1 || L::extents.d[1] == R::extents.d[1]) &&
-             std::is_same_v<typename L::value_type, typename A::value_type> &&
-             std::is_same_v<typename R::value_type, typename A::value_type>;
-  }();
-  static_assert(sampled_extents_agree<fits, A, L, R>,
-                "tapeless: sampled_matmul(a, l, r): a is (m, n), l is (m) or (m, k), r is (n) or (n, k), one "
-                "element type");
-  if constexpr (fits)
-    return csr_with<A, basic_tensor<typename A::value_type, A::values_type::extents>>(
-        a, sddmm(g, pattern_of(g, a), l.id(), r.id()));
-  else return a;
+  constexpr auto agree = [](const shape& x, const shape& y) {
+    return (x.rank == 1 || (x.rank == 2 && x.d[1] == y.d[1])) && x.rank == y.rank &&
+           x.d[0] == A::extents.d[0] && y.d[0] == A::extents.d[1];
+  };
+  if constexpr (any_var<L, R>) {
+    const node &x = g[l.id()], &y = g[r.id()];
+    require(g, agree(x.s, y.s),
+            "tapeless: sampled_matmul(a, l, r): a is (m, n), l is (m) or (m, k), r is (n) or (n, k)", x.s,
+            y.s);
+    require(g, is_float(dtype_of<T>) && x.t == dtype_of<T> && y.t == dtype_of<T>,
+            "tapeless: sampled_matmul(a, l, r): all are float or all are double");
+    return g.sound() ? csr_with<A, tensor<T, A::values_type::extents.d[0]>>(
+                           a, sddmm(g, pattern_of(g, a), l.id(), r.id()))
+                     : a;
+  } else {
+    constexpr bool fits = agree(L::extents, R::extents);
+    static_assert(sampled_extents_agree<fits, L::extents, R::extents>,
+                  "tapeless: sampled_matmul(a, l, r): a is (m, n), l is (m) or (m, k), r is (n) or (n, k)");
+    static_assert(floating_point<T> && same_element_type<T, typename L::value_type> &&
+                      same_element_type<T, typename R::value_type>,
+                  "tapeless: sampled_matmul(a, l, r): all are float or all are double");
+    if constexpr (fits)
+      return csr_with<A, tensor<T, A::values_type::extents.d[0]>>(a,
+                                                                  sddmm(g, pattern_of(g, a), l.id(), r.id()));
+    else return a;
+  }
 }
 
 // scale_rows(s, A): s[i] a_ij     scale_columns(A, s): a_ij s[j]     s is a vector
-// Errors: s has an element for each row, or each column, and A's element type. Cost: 2 e flops.
+// Errors: s has an element for each row, or each column, and A's element type. Cost: e flops.
 template <detail::handle S, detail::csr_matrix A> constexpr auto scale_rows(const S& s, const A& a) {
   using namespace detail;
-  static_assert(typed_handle<S> && shape_in_type<S>() == shape{1, {A::extents.d[0]}} &&
-                    std::is_same_v<value_type_t<S>, typename A::value_type>,
-                "tapeless: scale_rows(s, a): s is (m), m the rows of a, of a's element type");
-  if constexpr (shape_in_type<S>() == shape{1, {A::extents.d[0]}}) {
-    graph& g = graph_of(a.values());
-    const int ones = expand(g, g.konst(1, dtype_of<typename A::value_type>), shape{1, {A::extents.d[1]}});
-    return csr_with<A, basic_tensor<typename A::value_type, A::values_type::extents>>(
-        a, binary(g, op::mul, sddmm(g, pattern_of(g, a), s.id(), ones), a.values().id()));
-  } else return a;
+  using T = typename A::value_type;
+  constexpr extent_t n = A::extents.d[0];
+  if constexpr (any_var<S>) {
+    graph& g = graph_of(a.values(), s);
+    require(g, g[s.id()].s == shape{1, {n}}, "tapeless: scale_rows(s, a): s is (m), m the rows of a",
+            A::extents, g[s.id()].s);
+    require(g, is_float(dtype_of<T>) && g[s.id()].t == dtype_of<T>,
+            "tapeless: scaling(s, a): both are float or both are double");
+    return g.sound() ? scaled(a, s.id(), true) : a;
+  } else {
+    static_assert(one_for_each<S::extents, n>, "tapeless: scale_rows(s, a): s is (m), m the rows of a");
+    static_assert(floating_point<T> && same_element_type<T, typename S::value_type>,
+                  "tapeless: scaling(s, a): both are float or both are double");
+    if constexpr (one_for_each<S::extents, n>) return scaled(a, s.id(), true);
+    else return a;
+  }
 }
 template <detail::csr_matrix A, detail::handle S> constexpr auto scale_columns(const A& a, const S& s) {
   using namespace detail;
-  static_assert(typed_handle<S> && shape_in_type<S>() == shape{1, {A::extents.d[1]}} &&
-                    std::is_same_v<value_type_t<S>, typename A::value_type>,
-                "tapeless: scale_columns(a, s): s is (n), n the columns of a, of a's element type");
-  if constexpr (shape_in_type<S>() == shape{1, {A::extents.d[1]}}) {
-    graph& g = graph_of(a.values());
-    const int ones = expand(g, g.konst(1, dtype_of<typename A::value_type>), shape{1, {A::extents.d[0]}});
-    return csr_with<A, basic_tensor<typename A::value_type, A::values_type::extents>>(
-        a, binary(g, op::mul, sddmm(g, pattern_of(g, a), ones, s.id()), a.values().id()));
-  } else return a;
+  using T = typename A::value_type;
+  constexpr extent_t n = A::extents.d[1];
+  if constexpr (any_var<S>) {
+    graph& g = graph_of(a.values(), s);
+    require(g, g[s.id()].s == shape{1, {n}}, "tapeless: scale_columns(a, s): s is (n), n the columns of a",
+            A::extents, g[s.id()].s);
+    require(g, is_float(dtype_of<T>) && g[s.id()].t == dtype_of<T>,
+            "tapeless: scaling(s, a): both are float or both are double");
+    return g.sound() ? scaled(a, s.id(), false) : a;
+  } else {
+    static_assert(one_for_each<S::extents, n>, "tapeless: scale_columns(a, s): s is (n), n the columns of a");
+    static_assert(floating_point<T> && same_element_type<T, typename S::value_type>,
+                  "tapeless: scaling(s, a): both are float or both are double");
+    if constexpr (one_for_each<S::extents, n>) return scaled(a, s.id(), false);
+    else return a;
+  }
 }
 
 // sum<1>(A): the sums of the rows, (m)     sum<0>(A): of the columns, (n)     sum(A): of all entries
@@ -271,11 +339,12 @@ template <int... Axes, detail::csr_matrix A> constexpr auto sum(const A& a) {
   using namespace detail;
   static_assert(axes_exist<2, Axes...> && sizeof...(Axes) <= 1,
                 "tapeless: sum<axis>(a), a sparse: the axis is 0 or 1, or none is named");
+  static_assert(floating_point<typename A::value_type>,
+                "tapeless: reduction<axes...>(a): the element type is float or double");
   if constexpr (sizeof...(Axes) == 1 && axes_exist<2, Axes...>) {
     constexpr bool columns = (axis_of(Axes, 2) + ...) == 0;
     graph& g = graph_of(a.values());
-    const shape s{1, {A::extents.d[columns ? 0 : 1]}};
-    const int ones = expand(g, g.konst(1, dtype_of<typename A::value_type>), s);
+    const int ones = factor(g, -1, dtype_of<typename A::value_type>, A::extents.d[columns ? 0 : 1]);
     return wrap<typename A::value_type, shape{1, {A::extents.d[columns ? 1 : 0]}}>(
         g, spmm(g, pattern_of(g, a), a.values().id(), ones, columns));
   } else return sum(a.values());
@@ -286,22 +355,22 @@ template <int... Axes, detail::csr_matrix A> constexpr auto sum(const A& a) {
 // f(A) for any elementwise f: A.with(f(A.values()))
 // Errors: the patterns are one; s is no vector. Cost: e flops.
 // clang-format off
-template <detail::csr_matrix A> constexpr auto operator+(const A& a, const A& b) { return detail::sparse_with_sparse<detail::op::add>(a, b); }
-template <detail::csr_matrix A> constexpr auto operator-(const A& a, const A& b) { return detail::sparse_with_sparse<detail::op::sub>(a, b); }
-template <detail::csr_matrix A> constexpr auto operator*(const A& a, const A& b) { return detail::sparse_with_sparse<detail::op::mul>(a, b); }
+template <detail::csr_matrix A, detail::csr_matrix B> constexpr auto operator+(const A& a, const B& b) { return detail::sparse_with_sparse<detail::op::add>(a, b); }
+template <detail::csr_matrix A, detail::csr_matrix B> constexpr auto operator-(const A& a, const B& b) { return detail::sparse_with_sparse<detail::op::sub>(a, b); }
+template <detail::csr_matrix A, detail::csr_matrix B> constexpr auto operator*(const A& a, const B& b) { return detail::sparse_with_sparse<detail::op::mul>(a, b); }
 template <detail::csr_matrix A, detail::operand S> constexpr auto operator*(const A& a, const S& s) { return detail::sparse_with_scalar<detail::op::mul>(a, s); }
 template <detail::operand S, detail::csr_matrix A> constexpr auto operator*(const S& s, const A& a) { return detail::sparse_with_scalar<detail::op::mul>(a, s); }
 template <detail::csr_matrix A, detail::operand S> constexpr auto operator/(const A& a, const S& s) { return detail::sparse_with_scalar<detail::op::div>(a, s); }
 template <detail::csr_matrix A> constexpr auto operator-(const A& a) { return a.with(-a.values()); }
+template <detail::csr_matrix A, detail::operand S> constexpr auto operator+(const A& a, const S&) { return detail::no_sum<A, S>(a); }
+template <detail::operand S, detail::csr_matrix A> constexpr auto operator+(const S&, const A& a) { return detail::no_sum<A, S>(a); }
+template <detail::csr_matrix A, detail::operand S> constexpr auto operator-(const A& a, const S&) { return detail::no_sum<A, S>(a); }
+template <detail::operand S, detail::csr_matrix A> constexpr auto operator-(const S&, const A& a) { return detail::no_sum<A, S>(a); }
 // clang-format on
 
 // ---- rules ----------------------------------------------------------------------------------------------------
 namespace detail {
 
-// an operand, or the ones that stand for it
-constexpr int factor(graph& g, int x, dtype t, extent_t n) {
-  return x >= 0 ? x : expand(g, g.konst(1, t), shape{1, {n}});
-}
 constexpr count spmm_flops(const node& v, const shape*) {
   const double k = (v.attr & (first_is_ones | second_is_ones)) == 0 ? 2 : 1;
   return {k, shape{2, {static_cast<extent_t>(v.attr2), v.s.rank == 2 ? v.s.d[1] : 1}}};

@@ -71,6 +71,15 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: matmul(a, b): both are float or both are double") \
   rule("tapeless: matmul(a, b): the inner extents agree") \
   rule("tapeless: matmul(a, b): the batch axes broadcast") \
+  rule("tapeless: matmul(a, b), a sparse: b is (n) or (n, k), n the columns of a") \
+  rule("tapeless: matmul(a, b), b sparse: a is (m) or (k, m), m the rows of b") \
+  rule("tapeless: sparse op(a, b): both have one pattern, as a and a.with(values) have") \
+  rule("tapeless: sparse op(a, s): s is a number or a scalar; rows and columns have scale_rows and scale_columns") \
+  rule("tapeless: sampled_matmul(a, l, r): a is (m, n), l is (m) or (m, k), r is (n) or (n, k)") \
+  rule("tapeless: sampled_matmul(a, l, r): all are float or all are double") \
+  rule("tapeless: scale_rows(s, a): s is (m), m the rows of a") \
+  rule("tapeless: scale_columns(a, s): s is (n), n the columns of a") \
+  rule("tapeless: scaling(s, a): both are float or both are double") \
   rule("tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)") \
   rule("tapeless: convolution(x, w): both are float or both are double") \
   rule("tapeless: convolution(x, w): the kernel extents are static and at least 1") \

@@ -1,0 +1,18 @@
+// expect: tapeless: matmul(a, b), b sparse: a is (m) or (k, m), m the rows of b
+// extents: {3, 7}
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+using matrix = tl::csr<float, 5, 7, 11>;
+#ifdef TAPELESS_BAD
+using rows = tl::tensor<float, 3, 7>;
+#else
+using rows = tl::tensor<float, 3, 5>;
+#endif
+constexpr auto loss = [](auto y, auto a) {
+  auto g = tl::matmul(y, a);
+  return tl::sum(tl::tanh(g));
+};
+constexpr tl::cost cost = tl::jit(tl::grad(loss)).cost<rows, matrix>();

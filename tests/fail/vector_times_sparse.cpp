@@ -1,0 +1,17 @@
+// expect: tapeless: sparse op(a, s): s is a number or a scalar; rows and columns have scale_rows and scale_columns
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+using matrix = tl::csr<float, 5, 7, 11>;
+#ifdef TAPELESS_BAD
+using factor = tl::tensor<float, 5>;
+#else
+using factor = tl::scalar<float>;
+#endif
+constexpr auto loss = [](auto s, auto a) {
+  auto scaled = s * a;
+  return tl::sum(scaled);
+};
+constexpr tl::cost cost = tl::jit(tl::grad(loss)).cost<factor, matrix>();
