@@ -26,7 +26,7 @@ constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t 
 }
 // How many rows pass together: about 1024 entries, which the first-level cache keeps with what they touch.
 constexpr index_t rows_of_tile(index_t rows, index_t nnz) {
-  return std::clamp<index_t>(1024 / (nnz / std::max<index_t>(rows, 1) + 1), 1, tapeless::detail::sweep_rows);
+  return std::clamp<index_t>(1024 / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
 }
 
 template <class Arch, const auto& P, int First> class sweep {
