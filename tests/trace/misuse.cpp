@@ -36,6 +36,7 @@ using I0 = tl::tensor<std::int32_t>;
 using B = tl::tensor<bool, 4>;
 using A = tl::csr<float, 4, 6, 9>;
 using S6 = tl::tensor<float, 6>;
+using Q = tl::csr<float, 4, 4, 9>;
 using image = tl::tensor<float, 1, 4, 5, 5>;
 using filter = tl::tensor<float, 6, 2, 3, 3>;
 using large = tl::tensor<float, 6, 4, 7, 7>;
@@ -134,6 +135,8 @@ constexpr broken found[] = {
     breaks<V, D>([](var h, var k) { return matmul(h, k); }),
     breaks<M, V>([](var h, var k) { return matmul(h, k); }),
     breaks<tl::tensor<float, 2, 4, 4>, tl::tensor<float, 3, 4, 4>>([](var h, var k) { return matmul(h, k); }),
+    breaks<S6, Q>([](S6 x, Q a) { return solve_triangular(a, var(x)); }),
+    breaks<D, Q>([](D x, Q a) { return solve_triangular(a, var(x)); }),
     breaks<V, A>([](V x, A a) { return matmul(a, var(x)); }),
     breaks<S6, A>([](S6 x, A a) { return matmul(var(x), a); }),
     breaks<V, A, A>([](V, A a, A b) { return a + b; }),

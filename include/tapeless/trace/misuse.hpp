@@ -80,6 +80,8 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: scale_rows(s, a): s is (m), m the rows of a") \
   rule("tapeless: scale_columns(a, s): s is (n), n the columns of a") \
   rule("tapeless: scaling(s, a): both are float or both are double") \
+  rule("tapeless: solve_triangular(a, b): b is (n) or (n, k), n the rows of a") \
+  rule("tapeless: solve_triangular(a, b): both are float or both are double") \
   rule("tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)") \
   rule("tapeless: convolution(x, w): both are float or both are double") \
   rule("tapeless: convolution(x, w): the kernel extents are static and at least 1") \

@@ -1,0 +1,17 @@
+// expect: tapeless: solve_triangular(a, b): both are float or both are double
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+using matrix = tl::csr<float, 5, 5, 11>;
+#ifdef TAPELESS_BAD
+using vector = tl::tensor<double, 5>;
+#else
+using vector = tl::tensor<float, 5>;
+#endif
+constexpr auto loss = [](auto b, auto a) {
+  auto x = tl::solve_triangular(a, b);
+  return tl::sum(tl::tanh(x));
+};
+constexpr tl::cost cost = tl::jit(tl::grad(loss)).cost<vector, matrix>();
