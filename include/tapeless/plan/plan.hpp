@@ -418,10 +418,13 @@ template <int N, int O> class planner {
                                 [&](int i) { return home_[i].where == place::strip; });
     if (m < 0) return;
     step& s = r_.step_[strip_.begin];
-    for (int k = s.slot0; k < r_.slots; ++k) { // what fused steps read by rows is gathered
-      const slot& q = r_.slot_[k];
-      if (q.at.where != place::strip && q.stride[0] != 0 && (q.stride[0] != 1 || q.at.where == place::none))
-        return;
+    for (int i = strip_.begin; i < r_.steps && (i == strip_.begin || r_.step_[i].strip); ++i) {
+      const step& member = r_.step_[i]; // a fused one gathers what it reads by rows
+      for (int k = member.slot0; k < member.slot0 + member.loads; ++k) {
+        const slot& q = r_.slot_[k];
+        const bool at_hand = q.at.where == place::strip || q.stride[0] == 0;
+        if (!at_hand && (!member.fused || q.stride[0] != 1 || q.at.where == place::none)) return;
+      }
     }
     s.mask = s.loads + s.stores + s.partials;
     slot& q = r_.slot_[s.slot0 + s.mask];

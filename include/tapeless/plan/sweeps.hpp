@@ -103,7 +103,7 @@ template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, gro
 }
 
 // Is node i of a sweep zero in the rows where m is? zero: the same of the nodes before it.
-// A product with a zero counts as zero, also where the other factor is infinite or NaN.
+// A product with a zero, or its quotient, counts as zero, also where the other operand is infinite, NaN or zero.
 template <class Nodes> constexpr bool is_zero_with(const Nodes& nodes, int i, int m, const vec<char>& zero) {
   const node& v = nodes[i];
   const auto is = [&](int k) { return zero[v.in[k]] != 0; };

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// Rows that a mask makes zero are not visited: values and gradients against loops over the rows that count, data of the
+// others that would poison a sum, and programs in which all rows are needed.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <support/random.hpp>
+#include <tapeless/run/csr.hpp>
+#include <tapeless/tapeless.hpp>
+
+namespace tl = tapeless;
+
+namespace {
+
+using flat = std::vector<double>;
+using A = tl::csr<double, tl::dyn<'m'>, tl::dyn<'n'>, tl::dyn<'e'>>;
+using X = tl::tensor<double, tl::dyn<'n'>>;
+using Y = tl::tensor<double, tl::dyn<'m'>>;
+using B = tl::tensor<bool, tl::dyn<'m'>>;
+using I = tl::tensor<std::int32_t, tl::dyn<'m'>>;
+
+constexpr auto by_factor = [](auto x, auto a, auto y, auto mask) {
+  return tl::mean(mask * tl::square(tl::matmul(a, x) - y));
+};
+constexpr auto by_where = [](auto x, auto a, auto y, auto mask) {
+  return tl::mean(tl::where(mask, tl::square(tl::matmul(a, x) - y), 0.0));
+};
+constexpr auto by_integer = [](auto x, auto a, auto y, auto mask) {
+  return tl::mean(tl::cast<double>(mask) * tl::square(tl::matmul(a, x) - y));
+};
+constexpr auto by_comparison = [](auto x, auto a, auto y, auto mask) {
+  return tl::mean(tl::where(mask > 0.0, mask * tl::square(tl::matmul(a, x) - y), 0.0));
+};
+
+// 3,000 rows of 0 to 9 entries: several chunks, and blocks of rows that a mask is looked at
+struct problem {
+  static constexpr tl::extent_t m = 3000, n = 37;
+  std::vector<std::int32_t> row_ptr{0}, columns;
+  flat values, x, y, weight;
+  problem()
+      : x(support::random_values<double>(n, 1)), y(support::random_values<double>(m, 2)), weight(m, 1.0) {
+    std::uint32_t state = 1;
+    for (tl::extent_t i = 0; i < m; ++i) {
+      for (tl::extent_t j = static_cast<tl::extent_t>(i % 4); j < n; j += 4 + i % 7 * (i % 5)) {
+        state = state * 1664525u + 1013904223u;
+        columns.push_back(static_cast<std::int32_t>(j));
+        values.push_back(static_cast<double>(state >> 8) * 0x1p-23 - 1);
+      }
+      row_ptr.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+  }
+  A a() { return tl::csr_view<A>(m, n, row_ptr, columns, values); }
+  // the loss and its gradient over the rows whose weight is not 0
+  std::pair<double, flat> expected() const {
+    std::pair<double, flat> r{0, flat(x.size())};
+    for (std::size_t i = 0; i < weight.size(); ++i) {
+      if (weight[i] == 0) continue;
+      double z = -y[i];
+      const auto first = static_cast<std::size_t>(row_ptr[i]),
+                 last = static_cast<std::size_t>(row_ptr[i + 1]);
+      for (std::size_t e = first; e < last; ++e) z += values[e] * x[static_cast<std::size_t>(columns[e])];
+      r.first += weight[i] * z * z / m;
+      for (std::size_t e = first; e < last; ++e)
+        r.second[static_cast<std::size_t>(columns[e])] += 2 * weight[i] * z / m * values[e];
+    }
+    return r;
+  }
+};
+
+template <class Mask, class F> void check(F f, problem& p, const Mask& mask) {
+  const A a = p.a();
+  const tl::dim<'m'> m(p.m);
+  const tl::dim<'n'> n(p.n);
+  const tl::dim<'e'> e(a.nnz());
+  constexpr auto step = tl::jit(tl::value_and_grad<0>(F{}));
+  static_cast<void>(f);
+  CHECK(step.template explain<X, A, Y, Mask>().find("is not 0") != std::string::npos); // x6, or a copy of it
+  const auto [value, gradient] = p.expected();
+  flat before;
+  for (const int members : {1, 2, 3}) {
+    auto run = step.template bind<X, A, Y, Mask>(m, n, e, tl::threads(members));
+    const auto [v, g] = run(X(p.x.data(), p.n), a, Y(p.y.data(), p.m), mask);
+    CHECK(v[0] == doctest::Approx(value).epsilon(1e-12));
+    for (std::size_t j = 0; j < gradient.size(); ++j)
+      CHECK(std::abs(g[static_cast<tl::extent_t>(j)] - gradient[j]) <= 1e-13);
+    flat now(g.begin(), g.end());
+    now.push_back(v[0]);
+    if (members > 1) CHECK(now == before); // bit for bit
+    before = now;
+  }
+}
+
+std::vector<flat> weights() {
+  flat none(problem::m, 0.0), all(problem::m, 1.0), some(problem::m, 0.0), half = none, last = none;
+  const flat draw = support::random_values<double>(problem::m, 3);
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    some[i] = draw[i] > 0.5 ? draw[i] : 0.0;
+    half[i] = i < some.size() / 2 ? 1.0 : 0.0; // whole chunks without a row
+  }
+  last.back() = 1;
+  return {none, all, some, half, last};
+}
+
+} // namespace
+
+TEST_CASE("rows of weight 0 are not looked at: their data may be anything") {
+  for (const flat& weight : weights()) {
+    problem p;
+    p.weight = weight;
+    for (std::size_t i = 0; i < weight.size(); ++i)
+      if (weight[i] == 0)
+        p.y[i] =
+            i % 2 == 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+    check(by_factor, p, Y(p.weight.data(), p.m));
+    check(by_comparison, p, Y(p.weight.data(), p.m));
+    std::vector<std::int32_t> integers(weight.size());
+    const auto flags = std::make_unique<bool[]>(weight.size());
+    for (std::size_t i = 0; i < weight.size(); ++i) { p.weight[i] = integers[i] = flags[i] = weight[i] != 0; }
+    check(by_integer, p, I(integers.data(), p.m));
+    check(by_where, p, B(flags.get(), p.m));
+  }
+}
+
+TEST_CASE("a product with the Hessian and the gradient by the entries leave the rows out, too") {
+  problem p;
+  const flat draw = support::random_values<double>(p.m, 4);
+  for (std::size_t i = 0; i < draw.size(); ++i) {
+    p.weight[i] = draw[i] > 0 ? 1.0 : 0.0;
+    if (draw[i] <= 0) p.y[i] = std::numeric_limits<double>::quiet_NaN();
+  }
+  const A a = p.a();
+  const tl::dim<'m'> m(p.m);
+  const tl::dim<'n'> n(p.n);
+  const tl::dim<'e'> e(a.nnz());
+  const X x(p.x.data(), p.n);
+  const Y y(p.y.data(), p.m), w(p.weight.data(), p.m);
+  constexpr auto hessian = tl::jit(tl::hvp<0>(by_factor));
+  CHECK(hessian.explain<X, A, Y, Y, X>().find("rows where x6 is not 0") != std::string::npos);
+  auto product = hessian.bind<X, A, Y, Y, X>(m, n, e);
+  flat v = support::random_values<double>(p.n, 5);
+  const auto h = product(x, a, y, w, X(v.data(), p.n));
+  flat want(v.size());
+  for (std::size_t i = 0; i < p.weight.size(); ++i) {
+    double z = 0;
+    for (auto k = static_cast<std::size_t>(p.row_ptr[i]); k < static_cast<std::size_t>(p.row_ptr[i + 1]); ++k)
+      z += p.values[k] * v[static_cast<std::size_t>(p.columns[k])];
+    for (auto k = static_cast<std::size_t>(p.row_ptr[i]); k < static_cast<std::size_t>(p.row_ptr[i + 1]); ++k)
+      want[static_cast<std::size_t>(p.columns[k])] +=
+          p.weight[i] * 2 * z / static_cast<double>(p.m) * p.values[k];
+  }
+  for (std::size_t j = 0; j < want.size(); ++j)
+    CHECK(std::abs(h[static_cast<tl::extent_t>(j)] - want[j]) <= 1e-13);
+
+  constexpr auto entries = tl::jit(tl::grad<1>(by_factor));
+  CHECK(entries.explain<X, A, Y, Y>().find("rows where x6 is not 0") != std::string::npos);
+  auto by_entries = entries.bind<X, A, Y, Y>(m, n, e);
+  for (int twice = 0; twice < 2; ++twice) {
+    const A g = by_entries(x, a, y, w);
+    for (std::size_t i = 0; i < p.weight.size(); ++i) {
+      double z = -p.y[i];
+      const auto first = static_cast<std::size_t>(p.row_ptr[i]),
+                 last = static_cast<std::size_t>(p.row_ptr[i + 1]);
+      for (std::size_t k = first; k < last; ++k)
+        z += p.values[k] * p.x[static_cast<std::size_t>(p.columns[k])];
+      for (std::size_t k = first; k < last; ++k) {
+        const double of_row = 2 * z / static_cast<double>(p.m) * p.x[static_cast<std::size_t>(p.columns[k])];
+        CHECK(std::abs(g.values()[static_cast<tl::extent_t>(k)] - (p.weight[i] != 0 ? of_row : 0.0)) <=
+              1e-13);
+      }
+    }
+  }
+}
+
+TEST_CASE("all rows are visited where one of weight 0 matters") {
+  const auto visits_all = []<class F>(F, auto... types) {
+    return tl::jit(F{}).template explain<decltype(types)...>().find("is not 0") == std::string::npos;
+  };
+  // differentiated by the mask
+  CHECK(visits_all(tl::value_and_grad<0, 3>(by_factor), X{}, A{}, Y{}, Y{}));
+  // the loss of each row is a result
+  CHECK(visits_all(
+      [](auto x, auto a, auto y, auto mask) {
+        const auto rows = mask * tl::square(tl::matmul(a, x) - y);
+        return std::tuple{rows, tl::sum(rows)};
+      },
+      X{}, A{}, Y{}, Y{}));
+  // a term without the mask
+  CHECK(visits_all(tl::grad<0>([](auto x, auto a, auto y, auto mask) {
+                     const auto z = tl::matmul(a, x);
+                     return tl::sum(mask * tl::square(z - y)) + 1e-3 * tl::sum(tl::square(z));
+                   }),
+                   X{}, A{}, Y{}, Y{}));
+  // exp(0) is 1
+  CHECK(visits_all(tl::grad<0>([](auto x, auto a, auto y, auto mask) {
+                     return tl::sum(tl::exp(mask) * tl::square(tl::matmul(a, x) - y));
+                   }),
+                   X{}, A{}, Y{}, Y{}));
+  // another product reads the mask itself
+  CHECK(visits_all(tl::value_and_grad<0>([](auto x, auto a, auto y, auto mask) {
+                     return tl::sum(mask * tl::square(tl::matmul(a, x) - y)) +
+                            tl::sum(tl::matmul(tl::transpose(a), mask) * x);
+                   }),
+                   X{}, A{}, Y{}, Y{}));
+}
