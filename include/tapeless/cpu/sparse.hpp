@@ -106,20 +106,20 @@ void spmv(const csr_rows& a, Rows rows, Values values, X x, index_t lo, index_t 
   using T = typename V::value_type;
   constexpr int L = narrow_width<T>;
   constexpr bool values_are_ones = detail::is_ones<Values>, x_is_ones = detail::is_ones<X>;
-  const auto add = [&](index_t e, narrow<T>& sum) __attribute__((always_inline)) {
-    if constexpr (x_is_ones) sum += load_narrow(values + e);
-    else {
-      const std::int32_t* const at = a.column + e;
-      const narrow<T> p =
-          pack_narrow<T>([&](int l) __attribute__((always_inline)) { return x[index_t(Stride) * at[l]]; });
-      if constexpr (values_are_ones) sum += p;
-      else sum = fma_narrow<T>(p, load_narrow(values + e), sum);
-    }
-  };
   for (index_t k = lo; k < hi; ++k) {
     const index_t i = rows(k), begin = a.begin(i), end = a.end[i];
     if constexpr (values_are_ones && x_is_ones) y[k] = static_cast<T>(end - begin);
     else {
+      const auto add = [&](index_t e, narrow<T>& sum) __attribute__((always_inline)) {
+        if constexpr (x_is_ones) sum += load_narrow(values + e);
+        else {
+          const std::int32_t* const at = a.column + e;
+          const narrow<T> p = pack_narrow<T>(
+              [&](int l) __attribute__((always_inline)) { return x[index_t(Stride) * at[l]]; });
+          if constexpr (values_are_ones) sum += p;
+          else sum = fma_narrow<T>(p, load_narrow(values + e), sum);
+        }
+      };
       const index_t ahead = rows.ahead(a, k, hi);
       narrow<T> even{}, odd{}; // two chains
       T rest{};
