@@ -29,13 +29,13 @@ struct csr_rows {
 /// Which rows are visited. ahead(): how far in front of row k, in entries, the next ones that come from memory lie.
 struct every_row {
   constexpr index_t operator()(index_t k) const { return k; }
-  static constexpr index_t ahead(const csr_rows&, index_t, index_t) { return 512; }
+  static constexpr index_t ahead(const csr_rows&, index_t, index_t) { return 1024; }
 };
 struct listed_rows {
   const std::int32_t* row; // ascending
   index_t operator()(index_t k) const { return row[k]; }
   index_t ahead(const csr_rows& a, index_t k, index_t hi) const {
-    return a.begin(row[k + 2 < hi ? k + 2 : hi - 1]) - a.begin(row[k]);
+    return a.begin(row[k + 4 < hi ? k + 4 : hi - 1]) - a.begin(row[k]);
   }
 };
 
@@ -89,6 +89,7 @@ template <int Stride, int L> struct places {
 };
 
 // Entries of a row to come: into the second-level cache, where they do not push x and g out of the first.
+// Asked for by every group of lanes, several times a line: a request made while many are under way is lost.
 // The address may lie behind the arrays; nothing is read there.
 template <class P> [[gnu::always_inline]] inline void prefetch_at(const P* p, index_t offset) {
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) +
@@ -110,7 +111,10 @@ void spmv(const csr_rows& a, Rows rows, Values values, X x, index_t lo, index_t 
     const index_t i = rows(k), begin = a.begin(i), end = a.end[i];
     if constexpr (values_are_ones && x_is_ones) y[k] = static_cast<T>(end - begin);
     else {
+      const index_t ahead = rows.ahead(a, k, hi);
       const auto add = [&](index_t e, narrow<T>& sum) __attribute__((always_inline)) {
+        detail::prefetch_at(a.column, e + ahead);
+        detail::prefetch_at(values, e + ahead);
         if constexpr (x_is_ones) sum += load_narrow(values + e);
         else {
           const std::int32_t* const at = a.column + e;
@@ -120,13 +124,10 @@ void spmv(const csr_rows& a, Rows rows, Values values, X x, index_t lo, index_t 
           else sum = fma_narrow<T>(p, load_narrow(values + e), sum);
         }
       };
-      const index_t ahead = rows.ahead(a, k, hi);
       narrow<T> even{}, odd{}; // two chains
       T rest{};
       index_t e = begin;
       for (; e + 2 * L <= end; e += 2 * L) {
-        detail::prefetch_at(a.column, e + ahead);
-        detail::prefetch_at(values, e + ahead);
         add(e, even);
         add(e + L, odd);
       }
