@@ -240,18 +240,35 @@ template <class T> [[gnu::always_inline]] inline T hsum(const simd<T>& v) {
   return detail::halve<T>(v, [](const auto& a, const auto& b) { return a + b; });
 }
 
+namespace detail {
+
+// Of each Q lanes of a and b the sums of neighbours, in groups of U lanes: those of a, then those of b
+template <int U, int Q, class V, int... I>
+[[gnu::always_inline]] inline V add_neighbours(const V& a, const V& b, std::integer_sequence<int, I...>) {
+  constexpr auto from = [](int i, int odd) {
+    constexpr int W = static_cast<int>(V::size), half = Q / U / 2;
+    const int group = i % Q / U;
+    return (group < half ? 0 : W) + i / Q * Q + (2 * (group % half) + odd) * U + i % U;
+  };
+  return V(__builtin_shufflevector(a.data, b.data, from(I, 0)...)) +
+         V(__builtin_shufflevector(a.data, b.data, from(I, 1)...));
+}
+// N vectors are left by a round, W / 2 by the first; within 16 bytes first, where shuffles are cheap, then whole ones
+template <int N, class V> [[gnu::always_inline]] inline void add_rounds(V (&v)[V::size]) {
+  constexpr int W = static_cast<int>(V::size), L = 16 / static_cast<int>(sizeof(typename V::value_type));
+  constexpr bool within = W / N <= L;
+  unroll<N>([&](auto i) __attribute__((always_inline)) {
+    v[i] = add_neighbours<within ? 1 : L, within ? L : W>(v[2 * i], v[2 * i + 1],
+                                                          std::make_integer_sequence<int, W>{});
+  });
+  if constexpr (N > 1) add_rounds<N / 2>(v);
+}
+
+} // namespace detail
+
 /// Lane i of the result is the sum of the lanes of v[i], i in [0, W). v is overwritten.
 template <class V> [[gnu::always_inline]] inline V hsum_each(V (&v)[V::size]) {
-  constexpr int W = static_cast<int>(V::size);
-  // (a0 + a1, a2 + a3, ..., b0 + b1, ...); log2(W) rounds of it leave one vector
-  const auto fold = [](const V& a, const V& b) {
-    return [&]<int... I>(std::integer_sequence<int, I...>) {
-      return V(__builtin_shufflevector(a.data, b.data, (2 * I)...)) +
-             V(__builtin_shufflevector(a.data, b.data, (2 * I + 1)...));
-    }(std::make_integer_sequence<int, W>{});
-  };
-  for (int n = W / 2; n > 0; n /= 2)
-    for (int i = 0; i < n; ++i) v[i] = fold(v[2 * i], v[2 * i + 1]);
+  detail::add_rounds<static_cast<int>(V::size) / 2>(v);
   return v[0];
 }
 
