@@ -9,9 +9,7 @@
 // Stride: element j of x and g lies at [Stride * j]. 2 puts a value and its gradient side by side, so that what
 // spmv has loaded is in the first-level cache when spmv_transposed comes to the same row.
 // Every sum over the entries of a row has one order, whatever the range of rows, their choice and Stride.
-#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include "simd.hpp"
@@ -74,18 +72,13 @@ template <class P> inline constexpr bool is_ones = std::is_same_v<P, ones>;
 template <class T> [[gnu::always_inline]] inline T entry(const T* p, index_t e) { return p[e]; }
 template <class T> [[gnu::always_inline]] inline T entry(ones, index_t) { return T(1); }
 
-// Stride * column[0 .. L), the columns loaded in pairs: loads and stores are what limits a scatter
-template <int Stride, int L> struct places {
-  std::uint64_t pair[L / 2];
-  [[gnu::always_inline]] explicit places(const std::int32_t* column) {
-    std::memcpy(pair, column, sizeof pair);
-  }
-  [[gnu::always_inline]] std::uint64_t operator[](int i) const {
-    constexpr bool little = std::endian::native == std::endian::little;
-    const std::uint64_t two = pair[i / 2];
-    return Stride * ((i % 2 == 0) == little ? two & 0xffffffffu : two >> 32);
-  }
-};
+// x, in a register of its own: g++ would make scatter instructions of neighbouring stores, which take twice the time.
+template <class T> [[gnu::always_inline]] inline T alone(T x) {
+#ifdef __x86_64__
+  asm("" : "+x"(x));
+#endif
+  return x;
+}
 
 // Entries of a row to come: into the second-level cache, where they do not push x and g out of the first.
 // Asked for by every group of lanes, several times a line: a fifth faster on Zen 4 than once.
@@ -149,25 +142,19 @@ void spmv_transposed(const csr_rows& a, Rows rows, Values values, R r, index_t l
   for (index_t k = lo; k < hi; ++k) {
     const index_t i = rows(k), end = a.end[i], ahead = rows.ahead(a, k, hi);
     const T scale = detail::entry<T>(r, k);
-    const narrow<T> scales = pack_narrow<T>([=](int) { return scale; });
+    const auto add = [&](index_t at) __attribute__((always_inline)) {
+      T& s = g[index_t(Stride) * a.column[at]];
+      if constexpr (detail::is_ones<Values>) s += scale;
+      else if constexpr (detail::is_ones<R>) s += values[at];
+      else s = fma_scalar(scale, values[at], s);
+    };
     index_t e = a.begin(i);
     for (; e + L <= end; e += L) {
       detail::prefetch_at(a.column, e + ahead);
       detail::prefetch_at(values, e + ahead);
-      const detail::places<Stride, L> at(a.column + e);
-      // columns of a row are unique: L sums are loaded before the first is stored
-      narrow<T> s = pack_narrow<T>([&](int l) __attribute__((always_inline)) { return g[at[l]]; });
-      if constexpr (detail::is_ones<Values>) s += scales;
-      else if constexpr (detail::is_ones<R>) s += load_narrow(values + e);
-      else s = fma_narrow<T>(scales, load_narrow(values + e), s);
-      unroll<L>([&](auto l) __attribute__((always_inline)) { g[at[l]] = s[int(l)]; });
+      unroll<L>([&](auto l) __attribute__((always_inline)) { add(e + l); });
     }
-    for (; e < end; ++e) {
-      T& s = g[index_t(Stride) * a.column[e]];
-      if constexpr (detail::is_ones<Values>) s += scale;
-      else if constexpr (detail::is_ones<R>) s += values[e];
-      else s = fma_scalar(scale, values[e], s);
-    }
+    for (; e < end; ++e) add(e);
   }
 }
 
