@@ -532,10 +532,10 @@ TEST_CASE("sparse: a var is an operand as its typed handle is") {
   auto typed = bind(tl::value_and_grad<0, 1, 2, 3>(scaled_products), all{});
   auto untyped = bind(tl::value_and_grad<0, 1, 2, 3>(of_vars), all{});
   const auto numbers = [&](auto& run) {
-    flat r;
+    flat every;
     const auto y = run(d.X(), d.view(), d.Y(), S(&s), d.V());
-    tl::for_each_leaf(y, [&](const auto& leaf) { r.insert(r.end(), leaf.begin(), leaf.end()); });
-    return r;
+    tl::for_each_leaf(y, [&](const auto& leaf) { every.insert(every.end(), leaf.begin(), leaf.end()); });
+    return every;
   };
   const flat expected = numbers(typed);
   CHECK(expected.size() > d.a.size());
