@@ -226,6 +226,16 @@ static_assert(per_entry(tl::jit(tl::value_and_grad<0>(squares_of_columns))
 
 constexpr auto masked_squares = mean_of_rows<squares>{};
 
+constexpr auto scaled_products = [](auto x, auto a, auto y, auto s, auto v) {
+  const auto b = tl::scale_rows(y, tl::scale_columns(a, x)) * s;
+  return std::tuple{tl::sum(tl::matmul(tl::sampled_matmul(b, y, x) + b / s, v) * tl::matmul(a, x)),
+                    tl::sum(tl::matmul(y, a) * v)};
+};
+constexpr auto of_vars = [](auto x, auto a, auto y, auto s, auto v) {
+  const auto [first, second] = scaled_products(tl::var(x), a, tl::var(y), tl::var(s), tl::var(v));
+  return std::tuple{first.template as<double>(), second.template as<double>()};
+};
+
 } // namespace
 
 TEST_CASE(
@@ -512,6 +522,24 @@ TEST_CASE("sparse: a matrix is a leaf of a parameter tree, and a cotangent of a 
   for (std::size_t k = 0; k < d.a.size(); ++k)
     CHECK(a_bar.values()[static_cast<std::int64_t>(k)] ==
           doctest::Approx(2 * d.a[k] * d.a_dot[k]).epsilon(1e-14));
+}
+
+TEST_CASE("sparse: a var is an operand as its typed handle is") {
+  data<double> d(40, 30, 9, 150);
+  using S = tl::tensor<double>;
+  using all = std::tuple<in_columns<double>, matrix<double>, in_rows<double>, S, in_columns<double>>;
+  double s = 1.5;
+  auto typed = bind(tl::value_and_grad<0, 1, 2, 3>(scaled_products), all{});
+  auto untyped = bind(tl::value_and_grad<0, 1, 2, 3>(of_vars), all{});
+  const auto numbers = [&](auto& run) {
+    flat every;
+    const auto y = run(d.X(), d.view(), d.Y(), S(&s), d.V());
+    tl::for_each_leaf(y, [&](const auto& leaf) { every.insert(every.end(), leaf.begin(), leaf.end()); });
+    return every;
+  };
+  const flat expected = numbers(typed);
+  CHECK(expected.size() > d.a.size());
+  CHECK(numbers(untyped) == expected);
 }
 
 TEST_CASE("sparse: a run allocates nothing, of whatever size it is") {
