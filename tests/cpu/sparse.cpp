@@ -206,7 +206,7 @@ TEST_CASE_TEMPLATE("sparse: a row's sums are the same bits in any cut, list and 
       spmv<V>(a.view(), every_row{}, v, data(x), at, a.rows, cut.data());
       CHECK(cut == y);
     }
-    spmv<V>(a.view(), listed_rows{list.data()}, v, data(x), 0, listed, some.data());
+    spmv<V>(a.view(), listed_rows{list.data(), listed}, v, data(x), 0, listed, some.data());
     bool same = true;
     for (std::size_t k = 0; k < list.size(); ++k)
       same = same && some[k] == y[static_cast<std::size_t>(list[k])];
@@ -223,7 +223,7 @@ TEST_CASE_TEMPLATE("sparse: a row's sums are the same bits in any cut, list and 
     spmv_transposed<V>(a.view(), every_row{}, v, data(masked), 0, a.rows, whole.data());
     spmv_transposed<V>(a.view(), every_row{}, v, data(masked), 0, at, parts.data());
     spmv_transposed<V>(a.view(), every_row{}, v, data(masked), at, a.rows, parts.data());
-    spmv_transposed<V>(a.view(), listed_rows{list.data()}, v, data(packed), 0, listed, lists.data());
+    spmv_transposed<V>(a.view(), listed_rows{list.data(), listed}, v, data(packed), 0, listed, lists.data());
     spmv_transposed<V, 2>(a.view(), every_row{}, v, data(masked), 0, a.rows, wides.data());
     CHECK(parts == whole);
     CHECK(lists == whole);
@@ -248,7 +248,7 @@ TEST_CASE_TEMPLATE("sparse: K columns give the same bits in any cut and list", T
       spmm<V>(a.view(), every_row{}, v, data(B), K, 0, at, cut.data());
       spmm<V>(a.view(), every_row{}, v, data(B), K, at, a.rows, cut.data());
       CHECK(cut == C);
-      spmm<V>(a.view(), listed_rows{list.data()}, v, data(B), K, 0, listed, some.data());
+      spmm<V>(a.view(), listed_rows{list.data(), listed}, v, data(B), K, 0, listed, some.data());
       std::vector<T> masked(L.size()), packed, expected;
       for (std::int32_t i : list)
         for (std::size_t n = 0; n < k; ++n) {
@@ -263,7 +263,7 @@ TEST_CASE_TEMPLATE("sparse: K columns give the same bits in any cut and list", T
       spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, 0, a.rows, whole.data());
       spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, 0, at, parts.data());
       spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, at, a.rows, parts.data());
-      spmm_transposed<V>(a.view(), listed_rows{list.data()}, v, data(packed), K, 0, listed, lists.data());
+      spmm_transposed<V>(a.view(), listed_rows{list.data(), listed}, v, data(packed), K, 0, listed, lists.data());
       CHECK(parts == whole);
       CHECK(lists == whole);
 
@@ -272,7 +272,7 @@ TEST_CASE_TEMPLATE("sparse: K columns give the same bits in any cut and list", T
       sddmm<V>(a.view(), every_row{}, data(L), data(B), K, 0, at, cuts.data());
       sddmm<V>(a.view(), every_row{}, data(L), data(B), K, at, a.rows, cuts.data());
       CHECK(cuts == out);
-      sddmm<V>(a.view(), listed_rows{list.data()}, data(packed), data(B), K, 0, listed, of_list.data());
+      sddmm<V>(a.view(), listed_rows{list.data(), listed}, data(packed), data(B), K, 0, listed, of_list.data());
       for (std::int32_t i : list)
         for (index_t e = a.view().begin(i); e < a.end[static_cast<std::size_t>(i)]; ++e)
           keep_of_list[static_cast<std::size_t>(e)] = out[static_cast<std::size_t>(e)];

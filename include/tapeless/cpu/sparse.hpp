@@ -27,13 +27,14 @@ struct csr_rows {
 /// Which rows are visited. ahead(): how far in front of row k, in entries, the next ones that come from memory lie.
 struct every_row {
   constexpr index_t operator()(index_t k) const { return k; }
-  static constexpr index_t ahead(const csr_rows&, index_t, index_t) { return 1024; }
+  static constexpr index_t ahead(const csr_rows&, index_t) { return 1024; }
 };
 struct listed_rows {
   const std::int32_t* row; // ascending
+  index_t count;
   index_t operator()(index_t k) const { return row[k]; }
-  index_t ahead(const csr_rows& a, index_t k, index_t hi) const {
-    return a.begin(row[k + 4 < hi ? k + 4 : hi - 1]) - a.begin(row[k]);
+  index_t ahead(const csr_rows& a, index_t k) const {
+    return a.begin(row[k + 4 < count ? k + 4 : count - 1]) - a.begin(row[k]);
   }
 };
 
@@ -103,7 +104,7 @@ void spmv(const csr_rows& a, Rows rows, Values values, X x, index_t lo, index_t 
     const index_t i = rows(k), begin = a.begin(i), end = a.end[i];
     if constexpr (values_are_ones && x_is_ones) y[k] = static_cast<T>(end - begin);
     else {
-      const index_t ahead = rows.ahead(a, k, hi);
+      const index_t ahead = rows.ahead(a, k);
       const auto add = [&](index_t e, narrow<T>& sum) __attribute__((always_inline)) {
         detail::prefetch_at(a.column, e + ahead);
         detail::prefetch_at(values, e + ahead);
@@ -140,7 +141,7 @@ void spmv_transposed(const csr_rows& a, Rows rows, Values values, R r, index_t l
   using T = typename V::value_type;
   constexpr int L = narrow_width<T>;
   for (index_t k = lo; k < hi; ++k) {
-    const index_t i = rows(k), end = a.end[i], ahead = rows.ahead(a, k, hi);
+    const index_t i = rows(k), end = a.end[i], ahead = rows.ahead(a, k);
     const T scale = detail::entry<T>(r, k);
     const auto add = [&](index_t at) __attribute__((always_inline)) {
       T& s = g[index_t(Stride) * a.column[at]];

@@ -21,12 +21,12 @@ using tapeless::detail::is_sparse;
 // set and added up.
 constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t most) {
   index_t n = nnz / 8192;
-  if (summed > 0) n = std::min(n, nnz / (6 * summed));
+  if (summed > 0) n = std::min(n, nnz / (8 * summed));
   return std::max<index_t>(1, std::min({n, most, rows}));
 }
-// How many rows pass together: about 1024 entries, which the first-level cache keeps with what they touch.
+// How many rows pass together: about 512 entries, which the first-level cache keeps with what they touch.
 constexpr index_t rows_of_tile(index_t rows, index_t nnz) {
-  return std::clamp<index_t>(1024 / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
+  return std::clamp<index_t>(512 / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
 }
 
 template <class Arch, const auto& P, int First> class sweep {
@@ -267,9 +267,11 @@ template <class Arch, const auto& P, int First> class sweep {
       if constexpr (mask == 0) visit(every_row{}, begin, end);
       else {
         std::int32_t* const list = reinterpret_cast<std::int32_t*>(r.scratch + own_scratch);
-        for (index_t lo = begin; lo < end; lo += tapeless::detail::mask_block)
-          visit(listed_rows{list}, 0,
-                keep_rows(f, lo, std::min<index_t>(end, lo + tapeless::detail::mask_block), list));
+        for (index_t lo = begin; lo < end; lo += tapeless::detail::mask_block) {
+          const index_t kept =
+              keep_rows(f, lo, std::min<index_t>(end, lo + tapeless::detail::mask_block), list);
+          visit(listed_rows{list, kept}, 0, kept);
+        }
       }
       if (!r.past_first) (clear_partial<First + K>(f, chunk), ...);
     });
