@@ -263,7 +263,8 @@ TEST_CASE_TEMPLATE("sparse: K columns give the same bits in any cut and list", T
       spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, 0, a.rows, whole.data());
       spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, 0, at, parts.data());
       spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, at, a.rows, parts.data());
-      spmm_transposed<V>(a.view(), listed_rows{list.data(), listed}, v, data(packed), K, 0, listed, lists.data());
+      spmm_transposed<V>(a.view(), listed_rows{list.data(), listed}, v, data(packed), K, 0, listed,
+                         lists.data());
       CHECK(parts == whole);
       CHECK(lists == whole);
 
@@ -272,7 +273,8 @@ TEST_CASE_TEMPLATE("sparse: K columns give the same bits in any cut and list", T
       sddmm<V>(a.view(), every_row{}, data(L), data(B), K, 0, at, cuts.data());
       sddmm<V>(a.view(), every_row{}, data(L), data(B), K, at, a.rows, cuts.data());
       CHECK(cuts == out);
-      sddmm<V>(a.view(), listed_rows{list.data(), listed}, data(packed), data(B), K, 0, listed, of_list.data());
+      sddmm<V>(a.view(), listed_rows{list.data(), listed}, data(packed), data(B), K, 0, listed,
+               of_list.data());
       for (std::int32_t i : list)
         for (index_t e = a.view().begin(i); e < a.end[static_cast<std::size_t>(i)]; ++e)
           keep_of_list[static_cast<std::size_t>(e)] = out[static_cast<std::size_t>(e)];
