@@ -3,6 +3,9 @@
 
 #include "show.hpp"
 
+#include <tapeless/run/csr.hpp>
+#include <tapeless/run/csr_product.hpp>
+
 #include <cstdint>
 
 namespace tl = tapeless;
@@ -17,6 +20,13 @@ constexpr auto products = [](auto a, auto x, auto y, auto b) {
   auto g = tl::scale_rows(y, a);                   // the pattern of a, values y[i] a[i, j]
   auto h = a.with(tl::exp(a.values()));            // any function of the stored values
   return std::tuple{c, d, e, f.values(), tl::sum<1>(g - 2 * a), tl::sum<0>(h)};
+};
+// l: csr<float, 3, 3, 5>   c: csr<float, 4, 3, 8>
+constexpr auto factors = [](auto a, auto l, auto c, auto x) {
+  auto y = tl::solve_triangular(l, x);                                   // l y = x, with the lower triangle of l
+  auto z = tl::solve_triangular<tl::triangle{.upper = true}>(tl::transpose(l), x); // that of l^T, an upper one
+  auto p = tl::sampled_matmul(c, a, l);                                  // a l, for the entries of c
+  return std::tuple{y, z, p.values()};
 };
 // [/signature]
 
@@ -51,6 +61,18 @@ int main() {
   show("f", sampled);
   show("g - 2 a", rows);
   show("h", columns);
+
+  using L = tl::csr<float, 3, 3, 5>;
+  float values_of_l[] = {2, 1, 4, 3, 5};
+  const std::int32_t ptr_of_l[] = {0, 1, 3, 5}, columns_of_l[] = {0, 0, 1, 1, 2};
+  const auto l = tl::csr_view<L>(3, 3, ptr_of_l, columns_of_l, values_of_l);
+  using C = tl::csr<float, 4, 3, 8>;
+  const auto c = tl::csr_product_pattern<C>(a, l); // all entries that a l has
+  auto solve = tl::jit(factors).bind<M, L, C, tl::tensor<float, 3>>();
+  const auto [lower, transposed, product] = solve(a, l, *c, x);
+  show("y", lower);
+  show("z", transposed);
+  show("p", product);
 
   bool nothing = false;
   const A view(tl::trusted, A::values_type(value, 5), A::columns_type(column, 5), A::row_end_type(row_end, 4),
