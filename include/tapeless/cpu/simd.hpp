@@ -242,16 +242,17 @@ template <class T> [[gnu::always_inline]] inline T hsum(const simd<T>& v) {
 
 namespace detail {
 
-// Of each Q lanes of a and b the sums of neighbours, in groups of U lanes: those of a, then those of b
+// Of each Q lanes of a and b, W each: which lane is added up in lane i, the first or the second of two neighbours.
+// Neighbours are groups of U lanes; those of a come first, then those of b.
+template <int U, int Q, int W> constexpr int neighbour(int i, int second) {
+  constexpr int half = Q / U / 2;
+  const int group = i % Q / U;
+  return (group < half ? 0 : W) + i / Q * Q + (2 * (group % half) + second) * U + i % U;
+}
 template <int U, int Q, class V, int... I>
 [[gnu::always_inline]] inline V add_neighbours(const V& a, const V& b, std::integer_sequence<int, I...>) {
-  constexpr auto from = [](int i, int odd) {
-    constexpr int W = static_cast<int>(V::size), half = Q / U / 2;
-    const int group = i % Q / U;
-    return (group < half ? 0 : W) + i / Q * Q + (2 * (group % half) + odd) * U + i % U;
-  };
-  return V(__builtin_shufflevector(a.data, b.data, from(I, 0)...)) +
-         V(__builtin_shufflevector(a.data, b.data, from(I, 1)...));
+  return V(__builtin_shufflevector(a.data, b.data, neighbour<U, Q, sizeof...(I)>(I, 0)...)) +
+         V(__builtin_shufflevector(a.data, b.data, neighbour<U, Q, sizeof...(I)>(I, 1)...));
 }
 // N vectors are left by a round, W / 2 by the first; within 16 bytes first, where shuffles are cheap, then whole ones
 template <int N, class V> [[gnu::always_inline]] inline void add_rounds(V (&v)[V::size]) {
