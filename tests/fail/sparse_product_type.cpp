@@ -1,4 +1,4 @@
-// expect: tapeless: sampled_matmul(c, a, b), all sparse: one element type
+// expect: tapeless: sampled_matmul(c, a, b), all sparse: all are float or all are double
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -231,3 +231,57 @@ TEST_CASE("sampled_matmul of sparse matrices: values, gradients and second deriv
       CHECK(largest_difference(dot_b, up.second) < near_enough);
     }
 }
+
+TEST_CASE("one vector as an operand by rows and by columns, or by entries, is read from memory") {
+  using S = tl::csr<double, tl::dyn<'n'>, tl::dyn<'n'>, tl::dyn<'e'>>;
+  using X = tl::tensor<double, tl::dyn<'n'>>;
+  const tl::extent_t n = 300;
+  matrix m(n, n, 0.02, false, 31);
+  flat x = random_numbers(n, 32);
+  const S a = m.view<S>();
+  const tl::dim<'n'> rows(n);
+  const tl::dim<'e'> entries(a.nnz());
+  const auto times = [&](const flat& v, bool transposed) {
+    flat y(v.size());
+    for (tl::extent_t i = 0; i < n; ++i)
+      for (tl::extent_t e = a.row_begin(i); e < a.row_end()[i]; ++e) {
+        const auto r = static_cast<std::size_t>(transposed ? a.columns()[e] : i);
+        const auto c = static_cast<std::size_t>(transposed ? i : a.columns()[e]);
+        y[r] += a.values()[e] * v[c];
+      }
+    return y;
+  };
+  const flat z = times(x, false), az = times(z, false), atz = times(z, true);
+  auto outer = tl::jit([](auto p, auto v) {
+                 const auto w = tl::matmul(p, v);
+                 return tl::sampled_matmul(p, w, w);
+               }).bind<S, X>(rows, entries);
+  auto quadratic = tl::jit(tl::grad<0>([](auto p, auto v) {
+                     const auto w = tl::matmul(p, v);
+                     return tl::sum(w * tl::matmul(p, w));
+                   })).bind<S, X>(rows, entries);
+  const S by_rows_and_columns = outer(a, X(x.data(), n));
+  const S gradient = quadratic(a, X(x.data(), n));
+  for (tl::extent_t i = 0; i < n; ++i)
+    for (tl::extent_t e = a.row_begin(i); e < a.row_end()[i]; ++e) {
+      const auto r = static_cast<std::size_t>(i), c = static_cast<std::size_t>(a.columns()[e]);
+      CHECK(by_rows_and_columns.values()[e] == doctest::Approx(z[r] * z[c]));
+      CHECK(gradient.values()[e] == doctest::Approx(z[r] * z[c] + (az[r] + atz[r]) * x[c]));
+    }
+  // entries in the place of rows: n entries in the first row
+  using E = tl::csr<double, tl::dyn<'n'>, tl::dyn<'n'>, tl::dyn<'n'>>;
+  std::vector<std::int32_t> row_ptr(static_cast<std::size_t>(n) + 1, static_cast<std::int32_t>(n)), columns;
+  row_ptr[0] = 0;
+  for (std::int32_t j = 0; j < n; ++j) columns.push_back(j);
+  flat values = random_numbers(n, 33);
+  const auto b = tl::csr_view<E>(n, n, row_ptr, columns, values);
+  auto twice = tl::jit([](auto p, auto v) {
+                 const auto w = tl::matmul(p, v);
+                 return tl::matmul(w, p.with(w));
+               }).bind<E, X>(rows);
+  const auto got = twice(b, X(x.data(), n));
+  double first = 0; // the only element of b x that is not 0
+  for (std::size_t j = 0; j < x.size(); ++j) first += values[j] * x[j];
+  CHECK(got[0] == doctest::Approx(first * first));
+  for (tl::extent_t j = 1; j < n; ++j) CHECK(got[j] == 0);
+}

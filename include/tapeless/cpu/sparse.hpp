@@ -73,14 +73,6 @@ template <class P> inline constexpr bool is_ones = std::is_same_v<P, ones>;
 template <class T> [[gnu::always_inline]] inline T entry(const T* p, index_t e) { return p[e]; }
 template <class T> [[gnu::always_inline]] inline T entry(ones, index_t) { return T(1); }
 
-// x, in a register of its own: g++ would make scatter instructions of neighbouring stores, which take twice the time.
-template <class T> [[gnu::always_inline]] inline T alone(T x) {
-#ifdef __x86_64__
-  asm("" : "+x"(x));
-#endif
-  return x;
-}
-
 // Entries of a row to come: into the second-level cache, where they do not push x and g out of the first.
 // Asked for by every group of lanes, several times a line: a fifth faster on Zen 4 than once.
 // The address may lie behind the arrays; nothing is read there.

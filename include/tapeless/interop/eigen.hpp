@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
@@ -73,6 +74,9 @@ template <detail::eigen_sparse M, detail::host_csr_matrix A> M to_eigen(const A&
   static_assert(by_rows, "tapeless: to_eigen<M>(a): M is row-major");
   detail::check_csr("to_eigen(a)", a);
   using index = typename M::StorageIndex;
+  for (const extent_t n : {a.rows(), a.cols(), a.nnz()})
+    if (n > std::numeric_limits<index>::max())
+      detail::refuse("tapeless: to_eigen(a): %lld exceeds the StorageIndex of the matrix", detail::wide(n));
   M m(static_cast<index>(a.rows()), static_cast<index>(a.cols()));
   m.resizeNonZeros(static_cast<index>(a.nnz()));
   for (extent_t i = 0; i < a.rows(); ++i) m.outerIndexPtr()[i + 1] = static_cast<index>(a.row_end()[i]);

@@ -21,6 +21,8 @@ namespace detail::npy {
 
 template <class Leaf>
 concept leaf_can_be_filled = !std::is_const_v<typename Leaf::element_type>;
+template <class Leaf>
+concept no_sparse_matrix = !is_pattern_v<Leaf>; // load_npz and load_matrix_market look at a pattern
 
 // Leaf i of a tree of `count` leaves.
 inline std::filesystem::path leaf_path(const std::filesystem::path& folder, std::size_t i,
@@ -67,6 +69,8 @@ template <detail::parameter_tree Tree> void save_npy(const std::filesystem::path
   std::size_t i = 0;
   detail::for_each_leaf(tree, [&](const auto& leaf) {
     using T = typename std::remove_cvref_t<decltype(leaf)>::value_type;
+    static_assert(detail::npy::no_sparse_matrix<std::remove_cvref_t<decltype(leaf)>>,
+                  "tapeless: save_npy(folder, tree): the tree holds no sparse matrix; save_npz writes one");
     npy_write<T>(detail::npy::leaf_path(folder, i++, count), leaf.data(), detail::npy::shape_of_leaf(leaf));
   });
 }
@@ -83,6 +87,8 @@ template <detail::parameter_tree Tree> void load_npy(const std::filesystem::path
   std::size_t i = 0;
   detail::for_each_leaf(tree, [&](const auto& leaf) {
     using Leaf = std::remove_cvref_t<decltype(leaf)>;
+    static_assert(detail::npy::no_sparse_matrix<Leaf>,
+                  "tapeless: load_npy(folder, tree): the tree holds no sparse matrix; load_npz reads one");
     static_assert(detail::npy::leaf_can_be_filled<Leaf>,
                   "tapeless: load_npy(folder, tree): no leaf is const");
     const std::filesystem::path path = detail::npy::leaf_path(folder, i, count);

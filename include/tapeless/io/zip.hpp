@@ -125,10 +125,12 @@ private:
     if ((u16(at + 8) & 1) != 0) fail(who, "encrypted members are not read");
     if (m.packed == all_ones || m.size == all_ones || m.offset == all_ones)
       fail(who, "a zip64 archive: only those below 4 GB are read");
+    if (members_.size() == most_members) fail(who, "an archive of more members than are read");
     if (find(m.name) != nullptr) fail(who, "corrupt: the member stands twice");
     members_.push_back(m);
     return at + length;
   }
+  static constexpr std::size_t most_members = 1000; // each is looked for among those before it
   const member* find(std::string_view name) const {
     for (const member& m : members_)
       if (m.name == name) return &m;

@@ -50,12 +50,17 @@ constexpr auto sampled_matmul(const C& c, const A& a, const B& b) {
   using T = typename C::value_type;
   static_assert(product_extents<A::extents, B::extents, C::extents>,
                 "tapeless: sampled_matmul(c, a, b), all sparse: a is (m, k), b is (k, n), c is (m, n)");
-  static_assert(same_element_type<T, typename A::value_type> && same_element_type<T, typename B::value_type>,
-                "tapeless: sampled_matmul(c, a, b), all sparse: one element type");
-  graph& g = graph_of(a.values());
-  const int patterns = three_patterns(g, pattern_of(g, a), pattern_of(g, b), pattern_of(g, c));
-  return csr_with<C, basic_tensor<T, C::values_type::extents>>(
-      c, spgemm(g, patterns, spgemm_c, a.values().id(), b.values().id()));
+  constexpr bool one_type = floating_point<T> && same_element_type<T, typename A::value_type> &&
+                            same_element_type<T, typename B::value_type>;
+  static_assert(floating_point<T> && same_element_type<T, typename A::value_type> &&
+                    same_element_type<T, typename B::value_type>,
+                "tapeless: sampled_matmul(c, a, b), all sparse: all are float or all are double");
+  if constexpr (product_extents<A::extents, B::extents, C::extents> && one_type) {
+    graph& g = graph_of(a.values());
+    const int patterns = three_patterns(g, pattern_of(g, a), pattern_of(g, b), pattern_of(g, c));
+    return csr_with<C, basic_tensor<T, C::values_type::extents>>(
+        c, spgemm(g, patterns, spgemm_c, a.values().id(), b.values().id()));
+  } else return c;
 }
 
 namespace detail {

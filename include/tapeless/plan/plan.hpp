@@ -117,7 +117,7 @@ template <int N, int O> class planner {
     s.wide = v.t == dtype::f64;
     s.at_load = g_.loaded[i] != 0;
     s.slot0 = r_.slots;
-    const int of_rows = operand_of_rows(p_.nodes, i);
+    const int of_rows = operand_of_rows(v);
     const auto add = [&](int x, bool has_rows) {
       slot& q = r_.slot_[r_.slots++];
       q.at = x == i ? home_[i] : home_[resolve(p_.nodes, x).root]; // dense by construction
@@ -127,13 +127,12 @@ template <int N, int O> class planner {
     };
     for (const int k : {0, 1}) add(at(v.in[0]).in[k], false);
     for (const int k : {1, 2})
-      if (v.in[k] >= 0) add(v.in[k], v.in[k] == of_rows);
+      if (v.in[k] >= 0) add(v.in[k], k == of_rows);
     s.loads = r_.slots - s.slot0;
     s.stores = 1;
     add(i, makes_rows(v));
     const bool together = r_.steps > 1 && r_.step_[r_.steps - 2].at_load == s.at_load;
-    s.strip = together && strip_.takes_product(p_.nodes, i, r_.steps - 1) &&
-              strip_.joins_product(r_, s, of_rows >= 0 ? home_[g_.root[of_rows]] : location{});
+    s.strip = together && strip_.takes_product(p_.nodes, i, r_.steps - 1) && strip_.joins_product(r_, s);
     if (!s.strip) end_strip(group);
     for (int k = s.slot0; k < r_.slots; ++k) strip_.slots.push_back({k, r_.slot_[k].s, v.adjoint});
     s.partial0 = r_.slots;

@@ -65,8 +65,8 @@ struct step {
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
   int partial0 = 0; // slots of partial results, one for each store that splits
   int partials = 0;
-  int mask =
-      0; // slot, from slot0, of what tells the rows that a sweep visits; 0: it visits all. Of its first step
+  // slot, from slot0, of what tells the rows that a sweep visits; 0: it visits all. Of its first step.
+  int mask = 0;
   int axes = 0; // fused: loop axes, after merging
   extent_t loop[max_rank]{};
   std::uint64_t attr = 0, attr2 = 0;

@@ -87,14 +87,13 @@ struct strip {
   template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
     return rows != 0 && steps - begin < strip_steps && pattern == nodes[i].in[0] && sweeps(nodes, i);
   }
-  // Does the sparse step s, the last of r, read of the steps before it only the operand that has rows, at `of_rows`?
-  template <class Plan> constexpr bool joins_product(const Plan& r, const step& s,
-                                                     const location& of_rows) const {
+  // Does the sparse step s, the last of r, read of the steps before it only by rows what they made by rows?
+  template <class Plan> constexpr bool joins_product(const Plan& r, const step& s) const {
     for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
       for (int w = begin; w + 1 < r.steps; ++w) {
         const step& before = r.step_[w];
         for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
-          if (r.slot_[k].at == r.slot_[y].at && !(r.slot_[k].at == of_rows && r.slot_[y].stride[0] == 1))
+          if (r.slot_[k].at == r.slot_[y].at && !(r.slot_[k].stride[0] == 1 && r.slot_[y].stride[0] == 1))
             return false;
       }
     return true;

@@ -17,11 +17,10 @@ template <class Nodes> constexpr bool sweeps(const Nodes& nodes, int i) {
   if (v.o == op::spmm) return v.s.rank == 1;
   return v.o == op::sddmm && (v.in[1] < 0 || nodes[v.in[1]].s.rank == 1);
 }
-// The operand that has a row for each row of the matrix; no_node where the result has, or where it is all ones.
-template <class Nodes> constexpr int operand_of_rows(const Nodes& nodes, int i) {
-  const node& v = nodes[i];
-  if (v.o == op::sddmm) return v.in[1];
-  return (v.attr & spmm_transposed) != 0 ? v.in[2] : no_node;
+// Which operand has a row for each row of the matrix; 0 where the result has, or where that operand is all ones.
+constexpr int operand_of_rows(const node& v) {
+  const int k = v.o == op::sddmm ? 1 : (v.attr & spmm_transposed) != 0 ? 2 : 0;
+  return k > 0 && v.in[k] >= 0 ? k : 0;
 }
 constexpr bool makes_rows(const node& v) { return v.o == op::spmm && (v.attr & spmm_transposed) == 0; }
 
@@ -72,13 +71,13 @@ template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, gro
       for (int i = 0; i < N; ++i) {
         const int g = r.of[i];
         if (g <= start || may[g] == 0) continue;
-        for (const int x : p.nodes[i].in) {
-          const int root = x < 0 ? no_node : r.root[x];
+        for (int k = 0; k < 3; ++k) {
+          const int x = p.nodes[i].in[k], root = x < 0 ? no_node : r.root[x];
           const int from = root < 0 ? no_node : r.of[root];
           if (from < 0 || from == g || (placed[from] && from != start)) continue;
           const bool own_row = may[from] != 0 && rule(p.nodes[root].o).k != kind::reduction &&
                                (sparse_node[from] < 0 || makes_rows(p.nodes[root])) &&
-                               (sparse_node[g] < 0 || operand_of_rows(p.nodes, i) == x);
+                               (sparse_node[g] < 0 || operand_of_rows(p.nodes[i]) == k);
           if (own_row) continue;
           may[g] = 0;
           changed = true;
@@ -143,8 +142,12 @@ template <int N, int O, class F>
 constexpr int mask_of_sweep(const program<N, O>& p, const grouping& r, int first, int end, F stays) {
   const auto within = [&](int i) { return r.of[i] >= first && r.of[i] < end; };
   extent_t rows = 0;
+  dtype type = dtype::f32; // of the matrix
   for (int i = 0; i < N; ++i)
-    if (within(i) && is_sparse(p.nodes[i].o)) rows = p.nodes[p.nodes[i].in[0]].s.d[0];
+    if (within(i) && is_sparse(p.nodes[i].o)) {
+      rows = p.nodes[p.nodes[i].in[0]].s.d[0];
+      type = p.nodes[i].t;
+    }
   const shape loop{1, {rows}};
   vec<int> candidates;
   for (int i = 0; i < N; ++i) {
@@ -154,6 +157,7 @@ constexpr int mask_of_sweep(const program<N, O>& p, const grouping& r, int first
       const int m = x < 0 ? no_node : r.through[x];
       if (m < 0 || within(m) || !(squeezed(p.nodes[m].s) == loop)) continue;
       if (p.nodes[m].o != op::input && (r.of[m] < 0 || r.stored[m] == 0)) continue;
+      if (is_float(p.nodes[m].t) && p.nodes[m].t != type) continue;
       bool known = false;
       for (const int c : candidates) known = known || c == m;
       if (!known) candidates.push_back(m);
@@ -170,8 +174,8 @@ constexpr int mask_of_sweep(const program<N, O>& p, const grouping& r, int first
       if (!within(i) || r.stored[i] == 0) continue;
       if (v.o == op::sum) all = zero[v.in[0]] != 0;
       else if (is_sparse(v.o) && !makes_rows(v)) {
-        const int x = operand_of_rows(p.nodes, i);
-        all = x >= 0 && zero[x] != 0;
+        const int k = operand_of_rows(v);
+        all = k > 0 && zero[v.in[k]] != 0;
       } else all = stays(i);
     }
     if (all) return m;

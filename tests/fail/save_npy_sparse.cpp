@@ -1,0 +1,15 @@
+// expect: tapeless: save_npy(folder, tree): the tree holds no sparse matrix; save_npz writes one
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/io/tree.hpp>
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+struct params {
+#ifdef TAPELESS_BAD
+  tl::csr<float, 5, 7, 11> a;
+#else
+  tl::tensor<float, 5, 7> a;
+#endif
+};
+void use(const params& p) { tl::save_npy("folder", p); }
