@@ -5,6 +5,7 @@
 //   owned<A> a = csr_from_triplets<A>(rows, cols, triplets);   *a is an A
 // Entries come in any order. Those of equal row and column are summed in the order given; zeros that are stored stay.
 // nnz is what comes out: a static extent must equal it, a name stands for it.
+// (tl::owned<A>(dims...) alone is a matrix whose rows are all empty: its pattern is the caller's to fill.)
 //
 // Errors, of all of them: argument_error where extents disagree with the type or with one another, are negative or
 // exceed 2^31 - 1 (so do the entries given), an array is null or has another size, or an index is outside of the
@@ -298,9 +299,9 @@ owned<A> csr_from_csc(extent_t rows, extent_t cols, const ColPtr& col_ptr, const
 // csr_transposed<B>(a): b[j,i] = a[i,j] as a new matrix of the same entries, explicit zeros too. a is checked.
 template <detail::host_csr_matrix B, detail::host_csr_matrix A> owned<B> csr_transposed(const A& a) {
   constexpr const char* who = "csr_transposed(a)";
-  constexpr bool same = std::is_same_v<typename A::value_type, typename B::value_type>;
-  static_assert(same, "tapeless: csr_transposed<B>(a): both have one element type");
-  if constexpr (same) {
+  constexpr bool one_type = std::is_same_v<typename A::value_type, typename B::value_type>;
+  static_assert(one_type, "tapeless: csr_transposed<B>(a): both have one element type");
+  if constexpr (one_type) {
     detail::check_csr(who, a);
     detail::csr_names names(who);
     names.take_rows_and_cols<B>(a.cols(), a.rows());
