@@ -1,4 +1,5 @@
 // expect: tapeless: save_npy(folder, tree): the tree holds no sparse matrix; save_npz writes one
+// within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/io/tree.hpp>
