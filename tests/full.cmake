@@ -9,7 +9,8 @@ find_program(TAPELESS_CLANG_TIDY clang-tidy-19)
 
 # Folders that a leg does not name are not built.
 set(TAPELESS_ASAN_FOLDERS core,plan,cpu,ops,run,io,interop,optim CACHE STRING "Test folders of the sanitizer leg")
-set(TAPELESS_SMOKE_FOLDERS core,expr,trace,adjoint,plan,cpu,run,io,interop,optim CACHE STRING "Test folders of the clang legs")
+set(TAPELESS_CLANG16_FOLDERS core,expr,trace,adjoint,plan,run,io,interop,optim CACHE STRING "Test folders of the leg with clang 16")
+set(TAPELESS_CLANG19_FOLDERS core,expr,trace,adjoint,plan,cpu,run,io,interop,optim CACHE STRING "Test folders of the leg with clang 19")
 set(TAPELESS_XSIMD14_FOLDERS cpu,run CACHE STRING "Test folders of the leg with xsimd 14")
 set(TAPELESS_SSE2_FOLDERS cpu,run CACHE STRING "Test folders of the leg without -march, on x86-64 that of SSE2")
 set(TAPELESS_TIDY_FOLDERS core,expr CACHE STRING "Test folders that clang-tidy reads")
@@ -50,9 +51,9 @@ endif()
 tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}"
   FLAGS "${common_machine} -DTAPELESS_TEST_FLOAT_ONLY -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
   OPTIONS "-DCMAKE_CXX_FLAGS_RELEASE=-O1")
-tapeless_leg(clang16 FOLDERS "${TAPELESS_SMOKE_FOLDERS}" COMPILER "${TAPELESS_CLANG16}" FLAGS ${common_machine}
+tapeless_leg(clang16 FOLDERS "${TAPELESS_CLANG16_FOLDERS}" COMPILER "${TAPELESS_CLANG16}" FLAGS ${common_machine}
   OPTIONS -DTAPELESS_OPENMP=OFF)
-tapeless_leg(clang19 FOLDERS "${TAPELESS_SMOKE_FOLDERS}" COMPILER "${TAPELESS_CLANG19}" FLAGS -march=native)
+tapeless_leg(clang19 FOLDERS "${TAPELESS_CLANG19_FOLDERS}" COMPILER "${TAPELESS_CLANG19}" FLAGS -march=native)
 tapeless_leg(sse2 FOLDERS "${TAPELESS_SSE2_FOLDERS}")
 tapeless_leg(xsimd14 FOLDERS "${TAPELESS_XSIMD14_FOLDERS}" FLAGS -march=native
   OPTIONS "-DTAPELESS_XSIMD_INCLUDE_DIR=${CMAKE_BINARY_DIR}/xsimd14_headers"
