@@ -123,7 +123,10 @@ template <class F, class... A> constexpr bool freshen(const F&, graph& g, fresh_
   vec<int> all;
   (collect_handles(a, all), ...);
   const bool direct = std::is_empty_v<F> && independent(g, all);
-  for (const int i : wrt.actual) wrt.fresh.push_back(direct ? i : g.fresh(g[i].t, g[i].s));
+  for (const int i : wrt.actual) {
+    g.nodes[i].active = true;
+    wrt.fresh.push_back(direct ? i : g.fresh(g[i].t, g[i].s));
+  }
   return direct;
 }
 

@@ -15,14 +15,23 @@ using extent_t = std::int64_t;
 
 namespace detail {
 
-inline constexpr int name_shift = 39, name_bits = 6, max_names = 4;
+inline constexpr int name_shift = 39, name_bits = 6;
+inline constexpr int max_names = 4; // of an extent, and of the arguments of a program
+// Names of a program: those of its arguments and those of selections, which a run counts.
+inline constexpr int max_program_names = 8;
 inline constexpr extent_t coefficient_mask = (extent_t{1} << name_shift) - 1;
 
-// 1 for A to 52 for z
+// 1 for A to 52 for z; then the names that users do not write, of selections that the compiler makes
+inline constexpr char unwritten_names[] = "#$%&@?!~^|=";
+inline constexpr extent_t first_unwritten = 53;
 constexpr extent_t name_code(char n) { return n < 'a' ? n - 'A' + 1 : n - 'a' + 27; }
 constexpr char name_of(extent_t code) {
-  return static_cast<char>(code == 0 ? 0 : code < 27 ? 'A' + code - 1 : 'a' + code - 27);
+  return static_cast<char>(code == 0                 ? 0
+                           : code < 27               ? 'A' + code - 1
+                           : code < first_unwritten ? 'a' + code - 27
+                                                     : unwritten_names[code - first_unwritten]);
 }
+constexpr extent_t unwritten_extent(int k) { return extent_t{1} | ((first_unwritten + k) << name_shift); }
 
 } // namespace detail
 
@@ -77,8 +86,8 @@ constexpr extent_t times(extent_t x, extent_t y) {
 
 // Values of the named extents of one program, in order of first appearance.
 struct name_values {
-  std::array<char, max_names> name{};
-  std::array<extent_t, max_names> value{};
+  std::array<char, max_program_names> name{};
+  std::array<extent_t, max_program_names> value{};
   int count = 0;
 
   constexpr int find(char n) const {
@@ -91,10 +100,10 @@ struct name_values {
       if (name[static_cast<std::size_t>(i)] == n) return value[static_cast<std::size_t>(i)];
     return 1;
   }
-  // @return the index of n, -1 where more than max_names names would be held
+  // @return the index of n, -1 where more than max_program_names names would be held
   constexpr int add(char n) {
     if (const int i = find(n); i >= 0) return i;
-    if (count == max_names) return -1;
+    if (count == max_program_names) return -1;
     name[static_cast<std::size_t>(count)] = n;
     return count++;
   }

@@ -44,19 +44,26 @@ template <team Team, class Arch = simd<float>> struct backend {
   }
 
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_step(const Team& team,
-                                                                                     const frame<P>& f) {
+                                                                                     frame<P>& f) {
     if constexpr (!P.step_[I].at_load) execute<P, I>(team, f);
   }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void load_step(const Team& team,
-                                                                                      const frame<P>& f) {
+                                                                                      frame<P>& f) {
     if constexpr (P.step_[I].at_load) execute<P, I>(team, f);
     else if constexpr (P.step_[I].packs_ahead) pack_step<P, I>(team, f);
   }
 
 private:
   template <const auto& P, int I> [[gnu::always_inline]] static inline void execute(const Team& team,
-                                                                                    const frame<P>& f) {
+                                                                                    frame<P>& f) {
     if constexpr (P.step_[I].strip) return; // ran with the first step of its strip
+    else if constexpr (P.step_[I].o == op::select) {
+      constexpr step s = P.step_[I];
+      const index_t count = run_select<element_of<P, I>>(s, f.step[I]);
+      constexpr auto e = P.slot_[s.slot0 + s.loads].s.d[0];
+      if constexpr (!tapeless::detail::is_static(e))
+        f.set_count(tapeless::detail::name_of(tapeless::detail::names(e)), count);
+    }
     else if constexpr (is_sparse(P.step_[I].o)) sweep<Arch, P, I>::run(team, f, scratch<P>().each);
     else if constexpr (I + 1 < P.steps && P.step_[I + 1].strip)
       strip<Arch, P>::template run<I>(team, f, scratch<P>().each,

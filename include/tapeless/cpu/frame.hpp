@@ -65,10 +65,19 @@ template <const auto& P> struct frame {
   std::byte* scratch = nullptr;
   std::byte* shared = nullptr;
   std::byte* packed = nullptr;
+  tapeless::detail::run_context* context = nullptr; // what it was filled from
 
-  void fill(const tapeless::detail::run_context& c) {
+  // A step has counted a named extent: the steps after it take it.
+  void set_count(char name, index_t n) {
+    index_t& known = context->names.value[static_cast<std::size_t>(names.find(name))];
+    if (known == n) return;
+    known = n;
+    fill(*context);
+  }
+  void fill(tapeless::detail::run_context& c) {
     using tapeless::detail::eval;
     using tapeless::detail::place;
+    context = &c;
     names = c.names;
     scratch = c.scratch;
     shared = c.shared;

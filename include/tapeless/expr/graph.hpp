@@ -72,6 +72,14 @@ struct graph : rule_watch {
     v.attr = static_cast<std::uint64_t>(e);
     return intern(v);
   }
+  // The extent of a selection, which a run counts.   @pre e is a name
+  constexpr void learn_count(extent_t e) {
+    const char n = name_of(names(e) & 63);
+    require(names_.find(n) < 0, "tapeless: selection: its name is no extent of an argument",
+            shape{1, {e}});
+    require(counted_.add(n) >= 0 && counted_.count <= max_program_names - max_names,
+            "tapeless: selection: at most four names of selections in one program", shape{1, {e}});
+  }
   constexpr bool is_konst(int id) const { return nodes[id].o == op::konst; }
   constexpr double value(int id) const { return std::bit_cast<double>(nodes[id].attr); }
   constexpr bool is(int id, double x) const { return is_konst(id) && value(id) == x; }
@@ -80,13 +88,13 @@ private:
   constexpr void learn_names(const shape& s) {
     for (int i = 0; i < s.rank; ++i)
       for (extent_t packed = names(s.d[i]); packed != 0; packed >>= name_bits)
-        require(names_.add(name_of(packed & 63)) >= 0,
+        require(names_.add(name_of(packed & 63)) >= 0 && names_.count <= max_names,
                 "tapeless: jit(f): at most four named extents in one program", s);
   }
   constexpr bool knows_names(const shape& s) const {
     for (int i = 0; i < s.rank; ++i)
       for (extent_t packed = names(s.d[i]); packed != 0; packed >>= name_bits)
-        if (names_.find(name_of(packed & 63)) < 0) return false;
+        if (const char n = name_of(packed & 63); names_.find(n) < 0 && counted_.find(n) < 0) return false;
     return true;
   }
   constexpr int& slot(std::uint32_t i) { return table_[static_cast<int>(i)]; }
@@ -102,7 +110,8 @@ private:
 
   vec<int> table_{64, -1}; // open addressing over nodes
   std::uint64_t serial_ = 0;
-  name_values names_; // of the arguments
+  name_values names_;   // of the arguments
+  name_values counted_; // of selections
 };
 
 constexpr bool require(graph& g, bool holds, const char* rule, const shape& a = {}, const shape& b = {}) {

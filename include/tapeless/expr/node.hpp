@@ -65,6 +65,7 @@ enum class op : std::uint8_t {
   three_patterns, // of spgemm, as one operand
   // whole-tensor ops
   argmax,
+  select, // rows: the positions of what is chosen, ascending; attr, attr2: see ops/select.hpp
   pad,
   concat,
   gather,
@@ -96,7 +97,9 @@ struct custom_op; // ops/custom.hpp
 struct node {
   op o = op::input;
   dtype t = dtype::f32;
-  bool adjoint = false; // made by a vjp: for the cost report, no part of the node's identity
+  // no part of the node's identity:
+  bool adjoint = false; // made by a vjp, for the cost report
+  bool active = false;  // a leaf by which a transform differentiates
   int in[3] = {-1, -1, -1};
   std::uint64_t attr = 0, attr2 = 0;
   const custom_op* custom = nullptr;

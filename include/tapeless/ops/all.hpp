@@ -16,6 +16,7 @@
 #include "pool.hpp"
 #include "loss.hpp"
 #include "sparse.hpp"
+#include "select.hpp"
 #include "sparse_solve.hpp"
 #include "spgemm.hpp"
 #include "norm.hpp"
@@ -32,6 +33,7 @@ struct rule_table {
 inline constexpr rule_table rules = [] {
   rule_table t;
   t.add(index_rules);
+  t.add(select_rules);
   t.add(elementwise_rules);
   t.add(shape_rules);
   t.add(reduce_rules);

@@ -66,6 +66,7 @@ constexpr bool compares(op o) { return o >= op::eq && o <= op::ge; }
 constexpr int where(graph& g, int c, int a, int b) {
   const shape full = broadcast(g[c].s, broadcast(g[a].s, g[b].s));
   if (a == b) return expand(g, a, full);
+  if (g.is_konst(unexpanded(g, c))) return expand(g, g.value(unexpanded(g, c)) != 0 ? a : b, full);
   c = unexpanded(g, c);
   a = unexpanded(g, a);
   b = unexpanded(g, b);

@@ -103,6 +103,8 @@ template <int N, int O> class planner {
         const extent_t n = count_of(at(v.in[0]).s, static_cast<unsigned>(v.attr));
         if (!is_static(n)) r_.not_empty[r_.nonempty++] = n;
       }
+      if (v.o == op::select && !is_static(v.s.d[0]))
+        r_.count[r_.counted++] = {name_of(names(v.s.d[0])), bound_of_select(v, at(v.in[0]).s.d[0])};
     }
   }
 
@@ -189,6 +191,14 @@ template <int N, int O> class planner {
     y.s = v.s;
     s.stores = 1;
     s.wide = v.t == dtype::f64 || r_.slot_[s.slot0].t == dtype::f64;
+    if (v.o == op::select && attributes_of_select(v).segments > 0) { // where each segment begins
+      slot q;
+      q.t = dtype::i32;
+      q.s = shape{1, {attributes_of_select(v).segments + 1}};
+      q.at = allocate(0, aligned(coefficient(q.s.d[0]) * 4), g_.of[i]);
+      r_.slot_[r_.slots++] = q;
+      s.partials = 1;
+    }
     count_bytes(s.adjoint, v.s, v.t);
     count_flops(i, v.adjoint);
     ++part_of(s.adjoint).steps;

@@ -74,6 +74,12 @@ struct step {
   int node = no_node; // whole-tensor: the node; fused: the last node of the group
 };
 
+// A named extent that a step counts, and how many there may be at most.
+struct counted_extent {
+  char name = 0;
+  extent_t bound = 0;
+};
+
 struct index_check {
   int input = 0;
   extent_t bound = 0;
@@ -92,6 +98,8 @@ template <int N, int O> struct plan {
   const custom_op* custom[n]{};
   index_check check[n]{};  // int32 arguments that are scanned before the first step
   extent_t not_empty[n]{}; // extents of which a maximum is taken: zero is an exception
+  int counted = 0;
+  counted_extent count[max_program_names - max_names]{};
   int parts = 0;
   extent_t part_names[max_parts]{};
   extent_t part_size[max_parts]{}; // bytes per unit

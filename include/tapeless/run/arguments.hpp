@@ -109,11 +109,21 @@ template <class... A> constexpr name_values names_of_arguments() {
   return v;
 }
 
+// Is every named extent of R that of an argument?
+template <class R, class... A> constexpr bool names_are_of_arguments() {
+  constexpr name_values v = names_of_arguments<A...>(), r = names_of_arguments<R>();
+  for (int i = 0; i < r.count; ++i)
+    if (v.find(r.name[static_cast<std::size_t>(i)]) < 0) return false;
+  return true;
+}
+template <class R, class... A>
+concept extents_known_before_a_run = names_are_of_arguments<R, A...>();
+
 // Reads the leaves of arguments and outputs: pointers and the values of the named extents, which must agree.
 class argument_reader {
   name_values capacity_, values_;
-  bool known_[max_names]{};
-  int from_[max_names]{}; // the argument that gave the value
+  bool known_[max_program_names]{};
+  int from_[max_program_names]{}; // the argument that gave the value
   int argument_ = 0;
 
   void take(char name, extent_t n, bool output) {

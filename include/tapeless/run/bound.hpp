@@ -6,6 +6,7 @@
 #pragma once
 #include "../plan/backend.hpp"
 #include "../plan/layout.hpp"
+#include "../plan/sparse_rows.hpp"
 #include "arguments.hpp"
 
 namespace tapeless {
@@ -31,13 +32,13 @@ concept bound_object_with_a_name = std::is_lvalue_reference_v<Self>;
 
 // In chunks: clang folds at most 256 operands, and short packs keep symbol names short.
 template <class Backend, const auto& P, bool Load, int First, class Team, class Frame, int... I>
-[[gnu::always_inline]] inline void run_chunk(const Team& team, const Frame& f,
+[[gnu::always_inline]] inline void run_chunk(const Team& team, Frame& f,
                                              std::integer_sequence<int, I...>) {
   if constexpr (Load) (Backend::template load_step<P, First + I>(team, f), ...);
   else (Backend::template run_step<P, First + I>(team, f), ...);
 }
 template <class Backend, const auto& P, bool Load, int First, int Count, class Team, class Frame>
-void run_steps(const Team& team, const Frame& f) {
+void run_steps(const Team& team, Frame& f) {
   if constexpr (Count <= 64)
     run_chunk<Backend, P, Load, First>(team, f, std::make_integer_sequence<int, Count>{});
   else {
@@ -52,22 +53,31 @@ template <class... A> struct program_space {
 };
 template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
 
-template <class F, class... A> struct rearranged {
-  using trace = traced<F, A...>;
-  static constexpr auto value = [] {
-    constexpr int nodes = arranged<backend_of<A...>>(trace::value).nodes.size();
-    program<nodes, trace::size.outputs> p{};
-    const raw_program r = arranged<backend_of<A...>>(trace::value);
-    for (int i = 0; i < nodes; ++i) p.nodes[i] = r.nodes[i];
-    for (int i = 0; i < trace::size.outputs; ++i) p.outputs[i] = r.outputs[i];
-    return p;
-  }();
+template <int N, int O> constexpr program<N, O> as_constant(const raw_program& r) {
+  program<N, O> p{};
+  for (int i = 0; i < N; ++i) p.nodes[i] = r.nodes[i];
+  for (int i = 0; i < O; ++i) p.outputs[i] = r.outputs[i];
+  return p;
+}
+template <class F, class... A> struct with_selected_rows {
+  static constexpr const auto& traced_program = traced<F, A...>::value;
+  static constexpr int nodes = with_sparse_rows(traced_program).nodes.size();
+  static constexpr auto value = as_constant<nodes, traced_program.output_count>(with_sparse_rows(traced_program));
 };
-template <class F, class... A> constexpr const auto& program_to_run() {
-  if constexpr (has_images(traced<F, A...>::value)) return rearranged<F, A...>::value;
+template <class F, class... A> constexpr const auto& program_of_rows() {
+  if constexpr (selects_rows(traced<F, A...>::value)) return with_selected_rows<F, A...>::value;
   else return traced<F, A...>::value;
 }
-// The program as it runs: its images lie as suits the back end.
+template <class F, class... A> struct rearranged {
+  static constexpr const auto& written = program_of_rows<F, A...>();
+  static constexpr int nodes = arranged<backend_of<A...>>(written).nodes.size();
+  static constexpr auto value = as_constant<nodes, written.output_count>(arranged<backend_of<A...>>(written));
+};
+template <class F, class... A> constexpr const auto& program_to_run() {
+  if constexpr (has_images(program_of_rows<F, A...>())) return rearranged<F, A...>::value;
+  else return program_of_rows<F, A...>();
+}
+// The program as it runs: rows that nobody asks for are left out, and its images lie as suits the back end.
 template <class F, class... A> struct laid_out {
   static constexpr const auto& value = program_to_run<F, A...>();
 };
@@ -135,11 +145,15 @@ template <class Backend, bool Load, class F, class... A> class bound {
   }
 
   void allocate() {
-    for (int i = 0; i < capacity_.count; ++i)
+    for (int i = 0; i < names_of_arguments<A...>().count; ++i)
       if (capacity_.value[static_cast<std::size_t>(i)] < 1) {
         const char name = capacity_.name[static_cast<std::size_t>(i)];
         refuse("tapeless: bind: give the capacity of %c, as in bind<...>(tl::dim<'%c'>(64))", name, name);
       }
+    for (int k = 0; k < plan_.counted; ++k) {
+      const auto i = static_cast<std::size_t>(capacity_.add(plan_.count[k].name));
+      capacity_.value[i] = eval(plan_.count[k].bound, capacity_);
+    }
     check_sizes();
     constexpr auto scratch = Backend::template scratch<plan_>();
     const extent_t head = padded_bytes(1, sizeof(state), "bind");
@@ -226,7 +240,11 @@ template <class Backend, bool Load, class F, class... A> class bound {
               k);
       for (int k = 0; k < outputs; ++k) result[k] = given[k];
     }
-    const name_values& values = reader.values();
+    name_values values = reader.values();
+    for (int k = 0; k < plan_.counted; ++k) { // until it is counted again, as in the run before
+      const auto i = static_cast<std::size_t>(values.find(plan_.count[k].name));
+      values.value[i] = s.context.names.value[i];
+    }
     for (int k = 0; k < plan_.nonempty; ++k)
       if (eval(plan_.not_empty[k], values) == 0)
         refuse("tapeless: run: max and argmax need at least one element, but an extent is 0");
@@ -247,7 +265,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
       s.frame.fill(s.context);
     }
     run_steps<Backend, plan_, false, 0, plan_.steps>(team_, s.frame);
-    return values;
+    return s.context.names;
   }
 
   void refuse_own(void* const* input, int n) const {
@@ -350,6 +368,9 @@ public:
                   "tapeless: run.into(out): out has the element types and extents of the result");
     if constexpr (leaves_match<Out, result_type>)
       static_assert(no_leaf_is_const<Out>, "tapeless: run.into(out): no leaf of out is const");
+    static_assert(extents_known_before_a_run<result_type, A...>,
+                  "tapeless: run.into(out): the extents of the results are known before the run; the rows of a "
+                  "selection that it counts are read from run(x...)");
     return [this, out](const auto&... x) -> Out {
       this->execute(out, x...);
       return out;

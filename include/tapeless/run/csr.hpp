@@ -27,7 +27,7 @@ concept number_or_name = is_static(E) || (degree(E) == 1 && coefficient(E) == 1)
 class csr_names {
   const char* who_;
   name_values values_;
-  std::array<const char*, max_names> from_{};
+  std::array<const char*, max_program_names> from_{};
 
 public:
   explicit csr_names(const char* who) : who_(who) {}

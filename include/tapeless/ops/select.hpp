@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Selections: the positions of some elements of a vector, as int32 in ascending order.
+//   top_k<64>(loss), bottom_k<64>(loss), where<'k'>(loss > t), top_k_of_each<8, 10, 'k'>(loss, label)
+// gather(x, rows) then keeps those rows. What is computed from them alone costs that many rows, forward and adjoint: see
+// plan/rows.hpp. A selection is a constant for derivatives.
+//
+// How many there are is known at compile time, or is a named extent that the run counts: its name is the user's.
+#pragma once
+#include "index.hpp"
+
+namespace tapeless {
+
+// percent{25} of the elements, rounded down, but at least one of them.
+struct percent {
+  int value;
+};
+
+namespace detail {
+
+enum class selection : std::uint8_t { where, top, bottom, top_of_each, bottom_of_each };
+
+// attr of op::select: the selection, and the percentage where that is meant; attr2: k and the number of segments
+struct select_attributes {
+  selection what = selection::where;
+  int percentage = 0;
+  extent_t k = 0, segments = 0;
+};
+inline constexpr extent_t most_selected = (extent_t{1} << 31) - 1;
+// v: a node or a step
+template <class V> constexpr select_attributes attributes_of_select(const V& v) {
+  return {static_cast<selection>(v.attr & 255), static_cast<int>(v.attr >> 8),
+          static_cast<extent_t>(v.attr2 & 0xffffffffu), static_cast<extent_t>(v.attr2 >> 32)};
+}
+// second: the run-time k, or the segment of each element
+constexpr int select(graph& g, int a, int second, const select_attributes& q, extent_t count) {
+  node v;
+  v.o = op::select;
+  v.t = dtype::i32;
+  v.attr = static_cast<std::uint64_t>(q.what) | static_cast<std::uint64_t>(q.percentage) << 8;
+  v.attr2 = static_cast<std::uint64_t>(q.k) | static_cast<std::uint64_t>(q.segments) << 32;
+  v.in[0] = dense(g, a);
+  v.in[1] = second < 0 ? no_node : dense(g, second);
+  v.s = shape{1, {count}};
+  if (!is_static(count)) g.learn_count(count);
+  return g.intern(v);
+}
+// How many it may have, for an operand of n elements.
+constexpr extent_t bound_of_select(const node& v, extent_t n) {
+  const select_attributes q = attributes_of_select(v);
+  const extent_t most = q.what == selection::where || q.percentage > 0 ? n : q.segments > 0 ? q.k * q.segments : q.k;
+  return is_static(n) && is_static(most) && n < most ? n : most;
+}
+
+// K of top_k: a number or a percentage
+template <auto K> inline constexpr bool is_percent = std::is_same_v<std::remove_const_t<decltype(K)>, percent>;
+template <auto K> constexpr select_attributes attributes_with(selection what) {
+  if constexpr (is_percent<K>) return {what, K.value, 0, 0};
+  else return {what, 0, static_cast<extent_t>(K), 0};
+}
+template <auto K> constexpr extent_t selected_of(extent_t n) {
+  if constexpr (is_percent<K>) return n == 0 ? 0 : n * K.value / 100 > 1 ? n * K.value / 100 : 1;
+  else return static_cast<extent_t>(K);
+}
+
+template <int Rank>
+concept is_a_vector = Rank == 1;
+template <auto K>
+concept a_number_or_a_percentage = is_percent<K> || std::is_integral_v<decltype(K)>;
+template <auto K>
+concept count_in_range = [] {
+  if constexpr (is_percent<K>) return K.value >= 1 && K.value <= 100;
+  else return K >= 0 && K <= most_selected;
+}();
+template <auto K, extent_t N>
+concept at_most_the_extent = !is_static(N) || selected_of<K>(N) <= N;
+template <char Name, extent_t N>
+concept named_where_counted = Name != 0 || is_static(N);
+template <char Name>
+concept selection_has_a_name = Name != 0;
+template <extent_t Segments>
+concept segments_in_range = Segments >= 1 && Segments <= most_selected;
+template <bool Fits>
+concept count_is_an_int32 = Fits;
+template <bool Fits>
+concept segment_of_each_value = Fits;
+template <bool Fits>
+concept mask_is_a_vector_of_bool = Fits;
+template <char Name> constexpr extent_t count_named() {
+  if constexpr (Name != 0) return dyn<Name>;
+  else return 0;
+}
+
+// The rules that all selections by order share.
+template <auto K, char Name, class A> constexpr bool may_select() {
+  static_assert(typed_handle<A>,
+                "tapeless: top_k<k>(values): values is a tensor; a var is converted with as<T, extents...>()");
+  if constexpr (typed_handle<A>) {
+    static_assert(arithmetic<typename A::value_type>,
+                  "tapeless: top_k<k>(values): the element type is float, double or int32");
+    static_assert(is_a_vector<A::extents.rank>, "tapeless: top_k<k>(values): values has one axis");
+    static_assert(a_number_or_a_percentage<K>, "tapeless: top_k<k>(values): k is a number or tl::percent{p}");
+    if constexpr (arithmetic<typename A::value_type> && is_a_vector<A::extents.rank> &&
+                  a_number_or_a_percentage<K>) {
+      constexpr extent_t n = A::extents.d[0];
+      static_assert(count_in_range<K>,
+                    "tapeless: top_k<k>(values): 0 <= k < 2^31, and a percentage is 1 to 100");
+      static_assert(at_most_the_extent<K, n>,
+                    "tapeless: top_k<k>(values): k is at most the extent of values");
+      static_assert(named_where_counted<Name, n>,
+                    "tapeless: top_k<k>(values): for values of a named extent the selection has a name, as in "
+                    "top_k<k, 'k'>(values)");
+      return count_in_range<K> && at_most_the_extent<K, n> && named_where_counted<Name, n>;
+    }
+  }
+  return false;
+}
+// second: the run-time k, or the segment of each element
+template <selection What, auto K, char Name, class A>
+constexpr auto select_by_order(const A& a, int second = no_node, extent_t segments = 0) {
+  if constexpr (may_select<K, Name, A>()) {
+    constexpr extent_t count = Name != 0 ? count_named<Name>() : selected_of<K>(A::extents.d[0]);
+    constexpr shape s{1, {count}};
+    select_attributes q = attributes_with<K>(What);
+    q.segments = segments;
+    graph& g = graph_of(a);
+    return wrap<std::int32_t, s>(g, select(g, a.id(), second, q, count));
+  } else return a;
+}
+template <selection What, auto K, char Name, class A, class C>
+constexpr auto select_counted(const A& a, const C& count) {
+  constexpr bool number = [] {
+    if constexpr (typed_handle<C>) return C::extents.rank == 0 && index_type<typename C::value_type>;
+    else return false;
+  }();
+  static_assert(count_is_an_int32<number>, "tapeless: top_k<k, 'k'>(values, count): count is an int32 of rank 0");
+  static_assert(selection_has_a_name<Name>,
+                "tapeless: top_k<k, 'k'>(values, count): the selection has a name, as in top_k<64, 'k'>");
+  static_assert(!is_percent<K>, "tapeless: top_k<k, 'k'>(values, count): k is a number, the most that count may be");
+  if constexpr (number && Name != 0 && !is_percent<K>) return select_by_order<What, K, Name>(a, count.id());
+  else return a;
+}
+template <selection What, auto K, extent_t Segments, char Name, class A, class S>
+constexpr auto select_of_each(const A& a, const S& segment) {
+  constexpr bool like_values = [] {
+    if constexpr (typed_handle<S> && typed_handle<A>)
+      return S::extents == A::extents && index_type<typename S::value_type>;
+    else return false;
+  }();
+  static_assert(segment_of_each_value<like_values>,
+                "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): segment is int32 and has the extent of values");
+  static_assert(segments_in_range<Segments>,
+                "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): 1 <= segments < 2^31");
+  static_assert(selection_has_a_name<Name>,
+                "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): the selection has a name");
+  static_assert(!is_percent<K>, "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): k is a number");
+  if constexpr (like_values && Segments >= 1 && Segments <= most_selected && Name != 0 && !is_percent<K>)
+    return select_by_order<What, K, Name>(a, segment.id(), Segments);
+  else return a;
+}
+
+} // namespace detail
+
+// rows = top_k<k>(values): the positions of the k greatest elements, ascending by position (not by value)
+//   (n) -> (k) int32; k: a number, or tl::percent{p} of n, rounded down but at least 1
+// rows = top_k<k, 'k'>(values): min(k, n) positions, for values of a named extent; the run counts them under that name
+// rows = top_k<k, 'k'>(values, count): min(max(count, 0), k, n) of them, count an int32 of the run
+// bottom_k: the least ones.
+// Ties: lower positions first. NaN counts as the greatest value, -0 equals 0.
+// Errors: compile errors. values has one axis, is float, double or int32; k <= n where n is static; the name is that of no
+// argument and of no other selection.
+// Cost: no flops; a few passes over values. gather(x, rows) and what follows cost k rows, forward and adjoint.
+// clang-format off
+template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A& values) { return detail::select_by_order<detail::selection::top, K, Name>(values); }
+template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values) { return detail::select_by_order<detail::selection::bottom, K, Name>(values); }
+template <auto K, char Name = 0, detail::handle A, detail::handle C> constexpr auto top_k(const A& values, const C& count) { return detail::select_counted<detail::selection::top, K, Name>(values, count); }
+template <auto K, char Name = 0, detail::handle A, detail::handle C> constexpr auto bottom_k(const A& values, const C& count) { return detail::select_counted<detail::selection::bottom, K, Name>(values, count); }
+
+// rows = top_k_of_each<k, segments, 'k'>(values, segment): of each segment (class, image) its k greatest elements, or all
+// that it has; ascending by position. segment[i] in [0, segments) is that of element i; any other number is no segment.
+//   (n), (n) int32 -> (k) int32, k counted by the run
+template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S> constexpr auto top_k_of_each(const A& values, const S& segment) { return detail::select_of_each<detail::selection::top_of_each, K, Segments, Name>(values, segment); }
+template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S> constexpr auto bottom_k_of_each(const A& values, const S& segment) { return detail::select_of_each<detail::selection::bottom_of_each, K, Segments, Name>(values, segment); }
+// clang-format on
+
+// rows = where<'k'>(mask): the positions where mask is true, ascending; the run counts them under that name
+//   (n) bool -> (k) int32
+// Errors and cost: as top_k.
+template <char Name, detail::handle A> constexpr auto where(const A& mask) {
+  using namespace detail;
+  constexpr bool fits = [] {
+    if constexpr (typed_handle<A>) return A::extents.rank == 1 && boolean<typename A::value_type>;
+    else return false;
+  }();
+  static_assert(mask_is_a_vector_of_bool<fits>, "tapeless: where<'k'>(mask): mask is bool and has one axis");
+  if constexpr (fits) {
+    graph& g = graph_of(mask);
+    constexpr shape s{1, {dyn<Name>}};
+    return wrap<std::int32_t, s>(g, select(g, mask.id(), no_node, {}, s.d[0]));
+  } else return mask;
+}
+
+namespace detail {
+
+inline constexpr op_rule select_rules[] = {{op::select, "select", kind::whole}};
+
+} // namespace detail
+} // namespace tapeless

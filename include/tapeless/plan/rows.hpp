@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Which rows of a node matter, and how an op passes rows on. The rows are those of a list S of positions along one axis
+// of extent n; a reshape may have made each of them a block of `block` neighbours.
+//   where_rows_come_from: y[S] is computed from which rows of the operands?        f(x)[S] = f(x[S])
+//   zero_outside: is y zero outside S where these operands are?                    f(scatter(x)) = scatter(f(x))
+// sparse_rows.hpp rewrites programs with both.
+#pragma once
+#include "view.hpp"
+
+namespace tapeless::detail {
+
+// Of one tensor: its axis of extent n * block, or none.
+struct row_axis {
+  int axis = -1;
+  extent_t block = 1;
+  constexpr bool found() const { return axis >= 0; }
+  friend constexpr bool operator==(const row_axis&, const row_axis&) = default;
+};
+
+constexpr shape with_rows(shape s, const row_axis& at, extent_t count) {
+  s.d[at.axis] = times(count, at.block);
+  return s;
+}
+// e / n where that is a static number, 0 elsewhere
+constexpr extent_t quotient(extent_t e, extent_t n) {
+  if (n == 0 || names(e) != names(n) || coefficient(e) % coefficient(n) != 0) return 0;
+  return coefficient(e) / coefficient(n);
+}
+// The axis of `to` that has the rows of axis `at` of `from`: both have the same elements in the same order.
+constexpr row_axis reshaped_rows(const shape& from, const row_axis& at, extent_t n, const shape& to) {
+  extent_t before = 1, found = 1;
+  for (int i = 0; i < at.axis; ++i) {
+    if (!multipliable(before, from.d[i])) return {};
+    before = times(before, from.d[i]);
+  }
+  for (int i = 0; i < to.rank; ++i) {
+    if (found == before && to.d[i] != 1) {
+      const extent_t block = quotient(to.d[i], n);
+      return block > 0 ? row_axis{i, block} : row_axis{};
+    }
+    if (!multipliable(found, to.d[i])) return {};
+    found = times(found, to.d[i]);
+  }
+  return {};
+}
+
+struct rows_of_operands {
+  bool known = false;  // rows of the result follow from these rows of the operands
+  row_axis operand[3]; // not found: all of the operand is read for every row
+};
+
+// s: the shapes of the operands
+constexpr rows_of_operands where_rows_come_from(const node& v, const shape (&s)[3], const row_axis& at, extent_t n) {
+  rows_of_operands r;
+  const auto given = [](const row_axis& a) {
+    rows_of_operands q;
+    q.known = a.found();
+    q.operand[0] = a;
+    return q;
+  };
+  const auto same_rank = [&](int k) { // operand k has the result's axis, if not as one that is repeated
+    const int axis = at.axis - (v.s.rank - s[k].rank);
+    return axis >= 0 && s[k].d[axis] == v.s.d[at.axis] ? row_axis{axis, at.block} : row_axis{};
+  };
+  if (rule(v.o).k == kind::elementwise) {
+    r.known = v.s.d[at.axis] != 1;
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) r.operand[k] = same_rank(k);
+    return r;
+  }
+  const bool other_axis = at.axis != static_cast<int>(v.attr);
+  switch (v.o) {
+    case op::sum:
+    case op::max_reduce:
+      if (((v.attr >> at.axis) & 1u) == 0) return given(at);
+      return r;
+    case op::expand:
+      r.known = v.s.d[at.axis] != 1;
+      r.operand[0] = same_rank(0);
+      return r;
+    case op::reshape: return given(reshaped_rows(v.s, at, n, s[0]));
+    case op::transpose: return given({perm_axis(v.attr, at.axis), at.block});
+    case op::slice:
+    case op::pad: return other_axis ? given(at) : r;
+    case op::concat:
+      if (!other_axis) return r;
+      r = given(at);
+      r.operand[1] = at;
+      return r;
+    case op::gather: {
+      const int axis = static_cast<int>(v.attr), taken = s[1].rank;
+      if (at.axis < axis) return given(at);
+      if (at.axis >= axis + taken) return given({at.axis - taken + 1, at.block});
+      r.known = true;
+      r.operand[1] = {at.axis - axis, at.block};
+      return r;
+    }
+    case op::matmul: {
+      const int rank = v.s.rank;
+      const bool ta = (v.attr & 1u) != 0, tb = (v.attr & 2u) != 0;
+      if (at.axis == rank - 2) return given({s[0].rank - (ta ? 1 : 2), at.block});
+      if (at.axis == rank - 1) {
+        r.known = true;
+        r.operand[1] = {s[1].rank - (tb ? 2 : 1), at.block};
+        return r;
+      }
+      r.operand[0] = same_rank(0);
+      r.operand[1] = same_rank(1);
+      r.known = r.operand[0].found() || r.operand[1].found();
+      return r;
+    }
+    case op::conv_fprop:
+    case op::conv_dgrad: return at.axis == 0 && at.block == 1 ? given(at) : r;
+    case op::window_max:
+    case op::window_argmax:
+    case op::window_gather:
+    case op::window_scatter:
+    case op::window_sum:
+    case op::window_spread:
+      if (at.axis != 0 || at.block != 1) return r;
+      r = given(at);
+      if (v.in[1] >= 0) r.operand[1] = at;
+      return r;
+    default: return r;
+  }
+}
+
+// The axis of the result that has the rows of operand k along axis `from`, if one does.
+constexpr row_axis where_rows_go(const node& v, const shape (&s)[3], int k, const row_axis& from, extent_t n) {
+  for (int axis = 0; axis < v.s.rank; ++axis) {
+    const extent_t block = quotient(v.s.d[axis], n);
+    if (block == 0) continue;
+    const rows_of_operands r = where_rows_come_from(v, s, {axis, block}, n);
+    if (r.known && r.operand[k] == from) return {axis, block};
+  }
+  return {};
+}
+
+// The operands' rows are summed over: axis of the other operand of a product, or -1 where there is none to read by rows.
+struct row_sum {
+  bool found = false;
+  int other = -1;
+  row_axis axis;
+};
+constexpr row_sum where_rows_are_summed(const node& v, const shape (&s)[3], int k, const row_axis& from) {
+  if (v.o == op::sum) return {((v.attr >> from.axis) & 1u) != 0, -1, {}};
+  if (v.o == op::conv_wgrad) return {from.axis == 0 && from.block == 1, 1 - k, {0, 1}};
+  if (v.o != op::matmul) return {};
+  const bool ta = (v.attr & 1u) != 0, tb = (v.attr & 2u) != 0;
+  const int inner[2] = {s[0].rank - (ta ? 2 : 1), s[1].rank - (tb ? 1 : 2)};
+  return {from.axis == inner[k], 1 - k, {inner[1 - k], from.block}};
+}
+
+// Is v zero where the operands in `zero` are? A product with a zero counts as zero, whatever the other factor is.
+// is_zero(k): operand k is the constant 0
+template <class F> constexpr bool zero_outside(const node& v, const bool (&zero)[3], F is_zero) {
+  const auto is = [&](int k) { return zero[k] || is_zero(k); };
+  switch (v.o) {
+    case op::neg:
+    case op::square:
+    case op::sqrt:
+    case op::tanh:
+    case op::erf:
+    case op::relu:
+    case op::copy:
+    case op::cast:
+    case op::stop_gradient:
+    case op::div:
+    case op::sum:
+    case op::max_reduce:
+    case op::expand:
+    case op::reshape:
+    case op::transpose:
+    case op::slice:
+    case op::pad:
+    case op::gather:
+    case op::conv_fprop:
+    case op::conv_dgrad:
+    case op::window_gather:
+    case op::window_scatter:
+    case op::window_sum:
+    case op::window_spread: return zero[0];
+    case op::mul:
+    case op::logical_and:
+    case op::matmul: return zero[0] || zero[1];
+    case op::add:
+    case op::sub:
+    case op::max:
+    case op::min:
+    case op::ne:
+    case op::lt:
+    case op::gt:
+    case op::logical_or:
+    case op::concat: return is(0) && is(1);
+    case op::where: return zero[0] ? is(2) : is(1) && is(2);
+    default: return false;
+  }
+}
+
+} // namespace tapeless::detail

@@ -1,0 +1,482 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Programs that select rows, rewritten so that the rows that are left out cost nothing.
+//   sink_scatters   The cotangent of gather(x, S) is scatter(d, S), zero outside S. The scatter is moved outward, past the ops
+//                   of the adjoint, until it meets a sum over rows, where it vanishes:
+//                     f'(X) * scatter(d, S) = scatter(f'(X[S]) * d, S)       X^T scatter(d, S) = X[S]^T d
+//   push_gathers    X[S] is computed from rows S of what X is computed from, where nothing else needs all of X.
+// A 0/1 mask of the run, as in mean(mask * loss), is the list of its rows that are not zero: then S is known before the
+// forward pass. Which mask is taken so: the one that saves most by flops, if any does.
+#pragma once
+#include "rows.hpp"
+
+namespace tapeless::detail {
+
+// A list of positions along an axis of extent n.
+struct row_list {
+  int id = no_node; // of the list, in the new graph
+  extent_t n = 0, count = 0;
+};
+
+class row_rewriter {
+protected:
+  const raw_program& p_;
+  graph g_;
+
+  constexpr explicit row_rewriter(const raw_program& p) : p_(p) {}
+  constexpr const node& at(int i) const { return p_.nodes[i]; }
+
+  constexpr int renewed(node v, const int (&in)[3], const shape& s) {
+    for (int k = 0; k < 3; ++k) v.in[k] = in[k];
+    v.s = s;
+    return g_.intern(v);
+  }
+  constexpr int leaf(const node& v) {
+    const int none[3] = {no_node, no_node, no_node};
+    const int id = v.o == op::input ? g_.input(static_cast<int>(v.attr), v.t, v.s, is_pattern_leaf(v))
+                                    : renewed(v, none, v.s);
+    g_.nodes[id].active = v.active;
+    return id;
+  }
+  constexpr int select_again(const node& v, const int (&in)[3]) {
+    if (!is_static(v.s.d[0])) g_.learn_count(v.s.d[0]);
+    return renewed(v, in, v.s);
+  }
+
+  // (.., n * block, ..) -> (.., n, block, ..)
+  static constexpr shape split(const shape& s, const row_axis& a, extent_t n) {
+    shape r;
+    for (int i = 0; i < s.rank; ++i) {
+      r.d[r.rank++] = i == a.axis ? n : s.d[i];
+      if (i == a.axis) r.d[r.rank++] = a.block;
+    }
+    return r;
+  }
+  // Rows of a node of the new graph; it is read through its views.
+  constexpr int gathered(int x, const row_list& list, const row_axis& a) {
+    if (!a.found()) return x;
+    const node v = g_[x];
+    const shape s = with_rows(v.s, a, list.count);
+    switch (v.o) {
+      case op::copy:
+        if (v.attr == 0) return gathered(v.in[0], list, a);
+        break;
+      case op::expand: {
+        const shape inner = g_[v.in[0]].s;
+        const int axis = a.axis - (v.s.rank - inner.rank);
+        const bool repeats = axis < 0 || inner.d[axis] == 1;
+        return expand(g_, repeats ? v.in[0] : gathered(v.in[0], list, {axis, a.block}), s);
+      }
+      case op::transpose:
+        return transpose(g_, gathered(v.in[0], list, {perm_axis(v.attr, a.axis), a.block}), v.attr);
+      case op::reshape:
+        if (const row_axis b = reshaped_rows(v.s, a, list.n, g_[v.in[0]].s); b.found())
+          return reshape(g_, gathered(v.in[0], list, b), s);
+        break;
+      default: break;
+    }
+    if (a.block == 1) return gather(g_, x, list.id, a.axis);
+    return reshape(g_, gather(g_, reshape(g_, x, split(v.s, a, list.n)), list.id, a.axis), s);
+  }
+  // All rows from those of the list: zero elsewhere.
+  constexpr int scattered(int compact, const row_list& list, const row_axis& a, const shape& s) {
+    if (a.block == 1) return scatter_add(g_, compact, list.id, a.axis, s);
+    const int rows = reshape(g_, compact, split(g_[compact].s, a, list.count));
+    return reshape(g_, scatter_add(g_, rows, list.id, a.axis, split(s, a, list.n)), s);
+  }
+  // v with other operands, for which its result has the shape s
+  constexpr int remade(const node& v, const int (&in)[3], const shape& s) {
+    if (rule(v.o).k == kind::elementwise && v.o != op::copy && !is_custom(v.o)) {
+      const int r = v.o == op::where  ? where(g_, in[0], in[1], in[2])
+                    : v.in[1] >= 0 ? binary(g_, v.o, in[0], in[1])
+                                   : unary(g_, v.o, in[0], v.t);
+      return expand(g_, r, s);
+    }
+    switch (v.o) {
+      case op::sum: return sum(g_, in[0], static_cast<unsigned>(v.attr));
+      case op::expand: return expand(g_, in[0], s);
+      case op::reshape: return reshape(g_, in[0], s);
+      case op::transpose: return transpose(g_, in[0], v.attr);
+      case op::slice: {
+        const int axis = static_cast<int>(v.attr);
+        return slice(g_, in[0], axis, static_cast<extent_t>(v.attr2), s.d[axis]);
+      }
+      case op::matmul: return matmul(g_, in[0], in[1], (v.attr & 1u) != 0, (v.attr & 2u) != 0);
+      default: break;
+    }
+    int operand[3] = {in[0], in[1], in[2]};
+    if (rule(v.o).k == kind::whole)
+      for (int& x : operand)
+        if (x >= 0) x = dense(g_, x);
+    return renewed(v, operand, s);
+  }
+  constexpr void shapes_of(const node& v, shape (&s)[3]) const {
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) s[k] = at(v.in[k]).s;
+  }
+  constexpr raw_program finished(const vec<int>& outputs) {
+    raw_program r = compact(g_, outputs);
+    r.broken = g_.broken;
+    return r;
+  }
+};
+
+class scatter_sinking : row_rewriter {
+  struct form { // of a node: all of it, the rows of a list outside of which it is zero, or both
+    int all = no_node, rows = no_node;
+    row_list list;
+    row_axis axis;
+  };
+  vec<form> made_;
+
+  constexpr int all(int i) {
+    form& f = made_[i];
+    if (f.all >= 0) return f.all;
+    const node& v = at(i);
+    bool cheap = rule(v.o).k == kind::elementwise || rule(v.o).k == kind::view;
+    int in[3] = {no_node, no_node, no_node};
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) {
+        in[k] = made_[v.in[k]].all;
+        cheap = cheap && in[k] >= 0;
+      }
+    return f.all = cheap ? renewed(v, in, v.s) : scattered(f.rows, f.list, f.axis, v.s);
+  }
+  constexpr bool has_rows(int x) const { return x >= 0 && made_[x].rows >= 0; }
+  constexpr bool is_zero(int x) const {
+    const int id = made_[x].all;
+    return id >= 0 && g_.is(unexpanded(g_, id), 0);
+  }
+
+  // The result as rows of the list that operand k has.
+  constexpr bool as_rows(int i, int k, const shape (&s)[3]) {
+    const node& v = at(i);
+    const form from = made_[v.in[k]];
+    const row_axis to = where_rows_go(v, s, k, from.axis, from.list.n);
+    if (!to.found() || (to.block != 1 && v.s.rank == max_rank)) return false;
+    const rows_of_operands r = where_rows_come_from(v, s, to, from.list.n);
+    bool zero[3] = {false, false, false};
+    for (int j = 0; j < 3; ++j)
+      if (has_rows(v.in[j])) {
+        const form& f = made_[v.in[j]];
+        zero[j] = f.list.id == from.list.id && f.axis == r.operand[j];
+      }
+    if (!zero_outside(v, zero, [&](int j) { return is_zero(v.in[j]); })) return false;
+    int in[3] = {no_node, no_node, no_node};
+    for (int j = 0; j < 3; ++j)
+      if (v.in[j] >= 0)
+        in[j] = zero[j] ? made_[v.in[j]].rows : gathered(all(v.in[j]), from.list, r.operand[j]);
+    made_[i].rows = remade(v, in, with_rows(v.s, to, from.list.count));
+    made_[i].list = from.list;
+    made_[i].axis = to;
+    return true;
+  }
+  // The result where the rows of operand k are summed over, or taken by their own list.
+  constexpr bool as_sum(int i, int k, const shape (&s)[3]) {
+    const node& v = at(i);
+    const form from = made_[v.in[k]];
+    int in[3] = {no_node, no_node, no_node};
+    if (v.o == op::gather && k == 0 && static_cast<int>(v.attr) == from.axis.axis && from.axis.block == 1 &&
+        made_[v.in[1]].all == from.list.id) {
+      made_[i].all = from.rows;
+      return true;
+    }
+    if (v.o == op::scatter_add && k == 0 && static_cast<int>(v.attr) == from.axis.axis && from.axis.block == 1 &&
+        s[1].rank == 1) { // of a table's gradient
+      in[0] = from.rows;
+      in[1] = gathered(all(v.in[1]), from.list, {0, 1});
+      made_[i].all = remade(v, in, v.s);
+      return true;
+    }
+    const row_sum q = where_rows_are_summed(v, s, k, from.axis);
+    if (!q.found) return false;
+    in[k] = from.rows;
+    if (q.other >= 0) {
+      const int x = v.in[q.other];
+      const bool same = has_rows(x) && made_[x].list.id == from.list.id && made_[x].axis == q.axis;
+      in[q.other] = same ? made_[x].rows : gathered(all(x), from.list, q.axis);
+    }
+    made_[i].all = remade(v, in, v.s);
+    return true;
+  }
+  // scatter_add(d, S): where rows come from
+  constexpr bool as_source(int i) {
+    const node& v = at(i);
+    if (v.o != op::scatter_add || at(v.in[1]).o != op::select) return false;
+    form& f = made_[i];
+    int d = all(v.in[0]);
+    if (g_[d].o == op::copy && g_[d].attr == 0) d = g_[d].in[0];
+    f.rows = d;
+    f.list = {all(v.in[1]), v.s.d[static_cast<int>(v.attr)], at(v.in[1]).s.d[0]};
+    f.axis = {static_cast<int>(v.attr), 1};
+    return true;
+  }
+  // The mask has all its rows, and those that are not zero.
+  constexpr void list_mask(int i, int name) {
+    const shape s = at(i).s;
+    form& f = made_[i];
+    const extent_t n = numel(s), count = unwritten_extent(name);
+    f.list = {select(g_, reshape(g_, f.all, shape{1, {n}}), no_node, {}, count), n, count};
+    for (int a = 0; a < s.rank; ++a)
+      if (s.d[a] != 1) f.axis = {a, 1};
+    f.rows = at(i).t == dtype::boolean ? expand(g_, g_.konst(1, dtype::boolean), with_rows(s, f.axis, count))
+                                       : gathered(f.all, f.list, f.axis);
+  }
+
+public:
+  constexpr explicit scatter_sinking(const raw_program& p) : row_rewriter(p), made_(p.nodes.size(), form{}) {}
+
+  // mask: a node whose rows of zeros are left out, or no_node
+  constexpr raw_program run(int mask, int name) {
+    for (int i = 0; i < p_.nodes.size(); ++i) {
+      const node& v = at(i);
+      g_.in_adjoint = v.adjoint;
+      if (rule(v.o).k == kind::leaf) made_[i].all = leaf(v);
+      else {
+        shape s[3]{};
+        shapes_of(v, s);
+        bool done = as_source(i);
+        for (int k = 0; k < 3 && !done; ++k)
+          if (has_rows(v.in[k])) done = as_rows(i, k, s) || as_sum(i, k, s);
+        if (!done) {
+          int in[3] = {no_node, no_node, no_node};
+          for (int k = 0; k < 3; ++k)
+            if (v.in[k] >= 0) in[k] = all(v.in[k]);
+          if (rule(v.o).k == kind::whole)
+            for (int& x : in)
+              if (x >= 0) x = dense(g_, x);
+          made_[i].all = v.o == op::select ? select_again(v, in) : renewed(v, in, v.s);
+        }
+      }
+      if (i == mask) list_mask(i, name);
+    }
+    vec<int> outputs;
+    for (const int o : p_.outputs) {
+      g_.in_adjoint = at(o).adjoint;
+      outputs.push_back(all(o));
+    }
+    return finished(outputs);
+  }
+};
+
+class gather_pushing : row_rewriter {
+  struct demand { // of rows of a node
+    int list = no_node; // in the program
+    row_axis axis;
+    bool several = false; // of more lists or axes than one
+  };
+  vec<demand> wanted_;
+  vec<char> all_wanted_, in_memory_, pushed_;
+  vec<int> all_, rows_; // ids in the new graph
+
+  constexpr int n_() const { return p_.nodes.size(); }
+  constexpr extent_t extent_below(int list) const { return numel(at(at(list).in[0]).s); }
+  constexpr bool takes_rows(const node& v) const { return v.o == op::gather && at(v.in[1]).o == op::select; }
+  constexpr void want(int x, int list, const row_axis& axis) {
+    demand& d = wanted_[x];
+    if (d.list < 0) d = {list, axis, false};
+    else if (d.list != list || !(d.axis == axis)) d.several = true;
+  }
+  // May its rows be computed from rows of its operands?
+  constexpr bool pushes(int i, rows_of_operands& r) const {
+    const node& v = at(i);
+    const demand& d = wanted_[i];
+    if (d.list < 0 || d.several || rule(v.o).k == kind::leaf) return false;
+    // an elementwise value that no buffer holds is computed again for its rows
+    if (all_wanted_[i] != 0 && (rule(v.o).k != kind::elementwise || in_memory_[i] != 0)) return false;
+    shape s[3]{};
+    shapes_of(v, s);
+    r = where_rows_come_from(v, s, d.axis, extent_below(d.list));
+    return r.known;
+  }
+  constexpr void find_demands() {
+    for (const int o : p_.outputs) all_wanted_[o] = in_memory_[o] = 1;
+    for (int i = n_() - 1; i >= 0; --i) {
+      const node& v = at(i);
+      rows_of_operands r;
+      if (pushes(i, r)) {
+        pushed_[i] = 1;
+        for (int k = 0; k < 3; ++k)
+          if (v.in[k] >= 0) {
+            if (r.operand[k].found()) want(v.in[k], wanted_[i].list, r.operand[k]);
+            else all_wanted_[v.in[k]] = 1;
+          }
+      } else if (wanted_[i].list >= 0) {
+        all_wanted_[i] = 1;
+      }
+      if (all_wanted_[i] == 0) continue;
+      const bool rows_only = takes_rows(v);
+      if (rows_only) want(v.in[0], v.in[1], {static_cast<int>(v.attr), 1});
+      for (int k = rows_only ? 1 : 0; k < 3; ++k)
+        if (v.in[k] >= 0) {
+          all_wanted_[v.in[k]] = 1;
+          if (rule(v.o).k == kind::whole || (rule(v.o).k == kind::view && in_memory_[i] != 0)) in_memory_[v.in[k]] = 1;
+        }
+    }
+  }
+
+  constexpr row_list list_of(int list) const { return {all_[list], extent_below(list), at(list).s.d[0]}; }
+  constexpr int rows_of(int x, int list, const row_axis& axis) {
+    if (!axis.found()) return all_[x];
+    return pushed_[x] != 0 ? rows_[x] : gathered(all_[x], list_of(list), axis);
+  }
+  constexpr void make_rows(int i) {
+    const node& v = at(i);
+    const demand& d = wanted_[i];
+    g_.in_adjoint = v.adjoint;
+    shape s[3]{};
+    shapes_of(v, s);
+    const rows_of_operands r = where_rows_come_from(v, s, d.axis, extent_below(d.list));
+    int in[3] = {no_node, no_node, no_node};
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) in[k] = rows_of(v.in[k], d.list, r.operand[k]);
+    rows_[i] = remade(v, in, with_rows(v.s, d.axis, at(d.list).s.d[0]));
+  }
+  constexpr void make_all(int i) {
+    const node& v = at(i);
+    g_.in_adjoint = v.adjoint;
+    if (rule(v.o).k == kind::leaf) {
+      all_[i] = leaf(v);
+      return;
+    }
+    if (takes_rows(v)) {
+      all_[i] = rows_of(v.in[0], v.in[1], {static_cast<int>(v.attr), 1});
+      return;
+    }
+    int in[3] = {no_node, no_node, no_node};
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) in[k] = all_[v.in[k]];
+    if (rule(v.o).k == kind::whole)
+      for (int& x : in)
+        if (x >= 0) x = dense(g_, x);
+    all_[i] = v.o == op::select ? select_again(v, in) : renewed(v, in, v.s);
+  }
+
+public:
+  constexpr explicit gather_pushing(const raw_program& p)
+      : row_rewriter(p),
+        wanted_(p.nodes.size(), demand{}),
+        all_wanted_(p.nodes.size(), 0),
+        in_memory_(p.nodes.size(), 0),
+        pushed_(p.nodes.size(), 0),
+        all_(p.nodes.size(), no_node),
+        rows_(p.nodes.size(), no_node) {}
+
+  constexpr raw_program run() {
+    find_demands();
+    for (int i = 0; i < n_(); ++i) {
+      if (all_wanted_[i] != 0) make_all(i);
+      if (pushed_[i] != 0 && all_[wanted_[i].list] >= 0) make_rows(i);
+      if (at(i).o == op::select) // what could not be computed before it was known
+        for (int j = 0; j < i; ++j)
+          if (pushed_[j] != 0 && wanted_[j].list == i) make_rows(j);
+    }
+    vec<int> outputs;
+    for (const int o : p_.outputs) outputs.push_back(all_[o]);
+    return finished(outputs);
+  }
+};
+
+// ---- masks
+
+constexpr bool is_heavy(op o) { return o == op::matmul || is_conv(o); }
+// Flops of products and convolutions, and what moving rows costs, where every named extent of the arguments is 1024 and
+// three rows in four are kept.
+constexpr double cost_of_rows(const raw_program& p) {
+  constexpr double per_moved_element = 16;
+  name_values names;
+  for (const node& v : p.nodes)
+    if (v.o == op::select && !is_static(v.s.d[0])) {
+      const extent_t n = numel(p.nodes[v.in[0]].s);
+      names.value[static_cast<std::size_t>(names.add(name_of(detail::names(v.s.d[0]))))] =
+          (is_static(n) ? n : coefficient(n) * 1024) * 3 / 4;
+    }
+  const auto number = [&](const count& c) {
+    double x = c.c;
+    for (extent_t packed = c.names; packed != 0; packed >>= name_bits) {
+      const char n = name_of(packed & 63);
+      x *= names.find(n) >= 0 ? static_cast<double>(names.of(n)) : 1024;
+    }
+    return x;
+  };
+  double sum = 0;
+  for (const node& v : p.nodes) {
+    shape s[3]{};
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) s[k] = p.nodes[v.in[k]].s;
+    if (is_heavy(v.o)) sum += number(rule(v.o).flops(v, s));
+    if (v.o == op::gather) sum += per_moved_element * number(count(1, v.s));
+    if (v.o == op::scatter_add) sum += per_moved_element * number(count(1, s[0]));
+  }
+  return sum;
+}
+
+// A factor or a condition of a loss of each row, which may be a mask: a condition of the program, or an argument that
+// no transform differentiates by.
+template <class Nodes> constexpr bool may_be_mask(const Nodes& nodes, const node& user, int k) {
+  if (user.o != op::mul && !(user.o == op::where && k == 0)) return false;
+  int x = user.in[k];
+  while (x >= 0 && (rule(nodes[x].o).k == kind::view || nodes[x].o == op::cast || nodes[x].o == op::copy))
+    x = nodes[x].in[0];
+  if (x < 0) return false;
+  const node& m = nodes[x];
+  const shape rows = squeezed(m.s);
+  if (rows.rank != 1 || !(rows == squeezed(user.s)) || m.active) return false;
+  return m.o == op::input || (m.t == dtype::boolean && !m.adjoint);
+}
+template <class Nodes> constexpr int mask_below(const Nodes& nodes, int x) {
+  while (rule(nodes[x].o).k == kind::view || nodes[x].o == op::cast || nodes[x].o == op::copy) x = nodes[x].in[0];
+  return x;
+}
+
+inline constexpr int max_masks = 4; // are tried
+
+// Is there anything for with_sparse_rows to do? Other programs stay as they are.
+template <int N, int O> constexpr bool selects_rows(const program<N, O>& p) {
+  bool heavy = false, masks = false;
+  for (int i = 0; i < N; ++i) {
+    const node& v = p.nodes[i];
+    if (v.o == op::select) return true;
+    heavy = heavy || is_heavy(v.o);
+    for (int k = 0; k < 2 && !masks; ++k) masks = v.in[k] >= 0 && may_be_mask(p.nodes, v, k);
+  }
+  return heavy && masks;
+}
+
+template <int N, int O> constexpr raw_program with_sparse_rows(const program<N, O>& p) {
+  raw_program written;
+  bool selects = false;
+  vec<int> masks;
+  for (int i = 0; i < N; ++i) {
+    const node& v = p.nodes[i];
+    written.nodes.push_back(v);
+    selects = selects || v.o == op::select;
+    for (int k = 0; k < 2; ++k) {
+      if (v.in[k] < 0 || !may_be_mask(p.nodes, v, k)) continue;
+      const int m = mask_below(p.nodes, v.in[k]);
+      bool known = masks.size() == max_masks;
+      for (const int j : masks) known = known || j == m;
+      if (!known) masks.push_back(m);
+    }
+  }
+  for (int k = 0; k < O; ++k) written.outputs.push_back(p.outputs[k]);
+  raw_program best = written;
+  if (selects) {
+    best = scatter_sinking(written).run(no_node, 0);
+    best = gather_pushing(best).run();
+    if (best.broken.found) best = written;
+  }
+  double cost = cost_of_rows(best);
+  for (const int m : masks) {
+    raw_program r = scatter_sinking(written).run(m, 0);
+    r = gather_pushing(r).run();
+    const double c = cost_of_rows(r);
+    if (r.broken.found || c >= cost) continue;
+    cost = c;
+    best = r;
+  }
+  return best;
+}
+
+} // namespace tapeless::detail
