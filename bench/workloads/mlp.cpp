@@ -4,6 +4,10 @@
 // mlp: h_{i+1} = relu(h_i w_i + b_i), no relu behind the last layer        w_i: (dims[i], dims[i + 1])
 //   fwd        the loss of every row: its sum of squared errors
 //   step_all   the mean over all rows and the gradient of every w and b
+// where `hard` is a fraction of the rows:
+//   step_topk       the mean over the `hard` rows of the greatest losses, and the gradients
+//   step_topk_P     the same of P percent of the rows, which the run says
+//   step_mask       the mean over all rows of mask * loss; the mask keeps `hard` of them, at random
 
 #include "reference.hpp"
 
@@ -50,6 +54,24 @@ template <mlp_row R> struct row_losses {
 template <mlp_row R> struct mean_loss {
   constexpr auto operator()(const auto& p, auto x, auto t) const {
     return tl::mean(row_losses<R>{}(p, x, t));
+  }
+};
+
+template <mlp_row R> struct hard_loss {
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    const auto losses = row_losses<R>{}(p, x, t);
+    return tl::mean(tl::gather(losses, tl::top_k<static_cast<int>(R.rows * R.hard)>(losses)));
+  }
+};
+template <mlp_row R> struct hard_loss_of_count {
+  constexpr auto operator()(const auto& p, auto x, auto t, auto count) const {
+    const auto losses = row_losses<R>{}(p, x, t);
+    return tl::mean(tl::gather(losses, tl::top_k<R.rows, 'k'>(losses, count)));
+  }
+};
+template <mlp_row R> struct masked_loss {
+  constexpr auto operator()(const auto& p, auto x, auto t, auto mask) const {
+    return tl::mean(mask * row_losses<R>{}(p, x, t));
   }
 };
 
@@ -111,32 +133,87 @@ template <mlp_row R> void run(session& s) {
           return leaves{losses};
         });
   }
+  const auto row_loss = [&](int i) {
+    double sum = 0;
+    for (std::int64_t j = std::int64_t{i} * outputs; j < std::int64_t{i + 1} * outputs; ++j) {
+      const double e = h.back()[static_cast<std::size_t>(j)] - static_cast<double>((*t)[j]);
+      sum += e * e;
+    }
+    return sum;
+  };
+  // of the sum over rows of weight * loss
+  const auto reference = [&](const std::vector<double>& weight) {
+    const values ts = copy(*t);
+    values value(1), bar(ts.size());
+    for (std::size_t j = 0; j < ts.size(); ++j) {
+      const double e = h.back()[j] - ts[j], of_row = weight[j / static_cast<std::size_t>(outputs)];
+      value[0] += of_row * e * e;
+      bar[j] = of_row * 2 * e;
+    }
+    leaves result(2 * static_cast<std::size_t>(count) + 1);
+    result[0] = value;
+    for (int i = count; i-- > 0;) {
+      const std::size_t k = static_cast<std::size_t>(i);
+      result[2 * k + 1] = matmul(R.dims[i], R.dims[i + 1], R.rows, h[k], bar, true);
+      result[2 * k + 2] = sum_channel(bar, R.dims[i + 1], 1);
+      if (i == 0) break;
+      bar = matmul(R.rows, R.dims[i], R.dims[i + 1], bar, w[k], false, true);
+      for (std::size_t j = 0; j < bar.size(); ++j)
+        if (z[k - 1][j] <= 0) bar[j] = 0;
+    }
+    return result;
+  };
+  // 1 / k for the k rows of the greatest losses
+  const auto weight_of_hardest = [&](int k) {
+    std::vector<int> order(R.rows);
+    std::vector<double> loss(R.rows), weight(R.rows, 0.0);
+    for (int i = 0; i < R.rows; ++i) {
+      order[static_cast<std::size_t>(i)] = i;
+      loss[static_cast<std::size_t>(i)] = row_loss(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](int i, int j) {
+      return loss[static_cast<std::size_t>(i)] > loss[static_cast<std::size_t>(j)];
+    });
+    for (int i = 0; i < k; ++i) weight[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = 1.0 / k;
+    return weight;
+  };
+  const double terms = std::max(longest * count, static_cast<double>(R.rows));
   {
     auto program = tl::jit(tl::value_and_grad<0>(mean_loss<R>{})).template bind<P, X, T>(s.threads());
     s.phase(
-        "step_all", std::max(longest * count, static_cast<double>(R.rows)),
-        [&] { return program(*p, *x, *t); },
-        [&] {
-          const values ts = copy(*t);
-          values value(1), bar(ts.size());
-          for (std::size_t j = 0; j < ts.size(); ++j) {
-            const double e = h.back()[j] - ts[j];
-            value[0] += e * e / R.rows;
-            bar[j] = 2 * e / R.rows;
-          }
-          leaves result(2 * static_cast<std::size_t>(count) + 1);
-          result[0] = value;
-          for (int i = count; i-- > 0;) {
-            const std::size_t k = static_cast<std::size_t>(i);
-            result[2 * k + 1] = matmul(R.dims[i], R.dims[i + 1], R.rows, h[k], bar, true);
-            result[2 * k + 2] = sum_channel(bar, R.dims[i + 1], 1);
-            if (i == 0) break;
-            bar = matmul(R.rows, R.dims[i], R.dims[i + 1], bar, w[k], false, true);
-            for (std::size_t j = 0; j < bar.size(); ++j)
-              if (z[k - 1][j] <= 0) bar[j] = 0;
-          }
-          return result;
-        });
+        "step_all", terms, [&] { return program(*p, *x, *t); },
+        [&] { return reference(std::vector<double>(R.rows, 1.0 / R.rows)); });
+  }
+  if constexpr (R.hard > 0) {
+    {
+      auto program = tl::jit(tl::value_and_grad<0>(hard_loss<R>{})).template bind<P, X, T>(s.threads());
+      s.phase(
+          "step_topk", terms, [&] { return program(*p, *x, *t); },
+          [&] { return reference(weight_of_hardest(static_cast<int>(R.rows * R.hard))); });
+    }
+    {
+      auto program =
+          tl::jit(tl::value_and_grad<0>(hard_loss_of_count<R>{})).template bind<P, X, T, std::int32_t>(s.threads());
+      for (const int percent : {1, 5, 10, 25, 50, 100}) {
+        const int k = R.rows * percent / 100;
+        s.phase(
+            ("step_topk_" + std::to_string(percent)).c_str(), terms, [&] { return program(*p, *x, *t, k); },
+            [&] { return reference(weight_of_hardest(k)); });
+      }
+    }
+    {
+      using M = tl::tensor<float, R.rows>;
+      auto program = tl::jit(tl::value_and_grad<0>(masked_loss<R>{})).template bind<P, X, T, M>(s.threads());
+      tl::owned<M> mask;
+      fill(3, *mask);
+      std::vector<double> weight;
+      for (float& m : *mask) {
+        m = 0.5f * (m + 1) < static_cast<float>(R.hard) ? 1.0f : 0.0f;
+        weight.push_back(static_cast<double>(m) / R.rows);
+      }
+      s.phase(
+          "step_mask", terms, [&] { return program(*p, *x, *t, *mask); }, [&] { return reference(weight); });
+    }
   }
 }
 

@@ -56,6 +56,10 @@ inline std::string text_of(const node& v) {
   }
   if (v.o == op::input) return joined("x", v.attr);
   if (v.o == op::extent) return text_of(static_cast<extent_t>(v.attr));
+  if (v.o == op::select) {
+    constexpr const char* called[] = {"where", "top_k", "bottom_k", "top_k_of_each", "bottom_k_of_each"};
+    s = called[static_cast<int>(attributes_of_select(v).what)];
+  }
   if (v.o == op::spmm) s += (v.attr & spmm_transposed) != 0 ? " A^T" : " A";
   if (v.o == op::matmul)
     s += std::string(" ") + ((v.attr & 1u) != 0 ? "a^T" : "a") + ((v.attr & 2u) != 0 ? " b^T" : " b");
@@ -116,7 +120,7 @@ template <int N, int O> std::string explain_text(const program<N, O>& p, const p
       in_sweep = in_sweep && q.strip;
     } else {
       in_sweep = is_sparse(q.o);
-      line(k, q, text_of(p.nodes[q.node]),
+      line(k, q, text_of(p.nodes[q.node]) + (densifies(p.nodes, q.node) ? ", all rows of" : ""),
            text_of(p.nodes[q.node].s) + (!in_sweep ? ""
                                          : q.strip ? " in the sweep"
                                                    : sweep_text(r, q)));

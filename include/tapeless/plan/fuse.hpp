@@ -142,10 +142,30 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     settle(v, g);
   };
 
+  // What reads an extent that a selection counts, or has it, comes after the selection.
+  vec<int> selections;
+  const auto after_count = [&](extent_t e, int low) {
+    for (extent_t packed = names(e); packed != 0; packed >>= name_bits)
+      for (const int x : selections)
+        if (names(p.nodes[x].s.d[0]) == (packed & 63) && r.of[x] + 1 > low) low = r.of[x] + 1;
+    return low;
+  };
   for (int i = 0; i < N; ++i) {
     const node& v = p.nodes[i];
     if (is_leaf(i) || is_view(i)) continue;
     int low = 0, w = 1, own = lanes_of(v.t), all = 0;
+    if (!selections.empty()) {
+      for (int a = 0; a < r.loop[i].rank; ++a) low = after_count(r.loop[i].d[a], low);
+      for (const int x : v.in) {
+        if (x < 0) continue;
+        const int root = r.root[x];
+        if (p.nodes[root].o == op::extent) low = after_count(static_cast<extent_t>(p.nodes[root].attr), low);
+        if (r.inlined[root] != 0)
+          for (const int y : p.nodes[root].in)
+            if (y >= 0 && p.nodes[y].o == op::extent)
+              low = after_count(static_cast<extent_t>(p.nodes[y].attr), low);
+      }
+    }
     for (const int x : v.in)
       if (x >= 0) own |= lanes_of(p.nodes[x].t);
     const auto each_waiting = [&](auto&& act) { // operands that would be computed in the group of i
@@ -185,6 +205,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
       r.of[i] = r.groups.size();
       r.groups.push_back({});
       r.groups.back().loaded = r.loaded[i] != 0;
+      if (v.o == op::select && !is_static(v.s.d[0])) selections.push_back(i);
       continue;
     }
     const shape& it = r.loop[i];

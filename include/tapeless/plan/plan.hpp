@@ -103,6 +103,7 @@ template <int N, int O> class planner {
         const extent_t n = count_of(at(v.in[0]).s, static_cast<unsigned>(v.attr));
         if (!is_static(n)) r_.not_empty[r_.nonempty++] = n;
       }
+      if (densifies(p_.nodes, i) && home_[i].where != place::result) ++r_.cost.densified;
       if (v.o == op::select && !is_static(v.s.d[0]))
         r_.count[r_.counted++] = {name_of(names(v.s.d[0])), bound_of_select(v, at(v.in[0]).s.d[0])};
     }

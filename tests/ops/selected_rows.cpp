@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// Losses of selected rows: the gradient is that of the weighted mean over all rows, and costs the selected rows only.
+//   f(p, x, t, rows of the losses) -> loss        against        sum(weight * losses), differentiated by the weights too,
+// which keeps all rows in the adjoint.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <support/allocations.hpp>
+#include <support/random.hpp>
+#include <tapeless/tapeless.hpp>
+
+namespace tl = tapeless;
+
+namespace {
+
+constexpr int n = 24, kept = 6;
+
+template <class Tree> tl::owned<Tree> random_tree(std::uint64_t seed, double scale) {
+  tl::owned<Tree> r;
+  tl::for_each_leaf(r.view(), [&](const auto& leaf) {
+    const auto v = support::random_values<double>(static_cast<std::size_t>(leaf.size()), seed++);
+    for (tl::extent_t i = 0; i < leaf.size(); ++i) leaf[i] = scale * v[static_cast<std::size_t>(i)];
+  });
+  return r;
+}
+template <class Tree> std::vector<double> elements(const Tree& tree) {
+  std::vector<double> r;
+  tl::for_each_leaf(tree, [&](const auto& leaf) {
+    for (tl::extent_t i = 0; i < leaf.size(); ++i) r.push_back(static_cast<double>(leaf[i]));
+  });
+  return r;
+}
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+  double d = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) d = std::max(d, std::abs(a[i] - b[i]));
+  return d;
+}
+
+// ---- networks: losses of rows
+
+using images = tl::tensor<double, n, 3, 6, 6>;
+using vectors = tl::tensor<double, n, 6>;
+using sequences = tl::tensor<double, n, 4, 6>;
+using targets = tl::tensor<double, n, 5>;
+
+struct perceptron {
+  using parameters = std::tuple<tl::tensor<double, 6, 32>, tl::tensor<double, 32>, tl::tensor<double, 32, 5>>;
+  using data = vectors;
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    const auto h = tl::relu(tl::matmul(x, std::get<0>(p)) + std::get<1>(p));
+    return tl::mean<1>(tl::square(tl::matmul(h, std::get<2>(p)) - t));
+  }
+};
+struct normalized {
+  using parameters = std::tuple<tl::tensor<double, 6, 32>, tl::tensor<double, 32>, tl::tensor<double, 32>,
+                                tl::tensor<double, 32, 5>>;
+  using data = vectors;
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    const auto h = tl::layer_norm(tl::tanh(tl::matmul(x, std::get<0>(p))), std::get<1>(p), std::get<2>(p));
+    const auto z = tl::matmul(h, std::get<3>(p));
+    return tl::logsumexp<1>(z) - tl::sum<1>(tl::softmax<1>(t) * z);
+  }
+};
+struct convolution {
+  using parameters =
+      std::tuple<tl::tensor<double, 8, 3, 3, 3>, tl::tensor<double, 8>, tl::tensor<double, 8 * 3 * 3, 5>>;
+  using data = images;
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    const auto h = tl::relu(tl::conv2d<tl::conv{.padding = 1}>(x, std::get<0>(p)) + tl::channel(std::get<1>(p)));
+    const auto z = tl::matmul(tl::flatten(tl::max_pool2d<tl::pool{.kernel = 2, .stride = 2}>(h)), std::get<2>(p));
+    return tl::mean<1>(tl::square(z - t));
+  }
+};
+struct attention { // within each sequence
+  using parameters = std::tuple<tl::tensor<double, 6, 16>, tl::tensor<double, 6, 16>, tl::tensor<double, 6, 5>>;
+  using data = sequences;
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    const auto q = tl::matmul(x, std::get<0>(p)), k = tl::matmul(x, std::get<1>(p));
+    const auto v = tl::matmul(x, std::get<2>(p));
+    const auto a = tl::softmax<2>(tl::matmul(q, tl::transpose<0, 2, 1>(k)));
+    return tl::mean<1>(tl::square(tl::mean<1>(tl::matmul(a, v)) - t));
+  }
+};
+struct towers {
+  using parameters =
+      std::tuple<tl::tensor<double, 3, 16>, tl::tensor<double, 3, 16>, tl::tensor<double, 32, 5>>;
+  using data = vectors;
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    const auto a = tl::matmul(tl::slice<1, 0, 3>(x), std::get<0>(p));
+    const auto b = tl::matmul(tl::slice<1, 3, 6>(x), std::get<1>(p));
+    return tl::mean<1>(tl::square(tl::matmul(tl::concat<1>(a, tl::sigmoid(b)), std::get<2>(p)) - t));
+  }
+};
+struct table { // rows of an embedding, which several samples share
+  using parameters = std::tuple<tl::tensor<double, 7, 16>, tl::tensor<double, 16, 5>>;
+  using data = vectors;
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    const auto e = tl::gather<0>(std::get<0>(p), tl::argmax<1>(x));
+    return tl::mean<1>(tl::square(tl::matmul(tl::tanh(e), std::get<1>(p)) - t));
+  }
+};
+struct batch_statistics { // rows mix: the cotangent gets all rows
+  using parameters = std::tuple<tl::tensor<double, 6, 16>, tl::tensor<double, 16>, tl::tensor<double, 16>,
+                                tl::tensor<double, 16, 5>>;
+  using data = vectors;
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    const auto h = tl::matmul(x, std::get<0>(p));
+    const auto c = h - tl::mean<0>(h);
+    const auto z = c / tl::sqrt(tl::mean<0>(tl::square(c)) + 1e-3) * std::get<1>(p) + std::get<2>(p);
+    return tl::mean<1>(tl::square(tl::matmul(tl::relu(z), std::get<3>(p)) - t));
+  }
+};
+
+// ---- selections: loss and rows from the losses of all rows
+
+struct hardest {
+  template <class L> constexpr auto operator()(const L& losses) const {
+    const auto rows = tl::top_k<kept>(losses);
+    return std::tuple{tl::mean(tl::gather(losses, rows)), rows};
+  }
+};
+struct easiest_of_percent {
+  template <class L> constexpr auto operator()(const L& losses) const {
+    const auto rows = tl::bottom_k<tl::percent{25}, 'k'>(losses);
+    return std::tuple{tl::mean(tl::gather(losses, rows)), rows};
+  }
+};
+struct above_threshold { // the mean of the losses that are above the mean
+  template <class L> constexpr auto operator()(const L& losses) const {
+    const auto rows = tl::where<'k'>(losses > tl::mean(losses));
+    return std::tuple{tl::mean(tl::gather(losses, rows)), rows};
+  }
+};
+
+template <class Net, class Selection> struct selected {
+  constexpr auto operator()(const auto& p, auto x, auto t) const { return Selection{}(Net{}(p, x, t)); }
+};
+template <class Net> struct weighted {
+  constexpr auto operator()(const auto& p, auto x, auto t, auto w) const { return tl::sum(w * Net{}(p, x, t)); }
+};
+template <class Net> struct mean_of_all {
+  constexpr auto operator()(const auto& p, auto x, auto t) const { return tl::mean(Net{}(p, x, t)); }
+};
+template <class Net, class Selection> struct value_of_selected {
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    return std::get<0>(selected<Net, Selection>{}(p, x, t));
+  }
+};
+
+using weights = tl::tensor<double, n>;
+template <class Net, class Selection> constexpr tl::cost cost_of_selected =
+    tl::jit(tl::value_and_grad<0>(selected<Net, Selection>{}))
+        .template cost<typename Net::parameters, typename Net::data, targets>();
+template <class Net> constexpr tl::cost cost_of_all =
+    tl::jit(tl::value_and_grad<0>(mean_of_all<Net>{}))
+        .template cost<typename Net::parameters, typename Net::data, targets>();
+
+template <class Net, class Selection> void check_gradient() {
+  using P = typename Net::parameters;
+  using X = typename Net::data;
+  auto p = random_tree<P>(1, 0.5);
+  auto x = random_tree<X>(20, 1.0);
+  auto t = random_tree<targets>(30, 1.0);
+  auto w = random_tree<weights>(0, 0.0);
+  auto run = tl::jit(tl::value_and_grad<0>(selected<Net, Selection>{})).template bind<P, X, targets>(tl::threads(1));
+  auto two = tl::jit(tl::value_and_grad<0>(selected<Net, Selection>{})).template bind<P, X, targets>(tl::threads(2));
+  auto all = tl::jit(tl::value_and_grad<0, 3>(weighted<Net>{})).template bind<P, X, targets, weights>();
+  const auto [out, gradient] = run(*p, *x, *t);
+  const auto& rows = std::get<1>(out);
+  REQUIRE(rows.size() > 0);
+  REQUIRE(rows.size() < n);
+  for (tl::extent_t i = 0; i < rows.size(); ++i)
+    (*w)[rows[i]] = 1 / static_cast<double>(rows.size());
+  const auto [value, expected, unused] = all(*p, *x, *t, *w);
+  CHECK(std::get<0>(out)[0] == doctest::Approx(value[0]).epsilon(1e-12));
+  CHECK(largest_difference(elements(gradient), elements(expected)) < 1e-12);
+  CHECK(support::allocations_of([&] { static_cast<void>(run(*p, *x, *t)); }) == 0);
+  const auto [out2, gradient2] = two(*p, *x, *t);
+  CHECK(elements(gradient) == elements(gradient2));
+}
+
+// H d, d a direction
+template <class Net> void check_hessian() {
+  using P = typename Net::parameters;
+  using X = typename Net::data;
+  auto p = random_tree<P>(1, 0.5);
+  auto x = random_tree<X>(20, 1.0);
+  auto t = random_tree<targets>(30, 1.0);
+  auto w = random_tree<weights>(0, 0.0);
+  auto d = random_tree<P>(40, 1.0);
+  auto forward = tl::jit(selected<Net, hardest>{}).template bind<P, X, targets>();
+  const auto rows = std::get<1>(forward(*p, *x, *t));
+  for (tl::extent_t i = 0; i < rows.size(); ++i) (*w)[rows[i]] = 1.0 / kept;
+  auto h = tl::jit(tl::hvp<0>(value_of_selected<Net, hardest>{})).template bind<P, X, targets, P>();
+  constexpr auto of_all = [](const auto& q, auto a, auto b, auto c, const auto& v) {
+    return tl::hvp<0>(weighted<Net>{})(q, a, b, c, v);
+  };
+  auto h_all = tl::jit(of_all).template bind<P, X, targets, weights, P>();
+  CHECK(largest_difference(elements(h(*p, *x, *t, *d)), elements(h_all(*p, *x, *t, *w, *d))) < 1e-11);
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("selected rows: gradients and Hessians, threads, no allocation", Net, perceptron, normalized,
+                   convolution, attention, towers, table, batch_statistics) {
+  check_gradient<Net, hardest>();
+  check_hessian<Net>();
+}
+TEST_CASE_TEMPLATE("selected rows that a run counts", Net, perceptron, convolution, towers) {
+  check_gradient<Net, easiest_of_percent>();
+  check_gradient<Net, above_threshold>();
+}
+
+// A quarter of the rows: a quarter of the flops of the adjoint, and no cotangent with all rows.
+template <class Net> constexpr bool adjoint_is_sparse =
+    cost_of_selected<Net, hardest>.densified == 0 &&
+    cost_of_selected<Net, hardest>.adjoint.flops <= 0.27 * cost_of_all<Net>.adjoint.flops;
+static_assert(adjoint_is_sparse<perceptron>);
+static_assert(adjoint_is_sparse<normalized>);
+static_assert(adjoint_is_sparse<convolution>);
+static_assert(adjoint_is_sparse<attention>);
+static_assert(adjoint_is_sparse<towers>);
+static_assert(adjoint_is_sparse<table>);
+static_assert(cost_of_selected<batch_statistics, hardest>.densified > 0);
