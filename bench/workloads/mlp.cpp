@@ -174,7 +174,8 @@ template <mlp_row R> void run(session& s) {
     std::stable_sort(order.begin(), order.end(), [&](int i, int j) {
       return loss[static_cast<std::size_t>(i)] > loss[static_cast<std::size_t>(j)];
     });
-    for (int i = 0; i < k; ++i) weight[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = 1.0 / k;
+    for (int i = 0; i < k; ++i)
+      weight[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = 1.0 / k;
     return weight;
   };
   const double terms = std::max(longest * count, static_cast<double>(R.rows));
@@ -192,13 +193,12 @@ template <mlp_row R> void run(session& s) {
           [&] { return reference(weight_of_hardest(static_cast<int>(R.rows * R.hard))); });
     }
     {
-      auto program =
-          tl::jit(tl::value_and_grad<0>(hard_loss_of_count<R>{})).template bind<P, X, T, std::int32_t>(s.threads());
+      auto program = tl::jit(tl::value_and_grad<0>(hard_loss_of_count<R>{}))
+                         .template bind<P, X, T, std::int32_t>(s.threads());
       for (const int percent : {1, 5, 10, 25, 50, 100}) {
         const int k = R.rows * percent / 100;
-        s.phase(
-            ("step_topk_" + std::to_string(percent)).c_str(), terms, [&] { return program(*p, *x, *t, k); },
-            [&] { return reference(weight_of_hardest(k)); });
+        s.phase(("step_topk_" + std::to_string(percent)).c_str(), terms,
+                [&] { return program(*p, *x, *t, k); }, [&] { return reference(weight_of_hardest(k)); });
       }
     }
     {

@@ -75,13 +75,16 @@ struct convolution {
       std::tuple<tl::tensor<double, 8, 3, 3, 3>, tl::tensor<double, 8>, tl::tensor<double, 8 * 3 * 3, 5>>;
   using data = images;
   constexpr auto operator()(const auto& p, auto x, auto t) const {
-    const auto h = tl::relu(tl::conv2d<tl::conv{.padding = 1}>(x, std::get<0>(p)) + tl::channel(std::get<1>(p)));
-    const auto z = tl::matmul(tl::flatten(tl::max_pool2d<tl::pool{.kernel = 2, .stride = 2}>(h)), std::get<2>(p));
+    const auto h =
+        tl::relu(tl::conv2d<tl::conv{.padding = 1}>(x, std::get<0>(p)) + tl::channel(std::get<1>(p)));
+    const auto z =
+        tl::matmul(tl::flatten(tl::max_pool2d<tl::pool{.kernel = 2, .stride = 2}>(h)), std::get<2>(p));
     return tl::mean<1>(tl::square(z - t));
   }
 };
 struct attention { // within each sequence
-  using parameters = std::tuple<tl::tensor<double, 6, 16>, tl::tensor<double, 6, 16>, tl::tensor<double, 6, 5>>;
+  using parameters =
+      std::tuple<tl::tensor<double, 6, 16>, tl::tensor<double, 6, 16>, tl::tensor<double, 6, 5>>;
   using data = sequences;
   constexpr auto operator()(const auto& p, auto x, auto t) const {
     const auto q = tl::matmul(x, std::get<0>(p)), k = tl::matmul(x, std::get<1>(p));
@@ -145,7 +148,9 @@ template <class Net, class Selection> struct selected {
   constexpr auto operator()(const auto& p, auto x, auto t) const { return Selection{}(Net{}(p, x, t)); }
 };
 template <class Net> struct weighted {
-  constexpr auto operator()(const auto& p, auto x, auto t, auto w) const { return tl::sum(w * Net{}(p, x, t)); }
+  constexpr auto operator()(const auto& p, auto x, auto t, auto w) const {
+    return tl::sum(w * Net{}(p, x, t));
+  }
 };
 template <class Net> struct mean_of_all {
   constexpr auto operator()(const auto& p, auto x, auto t) const { return tl::mean(Net{}(p, x, t)); }
@@ -171,15 +176,16 @@ template <class Net, class Selection> void check_gradient() {
   auto x = random_tree<X>(20, 1.0);
   auto t = random_tree<targets>(30, 1.0);
   auto w = random_tree<weights>(0, 0.0);
-  auto run = tl::jit(tl::value_and_grad<0>(selected<Net, Selection>{})).template bind<P, X, targets>(tl::threads(1));
-  auto two = tl::jit(tl::value_and_grad<0>(selected<Net, Selection>{})).template bind<P, X, targets>(tl::threads(2));
+  auto run =
+      tl::jit(tl::value_and_grad<0>(selected<Net, Selection>{})).template bind<P, X, targets>(tl::threads(1));
+  auto two =
+      tl::jit(tl::value_and_grad<0>(selected<Net, Selection>{})).template bind<P, X, targets>(tl::threads(2));
   auto all = tl::jit(tl::value_and_grad<0, 3>(weighted<Net>{})).template bind<P, X, targets, weights>();
   const auto [out, gradient] = run(*p, *x, *t);
   const auto& rows = std::get<1>(out);
   REQUIRE(rows.size() > 0);
   REQUIRE(rows.size() < n);
-  for (tl::extent_t i = 0; i < rows.size(); ++i)
-    (*w)[rows[i]] = 1 / static_cast<double>(rows.size());
+  for (tl::extent_t i = 0; i < rows.size(); ++i) (*w)[rows[i]] = 1 / static_cast<double>(rows.size());
   const auto [value, expected, unused] = all(*p, *x, *t, *w);
   CHECK(std::get<0>(out)[0] == doctest::Approx(value[0]).epsilon(1e-12));
   CHECK(largest_difference(elements(gradient), elements(expected)) < 1e-12);
@@ -210,8 +216,8 @@ template <class Net> void check_hessian() {
 
 } // namespace
 
-TEST_CASE_TEMPLATE("selected rows: gradients and Hessians, threads, no allocation", Net, perceptron, normalized,
-                   convolution, attention, towers, table, batch_statistics) {
+TEST_CASE_TEMPLATE("selected rows: gradients and Hessians, threads, no allocation", Net, perceptron,
+                   normalized, convolution, attention, towers, table, batch_statistics) {
   check_gradient<Net, hardest>();
   check_hessian<Net>();
 }

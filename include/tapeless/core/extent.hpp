@@ -26,10 +26,10 @@ inline constexpr char unwritten_names[] = "#$%&@?!~^|=";
 inline constexpr extent_t first_unwritten = 53;
 constexpr extent_t name_code(char n) { return n < 'a' ? n - 'A' + 1 : n - 'a' + 27; }
 constexpr char name_of(extent_t code) {
-  return static_cast<char>(code == 0                 ? 0
-                           : code < 27               ? 'A' + code - 1
+  return static_cast<char>(code == 0                ? 0
+                           : code < 27              ? 'A' + code - 1
                            : code < first_unwritten ? 'a' + code - 27
-                                                     : unwritten_names[code - first_unwritten]);
+                                                    : unwritten_names[code - first_unwritten]);
 }
 constexpr extent_t unwritten_extent(int k) { return extent_t{1} | ((first_unwritten + k) << name_shift); }
 

@@ -63,8 +63,7 @@ private:
       constexpr auto e = P.slot_[s.slot0 + s.loads].s.d[0];
       if constexpr (!tapeless::detail::is_static(e))
         f.set_count(tapeless::detail::name_of(tapeless::detail::names(e)), count);
-    }
-    else if constexpr (is_sparse(P.step_[I].o)) sweep<Arch, P, I>::run(team, f, scratch<P>().each);
+    } else if constexpr (is_sparse(P.step_[I].o)) sweep<Arch, P, I>::run(team, f, scratch<P>().each);
     else if constexpr (I + 1 < P.steps && P.step_[I + 1].strip)
       strip<Arch, P>::template run<I>(team, f, scratch<P>().each,
                                       std::make_integer_sequence<int, steps_of_strip<P>(I)>{});

@@ -16,29 +16,37 @@ namespace tapeless {
 struct percent {
   int value;
 };
+// Tag: top_k<64>(values, recompute). What the adjoint reads of the selected rows is computed again from the arguments, not
+// kept from the forward pass: less memory, and the flops of their forward once more.
+struct recompute_t {};
+inline constexpr recompute_t recompute{};
 
 namespace detail {
 
 enum class selection : std::uint8_t { where, top, bottom, top_of_each, bottom_of_each };
 
-// attr of op::select: the selection, and the percentage where that is meant; attr2: k and the number of segments
+// attr of op::select: the selection, the percentage where that is meant, whether rows are recomputed; attr2: k and the number
+// of segments
 struct select_attributes {
   selection what = selection::where;
   int percentage = 0;
   extent_t k = 0, segments = 0;
+  bool recompute = false;
 };
 inline constexpr extent_t most_selected = (extent_t{1} << 31) - 1;
 // v: a node or a step
 template <class V> constexpr select_attributes attributes_of_select(const V& v) {
-  return {static_cast<selection>(v.attr & 255), static_cast<int>(v.attr >> 8),
-          static_cast<extent_t>(v.attr2 & 0xffffffffu), static_cast<extent_t>(v.attr2 >> 32)};
+  return {static_cast<selection>(v.attr & 255), static_cast<int>((v.attr >> 8) & 255),
+          static_cast<extent_t>(v.attr2 & 0xffffffffu), static_cast<extent_t>(v.attr2 >> 32),
+          (v.attr >> 16) != 0};
 }
 // second: the run-time k, or the segment of each element
 constexpr int select(graph& g, int a, int second, const select_attributes& q, extent_t count) {
   node v;
   v.o = op::select;
   v.t = dtype::i32;
-  v.attr = static_cast<std::uint64_t>(q.what) | static_cast<std::uint64_t>(q.percentage) << 8;
+  v.attr = static_cast<std::uint64_t>(q.what) | static_cast<std::uint64_t>(q.percentage) << 8 |
+           (q.recompute ? std::uint64_t{1} << 16 : 0);
   v.attr2 = static_cast<std::uint64_t>(q.k) | static_cast<std::uint64_t>(q.segments) << 32;
   v.in[0] = dense(g, a);
   v.in[1] = second < 0 ? no_node : dense(g, second);
@@ -49,12 +57,15 @@ constexpr int select(graph& g, int a, int second, const select_attributes& q, ex
 // How many it may have, for an operand of n elements.
 constexpr extent_t bound_of_select(const node& v, extent_t n) {
   const select_attributes q = attributes_of_select(v);
-  const extent_t most = q.what == selection::where || q.percentage > 0 ? n : q.segments > 0 ? q.k * q.segments : q.k;
+  const extent_t most = q.what == selection::where || q.percentage > 0 ? n
+                        : q.segments > 0                               ? q.k * q.segments
+                                                                       : q.k;
   return is_static(n) && is_static(most) && n < most ? n : most;
 }
 
 // K of top_k: a number or a percentage
-template <auto K> inline constexpr bool is_percent = std::is_same_v<std::remove_const_t<decltype(K)>, percent>;
+template <auto K> inline constexpr bool is_percent =
+    std::is_same_v<std::remove_const_t<decltype(K)>, percent>;
 template <auto K> constexpr select_attributes attributes_with(selection what) {
   if constexpr (is_percent<K>) return {what, K.value, 0, 0};
   else return {what, 0, static_cast<extent_t>(K), 0};
@@ -94,8 +105,9 @@ template <char Name> constexpr extent_t count_named() {
 
 // The rules that all selections by order share.
 template <auto K, char Name, class A> constexpr bool may_select() {
-  static_assert(typed_handle<A>,
-                "tapeless: top_k<k>(values): values is a tensor; a var is converted with as<T, extents...>()");
+  static_assert(
+      typed_handle<A>,
+      "tapeless: top_k<k>(values): values is a tensor; a var is converted with as<T, extents...>()");
   if constexpr (typed_handle<A>) {
     static_assert(arithmetic<typename A::value_type>,
                   "tapeless: top_k<k>(values): the element type is float, double or int32");
@@ -108,22 +120,24 @@ template <auto K, char Name, class A> constexpr bool may_select() {
                     "tapeless: top_k<k>(values): 0 <= k < 2^31, and a percentage is 1 to 100");
       static_assert(at_most_the_extent<K, n>,
                     "tapeless: top_k<k>(values): k is at most the extent of values");
-      static_assert(named_where_counted<Name, n>,
-                    "tapeless: top_k<k>(values): for values of a named extent the selection has a name, as in "
-                    "top_k<k, 'k'>(values)");
+      static_assert(
+          named_where_counted<Name, n>,
+          "tapeless: top_k<k>(values): for values of a named extent the selection has a name, as in "
+          "top_k<k, 'k'>(values)");
       return count_in_range<K> && at_most_the_extent<K, n> && named_where_counted<Name, n>;
     }
   }
   return false;
 }
 // second: the run-time k, or the segment of each element
-template <selection What, auto K, char Name, class A>
+template <selection What, auto K, char Name, bool Recompute = false, class A>
 constexpr auto select_by_order(const A& a, int second = no_node, extent_t segments = 0) {
   if constexpr (may_select<K, Name, A>()) {
     constexpr extent_t count = Name != 0 ? count_named<Name>() : selected_of<K>(A::extents.d[0]);
     constexpr shape s{1, {count}};
     select_attributes q = attributes_with<K>(What);
     q.segments = segments;
+    q.recompute = Recompute;
     graph& g = graph_of(a);
     return wrap<std::int32_t, s>(g, select(g, a.id(), second, q, count));
   } else return a;
@@ -134,10 +148,12 @@ constexpr auto select_counted(const A& a, const C& count) {
     if constexpr (typed_handle<C>) return C::extents.rank == 0 && index_type<typename C::value_type>;
     else return false;
   }();
-  static_assert(count_is_an_int32<number>, "tapeless: top_k<k, 'k'>(values, count): count is an int32 of rank 0");
+  static_assert(count_is_an_int32<number>,
+                "tapeless: top_k<k, 'k'>(values, count): count is an int32 of rank 0");
   static_assert(selection_has_a_name<Name>,
                 "tapeless: top_k<k, 'k'>(values, count): the selection has a name, as in top_k<64, 'k'>");
-  static_assert(!is_percent<K>, "tapeless: top_k<k, 'k'>(values, count): k is a number, the most that count may be");
+  static_assert(!is_percent<K>,
+                "tapeless: top_k<k, 'k'>(values, count): k is a number, the most that count may be");
   if constexpr (number && Name != 0 && !is_percent<K>) return select_by_order<What, K, Name>(a, count.id());
   else return a;
 }
@@ -148,8 +164,9 @@ constexpr auto select_of_each(const A& a, const S& segment) {
       return S::extents == A::extents && index_type<typename S::value_type>;
     else return false;
   }();
-  static_assert(segment_of_each_value<like_values>,
-                "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): segment is int32 and has the extent of values");
+  static_assert(
+      segment_of_each_value<like_values>,
+      "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): segment is int32 and has the extent of values");
   static_assert(segments_in_range<Segments>,
                 "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): 1 <= segments < 2^31");
   static_assert(selection_has_a_name<Name>,
@@ -173,6 +190,8 @@ constexpr auto select_of_each(const A& a, const S& segment) {
 // Cost: no flops; a few passes over values. gather(x, rows) and what follows cost k rows, forward and adjoint.
 // clang-format off
 template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A& values) { return detail::select_by_order<detail::selection::top, K, Name>(values); }
+template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A& values, recompute_t) { return detail::select_by_order<detail::selection::top, K, Name, true>(values); }
+template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values, recompute_t) { return detail::select_by_order<detail::selection::bottom, K, Name, true>(values); }
 template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values) { return detail::select_by_order<detail::selection::bottom, K, Name>(values); }
 template <auto K, char Name = 0, detail::handle A, detail::handle C> constexpr auto top_k(const A& values, const C& count) { return detail::select_counted<detail::selection::top, K, Name>(values, count); }
 template <auto K, char Name = 0, detail::handle A, detail::handle C> constexpr auto bottom_k(const A& values, const C& count) { return detail::select_counted<detail::selection::bottom, K, Name>(values, count); }

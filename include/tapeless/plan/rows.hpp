@@ -52,7 +52,8 @@ struct rows_of_operands {
 };
 
 // s: the shapes of the operands
-constexpr rows_of_operands where_rows_come_from(const node& v, const shape (&s)[3], const row_axis& at, extent_t n) {
+constexpr rows_of_operands where_rows_come_from(const node& v, const shape (&s)[3], const row_axis& at,
+                                                extent_t n) {
   rows_of_operands r;
   const auto given = [](const row_axis& a) {
     rows_of_operands q;
@@ -128,7 +129,8 @@ constexpr rows_of_operands where_rows_come_from(const node& v, const shape (&s)[
 }
 
 // The axis of the result that has the rows of operand k along axis `from`, if one does.
-constexpr row_axis where_rows_go(const node& v, const shape (&s)[3], int k, const row_axis& from, extent_t n) {
+constexpr row_axis where_rows_go(const node& v, const shape (&s)[3], int k, const row_axis& from,
+                                 extent_t n) {
   for (int axis = 0; axis < v.s.rank; ++axis) {
     const extent_t block = quotient(v.s.d[axis], n);
     if (block == 0) continue;
@@ -196,6 +198,31 @@ template <class F> constexpr bool zero_outside(const node& v, const bool (&zero)
     case op::concat: return is(0) && is(1);
     case op::where: return zero[0] ? is(2) : is(1) && is(2);
     default: return false;
+  }
+}
+
+// Is v linear in the operands `zero` together? Then rows may occur twice in the list.
+constexpr bool is_linear(op o, const bool (&zero)[3]) {
+  switch (o) {
+    case op::mul:
+    case op::matmul: return zero[0] != zero[1];
+    case op::div: return !zero[1];
+    case op::where: return !zero[0];
+    case op::square:
+    case op::sqrt:
+    case op::tanh:
+    case op::erf:
+    case op::relu:
+    case op::cast:
+    case op::max_reduce:
+    case op::logical_and:
+    case op::logical_or:
+    case op::max:
+    case op::min:
+    case op::ne:
+    case op::lt:
+    case op::gt: return false;
+    default: return true; // of those that zero_outside knows
   }
 }
 

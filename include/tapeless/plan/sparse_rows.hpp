@@ -17,7 +17,14 @@ namespace tapeless::detail {
 struct row_list {
   int id = no_node; // of the list, in the new graph
   extent_t n = 0, count = 0;
+  bool distinct = true; // no position occurs twice
 };
+// Is the index of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or at most half as
+// many indices as there are rows, which may repeat.
+template <class Nodes> constexpr bool lists_rows(const Nodes& nodes, int index, extent_t n) {
+  const node& v = nodes[index];
+  return v.o == op::select || (v.s.rank == 1 && is_static(v.s.d[0]) && is_static(n) && 2 * v.s.d[0] <= n);
+}
 
 class row_rewriter {
 protected:
@@ -88,9 +95,9 @@ protected:
   // v with other operands, for which its result has the shape s
   constexpr int remade(const node& v, const int (&in)[3], const shape& s) {
     if (rule(v.o).k == kind::elementwise && v.o != op::copy && !is_custom(v.o)) {
-      const int r = v.o == op::where  ? where(g_, in[0], in[1], in[2])
-                    : v.in[1] >= 0 ? binary(g_, v.o, in[0], in[1])
-                                   : unary(g_, v.o, in[0], v.t);
+      const int r = v.o == op::where ? where(g_, in[0], in[1], in[2])
+                    : v.in[1] >= 0   ? binary(g_, v.o, in[0], in[1])
+                                     : unary(g_, v.o, in[0], v.t);
       return expand(g_, r, s);
     }
     switch (v.o) {
@@ -163,6 +170,7 @@ class scatter_sinking : row_rewriter {
         zero[j] = f.list.id == from.list.id && f.axis == r.operand[j];
       }
     if (!zero_outside(v, zero, [&](int j) { return is_zero(v.in[j]); })) return false;
+    if (!from.list.distinct && !is_linear(v.o, zero)) return false;
     int in[3] = {no_node, no_node, no_node};
     for (int j = 0; j < 3; ++j)
       if (v.in[j] >= 0)
@@ -177,13 +185,13 @@ class scatter_sinking : row_rewriter {
     const node& v = at(i);
     const form from = made_[v.in[k]];
     int in[3] = {no_node, no_node, no_node};
-    if (v.o == op::gather && k == 0 && static_cast<int>(v.attr) == from.axis.axis && from.axis.block == 1 &&
-        made_[v.in[1]].all == from.list.id) {
+    if (v.o == op::gather && k == 0 && from.list.distinct && static_cast<int>(v.attr) == from.axis.axis &&
+        from.axis.block == 1 && made_[v.in[1]].all == from.list.id) {
       made_[i].all = from.rows;
       return true;
     }
-    if (v.o == op::scatter_add && k == 0 && static_cast<int>(v.attr) == from.axis.axis && from.axis.block == 1 &&
-        s[1].rank == 1) { // of a table's gradient
+    if (v.o == op::scatter_add && k == 0 && static_cast<int>(v.attr) == from.axis.axis &&
+        from.axis.block == 1 && s[1].rank == 1) { // of a table's gradient
       in[0] = from.rows;
       in[1] = gathered(all(v.in[1]), from.list, {0, 1});
       made_[i].all = remade(v, in, v.s);
@@ -194,7 +202,8 @@ class scatter_sinking : row_rewriter {
     in[k] = from.rows;
     if (q.other >= 0) {
       const int x = v.in[q.other];
-      const bool same = has_rows(x) && made_[x].list.id == from.list.id && made_[x].axis == q.axis;
+      const bool same =
+          from.list.distinct && has_rows(x) && made_[x].list.id == from.list.id && made_[x].axis == q.axis;
       in[q.other] = same ? made_[x].rows : gathered(all(x), from.list, q.axis);
     }
     made_[i].all = remade(v, in, v.s);
@@ -203,12 +212,14 @@ class scatter_sinking : row_rewriter {
   // scatter_add(d, S): where rows come from
   constexpr bool as_source(int i) {
     const node& v = at(i);
-    if (v.o != op::scatter_add || at(v.in[1]).o != op::select) return false;
+    if (v.o != op::scatter_add || at(v.in[1]).s.rank != 1 ||
+        !lists_rows(p_.nodes, v.in[1], v.s.d[static_cast<int>(v.attr)]))
+      return false;
     form& f = made_[i];
     int d = all(v.in[0]);
     if (g_[d].o == op::copy && g_[d].attr == 0) d = g_[d].in[0];
     f.rows = d;
-    f.list = {all(v.in[1]), v.s.d[static_cast<int>(v.attr)], at(v.in[1]).s.d[0]};
+    f.list = {all(v.in[1]), v.s.d[static_cast<int>(v.attr)], at(v.in[1]).s.d[0], at(v.in[1]).o == op::select};
     f.axis = {static_cast<int>(v.attr), 1};
     return true;
   }
@@ -261,22 +272,28 @@ public:
 };
 
 class gather_pushing : row_rewriter {
-  struct demand { // of rows of a node
+  struct demand {       // of rows of a node
     int list = no_node; // in the program
+    extent_t n = 0;     // of how many
     row_axis axis;
     bool several = false; // of more lists or axes than one
   };
   vec<demand> wanted_;
-  vec<char> all_wanted_, in_memory_, pushed_;
-  vec<int> all_, rows_; // ids in the new graph
+  vec<char> all_wanted_, in_memory_, pushed_, lists_; // lists_: some rows are wanted by it
+  vec<int> all_, rows_;                               // ids in the new graph
 
   constexpr int n_() const { return p_.nodes.size(); }
-  constexpr extent_t extent_below(int list) const { return numel(at(at(list).in[0]).s); }
-  constexpr bool takes_rows(const node& v) const { return v.o == op::gather && at(v.in[1]).o == op::select; }
-  constexpr void want(int x, int list, const row_axis& axis) {
+  constexpr bool takes_rows(const node& v) const {
+    return v.o == op::gather && lists_rows(p_.nodes, v.in[1], at(v.in[0]).s.d[static_cast<int>(v.attr)]);
+  }
+  constexpr void want(int x, int list, extent_t n, const row_axis& axis) {
     demand& d = wanted_[x];
-    if (d.list < 0) d = {list, axis, false};
-    else if (d.list != list || !(d.axis == axis)) d.several = true;
+    lists_[list] = 1;
+    if (d.list < 0) d = {list, n, axis, false};
+    else if (d.list != list || d.n != n || !(d.axis == axis)) d.several = true;
+  }
+  constexpr bool recomputes(int list) const {
+    return at(list).o == op::select && attributes_of_select(at(list)).recompute;
   }
   // May its rows be computed from rows of its operands?
   constexpr bool pushes(int i, rows_of_operands& r) const {
@@ -284,10 +301,12 @@ class gather_pushing : row_rewriter {
     const demand& d = wanted_[i];
     if (d.list < 0 || d.several || rule(v.o).k == kind::leaf) return false;
     // an elementwise value that no buffer holds is computed again for its rows
-    if (all_wanted_[i] != 0 && (rule(v.o).k != kind::elementwise || in_memory_[i] != 0)) return false;
+    if (all_wanted_[i] != 0 && !recomputes(d.list) &&
+        (rule(v.o).k != kind::elementwise || in_memory_[i] != 0))
+      return false;
     shape s[3]{};
     shapes_of(v, s);
-    r = where_rows_come_from(v, s, d.axis, extent_below(d.list));
+    r = where_rows_come_from(v, s, d.axis, d.n);
     return r.known;
   }
   constexpr void find_demands() {
@@ -299,7 +318,7 @@ class gather_pushing : row_rewriter {
         pushed_[i] = 1;
         for (int k = 0; k < 3; ++k)
           if (v.in[k] >= 0) {
-            if (r.operand[k].found()) want(v.in[k], wanted_[i].list, r.operand[k]);
+            if (r.operand[k].found()) want(v.in[k], wanted_[i].list, wanted_[i].n, r.operand[k]);
             else all_wanted_[v.in[k]] = 1;
           }
       } else if (wanted_[i].list >= 0) {
@@ -307,19 +326,22 @@ class gather_pushing : row_rewriter {
       }
       if (all_wanted_[i] == 0) continue;
       const bool rows_only = takes_rows(v);
-      if (rows_only) want(v.in[0], v.in[1], {static_cast<int>(v.attr), 1});
+      if (rows_only) want(v.in[0], v.in[1], axis_extent(v), {static_cast<int>(v.attr), 1});
       for (int k = rows_only ? 1 : 0; k < 3; ++k)
         if (v.in[k] >= 0) {
           all_wanted_[v.in[k]] = 1;
-          if (rule(v.o).k == kind::whole || (rule(v.o).k == kind::view && in_memory_[i] != 0)) in_memory_[v.in[k]] = 1;
+          if (rule(v.o).k == kind::whole || (rule(v.o).k == kind::view && in_memory_[i] != 0))
+            in_memory_[v.in[k]] = 1;
         }
     }
   }
 
-  constexpr row_list list_of(int list) const { return {all_[list], extent_below(list), at(list).s.d[0]}; }
-  constexpr int rows_of(int x, int list, const row_axis& axis) {
+  constexpr extent_t axis_extent(const node& of_gather) const {
+    return at(of_gather.in[0]).s.d[static_cast<int>(of_gather.attr)];
+  }
+  constexpr int rows_of(int x, int list, extent_t n, const row_axis& axis) {
     if (!axis.found()) return all_[x];
-    return pushed_[x] != 0 ? rows_[x] : gathered(all_[x], list_of(list), axis);
+    return pushed_[x] != 0 ? rows_[x] : gathered(all_[x], {all_[list], n, at(list).s.d[0]}, axis);
   }
   constexpr void make_rows(int i) {
     const node& v = at(i);
@@ -327,10 +349,10 @@ class gather_pushing : row_rewriter {
     g_.in_adjoint = v.adjoint;
     shape s[3]{};
     shapes_of(v, s);
-    const rows_of_operands r = where_rows_come_from(v, s, d.axis, extent_below(d.list));
+    const rows_of_operands r = where_rows_come_from(v, s, d.axis, d.n);
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
-      if (v.in[k] >= 0) in[k] = rows_of(v.in[k], d.list, r.operand[k]);
+      if (v.in[k] >= 0) in[k] = rows_of(v.in[k], d.list, d.n, r.operand[k]);
     rows_[i] = remade(v, in, with_rows(v.s, d.axis, at(d.list).s.d[0]));
   }
   constexpr void make_all(int i) {
@@ -341,7 +363,7 @@ class gather_pushing : row_rewriter {
       return;
     }
     if (takes_rows(v)) {
-      all_[i] = rows_of(v.in[0], v.in[1], {static_cast<int>(v.attr), 1});
+      all_[i] = rows_of(v.in[0], v.in[1], axis_extent(v), {static_cast<int>(v.attr), 1});
       return;
     }
     int in[3] = {no_node, no_node, no_node};
@@ -360,6 +382,7 @@ public:
         all_wanted_(p.nodes.size(), 0),
         in_memory_(p.nodes.size(), 0),
         pushed_(p.nodes.size(), 0),
+        lists_(p.nodes.size(), 0),
         all_(p.nodes.size(), no_node),
         rows_(p.nodes.size(), no_node) {}
 
@@ -368,7 +391,7 @@ public:
     for (int i = 0; i < n_(); ++i) {
       if (all_wanted_[i] != 0) make_all(i);
       if (pushed_[i] != 0 && all_[wanted_[i].list] >= 0) make_rows(i);
-      if (at(i).o == op::select) // what could not be computed before it was known
+      if (lists_[i] != 0) // what could not be computed before it was known
         for (int j = 0; j < i; ++j)
           if (pushed_[j] != 0 && wanted_[j].list == i) make_rows(j);
     }
@@ -426,7 +449,8 @@ template <class Nodes> constexpr bool may_be_mask(const Nodes& nodes, const node
   return m.o == op::input || (m.t == dtype::boolean && !m.adjoint);
 }
 template <class Nodes> constexpr int mask_below(const Nodes& nodes, int x) {
-  while (rule(nodes[x].o).k == kind::view || nodes[x].o == op::cast || nodes[x].o == op::copy) x = nodes[x].in[0];
+  while (rule(nodes[x].o).k == kind::view || nodes[x].o == op::cast || nodes[x].o == op::copy)
+    x = nodes[x].in[0];
   return x;
 }
 
@@ -438,6 +462,8 @@ template <int N, int O> constexpr bool selects_rows(const program<N, O>& p) {
   for (int i = 0; i < N; ++i) {
     const node& v = p.nodes[i];
     if (v.o == op::select) return true;
+    if (v.o == op::gather && lists_rows(p.nodes, v.in[1], p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)]))
+      return true;
     heavy = heavy || is_heavy(v.o);
     for (int k = 0; k < 2 && !masks; ++k) masks = v.in[k] >= 0 && may_be_mask(p.nodes, v, k);
   }
@@ -451,7 +477,9 @@ template <int N, int O> constexpr raw_program with_sparse_rows(const program<N, 
   for (int i = 0; i < N; ++i) {
     const node& v = p.nodes[i];
     written.nodes.push_back(v);
-    selects = selects || v.o == op::select;
+    selects =
+        selects || v.o == op::select ||
+        (v.o == op::gather && lists_rows(p.nodes, v.in[1], p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)]));
     for (int k = 0; k < 2; ++k) {
       if (v.in[k] < 0 || !may_be_mask(p.nodes, v, k)) continue;
       const int m = mask_below(p.nodes, v.in[k]);

@@ -32,8 +32,7 @@ concept bound_object_with_a_name = std::is_lvalue_reference_v<Self>;
 
 // In chunks: clang folds at most 256 operands, and short packs keep symbol names short.
 template <class Backend, const auto& P, bool Load, int First, class Team, class Frame, int... I>
-[[gnu::always_inline]] inline void run_chunk(const Team& team, Frame& f,
-                                             std::integer_sequence<int, I...>) {
+[[gnu::always_inline]] inline void run_chunk(const Team& team, Frame& f, std::integer_sequence<int, I...>) {
   if constexpr (Load) (Backend::template load_step<P, First + I>(team, f), ...);
   else (Backend::template run_step<P, First + I>(team, f), ...);
 }
@@ -62,7 +61,8 @@ template <int N, int O> constexpr program<N, O> as_constant(const raw_program& r
 template <class F, class... A> struct with_selected_rows {
   static constexpr const auto& traced_program = traced<F, A...>::value;
   static constexpr int nodes = with_sparse_rows(traced_program).nodes.size();
-  static constexpr auto value = as_constant<nodes, traced_program.output_count>(with_sparse_rows(traced_program));
+  static constexpr auto value =
+      as_constant<nodes, traced_program.output_count>(with_sparse_rows(traced_program));
 };
 template <class F, class... A> constexpr const auto& program_of_rows() {
   if constexpr (selects_rows(traced<F, A...>::value)) return with_selected_rows<F, A...>::value;
@@ -368,9 +368,10 @@ public:
                   "tapeless: run.into(out): out has the element types and extents of the result");
     if constexpr (leaves_match<Out, result_type>)
       static_assert(no_leaf_is_const<Out>, "tapeless: run.into(out): no leaf of out is const");
-    static_assert(extents_known_before_a_run<result_type, A...>,
-                  "tapeless: run.into(out): the extents of the results are known before the run; the rows of a "
-                  "selection that it counts are read from run(x...)");
+    static_assert(
+        extents_known_before_a_run<result_type, A...>,
+        "tapeless: run.into(out): the extents of the results are known before the run; the rows of a "
+        "selection that it counts are read from run(x...)");
     return [this, out](const auto&... x) -> Out {
       this->execute(out, x...);
       return out;
