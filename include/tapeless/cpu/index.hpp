@@ -5,7 +5,7 @@
 // Every tensor is dense; (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 #include "../core/shape.hpp"
 #include "team.hpp"
 
@@ -32,15 +32,43 @@ template <class T, class Team> void concat_axis(const Team& team, index_t outer,
   });
 }
 
+namespace detail {
+
+/// About as many elements as a chunk of moved rows is worth a thread.
+inline constexpr index_t elements_per_chunk = 1 << 14;
+
+// y[j, i] = x[at[j], i]. Width is that of the rows, 0 where the compiler does not know it.
+template <int Width, class T> void gather_rows(index_t count, index_t inner, const T* x,
+                                               const std::int32_t* at, T* y) {
+  for (index_t j = 0; j < count; ++j)
+    if constexpr (Width == 0) std::copy_n(x + at[j] * inner, inner, y + j * inner);
+    else
+      for (int i = 0; i < Width; ++i) y[j * Width + i] = x[index_t(at[j]) * Width + i];
+}
+template <class T> void gather_rows(index_t count, index_t inner, const T* x, const std::int32_t* at, T* y) {
+  if (inner == 1) gather_rows<1>(count, inner, x, at, y); // a call per row would cost more than the row
+  else if (inner == 2) gather_rows<2>(count, inner, x, at, y);
+  else if (inner == 3) gather_rows<3>(count, inner, x, at, y);
+  else if (inner == 4) gather_rows<4>(count, inner, x, at, y);
+  else gather_rows<0>(count, inner, x, at, y);
+}
+
+} // namespace detail
+
 // y[o, j, i] = x[o, at[j], i]                         x: (outer, n, inner)   at: (count)   y: (outer, count, inner)
 // Where n is 0 there is nothing to read: y is 0.   @pre 0 <= at[j] < n, or n == 0
 template <class T, class Team> void gather_axis(const Team& team, index_t outer, index_t n, index_t count,
                                                 index_t inner, const T* x, const std::int32_t* at, T* y) {
   if (n == 0) return void(std::fill(y, y + outer * count * inner, T{}));
-  team.run(outer, [=](index_t o, int) {
-    for (index_t j = 0; j < count; ++j) {
-      const T* const p = x + (o * n + at[j]) * inner;
-      std::copy(p, p + inner, y + (o * count + j) * inner);
+  // a chunk is `block` rows (o, j) of y
+  const index_t rows = outer * count;
+  const index_t block = std::max<index_t>(1, detail::elements_per_chunk / std::max<index_t>(1, inner));
+  team.run((rows + block - 1) / block, [=](index_t chunk, int) {
+    const index_t end = std::min(rows, (chunk + 1) * block);
+    for (index_t r = chunk * block; r < end;) {
+      const index_t o = r / count, j = r % count, run = std::min(count - j, end - r);
+      detail::gather_rows(run, inner, x + o * n * inner, at + j, y + r * inner);
+      r += run;
     }
   });
 }
@@ -50,10 +78,19 @@ template <class T, class Team> void scatter_add_axis(const Team& team, index_t o
                                                      index_t count, index_t inner, const T* y,
                                                      const std::int32_t* at, T* x) {
   if (n == 0) return;
-  team.run(outer, [=](index_t o, int) {
-    std::fill(x + o * n * inner, x + (o + 1) * n * inner, T{});
+  // A chunk is some rows k of one o: all that is added to them, in the order of j. So the cut may depend on the team,
+  // and one thread reads `at` once. Not columns: what one core fetches ahead of its columns, another one writes.
+  const index_t members = team.size();
+  const bool is_cut = outer < 4 * members && inner >= 32 && (n + count) * inner > detail::elements_per_chunk;
+  const index_t cuts = is_cut ? std::min(n, members / std::gcd(members, outer)) : 1;
+  team.run(outer * cuts, [=](index_t chunk, int) {
+    const index_t o = chunk / cuts, c = chunk % cuts, lo = n * c / cuts, hi = n * (c + 1) / cuts;
+    T* const to = x + o * n * inner;
+    std::fill(to + lo * inner, to + hi * inner, T{});
     for (index_t j = 0; j < count; ++j) {
-      T* const q = x + (o * n + at[j]) * inner;
+      const index_t k = at[j];
+      if (k < lo || k >= hi) continue;
+      T* const q = to + k * inner;
       const T* const p = y + (o * count + j) * inner;
       for (index_t i = 0; i < inner; ++i) q[i] += p[i];
     }

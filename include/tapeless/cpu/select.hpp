@@ -6,7 +6,7 @@
 //   select_extreme           the first k positions of (v, i), sorted by descending (least: ascending) v, then i
 //   select_extreme_of_each   the same within { i : segment[i] == s }, for each s
 // The order of values: -0 == +0, and a NaN is greater than everything else and equal to every NaN.
-// One thread, no allocation; nothing branches on what the data hold, but where segments are sorted.
+// One thread, no allocation; no branch per element depends on the data, but where segments are sorted.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -42,17 +42,20 @@ template <class U> struct selection_cut {
   index_t ties;
 };
 
-// key(i), i in [0, n), in blocks that compilers vectorise: f(key, i)
-template <class T, class F> [[gnu::always_inline]] inline void each_key(key_type<T> flip, index_t n,
-                                                                        const T* v, F f) {
-  constexpr index_t block = 128;
+// The keys in blocks, which compilers vectorise: f(keys, lo, m) for those of [lo, lo + m); false ends it
+inline constexpr index_t keys_per_block = 128;
+template <class T, class F> [[gnu::always_inline]] inline void each_block(key_type<T> flip, index_t n,
+                                                                          const T* v, F f) {
+  constexpr index_t block = keys_per_block;
   key_type<T> key[block];
-  index_t lo = 0;
-  for (; lo + block <= n; lo += block) {
-    for (index_t c = 0; c < block; ++c) key[c] = key_of(v[lo + c]) ^ flip;
-    for (index_t c = 0; c < block; ++c) f(key[c], lo + c);
+  for (index_t lo = 0; lo < n; lo += block) {
+    const index_t m = std::min(block, n - lo);
+    if (m == block)
+      for (index_t c = 0; c < block; ++c) key[c] = key_of(v[lo + c]) ^ flip;
+    else
+      for (index_t c = 0; c < m; ++c) key[c] = key_of(v[lo + c]) ^ flip;
+    if (!f(key, lo, m)) return;
   }
-  for (; lo < n; ++lo) f(key_of(v[lo]) ^ flip, lo);
 }
 
 // The cut of the k greatest keys, by digits from the highest down.   @pre 0 < k < n
@@ -64,11 +67,14 @@ template <class T> selection_cut<key_type<T>> cut_of_greatest(key_type<T> flip, 
   index_t among = n; // keys that agree with the digits of the cut
   for (int shift = 8 * static_cast<int>(sizeof(U)); shift > 0 && cut.ties < among;) {
     if (among <= few) {
-      U key[few + 1];
+      U key[few + 1] = {};
       index_t found = 0;
-      each_key(flip, n, v, [&](U x, index_t) {
-        key[found] = x;
-        found += (x & cut.known) == cut.digits;
+      each_block(flip, n, v, [&](const U* x, index_t, index_t m) {
+        for (index_t c = 0; c < m; ++c) {
+          key[found] = x[c];
+          found += (x[c] & cut.known) == cut.digits;
+        }
+        return true;
       });
       std::nth_element(key, key + cut.ties - 1, key + found, std::greater<U>());
       cut.digits = key[cut.ties - 1];
@@ -79,8 +85,10 @@ template <class T> selection_cut<key_type<T>> cut_of_greatest(key_type<T> flip, 
     const int low = std::max(shift - digit, 0);
     const U values = (U(1) << (shift - low)) - 1;
     std::uint32_t seen[2][1 << digit] = {}; // two: equal keys in a row do not wait for each other
-    each_key(flip, n, v,
-             [&](U x, index_t i) { seen[i & 1][(x >> low) & values] += (x & cut.known) == cut.digits; });
+    each_block(flip, n, v, [&](const U* x, index_t, index_t m) {
+      for (index_t c = 0; c < m; ++c) seen[c & 1][(x[c] >> low) & values] += (x[c] & cut.known) == cut.digits;
+      return true;
+    });
     U d = values;
     for (;; --d) {
       among = index_t(seen[0][d]) + seen[1][d];
@@ -96,7 +104,7 @@ template <class T> selection_cut<key_type<T>> cut_of_greatest(key_type<T> flip, 
 
 } // namespace detail
 
-/// Positions, ascending, at which the mask is not 0 (a NaN is not); their number is returned.
+/// Positions, ascending, at which the mask is not 0 (a NaN is set); their number is returned.
 /// rows: place for n.   @pre n < 2^31
 template <class T> index_t select_nonzero(index_t n, const T* mask, std::int32_t* rows) {
   index_t count = 0;
@@ -115,15 +123,30 @@ template <class T> index_t select_extreme(bool least, index_t n, index_t k, cons
   if (k == n) return std::iota(rows, rows + n, 0), n;
   using U = detail::key_type<T>;
   const U flip = least ? ~U(0) : U(0);
-  auto [known, digits, ties] = detail::cut_of_greatest(flip, n, k, v);
-  index_t count = 0;
-  for (index_t i = 0; count < k; ++i) { // rows[k] is never written
-    const U x = (detail::key_of(v[i]) ^ flip) & known;
-    const int greater = x > digits, tie = x == digits, left = ties > 0;
-    rows[count] = static_cast<std::int32_t>(i);
-    count += greater | (tie & left);
-    ties -= tie;
-  }
+  const auto cut = detail::cut_of_greatest(flip, n, k, v);
+  const U first = cut.digits, last = first | ~cut.known; // ties are the keys in [first, last]
+  index_t ties = cut.ties, count = 0;
+  detail::each_block(flip, n, v, [&](const U* x, index_t lo, index_t m) {
+    const auto is_tie = [=](U key) { return static_cast<U>(key - first) <= static_cast<U>(last - first); };
+    const auto emit = [&](index_t c, index_t end, U least_key) { // rows[k] is never written
+      for (; c < end && count < k; ++c) {
+        rows[count] = static_cast<std::int32_t>(lo + c);
+        count += x[c] >= least_key;
+      }
+    };
+    index_t here = 0;
+    for (index_t c = 0; c < m; ++c) here += is_tie(x[c]);
+    if (here <= ties) {
+      emit(0, m, first);
+      ties -= here;
+    } else {
+      index_t c = 0;
+      for (; ties > 0; ++c) ties -= is_tie(x[c]);
+      emit(0, c, first);
+      emit(c, m, last + 1); // where this is 0, no key is greater, and count is k
+    }
+    return count < k;
+  });
   return k;
 }
 

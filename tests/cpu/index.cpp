@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/cpu/index.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+using namespace tapeless::cpu;
+
+namespace {
+
+std::size_t size_of(index_t n) { return static_cast<std::size_t>(n); }
+
+template <class T> bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+// gather and scatter_add against naive loops; results are filled with something else before
+template <class T, class Team> void check_moves(const Team& team) {
+  std::mt19937 random(11);
+  struct extents {
+    index_t outer, n, count, inner;
+  };
+  for (const extents e : {extents{1, 0, 5, 3},
+                          {1, 5, 0, 3},
+                          {2, 5, 4, 0},
+                          {0, 5, 4, 3},
+                          {1, 1, 1, 1},
+                          {1, 300, 40000, 1},
+                          {3, 70, 9001, 2},
+                          {2, 50, 12000, 3},
+                          {1, 64, 9000, 4},
+                          {5, 40, 3000, 5},
+                          {1, 100, 1500, 31},
+                          {1, 100, 900, 32},
+                          {3, 20, 200, 48},
+                          {1, 300, 200, 100},
+                          {2, 30, 100, 257},
+                          {1, 3, 7, 5000},
+                          {40, 8, 6, 200}}) {
+    CAPTURE(e.outer);
+    CAPTURE(e.n);
+    CAPTURE(e.count);
+    CAPTURE(e.inner);
+    std::vector<std::int32_t> at(size_of(e.count)); // with repetitions
+    for (std::int32_t& k : at) k = e.n == 0 ? 0 : static_cast<std::int32_t>(random() % size_of(e.n));
+    const auto numbers = [&](index_t n) {
+      std::vector<T> v(size_of(n));
+      for (T& x : v) x = static_cast<T>(std::uniform_real_distribution<double>(-100, 100)(random));
+      return v;
+    };
+    const index_t few = e.outer * e.n * e.inner, many = e.outer * e.count * e.inner;
+    const std::vector<T> x = numbers(few), y = numbers(many);
+    std::vector<T> gathered = numbers(many), scattered = numbers(few);
+    std::vector<T> gathered_naively(size_of(many)), scattered_naively(size_of(few));
+    if (e.n > 0)
+      for (index_t o = 0; o < e.outer; ++o)
+        for (index_t j = 0; j < e.count; ++j)
+          for (index_t i = 0; i < e.inner; ++i) {
+            const std::size_t taken = size_of((o * e.n + at[size_of(j)]) * e.inner + i);
+            const std::size_t of_row = size_of((o * e.count + j) * e.inner + i);
+            gathered_naively[of_row] = x[taken];
+            scattered_naively[taken] += y[of_row];
+          }
+    gather_axis(team, e.outer, e.n, e.count, e.inner, x.data(), at.data(), gathered.data());
+    scatter_add_axis(team, e.outer, e.n, e.count, e.inner, y.data(), at.data(), scattered.data());
+    CHECK(same_bits(gathered, gathered_naively));
+    CHECK(same_bits(scattered, scattered_naively));
+  }
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("gather, scatter_add: the naive loop bit for bit, whatever the team", T, float, double,
+                   std::int32_t) {
+  check_moves<T>(serial_team());
+#ifdef TAPELESS_WITH_OPENMP
+  for (const int threads : {1, 2, 3}) check_moves<T>(openmp_team(threads));
+#endif
+}
