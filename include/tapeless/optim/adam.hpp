@@ -10,6 +10,7 @@
 // Source: Kingma and Ba, "Adam: A method for stochastic optimization", ICLR 2015, algorithm 1.
 
 #include "../run/memory.hpp"
+#include "rows.hpp"
 #include "state.hpp"
 
 namespace tapeless {
@@ -78,6 +79,41 @@ public:
     }
   }
 
+  // One step of some rows of a table: Params is one tensor (n, ...), rows (k) says which, gradient (k, ...) is theirs; a row
+  // that occurs several times has the sum. Other rows and their moments stay as they are, and are not looked at: this is
+  // Adam on the rows that were read, with the powers of beta of all steps.
+  //   auto e = tl::gather<0>(table, ids);    value_and_grad by e gives the gradient of those rows
+  // Cost: as step, for these rows. No allocation, but where table or list are larger than before.
+  // Throws argument_error, before it writes, where a row is none of the table's.
+  template <class Table = Params, class Rows, class Gradient>
+  void step_rows(const Table& parameters, const Rows& rows, const Gradient& slopes) {
+    const auto& p = detail::view_of(parameters);
+    const auto& gradient = detail::view_of(slopes);
+    using table = std::remove_cvref_t<decltype(p)>;
+    constexpr bool ours = detail::parameters_like<table, Params> && detail::trainable<Params>;
+    constexpr bool match = detail::rows_match<Params, Rows, std::remove_cvref_t<decltype(gradient)>>();
+    static_assert(ours,
+                  "tapeless: adam.step_rows(p, rows, gradient): params is one tensor, and p has its extents");
+    static_assert(
+        match,
+        "tapeless: adam.step_rows(p, rows, gradient): rows is int32 with one axis, and gradient has p's "
+        "extents with that of rows in the first place");
+    if constexpr (ours && match) {
+      using T = typename Params::value_type;
+      constexpr const char* who = "adam.step_rows(p, rows, gradient)";
+      const detail::rows_to_step q = detail::checked_rows(p, rows, gradient, who);
+      const auto mean = detail::spans_of((*moments_)[0], who), square = detail::spans_of((*moments_)[1], who);
+      detail::require_same_extents(std::array{q.table}, mean, who);
+      power1_ *= options_.beta1;
+      power2_ *= options_.beta2;
+      rows_.for_each(q, [&](extent_t row, const T* g) {
+        const extent_t at = row * q.width;
+        descend(q.width, static_cast<T*>(q.table.data) + at, g, static_cast<T*>(mean[0].data) + at,
+                static_cast<T*>(square[0].data) + at);
+      });
+    }
+  }
+
 private:
   template <class T> void descend(cpu::index_t n, T* p, const T* g, T* m, T* v) const {
     using V = cpu::simd<T>;
@@ -98,6 +134,7 @@ private:
   adam_options options_;
   double power1_ = 1, power2_ = 1; // beta1^t, beta2^t
   owned<std::array<Params, 2>> moments_;
+  detail::merged_rows<detail::element_of_first<Params>> rows_; // of step_rows
 };
 
 } // namespace tapeless

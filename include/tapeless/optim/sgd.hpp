@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "../run/memory.hpp"
+#include "rows.hpp"
 #include "state.hpp"
 
 namespace tapeless {
@@ -77,6 +78,43 @@ public:
     }
   }
 
+  // One step of some rows of a table, as adam.step_rows: rows (k) of Params, one tensor (n, ...), with the gradient (k, ...).
+  // Without momentum and decay it is step() with zeros in the other rows; with them the other rows stay as they are.
+  template <class Table = Params, class Rows, class Gradient>
+  void step_rows(const Table& parameters, const Rows& rows, const Gradient& slopes) {
+    const auto& p = detail::view_of(parameters);
+    const auto& gradient = detail::view_of(slopes);
+    using table = std::remove_cvref_t<decltype(p)>;
+    constexpr bool ours = detail::parameters_like<table, Params> && detail::trainable<Params>;
+    constexpr bool match = detail::rows_match<Params, Rows, std::remove_cvref_t<decltype(gradient)>>();
+    static_assert(ours,
+                  "tapeless: sgd.step_rows(p, rows, gradient): params is one tensor, and p has its extents");
+    static_assert(
+        match,
+        "tapeless: sgd.step_rows(p, rows, gradient): rows is int32 with one axis, and gradient has p's "
+        "extents with that of rows in the first place");
+    if constexpr (ours && match) {
+      using T = typename Params::value_type;
+      constexpr const char* who = "sgd.step_rows(p, rows, gradient)";
+      const detail::rows_to_step q = detail::checked_rows(p, rows, gradient, who);
+      T* velocity = nullptr;
+      if (velocity_) {
+        const auto state = detail::spans_of(velocity_->view(), who);
+        detail::require_same_extents(std::array{q.table}, state, who);
+        velocity = static_cast<T*>(state[0].data);
+      }
+      const bool decays = options_.weight_decay > 0;
+      rows_.for_each(q, [&](extent_t row, const T* g) {
+        T* const w = static_cast<T*>(q.table.data) + row * q.width;
+        T* const v = velocity == nullptr ? w : velocity + row * q.width;
+        if (velocity != nullptr && decays) descend<true, true>(q.width, w, g, v);
+        else if (velocity != nullptr) descend<true, false>(q.width, w, g, v);
+        else if (decays) descend<false, true>(q.width, w, g, v);
+        else descend<false, false>(q.width, w, g, v);
+      });
+    }
+  }
+
 private:
   // velocity: not read without momentum
   template <bool Momentum>
@@ -109,7 +147,8 @@ private:
   }
 
   sgd_options options_;
-  std::unique_ptr<owned<Params>> velocity_; // null without momentum
+  std::unique_ptr<owned<Params>> velocity_;                    // null without momentum
+  detail::merged_rows<detail::element_of_first<Params>> rows_; // of step_rows
 };
 
 } // namespace tapeless

@@ -27,6 +27,15 @@ concept trainable_tree = parameter_tree<Tree> && [] {
 template <class P, class Params>
 concept parameters_like = trainable_tree<P> && leaves_match<P, Params>;
 
+template <class Tree> struct first_element {
+  using type = float;
+};
+template <class T, shape S, class Space> struct first_element<basic_tensor<T, S, Space>> {
+  using type = std::remove_const_t<T>;
+};
+// The element type of a tensor; some type for a tree.
+template <class Tree> using element_of_first = typename first_element<Tree>::type;
+
 // update(T{}, i) for leaf i of elements T
 template <class Tree, class F> void for_each_leaf_type(F&& update) {
   Tree tree{};

@@ -1,0 +1,88 @@
+#pragma once
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// The gradient of a table of which few rows were read, as those rows: rows[i] is the row that gradient[i] belongs to. A row
+// that occurs several times has the sum. merged_rows gives each row once, with its sum.
+
+#include <vector>
+
+#include "state.hpp"
+
+namespace tapeless::detail {
+
+template <class X>
+concept list_of_rows =
+    typed_handle<X> && X::extents.rank == 1 && std::is_same_v<typename X::value_type, std::int32_t>;
+
+// gradient: (k, ...) of a table (n, ...), the axes behind the first one alike, with rows (k)
+template <class Table, class Rows, class Gradient> constexpr bool rows_match() {
+  if constexpr (trainable<Table> && list_of_rows<Rows> && typed_handle<Gradient>) {
+    if (!std::is_same_v<typename Gradient::value_type, typename Table::value_type>) return false;
+    shape expected = Table::extents;
+    if (expected.rank == 0) return false;
+    expected.d[0] = Rows::extents.d[0];
+    return Gradient::extents == expected;
+  } else return false;
+}
+
+// The operands of a step of some rows. Throws argument_error where they do not fit: see adam.step_rows.
+struct rows_to_step {
+  leaf_span table, gradient;
+  const std::int32_t* rows;
+  extent_t count, n, width; // n: rows of the table
+};
+template <class Table, class Rows, class Gradient>
+rows_to_step checked_rows(const Table& p, const Rows& rows, const Gradient& gradient, const char* who) {
+  rows_to_step r{spans_of(p, who)[0], spans_of(gradient, who)[0], nullptr, 0, 0, 0};
+  const leaf_span list = spans_of(rows, who)[0];
+  r.rows = static_cast<const std::int32_t*>(list.data);
+  r.count = list.size;
+  r.n = r.table.s.d[0];
+  r.width = r.n > 0 ? r.table.size / r.n : 0;
+  shape expected = r.table.s;
+  expected.d[0] = r.count;
+  if (!(r.gradient.s == expected))
+    refuse("tapeless: %s: the gradient has the extents %s, expected %s", who, text_of(r.gradient.s).c_str(),
+           text_of(expected).c_str());
+  for (extent_t i = 0; i < r.count; ++i)
+    if (r.rows[i] < 0 || r.rows[i] >= r.n)
+      refuse("tapeless: %s: row %d at position %lld is outside [0, %lld)", who, static_cast<int>(r.rows[i]),
+             wide(i), wide(r.n));
+  return r;
+}
+
+template <class T> class merged_rows {
+  std::vector<std::int32_t> first_,
+      next_; // of each row its last occurrence; of each occurrence the one before
+  std::vector<T> sum_;
+
+public:
+  // f(row, gradient of that row) for each row that occurs, once, in the order of first occurrences; its sum is taken in that
+  // order too. Allocates where the table or the list is larger than any before.
+  template <class F> void for_each(const rows_to_step& q, F f) {
+    const T* const gradient = static_cast<const T*>(q.gradient.data);
+    const auto at = [](auto i) { return static_cast<std::size_t>(i); };
+    if (first_.size() < at(q.n)) first_.resize(at(q.n), -1);
+    if (next_.size() < at(q.count)) next_.resize(at(q.count));
+    if (sum_.size() < at(q.width)) sum_.resize(at(q.width));
+    for (extent_t i = q.count; i-- > 0;) {
+      next_[at(i)] = first_[at(q.rows[i])];
+      first_[at(q.rows[i])] = static_cast<std::int32_t>(i);
+    }
+    for (extent_t i = 0; i < q.count; ++i) {
+      if (first_[at(q.rows[i])] != i) continue; // an earlier occurrence has taken it along
+      first_[at(q.rows[i])] = -1;
+      const T* slope = gradient + i * q.width;
+      if (std::int32_t j = next_[at(i)]; j >= 0) {
+        for (extent_t e = 0; e < q.width; ++e) sum_[at(e)] = slope[e];
+        for (; j >= 0; j = next_[at(j)])
+          for (extent_t e = 0; e < q.width; ++e) sum_[at(e)] += gradient[j * q.width + e];
+        slope = sum_.data();
+      }
+      f(extent_t{q.rows[i]}, slope);
+    }
+  }
+};
+
+} // namespace tapeless::detail
