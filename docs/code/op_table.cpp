@@ -69,6 +69,7 @@ void cover_all() {
   cover<tl::tensor<float, 1, 1, 2, 4, 4>, tl::tensor<float, 1, 1, 2, 3, 3>>(tl::grad<0>([](auto x, auto w) { return tl::sum(square(tl::conv3d(x, w))); }));
   cover<image>(tl::value_and_grad([](auto x) { return tl::sum(tl::max_pool2d<tl::pool{}>(x) * tl::avg_pool2d<tl::pool{}>(x)); }));
   cover<tl::csr<float, 4, 4, 6>, M>(tl::grad<0, 1>([](auto a, auto b) { return tl::sum(square(tl::matmul(a, tl::solve_triangular(a, b)))) + tl::sum(tl::sampled_matmul(a, a, a)); }));
+  cover<tl::tensor<float, 4>>([](auto x) { return tl::gather(x, tl::top_k<2>(x)); });
   cover<image>([](auto x) { return tl::jvp([](auto a) { return tl::max_pool2d<tl::pool{}>(a); })(x, x); });
 }
 
@@ -102,6 +103,7 @@ int main() {
   cover_all();
   std::printf("| op | family | kind | vjp | flops, each element | CPU |\n|---|---|---|---|---|---|\n");
   rows("index", tl::detail::index_rules);
+  rows("select", tl::detail::select_rules);
   rows("elementwise", tl::detail::elementwise_rules);
   rows("reduce", tl::detail::reduce_rules);
   rows("shape", tl::detail::shape_rules);

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+#include <tapeless/tapeless.hpp>
+
+#include <cstdio>
+
+namespace tl = tapeless;
+
+// [hard]
+struct network {
+  tl::tensor<float, 64, 256> w1;
+  tl::tensor<float, 256> b1;
+  tl::tensor<float, 256, 10> w2;
+};
+using images = tl::tensor<float, 4096, 64>;
+using targets = tl::tensor<float, 4096, 10>;
+constexpr auto losses = [](const auto& p, auto x, auto t) { // of every row
+  auto h = tl::relu(tl::matmul(x, p.w1) + p.b1);
+  return tl::mean<1>(tl::square(tl::matmul(h, p.w2) - t));
+};
+constexpr auto all_rows = tl::jit(tl::value_and_grad<0>([](const auto& p, auto x, auto t) {
+  return tl::mean(losses(p, x, t));
+}));
+constexpr auto hard_rows = tl::jit(tl::value_and_grad<0>([](const auto& p, auto x, auto t) {
+  auto loss = losses(p, x, t);
+  return tl::mean(tl::gather(loss, tl::top_k<1024>(loss))); // the hardest quarter
+}));
+constexpr tl::cost all = all_rows.cost<network, images, targets>();
+constexpr tl::cost hard = hard_rows.cost<network, images, targets>();
+static_assert(hard.adjoint.flops <= 0.26 * all.adjoint.flops && hard.densified == 0);
+// [/hard]
+
+// [mask]
+using flags = tl::tensor<bool, 4096>;
+constexpr auto masked = tl::jit(tl::value_and_grad<0>([](const auto& p, auto x, auto t, auto keep) {
+  return tl::mean(tl::where(keep, losses(p, x, t), 0.0f));
+}));
+// [/mask]
+
+int main() {
+  std::fputs(hard_rows.explain<network, images, targets>().c_str(), stdout);
+  std::puts("");
+  std::fputs(masked.explain<network, images, targets, flags>().c_str(), stdout);
+}
