@@ -11,9 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <numeric>
 #include <type_traits>
 #include "team.hpp"
 
@@ -76,7 +74,7 @@ template <class T> selection_cut<key_type<T>> cut_of_greatest(key_type<T> flip, 
         }
         return true;
       });
-      std::nth_element(key, key + cut.ties - 1, key + found, std::greater<U>());
+      std::nth_element(key, key + cut.ties - 1, key + found, [](U x, U y) { return x > y; });
       cut.digits = key[cut.ties - 1];
       cut.known = ~U(0);
       cut.ties -= std::count_if(key, key + found, [&](U x) { return x > cut.digits; });
@@ -120,7 +118,10 @@ template <class T> index_t select_nonzero(index_t n, const T* mask, std::int32_t
 template <class T> index_t select_extreme(bool least, index_t n, index_t k, const T* v, std::int32_t* rows) {
   k = std::min(k, n);
   if (k <= 0) return 0;
-  if (k == n) return std::iota(rows, rows + n, 0), n;
+  if (k == n) {
+    for (index_t i = 0; i < n; ++i) rows[i] = static_cast<std::int32_t>(i);
+    return n;
+  }
   using U = detail::key_type<T>;
   const U flip = least ? ~U(0) : U(0);
   const auto cut = detail::cut_of_greatest(flip, n, k, v);
@@ -171,7 +172,11 @@ index_t select_extreme_of_each(bool least, index_t n, index_t k, index_t segment
   // sorted by segment: rows of s are [end of s - 1, end of s)
   std::fill(start, start + segments + 1, 0);
   for (index_t i = 0; i < n; ++i) ++start[segment_of(i)];
-  std::exclusive_scan(start, start + segments + 1, start, std::int32_t(0));
+  for (std::int32_t s = 0, sum = 0; s <= segments; ++s) {
+    const std::int32_t rows_of_s = start[s];
+    start[s] = sum;
+    sum += rows_of_s;
+  }
   for (index_t i = 0; i < n; ++i) rows[start[segment_of(i)]++] = static_cast<std::int32_t>(i);
 
   // start[s]: the last row, in the order of values, that s selects

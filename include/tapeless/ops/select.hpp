@@ -54,13 +54,11 @@ constexpr int select(graph& g, int a, int second, const select_attributes& q, ex
   if (!is_static(count)) g.learn_count(count);
   return g.intern(v);
 }
-// How many it may have, for an operand of n elements.
+// How many it may have, for an operand of n elements. Of each segment: as many, for the kernel sorts all positions there.
 constexpr extent_t bound_of_select(const node& v, extent_t n) {
   const select_attributes q = attributes_of_select(v);
-  const extent_t most = q.what == selection::where || q.percentage > 0 ? n
-                        : q.segments > 0                               ? q.k * q.segments
-                                                                       : q.k;
-  return is_static(n) && is_static(most) && n < most ? n : most;
+  const bool any = q.what == selection::where || q.percentage > 0 || q.segments > 0;
+  return any || (is_static(n) && n < q.k) ? n : q.k;
 }
 
 // K of top_k: a number or a percentage

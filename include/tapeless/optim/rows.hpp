@@ -5,8 +5,7 @@
 // The gradient of a table of which few rows were read, as those rows: rows[i] is the row that gradient[i] belongs to. A row
 // that occurs several times has the sum. merged_rows gives each row once, with its sum.
 
-#include <vector>
-
+#include "../run/memory.hpp"
 #include "state.hpp"
 
 namespace tapeless::detail {
@@ -52,33 +51,43 @@ rows_to_step checked_rows(const Table& p, const Rows& rows, const Gradient& grad
   return r;
 }
 
+// Elements of an array that only grows; new ones are `value`.
+template <class X> X* grown(block& array, extent_t n, X value) {
+  const extent_t old = static_cast<extent_t>(array.size() / sizeof(X));
+  if (n > old) {
+    block larger(static_cast<std::size_t>(n) * sizeof(X));
+    X *const from = reinterpret_cast<X*>(array.data()), *const to = reinterpret_cast<X*>(larger.data());
+    for (extent_t i = 0; i < n; ++i) to[i] = i < old ? from[i] : value;
+    array = std::move(larger);
+  }
+  return reinterpret_cast<X*>(array.data());
+}
+
 template <class T> class merged_rows {
-  std::vector<std::int32_t> first_,
-      next_; // of each row its last occurrence; of each occurrence the one before
-  std::vector<T> sum_;
+  // of each row its first occurrence that is not yet taken, or -1; of each occurrence the next one, or -1
+  block first_, next_, sum_;
 
 public:
   // f(row, gradient of that row) for each row that occurs, once, in the order of first occurrences; its sum is taken in that
   // order too. Allocates where the table or the list is larger than any before.
   template <class F> void for_each(const rows_to_step& q, F f) {
     const T* const gradient = static_cast<const T*>(q.gradient.data);
-    const auto at = [](auto i) { return static_cast<std::size_t>(i); };
-    if (first_.size() < at(q.n)) first_.resize(at(q.n), -1);
-    if (next_.size() < at(q.count)) next_.resize(at(q.count));
-    if (sum_.size() < at(q.width)) sum_.resize(at(q.width));
+    std::int32_t *const first = grown(first_, q.n, std::int32_t(-1)), *const next = grown(next_, q.count,
+                                                                                          std::int32_t(-1));
+    T* const sum = grown(sum_, q.width, T(0));
     for (extent_t i = q.count; i-- > 0;) {
-      next_[at(i)] = first_[at(q.rows[i])];
-      first_[at(q.rows[i])] = static_cast<std::int32_t>(i);
+      next[i] = first[q.rows[i]];
+      first[q.rows[i]] = static_cast<std::int32_t>(i);
     }
     for (extent_t i = 0; i < q.count; ++i) {
-      if (first_[at(q.rows[i])] != i) continue; // an earlier occurrence has taken it along
-      first_[at(q.rows[i])] = -1;
+      if (first[q.rows[i]] != i) continue; // an earlier occurrence has taken it along
+      first[q.rows[i]] = -1;
       const T* slope = gradient + i * q.width;
-      if (std::int32_t j = next_[at(i)]; j >= 0) {
-        for (extent_t e = 0; e < q.width; ++e) sum_[at(e)] = slope[e];
-        for (; j >= 0; j = next_[at(j)])
-          for (extent_t e = 0; e < q.width; ++e) sum_[at(e)] += gradient[j * q.width + e];
-        slope = sum_.data();
+      if (std::int32_t j = next[i]; j >= 0) {
+        for (extent_t e = 0; e < q.width; ++e) sum[e] = slope[e];
+        for (; j >= 0; j = next[j])
+          for (extent_t e = 0; e < q.width; ++e) sum[e] += gradient[j * q.width + e];
+        slope = sum;
       }
       f(extent_t{q.rows[i]}, slope);
     }
