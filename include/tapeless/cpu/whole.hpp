@@ -140,21 +140,19 @@ template <op O, conv_kernel K, class T, class Team> void pack_whole(const Team& 
 }
 // How many rows it has chosen.
 template <class T> index_t run_select(const step& s, const frame_step& f) {
-  using tapeless::detail::selection;
   const tapeless::detail::select_attributes q = tapeless::detail::attributes_of_select(s);
   const index_t n = f.slot[0].s.d[0];
   const T* const x = static_cast<const T*>(f.slot[0].data());
   const auto* const second = s.loads > 1 ? static_cast<const std::int32_t*>(f.slot[1].data()) : nullptr;
   const auto rows = static_cast<std::int32_t*>(f.slot[s.loads].data());
-  const bool least = q.what == selection::bottom || q.what == selection::bottom_of_each;
   if constexpr (std::is_same_v<T, bool>) return select_nonzero(n, x, rows);
   else {
-    if (q.what == selection::where) return select_nonzero(n, x, rows);
+    if (!q.by_order()) return select_nonzero(n, x, rows);
     if (q.segments > 0)
-      return select_extreme_of_each(least, n, q.k, q.segments, x, second, rows,
+      return select_extreme_of_each(q.least(), n, q.k, q.segments, x, second, rows,
                                     static_cast<std::int32_t*>(f.slot[s.loads + 1].data()));
     const index_t most = q.percentage > 0 ? std::max<index_t>(n * q.percentage / 100, 1) : q.k;
-    return select_extreme(least, n, second == nullptr ? most : std::min<index_t>(most, *second), x, rows);
+    return select_extreme(q.least(), n, second == nullptr ? most : std::min<index_t>(most, *second), x, rows);
   }
 }
 // K: the kernel of a convolution

@@ -23,7 +23,7 @@ inline constexpr recompute_t recompute{};
 
 namespace detail {
 
-enum class selection : std::uint8_t { where, top, bottom, top_of_each, bottom_of_each };
+enum class selection : std::uint8_t { where, top, bottom, top_of_each, bottom_of_each }; // even: the least
 
 // attr of op::select: the selection, the percentage where that is meant, whether rows are recomputed; attr2: k and the number
 // of segments
@@ -32,6 +32,8 @@ struct select_attributes {
   int percentage = 0;
   extent_t k = 0, segments = 0;
   bool recompute = false;
+  constexpr bool by_order() const { return static_cast<int>(what) > 0; }
+  constexpr bool least() const { return static_cast<int>(what) % 2 == 0; } // @pre by_order()
 };
 inline constexpr extent_t most_selected = (extent_t{1} << 31) - 1;
 // v: a node or a step
@@ -57,7 +59,7 @@ constexpr int select(graph& g, int a, int second, const select_attributes& q, ex
 // How many it may have, for an operand of n elements. Of each segment: as many, for the kernel sorts all positions there.
 constexpr extent_t bound_of_select(const node& v, extent_t n) {
   const select_attributes q = attributes_of_select(v);
-  const bool any = q.what == selection::where || q.percentage > 0 || q.segments > 0;
+  const bool any = !q.by_order() || q.percentage > 0 || q.segments > 0;
   return any || (is_static(n) && n < q.k) ? n : q.k;
 }
 

@@ -16,7 +16,8 @@ struct row_axis {
   int axis = -1;
   extent_t block = 1;
   constexpr bool found() const { return axis >= 0; }
-  friend constexpr bool operator==(const row_axis&, const row_axis&) = default;
+  // no operator: an overload set of all ops on handles would be looked at
+  constexpr bool equals(const row_axis& o) const { return axis == o.axis && block == o.block; }
 };
 
 constexpr shape with_rows(shape s, const row_axis& at, extent_t count) {
@@ -135,7 +136,7 @@ constexpr row_axis where_rows_go(const node& v, const shape (&s)[3], int k, cons
     const extent_t block = quotient(v.s.d[axis], n);
     if (block == 0) continue;
     const rows_of_operands r = where_rows_come_from(v, s, {axis, block}, n);
-    if (r.known && r.operand[k] == from) return {axis, block};
+    if (r.known && r.operand[k].equals(from)) return {axis, block};
   }
   return {};
 }

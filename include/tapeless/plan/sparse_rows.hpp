@@ -167,7 +167,7 @@ class scatter_sinking : row_rewriter {
     for (int j = 0; j < 3; ++j)
       if (has_rows(v.in[j])) {
         const form& f = made_[v.in[j]];
-        zero[j] = f.list.id == from.list.id && f.axis == r.operand[j];
+        zero[j] = f.list.id == from.list.id && f.axis.equals(r.operand[j]);
       }
     if (!zero_outside(v, zero, [&](int j) { return is_zero(v.in[j]); })) return false;
     if (!from.list.distinct && !is_linear(v.o, zero)) return false;
@@ -202,8 +202,8 @@ class scatter_sinking : row_rewriter {
     in[k] = from.rows;
     if (q.other >= 0) {
       const int x = v.in[q.other];
-      const bool same =
-          from.list.distinct && has_rows(x) && made_[x].list.id == from.list.id && made_[x].axis == q.axis;
+      const bool same = from.list.distinct && has_rows(x) && made_[x].list.id == from.list.id &&
+                        made_[x].axis.equals(q.axis);
       in[q.other] = same ? made_[x].rows : gathered(all(x), from.list, q.axis);
     }
     made_[i].all = remade(v, in, v.s);
@@ -290,7 +290,7 @@ class gather_pushing : row_rewriter {
     demand& d = wanted_[x];
     lists_[list] = 1;
     if (d.list < 0) d = {list, n, axis, false};
-    else if (d.list != list || d.n != n || !(d.axis == axis)) d.several = true;
+    else if (d.list != list || d.n != n || !d.axis.equals(axis)) d.several = true;
   }
   constexpr bool recomputes(int list) const {
     return at(list).o == op::select && attributes_of_select(at(list)).recompute;
