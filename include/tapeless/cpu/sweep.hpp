@@ -168,7 +168,7 @@ template <class Arch, const auto& P, int First> class sweep {
 
   // base: where load K of step I has row 0; if gathered, where the rows kept would have it
   template <int I, int K, class Rows> static void gather(const Rows& rows, const strip_rows& r, void*& base) {
-    if constexpr (gathers(I, K)) {
+    if constexpr (gathers(I, K) && !std::is_same_v<Rows, every_row>) {
       using E = element_of_slot<P.step_[I].slot0 + K>;
       E* const to = reinterpret_cast<E*>(r.scratch + own_scratch + list_bytes + gathered_before(I, K));
       const E* const from = static_cast<const E*>(base);
@@ -188,7 +188,7 @@ template <class Arch, const auto& P, int First> class sweep {
     const frame_step& g = f.step[I];
     void* base[s.loads + s.stores];
     for (int k = 0; k < s.loads + s.stores; ++k) base[k] = base_of<P, I>(f, k, r);
-    if constexpr (mask > 0) gather_all<I>(rows, r, base, std::make_integer_sequence<int, s.loads>{});
+    gather_all<I>(rows, r, base, std::make_integer_sequence<int, s.loads>{});
     if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
     fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run({base, g.slot, g.loop, g.extent}, r.lo,
                                                                   r.hi, r.past_first);
@@ -271,9 +271,10 @@ template <class Arch, const auto& P, int First> class sweep {
       else {
         std::int32_t* const list = reinterpret_cast<std::int32_t*>(r.scratch + own_scratch);
         for (index_t lo = begin; lo < end; lo += tapeless::detail::mask_block) {
-          const index_t kept =
-              keep_rows(f, lo, std::min<index_t>(end, lo + tapeless::detail::mask_block), list);
-          visit(listed_rows{list, kept}, 0, kept);
+          const index_t hi = std::min<index_t>(end, lo + tapeless::detail::mask_block);
+          const index_t kept = keep_rows(f, lo, hi, list);
+          if (kept == hi - lo) visit(every_row{}, lo, hi); // no mask at all, maybe: a list would cost a third
+          else visit(listed_rows{list, kept}, 0, kept);
         }
       }
       if (!r.past_first) (clear_partial<First + K>(f, chunk), ...);
