@@ -108,8 +108,7 @@ void check(F f, problem& p, const Mask& mask, const char* visited = "rows where 
   CHECK(loss.template explain<X, A, Y, Mask>().find(visited) != std::string::npos);
   const auto [value, gradient] = p.expected();
   auto forward = loss.template bind<X, A, Y, Mask>(m, n, e, tl::threads(2));
-  CHECK(forward(X(p.x.data(), p.n), a, Y(p.y.data(), p.m), mask)[0] ==
-        doctest::Approx(value).epsilon(1e-12));
+  CHECK(forward(X(p.x.data(), p.n), a, Y(p.y.data(), p.m), mask)[0] == doctest::Approx(value).epsilon(1e-12));
   flat before;
   for (const int members : {1, 2, 3}) {
     auto run = step.template bind<X, A, Y, Mask>(m, n, e, tl::threads(members));
@@ -240,8 +239,7 @@ TEST_CASE("a product with the transpose alone leaves out the rows that an earlie
 
 TEST_CASE("a product that reads the mask itself leaves the rows out, too") {
   constexpr auto f = [](auto x, auto a, auto y, auto mask) {
-    return tl::sum(mask * tl::square(tl::matmul(a, x) - y)) +
-           tl::sum(tl::matmul(tl::transpose(a), mask) * x);
+    return tl::sum(mask * tl::square(tl::matmul(a, x) - y)) + tl::sum(tl::matmul(tl::transpose(a), mask) * x);
   };
   problem p;
   const flat draw = support::random_values<double>(p.m, 4);
@@ -360,8 +358,7 @@ TEST_CASE("all rows are visited where one of weight 0 matters") {
   // 0.25 becomes 0: the mask is not 0, the number made of it is
   CHECK(visits_all(
       [](auto x, auto a, auto y, auto mask) {
-        return tl::sum(
-            tl::where(tl::cast<std::int32_t>(mask) == 0, tl::square(tl::matmul(a, x) - y), 0.0));
+        return tl::sum(tl::where(tl::cast<std::int32_t>(mask) == 0, tl::square(tl::matmul(a, x) - y), 0.0));
       },
       X{}, A{}, Y{}, Y{}));
   // a sum is zero where both terms are; what is multiplied has no factor

@@ -163,7 +163,7 @@ template <class Arch, const auto& P, int First> class sweep {
   static index_t keep_rows(const frame<P>& f, index_t lo, index_t hi, std::int32_t* list) {
     const frame_slot& m = f.step[First].slot[mask];
     using E = element_of_slot<P.step_[First].slot0 + mask>;
-    return compact_rows<P.step_[First].visits_zeros>(static_cast<const E*>(m.data()), lo, hi, list);
+    return compact_rows<E, P.step_[First].visits_zeros>(static_cast<const E*>(m.data()), lo, hi, list);
   }
 
   // base: where load K of step I has row 0; if gathered, where the rows kept would have it
@@ -255,7 +255,7 @@ template <class Arch, const auto& P, int First> class sweep {
       (clear<First + K>(f), ...);
       return;
     }
-    team.run(c.chunks, [&](index_t chunk, int member) {
+    deal(team, c.chunks, [&](index_t chunk, int member) {
       const index_t begin = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk, c.chunks),
                     end = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk + 1, c.chunks);
       (begin_chunk<First + K>(f, c, chunk, begin, end), ...);

@@ -106,7 +106,8 @@ enum class left_out : std::uint8_t { unknown, zero, nonzero };
 
 // The same of node i, from that of its operands.
 // A product with a zero, or its quotient, counts as zero, also where the other operand is infinite, NaN or zero.
-template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, int i, const vec<left_out>& of) {
+template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, int i,
+                                                           const vec<left_out>& of) {
   using enum left_out;
   const node& v = nodes[i];
   const auto is = [&](int k, left_out x) { return of[v.in[k]] == x; };
@@ -123,7 +124,8 @@ template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, i
     case op::neg:
     case op::expand:
     case op::reshape: return of[v.in[0]];
-    case op::cast: return is(0, nonzero) && is_float(nodes[v.in[0]].t) ? unknown : of[v.in[0]]; // 0.5 becomes 0
+    case op::cast:
+      return is(0, nonzero) && is_float(nodes[v.in[0]].t) ? unknown : of[v.in[0]]; // 0.5 becomes 0
     case op::square:
     case op::sqrt:
     case op::relu:
@@ -164,7 +166,8 @@ constexpr row_mask mask_of_sweep(const program<N, O>& p, const grouping& r, int 
   const auto within = [&](int i) { return r.of[i] >= first && r.of[i] < end; };
   extent_t rows = 0;
   dtype type = dtype::f32; // of the matrix
-  vec<char> makes(N, 0);   // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
+  vec<char> makes(
+      N, 0); // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
   for (int i = 0; i < N; ++i)
     if (within(i) && is_sparse(p.nodes[i].o)) {
       rows = p.nodes[p.nodes[i].in[0]].s.d[0];
