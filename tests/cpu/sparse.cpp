@@ -282,7 +282,8 @@ TEST_CASE_TEMPLATE("sparse: K columns give the same bits in any cut and list", T
     }
 }
 
-TEST_CASE("compact_rows: the rows whose weight is not zero, ascending; nothing behind the range is written") {
+TEST_CASE(
+    "compact_rows: the rows whose weight is not zero, or is, ascending; nothing behind the range is written") {
   for (index_t n : {0, 1, 2, 7, 64, 129})
     for (std::uint64_t kind = 0; kind < 4; ++kind) { // none, all, and two of random rows
       CAPTURE(n);
@@ -307,6 +308,11 @@ TEST_CASE("compact_rows: the rows whose weight is not zero, ascending; nothing b
         of_bool.resize(expected.size());
         CHECK(out == expected);
         CHECK(of_bool == expected);
+        std::vector<std::int32_t> zeros(static_cast<std::size_t>(n - lo)), others;
+        zeros.resize(static_cast<std::size_t>(compact_rows<float, true>(weight.data(), lo, n, zeros.data())));
+        for (index_t i = lo; i < n; ++i)
+          if (!kept[static_cast<std::size_t>(i)]) others.push_back(static_cast<std::int32_t>(i));
+        CHECK(zeros == others);
       }
     }
 }

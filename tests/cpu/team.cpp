@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <vector>
 
 using namespace tapeless::cpu;
@@ -35,6 +36,13 @@ template <class Team> bool takes_every_chunk_once(const Team& members) {
   }
   return true;
 }
+
+// its chunks are dealt one by one
+template <class Team> struct dealt {
+  Team members;
+  int size() const { return members.size(); }
+  template <class F> void run(index_t chunks, F&& f) const { deal(members, chunks, f); }
+};
 
 // each breaks one part of the law
 struct bad_team {
@@ -67,6 +75,7 @@ TEST_CASE("team: a serial team takes every chunk once, in order") {
     CHECK(member == 0);
   });
   CHECK(next == 5);
+  CHECK(takes_every_chunk_once(dealt<serial_team>{}));
 }
 
 TEST_CASE("team: one that leaves a chunk out, takes one twice or has a member too many is noticed") {
@@ -82,7 +91,20 @@ TEST_CASE("team: an OpenMP team takes every chunk once, whatever its size") {
   for (int size : {1, 2, 3, 8}) {
     CHECK(openmp_team(size).size() == size);
     CHECK(takes_every_chunk_once(openmp_team(size)));
+    CHECK(takes_every_chunk_once(dealt<openmp_team>{openmp_team(size)}));
   }
   CHECK(openmp_team(0).size() == 1);
+}
+
+TEST_CASE("team: dealt chunks wait for no member that has a long one") {
+  if (omp_get_thread_limit() < 2 || omp_get_dynamic() != 0) return; // one thread may be all there is
+  std::atomic<int> done = 0;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  deal(openmp_team(2), 16, [&](index_t chunk, int) {
+    while (chunk == 0 && done != 15 && std::chrono::steady_clock::now() < until) {}
+    if (chunk == 0) CHECK(done == 15);
+    ++done;
+  });
+  CHECK(done == 16);
 }
 #endif

@@ -42,6 +42,23 @@ constexpr auto by_comparison = [](auto x, auto a, auto y, auto mask) {
   return tl::mean(tl::where(mask > 0.0, mask * tl::square(tl::matmul(a, x) - y), 0.0));
 };
 
+// a mask that is not 0, or true, in the rows left out
+constexpr auto by_not = [](auto x, auto a, auto y, auto out) {
+  return tl::mean(tl::cast<double>(!out) * tl::square(tl::matmul(a, x) - y));
+};
+constexpr auto by_where_out = [](auto x, auto a, auto y, auto out) {
+  return tl::mean(tl::where(out, 0.0, tl::square(tl::matmul(a, x) - y)));
+};
+constexpr auto by_neither = [](auto x, auto a, auto y, auto out) {
+  return tl::mean(tl::where(!(out || out == true), tl::square(tl::matmul(a, x) - y), 0.0));
+};
+constexpr auto by_zero = [](auto x, auto a, auto y, auto out) {
+  return tl::mean(tl::where(out == 0, tl::square(tl::matmul(a, x) - y), 0.0));
+};
+constexpr auto by_nonzero = [](auto x, auto a, auto y, auto out) {
+  return tl::mean(tl::where(0 != out, 0.0, tl::square(tl::matmul(a, x) - y)));
+};
+
 // 3,000 rows of 0 to 9 entries: several chunks, and blocks of rows that a mask is looked at
 struct problem {
   static constexpr tl::extent_t m = 3000, n = 37;
@@ -77,15 +94,21 @@ struct problem {
   }
 };
 
-template <class Mask, class F> void check(F f, problem& p, const Mask& mask) {
+// visited: of the loss alone; with its gradient, a mask may be what an earlier step made of it
+template <class Mask, class F>
+void check(F f, problem& p, const Mask& mask, const char* visited = "rows where x6 is not 0") {
   const A a = p.a();
   const tl::dim<'m'> m(p.m);
   const tl::dim<'n'> n(p.n);
   const tl::dim<'e'> e(a.nnz());
   constexpr auto step = tl::jit(tl::value_and_grad<0>(F{}));
   static_cast<void>(f);
-  CHECK(step.template explain<X, A, Y, Mask>().find("is not 0") != std::string::npos); // x6, or a copy of it
+  CHECK(step.template explain<X, A, Y, Mask>().find("; rows where") != std::string::npos);
+  constexpr auto loss = tl::jit(F{});
+  CHECK(loss.template explain<X, A, Y, Mask>().find(visited) != std::string::npos);
   const auto [value, gradient] = p.expected();
+  auto forward = loss.template bind<X, A, Y, Mask>(m, n, e, tl::threads(2));
+  CHECK(forward(X(p.x.data(), p.n), a, Y(p.y.data(), p.m), mask)[0] == doctest::Approx(value).epsilon(1e-12));
   flat before;
   for (const int members : {1, 2, 3}) {
     auto run = step.template bind<X, A, Y, Mask>(m, n, e, tl::threads(members));
@@ -129,6 +152,113 @@ TEST_CASE("rows of weight 0 are not looked at: their data may be anything") {
     check(by_integer, p, I(integers.data(), p.m));
     check(by_where, p, B(flags.get(), p.m));
   }
+}
+
+TEST_CASE("a mask of the rows left out: those where it is 0 are visited") {
+  for (const flat& weight : weights()) {
+    problem p;
+    flat out(weight.size());
+    std::vector<std::int32_t> integers(weight.size());
+    const auto flags = std::make_unique<bool[]>(weight.size());
+    for (std::size_t i = 0; i < weight.size(); ++i) {
+      p.weight[i] = weight[i] != 0;
+      integers[i] = flags[i] = weight[i] == 0;
+      if (weight[i] == 0) {
+        p.y[i] = std::numeric_limits<double>::quiet_NaN();
+        out[i] = i % 3 == 0 ? -2.5 : i % 3 == 1 ? 1e-300 : std::numeric_limits<double>::quiet_NaN();
+      } else out[i] = i % 2 == 0 ? 0.0 : -0.0;
+    }
+    check(by_not, p, B(flags.get(), p.m), "rows where x6 is 0");
+    check(by_where_out, p, B(flags.get(), p.m), "rows where x6 is 0");
+    check(by_neither, p, B(flags.get(), p.m), "rows where x6 is 0");
+    check(by_zero, p, Y(out.data(), p.m), "rows where x6 is 0");
+    check(by_nonzero, p, Y(out.data(), p.m), "rows where x6 is 0");
+    check(by_zero, p, I(integers.data(), p.m), "rows where x6 is 0");
+    check(by_nonzero, p, I(integers.data(), p.m), "rows where x6 is 0");
+  }
+}
+
+// A^T r and the entries r[i] x[j], where an earlier step computed r
+constexpr auto columns_of_product = [](auto x, auto a, auto y, auto mask) {
+  return tl::matmul(tl::transpose(a), 2.0 * (mask * y)) + 0.0 * x;
+};
+constexpr auto columns_of_where = [](auto x, auto a, auto y, auto out) {
+  return tl::matmul(tl::transpose(a), tl::where(out, 0.0, 2.0 * y)) + 0.0 * x;
+};
+constexpr auto entries_of_product = [](auto x, auto a, auto y, auto mask) {
+  return tl::sampled_matmul(a, 2.0 * (mask * y), x);
+};
+
+template <class Mask, class F> void check_rows(F, problem& p, const Mask& mask, const char* visited) {
+  const A a = p.a();
+  const tl::dim<'m'> m(p.m);
+  const tl::dim<'n'> n(p.n);
+  const tl::dim<'e'> e(a.nnz());
+  constexpr auto step = tl::jit(F{});
+  CHECK(step.template explain<X, A, Y, Mask>().find(visited) != std::string::npos);
+  flat g(p.x.size()), by_entry(p.values.size());
+  for (std::size_t i = 0; i < p.weight.size(); ++i)
+    for (auto k = static_cast<std::size_t>(p.row_ptr[i]); k < static_cast<std::size_t>(p.row_ptr[i + 1]);
+         ++k) {
+      if (p.weight[i] == 0) continue;
+      g[static_cast<std::size_t>(p.columns[k])] += 2 * p.weight[i] * p.y[i] * p.values[k];
+      by_entry[k] = 2 * p.weight[i] * p.y[i] * p.x[static_cast<std::size_t>(p.columns[k])];
+    }
+  flat before;
+  for (const int members : {1, 2, 3}) {
+    auto run = step.template bind<X, A, Y, Mask>(m, n, e, tl::threads(members));
+    for (int twice = 0; twice < 2; ++twice) {
+      const auto y = run(X(p.x.data(), p.n), a, Y(p.y.data(), p.m), mask);
+      const auto leaf = [&] {
+        if constexpr (requires { y.values(); }) return y.values();
+        else return y;
+      }();
+      const flat now(leaf.begin(), leaf.end());
+      const flat& want = now.size() == g.size() ? g : by_entry;
+      REQUIRE(now.size() == want.size());
+      for (std::size_t j = 0; j < want.size(); ++j) CHECK(std::abs(now[j] - want[j]) <= 1e-12);
+      if (!before.empty()) CHECK(now == before); // bit for bit
+      before = now;
+    }
+  }
+}
+
+TEST_CASE("a product with the transpose alone leaves out the rows that an earlier step made zero") {
+  for (const flat& weight : weights()) {
+    problem p;
+    p.weight = weight;
+    const auto flags = std::make_unique<bool[]>(weight.size());
+    for (std::size_t i = 0; i < weight.size(); ++i)
+      if ((flags[i] = weight[i] == 0)) p.y[i] = std::numeric_limits<double>::quiet_NaN();
+    check_rows(columns_of_product, p, Y(p.weight.data(), p.m), "rows where x6 is not 0");
+    check_rows(entries_of_product, p, Y(p.weight.data(), p.m), "rows where x6 is not 0");
+    for (double& w : p.weight) w = w != 0;
+    check_rows(columns_of_where, p, B(flags.get(), p.m), "rows where x6 is 0");
+  }
+}
+
+TEST_CASE("a product that reads the mask itself leaves the rows out, too") {
+  constexpr auto f = [](auto x, auto a, auto y, auto mask) {
+    return tl::sum(mask * tl::square(tl::matmul(a, x) - y)) + tl::sum(tl::matmul(tl::transpose(a), mask) * x);
+  };
+  problem p;
+  const flat draw = support::random_values<double>(p.m, 4);
+  for (std::size_t i = 0; i < draw.size(); ++i) {
+    p.weight[i] = draw[i] > 0 ? draw[i] : 0.0;
+    if (draw[i] <= 0) p.y[i] = std::numeric_limits<double>::quiet_NaN();
+  }
+  const A a = p.a();
+  constexpr auto step = tl::jit(tl::grad<0>(f));
+  CHECK(step.explain<X, A, Y, Y>().find("rows where x6 is not 0") != std::string::npos);
+  auto run = step.bind<X, A, Y, Y>(tl::dim<'m'>(p.m), tl::dim<'n'>(p.n), tl::dim<'e'>(a.nnz()));
+  const auto g = run(X(p.x.data(), p.n), a, Y(p.y.data(), p.m), Y(p.weight.data(), p.m));
+  flat want = p.expected().second;
+  for (double& w : want) w *= static_cast<double>(p.m);
+  for (std::size_t i = 0; i < p.weight.size(); ++i)
+    for (auto k = static_cast<std::size_t>(p.row_ptr[i]); k < static_cast<std::size_t>(p.row_ptr[i + 1]); ++k)
+      want[static_cast<std::size_t>(p.columns[k])] += p.weight[i] * p.values[k];
+  for (std::size_t j = 0; j < want.size(); ++j)
+    CHECK(std::abs(g[static_cast<tl::extent_t>(j)] - want[j]) <= 1e-10);
 }
 
 TEST_CASE("a product with the Hessian and the gradient by the entries leave the rows out, too") {
@@ -203,7 +333,7 @@ TEST_CASE("a mask of the other floating-point type is no list of rows, and right
 
 TEST_CASE("all rows are visited where one of weight 0 matters") {
   const auto visits_all = []<class F>(F, auto... types) {
-    return tl::jit(F{}).template explain<decltype(types)...>().find("is not 0") == std::string::npos;
+    return tl::jit(F{}).template explain<decltype(types)...>().find("rows where") == std::string::npos;
   };
   // differentiated by the mask
   CHECK(visits_all(tl::value_and_grad<0, 3>(by_factor), X{}, A{}, Y{}, Y{}));
@@ -225,10 +355,14 @@ TEST_CASE("all rows are visited where one of weight 0 matters") {
                      return tl::sum(tl::exp(mask) * tl::square(tl::matmul(a, x) - y));
                    }),
                    X{}, A{}, Y{}, Y{}));
-  // another product reads the mask itself
-  CHECK(visits_all(tl::value_and_grad<0>([](auto x, auto a, auto y, auto mask) {
-                     return tl::sum(mask * tl::square(tl::matmul(a, x) - y)) +
-                            tl::sum(tl::matmul(tl::transpose(a), mask) * x);
-                   }),
-                   X{}, A{}, Y{}, Y{}));
+  // 0.25 becomes 0: the mask is not 0, the number made of it is
+  CHECK(visits_all(
+      [](auto x, auto a, auto y, auto mask) {
+        return tl::sum(tl::where(tl::cast<std::int32_t>(mask) == 0, tl::square(tl::matmul(a, x) - y), 0.0));
+      },
+      X{}, A{}, Y{}, Y{}));
+  // a sum is zero where both terms are; what is multiplied has no factor
+  CHECK(visits_all([](auto a, auto y, auto mask) { return tl::matmul(tl::transpose(a), y + mask); }, A{}, Y{},
+                   Y{}));
+  CHECK(visits_all([](auto a, auto y) { return tl::matmul(tl::transpose(a), y); }, A{}, Y{}));
 }

@@ -140,6 +140,7 @@ constexpr broken found[] = {
     breaks<V, A>([](V x, A a) { return matmul(a, var(x)); }),
     breaks<S6, A>([](S6 x, A a) { return matmul(var(x), a); }),
     breaks<V, A, A>([](V, A a, A b) { return a + b; }),
+    breaks<V, A>([](V x, A) { return matmul(x, A{}); }),
     breaks<V, A>([](V x, A a) { return a * var(x); }),
     breaks<V, S6, A>([](V x, S6 y, A a) { return sampled_matmul(a, y, var(x)); }),
     breaks<D, S6, A>([](D x, S6 y, A a) { return sampled_matmul(a, var(x), y); }),

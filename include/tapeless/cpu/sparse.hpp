@@ -56,12 +56,13 @@ constexpr index_t chunk_of_rows(const std::int32_t* end, index_t rows, index_t n
   return lo;
 }
 
-/// The rows of [lo, hi) whose weight is not 0, to `out`, which has room for hi - lo; returns their number.
-template <class T> index_t compact_rows(const T* weight, index_t lo, index_t hi, std::int32_t* out) {
+/// The rows of [lo, hi) whose weight is not 0 (Zeros: is 0), to `out`, which has room for hi - lo; returns their number.
+template <class T, bool Zeros = false> index_t compact_rows(const T* weight, index_t lo, index_t hi,
+                                                            std::int32_t* out) {
   index_t count = 0;
   for (index_t i = lo; i < hi; ++i) {
     out[count] = static_cast<std::int32_t>(i);
-    count += weight[i] != T(0) ? 1 : 0;
+    count += (weight[i] == T(0)) == Zeros ? 1 : 0;
   }
   return count;
 }

@@ -146,7 +146,7 @@ template <class Arch, const auto& P, int First> class sweep {
   // ---- the rows that a mask keeps, block by block
   static constexpr int mask = P.step_[First].mask;
   static constexpr index_t list_bytes = mask > 0 ? tapeless::detail::mask_block * 4 : 0;
-  // Does load k of the fused step i come row by row from memory? Then the rows kept are gathered.
+  // Does load k of step i come row by row from memory? Then the rows kept are gathered.
   static constexpr bool gathers(int i, int k) {
     const tapeless::detail::slot& q = P.slot_[P.step_[i].slot0 + k];
     return mask > 0 && k < P.step_[i].loads && q.at.where != tapeless::detail::place::strip &&
@@ -155,34 +155,31 @@ template <class Arch, const auto& P, int First> class sweep {
   static constexpr index_t gathered_before(int step, int load) {
     index_t n = 0;
     for (int i = First; i <= step; ++i)
-      if (P.step_[i].fused)
-        for (int k = 0; k < (i == step ? load : P.step_[i].loads); ++k) n += gathers(i, k);
+      for (int k = 0; k < (i == step ? load : P.step_[i].loads); ++k) n += gathers(i, k);
     return n * tapeless::detail::sweep_rows * 8;
   }
   static constexpr index_t own_scratch = tapeless::detail::aligned(P.strip_bytes);
   // -> how many of the rows [lo, hi) the mask keeps; list: which ones
   static index_t keep_rows(const frame<P>& f, index_t lo, index_t hi, std::int32_t* list) {
     const frame_slot& m = f.step[First].slot[mask];
-    constexpr dtype t = P.slot_[P.step_[First].slot0 + mask].t;
-    if constexpr (t == dtype::boolean) return compact_rows(static_cast<const bool*>(m.data()), lo, hi, list);
-    else if constexpr (t == dtype::i32)
-      return compact_rows(static_cast<const std::int32_t*>(m.data()), lo, hi, list);
-    else return compact_rows(static_cast<const T*>(m.data()), lo, hi, list);
+    using E = element_of_slot<P.step_[First].slot0 + mask>;
+    return compact_rows<E, P.step_[First].visits_zeros>(static_cast<const E*>(m.data()), lo, hi, list);
   }
 
-  template <int I, int K, class Rows> static void gather(const Rows& rows, const strip_rows& r, void** base) {
-    if constexpr (gathers(I, K)) {
+  // base: where load K of step I has row 0; if gathered, where the rows kept would have it
+  template <int I, int K, class Rows> static void gather(const Rows& rows, const strip_rows& r, void*& base) {
+    if constexpr (gathers(I, K) && !std::is_same_v<Rows, every_row>) {
       using E = element_of_slot<P.step_[I].slot0 + K>;
       E* const to = reinterpret_cast<E*>(r.scratch + own_scratch + list_bytes + gathered_before(I, K));
-      const E* const from = static_cast<const E*>(base[K]);
+      const E* const from = static_cast<const E*>(base);
       for (index_t n = r.lo; n < r.hi; ++n) to[n - r.lo] = from[rows(n)];
-      base[K] = before(to, r.lo * index_t{sizeof(E)});
+      base = before(to, r.lo * index_t{sizeof(E)});
     }
   }
   template <int I, class Rows, int... K> static void gather_all(const Rows& rows, const strip_rows& r,
                                                                 void** base,
                                                                 std::integer_sequence<int, K...>) {
-    (gather<I, K>(rows, r, base), ...);
+    (gather<I, K>(rows, r, base[K]), ...);
   }
   template <int I, class Rows> [[gnu::always_inline]] static inline void run_fused_rows(const frame<P>& f,
                                                                                         const Rows& rows,
@@ -191,7 +188,7 @@ template <class Arch, const auto& P, int First> class sweep {
     const frame_step& g = f.step[I];
     void* base[s.loads + s.stores];
     for (int k = 0; k < s.loads + s.stores; ++k) base[k] = base_of<P, I>(f, k, r);
-    if constexpr (mask > 0) gather_all<I>(rows, r, base, std::make_integer_sequence<int, s.loads>{});
+    gather_all<I>(rows, r, base, std::make_integer_sequence<int, s.loads>{});
     if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
     fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run({base, g.slot, g.loop, g.extent}, r.lo,
                                                                   r.hi, r.past_first);
@@ -206,10 +203,16 @@ template <class Arch, const auto& P, int First> class sweep {
   template <int Slot> using element_of_slot = decltype(zero_of_slot<Slot>());
 
   // The factors of a product: a pointer, or the ones that it stands without.
-  template <int I, int Operand> static auto factor(const frame<P>& f, const strip_rows& r) {
+  template <int I, int Operand, class Rows> static auto factor(const frame<P>& f, const Rows& rows,
+                                                               const strip_rows& r) {
     constexpr bool absent = Operand == 1 ? first_is_ones(I) : second_is_ones(I);
     if constexpr (absent) return ones{};
-    else return static_cast<const T*>(base_of<P, I>(f, slot_of(I, Operand), r));
+    else {
+      constexpr int k = slot_of(I, Operand);
+      void* base = base_of<P, I>(f, k, r);
+      gather<I, k>(rows, r, base);
+      return static_cast<const T*>(base);
+    }
   }
   template <int I, class Rows> [[gnu::always_inline]] static inline void run_rows(const frame<P>& f,
                                                                                   const cut& c,
@@ -219,8 +222,8 @@ template <class Arch, const auto& P, int First> class sweep {
     else {
       constexpr int stride = static_cast<int>(stride_of(I));
       T* const y = static_cast<T*>(base_of<P, I>(f, of_result(I), r));
-      const auto first = factor<I, 1>(f, r);
-      const auto second = factor<I, 2>(f, r);
+      const auto first = factor<I, 1>(f, rows, r);
+      const auto second = factor<I, 2>(f, rows, r);
       if constexpr (P.step_[I].o == op::sddmm) {
         if constexpr (is_triangle(I)) {
           spread<V>(c.a, rows, first, second, r.lo, r.hi, y);
@@ -252,7 +255,7 @@ template <class Arch, const auto& P, int First> class sweep {
       (clear<First + K>(f), ...);
       return;
     }
-    team.run(c.chunks, [&](index_t chunk, int member) {
+    deal(team, c.chunks, [&](index_t chunk, int member) {
       const index_t begin = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk, c.chunks),
                     end = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk + 1, c.chunks);
       (begin_chunk<First + K>(f, c, chunk, begin, end), ...);
@@ -268,9 +271,10 @@ template <class Arch, const auto& P, int First> class sweep {
       else {
         std::int32_t* const list = reinterpret_cast<std::int32_t*>(r.scratch + own_scratch);
         for (index_t lo = begin; lo < end; lo += tapeless::detail::mask_block) {
-          const index_t kept =
-              keep_rows(f, lo, std::min<index_t>(end, lo + tapeless::detail::mask_block), list);
-          visit(listed_rows{list, kept}, 0, kept);
+          const index_t hi = std::min<index_t>(end, lo + tapeless::detail::mask_block);
+          const index_t kept = keep_rows(f, lo, hi, list);
+          if (kept == hi - lo) visit(every_row{}, lo, hi); // no mask at all, maybe: a list would cost a third
+          else visit(listed_rows{list, kept}, 0, kept);
         }
       }
       if (!r.past_first) (clear_partial<First + K>(f, chunk), ...);

@@ -85,6 +85,35 @@ constexpr int sddmm(graph& g, int pattern, int l, int r) {
   return g.intern(v);
 }
 
+// ---- one trace ------------------------------------------------------------------------------------------------
+
+// The trace of the first operand that belongs to one: handles, matrices, numbers.
+template <class... H> constexpr graph& trace_of(const H&... h) {
+  graph* g = nullptr;
+  const auto take = [&](const auto& x) {
+    using X = decltype(x);
+    if constexpr (csr_matrix<X>) {
+      if (g == nullptr) g = x.columns().graph_ptr();
+      if (g == nullptr) g = x.values().graph_ptr();
+    } else if constexpr (handle<X>) g = g == nullptr ? x.graph_ptr() : g;
+  };
+  (take(h), ...);
+  if (g == nullptr) return graph_of(tensor<float>{}); // says that ops are traced
+  return *g;
+}
+// h, or where it belongs to no trace or another one a new leaf of g: the rule is broken, and the trace goes on.
+template <handle H> constexpr H in_trace(graph& g, const H& h) {
+  constexpr const char* rule = "tapeless: sparse op(a, b): the operands belong to one trace";
+  if (require(g, h.graph_ptr() == &g, rule)) return h;
+  if (h.graph_ptr() != nullptr) require(*h.graph_ptr(), false, rule);
+  if constexpr (typed_handle<H>) return H{&g, g.fresh(dtype_of<typename H::value_type>, H::extents)};
+  else return H{&g, g.konst(0, dtype::f32)};
+}
+template <csr_matrix A> constexpr A in_trace(graph& g, const A& a) {
+  return {trusted, in_trace(g, a.values()), in_trace(g, a.columns()), in_trace(g, a.row_end()),
+          in_trace(g, a.width())};
+}
+
 // ---- rules for values -----------------------------------------------------------------------------------------
 
 template <class A> struct transposed_csr {
@@ -138,29 +167,35 @@ template <op O, class A, class B> constexpr auto sparse_with_sparse(const A& a, 
   static_assert(may_have_one_pattern<A::extents, B::extents, entries, others>,
                 "tapeless: sparse op(a, b): both have one pattern, as a and a.with(values) have");
   if constexpr (may_have_one_pattern<A::extents, B::extents, entries, others>) {
-    require(graph_of(a.values()),
-            a.columns().id() == b.columns().id() && a.row_end().id() == b.row_end().id(),
+    graph& g = trace_of(a, b);
+    const A x = in_trace(g, a);
+    const B y = in_trace(g, b);
+    require(g, x.columns().id() == y.columns().id() && x.row_end().id() == y.row_end().id(),
             "tapeless: sparse op(a, b): both have one pattern, as a and a.with(values) have", A::extents,
             B::extents);
-    return a.with(apply_arithmetic<O>(a.values(), b.values()));
+    return x.with(apply_arithmetic<O>(x.values(), y.values()));
   } else return a;
 }
 template <op O, class A, class S> constexpr auto sparse_with_scalar(const A& a, const S& s) {
+  graph& g = trace_of(a, s);
+  const A m = in_trace(g, a);
   if constexpr (any_var<S>) {
-    graph& g = graph_of(a.values(), s);
-    const bool fits = require(g, g[s.id()].s.rank == 0,
+    const S x = in_trace(g, s);
+    const bool fits = require(g, g[x.id()].s.rank == 0,
                               "tapeless: sparse op(a, s): s is a number or a scalar; rows and columns have "
                               "scale_rows and scale_columns",
-                              A::extents, g[s.id()].s);
-    const auto scaled = apply_real<O>(a.values(), s);
-    return fits && g.sound() ? csr_with<A, typename A::values_type>(a, scaled.id()) : a;
+                              A::extents, g[x.id()].s);
+    const auto scaled = apply_real<O>(m.values(), x);
+    return fits && g.sound() ? csr_with<A, typename A::values_type>(m, scaled.id()) : m;
   } else {
     static_assert(
         is_a_scalar<shape_in_type<S>()>,
         "tapeless: sparse op(a, s): s is a number or a scalar; rows and columns have scale_rows and "
         "scale_columns");
-    if constexpr (is_a_scalar<shape_in_type<S>()>) return a.with(apply_real<O>(a.values(), s));
-    else return a;
+    if constexpr (is_a_scalar<shape_in_type<S>()>) {
+      if constexpr (handle<S>) return m.with(apply_real<O>(m.values(), in_trace(g, s)));
+      else return m.with(apply_real<O>(m.values(), s));
+    } else return m;
   }
 }
 template <class A, class B> constexpr A no_sum(const A& a) {
@@ -168,6 +203,19 @@ template <class A, class B> constexpr A no_sum(const A& a) {
       is_sparse_too<B>,
       "tapeless: sparse a + b, a - b: both are sparse; a.with(f(a.values())) computes with the entries "
       "stored");
+  return a;
+}
+template <class A>
+concept is_a_tensor = handle<A>;
+template <class A> constexpr A no_function(const A& a) {
+  static_assert(is_a_tensor<A>,
+                "tapeless: sparse f(a): write a.with(f(a.values())), which computes with the entries stored");
+  return a;
+}
+template <class A> constexpr A no_quotient(const A& a) {
+  static_assert(is_a_tensor<A>,
+                "tapeless: sparse a / b: write a.with(a.values() / b.values()), which computes with the "
+                "entries stored");
   return a;
 }
 // A by the values that its pattern has for each row, or each column: a sampled product with ones
@@ -193,17 +241,18 @@ template <detail::csr_matrix A> constexpr auto transpose(const A& a) { return de
 // Cost: 2 e k flops; the transpose adds up partial results of chunks of rows.
 template <detail::sparse_operand A, detail::handle B> constexpr auto matmul(const A& a, const B& b) {
   using namespace detail;
-  const auto& m = csr_of(a);
+  graph& g = trace_of(csr_of(a), b);
+  const auto m = in_trace(g, csr_of(a));
+  const B x = in_trace(g, b);
   using T = typename std::remove_cvref_t<decltype(m)>::value_type;
-  graph& g = graph_of(m.values(), b);
   constexpr shape s = extents_of<A>();
   if constexpr (any_var<B>) {
-    const shape x = g[b.id()].s;
-    require(g, (x.rank == 1 || x.rank == 2) && x.d[0] == s.d[1],
-            "tapeless: matmul(a, b), a sparse: b is (n) or (n, k), n the columns of a", s, x);
-    require(g, g[b.id()].t == dtype_of<T>, "tapeless: matmul(a, b): both are float or both are double");
-    if (!g.sound()) return b;
-    return var{&g, spmm(g, pattern_of(g, m), m.values().id(), b.id(), is_transposed(a))};
+    const shape q = g[x.id()].s;
+    require(g, (q.rank == 1 || q.rank == 2) && q.d[0] == s.d[1],
+            "tapeless: matmul(a, b), a sparse: b is (n) or (n, k), n the columns of a", s, q);
+    require(g, g[x.id()].t == dtype_of<T>, "tapeless: matmul(a, b): both are float or both are double");
+    if (!g.sound()) return x;
+    return var{&g, spmm(g, pattern_of(g, m), m.values().id(), x.id(), is_transposed(a))};
   } else {
     static_assert(floating_point<T> && same_element_type<T, typename B::value_type>,
                   "tapeless: matmul(a, b): both are float or both are double");
@@ -211,8 +260,8 @@ template <detail::sparse_operand A, detail::handle B> constexpr auto matmul(cons
                   "tapeless: matmul(a, b), a sparse: b is (n) or (n, k), n the columns of a");
     if constexpr (vector_or_matrix_of_rows<B::extents, s.d[1]>)
       return wrap<T, with_first(B::extents, s.d[0])>(
-          g, spmm(g, pattern_of(g, m), m.values().id(), b.id(), is_transposed(a)));
-    else return b;
+          g, spmm(g, pattern_of(g, m), m.values().id(), x.id(), is_transposed(a)));
+    else return x;
   }
 }
 
@@ -221,9 +270,10 @@ template <detail::sparse_operand A, detail::handle B> constexpr auto matmul(cons
 // Cost: 2 e k flops, and b and the result are transposed where they are matrices.
 template <detail::handle B, detail::sparse_operand A> constexpr auto matmul(const B& b, const A& a) {
   using namespace detail;
-  const auto& m = csr_of(a);
+  graph& g = trace_of(b, csr_of(a));
+  const auto m = in_trace(g, csr_of(a));
+  const B y = in_trace(g, b);
   using T = typename std::remove_cvref_t<decltype(m)>::value_type;
-  graph& g = graph_of(m.values(), b);
   constexpr shape s = extents_of<A>();
   const auto product_of = [&](int x) {
     const bool matrix = g[x].s.rank == 2;
@@ -232,20 +282,20 @@ template <detail::handle B, detail::sparse_operand A> constexpr auto matmul(cons
     return matrix ? transpose(g, c, matrix_perm(2)) : c;
   };
   if constexpr (any_var<B>) {
-    const shape x = g[b.id()].s;
+    const shape x = g[y.id()].s;
     require(g, (x.rank == 1 || x.rank == 2) && x.d[x.rank > 0 ? x.rank - 1 : 0] == s.d[0],
             "tapeless: matmul(a, b), b sparse: a is (m) or (k, m), m the rows of b", x, s);
-    require(g, g[b.id()].t == dtype_of<T>, "tapeless: matmul(a, b): both are float or both are double");
-    if (!g.sound()) return b;
-    return var{&g, product_of(b.id())};
+    require(g, g[y.id()].t == dtype_of<T>, "tapeless: matmul(a, b): both are float or both are double");
+    if (!g.sound()) return y;
+    return var{&g, product_of(y.id())};
   } else {
     static_assert(floating_point<T> && same_element_type<T, typename B::value_type>,
                   "tapeless: matmul(a, b): both are float or both are double");
     static_assert(vector_or_matrix_of_columns<B::extents, s.d[0]>,
                   "tapeless: matmul(a, b), b sparse: a is (m) or (k, m), m the rows of b");
     if constexpr (vector_or_matrix_of_columns<B::extents, s.d[0]>)
-      return wrap<T, with_last(B::extents, s.d[1])>(g, product_of(b.id()));
-    else return b;
+      return wrap<T, with_last(B::extents, s.d[1])>(g, product_of(y.id()));
+    else return y;
   }
 }
 
@@ -263,21 +313,24 @@ template <detail::csr_matrix A, detail::handle L, detail::handle R>
 constexpr auto sampled_matmul(const A& a, const L& l, const R& r) {
   using namespace detail;
   using T = typename A::value_type;
-  graph& g = graph_of(a.values());
+  graph& g = trace_of(a, l, r);
+  const A m = in_trace(g, a);
+  const L left = in_trace(g, l);
+  const R right = in_trace(g, r);
   constexpr auto agree = [](const shape& x, const shape& y) {
     return (x.rank == 1 || (x.rank == 2 && x.d[1] == y.d[1])) && x.rank == y.rank &&
            x.d[0] == A::extents.d[0] && y.d[0] == A::extents.d[1];
   };
   if constexpr (any_var<L, R>) {
-    const node &x = g[l.id()], &y = g[r.id()];
+    const node &x = g[left.id()], &y = g[right.id()];
     require(g, agree(x.s, y.s),
             "tapeless: sampled_matmul(a, l, r): a is (m, n), l is (m) or (m, k), r is (n) or (n, k)", x.s,
             y.s);
     require(g, is_float(dtype_of<T>) && x.t == dtype_of<T> && y.t == dtype_of<T>,
             "tapeless: sampled_matmul(a, l, r): all are float or all are double");
     return g.sound() ? csr_with<A, tensor<T, A::values_type::extents.d[0]>>(
-                           a, sddmm(g, pattern_of(g, a), l.id(), r.id()))
-                     : a;
+                           m, sddmm(g, pattern_of(g, m), left.id(), right.id()))
+                     : m;
   } else {
     constexpr bool fits = agree(L::extents, R::extents);
     static_assert(sampled_extents_agree<fits, L::extents, R::extents>,
@@ -286,9 +339,9 @@ constexpr auto sampled_matmul(const A& a, const L& l, const R& r) {
                       same_element_type<T, typename R::value_type>,
                   "tapeless: sampled_matmul(a, l, r): all are float or all are double");
     if constexpr (fits)
-      return csr_with<A, tensor<T, A::values_type::extents.d[0]>>(a,
-                                                                  sddmm(g, pattern_of(g, a), l.id(), r.id()));
-    else return a;
+      return csr_with<A, tensor<T, A::values_type::extents.d[0]>>(
+          m, sddmm(g, pattern_of(g, m), left.id(), right.id()));
+    else return m;
   }
 }
 
@@ -298,38 +351,42 @@ template <detail::handle S, detail::csr_matrix A> constexpr auto scale_rows(cons
   using namespace detail;
   using T = typename A::value_type;
   constexpr extent_t n = A::extents.d[0];
+  graph& g = trace_of(a, s);
+  const A m = in_trace(g, a);
+  const S x = in_trace(g, s);
   if constexpr (any_var<S>) {
-    graph& g = graph_of(a.values(), s);
-    require(g, g[s.id()].s == shape{1, {n}}, "tapeless: scale_rows(s, a): s is (m), m the rows of a",
-            A::extents, g[s.id()].s);
-    require(g, is_float(dtype_of<T>) && g[s.id()].t == dtype_of<T>,
+    require(g, g[x.id()].s == shape{1, {n}}, "tapeless: scale_rows(s, a): s is (m), m the rows of a",
+            A::extents, g[x.id()].s);
+    require(g, is_float(dtype_of<T>) && g[x.id()].t == dtype_of<T>,
             "tapeless: scaling(s, a): both are float or both are double");
-    return g.sound() ? scaled(a, s.id(), true) : a;
+    return g.sound() ? scaled(m, x.id(), true) : m;
   } else {
     static_assert(one_for_each<S::extents, n>, "tapeless: scale_rows(s, a): s is (m), m the rows of a");
     static_assert(floating_point<T> && same_element_type<T, typename S::value_type>,
                   "tapeless: scaling(s, a): both are float or both are double");
-    if constexpr (one_for_each<S::extents, n>) return scaled(a, s.id(), true);
-    else return a;
+    if constexpr (one_for_each<S::extents, n>) return scaled(m, x.id(), true);
+    else return m;
   }
 }
 template <detail::csr_matrix A, detail::handle S> constexpr auto scale_columns(const A& a, const S& s) {
   using namespace detail;
   using T = typename A::value_type;
   constexpr extent_t n = A::extents.d[1];
+  graph& g = trace_of(a, s);
+  const A m = in_trace(g, a);
+  const S x = in_trace(g, s);
   if constexpr (any_var<S>) {
-    graph& g = graph_of(a.values(), s);
-    require(g, g[s.id()].s == shape{1, {n}}, "tapeless: scale_columns(a, s): s is (n), n the columns of a",
-            A::extents, g[s.id()].s);
-    require(g, is_float(dtype_of<T>) && g[s.id()].t == dtype_of<T>,
+    require(g, g[x.id()].s == shape{1, {n}}, "tapeless: scale_columns(a, s): s is (n), n the columns of a",
+            A::extents, g[x.id()].s);
+    require(g, is_float(dtype_of<T>) && g[x.id()].t == dtype_of<T>,
             "tapeless: scaling(s, a): both are float or both are double");
-    return g.sound() ? scaled(a, s.id(), false) : a;
+    return g.sound() ? scaled(m, x.id(), false) : m;
   } else {
     static_assert(one_for_each<S::extents, n>, "tapeless: scale_columns(a, s): s is (n), n the columns of a");
     static_assert(floating_point<T> && same_element_type<T, typename S::value_type>,
                   "tapeless: scaling(s, a): both are float or both are double");
-    if constexpr (one_for_each<S::extents, n>) return scaled(a, s.id(), false);
-    else return a;
+    if constexpr (one_for_each<S::extents, n>) return scaled(m, x.id(), false);
+    else return m;
   }
 }
 
@@ -343,10 +400,11 @@ template <int... Axes, detail::csr_matrix A> constexpr auto sum(const A& a) {
                 "tapeless: reduction<axes...>(a): the element type is float or double");
   if constexpr (sizeof...(Axes) == 1 && axes_exist<2, Axes...>) {
     constexpr bool columns = (axis_of(Axes, 2) + ...) == 0;
-    graph& g = graph_of(a.values());
+    graph& g = trace_of(a);
+    const A m = in_trace(g, a);
     const int ones = factor(g, -1, dtype_of<typename A::value_type>, A::extents.d[columns ? 0 : 1]);
     return wrap<typename A::value_type, shape{1, {A::extents.d[columns ? 1 : 0]}}>(
-        g, spmm(g, pattern_of(g, a), a.values().id(), ones, columns));
+        g, spmm(g, pattern_of(g, m), m.values().id(), ones, columns));
   } else return sum(a.values());
 }
 
@@ -366,6 +424,27 @@ template <detail::csr_matrix A, detail::operand S> constexpr auto operator+(cons
 template <detail::operand S, detail::csr_matrix A> constexpr auto operator+(const S&, const A& a) { return detail::no_sum<A, S>(a); }
 template <detail::csr_matrix A, detail::operand S> constexpr auto operator-(const A& a, const S&) { return detail::no_sum<A, S>(a); }
 template <detail::operand S, detail::csr_matrix A> constexpr auto operator-(const S&, const A& a) { return detail::no_sum<A, S>(a); }
+
+// What is written in another way.
+template <detail::csr_matrix A, detail::csr_matrix B> constexpr auto operator/(const A& a, const B&) { return detail::no_quotient(a); }
+template <detail::operand S, detail::csr_matrix A> constexpr auto operator/(const S&, const A& a) { return detail::no_function(a); }
+template <detail::csr_matrix A> constexpr auto square(const A& a) { return detail::no_function(a); }
+template <detail::csr_matrix A> constexpr auto sqrt(const A& a) { return detail::no_function(a); }
+template <detail::csr_matrix A> constexpr auto exp(const A& a) { return detail::no_function(a); }
+template <detail::csr_matrix A> constexpr auto log(const A& a) { return detail::no_function(a); }
+template <detail::csr_matrix A> constexpr auto tanh(const A& a) { return detail::no_function(a); }
+template <detail::csr_matrix A> constexpr auto erf(const A& a) { return detail::no_function(a); }
+template <detail::csr_matrix A> constexpr auto sigmoid(const A& a) { return detail::no_function(a); }
+template <detail::csr_matrix A> constexpr auto relu(const A& a) { return detail::no_function(a); }
+template <detail::csr_matrix A, class B> requires(detail::csr_matrix<B> || detail::operand<B>)
+constexpr auto pow(const A& a, const B&) { return detail::no_function(a); }
+template <detail::operand S, detail::csr_matrix A> constexpr auto pow(const S&, const A& a) { return detail::no_function(a); }
+template <detail::csr_matrix A, class B> requires(detail::csr_matrix<B> || detail::operand<B>)
+constexpr auto max(const A& a, const B&) { return detail::no_function(a); }
+template <detail::operand S, detail::csr_matrix A> constexpr auto max(const S&, const A& a) { return detail::no_function(a); }
+template <detail::csr_matrix A, class B> requires(detail::csr_matrix<B> || detail::operand<B>)
+constexpr auto min(const A& a, const B&) { return detail::no_function(a); }
+template <detail::operand S, detail::csr_matrix A> constexpr auto min(const S&, const A& a) { return detail::no_function(a); }
 // clang-format on
 
 // ---- rules ----------------------------------------------------------------------------------------------------

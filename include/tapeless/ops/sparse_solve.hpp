@@ -57,30 +57,31 @@ concept is_square = S.rank == 2 && S.d[0] == S.d[1];
 template <triangle Triangle = triangle{}, detail::sparse_operand A, detail::handle B>
 constexpr auto solve_triangular(const A& a, const B& b) {
   using namespace detail;
-  const auto& m = csr_of(a);
+  graph& g = trace_of(csr_of(a), b);
+  const auto m = in_trace(g, csr_of(a));
+  const B y = in_trace(g, b);
   using T = typename std::remove_cvref_t<decltype(m)>::value_type;
-  graph& g = graph_of(m.values(), b);
   constexpr shape s = extents_of<A>();
   static_assert(is_square<s>, "tapeless: solve_triangular(a, b): a is (n, n)");
   constexpr std::uint64_t transposed = csr_matrix<A> ? 0 : spmm_transposed;
   constexpr bool upper = csr_matrix<A> ? Triangle.upper : !Triangle.upper;
   constexpr std::uint64_t attr = transposed | (upper ? solves_upper : 0) | (Triangle.unit ? solves_unit : 0);
   if constexpr (any_var<B>) {
-    const shape x = g[b.id()].s;
+    const shape x = g[y.id()].s;
     require(g, (x.rank == 1 || x.rank == 2) && x.d[0] == s.d[0],
             "tapeless: solve_triangular(a, b): b is (n) or (n, k), n the rows of a", s, x);
-    require(g, g[b.id()].t == dtype_of<T>,
+    require(g, g[y.id()].t == dtype_of<T>,
             "tapeless: solve_triangular(a, b): both are float or both are double");
-    if (!g.sound()) return b;
-    return var{&g, sparse_solve(g, pattern_of(g, m), m.values().id(), b.id(), attr)};
+    if (!g.sound()) return y;
+    return var{&g, sparse_solve(g, pattern_of(g, m), m.values().id(), y.id(), attr)};
   } else {
     static_assert(floating_point<T> && same_element_type<T, typename B::value_type>,
                   "tapeless: solve_triangular(a, b): both are float or both are double");
     static_assert(vector_or_matrix_of_rows<B::extents, s.d[0]>,
                   "tapeless: solve_triangular(a, b): b is (n) or (n, k), n the rows of a");
     if constexpr (is_square<s> && vector_or_matrix_of_rows<B::extents, s.d[0]>)
-      return wrap<T, B::extents>(g, sparse_solve(g, pattern_of(g, m), m.values().id(), b.id(), attr));
-    else return b;
+      return wrap<T, B::extents>(g, sparse_solve(g, pattern_of(g, m), m.values().id(), y.id(), attr));
+    else return y;
   }
 }
 

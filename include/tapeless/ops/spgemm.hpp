@@ -56,10 +56,13 @@ constexpr auto sampled_matmul(const C& c, const A& a, const B& b) {
                     same_element_type<T, typename B::value_type>,
                 "tapeless: sampled_matmul(c, a, b), all sparse: all are float or all are double");
   if constexpr (product_extents<A::extents, B::extents, C::extents> && one_type) {
-    graph& g = graph_of(a.values());
-    const int patterns = three_patterns(g, pattern_of(g, a), pattern_of(g, b), pattern_of(g, c));
+    graph& g = trace_of(a, b, c);
+    const A x = in_trace(g, a);
+    const B y = in_trace(g, b);
+    const C z = in_trace(g, c);
+    const int patterns = three_patterns(g, pattern_of(g, x), pattern_of(g, y), pattern_of(g, z));
     return csr_with<C, basic_tensor<T, C::values_type::extents>>(
-        c, spgemm(g, patterns, spgemm_c, a.values().id(), b.values().id()));
+        z, spgemm(g, patterns, spgemm_c, x.values().id(), y.values().id()));
   } else return c;
 }
 

@@ -424,23 +424,27 @@ template <int N, int O> class planner {
   }
   // The rows that the sweep before `group` need not visit.
   constexpr void mask_rows(int group) {
-    const int m = mask_of_sweep(p_, g_, strip_.first_group, group,
-                                [&](int i) { return home_[i].where == place::strip; });
+    const row_mask mask = mask_of_sweep(p_, g_, strip_.first_group, group,
+                                        [&](int i) { return home_[i].where == place::strip; });
+    const int m = mask.node;
     if (m < 0) return;
     step& s = r_.step_[strip_.begin];
     for (int i = strip_.begin; i < r_.steps && (i == strip_.begin || r_.step_[i].strip); ++i) {
-      const step& member = r_.step_[i]; // a fused one gathers what it reads by rows
+      const step& member = r_.step_[i]; // gathers what it reads by rows
       for (int k = member.slot0; k < member.slot0 + member.loads; ++k) {
         const slot& q = r_.slot_[k];
         const bool at_hand = q.at.where == place::strip || q.stride[0] == 0;
-        if (!at_hand && (!member.fused || q.stride[0] != 1 || q.at.where == place::none)) return;
+        if (!at_hand && (q.stride[0] != 1 || q.at.where == place::none)) return;
       }
     }
     s.mask = s.loads + s.stores + s.partials;
+    s.visits_zeros = mask.visits_zeros;
     slot& q = r_.slot_[s.slot0 + s.mask];
     q.at = home_[m];
     q.t = at(m).t;
     q.s = at(m).s;
+    q.stride[0] = 1;
+    strip_.slots.push_back({s.slot0 + s.mask, squeezed(q.s), s.adjoint});
   }
   // No group from `group` on belongs to the strip: its values get their places.
   constexpr void end_strip(int group) {

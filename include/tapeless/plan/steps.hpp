@@ -67,7 +67,8 @@ struct step {
   int partials = 0;
   // slot, from slot0, of what tells the rows that a sweep visits; 0: it visits all. Of its first step.
   int mask = 0;
-  int axes = 0; // fused: loop axes, after merging
+  bool visits_zeros = false; // the rows where the mask is 0
+  int axes = 0;              // fused: loop axes, after merging
   extent_t loop[max_rank]{};
   std::uint64_t attr = 0, attr2 = 0;
   const custom_op* custom = nullptr;

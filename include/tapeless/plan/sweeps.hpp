@@ -101,86 +101,138 @@ template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, gro
     if (r.of[i] >= 0) r.of[i] = now[r.of[i]];
 }
 
-// Is node i of a sweep zero in the rows where m is? zero: the same of the nodes before it.
+// What a value is in every row that a mask leaves out.
+enum class left_out : std::uint8_t { unknown, zero, nonzero };
+
+// The same of node i, from that of its operands.
 // A product with a zero, or its quotient, counts as zero, also where the other operand is infinite, NaN or zero.
-template <class Nodes> constexpr bool is_zero_with(const Nodes& nodes, int i, int m, const vec<char>& zero) {
+template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, int i,
+                                                           const vec<left_out>& of) {
+  using enum left_out;
   const node& v = nodes[i];
-  const auto is = [&](int k) { return zero[v.in[k]] != 0; };
-  if (i == m) return true;
+  const auto is = [&](int k, left_out x) { return of[v.in[k]] == x; };
+  const auto both = [&](left_out x, left_out y) { return is(0, x) && is(1, y); };
+  const bool zeros = v.in[1] >= 0 && both(zero, zero);
+  const bool differ = v.in[1] >= 0 && (both(zero, nonzero) || both(nonzero, zero));
   switch (v.o) {
-    case op::konst: return std::bit_cast<double>(v.attr) == 0;
-    case op::cast:
+    case op::konst: {
+      const double x = std::bit_cast<double>(v.attr), size = x < 0 ? -x : x;
+      return x == 0 ? zero : size > 1e-30 && size < 1e30 ? nonzero : unknown; // a float of any type
+    }
     case op::copy:
     case op::stop_gradient:
     case op::neg:
+    case op::expand:
+    case op::reshape: return of[v.in[0]];
+    case op::cast:
+      return is(0, nonzero) && is_float(nodes[v.in[0]].t) ? unknown : of[v.in[0]]; // 0.5 becomes 0
     case op::square:
     case op::sqrt:
     case op::relu:
     case op::tanh:
     case op::erf:
-    case op::div:
-    case op::expand:
-    case op::reshape: return is(0);
-    case op::mul:
-    case op::logical_and: return is(0) || is(1);
+    case op::div: return is(0, zero) ? zero : unknown;
+    case op::mul: return is(0, zero) || is(1, zero) ? zero : unknown;
     case op::add:
     case op::sub:
     case op::max:
     case op::min:
-    case op::ne:
     case op::lt:
-    case op::gt:
-    case op::logical_or: return is(0) && is(1);
-    case op::where: return is(0) ? is(2) : is(1) && is(2);
-    default: return false;
+    case op::gt: return zeros ? zero : unknown;
+    case op::le:
+    case op::ge: return zeros ? nonzero : unknown;
+    case op::eq: return zeros ? nonzero : differ ? zero : unknown;
+    case op::ne: return zeros ? zero : differ ? nonzero : unknown;
+    case op::logical_not: return is(0, zero) ? nonzero : is(0, nonzero) ? zero : unknown;
+    case op::logical_and:
+      return is(0, zero) || is(1, zero) ? zero : both(nonzero, nonzero) ? nonzero : unknown;
+    case op::logical_or: return is(0, nonzero) || is(1, nonzero) ? nonzero : zeros ? zero : unknown;
+    case op::where:
+      return is(0, zero) ? of[v.in[2]] : is(0, nonzero) || of[v.in[1]] == of[v.in[2]] ? of[v.in[1]] : unknown;
+    default: return unknown;
   }
 }
-// What the sweep of the groups [first, end) computes for the rows of its matrix is needed where m is not zero: the node
-// m, made before the sweep, or no_node.
+
+// The node that tells the rows that a sweep visits: those where it is not zero, or those where it is.
+struct row_mask {
+  int node = no_node;
+  bool visits_zeros = false;
+};
+// What the sweep of the groups [first, end) computes for the rows of its matrix is needed in those rows only: a node made
+// before the sweep, or no_node.
 // stays(i): no step after the sweep reads node i
 template <int N, int O, class F>
-constexpr int mask_of_sweep(const program<N, O>& p, const grouping& r, int first, int end, F stays) {
+constexpr row_mask mask_of_sweep(const program<N, O>& p, const grouping& r, int first, int end, F stays) {
   const auto within = [&](int i) { return r.of[i] >= first && r.of[i] < end; };
   extent_t rows = 0;
   dtype type = dtype::f32; // of the matrix
+  vec<char> makes(
+      N, 0); // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
   for (int i = 0; i < N; ++i)
     if (within(i) && is_sparse(p.nodes[i].o)) {
       rows = p.nodes[p.nodes[i].in[0]].s.d[0];
       type = p.nodes[i].t;
+      if (const int k = makes_rows(p.nodes[i]) ? 0 : operand_of_rows(p.nodes[i]); k > 0)
+        makes[p.nodes[i].in[k]] = 1;
     }
   const shape loop{1, {rows}};
   vec<int> candidates;
+  const auto consider = [&](int m) {
+    if (!(squeezed(p.nodes[m].s) == loop)) return;
+    if (p.nodes[m].o != op::input && (r.of[m] < 0 || r.stored[m] == 0)) return;
+    if (is_float(p.nodes[m].t) && p.nodes[m].t != type) return;
+    bool known = false;
+    for (const int c : candidates) known = known || c == m;
+    if (!known) candidates.push_back(m);
+  };
   for (int i = 0; i < N; ++i) {
-    if (!within(i) || is_sparse(p.nodes[i].o)) continue;
-    if (!(r.loop[i] == loop) || r.groups[r.of[i]].loaded) return no_node;
-    for (const int x : p.nodes[i].in) {
-      const int m = x < 0 ? no_node : r.through[x];
-      if (m < 0 || within(m) || !(squeezed(p.nodes[m].s) == loop)) continue;
-      if (p.nodes[m].o != op::input && (r.of[m] < 0 || r.stored[m] == 0)) continue;
-      if (is_float(p.nodes[m].t) && p.nodes[m].t != type) continue;
-      bool known = false;
-      for (const int c : candidates) known = known || c == m;
-      if (!known) candidates.push_back(m);
-    }
+    if (!within(i)) continue;
+    if (r.groups[r.of[i]].loaded) return {};
+    if (is_sparse(p.nodes[i].o)) continue;
+    if (!(r.loop[i] == loop)) return {};
+    for (const int x : p.nodes[i].in)
+      if (const int m = x < 0 ? no_node : r.through[x]; m >= 0 && !within(m)) consider(m);
   }
-  for (const int m : candidates) {
-    vec<char> zero(N, 0);
-    bool all = true;
-    for (int i = 0; i < N && all; ++i) {
-      const node& v = p.nodes[i];
-      const op_rule& of = rule(v.o);
-      if (i == m || of.k == kind::elementwise || of.k == kind::view || v.o == op::konst)
-        zero[i] = is_zero_with(p.nodes, i, m, zero) ? 1 : 0;
-      if (!within(i) || r.stored[i] == 0) continue;
-      if (v.o == op::sum) all = zero[v.in[0]] != 0;
-      else if (is_sparse(v.o) && !makes_rows(v)) {
-        const int k = operand_of_rows(v);
-        all = k > 0 && zero[v.in[k]] != 0;
-      } else all = stays(i);
-    }
-    if (all) return m;
+  // what an earlier step made the rows of, while it is there
+  for (int i = N - 1; i >= 0; --i) {
+    const kind k = rule(p.nodes[i].o).k;
+    if (makes[i] == 2 && !within(i) && r.loaded[i] == 0 && (p.nodes[i].o == op::input || r.last[i] >= first))
+      consider(i);
+    const char below = makes[i] == 0 ? 0 : k == kind::elementwise ? 2 : k == kind::view ? makes[i] : 0;
+    for (const int x : p.nodes[i].in)
+      if (x >= 0 && makes[x] < below) makes[x] = below;
   }
-  return no_node;
+  const auto is_tested = [&](int m) { // other than by its zeros
+    for (int i = 0; i < N; ++i) {
+      const op o = p.nodes[i].o;
+      const bool tests = o == op::where || o == op::eq || o == op::ne || o == op::logical_not ||
+                         o == op::logical_and || o == op::logical_or;
+      for (int k = 0; tests && k < (o == op::where ? 1 : 2); ++k)
+        if (const int x = p.nodes[i].in[k]; x >= 0 && r.through[x] == m) return true;
+    }
+    return false;
+  };
+  for (const int m : candidates)
+    for (const bool visits_zeros : {false, true}) {
+      if (visits_zeros && !is_tested(m)) continue;
+      vec<left_out> is(N, left_out::unknown);
+      bool all = true;
+      for (int i = 0; i < N && all; ++i) {
+        const node& v = p.nodes[i];
+        const op_rule& of = rule(v.o);
+        if (i == m) is[i] = visits_zeros ? left_out::nonzero : left_out::zero;
+        else if (of.k == kind::elementwise || of.k == kind::view || v.o == op::konst)
+          is[i] = in_rows_left_out(p.nodes, i, is);
+        if (!within(i) || r.stored[i] == 0) continue;
+        if (v.o == op::sum) all = is[v.in[0]] == left_out::zero;
+        else if (is_sparse(v.o) && !makes_rows(v)) {
+          const int k = operand_of_rows(v);
+          all = k > 0 && is[v.in[k]] == left_out::zero;
+        } else all = stays(i);
+      }
+      if (all) return {m, visits_zeros};
+    }
+  return {};
 }
 
 } // namespace tapeless::detail
