@@ -47,6 +47,9 @@ template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, gro
       any = true;
     }
   if (!any) return;
+  vec<char> counts(groups, 0); // a selection: extents of what follows are known behind it only
+  for (int i = 0; i < N; ++i)
+    if (p.nodes[i].o == op::select && !is_static(p.nodes[i].s.d[0])) counts[r.of[i]] = 1;
   vec<int> order; // the old numbers in their new order
   vec<char> placed(groups, 0);
   for (int start = 0; start < groups; ++start) {
@@ -57,7 +60,7 @@ template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, gro
     if (first < 0) continue;
     const extent_t rows = p.nodes[p.nodes[first].in[0]].s.d[0];
     vec<char> may(groups, 0); // take part
-    for (int g = start + 1; g < groups; ++g) {
+    for (int g = start + 1; g < groups && !(counts[g] && !placed[g]); ++g) {
       const int s = sparse_node[g];
       const bool fits = s >= 0 ? p.nodes[s].in[0] == p.nodes[first].in[0]
                                : r.groups[g].fused && is_loop_over_rows(r.groups[g].it, rows);
