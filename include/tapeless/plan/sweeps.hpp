@@ -199,7 +199,10 @@ constexpr row_mask mask_of_sweep(const program<N, O>& p, const grouping& r, int 
   // what an earlier step made the rows of, while it is there
   for (int i = N - 1; i >= 0; --i) {
     const kind k = rule(p.nodes[i].o).k;
-    if (makes[i] == 2 && !within(i) && r.loaded[i] == 0 && (p.nodes[i].o == op::input || r.last[i] >= first))
+    // selected rows: what is zero outside them tells them
+    const bool selected = makes[i] == 1 && p.nodes[i].o == op::scatter_add;
+    if ((makes[i] == 2 || selected) && !within(i) && r.loaded[i] == 0 &&
+        (p.nodes[i].o == op::input || r.last[i] >= first))
       consider(i);
     const char below = makes[i] == 0 ? 0 : k == kind::elementwise ? 2 : k == kind::view ? makes[i] : 0;
     for (const int x : p.nodes[i].in)
