@@ -237,6 +237,44 @@ TEST_CASE("a product with the transpose alone leaves out the rows that an earlie
   }
 }
 
+TEST_CASE("the mask may be computed by one step and read by another behind the sweep") {
+  using W = tl::tensor<double, tl::dyn<'m'>, 2>;
+  constexpr auto f = [](auto a, auto y, auto b) {
+    const auto w = tl::matmul(b, tl::sum<0>(b) * 0.0 + 1.0); // (m): a buffer that lives on
+    const auto g = tl::matmul(tl::transpose(a), w * y);
+    return std::tuple{g, tl::sum(w * tl::matmul(a, g))};
+  };
+  problem p;
+  flat b(2 * problem::m);
+  const flat draw = support::random_values<double>(problem::m, 7);
+  for (std::size_t i = 0; i < draw.size(); ++i) {
+    p.weight[i] = draw[i] > 0 ? draw[i] : 0.0;
+    b[2 * i] = b[2 * i + 1] = p.weight[i] / 2;
+    if (draw[i] <= 0) p.y[i] = std::numeric_limits<double>::quiet_NaN();
+  }
+  const A a = p.a();
+  constexpr auto step = tl::jit(f);
+  CHECK(step.explain<A, Y, W>().find("; rows where a") != std::string::npos);
+  flat want(p.x.size());
+  const auto each = [&](auto act) {
+    for (std::size_t i = 0; i < p.weight.size(); ++i)
+      for (auto k = static_cast<std::size_t>(p.row_ptr[i]); k < static_cast<std::size_t>(p.row_ptr[i + 1]);
+           ++k)
+        if (p.weight[i] != 0) act(i, k, static_cast<std::size_t>(p.columns[k]));
+  };
+  each([&](std::size_t i, std::size_t k, std::size_t j) { want[j] += p.weight[i] * p.y[i] * p.values[k]; });
+  double total = 0;
+  each([&](std::size_t i, std::size_t k, std::size_t j) { total += p.weight[i] * p.values[k] * want[j]; });
+  for (const int members : {1, 3}) {
+    auto run =
+        step.bind<A, Y, W>(tl::dim<'m'>(p.m), tl::dim<'n'>(p.n), tl::dim<'e'>(a.nnz()), tl::threads(members));
+    const auto [g, s] = run(a, Y(p.y.data(), p.m), W(b.data(), p.m));
+    for (std::size_t j = 0; j < want.size(); ++j)
+      CHECK(std::abs(g[static_cast<tl::extent_t>(j)] - want[j]) <= 1e-12);
+    CHECK(s[0] == doctest::Approx(total).epsilon(1e-10));
+  }
+}
+
 TEST_CASE("a product that reads the mask itself leaves the rows out, too") {
   constexpr auto f = [](auto x, auto a, auto y, auto mask) {
     return tl::sum(mask * tl::square(tl::matmul(a, x) - y)) + tl::sum(tl::matmul(tl::transpose(a), mask) * x);

@@ -7,8 +7,6 @@
 // Laws for kernels: a chunk writes what no other chunk touches; the terms of every sum and their order depend on
 // extents alone, never on the size of the team, and so do the chunks of what is summed over chunks, in chunk order. So
 // results do not depend on the team. f must not throw: an exception cannot leave a parallel region.
-#include <algorithm>
-#include <atomic>
 #include <concepts>
 #include <cstdint>
 
@@ -68,11 +66,10 @@ private:
 /// As team.run, where chunks may differ much in work: a member takes the next one when it is done with its own.
 template <team Team, class F> void deal(const Team& team, index_t chunks, F&& f) {
   if (team.size() == 1 || chunks <= 1) return team.run(chunks, f);
-  std::atomic<index_t> next{0};
-  team.run(std::min<index_t>(team.size(), chunks), [&](index_t, int member) {
-    for (index_t c = next.fetch_add(1, std::memory_order_relaxed); c < chunks;
-         c = next.fetch_add(1, std::memory_order_relaxed))
-      f(c, member);
+  index_t next = 0; // no std::atomic: <atomic> would cost every program compile time
+  const auto take = [&next] { return __atomic_fetch_add(&next, index_t{1}, __ATOMIC_RELAXED); };
+  team.run(team.size() < chunks ? team.size() : chunks, [&](index_t, int member) {
+    for (index_t c = take(); c < chunks; c = take()) f(c, member);
   });
 }
 
