@@ -5,3 +5,6 @@
 
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
+
+#define SUPPORT_REPLACES_ALLOCATION
+#include "support/allocations.hpp"

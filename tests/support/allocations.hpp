@@ -4,9 +4,9 @@
 
 // Counts what a piece of code allocates, on all threads: operator new, and under glibc also malloc, calloc,
 // realloc, aligned_alloc, posix_memalign and memalign, so that C libraries are seen too.
-// Replaces these functions for the whole program: include it in exactly one of its translation units, a
-// second one does not link. Sanitizers own the allocator: with them nothing is replaced, counts_allocations
-// is false and every count is 0.
+// tests/main.cpp replaces these functions for the whole program: it defines SUPPORT_REPLACES_ALLOCATION before it
+// includes this. Sanitizers own the allocator: with them nothing is replaced, counts_allocations is false and every
+// count is 0.
 
 #include <atomic>
 #include <cerrno>
@@ -52,7 +52,7 @@ std::int64_t allocations_of(F&& f) {
 
 } // namespace support
 
-#if !TAPELESS_TEST_SANITIZED
+#if defined(SUPPORT_REPLACES_ALLOCATION) && !TAPELESS_TEST_SANITIZED
 
 namespace support::detail {
 inline void count_allocation() { allocation_count.fetch_add(1, std::memory_order_relaxed); }
@@ -119,4 +119,4 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 [[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
-#endif // !TAPELESS_TEST_SANITIZED
+#endif // SUPPORT_REPLACES_ALLOCATION
