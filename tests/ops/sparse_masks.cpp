@@ -404,3 +404,29 @@ TEST_CASE("all rows are visited where one of weight 0 matters") {
                    Y{}));
   CHECK(visits_all([](auto a, auto y) { return tl::matmul(tl::transpose(a), y); }, A{}, Y{}));
 }
+
+TEST_CASE("selected rows: the product with the transpose visits them alone") {
+  problem p;
+  const A a = p.a();
+  constexpr auto hard = [](auto x, auto m, auto y) {
+    const auto losses = tl::square(tl::matmul(m, x) - y);
+    const auto rows = tl::top_k<300, 'k'>(losses);
+    return std::tuple{tl::mean(tl::gather(losses, rows)), rows};
+  };
+  constexpr auto step = tl::jit(tl::value_and_grad<0>(hard));
+  CHECK(step.explain<X, A, Y>().find("; rows where") != std::string::npos);
+  auto run = step.bind<X, A, Y>(tl::dim<'m'>(p.m), tl::dim<'n'>(p.n), tl::dim<'e'>(a.nnz()), tl::threads(2));
+  for (int again = 0; again < 2; ++again) {
+    const auto [out, g] = run(X(p.x.data(), p.n), a, Y(p.y.data(), p.m));
+    const auto& [loss, rows] = out;
+    REQUIRE(rows.size() == 300);
+    std::fill(p.weight.begin(), p.weight.end(), 0.0);
+    for (tl::extent_t i = 0; i < rows.size(); ++i)
+      p.weight[static_cast<std::size_t>(rows[i])] = static_cast<double>(p.m) / 300;
+    const auto [value, gradient] = p.expected();
+    CHECK(loss[0] == doctest::Approx(value).epsilon(1e-12));
+    for (std::size_t j = 0; j < gradient.size(); ++j)
+      CHECK(g[static_cast<tl::extent_t>(j)] == doctest::Approx(gradient[j]).epsilon(1e-12));
+    p.x[3] += 1;
+  }
+}
