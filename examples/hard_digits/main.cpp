@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Rare classes and hard examples: the digits 5 to 9 are thinned to one image in eight, and the network of examples/digits is
-// trained on the eight hardest images of each digit in a batch, or all that the batch has. For comparison, on all images.
+// Rare classes and hard examples: the digits 5 to 9 are thinned to one image in eight, and the network of examples/digits
+// is trained on the eight hardest images of each digit in a batch, or all that the batch has. For comparison, on all images.
 //   hard_digits [--data DIR] [--threads N]     where digits.csv is (examples/data)
-// Prints what was kept and the accuracy for each digit, over five folds. Status: 0 where 92 % are read right, and 75 % of the
-// digit that is read worst.
+// Prints what was kept and the accuracy for each digit, over five folds. Status: 0 where 92 % are read right, and 75 % of
+// the digit that is read worst.
 
 #include <tapeless/optim/adam.hpp>
 #include <tapeless/tapeless.hpp>
