@@ -2,8 +2,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Pictures to be segmented: a light disc, a dark square and a striped ellipse on grey paper, with noise; and what an annotator says
-// of their pixels: nothing near the border of a shape, nothing of most other pixels, and rubbish where nothing is known.
+// Pictures to be segmented: a light disc, a dark square and a striped ellipse on grey paper, with noise; and what an
+// annotator says of their pixels: nothing near the border of a shape, nothing of most other pixels, and rubbish where
+// nothing is known.
 
 #include <algorithm>
 #include <array>
