@@ -54,13 +54,13 @@ constexpr int select(graph& g, int a, int second, const select_attributes& q, ex
   if (!is_static(count)) g.learn_count(count);
   return g.intern(v);
 }
-// How many it may have, for an operand of n elements.
-constexpr extent_t bound_of_select(const node& v, extent_t n) {
+// How many it may have, of whatever number of elements.
+constexpr extent_t most_of_select(const node& v) {
   const select_attributes q = attributes_of_select(v);
-  const extent_t most = q.what == selection::where || q.percentage > 0 ? n
-                        : q.segments > 0                               ? q.k * q.segments
-                                                                       : q.k;
-  return is_static(n) && is_static(most) && n < most ? n : most;
+  if (q.what == selection::where || q.percentage > 0) return most_selected;
+  return q.segments > 0 && q.k > most_selected / q.segments ? most_selected
+         : q.segments > 0                                   ? q.k * q.segments
+                                                            : q.k;
 }
 
 // K of top_k: a number or a percentage
