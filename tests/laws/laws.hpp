@@ -54,6 +54,7 @@ template <class Op, class Ref> struct law_case {
   Ref ref;
   double roundings = 4;
   scale by = scale::result;
+  std::int64_t (*counted)(std::int64_t n) = nullptr; // the rows of its selection, named 'k', 'l', 'm' or 'o'
 };
 template <class Op, class Ref, class... More> law_case(const char*, Op, Ref, More...) -> law_case<Op, Ref>;
 // exp(x) of a handle is tapeless::exp, of a ref::array it is ref::exp: one function says both.
@@ -65,6 +66,12 @@ template <class Op, class Ref> constexpr law_case<Op, Ref> pair(const char* name
                                                                 double roundings = 4,
                                                                 scale by = scale::result) {
   return {name, op, r, roundings, by};
+}
+// A case with a selection that has a name of its own: how many rows a run counts.
+template <class Op, class Ref> constexpr law_case<Op, Ref> counting(std::int64_t (*rows)(std::int64_t n),
+                                                                    law_case<Op, Ref> c) {
+  c.counted = rows;
+  return c;
 }
 // Elements that move are exact; an op that rounds once is off by half an eps of its result.
 inline constexpr double exact = 0, rounds_once = 0.5;
@@ -254,9 +261,11 @@ law_run describe(law_data<L>& d, std::int64_t n, const Fill& fill, const std::tu
   fill(*d.c, n);
   const auto add = [&](const auto& one) {
     const auto* c = &one;
+    const std::int64_t k = c->counted == nullptr ? 1 : c->counted(n);
     r.cases.push_back(
         {c->name, c->roundings, c->by,
-         L::template cost_of<std::remove_cvref_t<decltype(one)>>.primal.flops.at(tl::dim<'n'>(n)),
+         L::template cost_of<std::remove_cvref_t<decltype(one)>>.primal.flops.at(
+             tl::dim<'n'>(n), tl::dim<'k'>(k), tl::dim<'l'>(k), tl::dim<'m'>(k), tl::dim<'o'>(k)),
          [&d, c] { return ref::flops_of([&] { (void)call_reference<ref::counted>(c->ref, *d.x, *d.c); }); },
          [&d, c](const flat& x, bool absolute) {
            flat q = x;

@@ -302,6 +302,19 @@ template <bool Again> struct deep { // five products one after the other
   }
 };
 
+struct of_rows { // sum of 9 x^4, x > 0
+  constexpr auto operator()(auto x) const {
+    const auto rows = tl::gather(x, tl::where<'k'>(x > 0.0));
+    return tl::sum(tl::square(tl::grad([](auto h) { return tl::sum(h * h * h); })(rows)));
+  }
+};
+struct derivatives_of_rows {
+  constexpr auto operator()(auto x, auto v) const {
+    constexpr of_rows f{};
+    return std::tuple{tl::hvp<0>(f)(x, v), tl::grad(f)(x), f(x), tl::jvp<0>(f)(x, v)};
+  }
+};
+
 using vector = tl::tensor<double, n>;
 using integers = tl::tensor<std::int32_t, n>;
 template <class F, class M, int... Wrt> auto program() {
@@ -508,6 +521,70 @@ TEST_CASE("rows: the greatest of each segment") {
     if (kept > 0) check_rows(b, divided(c, kept), value, gradient);
     else CHECK((std::isnan(value[0]) && elements(gradient) == flat(elements(gradient).size(), 0.0)));
   }
+}
+TEST_CASE("rows: the greatest of few segments of many rows") {
+  constexpr int many = 20000;
+  using V = tl::tensor<double, many>;
+  using S = tl::tensor<std::int32_t, many>;
+  auto run = tl::jit(tl::value_and_grad<0>([](auto x, auto segment) {
+               return tl::sum(tl::gather(x, tl::top_k_of_each<1, 2, 'k'>(x, segment)));
+             })).bind<V, S>();
+  tl::owned<V> x;
+  tl::owned<S> segment;
+  flat expected(many, 0.0);
+  for (int i = 0; i < many; ++i) {
+    (*x)[i] = (i * 7919) % many;
+    (*segment)[i] = i % 3;
+  }
+  for (int s = 0; s < 2; ++s) {
+    int best = s;
+    for (int i = s; i < many; i += 3)
+      if ((*x)[i] > (*x)[best]) best = i;
+    expected[static_cast<std::size_t>(best)] = 1;
+  }
+  CHECK(elements(std::get<1>(run(*x, *segment))) == expected);
+}
+TEST_CASE("rows: no more memory than the rows that there are, whatever k") {
+  using V = tl::tensor<double, named>;
+  auto run = tl::jit(tl::value_and_grad<0>([](auto x) {
+               return tl::sum(tl::square(tl::gather(tl::tanh(x), tl::top_k<(1 << 30), 'k'>(x))));
+             })).bind<V>(tl::dim<'n'>(n));
+  auto each = tl::jit(tl::value_and_grad<0>([](auto x, auto segment) {
+                return tl::sum(tl::square(
+                    tl::gather(tl::tanh(x), tl::top_k_of_each<(1 << 30), (1 << 10), 'k'>(x, segment))));
+              })).bind<V, tl::tensor<std::int32_t, named>>(tl::dim<'n'>(n));
+  CHECK((run.arena_bytes() < 40000 && each.arena_bytes() < 40000));
+  tl::owned<V> x(tl::dim<'n'>{n});
+  tl::owned<tl::tensor<std::int32_t, named>> segment(tl::dim<'n'>{n});
+  flat expected;
+  for (int i = 0; i < n; ++i) {
+    (*x)[i] = (i - 7) / 8.0;
+    (*segment)[i] = i * 40;
+    const double y = std::tanh((*x)[i]);
+    expected.push_back(2 * y * (1 - y * y));
+  }
+  CHECK(largest_difference(elements(std::get<1>(run(*x))), expected) < 1e-12);
+  CHECK(largest_difference(elements(std::get<1>(each(*x, *segment))), expected) < 1e-12);
+}
+TEST_CASE("rows: a function of selected rows is differentiated by them, twice, and called again") {
+  using V = tl::tensor<double, n>;
+  auto run = tl::jit(derivatives_of_rows{}).bind<V, V>();
+  tl::owned<V> x, v;
+  flat h, d;
+  double value = 0, tangent = 0;
+  for (int i = 0; i < n; ++i) {
+    const double e = (*x)[i] = (i * 5 % 11 - 4) / 4.0, along = (*v)[i] = i - 10;
+    const bool in = e > 0;
+    value += in ? 9 * std::pow(e, 4) : 0;
+    d.push_back(in ? 36 * std::pow(e, 3) : 0);
+    h.push_back(in ? 108 * e * e * along : 0);
+    tangent += d.back() * along;
+  }
+  const auto [hv, gradient, y, y_dot] = run(*x, *v);
+  CHECK(largest_difference(elements(hv), h) < 1e-10);
+  CHECK(largest_difference(elements(gradient), d) < 1e-10);
+  CHECK(y[0] == doctest::Approx(value));
+  CHECK(y_dot[0] == doctest::Approx(tangent));
 }
 TEST_CASE("rows: as many as the run says, none and all of them too") {
   auto run = program<as_many, tl::tensor<std::int32_t>, 0>();

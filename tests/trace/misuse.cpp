@@ -73,6 +73,12 @@ template <class... X, class F> constexpr broken breaks(F) {
   return {r.rule, r.a, r.b};
 }
 
+// f as it is: what is found once the program is complete
+template <class... X, class F> constexpr broken breaks_at_end(F) {
+  const tl::detail::broken_rule r = tl::detail::trace<F, X...>().broken;
+  return {r.rule, r.a, r.b};
+}
+
 constexpr auto twice = [](var x) { return x * 2.0; };
 constexpr auto in_another_trace = [](var h) {
   tl::detail::graph other;
@@ -88,6 +94,12 @@ constexpr broken found[] = {
     breaks<S>([](var h) { return tl::broadcast_to<tl::dyn<'n'>>(h); }),
     breaks<four_names, N>([](var h, var k) { return sum(h) + sum(k); }),
     breaks<N>([](N x) { return x.extent(0); }),
+    breaks<N>([](N x) { return tl::where<'n'>(tl::sum<1>(x) > 0.0); }),
+    breaks<V>([](V x) {
+      return std::tuple{tl::where<'a'>(x > 0.0), tl::where<'b'>(x > 1.0), tl::where<'c'>(x > 2.0),
+                        tl::where<'d'>(x > 3.0), tl::where<'e'>(x > 4.0)};
+    }),
+    breaks_at_end<V>([](V x) { return std::tuple{tl::where<'k'>(x > 0.0), tl::where<'k'>(x > 1.0)}; }),
     breaks<V>([](var h) { return h.as<double, 4>(); }),
     breaks<V>([](var h) { return h.as<float, 5>(); }),
     breaks<V, M>([](var h, var k) { return h + k; }),

@@ -148,9 +148,13 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
   if constexpr (std::is_same_v<T, bool>) return select_nonzero(n, x, rows);
   else {
     if (!q.by_order()) return select_nonzero(n, x, rows);
-    if (q.segments > 0)
-      return select_extreme_of_each(q.least(), n, q.k, q.segments, x, second, rows,
-                                    static_cast<std::int32_t*>(f.slot[s.loads + 1].data()));
+    if (q.segments > 0) { // sorts all rows, of which the result may have no place for
+      const auto scratch = [&](int k) { return static_cast<std::int32_t*>(f.slot[s.loads + k].data()); };
+      const index_t count =
+          select_extreme_of_each(q.least(), n, q.k, q.segments, x, second, scratch(2), scratch(1));
+      std::copy_n(scratch(2), count, rows);
+      return count;
+    }
     const index_t most = q.percentage > 0 ? std::max<index_t>(n * q.percentage / 100, 1) : q.k;
     return select_extreme(q.least(), n, second == nullptr ? most : std::min<index_t>(most, *second), x, rows);
   }

@@ -84,11 +84,13 @@ struct graph : rule_watch {
   constexpr bool is(int id, double x) const { return is_konst(id) && value(id) == x; }
 
 private:
+  // A leaf of a transform may have selected rows: their name is the selection's.
   constexpr void learn_names(const shape& s) {
     for (int i = 0; i < s.rank; ++i)
       for (extent_t packed = names(s.d[i]); packed != 0; packed >>= name_bits)
-        require(names_.add(name_of(packed & 63)) >= 0 && names_.count <= max_names,
-                "tapeless: jit(f): at most four named extents in one program", s);
+        if (const char n = name_of(packed & 63); counted_.find(n) < 0)
+          require(names_.add(n) >= 0 && names_.count <= max_names,
+                  "tapeless: jit(f): at most four named extents in one program", s);
   }
   constexpr bool knows_names(const shape& s) const {
     for (int i = 0; i < s.rank; ++i)

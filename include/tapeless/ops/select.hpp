@@ -56,11 +56,13 @@ constexpr int select(graph& g, int a, int second, const select_attributes& q, ex
   if (!is_static(count)) g.learn_count(count);
   return g.intern(v);
 }
-// How many it may have, for an operand of n elements. Of each segment: as many, for the kernel sorts all positions there.
-constexpr extent_t bound_of_select(const node& v, extent_t n) {
+// How many it may have, of whatever number of elements.
+constexpr extent_t most_of_select(const node& v) {
   const select_attributes q = attributes_of_select(v);
-  const bool any = !q.by_order() || q.percentage > 0 || q.segments > 0;
-  return any || (is_static(n) && n < q.k) ? n : q.k;
+  if (!q.by_order() || q.percentage > 0) return most_selected;
+  return q.segments > 0 && q.k > most_selected / q.segments ? most_selected
+         : q.segments > 0                                   ? q.k * q.segments
+                                                            : q.k;
 }
 
 // K of top_k: a number or a percentage

@@ -105,7 +105,7 @@ template <int N, int O> class planner {
       }
       if (densifies(p_.nodes, i) && home_[i].where != place::result) ++r_.cost.densified;
       if (v.o == op::select && !is_static(v.s.d[0]))
-        r_.count[r_.counted++] = {name_of(names(v.s.d[0])), bound_of_select(v, at(v.in[0]).s.d[0])};
+        r_.count[r_.counted++] = {name_of(names(v.s.d[0])), most_of_select(v), at(v.in[0]).s.d[0]};
     }
   }
 
@@ -192,13 +192,19 @@ template <int N, int O> class planner {
     y.s = v.s;
     s.stores = 1;
     s.wide = v.t == dtype::f64 || r_.slot_[s.slot0].t == dtype::f64;
-    if (v.o == op::select && attributes_of_select(v).segments > 0) { // where each segment begins
-      slot q;
-      q.t = dtype::i32;
-      q.s = shape{1, {attributes_of_select(v).segments + 1}};
-      q.at = allocate(0, aligned(coefficient(q.s.d[0]) * 4), g_.of[i]);
-      r_.slot_[r_.slots++] = q;
-      s.partials = 1;
+    if (v.o == op::select && attributes_of_select(v).segments > 0) {
+      const auto scratch = [&](extent_t n) { // int32
+        node q;
+        q.t = dtype::i32;
+        q.s = shape{1, {n}};
+        slot& z = r_.slot_[r_.slots++];
+        z.t = q.t;
+        z.s = q.s;
+        z.at = allocate(q, g_.of[i]);
+        ++s.partials;
+      };
+      scratch(attributes_of_select(v).segments + 1); // where each segment begins
+      scratch(at(v.in[0]).s.d[0]);                   // the rows by segment
     }
     count_bytes(s.adjoint, v.s, v.t);
     count_flops(i, v.adjoint);

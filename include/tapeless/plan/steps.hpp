@@ -75,10 +75,10 @@ struct step {
   int node = no_node; // whole-tensor: the node; fused: the last node of the group
 };
 
-// A named extent that a step counts, and how many there may be at most.
+// A named extent that a step counts: at most `most` of so many rows.
 struct counted_extent {
   char name = 0;
-  extent_t bound = 0;
+  extent_t most = 0, rows = 0;
 };
 
 struct index_check {

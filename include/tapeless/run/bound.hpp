@@ -4,6 +4,7 @@
 // bound: a program with its arena. Calling it reads the arguments, checks them and runs the steps one after the
 // other: no allocation, no dispatch. One thread uses a bound object at a time; many objects run concurrently.
 #pragma once
+#include <algorithm>
 #include "../plan/backend.hpp"
 #include "../plan/layout.hpp"
 #include "../plan/sparse_rows.hpp"
@@ -152,7 +153,8 @@ template <class Backend, bool Load, class F, class... A> class bound {
       }
     for (int k = 0; k < plan_.counted; ++k) {
       const auto i = static_cast<std::size_t>(capacity_.add(plan_.count[k].name));
-      capacity_.value[i] = eval(plan_.count[k].bound, capacity_);
+      capacity_.value[i] =
+          std::min(plan_.count[k].most, checked_eval(plan_.count[k].rows, capacity_, "bind"));
     }
     check_sizes();
     constexpr auto scratch = Backend::template scratch<plan_>();

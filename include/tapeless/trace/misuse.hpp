@@ -25,6 +25,9 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: a named extent is that of an argument") \
   rule("tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use tl::mean, or pass the number as an argument") \
   rule("tapeless: jit(f): at most four named extents in one program") \
+  rule("tapeless: selection: its name is no extent of an argument") \
+  rule("tapeless: selection: at most four names of selections in one program") \
+  rule("tapeless: selection: its name is that of no other selection") \
   rule("tapeless: var.as<T, extents...>(): the element type is T") \
   rule("tapeless: var.as<T, extents...>(): the extents are these") \
   rule("tapeless: elementwise op(a, b): the shapes broadcast") \

@@ -63,6 +63,18 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
   return r;
 }
 
+// The extent that two selections count, 0 where each counts its own.
+constexpr extent_t counted_twice(const raw_program& r) {
+  vec<extent_t> counted;
+  for (const node& v : r.nodes) {
+    if (v.o != op::select || is_static(v.s.d[0])) continue;
+    for (const extent_t e : counted)
+      if (e == v.s.d[0]) return e;
+    counted.push_back(v.s.d[0]);
+  }
+  return 0;
+}
+
 template <class X> constexpr void add_inputs(X& x, graph& g, int& position) {
   for_each_leaf(x, [&](auto& h) {
     using H = std::remove_cvref_t<decltype(h)>;
@@ -98,7 +110,11 @@ template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse =
   }
   vec<int> outputs;
   for_each_leaf(y, [&](const auto& h) { outputs.push_back(h.id()); });
-  return compact(g, outputs);
+  raw_program r = compact(g, outputs);
+  const extent_t twice = counted_twice(r);
+  g.require(twice == 0, "tapeless: selection: its name is that of no other selection", shape{1, {twice}});
+  r.broken = g.broken;
+  return r;
 }
 
 // The program as a constant: nodes in topological order, nothing dead.

@@ -1,0 +1,15 @@
+// expect: tapeless: top_k<k>(values): the element type is float, double or int32
+// extents: arithmetic
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+constexpr auto f = [](auto x) {
+#ifdef TAPELESS_BAD
+  return tl::top_k<3>(x > 0.0f);
+#else
+  return tl::top_k<3>(tl::cast<std::int32_t>(x > 0.0f));
+#endif
+};
+constexpr tl::cost cost = tl::jit(f).cost<tl::tensor<float, 8>>();
