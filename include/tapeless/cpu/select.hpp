@@ -170,7 +170,7 @@ index_t select_extreme_of_each(bool least, index_t n, index_t k, index_t segment
   };
 
   // sorted by segment: rows of s are [end of s - 1, end of s)
-  std::fill(start, start + segments + 1, 0);
+  for (index_t s = 0; s <= segments; ++s) start[s] = 0;
   for (index_t i = 0; i < n; ++i) ++start[segment_of(i)];
   for (std::int32_t s = 0, sum = 0; s <= segments; ++s) {
     const std::int32_t rows_of_s = start[s];

@@ -65,13 +65,10 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
 
 // The extent that two selections count, 0 where each counts its own.
 constexpr extent_t counted_twice(const raw_program& r) {
-  vec<extent_t> counted;
-  for (const node& v : r.nodes) {
-    if (v.o != op::select || is_static(v.s.d[0])) continue;
-    for (const extent_t e : counted)
-      if (e == v.s.d[0]) return e;
-    counted.push_back(v.s.d[0]);
-  }
+  const auto counts = [&](int i) { return r.nodes[i].o == op::select && !is_static(r.nodes[i].s.d[0]); };
+  for (int i = 0; i < r.nodes.size(); ++i)
+    for (int j = 0; counts(i) && j < i; ++j)
+      if (counts(j) && r.nodes[i].s.d[0] == r.nodes[j].s.d[0]) return r.nodes[i].s.d[0];
   return 0;
 }
 
