@@ -544,6 +544,26 @@ TEST_CASE("rows: the greatest of few segments of many rows") {
   }
   CHECK(elements(std::get<1>(run(*x, *segment))) == expected);
 }
+TEST_CASE(
+    "rows: none in one run, some in the next: maxima of them, and indices into them, which are clamped") {
+  using S = tl::tensor<double>;
+  using I = tl::tensor<std::int32_t, 2>;
+  auto run = tl::jit([](auto x, auto limit, auto i) {
+               const auto rows = tl::gather(x, tl::where<'k'>(x > limit));
+               return std::tuple{tl::max(rows), tl::gather(rows, i)};
+             }).bind<vector, S, I>();
+  tl::owned<vector> x;
+  tl::owned<S> limit;
+  tl::owned<I> i;
+  for (int k = 0; k < n; ++k) (*x)[k] = k;
+  (*i)[0] = 1, (*i)[1] = 5;
+  for (const int above : {n - 3, 2, n, n - 9, n}) {
+    (*limit)[0] = above;
+    const auto [greatest_one, picked] = run(*x, *limit, *i);
+    CHECK(greatest_one[0] == (above < n ? n - 1 : -infinity));
+    if (above < n) CHECK((picked[0] == above + 2 && picked[1] == std::min(above + 6, n - 1)));
+  }
+}
 TEST_CASE("rows: no more memory than the rows that there are, whatever k") {
   using V = tl::tensor<double, named>;
   auto run = tl::jit(tl::value_and_grad<0>([](auto x) {

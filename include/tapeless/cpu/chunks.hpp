@@ -5,6 +5,7 @@
 // their order. The cut depends on extents alone, so results do not depend on the number of threads.
 #pragma once
 #include <algorithm>
+#include <limits>
 #include "fused.hpp"
 #include "team.hpp"
 
@@ -39,12 +40,14 @@ template <auto Code, class T> struct stores_of {
         ++part;
       }
   }
+  // of nothing
+  static constexpr T identity(int k) { return at(k).is_max ? -std::numeric_limits<T>::infinity() : T(0); }
   // Chunk `chunk` visits nothing: its sums are 0.
   static void clear_partial(const frame_step& f, index_t chunk) {
     void* base[slots];
     redirect(f, chunk, base);
     for (int k = 0, part = 0; k < Code.stores; ++k)
-      if (at(k).splits) std::fill_n(static_cast<T*>(base[at(k).slot]), size(f, part++), T(0));
+      if (at(k).splits) std::fill_n(static_cast<T*>(base[at(k).slot]), size(f, part++), identity(k));
   }
   static void combine(const frame_step& f, index_t chunks) {
     int part = 0;
@@ -55,14 +58,14 @@ template <auto Code, class T> struct stores_of {
         ++part;
       }
   }
-  // Nothing is visited: sums are 0.
+  // Nothing is visited: sums are 0, maxima, which selected rows may have then, -infinity.
   static void clear(const frame_step& f) {
     for (int k = 0; k < Code.stores; ++k) {
       if (at(k).k == store_kind::dense) continue;
       index_t n = 1;
       for (int a = 0; a < Code.axes; ++a)
         if (!((at(k).reduced >> a) & 1u)) n *= f.loop[a];
-      std::fill_n(static_cast<T*>(f.slot[at(k).slot].data()), n, T(0));
+      std::fill_n(static_cast<T*>(f.slot[at(k).slot].data()), n, identity(k));
     }
   }
 };

@@ -79,6 +79,12 @@ struct graph : rule_watch {
     require(counted_.add(n) >= 0 && counted_.count <= max_program_names - max_names,
             "tapeless: selection: at most four names of selections in one program", shape{1, {e}});
   }
+  // Is e known only after a selection has been made?
+  constexpr bool is_counted(extent_t e) const {
+    for (extent_t packed = names(e); packed != 0; packed >>= name_bits)
+      if (counted_.find(name_of(packed & 63)) >= 0) return true;
+    return false;
+  }
   constexpr bool is_konst(int id) const { return nodes[id].o == op::konst; }
   constexpr double value(int id) const { return std::bit_cast<double>(nodes[id].attr); }
   constexpr bool is(int id, double x) const { return is_konst(id) && value(id) == x; }

@@ -30,12 +30,13 @@ constexpr int argmax(graph& g, int a, unsigned axes) {
   v.s = keepdims(g[a].s, axes);
   return g.intern(v);
 }
-// index, known to lie in [0, bound): an argument is checked when a run reads it, a computed one is clamped
+// index, known to lie in [0, bound): an argument is checked when a run reads it, a computed one is clamped, and so is
+// one of selected rows
 constexpr int checked_index(graph& g, int index, extent_t bound) {
   if (g[index].o == op::reshape && g[g[index].in[0]].o == op::input)
     return reshape(g, checked_index(g, g[index].in[0], bound), g[index].s);
   if (g[index].o == op::select && g[g[index].in[0]].s == shape{1, {bound}}) return index;
-  if (g[index].o != op::input) {
+  if (g[index].o != op::input || g.is_counted(bound)) {
     const int top = g.extent_value(bound, dtype::i32);
     return binary(g, op::max, binary(g, op::min, index, binary(g, op::sub, top, g.konst(1, dtype::i32))),
                   g.konst(0, dtype::i32));

@@ -7,6 +7,7 @@
 // plan/rows.hpp. A selection is a constant for derivatives.
 //
 // How many there are is known at compile time, or is a named extent that the run counts: its name is the user's.
+// Of no rows a sum is 0, a mean NaN, a maximum -infinity, and gradients are 0.
 #pragma once
 #include "index.hpp"
 

@@ -94,6 +94,12 @@ template <int N, int O> class planner {
       if (!g_.groups[r.group].loaded) keep_operands(r.node);
   }
 
+  constexpr bool is_counted(extent_t e) const { // by a selection
+    for (int i = 0; i < N; ++i)
+      for (extent_t packed = names(e); at(i).o == op::select && packed != 0; packed >>= name_bits)
+        if ((packed & 63) == names(at(i).s.d[0])) return true;
+    return false;
+  }
   constexpr void find_checks() {
     for (int i = 0; i < N; ++i) {
       const node& v = at(i);
@@ -101,7 +107,7 @@ template <int N, int O> class planner {
         r_.check[r_.checks++] = {static_cast<int>(at(v.in[0]).attr), static_cast<extent_t>(v.attr)};
       if (v.o == op::max_reduce || v.o == op::argmax) {
         const extent_t n = count_of(at(v.in[0]).s, static_cast<unsigned>(v.attr));
-        if (!is_static(n)) r_.not_empty[r_.nonempty++] = n;
+        if (!is_static(n) && !is_counted(n)) r_.not_empty[r_.nonempty++] = n;
       }
       if (densifies(p_.nodes, i) && home_[i].where != place::result) ++r_.cost.densified;
       if (v.o == op::select && !is_static(v.s.d[0]))
