@@ -111,6 +111,20 @@ struct table { // rows of an embedding, which several samples share
     return tl::mean<1>(tl::square(tl::matmul(tl::tanh(e), std::get<1>(p)) - t));
   }
 };
+struct large_table { // few of its rows are read: the rows of a list of rows
+  using parameters = std::tuple<tl::tensor<double, 60, 16>, tl::tensor<double, 16, 5>>;
+  using data = vectors;
+  constexpr auto operator()(const auto& p, auto x, auto t) const { return table{}(p, x, t); }
+};
+struct six_axes { // a row is a block of rows of a tensor of six axes, whose rows mix
+  using parameters = std::tuple<tl::tensor<double, 6>, tl::tensor<double, 6, 5>>;
+  using data = vectors;
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    const auto y = tl::reshape<2 * n, 1, 3, 1, 1, 1>(x * std::get<0>(p));
+    const auto z = tl::concat<0>(tl::slice<0, n, 2 * n>(y), tl::exp(tl::slice<0, 0, n>(y)));
+    return tl::mean<1>(tl::square(tl::matmul(tl::reshape<n, 6>(z * z), std::get<1>(p)) - t));
+  }
+};
 struct batch_statistics { // rows mix: the cotangent gets all rows
   using parameters = std::tuple<tl::tensor<double, 6, 16>, tl::tensor<double, 16>, tl::tensor<double, 16>,
                                 tl::tensor<double, 16, 5>>;
@@ -217,7 +231,8 @@ template <class Net> void check_hessian() {
 } // namespace
 
 TEST_CASE_TEMPLATE("selected rows: gradients and Hessians, threads, no allocation", Net, perceptron,
-                   normalized, convolution, attention, towers, table, batch_statistics) {
+                   normalized, convolution, attention, towers, table, large_table, six_axes,
+                   batch_statistics) {
   check_gradient<Net, hardest>();
   check_hessian<Net>();
 }
@@ -236,4 +251,5 @@ static_assert(adjoint_is_sparse<convolution>);
 static_assert(adjoint_is_sparse<attention>);
 static_assert(adjoint_is_sparse<towers>);
 static_assert(adjoint_is_sparse<table>);
+static_assert(cost_of_selected<large_table, hardest>.densified == 0);
 static_assert(cost_of_selected<batch_statistics, hardest>.densified > 0);

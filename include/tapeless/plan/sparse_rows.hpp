@@ -51,13 +51,14 @@ protected:
     return renewed(v, in, v.s);
   }
 
-  // (.., n * block, ..) -> (.., n, block, ..)
+  // (before.., n * block, after..) -> (before, n, block * after): not (.., n, block, ..), for 6 axes would become 7
   static constexpr shape split(const shape& s, const row_axis& a, extent_t n) {
-    shape r;
-    for (int i = 0; i < s.rank; ++i) {
-      r.d[r.rank++] = i == a.axis ? n : s.d[i];
-      if (i == a.axis) r.d[r.rank++] = a.block;
-    }
+    shape r{3, {1, n, a.block}};
+    for (int i = 0; i < s.rank; ++i)
+      if (i != a.axis) {
+        extent_t& e = r.d[i < a.axis ? 0 : 2];
+        e = times(e, s.d[i]);
+      }
     return r;
   }
   // Rows of a node of the new graph; it is read through its views.
@@ -84,13 +85,13 @@ protected:
       default: break;
     }
     if (a.block == 1) return gather(g_, x, list.id, a.axis);
-    return reshape(g_, gather(g_, reshape(g_, x, split(v.s, a, list.n)), list.id, a.axis), s);
+    return reshape(g_, gather(g_, reshape(g_, x, split(v.s, a, list.n)), list.id, 1), s);
   }
   // All rows from those of the list: zero elsewhere.
   constexpr int scattered(int compact, const row_list& list, const row_axis& a, const shape& s) {
     if (a.block == 1) return scatter_add(g_, compact, list.id, a.axis, s);
     const int rows = reshape(g_, compact, split(g_[compact].s, a, list.count));
-    return reshape(g_, scatter_add(g_, rows, list.id, a.axis, split(s, a, list.n)), s);
+    return reshape(g_, scatter_add(g_, rows, list.id, 1, split(s, a, list.n)), s);
   }
   // v with other operands, for which its result has the shape s
   constexpr int remade(const node& v, const int (&in)[3], const shape& s) {
@@ -161,7 +162,7 @@ class scatter_sinking : row_rewriter {
     const node& v = at(i);
     const form from = made_[v.in[k]];
     const row_axis to = where_rows_go(v, s, k, from.axis, from.list.n);
-    if (!to.found() || (to.block != 1 && v.s.rank == max_rank)) return false;
+    if (!to.found()) return false;
     const rows_of_operands r = where_rows_come_from(v, s, to, from.list.n);
     bool zero[3] = {false, false, false};
     for (int j = 0; j < 3; ++j)
@@ -212,15 +213,22 @@ class scatter_sinking : row_rewriter {
   // scatter_add(d, S): where rows come from
   constexpr bool as_source(int i) {
     const node& v = at(i);
-    if (v.o != op::scatter_add || at(v.in[1]).s.rank != 1 ||
-        !lists_rows(p_.nodes, v.in[1], v.s.d[static_cast<int>(v.attr)]))
-      return false;
+    if (v.o != op::scatter_add || at(v.in[1]).s.rank != 1) return false;
+    const extent_t axis_extent = v.s.d[static_cast<int>(v.attr)];
+    if (!lists_rows(p_.nodes, v.in[1], axis_extent)) return false;
     form& f = made_[i];
-    int d = all(v.in[0]);
-    if (g_[d].o == op::copy && g_[d].attr == 0) d = g_[d].in[0];
-    f.rows = d;
-    f.list = {all(v.in[1]), v.s.d[static_cast<int>(v.attr)], at(v.in[1]).s.d[0], at(v.in[1]).o == op::select};
     f.axis = {static_cast<int>(v.attr), 1};
+    f.list = {all(v.in[1]), axis_extent, at(v.in[1]).s.d[0], at(v.in[1]).o == op::select};
+    if (has_rows(v.in[0]) && made_[v.in[0]].axis.equals(f.axis)) { // rows of a list of these rows
+      const form& d = made_[v.in[0]];
+      f.rows = d.rows;
+      f.list.id = gathered(f.list.id, d.list, {0, 1});
+      f.list.count = d.list.count;
+      f.list.distinct = f.list.distinct && d.list.distinct;
+      return true;
+    }
+    f.rows = all(v.in[0]);
+    if (g_[f.rows].o == op::copy && g_[f.rows].attr == 0) f.rows = g_[f.rows].in[0];
     return true;
   }
   // The mask has all its rows, and those that are not zero.
