@@ -26,6 +26,52 @@ struct raw_program {
   broken_rule broken;
 };
 
+constexpr bool is_counted(const node& v) { return v.o == op::select && !is_static(v.s.d[0]); }
+// Has v the extent that the selection counts, or does it read it?
+constexpr bool reads_count(const node& v, const node& selection) {
+  const auto has = [&](extent_t e) {
+    for (extent_t packed = names(e); packed != 0; packed >>= name_bits)
+      if ((packed & 63) == names(selection.s.d[0])) return true;
+    return false;
+  };
+  bool found = v.o == op::extent && has(static_cast<extent_t>(v.attr));
+  for (int a = 0; a < v.s.rank; ++a) found = found || has(v.s.d[a]);
+  return found;
+}
+// The program with its nodes in such an order that what reads a count comes after the selection that counts.
+constexpr raw_program after_counts(raw_program p) {
+  vec<int> counted;
+  for (int i = 0; i < p.nodes.size(); ++i)
+    if (is_counted(p.nodes[i])) counted.push_back(i);
+  if (counted.empty()) return p;
+  raw_program r;
+  vec<int> now(p.nodes.size(), no_node), stack;
+  for (int i = 0; i < p.nodes.size(); ++i) {
+    stack.push_back(i);
+    while (!stack.empty()) {
+      const int x = stack.back(), before = stack.size();
+      const auto first = [&](int y) {
+        if (y >= 0 && now[y] < 0) stack.push_back(y);
+      };
+      if (now[x] < 0) {
+        for (const int k : p.nodes[x].in) first(k);
+        for (const int k : counted)
+          if (k != x && reads_count(p.nodes[x], p.nodes[k])) first(k);
+      }
+      if (stack.size() != before) continue;
+      stack.pop_back();
+      if (now[x] >= 0) continue;
+      node v = p.nodes[x];
+      for (int& k : v.in)
+        if (k >= 0) k = now[k];
+      now[x] = r.nodes.size();
+      r.nodes.push_back(v);
+    }
+  }
+  for (const int o : p.outputs) r.outputs.push_back(now[o]);
+  return r;
+}
+
 // Only what the outputs need, renumbered; every output is a dense node of its own.
 constexpr raw_program compact(graph& g, vec<int> outputs) {
   for (int k = 0; k < outputs.size(); ++k) {
@@ -60,12 +106,12 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
     r.nodes.push_back(v);
   }
   for (const int o : outputs) r.outputs.push_back(now[o]);
-  return r;
+  return after_counts(r);
 }
 
 // The extent that two selections count, 0 where each counts its own.
 constexpr extent_t counted_twice(const raw_program& r) {
-  const auto counts = [&](int i) { return r.nodes[i].o == op::select && !is_static(r.nodes[i].s.d[0]); };
+  const auto counts = [&](int i) { return is_counted(r.nodes[i]); };
   for (int i = 0; i < r.nodes.size(); ++i)
     for (int j = 0; counts(i) && j < i; ++j)
       if (counts(j) && r.nodes[i].s.d[0] == r.nodes[j].s.d[0]) return r.nodes[i].s.d[0];
