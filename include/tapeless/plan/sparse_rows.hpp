@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Programs that select rows, rewritten so that the rows that are left out cost nothing.
-//   sink_scatters   The cotangent of gather(x, S) is scatter(d, S), zero outside S. The scatter is moved outward, past the ops
+//   scatter_sinking   The cotangent of gather(x, S) is scatter(d, S), zero outside S. The scatter is moved outward, past the ops
 //                   of the adjoint, until it meets a sum over rows, where it vanishes:
 //                     f'(X) * scatter(d, S) = scatter(f'(X[S]) * d, S)       X^T scatter(d, S) = X[S]^T d
-//   push_gathers    X[S] is computed from rows S of what X is computed from, where nothing else needs all of X.
+//   gather_pushing    X[S] is computed from rows S of what X is computed from, where nothing else needs all of X.
 // A 0/1 mask of the run, as in mean(mask * loss), is the list of its rows that are not zero: then S is known before the
 // forward pass. Which mask is taken so: the one that saves most by flops, if any does.
 #pragma once
@@ -232,10 +232,10 @@ class scatter_sinking : row_rewriter {
     return true;
   }
   // The mask has all its rows, and those that are not zero.
-  constexpr void list_mask(int i, int name) {
+  constexpr void list_mask(int i) {
     const shape s = at(i).s;
     form& f = made_[i];
-    const extent_t n = numel(s), count = unwritten_extent(name);
+    const extent_t n = numel(s), count = unwritten_extent(0);
     f.list = {select(g_, reshape(g_, f.all, shape{1, {n}}), no_node, {}, count), n, count};
     for (int a = 0; a < s.rank; ++a)
       if (s.d[a] != 1) f.axis = {a, 1};
@@ -247,7 +247,7 @@ public:
   constexpr explicit scatter_sinking(const raw_program& p) : row_rewriter(p), made_(p.nodes.size(), form{}) {}
 
   // mask: a node whose rows of zeros are left out, or no_node
-  constexpr raw_program run(int mask, int name) {
+  constexpr raw_program run(int mask) {
     for (int i = 0; i < p_.nodes.size(); ++i) {
       const node& v = at(i);
       g_.in_adjoint = v.adjoint;
@@ -268,7 +268,7 @@ public:
           made_[i].all = v.o == op::select ? select_again(v, in) : renewed(v, in, v.s);
         }
       }
-      if (i == mask) list_mask(i, name);
+      if (i == mask) list_mask(i);
     }
     vec<int> outputs;
     for (const int o : p_.outputs) {
@@ -443,23 +443,20 @@ constexpr double cost_of_rows(const raw_program& p) {
   return sum;
 }
 
-// A factor or a condition of a loss of each row, which may be a mask: a condition of the program, or an argument that
-// no transform differentiates by.
-template <class Nodes> constexpr bool may_be_mask(const Nodes& nodes, const node& user, int k) {
-  if (user.o != op::mul && !(user.o == op::where && k == 0)) return false;
-  int x = user.in[k];
-  while (x >= 0 && (rule(nodes[x].o).k == kind::view || nodes[x].o == op::cast || nodes[x].o == op::copy))
-    x = nodes[x].in[0];
-  if (x < 0) return false;
-  const node& m = nodes[x];
-  const shape rows = squeezed(m.s);
-  if (rows.rank != 1 || !(rows == squeezed(user.s)) || m.active) return false;
-  return m.o == op::input || (m.t == dtype::boolean && !m.adjoint);
-}
+// What operand x is a view or a cast of.
 template <class Nodes> constexpr int mask_below(const Nodes& nodes, int x) {
   while (rule(nodes[x].o).k == kind::view || nodes[x].o == op::cast || nodes[x].o == op::copy)
     x = nodes[x].in[0];
   return x;
+}
+// A factor or a condition of a loss of each row, which may be a mask: a condition of the program, or an argument that
+// no transform differentiates by.
+template <class Nodes> constexpr bool may_be_mask(const Nodes& nodes, const node& user, int k) {
+  if (user.in[k] < 0 || (user.o != op::mul && !(user.o == op::where && k == 0))) return false;
+  const node& m = nodes[mask_below(nodes, user.in[k])];
+  const shape rows = squeezed(m.s);
+  if (rows.rank != 1 || !(rows == squeezed(user.s)) || m.active) return false;
+  return m.o == op::input || (m.t == dtype::boolean && !m.adjoint);
 }
 
 inline constexpr int max_masks = 4; // are tried
@@ -473,7 +470,7 @@ template <int N, int O> constexpr bool selects_rows(const program<N, O>& p) {
     if (v.o == op::gather && lists_rows(p.nodes, v.in[1], p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)]))
       return true;
     heavy = heavy || is_heavy(v.o);
-    for (int k = 0; k < 2 && !masks; ++k) masks = v.in[k] >= 0 && may_be_mask(p.nodes, v, k);
+    for (int k = 0; k < 2 && !masks; ++k) masks = may_be_mask(p.nodes, v, k);
   }
   return heavy && masks;
 }
@@ -489,7 +486,7 @@ template <int N, int O> constexpr raw_program with_sparse_rows(const program<N, 
         selects || v.o == op::select ||
         (v.o == op::gather && lists_rows(p.nodes, v.in[1], p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)]));
     for (int k = 0; k < 2; ++k) {
-      if (v.in[k] < 0 || !may_be_mask(p.nodes, v, k)) continue;
+      if (!may_be_mask(p.nodes, v, k)) continue;
       const int m = mask_below(p.nodes, v.in[k]);
       bool known = masks.size() == max_masks;
       for (const int j : masks) known = known || j == m;
@@ -499,13 +496,13 @@ template <int N, int O> constexpr raw_program with_sparse_rows(const program<N, 
   for (int k = 0; k < O; ++k) written.outputs.push_back(p.outputs[k]);
   raw_program best = written;
   if (selects) {
-    best = scatter_sinking(written).run(no_node, 0);
+    best = scatter_sinking(written).run(no_node);
     best = gather_pushing(best).run();
     if (best.broken.found) best = written;
   }
   double cost = cost_of_rows(best);
   for (const int m : masks) {
-    raw_program r = scatter_sinking(written).run(m, 0);
+    raw_program r = scatter_sinking(written).run(m);
     r = gather_pushing(r).run();
     const double c = cost_of_rows(r);
     if (r.broken.found || c >= cost) continue;

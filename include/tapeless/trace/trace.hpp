@@ -38,12 +38,19 @@ constexpr bool reads_count(const node& v, const node& selection) {
   for (int a = 0; a < v.s.rank; ++a) found = found || has(v.s.d[a]);
   return found;
 }
+// The extent that two selections count, 0 where each counts its own.
+constexpr extent_t counted_twice(const raw_program& r) {
+  const auto counts = [&](int i) { return is_counted(r.nodes[i]); };
+  for (int i = 0; i < r.nodes.size(); ++i)
+    for (int j = 0; counts(i) && j < i; ++j)
+      if (counts(j) && r.nodes[i].s.d[0] == r.nodes[j].s.d[0]) return r.nodes[i].s.d[0];
+  return 0;
+}
+
 // The program with its nodes in such an order that what reads a count comes after the selection that counts.
-constexpr raw_program after_counts(raw_program p) {
-  vec<int> counted;
-  for (int i = 0; i < p.nodes.size(); ++i)
-    if (is_counted(p.nodes[i])) counted.push_back(i);
-  if (counted.empty()) return p;
+// counted: these selections
+// @pre each selection counts an extent of its own, which no argument has: else there is no such order
+constexpr raw_program after_counts(const raw_program& p, const vec<int>& counted) {
   raw_program r;
   vec<int> now(p.nodes.size(), no_node), stack;
   for (int i = 0; i < p.nodes.size(); ++i) {
@@ -106,16 +113,13 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
     r.nodes.push_back(v);
   }
   for (const int o : outputs) r.outputs.push_back(now[o]);
-  return after_counts(r);
-}
-
-// The extent that two selections count, 0 where each counts its own.
-constexpr extent_t counted_twice(const raw_program& r) {
-  const auto counts = [&](int i) { return is_counted(r.nodes[i]); };
+  const extent_t twice = counted_twice(r);
+  g.require(twice == 0, "tapeless: selection: its name is that of no other selection", shape{1, {twice}});
+  vec<int> counted;
   for (int i = 0; i < r.nodes.size(); ++i)
-    for (int j = 0; counts(i) && j < i; ++j)
-      if (counts(j) && r.nodes[i].s.d[0] == r.nodes[j].s.d[0]) return r.nodes[i].s.d[0];
-  return 0;
+    if (is_counted(r.nodes[i])) counted.push_back(i);
+  if (counted.empty() || !g.sound()) return r;
+  return after_counts(r, counted);
 }
 
 template <class X> constexpr void add_inputs(X& x, graph& g, int& position) {
@@ -154,8 +158,6 @@ template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse =
   vec<int> outputs;
   for_each_leaf(y, [&](const auto& h) { outputs.push_back(h.id()); });
   raw_program r = compact(g, outputs);
-  const extent_t twice = counted_twice(r);
-  g.require(twice == 0, "tapeless: selection: its name is that of no other selection", shape{1, {twice}});
   r.broken = g.broken;
   return r;
 }
