@@ -71,11 +71,21 @@ TEST_CASE("shape: more than 2^39 elements or four names are not representable") 
                 !numel_representable(shape_of<n, n, m, times(m, m)>));
   CHECK(numel_representable(shape_of<0, n>));
 }
-TEST_CASE("names: at most four, and the fifth is refused") {
+TEST_CASE("names: at most eight in a program, and the ninth is refused") {
   name_values v;
-  for (const char c : {'a', 'b', 'c', 'd'}) CHECK(v.add(c) >= 0);
+  for (const char c : {'a', 'b', 'c', 'd', 'e', '#', '$', 'h'}) CHECK(v.add(c) >= 0);
   CHECK(v.add('a') == 0);
-  CHECK(v.add('e') == -1);
+  CHECK(v.find('#') == 5);
+  CHECK(v.add('i') == -1);
+}
+TEST_CASE("names: those that users do not write are others than theirs") {
+  for (int i = 0; i < 11; ++i) {
+    const char name = name_of(names(unwritten_extent(i)));
+    CHECK(eval(unwritten_extent(i), name_values{}) == 1);
+    for (int k = 0; k < i; ++k) CHECK(name != name_of(names(unwritten_extent(k))));
+    for (char c = 'A'; c <= 'Z'; ++c) CHECK(name != c);
+    for (char c = 'a'; c <= 'z'; ++c) CHECK(name != c);
+  }
 }
 TEST_CASE("shape: broadcast is NumPy's, aligned at the last axis") {
   static_assert(broadcast(shape_of<3, 1>, shape_of<4>) == shape_of<3, 4>);

@@ -91,11 +91,10 @@ constexpr int sddmm(graph& g, int pattern, int l, int r) {
 template <class... H> constexpr graph& trace_of(const H&... h) {
   graph* g = nullptr;
   const auto take = [&](const auto& x) {
-    using X = decltype(x);
-    if constexpr (csr_matrix<X>) {
+    if constexpr (csr_matrix<decltype(x)>) {
       if (g == nullptr) g = x.columns().graph_ptr();
       if (g == nullptr) g = x.values().graph_ptr();
-    } else if constexpr (handle<X>) g = g == nullptr ? x.graph_ptr() : g;
+    } else if constexpr (handle<decltype(x)>) g = g == nullptr ? x.graph_ptr() : g;
   };
   (take(h), ...);
   if (g == nullptr) return graph_of(tensor<float>{}); // says that ops are traced
