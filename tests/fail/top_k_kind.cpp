@@ -6,7 +6,7 @@ namespace tl = tapeless;
 
 constexpr auto f = [](auto x) {
 #ifdef TAPELESS_BAD
-  return tl::top_k<0.25>(x);
+  return tl::top_k<tl::keepdims>(x);
 #else
   return tl::top_k<tl::percent{25}>(x);
 #endif
