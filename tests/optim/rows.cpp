@@ -74,7 +74,7 @@ TEST_CASE_TEMPLATE(
   Optimizer some_rows = make(), all_rows = make();
   const auto before = a.values();
   for (int t = 0; t < 3; ++t) {
-    some_rows.step_rows(a.p, *a.rows, a.gradient);
+    some_rows.step_rows(a.p, a.rows, a.gradient);
     all_rows.step(*b.p, *b.all);
   }
   const auto x = a.values(), y = b.values();

@@ -56,6 +56,12 @@ constexpr bool is_static(extent_t e) { return names(e) == 0; }
 constexpr char nth_name(extent_t packed, int k) { return name_of((packed >> (name_bits * k)) & 63); }
 // Packed names alone have room for ten: a matmul's flops have one more than its result.
 inline constexpr int max_degree = 10;
+// Is the one name of `counted` a name of e?
+constexpr bool has_name_of(extent_t e, extent_t counted) {
+  for (extent_t packed = names(e); packed != 0; packed >>= name_bits)
+    if ((packed & 63) == names(counted)) return true;
+  return false;
+}
 constexpr int degree_of(extent_t packed) {
   int n = 0;
   for (; packed > 0; packed >>= name_bits) ++n;

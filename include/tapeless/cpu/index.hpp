@@ -5,7 +5,6 @@
 // Every tensor is dense; (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
 #include <algorithm>
-#include <numeric>
 #include "../core/shape.hpp"
 #include "team.hpp"
 
@@ -81,8 +80,9 @@ template <class T, class Team> void scatter_add_axis(const Team& team, index_t o
   // A chunk is some rows k of one o: all that is added to them, in the order of j. So the cut may depend on the team,
   // and one thread reads `at` once. Not columns: what one core fetches ahead of its columns, another one writes.
   const index_t members = team.size();
-  const bool is_cut = outer < 4 * members && inner >= 32 && (n + count) * inner > detail::elements_per_chunk;
-  const index_t cuts = is_cut ? std::min(n, members / std::gcd(members, outer)) : 1;
+  const bool is_cut =
+      outer > 0 && outer < 4 * members && inner >= 32 && (n + count) * inner > detail::elements_per_chunk;
+  const index_t cuts = is_cut ? std::min(n, (members + outer - 1) / outer) : 1;
   team.run(outer * cuts, [=](index_t chunk, int) {
     const index_t o = chunk / cuts, c = chunk % cuts, lo = n * c / cuts, hi = n * (c + 1) / cuts;
     T* const to = x + o * n * inner;

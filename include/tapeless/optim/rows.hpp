@@ -16,12 +16,14 @@ concept list_of_rows =
 
 // gradient: (k, ...) of a table (n, ...), the axes behind the first one alike, with rows (k)
 template <class Table, class Rows, class Gradient> constexpr bool rows_match() {
-  if constexpr (trainable<Table> && list_of_rows<Rows> && typed_handle<Gradient>) {
-    if (!std::is_same_v<typename Gradient::value_type, typename Table::value_type>) return false;
+  using list = std::remove_cvref_t<Rows>;
+  using slopes = std::remove_cvref_t<Gradient>;
+  if constexpr (trainable<Table> && list_of_rows<list> && typed_handle<slopes>) {
+    if (!std::is_same_v<typename slopes::value_type, typename Table::value_type>) return false;
     shape expected = Table::extents;
     if (expected.rank == 0) return false;
-    expected.d[0] = Rows::extents.d[0];
-    return Gradient::extents == expected;
+    expected.d[0] = list::extents.d[0];
+    return slopes::extents == expected;
   } else return false;
 }
 

@@ -84,9 +84,10 @@ public:
   void step_rows(const Table& parameters, const Rows& rows, const Gradient& slopes) {
     const auto& p = detail::view_of(parameters);
     const auto& gradient = detail::view_of(slopes);
-    using table = std::remove_cvref_t<decltype(p)>;
-    constexpr bool ours = detail::parameters_like<table, Params> && detail::trainable<Params>;
-    constexpr bool match = detail::rows_match<Params, Rows, std::remove_cvref_t<decltype(gradient)>>();
+    const auto& list = detail::view_of(rows);
+    constexpr bool ours =
+        detail::parameters_like<std::remove_cvref_t<decltype(p)>, Params> && detail::trainable<Params>;
+    constexpr bool match = detail::rows_match<Params, decltype(list), decltype(gradient)>();
     static_assert(ours,
                   "tapeless: sgd.step_rows(p, rows, gradient): params is one tensor, and p has its extents");
     static_assert(
@@ -96,7 +97,7 @@ public:
     if constexpr (ours && match) {
       using T = typename Params::value_type;
       constexpr const char* who = "sgd.step_rows(p, rows, gradient)";
-      const detail::rows_to_step q = detail::checked_rows(p, rows, gradient, who);
+      const detail::rows_to_step q = detail::checked_rows(p, list, gradient, who);
       T* velocity = nullptr;
       if (velocity_) {
         const auto state = detail::spans_of(velocity_->view(), who);

@@ -145,9 +145,8 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
   // What reads an extent that a selection counts, or has it, comes after the selection.
   vec<int> selections;
   const auto after_count = [&](extent_t e, int low) {
-    for (extent_t packed = names(e); packed != 0; packed >>= name_bits)
-      for (const int x : selections)
-        if (names(p.nodes[x].s.d[0]) == (packed & 63) && r.of[x] + 1 > low) low = r.of[x] + 1;
+    for (const int x : selections)
+      if (has_name_of(e, p.nodes[x].s.d[0]) && r.of[x] + 1 > low) low = r.of[x] + 1;
     return low;
   };
   for (int i = 0; i < N; ++i) {
@@ -205,7 +204,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
       r.of[i] = r.groups.size();
       r.groups.push_back({});
       r.groups.back().loaded = r.loaded[i] != 0;
-      if (v.o == op::select && !is_static(v.s.d[0])) selections.push_back(i);
+      if (is_counted(v)) selections.push_back(i);
       continue;
     }
     const shape& it = r.loop[i];

@@ -96,8 +96,7 @@ template <int N, int O> class planner {
 
   constexpr bool is_counted(extent_t e) const { // by a selection
     for (int i = 0; i < N; ++i)
-      for (extent_t packed = names(e); at(i).o == op::select && packed != 0; packed >>= name_bits)
-        if ((packed & 63) == names(at(i).s.d[0])) return true;
+      if (detail::is_counted(at(i)) && has_name_of(e, at(i).s.d[0])) return true;
     return false;
   }
   constexpr void find_checks() {
@@ -110,7 +109,7 @@ template <int N, int O> class planner {
         if (!is_static(n) && !is_counted(n)) r_.not_empty[r_.nonempty++] = n;
       }
       if (densifies(p_.nodes, i) && home_[i].where != place::result) ++r_.cost.densified;
-      if (v.o == op::select && !is_static(v.s.d[0]))
+      if (detail::is_counted(v))
         r_.count[r_.counted++] = {name_of(names(v.s.d[0])), most_of_select(v), at(v.in[0]).s.d[0]};
     }
   }

@@ -49,7 +49,7 @@ template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, gro
   if (!any) return;
   vec<char> counts(groups, 0); // a selection: extents of what follows are known behind it only
   for (int i = 0; i < N; ++i)
-    if (p.nodes[i].o == op::select && !is_static(p.nodes[i].s.d[0])) counts[r.of[i]] = 1;
+    if (is_counted(p.nodes[i])) counts[r.of[i]] = 1;
   vec<int> order; // the old numbers in their new order
   vec<char> placed(groups, 0);
   for (int start = 0; start < groups; ++start) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include "../plan/backend.hpp"
 #include "../plan/layout.hpp"
-#include "../plan/sparse_rows.hpp"
+#include "../plan/masks.hpp"
 #include "arguments.hpp"
 
 namespace tapeless {

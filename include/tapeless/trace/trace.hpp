@@ -29,11 +29,7 @@ struct raw_program {
 constexpr bool is_counted(const node& v) { return v.o == op::select && !is_static(v.s.d[0]); }
 // Has v the extent that the selection counts, or does it read it?
 constexpr bool reads_count(const node& v, const node& selection) {
-  const auto has = [&](extent_t e) {
-    for (extent_t packed = names(e); packed != 0; packed >>= name_bits)
-      if ((packed & 63) == names(selection.s.d[0])) return true;
-    return false;
-  };
+  const auto has = [&](extent_t e) { return has_name_of(e, selection.s.d[0]); };
   bool found = v.o == op::extent && has(static_cast<extent_t>(v.attr));
   for (int a = 0; a < v.s.rank; ++a) found = found || has(v.s.d[a]);
   return found;
