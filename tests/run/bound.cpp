@@ -92,8 +92,9 @@ TEST_CASE("bind allocates once for the arena; run and run.into do not allocate")
   CHECK(support::allocations_of(runs) == 0);
   CHECK(std::isfinite(sum));
   CHECK(run.arena_bytes() > 0);
+  // Called as a function: a compiler may leave out the allocation of a new-expression or of a container
   if (support::counts_allocations)
-    CHECK(support::allocations_of([] { static_cast<void>(std::vector<int>(7)); }) == 1);
+    CHECK(support::allocations_of([] { ::operator delete(::operator new(28)); }) == 1);
 }
 
 TEST_CASE("load allocates once; runs of the loaded program and further loads do not allocate") {

@@ -3,12 +3,13 @@
 #pragma once
 // C[b] = op(A[b]) op(B[b])                       op(A): (m, k)   op(B): (k, n)   C: (batch, m, n), row-major
 //
-// The microkernel keeps an (MR, NR) block of C in registers; a panel (KC, NR) of B stays in L1, a block (MC, KC) of A
-// in L2, a block (KC, NC) of B in L3 (K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication,
+// The microkernel keeps an (MR, NR) block of C in registers; a panel (KC, NR) of B stays in L1 or near it, a block
+// (MC, KC) of A in L2, a block (KC, NC) of B in L3 (K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication,
 // 2008). Operands are packed only where their lanes or lines would not be contiguous. The order in which an element of C
 // is summed is a function of the extents, however many threads there are; k is cut only where C is small and k long.
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "../core/geometry.hpp"
@@ -26,8 +27,7 @@ template <class V> struct blocking {
   using value_type = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size);
   static constexpr int MR = sizeof(V) == 64 ? 12 : 6, NV = 2; // MR * NV accumulators + NV + 1 registers
-  static constexpr index_t NR = NV * W, KC = sizeof(V) == 64 ? 192 : 384,
-                           MC = 512 / static_cast<index_t>(sizeof(value_type));
+  static constexpr index_t NR = NV * W, KC = 512, MC = 72;    // MC: a multiple of MR
   static constexpr index_t NC = 4096 / static_cast<index_t>(sizeof(value_type));
   static constexpr index_t long_k = 4096,
                            partials = 1 << 16; // a k that may be cut; elements for its partial sums
@@ -35,17 +35,24 @@ template <class V> struct blocking {
 
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
 /// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
+/// next: the a of the call to come, of the same strides, whose lines are fetched meanwhile; nullptr: none. Its rows or,
+/// with a_row == 1, its steps lie one behind the other.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
 [[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
-                             T* c, index_t c_row, index_t last, bool add, const index_t* tap = nullptr,
+                             T* c, index_t c_row, index_t last, bool add,
+                             const std::type_identity_t<T>* next = nullptr, const index_t* tap = nullptr,
                              int taps = 1, index_t a_tap = 1) {
   constexpr int W = static_cast<int>(V::size);
+  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
   V acc[M][NV];
   unroll<M>([&](auto i) __attribute__((always_inline)) {
     unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
   });
   if (M > 1 && k * taps >= 128) // rows of c are pages apart: they are on their way while the sums are taken
-    unroll<M>([&](auto i) __attribute__((always_inline)) { __builtin_prefetch(c + i * c_row, 1); });
+    unroll<M>([&](auto i) __attribute__((always_inline)) {
+      __builtin_prefetch(c + i * c_row, 1);
+      if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 1);
+    });
   const auto step = [&](const T* ap, const T* bp) __attribute__((always_inline)) {
     V row[NV];
     unroll<NV>([&](auto j) __attribute__((always_inline)) {
@@ -60,10 +67,19 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, row[j], acc[i][j]); });
     });
   };
-  for (index_t p = 0; p < k; ++p, a += a_step, b += b_step) {
-    if constexpr (Taps)
+  if constexpr (Taps)
+    for (; k > 0; --k, a += a_step, b += b_step)
       for (int t = 0; t < taps; ++t) step(a + t * a_tap, b + tap[t]);
-    else step(a, b);
+  else {
+    const index_t next_row = a_row == 1 ? line : a_row;
+    for (; k >= line; k -= line) { // the lines of next that hold so many steps
+      if (next) {
+        unroll<M>([&](auto i) __attribute__((always_inline)) { __builtin_prefetch(next + i * next_row); });
+        next += line * a_step;
+      }
+      for (index_t p = 0; p < line; ++p, a += a_step, b += b_step) step(a, b);
+    }
+    for (; k > 0; --k, a += a_step, b += b_step) step(a, b);
   }
   unroll<M>([&](auto i) __attribute__((always_inline)) {
     unroll<NV>([&](auto j) __attribute__((always_inline)) {
@@ -193,17 +209,29 @@ template <class V> constexpr index_t tile_scratch(index_t rows, index_t cols, in
   return std::min(k, B::KC) * (round_up(std::min(cols, B::NC), B::NR) + std::min(rows, B::MC));
 }
 
-/// to[i * cols + j] = from[i * from_row + j]
-template <class V, class T> void copy_rows(index_t rows, index_t cols, const T* from, index_t from_row,
-                                           T* to) {
-  constexpr index_t W = static_cast<index_t>(V::size);
-  for (; rows > 0; --rows, from += from_row, to += cols)
-    for (index_t j = 0; j < cols; j += W) {
-      const index_t n = std::min(W, cols - j);
-      if (n == W) store(to + j, load<V>(from + j));
-      else if (rows * cols - j >= W) store(to + j, load_n<V>(from + j, n)); // later rows come over it
-      else store_n(to + j, load_n<V>(from + j, n), n);
+/// Rows of a that lie in its columns (a.row == 1), (rows, k), as the blocks of row_blocks: element (i, p) of the block
+/// from row r on at to[r * k + p * block + i]. Line by line of a, some steps ahead of themselves.
+template <class V, class T> void pack_columns(index_t rows, index_t k, const matrix<T>& a, T* to) {
+  constexpr index_t W = blocking<V>::W, MR = blocking<V>::MR, line = 64 / static_cast<index_t>(sizeof(T));
+  constexpr index_t ahead = 8;
+  const index_t blocks = ceil_div(rows, MR), size = rows / blocks, larger = rows % blocks;
+  for (index_t p = 0; p < k; ++p) {
+    const T* const from = a.p + p * a.col;
+    if (p + ahead < k)
+      for (index_t x = 0; x < rows; x += line) __builtin_prefetch(from + ahead * a.col + x);
+    const index_t readable = (k - 1 - p) * a.col + rows; // elements of a from here on
+    for (index_t n = 0, r = 0; n < blocks; ++n) {
+      const index_t block = size + (n < larger ? 1 : 0);
+      for (index_t i = 0; i < block; i += W) {
+        const index_t lanes = std::min(W, block - i);
+        const V v = readable - r - i >= W ? load<V>(from + r + i) : load_n<V>(from + r + i, lanes);
+        T* const t = to + r * k + p * block + i;
+        if ((k - p) * block - i >= W) store(t, v); // later steps come over it
+        else store_n(t, v, lanes);
+      }
+      r += block;
     }
+  }
 }
 
 /// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column.
@@ -265,11 +293,13 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
       for (index_t i0 = 0; i0 < rows; i0 += B::MC) {
         const index_t mc = std::min(B::MC, rows - i0);
         const matrix<T> as = a.at(i0, p);
-        if (pack_a)
-          row_blocks<B::MR>(mc, [&](index_t i, auto m) {
-            if (a.col == 1) interleave<V>(m.value, kb, as.p + i * a.row, a.row, block + i * kb);
-            else copy_rows<V>(kb, m.value, as.p + i, a.col, block + i * kb);
-          });
+        if (pack_a) {
+          if (a.col != 1) pack_columns<V>(mc, kb, as, block);
+          else
+            row_blocks<B::MR>(mc, [&](index_t i, auto m) {
+              interleave<V>(m.value, kb, as.p + i * a.row, a.row, block + i * kb);
+            });
+        }
         for (index_t j = 0; j < nc; j += NR) {
           const index_t nb = std::min(NR, nc - j), last = nb > W ? nb - W : nb;
           const bool direct = !pack_b && nb == NR;
@@ -279,8 +309,13 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
             const T* const ap = pack_a ? block + i * kb : as.p + i * a.row;
             const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
             T* const cp = c + (i0 + i) * c_row + j0 + j;
-            if (nb > W) micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0);
-            else micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0);
+            const T* const next = pack_a                           ? ap + m.value * kb
+                                  : a.col != 1                     ? nullptr
+                                  : i + m.value < mc               ? ap + m.value * a.row
+                                  : j + NR < nc || i0 + mc == rows ? as.p
+                                                                   : as.p + mc * a.row;
+            if (nb > W) micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next);
+            else micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next);
           });
         }
       }
