@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 8250
+// instantiations: 8350
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 

@@ -41,6 +41,16 @@ template <class T> void check(const matmul_extents& e) {
                              [&](const auto& team, T* out, T* scratch, T* shared) {
                                matmul(team, e, a.data(), b.data(), out, scratch, shared);
                              })));
+  const index_t ahead = matmul_packed<T>(e);
+  if (ahead == 0) return;
+  std::vector<T> packed(static_cast<std::size_t>(ahead));
+  CHECK(c.agree(result_of<T>(e.batch * e.m * e.n, matmul_scratch<T>(e), matmul_shared<T>(e),
+                             [&](const auto& team, T* out, T* scratch, T* shared) {
+                               std::fill(packed.begin(), packed.end(), T(0));
+                               matmul_pack(team, e, b.data(), packed.data());
+                               matmul(team, e, a.data(), b.data(), out, scratch, shared,
+                                      static_cast<const T*>(packed.data()));
+                             })));
 }
 
 } // namespace
@@ -57,7 +67,7 @@ TEST_CASE_TEMPLATE("matmul: equals the triple loop in all four transposes, for s
 TEST_CASE_TEMPLATE("matmul: equals the triple loop where blocks and packing come in", T, float, double) {
   const index_t shapes[][3] = {{64, 64, 64},    {97, 131, 260},  {200, 40, 300}, {40, 530, 65},
                                {199, 150, 513}, {14, 1040, 390}, {140, 40, 800}, {1, 700, 400},
-                               {700, 1, 400},   {2, 530, 517}};
+                               {700, 1, 400},   {2, 530, 517},   {30, 140, 1100}};
   for (const auto& s : shapes)
     each_form([&](bool ta, bool tb) {
       check<T>({.batch = 1, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb});
@@ -107,4 +117,9 @@ TEST_CASE("matmul: scratch grows with the extents, up to a limit") {
   static_assert(scratch(5000, 5000, 5000) == scratch(9000, 9000, 9000));
   static_assert(matmul_shared<double>({.m = 9, .n = 9, .k = 900}) == 0);
   static_assert(matmul_shared<double>({.m = 9, .n = 9, .k = 9000}) > 0);
+  // b is packed ahead where it is one matrix, and either transposed or wide
+  static_assert(matmul_packed<float>({.batch = 4, .m = 9, .n = 300, .k = 300}) == 0);
+  static_assert(matmul_packed<float>({.m = 9, .n = 300, .k = 300, .b_batched = false}) >= 300 * 300);
+  static_assert(matmul_packed<float>({.m = 9, .n = 8, .k = 300, .b_batched = false}) == 0);
+  static_assert(matmul_packed<float>({.m = 9, .n = 8, .k = 300, .tb = true, .b_batched = false}) >= 8 * 300);
 }

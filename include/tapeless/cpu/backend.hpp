@@ -5,6 +5,7 @@
 // are keyed on their code alone, so that equal steps of different layers share one.
 #pragma once
 #include <algorithm>
+#include <cstdint>
 #include "layout.hpp"
 #include "sweep.hpp"
 
@@ -113,7 +114,9 @@ private:
     shape q[3]{};
     for (int k = 0; k < s.loads + 1 && k < 3; ++k) q[k] = P.slot_[s.slot0 + k].s;
     constexpr bool conv = has_convolutions<P>();
-    return s.wide ? scratch_of<double, conv>(s, q) : scratch_of<float, conv>(s, q);
+    scratch_need n = s.wide ? scratch_of<double, conv>(s, q) : scratch_of<float, conv>(s, q);
+    if (s.o == op::matmul && !s.packs_ahead && !followed_by_epilogue<P>(i)) n.packed = 0; // read once
+    return n;
   }
   template <const auto& P, int I> static constexpr conv_kernel kernel_of_step() {
     constexpr step s = P.step_[I];
@@ -131,10 +134,15 @@ private:
         bytes += tapeless::detail::aligned(need_of<P>(k).packed * (P.step_[k].wide ? 8 : 4));
     return bytes;
   }
-  // Where the packed weights of a step are.
+  // Where the packed weights of a step are; nullptr: they are not packed.
   template <const auto& P, int I> static element_of<P, I>* packed_of(const frame<P>& f) {
+    using T = element_of<P, I>;
+    if constexpr (P.step_[I].o == op::matmul) {
+      if (need_of<P>(I).packed == 0) return nullptr;
+      if (!P.step_[I].packs_ahead && !matmul_packs<T>(f.step[I].matmul)) return nullptr;
+    }
     constexpr index_t at = P.step_[I].packs_ahead ? packed_before<P>(I) : 0;
-    return reinterpret_cast<element_of<P, I>*>(P.step_[I].packs_ahead ? f.packed + at : f.shared);
+    return reinterpret_cast<T*>(P.step_[I].packs_ahead ? f.packed + at : f.shared);
   }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void pack_step(const Team& team,
                                                                                       const frame<P>& f) {
@@ -164,16 +172,28 @@ private:
       constexpr conv_kernel K = kernel_of_step<P, I - 1>();
       constexpr index_t own = need_of<P>(I - 1).each;
       if constexpr (!P.step_[I - 1].packs_ahead) pack_step<P, I - 1>(team, f);
-      run_fused<code, simd<T>>(
-          team, f.step[I],
-          rows_of<P.step_[I - 1].o, K, T>{P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own,
-                                          packed_of<P, I - 1>(f), f.names});
+      run_fused<code, simd<T>>(team, f.step[I],
+                               rows_of<P.step_[I - 1].o, K, T>{
+                                   P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own,
+                                   packed_of<P, I - 1>(f), f.names,
+                                   // one place for each member, if the chunks are as many
+                                   team.size() < f.step[I].chunks ? consumed_by<P>(I) : 0u, f.step[I].chunk});
     }
+  }
+  // The loads of epilogue i, a bit each, that are the result of the step before it and are read by it alone.
+  template <const auto& P> static constexpr unsigned consumed_by(int i) {
+    const step &s = P.step_[i], &w = P.step_[i - 1];
+    unsigned loads = 0;
+    for (int k = 0; s.consumes && k < s.loads; ++k)
+      if (P.slot_[s.slot0 + k].at == P.slot_[w.slot0 + w.loads].at) loads |= 1u << k;
+    return loads;
   }
 
   struct no_rows {
-    void operator()(index_t, index_t, int) const {}
+    void operator()(index_t, index_t, int, void**) const {}
   };
+  // The rows of the step ahead of an epilogue. Where the epilogue alone reads them, a member writes those of all its
+  // chunks to one place, which stays in its cache.
   template <op O, conv_kernel K, class T> struct rows_of {
     const step& s;
     const frame_step& f;
@@ -181,9 +201,17 @@ private:
     index_t each, own; // bytes of a member; elements ahead of its `shared`
     T* packed;
     const tapeless::detail::name_values& names;
-    void operator()(index_t lo, index_t hi, int member) const {
+    unsigned consumed; // the epilogue's loads, a bit each, that are moved to that place
+    index_t chunk;     // its rows
+    void operator()(index_t lo, index_t hi, int member, void** base) const {
       T* const mine = reinterpret_cast<T*>(scratch + member * each);
-      run_rows<O, K, T>(s, f, lo, hi, {packed, mine, mine + own}, names);
+      const index_t at = consumed == 0 ? lo : member * chunk;
+      run_rows<O, K, T>(s, f, lo, hi, at, {packed, mine, mine + own}, names);
+      const shape& result = f.slot[s.loads].s;
+      const auto moved = static_cast<std::uintptr_t>((lo - at) * product(result, 1, result.rank)) * sizeof(T);
+      for (int k = 0; consumed >> k != 0; ++k)
+        if ((consumed >> k & 1u) != 0)
+          base[k] = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(base[k]) - moved);
     }
   };
 };

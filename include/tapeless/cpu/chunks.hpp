@@ -71,7 +71,7 @@ template <auto Code, class T> struct stores_of {
 };
 
 // One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
-// before(lo, hi, member) runs ahead of rows [lo, hi): what an epilogue follows.
+// before(lo, hi, member, base) runs ahead of rows [lo, hi): what an epilogue follows. It may move the bases of slots.
 // @pre f.chunks > 1 where it does anything
 template <auto Code, class V, class Team, class Before> void run_fused(const Team& team, const frame_step& f,
                                                                        const Before& before) {
@@ -87,7 +87,7 @@ template <auto Code, class V, class Team, class Before> void run_fused(const Tea
     fused_arguments a = all;
     a.base = base;
     const index_t lo = chunk * f.chunk, hi = lo + f.chunk < f.loop[0] ? lo + f.chunk : f.loop[0];
-    before(lo, hi, member);
+    before(lo, hi, member, base);
     kernel::run(a, lo, hi);
   });
   stores::combine(f, f.chunks);

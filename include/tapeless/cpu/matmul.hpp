@@ -272,24 +272,23 @@ void few_rows(index_t rows, index_t cols, index_t k, const matrix<T>& a, const m
 }
 
 /// c = a b on one thread, summed in blocks of kc <= KC along k whatever the rows and columns; c has row stride c_row.
-/// Scratch: tile_scratch<V>(rows, cols, k) elements.
+/// packed: nullptr, or b as panels of all_k rows each.   Scratch: tile_scratch<V>(rows, cols, k) elements.
 template <class V, class T>
 void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
-          T* scratch, index_t kc = blocking<V>::KC) {
+          T* scratch, index_t kc = blocking<V>::KC, const T* packed = nullptr, index_t all_k = 0) {
   using B = blocking<V>;
   constexpr index_t W = B::W, NR = B::NR, page = 4096 / static_cast<index_t>(sizeof(T));
   const bool pack_a =
       rows >= 2 * B::MR && k >= 16 && cols >= (a.col != 1 ? 4 : 16) * NR && (a.col != 1 || k > kc);
-  const bool pack_b =
-      b.col != 1 ||
-      (k > 128 && ((b.row >= 4 * NR && rows >= 8 * B::MR) || (b.row >= page && rows > 2 * B::MR)));
+  const bool pack_b = !packed && (b.col != 1 || (k > 128 && ((b.row >= 4 * NR && rows >= 8 * B::MR) ||
+                                                             (b.row >= page && rows > 2 * B::MR))));
   T* const panels = scratch;
   T* const block = scratch + std::min(k, B::KC) * round_up(std::min(cols, B::NC), NR);
   for (index_t j0 = 0; j0 < cols; j0 += B::NC)
     for (index_t p = 0; p < k; p += kc) {
       const index_t kb = std::min(kc, k - p), nc = std::min(B::NC, cols - j0), whole = nc / NR * NR;
       if (pack_b) pack_panels<V>(kb, nc, b.at(p, j0), panels);
-      else if (whole < nc) pack_panels<V>(kb, nc - whole, b.at(p, j0 + whole), panels);
+      else if (!packed && whole < nc) pack_panels<V>(kb, nc - whole, b.at(p, j0 + whole), panels);
       for (index_t i0 = 0; i0 < rows; i0 += B::MC) {
         const index_t mc = std::min(B::MC, rows - i0);
         const matrix<T> as = a.at(i0, p);
@@ -302,8 +301,11 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
         }
         for (index_t j = 0; j < nc; j += NR) {
           const index_t nb = std::min(NR, nc - j), last = nb > W ? nb - W : nb;
-          const bool direct = !pack_b && nb == NR;
-          const T* const bp = direct ? b.at(p, j0 + j).p : pack_b ? panels + j * kb : panels;
+          const bool direct = !packed && !pack_b && nb == NR;
+          const T* const bp = packed   ? packed + (j0 + j) * all_k + p * NR
+                              : direct ? b.at(p, j0 + j).p
+                              : pack_b ? panels + j * kb
+                                       : panels;
           const index_t b_step = direct ? b.row : NR;
           row_blocks<B::MR>(mc, [&](index_t i, auto m) {
             const T* const ap = pack_a ? block + i * kb : as.p + i * a.row;
@@ -347,9 +349,32 @@ template <class T, class V = simd<T>> constexpr index_t matmul_shared(const matm
   return e.k >= detail::blocking<V>::long_k ? detail::blocking<V>::partials : 0;
 }
 
-/// c = op(a) op(b) over the batch. Any extent may be 0; k == 0 gives zeros. c overlaps neither a nor b.
+/// Elements of one b, the same for all matrices, packed ahead of products of many rows with it; 0: it is read as it is.
+template <class T, class V = simd<T>> constexpr index_t matmul_packed(const matmul_extents& e) {
+  using B = detail::blocking<V>;
+  const bool packs = !e.b_batched && e.n > 1 && e.k > 1 && (e.tb || (e.k > 128 && e.n >= 4 * B::NR));
+  return packs ? detail::round_up(e.n, B::NR) * e.k : 0;
+}
+/// Are there rows enough to pack b ahead of one product?
+template <class T, class V = simd<T>> constexpr bool matmul_packs(const matmul_extents& e) {
+  return e.m * e.batch >= 8 * detail::blocking<V>::MR;
+}
+/// packed: matmul_packed elements, to be handed to matmul
 template <class T, team Team, class V = simd<T>>
-void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T* scratch, T* shared) {
+void matmul_pack(const Team& team, const matmul_extents& e, const T* b, T* packed) {
+  constexpr index_t NR = detail::blocking<V>::NR, columns = 4 * NR; // of a chunk
+  const detail::matrix<T> bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1};
+  team.run(detail::ceil_div(e.n, columns), [&](index_t chunk, int) {
+    const index_t j = chunk * columns;
+    detail::pack_panels<V>(e.k, std::min(columns, e.n - j), bm.at(0, j), packed + j * e.k);
+  });
+}
+
+/// c = op(a) op(b) over the batch. Any extent may be 0; k == 0 gives zeros. c overlaps neither a nor b.
+/// packed: nullptr, or what matmul_pack has made of b.
+template <class T, team Team, class V = simd<T>>
+void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T* scratch, T* shared,
+            const T* packed = nullptr) {
   using B = detail::blocking<V>;
   using detail::ceil_div, detail::round_up;
   const index_t each = matmul_scratch<T, V>(e);
@@ -379,7 +404,7 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   const bool few = detail::are_few_rows(e.m, am, bm);
   if (e.batch == 1 && e.m * e.n * e.k <= (1 << 18)) {
     if (few) return detail::few_rows<V>(e.m, e.n, e.k, am, bm, c, e.n);
-    return detail::tile<V>(e.m, e.n, e.k, am, bm, c, e.n, scratch);
+    return detail::tile<V>(e.m, e.n, e.k, am, bm, c, e.n, scratch, B::KC, packed, e.k);
   }
 
   // chunks: (batch, slices of k, row blocks, column blocks). No sum depends on the team: slices and kc are functions of
@@ -412,7 +437,9 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     const index_t high = std::min(mb, e.m - i), wide = std::min(nb, e.n - j), deep = std::min(kb, e.k - p);
     if (e.k == 1) detail::outer_product<V>(high, wide, as.p, as.row, bs.p, cs, e.n);
     else if (few) detail::few_rows<V>(high, wide, deep, as, bs, cs, e.n);
-    else detail::tile<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, kc);
+    else
+      detail::tile<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, kc,
+                      packed ? packed + j * e.k + p * B::NR : nullptr, e.k);
   });
   if (slices > 1) detail::add_slices<V>(team, slices, total, shared, c);
 }

@@ -123,7 +123,9 @@ template <class T, bool Convolutions> constexpr scratch_need scratch_of(const st
       if (named(tapeless::detail::cols(q[0], e.ta))) e.k = detail::many;
       for (int i = 0; i < batch; ++i)
         if (named(q[2].d[i])) e.batch = detail::many;
-      return {.each = matmul_scratch<T>(e), .shared = matmul_shared<T>(e)};
+      return {.packed = named(q[2].d[batch + 1]) || e.k == detail::many ? 0 : matmul_packed<T>(e),
+              .each = matmul_scratch<T>(e),
+              .shared = matmul_shared<T>(e)};
     }
     default:
       if constexpr (Convolutions) return scratch_of_conv<T>(s, q);
@@ -137,6 +139,8 @@ template <op O, conv_kernel K, class T, class Team> void pack_whole(const Team& 
   if constexpr (is_conv(O))
     conv2d_pack<pass_of(O), K, simd<T>>(team, conv_of(s, {f.slot[0].s, f.slot[1].s, f.slot[2].s}),
                                         static_cast<const T*>(f.slot[1].data()), packed);
+  if constexpr (O == op::matmul)
+    if (packed) matmul_pack<T>(team, f.matmul, static_cast<const T*>(f.slot[1].data()), packed);
 }
 // How many rows it has chosen.
 template <class T> index_t run_select(const step& s, const frame_step& f) {
@@ -173,7 +177,8 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
   const int axis = static_cast<int>(s.attr);
   const auto before = [&](const shape& q) { return product(q, 0, axis); };
   const auto after = [&](const shape& q) { return product(q, axis + 1, q.rank); };
-  if constexpr (O == op::matmul) matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared);
+  if constexpr (O == op::matmul)
+    matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed);
   else if constexpr (is_conv(O))
     conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch);
   else if constexpr (O == op::window_max) window_max<T>(team, window_of(s, x, out), in(0), y);
@@ -217,13 +222,15 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
   }
 }
 
-// Rows [lo, hi) of a step whose first operand and result have the same outermost axis.
+// Rows [lo, hi) of a step whose first operand and result have the same outermost axis, to the result's rows from
+// `at` on.
 template <op O, conv_kernel K, class T> void run_rows(const step& s, const frame_step& f, index_t lo,
-                                                      index_t hi, const scratch_of_kernel<T>& scratch,
+                                                      index_t hi, index_t at,
+                                                      const scratch_of_kernel<T>& scratch,
                                                       const tapeless::detail::name_values& names) {
   frame_slot slot[3] = {f.slot[0], f.slot[1], f.slot[2]};
   for (const int k : {0, 2}) {
-    slot[k].offset += lo * product(slot[k].s, 1, slot[k].s.rank) * index_t{sizeof(T)};
+    slot[k].offset += (k == 0 ? lo : at) * product(slot[k].s, 1, slot[k].s.rank) * index_t{sizeof(T)};
     slot[k].s.d[0] = hi - lo;
   }
   frame_step part;

@@ -171,7 +171,8 @@ template <int N, int O> class planner {
     s.attr2 = v.attr2;
     s.custom = v.custom;
     s.at_load = g_.loaded[i] != 0;
-    s.packs_ahead = !s.at_load && (v.o == op::conv_fprop || v.o == op::conv_dgrad) && g_.loaded[v.in[1]] != 0;
+    s.packs_ahead = !s.at_load && (v.o == op::conv_fprop || v.o == op::conv_dgrad || v.o == op::matmul) &&
+                    g_.loaded[v.in[1]] != 0;
     s.slot0 = r_.slots;
     const auto load = [&](int x) {
       slot& q = r_.slot_[r_.slots++];
@@ -380,6 +381,7 @@ template <int N, int O> class planner {
     s.stores = static_cast<int>(results.size());
     const bool together = r_.steps > 1 && r_.step_[r_.steps - 2].at_load == s.at_load;
     s.epilogue = together && is_epilogue(r_, p_.nodes, home_, s, g_.groups[group].it);
+    s.consumes = s.epilogue && g_.last[r_.step_[r_.steps - 2].node] <= group;
     s.strip = together && !s.epilogue && strip_.joins(r_, s, g_.groups[group].it);
     if (!s.strip) end_strip(group);
     merge_axes(s, g_.groups[group].it);

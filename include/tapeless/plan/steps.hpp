@@ -58,9 +58,10 @@ struct step {
   op o = op::copy; // fused groups: op::copy
   bool fused = false, adjoint = false, wide = false;
   bool epilogue = false;    // fused: runs row by row with the whole-tensor step before it, see is_epilogue
+  bool consumes = false;    // an epilogue that alone reads the result of that step
   bool strip = false;       // runs with the step before it, a strip of rows at a time, see strip::joins
   bool at_load = false;     // runs when arguments are loaded, not in each run
-  bool packs_ahead = false; // a convolution whose weights are packed then
+  bool packs_ahead = false; // a convolution or matmul whose weights are packed then
   int code0 = 0, codes = 0, konst0 = 0, konsts = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
   int partial0 = 0; // slots of partial results, one for each store that splits
