@@ -109,10 +109,9 @@ constexpr bool takes_larger_tiles(const conv_extents& e) {
 }
 /// Fewer products are worth their transforms where each transformed number meets many others, lines of tiles fill
 /// vectors and the transformed weights stay in the cache.
-template <class V> constexpr bool winograd_pays(bool wgrad, const conv_extents& e) {
-  constexpr index_t W = static_cast<index_t>(V::size);
+constexpr bool winograd_pays(bool wgrad, const conv_extents& e) {
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, weights = 16 * cg * kg;
-  const bool wide = e.q >= 3 * W;
+  const bool wide = e.q >= 24;
   if (!three_by_three(e) || std::min(e.p, e.q) < 6) return false;
   if (e.p * e.q < 144 && weights > 1 << 21) return false;
   if (wgrad) return e.dil_w <= 2 && e.dil_h <= 2 && kg >= 8 && cg >= (wide ? 13 : 24) && weights <= 1 << 23;
@@ -122,37 +121,47 @@ template <class V> constexpr bool winograd_pays(bool wgrad, const conv_extents& 
 
 } // namespace detail
 
-/// Which kernel does it fastest: thresholds read off bench_kernels (72 layers, AVX2). Vectors of columns are half empty
-/// where an image is narrow; vectors of channels need some, and each result is transposed once.
+/// Which kernel does it fastest: thresholds read off bench_kernels (72 layers, AVX2 and AVX-512). Vectors of columns are
+/// half empty where an image is narrow; vectors of channels need some, and each result is transposed once.
 template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
   const auto filled = [](index_t n, index_t percent) {
     return n * 100 >= percent * detail::whole_lanes<V>(n);
   };
+  constexpr bool long_vectors = W >= 16; // columns fill them less often
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
+  const bool strided = e.stride_w > 1;
   if (e.channels_last)
     return detail::one_filter_a_channel(e) && e.c > 1 ? conv_kernel::channels_last_depthwise
                                                       : conv_kernel::channels_last;
   if (detail::filters_cover_image(e)) return conv_kernel::dense;
-  if (e.winograd > 0 && detail::winograd_pays<V>(p == conv_pass::wgrad, e))
+  if (e.winograd > 0 && detail::winograd_pays(p == conv_pass::wgrad, e))
     return detail::takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
   bool indirect = false;
   switch (p) {
     case conv_pass::fprop:
       if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && !detail::pointwise(e)))) return conv_kernel::depthwise;
       // weights are transposed in each call and must stay in the cache beside the tile
-      indirect = kg >= W && filled(kg, 87) && cg >= 4 && taps > 1 && cg * taps <= 80 * W &&
-                 (e.q <= W || !filled(e.q, 87) || (e.stride_w > 1 && e.q <= 2 * W && cg * taps <= 40 * W));
+      if (long_vectors)
+        indirect = kg >= W && filled(kg, 75) && cg >= 4 && (taps > 1 || strided) &&
+                   (cg * taps <= 80 * W || 2 * e.q <= W) &&
+                   (e.q <= W || !filled(e.q, 88) || (strided && e.q <= 2 * W));
+      else
+        indirect = kg >= W && filled(kg, 87) && cg >= 4 && taps > 1 && cg * taps <= 80 * W &&
+                   (e.q <= W || !filled(e.q, 87) || (strided && e.q <= 2 * W && cg * taps <= 40 * W));
       break;
     case conv_pass::dgrad:
       if (cg == 1 && e.groups > 1 && kg <= 2) return conv_kernel::depthwise;
-      indirect =
-          cg > W && filled(cg, 80) && taps > 1 && kg * taps <= 160 * W &&
-          (e.stride_w > 1 ? !filled(detail::ceil_div(e.w, e.stride_w), 89) : e.w <= W || !filled(e.w, 87));
+      indirect = (long_vectors ? cg >= W && filled(cg, 75) : cg > W && filled(cg, 80)) && taps > 1 &&
+                 (kg * taps <= 160 * W || (long_vectors && 2 * detail::ceil_div(e.w, e.stride_w) <= W)) &&
+                 (strided ? !filled(detail::ceil_div(e.w, e.stride_w), 89) : e.w <= W || !filled(e.w, 87));
       break;
     case conv_pass::wgrad:
       if (cg == 1 && e.groups > 1) return conv_kernel::depthwise;
-      indirect = e.q < 2 * W || (kg > W ? filled(kg, 80) && cg * taps > 2 * W : detail::pointwise(e));
+      if (long_vectors)
+        indirect =
+            (e.q < 2 * W && 2 * kg > W) || (kg > W ? filled(kg, 75) && cg * taps > 12 : detail::pointwise(e));
+      else indirect = e.q < 2 * W || (kg > W ? filled(kg, 80) && cg * taps > 2 * W : detail::pointwise(e));
       break;
   }
   return indirect && conv_kernel_takes<V>(p, conv_kernel::indirect, e) ? conv_kernel::indirect
@@ -167,6 +176,7 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
   const auto filled = [](index_t n, index_t percent) {
     return n * 100 >= percent * detail::whole_lanes<V>(n);
   };
+  constexpr bool long_vectors = W >= 16;
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.p * e.q;
   if (detail::one_filter_a_channel(e)) return e.c >= W;
   const conv_kernel now = conv_kernel_of<V>(p, e);
@@ -176,12 +186,14 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
   const bool many = cg * kg >= 1 << 14;
   switch (p) {
     case conv_pass::fprop:
-      if (cg < 4 || kg < W) return false;
+      if (kg < W || (cg < 4 && !(long_vectors && cg == 1)) || (long_vectors && !filled(kg, 75))) return false;
       if (product) return area <= 64 || area >= 1 << 14;
-      if (area < 64 && cg * kg * e.r * e.s > 1 << 21) return false; // the time of packing
+      if (!long_vectors && area < 64 && cg * kg * e.r * e.s > 1 << 21) return false; // the time of packing
+      if (cg == 1) return true;
       return strided || e.dil_w > 1 || e.q <= 2 * W || !filled(e.q, 87);
     case conv_pass::dgrad: return cg > W || (cg == W && (product || strided || !filled(e.w, 90)));
     case conv_pass::wgrad:
+      if (long_vectors && strided && e.r * e.s == 1) return false;
       if (product) return area <= 1 << 10 || std::min(cg, kg) <= 4 * W;
       return std::min(cg, kg) >= W && (many || e.q <= (strided ? W : 2 * W));
   }
