@@ -48,8 +48,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(common_machine -march=x86-64-v3)
 endif()
 
-tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}"
-  FLAGS "${common_machine} -DTAPELESS_TEST_FLOAT_ONLY -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
+# Clang's sanitizers: GCC takes more than twice as long to compile the kernels with its own. What traps by itself
+# (null) or cannot be in this code (vptr, object sizes behind pointers) is not looked for.
+tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}" COMPILER "${TAPELESS_CLANG19}"
+  FLAGS "${common_machine} -DTAPELESS_TEST_FLOAT_ONLY -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
   OPTIONS "-DCMAKE_CXX_FLAGS_RELEASE=-O1")
 tapeless_leg(clang16 FOLDERS "${TAPELESS_CLANG16_FOLDERS}" COMPILER "${TAPELESS_CLANG16}" FLAGS ${common_machine}
   OPTIONS -DTAPELESS_OPENMP=OFF)
@@ -63,8 +65,8 @@ if(TEST full.xsimd14)
 endif()
 
 tapeless_fail_tests(full.fail.clang19 "${TAPELESS_CLANG19}" --misuses-only LABELS full)
-# clang 16 words its messages as 19 does: all but the two largest families
-list(FILTER misuses EXCLUDE REGEX "/(conv|var_)[^/]*$")
+# clang 16 words its messages as 19 does: the families where they differed
+list(FILTER misuses INCLUDE REGEX "/(custom|load|run|select|sparse|top|vjp)[^/]*$")
 tapeless_fail_tests(full.fail.clang16 "${TAPELESS_CLANG16}" --misuses-only LABELS full)
 
 # Each header compiles by itself
@@ -88,7 +90,7 @@ if(TEST full.compile)
 endif()
 
 # Random programs: block b checks programs 20 b to 20 b + 19, some 30 s of compile time each
-set(TAPELESS_RANDOM_BLOCKS 3 CACHE STRING "Blocks of 20 random programs, 1 to 50")
+set(TAPELESS_RANDOM_BLOCKS 1 CACHE STRING "Blocks of 20 random programs, 1 to 50")
 math(EXPR last_block "${TAPELESS_RANDOM_BLOCKS} - 1")
 set(random_programs)
 foreach(block RANGE ${last_block})

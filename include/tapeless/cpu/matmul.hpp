@@ -324,6 +324,40 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
     }
 }
 
+/// Is c too narrow for vectors of its columns, and do `room` elements suffice for few_columns? It packs k columns of b,
+/// or takes c in its columns.
+template <class V, class T>
+bool are_few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, index_t room) {
+  constexpr index_t W = blocking<V>::W;
+  return cols <= 4 && 2 * cols <= W && rows >= W && k >= W &&
+         (a.col == 1 ? cols * k : cols * rows + tile_scratch<V>(cols, rows, k)) <= room;
+}
+/// c = a b with vectors along k where rows of a are contiguous, else along the rows of c.
+/// Of a W rows at a time have the same order of sums.   @pre are_few_columns(rows, cols, k, a, elements of scratch)
+template <class V, class T>
+void few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
+                 index_t c_row, T* scratch, index_t kc) {
+  constexpr index_t W = blocking<V>::W;
+  if (a.col == 1) {
+    for (index_t j = 0; j < cols; ++j)
+      for (index_t p = 0; p < k; ++p) scratch[j * k + p] = b.p[p * b.row + j * b.col];
+    T part[V::size];
+    for (index_t i = 0; i < rows; i += W) { // so many rows stay in L1
+      const index_t n = std::min(W, rows - i);
+      for (index_t j = 0; j < cols; ++j) {
+        row_of_dots<V>(n, k, scratch + j * k, a.p + i * a.row, a.row, part);
+        for (index_t x = 0; x < n; ++x) c[(i + x) * c_row + j] = part[x];
+      }
+    }
+  } else {
+    T* const columns = scratch + tile_scratch<V>(cols, rows, k);
+    const matrix<T> at{a.p, a.col, a.row}, bt{b.p, b.col, b.row};
+    tile<V>(cols, rows, k, bt, at, columns, rows, scratch, kc);
+    for (index_t i = 0; i < rows; ++i)
+      for (index_t j = 0; j < cols; ++j) c[i * c_row + j] = columns[j * rows + i];
+  }
+}
+
 /// to[i] = from[i] + from[size + i] + ... in this order, over `slices` blocks of `size` elements.
 template <class V, class T, class Team>
 void add_slices(const Team& team, index_t slices, index_t size, const T* from, T* to) {
@@ -401,9 +435,11 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   }
 
   const detail::matrix<T> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1}, bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1};
-  const bool few = detail::are_few_rows(e.m, am, bm);
+  const bool few = detail::are_few_rows(e.m, am, bm),
+             narrow = !few && detail::are_few_columns<V>(e.m, e.n, e.k, am, each);
   if (e.batch == 1 && e.m * e.n * e.k <= (1 << 18)) {
     if (few) return detail::few_rows<V>(e.m, e.n, e.k, am, bm, c, e.n);
+    if (narrow) return detail::few_columns<V>(e.m, e.n, e.k, am, bm, c, e.n, scratch, B::KC);
     return detail::tile<V>(e.m, e.n, e.k, am, bm, c, e.n, scratch, B::KC, packed, e.k);
   }
 
@@ -422,7 +458,7 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
       if (e.m / row_tiles >= e.n / col_tiles) row_tiles *= 2;
       else col_tiles *= 2;
     }
-  const index_t mb = round_up(ceil_div(e.m, row_tiles), B::MR);
+  const index_t mb = round_up(ceil_div(e.m, row_tiles), narrow ? 48 : B::MR); // 48: vectors of rows, too
   const index_t nb = round_up(ceil_div(e.n, col_tiles), B::NR);
   const index_t kb = slices == 1 ? e.k : round_up(ceil_div(e.k, slices), B::KC);
   row_tiles = ceil_div(e.m, mb), col_tiles = ceil_div(e.n, nb), slices = ceil_div(e.k, kb);
@@ -437,6 +473,7 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     const index_t high = std::min(mb, e.m - i), wide = std::min(nb, e.n - j), deep = std::min(kb, e.k - p);
     if (e.k == 1) detail::outer_product<V>(high, wide, as.p, as.row, bs.p, cs, e.n);
     else if (few) detail::few_rows<V>(high, wide, deep, as, bs, cs, e.n);
+    else if (narrow) detail::few_columns<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, kc);
     else
       detail::tile<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, kc,
                       packed ? packed + j * e.k + p * B::NR : nullptr, e.k);
