@@ -109,9 +109,9 @@ constexpr bool takes_larger_tiles(const conv_extents& e) {
 }
 /// Fewer products are worth their transforms where each transformed number meets many others, lines of tiles fill
 /// vectors and the transformed weights stay in the cache.
-constexpr bool winograd_pays(bool wgrad, const conv_extents& e) {
+template <class V> constexpr bool winograd_pays(bool wgrad, const conv_extents& e) {
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, weights = 16 * cg * kg;
-  const bool wide = e.q >= 24;
+  const bool wide = e.q >= std::min<index_t>(3 * static_cast<index_t>(V::size), 24);
   if (!three_by_three(e) || std::min(e.p, e.q) < 6) return false;
   if (e.p * e.q < 144 && weights > 1 << 21) return false;
   if (wgrad) return e.dil_w <= 2 && e.dil_h <= 2 && kg >= 8 && cg >= (wide ? 13 : 24) && weights <= 1 << 23;
@@ -135,7 +135,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
     return detail::one_filter_a_channel(e) && e.c > 1 ? conv_kernel::channels_last_depthwise
                                                       : conv_kernel::channels_last;
   if (detail::filters_cover_image(e)) return conv_kernel::dense;
-  if (e.winograd > 0 && detail::winograd_pays(p == conv_pass::wgrad, e))
+  if (e.winograd > 0 && detail::winograd_pays<V>(p == conv_pass::wgrad, e))
     return detail::takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
   bool indirect = false;
   switch (p) {
