@@ -42,47 +42,71 @@ template <class V, class T> [[gnu::always_inline]] inline void copy_row(T* to, c
   for (index_t j = 0; j < n - W; j += W) store(to + j, load<V>(from + j));
   store(to + n - W, load<V>(from + n - W));
 }
-/// to[j] = from[2 j]
+/// to[j] = from[2 j] for j < n; from has 2 n - 1 elements
 template <class V, class T> [[gnu::always_inline]] inline void copy_even(T* to, const T* from, index_t n) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  index_t j = 0;
-  for (; j + W < n; j += W) // the last one would read beyond
-    store(to + j, [&]<int... L>(std::integer_sequence<int, L...>) {
-      return V(
-          __builtin_shufflevector(load<V>(from + 2 * j).data, load<V>(from + 2 * j + W).data, (2 * L)...));
+  // the second vector of a pair begins with the last element of the first: none is read beyond
+  const auto put = [](T* t, const T* f) __attribute__((always_inline)) {
+    store(t, [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) {
+      return V(__builtin_shufflevector(load<V>(f).data, load<V>(f + W - 1).data,
+                                       (2 * L < W ? 2 * L : 2 * L + 1)...));
     }(std::make_integer_sequence<int, static_cast<int>(W)>{}));
-  for (; j < n; ++j) to[j] = from[2 * j];
+  };
+  if (n < W) {
+    for (index_t j = 0; j < n; ++j) to[j] = from[2 * j];
+    return;
+  }
+  for (index_t j = 0; j < n - W; j += W) put(to + j, from + 2 * j);
+  put(to + n - W, from + 2 * (n - W));
 }
 
-/// line[f * width + j] = row[x0 + j * residues + f], zero outside the row of w elements.
+/// The columns of one residue of a tile that lie inside a row of w elements: [first, end) of its width; column j is
+/// element start + j * residues of the row.
+struct columns_inside {
+  index_t start, first, end;
+  columns_inside(const image_tile& t, index_t w, index_t x0, index_t f)
+      : start(x0 + f),
+        first(start < 0 ? std::min(ceil_div(-start, t.residues), t.width) : 0),
+        end(start < w ? std::clamp((w - 1 - start) / t.residues + 1, first, t.width) : first) {}
+};
+/// line[j] = row[start + j * residues], zero outside the row; residues is 1 or 2.
+template <class V, class T> [[gnu::always_inline]] inline void fill_columns(const columns_inside& c,
+                                                                            index_t residues, index_t width,
+                                                                            T* line, const T* row) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  const index_t n = c.end - c.first;
+  if (width >= W && c.first <= W && width - c.end <= W) { // the copy comes over whole vectors of zeros
+    if (c.first > 0) store(line, V(T(0)));
+    if (c.end < width) store(line + width - W, V(T(0)));
+  } else {
+    zero_row<V>(line, c.first);
+    zero_row<V>(line + c.end, width - c.end);
+  }
+  if (n <= 0) return;
+  if (residues == 1) copy_row<V>(line + c.first, row + (c.start + c.first), n);
+  else copy_even<V>(line + c.first, row + (c.start + 2 * c.first), n);
+}
+/// line[f * width + j] = row[x0 + j * residues + f], zero outside the row of w elements; more than two residues.
 template <class V, class T>
 void fill_line(const image_tile& t, T* line, const T* row, index_t w, index_t x0) {
   const index_t residues = t.residues;
-  index_t whole = 0, whole_end = 0; // columns that lie inside x with all their residues
-  if (residues > 2) {
-    whole = std::clamp<index_t>(x0 < 0 ? ceil_div(-x0, residues) : 0, 0, t.width);
-    whole_end = std::clamp<index_t>(w > x0 ? (w - x0) / residues : 0, whole, t.width);
-    transpose<V>(whole_end - whole, residues, row + x0 + whole * residues, residues, line + whole, t.width);
-  }
+  // columns that lie inside x with all their residues
+  const index_t whole = std::clamp<index_t>(x0 < 0 ? ceil_div(-x0, residues) : 0, 0, t.width);
+  const index_t whole_end = std::clamp<index_t>(w > x0 ? (w - x0) / residues : 0, whole, t.width);
+  transpose<V>(whole_end - whole, residues, row + x0 + whole * residues, residues, line + whole, t.width);
   for (index_t f = 0; f < residues; ++f, line += t.width) {
-    const index_t start = x0 + f; // columns [first, end) of the tile lie inside x
-    const index_t first = start < 0 ? std::min(ceil_div(-start, residues), t.width) : 0;
-    const index_t end = start < w ? std::clamp((w - 1 - start) / residues + 1, first, t.width) : first;
-    const T* const from = row + start + first * residues;
-    zero_row<V>(line, first);
-    if (residues == 1) copy_row<V>(line + first, from, end - first);
-    else if (residues == 2) copy_even<V>(line + first, from, end - first);
-    else {
-      for (index_t j = first; j < std::min(whole, end); ++j) line[j] = row[start + j * residues];
-      for (index_t j = std::max(whole_end, first); j < end; ++j) line[j] = row[start + j * residues];
-    }
-    zero_row<V>(line + end, t.width - end);
+    const columns_inside c(t, w, x0, f);
+    zero_row<V>(line, c.first);
+    for (index_t j = c.first; j < std::min(whole, c.end); ++j) line[j] = row[c.start + j * residues];
+    for (index_t j = std::max(whole_end, c.first); j < c.end; ++j) line[j] = row[c.start + j * residues];
+    zero_row<V>(line + c.end, t.width - c.end);
   }
 }
 
 /// tile[c, i, f, j] = x[c, y0 + i, x0 + j * residues + f], zero outside x.
 template <class V, class T>
 void fill(const image_tile& t, T* to, const T* x, index_t h, index_t w, index_t y0, index_t x0) {
+  const columns_inside even(t, w, x0, 0), odd(t, w, x0, 1);
   for (index_t c = 0; c < t.planes; ++c)
     for (index_t i = 0; i < t.rows; ++i, to += t.line()) {
       const index_t y = y0 + i;
@@ -94,7 +118,11 @@ void fill(const image_tile& t, T* to, const T* x, index_t h, index_t w, index_t 
       // no hardware sees that the same rows of the next plane come next
       for (index_t j = 0; j < w; j += 64 / static_cast<index_t>(sizeof(T)))
         __builtin_prefetch(row + h * w + j);
-      fill_line<V>(t, to, row, w, x0);
+      if (t.residues > 2) fill_line<V>(t, to, row, w, x0);
+      else {
+        fill_columns<V>(even, t.residues, t.width, to, row);
+        if (t.residues == 2) fill_columns<V>(odd, 2, t.width, to + t.width, row);
+      }
     }
 }
 
