@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/cpu/sparse_product.hpp>
+#include <tapeless/cpu/sparse_solve.hpp>
+#include <tapeless/cpu/spgemm.hpp>
 
 #include <doctest/doctest.h>
 
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "support/random.hpp"
+#include "support/reserved.hpp"
 
 using namespace tapeless::cpu;
 
@@ -21,7 +24,7 @@ template <class T> struct csr {
   index_t rows, cols;
   std::vector<std::int32_t> end, column;
   std::vector<T> values;
-  csr_rows view() const { return {end.data(), column.data()}; }
+  csr_rows<const std::int32_t*> view() const { return {end.data(), column.data()}; }
   index_t nnz() const { return static_cast<index_t>(column.size()); }
 };
 
@@ -341,4 +344,101 @@ TEST_CASE("chunk_of_rows: ascends from 0 to rows, and no chunk exceeds its share
   static_assert(chunk_of_rows(end, 4, 16, 0, 2) == 0);
   static_assert(chunk_of_rows(end, 4, 16, 1, 2) == 4); // 9 of 20 lie before the long row
   static_assert(chunk_of_rows(end, 4, 16, 2, 2) == 4);
+}
+
+// Row i + 1 of the wide matrix is row i of a; its row 0 has more than 2^31 entries and is not visited.
+TEST_CASE_TEMPLATE("sparse: rows behind 2^31 entries give the bits of the same rows at the front", T, float,
+                   double) {
+  using V = simd<T>;
+  constexpr index_t first = (index_t{1} << 31) + 3, K = 11, most = 1 << 20;
+  const support::reserved<std::int32_t> column(first + most);
+  const support::reserved<T> entries(first + most), out(first + most);
+  if (column.data() == nullptr || entries.data() == nullptr || out.data() == nullptr) {
+    MESSAGE("the system grants no 43 GB of addresses");
+    return;
+  }
+  for (csr<T>& a : awkward<T>()) {
+    CAPTURE(a.name);
+    const index_t rows = a.rows, nnz = a.nnz();
+    REQUIRE(nnz <= most);
+    a.values = reals<T>(nnz, 51);
+    std::vector<std::int64_t> end{first};
+    for (const std::int32_t x : a.end) end.push_back(first + x);
+    std::copy(a.column.begin(), a.column.end(), column.data() + first);
+    std::copy(a.values.begin(), a.values.end(), entries.data() + first);
+    const csr_rows<const std::int64_t*> wide{end.data(), column.data()};
+    const T *const v = a.values.data(), *const w = entries.data();
+    const auto list = some_rows(rows);
+    std::vector<std::int32_t> wide_list;
+    for (const std::int32_t i : list) wide_list.push_back(i + 1);
+    const index_t listed = static_cast<index_t>(list.size());
+    const listed_rows some{list.data(), listed}, wide_some{wide_list.data(), listed};
+    const auto of_columns = reals<T>(a.cols * K, 52);
+    const auto of_rows = reals<T>((rows + 1) * K, 53);
+    const T* const B = of_columns.data();
+
+    // f(matrix, rows visited, values, l, y, g, out, lo, hi); a row of the matrix has k elements in l and y
+    const auto check = [&](index_t k, auto f) {
+      const auto compare = [&](auto which, auto wide_which, index_t lo, index_t hi, index_t ahead) {
+        std::vector<T> y(of_rows.size()), g = of_columns, o(a.values.size()), y_wide = y, g_wide = g;
+        std::fill_n(out.data() + first, nnz, T(0));
+        const T* const l = of_rows.data() + k;
+        f(a.view(), which, v, l, y.data() + k, g.data(), o.data(), lo, hi);
+        f(wide, wide_which, w, l - ahead * k, y_wide.data() + k - ahead * k, g_wide.data(), out.data(),
+          lo + ahead, hi + ahead);
+        CHECK(y_wide == y);
+        CHECK(g_wide == g);
+        CHECK(std::equal(o.begin(), o.end(), out.data() + first));
+      };
+      compare(every_row{}, every_row{}, 0, rows, 1);
+      compare(some, wide_some, 0, listed, 0);
+    };
+    check(1,
+          [&](const auto& m, auto which, const T* x, const T* l, T* y, T* g, T* o, index_t lo, index_t hi) {
+            spmv<V>(m, which, x, B, lo, hi, y);
+            spmv_transposed<V>(m, which, x, l, lo, hi, g);
+            spread<V>(m, which, l, B, lo, hi, o);
+          });
+    check(K,
+          [&](const auto& m, auto which, const T* x, const T* l, T* y, T* g, T* o, index_t lo, index_t hi) {
+            spmm<V>(m, which, x, B, K, lo, hi, y);
+            spmm_transposed<V>(m, which, x, l, K, lo, hi, g);
+            sddmm<V>(m, which, l, B, K, lo, hi, o);
+          });
+    for (index_t i = 0; i < rows; ++i)
+      for (const bool upper : {false, true}) {
+        const triangle_of_row r = triangle_of(wide, i + 1, upper);
+        bool apart = true;
+        for (index_t e = wide.begin(i + 1); e < wide.end[i + 1]; ++e) {
+          const index_t j = column.data()[e];
+          apart = apart && (r.begin <= e && e < r.end) == (upper ? j > i + 1 : j < i + 1) &&
+                  (r.diagonal == e) == (j == i + 1);
+        }
+        CHECK(apart);
+      }
+    // C is A where A is multiplied by the unit matrix
+    std::vector<std::int32_t> unit_end, unit_column;
+    for (index_t j = 0; j < a.cols; ++j) {
+      unit_column.push_back(static_cast<std::int32_t>(j));
+      unit_end.push_back(static_cast<std::int32_t>(j) + 1);
+    }
+    const csr_rows<row_ends> either{{end.data(), true}, column.data()},
+        unit{{unit_end.data(), false}, unit_column.data()};
+    index_t met = 0;
+    bool at_itself = true;
+    each_meeting(spgemm_patterns<row_ends>{either, unit, either, rows + 1}, 1, rows + 1,
+                 [&](index_t i, index_t j, index_t k) {
+                   at_itself = at_itself && i == first + met && k == i && j == column.data()[i];
+                   ++met;
+                 });
+    CHECK(at_itself);
+    CHECK(met == nnz);
+    for (const index_t chunks : {1, 2, 7}) { // row 0 is the first chunk but for the last one
+      const index_t all = first + nnz;
+      for (index_t c = 0; c <= chunks; ++c) {
+        const index_t at = chunk_of_rows(end.data(), rows + 1, all, c, chunks);
+        CHECK(at == (c == 0 ? 0 : c == chunks ? rows + 1 : 1));
+      }
+    }
+  }
 }

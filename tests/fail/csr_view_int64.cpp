@@ -1,4 +1,4 @@
-// expect: tapeless: csr_view(rows, cols, row_ptr, columns, values): row_ptr and columns are std::int32_t; csr_from_csr<A>(...) converts
+// expect: tapeless: csr_view(rows, cols, row_ptr, columns, values): row_ptr has the type of the matrix's row ends, std::int32_t or in csr<T, rows, cols, nnz, std::int64_t> std::int64_t; csr_from_csr<A>(...) converts
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/run/csr.hpp>

@@ -64,6 +64,12 @@ TEST_CASE("eigen: views share its arrays, copies of every kind and back are the 
     CHECK(same(*tl::csr_from_eigen<table<double>>(m), m));
     CHECK(same(*tl::csr_from_eigen<table<double>>(t), m));
     CHECK(same(*tl::csr_from_eigen<table<double>>(w), m));
+    using long_rows = tl::csr<double, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>, std::int64_t>;
+    CHECK(same(*tl::csr_from_eigen<long_rows>(m), m));
+    const auto owned = tl::csr_from_eigen<long_rows>(w);
+    CHECK(same(*owned, m));
+    CHECK(same(*owned, tl::to_eigen<by_rows>(*owned)));
+    CHECK(same(*owned, tl::to_eigen<Eigen::SparseMatrix<double, Eigen::RowMajor, std::int64_t>>(*owned)));
     const by_rows back = tl::to_eigen<by_rows>(view);
     CHECK(back.isCompressed());
     CHECK(same(view, back));

@@ -252,6 +252,11 @@ TEST_CASE_TEMPLATE("matrix market: what is saved is read back bit by bit", T, fl
     wrong += loaded->columns()[k] != saved->columns()[k] ||
              std::bit_cast<bits>(loaded->values()[k]) != std::bit_cast<bits>(saved->values()[k]);
   CHECK(wrong == 0);
+  using wide = tl::csr<T, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>, std::int64_t>;
+  const std::string text = get(path);
+  const auto again = tl::load_matrix_market<wide>(path);
+  tl::save_matrix_market(path, *again);
+  CHECK(get(path) == text);
   CHECK(dir.files() == 1); // no temporary is left
 }
 

@@ -27,7 +27,8 @@ namespace zip = tl::detail::zip;
 
 namespace {
 
-template <class T> using table = tl::csr<T, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
+template <class T, class End = std::int32_t> using table =
+    tl::csr<T, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>, End>;
 
 void put(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
@@ -166,6 +167,30 @@ TEST_CASE("npz: indices of 64 bits, unsorted, twice, and room behind the last en
   m.format = npy("<U3", {}, std::vector<char32_t>{U'c', U's', U'r'});
   m.write(path);
   CHECK(complaint(path) == "");
+}
+
+TEST_CASE("npz: row ends of int64 are written as such, and read from files of either kind") {
+  const scratch dir;
+  const fs::path path = dir / "x.npz";
+  using wide = table<double, std::int64_t>;
+  CHECK(complaint<wide>(data("scipy_csr.npz")) == "");
+  CHECK(complaint<wide>(data("scipy_coo.npz")) == "");
+  members m;
+  m.indptr = vector_of(i8{0, 2, 2, 5});
+  m.write(path);
+  CHECK(complaint<wide>(path) == "");
+  m.indptr = vector_of(i8{0, std::int64_t{1} << 32, 2, 5});
+  m.write(path);
+  CHECK(complaint<table<double>>(path) == "indptr.npy: element 1 = 4294967296 exceeds an std::int32_t");
+  CHECK(complaint<wide>(path) == "load_npz(path): row 0 ends at entry 4294967296, but nnz = 5");
+
+  tl::save_npz(path, *tl::load_npz<wide>(data("scipy_csr.npz")));
+  CHECK(complaint<wide>(path) == "");
+  CHECK(complaint<table<double>>(path) == "");
+  const std::string bytes = get(path);
+  const zip::archive archive(path, bytes);
+  CHECK(archive.read("indptr.npy") == vector_of(i8{0, 2, 2, 5}));
+  CHECK(archive.read("indices.npy") == vector_of(i4{1, 3, 0, 2, 3}));
 }
 
 TEST_CASE("npz: what a member has wrong is named with it, and with the row") {

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -551,4 +553,22 @@ TEST_CASE("sparse: a run allocates nothing, of whatever size it is") {
     const auto A = d->view();
     CHECK(support::allocations_of([&] { static_cast<void>(step(X, A, Y, M)); }) == 0);
   }
+}
+
+TEST_CASE("sparse: an op on a view, out of a trace, says that ops are traced") {
+  data<float> d(4, 3, 2, 90);
+  const auto a = d.view();
+  const std::string says =
+      "tapeless: ops are traced: call them in a function that is given to tl::jit, on its arguments";
+  const auto complaint = [](auto f) -> std::string {
+    try {
+      static_cast<void>(f());
+    } catch (const std::logic_error& e) { return e.what(); }
+    return "";
+  };
+  CHECK(complaint([&] { return -a; }) == says);
+  CHECK(complaint([&] { return tl::sum(a); }) == says);
+  CHECK(complaint([&] { return tl::sum<1>(a); }) == says);
+  CHECK(complaint([&] { return a * 2; }) == says);
+  CHECK(complaint([&] { return a + a; }) == says);
 }

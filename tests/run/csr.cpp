@@ -26,7 +26,8 @@ using support::refusal;
 
 namespace {
 
-template <class T> using table = tl::csr<T, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
+template <class T, class End = std::int32_t> using table =
+    tl::csr<T, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>, End>;
 using square = tl::csr<float, tl::dyn<'n'>, tl::dyn<'n'>, tl::dyn<'e'>>;
 using fixed = tl::csr<float, 3, 4, 5>;
 
@@ -130,15 +131,17 @@ const std::string view_says = "tapeless: csr_view(rows, cols, row_ptr, columns, 
 
 } // namespace
 
-TEST_CASE_TEMPLATE("csr: every builder makes the naive matrix, of any order and with duplicates", T, float,
-                   double) {
+TEST_CASE_TEMPLATE("csr: every builder makes the naive matrix, of any order and with duplicates", A,
+                   table<float>, table<double>, table<float, std::int64_t>, table<double, std::int64_t>) {
+  using T = typename A::value_type;
+  using End = typename A::row_end_type::value_type;
   for (const sizes& s : awkward) {
     CAPTURE(s.rows);
     CAPTURE(s.cols);
     CAPTURE(s.entries);
     const auto triplets = random_triplets<T>(s, 42);
     const naive<T> n = naive_of(s, triplets);
-    const auto own = tl::csr_from_triplets<table<T>>(s.rows, s.cols, triplets);
+    const auto own = tl::csr_from_triplets<A>(s.rows, s.cols, triplets);
     CHECK(is(*own, n));
 
     std::vector<std::int32_t> rows32, cols32;
@@ -151,36 +154,38 @@ TEST_CASE_TEMPLATE("csr: every builder makes the naive matrix, of any order and 
       cols64.push_back(t.col);
       values.push_back(t.value);
     }
-    CHECK(is(*tl::csr_from_coo<table<T>>(s.rows, s.cols, rows32, cols32, values), n));
-    CHECK(is(*tl::csr_from_coo<table<T>>(s.rows, s.cols, std::span<const std::int64_t>(rows64), cols64,
-                                         std::span(values)),
+    CHECK(is(*tl::csr_from_coo<A>(s.rows, s.cols, rows32, cols32, values), n));
+    CHECK(is(*tl::csr_from_coo<A>(s.rows, s.cols, std::span<const std::int64_t>(rows64), cols64,
+                                  std::span(values)),
              n));
 
     const arrays<T> a = arrays_of(n);
     const arrays<T> t = arrays_of(n.transposed());
-    CHECK(is(*tl::csr_from_csr<table<T>>(s.rows, s.cols, a.row_ptr, a.columns, a.values), n));
-    CHECK(is(*tl::csr_from_csr<table<const T>>(s.rows, s.cols, a.row_ptr, a.columns, a.values), n));
-    CHECK(is(*tl::csr_from_csr<table<T>>(s.rows, s.cols, a.row_ptr.data(), a.columns.data(), a.values.data()),
-             n));
-    CHECK(is(*tl::csr_from_csc<table<T>>(s.rows, s.cols, t.row_ptr, t.columns, t.values), n));
+    CHECK(is(*tl::csr_from_csr<A>(s.rows, s.cols, a.row_ptr, a.columns, a.values), n));
+    CHECK(is(*tl::csr_from_csr<table<const T, End>>(s.rows, s.cols, a.row_ptr, a.columns, a.values), n));
+    CHECK(is(*tl::csr_from_csr<A>(s.rows, s.cols, a.row_ptr.data(), a.columns.data(), a.values.data()), n));
+    CHECK(is(*tl::csr_from_csc<A>(s.rows, s.cols, t.row_ptr, t.columns, t.values), n));
     const std::vector<std::int64_t> wide_ptr(t.row_ptr.begin(), t.row_ptr.end()),
         wide_rows(t.columns.begin(), t.columns.end());
-    CHECK(is(*tl::csr_from_csc<table<T>>(s.rows, s.cols, wide_ptr, wide_rows, t.values), n));
+    CHECK(is(*tl::csr_from_csc<A>(s.rows, s.cols, wide_ptr, wide_rows, t.values), n));
 
-    const auto transposed = tl::csr_transposed<table<T>>(*own);
+    const auto transposed = tl::csr_transposed<A>(*own);
     CHECK(is(*transposed, n.transposed()));
-    CHECK(is(*tl::csr_transposed<table<T>>(*transposed), n));
+    CHECK(is(*tl::csr_transposed<table<T, std::int32_t>>(*own), n.transposed()));
+    CHECK(is(*tl::csr_transposed<table<T, std::int64_t>>(*own), n.transposed()));
+    CHECK(is(*tl::csr_transposed<A>(*transposed), n));
 
     const auto dense = tl::to_dense(*own);
     CHECK(std::vector<T>(dense->begin(), dense->end()) == n.value);
     naive<T> without_zeros = n;
     for (std::size_t k = 0; k < n.value.size(); ++k) without_zeros.stored[k] = n.value[k] != 0;
-    CHECK(is(*tl::csr_from_dense<table<T>>(*dense), without_zeros));
+    CHECK(is(*tl::csr_from_dense<A>(*dense), without_zeros));
 
-    const auto viewed = tl::csr_view<table<const T>>(s.rows, s.cols, a.row_ptr, a.columns, a.values);
+    const std::vector<End> ends(a.row_ptr.begin(), a.row_ptr.end());
+    const auto viewed = tl::csr_view<table<const T, End>>(s.rows, s.cols, ends, a.columns, a.values);
     CHECK(is(viewed, n));
     CHECK(viewed.values().data() == a.values.data());
-    CHECK(viewed.row_end().data() == a.row_ptr.data() + 1);
+    CHECK(viewed.row_end().data() == ends.data() + 1);
   }
 }
 
@@ -389,7 +394,10 @@ TEST_CASE("csr: builders name the entry and the row of an index that is outside,
           const std::int32_t c[1] = {};
           const float v[1] = {};
           tl::csr_from_csr<table<float>>(1, 4, &many[0], &c[0], &v[0]);
-        }) == csr_says + "2147483648 entries: at most 2147483647, positions are std::int32_t");
+        }) ==
+        csr_says +
+            "2147483648 entries: at most 2147483647, row ends are std::int32_t; csr<T, rows, cols, nnz, "
+            "std::int64_t> has more");
 
   const auto columns = [](const indices& p, const indices& r) {
     return refusal([&] {
@@ -406,4 +414,53 @@ TEST_CASE("csr: builders name the entry and the row of an index that is outside,
 
   const tl::tensor<const float, tl::dyn<'r'>, 2> null(static_cast<const float*>(nullptr), 2);
   CHECK(refusal([&] { tl::csr_from_dense<table<float>>(null); }) == "tapeless: csr_from_dense(x): x is null");
+}
+
+TEST_CASE("csr: with int64 row ends nnz exceeds 2^31 - 1, and with int32 the refusal names them") {
+  const std::int64_t many[] = {0, std::int64_t{1} << 31};
+  const std::int32_t* const no_columns = nullptr;
+  float* const no_values = nullptr;
+  // what comes next is looked at
+  using wide = table<float, std::int64_t>;
+  CHECK(refusal([&] { tl::csr_view<wide>(1, 4, many, no_columns, no_values); }) ==
+        view_says + "columns is null");
+  const std::int64_t too_many[] = {0, std::int64_t{1} << 62};
+  CHECK(refusal([&] { tl::csr_view<wide>(1, 4, too_many, std::span<const std::int32_t>(), no_values); }) ==
+        view_says + "columns has 0 elements, expected 4611686018427387904");
+  CHECK(refusal([&] { tl::csr_view<wide>(std::int64_t{1} << 31, 4, many, no_columns, no_values); }) ==
+        view_says + "rows = 2147483648: at most 2147483647, positions are std::int32_t");
+  CHECK(refusal([&] { tl::csr_view<wide>(1, std::int64_t{1} << 31, many, no_columns, no_values); }) ==
+        view_says + "cols = 2147483648: at most 2147483647, positions are std::int32_t");
+  const std::string csr_says = "tapeless: csr_from_csr(rows, cols, row_ptr, columns, values): ";
+  const std::span<const std::int32_t> none;
+  const std::vector<float> values;
+  CHECK(refusal([&] { tl::csr_from_csr<wide>(1, 4, many, none, values); }) ==
+        csr_says + "columns has 0 elements, expected 2147483648");
+  const std::vector<float> dense(12, 1.0f);
+  CHECK(tl::csr_from_dense<wide>(tl::tensor<const float, 3, 4>(dense.data()))->row_end()[2] == 12);
+
+  // each index is one of a static extent
+  using large = tl::csr<float, 2, 4, (tl::extent_t{1} << 33), std::int64_t>;
+  static_assert(large::values_type::extents.d[0] == tl::extent_t{1} << 33);
+  const std::int64_t ptr_large[] = {0, 7, std::int64_t{1} << 33};
+  CHECK(refusal([&] { tl::csr_view<large>(2, 4, ptr_large, no_columns, no_values); }) ==
+        view_says + "columns is null");
+  CHECK(refusal([&] { tl::csr_view<large>(1, 4, many, no_columns, no_values); }) ==
+        view_says + "rows = 1, but the matrix type has 2");
+}
+
+TEST_CASE("csr: the invariants of int64 row ends are looked at") {
+  std::vector<float> v(5);
+  const auto says = [&](const std::vector<std::int64_t>& p, const std::vector<std::int32_t>& c) {
+    return refusal([&] { tl::csr_view<table<float, std::int64_t>>(3, 4, p, c, v); });
+  };
+  CHECK(says({0, 2, 2, 5}, {1, 3, 0, 2, 3}) == "");
+  CHECK(says({0, 3, 2, 5}, cols) == view_says + "row 1 ends at entry 2, before it begins at 3");
+  CHECK(says({0, std::int64_t{1} << 32, 2, 5}, cols) ==
+        view_says + "row 0 ends at entry 4294967296, but nnz = 5");
+  CHECK(says({0, 2, (std::int64_t{1} << 32) + 2, 5}, cols) ==
+        view_says + "row 1 ends at entry 4294967298, but nnz = 5");
+  CHECK(says({0, 2, 2, -5}, cols) == view_says + "row_ptr[3] = -5: it never falls");
+  CHECK(says({0, 2, 2, 5}, {1, 3, 0, 2, 2}) == view_says + "row 2: column 2 stands twice");
+  CHECK(says({0, 2, 2, 5}, {1, 3, 0, 9, 3}) == view_says + "row 2: column 9 is outside [0, 4)");
 }

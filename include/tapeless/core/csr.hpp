@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// basic_csr<T, rows, cols, nnz>: a sparse matrix in compressed rows (CSR). As basic_tensor it has two lives: handles in
+// basic_csr<T, rows, cols, nnz, space, row_end>: a sparse matrix in compressed rows (CSR). As basic_tensor it has two lives: handles in
 // a trace, a view at run time; tl::owned<csr<...>> owns.
 //   the entries of row i are [row_end[i-1], row_end[i]) of values and columns; row 0 begins at 0
+// row_end is int32, or int64 where there may be 2^31 entries and more; columns are int32.
 // Invariants, checked where a view is made of raw arrays (run/csr.hpp) and relied upon by every kernel: row_end never
 // falls and ends at nnz; the columns of a row ascend strictly and lie in [0, cols).
 //
@@ -11,6 +12,8 @@
 // pattern: it comes from an argument, is never computed and has no tangent. So the cotangent of a matrix is a matrix of
 // the same pattern.
 #pragma once
+#include <limits>
+#include <type_traits>
 #include "tensor.hpp"
 
 namespace tapeless {
@@ -21,20 +24,34 @@ inline constexpr trusted_t trusted{};
 
 namespace detail {
 
-// The space of the pattern's leaves.
-template <class Space> struct pattern {};
 template <class X> inline constexpr bool is_pattern_v = false;
 template <class T, shape S, class P> inline constexpr bool is_pattern_v<basic_tensor<T, S, pattern<P>>> =
     true;
 
+template <class I>
+concept int32_or_int64 = std::is_same_v<I, std::int32_t> || std::is_same_v<I, std::int64_t>;
+template <extent_t Nnz, class RowEnd>
+concept counts_up_to = !is_static(Nnz) || Nnz <= std::numeric_limits<RowEnd>::max();
+
 } // namespace detail
 
-template <element T, extent_t Rows, extent_t Cols, extent_t Nnz, class Space = host> class basic_csr {
+template <element T, extent_t Rows, extent_t Cols, extent_t Nnz, class Space = host,
+          class RowEnd = std::int32_t>
+class basic_csr {
+  static_assert(detail::int32_or_int64<RowEnd>,
+                "tapeless: csr<T, rows, cols, nnz, row_end>: row_end is std::int32_t or std::int64_t");
+  static_assert(detail::counts_up_to<Rows, std::int32_t> && detail::counts_up_to<Cols, std::int32_t>,
+                "tapeless: csr<T, rows, cols, nnz>: at most 2147483647 rows and columns");
+  static_assert(detail::counts_up_to<Nnz, RowEnd>,
+                "tapeless: csr<T, rows, cols, nnz>: at most 2147483647 entries; csr<T, rows, cols, nnz, "
+                "std::int64_t> has more");
+
 public:
   using value_type = std::remove_const_t<T>;
   using values_type = basic_tensor<T, shape_of<Nnz>, Space>;
   using columns_type = basic_tensor<std::int32_t, shape_of<Nnz>, detail::pattern<Space>>;
-  using row_end_type = basic_tensor<std::int32_t, shape_of<Rows>, detail::pattern<Space>>;
+  using row_end_type = basic_tensor<std::conditional_t<detail::int32_or_int64<RowEnd>, RowEnd, std::int32_t>,
+                                    shape_of<Rows>, detail::pattern<Space>>;
   using width_type = basic_tensor<bool, shape_of<0, Cols>, detail::pattern<Space>>;
   static constexpr shape extents = shape_of<Rows, Cols>;
 
@@ -46,7 +63,7 @@ public:
   // A view of mutable values is a view of const ones.
   template <class U>
     requires(std::is_const_v<T> && std::is_same_v<U, value_type>)
-  constexpr basic_csr(const basic_csr<U, Rows, Cols, Nnz, Space>& o)
+  constexpr basic_csr(const basic_csr<U, Rows, Cols, Nnz, Space, RowEnd>& o)
       : values_(o.values()), columns_(o.columns()), row_end_(o.row_end()), width_(o.width()) {}
 
   // In a trace these are handles: exp(a.values()) is computed entry by entry. At run time they are views.
@@ -64,7 +81,7 @@ public:
 
   // The same pattern with other values: a.with(tl::exp(a.values())).
   template <class U>
-  constexpr basic_csr<U, Rows, Cols, Nnz, Space> with(
+  constexpr basic_csr<U, Rows, Cols, Nnz, Space, RowEnd> with(
       const basic_tensor<U, shape_of<Nnz>, Space>& values) const {
     return {trusted, values, columns_, row_end_, width_};
   }
@@ -86,12 +103,14 @@ private:
 
 // csr<float, rows, cols, nnz>: static extents or named ones, in host memory.
 //   using table = tl::csr<float, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
-template <element T, extent_t Rows, extent_t Cols, extent_t Nnz> using csr = basic_csr<T, Rows, Cols, Nnz>;
+// csr<float, rows, cols, nnz, std::int64_t>: for 2^31 entries and more.
+template <element T, extent_t Rows, extent_t Cols, extent_t Nnz, class RowEnd = std::int32_t> using csr =
+    basic_csr<T, Rows, Cols, Nnz, host, RowEnd>;
 
 namespace detail {
 template <class X> inline constexpr bool is_csr_v = false;
-template <class T, extent_t R, extent_t C, extent_t E, class P>
-inline constexpr bool is_csr_v<basic_csr<T, R, C, E, P>> = true;
+template <class T, extent_t R, extent_t C, extent_t E, class P, class I>
+inline constexpr bool is_csr_v<basic_csr<T, R, C, E, P, I>> = true;
 template <class X>
 concept csr_matrix = is_csr_v<std::remove_cvref_t<X>>;
 } // namespace detail

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: MIT
 //
 // The element types of the language: float, double (differentiable), int32 (labels, indices), bool (masks).
+// int64 is stored, in the row ends of sparse matrices, and is no element: nothing computes with it.
 #pragma once
 #include <cstdint>
 #include <type_traits>
 
 namespace tapeless {
 
-enum class dtype : std::uint8_t { f32, f64, i32, boolean };
+enum class dtype : std::uint8_t { f32, f64, i32, boolean, i64 };
 
 namespace detail {
 template <class T> struct dtype_of_impl {};
@@ -24,17 +25,29 @@ template <> struct dtype_of_impl<std::int32_t> {
 template <> struct dtype_of_impl<bool> {
   static constexpr dtype value = dtype::boolean;
 };
+template <> struct dtype_of_impl<std::int64_t> {
+  static constexpr dtype value = dtype::i64;
+};
 
 constexpr bool is_float(dtype t) { return t == dtype::f32 || t == dtype::f64; }
-constexpr int size_of(dtype t) { return t == dtype::f64 ? 8 : t == dtype::boolean ? 1 : 4; }
+constexpr bool is_element(dtype t) { return t != dtype::i64; }
+constexpr int size_of(dtype t) {
+  return t == dtype::f64 || t == dtype::i64 ? 8 : t == dtype::boolean ? 1 : 4;
+}
 constexpr const char* name_of(dtype t) {
-  constexpr const char* n[] = {"float", "double", "int32", "bool"};
+  constexpr const char* n[] = {"float", "double", "int32", "bool", "int64"};
   return n[static_cast<int>(t)];
 }
 } // namespace detail
 
+namespace detail {
 template <class T>
-concept element = requires { detail::dtype_of_impl<std::remove_const_t<T>>::value; };
-template <element T> inline constexpr dtype dtype_of = detail::dtype_of_impl<std::remove_const_t<T>>::value;
+concept storable = requires { dtype_of_impl<std::remove_const_t<T>>::value; };
+} // namespace detail
+template <class T>
+concept element =
+    requires { requires detail::is_element(detail::dtype_of_impl<std::remove_const_t<T>>::value); };
+template <detail::storable T> inline constexpr dtype dtype_of =
+    detail::dtype_of_impl<std::remove_const_t<T>>::value;
 
 } // namespace tapeless

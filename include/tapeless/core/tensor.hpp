@@ -18,6 +18,11 @@ struct host {};
 namespace detail {
 struct graph;
 
+// The space of the leaves of a sparse matrix that are not its values (csr.hpp).
+template <class Space> struct pattern {};
+template <class Space> inline constexpr bool is_pattern_space = false;
+template <class Space> inline constexpr bool is_pattern_space<pattern<Space>> = true;
+
 template <class X>
 concept has_a_value_while_tracing = !std::is_class_v<X>; // every handle is a class
 template <class X>
@@ -42,7 +47,7 @@ template <class Handle> struct has_no_value {
 };
 } // namespace detail
 
-template <element T, shape S, class Space = host>
+template <detail::storable T, shape S, class Space = host>
 class basic_tensor : public detail::has_no_value<basic_tensor<T, S, Space>> {
 public:
   using value_type = std::remove_const_t<T>;
@@ -50,6 +55,8 @@ public:
   using space = Space;
   static constexpr shape extents = S;
   static constexpr detail::name_values names = detail::names_of(S);
+  static_assert(element<T> || detail::is_pattern_space<Space>,
+                "tapeless: tensor<T, extents...>: T is float, double, int32 or bool");
   static_assert(detail::numel_representable(S),
                 "tapeless: tensor<T, extents...>: at most 2^39 elements and four named extents in one shape");
 
@@ -98,7 +105,7 @@ public:
   constexpr void set_name_value(int i, extent_t v) { values_[i] = v; }
 
 private:
-  template <element, shape, class> friend class basic_tensor;
+  template <detail::storable, shape, class> friend class basic_tensor;
   constexpr detail::name_values current() const {
     if (names.count > 0 && std::is_constant_evaluated() && trace_ != nullptr)
       trace_->require(false,

@@ -17,23 +17,32 @@
 namespace tapeless::cpu {
 
 /// Row i holds the entries [begin(i), end[i]); the columns of a row ascend and are unique.
-/// Neither array is read behind the last entry.
-struct csr_rows {
-  const std::int32_t* end;    // (M)
+/// Neither array is read behind the last entry. Ends: to int32, or to int64 where there may be 2^31 entries and more.
+template <class Ends> struct csr_rows {
+  Ends end;                   // (M)
   const std::int32_t* column; // (entries)
   index_t begin(index_t i) const { return i == 0 ? 0 : end[i - 1]; }
+};
+template <class Ends> csr_rows(Ends, const std::int32_t*) -> csr_rows<Ends>;
+/// Ends of either type.
+struct row_ends {
+  const void* end; // (M)
+  bool wide;       // int64
+  index_t operator[](index_t i) const {
+    return wide ? static_cast<const std::int64_t*>(end)[i] : static_cast<const std::int32_t*>(end)[i];
+  }
 };
 
 /// Which rows are visited. ahead(): how far in front of row k, in entries, the next ones that come from memory lie.
 struct every_row {
   constexpr index_t operator()(index_t k) const { return k; }
-  static constexpr index_t ahead(const csr_rows&, index_t) { return 1024; }
+  static constexpr index_t ahead(const auto&, index_t) { return 1024; }
 };
 struct listed_rows {
   const std::int32_t* row; // ascending
   index_t count;
   index_t operator()(index_t k) const { return row[k]; }
-  index_t ahead(const csr_rows& a, index_t k) const {
+  index_t ahead(const auto& a, index_t k) const {
     return a.begin(row[k + 4 < count ? k + 4 : count - 1]) - a.begin(row[k]);
   }
 };
@@ -43,8 +52,8 @@ struct ones {};
 
 /// First row of chunk `chunk` of `chunks`: about equal numbers of entries + rows each. 0 for the first, `rows` for
 /// chunk == chunks, ascending between; a chunk exceeds its share by less than the largest row and itself.
-constexpr index_t chunk_of_rows(const std::int32_t* end, index_t rows, index_t nnz, index_t chunk,
-                                index_t chunks) {
+template <class End>
+constexpr index_t chunk_of_rows(const End* end, index_t rows, index_t nnz, index_t chunk, index_t chunks) {
   const index_t share = (nnz + rows) / chunks, rest = (nnz + rows) % chunks;
   const index_t target = share * chunk + rest * chunk / chunks;
   index_t lo = 0, hi = rows; // as many entries and rows lie before row i: false below lo, true at hi
@@ -87,8 +96,8 @@ template <class P> [[gnu::always_inline]] inline void prefetch_at(const P* p, in
 } // namespace detail
 
 // y[k] = sum_e values[e] * x[Stride * column[e]] for k in [lo, hi); values and x may be `ones`
-template <class V, int Stride = 1, class Rows, class Values, class X>
-void spmv(const csr_rows& a, Rows rows, Values values, X x, index_t lo, index_t hi,
+template <class V, int Stride = 1, class Ends, class Rows, class Values, class X>
+void spmv(const csr_rows<Ends>& a, Rows rows, Values values, X x, index_t lo, index_t hi,
           typename V::value_type* y) {
   using T = typename V::value_type;
   constexpr int L = narrow_width<T>;
@@ -128,8 +137,8 @@ void spmv(const csr_rows& a, Rows rows, Values values, X x, index_t lo, index_t 
 }
 
 // g[Stride * column[e]] += values[e] * r[k] for k in [lo, hi); values and r may be `ones`
-template <class V, int Stride = 1, class Rows, class Values, class R>
-void spmv_transposed(const csr_rows& a, Rows rows, Values values, R r, index_t lo, index_t hi,
+template <class V, int Stride = 1, class Ends, class Rows, class Values, class R>
+void spmv_transposed(const csr_rows<Ends>& a, Rows rows, Values values, R r, index_t lo, index_t hi,
                      typename V::value_type* g) {
   using T = typename V::value_type;
   constexpr int L = narrow_width<T>;
@@ -153,8 +162,9 @@ void spmv_transposed(const csr_rows& a, Rows rows, Values values, R r, index_t l
 }
 
 // out[e] = l[k] * x[Stride * column[e]] for the entries of rows k in [lo, hi); l and x may be `ones`
-template <class V, int Stride = 1, class Rows, class L, class X>
-void spread(const csr_rows& a, Rows rows, L l, X x, index_t lo, index_t hi, typename V::value_type* out) {
+template <class V, int Stride = 1, class Ends, class Rows, class L, class X>
+void spread(const csr_rows<Ends>& a, Rows rows, L l, X x, index_t lo, index_t hi,
+            typename V::value_type* out) {
   using T = typename V::value_type;
   for (index_t k = lo; k < hi; ++k) {
     const index_t i = rows(k), end = a.end[i];

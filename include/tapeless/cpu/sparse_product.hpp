@@ -59,9 +59,9 @@ inline constexpr index_t rows_ahead = 16;
 } // namespace detail
 
 // C[k,:] = sum_e values[e] * B[column[e],:] for k in [lo, hi); values may be `ones`
-template <class V, class Rows, class Values>
-void spmm(const csr_rows& a, Rows rows, Values values, const typename V::value_type* B, index_t K, index_t lo,
-          index_t hi, typename V::value_type* C) {
+template <class V, class Ends, class Rows, class Values>
+void spmm(const csr_rows<Ends>& a, Rows rows, Values values, const typename V::value_type* B, index_t K,
+          index_t lo, index_t hi, typename V::value_type* C) {
   using T = typename V::value_type;
   for (index_t k = lo; k < hi; ++k) {
     const index_t i = rows(k), begin = a.begin(i), end = a.end[i];
@@ -91,9 +91,9 @@ void spmm(const csr_rows& a, Rows rows, Values values, const typename V::value_t
 }
 
 // B[column[e],:] += values[e] * C[k,:] for k in [lo, hi); values may be `ones`
-template <class V, class Rows, class Values>
-void spmm_transposed(const csr_rows& a, Rows rows, Values values, const typename V::value_type* C, index_t K,
-                     index_t lo, index_t hi, typename V::value_type* B) {
+template <class V, class Ends, class Rows, class Values>
+void spmm_transposed(const csr_rows<Ends>& a, Rows rows, Values values, const typename V::value_type* C,
+                     index_t K, index_t lo, index_t hi, typename V::value_type* B) {
   using T = typename V::value_type;
   for (index_t k = lo; k < hi; ++k) {
     const index_t i = rows(k), begin = a.begin(i), end = a.end[i];
@@ -112,9 +112,9 @@ void spmm_transposed(const csr_rows& a, Rows rows, Values values, const typename
 }
 
 // out[e] = <L[k,:], R[column[e],:]> for the entries of rows k in [lo, hi)
-template <class V, class Rows>
-void sddmm(const csr_rows& a, Rows rows, const typename V::value_type* L, const typename V::value_type* R,
-           index_t K, index_t lo, index_t hi, typename V::value_type* out) {
+template <class V, class Ends, class Rows>
+void sddmm(const csr_rows<Ends>& a, Rows rows, const typename V::value_type* L,
+           const typename V::value_type* R, index_t K, index_t lo, index_t hi, typename V::value_type* out) {
   using T = typename V::value_type;
   constexpr int W = static_cast<int>(V::size);
   constexpr int G = W < 4 ? W : 4; // entries whose products are made side by side

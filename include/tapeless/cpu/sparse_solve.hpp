@@ -17,7 +17,7 @@ struct triangular_solve {
 struct triangle_of_row {
   index_t begin, end, diagonal;
 };
-inline triangle_of_row triangle_of(const csr_rows& a, index_t i, bool upper) {
+template <class Ends> triangle_of_row triangle_of(const csr_rows<Ends>& a, index_t i, bool upper) {
   const index_t first = a.begin(i), last = a.end[i];
   const index_t at = std::lower_bound(a.column + first, a.column + last, i) - a.column; // columns ascend
   const bool stored = at < last && a.column[at] == i;
@@ -26,8 +26,8 @@ inline triangle_of_row triangle_of(const csr_rows& a, index_t i, bool upper) {
 }
 
 // A diagonal that is not stored is 0.
-template <class T> void solve(const triangular_solve& s, const csr_rows& a, const T* values, const T* b,
-                              T* x) {
+template <class T, class Ends> void solve(const triangular_solve& s, const csr_rows<Ends>& a, const T* values,
+                                          const T* b, T* x) {
   std::copy(b, b + s.n * s.k, x);
   // by rows: x_i waits for the rows that its own names; transposed: x_i is final before it is spread to these
   const bool ascending = s.upper == s.transposed;
@@ -48,8 +48,8 @@ template <class T> void solve(const triangular_solve& s, const csr_rows& a, cons
 }
 
 // 0 for the entries of the rows [lo, hi) that lie out of the triangle
-template <class T> void keep_triangle(const csr_rows& a, bool upper, bool diagonal, index_t lo, index_t hi,
-                                      T* y) {
+template <class T, class Ends> void keep_triangle(const csr_rows<Ends>& a, bool upper, bool diagonal,
+                                                  index_t lo, index_t hi, T* y) {
   for (index_t i = lo; i < hi; ++i) {
     const triangle_of_row row = triangle_of(a, i, upper);
     std::fill(y + a.begin(i), y + row.begin, T(0));

@@ -9,13 +9,14 @@
 
 namespace tapeless::cpu {
 
-struct spgemm_patterns {
-  csr_rows a, b, c;
+template <class Ends> struct spgemm_patterns {
+  csr_rows<Ends> a, b, c;
   index_t rows; // of A and C
 };
 
 // act(entry of A, entry of B, entry of C) for rows [lo, hi) of A
-template <class F> void each_meeting(const spgemm_patterns& p, index_t lo, index_t hi, F act) {
+template <class F, class Ends>
+void each_meeting(const spgemm_patterns<Ends>& p, index_t lo, index_t hi, F act) {
   for (index_t i = lo; i < hi; ++i)
     for (index_t e = p.a.begin(i); e < p.a.end[i]; ++e) {
       const index_t k = p.a.column[e];
@@ -29,8 +30,8 @@ template <class F> void each_meeting(const spgemm_patterns& p, index_t lo, index
 }
 
 // Rows of C, and of A, are independent; b is a sum over rows of A and is made in their order.
-template <class T, class Team>
-void spgemm_a(const Team& team, const spgemm_patterns& p, const T* b, const T* c, T* a) {
+template <class T, class Team, class Ends>
+void spgemm_a(const Team& team, const spgemm_patterns<Ends>& p, const T* b, const T* c, T* a) {
   constexpr index_t rows = 64;
   team.run((p.rows + rows - 1) / rows, [&](index_t chunk, int) {
     const index_t lo = chunk * rows, hi = std::min(p.rows, lo + rows);
@@ -38,8 +39,8 @@ void spgemm_a(const Team& team, const spgemm_patterns& p, const T* b, const T* c
     each_meeting(p, lo, hi, [&](index_t i, index_t j, index_t k) { a[i] += b[j] * c[k]; });
   });
 }
-template <class T, class Team>
-void spgemm_c(const Team& team, const spgemm_patterns& p, const T* a, const T* b, T* c) {
+template <class T, class Team, class Ends>
+void spgemm_c(const Team& team, const spgemm_patterns<Ends>& p, const T* a, const T* b, T* c) {
   constexpr index_t rows = 64;
   team.run((p.rows + rows - 1) / rows, [&](index_t chunk, int) {
     const index_t lo = chunk * rows, hi = std::min(p.rows, lo + rows);
@@ -47,7 +48,8 @@ void spgemm_c(const Team& team, const spgemm_patterns& p, const T* a, const T* b
     each_meeting(p, lo, hi, [&](index_t i, index_t j, index_t k) { c[k] += a[i] * b[j]; });
   });
 }
-template <class T> void spgemm_b(const spgemm_patterns& p, index_t nnz, const T* a, const T* c, T* b) {
+template <class T, class Ends>
+void spgemm_b(const spgemm_patterns<Ends>& p, index_t nnz, const T* a, const T* c, T* b) {
   std::fill(b, b + nnz, T(0));
   each_meeting(p, 0, p.rows, [&](index_t i, index_t j, index_t k) { b[j] += a[i] * c[k]; });
 }

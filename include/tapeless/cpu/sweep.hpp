@@ -80,18 +80,19 @@ template <class Arch, const auto& P, int First> class sweep {
     return product(s, 0, s.rank);
   }
 
+  using row_end =
+      std::conditional_t<P.slot_[P.step_[First].slot0 + 1].t == dtype::i64, std::int64_t, std::int32_t>;
   struct cut {
-    csr_rows a;
+    csr_rows<const row_end*> a;
     index_t rows, nnz, chunks, tile;
   };
   static cut cut_of(const frame<P>& f) {
     const frame_slot* const slot = f.step[First].slot;
-    cut r{
-        {static_cast<const std::int32_t*>(slot[1].data()), static_cast<const std::int32_t*>(slot[0].data())},
-        slot[1].s.d[0],
-        slot[0].s.d[0],
-        1,
-        1};
+    cut r{{static_cast<const row_end*>(slot[1].data()), static_cast<const std::int32_t*>(slot[0].data())},
+          slot[1].s.d[0],
+          slot[0].s.d[0],
+          1,
+          1};
     index_t summed = 0, most = tapeless::detail::max_row_chunks;
     for (int i = First; i < First + steps; ++i)
       if (sums(i)) {

@@ -203,16 +203,28 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
     scatter_add_axis(team, before(out), out.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(out),
                      in(0), index(1), y);
   else if constexpr (O == op::spgemm) {
-    const spgemm_patterns p{
-        {index(1), index(0)}, {index(3), index(2)}, {index(5), index(4)}, f.slot[1].s.d[0]};
-    if (s.attr == tapeless::detail::spgemm_a) spgemm_a<T>(team, p, in(6), in(7), y);
-    else if (s.attr == tapeless::detail::spgemm_c) spgemm_c<T>(team, p, in(6), in(7), y);
-    else spgemm_b<T>(p, out.d[0], in(6), in(7), y);
+    const auto run = [&](const auto& p) {
+      const auto makes = tapeless::detail::made_by_spgemm(s.attr);
+      if (makes == tapeless::detail::spgemm_a) spgemm_a<T>(team, p, in(6), in(7), y);
+      else if (makes == tapeless::detail::spgemm_c) spgemm_c<T>(team, p, in(6), in(7), y);
+      else spgemm_b<T>(p, out.d[0], in(6), in(7), y);
+    };
+    const auto rows = [&](int k) {
+      const bool wide = (s.attr & tapeless::detail::spgemm_wide(k)) != 0;
+      return csr_rows{row_ends{f.slot[2 * k + 1].data(), wide}, index(2 * k)};
+    };
+    if (tapeless::detail::made_by_spgemm(s.attr) != s.attr)
+      run(spgemm_patterns<row_ends>{rows(0), rows(1), rows(2), f.slot[1].s.d[0]});
+    else
+      run(spgemm_patterns<const std::int32_t*>{
+          {index(1), index(0)}, {index(3), index(2)}, {index(5), index(4)}, f.slot[1].s.d[0]});
   } else if constexpr (O == op::sparse_solve) {
-    const bool transposed = (s.attr & tapeless::detail::spmm_transposed) != 0;
-    solve<T>({out.d[0], product(out, 1, out.rank), (s.attr & tapeless::detail::solves_upper) != 0,
-              (s.attr & tapeless::detail::solves_unit) != 0, transposed},
-             {index(1), index(0)}, in(2), in(3), y);
+    const auto has = [&](std::uint64_t attribute) { return (s.attr & attribute) != 0; };
+    const triangular_solve how{out.d[0], product(out, 1, out.rank), has(tapeless::detail::solves_upper),
+                               has(tapeless::detail::solves_unit), has(tapeless::detail::spmm_transposed)};
+    if (has(tapeless::detail::solves_wide))
+      solve<T>(how, csr_rows{static_cast<const std::int64_t*>(f.slot[1].data()), index(0)}, in(2), in(3), y);
+    else solve<T>(how, csr_rows{index(1), index(0)}, in(2), in(3), y);
   } else if constexpr (O == op::argmax) argmax_axes(team, x, static_cast<unsigned>(s.attr), in(0), position);
   else {
     static_assert(O == op::custom_tensor);

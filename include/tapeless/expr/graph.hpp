@@ -24,6 +24,8 @@ struct graph : rule_watch {
             "tapeless: a tensor has at most 2^39 elements and four named extents, intermediate results too",
             v.s);
     require(knows_names(v.s), "tapeless: a named extent is that of an argument", v.s);
+    if (wide_row_ends_) require_elements(v);
+    wide_row_ends_ = wide_row_ends_ || v.t == dtype::i64;
     std::uint32_t mask = static_cast<std::uint32_t>(table_.size() - 1), at = hash(v) & mask;
     for (; slot(at) >= 0; at = (at + 1) & mask)
       if (equal(nodes[slot(at)], v)) return slot(at);
@@ -104,6 +106,11 @@ private:
         if (const char n = name_of(packed & 63); names_.find(n) < 0 && counted_.find(n) < 0) return false;
     return true;
   }
+  constexpr void require_elements(const node& v) { // for operands
+    for (const int k : v.in)
+      require(k < 0 || v.o == op::pattern || is_element(nodes[k].t),
+              "tapeless: op(a.row_end()): row ends of std::int64_t are read by sparse ops only");
+  }
   constexpr int& slot(std::uint32_t i) { return table_[static_cast<int>(i)]; }
   constexpr void rehash() {
     table_ = vec<int>(table_.size() * 4, -1);
@@ -117,8 +124,9 @@ private:
 
   vec<int> table_{64, -1}; // open addressing over nodes
   std::uint64_t serial_ = 0;
-  name_values names_;   // of the arguments
-  name_values counted_; // of selections
+  bool wide_row_ends_ = false; // is any node of int64?
+  name_values names_;          // of the arguments
+  name_values counted_;        // of selections
 };
 
 constexpr bool require(graph& g, bool holds, const char* rule, const shape& a = {}, const shape& b = {}) {

@@ -45,8 +45,9 @@ concept operand = handle<X> || number<X>;
 
 template <class A, class... R> constexpr graph& graph_of(const A& a, const R&... r) {
   if constexpr (handle<A>) {
-    if (!std::is_constant_evaluated() && a.graph_ptr() == nullptr)
-      throw std::logic_error("tapeless: ops are traced: call them in a function that is given to tl::jit");
+    if (a.graph_ptr() == nullptr) // while tracing the compiler quotes this line
+      throw std::logic_error(
+          "tapeless: ops are traced: call them in a function that is given to tl::jit, on its arguments");
     return *a.graph_ptr();
   } else return graph_of(r...);
 }

@@ -27,6 +27,9 @@ template <class M>
 concept eigen_by_rows = eigen_sparse<M> && std::remove_cvref_t<M>::IsRowMajor != 0;
 template <class M>
 concept eigen_with_int32 = std::is_same_v<typename std::remove_cvref_t<M>::StorageIndex, std::int32_t>;
+// Eigen's columns have the type of its row ends, those of a matrix here are int32.
+template <class A>
+concept row_ends_as_columns = std::is_same_v<row_end_of<A>, std::int32_t>;
 
 } // namespace detail
 
@@ -39,7 +42,11 @@ template <detail::host_csr_matrix A, detail::eigen_sparse M> A eigen_view(M& m) 
                 "tapeless: eigen_view(m): m is row-major; csr_from_eigen<A>(m) copies the other kind");
   constexpr bool int32 = detail::eigen_with_int32<M>;
   static_assert(int32, "tapeless: eigen_view(m): the indices of m are int; csr_from_eigen<A>(m) converts");
-  if constexpr (by_rows && int32) {
+  constexpr bool one_type = detail::row_ends_as_columns<A>;
+  static_assert(one_type,
+                "tapeless: eigen_view<A>(m): the row ends of A are std::int32_t, as those of m; "
+                "csr_from_eigen<A>(m) converts");
+  if constexpr (by_rows && int32 && one_type) {
     if (!m.isCompressed()) detail::refuse("tapeless: eigen_view(m): m is not compressed: m.makeCompressed()");
     const std::int32_t* const row_ptr = m.outerIndexPtr();
     const std::int32_t* const columns = m.innerIndexPtr();

@@ -58,8 +58,12 @@ public:
       if (raw[i] != '\0') result += raw[i];
     return result;
   }
-  // Of one axis. What exceeds an std::int32_t is refused.
-  std::vector<std::int32_t> indices() const {
+  // Of one axis. What exceeds an Index is refused.
+  template <class Index = std::int32_t> std::vector<Index> indices() const {
+    if constexpr (std::is_same_v<Index, std::int64_t>) return integers();
+    else return narrow_indices();
+  }
+  std::vector<std::int32_t> narrow_indices() const {
     if (descr_ == "<i4") return elements<std::int32_t>();
     const std::vector<std::int64_t> wide = integers();
     std::vector<std::int32_t> result(wide.size());
@@ -144,7 +148,8 @@ template <class A> owned<A> parse(const std::filesystem::path& path, std::string
         [p = values.data](extent_t k) { return p[k]; });
   }
   const array index_member = member("indices.npy");
-  const std::vector<std::int32_t> ptr = member("indptr.npy").indices(), index = index_member.indices();
+  const std::vector<row_end_of<A>> ptr = member("indptr.npy").template indices<row_end_of<A>>();
+  const std::vector<std::int32_t> index = index_member.indices();
   const bool by_row = format == "csr";
   const extent_t lines = by_row ? rows : cols;
   const extent_t nnz = check_line_ptr(who, "indptr", array_of(ptr), lines);
@@ -179,12 +184,14 @@ template <detail::host_csr_matrix A> void save_npz(const std::filesystem::path& 
   detail::check_csr("save_npz(path, a)", a);
   const std::int64_t shape[] = {a.rows(), a.cols()}, two[] = {2}, entries[] = {a.nnz()},
                      lines[] = {a.rows() + 1};
-  const std::int32_t zero = 0;
+  using row_end = detail::row_end_of<A>;
+  const row_end zero = 0;
   const auto header = [&](std::string_view descr, std::span<const std::int64_t> extents) {
     return detail::npy::header(path, descr, extents);
   };
   const std::string headers[] = {
-      header("<i4", entries), header("<i4", lines), header("|S3", {}), header("<i8", two),
+      header("<i4", entries), header(sizeof(row_end) == 4 ? "<i4" : "<i8", lines), header("|S3", {}),
+      header("<i8", two),
       header(detail::npy::description(detail::npy::type_of<typename A::value_type>()), entries)};
   detail::zip::write_stored(
       path, {{"indices.npy", {headers[0], bytes_of(a.columns().data(), a.nnz())}},

@@ -32,6 +32,7 @@ template <class A> constexpr int pattern_of(graph& g, const A& a) {
 }
 constexpr extent_t cols_of_pattern(const node& v) { return static_cast<extent_t>(v.attr); }
 constexpr extent_t nnz_of_pattern(const node& v) { return static_cast<extent_t>(v.attr2); }
+constexpr bool has_wide_row_ends(const graph& g, int pattern) { return g[g[pattern].in[1]].t == dtype::i64; }
 
 constexpr bool all_ones(const graph& g, int x) {
   while (g[x].o == op::expand || g[x].o == op::reshape) x = g[x].in[0];
@@ -143,8 +144,8 @@ template <bool Fits, shape L, shape R>
 concept sampled_extents_agree = Fits;
 template <shape S, extent_t N>
 concept one_for_each = S == shape{1, {N}};
-template <shape A, shape B, extent_t EntriesOfA, extent_t EntriesOfB>
-concept may_have_one_pattern = A == B && EntriesOfA == EntriesOfB;
+template <class RowEndOfA, class RowEndOfB, extent_t EntriesOfA, extent_t EntriesOfB, shape A, shape B>
+concept may_have_one_pattern = A == B && EntriesOfA == EntriesOfB && std::is_same_v<RowEndOfA, RowEndOfB>;
 template <class B>
 concept is_sparse_too = csr_matrix<B>;
 template <class A, class B>
@@ -163,9 +164,11 @@ template <class A, class V> constexpr auto csr_with(const A& a, int values) {
 }
 template <op O, class A, class B> constexpr auto sparse_with_sparse(const A& a, const B& b) {
   constexpr extent_t entries = A::values_type::extents.d[0], others = B::values_type::extents.d[0];
-  static_assert(may_have_one_pattern<A::extents, B::extents, entries, others>,
+  using row_end = typename A::row_end_type::value_type;
+  using other_end = typename B::row_end_type::value_type;
+  static_assert(may_have_one_pattern<row_end, other_end, entries, others, A::extents, B::extents>,
                 "tapeless: sparse op(a, b): both have one pattern, as a and a.with(values) have");
-  if constexpr (may_have_one_pattern<A::extents, B::extents, entries, others>) {
+  if constexpr (may_have_one_pattern<row_end, other_end, entries, others, A::extents, B::extents>) {
     graph& g = trace_of(a, b);
     const A x = in_trace(g, a);
     const B y = in_trace(g, b);

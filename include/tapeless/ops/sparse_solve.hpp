@@ -16,7 +16,7 @@ struct triangle {
 namespace detail {
 
 // attr of sparse_solve: spmm_transposed, and of the matrix as it is stored
-inline constexpr std::uint64_t solves_upper = 8, solves_unit = 16;
+inline constexpr std::uint64_t solves_upper = 8, solves_unit = 16, solves_wide = 32; // its row ends are int64
 
 // @pre b is (n) or (n, k), the matrix (n, n)
 constexpr int sparse_solve(graph& g, int pattern, int values, int b, std::uint64_t attr) {
@@ -27,7 +27,7 @@ constexpr int sparse_solve(graph& g, int pattern, int values, int b, std::uint64
   v.in[0] = pattern;
   v.in[1] = dense(g, values);
   v.in[2] = dense(g, b);
-  v.attr = attr;
+  v.attr = attr | (has_wide_row_ends(g, pattern) ? solves_wide : 0);
   v.attr2 = g[pattern].attr2;
   v.s = g[b].s;
   return g.intern(v);

@@ -12,6 +12,9 @@ namespace detail {
 
 // attr of spgemm: which of a, b, c it computes; the two others are its operands, in this order
 inline constexpr std::uint64_t spgemm_a = 0, spgemm_b = 1, spgemm_c = 2;
+constexpr std::uint64_t made_by_spgemm(std::uint64_t attr) { return attr & 3; }
+// and whether the row ends of its pattern 0, 1 or 2 are int64
+constexpr std::uint64_t spgemm_wide(int pattern) { return std::uint64_t{4} << pattern; }
 
 constexpr int three_patterns(graph& g, int a, int b, int c) {
   node v;
@@ -31,6 +34,8 @@ constexpr int spgemm(graph& g, int patterns, std::uint64_t which, int x, int y) 
   v.in[1] = dense(g, x);
   v.in[2] = dense(g, y);
   v.attr = which;
+  for (int k = 0; k < 3; ++k)
+    if (has_wide_row_ends(g, g[patterns].in[k])) v.attr |= spgemm_wide(k);
   v.s = shape{1, {nnz_of_pattern(g[g[patterns].in[which]])}};
   return g.intern(v);
 }
@@ -71,7 +76,7 @@ namespace detail {
 constexpr void spgemm_vjp(vjp_context& c) {
   graph& g = c.g;
   const int p = c.v.in[0], d = c.bar.node, x = c.v.in[1], y = c.v.in[2];
-  switch (c.v.attr) {
+  switch (made_by_spgemm(c.v.attr)) {
     case spgemm_c: // c(a, b)
       if (c.needs(1)) c.give(1, {&g, spgemm(g, p, spgemm_a, y, d)});
       if (c.needs(2)) c.give(2, {&g, spgemm(g, p, spgemm_b, x, d)});

@@ -4,11 +4,13 @@
 // csr_view: a sparse matrix on the caller's arrays.   csr_check: the invariants of core/csr.hpp, looked at.
 //   row_ptr: (rows + 1), row_ptr[0] == 0       columns, values: (row_ptr[rows])
 //   the entries of row i are [row_ptr[i], row_ptr[i + 1]); the columns of a row ascend strictly
+// Columns are std::int32_t; row_ptr is what the matrix type's row ends are, std::int32_t or std::int64_t.
 // Everything that may be wrong with a matrix from outside is found here, and the message names the row.
 #pragma once
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include "../core/csr.hpp"
 #include "memory.hpp"
@@ -17,6 +19,10 @@ namespace tapeless {
 namespace detail {
 
 inline constexpr extent_t largest_index = 2147483647;
+
+// Of the row ends of a matrix type
+template <class A> using row_end_of = typename A::row_end_type::value_type;
+template <class A> inline constexpr extent_t largest_nnz = std::numeric_limits<row_end_of<A>>::max();
 
 template <class A>
 concept host_csr_matrix = is_csr_v<A> && std::is_same_v<typename A::values_type::space, host>;
@@ -35,8 +41,6 @@ public:
   // e, the extent of this axis in the type, is n.
   void take(const char* axis, extent_t e, extent_t n) {
     if (n < 0) refuse("tapeless: %s: %s = %lld: an extent is not negative", who_, axis, wide(n));
-    if (n > largest_index)
-      refuse("tapeless: %s: %s = %lld: at most 2147483647, positions are std::int32_t", who_, axis, wide(n));
     if (is_static(e)) {
       if (n != e)
         refuse("tapeless: %s: %s = %lld, but the matrix type has %lld", who_, axis, wide(n), wide(e));
@@ -55,11 +59,25 @@ public:
     static_assert(number_or_name<A::extents.d[0]> && number_or_name<A::extents.d[1]> &&
                       number_or_name<A::values_type::extents.d[0]>,
                   "tapeless: csr<T, rows, cols, nnz>: an extent is a number or one name");
-    take("rows", A::extents.d[0], rows);
-    take("cols", A::extents.d[1], cols);
+    take_position("rows", A::extents.d[0], rows);
+    take_position("cols", A::extents.d[1], cols);
   }
-  template <class A> void take_nnz(extent_t nnz) { take("nnz", A::values_type::extents.d[0], nnz); }
+  template <class A> void take_nnz(extent_t nnz) {
+    if (nnz > largest_nnz<A>)
+      refuse(
+          "tapeless: %s: nnz = %lld: at most 2147483647, row ends are std::int32_t; csr<T, rows, cols, nnz, "
+          "std::int64_t> has more",
+          who_, wide(nnz));
+    take("nnz", A::values_type::extents.d[0], nnz);
+  }
   const name_values& values() const { return values_; }
+
+private:
+  void take_position(const char* axis, extent_t e, extent_t n) {
+    if (n > largest_index)
+      refuse("tapeless: %s: %s = %lld: at most 2147483647, positions are std::int32_t", who_, axis, wide(n));
+    take(axis, e, n);
+  }
 };
 
 // Of a pointer, array, span or vector: its data, and its size or, of a pointer, -1.
@@ -154,8 +172,8 @@ extent_t check_line_ptr(const char* who, const char* name, const array_argument<
   refuse("tapeless: %s: row %lld: the columns do not ascend strictly", who, wide(row)); // written meanwhile
 }
 // The invariants of core/csr.hpp. Each array is read once.
-inline void check_pattern(const char* who, extent_t rows, extent_t cols, extent_t nnz,
-                          const std::int32_t* row_end, const std::int32_t* columns) {
+template <class RowEnd> void check_pattern(const char* who, extent_t rows, extent_t cols, extent_t nnz,
+                                           const RowEnd* row_end, const std::int32_t* columns) {
   check_line_ends(who, "row", rows, row_end, nnz);
   extent_t begin = 0;
   for (extent_t i = 0; i < rows; ++i) {
@@ -185,11 +203,11 @@ template <class A> void check_csr(const char* who, const A& a) {
 
 template <class A>
 A csr_on(const name_values& names, typename A::values_type::element_type* values, const std::int32_t* columns,
-         const std::int32_t* row_end) {
+         const row_end_of<A>* row_end) {
   // no program writes a pattern
   return A(trusted, make_view<typename A::values_type>(values, names),
            make_view<typename A::columns_type>(const_cast<std::int32_t*>(columns), names),
-           make_view<typename A::row_end_type>(const_cast<std::int32_t*>(row_end), names),
+           make_view<typename A::row_end_type>(const_cast<row_end_of<A>*>(row_end), names),
            make_view<typename A::width_type>(static_cast<bool*>(nullptr), names));
 }
 
@@ -215,16 +233,20 @@ template <class A, class RowPtr, class Columns, class Values> constexpr bool can
   else {
     constexpr bool living =
         outlives_the_call<RowPtr> && outlives_the_call<Columns> && outlives_the_call<Values>;
-    constexpr bool positions = int32_array<RowPtr> && int32_array<Columns>;
+    constexpr bool ends = array_of_type<RowPtr, row_end_of<A>>, columns = int32_array<Columns>;
     constexpr bool elements = viewable_as<Values, typename A::values_type::element_type>;
     static_assert(living, "tapeless: csr_view(rows, cols, row_ptr, columns, values): a view of a temporary");
-    static_assert(positions,
-                  "tapeless: csr_view(rows, cols, row_ptr, columns, values): row_ptr and columns "
-                  "are std::int32_t; csr_from_csr<A>(...) converts");
+    static_assert(ends,
+                  "tapeless: csr_view(rows, cols, row_ptr, columns, values): row_ptr has the type of the "
+                  "matrix's row ends, std::int32_t or in csr<T, rows, cols, nnz, std::int64_t> std::int64_t; "
+                  "csr_from_csr<A>(...) converts");
+    static_assert(columns,
+                  "tapeless: csr_view(rows, cols, row_ptr, columns, values): columns are std::int32_t; "
+                  "csr_from_csr<A>(...) converts");
     static_assert(elements,
                   "tapeless: csr_view(rows, cols, row_ptr, columns, values): values has the "
                   "element type of the matrix; csr<const T, ...> views const ones");
-    return living && positions && elements;
+    return living && ends && columns && elements;
   }
 }
 
@@ -233,8 +255,9 @@ template <class A, class RowPtr, class Columns, class Values> constexpr bool can
 // csr_view<csr<float, dyn<'r'>, dyn<'c'>, dyn<'e'>>>(rows, cols, row_ptr, columns, values): a view, nothing is
 // copied. The arrays are pointers, arrays, spans or vectors; they stay the caller's and live longer than the view.
 //   row_ptr: (rows + 1) std::int32_t     columns: (nnz) std::int32_t     values: (nnz)     nnz = row_ptr[rows]
+//   of csr<T, rows, cols, nnz, std::int64_t>: row_ptr std::int64_t
 // Static extents equal these numbers; a name that stands twice stands for equal ones.
-// Errors: argument_error where extents disagree, are negative or exceed 2^31 - 1, an array is null or has another
+// Errors: argument_error where extents disagree, are negative or exceed 2^31 - 1 (nnz: with int32 row ends), an array is null or has another
 // size, row_ptr does not begin at 0, falls or does not end at nnz, or the columns of a row are outside [0, cols) or
 // do not ascend strictly; the message names the row. Behind a pointer rows + 1 and row_ptr[rows] elements are read.
 // Cost: one pass over row_ptr and columns.

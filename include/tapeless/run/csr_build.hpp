@@ -8,7 +8,7 @@
 // (tl::owned<A>(dims...) alone is a matrix whose rows are all empty: its pattern is the caller's to fill.)
 //
 // Errors, of all of them: argument_error where extents disagree with the type or with one another, are negative or
-// exceed 2^31 - 1 (so do the entries given), an array is null or has another size, or an index is outside of the
+// exceed 2^31 - 1 (with int64 row ends rows and cols only, else so do the entries given), an array is null or has another size, or an index is outside of the
 // matrix; the message names the entry and its row. Nothing has been made then.
 // Cost: O(entries + rows) by a counting sort; k log k for a row whose k columns do not ascend.
 #pragma once
@@ -48,9 +48,12 @@ template <host_csr_matrix A> typename A::value_type* mutable_values(const owned<
   return const_cast<typename A::value_type*>(a->values().data());
 }
 
-inline void require_entries(const char* who, extent_t n) {
-  if (n > largest_index)
-    refuse("tapeless: %s: %lld entries: at most 2147483647, positions are std::int32_t", who, wide(n));
+template <class A> void require_entries(const char* who, extent_t n) {
+  if (n > largest_nnz<A>)
+    refuse(
+        "tapeless: %s: %lld entries: at most 2147483647, row ends are std::int32_t; csr<T, rows, cols, nnz, "
+        "std::int64_t> has more",
+        who, wide(n));
 }
 // a + b; true or; argument_error where an int32 overflows
 template <class T> T summed(const char* who, extent_t row, T a, T b) {
@@ -64,54 +67,77 @@ template <class T> T summed(const char* who, extent_t row, T a, T b) {
 }
 
 // Entry numbers by row: those of row i are entry[k], k in [row_end[i-1], row_end[i]), in the order given.
-struct entries_by_row {
-  std::vector<std::int32_t> row_end, entry;
+template <class End> struct entries_by_row {
+  std::vector<End> row_end, entry;
 };
-// A stable counting sort.   @pre row(k) in [0, rows), n <= largest_index
-template <class Row> entries_by_row sort_by_row(extent_t rows, extent_t n, Row row) {
-  entries_by_row r;
+// A stable counting sort.   @pre row(k) in [0, rows), n <= the largest End
+template <class End, class Row> entries_by_row<End> sort_by_row(extent_t rows, extent_t n, Row row) {
+  entries_by_row<End> r;
   r.row_end.resize(static_cast<std::size_t>(rows));
   r.entry.resize(static_cast<std::size_t>(n));
   for (extent_t k = 0; k < n; ++k) ++r.row_end[static_cast<std::size_t>(row(k))];
-  std::int32_t before = 0;
-  for (std::int32_t& x : r.row_end) before += std::exchange(x, before); // counts become begins
-  for (extent_t k = 0; k < n; ++k) {                                    // and, by steps, ends
-    std::int32_t& at = r.row_end[static_cast<std::size_t>(row(k))];
-    r.entry[static_cast<std::size_t>(at++)] = static_cast<std::int32_t>(k);
+  End before = 0;
+  for (End& x : r.row_end) before += std::exchange(x, before); // counts become begins
+  for (extent_t k = 0; k < n; ++k) {                           // and, by steps, ends
+    End& at = r.row_end[static_cast<std::size_t>(row(k))];
+    r.entry[static_cast<std::size_t>(at++)] = static_cast<End>(k);
   }
   return r;
 }
+// A column and the number of an entry, ordered by the column first.
+template <class End> class column_and_entry {
+  extent_t col_;
+  End entry_;
+
+public:
+  column_and_entry(extent_t col, End entry) : col_(col), entry_(entry) {}
+  extent_t col() const { return col_; }
+  End entry() const { return entry_; }
+  bool operator<(const column_and_entry& o) const {
+    return col_ != o.col_ ? col_ < o.col_ : entry_ < o.entry_;
+  }
+};
+template <> class column_and_entry<std::int32_t> { // one number is compared faster than two
+  std::uint64_t both_;
+
+public:
+  column_and_entry(extent_t col, std::int32_t entry)
+      : both_(static_cast<std::uint64_t>(col) << 32 | static_cast<std::uint32_t>(entry)) {}
+  extent_t col() const { return static_cast<extent_t>(both_ >> 32); }
+  std::int32_t entry() const { return static_cast<std::int32_t>(both_ & 0xffffffffu); }
+  bool operator<(const column_and_entry& o) const { return both_ < o.both_; }
+};
 // The entries [first, last) of one row by column, in the order given where columns are equal.
 // @return how many columns
-template <class Col>
-extent_t sort_by_column(std::int32_t* first, std::int32_t* last, Col col,
-                        std::vector<std::uint64_t>& scratch) {
+template <class End, class Col>
+extent_t sort_by_column(End* first, End* last, Col col, std::vector<column_and_entry<End>>& scratch) {
   extent_t distinct = first == last ? 0 : 1;
   bool sorted = true;
-  for (std::int32_t* p = first; sorted && p + 1 < last; ++p) {
+  for (End* p = first; sorted && p + 1 < last; ++p) {
     sorted = col(p[0]) <= col(p[1]);
     distinct += col(p[0]) != col(p[1]);
   }
   if (sorted) return distinct;
-  scratch.clear(); // (column, entry): a row's entry numbers ascend
-  for (std::int32_t* p = first; p < last; ++p)
-    scratch.push_back(static_cast<std::uint64_t>(col(*p)) << 32 | static_cast<std::uint32_t>(*p));
+  scratch.clear(); // a row's entry numbers ascend
+  for (End* p = first; p < last; ++p) scratch.emplace_back(col(*p), *p);
   std::sort(scratch.begin(), scratch.end());
   distinct = 0;
   for (std::size_t i = 0; i < scratch.size(); ++i) {
-    first[i] = static_cast<std::int32_t>(scratch[i] & 0xffffffffu);
-    distinct += i == 0 || scratch[i] >> 32 != scratch[i - 1] >> 32;
+    first[i] = scratch[i].entry();
+    distinct += i == 0 || scratch[i].col() != scratch[i - 1].col();
   }
   return distinct;
 }
 
 // @pre names hold rows and cols; col(k) in [0, cols)
 template <class A, class Col, class Value>
-owned<A> csr_from_rows(const char* who, csr_names& names, entries_by_row rows, Col col, Value value) {
-  std::vector<std::uint64_t> scratch;
+owned<A> csr_from_rows(const char* who, csr_names& names, entries_by_row<row_end_of<A>> rows, Col col,
+                       Value value) {
+  using row_end = row_end_of<A>;
+  std::vector<column_and_entry<row_end>> scratch;
   extent_t nnz = 0;
-  std::int32_t begin = 0;
-  for (const std::int32_t end : rows.row_end) {
+  row_end begin = 0;
+  for (const row_end end : rows.row_end) {
     nnz += sort_by_column(rows.entry.data() + begin, rows.entry.data() + end, col, scratch);
     begin = end;
   }
@@ -125,7 +151,7 @@ owned<A> csr_from_rows(const char* who, csr_names& names, entries_by_row rows, C
   for (std::size_t i = 0; i < rows.row_end.size(); ++i) {
     const extent_t row_begin = at;
     for (; begin < rows.row_end[i]; ++begin) {
-      const std::int32_t entry = rows.entry[static_cast<std::size_t>(begin)];
+      const row_end entry = rows.entry[static_cast<std::size_t>(begin)];
       const std::int32_t c = static_cast<std::int32_t>(col(entry));
       if (at > row_begin && out_columns[at - 1] == c)
         out_values[at - 1] =
@@ -135,7 +161,7 @@ owned<A> csr_from_rows(const char* who, csr_names& names, entries_by_row rows, C
         out_values[at++] = value(entry);
       }
     }
-    out_row_end[static_cast<extent_t>(i)] = static_cast<std::int32_t>(at);
+    out_row_end[static_cast<extent_t>(i)] = static_cast<row_end>(at);
   }
   return result;
 }
@@ -146,7 +172,7 @@ owned<A> csr_from_entries(const char* who, const char* entry, extent_t rows, ext
                           Row row, Col col, Value value) {
   csr_names names(who);
   names.take_rows_and_cols<A>(rows, cols);
-  require_entries(who, n);
+  require_entries<A>(who, n);
   for (extent_t k = 0; k < n; ++k) {
     const extent_t i = row(k), j = col(k);
     if (i < 0 || i >= rows)
@@ -156,16 +182,16 @@ owned<A> csr_from_entries(const char* who, const char* entry, extent_t rows, ext
       refuse("tapeless: %s: %s %lld in row %lld: column %lld is outside [0, %lld)", who, entry, wide(k),
              wide(i), wide(j), wide(cols));
   }
-  return csr_from_rows<A>(who, names, sort_by_row(rows, n, row), col, value);
+  return csr_from_rows<A>(who, names, sort_by_row<row_end_of<A>>(rows, n, row), col, value);
 }
 
 // end: of each row; index: columns
 template <class A, class End, class Index, class T>
 owned<A> csr_from_row_lines(const char* who, csr_names& names, extent_t rows, extent_t cols, extent_t nnz,
                             const End* end, const Index* index, const T* values) {
-  require_entries(who, nnz);
+  require_entries<A>(who, nnz);
   check_line_ends(who, "row", rows, end, nnz);
-  entries_by_row r;
+  entries_by_row<row_end_of<A>> r;
   r.row_end.resize(static_cast<std::size_t>(rows));
   r.entry.resize(static_cast<std::size_t>(nnz));
   extent_t k = 0;
@@ -174,9 +200,9 @@ owned<A> csr_from_row_lines(const char* who, csr_names& names, extent_t rows, ex
       if (index[k] < 0 || index[k] >= cols)
         refuse("tapeless: %s: row %lld: column %lld is outside [0, %lld)", who, wide(i),
                wide(static_cast<extent_t>(index[k])), wide(cols));
-      r.entry[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(k);
+      r.entry[static_cast<std::size_t>(k)] = static_cast<row_end_of<A>>(k);
     }
-    r.row_end[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(end[i]);
+    r.row_end[static_cast<std::size_t>(i)] = static_cast<row_end_of<A>>(end[i]);
   }
   return csr_from_rows<A>(
       who, names, std::move(r), [index](extent_t e) { return static_cast<extent_t>(index[e]); },
@@ -186,7 +212,7 @@ owned<A> csr_from_row_lines(const char* who, csr_names& names, extent_t rows, ex
 template <class A, class End, class Index, class T>
 owned<A> csr_from_column_lines(const char* who, csr_names& names, extent_t rows, extent_t cols, extent_t nnz,
                                const End* end, const Index* index, const T* values) {
-  require_entries(who, nnz);
+  require_entries<A>(who, nnz);
   check_line_ends(who, "column", cols, end, nnz);
   std::vector<std::int32_t> column(static_cast<std::size_t>(nnz)); // of each entry
   extent_t k = 0;
@@ -198,7 +224,8 @@ owned<A> csr_from_column_lines(const char* who, csr_names& names, extent_t rows,
       column[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(j);
     }
   return csr_from_rows<A>(
-      who, names, sort_by_row(rows, nnz, [index](extent_t e) { return static_cast<extent_t>(index[e]); }),
+      who, names,
+      sort_by_row<row_end_of<A>>(rows, nnz, [index](extent_t e) { return static_cast<extent_t>(index[e]); }),
       [&column](extent_t e) { return static_cast<extent_t>(column[static_cast<std::size_t>(e)]); },
       [values](extent_t e) { return values[e]; });
 }

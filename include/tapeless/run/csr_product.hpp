@@ -10,7 +10,7 @@
 namespace tapeless {
 
 // owned<C> c = csr_product_pattern<C>(a, b): an entry of value 0 wherever A B has one, A: (m, k), B: (k, n), C: (m, n)
-// Errors: argument_error where the extents disagree with C or with one another, or C has 2^31 entries or more.
+// Errors: argument_error where the extents disagree with C or with one another, or C has 2^31 entries or more and int32 row ends.
 // Cost: a step for each pair of an entry of A and one of B that meet, and the columns of each row sorted.
 template <detail::host_csr_matrix C, detail::host_csr_matrix A, detail::host_csr_matrix B>
 owned<C> csr_product_pattern(const A& a, const B& b) {
@@ -19,7 +19,8 @@ owned<C> csr_product_pattern(const A& a, const B& b) {
   if (a.cols() != b.rows())
     detail::refuse("tapeless: %s: a has %lld columns, b has %lld rows", who, detail::wide(a.cols()),
                    detail::wide(b.rows()));
-  std::vector<std::int32_t> row_ptr{0}, columns, row;
+  std::vector<detail::row_end_of<C>> row_ptr{0};
+  std::vector<std::int32_t> columns, row;
   std::vector<extent_t> seen(static_cast<std::size_t>(b.cols()), -1); // column -> the last row that has it
   for (extent_t i = 0; i < a.rows(); ++i) {
     row.clear();
@@ -35,8 +36,8 @@ owned<C> csr_product_pattern(const A& a, const B& b) {
     }
     std::sort(row.begin(), row.end());
     for (const std::int32_t j : row) columns.push_back(j);
-    detail::require_entries(who, static_cast<extent_t>(columns.size()));
-    row_ptr.push_back(static_cast<std::int32_t>(columns.size()));
+    detail::require_entries<C>(who, static_cast<extent_t>(columns.size()));
+    row_ptr.push_back(static_cast<detail::row_end_of<C>>(columns.size()));
   }
   const std::vector<value> values(columns.size());
   return csr_from_csr<C>(a.rows(), b.cols(), row_ptr, columns, values);

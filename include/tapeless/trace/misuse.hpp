@@ -25,6 +25,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: a named extent is that of an argument") \
   rule("tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use tl::mean, or pass the number as an argument") \
   rule("tapeless: jit(f): at most four named extents in one program") \
+  rule("tapeless: op(a.row_end()): row ends of std::int64_t are read by sparse ops only") \
   rule("tapeless: selection: its name is no extent of an argument") \
   rule("tapeless: selection: at most four names of selections in one program") \
   rule("tapeless: selection: its name is that of no other selection") \

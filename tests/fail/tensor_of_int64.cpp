@@ -1,0 +1,13 @@
+// expect: tapeless: tensor<T, extents...>: T is float, double, int32 or bool
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/core/tensor.hpp>
+namespace tl = tapeless;
+
+#ifdef TAPELESS_BAD
+using number = std::int64_t;
+#else
+using number = std::int32_t;
+#endif
+using numbers = tl::basic_tensor<number, tl::shape_of<4>>;
+constexpr numbers none{};
