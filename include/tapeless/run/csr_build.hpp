@@ -113,7 +113,7 @@ template <class End, class Col>
 extent_t sort_by_column(End* first, End* last, Col col, std::vector<column_and_entry<End>>& scratch) {
   extent_t distinct = first == last ? 0 : 1;
   bool sorted = true;
-  for (End* p = first; sorted && p + 1 < last; ++p) {
+  for (End* p = first; sorted && last - p > 1; ++p) {
     sorted = col(p[0]) <= col(p[1]);
     distinct += col(p[0]) != col(p[1]);
   }
