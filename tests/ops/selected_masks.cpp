@@ -157,6 +157,24 @@ struct column : of_mean { // mask: (n, 1)
     return tl::mean(m * tl::reshape<n, 1>(losses(p, x, t)));
   }
 };
+struct reshaped : of_mean { // mask: (4, 3, 2)
+  constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
+    return tl::mean(m * tl::reshape<4, 3, 2>(losses(p, x, t)));
+  }
+};
+struct grid : of_ratio { // mask: (4, 3, 2), of rows (4, 3, 2, inputs)
+  constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
+    const auto y = tl::reshape<4, 3, 2, outputs>(t);
+    const auto l = tl::mean<3>(tl::square(scores(p, tl::reshape<4, 3, 2, inputs>(x)) - y));
+    const auto w = tl::cast<typename decltype(x)::value_type>(m);
+    return tl::sum(w * l) / tl::sum(w);
+  }
+};
+struct of_features : of_mean { // mask: (n), of losses (n, outputs)
+  constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
+    return tl::mean(tl::where(tl::reshape<n, 1>(m), tl::square(scores(p, x) - t), 0.0));
+  }
+};
 struct two_masks : of_ratio { // the other one is the sign of a datum
   constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
     const auto both = m * tl::cast<double>(tl::reshape<n>(tl::slice<1, 0, 1>(t)) > -2.0);
@@ -354,6 +372,13 @@ TEST_CASE("masks: the gradient of the weighted rows, whatever the others are") {
   check_mask<mean_where, double, n, tl::tensor<bool, n>>(1e-12);
   check_mask<weighted_mean, double, n, vector>(1e-12);
   check_mask<column, double, n, tl::tensor<double, n, 1>>(1e-12);
+  check_mask<of_features, double, n, tl::tensor<bool, n>>(1e-12);
+}
+TEST_CASE("masks of several axes: of as many rows as elements") {
+  check_mask<reshaped, double, n, tl::tensor<double, 4, 3, 2>>(1e-12);
+  check_mask<grid, double, n, tl::tensor<double, 4, 3, 2>>(1e-12);
+  check_mask<grid, double, n, tl::tensor<bool, 4, 3, 2>>(1e-12);
+  check_mask<grid, float, n, tl::tensor<std::int32_t, 4, 3, 2>>(1e-5);
 }
 TEST_CASE("masks of a named extent") {
   check_mask<mean_where, double, named, tl::tensor<bool, named>>(1e-12);

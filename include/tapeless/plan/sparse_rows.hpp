@@ -229,6 +229,15 @@ class scatter_sinking : row_rewriter {
     if (g_[f.rows].o == op::copy && g_[f.rows].attr == 0) f.rows = g_[f.rows].in[0];
     return true;
   }
+  // Is it the mask, or another reshape of what the mask is a reshape of?
+  constexpr bool is_mask(int i, int mask) const {
+    if (i == mask || mask < 0) return i == mask;
+    const node &v = at(i), &m = at(mask);
+    if (v.o != op::reshape || m.o != op::reshape || v.in[0] != m.in[0]) return false;
+    int rows = 0;
+    for (int a = 0; a < v.s.rank; ++a) rows += v.s.d[a] == numel(m.s) ? 1 : 0;
+    return rows == 1;
+  }
   // The mask has all its rows, and those that are not zero.
   constexpr void list_mask(int i) {
     const shape s = at(i).s;
@@ -263,7 +272,7 @@ public:
           made_[i].all = again(v, in, v.s);
         }
       }
-      if (i == mask) list_mask(i);
+      if (is_mask(i, mask)) list_mask(i);
     }
     vec<int> outputs;
     for (const int o : p_.outputs) {
