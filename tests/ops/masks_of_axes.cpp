@@ -152,13 +152,13 @@ template <class Net> struct of_all_rows { // v^2 is no mask
 };
 template <class F, class Net, class... More> constexpr auto bound(F f, int members) {
   return tl::jit(f)
-      .template bind<typename Net::parameters, typename Net::data, typename Net::targets,
-                     typename Net::mask, More...>(tl::dim<'b'>(batch), tl::threads(members));
+      .template bind<typename Net::parameters, typename Net::data, typename Net::targets, typename Net::mask,
+                     More...>(tl::dim<'b'>(batch), tl::threads(members));
 }
 template <class F, class Net, class... More> constexpr auto bound_static(F f, int members) {
   return tl::jit(f)
-      .template bind<typename Net::parameters, typename Net::data, typename Net::targets,
-                     typename Net::mask, More...>(tl::threads(members));
+      .template bind<typename Net::parameters, typename Net::data, typename Net::targets, typename Net::mask,
+                     More...>(tl::threads(members));
 }
 template <class Net, class... More> auto bind(auto f, int members) {
   if constexpr (Net::data::names.count > 0) return bound<decltype(f), Net, More...>(f, members);
@@ -258,12 +258,12 @@ TEST_CASE_TEMPLATE("masks of axes: value, gradient, Hessian, threads, no allocat
 }
 TEST_CASE_TEMPLATE("masks of axes: behind what mixes rows", Net, images, tokens, embeddings) { check<Net>(); }
 
-static_assert(!is_masked<of_convolution, real<1, 2, 3, 3>, real<batch, 2, 3, 4>, real<batch, 3, 4>,
-                         real<batch, 3, 4>>);
+static_assert(
+    !is_masked<of_convolution, real<1, 2, 3, 3>, real<batch, 2, 3, 4>, real<batch, 3, 4>, real<batch, 3, 4>>);
 static_assert(!is_masked<activation, layers, real<24, 16>, real<24, 32>>);
 static_assert(tl::jit(tl::value_and_grad<0>(of_convolution{}))
-                  .cost<real<1, 2, 3, 3>, real<batch, 2, 3, 4>, real<batch, 3, 4>, real<batch, 3, 4>>()
-                  .flops() +
+                      .cost<real<1, 2, 3, 3>, real<batch, 2, 3, 4>, real<batch, 3, 4>, real<batch, 3, 4>>()
+                      .flops() +
                   batch * 3 * 4 ==
               tl::jit(tl::value_and_grad<0>(of_convolution_of_all{}))
                   .cost<real<1, 2, 3, 3>, real<batch, 2, 3, 4>, real<batch, 3, 4>, real<batch, 3, 4>>()

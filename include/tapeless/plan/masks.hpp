@@ -43,14 +43,14 @@ constexpr double cost_of_rows(const raw_program& p) {
 }
 
 // What operand x is a view or a cast of.
-template <class Nodes> constexpr int mask_below(const Nodes& nodes, int x) {
+constexpr int mask_below(const node* nodes, int x) {
   while (rule(nodes[x].o).k == kind::view || nodes[x].o == op::cast || nodes[x].o == op::copy)
     x = nodes[x].in[0];
   return x;
 }
 // A factor or a condition of the losses of rows, which may be a mask: a condition of the program, or an argument that
 // no transform differentiates by. It has the first axes of what it is a factor of.
-template <class Nodes> constexpr bool may_be_mask(const Nodes& nodes, const node& user, int k) {
+constexpr bool may_be_mask(const node* nodes, const node& user, int k) {
   const bool is_factor = user.o == op::mul || ((user.o == op::where || user.o == op::div) && k == 0);
   if (user.in[k] < 0 || !is_factor) return false;
   const node& m = nodes[mask_below(nodes, user.in[k])];
@@ -58,28 +58,57 @@ template <class Nodes> constexpr bool may_be_mask(const Nodes& nodes, const node
   if (rows.rank == 0 || end_of_group(user.s, rows) < 0 || m.active) return false;
   return m.o == op::input || (m.t == dtype::boolean && !m.adjoint);
 }
-// Of how many rows the products and convolutions are.
-template <class Nodes> constexpr vec<extent_t> rows_of_products(const Nodes& nodes, int size) {
-  vec<extent_t> r;
+constexpr extent_t rows_of_product(const node& v) {
+  extent_t rows = v.s.d[0];
+  for (int a = 1; v.o == op::matmul && a + 1 < v.s.rank; ++a) rows = times(rows, v.s.d[a]);
+  return rows;
+}
+// Products and convolutions, one of each number of rows.
+constexpr vec<int> products(const node* nodes, int size) {
+  vec<int> r;
   for (int i = 0; i < size; ++i) {
     if (!is_heavy(nodes[i].o)) continue;
-    const shape& s = nodes[i].s;
-    extent_t rows = s.d[0];
-    for (int a = 1; !is_conv(nodes[i].o) && a + 1 < s.rank; ++a) rows = times(rows, s.d[a]);
     bool known = false;
-    for (const extent_t e : r) known = known || e == rows;
-    if (!known) r.push_back(rows);
+    for (const int j : r) known = known || rows_of_product(nodes[i]) == rows_of_product(nodes[j]);
+    if (!known) r.push_back(i);
   }
   return r;
 }
 // Positions are int32, and rows of several axes are those of some product: other values of that shape are no masks.
-constexpr bool may_have_rows(const shape& mask, const vec<extent_t>& of_products) {
-  const shape rows = squeezed(mask);
+constexpr bool may_have_rows(const node* nodes, const node& mask, const vec<int>& of_products) {
+  const shape rows = squeezed(mask.s);
   const extent_t n = numel(rows);
   if (n == 0 || coefficient(n) > most_selected) return false;
-  bool found = rows.rank == 1;
-  for (const extent_t e : of_products) found = found || quotient(e, n) > 0;
+  bool found = rows.rank == 1 && !of_products.empty();
+  for (const int i : of_products) found = found || quotient(rows_of_product(nodes[i]), n) > 0;
   return found;
+}
+constexpr bool selects(const node* nodes, const node& v) {
+  if (v.o == op::gather) return lists_rows(nodes[v.in[1]], nodes[v.in[0]].s.d[static_cast<int>(v.attr)]);
+  return v.o == op::select;
+}
+
+inline constexpr int max_masks = 4; // are tried
+
+// Of these nodes, the first ones that may be masks.
+constexpr vec<int> masks_of(const node* nodes, int size, int most = max_masks) {
+  const vec<int> of_products = products(nodes, size);
+  vec<int> r;
+  for (int i = 0; i < size; ++i)
+    for (int k = 0; k < 2 && r.size() < most; ++k) {
+      if (!may_be_mask(nodes, nodes[i], k)) continue;
+      const int m = mask_below(nodes, nodes[i].in[k]);
+      bool known = false;
+      for (const int j : r) known = known || j == m;
+      if (!known && may_have_rows(nodes, nodes[m], of_products)) r.push_back(m);
+    }
+  return r;
+}
+// Is there anything for with_sparse_rows to do? Other programs stay as they are.
+constexpr bool selects_rows(const node* nodes, int size) {
+  for (int i = 0; i < size; ++i)
+    if (selects(nodes, nodes[i])) return true;
+  return !masks_of(nodes, size, 1).empty();
 }
 
 // The program without the rows where the mask is zero.
@@ -90,52 +119,22 @@ constexpr raw_program with_rows_of_mask(const raw_program& p, int mask) {
   return gather_pushing(scatter_sinking(q.program).run(q.mask)).run();
 }
 
-inline constexpr int max_masks = 4; // are tried
-
-// Is there anything for with_sparse_rows to do? Other programs stay as they are.
-template <int N, int O> constexpr bool selects_rows(const program<N, O>& p) {
-  const vec<extent_t> of_products = rows_of_products(p.nodes, N);
-  bool masks = false;
-  for (int i = 0; i < N; ++i) {
-    const node& v = p.nodes[i];
-    if (v.o == op::select) return true;
-    if (v.o == op::gather && lists_rows(p.nodes, v.in[1], p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)]))
-      return true;
-    for (int k = 0; k < 2 && !masks && !of_products.empty(); ++k)
-      masks = may_be_mask(p.nodes, v, k) &&
-              may_have_rows(p.nodes[mask_below(p.nodes, v.in[k])].s, of_products);
-  }
-  return masks;
-}
-
 template <int N, int O> constexpr raw_program with_sparse_rows(const program<N, O>& p) {
-  const vec<extent_t> of_products = rows_of_products(p.nodes, N);
   raw_program written;
-  bool selects = false;
-  vec<int> masks;
+  bool some = false;
   for (int i = 0; i < N; ++i) {
-    const node& v = p.nodes[i];
-    written.nodes.push_back(v);
-    selects =
-        selects || v.o == op::select ||
-        (v.o == op::gather && lists_rows(p.nodes, v.in[1], p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)]));
-    for (int k = 0; k < 2; ++k) {
-      if (!may_be_mask(p.nodes, v, k)) continue;
-      const int m = mask_below(p.nodes, v.in[k]);
-      bool known = masks.size() == max_masks;
-      for (const int j : masks) known = known || j == m;
-      if (!known && may_have_rows(p.nodes[m].s, of_products)) masks.push_back(m);
-    }
+    written.nodes.push_back(p.nodes[i]);
+    some = some || selects(p.nodes, p.nodes[i]);
   }
   for (int k = 0; k < O; ++k) written.outputs.push_back(p.outputs[k]);
   raw_program best = written;
-  if (selects) {
+  if (some) {
     best = scatter_sinking(written).run(no_node);
     best = gather_pushing(best).run();
     if (best.broken.found) best = written;
   }
   double cost = cost_of_rows(best);
-  for (const int m : masks) {
+  for (const int m : masks_of(p.nodes, N)) {
     raw_program r = with_rows_of_mask(written, m);
     const double c = cost_of_rows(r);
     if (r.broken.found || c >= cost) continue;

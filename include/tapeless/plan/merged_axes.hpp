@@ -23,14 +23,10 @@ constexpr int end_of_group(const shape& s, const shape& group) {
 }
 
 class axis_merging : row_rewriter {
-  struct form {
-    int plain = no_node, merged = no_node; // the node, and with its leading axes made one
-    bool together = false;                 // computed so
-    bool masked = false;                   // its rows are zero where the mask is
-  };
   const shape group_;
   const extent_t n_;
-  vec<form> made_;
+  vec<int> plain_, merged_;     // the node, and with its leading axes made one
+  vec<char> together_, masked_; // computed so; its rows are zero where the mask is
 
   constexpr int end_of(const shape& s) const { return end_of_group(s, group_); }
   // @pre end_of(s) is `end`, or s has the extent 1 there
@@ -39,11 +35,10 @@ class axis_merging : row_rewriter {
     for (int i = end; i < s.rank; ++i) r.d[r.rank++] = s.d[i];
     return r;
   }
-  constexpr bool is_together(int x) const { return x >= 0 && made_[x].together; }
+  constexpr bool is_together(int x) const { return x >= 0 && together_[x] != 0; }
   constexpr int plain(int i) {
-    form& f = made_[i];
-    if (f.plain < 0) f.plain = reshape(g_, f.merged, at(i).s);
-    return f.plain;
+    if (plain_[i] < 0) plain_[i] = reshape(g_, merged_[i], at(i).s);
+    return plain_[i];
   }
   // x without its axes before the last `rest`, all of extent 1
   constexpr int without_leading(int x, int rest) {
@@ -55,14 +50,13 @@ class axis_merging : row_rewriter {
   }
   // @pre end_of(at(i).s) >= 0
   constexpr int merged(int i) {
-    form& f = made_[i];
-    if (f.merged >= 0) return f.merged;
+    if (merged_[i] >= 0) return merged_[i];
     const node& v = at(i);
     const int end = end_of(v.s);
     const shape to = merged_shape(v.s, end);
     if (v.o == op::expand && repeats_group(at(v.in[0]).s, v.s, end))
-      return f.merged = expand(g_, without_leading(plain(v.in[0]), v.s.rank - end), to);
-    return f.merged = reshape(g_, plain(i), to);
+      return merged_[i] = expand(g_, without_leading(plain(v.in[0]), v.s.rank - end), to);
+    return merged_[i] = reshape(g_, plain(i), to);
   }
   // Is an operand of shape s the same for all elements of the group, of a result with the shape `of`?
   static constexpr bool repeats_group(const shape& s, const shape& of, int end) {
@@ -84,7 +78,8 @@ class axis_merging : row_rewriter {
       else full.d[i] = e;
     }
     if (whole) return merged(x);
-    return reshape(g_, expand(g_, plain(x), full), merged_shape(full, end)); // repeated along a part of the group
+    return reshape(g_, expand(g_, plain(x), full),
+                   merged_shape(full, end)); // repeated along a part of the group
   }
 
   // The axes of the mask behind `end`, as those of a merged shape; the group's are axis 0.
@@ -98,14 +93,14 @@ class axis_merging : row_rewriter {
     for (int k = 0; k < end; ++k)
       if (s.d[k] != 1) of_group |= 1u << k;
     const bool whole = (axes & of_group) == of_group;
-    if (!whole && (axes & of_group) != 0) return made_[v.in[0]].masked && summed_in_parts(i, axes);
+    if (!whole && (axes & of_group) != 0) return masked_[v.in[0]] != 0 && summed_in_parts(i, axes);
     const unsigned now = shifted(axes, end) | (whole ? 1u : 0u);
     const int x = merged(v.in[0]);
     const int r = v.o == op::sum          ? sum(g_, x, now)
                   : v.o == op::max_reduce ? max_reduce(g_, x, now)
                                           : argmax(g_, x, now);
-    if (whole) made_[i].plain = reshape(g_, r, v.s);
-    else made_[i].merged = r;
+    if (whole) plain_[i] = reshape(g_, r, v.s);
+    else merged_[i] = r;
     return true;
   }
   // Over some axes of the group: each row is added to the place that its other positions are.
@@ -124,7 +119,7 @@ class axis_merging : row_rewriter {
     const int x = sum(g_, merged(v.in[0]), shifted(axes, end));
     shape to = g_[x].s;
     to.d[0] = numel(kept);
-    made_[i].plain = reshape(g_, scatter_add(g_, x, place, 0, to), v.s);
+    plain_[i] = reshape(g_, scatter_add(g_, x, place, 0, to), v.s);
     return true;
   }
   // An op that moves elements along one axis, behind the group.
@@ -136,7 +131,7 @@ class axis_merging : row_rewriter {
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) in[k] = k < operands ? merged(v.in[k]) : plain(v.in[k]);
-    made_[i].merged = remade(v, in, merged_shape(v.s, end));
+    merged_[i] = remade(v, in, merged_shape(v.s, end));
     return true;
   }
   constexpr bool transposed(int i) {
@@ -148,7 +143,7 @@ class axis_merging : row_rewriter {
       if (k < end && from != k) return false;
       if (k >= end) perm |= static_cast<std::uint64_t>(from - end + 1) << (4 * (k - end + 1));
     }
-    made_[i].merged = transpose(g_, merged(v.in[0]), perm);
+    merged_[i] = transpose(g_, merged(v.in[0]), perm);
     return true;
   }
   constexpr bool elementwise(int i) {
@@ -161,7 +156,7 @@ class axis_merging : row_rewriter {
       if (is_custom(v.o) && !(at(v.in[k]).s == v.s)) return false;
       in[k] = operand(v.in[k], v.s, end);
     }
-    made_[i].merged = remade(v, in, merged_shape(v.s, end));
+    merged_[i] = remade(v, in, merged_shape(v.s, end));
     return true;
   }
   constexpr bool has_flat_rows(const shape& s) const {
@@ -172,12 +167,12 @@ class axis_merging : row_rewriter {
   constexpr bool is_masked(int i) const {
     const node& v = at(i);
     bool zero[3] = {false, false, false};
-    for (int k = 0; k < 3; ++k) zero[k] = v.in[k] >= 0 && made_[v.in[k]].masked;
+    for (int k = 0; k < 3; ++k) zero[k] = v.in[k] >= 0 && masked_[v.in[k]] != 0;
     const auto is_zero = [&](int k) {
-      const int x = made_[v.in[k]].plain;
+      const int x = plain_[v.in[k]];
       return x >= 0 && g_.is(unexpanded(g_, x), 0);
     };
-    return (made_[i].together || has_flat_rows(v.s)) && zero_outside(v, zero, is_zero);
+    return (together_[i] != 0 || has_flat_rows(v.s)) && zero_outside(v, zero, is_zero);
   }
   // Its merged form, or what it is of merged operands; where it has none: false.
   constexpr bool merge(int i) {
@@ -189,12 +184,12 @@ class axis_merging : row_rewriter {
       return any && elementwise(i);
     }
     if (v.o == op::reshape && end >= 0 && (is_together(v.in[0]) || has_flat_rows(at(v.in[0]).s))) {
-      made_[i].merged =
+      merged_[i] =
           reshape(g_, is_together(v.in[0]) ? merged(v.in[0]) : plain(v.in[0]), merged_shape(v.s, end));
       return true;
     }
     if (v.o == op::gather && v.attr == 0 && end >= 0 && is_together(v.in[1])) { // rows of a table
-      made_[i].merged = gather(g_, plain(v.in[0]), merged(v.in[1]), 0);
+      merged_[i] = gather(g_, plain(v.in[0]), merged(v.in[1]), 0);
       return true;
     }
     if (!is_together(v.in[0])) return false;
@@ -204,7 +199,7 @@ class axis_merging : row_rewriter {
       case op::argmax: return reduced(i);
       case op::expand:
         if (end < 0 || end_of(at(v.in[0]).s) != end - (v.s.rank - at(v.in[0]).s.rank)) return false;
-        made_[i].merged = expand(g_, merged(v.in[0]), merged_shape(v.s, end));
+        merged_[i] = expand(g_, merged(v.in[0]), merged_shape(v.s, end));
         return true;
       case op::transpose: return transposed(i);
       case op::slice:
@@ -213,7 +208,7 @@ class axis_merging : row_rewriter {
       case op::concat: return moved(i, 2);
       case op::scatter_add: // of a table's gradient
         if (v.attr != 0 || end_of(at(v.in[1]).s) != end_of(at(v.in[0]).s)) return false;
-        made_[i].plain = scatter_add(g_, merged(v.in[0]), merged(v.in[1]), 0, v.s);
+        plain_[i] = scatter_add(g_, merged(v.in[0]), merged(v.in[1]), 0, v.s);
         return true;
       default: return false;
     }
@@ -222,7 +217,13 @@ class axis_merging : row_rewriter {
 public:
   // group: at least two extents, none of which is 1
   constexpr axis_merging(const raw_program& p, const shape& group)
-      : row_rewriter(p), group_(group), n_(numel(group)), made_(p.nodes.size(), form{}) {}
+      : row_rewriter(p),
+        group_(group),
+        n_(numel(group)),
+        plain_(p.nodes.size(), no_node),
+        merged_(p.nodes.size(), no_node),
+        together_(p.nodes.size(), 0),
+        masked_(p.nodes.size(), 0) {}
 
   struct result {
     raw_program program; // with nodes that nobody reads
@@ -234,16 +235,16 @@ public:
     for (int i = 0; i < p_.nodes.size(); ++i) {
       const node& v = at(i);
       g_.in_adjoint = v.adjoint;
-      if (rule(v.o).k == kind::leaf) made_[i].plain = leaf(v);
+      if (rule(v.o).k == kind::leaf) plain_[i] = leaf(v);
       else if (!merge(i)) {
         int in[3] = {no_node, no_node, no_node};
         for (int k = 0; k < 3; ++k)
           if (v.in[k] >= 0) in[k] = plain(v.in[k]);
-        made_[i].plain = remade(v, in, v.s);
+        plain_[i] = remade(v, in, v.s);
       }
       if (i == mask) r.mask = merged(i);
-      made_[i].together = i == mask || (rule(v.o).k != kind::leaf && made_[i].merged >= 0);
-      made_[i].masked = i == mask || is_masked(i);
+      together_[i] = i == mask || (rule(v.o).k != kind::leaf && merged_[i] >= 0) ? 1 : 0;
+      masked_[i] = i == mask || is_masked(i) ? 1 : 0;
     }
     for (const int o : p_.outputs) {
       g_.in_adjoint = at(o).adjoint;

@@ -17,10 +17,9 @@ struct row_list {
   extent_t n = 0, count = 0;
   bool distinct = true; // no position occurs twice
 };
-// Is the index of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or at most half as
-// many indices as there are rows, which may repeat.
-template <class Nodes> constexpr bool lists_rows(const Nodes& nodes, int index, extent_t n) {
-  const node& v = nodes[index];
+// Is the index v of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or at most half
+// as many indices as there are rows, which may repeat.
+constexpr bool lists_rows(const node& v, extent_t n) {
   return v.o == op::select || (v.s.rank == 1 && is_static(v.s.d[0]) && is_static(n) && 2 * v.s.d[0] <= n);
 }
 
@@ -213,7 +212,7 @@ class scatter_sinking : row_rewriter {
     const node& v = at(i);
     if (v.o != op::scatter_add || at(v.in[1]).s.rank != 1) return false;
     const extent_t axis_extent = v.s.d[static_cast<int>(v.attr)];
-    if (!lists_rows(p_.nodes, v.in[1], axis_extent)) return false;
+    if (!lists_rows(at(v.in[1]), axis_extent)) return false;
     form& f = made_[i];
     f.axis = {static_cast<int>(v.attr), 1};
     f.list = {all(v.in[1]), axis_extent, at(v.in[1]).s.d[0], at(v.in[1]).o == op::select};
@@ -296,7 +295,7 @@ class gather_pushing : row_rewriter {
 
   constexpr int n_() const { return p_.nodes.size(); }
   constexpr bool takes_rows(const node& v) const {
-    return v.o == op::gather && lists_rows(p_.nodes, v.in[1], at(v.in[0]).s.d[static_cast<int>(v.attr)]);
+    return v.o == op::gather && lists_rows(at(v.in[1]), at(v.in[0]).s.d[static_cast<int>(v.attr)]);
   }
   constexpr void want(int x, int list, extent_t n, const row_axis& axis) {
     demand& d = wanted_[x];

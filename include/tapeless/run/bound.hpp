@@ -66,7 +66,8 @@ template <class F, class... A> struct with_selected_rows {
       as_constant<nodes, traced_program.output_count>(with_sparse_rows(traced_program));
 };
 template <class F, class... A> constexpr const auto& program_of_rows() {
-  if constexpr (selects_rows(traced<F, A...>::value)) return with_selected_rows<F, A...>::value;
+  if constexpr (selects_rows(traced<F, A...>::value.nodes, traced<F, A...>::value.size))
+    return with_selected_rows<F, A...>::value;
   else return traced<F, A...>::value;
 }
 template <class F, class... A> struct rearranged {
