@@ -10,11 +10,13 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <tuple>
 #include <vector>
 
 #include <support/allocations.hpp>
 #include <support/random.hpp>
+#include <support/refusal.hpp>
 #include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;
@@ -23,7 +25,7 @@ namespace {
 
 using flat = std::vector<double>;
 constexpr int n = 24, inputs = 32, hidden = 64, outputs = 4;
-constexpr tl::extent_t named = tl::dyn<'n'>;
+constexpr tl::extent_t named = tl::dyn<'n'>, extent_of_positions = 2147483647;
 constexpr double infinity = std::numeric_limits<double>::infinity(),
                  nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -282,6 +284,20 @@ struct valid_labels { // 255: no label
     return tl::sum(tl::where(valid, l, 0.0)) / tl::sum(tl::cast<double>(valid));
   }
 };
+struct ignored_labels { // the same
+  constexpr auto operator()(const auto& p, auto x, auto label) const {
+    const auto l = tl::softmax_cross_entropy<tl::ignore_label{255}>(scores(p, x), label);
+    return tl::sum(l) / tl::sum(tl::cast<double>(label != 255));
+  }
+};
+struct ignored_pixels { // the same, as those of 4 images
+  constexpr auto operator()(const auto& p, auto x, auto label) const {
+    const auto of_pixels = tl::reshape<4, 3, 2>(label);
+    const auto z = scores(p, tl::reshape<4, 3, 2, inputs>(x));
+    const auto l = tl::softmax_cross_entropy<tl::ignore_label{255}>(z, of_pixels);
+    return tl::sum(l) / tl::sum(tl::cast<double>(of_pixels != 255));
+  }
+};
 struct labels_of_rows { // without rubbish among them
   constexpr auto operator()(const auto& p, auto x, auto label) const {
     return tl::mean(tl::softmax_cross_entropy(scores(p, x), label));
@@ -478,11 +494,11 @@ TEST_CASE("masks: H d is the difference of two gradients") {
                  .bind<parameters<double>, data<double, n>, targets<double, n>, vector, parameters<double>>();
   CHECK(largest_difference(elements(run(*b.p, *b.x, *b.t, *m, *d)), difference) < 1e-7);
 }
-TEST_CASE("masks: labels that are none") {
+TEST_CASE_TEMPLATE("masks: labels that are none", F, valid_labels, ignored_labels, ignored_pixels) {
   using P = parameters<double>;
   static_assert(counts_rows(
-      tl::jit(tl::value_and_grad<0>(valid_labels{})).cost<P, data<double, n>, integers>().adjoint.flops));
-  auto run = tl::jit(tl::value_and_grad<0>(valid_labels{})).bind<P, data<double, n>, integers>();
+      tl::jit(tl::value_and_grad<0>(F{})).template cost<P, data<double, n>, integers>().adjoint.flops));
+  auto run = tl::jit(tl::value_and_grad<0>(F{})).template bind<P, data<double, n>, integers>();
   auto rest = tl::jit(tl::value_and_grad<0>(labels_of_rows{}))
                   .bind<P, data<double, named>, tl::tensor<std::int32_t, named>>(tl::dim<'n'>(n));
   batch<double> b;
@@ -504,6 +520,22 @@ TEST_CASE("masks: labels that are none") {
   const auto [expected, of_kept] = rest(*kept.p, *kept.x, *kept_label);
   CHECK(value[0] == doctest::Approx(expected[0]).epsilon(1e-12));
   CHECK(largest_difference(elements(gradient), elements(of_kept)) < 1e-12);
+}
+
+TEST_CASE("masks and selections: their positions are int32") {
+  using support::refusal;
+  constexpr auto selected = [](auto x) { return tl::sum(tl::gather(x, tl::top_k<3, 'k'>(x))); };
+  using V = tl::tensor<double, named>;
+  const std::string message =
+      "tapeless: bind: a selection among 2147483648 values: at most 2147483647, positions are std::int32_t";
+  CHECK(refusal([&] {
+          static_cast<void>(tl::jit(selected).bind<V>(tl::dim<'n'>(extent_of_positions + 1)));
+        }) == message);
+  constexpr auto masked = tl::jit(tl::value_and_grad<0>(weighted_mean{}));
+  CHECK(refusal([&] {
+          static_cast<void>(masked.bind<parameters<double>, data<double, named>, targets<double, named>, V>(
+              tl::dim<'n'>(extent_of_positions + 1)));
+        }) == message);
 }
 
 TEST_CASE("rows of an argument, which may repeat") {

@@ -22,19 +22,22 @@ template <shape Logits, shape Labels>
 concept one_label_for_each_row =
     Logits.rank >= 1 && dropped(Logits, 1u << (Logits.rank > 0 ? Logits.rank - 1 : 0)) == Labels;
 
-// logsumexp(x) - x[label], over the last axis; the pick is a comparison with iota, which fuses and finds nothing for
-// an ignored label
+// logsumexp(x) - x[label], over the last axis; the pick is a comparison with iota, which fuses
 constexpr int softmax_cross_entropy(graph& g, int x, int label, ignore_label ignored) {
   const shape s = g[x].s;
   const int last = s.rank - 1;
   const unsigned axes = 1u << last;
+  const int zero = g.konst(0, g[x].t);
+  int counts = no_node; // does the row count?
+  if (ignored.given) {
+    counts = binary(g, op::ne, label, g.konst(ignored.value, dtype::i32));
+    x = where(g, reshape(g, counts, keepdims(s, axes)), x, zero); // not even a NaN of other rows is read
+  }
   const int checked = checked_index(g, label, s.d[last], ignored.given ? ignored.value : no_index);
-  const int column = reshape(g, checked, keepdims(s, axes));
-  const int hit = binary(g, op::eq, iota(g, along(s, last)), column);
-  const int picked = sum(g, where(g, hit, x, g.konst(0, g[x].t)), axes);
+  const int hit = binary(g, op::eq, iota(g, along(s, last)), reshape(g, checked, keepdims(s, axes)));
+  const int picked = sum(g, where(g, hit, x, zero), axes);
   const int losses = reshape(g, binary(g, op::sub, logsumexp(g, x, axes), picked), dropped(s, axes));
-  if (!ignored.given) return losses;
-  return where(g, binary(g, op::ne, label, g.konst(ignored.value, dtype::i32)), losses, g.konst(0, g[x].t));
+  return ignored.given ? where(g, counts, losses, zero) : losses;
 }
 constexpr int log_softmax(graph& g, int a, unsigned axes) {
   return binary(g, op::sub, a, logsumexp(g, a, axes));

@@ -138,8 +138,9 @@ template <auto K, char Name, class A> constexpr bool may_select() {
           "top_k<k, 'k'>(values)");
       static_assert(selection_is_named_by_a_letter<Name>,
                     "tapeless: top_k<k, 'k'>(values): the name is a letter");
-      static_assert(positions_are_int32<n>,
-                    "tapeless: top_k<k>(values): values has fewer than 2^31 elements, for positions are int32");
+      static_assert(
+          positions_are_int32<n>,
+          "tapeless: top_k<k>(values): values has fewer than 2^31 elements, for positions are int32");
       return count_in_range<K> && at_most_the_extent<K, n> && named_where_counted<Name, n> &&
              selection_is_named_by_a_letter<Name> && positions_are_int32<n>;
     }
@@ -168,7 +169,7 @@ constexpr auto select_counted(const A& a, const C& count) {
   static_assert(
       count_is_known_at_run_only<C>,
       "tapeless: top_k<k, 'k'>(values, count): a number that the program knows is k, as in top_k<5>(values)");
-  static_assert(count_is_an_int32<number || std::is_arithmetic_v<C>>,
+  static_assert(count_is_an_int32 < number || std::is_arithmetic_v < C >>,
                 "tapeless: top_k<k, 'k'>(values, count): count is an int32 of rank 0");
   static_assert(selection_has_a_name<Name>,
                 "tapeless: top_k<k, 'k'>(values, count): the selection has a name, as in top_k<64, 'k'>");
