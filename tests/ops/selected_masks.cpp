@@ -320,7 +320,31 @@ struct as_many {
     return tl::mean(tl::gather(l, tl::top_k<n, 'k'>(l, count)));
   }
 };
-struct two_selections { // cotangents of two lists meet: all rows
+struct hard_and_listed { // two lists of few rows: each goes on by itself
+  constexpr auto operator()(const auto& p, auto x, auto t, auto rows) const {
+    const auto l = losses(p, x, t);
+    return tl::mean(tl::gather(l, tl::top_k<6>(l))) + tl::mean(tl::gather(l, rows));
+  }
+};
+struct hard_and_easy { // the same, and a third term of the first list
+  constexpr auto operator()(const auto& p, auto x, auto t, auto) const {
+    const auto l = losses(p, x, t);
+    const auto hard = tl::gather(l, tl::top_k<6>(l));
+    return tl::mean(hard) + tl::mean(tl::gather(l, tl::bottom_k<3>(l))) + tl::mean(2.0 * hard);
+  }
+};
+struct three_selections { // of three lists: all rows
+  constexpr auto operator()(const auto& p, auto x, auto t, auto rows) const {
+    return hard_and_listed{}(p, x, t, rows) +
+           tl::mean(tl::gather(losses(p, x, t), tl::bottom_k<3>(losses(p, x, t))));
+  }
+};
+struct hard_and_listed_squares { // of v: no rows are left out
+  constexpr auto operator()(const auto& p, auto x, auto t, auto v) const {
+    return tl::sum(tl::square(v) * losses(p, x, t));
+  }
+};
+struct two_selections { // cotangents of two lists meet, of which the run counts one: all rows
   constexpr auto operator()(const auto& p, auto x, auto t, auto limit) const {
     const auto l = losses(p, x, t);
     return tl::mean(tl::gather(l, tl::top_k<6>(l))) + tl::mean(tl::gather(l, tl::where<'k'>(l < limit)));
@@ -678,7 +702,55 @@ TEST_CASE("rows: as many as the run says, none and all of them too") {
     else CHECK((std::isnan(value[0]) && elements(gradient) == flat(elements(gradient).size(), 0.0)));
   }
 }
-TEST_CASE("rows: two selections in one loss") {
+TEST_CASE("rows: two lists of few rows in one loss") {
+  using list = tl::tensor<std::int32_t, 4>;
+  constexpr tl::cost of_two = cost_of<hard_and_listed, double, n, list, 0>;
+  constexpr tl::cost of_all = cost_of<mean_of_products, double, n, vector, 0, 3>;
+  static_assert(of_two.densified == 0 && of_two.adjoint.flops <= 0.55 * of_all.adjoint.flops);
+  static_assert(cost_of<hard_and_easy, double, n, list, 0>.densified == 0);
+  static_assert(cost_of<three_selections, double, n, list, 0>.densified > 0);
+  batch<double> b;
+  const flat loss = loops(b, flat(n, 0.0)).loss;
+  const flat hardest = greatest(loss, all_rows(), 6);
+  flat negated = loss;
+  for (double& e : negated) e = -e;
+  const flat easiest = greatest(negated, all_rows(), 3);
+  tl::owned<list> rows;
+  auto run = program<hard_and_listed, list, 0>();
+  auto with_easy = program<hard_and_easy, list, 0>();
+  auto of_three = program<three_selections, list, 0>();
+  auto two = tl::jit(tl::value_and_grad<0>(hard_and_listed{}))
+                 .bind<parameters<double>, data<double, n>, targets<double, n>, list>(tl::threads(2));
+  auto hessian =
+      tl::jit(tl::hvp<0>(hard_and_listed{}))
+          .bind<parameters<double>, data<double, n>, targets<double, n>, list, parameters<double>>();
+  auto of_squares =
+      tl::jit(tl::hvp<0>(hard_and_listed_squares{}))
+          .bind<parameters<double>, data<double, n>, targets<double, n>, vector, parameters<double>>();
+  for (const int spread : {n, 5, 1}) { // they are rows of the other list too, and one row several times
+    flat c = hardest;
+    for (int i = 0; i < 4; ++i) {
+      (*rows)[i] = (i * 7 + 5) % spread;
+      c[static_cast<std::size_t>((*rows)[i])] += 0.25;
+    }
+    const auto [value, gradient] = run(*b.p, *b.x, *b.t, *rows);
+    check_rows(b, c, value, gradient);
+    CHECK(support::allocations_of([&] { static_cast<void>(run(*b.p, *b.x, *b.t, *rows)); }) == 0);
+    const auto [value2, gradient2] = two(*b.p, *b.x, *b.t, *rows);
+    CHECK((value2[0] == value[0] && elements(gradient2) == elements(gradient)));
+    tl::owned<vector> v;
+    for (int i = 0; i < n; ++i) (*v)[i] = std::sqrt(c[static_cast<std::size_t>(i)]);
+    CHECK(largest_difference(elements(hessian(*b.p, *b.x, *b.t, *rows, *b.p)),
+                             elements(of_squares(*b.p, *b.x, *b.t, *v, *b.p))) < 1e-11);
+    for (std::size_t i = 0; i < c.size(); ++i) c[i] += easiest[i];
+    const auto [value3, gradient3] = of_three(*b.p, *b.x, *b.t, *rows);
+    check_rows(b, c, value3, gradient3);
+    for (std::size_t i = 0; i < c.size(); ++i) c[i] = 3 * hardest[i] + easiest[i];
+    const auto [value4, gradient4] = with_easy(*b.p, *b.x, *b.t, *rows);
+    check_rows(b, c, value4, gradient4);
+  }
+}
+TEST_CASE("rows: two selections in one loss, one of them counted") {
   static_assert(cost_of<two_selections, double, n, tl::tensor<double>, 0>.densified > 0);
   auto run = program<two_selections, tl::tensor<double>, 0>();
   batch<double> b;

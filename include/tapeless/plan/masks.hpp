@@ -127,13 +127,19 @@ template <int N, int O> constexpr raw_program with_sparse_rows(const program<N, 
     some = some || selects(p.nodes, p.nodes[i]);
   }
   for (int k = 0; k < O; ++k) written.outputs.push_back(p.outputs[k]);
-  raw_program best = written;
+  raw_program best = written, other;
   if (some) {
-    best = scatter_sinking(written).run(no_node);
+    scatter_sinking one(written);
+    best = one.run(no_node);
     best = gather_pushing(best).run();
     if (best.broken.found) best = written;
+    if (one.lists_meet()) other = gather_pushing(scatter_sinking(written, true).run(no_node)).run();
   }
   double cost = cost_of_rows(best);
+  if (!other.nodes.empty() && !other.broken.found && cost_of_rows(other) < cost) {
+    cost = cost_of_rows(other);
+    best = other;
+  }
   for (const int m : masks_of(p.nodes, N)) {
     raw_program r = with_rows_of_mask(written, m);
     const double c = cost_of_rows(r);

@@ -134,11 +134,20 @@ class scatter_sinking : row_rewriter {
     row_axis axis;
   };
   vec<form> made_;
+  // Of a sum of two cotangents with different lists, the two, at 2 i and 2 i + 1: where splits_, and the second has rows.
+  vec<form> parts_;
+  bool splits_, lists_meet_ = false;
 
+  constexpr bool is_split(int x) const { return x >= 0 && splits_ && parts_[2 * x + 1].rows >= 0; }
   constexpr int all(int i) {
     form& f = made_[i];
     if (f.all >= 0) return f.all;
     const node& v = at(i);
+    if (is_split(i)) {
+      const form &a = parts_[2 * i], &b = parts_[2 * i + 1];
+      const int first = scattered(a.rows, a.list, a.axis, v.s);
+      return f.all = binary(g_, op::add, first, scattered(b.rows, b.list, b.axis, v.s));
+    }
     bool cheap = rule(v.o).k == kind::elementwise || rule(v.o).k == kind::view;
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
@@ -207,6 +216,60 @@ class scatter_sinking : row_rewriter {
     made_[i].all = remade(v, in, v.s);
     return true;
   }
+  // a + b where both are rows, of two lists in all
+  constexpr bool as_two_lists(int i) {
+    const node& v = at(i);
+    if (v.o != op::add) return false;
+    form two[2];
+    int lists = 0;
+    for (int k = 0; k < 2; ++k) {
+      const int x = v.in[k];
+      if (!(at(x).s == v.s) || (!is_split(x) && !has_rows(x))) return false;
+      for (int part = 0; part < (is_split(x) ? 2 : 1); ++part) {
+        const form f = is_split(x) ? parts_[2 * x + part] : made_[x];
+        int known = 0;
+        while (known < lists && !(two[known].list.id == f.list.id && two[known].axis.equals(f.axis))) ++known;
+        if (known == 2) return false;
+        if (known < lists) two[known].rows = binary(g_, op::add, two[known].rows, f.rows);
+        else {
+          two[lists] = f;
+          two[lists++].all = no_node;
+        }
+      }
+    }
+    if (lists != 2) return false;
+    lists_meet_ = true;
+    if (!splits_) return false;
+    for (int part = 0; part < 2; ++part) parts_[2 * i + part] = two[part];
+    return true;
+  }
+  // f(a + b) = f(a) + f(b), where f is linear in operand k and has rows of both, or sums over them
+  constexpr bool as_parts(int i, int k, const shape (&s)[3]) {
+    const node& v = at(i);
+    const int x = v.in[k];
+    bool zero[3] = {false, false, false};
+    for (int j = 0; j < 3; ++j) {
+      if (j != k && v.in[j] == x) return false;
+      zero[j] = j == k;
+    }
+    if (!is_linear(v.o, zero)) return false;
+    const form whole = made_[x];
+    form part[2];
+    bool known = true;
+    for (int p = 0; p < 2 && known; ++p) {
+      made_[x] = parts_[2 * x + p];
+      made_[i] = form{};
+      known = as_rows(i, k, s) || as_sum(i, k, s);
+      part[p] = made_[i];
+    }
+    made_[x] = whole;
+    made_[i] = form{};
+    if (!known || (part[0].rows >= 0) != (part[1].rows >= 0)) return false;
+    if (part[0].rows < 0) made_[i].all = binary(g_, op::add, part[0].all, part[1].all);
+    else
+      for (int p = 0; p < 2; ++p) parts_[2 * i + p] = part[p];
+    return true;
+  }
   // scatter_add(d, S): where rows come from
   constexpr bool as_source(int i) {
     const node& v = at(i);
@@ -250,7 +313,13 @@ class scatter_sinking : row_rewriter {
   }
 
 public:
-  constexpr explicit scatter_sinking(const raw_program& p) : row_rewriter(p), made_(p.nodes.size(), form{}) {}
+  // splits: the sum of two cotangents of different lists is carried as the two
+  constexpr explicit scatter_sinking(const raw_program& p, bool splits = false)
+      : row_rewriter(p),
+        made_(p.nodes.size(), form{}),
+        parts_(splits ? 2 * p.nodes.size() : 0, form{}),
+        splits_(splits) {}
+  constexpr bool lists_meet() const { return lists_meet_; } // @pre run
 
   // mask: a node whose rows of zeros are left out, or no_node
   constexpr raw_program run(int mask) {
@@ -264,6 +333,9 @@ public:
         bool done = as_source(i);
         for (int k = 0; k < 3 && !done; ++k)
           if (has_rows(v.in[k])) done = as_rows(i, k, s) || as_sum(i, k, s);
+        done = done || as_two_lists(i);
+        for (int k = 0; k < 3 && !done; ++k)
+          if (is_split(v.in[k])) done = as_parts(i, k, s);
         if (!done) {
           int in[3] = {no_node, no_node, no_node};
           for (int k = 0; k < 3; ++k)
