@@ -216,10 +216,10 @@ class scatter_sinking : row_rewriter {
     made_[i].all = remade(v, in, v.s);
     return true;
   }
-  // a + b where both are rows, of two lists in all
+  // a + b or a - b where both are rows, of two lists in all
   constexpr bool as_two_lists(int i) {
     const node& v = at(i);
-    if (v.o != op::add) return false;
+    if (v.o != op::add && v.o != op::sub) return false;
     form two[2];
     int lists = 0;
     for (int k = 0; k < 2; ++k) {
@@ -230,10 +230,12 @@ class scatter_sinking : row_rewriter {
         int known = 0;
         while (known < lists && !(two[known].list.id == f.list.id && two[known].axis.equals(f.axis))) ++known;
         if (known == 2) return false;
-        if (known < lists) two[known].rows = binary(g_, op::add, two[known].rows, f.rows);
+        if (known < lists) two[known].rows = binary(g_, v.o, two[known].rows, f.rows);
         else {
           two[lists] = f;
-          two[lists++].all = no_node;
+          two[lists].all = no_node;
+          if (k == 1 && v.o == op::sub) two[lists].rows = unary(g_, op::neg, f.rows, v.t);
+          ++lists;
         }
       }
     }
@@ -243,26 +245,45 @@ class scatter_sinking : row_rewriter {
     for (int part = 0; part < 2; ++part) parts_[2 * i + part] = two[part];
     return true;
   }
-  // f(a + b) = f(a) + f(b), where f is linear in operand k and has rows of both, or sums over them
-  constexpr bool as_parts(int i, int k, const shape (&s)[3]) {
+  // Part `part` of operand k, in the order of the lists of operand `first`; no form where it has other lists.
+  constexpr form part_of(int x, int first, int part) const {
+    for (int p = 0; p < 2; ++p)
+      if (const form& f = parts_[2 * x + p]; f.list.id == parts_[2 * first + part].list.id) return f;
+    return {};
+  }
+  // f(a + b) = f(a) + f(b), where f is linear in the operands with two lists, and has rows of both or sums over them
+  constexpr bool as_parts(int i, const shape (&s)[3]) {
     const node& v = at(i);
-    const int x = v.in[k];
     bool zero[3] = {false, false, false};
-    for (int j = 0; j < 3; ++j) {
-      if (j != k && v.in[j] == x) return false;
-      zero[j] = j == k;
-    }
-    if (!is_linear(v.o, zero)) return false;
-    const form whole = made_[x];
-    form part[2];
+    form whole[3], part[2];
+    int first = no_node, several = 0;
+    for (int k = 2; k >= 0; --k)
+      if (is_split(v.in[k])) {
+        ++several;
+        zero[k] = true;
+        whole[k] = made_[v.in[k]];
+        first = k;
+      }
+    if (first < 0 || !is_linear(v.o, zero)) return false;
+    // linear in several together
+    if (several > 1 && v.o != op::add && v.o != op::sub && v.o != op::where && v.o != op::concat)
+      return false;
+    for (int k = 0; k < 3; ++k) // such an operand twice, or in another place
+      for (int j = 0; j < 3; ++j)
+        if (zero[k] && !zero[j] && v.in[j] == v.in[k]) return false;
     bool known = true;
     for (int p = 0; p < 2 && known; ++p) {
-      made_[x] = parts_[2 * x + p];
+      for (int k = 0; k < 3; ++k)
+        if (zero[k]) {
+          made_[v.in[k]] = part_of(v.in[k], v.in[first], p);
+          known = known && has_rows(v.in[k]);
+        }
       made_[i] = form{};
-      known = as_rows(i, k, s) || as_sum(i, k, s);
+      known = known && (as_rows(i, first, s) || as_sum(i, first, s));
       part[p] = made_[i];
     }
-    made_[x] = whole;
+    for (int k = 0; k < 3; ++k)
+      if (zero[k]) made_[v.in[k]] = whole[k];
     made_[i] = form{};
     if (!known || (part[0].rows >= 0) != (part[1].rows >= 0)) return false;
     if (part[0].rows < 0) made_[i].all = binary(g_, op::add, part[0].all, part[1].all);
@@ -333,9 +354,7 @@ public:
         bool done = as_source(i);
         for (int k = 0; k < 3 && !done; ++k)
           if (has_rows(v.in[k])) done = as_rows(i, k, s) || as_sum(i, k, s);
-        done = done || as_two_lists(i);
-        for (int k = 0; k < 3 && !done; ++k)
-          if (is_split(v.in[k])) done = as_parts(i, k, s);
+        done = done || as_two_lists(i) || as_parts(i, s);
         if (!done) {
           int in[3] = {no_node, no_node, no_node};
           for (int k = 0; k < 3; ++k)
