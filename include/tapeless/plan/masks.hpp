@@ -48,6 +48,13 @@ constexpr int mask_below(const node* nodes, int x) {
     x = nodes[x].in[0];
   return x;
 }
+// x - x == 0: is x finite? softmax and logsumexp ask that of each row's maximum.
+constexpr bool asks_if_finite(const node* nodes, const node& v) {
+  if (v.o != op::eq) return false;
+  for (int k = 0; k < 2; ++k)
+    if (const node& d = nodes[v.in[k]]; d.o == op::sub && d.in[0] == d.in[1]) return true;
+  return false;
+}
 // A factor or a condition of the losses of rows, which may be a mask: a condition of the program, or an argument that
 // no transform differentiates by. It has the first axes of what it is a factor of.
 constexpr bool may_be_mask(const node* nodes, const node& user, int k) {
@@ -55,7 +62,7 @@ constexpr bool may_be_mask(const node* nodes, const node& user, int k) {
   if (user.in[k] < 0 || !is_factor) return false;
   const node& m = nodes[mask_below(nodes, user.in[k])];
   const shape rows = squeezed(m.s);
-  if (rows.rank == 0 || end_of_group(user.s, rows) < 0 || m.active) return false;
+  if (rows.rank == 0 || end_of_group(user.s, rows) < 0 || m.active || asks_if_finite(nodes, m)) return false;
   return m.o == op::input || (m.t == dtype::boolean && !m.adjoint);
 }
 constexpr extent_t rows_of_product(const node& v) {
