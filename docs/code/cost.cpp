@@ -19,6 +19,23 @@ static_assert(cost.adjoint.flops <= 1.5 * cost.primal.flops); // for every n >= 
 static_assert(cost.steps() == cost.primal.steps + cost.adjoint.steps);
 // [/signature]
 
+// [densified]
+constexpr auto hard = [](auto w, auto x, auto t) { // the 16 greatest losses
+  auto losses = tl::mean<1>(tl::square(tl::matmul(x, w) - t));
+  return tl::mean(tl::gather(losses, tl::top_k<16>(losses)));
+};
+constexpr auto centred = [](auto w, auto x, auto t) { // a mean over rows mixes them
+  auto y = tl::tanh(tl::matmul(x, w));
+  auto losses = tl::mean<1>(tl::square(y - tl::mean<0>(y) - t));
+  return tl::mean(tl::gather(losses, tl::top_k<16>(losses)));
+};
+using W = tl::tensor<float, 8, 4>;
+using rows = tl::tensor<float, 64, 8>;
+using targets = tl::tensor<float, 64, 4>;
+static_assert(tl::jit(tl::grad<0>(hard)).cost<W, rows, targets>().densified == 0);
+static_assert(tl::jit(tl::grad<0>(centred)).cost<W, rows, targets>().densified == 1);
+// [/densified]
+
 int main() {
   std::printf("primal flops   %s\n", to_string(cost.primal.flops).c_str());
   std::printf("adjoint flops  %s\n", to_string(cost.adjoint.flops).c_str());

@@ -14,7 +14,8 @@ constexpr auto losses = [](auto logits, auto label) {
   auto b = tl::log_softmax(logits);                       // (2, 3)
   auto c = tl::softmax_cross_entropy(logits, label);      // (2): one loss for each row
   auto d = tl::mse_loss(logits, b);                       // (): mean of (logits - b)^2
-  return std::tuple{a, b, c, d};
+  auto e = tl::softmax_cross_entropy<tl::ignore_label{0}>(logits, label); // (2): 0 where the label is 0
+  return std::tuple{a, b, c, d, e};
 };
 // [/signature]
 
@@ -24,11 +25,12 @@ int main() {
   const float x[] = {0, 1, 2, 1000, 1000, -1000}; // exp(1000) overflows; the shifted sums do not
   const std::int32_t y[] = {2, 0};
   auto run = tl::jit(losses).bind<tl::tensor<const float, 2, 3>, tl::tensor<const std::int32_t, 2>>();
-  const auto [a, b, c, d] = run(tl::tensor<const float, 2, 3>(x), tl::tensor<const std::int32_t, 2>(y));
+  const auto [a, b, c, d, e] = run(tl::tensor<const float, 2, 3>(x), tl::tensor<const std::int32_t, 2>(y));
   show("a", a);
   show("b", b);
   show("c", c);
   show("d", d);
+  show("e", e);
 
   auto gradient = tl::jit(tl::grad([](auto v, auto t) { return tl::sum(tl::softmax_cross_entropy(v, t)); })).bind<logits, label>();
   tl::owned<std::tuple<logits, label>> in;

@@ -10,11 +10,13 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <tuple>
 #include <vector>
 
 #include <support/allocations.hpp>
 #include <support/random.hpp>
+#include <support/refusal.hpp>
 #include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;
@@ -23,7 +25,7 @@ namespace {
 
 using flat = std::vector<double>;
 constexpr int n = 24, inputs = 32, hidden = 64, outputs = 4;
-constexpr tl::extent_t named = tl::dyn<'n'>;
+constexpr tl::extent_t named = tl::dyn<'n'>, extent_of_positions = 2147483647;
 constexpr double infinity = std::numeric_limits<double>::infinity(),
                  nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -157,6 +159,24 @@ struct column : of_mean { // mask: (n, 1)
     return tl::mean(m * tl::reshape<n, 1>(losses(p, x, t)));
   }
 };
+struct reshaped : of_mean { // mask: (4, 3, 2)
+  constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
+    return tl::mean(m * tl::reshape<4, 3, 2>(losses(p, x, t)));
+  }
+};
+struct grid : of_ratio { // mask: (4, 3, 2), of rows (4, 3, 2, inputs)
+  constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
+    const auto y = tl::reshape<4, 3, 2, outputs>(t);
+    const auto l = tl::mean<3>(tl::square(scores(p, tl::reshape<4, 3, 2, inputs>(x)) - y));
+    const auto w = tl::cast<typename decltype(x)::value_type>(m);
+    return tl::sum(w * l) / tl::sum(w);
+  }
+};
+struct of_features : of_mean { // mask: (n), of losses (n, outputs)
+  constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
+    return tl::mean(tl::where(tl::reshape<n, 1>(m), tl::square(scores(p, x) - t), 0.0));
+  }
+};
 struct two_masks : of_ratio { // the other one is the sign of a datum
   constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
     const auto both = m * tl::cast<double>(tl::reshape<n>(tl::slice<1, 0, 1>(t)) > -2.0);
@@ -264,6 +284,20 @@ struct valid_labels { // 255: no label
     return tl::sum(tl::where(valid, l, 0.0)) / tl::sum(tl::cast<double>(valid));
   }
 };
+struct ignored_labels { // the same
+  constexpr auto operator()(const auto& p, auto x, auto label) const {
+    const auto l = tl::softmax_cross_entropy<tl::ignore_label{255}>(scores(p, x), label);
+    return tl::sum(l) / tl::sum(tl::cast<double>(label != 255));
+  }
+};
+struct ignored_pixels { // the same, as those of 4 images
+  constexpr auto operator()(const auto& p, auto x, auto label) const {
+    const auto of_pixels = tl::reshape<4, 3, 2>(label);
+    const auto z = scores(p, tl::reshape<4, 3, 2, inputs>(x));
+    const auto l = tl::softmax_cross_entropy<tl::ignore_label{255}>(z, of_pixels);
+    return tl::sum(l) / tl::sum(tl::cast<double>(of_pixels != 255));
+  }
+};
 struct labels_of_rows { // without rubbish among them
   constexpr auto operator()(const auto& p, auto x, auto label) const {
     return tl::mean(tl::softmax_cross_entropy(scores(p, x), label));
@@ -286,7 +320,31 @@ struct as_many {
     return tl::mean(tl::gather(l, tl::top_k<n, 'k'>(l, count)));
   }
 };
-struct two_selections { // cotangents of two lists meet: all rows
+struct hard_and_listed { // two lists of few rows: each goes on by itself
+  constexpr auto operator()(const auto& p, auto x, auto t, auto rows) const {
+    const auto l = losses(p, x, t);
+    return tl::mean(tl::gather(l, tl::top_k<6>(l))) + tl::mean(tl::gather(l, rows));
+  }
+};
+struct hard_and_easy { // the same, and a third term of the first list
+  constexpr auto operator()(const auto& p, auto x, auto t, auto) const {
+    const auto l = losses(p, x, t);
+    const auto hard = tl::gather(l, tl::top_k<6>(l));
+    return tl::mean(hard) + tl::mean(tl::gather(l, tl::bottom_k<3>(l))) + tl::mean(2.0 * hard);
+  }
+};
+struct three_selections { // of three lists: all rows
+  constexpr auto operator()(const auto& p, auto x, auto t, auto rows) const {
+    return hard_and_listed{}(p, x, t, rows) +
+           tl::mean(tl::gather(losses(p, x, t), tl::bottom_k<3>(losses(p, x, t))));
+  }
+};
+struct hard_and_listed_squares { // of v: no rows are left out
+  constexpr auto operator()(const auto& p, auto x, auto t, auto v) const {
+    return tl::sum(tl::square(v) * losses(p, x, t));
+  }
+};
+struct two_selections { // cotangents of two lists meet, of which the run counts one: all rows
   constexpr auto operator()(const auto& p, auto x, auto t, auto limit) const {
     const auto l = losses(p, x, t);
     return tl::mean(tl::gather(l, tl::top_k<6>(l))) + tl::mean(tl::gather(l, tl::where<'k'>(l < limit)));
@@ -354,6 +412,13 @@ TEST_CASE("masks: the gradient of the weighted rows, whatever the others are") {
   check_mask<mean_where, double, n, tl::tensor<bool, n>>(1e-12);
   check_mask<weighted_mean, double, n, vector>(1e-12);
   check_mask<column, double, n, tl::tensor<double, n, 1>>(1e-12);
+  check_mask<of_features, double, n, tl::tensor<bool, n>>(1e-12);
+}
+TEST_CASE("masks of several axes: of as many rows as elements") {
+  check_mask<reshaped, double, n, tl::tensor<double, 4, 3, 2>>(1e-12);
+  check_mask<grid, double, n, tl::tensor<double, 4, 3, 2>>(1e-12);
+  check_mask<grid, double, n, tl::tensor<bool, 4, 3, 2>>(1e-12);
+  check_mask<grid, float, n, tl::tensor<std::int32_t, 4, 3, 2>>(1e-5);
 }
 TEST_CASE("masks of a named extent") {
   check_mask<mean_where, double, named, tl::tensor<bool, named>>(1e-12);
@@ -453,11 +518,11 @@ TEST_CASE("masks: H d is the difference of two gradients") {
                  .bind<parameters<double>, data<double, n>, targets<double, n>, vector, parameters<double>>();
   CHECK(largest_difference(elements(run(*b.p, *b.x, *b.t, *m, *d)), difference) < 1e-7);
 }
-TEST_CASE("masks: labels that are none") {
+TEST_CASE_TEMPLATE("masks: labels that are none", F, valid_labels, ignored_labels, ignored_pixels) {
   using P = parameters<double>;
   static_assert(counts_rows(
-      tl::jit(tl::value_and_grad<0>(valid_labels{})).cost<P, data<double, n>, integers>().adjoint.flops));
-  auto run = tl::jit(tl::value_and_grad<0>(valid_labels{})).bind<P, data<double, n>, integers>();
+      tl::jit(tl::value_and_grad<0>(F{})).template cost<P, data<double, n>, integers>().adjoint.flops));
+  auto run = tl::jit(tl::value_and_grad<0>(F{})).template bind<P, data<double, n>, integers>();
   auto rest = tl::jit(tl::value_and_grad<0>(labels_of_rows{}))
                   .bind<P, data<double, named>, tl::tensor<std::int32_t, named>>(tl::dim<'n'>(n));
   batch<double> b;
@@ -479,6 +544,22 @@ TEST_CASE("masks: labels that are none") {
   const auto [expected, of_kept] = rest(*kept.p, *kept.x, *kept_label);
   CHECK(value[0] == doctest::Approx(expected[0]).epsilon(1e-12));
   CHECK(largest_difference(elements(gradient), elements(of_kept)) < 1e-12);
+}
+
+TEST_CASE("masks and selections: their positions are int32") {
+  using support::refusal;
+  constexpr auto selected = [](auto x) { return tl::sum(tl::gather(x, tl::top_k<3, 'k'>(x))); };
+  using V = tl::tensor<double, named>;
+  const std::string message =
+      "tapeless: bind: a selection among 2147483648 values: at most 2147483647, positions are std::int32_t";
+  CHECK(refusal([&] {
+          static_cast<void>(tl::jit(selected).bind<V>(tl::dim<'n'>(extent_of_positions + 1)));
+        }) == message);
+  constexpr auto masked = tl::jit(tl::value_and_grad<0>(weighted_mean{}));
+  CHECK(refusal([&] {
+          static_cast<void>(masked.bind<parameters<double>, data<double, named>, targets<double, named>, V>(
+              tl::dim<'n'>(extent_of_positions + 1)));
+        }) == message);
 }
 
 TEST_CASE("rows of an argument, which may repeat") {
@@ -621,7 +702,55 @@ TEST_CASE("rows: as many as the run says, none and all of them too") {
     else CHECK((std::isnan(value[0]) && elements(gradient) == flat(elements(gradient).size(), 0.0)));
   }
 }
-TEST_CASE("rows: two selections in one loss") {
+TEST_CASE("rows: two lists of few rows in one loss") {
+  using list = tl::tensor<std::int32_t, 4>;
+  constexpr tl::cost of_two = cost_of<hard_and_listed, double, n, list, 0>;
+  constexpr tl::cost of_all = cost_of<mean_of_products, double, n, vector, 0, 3>;
+  static_assert(of_two.densified == 0 && of_two.adjoint.flops <= 0.55 * of_all.adjoint.flops);
+  static_assert(cost_of<hard_and_easy, double, n, list, 0>.densified == 0);
+  static_assert(cost_of<three_selections, double, n, list, 0>.densified > 0);
+  batch<double> b;
+  const flat loss = loops(b, flat(n, 0.0)).loss;
+  const flat hardest = greatest(loss, all_rows(), 6);
+  flat negated = loss;
+  for (double& e : negated) e = -e;
+  const flat easiest = greatest(negated, all_rows(), 3);
+  tl::owned<list> rows;
+  auto run = program<hard_and_listed, list, 0>();
+  auto with_easy = program<hard_and_easy, list, 0>();
+  auto of_three = program<three_selections, list, 0>();
+  auto two = tl::jit(tl::value_and_grad<0>(hard_and_listed{}))
+                 .bind<parameters<double>, data<double, n>, targets<double, n>, list>(tl::threads(2));
+  auto hessian =
+      tl::jit(tl::hvp<0>(hard_and_listed{}))
+          .bind<parameters<double>, data<double, n>, targets<double, n>, list, parameters<double>>();
+  auto of_squares =
+      tl::jit(tl::hvp<0>(hard_and_listed_squares{}))
+          .bind<parameters<double>, data<double, n>, targets<double, n>, vector, parameters<double>>();
+  for (const int spread : {n, 5, 1}) { // they are rows of the other list too, and one row several times
+    flat c = hardest;
+    for (int i = 0; i < 4; ++i) {
+      (*rows)[i] = (i * 7 + 5) % spread;
+      c[static_cast<std::size_t>((*rows)[i])] += 0.25;
+    }
+    const auto [value, gradient] = run(*b.p, *b.x, *b.t, *rows);
+    check_rows(b, c, value, gradient);
+    CHECK(support::allocations_of([&] { static_cast<void>(run(*b.p, *b.x, *b.t, *rows)); }) == 0);
+    const auto [value2, gradient2] = two(*b.p, *b.x, *b.t, *rows);
+    CHECK((value2[0] == value[0] && elements(gradient2) == elements(gradient)));
+    tl::owned<vector> v;
+    for (int i = 0; i < n; ++i) (*v)[i] = std::sqrt(c[static_cast<std::size_t>(i)]);
+    CHECK(largest_difference(elements(hessian(*b.p, *b.x, *b.t, *rows, *b.p)),
+                             elements(of_squares(*b.p, *b.x, *b.t, *v, *b.p))) < 1e-11);
+    for (std::size_t i = 0; i < c.size(); ++i) c[i] += easiest[i];
+    const auto [value3, gradient3] = of_three(*b.p, *b.x, *b.t, *rows);
+    check_rows(b, c, value3, gradient3);
+    for (std::size_t i = 0; i < c.size(); ++i) c[i] = 3 * hardest[i] + easiest[i];
+    const auto [value4, gradient4] = with_easy(*b.p, *b.x, *b.t, *rows);
+    check_rows(b, c, value4, gradient4);
+  }
+}
+TEST_CASE("rows: two selections in one loss, one of them counted") {
   static_assert(cost_of<two_selections, double, n, tl::tensor<double>, 0>.densified > 0);
   auto run = program<two_selections, tl::tensor<double>, 0>();
   batch<double> b;

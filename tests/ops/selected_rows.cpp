@@ -145,6 +145,13 @@ struct hardest {
     return std::tuple{tl::mean(tl::gather(losses, rows)), rows};
   }
 };
+struct hardest_and_easiest { // two lists
+  template <class L> constexpr auto operator()(const L& losses) const {
+    const auto hard = tl::top_k<kept / 2>(losses), easy = tl::bottom_k<kept / 2>(losses);
+    const auto mean = (tl::mean(tl::gather(losses, hard)) + tl::mean(tl::gather(losses, easy))) / 2.0;
+    return std::tuple{mean, tl::concat<0>(hard, easy)};
+  }
+};
 struct easiest_of_percent {
   template <class L> constexpr auto operator()(const L& losses) const {
     const auto rows = tl::bottom_k<tl::percent{25}, 'k'>(losses);
@@ -247,6 +254,9 @@ TEST_CASE_TEMPLATE("selected rows: gradients and Hessians, threads, no allocatio
   check_gradient<Net, hardest>();
   check_hessian<Net>();
 }
+TEST_CASE_TEMPLATE("selected rows of two lists", Net, normalized, convolution, table) {
+  check_gradient<Net, hardest_and_easiest>();
+}
 TEST_CASE_TEMPLATE("selected rows that a run counts", Net, perceptron, convolution, towers) {
   check_gradient<Net, easiest_of_percent>();
   check_gradient<Net, above_threshold>();
@@ -291,3 +301,5 @@ static_assert(adjoint_is_sparse<towers>);
 static_assert(adjoint_is_sparse<table>);
 static_assert(cost_of_selected<large_table, hardest>.densified == 0);
 static_assert(cost_of_selected<batch_statistics, hardest>.densified > 0);
+static_assert(cost_of_selected<normalized, hardest_and_easiest>.densified == 0);
+static_assert(cost_of_selected<table, hardest_and_easiest>.densified == 0);

@@ -31,10 +31,11 @@ constexpr int argmax(graph& g, int a, unsigned axes) {
   return g.intern(v);
 }
 // index, known to lie in [0, bound): an argument is checked when a run reads it, a computed one is clamped, and so is
-// one of selected rows
-constexpr int checked_index(graph& g, int index, extent_t bound) {
+// one of selected rows. passes: a number that an argument may hold besides
+inline constexpr extent_t no_index = extent_t{1} << 32; // no int32
+constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes = no_index) {
   if (g[index].o == op::reshape && g[g[index].in[0]].o == op::input)
-    return reshape(g, checked_index(g, g[index].in[0], bound), g[index].s);
+    return reshape(g, checked_index(g, g[index].in[0], bound, passes), g[index].s);
   if (g[index].o == op::select && g[g[index].in[0]].s == shape{1, {bound}}) return index;
   if (g[index].o != op::input || g.is_counted(bound)) {
     const int top = g.extent_value(bound, dtype::i32);
@@ -45,6 +46,7 @@ constexpr int checked_index(graph& g, int index, extent_t bound) {
   v.o = op::checked_index;
   v.t = dtype::i32;
   v.attr = static_cast<std::uint64_t>(bound);
+  v.attr2 = static_cast<std::uint64_t>(passes);
   v.in[0] = index;
   v.s = g[index].s;
   return g.intern(v);

@@ -7,6 +7,15 @@
 #include "reduce.hpp"
 
 namespace tapeless {
+
+// softmax_cross_entropy<ignore_label{255}>(logits, label): rows with this label have the loss 0.
+struct ignore_label {
+  std::int32_t value = 0;
+  bool given = false;
+  constexpr ignore_label() = default;
+  constexpr explicit ignore_label(std::int32_t label) : value(label), given(true) {}
+};
+
 namespace detail {
 
 template <shape Logits, shape Labels>
@@ -14,14 +23,21 @@ concept one_label_for_each_row =
     Logits.rank >= 1 && dropped(Logits, 1u << (Logits.rank > 0 ? Logits.rank - 1 : 0)) == Labels;
 
 // logsumexp(x) - x[label], over the last axis; the pick is a comparison with iota, which fuses
-constexpr int softmax_cross_entropy(graph& g, int x, int label) {
+constexpr int softmax_cross_entropy(graph& g, int x, int label, ignore_label ignored) {
   const shape s = g[x].s;
   const int last = s.rank - 1;
   const unsigned axes = 1u << last;
-  const int column = reshape(g, checked_index(g, label, s.d[last]), keepdims(s, axes));
-  const int hit = binary(g, op::eq, iota(g, along(s, last)), column);
-  const int picked = sum(g, where(g, hit, x, g.konst(0, g[x].t)), axes);
-  return reshape(g, binary(g, op::sub, logsumexp(g, x, axes), picked), dropped(s, axes));
+  const int zero = g.konst(0, g[x].t);
+  int counts = no_node; // does the row count?
+  if (ignored.given) {
+    counts = binary(g, op::ne, label, g.konst(ignored.value, dtype::i32));
+    x = where(g, reshape(g, counts, keepdims(s, axes)), x, zero); // not even a NaN of other rows is read
+  }
+  const int checked = checked_index(g, label, s.d[last], ignored.given ? ignored.value : no_index);
+  const int hit = binary(g, op::eq, iota(g, along(s, last)), reshape(g, checked, keepdims(s, axes)));
+  const int picked = sum(g, where(g, hit, x, zero), axes);
+  const int losses = reshape(g, binary(g, op::sub, logsumexp(g, x, axes), picked), dropped(s, axes));
+  return ignored.given ? where(g, counts, losses, zero) : losses;
 }
 constexpr int log_softmax(graph& g, int a, unsigned axes) {
   return binary(g, op::sub, a, logsumexp(g, a, axes));
@@ -63,10 +79,12 @@ template <int Axis = -1, detail::handle A> constexpr auto log_softmax(const A& a
 
 // softmax_cross_entropy(logits, label)[i] = logsumexp(logits[i]) - logits[i, label[i]]
 //   logits: (.., classes)   label: (..) int32 in [0, classes)   result: (..), the loss of each row
+// softmax_cross_entropy<ignore_label{i}>(logits, label): exactly 0 where the label is i, and no cotangent from there; a mask
+// of rows (plan/masks.hpp)
 // Errors: compile errors for shapes and types; a label outside the range, in an argument, is an exception at run.
 // Cost: that of logsumexp, a comparison and a sum over the classes.
-template <detail::handle A, detail::handle L> constexpr auto softmax_cross_entropy(const A& logits,
-                                                                                   const L& label) {
+template <ignore_label Ignored = ignore_label{}, detail::handle A, detail::handle L>
+constexpr auto softmax_cross_entropy(const A& logits, const L& label) {
   using namespace detail;
   graph& g = graph_of(logits, label);
   if constexpr (any_var<A, L>) {
@@ -79,7 +97,7 @@ template <detail::handle A, detail::handle L> constexpr auto softmax_cross_entro
             "tapeless: softmax_cross_entropy(logits, label): logits are float or double");
     require(g, g[label.id()].t == dtype::i32,
             "tapeless: softmax_cross_entropy(logits, label): label is int32");
-    return var{&g, softmax_cross_entropy(g, logits.id(), label.id())};
+    return var{&g, softmax_cross_entropy(g, logits.id(), label.id(), Ignored)};
   } else {
     using T = typename A::value_type;
     static_assert(floating_point<T>,
@@ -90,7 +108,7 @@ template <detail::handle A, detail::handle L> constexpr auto softmax_cross_entro
                   "tapeless: softmax_cross_entropy(logits, label): one label for each row of logits");
     if constexpr (floating_point<T> && index_type<typename L::value_type> &&
                   one_label_for_each_row<A::extents, L::extents>)
-      return wrap<T, L::extents>(g, softmax_cross_entropy(g, logits.id(), label.id()));
+      return wrap<T, L::extents>(g, softmax_cross_entropy(g, logits.id(), label.id(), Ignored));
     else return logits;
   }
 }

@@ -93,6 +93,15 @@ template <char Name, extent_t N>
 concept named_where_counted = Name != 0 || is_static(N);
 template <char Name>
 concept selection_has_a_name = Name != 0;
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+template <char Name>
+concept selection_is_named_by_a_letter = Name == 0 || is_letter(Name);
+template <extent_t N>
+concept positions_are_int32 = !is_static(N) || N <= most_selected;
+template <class C>
+concept handle_or_number = handle<C> || std::is_arithmetic_v<C>;
+template <class C>
+concept count_is_known_at_run_only = !std::is_arithmetic_v<C>;
 template <extent_t Segments>
 concept segments_in_range = Segments >= 1 && Segments <= most_selected;
 template <bool Fits>
@@ -102,7 +111,7 @@ concept segment_of_each_value = Fits;
 template <bool Fits>
 concept mask_is_a_vector_of_bool = Fits;
 template <char Name> constexpr extent_t count_named() {
-  if constexpr (Name != 0) return dyn<Name>;
+  if constexpr (is_letter(Name)) return dyn<Name>;
   else return 0;
 }
 
@@ -127,7 +136,13 @@ template <auto K, char Name, class A> constexpr bool may_select() {
           named_where_counted<Name, n>,
           "tapeless: top_k<k>(values): for values of a named extent the selection has a name, as in "
           "top_k<k, 'k'>(values)");
-      return count_in_range<K> && at_most_the_extent<K, n> && named_where_counted<Name, n>;
+      static_assert(selection_is_named_by_a_letter<Name>,
+                    "tapeless: top_k<k, 'k'>(values): the name is a letter");
+      static_assert(
+          positions_are_int32<n>,
+          "tapeless: top_k<k>(values): values has fewer than 2^31 elements, for positions are int32");
+      return count_in_range<K> && at_most_the_extent<K, n> && named_where_counted<Name, n> &&
+             selection_is_named_by_a_letter<Name> && positions_are_int32<n>;
     }
   }
   return false;
@@ -151,7 +166,10 @@ constexpr auto select_counted(const A& a, const C& count) {
     if constexpr (typed_handle<C>) return C::extents.rank == 0 && index_type<typename C::value_type>;
     else return false;
   }();
-  static_assert(count_is_an_int32<number>,
+  static_assert(
+      count_is_known_at_run_only<C>,
+      "tapeless: top_k<k, 'k'>(values, count): a number that the program knows is k, as in top_k<5>(values)");
+  static_assert(count_is_an_int32 < number || std::is_arithmetic_v < C >>,
                 "tapeless: top_k<k, 'k'>(values, count): count is an int32 of rank 0");
   static_assert(selection_has_a_name<Name>,
                 "tapeless: top_k<k, 'k'>(values, count): the selection has a name, as in top_k<64, 'k'>");
@@ -196,8 +214,8 @@ template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A&
 template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A& values, recompute_t) { return detail::select_by_order<detail::selection::top, K, Name, true>(values); }
 template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values, recompute_t) { return detail::select_by_order<detail::selection::bottom, K, Name, true>(values); }
 template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values) { return detail::select_by_order<detail::selection::bottom, K, Name>(values); }
-template <auto K, char Name = 0, detail::handle A, detail::handle C> constexpr auto top_k(const A& values, const C& count) { return detail::select_counted<detail::selection::top, K, Name>(values, count); }
-template <auto K, char Name = 0, detail::handle A, detail::handle C> constexpr auto bottom_k(const A& values, const C& count) { return detail::select_counted<detail::selection::bottom, K, Name>(values, count); }
+template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C> constexpr auto top_k(const A& values, const C& count) { return detail::select_counted<detail::selection::top, K, Name>(values, count); }
+template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C> constexpr auto bottom_k(const A& values, const C& count) { return detail::select_counted<detail::selection::bottom, K, Name>(values, count); }
 
 // rows = top_k_of_each<k, segments, 'k'>(values, segment): of each segment (class, image) its k greatest elements, or all
 // that it has; ascending by position. segment[i] in [0, segments) is that of element i; any other number is no segment.
@@ -216,7 +234,15 @@ template <char Name, detail::handle A> constexpr auto where(const A& mask) {
     else return false;
   }();
   static_assert(mask_is_a_vector_of_bool<fits>, "tapeless: where<'k'>(mask): mask is bool and has one axis");
-  if constexpr (fits) {
+  static_assert(selection_has_a_name<Name> && selection_is_named_by_a_letter<Name>,
+                "tapeless: where<'k'>(mask): the name is a letter");
+  constexpr extent_t n = [] {
+    if constexpr (fits) return A::extents.d[0];
+    else return extent_t{0};
+  }();
+  static_assert(positions_are_int32<n>,
+                "tapeless: where<'k'>(mask): mask has fewer than 2^31 elements, for positions are int32");
+  if constexpr (fits && is_letter(Name) && positions_are_int32<n>) {
     graph& g = graph_of(mask);
     constexpr shape s{1, {dyn<Name>}};
     return wrap<std::int32_t, s>(g, select(g, mask.id(), no_node, {}, s.d[0]));

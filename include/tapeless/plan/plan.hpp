@@ -103,7 +103,8 @@ template <int N, int O> class planner {
     for (int i = 0; i < N; ++i) {
       const node& v = at(i);
       if (v.o == op::checked_index)
-        r_.check[r_.checks++] = {static_cast<int>(at(v.in[0]).attr), static_cast<extent_t>(v.attr)};
+        r_.check[r_.checks++] = {static_cast<int>(at(v.in[0]).attr), static_cast<extent_t>(v.attr),
+                                 static_cast<extent_t>(v.attr2)};
       if (v.o == op::max_reduce || v.o == op::argmax) {
         const extent_t n = count_of(at(v.in[0]).s, static_cast<unsigned>(v.attr));
         if (!is_static(n) && !is_counted(n)) r_.not_empty[r_.nonempty++] = n;

@@ -76,6 +76,7 @@ constexpr rows_of_operands where_rows_come_from(const node& v, const shape (&s)[
   switch (v.o) {
     case op::sum:
     case op::max_reduce:
+    case op::argmax:
       if (((v.attr >> at.axis) & 1u) == 0) return given(at);
       return r;
     case op::expand:

@@ -17,10 +17,9 @@ struct row_list {
   extent_t n = 0, count = 0;
   bool distinct = true; // no position occurs twice
 };
-// Is the index of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or at most half as
-// many indices as there are rows, which may repeat.
-template <class Nodes> constexpr bool lists_rows(const Nodes& nodes, int index, extent_t n) {
-  const node& v = nodes[index];
+// Is the index v of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or at most half
+// as many indices as there are rows, which may repeat.
+constexpr bool lists_rows(const node& v, extent_t n) {
   return v.o == op::select || (v.s.rank == 1 && is_static(v.s.d[0]) && is_static(n) && 2 * v.s.d[0] <= n);
 }
 
@@ -135,11 +134,20 @@ class scatter_sinking : row_rewriter {
     row_axis axis;
   };
   vec<form> made_;
+  // Of a sum of two cotangents with different lists, the two, at 2 i and 2 i + 1: where splits_, and the second has rows.
+  vec<form> parts_;
+  bool splits_, lists_meet_ = false;
 
+  constexpr bool is_split(int x) const { return x >= 0 && splits_ && parts_[2 * x + 1].rows >= 0; }
   constexpr int all(int i) {
     form& f = made_[i];
     if (f.all >= 0) return f.all;
     const node& v = at(i);
+    if (is_split(i)) {
+      const form &a = parts_[2 * i], &b = parts_[2 * i + 1];
+      const int first = scattered(a.rows, a.list, a.axis, v.s);
+      return f.all = binary(g_, op::add, first, scattered(b.rows, b.list, b.axis, v.s));
+    }
     bool cheap = rule(v.o).k == kind::elementwise || rule(v.o).k == kind::view;
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
@@ -208,12 +216,87 @@ class scatter_sinking : row_rewriter {
     made_[i].all = remade(v, in, v.s);
     return true;
   }
+  // a + b or a - b where both are rows, of two lists in all
+  constexpr bool as_two_lists(int i) {
+    const node& v = at(i);
+    if (v.o != op::add && v.o != op::sub) return false;
+    form two[2];
+    int lists = 0;
+    for (int k = 0; k < 2; ++k) {
+      const int x = v.in[k];
+      if (!(at(x).s == v.s) || (!is_split(x) && !has_rows(x))) return false;
+      for (int part = 0; part < (is_split(x) ? 2 : 1); ++part) {
+        const form f = is_split(x) ? parts_[2 * x + part] : made_[x];
+        int known = 0;
+        while (known < lists && !(two[known].list.id == f.list.id && two[known].axis.equals(f.axis))) ++known;
+        if (known == 2) return false;
+        if (known < lists) two[known].rows = binary(g_, v.o, two[known].rows, f.rows);
+        else {
+          two[lists] = f;
+          two[lists].all = no_node;
+          if (k == 1 && v.o == op::sub) two[lists].rows = unary(g_, op::neg, f.rows, v.t);
+          ++lists;
+        }
+      }
+    }
+    if (lists != 2) return false;
+    lists_meet_ = true;
+    if (!splits_) return false;
+    for (int part = 0; part < 2; ++part) parts_[2 * i + part] = two[part];
+    return true;
+  }
+  // Part `part` of operand k, in the order of the lists of operand `first`; no form where it has other lists.
+  constexpr form part_of(int x, int first, int part) const {
+    for (int p = 0; p < 2; ++p)
+      if (const form& f = parts_[2 * x + p]; f.list.id == parts_[2 * first + part].list.id) return f;
+    return {};
+  }
+  // f(a + b) = f(a) + f(b), where f is linear in the operands with two lists, and has rows of both or sums over them
+  constexpr bool as_parts(int i, const shape (&s)[3]) {
+    const node& v = at(i);
+    bool zero[3] = {false, false, false};
+    form whole[3], part[2];
+    int first = no_node, several = 0;
+    for (int k = 2; k >= 0; --k)
+      if (is_split(v.in[k])) {
+        ++several;
+        zero[k] = true;
+        whole[k] = made_[v.in[k]];
+        first = k;
+      }
+    if (first < 0 || !is_linear(v.o, zero)) return false;
+    // linear in several together
+    if (several > 1 && v.o != op::add && v.o != op::sub && v.o != op::where && v.o != op::concat)
+      return false;
+    for (int k = 0; k < 3; ++k) // such an operand twice, or in another place
+      for (int j = 0; j < 3; ++j)
+        if (zero[k] && !zero[j] && v.in[j] == v.in[k]) return false;
+    bool known = true;
+    for (int p = 0; p < 2 && known; ++p) {
+      for (int k = 0; k < 3; ++k)
+        if (zero[k]) {
+          made_[v.in[k]] = part_of(v.in[k], v.in[first], p);
+          known = known && has_rows(v.in[k]);
+        }
+      made_[i] = form{};
+      known = known && (as_rows(i, first, s) || as_sum(i, first, s));
+      part[p] = made_[i];
+    }
+    for (int k = 0; k < 3; ++k)
+      if (zero[k]) made_[v.in[k]] = whole[k];
+    made_[i] = form{};
+    if (!known || (part[0].rows >= 0) != (part[1].rows >= 0)) return false;
+    if (part[0].rows < 0) made_[i].all = binary(g_, op::add, part[0].all, part[1].all);
+    else
+      for (int p = 0; p < 2; ++p) parts_[2 * i + p] = part[p];
+    return true;
+  }
   // scatter_add(d, S): where rows come from
   constexpr bool as_source(int i) {
     const node& v = at(i);
     if (v.o != op::scatter_add || at(v.in[1]).s.rank != 1) return false;
     const extent_t axis_extent = v.s.d[static_cast<int>(v.attr)];
-    if (!lists_rows(p_.nodes, v.in[1], axis_extent)) return false;
+    if (!lists_rows(at(v.in[1]), axis_extent)) return false;
     form& f = made_[i];
     f.axis = {static_cast<int>(v.attr), 1};
     f.list = {all(v.in[1]), axis_extent, at(v.in[1]).s.d[0], at(v.in[1]).o == op::select};
@@ -229,6 +312,15 @@ class scatter_sinking : row_rewriter {
     if (g_[f.rows].o == op::copy && g_[f.rows].attr == 0) f.rows = g_[f.rows].in[0];
     return true;
   }
+  // Is it the mask, or another reshape of what the mask is a reshape of?
+  constexpr bool is_mask(int i, int mask) const {
+    if (i == mask || mask < 0) return i == mask;
+    const node &v = at(i), &m = at(mask);
+    if (v.o != op::reshape || m.o != op::reshape || v.in[0] != m.in[0]) return false;
+    int rows = 0;
+    for (int a = 0; a < v.s.rank; ++a) rows += v.s.d[a] == numel(m.s) ? 1 : 0;
+    return rows == 1;
+  }
   // The mask has all its rows, and those that are not zero.
   constexpr void list_mask(int i) {
     const shape s = at(i).s;
@@ -242,7 +334,13 @@ class scatter_sinking : row_rewriter {
   }
 
 public:
-  constexpr explicit scatter_sinking(const raw_program& p) : row_rewriter(p), made_(p.nodes.size(), form{}) {}
+  // splits: the sum of two cotangents of different lists is carried as the two
+  constexpr explicit scatter_sinking(const raw_program& p, bool splits = false)
+      : row_rewriter(p),
+        made_(p.nodes.size(), form{}),
+        parts_(splits ? 2 * p.nodes.size() : 0, form{}),
+        splits_(splits) {}
+  constexpr bool lists_meet() const { return lists_meet_; } // @pre run
 
   // mask: a node whose rows of zeros are left out, or no_node
   constexpr raw_program run(int mask) {
@@ -256,6 +354,7 @@ public:
         bool done = as_source(i);
         for (int k = 0; k < 3 && !done; ++k)
           if (has_rows(v.in[k])) done = as_rows(i, k, s) || as_sum(i, k, s);
+        done = done || as_two_lists(i) || as_parts(i, s);
         if (!done) {
           int in[3] = {no_node, no_node, no_node};
           for (int k = 0; k < 3; ++k)
@@ -263,7 +362,7 @@ public:
           made_[i].all = again(v, in, v.s);
         }
       }
-      if (i == mask) list_mask(i);
+      if (is_mask(i, mask)) list_mask(i);
     }
     vec<int> outputs;
     for (const int o : p_.outputs) {
@@ -287,7 +386,7 @@ class gather_pushing : row_rewriter {
 
   constexpr int n_() const { return p_.nodes.size(); }
   constexpr bool takes_rows(const node& v) const {
-    return v.o == op::gather && lists_rows(p_.nodes, v.in[1], at(v.in[0]).s.d[static_cast<int>(v.attr)]);
+    return v.o == op::gather && lists_rows(at(v.in[1]), at(v.in[0]).s.d[static_cast<int>(v.attr)]);
   }
   constexpr void want(int x, int list, extent_t n, const row_axis& axis) {
     demand& d = wanted_[x];

@@ -84,7 +84,7 @@ struct counted_extent {
 
 struct index_check {
   int input = 0;
-  extent_t bound = 0;
+  extent_t bound = 0, passes = no_index; // a number outside of [0, bound) that passes
 };
 
 template <int N, int O> struct plan {

@@ -66,7 +66,8 @@ template <class F, class... A> struct with_selected_rows {
       as_constant<nodes, traced_program.output_count>(with_sparse_rows(traced_program));
 };
 template <class F, class... A> constexpr const auto& program_of_rows() {
-  if constexpr (selects_rows(traced<F, A...>::value)) return with_selected_rows<F, A...>::value;
+  if constexpr (selects_rows(traced<F, A...>::value.nodes, traced<F, A...>::value.size))
+    return with_selected_rows<F, A...>::value;
   else return traced<F, A...>::value;
 }
 template <class F, class... A> struct rearranged {
@@ -153,8 +154,12 @@ template <class Backend, bool Load, class F, class... A> class bound {
       }
     for (int k = 0; k < plan_.counted; ++k) {
       const auto i = static_cast<std::size_t>(capacity_.add(plan_.count[k].name));
-      capacity_.value[i] =
-          std::min(plan_.count[k].most, checked_eval(plan_.count[k].rows, capacity_, "bind"));
+      const extent_t rows = checked_eval(plan_.count[k].rows, capacity_, "bind");
+      if (rows > most_selected)
+        refuse(
+            "tapeless: bind: a selection among %lld values: at most 2147483647, positions are std::int32_t",
+            wide(rows));
+      capacity_.value[i] = std::min(plan_.count[k].most, rows);
     }
     check_sizes();
     constexpr auto scratch = Backend::template scratch<plan_>();
@@ -296,11 +301,12 @@ template <class Backend, bool Load, class F, class... A> class bound {
             refuse("tapeless: run.into(out)(x...): output %d overlaps leaf %d of the arguments", k, at);
         if constexpr (std::is_same_v<T, std::int32_t>)
           for (int k = 0; k < plan_.checks; ++k)
-            if (plan_.check[k].input == at)
-              check_indices(leaf.data(), leaf.size(), eval(plan_.check[k].bound, values), at);
+            if (const index_check c = plan_.check[k]; c.input == at)
+              check_indices(leaf.data(), leaf.size(), eval(c.bound, values), c.passes, at);
       } else if constexpr (std::is_same_v<H, std::int32_t>) {
         for (int k = 0; k < plan_.checks; ++k)
-          if (plan_.check[k].input == at) check_indices(&leaf, 1, eval(plan_.check[k].bound, values), at);
+          if (const index_check c = plan_.check[k]; c.input == at)
+            check_indices(&leaf, 1, eval(c.bound, values), c.passes, at);
       }
       ++at;
     });
