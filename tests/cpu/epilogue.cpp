@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <support/random.hpp>
 #include <tapeless/tapeless.hpp>
+#include <tuple>
 #include <vector>
 
 namespace tl = tapeless;
@@ -133,6 +135,56 @@ TEST_CASE("epilogue: the same for each kernel of convolution, behind which an ac
   CHECK(choice(filtered) == conv_kernel::winograd);
   CHECK(choice(third) == conv_kernel::indirect);
   CHECK(choice(fourth) == conv_kernel::dense);
+}
+
+TEST_CASE(
+    "epilogue: rows that it alone reads share places; the results are those of one row at a time, for any team") {
+  struct layer {
+    tl::tensor<float, 150, 140> w; // wide enough to be packed ahead
+    tl::tensor<float, 140> b;
+  };
+  using rows = tl::tensor<float, tl::dyn<'n'>, 150>;
+  constexpr auto activation = [](const layer& p, auto x) { return tl::relu(tl::matmul(x, p.w) + p.b); };
+  constexpr auto both = [](const layer& p, auto x) {
+    const auto z = tl::matmul(x, p.w);
+    return std::tuple{tl::relu(z + p.b), z};
+  };
+  const auto consumed = []<class F>(F) {
+    const auto& plan = tl::detail::planned_with<false, F, layer, rows>::value;
+    int n = 0;
+    for (int i = 0; i < plan.steps; ++i) n += plan.step_[i].consumes ? 1 : 0;
+    return n;
+  };
+  CHECK(consumed(activation) == 1);
+  CHECK(consumed(both) == 0); // the product is a result
+
+  constexpr tl::extent_t n = 1003; // chunks of 118 rows and one of 59
+  auto x = support::random_values<float>(n * 150, 1);
+  tl::owned<layer> p;
+  std::uint64_t seed = 2;
+  tl::for_each_leaf(*p, [&](const auto& leaf) {
+    const auto v = support::random_values<float>(static_cast<std::size_t>(leaf.size()), ++seed);
+    for (tl::extent_t i = 0; i < leaf.size(); ++i) leaf[i] = v[static_cast<std::size_t>(i)];
+  });
+  auto one = tl::jit(activation).bind<layer, rows>(tl::dim<'n'>(1));
+  std::vector<float> of_one_member;
+  for (const int members : {1, 2, 3, 20}) {
+    auto run = tl::jit(activation).bind<layer, rows>(tl::dim<'n'>(n), tl::threads(members));
+    auto run_both = tl::jit(both).bind<layer, rows>(tl::dim<'n'>(n), tl::threads(members));
+    const auto y = run(*p, rows(x.data(), n));
+    const auto [again, z] = run_both(*p, rows(x.data(), n));
+    if (of_one_member.empty()) of_one_member.assign(y.begin(), y.end());
+    CHECK(std::equal(y.begin(), y.end(), of_one_member.begin()));
+    CHECK(std::equal(y.begin(), y.end(), again.begin()));
+    CHECK(z.size() == y.size());
+  }
+  float worst = 0;
+  for (tl::extent_t i = 0; i < n; ++i) {
+    const auto y = one(*p, rows(x.data() + i * 150, 1));
+    for (tl::extent_t j = 0; j < 140; ++j)
+      worst = std::fmax(worst, std::fabs(y[j] - of_one_member[static_cast<std::size_t>(i * 140 + j)]));
+  }
+  CHECK(worst <= 1e-4f); // 150 products of numbers below 1
 }
 
 TEST_CASE("epilogue: it never writes where the step that it follows still reads") {
