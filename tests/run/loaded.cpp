@@ -82,6 +82,31 @@ TEST_CASE("a loaded program gives what the program gives, whatever the batch and
   }
 }
 
+TEST_CASE("packed weights of products have a place of their own, where nothing is convolved, too") {
+  struct layers {
+    tl::tensor<float, 700, 600> w; // (n, k) with k and n so long that rows of x are packed, too
+    tl::tensor<float, 30, 700> v;
+  };
+  using rows = tl::tensor<float, tl::dyn<'n'>, 600>;
+  constexpr auto both = [](const auto& p, auto x) {
+    return tl::matmul(tl::tanh(tl::matmul(x, tl::transpose(p.w))), tl::transpose(p.v));
+  };
+  static_assert(tl::detail::backend_for<tl::host>::type::scratch<
+                    tl::detail::planned_with<true, std::remove_const_t<decltype(both)>, layers, rows>::value>()
+                    .packed >= 4 * (700 * 600 + 30 * 700));
+  tl::owned<layers> p;
+  fill(*p, 1);
+  for (const int members : {1, 2, 3}) {
+    auto run = tl::jit(both).bind<layers, rows>(tl::dim<'n'>(200), tl::threads(members));
+    auto infer = run.load(*p);
+    for (const int n : {200, 1, 0, 70, 200}) {
+      tl::owned<rows> x(tl::dim<'n'>{n});
+      fill(*x, 50);
+      CHECK(near(infer(*x), run(*p, *x)));
+    }
+  }
+}
+
 TEST_CASE("steps that read weights alone run at the load, and convolutions and products pack then") {
   using F = std::remove_const_t<decltype(forward)>;
   // mask * w2 and the square of w4 are not in the run

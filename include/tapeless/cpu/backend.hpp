@@ -26,7 +26,7 @@ template <team Team, class Arch = simd<float>> struct backend {
   // Kernel scratch in bytes, of each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {
     scratch_need most;
-    if constexpr (has_whole_steps<P>()) // else the kernels of whole steps are not even looked at
+    if constexpr (has_whole_steps<P>()) { // else the kernels of whole steps are not even looked at
       for (int i = 0; i < P.steps; ++i) {
         if (P.step_[i].fused || is_sparse(P.step_[i].o)) continue;
         scratch_need n = need_of<P>(i);
@@ -35,7 +35,8 @@ template <team Team, class Arch = simd<float>> struct backend {
         most.each = std::max(most.each, n.each * size);
         most.shared = std::max(most.shared, (n.packed + n.shared) * size);
       }
-    if constexpr (has_convolutions<P>()) most.packed = packed_before<P>(P.steps);
+      most.packed = packed_before<P>(P.steps);
+    }
     most.each = std::max<index_t>(most.each, P.strip_bytes);
     if constexpr (has_sweeps<P>())
       most.each = std::max(most.each, scratch_of_sweeps<P>(std::make_integer_sequence<int, P.steps>{}));
