@@ -91,9 +91,10 @@ TEST_CASE("packed weights of products have a place of their own, where nothing i
   constexpr auto both = [](const auto& p, auto x) {
     return tl::matmul(tl::tanh(tl::matmul(x, tl::transpose(p.w))), tl::transpose(p.v));
   };
-  static_assert(tl::detail::backend_for<tl::host>::type::scratch<
-                    tl::detail::planned_with<true, std::remove_const_t<decltype(both)>, layers, rows>::value>()
-                    .packed >= 4 * (700 * 600 + 30 * 700));
+  static_assert(
+      tl::detail::backend_for<tl::host>::type::scratch<
+          tl::detail::planned_with<true, std::remove_const_t<decltype(both)>, layers, rows>::value>()
+          .packed >= 4 * (700 * 600 + 30 * 700));
   tl::owned<layers> p;
   fill(*p, 1);
   for (const int members : {1, 2, 3}) {

@@ -38,9 +38,7 @@ constexpr const char* name_of(dtype t) {
   constexpr const char* n[] = {"float", "double", "int32", "bool", "int64"};
   return n[static_cast<int>(t)];
 }
-} // namespace detail
 
-namespace detail {
 template <class T>
 concept storable = requires { dtype_of_impl<std::remove_const_t<T>>::value; };
 } // namespace detail

@@ -177,7 +177,7 @@ private:
                                rows_of<P.step_[I - 1].o, K, T>{
                                    P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own,
                                    packed_of<P, I - 1>(f), f.names,
-                                   // one place for each member, if the chunks are as many
+                                   // one place for each member, where there are more chunks than members
                                    team.size() < f.step[I].chunks ? consumed_by<P>(I) : 0u, f.step[I].chunk});
     }
   }

@@ -333,7 +333,8 @@ bool are_few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, 
          (a.col == 1 ? cols * k : cols * rows + tile_scratch<V>(cols, rows, k)) <= room;
 }
 /// c = a b with vectors along k where rows of a are contiguous, else along the rows of c.
-/// Of a W rows at a time have the same order of sums.   @pre are_few_columns(rows, cols, k, a, elements of scratch)
+/// W rows of a at a time: the order of sums depends on how many rows are left in the last ones.
+///   @pre are_few_columns(rows, cols, k, a, elements of scratch)
 template <class V, class T>
 void few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
                  index_t c_row, T* scratch, index_t kc) {
@@ -386,7 +387,8 @@ template <class T, class V = simd<T>> constexpr index_t matmul_shared(const matm
 /// Elements of one b, the same for all matrices, packed ahead of products of many rows with it; 0: it is read as it is.
 template <class T, class V = simd<T>> constexpr index_t matmul_packed(const matmul_extents& e) {
   using B = detail::blocking<V>;
-  const bool packs = !e.b_batched && e.n > 1 && e.k > 1 && (e.tb || (e.k > 128 && e.n >= 4 * B::NR));
+  const bool packs =
+      !e.b_batched && e.m * e.batch > 2 && e.n > 1 && e.k > 1 && (e.tb || (e.k > 128 && e.n >= 4 * B::NR));
   return packs ? detail::round_up(e.n, B::NR) * e.k : 0;
 }
 /// Are there rows enough to pack b ahead of one product?

@@ -123,7 +123,8 @@ template <class T, bool Convolutions> constexpr scratch_need scratch_of(const st
       if (named(tapeless::detail::cols(q[0], e.ta))) e.k = detail::many;
       for (int i = 0; i < batch; ++i)
         if (named(q[2].d[i])) e.batch = detail::many;
-      return {.packed = named(q[2].d[batch + 1]) || e.k == detail::many ? 0 : matmul_packed<T>(e),
+      return {.packed =
+                  q[1].rank != 2 || named(q[2].d[batch + 1]) || e.k == detail::many ? 0 : matmul_packed<T>(e),
               .each = matmul_scratch<T>(e),
               .shared = matmul_shared<T>(e)};
     }

@@ -61,17 +61,16 @@ public:
   // Of one axis. What exceeds an Index is refused.
   template <class Index = std::int32_t> std::vector<Index> indices() const {
     if constexpr (std::is_same_v<Index, std::int64_t>) return integers();
-    else return narrow_indices();
-  }
-  std::vector<std::int32_t> narrow_indices() const {
-    if (descr_ == "<i4") return elements<std::int32_t>();
-    const std::vector<std::int64_t> wide = integers();
-    std::vector<std::int32_t> result(wide.size());
-    for (std::size_t i = 0; i < wide.size(); ++i) {
-      result[i] = static_cast<std::int32_t>(wide[i]);
-      if (result[i] != wide[i]) fail("element ", i, " = ", wide[i], " exceeds an std::int32_t");
+    else {
+      if (descr_ == "<i4") return elements<std::int32_t>();
+      const std::vector<std::int64_t> wide = integers();
+      std::vector<std::int32_t> result(wide.size());
+      for (std::size_t i = 0; i < wide.size(); ++i) {
+        result[i] = static_cast<std::int32_t>(wide[i]);
+        if (result[i] != wide[i]) fail("element ", i, " = ", wide[i], " exceeds an std::int32_t");
+      }
+      return result;
     }
-    return result;
   }
   std::vector<std::int64_t> integers() const {
     if (descr_ == "<i8") return elements<std::int64_t>();

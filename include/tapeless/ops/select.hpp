@@ -169,7 +169,8 @@ constexpr auto select_counted(const A& a, const C& count) {
   static_assert(
       count_is_known_at_run_only<C>,
       "tapeless: top_k<k, 'k'>(values, count): a number that the program knows is k, as in top_k<5>(values)");
-  static_assert(count_is_an_int32 < number || std::is_arithmetic_v < C >>,
+  constexpr bool number_or_known = number || std::is_arithmetic_v<C>;
+  static_assert(count_is_an_int32<number_or_known>,
                 "tapeless: top_k<k, 'k'>(values, count): count is an int32 of rank 0");
   static_assert(selection_has_a_name<Name>,
                 "tapeless: top_k<k, 'k'>(values, count): the selection has a name, as in top_k<64, 'k'>");

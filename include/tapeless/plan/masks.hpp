@@ -134,26 +134,24 @@ template <int N, int O> constexpr raw_program with_sparse_rows(const program<N, 
     some = some || selects(p.nodes, p.nodes[i]);
   }
   for (int k = 0; k < O; ++k) written.outputs.push_back(p.outputs[k]);
-  raw_program best = written, other;
+  raw_program best = written, apart; // apart: two lists of one sum go on each by itself
   if (some) {
     scatter_sinking one(written);
     best = one.run(no_node);
     best = gather_pushing(best).run();
     if (best.broken.found) best = written;
-    if (one.lists_meet()) other = gather_pushing(scatter_sinking(written, true).run(no_node)).run();
+    if (one.lists_meet()) apart = gather_pushing(scatter_sinking(written, true).run(no_node)).run();
   }
   double cost = cost_of_rows(best);
-  if (!other.nodes.empty() && !other.broken.found && cost_of_rows(other) < cost) {
-    cost = cost_of_rows(other);
-    best = other;
-  }
-  for (const int m : masks_of(p.nodes, N)) {
-    raw_program r = with_rows_of_mask(written, m);
+  const auto offer = [&](const raw_program& r) {
+    if (r.broken.found) return;
     const double c = cost_of_rows(r);
-    if (r.broken.found || c >= cost) continue;
+    if (c >= cost) return;
     cost = c;
     best = r;
-  }
+  };
+  if (!apart.nodes.empty()) offer(apart);
+  for (const int m : masks_of(p.nodes, N)) offer(with_rows_of_mask(written, m));
   return best;
 }
 
