@@ -5,6 +5,7 @@
 //   vjp(g, y, y_bar, wrt)      x_bar = J^T y_bar      reverse sweep over the rules of ops/
 //   jvp(g, y, x, x_dot)        y_dot = J x_dot        forward sweep; a node's rule is its vjp rule, transposed
 //   substitute(g, from, to)    fresh arguments replaced by the actual ones
+// Tangents and cotangents of bf16 nodes are float; those of results and what seeds them have the result's type.
 // The results are further nodes of the same graph: they can be differentiated again, and what nobody reads is
 // never planned.
 #pragma once
@@ -47,7 +48,8 @@ constexpr vec<int> vjp(graph& g, const vec<int>& y, const vec<int>& y_bar, const
   }
   vec<int> bar(last - first + 1, no_node);
   for (int i = 0; i < y.size(); ++i)
-    if (y[i] >= first && active[y[i] - first]) bar[y[i] - first] = accumulate(g, bar[y[i] - first], y_bar[i]);
+    if (y[i] >= first && active[y[i] - first])
+      bar[y[i] - first] = accumulate(g, bar[y[i] - first], widen(g, y_bar[i]));
   for (int i = last; i >= first; --i) {
     if (bar[i - first] < 0 || !active[i - first] || !rule(g[i].o).differentiable) continue;
     vjp_context c{g, g[i], {&g, i}, {&g, bar[i - first]}};
@@ -74,7 +76,7 @@ constexpr int jvp_of_node(graph& g, int i, const int (&x_dot)[3]) {
       if (v.in[k] >= 0 && dots[k] < 0) dots[k] = zeros(g, g[v.in[k]].t, g[v.in[k]].s);
     return v.custom->jvp(g, v.in, i, dots);
   }
-  const int y_bar = g.fresh(v.t, v.s);
+  const int y_bar = g.fresh(tangent_type(v.t), v.s);
   vjp_context c{g, v, {&g, i}, {&g, y_bar}};
   for (int k = 0; k < 3; ++k) c.wanted[k] = x_dot[k] >= 0;
   rule(v.o).vjp(c);
@@ -103,14 +105,17 @@ constexpr vec<int> jvp(graph& g, const vec<int>& y, const vec<int>& x, const vec
     int x_of[3] = {no_node, no_node, no_node};
     bool any = false;
     for (int k = 0; k < 3; ++k)
-      if (const int j = g[i].in[k]; j >= first && dot[j - first] >= 0 && is_float(g[j].t)) {
+      if (const int j = g[i].in[k]; j >= first && dot[j - first] >= 0 && is_float(tangent_type(g[j].t))) {
         x_of[k] = dot[j - first];
         any = true;
       }
     if (any) dot[i - first] = jvp_of_node(g, i, x_of);
   }
   for (int i = 0; i < y.size(); ++i)
-    if (y[i] >= first) result[i] = dot[y[i] - first];
+    if (y[i] >= first) {
+      const int d = dot[y[i] - first];
+      result[i] = d >= 0 && g[y[i]].t == dtype::bf16 ? narrow(g, d) : d;
+    }
   return result;
 }
 

@@ -21,6 +21,8 @@ template <int N, int... I>
 concept wrt_names_an_argument = ((I >= 0 && I < N) && ...);
 template <int Leaf, dtype Type>
 concept leaf_has_a_tangent = Leaf < 0 || is_float(Type);
+template <int Leaf, dtype Type>
+concept leaf_is_not_for_storage = Leaf < 0 || Type != dtype::bf16;
 template <class Y>
 concept returns_something = !std::is_void_v<Y>;
 template <class Y>
@@ -55,6 +57,8 @@ template <class X> inline constexpr leaf_type first_without_tangent = [] {
 template <class X, int Leaf = first_without_tangent<X>.leaf, dtype Type = first_without_tangent<X>.type>
 constexpr void check_differentiable() {
   static_assert(is_a_tree_of_tensors<X>, "tapeless: grad<i>(f): argument i is a tree of tensors");
+  static_assert(leaf_is_not_for_storage<Leaf, Type>,
+                "tapeless: grad<i>(f): bf16 has no tangent: argument i is float, and f casts it to bf16");
   static_assert(
       leaf_has_a_tangent<Leaf, Type>,
       "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent");
@@ -79,6 +83,9 @@ struct fresh_arguments {
 
 // The rules of leaves whose types stand in the graph.
 constexpr void require_tangents(graph& g, const vec<int>& wrt) {
+  for (const int i : wrt)
+    require(g, g[i].t != dtype::bf16,
+            "tapeless: grad<i>(f): bf16 has no tangent: argument i is float, and f casts it to bf16", g[i].s);
   for (const int i : wrt)
     require(
         g, is_float(g[i].t),
@@ -179,7 +186,7 @@ template <bool WithValue, class F, int... I> struct grad_fn {
       const int value = primary(y).id();
       require(g, g[value].s.rank == 0,
               "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
-      vec<int> x_bar = vjp(g, vec<int>(1, value), vec<int>(1, g.konst(1, g[value].t)), wrt.fresh);
+      vec<int> x_bar = vjp(g, vec<int>(1, value), vec<int>(1, g.konst(1, tangent_type(g[value].t))), wrt.fresh);
       for (int k = 0; k < x_bar.size(); ++k)
         if (x_bar[k] < 0) x_bar[k] = zeros(g, g[wrt.fresh[k]].t, g[wrt.fresh[k]].s);
       vec<int> ids = x_bar;

@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: MIT
 //
 // The element types of the language: float, double (differentiable), int32 (labels, indices), bool (masks).
+// bf16 is stored, and multiplied by matmul; nothing else computes with it.
 // int64 is stored, in the row ends of sparse matrices, and is no element: nothing computes with it.
 #pragma once
 #include <cstdint>
 #include <type_traits>
+#include "bf16.hpp"
 
 namespace tapeless {
 
-enum class dtype : std::uint8_t { f32, f64, i32, boolean, i64 };
+enum class dtype : std::uint8_t { f32, f64, i32, boolean, i64, bf16 };
 
 namespace detail {
 template <class T> struct dtype_of_impl {};
@@ -28,14 +30,19 @@ template <> struct dtype_of_impl<bool> {
 template <> struct dtype_of_impl<std::int64_t> {
   static constexpr dtype value = dtype::i64;
 };
+template <> struct dtype_of_impl<bf16> {
+  static constexpr dtype value = dtype::bf16;
+};
 
 constexpr bool is_float(dtype t) { return t == dtype::f32 || t == dtype::f64; }
 constexpr bool is_element(dtype t) { return t != dtype::i64; }
+// The element type of its tangents and cotangents.   @pre is_float(t) or t is bf16
+constexpr dtype tangent_type(dtype t) { return t == dtype::bf16 ? dtype::f32 : t; }
 constexpr int size_of(dtype t) {
-  return t == dtype::f64 || t == dtype::i64 ? 8 : t == dtype::boolean ? 1 : 4;
+  return t == dtype::f64 || t == dtype::i64 ? 8 : t == dtype::boolean ? 1 : t == dtype::bf16 ? 2 : 4;
 }
 constexpr const char* name_of(dtype t) {
-  constexpr const char* n[] = {"float", "double", "int32", "bool", "int64"};
+  constexpr const char* n[] = {"float", "double", "int32", "bool", "int64", "bf16"};
   return n[static_cast<int>(t)];
 }
 

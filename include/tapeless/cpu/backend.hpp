@@ -31,7 +31,7 @@ template <team Team, class Arch = simd<float>> struct backend {
         if (P.step_[i].fused || is_sparse(P.step_[i].o)) continue;
         scratch_need n = need_of<P>(i);
         if (followed_by_epilogue<P>(i)) n.each += n.shared; // members run it side by side
-        const index_t size = P.step_[i].wide ? 8 : 4;
+        const index_t size = scratch_unit(P.step_[i]);
         most.each = std::max(most.each, n.each * size);
         most.shared = std::max(most.shared, (n.packed + n.shared) * size);
       }
@@ -95,6 +95,8 @@ private:
       if (is_conv(P.step_[i].o)) return true;
     return false;
   }
+  // Bytes of an element of a step's scratch.
+  static constexpr index_t scratch_unit(const step& s) { return s.wide ? 8 : s.bf16 ? 2 : 4; }
   template <const auto& P> static constexpr bool followed_by_epilogue(int i) {
     return i + 1 < P.steps && P.step_[i + 1].epilogue;
   }
@@ -106,6 +108,7 @@ private:
     if constexpr (s.o == op::custom_tensor || s.o == op::sparse_solve || s.o == op::spgemm ||
                   tapeless::detail::is_float(t))
       return std::conditional_t<s.wide, double, float>(0);
+    else if constexpr (t == dtype::bf16) return bf16{};
     else return std::conditional_t < t == dtype::i32, std::int32_t, bool > (0);
   }
   template <const auto& P, int I> using element_of = decltype(zero_of<P, I>());
@@ -115,7 +118,10 @@ private:
     shape q[3]{};
     for (int k = 0; k < s.loads + 1 && k < 3; ++k) q[k] = P.slot_[s.slot0 + k].s;
     constexpr bool conv = has_convolutions<P>();
-    scratch_need n = s.wide ? scratch_of<double, conv>(s, q) : scratch_of<float, conv>(s, q);
+    scratch_need n;
+    if (s.bf16) {
+      if constexpr (P.bf16) n = s.o == op::matmul ? scratch_of_bf16<Arch>(s, q) : n;
+    } else n = s.wide ? scratch_of<double, conv>(s, q) : scratch_of<float, conv>(s, q);
     if (s.o == op::matmul && !s.packs_ahead && !followed_by_epilogue<P>(i)) n.packed = 0; // read once
     return n;
   }
@@ -132,7 +138,7 @@ private:
     index_t bytes = 0;
     for (int k = 0; k < i; ++k)
       if (P.step_[k].packs_ahead)
-        bytes += tapeless::detail::aligned(need_of<P>(k).packed * (P.step_[k].wide ? 8 : 4));
+        bytes += tapeless::detail::aligned(need_of<P>(k).packed * scratch_unit(P.step_[k]));
     return bytes;
   }
   // Where the packed weights of a step are; nullptr: they are not packed.
@@ -140,7 +146,9 @@ private:
     using T = element_of<P, I>;
     if constexpr (P.step_[I].o == op::matmul) {
       if (need_of<P>(I).packed == 0) return nullptr;
-      if (!P.step_[I].packs_ahead && !matmul_packs<T>(f.step[I].matmul)) return nullptr;
+      if constexpr (is_bf16<T>) {
+        if (!P.step_[I].packs_ahead && !matmul_bf16_packs<Arch>(f.step[I].matmul)) return nullptr;
+      } else if (!P.step_[I].packs_ahead && !matmul_packs<T>(f.step[I].matmul)) return nullptr;
     }
     constexpr index_t at = P.step_[I].packs_ahead ? packed_before<P>(I) : 0;
     return reinterpret_cast<T*>(P.step_[I].packs_ahead ? f.packed + at : f.shared);
@@ -174,7 +182,7 @@ private:
       constexpr index_t own = need_of<P>(I - 1).each;
       if constexpr (!P.step_[I - 1].packs_ahead) pack_step<P, I - 1>(team, f);
       run_fused<code, simd<T>>(team, f.step[I],
-                               rows_of<P.step_[I - 1].o, K, T>{
+                               rows_of<P.step_[I - 1].o, K, element_of<P, I - 1>>{
                                    P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own,
                                    packed_of<P, I - 1>(f), f.names,
                                    // one place for each member, where there are more chunks than members
@@ -209,7 +217,8 @@ private:
       const index_t at = consumed == 0 ? lo : member * chunk;
       run_rows<O, K, T>(s, f, lo, hi, at, {packed, mine, mine + own}, names);
       const shape& result = f.slot[s.loads].s;
-      const auto moved = static_cast<std::uintptr_t>((lo - at) * product(result, 1, result.rank)) * sizeof(T);
+      const auto moved =
+          static_cast<std::uintptr_t>((lo - at) * product(result, 1, result.rank) * bytes_of_result<T>());
       for (int k = 0; consumed >> k != 0; ++k)
         if ((consumed >> k & 1u) != 0)
           base[k] = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(base[k]) - moved);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include "bf16.hpp"
 #include "frame.hpp"
 #include "math.hpp"
 #include "transpose.hpp"
@@ -55,8 +56,8 @@ template <auto Code, class V> class fused_kernel {
       if (result_class(at(k)) == t && at(k).dst + 1 > n) n = at(k).dst + 1;
     return n;
   }
-  // f32 stands for both floating-point types: the kernel's T decides
-  static constexpr dtype class_of(dtype t) { return t == dtype::f64 ? dtype::f32 : t; }
+  // f32 stands for both floating-point types: the kernel's T decides; bf16 is float in registers
+  static constexpr dtype class_of(dtype t) { return t == dtype::f64 || t == dtype::bf16 ? dtype::f32 : t; }
   static constexpr dtype result_class(const instruction& q) {
     if (tapeless::detail::compares(q.o) || q.o == op::logical_and || q.o == op::logical_or ||
         q.o == op::logical_not)
@@ -152,6 +153,12 @@ template <auto Code, class V> class fused_kernel {
         for (int k = 0; k < (Partial ? n : W); ++k) t[k] = x[k * stride];
         r.i[q.dst] = load_int<V>(t);
       }
+    } else if constexpr (q.t == dtype::bf16) {
+      const bf16* const x = element<const bf16>(w, q.a, where);
+      if constexpr (how == access::splat) r.f[q.dst] = V(static_cast<float>(*x));
+      else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load_bf16<V>(x);
+      else if constexpr (how == access::dense) r.f[q.dst] = load_bf16_n<V>(x, n);
+      else r.f[q.dst] = load_bf16_strided<V>(x, stride, Partial ? n : W);
     } else {
       const T* const x = element<const T>(w, q.a, where);
       if constexpr (how == access::splat) r.f[q.dst] = V(*x);
@@ -214,7 +221,7 @@ template <auto Code, class V> class fused_kernel {
       else if constexpr (q.o == op::le) dst = mask(x <= bank[q.b]);
       else if constexpr (q.o == op::gt) dst = mask(x > bank[q.b]);
       else if constexpr (q.o == op::ge) dst = mask(x >= bank[q.b]);
-      else if constexpr (q.o == op::copy || q.o == op::stop_gradient) dst = x;
+      else if constexpr (q.o == op::copy || q.o == op::stop_gradient || q.o == op::widen) dst = x;
       else if constexpr (C == dtype::i32) {
         if constexpr (q.o == op::max) dst = select(x >= bank[q.b], x, bank[q.b]);
         else {
@@ -230,6 +237,7 @@ template <auto Code, class V> class fused_kernel {
       else if constexpr (q.o == op::tanh) dst = cpu::tanh(x);
       else if constexpr (q.o == op::erf) dst = cpu::erf(x);
       else if constexpr (q.o == op::sigmoid) dst = cpu::sigmoid(x);
+      else if constexpr (q.o == op::narrow) dst = round_to_bf16(x);
       else if constexpr (q.o == op::relu) dst = select(x <= V(S(0)), V(S(0)), x); // a NaN stays
       else {
         static_assert(q.o == op::pow);
@@ -303,6 +311,11 @@ template <auto Code, class V> class fused_kernel {
         std::int32_t* const q = element<std::int32_t>(w, y.slot, c);
         if constexpr (Partial) store_int_n(q, r.i[y.reg], n);
         else store_int(q, r.i[y.reg]);
+      } else if constexpr (y.t == dtype::bf16) {
+        static_assert(y.k == store_kind::dense);
+        bf16* const q = element<bf16>(w, y.slot, c);
+        if constexpr (Partial) store_bf16_n(q, r.f[y.reg], n);
+        else store_bf16(q, r.f[y.reg]);
       } else if constexpr (y.k == store_kind::dense) {
         T* const q = element<T>(w, y.slot, c);
         if constexpr (Partial) store_n(q, r.f[y.reg], n);
@@ -344,7 +357,7 @@ template <auto Code, class V> class fused_kernel {
     if (Code.codes != 2 || Code.stores != 1 || axes == 1) return false;
     const instruction from = at(0), to = at(1);
     if (from.o != op::input || static_cast<access>(from.imm) != access::strided) return false;
-    return to.o == op::copy && class_of(from.t) == dtype::f32 && out(0).k == store_kind::dense;
+    return to.o == op::copy && is_float(from.t) && out(0).k == store_kind::dense;
   }
 
   // One run of the innermost loop. moved: bit a is set when outer axis a is past its first index of this call.

@@ -84,8 +84,8 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
   unroll<M>([&](auto i) __attribute__((always_inline)) {
     unroll<NV>([&](auto j) __attribute__((always_inline)) {
       T* q = c + i * c_row + j * W;
-      if (j < NV - 1 || last == W) store(q, add ? load<V>(q) + acc[i][j] : acc[i][j]);
-      else store_n(q, add ? load_n<V>(q, last) + acc[i][j] : acc[i][j], last);
+      if (j < NV - 1 || last == W) store(q, add ? V(load<V>(q) + acc[i][j]) : acc[i][j]);
+      else store_n(q, add ? V(load_n<V>(q, last) + acc[i][j]) : acc[i][j], last);
     });
   });
 }

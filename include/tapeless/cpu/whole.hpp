@@ -7,6 +7,7 @@
 #include "frame.hpp"
 #include "index.hpp"
 #include "matmul.hpp"
+#include "matmul_bf16.hpp"
 #include "pool.hpp"
 #include "select.hpp"
 #include "sparse_solve.hpp"
@@ -96,6 +97,11 @@ constexpr conv_pass pass_of(op o) {
   return o == op::conv_fprop ? conv_pass::fprop : o == op::conv_dgrad ? conv_pass::dgrad : conv_pass::wgrad;
 }
 
+template <class T> inline constexpr bool is_bf16 = false;
+template <> inline constexpr bool is_bf16<bf16> = true;
+// Of an element of a product's or convolution's result, whose operands are of T.
+template <class T> constexpr index_t bytes_of_result() { return is_bf16<T> ? sizeof(float) : sizeof(T); }
+
 // Which kernel runs a step, and its scratch: functions of the shapes of operands and result, whatever named extents are.
 template <class T> constexpr conv_kernel kernel_of(const step& s, const shape (&q)[3]) {
   if (!is_conv(s.o)) return {};
@@ -111,20 +117,32 @@ template <class T> constexpr scratch_need scratch_of_conv(const step& s, const s
     default: return {};
   }
 }
+// Of a matmul with operands and result q; named extents are `many`.
+constexpr matmul_extents most_of_matmul(const step& s, const shape (&q)[3]) {
+  matmul_extents e = matmul_of(s, assumed(q[0]), assumed(q[1]), assumed(q[2]));
+  const auto named = [](extent_t n) { return !tapeless::detail::is_static(n); };
+  const int batch = q[2].rank - 2;
+  if (named(q[2].d[batch])) e.m = detail::many;
+  if (named(q[2].d[batch + 1])) e.n = detail::many;
+  if (named(tapeless::detail::cols(q[0], e.ta))) e.k = detail::many;
+  for (int i = 0; i < batch; ++i)
+    if (named(q[2].d[i])) e.batch = detail::many;
+  return e;
+}
+constexpr bool may_pack(const matmul_extents& e, const shape (&q)[3]) {
+  return q[1].rank == 2 && e.n != detail::many && e.k != detail::many;
+}
+// In elements of bf16.
+template <class Arch> constexpr scratch_need scratch_of_bf16(const step& s, const shape (&q)[3]) {
+  const matmul_extents e = most_of_matmul(s, q);
+  return {.packed = may_pack(e, q) ? matmul_bf16_packed<Arch>(e) : 0, .each = matmul_bf16_scratch<Arch>(e)};
+}
 // Convolutions: does the program have any? Their kernels are not even looked at where it has none.
 template <class T, bool Convolutions> constexpr scratch_need scratch_of(const step& s, const shape (&q)[3]) {
   switch (s.o) {
     case op::matmul: {
-      matmul_extents e = matmul_of(s, assumed(q[0]), assumed(q[1]), assumed(q[2]));
-      const auto named = [](extent_t n) { return !tapeless::detail::is_static(n); };
-      const int batch = q[2].rank - 2;
-      if (named(q[2].d[batch])) e.m = detail::many;
-      if (named(q[2].d[batch + 1])) e.n = detail::many;
-      if (named(tapeless::detail::cols(q[0], e.ta))) e.k = detail::many;
-      for (int i = 0; i < batch; ++i)
-        if (named(q[2].d[i])) e.batch = detail::many;
-      return {.packed =
-                  q[1].rank != 2 || named(q[2].d[batch + 1]) || e.k == detail::many ? 0 : matmul_packed<T>(e),
+      const matmul_extents e = most_of_matmul(s, q);
+      return {.packed = may_pack(e, q) ? matmul_packed<T>(e) : 0,
               .each = matmul_scratch<T>(e),
               .shared = matmul_shared<T>(e)};
     }
@@ -140,7 +158,9 @@ template <op O, conv_kernel K, class T, class Team> void pack_whole(const Team& 
   if constexpr (is_conv(O))
     conv2d_pack<pass_of(O), K, simd<T>>(team, conv_of(s, {f.slot[0].s, f.slot[1].s, f.slot[2].s}),
                                         static_cast<const T*>(f.slot[1].data()), packed);
-  if constexpr (O == op::matmul)
+  if constexpr (O == op::matmul && is_bf16<T>) {
+    if (packed) matmul_bf16_pack(team, f.matmul, static_cast<const T*>(f.slot[1].data()), packed);
+  } else if constexpr (O == op::matmul)
     if (packed) matmul_pack<T>(team, f.matmul, static_cast<const T*>(f.slot[1].data()), packed);
 }
 // How many rows it has chosen.
@@ -178,7 +198,10 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
   const int axis = static_cast<int>(s.attr);
   const auto before = [&](const shape& q) { return product(q, 0, axis); };
   const auto after = [&](const shape& q) { return product(q, axis + 1, q.rank); };
-  if constexpr (O == op::matmul)
+  if constexpr (O == op::matmul && is_bf16<T>)
+    matmul_bf16(team, f.matmul, in(0), in(1), static_cast<float*>(f.slot[result].data()), scratch.each,
+                scratch.packed);
+  else if constexpr (O == op::matmul)
     matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed);
   else if constexpr (is_conv(O))
     conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch);
@@ -243,7 +266,8 @@ template <op O, conv_kernel K, class T> void run_rows(const step& s, const frame
                                                       const tapeless::detail::name_values& names) {
   frame_slot slot[3] = {f.slot[0], f.slot[1], f.slot[2]};
   for (const int k : {0, 2}) {
-    slot[k].offset += (k == 0 ? lo : at) * product(slot[k].s, 1, slot[k].s.rank) * index_t{sizeof(T)};
+    slot[k].offset += (k == 0 ? lo : at) * product(slot[k].s, 1, slot[k].s.rank) *
+                      (k == 0 ? index_t{sizeof(T)} : bytes_of_result<T>());
     slot[k].s.d[0] = hi - lo;
   }
   frame_step part;

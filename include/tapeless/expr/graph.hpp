@@ -24,8 +24,8 @@ struct graph : rule_watch {
             "tapeless: a tensor has at most 2^39 elements and four named extents, intermediate results too",
             v.s);
     require(knows_names(v.s), "tapeless: a named extent is that of an argument", v.s);
-    if (wide_row_ends_) require_elements(v);
-    wide_row_ends_ = wide_row_ends_ || v.t == dtype::i64;
+    if (has_storage_) require_elements(v);
+    has_storage_ = has_storage_ || v.t == dtype::i64 || v.t == dtype::bf16;
     std::uint32_t mask = static_cast<std::uint32_t>(table_.size() - 1), at = hash(v) & mask;
     for (; slot(at) >= 0; at = (at + 1) & mask)
       if (equal(nodes[slot(at)], v)) return slot(at);
@@ -110,6 +110,9 @@ private:
     for (const int k : v.in)
       require(k < 0 || v.o == op::pattern || is_element(nodes[k].t),
               "tapeless: op(a.row_end()): row ends of std::int64_t are read by sparse ops only");
+    for (const int k : v.in)
+      require(k < 0 || nodes[k].t != dtype::bf16 || takes_bf16(v.o),
+              "tapeless: op(a): bf16 is for storage; cast<float>(a) first", v.s);
   }
   constexpr int& slot(std::uint32_t i) { return table_[static_cast<int>(i)]; }
   constexpr void rehash() {
@@ -124,7 +127,7 @@ private:
 
   vec<int> table_{64, -1}; // open addressing over nodes
   std::uint64_t serial_ = 0;
-  bool wide_row_ends_ = false; // is any node of int64?
+  bool has_storage_ = false;   // is any node of int64 or bf16?
   name_values names_;          // of the arguments
   name_values counted_;        // of selections
 };

@@ -32,6 +32,8 @@ enum class op : std::uint8_t {
   logical_not,
   copy,
   cast,
+  narrow, // float to bf16
+  widen,  // bf16 to float
   stop_gradient,
   // elementwise, two operands
   add,
@@ -107,6 +109,11 @@ struct node {
 };
 
 constexpr bool is_pattern_leaf(const node& v) { return v.o == op::input && v.attr2 != 0; }
+// Ops that move elements, and the product, whose sums are float.
+constexpr bool takes_bf16(op o) {
+  return o == op::widen || o == op::matmul || o == op::copy || o == op::stop_gradient || o == op::expand ||
+         o == op::transpose || o == op::slice || o == op::reshape || o == op::pad || o == op::concat || o == op::gather;
+}
 constexpr bool is_custom(op o) { return o == op::custom_elementwise || o == op::custom_tensor; }
 
 constexpr bool equal(const node& x, const node& y) {

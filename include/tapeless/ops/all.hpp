@@ -9,6 +9,7 @@
 #include "keep.hpp"
 #include "index.hpp"
 #include "reduce.hpp"
+#include "bf16.hpp"
 #include "matmul.hpp"
 #include "conv.hpp"
 #include "conv_nd.hpp"
@@ -35,6 +36,7 @@ inline constexpr rule_table rules = [] {
   t.add(index_rules);
   t.add(select_rules);
   t.add(elementwise_rules);
+  t.add(bf16_rules);
   t.add(shape_rules);
   t.add(reduce_rules);
   t.add(matmul_rules);

@@ -51,6 +51,7 @@ constexpr int unary(graph& g, op o, int a, dtype result) {
       return expand(g, where(g, w.in[0], w.in[1], unary(g, op::neg, w.in[2], result)), w.s);
   }
   if (o == op::cast && g[a].t == result) return a;
+  if (o == op::narrow && g[a].o == op::widen) return g[a].in[0];
   node v;
   v.o = o;
   v.t = result;
@@ -152,6 +153,19 @@ concept arithmetic = floating_point<T> || std::is_same_v<T, std::int32_t>;
 template <class From, class To>
 concept casts_to = !(floating_point<From> && floating_point<To>) || std::is_same_v<From, To>;
 template <class T>
+concept for_storage = std::is_same_v<T, bf16>;
+template <class T>
+concept computes = !for_storage<T>;
+template <class From, class To>
+concept rounds_to = std::is_same_v<From, To> || (!for_storage<From> && !for_storage<To>) ||
+                    std::is_same_v<From, float> || std::is_same_v<To, float>;
+constexpr bool rounds(dtype from, dtype to) {
+  return from == to || (from != dtype::bf16 && to != dtype::bf16) || from == dtype::f32 || to == dtype::f32;
+}
+constexpr op cast_op(dtype from, dtype to) {
+  return from == to ? op::cast : to == dtype::bf16 ? op::narrow : from == dtype::bf16 ? op::widen : op::cast;
+}
+template <class T>
 concept boolean = std::is_same_v<T, bool>;
 
 constexpr void require_broadcast(graph& g, int a, int b) {
@@ -184,6 +198,8 @@ template <op O, class A, class B> constexpr auto apply_binary(const A& a, const 
   }
 }
 template <op O, class A, class B> constexpr auto apply_arithmetic(const A& a, const B& b) {
+  static_assert(any_var<A, B> || computes<value_type_t<A, B>>,
+                "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
   static_assert(
       any_var<A, B> || arithmetic<value_type_t<A, B>>,
       "tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first");
@@ -193,6 +209,8 @@ template <op O, class A, class B> constexpr auto apply_arithmetic(const A& a, co
   return apply_binary<O>(a, b);
 }
 template <op O, class A, class B> constexpr auto apply_real(const A& a, const B& b) {
+  static_assert(any_var<A, B> || computes<value_type_t<A, B>>,
+                "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
   static_assert(any_var<A, B> || floating_point<value_type_t<A, B>>,
                 "tapeless: real op(a, b): the element type is float or double");
   if constexpr (any_var<A, B>)
@@ -202,6 +220,7 @@ template <op O, class A, class B> constexpr auto apply_real(const A& a, const B&
 }
 template <op O, class A> constexpr auto apply_real(const A& a) {
   using T = value_type_t<A>;
+  static_assert(any_var<A> || computes<T>, "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
   static_assert(any_var<A> || floating_point<T>, "tapeless: real op(a): the element type is float or double");
   if constexpr (any_var<A>)
     require(graph_of(a), is_float(a.type()), "tapeless: real op(a): the element type is float or double");
@@ -209,6 +228,7 @@ template <op O, class A> constexpr auto apply_real(const A& a) {
 }
 template <op O, class A> constexpr auto apply_arithmetic(const A& a) {
   using T = value_type_t<A>;
+  static_assert(any_var<A> || computes<T>, "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
   static_assert(any_var<A> || arithmetic<T>,
                 "tapeless: arithmetic op(a): the element type is float, double or int32");
   if constexpr (any_var<A>)
@@ -325,18 +345,24 @@ template <detail::handle A> constexpr auto stop_gradient(const A& a) {
 }
 
 // cast<T>(a): the elements as T. bool becomes 0 or 1, a float is truncated to int32; no derivative.
-// Errors: a compile error from float to double or back.
+// To bf16 a float is rounded to the nearest, a tie to the even one; the derivative of this and of the way back is 1.
+// Errors: a compile error from float to double or back, and between bf16 and any type but float.
 template <element T, detail::handle A> constexpr auto cast(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     require(g, !is_float(dtype_of<T>) || !is_float(g[a.id()].t) || g[a.id()].t == dtype_of<T>,
             "tapeless: cast<T>(a): float and double do not mix in one program");
-    return var{&g, unary(g, op::cast, a.id(), dtype_of<T>)};
+    require(g, rounds(g[a.id()].t, dtype_of<T>),
+            "tapeless: cast<T>(a): bf16 stores a float: cast to float first");
+    return var{&g, unary(g, cast_op(g[a.id()].t, dtype_of<T>), a.id(), dtype_of<T>)};
   } else {
     static_assert(casts_to<typename A::value_type, T>,
                   "tapeless: cast<T>(a): float and double do not mix in one program");
-    return wrap<T, A::extents>(g, unary(g, op::cast, a.id(), dtype_of<T>));
+    static_assert(rounds_to<typename A::value_type, T>,
+                  "tapeless: cast<T>(a): bf16 stores a float: cast to float first");
+    constexpr op o = cast_op(dtype_of<typename A::value_type>, dtype_of<T>);
+    return wrap<T, A::extents>(g, unary(g, o, a.id(), dtype_of<T>));
   }
 }
 

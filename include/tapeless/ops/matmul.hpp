@@ -4,7 +4,9 @@
 // c[.., m, n] = sum_k a[.., m, k] * b[.., k, n]       batch axes broadcast as in NumPy
 // vjp: a_bar += c_bar b^T    b_bar += a^T c_bar       (summed over broadcast batch axes)
 // A transposed operand is read in place: matmul(transpose(a), b) copies nothing.
+// Operands of bf16 give float: products are exact, sums float. Their vjp rounds c_bar to bf16 and multiplies likewise.
 #pragma once
+#include "bf16.hpp"
 #include "reduce.hpp"
 
 namespace tapeless {
@@ -48,7 +50,7 @@ constexpr int matmul(graph& g, int a, int b, bool ta = false, bool tb = false) {
   if (!b_single && batch_of(y) != batch) b = expand(g, b, matrices_of(y, batch));
   node v;
   v.o = op::matmul;
-  v.t = g[a].t;
+  v.t = tangent_type(g[a].t);
   v.attr = (ta ? 1u : 0u) | (tb ? 2u : 0u);
   v.in[0] = dense(g, a);
   v.in[1] = dense(g, b);
@@ -56,6 +58,7 @@ constexpr int matmul(graph& g, int a, int b, bool ta = false, bool tb = false) {
   return g.intern(v);
 }
 
+template <class T> using product_type = std::conditional_t<for_storage<T>, float, T>;
 template <extent_t A, extent_t B>
 concept inner_extents_agree = A == B;
 template <int A, int B>
@@ -81,7 +84,9 @@ constexpr int product(graph& g, int a, int b) {
 
 // matmul(a, b): matrices, batches of matrices, vectors; as numpy.matmul
 //   (.., m, k) (.., k, n) -> (.., m, n); a vector is a row on the left, a column on the right, and its axis vanishes
-// Errors: compile errors. Both are float or both double and have an axis, the inner extents agree, batch axes broadcast.
+// bf16 operands give float: each product is exact, sums are of float.
+// Errors: compile errors. Both are float, both double or both bf16 and have an axis, the inner extents agree, batch axes
+// broadcast.
 // Cost: 2 m n k flops for each member of the batch.
 template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, const B& b) {
   using namespace detail;
@@ -90,8 +95,9 @@ template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, 
     const shape x = as_matrix(g[a.id()].s, true), y = as_matrix(g[b.id()].s, false);
     require(g, x.rank >= 2 && y.rank >= 2, "tapeless: matmul(a, b): a and b have at least one axis", x, y);
     if (!g.sound()) return var{&g, a.id()};
-    require(g, is_float(g[a.id()].t) && g[a.id()].t == g[b.id()].t,
-            "tapeless: matmul(a, b): both are float or both are double");
+    const dtype t = g[a.id()].t;
+    require(g, (is_float(t) || t == dtype::bf16) && t == g[b.id()].t,
+            "tapeless: matmul(a, b): both are float, both are double or both are bf16");
     require(g, cols(x, false) == rows(y, false), "tapeless: matmul(a, b): the inner extents agree", x, y);
     require(g, broadcastable(batch_of(x), batch_of(y)), "tapeless: matmul(a, b): the batch axes broadcast", x,
             y);
@@ -99,8 +105,8 @@ template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, 
   } else {
     using T = typename A::value_type;
     constexpr shape sa = A::extents, sb = B::extents;
-    static_assert(floating_point<T> && same_element_type<T, typename B::value_type>,
-                  "tapeless: matmul(a, b): both are float or both are double");
+    static_assert((floating_point<T> || for_storage<T>)&&same_element_type<T, typename B::value_type>,
+                  "tapeless: matmul(a, b): both are float, both are double or both are bf16");
     static_assert(at_least_one_axis<sa.rank, sb.rank>,
                   "tapeless: matmul(a, b): a and b have at least one axis");
     if constexpr (at_least_one_axis<sa.rank, sb.rank>) {
@@ -111,7 +117,7 @@ template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, 
       static_assert(shapes_broadcast<batch_of(x), batch_of(y)>,
                     "tapeless: matmul(a, b): the batch axes broadcast");
       if constexpr (inner && shapes_broadcast<batch_of(x), batch_of(y)>)
-        return wrap<T, product_shape(sa, sb)>(g, product(g, a.id(), b.id()));
+        return wrap<product_type<T>, product_shape(sa, sb)>(g, product(g, a.id(), b.id()));
       else return a;
     } else return a;
   }
@@ -127,12 +133,13 @@ constexpr int fusible_matmul(graph& g, int a, int b, bool ta, bool tb) {
   const shape x = g[a].s, y = g[b].s;
   const extent_t m = rows(x, ta), n = cols(y, tb);
   if (x.rank != 2 || y.rank != 2 || cols(x, ta) != 1 || (m != 1 && n != 1)) return matmul(g, a, b, ta, tb);
-  return binary(g, op::mul, reshape(g, a, shape{2, {m, 1}}), reshape(g, b, shape{2, {1, n}}));
+  return binary(g, op::mul, widen(g, reshape(g, a, shape{2, {m, 1}})), widen(g, reshape(g, b, shape{2, {1, n}})));
 }
 constexpr void matmul_vjp(vjp_context& c) {
   const bool ta = (c.v.attr & 1u) != 0, tb = (c.v.attr & 2u) != 0;
   graph& g = c.g;
-  const int a = c.v.in[0], b = c.v.in[1], d = c.bar.node;
+  const int a = c.v.in[0], b = c.v.in[1];
+  const int d = g[a].t == dtype::bf16 ? narrow(g, c.bar.node) : c.bar.node;
   // the weights' gradient first: the data's is then followed by the elementwise steps that read it
   if (c.needs(1))
     c.give(1, {&g, tb ? fusible_matmul(g, d, a, true, ta) : fusible_matmul(g, a, d, !ta, false)});

@@ -14,7 +14,9 @@
 namespace tapeless::detail {
 
 inline constexpr int narrow_lanes = 1, wide_lanes = 2;
-constexpr int lanes_of(dtype t) { return t == dtype::f32 ? narrow_lanes : t == dtype::f64 ? wide_lanes : 0; }
+constexpr int lanes_of(dtype t) {
+  return t == dtype::f32 || t == dtype::bf16 ? narrow_lanes : t == dtype::f64 ? wide_lanes : 0;
+}
 // The whole-tensor ops whose rows a fused group may follow one by one.
 constexpr bool leads_an_epilogue(op o) {
   return o == op::matmul || o == op::conv_fprop || o == op::conv_dgrad;

@@ -199,6 +199,8 @@ template <int N, int O> class planner {
     y.s = v.s;
     s.stores = 1;
     s.wide = v.t == dtype::f64 || r_.slot_[s.slot0].t == dtype::f64;
+    s.bf16 = r_.slot_[s.slot0].t == dtype::bf16;
+    r_.bf16 = r_.bf16 || s.bf16;
     if (v.o == op::select && attributes_of_select(v).segments > 0) {
       const auto scratch = [&](extent_t n) { // int32
         node q;

@@ -13,7 +13,9 @@ inline constexpr int most_readers = 3;        // groups that compute a value aga
 inline constexpr extent_t recompute_row = 64; // a loop over shorter rows is slower than one over all elements
 
 // No product: a sum behind it may round once where it rounds twice, and every group shall compute the same bits.
-constexpr bool is_cheap(op o) { return o == op::add || o == op::sub || o == op::neg || o == op::relu; }
+constexpr bool is_cheap(op o) {
+  return o == op::add || o == op::sub || o == op::neg || o == op::relu || o == op::widen;
+}
 
 // How many elements of a loop over `s` an operand that broadcasts is walked alike, from the innermost axis on: along
 // its own axes, or along those that it lacks.

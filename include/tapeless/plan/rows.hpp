@@ -170,6 +170,8 @@ template <class F> constexpr bool zero_outside(const node& v, const bool (&zero)
     case op::relu:
     case op::copy:
     case op::cast:
+    case op::narrow:
+    case op::widen:
     case op::stop_gradient:
     case op::div:
     case op::sum:
@@ -216,6 +218,7 @@ constexpr bool is_linear(op o, const bool (&zero)[3]) {
     case op::erf:
     case op::relu:
     case op::cast:
+    case op::narrow:
     case op::max_reduce:
     case op::logical_and:
     case op::logical_or:

@@ -57,6 +57,7 @@ inline constexpr extent_t sweep_rows = 64, mask_block = 1024;
 struct step {
   op o = op::copy; // fused groups: op::copy
   bool fused = false, adjoint = false, wide = false;
+  bool bf16 = false;        // whole-tensor: its first operand is
   bool epilogue = false;    // fused: runs row by row with the whole-tensor step before it, see is_epilogue
   bool consumes = false;    // an epilogue that alone reads the result of that step
   bool strip = false;       // runs with the step before it, a strip of rows at a time, see strip::joins
@@ -100,6 +101,7 @@ template <int N, int O> struct plan {
   const custom_op* custom[n]{};
   index_check check[n]{};  // int32 arguments that are scanned before the first step
   extent_t not_empty[n]{}; // extents of which a maximum is taken: zero is an exception
+  bool bf16 = false; // is any step?
   int counted = 0;
   counted_extent count[max_program_names - max_names]{};
   int parts = 0;

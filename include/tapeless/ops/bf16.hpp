@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// cast<bf16>(a) = narrow(a), rounded; cast<float>(a) = widen(a), exact. What a matmul multiplies is stored so.
+// vjp: a_bar += y_bar of both: tangents and cotangents are float.
+#pragma once
+#include "elementwise.hpp"
+
+namespace tapeless::detail {
+
+constexpr int narrow(graph& g, int a) { return unary(g, op::narrow, a, dtype::bf16); }
+constexpr int widen(graph& g, int a) {
+  return g[a].t == dtype::bf16 ? unary(g, op::widen, a, dtype::f32) : a;
+}
+
+// clang-format off
+inline constexpr op_rule bf16_rules[] = {
+  {op::narrow, "narrow", kind::elementwise, no_flops, [](vjp_context& c) { c.give(0, c.bar); }},
+  {op::widen,  "widen",  kind::elementwise, no_flops, [](vjp_context& c) { c.give(0, c.bar); }},
+};
+// clang-format on
+
+} // namespace tapeless::detail
