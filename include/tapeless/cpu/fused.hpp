@@ -357,7 +357,8 @@ template <auto Code, class V> class fused_kernel {
     if (Code.codes != 2 || Code.stores != 1 || axes == 1) return false;
     const instruction from = at(0), to = at(1);
     if (from.o != op::input || static_cast<access>(from.imm) != access::strided) return false;
-    return to.o == op::copy && is_float(from.t) && out(0).k == store_kind::dense;
+    return to.o == op::copy && from.t != dtype::bf16 && class_of(from.t) == dtype::f32 &&
+           out(0).k == store_kind::dense;
   }
 
   // One run of the innermost loop. moved: bit a is set when outer axis a is past its first index of this call.
