@@ -5,7 +5,6 @@
 //   bf16(x)    the nearest, a tie to the even one: |bf16(x) - x| <= 2^-9 |x|; a NaN stays one
 //   float(y)   exact
 #pragma once
-#include <bit>
 #include <cstdint>
 
 namespace tapeless {
@@ -15,12 +14,12 @@ struct bf16 {
 
   constexpr bf16() = default;
   constexpr explicit bf16(float x) {
-    const auto u = std::bit_cast<std::uint32_t>(x);
+    const auto u = __builtin_bit_cast(std::uint32_t, x); // std::bit_cast without its template
     const bool nan = (u & 0x7fffffffu) > 0x7f800000u;
     bits = static_cast<std::uint16_t>((nan ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u)) >> 16);
   }
   constexpr explicit operator float() const {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
   }
 };
 static_assert(sizeof(bf16) == 2);

@@ -311,11 +311,16 @@ void matmul_bf16(const Team& team, matmul_extents e, const bf16* a, const bf16* 
     e.ta = false;
   }
   if (e.n == 1 && e.m > 1) { // a column vector is a row vector of the transpose
-    std::swap(a, b);
-    std::swap(e.a_batched, e.b_batched);
-    std::swap(e.m, e.n);
-    e.tb = !e.ta;
-    e.ta = false;
+    const bf16* const vector = b;
+    b = a;
+    a = vector;
+    e = {.batch = e.batch,
+         .m = 1,
+         .n = e.m,
+         .k = e.k,
+         .tb = !e.ta,
+         .a_batched = e.b_batched,
+         .b_batched = e.a_batched};
   }
   const detail::matrix<bf16> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1}, bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1};
   const bool few = e.m <= 2;

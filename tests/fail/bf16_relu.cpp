@@ -1,0 +1,13 @@
+// expect: tapeless: op(a): bf16 is for storage; cast<float>(a) first
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+#ifdef TAPELESS_BAD
+using T = tl::bf16;
+#else
+using T = float;
+#endif
+constexpr auto f = [](auto x) { return tl::relu(x); };
+constexpr tl::cost cost = tl::jit(f).cost<tl::tensor<T, 4, 8>>();
