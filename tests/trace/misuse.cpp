@@ -25,6 +25,7 @@ struct broken {
 };
 using V = tl::tensor<float, 4>;
 using D = tl::tensor<double, 4>;
+using H = tl::tensor<tl::bf16, 4>;
 using M = tl::tensor<float, 4, 6>;
 using S = tl::tensor<float>;
 using N = tl::tensor<float, tl::dyn<'n'>, 6>;
@@ -106,6 +107,8 @@ constexpr broken found[] = {
     breaks<V, M>([](var h, var k) { return h + k; }),
     breaks<V, D>([](var h, var k) { return h + k; }),
     breaks<B>([](var h) { return h + h; }),
+    breaks<H>([](var h) { return h == h; }),
+    breaks<H>([](var h) { return tl::cast<bool>(h); }),
     breaks<B>([](var h) { return -h; }),
     breaks<I>([](var h) { return h / h; }),
     breaks<I>([](var h) { return exp(h); }),
@@ -146,6 +149,7 @@ constexpr broken found[] = {
     breaks<E>([](var h) { return tl::max<0>(h); }),
     breaks<M, S>([](var h, var k) { return matmul(h, k); }),
     breaks<V, D>([](var h, var k) { return matmul(h, k); }),
+    breaks<D, A>([](D x, A a) { return matmul(var(x), a); }),
     breaks<M, V>([](var h, var k) { return matmul(h, k); }),
     breaks<tl::tensor<float, 2, 4, 4>, tl::tensor<float, 3, 4, 4>>([](var h, var k) { return matmul(h, k); }),
     breaks<S6, Q>([](S6 x, Q a) { return solve_triangular(a, var(x)); }),
@@ -213,6 +217,7 @@ constexpr broken found[] = {
     breaks<V>([](var h) { return tl::grad([](var x) { return sum(tl::custom<wrong_rules>(x)); })(h); }),
     breaks<V>([](var h) { return tl::jvp([](var x) { return tl::custom<wrong_rules>(x); })(h, h); }),
     breaks<V>([](var h) { return tl::grad(twice)(h); }),
+    breaks<H>([](var h) { return tl::grad([](var x) { return sum(tl::cast<float>(x)); })(h); }),
     breaks<I>([](var h) { return tl::vjp(twice)(h, h); }),
     breaks<V, M>([](var h, var k) { return tl::vjp(twice)(h, k); }),
     breaks<V, M>([](var h, var k) { return tl::jvp(twice)(h, k); }),

@@ -26,6 +26,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use tl::mean, or pass the number as an argument") \
   rule("tapeless: jit(f): at most four named extents in one program") \
   rule("tapeless: op(a.row_end()): row ends of std::int64_t are read by sparse ops only") \
+  rule("tapeless: op(a): bf16 is for storage; cast<float>(a) first") \
   rule("tapeless: selection: its name is no extent of an argument") \
   rule("tapeless: selection: at most four names of selections in one program") \
   rule("tapeless: selection: its name is that of no other selection") \
@@ -42,6 +43,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: logical op(a, b): the element type is bool") \
   rule("tapeless: logical op(a): the element type is bool") \
   rule("tapeless: cast<T>(a): float and double do not mix in one program") \
+  rule("tapeless: cast<T>(a): bf16 stores a float: cast to float first") \
   rule("tapeless: where(c, a, b): c is a bool tensor") \
   rule("tapeless: where(c, a, b): the shapes broadcast") \
   rule("tapeless: reshape<extents...>(a): the number of elements stays") \
@@ -72,6 +74,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: reduction<axes...>(a): no axis is named twice") \
   rule("tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty") \
   rule("tapeless: matmul(a, b): a and b have at least one axis") \
+  rule("tapeless: matmul(a, b): both are float, both are double or both are bf16") \
   rule("tapeless: matmul(a, b): both are float or both are double") \
   rule("tapeless: matmul(a, b): the inner extents agree") \
   rule("tapeless: matmul(a, b): the batch axes broadcast") \
@@ -136,6 +139,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: rms_norm<k>(x, gamma): gamma has the extents of the last k axes") \
   rule("tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean") \
   rule("tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent") \
+  rule("tapeless: grad<i>(f): bf16 has no tangent: argument i is float, and f casts it to bf16") \
   rule("tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result") \
   rule("tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument")
 
