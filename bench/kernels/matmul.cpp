@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// bench_matmul [--threads N] [--double] [--blas LIBRARY]... [MxNxK[t|T|tT]]...   matmul on each shape of a table
+// bench_matmul [--threads N] [--double | --bf16] [--blas LIBRARY]... [MxNxK[t|T|tT]]...   matmul on each shape of a table
 //
 // MxNxK: (M, K) times (K, N); t: the first operand is stored transposed, T: the second. LIBRARY is a shared library with
 // the C interface of BLAS (cblas_sgemm, cblas_dgemm); several may be named. JSON lines: the limit, and for each shape
 // and peer {"matmul","peer","threads","min_ms","share"}, share of the FMA peak. A peer is timed only where its result
-// is ours.
+// is ours. --bf16: a further peer is our product of the same operands, rounded to bf16; its share may exceed 1.
 
 #include <tapeless/cpu/matmul.hpp>
+#include <tapeless/cpu/matmul_bf16.hpp>
 
 #include <charconv>
 #include <cmath>
@@ -107,8 +108,28 @@ template <class T> blas<T> open(const char* path, int threads) {
           reinterpret_cast<gemm_type<T>>(dlsym(library, sizeof(T) == 4 ? "cblas_sgemm" : "cblas_dgemm"))};
 }
 
+// The product of operands rounded to bf16.
+struct bf16_product {
+  tapeless::matmul_extents e;
+  std::vector<tapeless::bf16> a, b, scratch;
+  std::vector<float> c;
+
+  template <class T>
+  bf16_product(const tapeless::matmul_extents& extents, const std::vector<T>& x, const std::vector<T>& y,
+               int members)
+      : e(extents),
+        scratch(static_cast<std::size_t>(cpu::matmul_bf16_scratch(e) * members)),
+        c(static_cast<std::size_t>(e.m * e.n)) {
+    for (const T v : x) a.push_back(tapeless::bf16(static_cast<float>(v)));
+    for (const T v : y) b.push_back(tapeless::bf16(static_cast<float>(v)));
+  }
+  void operator()(const bench::team_type& team) {
+    cpu::matmul_bf16(team, e, a.data(), b.data(), c.data(), scratch.data());
+  }
+};
+
 template <class T> bool run(const shape& s, const bench::team_type& team, double peak,
-                            const std::vector<blas<T>>& peers) {
+                            const std::vector<blas<T>>& peers, bool with_bf16) {
   const auto a = bench::random_values<T>(s.m * s.k, 1), b = bench::random_values<T>(s.k * s.n, 2);
   const tapeless::matmul_extents e{.batch = 1, .m = s.m, .n = s.n, .k = s.k, .ta = s.ta, .tb = s.tb};
   const auto size = [](index_t n) { return static_cast<std::size_t>(n); };
@@ -137,6 +158,15 @@ template <class T> bool run(const shape& s, const bench::team_type& team, double
       right = false;
     }
   }
+  bf16_product narrow(e, a, b, team.size());
+  if (with_bf16) {
+    narrow(team);
+    double error = 0;
+    for (std::size_t i = 0; i < ours.size(); ++i)
+      error = std::max(error, std::abs(static_cast<double>(ours[i] - narrow.c[i])));
+    if (error <= 0x1p-7 * static_cast<double>(s.k)) all.push_back({"bf16", [&] { narrow(team); }});
+    else right = false;
+  }
   bench::time(all);
   for (const bench::contestant& c : all)
     std::printf("{\"matmul\":\"%s\",\"peer\":\"%s\",\"threads\":%d,\"min_ms\":%.5g,\"share\":%.3f}\n",
@@ -147,7 +177,7 @@ template <class T> bool run(const shape& s, const bench::team_type& team, double
 }
 
 template <class T> int run_all(const std::vector<shape>& shapes, int threads,
-                               const std::vector<const char*>& libraries) {
+                               const std::vector<const char*>& libraries, bool with_bf16) {
   std::vector<blas<T>> peers;
   for (const char* path : libraries)
     if (peers.push_back(open<T>(path, threads)); !peers.back().gemm) return 2;
@@ -155,7 +185,7 @@ template <class T> int run_all(const std::vector<shape>& shapes, int threads,
   std::printf("{\"limit\":\"fma_gflops\",\"threads\":%d,\"value\":%.5g}\n", threads, peak);
   const bench::team_type team(threads);
   bool right = true;
-  for (const shape& s : shapes) right = run<T>(s, team, peak, peers) && right;
+  for (const shape& s : shapes) right = run<T>(s, team, peak, peers, with_bf16) && right;
   return right ? 0 : 1;
 }
 
@@ -177,24 +207,26 @@ bool parse(std::string_view word, shape& s) {
 
 int main(int argc, char** argv) {
   int threads = 1;
-  bool wide = false;
+  bool wide = false, with_bf16 = false;
   std::vector<const char*> libraries;
   std::vector<shape> shapes;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     shape s{};
     if (word == "--double") wide = true;
+    else if (word == "--bf16") with_bf16 = true;
     else if (word == "--threads" && i + 1 < argc) threads = std::max(1, std::atoi(argv[++i]));
     else if (word == "--blas" && i + 1 < argc) libraries.push_back(argv[++i]);
     else if (parse(word, s)) shapes.push_back(s);
     else {
       std::fprintf(
           stderr,
-          "usage: bench_matmul [--threads N] [--double] [--blas LIBRARY]... [MxNxK[t|T|tT]]...\nnot understood: %s\n",
+          "usage: bench_matmul [--threads N] [--double | --bf16] [--blas LIBRARY]... [MxNxK[t|T|tT]]...\nnot understood: %s\n",
           argv[i]);
       return 2;
     }
   }
   if (shapes.empty()) shapes.assign(std::begin(table), std::end(table));
-  return wide ? run_all<double>(shapes, threads, libraries) : run_all<float>(shapes, threads, libraries);
+  return wide ? run_all<double>(shapes, threads, libraries, false)
+              : run_all<float>(shapes, threads, libraries, with_bf16);
 }

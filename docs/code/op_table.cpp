@@ -65,6 +65,7 @@ void cover_all() {
     return std::tuple{tl::sum<0>(a), tl::max<1>(c), tl::transpose(a), tl::broadcast_to<4, 4>(tl::slice<0, 0, 1>(a)), tl::reshape<2, 2, 4>(a) * 2.0, tl::argmax<1>(a),
                       tl::scatter_add<0, 4>(i, a), tl::matmul(a, a)};
   });
+  cover<M>([](auto a) { return tl::cast<float>(tl::cast<tl::bf16>(a)); });
   cover<image, filter>(tl::grad<0, 1>([](auto x, auto w) { return tl::sum(square(tl::conv2d<tl::conv{.padding = 1}>(x, w))); }));
   cover<tl::tensor<float, 1, 1, 2, 4, 4>, tl::tensor<float, 1, 1, 2, 3, 3>>(tl::grad<0>([](auto x, auto w) { return tl::sum(square(tl::conv3d(x, w))); }));
   cover<image>(tl::value_and_grad([](auto x) { return tl::sum(tl::max_pool2d<tl::pool{}>(x) * tl::avg_pool2d<tl::pool{}>(x)); }));
@@ -105,6 +106,7 @@ int main() {
   rows("index", tl::detail::index_rules);
   rows("select", tl::detail::select_rules);
   rows("elementwise", tl::detail::elementwise_rules);
+  rows("bf16", tl::detail::bf16_rules);
   rows("reduce", tl::detail::reduce_rules);
   rows("shape", tl::detail::shape_rules);
   rows("matmul", tl::detail::matmul_rules);

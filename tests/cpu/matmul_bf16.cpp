@@ -48,11 +48,10 @@ void check(const matmul_extents& e) {
                 static_cast<float>(bz[e.tb ? j * e.k + p : p * e.n + j]));
       }
   const auto as_bf16 = [](float* p) { return reinterpret_cast<bf16*>(p); };
-  CHECK(c.agree(result_of<float>(
-      e.batch * e.m * e.n, matmul_bf16_scratch(e) / 2, 0,
-      [&](const auto& team, float* out, float* scratch, float*) {
-        matmul_bf16(team, e, a.data(), b.data(), out, as_bf16(scratch));
-      })));
+  CHECK(c.agree(result_of<float>(e.batch * e.m * e.n, matmul_bf16_scratch(e) / 2, 0,
+                                 [&](const auto& team, float* out, float* scratch, float*) {
+                                   matmul_bf16(team, e, a.data(), b.data(), out, as_bf16(scratch));
+                                 })));
   const index_t ahead = matmul_bf16_packed(e) / 2;
   if (ahead == 0) return;
   CHECK(c.agree(result_of<float>(e.batch * e.m * e.n, matmul_bf16_scratch(e) / 2, ahead,
@@ -119,7 +118,8 @@ TEST_CASE("bf16: lanes are rounded, loaded and stored as one by one") {
     store_bf16_n(z.data(), v, n);
     for (index_t i = 0; i < W; ++i) {
       if (i < n) CHECK(back[i] == static_cast<float>(i + 1));
-      CHECK(static_cast<float>(z[static_cast<std::size_t>(i)]) == (i < n ? static_cast<float>(i + 1) : -1.0f));
+      CHECK(static_cast<float>(z[static_cast<std::size_t>(i)]) ==
+            (i < n ? static_cast<float>(i + 1) : -1.0f));
     }
   }
 }
@@ -132,13 +132,13 @@ TEST_CASE("matmul of bf16: equals the triple loop in all four transposes, for sm
 }
 
 TEST_CASE("matmul of bf16: equals the triple loop where blocks come in") {
-  const index_t shapes[][3] = {{64, 64, 64},    {97, 131, 260}, {200, 40, 301},  {40, 530, 65},  {199, 150, 1027},
-                               {14, 1040, 390}, {1, 700, 400},  {700, 1, 400},   {2, 530, 4099}, {30, 140, 2100},
-                               {130, 3, 90},    {5, 9, 9001},   {1, 1, 20000},   {300, 301, 129}};
+  const index_t shapes[][3] = {{64, 64, 64},     {97, 131, 260},  {200, 40, 301}, {40, 530, 65},
+                               {199, 150, 1027}, {14, 1040, 390}, {1, 700, 400},  {700, 1, 400},
+                               {2, 530, 4099},   {30, 140, 2100}, {130, 3, 90},   {5, 9, 9001},
+                               {1, 1, 20000},    {300, 301, 129}};
   for (const auto& s : shapes)
-    each_form([&](bool ta, bool tb) {
-      check({.batch = 1, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb});
-    });
+    each_form(
+        [&](bool ta, bool tb) { check({.batch = 1, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb}); });
 }
 
 TEST_CASE("matmul of bf16: a batch may share either operand") {

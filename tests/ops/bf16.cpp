@@ -170,7 +170,9 @@ namespace {
 
 // Operands of any rank.
 constexpr auto products = [](auto a, auto b, auto v) {
-  const auto a16 = tl::cast<bf16>(a), b16 = tl::cast<bf16>(b), v16 = tl::cast<bf16>(v);
+  const auto a16 = tl::cast<bf16>(a);
+  const auto b16 = tl::cast<bf16>(b);
+  const auto v16 = tl::cast<bf16>(v);
   return std::tuple{tl::matmul(a16, b16), tl::matmul(tl::transpose<0, 2, 1>(b16), tl::transpose(a16)),
                     tl::matmul(b16, v16), tl::matmul(v16, v16)};
 };
@@ -182,7 +184,8 @@ using V3 = tl::tensor<float, 7>;
 } // namespace
 
 TEST_CASE("matmul of bf16: batches and vectors, <u, J v> == <J^T u, v> within a rounding of u and of v") {
-  using U = std::tuple<tl::tensor<float, 2, 3, 7>, tl::tensor<float, 2, 7, 3>, tl::tensor<float, 2, 5>, tl::scalar<float>>;
+  using U = std::tuple<tl::tensor<float, 2, 3, 7>, tl::tensor<float, 2, 7, 3>, tl::tensor<float, 2, 5>,
+                       tl::scalar<float>>;
   tl::owned<std::tuple<A3, B3, V3>> x, v;
   tl::owned<U> u;
   fill(*x, 5);
@@ -216,8 +219,7 @@ TEST_CASE("matmul of bf16: its gradient is that of float within two roundings") 
   using B = tl::tensor<float, 40, 35>;
   using C = tl::tensor<float, 33, 35>;
   auto run16 = tl::jit(tl::vjp<0, 1>(one_product)).bind<A, B, C>();
-  auto run32 =
-      tl::jit(tl::vjp<0, 1>([](auto a, auto b) { return tl::matmul(a, b); })).bind<A, B, C>();
+  auto run32 = tl::jit(tl::vjp<0, 1>([](auto a, auto b) { return tl::matmul(a, b); })).bind<A, B, C>();
   tl::owned<std::tuple<A, B, C>> x, size;
   fill(*x, 20);
   tl::for_each_leaf(*size, [i = 0, &x](const auto& leaf) mutable {
@@ -270,7 +272,8 @@ TEST_CASE("a training step in bf16: near that of float, the same on every team, 
   auto run = step.bind<layers, inputs, targets>(tl::dim<'n'>(rows), tl::threads(1));
   auto two = step.bind<layers, inputs, targets>(tl::dim<'n'>(rows), tl::threads(2));
   auto run32 = tl::jit(tl::value_and_grad(loss<float>)).bind<layers, inputs, targets>(tl::dim<'n'>(rows));
-  const auto g = elements(run(*p, *x, *y)), again = elements(two(*p, *x, *y)), g32 = elements(run32(*p, *x, *y));
+  const auto g = elements(run(*p, *x, *y)), again = elements(two(*p, *x, *y)),
+             g32 = elements(run32(*p, *x, *y));
   CHECK(g == again);
   std::vector<double> difference;
   for (std::size_t i = 0; i < g.size(); ++i) difference.push_back(g[i] - g32[i]);
@@ -334,7 +337,8 @@ TEST_CASE("weights in bf16 as arguments: loaded once or read in each run, the sa
   REQUIRE(y.size() == 1500);
   CHECK(y == z);
   const auto narrow = tl::jit(infer).cost<weights, inputs>();
-  CHECK(narrow.flops().at(tl::dim<'n'>(300)) == doctest::Approx(300 * (2.0 * 24 * 64 + 2.0 * 64 * 5 + 2 * 64)));
+  CHECK(narrow.flops().at(tl::dim<'n'>(300)) ==
+        doctest::Approx(300 * (2.0 * 24 * 64 + 2.0 * 64 * 5 + 2 * 64)));
 }
 
 TEST_CASE("bf16 in a handle of any type, as a result of a derivative, and of selected rows") {

@@ -54,7 +54,8 @@ template <class V> [[gnu::always_inline]] inline V load_bf16(const bf16* p) {
 template <class V> [[gnu::always_inline]] inline V load_bf16_n(const bf16* p, index_t n) {
   return detail::lanes_of_words<V>(detail::load_halves_n<V>(p, n) << 16);
 }
-template <class V> [[gnu::always_inline]] inline V load_bf16_strided(const bf16* p, index_t stride, index_t n) {
+template <class V> [[gnu::always_inline]] inline V load_bf16_strided(const bf16* p, index_t stride,
+                                                                     index_t n) {
   bf16 t[V::size];
   for (index_t i = 0; i < n; ++i) t[i] = p[i * stride];
   return load_bf16<V>(t);

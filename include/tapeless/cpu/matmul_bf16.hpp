@@ -96,9 +96,8 @@ template <class L> void pack_bf16_rows(index_t rows, index_t k, const matrix<bf1
     for (index_t n = 0; n < blocks; ++n) pack(n * size + std::min(n, larger), size + (n < larger ? 1 : 0));
   };
   if (a.col == 1)
-    return each_block([&](index_t i, index_t m) {
-      put_along<L>(m, m, k, a.p + i * a.row, a.row, to + i * steps);
-    });
+    return each_block(
+        [&](index_t i, index_t m) { put_along<L>(m, m, k, a.p + i * a.row, a.row, to + i * steps); });
   constexpr index_t ahead = 8;
   for (index_t s = 0; s < steps; ++s) { // line by line of a
     const index_t p = s * L::depth;
@@ -264,8 +263,8 @@ template <class V> void bf16_few_rows(index_t rows, index_t cols, index_t k, con
 /// Elements of bf16, so many as the lanes of scratch for a member take.
 template <class V = simd<float>> constexpr index_t matmul_bf16_scratch(const matmul_extents& e) {
   using L = detail::bf16_lanes<V>;
-  const index_t rows =
-      e.batch > 1 ? std::max(e.m, detail::blocking<V>::MC) : e.m; // the rows of all matrices may be those of one
+  const index_t rows = e.batch > 1 ? std::max(e.m, detail::blocking<V>::MC)
+                                   : e.m; // the rows of all matrices may be those of one
   return 2 * detail::bf16_scratch<L>(rows, e.n, e.k);
 }
 /// The same of one b, the same for all matrices, packed ahead of products of many rows with it; 0: it never is.
@@ -349,10 +348,8 @@ void matmul_bf16(const Team& team, matmul_extents e, const bf16* a, const bf16* 
   team.run(e.batch * row_tiles * col_tiles, [&](index_t chunk, int member) {
     const index_t j = chunk % col_tiles * nb, i = chunk / col_tiles % row_tiles * mb;
     const index_t z = chunk / (col_tiles * row_tiles);
-    const auto as =
-        detail::matrix<bf16>{a + (e.a_batched ? z * e.m * e.k : 0), am.row, am.col}.at(i, 0);
-    const auto bs =
-        detail::matrix<bf16>{b + (e.b_batched ? z * e.k * e.n : 0), bm.row, bm.col}.at(0, j);
+    const auto as = detail::matrix<bf16>{a + (e.a_batched ? z * e.m * e.k : 0), am.row, am.col}.at(i, 0);
+    const auto bs = detail::matrix<bf16>{b + (e.b_batched ? z * e.k * e.n : 0), bm.row, bm.col}.at(0, j);
     run(std::min(mb, e.m - i), std::min(nb, e.n - j), as, bs, c + z * e.m * e.n + i * e.n + j, member, j);
   });
 }

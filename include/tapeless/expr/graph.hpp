@@ -127,9 +127,9 @@ private:
 
   vec<int> table_{64, -1}; // open addressing over nodes
   std::uint64_t serial_ = 0;
-  bool has_storage_ = false;   // is any node of int64 or bf16?
-  name_values names_;          // of the arguments
-  name_values counted_;        // of selections
+  bool has_storage_ = false; // is any node of int64 or bf16?
+  name_values names_;        // of the arguments
+  name_values counted_;      // of selections
 };
 
 constexpr bool require(graph& g, bool holds, const char* rule, const shape& a = {}, const shape& b = {}) {

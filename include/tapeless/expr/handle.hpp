@@ -75,11 +75,12 @@ template <class... A> inline constexpr bool any_var = (std::is_same_v<std::remov
 template <class X> constexpr int lift(graph& g, const X& x, dtype t) {
   if constexpr (number<X>) {
     if constexpr (std::is_floating_point_v<std::remove_cvref_t<X>>)
-      g.require(is_float(t),
-                t == dtype::bf16
-                    ? "tapeless: op(a): bf16 is for storage; cast<float>(a) first"
-                    : "tapeless: elementwise op(a, b): a floating-point number does not meet an int32 or bool "
-                      "tensor; cast the tensor");
+      g.require(
+          is_float(t),
+          t == dtype::bf16
+              ? "tapeless: op(a): bf16 is for storage; cast<float>(a) first"
+              : "tapeless: elementwise op(a, b): a floating-point number does not meet an int32 or bool "
+                "tensor; cast the tensor");
     else if (t == dtype::i32)
       g.require(static_cast<double>(x) >= std::numeric_limits<std::int32_t>::min() &&
                     static_cast<double>(x) <= std::numeric_limits<std::int32_t>::max(),

@@ -112,7 +112,8 @@ constexpr bool is_pattern_leaf(const node& v) { return v.o == op::input && v.att
 // Ops that move elements, and the product, whose sums are float.
 constexpr bool takes_bf16(op o) {
   return o == op::widen || o == op::matmul || o == op::copy || o == op::stop_gradient || o == op::expand ||
-         o == op::transpose || o == op::slice || o == op::reshape || o == op::pad || o == op::concat || o == op::gather;
+         o == op::transpose || o == op::slice || o == op::reshape || o == op::pad || o == op::concat ||
+         o == op::gather;
 }
 constexpr bool is_custom(op o) { return o == op::custom_elementwise || o == op::custom_tensor; }
 

@@ -105,7 +105,7 @@ template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, 
   } else {
     using T = typename A::value_type;
     constexpr shape sa = A::extents, sb = B::extents;
-    static_assert((floating_point<T> || for_storage<T>)&&same_element_type<T, typename B::value_type>,
+    static_assert((floating_point<T> || for_storage<T>) && same_element_type<T, typename B::value_type>,
                   "tapeless: matmul(a, b): both are float, both are double or both are bf16");
     static_assert(at_least_one_axis<sa.rank, sb.rank>,
                   "tapeless: matmul(a, b): a and b have at least one axis");
@@ -133,7 +133,8 @@ constexpr int fusible_matmul(graph& g, int a, int b, bool ta, bool tb) {
   const shape x = g[a].s, y = g[b].s;
   const extent_t m = rows(x, ta), n = cols(y, tb);
   if (x.rank != 2 || y.rank != 2 || cols(x, ta) != 1 || (m != 1 && n != 1)) return matmul(g, a, b, ta, tb);
-  return binary(g, op::mul, widen(g, reshape(g, a, shape{2, {m, 1}})), widen(g, reshape(g, b, shape{2, {1, n}})));
+  return binary(g, op::mul, widen(g, reshape(g, a, shape{2, {m, 1}})),
+                widen(g, reshape(g, b, shape{2, {1, n}})));
 }
 constexpr void matmul_vjp(vjp_context& c) {
   const bool ta = (c.v.attr & 1u) != 0, tb = (c.v.attr & 2u) != 0;

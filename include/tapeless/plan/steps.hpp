@@ -101,7 +101,7 @@ template <int N, int O> struct plan {
   const custom_op* custom[n]{};
   index_check check[n]{};  // int32 arguments that are scanned before the first step
   extent_t not_empty[n]{}; // extents of which a maximum is taken: zero is an exception
-  bool bf16 = false; // is any step?
+  bool bf16 = false;       // is any step?
   int counted = 0;
   counted_extent count[max_program_names - max_names]{};
   int parts = 0;
