@@ -26,6 +26,11 @@ template <class V> [[gnu::always_inline]] inline words_of<V> words_of_lanes(cons
 }
 // p[0 .. W), or the first n and zeros, each in the lower half of a word
 template <class V> [[gnu::always_inline]] inline words_of<V> load_halves(const bf16* p) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64)
+    return std::bit_cast<words_of<V>>(
+        _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+#endif
   halves_of<V> h;
   std::memcpy(&h, p, sizeof h);
   return __builtin_convertvector(h, words_of<V>);
@@ -34,10 +39,7 @@ template <class V> [[gnu::always_inline]] inline words_of<V> load_halves_n(const
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
   if constexpr (sizeof(V) == 64) {
     const __m256i h = _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << n) - 1), p);
-    words_of<V> w;
-    const __m512i wide = _mm512_cvtepu16_epi32(h);
-    std::memcpy(&w, &wide, sizeof w);
-    return w;
+    return std::bit_cast<words_of<V>>(_mm512_cvtepu16_epi32(h));
   }
 #endif
   bf16 t[V::size];
@@ -69,6 +71,12 @@ template <class V> [[gnu::always_inline]] inline V round_to_bf16(const V& x) {
 }
 /// @pre every lane is float(y) of a bf16 y
 template <class V> [[gnu::always_inline]] inline void store_bf16(bf16* p, const V& v) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64)
+    return _mm256_storeu_si256(
+        reinterpret_cast<__m256i*>(p),
+        _mm512_cvtepi32_epi16(std::bit_cast<__m512i>(detail::words_of_lanes(v) >> 16)));
+#endif
   const auto h = __builtin_convertvector(detail::words_of_lanes(v) >> 16, detail::halves_of<V>);
   std::memcpy(static_cast<void*>(p), &h, sizeof h);
 }
