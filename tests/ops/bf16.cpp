@@ -5,6 +5,7 @@
 //   c[i, j] of rounded operands is within (2 r + r^2) sum_k |a[i, k] b[k, j]| of c
 //   <u, J v> of a product is within r (|u| |J v| + |J^T u| |v|) of <J^T u, v>: v is rounded on one side, u on the other
 // and sums of float are within terms * eps of either.
+#include <tapeless/run/csr.hpp>
 #include <tapeless/tapeless.hpp>
 
 #include <doctest/doctest.h>
@@ -391,4 +392,42 @@ TEST_CASE("bf16 in a handle of any type, as a result of a derivative, and of sel
   CHECK(same);
   const auto mask_sum = elements(*mask);
   CHECK(dot(mask_sum, mask_sum) == 2);
+}
+
+TEST_CASE("bf16 beside the rows of a sparse matrix, all of them and those of a mask") {
+  constexpr int rows = 500, columns = 9;
+  using A = tl::csr<float, rows, columns, 2 * rows>;
+  using X = tl::tensor<float, columns>;
+  using Y = tl::tensor<bf16, rows>;
+  using Z = tl::tensor<float, rows>;
+  using M = tl::tensor<bool, rows>;
+  std::vector<std::int32_t> row_ptr, column;
+  for (int i = 0; i <= rows; ++i) row_ptr.push_back(2 * i);
+  for (int i = 0; i < rows; ++i) column.push_back(i % 4), column.push_back(4 + i % 5);
+  std::vector<float> values = support::random_values<float>(2 * rows, 100);
+  const A a = tl::csr_view<A>(rows, columns, row_ptr, column, values);
+  tl::owned<std::tuple<X, Y, Z, M>> in;
+  const auto& [x, y, z, mask] = *in;
+  fill(x, 101);
+  fill(y, 102);
+  for (int i = 0; i < rows; ++i) z[i] = static_cast<float>(y[i]), mask[i] = i % 3 == 0;
+  const auto loss = [](auto w, auto m, auto t, auto only) {
+    const auto e = tl::square(tl::matmul(m, w) - t);
+    return tl::sum(e) + tl::sum(tl::where(only, e, 0.0));
+  };
+  const auto masked = [](auto w, auto m, auto t, auto only) {
+    return tl::mean(tl::where(only, tl::square(tl::matmul(m, w) - t), 0.0));
+  };
+  const auto check = [&](auto f) {
+    const auto of_bf16 = [](auto w, auto m, auto t, auto only) {
+      return decltype(f){}(w, m, tl::cast<float>(t), only);
+    };
+    auto narrow = tl::jit(tl::value_and_grad<0>(of_bf16)).template bind<X, A, Y, M>();
+    auto wide = tl::jit(tl::value_and_grad<0>(f)).template bind<X, A, Z, M>();
+    const auto g = elements(narrow(x, a, y, mask)), h = elements(wide(x, a, z, mask));
+    REQUIRE(g.size() == h.size());
+    for (std::size_t i = 0; i < g.size(); ++i) CHECK(close(g[i], h[i], 1e-4 * (1 + std::abs(h[i]))));
+  };
+  check(loss);
+  check(masked);
 }

@@ -198,6 +198,7 @@ template <class Arch, const auto& P, int First> class sweep {
     constexpr dtype t = P.slot_[Slot].t;
     if constexpr (t == dtype::f64) return double{};
     else if constexpr (t == dtype::f32) return float{};
+    else if constexpr (t == dtype::bf16) return bf16{};
     else if constexpr (t == dtype::i32) return std::int32_t{};
     else return bool{};
   }
