@@ -15,7 +15,7 @@ namespace {
 
 namespace tl = tapeless;
 
-constexpr int n = 512;
+constexpr int n = 128;
 
 struct params {
   tl::tensor<float, 512, 1024> w1;
@@ -94,6 +94,6 @@ template <int Rows> void bf16_mlp_infer(benchmark::State& state) {
 }
 BENCHMARK(bf16_mlp_infer<1>)->UseManualTime();
 BENCHMARK(bf16_mlp_infer<16>)->UseManualTime();
-BENCHMARK(bf16_mlp_infer<512>)->UseManualTime();
+BENCHMARK(bf16_mlp_infer<n>)->UseManualTime();
 
 } // namespace
