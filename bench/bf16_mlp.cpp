@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// n samples through 512 -> 1024 -> 1024 -> 16, relu, with operands of matmul in float and in bf16: squared error and the
-// gradient of every weight and bias, and the result alone. Weights are float in both. over_float: time in float / in bf16.
+// n samples through 512 -> 1024 -> 1024 -> 16, relu, with operands of matmul in float and in bf16: squared error and
+// the gradient of every weight and bias, and the result alone. Weights are float in both.
+// over_float: time in float / in bf16.
 
 #include "ratio.hpp"
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// bench_matmul [--threads N] [--double | --bf16] [--blas LIBRARY]... [MxNxK[t|T|tT]]...   matmul on each shape of a table
+// bench_matmul [--threads N] [--double | --bf16] [--blas LIBRARY]... [MxNxK[t|T|tT]]...
+// matmul on each shape of a table
 //
 // MxNxK: (M, K) times (K, N); t: the first operand is stored transposed, T: the second. LIBRARY is a shared library with
 // the C interface of BLAS (cblas_sgemm, cblas_dgemm); several may be named. JSON lines: the limit, and for each shape

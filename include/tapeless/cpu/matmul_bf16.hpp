@@ -3,10 +3,10 @@
 #pragma once
 // C[b] = op(A[b]) op(B[b])       op(A): (m, k) bf16   op(B): (k, n) bf16   C: (batch, m, n) float, row-major
 //
-// Products are exact, sums are of float. The blocks and the microkernel are those of matmul.hpp; both operands are always
-// packed. With AVX512_BF16 a packed lane holds two neighbours along k, and one instruction adds both products; it takes
-// what is below 2^-126 for zero. On other machines a packed lane is one widened element. One or two rows, and one column,
-// are not packed: elements are widened in registers.
+// Products are exact, sums are of float. The blocks and the microkernel are those of matmul.hpp; both operands are
+// always packed. With AVX512_BF16 a packed lane holds two neighbours along k, and one instruction adds both products;
+// it takes what is below 2^-126 for zero. On other machines a packed lane is one widened element. One or two rows, and
+// one column, are not packed: elements are widened in registers.
 // The order in which an element of C is summed is a function of the extents, however many threads there are.
 #include "bf16.hpp"
 #include "matmul.hpp"
