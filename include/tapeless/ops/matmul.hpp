@@ -85,8 +85,8 @@ constexpr int product(graph& g, int a, int b) {
 // matmul(a, b): matrices, batches of matrices, vectors; as numpy.matmul
 //   (.., m, k) (.., k, n) -> (.., m, n); a vector is a row on the left, a column on the right, and its axis vanishes
 // bf16 operands give float: each product is exact, sums are of float.
-// Errors: compile errors. Both are float, both double or both bf16 and have an axis, the inner extents agree, batch axes
-// broadcast.
+// Errors: compile errors. Both are float, both double or both bf16 and have an axis, the inner extents agree, batch
+// axes broadcast.
 // Cost: 2 m n k flops for each member of the batch.
 template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, const B& b) {
   using namespace detail;
