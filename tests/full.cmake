@@ -56,6 +56,8 @@ endif()
 tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}" COMPILER "${TAPELESS_CLANG19}"
   FLAGS "${common_machine} -DTAPELESS_TEST_FLOAT_ONLY -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
   OPTIONS "-DCMAKE_CXX_FLAGS_RELEASE=-O1" "-DTAPELESS_TEST_WITHOUT=${TAPELESS_ASAN_WITHOUT}")
+set_tests_properties(full.asan PROPERTIES
+  ENVIRONMENT "LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/support/not_leaks.txt")
 tapeless_leg(clang16 FOLDERS "${TAPELESS_CLANG16_FOLDERS}" COMPILER "${TAPELESS_CLANG16}" FLAGS ${common_machine}
   OPTIONS -DTAPELESS_OPENMP=OFF)
 tapeless_leg(clang19 FOLDERS "${TAPELESS_CLANG19_FOLDERS}" COMPILER "${TAPELESS_CLANG19}" FLAGS -march=native)

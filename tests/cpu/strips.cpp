@@ -352,3 +352,51 @@ TEST_CASE("strips: results larger than the caches, whether or not their rows beg
   }
   CHECK(same);
 }
+
+namespace {
+
+constexpr auto batch_norm = [](auto x, auto gamma, auto beta) { return tl::batch_norm(x, gamma, beta); };
+constexpr auto gradients = tl::value_and_grad<0, 1, 2>(
+    [](auto x, auto gamma, auto beta, auto u) { return tl::sum(tl::batch_norm(x, gamma, beta) * u); });
+
+} // namespace
+
+// The same program with a named extent passes over the whole tensor once for each of its loops.
+TEST_CASE("strips: channel by channel of a large tensor, as the whole tensor loop by loop") {
+  constexpr int n = 3, c = 19, h = 150, w = 1000; // rows of h * w elements do not begin at vectors
+  using X = tl::tensor<float, n, c, h, w>;
+  using named = tl::tensor<float, tl::dyn<'n'>, c, h, w>;
+  using C = tl::tensor<float, c>;
+  constexpr const auto& p = tl::detail::planned<decltype(gradients), X, C, C, X>::value;
+  static_assert(p.step_[0].loop[0] == c && p.step_[0].loop[1] == n);
+  static_assert(steps_in_strips<decltype(gradients), X, C, C, X>() == p.steps - 1);
+  static_assert(tl::detail::planned<decltype(batch_norm), named, C, C>::value.step_[0].loop[1] == c);
+  tl::owned<X> x, u;
+  tl::owned<C> gamma, beta;
+  fill(1, *x);
+  fill(2, *u);
+  fill(3, *gamma);
+  fill(4, *beta);
+  const named xs((*x).data(), n), us((*u).data(), n);
+  auto by_channels = tl::jit(gradients).bind<X, C, C, X>();
+  auto in_team = tl::jit(gradients).bind<X, C, C, X>(tl::threads(2));
+  auto by_loops = tl::jit(gradients).bind<named, C, C, named>(tl::dim<'n'>(n));
+  const auto y = by_channels(*x, *gamma, *beta, *u), y_of_team = in_team(*x, *gamma, *beta, *u);
+  const auto z = by_loops(xs, *gamma, *beta, us);
+  // sums of 450,000 floats in blocks: some 100 roundings
+  const auto close = [](const auto& a, const auto& b, double scale) {
+    double worst = 0;
+    for (std::int64_t i = 0; i < a.size(); ++i)
+      worst = std::max(worst, std::abs(static_cast<double>(a.data()[i]) - b.data()[i]));
+    return worst <= scale * 1e-5;
+  };
+  CHECK(close(std::get<0>(y), std::get<0>(z), 1e5));
+  CHECK(close(std::get<1>(y), std::get<1>(z), 4));
+  CHECK(close(std::get<2>(y), std::get<2>(z), 1e5));
+  CHECK(close(std::get<3>(y), std::get<3>(z), 1e5));
+  const auto same = [](const auto& a, const auto& b) { return std::equal(a.begin(), a.end(), b.begin()); };
+  CHECK(std::get<0>(y).data()[0] == std::get<0>(y_of_team).data()[0]);
+  CHECK(same(std::get<1>(y), std::get<1>(y_of_team)));
+  CHECK(same(std::get<2>(y), std::get<2>(y_of_team)));
+  CHECK(same(std::get<3>(y), std::get<3>(y_of_team)));
+}

@@ -31,7 +31,8 @@ template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
   const tapeless::detail::custom_op* custom[Customs > 0 ? Customs : 1]{};
   int slots = 0, axes = 1;
   unsigned past_caches =
-      0; // dense stores of results that are larger than caches and not read again, bit mask
+      0;              // dense stores of results that are larger than caches and not read again, bit mask
+  unsigned ahead = 0; // operands whose rows of the next strip are fetched meanwhile, bit mask
   static constexpr int codes = Codes, konsts = Konsts, stores = Stores, customs = Customs;
 };
 
@@ -40,6 +41,7 @@ struct fused_arguments {
   const frame_slot* slot;
   const index_t* loop;
   const index_t* extent; // values of named extents that the code reads
+  index_t strip = 0;     // rows from one strip to the next
 };
 
 // V names the architecture, so that objects built with other flags have kernels of other names.
@@ -96,6 +98,7 @@ template <auto Code, class V> class fused_kernel {
     }
   };
   static constexpr int slots = Code.slots;
+  static constexpr bool fetched_ahead(int slot) { return slot < 32 && ((Code.ahead >> slot) & 1u) != 0; }
   using position = index_t[slots];
   // What a row needs, in a local of its own: SIMD stores may alias anything, so pointers that were read from memory
   // would be read again after each of them.
@@ -103,6 +106,7 @@ template <auto Code, class V> class fused_kernel {
     void* base[slots];
     index_t at[slots], stride[slots];
     const index_t* extent;
+    index_t ahead[slots]; // elements to those of the next strip, of operands in Code.ahead
   };
 
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
@@ -161,6 +165,7 @@ template <auto Code, class V> class fused_kernel {
       else r.f[q.dst] = load_bf16_strided<V>(x, stride, Partial ? n : W);
     } else {
       const T* const x = element<const T>(w, q.a, where);
+      if constexpr (how == access::dense && fetched_ahead(q.a)) __builtin_prefetch(x + w.ahead[q.a], 0, 2);
       if constexpr (how == access::splat) r.f[q.dst] = V(*x);
       else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load<V>(x);
       else if constexpr (how == access::dense) r.f[q.dst] = load_n<V>(x, n);
@@ -369,27 +374,39 @@ template <auto Code, class V> class fused_kernel {
       w.base[k] = base_of(a, k);
       w.at[k] = p[k];
       w.stride[k] = a.slot[k].stride[axes - 1];
+      if (fetched_ahead(k)) w.ahead[k] = a.strip * a.slot[k].stride[0];
     }
     w.extent = a.extent;
     if constexpr (Code.past_caches != 0)
-      if (stores_line_up(w, c)) return row_from<true>(acc, w, c, end, moved);
-    row_from<false>(acc, w, c, end, moved);
+      if (const index_t head = elements_to_whole_vectors(w, c); head >= 0 && head < end - c)
+        return row_from<true>(acc, w, c, c + head, end, moved);
+    row_from<false>(acc, w, c, c, end, moved);
   }
-  [[gnu::always_inline]] static bool stores_line_up(const row_state& w, index_t c) {
-    for (int k = 0; k < Code.stores; ++k)
-      if (((Code.past_caches >> k) & 1u) != 0 &&
-          reinterpret_cast<std::uintptr_t>(element<const T>(w, out(k).slot, c)) % sizeof(V) != 0)
-        return false;
-    return true;
+  // From column c on, until all stores past the caches line up; -1: they never do, or sums would depend on addresses.
+  [[gnu::always_inline]] static index_t elements_to_whole_vectors(const row_state& w, index_t c) {
+    constexpr int first = std::countr_zero(Code.past_caches);
+    const auto behind = [&](int slot) {
+      return reinterpret_cast<std::uintptr_t>(element<const T>(w, slot, c)) % sizeof(V);
+    };
+    const std::uintptr_t n = behind(out(first).slot);
+    for (int k = first + 1; k < Code.stores; ++k)
+      if (((Code.past_caches >> k) & 1u) != 0 && behind(out(k).slot) != n) return -1;
+    if (n == 0) return 0;
+    return accumulates() || n % sizeof(T) != 0 ? -1 : static_cast<index_t>((sizeof(V) - n) / sizeof(T));
   }
   template <bool PastCaches>
-  [[gnu::always_inline]] static void row_from(V* acc, const row_state& w, index_t c, index_t end,
-                                              unsigned moved) {
+  [[gnu::always_inline]] static void row_from(V* acc, const row_state& w, index_t c, index_t head,
+                                              index_t end, unsigned moved) {
     registers_t r;
     execute_all<true, false>(r, w, 0, W, all_codes{});
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       if constexpr (out(k).k == store_kind::row) acc[k] = V(identity<k>());
     });
+    if constexpr (PastCaches && !accumulates())
+      if (c < head) {
+        body<true, PastCaches>(r, acc, w, c, static_cast<int>(head - c), moved);
+        c = head;
+      }
     while (c < end) {
       V part[streams][Code.stores];
       unroll<streams>([&](auto s) __attribute__((always_inline)) {

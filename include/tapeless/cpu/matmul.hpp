@@ -35,8 +35,7 @@ template <class V> struct blocking {
 
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
 /// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
-/// next: the a of the call to come, of the same strides, whose lines are fetched meanwhile; nullptr: none. Its rows or,
-/// with a_row == 1, its steps lie one behind the other.
+/// next: the a of the call to come, of the same strides, whose lines are fetched meanwhile; nullptr: none.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
 [[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
                              T* c, index_t c_row, index_t last, bool add,
@@ -71,10 +70,14 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
     for (; k > 0; --k, a += a_step, b += b_step)
       for (int t = 0; t < taps; ++t) step(a + t * a_tap, b + tap[t]);
   else {
-    const index_t next_row = a_row == 1 ? line : a_row;
-    for (; k >= line; k -= line) { // the lines of next that hold so many steps
+    // of next: the lines that hold so many steps, of a matrix in columns one for each
+    const bool in_columns = a_row == 1 && a_step > line;
+    const index_t next_line = in_columns ? a_step : a_row == 1 ? line : a_row;
+    for (; k >= line; k -= line) {
       if (next) {
-        unroll<M>([&](auto i) __attribute__((always_inline)) { __builtin_prefetch(next + i * next_row); });
+        unroll<M>([&](auto i) __attribute__((always_inline)) { __builtin_prefetch(next + i * next_line); });
+        if (in_columns)
+          for (index_t i = M; i < line; ++i) __builtin_prefetch(next + i * next_line);
         next += line * a_step;
       }
       for (index_t p = 0; p < line; ++p, a += a_step, b += b_step) step(a, b);
@@ -278,10 +281,14 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
           T* scratch, index_t kc = blocking<V>::KC, const T* packed = nullptr, index_t all_k = 0) {
   using B = blocking<V>;
   constexpr index_t W = B::W, NR = B::NR, page = 4096 / static_cast<index_t>(sizeof(T));
-  const bool pack_a =
-      rows >= 2 * B::MR && k >= 16 && cols >= (a.col != 1 ? 4 : 16) * NR && (a.col != 1 || k > kc);
-  const bool pack_b = !packed && (b.col != 1 || (k > 128 && ((b.row >= 4 * NR && rows >= 8 * B::MR) ||
-                                                             (b.row >= page && rows > 2 * B::MR))));
+  // lines of both are steps of k, and few pages hold those of kc steps: nothing has to be packed
+  const bool by_steps =
+      a.col != 1 && b.col == 1 && !packed && std::max(a.col, b.row) <= page / (sizeof(V) == 64 ? 2 : 8);
+  const bool pack_a = !by_steps && rows >= 2 * B::MR && k >= 16 && cols >= (a.col != 1 ? 4 : 16) * NR &&
+                      (a.col != 1 || k > kc);
+  const bool pack_b = !packed && !by_steps &&
+                      (b.col != 1 || (k > 128 && ((b.row >= 4 * NR && rows >= 8 * B::MR) ||
+                                                  (b.row >= page && rows > 2 * B::MR))));
   T* const panels = scratch;
   T* const block = scratch + std::min(k, B::KC) * round_up(std::min(cols, B::NC), NR);
   for (index_t j0 = 0; j0 < cols; j0 += B::NC)
@@ -312,7 +319,7 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
             const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
             T* const cp = c + (i0 + i) * c_row + j0 + j;
             const T* const next = pack_a                           ? ap + m.value * kb
-                                  : a.col != 1                     ? nullptr
+                                  : a.col != 1 && !by_steps        ? nullptr
                                   : i + m.value < mc               ? ap + m.value * a.row
                                   : j + NR < nc || i0 + mc == rows ? as.p
                                                                    : as.p + mc * a.row;

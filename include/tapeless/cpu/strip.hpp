@@ -33,6 +33,30 @@ template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const
   return mask;
 }
 
+// The operands of step i that a step before it in its strip reads as well, and none after it: while the step reads them
+// in cache, those of the next strip come. Bit mask.
+template <class Plan> constexpr unsigned fetched_ahead(const Plan& p, int i) {
+  using namespace tapeless::detail;
+  int first = i;
+  while (first > 0 && p.step_[first].strip) --first;
+  if (first == i || !p.step_[first].fused) return 0;
+  int end = i + 1;
+  while (end < p.steps && p.step_[end].strip) ++end;
+  const step& s = p.step_[i];
+  unsigned mask = 0;
+  for (int k = 0; k < s.loads && k < 32; ++k) {
+    const slot& q = p.slot_[s.slot0 + k];
+    if (q.at.where == place::strip || !is_float(q.t) || q.stride[0] == 0 || q.stride[s.axes - 1] != 1)
+      continue;
+    bool before = false, after = false;
+    for (int j = first; j < end; ++j)
+      for (int l = 0; l < p.step_[j].loads && j != i; ++l)
+        if (p.slot_[p.step_[j].slot0 + l].at == q.at) (j < i ? before : after) = true;
+    if (before && !after) mask |= 1u << k;
+  }
+  return mask;
+}
+
 template <const auto& P, int I> constexpr auto code_of() {
   constexpr step s = P.step_[I];
   fused_code<s.codes, s.konsts, s.stores, s.customs> k;
@@ -43,6 +67,7 @@ template <const auto& P, int I> constexpr auto code_of() {
   k.slots = s.loads + s.stores;
   k.axes = s.axes;
   k.past_caches = stores_past_caches(P, P.step_[I]);
+  k.ahead = fetched_ahead(P, I);
   return k;
 }
 
@@ -57,6 +82,7 @@ template <const auto& P, int I> using stores_of_step = stores_of<code_of<P, I>()
 // The rows at hand.
 struct strip_rows {
   index_t lo, hi, chunk;
+  index_t strip;      // from one strip to the next
   bool past_first;    // of its chunk
   std::byte* scratch; // of the member that is at it
 };
@@ -81,8 +107,8 @@ template <class Arch, const auto& P> struct strip {
     void* base[s.loads + s.stores];
     for (int k = 0; k < s.loads + s.stores; ++k) base[k] = base_of<P, I>(f, k, r);
     if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
-    fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run({base, g.slot, g.loop, g.extent}, r.lo,
-                                                                  r.hi, r.past_first);
+    fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run({base, g.slot, g.loop, g.extent, r.strip},
+                                                                  r.lo, r.hi, r.past_first);
   }
   // The strip that begins with step First. Chunks are strips, or of many of them where sums pass over rows.
   // each: bytes of a member's scratch
@@ -102,7 +128,7 @@ template <class Arch, const auto& P> struct strip {
       const index_t begin = c * chunk, end = std::min(rows, begin + chunk);
       std::byte* const mine = f.scratch + member * each;
       for (index_t lo = begin; lo < end; lo += size) {
-        const strip_rows r{lo, std::min(end, lo + size), c, lo > begin, mine};
+        const strip_rows r{lo, std::min(end, lo + size), c, size, lo > begin, mine};
         (run_rows<First + K>(f, r), ...);
       }
     });

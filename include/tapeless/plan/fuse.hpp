@@ -9,6 +9,7 @@
 // Invariants: a node's group is not below those of its operands; an operand that is no register value comes from an
 // earlier group.
 #pragma once
+#include "loop_order.hpp"
 #include "sweeps.hpp"
 
 namespace tapeless::detail {
@@ -219,6 +220,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
   }
 
   gather_sweeps(p, r);
+  choose_leading_axes(p.nodes, N, r);
 
   // readers: other groups of the node's loop that read it; most_readers + 1 of them where some node needs the buffer
   vec<int> reader(most_readers * N, no_node), readers(N, 0);

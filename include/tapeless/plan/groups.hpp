@@ -14,6 +14,7 @@ struct group {
   bool wide = false, narrow = false; // lanes of 64 or 32 bits; a group has one kind
   bool loaded = false;               // runs when arguments are loaded, see of_loaded
   shape it{};
+  int lead = 0; // the axis of `it` that is outermost, see loop_order.hpp
   int nodes = 0;
 };
 

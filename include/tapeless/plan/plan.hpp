@@ -226,12 +226,14 @@ template <int N, int O> class planner {
     return t == dtype::boolean ? bools_++ : t == dtype::i32 ? ints_++ : floats_++;
   }
 
-  // strides of the axes other than 1, in order
-  static constexpr void squeeze_strides(const shape& s, const extent_t (&from)[max_rank],
-                                        extent_t (&to)[max_rank]) {
+  // The loop of a group, and its strides: those of the axes other than 1, in the loop's order.
+  constexpr shape loop_of(int group) const { return led_by(g_.groups[group].it, g_.groups[group].lead); }
+  constexpr void loop_strides(int group, const shape& s, const extent_t (&from)[max_rank],
+                              extent_t (&to)[max_rank]) const {
     int k = 0;
     for (int i = 0; i < s.rank; ++i)
       if (s.d[i] != 1) to[k++] = from[i];
+    lead(to, g_.groups[group].lead);
   }
 
   // the instruction that has this word (but for its destination), or a new one
@@ -280,13 +282,13 @@ template <int N, int O> class planner {
       const int k = i - (full.rank - at(x).s.rank);
       aligned_strides[i] = k < 0 || at(x).s.d[k] == 1 ? 0 : w.stride[k];
     }
-    squeeze_strides(full, aligned_strides, q.stride);
+    loop_strides(group, full, aligned_strides, q.stride);
     int k = s.slot0;
     while (k < r_.slots && !same_slot(r_.slot_[k], q)) ++k;
     if (k == r_.slots) {
       r_.slot_[r_.slots++] = q;
       ++s.loads;
-      loads_.push_back({root.o == op::iota ? shape{1, {0}} : visited(squeezed(full), q.stride), true});
+      loads_.push_back({root.o == op::iota ? shape{1, {0}} : visited(loop_of(group), q.stride), true});
     }
     loaded& l = loads_[k - s.slot0];
     l.adjoint = l.adjoint && adjoint;
@@ -378,16 +380,17 @@ template <int N, int O> class planner {
       strides(v.s, own);
       for (int i = 0; i < full.rank; ++i)
         if (reduces && ((v.attr >> i) & 1u)) own[i] = 0;
-      squeeze_strides(full, own, q.stride);
+      loop_strides(group, full, own, q.stride);
       r_.slot_[r_.slots++] = q;
     }
     s.stores = static_cast<int>(results.size());
     const bool together = r_.steps > 1 && r_.step_[r_.steps - 2].at_load == s.at_load;
-    s.epilogue = together && is_epilogue(r_, p_.nodes, home_, s, g_.groups[group].it);
+    const shape it = loop_of(group);
+    s.epilogue = together && is_epilogue(r_, p_.nodes, home_, s, it);
     s.consumes = s.epilogue && g_.last[r_.step_[r_.steps - 2].node] <= group;
-    s.strip = together && !s.epilogue && strip_.joins(r_, s, g_.groups[group].it);
+    s.strip = together && !s.epilogue && strip_.joins(r_, s, it);
     if (!s.strip) end_strip(group);
-    merge_axes(s, g_.groups[group].it);
+    merge_axes(s, it);
     for (int k = 0; k < results.size(); ++k) {
       const node& v = at(results[k].node);
       store y;
@@ -426,7 +429,7 @@ template <int N, int O> class planner {
     }
     access_kinds(s);
     ++part_of(s.adjoint).steps;
-    if (!s.strip) strip_.open(s, g_.groups[group].it, r_.steps);
+    if (!s.strip) strip_.open(s, it, r_.steps);
   }
 
   // ---- strips
@@ -435,7 +438,7 @@ template <int N, int O> class planner {
   constexpr bool may_join_strip(int group) const {
     if (first_[group] == first_[group + 1]) return false;
     const int i = member_[first_[group]];
-    return g_.groups[group].fused ? strip_.takes(g_.groups[group].it, r_.steps)
+    return g_.groups[group].fused ? strip_.takes(loop_of(group), r_.steps)
                                   : is_sparse(at(i).o) && strip_.takes_product(p_.nodes, i, r_.steps);
   }
   // The rows that the sweep before `group` need not visit.
