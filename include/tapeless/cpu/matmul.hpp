@@ -248,7 +248,7 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
   }
 }
 
-/// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column.
+/// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column, up to a whole vector.
 template <class V, class T> void pack_panels(index_t k, index_t cols, const matrix<T>& b, T* to) {
   constexpr index_t W = blocking<V>::W, NR = blocking<V>::NR;
   if (b.col == 1) {
@@ -260,10 +260,6 @@ template <class V, class T> void pack_panels(index_t k, index_t cols, const matr
           store(to + j / NR * (k * NR) + p * NR + j % NR,
                 cols - j >= W ? load<V>(from) : load_n<V>(from, cols - j));
         }
-    if (cols % NR > 0 && cols % NR <= NR - W) // whole vectors are missing
-      for (index_t p = 0; p < k; ++p)
-        for (index_t j = round_up(cols, W); j < round_up(cols, NR); j += W)
-          store(to + j / NR * (k * NR) + p * NR + j % NR, V(T(0)));
   } else
     for (index_t j = 0; j < cols; j += NR, to += k * NR) {
       if (cols - j >= NR) interleave<V>(NR, k, b.p + j * b.col, b.col, to);
