@@ -68,7 +68,8 @@ TEST_CASE_TEMPLATE("matmul: equals the triple loop where blocks and packing come
   const index_t shapes[][3] = {{64, 64, 64},    {97, 131, 260},  {200, 40, 300},  {40, 530, 65},
                                {199, 150, 513}, {14, 1040, 390}, {140, 40, 800},  {1, 700, 400},
                                {700, 1, 400},   {2, 530, 517},   {30, 140, 1100}, {130, 3, 90},
-                               {900, 4, 700}};
+                               {900, 4, 700},   {8, 1049, 140},  {19, 4200, 128}, {1, 35, 1024},
+                               {2, 20, 512},    {27, 48, 520},   {100, 272, 600}};
   for (const auto& s : shapes)
     each_form([&](bool ta, bool tb) {
       check<T>({.batch = 1, .m = s[0], .n = s[1], .k = s[2], .ta = ta, .tb = tb});

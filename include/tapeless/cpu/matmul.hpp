@@ -166,11 +166,22 @@ template <class V, int R, int U, class T>
 /// c[j] = sum_p a[p] * b[j * b_row + p]
 template <class V, class T>
 [[gnu::noinline]] void row_of_dots(index_t n, index_t k, const T* a, const T* b, index_t b_row, T* c) {
-  constexpr int W = static_cast<int>(V::size);
+  constexpr int W = static_cast<int>(V::size), U = W < 8 ? 8 / W : 1;
+  // lines that lie a multiple of half a page apart share the sets of a cache: with 8 of them none is pushed out
+  const bool crowded = W > 8 && b_row * static_cast<index_t>(sizeof(T)) % 2048 == 0;
   index_t j = 0;
   for (; j + W <= n; j += W) {
     V sum[W];
-    dots<V, W, (W < 8 ? 8 / W : 1)>(sum, k, a, b + j * b_row, b_row);
+    const T* const rows = b + j * b_row;
+    if constexpr (W > 8) {
+      constexpr int H = W / 2;
+      V half[H];
+      for (int r = 0; crowded && r < W; r += H) {
+        dots<V, H, U>(half, k, a, rows + r * b_row, b_row);
+        for (int x = 0; x < H; ++x) sum[r + x] = half[x];
+      }
+    }
+    if (!crowded) dots<V, W, U>(sum, k, a, rows, b_row);
     store(c + j, hsum_each(sum));
   }
   for (; j < n; ++j) {
@@ -237,7 +248,7 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
   }
 }
 
-/// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column.
+/// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column, up to a whole vector.
 template <class V, class T> void pack_panels(index_t k, index_t cols, const matrix<T>& b, T* to) {
   constexpr index_t W = blocking<V>::W, NR = blocking<V>::NR;
   if (b.col == 1) {
@@ -249,10 +260,6 @@ template <class V, class T> void pack_panels(index_t k, index_t cols, const matr
           store(to + j / NR * (k * NR) + p * NR + j % NR,
                 cols - j >= W ? load<V>(from) : load_n<V>(from, cols - j));
         }
-    if (cols % NR > 0 && cols % NR <= NR - W) // whole vectors are missing
-      for (index_t p = 0; p < k; ++p)
-        for (index_t j = round_up(cols, W); j < round_up(cols, NR); j += W)
-          store(to + j / NR * (k * NR) + p * NR + j % NR, V(T(0)));
   } else
     for (index_t j = 0; j < cols; j += NR, to += k * NR) {
       if (cols - j >= NR) interleave<V>(NR, k, b.p + j * b.col, b.col, to);
@@ -286,16 +293,19 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
       a.col != 1 && b.col == 1 && !packed && std::max(a.col, b.row) <= page / (sizeof(V) == 64 ? 2 : 8);
   const bool pack_a = !by_steps && rows >= 2 * B::MR && k >= 16 && cols >= (a.col != 1 ? 4 : 16) * NR &&
                       (a.col != 1 || k > kc);
-  const bool pack_b = !packed && !by_steps &&
-                      (b.col != 1 || (k > 128 && ((b.row >= 4 * NR && rows >= 8 * B::MR) ||
-                                                  (b.row >= page && rows > 2 * B::MR))));
+  // wide rows of b, each on pages of its own, are read one behind the other
+  const bool wide = b.row >= page && rows >= (sizeof(V) == 64 ? 8 : 2 * B::MR + 1) &&
+                    (k > 128 || (k >= 16 && k * cols >= 1 << 19));
+  const bool pack_b =
+      !packed && !by_steps && (b.col != 1 || wide || (k > 128 && b.row >= 4 * NR && rows >= 8 * B::MR));
   T* const panels = scratch;
   T* const block = scratch + std::min(k, B::KC) * round_up(std::min(cols, B::NC), NR);
   for (index_t j0 = 0; j0 < cols; j0 += B::NC)
     for (index_t p = 0; p < k; p += kc) {
       const index_t kb = std::min(kc, k - p), nc = std::min(B::NC, cols - j0), whole = nc / NR * NR;
       if (pack_b) pack_panels<V>(kb, nc, b.at(p, j0), panels);
-      else if (!packed && whole < nc) pack_panels<V>(kb, nc - whole, b.at(p, j0 + whole), panels);
+      else if (!packed && whole < nc && nc - whole != W)
+        pack_panels<V>(kb, nc - whole, b.at(p, j0 + whole), panels);
       for (index_t i0 = 0; i0 < rows; i0 += B::MC) {
         const index_t mc = std::min(B::MC, rows - i0);
         const matrix<T> as = a.at(i0, p);
@@ -308,7 +318,7 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
         }
         for (index_t j = 0; j < nc; j += NR) {
           const index_t nb = std::min(NR, nc - j), last = nb > W ? nb - W : nb;
-          const bool direct = !packed && !pack_b && nb == NR;
+          const bool direct = !packed && !pack_b && (nb == NR || nb == W);
           const T* const bp = packed   ? packed + (j0 + j) * all_k + p * NR
                               : direct ? b.at(p, j0 + j).p
                               : pack_b ? panels + j * kb

@@ -82,9 +82,9 @@ template <const auto& P, int I> using stores_of_step = stores_of<code_of<P, I>()
 // The rows at hand.
 struct strip_rows {
   index_t lo, hi, chunk;
-  index_t strip;      // from one strip to the next
   bool past_first;    // of its chunk
   std::byte* scratch; // of the member that is at it
+  index_t strip = 0;  // from one strip to the next
 };
 // The address that lies `bytes` before `rows`: that of row 0, where only the rows at hand are there.
 inline void* before(void* rows, index_t bytes) {
@@ -128,7 +128,7 @@ template <class Arch, const auto& P> struct strip {
       const index_t begin = c * chunk, end = std::min(rows, begin + chunk);
       std::byte* const mine = f.scratch + member * each;
       for (index_t lo = begin; lo < end; lo += size) {
-        const strip_rows r{lo, std::min(end, lo + size), c, size, lo > begin, mine};
+        const strip_rows r{lo, std::min(end, lo + size), c, lo > begin, mine, size};
         (run_rows<First + K>(f, r), ...);
       }
     });
