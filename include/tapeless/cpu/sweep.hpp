@@ -261,7 +261,7 @@ template <class Arch, const auto& P, int First> class sweep {
       const index_t begin = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk, c.chunks),
                     end = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk + 1, c.chunks);
       (begin_chunk<First + K>(f, c, chunk, begin, end), ...);
-      strip_rows r{0, 0, chunk, 0, false, f.scratch + member * each};
+      strip_rows r{0, 0, chunk, false, f.scratch + member * each};
       const auto visit = [&](const auto& rows, index_t from, index_t to) {
         for (r.lo = from; r.lo < to; r.lo = r.hi) {
           r.hi = std::min(to, r.lo + c.tile);
