@@ -25,7 +25,9 @@ template <class A> using row_end_of = typename A::row_end_type::value_type;
 template <class A> inline constexpr extent_t largest_nnz = std::numeric_limits<row_end_of<A>>::max();
 
 template <class A>
-concept host_csr_matrix = is_csr_v<A> && std::is_same_v<typename A::values_type::space, host>;
+concept host_sparse_matrix = is_csr_v<A> && std::is_same_v<typename A::values_type::space, host>;
+template <class A>
+concept host_csr_matrix = host_sparse_matrix<A> && !is_tiled_v<A>;
 template <extent_t E>
 concept number_or_name = is_static(E) || (degree(E) == 1 && coefficient(E) == 1);
 

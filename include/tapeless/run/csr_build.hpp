@@ -31,7 +31,7 @@ template <element T> struct triplet {
 namespace detail {
 
 // owned<A> with these values of its names.
-template <host_csr_matrix A> owned<A> make_owned_csr(const name_values& values) {
+template <host_sparse_matrix A> owned<A> make_owned_csr(const name_values& values) {
   constexpr name_values names = [] {
     name_values v = names_of(A::extents);
     if constexpr (constexpr extent_t nnz = A::values_type::extents.d[0]; !is_static(nnz))
@@ -44,7 +44,7 @@ template <host_csr_matrix A> owned<A> make_owned_csr(const name_values& values) 
 }
 
 // The values of an owned matrix, to be filled: of csr<const T, ...> too.
-template <host_csr_matrix A> typename A::value_type* mutable_values(const owned<A>& a) {
+template <host_sparse_matrix A> typename A::value_type* mutable_values(const owned<A>& a) {
   return const_cast<typename A::value_type*>(a->values().data());
 }
 
