@@ -46,52 +46,45 @@ struct block_of_rows {
 
 namespace detail {
 
-// Where the entries of tile (q, k) have their rows and columns.
+// Tile (q, k): its entries, and its first row and column.
 struct tile_entries {
-  const std::int32_t* place;
-  int col_bits;
-  std::uint32_t mask;
   index_t begin, end, first_row, first_col;
-
-  [[gnu::always_inline]] std::uint32_t word(index_t e) const { return static_cast<std::uint32_t>(place[e]); }
-  [[gnu::always_inline]] std::uint32_t row(std::uint32_t w) const { return w >> col_bits; }
-  [[gnu::always_inline]] std::uint32_t col(std::uint32_t w) const { return w & mask; }
 };
 inline tile_entries tile_of(const csr_tiles& a, index_t q, index_t k) {
-  return {a.place,
-          a.t.col_bits,
-          (std::uint32_t{1} << a.t.col_bits) - 1,
-          a.begin(q, k),
-          a.end[a.t.first_row(q) + k],
-          a.t.first_row(q),
-          a.t.first_col(k)};
+  return {a.begin(q, k), a.end[a.t.first_row(q) + k], a.t.first_row(q), a.t.first_col(k)};
 }
-inline constexpr index_t entries_ahead = 1024;
+using tapeless::detail::col_in_tile;
+using tapeless::detail::row_in_tile;
 
 template <class P> [[gnu::always_inline]] inline P starting_at(P p, index_t n) {
   if constexpr (is_ones<P>) return p;
   else return p + n;
 }
-// act(w, values[e] * x[at(w)]) for the entries of a tile, w their place; values and x may be `ones`
-template <class T, class Values, class X, class At, class Act>
-[[gnu::always_inline]] inline void each_product(const tile_entries& t, Values values, X x, At at, Act act) {
+// to[row] += values[e] * from[col] for the n entries of a tile; transposed: to[col] += values[e] * from[row]
+// values and from may be `ones`. A function of its own: pointers beyond these do not fit into registers.
+template <bool Transposed, class T, class Values, class From>
+[[gnu::noinline]] void add_products(const std::int32_t* place, Values values, index_t n, From from, T* to) {
   constexpr int L = narrow_width<T>;
-  index_t e = t.begin;
-  if constexpr (!is_ones<X>)
-    for (; e + L <= t.end; e += L) {
-      prefetch_at(t.place, e + entries_ahead);
-      prefetch_at(values, e + entries_ahead);
-      std::uint32_t w[L];
-      unroll<L>([&](auto l) __attribute__((always_inline)) { w[l] = t.word(e + l); });
-      narrow<T> p = pack_narrow<T>([&](int l) __attribute__((always_inline)) { return x[at(w[l])]; });
+  constexpr index_t ahead = 1024;
+  const auto source = [](std::int32_t w) { return Transposed ? row_in_tile(w) : col_in_tile(w); };
+  const auto target = [](std::int32_t w) { return Transposed ? col_in_tile(w) : row_in_tile(w); };
+  index_t e = 0;
+  if constexpr (!is_ones<From>)
+    for (; e + L <= n; e += L) {
+      prefetch_at(place, e + ahead);
+      prefetch_at(values, e + ahead);
+      std::int32_t w[L];
+      unroll<L>([&](auto l) __attribute__((always_inline)) { w[l] = place[e + l]; });
+      narrow<T> p =
+          pack_narrow<T>([&](int l) __attribute__((always_inline)) { return from[source(w[l])]; });
       if constexpr (!is_ones<Values>) p *= load_narrow(values + e);
-      unroll<L>([&](auto l) __attribute__((always_inline)) { act(w[l], static_cast<T>(p[int{l}])); });
+      unroll<L>([&](auto l) __attribute__((always_inline)) { to[target(w[l])] += p[int{l}]; });
     }
-  for (; e < t.end; ++e) {
-    const std::uint32_t w = t.word(e);
-    if constexpr (is_ones<X>) act(w, entry<T>(values, e));
-    else if constexpr (is_ones<Values>) act(w, static_cast<T>(x[at(w)]));
-    else act(w, static_cast<T>(x[at(w)] * values[e]));
+  for (; e < n; ++e) {
+    const std::int32_t w = place[e];
+    if constexpr (is_ones<From>) to[target(w)] += entry<T>(values, e);
+    else if constexpr (is_ones<Values>) to[target(w)] += from[source(w)];
+    else to[target(w)] += values[e] * from[source(w)];
   }
 }
 
@@ -104,25 +97,18 @@ void spmv(const csr_tiles& a, block_of_rows b, Values values, X x, typename V::v
   std::fill(y + lo, y + a.t.first_row(b.q + 1), T(0));
   for (index_t k = 0; k < a.t.col_blocks; ++k) {
     const detail::tile_entries t = detail::tile_of(a, b.q, k);
-    T* const sum = y + lo;
-    detail::each_product<T>(
-        t, values, detail::starting_at(x, t.first_col),
-        [&](std::uint32_t w) __attribute__((always_inline)) { return t.col(w); },
-        [&](std::uint32_t w, T p) __attribute__((always_inline)) { sum[t.row(w)] += p; });
+    detail::add_products<false>(a.place + t.begin, detail::starting_at(values, t.begin), t.end - t.begin,
+                                detail::starting_at(x, t.first_col), y + lo);
   }
 }
 
 // The last tile first: in a sweep it has just passed.
 template <class V, class Values, class R>
 void spmv_transposed(const csr_tiles& a, block_of_rows b, Values values, R r, typename V::value_type* g) {
-  using T = typename V::value_type;
   for (index_t k = a.t.col_blocks; k-- > 0;) {
     const detail::tile_entries t = detail::tile_of(a, b.q, k);
-    T* const sum = g + t.first_col;
-    detail::each_product<T>(
-        t, values, detail::starting_at(r, t.first_row),
-        [&](std::uint32_t w) __attribute__((always_inline)) { return t.row(w); },
-        [&](std::uint32_t w, T p) __attribute__((always_inline)) { sum[t.col(w)] += p; });
+    detail::add_products<true>(a.place + t.begin, detail::starting_at(values, t.begin), t.end - t.begin,
+                               detail::starting_at(r, t.first_row), g + t.first_col);
   }
 }
 
@@ -134,8 +120,7 @@ void spread(const csr_tiles& a, block_of_rows b, L l, X x, typename V::value_typ
     const L left = detail::starting_at(l, t.first_row);
     const X right = detail::starting_at(x, t.first_col);
     for (index_t e = t.begin; e < t.end; ++e) {
-      const std::uint32_t w = t.word(e);
-      const index_t i = t.row(w), j = t.col(w);
+      const index_t i = detail::row_in_tile(a.place[e]), j = detail::col_in_tile(a.place[e]);
       if constexpr (detail::is_ones<X>) out[e] = detail::entry<T>(left, i);
       else if constexpr (detail::is_ones<L>) out[e] = right[j];
       else out[e] = left[i] * right[j];
@@ -149,10 +134,8 @@ template <class Act>
 [[gnu::always_inline]] inline void each_entry(const csr_tiles& a, index_t q, Act act) {
   for (index_t k = 0; k < a.t.col_blocks; ++k) {
     const tile_entries t = tile_of(a, q, k);
-    for (index_t e = t.begin; e < t.end; ++e) {
-      const std::uint32_t w = t.word(e);
-      act(e, t.first_row + index_t{t.row(w)}, t.first_col + index_t{t.col(w)});
-    }
+    for (index_t e = t.begin; e < t.end; ++e)
+      act(e, t.first_row + row_in_tile(a.place[e]), t.first_col + col_in_tile(a.place[e]));
   }
 }
 // to[0 .. K) += values[e] * from[0 .. K)

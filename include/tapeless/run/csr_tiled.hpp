@@ -47,7 +47,8 @@ template <class A> tiling tiling_of_matrix(const A& a) {
 
 // owned<csr<T, rows, cols, nnz, tiled>> t = csr_tiled(a): a copy of a, its entries in tiles; a is checked.
 // A program takes *t wherever it takes a, but for what its documentation names; its values() stand in this order.
-// Errors: argument_error as of csr_check(a), and where there are 2^31 entries or more.
+// Errors: argument_error as of csr_check(a), where there are 2^31 entries or more, or more than 65536 columns for each
+// row.
 // Cost: three passes over the entries, a second copy of them for a block of rows.
 template <detail::host_csr_matrix A> auto csr_tiled(const A& a) {
   using namespace detail;
@@ -56,8 +57,11 @@ template <detail::host_csr_matrix A> auto csr_tiled(const A& a) {
   using T = typename A::value_type;
   using B = csr_with_ends<T, A, tiled>;
   check_csr(who, a);
-  owned<B> result = make_owned_csr<B>(names_of_matrix<B>(who, a));
   const tiling t = tiling_of_matrix(a);
+  if (!t.fits())
+    refuse("tapeless: %s: %lld columns are too many for %lld rows: at most 65536 for each row", who,
+           wide(a.cols()), wide(a.rows()));
+  owned<B> result = make_owned_csr<B>(names_of_matrix<B>(who, a));
   T* const values = mutable_values(result);
   std::int32_t *const place = result->columns().data(), *const end = result->row_end().data();
   std::vector<extent_t> at(static_cast<std::size_t>(t.col_blocks)); // of each tile: where its next entry goes
@@ -82,8 +86,7 @@ template <detail::host_csr_matrix A> auto csr_tiled(const A& a) {
       for (extent_t e = a.row_begin(i); e < a.row_end()[i]; ++e) {
         const extent_t j = a.columns()[e], k = j >> t.col_bits;
         const std::size_t to = static_cast<std::size_t>(at[static_cast<std::size_t>(k)]++);
-        places[to] = static_cast<std::int32_t>(
-            static_cast<std::uint32_t>((i - lo) << t.col_bits | (j - t.first_col(k))));
+        places[to] = place_in_tile(i - lo, j - t.first_col(k));
         sorted[to] = a.values()[e];
       }
     for (std::size_t k = 0; k < at.size(); ++k)
@@ -112,9 +115,8 @@ auto csr_untiled(const B& b) {
       for (extent_t k = 0; k < t.col_blocks; ++k) {
         const extent_t lo = t.first_row(q), begin = b.row_begin(lo + k), n = b.row_end()[lo + k] - begin;
         each_place_in_tile(n, [&](extent_t, extent_t p) {
-          const std::uint32_t w = static_cast<std::uint32_t>(b.columns()[begin + p]);
-          act(lo + (extent_t{w} >> t.col_bits),
-              t.first_col(k) + (extent_t{w} & ((extent_t{1} << t.col_bits) - 1)), begin + p);
+          const std::int32_t w = b.columns()[begin + p];
+          act(lo + row_in_tile(w), t.first_col(k) + col_in_tile(w), begin + p);
         });
       }
   };
