@@ -47,8 +47,8 @@ template <class A> tiling tiling_of_matrix(const A& a) {
 
 // owned<csr<T, rows, cols, nnz, tiled>> t = csr_tiled(a): a copy of a, its entries in tiles; a is checked.
 // A program takes *t wherever it takes a, but for what its documentation names; its values() stand in this order.
-// Errors: argument_error as of csr_check(a), where there are 2^31 entries or more, or more than 65536 columns for each
-// row.
+// Errors: argument_error as of csr_check(a), where there are 2^31 entries or more, or too many columns: more than 65536
+// for each row, or 2^27 and more.
 // Cost: three passes over the entries, a second copy of them for a block of rows.
 template <detail::host_csr_matrix A> auto csr_tiled(const A& a) {
   using namespace detail;
@@ -59,8 +59,7 @@ template <detail::host_csr_matrix A> auto csr_tiled(const A& a) {
   check_csr(who, a);
   const tiling t = tiling_of_matrix(a);
   if (!t.fits())
-    refuse("tapeless: %s: %lld columns are too many for %lld rows: at most 65536 for each row", who,
-           wide(a.cols()), wide(a.rows()));
+    refuse("tapeless: %s: %lld columns are too many for %lld rows", who, wide(a.cols()), wide(a.rows()));
   owned<B> result = make_owned_csr<B>(names_of_matrix<B>(who, a));
   T* const values = mutable_values(result);
   std::int32_t *const place = result->columns().data(), *const end = result->row_end().data();
