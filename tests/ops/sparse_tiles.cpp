@@ -37,10 +37,10 @@ constexpr bool is_sound(tl::extent_t rows, tl::extent_t cols, tl::extent_t nnz, 
   if (!t.fits()) return false;
   for (tl::extent_t q = 0; q < t.row_blocks; ++q)
     if (const tl::extent_t k = t.first_row(q + 1) - t.first_row(q);
-        k < t.col_blocks || k > tl::detail::most_rows_of_tile || k * size > tl::detail::bytes_of_tile)
+        k < t.col_blocks || k > tl::detail::most_rows_of_tile || k * size > tl::detail::bytes_of_rows)
       return false;
-  return t.first_row(0) == 0 && t.first_row(t.row_blocks) == rows && (rows == 0 || t.first_col(t.col_blocks) >= cols) &&
-         t.col_bits <= 16;
+  return t.first_row(0) == 0 && t.first_row(t.row_blocks) == rows &&
+         (rows == 0 || t.first_col(t.col_blocks) >= cols) && t.col_bits <= 16;
 }
 static_assert(is_sound(0, 5, 0, 4) && is_sound(7, 0, 0, 4) && is_sound(1, 1, 1, 8));
 static_assert(is_sound(850000, 210000, 178500000, 4) && is_sound(850000, 210000, 178500000, 8));
@@ -48,8 +48,8 @@ static_assert(is_sound(85000, 21000, 1785000, 4) && is_sound(4097, 4097, 100, 4)
 static_assert(is_sound(5, 300000, 1000, 4) && is_sound(1, 65536, 10, 4) && !is_sound(1, 65537, 10, 4));
 static_assert(is_sound(100000, 100000000, 1000000, 8) && is_sound(300000, 20, 1000000, 4));
 
-// ---- matrices; their values, and those of vectors, are multiples of 1/8 in [-2, 2]. A product is a multiple of 1/64 up
-// to 4 = 2^8 / 64, so every sum of fewer than 2^16 products is exact in float, in any order and fused or not.
+// ---- matrices; their values, and those of vectors, are multiples of 1/8 in [-2, 2]. A product is a multiple of 1/64
+// up to 4 = 2^8 / 64, so every sum of fewer than 2^16 products is exact in float, in any order and fused or not.
 template <class T> std::vector<T> eighths(tl::extent_t size, std::uint64_t seed) {
   std::vector<T> x;
   for (const std::int32_t i : support::random_integers(static_cast<std::size_t>(size), seed, -16, 17))
@@ -105,7 +105,8 @@ template <class T> std::vector<matrix<T>> awkward() {
           make<T>("wide", 5, 300000, [](auto i) { return 40 * i; }),
           make<T>("tall", 9000, 3, [](auto i) { return i % 4; }),
           make<T>("one dense row", 600, 9001, [](auto i) { return i == 300 ? 9001 : 1; }),
-          make<T>("empty rows and columns", 1000, 5000, [](auto i) { return i % 3 == 0 ? 0 : 30; }, 3),
+          make<T>(
+              "empty rows and columns", 1000, 5000, [](auto i) { return i % 3 == 0 ? 0 : 30; }, 3),
           make<T>("dense", 300, 70, [](auto) { return 70; }),
           make<T>("many tiles", 9001, 9001, [](auto) { return 33; }),
           make<T>("a power law", 9000, 4100, [](auto i) { return 4000 / (1 + i); })};
@@ -121,10 +122,9 @@ template <class X> bool same_bits(const X& x, const X& y) {
 }
 // Dimensions of a program: capacities, which a run need not fill.
 template <class F, class... Of, class T> auto bind(F f, const matrix<T>& a, int threads) {
-  return tl::jit(f).template bind<Of...>(tl::dim<'m'>(std::max<tl::extent_t>(a.rows, 1)),
-                                         tl::dim<'n'>(std::max<tl::extent_t>(a.cols, 1)),
-                                         tl::dim<'e'>(std::max<tl::extent_t>(a.nnz(), 1)),
-                                         tl::threads(threads));
+  return tl::jit(f).template bind<Of...>(
+      tl::dim<'m'>(std::max<tl::extent_t>(a.rows, 1)), tl::dim<'n'>(std::max<tl::extent_t>(a.cols, 1)),
+      tl::dim<'e'>(std::max<tl::extent_t>(a.nnz(), 1)), tl::threads(threads));
 }
 
 constexpr auto of_vectors = [](auto a, auto x, auto y) {
@@ -146,8 +146,7 @@ template <class T> void check_vectors(matrix<T>& a, int threads) {
   CAPTURE(a.name);
   const auto t = tl::csr_tiled(a.view());
   auto x = eighths<T>(a.cols, 1), y = eighths<T>(a.rows, 2);
-  auto program =
-      bind<decltype(of_vectors), in_tiles<T>, columns_of<T>, rows_of<T>>(of_vectors, a, threads);
+  auto program = bind<decltype(of_vectors), in_tiles<T>, columns_of<T>, rows_of<T>>(of_vectors, a, threads);
   const auto result = program(*t, columns_of<T>(x.data(), a.cols), rows_of<T>(y.data(), a.rows));
   std::vector<T> ax(y.size()), sums = ax, aty(x.size()), sums0 = aty;
   std::vector<T> sampled(a.values.size()), scaled = sampled, scaled1 = sampled, thrice = sampled,
@@ -207,7 +206,8 @@ constexpr auto loss = [](auto x, auto a, auto y, auto weight) {
   return tl::mean(weight * tl::square(tl::tanh(tl::matmul(a, x)) - y));
 };
 // All derivatives of it that a fit may ask for; of matrices the entries in the order of the rows.
-template <class T, class A> std::vector<T> derivatives(const A& a, const A& a_dot, matrix<T>& of, int threads) {
+template <class T, class A> std::vector<T> derivatives(const A& a, const A& a_dot, matrix<T>& of,
+                                                       int threads) {
   std::vector<T> x = support::random_values<T>(static_cast<std::size_t>(of.cols), 11),
                  y = support::random_values<T>(static_cast<std::size_t>(of.rows), 12), weight = y;
   for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = i % 3 == 0 ? T(0) : T(1);
@@ -273,8 +273,9 @@ TEST_CASE("tiles: of static extents, of int64 row ends, of const values") {
   const auto t = tl::csr_tiled(a);
   static_assert(std::is_same_v<std::remove_cvref_t<decltype(*t)>, tl::csr<float, 4, 3, 5, tl::tiled>>);
   float x[] = {1, 10, 100};
-  auto product = tl::jit([](auto b, auto v) { return tl::matmul(b, v); })
-                     .bind<std::remove_cvref_t<decltype(*t)>, tl::tensor<float, 3>>();
+  auto product = tl::jit([](auto b, auto v) {
+                   return tl::matmul(b, v);
+                 }).bind<std::remove_cvref_t<decltype(*t)>, tl::tensor<float, 3>>();
   CHECK(numbers(product(*t, tl::tensor<float, 3>(x))) == std::vector<float>{201, 30, 0, 504});
 }
 
@@ -285,7 +286,8 @@ TEST_CASE_TEMPLATE("tiles: every op on vectors is what loops over the entries co
   }
 }
 
-TEST_CASE_TEMPLATE("tiles: products with matrices are what loops over the entries compute", T, float, double) {
+TEST_CASE_TEMPLATE("tiles: products with matrices are what loops over the entries compute", T, float,
+                   double) {
   for (matrix<T>& a : awkward<T>())
     if (a.name != "wide") check_matrices<T, 3>(a);
   matrix<T> a = make<T>("many tiles", 9001, 9001, [](auto) { return 5; });
@@ -308,8 +310,7 @@ TEST_CASE("tiles: <u, A v> == <A^T u, v>; derivatives are those of the matrix in
     constexpr auto both = [](auto b, auto p, auto q) {
       return std::tuple{tl::sum(p * tl::matmul(b, q)), tl::sum(tl::matmul(tl::transpose(b), p) * q)};
     };
-    auto program =
-        bind<decltype(both), in_tiles<double>, rows_of<double>, columns_of<double>>(both, a, 2);
+    auto program = bind<decltype(both), in_tiles<double>, rows_of<double>, columns_of<double>>(both, a, 2);
     const auto [x, y] = program(*t, rows_of<double>(u.data(), a.rows), columns_of<double>(v.data(), a.cols));
     CHECK(x[0] == doctest::Approx(y[0]).epsilon(1e-10));
 
@@ -342,7 +343,7 @@ TEST_CASE("tiles: a loss and its gradient are one pass, and a run allocates noth
         std::string::npos);
   CHECK(steps.find("spmm A^T [n] in the sweep") != std::string::npos);
   CHECK(tl::jit(step).cost<X, in_tiles<float>, Y, Y>().bytes().at(tl::dim<'m'>(0), tl::dim<'n'>(0),
-                                                                 tl::dim<'e'>(1000)) <= 8000 + 16);
+                                                                  tl::dim<'e'>(1000)) <= 8000 + 16);
   matrix<float> a = make<float>("many tiles", 9001, 9001, [](auto) { return 33; });
   const auto t = tl::csr_tiled(a.view());
   std::vector<float> x(9001, 0.5f), y(9001, 1.0f);
@@ -358,9 +359,7 @@ TEST_CASE("tiles: what csr_tiled refuses") {
     try {
       static_cast<void>(a);
       static_cast<void>(tl::csr_tiled(view));
-    } catch (const tl::argument_error& error) {
-      return error.what();
-    }
+    } catch (const tl::argument_error& error) { return error.what(); }
     return "";
   };
   matrix<float> wide = make<float>("wide", 3, 200000, [](auto) { return 3; });

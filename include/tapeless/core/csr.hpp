@@ -47,8 +47,9 @@ concept counts_up_to = !is_static(Nnz) || Nnz <= std::numeric_limits<row_end_ele
 template <element T, extent_t Rows, extent_t Cols, extent_t Nnz, class Space = host,
           class RowEnd = std::int32_t>
 class basic_csr {
-  static_assert(detail::int32_or_int64_or_tiled<RowEnd>,
-                "tapeless: csr<T, rows, cols, nnz, row_end>: row_end is std::int32_t, std::int64_t or tl::tiled");
+  static_assert(
+      detail::int32_or_int64_or_tiled<RowEnd>,
+      "tapeless: csr<T, rows, cols, nnz, row_end>: row_end is std::int32_t, std::int64_t or tl::tiled");
   static_assert(detail::counts_up_to<Rows, std::int32_t> && detail::counts_up_to<Cols, std::int32_t>,
                 "tapeless: csr<T, rows, cols, nnz>: at most 2147483647 rows and columns");
   static_assert(detail::counts_up_to<Nnz, RowEnd>,
@@ -59,8 +60,7 @@ public:
   using value_type = std::remove_const_t<T>;
   using values_type = basic_tensor<T, shape_of<Nnz>, Space>;
   using columns_type = basic_tensor<std::int32_t, shape_of<Nnz>, detail::pattern<Space>>;
-  using row_end_type =
-      basic_tensor<detail::row_end_element<RowEnd>, shape_of<Rows>, detail::pattern<Space>>;
+  using row_end_type = basic_tensor<detail::row_end_element<RowEnd>, shape_of<Rows>, detail::pattern<Space>>;
   using width_type = basic_tensor<bool, shape_of<0, Cols>, detail::pattern<Space>>;
   static constexpr shape extents = shape_of<Rows, Cols>;
 

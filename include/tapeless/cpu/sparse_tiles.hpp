@@ -63,22 +63,26 @@ template <class P> [[gnu::always_inline]] inline P starting_at(P p, index_t n) {
 // to[row] += values[e] * from[col] for the n entries of a tile; transposed: to[col] += values[e] * from[row]
 // values and from may be `ones`. A function of its own: pointers beyond these do not fit into registers.
 template <bool Transposed, class T, class Values, class From>
-[[gnu::noinline]] void add_products(const std::int32_t* place, Values values, index_t n, From from, T* to) {
+[[gnu::noinline]] void add_products(const std::int32_t* place, Values values, index_t n, From from,
+                                    T* __restrict to) {
   constexpr int L = narrow_width<T>;
-  constexpr index_t ahead = 1024;
+  constexpr index_t group = 8, ahead = 1024;
   const auto source = [](std::int32_t w) { return Transposed ? row_in_tile(w) : col_in_tile(w); };
   const auto target = [](std::int32_t w) { return Transposed ? col_in_tile(w) : row_in_tile(w); };
   index_t e = 0;
   if constexpr (!is_ones<From>)
-    for (; e + L <= n; e += L) {
-      prefetch_at(place, e + ahead);
+    for (; e + group <= n; e += group) {
+      prefetch_at(place, e + ahead); // once for 8: a tenth faster on Zen 4 than once for 4
       prefetch_at(values, e + ahead);
-      std::int32_t w[L];
-      unroll<L>([&](auto l) __attribute__((always_inline)) { w[l] = place[e + l]; });
-      narrow<T> p =
-          pack_narrow<T>([&](int l) __attribute__((always_inline)) { return from[source(w[l])]; });
-      if constexpr (!is_ones<Values>) p *= load_narrow(values + e);
-      unroll<L>([&](auto l) __attribute__((always_inline)) { to[target(w[l])] += p[int{l}]; });
+      unroll<group / L>([&](auto part) __attribute__((always_inline)) {
+        const index_t at = e + part * L;
+        std::int32_t w[L];
+        unroll<L>([&](auto l) __attribute__((always_inline)) { w[l] = place[at + l]; });
+        narrow<T> p =
+            pack_narrow<T>([&](int l) __attribute__((always_inline)) { return from[source(w[l])]; });
+        if constexpr (!is_ones<Values>) p *= load_narrow(values + at);
+        unroll<L>([&](auto l) __attribute__((always_inline)) { to[target(w[l])] += p[int{l}]; });
+      });
     }
   for (; e < n; ++e) {
     const std::int32_t w = place[e];

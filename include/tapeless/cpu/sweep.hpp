@@ -106,8 +106,7 @@ template <class Arch, const auto& P, int First> class sweep {
       }
     r.chunks = row_chunks(r.rows, r.nnz, summed, most);
     if constexpr (tiled) {
-      const tapeless::detail::tiling t =
-          tapeless::detail::tiling_of(
+      const tapeless::detail::tiling t = tapeless::detail::tiling_of(
           r.rows, eval(static_cast<extent_t>(P.step_[First].attr2), f.names), r.nnz, index_t{sizeof(T)});
       r.tiles = {t, r.a.end, r.a.column};
       r.chunks = std::max<index_t>(1, std::min(r.chunks, t.row_blocks));

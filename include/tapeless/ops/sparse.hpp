@@ -33,7 +33,9 @@ template <class A> constexpr int pattern_of(graph& g, const A& a) {
 }
 constexpr extent_t cols_of_pattern(const node& v) { return static_cast<extent_t>(v.attr); }
 constexpr extent_t nnz_of_pattern(const node& v) { return static_cast<extent_t>(v.attr2); }
-constexpr std::uint64_t tiles_of(const graph& g, int pattern) { return g[pattern].o == op::tiles ? in_tiles : 0; }
+constexpr std::uint64_t tiles_of(const graph& g, int pattern) {
+  return g[pattern].o == op::tiles ? in_tiles : 0;
+}
 constexpr bool has_wide_row_ends(const graph& g, int pattern) { return g[g[pattern].in[1]].t == dtype::i64; }
 
 constexpr bool all_ones(const graph& g, int x) {

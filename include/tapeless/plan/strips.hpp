@@ -136,7 +136,7 @@ struct strip {
           }
         const extent_t of_row =
             coefficient(numel(nodes[v.node].s)) / coefficient(rows) * size_of(nodes[v.node].t);
-        const extent_t at_once = pattern < 0                         ? strip_size(row)
+        const extent_t at_once = pattern < 0                     ? strip_size(row)
                                  : nodes[pattern].o == op::tiles ? most_rows_of_tile
                                                                  : sweep_rows;
         v.bytes = aligned(at_once * of_row);

@@ -8,8 +8,9 @@
 // (tl::owned<A>(dims...) alone is a matrix whose rows are all empty: its pattern is the caller's to fill.)
 //
 // Errors, of all of them: argument_error where extents disagree with the type or with one another, are negative or
-// exceed 2^31 - 1 (with int64 row ends rows and cols only, else so do the entries given), an array is null or has another size, or an index is outside of the
-// matrix; the message names the entry and its row. Nothing has been made then.
+// exceed 2^31 - 1 (with int64 row ends rows and cols only, else so do the entries given), an array is null or has
+// another size, or an index is outside of the matrix; the message names the entry and its row. Nothing has been made
+// then.
 // Cost: O(entries + rows) by a counting sort; k log k for a row whose k columns do not ascend.
 #pragma once
 #include <algorithm>

@@ -123,7 +123,7 @@ auto csr_untiled(const B& b) {
   each_entry([&](extent_t i, extent_t, extent_t) { ++end[i]; });
   std::int32_t before = 0;
   for (extent_t i = 0; i < t.rows; ++i) before += std::exchange(end[i], before); // counts become begins
-  each_entry([&](extent_t i, extent_t j, extent_t e) {                          // and, by steps, ends
+  each_entry([&](extent_t i, extent_t j, extent_t e) {                           // and, by steps, ends
     const extent_t to = end[i]++;
     result->columns()[to] = static_cast<std::int32_t>(j);
     mutable_values(result)[to] = b.values()[e];
