@@ -79,9 +79,9 @@ inline std::string text_of(const location& l) {
 template <int N, int O> std::string sweep_text(const plan<N, O>& r, const step& s) {
   const slot *const columns = &r.slot_[s.slot0], *const row_end = columns + 1, *const values = columns + 2;
   const int entry = 4 + ((s.attr & first_is_ones) == 0 && s.o == op::spmm ? size_of(values->t) : 0);
-  std::string t =
-      joined(", a pass over ", text_of(columns->s.d[0]), " entries and ", text_of(row_end->s.d[0]),
-             " rows: ", entry, " and ", size_of(row_end->t), " bytes each");
+  std::string t = joined((s.attr & in_tiles) != 0 ? ", a pass tile by tile over " : ", a pass over ",
+                         text_of(columns->s.d[0]), " entries and ", text_of(row_end->s.d[0]),
+                         " rows: ", entry, " and ", size_of(row_end->t), " bytes each");
   if (s.mask != 0)
     t += joined("; rows where ", text_of(r.slot_[s.slot0 + s.mask].at),
                 s.visits_zeros ? " is 0" : " is not 0");

@@ -123,6 +123,7 @@ template <int N, int O> class planner {
     s.adjoint = v.adjoint;
     s.node = i;
     s.attr = v.attr;
+    s.attr2 = at(v.in[0]).attr; // the columns of the matrix
     s.wide = v.t == dtype::f64;
     s.at_load = g_.loaded[i] != 0;
     s.slot0 = r_.slots;

@@ -173,6 +173,7 @@ constexpr row_mask mask_of_sweep(const program<N, O>& p, const grouping& r, int 
       N, 0); // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
   for (int i = 0; i < N; ++i)
     if (within(i) && is_sparse(p.nodes[i].o)) {
+      if (p.nodes[p.nodes[i].in[0]].o == op::tiles) return {}; // a tile has entries of many rows
       rows = p.nodes[p.nodes[i].in[0]].s.d[0];
       type = p.nodes[i].t;
       if (const int k = makes_rows(p.nodes[i]) ? 0 : operand_of_rows(p.nodes[i]); k > 0)
