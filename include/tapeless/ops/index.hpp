@@ -71,13 +71,15 @@ constexpr int gather(graph& g, int a, int index, int axis) {
   v.s = gathered(g[a].s, g[index].s, axis);
   return g.intern(v);
 }
-constexpr int scatter_add(graph& g, int d, int index, int axis, shape to) {
+// base: what d is added to; none: zeros. Only programs that are rewritten for their rows have one: no vjp knows it.
+constexpr int scatter_add(graph& g, int d, int index, int axis, shape to, int base = no_node) {
   node v;
   v.o = op::scatter_add;
   v.t = g[d].t;
   v.attr = static_cast<std::uint64_t>(axis);
   v.in[0] = dense(g, d);
   v.in[1] = dense(g, index);
+  if (base >= 0) v.in[2] = dense(g, base);
   v.s = to;
   return g.intern(v);
 }

@@ -89,11 +89,13 @@ protected:
     if (a.block == 1) return gather(g_, x, list.id, a.axis);
     return reshape(g_, gather(g_, reshape(g_, x, split(v.s, a, list.n)), list.id, 1), s);
   }
-  // All rows from those of the list: zero elsewhere.
-  constexpr int scattered(int compact, const row_list& list, const row_axis& a, const shape& s) {
-    if (a.block == 1) return scatter_add(g_, compact, list.id, a.axis, s);
+  // All rows from those of the list: zero elsewhere, or added to all those of the base.
+  constexpr int scattered(int compact, const row_list& list, const row_axis& a, const shape& s,
+                          int base = no_node) {
+    if (a.block == 1) return scatter_add(g_, compact, list.id, a.axis, s, base);
     const int rows = reshape(g_, compact, split(g_[compact].s, a, list.count));
-    return reshape(g_, scatter_add(g_, rows, list.id, 1, split(s, a, list.n)), s);
+    const shape to = split(s, a, list.n);
+    return reshape(g_, scatter_add(g_, rows, list.id, 1, to, base < 0 ? base : reshape(g_, base, to)), s);
   }
   // v with other operands, for which its result has the shape s
   constexpr int remade(const node& v, const int (&in)[3], const shape& s) {
@@ -132,6 +134,7 @@ class scatter_sinking : row_rewriter {
     int all = no_node, rows = no_node;
     row_list list;
     row_axis axis;
+    int base = no_node; // all rows of it, which the rows of the list are added to
   };
   vec<form> made_;
   // Of a sum of two cotangents with different lists, the two, at 2 i and 2 i + 1: where splits_, and the second has rows.
@@ -148,6 +151,7 @@ class scatter_sinking : row_rewriter {
       const int first = scattered(a.rows, a.list, a.axis, v.s);
       return f.all = binary(g_, op::add, first, scattered(b.rows, b.list, b.axis, v.s));
     }
+    if (f.base >= 0) return f.all = scattered(f.rows, f.list, f.axis, v.s, f.base);
     bool cheap = rule(v.o).k == kind::elementwise || rule(v.o).k == kind::view;
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
@@ -157,7 +161,8 @@ class scatter_sinking : row_rewriter {
       }
     return f.all = cheap ? renewed(v, in, v.s) : scattered(f.rows, f.list, f.axis, v.s);
   }
-  constexpr bool has_rows(int x) const { return x >= 0 && made_[x].rows >= 0; }
+  constexpr bool has_base(int x) const { return x >= 0 && made_[x].base >= 0; }
+  constexpr bool has_rows(int x) const { return x >= 0 && made_[x].rows >= 0 && made_[x].base < 0; }
   constexpr bool is_zero(int x) const {
     const int id = made_[x].all;
     return id >= 0 && g_.is(unexpanded(g_, id), 0);
@@ -291,6 +296,63 @@ class scatter_sinking : row_rewriter {
       for (int p = 0; p < 2; ++p) parts_[2 * i + p] = part[p];
     return true;
   }
+  // What is zero outside S, and what is not, where they are added up: batch normalisation's cotangent is a sum of rows S
+  // and of a * x + b, all rows. They go on side by side, f(scatter(r) + b) = f(scatter(r)) + f(b), as far as f is linear
+  // and elementwise, a view or a sum; then the rows are added to the others in place.
+  constexpr bool as_rows_and_base(int i, const shape (&s)[3]) {
+    const node& v = at(i);
+    if (!v.adjoint) return false;
+    if (v.o == op::add || v.o == op::sub) {
+      for (int k = 0; k < 2; ++k)
+        if (is_sum_with_base(i, k)) return true;
+      return false;
+    }
+    if (rule(v.o).k != kind::elementwise && rule(v.o).k != kind::view && v.o != op::sum) return false;
+    int k = no_node;
+    for (int j = 0; j < 3; ++j)
+      if (has_base(v.in[j])) {
+        if (k >= 0) return false;
+        k = j;
+      }
+    bool zero[3] = {false, false, false};
+    if (k < 0 || made_[v.in[k]].all >= 0) return false;
+    zero[k] = true;
+    if (!is_linear(v.o, zero)) return false;
+    const form whole = made_[v.in[k]];
+    made_[v.in[k]].base = no_node;
+    const bool known = as_rows(i, k, s) || as_sum(i, k, s);
+    made_[v.in[k]] = whole;
+    if (!known) {
+      made_[i] = form{};
+      return false;
+    }
+    int in[3] = {no_node, no_node, no_node};
+    for (int j = 0; j < 3; ++j)
+      if (v.in[j] >= 0) in[j] = j == k ? whole.base : all(v.in[j]);
+    const int base = remade(v, in, v.s);
+    if (made_[i].rows >= 0) made_[i].base = base;
+    else made_[i].all = binary(g_, op::add, made_[i].all, base);
+    return true;
+  }
+  // a + b or a - b, where operand k has rows, and nothing asked for all of it yet
+  constexpr bool is_sum_with_base(int i, int k) {
+    const node& v = at(i);
+    const int x = v.in[k], y = v.in[1 - k];
+    if (!(has_rows(x) || has_base(x)) || made_[x].all >= 0 || !(at(x).s == v.s)) return false;
+    form f = made_[x];
+    const auto minus = [&](int a) { return unary(g_, op::neg, a, v.t); };
+    const bool both = has_base(y) && made_[y].list.id == f.list.id && made_[y].axis.equals(f.axis) &&
+                      made_[y].all < 0 && at(y).s == v.s;
+    const int other = both ? made_[y].base : expand(g_, all(y), v.s);
+    const int second = k == 0 && v.o == op::sub ? minus(other) : other; // to be added to the sign of x
+    if (both)
+      f.rows = k == 0 ? binary(g_, v.o, f.rows, made_[y].rows) : binary(g_, v.o, made_[y].rows, f.rows);
+    else if (k == 1 && v.o == op::sub) f.rows = minus(f.rows);
+    if (f.base < 0) f.base = second;
+    else f.base = k == 0 ? binary(g_, v.o, f.base, other) : binary(g_, v.o, other, f.base);
+    made_[i] = f;
+    return true;
+  }
   // scatter_add(d, S): where rows come from
   constexpr bool as_source(int i) {
     const node& v = at(i);
@@ -354,7 +416,7 @@ public:
         bool done = as_source(i);
         for (int k = 0; k < 3 && !done; ++k)
           if (has_rows(v.in[k])) done = as_rows(i, k, s) || as_sum(i, k, s);
-        done = done || as_two_lists(i) || as_parts(i, s);
+        done = done || as_two_lists(i) || as_parts(i, s) || as_rows_and_base(i, s);
         if (!done) {
           int in[3] = {no_node, no_node, no_node};
           for (int k = 0; k < 3; ++k)
