@@ -33,10 +33,14 @@ constexpr int argmax(graph& g, int a, unsigned axes) {
 // index, known to lie in [0, bound): an argument is checked when a run reads it, a computed one is clamped, and so is
 // one of selected rows. passes: a number that an argument may hold besides
 inline constexpr extent_t no_index = extent_t{1} << 32; // no int32
+constexpr bool is_all_positions(const graph& g, int index, extent_t bound) {
+  return g[index].o == op::iota && g[index].s == shape{1, {bound}};
+}
 constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes = no_index) {
   if (g[index].o == op::reshape && g[g[index].in[0]].o == op::input)
     return reshape(g, checked_index(g, g[index].in[0], bound, passes), g[index].s);
   if (g[index].o == op::select && g[g[index].in[0]].s == shape{1, {bound}}) return index;
+  if (is_all_positions(g, index, bound)) return index;
   if (g[index].o != op::input || g.is_counted(bound)) {
     const int top = g.extent_value(bound, dtype::i32);
     return binary(g, op::max, binary(g, op::min, index, binary(g, op::sub, top, g.konst(1, dtype::i32))),
@@ -62,6 +66,7 @@ constexpr shape gathered(const shape& s, const shape& index, int axis) {
   return r;
 }
 constexpr int gather(graph& g, int a, int index, int axis) {
+  if (is_all_positions(g, index, g[a].s.d[axis])) return a;
   node v;
   v.o = op::gather;
   v.t = g[a].t;

@@ -444,7 +444,9 @@ class gather_pushing : row_rewriter {
   };
   vec<demand> wanted_;
   vec<char> all_wanted_, in_memory_, pushed_, lists_; // lists_: some rows are wanted by it
-  vec<int> all_, rows_;                               // ids in the new graph
+  vec<char> read_;      // rows of computed values are read by it from all of them
+  bool recomputes_;     // where neither is asked for
+  vec<int> all_, rows_; // ids in the new graph
 
   constexpr int n_() const { return p_.nodes.size(); }
   constexpr bool takes_rows(const node& v) const {
@@ -457,7 +459,9 @@ class gather_pushing : row_rewriter {
     else if (d.list != list || d.n != n || !d.axis.equals(axis)) d.several = true;
   }
   constexpr bool recomputes(int list) const {
-    return at(list).o == op::select && attributes_of_select(at(list)).recompute;
+    if (at(list).o != op::select) return false;
+    const residual r = attributes_of_select(at(list)).rows;
+    return r == residual::by_cost ? recomputes_ : r == residual::recomputed;
   }
   // May its rows be computed from rows of its operands?
   constexpr bool pushes(int i, rows_of_operands& r) const {
@@ -505,7 +509,9 @@ class gather_pushing : row_rewriter {
   }
   constexpr int rows_of(int x, int list, extent_t n, const row_axis& axis) {
     if (!axis.found()) return all_[x];
-    return pushed_[x] != 0 ? rows_[x] : gathered(all_[x], {all_[list], n, at(list).s.d[0]}, axis);
+    if (pushed_[x] != 0) return rows_[x];
+    if (rule(at(x).o).k != kind::leaf) read_[list] = 1;
+    return gathered(all_[x], {all_[list], n, at(list).s.d[0]}, axis);
   }
   constexpr void make_rows(int i) {
     const node& v = at(i);
@@ -537,13 +543,16 @@ class gather_pushing : row_rewriter {
   }
 
 public:
-  constexpr explicit gather_pushing(const raw_program& p)
+  // recomputes: what is read of a selection's rows is computed again, where the selection does not say what is done
+  constexpr explicit gather_pushing(const raw_program& p, bool recomputes = false)
       : row_rewriter(p),
         wanted_(p.nodes.size(), demand{}),
         all_wanted_(p.nodes.size(), 0),
         in_memory_(p.nodes.size(), 0),
         pushed_(p.nodes.size(), 0),
         lists_(p.nodes.size(), 0),
+        read_(p.nodes.size(), 0),
+        recomputes_(recomputes),
         all_(p.nodes.size(), no_node),
         rows_(p.nodes.size(), no_node) {}
 
@@ -556,6 +565,10 @@ public:
         for (int j = 0; j < i; ++j)
           if (pushed_[j] != 0 && wanted_[j].list == i) make_rows(j);
     }
+    for (int i = 0; i < n_(); ++i) // for explain; from here on nothing is interned
+      if (at(i).o == op::select && (recomputes(i) ? lists_[i] : read_[i]) != 0)
+        g_.nodes[all_[i]].attr |=
+            static_cast<std::uint64_t>(recomputes(i) ? residual::recomputed : residual::retained) << 16;
     vec<int> outputs;
     for (const int o : p_.outputs) outputs.push_back(all_[o]);
     return finished(outputs);

@@ -61,9 +61,9 @@ template <int N, int O> constexpr program<N, O> as_constant(const raw_program& r
 }
 template <class F, class... A> struct with_selected_rows {
   static constexpr const auto& traced_program = traced<F, A...>::value;
-  static constexpr int nodes = with_sparse_rows(traced_program).nodes.size();
+  static constexpr int nodes = with_sparse_rows<backend_of<A...>>(traced_program).nodes.size();
   static constexpr auto value =
-      as_constant<nodes, traced_program.output_count>(with_sparse_rows(traced_program));
+      as_constant<nodes, traced_program.output_count>(with_sparse_rows<backend_of<A...>>(traced_program));
 };
 template <class F, class... A> constexpr const auto& program_of_rows() {
   if constexpr (selects_rows(traced<F, A...>::value.nodes, traced<F, A...>::value.size))
