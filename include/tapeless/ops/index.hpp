@@ -36,9 +36,20 @@ inline constexpr extent_t no_index = extent_t{1} << 32; // no int32
 constexpr bool is_all_positions(const graph& g, int index, extent_t bound) {
   return g[index].o == op::iota && g[index].s == shape{1, {bound}};
 }
+constexpr bool is_view_of_argument(const graph& g, int x) { // of all of it
+  while (g[x].o == op::reshape || g[x].o == op::transpose || g[x].o == op::expand || g[x].o == op::copy)
+    x = g[x].in[0];
+  return g[x].o == op::input;
+}
 constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes = no_index) {
-  if (g[index].o == op::reshape && g[g[index].in[0]].o == op::input)
-    return reshape(g, checked_index(g, g[index].in[0], bound, passes), g[index].s);
+  if (g[index].o != op::input && is_view_of_argument(g, index)) {
+    const node v = g[index];
+    const int x = checked_index(g, v.in[0], bound, passes);
+    return v.o == op::reshape     ? reshape(g, x, v.s)
+           : v.o == op::transpose ? transpose(g, x, v.attr)
+           : v.o == op::expand    ? expand(g, x, v.s)
+                                  : x;
+  }
   if (g[index].o == op::select && g[g[index].in[0]].s == shape{1, {bound}}) return index;
   if (is_all_positions(g, index, bound)) return index;
   if (g[index].o != op::input || g.is_counted(bound)) {

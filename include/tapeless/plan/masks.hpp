@@ -29,6 +29,8 @@ constexpr bool asks_if_finite(const node* nodes, const node& v) {
 constexpr bool may_be_mask(const node* nodes, const node& user, int k) {
   const bool is_factor = user.o == op::mul || ((user.o == op::where || user.o == op::div) && k == 0);
   if (user.in[k] < 0 || !is_factor) return false;
+  // a row that is left out would be another number than 0
+  if (user.o == op::where && nodes[user.in[2]].o == op::konst && nodes[user.in[2]].attr != 0) return false;
   const node& m = nodes[mask_below(nodes, user.in[k])];
   const shape rows = squeezed(m.s);
   if (rows.rank == 0 || end_of_group(user.s, rows) < 0 || m.active || asks_if_finite(nodes, m)) return false;
@@ -133,12 +135,18 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
   };
   // keeps what the forward stored, or computes it again
   const auto offer_pushed = [&](const raw_program& sunk, bool takes) {
-    const raw_program kept = gather_pushing(sunk).run();
+    gather_pushing pushing(sunk);
+    const bool nested = pushing.has_rows_of_rows();
+    const raw_program kept = pushing.run();
     if (kept.broken.found) return;
     if (takes) take(kept, cost_of_rows<Backend>(kept));
     else offer(kept);
     if (leaves_residuals_open(sunk) && !fits_into_cache<Backend>(kept))
       offer(gather_pushing(sunk, true).run());
+    if (nested) {
+      const raw_program in_turn = gather_pushing(sunk, false, true).run();
+      if (!in_turn.broken.found) offer(gather_pushing(in_turn).run());
+    }
   };
   cost = cost_of_rows<Backend>(best);
   if (some) {

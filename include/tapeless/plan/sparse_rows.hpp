@@ -63,6 +63,14 @@ protected:
       }
     return r;
   }
+  // x[list] along the axis. Rows T of a list S are x[S][T], so that what is computed of rows S has all that T asks for.
+  constexpr int taken(int x, int list, int axis) {
+    const node v = g_[list];
+    const bool nested = v.o == op::gather && g_[v.in[0]].s.rank == 1 && g_[v.in[1]].s.rank == 1 &&
+                        lists_rows(g_[v.in[0]], g_[x].s.d[axis]) &&
+                        lists_rows(g_[v.in[1]], g_[v.in[0]].s.d[0]);
+    return nested ? gather(g_, taken(x, v.in[0], axis), v.in[1], axis) : gather(g_, x, list, axis);
+  }
   // Rows of a node of the new graph; it is read through its views.
   constexpr int gathered(int x, const row_list& list, const row_axis& a) {
     if (!a.found()) return x;
@@ -86,8 +94,8 @@ protected:
         break;
       default: break;
     }
-    if (a.block == 1) return gather(g_, x, list.id, a.axis);
-    return reshape(g_, gather(g_, reshape(g_, x, split(v.s, a, list.n)), list.id, 1), s);
+    if (a.block == 1) return taken(x, list.id, a.axis);
+    return reshape(g_, taken(reshape(g_, x, split(v.s, a, list.n)), list.id, 1), s);
   }
   // All rows from those of the list: zero elsewhere, or added to all those of the base.
   constexpr int scattered(int compact, const row_list& list, const row_axis& a, const shape& s,
@@ -446,6 +454,7 @@ class gather_pushing : row_rewriter {
   vec<char> all_wanted_, in_memory_, pushed_, lists_; // lists_: some rows are wanted by it
   vec<char> read_;      // rows of computed values are read by it from all of them
   bool recomputes_;     // where neither is asked for
+  bool in_turn_;        // rows of rows of x are read from the latter, not from x
   vec<int> all_, rows_; // ids in the new graph
 
   constexpr int n_() const { return p_.nodes.size(); }
@@ -467,7 +476,7 @@ class gather_pushing : row_rewriter {
   constexpr bool pushes(int i, rows_of_operands& r) const {
     const node& v = at(i);
     const demand& d = wanted_[i];
-    if (d.list < 0 || d.several || rule(v.o).k == kind::leaf) return false;
+    if (d.list < 0 || d.several || rule(v.o).k == kind::leaf || (in_turn_ && takes_rows(v))) return false;
     // an elementwise value that no buffer holds is computed again for its rows
     if (all_wanted_[i] != 0 && !recomputes(d.list) &&
         (rule(v.o).k != kind::elementwise || in_memory_[i] != 0))
@@ -544,7 +553,8 @@ class gather_pushing : row_rewriter {
 
 public:
   // recomputes: what is read of a selection's rows is computed again, where the selection does not say what is done
-  constexpr explicit gather_pushing(const raw_program& p, bool recomputes = false)
+  // in_turn: of rows of rows, both are made
+  constexpr explicit gather_pushing(const raw_program& p, bool recomputes = false, bool in_turn = false)
       : row_rewriter(p),
         wanted_(p.nodes.size(), demand{}),
         all_wanted_(p.nodes.size(), 0),
@@ -553,9 +563,16 @@ public:
         lists_(p.nodes.size(), 0),
         read_(p.nodes.size(), 0),
         recomputes_(recomputes),
+        in_turn_(in_turn),
         all_(p.nodes.size(), no_node),
         rows_(p.nodes.size(), no_node) {}
 
+  // Does a list of rows of a list read rows?
+  constexpr bool has_rows_of_rows() const {
+    for (const node& v : p_.nodes)
+      if (takes_rows(v) && takes_rows(at(v.in[0]))) return true;
+    return false;
+  }
   constexpr raw_program run() {
     find_demands();
     for (int i = 0; i < n_(); ++i) {
