@@ -12,7 +12,7 @@
 namespace tapeless::cpu {
 
 // Arch is in the name of every SIMD kernel that is called from here: objects built with other flags do not clash.
-template <team Team, class Arch = simd<float>> struct backend {
+template <team Team, class Arch = simd<float>> struct backend : row_figures {
   using team_type = Team;
   using space = host;
   template <const auto& P> using frame_type = frame<P>;
@@ -22,15 +22,6 @@ template <team Team, class Arch = simd<float>> struct backend {
     return v.t == dtype::f64 ? ns_of_conv<double>(v, a, b) : ns_of_conv<float>(v, a, b);
   }
   static constexpr double reorder_ns(double n) { return ns_of_reorder(n); }
-  // What plan/row_cost.hpp weighs, of a core that does 100 flops a ns at its peak: flops of products, of elementwise ops,
-  // elements of rows that are moved, and bytes of memory behind the caches.
-  static constexpr double product_ns(double flops) { return flops / 80; }
-  static constexpr double elementwise_ns(double flops) { return flops / 20; }
-  static constexpr double move_ns(double n) { return n / 5; }
-  static constexpr double memory_ns(double bytes) {
-    return bytes / 250;
-  } // most of it while products are computed
-  static constexpr double cache_bytes = 3 << 23;
 
   // Kernel scratch in bytes, of each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {

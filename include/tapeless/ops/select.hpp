@@ -39,6 +39,12 @@ struct select_attributes {
   int percentage = 0;
   extent_t k = 0, segments = 0;
   residual rows = residual::by_cost;
+  constexpr bool is_open() const {
+    return static_cast<int>(rows) == 0;
+  } // no ==: all ops on handles would be looked at
+  constexpr bool recomputes() const {
+    return static_cast<int>(rows) == static_cast<int>(residual::recomputed);
+  }
   constexpr bool by_order() const { return static_cast<int>(what) > 0; }
   constexpr bool least() const { return static_cast<int>(what) % 2 == 0; } // @pre by_order()
 };

@@ -59,10 +59,8 @@ inline std::string text_of(const node& v) {
   if (v.o == op::select) {
     constexpr const char* called[] = {"where", "top_k", "bottom_k", "top_k_of_each", "bottom_k_of_each"};
     s = called[static_cast<int>(attributes_of_select(v).what)];
-    const residual rows = attributes_of_select(v).rows;
-    s += rows == residual::by_cost    ? ""
-         : rows == residual::retained ? ", rows kept"
-                                      : ", rows computed again";
+    const select_attributes q = attributes_of_select(v);
+    s += q.is_open() ? "" : q.recomputes() ? ", rows computed again" : ", rows kept";
   }
   if (v.o == op::spmm) s += (v.attr & spmm_transposed) != 0 ? " A^T" : " A";
   if (v.o == op::matmul)

@@ -111,7 +111,7 @@ constexpr bool keeps_most_rows(const raw_program& p) {
 // Is it for the cost model to say whether rows are computed again?
 constexpr bool leaves_residuals_open(const raw_program& p) {
   for (const node& v : p.nodes)
-    if (v.o == op::select && attributes_of_select(v).rows == residual::by_cost) return true;
+    if (v.o == op::select && attributes_of_select(v).is_open()) return true;
   return false;
 }
 

@@ -469,8 +469,8 @@ class gather_pushing : row_rewriter {
   }
   constexpr bool recomputes(int list) const {
     if (at(list).o != op::select) return false;
-    const residual r = attributes_of_select(at(list)).rows;
-    return r == residual::by_cost ? recomputes_ : r == residual::recomputed;
+    const select_attributes q = attributes_of_select(at(list));
+    return q.is_open() ? recomputes_ : q.recomputes();
   }
   // May its rows be computed from rows of its operands?
   constexpr bool pushes(int i, rows_of_operands& r) const {
