@@ -281,3 +281,37 @@ TEST_CASE("batch_norm of selected rows: sums over the list, one pass over all ro
   }
   CHECK(of_all == 1);
 }
+
+TEST_CASE("rows of a table, some of them several times, and all of it besides") {
+  constexpr int rows = 41, width = 3, count = 9;
+  using W = tl::tensor<double, rows, width>;
+  using I = tl::tensor<std::int32_t, count>;
+  using T = tl::tensor<double, count, width>;
+  constexpr auto decayed = [](auto w, auto ids, auto t) {
+    return tl::sum(tl::square(tl::gather(w, ids) - t)) + 0.5 * tl::sum(tl::square(w));
+  };
+  auto run = tl::jit(tl::value_and_grad<0>(decayed)).bind<W, I, T>();
+  tl::owned<W> w;
+  tl::owned<I> ids;
+  tl::owned<T> t;
+  draw(*w, 1, 1.0), draw(*t, 2, 1.0);
+  flat expected = elements(*w);
+  double value = 0;
+  for (const double e : expected) value += e * e / 2;
+  for (int i = 0; i < count; ++i) {
+    (*ids)[i] = i * 17 % 5 * 10;
+    for (int k = 0; k < width; ++k) {
+      const auto at = static_cast<std::size_t>((*ids)[i] * width + k);
+      const double d = (*w)[static_cast<tl::extent_t>(at)] - (*t)[i * width + k];
+      value += d * d;
+      expected[at] += 2 * d;
+    }
+  }
+  for (int again = 0; again < 2; ++again) { // what the last run left in place is no part of the next
+    const auto [got, gradient] = run(*w, *ids, *t);
+    CHECK(got[0] == doctest::Approx(value).epsilon(1e-12));
+    CHECK(largest_difference(elements(gradient), expected) < 1e-12);
+  }
+  const std::string text = tl::jit(tl::value_and_grad<0>(decayed)).explain<W, I, T>();
+  CHECK(text.find("scatter_add [41, 3]") != std::string::npos);
+}

@@ -39,9 +39,8 @@ struct select_attributes {
   int percentage = 0;
   extent_t k = 0, segments = 0;
   residual rows = residual::by_cost;
-  constexpr bool is_open() const {
-    return static_cast<int>(rows) == 0;
-  } // no ==: all ops on handles would be looked at
+  // of integers: for an enumeration all == on handles would be looked at
+  constexpr bool is_open() const { return static_cast<int>(rows) == static_cast<int>(residual::by_cost); }
   constexpr bool recomputes() const {
     return static_cast<int>(rows) == static_cast<int>(residual::recomputed);
   }
