@@ -304,9 +304,9 @@ class scatter_sinking : row_rewriter {
       for (int p = 0; p < 2; ++p) parts_[2 * i + p] = part[p];
     return true;
   }
-  // What is zero outside S, and what is not, where they are added up: batch normalisation's cotangent is a sum of rows S
-  // and of a * x + b, all rows. They go on side by side, f(scatter(r) + b) = f(scatter(r)) + f(b), as far as f is linear
-  // and elementwise, a view or a sum; then the rows are added to the others in place.
+  // What is zero outside S, and what is not, where they are added up: batch normalisation's cotangent is a sum of
+  // rows S and of a * x + b, all rows. They go on side by side, f(scatter(r) + b) = f(scatter(r)) + f(b), as far as f
+  // is linear and elementwise, a view or a sum; then the rows are added to the others in place.
   constexpr bool as_rows_and_base(int i, const shape (&s)[3]) {
     const node& v = at(i);
     if (!v.adjoint) return false;
