@@ -201,7 +201,7 @@ constexpr row_mask mask_of_sweep(const program<N, O>& p, const grouping& r, int 
   for (int i = N - 1; i >= 0; --i) {
     const kind k = rule(p.nodes[i].o).k;
     // selected rows: what is zero outside them tells them
-    const bool selected = makes[i] == 1 && p.nodes[i].o == op::scatter_add;
+    const bool selected = makes[i] == 1 && p.nodes[i].o == op::scatter_add && p.nodes[i].in[2] < 0;
     if ((makes[i] == 2 || selected) && !within(i) && r.loaded[i] == 0 &&
         (p.nodes[i].o == op::input || r.last[i] >= first))
       consider(i);
