@@ -7,12 +7,15 @@
 //   bwd      A^T r for a given r
 //   step     the loss of fwd and its gradient by x
 //   fwd_all, step_all, step_quarter     all rows, without a mask; one row in four
+//   fwd_tiled, bwd_tiled, step_tiled    fwd_all, bwd and step_all with the matrix in tiles
 // spmm: B is (n, k), C (m, k)
 //   fwd      A B
 //   bwd      A^T C
 //   sddmm    <C[i, :], B[j, :]> on the pattern of A
 
 #include "session.hpp"
+
+#include <tapeless/run/csr_tiled.hpp>
 
 #include <string>
 
@@ -46,6 +49,7 @@ struct splitmix {
 float unit(std::uint64_t r) { return static_cast<float>(r >> 40) * 0x1p-23f - 1.0f; }
 
 using matrix = tl::csr<float, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
+using tiled_matrix = tl::csr<float, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>, tl::tiled>;
 using by_rows = tl::tensor<float, tl::dyn<'r'>>;
 using by_columns = tl::tensor<float, tl::dyn<'c'>>;
 
@@ -141,18 +145,17 @@ template <sparse_row R> void run(session& s) {
         tl::jit(masked_loss).bind<by_columns, matrix, by_rows, by_rows>(rows, columns, entries, s.threads());
     s.phase("fwd", of_rows, [&] { return program(x, a, y, mask); }, [&] { return value_of(p.mask); });
   }
+  const auto transposed_product_of_y = [&] {
+    values g(p.x.size());
+    for (std::int64_t i = 0; i < p.m; ++i)
+      for (auto e = static_cast<std::size_t>(p.begin(i)); e < static_cast<std::size_t>(p.end(i)); ++e)
+        g[static_cast<std::size_t>(p.columns[e])] +=
+            static_cast<double>(p.value[e]) * static_cast<double>(p.y[static_cast<std::size_t>(i)]);
+    return leaves{g};
+  };
   {
     auto program = tl::jit(transposed_product).bind<matrix, by_rows>(rows, columns, entries, s.threads());
-    s.phase(
-        "bwd", 4 * of_columns, [&] { return program(a, y); },
-        [&] {
-          values g(p.x.size());
-          for (std::int64_t i = 0; i < p.m; ++i)
-            for (auto e = static_cast<std::size_t>(p.begin(i)); e < static_cast<std::size_t>(p.end(i)); ++e)
-              g[static_cast<std::size_t>(p.columns[e])] +=
-                  static_cast<double>(p.value[e]) * static_cast<double>(p.y[static_cast<std::size_t>(i)]);
-          return leaves{g};
-        });
+    s.phase("bwd", 4 * of_columns, [&] { return program(a, y); }, transposed_product_of_y);
   }
   {
     auto program = tl::jit(tl::value_and_grad<0>(masked_loss))
@@ -170,6 +173,21 @@ template <sparse_row R> void run(session& s) {
     auto program = tl::jit(tl::value_and_grad<0>(loss))
                        .bind<by_columns, matrix, by_rows>(rows, columns, entries, s.threads());
     s.phase("step_all", of_rows, [&] { return program(x, a, y); }, [&] { return reference(p, p.all); });
+  }
+  const auto t = tl::csr_tiled(a);
+  {
+    auto program = tl::jit(loss).bind<by_columns, tiled_matrix, by_rows>(rows, columns, entries, s.threads());
+    s.phase("fwd_tiled", of_rows, [&] { return program(x, *t, y); }, [&] { return value_of(p.all); });
+  }
+  {
+    auto program =
+        tl::jit(transposed_product).bind<tiled_matrix, by_rows>(rows, columns, entries, s.threads());
+    s.phase("bwd_tiled", 4 * of_columns, [&] { return program(*t, y); }, transposed_product_of_y);
+  }
+  {
+    auto program = tl::jit(tl::value_and_grad<0>(loss))
+                       .bind<by_columns, tiled_matrix, by_rows>(rows, columns, entries, s.threads());
+    s.phase("step_tiled", of_rows, [&] { return program(x, *t, y); }, [&] { return reference(p, p.all); });
   }
 }
 

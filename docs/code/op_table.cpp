@@ -70,6 +70,7 @@ void cover_all() {
   cover<tl::tensor<float, 1, 1, 2, 4, 4>, tl::tensor<float, 1, 1, 2, 3, 3>>(tl::grad<0>([](auto x, auto w) { return tl::sum(square(tl::conv3d(x, w))); }));
   cover<image>(tl::value_and_grad([](auto x) { return tl::sum(tl::max_pool2d<tl::pool{}>(x) * tl::avg_pool2d<tl::pool{}>(x)); }));
   cover<tl::csr<float, 4, 4, 6>, M>(tl::grad<0, 1>([](auto a, auto b) { return tl::sum(square(tl::matmul(a, tl::solve_triangular(a, b)))) + tl::sum(tl::sampled_matmul(a, a, a)); }));
+  cover<tl::csr<float, 4, 4, 6, tl::tiled>, M>([](auto a, auto b) { return tl::matmul(a, b); });
   cover<tl::tensor<float, 4>>([](auto x) { return tl::gather(x, tl::top_k<2>(x)); });
   cover<image>([](auto x) { return tl::jvp([](auto a) { return tl::max_pool2d<tl::pool{}>(a); })(x, x); });
 }

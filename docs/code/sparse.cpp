@@ -5,6 +5,7 @@
 
 #include <tapeless/run/csr.hpp>
 #include <tapeless/run/csr_product.hpp>
+#include <tapeless/run/csr_tiled.hpp>
 
 #include <cstdint>
 
@@ -38,6 +39,18 @@ constexpr auto loss = [](auto x, auto a, auto y, auto m) {
   return tl::mean(m * tl::square(tl::matmul(a, x) - y));
 };
 // [/loss]
+
+// The same steps with the matrix in tiles
+float fit_in_tiles(const A& a, X x, Y y, Y m) {
+  // [tiles]
+  using tiled = tl::csr<float, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>, tl::tiled>;
+  const tl::owned<tiled> t = tl::csr_tiled(a); // a copy, made once
+  auto step = tl::jit(tl::value_and_grad<0>(loss))
+                  .bind<X, tiled, Y, Y>(tl::dim<'r'>(a.rows()), tl::dim<'c'>(a.cols()), tl::dim<'e'>(a.nnz()));
+  const auto [value, x_bar] = step(x, *t, y, m);
+  // [/tiles]
+  return value[0];
+}
 
 int main() {
   // 1 . 2
@@ -83,6 +96,7 @@ int main() {
   const auto [of_x, of_a] = gradient(X(x.data(), 3), view, Y(zero, 4), Y(one, 4));
   show("x_bar", of_x);
   show("a_bar", of_a.values());
+  std::printf("in tiles   %g\n", static_cast<double>(fit_in_tiles(view, X(x.data(), 3), Y(zero, 4), Y(one, 4))));
   std::printf("of a's pattern: %s\n\n", of_a.columns().data() == column ? "yes" : "no");
   std::puts(tl::jit(tl::value_and_grad<0>(loss)).explain<X, A, Y, Y>().c_str());
 }

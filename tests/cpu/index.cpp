@@ -55,7 +55,7 @@ template <class T, class Team> void check_moves(const Team& team) {
     const index_t few = e.outer * e.n * e.inner, many = e.outer * e.count * e.inner;
     const std::vector<T> x = numbers(few), y = numbers(many);
     std::vector<T> gathered = numbers(many), scattered = numbers(few);
-    std::vector<T> gathered_naively(size_of(many)), scattered_naively(size_of(few));
+    std::vector<T> gathered_naively(size_of(many)), scattered_naively(size_of(few)), added_naively = x;
     if (e.n > 0)
       for (index_t o = 0; o < e.outer; ++o)
         for (index_t j = 0; j < e.count; ++j)
@@ -64,11 +64,18 @@ template <class T, class Team> void check_moves(const Team& team) {
             const std::size_t of_row = size_of((o * e.count + j) * e.inner + i);
             gathered_naively[of_row] = x[taken];
             scattered_naively[taken] += y[of_row];
+            added_naively[taken] += y[of_row];
           }
     gather_axis(team, e.outer, e.n, e.count, e.inner, x.data(), at.data(), gathered.data());
-    scatter_add_axis(team, e.outer, e.n, e.count, e.inner, y.data(), at.data(), scattered.data());
     CHECK(same_bits(gathered, gathered_naively));
-    CHECK(same_bits(scattered, scattered_naively));
+    const auto scatter = [&](const T* base) {
+      scatter_add_axis(team, e.outer, e.n, e.count, e.inner, y.data(), at.data(), base, scattered.data());
+      return scattered;
+    };
+    CHECK(same_bits(scatter(nullptr), scattered_naively));
+    CHECK(same_bits(scatter(x.data()), added_naively));
+    scattered = x;
+    CHECK(same_bits(scatter(scattered.data()), added_naively));
   }
 }
 

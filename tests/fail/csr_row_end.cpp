@@ -1,4 +1,4 @@
-// expect: tapeless: csr<T, rows, cols, nnz, row_end>: row_end is std::int32_t or std::int64_t
+// expect: tapeless: csr<T, rows, cols, nnz, row_end>: row_end is std::int32_t, std::int64_t or tl::tiled
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/core/csr.hpp>

@@ -214,7 +214,17 @@ template <class R, class Leaf> auto reference_array(const Leaf& leaf) {
 // The members of a tuple as ref::arrays, floating-point ones as R, and as ref::csr<R> where they are sparse matrices.
 template <class R, class... X> auto reference_arrays(const std::tuple<X...>& tree) {
   const auto one = [](const auto& x) {
-    if constexpr (tl::detail::is_csr_v<std::remove_cvref_t<decltype(x)>>)
+    using X0 = std::remove_cvref_t<decltype(x)>;
+    if constexpr (tl::detail::is_tiled_v<X0>) { // one tile, whose entries stand by rows
+      ref::pattern p{x.rows(), x.cols(), {}, std::vector<std::int32_t>(static_cast<std::size_t>(x.rows()))};
+      for (const std::int32_t place : x.columns()) {
+        p.columns.push_back(static_cast<std::int32_t>(tl::detail::col_in_tile(place)));
+        for (std::size_t i = static_cast<std::size_t>(tl::detail::row_in_tile(place)); i < p.row_end.size();
+             ++i)
+          ++p.row_end[i];
+      }
+      return ref::csr<R>{p, reference_array<R>(x.values())};
+    } else if constexpr (tl::detail::is_csr_v<X0>)
       return ref::csr<R>{{x.rows(),
                           x.cols(),
                           {x.columns().begin(), x.columns().end()},

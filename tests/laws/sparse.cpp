@@ -27,9 +27,24 @@ struct rows_of {
 const rows_of full_row{{{0, 1, 2, 3, 4, 5, 6}, {}, {3}, {1, 5, 6}, {}}},
     empty_column{{{}, {0, 2, 3, 6}, {0, 2}, {6}, {0, 2, 3, 5}}};
 
+// The same in a tile.
+struct in_a_tile {
+  rows_of of;
+  void operator()(const auto& c, std::int64_t n) const {
+    of(c, n);
+    const auto& a = std::get<0>(c);
+    std::int64_t e = 0, i = 0;
+    for (auto& end : a.row_end()) {
+      for (; e < end; ++e) a.columns()[e] = tl::detail::place_in_tile(i, a.columns()[e]);
+      ++i;
+    }
+    for (auto& end : a.row_end()) end = static_cast<std::int32_t>(e);
+  }
+};
+
 using tl::detail::sparse_rules;
-static_assert(covers(sparse_rules, products) && counts(sparse_rules, products));
-static_assert(covers(sparse_rules, dense) && counts(sparse_rules, dense));
+static_assert(covers(sparse_rules, products, tiles) && counts(sparse_rules, products, tiles));
+static_assert(covers(sparse_rules, dense, tiles_by_dense) && counts(sparse_rules, dense, tiles_by_dense));
 
 const std::vector<domain> anywhere{{-1, 1}}, divisors{{-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0.5, 1.5}};
 
@@ -42,6 +57,11 @@ TEST_CASE("sparse: the laws of products with vectors hold") {
 TEST_CASE("sparse: the laws of products with matrices hold") {
   check_laws(dense, no_names, anywhere, full_row);
   check_laws(dense, no_names, anywhere, empty_column);
+}
+TEST_CASE("sparse: the laws of tiled matrices hold") {
+  check_laws(tiles, no_names, anywhere, in_a_tile{full_row});
+  check_laws(tiles, no_names, anywhere, in_a_tile{empty_column});
+  check_laws(tiles_by_dense, no_names, anywhere, in_a_tile{full_row});
 }
 TEST_CASE("sparse: the laws of ops entry by entry hold") {
   check_laws(entries, no_names, divisors, full_row);

@@ -126,4 +126,22 @@ constexpr auto dense = cases<matrix_arguments<double, 5, 7, 11>, pattern_constan
     matrices("sampled_matmul of (m, 8), (n, 8)",
              [](const auto& g) { return sampled_matmul(g.a, g.y8, g.x8).values(); }));
 
+// In one tile of fewer than 16 entries they stand by rows: the reference has them in this order.
+template <class T, tl::extent_t R, tl::extent_t C, tl::extent_t E> using tiles_constant =
+    constants<tl::csr<T, R, C, E, tl::tiled>>;
+constexpr auto tiles = cases<vector_arguments<double, 5, 7, 11>, tiles_constant<double, 5, 7, 11>>(
+    vectors("tiled A x", [](const auto& g) { return matmul(g.a, g.x); }),
+    vectors("tiled y A", [](const auto& g) { return matmul(g.y, g.a); }),
+    vectors(
+        "tiled A^T (A x)^2", [](const auto& g) { return matmul(transpose(g.a), square(matmul(g.a, g.x))); },
+        64),
+    vectors(
+        "tiled sampled_matmul(A, y, x)", [](const auto& g) { return sampled_matmul(g.a, g.y, g.x).values(); },
+        rounds_once),
+    vectors("tiled sum<1>", [](const auto& g) { return sum<1>(g.a); }));
+constexpr auto tiles_by_dense = cases<matrix_arguments<double, 5, 7, 11>, tiles_constant<double, 5, 7, 11>>(
+    matrices("tiled A (n, 3)", [](const auto& g) { return matmul(g.a, g.x3); }),
+    matrices("tiled sampled_matmul of (m, 3), (n, 3)",
+             [](const auto& g) { return sampled_matmul(g.a, g.y3, g.x3).values(); }));
+
 } // namespace laws::sparse

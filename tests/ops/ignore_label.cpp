@@ -5,11 +5,13 @@
 // ignored row has the loss 0 and the gradient 0, whatever stands in it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <support/random.hpp>
@@ -158,4 +160,57 @@ TEST_CASE("ignore_label: another label outside of the classes is refused") {
   (*label)[2] = 255;
   CHECK(support::refusal([&] { static_cast<void>(strict(*x, *label)); }) == message(255));
   CHECK(support::refusal([&] { static_cast<void>(both(*x, *label)); }) == message(255));
+}
+TEST_CASE("labels of a transposed argument are checked, those that the program computes make the loss NaN") {
+  using Z = tl::tensor<double, 2, 5, classes>;
+  using Y = tl::tensor<std::int32_t, 5, 2>;
+  using W = tl::tensor<double, 2, 5>;
+  constexpr auto of_transposed = [](auto x, auto label) {
+    return tl::softmax_cross_entropy<tl::ignore_label{255}>(x, tl::transpose<1, 0>(label));
+  };
+  constexpr auto of_reshaped = [](auto x, auto label) { // of the transpose: a copy stands between
+    return tl::softmax_cross_entropy(tl::reshape<10, classes>(x),
+                                     tl::reshape<10>(tl::transpose<1, 0>(label)));
+  };
+  constexpr auto of_computed = [](auto x, auto label) {
+    return tl::softmax_cross_entropy<tl::ignore_label{255}>(x, (tl::transpose<1, 0>(label) + 1) - 1);
+  };
+  constexpr auto computed_by_condition = [](auto x, auto label) {
+    const auto y = tl::transpose<1, 0>(label);
+    return tl::softmax_cross_entropy(x, tl::where(y > 1, y, 0));
+  };
+  auto run = tl::jit(of_transposed).bind<Z, Y>();
+  auto reshaped = tl::jit(of_reshaped).bind<Z, Y>();
+  auto computed = tl::jit(of_computed).bind<Z, Y>();
+  auto conditional = tl::jit(computed_by_condition).bind<Z, Y>();
+  auto gradient = tl::jit(tl::grad<0>(weighted<decltype(of_transposed)>{})).bind<Z, Y, W>();
+  auto gradient_of_computed = tl::jit(tl::grad<0>(weighted<decltype(of_computed)>{})).bind<Z, Y, W>();
+  tl::owned<Z> x;
+  tl::owned<Y> label;
+  tl::owned<W> w;
+  const flat values = support::random_values<double>(10 * classes, 3);
+  std::copy(values.begin(), values.end(), (*x).data());
+  std::vector<std::int32_t> rows(10); // label, transposed
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 5; ++j) {
+      (*w)[i * 5 + j] = i * 5 + j + 1;
+      rows[static_cast<std::size_t>(i * 5 + j)] = (*label)[j * 2 + i] = j == 3 ? 255 : (i + j) % classes;
+    }
+  const by_loops expected = loops(values, rows, 255, flat(values.size(), 0.0));
+  check_close(elements(run(*x, *label)), expected.loss);
+  check_close(elements(computed(*x, *label)), expected.loss);
+  check_close(elements(gradient(*x, *label, *w)), expected.gradient);
+  check_close(elements(gradient_of_computed(*x, *label, *w)), expected.gradient);
+  CHECK(support::refusal([&] { static_cast<void>(reshaped(*x, *label)); }) ==
+        "tapeless: run: leaf 1: index 255 at position 6 is outside [0, 3)");
+  for (const int k : {3, -1, 254}) {
+    (*label)[4] = k; // row 2
+    CHECK(support::refusal([&] { static_cast<void>(run(*x, *label)); }) ==
+          "tapeless: run: leaf 1: index " + std::to_string(k) + " at position 4 is outside [0, 3)");
+    const flat got = elements(computed(*x, *label)), under = elements(conditional(*x, *label));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      CHECK(std::isnan(got[i]) == (i == 2));
+      CHECK(std::isnan(under[i]) == ((i == 2 && k > 1) || rows[i] == 255));
+    }
+  }
 }

@@ -277,6 +277,12 @@ struct masked_top { // of the rows of the mask
     return tl::mean(tl::gather(l, tl::top_k<6>(l)));
   }
 };
+struct top_of_listed { // the same: of a list of rows
+  constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
+    const auto l = tl::gather(losses(p, x, t), tl::where<'s'>(m > 0.0));
+    return tl::mean(tl::gather(l, tl::top_k<6, 'k'>(l)));
+  }
+};
 struct valid_labels { // 255: no label
   constexpr auto operator()(const auto& p, auto x, auto label) const {
     const auto valid = label != 255;
@@ -488,6 +494,29 @@ TEST_CASE("masks: the greatest losses of the rows of a mask") {
   auto run = program<masked_top, vector, 0>();
   const auto [value, gradient] = run(*b.p, *b.x, *b.t, *m);
   check_rows(b, greatest(loss, all_rows(), 6), value, gradient);
+}
+TEST_CASE("rows of rows: the greatest losses of a list, of which alone the forward is computed") {
+  constexpr tl::cost c = cost_of<top_of_listed, double, n, vector, 0>;
+  static_assert(c.densified == 0);
+  static_assert(c.primal.flops.at(tl::dim<'s'>(0), tl::dim<'k'>(0)) <= 4 * n);   // no product of all rows
+  static_assert(c.adjoint.flops.at(tl::dim<'s'>(n), tl::dim<'k'>(0)) <= 40 * n); // nor of all of the list
+  batch<double> b;
+  tl::owned<vector> m;
+  auto run = program<top_of_listed, vector, 0>();
+  const flat all = loops(b, flat(n, 0.0)).loss;
+  for (const int which : {2, 1, 2}) {
+    const flat weights = mask_of(which, n);
+    std::vector<int> among;
+    for (int i = 0; i < n; ++i)
+      if (((*m)[i] = weights[static_cast<std::size_t>(i)]) != 0) among.push_back(i);
+    batch<double> poisoned;
+    for (int i = 0; i < n; ++i)
+      if ((*m)[i] == 0) poisoned.poison(i);
+    const auto [value, gradient] = run(*poisoned.p, *poisoned.x, *poisoned.t, *m);
+    check_rows(b, greatest(all, among, 6), value, gradient);
+    CHECK(support::allocations_of(
+              [&] { static_cast<void>(run(*poisoned.p, *poisoned.x, *poisoned.t, *m)); }) == 0);
+  }
 }
 TEST_CASE("masks: H d is the difference of two gradients") {
   batch<double> b;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// basic_csr<T, rows, cols, nnz, space, row_end>: a sparse matrix in compressed rows (CSR). As basic_tensor it has two lives: handles in
-// a trace, a view at run time; tl::owned<csr<...>> owns.
+// basic_csr<T, rows, cols, nnz, space, row_end>: a sparse matrix in compressed rows (CSR). As basic_tensor it has two
+// lives: handles in a trace, a view at run time; tl::owned<csr<...>> owns.
 //   the entries of row i are [row_end[i-1], row_end[i]) of values and columns; row 0 begins at 0
 // row_end is int32, or int64 where there may be 2^31 entries and more; columns are int32.
 // Invariants, checked where a view is made of raw arrays (run/csr.hpp) and relied upon by every kernel: row_end never
@@ -11,6 +11,9 @@
 // Its leaves are tensors: values, columns, row_end, and one without elements that carries cols. The last three are the
 // pattern: it comes from an argument, is never computed and has no tangent. So the cotangent of a matrix is a matrix of
 // the same pattern.
+//
+// Instead of row_end: tl::tiled. The entries stand tile by tile (csr_tiles.hpp), in leaves of the same shapes; columns
+// are places in a tile then, row_end are ends of tiles.
 #pragma once
 #include <limits>
 #include <type_traits>
@@ -22,6 +25,9 @@ namespace tapeless {
 struct trusted_t {};
 inline constexpr trusted_t trusted{};
 
+// csr<T, rows, cols, nnz, tiled>: run/csr_tiled.hpp makes one.
+struct tiled {};
+
 namespace detail {
 
 template <class X> inline constexpr bool is_pattern_v = false;
@@ -29,17 +35,21 @@ template <class T, shape S, class P> inline constexpr bool is_pattern_v<basic_te
     true;
 
 template <class I>
-concept int32_or_int64 = std::is_same_v<I, std::int32_t> || std::is_same_v<I, std::int64_t>;
+concept int32_or_int64_or_tiled =
+    std::is_same_v<I, std::int32_t> || std::is_same_v<I, std::int64_t> || std::is_same_v<I, tiled>;
+template <class RowEnd> using row_end_element =
+    std::conditional_t<std::is_same_v<RowEnd, std::int64_t>, std::int64_t, std::int32_t>;
 template <extent_t Nnz, class RowEnd>
-concept counts_up_to = !is_static(Nnz) || Nnz <= std::numeric_limits<RowEnd>::max();
+concept counts_up_to = !is_static(Nnz) || Nnz <= std::numeric_limits<row_end_element<RowEnd>>::max();
 
 } // namespace detail
 
 template <element T, extent_t Rows, extent_t Cols, extent_t Nnz, class Space = host,
           class RowEnd = std::int32_t>
 class basic_csr {
-  static_assert(detail::int32_or_int64<RowEnd>,
-                "tapeless: csr<T, rows, cols, nnz, row_end>: row_end is std::int32_t or std::int64_t");
+  static_assert(
+      detail::int32_or_int64_or_tiled<RowEnd>,
+      "tapeless: csr<T, rows, cols, nnz, row_end>: row_end is std::int32_t, std::int64_t or tl::tiled");
   static_assert(detail::counts_up_to<Rows, std::int32_t> && detail::counts_up_to<Cols, std::int32_t>,
                 "tapeless: csr<T, rows, cols, nnz>: at most 2147483647 rows and columns");
   static_assert(detail::counts_up_to<Nnz, RowEnd>,
@@ -50,8 +60,7 @@ public:
   using value_type = std::remove_const_t<T>;
   using values_type = basic_tensor<T, shape_of<Nnz>, Space>;
   using columns_type = basic_tensor<std::int32_t, shape_of<Nnz>, detail::pattern<Space>>;
-  using row_end_type = basic_tensor<std::conditional_t<detail::int32_or_int64<RowEnd>, RowEnd, std::int32_t>,
-                                    shape_of<Rows>, detail::pattern<Space>>;
+  using row_end_type = basic_tensor<detail::row_end_element<RowEnd>, shape_of<Rows>, detail::pattern<Space>>;
   using width_type = basic_tensor<bool, shape_of<0, Cols>, detail::pattern<Space>>;
   static constexpr shape extents = shape_of<Rows, Cols>;
 
@@ -76,7 +85,7 @@ public:
   constexpr extent_t rows() const { return row_end_.extent(0); }
   constexpr extent_t cols() const { return width_.extent(1); }
   constexpr extent_t nnz() const { return values_.extent(0); }
-  // Of a view: the entries of row i are [row_begin(i), row_end()[i]).
+  // Of a view in rows: the entries of row i are [row_begin(i), row_end()[i]).
   constexpr extent_t row_begin(extent_t i) const { return i == 0 ? 0 : row_end_[i - 1]; }
 
   // The same pattern with other values: a.with(tl::exp(a.values())).
@@ -103,7 +112,7 @@ private:
 
 // csr<float, rows, cols, nnz>: static extents or named ones, in host memory.
 //   using table = tl::csr<float, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
-// csr<float, rows, cols, nnz, std::int64_t>: for 2^31 entries and more.
+// csr<float, rows, cols, nnz, std::int64_t>: for 2^31 entries and more. csr<float, rows, cols, nnz, tiled>: in tiles.
 template <element T, extent_t Rows, extent_t Cols, extent_t Nnz, class RowEnd = std::int32_t> using csr =
     basic_csr<T, Rows, Cols, Nnz, host, RowEnd>;
 
@@ -113,6 +122,9 @@ template <class T, extent_t R, extent_t C, extent_t E, class P, class I>
 inline constexpr bool is_csr_v<basic_csr<T, R, C, E, P, I>> = true;
 template <class X>
 concept csr_matrix = is_csr_v<std::remove_cvref_t<X>>;
+template <class X> inline constexpr bool is_tiled_v = false;
+template <class T, extent_t R, extent_t C, extent_t E, class P>
+inline constexpr bool is_tiled_v<basic_csr<T, R, C, E, P, tiled>> = true;
 } // namespace detail
 
 } // namespace tapeless

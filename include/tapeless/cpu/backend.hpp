@@ -12,7 +12,7 @@
 namespace tapeless::cpu {
 
 // Arch is in the name of every SIMD kernel that is called from here: objects built with other flags do not clash.
-template <team Team, class Arch = simd<float>> struct backend {
+template <team Team, class Arch = simd<float>> struct backend : row_figures {
   using team_type = Team;
   using space = host;
   template <const auto& P> using frame_type = frame<P>;

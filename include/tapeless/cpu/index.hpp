@@ -5,6 +5,7 @@
 // Every tensor is dense; (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
 #include <algorithm>
+#include <type_traits>
 #include "../core/shape.hpp"
 #include "team.hpp"
 
@@ -72,10 +73,12 @@ template <class T, class Team> void gather_axis(const Team& team, index_t outer,
   });
 }
 
-// x[o, k, i] = sum of y[o, j, i] over at[j] == k, in the order of j     @pre 0 <= at[j] < n, or n == 0
+// x[o, k, i] = base[o, k, i] + sum of y[o, j, i] over at[j] == k, in the order of j     @pre 0 <= at[j] < n, or n == 0
+// base: nullptr for zeros; it may be x.
 template <class T, class Team> void scatter_add_axis(const Team& team, index_t outer, index_t n,
                                                      index_t count, index_t inner, const T* y,
-                                                     const std::int32_t* at, T* x) {
+                                                     const std::int32_t* at,
+                                                     const std::type_identity_t<T>* base, T* x) {
   if (n == 0) return;
   // A chunk is some rows k of one o: all that is added to them, in the order of j. So the cut may depend on the team,
   // and one thread reads `at` once. Not columns: what one core fetches ahead of its columns, another one writes.
@@ -86,7 +89,8 @@ template <class T, class Team> void scatter_add_axis(const Team& team, index_t o
   team.run(outer * cuts, [=](index_t chunk, int) {
     const index_t o = chunk / cuts, c = chunk % cuts, lo = n * c / cuts, hi = n * (c + 1) / cuts;
     T* const to = x + o * n * inner;
-    std::fill(to + lo * inner, to + hi * inner, T{});
+    if (!base) std::fill(to + lo * inner, to + hi * inner, T{});
+    else if (base != x) std::copy(base + (o * n + lo) * inner, base + (o * n + hi) * inner, to + lo * inner);
     for (index_t j = 0; j < count; ++j) {
       const index_t k = at[j];
       if (k < lo || k >= hi) continue;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What plan/layout.hpp weighs on the CPU: a convolution in either layout, and a reorder.
+// What plan/layout.hpp and plan/row_cost.hpp weigh on the CPU: a convolution in either layout, and a reorder; rows.
 #pragma once
 #include "whole.hpp"
 
@@ -33,5 +33,15 @@ template <class T> constexpr double ns_of_conv(const tapeless::detail::node& v, 
 }
 // A copy of n elements in another order.
 constexpr double ns_of_reorder(double n) { return n; }
+
+// What plan/row_cost.hpp weighs, of a core that does 100 flops a ns at its peak: flops of products, of elementwise ops,
+// elements of rows that are moved, and bytes behind the caches, most of which pass while products are computed.
+struct row_figures {
+  static constexpr double product_ns(double flops) { return flops / 80; }
+  static constexpr double elementwise_ns(double flops) { return flops / 20; }
+  static constexpr double move_ns(double n) { return n / 5; }
+  static constexpr double memory_ns(double bytes) { return bytes / 250; }
+  static constexpr double cache_bytes = 3 << 23;
+};
 
 } // namespace tapeless::cpu

@@ -137,11 +137,13 @@ void spmv(const csr_rows<Ends>& a, Rows rows, Values values, X x, index_t lo, in
 }
 
 // g[Stride * column[e]] += values[e] * r[k] for k in [lo, hi); values and r may be `ones`
+// A function of its own, as its loop takes all registers: inlined in a sweep it runs a sixth longer.
 template <class V, int Stride = 1, class Ends, class Rows, class Values, class R>
-void spmv_transposed(const csr_rows<Ends>& a, Rows rows, Values values, R r, index_t lo, index_t hi,
-                     typename V::value_type* g) {
+[[gnu::noinline]] void spmv_transposed(const csr_rows<Ends>& a, Rows rows, Values values, R r, index_t lo,
+                                       index_t hi, typename V::value_type* __restrict g) {
   using T = typename V::value_type;
   constexpr int L = narrow_width<T>;
+  constexpr bool products = !detail::is_ones<Values> && !detail::is_ones<R>;
   for (index_t k = lo; k < hi; ++k) {
     const index_t i = rows(k), end = a.end[i], ahead = rows.ahead(a, k);
     const T scale = detail::entry<T>(r, k);
@@ -149,13 +151,18 @@ void spmv_transposed(const csr_rows<Ends>& a, Rows rows, Values values, R r, ind
       T& s = g[index_t(Stride) * a.column[at]];
       if constexpr (detail::is_ones<Values>) s += scale;
       else if constexpr (detail::is_ones<R>) s += values[at];
-      else s = fma_scalar(scale, values[at], s);
+      else s += scale * values[at];
     };
     index_t e = a.begin(i);
     for (; e + L <= end; e += L) {
       detail::prefetch_at(a.column, e + ahead);
       detail::prefetch_at(values, e + ahead);
-      unroll<L>([&](auto l) __attribute__((always_inline)) { add(e + l); });
+      if constexpr (
+          products) { // multiplied side by side: a tenth faster on Zen 4 than one fma after the other
+        const narrow<T> p = load_narrow(values + e) * scale;
+        unroll<L>([&](auto l)
+                      __attribute__((always_inline)) { g[index_t(Stride) * a.column[e + l]] += p[int{l}]; });
+      } else unroll<L>([&](auto l) __attribute__((always_inline)) { add(e + l); });
     }
     for (; e < end; ++e) add(e);
   }

@@ -7,10 +7,12 @@
 // The rows are cut into chunks by their entries; sums over rows, A^T r and the reductions of fused steps, are taken chunk
 // by chunk and added in the order of the chunks. In a sweep that multiplies x and sums g, both by columns, x and g
 // alternate in memory, so that one cache line serves both: (x_0, g_0, x_1, g_1, ...), a copy for each chunk.
+// Of a tiled matrix the rows that pass together are a block of its tiles, and x and g stay apart.
 #pragma once
 #include "sparse.hpp"
 #include "sparse_product.hpp"
 #include "sparse_solve.hpp"
+#include "sparse_tiles.hpp"
 #include "strip.hpp"
 
 namespace tapeless::cpu {
@@ -33,6 +35,7 @@ template <class Arch, const auto& P, int First> class sweep {
   static constexpr int steps = steps_of_strip<P>(First);
   using T = lanes_of_step<P, First>;
   using V = simd<T>;
+  static constexpr bool tiled = (P.step_[First].attr & tapeless::detail::in_tiles) != 0;
   static constexpr bool multiplies(int i) { return is_sparse(P.step_[i].o) && !sums(i); }
   static constexpr bool sums(int i) { return is_sparse(P.step_[i].o) && P.step_[i].partials > 0; }
   static constexpr bool first_is_ones(int i) {
@@ -58,6 +61,7 @@ template <class Arch, const auto& P, int First> class sweep {
     return P.step_[i].o == op::spmm && multiplies(i) && !second_is_ones(i) && is_vector(i);
   }
   static constexpr int partner(int i) {
+    if (tiled) return -1;
     const bool by_sums = sums(i);
     int n = 0;
     for (int k = First; k < i; ++k)
@@ -85,6 +89,7 @@ template <class Arch, const auto& P, int First> class sweep {
   struct cut {
     csr_rows<const row_end*> a;
     index_t rows, nnz, chunks, tile;
+    csr_tiles tiles{};
   };
   static cut cut_of(const frame<P>& f) {
     const frame_slot* const slot = f.step[First].slot;
@@ -100,6 +105,12 @@ template <class Arch, const auto& P, int First> class sweep {
         if (!is_vector(i)) most = tapeless::detail::max_row_chunks_of_matrices;
       }
     r.chunks = row_chunks(r.rows, r.nnz, summed, most);
+    if constexpr (tiled) {
+      const tapeless::detail::tiling t = tapeless::detail::tiling_of(
+          r.rows, eval(static_cast<extent_t>(P.step_[First].attr2), f.names), r.nnz, index_t{sizeof(T)});
+      r.tiles = {t, r.a.end, r.a.column};
+      r.chunks = std::max<index_t>(1, std::min(r.chunks, t.row_blocks));
+    }
     r.tile = r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz);
     return r;
   }
@@ -216,6 +227,23 @@ template <class Arch, const auto& P, int First> class sweep {
       return static_cast<const T*>(base);
     }
   }
+  template <int I, class Left, class Right> static void run_block(const frame<P>& f, const cut& c,
+                                                                  block_of_rows b, Left first, Right second,
+                                                                  index_t chunk, T* y) {
+    if constexpr (P.step_[I].o == op::sddmm) {
+      if constexpr (is_vector(I)) spread<V>(c.tiles, b, first, second, y);
+      else sddmm<V>(c.tiles, b, first, second, f.step[I].slot[2].s.d[1], y);
+    } else if constexpr (is_vector(I)) {
+      if constexpr (sums(I))
+        spmv_transposed<V>(c.tiles, b, first, second, partial(f, I) + chunk * results(f, I));
+      else spmv<V>(c.tiles, b, first, second, y);
+    } else {
+      const index_t k = f.step[I].slot[of_result(I)].s.d[1];
+      if constexpr (sums(I))
+        spmm_transposed<V>(c.tiles, b, first, second, k, partial(f, I) + chunk * results(f, I));
+      else spmm<V>(c.tiles, b, first, second, k, y);
+    }
+  }
   template <int I, class Rows> [[gnu::always_inline]] static inline void run_rows(const frame<P>& f,
                                                                                   const cut& c,
                                                                                   const Rows& rows,
@@ -226,7 +254,8 @@ template <class Arch, const auto& P, int First> class sweep {
       T* const y = static_cast<T*>(base_of<P, I>(f, of_result(I), r));
       const auto first = factor<I, 1>(f, rows, r);
       const auto second = factor<I, 2>(f, rows, r);
-      if constexpr (P.step_[I].o == op::sddmm) {
+      if constexpr (tiled) run_block<I>(f, c, rows, first, second, r.chunk, y);
+      else if constexpr (P.step_[I].o == op::sddmm) {
         if constexpr (is_triangle(I)) {
           spread<V>(c.a, rows, first, second, r.lo, r.hi, y);
           keep_triangle(c.a, (P.step_[I].attr & tapeless::detail::in_upper_triangle) != 0,
@@ -269,7 +298,15 @@ template <class Arch, const auto& P, int First> class sweep {
           r.past_first = true;
         }
       };
-      if constexpr (mask == 0) visit(every_row{}, begin, end);
+      if constexpr (tiled) {
+        const index_t last = chunk_of_blocks(c.tiles, c.nnz, chunk + 1, c.chunks);
+        for (index_t q = chunk_of_blocks(c.tiles, c.nnz, chunk, c.chunks); q < last; ++q) {
+          r.lo = c.tiles.t.first_row(q);
+          r.hi = c.tiles.t.first_row(q + 1);
+          (run_rows<First + K>(f, c, block_of_rows{q}, r), ...);
+          r.past_first = true;
+        }
+      } else if constexpr (mask == 0) visit(every_row{}, begin, end);
       else {
         std::int32_t* const list = reinterpret_cast<std::int32_t*>(r.scratch + own_scratch);
         for (index_t lo = begin; lo < end; lo += tapeless::detail::mask_block) {

@@ -225,7 +225,7 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
                 index(1), y);
   else if constexpr (O == op::scatter_add)
     scatter_add_axis(team, before(out), out.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(out),
-                     in(0), index(1), y);
+                     in(0), index(1), s.loads > 2 ? in(2) : nullptr, y);
   else if constexpr (O == op::spgemm) {
     const auto run = [&](const auto& p) {
       const auto makes = tapeless::detail::made_by_spgemm(s.attr);

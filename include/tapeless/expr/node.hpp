@@ -64,6 +64,7 @@ enum class op : std::uint8_t {
   reshape,
   checked_index,
   pattern,        // of a sparse matrix: its columns and row_end, as one operand
+  tiles,          // the same of a matrix in tiles
   three_patterns, // of spgemm, as one operand
   // whole-tensor ops
   argmax,

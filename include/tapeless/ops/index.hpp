@@ -33,10 +33,25 @@ constexpr int argmax(graph& g, int a, unsigned axes) {
 // index, known to lie in [0, bound): an argument is checked when a run reads it, a computed one is clamped, and so is
 // one of selected rows. passes: a number that an argument may hold besides
 inline constexpr extent_t no_index = extent_t{1} << 32; // no int32
+constexpr bool is_all_positions(const graph& g, int index, extent_t bound) {
+  return g[index].o == op::iota && g[index].s == shape{1, {bound}};
+}
+constexpr bool is_view_of_argument(const graph& g, int x) { // of all of it
+  while (g[x].o == op::reshape || g[x].o == op::transpose || g[x].o == op::expand || g[x].o == op::copy)
+    x = g[x].in[0];
+  return g[x].o == op::input;
+}
 constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes = no_index) {
-  if (g[index].o == op::reshape && g[g[index].in[0]].o == op::input)
-    return reshape(g, checked_index(g, g[index].in[0], bound, passes), g[index].s);
+  if (g[index].o != op::input && is_view_of_argument(g, index)) {
+    const node v = g[index];
+    const int x = checked_index(g, v.in[0], bound, passes);
+    return v.o == op::reshape     ? reshape(g, x, v.s)
+           : v.o == op::transpose ? transpose(g, x, v.attr)
+           : v.o == op::expand    ? expand(g, x, v.s)
+                                  : x;
+  }
   if (g[index].o == op::select && g[g[index].in[0]].s == shape{1, {bound}}) return index;
+  if (is_all_positions(g, index, bound)) return index;
   if (g[index].o != op::input || g.is_counted(bound)) {
     const int top = g.extent_value(bound, dtype::i32);
     return binary(g, op::max, binary(g, op::min, index, binary(g, op::sub, top, g.konst(1, dtype::i32))),
@@ -62,6 +77,7 @@ constexpr shape gathered(const shape& s, const shape& index, int axis) {
   return r;
 }
 constexpr int gather(graph& g, int a, int index, int axis) {
+  if (is_all_positions(g, index, g[a].s.d[axis])) return a;
   node v;
   v.o = op::gather;
   v.t = g[a].t;
@@ -71,13 +87,15 @@ constexpr int gather(graph& g, int a, int index, int axis) {
   v.s = gathered(g[a].s, g[index].s, axis);
   return g.intern(v);
 }
-constexpr int scatter_add(graph& g, int d, int index, int axis, shape to) {
+// base: what d is added to; none: zeros. Only programs that are rewritten for their rows have one: no vjp knows it.
+constexpr int scatter_add(graph& g, int d, int index, int axis, shape to, int base = no_node) {
   node v;
   v.o = op::scatter_add;
   v.t = g[d].t;
   v.attr = static_cast<std::uint64_t>(axis);
   v.in[0] = dense(g, d);
   v.in[1] = dense(g, index);
+  if (base >= 0) v.in[2] = dense(g, base);
   v.s = to;
   return g.intern(v);
 }

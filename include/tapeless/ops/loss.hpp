@@ -4,6 +4,7 @@
 // softmax, log_softmax over the last axis (or a named one); losses.
 // They are written in terms of other ops, so that their derivatives fuse with what stands around them.
 #pragma once
+#include <limits>
 #include "reduce.hpp"
 
 namespace tapeless {
@@ -22,6 +23,15 @@ template <shape Logits, shape Labels>
 concept one_label_for_each_row =
     Logits.rank >= 1 && dropped(Logits, 1u << (Logits.rank > 0 ? Logits.rank - 1 : 0)) == Labels;
 
+// 0 where a label that the program computes is a class, NaN elsewhere
+constexpr int nan_of_other_labels(graph& g, int label, extent_t classes, dtype t) {
+  const int low = binary(g, op::lt, label, g.konst(0, dtype::i32));
+  const int high = binary(g, op::gt, label,
+                          binary(g, op::sub, g.extent_value(classes, dtype::i32), g.konst(1, dtype::i32)));
+  const int nan = g.konst(std::numeric_limits<double>::quiet_NaN(), t);
+  return where(g, unary(g, op::logical_not, binary(g, op::logical_or, low, high), dtype::boolean),
+               g.konst(0, t), nan);
+}
 // logsumexp(x) - x[label], over the last axis; the pick is a comparison with iota, which fuses
 constexpr int softmax_cross_entropy(graph& g, int x, int label, ignore_label ignored) {
   const shape s = g[x].s;
@@ -33,10 +43,13 @@ constexpr int softmax_cross_entropy(graph& g, int x, int label, ignore_label ign
     counts = binary(g, op::ne, label, g.konst(ignored.value, dtype::i32));
     x = where(g, reshape(g, counts, keepdims(s, axes)), x, zero); // not even a NaN of other rows is read
   }
-  const int checked = checked_index(g, label, s.d[last], ignored.given ? ignored.value : no_index);
+  const bool computed = !is_view_of_argument(g, label) || g.is_counted(s.d[last]);
+  const int checked =
+      computed ? label : checked_index(g, label, s.d[last], ignored.given ? ignored.value : no_index);
   const int hit = binary(g, op::eq, iota(g, along(s, last)), reshape(g, checked, keepdims(s, axes)));
   const int picked = sum(g, where(g, hit, x, zero), axes);
-  const int losses = reshape(g, binary(g, op::sub, logsumexp(g, x, axes), picked), dropped(s, axes));
+  int losses = reshape(g, binary(g, op::sub, logsumexp(g, x, axes), picked), dropped(s, axes));
+  if (computed) losses = binary(g, op::add, losses, nan_of_other_labels(g, label, s.d[last], g[x].t));
   return ignored.given ? where(g, counts, losses, zero) : losses;
 }
 constexpr int log_softmax(graph& g, int a, unsigned axes) {
@@ -79,9 +92,10 @@ template <int Axis = -1, detail::handle A> constexpr auto log_softmax(const A& a
 
 // softmax_cross_entropy(logits, label)[i] = logsumexp(logits[i]) - logits[i, label[i]]
 //   logits: (.., classes)   label: (..) int32 in [0, classes)   result: (..), the loss of each row
-// softmax_cross_entropy<ignore_label{i}>(logits, label): exactly 0 where the label is i, and no cotangent from there; a mask
-// of rows (plan/masks.hpp)
-// Errors: compile errors for shapes and types; a label outside the range, in an argument, is an exception at run.
+// softmax_cross_entropy<ignore_label{i}>(logits, label): exactly 0 where the label is i, and no cotangent from there;
+// a mask of rows (plan/masks.hpp)
+// Errors: compile errors for shapes and types; a label outside the range, in an argument, is an exception at run;
+// if the program computes it, the loss of its row is NaN.
 // Cost: that of logsumexp, a comparison and a sum over the classes.
 template <ignore_label Ignored = ignore_label{}, detail::handle A, detail::handle L>
 constexpr auto softmax_cross_entropy(const A& logits, const L& label) {

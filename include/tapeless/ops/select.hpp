@@ -17,22 +17,33 @@ namespace tapeless {
 struct percent {
   int value;
 };
-// Tag: top_k<64>(values, recompute). What the adjoint reads of the selected rows is computed again from the arguments, not
-// kept from the forward pass: less memory, and the flops of their forward once more.
+// Tags: top_k<64>(values, recompute), top_k<64>(values, retain). What the adjoint reads of the selected rows is computed
+// again from the arguments: less memory, and the flops of their forward once more; or it is read from what the forward
+// pass stored for all rows. Without a tag the cheaper of the two is done, by the back end's cost model (plan/row_cost.hpp).
 struct recompute_t {};
 inline constexpr recompute_t recompute{};
+struct retain_t {};
+inline constexpr retain_t retain{};
 
 namespace detail {
 
 enum class selection : std::uint8_t { where, top, bottom, top_of_each, bottom_of_each }; // even: the least
 
-// attr of op::select: the selection, the percentage where that is meant, whether rows are recomputed; attr2: k and the number
+// What the adjoint reads of selected rows.
+enum class residual : std::uint8_t { by_cost, recomputed, retained };
+
+// attr of op::select: the selection, the percentage where that is meant, what becomes of residuals; attr2: k and the number
 // of segments
 struct select_attributes {
   selection what = selection::where;
   int percentage = 0;
   extent_t k = 0, segments = 0;
-  bool recompute = false;
+  residual rows = residual::by_cost;
+  // of integers: for an enumeration all == on handles would be looked at
+  constexpr bool is_open() const { return static_cast<int>(rows) == static_cast<int>(residual::by_cost); }
+  constexpr bool recomputes() const {
+    return static_cast<int>(rows) == static_cast<int>(residual::recomputed);
+  }
   constexpr bool by_order() const { return static_cast<int>(what) > 0; }
   constexpr bool least() const { return static_cast<int>(what) % 2 == 0; } // @pre by_order()
 };
@@ -41,15 +52,18 @@ inline constexpr extent_t most_selected = (extent_t{1} << 31) - 1;
 template <class V> constexpr select_attributes attributes_of_select(const V& v) {
   return {static_cast<selection>(v.attr & 255), static_cast<int>((v.attr >> 8) & 255),
           static_cast<extent_t>(v.attr2 & 0xffffffffu), static_cast<extent_t>(v.attr2 >> 32),
-          (v.attr >> 16) != 0};
+          static_cast<residual>((v.attr >> 16) & 3)};
 }
 // second: the run-time k, or the segment of each element
 constexpr int select(graph& g, int a, int second, const select_attributes& q, extent_t count) {
+  if (q.by_order() && q.segments == 0 && second < 0 && is_static(count) &&
+      g[a].s == shape{1, {count}}) // all, in order
+    return iota(g, shape{1, {count}});
   node v;
   v.o = op::select;
   v.t = dtype::i32;
   v.attr = static_cast<std::uint64_t>(q.what) | static_cast<std::uint64_t>(q.percentage) << 8 |
-           (q.recompute ? std::uint64_t{1} << 16 : 0);
+           static_cast<std::uint64_t>(q.rows) << 16;
   v.attr2 = static_cast<std::uint64_t>(q.k) | static_cast<std::uint64_t>(q.segments) << 32;
   v.in[0] = dense(g, a);
   v.in[1] = second < 0 ? no_node : dense(g, second);
@@ -148,14 +162,14 @@ template <auto K, char Name, class A> constexpr bool may_select() {
   return false;
 }
 // second: the run-time k, or the segment of each element
-template <selection What, auto K, char Name, bool Recompute = false, class A>
+template <selection What, auto K, char Name, residual Rows = residual::by_cost, class A>
 constexpr auto select_by_order(const A& a, int second = no_node, extent_t segments = 0) {
   if constexpr (may_select<K, Name, A>()) {
     constexpr extent_t count = Name != 0 ? count_named<Name>() : selected_of<K>(A::extents.d[0]);
     constexpr shape s{1, {count}};
     select_attributes q = attributes_with<K>(What);
     q.segments = segments;
-    q.recompute = Recompute;
+    q.rows = Rows;
     graph& g = graph_of(a);
     return wrap<std::int32_t, s>(g, select(g, a.id(), second, q, count));
   } else return a;
@@ -212,8 +226,10 @@ constexpr auto select_of_each(const A& a, const S& segment) {
 // Cost: no flops; a few passes over values. gather(x, rows) and what follows cost k rows, forward and adjoint.
 // clang-format off
 template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A& values) { return detail::select_by_order<detail::selection::top, K, Name>(values); }
-template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A& values, recompute_t) { return detail::select_by_order<detail::selection::top, K, Name, true>(values); }
-template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values, recompute_t) { return detail::select_by_order<detail::selection::bottom, K, Name, true>(values); }
+template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A& values, recompute_t) { return detail::select_by_order<detail::selection::top, K, Name, detail::residual::recomputed>(values); }
+template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values, recompute_t) { return detail::select_by_order<detail::selection::bottom, K, Name, detail::residual::recomputed>(values); }
+template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A& values, retain_t) { return detail::select_by_order<detail::selection::top, K, Name, detail::residual::retained>(values); }
+template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values, retain_t) { return detail::select_by_order<detail::selection::bottom, K, Name, detail::residual::retained>(values); }
 template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values) { return detail::select_by_order<detail::selection::bottom, K, Name>(values); }
 template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C> constexpr auto top_k(const A& values, const C& count) { return detail::select_counted<detail::selection::top, K, Name>(values, count); }
 template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C> constexpr auto bottom_k(const A& values, const C& count) { return detail::select_counted<detail::selection::bottom, K, Name>(values, count); }

@@ -17,11 +17,12 @@ namespace detail {
 inline constexpr std::uint64_t spmm_transposed = 1, first_is_ones = 2, second_is_ones = 4;
 // of an sddmm of ones and ones: the entries out of a triangle are 0 (sparse_solve.hpp)
 inline constexpr std::uint64_t in_lower_triangle = 8, in_upper_triangle = 16, off_diagonal = 32;
+inline constexpr std::uint64_t in_tiles = 64; // the matrix is tiled
 
 // Its columns and row_end as one operand: attr is cols, attr2 nnz, the extent that of the rows.
 template <class A> constexpr int pattern_of(graph& g, const A& a) {
   node v;
-  v.o = op::pattern;
+  v.o = is_tiled_v<A> ? op::tiles : op::pattern;
   v.t = dtype::i32;
   v.in[0] = a.columns().id();
   v.in[1] = a.row_end().id();
@@ -32,6 +33,9 @@ template <class A> constexpr int pattern_of(graph& g, const A& a) {
 }
 constexpr extent_t cols_of_pattern(const node& v) { return static_cast<extent_t>(v.attr); }
 constexpr extent_t nnz_of_pattern(const node& v) { return static_cast<extent_t>(v.attr2); }
+constexpr std::uint64_t tiles_of(const graph& g, int pattern) {
+  return g[pattern].o == op::tiles ? in_tiles : 0;
+}
 constexpr bool has_wide_row_ends(const graph& g, int pattern) { return g[g[pattern].in[1]].t == dtype::i64; }
 
 constexpr bool all_ones(const graph& g, int x) {
@@ -59,7 +63,7 @@ constexpr int spmm(graph& g, int pattern, int values, int b, bool transposed) {
   v.o = op::spmm;
   v.t = g[values].t;
   v.in[0] = pattern;
-  v.attr = transposed ? spmm_transposed : 0;
+  v.attr = (transposed ? spmm_transposed : 0) | tiles_of(g, pattern);
   v.attr2 = g[pattern].attr2;
   v.s = g[b].s;
   v.s.d[0] = transposed ? cols_of_pattern(g[pattern]) : g[pattern].s.d[0];
@@ -74,6 +78,7 @@ constexpr int sddmm(graph& g, int pattern, int l, int r) {
   v.o = op::sddmm;
   v.t = g[l].t;
   v.in[0] = pattern;
+  v.attr = tiles_of(g, pattern);
   v.attr2 = g[pattern].attr2;
   v.s = shape{1, {nnz_of_pattern(g[pattern])}};
   if (g[l].s.rank == 1) {
@@ -150,6 +155,8 @@ template <class B>
 concept is_sparse_too = csr_matrix<B>;
 template <class A, class B>
 concept one_is_a_tensor = handle<A> || handle<B>;
+template <class... A>
+concept are_in_rows = (!is_tiled_v<A> && ...);
 
 constexpr shape with_first(shape s, extent_t n) {
   s.d[0] = n;
@@ -486,6 +493,7 @@ constexpr void sddmm_vjp(vjp_context& c) {
 // clang-format off
 inline constexpr op_rule sparse_rules[] = {
   {op::pattern, "pattern", kind::view},
+  {op::tiles,   "tiles",   kind::view},
   {op::spmm,    "spmm",    kind::whole, spmm_flops, spmm_vjp},
   {op::sddmm,   "sddmm",   kind::whole, sddmm_flops, sddmm_vjp},
 };

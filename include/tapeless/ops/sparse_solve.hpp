@@ -63,10 +63,14 @@ constexpr auto solve_triangular(const A& a, const B& b) {
   using T = typename std::remove_cvref_t<decltype(m)>::value_type;
   constexpr shape s = extents_of<A>();
   static_assert(is_square<s>, "tapeless: solve_triangular(a, b): a is (n, n)");
+  constexpr bool in_rows = are_in_rows<std::remove_cvref_t<decltype(m)>>;
+  static_assert(are_in_rows<std::remove_cvref_t<decltype(m)>>,
+                "tapeless: solve_triangular(a, b): a is not tiled; csr_untiled(a) has its entries by rows");
   constexpr std::uint64_t transposed = csr_matrix<A> ? 0 : spmm_transposed;
   constexpr bool upper = csr_matrix<A> ? Triangle.upper : !Triangle.upper;
   constexpr std::uint64_t attr = transposed | (upper ? solves_upper : 0) | (Triangle.unit ? solves_unit : 0);
-  if constexpr (any_var<B>) {
+  if constexpr (!in_rows) return y;
+  else if constexpr (any_var<B>) {
     const shape x = g[y.id()].s;
     require(g, (x.rank == 1 || x.rank == 2) && x.d[0] == s.d[0],
             "tapeless: solve_triangular(a, b): b is (n) or (n, k), n the rows of a", s, x);

@@ -60,7 +60,10 @@ constexpr auto sampled_matmul(const C& c, const A& a, const B& b) {
   static_assert(floating_point<T> && same_element_type<T, typename A::value_type> &&
                     same_element_type<T, typename B::value_type>,
                 "tapeless: sampled_matmul(c, a, b), all sparse: all are float or all are double");
-  if constexpr (product_extents<A::extents, B::extents, C::extents> && one_type) {
+  static_assert(
+      are_in_rows<C, A, B>,
+      "tapeless: sampled_matmul(c, a, b), all sparse: none is tiled; csr_untiled(a) has its entries by rows");
+  if constexpr (product_extents<A::extents, B::extents, C::extents> && one_type && are_in_rows<C, A, B>) {
     graph& g = trace_of(a, b, c);
     const A x = in_trace(g, a);
     const B y = in_trace(g, b);

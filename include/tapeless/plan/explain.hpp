@@ -59,6 +59,8 @@ inline std::string text_of(const node& v) {
   if (v.o == op::select) {
     constexpr const char* called[] = {"where", "top_k", "bottom_k", "top_k_of_each", "bottom_k_of_each"};
     s = called[static_cast<int>(attributes_of_select(v).what)];
+    const select_attributes q = attributes_of_select(v);
+    s += q.is_open() ? "" : q.recomputes() ? ", rows computed again" : ", rows kept";
   }
   if (v.o == op::spmm) s += (v.attr & spmm_transposed) != 0 ? " A^T" : " A";
   if (v.o == op::matmul)
@@ -79,9 +81,9 @@ inline std::string text_of(const location& l) {
 template <int N, int O> std::string sweep_text(const plan<N, O>& r, const step& s) {
   const slot *const columns = &r.slot_[s.slot0], *const row_end = columns + 1, *const values = columns + 2;
   const int entry = 4 + ((s.attr & first_is_ones) == 0 && s.o == op::spmm ? size_of(values->t) : 0);
-  std::string t =
-      joined(", a pass over ", text_of(columns->s.d[0]), " entries and ", text_of(row_end->s.d[0]),
-             " rows: ", entry, " and ", size_of(row_end->t), " bytes each");
+  std::string t = joined((s.attr & in_tiles) != 0 ? ", a pass tile by tile over " : ", a pass over ",
+                         text_of(columns->s.d[0]), " entries and ", text_of(row_end->s.d[0]),
+                         " rows: ", entry, " and ", size_of(row_end->t), " bytes each");
   if (s.mask != 0)
     t += joined("; rows where ", text_of(r.slot_[s.slot0 + s.mask].at),
                 s.visits_zeros ? " is 0" : " is not 0");
@@ -123,7 +125,10 @@ template <int N, int O> std::string explain_text(const program<N, O>& p, const p
       in_sweep = in_sweep && q.strip;
     } else {
       in_sweep = is_sparse(q.o);
-      line(k, q, text_of(p.nodes[q.node]) + (densifies(p.nodes, q.node) ? ", all rows of" : ""),
+      const char* rows = !densifies(p.nodes, q.node) ? ""
+                         : p.nodes[q.node].in[2] < 0 ? ", all rows of"
+                                                     : ", added to all rows of";
+      line(k, q, text_of(p.nodes[q.node]) + rows,
            text_of(p.nodes[q.node].s) + (!in_sweep ? ""
                                          : q.strip ? " in the sweep"
                                                    : sweep_text(r, q)));

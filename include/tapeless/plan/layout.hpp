@@ -136,19 +136,25 @@ template <int N, int O> class arrangement {
     const node& v = at(i);
     return v.o == op::copy || v.o == op::slice ? is_free(v.in[0]) : v.o == op::expand;
   }
-  static constexpr bool moves(op o) { return o == op::pad || o == op::concat || slides(o); }
-  static constexpr bool takes_any_order(op o) {
-    return rule(o).k == kind::elementwise || rule(o).k == kind::reduction || moves(o);
+  // of some samples, or to some
+  constexpr bool moves_samples(const node& v) const {
+    return (v.o == op::gather || v.o == op::scatter_add) && v.attr == 0 && at(v.in[1]).s.rank == 1;
+  }
+  constexpr bool moves(const node& v) const {
+    return v.o == op::pad || v.o == op::concat || slides(v.o) || moves_samples(v);
+  }
+  constexpr bool takes_any_order(const node& v) const {
+    return rule(v.o).k == kind::elementwise || rule(v.o).k == kind::reduction || moves(v);
   }
   // The result lies channels last where an operand that is as large as the loop does, and where none of them lies in
   // any order and it is wanted so.
   constexpr bool follows(int i) const {
     const node& v = at(i);
     const shape& loop = rule(v.o).k == kind::reduction ? at(v.in[0]).s : v.s;
-    if (!takes_any_order(v.o) || loop.rank != 4) return false;
+    if (!takes_any_order(v) || loop.rank != 4) return false;
     bool free = true;
     for (const int x : v.in) {
-      if (x < 0 || (!moves(v.o) && !(at(x).s == loop))) continue;
+      if (x < 0 || (!moves(v) && !(at(x).s == loop))) continue;
       if (lies_last(x)) return true;
       free = free && is_free(x);
     }
@@ -158,7 +164,7 @@ template <int N, int O> class arrangement {
     for (int i = N - 1; i >= 0; --i) {
       const node& v = at(i);
       const bool conv = channels_last[i] != 0;
-      if (!conv && (wanted_[i] == 0 || !(takes_any_order(v.o) || v.o == op::slice))) continue;
+      if (!conv && (wanted_[i] == 0 || !(takes_any_order(v) || v.o == op::slice))) continue;
       for (int k = 0; k < 3; ++k)
         if (v.in[k] >= 0 && at(v.in[k]).s.rank == 4 && (!conv || is_image(v.o, k))) wanted_[v.in[k]] = 1;
     }
@@ -181,10 +187,13 @@ template <int N, int O> class arrangement {
     const shape& loop = rule(v.o).k == kind::reduction ? at(v.in[0]).s : v.s;
     ids x{{no_node, no_node, no_node}};
     for (int k = 0; k < 3; ++k)
-      if (v.in[k] >= 0) x.in[k] = moves(v.o) ? dense(g_, last(v.in[k])) : operand_last(v.in[k], loop);
+      if (v.in[k] >= 0)
+        x.in[k] = at(v.in[k]).s.rank != 4 && moves_samples(v) ? dense(g_, plain(v.in[k])) // which ones
+                  : moves(v)                                  ? dense(g_, last(v.in[k]))
+                                                              : operand_last(v.in[k], loop);
     if (rule(v.o).k == kind::reduction) v.attr = axes_in_last(v.attr);
     else if (slides(v.o)) v.attr2 |= channels_last_bit;
-    else if (moves(v.o)) v.attr = static_cast<std::uint64_t>(axis_in_last(static_cast<int>(v.attr)));
+    else if (moves(v)) v.attr = static_cast<std::uint64_t>(axis_in_last(static_cast<int>(v.attr)));
     made_[i].last = renewed(v, x, permuted(v.s, to_channels_last));
     in_place_[i] = 1;
   }

@@ -7,40 +7,9 @@
 // images, has as many rows as elements.
 #pragma once
 #include "merged_axes.hpp"
+#include "row_cost.hpp"
 
 namespace tapeless::detail {
-
-constexpr bool is_heavy(op o) { return o == op::matmul || is_conv(o); }
-// Flops of products and convolutions, and what moving rows costs, where every named extent of the arguments is 1024 and
-// three rows in four are kept.
-constexpr double cost_of_rows(const raw_program& p) {
-  constexpr double per_moved_element = 16;
-  name_values names;
-  const auto number = [&](const count& c) {
-    double x = c.c;
-    for (extent_t packed = c.names; packed != 0; packed >>= name_bits) {
-      const char n = name_of(packed & 63);
-      x *= names.find(n) >= 0 ? static_cast<double>(names.of(n)) : 1024;
-    }
-    return x;
-  };
-  for (const node& v : p.nodes)
-    if (is_counted(v)) {
-      const double n = number(count(1, p.nodes[v.in[0]].s));
-      names.value[static_cast<std::size_t>(names.add(name_of(detail::names(v.s.d[0]))))] =
-          static_cast<extent_t>(n < 1e15 ? n * 3 / 4 : 1e15);
-    }
-  double sum = 0;
-  for (const node& v : p.nodes) {
-    shape s[3]{};
-    for (int k = 0; k < 3; ++k)
-      if (v.in[k] >= 0) s[k] = p.nodes[v.in[k]].s;
-    if (is_heavy(v.o)) sum += number(rule(v.o).flops(v, s));
-    if (v.o == op::gather) sum += per_moved_element * number(count(1, v.s));
-    if (v.o == op::scatter_add) sum += per_moved_element * number(count(1, s[0]));
-  }
-  return sum;
-}
 
 // What operand x is a view or a cast of.
 constexpr int mask_below(const node* nodes, int x) {
@@ -60,6 +29,8 @@ constexpr bool asks_if_finite(const node* nodes, const node& v) {
 constexpr bool may_be_mask(const node* nodes, const node& user, int k) {
   const bool is_factor = user.o == op::mul || ((user.o == op::where || user.o == op::div) && k == 0);
   if (user.in[k] < 0 || !is_factor) return false;
+  // a row that is left out would be another number than 0
+  if (user.o == op::where && nodes[user.in[2]].o == op::konst && nodes[user.in[2]].attr != 0) return false;
   const node& m = nodes[mask_below(nodes, user.in[k])];
   const shape rows = squeezed(m.s);
   if (rows.rank == 0 || end_of_group(user.s, rows) < 0 || m.active || asks_if_finite(nodes, m)) return false;
@@ -126,7 +97,25 @@ constexpr raw_program with_rows_of_mask(const raw_program& p, int mask) {
   return gather_pushing(scatter_sinking(q.program).run(q.mask)).run();
 }
 
-template <int N, int O> constexpr raw_program with_sparse_rows(const program<N, O>& p) {
+// Does each selection keep more than half of the rows, as far as the compiler knows? Then the program as it is written
+// may be the cheaper one: all that the other leaves out is worth less than the copies that it takes.
+constexpr bool keeps_most_rows(const raw_program& p) {
+  for (const node& v : p.nodes) {
+    if (v.o != op::gather || !lists_rows(p.nodes[v.in[1]], p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)]))
+      continue;
+    const extent_t n = p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)], count = p.nodes[v.in[1]].s.d[0];
+    if (!is_static(n) || !is_static(count) || 2 * count <= n) return false;
+  }
+  return true;
+}
+// Is it for the cost model to say whether rows are computed again?
+constexpr bool leaves_residuals_open(const raw_program& p) {
+  for (const node& v : p.nodes)
+    if (v.o == op::select && attributes_of_select(v).is_open()) return true;
+  return false;
+}
+
+template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(const program<N, O>& p) {
   raw_program written;
   bool some = false;
   for (int i = 0; i < N; ++i) {
@@ -134,23 +123,39 @@ template <int N, int O> constexpr raw_program with_sparse_rows(const program<N, 
     some = some || selects(p.nodes, p.nodes[i]);
   }
   for (int k = 0; k < O; ++k) written.outputs.push_back(p.outputs[k]);
-  raw_program best = written, apart; // apart: two lists of one sum go on each by itself
-  if (some) {
-    scatter_sinking one(written);
-    best = one.run(no_node);
-    best = gather_pushing(best).run();
-    if (best.broken.found) best = written;
-    if (one.lists_meet()) apart = gather_pushing(scatter_sinking(written, true).run(no_node)).run();
-  }
-  double cost = cost_of_rows(best);
-  const auto offer = [&](const raw_program& r) {
-    if (r.broken.found) return;
-    const double c = cost_of_rows(r);
-    if (c >= cost) return;
+  raw_program best = written;
+  double cost = 0;
+  const auto take = [&](const raw_program& r, double c) {
     cost = c;
     best = r;
   };
-  if (!apart.nodes.empty()) offer(apart);
+  const auto offer = [&](const raw_program& r) {
+    if (r.broken.found) return;
+    if (const double c = cost_of_rows<Backend>(r); c < cost) take(r, c);
+  };
+  // keeps what the forward stored, or computes it again
+  const auto offer_pushed = [&](const raw_program& sunk, bool takes) {
+    gather_pushing pushing(sunk);
+    const bool nested = pushing.has_rows_of_rows();
+    const raw_program kept = pushing.run();
+    if (kept.broken.found) return;
+    if (takes) take(kept, cost_of_rows<Backend>(kept));
+    else offer(kept);
+    if (leaves_residuals_open(sunk) && !fits_into_cache<Backend>(kept))
+      offer(gather_pushing(sunk, true).run());
+    if (nested) {
+      const raw_program in_turn = gather_pushing(sunk, false, true).run();
+      if (!in_turn.broken.found) offer(gather_pushing(in_turn).run());
+    }
+  };
+  cost = cost_of_rows<Backend>(best);
+  if (some) {
+    scatter_sinking one(written);
+    const raw_program sunk = one.run(no_node);
+    offer_pushed(sunk, !keeps_most_rows(written));
+    if (one.lists_meet())
+      offer_pushed(scatter_sinking(written, true).run(no_node), false); // each goes on by itself
+  }
   for (const int m : masks_of(p.nodes, N)) offer(with_rows_of_mask(written, m));
   return best;
 }

@@ -62,6 +62,23 @@ template <int N, int O> class planner {
       if (g_.of[i] >= 0) member_[next[g_.of[i]]++] = i;
   }
 
+  // scatter_add(d, S) + base where base is: nothing reads that after it.
+  vec<int> in_place_; // node -> its base; empty where there is none
+  constexpr void find_in_place() {
+    for (int i = N - 1; i >= 0; --i) {
+      const node& v = at(i);
+      if (v.o != op::scatter_add || v.in[2] < 0) continue;
+      const int base = g_.root[v.in[2]];
+      if (at(base).o == op::input || g_.stored[base] == 0 || g_.last[base] != g_.of[i] ||
+          g_.root[v.in[0]] == base || g_.loaded[base] != g_.loaded[i] || !(numel(at(base).s) == numel(v.s)))
+        continue;
+      if (in_place_.empty()) in_place_ = vec<int>(N, no_node);
+      in_place_[i] = base;
+      g_.last[base] = g_.last[i];
+    }
+  }
+  constexpr bool is_in_place(int i) const { return !in_place_.empty() && in_place_[i] >= 0; }
+
   constexpr void place_arguments_and_results() {
     for (int i = 0; i < N; ++i)
       if (at(i).o == op::input) home_[i] = {place::input, static_cast<int>(at(i).attr)};
@@ -77,6 +94,8 @@ template <int N, int O> class planner {
       s.at = allocate(at(i), g_.groups.size());
       home_[i] = {place::result, k};
     }
+    for (int i = N - 1; i >= 0 && !in_place_.empty(); --i)
+      if (is_in_place(i) && home_[i].where == place::result) home_[in_place_[i]] = home_[i];
   }
 
   // What runs read and only a load writes has a place of its own.
@@ -123,6 +142,7 @@ template <int N, int O> class planner {
     s.adjoint = v.adjoint;
     s.node = i;
     s.attr = v.attr;
+    s.attr2 = at(v.in[0]).attr; // the columns of the matrix
     s.wide = v.t == dtype::f64;
     s.at_load = g_.loaded[i] != 0;
     s.slot0 = r_.slots;
@@ -181,7 +201,8 @@ template <int N, int O> class planner {
       q.t = at(x).t;
       q.s = at(x).s;
       ++s.loads;
-      count_bytes(s.adjoint, q.s, q.t);
+      // in place the rows of a base are read and written
+      count_bytes(s.adjoint, is_in_place(i) && x == v.in[2] ? at(v.in[0]).s : q.s, q.t);
     };
     const auto load_pattern = [&](int x) {
       for (const int k : {0, 1}) load(at(x).in[k]);
@@ -215,7 +236,7 @@ template <int N, int O> class planner {
       scratch(attributes_of_select(v).segments + 1); // where each segment begins
       scratch(at(v.in[0]).s.d[0]);                   // the rows by segment
     }
-    count_bytes(s.adjoint, v.s, v.t);
+    count_bytes(s.adjoint, is_in_place(i) ? at(v.in[0]).s : v.s, v.t);
     count_flops(i, v.adjoint);
     ++part_of(s.adjoint).steps;
   }
@@ -548,6 +569,7 @@ public:
 
   constexpr plan<N, O> run() {
     order_members();
+    find_in_place();
     place_arguments_and_results();
     place_loaded();
     find_checks();
@@ -560,7 +582,8 @@ public:
       for (int k = first_[group]; k < first_[group + 1]; ++k) {
         const int i = member_[k];
         if (!g_.stored[i] || home_[i].where != place::none) continue;
-        if (!g_.groups[group].fused && !(makes_rows(at(i)) && sweeps(p_.nodes, i)))
+        if (is_in_place(i)) home_[i] = home_[in_place_[i]];
+        else if (!g_.groups[group].fused && !(makes_rows(at(i)) && sweeps(p_.nodes, i)))
           home_[i] = allocate(at(i), g_.last[i]);
         else {
           home_[i] = strip::unsettled(i);

@@ -63,6 +63,14 @@ protected:
       }
     return r;
   }
+  // x[list] along the axis. Rows T of a list S are x[S][T], so that what is computed of rows S has all that T asks for.
+  constexpr int taken(int x, int list, int axis) {
+    const node v = g_[list];
+    const bool nested = v.o == op::gather && g_[v.in[0]].s.rank == 1 && g_[v.in[1]].s.rank == 1 &&
+                        lists_rows(g_[v.in[0]], g_[x].s.d[axis]) &&
+                        lists_rows(g_[v.in[1]], g_[v.in[0]].s.d[0]);
+    return nested ? gather(g_, taken(x, v.in[0], axis), v.in[1], axis) : gather(g_, x, list, axis);
+  }
   // Rows of a node of the new graph; it is read through its views.
   constexpr int gathered(int x, const row_list& list, const row_axis& a) {
     if (!a.found()) return x;
@@ -86,14 +94,16 @@ protected:
         break;
       default: break;
     }
-    if (a.block == 1) return gather(g_, x, list.id, a.axis);
-    return reshape(g_, gather(g_, reshape(g_, x, split(v.s, a, list.n)), list.id, 1), s);
+    if (a.block == 1) return taken(x, list.id, a.axis);
+    return reshape(g_, taken(reshape(g_, x, split(v.s, a, list.n)), list.id, 1), s);
   }
-  // All rows from those of the list: zero elsewhere.
-  constexpr int scattered(int compact, const row_list& list, const row_axis& a, const shape& s) {
-    if (a.block == 1) return scatter_add(g_, compact, list.id, a.axis, s);
+  // All rows from those of the list: zero elsewhere, or added to all those of the base.
+  constexpr int scattered(int compact, const row_list& list, const row_axis& a, const shape& s,
+                          int base = no_node) {
+    if (a.block == 1) return scatter_add(g_, compact, list.id, a.axis, s, base);
     const int rows = reshape(g_, compact, split(g_[compact].s, a, list.count));
-    return reshape(g_, scatter_add(g_, rows, list.id, 1, split(s, a, list.n)), s);
+    const shape to = split(s, a, list.n);
+    return reshape(g_, scatter_add(g_, rows, list.id, 1, to, base < 0 ? base : reshape(g_, base, to)), s);
   }
   // v with other operands, for which its result has the shape s
   constexpr int remade(const node& v, const int (&in)[3], const shape& s) {
@@ -132,6 +142,7 @@ class scatter_sinking : row_rewriter {
     int all = no_node, rows = no_node;
     row_list list;
     row_axis axis;
+    int base = no_node; // all rows of it, which the rows of the list are added to
   };
   vec<form> made_;
   // Of a sum of two cotangents with different lists, the two, at 2 i and 2 i + 1: where splits_, and the second has rows.
@@ -148,6 +159,7 @@ class scatter_sinking : row_rewriter {
       const int first = scattered(a.rows, a.list, a.axis, v.s);
       return f.all = binary(g_, op::add, first, scattered(b.rows, b.list, b.axis, v.s));
     }
+    if (f.base >= 0) return f.all = scattered(f.rows, f.list, f.axis, v.s, f.base);
     bool cheap = rule(v.o).k == kind::elementwise || rule(v.o).k == kind::view;
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
@@ -157,7 +169,8 @@ class scatter_sinking : row_rewriter {
       }
     return f.all = cheap ? renewed(v, in, v.s) : scattered(f.rows, f.list, f.axis, v.s);
   }
-  constexpr bool has_rows(int x) const { return x >= 0 && made_[x].rows >= 0; }
+  constexpr bool has_base(int x) const { return x >= 0 && made_[x].base >= 0; }
+  constexpr bool has_rows(int x) const { return x >= 0 && made_[x].rows >= 0 && made_[x].base < 0; }
   constexpr bool is_zero(int x) const {
     const int id = made_[x].all;
     return id >= 0 && g_.is(unexpanded(g_, id), 0);
@@ -291,6 +304,63 @@ class scatter_sinking : row_rewriter {
       for (int p = 0; p < 2; ++p) parts_[2 * i + p] = part[p];
     return true;
   }
+  // What is zero outside S, and what is not, where they are added up: batch normalisation's cotangent is a sum of
+  // rows S and of a * x + b, all rows. They go on side by side, f(scatter(r) + b) = f(scatter(r)) + f(b), as far as f
+  // is linear and elementwise, a view or a sum; then the rows are added to the others in place.
+  constexpr bool as_rows_and_base(int i, const shape (&s)[3]) {
+    const node& v = at(i);
+    if (!v.adjoint) return false;
+    if (v.o == op::add || v.o == op::sub) {
+      for (int k = 0; k < 2; ++k)
+        if (is_sum_with_base(i, k)) return true;
+      return false;
+    }
+    if (rule(v.o).k != kind::elementwise && rule(v.o).k != kind::view && v.o != op::sum) return false;
+    int k = no_node;
+    for (int j = 0; j < 3; ++j)
+      if (has_base(v.in[j])) {
+        if (k >= 0) return false;
+        k = j;
+      }
+    bool zero[3] = {false, false, false};
+    if (k < 0 || made_[v.in[k]].all >= 0) return false;
+    zero[k] = true;
+    if (!is_linear(v.o, zero)) return false;
+    const form whole = made_[v.in[k]];
+    made_[v.in[k]].base = no_node;
+    const bool known = as_rows(i, k, s) || as_sum(i, k, s);
+    made_[v.in[k]] = whole;
+    if (!known) {
+      made_[i] = form{};
+      return false;
+    }
+    int in[3] = {no_node, no_node, no_node};
+    for (int j = 0; j < 3; ++j)
+      if (v.in[j] >= 0) in[j] = j == k ? whole.base : all(v.in[j]);
+    const int base = remade(v, in, v.s);
+    if (made_[i].rows >= 0) made_[i].base = base;
+    else made_[i].all = binary(g_, op::add, made_[i].all, base);
+    return true;
+  }
+  // a + b or a - b, where operand k has rows, and nothing asked for all of it yet
+  constexpr bool is_sum_with_base(int i, int k) {
+    const node& v = at(i);
+    const int x = v.in[k], y = v.in[1 - k];
+    if (!(has_rows(x) || has_base(x)) || made_[x].all >= 0 || !(at(x).s == v.s)) return false;
+    form f = made_[x];
+    const auto minus = [&](int a) { return unary(g_, op::neg, a, v.t); };
+    const bool both = has_base(y) && made_[y].list.id == f.list.id && made_[y].axis.equals(f.axis) &&
+                      made_[y].all < 0 && at(y).s == v.s;
+    const int other = both ? made_[y].base : expand(g_, all(y), v.s);
+    const int second = k == 0 && v.o == op::sub ? minus(other) : other; // to be added to the sign of x
+    if (both)
+      f.rows = k == 0 ? binary(g_, v.o, f.rows, made_[y].rows) : binary(g_, v.o, made_[y].rows, f.rows);
+    else if (k == 1 && v.o == op::sub) f.rows = minus(f.rows);
+    if (f.base < 0) f.base = second;
+    else f.base = k == 0 ? binary(g_, v.o, f.base, other) : binary(g_, v.o, other, f.base);
+    made_[i] = f;
+    return true;
+  }
   // scatter_add(d, S): where rows come from
   constexpr bool as_source(int i) {
     const node& v = at(i);
@@ -354,7 +424,7 @@ public:
         bool done = as_source(i);
         for (int k = 0; k < 3 && !done; ++k)
           if (has_rows(v.in[k])) done = as_rows(i, k, s) || as_sum(i, k, s);
-        done = done || as_two_lists(i) || as_parts(i, s);
+        done = done || as_two_lists(i) || as_parts(i, s) || as_rows_and_base(i, s);
         if (!done) {
           int in[3] = {no_node, no_node, no_node};
           for (int k = 0; k < 3; ++k)
@@ -382,7 +452,10 @@ class gather_pushing : row_rewriter {
   };
   vec<demand> wanted_;
   vec<char> all_wanted_, in_memory_, pushed_, lists_; // lists_: some rows are wanted by it
-  vec<int> all_, rows_;                               // ids in the new graph
+  vec<char> read_;      // rows of computed values are read by it from all of them
+  bool recomputes_;     // where neither is asked for
+  bool in_turn_;        // rows of rows of x are read from the latter, not from x
+  vec<int> all_, rows_; // ids in the new graph
 
   constexpr int n_() const { return p_.nodes.size(); }
   constexpr bool takes_rows(const node& v) const {
@@ -395,13 +468,15 @@ class gather_pushing : row_rewriter {
     else if (d.list != list || d.n != n || !d.axis.equals(axis)) d.several = true;
   }
   constexpr bool recomputes(int list) const {
-    return at(list).o == op::select && attributes_of_select(at(list)).recompute;
+    if (at(list).o != op::select) return false;
+    const select_attributes q = attributes_of_select(at(list));
+    return q.is_open() ? recomputes_ : q.recomputes();
   }
   // May its rows be computed from rows of its operands?
   constexpr bool pushes(int i, rows_of_operands& r) const {
     const node& v = at(i);
     const demand& d = wanted_[i];
-    if (d.list < 0 || d.several || rule(v.o).k == kind::leaf) return false;
+    if (d.list < 0 || d.several || rule(v.o).k == kind::leaf || (in_turn_ && takes_rows(v))) return false;
     // an elementwise value that no buffer holds is computed again for its rows
     if (all_wanted_[i] != 0 && !recomputes(d.list) &&
         (rule(v.o).k != kind::elementwise || in_memory_[i] != 0))
@@ -443,7 +518,9 @@ class gather_pushing : row_rewriter {
   }
   constexpr int rows_of(int x, int list, extent_t n, const row_axis& axis) {
     if (!axis.found()) return all_[x];
-    return pushed_[x] != 0 ? rows_[x] : gathered(all_[x], {all_[list], n, at(list).s.d[0]}, axis);
+    if (pushed_[x] != 0) return rows_[x];
+    if (rule(at(x).o).k != kind::leaf) read_[list] = 1;
+    return gathered(all_[x], {all_[list], n, at(list).s.d[0]}, axis);
   }
   constexpr void make_rows(int i) {
     const node& v = at(i);
@@ -475,16 +552,27 @@ class gather_pushing : row_rewriter {
   }
 
 public:
-  constexpr explicit gather_pushing(const raw_program& p)
+  // recomputes: what is read of a selection's rows is computed again, where the selection does not say what is done
+  // in_turn: of rows of rows, both are made
+  constexpr explicit gather_pushing(const raw_program& p, bool recomputes = false, bool in_turn = false)
       : row_rewriter(p),
         wanted_(p.nodes.size(), demand{}),
         all_wanted_(p.nodes.size(), 0),
         in_memory_(p.nodes.size(), 0),
         pushed_(p.nodes.size(), 0),
         lists_(p.nodes.size(), 0),
+        read_(p.nodes.size(), 0),
+        recomputes_(recomputes),
+        in_turn_(in_turn),
         all_(p.nodes.size(), no_node),
         rows_(p.nodes.size(), no_node) {}
 
+  // Does a list of rows of a list read rows?
+  constexpr bool has_rows_of_rows() const {
+    for (const node& v : p_.nodes)
+      if (takes_rows(v) && takes_rows(at(v.in[0]))) return true;
+    return false;
+  }
   constexpr raw_program run() {
     find_demands();
     for (int i = 0; i < n_(); ++i) {
@@ -494,6 +582,10 @@ public:
         for (int j = 0; j < i; ++j)
           if (pushed_[j] != 0 && wanted_[j].list == i) make_rows(j);
     }
+    for (int i = 0; i < n_(); ++i) // for explain; from here on nothing is interned
+      if (at(i).o == op::select && (recomputes(i) ? lists_[i] : read_[i]) != 0)
+        g_.nodes[all_[i]].attr |=
+            static_cast<std::uint64_t>(recomputes(i) ? residual::recomputed : residual::retained) << 16;
     vec<int> outputs;
     for (const int o : p_.outputs) outputs.push_back(all_[o]);
     return finished(outputs);

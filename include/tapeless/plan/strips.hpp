@@ -6,6 +6,7 @@
 //   sweep     a strip that a product with a sparse matrix opens; further products with it belong to it (sweeps.hpp)
 //   epilogue  a fused step behind a matmul or convolution whose result it reads row by row
 #pragma once
+#include "../core/csr_tiles.hpp"
 #include "arena.hpp"
 #include "fuse.hpp"
 #include "steps.hpp"
@@ -135,7 +136,10 @@ struct strip {
           }
         const extent_t of_row =
             coefficient(numel(nodes[v.node].s)) / coefficient(rows) * size_of(nodes[v.node].t);
-        v.bytes = aligned((pattern >= 0 ? sweep_rows : strip_size(row)) * of_row);
+        const extent_t at_once = pattern < 0                     ? strip_size(row)
+                                 : nodes[pattern].o == op::tiles ? most_rows_of_tile
+                                                                 : sweep_rows;
+        v.bytes = aligned(at_once * of_row);
         v.offset = scratch.take(v.bytes);
         within = {place::strip, 0, v.offset};
       }

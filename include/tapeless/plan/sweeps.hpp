@@ -173,6 +173,7 @@ constexpr row_mask mask_of_sweep(const program<N, O>& p, const grouping& r, int 
       N, 0); // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
   for (int i = 0; i < N; ++i)
     if (within(i) && is_sparse(p.nodes[i].o)) {
+      if (p.nodes[p.nodes[i].in[0]].o == op::tiles) return {}; // a tile has entries of many rows
       rows = p.nodes[p.nodes[i].in[0]].s.d[0];
       type = p.nodes[i].t;
       if (const int k = makes_rows(p.nodes[i]) ? 0 : operand_of_rows(p.nodes[i]); k > 0)
@@ -200,7 +201,7 @@ constexpr row_mask mask_of_sweep(const program<N, O>& p, const grouping& r, int 
   for (int i = N - 1; i >= 0; --i) {
     const kind k = rule(p.nodes[i].o).k;
     // selected rows: what is zero outside them tells them
-    const bool selected = makes[i] == 1 && p.nodes[i].o == op::scatter_add;
+    const bool selected = makes[i] == 1 && p.nodes[i].o == op::scatter_add && p.nodes[i].in[2] < 0;
     if ((makes[i] == 2 || selected) && !within(i) && r.loaded[i] == 0 &&
         (p.nodes[i].o == op::input || r.last[i] >= first))
       consider(i);

@@ -17,7 +17,7 @@ constexpr shape squeezed(const shape& s) {
   return r;
 }
 
-// Is a cotangent that is zero outside selected rows made a tensor with all of them?
+// Is a cotangent that is zero outside selected rows made a tensor with all of them, or added to one?
 template <class Nodes> constexpr bool densifies(const Nodes& nodes, int i) {
   const node& v = nodes[i];
   return v.o == op::scatter_add && v.adjoint && nodes[v.in[1]].o == op::select;

@@ -59,15 +59,35 @@ template <int N, int O> constexpr program<N, O> as_constant(const raw_program& r
   for (int i = 0; i < O; ++i) p.outputs[i] = r.outputs[i];
   return p;
 }
+// A program of at most Room nodes, or how many it has: what takes long to make is made once.
+template <int Room, int O> struct roomy_program {
+  program<Room, O> p{};
+  int nodes = 0;
+  constexpr explicit roomy_program(const raw_program& r) : nodes(r.nodes.size()) {
+    for (int i = 0; i < nodes && i < Room; ++i) p.nodes[i] = r.nodes[i];
+    for (int i = 0; i < O; ++i) p.outputs[i] = r.outputs[i];
+  }
+};
 template <class F, class... A> struct with_selected_rows {
   static constexpr const auto& traced_program = traced<F, A...>::value;
-  static constexpr int nodes = with_sparse_rows(traced_program).nodes.size();
-  static constexpr auto value =
-      as_constant<nodes, traced_program.output_count>(with_sparse_rows(traced_program));
+  static constexpr int outputs = traced_program.output_count, room = 3 * traced_program.size + 64;
+  static constexpr roomy_program<room, outputs> made{with_sparse_rows<backend_of<A...>>(traced_program)};
+  static constexpr int nodes = made.nodes;
+  static constexpr program<nodes, outputs> trimmed() {
+    if constexpr (nodes > room)
+      return as_constant<nodes, outputs>(with_sparse_rows<backend_of<A...>>(traced_program));
+    else {
+      program<nodes, outputs> p{};
+      for (int i = 0; i < nodes; ++i) p.nodes[i] = made.p.nodes[i];
+      for (int i = 0; i < outputs; ++i) p.outputs[i] = made.p.outputs[i];
+      return p;
+    }
+  }
 };
+template <class F, class... A> inline constexpr auto trimmed_rows = with_selected_rows<F, A...>::trimmed();
 template <class F, class... A> constexpr const auto& program_of_rows() {
   if constexpr (selects_rows(traced<F, A...>::value.nodes, traced<F, A...>::value.size))
-    return with_selected_rows<F, A...>::value;
+    return trimmed_rows<F, A...>;
   else return traced<F, A...>::value;
 }
 template <class F, class... A> struct rearranged {

@@ -25,7 +25,9 @@ template <class A> using row_end_of = typename A::row_end_type::value_type;
 template <class A> inline constexpr extent_t largest_nnz = std::numeric_limits<row_end_of<A>>::max();
 
 template <class A>
-concept host_csr_matrix = is_csr_v<A> && std::is_same_v<typename A::values_type::space, host>;
+concept host_sparse_matrix = is_csr_v<A> && std::is_same_v<typename A::values_type::space, host>;
+template <class A>
+concept host_csr_matrix = host_sparse_matrix<A> && !is_tiled_v<A>;
 template <extent_t E>
 concept number_or_name = is_static(E) || (degree(E) == 1 && coefficient(E) == 1);
 
@@ -257,9 +259,10 @@ template <class A, class RowPtr, class Columns, class Values> constexpr bool can
 //   row_ptr: (rows + 1) std::int32_t     columns: (nnz) std::int32_t     values: (nnz)     nnz = row_ptr[rows]
 //   of csr<T, rows, cols, nnz, std::int64_t>: row_ptr std::int64_t
 // Static extents equal these numbers; a name that stands twice stands for equal ones.
-// Errors: argument_error where extents disagree, are negative or exceed 2^31 - 1 (nnz: with int32 row ends), an array is null or has another
-// size, row_ptr does not begin at 0, falls or does not end at nnz, or the columns of a row are outside [0, cols) or
-// do not ascend strictly; the message names the row. Behind a pointer rows + 1 and row_ptr[rows] elements are read.
+// Errors: argument_error where extents disagree, are negative or exceed 2^31 - 1 (nnz: with int32 row ends), an array
+// is null or has another size, row_ptr does not begin at 0, falls or does not end at nnz, or the columns of a row are
+// outside [0, cols) or do not ascend strictly; the message names the row. Behind a pointer rows + 1 and row_ptr[rows]
+// elements are read.
 // Cost: one pass over row_ptr and columns.
 template <detail::host_csr_matrix A, class RowPtr, class Columns, class Values>
 A csr_view(extent_t rows, extent_t cols, RowPtr&& row_ptr, Columns&& columns, Values&& values) {

@@ -8,8 +8,9 @@
 // (tl::owned<A>(dims...) alone is a matrix whose rows are all empty: its pattern is the caller's to fill.)
 //
 // Errors, of all of them: argument_error where extents disagree with the type or with one another, are negative or
-// exceed 2^31 - 1 (with int64 row ends rows and cols only, else so do the entries given), an array is null or has another size, or an index is outside of the
-// matrix; the message names the entry and its row. Nothing has been made then.
+// exceed 2^31 - 1 (with int64 row ends rows and cols only, else so do the entries given), an array is null or has
+// another size, or an index is outside of the matrix; the message names the entry and its row. Nothing has been made
+// then.
 // Cost: O(entries + rows) by a counting sort; k log k for a row whose k columns do not ascend.
 #pragma once
 #include <algorithm>
@@ -31,7 +32,7 @@ template <element T> struct triplet {
 namespace detail {
 
 // owned<A> with these values of its names.
-template <host_csr_matrix A> owned<A> make_owned_csr(const name_values& values) {
+template <host_sparse_matrix A> owned<A> make_owned_csr(const name_values& values) {
   constexpr name_values names = [] {
     name_values v = names_of(A::extents);
     if constexpr (constexpr extent_t nnz = A::values_type::extents.d[0]; !is_static(nnz))
@@ -44,7 +45,7 @@ template <host_csr_matrix A> owned<A> make_owned_csr(const name_values& values) 
 }
 
 // The values of an owned matrix, to be filled: of csr<const T, ...> too.
-template <host_csr_matrix A> typename A::value_type* mutable_values(const owned<A>& a) {
+template <host_sparse_matrix A> typename A::value_type* mutable_values(const owned<A>& a) {
   return const_cast<typename A::value_type*>(a->values().data());
 }
 

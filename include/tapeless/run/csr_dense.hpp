@@ -20,7 +20,8 @@ concept matrix_of_type = host_matrix_view<X> && std::is_same_v<typename X::value
 } // namespace detail
 
 // csr_from_dense<A>(x): the elements of a matrix view that are not zero; NaN is kept, -0 is zero.
-// Errors: argument_error where extents disagree with the type or exceed 2^31 - 1, as nnz may with int32 row ends, or x is null.
+// Errors: argument_error where extents disagree with the type or exceed 2^31 - 1, as nnz may with int32 row ends, or x
+// is null.
 // Cost: two passes over x.
 template <detail::host_csr_matrix A, class X> owned<A> csr_from_dense(const X& x) {
   constexpr bool matrix = detail::matrix_of_type<X, typename A::value_type>;

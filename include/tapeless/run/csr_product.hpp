@@ -10,7 +10,8 @@
 namespace tapeless {
 
 // owned<C> c = csr_product_pattern<C>(a, b): an entry of value 0 wherever A B has one, A: (m, k), B: (k, n), C: (m, n)
-// Errors: argument_error where the extents disagree with C or with one another, or C has 2^31 entries or more and int32 row ends.
+// Errors: argument_error where the extents disagree with C or with one another, or C has 2^31 entries or more and int32
+// row ends.
 // Cost: a step for each pair of an entry of A and one of B that meet, and the columns of each row sorted.
 template <detail::host_csr_matrix C, detail::host_csr_matrix A, detail::host_csr_matrix B>
 owned<C> csr_product_pattern(const A& a, const B& b) {

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// What a program takes that selects rows, in ns of the back end; only to choose among programs of the same results.
+// Every named extent of the arguments counts as 1024, and of what a run counts three rows in four are kept.
+//   products, and elementwise ops: their flops
+//   rows that are moved, and rows that are added to others: their elements
+//   what is stored: its bytes, written and read, where what is alive at one time is more than the caches hold
+#pragma once
+#include "view.hpp"
+
+namespace tapeless::detail {
+
+constexpr bool is_heavy(op o) { return o == op::matmul || is_conv(o); }
+
+// The named extents of a program, as numbers.
+class assumed_extents {
+  name_values names_;
+
+public:
+  constexpr explicit assumed_extents(const raw_program& p) {
+    for (const node& v : p.nodes)
+      if (is_counted(v)) {
+        const double n = number(count(1, p.nodes[v.in[0]].s));
+        names_.value[static_cast<std::size_t>(names_.add(name_of(detail::names(v.s.d[0]))))] =
+            static_cast<extent_t>(n < 1e15 ? n * 3 / 4 : 1e15);
+      }
+  }
+  constexpr double number(const count& c) const {
+    double x = c.c;
+    for (extent_t packed = c.names; packed != 0; packed >>= name_bits) {
+      const char n = name_of(packed & 63);
+      x *= names_.find(n) >= 0 ? static_cast<double>(names_.of(n)) : 1024;
+    }
+    return x;
+  }
+};
+
+// Bytes of the values that whole-tensor ops and reductions make or read: in all, and alive at one time.
+struct stored_bytes {
+  double all = 0, alive = 0;
+};
+template <class Backend> constexpr stored_bytes bytes_stored(const raw_program& p,
+                                                             const assumed_extents& extents) {
+  const int n = p.nodes.size();
+  vec<int> last(n, no_node);
+  vec<char> in_memory(n, 0);
+  vec<double> gone(n + 1, 0.0);
+  const auto root = [&](int x) {
+    while (rule(p.nodes[x].o).k == kind::view) x = p.nodes[x].in[0];
+    return x;
+  };
+  for (int i = 0; i < n; ++i) {
+    const kind k = rule(p.nodes[i].o).k;
+    if (k == kind::view || k == kind::leaf) continue;
+    if (k != kind::elementwise) in_memory[i] = 1;
+    for (const int x : p.nodes[i].in)
+      if (x >= 0) {
+        last[root(x)] = i;
+        if (k == kind::whole) in_memory[root(x)] = 1;
+      }
+  }
+  stored_bytes r;
+  double now = 0;
+  for (int i = 0; i < n; ++i) {
+    const node& v = p.nodes[i];
+    if (in_memory[i] != 0 && rule(v.o).k != kind::leaf) {
+      const double bytes = extents.number(count(static_cast<double>(size_of(v.t)), v.s));
+      r.all += bytes;
+      now += bytes;
+      gone[last[i] < i ? n : last[i]] += bytes; // n: a result
+      if (now > r.alive) r.alive = now;
+    }
+    now -= gone[i];
+  }
+  return r;
+}
+
+template <class Backend> constexpr bool fits_into_cache(const raw_program& p) {
+  return bytes_stored<Backend>(p, assumed_extents(p)).alive <= Backend::cache_bytes;
+}
+template <class Backend> constexpr double cost_of_rows(const raw_program& p) {
+  const assumed_extents extents(p);
+  double sum = 0;
+  for (const node& v : p.nodes) {
+    shape s[3]{};
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) s[k] = p.nodes[v.in[k]].s;
+    const kind k = rule(v.o).k;
+    if (is_heavy(v.o)) sum += Backend::product_ns(extents.number(rule(v.o).flops(v, s)));
+    if (k == kind::elementwise || k == kind::reduction)
+      sum += Backend::elementwise_ns(extents.number(rule(v.o).flops(v, s)));
+    if (v.o == op::gather) sum += Backend::move_ns(extents.number(count(1, v.s)));
+    if (v.o == op::scatter_add) sum += Backend::move_ns(extents.number(count(1, s[0])));
+  }
+  const stored_bytes stored = bytes_stored<Backend>(p, extents);
+  if (stored.alive > Backend::cache_bytes) sum += Backend::memory_ns(2 * stored.all);
+  return sum;
+}
+
+} // namespace tapeless::detail
