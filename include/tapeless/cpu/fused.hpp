@@ -30,9 +30,9 @@ template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
   std::uint64_t store[Stores]{};
   const tapeless::detail::custom_op* custom[Customs > 0 ? Customs : 1]{};
   int slots = 0, axes = 1;
-  unsigned past_caches =
-      0;              // dense stores of results that are larger than caches and not read again, bit mask
-  unsigned ahead = 0; // operands whose rows of the next strip are fetched meanwhile, bit mask
+  // bit masks: dense stores of results that are larger than caches and not read again; operands whose rows of the next
+  // strip are fetched meanwhile
+  unsigned past_caches = 0, ahead = 0;
   static constexpr int codes = Codes, konsts = Konsts, stores = Stores, customs = Customs;
 };
 

@@ -10,8 +10,8 @@
 
 namespace tapeless::detail {
 
-inline constexpr extent_t by_channels_elements = 1
-                                                 << 23; // of the tensor: smaller ones stay in the last cache
+// of the tensor at least: smaller ones stay in the last cache
+inline constexpr extent_t by_channels_elements = 1 << 23;
 inline constexpr extent_t channel_elements = 1 << 19; // at most, of one channel: it stays in a cache near by
 inline constexpr extent_t channel_run = 1024;         // at least, that lie side by side
 inline constexpr extent_t least_channels = 16;        // for threads
@@ -53,8 +53,8 @@ constexpr bool is_worth_leading(const shape& it, int axis) {
 
 // Sets the leading axis of all groups: one for all that share a loop.
 template <class Nodes> constexpr void choose_leading_axes(const Nodes& nodes, int n, grouping& r) {
-  vec<int> axis(r.groups.size(),
-                keeps_none); // that all reductions of the group keep, but for those of everything
+  // that all reductions of a group keep, but for those of everything
+  vec<int> axis(r.groups.size(), keeps_none);
   bool any = false;
   for (int i = 0; i < n; ++i) {
     const node& v = nodes[i];
