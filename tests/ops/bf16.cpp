@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// bf16 in programs: what is rounded and where. A rounding moves an element by at most r = 2^-9 of itself, so
+// bf16 in programs: what is rounded and where. A rounding moves an element by at most r = 2^-8 of itself, so
 //   c[i, j] of rounded operands is within (2 r + r^2) sum_k |a[i, k] b[k, j]| of c
 //   <u, J v> of a product is within r (|u| |J v| + |J^T u| |v|) of <J^T u, v>: v is rounded on one side, u on the other
 // and sums of float are within terms * eps of either.
@@ -24,7 +24,7 @@ namespace tl = tapeless;
 namespace {
 
 using tl::bf16;
-constexpr double r = 0x1p-9, eps = 0x1p-23;
+constexpr double r = 0x1p-8, eps = 0x1p-23;
 constexpr tl::extent_t m = tl::dyn<'m'>, k = tl::dyn<'k'>, n = tl::dyn<'n'>;
 
 template <class Tree> void fill(const Tree& tree, std::uint64_t seed) {

@@ -7,6 +7,7 @@
 // and central differences.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -314,4 +315,47 @@ TEST_CASE("rows of a table, some of them several times, and all of it besides") 
   }
   const std::string text = tl::jit(tl::value_and_grad<0>(decayed)).explain<W, I, T>();
   CHECK(text.find("scatter_add [41, 3]") != std::string::npos);
+}
+
+namespace {
+
+// y[i, j] = x[i, j] + mean_i max(x[i, j], 0): its vjp is linear in rows and in all rows at once
+constexpr int few = 12, width = 4;
+struct shifted {
+  static constexpr tl::shape result(tl::shape s) { return s; }
+  static void primal(auto y, auto x) {
+    for (int j = 0; j < width; ++j) {
+      double m = 0;
+      for (int i = 0; i < few; ++i) m += std::max(x[i * width + j], 0.0) / few;
+      for (int i = 0; i < few; ++i) y[i * width + j] = x[i * width + j] + m;
+    }
+  }
+  static constexpr auto vjp(auto x, auto, auto y_bar) {
+    return where(x > 0.0, y_bar + tl::mean<0>(y_bar), y_bar);
+  }
+};
+constexpr auto of_hardest = [](auto w, auto x) {
+  const auto losses = tl::sum<1>(tl::square(tl::custom<shifted>(x * w)));
+  const auto rows = tl::top_k<3>(losses);
+  return std::tuple(tl::sum(tl::gather(losses, rows)), rows);
+};
+constexpr auto of_weighted = [](auto w, auto x, auto weight) {
+  return tl::sum(tl::sum<1>(tl::square(tl::custom<shifted>(x * w))) * weight);
+};
+
+} // namespace
+
+TEST_CASE("rows and all rows: an op that is linear in both takes the rows once") {
+  using X = tl::tensor<double, few, width>;
+  using W = tl::tensor<double, few>;
+  tl::owned<std::tuple<X, X, W>> in;
+  const auto [w, x, weight] = *in;
+  draw(*in, 5, 1);
+  auto selected = tl::jit(tl::value_and_grad<0>(of_hardest)).bind<X, X>();
+  const auto [value, gradient] = selected(w, x);
+  for (double& e : weight) e = 0;
+  for (const std::int32_t i : std::get<1>(value)) weight[i] = 1;
+  auto dense = tl::jit(tl::value_and_grad<0, 2>(of_weighted)).bind<X, X, W>();
+  const auto [sum, expected, unused] = dense(w, x, weight);
+  CHECK(largest_difference(elements(gradient), elements(expected)) < 1e-13);
 }

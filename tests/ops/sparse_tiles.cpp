@@ -45,6 +45,7 @@ constexpr bool is_sound(tl::extent_t rows, tl::extent_t cols, tl::extent_t nnz, 
 static_assert(is_sound(0, 5, 0, 4) && is_sound(7, 0, 0, 4) && is_sound(1, 1, 1, 8));
 static_assert(is_sound(850000, 210000, 178500000, 4) && is_sound(850000, 210000, 178500000, 8));
 static_assert(is_sound(85000, 21000, 1785000, 4) && is_sound(4097, 4097, 100, 4) && is_sound(257, 3, 9, 8));
+static_assert(is_sound(10000, 20500000, 1000, 4) && is_sound(257, 257 * 65536 - 1, 9, 4));
 static_assert(is_sound(5, 300000, 1000, 4) && is_sound(1, 65536, 10, 4) && !is_sound(1, 65537, 10, 4));
 static_assert(is_sound(100000, 100000000, 1000000, 8) && is_sound(300000, 20, 1000000, 4));
 

@@ -19,9 +19,9 @@ namespace detail {
 struct graph;
 
 // The space of the leaves of a sparse matrix that are not its values (csr.hpp).
-template <class Space> struct pattern {};
+template <class Space, class Order = void> struct pattern {};
 template <class Space> inline constexpr bool is_pattern_space = false;
-template <class Space> inline constexpr bool is_pattern_space<pattern<Space>> = true;
+template <class Space, class Order> inline constexpr bool is_pattern_space<pattern<Space, Order>> = true;
 
 template <class X>
 concept has_a_value_while_tracing = !std::is_class_v<X>; // every handle is a class

@@ -97,17 +97,6 @@ constexpr raw_program with_rows_of_mask(const raw_program& p, int mask) {
   return gather_pushing(scatter_sinking(q.program).run(q.mask)).run();
 }
 
-// Does each selection keep more than half of the rows, as far as the compiler knows? Then the program as it is written
-// may be the cheaper one: all that the other leaves out is worth less than the copies that it takes.
-constexpr bool keeps_most_rows(const raw_program& p) {
-  for (const node& v : p.nodes) {
-    if (v.o != op::gather || !lists_rows(p.nodes[v.in[1]], p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)]))
-      continue;
-    const extent_t n = p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)], count = p.nodes[v.in[1]].s.d[0];
-    if (!is_static(n) || !is_static(count) || 2 * count <= n) return false;
-  }
-  return true;
-}
 // Is it for the cost model to say whether rows are computed again?
 constexpr bool leaves_residuals_open(const raw_program& p) {
   for (const node& v : p.nodes)
@@ -152,7 +141,7 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
   if (some) {
     scatter_sinking one(written);
     const raw_program sunk = one.run(no_node);
-    offer_pushed(sunk, !keeps_most_rows(written));
+    offer_pushed(sunk, true); // also where it costs more: what is left out counts as exactly zero
     if (one.lists_meet())
       offer_pushed(scatter_sinking(written, true).run(no_node), false); // each goes on by itself
   }

@@ -311,8 +311,9 @@ class scatter_sinking : row_rewriter {
     const node& v = at(i);
     if (!v.adjoint) return false;
     if (v.o == op::add || v.o == op::sub) {
-      for (int k = 0; k < 2; ++k)
-        if (is_sum_with_base(i, k)) return true;
+      for (const bool rows_first : {true, false}) // that of base and rows of its list
+        for (int k = 0; k < 2; ++k)
+          if (has_rows(v.in[k]) == rows_first && is_sum_with_base(i, k)) return true;
       return false;
     }
     if (rule(v.o).k != kind::elementwise && rule(v.o).k != kind::view && v.o != op::sum) return false;
@@ -326,6 +327,8 @@ class scatter_sinking : row_rewriter {
     if (k < 0 || made_[v.in[k]].all >= 0) return false;
     zero[k] = true;
     if (!is_linear(v.o, zero)) return false;
+    for (int j = 0; j < 3; ++j) // linear in both together, as where: its rows would be in the rows and in the base
+      if (j != k && has_rows(v.in[j])) return false;
     const form whole = made_[v.in[k]];
     made_[v.in[k]].base = no_node;
     const bool known = as_rows(i, k, s) || as_sum(i, k, s);

@@ -19,6 +19,10 @@ template <class X> constexpr void leaf_types(vec<dtype>& t, vec<shape>& s) {
     if constexpr (typed_handle<H>) {
       t.push_back(dtype_of<typename H::value_type>);
       s.push_back(H::extents);
+      if constexpr (is_tiled_pattern_v<H>) { // not as that of a matrix in rows
+        t.push_back(dtype::boolean);
+        s.push_back(shape{});
+      }
     } else {
       t.push_back(dtype_of<H>);
       s.push_back(shape{});

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 #include <vector>
 #include "../core/csr_tiles.hpp"
 #include "csr_build.hpp"
@@ -48,7 +49,7 @@ template <class A> tiling tiling_of_matrix(const A& a) {
 // owned<csr<T, rows, cols, nnz, tiled>> t = csr_tiled(a): a copy of a, its entries in tiles; a is checked.
 // A program takes *t wherever it takes a, but for what its documentation names; its values() stand in this order.
 // Errors: argument_error as of csr_check(a), where there are 2^31 entries or more, or too many columns: more than 65536
-// for each row, or 2^26 and more.
+// for each row; from 2^26 columns on perhaps fewer.
 // Cost: three passes over the entries, a second copy of them for a block of rows.
 template <detail::host_csr_matrix A> auto csr_tiled(const A& a) {
   using namespace detail;
