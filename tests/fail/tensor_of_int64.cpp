@@ -1,4 +1,4 @@
-// expect: tapeless: tensor<T, extents...>: T is float, double, int32 or bool
+// expect: tapeless: tensor<T, extents...>: T is float, double, int32, bool or bf16
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/core/tensor.hpp>

@@ -63,9 +63,9 @@ class basic_csr {
 public:
   using value_type = std::remove_const_t<T>;
   using values_type = basic_tensor<T, shape_of<Nnz>, Space>;
-  using columns_type = basic_tensor<
-      std::int32_t, shape_of<Nnz>,
-      detail::pattern<Space, std::conditional_t<std::is_same_v<RowEnd, tiled>, tiled, void>>>;
+  using columns_type =
+      basic_tensor<std::int32_t, shape_of<Nnz>,
+                   detail::pattern<Space, std::conditional_t<std::is_same_v<RowEnd, tiled>, tiled, void>>>;
   using row_end_type = basic_tensor<detail::row_end_element<RowEnd>, shape_of<Rows>, detail::pattern<Space>>;
   using width_type = basic_tensor<bool, shape_of<0, Cols>, detail::pattern<Space>>;
   static constexpr shape extents = shape_of<Rows, Cols>;
@@ -98,8 +98,9 @@ public:
   template <class U>
   constexpr basic_csr<U, Rows, Cols, Nnz, Space, RowEnd> with(
       const basic_tensor<U, shape_of<Nnz>, Space>& values) const {
-    static_assert(!std::is_same_v<RowEnd, tiled> || sizeof(U) == sizeof(T),
-                  "tapeless: a.with(values): a tiled matrix keeps its element type; csr_untiled(a) takes any");
+    static_assert(
+        !std::is_same_v<RowEnd, tiled> || sizeof(U) == sizeof(T),
+        "tapeless: a.with(values): a tiled matrix keeps its element type; csr_untiled(a) takes any");
     return {trusted, values, columns_, row_end_, width_};
   }
 
