@@ -43,8 +43,8 @@ constexpr tiling tiling_of(extent_t rows, extent_t cols, extent_t nnz, extent_t 
   const extent_t most = bytes_of_rows / size_of_value, of_32 = (rows + 31) / 32;
   const extent_t in_block = of_32 < 256 ? 256 : of_32 > most ? most : of_32;
   const auto cut = [&](extent_t size) { return (rows + size - 1) / size; };
-  const extent_t widest = (cols + 65535) / 65536,
-                 room = widest > 0 ? rows / widest : rows; // for the ends of a block
+  // a block has a row for the end of each of its tiles, which have at most 65536 columns
+  const extent_t widest = (cols + 65535) / 65536, room = widest > 0 ? rows / widest : rows;
   t.row_blocks = cut(in_block);
   if (t.row_blocks > room) t.row_blocks = room > cut(most) ? room : cut(most);
   while (extent_t{1} << t.col_bits < bytes_of_columns / size_of_value) ++t.col_bits;

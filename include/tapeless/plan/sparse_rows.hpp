@@ -327,8 +327,8 @@ class scatter_sinking : row_rewriter {
     if (k < 0 || made_[v.in[k]].all >= 0) return false;
     zero[k] = true;
     if (!is_linear(v.o, zero)) return false;
-    for (int j = 0; j < 3;
-         ++j) // linear in both together, as where: its rows would be in the rows and in the base
+    // linear in both together, as where: the rows of the other would be in the rows and in the base
+    for (int j = 0; j < 3; ++j)
       if (j != k && has_rows(v.in[j])) return false;
     const form whole = made_[v.in[k]];
     made_[v.in[k]].base = no_node;
