@@ -27,16 +27,7 @@ template <class T> void check(const matmul_extents& e) {
   CAPTURE(e.b_batched);
   const auto a = values<T>((e.a_batched ? e.batch : 1) * e.m * e.k, 1),
              b = values<T>((e.b_batched ? e.batch : 1) * e.k * e.n, 2);
-  exact_sums c(e.batch * e.m * e.n);
-  for (index_t z = 0; z < e.batch; ++z)
-    for (index_t i = 0; i < e.m; ++i)
-      for (index_t j = 0; j < e.n; ++j) {
-        const T* az = a.data() + (e.a_batched ? z * e.m * e.k : 0);
-        const T* bz = b.data() + (e.b_batched ? z * e.k * e.n : 0);
-        for (index_t p = 0; p < e.k; ++p)
-          c.add((z * e.m + i) * e.n + j, az[e.ta ? p * e.m + i : i * e.k + p],
-                bz[e.tb ? j * e.k + p : p * e.n + j]);
-      }
+  const exact_sums c = sums_of_matmul(e, a, b);
   CHECK(c.agree(result_of<T>(e.batch * e.m * e.n, matmul_scratch<T>(e), matmul_shared<T>(e),
                              [&](const auto& team, T* out, T* scratch, T* shared) {
                                matmul(team, e, a.data(), b.data(), out, scratch, shared);

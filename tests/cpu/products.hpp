@@ -6,6 +6,7 @@
 //   |result - exact| <= terms * eps * sum |a b| for every element; one without terms is exactly zero
 // or, of a kernel whose element takes part in the roundings of its neighbours, in_norm * sqrt(terms) * eps * the largest sum |a b|.
 
+#include <tapeless/core/geometry.hpp>
 #include <tapeless/cpu/team.hpp>
 
 #include <doctest/doctest.h>
@@ -49,6 +50,23 @@ struct exact_sums {
     return true;
   }
 };
+
+// op(a) op(b) over the batch.
+template <class T>
+exact_sums sums_of_matmul(const tapeless::matmul_extents& e, const std::vector<T>& a,
+                          const std::vector<T>& b) {
+  exact_sums c(e.batch * e.m * e.n);
+  for (index_t z = 0; z < e.batch; ++z) {
+    const T* const az = a.data() + (e.a_batched ? z * e.m * e.k : 0);
+    const T* const bz = b.data() + (e.b_batched ? z * e.k * e.n : 0);
+    for (index_t i = 0; i < e.m; ++i)
+      for (index_t j = 0; j < e.n; ++j)
+        for (index_t p = 0; p < e.k; ++p)
+          c.add((z * e.m + i) * e.n + j, az[e.ta ? p * e.m + i : i * e.k + p],
+                bz[e.tb ? j * e.k + p : p * e.n + j]);
+  }
+  return c;
+}
 
 // What kernel(team, result, scratch, shared) writes, the same on every team. The buffers have exactly the promised
 // sizes, `scratch` for each member of the team, and are full of NaN before.

@@ -122,15 +122,20 @@ private:
     if (s.bf16) {
       if constexpr (P.bf16) n = s.o == op::matmul ? scratch_of_bf16<Arch>(s, q) : n;
     } else n = s.wide ? scratch_of<double, conv>(s, q) : scratch_of<float, conv>(s, q);
-    if (s.o == op::matmul && !s.packs_ahead && !followed_by_epilogue<P>(i)) n.packed = 0; // read once
+    // read once, or small
+    if (s.o == op::matmul && !s.packs_ahead && (n.each == 0 || !followed_by_epilogue<P>(i))) n.packed = 0;
     return n;
   }
-  template <const auto& P, int I> static constexpr conv_kernel kernel_of_step() {
+  // The kernel of a convolution; the extents of a small product, m == 0 where it is none.
+  template <const auto& P, int I> static constexpr auto kernel_of_step() {
     constexpr step s = P.step_[I];
-    if constexpr (!is_conv(s.o)) return {};
+    using T = element_of<P, I>;
+    if constexpr (is_conv(s.o))
+      return kernel_of<T>(s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s});
+    else if constexpr (s.o != op::matmul || is_bf16<T>) return small_product{};
     else
-      return kernel_of<element_of<P, I>>(
-          s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s});
+      return small_product_of(
+          most_of_matmul(s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s}), sizeof(T));
   }
 
   // Bytes of the weights that a load packs for the steps before step i.
@@ -161,9 +166,9 @@ private:
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(
       const Team& team, const frame<P>& f) {
     using T = element_of<P, I>;
-    constexpr conv_kernel K = kernel_of_step<P, I>();
+    constexpr auto K = kernel_of_step<P, I>();
     constexpr scratch_need need = need_of<P>(I);
-    if constexpr (!P.step_[I].packs_ahead) pack_step<P, I>(team, f);
+    if constexpr (!P.step_[I].packs_ahead && !is_small(K)) pack_step<P, I>(team, f);
     run_whole<P.step_[I].o, K, T>(
         team, P.step_[I], f.step[I],
         {packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch), reinterpret_cast<T*>(f.shared) + need.packed},
@@ -174,11 +179,10 @@ private:
     using T = std::conditional_t<P.step_[I].wide, double, float>;
     constexpr auto code = code_of<P, I>();
     if constexpr (!P.step_[I].epilogue) run_fused<code, simd<T>>(team, f.step[I], no_rows{});
-    else if (f.step[I].chunks <= 1) {
+    else if (constexpr auto K = kernel_of_step<P, I - 1>(); is_small(K) || f.step[I].chunks <= 1) {
       run_whole_step<P, I - 1>(team, f);
       run_fused<code, simd<T>>(team, f.step[I], no_rows{});
-    } else {
-      constexpr conv_kernel K = kernel_of_step<P, I - 1>();
+    } else if constexpr (!is_small(K)) {
       constexpr index_t own = need_of<P>(I - 1).each;
       if constexpr (!P.step_[I - 1].packs_ahead) pack_step<P, I - 1>(team, f);
       run_fused<code, simd<T>>(team, f.step[I],
@@ -203,7 +207,7 @@ private:
   };
   // The rows of the step ahead of an epilogue. Where the epilogue alone reads them, a member writes those of all its
   // chunks to one place, which stays in its cache.
-  template <op O, conv_kernel K, class T> struct rows_of {
+  template <op O, auto K, class T> struct rows_of {
     const step& s;
     const frame_step& f;
     std::byte* scratch;

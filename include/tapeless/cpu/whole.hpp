@@ -8,6 +8,7 @@
 #include "index.hpp"
 #include "matmul.hpp"
 #include "matmul_bf16.hpp"
+#include "matmul_small.hpp"
 #include "pool.hpp"
 #include "select.hpp"
 #include "sparse_solve.hpp"
@@ -102,9 +103,9 @@ template <> inline constexpr bool is_bf16<bf16> = true;
 // Of an element of a product's or convolution's result, whose operands are of T.
 template <class T> constexpr index_t bytes_of_result() { return is_bf16<T> ? sizeof(float) : sizeof(T); }
 
-// Which kernel runs a step, and its scratch: functions of the shapes of operands and result, whatever named extents are.
+// Which kernel runs a convolution, and its scratch: functions of the shapes of operands and result, whatever named extents
+// are.
 template <class T> constexpr conv_kernel kernel_of(const step& s, const shape (&q)[3]) {
-  if (!is_conv(s.o)) return {};
   return conv_kernel_of<simd<T>>(pass_of(s.o), conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}));
 }
 template <class T> constexpr scratch_need scratch_of_conv(const step& s, const shape (&q)[3]) {
@@ -142,6 +143,7 @@ template <class T, bool Convolutions> constexpr scratch_need scratch_of(const st
   switch (s.o) {
     case op::matmul: {
       const matmul_extents e = most_of_matmul(s, q);
+      if (const small_product p = small_product_of(e, sizeof(T)); p.m > 0) return {.packed = small_packed(p)};
       return {.packed = may_pack(e, q) ? matmul_packed<T>(e) : 0,
               .each = matmul_scratch<T>(e),
               .shared = matmul_shared<T>(e)};
@@ -152,16 +154,23 @@ template <class T, bool Convolutions> constexpr scratch_need scratch_of(const st
   }
 }
 
+constexpr bool is_small(const conv_kernel&) { return false; }
+constexpr bool is_small(const small_product& s) { return s.m > 0; }
+
 // What all rows of a step share, ahead of them.
-template <op O, conv_kernel K, class T, class Team> void pack_whole(const Team& team, const step& s,
-                                                                    const frame_step& f, T* packed) {
+template <op O, auto K, class T, class Team>
+void pack_whole(const Team& team, const step& s, const frame_step& f, T* packed) {
   if constexpr (is_conv(O))
     conv2d_pack<pass_of(O), K, simd<T>>(team, conv_of(s, {f.slot[0].s, f.slot[1].s, f.slot[2].s}),
                                         static_cast<const T*>(f.slot[1].data()), packed);
   if constexpr (O == op::matmul && is_bf16<T>) {
     if (packed) matmul_bf16_pack(team, f.matmul, static_cast<const T*>(f.slot[1].data()), packed);
-  } else if constexpr (O == op::matmul)
-    if (packed) matmul_pack<T>(team, f.matmul, static_cast<const T*>(f.slot[1].data()), packed);
+  } else if constexpr (O == op::matmul) {
+    const T* const b = static_cast<const T*>(f.slot[1].data());
+    if constexpr (!is_small(K)) {
+      if (packed) matmul_pack<T>(team, f.matmul, b, packed);
+    } else if constexpr (small_packed(K) > 0) small_pack<K>(b, packed);
+  }
 }
 // How many rows it has chosen.
 template <class T> index_t run_select(const step& s, const frame_step& f) {
@@ -184,10 +193,11 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
     return select_extreme(q.least(), n, second == nullptr ? most : std::min<index_t>(most, *second), x, rows);
   }
 }
-// K: the kernel of a convolution
-template <op O, conv_kernel K, class T, class Team> void run_whole(
-    const Team& team, const step& s, const frame_step& f, const scratch_of_kernel<T>& scratch,
-    const tapeless::detail::name_values& names) {
+// K: the kernel of a convolution, the extents of a small product
+template <op O, auto K, class T, class Team> void run_whole(const Team& team, const step& s,
+                                                            const frame_step& f,
+                                                            const scratch_of_kernel<T>& scratch,
+                                                            const tapeless::detail::name_values& names) {
   const int result = s.loads;
   const auto in = [&](int k) { return static_cast<const T*>(f.slot[k].data()); };
   const auto index = [&](int k) { return static_cast<const std::int32_t*>(f.slot[k].data()); };
@@ -201,9 +211,10 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
   if constexpr (O == op::matmul && is_bf16<T>)
     matmul_bf16(team, f.matmul, in(0), in(1), static_cast<float*>(f.slot[result].data()), scratch.each,
                 scratch.packed);
-  else if constexpr (O == op::matmul)
-    matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed);
-  else if constexpr (is_conv(O))
+  else if constexpr (O == op::matmul) {
+    if constexpr (is_small(K)) matmul_small<K, T>(team, f.matmul, in(0), in(1), y, scratch.packed);
+    else matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed);
+  } else if constexpr (is_conv(O))
     conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch);
   else if constexpr (O == op::window_max) window_max<T>(team, window_of(s, x, out), in(0), y);
   else if constexpr (O == op::window_argmax) window_argmax<T>(team, window_of(s, x, out), in(0), position);
@@ -260,10 +271,9 @@ template <op O, conv_kernel K, class T, class Team> void run_whole(
 
 // Rows [lo, hi) of a step whose first operand and result have the same outermost axis, to the result's rows from
 // `at` on.
-template <op O, conv_kernel K, class T> void run_rows(const step& s, const frame_step& f, index_t lo,
-                                                      index_t hi, index_t at,
-                                                      const scratch_of_kernel<T>& scratch,
-                                                      const tapeless::detail::name_values& names) {
+template <op O, auto K, class T> void run_rows(const step& s, const frame_step& f, index_t lo, index_t hi,
+                                               index_t at, const scratch_of_kernel<T>& scratch,
+                                               const tapeless::detail::name_values& names) {
   frame_slot slot[3] = {f.slot[0], f.slot[1], f.slot[2]};
   for (const int k : {0, 2}) {
     slot[k].offset += (k == 0 ? lo : at) * product(slot[k].s, 1, slot[k].s.rank) *
