@@ -7,10 +7,11 @@
 // MxNxK: (M, K) times (K, N); t: the first operand is stored transposed, T: the second. LIBRARY is a shared library with
 // the C interface of BLAS (cblas_sgemm, cblas_dgemm); several may be named. JSON lines: the limit, and for each shape
 // and peer {"matmul","peer","threads","min_ms","share"}, share of the FMA peak. A peer is timed only where its result
-// is ours. --bf16: a further peer is our product of the same operands, rounded to bf16; its share may exceed 1.
+// is ours. Small products of the table are those of a program that knows their extents. --bf16: a further peer is our product of the same operands, rounded to bf16; its share may exceed 1.
 
 #include <tapeless/cpu/matmul.hpp>
 #include <tapeless/cpu/matmul_bf16.hpp>
+#include <tapeless/cpu/matmul_small.hpp>
 
 #include <charconv>
 #include <cmath>
@@ -30,12 +31,16 @@ using cpu::index_t;
 struct shape {
   index_t m, n, k;
   bool ta = false, tb = false;
+  constexpr bool operator==(const shape&) const = default;
+  constexpr tapeless::matmul_extents extents() const {
+    return {.batch = 1, .m = m, .n = n, .k = k, .ta = ta, .tb = tb};
+  }
   std::string name() const {
     return std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) + (ta ? "t" : "") +
            (tb ? "T" : "");
   }
 };
-const shape table[] = {
+constexpr shape table[] = {
     // squares
     {8, 8, 8},
     {16, 16, 16},
@@ -129,16 +134,32 @@ struct bf16_product {
   }
 };
 
+// The kernel of a small product of the table; nullptr: it is none.
+template <class T> using small_kernel = void (*)(const bench::team_type&, const tapeless::matmul_extents&,
+                                                 const T*, const T*, T*, const T*);
+template <class T, std::size_t I = 0> small_kernel<T> small_kernel_of(const shape& s) {
+  if constexpr (I == std::size(table)) return nullptr;
+  else {
+    constexpr cpu::small_product S = cpu::small_product_of(table[I].extents(), sizeof(T));
+    if constexpr (S.m > 0)
+      if (s == table[I]) return cpu::matmul_small<S, T, bench::team_type>;
+    return small_kernel_of<T, I + 1>(s);
+  }
+}
+
 template <class T> bool run(const shape& s, const bench::team_type& team, double peak,
                             const std::vector<blas<T>>& peers, bool with_bf16) {
   const auto a = bench::random_values<T>(s.m * s.k, 1), b = bench::random_values<T>(s.k * s.n, 2);
-  const tapeless::matmul_extents e{.batch = 1, .m = s.m, .n = s.n, .k = s.k, .ta = s.ta, .tb = s.tb};
+  const tapeless::matmul_extents e = s.extents();
   const auto size = [](index_t n) { return static_cast<std::size_t>(n); };
   std::vector<T> ours(size(s.m * s.n)), theirs(ours), scratch(size(cpu::matmul_scratch<T>(e) * team.size())),
       shared(size(cpu::matmul_shared<T>(e)));
-  std::vector<bench::contestant> all{
-      {"tapeless",
-       [&] { cpu::matmul<T>(team, e, a.data(), b.data(), ours.data(), scratch.data(), shared.data()); }}};
+  std::vector<bench::contestant> all{{"tapeless", [&, small = small_kernel_of<T>(s)] {
+                                        if (small) small(team, e, a.data(), b.data(), ours.data(), nullptr);
+                                        else
+                                          cpu::matmul<T>(team, e, a.data(), b.data(), ours.data(),
+                                                         scratch.data(), shared.data());
+                                      }}};
   all[0].run();
   bool right = true;
   for (const blas<T>& p : peers) {
