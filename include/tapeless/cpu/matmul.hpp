@@ -287,15 +287,15 @@ template <class V, class T>
 void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
           T* scratch, index_t kc = blocking<V>::KC, const T* packed = nullptr, index_t all_k = 0) {
   using B = blocking<V>;
-  constexpr index_t W = B::W, NR = B::NR, page = 4096 / static_cast<index_t>(sizeof(T));
+  constexpr index_t W = B::W, NR = B::NR, page = 4096 / static_cast<index_t>(sizeof(T)), line = page / 64;
   // lines of both are steps of k, and few pages hold those of kc steps: nothing has to be packed
   const bool by_steps =
       a.col != 1 && b.col == 1 && !packed && std::max(a.col, b.row) <= page / (sizeof(V) == 64 ? 2 : 8);
   const bool pack_a = !by_steps && rows >= 2 * B::MR && k >= 16 && cols >= (a.col != 1 ? 4 : 16) * NR &&
                       (a.col != 1 || k > kc);
   // wide rows of b, each on pages of its own, are read one behind the other
-  const bool wide = b.row >= page && rows >= (sizeof(V) == 64 ? 8 : 2 * B::MR + 1) &&
-                    (k > 128 || (k >= 16 && k * cols >= 1 << 19));
+  const bool far = b.row >= page && b.col == 1, few = rows <= 2 * B::MR;
+  const bool wide = far && !few && (k > 128 || (k >= 16 && k * cols >= 1 << 19));
   const bool pack_b =
       !packed && !by_steps && (b.col != 1 || wide || (k > 128 && b.row >= 4 * NR && rows >= 8 * B::MR));
   T* const panels = scratch;
@@ -324,6 +324,9 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
                               : pack_b ? panels + j * kb
                                        : panels;
           const index_t b_step = direct ? b.row : NR;
+          if (far && few && direct && j + 3 * NR <= nc) // read once, from pages that no prefetcher follows
+            for (index_t r = 0; r < kb; ++r)
+              for (index_t x = 2 * NR; x < 3 * NR; x += line) __builtin_prefetch(bp + r * b_step + x);
           row_blocks<B::MR>(mc, [&](index_t i, auto m) {
             const T* const ap = pack_a ? block + i * kb : as.p + i * a.row;
             const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
@@ -466,8 +469,10 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   // the extents.
   constexpr index_t enough = 8, grain = 1 << 21; // slices to aim at; multiplications worth a chunk
   const index_t total = e.batch * e.m * e.n;
-  const index_t kc =
-      e.m <= 2 * B::MR && !e.tb ? 64 : B::KC; // few rows: b is read once, from few pages at a time
+  // few rows: b is read once, from few pages at a time, of which no cache holds any yet where it is large
+  const bool once = e.m <= 2 * B::MR && !e.tb;
+  const bool large = e.n * static_cast<index_t>(sizeof(T)) >= 4096 && e.k * e.n > 1 << 20;
+  const index_t kc = !once ? B::KC : large ? 16 : 64;
   index_t row_tiles = 1, col_tiles = 1, slices = 1;
   if (e.k >= B::long_k && 2 * total <= B::partials)
     slices = std::min({enough, e.k / 2048, B::partials / total});
