@@ -208,8 +208,8 @@ template <class Arch, const auto& P, int First> class sweep {
     }
   }
   // What step I does for a long row in the sweep.   first, second: as in run_rows
-  template <int I, class L, class R> static void run_long_row(const rows_at_hand& r, L first, R second,
-                                                              T* y) {
+  template <int I, class L, class R> [[gnu::noinline, gnu::cold]] static void run_long_row(
+      const rows_at_hand& r, L first, R second, T* y) {
     long_rows& l = *r.cut;
     l.visited[r.which] = true;
     if constexpr (P.step_[I].o == op::sddmm) l.factor[I - First][r.which] = detail::entry<T>(first, r.lo);
@@ -321,7 +321,8 @@ template <class Arch, const auto& P, int First> class sweep {
       const auto first = factor<I, 1>(f, rows, r);
       const auto second = factor<I, 2>(f, rows, r);
       if constexpr (cuts_rows && !is_triangle(I))
-        if (r.which >= 0) return run_long_row<I>(r, first, second, y);
+        if (r.which >= 0) [[unlikely]]
+          return run_long_row<I>(r, first, second, y);
       if constexpr (tiled) run_block<I>(f, c, rows, first, second, r.chunk, y);
       else if constexpr (P.step_[I].o == op::sddmm) {
         if constexpr (is_triangle(I)) {
