@@ -40,7 +40,7 @@ template <class T, class Ends> void solve(const triangular_solve& s, const csr_r
     const index_t i = ascending ? step : s.n - 1 - step;
     const triangle_of_row row = triangle_of(a, i, s.upper);
     T* const mine = x + i * s.k;
-    if (s.k == 1 && !s.transposed) { // the sum in a register: 2.5 times faster than in memory
+    if (s.k == 1 && !s.transposed) { // the sum in a register: twice as fast at 20 entries a row
       T sum = *mine;
       for (index_t e = row.begin; e < row.end; ++e) sum -= values[e] * x[a.column[e]];
       *mine = sum;
