@@ -6,7 +6,8 @@
 //   fwd      mean(mask * (A x - y)^2)
 //   bwd      A^T r for a given r
 //   step     the loss of fwd and its gradient by x
-//   fwd_all, step_all, step_quarter     all rows, without a mask; one row in four
+//   fwd_all, step_all                   all rows, without a mask
+//   fwd_quarter, step_quarter           one row in four
 //   fwd_tiled, bwd_tiled, step_tiled    fwd_all, bwd and step_all with the matrix in tiles
 // spmm: B is (n, k), C (m, k)
 //   fwd      A B
@@ -144,6 +145,9 @@ template <sparse_row R> void run(session& s) {
     auto program =
         tl::jit(masked_loss).bind<by_columns, matrix, by_rows, by_rows>(rows, columns, entries, s.threads());
     s.phase("fwd", of_rows, [&] { return program(x, a, y, mask); }, [&] { return value_of(p.mask); });
+    s.phase(
+        "fwd_quarter", of_rows, [&] { return program(x, a, y, quarter); },
+        [&] { return value_of(p.quarter); });
   }
   const auto transposed_product_of_y = [&] {
     values g(p.x.size());

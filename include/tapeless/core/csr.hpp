@@ -134,6 +134,8 @@ concept csr_matrix = is_csr_v<std::remove_cvref_t<X>>;
 template <class X> inline constexpr bool is_tiled_v = false;
 template <class T, extent_t R, extent_t C, extent_t E, class P>
 inline constexpr bool is_tiled_v<basic_csr<T, R, C, E, P, tiled>> = true;
+template <class... A>
+concept are_in_rows = (!is_tiled_v<A> && ...);
 } // namespace detail
 
 } // namespace tapeless

@@ -76,12 +76,40 @@ template <class T, bool Zeros = false> index_t compact_rows(const T* weight, ind
   return count;
 }
 
+/// The entries of one long row as row_pieces rows of about equally many.
+inline constexpr index_t row_pieces = 16;
+struct piece_ends {
+  index_t entries;
+  constexpr index_t operator[](index_t p) const { return entries * (p + 1) / row_pieces; }
+};
+template <class Ends> csr_rows<piece_ends> pieces_of_row(const csr_rows<Ends>& a, index_t i) {
+  return {{a.end[i] - a.begin(i)}, a.column + a.begin(i)};
+}
+/// The rows that have a share of the entries for themselves, if 16 members share them: to `row`, ascending; returns their
+/// number. A row of two shares is among them.
+inline constexpr index_t most_long_rows = 16;
+template <class End> index_t find_long_rows(const End* end, index_t rows, index_t nnz, index_t* row) {
+  const index_t shares = nnz / 8192 < most_long_rows ? nnz / 8192 : most_long_rows;
+  index_t count = 0, before = 0;
+  for (index_t s = 1; s <= shares; ++s) {
+    const index_t i = chunk_of_rows(end, rows, nnz, s, shares); // the share ends in row i - 1
+    if (i == before && i > 0 && (count == 0 || row[count - 1] != i - 1)) row[count++] = i - 1;
+    before = i;
+  }
+  return count;
+}
+
 namespace detail {
 
 template <class P> inline constexpr bool is_ones = std::is_same_v<P, ones>;
 
 template <class T> [[gnu::always_inline]] inline T entry(const T* p, index_t e) { return p[e]; }
 template <class T> [[gnu::always_inline]] inline T entry(ones, index_t) { return T(1); }
+
+template <class P> [[gnu::always_inline]] inline P starting_at(P p, index_t n) {
+  if constexpr (is_ones<P>) return p;
+  else return p + n;
+}
 
 // Entries of a row to come: into the second-level cache, where they do not push x and g out of the first.
 // Asked for by every group of lanes, several times a line: a fifth faster on Zen 4 than once.

@@ -56,10 +56,6 @@ inline tile_entries tile_of(const csr_tiles& a, index_t q, index_t k) {
 using tapeless::detail::col_in_tile;
 using tapeless::detail::row_in_tile;
 
-template <class P> [[gnu::always_inline]] inline P starting_at(P p, index_t n) {
-  if constexpr (is_ones<P>) return p;
-  else return p + n;
-}
 // to[row] += values[e] * from[col] for the n entries of a tile; transposed: to[col] += values[e] * from[row]
 // values and from may be `ones`. A function of its own: pointers beyond these do not fit into registers.
 template <bool Transposed, class T, class Values, class From>

@@ -8,6 +8,9 @@
 // by chunk and added in the order of the chunks. In a sweep that multiplies x and sums g, both by columns, x and g
 // alternate in memory, so that one cache line serves both: (x_0, g_0, x_1, g_1, ...), a copy for each chunk.
 // Of a tiled matrix the rows that pass together are a block of its tiles, and x and g stay apart.
+//
+// A row that has a share of all entries for itself is cut into pieces, which are dealt to the team: its sums before the
+// sweep, and what it adds to sums by columns, or spreads, behind it: the columns of its pieces are different ones.
 #pragma once
 #include "sparse.hpp"
 #include "sparse_product.hpp"
@@ -115,21 +118,26 @@ template <class Arch, const auto& P, int First> class sweep {
     return r;
   }
 
-  // ahead of a chunk: sums are 0, and x stands beside them
-  template <int I> static void begin_chunk(const frame<P>& f, const cut& c, index_t chunk, index_t lo,
-                                           index_t hi) {
-    if constexpr (mask > 0 && P.step_[I].o == op::sddmm) { // the entries of rows that are not visited
+  // ahead of a chunk: the entries of rows that are not visited are 0
+  template <int I> static void begin_entries(const frame<P>& f, const cut& c, index_t lo, index_t hi) {
+    if constexpr (mask > 0 && P.step_[I].o == op::sddmm) {
       T* const y = static_cast<T*>(f.step[I].slot[of_result(I)].data());
       std::fill(y + c.a.begin(lo), y + c.a.begin(hi), T(0));
-    } else if constexpr (sums(I)) {
+    }
+  }
+  // and so are the sums [lo, hi), and x stands beside them
+  template <int I> static void begin_sums(const frame<P>& f, index_t chunk, index_t lo, index_t hi) {
+    if constexpr (sums(I)) {
       constexpr index_t stride = stride_of(I);
       const index_t n = results(f, I);
+      hi = std::min(hi, n);
       T* const g = partial(f, I) + chunk * stride * n;
-      if constexpr (stride == 1) std::fill_n(g, n, T(0));
-      else {
+      if constexpr (stride == 1) {
+        if (lo < hi) std::fill(g + lo, g + hi, T(0));
+      } else {
         constexpr int from = partner(I);
         const T* const x = static_cast<const T*>(f.step[from].slot[slot_of(from, 2)].data());
-        for (index_t j = 0; j < n; ++j) {
+        for (index_t j = lo; j < hi; ++j) {
           g[2 * j] = x[j];
           g[2 * j + 1] = T(0);
         }
@@ -153,6 +161,64 @@ template <class Arch, const auto& P, int First> class sweep {
     if constexpr (P.step_[I].fused) stores_of_step<P, I>::clear(f.step[I]);
     else if constexpr (sums(I))
       std::fill_n(static_cast<T*>(f.step[I].slot[of_result(I)].data()), results(f, I), T(0));
+  }
+
+  // ---- rows in pieces
+  static constexpr bool cuts_rows = !tiled && is_vector(First);
+  struct long_rows {
+    index_t count = 0, row[most_long_rows];
+    bool visited[most_long_rows];
+    T factor[steps][most_long_rows];           // of step First + k: the operand of row `row[n]`
+    T sum[steps][most_long_rows * row_pieces]; // of its pieces
+  };
+  // a strip, or the long row `which`
+  struct rows_at_hand : strip_rows {
+    long_rows* cut;
+    index_t which = -1;
+  };
+  template <int I, int Operand> static auto all_of_factor(const frame<P>& f) {
+    if constexpr (Operand == 1 ? first_is_ones(I) : second_is_ones(I)) return ones{};
+    else return static_cast<const T*>(f.step[I].slot[slot_of(I, Operand)].data());
+  }
+  template <int I> static void sum_piece(const frame<P>& f, const cut& c, long_rows& l, index_t n,
+                                         index_t piece) {
+    if constexpr (multiplies(I) && P.step_[I].o == op::spmm)
+      spmv<V>(pieces_of_row(c.a, l.row[n]), every_row{},
+              detail::starting_at(all_of_factor<I, 1>(f), c.a.begin(l.row[n])), all_of_factor<I, 2>(f), piece,
+              piece + 1, l.sum[I - First] + n * row_pieces);
+  }
+  template <int I> static void add_piece(const frame<P>& f, const cut& c, const long_rows& l, index_t n,
+                                         index_t piece) {
+    constexpr bool spreads = P.step_[I].o == op::sddmm && !is_triangle(I);
+    if constexpr (sums(I) || spreads) {
+      const index_t begin = c.a.begin(l.row[n]);
+      const csr_rows<piece_ends> a = pieces_of_row(c.a, l.row[n]);
+      T* const y = static_cast<T*>(f.step[I].slot[of_result(I)].data());
+      T same[row_pieces];
+      std::fill_n(same, row_pieces, l.factor[I - First][n]);
+      const auto mine = [&] {
+        if constexpr (spreads ? first_is_ones(I) : second_is_ones(I)) return ones{};
+        else return static_cast<const T*>(same);
+      }();
+      if constexpr (spreads)
+        spread<V>(a, every_row{}, mine, all_of_factor<I, 2>(f), piece, piece + 1, y + begin);
+      else
+        spmv_transposed<V>(a, every_row{}, detail::starting_at(all_of_factor<I, 1>(f), begin), mine, piece,
+                           piece + 1, y);
+    }
+  }
+  // What step I does for a long row in the sweep.   first, second: as in run_rows
+  template <int I, class L, class R> [[gnu::noinline, gnu::cold]] static void run_long_row(
+      const rows_at_hand& r, L first, R second, T* y) {
+    long_rows& l = *r.cut;
+    l.visited[r.which] = true;
+    if constexpr (P.step_[I].o == op::sddmm) l.factor[I - First][r.which] = detail::entry<T>(first, r.lo);
+    else if constexpr (sums(I)) l.factor[I - First][r.which] = detail::entry<T>(second, r.lo);
+    else {
+      const T* const sum = l.sum[I - First] + r.which * row_pieces;
+      y[r.lo] = sum[0];
+      for (index_t p = 1; p < row_pieces; ++p) y[r.lo] += sum[p];
+    }
   }
 
   // ---- the rows that a mask keeps, block by block
@@ -247,13 +313,16 @@ template <class Arch, const auto& P, int First> class sweep {
   template <int I, class Rows> [[gnu::always_inline]] static inline void run_rows(const frame<P>& f,
                                                                                   const cut& c,
                                                                                   const Rows& rows,
-                                                                                  const strip_rows& r) {
+                                                                                  const rows_at_hand& r) {
     if constexpr (P.step_[I].fused) run_fused_rows<I>(f, rows, r);
     else {
       constexpr int stride = static_cast<int>(stride_of(I));
       T* const y = static_cast<T*>(base_of<P, I>(f, of_result(I), r));
       const auto first = factor<I, 1>(f, rows, r);
       const auto second = factor<I, 2>(f, rows, r);
+      if constexpr (cuts_rows && !is_triangle(I))
+        if (r.which >= 0) [[unlikely]]
+          return run_long_row<I>(r, first, second, y);
       if constexpr (tiled) run_block<I>(f, c, rows, first, second, r.chunk, y);
       else if constexpr (P.step_[I].o == op::sddmm) {
         if constexpr (is_triangle(I)) {
@@ -286,11 +355,32 @@ template <class Arch, const auto& P, int First> class sweep {
       (clear<First + K>(f), ...);
       return;
     }
+    index_t summed = 0;
+    ((summed = sums(First + K) ? std::max(summed, results(f, First + K)) : summed), ...);
+    const auto each_slice = [&](const auto& act) {
+      constexpr index_t slice = 16384;
+      team.run((summed + slice - 1) / slice, [&](index_t s, int) { act(s * slice, (s + 1) * slice); });
+    };
+    if (c.chunks == 1)
+      each_slice([&](index_t lo, index_t hi) { (begin_sums<First + K>(f, 0, lo, hi), ...); });
+    long_rows cut_rows;
+    if constexpr (cuts_rows) {
+      cut_rows.count = find_long_rows(c.a.end, c.rows, c.nnz, cut_rows.row);
+      for (index_t n = 0; n < cut_rows.count; ++n) cut_rows.visited[n] = false;
+      team.run(cut_rows.count * row_pieces, [&](index_t k, int) {
+        const index_t n = k / row_pieces;
+        std::int32_t row;
+        if constexpr (mask > 0)
+          if (keep_rows(f, cut_rows.row[n], cut_rows.row[n] + 1, &row) == 0) return;
+        (sum_piece<First + K>(f, c, cut_rows, n, k % row_pieces), ...);
+      });
+    }
     deal(team, c.chunks, [&](index_t chunk, int member) {
       const index_t begin = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk, c.chunks),
                     end = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk + 1, c.chunks);
-      (begin_chunk<First + K>(f, c, chunk, begin, end), ...);
-      strip_rows r{0, 0, chunk, false, f.scratch + member * each};
+      (begin_entries<First + K>(f, c, begin, end), ...);
+      if (c.chunks > 1) (begin_sums<First + K>(f, chunk, 0, summed), ...);
+      rows_at_hand r{{0, 0, chunk, false, f.scratch + member * each}, &cut_rows};
       const auto visit = [&](const auto& rows, index_t from, index_t to) {
         for (r.lo = from; r.lo < to; r.lo = r.hi) {
           r.hi = std::min(to, r.lo + c.tile);
@@ -306,24 +396,32 @@ template <class Arch, const auto& P, int First> class sweep {
           (run_rows<First + K>(f, c, block_of_rows{q}, r), ...);
           r.past_first = true;
         }
-      } else if constexpr (mask == 0) visit(every_row{}, begin, end);
-      else {
-        std::int32_t* const list = reinterpret_cast<std::int32_t*>(r.scratch + own_scratch);
-        for (index_t lo = begin; lo < end; lo += tapeless::detail::mask_block) {
-          const index_t hi = std::min<index_t>(end, lo + tapeless::detail::mask_block);
-          const index_t kept = keep_rows(f, lo, hi, list);
-          if (kept == hi - lo) visit(every_row{}, lo, hi); // no mask at all, maybe: a list would cost a third
-          else visit(listed_rows{list, kept}, 0, kept);
+      } else {
+        index_t n = 0;
+        while (n < cut_rows.count && cut_rows.row[n] < begin) ++n;
+        for (index_t lo = begin, hi; lo < end; lo = hi) {
+          hi = n < cut_rows.count ? std::min(end, cut_rows.row[n]) : end;
+          r.which = lo == hi ? n++ : -1;
+          if (r.which >= 0) hi = lo + 1;
+          if constexpr (mask == 0) visit(every_row{}, lo, hi);
+          else {
+            std::int32_t* const list = reinterpret_cast<std::int32_t*>(r.scratch + own_scratch);
+            hi = std::min<index_t>(hi, lo + tapeless::detail::mask_block);
+            const index_t kept = keep_rows(f, lo, hi, list);
+            if (kept == hi - lo)
+              visit(every_row{}, lo, hi); // no mask at all, maybe: a list would cost a third
+            else visit(listed_rows{list, kept}, 0, kept);
+          }
         }
       }
       if (!r.past_first) (clear_partial<First + K>(f, chunk), ...);
     });
-    index_t summed = 0;
-    ((summed = sums(First + K) ? std::max(summed, results(f, First + K)) : summed), ...);
-    constexpr index_t slice = 16384;
-    team.run((summed + slice - 1) / slice,
-             [&](index_t s, int) { (combine<First + K>(f, c.chunks, s * slice, (s + 1) * slice), ...); });
+    each_slice([&](index_t lo, index_t hi) { (combine<First + K>(f, c.chunks, lo, hi), ...); });
     (combine_fused<First + K>(f, c.chunks), ...);
+    if constexpr (cuts_rows)
+      for (index_t n = 0; n < cut_rows.count; ++n) // one by one: they may share columns
+        if (cut_rows.visited[n])
+          team.run(row_pieces, [&](index_t p, int) { (add_piece<First + K>(f, c, cut_rows, n, p), ...); });
   }
   template <int I> static void clear_partial(const frame<P>& f, index_t chunk) {
     if constexpr (P.step_[I].fused && P.step_[I].partials > 0)

@@ -36,7 +36,7 @@ concept row_ends_as_columns = std::is_same_v<row_end_of<A>, std::int32_t>;
 // eigen_view<csr<T, ...>>(m): a view of an Eigen::SparseMatrix<T, Eigen::RowMajor, int> or a Map of one, which stays
 // Eigen's and lives longer; of a const one, of csr<const T, ...>. Nothing is copied.
 // Errors: argument_error where m is not compressed, and as csr_view. Cost: one pass over the pattern.
-template <detail::host_csr_matrix A, detail::eigen_sparse M> A eigen_view(M& m) {
+template <detail::host_sparse_matrix A, detail::eigen_sparse M> A eigen_view(M& m) {
   constexpr bool by_rows = detail::eigen_by_rows<M>;
   static_assert(by_rows,
                 "tapeless: eigen_view(m): m is row-major; csr_from_eigen<A>(m) copies the other kind");
@@ -46,7 +46,10 @@ template <detail::host_csr_matrix A, detail::eigen_sparse M> A eigen_view(M& m) 
   static_assert(one_type,
                 "tapeless: eigen_view<A>(m): the row ends of A are std::int32_t, as those of m; "
                 "csr_from_eigen<A>(m) converts");
-  if constexpr (by_rows && int32 && one_type) {
+  static_assert(
+      detail::are_in_rows<A>,
+      "tapeless: eigen_view<A>(m): A is not tiled; csr_tiled(a) makes a tiled matrix of one in rows");
+  if constexpr (by_rows && int32 && one_type && detail::are_in_rows<A>) {
     if (!m.isCompressed()) detail::refuse("tapeless: eigen_view(m): m is not compressed: m.makeCompressed()");
     const std::int32_t* const row_ptr = m.outerIndexPtr();
     const std::int32_t* const columns = m.innerIndexPtr();
@@ -60,7 +63,10 @@ template <detail::host_csr_matrix A, detail::eigen_sparse M> A eigen_view(M& m) 
 
 // csr_from_eigen<A>(m): a copy of a sparse matrix by rows or by columns, compressed or not.
 // Errors: argument_error as csr_from_csr and csr_from_csc. Memory: of an uncompressed m, a compressed copy meanwhile.
-template <detail::host_csr_matrix A, detail::eigen_sparse M> owned<A> csr_from_eigen(const M& m) {
+template <detail::host_sparse_matrix A, detail::eigen_sparse M> owned<A> csr_from_eigen(const M& m) {
+  static_assert(
+      detail::are_in_rows<A>,
+      "tapeless: csr_from_eigen<A>(m): A is not tiled; csr_tiled(a) makes a tiled matrix of one in rows");
   if (!m.isCompressed()) {
     M compressed = m;
     compressed.makeCompressed();
@@ -76,9 +82,11 @@ template <detail::host_csr_matrix A, detail::eigen_sparse M> owned<A> csr_from_e
 }
 
 // to_eigen<Eigen::SparseMatrix<T, Eigen::RowMajor>>(a): a copy. a is checked.
-template <detail::eigen_sparse M, detail::host_csr_matrix A> M to_eigen(const A& a) {
+template <detail::eigen_sparse M, detail::host_sparse_matrix A> M to_eigen(const A& a) {
   constexpr bool by_rows = detail::eigen_by_rows<M>;
   static_assert(by_rows, "tapeless: to_eigen<M>(a): M is row-major");
+  static_assert(detail::are_in_rows<A>,
+                "tapeless: to_eigen<M>(a): a is not tiled; csr_untiled(a) has its entries by rows");
   detail::check_csr("to_eigen(a)", a);
   using index = typename M::StorageIndex;
   for (const extent_t n : {a.rows(), a.cols(), a.nnz()})

@@ -210,7 +210,10 @@ template <class A> owned<A> parse(const std::filesystem::path& path, std::string
 // gzip is told by the content, whatever the name; it needs zlib (see inflate.hpp).
 // Throws io_error with the number of the line where something is not as above, extents disagree with the type, a number
 // is out of range, entries are missing or too many. Memory: the file, 12 to 16 bytes an entry, and the matrix.
-template <detail::host_csr_matrix A> owned<A> load_matrix_market(const std::filesystem::path& path) {
+template <detail::host_sparse_matrix A> owned<A> load_matrix_market(const std::filesystem::path& path) {
+  static_assert(
+      detail::are_in_rows<A>,
+      "tapeless: load_matrix_market<A>(path): A is not tiled; csr_tiled(a) makes a tiled matrix of one in rows");
   static_assert(detail::matrix_market::number_with_sign<typename A::value_type>,
                 "tapeless: load_matrix_market(path): elements are float, double or std::int32_t");
   return detail::as_io_error(path, [&] {
@@ -224,7 +227,11 @@ template <detail::host_csr_matrix A> owned<A> load_matrix_market(const std::file
 // shortest digits that read back equal. The file is replaced as a whole, as by npy_write; it is not compressed.
 // Throws argument_error, before a file is opened, where csr_check does, and io_error where the disk refuses or the
 // name ends in .gz.
-template <detail::host_csr_matrix A> void save_matrix_market(const std::filesystem::path& path, const A& a) {
+template <detail::host_sparse_matrix A> void save_matrix_market(const std::filesystem::path& path,
+                                                                const A& a) {
+  static_assert(
+      detail::are_in_rows<A>,
+      "tapeless: save_matrix_market(path, a): a is not tiled; csr_untiled(a) has its entries by rows");
   using T = typename A::value_type;
   static_assert(detail::matrix_market::number_with_sign<T>,
                 "tapeless: save_matrix_market(path, a): elements are float, double or std::int32_t");

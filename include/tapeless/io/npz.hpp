@@ -171,14 +171,19 @@ template <class X> std::string_view bytes_of(const X* data, extent_t n) {
 // Throws io_error where the archive is cut, corrupt (every member has a CRC-32), zip64 or of another format, a member
 // is missing or of another type or shape, indices are outside of the matrix (the row is named), or extents disagree
 // with the type. Memory: the file, its arrays once more, and the matrix.
-template <detail::host_csr_matrix A> owned<A> load_npz(const std::filesystem::path& path) {
+template <detail::host_sparse_matrix A> owned<A> load_npz(const std::filesystem::path& path) {
+  static_assert(
+      detail::are_in_rows<A>,
+      "tapeless: load_npz<A>(path): A is not tiled; csr_tiled(a) makes a tiled matrix of one in rows");
   return detail::as_io_error(path, [&] { return detail::npz::parse<A>(path, detail::whole_file(path)); });
 }
 
 // save_npz(path, a): csr, stored (not compressed), for scipy.sparse.load_npz. The file is replaced as a whole, as by
 // npy_write. Throws argument_error, before a file is opened, where csr_check does, and io_error where the disk refuses
 // or the archive would have 4 GB.
-template <detail::host_csr_matrix A> void save_npz(const std::filesystem::path& path, const A& a) {
+template <detail::host_sparse_matrix A> void save_npz(const std::filesystem::path& path, const A& a) {
+  static_assert(detail::are_in_rows<A>,
+                "tapeless: save_npz(path, a): a is not tiled; csr_untiled(a) has its entries by rows");
   using detail::npz::bytes_of;
   detail::check_csr("save_npz(path, a)", a);
   const std::int64_t shape[] = {a.rows(), a.cols()}, two[] = {2}, entries[] = {a.nnz()},

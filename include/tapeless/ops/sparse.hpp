@@ -155,8 +155,6 @@ template <class B>
 concept is_sparse_too = csr_matrix<B>;
 template <class A, class B>
 concept one_is_a_tensor = handle<A> || handle<B>;
-template <class... A>
-concept are_in_rows = (!is_tiled_v<A> && ...);
 
 constexpr shape with_first(shape s, extent_t n) {
   s.d[0] = n;

@@ -26,8 +26,6 @@ template <class A> inline constexpr extent_t largest_nnz = std::numeric_limits<r
 
 template <class A>
 concept host_sparse_matrix = is_csr_v<A> && std::is_same_v<typename A::values_type::space, host>;
-template <class A>
-concept host_csr_matrix = host_sparse_matrix<A> && !is_tiled_v<A>;
 template <extent_t E>
 concept number_or_name = is_static(E) || (degree(E) == 1 && coefficient(E) == 1);
 
@@ -227,11 +225,14 @@ A view_of_arrays(const char* who, bool check, extent_t rows, extent_t cols, cons
 }
 
 template <class A, class RowPtr, class Columns, class Values> constexpr bool can_be_viewed() {
+  static_assert(are_in_rows<A>,
+                "tapeless: csr_view<A>(rows, cols, row_ptr, columns, values): A is not tiled; csr_tiled(a) "
+                "makes a tiled matrix of one in rows");
   constexpr bool arrays = array_or_pointer<RowPtr> && array_or_pointer<Columns> && array_or_pointer<Values>;
   static_assert(arrays,
                 "tapeless: csr_view(rows, cols, row_ptr, columns, values): row_ptr, columns and "
                 "values are pointers, arrays, spans or vectors");
-  if constexpr (!arrays) return false;
+  if constexpr (!arrays || !are_in_rows<A>) return false;
   else {
     constexpr bool living =
         outlives_the_call<RowPtr> && outlives_the_call<Columns> && outlives_the_call<Values>;
@@ -264,7 +265,7 @@ template <class A, class RowPtr, class Columns, class Values> constexpr bool can
 // outside [0, cols) or do not ascend strictly; the message names the row. Behind a pointer rows + 1 and row_ptr[rows]
 // elements are read.
 // Cost: one pass over row_ptr and columns.
-template <detail::host_csr_matrix A, class RowPtr, class Columns, class Values>
+template <detail::host_sparse_matrix A, class RowPtr, class Columns, class Values>
 A csr_view(extent_t rows, extent_t cols, RowPtr&& row_ptr, Columns&& columns, Values&& values) {
   if constexpr (detail::can_be_viewed<A, RowPtr, Columns, Values>())
     return detail::view_of_arrays<A>("csr_view(rows, cols, row_ptr, columns, values)", true, rows, cols,
@@ -275,7 +276,7 @@ A csr_view(extent_t rows, extent_t cols, RowPtr&& row_ptr, Columns&& columns, Va
 
 // csr_view<A>(trusted, ...): the same without the pass. Extents, sizes, null pointers and row_ptr[0] are checked.
 // @pre the invariants of core/csr.hpp: kernels read and write out of bounds where they do not hold
-template <detail::host_csr_matrix A, class RowPtr, class Columns, class Values>
+template <detail::host_sparse_matrix A, class RowPtr, class Columns, class Values>
 A csr_view(trusted_t, extent_t rows, extent_t cols, RowPtr&& row_ptr, Columns&& columns, Values&& values) {
   if constexpr (detail::can_be_viewed<A, RowPtr, Columns, Values>())
     return detail::view_of_arrays<A>("csr_view(trusted, rows, cols, row_ptr, columns, values)", false, rows,
@@ -285,6 +286,10 @@ A csr_view(trusted_t, extent_t rows, extent_t cols, RowPtr&& row_ptr, Columns&& 
 }
 
 // csr_check(a): argument_error where a is not what csr_view would have made. Cost: one pass over the pattern.
-template <detail::host_csr_matrix A> void csr_check(const A& a) { detail::check_csr("csr_check(a)", a); }
+template <detail::host_sparse_matrix A> void csr_check(const A& a) {
+  static_assert(detail::are_in_rows<A>,
+                "tapeless: csr_check(a): a is not tiled; csr_untiled(a) has its entries by rows");
+  detail::check_csr("csr_check(a)", a);
+}
 
 } // namespace tapeless

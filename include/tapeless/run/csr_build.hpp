@@ -232,9 +232,12 @@ owned<A> csr_from_column_lines(const char* who, csr_names& names, extent_t rows,
 }
 
 template <class A, class X, class Y, class Values> constexpr bool arrays_can_be_read() {
+  static_assert(are_in_rows<A>,
+                "tapeless: csr_from_..<A>(rows, cols, ...): A is not tiled; csr_tiled(a) makes a tiled "
+                "matrix of one in rows");
   constexpr bool arrays = array_or_pointer<X> && array_or_pointer<Y> && array_or_pointer<Values>;
   static_assert(arrays, "tapeless: csr_from_..(rows, cols, ...): pointers, arrays, spans or vectors");
-  if constexpr (!arrays) return false;
+  if constexpr (!arrays || !are_in_rows<A>) return false;
   else {
     constexpr bool positions = index_array<X> && index_array<Y>;
     constexpr bool elements = array_of_type<Values, typename A::value_type>;
@@ -252,9 +255,12 @@ concept array_that_knows_its_size = !std::is_pointer_v<std::remove_cvref_t<X>>;
 } // namespace detail
 
 // csr_from_triplets<A>(rows, cols, triplets): a vector, array or span of triplet<T>{row, col, value}.
-template <detail::host_csr_matrix A>
+template <detail::host_sparse_matrix A>
 owned<A> csr_from_triplets(extent_t rows, extent_t cols,
                            std::span<const triplet<typename A::value_type>> triplets) {
+  static_assert(detail::are_in_rows<A>,
+                "tapeless: csr_from_..<A>(rows, cols, ...): A is not tiled; csr_tiled(a) makes a tiled "
+                "matrix of one in rows");
   return detail::csr_from_entries<A>(
       "csr_from_triplets(rows, cols, triplets)", "triplet", rows, cols,
       static_cast<extent_t>(triplets.size()),
@@ -264,7 +270,7 @@ owned<A> csr_from_triplets(extent_t rows, extent_t cols,
 }
 
 // csr_from_coo<A>(rows, cols, row_indices, col_indices, values): three arrays, spans or vectors of equal size.
-template <detail::host_csr_matrix A, class Rows, class Cols, class Values>
+template <detail::host_sparse_matrix A, class Rows, class Cols, class Values>
 owned<A> csr_from_coo(extent_t rows, extent_t cols, const Rows& row_indices, const Cols& col_indices,
                       const Values& values) {
   constexpr const char* who = "csr_from_coo(rows, cols, row_indices, col_indices, values)";
@@ -289,7 +295,7 @@ owned<A> csr_from_coo(extent_t rows, extent_t cols, const Rows& row_indices, con
 
 // csr_from_csr<A>(rows, cols, row_ptr, columns, values): a copy.
 //   row_ptr: (rows + 1)     columns, values: (row_ptr[rows])     in std::int32_t or std::int64_t
-template <detail::host_csr_matrix A, class RowPtr, class Columns, class Values>
+template <detail::host_sparse_matrix A, class RowPtr, class Columns, class Values>
 owned<A> csr_from_csr(extent_t rows, extent_t cols, const RowPtr& row_ptr, const Columns& columns,
                       const Values& values) {
   constexpr const char* who = "csr_from_csr(rows, cols, row_ptr, columns, values)";
@@ -307,7 +313,7 @@ owned<A> csr_from_csr(extent_t rows, extent_t cols, const RowPtr& row_ptr, const
 
 // csr_from_csc<A>(rows, cols, col_ptr, row_indices, values): compressed columns; in a column rows in any order.
 //   col_ptr: (cols + 1)     row_indices, values: (col_ptr[cols])     in std::int32_t or std::int64_t
-template <detail::host_csr_matrix A, class ColPtr, class Rows, class Values>
+template <detail::host_sparse_matrix A, class ColPtr, class Rows, class Values>
 owned<A> csr_from_csc(extent_t rows, extent_t cols, const ColPtr& col_ptr, const Rows& row_indices,
                       const Values& values) {
   constexpr const char* who = "csr_from_csc(rows, cols, col_ptr, row_indices, values)";
@@ -325,11 +331,13 @@ owned<A> csr_from_csc(extent_t rows, extent_t cols, const ColPtr& col_ptr, const
 }
 
 // csr_transposed<B>(a): b[j,i] = a[i,j] as a new matrix of the same entries, explicit zeros too. a is checked.
-template <detail::host_csr_matrix B, detail::host_csr_matrix A> owned<B> csr_transposed(const A& a) {
+template <detail::host_sparse_matrix B, detail::host_sparse_matrix A> owned<B> csr_transposed(const A& a) {
   constexpr const char* who = "csr_transposed(a)";
   constexpr bool one_type = std::is_same_v<typename A::value_type, typename B::value_type>;
   static_assert(one_type, "tapeless: csr_transposed<B>(a): both have one element type");
-  if constexpr (one_type) {
+  static_assert(detail::are_in_rows<B, A>,
+                "tapeless: csr_transposed<B>(a): neither is tiled; csr_untiled(a) has its entries by rows");
+  if constexpr (one_type && detail::are_in_rows<B, A>) {
     detail::check_csr(who, a);
     detail::csr_names names(who);
     names.take_rows_and_cols<B>(a.cols(), a.rows());

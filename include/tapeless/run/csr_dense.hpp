@@ -23,12 +23,15 @@ concept matrix_of_type = host_matrix_view<X> && std::is_same_v<typename X::value
 // Errors: argument_error where extents disagree with the type or exceed 2^31 - 1, as nnz may with int32 row ends, or x
 // is null.
 // Cost: two passes over x.
-template <detail::host_csr_matrix A, class X> owned<A> csr_from_dense(const X& x) {
+template <detail::host_sparse_matrix A, class X> owned<A> csr_from_dense(const X& x) {
   constexpr bool matrix = detail::matrix_of_type<X, typename A::value_type>;
   static_assert(matrix,
                 "tapeless: csr_from_dense(x): x is a matrix view in host memory of the element type "
                 "of the sparse one");
-  if constexpr (matrix) {
+  static_assert(detail::are_in_rows<A>,
+                "tapeless: csr_from_dense<A>(x): A is not tiled; csr_tiled(a) makes a tiled matrix of one "
+                "in rows");
+  if constexpr (matrix && detail::are_in_rows<A>) {
     constexpr const char* who = "csr_from_dense(x)";
     const extent_t rows = x.extent(0), cols = x.extent(1);
     detail::csr_names names(who);
@@ -53,7 +56,9 @@ template <detail::host_csr_matrix A, class X> owned<A> csr_from_dense(const X& x
 }
 
 // to_dense(a): owned<tensor<T, rows, cols>>, zero where a stores nothing. a is checked.
-template <detail::host_csr_matrix A> auto to_dense(const A& a) {
+template <detail::host_sparse_matrix A> auto to_dense(const A& a) {
+  static_assert(detail::are_in_rows<A>,
+                "tapeless: to_dense(a): a is not tiled; csr_untiled(a) has its entries by rows");
   detail::check_csr("to_dense(a)", a);
   using dense = tensor<typename A::value_type, A::extents.d[0], A::extents.d[1]>;
   detail::csr_names names("to_dense(a)");

@@ -13,8 +13,11 @@ namespace tapeless {
 // Errors: argument_error where the extents disagree with C or with one another, or C has 2^31 entries or more and int32
 // row ends.
 // Cost: a step for each pair of an entry of A and one of B that meet, and the columns of each row sorted.
-template <detail::host_csr_matrix C, detail::host_csr_matrix A, detail::host_csr_matrix B>
+template <detail::host_sparse_matrix C, detail::host_sparse_matrix A, detail::host_sparse_matrix B>
 owned<C> csr_product_pattern(const A& a, const B& b) {
+  static_assert(
+      detail::are_in_rows<C, A, B>,
+      "tapeless: csr_product_pattern<C>(a, b): none is tiled; csr_untiled(a) has its entries by rows");
   constexpr const char* who = "csr_product_pattern(a, b)";
   using value = typename C::value_type;
   if (a.cols() != b.rows())

@@ -30,6 +30,8 @@ template <class F> void each_place_in_tile(extent_t n, F f) {
 template <class T, class A, class RowEnd> using csr_with_ends =
     basic_csr<T, A::extents.d[0], A::extents.d[1], A::values_type::extents.d[0], host, RowEnd>;
 template <class A>
+concept is_a_tiled_matrix = is_tiled_v<A>;
+template <class A>
 concept of_float_or_double =
     std::is_same_v<typename A::value_type, float> || std::is_same_v<typename A::value_type, double>;
 
@@ -51,8 +53,9 @@ template <class A> tiling tiling_of_matrix(const A& a) {
 // Errors: argument_error as of csr_check(a), where there are 2^31 entries or more, or too many columns: more than 65536
 // for each row; from 2^26 columns on perhaps fewer.
 // Cost: three passes over the entries, a second copy of them for a block of rows.
-template <detail::host_csr_matrix A> auto csr_tiled(const A& a) {
+template <detail::host_sparse_matrix A> auto csr_tiled(const A& a) {
   using namespace detail;
+  static_assert(are_in_rows<A>, "tapeless: csr_tiled(a): a is in rows; this one is tiled already");
   static_assert(of_float_or_double<A>, "tapeless: csr_tiled(a): the entries of a are float or double");
   constexpr const char* who = "csr_tiled(a)";
   using T = typename A::value_type;
@@ -103,10 +106,9 @@ template <detail::host_csr_matrix A> auto csr_tiled(const A& a) {
 // Also of what a program returns: a gradient with respect to the entries of a tiled matrix is tiled as they are.
 // @pre the pattern of t is that of a csr_tiled(a)
 // Cost: three passes over the entries.
-template <detail::host_sparse_matrix B>
-  requires(detail::is_tiled_v<B>)
-auto csr_untiled(const B& b) {
+template <detail::host_sparse_matrix B> auto csr_untiled(const B& b) {
   using namespace detail;
+  static_assert(is_a_tiled_matrix<B>, "tapeless: csr_untiled(t): t is tiled; this one is in rows already");
   using A = csr_with_ends<typename B::value_type, B, std::int32_t>;
   owned<A> result = make_owned_csr<A>(names_of_matrix<A>("csr_untiled(t)", b));
   const tiling t = tiling_of_matrix(b);
