@@ -40,9 +40,14 @@ inline constexpr index_t elements_per_chunk = 1 << 14;
 // y[j, i] = x[at[j], i]. Width is that of the rows, 0 where the compiler does not know it.
 template <int Width, class T> void gather_rows(index_t count, index_t inner, const T* x,
                                                const std::int32_t* at, T* y) {
+  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T)), lines = 128; // that are on their way
+  const index_t ahead = std::max<index_t>(1, lines * line / std::max<index_t>(inner, 1));
   for (index_t j = 0; j < count; ++j)
-    if constexpr (Width == 0) std::copy_n(x + at[j] * inner, inner, y + j * inner);
-    else
+    if constexpr (Width == 0) {
+      if (j + ahead < count)
+        for (index_t i = 0; i < inner; i += line) __builtin_prefetch(x + at[j + ahead] * inner + i);
+      std::copy_n(x + at[j] * inner, inner, y + j * inner);
+    } else
       for (int i = 0; i < Width; ++i) y[j * Width + i] = x[index_t(at[j]) * Width + i];
 }
 template <class T> void gather_rows(index_t count, index_t inner, const T* x, const std::int32_t* at, T* y) {

@@ -341,13 +341,19 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
     }
 }
 
+/// Where c is taken in its columns: so many steps of k at a time, so that all columns of a few rows of a are read before
+/// the next rows come; and elements of scratch.
+inline constexpr index_t few_columns_steps = 32;
+template <class V> constexpr index_t few_columns_panels(index_t rows) {
+  return few_columns_steps * round_up(std::min(rows, blocking<V>::NC), blocking<V>::NR);
+}
 /// Is c too narrow for vectors of its columns, and do `room` elements suffice for few_columns? It packs k columns of b,
 /// or takes c in its columns.
 template <class V, class T>
 bool are_few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, index_t room) {
   constexpr index_t W = blocking<V>::W;
   return cols <= 4 && 2 * cols <= W && rows >= W && k >= W &&
-         (a.col == 1 ? cols * k : cols * rows + tile_scratch<V>(cols, rows, k)) <= room;
+         (a.col == 1 ? cols * k : cols * rows + few_columns_panels<V>(rows)) <= room;
 }
 /// c = a b with vectors along k where rows of a are contiguous, else along the rows of c.
 /// W rows of a at a time: the order of sums depends on how many rows are left in the last ones.
@@ -355,22 +361,24 @@ bool are_few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, 
 template <class V, class T>
 void few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
                  index_t c_row, T* scratch, index_t kc) {
-  constexpr index_t W = blocking<V>::W;
+  constexpr index_t W = blocking<V>::W, line = 64 / static_cast<index_t>(sizeof(T));
   if (a.col == 1) {
     for (index_t j = 0; j < cols; ++j)
       for (index_t p = 0; p < k; ++p) scratch[j * k + p] = b.p[p * b.row + j * b.col];
     T part[V::size];
     for (index_t i = 0; i < rows; i += W) { // so many rows stay in L1
       const index_t n = std::min(W, rows - i);
+      for (index_t r = i + W; r < std::min(rows, i + 2 * W); ++r)
+        for (index_t p = 0; p < k; p += line) __builtin_prefetch(a.p + r * a.row + p);
       for (index_t j = 0; j < cols; ++j) {
         row_of_dots<V>(n, k, scratch + j * k, a.p + i * a.row, a.row, part);
         for (index_t x = 0; x < n; ++x) c[(i + x) * c_row + j] = part[x];
       }
     }
   } else {
-    T* const columns = scratch + tile_scratch<V>(cols, rows, k);
+    T* const columns = scratch + few_columns_panels<V>(rows);
     const matrix<T> at{a.p, a.col, a.row}, bt{b.p, b.col, b.row};
-    tile<V>(cols, rows, k, bt, at, columns, rows, scratch, kc);
+    tile<V>(cols, rows, k, bt, at, columns, rows, scratch, std::min(kc, few_columns_steps));
     for (index_t i = 0; i < rows; ++i)
       for (index_t j = 0; j < cols; ++j) c[i * c_row + j] = columns[j * rows + i];
   }
