@@ -35,12 +35,13 @@ template <class V> struct blocking {
 
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
 /// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
-/// next: the a of the call to come, of the same strides, whose lines are fetched meanwhile; nullptr: none.
+/// next: what is fetched meanwhile: the a of the call to come, of the same strides, or, where next_step is not 0, one
+/// line for each step, so far apart; nullptr: nothing.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
 [[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
                              T* c, index_t c_row, index_t last, bool add,
-                             const std::type_identity_t<T>* next = nullptr, const index_t* tap = nullptr,
-                             int taps = 1, index_t a_tap = 1) {
+                             const std::type_identity_t<T>* next = nullptr, index_t next_step = 0,
+                             const index_t* tap = nullptr, int taps = 1, index_t a_tap = 1) {
   constexpr int W = static_cast<int>(V::size);
   constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
   V acc[M][NV];
@@ -70,15 +71,13 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
     for (; k > 0; --k, a += a_step, b += b_step)
       for (int t = 0; t < taps; ++t) step(a + t * a_tap, b + tap[t]);
   else {
-    // of next: the lines that hold so many steps, of a matrix in columns one for each
-    const bool in_columns = a_row == 1 && a_step > line;
-    const index_t next_line = in_columns ? a_step : a_row == 1 ? line : a_row;
+    const index_t next_line = next_step != 0 ? next_step : a_row == 1 ? line : a_row;
     for (; k >= line; k -= line) {
       if (next) {
         unroll<M>([&](auto i) __attribute__((always_inline)) { __builtin_prefetch(next + i * next_line); });
-        if (in_columns)
+        if (next_step != 0)
           for (index_t i = M; i < line; ++i) __builtin_prefetch(next + i * next_line);
-        next += line * a_step;
+        next += line * (next_step != 0 ? next_step : a_step);
       }
       for (index_t p = 0; p < line; ++p, a += a_step, b += b_step) step(a, b);
     }
@@ -287,10 +286,12 @@ template <class V, class T>
 void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
           T* scratch, index_t kc = blocking<V>::KC, const T* packed = nullptr, index_t all_k = 0) {
   using B = blocking<V>;
-  constexpr index_t W = B::W, NR = B::NR, page = 4096 / static_cast<index_t>(sizeof(T));
+  constexpr index_t W = B::W, NR = B::NR, bytes = static_cast<index_t>(sizeof(T));
+  constexpr index_t page = 4096 / bytes, line = 64 / bytes;
   // lines of both are steps of k, and few pages hold those of kc steps: nothing has to be packed
   const bool by_steps =
       a.col != 1 && b.col == 1 && !packed && std::max(a.col, b.row) <= page / (sizeof(V) == 64 ? 2 : 8);
+  if (by_steps) kc = std::min(kc, B::KC / 2); // so many steps of both, and c, stay in L2
   const bool pack_a = !by_steps && rows >= 2 * B::MR && k >= 16 && cols >= (a.col != 1 ? 4 : 16) * NR &&
                       (a.col != 1 || k > kc);
   // wide rows of b, each on pages of its own, are read one behind the other
@@ -324,17 +325,34 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
                               : pack_b ? panels + j * kb
                                        : panels;
           const index_t b_step = direct ? b.row : NR;
+          // A line of each step: in the first calls those of the next panel of b, then of the next block of a.
+          constexpr index_t lines = ceil_div(NR, line);
+          index_t call = 0;
+          const auto next_by_steps = [&](index_t n) -> const T* {
+            const bool down = i0 + mc < rows, right = j + NR < nc;
+            const index_t later = (n < lines && right) || down ? p : p + kb, below = down ? i0 + mc : 0;
+            const index_t x = (j / NR * (ceil_div(mc, B::MR) - lines) + n - lines) * line;
+            if (kb < 128 || later >= k) return nullptr; // a short way: little comes from far
+            if (n < lines) return b.at(later, right ? j0 + j + NR : j0).p + n * line;
+            return x < rows - below ? a.at(below + x, later).p : nullptr;
+          };
           row_blocks<B::MR>(mc, [&](index_t i, auto m) {
             const T* const ap = pack_a ? block + i * kb : as.p + i * a.row;
             const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
             T* const cp = c + (i0 + i) * c_row + j0 + j;
-            const T* const next = pack_a                           ? ap + m.value * kb
-                                  : a.col != 1 && !by_steps        ? nullptr
+            const T* const next = by_steps                         ? next_by_steps(call++)
+                                  : pack_a                         ? ap + m.value * kb
+                                  : a.col != 1                     ? nullptr
                                   : i + m.value < mc               ? ap + m.value * a.row
                                   : j + NR < nc || i0 + mc == rows ? as.p
                                                                    : as.p + mc * a.row;
-            if (nb > W) micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next);
-            else micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next);
+            const index_t next_step = !by_steps ? 0 : call <= lines ? b.row : a.col;
+            if (nb > W)
+              micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next,
+                                   next_step);
+            else
+              micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next,
+                                   next_step);
           });
         }
       }
