@@ -61,10 +61,11 @@ template <class T> void gather_rows(index_t count, index_t inner, const T* x, co
 } // namespace detail
 
 // y[o, j, i] = x[o, at[j], i]                         x: (outer, n, inner)   at: (count)   y: (outer, count, inner)
-// Where n is 0 there is nothing to read: y is 0.   @pre 0 <= at[j] < n, or n == 0
+// Where n is 0 there is nothing to read: y is 0. y may be x where at[j] == j.   @pre 0 <= at[j] < n, or n == 0
 template <class T, class Team> void gather_axis(const Team& team, index_t outer, index_t n, index_t count,
                                                 index_t inner, const T* x, const std::int32_t* at, T* y) {
   if (n == 0) return void(std::fill(y, y + outer * count * inner, T{}));
+  if (x == y) return;
   // a chunk is `block` rows (o, j) of y
   const index_t rows = outer * count;
   const index_t block = std::max<index_t>(1, detail::elements_per_chunk / std::max<index_t>(1, inner));
