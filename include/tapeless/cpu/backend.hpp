@@ -185,12 +185,13 @@ private:
     } else if constexpr (!is_small(K)) {
       constexpr index_t own = need_of<P>(I - 1).each;
       if constexpr (!P.step_[I - 1].packs_ahead) pack_step<P, I - 1>(team, f);
-      run_fused<code, simd<T>>(team, f.step[I],
-                               rows_of<P.step_[I - 1].o, K, element_of<P, I - 1>>{
-                                   P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own,
-                                   packed_of<P, I - 1>(f), f.names,
-                                   // one place for each member, where there are more chunks than members
-                                   team.size() < f.step[I].chunks ? consumed_by<P>(I) : 0u, f.step[I].chunk});
+      run_fused<code, simd<T>>(
+          team, f.step[I],
+          rows_of<P.step_[I - 1].o, K, element_of<P, I - 1>>{
+              P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own, packed_of<P, I - 1>(f),
+              f.names, consumed_by<P>(I), replaced_by<P>(I, code.past_caches),
+              // one place for each member, where there are more chunks than members
+              team.size() < f.step[I].chunks ? f.step[I].chunk : 0});
     }
   }
   // The loads of epilogue i, a bit each, that are the result of the step before it and are read by it alone.
@@ -202,11 +203,30 @@ private:
     return loads;
   }
 
+  // The result of epilogue i, as a slot, that may take the place of what it consumes, element by element; -1: none.
+  template <const auto& P> static constexpr int replaced_by(int i, unsigned past_caches) {
+    const step& s = P.step_[i];
+    const unsigned loads = consumed_by<P>(i);
+    const auto alike = [&](const tapeless::detail::slot& a, const tapeless::detail::slot& b) {
+      bool r = a.t == b.t;
+      for (int x = 0; x < s.axes; ++x) r = r && a.stride[x] == b.stride[x];
+      return r;
+    };
+    for (int y = 0; loads != 0 && y < s.stores; ++y) {
+      const tapeless::detail::store out(P.store_[s.store0 + y]);
+      bool fits = out.k == tapeless::detail::store_kind::dense && ((past_caches >> y) & 1u) == 0;
+      for (int k = 0; k < s.loads; ++k)
+        if ((loads >> k) & 1u) fits = fits && alike(P.slot_[s.slot0 + k], P.slot_[s.slot0 + out.slot]);
+      if (fits) return out.slot;
+    }
+    return -1;
+  }
+
   struct no_rows {
     void operator()(index_t, index_t, int, void**) const {}
   };
-  // The rows of the step ahead of an epilogue. Where the epilogue alone reads them, a member writes those of all its
-  // chunks to one place, which stays in its cache.
+  // The rows of the step ahead of an epilogue. Where the epilogue alone reads them they go to where it writes, or those
+  // of all chunks of a member to one place: they stay in its cache.
   template <op O, auto K, class T> struct rows_of {
     const step& s;
     const frame_step& f;
@@ -214,18 +234,20 @@ private:
     index_t each, own; // bytes of a member; elements ahead of its `shared`
     T* packed;
     const tapeless::detail::name_values& names;
-    unsigned consumed; // the epilogue's loads, a bit each, that are moved to that place
-    index_t chunk;     // its rows
+    unsigned consumed; // the epilogue's loads of them, a bit each, where no one else reads them
+    int replaced;      // the epilogue's result in whose place they go; -1: none
+    index_t chunk;     // rows of a member's place; 0: it has none
     void operator()(index_t lo, index_t hi, int member, void** base) const {
       T* const mine = reinterpret_cast<T*>(scratch + member * each);
-      const index_t at = consumed == 0 ? lo : member * chunk;
-      run_rows<O, K, T>(s, f, lo, hi, at, {packed, mine, mine + own}, names);
       const shape& result = f.slot[s.loads].s;
-      const auto moved =
-          static_cast<std::uintptr_t>((lo - at) * product(result, 1, result.rank) * bytes_of_result<T>());
+      void* rows = f.slot[s.loads].data(); // of row 0
+      // a shallow product would wait for its stores: it writes faster than lines of other places come
+      if (O == op::matmul && replaced >= 0 && f.matmul.k >= 128) rows = base[replaced];
+      else if (consumed != 0 && chunk != 0)
+        rows = before(rows, (lo - member * chunk) * product(result, 1, result.rank) * bytes_of_result<T>());
+      run_rows<O, K, T>(s, f, lo, hi, rows, {packed, mine, mine + own}, names);
       for (int k = 0; consumed >> k != 0; ++k)
-        if ((consumed >> k & 1u) != 0)
-          base[k] = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(base[k]) - moved);
+        if ((consumed >> k & 1u) != 0) base[k] = rows;
     }
   };
 };

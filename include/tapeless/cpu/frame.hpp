@@ -4,6 +4,7 @@
 // frame: the numbers behind a plan's monomials. Filled at bind, and again when a run brings other extents; a step of
 // a run only reads it.
 #pragma once
+#include <type_traits>
 #include "../core/geometry.hpp"
 #include "../plan/backend.hpp"
 #include "simd.hpp"
@@ -52,6 +53,85 @@ struct frame_step {
   matmul_extents matmul; // of a matmul step
 };
 
+// Where a selection counts its rows, it may take all of them: then they are copied nowhere, and who reads the result of
+// their gather reads its operand, where that is still there. Found at bind.
+template <const auto& P> struct stand_ins {
+  static constexpr int slots = P.slots > 0 ? P.slots : 1;
+  int of[slots]; // slot k may be read where slot of[k] is; -1: it may not
+
+  static int result_of(int i) { return P.step_[i].slot0 + P.step_[i].loads; }
+  static int end_of(int i) { return i + 1 < P.steps ? P.step_[i + 1].slot0 : P.slots; }
+  // Of slot k of step i, per unit of its part of the arena.
+  static index_t bytes(int i, int k) {
+    using tapeless::detail::coefficient;
+    const step& s = P.step_[i];
+    const tapeless::detail::slot& x = P.slot_[k];
+    index_t n = tapeless::detail::size_of(x.t);
+    if (s.fused && k < result_of(i) + s.stores) {
+      for (int a = 0; a < s.axes; ++a) n *= x.stride[a] != 0 ? coefficient(s.loop[a]) : 1;
+      return n;
+    }
+    n *= coefficient(tapeless::detail::numel(x.s));
+    return k > result_of(i) ? n * 2 * tapeless::detail::max_chunks : n; // partial results of chunks
+  }
+  // Does step w write where slot k of step i is?
+  static bool writes(int w, int i, int k) {
+    const tapeless::detail::location& x = P.slot_[k].at;
+    for (int j = result_of(w); j < end_of(w); ++j) {
+      const tapeless::detail::location& y = P.slot_[j].at;
+      if (y.where != x.where || y.index != x.index) continue;
+      if (y.where != tapeless::detail::place::arena ||
+          (y.offset < x.offset + bytes(i, k) && x.offset < y.offset + bytes(w, j)))
+        return true;
+    }
+    return false;
+  }
+  // Does gather i move rows that a selection has counted?
+  static bool moves_counted(int i) {
+    const step& s = P.step_[i];
+    if (s.fused || s.o != op::gather || s.attr != 0 || s.at_load ||
+        P.slot_[result_of(i)].at.where != tapeless::detail::place::arena)
+      return false;
+    for (int w = i; w-- > 0;)
+      if (writes(w, i, s.slot0 + 1))
+        return P.step_[w].o == op::select && P.slot_[result_of(w)].at == P.slot_[s.slot0 + 1].at &&
+               !tapeless::detail::is_static(P.slot_[result_of(w)].s.d[0]);
+    return false;
+  }
+  stand_ins() {
+    for (int& k : of) k = -1;
+    for (int i = 0; i < P.steps; ++i) {
+      const int x = P.step_[i].slot0, y = result_of(i);
+      if (!moves_counted(i) || of[x] >= 0) continue;
+      const auto each_reader = [&](auto&& f) {
+        for (int r = i + 1; r < P.steps; ++r) {
+          for (int k = P.step_[r].slot0; k < result_of(r); ++k)
+            if (P.slot_[k].at == P.slot_[y].at) f(r, k);
+          if (writes(r, i, y)) return;
+        }
+      };
+      int last = i;
+      each_reader([&](int r, int) { last = r; });
+      while (last + 1 < P.steps && (P.step_[last + 1].epilogue || P.step_[last + 1].strip)) ++last;
+      bool stays = true;
+      for (int w = i + 1; w <= last; ++w) stays = stays && !writes(w, i, x);
+      if (!stays) continue;
+      of[y] = x;
+      each_reader([&](int, int k) { of[k] = x; });
+    }
+  }
+  // Where slot k is.
+  const tapeless::detail::location& at(int k, const tapeless::detail::name_values& names) const {
+    using tapeless::detail::eval;
+    const int x = of[k];
+    const bool all = x >= 0 && eval(P.slot_[x].s.d[0], names) == eval(selected(x).s.d[0], names);
+    return P.slot_[all ? x : k].at;
+  }
+  // Of the gather with operand x: the positions.
+  static const tapeless::detail::slot& selected(int x) { return P.slot_[x + 1]; }
+};
+struct no_stand_ins {};
+
 // All of it for one program, in the block that bind allocates.
 template <const auto& P> struct frame {
   static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1,
@@ -66,6 +146,7 @@ template <const auto& P> struct frame {
   std::byte* shared = nullptr;
   std::byte* packed = nullptr;
   tapeless::detail::run_context* context = nullptr; // what it was filled from
+  std::conditional_t<(P.counted > 0), stand_ins<P>, no_stand_ins> stand_in;
 
   // A step has counted a named extent: the steps after it take it.
   void set_count(char name, index_t n) {
@@ -90,12 +171,16 @@ template <const auto& P> struct frame {
       const index_t start = eval(q.offset[0], names) + eval(q.offset[1], names);
       f.start = 0;
       f.offset = start * tapeless::detail::size_of(q.t);
-      switch (q.at.where) {
-        case place::input: f.source = c.input + q.at.index; break;
-        case place::result: f.source = c.result + q.at.index; break;
+      const tapeless::detail::location& at = [&]() -> const tapeless::detail::location& {
+        if constexpr (P.counted > 0) return stand_in.at(k, names);
+        else return q.at;
+      }();
+      switch (at.where) {
+        case place::input: f.source = c.input + at.index; break;
+        case place::result: f.source = c.result + at.index; break;
         case place::arena:
-          f.source = &part[q.at.index];
-          f.offset += q.at.offset * c.part_unit[q.at.index];
+          f.source = &part[at.index];
+          f.offset += at.offset * c.part_unit[at.index];
           break;
         case place::strip: f.source = &nothing; break; // each member has its own, see run_rows_of
         default:

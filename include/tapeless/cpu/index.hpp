@@ -40,9 +40,14 @@ inline constexpr index_t elements_per_chunk = 1 << 14;
 // y[j, i] = x[at[j], i]. Width is that of the rows, 0 where the compiler does not know it.
 template <int Width, class T> void gather_rows(index_t count, index_t inner, const T* x,
                                                const std::int32_t* at, T* y) {
+  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T)), lines = 128; // that are on their way
+  const index_t ahead = std::max<index_t>(1, lines * line / std::max<index_t>(inner, 1));
   for (index_t j = 0; j < count; ++j)
-    if constexpr (Width == 0) std::copy_n(x + at[j] * inner, inner, y + j * inner);
-    else
+    if constexpr (Width == 0) {
+      if (j + ahead < count)
+        for (index_t i = 0; i < inner; i += line) __builtin_prefetch(x + at[j + ahead] * inner + i);
+      std::copy_n(x + at[j] * inner, inner, y + j * inner);
+    } else
       for (int i = 0; i < Width; ++i) y[j * Width + i] = x[index_t(at[j]) * Width + i];
 }
 template <class T> void gather_rows(index_t count, index_t inner, const T* x, const std::int32_t* at, T* y) {
@@ -56,10 +61,11 @@ template <class T> void gather_rows(index_t count, index_t inner, const T* x, co
 } // namespace detail
 
 // y[o, j, i] = x[o, at[j], i]                         x: (outer, n, inner)   at: (count)   y: (outer, count, inner)
-// Where n is 0 there is nothing to read: y is 0.   @pre 0 <= at[j] < n, or n == 0
+// Where n is 0 there is nothing to read: y is 0. y may be x where at[j] == j.   @pre 0 <= at[j] < n, or n == 0
 template <class T, class Team> void gather_axis(const Team& team, index_t outer, index_t n, index_t count,
                                                 index_t inner, const T* x, const std::int32_t* at, T* y) {
   if (n == 0) return void(std::fill(y, y + outer * count * inner, T{}));
+  if (x == y) return;
   // a chunk is `block` rows (o, j) of y
   const index_t rows = outer * count;
   const index_t block = std::max<index_t>(1, detail::elements_per_chunk / std::max<index_t>(1, inner));

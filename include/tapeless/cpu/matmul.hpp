@@ -35,12 +35,13 @@ template <class V> struct blocking {
 
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
 /// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
-/// next: the a of the call to come, of the same strides, whose lines are fetched meanwhile; nullptr: none.
+/// next: what is fetched meanwhile: the a of the call to come, of the same strides, or, where next_step is not 0, one
+/// line for each step, so far apart; nullptr: nothing.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
 [[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
                              T* c, index_t c_row, index_t last, bool add,
-                             const std::type_identity_t<T>* next = nullptr, const index_t* tap = nullptr,
-                             int taps = 1, index_t a_tap = 1) {
+                             const std::type_identity_t<T>* next = nullptr, index_t next_step = 0,
+                             const index_t* tap = nullptr, int taps = 1, index_t a_tap = 1) {
   constexpr int W = static_cast<int>(V::size);
   constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
   V acc[M][NV];
@@ -70,15 +71,13 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
     for (; k > 0; --k, a += a_step, b += b_step)
       for (int t = 0; t < taps; ++t) step(a + t * a_tap, b + tap[t]);
   else {
-    // of next: the lines that hold so many steps, of a matrix in columns one for each
-    const bool in_columns = a_row == 1 && a_step > line;
-    const index_t next_line = in_columns ? a_step : a_row == 1 ? line : a_row;
+    const index_t next_line = next_step != 0 ? next_step : a_row == 1 ? line : a_row;
     for (; k >= line; k -= line) {
       if (next) {
         unroll<M>([&](auto i) __attribute__((always_inline)) { __builtin_prefetch(next + i * next_line); });
-        if (in_columns)
+        if (next_step != 0)
           for (index_t i = M; i < line; ++i) __builtin_prefetch(next + i * next_line);
-        next += line * a_step;
+        next += line * (next_step != 0 ? next_step : a_step);
       }
       for (index_t p = 0; p < line; ++p, a += a_step, b += b_step) step(a, b);
     }
@@ -287,10 +286,12 @@ template <class V, class T>
 void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
           T* scratch, index_t kc = blocking<V>::KC, const T* packed = nullptr, index_t all_k = 0) {
   using B = blocking<V>;
-  constexpr index_t W = B::W, NR = B::NR, page = 4096 / static_cast<index_t>(sizeof(T)), line = page / 64;
+  constexpr index_t W = B::W, NR = B::NR, bytes = static_cast<index_t>(sizeof(T));
+  constexpr index_t page = 4096 / bytes, line = 64 / bytes;
   // lines of both are steps of k, and few pages hold those of kc steps: nothing has to be packed
   const bool by_steps =
       a.col != 1 && b.col == 1 && !packed && std::max(a.col, b.row) <= page / (sizeof(V) == 64 ? 2 : 8);
+  if (by_steps) kc = std::min(kc, B::KC / 2); // so many steps of both, and c, stay in L2
   const bool pack_a = !by_steps && rows >= 2 * B::MR && k >= 16 && cols >= (a.col != 1 ? 4 : 16) * NR &&
                       (a.col != 1 || k > kc);
   // wide rows of b, each on pages of its own, are read one behind the other
@@ -327,30 +328,53 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
           if (far && few && direct && j + 3 * NR <= nc) // read once, from pages that no prefetcher follows
             for (index_t r = 0; r < kb; ++r)
               for (index_t x = 2 * NR; x < 3 * NR; x += line) __builtin_prefetch(bp + r * b_step + x);
+          // A line of each step: in the first calls those of the next panel of b, then of the next block of a.
+          constexpr index_t lines = ceil_div(NR, line);
+          index_t call = 0;
+          const auto next_by_steps = [&](index_t n) -> const T* {
+            const bool down = i0 + mc < rows, right = j + NR < nc;
+            const index_t later = (n < lines && right) || down ? p : p + kb, below = down ? i0 + mc : 0;
+            const index_t x = (j / NR * (ceil_div(mc, B::MR) - lines) + n - lines) * line;
+            if (kb < 128 || later >= k) return nullptr; // a short way: little comes from far
+            if (n < lines) return b.at(later, right ? j0 + j + NR : j0).p + n * line;
+            return x < rows - below ? a.at(below + x, later).p : nullptr;
+          };
           row_blocks<B::MR>(mc, [&](index_t i, auto m) {
             const T* const ap = pack_a ? block + i * kb : as.p + i * a.row;
             const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
             T* const cp = c + (i0 + i) * c_row + j0 + j;
-            const T* const next = pack_a                           ? ap + m.value * kb
-                                  : a.col != 1 && !by_steps        ? nullptr
+            const T* const next = by_steps                         ? next_by_steps(call++)
+                                  : pack_a                         ? ap + m.value * kb
+                                  : a.col != 1                     ? nullptr
                                   : i + m.value < mc               ? ap + m.value * a.row
                                   : j + NR < nc || i0 + mc == rows ? as.p
                                                                    : as.p + mc * a.row;
-            if (nb > W) micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next);
-            else micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next);
+            const index_t next_step = !by_steps ? 0 : call <= lines ? b.row : a.col;
+            if (nb > W)
+              micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next,
+                                   next_step);
+            else
+              micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next,
+                                   next_step);
           });
         }
       }
     }
 }
 
+/// Where c is taken in its columns: so many steps of k at a time, so that all columns of a few rows of a are read before
+/// the next rows come; and elements of scratch.
+inline constexpr index_t few_columns_steps = 32;
+template <class V> constexpr index_t few_columns_panels(index_t rows) {
+  return few_columns_steps * round_up(std::min(rows, blocking<V>::NC), blocking<V>::NR);
+}
 /// Is c too narrow for vectors of its columns, and do `room` elements suffice for few_columns? It packs k columns of b,
 /// or takes c in its columns.
 template <class V, class T>
 bool are_few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, index_t room) {
   constexpr index_t W = blocking<V>::W;
   return cols <= 4 && 2 * cols <= W && rows >= W && k >= W &&
-         (a.col == 1 ? cols * k : cols * rows + tile_scratch<V>(cols, rows, k)) <= room;
+         (a.col == 1 ? cols * k : cols * rows + few_columns_panels<V>(rows)) <= room;
 }
 /// c = a b with vectors along k where rows of a are contiguous, else along the rows of c.
 /// W rows of a at a time: the order of sums depends on how many rows are left in the last ones.
@@ -358,22 +382,24 @@ bool are_few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, 
 template <class V, class T>
 void few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
                  index_t c_row, T* scratch, index_t kc) {
-  constexpr index_t W = blocking<V>::W;
+  constexpr index_t W = blocking<V>::W, line = 64 / static_cast<index_t>(sizeof(T));
   if (a.col == 1) {
     for (index_t j = 0; j < cols; ++j)
       for (index_t p = 0; p < k; ++p) scratch[j * k + p] = b.p[p * b.row + j * b.col];
     T part[V::size];
     for (index_t i = 0; i < rows; i += W) { // so many rows stay in L1
       const index_t n = std::min(W, rows - i);
+      for (index_t r = i + W; r < std::min(rows, i + 2 * W); ++r)
+        for (index_t p = 0; p < k; p += line) __builtin_prefetch(a.p + r * a.row + p);
       for (index_t j = 0; j < cols; ++j) {
         row_of_dots<V>(n, k, scratch + j * k, a.p + i * a.row, a.row, part);
         for (index_t x = 0; x < n; ++x) c[(i + x) * c_row + j] = part[x];
       }
     }
   } else {
-    T* const columns = scratch + tile_scratch<V>(cols, rows, k);
+    T* const columns = scratch + few_columns_panels<V>(rows);
     const matrix<T> at{a.p, a.col, a.row}, bt{b.p, b.col, b.row};
-    tile<V>(cols, rows, k, bt, at, columns, rows, scratch, kc);
+    tile<V>(cols, rows, k, bt, at, columns, rows, scratch, std::min(kc, few_columns_steps));
     for (index_t i = 0; i < rows; ++i)
       for (index_t j = 0; j < cols; ++j) c[i * c_row + j] = columns[j * rows + i];
   }

@@ -269,15 +269,16 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
   }
 }
 
-// Rows [lo, hi) of a step whose first operand and result have the same outermost axis, to the result's rows from
-// `at` on.
+// Rows [lo, hi) of a step whose first operand and result have the same outermost axis. result: where row 0 would be
 template <op O, auto K, class T> void run_rows(const step& s, const frame_step& f, index_t lo, index_t hi,
-                                               index_t at, const scratch_of_kernel<T>& scratch,
+                                               void* result, const scratch_of_kernel<T>& scratch,
                                                const tapeless::detail::name_values& names) {
   frame_slot slot[3] = {f.slot[0], f.slot[1], f.slot[2]};
+  slot[2].source = &result;
+  slot[2].offset = 0;
   for (const int k : {0, 2}) {
-    slot[k].offset += (k == 0 ? lo : at) * product(slot[k].s, 1, slot[k].s.rank) *
-                      (k == 0 ? index_t{sizeof(T)} : bytes_of_result<T>());
+    slot[k].offset +=
+        lo * product(slot[k].s, 1, slot[k].s.rank) * (k == 0 ? index_t{sizeof(T)} : bytes_of_result<T>());
     slot[k].s.d[0] = hi - lo;
   }
   frame_step part;

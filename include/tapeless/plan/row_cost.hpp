@@ -40,8 +40,7 @@ public:
 struct stored_bytes {
   double all = 0, alive = 0;
 };
-template <class Backend> constexpr stored_bytes bytes_stored(const raw_program& p,
-                                                             const assumed_extents& extents) {
+constexpr stored_bytes bytes_stored(const raw_program& p, const assumed_extents& extents) {
   const int n = p.nodes.size();
   vec<int> last(n, no_node);
   vec<char> in_memory(n, 0);
@@ -77,7 +76,7 @@ template <class Backend> constexpr stored_bytes bytes_stored(const raw_program& 
 }
 
 template <class Backend> constexpr bool fits_into_cache(const raw_program& p) {
-  return bytes_stored<Backend>(p, assumed_extents(p)).alive <= Backend::cache_bytes;
+  return bytes_stored(p, assumed_extents(p)).alive <= Backend::cache_bytes;
 }
 template <class Backend> constexpr double cost_of_rows(const raw_program& p) {
   const assumed_extents extents(p);
@@ -93,7 +92,7 @@ template <class Backend> constexpr double cost_of_rows(const raw_program& p) {
     if (v.o == op::gather) sum += Backend::move_ns(extents.number(count(1, v.s)));
     if (v.o == op::scatter_add) sum += Backend::move_ns(extents.number(count(1, s[0])));
   }
-  const stored_bytes stored = bytes_stored<Backend>(p, extents);
+  const stored_bytes stored = bytes_stored(p, extents);
   if (stored.alive > Backend::cache_bytes) sum += Backend::memory_ns(2 * stored.all);
   return sum;
 }
