@@ -32,7 +32,8 @@ template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
   int slots = 0, axes = 1;
   // bit masks: dense stores of results that are larger than caches and not read again; operands whose rows of the next
   // strip are fetched meanwhile
-  unsigned past_caches = 0, ahead = 0;
+  unsigned past_caches = 0;
+  std::uint64_t ahead_from = 0, ahead_to = 0;
   static constexpr int codes = Codes, konsts = Konsts, stores = Stores, customs = Customs;
 };
 
@@ -98,7 +99,9 @@ template <auto Code, class V> class fused_kernel {
     }
   };
   static constexpr int slots = Code.slots;
-  static constexpr bool fetched_ahead(int slot) { return slot < 32 && ((Code.ahead >> slot) & 1u) != 0; }
+  static constexpr int ahead_from(int slot) { return static_cast<int>(Code.ahead_from >> 8 * slot & 255); }
+  static constexpr int ahead_to(int slot) { return static_cast<int>(Code.ahead_to >> 8 * slot & 255); }
+  static constexpr bool fetched_ahead(int slot) { return slot < 8 && ahead_to(slot) > 0; }
   using position = index_t[slots];
   // What a row needs, in a local of its own: SIMD stores may alias anything, so pointers that were read from memory
   // would be read again after each of them.
@@ -165,7 +168,12 @@ template <auto Code, class V> class fused_kernel {
       else r.f[q.dst] = load_bf16_strided<V>(x, stride, Partial ? n : W);
     } else {
       const T* const x = element<const T>(w, q.a, where);
-      if constexpr (how == access::dense && fetched_ahead(q.a)) __builtin_prefetch(x + w.ahead[q.a], 0, 2);
+      if constexpr (how == access::dense && fetched_ahead(q.a)) {
+        constexpr index_t part = ahead_to(q.a) - ahead_from(q.a);
+        if constexpr (part == 128) __builtin_prefetch(x + w.ahead[q.a], 0, 2);
+        else
+          __builtin_prefetch(element<const T>(w, q.a, 0) + w.ahead[q.a] + (c * part >> 7), 0, 2);
+      }
       if constexpr (how == access::splat) r.f[q.dst] = V(*x);
       else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load<V>(x);
       else if constexpr (how == access::dense) r.f[q.dst] = load_n<V>(x, n);
@@ -374,7 +382,7 @@ template <auto Code, class V> class fused_kernel {
       w.base[k] = base_of(a, k);
       w.at[k] = p[k];
       w.stride[k] = a.slot[k].stride[axes - 1];
-      if (fetched_ahead(k)) w.ahead[k] = a.strip * a.slot[k].stride[0];
+      if (fetched_ahead(k)) w.ahead[k] = a.strip * a.slot[k].stride[0] + (a.loop[axes - 1] * ahead_from(k) >> 7);
     }
     w.extent = a.extent;
     if constexpr (Code.past_caches != 0)

@@ -33,28 +33,51 @@ template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const
   return mask;
 }
 
-// The operands of step i that a step before it in its strip reads as well, and none after it: while the step reads them
-// in cache, those of the next strip come. Bit mask.
-template <class Plan> constexpr unsigned fetched_ahead(const Plan& p, int i) {
+// While the loops of a strip read an operand in cache, the next strip of it comes: of those that read it, each fetches as
+// much as its arithmetic is of theirs. Of step i, in each of its first eight operands' bytes: the end of its part in
+// 1 / 128 of a row; 0: none.
+constexpr int work_of(const auto& p, const step& s) {
+  int n = 0;
+  for (int k = s.code0; k < s.code0 + s.codes; ++k) {
+    const op o = instruction(p.code[k]).o;
+    n += o == op::exp || o == op::log || o == op::erf || o == op::tanh || o == op::sigmoid || o == op::pow ? 9
+         : o == op::div || o == op::sqrt                                                                     ? 6
+                                                                                                            : 1;
+  }
+  return n;
+}
+struct fetching {
+  std::uint64_t from = 0, to = 0;
+};
+template <class Plan> constexpr fetching fetched_ahead(const Plan& p, int i) {
   using namespace tapeless::detail;
+  fetching r;
   int first = i;
   while (first > 0 && p.step_[first].strip) --first;
-  if (first == i || !p.step_[first].fused) return 0;
+  if (!p.step_[first].fused) return r;
   int end = i + 1;
   while (end < p.steps && p.step_[end].strip) ++end;
   const step& s = p.step_[i];
-  unsigned mask = 0;
-  for (int k = 0; k < s.loads && k < 32; ++k) {
+  for (int k = 0; k < s.loads && k < 8; ++k) {
     const slot& q = p.slot_[s.slot0 + k];
     if (q.at.where == place::strip || !is_float(q.t) || q.stride[0] == 0 || q.stride[s.axes - 1] != 1)
       continue;
-    bool before = false, after = false;
-    for (int j = first; j < end; ++j)
-      for (int l = 0; l < p.step_[j].loads && j != i; ++l)
-        if (p.slot_[p.step_[j].slot0 + l].at == q.at) (j < i ? before : after) = true;
-    if (before && !after) mask |= 1u << k;
+    int readers = 0, before = 0, all = 0, mine = 0;
+    for (int j = first; j < end; ++j) {
+      bool reads = false;
+      for (int l = 0; l < p.step_[j].loads; ++l) reads = reads || p.slot_[p.step_[j].slot0 + l].at == q.at;
+      if (!reads) continue;
+      ++readers;
+      const int w = work_of(p, p.step_[j]);
+      if (j < i) before += w;
+      if (j == i) mine = w;
+      all += w;
+    }
+    if (readers < 2) continue;
+    r.from |= static_cast<std::uint64_t>(128 * before / all) << 8 * k;
+    r.to |= static_cast<std::uint64_t>(128 * (before + mine) / all) << 8 * k;
   }
-  return mask;
+  return r;
 }
 
 template <const auto& P, int I> constexpr auto code_of() {
@@ -67,7 +90,8 @@ template <const auto& P, int I> constexpr auto code_of() {
   k.slots = s.loads + s.stores;
   k.axes = s.axes;
   k.past_caches = stores_past_caches(P, P.step_[I]);
-  k.ahead = fetched_ahead(P, I);
+  k.ahead_from = fetched_ahead(P, I).from;
+  k.ahead_to = fetched_ahead(P, I).to;
   return k;
 }
 
