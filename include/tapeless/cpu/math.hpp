@@ -65,7 +65,7 @@ template <class V> [[gnu::always_inline]] inline V exp(const V& x) {
   if constexpr (sizeof(T) == 4 && sizeof(V) == 64) return V(detail::exp_by_table(x.data));
   else
 #endif
-  if constexpr (sizeof(T) == 4) {
+      if constexpr (sizeof(T) == 4) {
     const V y = select(x < V(-87.33654f), V(0.0f), detail::exp_within(x));
     return select(x <= V(88.72283f), y, x + V(std::numeric_limits<float>::infinity())); // a NaN is not <=
   } else {

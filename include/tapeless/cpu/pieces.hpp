@@ -83,8 +83,7 @@ alignas(64) inline constexpr float erf_pieces[7][32] = {
 template <const auto& table> [[gnu::always_inline]] inline __m512 odd_by_pieces(__m512 x) {
   const __m512 sign = _mm512_set1_ps(-0.0f), first_end = _mm512_set1_ps(0x1.4p-4f);
   const __m512 a = _mm512_min_ps(_mm512_set1_ps(15.0f), _mm512_andnot_ps(sign, x)); // a NaN stays
-  const __m512i k =
-      _mm512_srli_epi32(_mm512_castps_si512(_mm512_max_ps(a, _mm512_set1_ps(0x1p-4f))), 21);
+  const __m512i k = _mm512_srli_epi32(_mm512_castps_si512(_mm512_max_ps(a, _mm512_set1_ps(0x1p-4f))), 21);
   const auto at = [&](int row) __attribute__((always_inline)) {
     return _mm512_permutex2var_ps(_mm512_load_ps(table[row]), k, _mm512_load_ps(table[row] + 16));
   };

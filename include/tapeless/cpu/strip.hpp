@@ -33,51 +33,44 @@ template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const
   return mask;
 }
 
-// While the loops of a strip read an operand in cache, the next strip of it comes: of those that read it, each fetches as
-// much as its arithmetic is of theirs. Of step i, in each of its first eight operands' bytes: the end of its part in
-// 1 / 128 of a row; 0: none.
-constexpr int work_of(const auto& p, const step& s) {
-  int n = 0;
+// While the loops of a strip read an operand in cache, the next strip of it comes from memory: of the loops that read it,
+// each fetches as much of a row as its work is of theirs, in 1 / 128.
+struct fetched_part {
+  index_t from = 0, to = 0;
+};
+// of step s: instructions of a vector, for a function as many as exp has
+template <class Plan> constexpr index_t work_of(const Plan& p, const step& s) {
+  using tapeless::detail::op;
+  index_t n = 0;
   for (int k = s.code0; k < s.code0 + s.codes; ++k) {
-    const op o = instruction(p.code[k]).o;
-    n += o == op::exp || o == op::log || o == op::erf || o == op::tanh || o == op::sigmoid || o == op::pow ? 9
-         : o == op::div || o == op::sqrt                                                                     ? 6
-                                                                                                            : 1;
+    const op o = tapeless::detail::instruction(p.code[k]).o;
+    const bool function = o == op::exp || o == op::log || o == op::tanh || o == op::erf || o == op::sigmoid;
+    n += function ? 9 : 1;
   }
   return n;
 }
-struct fetching {
-  std::uint64_t from = 0, to = 0;
-};
-template <class Plan> constexpr fetching fetched_ahead(const Plan& p, int i) {
+// of load k of step i
+template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i, int k) {
   using namespace tapeless::detail;
-  fetching r;
-  int first = i;
-  while (first > 0 && p.step_[first].strip) --first;
-  if (!p.step_[first].fused) return r;
-  int end = i + 1;
-  while (end < p.steps && p.step_[end].strip) ++end;
-  const step& s = p.step_[i];
-  for (int k = 0; k < s.loads && k < 8; ++k) {
-    const slot& q = p.slot_[s.slot0 + k];
-    if (q.at.where == place::strip || !is_float(q.t) || q.stride[0] == 0 || q.stride[s.axes - 1] != 1)
-      continue;
-    int readers = 0, before = 0, all = 0, mine = 0;
-    for (int j = first; j < end; ++j) {
-      bool reads = false;
-      for (int l = 0; l < p.step_[j].loads; ++l) reads = reads || p.slot_[p.step_[j].slot0 + l].at == q.at;
-      if (!reads) continue;
-      ++readers;
-      const int w = work_of(p, p.step_[j]);
-      if (j < i) before += w;
-      if (j == i) mine = w;
-      all += w;
-    }
-    if (readers < 2) continue;
-    r.from |= static_cast<std::uint64_t>(128 * before / all) << 8 * k;
-    r.to |= static_cast<std::uint64_t>(128 * (before + mine) / all) << 8 * k;
+  const slot& q = p.slot_[p.step_[i].slot0 + k];
+  int first = i, readers = 0;
+  while (p.step_[first].strip) --first;
+  if (!p.step_[first].fused || q.at.where == place::strip || !is_float(q.t) || q.stride[0] == 0 ||
+      q.stride[p.step_[i].axes - 1] != 1)
+    return {};
+  index_t before = 0, mine = 0, all = 0;
+  for (int j = first; j == first || (j < p.steps && p.step_[j].strip); ++j) {
+    bool reads = false;
+    for (int l = 0; l < p.step_[j].loads; ++l) reads = reads || p.slot_[p.step_[j].slot0 + l].at == q.at;
+    if (!reads) continue;
+    ++readers;
+    const index_t work = work_of(p, p.step_[j]);
+    if (j < i) before += work;
+    if (j == i) mine = work;
+    all += work;
   }
-  return r;
+  if (readers < 2) return {};
+  return {128 * before / all, 128 * (before + mine) / all};
 }
 
 template <const auto& P, int I> constexpr auto code_of() {
@@ -90,8 +83,11 @@ template <const auto& P, int I> constexpr auto code_of() {
   k.slots = s.loads + s.stores;
   k.axes = s.axes;
   k.past_caches = stores_past_caches(P, P.step_[I]);
-  k.ahead_from = fetched_ahead(P, I).from;
-  k.ahead_to = fetched_ahead(P, I).to;
+  for (int i = 0; i < s.loads && i < k.most_ahead; ++i) {
+    const fetched_part part = fetched_ahead(P, I, i);
+    k.ahead_from[i] = static_cast<std::uint8_t>(part.from);
+    k.ahead_to[i] = static_cast<std::uint8_t>(part.to);
+  }
   return k;
 }
 
