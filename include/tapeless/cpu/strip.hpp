@@ -9,8 +9,6 @@
 
 namespace tapeless::cpu {
 
-// A result of so many bytes is gone from the caches before anybody reads it.
-inline constexpr index_t larger_than_caches = 1 << 25;
 // Of step s: the dense stores of such results, floating point, that no step reads. Bit mask.
 template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const step& s) {
   using namespace tapeless::detail;
@@ -34,7 +32,8 @@ template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const
 }
 
 // While the loops of a strip read an operand in cache, the next strip of it comes from memory: of the loops that read it,
-// each fetches as much of a row as its work is of theirs, in 1 / 128.
+// each fetches as much of a row as its work is of theirs, in 1 / 128. Where two strips are too much for a cache near by,
+// the last one fetches all.
 struct fetched_part {
   index_t from = 0, to = 0;
 };
@@ -53,7 +52,7 @@ template <class Plan> constexpr index_t work_of(const Plan& p, const step& s) {
 template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i, int k) {
   using namespace tapeless::detail;
   const slot& q = p.slot_[p.step_[i].slot0 + k];
-  int first = i, readers = 0;
+  int first = i, readers = 0, last = i;
   while (p.step_[first].strip) --first;
   if (!p.step_[first].fused || q.at.where == place::strip || !is_float(q.t) || q.stride[0] == 0 ||
       q.stride[p.step_[i].axes - 1] != 1)
@@ -64,12 +63,16 @@ template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i,
     for (int l = 0; l < p.step_[j].loads; ++l) reads = reads || p.slot_[p.step_[j].slot0 + l].at == q.at;
     if (!reads) continue;
     ++readers;
+    last = j;
     const index_t work = work_of(p, p.step_[j]);
     if (j < i) before += work;
     if (j == i) mine = work;
     all += work;
   }
   if (readers < 2) return {};
+  index_t row = 1;
+  for (int a = 1; a < p.step_[first].axes; ++a) row *= p.step_[first].loop[a];
+  if (row > strip_grain) return {0, i == last ? 128 : 0};
   return {128 * before / all, 128 * (before + mine) / all};
 }
 
