@@ -225,3 +225,35 @@ TEST_CASE_TEMPLATE("pool: sum adds the elements of a window and spread is its tr
   each_extents(check);
   each_width(check);
 }
+
+TEST_CASE("pool: what is stored past the caches is what is stored into them") {
+  const window_extents e{
+      .planes = 9, .h = 1024, .w = 1024, .r = 2, .s = 2, .p = 512, .q = 512, .stride_h = 2, .stride_w = 2};
+  window_extents one = e;
+  one.planes = 1;
+  const index_t in = e.h * e.w, out = e.p * e.q;
+  static_assert(9 * 1024 * 1024 * sizeof(float) >= larger_than_caches);
+  const auto x = values<float>(e.planes * in, 6), dy = values<float>(e.planes * out, 7);
+  const auto lines = [](std::vector<float>& v) { // where a line begins
+    float* p = v.data();
+    while (!lines_up(p)) ++p;
+    return p;
+  };
+  std::vector<float> dx(x.size() + 16), plane(static_cast<std::size_t>(in));
+  float* const all = lines(dx);
+  const auto check = [&](const auto& pull) {
+    pull(e, 0, all);
+    for (index_t z = 0; z < e.planes; ++z) {
+      pull(one, z, plane.data());
+      CHECK(std::equal(plane.begin(), plane.end(), all + z * in));
+    }
+  };
+  check([&](const window_extents& w, index_t z, float* to) {
+    window_spread(serial_team{}, w, 0.25f, dy.data() + z * out, to);
+  });
+  check([&](const window_extents& w, index_t z, float* to) {
+    std::vector<std::int32_t> idx(static_cast<std::size_t>(w.planes * out));
+    window_argmax(serial_team{}, w, x.data() + z * in, idx.data());
+    window_scatter(serial_team{}, w, idx.data(), dy.data() + z * out, to);
+  });
+}

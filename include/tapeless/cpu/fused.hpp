@@ -30,9 +30,11 @@ template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
   std::uint64_t store[Stores]{};
   const tapeless::detail::custom_op* custom[Customs > 0 ? Customs : 1]{};
   int slots = 0, axes = 1;
-  // bit masks: dense stores of results that are larger than caches and not read again; operands whose rows of the next
-  // strip are fetched meanwhile
-  unsigned past_caches = 0, ahead = 0;
+  // bit mask: dense stores of results that are larger than caches and not read again
+  unsigned past_caches = 0;
+  // of the first operands: which part of the next strip's row is fetched meanwhile, in 1 / 128
+  static constexpr int most_ahead = 8;
+  std::uint8_t ahead_from[most_ahead]{}, ahead_to[most_ahead]{};
   static constexpr int codes = Codes, konsts = Konsts, stores = Stores, customs = Customs;
 };
 
@@ -98,7 +100,10 @@ template <auto Code, class V> class fused_kernel {
     }
   };
   static constexpr int slots = Code.slots;
-  static constexpr bool fetched_ahead(int slot) { return slot < 32 && ((Code.ahead >> slot) & 1u) != 0; }
+  static constexpr index_t ahead_from(int slot) { return slot < Code.most_ahead ? Code.ahead_from[slot] : 0; }
+  static constexpr index_t fetched_ahead(int slot) {
+    return slot < Code.most_ahead ? Code.ahead_to[slot] - Code.ahead_from[slot] : 0;
+  }
   using position = index_t[slots];
   // What a row needs, in a local of its own: SIMD stores may alias anything, so pointers that were read from memory
   // would be read again after each of them.
@@ -106,7 +111,7 @@ template <auto Code, class V> class fused_kernel {
     void* base[slots];
     index_t at[slots], stride[slots];
     const index_t* extent;
-    index_t ahead[slots]; // elements to those of the next strip, of operands in Code.ahead
+    index_t ahead[slots]; // elements to those of the next strip that are fetched, from the row on
   };
 
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
@@ -165,7 +170,8 @@ template <auto Code, class V> class fused_kernel {
       else r.f[q.dst] = load_bf16_strided<V>(x, stride, Partial ? n : W);
     } else {
       const T* const x = element<const T>(w, q.a, where);
-      if constexpr (how == access::dense && fetched_ahead(q.a)) __builtin_prefetch(x + w.ahead[q.a], 0, 2);
+      if constexpr (constexpr index_t part = fetched_ahead(q.a); how == access::dense && part > 0)
+        __builtin_prefetch(element<const T>(w, q.a, w.ahead[q.a] + c * part / 128), 0, 2);
       if constexpr (how == access::splat) r.f[q.dst] = V(*x);
       else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load<V>(x);
       else if constexpr (how == access::dense) r.f[q.dst] = load_n<V>(x, n);
@@ -374,7 +380,8 @@ template <auto Code, class V> class fused_kernel {
       w.base[k] = base_of(a, k);
       w.at[k] = p[k];
       w.stride[k] = a.slot[k].stride[axes - 1];
-      if (fetched_ahead(k)) w.ahead[k] = a.strip * a.slot[k].stride[0];
+      if (fetched_ahead(k) > 0)
+        w.ahead[k] = a.strip * a.slot[k].stride[0] + a.loop[axes - 1] * ahead_from(k) / 128;
     }
     w.extent = a.extent;
     if constexpr (Code.past_caches != 0)

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include "pieces.hpp"
 #include "simd.hpp"
 
 namespace tapeless::cpu {
@@ -35,12 +36,36 @@ template <class V> [[gnu::always_inline]] inline V exp_within(const V& x) {
                                                     (std::bit_cast<bits>(t.data) << 23)));
 }
 
+#if defined(__AVX512F__)
+// e^x of floats, 0 below -87.3366: 2^n e^r, 16 n the integer next to 16 x / ln 2, |r| < 0.0217. The sum with 1.5 2^19 has
+// 16 n in its last bits, the lowest four of which choose the power of 2^(1/16).
+[[gnu::always_inline]] inline __m512 exp_by_table(__m512 x) {
+  alignas(64) static constexpr float power[16] = {
+      0x1p+0f,        0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f,  0x1.3dea64p+0f,
+      0x1.4bfdaep+0f, 0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
+      0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f};
+  const auto all = [](float c) __attribute__((always_inline)) { return _mm512_set1_ps(c); };
+  const __mmask16 normal = _mm512_cmp_ps_mask(x, all(-87.33654f), _CMP_NLT_UQ); // or NaN
+  x = _mm512_min_ps(all(89.0f), x);                                             // a NaN stays
+  const __m512 shift = all(0x1.8p19f), t = _mm512_fmadd_ps(x, all(std::numbers::log2e_v<float>), shift),
+               n = _mm512_sub_ps(t, shift);
+  const __m512 r = _mm512_fmadd_ps(n, all(2.12194440e-4f), _mm512_fmadd_ps(n, all(-0.693359375f), x));
+  const __m512 head = _mm512_permutexvar_ps(_mm512_castps_si512(t), _mm512_load_ps(power));
+  const __m512 p = _mm512_fmadd_ps(_mm512_fmadd_ps(r, all(1.0f / 6), all(0.5f)), r, all(1.0f));
+  return _mm512_maskz_scalef_ps(normal, _mm512_fmadd_ps(_mm512_mul_ps(head, r), p, head), n);
+}
+#endif
+
 } // namespace detail
 
 // Of doubles xsimd's, which is infinite from 709.44 on, e^x itself from 709.783. x - 1 is exact there.
 template <class V> [[gnu::always_inline]] inline V exp(const V& x) {
   using T = typename V::value_type;
-  if constexpr (sizeof(T) == 4) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4 && sizeof(V) == 64) return V(detail::exp_by_table(x.data));
+  else
+#endif
+      if constexpr (sizeof(T) == 4) {
     const V y = select(x < V(-87.33654f), V(0.0f), detail::exp_within(x));
     return select(x <= V(88.72283f), y, x + V(std::numeric_limits<float>::infinity())); // a NaN is not <=
   } else {
@@ -63,6 +88,9 @@ template <class V> [[gnu::always_inline]] inline V log(const V& x) {
 // Of floats x + x^3 p(x^2) (Cephes) up to 0.625, 1 - 2 / (e^2x + 1) behind it.
 template <class V> [[gnu::always_inline]] inline V tanh(const V& x) {
   if constexpr (sizeof(typename V::value_type) == 8) return xsimd::tanh(x);
+#if defined(__AVX512F__)
+  else if constexpr (sizeof(V) == 64) return V(detail::odd_by_pieces<detail::tanh_pieces>(x.data));
+#endif
   else {
     constexpr double p[] = {-0.333332819422, 0.133314422036, -0.0537397155531, 0.0206390887954,
                             -0.00570498872745};
@@ -105,11 +133,18 @@ template <> struct erf_terms<float> {
 // xsimd's is 68 ulp off for double.
 template <class V> [[gnu::always_inline]] inline V erf(const V& x) {
   using T = typename V::value_type;
-  using terms = detail::erf_terms<T>;
-  const V one(T(1)), a = xsimd::abs(x), b = select(a < V(terms::one), a, V(terms::one));
-  const V tail = detail::polynomial(terms::q, one / (b + V(T(2)))) * xsimd::exp(-(b * b));
-  const V far = select(x < V(T(0)), tail - one, one - tail);
-  return select(a > one, far, fma(x, detail::polynomial(terms::p, x * x), x)); // a NaN is not > 1
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4 && sizeof(V) == 64)
+    return V(detail::odd_by_pieces<detail::erf_pieces>(x.data));
+  else
+#endif
+  {
+    using terms = detail::erf_terms<T>;
+    const V one(T(1)), a = xsimd::abs(x), b = select(a < V(terms::one), a, V(terms::one));
+    const V tail = detail::polynomial(terms::q, one / (b + V(T(2)))) * xsimd::exp(-(b * b));
+    const V far = select(x < V(T(0)), tail - one, one - tail);
+    return select(a > one, far, fma(x, detail::polynomial(terms::p, x * x), x)); // a NaN is not > 1
+  }
 }
 
 // 1 / (1 + e^-x), without an e^-x that overflows

@@ -181,6 +181,14 @@ bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
   const index_t high = std::min(e.q, (e.w + e.pad_left) / Stride);
   if (high - low < W) return false;
   const index_t step = e.dil_h / std::gcd(e.stride_h, e.dil_h);
+  // every vector of a row is whole lines of its own
+  const bool past_caches = e.planes * e.h * e.w * index_t{sizeof(T)} >= larger_than_caches &&
+                           e.w * index_t{sizeof(T)} % 64 == 0 && (high - low) % W == 0 &&
+                           lines_up(dx + Stride * low - e.pad_left);
+  const auto put = [=](T* p, const V& v) __attribute__((always_inline)) {
+    if (past_caches) store_past_caches(p, v);
+    else store(p, v);
+  };
   for (index_t y = 0; y < e.h; ++y) {
     const index_t top = y + e.pad_top; // rows of windows that see y: first, first + step, ... below last
     index_t first = std::max<index_t>((top - (e.r - 1) * e.dil_h + e.stride_h - 1) / e.stride_h, 0);
@@ -208,17 +216,18 @@ bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
           if (f != 0) sum[1] += v;
           else sum[0] += v;
         }
-      if constexpr (Stride == 1) store(dx + here, sum[0]);
+      if constexpr (Stride == 1) put(dx + here, sum[0]);
       else
         [&]<int... L>(std::integer_sequence<int, L...>) {
           constexpr int half = static_cast<int>(W);
-          store(dx + here, V(__builtin_shufflevector(sum[0].data, sum[1].data, (L / 2 + L % 2 * half)...)));
-          store(dx + here + W,
-                V(__builtin_shufflevector(sum[0].data, sum[1].data, ((L + half) / 2 + L % 2 * half)...)));
+          put(dx + here, V(__builtin_shufflevector(sum[0].data, sum[1].data, (L / 2 + L % 2 * half)...)));
+          put(dx + here + W,
+              V(__builtin_shufflevector(sum[0].data, sum[1].data, ((L + half) / 2 + L % 2 * half)...)));
         }(std::make_integer_sequence<int, static_cast<int>(W)>{});
     }
     one_by_one(Stride * high - e.pad_left, e.w);
   }
+  if (past_caches) end_stores_past_caches();
   return true;
 }
 template <class V, class T, class F> bool pull(const window_extents& e, T* dx, const F& term) {

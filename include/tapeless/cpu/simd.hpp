@@ -118,6 +118,8 @@ template <class V> [[gnu::always_inline]] inline V load(const typename V::value_
 
 template <class T> [[gnu::always_inline]] inline void store(T* p, const simd<T>& v) { v.store_unaligned(p); }
 
+/// A result of so many bytes is gone from the caches before anybody reads it.
+inline constexpr index_t larger_than_caches = 1 << 25;
 /// store() of whole lines that are not read soon: past the caches, where the machine can.   @pre p is aligned to V
 template <class T> [[gnu::always_inline]] inline void store_past_caches(T* p, const simd<T>& v) {
 #if defined(__AVX512F__)

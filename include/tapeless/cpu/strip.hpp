@@ -9,8 +9,6 @@
 
 namespace tapeless::cpu {
 
-// A result of so many bytes is gone from the caches before anybody reads it.
-inline constexpr index_t larger_than_caches = 1 << 25;
 // Of step s: the dense stores of such results, floating point, that no step reads. Bit mask.
 template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const step& s) {
   using namespace tapeless::detail;
@@ -33,28 +31,49 @@ template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const
   return mask;
 }
 
-// The operands of step i that a step before it in its strip reads as well, and none after it: while the step reads them
-// in cache, those of the next strip come. Bit mask.
-template <class Plan> constexpr unsigned fetched_ahead(const Plan& p, int i) {
-  using namespace tapeless::detail;
-  int first = i;
-  while (first > 0 && p.step_[first].strip) --first;
-  if (first == i || !p.step_[first].fused) return 0;
-  int end = i + 1;
-  while (end < p.steps && p.step_[end].strip) ++end;
-  const step& s = p.step_[i];
-  unsigned mask = 0;
-  for (int k = 0; k < s.loads && k < 32; ++k) {
-    const slot& q = p.slot_[s.slot0 + k];
-    if (q.at.where == place::strip || !is_float(q.t) || q.stride[0] == 0 || q.stride[s.axes - 1] != 1)
-      continue;
-    bool before = false, after = false;
-    for (int j = first; j < end; ++j)
-      for (int l = 0; l < p.step_[j].loads && j != i; ++l)
-        if (p.slot_[p.step_[j].slot0 + l].at == q.at) (j < i ? before : after) = true;
-    if (before && !after) mask |= 1u << k;
+// While the loops of a strip read an operand in cache, the next strip of it comes from memory: of the loops that read it,
+// each fetches as much of a row as its work is of theirs, in 1 / 128. Where two strips are too much for a cache near by,
+// the last one fetches all.
+struct fetched_part {
+  index_t from = 0, to = 0;
+};
+// of step s: instructions of a vector, for a function as many as exp has
+template <class Plan> constexpr index_t work_of(const Plan& p, const step& s) {
+  using tapeless::detail::op;
+  index_t n = 0;
+  for (int k = s.code0; k < s.code0 + s.codes; ++k) {
+    const op o = tapeless::detail::instruction(p.code[k]).o;
+    const bool function = o == op::exp || o == op::log || o == op::tanh || o == op::erf || o == op::sigmoid;
+    n += function ? 9 : 1;
   }
-  return mask;
+  return n;
+}
+// of load k of step i
+template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i, int k) {
+  using namespace tapeless::detail;
+  const slot& q = p.slot_[p.step_[i].slot0 + k];
+  int first = i, readers = 0, last = i;
+  while (p.step_[first].strip) --first;
+  if (!p.step_[first].fused || q.at.where == place::strip || !is_float(q.t) || q.stride[0] == 0 ||
+      q.stride[p.step_[i].axes - 1] != 1)
+    return {};
+  index_t before = 0, mine = 0, all = 0;
+  for (int j = first; j == first || (j < p.steps && p.step_[j].strip); ++j) {
+    bool reads = false;
+    for (int l = 0; l < p.step_[j].loads; ++l) reads = reads || p.slot_[p.step_[j].slot0 + l].at == q.at;
+    if (!reads) continue;
+    ++readers;
+    last = j;
+    const index_t work = work_of(p, p.step_[j]);
+    if (j < i) before += work;
+    if (j == i) mine = work;
+    all += work;
+  }
+  if (readers < 2) return {};
+  index_t row = 1;
+  for (int a = 1; a < p.step_[first].axes; ++a) row *= p.step_[first].loop[a];
+  if (row > strip_grain) return {0, i == last ? 128 : 0};
+  return {128 * before / all, 128 * (before + mine) / all};
 }
 
 template <const auto& P, int I> constexpr auto code_of() {
@@ -67,7 +86,11 @@ template <const auto& P, int I> constexpr auto code_of() {
   k.slots = s.loads + s.stores;
   k.axes = s.axes;
   k.past_caches = stores_past_caches(P, P.step_[I]);
-  k.ahead = fetched_ahead(P, I);
+  for (int i = 0; i < s.loads && i < k.most_ahead; ++i) {
+    const fetched_part part = fetched_ahead(P, I, i);
+    k.ahead_from[i] = static_cast<std::uint8_t>(part.from);
+    k.ahead_to[i] = static_cast<std::uint8_t>(part.to);
+  }
   return k;
 }
 

@@ -81,7 +81,7 @@ template <reduction F, int Axis, class A> constexpr auto apply_softmax(const A& 
 
 // softmax<axis>(a) = exp(a) / sum(exp(a)) along the axis, shifted so that nothing overflows; a's shape
 // Errors: compile errors. The axis exists, a is float or double; a named axis that is 0 at run is an exception.
-// Cost: that of max, exp, sum and a division.
+// Cost: that of max, exp, sum and a product, and of a division for each sum.
 template <int Axis = -1, detail::handle A> constexpr auto softmax(const A& a) {
   return detail::apply_softmax<detail::softmax, Axis>(a);
 }

@@ -93,10 +93,10 @@ constexpr int logsumexp(graph& g, int a, unsigned axes) {
   const int m = shift(g, a, axes);
   return binary(g, op::add, unary(g, op::log, sum(g, unary(g, op::exp, binary(g, op::sub, a, m)), axes)), m);
 }
-// exp(a - m) / sum(exp(a - m))
+// exp(a - m) * (1 / sum(exp(a - m))): one division for each sum
 constexpr int softmax(graph& g, int a, unsigned axes) {
   const int e = unary(g, op::exp, binary(g, op::sub, a, shift(g, a, axes)));
-  return binary(g, op::div, e, sum(g, e, axes));
+  return binary(g, op::mul, e, binary(g, op::div, g.konst(1, g[a].t), sum(g, e, axes)));
 }
 
 using reduction = int (*)(graph&, int, unsigned);
