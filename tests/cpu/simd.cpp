@@ -23,7 +23,7 @@ template <class T> std::vector<T> values(index_t n, unsigned seed = 1) {
   return v;
 }
 
-template <class V> std::vector<typename V::value_type> lanes(const V& v) {
+template <class V> std::vector<typename V::value_type> lanes_of(const V& v) {
   std::vector<typename V::value_type> out(V::size);
   v.store_unaligned(out.data());
   return out;
@@ -44,11 +44,11 @@ TEST_CASE_TEMPLATE("simd: a partial load reads the first n lanes and zeroes the 
   using V = simd<T>;
   for (index_t n = 0; n <= width<T>; ++n) {
     const auto p = values<T>(n);
-    const auto v = lanes(load_n<V>(p.data(), n));
+    const auto v = lanes_of(load_n<V>(p.data(), n));
     for (index_t i = 0; i < width<T>; ++i) CHECK(v[i] == (i < n ? p[i] : T(0)));
   }
   const auto p = values<T>(width<T>);
-  CHECK(lanes(load<V>(p.data())) == p);
+  CHECK(lanes_of(load<V>(p.data())) == p);
 }
 
 TEST_CASE_TEMPLATE("simd: a partial store writes the first n lanes and nothing else", T, float, double,
@@ -72,20 +72,20 @@ TEST_CASE_TEMPLATE("simd: strided loads and gathers take the named elements", T,
   for (index_t stride : {index_t(1), index_t(2), index_t(7)}) {
     for (index_t n = 0; n <= width<T>; ++n) {
       const auto p = values<T>(n == 0 ? 0 : (n - 1) * stride + 1);
-      const auto v = lanes(load_strided_n<V>(p.data(), stride, n));
+      const auto v = lanes_of(load_strided_n<V>(p.data(), stride, n));
       for (index_t i = 0; i < width<T>; ++i) CHECK(v[i] == (i < n ? p[i * stride] : T(0)));
     }
     const auto p = values<T>((width<T> - 1) * stride + 1);
-    const auto v = lanes(load_strided<V>(p.data(), stride));
+    const auto v = lanes_of(load_strided<V>(p.data(), stride));
     for (index_t i = 0; i < width<T>; ++i) CHECK(v[i] == p[i * stride]);
   }
   const auto p = values<T>(50);
   for (index_t n = 0; n <= width<T>; ++n) {
     std::vector<std::int32_t> at;
     for (index_t i = 0; i < n; ++i) at.push_back(static_cast<std::int32_t>((i * 31 + 7) % 50));
-    const auto v = lanes(gather_n<V>(p.data(), at.data(), n));
+    const auto v = lanes_of(gather_n<V>(p.data(), at.data(), n));
     for (index_t i = 0; i < width<T>; ++i) CHECK(v[i] == (i < n ? p[at[i]] : T(0)));
-    if (n == width<T>) CHECK(lanes(gather<V>(p.data(), at.data())) == v);
+    if (n == width<T>) CHECK(lanes_of(gather<V>(p.data(), at.data())) == v);
   }
 }
 
@@ -106,14 +106,14 @@ TEST_CASE_TEMPLATE("simd: hsum_each puts the sum of vector i into lane i", T, fl
   const auto p = values<T>(width<T> * width<T>);
   simd<T> v[width<T>];
   for (int i = 0; i < width<T>; ++i) v[i] = load<simd<T>>(p.data() + i * width<T>);
-  const auto sums = lanes(hsum_each(v));
+  const auto sums = lanes_of(hsum_each(v));
   for (int i = 0; i < width<T>; ++i)
     CHECK(sums[i] == std::accumulate(&p[i * width<T>], &p[i * width<T>] + width<T>, T(0)));
 }
 
 TEST_CASE_TEMPLATE("simd: iota counts lanes and lane_mask marks the first n", T, float, double, std::int32_t,
                    std::int64_t) {
-  const auto v = lanes(iota<simd<T>>());
+  const auto v = lanes_of(iota<simd<T>>());
   for (int i = 0; i < width<T>; ++i) CHECK(v[i] == T(i));
   for (index_t n = 0; n <= width<T>; ++n) {
     const auto m = truth(lane_mask<simd<T>>(n));
@@ -126,12 +126,12 @@ TEST_CASE_TEMPLATE("simd: fma, select and keep work lane by lane", T, float, dou
   const auto p = values<T>(width<T>, 2), q = values<T>(width<T>, 3), r = values<T>(width<T>, 4);
   V a = load<V>(p.data()), b = load<V>(q.data()), c = load<V>(r.data());
   keep(a);
-  const auto f = lanes(fma(a, b, c)), s = lanes(select(a < b, b, c));
+  const auto f = lanes_of(fma(a, b, c)), s = lanes_of(select(a < b, b, c));
   for (int i = 0; i < width<T>; ++i) {
     CHECK(f[i] == p[i] * q[i] + r[i]); // multiples of 1/64 below 2^14: exact with one rounding or two
     CHECK(s[i] == (p[i] < q[i] ? q[i] : r[i]));
   }
-  CHECK(lanes(a) == p);
+  CHECK(lanes_of(a) == p);
 }
 
 TEST_CASE_TEMPLATE("simd: 32-bit integers of memory travel through lanes unchanged", T, float, double) {
@@ -143,12 +143,12 @@ TEST_CASE_TEMPLATE("simd: 32-bit integers of memory travel through lanes unchang
     if (n > 0) p[0] = INT32_MIN;
     if (n > 1) p[1] = INT32_MAX;
     const int_of<V> v = load_int_n<V>(p.data(), n);
-    for (index_t i = 0; i < width<T>; ++i) CHECK(lanes(v)[i] == I(i < n ? p[i] : 0));
+    for (index_t i = 0; i < width<T>; ++i) CHECK(lanes_of(v)[i] == I(i < n ? p[i] : 0));
     std::vector<std::int32_t> exact(static_cast<std::size_t>(n));
     store_int_n(exact.data(), v, n);
     CHECK(exact == p);
     if (n == width<T>) {
-      CHECK(lanes(load_int<V>(p.data())) == lanes(v));
+      CHECK(lanes_of(load_int<V>(p.data())) == lanes_of(v));
       store_int(exact.data(), load_int<V>(p.data()));
       CHECK(exact == p);
     }
@@ -158,12 +158,12 @@ TEST_CASE_TEMPLATE("simd: 32-bit integers of memory travel through lanes unchang
 TEST_CASE_TEMPLATE("simd: conversion between integers and floats truncates toward zero", T, float, double) {
   using V = simd<T>;
   const auto p = values<std::int32_t>(width<T>);
-  const auto f = lanes(int_to_float<V>(load_int<V>(p.data())));
+  const auto f = lanes_of(int_to_float<V>(load_int<V>(p.data())));
   for (int i = 0; i < width<T>; ++i) CHECK(f[i] == T(p[i]));
   auto q = values<T>(width<T>, 5);
   q[0] = T(-2.75);
   q[1] = T(2.75);
-  const auto g = lanes(float_to_int(load<V>(q.data())));
+  const auto g = lanes_of(float_to_int(load<V>(q.data())));
   for (int i = 0; i < width<T>; ++i) CHECK(g[i] == static_cast<std::int32_t>(q[i]));
 }
 
