@@ -7,7 +7,8 @@
 // MxNxK: (M, K) times (K, N); t: the first operand is stored transposed, T: the second. LIBRARY is a shared library with
 // the C interface of BLAS (cblas_sgemm, cblas_dgemm); several may be named. JSON lines: the limit, and for each shape
 // and peer {"matmul","peer","threads","min_ms","share"}, share of the FMA peak. A peer is timed only where its result
-// is ours. Small products of the table are those of a program that knows their extents. --bf16: a further peer is our product of the same operands, rounded to bf16; its share may exceed 1.
+// is ours. Small products of the table are those of a program that knows their extents. --bf16: a further peer is our
+// product of the same operands, rounded to bf16; its share may exceed 1.
 
 #include <tapeless/cpu/matmul.hpp>
 #include <tapeless/cpu/matmul_bf16.hpp>

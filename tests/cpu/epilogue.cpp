@@ -187,6 +187,57 @@ TEST_CASE(
   CHECK(worst <= 1e-4f); // 150 products of numbers below 1
 }
 
+TEST_CASE(
+    "epilogue: several results, some of other types, in the place of one of which the product may stand") {
+  constexpr tl::extent_t k = 160, m = 96, n = 1003;
+  using x_rows = tl::tensor<float, tl::dyn<'n'>, k>;
+  using weights = tl::tensor<float, k, m>;
+  using r_rows = tl::tensor<float, tl::dyn<'n'>, m>;
+  constexpr auto several = [](auto x, auto w, auto r) {
+    const auto z = tl::matmul(x, w);
+    const auto c = z > 0.25f;
+    const auto y = tl::where(c, z + r, r - z);
+    return std::tuple{c, y, tl::sum<0>(z * r), tl::max<1>(y)};
+  };
+  constexpr auto narrow = [](auto x, auto w, auto r) {
+    const auto z = tl::matmul(tl::cast<tl::bf16>(x), tl::cast<tl::bf16>(w));
+    return std::tuple{tl::cast<tl::bf16>(tl::relu(z) + r), z * r};
+  };
+  auto x = support::random_values<float>(n * k, 1), w = support::random_values<float>(k * m, 2),
+       r = support::random_values<float>(n * m, 3);
+  // multiples of 1/8 up to 1: products, and their sums, are exact, in bf16 operands, too
+  for (auto* v : {&x, &w, &r})
+    for (float& e : *v) e = std::round(8 * e) / 8;
+  std::vector<float> z(n * m);
+  for (tl::extent_t i = 0; i < n; ++i)
+    for (tl::extent_t p = 0; p < k; ++p)
+      for (tl::extent_t j = 0; j < m; ++j) z[i * m + j] += x[i * k + p] * w[p * m + j];
+  for (const int members : {1, 2, 5}) {
+    CAPTURE(members);
+    auto run = tl::jit(several).bind<x_rows, weights, r_rows>(tl::dim<'n'>(n), tl::threads(members));
+    const auto [c, y, sums, most] = run(x_rows(x.data(), n), weights(w.data()), r_rows(r.data(), n));
+    auto run_narrow = tl::jit(narrow).bind<x_rows, weights, r_rows>(tl::dim<'n'>(n), tl::threads(members));
+    const auto [low, products] = run_narrow(x_rows(x.data(), n), weights(w.data()), r_rows(r.data(), n));
+    std::vector<float> sum(m);
+    bool right = true;
+    for (tl::extent_t i = 0; i < n; ++i) {
+      float largest = -1e9f;
+      for (tl::extent_t j = 0; j < m; ++j) {
+        const tl::extent_t at = i * m + j;
+        const float expected = z[at] > 0.25f ? z[at] + r[at] : r[at] - z[at];
+        right = right && c[at] == (z[at] > 0.25f) && y[at] == expected;
+        right = right && products[at] == z[at] * r[at] &&
+                low[at].bits == tl::bf16(std::fmax(z[at], 0.0f) + r[at]).bits;
+        largest = std::fmax(largest, expected);
+        sum[j] += z[at] * r[at];
+      }
+      right = right && most[i] == largest;
+    }
+    CHECK(right);
+    CHECK(std::equal(sum.begin(), sum.end(), sums.begin()));
+  }
+}
+
 TEST_CASE("epilogue: it never writes where the step that it follows still reads") {
   using namespace tl::detail;
   constexpr auto f = tl::value_and_grad<0, 1>(loss);

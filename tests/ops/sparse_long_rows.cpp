@@ -196,6 +196,21 @@ TEST_CASE("long rows: a row of two shares is found, a row of less than one is no
   CHECK(of("a row alone") == lengths{0});
   CHECK(of("thousands of rows behind a long one") == lengths{2});
   CHECK(of("none").empty());
+
+  // row 1 of `rows` has `length` entries, the others one, or none
+  const auto second_of = [](std::int32_t rows, std::int32_t length, std::int32_t others) {
+    std::vector<std::int32_t> end;
+    for (std::int32_t i = 0; i < rows; ++i)
+      end.push_back((i == 0 ? 0 : end.back()) + (i == 1 ? length : others));
+    tapeless::cpu::index_t row[tapeless::cpu::most_long_rows];
+    const auto count = tapeless::cpu::find_long_rows(end.data(), rows, end.back(), row);
+    return lengths(row, row + count);
+  };
+  CHECK(second_of(1'000'000, 143'000, 1) == lengths{1}); // shares of 71,437
+  CHECK(second_of(1'000'000, 71'000, 1).empty());
+  CHECK(second_of(900'000, 30'000, 0) == lengths{1}); // rows without entries do not count
+  CHECK(second_of(900'000, 8'191, 0).empty());
+  CHECK(second_of(3, 0, 0).empty());
 }
 
 TEST_CASE_TEMPLATE("long rows: products, sums, scalings equal loops, without allocation", T, float, double) {

@@ -82,6 +82,33 @@ TEST_CASE("a loaded program gives what the program gives, whatever the batch and
   }
 }
 
+TEST_CASE("small weights are packed where they are one matrix; those of a batch are read as they are") {
+  struct layers {
+    tl::tensor<float, 20, 16> one;
+    tl::tensor<float, 3, 20, 16> each;
+  };
+  using rows = tl::tensor<float, 3, 17, 16>;
+  constexpr auto both = [](const auto& p, auto x) {
+    return std::tuple{tl::matmul(x, tl::transpose(p.one)), tl::matmul(x, tl::transpose<0, 2, 1>(p.each))};
+  };
+  constexpr auto packed =
+      tl::detail::backend_for<tl::host>::type::scratch<
+          tl::detail::planned_with<true, std::remove_const_t<decltype(both)>, layers, rows>::value>()
+          .packed;
+  static_assert(packed >= 4 * 20 * 16 && packed < 4 * 3 * 20 * 16);
+  tl::owned<layers> p;
+  tl::owned<rows> x;
+  fill(*p, 1);
+  fill(*x, 50);
+  auto run = tl::jit(both).bind<layers, rows>();
+  const auto [one, each] = run(*p, *x);
+  const std::vector<float> first = elements(one), second = elements(each);
+  auto infer = run.load(*p);
+  const auto [loaded, loaded_each] = infer(*x);
+  CHECK(elements(loaded) == first);
+  CHECK(elements(loaded_each) == second);
+}
+
 TEST_CASE("packed weights of products have a place of their own, where nothing is convolved, too") {
   struct layers {
     tl::tensor<float, 700, 600> w; // (n, k) with k and n so long that rows of x are packed, too

@@ -122,8 +122,9 @@ private:
     if (s.bf16) {
       if constexpr (P.bf16) n = s.o == op::matmul ? scratch_of_bf16<Arch>(s, q) : n;
     } else n = s.wide ? scratch_of<double, conv>(s, q) : scratch_of<float, conv>(s, q);
-    // read once, or small
-    if (s.o == op::matmul && !s.packs_ahead && (n.each == 0 || !followed_by_epilogue<P>(i))) n.packed = 0;
+    const bool small = n.each == 0; // the others have scratch
+    if (s.o == op::matmul && !s.packs_ahead && (small || !followed_by_epilogue<P>(i)))
+      n.packed = 0; // read once
     return n;
   }
   // The kernel of a convolution; the extents of a small product, m == 0 where it is none.

@@ -54,7 +54,8 @@ struct frame_step {
 };
 
 // Where a selection counts its rows, it may take all of them: then they are copied nowhere, and who reads the result of
-// their gather reads its operand, where that is still there. Found at bind.
+// their gather reads its operand, where that is still there: dense, from its location on, as a gather's operand is. Found
+// at bind.
 template <const auto& P> struct stand_ins {
   static constexpr int slots = P.slots > 0 ? P.slots : 1;
   int of[slots]; // slot k may be read where slot of[k] is; -1: it may not

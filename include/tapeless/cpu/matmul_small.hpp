@@ -5,7 +5,8 @@
 // or half a vector of nothing would cost more than the multiplications.                 C[b] = op(A[b]) op(B[b])
 //
 // One function for each (m, n, k, transposed or not): every loop has its bounds, every address its constant. An element
-// of C is summed in the order of k, as cpu/matmul.hpp does it, but for results so small that a sum has several chains.
+// of C is summed in the order of k, as cpu/matmul.hpp does it, unless C is so small that a sum has several chains, or
+// narrow: a dot product has a chain for each lane.
 #include <algorithm>
 
 #include "matmul.hpp"
@@ -18,9 +19,8 @@ struct small_product {
   bool ta = false, tb = false;
   bool exchanged = false; // (op(B)^T op(A)^T)^T: vectors along the rows of a narrow C
 
-  constexpr int lanes() const {
-    return static_cast<int>(sizeof(simd<float>)) / size;
-  } // of the machine's vectors
+  // of the machine's vectors
+  constexpr int lanes() const { return static_cast<int>(sizeof(simd<float>)) / size; }
 };
 
 namespace detail {
@@ -115,12 +115,6 @@ constexpr int small_panel(const small_product& s) {
   return (s.k * b.vectors - 1) * b.lanes + s.lanes();
 }
 
-/// b: (n, k)   panel: (k, n), rows of whole vectors
-template <small_product S, class T> void pack_rows(const T* b, T* panel) {
-  constexpr small_blocks B = blocks_of(S);
-  transpose<simd<T>, true>(S.n, S.k, b, S.k, panel, B.vectors * B.lanes);
-}
-
 template <small_product S, class T, int BRow, int BCol, bool Padded = false>
 [[gnu::always_inline]] inline void small_blocks_of(const T* a, const T* b, T* c) {
   constexpr small_blocks B = blocks_of(S);
@@ -152,7 +146,17 @@ template <small_product S, class T, int BRow, int BCol, bool Padded = false>
   }
 }
 
-/// panel: nullptr, or what pack_rows has made of b.
+} // namespace detail
+
+/// b: (n, k)   packed: (k, n), rows of whole vectors
+template <small_product S, class T> void small_pack(const T* b, T* packed) {
+  constexpr detail::small_blocks B = detail::blocks_of(S);
+  transpose<simd<T>, true>(S.n, S.k, b, S.k, packed, B.vectors * B.lanes);
+}
+
+namespace detail {
+
+/// panel: nullptr, or what small_pack has made of b.
 template <small_product S, class T>
 [[gnu::noinline]] void small_matmul(const T* a, const T* b, T* c, const T* panel) {
   if constexpr (!S.tb) small_blocks_of<S, T, S.n, 1>(a, b, c);
@@ -162,7 +166,7 @@ template <small_product S, class T>
   else {
     constexpr small_blocks B = blocks_of(S);
     alignas(64) T mine[small_panel(S)];
-    if (!panel) pack_rows<S>(b, mine);
+    if (!panel) small_pack<S>(b, mine);
     small_blocks_of<S, T, B.vectors * B.lanes, 1, true>(a, panel ? panel : mine, c);
   }
 }
@@ -188,9 +192,6 @@ constexpr small_product small_product_of(matmul_extents e, int size) {
 constexpr index_t small_packed(const small_product& s) {
   return s.tb && !s.exchanged && !detail::reads_columns(s) && !detail::takes_dots(s) ? detail::small_panel(s)
                                                                                      : 0;
-}
-template <small_product S, class T> void small_pack(const T* b, T* packed) {
-  detail::pack_rows<S>(b, packed);
 }
 
 /// c = op(a) op(b) over the batch of e, whose other extents are those of S.   packed: nullptr, or small_packed elements

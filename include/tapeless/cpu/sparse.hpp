@@ -9,6 +9,7 @@
 // Stride: element j of x and g lies at [Stride * j]. 2 puts a value and its gradient side by side, so that what
 // spmv has loaded is in the first-level cache when spmv_transposed comes to the same row.
 // Every sum over the entries of a row has one order, whatever the range of rows, their choice and Stride.
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -85,15 +86,17 @@ struct piece_ends {
 template <class Ends> csr_rows<piece_ends> pieces_of_row(const csr_rows<Ends>& a, index_t i) {
   return {{a.end[i] - a.begin(i)}, a.column + a.begin(i)};
 }
-/// The rows that have a share of the entries for themselves, if 16 members share them: to `row`, ascending; returns their
-/// number. A row of two shares is among them.
+/// Rows that hold whole shares of the entries, if at most 16 members share them and none gets less than 8192: to `row`,
+/// ascending; returns their number. A row of two shares is among them, none of less than one.
 inline constexpr index_t most_long_rows = 16;
 template <class End> index_t find_long_rows(const End* end, index_t rows, index_t nnz, index_t* row) {
   const index_t shares = nnz / 8192 < most_long_rows ? nnz / 8192 : most_long_rows;
-  index_t count = 0, before = 0;
-  for (index_t s = 1; s <= shares; ++s) {
-    const index_t i = chunk_of_rows(end, rows, nnz, s, shares); // the share ends in row i - 1
-    if (i == before && i > 0 && (count == 0 || row[count - 1] != i - 1)) row[count++] = i - 1;
+  index_t count = 0, before = -1;
+  for (index_t s = 0; s <= shares && shares > 0; ++s) {
+    const index_t entry =
+        s < shares ? nnz / shares * s + nnz % shares * s / shares : nnz - 1; // the first of share s
+    const index_t i = std::upper_bound(end, end + rows, entry) - end;
+    if (i == before && (count == 0 || row[count - 1] != i)) row[count++] = i;
     before = i;
   }
   return count;

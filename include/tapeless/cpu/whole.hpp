@@ -143,7 +143,8 @@ template <class T, bool Convolutions> constexpr scratch_need scratch_of(const st
   switch (s.o) {
     case op::matmul: {
       const matmul_extents e = most_of_matmul(s, q);
-      if (const small_product p = small_product_of(e, sizeof(T)); p.m > 0) return {.packed = small_packed(p)};
+      if (const small_product p = small_product_of(e, sizeof(T)); p.m > 0)
+        return {.packed = q[1].rank == 2 ? small_packed(p) : 0};
       return {.packed = may_pack(e, q) ? matmul_packed<T>(e) : 0,
               .each = matmul_scratch<T>(e),
               .shared = matmul_shared<T>(e)};
@@ -169,7 +170,9 @@ void pack_whole(const Team& team, const step& s, const frame_step& f, T* packed)
     const T* const b = static_cast<const T*>(f.slot[1].data());
     if constexpr (!is_small(K)) {
       if (packed) matmul_pack<T>(team, f.matmul, b, packed);
-    } else if constexpr (small_packed(K) > 0) small_pack<K>(b, packed);
+    } else if constexpr (small_packed(K) > 0) {
+      if (packed) small_pack<K>(b, packed);
+    }
   }
 }
 // How many rows it has chosen.
