@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <tapeless/cpu/matmul_small.hpp>
 
+#include <support/elements.hpp>
+
 #include "products.hpp"
 
 using namespace tapeless;
@@ -54,7 +56,7 @@ template <class T, index_t M, index_t N, index_t K> void check_forms() {
 
 } // namespace
 
-TEST_CASE_TEMPLATE("matmul_small: equals the triple loop in all four transposes", T, float, double) {
+TEST_CASE_TEMPLATE("matmul_small: equals the triple loop in all four transposes", T, TAPELESS_ELEMENTS) {
   check_forms<T, 1, 1, 1>();
   check_forms<T, 1, 4, 5>();
   check_forms<T, 1, 33, 18>();
