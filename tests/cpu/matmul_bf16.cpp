@@ -37,16 +37,12 @@ void check(const matmul_extents& e) {
   CAPTURE(e.b_batched);
   const auto a = rounded_values((e.a_batched ? e.batch : 1) * e.m * e.k, 1),
              b = rounded_values((e.b_batched ? e.batch : 1) * e.k * e.n, 2);
-  exact_sums c(e.batch * e.m * e.n);
-  for (index_t z = 0; z < e.batch; ++z)
-    for (index_t i = 0; i < e.m; ++i)
-      for (index_t j = 0; j < e.n; ++j) {
-        const bf16* az = a.data() + (e.a_batched ? z * e.m * e.k : 0);
-        const bf16* bz = b.data() + (e.b_batched ? z * e.k * e.n : 0);
-        for (index_t p = 0; p < e.k; ++p)
-          c.add((z * e.m + i) * e.n + j, static_cast<float>(az[e.ta ? p * e.m + i : i * e.k + p]),
-                static_cast<float>(bz[e.tb ? j * e.k + p : p * e.n + j]));
-      }
+  const auto as_float = [](const std::vector<bf16>& v) {
+    std::vector<float> x;
+    for (const bf16 y : v) x.push_back(static_cast<float>(y));
+    return x;
+  };
+  const exact_sums c = sums_of_matmul(e, as_float(a), as_float(b));
   const auto as_bf16 = [](float* p) { return reinterpret_cast<bf16*>(p); };
   CHECK(c.agree(result_of<float>(e.batch * e.m * e.n, matmul_bf16_scratch(e) / 2, 0,
                                  [&](const auto& team, float* out, float* scratch, float*) {

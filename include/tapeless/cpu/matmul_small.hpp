@@ -25,8 +25,6 @@ struct small_product {
 
 namespace detail {
 
-constexpr int ceil_of(int a, int b) { return (a + b - 1) / b; }
-
 /// How C is cut: `rows` blocks of rows by `cols` blocks of vectors, both of nearly equal size.
 struct small_blocks {
   int lanes = 0, vectors = 0; // of a vector; of a row of C
@@ -41,13 +39,14 @@ constexpr small_blocks blocks_of(const small_product& s) {
   small_blocks best;
   best.lanes = W;
   while (best.lanes * s.size > 16 && best.lanes / 2 >= s.n) best.lanes /= 2;
-  best.vectors = ceil_of(s.n, best.lanes);
+  best.vectors = static_cast<int>(ceil_div(s.n, best.lanes));
   const int together = best.lanes == W ? 1 : 2; // multiplications and loads of a cycle
   index_t least = 0;
   for (int wide = 1; wide <= std::min(best.vectors, s.m == 1 ? 8 : 4); ++wide) {
-    const int cols = ceil_of(best.vectors, wide), nv = ceil_of(best.vectors, cols);
+    const int cols = static_cast<int>(ceil_div(best.vectors, wide)),
+              nv = static_cast<int>(ceil_div(best.vectors, cols));
     const int high = std::min(s.m, std::max(1, (registers - 2 - nv) / nv));
-    const int rows = ceil_of(s.m, high), mr = ceil_of(s.m, rows);
+    const int rows = static_cast<int>(ceil_div(s.m, high)), mr = static_cast<int>(ceil_div(s.m, rows));
     const int step = std::max(std::max(mr * nv, mr + nv), 4 * together);
     const index_t time = index_t{rows} * cols * (index_t{step} * s.k + 2 * mr * nv);
     if (least == 0 || time < least) {
