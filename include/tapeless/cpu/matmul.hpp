@@ -3,109 +3,17 @@
 #pragma once
 // C[b] = op(A[b]) op(B[b])                       op(A): (m, k)   op(B): (k, n)   C: (batch, m, n), row-major
 //
-// The microkernel keeps an (MR, NR) block of C in registers; a panel (KC, NR) of B stays in L1 or near it, a block
-// (MC, KC) of A in L2, a block (KC, NC) of B in L3 (K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication,
-// 2008). Operands are packed only where their lanes or lines would not be contiguous. The order in which an element of C
-// is summed is a function of the extents, however many threads there are; k is cut only where C is small and k long.
+// Narrow shapes have ways of their own, all others are cut into tiles for the team. The order in which an element of C is
+// summed is a function of the extents, however many threads there are; k is cut only where C is small and k long.
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "../core/geometry.hpp"
-#include "simd.hpp"
-#include "team.hpp"
-#include "transpose.hpp"
+#include "matmul_tile.hpp"
 
 namespace tapeless::cpu {
 namespace detail {
-
-constexpr index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
-constexpr index_t round_up(index_t a, index_t b) { return ceil_div(a, b) * b; }
-
-template <class V> struct blocking {
-  using value_type = typename V::value_type;
-  static constexpr index_t W = static_cast<index_t>(V::size);
-  static constexpr int MR = sizeof(V) == 64 ? 12 : 6, NV = 2; // MR * NV accumulators + NV + 1 registers
-  static constexpr index_t NR = NV * W, KC = 512, MC = 72;    // MC: a multiple of MR
-  static constexpr index_t NC = 4096 / static_cast<index_t>(sizeof(value_type));
-  static constexpr index_t long_k = 4096,
-                           partials = 1 << 16; // a k that may be cut; elements for its partial sums
-};
-
-/// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
-/// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
-/// next: what is fetched meanwhile: the a of the call to come, of the same strides, or, where next_step is not 0, one
-/// line for each step, so far apart; nullptr: nothing.
-template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
-[[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
-                             T* c, index_t c_row, index_t last, bool add,
-                             const std::type_identity_t<T>* next = nullptr, index_t next_step = 0,
-                             const index_t* tap = nullptr, int taps = 1, index_t a_tap = 1) {
-  constexpr int W = static_cast<int>(V::size);
-  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
-  V acc[M][NV];
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
-    unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
-  });
-  if (M > 1 && k * taps >= 128) // rows of c are pages apart: they are on their way while the sums are taken
-    unroll<M>([&](auto i) __attribute__((always_inline)) {
-      __builtin_prefetch(c + i * c_row, 1);
-      if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 1);
-    });
-  const auto step = [&](const T* ap, const T* bp) __attribute__((always_inline)) {
-    V row[NV];
-    unroll<NV>([&](auto j) __attribute__((always_inline)) {
-      V v;
-      if constexpr (Masked && j == NV - 1) v = load_n<V>(bp + j * W, last);
-      else v = load<V>(bp + j * W);
-      if constexpr (M > 1) keep(v); // with M == 1 a load is used once: as an operand
-      row[j] = v;
-    });
-    unroll<M>([&](auto i) __attribute__((always_inline)) {
-      const V x(ap[i * a_row]);
-      unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, row[j], acc[i][j]); });
-    });
-  };
-  if constexpr (Taps)
-    for (; k > 0; --k, a += a_step, b += b_step)
-      for (int t = 0; t < taps; ++t) step(a + t * a_tap, b + tap[t]);
-  else {
-    const index_t next_line = next_step != 0 ? next_step : a_row == 1 ? line : a_row;
-    for (; k >= line; k -= line) {
-      if (next) {
-        unroll<M>([&](auto i) __attribute__((always_inline)) { __builtin_prefetch(next + i * next_line); });
-        if (next_step != 0)
-          for (index_t i = M; i < line; ++i) __builtin_prefetch(next + i * next_line);
-        next += line * (next_step != 0 ? next_step : a_step);
-      }
-      for (index_t p = 0; p < line; ++p, a += a_step, b += b_step) step(a, b);
-    }
-    for (; k > 0; --k, a += a_step, b += b_step) step(a, b);
-  }
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
-    unroll<NV>([&](auto j) __attribute__((always_inline)) {
-      T* q = c + i * c_row + j * W;
-      if (j < NV - 1 || last == W) store(q, add ? V(load<V>(q) + acc[i][j]) : acc[i][j]);
-      else store_n(q, add ? V(load_n<V>(q, last) + acc[i][j]) : acc[i][j], last);
-    });
-  });
-}
-
-/// f(i, constant M) over the blocks [first, last) of the ceil(rows / MR) blocks of rows, which are of nearly equal
-/// size.   @pre rows > 0
-template <int MR, class F>
-[[gnu::always_inline]] inline void row_blocks(index_t rows, index_t first, index_t last, F&& f) {
-  const index_t blocks = ceil_div(rows, MR), size = rows / blocks, larger = rows % blocks;
-  for (index_t n = first; n < last; ++n)
-    unroll<MR>([&](auto m) __attribute__((always_inline)) {
-      if (size + (n < larger ? 1 : 0) == m.value + 1)
-        f(n * size + std::min(n, larger), std::integral_constant<int, m.value + 1>{});
-    });
-}
-template <int MR, class F> [[gnu::always_inline]] inline void row_blocks(index_t rows, F&& f) {
-  row_blocks<MR>(rows, 0, ceil_div(rows, MR), f);
-}
 
 /// c[j] = sum_p a[p * a_step] * b[p * b_row + j]
 template <class V, class T>
@@ -206,68 +114,6 @@ template <class V, class T> [[gnu::noinline]] void outer_product(index_t m, inde
   }
 }
 
-/// A strided matrix: element (i, j) at p[i * row + j * col]; row == 1 or col == 1.
-template <class T> struct matrix {
-  const T* p;
-  index_t row, col;
-  matrix at(index_t i, index_t j) const { return {p + i * row + j * col, row, col}; }
-};
-
-/// Stands for an extent that is not known yet where scratch is reserved.
-inline constexpr index_t many = 1 << 20;
-
-/// Elements of scratch for a product: a packed block of B and one of A. It grows with each extent.
-template <class V> constexpr index_t tile_scratch(index_t rows, index_t cols, index_t k) {
-  using B = blocking<V>;
-  return std::min(k, B::KC) * (round_up(std::min(cols, B::NC), B::NR) + std::min(rows, B::MC));
-}
-
-/// Rows of a that lie in its columns (a.row == 1), (rows, k), as the blocks of row_blocks: element (i, p) of the block
-/// from row r on at to[r * k + p * block + i]. Line by line of a, some steps ahead of themselves.
-template <class V, class T> void pack_columns(index_t rows, index_t k, const matrix<T>& a, T* to) {
-  constexpr index_t W = blocking<V>::W, MR = blocking<V>::MR, line = 64 / static_cast<index_t>(sizeof(T));
-  constexpr index_t ahead = 8;
-  const index_t blocks = ceil_div(rows, MR), size = rows / blocks, larger = rows % blocks;
-  for (index_t p = 0; p < k; ++p) {
-    const T* const from = a.p + p * a.col;
-    if (p + ahead < k)
-      for (index_t x = 0; x < rows; x += line) __builtin_prefetch(from + ahead * a.col + x);
-    const index_t readable = (k - 1 - p) * a.col + rows; // elements of a from here on
-    for (index_t n = 0, r = 0; n < blocks; ++n) {
-      const index_t block = size + (n < larger ? 1 : 0);
-      for (index_t i = 0; i < block; i += W) {
-        const index_t lanes = std::min(W, block - i);
-        const V v = readable - r - i >= W ? load<V>(from + r + i) : load_n<V>(from + r + i, lanes);
-        T* const t = to + r * k + p * block + i;
-        if ((k - p) * block - i >= W) store(t, v); // later steps come over it
-        else store_n(t, v, lanes);
-      }
-      r += block;
-    }
-  }
-}
-
-/// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column, up to a whole vector.
-template <class V, class T> void pack_panels(index_t k, index_t cols, const matrix<T>& b, T* to) {
-  constexpr index_t W = blocking<V>::W, NR = blocking<V>::NR;
-  if (b.col == 1) {
-    constexpr index_t together = 8 * NR; // few pages of `to` are open at once
-    for (index_t j0 = 0; j0 < cols; j0 += together)
-      for (index_t p = 0; p < k; ++p)
-        for (index_t j = j0; j < std::min(cols, j0 + together); j += W) {
-          const T* const from = b.p + p * b.row + j;
-          store(to + j / NR * (k * NR) + p * NR + j % NR,
-                cols - j >= W ? load<V>(from) : load_n<V>(from, cols - j));
-        }
-  } else
-    for (index_t j = 0; j < cols; j += NR, to += k * NR) {
-      if (cols - j >= NR) interleave<V>(NR, k, b.p + j * b.col, b.col, to);
-      else
-        for (index_t x = 0; x < NR; ++x)
-          for (index_t p = 0; p < k; ++p) to[p * NR + x] = j + x < cols ? b.p[(j + x) * b.col + p] : T(0);
-    }
-}
-
 template <class T> bool are_few_rows(index_t rows, const matrix<T>& a, const matrix<T>& b) {
   return rows <= 2 && (b.col == 1 || a.col == 1);
 }
@@ -278,88 +124,6 @@ void few_rows(index_t rows, index_t cols, index_t k, const matrix<T>& a, const m
   for (index_t i = 0; i < rows; ++i)
     if (b.col == 1) row_times_matrix<V>(cols, k, a.p + i * a.row, a.col, b.p, b.row, c + i * c_row);
     else row_of_dots<V>(cols, k, a.p + i * a.row, b.p, b.col, c + i * c_row);
-}
-
-/// c = a b on one thread, summed in blocks of kc <= KC along k whatever the rows and columns; c has row stride c_row.
-/// packed: nullptr, or b as panels of all_k rows each.   Scratch: tile_scratch<V>(rows, cols, k) elements.
-template <class V, class T>
-void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
-          T* scratch, index_t kc = blocking<V>::KC, const T* packed = nullptr, index_t all_k = 0) {
-  using B = blocking<V>;
-  constexpr index_t W = B::W, NR = B::NR, bytes = static_cast<index_t>(sizeof(T));
-  constexpr index_t page = 4096 / bytes, line = 64 / bytes;
-  // lines of both are steps of k, and few pages hold those of kc steps: nothing has to be packed
-  const bool by_steps =
-      a.col != 1 && b.col == 1 && !packed && std::max(a.col, b.row) <= page / (sizeof(V) == 64 ? 2 : 8);
-  if (by_steps) kc = std::min(kc, B::KC / 2); // so many steps of both, and c, stay in L2
-  const bool pack_a = !by_steps && rows >= 2 * B::MR && k >= 16 && cols >= (a.col != 1 ? 4 : 16) * NR &&
-                      (a.col != 1 || k > kc);
-  // wide rows of b, each on pages of its own, are read one behind the other
-  const bool far = b.row >= page && b.col == 1, few = rows <= 2 * B::MR;
-  const bool wide = far && !few && (k > 128 || (k >= 16 && k * cols >= 1 << 19));
-  const bool pack_b =
-      !packed && !by_steps && (b.col != 1 || wide || (k > 128 && b.row >= 4 * NR && rows >= 8 * B::MR));
-  T* const panels = scratch;
-  T* const block = scratch + std::min(k, B::KC) * round_up(std::min(cols, B::NC), NR);
-  for (index_t j0 = 0; j0 < cols; j0 += B::NC)
-    for (index_t p = 0; p < k; p += kc) {
-      const index_t kb = std::min(kc, k - p), nc = std::min(B::NC, cols - j0), whole = nc / NR * NR;
-      if (pack_b) pack_panels<V>(kb, nc, b.at(p, j0), panels);
-      else if (!packed && whole < nc && nc - whole != W)
-        pack_panels<V>(kb, nc - whole, b.at(p, j0 + whole), panels);
-      for (index_t i0 = 0; i0 < rows; i0 += B::MC) {
-        const index_t mc = std::min(B::MC, rows - i0);
-        const matrix<T> as = a.at(i0, p);
-        if (pack_a) {
-          if (a.col != 1) pack_columns<V>(mc, kb, as, block);
-          else
-            row_blocks<B::MR>(mc, [&](index_t i, auto m) {
-              interleave<V>(m.value, kb, as.p + i * a.row, a.row, block + i * kb);
-            });
-        }
-        for (index_t j = 0; j < nc; j += NR) {
-          const index_t nb = std::min(NR, nc - j), last = nb > W ? nb - W : nb;
-          const bool direct = !packed && !pack_b && (nb == NR || nb == W);
-          const T* const bp = packed   ? packed + (j0 + j) * all_k + p * NR
-                              : direct ? b.at(p, j0 + j).p
-                              : pack_b ? panels + j * kb
-                                       : panels;
-          const index_t b_step = direct ? b.row : NR;
-          if (far && few && direct && j + 3 * NR <= nc) // read once, from pages that no prefetcher follows
-            for (index_t r = 0; r < kb; ++r)
-              for (index_t x = 2 * NR; x < 3 * NR; x += line) __builtin_prefetch(bp + r * b_step + x);
-          // A line of each step: in the first calls those of the next panel of b, then of the next block of a.
-          constexpr index_t lines = ceil_div(NR, line);
-          index_t call = 0;
-          const auto next_by_steps = [&](index_t n) -> const T* {
-            const bool down = i0 + mc < rows, right = j + NR < nc;
-            const index_t later = (n < lines && right) || down ? p : p + kb, below = down ? i0 + mc : 0;
-            const index_t x = (j / NR * (ceil_div(mc, B::MR) - lines) + n - lines) * line;
-            if (kb < 128 || later >= k) return nullptr; // a short way: little comes from far
-            if (n < lines) return b.at(later, right ? j0 + j + NR : j0).p + n * line;
-            return x < rows - below ? a.at(below + x, later).p : nullptr;
-          };
-          row_blocks<B::MR>(mc, [&](index_t i, auto m) {
-            const T* const ap = pack_a ? block + i * kb : as.p + i * a.row;
-            const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
-            T* const cp = c + (i0 + i) * c_row + j0 + j;
-            const T* const next = by_steps                         ? next_by_steps(call++)
-                                  : pack_a                         ? ap + m.value * kb
-                                  : a.col != 1                     ? nullptr
-                                  : i + m.value < mc               ? ap + m.value * a.row
-                                  : j + NR < nc || i0 + mc == rows ? as.p
-                                                                   : as.p + mc * a.row;
-            const index_t next_step = !by_steps ? 0 : call <= lines ? b.row : a.col;
-            if (nb > W)
-              micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next,
-                                   next_step);
-            else
-              micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next,
-                                   next_step);
-          });
-        }
-      }
-    }
 }
 
 /// Where c is taken in its columns: so many steps of k at a time, so that all columns of a few rows of a are read before
@@ -499,19 +263,23 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   const bool once = e.m <= 2 * B::MR && !e.tb;
   const bool large = e.n * static_cast<index_t>(sizeof(T)) >= 4096 && e.k * e.n > 1 << 20;
   const index_t kc = !once ? B::KC : large ? 16 : 64;
-  index_t row_tiles = 1, col_tiles = 1, slices = 1;
+  const index_t rows = narrow ? 48 : B::MR; // that stay together; 48: vectors of rows, too
+  index_t mb = round_up(e.m, rows), nb = round_up(e.n, B::NR), slices = 1;
   if (e.k >= B::long_k && 2 * total <= B::partials)
     slices = std::min({enough, e.k / 2048, B::partials / total});
-  else
-    while (team.size() > 1 && e.batch * row_tiles * col_tiles < 4 * team.size() &&
-           total * e.k / (e.batch * row_tiles * col_tiles) > 2 * grain) {
-      if (e.m / row_tiles >= e.n / col_tiles) row_tiles *= 2;
-      else col_tiles *= 2;
+  else if (e.batch % team.size() != 0) { // of each matrix a tile for each member, as equal as can be
+    const index_t tiles = std::min<index_t>(team.size(), total / e.batch * e.k / grain);
+    index_t least = mb * nb, edges = mb + nb;
+    for (index_t r = 1; r <= tiles; ++r) {
+      if (tiles % r != 0) continue;
+      const index_t high = round_up(ceil_div(e.m, r), rows), wide = round_up(ceil_div(e.n, tiles / r), B::NR);
+      if (high * wide > least || (high * wide == least && high + wide >= edges)) continue;
+      mb = high, nb = wide, least = high * wide, edges = high + wide;
     }
-  const index_t mb = round_up(ceil_div(e.m, row_tiles), narrow ? 48 : B::MR); // 48: vectors of rows, too
-  const index_t nb = round_up(ceil_div(e.n, col_tiles), B::NR);
+  }
   const index_t kb = slices == 1 ? e.k : round_up(ceil_div(e.k, slices), B::KC);
-  row_tiles = ceil_div(e.m, mb), col_tiles = ceil_div(e.n, nb), slices = ceil_div(e.k, kb);
+  const index_t row_tiles = ceil_div(e.m, mb), col_tiles = ceil_div(e.n, nb);
+  slices = ceil_div(e.k, kb);
   T* const target = slices == 1 ? c : shared; // (slices, batch, m, n)
 
   team.run(e.batch * slices * row_tiles * col_tiles, [&](index_t chunk, int member) {
