@@ -150,6 +150,9 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
     const index_t i = chunk % t.bands * t.band, g = chunk / t.bands % e.groups;
     const index_t z0 = chunk / (t.bands * e.groups) * t.images, images = std::min(t.images, e.n - z0);
     const index_t rows = std::min(t.band, e.p - i), tiles = t.tiles_of_rows(e, rows);
+    const auto fetch = [](const T* from, index_t n) {
+      for (const T* at = from; at < from + n; at += 64 / sizeof(T)) __builtin_prefetch(at, 0, 2);
+    };
     T* const data = scratch + member * plan.scratch();
     T* const products = data + plan.data();
     T* const out = products + plan.products();
@@ -167,6 +170,10 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
       const index_t filters = std::min(plan.panel, kg - k0);
       for (index_t p = 0; p < t.points; ++p) {
         const T* const ws = w + ((g * t.points + p) * kg + k0) * cg;
+        // what is written at the end comes from far: it is on its way while the products are taken
+        for (index_t k = p * filters / t.points; k < (p + 1) * filters / t.points; ++k)
+          for (index_t z = 0; z < images; ++z)
+            fetch(y + (((z0 + z) * e.groups + g) * kg + k0 + k) * e.p * e.q + i * e.q, rows * e.q);
         for (index_t j = 0; j < images * tiles; j += B::NR)
           row_blocks<B::MR>(filters, [&](index_t k, auto m) {
             const auto run = [&](auto nv) {
