@@ -145,6 +145,8 @@ template <class V> [[gnu::always_inline]] inline V load_n(const typename V::valu
   using T = typename V::value_type;
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) {
+    if constexpr (std::is_same_v<T, float>) // a masked load waits for a store of one lane
+      if (n == 1) return V(_mm512_zextps128_ps512(_mm_load_ss(p)));
     const unsigned k = (1u << n) - 1;
     if constexpr (std::is_same_v<T, float>) return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>(k), p));
     else if constexpr (std::is_same_v<T, double>)
@@ -170,6 +172,8 @@ template <class T> inline void store_n(T* p, simd<T> v, index_t n) {
   using V = simd<T>;
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) {
+    if constexpr (std::is_same_v<T, float>)
+      if (n == 1) return _mm_store_ss(p, _mm512_castps512_ps128(v.data));
     const unsigned k = (1u << n) - 1;
     if constexpr (std::is_same_v<T, float>) _mm512_mask_storeu_ps(p, static_cast<__mmask16>(k), v.data);
     else if constexpr (std::is_same_v<T, double>) _mm512_mask_storeu_pd(p, static_cast<__mmask8>(k), v.data);
