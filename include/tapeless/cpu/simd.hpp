@@ -111,6 +111,20 @@ template <class V> [[gnu::always_inline]] inline mask_of<V> lane_mask(index_t n)
   return iota<V>() < V(static_cast<typename V::value_type>(n));
 }
 
+#if defined(__AVX512F__)
+/// first + l for the lanes l of 16 at p that are not 0 (Zeros: are), side by side to `out`; returns how many there are.
+template <bool Zeros>
+[[gnu::always_inline]] inline int store_places(const float* p, std::int32_t first, std::int32_t* out) {
+  const __mmask16 m =
+      _mm512_cmp_ps_mask(_mm512_loadu_ps(p), _mm512_setzero_ps(), Zeros ? _CMP_EQ_OQ : _CMP_NEQ_UQ);
+  const int n = std::popcount(static_cast<unsigned>(m));
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i places = _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first)));
+  _mm512_mask_storeu_epi32(out, static_cast<__mmask16>((1u << n) - 1), places);
+  return n;
+}
+#endif
+
 /// p[0 .. W), p need not be aligned.
 template <class V> [[gnu::always_inline]] inline V load(const typename V::value_type* p) {
   return V::load_unaligned(p);

@@ -72,6 +72,11 @@ constexpr index_t chunk_of_rows(const End* end, index_t rows, index_t nnz, index
 template <class T, bool Zeros = false> index_t compact_rows(const T* weight, index_t lo, index_t hi,
                                                             std::int32_t* out) {
   index_t count = 0;
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float>)
+    for (; lo + 16 <= hi; lo += 16)
+      count += store_places<Zeros>(weight + lo, static_cast<std::int32_t>(lo), out + count);
+#endif
   for (index_t i = lo; i < hi; ++i) {
     out[count] = static_cast<std::int32_t>(i);
     count += (weight[i] == T(0)) == Zeros ? 1 : 0;
