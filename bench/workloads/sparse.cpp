@@ -58,15 +58,15 @@ struct problem {
   std::int64_t m, n;
   std::vector<std::int32_t> row_end, columns;
   std::vector<float> value, x, y, mask, quarter, all;
-  bool no_columns[1] = {};
 
   std::int64_t nnz() const { return static_cast<std::int64_t>(columns.size()); }
   std::int64_t begin(std::int64_t i) const { return i == 0 ? 0 : row_end[static_cast<std::size_t>(i - 1)]; }
   std::int64_t end(std::int64_t i) const { return row_end[static_cast<std::size_t>(i)]; }
-  matrix a() {
-    return {tl::trusted, matrix::values_type(value.data(), nnz()),
-            matrix::columns_type(columns.data(), nnz()), matrix::row_end_type(row_end.data(), m),
-            matrix::width_type(no_columns, n)};
+  // a copy in memory of the library: in large pages, as arrays of NumPy are
+  tl::owned<matrix> a() const {
+    std::vector<std::int32_t> row_ptr{0};
+    row_ptr.insert(row_ptr.end(), row_end.begin(), row_end.end());
+    return tl::csr_from_csr<matrix>(m, n, row_ptr, columns, value);
   }
 };
 // One stream for each row. Of a skewed matrix row i has about per_row / (2 sqrt(u)) entries, u uniform in (0, 1].
@@ -131,7 +131,8 @@ leaves reference(const problem& p, const std::vector<float>& mask) {
 
 template <sparse_row R> void run(session& s) {
   problem p = random_problem(R);
-  const matrix a = p.a();
+  const tl::owned<matrix> owner = p.a();
+  const matrix a = *owner;
   const by_columns x(p.x.data(), p.n);
   const by_rows y(p.y.data(), p.m), mask(p.mask.data(), p.m), quarter(p.quarter.data(), p.m);
   const tl::dim<'r'> rows(p.m);
@@ -196,7 +197,7 @@ template <sparse_row R> void run(session& s) {
 }
 
 template <spmm_row R> void run_spmm(session& s) {
-  problem p = random_problem({R.m, R.n, R.per_row, R.seed});
+  const problem p = random_problem({R.m, R.n, R.per_row, R.seed});
   using rows_of_k = tl::tensor<float, tl::dyn<'r'>, R.k>;
   using columns_of_k = tl::tensor<float, tl::dyn<'c'>, R.k>;
   constexpr auto product = [](auto a, auto b) { return tl::matmul(a, b); };
@@ -208,7 +209,8 @@ template <spmm_row R> void run_spmm(session& s) {
   std::vector<float> b(p.x.size() * k), c(p.y.size() * k);
   fill(1, b.data(), static_cast<std::int64_t>(b.size()));
   fill(2, c.data(), static_cast<std::int64_t>(c.size()));
-  const matrix a = p.a();
+  const tl::owned<matrix> owner = p.a();
+  const matrix a = *owner;
   const columns_of_k right(b.data(), p.n);
   const rows_of_k left(c.data(), p.m);
   const auto each_entry = [&](const auto& f) { // f(e, row * k, column * k)

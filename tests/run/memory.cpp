@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "support/refusal.hpp"
@@ -87,6 +88,20 @@ TEST_CASE("owned: a tree has as many named extents as it likes") {
   CHECK(own->y.extent(1) == 5);
   CHECK(own->z.extent(0) == 6);
   CHECK(flat(*own).size() == 6 + 20 + 6);
+}
+
+TEST_CASE("owned: zeros, aligned, small and where a block is large enough for large pages") {
+  for (const tl::extent_t n :
+       {tl::extent_t{5}, tl::extent_t{349525}, tl::extent_t{349526}, tl::extent_t{700001}}) {
+    tl::owned<rows> own{tl::dim<'n'>(n)};
+    CHECK(reinterpret_cast<std::uintptr_t>(own->data()) % 64 == 0);
+    bool zeros = true;
+    for (tl::extent_t i = 0; i < own->size(); ++i) zeros = zeros && own->data()[i] == 0;
+    CHECK(zeros);
+    own->data()[own->size() - 1] = 1;
+    const tl::owned<rows> moved = std::move(own);
+    CHECK(moved->data()[moved->size() - 1] == 1);
+  }
 }
 
 TEST_CASE("copy: every element of every leaf, between trees and owned trees of the same leaves") {

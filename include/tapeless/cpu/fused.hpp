@@ -378,6 +378,9 @@ template <auto Code, class V> class fused_kernel {
     row_state w;
     for (int k = 0; k < slots; ++k) {
       w.base[k] = base_of(a, k);
+#if defined(__GNUC__)
+      asm("" : "+r"(w.base[k])); // one by one: a vector of pointers waits for the stores of them
+#endif
       w.at[k] = p[k];
       w.stride[k] = a.slot[k].stride[axes - 1];
       if (fetched_ahead(k) > 0)

@@ -111,6 +111,20 @@ template <class V> [[gnu::always_inline]] inline mask_of<V> lane_mask(index_t n)
   return iota<V>() < V(static_cast<typename V::value_type>(n));
 }
 
+#if defined(__AVX512F__)
+/// first + l for the lanes l of 16 at p that are not 0 (Zeros: are), side by side to `out`; returns how many there are.
+template <bool Zeros>
+[[gnu::always_inline]] inline int store_places(const float* p, std::int32_t first, std::int32_t* out) {
+  const __mmask16 m =
+      _mm512_cmp_ps_mask(_mm512_loadu_ps(p), _mm512_setzero_ps(), Zeros ? _CMP_EQ_OQ : _CMP_NEQ_UQ);
+  const int n = std::popcount(static_cast<unsigned>(m));
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i places = _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first)));
+  _mm512_mask_storeu_epi32(out, static_cast<__mmask16>((1u << n) - 1), places);
+  return n;
+}
+#endif
+
 /// p[0 .. W), p need not be aligned.
 template <class V> [[gnu::always_inline]] inline V load(const typename V::value_type* p) {
   return V::load_unaligned(p);
@@ -145,6 +159,8 @@ template <class V> [[gnu::always_inline]] inline V load_n(const typename V::valu
   using T = typename V::value_type;
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) {
+    if constexpr (std::is_same_v<T, float>) // a masked load waits for a store of one lane
+      if (n == 1) return V(_mm512_zextps128_ps512(_mm_load_ss(p)));
     const unsigned k = (1u << n) - 1;
     if constexpr (std::is_same_v<T, float>) return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>(k), p));
     else if constexpr (std::is_same_v<T, double>)
@@ -170,6 +186,8 @@ template <class T> inline void store_n(T* p, simd<T> v, index_t n) {
   using V = simd<T>;
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) {
+    if constexpr (std::is_same_v<T, float>)
+      if (n == 1) return _mm_store_ss(p, _mm512_castps512_ps128(v.data));
     const unsigned k = (1u << n) - 1;
     if constexpr (std::is_same_v<T, float>) _mm512_mask_storeu_ps(p, static_cast<__mmask16>(k), v.data);
     else if constexpr (std::is_same_v<T, double>) _mm512_mask_storeu_pd(p, static_cast<__mmask8>(k), v.data);

@@ -29,9 +29,11 @@ constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t 
   if (summed > 0) n = std::min(n, nnz / (8 * summed));
   return std::max<index_t>(1, std::min({n, most, rows}));
 }
-// How many rows pass together: about 512 entries, which the first-level cache keeps with what they touch.
-constexpr index_t rows_of_tile(index_t rows, index_t nnz) {
-  return std::clamp<index_t>(512 / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
+// How many rows pass together: where their entries are read twice, about 352, which the first-level cache keeps with
+// what they touch.
+constexpr index_t rows_of_tile(index_t rows, index_t nnz, bool once) {
+  return once ? tapeless::detail::sweep_rows
+              : std::clamp<index_t>(352 / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
 }
 
 template <class Arch, const auto& P, int First> class sweep {
@@ -41,6 +43,11 @@ template <class Arch, const auto& P, int First> class sweep {
   static constexpr bool tiled = (P.step_[First].attr & tapeless::detail::in_tiles) != 0;
   static constexpr bool multiplies(int i) { return is_sparse(P.step_[i].o) && !sums(i); }
   static constexpr bool sums(int i) { return is_sparse(P.step_[i].o) && P.step_[i].partials > 0; }
+  static constexpr bool reads_entries_once() {
+    int n = 0;
+    for (int i = First; i < First + steps; ++i) n += is_sparse(P.step_[i].o);
+    return n == 1;
+  }
   static constexpr bool first_is_ones(int i) {
     return (P.step_[i].attr & tapeless::detail::first_is_ones) != 0;
   }
@@ -114,7 +121,7 @@ template <class Arch, const auto& P, int First> class sweep {
       r.tiles = {t, r.a.end, r.a.column};
       r.chunks = std::max<index_t>(1, std::min(r.chunks, t.row_blocks));
     }
-    r.tile = r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz);
+    r.tile = r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz, reads_entries_once());
     return r;
   }
 
@@ -150,7 +157,16 @@ template <class Arch, const auto& P, int First> class sweep {
       const index_t n = results(f, I);
       const T* const part = partial(f, I) + (stride - 1);
       T* const y = static_cast<T*>(f.step[I].slot[of_result(I)].data());
-      for (index_t j = lo; j < hi && j < n; ++j) {
+      hi = std::min(hi, n);
+      index_t j = lo;
+      constexpr int together = 64;
+      for (T sum[together]; j + together <= hi; j += together) {
+        for (int l = 0; l < together; ++l) sum[l] = part[stride * (j + l)];
+        for (index_t c = 1; c < chunks; ++c)
+          for (int l = 0; l < together; ++l) sum[l] += part[stride * (c * n + j + l)];
+        for (int l = 0; l < together; ++l) y[j + l] = sum[l];
+      }
+      for (; j < hi; ++j) {
         T sum = part[stride * j];
         for (index_t c = 1; c < chunks; ++c) sum += part[stride * (c * n + j)];
         y[j] = sum;

@@ -8,11 +8,20 @@
 #include <utility>
 #include "../core/tree.hpp"
 #include "error.hpp"
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace tapeless {
 namespace detail {
 
 inline constexpr std::size_t block_alignment = 64;
+
+// Of blocks that large: where the system has pages of 2 MB for those who ask, they are asked for.
+inline constexpr std::size_t large_block = std::size_t{1} << 22, large_page = std::size_t{1} << 21;
+inline std::align_val_t alignment_of_block(std::size_t bytes) {
+  return std::align_val_t{bytes < large_block ? block_alignment : large_page};
+}
 
 class block {
   std::byte* p_ = nullptr;
@@ -21,9 +30,11 @@ class block {
 public:
   block() = default;
   explicit block(std::size_t bytes)
-      : p_(bytes > 0 ? static_cast<std::byte*>(::operator new(bytes, std::align_val_t{block_alignment}))
-                     : nullptr),
+      : p_(bytes > 0 ? static_cast<std::byte*>(::operator new(bytes, alignment_of_block(bytes))) : nullptr),
         size_(bytes) {
+#if defined(MADV_HUGEPAGE)
+    if (bytes >= large_block) madvise(p_, bytes, MADV_HUGEPAGE);
+#endif
     for (std::size_t i = 0; i < bytes; ++i) p_[i] = std::byte{0};
   }
   block(block&& o) noexcept : p_(std::exchange(o.p_, nullptr)), size_(std::exchange(o.size_, 0)) {}
@@ -33,7 +44,7 @@ public:
     std::swap(size_, taken.size_);
     return *this;
   }
-  ~block() { ::operator delete(p_, std::align_val_t{block_alignment}); }
+  ~block() { ::operator delete(p_, alignment_of_block(size_)); }
   std::byte* data() const { return p_; }
   std::size_t size() const { return size_; }
 };
