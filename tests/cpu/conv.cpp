@@ -314,6 +314,28 @@ TEST_CASE_TEMPLATE("conv: depthwise with dilated, wide and even filters, more ch
         }
 }
 
+TEST_CASE_TEMPLATE("conv: depthwise 3 x 3 of neighbours, about the ends of blocks of rows and of vectors", T,
+                   TAPELESS_ELEMENTS) {
+  for (const index_t h : {1, 2, 7, 8, 9, 17})
+    for (const index_t w : {1, 3, 15, 16, 17, 31, 32, 33, 48, 65})
+      for (const index_t stride_h : {1, 2})
+        for (const index_t pad : {0, 1, 2}) {
+          conv_extents e{.n = 3,
+                         .c = 2,
+                         .h = h,
+                         .w = w,
+                         .k = w == 17 || w == 32 ? 4 : 2,
+                         .r = 3,
+                         .s = 3,
+                         .stride_h = stride_h,
+                         .pad_top = pad,
+                         .pad_left = pad,
+                         .dil_h = stride_h,
+                         .groups = 2};
+          if (complete(e, pad, pad)) check<T>(e);
+        }
+}
+
 TEST_CASE_TEMPLATE("conv: more channels than one panel of weights holds, images in several bands", T,
                    TAPELESS_ELEMENTS) {
   check<T>({.n = 1,

@@ -73,6 +73,7 @@ template <class V> struct columns_wgrad {
     const index_t cg = xp.cg, kg = xp.kg, taps = e.r * e.s, columns = cg * taps, size = e.k * columns;
     const index_t units = ceil_div(e.n, plan.images) * xp.bands, slots = std::min(plan.slots, units);
     if (units == 0) return void(std::fill_n(dw, size, T(0)));
+    const bool whole = e.q % blocking<V>::W == 0;      // dy is read in place
     T* const target = slots > 1 ? scratch.shared : dw; // (slots, k, c / groups, r, s)
     team.run(slots * e.groups * plan.blocks, [&](index_t chunk, int member) {
       const index_t k0 = chunk % plan.blocks * plan.filters, g = chunk / plan.blocks % e.groups;
@@ -89,15 +90,19 @@ template <class V> struct columns_wgrad {
           const index_t image = (z0 + z) * e.groups + g;
           fill<V>(xp.tile, xs + z * xp.tile.size(), x + image * cg * e.h * e.w, e.h, e.w,
                   i * e.stride_h - e.pad_top, -e.pad_left);
-          fill<V>(dt, ds + z * plan.dy.size(), dy + (image * kg + k0) * e.p * e.q, e.p, e.q, i, index_t(0));
+          if (!whole)
+            fill<V>(dt, ds + z * plan.dy.size(), dy + (image * kg + k0) * e.p * e.q, e.p, e.q, i, index_t(0));
         }
+        const T* const rows_of_dy = whole ? dy + (z0 * e.k + g * kg + k0) * e.p * e.q + i * e.q : ds;
+        const index_t plane = whole ? e.p * e.q : dt.plane(), line = whole ? e.q : dt.line();
+        const index_t of_image = whole ? e.k * e.p * e.q : plan.dy.size();
         T* const to = target + slot * size + (g * kg + k0) * columns;
         const auto run = [&](index_t k, index_t at_column, auto m, auto n) {
           index_t at[n.value];
           for (int b = 0; b < n.value; ++b)
             at[b] = (at_column + b) / taps * xp.tile.plane() + xp.tap(e, (at_column + b) % taps);
-          correlate<V, m.value, n.value>(images, rows, e.q, ds + k * dt.plane(), dt.plane(), dt.line(),
-                                         plan.dy.size(), xs, at, e.stride_h * xp.tile.line(), xp.tile.size(),
+          correlate<V, m.value, n.value>(images, rows, e.q, rows_of_dy + k * plane, plane, line, of_image, xs,
+                                         at, e.stride_h * xp.tile.line(), xp.tile.size(),
                                          to + k * columns + at_column, columns, u > begin);
         };
         row_blocks<3>(filters, [&](index_t k, auto m) { // sums in registers: 3 x 4, 2 x 4 or 1 x 8

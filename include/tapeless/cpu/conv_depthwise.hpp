@@ -38,11 +38,64 @@ template <class V, int R, int NV, class T>
     });
   });
 }
+/// The same for 3 x 3 neighbours, tap (r, s) at r * x_row + s, w in their order: what is loaded of a row meets the three
+/// rows of results that see it.
+template <class V, int R, int NV, class T>
+[[gnu::noinline]] void plane_3x3(const T* w, const T* x, index_t x_row, T* y, index_t y_row, index_t rows,
+                                 index_t last) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  V f[9];
+  unroll<9>([&](auto t) __attribute__((always_inline)) { f[t] = V(w[t]); });
+  for (; rows > 0; rows -= R, x += R * x_row, y += R * y_row) {
+    V acc[R][NV];
+    unroll<R>([&](auto i) __attribute__((always_inline)) {
+      unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
+    });
+    unroll<R + 2>([&](auto i) __attribute__((always_inline)) {
+      const T* const line = x + std::min<index_t>(i.value, rows + 1) * x_row;
+      unroll<3 * NV>([&](auto k) __attribute__((always_inline)) {
+        constexpr int s = k.value % 3, j = k.value / 3;
+        V v = load<V>(line + j * W + s);
+        keep(v);
+        unroll<3>([&](auto r) __attribute__((always_inline)) {
+          constexpr int at = i.value - r.value;
+          if constexpr (at >= 0 && at < R) acc[at][j] = fma(f[3 * r.value + s], v, acc[at][j]);
+        });
+      });
+    });
+    unroll<R>([&](auto i) __attribute__((always_inline)) {
+      if (i.value >= rows) return;
+      unroll<NV>([&](auto j) __attribute__((always_inline)) {
+        T* const q = y + i * y_row + j * W;
+        if (j < NV - 1 || last == W) store(q, acc[i][j]);
+        else store_n(q, acc[i][j], last);
+      });
+    });
+  }
+}
+/// Are these the taps of plane_3x3, from the first on (1) or from the last on (-1)?
+inline int order_of_3x3(int taps, const index_t* tap, index_t x_row) {
+  if (taps != 9) return 0;
+  const index_t order = tap[1] - tap[0];
+  bool all = order == 1 || order == -1;
+  for (index_t t = 0; t < 9; ++t) all = all && tap[t] == tap[0] + order * (t / 3 * x_row + t % 3);
+  return all ? static_cast<int>(order) : 0;
+}
 template <class V, class T>
 void plane(int taps, const index_t* tap, const T* w, const T* x, index_t x_row, T* y, index_t y_row,
            index_t rows, index_t cols, bool add) {
   constexpr index_t W = static_cast<index_t>(V::size);
   index_t j = 0;
+  if constexpr (sizeof(V) == 64) // the weights and the sums need 25 registers
+    if (const int order = add ? 0 : order_of_3x3(taps, tap, x_row); order != 0) {
+      T in_order[9];
+      for (int t = 0; t < 9; ++t) in_order[t] = w[order > 0 ? t : 8 - t];
+      x += tap[order > 0 ? 0 : 8];
+      for (; cols - j > W; j += 2 * W)
+        plane_3x3<V, 8, 2>(in_order, x + j, x_row, y + j, y_row, rows, std::min(W, cols - j - W));
+      if (j < cols) plane_3x3<V, 8, 1>(in_order, x + j, x_row, y + j, y_row, rows, cols - j);
+      return;
+    }
   while (j < cols) {
     const index_t left = cols - j;
     const auto run = [&](auto r, auto nv) {
@@ -177,6 +230,30 @@ template <class T> void prefetch(const T* p, index_t n) {
   for (index_t i = 0; i < std::min<index_t>(n, 1 << 14); i += line) __builtin_prefetch(p + i);
 }
 
+/// sum[3 r + s] = sum over rows and vectors of dy[.] * x[r * x_row + s + .]: each is loaded once for the three rows of taps
+template <class V, class T>
+[[gnu::noinline]] void correlate_3x3(index_t rows, index_t cols, const T* dy, index_t dy_row, const T* x,
+                                     index_t x_row, T* sum) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  V acc[9];
+  unroll<9>([&](auto t) __attribute__((always_inline)) { acc[t] = V(T(0)); });
+  for (index_t j = 0; j < cols; j += W) {
+    V d[3] = {V(T(0)), V(T(0)), V(T(0))}; // rows i, i - 1, i - 2
+    const T *from = dy + j, *line = x + j;
+    for (index_t i = 0; i < rows + 2; ++i, from += dy_row, line += x_row) {
+      d[2] = d[1], d[1] = d[0];
+      d[0] = i < rows ? load<V>(from) : V(T(0));
+      unroll<3>([&](auto s) __attribute__((always_inline)) {
+        V v = load<V>(line + s);
+        keep(v);
+        unroll<3>([&](auto r)
+                      __attribute__((always_inline)) { acc[3 * r + s] = fma(d[r], v, acc[3 * r + s]); });
+      });
+    }
+  }
+  unroll<9>([&](auto t) __attribute__((always_inline)) { sum[t] = hsum(acc[t]); });
+}
+
 template <class V> struct depthwise_wgrad {
   using T = typename V::value_type;
   static constexpr int N = 9; // taps at a time
@@ -203,6 +280,7 @@ template <class V> struct depthwise_wgrad {
     const index_t taps = e.r * e.s, kg = p.x.kg, blocks = ceil_div(e.c, p.channels);
     const index_t slots = std::min(p.slots, e.n);
     const bool whole = e.q % static_cast<index_t>(V::size) == 0; // dy is read in place
+    const bool near = e.r == 3 && e.s == 3 && e.stride_h == e.dil_h && e.stride_w == 1 && e.dil_w == 1;
     if (slots == 0) return void(std::fill_n(dw, e.k * taps, T(0)));
     T* const target = slots > 1 ? s.shared : dw; // (slot, k, tap)
     team.run(slots * blocks, [&](index_t chunk, int member) {
@@ -223,12 +301,20 @@ template <class V> struct depthwise_wgrad {
               const T* const from = dy + (z * e.k + c * kg + m) * e.p * e.q;
               if (!whole) fill<V>(p.dy, ds, from, e.p, e.q, i, index_t(0));
               if (ahead) prefetch(from + e.k * e.p * e.q, e.p * e.q);
+              const T* const d = whole ? from + i * e.q : ds;
+              const index_t line = whole ? e.q : p.dy.line();
+              if (near) {
+                T part[9];
+                correlate_3x3<V>(rows, e.q, d, line, xs, e.stride_h * t.line(), part);
+                for (index_t b = 0; b < 9; ++b) sum[m * 9 + b] += part[b];
+                continue;
+              }
               for (index_t first = 0; first < taps; first += N) {
                 index_t at[N];
                 T part[N];
                 for (int b = 0; b < N; ++b) at[b] = p.x.tap(e, std::min(first + b, taps - 1));
-                correlate<V, 1, N>(1, rows, e.q, whole ? from + i * e.q : ds, 0, whole ? e.q : p.dy.line(), 0,
-                                   xs, at, e.stride_h * t.line(), 0, part, 0, false);
+                correlate<V, 1, N>(1, rows, e.q, d, 0, line, 0, xs, at, e.stride_h * t.line(), 0, part, 0,
+                                   false);
                 for (index_t b = 0; b < std::min<index_t>(N, taps - first); ++b)
                   sum[m * taps + first + b] += part[b];
               }

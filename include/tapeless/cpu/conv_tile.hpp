@@ -69,22 +69,34 @@ struct columns_inside {
         first(start < 0 ? std::min(ceil_div(-start, t.residues), t.width) : 0),
         end(start < w ? std::clamp((w - 1 - start) / t.residues + 1, first, t.width) : first) {}
 };
-/// line[j] = row[start + j * residues], zero outside the row; residues is 1 or 2.
-template <class V, class T> [[gnu::always_inline]] inline void fill_columns(const columns_inside& c,
-                                                                            index_t residues, index_t width,
-                                                                            T* line, const T* row) {
+/// to[i * line + j] = row[i * w + start + j * Step], j < width, zero outside the row; Step is 1 or 2.
+template <class V, int Step, class T> [[gnu::always_inline]] inline void fill_rows(
+    columns_inside c, index_t rows, index_t width, index_t line, T* to, const T* row, index_t w,
+    index_t plane) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  const index_t n = c.end - c.first;
-  if (width >= W && c.first <= W && width - c.end <= W) { // the copy comes over whole vectors of zeros
-    if (c.first > 0) store(line, V(T(0)));
-    if (c.end < width) store(line + width - W, V(T(0)));
-  } else {
-    zero_row<V>(line, c.first);
-    zero_row<V>(line + c.end, width - c.end);
-  }
-  if (n <= 0) return;
-  if (residues == 1) copy_row<V>(line + c.first, row + (c.start + c.first), n);
-  else copy_even<V>(line + c.first, row + (c.start + 2 * c.first), n);
+  const index_t n = c.end - c.first, left = c.first, right = width - c.end;
+  row += c.start + Step * left;
+  // no hardware sees that the same rows of the next plane come next
+  const auto fetch = [&](const T* next) __attribute__((always_inline)) {
+    for (index_t j = 0; j < w; j += 64 / static_cast<index_t>(sizeof(T))) __builtin_prefetch(next + j);
+  };
+  const auto copy = [&] __attribute__((always_inline)) {
+    if constexpr (Step == 1) copy_row<V>(to + left, row, n);
+    else copy_even<V>(to + left, row, n);
+  };
+  if (n >= W && left <= W && right <= W) // the copy comes over whole vectors of zeros
+    for (; rows > 0; --rows, to += line, row += w) {
+      fetch(row + plane);
+      if (left > 0) store(to, V(T(0)));
+      if (right > 0) store(to + width - W, V(T(0)));
+      copy();
+    }
+  else
+    for (; rows > 0; --rows, to += line, row += w) {
+      zero_row<V>(to, left);
+      zero_row<V>(to + c.end, right);
+      if (n > 0) copy();
+    }
 }
 /// line[f * width + j] = row[x0 + j * residues + f], zero outside the row of w elements; more than two residues.
 template <class V, class T>
@@ -105,25 +117,25 @@ void fill_line(const image_tile& t, T* line, const T* row, index_t w, index_t x0
 
 /// tile[c, i, f, j] = x[c, y0 + i, x0 + j * residues + f], zero outside x.
 template <class V, class T>
-void fill(const image_tile& t, T* to, const T* x, index_t h, index_t w, index_t y0, index_t x0) {
+void fill(const image_tile t, T* to, const T* x, index_t h, index_t w, index_t y0, index_t x0) {
   const columns_inside even(t, w, x0, 0), odd(t, w, x0, 1);
-  for (index_t c = 0; c < t.planes; ++c)
-    for (index_t i = 0; i < t.rows; ++i, to += t.line()) {
-      const index_t y = y0 + i;
-      if (y < 0 || y >= h) {
-        zero_row<V>(to, t.line());
-        continue;
-      }
-      const T* const row = x + (c * h + y) * w;
-      // no hardware sees that the same rows of the next plane come next
-      for (index_t j = 0; j < w; j += 64 / static_cast<index_t>(sizeof(T)))
-        __builtin_prefetch(row + h * w + j);
-      if (t.residues > 2) fill_line<V>(t, to, row, w, x0);
-      else {
-        fill_columns<V>(even, t.residues, t.width, to, row);
-        if (t.residues == 2) fill_columns<V>(odd, 2, t.width, to + t.width, row);
-      }
-    }
+  const index_t line = t.line(), above = std::clamp<index_t>(-y0, 0, t.rows);
+  const index_t inside = std::clamp<index_t>(h - y0, above, t.rows) - above;
+  const index_t below = t.rows - above - inside;
+  x += (y0 + above) * w;
+  for (index_t c = 0; c < t.planes; ++c, x += h * w) {
+    zero_row<V>(to, above * line);
+    to += above * line;
+    if (t.residues == 1) fill_rows<V, 1>(even, inside, t.width, line, to, x, w, h * w);
+    else if (t.residues == 2) {
+      fill_rows<V, 2>(even, inside, t.width, line, to, x, w, h * w);
+      fill_rows<V, 2>(odd, inside, t.width, line, to + t.width, x, w, h * w);
+    } else
+      for (index_t i = 0; i < inside; ++i) fill_line<V>(t, to + i * line, x + i * w, w, x0);
+    to += inside * line;
+    zero_row<V>(to, below * line);
+    to += below * line;
+  }
 }
 
 /// to[j * stride + f] = from[f * pitch + j] for all of the n elements of `to`.

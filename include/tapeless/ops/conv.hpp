@@ -7,6 +7,7 @@
 // vjp:  x_bar += dgrad(y_bar, w)    w_bar += wgrad(x, y_bar)
 #pragma once
 #include "keep.hpp"
+#include "reduce.hpp"
 #include "window.hpp"
 
 namespace tapeless {
@@ -32,9 +33,26 @@ constexpr shape conv_shape(const shape& x, const shape& w, const window_attribut
           {x.d[0], w.d[0], window_count(x.d[2], a.padding.top, a.padding.bottom, r, a.dilation.h, a.stride.h),
            window_count(x.d[3], a.padding.left, a.padding.right, s, a.dilation.w, a.stride.w)}};
 }
+constexpr int groups_of(std::uint64_t options) { return static_cast<int>(options & 0xffffffffu); }
+// One channel or one filter, windows of one pixel each: elementwise products and their sum, which fuse. A sum over
+// the channels of x stays a convolution: its kernel keeps the sums in registers.
+constexpr bool is_product_of_pixels(op o, const shape& w, const window_attributes& a, int groups) {
+  return groups == 1 && w.d[2] == 1 && w.d[3] == 1 && (w.d[1] == 1 || (w.d[0] == 1 && o != op::conv_fprop)) &&
+         a.stride == pair2(1) && a.padding == padding2(0);
+}
 // The three forms differ in which of x, w, y is the result.
 constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std::uint64_t options,
                         shape result) {
+  const bool to_w = o == op::conv_wgrad;
+  if (is_product_of_pixels(o, to_w ? result : g[b].s, unpack(packed), groups_of(options))) {
+    if (!to_w) b = reshape(g, b, shape{4, {1, times(g[b].s.d[0], g[b].s.d[1]), 1, 1}});
+    const int each = binary(g, op::mul, a, b);
+    return reshape(g,
+                   to_w                                      ? sum(g, each, 0b1101)
+                   : o == op::conv_dgrad && result.d[1] == 1 ? sum(g, each, 0b0010)
+                                                             : each,
+                   result);
+  }
   node v;
   v.o = o;
   v.t = g[a].t;
@@ -66,7 +84,6 @@ concept known_filtering = Tile == 0 || Tile == 2 || Tile == 4;
 constexpr std::uint64_t conv_options(int groups, int winograd) {
   return static_cast<std::uint32_t>(groups) | static_cast<std::uint64_t>(winograd) << 32;
 }
-constexpr int groups_of(std::uint64_t options) { return static_cast<int>(options & 0xffffffffu); }
 constexpr int winograd_of(std::uint64_t options) { return static_cast<int>((options >> 32) & 0xff); }
 // Channels and filters whose weights are zeros by construction (pad, keep) take no part.
 constexpr int convolve(graph& g, int x, int w, std::uint64_t packed, std::uint64_t options, shape result) {
