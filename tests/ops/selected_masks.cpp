@@ -149,6 +149,11 @@ struct mean_where : of_mean {
     return tl::mean(tl::where(m, losses(p, x, t), 0.0));
   }
 };
+struct mean_without : of_mean { // the rows of !m
+  constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
+    return tl::mean(tl::where(!m, 0.0, losses(p, x, t)));
+  }
+};
 struct weighted_mean : of_ratio {
   constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
     return tl::sum(m * losses(p, x, t)) / tl::sum(m);
@@ -314,6 +319,12 @@ struct listed {
     return tl::mean(tl::gather(losses(p, x, t), rows));
   }
 };
+struct listed_of_spread : of_mean { // a mean over all rows mixes them
+  constexpr auto operator()(const auto& p, auto x, auto t, auto rows) const {
+    const auto l = losses(p, x, t);
+    return tl::mean(tl::gather(tl::square(l - tl::mean(l)), rows));
+  }
+};
 struct of_each_segment {
   constexpr auto operator()(const auto& p, auto x, auto t, auto segment) const {
     const auto l = losses(p, x, t);
@@ -416,6 +427,7 @@ TEST_CASE("masks: the gradient of the weighted rows, whatever the others are") {
   check_mask<mean_of_products, double, n, integers>(1e-12);
   check_mask<mean_of_products, float, n, tl::tensor<float, n>>(1e-5);
   check_mask<mean_where, double, n, tl::tensor<bool, n>>(1e-12);
+  check_mask<mean_without, double, n, tl::tensor<bool, n>>(1e-12);
   check_mask<weighted_mean, double, n, vector>(1e-12);
   check_mask<column, double, n, tl::tensor<double, n, 1>>(1e-12);
   check_mask<of_features, double, n, tl::tensor<bool, n>>(1e-12);
@@ -593,6 +605,8 @@ TEST_CASE("masks and selections: their positions are int32") {
 
 TEST_CASE("rows of an argument, which may repeat") {
   using list = tl::tensor<std::int32_t, n / 2>;
+  static_assert(cost_of<listed, double, n, list, 0>.densified == 0);
+  static_assert(cost_of<listed_of_spread, double, n, list, 0>.densified > 0);
   static_assert(cost_of<listed, double, n, list, 0>.flops() <=
                 0.6 * cost_of<mean_of_products, double, n, vector, 0, 3>.flops());
   auto run = program<listed, list, 0>();

@@ -80,7 +80,7 @@ template <class V, int Step, class T> [[gnu::always_inline]] inline void fill_ro
   const auto fetch = [&](const T* next) __attribute__((always_inline)) {
     for (index_t j = 0; j < w; j += 64 / static_cast<index_t>(sizeof(T))) __builtin_prefetch(next + j);
   };
-  const auto copy = [&] __attribute__((always_inline)) {
+  const auto copy = [&]() __attribute__((always_inline)) {
     if constexpr (Step == 1) copy_row<V>(to + left, row, n);
     else copy_even<V>(to + left, row, n);
   };

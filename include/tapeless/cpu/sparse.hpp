@@ -140,7 +140,7 @@ template <int N> [[gnu::always_inline]] inline columns_of_group<N> load_columns(
   unroll<N / 2>([&](auto n) __attribute__((always_inline)) {
     std::uint64_t two;
     std::memcpy(&two, p + 2 * n, sizeof two);
-    constexpr int low = std::endian::native == std::endian::little ? 0 : 1;
+    constexpr int low = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 1;
     c.j[2 * n + low] = static_cast<index_t>(two & 0xffffffffu);
     c.j[2 * n + 1 - low] = static_cast<index_t>(two >> 32);
   });

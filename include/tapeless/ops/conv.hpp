@@ -38,7 +38,7 @@ constexpr int groups_of(std::uint64_t options) { return static_cast<int>(options
 // the channels of x stays a convolution: its kernel keeps the sums in registers.
 constexpr bool is_product_of_pixels(op o, const shape& w, const window_attributes& a, int groups) {
   return groups == 1 && w.d[2] == 1 && w.d[3] == 1 && (w.d[1] == 1 || (w.d[0] == 1 && o != op::conv_fprop)) &&
-         a.stride == pair2(1) && a.padding == padding2(0);
+         a.stride.h == 1 && a.stride.w == 1 && a.padding == padding2(0);
 }
 // The three forms differ in which of x, w, y is the result.
 constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std::uint64_t options,

@@ -366,6 +366,20 @@ template <element T, detail::handle A> constexpr auto cast(const A& a) {
   }
 }
 
+namespace detail {
+constexpr int negated(graph& g, int c) {
+  const node v = g[c];
+  if (v.o == op::logical_not) return v.in[0];
+  if (v.o == op::eq || v.o == op::ne) return binary(g, v.o == op::eq ? op::ne : op::eq, v.in[0], v.in[1]);
+  return unary(g, op::logical_not, c);
+}
+// where(c, 0, b) = where(!c, b, 0): a condition that leaves rows out is a mask, whichever way it is written.
+constexpr int where_not_zero(graph& g, int c, int a, int b) {
+  if (!g.is(unexpanded(g, a), 0) || g.is_konst(unexpanded(g, b))) return where(g, c, a, b);
+  return where(g, negated(g, unexpanded(g, c)), b, a);
+}
+} // namespace detail
+
 // where(c, a, b)[i] = c[i] ? a[i] : b[i]        c: bool; a or b may be a number
 template <detail::handle C, detail::operand A, detail::operand B>
 constexpr auto where(const C& c, const A& a, const B& b) {
@@ -380,7 +394,7 @@ constexpr auto where(const C& c, const A& a, const B& b) {
     require_broadcast(g, x, y);
     require(g, broadcastable(g[c.id()].s, broadcast(g[x].s, g[y].s)),
             "tapeless: where(c, a, b): the shapes broadcast", g[c.id()].s, broadcast(g[x].s, g[y].s));
-    return var{&g, where(g, c.id(), x, y)};
+    return var{&g, where_not_zero(g, c.id(), x, y)};
   } else {
     using T = value_type_t<A, B>;
     static_assert(boolean<value_type_t<C>>, "tapeless: where(c, a, b): c is a bool tensor");
@@ -391,7 +405,7 @@ constexpr auto where(const C& c, const A& a, const B& b) {
       static_assert(shapes_broadcast<sc, broadcast(sa, sb)>,
                     "tapeless: where(c, a, b): the shapes broadcast");
       if constexpr (shapes_broadcast<sc, broadcast(sa, sb)>)
-        return wrap<T, broadcast(sc, broadcast(sa, sb))>(g, where(g, c.id(), x, y));
+        return wrap<T, broadcast(sc, broadcast(sa, sb))>(g, where_not_zero(g, c.id(), x, y));
       else return basic_tensor<T, sa>{&g, x};
     } else return basic_tensor<T, sa>{&g, x};
   }

@@ -244,15 +244,16 @@ template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::ha
 // rows = where<'k'>(mask): the positions where mask is true, ascending; the run counts them under that name
 //   (n) bool -> (k) int32
 // Errors and cost: as top_k.
-template <char Name, detail::handle A> constexpr auto where(const A& mask) {
+template <char Name = 0, detail::handle A> constexpr auto where(const A& mask) {
   using namespace detail;
   constexpr bool fits = [] {
     if constexpr (typed_handle<A>) return A::extents.rank == 1 && boolean<typename A::value_type>;
     else return false;
   }();
   static_assert(mask_is_a_vector_of_bool<fits>, "tapeless: where<'k'>(mask): mask is bool and has one axis");
-  static_assert(selection_has_a_name<Name> && selection_is_named_by_a_letter<Name>,
-                "tapeless: where<'k'>(mask): the name is a letter");
+  static_assert(selection_has_a_name<Name>,
+                "tapeless: where<'k'>(mask): the selection has a name, for the run counts it");
+  static_assert(selection_is_named_by_a_letter<Name>, "tapeless: where<'k'>(mask): the name is a letter");
   constexpr extent_t n = [] {
     if constexpr (fits) return A::extents.d[0];
     else return extent_t{0};
