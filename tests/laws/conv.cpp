@@ -42,6 +42,25 @@ template <tl::conv C, int X, int W> constexpr auto convolution(const char* name)
       },
       32, scale::terms);
 }
+// 1 x 1 filters of one channel: y[n, k, p, q] = x[n, 0, p, q] w[k], one product each
+template <tl::conv C, int X, int W> constexpr auto of_one_channel(const char* name) {
+  return pair(
+      name,
+      [](const auto&... a) {
+        const auto t = std::tie(a...);
+        return tl::conv2d<C>(std::get<X>(t), std::get<W>(t));
+      },
+      []<class... A>(const A&... a) {
+        const auto t = std::tie(a...);
+        const auto &x = std::get<X>(t), &w = std::get<W>(t);
+        std::remove_cvref_t<decltype(x)> y(ref::dims{x.shape[0], w.shape[0], x.shape[2], x.shape[3]});
+        const std::size_t pixels = static_cast<std::size_t>(x.shape[2] * x.shape[3]), filters = w.data.size();
+        for (std::size_t i = 0; i < y.data.size(); ++i)
+          y.data[i] = x.data[i / (filters * pixels) * pixels + i % pixels] * w.data[i / pixels % filters];
+        return y;
+      },
+      32, scale::terms);
+}
 // x_bar and w_bar of a convolution with its own result as cotangent
 template <tl::conv C, int X, int W> constexpr auto transposed(const char* name) {
   return pair(
@@ -109,6 +128,17 @@ constexpr auto named =
     cases<named_arguments<double>>(convolution<conv{.padding = 1}, 0, 1>("3x3 of n images"),
                                    convolution<conv{.stride = 2}, 0, 1>("3x3 of n images, stride 2"));
 
+// one channel, one filter, one of each: products of pixels where nothing slides
+template <class T> using pointwise_arguments =
+    arguments<tl::tensor<T, n, 1, 4, 5>, tl::tensor<T, 3, 1, 1, 1>, tl::tensor<T, n, 3, 4, 5>,
+              tl::tensor<T, 1, 3, 1, 1>, tl::tensor<T, 1, 1, 1, 1>>;
+constexpr auto pointwise = cases<pointwise_arguments<double>>(
+    of_one_channel<conv{}, 0, 1>("1x1 of one channel"), convolution<conv{}, 2, 3>("1x1 to one filter"),
+    of_one_channel<conv{}, 0, 4>("1x1 of one channel to one filter"),
+    convolution<conv{.stride = 2}, 0, 1>("1x1 of one channel, stride 2"),
+    convolution<conv{.padding = 1}, 2, 3>("1x1 to one filter, padding 1"),
+    of_one_channel<conv{.dilation = 2}, 0, 1>("1x1 of one channel, dilation 2"));
+
 // extents at which 3x3 is done by minimal filtering
 template <class T> using filtered_arguments =
     arguments<tl::tensor<T, 1, 40, 8, 9>, tl::tensor<T, 40, 40, 3, 3>>;
@@ -148,6 +178,9 @@ TEST_CASE("conv2d: the laws hold for minimal filtering") {
   check_laws(larger_tiles, no_names, anywhere);
 }
 TEST_CASE("conv2d: the laws hold for a batch of any size") { check_laws(named, {0, 1, 2, 3, 7}, anywhere); }
+TEST_CASE("conv2d: the laws hold for pointwise layers of one channel or one filter") {
+  check_laws(pointwise, {0, 1, 2, 3, 7}, anywhere);
+}
 TEST_CASE("conv2d: the flops of dgrad and wgrad are those of the reference") {
   check_flops(transposes);
   check_flops(grouped_transposes);
@@ -158,5 +191,6 @@ TEST_CASE("conv2d: float equals the reference") {
   check_values(with<wide_arguments<float>>(dilations), no_names, anywhere);
   check_values(with<grouped_arguments<float>>(groups), no_names, anywhere);
   check_values(with<named_arguments<float>>(named), {0, 1, 7, 17}, anywhere);
+  check_values(with<pointwise_arguments<float>>(pointwise), {0, 1, 7, 17}, anywhere);
   check_values(with<filtered_arguments<float>>(filtered), no_names, anywhere);
 }

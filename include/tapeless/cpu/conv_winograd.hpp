@@ -151,7 +151,8 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
     const index_t z0 = chunk / (t.bands * e.groups) * t.images, images = std::min(t.images, e.n - z0);
     const index_t rows = std::min(t.band, e.p - i), tiles = t.tiles_of_rows(e, rows);
     const auto fetch = [](const T* from, index_t n) {
-      for (const T* at = from; at < from + n; at += 64 / sizeof(T)) __builtin_prefetch(at, 0, 2);
+      for (const T* at = from; at < from + n; at += 64 / static_cast<index_t>(sizeof(T)))
+        __builtin_prefetch(at, 0, 2);
     };
     T* const data = scratch + member * plan.scratch();
     T* const products = data + plan.data();

@@ -267,7 +267,8 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   index_t mb = round_up(e.m, rows), nb = round_up(e.n, B::NR), slices = 1;
   if (e.k >= B::long_k && 2 * total <= B::partials)
     slices = std::min({enough, e.k / 2048, B::partials / total});
-  else if (e.batch % team.size() != 0) { // of each matrix a tile for each member, as equal as can be
+  else if (e.batch < 4 * team.size() &&
+           e.batch % team.size() != 0) { // of each a tile for each member, as equal as can be
     const index_t tiles = std::min<index_t>(team.size(), total / e.batch * e.k / grain);
     index_t least = mb * nb, edges = mb + nb;
     for (index_t r = 1; r <= tiles; ++r) {

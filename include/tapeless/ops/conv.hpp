@@ -35,16 +35,18 @@ constexpr shape conv_shape(const shape& x, const shape& w, const window_attribut
 }
 constexpr int groups_of(std::uint64_t options) { return static_cast<int>(options & 0xffffffffu); }
 // One channel or one filter, windows of one pixel each: elementwise products and their sum, which fuse. A sum over
-// the channels of x stays a convolution: its kernel keeps the sums in registers.
-constexpr bool is_product_of_pixels(op o, const shape& w, const window_attributes& a, int groups) {
-  return groups == 1 && w.d[2] == 1 && w.d[3] == 1 && (w.d[1] == 1 || (w.d[0] == 1 && o != op::conv_fprop)) &&
-         a.stride.h == 1 && a.stride.w == 1 && a.padding == padding2(0);
+// the channels of x stays a convolution: its kernel keeps the sums in registers. So does all of channels-last tensors, whose
+// kernels are as fast as the products read memory.
+constexpr bool is_product_of_pixels(op o, const shape& w, const window_attributes& a, std::uint64_t options) {
+  return groups_of(options) == 1 && !is_channels_last(options) && w.d[2] == 1 && w.d[3] == 1 &&
+         (w.d[1] == 1 || (w.d[0] == 1 && o != op::conv_fprop)) && a.stride.h == 1 && a.stride.w == 1 &&
+         a.padding == padding2(0);
 }
 // The three forms differ in which of x, w, y is the result.
 constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std::uint64_t options,
                         shape result) {
   const bool to_w = o == op::conv_wgrad;
-  if (is_product_of_pixels(o, to_w ? result : g[b].s, unpack(packed), groups_of(options))) {
+  if (is_product_of_pixels(o, to_w ? result : g[b].s, unpack(packed), options)) {
     if (!to_w) b = reshape(g, b, shape{4, {1, times(g[b].s.d[0], g[b].s.d[1]), 1, 1}});
     const int each = binary(g, op::mul, a, b);
     return reshape(g,

@@ -376,7 +376,7 @@ constexpr int negated(graph& g, int c) {
 // where(c, 0, b) = where(!c, b, 0): a condition that leaves rows out is a mask, whichever way it is written.
 constexpr int where_not_zero(graph& g, int c, int a, int b) {
   if (!g.is(unexpanded(g, a), 0) || g.is_konst(unexpanded(g, b))) return where(g, c, a, b);
-  return where(g, negated(g, unexpanded(g, c)), b, a);
+  return where(g, expand(g, negated(g, unexpanded(g, c)), g[c].s), b, a);
 }
 } // namespace detail
 

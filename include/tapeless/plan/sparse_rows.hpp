@@ -18,6 +18,12 @@ struct row_list {
   bool distinct = true; // no position occurs twice
 };
 
+// Is the index v of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or at most half
+// as many indices as there are rows, which may repeat.
+constexpr bool lists_rows(const node& v, extent_t n) {
+  return v.o == op::select || (v.s.rank == 1 && is_static(v.s.d[0]) && is_static(n) && 2 * v.s.d[0] <= n);
+}
+
 class row_rewriter {
 protected:
   const raw_program& p_;

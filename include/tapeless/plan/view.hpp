@@ -17,15 +17,10 @@ constexpr shape squeezed(const shape& s) {
   return r;
 }
 
-// Is the index v of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or at most half
-// as many indices as there are rows, which may repeat.
-constexpr bool lists_rows(const node& v, extent_t n) {
-  return v.o == op::select || (v.s.rank == 1 && is_static(v.s.d[0]) && is_static(n) && 2 * v.s.d[0] <= n);
-}
-// Is a cotangent that is zero outside the rows of a list made a tensor with all of them, or added to one?
+// Is a cotangent that is zero outside selected rows made a tensor with all of them, or added to one?
 template <class Nodes> constexpr bool densifies(const Nodes& nodes, int i) {
   const node& v = nodes[i];
-  return v.o == op::scatter_add && v.adjoint && lists_rows(nodes[v.in[1]], v.s.d[static_cast<int>(v.attr)]);
+  return v.o == op::scatter_add && v.adjoint && nodes[v.in[1]].o == op::select;
 }
 
 struct strided_view {

@@ -18,7 +18,12 @@ namespace detail {
 inline constexpr std::size_t block_alignment = 64;
 
 // Of blocks that large: where the system has pages of 2 MB for those who ask, they are asked for.
-inline constexpr std::size_t large_block = std::size_t{1} << 22, large_page = std::size_t{1} << 21;
+inline constexpr std::size_t large_block = std::size_t{1} << 22;
+#if defined(MADV_HUGEPAGE)
+inline constexpr std::size_t large_page = std::size_t{1} << 21;
+#else
+inline constexpr std::size_t large_page = block_alignment;
+#endif
 inline std::align_val_t alignment_of_block(std::size_t bytes) {
   return std::align_val_t{bytes < large_block ? block_alignment : large_page};
 }
@@ -33,7 +38,7 @@ public:
       : p_(bytes > 0 ? static_cast<std::byte*>(::operator new(bytes, alignment_of_block(bytes))) : nullptr),
         size_(bytes) {
 #if defined(MADV_HUGEPAGE)
-    if (bytes >= large_block) madvise(p_, bytes, MADV_HUGEPAGE);
+    if (bytes >= large_block) ::madvise(p_, bytes, MADV_HUGEPAGE);
 #endif
     for (std::size_t i = 0; i < bytes; ++i) p_[i] = std::byte{0};
   }
