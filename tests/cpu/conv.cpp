@@ -336,6 +336,23 @@ TEST_CASE_TEMPLATE("conv: depthwise 3 x 3 of neighbours, about the ends of block
         }
 }
 
+TEST_CASE_TEMPLATE("conv: lines of results that are no multiple of the lanes, one band and several", T,
+                   TAPELESS_ELEMENTS) {
+  for (const index_t w : {2, 7, 17, 26, 33})
+    for (const index_t pad : {0, 1, 2}) {
+      conv_extents e{.n = 2,
+                     .c = w == 26 ? 20 : 3,
+                     .h = w == 26 ? 41 : 5,
+                     .w = w,
+                     .k = 18,
+                     .r = 3,
+                     .s = pad == 2 ? 5 : 3,
+                     .pad_top = 1,
+                     .pad_left = pad};
+      if (complete(e, pad, 1)) check<T>(e);
+    }
+}
+
 TEST_CASE_TEMPLATE("conv: more channels than one panel of weights holds, images in several bands", T,
                    TAPELESS_ELEMENTS) {
   check<T>({.n = 1,
@@ -373,13 +390,64 @@ TEST_CASE_TEMPLATE("conv: more channels than one panel of weights holds, images 
             .pad_left = 1});
 }
 
+TEST_CASE_TEMPLATE("conv: windows trimmed to small images, in several chunks of images and panels of filters",
+                   T, TAPELESS_ELEMENTS) {
+  for (const index_t stride : {1, 2})
+    for (const index_t pad : {1, 2, 4}) {
+      const auto out = [=](index_t extent) { return (extent + 2 * pad - 3) / stride + 1; };
+      check<T>({.n = 67,
+                .c = 5,
+                .h = 4,
+                .w = 3,
+                .k = 32,
+                .r = 3,
+                .s = 3,
+                .p = out(4),
+                .q = out(3),
+                .stride_h = stride,
+                .stride_w = stride,
+                .pad_top = pad,
+                .pad_left = pad});
+      check<T>({.n = 2,
+                .c = 9,
+                .h = 1,
+                .w = 300,
+                .k = 96,
+                .r = 3,
+                .s = 3,
+                .p = out(1),
+                .q = out(300),
+                .stride_h = stride,
+                .stride_w = stride,
+                .pad_top = pad,
+                .pad_left = pad});
+    }
+  constexpr conv_extents tiny{.c = 32,
+                              .h = 5,
+                              .w = 5,
+                              .k = 32,
+                              .r = 3,
+                              .s = 3,
+                              .p = 3,
+                              .q = 3,
+                              .stride_h = 2,
+                              .stride_w = 2,
+                              .pad_top = 1,
+                              .pad_left = 1};
+  constexpr auto trimmed = conv_kernel::channels_last_trimmed;
+  static_assert(conv_kernel_of<simd<T>>(conv_pass::fprop, in_channels_last(tiny)) == trimmed);
+  static_assert(conv_kernel_of<simd<T>>(conv_pass::dgrad, in_channels_last(tiny)) == trimmed);
+  static_assert(conv_kernel_of<simd<T>>(conv_pass::wgrad, in_channels_last(tiny)) == trimmed);
+}
+
 TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr conv_extents one{.n = 1, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr conv_extents many{.n = 999, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr auto same = [=]<conv_pass P>(std::integral_constant<conv_pass, P>) {
     for (const conv_kernel k : {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense,
                                 conv_kernel::depthwise, conv_kernel::winograd, conv_kernel::winograd4,
-                                conv_kernel::channels_last, conv_kernel::channels_last_depthwise})
+                                conv_kernel::channels_last, conv_kernel::channels_last_trimmed,
+                                conv_kernel::channels_last_winograd, conv_kernel::channels_last_depthwise})
       if (conv2d_scratch<P, simd<float>>(k, one) != conv2d_scratch<P, simd<float>>(k, many)) return false;
     return conv_kernel_of<simd<float>>(P, one) == conv_kernel_of<simd<float>>(P, many);
   };
@@ -437,6 +505,23 @@ TEST_CASE("conv: minimal filtering is taken where it pays, and only as far as it
   constexpr conv_extents laws{
       .c = 40, .h = 8, .w = 9, .k = 40, .r = 3, .s = 3, .p = 8, .q = 9, .pad_top = 1, .pad_left = 1};
   static_assert(all_are(conv_kernel::winograd, laws, 0.0));
+  // channels last, and those of tests/laws/channels_last.cpp
+  static_assert(all_are(conv_kernel::channels_last_winograd, in_channels_last(e), 0.0f));
+  static_assert(!all_are(conv_kernel::channels_last_winograd, in_channels_last(with(e, 0)), 0.0f));
+  static_assert(all_are(conv_kernel::channels_last_winograd, in_channels_last(laws), 0.0));
+  constexpr conv_extents dilated{.c = 40,
+                                 .h = 8,
+                                 .w = 9,
+                                 .k = 40,
+                                 .r = 3,
+                                 .s = 3,
+                                 .p = 8,
+                                 .q = 9,
+                                 .pad_top = 2,
+                                 .pad_left = 2,
+                                 .dil_h = 2,
+                                 .dil_w = 2};
+  static_assert(all_are(conv_kernel::channels_last_winograd, in_channels_last(dilated), 0.0));
   constexpr conv_extents tiles{.c = 24,
                                .h = 20,
                                .w = 21,

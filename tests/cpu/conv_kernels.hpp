@@ -33,9 +33,9 @@ void check_kernel(const conv_extents& e, const products::exact_sums& exact, cons
                                conv2d_run<P, K, V>(team, e, a.data(), b.data(), out,
                                                    {packed, each, packed + need.packed});
                              }),
-      K == conv_kernel::winograd    ? 3
-      : K == conv_kernel::winograd4 ? 24
-                                    : 0));
+      K == conv_kernel::winograd || K == conv_kernel::channels_last_winograd ? 3
+      : K == conv_kernel::winograd4                                          ? 24
+                                                                             : 0));
 }
 template <class T, conv_pass P, family F>
 void check(const conv_extents& e, const products::exact_sums& exact, const std::vector<T>& a,
@@ -50,7 +50,9 @@ void check(const conv_extents& e, const products::exact_sums& exact, const std::
     check_kernel<T, P, conv_kernel::winograd4>(e, exact, a, b);
   } else {
     check_kernel<T, P, conv_kernel::channels_last>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::channels_last_trimmed>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::channels_last_depthwise>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::channels_last_winograd>(e, exact, a, b);
   }
 }
 

@@ -103,6 +103,13 @@ constexpr auto named =
                                    convolution<conv{.stride = 2}, 1>("3x3 of n images, stride 2"),
                                    largest<pool{.kernel = 2, .layout = layout::nhwc}>("max 2x2 of n images"));
 
+// wide enough for minimal filtering: tests/cpu/conv.cpp
+template <class T> using filtered_arguments =
+    arguments<tl::tensor<T, 2, 8, 9, 40>, tl::tensor<T, 40, 40, 3, 3>>;
+constexpr auto filtered = cases<filtered_arguments<double>>(
+    convolution<conv{.padding = 1}, 1>("3x3 of 40 channels, padding 1"),
+    convolution<conv{.padding = 2, .dilation = 2}, 1>("3x3 of 40 channels, padding 2, dilation 2"));
+
 template <class T> using pooled_arguments = arguments<tl::tensor<T, 2, 7, 9, 21>>;
 constexpr auto maxima = cases<pooled_arguments<double>>(
     largest<pool{.kernel = 2, .layout = layout::nhwc}>("max 2x2"),
@@ -127,6 +134,7 @@ TEST_CASE("channels last: the laws hold for convolutions") {
   check_laws(wide, no_names, anywhere);
   check_laws(grouped, no_names, anywhere);
   check_laws(named, {0, 1, 3}, distinct);
+  check_laws(filtered, no_names, anywhere);
 }
 TEST_CASE("channels last: the laws hold for pools") {
   check_laws(maxima, no_names, distinct);
@@ -136,6 +144,7 @@ TEST_CASE("channels last: float equals the reference") {
   check_values(with<wide_arguments<float>>(wide), no_names, anywhere);
   check_values(with<grouped_arguments<float>>(grouped), no_names, anywhere);
   check_values(with<named_arguments<float>>(named), {0, 1, 7, 17}, anywhere);
+  check_values(with<filtered_arguments<float>>(filtered), no_names, anywhere);
   check_values(with<pooled_arguments<float>>(maxima), no_names, anywhere);
   check_values(with<pooled_arguments<float>>(means), no_names, anywhere);
 }

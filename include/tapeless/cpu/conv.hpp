@@ -11,7 +11,8 @@
 // n may be 0; all other extents are at least 1. Results are overwritten and overlap no operand. Which
 // kernel runs is a function of all extents but n: conv_kernel_of.
 #include "conv_channels_last_depthwise_wgrad.hpp"
-#include "conv_channels_last_wgrad.hpp"
+#include "conv_channels_last_trimmed.hpp"
+#include "conv_channels_last_winograd_wgrad.hpp"
 #include "conv_columns_wgrad.hpp"
 #include "conv_dense.hpp"
 #include "conv_depthwise.hpp"
@@ -22,14 +23,16 @@ namespace tapeless::cpu {
 
 enum class conv_pass : std::uint8_t { fprop, dgrad, wgrad };
 enum class conv_kernel : std::uint8_t {
-  columns,                // lanes are columns of the image
-  indirect,               // lanes are channels
-  dense,                  // filters as large as the image
-  depthwise,              // one channel a group
-  winograd,               // 3 x 3 without stride, tiles of 2 x 2
-  winograd4,              // tiles of 4 x 4: fewer products, less exact
-  channels_last,          // channels-last tensors
-  channels_last_depthwise // one channel and one filter a group
+  columns,                 // lanes are columns of the image
+  indirect,                // lanes are channels
+  dense,                   // filters as large as the image
+  depthwise,               // one channel a group
+  winograd,                // 3 x 3 without stride, tiles of 2 x 2
+  winograd4,               // tiles of 4 x 4: fewer products, less exact
+  channels_last,           // channels-last tensors, and all that follow
+  channels_last_trimmed,   // small images: without the taps on padding
+  channels_last_winograd,  // 3 x 3 without stride, tiles of 2 x 2
+  channels_last_depthwise, // one channel and one filter a group
 };
 
 namespace detail {
@@ -70,10 +73,20 @@ template <class V> struct conv_family<conv_kernel::channels_last, V> {
   using dgrad = channels_last_dgrad<V>;
   using wgrad = channels_last_wgrad<V>;
 };
+template <class V> struct conv_family<conv_kernel::channels_last_trimmed, V> {
+  using fprop = channels_last_trimmed_fprop<V>;
+  using dgrad = channels_last_trimmed_dgrad<V>;
+  using wgrad = channels_last_trimmed_wgrad<V>;
+};
 template <class V> struct conv_family<conv_kernel::channels_last_depthwise, V> {
   using fprop = channels_last_depthwise_fprop<V>;
   using dgrad = channels_last_depthwise_dgrad<V>;
   using wgrad = channels_last_depthwise_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::channels_last_winograd, V> {
+  using fprop = channels_last_winograd_fprop<V>;
+  using dgrad = channels_last_winograd_dgrad<V>;
+  using wgrad = channels_last_winograd_wgrad<V>;
 };
 template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
     std::conditional_t<P == conv_pass::fprop, typename conv_family<K, V>::fprop,
@@ -82,18 +95,26 @@ template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
 
 } // namespace detail
 
+constexpr bool takes_channels_last(conv_kernel k) { return k >= conv_kernel::channels_last; }
+constexpr conv_extents in_channels_last(conv_extents e) {
+  e.channels_last = true;
+  return e;
+}
 /// Can this kernel do it?
 template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, const conv_extents& e) {
-  if (e.channels_last != (k == conv_kernel::channels_last || k == conv_kernel::channels_last_depthwise))
-    return false;
+  if (e.channels_last != takes_channels_last(k)) return false;
   switch (k) {
     case conv_kernel::columns: return true;
     case conv_kernel::indirect: return p != conv_pass::wgrad || detail::indirect_wgrad<V>::takes(e);
     case conv_kernel::dense: return detail::filters_cover_image(e);
     case conv_kernel::depthwise: return detail::one_channel_a_group(e);
     case conv_kernel::winograd:
-    case conv_kernel::winograd4: return detail::three_by_three(e);
+    case conv_kernel::winograd4:
+    case conv_kernel::channels_last_winograd: return detail::three_by_three(e);
     case conv_kernel::channels_last: return true;
+    case conv_kernel::channels_last_trimmed:
+      return p == conv_pass::wgrad ? detail::channels_last_trimmed_wgrad<V>::takes(e)
+                                   : detail::takes_trimmed(e);
     case conv_kernel::channels_last_depthwise: return detail::one_filter_a_channel(e);
   }
   return false;
@@ -119,6 +140,49 @@ template <class V> constexpr bool winograd_pays(bool wgrad, const conv_extents& 
   return e.dil_w == 1 && e.dil_h == 1 && e.p * e.q >= 64 && cg * kg >= (wide ? 12 : 20) * (cg + kg);
 }
 
+/// How much faster minimal filtering of channels-last tensors is than channels_last, by vectors of products and of the
+/// transforms of a tile, which are counted as so many (small-s1, masked and distill-a-2 of bench_kernels fitted).
+template <class V> constexpr double channels_last_filtering_gain(conv_pass p, const conv_extents& e) {
+  if (!three_by_three(e)) return 0;
+  const auto vectors = [](index_t n) { return whole_lanes<V>(n) / static_cast<index_t>(V::size); };
+  const bool dgrad = p == conv_pass::dgrad;
+  const tile_list list = dgrad ? tile_list(e.h, e.w, e) : tile_list(e.p, e.q, e);
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups;
+  const index_t of_channels = vectors(cg), of_filters = vectors(kg);
+  const index_t direct = (dgrad ? e.h * e.w * kg * of_channels : e.p * e.q * cg * of_filters);
+  const index_t products = p == conv_pass::fprop ? cg * of_filters : kg * of_channels;
+  const double transforms =
+      dgrad ? 160.0 * static_cast<double>(of_filters) + 100.0 * static_cast<double>(of_channels)
+      : p == conv_pass::wgrad
+          ? 160.0 * static_cast<double>(of_channels + of_filters)
+          : 160.0 * static_cast<double>(of_channels) + 100.0 * static_cast<double>(of_filters);
+  const double plain = (p == conv_pass::wgrad ? 1.3 : 1.0) * 9 * static_cast<double>(direct);
+  return plain /
+         (static_cast<double>(list.of_image(e)) * (16.0 * static_cast<double>(products) + transforms));
+}
+/// Small images whose windows lie on padding by a twelfth at least; those of dgrad are the transposed ones.
+template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& e) {
+  const bool dgrad = p == conv_pass::dgrad;
+  const index_t area = dgrad ? e.h * e.w : e.p * e.q, strides = dgrad ? e.stride_h * e.stride_w : 1;
+  return area <= (sizeof(V) == 64 ? 256 : 64) &&
+         (p != conv_pass::wgrad || (e.c >= 8 && (sizeof(V) == 64 || e.c <= 128))) &&
+         12 * strides * products_inside(e) <= 11 * area * e.r * e.s;
+}
+
+/// Beside channels_last_trimmed, too. Transformed weights are read once a chunk of tiles and written once a run: where
+/// an image has few tiles they must be few.
+template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, const conv_extents& e) {
+  const index_t weights = 16 * (e.c / e.groups) * (e.k / e.groups);
+  if (!three_by_three(e) || e.winograd == 0 || std::min(e.p, e.q) < 6 ||
+      weights > (e.p * e.q < 400 ? 1 << 20 : 1 << 24))
+    return false;
+  const index_t area = p == conv_pass::dgrad ? e.h * e.w : e.p * e.q;
+  const double inside = takes_trimmed(e) && trimmed_pays<V>(p, e)
+                            ? static_cast<double>(products_inside(e)) / static_cast<double>(9 * area)
+                            : 1;
+  return channels_last_filtering_gain<V>(p, e) * inside >= 1.1;
+}
+
 } // namespace detail
 
 /// Which kernel does it fastest: thresholds read off bench_kernels (72 layers, AVX2 and AVX-512). Vectors of columns are
@@ -132,8 +196,11 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
   const bool strided = e.stride_w > 1;
   if (e.channels_last)
-    return detail::one_filter_a_channel(e) && e.c > 1 ? conv_kernel::channels_last_depthwise
-                                                      : conv_kernel::channels_last;
+    return detail::one_filter_a_channel(e) && e.c > 1      ? conv_kernel::channels_last_depthwise
+           : detail::channels_last_filtering_pays<V>(p, e) ? conv_kernel::channels_last_winograd
+           : detail::trimmed_pays<V>(p, e) && conv_kernel_takes<V>(p, conv_kernel::channels_last_trimmed, e)
+               ? conv_kernel::channels_last_trimmed
+               : conv_kernel::channels_last;
   if (detail::filters_cover_image(e)) return conv_kernel::dense;
   if (e.winograd > 0 && detail::winograd_pays<V>(p == conv_pass::wgrad, e))
     return detail::takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
@@ -149,6 +216,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       else
         indirect = kg >= W && filled(kg, 87) && cg >= 4 && taps > 1 && cg * taps <= 80 * W &&
                    (e.q <= W || !filled(e.q, 87) || (strided && e.q <= 2 * W && cg * taps <= 40 * W));
+      if (e.q > W && cg <= 24 && detail::copies_pay<V>(e)) indirect = false;
       break;
     case conv_pass::dgrad:
       if (cg == 1 && e.groups > 1 && kg <= 2) return conv_kernel::depthwise;
@@ -178,10 +246,17 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
   };
   constexpr bool long_vectors = W >= 16;
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.p * e.q;
-  if (detail::one_filter_a_channel(e)) return e.c >= W;
+  if (detail::one_filter_a_channel(e)) {
+    const bool planes = detail::reads_in_place<V>(e) && filled(e.q, 85); // wide enough
+    return e.c >= W && (p == conv_pass::wgrad || !planes);
+  }
   const conv_kernel now = conv_kernel_of<V>(p, e);
-  if (now == conv_kernel::dense || now == conv_kernel::winograd || now == conv_kernel::winograd4)
-    return false;
+  if (now == conv_kernel::dense) return false;
+  const conv_kernel there = conv_kernel_of<V>(p, in_channels_last(e));
+  if (there == conv_kernel::channels_last_winograd)
+    return now != conv_kernel::winograd4 && (now != conv_kernel::winograd || std::min(cg, kg) >= 2 * W);
+  if (now == conv_kernel::winograd || now == conv_kernel::winograd4)
+    return there == conv_kernel::channels_last_trimmed && e.q <= (p == conv_pass::wgrad ? 8 : 10);
   const bool product = detail::pointwise(e), strided = e.stride_h > 1 || e.stride_w > 1;
   const bool many = cg * kg >= 1 << 14;
   switch (p) {
@@ -211,8 +286,12 @@ template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kerne
     case conv_kernel::winograd4: return detail::conv_kernel_type<P, conv_kernel::winograd4, V>::need(e);
     case conv_kernel::channels_last:
       return detail::conv_kernel_type<P, conv_kernel::channels_last, V>::need(e);
+    case conv_kernel::channels_last_trimmed:
+      return detail::conv_kernel_type<P, conv_kernel::channels_last_trimmed, V>::need(e);
     case conv_kernel::channels_last_depthwise:
       return detail::conv_kernel_type<P, conv_kernel::channels_last_depthwise, V>::need(e);
+    case conv_kernel::channels_last_winograd:
+      return detail::conv_kernel_type<P, conv_kernel::channels_last_winograd, V>::need(e);
   }
   return {};
 }

@@ -255,11 +255,7 @@ template <class V> struct channels_last_dgrad {
                                 {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c}};
           if (grid.rows <= 0 || grid.cols <= 0) continue;
           T* const to = dx + ((z * e.h + i * e.stride_h + fy) * e.w + fx) * e.c + g * cg;
-          if (count == 0) {
-            pixel_walk<T> walk(grid, v.p, to + lane);
-            for (index_t m = grid.images * grid.rows * grid.cols; m > 0; --m)
-              zero_row<V>(walk.next().to, end - lane);
-          }
+          if (count == 0) zero_pixels<V>(grid, to + lane, end - lane);
           taps_of_pixels t{.channels = kg};
           index_t first = 0;
           const auto flush = [&] {

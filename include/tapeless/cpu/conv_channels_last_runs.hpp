@@ -3,7 +3,8 @@
 #pragma once
 // Products of pixels whose channels lie side by side with a panel of weights:
 //   y_i[j] = sum_t sum_l x_i[tap[t] + l] * b[t, l, j]      l < run, j < lanes
-// x_i: where the window of row i begins. Taps that follow each other without a gap are one longer run.
+// x_i: where the window of row i begins. Taps that follow each other without a gap are one longer run; what windows that
+// are trimmed leave out between two runs is a gap of the weights.
 #include "conv_lanes.hpp"
 
 namespace tapeless::cpu::detail {
@@ -31,6 +32,7 @@ template <class V, class T> void fill_pixels(index_t rows, index_t width, index_
 template <class T> struct panel_of_runs {
   const index_t* tap;
   index_t taps, run;
+  index_t gap;  // numbers of b between two runs
   const T* b;   // (tap, l, lane)
   index_t last; // lanes of the last vector
   bool add;
@@ -46,7 +48,7 @@ template <class V, int M, int NV, class T>
     unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
   });
   const T* b = s.b;
-  for (index_t t = 0; t < s.taps; ++t) {
+  for (index_t t = 0; t < s.taps; ++t, b += s.gap) {
     const index_t end = s.tap[t] + s.run;
     for (index_t at = s.tap[t]; at < end; ++at, b += NV * W) {
       V lane[NV];
@@ -99,35 +101,44 @@ public:
   }
 };
 
-/// All rows of one panel; blocks of nearly equal size, for a smaller one takes less time.
-template <class V, int NV, class T>
+template <class V, class T> void zero_pixels(const pixel_grid& g, T* to, index_t lanes) {
+  pixel_walk<T> walk(g, to, to);
+  for (index_t m = g.images * g.rows * g.cols; m > 0; --m) zero_row<V>(walk.next().to, lanes);
+}
+
+/// All rows of one panel; blocks of nearly equal size, for a smaller one takes less time. Few: one or two rows that are
+/// left, or that are all, make a small block.
+template <class V, int NV, bool Few, class T>
 void rows_of_runs(const pixel_grid& g, const T* from, T* to, const panel_of_runs<T>& s) {
-  constexpr int M = lane_blocking<V>::rows(NV);
+  constexpr int M = lane_blocking<V>::rows(NV), small = lane_blocking<V>::few;
   const index_t rows = g.images * g.rows * g.cols, blocks = ceil_div(rows, M);
   index_t less = rows < M * (M - 1) ? 0 : blocks * M - rows; // blocks of one row less
   pixel_walk<T> walk(g, from, to);
-  row_of_lanes<T> block[M];
-  for (index_t i = 0; i < rows;) {
-    if (less > 0) {
-      row_of_lanes<T> smaller[M - 1];
-      for (auto& r : smaller) r = walk.next();
-      runs_kernel<V, M - 1, NV>(s, smaller);
-      i += M - 1, --less;
-      continue;
-    }
-    T spare[NV * static_cast<index_t>(V::size)]{}; // rows that are there to fill the last block
-    for (int m = 0; m < M; ++m) {
+  T spare[NV * static_cast<index_t>(V::size)]{}; // rows that are there to fill the last block
+  index_t left = rows;
+  const auto take = [&]<int N>(std::integral_constant<int, N>) {
+    row_of_lanes<T> block[N];
+    for (int m = 0; m < N; ++m) {
       block[m] = walk.next();
-      if (i + m >= rows) block[m].to = spare;
+      if (m >= left) block[m].to = spare;
     }
-    runs_kernel<V, M, NV>(s, block);
-    i += M;
+    runs_kernel<V, N, NV>(s, block);
+    left -= N;
+  };
+  for (; less > 0; --less) take(std::integral_constant<int, M - 1>{});
+  while (left > 0) {
+    if constexpr (Few)
+      if (left <= std::max(2, small)) {
+        take(std::integral_constant<int, small>{});
+        continue;
+      }
+    take(std::integral_constant<int, M>{});
   }
 }
 
-/// Taps in the order of their weights, `channels` numbers each.
+/// Taps in the order of their weights, `channels` numbers each, `gap` left out between two.
 struct taps_of_pixels {
-  index_t channels, taps = 0;
+  index_t channels, taps = 0, gap = 0;
   index_t tap[tap_block] = {};
 
   /// Taps without a gap become one, where all do so alike.
@@ -147,7 +158,7 @@ inline constexpr index_t deep = 384;
 
 /// y (+)= the sums over all taps for lanes [lane, end); b: (panel of NR lanes, b_size, lane of the panel), whole vectors,
 /// at the first of these taps in panel 0; `to` is where lane 0 goes.   @pre lane is a multiple of NR
-template <class V, class T>
+template <class V, bool Few = false, class T>
 void lanes_of_runs(const pixel_grid& g, const T* from, T* to, index_t lane, index_t end, index_t lanes,
                    const taps_of_pixels& t, const T* b, index_t b_first, index_t b_size, bool add) {
   using B = lane_blocking<V>;
@@ -160,12 +171,13 @@ void lanes_of_runs(const pixel_grid& g, const T* from, T* to, index_t lane, inde
           constexpr int NV = v.value + 1;
           const index_t here = std::min(B::NR, lanes - j);
           if (ceil_div(here, B::W) != NV) return;
-          rows_of_runs<V, NV>(
+          rows_of_runs<V, NV, Few>(
               g, from + c, to + j,
               panel_of_runs<T>{.tap = t.tap + first,
                                .taps = std::min(together, t.taps - first),
                                .run = std::min(run, t.channels - c),
-                               .b = b + j * b_size + (b_first + first * t.channels + c) * NV * B::W,
+                               .gap = t.gap * NV * B::W,
+                               .b = b + j * b_size + (b_first + first * (t.channels + t.gap) + c) * NV * B::W,
                                .last = here - (NV - 1) * B::W,
                                .add = add || first > 0 || c > 0});
         });

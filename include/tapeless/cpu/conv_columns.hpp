@@ -121,21 +121,31 @@ template <class V> constexpr index_t pointwise_scratch(index_t rows, index_t k) 
   return tile_scratch<V>(rows, pointwise_columns<V>(rows, k), k);
 }
 
+/// Lines of odd widths would leave lanes empty: one copy of the tile for each column of taps, whose lines of results
+/// follow one another.
+template <class V> constexpr bool copies_pay(const conv_extents& e) {
+  return e.s > 1 && e.stride_h == 1 && e.stride_w == 1 && e.dil_h == 1 && e.dil_w == 1 &&
+         e.k / e.groups >= 16 && e.q * 100 < 90 * round_up(e.q, blocking<V>::W);
+}
 /// The tiles of fprop: x for a band of `band` output rows.
 template <class T, class V> struct fprop_plan {
   index_t band, bands, cg, kg;
+  index_t copies; // of the tile
   image_tile tile;
-  constexpr explicit fprop_plan(const conv_extents& e) : cg(e.c / e.groups), kg(e.k / e.groups) {
+  constexpr explicit fprop_plan(const conv_extents& e, bool may_copy = false)
+      : cg(e.c / e.groups), kg(e.k / e.groups), copies(may_copy && copies_pay<V>(e) ? e.s : 1) {
     const index_t span = (e.r - 1) * e.dil_h + 1;
-    const index_t width = round_up(e.q, blocking<V>::W) + (e.s - 1) * e.dil_w / e.stride_w;
+    const index_t width = copies > 1 ? e.q : round_up(e.q, blocking<V>::W) + (e.s - 1) * e.dil_w / e.stride_w;
     const index_t work = kg * cg * e.r * e.s * std::max<index_t>(e.q, 1);
-    band = band_rows(e.p, e.stride_h, span, cg * e.stride_w * width, work, sizeof(T));
+    band = band_rows(e.p, e.stride_h, span, copies * cg * e.stride_w * width, work, sizeof(T));
     bands = ceil_div(e.p, band);
     tile = {cg, (band - 1) * e.stride_h + span, e.stride_w, width};
   }
+  constexpr index_t elements() const { return copies * tile.size(); }
   /// Where tap t (row-major number) of output (0, 0) lies in the tile.
   constexpr index_t tap(const conv_extents& e, index_t t) const {
     const index_t r = t / e.s, x = t % e.s * e.dil_w;
+    if (copies > 1) return t % e.s * tile.size() + r * e.dil_h * tile.width;
     return r * e.dil_h * tile.line() + x % e.stride_w * tile.width + x / e.stride_w;
   }
 };
@@ -164,7 +174,7 @@ template <class V> struct columns_fprop {
   static constexpr scratch_need need(const conv_extents& e) {
     if (pointwise(e)) return {.each = pointwise_scratch<V>(e.k / e.groups, e.c / e.groups)};
     return {.packed = reorders(e) ? e.k * (e.c / e.groups) * e.r * e.s : 0,
-            .each = fprop_plan<T, V>(e).tile.size()};
+            .each = fprop_plan<T, V>(e, true).elements() + blocking<V>::W}; // read up to a whole vector
   }
   /// Reordering the weights pays where each is used often. Whatever the batch: a run may take it in parts.
   static constexpr bool reorders(const conv_extents& e) { return !pointwise(e) && e.p * e.q >= 256; }
@@ -187,20 +197,23 @@ template <class V> struct columns_fprop {
                                         const scratch_of_kernel<T>& scratch) {
     const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
     if (pointwise(e)) return pointwise_product<V>(team, e, kg, cg, matrix<T>{w, cg, 1}, x, y, scratch.each);
-    const fprop_plan<T, V> plan(e);
+    const fprop_plan<T, V> plan(e, true);
     const image_tile& t = plan.tile;
     const bool packed = reorders(e);
     team.run(e.n * e.groups * plan.bands, [&](index_t chunk, int member) {
       const index_t i = chunk % plan.bands * plan.band, image = chunk / plan.bands, g = image % e.groups;
-      T* const xs = scratch.each + member * t.size();
-      fill<V>(t, xs, x + image * cg * e.h * e.w, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
+      T* const xs = scratch.each + member * (plan.elements() + blocking<V>::W);
+      const index_t rows = std::min(plan.band, e.p - i);
+      for (index_t c = 0; c < plan.copies; ++c)
+        fill<V>(t, xs + c * t.size(), x + image * cg * e.h * e.w, e.h, e.w, i * e.stride_h - e.pad_top,
+                c * e.dil_w - e.pad_left);
       for (index_t first = 0; first < taps; first += tap_block) {
         index_t at[tap_block];
         const int count = static_cast<int>(std::min<index_t>(tap_block, taps - first));
         for (int b = 0; b < count; ++b) at[b] = plan.tap(e, first + b);
         const taps_of_band<V, T> run{
-            .rows = std::min(plan.band, e.p - i),
-            .cols = e.q,
+            .rows = plan.copies > 1 ? 1 : rows,
+            .cols = plan.copies > 1 ? rows * e.q : e.q,
             .filters = kg,
             .channels = cg,
             .w = {(packed ? scratch.packed : w) + g * kg * cg * taps, cg, taps, packed},

@@ -38,64 +38,78 @@ template <class V, int R, int NV, class T>
     });
   });
 }
-/// The same for 3 x 3 neighbours, tap (r, s) at r * x_row + s, w in their order: what is loaded of a row meets the three
-/// rows of results that see it.
-template <class V, int R, int NV, class T>
-[[gnu::noinline]] void plane_3x3(const T* w, const T* x, index_t x_row, T* y, index_t y_row, index_t rows,
-                                 index_t last) {
+/// 3 x 3 neighbours without stride or dilation, on vectors long enough for masks and 9 weights in registers: read in
+/// place, no tile.
+template <class V> constexpr bool reads_in_place(const conv_extents& e) {
+  return sizeof(V) == 64 && e.r == 3 && e.s == 3 && e.stride_h == 1 && e.stride_w == 1 && e.dil_h == 1 &&
+         e.dil_w == 1;
+}
+/// A plane (h, w) with zeros around it: (i, j) is p[(i - top) * w + j - left].
+template <class T> struct padded_plane {
+  const T* p;
+  index_t h, w, top, left;
+  const T* row(index_t i) const { return p + (i - top) * w - left; }
+  bool has_row(index_t i) const { return i >= top && i < top + h; }
+  /// Which of the lanes of columns j, j + 1, ... lie inside.
+  template <class V> unsigned lanes(index_t j) const {
+    constexpr index_t W = static_cast<index_t>(V::size);
+    const index_t first = std::clamp<index_t>(left - j, 0, W),
+                  end = std::clamp<index_t>(left + w - j, first, W);
+    return ((1u << end) - 1) & ~((1u << first) - 1);
+  }
+};
+/// y[i, j] (+)= sum w[3 r + s] x[i0 + i + r, j0 + j + s], i < rows, NV vectors of which the last has `last` lanes: each
+/// vector of x is loaded once for the three rows of results that see it.
+template <class V, int NV, class T>
+[[gnu::noinline]] void plane_3x3(const T* w, padded_plane<T> x, index_t i0, index_t j0, T* y, index_t y_row,
+                                 index_t rows, index_t last, bool add) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  V f[9];
+  V f[9], acc[3][NV]; // of the results i - 2, i - 1 and i
+  unsigned lanes[3 * NV];
   unroll<9>([&](auto t) __attribute__((always_inline)) { f[t] = V(w[t]); });
-  for (; rows > 0; rows -= R, x += R * x_row, y += R * y_row) {
-    V acc[R][NV];
-    unroll<R>([&](auto i) __attribute__((always_inline)) {
-      unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
-    });
-    unroll<R + 2>([&](auto i) __attribute__((always_inline)) {
-      const T* const line = x + std::min<index_t>(i.value, rows + 1) * x_row;
+  unroll<3 * NV>([&](auto k) __attribute__((always_inline)) {
+    acc[k / NV][k % NV] = V(T(0));
+    lanes[k] = x.template lanes<V>(j0 + k / 3 * W + k % 3);
+  });
+  for (index_t i = 0; i < rows + 2; ++i) {
+    if (x.has_row(i0 + i)) {
+      const T* const line = x.row(i0 + i) + j0;
       unroll<3 * NV>([&](auto k) __attribute__((always_inline)) {
         constexpr int s = k.value % 3, j = k.value / 3;
-        V v = load<V>(line + j * W + s);
+        V v = load_lanes<V>(line + j * W + s, lanes[k]);
         keep(v);
         unroll<3>([&](auto r) __attribute__((always_inline)) {
-          constexpr int at = i.value - r.value;
-          if constexpr (at >= 0 && at < R) acc[at][j] = fma(f[3 * r.value + s], v, acc[at][j]);
+          acc[2 - r.value][j] = fma(f[3 * r.value + s], v, acc[2 - r.value][j]);
         });
       });
-    });
-    unroll<R>([&](auto i) __attribute__((always_inline)) {
-      if (i.value >= rows) return;
+    }
+    if (i >= 2) {
       unroll<NV>([&](auto j) __attribute__((always_inline)) {
-        T* const q = y + i * y_row + j * W;
-        if (j < NV - 1 || last == W) store(q, acc[i][j]);
-        else store_n(q, acc[i][j], last);
+        T* const q = y + j * W;
+        if (j < NV - 1 || last == W) store(q, add ? load<V>(q) + acc[0][j] : acc[0][j]);
+        else store_n(q, add ? load_n<V>(q, last) + acc[0][j] : acc[0][j], last);
       });
+      y += y_row;
+    }
+    unroll<NV>([&](auto j) __attribute__((always_inline)) {
+      acc[0][j] = acc[1][j], acc[1][j] = acc[2][j], acc[2][j] = V(T(0));
     });
   }
 }
-/// Are these the taps of plane_3x3, from the first on (1) or from the last on (-1)?
-inline int order_of_3x3(int taps, const index_t* tap, index_t x_row) {
-  if (taps != 9) return 0;
-  const index_t order = tap[1] - tap[0];
-  bool all = order == 1 || order == -1;
-  for (index_t t = 0; t < 9; ++t) all = all && tap[t] == tap[0] + order * (t / 3 * x_row + t % 3);
-  return all ? static_cast<int>(order) : 0;
+/// All columns of `rows` rows of results from row i0 on.
+template <class V, class T> void plane_in_place(const T* w, const padded_plane<T>& x, index_t i0, T* y,
+                                                index_t rows, index_t cols, bool add) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  index_t j = 0;
+  for (; cols - j > W; j += 2 * W)
+    plane_3x3<V, 2>(w, x, i0, j, y + j, cols, rows, std::min(W, cols - j - W), add);
+  if (j < cols) plane_3x3<V, 1>(w, x, i0, j, y + j, cols, rows, cols - j, add);
 }
 template <class V, class T>
 void plane(int taps, const index_t* tap, const T* w, const T* x, index_t x_row, T* y, index_t y_row,
            index_t rows, index_t cols, bool add) {
   constexpr index_t W = static_cast<index_t>(V::size);
   index_t j = 0;
-  if constexpr (sizeof(V) == 64) // the weights and the sums need 25 registers
-    if (const int order = add ? 0 : order_of_3x3(taps, tap, x_row); order != 0) {
-      T in_order[9];
-      for (int t = 0; t < 9; ++t) in_order[t] = w[order > 0 ? t : 8 - t];
-      x += tap[order > 0 ? 0 : 8];
-      for (; cols - j > W; j += 2 * W)
-        plane_3x3<V, 8, 2>(in_order, x + j, x_row, y + j, y_row, rows, std::min(W, cols - j - W));
-      if (j < cols) plane_3x3<V, 8, 1>(in_order, x + j, x_row, y + j, y_row, rows, cols - j);
-      return;
-    }
   while (j < cols) {
     const index_t left = cols - j;
     const auto run = [&](auto r, auto nv) {
@@ -120,7 +134,7 @@ constexpr index_t planes_of_chunk(const conv_extents& e, index_t area) {
 template <class V> struct depthwise_fprop {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.each = fprop_plan<T, V>(e).tile.size()};
+    return {.each = reads_in_place<V>(e) ? 0 : fprop_plan<T, V>(e).tile.size()};
   }
   template <class Team> static void pack(const Team&, const conv_extents&, const T*, T*) {}
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* w, T* y,
@@ -132,12 +146,21 @@ template <class V> struct depthwise_fprop {
     const index_t cuts = ceil_div(plan.kg, filters);
     const index_t units = e.n * e.c * plan.bands * cuts; // (image, channel, band, filters)
     const index_t part = plan.bands * cuts > 1 ? 1 : planes_of_chunk(e, e.p * e.q);
+    const bool in_place = reads_in_place<V>(e);
     team.run(ceil_div(units, part), [&](index_t chunk, int member) {
-      T* const xs = s.each + member * t.size();
+      T* const xs = in_place ? nullptr : s.each + member * t.size();
       for (index_t u = chunk * part; u < std::min(units, (chunk + 1) * part); ++u) {
         const index_t z = u / (plan.bands * cuts), i = u / cuts % plan.bands * plan.band;
         const index_t k0 = z % e.c * plan.kg + u % cuts * filters;
         const index_t k1 = std::min(k0 + filters, (z % e.c + 1) * plan.kg);
+        if constexpr (sizeof(V) == 64)
+          if (in_place) {
+            for (index_t k = k0; k < k1; ++k)
+              plane_in_place<V>(w + k * taps, {x + z * e.h * e.w, e.h, e.w, e.pad_top, e.pad_left}, i,
+                                y + ((z / e.c * e.k + k) * e.p + i) * e.q, std::min(plan.band, e.p - i), e.q,
+                                false);
+            continue;
+          }
         fill<V>(t, xs, x + z * e.h * e.w, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
         for (index_t first = 0; first < taps; first += tap_block) {
           index_t at[tap_block];
@@ -165,7 +188,7 @@ template <class V> struct depthwise_dgrad {
     }
   };
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.packed = e.k * e.r * e.s, .each = plan(e).size(e)};
+    return {.packed = e.k * e.r * e.s, .each = reads_in_place<V>(e) ? 0 : plan(e).size(e)};
   }
   /// packed: (k, residue, tap of the residue)
   template <class Team> static void pack(const Team&, const conv_extents& e, const T* w, T* packed) {
@@ -178,6 +201,19 @@ template <class V> struct depthwise_dgrad {
                                         const scratch_of_kernel<T>& scratch) {
     const plan p(e);
     const index_t planes = planes_of_chunk(e, e.h * e.w), taps = e.r * e.s, all = e.n * e.c;
+    if constexpr (sizeof(V) == 64)
+      if (reads_in_place<V>(e))
+        return team.run(ceil_div(all, planes), [&](index_t chunk, int) {
+          for (index_t z = chunk * planes; z < std::min(all, (chunk + 1) * planes); ++z)
+            for (index_t m = 0; m < p.kg; ++m) {
+              const index_t k = z % e.c * p.kg + m;
+              T turned[9];
+              std::reverse_copy(scratch.packed + k * 9, scratch.packed + k * 9 + 9, turned);
+              plane_in_place<V, T>(
+                  turned, {dy + (z / e.c * e.k + k) * e.p * e.q, e.p, e.q, 2 - e.pad_top, 2 - e.pad_left}, 0,
+                  dx + z * e.h * e.w, e.h, e.w, m > 0);
+            }
+        });
     team.run(ceil_div(all, planes), [&](index_t chunk, int member) {
       T* const ds = scratch.each + member * p.size(e);
       T* const out = ds + p.one.size(); // (residue of the column, row, column)
@@ -224,34 +260,38 @@ template <class V> struct depthwise_dgrad {
   }
 };
 
-/// Fetches the same plane of the next image, which is far away, while this one is at work.
-template <class T> void prefetch(const T* p, index_t n) {
-  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
-  for (index_t i = 0; i < std::min<index_t>(n, 1 << 14); i += line) __builtin_prefetch(p + i);
-}
-
-/// sum[3 r + s] = sum over rows and vectors of dy[.] * x[r * x_row + s + .]: each is loaded once for the three rows of taps
-template <class V, class T>
-[[gnu::noinline]] void correlate_3x3(index_t rows, index_t cols, const T* dy, index_t dy_row, const T* x,
-                                     index_t x_row, T* sum) {
+/// sum[3 r + s] += sum over rows and columns of dy[i, j] * x[i0 + i + r, j + s]: each vector is loaded once for the three
+/// rows of taps. Vectors without masks read dy and x up to whole vectors.
+template <class V, class T> [[gnu::noinline]] void correlate_3x3(index_t rows, index_t cols, const T* dy,
+                                                                 index_t dy_row, padded_plane<T> x,
+                                                                 index_t i0, V* sum) {
   constexpr index_t W = static_cast<index_t>(V::size);
+  const auto get = [](const T* p, unsigned lanes) __attribute__((always_inline)) {
+    if constexpr (sizeof(V) == 64) return load_lanes<V>(p, lanes);
+    else return load<V>(p);
+  };
   V acc[9];
   unroll<9>([&](auto t) __attribute__((always_inline)) { acc[t] = V(T(0)); });
   for (index_t j = 0; j < cols; j += W) {
+    const unsigned lanes[3] = {x.template lanes<V>(j), x.template lanes<V>(j + 1),
+                               x.template lanes<V>(j + 2)};
+    const unsigned of_dy = (1u << std::min(W, cols - j)) - 1;
     V d[3] = {V(T(0)), V(T(0)), V(T(0))}; // rows i, i - 1, i - 2
-    const T *from = dy + j, *line = x + j;
-    for (index_t i = 0; i < rows + 2; ++i, from += dy_row, line += x_row) {
+    const T* from = dy + j;
+    for (index_t i = 0; i < rows + 2; ++i, from += dy_row) {
       d[2] = d[1], d[1] = d[0];
-      d[0] = i < rows ? load<V>(from) : V(T(0));
+      d[0] = i < rows ? get(from, of_dy) : V(T(0));
+      if (!x.has_row(i0 + i)) continue;
+      const T* const line = x.row(i0 + i) + j;
       unroll<3>([&](auto s) __attribute__((always_inline)) {
-        V v = load<V>(line + s);
+        V v = get(line + s, lanes[s]);
         keep(v);
         unroll<3>([&](auto r)
                       __attribute__((always_inline)) { acc[3 * r + s] = fma(d[r], v, acc[3 * r + s]); });
       });
     }
   }
-  unroll<9>([&](auto t) __attribute__((always_inline)) { sum[t] = hsum(acc[t]); });
+  unroll<9>([&](auto t) __attribute__((always_inline)) { sum[t] = sum[t] + acc[t]; });
 }
 
 template <class V> struct depthwise_wgrad {
@@ -271,7 +311,8 @@ template <class V> struct depthwise_wgrad {
   };
   static constexpr scratch_need need(const conv_extents& e) {
     const plan p(e);
-    return {.each = p.size(), .shared = p.slots > 1 ? p.slots * e.k * e.r * e.s : 0};
+    return {.each = reads_in_place<V>(e) ? 0 : p.size(),
+            .shared = p.slots > 1 ? p.slots * e.k * e.r * e.s : 0};
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
                                         T* dw, const scratch_of_kernel<T>& s) {
@@ -285,17 +326,37 @@ template <class V> struct depthwise_wgrad {
     T* const target = slots > 1 ? s.shared : dw; // (slot, k, tap)
     team.run(slots * blocks, [&](index_t chunk, int member) {
       const index_t slot = chunk / blocks, c0 = chunk % blocks * p.channels;
+      const index_t c1 = std::min(e.c, c0 + p.channels), z0 = slot * e.n / slots,
+                    z1 = (slot + 1) * e.n / slots;
+      if constexpr (sizeof(V) == 64)
+        if (reads_in_place<V>(e)) {
+          for (index_t k = c0 * kg; k < c1 * kg; ++k) {
+            V sum[9];
+            for (V& v : sum) v = V(T(0));
+            for (index_t z = z0; z < z1; ++z) {
+              const T* const plane = x + (z * e.c + k / kg) * e.h * e.w;
+              const T* const from = dy + (z * e.k + k) * e.p * e.q;
+              if (z + 1 < z1) {
+                prefetch(plane + e.c * e.h * e.w, e.h * e.w);
+                prefetch(from + e.k * e.p * e.q, e.p * e.q);
+              }
+              correlate_3x3<V, T>(e.p, e.q, from, e.q, {plane, e.h, e.w, e.pad_top, e.pad_left}, 0, sum);
+            }
+            for (int b = 0; b < 9; ++b) target[(slot * e.k + k) * 9 + b] = hsum(sum[b]);
+          }
+          return;
+        }
       T* const xs = s.each + member * p.size();
       T* const ds = xs + t.size();
-      for (index_t c = c0; c < std::min(e.c, c0 + p.channels); ++c) {
+      for (index_t c = c0; c < c1; ++c) {
         T* const sum = target + (slot * e.k + c * kg) * taps;
         std::fill_n(sum, kg * taps, T(0));
-        for (index_t z = slot * e.n / slots; z < (slot + 1) * e.n / slots; ++z)
+        for (index_t z = z0; z < z1; ++z)
           for (index_t i = 0; i < e.p; i += p.x.band) {
             const index_t rows = std::min(p.x.band, e.p - i);
             const T* const plane = x + (z * e.c + c) * e.h * e.w;
             fill<V>(t, xs, plane, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
-            const bool ahead = i == 0 && z + 1 < (slot + 1) * e.n / slots;
+            const bool ahead = i == 0 && z + 1 < z1;
             if (ahead) prefetch(plane + e.c * e.h * e.w, e.h * e.w);
             for (index_t m = 0; m < kg; ++m) {
               const T* const from = dy + (z * e.k + c * kg + m) * e.p * e.q;
@@ -304,9 +365,10 @@ template <class V> struct depthwise_wgrad {
               const T* const d = whole ? from + i * e.q : ds;
               const index_t line = whole ? e.q : p.dy.line();
               if (near) {
-                T part[9];
-                correlate_3x3<V>(rows, e.q, d, line, xs, e.stride_h * t.line(), part);
-                for (index_t b = 0; b < 9; ++b) sum[m * 9 + b] += part[b];
+                V part[9];
+                for (V& v : part) v = V(T(0));
+                correlate_3x3<V, T>(rows, e.q, d, line, {xs, rows + 2, e.stride_h * t.line(), 0, 0}, 0, part);
+                for (index_t b = 0; b < 9; ++b) sum[m * 9 + b] += hsum(part[b]);
                 continue;
               }
               for (index_t first = 0; first < taps; first += N) {

@@ -13,6 +13,7 @@ template <class V> struct lane_blocking {
   static constexpr index_t W = static_cast<index_t>(V::size);
   static constexpr int NV = sizeof(V) == 64 ? 4 : 2;
   static constexpr index_t NR = NV * W;
+  static constexpr int few = sizeof(V) == 64 ? 1 : 3; // rows that do not wait for their sums too long
   static constexpr int rows(int vectors) { return vectors == 1 ? 8 : sizeof(V) == 64 && vectors < 4 ? 8 : 6; }
 };
 

@@ -23,6 +23,12 @@ struct image_tile {
   constexpr index_t size() const { return planes * plane(); }
 };
 
+/// Fetches what comes next from far away, a plane of the next image, while this one is at work.
+template <class T> void prefetch(const T* p, index_t n) {
+  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
+  for (index_t i = 0; i < std::min<index_t>(n, 1 << 14); i += line) __builtin_prefetch(p + i);
+}
+
 // Rows are short: no memcpy for each, and whole vectors that overlap in place of tails.
 template <class V, class T> [[gnu::always_inline]] inline void zero_row(T* to, index_t n) {
   constexpr index_t W = static_cast<index_t>(V::size);

@@ -114,11 +114,11 @@ template <class V, int M, class T> [[gnu::noinline]] void winograd_result(index_
   }
 }
 
-/// to[point][row][i] = transformed weights of `rows` results and n terms each, i < n; filter (row, i) at
-/// w[row * w_row + i * w_step], its taps reversed where asked
+/// to[(point * rows + row) * pitch + i] = transformed weights, i < n, and up to a whole vector where the pitch has room;
+/// filter (row, i) at w[row * w_row + i * w_step], its taps reversed where asked
 template <class V, int M, bool Reversed, class Team, class T>
 void winograd_weights(const Team& team, index_t rows, index_t n, const T* w, index_t w_row, index_t w_step,
-                      T* to) {
+                      T* to, index_t pitch) {
   constexpr index_t W = static_cast<index_t>(V::size);
   constexpr int A = M + 2;
   team.run(rows, [&](index_t row, int) {
@@ -130,8 +130,8 @@ void winograd_weights(const Team& team, index_t rows, index_t n, const T* w, ind
       unroll<9>([&](auto t) { f[t / 3][t % 3] = load<V>(taps + (Reversed ? 8 - t : t.value) * W); });
       both_axes(typename winograd<M>::weights{}, f, r);
       unroll<A * A>([&](auto p) {
-        T* const q = to + (p * rows + row) * n + i;
-        if (lanes == W) store(q, r[p / A][p % A]);
+        T* const q = to + (p * rows + row) * pitch + i;
+        if (pitch - i >= W) store(q, r[p / A][p % A]);
         else store_n(q, r[p / A][p % A], lanes);
       });
     }
@@ -212,7 +212,7 @@ template <class V, int M> struct winograd_fprop {
     const index_t cg = e.c / e.groups, kg = e.k / e.groups;
     for (index_t g = 0; g < e.groups; ++g)
       winograd_weights<V, M, false>(team, kg, cg, w + g * kg * cg * 9, cg * 9, 9,
-                                    packed + g * (M + 2) * (M + 2) * kg * cg);
+                                    packed + g * (M + 2) * (M + 2) * kg * cg, cg);
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
                                         const scratch_of_kernel<T>& s) {
@@ -240,7 +240,7 @@ template <class V, int M> struct winograd_dgrad {
     const index_t cg = e.c / e.groups, kg = e.k / e.groups;
     for (index_t g = 0; g < e.groups; ++g)
       winograd_weights<V, M, true>(team, cg, kg, w + g * kg * cg * 9, 9, cg * 9,
-                                   packed + g * (M + 2) * (M + 2) * kg * cg);
+                                   packed + g * (M + 2) * (M + 2) * kg * cg, kg);
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
                                         const scratch_of_kernel<T>& s) {

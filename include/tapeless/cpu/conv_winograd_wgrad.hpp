@@ -46,6 +46,32 @@ template <class V, int M, class T> [[gnu::noinline]] void winograd_cotangent(ind
   }
 }
 
+/// dw = the transposed transform of the weights, of the sums of all slots, in their order: (slot, group, point, filter,
+/// channel), `lanes` of them
+template <class V, int M, class Team, class T>
+void winograd_sums(const Team& team, const conv_extents& e, index_t lanes, const T* sums, index_t slots,
+                   T* dw) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  constexpr int A = M + 2;
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups, slot_size = e.k * A * A * lanes;
+  team.run(e.k, [&](index_t filter, int) {
+    const T* const sum = sums + (filter / kg * A * A * kg + filter % kg) * lanes;
+    for (index_t c = 0; c < cg; c += W) {
+      V u[A][A], f[3][3];
+      unroll<A * A>([&](auto q) {
+        const T* const from = sum + q * kg * lanes + c;
+        V v = load<V>(from);
+        for (index_t slot = 1; slot < slots; ++slot) v += load<V>(from + slot * slot_size);
+        u[q / A][q % A] = v;
+      });
+      both_axes(typename winograd<M>::weights_cotangent{}, u, f);
+      T taps[9 * V::size];
+      unroll<9>([&](auto q) { store(taps + q * V::size, f[q / 3][q % 3]); });
+      interleave<V>(9, std::min(W, cg - c), taps, W, dw + (filter * cg + c) * 9);
+    }
+  });
+}
+
 template <class V, int M> struct winograd_wgrad {
   using T = typename V::value_type;
   using B = blocking<V>;
@@ -151,22 +177,7 @@ template <class V, int M> struct winograd_wgrad {
             });
       }
     });
-    team.run(e.k, [&](index_t filter, int) {
-      const T* const sum = s.shared + filter / p.kg * p.group + filter % p.kg * p.lanes;
-      for (index_t c = 0; c < p.cg; c += p.W) {
-        V u[M + 2][M + 2], f[3][3];
-        unroll<p.points>([&](auto q) {
-          const T* const from = sum + q * p.kg * p.lanes + c;
-          V v = load<V>(from);
-          for (index_t slot = 1; slot < slots; ++slot) v += load<V>(from + slot * p.all);
-          u[q / (M + 2)][q % (M + 2)] = v;
-        });
-        both_axes(typename winograd<M>::weights_cotangent{}, u, f);
-        T taps[9 * V::size];
-        unroll<9>([&](auto q) { store(taps + q * V::size, f[q / 3][q % 3]); });
-        interleave<V>(9, std::min(p.W, p.cg - c), taps, p.W, dw + (filter * p.cg + c) * 9);
-      }
-    });
+    winograd_sums<V, M>(team, e, p.lanes, s.shared, slots, dw);
   }
 };
 

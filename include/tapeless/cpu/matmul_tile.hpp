@@ -44,10 +44,11 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
     unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
   });
   // Rows of c are pages apart: they are on their way while the sums are taken. To L2: b passes through L1 meanwhile.
-  if (M > 1 && k * taps >= 128)
+  if (M > 1 && k * taps >= (Taps ? 64 : 128))
     unroll<M>([&](auto i) __attribute__((always_inline)) {
       __builtin_prefetch(c + i * c_row, 0, 2);
       if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 0, 2);
+      if constexpr (Taps) __builtin_prefetch(c + i * c_row + NV * W - 1, 0, 2);
     });
   const auto step = [&](const T* ap, const T* bp) __attribute__((always_inline)) {
     V row[NV];

@@ -182,6 +182,22 @@ template <class V> [[gnu::always_inline]] inline V load_n(const typename V::valu
   return V::load_aligned(t);
 }
 
+/// p[l] in the lanes l whose bit is set; the others are zero, and not read.
+template <class V> [[gnu::always_inline]] inline V load_lanes(const typename V::value_type* p,
+                                                              unsigned lanes) {
+  using T = typename V::value_type;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64 && std::is_same_v<T, float>)
+    return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes), p));
+  if constexpr (sizeof(V) == 64 && std::is_same_v<T, double>)
+    return V(_mm512_maskz_loadu_pd(static_cast<__mmask8>(lanes), p));
+#endif
+  alignas(64) T t[V::size] = {};
+  for (unsigned l = 0; l < V::size; ++l)
+    if (lanes >> l & 1) t[l] = p[l];
+  return V::load_aligned(t);
+}
+
 template <class T> inline void store_n(T* p, simd<T> v, index_t n) {
   using V = simd<T>;
 #if defined(__AVX512F__)

@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Convolution of small channels-last images, of which much of a window lies on padding: windows are trimmed to the image.
+//   fprop, dgrad   pixels whose windows hold the same taps are rows of one product, over all images of a chunk
+//   wgrad          each tap by itself: rows are channels, lanes filters, sums run over the pixels where it is inside
+// All pixels are read in place. Sums do not depend on the batch, which is no part of them, nor on how it is cut.
+#include "conv_channels_last_wgrad.hpp"
+
+namespace tapeless::cpu::detail {
+
+/// One axis of windows: position i reads tap t at i * step + base + t, where that is in [0, extent).
+struct axis_of_taps {
+  index_t positions, taps, base, step, extent;
+  constexpr index_t at(index_t i) const { return i * step + base; }
+  constexpr index_t first(index_t i) const { return std::clamp<index_t>(-at(i), 0, taps); }
+  constexpr index_t end(index_t i) const { return std::clamp<index_t>(extent - at(i), first(i), taps); }
+  constexpr index_t inside() const {
+    index_t n = 0;
+    for (index_t i = 0; i < positions; ++i) n += end(i) - first(i);
+    return n;
+  }
+  /// f(position, how many like it follow, tap, taps)
+  template <class F> constexpr void each_window(F&& f) const {
+    for (index_t i = 0, next = 1; i < positions; i = next) {
+      for (next = i + 1; next < positions && first(next) == first(i) && end(next) == end(i);) ++next;
+      f(i, next - i, first(i), end(i) - first(i));
+    }
+  }
+};
+constexpr axis_of_taps rows_of_taps(const conv_extents& e) { return {e.p, e.r, -e.pad_top, e.stride_h, e.h}; }
+constexpr axis_of_taps cols_of_taps(const conv_extents& e) {
+  return {e.q, e.s, -e.pad_left, e.stride_w, e.w};
+}
+/// Of one image, one channel and one filter.
+constexpr index_t products_inside(const conv_extents& e) {
+  return rows_of_taps(e).inside() * cols_of_taps(e).inside();
+}
+/// Pixels of dx of residue f modulo the stride; tap 0 is the last one that meets them.
+constexpr axis_of_taps residue_of_taps(index_t f, index_t extent, index_t taps, index_t pad, index_t stride,
+                                       index_t results) {
+  index_t last = taps - 1, count = 0;
+  while (last >= 0 && !meets(f, pad, last, 1, stride)) --last;
+  for (index_t t = last; t >= 0; t -= stride) ++count;
+  return {ceil_div(std::max<index_t>(extent - f, 0), stride), count, last < 0 ? 0 : (f + pad - last) / stride,
+          1, results};
+}
+constexpr bool takes_trimmed(const conv_extents& e) {
+  return e.groups == 1 && e.dil_h == 1 && e.dil_w == 1 && e.r <= tap_block && !is_product(e);
+}
+
+/// y = the sums over the taps inside for lanes [lane, end); b: all taps of this axis, panel after panel.
+template <class V, class T>
+void lanes_of_trimmed(const axis_of_taps& rows, const axis_of_taps& cols, index_t channels,
+                      const pixel_grid& g, const T* from, T* to, index_t lane, index_t end, index_t lanes,
+                      const T* b) {
+  rows.each_window([&](index_t i, index_t like_i, index_t r, index_t high) {
+    cols.each_window([&](index_t j, index_t like_j, index_t s, index_t wide) {
+      const pixel_grid grid{g.images, like_i, like_j, g.from, g.to};
+      T* const y = to + i * g.to.row + j * g.to.col;
+      if (high == 0 || wide == 0) return zero_pixels<V>(grid, y + lane, end - lane);
+      const index_t line = g.from.row / rows.step, pixel = g.from.col / cols.step;
+      taps_of_pixels t{.channels = wide * channels, .taps = high, .gap = (cols.taps - wide) * channels};
+      for (index_t k = 0; k < high; ++k) t.tap[k] = k * line;
+      lanes_of_runs<V, true>(grid, from + (rows.at(i) + r) * line + (cols.at(j) + s) * pixel, y, lane, end,
+                             lanes, t, b, (r * cols.taps + s) * channels, rows.taps * cols.taps * channels,
+                             false);
+    });
+  });
+}
+/// So many images that the rows of a corner fill blocks, and a team has parts.
+inline index_t images_of_trimmed(index_t n, int team) {
+  return std::clamp<index_t>(ceil_div(n, team), 8, 32);
+}
+
+template <class V> struct channels_last_trimmed_fprop {
+  using T = typename V::value_type;
+  using untrimmed = channels_last_fprop<V>;
+  static constexpr scratch_need need(const conv_extents& e) { return {.packed = untrimmed::need(e).packed}; }
+  template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+    untrimmed::pack(team, e, w, packed);
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
+                                        const scratch_of_kernel<T>& s) {
+    const index_t together = images_of_trimmed(e.n, team.size()), chunks = ceil_div(e.n, together);
+    const index_t cuts = cuts_of_lanes<V>(chunks, e.k, e.n * e.p * e.q * e.k * e.c * e.r * e.s, team.size());
+    team.run(chunks * cuts, [&](index_t unit, int) {
+      const index_t z = unit / cuts * together, cut = unit % cuts;
+      const pixel_grid grid{std::min(together, e.n - z),
+                            0,
+                            0,
+                            {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c},
+                            {e.p * e.q * e.k, e.q * e.k, e.k}};
+      lanes_of_trimmed<V>(rows_of_taps(e), cols_of_taps(e), e.c, grid, x + z * e.h * e.w * e.c,
+                          y + z * e.p * e.q * e.k, first_of_cut<V>(cut, cuts, e.k),
+                          first_of_cut<V>(cut + 1, cuts, e.k), e.k, s.packed);
+    });
+  }
+};
+
+template <class V> struct channels_last_trimmed_dgrad {
+  using T = typename V::value_type;
+  using untrimmed = channels_last_dgrad<V>;
+  static constexpr scratch_need need(const conv_extents& e) { return {.packed = untrimmed::need(e).packed}; }
+  template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+    untrimmed::pack(team, e, w, packed);
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
+                                        const scratch_of_kernel<T>& s) {
+    const index_t together = images_of_trimmed(e.n, team.size()), chunks = ceil_div(e.n, together);
+    const index_t cuts = cuts_of_lanes<V>(chunks, e.c, e.n * e.p * e.q * e.k * e.c * e.r * e.s, team.size());
+    team.run(chunks * cuts, [&](index_t unit, int) {
+      const index_t z = unit / cuts * together, cut = unit % cuts;
+      const pixel_grid grid{std::min(together, e.n - z),
+                            0,
+                            0,
+                            {e.p * e.q * e.k, e.q * e.k, e.k},
+                            {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c}};
+      const T* b = s.packed;
+      for (index_t fy = 0; fy < e.stride_h; ++fy)
+        for (index_t fx = 0; fx < e.stride_w; ++fx) {
+          const axis_of_taps rows = residue_of_taps(fy, e.h, e.r, e.pad_top, e.stride_h, e.p);
+          const axis_of_taps cols = residue_of_taps(fx, e.w, e.s, e.pad_left, e.stride_w, e.q);
+          lanes_of_trimmed<V>(rows, cols, e.k, grid, dy + z * e.p * e.q * e.k,
+                              dx + ((z * e.h + fy) * e.w + fx) * e.c, first_of_cut<V>(cut, cuts, e.c),
+                              first_of_cut<V>(cut + 1, cuts, e.c), e.c, b);
+          b += whole_lanes<V>(e.c) * rows.taps * cols.taps * e.k;
+        }
+    });
+  }
+};
+
+/// c[i][j] (+)= sum over pixels of a_i[pixel] * b[pixel, j];  g.from: where pixels lie in a, g.to: in b
+template <class V, int M, int NV, class T>
+[[gnu::noinline]] void pixels_kernel(const pixel_grid& g, const T* b, bool add,
+                                     const row_of_lanes<T> (&row)[M]) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  V acc[M][NV];
+  const T* a[M];
+  unroll<M>([&](auto i) __attribute__((always_inline)) {
+    a[i] = row[i].from;
+    unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
+  });
+  const index_t a_step = g.from.col, b_step = g.to.col, cols = g.cols;
+  for (index_t z = 0; z < g.images; ++z)
+    for (index_t y = 0; y < g.rows; ++y) {
+      index_t at = z * g.from.image + y * g.from.row;
+      const T* p = b + z * g.to.image + y * g.to.row;
+      for (index_t x = 0; x < cols; ++x, at += a_step, p += b_step) {
+        V lane[NV];
+        unroll<NV>([&](auto j) __attribute__((always_inline)) {
+          V v = load<V>(p + j * W);
+          keep(v);
+          lane[j] = v;
+        });
+        unroll<M>([&](auto i) __attribute__((always_inline)) {
+          const V v(a[i][at]);
+          unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(v, lane[j], acc[i][j]); });
+        });
+      }
+    }
+  unroll<M>([&](auto i) __attribute__((always_inline)) {
+    unroll<NV>([&](auto j) __attribute__((always_inline)) {
+      T* const q = row[i].to + j * W;
+      store(q, add ? load<V>(q) + acc[i][j] : acc[i][j]);
+    });
+  });
+}
+
+template <class V> struct channels_last_trimmed_wgrad {
+  using T = typename V::value_type;
+  using B = lane_blocking<V>;
+  // filters fill vectors: dy is read in place
+  static constexpr bool takes(const conv_extents& e) { return takes_trimmed(e) && e.k % B::W == 0; }
+  static constexpr scratch_need need(const conv_extents& e) { return {.shared = e.k * e.c * e.r * e.s}; }
+  /// The positions where tap t is inside.
+  struct range {
+    index_t first, count, at; // at: what the first one reads
+    constexpr range(const axis_of_taps& x, index_t t) {
+      first = std::clamp<index_t>(ceil_div(std::max<index_t>(-(x.base + t), 0), x.step), 0, x.positions);
+      at = x.at(first) + t;
+      count = at < x.extent ? std::min(x.positions - first, (x.extent - 1 - at) / x.step + 1) : 0;
+    }
+  };
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
+                                        T* dw, const scratch_of_kernel<T>& s) {
+    const index_t taps = e.r * e.s, columns = e.c * taps, panels = ceil_div(e.k, B::NR);
+    // what all channels read of some images stays in the nearest cache
+    const index_t together = std::max<index_t>(1, 64 * B::NV / std::max<index_t>(e.p * e.q, 1));
+    const index_t units = panels * taps;
+    const index_t cuts = team.size() == 1 ? 1 : std::min<index_t>(units, 4 * team.size());
+    team.run(cuts, [&](index_t cut, int) {
+      for (index_t z = 0; z < std::max<index_t>(e.n, 1); z += together)
+        for (index_t unit = cut * units / cuts; unit < (cut + 1) * units / cuts; ++unit) {
+          const index_t tap = unit % taps, k = unit / taps * B::NR, lanes = std::min(B::NR, e.k - k);
+          const range rows(rows_of_taps(e), tap / e.s), cols(cols_of_taps(e), tap % e.s);
+          const pixel_grid grid{rows.count * cols.count == 0 ? 0 : std::min(together, e.n - z),
+                                rows.count,
+                                cols.count,
+                                {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c},
+                                {e.p * e.q * e.k, e.q * e.k, e.k}};
+          // sums: (panel, c, tap, filter of the panel)
+          sum_pixels(together < e.q ? grid : images_inside(grid), e.c,
+                     x + ((z * e.h + rows.at) * e.w + cols.at) * e.c,
+                     dy + ((z * e.p + rows.first) * e.q + cols.first) * e.k + k,
+                     s.shared + k * columns + tap * lanes, taps * lanes, lanes, z > 0);
+        }
+    });
+    constexpr index_t part = 256; // rows of the sum
+    const index_t parts = ceil_div(columns, part);
+    team.run(panels * parts, [&](index_t chunk, int) {
+      const index_t m = chunk % parts * part, k = chunk / parts * B::NR, lanes = std::min(B::NR, e.k - k);
+      transpose<V>(std::min(part, columns - m), lanes, s.shared + k * columns + m * lanes, lanes,
+                   dw + k * columns + m, columns);
+    });
+  }
+  /// The innermost loop of a kernel is a long one.
+  static constexpr pixel_grid images_inside(const pixel_grid& g) {
+    return {
+        g.rows, g.cols, g.images, {g.from.row, g.from.col, g.from.image}, {g.to.row, g.to.col, g.to.image}};
+  }
+  /// to: (channel, lane), `pitch` from channel to channel
+  static void sum_pixels(const pixel_grid& g, index_t channels, const T* x, const T* dy, T* to, index_t pitch,
+                         index_t lanes, bool add) {
+    unroll<B::NV>([&](auto v) {
+      constexpr int NV = v.value + 1, M = B::rows(NV);
+      if (lanes != NV * B::W) return;
+      T spare[NV * B::W]{};
+      row_of_lanes<T> block[M];
+      for (index_t c = 0; c < channels; c += M) {
+        for (index_t m = 0; m < M; ++m)
+          block[m] = c + m < channels ? row_of_lanes<T>{x + c + m, to + (c + m) * pitch}
+                                      : row_of_lanes<T>{x + c, spare};
+        pixels_kernel<V, M, NV>(g, dy, add, block);
+      }
+    });
+  }
+};
+
+} // namespace tapeless::cpu::detail

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// wgrad by minimal filtering of channels-last tensors: conv_winograd_wgrad.hpp with the tiles of
+// conv_channels_last_winograd.hpp. Transformed dy is (tiles, filters), transformed x (tiles, channels); their 16 products
+// sum over the tiles.
+#include "conv_channels_last_winograd.hpp"
+#include "conv_winograd_wgrad.hpp"
+
+namespace tapeless::cpu::detail {
+
+template <class V> struct channels_last_winograd_wgrad {
+  using T = typename V::value_type;
+  using B = blocking<V>;
+  struct plan {
+    static constexpr index_t points = filtered_points;
+    index_t cg, kg, lanes, filters, blocks; // lanes: whole vectors of channels; filters: of a chunk
+    static constexpr index_t count = 128;   // tiles of a unit, at most
+    tile_list list;
+    index_t group, all, slots; // sums of a group, of all groups; slots: partial sums over the tiles
+    constexpr explicit plan(const conv_extents& e)
+        : cg(e.c / e.groups), kg(e.k / e.groups), lanes(round_up(cg, B::W)), list(e.p, e.q, e) {
+      blocks = ceil_div(kg, 64);
+      filters = ceil_div(kg, blocks);
+      group = points * kg * lanes;
+      all = e.groups * group;
+      slots = std::clamp<index_t>((1 << 20) / all, 1, 8);
+    }
+    constexpr index_t pitch() const { return round_up(filters, B::W); }
+    constexpr index_t data_point() const { return apart<T>(count * lanes); }
+    constexpr index_t cotangent_point() const { return apart<T>(count * pitch()); }
+    constexpr index_t scratch() const {
+      return points * (data_point() + cotangent_point()) + std::max(lanes, pitch());
+    }
+  };
+  static constexpr scratch_need need(const conv_extents& e) {
+    const plan p(e);
+    return {.each = p.scratch(), .shared = p.slots * p.all};
+  }
+
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
+                                        T* dw, const scratch_of_kernel<T>& s) {
+    const plan p(e);
+    const index_t tiles = e.n * p.list.of_image(e), units = ceil_div(tiles, p.count);
+    const index_t slots = std::min(p.slots, units);
+    if (units == 0) return void(std::fill_n(dw, e.k * p.cg * 9, T(0)));
+    team.run(slots * e.groups * p.blocks, [&](index_t chunk, int member) {
+      const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups;
+      const index_t slot = chunk / (p.blocks * e.groups), filters = std::min(p.filters, p.kg - k0);
+      T* const data = s.each + member * p.scratch();         // (point, tile, channel)
+      T* const cotangent = data + p.points * p.data_point(); // (point, tile, filter)
+      T* const zeros = cotangent + p.points * p.cotangent_point();
+      T* const sum = s.shared + slot * p.all + g * p.group + k0 * p.lanes; // (point, filter, channel)
+      std::fill_n(zeros, std::max(p.lanes, p.pitch()), T(0));
+      const index_t begin = slot * units / slots, end = (slot + 1) * units / slots;
+      for (index_t u = begin; u < end; ++u) {
+        const index_t first = u * p.count, last = std::min(first + p.count, tiles);
+        winograd_pixels<V>(e, p.list, first, last, x + g * p.cg, p.cg, zeros, data, p.lanes, p.data_point());
+        p.list.each(e, first, last, [&](index_t t, index_t z, index_t i, index_t j) {
+          const T* at[filtered][filtered];
+          pixels_of_tile<filtered, const T>(dy + z * e.p * e.q * e.k + g * p.kg + k0, e.p, e.q, e.k, i, j,
+                                            e.dil_h, e.dil_w, zeros, at);
+          transform_pixels<V, winograd<filtered>::cotangent>(at, filters, cotangent + t * p.pitch(),
+                                                             p.cotangent_point());
+        });
+        for (index_t q = 0; q < p.points; ++q)
+          for (index_t c = 0; c < p.lanes; c += B::NR)
+            row_blocks<B::MR>(filters, [&](index_t k, auto m) {
+              const auto run = [&](auto nv) {
+                micro<V, m.value, nv.value>(last - first, cotangent + q * p.cotangent_point() + k, 1,
+                                            p.pitch(), data + q * p.data_point() + c, p.lanes,
+                                            sum + (q * p.kg + k) * p.lanes + c, p.lanes, B::W, u > begin);
+              };
+              if (p.lanes - c > B::W) run(std::integral_constant<int, 2>{});
+              else run(std::integral_constant<int, 1>{});
+            });
+      }
+    });
+    winograd_sums<V, filtered>(team, e, p.lanes, s.shared, slots, dw);
+  }
+};
+
+} // namespace tapeless::cpu::detail
