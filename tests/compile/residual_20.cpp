@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 8350
+// instantiations: 7200
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -149,6 +150,35 @@ TEST_CASE("a chain that suits channels last has reorders at its edges alone") {
   constexpr const auto& p = tl::detail::laid_out<F, separable_weights, X>::value;
   CHECK(convs_channels_last(p) == 18);
   CHECK(reorders(p) == 2); // x, and its gradient
+}
+
+TEST_CASE("a reorder is a loop of its own, ahead of the convolution whose epilogue reads it") {
+  constexpr auto to_target = [](const auto& p, auto x, auto t) {
+    auto h = tl::relu(tl::conv2d<tl::conv{.padding = 1, .groups = 96}>(x, p.depthwise[0]));
+    return tl::sum(tl::square(tl::conv2d(h, p.pointwise[0]) - t));
+  };
+  using X = tl::tensor<float, 8, 96, 7, 7>;
+  using F = std::remove_const_t<decltype(to_target)>;
+  constexpr const auto& p = tl::detail::laid_out<F, separable_weights, X, X>::value;
+  REQUIRE(reorders(p) == 2); // x and t
+  const std::string plan = tl::jit(to_target).explain<separable_weights, X, X>();
+  CHECK(plan.find("copy,") == std::string::npos);
+  CHECK(plan.find(", copy") == std::string::npos);
+  CHECK(plan.rfind(": copy over") < plan.rfind(": conv2d"));
+}
+
+TEST_CASE("windows that all lie on padding") {
+  constexpr auto f = [](auto x, auto w) {
+    return tl::sum(tl::square(tl::conv2d<tl::conv{.stride = 5, .padding = 3}>(x, w)));
+  };
+  using X = tl::tensor<float, 8, 32, 1, 1>;
+  using W = tl::tensor<float, 32, 32, 2, 2>;
+  std::vector<float> x(8 * 32, 1.0f), w(32 * 32 * 4, 1.0f);
+  auto run = tl::jit(tl::value_and_grad<0, 1>(f)).bind<X, W>();
+  const auto [value, by_x, by_w] = run(X(x.data()), W(w.data()));
+  CHECK(value[0] == 0.0f);
+  for (const float d : by_x) CHECK(d == 0.0f);
+  for (const float d : by_w) CHECK(d == 0.0f);
 }
 
 TEST_CASE("a program without convolutions is as it is written") {

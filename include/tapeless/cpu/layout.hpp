@@ -13,26 +13,38 @@ template <class T> constexpr double ns_of_conv(const tapeless::detail::node& v, 
                                                const shape& b) {
   const shape q[3] = {assumed(a), assumed(b), assumed(v.s)};
   conv_extents e = conv_of(v, q);
+  using V = simd<T>;
+  const conv_pass pass = pass_of(v.o);
   const bool last = e.channels_last;
   e.channels_last = false;
-  const conv_kernel k = conv_kernel_of<simd<T>>(pass_of(v.o), e);
-  const bool pays = channels_last_pays<simd<T>>(pass_of(v.o), e);
-  const bool filtered = k == conv_kernel::winograd || k == conv_kernel::winograd4;
-  struct speed {
-    double share_of_peak, gain; // on planes; what the other layout gains
-  };
-  const speed is = pays && detail::one_filter_a_channel(e) ? speed{0.22, 2.5}
-                   : pays && e.q <= 4                      ? speed{0.42, 2}
-                   : (pays || filtered) && e.q <= 8        ? speed{0.75, 1.2}
-                   : filtered                              ? speed{1.1, 0.67}
-                   : pays                                  ? speed{0.8, 1.15}
-                                                           : speed{0.85, 0.9};
+  const conv_kernel planes = conv_kernel_of<V>(pass, e), there = conv_kernel_of<V>(pass, in_channels_last(e));
+  const bool pays = channels_last_pays<V>(pass, e);
+  const bool filtered = planes == conv_kernel::winograd || planes == conv_kernel::winograd4;
   const double products =
       static_cast<double>(e.k * (e.c / e.groups) * e.r * e.s) * static_cast<double>(e.n * e.p * e.q);
-  return products / 50 / is.share_of_peak / (last ? is.gain : 1);
+  struct speed {
+    double planes, last; // shares of the peak, of the products of the formula
+  };
+  const bool in_place = detail::reads_in_place<V>(e) && e.q > 24;
+  speed is = pays && detail::one_filter_a_channel(e) ? (in_place ? speed{0.6, 0.78} : speed{0.22, 0.55})
+             : pays && e.q <= 4                      ? speed{0.42, 0.84}
+             : e.q <= 8 && (pays || filtered)        ? speed{0.75, 0.9}
+             : filtered                              ? speed{1.1, 0.74}
+             : pays                                  ? speed{0.8, 0.92}
+                                                     : speed{0.85, 0.77};
+  if (there == conv_kernel::channels_last_winograd) {
+    const double gain = detail::channels_last_filtering_gain<V>(pass, e);
+    const index_t line = detail::ceil_div(e.q, 2); // lanes on planes: do they fill vectors?
+    is.last = 0.9 * gain;
+    if (filtered) is.planes = (line * 10 >= detail::whole_lanes<V>(line) * 9 ? 0.84 : 0.7) * gain;
+  } else if (there == conv_kernel::channels_last_trimmed && pays) {
+    is.last = 0.95 * static_cast<double>(e.p * e.q * e.r * e.s) /
+              static_cast<double>(std::max<index_t>(detail::products_inside(e), 1));
+  }
+  return products / 50 / (last ? is.last : is.planes);
 }
-// A copy of n elements in another order.
-constexpr double ns_of_reorder(double n) { return n; }
+// A copy of n elements in another order: within the caches, or behind them.
+constexpr double ns_of_reorder(double n) { return (n <= 1 << 17 ? 0.25 : 0.8) * n; }
 
 // What plan/row_cost.hpp weighs, of a core that does 100 flops a ns at its peak: flops of products, of elementwise ops,
 // elements of rows that are moved, and bytes behind the caches, most of which pass while products are computed.

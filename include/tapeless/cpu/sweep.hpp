@@ -36,6 +36,23 @@ constexpr index_t rows_of_tile(index_t rows, index_t nnz, bool once) {
               : std::clamp<index_t>(352 / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
 }
 
+// f(lo, hi) for neighbouring rows of C, (.., K), that are not zero
+template <class T, class F> void each_run_of_nonzero_rows(const T* C, index_t K, index_t lo, index_t hi,
+                                                          F f) {
+  const auto is_zero = [&](index_t i) {
+    const T* const row = C + i * K;
+    index_t j = 0;
+    while (j < K && row[j] == T(0)) ++j;
+    return j == K;
+  };
+  while (lo < hi) {
+    while (lo < hi && is_zero(lo)) ++lo;
+    const index_t first = lo;
+    while (lo < hi && !is_zero(lo)) ++lo;
+    if (first < lo) f(first, lo++); // row lo is zero, or none
+  }
+}
+
 template <class Arch, const auto& P, int First> class sweep {
   static constexpr int steps = steps_of_strip<P>(First);
   using T = lanes_of_step<P, First>;
@@ -349,10 +366,14 @@ template <class Arch, const auto& P, int First> class sweep {
         else sddmm<V>(c.a, rows, first, second, f.step[I].slot[2].s.d[1], r.lo, r.hi, y);
       } else if constexpr (!is_vector(I)) {
         const index_t k = f.step[I].slot[of_result(I)].s.d[1];
-        if constexpr (sums(I))
-          spmm_transposed<V>(c.a, rows, first, second, k, r.lo, r.hi,
-                             partial(f, I) + r.chunk * results(f, I));
-        else spmm<V>(c.a, rows, first, second, k, r.lo, r.hi, y);
+        if constexpr (sums(I)) {
+          T* const g = partial(f, I) + r.chunk * results(f, I);
+          const auto add = [&](index_t lo, index_t hi) {
+            spmm_transposed<V>(c.a, rows, first, second, k, lo, hi, g);
+          };
+          if constexpr ((P.step_[I].attr & tapeless::detail::skips_zero_rows) == 0) add(r.lo, r.hi);
+          else each_run_of_nonzero_rows(second, k, r.lo, r.hi, add);
+        } else spmm<V>(c.a, rows, first, second, k, r.lo, r.hi, y);
       } else if constexpr (sums(I)) {
         spmv_transposed<V, stride>(c.a, rows, first, second, r.lo, r.hi,
                                    partial(f, I) + r.chunk * stride * results(f, I) + (stride - 1));

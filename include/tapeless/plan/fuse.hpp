@@ -22,6 +22,10 @@ constexpr int lanes_of(dtype t) {
 constexpr bool leads_an_epilogue(op o) {
   return o == op::matmul || o == op::conv_fprop || o == op::conv_dgrad;
 }
+// A loop of its own: one that reads vectors across lines of memory takes several times as long as the copy.
+constexpr bool is_reorder(const node* nodes, int x) {
+  return nodes[x].o == op::copy && nodes[nodes[x].in[0]].o == op::transpose;
+}
 constexpr bool fuses(op o) { return rule(o).k == kind::elementwise || rule(o).k == kind::reduction; }
 
 // Which nodes follow from the first `leaves` leaves of the arguments alone, and are no results: they are computed when
@@ -90,7 +94,8 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
   const auto register_source = [&](int consumer, int x) {
     const int u = r.through[x];
     return fuses(p.nodes[consumer].o) && rule(p.nodes[u].o).k == kind::elementwise &&
-                   r.loop[u] == r.loop[consumer] && r.loaded[u] == r.loaded[consumer]
+                   !is_reorder(p.nodes, u) && r.loop[u] == r.loop[consumer] &&
+                   r.loaded[u] == r.loaded[consumer]
                ? u
                : no_node;
   };
@@ -203,6 +208,28 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     }
     earliest[i] = low;
     weight[i] = w;
+    if (is_reorder(p.nodes, i)) {
+      // ahead of the loops that are there already, so that its reader may join one of them, or be an epilogue
+      int g = r.groups.size();
+      while (g > low && r.groups[g - 1].fused) --g;
+      for (int k = 0; k < i && g > low; ++k)
+        if (r.of[k] == g - 1 && leads_an_epilogue(p.nodes[k].o)) --g;
+      r.groups.push_back({});
+      for (int k = r.groups.size() - 1; k > g; --k) r.groups[k] = r.groups[k - 1];
+      for (int k = 0; k < i; ++k) {
+        if (r.of[k] >= g) ++r.of[k];
+        if (earliest[k] >= g) ++earliest[k];
+      }
+      r.of[i] = g;
+      r.groups[g] = {};
+      r.groups[g].fused = true;
+      r.groups[g].loaded = r.loaded[i] != 0;
+      r.groups[g].it = r.loop[i];
+      r.groups[g].nodes = max_group_nodes; // nothing joins it
+      r.groups[g].wide = (own & wide_lanes) != 0;
+      r.groups[g].narrow = (own & narrow_lanes) != 0;
+      continue;
+    }
     if (!fuses(v.o)) {
       r.of[i] = r.groups.size();
       r.groups.push_back({});
@@ -229,7 +256,8 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
   for (int i = 0; i < N; ++i) {
     room += 3;
     if (is_leaf(i) || is_view(i)) continue;
-    if (!(rule(p.nodes[i].o).k == kind::elementwise) || is_output[i]) r.stored[i] = 1;
+    if (!(rule(p.nodes[i].o).k == kind::elementwise) || is_output[i] || is_reorder(p.nodes, i))
+      r.stored[i] = 1;
     for (const int x : p.nodes[i].in) {
       if (x < 0) continue;
       --room;

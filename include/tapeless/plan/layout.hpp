@@ -234,14 +234,13 @@ public:
   }
 };
 
-// What the convolutions and the reorders of a program cost, in ns of Backend.
-template <class Backend> constexpr double layout_cost(const node* nodes, int n) {
+// What the reorders of a program cost, in ns of Backend.
+template <class Backend> constexpr double reorder_cost(const node* nodes, int n) {
   double sum = 0;
   for (int i = 0; i < n; ++i) {
     const node& v = nodes[i];
     if (v.o == op::copy && nodes[v.in[0]].o == op::transpose && v.s.rank == 4)
       sum += Backend::reorder_ns(static_cast<double>(coefficient(numel(v.s))));
-    if (is_conv(v.o)) sum += Backend::conv_ns(v, nodes[v.in[0]].s, nodes[v.in[1]].s);
   }
   return sum;
 }
@@ -254,38 +253,57 @@ template <int N, int O> constexpr bool has_images(const program<N, O>& p) {
 }
 
 template <class Backend, int N, int O> constexpr raw_program arranged(const program<N, O>& p) {
-  raw_program best;
-  double cost = layout_cost<Backend>(p.nodes, N), convolutions = 0;
+  struct costs {
+    int of = no_node; // the first convolution of these extents
+    double written = 0, last = 0;
+  };
+  vec<costs> different;
   vec<char> all(N, 0), gaining(N, 0);
+  double written = 0, all_last = 0, best_of_each = 0;
   int convs = 0, gains = 0;
   for (int i = 0; i < N; ++i) {
     node v = p.nodes[i];
     if (!is_conv(v.o)) continue;
     const shape q[2] = {p.nodes[v.in[0]].s, p.nodes[v.in[1]].s};
-    const double written = Backend::conv_ns(v, q[0], q[1]);
-    v.attr2 |= channels_last_bit;
-    if (v.o != op::conv_wgrad) v.s = permuted(v.s, to_channels_last);
-    const double last = Backend::conv_ns(v, permuted(q[0], to_channels_last),
-                                         v.o == op::conv_wgrad ? permuted(q[1], to_channels_last) : q[1]);
-    convolutions += written;
+    const auto same = [&](const node& u) {
+      return u.o == v.o && u.attr == v.attr && u.attr2 == v.attr2 && u.s == v.s &&
+             p.nodes[u.in[0]].s == q[0] && p.nodes[u.in[1]].s == q[1];
+    };
+    costs c;
+    for (const costs& d : different)
+      if (same(p.nodes[d.of])) c = d;
+    if (c.of < 0) {
+      c.of = i;
+      c.written = Backend::conv_ns(v, q[0], q[1]);
+      v.attr2 |= channels_last_bit;
+      if (v.o != op::conv_wgrad) v.s = permuted(v.s, to_channels_last);
+      c.last = Backend::conv_ns(v, permuted(q[0], to_channels_last),
+                                v.o == op::conv_wgrad ? permuted(q[1], to_channels_last) : q[1]);
+      different.push_back(c);
+    }
+    written += c.written;
+    all_last += c.last;
+    best_of_each += c.last < c.written ? c.last : c.written;
     all[i] = 1;
-    gaining[i] = last < written ? 1 : 0;
+    gaining[i] = c.last < c.written ? 1 : 0;
     ++convs;
     gains += gaining[i];
   }
   // a program as written is taken where nothing is cheaper
+  raw_program best;
   for (int i = 0; i < N; ++i) best.nodes.push_back(p.nodes[i]);
   for (int k = 0; k < O; ++k) best.outputs.push_back(p.outputs[k]);
-  const bool reorders = cost > convolutions;
-  const auto consider = [&](const vec<char>& channels_last) {
+  const double reorders = reorder_cost<Backend>(p.nodes, N);
+  double cost = written + reorders;
+  const auto consider = [&](const vec<char>& channels_last, double convolutions) {
     const raw_program r = arrangement<N, O>(p).with(channels_last);
-    const double c = layout_cost<Backend>(r.nodes.begin(), r.nodes.size());
+    const double c = convolutions + reorder_cost<Backend>(r.nodes.begin(), r.nodes.size());
     if (r.broken.found || c >= cost) return;
     cost = c;
     best = r;
   };
-  if (gains > 0 || reorders) consider(all);
-  if (gains > 0 && gains < convs) consider(gaining);
+  if ((gains > 0 || reorders > 0) && all_last < cost) consider(all, all_last);
+  if (gains > 0 && gains < convs && best_of_each < cost) consider(gaining, best_of_each);
   return best;
 }
 
