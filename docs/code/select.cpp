@@ -4,7 +4,10 @@
 #include "show.hpp"
 
 #include <cmath>
+#include <cstdint>
+#include <random>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace tl = tapeless;
@@ -22,6 +25,17 @@ constexpr auto selecting = [](auto losses, auto classes, auto count) {
 };
 // [/signature]
 
+// [subset]
+// rows: tensor<std::int32_t, 3>, drawn by the caller; x: tensor<float, 8>
+constexpr auto of_subset = [](auto w, auto x, auto rows) {
+  auto losses = tl::square(w * x - 1.0f); // (8)
+  return tl::mean(tl::gather(losses, rows));
+};
+constexpr auto step_of_subset = tl::jit(tl::value_and_grad<0>(of_subset));
+using drawn = tl::tensor<std::int32_t, 3>;
+static_assert(step_of_subset.cost<float, tl::tensor<float, 8>, drawn>().densified == 0);
+// [/subset]
+
 int main() {
   using numbers = tl::tensor<float, 8>;
   using integers = tl::tensor<std::int32_t, 8>;
@@ -35,4 +49,14 @@ int main() {
   show("d", d);
   show("e", e);
   show("f", f);
+
+  std::mt19937 random(1);
+  std::vector<std::int32_t> order{0, 1, 2, 3, 4, 5, 6, 7};
+  for (std::size_t i = 0; i < 3; ++i) std::swap(order[i], order[i + random() % (order.size() - i)]);
+  std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
+  auto run_subset = step_of_subset.bind<float, numbers, drawn>();
+  const auto [value, gradient] = run_subset(0.5f, numbers(x.data()), drawn(order.data()));
+  show("subset", drawn(order.data()));
+  show("value", value);
+  show("gradient", gradient);
 }

@@ -1,4 +1,4 @@
-// expect: tapeless: top_k<k>(values): k is a number or tl::percent{p}
+// expect: tapeless: top_k<k>(values): k is an integer or tl::percent{p}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -145,9 +145,9 @@ struct embeddings { // rows of a table, and of a place, by tokens
   }
 };
 
-template <class Net> struct of_all_rows { // v^2 is no mask
+template <class Net> struct of_all_rows { // v^2 by exp is no mask
   constexpr auto operator()(const auto& p, auto x, auto t, auto v) const {
-    return Net{}(p, x, t, tl::square(v));
+    return Net{}(p, x, t, tl::exp(2.0 * tl::log(v)));
   }
 };
 template <class F, class Net, class... More> constexpr auto bound(F f, int members) {

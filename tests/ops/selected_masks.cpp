@@ -352,7 +352,7 @@ struct three_selections { // of three lists: all rows
 };
 struct hard_and_listed_squares { // of v: no rows are left out
   constexpr auto operator()(const auto& p, auto x, auto t, auto v) const {
-    return tl::sum(tl::square(v) * losses(p, x, t));
+    return tl::sum(tl::exp(2.0 * tl::log(v)) * losses(p, x, t));
   }
 };
 struct two_selections { // cotangents of two lists meet, of which the run counts one: all rows

@@ -34,6 +34,13 @@ template <int K, class... Tag> struct hardest {
     return tl::mean(tl::gather(l, tl::top_k<K>(l, Tag{}...)));
   }
 };
+template <class Tag> struct tagged { // as many as the run says, and of each segment
+  constexpr auto operator()(const auto& p, auto x, auto t, auto count, auto segment) const {
+    const auto l = losses(p, x, t);
+    const auto some = tl::gather(l, tl::bottom_k<41, 'k'>(l, count, Tag{}));
+    return tl::mean(some) + tl::mean(tl::gather(l, tl::top_k_of_each<41, 3, 'l'>(l, segment, Tag{})));
+  }
+};
 using kept = hardest<164, tl::retain_t>;
 using again = hardest<164, tl::recompute_t>;
 
@@ -96,4 +103,18 @@ TEST_CASE("rows: all of them are no selection, nearly all are") {
   CHECK(!selected::says("rows kept"));
   static_assert(step<hardest<4095>, 4096, 64, 4>::cost.densified == 0);
   static_assert(step<hardest<2048>, 4096, 64, 4>::cost.densified == 0);
+}
+TEST_CASE("rows: kept or computed again, as a tag says, also of counts of the run and of segments") {
+  using P = layers<64, 2>;
+  using X = rows<256, 64>;
+  using I = tl::tensor<std::int32_t, 256>;
+  const auto text = [](auto tag) {
+    return tl::jit(tl::value_and_grad<0>(tagged<decltype(tag)>{}))
+        .template explain<P, X, X, std::int32_t, I>();
+  };
+  const auto says = [](const std::string& s, const char* what) { return s.find(what) != std::string::npos; };
+  const std::string retained = text(tl::retain), recomputed = text(tl::recompute);
+  CHECK((says(retained, "bottom_k, rows kept [k]") && says(retained, "top_k_of_each, rows kept [l]")));
+  CHECK((says(recomputed, "bottom_k, rows computed again [k]") &&
+         says(recomputed, "top_k_of_each, rows computed again [l]")));
 }

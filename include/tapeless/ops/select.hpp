@@ -17,9 +17,10 @@ namespace tapeless {
 struct percent {
   int value;
 };
-// Tags: top_k<64>(values, recompute), top_k<64>(values, retain). What the adjoint reads of the selected rows is computed
-// again from the arguments: less memory, and the flops of their forward once more; or it is read from what the forward
-// pass stored for all rows. Without a tag the cheaper of the two is done, by the back end's cost model (plan/row_cost.hpp).
+// Tags, the last argument: top_k<64>(values, recompute), top_k_of_each<8, 10, 'k'>(values, segment, retain). What the adjoint
+// reads of the selected rows is computed again from the arguments: less memory, and the flops of their forward once more;
+// or it is read from what the forward pass stored for all rows. Without a tag the cheaper of the two is done, by the back
+// end's cost model (plan/row_cost.hpp).
 struct recompute_t {};
 inline constexpr recompute_t recompute{};
 struct retain_t {};
@@ -31,6 +32,13 @@ enum class selection : std::uint8_t { where, top, bottom, top_of_each, bottom_of
 
 // What the adjoint reads of selected rows.
 enum class residual : std::uint8_t { by_cost, recomputed, retained };
+
+template <class R>
+concept residual_tag = std::is_same_v<R, recompute_t> || std::is_same_v<R, retain_t>;
+template <class... R> constexpr residual residual_of() {
+  if constexpr (sizeof...(R) == 0) return residual::by_cost;
+  else return (std::is_same_v<R, recompute_t> && ...) ? residual::recomputed : residual::retained;
+}
 
 // attr of op::select: the selection, the percentage where that is meant, what becomes of residuals; attr2: k and the number
 // of segments
@@ -112,6 +120,8 @@ template <char Name>
 concept selection_is_named_by_a_letter = Name == 0 || is_letter(Name);
 template <extent_t N>
 concept positions_are_int32 = !is_static(N) || N <= most_selected;
+template <class A>
+concept k_is_given = false;
 template <class C>
 concept handle_or_number = handle<C> || std::is_arithmetic_v<C>;
 template <class C>
@@ -138,7 +148,8 @@ template <auto K, char Name, class A> constexpr bool may_select() {
     static_assert(arithmetic<typename A::value_type>,
                   "tapeless: top_k<k>(values): the element type is float, double or int32");
     static_assert(is_a_vector<A::extents.rank>, "tapeless: top_k<k>(values): values has one axis");
-    static_assert(a_number_or_a_percentage<K>, "tapeless: top_k<k>(values): k is a number or tl::percent{p}");
+    static_assert(a_number_or_a_percentage<K>,
+                  "tapeless: top_k<k>(values): k is an integer or tl::percent{p}");
     if constexpr (arithmetic<typename A::value_type> && is_a_vector<A::extents.rank> &&
                   a_number_or_a_percentage<K>) {
       constexpr extent_t n = A::extents.d[0];
@@ -162,7 +173,7 @@ template <auto K, char Name, class A> constexpr bool may_select() {
   return false;
 }
 // second: the run-time k, or the segment of each element
-template <selection What, auto K, char Name, residual Rows = residual::by_cost, class A>
+template <selection What, auto K, char Name, residual Rows, class A>
 constexpr auto select_by_order(const A& a, int second = no_node, extent_t segments = 0) {
   if constexpr (may_select<K, Name, A>()) {
     constexpr extent_t count = Name != 0 ? count_named<Name>() : selected_of<K>(A::extents.d[0]);
@@ -174,7 +185,7 @@ constexpr auto select_by_order(const A& a, int second = no_node, extent_t segmen
     return wrap<std::int32_t, s>(g, select(g, a.id(), second, q, count));
   } else return a;
 }
-template <selection What, auto K, char Name, class A, class C>
+template <selection What, auto K, char Name, residual Rows, class A, class C>
 constexpr auto select_counted(const A& a, const C& count) {
   constexpr bool number = [] {
     if constexpr (typed_handle<C>) return C::extents.rank == 0 && index_type<typename C::value_type>;
@@ -190,10 +201,11 @@ constexpr auto select_counted(const A& a, const C& count) {
                 "tapeless: top_k<k, 'k'>(values, count): the selection has a name, as in top_k<64, 'k'>");
   static_assert(!is_percent<K>,
                 "tapeless: top_k<k, 'k'>(values, count): k is a number, the most that count may be");
-  if constexpr (number && Name != 0 && !is_percent<K>) return select_by_order<What, K, Name>(a, count.id());
+  if constexpr (number && Name != 0 && !is_percent<K>)
+    return select_by_order<What, K, Name, Rows>(a, count.id());
   else return a;
 }
-template <selection What, auto K, extent_t Segments, char Name, class A, class S>
+template <selection What, auto K, extent_t Segments, char Name, residual Rows, class A, class S>
 constexpr auto select_of_each(const A& a, const S& segment) {
   constexpr bool like_values = [] {
     if constexpr (typed_handle<S> && typed_handle<A>)
@@ -209,8 +221,20 @@ constexpr auto select_of_each(const A& a, const S& segment) {
                 "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): the selection has a name");
   static_assert(!is_percent<K>, "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): k is a number");
   if constexpr (like_values && Segments >= 1 && Segments <= most_selected && Name != 0 && !is_percent<K>)
-    return select_by_order<What, K, Name>(a, segment.id(), Segments);
+    return select_by_order<What, K, Name, Rows>(a, segment.id(), Segments);
   else return a;
+}
+
+template <class A> constexpr auto select_without_k(const A& a) {
+  static_assert(k_is_given<A>,
+                "tapeless: top_k<k>(values): k is a template argument, as in top_k<64>(values)");
+  return a;
+}
+template <class A> constexpr auto select_of_each_without_k(const A& a) {
+  static_assert(k_is_given<A>,
+                "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): k and segments are "
+                "template arguments, as in top_k_of_each<5, 10, 'k'>(values, segment)");
+  return a;
 }
 
 } // namespace detail
@@ -225,20 +249,26 @@ constexpr auto select_of_each(const A& a, const S& segment) {
 // argument and of no other selection.
 // Cost: no flops; a few passes over values. gather(x, rows) and what follows cost k rows, forward and adjoint.
 // clang-format off
-template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A& values) { return detail::select_by_order<detail::selection::top, K, Name>(values); }
-template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A& values, recompute_t) { return detail::select_by_order<detail::selection::top, K, Name, detail::residual::recomputed>(values); }
-template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values, recompute_t) { return detail::select_by_order<detail::selection::bottom, K, Name, detail::residual::recomputed>(values); }
-template <auto K, char Name = 0, detail::handle A> constexpr auto top_k(const A& values, retain_t) { return detail::select_by_order<detail::selection::top, K, Name, detail::residual::retained>(values); }
-template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values, retain_t) { return detail::select_by_order<detail::selection::bottom, K, Name, detail::residual::retained>(values); }
-template <auto K, char Name = 0, detail::handle A> constexpr auto bottom_k(const A& values) { return detail::select_by_order<detail::selection::bottom, K, Name>(values); }
-template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C> constexpr auto top_k(const A& values, const C& count) { return detail::select_counted<detail::selection::top, K, Name>(values, count); }
-template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C> constexpr auto bottom_k(const A& values, const C& count) { return detail::select_counted<detail::selection::bottom, K, Name>(values, count); }
+template <auto K, char Name = 0, detail::handle A, detail::residual_tag... R> requires(sizeof...(R) < 2)
+constexpr auto top_k(const A& values, R...) { return detail::select_by_order<detail::selection::top, K, Name, detail::residual_of<R...>()>(values); }
+template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C, detail::residual_tag... R> requires(sizeof...(R) < 2)
+constexpr auto top_k(const A& values, const C& count, R...) { return detail::select_counted<detail::selection::top, K, Name, detail::residual_of<R...>()>(values, count); }
+template <detail::handle A, class... C> constexpr auto top_k(const A& values, const C&...) { return detail::select_without_k(values); }
+template <auto K, char Name = 0, detail::handle A, detail::residual_tag... R> requires(sizeof...(R) < 2)
+constexpr auto bottom_k(const A& values, R...) { return detail::select_by_order<detail::selection::bottom, K, Name, detail::residual_of<R...>()>(values); }
+template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C, detail::residual_tag... R> requires(sizeof...(R) < 2)
+constexpr auto bottom_k(const A& values, const C& count, R...) { return detail::select_counted<detail::selection::bottom, K, Name, detail::residual_of<R...>()>(values, count); }
+template <detail::handle A, class... C> constexpr auto bottom_k(const A& values, const C&...) { return detail::select_without_k(values); }
 
 // rows = top_k_of_each<k, segments, 'k'>(values, segment): of each segment (class, image) its k greatest elements, or all
 // that it has; ascending by position. segment[i] in [0, segments) is that of element i; any other number is no segment.
 //   (n), (n) int32 -> (k) int32, k counted by the run
-template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S> constexpr auto top_k_of_each(const A& values, const S& segment) { return detail::select_of_each<detail::selection::top_of_each, K, Segments, Name>(values, segment); }
-template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S> constexpr auto bottom_k_of_each(const A& values, const S& segment) { return detail::select_of_each<detail::selection::bottom_of_each, K, Segments, Name>(values, segment); }
+template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S, detail::residual_tag... R> requires(sizeof...(R) < 2)
+constexpr auto top_k_of_each(const A& values, const S& segment, R...) { return detail::select_of_each<detail::selection::top_of_each, K, Segments, Name, detail::residual_of<R...>()>(values, segment); }
+template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S, detail::residual_tag... R> requires(sizeof...(R) < 2)
+constexpr auto bottom_k_of_each(const A& values, const S& segment, R...) { return detail::select_of_each<detail::selection::bottom_of_each, K, Segments, Name, detail::residual_of<R...>()>(values, segment); }
+template <detail::handle A, class... C> constexpr auto top_k_of_each(const A& values, const C&...) { return detail::select_of_each_without_k(values); }
+template <detail::handle A, class... C> constexpr auto bottom_k_of_each(const A& values, const C&...) { return detail::select_of_each_without_k(values); }
 // clang-format on
 
 // rows = where<'k'>(mask): the positions where mask is true, ascending; the run counts them under that name

@@ -18,6 +18,8 @@ inline constexpr std::uint64_t spmm_transposed = 1, first_is_ones = 2, second_is
 // of an sddmm of ones and ones: the entries out of a triangle are 0 (sparse_solve.hpp)
 inline constexpr std::uint64_t in_lower_triangle = 8, in_upper_triangle = 16, off_diagonal = 32;
 inline constexpr std::uint64_t in_tiles = 64; // the matrix is tiled
+inline constexpr std::uint64_t skips_zero_rows =
+    128; // of a step A^T C: rows of C are zero outside selected ones
 
 // Its columns and row_end as one operand: attr is cols, attr2 nnz, the extent that of the rows.
 template <class A> constexpr int pattern_of(graph& g, const A& a) {

@@ -107,8 +107,8 @@ struct cost_part {
 struct cost {
   cost_part primal, adjoint;
   polynomial arena; // bytes of the one allocation, without kernel scratch
-  // Cotangents that were zero outside selected rows and got all rows, because an op of the adjoint mixes rows; results
-  // that are such are not counted.
+  // Cotangents that were zero outside selected rows and got all rows, because an op of the adjoint mixes rows. A gradient that
+  // is a sum of them and a result is none.
   int densified = 0;
   constexpr polynomial flops() const { return primal.flops + adjoint.flops; }
   constexpr polynomial bytes() const { return primal.bytes + adjoint.bytes; }

@@ -125,9 +125,9 @@ template <int N, int O> std::string explain_text(const program<N, O>& p, const p
       in_sweep = in_sweep && q.strip;
     } else {
       in_sweep = is_sparse(q.o);
-      const char* rows = !densifies(p.nodes, q.node) ? ""
-                         : p.nodes[q.node].in[2] < 0 ? ", all rows of"
-                                                     : ", added to all rows of";
+      const char* rows = !densifies(p.nodes, N, q.node) ? ""
+                         : p.nodes[q.node].in[2] < 0    ? ", all rows of"
+                                                        : ", added to all rows of";
       line(k, q, text_of(p.nodes[q.node]) + rows,
            text_of(p.nodes[q.node].s) + (!in_sweep ? ""
                                          : q.strip ? " in the sweep"

@@ -4,6 +4,7 @@
 // make_plan: from a program to its plan. Groups become steps in their order; a buffer gets its place in the arena
 // when its step comes, and gives it back after the last step that reads it.
 #pragma once
+#include "rows.hpp"
 #include "strips.hpp"
 
 namespace tapeless::detail {
@@ -128,7 +129,7 @@ template <int N, int O> class planner {
         const extent_t n = count_of(at(v.in[0]).s, static_cast<unsigned>(v.attr));
         if (!is_static(n) && !is_counted(n)) r_.not_empty[r_.nonempty++] = n;
       }
-      if (densifies(p_.nodes, i) && home_[i].where != place::result) ++r_.cost.densified;
+      if (densifies(p_.nodes, N, i)) ++r_.cost.densified;
       if (detail::is_counted(v))
         r_.count[r_.counted++] = {name_of(names(v.s.d[0])), most_of_select(v), at(v.in[0]).s.d[0]};
     }
@@ -143,6 +144,7 @@ template <int N, int O> class planner {
     s.node = i;
     s.attr = v.attr;
     s.attr2 = at(v.in[0]).attr; // the columns of the matrix
+    if (v.s.rank == 2 && operand_of_rows(v) == 2 && is_zero_elsewhere(at(v.in[2]))) s.attr |= skips_zero_rows;
     s.wide = v.t == dtype::f64;
     s.at_load = g_.loaded[i] != 0;
     s.slot0 = r_.slots;

@@ -6,6 +6,7 @@
 //   where_rows_come_from: y[S] is computed from which rows of the operands?        f(x)[S] = f(x[S])
 //   zero_outside: is y zero outside S where these operands are?                    f(scatter(x)) = scatter(f(x))
 // sparse_rows.hpp rewrites programs with both.
+//   densifies: does a cotangent of few rows get all of them?
 #pragma once
 #include "view.hpp"
 
@@ -45,6 +46,45 @@ constexpr row_axis reshaped_rows(const shape& from, const row_axis& at, extent_t
     found = times(found, to.d[i]);
   }
   return {};
+}
+
+// A cotangent that is zero but for the rows of a list.
+constexpr bool is_zero_elsewhere(const node& v) {
+  return v.o == op::scatter_add && v.adjoint && v.attr == 0 && v.in[2] < 0;
+}
+
+// Is the index v of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or at most half
+// as many indices as there are rows, which may repeat.
+constexpr bool lists_rows(const node& v, extent_t n) {
+  return v.o == op::select || (v.s.rank == 1 && is_static(v.s.d[0]) && is_static(n) && 2 * v.s.d[0] <= n);
+}
+// The same where it may be rows of such a list.
+constexpr bool lists_rows(const node* nodes, int x, extent_t n) {
+  while (rule(nodes[x].o).k == kind::view || nodes[x].o == op::copy) x = nodes[x].in[0];
+  const node& v = nodes[x];
+  if (v.o != op::gather || v.s.rank != 1) return lists_rows(v, n);
+  const node& list = nodes[v.in[0]];
+  return lists_rows(v, n) ||
+         (list.s.rank == 1 && lists_rows(nodes, v.in[0], n) && lists_rows(nodes, v.in[1], list.s.d[0]));
+}
+// Is a cotangent that is zero outside listed rows made a tensor with all of them, or added to one, and read by more than
+// sums that are results? What lookups give the gradient of their table is read by nothing else.
+constexpr bool densifies(const node* nodes, int size, int i) {
+  const node& v = nodes[i];
+  if (v.o != op::scatter_add || !v.adjoint) return false;
+  if (!lists_rows(nodes, v.in[1], v.s.d[static_cast<int>(v.attr)])) return false;
+  vec<char> sums(size, 0); // it is a term of these
+  sums[i] = 1;
+  for (int j = i + 1; j < size; ++j)
+    for (int k = 0; k < 3; ++k) {
+      const node& w = nodes[j];
+      if (w.in[k] < 0 || sums[w.in[k]] == 0) continue;
+      const bool adds = w.o == op::add || w.o == op::sub || w.o == op::neg || w.o == op::copy ||
+                        rule(w.o).k == kind::view || (w.o == op::scatter_add && k == 2);
+      if (!adds) return true;
+      sums[j] = 1;
+    }
+  return false;
 }
 
 struct rows_of_operands {

@@ -18,12 +18,6 @@ struct row_list {
   bool distinct = true; // no position occurs twice
 };
 
-// Is the index v of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or at most half
-// as many indices as there are rows, which may repeat.
-constexpr bool lists_rows(const node& v, extent_t n) {
-  return v.o == op::select || (v.s.rank == 1 && is_static(v.s.d[0]) && is_static(n) && 2 * v.s.d[0] <= n);
-}
-
 class row_rewriter {
 protected:
   const raw_program& p_;
@@ -152,23 +146,32 @@ class scatter_sinking : row_rewriter {
 
   constexpr bool is_split(int x) const { return x >= 0 && splits_ && parts_[2 * x + 1].rows >= 0; }
   constexpr int all(int i) {
-    form& f = made_[i];
-    if (f.all >= 0) return f.all;
+    if (made_[i].all >= 0) return made_[i].all;
+    const bool in_adjoint = g_.in_adjoint; // of who asks
+    g_.in_adjoint = at(i).adjoint;
+    made_[i].all = made_dense(i);
+    g_.in_adjoint = in_adjoint;
+    return made_[i].all;
+  }
+  constexpr int made_dense(int i) {
+    const form& f = made_[i];
     const node& v = at(i);
     if (is_split(i)) {
       const form &a = parts_[2 * i], &b = parts_[2 * i + 1];
       const int first = scattered(a.rows, a.list, a.axis, v.s);
-      return f.all = binary(g_, op::add, first, scattered(b.rows, b.list, b.axis, v.s));
+      return binary(g_, op::add, first, scattered(b.rows, b.list, b.axis, v.s));
     }
-    if (f.base >= 0) return f.all = scattered(f.rows, f.list, f.axis, v.s, f.base);
-    bool cheap = rule(v.o).k == kind::elementwise || rule(v.o).k == kind::view;
+    if (f.base >= 0) return scattered(f.rows, f.list, f.axis, v.s, f.base);
+    // a product with what may be infinite or NaN in the rows left out would not be zero there
+    bool cheap =
+        (rule(v.o).k == kind::elementwise && v.o != op::mul && v.o != op::div) || rule(v.o).k == kind::view;
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) {
         in[k] = made_[v.in[k]].all;
         cheap = cheap && in[k] >= 0;
       }
-    return f.all = cheap ? renewed(v, in, v.s) : scattered(f.rows, f.list, f.axis, v.s);
+    return cheap ? renewed(v, in, v.s) : scattered(f.rows, f.list, f.axis, v.s);
   }
   constexpr bool has_base(int x) const { return x >= 0 && made_[x].base >= 0; }
   constexpr bool has_rows(int x) const { return x >= 0 && made_[x].rows >= 0 && made_[x].base < 0; }
@@ -211,10 +214,11 @@ class scatter_sinking : row_rewriter {
       made_[i].all = from.rows;
       return true;
     }
-    if (v.o == op::scatter_add && k == 0 && static_cast<int>(v.attr) == from.axis.axis &&
-        from.axis.block == 1 && s[1].rank == 1) { // of a table's gradient
+    const int axis_of_index = from.axis.axis - static_cast<int>(v.attr);
+    if (v.o == op::scatter_add && k == 0 && axis_of_index >= 0 &&
+        axis_of_index < s[1].rank) { // of a table's gradient
       in[0] = from.rows;
-      in[1] = gathered(all(v.in[1]), from.list, {0, 1});
+      in[1] = gathered(all(v.in[1]), from.list, {axis_of_index, from.axis.block});
       made_[i].all = remade(v, in, v.s);
       return true;
     }
@@ -401,7 +405,7 @@ class scatter_sinking : row_rewriter {
     const shape s = at(i).s;
     form& f = made_[i];
     const extent_t n = numel(s), count = unwritten_extent(0);
-    f.list = {select(g_, reshape(g_, f.all, shape{1, {n}}), no_node, {}, count), n, count};
+    f.list = {select(g_, reshape(g_, all(i), shape{1, {n}}), no_node, {}, count), n, count};
     for (int a = 0; a < s.rank; ++a)
       if (s.d[a] != 1) f.axis = {a, 1};
     f.rows = at(i).t == dtype::boolean ? expand(g_, g_.konst(1, dtype::boolean), with_rows(s, f.axis, count))

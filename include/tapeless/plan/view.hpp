@@ -17,12 +17,6 @@ constexpr shape squeezed(const shape& s) {
   return r;
 }
 
-// Is a cotangent that is zero outside selected rows made a tensor with all of them, or added to one?
-template <class Nodes> constexpr bool densifies(const Nodes& nodes, int i) {
-  const node& v = nodes[i];
-  return v.o == op::scatter_add && v.adjoint && nodes[v.in[1]].o == op::select;
-}
-
 struct strided_view {
   int root = no_node;          // a node with a dense block: argument, or stored
   extent_t offset[2]{};        // a sum of two monomials: one of each kind that a shape can bring about
