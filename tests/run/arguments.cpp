@@ -145,12 +145,33 @@ TEST_CASE("run: an index that is passed as a number is checked as an index in a 
   auto run =
       tl::jit([](auto x, auto i) { return tl::gather<0>(x, i); }).bind<rows, std::int32_t>(tl::dim<'n'>(8));
   CHECK(run(d.x_of(8), 7)[2] == d.x[23]);
-  CHECK(refusal([&] { run(d.x_of(8), 1000); }) ==
-        "tapeless: run: leaf 1: index 1000 at position 0 is outside [0, 8)");
-  CHECK(refusal([&] { run(d.x_of(7), 7); }) ==
-        "tapeless: run: leaf 1: index 7 at position 0 is outside [0, 7)");
-  CHECK(refusal([&] { run(d.x_of(8), -1); }) ==
-        "tapeless: run: leaf 1: index -1 at position 0 is outside [0, 8)");
+  CHECK(refusal([&] { run(d.x_of(8), 1000); }) == "tapeless: run: leaf 1: 1000 is outside [0, 8)");
+  CHECK(refusal([&] { run(d.x_of(7), 7); }) == "tapeless: run: leaf 1: 7 is outside [0, 7)");
+  CHECK(refusal([&] { run(d.x_of(8), -1); }) == "tapeless: run: leaf 1: -1 is outside [0, 8)");
+}
+
+TEST_CASE("run: how many rows are selected is 0 to the most that the program names") {
+  std::vector<float> numbers{1, 5, 2, 4};
+  const tl::tensor<float, 4> values(numbers.data());
+  std::int32_t count = 0;
+  constexpr auto largest = [](auto x, auto k) { return tl::top_k<3, 'k'>(x, k); };
+  auto run = tl::jit(largest).bind<tl::tensor<float, 4>, std::int32_t>();
+  auto run_of_tensor = tl::jit(largest).bind<tl::tensor<float, 4>, tl::tensor<std::int32_t>>();
+  auto run_of_computed = tl::jit([](auto x, auto k) {
+                           return tl::top_k<3, 'k'>(x, k + 1);
+                         }).bind<tl::tensor<float, 4>, std::int32_t>();
+  for (count = 0; count <= 3; ++count) {
+    CHECK(run(values, count).size() == count);
+    CHECK(run_of_tensor(values, tl::tensor<std::int32_t>(&count)).size() == count);
+  }
+  for (const std::int32_t wrong : {-1, 4}) {
+    count = wrong;
+    const std::string says = "tapeless: run: leaf 1: " + std::to_string(wrong) + " is outside [0, 4)";
+    CHECK(refusal([&] { run(values, wrong); }) == says);
+    CHECK(refusal([&] { run_of_tensor(values, tl::tensor<std::int32_t>(&count)); }) == says);
+  }
+  CHECK(run_of_computed(values, 4).size() == 3); // a computed one is clamped
+  CHECK(run_of_computed(values, -4).size() == 0);
 }
 
 TEST_CASE("run: a leaf without data is refused, unless it has no elements") {

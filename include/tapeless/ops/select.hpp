@@ -185,6 +185,10 @@ constexpr auto select_by_order(const A& a, int second = no_node, extent_t segmen
     return wrap<std::int32_t, s>(g, select(g, a.id(), second, q, count));
   } else return a;
 }
+// A count that is an argument is checked before the first step, as an index is; select clamps a computed one.
+constexpr int checked_count(graph& g, int count, extent_t most) {
+  return is_view_of_argument(g, count) ? checked_index(g, count, most + 1) : count;
+}
 template <selection What, auto K, char Name, residual Rows, class A, class C>
 constexpr auto select_counted(const A& a, const C& count) {
   constexpr bool number = [] {
@@ -202,7 +206,7 @@ constexpr auto select_counted(const A& a, const C& count) {
   static_assert(!is_percent<K>,
                 "tapeless: top_k<k, 'k'>(values, count): k is a number, the most that count may be");
   if constexpr (number && Name != 0 && !is_percent<K>)
-    return select_by_order<What, K, Name, Rows>(a, count.id());
+    return select_by_order<What, K, Name, Rows>(a, checked_count(graph_of(a), count.id(), K));
   else return a;
 }
 template <selection What, auto K, extent_t Segments, char Name, residual Rows, class A, class S>
@@ -242,7 +246,7 @@ template <class A> constexpr auto select_of_each_without_k(const A& a) {
 // rows = top_k<k>(values): the positions of the k greatest elements, ascending by position (not by value)
 //   (n) -> (k) int32; k: a number, or tl::percent{p} of n, rounded down but at least 1
 // rows = top_k<k, 'k'>(values): min(k, n) positions, for values of a named extent; the run counts them under that name
-// rows = top_k<k, 'k'>(values, count): min(max(count, 0), k, n) of them, count an int32 of the run
+// rows = top_k<k, 'k'>(values, count): min(count, n) of them, count an int32 of the run, 0 to k
 // bottom_k: the least ones.
 // Ties: lower positions first. NaN counts as the greatest value, -0 equals 0.
 // Errors: compile errors. values has one axis, is float, double or int32; k <= n where n is static; the name is that of no

@@ -321,12 +321,14 @@ template <class Backend, bool Load, class F, class... A> class bound {
             refuse("tapeless: run.into(out)(x...): output %d overlaps leaf %d of the arguments", k, at);
         if constexpr (std::is_same_v<T, std::int32_t>)
           for (int k = 0; k < plan_.checks; ++k)
-            if (const index_check c = plan_.check[k]; c.input == at)
-              check_indices(leaf.data(), leaf.size(), eval(c.bound, values), c.passes, at);
+            if (const index_check c = plan_.check[k]; c.input == at) {
+              if constexpr (H::extents.rank == 0) check_number(leaf[0], eval(c.bound, values), c.passes, at);
+              else check_indices(leaf.data(), leaf.size(), eval(c.bound, values), c.passes, at);
+            }
       } else if constexpr (std::is_same_v<H, std::int32_t>) {
         for (int k = 0; k < plan_.checks; ++k)
           if (const index_check c = plan_.check[k]; c.input == at)
-            check_indices(&leaf, 1, eval(c.bound, values), c.passes, at);
+            check_number(leaf, eval(c.bound, values), c.passes, at);
       }
       ++at;
     });
