@@ -3,6 +3,12 @@
 //
 // tapeless for the CPU. The includes stand in the order in which a program passes through them.
 #pragma once
+// g++ compares the locals of lambdas in templates with the globals of the program that instantiates them. The warning of
+// clang does not, and stays on.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
 #include "version.hpp"
 // nouns
 #include "core/dtype.hpp"
@@ -24,3 +30,6 @@
 #include "run/memory.hpp"
 #include "optim/adam.hpp"
 #include "optim/sgd.hpp"
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
