@@ -76,6 +76,7 @@ const char* name_of(conv_kernel k) {
     case conv_kernel::depthwise: return "depthwise";
     case conv_kernel::winograd: return "winograd";
     case conv_kernel::winograd4: return "winograd4";
+    case conv_kernel::turned: return "turned";
     case conv_kernel::channels_last: return "channels_last";
     case conv_kernel::channels_last_trimmed: return "channels_last_trimmed";
     case conv_kernel::channels_last_depthwise: return "channels_last_depthwise";
@@ -168,6 +169,7 @@ class program {
     add<P, conv_kernel::dense>(l, a, b, first, all);
     add<P, conv_kernel::depthwise>(l, a, b, first, all);
     add<P, conv_kernel::winograd>(l, a, b, first, all);
+    add<P, conv_kernel::turned>(l, a, b, first, all);
     // what conv_kernel_of chooses among unless it is asked for less exact sums
     const std::size_t ours = all.size();
     add<P, conv_kernel::winograd4>(l, a, b, first, all);

@@ -440,14 +440,47 @@ TEST_CASE_TEMPLATE("conv: windows trimmed to small images, in several chunks of 
   static_assert(conv_kernel_of<simd<T>>(conv_pass::wgrad, in_channels_last(tiny)) == trimmed);
 }
 
+TEST_CASE("conv: narrow images are turned in the cache where vectors are long") {
+  constexpr conv_extents narrow{.c = 32,
+                                .h = 32,
+                                .w = 32,
+                                .k = 32,
+                                .r = 3,
+                                .s = 3,
+                                .p = 16,
+                                .q = 16,
+                                .stride_h = 2,
+                                .stride_w = 2,
+                                .pad_top = 1,
+                                .pad_left = 1};
+  constexpr auto turns = [](conv_pass p, conv_extents e, auto lane) {
+    return conv_kernel_of<simd<decltype(lane)>>(p, e) == conv_kernel::turned;
+  };
+  constexpr auto with_groups = [](conv_extents e) {
+    e.groups = 2;
+    return e;
+  };
+  constexpr auto larger = [](conv_extents e) {
+    e.c = 256, e.k = 256;
+    return e;
+  };
+  for (const conv_pass p : {conv_pass::fprop, conv_pass::dgrad, conv_pass::wgrad}) {
+    CHECK(turns(p, narrow, 0.f) == (sizeof(simd<float>) == 64));
+    CHECK(!turns(p, with_groups(narrow), 0.f));
+    CHECK(!turns(p, larger(narrow), 0.f)); // images that leave the cache
+    CHECK(!turns(p, in_channels_last(narrow), 0.f));
+  }
+}
+
 TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr conv_extents one{.n = 1, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr conv_extents many{.n = 999, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr auto same = [=]<conv_pass P>(std::integral_constant<conv_pass, P>) {
-    for (const conv_kernel k : {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense,
-                                conv_kernel::depthwise, conv_kernel::winograd, conv_kernel::winograd4,
-                                conv_kernel::channels_last, conv_kernel::channels_last_trimmed,
-                                conv_kernel::channels_last_winograd, conv_kernel::channels_last_depthwise})
+    for (const conv_kernel k :
+         {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense, conv_kernel::depthwise,
+          conv_kernel::winograd, conv_kernel::winograd4, conv_kernel::turned, conv_kernel::channels_last,
+          conv_kernel::channels_last_trimmed, conv_kernel::channels_last_winograd,
+          conv_kernel::channels_last_depthwise})
       if (conv2d_scratch<P, simd<float>>(k, one) != conv2d_scratch<P, simd<float>>(k, many)) return false;
     return conv_kernel_of<simd<float>>(P, one) == conv_kernel_of<simd<float>>(P, many);
   };

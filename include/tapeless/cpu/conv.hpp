@@ -17,6 +17,7 @@
 #include "conv_dense.hpp"
 #include "conv_depthwise.hpp"
 #include "conv_indirect_wgrad.hpp"
+#include "conv_turned.hpp"
 #include "conv_winograd_wgrad.hpp"
 
 namespace tapeless::cpu {
@@ -29,6 +30,7 @@ enum class conv_kernel : std::uint8_t {
   depthwise,               // one channel a group
   winograd,                // 3 x 3 without stride, tiles of 2 x 2
   winograd4,               // tiles of 4 x 4: fewer products, less exact
+  turned,                  // images that are turned to channels last in the cache
   channels_last,           // channels-last tensors, and all that follow
   channels_last_trimmed,   // small images: without the taps on padding
   channels_last_winograd,  // 3 x 3 without stride, tiles of 2 x 2
@@ -67,6 +69,11 @@ template <class V> struct conv_family<conv_kernel::winograd4, V> {
   using fprop = winograd_fprop<V, 4>;
   using dgrad = winograd_dgrad<V, 4>;
   using wgrad = winograd_wgrad<V, 4>;
+};
+template <class V> struct conv_family<conv_kernel::turned, V> {
+  using fprop = turned_fprop<V>;
+  using dgrad = turned_dgrad<V>;
+  using wgrad = turned_wgrad<V>;
 };
 template <class V> struct conv_family<conv_kernel::channels_last, V> {
   using fprop = channels_last_fprop<V>;
@@ -111,6 +118,9 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
     case conv_kernel::winograd:
     case conv_kernel::winograd4:
     case conv_kernel::channels_last_winograd: return detail::three_by_three(e);
+    case conv_kernel::turned:
+      return p == conv_pass::wgrad ? detail::turned_wgrad<V>::takes(e)
+                                   : detail::takes_turned<typename V::value_type>(e);
     case conv_kernel::channels_last: return true;
     case conv_kernel::channels_last_trimmed:
       return p == conv_pass::wgrad ? detail::channels_last_trimmed_wgrad<V>::takes(e)
@@ -160,13 +170,29 @@ template <class V> constexpr double channels_last_filtering_gain(conv_pass p, co
   return plain /
          (static_cast<double>(list.of_image(e)) * (16.0 * static_cast<double>(products) + transforms));
 }
-/// Small images whose windows lie on padding by a twelfth at least; those of dgrad are the transposed ones.
+/// Small images; for short vectors only those whose windows lie on padding by a twelfth at least. The windows of dgrad are the
+/// transposed ones.
 template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& e) {
   const bool dgrad = p == conv_pass::dgrad;
   const index_t area = dgrad ? e.h * e.w : e.p * e.q, strides = dgrad ? e.stride_h * e.stride_w : 1;
-  return area <= (sizeof(V) == 64 ? 256 : 64) &&
-         (p != conv_pass::wgrad || (e.c >= 8 && (sizeof(V) == 64 || e.c <= 128))) &&
+  if (p == conv_pass::wgrad && e.c < 8) return false;
+  if (sizeof(V) == 64) return area <= 1024;
+  return area <= 64 && (p != conv_pass::wgrad || e.c <= 128) &&
          12 * strides * products_inside(e) <= 11 * area * e.r * e.s;
+}
+/// Narrow images, whose columns leave lanes of long vectors empty, with channels that fill them.
+template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  const auto filled = [](index_t n, index_t percent) { return n * 100 >= percent * whole_lanes<V>(n); };
+  if (sizeof(V) != 64 || !takes_turned<typename V::value_type>(e) || e.r * e.s == 1 || std::min(e.c, e.k) < 8)
+    return false;
+  switch (p) {
+    case conv_pass::fprop: return e.q <= W && filled(e.k, 75);
+    case conv_pass::dgrad:
+      return filled(e.c, 75) && (e.w <= W || (e.stride_w > 1 && e.w <= 4 * W) || !filled(e.w, 87));
+    case conv_pass::wgrad: return turned_wgrad<V>::takes(e) && (e.q <= W || !filled(e.q, 87));
+  }
+  return false;
 }
 
 /// Beside channels_last_trimmed, too. Transformed weights are read once a chunk of tiles and written once a run: where
@@ -202,8 +228,11 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
                ? conv_kernel::channels_last_trimmed
                : conv_kernel::channels_last;
   if (detail::filters_cover_image(e)) return conv_kernel::dense;
+  const bool turned = detail::turned_pays<V>(p, e);
+  if (turned && e.p * e.q <= 64) return conv_kernel::turned;
   if (e.winograd > 0 && detail::winograd_pays<V>(p == conv_pass::wgrad, e))
     return detail::takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
+  if (turned) return conv_kernel::turned;
   bool indirect = false;
   switch (p) {
     case conv_pass::fprop:
@@ -251,7 +280,7 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
     return e.c >= W && (p == conv_pass::wgrad || !planes);
   }
   const conv_kernel now = conv_kernel_of<V>(p, e);
-  if (now == conv_kernel::dense) return false;
+  if (now == conv_kernel::dense || now == conv_kernel::turned) return now == conv_kernel::turned;
   const conv_kernel there = conv_kernel_of<V>(p, in_channels_last(e));
   if (there == conv_kernel::channels_last_winograd)
     return now != conv_kernel::winograd4 && (now != conv_kernel::winograd || std::min(cg, kg) >= 2 * W);
@@ -284,6 +313,7 @@ template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kerne
     case conv_kernel::depthwise: return detail::conv_kernel_type<P, conv_kernel::depthwise, V>::need(e);
     case conv_kernel::winograd: return detail::conv_kernel_type<P, conv_kernel::winograd, V>::need(e);
     case conv_kernel::winograd4: return detail::conv_kernel_type<P, conv_kernel::winograd4, V>::need(e);
+    case conv_kernel::turned: return detail::conv_kernel_type<P, conv_kernel::turned, V>::need(e);
     case conv_kernel::channels_last:
       return detail::conv_kernel_type<P, conv_kernel::channels_last, V>::need(e);
     case conv_kernel::channels_last_trimmed:

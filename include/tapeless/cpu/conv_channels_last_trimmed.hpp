@@ -86,15 +86,19 @@ template <class V> struct channels_last_trimmed_fprop {
     const index_t cuts = cuts_of_lanes<V>(chunks, e.k, e.n * e.p * e.q * e.k * e.c * e.r * e.s, team.size());
     team.run(chunks * cuts, [&](index_t unit, int) {
       const index_t z = unit / cuts * together, cut = unit % cuts;
-      const pixel_grid grid{std::min(together, e.n - z),
-                            0,
-                            0,
-                            {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c},
-                            {e.p * e.q * e.k, e.q * e.k, e.k}};
-      lanes_of_trimmed<V>(rows_of_taps(e), cols_of_taps(e), e.c, grid, x + z * e.h * e.w * e.c,
-                          y + z * e.p * e.q * e.k, first_of_cut<V>(cut, cuts, e.k),
-                          first_of_cut<V>(cut + 1, cuts, e.k), e.k, s.packed);
+      some(e, std::min(together, e.n - z), first_of_cut<V>(cut, cuts, e.k),
+           first_of_cut<V>(cut + 1, cuts, e.k), x + z * e.h * e.w * e.c, s.packed, y + z * e.p * e.q * e.k);
     });
+  }
+  /// Filters [lane, end) of some images.
+  static void some(const conv_extents& e, index_t images, index_t lane, index_t end, const T* x,
+                   const T* packed, T* y) {
+    const pixel_grid grid{images,
+                          0,
+                          0,
+                          {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c},
+                          {e.p * e.q * e.k, e.q * e.k, e.k}};
+    lanes_of_trimmed<V>(rows_of_taps(e), cols_of_taps(e), e.c, grid, x, y, lane, end, e.k, packed);
   }
 };
 
@@ -111,22 +115,25 @@ template <class V> struct channels_last_trimmed_dgrad {
     const index_t cuts = cuts_of_lanes<V>(chunks, e.c, e.n * e.p * e.q * e.k * e.c * e.r * e.s, team.size());
     team.run(chunks * cuts, [&](index_t unit, int) {
       const index_t z = unit / cuts * together, cut = unit % cuts;
-      const pixel_grid grid{std::min(together, e.n - z),
-                            0,
-                            0,
-                            {e.p * e.q * e.k, e.q * e.k, e.k},
-                            {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c}};
-      const T* b = s.packed;
-      for (index_t fy = 0; fy < e.stride_h; ++fy)
-        for (index_t fx = 0; fx < e.stride_w; ++fx) {
-          const axis_of_taps rows = residue_of_taps(fy, e.h, e.r, e.pad_top, e.stride_h, e.p);
-          const axis_of_taps cols = residue_of_taps(fx, e.w, e.s, e.pad_left, e.stride_w, e.q);
-          lanes_of_trimmed<V>(rows, cols, e.k, grid, dy + z * e.p * e.q * e.k,
-                              dx + ((z * e.h + fy) * e.w + fx) * e.c, first_of_cut<V>(cut, cuts, e.c),
-                              first_of_cut<V>(cut + 1, cuts, e.c), e.c, b);
-          b += whole_lanes<V>(e.c) * rows.taps * cols.taps * e.k;
-        }
+      some(e, std::min(together, e.n - z), first_of_cut<V>(cut, cuts, e.c),
+           first_of_cut<V>(cut + 1, cuts, e.c), dy + z * e.p * e.q * e.k, s.packed, dx + z * e.h * e.w * e.c);
     });
+  }
+  /// Channels [lane, end) of some images.
+  static void some(const conv_extents& e, index_t images, index_t lane, index_t end, const T* dy,
+                   const T* packed, T* dx) {
+    const pixel_grid grid{images,
+                          0,
+                          0,
+                          {e.p * e.q * e.k, e.q * e.k, e.k},
+                          {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c}};
+    for (index_t fy = 0; fy < e.stride_h; ++fy)
+      for (index_t fx = 0; fx < e.stride_w; ++fx) {
+        const axis_of_taps rows = residue_of_taps(fy, e.h, e.r, e.pad_top, e.stride_h, e.p);
+        const axis_of_taps cols = residue_of_taps(fx, e.w, e.s, e.pad_left, e.stride_w, e.q);
+        lanes_of_trimmed<V>(rows, cols, e.k, grid, dy, dx + (fy * e.w + fx) * e.c, lane, end, e.c, packed);
+        packed += whole_lanes<V>(e.c) * rows.taps * cols.taps * e.k;
+      }
   }
 };
 
@@ -184,34 +191,51 @@ template <class V> struct channels_last_trimmed_wgrad {
   };
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
                                         T* dw, const scratch_of_kernel<T>& s) {
-    const index_t taps = e.r * e.s, columns = e.c * taps, panels = ceil_div(e.k, B::NR);
-    // what all channels read of some images stays in the nearest cache
-    const index_t together = std::max<index_t>(1, 64 * B::NV / std::max<index_t>(e.p * e.q, 1));
-    const index_t units = panels * taps;
+    const index_t units = units_of(e), together = images_at_once(e);
     const index_t cuts = team.size() == 1 ? 1 : std::min<index_t>(units, 4 * team.size());
     team.run(cuts, [&](index_t cut, int) {
       for (index_t z = 0; z < std::max<index_t>(e.n, 1); z += together)
-        for (index_t unit = cut * units / cuts; unit < (cut + 1) * units / cuts; ++unit) {
-          const index_t tap = unit % taps, k = unit / taps * B::NR, lanes = std::min(B::NR, e.k - k);
-          const range rows(rows_of_taps(e), tap / e.s), cols(cols_of_taps(e), tap % e.s);
-          const pixel_grid grid{rows.count * cols.count == 0 ? 0 : std::min(together, e.n - z),
-                                rows.count,
-                                cols.count,
-                                {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c},
-                                {e.p * e.q * e.k, e.q * e.k, e.k}};
-          // sums: (panel, c, tap, filter of the panel)
-          sum_pixels(together < e.q ? grid : images_inside(grid), e.c,
-                     x + ((z * e.h + rows.at) * e.w + cols.at) * e.c,
-                     dy + ((z * e.p + rows.first) * e.q + cols.first) * e.k + k,
-                     s.shared + k * columns + tap * lanes, taps * lanes, lanes, z > 0);
-        }
+        some(e, std::min(together, e.n - z), cut * units / cuts, (cut + 1) * units / cuts,
+             x + z * e.h * e.w * e.c, dy + z * e.p * e.q * e.k, s.shared, z > 0);
     });
+    finish(team, e, 1, s.shared, dw);
+  }
+  /// A unit: one tap and one panel of filters.
+  static index_t units_of(const conv_extents& e) { return e.r * e.s * ceil_div(e.k, B::NR); }
+  /// What all channels read of so many images stays in the nearest cache.
+  static index_t images_at_once(const conv_extents& e) {
+    return std::max<index_t>(1, 64 * B::NV / std::max<index_t>(e.p * e.q, 1));
+  }
+  /// sums (+)= those of some images; sums: (panel, c, tap, filter of the panel)
+  static void some(const conv_extents& e, index_t images, index_t unit, index_t end, const T* x, const T* dy,
+                   T* sums, bool add) {
+    const index_t taps = e.r * e.s;
+    for (; unit < end; ++unit) {
+      const index_t tap = unit % taps, k = unit / taps * B::NR, lanes = std::min(B::NR, e.k - k);
+      const range rows(rows_of_taps(e), tap / e.s), cols(cols_of_taps(e), tap % e.s);
+      const pixel_grid grid{rows.count * cols.count == 0 ? 0 : images,
+                            rows.count,
+                            cols.count,
+                            {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c},
+                            {e.p * e.q * e.k, e.q * e.k, e.k}};
+      sum_pixels(images_at_once(e) < e.q ? grid : images_inside(grid), e.c,
+                 x + (rows.at * e.w + cols.at) * e.c, dy + (rows.first * e.q + cols.first) * e.k + k,
+                 sums + k * e.c * taps + tap * lanes, taps * lanes, lanes, add);
+    }
+  }
+  /// dw = slots of sums, added in their order.
+  template <class Team>
+  static void finish(const Team& team, const conv_extents& e, index_t slots, T* sums, T* dw) {
+    const index_t columns = e.c * e.r * e.s, panels = ceil_div(e.k, B::NR);
     constexpr index_t part = 256; // rows of the sum
     const index_t parts = ceil_div(columns, part);
     team.run(panels * parts, [&](index_t chunk, int) {
       const index_t m = chunk % parts * part, k = chunk / parts * B::NR, lanes = std::min(B::NR, e.k - k);
-      transpose<V>(std::min(part, columns - m), lanes, s.shared + k * columns + m * lanes, lanes,
-                   dw + k * columns + m, columns);
+      const index_t rows = std::min(part, columns - m);
+      T* const sum = sums + k * columns + m * lanes;
+      for (index_t slot = 1; slot < slots; ++slot)
+        for (index_t i = 0; i < rows * lanes; ++i) sum[i] += sum[slot * e.k * columns + i];
+      transpose<V>(rows, lanes, sum, lanes, dw + k * columns + m, columns);
     });
   }
   /// The innermost loop of a kernel is a long one.

@@ -461,9 +461,12 @@ template <auto Code, class V> class fused_kernel {
   template <int A> static void nest_transposed(const fused_arguments& a, int along, index_t cols, index_t lo,
                                                index_t hi, const T* from, T* to) {
     const index_t in = a.slot[0].stride[A], result = a.slot[1].stride[A];
-    if constexpr (A == axes - 1)
-      transpose_blocks<V, Code.past_caches != 0>(hi, cols, from, in, to, a.slot[1].stride[along]);
-    else if (A == along)
+    if constexpr (A == axes - 1) {
+      constexpr index_t in_cache = (1 << 16) / static_cast<index_t>(sizeof(T));
+      if (Code.past_caches == 0 && hi * cols <= in_cache)
+        transpose<V>(hi, cols, from, in, to, a.slot[1].stride[along]);
+      else transpose_blocks<V, Code.past_caches != 0>(hi, cols, from, in, to, a.slot[1].stride[along]);
+    } else if (A == along)
       nest_transposed<A + 1>(a, along, cols, 0, a.loop[A + 1], from + lo * in, to + lo * result);
     else
       for (index_t i = lo; i < hi; ++i)

@@ -40,6 +40,7 @@ template <class T> constexpr double ns_of_conv(const tapeless::detail::node& v, 
   } else if (there == conv_kernel::channels_last_trimmed && pays) {
     is.last = 0.95 * static_cast<double>(e.p * e.q * e.r * e.s) /
               static_cast<double>(std::max<index_t>(detail::products_inside(e), 1));
+    if (planes == conv_kernel::turned) is.planes = 0.77 * is.last;
   }
   return products / 50 / (last ? is.last : is.planes);
 }

@@ -33,30 +33,33 @@ template <class V, int H = 1> [[gnu::always_inline]] inline void transpose_lanes
 template <class V, bool Padded = false, class T>
 void transpose(index_t rows, index_t cols, const T* from, index_t from_row, T* to, index_t to_row) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  for (index_t i = 0; i < rows; i += W) {
-    const index_t m = std::min(W, rows - i);
+  const auto whole = [&](const T* f, T* t) __attribute__((always_inline)) {
+    V v[V::size];
+    unroll<V::size>([&](auto r) __attribute__((always_inline)) { v[r] = load<V>(f + r * from_row); });
+    detail::transpose_lanes(v);
+    unroll<V::size>([&](auto r) __attribute__((always_inline)) { store(t + r * to_row, v[r]); });
+  };
+  const auto edge = [&](index_t m, index_t n, const T* f, T* t) __attribute__((always_inline)) {
+    V v[V::size];
+    unroll<V::size>([&](auto r) __attribute__((always_inline)) {
+      v[r] = r >= m ? V(T(0)) : n == W ? load<V>(f + r * from_row) : load_n<V>(f + r * from_row, n);
+    });
+    detail::transpose_lanes(v);
+    unroll<V::size>([&](auto r) __attribute__((always_inline)) {
+      if (r >= n) return;
+      if (m == W || Padded) store(t + r * to_row, v[r]);
+      else store_n(t + r * to_row, v[r], m);
+    });
+  };
+  // four vectors of a row of `to` follow each other
+  for (index_t i0 = 0; i0 < rows; i0 += 4 * W)
     for (index_t j = 0; j < cols; j += W) {
-      const index_t n = std::min(W, cols - j);
-      const T* const f = from + i * from_row + j;
-      T* const t = to + j * to_row + i;
-      V v[V::size];
-      if (m == W && n == W)
-        unroll<V::size>([&](auto r) __attribute__((always_inline)) { v[r] = load<V>(f + r * from_row); });
-      else
-        unroll<V::size>([&](auto r) __attribute__((always_inline)) {
-          v[r] = r >= m ? V(T(0)) : n == W ? load<V>(f + r * from_row) : load_n<V>(f + r * from_row, n);
-        });
-      detail::transpose_lanes(v);
-      if (n == W && (m == W || Padded))
-        unroll<V::size>([&](auto r) __attribute__((always_inline)) { store(t + r * to_row, v[r]); });
-      else
-        unroll<V::size>([&](auto r) __attribute__((always_inline)) {
-          if (r >= n) return;
-          if (m == W || Padded) store(t + r * to_row, v[r]);
-          else store_n(t + r * to_row, v[r], m);
-        });
+      const index_t end = std::min(rows, i0 + 4 * W), n = std::min(W, cols - j);
+      index_t i = i0;
+      if (n == W)
+        for (; i + W <= end; i += W) whole(from + i * from_row + j, to + j * to_row + i);
+      for (; i < end; i += W) edge(std::min(W, end - i), n, from + i * from_row + j, to + j * to_row + i);
     }
-  }
 }
 
 /// transpose() of matrices larger than the caches: tiles of few pages, and lines of memory that are read and written whole.

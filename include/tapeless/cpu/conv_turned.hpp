@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Convolution of images that are small enough for a cache: those of a chunk are turned to channels last there, where the
+// kernels of channels_last_trimmed meet them, and the results are turned back.
+#include "conv_channels_last_trimmed.hpp"
+#include "transpose.hpp"
+
+namespace tapeless::cpu::detail {
+
+/// Images of a chunk: x and y of these stay in the second cache beside the weights.
+struct turned_images {
+  index_t of_x, of_y, count;
+  constexpr explicit turned_images(const conv_extents& e, index_t element)
+      : of_x(e.c * e.h * e.w),
+        of_y(e.k * e.p * e.q),
+        count(std::clamp<index_t>((3 << 16) / element / std::max<index_t>(of_x + of_y, 1), 1, 32)) {}
+  constexpr index_t each() const { return count * (of_x + of_y); }
+  /// A team has parts.
+  index_t together(index_t n, int team) const { return std::clamp<index_t>(ceil_div(n, team), 1, count); }
+};
+template <class T> constexpr bool takes_turned(const conv_extents& e) {
+  constexpr index_t element = static_cast<index_t>(sizeof(T));
+  return takes_trimmed(e) && (e.c * e.h * e.w + e.k * e.p * e.q) * element <= 1 << 19;
+}
+
+/// Images (channels, pixels) to (pixels, channels), or back for channels [first, end).
+template <class V, class T>
+void turn_to_last(index_t images, index_t channels, index_t pixels, const T* from, T* to) {
+  for (index_t z = 0; z < images; ++z)
+    transpose<V>(channels, pixels, from + z * channels * pixels, pixels, to + z * channels * pixels,
+                 channels);
+}
+template <class V, class T> void turn_to_first(index_t images, index_t channels, index_t pixels,
+                                               index_t first, index_t end, const T* from, T* to) {
+  for (index_t z = 0; z < images; ++z)
+    transpose<V>(pixels, end - first, from + z * channels * pixels + first, channels,
+                 to + (z * channels + first) * pixels, pixels);
+}
+
+template <class V> struct turned_fprop {
+  using T = typename V::value_type;
+  using last = channels_last_trimmed_fprop<V>;
+  static constexpr scratch_need need(const conv_extents& e) {
+    return {.packed = last::need(e).packed, .each = turned_images(e, sizeof(T)).each()};
+  }
+  template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+    last::pack(team, e, w, packed);
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
+                                        const scratch_of_kernel<T>& s) {
+    const turned_images i(e, sizeof(T));
+    const index_t together = i.together(e.n, team.size()), chunks = ceil_div(e.n, together);
+    const index_t cuts = cuts_of_lanes<V>(chunks, e.k, e.n * i.of_y * e.c * e.r * e.s, team.size());
+    team.run(chunks * cuts, [&](index_t unit, int member) {
+      const index_t z = unit / cuts * together, cut = unit % cuts, images = std::min(together, e.n - z);
+      const index_t lane = first_of_cut<V>(cut, cuts, e.k), end = first_of_cut<V>(cut + 1, cuts, e.k);
+      T* const xs = s.each + member * i.each();
+      T* const ys = xs + i.count * i.of_x;
+      turn_to_last<V>(images, e.c, e.h * e.w, x + z * i.of_x, xs);
+      last::some(e, images, lane, end, xs, s.packed, ys);
+      turn_to_first<V>(images, e.k, e.p * e.q, lane, end, ys, y + z * i.of_y);
+    });
+  }
+};
+
+template <class V> struct turned_dgrad {
+  using T = typename V::value_type;
+  using last = channels_last_trimmed_dgrad<V>;
+  static constexpr scratch_need need(const conv_extents& e) {
+    return {.packed = last::need(e).packed, .each = turned_images(e, sizeof(T)).each()};
+  }
+  template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+    last::pack(team, e, w, packed);
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
+                                        const scratch_of_kernel<T>& s) {
+    const turned_images i(e, sizeof(T));
+    const index_t together = i.together(e.n, team.size()), chunks = ceil_div(e.n, together);
+    const index_t cuts = cuts_of_lanes<V>(chunks, e.c, e.n * i.of_y * e.c * e.r * e.s, team.size());
+    team.run(chunks * cuts, [&](index_t unit, int member) {
+      const index_t z = unit / cuts * together, cut = unit % cuts, images = std::min(together, e.n - z);
+      const index_t lane = first_of_cut<V>(cut, cuts, e.c), end = first_of_cut<V>(cut + 1, cuts, e.c);
+      T* const xs = s.each + member * i.each();
+      T* const ys = xs + i.count * i.of_x;
+      turn_to_last<V>(images, e.k, e.p * e.q, dy + z * i.of_y, ys);
+      last::some(e, images, lane, end, ys, s.packed, xs);
+      turn_to_first<V>(images, e.c, e.h * e.w, lane, end, xs, dx + z * i.of_x);
+    });
+  }
+};
+
+/// Sums over parts of the batch (slots) are added in their order.
+template <class V> struct turned_wgrad {
+  using T = typename V::value_type;
+  using last = channels_last_trimmed_wgrad<V>;
+  static constexpr bool takes(const conv_extents& e) { return takes_turned<T>(e) && last::takes(e); }
+  static constexpr index_t slots(const conv_extents& e) {
+    return std::clamp<index_t>((1 << 18) / (e.k * e.c * e.r * e.s), 1, 8);
+  }
+  static constexpr scratch_need need(const conv_extents& e) {
+    return {.each = turned_images(e, sizeof(T)).each(), .shared = slots(e) * e.k * e.c * e.r * e.s};
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
+                                        T* dw, const scratch_of_kernel<T>& s) {
+    const turned_images i(e, sizeof(T));
+    const index_t parts = std::clamp<index_t>(e.n, 1, slots(e)), units = last::units_of(e);
+    const index_t cuts = team.size() == 1 ? 1 : std::clamp<index_t>(2 * team.size() / parts, 1, units);
+    const index_t together = std::min(i.count, last::images_at_once(e));
+    team.run(parts * cuts, [&](index_t chunk, int member) {
+      const index_t slot = chunk / cuts, cut = chunk % cuts;
+      const index_t begin = slot * e.n / parts, end = (slot + 1) * e.n / parts;
+      T* const xs = s.each + member * i.each();
+      T* const ys = xs + i.count * i.of_x;
+      T* const sums = s.shared + slot * e.k * e.c * e.r * e.s;
+      index_t z = begin;
+      do {
+        const index_t images = std::min(together, end - z);
+        turn_to_last<V>(images, e.c, e.h * e.w, x + z * i.of_x, xs);
+        turn_to_last<V>(images, e.k, e.p * e.q, dy + z * i.of_y, ys);
+        last::some(e, images, cut * units / cuts, (cut + 1) * units / cuts, xs, ys, sums, z > begin);
+        z += together;
+      } while (z < end);
+    });
+    last::finish(team, e, parts, s.shared, dw);
+  }
+};
+
+} // namespace tapeless::cpu::detail
