@@ -28,33 +28,40 @@ template <class V, int H = 1> [[gnu::always_inline]] inline void transpose_lanes
 
 } // namespace detail
 
-/// to[j * to_row + i] = from[i * from_row + j] for i < rows, j < cols. With Padded every row of `to` is written up
-/// to a whole vector, zeros behind its `rows` elements.
-template <class V, bool Padded = false, class T>
-void transpose(index_t rows, index_t cols, const T* from, index_t from_row, T* to, index_t to_row) {
+namespace detail {
+
+/// Rows in groups, so that what is written of a row of `to` follows each other. Ahead: columns that are fetched ahead.
+template <class V, bool Padded, bool PastCaches, index_t Ahead, class T>
+void transpose_by_groups(index_t rows, index_t cols, const T* from, index_t from_row, T* to, index_t to_row,
+                         index_t group) {
   constexpr index_t W = static_cast<index_t>(V::size);
   const auto whole = [&](const T* f, T* t) __attribute__((always_inline)) {
     V v[V::size];
-    unroll<V::size>([&](auto r) __attribute__((always_inline)) { v[r] = load<V>(f + r * from_row); });
-    detail::transpose_lanes(v);
-    unroll<V::size>([&](auto r) __attribute__((always_inline)) { store(t + r * to_row, v[r]); });
+    unroll<V::size>([&](auto r) __attribute__((always_inline)) {
+      if constexpr (Ahead > 0) __builtin_prefetch(f + r * from_row + Ahead);
+      v[r] = load<V>(f + r * from_row);
+    });
+    transpose_lanes(v);
+    unroll<V::size>([&](auto r) __attribute__((always_inline)) {
+      if constexpr (PastCaches) store_past_caches(t + r * to_row, v[r]);
+      else store(t + r * to_row, v[r]);
+    });
   };
   const auto edge = [&](index_t m, index_t n, const T* f, T* t) __attribute__((always_inline)) {
     V v[V::size];
     unroll<V::size>([&](auto r) __attribute__((always_inline)) {
       v[r] = r >= m ? V(T(0)) : n == W ? load<V>(f + r * from_row) : load_n<V>(f + r * from_row, n);
     });
-    detail::transpose_lanes(v);
+    transpose_lanes(v);
     unroll<V::size>([&](auto r) __attribute__((always_inline)) {
       if (r >= n) return;
       if (m == W || Padded) store(t + r * to_row, v[r]);
       else store_n(t + r * to_row, v[r], m);
     });
   };
-  // four vectors of a row of `to` follow each other
-  for (index_t i0 = 0; i0 < rows; i0 += 4 * W)
+  for (index_t i0 = 0; i0 < rows; i0 += group)
     for (index_t j = 0; j < cols; j += W) {
-      const index_t end = std::min(rows, i0 + 4 * W), n = std::min(W, cols - j);
+      const index_t end = std::min(rows, i0 + group), n = std::min(W, cols - j);
       index_t i = i0;
       if (n == W)
         for (; i + W <= end; i += W) whole(from + i * from_row + j, to + j * to_row + i);
@@ -62,35 +69,27 @@ void transpose(index_t rows, index_t cols, const T* from, index_t from_row, T* t
     }
 }
 
-/// transpose() of matrices larger than the caches: tiles of few pages, and lines of memory that are read and written whole.
-/// PastCaches: `to` is larger than they are and not read soon.
+} // namespace detail
+
+/// to[j * to_row + i] = from[i * from_row + j] for i < rows, j < cols. With Padded every row of `to` is written up
+/// to a whole vector, zeros behind its `rows` elements.
+template <class V, bool Padded = false, class T>
+void transpose(index_t rows, index_t cols, const T* from, index_t from_row, T* to, index_t to_row) {
+  detail::transpose_by_groups<V, Padded, false, 0>(rows, cols, from, from_row, to, to_row,
+                                                   4 * static_cast<index_t>(V::size));
+}
+/// transpose() of a matrix that is larger than the nearest caches.
+/// PastCaches: `to` is larger than all of them and not read soon.
 template <class V, bool PastCaches = false, class T>
 [[gnu::noinline]] void transpose_blocks(index_t rows, index_t cols, const T* from, index_t from_row, T* to,
                                         index_t to_row) {
-  constexpr index_t W = static_cast<index_t>(V::size),
-                    L = std::max<index_t>(64 / static_cast<index_t>(sizeof(T)), W);
-  const bool past_caches = PastCaches && lines_up(to) && to_row % L == 0;
-  constexpr index_t tile_rows = 4 * L, tile_cols = 16 * L;
-  for (index_t i0 = 0; i0 < rows; i0 += tile_rows)
-    for (index_t j0 = 0; j0 < cols; j0 += tile_cols)
-      for (index_t i = i0; i < std::min(rows, i0 + tile_rows); i += L)
-        for (index_t j = j0; j < std::min(cols, j0 + tile_cols); j += L) {
-          const T* const f = from + i * from_row + j;
-          T* const t = to + j * to_row + i;
-          if (rows - i < L || cols - j < L) {
-            transpose<V>(std::min(L, rows - i), std::min(L, cols - j), f, from_row, t, to_row);
-            continue;
-          }
-          for (index_t r = 0; r < L; ++r) __builtin_prefetch(f + r * from_row + L);
-          alignas(64) T block[L * L];
-          transpose<V>(L, L, f, from_row, block, L);
-          for (index_t r = 0; r < L; ++r)
-            for (index_t c = 0; c < L; c += W) {
-              const V v = load<V>(block + r * L + c);
-              if (past_caches) store_past_caches(t + r * to_row + c, v);
-              else store(t + r * to_row + c, v);
-            }
-        }
+  constexpr index_t W = static_cast<index_t>(V::size), line = 64 / static_cast<index_t>(sizeof(T));
+  if (PastCaches && lines_up(to) && to_row % line == 0)
+    detail::transpose_by_groups<V, false, PastCaches, 2 * line>(rows, cols, from, from_row, to, to_row,
+                                                                std::max(2 * line, W));
+  else
+    detail::transpose_by_groups<V, false, false, 2 * line>(rows, cols, from, from_row, to, to_row,
+                                                           std::max(4 * line, W));
 }
 
 /// to[j * rows + i] = from[i * from_row + j] for i < rows, j < cols: the same without room between the rows of `to`.
