@@ -167,6 +167,54 @@ TEST_CASE("a reorder is a loop of its own, ahead of the convolution whose epilog
   CHECK(plan.rfind(": copy over") < plan.rfind(": conv2d"));
 }
 
+namespace {
+
+constexpr auto losses_of_images = [](const auto& p, auto x, auto t) {
+  auto h = tl::relu(tl::conv2d<tl::conv{.padding = 1, .groups = 96}>(x, p.depthwise[0]));
+  return tl::sum<1, 2, 3>(tl::square(tl::conv2d(h, p.pointwise[0]) - t));
+};
+constexpr auto hardest = [](const auto& p, auto x, auto t) {
+  auto losses = losses_of_images(p, x, t);
+  return tl::sum(tl::gather(losses, tl::top_k<2>(losses)));
+};
+constexpr auto rows_of_hardest = [](const auto& p, auto x, auto t) {
+  return tl::top_k<2>(losses_of_images(p, x, t));
+};
+constexpr auto of_rows = [](const auto& p, auto x, auto t, auto rows) {
+  return tl::sum(losses_of_images(p, tl::gather(x, rows), tl::gather(t, rows)));
+};
+
+} // namespace
+
+TEST_CASE("selected samples of images that have been reordered are read there") {
+  using X = tl::tensor<float, 8, 96, 7, 7>;
+  using Rows = tl::tensor<std::int32_t, 2>;
+  using F = decltype(tl::value_and_grad<0>(hardest));
+  CHECK(reorders(tl::detail::laid_out<F, separable_weights, X, X>::value) ==
+        2); // x and t, none of their rows
+  tl::owned<separable_weights> p;
+  tl::owned<X> x, t;
+  std::uint64_t seed = 1;
+  const auto fill = [&](const auto& leaf) {
+    const auto r = support::random_values<float>(leaf.size(), seed++);
+    for (std::size_t i = 0; i < r.size(); ++i) leaf.data()[i] = r[i];
+  };
+  tl::for_each_leaf(*p, fill);
+  fill(*x);
+  fill(*t);
+  auto run = tl::jit(tl::value_and_grad<0>(hardest)).bind<separable_weights, X, X>();
+  auto rows = tl::jit(rows_of_hardest).bind<separable_weights, X, X>();
+  auto run_of_rows = tl::jit(tl::value_and_grad<0>(of_rows)).bind<separable_weights, X, X, Rows>();
+  const auto [value, by_p] = run(*p, *x, *t);
+  const auto [expected, expected_by_p] = run_of_rows(*p, *x, *t, rows(*p, *x, *t));
+  CHECK(value[0] == doctest::Approx(expected[0]).epsilon(1e-5));
+  const auto a = elements(by_p), b = elements(expected_by_p);
+  REQUIRE(a.size() == b.size());
+  double largest = 0;
+  for (const double v : b) largest = std::max(largest, std::abs(v));
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-5 * largest);
+}
+
 TEST_CASE("windows that all lie on padding") {
   constexpr auto f = [](auto x, auto w) {
     return tl::sum(tl::square(tl::conv2d<tl::conv{.stride = 5, .padding = 3}>(x, w)));

@@ -146,12 +146,17 @@ template <int N, int O> class arrangement {
   constexpr bool takes_any_order(const node& v) const {
     return rule(v.o).k == kind::elementwise || rule(v.o).k == kind::reduction || moves(v);
   }
+  // Some samples of a tensor that has been reordered as a whole are read there.
+  constexpr bool has_copy_in_last(int x) const {
+    return made_[x].last >= 0 && g_[made_[x].last].o == op::copy;
+  }
   // The result lies channels last where an operand that is as large as the loop does, and where none of them lies in
   // any order and it is wanted so.
   constexpr bool follows(int i) const {
     const node& v = at(i);
     const shape& loop = rule(v.o).k == kind::reduction ? at(v.in[0]).s : v.s;
     if (!takes_any_order(v) || loop.rank != 4) return false;
+    if (v.o == op::gather && moves_samples(v) && wanted_[i] != 0 && has_copy_in_last(v.in[0])) return true;
     bool free = true;
     for (const int x : v.in) {
       if (x < 0 || (!moves(v) && !(at(x).s == loop))) continue;
@@ -175,7 +180,10 @@ template <int N, int O> class arrangement {
     node v = at(i);
     v.attr2 |= channels_last_bit;
     ids x{{no_node, no_node, no_node}};
-    for (int k = 0; k < 2; ++k) x.in[k] = dense(g_, is_image(v.o, k) ? last(v.in[k]) : plain(v.in[k]));
+    for (int k = 0; k < 2; ++k) {
+      x.in[k] = dense(g_, is_image(v.o, k) ? last(v.in[k]) : plain(v.in[k]));
+      if (is_image(v.o, k) && !is_view(at(v.in[k]).o)) made_[v.in[k]].last = x.in[k];
+    }
     if (v.o == op::conv_wgrad) made_[i].plain = renewed(v, x, v.s);
     else {
       made_[i].last = renewed(v, x, permuted(v.s, to_channels_last));
