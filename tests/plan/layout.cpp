@@ -229,6 +229,17 @@ TEST_CASE("windows that all lie on padding") {
   for (const float d : by_w) CHECK(d == 0.0f);
 }
 
+TEST_CASE("an empty batch of images needs no data") {
+  constexpr auto f = [](auto x, auto w) {
+    return tl::sum(tl::square(tl::conv2d<tl::conv{.padding = 1, .layout = layout::nhwc}>(x, w)));
+  };
+  using X = tl::tensor<float, tl::dyn<'n'>, 4, 4, 32>;
+  using W = tl::tensor<float, 32, 32, 3, 3>;
+  std::vector<float> w(32 * 32 * 9, 1.0f);
+  auto run = tl::jit(tl::grad<1>(f)).bind<X, W>(tl::dim<'n'>(4));
+  for (const float d : run(X(static_cast<float*>(nullptr), 0), W(w.data()))) CHECK(d == 0.0f);
+}
+
 TEST_CASE("a program without convolutions is as it is written") {
   constexpr auto f = [](auto x) { return tl::sum(tl::square(tl::transpose<0, 2, 3, 1>(x))); };
   using F = std::remove_const_t<decltype(f)>;

@@ -203,7 +203,8 @@ template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, cons
       weights > (e.p * e.q < 400 ? 1 << 20 : 1 << 24))
     return false;
   const index_t area = p == conv_pass::dgrad ? e.h * e.w : e.p * e.q;
-  const double inside = takes_trimmed(e) && trimmed_pays<V>(p, e)
+  const bool trimmed = p == conv_pass::wgrad ? channels_last_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
+  const double inside = trimmed && trimmed_pays<V>(p, e)
                             ? static_cast<double>(products_inside(e)) / static_cast<double>(9 * area)
                             : 1;
   return channels_last_filtering_gain<V>(p, e) * inside >= 1.1;
@@ -280,7 +281,8 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
     return e.c >= W && (p == conv_pass::wgrad || !planes);
   }
   const conv_kernel now = conv_kernel_of<V>(p, e);
-  if (now == conv_kernel::dense || now == conv_kernel::turned) return now == conv_kernel::turned;
+  if (now == conv_kernel::dense) return false;
+  if (now == conv_kernel::turned) return true; // the same, without the transposes
   const conv_kernel there = conv_kernel_of<V>(p, in_channels_last(e));
   if (there == conv_kernel::channels_last_winograd)
     return now != conv_kernel::winograd4 && (now != conv_kernel::winograd || std::min(cg, kg) >= 2 * W);

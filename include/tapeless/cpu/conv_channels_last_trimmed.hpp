@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution of small channels-last images, of which much of a window lies on padding: windows are trimmed to the image.
+// Convolution of small channels-last images: windows are trimmed to the image, and no tile is filled.
 //   fprop, dgrad   pixels whose windows hold the same taps are rows of one product, over all images of a chunk
 //   wgrad          each tap by itself: rows are channels, lanes filters, sums run over the pixels where it is inside
-// All pixels are read in place. Sums do not depend on the batch, which is no part of them, nor on how it is cut.
+// All pixels are read in place. No sum depends on how a team cuts the work.
 #include "conv_channels_last_wgrad.hpp"
 
 namespace tapeless::cpu::detail {
@@ -20,10 +20,11 @@ struct axis_of_taps {
     for (index_t i = 0; i < positions; ++i) n += end(i) - first(i);
     return n;
   }
-  /// f(position, how many like it follow, tap, taps)
-  template <class F> constexpr void each_window(F&& f) const {
-    for (index_t i = 0, next = 1; i < positions; i = next) {
-      for (next = i + 1; next < positions && first(next) == first(i) && end(next) == end(i);) ++next;
+  /// f(position, how many like it follow, tap, taps) for the positions of one band
+  template <class F> constexpr void each_window(F&& f, index_t band = 0, index_t bands = 1) const {
+    const index_t stop = (band + 1) * positions / bands;
+    for (index_t i = band * positions / bands, next = 0; i < stop; i = next) {
+      for (next = i + 1; next < stop && first(next) == first(i) && end(next) == end(i);) ++next;
       f(i, next - i, first(i), end(i) - first(i));
     }
   }
@@ -49,12 +50,17 @@ constexpr bool takes_trimmed(const conv_extents& e) {
   return e.groups == 1 && e.dil_h == 1 && e.dil_w == 1 && e.r <= tap_block && !is_product(e);
 }
 
-/// y = the sums over the taps inside for lanes [lane, end); b: all taps of this axis, panel after panel.
+/// How the results of a chunk of images are cut for a team: a band of rows, lanes [lane, end).
+struct trimmed_part {
+  index_t band, bands, lane, end;
+};
+/// y = the sums over the taps inside, of one part; b: all taps of this axis, panel after panel.
 template <class V, class T>
 void lanes_of_trimmed(const axis_of_taps& rows, const axis_of_taps& cols, index_t channels,
-                      const pixel_grid& g, const T* from, T* to, index_t lane, index_t end, index_t lanes,
+                      const pixel_grid& g, const T* from, T* to, const trimmed_part& part, index_t lanes,
                       const T* b) {
-  rows.each_window([&](index_t i, index_t like_i, index_t r, index_t high) {
+  const auto [band, bands, lane, end] = part;
+  const auto row = [&](index_t i, index_t like_i, index_t r, index_t high) {
     cols.each_window([&](index_t j, index_t like_j, index_t s, index_t wide) {
       const pixel_grid grid{g.images, like_i, like_j, g.from, g.to};
       T* const y = to + i * g.to.row + j * g.to.col;
@@ -66,11 +72,28 @@ void lanes_of_trimmed(const axis_of_taps& rows, const axis_of_taps& cols, index_
                              lanes, t, b, (r * cols.taps + s) * channels, rows.taps * cols.taps * channels,
                              false);
     });
-  });
+  };
+  rows.each_window(row, band, bands);
 }
-/// So many images that the rows of a corner fill blocks, and a team has parts.
-inline index_t images_of_trimmed(index_t n, int team) {
-  return std::clamp<index_t>(ceil_div(n, team), 8, 32);
+/// Images of a chunk: so many that the rows of a corner fill blocks, where the image has few others.
+inline index_t images_of_trimmed(index_t n, index_t area, int team) {
+  return std::clamp<index_t>(ceil_div(n, team), area < 128 ? 8 : 1, 32);
+}
+/// f(first image, images, part, member): chunks of `together` images, cut further where a team has too few of them.
+template <class V, class Team, class F>
+void each_trimmed_part(const Team& team, index_t n, index_t together, index_t rows, index_t lanes,
+                       index_t work, F&& f) {
+  const index_t chunks = ceil_div(n, together), cuts = cuts_of_lanes<V>(chunks, lanes, work, team.size());
+  index_t bands = 1;
+  while (team.size() > 1 && chunks * cuts * bands < 4 * team.size() && 8 * bands <= rows &&
+         work > (chunks * cuts * bands) << 21)
+    bands *= 2;
+  team.run(chunks * cuts * bands, [&](index_t unit, int member) {
+    const index_t band = unit % bands, cut = unit / bands % cuts, z = unit / (bands * cuts) * together;
+    f(z, std::min(together, n - z),
+      trimmed_part{band, bands, first_of_cut<V>(cut, cuts, lanes), first_of_cut<V>(cut + 1, cuts, lanes)},
+      member);
+  });
 }
 
 template <class V> struct channels_last_trimmed_fprop {
@@ -82,23 +105,21 @@ template <class V> struct channels_last_trimmed_fprop {
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
                                         const scratch_of_kernel<T>& s) {
-    const index_t together = images_of_trimmed(e.n, team.size()), chunks = ceil_div(e.n, together);
-    const index_t cuts = cuts_of_lanes<V>(chunks, e.k, e.n * e.p * e.q * e.k * e.c * e.r * e.s, team.size());
-    team.run(chunks * cuts, [&](index_t unit, int) {
-      const index_t z = unit / cuts * together, cut = unit % cuts;
-      some(e, std::min(together, e.n - z), first_of_cut<V>(cut, cuts, e.k),
-           first_of_cut<V>(cut + 1, cuts, e.k), x + z * e.h * e.w * e.c, s.packed, y + z * e.p * e.q * e.k);
-    });
+    each_trimmed_part<V>(team, e.n, images_of_trimmed(e.n, e.p * e.q, team.size()), e.p, e.k,
+                         e.n * e.p * e.q * e.k * e.c * e.r * e.s,
+                         [&](index_t z, index_t images, const trimmed_part& part, int) {
+                           some(e, images, part, x + z * e.h * e.w * e.c, s.packed, y + z * e.p * e.q * e.k);
+                         });
   }
-  /// Filters [lane, end) of some images.
-  static void some(const conv_extents& e, index_t images, index_t lane, index_t end, const T* x,
+  /// A part of y of some images.
+  static void some(const conv_extents& e, index_t images, const trimmed_part& part, const T* x,
                    const T* packed, T* y) {
     const pixel_grid grid{images,
                           0,
                           0,
                           {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c},
                           {e.p * e.q * e.k, e.q * e.k, e.k}};
-    lanes_of_trimmed<V>(rows_of_taps(e), cols_of_taps(e), e.c, grid, x, y, lane, end, e.k, packed);
+    lanes_of_trimmed<V>(rows_of_taps(e), cols_of_taps(e), e.c, grid, x, y, part, e.k, packed);
   }
 };
 
@@ -111,16 +132,15 @@ template <class V> struct channels_last_trimmed_dgrad {
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
                                         const scratch_of_kernel<T>& s) {
-    const index_t together = images_of_trimmed(e.n, team.size()), chunks = ceil_div(e.n, together);
-    const index_t cuts = cuts_of_lanes<V>(chunks, e.c, e.n * e.p * e.q * e.k * e.c * e.r * e.s, team.size());
-    team.run(chunks * cuts, [&](index_t unit, int) {
-      const index_t z = unit / cuts * together, cut = unit % cuts;
-      some(e, std::min(together, e.n - z), first_of_cut<V>(cut, cuts, e.c),
-           first_of_cut<V>(cut + 1, cuts, e.c), dy + z * e.p * e.q * e.k, s.packed, dx + z * e.h * e.w * e.c);
-    });
+    each_trimmed_part<V>(team, e.n, images_of_trimmed(e.n, e.h * e.w, team.size()), e.h / e.stride_h, e.c,
+                         e.n * e.p * e.q * e.k * e.c * e.r * e.s,
+                         [&](index_t z, index_t images, const trimmed_part& part, int) {
+                           some(e, images, part, dy + z * e.p * e.q * e.k, s.packed,
+                                dx + z * e.h * e.w * e.c);
+                         });
   }
-  /// Channels [lane, end) of some images.
-  static void some(const conv_extents& e, index_t images, index_t lane, index_t end, const T* dy,
+  /// A part of dx of some images.
+  static void some(const conv_extents& e, index_t images, const trimmed_part& part, const T* dy,
                    const T* packed, T* dx) {
     const pixel_grid grid{images,
                           0,
@@ -131,7 +151,7 @@ template <class V> struct channels_last_trimmed_dgrad {
       for (index_t fx = 0; fx < e.stride_w; ++fx) {
         const axis_of_taps rows = residue_of_taps(fy, e.h, e.r, e.pad_top, e.stride_h, e.p);
         const axis_of_taps cols = residue_of_taps(fx, e.w, e.s, e.pad_left, e.stride_w, e.q);
-        lanes_of_trimmed<V>(rows, cols, e.k, grid, dy, dx + (fy * e.w + fx) * e.c, lane, end, e.c, packed);
+        lanes_of_trimmed<V>(rows, cols, e.k, grid, dy, dx + (fy * e.w + fx) * e.c, part, e.c, packed);
         packed += whole_lanes<V>(e.c) * rows.taps * cols.taps * e.k;
       }
   }
@@ -191,36 +211,42 @@ template <class V> struct channels_last_trimmed_wgrad {
   };
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
                                         T* dw, const scratch_of_kernel<T>& s) {
-    const index_t units = units_of(e), together = images_at_once(e);
+    if (e.n == 0) return void(std::fill_n(dw, e.k * e.c * e.r * e.s, T(0)));
+    const index_t parts = team.size() == 1 ? 1 : ceil_div(e.c, index_t(16));
+    const index_t units = units_of(e, parts), together = images_at_once(e);
     const index_t cuts = team.size() == 1 ? 1 : std::min<index_t>(units, 4 * team.size());
     team.run(cuts, [&](index_t cut, int) {
-      for (index_t z = 0; z < std::max<index_t>(e.n, 1); z += together)
-        some(e, std::min(together, e.n - z), cut * units / cuts, (cut + 1) * units / cuts,
+      for (index_t z = 0; z < e.n; z += together)
+        some(e, std::min(together, e.n - z), parts, cut * units / cuts, (cut + 1) * units / cuts,
              x + z * e.h * e.w * e.c, dy + z * e.p * e.q * e.k, s.shared, z > 0);
     });
     finish(team, e, 1, s.shared, dw);
   }
-  /// A unit: one tap and one panel of filters.
-  static index_t units_of(const conv_extents& e) { return e.r * e.s * ceil_div(e.k, B::NR); }
+  /// A unit: one of so many parts of the channels, one tap and one panel of filters.
+  static index_t units_of(const conv_extents& e, index_t parts) {
+    return parts * e.r * e.s * ceil_div(e.k, B::NR);
+  }
   /// What all channels read of so many images stays in the nearest cache.
   static index_t images_at_once(const conv_extents& e) {
     return std::max<index_t>(1, 64 * B::NV / std::max<index_t>(e.p * e.q, 1));
   }
   /// sums (+)= those of some images; sums: (panel, c, tap, filter of the panel)
-  static void some(const conv_extents& e, index_t images, index_t unit, index_t end, const T* x, const T* dy,
-                   T* sums, bool add) {
+  static void some(const conv_extents& e, index_t images, index_t parts, index_t unit, index_t end,
+                   const T* x, const T* dy, T* sums, bool add) {
     const index_t taps = e.r * e.s;
     for (; unit < end; ++unit) {
-      const index_t tap = unit % taps, k = unit / taps * B::NR, lanes = std::min(B::NR, e.k - k);
+      const index_t part = unit % parts, tap = unit / parts % taps, k = unit / (parts * taps) * B::NR;
+      const index_t lanes = std::min(B::NR, e.k - k), c = part * e.c / parts,
+                    c_end = (part + 1) * e.c / parts;
       const range rows(rows_of_taps(e), tap / e.s), cols(cols_of_taps(e), tap % e.s);
       const pixel_grid grid{rows.count * cols.count == 0 ? 0 : images,
                             rows.count,
                             cols.count,
                             {e.h * e.w * e.c, e.stride_h * e.w * e.c, e.stride_w * e.c},
                             {e.p * e.q * e.k, e.q * e.k, e.k}};
-      sum_pixels(images_at_once(e) < e.q ? grid : images_inside(grid), e.c,
-                 x + (rows.at * e.w + cols.at) * e.c, dy + (rows.first * e.q + cols.first) * e.k + k,
-                 sums + k * e.c * taps + tap * lanes, taps * lanes, lanes, add);
+      sum_pixels(images_at_once(e) < e.q ? grid : images_inside(grid), c_end - c,
+                 x + (rows.at * e.w + cols.at) * e.c + c, dy + (rows.first * e.q + cols.first) * e.k + k,
+                 sums + k * e.c * taps + (c * taps + tap) * lanes, taps * lanes, lanes, add);
     }
   }
   /// dw = slots of sums, added in their order.

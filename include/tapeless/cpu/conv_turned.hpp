@@ -8,7 +8,7 @@
 
 namespace tapeless::cpu::detail {
 
-/// Images of a chunk: x and y of these stay in the second cache beside the weights.
+/// Images of a chunk: one, or so many that their x and y have at most 192 KB.
 struct turned_images {
   index_t of_x, of_y, count;
   constexpr explicit turned_images(const conv_extents& e, index_t element)
@@ -19,18 +19,20 @@ struct turned_images {
   /// A team has parts.
   index_t together(index_t n, int team) const { return std::clamp<index_t>(ceil_div(n, team), 1, count); }
 };
+/// What one image has stays in the second cache.
 template <class T> constexpr bool takes_turned(const conv_extents& e) {
   constexpr index_t element = static_cast<index_t>(sizeof(T));
   return takes_trimmed(e) && (e.c * e.h * e.w + e.k * e.p * e.q) * element <= 1 << 19;
 }
 
-/// Images (channels, pixels) to (pixels, channels), or back for channels [first, end).
+/// Images (channels, pixels) to (pixels, channels).
 template <class V, class T>
 void turn_to_last(index_t images, index_t channels, index_t pixels, const T* from, T* to) {
   for (index_t z = 0; z < images; ++z)
     transpose<V>(channels, pixels, from + z * channels * pixels, pixels, to + z * channels * pixels,
                  channels);
 }
+/// Back: channels [first, end).
 template <class V, class T> void turn_to_first(index_t images, index_t channels, index_t pixels,
                                                index_t first, index_t end, const T* from, T* to) {
   for (index_t z = 0; z < images; ++z)
@@ -58,7 +60,7 @@ template <class V> struct turned_fprop {
       T* const xs = s.each + member * i.each();
       T* const ys = xs + i.count * i.of_x;
       turn_to_last<V>(images, e.c, e.h * e.w, x + z * i.of_x, xs);
-      last::some(e, images, lane, end, xs, s.packed, ys);
+      last::some(e, images, {0, 1, lane, end}, xs, s.packed, ys);
       turn_to_first<V>(images, e.k, e.p * e.q, lane, end, ys, y + z * i.of_y);
     });
   }
@@ -84,7 +86,7 @@ template <class V> struct turned_dgrad {
       T* const xs = s.each + member * i.each();
       T* const ys = xs + i.count * i.of_x;
       turn_to_last<V>(images, e.k, e.p * e.q, dy + z * i.of_y, ys);
-      last::some(e, images, lane, end, ys, s.packed, xs);
+      last::some(e, images, {0, 1, lane, end}, ys, s.packed, xs);
       turn_to_first<V>(images, e.c, e.h * e.w, lane, end, xs, dx + z * i.of_x);
     });
   }
@@ -104,7 +106,7 @@ template <class V> struct turned_wgrad {
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
                                         T* dw, const scratch_of_kernel<T>& s) {
     const turned_images i(e, sizeof(T));
-    const index_t parts = std::clamp<index_t>(e.n, 1, slots(e)), units = last::units_of(e);
+    const index_t parts = std::clamp<index_t>(e.n, 1, slots(e)), units = last::units_of(e, 1);
     const index_t cuts = team.size() == 1 ? 1 : std::clamp<index_t>(2 * team.size() / parts, 1, units);
     const index_t together = std::min(i.count, last::images_at_once(e));
     team.run(parts * cuts, [&](index_t chunk, int member) {
@@ -118,7 +120,7 @@ template <class V> struct turned_wgrad {
         const index_t images = std::min(together, end - z);
         turn_to_last<V>(images, e.c, e.h * e.w, x + z * i.of_x, xs);
         turn_to_last<V>(images, e.k, e.p * e.q, dy + z * i.of_y, ys);
-        last::some(e, images, cut * units / cuts, (cut + 1) * units / cuts, xs, ys, sums, z > begin);
+        last::some(e, images, 1, cut * units / cuts, (cut + 1) * units / cuts, xs, ys, sums, z > begin);
         z += together;
       } while (z < end);
     });

@@ -186,8 +186,10 @@ constexpr auto select_by_order(const A& a, int second = no_node, extent_t segmen
   } else return a;
 }
 // A count that is an argument is checked before the first step, as an index is; select clamps a computed one.
-constexpr int checked_count(graph& g, int count, extent_t most) {
-  return is_view_of_argument(g, count) ? checked_index(g, count, most + 1) : count;
+template <auto K> constexpr int checked_count(graph& g, int count) {
+  if constexpr (std::is_integral_v<std::remove_cv_t<decltype(K)>>)
+    if (is_view_of_argument(g, count)) return checked_index(g, count, static_cast<extent_t>(K) + 1);
+  return count;
 }
 template <selection What, auto K, char Name, residual Rows, class A, class C>
 constexpr auto select_counted(const A& a, const C& count) {
@@ -206,7 +208,7 @@ constexpr auto select_counted(const A& a, const C& count) {
   static_assert(!is_percent<K>,
                 "tapeless: top_k<k, 'k'>(values, count): k is a number, the most that count may be");
   if constexpr (number && Name != 0 && !is_percent<K>)
-    return select_by_order<What, K, Name, Rows>(a, checked_count(graph_of(a), count.id(), K));
+    return select_by_order<What, K, Name, Rows>(a, checked_count<K>(graph_of(a), count.id()));
   else return a;
 }
 template <selection What, auto K, extent_t Segments, char Name, residual Rows, class A, class S>
