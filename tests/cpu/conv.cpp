@@ -422,6 +422,18 @@ TEST_CASE_TEMPLATE("conv: windows trimmed to small images, in several chunks of 
                 .pad_top = pad,
                 .pad_left = pad});
     }
+  // one image: a team takes bands of it
+  check<T>({.n = 1,
+            .c = 8,
+            .h = 24,
+            .w = 24,
+            .k = 32,
+            .r = 5,
+            .s = 5,
+            .p = 24,
+            .q = 24,
+            .pad_top = 2,
+            .pad_left = 2});
   constexpr conv_extents tiny{.c = 32,
                               .h = 5,
                               .w = 5,
