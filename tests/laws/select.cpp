@@ -134,7 +134,7 @@ using named_constants = constants<tl::tensor<bool, n>, tl::tensor<std::int32_t>>
 template <class T> using named_arguments = arguments<tl::tensor<T, n>, tl::tensor<T, n, 3>>;
 constexpr auto fill_named = [](const auto& c, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) std::get<0>(c)[i] = i % 2 == 0;
-  std::get<1>(c)[0] = static_cast<std::int32_t>(count / 2 - 1);
+  std::get<1>(c)[0] = static_cast<std::int32_t>(std::clamp<std::int64_t>(count / 2 - 1, 0, 5));
 };
 constexpr auto named = cases<named_arguments<double>, named_constants>(
     counting([](std::int64_t count) { return std::min<std::int64_t>(count, 3); },

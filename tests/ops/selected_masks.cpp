@@ -738,10 +738,14 @@ TEST_CASE("rows: as many as the run says, none and all of them too") {
   auto run = program<as_many, tl::tensor<std::int32_t>, 0>();
   batch<double> b;
   const flat loss = loops(b, flat(n, 0.0)).loss;
+  tl::owned<tl::tensor<std::int32_t>> k;
   for (const std::int32_t count : {5, 0, n, 1, -3, n + 9, std::numeric_limits<std::int32_t>::min(), 2}) {
     CAPTURE(count);
-    tl::owned<tl::tensor<std::int32_t>> k;
     (*k)[0] = count;
+    if (count < 0 || count > n) {
+      CHECK_THROWS_AS(run(*b.p, *b.x, *b.t, *k), tl::argument_error);
+      continue;
+    }
     const auto [value, gradient] = run(*b.p, *b.x, *b.t, *k);
     CHECK(support::allocations_of([&] { static_cast<void>(run(*b.p, *b.x, *b.t, *k)); }) == 0);
     if (count > 0)
