@@ -40,57 +40,40 @@ template <class V, class T> void turn_to_first(index_t images, index_t channels,
                  to + (z * channels + first) * pixels, pixels);
 }
 
-template <class V> struct turned_fprop {
+/// fprop, or dgrad: to the image.
+template <class V, bool ToImage> struct turned_conv {
   using T = typename V::value_type;
-  using last = channels_last_trimmed_fprop<V>;
+  using last = std::conditional_t<ToImage, channels_last_trimmed_dgrad<V>, channels_last_trimmed_fprop<V>>;
+  struct side {
+    index_t channels, pixels;
+    constexpr index_t size() const { return channels * pixels; }
+  };
   static constexpr scratch_need need(const conv_extents& e) {
     return {.packed = last::need(e).packed, .each = turned_images(e, sizeof(T)).each()};
   }
   template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
     last::pack(team, e, w, packed);
   }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
-                                        const scratch_of_kernel<T>& s) {
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* a, const T*,
+                                        T* result, const scratch_of_kernel<T>& s) {
     const turned_images i(e, sizeof(T));
+    const side x{e.c, e.h * e.w}, y{e.k, e.p * e.q}, in = ToImage ? y : x, out = ToImage ? x : y;
     const index_t together = i.together(e.n, team.size()), chunks = ceil_div(e.n, together);
-    const index_t cuts = cuts_of_lanes<V>(chunks, e.k, e.n * i.of_y * e.c * e.r * e.s, team.size());
+    const index_t cuts = cuts_of_lanes<V>(chunks, out.channels, e.n * i.of_y * e.c * e.r * e.s, team.size());
     team.run(chunks * cuts, [&](index_t unit, int member) {
       const index_t z = unit / cuts * together, cut = unit % cuts, images = std::min(together, e.n - z);
-      const index_t lane = first_of_cut<V>(cut, cuts, e.k), end = first_of_cut<V>(cut + 1, cuts, e.k);
-      T* const xs = s.each + member * i.each();
-      T* const ys = xs + i.count * i.of_x;
-      turn_to_last<V>(images, e.c, e.h * e.w, x + z * i.of_x, xs);
-      last::some(e, images, {0, 1, lane, end}, xs, s.packed, ys);
-      turn_to_first<V>(images, e.k, e.p * e.q, lane, end, ys, y + z * i.of_y);
+      const index_t lane = first_of_cut<V>(cut, cuts, out.channels);
+      const index_t end = first_of_cut<V>(cut + 1, cuts, out.channels);
+      T* const from = s.each + member * i.each();
+      T* const to = from + i.count * in.size();
+      turn_to_last<V>(images, in.channels, in.pixels, a + z * in.size(), from);
+      last::some(e, images, {0, 1, lane, end}, from, s.packed, to);
+      turn_to_first<V>(images, out.channels, out.pixels, lane, end, to, result + z * out.size());
     });
   }
 };
-
-template <class V> struct turned_dgrad {
-  using T = typename V::value_type;
-  using last = channels_last_trimmed_dgrad<V>;
-  static constexpr scratch_need need(const conv_extents& e) {
-    return {.packed = last::need(e).packed, .each = turned_images(e, sizeof(T)).each()};
-  }
-  template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
-    last::pack(team, e, w, packed);
-  }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
-                                        const scratch_of_kernel<T>& s) {
-    const turned_images i(e, sizeof(T));
-    const index_t together = i.together(e.n, team.size()), chunks = ceil_div(e.n, together);
-    const index_t cuts = cuts_of_lanes<V>(chunks, e.c, e.n * i.of_y * e.c * e.r * e.s, team.size());
-    team.run(chunks * cuts, [&](index_t unit, int member) {
-      const index_t z = unit / cuts * together, cut = unit % cuts, images = std::min(together, e.n - z);
-      const index_t lane = first_of_cut<V>(cut, cuts, e.c), end = first_of_cut<V>(cut + 1, cuts, e.c);
-      T* const xs = s.each + member * i.each();
-      T* const ys = xs + i.count * i.of_x;
-      turn_to_last<V>(images, e.k, e.p * e.q, dy + z * i.of_y, ys);
-      last::some(e, images, {0, 1, lane, end}, ys, s.packed, xs);
-      turn_to_first<V>(images, e.c, e.h * e.w, lane, end, xs, dx + z * i.of_x);
-    });
-  }
-};
+template <class V> using turned_fprop = turned_conv<V, false>;
+template <class V> using turned_dgrad = turned_conv<V, true>;
 
 /// Sums over parts of the batch (slots) are added in their order.
 template <class V> struct turned_wgrad {
