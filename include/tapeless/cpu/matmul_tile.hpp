@@ -126,37 +126,54 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
   constexpr index_t W = blocking<V>::W, MR = blocking<V>::MR, line = 64 / static_cast<index_t>(sizeof(T));
   constexpr index_t ahead = 8;
   const index_t blocks = ceil_div(rows, MR), size = rows / blocks, larger = rows % blocks;
-  for (index_t p = 0; p < k; ++p) {
-    const T* const from = a.p + p * a.col;
-    if (p + ahead < k)
-      for (index_t x = 0; x < rows; x += line) __builtin_prefetch(from + ahead * a.col + x);
-    const index_t readable = (k - 1 - p) * a.col + rows; // elements of a from here on
-    for (index_t n = 0, r = 0; n < blocks; ++n) {
-      const index_t block = size + (n < larger ? 1 : 0);
-      for (index_t i = 0; i < block; i += W) {
-        const index_t lanes = std::min(W, block - i);
-        const V v = readable - r - i >= W ? load<V>(from + r + i) : load_n<V>(from + r + i, lanes);
-        T* const t = to + r * k + p * block + i;
-        if ((k - p) * block - i >= W) store(t, v); // later steps come over it
-        else store_n(t, v, lanes);
-      }
-      r += block;
+  const auto steps = [&](index_t first, index_t last, auto inside) __attribute__((always_inline)) {
+    for (index_t p = first; p < last; ++p) {
+      const T* from = a.p + p * a.col;
+      if (p + ahead < k)
+        for (index_t x = 0; x < rows; x += line) __builtin_prefetch(from + ahead * a.col + x);
+      const T* const end = a.p + (k - 1) * a.col + rows;
+      T* t = to + p * size;
+      const auto part = [&](index_t block, index_t i) __attribute__((always_inline)) {
+        if constexpr (inside) store(t + i, load<V>(from + i)); // later steps come over what is too much
+        else {
+          const index_t lanes = std::min(W, block - i);
+          store_n(t + i, end - from - i >= W ? load<V>(from + i) : load_n<V>(from + i, lanes), lanes);
+        }
+      };
+      const auto copy = [&](index_t n, index_t block) __attribute__((always_inline)) {
+        for (; n > 0; --n, from += block, t += block * k) {
+          part(block, 0);
+          for (index_t i = W; i < block; i += W) part(block, i);
+        }
+      };
+      t += p;
+      copy(larger, size + 1);
+      t -= p;
+      copy(blocks - larger, size);
     }
-  }
+  };
+  // In all steps but the last ones whole vectors may be read and written.
+  const index_t inside = std::max<index_t>(0, k - round_up(MR, W));
+  steps(0, inside, std::true_type{});
+  steps(inside, k, std::false_type{});
 }
 
 /// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column, up to a whole vector.
 template <class V, class T> void pack_panels(index_t k, index_t cols, const matrix<T>& b, T* to) {
-  constexpr index_t W = blocking<V>::W, NR = blocking<V>::NR;
+  constexpr index_t W = blocking<V>::W, NR = blocking<V>::NR, line = 64 / static_cast<index_t>(sizeof(T));
   if (b.col == 1) {
     constexpr index_t together = 8 * NR; // few pages of `to` are open at once
     for (index_t j0 = 0; j0 < cols; j0 += together)
-      for (index_t p = 0; p < k; ++p)
+      for (index_t p = 0; p < k; ++p) {
+        if (p + 8 < k)
+          for (index_t j = j0; j < std::min(cols, j0 + together); j += line)
+            __builtin_prefetch(b.p + (p + 8) * b.row + j);
         for (index_t j = j0; j < std::min(cols, j0 + together); j += W) {
           const T* const from = b.p + p * b.row + j;
           store(to + j / NR * (k * NR) + p * NR + j % NR,
                 cols - j >= W ? load<V>(from) : load_n<V>(from, cols - j));
         }
+      }
   } else
     for (index_t j = 0; j < cols; j += NR, to += k * NR) {
       if (cols - j >= NR) interleave<V>(NR, k, b.p + j * b.col, b.col, to);
