@@ -170,27 +170,27 @@ template <class V> constexpr double channels_last_filtering_gain(conv_pass p, co
   return plain /
          (static_cast<double>(list.of_image(e)) * (16.0 * static_cast<double>(products) + transforms));
 }
-/// Small images; for short vectors only those whose windows lie on padding by a twelfth at least. The windows of dgrad are the
-/// transposed ones.
+/// Small images. The windows of dgrad are the transposed ones.
 template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& e) {
-  const bool dgrad = p == conv_pass::dgrad;
-  const index_t area = dgrad ? e.h * e.w : e.p * e.q, strides = dgrad ? e.stride_h * e.stride_w : 1;
-  if (p == conv_pass::wgrad && e.c < 8) return false;
-  if (sizeof(V) == 64) return area <= 1024;
-  return area <= 64 && (p != conv_pass::wgrad || e.c <= 128) &&
-         12 * strides * products_inside(e) <= 11 * area * e.r * e.s;
+  if (p == conv_pass::dgrad) return e.h * e.w <= 1024;
+  if (p == conv_pass::fprop) return e.p * e.q <= 1024;
+  return e.c >= 8 && (sizeof(V) == 64 ? e.p * e.q <= 1024 : e.p * e.q <= 64 && e.c <= 128);
 }
-/// Narrow images, whose columns leave lanes of long vectors empty, with channels that fill them.
+/// Narrow images, whose columns leave lanes of vectors empty, with channels that fill them.
 template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
+  constexpr bool long_vectors = sizeof(V) == 64;
   const auto filled = [](index_t n, index_t percent) { return n * 100 >= percent * whole_lanes<V>(n); };
-  if (sizeof(V) != 64 || !takes_turned<typename V::value_type>(e) || e.r * e.s == 1 || std::min(e.c, e.k) < 8)
-    return false;
+  if (!takes_turned<typename V::value_type>(e) || e.r * e.s == 1 || std::min(e.c, e.k) < 8) return false;
+  const bool narrow = e.q <= W || (!long_vectors && e.r * e.s > 9 && e.q <= 4 * W && !filled(e.q, 87));
   switch (p) {
-    case conv_pass::fprop: return e.q <= W && filled(e.k, 75);
+    case conv_pass::fprop: return narrow && filled(e.k, 75) && (long_vectors || e.c * e.r * e.s <= 80 * W);
     case conv_pass::dgrad:
-      return filled(e.c, 75) && (e.w <= W || (e.stride_w > 1 && e.w <= 4 * W) || !filled(e.w, 87));
-    case conv_pass::wgrad: return turned_wgrad<V>::takes(e) && (e.q <= W || !filled(e.q, 87));
+      return filled(e.c, 75) &&
+             (e.w <= W || (e.stride_w > 1 && e.w <= 4 * W) || !filled(e.w, long_vectors ? 87 : 88));
+    case conv_pass::wgrad:
+      return turned_wgrad<V>::takes(e) &&
+             (long_vectors ? narrow || !filled(e.q, 87) : narrow && (e.w <= W || e.r * e.s > 9));
   }
   return false;
 }
@@ -252,7 +252,8 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       if (cg == 1 && e.groups > 1 && kg <= 2) return conv_kernel::depthwise;
       indirect = (long_vectors ? cg >= W && filled(cg, 75) : cg > W && filled(cg, 80)) && taps > 1 &&
                  (kg * taps <= 160 * W || (long_vectors && 2 * detail::ceil_div(e.w, e.stride_w) <= W)) &&
-                 (strided ? !filled(detail::ceil_div(e.w, e.stride_w), 89) : e.w <= W || !filled(e.w, 87));
+                 (strided ? !filled(detail::ceil_div(e.w, e.stride_w), long_vectors ? 89 : 87)
+                          : e.w <= W || !filled(e.w, 87));
       break;
     case conv_pass::wgrad:
       if (cg == 1 && e.groups > 1) return conv_kernel::depthwise;

@@ -31,7 +31,8 @@ template <class V, int H = 1> [[gnu::always_inline]] inline void transpose_lanes
 namespace detail {
 
 /// Rows in groups, so that what is written of a row of `to` follows each other. Ahead: columns that are fetched ahead.
-template <class V, bool Padded, bool PastCaches, index_t Ahead, class T>
+/// Wide: columns of a group that are read together; vectors or more.
+template <class V, bool Padded, bool PastCaches, index_t Ahead, index_t Wide, class T>
 void transpose_by_groups(index_t rows, index_t cols, const T* from, index_t from_row, T* to, index_t to_row,
                          index_t group) {
   constexpr index_t W = static_cast<index_t>(V::size);
@@ -60,12 +61,18 @@ void transpose_by_groups(index_t rows, index_t cols, const T* from, index_t from
     });
   };
   for (index_t i0 = 0; i0 < rows; i0 += group)
-    for (index_t j = 0; j < cols; j += W) {
-      const index_t end = std::min(rows, i0 + group), n = std::min(W, cols - j);
+    for (index_t j = 0; j < cols; j += Wide) {
+      const index_t end = std::min(rows, i0 + group), n = std::min(Wide, cols - j);
       index_t i = i0;
-      if (n == W)
-        for (; i + W <= end; i += W) whole(from + i * from_row + j, to + j * to_row + i);
-      for (; i < end; i += W) edge(std::min(W, end - i), n, from + i * from_row + j, to + j * to_row + i);
+      if (n == Wide)
+        for (; i + W <= end; i += W)
+          unroll<Wide / W>([&](auto x) __attribute__((always_inline)) {
+            whole(from + i * from_row + j + x * W, to + (j + x * W) * to_row + i);
+          });
+      for (; i < end; i += W)
+        for (index_t x = 0; x < n; x += W)
+          edge(std::min(W, end - i), std::min(W, n - x), from + i * from_row + j + x,
+               to + (j + x) * to_row + i);
     }
 }
 
@@ -75,8 +82,11 @@ void transpose_by_groups(index_t rows, index_t cols, const T* from, index_t from
 /// to a whole vector, zeros behind its `rows` elements.
 template <class V, bool Padded = false, class T>
 void transpose(index_t rows, index_t cols, const T* from, index_t from_row, T* to, index_t to_row) {
-  detail::transpose_by_groups<V, Padded, false, 0>(rows, cols, from, from_row, to, to_row,
-                                                   4 * static_cast<index_t>(V::size));
+  constexpr index_t W = static_cast<index_t>(V::size), line = 64 / static_cast<index_t>(sizeof(T));
+  // rows a page apart share the sets of the first cache: few of them at a time
+  const bool crowded = W < line && from_row * static_cast<index_t>(sizeof(T)) % 4096 == 0;
+  detail::transpose_by_groups<V, Padded, false, W == line ? 0 : line, std::max(W, line)>(
+      rows, cols, from, from_row, to, to_row, crowded ? W : 4 * W);
 }
 /// transpose() of a matrix that is larger than the nearest caches.
 /// PastCaches: `to` is larger than all of them and not read soon.
@@ -85,11 +95,11 @@ template <class V, bool PastCaches = false, class T>
                                         index_t to_row) {
   constexpr index_t W = static_cast<index_t>(V::size), line = 64 / static_cast<index_t>(sizeof(T));
   if (PastCaches && lines_up(to) && to_row % line == 0)
-    detail::transpose_by_groups<V, false, PastCaches, 2 * line>(rows, cols, from, from_row, to, to_row,
-                                                                std::max(2 * line, W));
+    detail::transpose_by_groups<V, false, PastCaches, 2 * line, W>(rows, cols, from, from_row, to, to_row,
+                                                                   std::max(2 * line, W));
   else
-    detail::transpose_by_groups<V, false, false, 2 * line>(rows, cols, from, from_row, to, to_row,
-                                                           std::max(4 * line, W));
+    detail::transpose_by_groups<V, false, false, 2 * line, W>(rows, cols, from, from_row, to, to_row,
+                                                              std::max(4 * line, W));
 }
 
 /// to[j * rows + i] = from[i * from_row + j] for i < rows, j < cols: the same without room between the rows of `to`.
