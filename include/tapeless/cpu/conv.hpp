@@ -245,7 +245,8 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
                    (e.q <= W || !filled(e.q, 88) || (strided && e.q <= 2 * W));
       else
         indirect = kg >= W && filled(kg, 87) && cg >= 4 && taps > 1 && cg * taps <= 80 * W &&
-                   (e.q <= W || !filled(e.q, 87) || (strided && e.q <= 2 * W && cg * taps <= 40 * W));
+                   (e.q <= W || !filled(e.q, 87) ||
+                    ((strided || !filled(e.q, 88)) && e.q <= 2 * W && cg * taps <= 40 * W));
       if (e.q > W && cg <= 24 && detail::copies_pay<V>(e)) indirect = false;
       break;
     case conv_pass::dgrad:
@@ -260,7 +261,9 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       if (long_vectors)
         indirect =
             (e.q < 2 * W && 2 * kg > W) || (kg > W ? filled(kg, 75) && cg * taps > 12 : detail::pointwise(e));
-      else indirect = e.q < 2 * W || (kg > W ? filled(kg, 80) && cg * taps > 2 * W : detail::pointwise(e));
+      else
+        indirect = e.q < (cg > 1 ? 2 * W : W) ||
+                   (kg > W ? filled(kg, 80) && cg * taps > 2 * W : detail::pointwise(e));
       break;
   }
   return indirect && conv_kernel_takes<V>(p, conv_kernel::indirect, e) ? conv_kernel::indirect
