@@ -20,7 +20,8 @@ namespace detail {
 template <class V, int N> [[gnu::always_inline]] inline V polynomial(const double (&c)[N], const V& u) {
   using T = typename V::value_type;
   V y(static_cast<T>(c[N - 1]));
-  for (int k = N - 2; k >= 0; --k) y = fma(y, u, V(static_cast<T>(c[k])));
+  unroll<N - 1>([&](auto k)
+                    __attribute__((always_inline)) { y = fma(y, u, V(static_cast<T>(c[N - 2 - k]))); });
   return y;
 }
 
@@ -75,15 +76,45 @@ template <class V> [[gnu::always_inline]] inline V exp(const V& x) {
     return y;
   }
 }
-// xsimd's is wrong for subnormal doubles.
+// x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log x = k ln 2 + log(1 + f), ln 2 in two terms.
+// float: log(1 + f) = f - f^2 / 2 + f^3 p(f) (Cephes).   double: s = f / (2 + f), log(1 + f) = 2 atanh s =
+// f - f^2 / 2 + s (f^2 / 2 + z p(z)), z = s^2 (fdlibm).
 template <class V> [[gnu::always_inline]] inline V log(const V& x) {
   using T = typename V::value_type;
-  V y = xsimd::log(x);
-  if constexpr (sizeof(T) == 8) {
-    const auto low = x < V(std::numeric_limits<T>::min());
-    if (xsimd::any(low)) y = select(low, xsimd::log(x * V(T(0x1p54))) - V(54 * std::numbers::ln2_v<T>), y);
+  using limits = std::numeric_limits<T>;
+  constexpr bool is_float = sizeof(T) == 4;
+  using B = std::conditional_t<is_float, std::uint32_t, std::uint64_t>;
+  using bits = typename detail::vector_of<B, static_cast<int>(V::size)>::type;
+  constexpr int digits = limits::digits - 1;
+  constexpr B one_bits = std::bit_cast<B>(T(1)), root = std::bit_cast<B>(static_cast<T>(0.7071067811865476)),
+              magic = std::bit_cast<B>(static_cast<T>(B(1) << digits)); // its last bits are an integer
+  const auto of_bits = [](const bits& b) __attribute__((always_inline)) {
+    return V(std::bit_cast<typename V::register_type>(b));
+  };
+  const auto small = x < V(limits::min()); // its exponent is that of x 2^digits
+  const V y = select(small, x * V(static_cast<T>(B(1) << digits)), x);
+  const bits b = std::bit_cast<bits>(y.data) + (one_bits - root);
+  const V bias = select(small, V(static_cast<T>((B(1) << digits) + (one_bits >> digits) + digits)),
+                        V(static_cast<T>((B(1) << digits) + (one_bits >> digits))));
+  const V k = of_bits((b >> digits) | magic) - bias;
+  const V f = of_bits((b & ((B(1) << digits) - 1)) + root) - V(T(1)), half = V(T(0.5)) * f * f;
+  V r;
+  if constexpr (is_float) {
+    constexpr double p[] = {3.3333331174e-1,  -2.4999993993e-1, 2.0000714765e-1,
+                            -1.6668057665e-1, 1.4249322787e-1,  -1.2420140846e-1,
+                            1.1676998740e-1,  -1.1514610310e-1, 7.0376836292e-2};
+    r = fma(k, V(0.693359375f),
+            f + fma(detail::polynomial(p, f), f * f * f, fma(k, V(-2.12194440e-4f), -half)));
+  } else {
+    constexpr double p[] = {6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
+                            2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
+                            1.479819860511658591e-01};
+    const V s = f / (V(T(2)) + f), z = s * s;
+    const V low = fma(s, fma(detail::polynomial(p, z), z, half), k * V(T(1.90821492927058770002e-10)));
+    r = fma(k, V(T(6.93147180369123816490e-01)), f - (half - low));
   }
-  return y;
+  const V special = select(x == V(T(0)), V(-limits::infinity()), V(limits::quiet_NaN()));
+  return select(x > V(T(0)), select(x < V(limits::infinity()), r, x), special);
 }
 // Of floats x + x^3 p(x^2) (Cephes) up to 0.625, 1 - 2 / (e^2x + 1) behind it.
 template <class V> [[gnu::always_inline]] inline V tanh(const V& x) {

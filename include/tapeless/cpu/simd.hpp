@@ -490,6 +490,18 @@ template <class To, class From>
 #endif
 }
 
+/// select() of integers, as lanes of real numbers: that of xsimd 8 for AVX-512 does not compile without optimisation.
+template <class I, class A>
+  requires std::is_integral_v<I>
+[[gnu::always_inline]] inline xsimd::batch<I, A> select(const xsimd::batch_bool<I, A>& mask,
+                                                        const xsimd::batch<I, A>& a,
+                                                        const xsimd::batch<I, A>& b) {
+  using F = simd<std::conditional_t<sizeof(I) == 8, double, float>>;
+  const auto real = [](const auto& v) { return F(std::bit_cast<typename F::register_type>(v.data)); };
+  const F r = select(mask_cast<typename F::value_type>(mask), real(a), real(b));
+  return {std::bit_cast<typename xsimd::batch<I, A>::register_type>(r.data)};
+}
+
 /// W bools of memory as a mask of V, and back.
 template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool(const bool* p) {
   constexpr int W = static_cast<int>(V::size);
