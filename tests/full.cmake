@@ -78,6 +78,13 @@ tapeless_fail_tests(full.fail.clang16 "${TAPELESS_CLANG16}" --misuses-only LABEL
 tapeless_full_test(headers "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}"
                    --target all_verify_interface_header_sets -- -k 0)
 
+# Without optimisation the intrinsics of AVX-512 are macros, which xsimd 8 does not use rightly everywhere
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  tapeless_full_test(avx512_debug "${CMAKE_CXX_COMPILER}" -std=c++20 -O0 -march=skylake-avx512 -fsyntax-only
+    "-I${PROJECT_SOURCE_DIR}/include" "-I${xsimd_dir}" "-I${CMAKE_CURRENT_SOURCE_DIR}"
+    "${CMAKE_CURRENT_SOURCE_DIR}/cpu/math.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/cpu/simd.cpp")
+endif()
+
 # Compile budgets
 file(GLOB budgets CONFIGURE_DEPENDS compile/*.cpp)
 set(run_budgets Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/compile/run.py"
