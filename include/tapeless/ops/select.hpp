@@ -35,7 +35,9 @@ enum class residual : std::uint8_t { by_cost, recomputed, retained };
 
 template <class R>
 concept residual_tag = std::is_same_v<R, recompute_t> || std::is_same_v<R, retain_t>;
+template <class... R> inline constexpr bool one_tag = sizeof...(R) < 2;
 template <class... R> constexpr residual residual_of() {
+  static_assert(one_tag<R...>, "tapeless: top_k<k>(values, tag): one tag, tl::retain or tl::recompute");
   if constexpr (sizeof...(R) == 0) return residual::by_cost;
   else return (std::is_same_v<R, recompute_t> && ...) ? residual::recomputed : residual::retained;
 }
@@ -255,26 +257,28 @@ template <class A> constexpr auto select_of_each_without_k(const A& a) {
 // argument and of no other selection.
 // Cost: no flops; a few passes over values. gather(x, rows) and what follows cost k rows, forward and adjoint.
 // clang-format off
-template <auto K, char Name = 0, detail::handle A, detail::residual_tag... R> requires(sizeof...(R) < 2)
+template <auto K, char Name = 0, detail::handle A, detail::residual_tag... R>
 constexpr auto top_k(const A& values, R...) { return detail::select_by_order<detail::selection::top, K, Name, detail::residual_of<R...>()>(values); }
-template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C, detail::residual_tag... R> requires(sizeof...(R) < 2)
+template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C, detail::residual_tag... R>
 constexpr auto top_k(const A& values, const C& count, R...) { return detail::select_counted<detail::selection::top, K, Name, detail::residual_of<R...>()>(values, count); }
 template <detail::handle A, class... C> constexpr auto top_k(const A& values, const C&...) { return detail::select_without_k(values); }
-template <auto K, char Name = 0, detail::handle A, detail::residual_tag... R> requires(sizeof...(R) < 2)
+template <auto K, char Name = 0, detail::handle A, detail::residual_tag... R>
 constexpr auto bottom_k(const A& values, R...) { return detail::select_by_order<detail::selection::bottom, K, Name, detail::residual_of<R...>()>(values); }
-template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C, detail::residual_tag... R> requires(sizeof...(R) < 2)
+template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C, detail::residual_tag... R>
 constexpr auto bottom_k(const A& values, const C& count, R...) { return detail::select_counted<detail::selection::bottom, K, Name, detail::residual_of<R...>()>(values, count); }
 template <detail::handle A, class... C> constexpr auto bottom_k(const A& values, const C&...) { return detail::select_without_k(values); }
 
 // rows = top_k_of_each<k, segments, 'k'>(values, segment): of each segment (class, image) its k greatest elements, or all
 // that it has; ascending by position. segment[i] in [0, segments) is that of element i; any other number is no segment.
 //   (n), (n) int32 -> (k) int32, k counted by the run
-template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S, detail::residual_tag... R> requires(sizeof...(R) < 2)
+template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S, detail::residual_tag... R>
 constexpr auto top_k_of_each(const A& values, const S& segment, R...) { return detail::select_of_each<detail::selection::top_of_each, K, Segments, Name, detail::residual_of<R...>()>(values, segment); }
-template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S, detail::residual_tag... R> requires(sizeof...(R) < 2)
+template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S, detail::residual_tag... R>
 constexpr auto bottom_k_of_each(const A& values, const S& segment, R...) { return detail::select_of_each<detail::selection::bottom_of_each, K, Segments, Name, detail::residual_of<R...>()>(values, segment); }
 template <detail::handle A, class... C> constexpr auto top_k_of_each(const A& values, const C&...) { return detail::select_of_each_without_k(values); }
 template <detail::handle A, class... C> constexpr auto bottom_k_of_each(const A& values, const C&...) { return detail::select_of_each_without_k(values); }
+template <auto K, detail::handle A, class... C> constexpr auto top_k_of_each(const A& values, const C&...) { return detail::select_of_each_without_k(values); }
+template <auto K, detail::handle A, class... C> constexpr auto bottom_k_of_each(const A& values, const C&...) { return detail::select_of_each_without_k(values); }
 // clang-format on
 
 // rows = where<'k'>(mask): the positions where mask is true, ascending; the run counts them under that name

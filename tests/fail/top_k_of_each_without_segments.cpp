@@ -1,0 +1,14 @@
+// expect: tapeless: top_k_of_each<k, segments, 'k'>(values, segment): k and segments are template arguments, as in top_k_of_each<5, 10, 'k'>(values, segment)
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+constexpr auto f = [](auto x, auto segment) {
+#ifdef TAPELESS_BAD
+  return tl::top_k_of_each<2>(x, segment);
+#else
+  return tl::top_k_of_each<2, 3, 'k'>(x, segment);
+#endif
+};
+constexpr tl::cost cost = tl::jit(f).cost<tl::tensor<float, 8>, tl::tensor<std::int32_t, 8>>();
