@@ -35,11 +35,10 @@ struct params {
   dense_layer<64, classes> output;
 };
 
-inline constexpr auto network = [](const params& p, auto x) { // (n, 1, 8, 8)
-  const auto a =
-      tl::conv2d<tl::conv{.padding = 1}>(x, p.edges.weight) + tl::channel(p.edges.bias); // (n, 16, 8, 8)
-  const auto b = tl::conv2d<tl::conv{.stride = 2, .padding = 1}>(tl::relu(a), p.strokes.weight) +
-                 tl::channel(p.strokes.bias);                                     // (n, 32, 4, 4)
+inline constexpr auto network = [](const params& p, auto x) {                         // (n, 1, 8, 8)
+  const auto a = tl::conv2d<tl::conv{.padding = 1}>(x, p.edges.weight, p.edges.bias); // (n, 16, 8, 8)
+  const auto b = tl::conv2d<tl::conv{.stride = 2, .padding = 1}>(tl::relu(a), p.strokes.weight,
+                                                                 p.strokes.bias); // (n, 32, 4, 4)
   const auto c = tl::flatten(tl::max_pool2d<tl::pool{.kernel = 2}>(tl::relu(b))); // (n, 128)
   const auto d = tl::matmul(c, p.hidden.weight) + p.hidden.bias;                  // (n, 64)
   return tl::matmul(tl::relu(d), p.output.weight) + p.output.bias;                // (n, 10)

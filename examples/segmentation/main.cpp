@@ -55,7 +55,7 @@ using labels = tl::tensor<const std::int32_t, pixels>;
 
 // (16, .., 40, 40) -> (16, 16, 40, 40)
 template <int Reach> constexpr auto convolve = [](auto x, auto w, auto b) {
-  return tl::relu(tl::conv2d<tl::conv{.padding = Reach, .dilation = Reach}>(x, w) + tl::channel(b));
+  return tl::relu(tl::conv2d<tl::conv{.padding = Reach, .dilation = Reach}>(x, w, b));
 };
 // A pixel's class depends on the 15 x 15 pixels around it: 1 + 2 + 4 to each side.
 constexpr auto network = [](const auto& p, auto x) {

@@ -12,6 +12,7 @@ namespace tl = tapeless;
 
 namespace {
 
+constexpr tl::conv nhwc{.padding = 1, .layout = tl::layout::nhwc};
 constexpr tl::pool inner{.kernel = 2, .stride = 1, .count_padding = false};
 constexpr tl::pool bordered{.kernel = 2, .stride = 1, .padding = 1, .count_padding = false};
 constexpr auto mean_inner = [](auto x) { return tl::avg_pool2d<inner>(x); };
@@ -82,5 +83,51 @@ TEST_CASE("convolutions of one to three axes and their transposes: vars make the
                                                             .groups = 2}>(x, w);
           },
           tensor<float, n, 4, 3, 2, 2>{}, tensor<float, 4, 3, 2, 3, 3>{})};
+  for (const bool same : all) CHECK(same);
+}
+
+TEST_CASE("convolutions with a bias: the sum with a bias for the channel axis, of vars as of handles") {
+  const auto same_nodes = []<class X, class W, class B>(auto with, auto without, const X&, const W&,
+                                                        const B&) {
+    tl::detail::graph g;
+    const X x(&g, g.input(0, tl::dtype::f32, X::extents));
+    const W w(&g, g.input(1, tl::dtype::f32, W::extents));
+    const B b(&g, g.input(2, tl::dtype::f32, B::extents));
+    const auto y = with(x, w, b);
+    const tl::var v = with(tl::var(x), w, b), u = with(x, w, tl::var(b));
+    return y.id() == without(x, w, b).id() && y.id() == v.node && y.id() == u.node &&
+           v.dims() == decltype(y)::extents;
+  };
+  constexpr tl::extent_t n = tl::dyn<'n'>;
+  using tl::tensor;
+  constexpr bool all[] = {
+      same_nodes([](auto x, auto w, auto b) { return tl::conv1d<tl::conv1{.stride = 2}>(x, w, b); },
+                 [](auto x, auto w, auto b) {
+                   return tl::conv1d<tl::conv1{.stride = 2}>(x, w) + tl::reshape<3, 1>(b);
+                 },
+                 tensor<float, n, 4, 7>{}, tensor<float, 3, 4, 3>{}, tensor<float, 3>{}),
+      same_nodes(
+          [](auto x, auto w, auto b) { return tl::conv2d<tl::conv{.groups = 2}>(x, w, b); },
+          [](auto x, auto w, auto b) { return tl::conv2d<tl::conv{.groups = 2}>(x, w) + tl::channel(b); },
+          tensor<float, n, 4, 5, 6>{}, tensor<float, 6, 2, 3, 3>{}, tensor<float, 6>{}),
+      same_nodes([](auto x, auto w, auto b) { return tl::conv2d<nhwc>(x, w, b); },
+                 [](auto x, auto w, auto b) { return tl::conv2d<nhwc>(x, w) + b; },
+                 tensor<float, n, 5, 6, 4>{}, tensor<float, 6, 4, 3, 3>{}, tensor<float, 6>{}),
+      same_nodes([](auto x, auto w, auto b) { return tl::conv3d(x, w, b); },
+                 [](auto x, auto w, auto b) { return tl::conv3d(x, w) + tl::reshape<6, 1, 1, 1>(b); },
+                 tensor<float, n, 2, 3, 5, 6>{}, tensor<float, 6, 2, 2, 3, 3>{}, tensor<float, 6>{}),
+      same_nodes([](auto x, auto w, auto b) { return tl::conv_transpose1d(x, w, b); },
+                 [](auto x, auto w, auto b) { return tl::conv_transpose1d(x, w) + tl::reshape<3, 1>(b); },
+                 tensor<float, n, 4, 5>{}, tensor<float, 4, 3, 3>{}, tensor<float, 3>{}),
+      same_nodes([](auto x, auto w,
+                    auto b) { return tl::conv_transpose2d<tl::conv_transpose{.groups = 2}>(x, w, b); },
+                 [](auto x, auto w, auto b) {
+                   return tl::conv_transpose2d<tl::conv_transpose{.groups = 2}>(x, w) + tl::channel(b);
+                 },
+                 tensor<float, n, 4, 5, 6>{}, tensor<float, 4, 3, 3, 3>{}, tensor<float, 6>{}),
+      same_nodes(
+          [](auto x, auto w, auto b) { return tl::conv_transpose3d(x, w, b); },
+          [](auto x, auto w, auto b) { return tl::conv_transpose3d(x, w) + tl::reshape<3, 1, 1, 1>(b); },
+          tensor<float, n, 4, 3, 2, 2>{}, tensor<float, 4, 3, 2, 3, 3>{}, tensor<float, 3>{})};
   for (const bool same : all) CHECK(same);
 }

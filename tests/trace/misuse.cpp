@@ -177,6 +177,9 @@ constexpr broken found[] = {
         [](var h, var k) { return conv2d<tl::conv{.groups = 2}>(h, k); }),
     breaks<named_image, filter>([](var h, var k) { return conv2d<tl::conv{.groups = 2}>(h, k); }),
     breaks<image, large>([](var h, var k) { return conv2d<tl::conv{}>(h, k); }),
+    breaks<image, V>([](var h, var b) {
+      return conv2d<tl::conv{}>(h, reshape<4, 4, 1, 1>(broadcast_to<4, 4>(b)), pad<0, 0, 1>(b));
+    }),
     breaks<image, filter>([](var h, var k) { return tl::conv1d(h, k); }),
     breaks<image, filter>([](var h, var k) { return tl::conv3d(h, k); }),
     breaks<named_volume, tl::tensor<float, 3, 2, 2, 2, 2>>([](var h, var k) { return tl::conv3d(h, k); }),

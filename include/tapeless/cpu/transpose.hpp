@@ -66,9 +66,7 @@ void transpose_by_groups(index_t rows, index_t cols, const T* from, index_t from
       index_t i = i0;
       if (n == Wide)
         for (; i + W <= end; i += W)
-          unroll<Wide / W>([&](auto x) __attribute__((always_inline)) {
-            whole(from + i * from_row + j + x * W, to + (j + x * W) * to_row + i);
-          });
+          for (index_t x = 0; x < Wide; x += W) whole(from + i * from_row + j + x, to + (j + x) * to_row + i);
       for (; i < end; i += W)
         for (index_t x = 0; x < n; x += W)
           edge(std::min(W, end - i), std::min(W, n - x), from + i * from_row + j + x,

@@ -14,6 +14,7 @@
 #include "conv.hpp"
 #include "conv_nd.hpp"
 #include "conv_transpose.hpp"
+#include "conv_bias.hpp"
 #include "pool.hpp"
 #include "loss.hpp"
 #include "sparse.hpp"

@@ -1,0 +1,15 @@
+// expect: tapeless: convolution(x, w, b): b has one axis, of the channels of the result
+// extents: {5}
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+#ifdef TAPELESS_BAD
+using bias = tl::tensor<float, 5>;
+#else
+using bias = tl::tensor<float, 6>;
+#endif
+constexpr auto f = [](auto x, auto w, auto b) { return tl::conv2d(x, w, b); };
+constexpr tl::cost cost =
+    tl::jit(f).cost<tl::tensor<float, 1, 4, 12, 12>, tl::tensor<float, 6, 4, 3, 3>, bias>();
