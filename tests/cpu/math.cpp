@@ -50,6 +50,8 @@ template <class T, class F, class Exact> double largest_error(F f, Exact exact) 
   };
   for (int k = -80'000; k <= 80'000; ++k)
     look(static_cast<T>(k) * T(0x1p-13) + T(0x1p-30)); // where erf bends
+  for (int k = -40'000; k <= 40'000; ++k)
+    look(T(0.875) + static_cast<T>(k) * T(0x1p-17)); // where log changes k
   const bits_of<T> step = sizeof(T) == 4 ? bits_of<T>(9973) : static_cast<bits_of<T>>(46116860184277ULL);
   bits_of<T> b = 0;
   do look(std::bit_cast<T>(b));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <limits>
 #include <vector>
 
 using namespace tapeless::cpu;
@@ -189,6 +190,23 @@ TEST_CASE_TEMPLATE("simd: masks round-trip through bools and through integer lan
       store_bool(reinterpret_cast<bool*>(q.data()), mask_cast<I>(m));
       CHECK(q == p);
     }
+  }
+}
+
+TEST_CASE_TEMPLATE("simd: select takes whole integers, lane by lane", T, float, double) {
+  using V = simd<T>;
+  using I = int_of<V>;
+  using number = typename I::value_type;
+  for (index_t n = 0; n <= width<T>; ++n) {
+    const mask_of<V> m = load_bool_n<V>(reinterpret_cast<const bool*>(pattern), n);
+    // bits of a NaN, of -0 and of a subnormal number of as many bytes
+    const I a(std::numeric_limits<number>::max()), b = iota<I>() + I(std::numeric_limits<number>::min());
+    alignas(64) number chosen[width<T>];
+    select(mask_cast<number>(m), a, b).store_aligned(chosen);
+    for (index_t i = 0; i < width<T>; ++i)
+      CHECK(chosen[i] == (i < n && pattern[i] != 0
+                              ? std::numeric_limits<number>::max()
+                              : std::numeric_limits<number>::min() + static_cast<number>(i)));
   }
 }
 

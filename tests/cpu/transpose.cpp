@@ -39,6 +39,13 @@ TEST_CASE_TEMPLATE("transpose: every remainder of a block, and nothing between t
       check<T, false>(rows, cols, cols + 5, rows + 3);
       check<T, true>(rows, cols, cols + 1, (rows + W - 1) / W * W);
     }
+  constexpr index_t page = 4096 / static_cast<index_t>(sizeof(T));
+  for (index_t rows : {W, 4 * W + 3, 9 * W}) // several groups of rows, and of lines
+    for (index_t cols : {index_t(16), index_t(67), index_t(130)}) {
+      check<T, false>(rows, cols, cols, rows);
+      check<T, false>(rows, cols, page, rows + 1); // rows that share the sets of a cache
+      check<T, true>(rows, cols, page, 10 * W);
+    }
 }
 
 TEST_CASE_TEMPLATE("interleave: every remainder of a block, and nothing behind the last element is touched",

@@ -180,6 +180,9 @@ constexpr broken found[] = {
     breaks<image, V>([](var h, var b) {
       return conv2d<tl::conv{}>(h, reshape<4, 4, 1, 1>(broadcast_to<4, 4>(b)), pad<0, 0, 1>(b));
     }),
+    breaks<image, tl::tensor<double, 4>>([](var h, var b) {
+      return conv2d<tl::conv{.groups = 4}>(h, slice<0, 0, 4>(reshape<20, 1, 1, 5>(h)), b);
+    }),
     breaks<image, filter>([](var h, var k) { return tl::conv1d(h, k); }),
     breaks<image, filter>([](var h, var k) { return tl::conv3d(h, k); }),
     breaks<named_volume, tl::tensor<float, 3, 2, 2, 2, 2>>([](var h, var k) { return tl::conv3d(h, k); }),

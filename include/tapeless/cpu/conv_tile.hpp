@@ -39,15 +39,6 @@ template <class V, class T> [[gnu::always_inline]] inline void zero_row(T* to, i
   for (index_t j = 0; j < n - W; j += W) store(to + j, V(T(0)));
   store(to + n - W, V(T(0)));
 }
-template <class V, class T> [[gnu::always_inline]] inline void copy_row(T* to, const T* from, index_t n) {
-  constexpr index_t W = static_cast<index_t>(V::size);
-  if (n < W) {
-    if (n > 0) store_n(to, load_n<V>(from, n), n);
-    return;
-  }
-  for (index_t j = 0; j < n - W; j += W) store(to + j, load<V>(from + j));
-  store(to + n - W, load<V>(from + n - W));
-}
 /// to[j] = from[2 j] for j < n; from has 2 n - 1 elements
 template <class V, class T> [[gnu::always_inline]] inline void copy_even(T* to, const T* from, index_t n) {
   constexpr index_t W = static_cast<index_t>(V::size);

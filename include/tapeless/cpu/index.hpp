@@ -38,26 +38,23 @@ namespace detail {
 /// About as many elements as a chunk of moved rows is worth a thread.
 inline constexpr index_t elements_per_chunk = 1 << 14;
 
-/// y[i] = x[i]. memmove takes up to three times as long for rows of some pages that no cache holds.
-template <class T> [[gnu::always_inline]] inline void copy_row(index_t n, const T* x, T* y) {
-  index_t i = 0;
-  if constexpr (std::is_floating_point_v<T>) {
-    using V = simd<T>;
-    constexpr index_t W = static_cast<index_t>(V::size);
-    for (; i + 2 * W <= n; i += 2 * W) {
-      store(y + i, load<V>(x + i));
-      store(y + i + W, load<V>(x + i + W));
-    }
-  }
-  for (; i < n; ++i) y[i] = x[i];
-}
-
 // y[j, i] = x[at[j], i]. Width is that of the rows, 0 where the compiler does not know it.
 template <int Width, class T> void gather_rows(index_t count, index_t inner, const T* x,
                                                const std::int32_t* at, T* y) {
+  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T)), lines = 128; // that are on their way
+  const index_t ahead = std::max<index_t>(1, lines * line / std::max<index_t>(inner, 1));
+  const bool is_long = inner >= 64 * line; // the machine itself fetches it
   for (index_t j = 0; j < count; ++j)
-    if constexpr (Width == 0) copy_row(inner, x + at[j] * inner, y + j * inner);
-    else
+    if constexpr (Width == 0) {
+      if (!is_long && j + ahead < count)
+        for (index_t i = 0; i < inner; i += line) __builtin_prefetch(x + at[j + ahead] * inner + i);
+      if constexpr (std::is_floating_point_v<T>)
+        if (is_long) {
+          copy_row<simd<T>>(y + j * inner, x + at[j] * inner, inner);
+          continue;
+        }
+      std::copy_n(x + at[j] * inner, inner, y + j * inner);
+    } else
       for (int i = 0; i < Width; ++i) y[j * Width + i] = x[index_t(at[j]) * Width + i];
 }
 template <class T> void gather_rows(index_t count, index_t inner, const T* x, const std::int32_t* at, T* y) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// exp, log, tanh, erf and sigmoid of all lanes: xsimd's, and what it lacks of them or does slower. exp, log, tanh and erf
+// exp, log, tanh, erf and sigmoid of all lanes: xsimd's exp and tanh of doubles, and our own. exp, log, tanh and erf
 // are within 2 ulp of the exact value, sigmoid within 3, where that value is a normal number; a result below the smallest
 // one may be 0. NaN stays NaN.
 #pragma once
@@ -76,7 +76,8 @@ template <class V> [[gnu::always_inline]] inline V exp(const V& x) {
     return y;
   }
 }
-// x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log x = k ln 2 + log(1 + f), ln 2 in two terms.
+// xsimd's is wrong for subnormal doubles, slower for all of them, and xsimd 8's for AVX-512 does not compile without
+// optimisation. x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log x = k ln 2 + log(1 + f), ln 2 in two terms.
 // float: log(1 + f) = f - f^2 / 2 + f^3 p(f) (Cephes).   double: s = f / (2 + f), log(1 + f) = 2 atanh s =
 // f - f^2 / 2 + s (f^2 / 2 + z p(z)), z = s^2 (fdlibm).
 template <class V> [[gnu::always_inline]] inline V log(const V& x) {

@@ -132,7 +132,7 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
       if (p + ahead < k)
         for (index_t x = 0; x < rows; x += line) __builtin_prefetch(from + ahead * a.col + x);
       const T* const end = a.p + (k - 1) * a.col + rows;
-      T* t = to + p * size;
+      T* t = to + p * (size + 1);
       const auto part = [&](index_t block, index_t i) __attribute__((always_inline)) {
         if constexpr (inside) store(t + i, load<V>(from + i)); // later steps come over what is too much
         else {
@@ -146,16 +146,15 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
           for (index_t i = W; i < block; i += W) part(block, i);
         }
       };
-      t += p;
       copy(larger, size + 1);
-      t -= p;
+      t -= p; // the other blocks have a row less
       copy(blocks - larger, size);
     }
   };
   // In all steps but the last ones whole vectors may be read and written.
-  const index_t inside = std::max<index_t>(0, k - round_up(MR, W));
-  steps(0, inside, std::true_type{});
-  steps(inside, k, std::false_type{});
+  const index_t whole = std::max<index_t>(0, k - round_up(MR, W));
+  steps(0, whole, std::true_type{});
+  steps(whole, k, std::false_type{});
 }
 
 /// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column, up to a whole vector.

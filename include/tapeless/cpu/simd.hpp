@@ -478,6 +478,18 @@ template <class V> [[gnu::always_inline]] inline int_of<V> float_to_int(const V&
   return int_of<V>(detail::convert<std::int32_t, I, W, typename int_of<V>::register_type>(h));
 }
 
+/// to[j] = from[j], j < n; they do not overlap. Whole vectors, the last of which overlaps the one before in place of a tail:
+/// no call, and memmove takes up to fifteen times as long where the two lie close to a page apart.
+template <class V, class T> [[gnu::always_inline]] inline void copy_row(T* to, const T* from, index_t n) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  if (n < W) {
+    if (n > 0) store_n(to, load_n<V>(from, n), n);
+    return;
+  }
+  for (index_t j = 0; j < n - W; j += W) store(to + j, load<V>(from + j));
+  store(to + n - W, load<V>(from + n - W));
+}
+
 /// The same truth in lanes of another type of the same size: masks of int_of<V> to masks of V and back.
 template <class To, class From>
 [[gnu::always_inline]] inline mask_of<simd<To>> mask_cast(const xsimd::batch_bool<From>& m) {
@@ -492,7 +504,7 @@ template <class To, class From>
 
 /// select() of integers, as lanes of real numbers: that of xsimd 8 for AVX-512 does not compile without optimisation.
 template <class I, class A>
-  requires std::is_integral_v<I>
+  requires std::is_same_v<I, std::int32_t> || std::is_same_v<I, std::int64_t>
 [[gnu::always_inline]] inline xsimd::batch<I, A> select(const xsimd::batch_bool<I, A>& mask,
                                                         const xsimd::batch<I, A>& a,
                                                         const xsimd::batch<I, A>& b) {

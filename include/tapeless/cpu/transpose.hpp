@@ -26,10 +26,6 @@ template <class V, int H = 1> [[gnu::always_inline]] inline void transpose_lanes
   }
 }
 
-} // namespace detail
-
-namespace detail {
-
 /// Rows in groups, so that what is written of a row of `to` follows each other. Ahead: columns that are fetched ahead.
 /// Wide: columns of a group that are read together; vectors or more.
 template <class V, bool Padded, bool PastCaches, index_t Ahead, index_t Wide, class T>

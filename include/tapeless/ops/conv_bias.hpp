@@ -23,15 +23,19 @@ template <int Channels, class Y, class B> constexpr auto plus_bias(const Y& y, c
   graph& g = graph_of(y, b);
   if constexpr (any_var<Y, B>) {
     const shape sy = g[y.id()].s, sb = g[b.id()].s;
+    require(g, g[b.id()].t == g[y.id()].t,
+            "tapeless: convolution(x, w, b): b has the element type of x and w");
     require(g, sb.rank == 1 && sb.d[0] == sy.d[Channels],
             "tapeless: convolution(x, w, b): b has one axis, of the channels of the result", sy, sb);
     if (!g.sound() || sy.rank <= Channels) return var{&g, y.id()};
     return y + var{&g, reshape(g, b.id(), as_channels(sb, sy.rank, Channels))};
   } else {
     constexpr shape sy = Y::extents, sb = B::extents;
+    constexpr bool alike = same_element_type<typename Y::value_type, typename B::value_type>;
+    static_assert(alike, "tapeless: convolution(x, w, b): b has the element type of x and w");
     static_assert(one_number_a_channel<sb, sy.d[Channels]>,
                   "tapeless: convolution(x, w, b): b has one axis, of the channels of the result");
-    if constexpr (one_number_a_channel<sb, sy.d[Channels]> && sy.rank > Channels) {
+    if constexpr (alike && one_number_a_channel<sb, sy.d[Channels]> && sy.rank > Channels) {
       constexpr shape to = as_channels(sb, sy.rank, Channels);
       return y + wrap<typename B::value_type, to>(g, reshape(g, b.id(), to));
     } else return y;
@@ -46,15 +50,15 @@ template <class X, class... Rest> constexpr auto no_convolution(const X& x, cons
       "members of the template argument, as in conv2d<conv{.stride = 2}>(x, w)");
   return x;
 }
-template <class A, class... Rest>
-concept no_bias = sizeof...(Rest) > 0 || !handle<A>;
+template <class W, class A, class... Rest>
+concept no_bias = sizeof...(Rest) > 0 || !(handle<W> && handle<A>);
 
 } // namespace detail
 
 // conv2d<conv{.padding = 1}>(x, w, b): conv2d(x, w) + b, as in PyTorch; and so the others.
 //   b: (K), of a transposed convolution (C); all else as without b
 // Errors: compile errors. b has one axis, its extent is that of the result's channels.
-// Cost: as without b, and one flop for each element of the result, while that is in cache.
+// Cost: as without b, and an elementwise sum behind it, which fuses with what follows.
 // clang-format off
 template <conv Attributes = conv{}, detail::handle X, detail::handle W, detail::handle B>
 constexpr auto conv2d(const X& x, const W& w, const B& b) { return detail::plus_bias<Attributes.layout == layout::nhwc ? 3 : 1>(conv2d<Attributes>(x, w), b); }
@@ -70,17 +74,17 @@ template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, deta
 constexpr auto conv_transpose3d(const X& x, const W& w, const B& b) { return detail::plus_bias<1>(conv_transpose3d<Attributes>(x, w), b); }
 
 // What is none of these: a sentence.
-template <conv Attributes = conv{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<A, Rest...>
+template <conv Attributes = conv{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
 constexpr auto conv2d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv1 Attributes = conv1{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<A, Rest...>
+template <conv1 Attributes = conv1{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
 constexpr auto conv1d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv3 Attributes = conv3{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<A, Rest...>
+template <conv3 Attributes = conv3{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
 constexpr auto conv3d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose Attributes = conv_transpose{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<A, Rest...>
+template <conv_transpose Attributes = conv_transpose{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
 constexpr auto conv_transpose2d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<A, Rest...>
+template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
 constexpr auto conv_transpose1d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<A, Rest...>
+template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
 constexpr auto conv_transpose3d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
 // clang-format on
 

@@ -279,6 +279,8 @@ template <detail::handle A, class... C> constexpr auto top_k_of_each(const A& va
 template <detail::handle A, class... C> constexpr auto bottom_k_of_each(const A& values, const C&...) { return detail::select_of_each_without_k(values); }
 template <auto K, detail::handle A, class... C> constexpr auto top_k_of_each(const A& values, const C&...) { return detail::select_of_each_without_k(values); }
 template <auto K, detail::handle A, class... C> constexpr auto bottom_k_of_each(const A& values, const C&...) { return detail::select_of_each_without_k(values); }
+template <auto K, extent_t Segments, char Name = 0, detail::handle A> constexpr auto top_k_of_each(const A& values) { return detail::select_of_each_without_k(values); }
+template <auto K, extent_t Segments, char Name = 0, detail::handle A> constexpr auto bottom_k_of_each(const A& values) { return detail::select_of_each_without_k(values); }
 // clang-format on
 
 // rows = where<'k'>(mask): the positions where mask is true, ascending; the run counts them under that name

@@ -100,6 +100,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: convolution(x, w): the padding that same stands for is at most 255") \
   rule("tapeless: convolution(x, w): the kernel fits into the padded image") \
   rule("tapeless: convolution(x, w, b): b has one axis, of the channels of the result") \
+  rule("tapeless: convolution(x, w, b): b has the element type of x and w") \
   rule("tapeless: keep<axis, mask>(a): the axis exists") \
   rule("tapeless: keep<axis, mask>(a): the mask has the extent of the axis") \
   rule("tapeless: layout::nhwc: x is (N, H, W, C)") \
