@@ -183,6 +183,7 @@ template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e
   const auto filled = [](index_t n, index_t percent) { return n * 100 >= percent * whole_lanes<V>(n); };
   if (sizeof(V) < 32 || !takes_turned<typename V::value_type>(e) || e.r * e.s == 1 || std::min(e.c, e.k) < 8)
     return false;
+  // with short vectors wider ones too where a filter has many taps: each pixel that is turned meets all of them
   const bool narrow = e.q <= W || (!long_vectors && e.r * e.s > 9 && e.q <= 4 * W && !filled(e.q, 87));
   switch (p) {
     case conv_pass::fprop: return narrow && filled(e.k, 75) && (long_vectors || e.c * e.r * e.s <= 80 * W);

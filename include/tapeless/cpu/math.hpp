@@ -76,8 +76,8 @@ template <class V> [[gnu::always_inline]] inline V exp(const V& x) {
     return y;
   }
 }
-// xsimd's is wrong for subnormal doubles, slower for all of them, and xsimd 8's for AVX-512 does not compile without
-// optimisation. x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log x = k ln 2 + log(1 + f), ln 2 in two terms.
+// Our own: xsimd's is wrong for subnormal doubles, and xsimd 8's does not compile for AVX-512 without optimisation.
+// x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log x = k ln 2 + log(1 + f), ln 2 in two terms.
 // float: log(1 + f) = f - f^2 / 2 + f^3 p(f) (Cephes).   double: s = f / (2 + f), log(1 + f) = 2 atanh s =
 // f - f^2 / 2 + s (f^2 / 2 + z p(z)), z = s^2 (fdlibm).
 template <class V> [[gnu::always_inline]] inline V log(const V& x) {

@@ -479,7 +479,7 @@ template <class V> [[gnu::always_inline]] inline int_of<V> float_to_int(const V&
 }
 
 /// to[j] = from[j], j < n; they do not overlap. Whole vectors, the last of which overlaps the one before in place of a tail:
-/// no call, and memmove takes up to fifteen times as long where the two lie close to a page apart.
+/// no call, and memmove takes three times as long for rows of a page and more that lie to each other as pages do.
 template <class V, class T> [[gnu::always_inline]] inline void copy_row(T* to, const T* from, index_t n) {
   constexpr index_t W = static_cast<index_t>(V::size);
   if (n < W) {

@@ -51,7 +51,7 @@ template <class X, class... Rest> constexpr auto no_convolution(const X& x, cons
   return x;
 }
 template <class W, class A, class... Rest>
-concept no_bias = sizeof...(Rest) > 0 || !(handle<W> && handle<A>);
+concept not_weights_and_bias = sizeof...(Rest) > 0 || !(handle<W> && handle<A>);
 
 } // namespace detail
 
@@ -74,17 +74,17 @@ template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, deta
 constexpr auto conv_transpose3d(const X& x, const W& w, const B& b) { return detail::plus_bias<1>(conv_transpose3d<Attributes>(x, w), b); }
 
 // What is none of these: a sentence.
-template <conv Attributes = conv{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
+template <conv Attributes = conv{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv2d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv1 Attributes = conv1{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
+template <conv1 Attributes = conv1{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv1d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv3 Attributes = conv3{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
+template <conv3 Attributes = conv3{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv3d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose Attributes = conv_transpose{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
+template <conv_transpose Attributes = conv_transpose{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv_transpose2d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
+template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv_transpose1d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, class W, class A, class... Rest> requires detail::no_bias<W, A, Rest...>
+template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv_transpose3d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
 // clang-format on
 
