@@ -6,6 +6,7 @@
 // Invariant: every operand of node i has a number below i.
 #pragma once
 #include <bit>
+#include "../core/block_list.hpp"
 #include "../core/rules.hpp"
 #include "../core/vec.hpp"
 #include "node.hpp"
@@ -13,26 +14,29 @@
 namespace tapeless::detail {
 
 struct graph : rule_watch {
-  vec<node> nodes;
+  block_list<node> nodes;
   bool in_adjoint = false; // marks the nodes made while a vjp runs
 
   constexpr const node& operator[](int id) const { return nodes[id]; }
   constexpr int size() const { return nodes.size(); }
 
   constexpr int intern(node v) {
-    require(numel_representable(v.s),
-            "tapeless: a tensor has at most 2^39 elements and four named extents, intermediate results too",
-            v.s);
-    require(knows_names(v.s), "tapeless: a named extent is that of an argument", v.s);
+    if (v.in[0] < 0 || !(v.s == nodes[v.in[0]].s)) { // an operand's shape was looked at before
+      require(numel_representable(v.s),
+              "tapeless: a tensor has at most 2^39 elements and four named extents, intermediate results too",
+              v.s);
+      require(knows_names(v.s), "tapeless: a named extent is that of an argument", v.s);
+    }
     if (has_storage_) require_elements(v);
     has_storage_ = has_storage_ || v.t == dtype::i64 || v.t == dtype::bf16;
+    int* const slot = table_.begin();
     std::uint32_t mask = static_cast<std::uint32_t>(table_.size() - 1), at = hash(v) & mask;
-    for (; slot(at) >= 0; at = (at + 1) & mask)
-      if (equal(nodes[slot(at)], v)) return slot(at);
+    for (; slot[at] >= 0; at = (at + 1) & mask)
+      if (equal(nodes[slot[at]], v)) return slot[at];
     const int id = nodes.size();
     v.adjoint = in_adjoint;
     nodes.push_back(v);
-    slot(at) = id;
+    slot[at] = id;
     if (nodes.size() * 2 > table_.size()) rehash();
     return id;
   }
@@ -114,14 +118,14 @@ private:
       require(k < 0 || nodes[k].t != dtype::bf16 || takes_bf16(v.o),
               "tapeless: op(a): bf16 is for storage; cast<float>(a) first", v.s);
   }
-  constexpr int& slot(std::uint32_t i) { return table_[static_cast<int>(i)]; }
   constexpr void rehash() {
     table_ = vec<int>(table_.size() * 4, -1);
+    int* const slot = table_.begin();
     const std::uint32_t mask = static_cast<std::uint32_t>(table_.size() - 1);
     for (int k = 0; k < nodes.size(); ++k) {
       std::uint32_t at = hash(nodes[k]) & mask;
-      while (slot(at) >= 0) at = (at + 1) & mask;
-      slot(at) = k;
+      while (slot[at] >= 0) at = (at + 1) & mask;
+      slot[at] = k;
     }
   }
 

@@ -243,7 +243,7 @@ public:
 };
 
 // What the reorders of a program cost, in ns of Backend.
-template <class Backend> constexpr double reorder_cost(const node* nodes, int n) {
+template <class Backend, class Nodes> constexpr double reorder_cost(const Nodes& nodes, int n) {
   double sum = 0;
   for (int i = 0; i < n; ++i) {
     const node& v = nodes[i];
@@ -305,7 +305,7 @@ template <class Backend, int N, int O> constexpr raw_program arranged(const prog
   double cost = written + reorders;
   const auto consider = [&](const vec<char>& channels_last, double convolutions) {
     const raw_program r = arrangement<N, O>(p).with(channels_last);
-    const double c = convolutions + reorder_cost<Backend>(r.nodes.begin(), r.nodes.size());
+    const double c = convolutions + reorder_cost<Backend>(r.nodes, r.nodes.size());
     if (r.broken.found || c >= cost) return;
     cost = c;
     best = r;

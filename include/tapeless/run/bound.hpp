@@ -53,35 +53,13 @@ template <class... A> struct program_space {
 };
 template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
 
-template <int N, int O> constexpr program<N, O> as_constant(const raw_program& r) {
-  program<N, O> p{};
-  for (int i = 0; i < N; ++i) p.nodes[i] = r.nodes[i];
-  for (int i = 0; i < O; ++i) p.outputs[i] = r.outputs[i];
-  return p;
-}
-// A program of at most Room nodes, or how many it has: what takes long to make is made once.
-template <int Room, int O> struct roomy_program {
-  program<Room, O> p{};
-  int nodes = 0;
-  constexpr explicit roomy_program(const raw_program& r) : nodes(r.nodes.size()) {
-    for (int i = 0; i < nodes && i < Room; ++i) p.nodes[i] = r.nodes[i];
-    for (int i = 0; i < O; ++i) p.outputs[i] = r.outputs[i];
-  }
-};
 template <class F, class... A> struct with_selected_rows {
   static constexpr const auto& traced_program = traced<F, A...>::value;
   static constexpr int outputs = traced_program.output_count, room = 3 * traced_program.size + 64;
   static constexpr roomy_program<room, outputs> made{with_sparse_rows<backend_of<A...>>(traced_program)};
-  static constexpr int nodes = made.nodes;
-  static constexpr program<nodes, outputs> trimmed() {
-    if constexpr (nodes > room)
-      return as_constant<nodes, outputs>(with_sparse_rows<backend_of<A...>>(traced_program));
-    else {
-      program<nodes, outputs> p{};
-      for (int i = 0; i < nodes; ++i) p.nodes[i] = made.p.nodes[i];
-      for (int i = 0; i < outputs; ++i) p.outputs[i] = made.p.outputs[i];
-      return p;
-    }
+  static constexpr program<made.size, outputs> trimmed() {
+    if constexpr (made.is_whole()) return made.template trimmed<made.size, outputs>();
+    else return as_constant<made.size, outputs>(with_sparse_rows<backend_of<A...>>(traced_program));
   }
 };
 template <class F, class... A> inline constexpr auto trimmed_rows = with_selected_rows<F, A...>::trimmed();
@@ -92,8 +70,13 @@ template <class F, class... A> constexpr const auto& program_of_rows() {
 }
 template <class F, class... A> struct rearranged {
   static constexpr const auto& written = program_of_rows<F, A...>();
-  static constexpr int nodes = arranged<backend_of<A...>>(written).nodes.size();
-  static constexpr auto value = as_constant<nodes, written.output_count>(arranged<backend_of<A...>>(written));
+  static constexpr int outputs = written.output_count, room = 2 * written.size + 16;
+  static constexpr roomy_program<room, outputs> made{arranged<backend_of<A...>>(written)};
+  static constexpr program<made.size, outputs> trimmed() {
+    if constexpr (made.is_whole()) return made.template trimmed<made.size, outputs>();
+    else return as_constant<made.size, outputs>(arranged<backend_of<A...>>(written));
+  }
+  static constexpr auto value = trimmed();
 };
 template <class F, class... A> constexpr const auto& program_to_run() {
   if constexpr (has_images(program_of_rows<F, A...>())) return rearranged<F, A...>::value;
@@ -121,7 +104,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
   using result_type = typename trace::result;
   using team_type = typename Backend::team_type;
   static constexpr const auto& plan_ = planned_with<Load, F, A...>::value;
-  static constexpr int leaves = (count_leaves<A>() + ... + 0), outputs = trace::size.outputs;
+  static constexpr int leaves = (count_leaves<A>() + ... + 0), outputs = trace::size.output_count;
 
   // What a run reads, at the head of the block: it stays in place when the bound object moves.
   struct state {

@@ -21,7 +21,7 @@ template <number A> struct traced_argument<A> {
 template <class A> using traced_argument_t = typename traced_argument<std::remove_cvref_t<A>>::type;
 
 struct raw_program {
-  vec<node> nodes;
+  block_list<node> nodes;
   vec<int> outputs;
   broken_rule broken;
 };
@@ -166,23 +166,42 @@ template <int N, int O> struct program {
   static constexpr int output_count = O;
 };
 
+template <int N, int O> constexpr program<N, O> as_constant(const raw_program& r) {
+  program<N, O> p{};
+  for (int i = 0; i < N; ++i) p.nodes[i] = r.nodes[i];
+  for (int i = 0; i < O; ++i) p.outputs[i] = r.outputs[i];
+  return p;
+}
+// A program whose size is not known before it is made, which takes long: made once if it has no more than Room nodes.
+template <int Room, int Outputs> struct roomy_program {
+  node nodes[Room]{};
+  int outputs[Outputs]{};
+  int size = 0, output_count = 0;
+  broken_rule broken;
+
+  constexpr explicit roomy_program(const raw_program& r)
+      : size(r.nodes.size()), output_count(r.outputs.size()), broken(r.broken) {
+    for (int i = 0; i < size && i < Room; ++i) nodes[i] = r.nodes[i];
+    for (int i = 0; i < output_count && i < Outputs; ++i) outputs[i] = r.outputs[i];
+  }
+  constexpr bool is_whole() const { return size <= Room && output_count <= Outputs; }
+  template <int N, int O> constexpr program<N, O> trimmed() const { // @pre is_whole()
+    program<N, O> p{};
+    for (int i = 0; i < N; ++i) p.nodes[i] = nodes[i];
+    for (int i = 0; i < O; ++i) p.outputs[i] = outputs[i];
+    return p;
+  }
+};
+
 template <class F, class... A> struct traced {
-  static constexpr struct counts {
-    int nodes, outputs;
-    broken_rule broken;
-  } size = [] {
-    const raw_program r = trace<F, A...>();
-    return counts{r.nodes.size(), r.outputs.size(), r.broken};
-  }();
+  static constexpr int leaves = (count_leaves<A>() + ... + 0);
+  static constexpr roomy_program<64 + 64 * leaves, 16 + 4 * leaves> size{trace<F, A...>()};
   static constexpr bool sound = !size.broken.found;
   // @pre !sound: this is no constant expression
   static constexpr int repeat() { return trace<F, A...>(true).nodes.size(); }
   static constexpr auto value = [] {
-    program<size.nodes, size.outputs> p{};
-    const raw_program r = trace<F, A...>();
-    for (int i = 0; i < size.nodes; ++i) p.nodes[i] = r.nodes[i];
-    for (int i = 0; i < size.outputs; ++i) p.outputs[i] = r.outputs[i];
-    return p;
+    if constexpr (size.is_whole()) return size.template trimmed<size.size, size.output_count>();
+    else return as_constant<size.size, size.output_count>(trace<F, A...>());
   }();
   using result = traced_result<F, A...>;
 };
