@@ -21,6 +21,13 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_JOB_POOL_COMPILE tapeless_compile)
 endif()
 
+# tapeless_runs_once(name): compile time is what this program costs. Beside the tests only: alone, an example is fast.
+function(tapeless_runs_once name)
+  if(TAPELESS_BUILD_TESTS)
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
+endfunction()
+
 # tapeless_program(name source...): an executable on the library, with its OpenMP team where there is one
 function(tapeless_program name)
   add_executable(${name} ${ARGN})

@@ -182,20 +182,17 @@ TEST_CASE("batch_norm: the laws hold") {
   check_laws(batch_cases<channels<double, 3, 1, 7>>, {1, 2, 3, 11}, with_statistics);
 }
 TEST_CASE("batch_norm of given statistics, instance_norm: the laws hold") {
-  check_laws(row_cases<channels<double, 3, 1, 7>>, {0, 1, 2, 3, 11}, with_statistics);
-  check_laws(row_cases<channels<double, 2, 9>>, {0, 1, 8}, with_statistics);
+  check_laws(row_cases<channels<double, 2, 9>>, {0, 1, 2, 3, 11}, with_statistics);
 }
 TEST_CASE("group_norm: the laws hold") {
-  check_laws(group_cases<channels<double, 6, 3>>, {0, 1, 2, 7}, with_statistics);
-  check_laws(group_cases<channels<double, 6, 1, 5>>, {0, 3, 11}, with_statistics);
+  check_laws(group_cases<channels<double, 6, 1, 5>>, {0, 1, 2, 7}, with_statistics);
 }
 TEST_CASE("layer_norm, rms_norm: the laws hold") {
-  check_laws(layer_cases<rows<double, 7>>, {0, 1, 2, 7, 9}, of_rows);
-  check_laws(layer_cases<rows<double, 17>>, {0, 1, 5}, of_rows);
+  check_laws(layer_cases<rows<double, 17>>, {0, 1, 2, 7, 9}, of_rows);
 }
 TEST_CASE("norm: float equals the reference, also where a sum is cut into chunks") {
   check_values(batch_cases<channels<float, 3, 1, 7>>, {2, 3000}, with_statistics);
   check_values(row_cases<channels<float, 3, 1, 7>>, {0, 1, 3000}, with_statistics);
   check_values(group_cases<channels<float, 6, 3>>, {0, 1, 3000}, with_statistics);
-  check_values(layer_cases<rows<float, 17>>, {0, 1, 1000}, of_rows);
+  check_values(layer_cases<rows<float, 7>>, {0, 1, 1000}, of_rows);
 }
