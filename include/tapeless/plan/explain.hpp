@@ -78,7 +78,7 @@ inline std::string text_of(const location& l) {
 }
 
 // What the sweep that begins with step s passes over: the entries, and which of the rows.
-template <int N, int O> std::string sweep_text(const plan<N, O>& r, const step& s) {
+template <plan_counts Room> std::string sweep_text(const plan<Room>& r, const step& s) {
   const slot *const columns = &r.slot_[s.slot0], *const row_end = columns + 1, *const values = columns + 2;
   const int entry = 4 + ((s.attr & first_is_ones) == 0 && s.o == op::spmm ? size_of(values->t) : 0);
   std::string t = joined((s.attr & in_tiles) != 0 ? ", a pass tile by tile over " : ", a pass over ",
@@ -91,7 +91,8 @@ template <int N, int O> std::string sweep_text(const plan<N, O>& r, const step& 
 }
 
 // One line for each step: number, half, what it does, where it reads and writes.
-template <int N, int O> std::string explain_text(const program<N, O>& p, const plan<N, O>& r) {
+template <int N, int O, plan_counts Room>
+std::string explain_text(const program<N, O>& p, const plan<Room>& r) {
   const grouping g = make_groups(p);
   const auto computed_in = [&](int i, int group) {
     for (const grouping::recomputed& x : g.again)
@@ -144,7 +145,7 @@ template <int N, int O> std::string explain_text(const program<N, O>& p, const p
 }
 
 // The program as a Graphviz graph: one node an op, one box a step.
-template <int N, int O> std::string explain_dot(const program<N, O>& p, const plan<N, O>&) {
+template <int N, int O> std::string explain_dot(const program<N, O>& p) {
   const grouping g = make_groups(p);
   std::string s = "digraph program {\n  node [shape=box, fontname=\"sans-serif\"];\n";
   const auto id = [](int i) { return joined("n", i); };

@@ -11,7 +11,8 @@ namespace tapeless::detail {
 
 template <int N, int O> class planner {
   const program<N, O>& p_;
-  plan<N, O> r_{};
+  using roomy_plan = plan<most_of_plan(N, O)>;
+  roomy_plan r_{};
   grouping g_;
   arena_layout arena_;
   vec<location> home_{N, location{}};
@@ -569,7 +570,8 @@ public:
   constexpr planner(const program<N, O>& p, int loaded_leaves)
       : p_(p), g_(make_groups(p, loaded_leaves)), arena_(g_.groups.size()) {}
 
-  constexpr plan<N, O> run() {
+  constexpr roomy_plan run() {
+    r_.results = O;
     order_members();
     find_in_place();
     place_arguments_and_results();
@@ -609,7 +611,7 @@ public:
 };
 
 // loaded_leaves: of the arguments, leaf by leaf, those that are loaded once for many runs.
-template <int N, int O> constexpr plan<N, O> make_plan(const program<N, O>& p, int loaded_leaves = 0) {
+template <int N, int O> constexpr auto make_plan(const program<N, O>& p, int loaded_leaves = 0) {
   return planner<N, O>(p, loaded_leaves).run();
 }
 

@@ -88,19 +88,26 @@ struct index_check {
   extent_t bound = 0, passes = no_index; // a number outside of [0, bound) that passes
 };
 
-template <int N, int O> struct plan {
-  static constexpr int n = N > 0 ? N : 1;
+// How many there are of each part of a plan.
+struct plan_counts {
   int steps = 0, codes = 0, konsts = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0,
-      nonempty = 0;
-  step step_[n]{};
-  std::uint64_t code[6 * n]{};
-  std::uint64_t konst[3 * n]{};
-  slot slot_[6 * n]{};
-  std::uint64_t store_[n]{};
-  extent_t extent[3 * n]{};
-  const custom_op* custom[n]{};
-  index_check check[n]{};  // int32 arguments that are scanned before the first step
-  extent_t not_empty[n]{}; // extents of which a maximum is taken: zero is an exception
+      nonempty = 0, results = 0;
+};
+// Of a program of n nodes, at most
+constexpr plan_counts most_of_plan(int n, int results) {
+  return {n, 6 * n, 3 * n, 6 * n, n, 3 * n, n, n, n, results};
+}
+
+template <plan_counts Room> struct plan : plan_counts {
+  step step_[Room.steps + 1]{};
+  std::uint64_t code[Room.codes + 1]{};
+  std::uint64_t konst[Room.konsts + 1]{};
+  slot slot_[Room.slots + 1]{};
+  std::uint64_t store_[Room.stores + 1]{};
+  extent_t extent[Room.extents + 1]{};
+  const custom_op* custom[Room.customs + 1]{};
+  index_check check[Room.checks + 1]{};  // int32 arguments that are scanned before the first step
+  extent_t not_empty[Room.nonempty + 1]{}; // extents of which a maximum is taken: zero is an exception
   bool bf16 = false;       // is any step?
   int counted = 0;
   counted_extent count[max_program_names - max_names]{};
@@ -108,8 +115,37 @@ template <int N, int O> struct plan {
   extent_t part_names[max_parts]{};
   extent_t part_size[max_parts]{}; // bytes per unit
   extent_t strip_bytes = 0;        // scratch of a team's member for values that live within a strip
-  slot result[O > 0 ? O : 1]{};
+  slot result[Room.results + 1]{};
   struct cost cost{};
+
+  constexpr plan_counts counts() const { return *this; }
+  // The same without the room that is left, for a program keeps its plan at run time.   @pre Used is counts()
+  template <plan_counts Used> constexpr plan<Used> trimmed() const {
+    plan<Used> r{};
+    static_cast<plan_counts&>(r) = *this;
+    const auto copy = [](const auto& from, auto& to, int n) {
+      for (int i = 0; i < n; ++i) to[i] = from[i];
+    };
+    copy(step_, r.step_, steps);
+    copy(code, r.code, codes);
+    copy(konst, r.konst, konsts);
+    copy(slot_, r.slot_, slots);
+    copy(store_, r.store_, stores);
+    copy(extent, r.extent, extents);
+    copy(custom, r.custom, customs);
+    copy(check, r.check, checks);
+    copy(not_empty, r.not_empty, nonempty);
+    r.bf16 = bf16;
+    r.counted = counted;
+    copy(count, r.count, counted);
+    r.parts = parts;
+    copy(part_names, r.part_names, parts);
+    copy(part_size, r.part_size, parts);
+    r.strip_bytes = strip_bytes;
+    copy(result, r.result, results);
+    r.cost = cost;
+    return r;
+  }
 };
 
 } // namespace tapeless::detail

@@ -93,7 +93,8 @@ template <class... A> constexpr int leaves_of_first() {
 }
 // Load: the leaves of the first argument are loaded once for many runs.
 template <bool Load, class F, class... A> struct planned_with {
-  static constexpr auto value = make_plan(laid_out<F, A...>::value, Load ? leaves_of_first<A...>() : 0);
+  static constexpr auto made = make_plan(laid_out<F, A...>::value, Load ? leaves_of_first<A...>() : 0);
+  static constexpr auto value = made.template trimmed<made.counts()>();
 };
 template <class F, class... A> struct planned : planned_with<false, F, A...> {};
 

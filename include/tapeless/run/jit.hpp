@@ -68,7 +68,7 @@ template <class F> struct jit_fn {
   }
   // The program as a Graphviz graph.
   template <class... A> static std::string dot() {
-    if constexpr (traceable<A...>()) return explain_dot(laid_out<F, A...>::value, planned<F, A...>::value);
+    if constexpr (traceable<A...>()) return explain_dot(laid_out<F, A...>::value);
     else return {};
   }
   // A capacity for each named extent: dim<'n'>(64). One allocation.
