@@ -73,18 +73,18 @@ constexpr auto conv_transpose1d(const X& x, const W& w, const B& b) { return det
 template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, detail::handle W, detail::handle B>
 constexpr auto conv_transpose3d(const X& x, const W& w, const B& b) { return detail::plus_bias<1>(conv_transpose3d<Attributes>(x, w), b); }
 
-// What is none of these: a sentence.
-template <conv Attributes = conv{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
+// What is none of these: a sentence. A list in braces deduces no A: it is taken for attributes.
+template <conv Attributes = conv{}, detail::handle X, class W, class A = conv, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv2d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv1 Attributes = conv1{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
+template <conv1 Attributes = conv1{}, detail::handle X, class W, class A = conv1, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv1d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv3 Attributes = conv3{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
+template <conv3 Attributes = conv3{}, detail::handle X, class W, class A = conv3, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv3d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose Attributes = conv_transpose{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
+template <conv_transpose Attributes = conv_transpose{}, detail::handle X, class W, class A = conv_transpose, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv_transpose2d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
+template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, class W, class A = conv_transpose1, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv_transpose1d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, class W, class A, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
+template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, class W, class A = conv_transpose3, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
 constexpr auto conv_transpose3d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
 // clang-format on
 
