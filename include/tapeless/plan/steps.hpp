@@ -106,9 +106,9 @@ template <plan_counts Room> struct plan : plan_counts {
   std::uint64_t store_[Room.stores + 1]{};
   extent_t extent[Room.extents + 1]{};
   const custom_op* custom[Room.customs + 1]{};
-  index_check check[Room.checks + 1]{};  // int32 arguments that are scanned before the first step
+  index_check check[Room.checks + 1]{};    // int32 arguments that are scanned before the first step
   extent_t not_empty[Room.nonempty + 1]{}; // extents of which a maximum is taken: zero is an exception
-  bool bf16 = false;       // is any step?
+  bool bf16 = false;                       // is any step?
   int counted = 0;
   counted_extent count[max_program_names - max_names]{};
   int parts = 0;

@@ -53,34 +53,24 @@ template <class... A> struct program_space {
 };
 template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
 
-template <class F, class... A> struct with_selected_rows {
-  static constexpr const auto& traced_program = traced<F, A...>::value;
-  static constexpr int outputs = traced_program.output_count, room = 3 * traced_program.size + 64;
-  static constexpr roomy_program<room, outputs> made{with_sparse_rows<backend_of<A...>>(traced_program)};
-  static constexpr program<made.size, outputs> trimmed() {
-    if constexpr (made.is_whole()) return made.template trimmed<made.size, outputs>();
-    else return as_constant<made.size, outputs>(with_sparse_rows<backend_of<A...>>(traced_program));
+template <class F, class... A> struct selecting_rows {
+  constexpr raw_program operator()() const {
+    return with_sparse_rows<backend_of<A...>>(traced<F, A...>::value);
   }
 };
-template <class F, class... A> inline constexpr auto trimmed_rows = with_selected_rows<F, A...>::trimmed();
 template <class F, class... A> constexpr const auto& program_of_rows() {
-  if constexpr (selects_rows(traced<F, A...>::value.nodes, traced<F, A...>::value.size))
-    return trimmed_rows<F, A...>;
-  else return traced<F, A...>::value;
+  constexpr const auto& p = traced<F, A...>::value;
+  if constexpr (selects_rows(p.nodes, p.size))
+    return made_program<selecting_rows<F, A...>, 3 * p.size + 64, p.output_count>::value;
+  else return p;
 }
-template <class F, class... A> struct rearranged {
-  static constexpr const auto& written = program_of_rows<F, A...>();
-  static constexpr int outputs = written.output_count, room = 2 * written.size + 16;
-  static constexpr roomy_program<room, outputs> made{arranged<backend_of<A...>>(written)};
-  static constexpr program<made.size, outputs> trimmed() {
-    if constexpr (made.is_whole()) return made.template trimmed<made.size, outputs>();
-    else return as_constant<made.size, outputs>(arranged<backend_of<A...>>(written));
-  }
-  static constexpr auto value = trimmed();
+template <class F, class... A> struct arranging {
+  constexpr raw_program operator()() const { return arranged<backend_of<A...>>(program_of_rows<F, A...>()); }
 };
 template <class F, class... A> constexpr const auto& program_to_run() {
-  if constexpr (has_images(program_of_rows<F, A...>())) return rearranged<F, A...>::value;
-  else return program_of_rows<F, A...>();
+  constexpr const auto& p = program_of_rows<F, A...>();
+  if constexpr (has_images(p)) return made_program<arranging<F, A...>, 2 * p.size + 16, p.output_count>::value;
+  else return p;
 }
 // The program as it runs: rows that nobody asks for are left out, and its images lie as suits the back end.
 template <class F, class... A> struct laid_out {

@@ -166,16 +166,10 @@ template <int N, int O> struct program {
   static constexpr int output_count = O;
 };
 
-template <int N, int O> constexpr program<N, O> as_constant(const raw_program& r) {
-  program<N, O> p{};
-  for (int i = 0; i < N; ++i) p.nodes[i] = r.nodes[i];
-  for (int i = 0; i < O; ++i) p.outputs[i] = r.outputs[i];
-  return p;
-}
-// A program whose size is not known before it is made, which takes long: made once if it has no more than Room nodes.
+// A program whose size is known when it has been made: what of it has room.
 template <int Room, int Outputs> struct roomy_program {
   node nodes[Room]{};
-  int outputs[Outputs]{};
+  int outputs[Outputs + 1]{};
   int size = 0, output_count = 0;
   broken_rule broken;
 
@@ -185,24 +179,33 @@ template <int Room, int Outputs> struct roomy_program {
     for (int i = 0; i < output_count && i < Outputs; ++i) outputs[i] = r.outputs[i];
   }
   constexpr bool is_whole() const { return size <= Room && output_count <= Outputs; }
-  template <int N, int O> constexpr program<N, O> trimmed() const { // @pre is_whole()
-    program<N, O> p{};
-    for (int i = 0; i < N; ++i) p.nodes[i] = nodes[i];
-    for (int i = 0; i < O; ++i) p.outputs[i] = outputs[i];
+};
+// What Make{}() returns, as a constant. To make it takes long: it is made once if it has room, and else again.
+template <class Make, int Room, int Outputs> struct made_program {
+  static constexpr roomy_program<Room, Outputs> made{Make{}()};
+  static constexpr auto value = [] {
+    program<made.size, made.output_count> p{};
+    const auto fill = [&p](const auto& from) {
+      for (int i = 0; i < made.size; ++i) p.nodes[i] = from.nodes[i];
+      for (int i = 0; i < made.output_count; ++i) p.outputs[i] = from.outputs[i];
+    };
+    if constexpr (made.is_whole()) fill(made);
+    else fill(Make{}());
     return p;
-  }
+  }();
 };
 
+template <class F, class... A> struct tracing {
+  constexpr raw_program operator()() const { return trace<F, A...>(); }
+};
 template <class F, class... A> struct traced {
   static constexpr int leaves = (count_leaves<A>() + ... + 0);
-  static constexpr roomy_program<64 + 64 * leaves, 16 + 4 * leaves> size{trace<F, A...>()};
+  using made = made_program<tracing<F, A...>, 64 + 64 * leaves, 16 + 4 * leaves>;
+  static constexpr const auto& size = made::made; // and what is wrong with it
   static constexpr bool sound = !size.broken.found;
   // @pre !sound: this is no constant expression
   static constexpr int repeat() { return trace<F, A...>(true).nodes.size(); }
-  static constexpr auto value = [] {
-    if constexpr (size.is_whole()) return size.template trimmed<size.size, size.output_count>();
-    else return as_constant<size.size, size.output_count>(trace<F, A...>());
-  }();
+  static constexpr const auto& value = made::value;
   using result = traced_result<F, A...>;
 };
 
