@@ -69,7 +69,8 @@ template <class F, class... A> struct arranging {
 };
 template <class F, class... A> constexpr const auto& program_to_run() {
   constexpr const auto& p = program_of_rows<F, A...>();
-  if constexpr (has_images(p)) return made_program<arranging<F, A...>, 2 * p.size + 16, p.output_count>::value;
+  if constexpr (has_images(p))
+    return made_program<arranging<F, A...>, 2 * p.size + 16, p.output_count>::value;
   else return p;
 }
 // The program as it runs: rows that nobody asks for are left out, and its images lie as suits the back end.
