@@ -17,10 +17,10 @@ namespace {
 constexpr int most = 40;
 
 struct network {
-  tl::tensor<double, 7, 20> w1;
-  tl::tensor<double, 20> b1;
-  tl::tensor<double, 20, 20> w2;
-  tl::tensor<double, 20, 3> w3;
+  tl::tensor<double, 7, 70> w1;
+  tl::tensor<double, 70> b1;
+  tl::tensor<double, 70, 70> w2;
+  tl::tensor<double, 70, 3> w3;
 };
 using inputs = tl::tensor<double, tl::dyn<'n'>, 7>;
 using targets = tl::tensor<double, tl::dyn<'n'>, 3>;

@@ -32,6 +32,18 @@ template <class T> void check(const matmul_extents& e) {
                              [&](const auto& team, T* out, T* scratch, T* shared) {
                                matmul(team, e, a.data(), b.data(), out, scratch, shared);
                              })));
+  if (matmul_reads_lists<T>(e)) {
+    const rows_in_a_list<T> as(e.k, a), bs(e.k, b);
+    for (const rows_of_product& rows : {rows_of_product{as.list.data(), bs.list.data()},
+                                        {as.list.data(), nullptr},
+                                        {nullptr, bs.list.data()}})
+      CHECK(c.agree(result_of<T>(e.m * e.n, matmul_scratch<T>(e), matmul_shared<T>(e),
+                                 [&](const auto& team, T* out, T* scratch, T* shared) {
+                                   matmul<T>(team, e, rows.a != nullptr ? as.all.data() : a.data(),
+                                             rows.b != nullptr ? bs.all.data() : b.data(), out, scratch,
+                                             shared, nullptr, rows);
+                                 })));
+  }
   const index_t ahead = matmul_packed<T>(e);
   if (ahead == 0) return;
   std::vector<T> packed(static_cast<std::size_t>(ahead));

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <vector>
@@ -29,6 +30,21 @@ template <class T> std::vector<T> values(index_t n, unsigned seed) {
   for (T& x : v) x = draw(random);
   return v;
 }
+
+// The rows of v, n of them, as rows `list` of a larger tensor, whose other rows are NaN: first its last one, then every
+// other one backwards.
+template <class T> struct rows_in_a_list {
+  std::vector<std::int32_t> list;
+  std::vector<T> all;
+  rows_in_a_list(index_t n, const std::vector<T>& v)
+      : all(2 * v.size(), std::numeric_limits<T>::quiet_NaN()) {
+    const auto size = n > 0 ? static_cast<std::ptrdiff_t>(v.size()) / n : 0;
+    for (index_t i = 0; i < n; ++i) {
+      list.push_back(static_cast<std::int32_t>(2 * (n - i) - 1));
+      std::copy_n(v.begin() + i * size, size, all.begin() + list.back() * size);
+    }
+  }
+};
 
 struct exact_sums {
   std::vector<double> sum, size, terms;

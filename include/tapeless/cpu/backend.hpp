@@ -58,7 +58,8 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
 private:
   template <const auto& P, int I> [[gnu::always_inline]] static inline void execute(const Team& team,
                                                                                     frame<P>& f) {
-    if constexpr (P.step_[I].strip) return; // ran with the first step of its strip
+    if constexpr (P.step_[I].strip || is_unmade<P>(I))
+      return; // ran with the first step of its strip; copies nothing
     else if constexpr (P.step_[I].o == op::select) {
       constexpr step s = P.step_[I];
       const index_t count = run_select<element_of<P, I>>(s, f.step[I]);
@@ -90,11 +91,6 @@ private:
       if (!P.step_[i].fused && !is_sparse(P.step_[i].o)) return true;
     return false;
   }
-  template <const auto& P> static constexpr bool has_convolutions() {
-    for (int i = 0; i < P.steps; ++i)
-      if (is_conv(P.step_[i].o)) return true;
-    return false;
-  }
   // Bytes of an element of a step's scratch.
   static constexpr index_t scratch_unit(const step& s) { return s.wide ? 8 : s.bf16 ? 2 : 4; }
   template <const auto& P> static constexpr bool followed_by_epilogue(int i) {
@@ -117,7 +113,7 @@ private:
     const step& s = P.step_[i];
     shape q[3]{};
     for (int k = 0; k < s.loads + 1 && k < 3; ++k) q[k] = P.slot_[s.slot0 + k].s;
-    constexpr bool conv = has_convolutions<P>();
+    constexpr bool conv = has_step<P>(is_conv);
     scratch_need n;
     if (s.bf16) {
       if constexpr (P.bf16) n = s.o == op::matmul ? scratch_of_bf16<Arch>(s, q) : n;
@@ -173,21 +169,22 @@ private:
     run_whole<P.step_[I].o, K, T>(
         team, P.step_[I], f.step[I],
         {packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch), reinterpret_cast<T*>(f.shared) + need.packed},
-        f.names);
+        f.names, row_lists_of<P>(f, I));
   }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(
       const Team& team, const frame<P>& f) {
     using T = std::conditional_t<P.step_[I].wide, double, float>;
     constexpr auto code = code_of<P, I>();
-    if constexpr (!P.step_[I].epilogue) run_fused<code, simd<T>>(team, f.step[I], no_rows{});
+    const auto loop = loop_of<P, listed_loads_of<P>(I)>(f, fused_kernel<code, simd<T>>{});
+    if constexpr (!P.step_[I].epilogue) run_fused<code, T>(team, f.step[I], loop, no_rows{});
     else if (constexpr auto K = kernel_of_step<P, I - 1>(); is_small(K) || f.step[I].chunks <= 1) {
       run_whole_step<P, I - 1>(team, f);
-      run_fused<code, simd<T>>(team, f.step[I], no_rows{});
+      run_fused<code, T>(team, f.step[I], loop, no_rows{});
     } else if constexpr (!is_small(K)) {
       constexpr index_t own = need_of<P>(I - 1).each;
       if constexpr (!P.step_[I - 1].packs_ahead) pack_step<P, I - 1>(team, f);
-      run_fused<code, simd<T>>(
-          team, f.step[I],
+      run_fused<code, T>(
+          team, f.step[I], loop,
           rows_of<P.step_[I - 1].o, K, element_of<P, I - 1>>{
               P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own, packed_of<P, I - 1>(f),
               f.names, consumed_by<P>(I), replaced_by<P>(I, code.past_caches),

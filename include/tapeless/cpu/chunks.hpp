@@ -71,15 +71,15 @@ template <auto Code, class T> struct stores_of {
 };
 
 // One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
+// loop.run(arguments, lo, hi): indices [lo, hi) of the outermost axis, as fused_kernel::run
 // before(lo, hi, member, base) runs ahead of rows [lo, hi): what an epilogue follows. It may move the bases of slots.
 // @pre f.chunks > 1 where it does anything
-template <auto Code, class V, class Team, class Before> void run_fused(const Team& team, const frame_step& f,
-                                                                       const Before& before) {
-  using kernel = fused_kernel<Code, V>;
-  using stores = stores_of<Code, typename V::value_type>;
+template <auto Code, class T, class Team, class Loop, class Before>
+void run_fused(const Team& team, const frame_step& f, const Loop& loop, const Before& before) {
+  using stores = stores_of<Code, T>;
   if (f.empty) return stores::clear(f);
   const fused_arguments all{nullptr, f.slot, f.loop, f.extent};
-  if (f.chunks == 1) return kernel::run(all, 0, f.loop[0]);
+  if (f.chunks == 1) return loop.run(all, 0, f.loop[0]);
   team.run(f.chunks, [&](index_t chunk, int member) {
     void* base[Code.slots];
     for (int k = 0; k < Code.slots; ++k) base[k] = f.slot[k].data();
@@ -88,7 +88,7 @@ template <auto Code, class V, class Team, class Before> void run_fused(const Tea
     a.base = base;
     const index_t lo = chunk * f.chunk, hi = lo + f.chunk < f.loop[0] ? lo + f.chunk : f.loop[0];
     before(lo, hi, member, base);
-    kernel::run(a, lo, hi);
+    loop.run(a, lo, hi);
   });
   stores::combine(f, f.chunks);
 }

@@ -334,15 +334,41 @@ template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kerne
   return {};
 }
 
+/// May wgrad be told which images there are?
+template <class V> constexpr bool conv2d_reads_lists(conv_kernel k, const conv_extents& e) {
+  switch (k) {
+    case conv_kernel::columns: return detail::columns_wgrad<V>::reads_lists(e);
+    case conv_kernel::indirect: return detail::indirect_wgrad<V>::reads_lists(e);
+    case conv_kernel::dense: return detail::dense_wgrad<V>::reads_lists(e);
+    case conv_kernel::depthwise: return detail::depthwise_wgrad<V>::reads_lists(e);
+    case conv_kernel::winograd: return detail::winograd_wgrad<V, 2>::reads_lists(e);
+    case conv_kernel::winograd4: return detail::winograd_wgrad<V, 4>::reads_lists(e);
+    case conv_kernel::turned: return detail::turned_wgrad<V>::reads_lists(e);
+    case conv_kernel::channels_last: return detail::channels_last_wgrad<V>::reads_lists(e);
+    case conv_kernel::channels_last_trimmed: return detail::channels_last_trimmed_wgrad<V>::reads_lists(e);
+    case conv_kernel::channels_last_winograd: return detail::channels_last_winograd_wgrad<V>::reads_lists(e);
+    case conv_kernel::channels_last_depthwise:
+      return detail::channels_last_depthwise_wgrad<V>::reads_lists(e);
+  }
+  return false;
+}
+
 /// conv2d_pack, then conv2d_run: what all rows of a batch share, and the batch or a part of it. wgrad packs nothing.
 template <conv_pass P, conv_kernel K, class V, team Team, class T = typename V::value_type>
 void conv2d_pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
   if constexpr (P != conv_pass::wgrad) detail::conv_kernel_type<P, K, V>::pack(team, e, w, packed);
 }
+/// wgrad: which images of a and of b there are, e.n of them each; nullptr: the first ones.
+/// @pre conv2d_reads_lists(K, e), or there are none
 template <conv_pass P, conv_kernel K, class V, team Team, class T = typename V::value_type>
 void conv2d_run(const Team& team, const conv_extents& e, const T* a, const T* b, T* result,
-                const scratch_of_kernel<T>& scratch) {
-  detail::conv_kernel_type<P, K, V>::run(team, e, a, b, result, scratch);
+                const scratch_of_kernel<T>& scratch, const std::int32_t* images_of_a = nullptr,
+                const std::int32_t* images_of_b = nullptr) {
+  using kernel = detail::conv_kernel_type<P, K, V>;
+  if constexpr (P == conv_pass::wgrad)
+    kernel::run(team, e, detail::image_batch<T>{a, e.c * e.h * e.w, images_of_a},
+                detail::image_batch<T>{b, e.k * e.p * e.q, images_of_b}, result, scratch);
+  else kernel::run(team, e, a, b, result, scratch);
 }
 
 } // namespace tapeless::cpu

@@ -100,8 +100,9 @@ template <class V> struct channels_last_depthwise_wgrad {
   static constexpr scratch_need need(const conv_extents& e) {
     return {.shared = plan(e).slots * plan(e).size(e)};
   }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
-                                        T* dw, const scratch_of_kernel<T>& s) {
+  static constexpr bool reads_lists(const conv_extents&) { return true; }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
+                                        const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
     const index_t taps = e.r * e.s, units = e.n * p.bands, slots = std::min(p.slots, units), size = p.size(e);
     if (units == 0) return void(std::fill_n(dw, e.c * taps, T(0)));
@@ -117,8 +118,8 @@ template <class V> struct channels_last_depthwise_wgrad {
         v.each_segment(0, b * e.p / p.bands, (b + 1) * e.p / p.bands,
                        [&](index_t i, index_t high, const taps_of_axis& r) {
                          h.each_segment(0, 0, e.q, [&](index_t j, index_t wide, const taps_of_axis& c) {
-                           rectangle(e, p, high, r, wide, c, c1 - c0, x + z * e.h * e.w * e.c + c0,
-                                     dy + ((z * e.p + i) * e.q + j) * e.c + c0, sum + c0);
+                           rectangle(e, p, high, r, wide, c, c1 - c0, x(z) + c0,
+                                     dy(z) + (i * e.q + j) * e.c + c0, sum + c0);
                          });
                        });
       }

@@ -209,16 +209,17 @@ template <class V> struct channels_last_trimmed_wgrad {
       count = at < x.extent ? std::min(x.positions - first, (x.extent - 1 - at) / x.step + 1) : 0;
     }
   };
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
-                                        T* dw, const scratch_of_kernel<T>& s) {
+  static constexpr bool reads_lists(const conv_extents& e) { return images_at_once(e) == 1; }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
+                                        const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     if (e.n == 0) return void(std::fill_n(dw, e.k * e.c * e.r * e.s, T(0)));
     const index_t parts = team.size() == 1 ? 1 : ceil_div(e.c, index_t(16));
     const index_t units = units_of(e, parts), together = images_at_once(e);
     const index_t cuts = team.size() == 1 ? 1 : std::min<index_t>(units, 4 * team.size());
     team.run(cuts, [&](index_t cut, int) {
       for (index_t z = 0; z < e.n; z += together)
-        some(e, std::min(together, e.n - z), parts, cut * units / cuts, (cut + 1) * units / cuts,
-             x + z * e.h * e.w * e.c, dy + z * e.p * e.q * e.k, s.shared, z > 0);
+        some(e, std::min(together, e.n - z), parts, cut * units / cuts, (cut + 1) * units / cuts, x(z), dy(z),
+             s.shared, z > 0);
     });
     finish(team, e, 1, s.shared, dw);
   }
@@ -227,7 +228,7 @@ template <class V> struct channels_last_trimmed_wgrad {
     return parts * e.r * e.s * ceil_div(e.k, B::NR);
   }
   /// What all channels read of so many images stays in the nearest cache.
-  static index_t images_at_once(const conv_extents& e) {
+  static constexpr index_t images_at_once(const conv_extents& e) {
     return std::max<index_t>(1, 64 * B::NV / std::max<index_t>(e.p * e.q, 1));
   }
   /// sums (+)= those of some images; sums: (panel, c, tap, filter of the panel)

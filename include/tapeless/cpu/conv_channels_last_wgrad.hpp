@@ -53,7 +53,8 @@ template <class V> struct channels_last_wgrad {
 
   /// to: (block, image, row, column, channel of the block), from channel c of the pixel on.
   static void fill_blocks(const conv_extents& e, const plan& p, index_t blocks, index_t images, index_t c,
-                          index_t channels, const T* x, index_t y0, index_t x0, T* to) {
+                          index_t channels, const image_batch<T>& x, index_t z0, index_t y0, index_t x0,
+                          T* to) {
     const index_t first = std::clamp<index_t>(-x0, 0, p.width);
     const index_t end = std::clamp<index_t>(e.w - x0, first, p.width);
     for (index_t b = 0; b < blocks; ++b, c += p.block, channels -= p.block) {
@@ -61,10 +62,11 @@ template <class V> struct channels_last_wgrad {
       T* pixel = to + b * p.pitch;
       const auto copy = [&](auto nv,
                             auto whole) { // in this order: the next pixel comes over the end of a vector
-        for (index_t z = 0; z < images; ++z)
+        for (index_t z = 0; z < images; ++z) {
+          const T* const image = x(z0 + z);
           for (index_t i = y0; i < y0 + p.rows; ++i) {
             const bool inside = i >= 0 && i < e.h;
-            const T* from = inside ? x + ((z * e.h + i) * e.w + x0 + first) * e.c + c : x;
+            const T* from = inside ? image + (i * e.w + x0 + first) * e.c + c : image;
             for (index_t j = 0; j < p.width; ++j, pixel += p.block) {
               const bool zero = !inside || j < first || j >= end;
               unroll<nv.value>([&](auto v) __attribute__((always_inline)) {
@@ -77,6 +79,7 @@ template <class V> struct channels_last_wgrad {
               if (!zero) from += e.c;
             }
           }
+        }
       };
       const index_t vectors = ceil_div(p.block, W);
       unroll<static_cast<int>(ceil_div(most_block, W))>([&](auto v) {
@@ -89,12 +92,13 @@ template <class V> struct channels_last_wgrad {
     }
   }
   /// to: (panel of lanes, pixel, lane), whole vectors.
-  static void fill_panels(const conv_extents& e, const pixel_grid& g, index_t lanes, const T* dy, T* to) {
+  static void fill_panels(const conv_extents& e, const pixel_grid& g, index_t lanes, const image_batch<T>& dy,
+                          index_t z0, T* to) {
     for (index_t j = 0; j < lanes; j += NR) {
       const index_t here = std::min(NR, lanes - j);
       for (index_t z = 0; z < g.images; ++z)
         for (index_t i = 0; i < g.rows; ++i) {
-          const T* from = dy + z * g.from.image + i * g.from.row + j;
+          const T* from = dy(z0 + z) + i * g.from.row + j;
           for (index_t x = 0; x < g.cols; ++x, from += e.k)
             for (index_t v = 0; v < here; v += W, to += W)
               store(to, here - v >= W ? load<V>(from + v) : load_n<V>(from + v, here - v));
@@ -102,10 +106,11 @@ template <class V> struct channels_last_wgrad {
     }
   }
 
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
-                                        T* dw, const scratch_of_kernel<T>& s) {
+  static constexpr bool reads_lists(const conv_extents& e) { return !is_product(e); }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
+                                        const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     if (e.n == 0) return void(std::fill_n(dw, e.k * (e.c / e.groups) * e.r * e.s, T(0)));
-    if (is_product(e)) return matmul<T, Team, V>(team, product(e), dy, x, dw, s.each, s.shared);
+    if (is_product(e)) return matmul<T, Team, V>(team, product(e), dy.p, x.p, dw, s.each, s.shared);
     const plan p(e);
     const index_t columns = p.cg * p.taps, of_image = p.bands * p.segments;
     const index_t together = of_image > 1 ? 1 : std::clamp<index_t>(ceil_div(e.n, p.slots), 1, p.images);
@@ -129,7 +134,7 @@ template <class V> struct channels_last_wgrad {
             std::min(p.cols, e.q - q),
             {e.p * e.q * e.k, e.q * e.k, e.k},
             {p.rows * p.width * p.block, e.stride_h * p.width * p.block, e.stride_w * p.block}};
-        fill_panels(e, grid, k1 - k0, dy + ((z * e.p + i) * e.q + q) * e.k + g * p.kg + k0, rows_of_dy);
+        fill_panels(e, grid, k1 - k0, dy.from((i * e.q + q) * e.k + g * p.kg + k0), z, rows_of_dy);
         index_t at[most_pixels];
         int pixels = 0;
         for (index_t m = 0; m < grid.images; ++m)
@@ -138,8 +143,8 @@ template <class V> struct channels_last_wgrad {
               at[pixels++] = m * grid.to.image + y * grid.to.row + j * grid.to.col;
         for (index_t b = 0; b < p.blocks; b += p.part) {
           const index_t blocks = std::min(p.part, p.blocks - b), c = b * p.block;
-          fill_blocks(e, p, blocks, grid.images, g * p.cg + c, p.cg - c, x + z * e.h * e.w * e.c,
-                      i * e.stride_h - e.pad_top, q * e.stride_w - e.pad_left, tile);
+          fill_blocks(e, p, blocks, grid.images, g * p.cg + c, p.cg - c, x, z, i * e.stride_h - e.pad_top,
+                      q * e.stride_w - e.pad_left, tile);
           // sums: (slot, group, panel, c, tap, filter of the panel); those of one unit alone are not kept
           T* const sum = s.shared + (slot * e.groups + g) * p.size() + k0 * columns;
           for (index_t j = 0; j < k1 - k0; j += NR)

@@ -91,12 +91,12 @@ template <class T> [[gnu::always_inline]] inline void fetch_block(const T* p, in
 /// Transformed inputs of the tiles [first, last), of the channels of group g.
 template <class V, class T> [[gnu::noinline]] void winograd_pixels(const conv_extents& e,
                                                                    const tile_list& list, index_t first,
-                                                                   index_t last, const T* x, index_t cg,
-                                                                   const T* zeros, T* to, index_t to_tile,
-                                                                   index_t to_point) {
+                                                                   index_t last, const image_batch<T>& x,
+                                                                   index_t cg, const T* zeros, T* to,
+                                                                   index_t to_tile, index_t to_point) {
   list.each(e, first, last, [&](index_t t, index_t z, index_t y, index_t j) {
     const T* at[filtered + 2][filtered + 2];
-    const T* const image = x + z * e.h * e.w * e.c;
+    const T* const image = x(z);
     pixels_of_tile(image, e.h, e.w, e.c, y - e.pad_top, j - e.pad_left, e.dil_h, e.dil_w, zeros, at);
     fetch_block(
         image + ((y - e.pad_top + 4 * e.dil_h) * e.w + j - e.pad_left + e.dil_w) * e.c, // of the tile below
@@ -171,8 +171,8 @@ template <class V, class Team, class T> void channels_last_winograd(const Team& 
     T* const products = data + plan.points * plan.data_point();
     T* const outside = products + plan.points * plan.product_point();
     std::fill_n(outside, plan.beside(), T(0));
-    winograd_pixels<V>(e, plan.list, first, last, x + g * cg, cg, outside, data, plan.channels,
-                       plan.data_point());
+    winograd_pixels<V>(e, plan.list, first, last, image_batch<T>{x + g * cg, e.h * e.w * e.c}, cg, outside,
+                       data, plan.channels, plan.data_point());
     for (index_t p = 0; p < plan.points; ++p) {
       plan.list.each(e, first + p * tiles / plan.points, first + (p + 1) * tiles / plan.points,
                      [&](index_t, index_t z, index_t i, index_t j) {

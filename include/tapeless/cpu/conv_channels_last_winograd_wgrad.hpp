@@ -38,8 +38,9 @@ template <class V> struct channels_last_winograd_wgrad {
     return {.each = p.scratch(), .shared = p.slots * p.all};
   }
 
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
-                                        T* dw, const scratch_of_kernel<T>& s) {
+  static constexpr bool reads_lists(const conv_extents&) { return true; }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
+                                        const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
     const index_t tiles = e.n * p.list.of_image(e), units = ceil_div(tiles, p.count);
     const index_t slots = std::min(p.slots, units);
@@ -55,11 +56,12 @@ template <class V> struct channels_last_winograd_wgrad {
       const index_t begin = slot * units / slots, end = (slot + 1) * units / slots;
       for (index_t u = begin; u < end; ++u) {
         const index_t first = u * p.count, last = std::min(first + p.count, tiles);
-        winograd_pixels<V>(e, p.list, first, last, x + g * p.cg, p.cg, zeros, data, p.lanes, p.data_point());
+        winograd_pixels<V>(e, p.list, first, last, x.from(g * p.cg), p.cg, zeros, data, p.lanes,
+                           p.data_point());
         p.list.each(e, first, last, [&](index_t t, index_t z, index_t i, index_t j) {
           const T* at[filtered][filtered];
-          pixels_of_tile<filtered, const T>(dy + z * e.p * e.q * e.k + g * p.kg + k0, e.p, e.q, e.k, i, j,
-                                            e.dil_h, e.dil_w, zeros, at);
+          pixels_of_tile<filtered, const T>(dy(z) + g * p.kg + k0, e.p, e.q, e.k, i, j, e.dil_h, e.dil_w,
+                                            zeros, at);
           transform_pixels<V, winograd<filtered>::cotangent>(at, filters, cotangent + t * p.pitch(),
                                                              p.cotangent_point());
         });

@@ -66,14 +66,17 @@ template <class V> struct columns_wgrad {
     return {.each = plan.images * (plan.x.tile.size() + plan.dy.size()),
             .shared = plan.slots > 1 ? plan.slots * e.k * (e.c / e.groups) * e.r * e.s : 0};
   }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
-                                        T* dw, const scratch_of_kernel<T>& scratch) {
+  static constexpr bool reads_lists(const conv_extents&) { return true; }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
+                                        const image_batch<T>& dy, T* dw,
+                                        const scratch_of_kernel<T>& scratch) {
     const wgrad_plan<T, V> plan(e);
     const fprop_plan<T, V>& xp = plan.x;
     const index_t cg = xp.cg, kg = xp.kg, taps = e.r * e.s, columns = cg * taps, size = e.k * columns;
     const index_t units = ceil_div(e.n, plan.images) * xp.bands, slots = std::min(plan.slots, units);
     if (units == 0) return void(std::fill_n(dw, size, T(0)));
-    const bool whole = e.q % blocking<V>::W == 0;      // dy is read in place
+    // dy is read in place
+    const bool whole = e.q % blocking<V>::W == 0 && (dy.list == nullptr || plan.images == 1);
     T* const target = slots > 1 ? scratch.shared : dw; // (slots, k, c / groups, r, s)
     team.run(slots * e.groups * plan.blocks, [&](index_t chunk, int member) {
       const index_t k0 = chunk % plan.blocks * plan.filters, g = chunk / plan.blocks % e.groups;
@@ -87,13 +90,13 @@ template <class V> struct columns_wgrad {
         const index_t z0 = u / xp.bands * plan.images, i = u % xp.bands * xp.band;
         const index_t images = std::min(plan.images, e.n - z0), rows = std::min(xp.band, e.p - i);
         for (index_t z = 0; z < images; ++z) {
-          const index_t image = (z0 + z) * e.groups + g;
-          fill<V>(xp.tile, xs + z * xp.tile.size(), x + image * cg * e.h * e.w, e.h, e.w,
+          fill<V>(xp.tile, xs + z * xp.tile.size(), x(z0 + z) + g * cg * e.h * e.w, e.h, e.w,
                   i * e.stride_h - e.pad_top, -e.pad_left);
           if (!whole)
-            fill<V>(dt, ds + z * plan.dy.size(), dy + (image * kg + k0) * e.p * e.q, e.p, e.q, i, index_t(0));
+            fill<V>(dt, ds + z * plan.dy.size(), dy(z0 + z) + (g * kg + k0) * e.p * e.q, e.p, e.q, i,
+                    index_t(0));
         }
-        const T* const rows_of_dy = whole ? dy + (z0 * e.k + g * kg + k0) * e.p * e.q + i * e.q : ds;
+        const T* const rows_of_dy = whole ? dy(z0) + (g * kg + k0) * e.p * e.q + i * e.q : ds;
         const index_t plane = whole ? e.p * e.q : dt.plane(), line = whole ? e.q : dt.line();
         const index_t of_image = whole ? e.k * e.p * e.q : plan.dy.size();
         T* const to = target + slot * size + (g * kg + k0) * columns;

@@ -314,8 +314,9 @@ template <class V> struct depthwise_wgrad {
     return {.each = reads_in_place<V>(e) ? 0 : p.size(),
             .shared = p.slots > 1 ? p.slots * e.k * e.r * e.s : 0};
   }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
-                                        T* dw, const scratch_of_kernel<T>& s) {
+  static constexpr bool reads_lists(const conv_extents&) { return true; }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
+                                        const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
     const image_tile& t = p.x.tile;
     const index_t taps = e.r * e.s, kg = p.x.kg, blocks = ceil_div(e.c, p.channels);
@@ -334,11 +335,11 @@ template <class V> struct depthwise_wgrad {
             V sum[9];
             for (V& v : sum) v = V(T(0));
             for (index_t z = z0; z < z1; ++z) {
-              const T* const plane = x + (z * e.c + k / kg) * e.h * e.w;
-              const T* const from = dy + (z * e.k + k) * e.p * e.q;
+              const T* const plane = x(z) + k / kg * e.h * e.w;
+              const T* const from = dy(z) + k * e.p * e.q;
               if (z + 1 < z1) {
-                prefetch(plane + e.c * e.h * e.w, e.h * e.w);
-                prefetch(from + e.k * e.p * e.q, e.p * e.q);
+                prefetch(x(z + 1) + k / kg * e.h * e.w, e.h * e.w);
+                prefetch(dy(z + 1) + k * e.p * e.q, e.p * e.q);
               }
               correlate_3x3<V, T>(e.p, e.q, from, e.q, {plane, e.h, e.w, e.pad_top, e.pad_left}, 0, sum);
             }
@@ -354,14 +355,15 @@ template <class V> struct depthwise_wgrad {
         for (index_t z = z0; z < z1; ++z)
           for (index_t i = 0; i < e.p; i += p.x.band) {
             const index_t rows = std::min(p.x.band, e.p - i);
-            const T* const plane = x + (z * e.c + c) * e.h * e.w;
+            const T* const plane = x(z) + c * e.h * e.w;
             fill<V>(t, xs, plane, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
             const bool ahead = i == 0 && z + 1 < z1;
-            if (ahead) prefetch(plane + e.c * e.h * e.w, e.h * e.w);
+            if (ahead) prefetch(x(z + 1) + c * e.h * e.w, e.h * e.w);
             for (index_t m = 0; m < kg; ++m) {
-              const T* const from = dy + (z * e.k + c * kg + m) * e.p * e.q;
+              const index_t k = c * kg + m;
+              const T* const from = dy(z) + k * e.p * e.q;
               if (!whole) fill<V>(p.dy, ds, from, e.p, e.q, i, index_t(0));
-              if (ahead) prefetch(from + e.k * e.p * e.q, e.p * e.q);
+              if (ahead) prefetch(dy(z + 1) + k * e.p * e.q, e.p * e.q);
               const T* const d = whole ? from + i * e.q : ds;
               const index_t line = whole ? e.q : p.dy.line();
               if (near) {

@@ -55,14 +55,13 @@ template <class V> struct indirect_input {
     return t / e.s * e.dil_h * line + t % e.s * e.dil_w;
   }
   /// `planes` channels from c on, of `images` images from z on, seen by output rows from i on.   @pre planes <= channels
-  template <class T> image_view<T> view(const conv_extents& e, const T* x, index_t z, index_t images,
-                                        index_t c, index_t planes, index_t i, T* to) const {
+  template <class T> image_view<T> view(const conv_extents& e, const image_batch<T>& x, index_t z,
+                                        index_t images, index_t c, index_t planes, index_t i, T* to) const {
     const index_t area = e.h * e.w;
-    const T* const from = x + (z * e.c + c) * area;
-    if (in_place) return {from + i * e.stride_h * e.w, e.c * area, area, e.w};
+    if (in_place) return {x(z) + c * area + i * e.stride_h * e.w, x.size, area, e.w};
     const image_tile t{planes, rows, 1, width};
     for (index_t k = 0; k < images; ++k)
-      fill<V>(t, to + k * t.size(), from + k * e.c * area, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
+      fill<V>(t, to + k * t.size(), x(z + k) + c * area, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
     return {to, t.size(), t.plane(), t.line()};
   }
 };
@@ -101,7 +100,8 @@ template <class V> struct indirect_fprop {
       const index_t z0 = chunk / (k.bands * e.groups) * k.images;
       const index_t images = std::min(k.images, e.n - z0), rows = std::min(k.band, e.p - i);
       T* const out = s.each + member * each; // (image, row, column, filter)
-      const image_view<T> v = in.view(e, x, z0, images, g * cg, cg, i, out + k.images * k.band * e.q * lanes);
+      const image_view<T> v = in.view(e, image_batch<T>{x, e.c * e.h * e.w}, z0, images, g * cg, cg, i,
+                                      out + k.images * k.band * e.q * lanes);
       const index_t pixels = rows * e.q;
       for (index_t first = 0; first < taps; first += tap_block) {
         index_t tap[tap_block];

@@ -41,8 +41,11 @@ template <class V> struct indirect_wgrad {
         .each = p.k.images * (indirect_input<V>(e, p.channels, p.k.band).tile() + p.k.band * e.q * p.lanes),
         .shared = p.slots * e.groups * p.blocks * p.columns * p.lanes};
   }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
-                                        T* dw, const scratch_of_kernel<T>& s) {
+  static constexpr bool reads_lists(const conv_extents& e) {
+    return plan(e).k.images == 1 || !indirect_input<V>(e, plan(e).channels, plan(e).k.band).in_place;
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
+                                        const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
     const indirect_chunk& k = p.k;
     const indirect_input<V> in(e, p.channels, k.band);
@@ -67,8 +70,8 @@ template <class V> struct indirect_wgrad {
         const index_t pixels = rows * e.q;
         const image_view<T> v = in.view(e, x, z0, images, g * cg + c0, channels, i, tile);
         for (index_t z = 0; z < images; ++z)
-          transpose<V, true>(filters, pixels, dy + ((z0 + z) * e.k + g * kg + k0) * e.p * e.q + i * e.q,
-                             e.p * e.q, rows_of_dy + z * pixels * p.lanes, p.lanes);
+          transpose<V, true>(filters, pixels, dy(z0 + z) + (g * kg + k0) * e.p * e.q + i * e.q, e.p * e.q,
+                             rows_of_dy + z * pixels * p.lanes, p.lanes);
         index_t at[most_pixels];
         for (index_t m = 0; m < pixels; ++m) at[m] = m / e.q * e.stride_h * v.line + m % e.q * e.stride_w;
         const panel_of_lanes<T> panel{.k = images,

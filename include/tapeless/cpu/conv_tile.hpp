@@ -15,6 +15,15 @@ namespace tapeless::cpu::detail {
 
 constexpr index_t floor_div(index_t a, index_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
+/// The images of a batch, or those of a list: where image z begins.
+template <class T> struct image_batch {
+  const T* p;
+  index_t size; // elements of one
+  const std::int32_t* list = nullptr;
+  const T* operator()(index_t z) const { return p + (list == nullptr ? z : list[z]) * size; }
+  image_batch from(index_t offset) const { return {p + offset, size, list}; } // of each
+};
+
 /// Rows of planes in scratch: column j of residue f at f * width + j.
 struct image_tile {
   index_t planes, rows, residues, width;

@@ -25,12 +25,11 @@ template <class T> constexpr bool takes_turned(const conv_extents& e) {
   return takes_trimmed(e) && (e.c * e.h * e.w + e.k * e.p * e.q) * element <= 1 << 19;
 }
 
-/// Images (channels, pixels) to (pixels, channels).
-template <class V, class T>
-void turn_to_last(index_t images, index_t channels, index_t pixels, const T* from, T* to) {
+/// Images from `first` on, (channels, pixels), to (pixels, channels).
+template <class V, class T> void turn_to_last(const image_batch<T>& from, index_t first, index_t images,
+                                              index_t channels, index_t pixels, T* to) {
   for (index_t z = 0; z < images; ++z)
-    transpose<V>(channels, pixels, from + z * channels * pixels, pixels, to + z * channels * pixels,
-                 channels);
+    transpose<V>(channels, pixels, from(first + z), pixels, to + z * channels * pixels, channels);
 }
 /// Back: channels [first, end).
 template <class V, class T> void turn_to_first(index_t images, index_t channels, index_t pixels,
@@ -66,7 +65,7 @@ template <class V, bool ToImage> struct turned_conv {
       const index_t end = first_of_cut<V>(cut + 1, cuts, out.channels);
       T* const from = s.each + member * i.each();
       T* const to = from + i.count * in.size();
-      turn_to_last<V>(images, in.channels, in.pixels, a + z * in.size(), from);
+      turn_to_last<V>(image_batch<T>{a, in.size()}, z, images, in.channels, in.pixels, from);
       last::some(e, images, {0, 1, lane, end}, from, s.packed, to);
       turn_to_first<V>(images, out.channels, out.pixels, lane, end, to, result + z * out.size());
     });
@@ -86,8 +85,9 @@ template <class V> struct turned_wgrad {
   static constexpr scratch_need need(const conv_extents& e) {
     return {.each = turned_images(e, sizeof(T)).each(), .shared = slots(e) * e.k * e.c * e.r * e.s};
   }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
-                                        T* dw, const scratch_of_kernel<T>& s) {
+  static constexpr bool reads_lists(const conv_extents&) { return true; }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
+                                        const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const turned_images i(e, sizeof(T));
     const index_t parts = std::clamp<index_t>(e.n, 1, slots(e)), units = last::units_of(e, 1);
     const index_t cuts = team.size() == 1 ? 1 : std::clamp<index_t>(2 * team.size() / parts, 1, units);
@@ -101,8 +101,8 @@ template <class V> struct turned_wgrad {
       index_t z = begin;
       do {
         const index_t images = std::min(together, end - z);
-        turn_to_last<V>(images, e.c, e.h * e.w, x + z * i.of_x, xs);
-        turn_to_last<V>(images, e.k, e.p * e.q, dy + z * i.of_y, ys);
+        turn_to_last<V>(x, z, images, e.c, e.h * e.w, xs);
+        turn_to_last<V>(dy, z, images, e.k, e.p * e.q, ys);
         last::some(e, images, 1, cut * units / cuts, (cut + 1) * units / cuts, xs, ys, sums, z > begin);
         z += together;
       } while (z < end);

@@ -129,8 +129,9 @@ template <class V, int M> struct winograd_wgrad {
     }
   }
 
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* dy,
-                                        T* dw, const scratch_of_kernel<T>& s) {
+  static constexpr bool reads_lists(const conv_extents&) { return true; }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
+                                        const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
     const winograd_tiles<V, M>& t = p.tiles;
     const index_t units = ceil_div(e.n, t.images) * t.bands, slots = std::min(p.slots, units);
@@ -147,17 +148,14 @@ template <class V, int M> struct winograd_wgrad {
         const index_t z0 = u / t.bands * t.images, i = u % t.bands * t.band;
         const index_t images = std::min(t.images, e.n - z0), rows = std::min(t.band, e.p - i);
         const index_t tiles = t.tiles_of_rows(e, rows);
-        for (index_t z = 0; z < images; ++z) {
-          const index_t image = (z0 + z) * e.groups + g;
-          transform_data(p, e, rows, i - e.pad_top, x + image * p.cg * e.h * e.w, tile,
+        for (index_t z = 0; z < images; ++z)
+          transform_data(p, e, rows, i - e.pad_top, x(z0 + z) + g * p.cg * e.h * e.w, tile,
                          data + z * tiles * p.lanes);
-        }
         image_tile plane = t.plane;
         plane.rows = t.band;
         for (index_t k = 0; k < filters; ++k)
           for (index_t z = 0; z < images; ++z) {
-            const index_t image = (z0 + z) * e.groups + g;
-            fill<V>(plane, tile, dy + (image * p.kg + k0 + k) * e.p * e.q, e.p, e.q, i, index_t(0));
+            fill<V>(plane, tile, dy(z0 + z) + (g * p.kg + k0 + k) * e.p * e.q, e.p, e.q, i, index_t(0));
             t.each_line(e, rows, [&](index_t first, index_t row, index_t residue) {
               winograd_cotangent<V, M>(t.line, tile + row * plane.line() + residue * plane.width,
                                        e.dil_h * plane.line(), e.dil_w * plane.width,

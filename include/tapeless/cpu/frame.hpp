@@ -51,6 +51,11 @@ struct frame_step {
   matmul_extents matmul; // of a matmul step
 };
 
+// The address that lies `bytes` before `rows`: that of row 0, where only the rows at hand are there.
+inline void* before(void* rows, index_t bytes) {
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(rows) - static_cast<std::uintptr_t>(bytes));
+}
+
 // All of it for one program, in the block that bind allocates.
 template <const auto& P> struct frame {
   static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1,

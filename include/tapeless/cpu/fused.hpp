@@ -48,6 +48,10 @@ struct fused_arguments {
 
 // V names the architecture, so that objects built with other flags have kernels of other names.
 template <auto Code, class V> class fused_kernel {
+public:
+  static constexpr int slots = Code.slots;
+
+private:
   using T = typename V::value_type;
   using I = int_of<V>;
   using M = mask_of<V>;
@@ -99,7 +103,6 @@ template <auto Code, class V> class fused_kernel {
       else return f[k];
     }
   };
-  static constexpr int slots = Code.slots;
   static constexpr index_t ahead_from(int slot) { return slot < Code.most_ahead ? Code.ahead_from[slot] : 0; }
   static constexpr index_t fetched_ahead(int slot) {
     return slot < Code.most_ahead ? Code.ahead_to[slot] - Code.ahead_from[slot] : 0;

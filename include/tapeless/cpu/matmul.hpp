@@ -216,11 +216,20 @@ void matmul_pack(const Team& team, const matmul_extents& e, const T* b, T* packe
   });
 }
 
+/// Of a product a^T b: which rows of a and of b are multiplied, k of them each; nullptr: the first k.
+struct rows_of_product {
+  const std::int32_t *a = nullptr, *b = nullptr;
+};
+/// Are there rows and columns enough that listed rows are packed while they are read?
+template <class T, class V = simd<T>> constexpr bool matmul_reads_lists(const matmul_extents& e) {
+  return e.batch == 1 && e.ta && !e.tb && std::min(e.m, e.n) >= 2 * detail::blocking<V>::W;
+}
+
 /// c = op(a) op(b) over the batch. Any extent may be 0; k == 0 gives zeros. c overlaps neither a nor b.
-/// packed: nullptr, or what matmul_pack has made of b.
+/// packed: nullptr, or what matmul_pack has made of b.   @pre matmul_reads_lists(e), or there are none
 template <class T, team Team, class V = simd<T>>
 void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T* scratch, T* shared,
-            const T* packed = nullptr) {
+            const T* packed = nullptr, const rows_of_product& rows_of = {}) {
   using B = detail::blocking<V>;
   using detail::ceil_div, detail::round_up;
   const index_t each = matmul_scratch<T, V>(e);
@@ -242,11 +251,14 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     return detail::row_times_matrix<V>(e.n, e.k, a, 1, b, e.n, c);
   }
   if (e.k == 1) {
+    if (rows_of.a != nullptr) a += rows_of.a[0] * e.m;
+    if (rows_of.b != nullptr) b += rows_of.b[0] * e.n;
     if (e.batch == 1 && e.m * e.n <= (1 << 18)) return detail::outer_product<V>(e.m, e.n, a, 1, b, c, e.n);
     e.ta = e.tb = false;
   }
 
-  const detail::matrix<T> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1}, bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1};
+  const detail::matrix<T> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1, e.k == 1 ? nullptr : rows_of.a};
+  const detail::matrix<T> bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1, e.k == 1 ? nullptr : rows_of.b};
   const bool few = detail::are_few_rows(e.m, am, bm),
              narrow = !few && detail::are_few_columns<V>(e.m, e.n, e.k, am, each);
   if (e.batch == 1 && e.m * e.n * e.k <= (1 << 18)) {
@@ -286,8 +298,10 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   team.run(e.batch * slices * row_tiles * col_tiles, [&](index_t chunk, int member) {
     const index_t j = chunk % col_tiles * nb, i = chunk / col_tiles % row_tiles * mb;
     const index_t rest = chunk / (col_tiles * row_tiles), p = rest % slices * kb, z = rest / slices;
-    const auto as = detail::matrix<T>{a + (e.a_batched ? z * e.m * e.k : 0), am.row, am.col}.at(i, p);
-    const auto bs = detail::matrix<T>{b + (e.b_batched ? z * e.k * e.n : 0), bm.row, bm.col}.at(p, j);
+    const auto as =
+        detail::matrix<T>{a + (e.a_batched ? z * e.m * e.k : 0), am.row, am.col, am.list}.at(i, p);
+    const auto bs =
+        detail::matrix<T>{b + (e.b_batched ? z * e.k * e.n : 0), bm.row, bm.col, bm.list}.at(p, j);
     T* const cs = target + rest % slices * total + z * e.m * e.n + i * e.n + j;
     const index_t high = std::min(mb, e.m - i), wide = std::min(nb, e.n - j), deep = std::min(kb, e.k - p);
     if (e.k == 1) detail::outer_product<V>(high, wide, as.p, as.row, bs.p, cs, e.n);

@@ -105,10 +105,16 @@ template <int MR, class F> [[gnu::always_inline]] inline void row_blocks(index_t
 }
 
 /// A strided matrix: element (i, j) at p[i * row + j * col]; row == 1 or col == 1.
+/// With a list its lines, along the axis whose stride is not 1, are those of the list: line n is that of index list[n].
 template <class T> struct matrix {
   const T* p;
   index_t row, col;
-  matrix at(index_t i, index_t j) const { return {p + i * row + j * col, row, col}; }
+  const std::int32_t* list = nullptr;
+  matrix at(index_t i, index_t j) const {
+    if (list == nullptr) return {p + i * row + j * col, row, col};
+    return row == 1 ? matrix{p + i, row, col, list + j} : matrix{p + j, row, col, list + i};
+  }
+  const T* line(index_t n) const { return p + (list == nullptr ? n : list[n]) * (row == 1 ? col : row); }
 };
 
 /// Stands for an extent that is not known yet where scratch is reserved.
@@ -126,18 +132,22 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
   constexpr index_t W = blocking<V>::W, MR = blocking<V>::MR, line = 64 / static_cast<index_t>(sizeof(T));
   constexpr index_t ahead = 8;
   const index_t blocks = ceil_div(rows, MR), size = rows / blocks, larger = rows % blocks;
-  const auto steps = [&](index_t first, index_t last, auto inside) __attribute__((always_inline)) {
+  const auto steps = [&](index_t first, index_t last, auto inside,
+                         auto listed) __attribute__((always_inline)) {
     for (index_t p = first; p < last; ++p) {
-      const T* from = a.p + p * a.col;
+      const T* from = a.line(p);
       if (p + ahead < k)
-        for (index_t x = 0; x < rows; x += line) __builtin_prefetch(from + ahead * a.col + x);
-      const T* const end = a.p + (k - 1) * a.col + rows;
+        for (index_t x = 0; x < rows; x += line) __builtin_prefetch(a.line(p + ahead) + x);
+      const T* const end = (a.list != nullptr ? from : a.line(k - 1)) + rows;
       T* t = to + p * (size + 1);
       const auto part = [&](index_t block, index_t i) __attribute__((always_inline)) {
-        if constexpr (inside) store(t + i, load<V>(from + i)); // later steps come over what is too much
+        const index_t lanes = std::min(W, block - i);
+        if constexpr (inside && !listed)
+          store(t + i, load<V>(from + i)); // later steps come over what is too much
         else {
-          const index_t lanes = std::min(W, block - i);
-          store_n(t + i, end - from - i >= W ? load<V>(from + i) : load_n<V>(from + i, lanes), lanes);
+          const V v = end - from - i >= W ? load<V>(from + i) : load_n<V>(from + i, lanes);
+          if constexpr (inside) store(t + i, v);
+          else store_n(t + i, v, lanes);
         }
       };
       const auto copy = [&](index_t n, index_t block) __attribute__((always_inline)) {
@@ -153,8 +163,9 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
   };
   // In all steps but the last ones whole vectors may be read and written.
   const index_t whole = std::max<index_t>(0, k - round_up(MR, W));
-  steps(0, whole, std::true_type{});
-  steps(whole, k, std::false_type{});
+  if (a.list != nullptr) steps(0, whole, std::true_type{}, std::true_type{});
+  else steps(0, whole, std::true_type{}, std::false_type{});
+  steps(whole, k, std::false_type{}, std::false_type{});
 }
 
 /// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column, up to a whole vector.
@@ -166,9 +177,10 @@ template <class V, class T> void pack_panels(index_t k, index_t cols, const matr
       for (index_t p = 0; p < k; ++p) {
         if (p + 8 < k)
           for (index_t j = j0; j < std::min(cols, j0 + together); j += line)
-            __builtin_prefetch(b.p + (p + 8) * b.row + j);
+            __builtin_prefetch(b.line(p + 8) + j);
+        const T* const row = b.line(p);
         for (index_t j = j0; j < std::min(cols, j0 + together); j += W) {
-          const T* const from = b.p + p * b.row + j;
+          const T* const from = row + j;
           store(to + j / NR * (k * NR) + p * NR + j % NR,
                 cols - j >= W ? load<V>(from) : load_n<V>(from, cols - j));
         }
@@ -191,16 +203,17 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
   constexpr index_t W = B::W, NR = B::NR, bytes = static_cast<index_t>(sizeof(T));
   constexpr index_t page = 4096 / bytes, line = 64 / bytes;
   // lines of both are steps of k, and few pages hold those of kc steps: nothing has to be packed
-  const bool by_steps =
-      a.col != 1 && b.col == 1 && !packed && std::max(a.col, b.row) <= page / (sizeof(V) == 64 ? 2 : 8);
+  const bool by_steps = a.col != 1 && b.col == 1 && !packed && a.list == nullptr && b.list == nullptr &&
+                        std::max(a.col, b.row) <= page / (sizeof(V) == 64 ? 2 : 8);
   if (by_steps) kc = std::min(kc, B::KC / 2); // so many steps of both, and c, stay in L2
-  const bool pack_a = !by_steps && rows >= 2 * B::MR && k >= 16 && cols >= (a.col != 1 ? 4 : 16) * NR &&
-                      (a.col != 1 || k > kc);
+  const bool pack_a = a.list != nullptr || (!by_steps && rows >= 2 * B::MR && k >= 16 &&
+                                            cols >= (a.col != 1 ? 4 : 16) * NR && (a.col != 1 || k > kc));
   // wide rows of b, each on pages of its own, are read one behind the other
   const bool far = b.row >= page && b.col == 1, few = rows <= 2 * B::MR;
   const bool wide = far && !few && (k > 128 || (k >= 16 && k * cols >= 1 << 19));
   const bool pack_b =
-      !packed && !by_steps && (b.col != 1 || wide || (k > 128 && b.row >= 4 * NR && rows >= 8 * B::MR));
+      b.list != nullptr ||
+      (!packed && !by_steps && (b.col != 1 || wide || (k > 128 && b.row >= 4 * NR && rows >= 8 * B::MR)));
   T* const panels = scratch;
   T* const block = scratch + std::min(k, B::KC) * round_up(std::min(cols, B::NC), NR);
   for (index_t j0 = 0; j0 < cols; j0 += B::NC)

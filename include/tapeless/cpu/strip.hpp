@@ -6,6 +6,7 @@
 #pragma once
 #include <algorithm>
 #include "chunks.hpp"
+#include "unmade_gathers.hpp"
 
 namespace tapeless::cpu {
 
@@ -109,10 +110,6 @@ struct strip_rows {
   std::byte* scratch; // of the member that is at it
   index_t strip = 0;  // from one strip to the next
 };
-// The address that lies `bytes` before `rows`: that of row 0, where only the rows at hand are there.
-inline void* before(void* rows, index_t bytes) {
-  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(rows) - static_cast<std::uintptr_t>(bytes));
-}
 // Where operand or result k of step I has row 0.
 template <const auto& P, int I> void* base_of(const frame<P>& f, int k, const strip_rows& r) {
   const tapeless::detail::slot& q = P.slot_[P.step_[I].slot0 + k];
@@ -130,8 +127,9 @@ template <class Arch, const auto& P> struct strip {
     void* base[s.loads + s.stores];
     for (int k = 0; k < s.loads + s.stores; ++k) base[k] = base_of<P, I>(f, k, r);
     if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
-    fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run({base, g.slot, g.loop, g.extent, r.strip},
-                                                                  r.lo, r.hi, r.past_first);
+    using kernel = fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>;
+    const auto loop = loop_of<P, listed_loads_of<P>(I)>(f, kernel{});
+    loop.run({base, g.slot, g.loop, g.extent, r.strip}, r.lo, r.hi, r.past_first);
   }
   // The strip that begins with step First. Chunks are strips, or of many of them where sums pass over rows.
   // each: bytes of a member's scratch

@@ -155,6 +155,19 @@ template <class T, bool Convolutions> constexpr scratch_need scratch_of(const st
   }
 }
 
+// Can the step read rows of its first two operands that a list names?
+template <class T, bool Convolutions> constexpr bool reads_lists(const step& s, const shape (&q)[3]) {
+  if (s.o == op::matmul) {
+    const matmul_extents e = most_of_matmul(s, q);
+    return small_product_of(e, sizeof(T)).m == 0 && matmul_reads_lists<T>(e);
+  }
+  if constexpr (Convolutions)
+    if (s.o == op::conv_wgrad)
+      return conv2d_reads_lists<simd<T>>(kernel_of<T>(s, q),
+                                         conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}));
+  return false;
+}
+
 constexpr bool is_small(const conv_kernel&) { return false; }
 constexpr bool is_small(const small_product& s) { return s.m > 0; }
 
@@ -196,13 +209,23 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
     return select_extreme(q.least(), n, second == nullptr ? most : std::min<index_t>(most, *second), x, rows);
   }
 }
+// Of the first two operands: those whose rows are read where they are, by a list. See unmade_gathers.
+struct row_lists {
+  const void* from[2]{};
+  const std::int32_t* list[2]{};
+};
+
 // K: the kernel of a convolution, the extents of a small product
 template <op O, auto K, class T, class Team> void run_whole(const Team& team, const step& s,
                                                             const frame_step& f,
                                                             const scratch_of_kernel<T>& scratch,
-                                                            const tapeless::detail::name_values& names) {
+                                                            const tapeless::detail::name_values& names,
+                                                            const row_lists& rows = {}) {
   const int result = s.loads;
-  const auto in = [&](int k) { return static_cast<const T*>(f.slot[k].data()); };
+  const auto in = [&](int k) {
+    const bool listed = k < 2 && rows.list[k] != nullptr;
+    return static_cast<const T*>(listed ? rows.from[k] : f.slot[k].data());
+  };
   const auto index = [&](int k) { return static_cast<const std::int32_t*>(f.slot[k].data()); };
   T* const y = static_cast<T*>(f.slot[result].data());
   std::int32_t* const position = static_cast<std::int32_t*>(f.slot[result].data());
@@ -216,9 +239,12 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
                 scratch.packed);
   else if constexpr (O == op::matmul) {
     if constexpr (is_small(K)) matmul_small<K, T>(team, f.matmul, in(0), in(1), y, scratch.packed);
-    else matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed);
+    else
+      matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed,
+                {rows.list[0], rows.list[1]});
   } else if constexpr (is_conv(O))
-    conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch);
+    conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch,
+                                       rows.list[0], rows.list[1]);
   else if constexpr (O == op::window_max) window_max<T>(team, window_of(s, x, out), in(0), y);
   else if constexpr (O == op::window_argmax) window_argmax<T>(team, window_of(s, x, out), in(0), position);
   else if constexpr (O == op::window_gather) window_gather<T>(team, window_of(s, x, out), in(0), index(1), y);

@@ -65,6 +65,36 @@ constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, 
   }
 }
 
+// A back end may read the rows of a gather where they are, by their list, instead of copying them: where loops, products
+// a^T b and wgrad read them. So their tensor and the list stay until these are done.
+template <int N, int O> constexpr void keep_gathered(const program<N, O>& p, grouping& r) {
+  constexpr extent_t least = 64; // elements of a row
+  vec<int> gathers;
+  for (int i = 0; i < N; ++i) {
+    const node& v = p.nodes[i];
+    if (v.o != op::gather || v.attr != 0 || p.nodes[v.in[1]].s.rank != 1 || r.last[i] >= r.groups.size())
+      continue;
+    extent_t row = 1;
+    for (int a = 1; a < v.s.rank; ++a) row = is_static(v.s.d[a]) ? row * v.s.d[a] : 0;
+    if (row >= least) gathers.push_back(i);
+  }
+  for (int k = gathers.size(); k-- > 0;) {
+    const int i = gathers[k];
+    bool listed = true;
+    for (int j = i + 1; j < N && listed; ++j) {
+      const node& v = p.nodes[j];
+      const kind is = rule(v.o).k;
+      if (is == kind::elementwise || is == kind::reduction || is == kind::view || v.o == op::conv_wgrad ||
+          (v.o == op::matmul && (v.attr & 3u) == 1))
+        continue;
+      for (const int x : v.in) listed = listed && (x < 0 || r.root[x] != i);
+    }
+    if (!listed) continue;
+    for (const int x : {r.root[p.nodes[i].in[0]], r.root[p.nodes[i].in[1]]})
+      if (r.stored[x] != 0 && r.last[x] < r.last[i]) r.last[x] = r.last[i];
+  }
+}
+
 template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, int loaded_leaves = 0) {
   grouping r;
   r.loaded = of_loaded(p, loaded_leaves);
@@ -303,6 +333,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
   }
   for (int i = 0; i < N; ++i)
     if (is_output[i]) r.last[i] = r.groups.size();
+  keep_gathered(p, r);
   return r;
 }
 

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// what_stays: of a plan, which step writes where another one reads, and until when.
+#pragma once
+#include "../plan/backend.hpp"
+#include "team.hpp"
+
+namespace tapeless::cpu {
+
+using tapeless::detail::op;
+using tapeless::detail::step;
+
+template <const auto& P> struct what_stays {
+  static constexpr int result_of(int i) { return P.step_[i].slot0 + P.step_[i].loads; }
+  static constexpr int end_of(int i) { return i + 1 < P.steps ? P.step_[i + 1].slot0 : P.slots; }
+  // Of slot k of step i, per unit of its part of the arena.
+  static constexpr index_t bytes(int i, int k) {
+    using tapeless::detail::coefficient;
+    const step& s = P.step_[i];
+    const tapeless::detail::slot& x = P.slot_[k];
+    index_t n = tapeless::detail::size_of(x.t);
+    if (s.fused && k < result_of(i) + s.stores) {
+      for (int a = 0; a < s.axes; ++a) n *= x.stride[a] != 0 ? coefficient(s.loop[a]) : 1;
+      return n;
+    }
+    n *= coefficient(tapeless::detail::numel(x.s));
+    return k > result_of(i) ? n * 2 * tapeless::detail::max_chunks : n; // partial results of chunks
+  }
+  // Does step w write where slot k of step i is?
+  static constexpr bool writes(int w, int i, int k) {
+    const tapeless::detail::location& x = P.slot_[k].at;
+    for (int j = result_of(w); j < end_of(w); ++j) {
+      const tapeless::detail::location& y = P.slot_[j].at;
+      if (y.where != x.where || y.index != x.index) continue;
+      if (y.where != tapeless::detail::place::arena ||
+          (y.offset < x.offset + bytes(i, k) && x.offset < y.offset + bytes(w, j)))
+        return true;
+    }
+    return false;
+  }
+  // The step that wrote slot k of step i; -1: none did.
+  static constexpr int writer_of(int i, int k) {
+    for (int w = i; w-- > 0;)
+      if (writes(w, i, k)) return w;
+    return -1;
+  }
+  // f(step, slot) for each slot that is the result of step i
+  template <class F> static constexpr void each_reader(int i, F&& f) {
+    const int y = result_of(i);
+    for (int r = i + 1; r < P.steps; ++r) {
+      for (int k = P.step_[r].slot0; k < result_of(r); ++k)
+        if (P.slot_[k].at == P.slot_[y].at) f(r, k);
+      if (writes(r, i, y)) return;
+    }
+  }
+  // Is slot k of step i still there when the last reader of its result is done?
+  static constexpr bool stays(int i, int k) {
+    int last = i;
+    each_reader(i, [&](int r, int) { last = r; });
+    while (last + 1 < P.steps && (P.step_[last + 1].epilogue || P.step_[last + 1].strip)) ++last;
+    for (int w = i + 1; w <= last; ++w)
+      if (writes(w, i, k)) return false;
+    return true;
+  }
+};
+
+} // namespace tapeless::cpu

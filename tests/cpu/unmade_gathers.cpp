@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <support/random.hpp>
+#include <tapeless/tapeless.hpp>
+#include <tuple>
+#include <vector>
+
+namespace tl = tapeless;
+
+namespace {
+
+using element = double;
+constexpr int n = 40, k = 24, width = 150;
+using rows = tl::tensor<element, n, width>;
+using some_rows = tl::tensor<element, k, width>;
+using picks = tl::tensor<std::int32_t, k>;
+
+template <class F, class... A> struct steps_of {
+  static constexpr const auto& plan = tl::detail::planned_with<false, F, A...>::value;
+  static constexpr int gathers() {
+    int count = 0;
+    for (int i = 0; i < plan.steps; ++i)
+      count += !plan.step_[i].fused && plan.step_[i].o == tl::detail::op::gather ? 1 : 0;
+    return count;
+  }
+  static constexpr int unmade() {
+    int count = 0;
+    for (int i = 0; i < plan.steps; ++i) count += tl::cpu::is_unmade<plan>(i) ? 1 : 0;
+    return count;
+  }
+};
+
+// f of rows s of what is computed for all rows, which a result needs too
+template <class F> struct of_listed {
+  constexpr auto operator()(auto x, auto s, auto t) const {
+    const auto h = tl::relu(x) - 0.25;
+    return std::tuple{F{}(tl::gather(h, s), t), tl::sum<1>(h)};
+  }
+};
+template <class F> struct of_copied {
+  constexpr auto operator()(auto x, auto t) const { return F{}(tl::relu(x) - 0.25, t); }
+};
+
+std::vector<element> flat(const auto& tensor) { return {tensor.begin(), tensor.end()}; }
+bool close(const std::vector<element>& a, const std::vector<element>& b) {
+  double largest = 0;
+  for (const element x : b) largest = std::fmax(largest, std::fabs(x));
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(std::fabs(a[i] - b[i]) <= 1e-13 * (1 + largest))) return false;
+  return true;
+}
+
+const std::vector<std::int32_t> lists[] = {
+    {39, 0, 38, 1, 37, 2, 36, 3, 35, 4, 34, 5, 33, 6, 32, 7, 31, 8, 30, 9, 29, 10, 28, 11},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23},
+    {16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39},
+    {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39},
+};
+
+// Unmade: the gathers that copy nothing.
+template <int Unmade, class F> void check(F) {
+  using listed = of_listed<F>;
+  using plan = steps_of<listed, rows, picks, some_rows>;
+  CHECK(plan::gathers() == 1);
+  CHECK(plan::unmade() == Unmade);
+  auto x = support::random_values<element>(n * width, 1), t = support::random_values<element>(k * width, 2);
+  for (const int members : {1, 2}) {
+    auto run = tl::jit(listed{}).template bind<rows, picks, some_rows>(tl::threads(members));
+    auto reference = tl::jit(of_copied<F>{}).template bind<some_rows, some_rows>(tl::threads(1));
+    for (std::vector<std::int32_t> list : lists) {
+      std::vector<element> copied;
+      for (const std::int32_t i : list)
+        copied.insert(copied.end(), x.begin() + i * width, x.begin() + (i + 1) * width);
+      const auto [result, sums] = run(rows(x.data()), picks(list.data()), some_rows(t.data()));
+      CHECK(close(flat(result), flat(reference(some_rows(copied.data()), some_rows(t.data())))));
+      CHECK(sums.size() == n);
+    }
+  }
+}
+
+constexpr auto product = [](auto y, auto t) { return tl::matmul(tl::transpose(y), t); };
+
+} // namespace
+
+TEST_CASE("unmade gathers: loops that store, and sum over rows, over columns, over everything") {
+  check<1>([](auto y, auto t) { return y * t; });
+  check<1>([](auto y, auto t) { return tl::sum<0>(y * t); });
+  check<1>([](auto y, auto t) { return tl::max<0>(y - t); });
+  check<1>([](auto y, auto t) { return tl::sum<1>(y * t); });
+  check<1>([](auto y, auto t) { return tl::sum(y * t); });
+}
+TEST_CASE("unmade gathers: several loops, a strip of them, rows read in another order") {
+  check<1>([](auto y, auto t) { return tl::log_softmax<1>(y + t) * t; });
+  check<0>([](auto y, auto t) { return tl::transpose(y) * tl::transpose(t); });
+  check<1>([](auto y, auto t) { return tl::slice<1, 3, 77>(y) * tl::slice<1, 0, 74>(t); });
+  check<1>([](auto y, auto t) {
+    const auto a = tl::reshape<k, 10, 15>(y), b = tl::reshape<k, 15, 10>(t);
+    return tl::transpose<0, 2, 1>(a) * b;
+  });
+}
+TEST_CASE("unmade gathers: products read them on either side, others have them copied") {
+  check<1>(product);
+  check<1>([](auto y, auto t) { return product(t, y); });
+  check<1>([](auto y, auto t) { return product(y * t, y) + product(y, t); });
+  check<0>([](auto y, auto t) { return tl::matmul(y, tl::transpose(t)); });
+  check<0>([](auto y, auto t) { return tl::matmul(tl::transpose(y), tl::matmul(y, tl::transpose(t))); });
+}
