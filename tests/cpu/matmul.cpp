@@ -32,7 +32,7 @@ template <class T> void check(const matmul_extents& e) {
                              [&](const auto& team, T* out, T* scratch, T* shared) {
                                matmul(team, e, a.data(), b.data(), out, scratch, shared);
                              })));
-  if (matmul_reads_lists<T>(e)) {
+  if (matmul_reads_lists(e)) {
     const rows_in_a_list<T> as(e.k, a), bs(e.k, b);
     for (const rows_of_product& rows : {rows_of_product{as.list.data(), bs.list.data()},
                                         {as.list.data(), nullptr},

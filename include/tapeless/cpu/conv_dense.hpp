@@ -48,7 +48,7 @@ template <class V> struct dense_wgrad {
     return {.m = e.k, .n = e.c * e.h * e.w, .k = e.n, .ta = true};
   }
   static constexpr scratch_need need(const conv_extents& e) { return dense_need<V>(product(e)); }
-  static constexpr bool reads_lists(const conv_extents& e) { return matmul_reads_lists<T, V>(product(e)); }
+  static constexpr bool reads_lists(const conv_extents& e) { return matmul_reads_lists(product(e)); }
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     matmul<T, Team, V>(team, product(e), dy.p, x.p, dw, s.each, s.shared, nullptr, {dy.list, x.list});

@@ -142,7 +142,7 @@ bool are_few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, 
 }
 /// c = a b with vectors along k where rows of a are contiguous, else along the rows of c.
 /// W rows of a at a time: the order of sums depends on how many rows are left in the last ones.
-///   @pre are_few_columns(rows, cols, k, a, elements of scratch)
+///   @pre are_few_columns(rows, cols, k, a, elements of scratch), b has no list
 template <class V, class T>
 void few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
                  index_t c_row, T* scratch, index_t kc) {
@@ -162,7 +162,7 @@ void few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, cons
     }
   } else {
     T* const columns = scratch + few_columns_panels<V>(rows);
-    const matrix<T> at{a.p, a.col, a.row}, bt{b.p, b.col, b.row};
+    const matrix<T> at{a.p, a.col, a.row, a.list}, bt{b.p, b.col, b.row};
     tile<V>(cols, rows, k, bt, at, columns, rows, scratch, std::min(kc, few_columns_steps));
     for (index_t i = 0; i < rows; ++i)
       for (index_t j = 0; j < cols; ++j) c[i * c_row + j] = columns[j * rows + i];
@@ -220,9 +220,9 @@ void matmul_pack(const Team& team, const matmul_extents& e, const T* b, T* packe
 struct rows_of_product {
   const std::int32_t *a = nullptr, *b = nullptr;
 };
-/// Are there rows and columns enough that listed rows are packed while they are read?
-template <class T, class V = simd<T>> constexpr bool matmul_reads_lists(const matmul_extents& e) {
-  return e.batch == 1 && e.ta && !e.tb && std::min(e.m, e.n) >= 2 * detail::blocking<V>::W;
+/// Are listed rows packed while they are read?
+constexpr bool matmul_reads_lists(const matmul_extents& e) {
+  return e.batch == 1 && e.ta && !e.tb && std::min(e.m, e.n) > 2;
 }
 
 /// c = op(a) op(b) over the batch. Any extent may be 0; k == 0 gives zeros. c overlaps neither a nor b.
@@ -260,7 +260,7 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   const detail::matrix<T> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1, e.k == 1 ? nullptr : rows_of.a};
   const detail::matrix<T> bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1, e.k == 1 ? nullptr : rows_of.b};
   const bool few = detail::are_few_rows(e.m, am, bm),
-             narrow = !few && detail::are_few_columns<V>(e.m, e.n, e.k, am, each);
+             narrow = !few && bm.list == nullptr && detail::are_few_columns<V>(e.m, e.n, e.k, am, each);
   if (e.batch == 1 && e.m * e.n * e.k <= (1 << 18)) {
     if (few) return detail::few_rows<V>(e.m, e.n, e.k, am, bm, c, e.n);
     if (narrow) return detail::few_columns<V>(e.m, e.n, e.k, am, bm, c, e.n, scratch, B::KC);

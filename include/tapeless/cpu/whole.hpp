@@ -159,7 +159,7 @@ template <class T, bool Convolutions> constexpr scratch_need scratch_of(const st
 template <class T, bool Convolutions> constexpr bool reads_lists(const step& s, const shape (&q)[3]) {
   if (s.o == op::matmul) {
     const matmul_extents e = most_of_matmul(s, q);
-    return small_product_of(e, sizeof(T)).m == 0 && matmul_reads_lists<T>(e);
+    return small_product_of(e, sizeof(T)).m == 0 && matmul_reads_lists(e);
   }
   if constexpr (Convolutions)
     if (s.o == op::conv_wgrad)
