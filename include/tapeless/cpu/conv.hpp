@@ -248,7 +248,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       else
         indirect = kg >= W && filled(kg, 87) && cg >= 4 && taps > 1 && cg * taps <= 80 * W &&
                    (e.q <= W || !filled(e.q, 87) ||
-                    ((strided || !filled(e.q, 88)) && e.q <= 2 * W && cg * taps <= 40 * W));
+                    ((strided || !filled(e.q, 88)) && e.q <= 2 * W && kg > W && cg * taps <= 40 * W));
       if (e.q > W && cg <= 24 && detail::copies_pay<V>(e)) indirect = false;
       break;
     case conv_pass::dgrad:
