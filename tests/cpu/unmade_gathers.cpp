@@ -100,7 +100,8 @@ TEST_CASE("unmade gathers: several loops, a strip of them, rows read in another 
   check<0>([](auto y, auto t) { return tl::transpose(y) * tl::transpose(t); });
   check<1>([](auto y, auto t) { return tl::slice<1, 3, 77>(y) * tl::slice<1, 0, 74>(t); });
   check<1>([](auto y, auto t) {
-    const auto a = tl::reshape<k, 10, 15>(y), b = tl::reshape<k, 15, 10>(t);
+    const auto a = tl::reshape<k, 10, 15>(y);
+    const auto b = tl::reshape<k, 15, 10>(t);
     return tl::transpose<0, 2, 1>(a) * b;
   });
 }

@@ -220,11 +220,11 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
                                                             const frame_step& f,
                                                             const scratch_of_kernel<T>& scratch,
                                                             const tapeless::detail::name_values& names,
-                                                            const row_lists& rows = {}) {
+                                                            const row_lists& lists = {}) {
   const int result = s.loads;
   const auto in = [&](int k) {
-    const bool listed = k < 2 && rows.list[k] != nullptr;
-    return static_cast<const T*>(listed ? rows.from[k] : f.slot[k].data());
+    const bool listed = k < 2 && lists.list[k] != nullptr;
+    return static_cast<const T*>(listed ? lists.from[k] : f.slot[k].data());
   };
   const auto index = [&](int k) { return static_cast<const std::int32_t*>(f.slot[k].data()); };
   T* const y = static_cast<T*>(f.slot[result].data());
@@ -241,10 +241,10 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
     if constexpr (is_small(K)) matmul_small<K, T>(team, f.matmul, in(0), in(1), y, scratch.packed);
     else
       matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed,
-                {rows.list[0], rows.list[1]});
+                {lists.list[0], lists.list[1]});
   } else if constexpr (is_conv(O))
     conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch,
-                                       rows.list[0], rows.list[1]);
+                                       lists.list[0], lists.list[1]);
   else if constexpr (O == op::window_max) window_max<T>(team, window_of(s, x, out), in(0), y);
   else if constexpr (O == op::window_argmax) window_argmax<T>(team, window_of(s, x, out), in(0), position);
   else if constexpr (O == op::window_gather) window_gather<T>(team, window_of(s, x, out), in(0), index(1), y);
