@@ -21,10 +21,11 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_JOB_POOL_COMPILE tapeless_compile)
 endif()
 
-# tapeless_runs_once(name): compile time is what this program costs. Beside the tests only: alone, an example is fast.
+# tapeless_runs_once(name): compile time is what this program costs in a release. Beside the tests only: alone, an
+# example is fast.
 function(tapeless_runs_once name)
   if(TAPELESS_BUILD_TESTS)
-    target_compile_options(${name} PRIVATE -O1)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
 endfunction()
 
