@@ -44,9 +44,28 @@ def names_users_line(output, source, first, last):
     return any(first <= n <= last for n in lines)
 
 
-def judge(command, source, good_twin=True):
+UMBRELLA = "#include <tapeless/tapeless.hpp>"
+
+
+def begins_with_umbrella(text):
+    return next((line.strip() for line in text.splitlines() if line.lstrip().startswith("#")), None) == UMBRELLA
+
+
+def precompile_umbrella(command, folder):
+    """Returns the flags that put the precompiled umbrella before a file. Compilers look for X.gch beside X; here
+    is no X, so that X.gch is used or an error."""
+    header = folder / "umbrella.hpp"
+    header.write_text(UMBRELLA + "\n")
+    subprocess.run([*command, "-x", "c++-header", str(header), "-o", str(folder / "precompiled.gch")],
+                   stdin=subprocess.DEVNULL, check=True)
+    return ["-Winvalid-pch", "-include", str(folder / "precompiled")]
+
+
+def judge(command, source, umbrella, good_twin=True):
     """Returns (what is wrong or None, the diagnostics)."""
     text = source.read_text()
+    if begins_with_umbrella(text):
+        command = command + umbrella
     fields = header(text)
     if "expect" not in fields:
         return "the first line is not `// expect: SENTENCE`", []
@@ -72,29 +91,13 @@ def judge(command, source, good_twin=True):
     return None, output
 
 
-UMBRELLA = "#include <tapeless/tapeless.hpp>\n"
-
-
-def begins_with_umbrella(source):
-    return re.search(r"^\s*#.*\n", source.read_text(), re.M)[0].strip() == UMBRELLA.strip()
-
-
-def precompile_umbrella(command, folder):
-    """Returns the flags that put the precompiled umbrella before a file; both compilers look for X.gch beside X."""
-    header = pathlib.Path(folder) / "umbrella.hpp"
-    header.write_text(UMBRELLA)
-    subprocess.run([*command, "-x", "c++-header", str(header), "-o", f"{header}.gch"], stdin=subprocess.DEVNULL,
-                   check=True)
-    return ["-include", str(header)]
-
-
 def run(command, sources, good_twins):
     failed = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        umbrella = precompile_umbrella(command, folder)
+        umbrella = precompile_umbrella(command, pathlib.Path(folder))
 
         def judged(source):
-            return judge(command + (umbrella if begins_with_umbrella(source) else []), source, good_twins)
+            return judge(command, source, umbrella, good_twins)
 
         for source, (wrong, output) in zip(sources, pool.map(judged, sources)):
             print(f"{source.name}: {wrong or 'ok'}", flush=True)
@@ -107,6 +110,7 @@ def run(command, sources, good_twins):
 
 def self_test(command):
     body = ("#ifdef TAPELESS_BAD\nstatic_assert(sizeof(int) == 1, \"tapeless: f(x): rule\");\n#endif\n")
+    umbrella_first = f"// expect: tapeless: f(x): rule\n{UMBRELLA}\nfake i;\n" + body
     planted = {  # name: (file, what must be found)
         "right": ("// expect: tapeless: f(x): rule\n// extents: sizeof\n#include <cstddef>\n" + body, None),
         "no_header": (body, "the first line is not `// expect: SENTENCE`"),
@@ -121,14 +125,21 @@ def self_test(command):
                     "`64 == 32` is not in the diagnostics"),
         "elsewhere": ("// expect: tapeless: f(x): rule\n#include \"body.inc\"\n// TAPELESS_BAD\n",
                       "the user's line is not named within the first 15 lines"),
+        "umbrella": (umbrella_first, None),
+        "not_precompiled": (umbrella_first, "the good twin does not compile"),
     }
     failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        (pathlib.Path(folder) / "body.inc").write_text(body)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        (folder / "body.inc").write_text(body)
+        (folder / "tapeless").mkdir()
+        (folder / "tapeless" / "tapeless.hpp").write_text("#pragma once\nusing fake = int;\n")
+        command = [command[0], f"-I{folder}", *command[1:]]
+        umbrella = precompile_umbrella(command, folder)
         for name, (text, expected) in planted.items():
-            source = pathlib.Path(folder) / f"{name}.cpp"
+            source = folder / f"{name}.cpp"
             source.write_text(text)
-            found = judge(command, source)[0]
+            found = judge(command, source, ["-include", "nowhere"] if name == "not_precompiled" else umbrella)[0]
             if found != expected:
                 failed += 1
                 print(f"planted {name}: expected {expected}, found {found}")
