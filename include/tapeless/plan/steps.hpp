@@ -98,7 +98,20 @@ constexpr plan_counts most_of_plan(int n, int results) {
   return {n, 6 * n, 3 * n, 6 * n, n, 3 * n, n, n, n, results};
 }
 
-template <plan_counts Room> struct plan : plan_counts {
+// What of a plan has one size, whatever the program.
+struct plan_facts : plan_counts {
+  bool bf16 = false; // is any step?
+  int counted = 0;
+  counted_extent count[max_program_names - max_names]{};
+  int parts = 0;
+  extent_t part_names[max_parts]{};
+  extent_t part_size[max_parts]{}; // bytes per unit
+  extent_t strip_bytes = 0;        // scratch of a team's member for values that live within a strip
+  struct cost cost{};
+};
+
+template <plan_counts Room> struct plan : plan_facts {
+  // + 1: no array is empty
   step step_[Room.steps + 1]{};
   std::uint64_t code[Room.codes + 1]{};
   std::uint64_t konst[Room.konsts + 1]{};
@@ -108,21 +121,13 @@ template <plan_counts Room> struct plan : plan_counts {
   const custom_op* custom[Room.customs + 1]{};
   index_check check[Room.checks + 1]{};    // int32 arguments that are scanned before the first step
   extent_t not_empty[Room.nonempty + 1]{}; // extents of which a maximum is taken: zero is an exception
-  bool bf16 = false;                       // is any step?
-  int counted = 0;
-  counted_extent count[max_program_names - max_names]{};
-  int parts = 0;
-  extent_t part_names[max_parts]{};
-  extent_t part_size[max_parts]{}; // bytes per unit
-  extent_t strip_bytes = 0;        // scratch of a team's member for values that live within a strip
   slot result[Room.results + 1]{};
-  struct cost cost{};
 
   constexpr plan_counts counts() const { return *this; }
   // The same without the room that is left, for a program keeps its plan at run time.   @pre Used is counts()
   template <plan_counts Used> constexpr plan<Used> trimmed() const {
     plan<Used> r{};
-    static_cast<plan_counts&>(r) = *this;
+    static_cast<plan_facts&>(r) = *this;
     const auto copy = [](const auto& from, auto& to, int n) {
       for (int i = 0; i < n; ++i) to[i] = from[i];
     };
@@ -135,15 +140,7 @@ template <plan_counts Room> struct plan : plan_counts {
     copy(custom, r.custom, customs);
     copy(check, r.check, checks);
     copy(not_empty, r.not_empty, nonempty);
-    r.bf16 = bf16;
-    r.counted = counted;
-    copy(count, r.count, counted);
-    r.parts = parts;
-    copy(part_names, r.part_names, parts);
-    copy(part_size, r.part_size, parts);
-    r.strip_bytes = strip_bytes;
     copy(result, r.result, results);
-    r.cost = cost;
     return r;
   }
 };
