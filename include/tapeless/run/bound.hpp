@@ -96,7 +96,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
   using result_type = typename trace::result;
   using team_type = typename Backend::team_type;
   static constexpr const auto& plan_ = planned_with<Load, F, A...>::value;
-  static constexpr int leaves = (count_leaves<A>() + ... + 0), outputs = trace::size.output_count;
+  static constexpr int leaves = (count_leaves<A>() + ... + 0), outputs = trace::value.output_count;
 
   // What a run reads, at the head of the block: it stays in place when the bound object moves.
   struct state {

@@ -48,7 +48,7 @@ template <class F> struct jit_fn {
             "tapeless: jit(f): f returns tensors, or a tuple or aggregate of tensors; a var is converted with as<T, extents...>()");
         if constexpr (result_is_a_tree_of_typed_handles<traced_result<F, A...>>) {
           using trace = traced<F, A...>;
-          if constexpr (!trace::sound) report<trace, trace::size.broken.a, trace::size.broken.b>();
+          if constexpr (!trace::sound) report<trace, trace::broken.a, trace::broken.b>();
           return trace::sound;
         }
       }

@@ -146,7 +146,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument")
 
 #define TAPELESS_REPORT(sentence) \
-  static_assert(holds_for_these_shapes<differ(Trace::size.broken.rule, sentence), A, B>, sentence);
+  static_assert(holds_for_these_shapes<differ(Trace::broken.rule, sentence), A, B>, sentence);
 #define TAPELESS_SENTENCE(sentence) sentence,
 
 template <class Trace, shape A, shape B> constexpr void report() {

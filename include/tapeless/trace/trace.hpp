@@ -169,7 +169,7 @@ template <int N, int O> struct program {
 // A program whose size is known when it has been made: what of it has room.
 template <int Room, int Outputs> struct roomy_program {
   node nodes[Room]{};
-  int outputs[Outputs + 1]{};
+  int outputs[Outputs + 1]{}; // + 1: no array is empty
   int size = 0, output_count = 0;
   broken_rule broken;
 
@@ -180,19 +180,25 @@ template <int Room, int Outputs> struct roomy_program {
   }
   constexpr bool is_whole() const { return size <= Room && output_count <= Outputs; }
 };
+// A program, which has no node where a rule is broken.
+template <int N, int O> struct checked_program {
+  program<N, O> value;
+  broken_rule broken;
+};
 // What Make{}() returns, as a constant. To make it takes long: it is made once if it has room, and else again.
 template <class Make, int Room, int Outputs> struct made_program {
-  static constexpr roomy_program<Room, Outputs> made{Make{}()};
-  static constexpr auto value = [] {
-    program<made.size, made.output_count> p{};
-    const auto fill = [&p](const auto& from) {
-      for (int i = 0; i < made.size; ++i) p.nodes[i] = from.nodes[i];
-      for (int i = 0; i < made.output_count; ++i) p.outputs[i] = from.outputs[i];
+  static constexpr auto checked = [] {
+    constexpr roomy_program<Room, Outputs> roomy{Make{}()}; // automatic: a static one would be data at -O0
+    checked_program<roomy.size, roomy.output_count> r{{}, roomy.broken};
+    const auto fill = [](auto& to, const auto& from) {
+      for (int i = 0; i < to.size; ++i) to.nodes[i] = from.nodes[i];
+      for (int i = 0; i < to.output_count; ++i) to.outputs[i] = from.outputs[i];
     };
-    if constexpr (made.is_whole()) fill(made);
-    else fill(Make{}());
-    return p;
+    if constexpr (roomy.is_whole()) fill(r.value, roomy);
+    else fill(r.value, Make{}());
+    return r;
   }();
+  static constexpr const auto& value = checked.value;
 };
 
 template <class F, class... A> struct tracing {
@@ -201,8 +207,8 @@ template <class F, class... A> struct tracing {
 template <class F, class... A> struct traced {
   static constexpr int leaves = (count_leaves<A>() + ... + 0);
   using made = made_program<tracing<F, A...>, 64 + 64 * leaves, 16 + 4 * leaves>;
-  static constexpr const auto& size = made::made; // and what is wrong with it
-  static constexpr bool sound = !size.broken.found;
+  static constexpr const auto& broken = made::checked.broken;
+  static constexpr bool sound = !broken.found;
   // @pre !sound: this is no constant expression
   static constexpr int repeat() { return trace<F, A...>(true).nodes.size(); }
   static constexpr const auto& value = made::value;
