@@ -84,8 +84,11 @@ template <class... A> constexpr int leaves_of_first() {
 }
 // Load: the leaves of the first argument are loaded once for many runs.
 template <bool Load, class F, class... A> struct planned_with {
-  static constexpr auto made = make_plan(laid_out<F, A...>::value, Load ? leaves_of_first<A...>() : 0);
-  static constexpr auto value = made.template trimmed<made.counts()>();
+  static constexpr auto value = [] {
+    // automatic: a static one would be data at -O0
+    constexpr auto roomy = make_plan(laid_out<F, A...>::value, Load ? leaves_of_first<A...>() : 0);
+    return roomy.template trimmed<roomy.counts()>();
+  }();
 };
 template <class F, class... A> struct planned : planned_with<false, F, A...> {};
 
