@@ -49,7 +49,7 @@ list(TRANSFORM asan_without PREPEND ops/)
 list(JOIN asan_without "," asan_without)
 set(TAPELESS_ASAN_WITHOUT ${asan_without} CACHE STRING "Tests that the sanitizer leg leaves out")
 # xsimd is what kernels are written in: of tests of plans and of chosen kernels its versions have little to say
-set(TAPELESS_XSIMD14_WITHOUT cpu/epilogue,cpu/frame,cpu/matmul_small,cpu/products,cpu/strips,cpu/team CACHE STRING
+set(TAPELESS_XSIMD14_WITHOUT cpu/epilogue,cpu/frame,cpu/matmul_small,cpu/products,cpu/strips,cpu/team,cpu/unmade_gathers CACHE STRING
     "Tests that the leg with xsimd 14 leaves out")
 
 # What the slow legs are compiled for: with AVX-512 a sanitizer's compiler takes twice as long, and the tests are built
