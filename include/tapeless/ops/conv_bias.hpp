@@ -42,16 +42,16 @@ template <int Channels, class Y, class B> constexpr auto plus_bias(const Y& y, c
   }
 }
 
-template <class... X> inline constexpr bool two_or_three_tensors = false;
-template <class X, class... Rest> constexpr auto no_convolution(const X& x, const Rest&...) {
+template <class X> inline constexpr bool two_or_three_tensors = false;
+template <class X> constexpr auto no_convolution(const X& x) {
   static_assert(
-      two_or_three_tensors<X, Rest...>,
+      two_or_three_tensors<X>,
       "tapeless: convolution(x, w, b): two or three tensors; stride, padding, dilation and groups are "
       "members of the template argument, as in conv2d<conv{.stride = 2}>(x, w)");
   return x;
 }
-template <class W, class A, class... Rest>
-concept not_weights_and_bias = sizeof...(Rest) > 0 || !(handle<W> && handle<A>);
+template <class W, class A>
+concept not_weights_and_bias = !(handle<W> && handle<A>);
 
 } // namespace detail
 
@@ -73,19 +73,31 @@ constexpr auto conv_transpose1d(const X& x, const W& w, const B& b) { return det
 template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, detail::handle W, detail::handle B>
 constexpr auto conv_transpose3d(const X& x, const W& w, const B& b) { return detail::plus_bias<1>(conv_transpose3d<Attributes>(x, w), b); }
 
-// What is none of these: a sentence. A list in braces deduces no A: it is taken for attributes.
-template <conv Attributes = conv{}, detail::handle X, class W, class A = conv, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
-constexpr auto conv2d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv1 Attributes = conv1{}, detail::handle X, class W, class A = conv1, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
-constexpr auto conv1d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv3 Attributes = conv3{}, detail::handle X, class W, class A = conv3, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
-constexpr auto conv3d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose Attributes = conv_transpose{}, detail::handle X, class W, class A = conv_transpose, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
-constexpr auto conv_transpose2d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, class W, class A = conv_transpose1, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
-constexpr auto conv_transpose1d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
-template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, class W, class A = conv_transpose3, class... Rest> requires detail::not_weights_and_bias<W, A, Rest...>
-constexpr auto conv_transpose3d(const X& x, const W& w, const A& a, const Rest&... rest) { return detail::no_convolution(x, w, a, rest...); }
+// What is none of these: a sentence. A list in braces deduces no A and no B: it is taken for attributes.
+template <conv Attributes = conv{}, detail::handle X, class W, class A = conv> requires detail::not_weights_and_bias<W, A>
+constexpr auto conv2d(const X& x, const W&, const A&) { return detail::no_convolution(x); }
+template <conv Attributes = conv{}, detail::handle X, class W, class B = conv, class A = conv, class... Rest>
+constexpr auto conv2d(const X& x, const W&, const B&, const A&, const Rest&...) { return detail::no_convolution(x); }
+template <conv1 Attributes = conv1{}, detail::handle X, class W, class A = conv1> requires detail::not_weights_and_bias<W, A>
+constexpr auto conv1d(const X& x, const W&, const A&) { return detail::no_convolution(x); }
+template <conv1 Attributes = conv1{}, detail::handle X, class W, class B = conv1, class A = conv1, class... Rest>
+constexpr auto conv1d(const X& x, const W&, const B&, const A&, const Rest&...) { return detail::no_convolution(x); }
+template <conv3 Attributes = conv3{}, detail::handle X, class W, class A = conv3> requires detail::not_weights_and_bias<W, A>
+constexpr auto conv3d(const X& x, const W&, const A&) { return detail::no_convolution(x); }
+template <conv3 Attributes = conv3{}, detail::handle X, class W, class B = conv3, class A = conv3, class... Rest>
+constexpr auto conv3d(const X& x, const W&, const B&, const A&, const Rest&...) { return detail::no_convolution(x); }
+template <conv_transpose Attributes = conv_transpose{}, detail::handle X, class W, class A = conv_transpose> requires detail::not_weights_and_bias<W, A>
+constexpr auto conv_transpose2d(const X& x, const W&, const A&) { return detail::no_convolution(x); }
+template <conv_transpose Attributes = conv_transpose{}, detail::handle X, class W, class B = conv_transpose, class A = conv_transpose, class... Rest>
+constexpr auto conv_transpose2d(const X& x, const W&, const B&, const A&, const Rest&...) { return detail::no_convolution(x); }
+template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, class W, class A = conv_transpose1> requires detail::not_weights_and_bias<W, A>
+constexpr auto conv_transpose1d(const X& x, const W&, const A&) { return detail::no_convolution(x); }
+template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, class W, class B = conv_transpose1, class A = conv_transpose1, class... Rest>
+constexpr auto conv_transpose1d(const X& x, const W&, const B&, const A&, const Rest&...) { return detail::no_convolution(x); }
+template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, class W, class A = conv_transpose3> requires detail::not_weights_and_bias<W, A>
+constexpr auto conv_transpose3d(const X& x, const W&, const A&) { return detail::no_convolution(x); }
+template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, class W, class B = conv_transpose3, class A = conv_transpose3, class... Rest>
+constexpr auto conv_transpose3d(const X& x, const W&, const B&, const A&, const Rest&...) { return detail::no_convolution(x); }
 // clang-format on
 
 } // namespace tapeless
