@@ -26,13 +26,13 @@ void check_kernel(const conv_extents& e, const products::exact_sums& exact, cons
   if (!conv_kernel_takes<V>(P, K, e)) return;
   CAPTURE(static_cast<int>(K));
   const scratch_need need = conv2d_scratch<P, V>(K, e);
-  const auto agrees = [&](const std::vector<T>& x, const std::vector<T>& y, auto... lists) {
+  const auto agrees = [&](const std::vector<T>& x, const std::vector<T>& y, const row_lists& lists = {}) {
     return exact.agree(
         products::result_of<T>(static_cast<index_t>(exact.sum.size()), need.each, need.packed + need.shared,
                                [&](const auto& team, T* out, T* each, T* packed) {
                                  conv2d_pack<P, K, V>(team, e, y.data(), packed);
                                  conv2d_run<P, K, V>(team, e, x.data(), y.data(), out,
-                                                     {packed, each, packed + need.packed}, lists...);
+                                                     {packed, each, packed + need.packed}, lists);
                                }),
         K == conv_kernel::winograd || K == conv_kernel::channels_last_winograd ? 3
         : K == conv_kernel::winograd4                                          ? 24
@@ -42,7 +42,7 @@ void check_kernel(const conv_extents& e, const products::exact_sums& exact, cons
   if constexpr (P == conv_pass::wgrad)
     if (conv2d_reads_lists<V>(K, e)) {
       const products::rows_in_a_list<T> x(e.n, a), dy(e.n, b);
-      CHECK(agrees(x.all, dy.all, x.list.data(), dy.list.data()));
+      CHECK(agrees(x.all, dy.all, {x.list.data(), dy.list.data()}));
     }
 }
 template <class T, conv_pass P, family F>

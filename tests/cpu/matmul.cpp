@@ -34,9 +34,8 @@ template <class T> void check(const matmul_extents& e) {
                              })));
   if (matmul_reads_lists(e)) {
     const rows_in_a_list<T> as(e.k, a), bs(e.k, b);
-    for (const rows_of_product& rows : {rows_of_product{as.list.data(), bs.list.data()},
-                                        {as.list.data(), nullptr},
-                                        {nullptr, bs.list.data()}})
+    for (const row_lists& rows :
+         {row_lists{as.list.data(), bs.list.data()}, {as.list.data(), nullptr}, {nullptr, bs.list.data()}})
       CHECK(c.agree(result_of<T>(e.m * e.n, matmul_scratch<T>(e), matmul_shared<T>(e),
                                  [&](const auto& team, T* out, T* scratch, T* shared) {
                                    matmul<T>(team, e, rows.a != nullptr ? as.all.data() : a.data(),

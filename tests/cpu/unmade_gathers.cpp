@@ -86,6 +86,23 @@ template <int Unmade, class F> void check(F) {
 
 constexpr auto product = [](auto y, auto t) { return tl::matmul(tl::transpose(y), t); };
 
+// Of the rows that are valid those with the largest losses; what comes before their sum takes the places of what is over.
+constexpr int hardest = 12, deep = 96;
+template <bool Selects> struct hardest_of_valid {
+  constexpr auto operator()(auto x, auto w, auto v, auto valid, auto t) const {
+    const auto h = tl::matmul(x, w);
+    const auto some = [&] {
+      if constexpr (Selects) return tl::gather(h, tl::where<'s'>(valid));
+      else return h;
+    }();
+    const auto l = tl::sum<1>(tl::square(tl::tanh(tl::matmul(some, v))));
+    auto late = t + tl::sum(l);
+    const auto next = [&](auto y) { return tl::tanh(tl::matmul(y, v)); };
+    const auto weight = tl::sum<0>(next(next(next(late))));
+    return std::tuple{tl::sum(tl::gather(some, tl::top_k<hardest, 'k'>(l)) * weight), tl::sum<1>(h), l};
+  }
+};
+
 } // namespace
 
 TEST_CASE("unmade gathers: loops that store, and sum over rows, over columns, over everything") {
@@ -111,4 +128,53 @@ TEST_CASE("unmade gathers: products read them on either side, others have them c
   check<1>([](auto y, auto t) { return product(y * t, y) + product(y, t); });
   check<0>([](auto y, auto t) { return tl::matmul(y, tl::transpose(t)); });
   check<0>([](auto y, auto t) { return tl::matmul(tl::transpose(y), tl::matmul(y, tl::transpose(t))); });
+}
+TEST_CASE("unmade gathers: a reshape gives a product other rows") {
+  check<0>([](auto y, auto t) {
+    return product(tl::reshape<2 * k, width / 2>(y), tl::reshape<2 * k, width / 2>(t));
+  });
+  check<0>([](auto y, auto t) {
+    return product(tl::reshape<k / 2, 2 * width>(y), tl::reshape<k / 2, 2 * width>(t));
+  });
+  check<1>(
+      [](auto y, auto t) { return tl::reshape<2 * k, width / 2>(y) * tl::reshape<2 * k, width / 2>(t); });
+}
+TEST_CASE("unmade gathers: named columns of a product, one or two of them in a run") {
+  using columns = tl::tensor<element, k, tl::dyn<'m'>>;
+  constexpr auto f = [](auto x, auto s, auto t) { return product(tl::gather(x, s), t); };
+  constexpr auto copied = [](auto y, auto t) { return product(y, t); };
+  auto x = support::random_values<element>(n * width, 1), t = support::random_values<element>(k * 5, 2);
+  std::vector<std::int32_t> list = lists[0];
+  std::vector<element> y;
+  for (const std::int32_t i : list) y.insert(y.end(), x.begin() + i * width, x.begin() + (i + 1) * width);
+  for (const int m : {1, 2, 3, 5}) {
+    auto run = tl::jit(f).bind<rows, picks, columns>(tl::dim<'m'>(m));
+    auto reference = tl::jit(copied).bind<some_rows, columns>(tl::dim<'m'>(m));
+    CHECK(close(flat(run(rows(x.data()), picks(list.data()), columns(t.data(), m))),
+                flat(reference(some_rows(y.data()), columns(t.data(), m)))));
+  }
+}
+TEST_CASE("unmade gathers: rows of rows, where the first selection takes all of them") {
+  constexpr int all = 64, wide = 40;
+  using inputs = tl::tensor<element, all, wide>;
+  using first = tl::tensor<element, wide, deep>;
+  using second = tl::tensor<element, deep, deep>;
+  using targets = tl::tensor<element, all, deep>;
+  using flags = tl::tensor<bool, all>;
+  auto x = support::random_values<element>(all * wide, 1),
+       w = support::random_values<element>(wide * deep, 2),
+       v = support::random_values<element>(deep * deep, 3),
+       t = support::random_values<element>(all * deep, 4);
+  for (element& e : v) e *= 0.1;
+  bool valid[all];
+  std::fill_n(valid, all, true);
+  auto run = tl::jit(hardest_of_valid<true>{}).bind<inputs, first, second, flags, targets>();
+  auto reference = tl::jit(hardest_of_valid<false>{}).bind<inputs, first, second, flags, targets>();
+  const auto value = [&](auto& f) {
+    const auto [y, sums, l] =
+        f(inputs(x.data()), first(w.data()), second(v.data()), flags(valid), targets(t.data()));
+    return y[0];
+  };
+  const element exact = value(reference);
+  CHECK(std::fabs(value(run) - exact) <= 1e-10 * std::fabs(exact));
 }

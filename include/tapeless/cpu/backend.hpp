@@ -169,7 +169,7 @@ private:
     run_whole<P.step_[I].o, K, T>(
         team, P.step_[I], f.step[I],
         {packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch), reinterpret_cast<T*>(f.shared) + need.packed},
-        f.names, row_lists_of<P>(f, I));
+        f.names, listed_operands_of<P>(f, I));
   }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(
       const Team& team, const frame<P>& f) {

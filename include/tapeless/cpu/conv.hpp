@@ -358,16 +358,14 @@ template <conv_pass P, conv_kernel K, class V, team Team, class T = typename V::
 void conv2d_pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
   if constexpr (P != conv_pass::wgrad) detail::conv_kernel_type<P, K, V>::pack(team, e, w, packed);
 }
-/// wgrad: which images of a and of b there are, e.n of them each; nullptr: the first ones.
-/// @pre conv2d_reads_lists(K, e), or there are none
+/// lists: of e.n images each, of wgrad.   @pre conv2d_reads_lists(K, e), or there are none
 template <conv_pass P, conv_kernel K, class V, team Team, class T = typename V::value_type>
 void conv2d_run(const Team& team, const conv_extents& e, const T* a, const T* b, T* result,
-                const scratch_of_kernel<T>& scratch, const std::int32_t* images_of_a = nullptr,
-                const std::int32_t* images_of_b = nullptr) {
+                const scratch_of_kernel<T>& scratch, const row_lists& lists = {}) {
   using kernel = detail::conv_kernel_type<P, K, V>;
   if constexpr (P == conv_pass::wgrad)
-    kernel::run(team, e, detail::image_batch<T>{a, e.c * e.h * e.w, images_of_a},
-                detail::image_batch<T>{b, e.k * e.p * e.q, images_of_b}, result, scratch);
+    kernel::run(team, e, detail::image_batch<T>{a, e.c * e.h * e.w, lists.a},
+                detail::image_batch<T>{b, e.k * e.p * e.q, lists.b}, result, scratch);
   else kernel::run(team, e, a, b, result, scratch);
 }
 

@@ -216,10 +216,6 @@ void matmul_pack(const Team& team, const matmul_extents& e, const T* b, T* packe
   });
 }
 
-/// Of a product a^T b: which rows of a and of b are multiplied, k of them each; nullptr: the first k.
-struct rows_of_product {
-  const std::int32_t *a = nullptr, *b = nullptr;
-};
 /// Are listed rows packed while they are read?
 constexpr bool matmul_reads_lists(const matmul_extents& e) {
   return e.batch == 1 && e.ta && !e.tb && std::min(e.m, e.n) > 2;
@@ -229,7 +225,7 @@ constexpr bool matmul_reads_lists(const matmul_extents& e) {
 /// packed: nullptr, or what matmul_pack has made of b.   @pre matmul_reads_lists(e), or there are none
 template <class T, team Team, class V = simd<T>>
 void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T* scratch, T* shared,
-            const T* packed = nullptr, const rows_of_product& rows_of = {}) {
+            const T* packed = nullptr, const row_lists& lists = {}) {
   using B = detail::blocking<V>;
   using detail::ceil_div, detail::round_up;
   const index_t each = matmul_scratch<T, V>(e);
@@ -251,14 +247,14 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     return detail::row_times_matrix<V>(e.n, e.k, a, 1, b, e.n, c);
   }
   if (e.k == 1) {
-    if (rows_of.a != nullptr) a += rows_of.a[0] * e.m;
-    if (rows_of.b != nullptr) b += rows_of.b[0] * e.n;
+    if (lists.a != nullptr) a += lists.a[0] * e.m;
+    if (lists.b != nullptr) b += lists.b[0] * e.n;
     if (e.batch == 1 && e.m * e.n <= (1 << 18)) return detail::outer_product<V>(e.m, e.n, a, 1, b, c, e.n);
     e.ta = e.tb = false;
   }
 
-  const detail::matrix<T> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1, e.k == 1 ? nullptr : rows_of.a};
-  const detail::matrix<T> bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1, e.k == 1 ? nullptr : rows_of.b};
+  const detail::matrix<T> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1, e.k == 1 ? nullptr : lists.a};
+  const detail::matrix<T> bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1, e.k == 1 ? nullptr : lists.b};
   const bool few = detail::are_few_rows(e.m, am, bm),
              narrow = !few && bm.list == nullptr && detail::are_few_columns<V>(e.m, e.n, e.k, am, each);
   if (e.batch == 1 && e.m * e.n * e.k <= (1 << 18)) {

@@ -34,6 +34,12 @@ template <class T> struct scratch_of_kernel {
   T *packed, *each, *shared;
 };
 
+/// Of a product a^T b the rows of a and of b that are multiplied, of a convolution's wgrad the images: their numbers;
+/// nullptr: the first ones.
+struct row_lists {
+  const std::int32_t *a = nullptr, *b = nullptr;
+};
+
 /// One member: the caller, who takes the chunks in order.
 struct serial_team {
   static constexpr int size() { return 1; }

@@ -3,7 +3,7 @@
 //
 // unmade_gathers: the gathers of a program whose rows are copied nowhere. Who reads the result of such a gather reads rows
 // list[0], list[1], .. of its operand where they are:
-//   a loop      row by row, with its operand moved to the row at hand
+//   a loop      row by row, with its operand moved to the row at hand; of up to listed_loads::most gathers
 //   a^T b       while it packs a or b
 //   wgrad       image by image
 // All readers must be of these, and the operand and the list must stay until the last of them is done.
@@ -55,15 +55,16 @@ template <const auto& P> class unmade_gathers : what_stays<P> {
     }
     return farthest < row ? unit : 0;
   }
-  static constexpr bool whole_reads(int r, int k) {
+  // Does whole-tensor step r read rows of the tensor y, and no others that a reshape has made, in slot k?
+  static constexpr bool whole_reads(int r, int k, const shape& y) {
     const step& s = P.step_[r];
-    if (s.fused || s.at_load || s.bf16 || k - s.slot0 >= 2 || s.loads != 2) return false;
+    if (s.at_load || s.bf16 || s.loads != 2 || !(P.slot_[k].s == y)) return false;
     shape q[3]{};
     for (int j = 0; j < 3; ++j) q[j] = P.slot_[s.slot0 + j].s;
     constexpr bool conv = has_step<P>(is_conv);
     return s.wide ? reads_lists<double, conv>(s, q) : reads_lists<float, conv>(s, q);
   }
-  // Of gather i: its rows are not listed in vain, and no number in the list is too large
+  // Does gather i copy floating-point rows of a tensor that is where its slot says and has them all?
   static constexpr bool is_list_of_rows(int i) {
     using tapeless::detail::is_static, tapeless::detail::is_float;
     const step& s = P.step_[i];
@@ -73,15 +74,18 @@ template <const auto& P> class unmade_gathers : what_stays<P> {
     if (y.at.where != tapeless::detail::place::arena || !is_float(x.t) || list.s.rank != 1 || x.s.rank < 2)
       return false;
     if (i + 1 < P.steps && P.step_[i + 1].epilogue) return false;
-    if (is_static(x.s.d[0])) return x.s.d[0] > 0;
+    // what another gather makes may be where that one's operand is: see stand_ins
+    if (const int w = what_stays<P>::writer_of(i, s.slot0); w >= 0 && P.step_[w].o == op::gather)
+      return false;
+    if (is_static(x.s.d[0])) return x.s.d[0] > 0; // of none, which a run may bring, zeros are gathered
     const int w = what_stays<P>::writer_of(i, s.slot0 + 1);
     return w >= 0 && P.step_[w].o == op::select;
   }
 
 public:
   static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1;
-  int gather[slots]{}; // slot k reads rows of what step gather[k] would copy; -1: it does not
-  index_t unit[steps]{};
+  int gather[slots]{};   // slot k reads rows of what step gather[k] would copy; -1: it does not
+  index_t unit[steps]{}; // of a loop that reads by lists; 1: another step does
   bool unmade[steps]{};
 
   constexpr unmade_gathers() {
@@ -96,7 +100,9 @@ public:
       const auto each = [&](auto&& f) { what_stays<P>::each_reader(i, f); };
       if (fits)
         each([&](int r, int k) {
-          const index_t u = P.step_[r].fused ? unit_of(r, k, n, all) : whole_reads(r, k);
+          const index_t u = P.step_[r].fused                  ? unit_of(r, k, n, all)
+                            : whole_reads(r, k, P.slot_[y].s) ? 1
+                                                              : 0;
           fits = fits && u > 0 && (units[r] == 0 || units[r] == u) && (unit[r] == 0 || unit[r] == u);
           units[r] = u;
           ++loads[r];
@@ -143,16 +149,16 @@ template <const auto& P> constexpr listed_loads listed_loads_of(int i) {
   if constexpr (has_step<P>(is_gather)) return lists_of<P>.of_loop(i);
   else return {};
 }
-template <const auto& P> row_lists row_lists_of(const frame<P>& f, int i) {
-  row_lists rows;
+template <const auto& P> listed_operands listed_operands_of(const frame<P>& f, int i) {
+  listed_operands r;
   if constexpr (has_step<P>(is_gather))
     for (int k = 0; k < 2; ++k) {
       const int g = lists_of<P>.gather[P.step_[i].slot0 + k];
       if (g < 0) continue;
-      rows.from[k] = f.step[g].slot[0].data();
-      rows.list[k] = static_cast<const std::int32_t*>(f.step[g].slot[1].data());
+      r.from[k] = f.step[g].slot[0].data();
+      (k == 0 ? r.lists.a : r.lists.b) = static_cast<const std::int32_t*>(f.step[g].slot[1].data());
     }
-  return rows;
+  return r;
 }
 
 // A loop whose loads L read listed rows: a call of the kernel for each run of such that lie one behind the other.

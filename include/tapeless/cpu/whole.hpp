@@ -159,7 +159,9 @@ template <class T, bool Convolutions> constexpr scratch_need scratch_of(const st
 template <class T, bool Convolutions> constexpr bool reads_lists(const step& s, const shape (&q)[3]) {
   if (s.o == op::matmul) {
     const matmul_extents e = most_of_matmul(s, q);
-    return small_product_of(e, sizeof(T)).m == 0 && matmul_reads_lists(e);
+    const bool known = e.m != detail::many && e.n != detail::many; // a run may bring one row or column
+    return known && q[0].rank == 2 && q[1].rank == 2 && small_product_of(e, sizeof(T)).m == 0 &&
+           matmul_reads_lists(e);
   }
   if constexpr (Convolutions)
     if (s.o == op::conv_wgrad)
@@ -209,10 +211,10 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
     return select_extreme(q.least(), n, second == nullptr ? most : std::min<index_t>(most, *second), x, rows);
   }
 }
-// Of the first two operands: those whose rows are read where they are, by a list. See unmade_gathers.
-struct row_lists {
+// Where the first two operands are that have a list. See unmade_gathers.
+struct listed_operands {
   const void* from[2]{};
-  const std::int32_t* list[2]{};
+  row_lists lists;
 };
 
 // K: the kernel of a convolution, the extents of a small product
@@ -220,11 +222,10 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
                                                             const frame_step& f,
                                                             const scratch_of_kernel<T>& scratch,
                                                             const tapeless::detail::name_values& names,
-                                                            const row_lists& lists = {}) {
+                                                            const listed_operands& listed = {}) {
   const int result = s.loads;
   const auto in = [&](int k) {
-    const bool listed = k < 2 && lists.list[k] != nullptr;
-    return static_cast<const T*>(listed ? lists.from[k] : f.slot[k].data());
+    return static_cast<const T*>(k < 2 && listed.from[k] != nullptr ? listed.from[k] : f.slot[k].data());
   };
   const auto index = [&](int k) { return static_cast<const std::int32_t*>(f.slot[k].data()); };
   T* const y = static_cast<T*>(f.slot[result].data());
@@ -240,11 +241,10 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
   else if constexpr (O == op::matmul) {
     if constexpr (is_small(K)) matmul_small<K, T>(team, f.matmul, in(0), in(1), y, scratch.packed);
     else
-      matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed,
-                {lists.list[0], lists.list[1]});
+      matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed, listed.lists);
   } else if constexpr (is_conv(O))
     conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch,
-                                       lists.list[0], lists.list[1]);
+                                       listed.lists);
   else if constexpr (O == op::window_max) window_max<T>(team, window_of(s, x, out), in(0), y);
   else if constexpr (O == op::window_argmax) window_argmax<T>(team, window_of(s, x, out), in(0), position);
   else if constexpr (O == op::window_gather) window_gather<T>(team, window_of(s, x, out), in(0), index(1), y);

@@ -68,7 +68,7 @@ constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, 
 // A back end may read the rows of a gather where they are, by their list, instead of copying them: where loops, products
 // a^T b and wgrad read them. So their tensor and the list stay until these are done.
 template <int N, int O> constexpr void keep_gathered(const program<N, O>& p, grouping& r) {
-  constexpr extent_t least = 64; // elements of a row
+  constexpr extent_t least = 512; // bytes of a row: shorter ones are copied
   vec<int> gathers;
   for (int i = 0; i < N; ++i) {
     const node& v = p.nodes[i];
@@ -76,7 +76,7 @@ template <int N, int O> constexpr void keep_gathered(const program<N, O>& p, gro
       continue;
     extent_t row = 1;
     for (int a = 1; a < v.s.rank; ++a) row = is_static(v.s.d[a]) ? row * v.s.d[a] : 0;
-    if (row >= least) gathers.push_back(i);
+    if (is_float(v.t) && row * size_of(v.t) >= least) gathers.push_back(i);
   }
   for (int k = gathers.size(); k-- > 0;) {
     const int i = gathers[k];
@@ -84,10 +84,10 @@ template <int N, int O> constexpr void keep_gathered(const program<N, O>& p, gro
     for (int j = i + 1; j < N && listed; ++j) {
       const node& v = p.nodes[j];
       const kind is = rule(v.o).k;
-      if (is == kind::elementwise || is == kind::reduction || is == kind::view || v.o == op::conv_wgrad ||
-          (v.o == op::matmul && (v.attr & 3u) == 1))
-        continue;
-      for (const int x : v.in) listed = listed && (x < 0 || r.root[x] != i);
+      if (is == kind::elementwise || is == kind::reduction || is == kind::view) continue;
+      const bool sums_rows = v.o == op::conv_wgrad || (v.o == op::matmul && (v.attr & 3u) == 1);
+      for (const int x : v.in)
+        listed = listed && (x < 0 || r.root[x] != i || (sums_rows && p.nodes[x].s == p.nodes[i].s));
     }
     if (!listed) continue;
     for (const int x : {r.root[p.nodes[i].in[0]], r.root[p.nodes[i].in[1]]})
