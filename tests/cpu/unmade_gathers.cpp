@@ -96,10 +96,10 @@ template <bool Selects> struct hardest_of_valid {
       else return h;
     }();
     const auto l = tl::sum<1>(tl::square(tl::tanh(tl::matmul(some, v))));
-    auto late = t + tl::sum(l);
+    const auto rows_of_rows = tl::gather(some, tl::top_k<hardest, 'k'>(l));
     const auto next = [&](auto y) { return tl::tanh(tl::matmul(y, v)); };
-    const auto weight = tl::sum<0>(next(next(next(late))));
-    return std::tuple{tl::sum(tl::gather(some, tl::top_k<hardest, 'k'>(l)) * weight), tl::sum<1>(h), l};
+    const auto weight = tl::sum<0>(next(next(next(t + tl::sum(l)))));
+    return std::tuple{tl::sum(rows_of_rows * weight), tl::sum<1>(h), l};
   }
 };
 
