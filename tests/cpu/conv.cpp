@@ -491,6 +491,24 @@ TEST_CASE("conv: images narrower than vectors are turned in the cache") {
   }
 }
 
+TEST_CASE("conv: wgrad of every kernel may be told which images there are") {
+  using V = simd<float>;
+  const conv_extents e{
+      .c = 24, .h = 16, .w = 16, .k = 32, .r = 3, .s = 3, .p = 16, .q = 16, .pad_top = 1, .pad_left = 1};
+  for (const conv_kernel k : {conv_kernel::columns, conv_kernel::indirect, conv_kernel::depthwise,
+                              conv_kernel::winograd, conv_kernel::winograd4, conv_kernel::turned})
+    CHECK(conv2d_reads_lists<V>(k, e));
+  for (const conv_kernel k : {conv_kernel::channels_last, conv_kernel::channels_last_winograd,
+                              conv_kernel::channels_last_depthwise, conv_kernel::channels_last_trimmed})
+    CHECK(conv2d_reads_lists<V>(k, in_channels_last(e)));
+  CHECK(conv2d_reads_lists<V>(conv_kernel::dense, {.c = 8, .h = 3, .w = 3, .k = 5, .r = 3, .s = 3}));
+  // pixels are the rows of a product; several small images are read together
+  CHECK(!conv2d_reads_lists<V>(conv_kernel::channels_last, {.c = 8, .h = 4, .w = 4, .k = 8, .p = 4, .q = 4}));
+  CHECK(!conv2d_reads_lists<V>(
+      conv_kernel::channels_last_trimmed,
+      {.c = 8, .h = 3, .w = 3, .k = 8, .r = 3, .s = 3, .p = 3, .q = 3, .pad_top = 1, .pad_left = 1}));
+}
+
 TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr conv_extents one{.n = 1, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr conv_extents many{.n = 999, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};

@@ -68,7 +68,7 @@ constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, 
 // A back end may read the rows of a gather where they are, by their list, instead of copying them: where loops, products
 // a^T b and wgrad read them. So their tensor and the list stay until these are done.
 template <int N, int O> constexpr void keep_gathered(const program<N, O>& p, grouping& r) {
-  constexpr extent_t least = 512; // bytes of a row: shorter ones are copied
+  constexpr extent_t least = 512; // bytes of a row: to copy shorter ones costs less than to keep their tensor
   vec<int> gathers;
   for (int i = 0; i < N; ++i) {
     const node& v = p.nodes[i];
