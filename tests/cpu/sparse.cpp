@@ -151,8 +151,8 @@ template <class T> void check_matrices(const csr<T>& a, index_t K) {
   spmm<V>(a.view(), every_row{}, v, B.data(), K, 0, a.rows, P.data());
   spmm<V>(a.view(), every_row{}, ones{}, B.data(), K, 0, a.rows, P1.data());
   auto Q = B, Q1 = B, transposed = B, transposed1 = B;
-  spmm_transposed<V>(a.view(), every_row{}, v, C.data(), K, 0, a.rows, Q.data());
-  spmm_transposed<V>(a.view(), every_row{}, ones{}, C.data(), K, 0, a.rows, Q1.data());
+  spmm_transposed<V>(a.view(), every_row{}, v, C.data(), K, K, 0, a.rows, Q.data());
+  spmm_transposed<V>(a.view(), every_row{}, ones{}, C.data(), K, K, 0, a.rows, Q1.data());
   std::vector<T> out(static_cast<std::size_t>(a.nnz()), T(77)), products(out.size());
   sddmm<V>(a.view(), every_row{}, C.data(), B.data(), K, 0, a.rows, out.data());
   each_entry(a, [&](std::size_t i, std::size_t e, std::size_t j) {
@@ -263,10 +263,10 @@ TEST_CASE_TEMPLATE("sparse: K columns give the same bits in any cut and list", T
       CHECK(some == expected);
 
       auto whole = B, parts = B, lists = B;
-      spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, 0, a.rows, whole.data());
-      spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, 0, at, parts.data());
-      spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, at, a.rows, parts.data());
-      spmm_transposed<V>(a.view(), listed_rows{list.data(), listed}, v, data(packed), K, 0, listed,
+      spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, K, 0, a.rows, whole.data());
+      spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, K, 0, at, parts.data());
+      spmm_transposed<V>(a.view(), every_row{}, v, data(masked), K, K, at, a.rows, parts.data());
+      spmm_transposed<V>(a.view(), listed_rows{list.data(), listed}, v, data(packed), K, K, 0, listed,
                          lists.data());
       CHECK(parts == whole);
       CHECK(lists == whole);
@@ -402,7 +402,7 @@ TEST_CASE_TEMPLATE("sparse: rows behind 2^31 entries give the bits of the same r
     check(K,
           [&](const auto& m, auto which, const T* x, const T* l, T* y, T* g, T* o, index_t lo, index_t hi) {
             spmm<V>(m, which, x, B, K, lo, hi, y);
-            spmm_transposed<V>(m, which, x, l, K, lo, hi, g);
+            spmm_transposed<V>(m, which, x, l, K, K, lo, hi, g);
             sddmm<V>(m, which, l, B, K, lo, hi, o);
           });
     for (index_t i = 0; i < rows; ++i)

@@ -217,12 +217,11 @@ template <class R, class... X> auto reference_arrays(const std::tuple<X...>& tre
     using X0 = std::remove_cvref_t<decltype(x)>;
     if constexpr (tl::detail::is_tiled_v<X0>) { // one tile, whose entries stand by rows
       ref::pattern p{x.rows(), x.cols(), {}, std::vector<std::int32_t>(static_cast<std::size_t>(x.rows()))};
-      for (const std::int32_t place : x.columns()) {
-        p.columns.push_back(static_cast<std::int32_t>(tl::detail::col_in_tile(place)));
-        for (std::size_t i = static_cast<std::size_t>(tl::detail::row_in_tile(place)); i < p.row_end.size();
-             ++i)
-          ++p.row_end[i];
-      }
+      const std::int32_t* const tile = x.columns().data();
+      tl::detail::each_segment(tile, x.nnz(), [&](std::int64_t row, std::int64_t, auto place) {
+        p.columns.push_back(tl::detail::number_in_tile(tile, place(0)));
+        for (auto i = static_cast<std::size_t>(row); i < p.row_end.size(); ++i) ++p.row_end[i];
+      });
       return ref::csr<R>{p, reference_array<R>(x.values())};
     } else if constexpr (tl::detail::is_csr_v<X0>)
       return ref::csr<R>{{x.rows(),

@@ -27,15 +27,20 @@ struct rows_of {
 const rows_of full_row{{{0, 1, 2, 3, 4, 5, 6}, {}, {3}, {1, 5, 6}, {}}},
     empty_column{{{}, {0, 2, 3, 6}, {0, 2}, {6}, {0, 2, 3, 5}}};
 
-// The same in a tile.
+// The same in a tile, each entry a segment.
 struct in_a_tile {
   rows_of of;
   void operator()(const auto& c, std::int64_t n) const {
     of(c, n);
     const auto& a = std::get<0>(c);
+    std::int32_t* const tile = a.columns().data();
+    const std::vector<std::int32_t> columns(tile, tile + a.nnz());
     std::int64_t e = 0, i = 0;
     for (auto& end : a.row_end()) {
-      for (; e < end; ++e) a.columns()[e] = tl::detail::place_in_tile(i, a.columns()[e]);
+      for (; e < end; ++e) {
+        tl::detail::set_number_in_tile(tile, e, columns[static_cast<std::size_t>(e)]);
+        tl::detail::set_number_in_tile(tile, a.nnz() + e, tl::detail::segment_number(i, 1));
+      }
       ++i;
     }
     for (auto& end : a.row_end()) end = static_cast<std::int32_t>(e);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <support/allocations.hpp>
+#include <support/compare.hpp>
 #include <support/random.hpp>
 #include <tapeless/run/csr_tiled.hpp>
 #include <tapeless/tapeless.hpp>
@@ -293,6 +294,33 @@ TEST_CASE_TEMPLATE("tiles: products with matrices are what loops over the entrie
     if (a.name != "wide") check_matrices<T, 3>(a);
   matrix<T> a = make<T>("many tiles", 9001, 9001, [](auto) { return 5; });
   check_matrices<T, 33>(a);
+}
+
+// Of one to four chunks, whose columns members share where there are fewer chunks than members.
+TEST_CASE("sparse: A^T C of many columns has the same bits on any number of threads, in rows and in tiles") {
+  constexpr auto product = [](auto a, auto y) { return tl::matmul(tl::transpose(a), y); };
+  constexpr tl::extent_t K = 53;
+  using Y = tl::tensor<float, m, K>;
+  matrix<float> all[] = {make<float>("few entries", 300, 11, [](auto i) { return i % 4; }),
+                         make<float>("two chunks", 4000, 200, [](auto) { return 7; }),
+                         make<float>("four chunks", 20000, 50, [](auto) { return 9; })};
+  for (matrix<float>& a : all) {
+    CAPTURE(a.name);
+    a.values = support::random_values<float>(a.values.size(), 61);
+    auto y = support::random_values<float>(static_cast<std::size_t>(a.rows * K), 62);
+    const auto t = tl::csr_tiled(a.view());
+    const auto check = [&]<class A>(const A& of) {
+      const auto on = [&](int threads) {
+        auto program = bind<decltype(product), A, Y>(product, a, threads);
+        return numbers(program(of, Y(y.data(), a.rows)));
+      };
+      const std::vector<float> one = on(1);
+      for (const int threads : {2, 3, 5}) CHECK(same_bits(one, on(threads)));
+      return one;
+    };
+    const std::vector<float> rows = check(a.view()), tiles = check(*t);
+    CHECK(support::close(rows, std::vector<double>(tiles.begin(), tiles.end()), 1e-3, 1e-4));
+  }
 }
 
 // In double: each of the sums has fewer than 9001 terms of size 1 and less, so a relative error of 1e-10 is far above

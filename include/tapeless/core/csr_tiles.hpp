@@ -5,8 +5,14 @@
 // writes of vectors stays in the first-level cache while its entries pass.
 //   block q has the rows [first_row(q), first_row(q + 1)); tile (q, k) the columns [k << col_bits, (k + 1) << col_bits)
 //   the tiles stand block by block, in a block by k; the entries of tile (q, k) end at row_end[first_row(q) + k]
-//   entry e of a tile is values[e], at the place columns[e]: row and column within the tile, 16 bits each
 // The other elements of row_end are the end of their block: row_end never falls, and ends at nnz.
+//
+// A tile is cut into segments: up to 15 entries of one row, by columns. Longer segments come before shorter ones, those of
+// one length by rows. Eight segments are a group; the entries of a group stand step by step: the first of each of its
+// segments, then the second of each that has two, and so on. So a group of one length is a matrix with 8 columns, and
+// what is added to a row is added once for a segment.
+// Of a tile with n entries, n elements of `columns` hold 2 n numbers of 16 bits: the column of each entry within the tile,
+// then the row of each segment within the tile and, above it, the length of the segment. What is left of them is 0.
 #pragma once
 #include "extent.hpp"
 
@@ -16,11 +22,40 @@ inline constexpr extent_t most_rows_of_tile = 4096; // of any tiling
 // Of vectors: by rows, and by columns where a tile is full enough.
 inline constexpr extent_t bytes_of_rows = 16384, bytes_of_columns = 16384;
 
-constexpr std::int32_t place_in_tile(extent_t row, extent_t col) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(row) << 16 | static_cast<std::uint32_t>(col));
+inline constexpr extent_t lanes_of_tile = 8, longest_segment = 15;
+inline constexpr int row_bits_of_tile = 12;
+static_assert(most_rows_of_tile == 1 << row_bits_of_tile && longest_segment < 1 << (16 - row_bits_of_tile));
+
+// Number `at` of the 16-bit numbers of a tile, whose elements of `columns` begin at `tile`.
+inline std::uint16_t number_in_tile(const std::int32_t* tile, extent_t at) {
+  std::uint16_t w;
+  __builtin_memcpy(&w, reinterpret_cast<const char*>(tile) + 2 * at, sizeof w);
+  return w;
 }
-constexpr extent_t row_in_tile(std::int32_t place) { return static_cast<std::uint32_t>(place) >> 16; }
-constexpr extent_t col_in_tile(std::int32_t place) { return static_cast<std::uint32_t>(place) & 65535u; }
+inline void set_number_in_tile(std::int32_t* tile, extent_t at, extent_t number) {
+  const auto w = static_cast<std::uint16_t>(number);
+  __builtin_memcpy(reinterpret_cast<char*>(tile) + 2 * at, &w, sizeof w);
+}
+constexpr extent_t segment_number(extent_t row, extent_t length) { return length << row_bits_of_tile | row; }
+constexpr extent_t row_of_segment(extent_t number) { return number & (most_rows_of_tile - 1); }
+constexpr extent_t length_of_segment(extent_t number) { return number >> row_bits_of_tile; }
+
+// f(row, length, place) for the segments of a tile of n entries; entry p of the segment, 0 <= p < length, is entry
+// place(p) of the tile.
+template <class F> void each_segment(const std::int32_t* tile, extent_t n, F f) {
+  for (extent_t k = 0, e = 0; e < n; k += lanes_of_tile) {
+    const extent_t lanes =
+        n - k < lanes_of_tile ? n - k : lanes_of_tile; // numbers there are; 0 stands for no segment
+    const auto length = [&](extent_t l) { return length_of_segment(number_in_tile(tile, n + k + l)); };
+    extent_t begin[longest_segment + 1] = {e}; // of the steps
+    for (extent_t p = 0, l = lanes; p < length(0); ++p) {
+      while (length(l - 1) <= p) --l;
+      begin[p + 1] = e += l;
+    }
+    for (extent_t l = 0; l < lanes && length(l) > 0; ++l)
+      f(row_of_segment(number_in_tile(tile, n + k + l)), length(l), [&](extent_t p) { return begin[p] + l; });
+  }
+}
 
 struct tiling {
   extent_t rows = 0, cols = 0, row_blocks = 0, col_blocks = 0;

@@ -90,19 +90,20 @@ void spmm(const csr_rows<Ends>& a, Rows rows, Values values, const typename V::v
   }
 }
 
-// B[column[e],:] += values[e] * C[k,:] for k in [lo, hi); values may be `ones`
+// B[column[e],:] += values[e] * C[k,:] for k in [lo, hi); values may be `ones`. The rows of B and C are `stride` elements
+// apart: K columns of them may be some of all.
 template <class V, class Ends, class Rows, class Values>
 void spmm_transposed(const csr_rows<Ends>& a, Rows rows, Values values, const typename V::value_type* C,
-                     index_t K, index_t lo, index_t hi, typename V::value_type* B) {
+                     index_t K, index_t stride, index_t lo, index_t hi, typename V::value_type* B) {
   using T = typename V::value_type;
   for (index_t k = lo; k < hi; ++k) {
     const index_t i = rows(k), begin = a.begin(i), end = a.end[i];
     detail::each_block<V>(K, [&](const auto& block, auto N, index_t j) __attribute__((always_inline)) {
       V c[N];
-      unroll<N>([&](auto n) __attribute__((always_inline)) { c[n] = block.get(C + k * K + j, n); });
+      unroll<N>([&](auto n) __attribute__((always_inline)) { c[n] = block.get(C + k * stride + j, n); });
       for (index_t e = begin; e < end; ++e) {
-        if (e + detail::rows_ahead < end) block.prefetch(B + a.column[e + detail::rows_ahead] * K + j);
-        T* const p = B + a.column[e] * K + j;
+        if (e + detail::rows_ahead < end) block.prefetch(B + a.column[e + detail::rows_ahead] * stride + j);
+        T* const p = B + a.column[e] * stride + j;
         unroll<N>([&](auto n) __attribute__((always_inline)) {
           block.put(p, n, detail::fma_entry(values, e, c[n], block.get(p, n)));
         });

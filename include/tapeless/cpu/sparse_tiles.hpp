@@ -6,6 +6,7 @@
 //   spmv_transposed  g[j] += values[e] * r[i]              spmm_transposed  B[j,:] += values[e] * C[i,:]
 //   spread           out[e] = l[i] * x[j]                  sddmm            out[e] = <L[i,:], R[j,:]>
 // x, g, B and R have all columns; y, r, l, C and L are indexed by the row of the matrix, out and values by the entry.
+// In spmm_transposed the rows of B and C are `stride` elements apart: K columns of them may be some of all.
 // Every sum has one order for a given matrix and K.
 #include "../core/csr_tiles.hpp"
 #include "sparse_product.hpp"
@@ -14,8 +15,8 @@ namespace tapeless::cpu {
 
 struct csr_tiles {
   tapeless::detail::tiling t;
-  const std::int32_t* end;   // (M)
-  const std::int32_t* place; // (entries)
+  const std::int32_t* end;     // (M)
+  const std::int32_t* numbers; // (entries)
 
   index_t begin(index_t q, index_t k) const {
     const index_t at = t.first_row(q) + k;
@@ -53,38 +54,79 @@ struct tile_entries {
 inline tile_entries tile_of(const csr_tiles& a, index_t q, index_t k) {
   return {a.begin(q, k), a.end[a.t.first_row(q) + k], a.t.first_row(q), a.t.first_col(k)};
 }
-using tapeless::detail::col_in_tile;
-using tapeless::detail::row_in_tile;
+using tapeless::detail::number_in_tile;
 
-// to[row] += values[e] * from[col] for the n entries of a tile; transposed: to[col] += values[e] * from[row]
+// Four columns of a tile with one load.
+inline columns_of_group<4> load_columns_of_tile(const std::int32_t* tile, index_t e) {
+  std::uint64_t four;
+  std::memcpy(&four, reinterpret_cast<const char*>(tile) + 2 * e, sizeof four);
+  constexpr bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+  columns_of_group<4> c;
+  unroll<4>([&](auto l) __attribute__((always_inline)) {
+    c.j[l] = static_cast<index_t>(four >> (16 * (little ? l : 3 - l)) & 0xffffu);
+  });
+  return c;
+}
+
+// to[row] += values[e] * from[column] for the n entries of a tile; transposed: to[column] += values[e] * from[row]
 // values and from may be `ones`. A function of its own: pointers beyond these do not fit into registers.
 template <bool Transposed, class T, class Values, class From>
-[[gnu::noinline]] void add_products(const std::int32_t* place, Values values, index_t n, From from,
+[[gnu::noinline]] void add_products(const std::int32_t* tile, Values values, index_t n, From from,
                                     T* __restrict to) {
-  constexpr int L = narrow_width<T>;
-  constexpr index_t group = 8, ahead = 1024;
-  const auto source = [](std::int32_t w) { return Transposed ? row_in_tile(w) : col_in_tile(w); };
-  const auto target = [](std::int32_t w) { return Transposed ? col_in_tile(w) : row_in_tile(w); };
-  index_t e = 0;
-  if constexpr (!is_ones<From>)
-    for (; e + group <= n; e += group) {
-      prefetch_at(place, e + ahead); // once for 8: a tenth faster on Zen 4 than once for 4
-      prefetch_at(values, e + ahead);
-      unroll<group / L>([&](auto part) __attribute__((always_inline)) {
-        const index_t at = e + part * L;
-        std::int32_t w[L];
-        unroll<L>([&](auto l) __attribute__((always_inline)) { w[l] = place[at + l]; });
-        narrow<T> p =
-            pack_narrow<T>([&](int l) __attribute__((always_inline)) { return from[source(w[l])]; });
-        if constexpr (!is_ones<Values>) p *= load_narrow(values + at);
-        unroll<L>([&](auto l) __attribute__((always_inline)) { to[target(w[l])] += p[int{l}]; });
-      });
+  using tapeless::detail::length_of_segment, tapeless::detail::row_of_segment;
+  constexpr int lanes = tapeless::detail::lanes_of_tile, L = narrow_width<T>, parts = lanes / L;
+  constexpr index_t ahead = 512;
+  const auto number = [&](index_t k) { return index_t{number_in_tile(tile, n + k)}; };
+  for (index_t e = 0, k = 0; e < n; k += lanes) {
+    const index_t length = length_of_segment(number(k));
+    // n - e >= 8: as many numbers are left
+    if (n - e >= lanes && length_of_segment(number(k + lanes - 1)) == length) {
+      narrow<T> of_rows[parts]{}; // transposed: the factors of the rows; else their sums
+      if constexpr (Transposed && !is_ones<From>)
+        unroll<parts>([&](auto part) __attribute__((always_inline)) {
+          of_rows[part] = pack_narrow<T>([&](int l) __attribute__((always_inline)) {
+            return from[row_of_segment(number(k + part * L + l))];
+          });
+        });
+      for (const index_t end = e + lanes * length; e < end; e += lanes) {
+        prefetch_at(tile, (e + ahead) / 2);
+        prefetch_at(values, e + ahead);
+        columns_of_group<4> c[2];
+        if constexpr (Transposed || !is_ones<From>) {
+          c[0] = load_columns_of_tile(tile, e);
+          c[1] = load_columns_of_tile(tile, e + 4);
+        }
+        const auto column = [&](int l) __attribute__((always_inline)) { return c[l / 4].j[l % 4]; };
+        unroll<parts>([&](auto part) __attribute__((always_inline)) {
+          constexpr int first = part * L;
+          narrow<T> p;
+          if constexpr (is_ones<Values>) p = narrow<T>{} + T(1);
+          else p = load_narrow(values + e + first);
+          if constexpr (Transposed) {
+            if constexpr (!is_ones<From>) p *= of_rows[part];
+            unroll<L>([&](auto l) __attribute__((always_inline)) { to[column(first + l)] += p[int{l}]; });
+          } else if constexpr (is_ones<From>) of_rows[part] += p;
+          else
+            of_rows[part] = fma_narrow<T>(
+                pack_narrow<T>([&](int l) __attribute__((always_inline)) { return from[column(first + l)]; }),
+                p, of_rows[part]);
+        });
+      }
+      if constexpr (!Transposed)
+        unroll<lanes>([&](auto l) __attribute__((always_inline)) {
+          to[row_of_segment(number(k + l))] += of_rows[l / L][l % L];
+        });
+      continue;
     }
-  for (; e < n; ++e) {
-    const std::int32_t w = place[e];
-    if constexpr (is_ones<From>) to[target(w)] += entry<T>(values, e);
-    else if constexpr (is_ones<Values>) to[target(w)] += from[source(w)];
-    else to[target(w)] += values[e] * from[source(w)];
+    for (index_t p = 0, used = std::min<index_t>(lanes, n - k); p < length; ++p) { // of several lengths
+      while (length_of_segment(number(k + used - 1)) <= p) --used;
+      for (index_t l = 0; l < used; ++l, ++e) {
+        const index_t i = row_of_segment(number(k + l)), j = number_in_tile(tile, e);
+        T& sum = to[Transposed ? j : i];
+        if constexpr (is_ones<From>) sum += entry<T>(values, e);
+        else sum += entry<T>(values, e) * from[Transposed ? i : j];
+      }
+    }
   }
 }
 
@@ -97,7 +139,7 @@ void spmv(const csr_tiles& a, block_of_rows b, Values values, X x, typename V::v
   std::fill(y + lo, y + a.t.first_row(b.q + 1), T(0));
   for (index_t k = 0; k < a.t.col_blocks; ++k) {
     const detail::tile_entries t = detail::tile_of(a, b.q, k);
-    detail::add_products<false>(a.place + t.begin, detail::starting_at(values, t.begin), t.end - t.begin,
+    detail::add_products<false>(a.numbers + t.begin, detail::starting_at(values, t.begin), t.end - t.begin,
                                 detail::starting_at(x, t.first_col), y + lo);
   }
 }
@@ -107,62 +149,76 @@ template <class V, class Values, class R>
 void spmv_transposed(const csr_tiles& a, block_of_rows b, Values values, R r, typename V::value_type* g) {
   for (index_t k = a.t.col_blocks; k-- > 0;) {
     const detail::tile_entries t = detail::tile_of(a, b.q, k);
-    detail::add_products<true>(a.place + t.begin, detail::starting_at(values, t.begin), t.end - t.begin,
+    detail::add_products<true>(a.numbers + t.begin, detail::starting_at(values, t.begin), t.end - t.begin,
                                detail::starting_at(r, t.first_row), g + t.first_col);
   }
 }
 
-template <class V, class L, class X>
-void spread(const csr_tiles& a, block_of_rows b, L l, X x, typename V::value_type* out) {
-  using T = typename V::value_type;
-  for (index_t k = 0; k < a.t.col_blocks; ++k) {
-    const detail::tile_entries t = detail::tile_of(a, b.q, k);
-    const L left = detail::starting_at(l, t.first_row);
-    const X right = detail::starting_at(x, t.first_col);
-    for (index_t e = t.begin; e < t.end; ++e) {
-      const index_t i = detail::row_in_tile(a.place[e]), j = detail::col_in_tile(a.place[e]);
-      if constexpr (detail::is_ones<X>) out[e] = detail::entry<T>(left, i);
-      else if constexpr (detail::is_ones<L>) out[e] = right[j];
-      else out[e] = left[i] * right[j];
-    }
-  }
-}
-
 namespace detail {
-// act(entry, row, column) for the entries of block q
-template <class Act>
-[[gnu::always_inline]] inline void each_entry(const csr_tiles& a, index_t q, Act act) {
+// act(row, length, entry, column) for the segments of block q: entry(p) and column(p) are those of its p-th entry
+template <class Act> [[gnu::always_inline]] inline void each_segment(const csr_tiles& a, index_t q, Act act) {
   for (index_t k = 0; k < a.t.col_blocks; ++k) {
     const tile_entries t = tile_of(a, q, k);
-    for (index_t e = t.begin; e < t.end; ++e)
-      act(e, t.first_row + row_in_tile(a.place[e]), t.first_col + col_in_tile(a.place[e]));
+    const std::int32_t* const tile = a.numbers + t.begin;
+    tapeless::detail::each_segment(tile, t.end - t.begin, [&](index_t row, index_t length, auto place) {
+      act(
+          t.first_row + row, length, [&](index_t p) { return t.begin + place(p); },
+          [&](index_t p) { return t.first_col + number_in_tile(tile, place(p)); });
+    });
   }
 }
-// to[0 .. K) += values[e] * from[0 .. K)
-template <class V, class Values> [[gnu::always_inline]] inline void add_row(
-    Values values, index_t e, const typename V::value_type* from, index_t K, typename V::value_type* to) {
-  each_block<V>(K, [&](const auto& block, auto N, index_t j) __attribute__((always_inline)) {
-    unroll<N>([&](auto n) __attribute__((always_inline)) {
-      block.put(to + j, n, fma_entry(values, e, block.get(from + j, n), block.get(to + j, n)));
-    });
+// act(entry, row, column) for the entries of block q
+template <class Act> [[gnu::always_inline]] inline void each_entry(const csr_tiles& a, index_t q, Act act) {
+  each_segment(a, q, [&](index_t row, index_t length, auto entry, auto column) {
+    for (index_t p = 0; p < length; ++p) act(entry(p), row, column(p));
   });
 }
 } // namespace detail
+
+template <class V, class L, class X>
+void spread(const csr_tiles& a, block_of_rows b, L l, X x, typename V::value_type* out) {
+  using T = typename V::value_type;
+  detail::each_entry(a, b.q, [&](index_t e, index_t i, index_t j) __attribute__((always_inline)) {
+    if constexpr (detail::is_ones<X>) out[e] = detail::entry<T>(l, i);
+    else if constexpr (detail::is_ones<L>) out[e] = x[j];
+    else out[e] = l[i] * x[j];
+  });
+}
 
 template <class V, class Values>
 void spmm(const csr_tiles& a, block_of_rows b, Values values, const typename V::value_type* B, index_t K,
           typename V::value_type* C) {
   using T = typename V::value_type;
   std::fill(C + a.t.first_row(b.q) * K, C + a.t.first_row(b.q + 1) * K, T(0));
-  detail::each_entry(a, b.q, [&](index_t e, index_t i, index_t j) __attribute__((always_inline)) {
-    detail::add_row<V>(values, e, B + j * K, K, C + i * K);
+  detail::each_segment(a, b.q, [&](index_t i, index_t length, auto entry, auto column) {
+    detail::each_block<V>(K, [&](const auto& block, auto N, index_t j) __attribute__((always_inline)) {
+      V sum[N];
+      unroll<N>([&](auto n) __attribute__((always_inline)) { sum[n] = block.get(C + i * K + j, n); });
+      for (index_t p = 0; p < length; ++p) {
+        const T* const from = B + column(p) * K + j;
+        unroll<N>([&](auto n) __attribute__((always_inline)) {
+          sum[n] = detail::fma_entry(values, entry(p), block.get(from, n), sum[n]);
+        });
+      }
+      unroll<N>([&](auto n) __attribute__((always_inline)) { block.put(C + i * K + j, n, sum[n]); });
+    });
   });
 }
 template <class V, class Values>
 void spmm_transposed(const csr_tiles& a, block_of_rows b, Values values, const typename V::value_type* C,
-                     index_t K, typename V::value_type* B) {
-  detail::each_entry(a, b.q, [&](index_t e, index_t i, index_t j) __attribute__((always_inline)) {
-    detail::add_row<V>(values, e, C + i * K, K, B + j * K);
+                     index_t K, index_t stride, typename V::value_type* B) {
+  using T = typename V::value_type;
+  detail::each_segment(a, b.q, [&](index_t i, index_t length, auto entry, auto column) {
+    detail::each_block<V>(K, [&](const auto& block, auto N, index_t j) __attribute__((always_inline)) {
+      V c[N];
+      unroll<N>([&](auto n) __attribute__((always_inline)) { c[n] = block.get(C + i * stride + j, n); });
+      for (index_t p = 0; p < length; ++p) {
+        T* const to = B + column(p) * stride + j;
+        unroll<N>([&](auto n) __attribute__((always_inline)) {
+          block.put(to, n, detail::fma_entry(values, entry(p), c[n], block.get(to, n)));
+        });
+      }
+    });
   });
 }
 template <class V> void sddmm(const csr_tiles& a, block_of_rows b, const typename V::value_type* L,

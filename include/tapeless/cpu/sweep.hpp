@@ -23,11 +23,18 @@ namespace tapeless::cpu {
 using tapeless::detail::is_sparse;
 
 // How many chunks: enough for threads, but each has at least so many entries, and `summed` sums of its own, which are
-// set and added up.
+// set and added up. A power of two: 5 chunks would take two threads as long as 6.
 constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t most) {
   index_t n = nnz / 8192;
   if (summed > 0) n = std::min(n, nnz / (8 * summed));
-  return std::max<index_t>(1, std::min({n, most, rows}));
+  n = std::min({n, most, rows});
+  index_t chunks = 1;
+  while (2 * chunks <= n) chunks *= 2;
+  return chunks;
+}
+// Columns of a slice: `slices` of K columns, of whole lines of memory.
+constexpr index_t columns_of_slice(index_t K, index_t slices, index_t line) {
+  return std::max(line, ((K + slices - 1) / slices + line - 1) / line * line);
 }
 // How many rows pass together: where their entries are read twice, about 352, which the first-level cache keeps with
 // what they touch.
@@ -79,6 +86,8 @@ template <class Arch, const auto& P, int First> class sweep {
       if (P.slot_[s.slot0 + k].s.rank != 1) return false;
     return true;
   }
+  // The transposed product with a matrix, by itself: members may share its columns.
+  static constexpr bool has_slices = steps == 1 && sums(First) && !is_vector(First);
   static constexpr bool is_triangle(int i) {
     using namespace tapeless::detail;
     return (P.step_[i].attr & (in_lower_triangle | in_upper_triangle)) != 0;
@@ -111,6 +120,8 @@ template <class Arch, const auto& P, int First> class sweep {
     return product(s, 0, s.rank);
   }
 
+  static index_t columns_of(const frame<P>& f, int i) { return f.step[i].slot[of_result(i)].s.d[1]; }
+
   using row_end =
       std::conditional_t<P.slot_[P.step_[First].slot0 + 1].t == dtype::i64, std::int64_t, std::int32_t>;
   struct cut {
@@ -125,13 +136,15 @@ template <class Arch, const auto& P, int First> class sweep {
           slot[0].s.d[0],
           1,
           1};
-    index_t summed = 0, most = tapeless::detail::max_row_chunks;
+    index_t summed = 0, most = tapeless::detail::max_row_chunks, entries = r.nnz;
     for (int i = First; i < First + steps; ++i)
       if (sums(i)) {
         summed += stride_of(i) * results(f, i);
-        if (!is_vector(i)) most = tapeless::detail::max_row_chunks_of_matrices;
+        if (is_vector(i)) continue;
+        most = tapeless::detail::max_row_chunks_of_matrices;
+        entries = std::max(entries, r.nnz * columns_of(f, i) / 4); // it works so much longer at an entry
       }
-    r.chunks = row_chunks(r.rows, r.nnz, summed, most);
+    r.chunks = row_chunks(r.rows, entries, summed, most);
     if constexpr (tiled) {
       const tapeless::detail::tiling t = tapeless::detail::tiling_of(
           r.rows, eval(static_cast<extent_t>(P.step_[First].attr2), f.names), r.nnz, index_t{sizeof(T)});
@@ -208,6 +221,7 @@ template <class Arch, const auto& P, int First> class sweep {
   struct rows_at_hand : strip_rows {
     long_rows* cut;
     index_t which = -1;
+    index_t column = 0, columns = 0; // has_slices: the slice
   };
   template <int I, int Operand> static auto all_of_factor(const frame<P>& f) {
     if constexpr (Operand == 1 ? first_is_ones(I) : second_is_ones(I)) return ones{};
@@ -328,18 +342,19 @@ template <class Arch, const auto& P, int First> class sweep {
   }
   template <int I, class Left, class Right> static void run_block(const frame<P>& f, const cut& c,
                                                                   block_of_rows b, Left first, Right second,
-                                                                  index_t chunk, T* y) {
+                                                                  const rows_at_hand& r, T* y) {
     if constexpr (P.step_[I].o == op::sddmm) {
       if constexpr (is_vector(I)) spread<V>(c.tiles, b, first, second, y);
       else sddmm<V>(c.tiles, b, first, second, f.step[I].slot[2].s.d[1], y);
     } else if constexpr (is_vector(I)) {
       if constexpr (sums(I))
-        spmv_transposed<V>(c.tiles, b, first, second, partial(f, I) + chunk * results(f, I));
+        spmv_transposed<V>(c.tiles, b, first, second, partial(f, I) + r.chunk * results(f, I));
       else spmv<V>(c.tiles, b, first, second, y);
     } else {
-      const index_t k = f.step[I].slot[of_result(I)].s.d[1];
+      const index_t k = columns_of(f, I);
       if constexpr (sums(I))
-        spmm_transposed<V>(c.tiles, b, first, second, k, partial(f, I) + chunk * results(f, I));
+        spmm_transposed<V>(c.tiles, b, first, second + r.column, r.columns, k,
+                           partial(f, I) + r.chunk * results(f, I) + r.column);
       else spmm<V>(c.tiles, b, first, second, k, y);
     }
   }
@@ -356,7 +371,7 @@ template <class Arch, const auto& P, int First> class sweep {
       if constexpr (cuts_rows && !is_triangle(I))
         if (r.which >= 0) [[unlikely]]
           return run_long_row<I>(r, first, second, y);
-      if constexpr (tiled) run_block<I>(f, c, rows, first, second, r.chunk, y);
+      if constexpr (tiled) run_block<I>(f, c, rows, first, second, r, y);
       else if constexpr (P.step_[I].o == op::sddmm) {
         if constexpr (is_triangle(I)) {
           spread<V>(c.a, rows, first, second, r.lo, r.hi, y);
@@ -365,11 +380,11 @@ template <class Arch, const auto& P, int First> class sweep {
         } else if constexpr (is_vector(I)) spread<V>(c.a, rows, first, second, r.lo, r.hi, y);
         else sddmm<V>(c.a, rows, first, second, f.step[I].slot[2].s.d[1], r.lo, r.hi, y);
       } else if constexpr (!is_vector(I)) {
-        const index_t k = f.step[I].slot[of_result(I)].s.d[1];
+        const index_t k = columns_of(f, I);
         if constexpr (sums(I)) {
-          T* const g = partial(f, I) + r.chunk * results(f, I);
+          T* const g = partial(f, I) + r.chunk * results(f, I) + r.column;
           const auto add = [&](index_t lo, index_t hi) {
-            spmm_transposed<V>(c.a, rows, first, second, k, lo, hi, g);
+            spmm_transposed<V>(c.a, rows, first, second + r.column, r.columns, k, lo, hi, g);
           };
           if constexpr ((P.step_[I].attr & tapeless::detail::skips_zero_rows) == 0) add(r.lo, r.hi);
           else each_run_of_nonzero_rows(second, k, r.lo, r.hi, add);
@@ -394,12 +409,21 @@ template <class Arch, const auto& P, int First> class sweep {
     }
     index_t summed = 0;
     ((summed = sums(First + K) ? std::max(summed, results(f, First + K)) : summed), ...);
-    const auto each_slice = [&](const auto& act) {
-      constexpr index_t slice = 16384;
-      team.run((summed + slice - 1) / slice, [&](index_t s, int) { act(s * slice, (s + 1) * slice); });
+    const auto each_run = [&](const auto& act) {
+      constexpr index_t run = 16384;
+      team.run((summed + run - 1) / run, [&](index_t s, int) { act(s * run, (s + 1) * run); });
     };
-    if (c.chunks == 1)
-      each_slice([&](index_t lo, index_t hi) { (begin_sums<First + K>(f, 0, lo, hi), ...); });
+    index_t slices = 1, slice = 0; // each of so many columns
+    if constexpr (has_slices) {
+      constexpr index_t line = 64 / index_t{sizeof(T)};
+      const index_t columns = columns_of(f, First);
+      slice = columns_of_slice(columns, (team.size() + c.chunks - 1) / c.chunks, line);
+      slices = std::max<index_t>(1, (columns + slice - 1) / slice);
+    }
+    const bool begins_first = c.chunks == 1 || slices > 1;
+    if (begins_first)
+      for (index_t chunk = 0; chunk < c.chunks; ++chunk)
+        each_run([&](index_t lo, index_t hi) { (begin_sums<First + K>(f, chunk, lo, hi), ...); });
     long_rows cut_rows;
     if constexpr (cuts_rows) {
       cut_rows.count = find_long_rows(c.a.end, c.rows, c.nnz, cut_rows.row);
@@ -412,12 +436,17 @@ template <class Arch, const auto& P, int First> class sweep {
         (sum_piece<First + K>(f, c, cut_rows, n, k % row_pieces), ...);
       });
     }
-    deal(team, c.chunks, [&](index_t chunk, int member) {
+    deal(team, c.chunks * slices, [&](index_t part, int member) {
+      const index_t chunk = part / slices;
       const index_t begin = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk, c.chunks),
                     end = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk + 1, c.chunks);
       (begin_entries<First + K>(f, c, begin, end), ...);
-      if (c.chunks > 1) (begin_sums<First + K>(f, chunk, 0, summed), ...);
+      if (!begins_first) (begin_sums<First + K>(f, chunk, 0, summed), ...);
       rows_at_hand r{{0, 0, chunk, false, f.scratch + member * each}, &cut_rows};
+      if constexpr (has_slices) {
+        r.column = part % slices * slice;
+        r.columns = std::min(slice, columns_of(f, First) - r.column);
+      }
       const auto visit = [&](const auto& rows, index_t from, index_t to) {
         for (r.lo = from; r.lo < to; r.lo = r.hi) {
           r.hi = std::min(to, r.lo + c.tile);
@@ -453,7 +482,7 @@ template <class Arch, const auto& P, int First> class sweep {
       }
       if (!r.past_first) (clear_partial<First + K>(f, chunk), ...);
     });
-    each_slice([&](index_t lo, index_t hi) { (combine<First + K>(f, c.chunks, lo, hi), ...); });
+    each_run([&](index_t lo, index_t hi) { (combine<First + K>(f, c.chunks, lo, hi), ...); });
     (combine_fused<First + K>(f, c.chunks), ...);
     if constexpr (cuts_rows)
       for (index_t n = 0; n < cut_rows.count; ++n) // one by one: they may share columns

@@ -3,8 +3,6 @@
 //
 // csr_tiled(a): the same matrix in tiles (core/csr_tiles.hpp), for programs that pass over it many times.
 // csr_untiled(t): back.   csr_untiled(*csr_tiled(a)) == a
-// A tile's entries, taken by rows, are dealt to 16 runs of equal lengths, which alternate: neighbours are of different
-// rows, and of columns far apart, so that no sum waits for the one before it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -17,15 +15,29 @@
 namespace tapeless {
 namespace detail {
 
-inline constexpr extent_t runs_of_tile = 16;
-
-// f(k, p) for the entries of a tile of n: the k-th by rows stands at place p
-template <class F> void each_place_in_tile(extent_t n, F f) {
-  const extent_t length = n / runs_of_tile;
-  extent_t k = 0;
-  for (extent_t run = 0; run < runs_of_tile; ++run)
-    for (extent_t p = 0; p < length; ++p) f(k++, p * runs_of_tile + run);
-  for (; k < n; ++k) f(k, k);
+// An entry of a tile, and a segment of it: `length` entries of one row from `first` on.
+template <class T> struct tile_entry {
+  std::uint16_t row, col;
+  T value;
+};
+struct tile_segment {
+  extent_t row, length, first;
+};
+// The segments of n entries by rows, in their order; `by_rows` is room for as many.
+template <class T> void cut_tile(const tile_entry<T>* entries, extent_t n, std::vector<tile_segment>& by_rows,
+                                 std::vector<tile_segment>& segments) {
+  extent_t begin[longest_segment + 2] = {}; // of the segments of length l: begin[longest_segment - l]
+  by_rows.clear();
+  for (extent_t e = 0; e < n;) {
+    const extent_t first = e;
+    while (e < n && e - first < longest_segment && entries[e].row == entries[first].row) ++e;
+    by_rows.push_back({entries[first].row, e - first, first});
+    ++begin[longest_segment - (e - first) + 1];
+  }
+  for (extent_t l = 1; l <= longest_segment; ++l) begin[l] += begin[l - 1];
+  segments.resize(by_rows.size());
+  for (const tile_segment& s : by_rows)
+    segments[static_cast<std::size_t>(begin[longest_segment - s.length]++)] = s;
 }
 template <class T, class A, class RowEnd> using csr_with_ends =
     basic_csr<T, A::extents.d[0], A::extents.d[1], A::values_type::extents.d[0], host, RowEnd>;
@@ -66,11 +78,12 @@ template <detail::host_sparse_matrix A> auto csr_tiled(const A& a) {
     refuse("tapeless: %s: %lld columns are too many for %lld rows", who, wide(a.cols()), wide(a.rows()));
   owned<B> result = make_owned_csr<B>(names_of_matrix<B>(who, a));
   T* const values = mutable_values(result);
-  std::int32_t *const place = result->columns().data(), *const end = result->row_end().data();
+  std::int32_t *const numbers = result->columns().data(), *const end = result->row_end().data();
   std::vector<extent_t> at(static_cast<std::size_t>(t.col_blocks)); // of each tile: where its next entry goes
   std::vector<extent_t> begin(at.size() + 1);
-  std::vector<std::int32_t> places;
-  std::vector<T> sorted;
+  std::vector<tile_entry<T>> sorted; // of a block, by tiles and rows
+  std::vector<tile_segment> by_rows, segments;
+  std::fill_n(numbers, a.nnz(), 0);
   for (extent_t q = 0; q < t.row_blocks; ++q) {
     const extent_t lo = t.first_row(q), hi = t.first_row(q + 1), first = a.row_begin(lo);
     const extent_t last = a.row_end()[hi - 1];
@@ -83,21 +96,32 @@ template <detail::host_sparse_matrix A> auto csr_tiled(const A& a) {
       end[lo + static_cast<extent_t>(k)] = static_cast<std::int32_t>(first + begin[k + 1]);
     }
     std::fill(end + lo + t.col_blocks, end + hi, static_cast<std::int32_t>(last));
-    places.resize(std::max(places.size(), static_cast<std::size_t>(last - first)));
-    sorted.resize(places.size());
+    sorted.resize(std::max(sorted.size(), static_cast<std::size_t>(last - first)));
     for (extent_t i = lo; i < hi; ++i)
       for (extent_t e = a.row_begin(i); e < a.row_end()[i]; ++e) {
         const extent_t j = a.columns()[e], k = j >> t.col_bits;
-        const std::size_t to = static_cast<std::size_t>(at[static_cast<std::size_t>(k)]++);
-        places[to] = place_in_tile(i - lo, j - t.first_col(k));
-        sorted[to] = a.values()[e];
+        sorted[static_cast<std::size_t>(at[static_cast<std::size_t>(k)]++)] = {
+            static_cast<std::uint16_t>(i - lo), static_cast<std::uint16_t>(j - t.first_col(k)),
+            a.values()[e]};
       }
-    for (std::size_t k = 0; k < at.size(); ++k)
-      each_place_in_tile(begin[k + 1] - begin[k], [&](extent_t from, extent_t p) {
-        const std::size_t s = static_cast<std::size_t>(begin[k] + from);
-        place[first + begin[k] + p] = places[s];
-        values[first + begin[k] + p] = sorted[s];
+    for (std::size_t k = 0; k < at.size(); ++k) {
+      const extent_t n = begin[k + 1] - begin[k];
+      const tile_entry<T>* const entries = sorted.data() + begin[k];
+      std::int32_t* const tile = numbers + first + begin[k];
+      T* const tile_values = values + first + begin[k];
+      cut_tile(entries, n, by_rows, segments);
+      extent_t at_number = n;
+      for (const tile_segment& s : segments)
+        set_number_in_tile(tile, at_number++, segment_number(s.row, s.length));
+      each_segment(tile, n, [&, s = segments.data()](extent_t, extent_t length, auto place) mutable {
+        for (extent_t p = 0; p < length; ++p) {
+          const tile_entry<T>& from = entries[s->first + p];
+          set_number_in_tile(tile, place(p), from.col);
+          tile_values[place(p)] = from.value;
+        }
+        ++s;
       });
+    }
   }
   return result;
 }
@@ -116,9 +140,10 @@ template <detail::host_sparse_matrix B> auto csr_untiled(const B& b) {
     for (extent_t q = 0; q < t.row_blocks; ++q)
       for (extent_t k = 0; k < t.col_blocks; ++k) {
         const extent_t lo = t.first_row(q), begin = b.row_begin(lo + k), n = b.row_end()[lo + k] - begin;
-        each_place_in_tile(n, [&](extent_t, extent_t p) {
-          const std::int32_t w = b.columns()[begin + p];
-          act(lo + row_in_tile(w), t.first_col(k) + col_in_tile(w), begin + p);
+        const std::int32_t* const tile = b.columns().data() + begin;
+        each_segment(tile, n, [&](extent_t row, extent_t length, auto place) {
+          for (extent_t p = 0; p < length; ++p)
+            act(lo + row, t.first_col(k) + number_in_tile(tile, place(p)), begin + place(p));
         });
       }
   };
