@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// bench_kernels [--list] [--threads N] [--peers] [NAME...]   every kernel of convolution on every layer of layers.def
+// bench_kernels [--list] [--threads N] [--peers] [--bf16] [NAME...]   every kernel of convolution on every layer of layers.def
 //
 // JSON lines: the limits; of minimal filtering {"layer","pass","kernel","error"}, the largest difference to the sums of
 // the formula over the largest of these, both in float; for each layer, pass and kernel that takes it {"layer","pass","kernel","min_ms","share"}, share
@@ -9,10 +9,11 @@
 // ("onednn-own") and on channels-last tensors ("onednn-nhwc"), weights as they come;
 // {"layer","pass","chosen","best","regret"}: what conv_kernel_of takes on NCHW, and its time over that of the fastest
 // kernel there; and {"layer","pass","layout_gain","pays"}: time of that one over the time of the fastest kernel on
-// channels-last tensors, which are given so, and whether channels_last_pays. A kernel is timed only where all kernels
-// agree on the result.
+// channels-last tensors, which are given so, and whether channels_last_pays. With --bf16 further kernels are what takes the
+// operands rounded to bf16, as planes ("bf16") and channels last ("bf16_last"); their share may exceed 1. A kernel is
+// timed only where all kernels agree on the result.
 
-#include <tapeless/cpu/conv.hpp>
+#include <tapeless/cpu/conv_bf16.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -23,6 +24,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "contest.hpp"
@@ -103,8 +105,69 @@ std::vector<float> with_channels_last(index_t n, index_t c, index_t area, const 
 class program {
   bench::team_type team_;
   double peak_;
-  bool peers_;
+  bool peers_, bf16_;
   bool ok_ = true;
+
+  // f(constant) with the kernel of bf16 that is taken
+  template <conv_pass P, class F> static void with_bf16_kernel(const tapeless::conv_extents& e, const F& f) {
+    const cpu::conv_bf16_kernel k = cpu::conv2d_bf16_kernel_of(P, e);
+    const auto plain = [&]<conv_kernel... K>(std::integer_sequence<conv_kernel, K...>) {
+      ((k.k == K ? f.template operator()<cpu::conv_bf16_kernel{K, false}>() : void()), ...);
+    };
+    if (k.pairs) f.template operator()<cpu::conv_bf16_kernel{conv_kernel::channels_last, true}>();
+    else
+      plain(std::integer_sequence<conv_kernel, conv_kernel::columns, conv_kernel::indirect,
+                                  conv_kernel::depthwise, conv_kernel::dense, conv_kernel::turned,
+                                  conv_kernel::channels_last, conv_kernel::channels_last_trimmed,
+                                  conv_kernel::channels_last_depthwise>{});
+  }
+  template <conv_pass P> void add_bf16(const layer& l, bool channels_last, const std::vector<float>& a,
+                                       const std::vector<float>& b, const std::vector<float>& first,
+                                       std::vector<contestant>& all) {
+    auto e = l.extents();
+    e.channels_last = channels_last;
+    using tapeless::bf16;
+    struct state {
+      std::vector<bf16> a, b, packed, each, shared;
+      std::vector<float> y;
+    };
+    const auto image = [&](const std::vector<float>& v, bool of_x, bool back = false) {
+      if (!channels_last) return v;
+      return of_x ? with_channels_last(e.n, e.c, e.h * e.w, v, back)
+                  : with_channels_last(e.n, e.k, e.p * e.q, v, back);
+    };
+    const auto rounded = [](const std::vector<float>& v) {
+      std::vector<bf16> r;
+      for (const float x : v) r.push_back(bf16(x));
+      return r;
+    };
+    with_bf16_kernel<P>(e, [&]<cpu::conv_bf16_kernel K>() {
+      const cpu::scratch_need need = cpu::conv2d_bf16_scratch<P>(K, e);
+      const auto buffer = [](index_t n) { return std::vector<bf16>(static_cast<std::size_t>(n)); };
+      const auto s = std::make_shared<state>(state{rounded(image(a, P != conv_pass::dgrad)),
+                                                   rounded(P == conv_pass::wgrad ? image(b, false) : b),
+                                                   buffer(need.packed), buffer(need.each * team_.size()),
+                                                   buffer(need.shared), std::vector<float>(first.size())});
+      const auto run = [this, s, e] {
+        cpu::conv2d_bf16_pack<P, K>(team_, e, s->b.data(), s->packed.data());
+        cpu::conv2d_bf16_run<P, K>(team_, e, s->a.data(), s->b.data(), s->y.data(),
+                                   {s->packed.data(), s->each.data(), s->shared.data()});
+      };
+      run();
+      const std::vector<float> result =
+          P == conv_pass::wgrad ? s->y : image(s->y, P == conv_pass::dgrad, true);
+      double off = 0, norm = 0; // each operand is rounded by 2^-9 of itself at most
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        off += (double{result[i]} - double{first[i]}) * (double{result[i]} - double{first[i]});
+        norm += double{first[i]} * double{first[i]};
+      }
+      const char* const name = channels_last ? "bf16_last" : "bf16";
+      if (off <= 0x1p-14 * norm) return all.push_back({name, run});
+      std::fprintf(stderr, "bench_kernels: %s %s %s: error %g\n", l.name, name_of(P), name,
+                   std::sqrt(off / norm));
+      ok_ = false;
+    });
+  }
 
   template <conv_pass P, conv_kernel K>
   void add(const layer& l, const std::vector<float>& a, const std::vector<float>& b,
@@ -179,6 +242,8 @@ class program {
     add<P, conv_kernel::channels_last_depthwise>(l, a, b, first, all);
     add<P, conv_kernel::channels_last_winograd>(l, a, b, first, all);
     const std::size_t last_end = all.size();
+    if (bf16_)
+      for (const bool channels_last : {false, true}) add_bf16<P>(l, channels_last, a, b, first, all);
 #ifdef TAPELESS_WITH_DNNL
     if (peers_)
       bench::onednn(e, team_.size(), [&](std::string_view pass, const char* peer, std::function<void()> run) {
@@ -212,7 +277,8 @@ class program {
   }
 
 public:
-  program(int threads, bool peers) : team_(threads), peak_(bench::fma_gflops(threads)), peers_(peers) {
+  program(int threads, bool peers, bool bf16)
+      : team_(threads), peak_(bench::fma_gflops(threads)), peers_(peers), bf16_(bf16) {
     std::printf("{\"limit\":\"fma_gflops\",\"threads\":%d,\"value\":%.5g}\n", threads, peak_);
   }
   bool ok() const { return ok_; }
@@ -231,7 +297,7 @@ public:
 
 int main(int argc, char** argv) {
   int threads = 1;
-  bool peers = false;
+  bool peers = false, bf16 = false;
   std::vector<const layer*> chosen;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -242,17 +308,19 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (word == "--peers") peers = true;
+    else if (word == "--bf16") bf16 = true;
     else if (word == "--threads" && i + 1 < argc) threads = std::max(1, std::atoi(argv[++i]));
     else if (l != std::end(layers)) chosen.push_back(l);
     else {
-      std::fprintf(stderr, "usage: bench_kernels [--list] [--threads N] [--peers] [NAME...]\nno layer %s\n",
+      std::fprintf(stderr,
+                   "usage: bench_kernels [--list] [--threads N] [--peers] [--bf16] [NAME...]\nno layer %s\n",
                    argv[i]);
       return 2;
     }
   }
   if (chosen.empty())
     for (const layer& l : layers) chosen.push_back(&l);
-  program p(threads, peers);
+  program p(threads, peers, bf16);
   for (const layer* l : chosen) p.run(*l);
   return p.ok() ? 0 : 1;
 }

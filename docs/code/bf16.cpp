@@ -21,6 +21,15 @@ constexpr auto loss = [](const auto& p, auto x, auto t) {
 };
 // [/signature]
 
+// [conv]
+// x: tensor<float, tl::dyn<'n'>, 3, 32, 32>   w: tensor<float, 32, 3, 3, 3>   v: tensor<float, 48, 32, 3, 3>
+constexpr auto features = [](auto x, auto w, auto v) {
+  auto narrow = [](auto a) { return tl::cast<tl::bf16>(a); };
+  auto h = tl::relu(tl::conv2d<tl::conv{.stride = 2, .padding = 1}>(narrow(x), narrow(w))); // (n, 32, 16, 16) float
+  return tl::conv2d<tl::conv{.padding = 1}>(narrow(h), narrow(v));                          // (n, 48, 16, 16) float
+};
+// [/conv]
+
 using inputs = tl::tensor<float, tl::dyn<'n'>, 64>;
 using targets = tl::tensor<float, tl::dyn<'n'>, 4>;
 
@@ -42,4 +51,14 @@ int main() {
   constexpr tl::cost cost = tl::jit(tl::value_and_grad(loss)).cost<params, inputs, targets>();
   const auto flops = cost.flops().at(tl::dim<'n'>(128)), bytes = cost.bytes().at(tl::dim<'n'>(128));
   std::printf("a step of 128 rows: %.0f flops, %.0f bytes\n", flops, bytes);
+
+  using images = tl::tensor<float, tl::dyn<'n'>, 3, 32, 32>;
+  tl::owned<std::tuple<images, tl::tensor<float, 32, 3, 3, 3>, tl::tensor<float, 48, 32, 3, 3>>> layers(tl::dim<'n'>(2));
+  const auto& [x, w, v] = *layers;
+  for (float& e : x) e = 1;
+  for (float& e : w) e = 0.125f;
+  for (float& e : v) e = 0.0625f;
+  auto of_images = tl::jit(features).bind<images, tl::tensor<float, 32, 3, 3, 3>, tl::tensor<float, 48, 32, 3, 3>>(tl::dim<'n'>(2));
+  const auto y = of_images(x, w, v);
+  std::printf("features: %g in a corner, %g inside\n", static_cast<double>(y(0, 0, 0, 0)), static_cast<double>(y(1, 47, 8, 8)));
 }

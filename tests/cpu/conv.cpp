@@ -3,10 +3,12 @@
 #include <utility>
 
 #include "conv_kernels.hpp"
+#include "conv_sums.hpp"
 
 using namespace tapeless;
 using namespace tapeless::cpu;
 using namespace products;
+using namespace conv_sums;
 
 namespace conv_kernels {
 TAPELESS_CONV_CHECKS(extern template, filtered)
@@ -14,43 +16,6 @@ TAPELESS_CONV_CHECKS(extern template, last)
 } // namespace conv_kernels
 
 namespace {
-
-index_t x_size(const conv_extents& e) { return e.n * e.c * e.h * e.w; }
-index_t w_size(const conv_extents& e) { return e.k * (e.c / e.groups) * e.r * e.s; }
-index_t y_size(const conv_extents& e) { return e.n * e.k * e.p * e.q; }
-
-// f(x, w, y) with flat numbers over every product of the trilinear form y . (x * w)
-template <class F> void each_product(const conv_extents& e, F&& f) {
-  const index_t cg = e.c / e.groups, kg = e.k / e.groups;
-  for (index_t n = 0; n < e.n; ++n)
-    for (index_t k = 0; k < e.k; ++k)
-      for (index_t c = 0; c < cg; ++c)
-        for (index_t p = 0; p < e.p; ++p)
-          for (index_t q = 0; q < e.q; ++q)
-            for (index_t r = 0; r < e.r; ++r)
-              for (index_t s = 0; s < e.s; ++s) {
-                const index_t i = p * e.stride_h - e.pad_top + r * e.dil_h;
-                const index_t j = q * e.stride_w - e.pad_left + s * e.dil_w;
-                if (i < 0 || i >= e.h || j < 0 || j >= e.w) continue;
-                f(((n * e.c + k / kg * cg + c) * e.h + i) * e.w + j, ((k * cg + c) * e.r + r) * e.s + s,
-                  ((n * e.k + k) * e.p + p) * e.q + q);
-              }
-}
-
-// (n, h, w, c) of (n, c, h, w), of vectors of any kind
-template <class Vector> Vector channels_last(index_t n, index_t c, index_t area, const Vector& v) {
-  Vector to = v;
-  for (index_t i = 0; i < n; ++i)
-    for (index_t j = 0; j < c; ++j)
-      for (index_t x = 0; x < area; ++x) to[(i * area + x) * c + j] = v[(i * c + j) * area + x];
-  return to;
-}
-template <class Vector> Vector x_last(const conv_extents& e, const Vector& v) {
-  return channels_last(e.n, e.c, e.h * e.w, v);
-}
-template <class Vector> Vector y_last(const conv_extents& e, const Vector& v) {
-  return channels_last(e.n, e.k, e.p * e.q, v);
-}
 
 template <class T, conv_pass P> void check_pass(const conv_extents& e, const exact_sums& exact,
                                                 const std::vector<T>& a, const std::vector<T>& b) {
@@ -64,55 +29,9 @@ template <class T, conv_pass P> void check_pass(const conv_extents& e, const exa
 }
 
 template <class T> void check(const conv_extents& e) {
-  CAPTURE(e.n);
-  CAPTURE(e.c);
-  CAPTURE(e.h);
-  CAPTURE(e.w);
-  CAPTURE(e.k);
-  CAPTURE(e.r);
-  CAPTURE(e.s);
-  CAPTURE(e.p);
-  CAPTURE(e.q);
-  CAPTURE(e.stride_h);
-  CAPTURE(e.stride_w);
-  CAPTURE(e.pad_top);
-  CAPTURE(e.pad_left);
-  CAPTURE(e.dil_h);
-  CAPTURE(e.dil_w);
-  CAPTURE(e.groups);
-  const auto x = values<T>(x_size(e), 1), w = values<T>(w_size(e), 2), dy = values<T>(y_size(e), 3);
-  exact_sums y(y_size(e)), dx(x_size(e)), dw(w_size(e));
-  each_product(e, [&](index_t i, index_t j, index_t k) {
-    y.add(k, x[i], w[j]);
-    dx.add(i, dy[k], w[j]);
-    dw.add(j, x[i], dy[k]);
-  });
-  check_pass<T, conv_pass::fprop>(e, y, x, w);
-  check_pass<T, conv_pass::dgrad>(e, dx, dy, w);
-  check_pass<T, conv_pass::wgrad>(e, dw, x, dy);
-  // the same numbers in the other layout
-  conv_extents last = e;
-  last.channels_last = true;
-  const auto in_x = [&](exact_sums s) {
-    for (auto* v : {&s.sum, &s.size, &s.terms}) *v = x_last(e, *v);
-    return s;
-  };
-  const auto in_y = [&](exact_sums s) {
-    for (auto* v : {&s.sum, &s.size, &s.terms}) *v = y_last(e, *v);
-    return s;
-  };
-  check_pass<T, conv_pass::fprop>(last, in_y(y), x_last(e, x), w);
-  check_pass<T, conv_pass::dgrad>(last, in_x(dx), y_last(e, dy), w);
-  check_pass<T, conv_pass::wgrad>(last, dw, x_last(e, x), y_last(e, dy));
-}
-
-// p and q from padding at the bottom and on the right; false where no window fits
-bool complete(conv_extents& e, index_t bottom, index_t right) {
-  const index_t span_h = (e.r - 1) * e.dil_h + 1, span_w = (e.s - 1) * e.dil_w + 1;
-  if (e.h + e.pad_top + bottom < span_h || e.w + e.pad_left + right < span_w) return false;
-  e.p = (e.h + e.pad_top + bottom - span_h) / e.stride_h + 1;
-  e.q = (e.w + e.pad_left + right - span_w) / e.stride_w + 1;
-  return true;
+  each_pass(e, values<T>(x_size(e), 1), values<T>(w_size(e), 2), values<T>(y_size(e), 3),
+            [](auto pass, const conv_extents& of, const exact_sums& exact, const std::vector<T>& a,
+               const std::vector<T>& b) { check_pass<T, pass.value>(of, exact, a, b); });
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// expect: tapeless: convolution(x, w, b): b has the element type of x and w
+// expect: tapeless: convolution(x, w, b): b has the element type of the result
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The element types of the language: float, double (differentiable), int32 (labels, indices), bool (masks).
-// bf16 is stored, and multiplied by matmul; nothing else computes with it.
+// bf16 is stored, and multiplied by matmul and convolutions; nothing else computes with it.
 // int64 is stored, in the row ends of sparse matrices, and is no element: nothing computes with it.
 #pragma once
 #include <cstdint>

@@ -19,7 +19,9 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
 
   // What plan/layout.hpp weighs: a convolution with operands a and b, and a copy of n elements in another order.
   static constexpr double conv_ns(const tapeless::detail::node& v, const shape& a, const shape& b) {
-    return v.t == dtype::f64 ? ns_of_conv<double>(v, a, b) : ns_of_conv<float>(v, a, b);
+    return v.t == dtype::f64    ? ns_of_conv<double>(v, a, b)
+           : v.t == dtype::bf16 ? ns_of_bf16_conv<Arch>(v, a, b)
+                                : ns_of_conv<float>(v, a, b);
   }
   static constexpr double reorder_ns(double n) { return ns_of_reorder(n); }
 
@@ -116,7 +118,11 @@ private:
     constexpr bool conv = has_step<P>(is_conv);
     scratch_need n;
     if (s.bf16) {
-      if constexpr (P.bf16) n = s.o == op::matmul ? scratch_of_bf16<Arch>(s, q) : n;
+      if constexpr (P.bf16) {
+        if (s.o == op::matmul) n = scratch_of_bf16<Arch>(s, q);
+        if constexpr (conv)
+          if (is_conv(s.o)) n = scratch_of_bf16_conv<Arch>(s, q);
+      }
     } else n = s.wide ? scratch_of<double, conv>(s, q) : scratch_of<float, conv>(s, q);
     const bool small = n.each == 0; // the others have scratch
     if (s.o == op::matmul && !s.packs_ahead && (small || !followed_by_epilogue<P>(i)))
@@ -127,7 +133,9 @@ private:
   template <const auto& P, int I> static constexpr auto kernel_of_step() {
     constexpr step s = P.step_[I];
     using T = element_of<P, I>;
-    if constexpr (is_conv(s.o))
+    if constexpr (is_conv(s.o) && is_bf16<T>)
+      return bf16_kernel_of<Arch>(s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s});
+    else if constexpr (is_conv(s.o))
       return kernel_of<T>(s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s});
     else if constexpr (s.o != op::matmul || is_bf16<T>) return small_product{};
     else

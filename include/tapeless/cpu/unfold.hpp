@@ -19,7 +19,7 @@ void unfold(const Team& team, const unfold_extents& e, const T* x, T* y) {
     for (index_t c = 0; c < e.c; ++c)
       for (index_t t = 0; t < e.taps; ++t, to += e.area) {
         const index_t at = o * e.stride - e.front + t * e.dil;
-        if (at < 0 || at >= e.d) std::fill_n(to, e.area, T(0));
+        if (at < 0 || at >= e.d) std::fill_n(to, e.area, T{});
         else std::copy_n(x + ((n * e.c + c) * e.d + at) * e.area, e.area, to);
       }
   });

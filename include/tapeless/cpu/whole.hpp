@@ -3,7 +3,7 @@
 //
 // Whole-tensor steps: from the shapes of a step to the extents and the call of a kernel. One line for each op.
 #pragma once
-#include "conv.hpp"
+#include "conv_bf16.hpp"
 #include "frame.hpp"
 #include "index.hpp"
 #include "matmul.hpp"
@@ -133,10 +133,22 @@ constexpr matmul_extents most_of_matmul(const step& s, const shape (&q)[3]) {
 constexpr bool may_pack(const matmul_extents& e, const shape (&q)[3]) {
   return q[1].rank == 2 && e.n != detail::many && e.k != detail::many;
 }
-// In elements of bf16.
+// In elements of bf16. K: of a convolution, its kernel.
 template <class Arch> constexpr scratch_need scratch_of_bf16(const step& s, const shape (&q)[3]) {
   const matmul_extents e = most_of_matmul(s, q);
   return {.packed = may_pack(e, q) ? matmul_bf16_packed<Arch>(e) : 0, .each = matmul_bf16_scratch<Arch>(e)};
+}
+template <class Arch> constexpr conv_bf16_kernel bf16_kernel_of(const step& s, const shape (&q)[3]) {
+  return conv2d_bf16_kernel_of<Arch>(pass_of(s.o), conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}));
+}
+template <class Arch> constexpr scratch_need scratch_of_bf16_conv(const step& s, const shape (&q)[3]) {
+  const conv_extents e = conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])});
+  const conv_bf16_kernel k = bf16_kernel_of<Arch>(s, q);
+  switch (s.o) {
+    case op::conv_fprop: return conv2d_bf16_scratch<conv_pass::fprop, Arch>(k, e);
+    case op::conv_dgrad: return conv2d_bf16_scratch<conv_pass::dgrad, Arch>(k, e);
+    default: return conv2d_bf16_scratch<conv_pass::wgrad, Arch>(k, e);
+  }
 }
 // Convolutions: does the program have any? Their kernels are not even looked at where it has none.
 template <class T, bool Convolutions> constexpr scratch_need scratch_of(const step& s, const shape (&q)[3]) {
@@ -171,14 +183,18 @@ template <class T, bool Convolutions> constexpr bool reads_lists(const step& s, 
 }
 
 constexpr bool is_small(const conv_kernel&) { return false; }
+constexpr bool is_small(const conv_bf16_kernel&) { return false; }
 constexpr bool is_small(const small_product& s) { return s.m > 0; }
 
 // What all rows of a step share, ahead of them.
 template <op O, auto K, class T, class Team>
 void pack_whole(const Team& team, const step& s, const frame_step& f, T* packed) {
-  if constexpr (is_conv(O))
-    conv2d_pack<pass_of(O), K, simd<T>>(team, conv_of(s, {f.slot[0].s, f.slot[1].s, f.slot[2].s}),
-                                        static_cast<const T*>(f.slot[1].data()), packed);
+  if constexpr (is_conv(O)) {
+    const conv_extents e = conv_of(s, {f.slot[0].s, f.slot[1].s, f.slot[2].s});
+    const T* const w = static_cast<const T*>(f.slot[1].data());
+    if constexpr (is_bf16<T>) conv2d_bf16_pack<pass_of(O), K>(team, e, w, packed);
+    else conv2d_pack<pass_of(O), K, simd<T>>(team, e, w, packed);
+  }
   if constexpr (O == op::matmul && is_bf16<T>) {
     if (packed) matmul_bf16_pack(team, f.matmul, static_cast<const T*>(f.slot[1].data()), packed);
   } else if constexpr (O == op::matmul) {
@@ -242,7 +258,10 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
     if constexpr (is_small(K)) matmul_small<K, T>(team, f.matmul, in(0), in(1), y, scratch.packed);
     else
       matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed, listed.lists);
-  } else if constexpr (is_conv(O))
+  } else if constexpr (is_conv(O) && is_bf16<T>)
+    conv2d_bf16_run<pass_of(O), K>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1),
+                                   static_cast<float*>(f.slot[result].data()), scratch);
+  else if constexpr (is_conv(O))
     conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch,
                                        listed.lists);
   else if constexpr (O == op::window_max) window_max<T>(team, window_of(s, x, out), in(0), y);
@@ -254,6 +273,8 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
     window_sum<T>(team, window_of(s, x, out), window_factor<T>(s), in(0), y);
   else if constexpr (O == op::window_spread)
     window_spread<T>(team, window_of(s, out, x), window_factor<T>(s), in(0), y);
+  else if constexpr (O == op::unfold && is_bf16<T>)
+    unfold<T, Team, simd<float>>(team, unfold_of(s, x), in(0), y);
   else if constexpr (O == op::unfold) unfold<T>(team, unfold_of(s, x), in(0), y);
   else if constexpr (O == op::fold) fold<T>(team, unfold_of(s, out), in(0), y);
   else if constexpr (O == op::pad)

@@ -110,11 +110,12 @@ struct node {
 };
 
 constexpr bool is_pattern_leaf(const node& v) { return v.o == op::input && v.attr2 != 0; }
-// Ops that move elements, and the product, whose sums are float.
+// Ops that move elements, and products, whose sums are float.
 constexpr bool takes_bf16(op o) {
-  return o == op::widen || o == op::matmul || o == op::copy || o == op::stop_gradient || o == op::expand ||
-         o == op::transpose || o == op::slice || o == op::reshape || o == op::pad || o == op::concat ||
-         o == op::gather;
+  return o == op::widen || o == op::matmul || o == op::conv_fprop || o == op::conv_dgrad ||
+         o == op::conv_wgrad || o == op::unfold || o == op::copy || o == op::stop_gradient ||
+         o == op::expand || o == op::transpose || o == op::slice || o == op::reshape || o == op::pad ||
+         o == op::concat || o == op::gather;
 }
 constexpr bool is_custom(op o) { return o == op::custom_elementwise || o == op::custom_tensor; }
 

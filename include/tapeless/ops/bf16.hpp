@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// cast<bf16>(a) = narrow(a), rounded; cast<float>(a) = widen(a), exact. What a matmul multiplies is stored so.
+// cast<bf16>(a) = narrow(a), rounded; cast<float>(a) = widen(a), exact. What products multiply is stored so.
 // vjp: a_bar += y_bar of both: tangents and cotangents are float.
 #pragma once
 #include "elementwise.hpp"
@@ -12,6 +12,9 @@ constexpr int narrow(graph& g, int a) { return unary(g, op::narrow, a, dtype::bf
 constexpr int widen(graph& g, int a) {
   return g[a].t == dtype::bf16 ? unary(g, op::widen, a, dtype::f32) : a;
 }
+
+// Of the sums of products.
+template <class T> using product_type = std::conditional_t<for_storage<T>, float, T>;
 
 // clang-format off
 inline constexpr op_rule bf16_rules[] = {

@@ -5,7 +5,9 @@
 //   x: (N, C, H, W)   w: (K, C/groups, R, S)   y: (N, K, P, Q)        c runs over the group of k
 // fprop, dgrad and wgrad are one trilinear form <y_bar, conv(x, w)>, each the derivative of the others:
 // vjp:  x_bar += dgrad(y_bar, w)    w_bar += wgrad(x, y_bar)
+// Operands of bf16 give float, as those of matmul; their vjp rounds y_bar to bf16.
 #pragma once
+#include "bf16.hpp"
 #include "keep.hpp"
 #include "reduce.hpp"
 #include "window.hpp"
@@ -48,7 +50,7 @@ constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std:
   const bool to_w = o == op::conv_wgrad;
   if (is_product_of_pixels(o, to_w ? result : g[b].s, unpack(packed), options)) {
     if (!to_w) b = reshape(g, b, shape{4, {1, times(g[b].s.d[0], g[b].s.d[1]), 1, 1}});
-    const int each = binary(g, op::mul, a, b);
+    const int each = binary(g, op::mul, widen(g, a), widen(g, b));
     return reshape(g,
                    to_w                                      ? sum(g, each, 0b1101)
                    : o == op::conv_dgrad && result.d[1] == 1 ? sum(g, each, 0b0010)
@@ -57,7 +59,7 @@ constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std:
   }
   node v;
   v.o = o;
-  v.t = g[a].t;
+  v.t = tangent_type(g[a].t);
   v.attr = packed;
   v.attr2 = options;
   v.in[0] = dense(g, a);
@@ -89,7 +91,7 @@ constexpr std::uint64_t conv_options(int groups, int winograd) {
 constexpr int winograd_of(std::uint64_t options) { return static_cast<int>((options >> 32) & 0xff); }
 // Channels and filters whose weights are zeros by construction (pad, keep) take no part.
 constexpr int convolve(graph& g, int x, int w, std::uint64_t packed, std::uint64_t options, shape result) {
-  if (g[w].o == op::expand && g.is(g[w].in[0], 0)) return zeros(g, g[x].t, result);
+  if (g[w].o == op::expand && g.is(g[w].in[0], 0)) return zeros(g, tangent_type(g[x].t), result);
   if (groups_of(options) == 1) {
     if (vec<axis_run> channels; find_runs(g, w, 1, channels))
       return convolve(g, gather_runs(g, x, channels, 1), spread_tensor(g, channels, 1), packed, options,
@@ -105,8 +107,8 @@ constexpr int convolve(graph& g, int x, int w, std::uint64_t packed, std::uint64
 
 // What a convolution in either direction asks of x and w.
 template <class T, class U, shape X, shape W, int Groups> constexpr bool operands_of_convolution() {
-  static_assert(floating_point<T> && same_element_type<T, U>,
-                "tapeless: convolution(x, w): both are float or both are double");
+  static_assert((floating_point<T> || for_storage<T>) && same_element_type<T, U>,
+                "tapeless: convolution(x, w): both are float, both are double or both are bf16");
   static_assert(kernel_extents_static<W.d[2], W.d[3]>,
                 "tapeless: convolution(x, w): the kernel extents are static and at least 1");
   static_assert(channels_static<W.d[1], W.d[0]>,
@@ -120,8 +122,8 @@ template <class T, class U, shape X, shape W, int Groups> constexpr bool operand
 }
 constexpr bool operands_of_convolution(graph& g, int x, int w, int groups) {
   const shape sx = g[x].s, sw = g[w].s;
-  require(g, is_float(g[x].t) && g[x].t == g[w].t,
-          "tapeless: convolution(x, w): both are float or both are double");
+  require(g, (is_float(g[x].t) || g[x].t == dtype::bf16) && g[x].t == g[w].t,
+          "tapeless: convolution(x, w): both are float, both are double or both are bf16");
   require(g, positive_number(sw.d[2]) && positive_number(sw.d[3]),
           "tapeless: convolution(x, w): the kernel extents are static and at least 1", sx, sw);
   require(g, positive_number(sw.d[1]) && positive_number(sw.d[0]),
@@ -143,7 +145,9 @@ constexpr window_attributes conv_attributes(const conv& c, const shape& x, const
 //   x: (N, C, H, W)   w: (K, C/groups, R, S)   result: (N, K, P, Q)
 //   with .layout = layout::nhwc:  x: (N, H, W, C)   result: (N, P, Q, K)
 //   P = floor((H + top + bottom - (R - 1) dilation - 1) / stride) + 1, Q likewise
-// Errors: compile errors. All extents but N are static and at least 1; the kernel fits into the padded image.
+// bf16 operands give float: each product is exact, sums are of float; minimal filtering is not taken.
+// Errors: compile errors. x and w are of one floating-point type, all extents but N are static and at least 1; the kernel
+// fits into the padded image.
 // Cost: 2 N K P Q (C/groups) R S flops, less what falls on padding.
 template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexpr auto conv2d(const X& x,
                                                                                               const W& w) {
@@ -190,7 +194,7 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
                           kernel_fits<sx.d[3] + a.padding.left + a.padding.right, spread(s, a.dilation.w)>,
                       "tapeless: convolution(x, w): the kernel fits into the padded image");
         constexpr shape sy = conv_shape(sx, sw, a);
-        return wrap<T, sy>(g, convolve(g, x.id(), w.id(), pack(a), options, sy));
+        return wrap<product_type<T>, sy>(g, convolve(g, x.id(), w.id(), pack(a), options, sy));
       } else return x;
     } else return x;
   }
@@ -208,28 +212,29 @@ constexpr count conv_count(const shape& image, const shape& w, const shape& resu
       taps_inside(x.d[3], y.d[3], a.padding.left, static_cast<int>(w.d[3]), a.dilation.w, a.stride.w);
   return {2 * rows * columns, shape{3, {x.d[0], w.d[0], w.d[1]}}};
 }
+// The cotangent of the result, in the type of the operands.
+constexpr int operand_of_conv(vjp_context& c) {
+  return c.g[c.v.in[0]].t == dtype::bf16 ? narrow(c.g, c.bar.node) : c.bar.node;
+}
 constexpr void conv_fprop_vjp(vjp_context& c) {
   graph& g = c.g;
-  if (c.needs(1))
-    c.give(1, {&g, conv_node(g, op::conv_wgrad, c.v.in[0], c.bar.node, c.v.attr, c.v.attr2, c.dims(1))});
-  if (c.needs(0))
-    c.give(0, {&g, conv_node(g, op::conv_dgrad, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
+  const int d = operand_of_conv(c);
+  if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_wgrad, c.v.in[0], d, c.v.attr, c.v.attr2, c.dims(1))});
+  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_dgrad, d, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
 }
 // x = dgrad(y, w)
 constexpr void conv_dgrad_vjp(vjp_context& c) {
   graph& g = c.g;
-  if (c.needs(1))
-    c.give(1, {&g, conv_node(g, op::conv_wgrad, c.bar.node, c.v.in[0], c.v.attr, c.v.attr2, c.dims(1))});
-  if (c.needs(0))
-    c.give(0, {&g, conv_node(g, op::conv_fprop, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
+  const int d = operand_of_conv(c);
+  if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_wgrad, d, c.v.in[0], c.v.attr, c.v.attr2, c.dims(1))});
+  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_fprop, d, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
 }
 // w = wgrad(x, y)
 constexpr void conv_wgrad_vjp(vjp_context& c) {
   graph& g = c.g;
-  if (c.needs(1))
-    c.give(1, {&g, conv_node(g, op::conv_fprop, c.v.in[0], c.bar.node, c.v.attr, c.v.attr2, c.dims(1))});
-  if (c.needs(0))
-    c.give(0, {&g, conv_node(g, op::conv_dgrad, c.v.in[1], c.bar.node, c.v.attr, c.v.attr2, c.dims(0))});
+  const int d = operand_of_conv(c);
+  if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_fprop, c.v.in[0], d, c.v.attr, c.v.attr2, c.dims(1))});
+  if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_dgrad, c.v.in[1], d, c.v.attr, c.v.attr2, c.dims(0))});
 }
 // clang-format off
 inline constexpr op_rule conv_rules[] = {

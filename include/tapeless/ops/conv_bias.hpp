@@ -24,7 +24,7 @@ template <int Channels, class Y, class B> constexpr auto plus_bias(const Y& y, c
   if constexpr (any_var<Y, B>) {
     const shape sy = g[y.id()].s, sb = g[b.id()].s;
     require(g, g[b.id()].t == g[y.id()].t,
-            "tapeless: convolution(x, w, b): b has the element type of x and w");
+            "tapeless: convolution(x, w, b): b has the element type of the result");
     require(g, sb.rank == 1 && sb.d[0] == sy.d[Channels],
             "tapeless: convolution(x, w, b): b has one axis, of the channels of the result", sy, sb);
     if (!g.sound() || sy.rank <= Channels) return var{&g, y.id()};
@@ -32,7 +32,7 @@ template <int Channels, class Y, class B> constexpr auto plus_bias(const Y& y, c
   } else {
     constexpr shape sy = Y::extents, sb = B::extents;
     constexpr bool alike = same_element_type<typename Y::value_type, typename B::value_type>;
-    static_assert(alike, "tapeless: convolution(x, w, b): b has the element type of x and w");
+    static_assert(alike, "tapeless: convolution(x, w, b): b has the element type of the result");
     static_assert(one_number_a_channel<sb, sy.d[Channels]>,
                   "tapeless: convolution(x, w, b): b has one axis, of the channels of the result");
     if constexpr (alike && one_number_a_channel<sb, sy.d[Channels]> && sy.rank > Channels) {

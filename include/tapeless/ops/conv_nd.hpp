@@ -134,7 +134,7 @@ template <conv1 Attributes = conv1{}, detail::handle X, detail::handle W> conste
       const auto y = conv2d<a>(Image{&g, reshape(g, x.id(), Image::extents)},
                                Weights{&g, reshape(g, w.id(), Weights::extents)});
       constexpr shape sy = without_height(decltype(y)::extents);
-      return wrap<T, sy>(g, reshape(g, y.id(), sy));
+      return wrap<product_type<T>, sy>(g, reshape(g, y.id(), sy));
     } else return x;
   }
 }
@@ -199,7 +199,7 @@ template <conv3 Attributes = conv3{}, detail::handle X, detail::handle W> conste
           const auto y = conv2d<a>(Image{&g, unfold(g, x.id(), depth)},
                                    Weights{&g, reshape(g, w.id(), Weights::extents)});
           constexpr shape sy = with_depth(decltype(y)::extents, sx.d[0], depth.count(sx.d[2]));
-          return wrap<T, permuted(sy, depth_behind_channels)>(
+          return wrap<product_type<T>, permuted(sy, depth_behind_channels)>(
               g, transpose(g, reshape(g, y.id(), sy), depth_behind_channels));
         } else return x;
       } else return x;

@@ -155,7 +155,7 @@ constexpr auto conv_transpose2d(const X& x, const W& w) {
         constexpr shape sy = transposed_shape(sx, sw, Attributes);
         static_assert(image_is_left<sy>,
                       "tapeless: transposed convolution(x, w): the padding leaves an image");
-        if constexpr (image_is_left<sy>) return wrap<T, sy>(g, build(sy));
+        if constexpr (image_is_left<sy>) return wrap<product_type<T>, sy>(g, build(sy));
         else return x;
       } else return x;
     } else return x;
@@ -193,7 +193,7 @@ constexpr auto conv_transpose1d(const X& x, const W& w) {
       const auto y = conv_transpose2d<a>(Image{&g, reshape(g, x.id(), Image::extents)},
                                          Weights{&g, reshape(g, w.id(), Weights::extents)});
       constexpr shape sy = without_height(decltype(y)::extents);
-      return wrap<T, sy>(g, reshape(g, y.id(), sy));
+      return wrap<product_type<T>, sy>(g, reshape(g, y.id(), sy));
     } else return x;
   }
 }
@@ -254,7 +254,7 @@ constexpr auto conv_transpose3d(const X& x, const W& w) {
           const auto y = conv_transpose2d<a>(Image{&g, to_planes(g, x.id())},
                                              Weights{&g, reshape(g, w.id(), Weights::extents)});
           constexpr shape sy = folded(decltype(y)::extents, sx.d[0], d, depth.taps);
-          return wrap<T, sy>(g, unfold_node(g, op::fold, y.id(), pack(depth), sy));
+          return wrap<product_type<T>, sy>(g, unfold_node(g, op::fold, y.id(), pack(depth), sy));
         } else return x;
       } else return x;
     } else return x;

@@ -58,7 +58,6 @@ constexpr int matmul(graph& g, int a, int b, bool ta = false, bool tb = false) {
   return g.intern(v);
 }
 
-template <class T> using product_type = std::conditional_t<for_storage<T>, float, T>;
 template <extent_t A, extent_t B>
 concept inner_extents_agree = A == B;
 template <int A, int B>

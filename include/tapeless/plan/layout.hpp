@@ -273,9 +273,10 @@ template <class Backend, int N, int O> constexpr raw_program arranged(const prog
     node v = p.nodes[i];
     if (!is_conv(v.o)) continue;
     const shape q[2] = {p.nodes[v.in[0]].s, p.nodes[v.in[1]].s};
+    v.t = p.nodes[v.in[0]].t;
     const auto same = [&](const node& u) {
-      return u.o == v.o && u.attr == v.attr && u.attr2 == v.attr2 && u.s == v.s &&
-             p.nodes[u.in[0]].s == q[0] && p.nodes[u.in[1]].s == q[1];
+      return u.o == v.o && p.nodes[u.in[0]].t == v.t && u.attr == v.attr && u.attr2 == v.attr2 &&
+             u.s == v.s && p.nodes[u.in[0]].s == q[0] && p.nodes[u.in[1]].s == q[1];
     };
     costs c;
     for (const costs& d : different)

@@ -91,7 +91,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: solve_triangular(a, b): b is (n) or (n, k), n the rows of a") \
   rule("tapeless: solve_triangular(a, b): both are float or both are double") \
   rule("tapeless: conv2d<conv>(x, w): x is (N, C, H, W), w is (K, C/groups, R, S)") \
-  rule("tapeless: convolution(x, w): both are float or both are double") \
+  rule("tapeless: convolution(x, w): both are float, both are double or both are bf16") \
   rule("tapeless: convolution(x, w): the kernel extents are static and at least 1") \
   rule("tapeless: convolution(x, w): the channels and filters are static and at least 1") \
   rule("tapeless: convolution(x, w): the channels of x are groups times those of w") \
@@ -100,7 +100,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: convolution(x, w): the padding that same stands for is at most 255") \
   rule("tapeless: convolution(x, w): the kernel fits into the padded image") \
   rule("tapeless: convolution(x, w, b): b has one axis, of the channels of the result") \
-  rule("tapeless: convolution(x, w, b): b has the element type of x and w") \
+  rule("tapeless: convolution(x, w, b): b has the element type of the result") \
   rule("tapeless: keep<axis, mask>(a): the axis exists") \
   rule("tapeless: keep<axis, mask>(a): the mask has the extent of the axis") \
   rule("tapeless: layout::nhwc: x is (N, H, W, C)") \

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/cpu/conv_bf16.hpp>
+
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "conv_sums.hpp"
+
+using namespace tapeless;
+using namespace tapeless::cpu;
+using namespace conv_sums;
+
+namespace {
+
+std::vector<bf16> rounded_values(index_t n, unsigned seed) {
+  std::vector<bf16> v;
+  for (const float x : products::values<float>(n, seed)) v.push_back(bf16(x));
+  return v;
+}
+
+template <conv_pass P, conv_kernel K, bool Pairs> void check_kernel(const conv_extents& e,
+                                                                    const exact_sums& exact,
+                                                                    const std::vector<bf16>& a,
+                                                                    const std::vector<bf16>& b) {
+  constexpr conv_bf16_kernel kernel{K, Pairs};
+  conv_extents plain = e;
+  plain.channels_last = Pairs || e.channels_last;
+  if (!conv_kernel_takes<simd<float>>(P, K, plain)) return;
+  CAPTURE(static_cast<int>(K));
+  CAPTURE(Pairs);
+  const scratch_need need = conv2d_bf16_scratch<P>(kernel, e);
+  const auto as_bf16 = [](float* p) { return reinterpret_cast<bf16*>(p); };
+  CHECK(exact.agree(products::result_of<float>(
+      static_cast<index_t>(exact.sum.size()), need.each / 2, (need.packed + need.shared) / 2,
+      [&](const auto& team, float* out, float* each, float* packed) {
+        conv2d_bf16_pack<P, kernel>(team, e, b.data(), as_bf16(packed));
+        conv2d_bf16_run<P, kernel>(team, e, a.data(), b.data(), out,
+                                   {as_bf16(packed), as_bf16(each), as_bf16(packed + need.packed / 2)});
+      })));
+}
+void check(const conv_extents& e) {
+  each_pass(e, rounded_values(x_size(e), 1), rounded_values(w_size(e), 2), rounded_values(y_size(e), 3),
+            [](auto pass, const conv_extents& of, const exact_sums& exact, const std::vector<bf16>& a,
+               const std::vector<bf16>& b) {
+              CAPTURE(static_cast<int>(pass.value));
+              CAPTURE(of.channels_last);
+              check_kernel<pass.value, conv_kernel::channels_last, true>(of, exact, a, b);
+              check_kernel<pass.value, conv_kernel::channels_last_depthwise, false>(of, exact, a, b);
+              check_kernel<pass.value, conv_kernel::columns, false>(of, exact, a, b);
+            });
+}
+void check(conv_extents e, index_t end) {
+  if (complete(e, end, end)) check(e);
+}
+
+} // namespace
+
+TEST_CASE("conv of bf16: equals the loops over strides, dilations and paddings, of one to three images") {
+  for (index_t stride : {1, 2, 3})
+    for (index_t dil : {1, 2})
+      for (index_t pad : {0, 1, 3})
+        for (const auto& rs : {std::pair<index_t, index_t>{1, 1}, {3, 3}, {2, 5}})
+          for (index_t n : {1, 2, 3})
+            check({.n = n,
+                   .c = 3,
+                   .h = 11,
+                   .w = 19,
+                   .k = 5,
+                   .r = rs.first,
+                   .s = rs.second,
+                   .stride_h = stride,
+                   .stride_w = (stride + dil) % 3 + 1,
+                   .pad_top = pad,
+                   .pad_left = (pad + 1) % 3,
+                   .dil_h = dil,
+                   .dil_w = 3 - dil},
+                  pad / 2);
+}
+
+TEST_CASE("conv of bf16: groups of odd and even numbers of channels, down to one channel each") {
+  for (const auto& ck : {std::pair<index_t, index_t>{4, 6}, {6, 6}, {2, 8}, {6, 2}, {14, 14}, {6, 9}})
+    for (index_t groups : {index_t(1), index_t(2), index_t(3), ck.first})
+      for (index_t r : {1, 3}) {
+        if (ck.first % groups != 0 || ck.second % groups != 0) continue;
+        check({.n = 2,
+               .c = ck.first,
+               .h = 7,
+               .w = 21,
+               .k = ck.second,
+               .r = r,
+               .s = r,
+               .stride_h = r == 3 ? 2 : 1,
+               .pad_top = r / 2,
+               .pad_left = r / 2,
+               .groups = groups},
+              r / 2);
+      }
+}
+
+TEST_CASE("conv of bf16: extents of one, filters as large as the image, outputs of padding alone") {
+  check({.n = 1, .c = 1, .h = 1, .w = 1, .k = 1, .r = 1, .s = 1, .p = 1, .q = 1});
+  check({.n = 1, .c = 3, .h = 2, .w = 1, .k = 5, .r = 1, .s = 1, .p = 2, .q = 1}); // halves of one pixel
+  check({.n = 3, .c = 1, .h = 4, .w = 3, .k = 1, .r = 1, .s = 1, .p = 4, .q = 3});
+  check(
+      {.n = 3, .c = 2, .h = 1, .w = 1, .k = 7, .r = 3, .s = 3, .p = 1, .q = 1, .pad_top = 1, .pad_left = 1});
+  check({.n = 2, .c = 2, .h = 9, .w = 13, .k = 3, .r = 9, .s = 13, .p = 1, .q = 1});
+  check(
+      {.n = 1, .c = 2, .h = 2, .w = 2, .k = 2, .r = 2, .s = 2, .p = 5, .q = 6, .pad_top = 2, .pad_left = 3});
+  check(
+      {.n = 1, .c = 1, .h = 9, .w = 9, .k = 1, .r = 1, .s = 1, .p = 3, .q = 3, .stride_h = 3, .stride_w = 3});
+}
+
+TEST_CASE("conv of bf16: vectors of channels, several bands, blocks of pixels and chunks of images") {
+  check({.n = 2, .c = 32, .h = 20, .w = 33, .k = 48, .r = 3, .s = 3, .pad_top = 1, .pad_left = 1}, 1);
+  check({.n = 1, .c = 70, .h = 21, .w = 40, .k = 67, .r = 3, .s = 1, .stride_h = 2, .stride_w = 2}, 0);
+  check({.n = 1, .c = 230, .h = 5, .w = 33, .k = 8, .r = 1, .s = 1}, 0);
+  check({.n = 2, .c = 3, .h = 1, .w = 600, .k = 9, .r = 1, .s = 3}, 0);
+  check(
+      {.n = 131, .c = 3, .h = 3, .w = 3, .k = 4, .r = 3, .s = 3, .stride_h = 2, .pad_top = 1, .pad_left = 1},
+      1);
+  check({.n = 5, .c = 17, .h = 90, .w = 100, .k = 18, .r = 1, .s = 1}, 0);
+  check({.n = 9, .c = 9, .h = 90, .w = 60, .k = 4, .r = 2, .s = 2, .stride_h = 2, .stride_w = 2}, 0);
+}
+
+TEST_CASE("conv of bf16: an empty batch has no output and a zero weight gradient") {
+  check({.n = 0, .c = 3, .h = 5, .w = 5, .k = 2, .r = 3, .s = 3, .p = 3, .q = 3});
+  check({.n = 0, .c = 3, .h = 5, .w = 5, .k = 2, .r = 1, .s = 1, .p = 5, .q = 5});
+}
+
+TEST_CASE("conv of bf16: scratch and kernel do not depend on the batch, and minimal filtering is not taken") {
+  constexpr auto same = []<conv_pass P>(std::integral_constant<conv_pass, P>, conv_extents e) {
+    conv_extents more = e;
+    more.n = 999;
+    const conv_bf16_kernel pairs{conv_kernel::channels_last, true}, plain{conv_kernel::columns, false};
+    const conv_kernel k = conv2d_bf16_kernel_of(P, e).k;
+    return conv2d_bf16_kernel_of(P, e) == conv2d_bf16_kernel_of(P, more) && k != conv_kernel::winograd &&
+           k != conv_kernel::winograd4 && k != conv_kernel::channels_last_winograd &&
+           conv2d_bf16_scratch<P>(pairs, e) == conv2d_bf16_scratch<P>(pairs, more) &&
+           conv2d_bf16_scratch<P>(plain, e) == conv2d_bf16_scratch<P>(plain, more);
+  };
+  constexpr auto all = [=](const conv_extents& e) {
+    return same(std::integral_constant<conv_pass, conv_pass::fprop>{}, e) &&
+           same(std::integral_constant<conv_pass, conv_pass::dgrad>{}, e) &&
+           same(std::integral_constant<conv_pass, conv_pass::wgrad>{}, e);
+  };
+  static_assert(all({.c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26}));
+  static_assert(all({.c = 64, .h = 28, .w = 28, .k = 64, .r = 3, .s = 3, .p = 26, .q = 26}));
+  static_assert(all({.c = 8, .h = 28, .w = 28, .k = 32, .p = 28, .q = 28}));
+}
