@@ -43,13 +43,13 @@ endfunction()
 
 # Much of what these check is decided while they compile, which takes one to four minutes each with sanitizers. Kernels
 # that they run are those of other tests of the leg, too; ignored labels and percentages of rows are not.
-set(asan_without bf16 computed_masks ignore_label masks_of_axes selected_batch_norm selected_masks selected_rows sparse
+set(asan_without bf16 computed_masks conv_bf16 ignore_label masks_of_axes selected_batch_norm selected_masks selected_rows sparse
     sparse_masks sparse_row_ends)
 list(TRANSFORM asan_without PREPEND ops/)
 list(JOIN asan_without "," asan_without)
 set(TAPELESS_ASAN_WITHOUT ${asan_without} CACHE STRING "Tests that the sanitizer leg leaves out")
 # xsimd is what kernels are written in: of tests of plans and of chosen kernels its versions have little to say
-set(TAPELESS_XSIMD14_WITHOUT cpu/epilogue,cpu/frame,cpu/matmul_small,cpu/products,cpu/strips,cpu/team,cpu/unmade_gathers CACHE STRING
+set(TAPELESS_XSIMD14_WITHOUT cpu/conv_bf16,cpu/epilogue,cpu/frame,cpu/matmul_small,cpu/products,cpu/strips,cpu/team,cpu/unmade_gathers CACHE STRING
     "Tests that the leg with xsimd 14 leaves out")
 
 # What the slow legs are compiled for: with AVX-512 a sanitizer's compiler takes twice as long, and the tests are built

@@ -110,16 +110,19 @@ class program {
 
   // f(constant) with the kernel of bf16 that is taken
   template <conv_pass P, class F> static void with_bf16_kernel(const tapeless::conv_extents& e, const F& f) {
+    using enum cpu::conv_words;
     const cpu::conv_bf16_kernel k = cpu::conv2d_bf16_kernel_of(P, e);
-    const auto plain = [&]<conv_kernel... K>(std::integer_sequence<conv_kernel, K...>) {
-      ((k.k == K ? f.template operator()<cpu::conv_bf16_kernel{K, false}>() : void()), ...);
+    const auto widened_of = [&]<conv_kernel... K>(std::integer_sequence<conv_kernel, K...>) {
+      ((k.k == K ? f.template operator()<cpu::conv_bf16_kernel{widened, K}>() : void()), ...);
     };
-    if (k.pairs) f.template operator()<cpu::conv_bf16_kernel{conv_kernel::channels_last, true}>();
+    if (k.words == product) f.template operator()<cpu::conv_bf16_kernel{product, conv_kernel::dense}>();
+    else if (k.words == pairs)
+      f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::channels_last}>();
     else
-      plain(std::integer_sequence<conv_kernel, conv_kernel::columns, conv_kernel::indirect,
-                                  conv_kernel::depthwise, conv_kernel::dense, conv_kernel::turned,
-                                  conv_kernel::channels_last, conv_kernel::channels_last_trimmed,
-                                  conv_kernel::channels_last_depthwise>{});
+      widened_of(
+          std::integer_sequence<conv_kernel, conv_kernel::columns, conv_kernel::indirect,
+                                conv_kernel::depthwise, conv_kernel::turned, conv_kernel::channels_last,
+                                conv_kernel::channels_last_trimmed, conv_kernel::channels_last_depthwise>{});
   }
   template <conv_pass P> void add_bf16(const layer& l, bool channels_last, const std::vector<float>& a,
                                        const std::vector<float>& b, const std::vector<float>& first,

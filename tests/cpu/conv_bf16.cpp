@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <tapeless/cpu/conv_bf16.hpp>
 
+#include <cmath>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -11,25 +13,22 @@
 using namespace tapeless;
 using namespace tapeless::cpu;
 using namespace conv_sums;
+using products::rounded_values;
 
 namespace {
 
-std::vector<bf16> rounded_values(index_t n, unsigned seed) {
-  std::vector<bf16> v;
-  for (const float x : products::values<float>(n, seed)) v.push_back(bf16(x));
-  return v;
-}
-
-template <conv_pass P, conv_kernel K, bool Pairs> void check_kernel(const conv_extents& e,
-                                                                    const exact_sums& exact,
-                                                                    const std::vector<bf16>& a,
-                                                                    const std::vector<bf16>& b) {
-  constexpr conv_bf16_kernel kernel{K, Pairs};
+template <conv_pass P, conv_words Words, conv_kernel K> void check_kernel(const conv_extents& e,
+                                                                          const exact_sums& exact,
+                                                                          const std::vector<bf16>& a,
+                                                                          const std::vector<bf16>& b) {
+  constexpr conv_bf16_kernel kernel{Words, K};
   conv_extents plain = e;
-  plain.channels_last = Pairs || e.channels_last;
-  if (!conv_kernel_takes<simd<float>>(P, K, plain)) return;
+  plain.channels_last = Words == conv_words::pairs || e.channels_last;
+  if (conv2d_bf16_kernel_of(P, e).words == conv_words::product) {
+    if (Words != conv_words::product) return;
+  } else if (Words == conv_words::product || !conv_kernel_takes<simd<float>>(P, K, plain)) return;
   CAPTURE(static_cast<int>(K));
-  CAPTURE(Pairs);
+  CAPTURE(static_cast<int>(Words));
   const scratch_need need = conv2d_bf16_scratch<P>(kernel, e);
   const auto as_bf16 = [](float* p) { return reinterpret_cast<bf16*>(p); };
   CHECK(exact.agree(products::result_of<float>(
@@ -46,9 +45,11 @@ void check(const conv_extents& e) {
                const std::vector<bf16>& b) {
               CAPTURE(static_cast<int>(pass.value));
               CAPTURE(of.channels_last);
-              check_kernel<pass.value, conv_kernel::channels_last, true>(of, exact, a, b);
-              check_kernel<pass.value, conv_kernel::channels_last_depthwise, false>(of, exact, a, b);
-              check_kernel<pass.value, conv_kernel::columns, false>(of, exact, a, b);
+              using enum conv_words;
+              check_kernel<pass.value, product, conv_kernel::dense>(of, exact, a, b);
+              check_kernel<pass.value, pairs, conv_kernel::channels_last>(of, exact, a, b);
+              check_kernel<pass.value, widened, conv_kernel::channels_last_depthwise>(of, exact, a, b);
+              check_kernel<pass.value, widened, conv_kernel::columns>(of, exact, a, b);
             });
 }
 void check(conv_extents e, index_t end) {
@@ -133,8 +134,12 @@ TEST_CASE("conv of bf16: scratch and kernel do not depend on the batch, and mini
   constexpr auto same = []<conv_pass P>(std::integral_constant<conv_pass, P>, conv_extents e) {
     conv_extents more = e;
     more.n = 999;
-    const conv_bf16_kernel pairs{conv_kernel::channels_last, true}, plain{conv_kernel::columns, false};
-    const conv_kernel k = conv2d_bf16_kernel_of(P, e).k;
+    const conv_bf16_kernel taken = conv2d_bf16_kernel_of(P, e);
+    const conv_kernel k = taken.k;
+    if (taken.words == conv_words::product)
+      return conv2d_bf16_scratch<P>(taken, e) == conv2d_bf16_scratch<P>(taken, more);
+    const conv_bf16_kernel pairs{conv_words::pairs, conv_kernel::channels_last},
+        plain{conv_words::widened, conv_kernel::columns};
     return conv2d_bf16_kernel_of(P, e) == conv2d_bf16_kernel_of(P, more) && k != conv_kernel::winograd &&
            k != conv_kernel::winograd4 && k != conv_kernel::channels_last_winograd &&
            conv2d_bf16_scratch<P>(pairs, e) == conv2d_bf16_scratch<P>(pairs, more) &&
@@ -148,4 +153,21 @@ TEST_CASE("conv of bf16: scratch and kernel do not depend on the batch, and mini
   static_assert(all({.c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26}));
   static_assert(all({.c = 64, .h = 28, .w = 28, .k = 64, .r = 3, .s = 3, .p = 26, .q = 26}));
   static_assert(all({.c = 8, .h = 28, .w = 28, .k = 32, .p = 28, .q = 28}));
+}
+
+TEST_CASE(
+    "conv of bf16: what is finite in float is finite: infinite elements of x reach the taps that meet them") {
+  const conv_extents e{.n = 1, .c = 2, .h = 5, .w = 6, .k = 16, .r = 3, .s = 3, .p = 3, .q = 4};
+  constexpr conv_bf16_kernel pairs{conv_words::pairs, conv_kernel::channels_last};
+  std::vector<bf16> x(static_cast<std::size_t>(x_size(e)), bf16(1.0f));
+  const std::vector<bf16> dy(static_cast<std::size_t>(y_size(e)), bf16(1.0f));
+  x[4 * 6 + 2] = bf16(std::numeric_limits<float>::infinity()); // taps of the last row meet it
+  const scratch_need need = conv2d_bf16_scratch<conv_pass::wgrad>(pairs, e);
+  std::vector<bf16> each(static_cast<std::size_t>(need.each)), shared(static_cast<std::size_t>(need.shared));
+  std::vector<float> dw(static_cast<std::size_t>(w_size(e)));
+  conv2d_bf16_run<conv_pass::wgrad, pairs>(serial_team{}, e, x.data(), dy.data(), dw.data(),
+                                           {nullptr, each.data(), shared.data()});
+  for (std::size_t i = 0; i < dw.size(); ++i)
+    if (i % 18 < 6 || i % 18 >= 9) CHECK(dw[i] == 12.0f);
+    else CHECK(!std::isfinite(dw[i]));
 }

@@ -16,11 +16,6 @@ using namespace products;
 
 namespace {
 
-std::vector<bf16> rounded_values(index_t n, unsigned seed) {
-  std::vector<bf16> v;
-  for (const float x : values<float>(n, seed)) v.push_back(bf16(x));
-  return v;
-}
 template <class F> void each_form(F&& f) {
   for (int form = 0; form < 4; ++form) f((form & 1) != 0, (form & 2) != 0);
 }

@@ -6,6 +6,7 @@
 //   |result - exact| <= terms * eps * sum |a b| for every element; one without terms is exactly zero
 // or, of a kernel whose element takes part in the roundings of its neighbours, in_norm * sqrt(terms) * eps * the largest sum |a b|.
 
+#include <tapeless/core/bf16.hpp>
 #include <tapeless/core/geometry.hpp>
 #include <tapeless/cpu/team.hpp>
 
@@ -28,6 +29,12 @@ template <class T> std::vector<T> values(index_t n, unsigned seed) {
   std::uniform_real_distribution<T> draw(-1, 1);
   std::vector<T> v(static_cast<std::size_t>(n));
   for (T& x : v) x = draw(random);
+  return v;
+}
+
+inline std::vector<tapeless::bf16> rounded_values(index_t n, unsigned seed) {
+  std::vector<tapeless::bf16> v;
+  for (const float x : values<float>(n, seed)) v.push_back(tapeless::bf16(x));
   return v;
 }
 

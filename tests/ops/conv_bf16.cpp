@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <tuple>
@@ -110,6 +112,35 @@ TEST_CASE("convolutions of bf16 over one and three axes, and transposed ones, ar
   check<tl::tensor<float, n, 6, 3, 4>, tl::tensor<float, 6, 16, 3, 3>>(6 * 3 * 4, [](auto x, auto w) {
     return tl::conv_transpose2d<tl::conv_transpose{.stride = 2, .padding = 1}>(x, w);
   });
+}
+
+constexpr std::array<bool, 20> nine_filters = [] {
+  std::array<bool, 20> kept{};
+  for (std::size_t i = 0; i < 20; ++i) kept[i] = i % 2 == 0 && i < 18;
+  return kept;
+}();
+constexpr auto kept_conv = [](auto x, auto w) {
+  return tl::conv2d<tl::conv{.padding = 1}>(x, tl::keep<0, nine_filters>(w));
+};
+constexpr auto rounded_kept_conv = [](auto x, auto w) {
+  return tl::conv2d<tl::conv{.padding = 1}>(stored<true>(x), stored<true>(tl::keep<0, nine_filters>(w)));
+};
+
+TEST_CASE("conv2d of bf16: filters that a mask takes away are skipped, as in float") {
+  using X = tl::tensor<float, 2, 6, 7, 9>;
+  using W = tl::tensor<float, 20, 6, 3, 3>;
+  constexpr tl::cost plain = tl::jit(kept_conv).cost<X, W>(),
+                     rounded = tl::jit(rounded_kept_conv).cost<X, W>();
+  static_assert(plain.flops().at() == rounded.flops().at());
+  tl::owned<std::tuple<X, W>> in;
+  const auto& [x, w] = *in;
+  const auto xs = minus_one_to_one<X>(x.size(), 5), ws = minus_one_to_one<W>(w.size(), 6);
+  std::copy(xs.begin(), xs.end(), x.begin());
+  std::copy(ws.begin(), ws.end(), w.begin());
+  auto exact = tl::jit(kept_conv).bind<X, W>();
+  auto run = tl::jit(rounded_kept_conv).bind<X, W>();
+  const auto y = exact(x, w), z = run(x, w);
+  CHECK(std::equal(y.begin(), y.end(), z.begin()));
 }
 
 // An element of y is of few roundings: it is within (2 r + r^2) sum |x| |w| of that of the originals, r = 2^-8; and a value

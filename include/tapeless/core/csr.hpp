@@ -13,7 +13,7 @@
 // the same pattern.
 //
 // Instead of row_end: tl::tiled. The entries stand tile by tile (csr_tiles.hpp), in leaves of the same shapes; columns
-// are places in a tile then, row_end are ends of tiles.
+// hold numbers of 16 bits then, columns in a tile and segments of rows, row_end are ends of tiles.
 #pragma once
 #include <limits>
 #include <type_traits>

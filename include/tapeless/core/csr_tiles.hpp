@@ -41,7 +41,7 @@ constexpr extent_t row_of_segment(extent_t number) { return number & (most_rows_
 constexpr extent_t length_of_segment(extent_t number) { return number >> row_bits_of_tile; }
 
 // f(row, length, place) for the segments of a tile of n entries; entry p of the segment, 0 <= p < length, is entry
-// place(p) of the tile.
+// place(p) of the tile.   @pre the numbers are those of a csr_tiled(a): a group without a segment would be read for ever
 template <class F> void each_segment(const std::int32_t* tile, extent_t n, F f) {
   for (extent_t k = 0, e = 0; e < n; k += lanes_of_tile) {
     const extent_t lanes =

@@ -136,8 +136,8 @@ constexpr conv_product product_of(conv_pass p, const conv_extents& e) {
   if (whole || e.channels_last) {
     const index_t rows = whole ? e.n : e.n * area, c = whole ? e.c * area : e.c;
     switch (p) {
-      case conv_pass::fprop: return {{.m = rows, .n = e.k, .k = c, .tb = true}};
-      case conv_pass::dgrad: return {{.m = rows, .n = c, .k = e.k}};
+      case conv_pass::fprop: return {{.m = rows, .n = e.k, .k = c, .tb = true, .b_batched = false}};
+      case conv_pass::dgrad: return {{.m = rows, .n = c, .k = e.k, .b_batched = false}};
       case conv_pass::wgrad: return {{.m = e.k, .n = c, .k = rows, .ta = true}, true};
     }
   }
@@ -155,10 +155,11 @@ constexpr conv_product product_of_many(conv_pass p, conv_extents e) {
   return product_of(p, e);
 }
 constexpr bool is_product_of(conv_pass p, const conv_extents& e) { return product_of_many(p, e).e.m > 0; }
-/// Lanes of w, packed ahead.
+/// Lanes of w, packed ahead: where each image has rows enough.
 template <class V> constexpr index_t packed_of_product(conv_pass p, const conv_extents& e) {
   const conv_product q = product_of_many(p, e);
-  return p == conv_pass::wgrad || q.swapped ? 0 : matmul_bf16_packed<V>(q.e);
+  const bool packs = p != conv_pass::wgrad && !q.swapped && e.p * e.q >= 2 * blocking<V>::MR;
+  return packs ? matmul_bf16_packed<V>(q.e) : 0;
 }
 
 /// Words of a chunk of images; their results, too, where those are planes.
@@ -214,12 +215,10 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
     // lines of `length` elements, `lines` in a group, whose neighbours are paired
     const index_t length = P == conv_pass::fprop ? taps : cg * taps, lines = P == conv_pass::fprop ? cg : kg;
     const index_t groups = P == conv_pass::fprop ? e.k : e.groups, steps = steps_of<L>(lines);
-    team.run(groups, [&](index_t g, int) {
-      for (index_t j = 0; j < steps; ++j) {
-        const bf16* const p = w + (g * lines + j * depth) * length;
-        put_pair<L>(length, {p, depth == 2 && j * depth + 1 < lines ? p + length : nullptr},
-                    to + (g * steps + j) * length);
-      }
+    team.run(groups * steps, [&](index_t line, int) {
+      const index_t j = line % steps * depth;
+      const bf16* const p = w + (line / steps * lines + j) * length;
+      put_pair<L>(length, {p, depth == 2 && j + 1 < lines ? p + length : nullptr}, to + line * length);
     });
     kernel::pack(team, words, to, packed);
   }
@@ -274,23 +273,28 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
                 image_batch<float>{ys, cotangent(e).size()}, dw,
                 {s.packed, s.each, s.shared + count * size_of_pair(e)});
   }
-  template <class Team> static void sum_of_halves(const Team& team, const conv_extents& e, const bf16* x,
-                                                  const bf16* dy, float* dw,
-                                                  const scratch_of_kernel<float>& s) {
+  // Of an odd number of rows the halves share one, which counts in the upper half: so a zero that stands for a row of dy meets
+  // no elements of x but those that the row itself meets.
+  template <class Team>
+  static void sum_of_halves(const Team& team, const conv_extents& e, const bf16* x, const bf16* dy, float* dw,
+                            const scratch_of_kernel<float>& s) {
     const conv_extents words = on_words(halved(e));
+    const index_t apart = e.p - words.p, shared = words.p - apart; // rows of dy
     float *const xs = s.shared, *const ys = xs + image(words).size();
-    // row i and the one `apart` rows below, of an image of `rows` rows
     const auto turn = [&](const bf16* p, index_t rows, index_t width, index_t channels, index_t wanted,
-                          index_t above, index_t apart, float* to) {
+                          index_t above, index_t below, index_t left_out, float* to) {
       const auto row = [&](index_t i) {
         return i < 0 || i >= rows ? nullptr : p + i * width * (e.channels_last ? channels : 1);
       };
       words_of_lines<L>(
           team, 1, wanted, width, channels, rows * width, e.channels_last,
-          [&](index_t, index_t i) { return pair_of_lines{row(i - above), row(i - above + apart)}; }, to);
+          [&](index_t, index_t i) {
+            return pair_of_lines{row(i - above), i < left_out ? nullptr : row(i - above + below)};
+          },
+          to);
     };
-    turn(x, e.h, e.w, e.c, words.h, e.pad_top, words.p * e.stride_h, xs);
-    turn(dy, e.p, e.q, e.k, words.p, 0, words.p, ys);
+    turn(x, e.h, e.w, e.c, words.h, e.pad_top, apart * e.stride_h, 0, xs);
+    turn(dy, e.p, e.q, e.k, words.p, 0, apart, shared, ys);
     kernel::run(team, words, image_batch<float>{xs, image(words).size()},
                 image_batch<float>{ys, cotangent(words).size()}, dw,
                 {s.packed, s.each, s.shared + size_of_pair(words)});
@@ -332,35 +336,38 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
 
 } // namespace detail
 
-/// pairs: on words of two, by channels_last
+/// A product of matrices; words of two, for channels_last; or widened elements, for k.
+enum class conv_words : std::uint8_t { product, pairs, widened };
 struct conv_bf16_kernel {
+  conv_words words;
   conv_kernel k;
-  bool pairs;
   constexpr bool operator==(const conv_bf16_kernel&) const = default;
 };
 /// Read off bench_kernels: words of two take half the time where lanes are full. On planes lanes of columns are faster where
 /// less than six in ten are, or where a pixel that is turned meets few products; pairs of channels need two of them.
 template <class V = simd<float>>
 constexpr conv_bf16_kernel conv2d_bf16_kernel_of(conv_pass p, const conv_extents& e) {
+  if (detail::is_product_of(p, e)) return {conv_words::product, conv_kernel::dense};
   const index_t cg = e.c / e.groups, kg = e.k / e.groups;
   const index_t lanes = p == conv_pass::dgrad ? cg : kg, summed = p == conv_pass::dgrad ? kg : cg;
   const bool wgrad = p == conv_pass::wgrad, full = lanes * 10 >= 6 * detail::whole_lanes<V>(lanes);
   const bool pays = e.channels_last ? (wgrad ? e.groups == 1 || cg > 1 : summed > 1)
                                     : full && (wgrad || summed * e.r * e.s >= 64);
-  if (detail::bf16_lanes<V>::depth == 2 && pays) return {conv_kernel::channels_last, true};
+  if (detail::bf16_lanes<V>::depth == 2 && pays) return {conv_words::pairs, conv_kernel::channels_last};
   conv_extents plain = e;
   plain.winograd = 0;
-  return {conv_kernel_of<V>(p, plain), false};
+  return {conv_words::widened, conv_kernel_of<V>(p, plain)};
 }
 
 /// Elements of bf16, as many as the numbers of scratch take; a function of all extents but n.
 template <conv_pass P, class V = simd<float>>
 constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extents& e) {
-  if (detail::is_product_of(P, e))
+  if (k.words == conv_words::product)
     return {.packed = detail::packed_of_product<V>(P, e),
             .each = matmul_bf16_scratch<V>(detail::product_of_many(P, e).e)};
   const auto need = [&] {
-    if (k.pairs) return detail::conv_of_words<P, conv_kernel::channels_last, true, V>::need(e);
+    if (k.words == conv_words::pairs)
+      return detail::conv_of_words<P, conv_kernel::channels_last, true, V>::need(e);
     switch (k.k) {
       case conv_kernel::columns: return detail::conv_of_words<P, conv_kernel::columns, false, V>::need(e);
       case conv_kernel::indirect: return detail::conv_of_words<P, conv_kernel::indirect, false, V>::need(e);
@@ -372,7 +379,7 @@ constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extent
         return detail::conv_of_words<P, conv_kernel::channels_last_trimmed, false, V>::need(e);
       case conv_kernel::channels_last_depthwise:
         return detail::conv_of_words<P, conv_kernel::channels_last_depthwise, false, V>::need(e);
-      case conv_kernel::dense: // a product
+      case conv_kernel::dense:
       case conv_kernel::winograd:
       case conv_kernel::winograd4:
       case conv_kernel::channels_last_winograd: break; // never taken
@@ -386,8 +393,9 @@ constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extent
 template <conv_pass P, conv_bf16_kernel K, team Team, class V = simd<float>>
 void conv2d_bf16_pack(const Team& team, const conv_extents& e, const bf16* w, bf16* packed) {
   if constexpr (P == conv_pass::wgrad) return;
-  else if (!detail::is_product_of(P, e))
-    detail::conv_of_words<P, K.k, K.pairs, V>::pack(team, e, w, reinterpret_cast<float*>(packed));
+  else if constexpr (K.words != conv_words::product)
+    detail::conv_of_words<P, K.k, K.words == conv_words::pairs, V>::pack(team, e, w,
+                                                                         reinterpret_cast<float*>(packed));
   else if (detail::packed_of_product<V>(P, e) > 0)
     matmul_bf16_pack<Team, V>(team, detail::product_of(P, e).e, w, packed);
 }
@@ -395,16 +403,17 @@ void conv2d_bf16_pack(const Team& team, const conv_extents& e, const bf16* w, bf
 template <conv_pass P, conv_bf16_kernel K, team Team, class V = simd<float>>
 void conv2d_bf16_run(const Team& team, const conv_extents& e, const bf16* a, const bf16* b, float* result,
                      const scratch_of_kernel<bf16>& s) {
-  if (detail::is_product_of(P, e)) {
+  if constexpr (K.words == conv_words::product) {
     const detail::conv_product q = detail::product_of(P, e);
-    return matmul_bf16<Team, V>(team, q.e, q.swapped ? b : a, q.swapped ? a : b, result, s.each,
-                                detail::packed_of_product<V>(P, e) > 0 ? s.packed : nullptr);
+    matmul_bf16<Team, V>(team, q.e, q.swapped ? b : a, q.swapped ? a : b, result, s.each,
+                         detail::packed_of_product<V>(P, e) > 0 ? s.packed : nullptr);
+  } else {
+    const auto numbers = [](bf16* p) { return reinterpret_cast<float*>(p); };
+    const scratch_of_kernel<float> of_words{numbers(s.packed), numbers(s.each), numbers(s.shared)};
+    using kernel = detail::conv_of_words<P, K.k, K.words == conv_words::pairs, V>;
+    if constexpr (P == conv_pass::wgrad) kernel::run_wgrad(team, e, a, b, result, of_words);
+    else kernel::run(team, e, a, result, of_words);
   }
-  const auto numbers = [](bf16* p) { return reinterpret_cast<float*>(p); };
-  const scratch_of_kernel<float> of_words{numbers(s.packed), numbers(s.each), numbers(s.shared)};
-  using kernel = detail::conv_of_words<P, K.k, K.pairs, V>;
-  if constexpr (P == conv_pass::wgrad) kernel::run_wgrad(team, e, a, b, result, of_words);
-  else kernel::run(team, e, a, result, of_words);
 }
 
 } // namespace tapeless::cpu

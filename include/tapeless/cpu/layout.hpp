@@ -44,20 +44,26 @@ template <class T> constexpr double ns_of_conv(const tapeless::detail::node& v, 
   }
   return products / 50 / (last ? is.last : is.planes);
 }
-// Of bf16: words of two at nearly twice the peak, turned where they are planes; else as of float, behind a copy.
-template <class Arch> constexpr double ns_of_bf16_conv(const tapeless::detail::node& v, const shape& a,
+// Of bf16: products and words of two at nearly twice the peak, words turned where they are planes; else as of float, behind
+// a copy.
+template <class Arch> constexpr double ns_of_bf16_conv(tapeless::detail::node v, const shape& a,
                                                        const shape& b) {
   const shape q[3] = {assumed(a), assumed(b), assumed(v.s)};
   const conv_extents e = conv_of(v, q);
   const conv_pass pass = pass_of(v.o);
-  const auto size = [](const shape& s) { return static_cast<double>(product(assumed(s), 0, s.rank)); };
-  if (!conv2d_bf16_kernel_of<Arch>(pass, e).pairs) return ns_of_conv<float>(v, a, b) + 0.05 * size(q[0]);
+  const conv_words words = conv2d_bf16_kernel_of<Arch>(pass, e).words;
+  const auto size = [](const shape& s) { return static_cast<double>(product(s, 0, s.rank)); };
+  if (words == conv_words::widened) {
+    v.attr2 = tapeless::detail::without_filtering(v.attr2);
+    return ns_of_conv<float>(v, a, b) + 0.05 * size(q[0]);
+  }
   const index_t lanes = pass == conv_pass::dgrad ? e.c / e.groups : e.k / e.groups;
   const double full = static_cast<double>(lanes) / static_cast<double>(detail::whole_lanes<Arch>(lanes));
   const double products =
       static_cast<double>(e.k * (e.c / e.groups) * e.r * e.s) * static_cast<double>(e.n * e.p * e.q);
+  const bool turns = words == conv_words::pairs && !e.channels_last;
   const double turned =
-      e.channels_last ? 0 : 0.15 * (size(q[0]) + (pass == conv_pass::wgrad ? size(q[1]) : size(q[2])));
+      turns ? 0.15 * (size(q[0]) + (pass == conv_pass::wgrad ? size(q[1]) : size(q[2]))) : 0;
   return products / 50 / (1.75 * full) + turned;
 }
 // A copy of n elements in another order: within the caches, or behind them.

@@ -33,6 +33,7 @@ struct pair_lanes : simd<float> {
   return simd<float>(
       _mm512_dpbf16_ps(c.data, std::bit_cast<__m512bh>(a.data), std::bit_cast<__m512bh>(b.data)));
 }
+/// Like fma: the sum of two products, not the product of two lanes.
 [[gnu::always_inline]] inline pair_lanes operator*(const pair_lanes& a, const pair_lanes& b) {
   return fma(a, b, pair_lanes(simd<float>(0.0f)));
 }

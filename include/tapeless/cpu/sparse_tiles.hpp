@@ -57,13 +57,14 @@ inline tile_entries tile_of(const csr_tiles& a, index_t q, index_t k) {
 using tapeless::detail::number_in_tile;
 
 // Four columns of a tile with one load.
-inline columns_of_group<4> load_columns_of_tile(const std::int32_t* tile, index_t e) {
+template <int N = 4> columns_of_group<N> load_columns_of_tile(const std::int32_t* tile, index_t e) {
+  static_assert(N == 4);
   std::uint64_t four;
   std::memcpy(&four, reinterpret_cast<const char*>(tile) + 2 * e, sizeof four);
   constexpr bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-  columns_of_group<4> c;
-  unroll<4>([&](auto l) __attribute__((always_inline)) {
-    c.j[l] = static_cast<index_t>(four >> (16 * (little ? l : 3 - l)) & 0xffffu);
+  columns_of_group<N> c;
+  unroll<N>([&](auto l) __attribute__((always_inline)) {
+    c.j[l] = static_cast<index_t>(four >> (16 * (little ? l : N - 1 - l)) & 0xffffu);
   });
   return c;
 }

@@ -22,15 +22,18 @@ namespace tapeless::cpu {
 
 using tapeless::detail::is_sparse;
 
+// The largest one up to n, at least 1.
+constexpr index_t power_of_two(index_t n) {
+  index_t power = 1;
+  while (2 * power <= n) power *= 2;
+  return power;
+}
 // How many chunks: enough for threads, but each has at least so many entries, and `summed` sums of its own, which are
 // set and added up. A power of two: 5 chunks would take two threads as long as 6.
 constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t most) {
   index_t n = nnz / 8192;
   if (summed > 0) n = std::min(n, nnz / (8 * summed));
-  n = std::min({n, most, rows});
-  index_t chunks = 1;
-  while (2 * chunks <= n) chunks *= 2;
-  return chunks;
+  return power_of_two(std::min({n, most, rows}));
 }
 // Columns of a slice: `slices` of K columns, of whole lines of memory.
 constexpr index_t columns_of_slice(index_t K, index_t slices, index_t line) {
@@ -149,7 +152,7 @@ template <class Arch, const auto& P, int First> class sweep {
       const tapeless::detail::tiling t = tapeless::detail::tiling_of(
           r.rows, eval(static_cast<extent_t>(P.step_[First].attr2), f.names), r.nnz, index_t{sizeof(T)});
       r.tiles = {t, r.a.end, r.a.column};
-      r.chunks = std::max<index_t>(1, std::min(r.chunks, t.row_blocks));
+      r.chunks = power_of_two(std::min(r.chunks, t.row_blocks));
     }
     r.tile = r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz, reads_entries_once());
     return r;

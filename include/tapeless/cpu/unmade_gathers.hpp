@@ -149,14 +149,22 @@ template <const auto& P> constexpr listed_loads listed_loads_of(int i) {
   if constexpr (has_step<P>(is_gather)) return lists_of<P>.of_loop(i);
   else return {};
 }
+// Does the list name all rows, one behind the other? Who reads them needs no list then.
+inline bool names_all_rows(const std::int32_t* list, index_t listed, index_t rows) {
+  bool all = listed == rows;
+  for (index_t i = 0; all && i < rows; ++i) all = list[i] == i;
+  return all;
+}
 template <const auto& P> listed_operands listed_operands_of(const frame<P>& f, int i) {
   listed_operands r;
   if constexpr (has_step<P>(is_gather))
     for (int k = 0; k < 2; ++k) {
       const int g = lists_of<P>.gather[P.step_[i].slot0 + k];
       if (g < 0) continue;
-      r.from[k] = f.step[g].slot[0].data();
-      (k == 0 ? r.lists.a : r.lists.b) = static_cast<const std::int32_t*>(f.step[g].slot[1].data());
+      const frame_slot &rows = f.step[g].slot[0], &names = f.step[g].slot[1];
+      const auto* const list = static_cast<const std::int32_t*>(names.data());
+      r.from[k] = rows.data();
+      if (!names_all_rows(list, names.s.d[0], rows.s.d[0])) (k == 0 ? r.lists.a : r.lists.b) = list;
     }
   return r;
 }

@@ -133,7 +133,7 @@ constexpr matmul_extents most_of_matmul(const step& s, const shape (&q)[3]) {
 constexpr bool may_pack(const matmul_extents& e, const shape (&q)[3]) {
   return q[1].rank == 2 && e.n != detail::many && e.k != detail::many;
 }
-// In elements of bf16. K: of a convolution, its kernel.
+// In elements of bf16.
 template <class Arch> constexpr scratch_need scratch_of_bf16(const step& s, const shape (&q)[3]) {
   const matmul_extents e = most_of_matmul(s, q);
   return {.packed = may_pack(e, q) ? matmul_bf16_packed<Arch>(e) : 0, .each = matmul_bf16_scratch<Arch>(e)};

@@ -13,6 +13,10 @@ constexpr int widen(graph& g, int a) {
   return g[a].t == dtype::bf16 ? unary(g, op::widen, a, dtype::f32) : a;
 }
 
+// The cotangent of sums of products, in the type of the operands.
+constexpr int cotangent_of_product(vjp_context& c) {
+  return c.g[c.v.in[0]].t == dtype::bf16 ? narrow(c.g, c.bar.node) : c.bar.node;
+}
 // Of the sums of products.
 template <class T> using product_type = std::conditional_t<for_storage<T>, float, T>;
 

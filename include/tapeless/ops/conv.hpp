@@ -89,15 +89,20 @@ constexpr std::uint64_t conv_options(int groups, int winograd) {
   return static_cast<std::uint32_t>(groups) | static_cast<std::uint64_t>(winograd) << 32;
 }
 constexpr int winograd_of(std::uint64_t options) { return static_cast<int>((options >> 32) & 0xff); }
-// Channels and filters whose weights are zeros by construction (pad, keep) take no part.
+constexpr std::uint64_t without_filtering(std::uint64_t options) {
+  return options & ~(std::uint64_t{0xff} << 32);
+}
+// Channels and filters whose weights are zeros by construction (pad, keep) take no part, rounded or not.
 constexpr int convolve(graph& g, int x, int w, std::uint64_t packed, std::uint64_t options, shape result) {
-  if (g[w].o == op::expand && g.is(g[w].in[0], 0)) return zeros(g, tangent_type(g[x].t), result);
+  const int plain = g[w].o == op::narrow ? g[w].in[0] : w;
+  const auto stored = [&](int kept) { return plain == w ? kept : narrow(g, kept); };
+  if (g[plain].o == op::expand && g.is(g[plain].in[0], 0)) return zeros(g, tangent_type(g[x].t), result);
   if (groups_of(options) == 1) {
-    if (vec<axis_run> channels; find_runs(g, w, 1, channels))
-      return convolve(g, gather_runs(g, x, channels, 1), spread_tensor(g, channels, 1), packed, options,
-                      result);
-    if (vec<axis_run> filters; find_runs(g, w, 0, filters)) {
-      const int kept = spread_tensor(g, filters, 0);
+    if (vec<axis_run> channels; find_runs(g, plain, 1, channels))
+      return convolve(g, gather_runs(g, x, channels, 1), stored(spread_tensor(g, channels, 1)), packed,
+                      options, result);
+    if (vec<axis_run> filters; find_runs(g, plain, 0, filters)) {
+      const int kept = stored(spread_tensor(g, filters, 0));
       const int y = convolve(g, x, kept, packed, options, with_extent(result, 1, g[kept].s.d[0]));
       return spread_runs(g, y, filters, 1, result.d[1]);
     }
@@ -212,27 +217,23 @@ constexpr count conv_count(const shape& image, const shape& w, const shape& resu
       taps_inside(x.d[3], y.d[3], a.padding.left, static_cast<int>(w.d[3]), a.dilation.w, a.stride.w);
   return {2 * rows * columns, shape{3, {x.d[0], w.d[0], w.d[1]}}};
 }
-// The cotangent of the result, in the type of the operands.
-constexpr int operand_of_conv(vjp_context& c) {
-  return c.g[c.v.in[0]].t == dtype::bf16 ? narrow(c.g, c.bar.node) : c.bar.node;
-}
 constexpr void conv_fprop_vjp(vjp_context& c) {
   graph& g = c.g;
-  const int d = operand_of_conv(c);
+  const int d = cotangent_of_product(c);
   if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_wgrad, c.v.in[0], d, c.v.attr, c.v.attr2, c.dims(1))});
   if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_dgrad, d, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
 }
 // x = dgrad(y, w)
 constexpr void conv_dgrad_vjp(vjp_context& c) {
   graph& g = c.g;
-  const int d = operand_of_conv(c);
+  const int d = cotangent_of_product(c);
   if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_wgrad, d, c.v.in[0], c.v.attr, c.v.attr2, c.dims(1))});
   if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_fprop, d, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))});
 }
 // w = wgrad(x, y)
 constexpr void conv_wgrad_vjp(vjp_context& c) {
   graph& g = c.g;
-  const int d = operand_of_conv(c);
+  const int d = cotangent_of_product(c);
   if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_fprop, c.v.in[0], d, c.v.attr, c.v.attr2, c.dims(1))});
   if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_dgrad, c.v.in[1], d, c.v.attr, c.v.attr2, c.dims(0))});
 }

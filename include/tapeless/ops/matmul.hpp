@@ -139,7 +139,7 @@ constexpr void matmul_vjp(vjp_context& c) {
   const bool ta = (c.v.attr & 1u) != 0, tb = (c.v.attr & 2u) != 0;
   graph& g = c.g;
   const int a = c.v.in[0], b = c.v.in[1];
-  const int d = g[a].t == dtype::bf16 ? narrow(g, c.bar.node) : c.bar.node;
+  const int d = cotangent_of_product(c);
   // the weights' gradient first: the data's is then followed by the elementwise steps that read it
   if (c.needs(1))
     c.give(1, {&g, tb ? fusible_matmul(g, d, a, true, ta) : fusible_matmul(g, a, d, !ta, false)});
