@@ -124,6 +124,11 @@ void to_planes(const Team& team, index_t images, index_t channels, index_t pixel
   });
 }
 
+/// A product that sums one to three terms writes more than it multiplies: as a convolution of widened elements.
+constexpr bool is_shallow_product(conv_pass p, const conv_extents& e) {
+  return pointwise(e) && e.groups == 1 &&
+         (p == conv_pass::fprop ? e.c < 4 : p == conv_pass::dgrad && e.k < 4);
+}
 /// A convolution that is a matrix product of its two operands as they are, or swapped; m == 0: it is none.
 struct conv_product {
   matmul_extents e{.m = 0};
@@ -132,7 +137,7 @@ struct conv_product {
 constexpr conv_product product_of(conv_pass p, const conv_extents& e) {
   const index_t area = e.h * e.w;
   const bool whole = !e.channels_last && filters_cover_image(e);
-  if (!whole && !(pointwise(e) && e.groups == 1)) return {};
+  if (!whole && (!(pointwise(e) && e.groups == 1) || is_shallow_product(p, e))) return {};
   if (whole || e.channels_last) {
     const index_t rows = whole ? e.n : e.n * area, c = whole ? e.c * area : e.c;
     switch (p) {
@@ -353,7 +358,8 @@ constexpr conv_bf16_kernel conv2d_bf16_kernel_of(conv_pass p, const conv_extents
   const bool wgrad = p == conv_pass::wgrad, full = lanes * 10 >= 6 * detail::whole_lanes<V>(lanes);
   const bool pays = e.channels_last ? (wgrad ? e.groups == 1 || cg > 1 : summed > 1)
                                     : full && (wgrad || summed * e.r * e.s >= 64);
-  if (detail::bf16_lanes<V>::depth == 2 && pays) return {conv_words::pairs, conv_kernel::channels_last};
+  if (detail::bf16_lanes<V>::depth == 2 && pays && !detail::is_shallow_product(p, e))
+    return {conv_words::pairs, conv_kernel::channels_last};
   conv_extents plain = e;
   plain.winograd = 0;
   return {conv_words::widened, conv_kernel_of<V>(p, plain)};
