@@ -284,7 +284,7 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
   static void sum_of_halves(const Team& team, const conv_extents& e, const bf16* x, const bf16* dy, float* dw,
                             const scratch_of_kernel<float>& s) {
     const conv_extents words = on_words(halved(e));
-    const index_t apart = e.p - words.p, shared = words.p - apart; // rows of dy
+    const index_t apart = e.p - words.p, in_both = words.p - apart; // rows of dy
     float *const xs = s.shared, *const ys = xs + image(words).size();
     const auto turn = [&](const bf16* p, index_t rows, index_t width, index_t channels, index_t wanted,
                           index_t above, index_t below, index_t left_out, float* to) {
@@ -299,7 +299,7 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
           to);
     };
     turn(x, e.h, e.w, e.c, words.h, e.pad_top, apart * e.stride_h, 0, xs);
-    turn(dy, e.p, e.q, e.k, words.p, 0, apart, shared, ys);
+    turn(dy, e.p, e.q, e.k, words.p, 0, apart, in_both, ys);
     kernel::run(team, words, image_batch<float>{xs, image(words).size()},
                 image_batch<float>{ys, cotangent(words).size()}, dw,
                 {s.packed, s.each, s.shared + size_of_pair(words)});

@@ -56,7 +56,7 @@ inline tile_entries tile_of(const csr_tiles& a, index_t q, index_t k) {
 }
 using tapeless::detail::number_in_tile;
 
-// Four columns of a tile with one load.
+// Four columns of a tile with one load. A template, so that programs without tiles do not compile it.
 template <int N = 4> columns_of_group<N> load_columns_of_tile(const std::int32_t* tile, index_t e) {
   static_assert(N == 4);
   std::uint64_t four;

@@ -161,10 +161,10 @@ template <const auto& P> listed_operands listed_operands_of(const frame<P>& f, i
     for (int k = 0; k < 2; ++k) {
       const int g = lists_of<P>.gather[P.step_[i].slot0 + k];
       if (g < 0) continue;
-      const frame_slot &rows = f.step[g].slot[0], &names = f.step[g].slot[1];
-      const auto* const list = static_cast<const std::int32_t*>(names.data());
+      const frame_slot &rows = f.step[g].slot[0], &listed = f.step[g].slot[1];
+      const auto* const list = static_cast<const std::int32_t*>(listed.data());
       r.from[k] = rows.data();
-      if (!names_all_rows(list, names.s.d[0], rows.s.d[0])) (k == 0 ? r.lists.a : r.lists.b) = list;
+      if (!names_all_rows(list, listed.s.d[0], rows.s.d[0])) (k == 0 ? r.lists.a : r.lists.b) = list;
     }
   return r;
 }
