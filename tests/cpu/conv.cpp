@@ -309,6 +309,33 @@ TEST_CASE_TEMPLATE("conv: more channels than one panel of weights holds, images 
             .pad_left = 1});
 }
 
+TEST_CASE_TEMPLATE(
+    "conv: minimal filtering of several images, bands and blocks of tiles, straight to y and by lines", T,
+    TAPELESS_ELEMENTS) {
+  const auto same = [](index_t n, index_t c, index_t h, index_t w, index_t k, index_t dil, index_t groups) {
+    return conv_extents{.n = n,
+                        .c = c,
+                        .h = h,
+                        .w = w,
+                        .k = k,
+                        .r = 3,
+                        .s = 3,
+                        .p = h,
+                        .q = w,
+                        .pad_top = dil,
+                        .pad_left = dil,
+                        .dil_h = dil,
+                        .dil_w = dil,
+                        .groups = groups};
+  };
+  check<T>(same(5, 4, 10, 14, 7, 1, 1));    // images that share vectors, and one more
+  check<T>(same(3, 6, 13, 15, 14, 2, 2));   // the same, dilated
+  check<T>(same(1, 5, 12, 64, 8, 1, 1));    // rows of whole vectors
+  check<T>(same(2, 3, 11, 32, 5, 1, 1));    // of an odd height
+  check<T>(same(1, 40, 24, 64, 13, 1, 1));  // bands
+  check<T>(same(1, 130, 12, 12, 13, 1, 1)); // blocks of tiles that all filters meet
+}
+
 TEST_CASE_TEMPLATE("conv: windows trimmed to small images, in several chunks of images and panels of filters",
                    T, TAPELESS_ELEMENTS) {
   for (const index_t stride : {1, 2})

@@ -138,16 +138,38 @@ constexpr bool takes_larger_tiles(const conv_extents& e) {
   return e.winograd == 4 && e.dil_h == 1 && e.dil_w == 1 && std::min(e.p, e.q) >= 20 &&
          std::max(std::max(e.pad_top, e.pad_left), std::max(bottom, right)) <= 2;
 }
+/// How much faster tiles of 2 x 2 are than direct products: by vectors of products, which direct kernels reach to 0.9,
+/// and of the transforms, which are counted as so many (square images of 8 to 112 columns, 4 to 32 channels, dilation
+/// 1 and 2 fitted).   e: of fprop; dgrad is that of the transposed ones
+template <class V> constexpr double filtering_gain(const conv_extents& e) {
+  const winograd_line<V, 2> l(e);
+  const index_t W = l.W, cg = e.c / e.groups, kg = e.k / e.groups;
+  const double in = static_cast<double>(cg), out = static_cast<double>(kg);
+  const bool dilated = e.dil_h > 1 || e.dil_w > 1, straight = !dilated && e.q % (2 * W) == 0;
+  const double products = (sizeof(V) == 64 ? 16 : 22) * in * out;
+  const double columns = (dilated ? 170 : 70) * in, back = (dilated ? 110 : straight ? 25 : 50) * out;
+  const auto vectors =
+      static_cast<double>(ceil_div(l.tiles(l.images, l.band), W) * l.bands) / static_cast<double>(l.images);
+  const auto rows = static_cast<double>(l.steps * e.dil_h * e.dil_w * ceil_div(l.row, W));
+  const double direct = 9 * 1.12 * static_cast<double>(e.p * e.q) / static_cast<double>(W) * in * out;
+  return direct / (vectors * (products + columns + back) + 50 * rows * in);
+}
 /// Fewer products are worth their transforms where each transformed number meets many others, lines of tiles fill
 /// vectors and the transformed weights stay in the cache.
-template <class V> constexpr bool winograd_pays(bool wgrad, const conv_extents& e) {
+template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents& e) {
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, weights = 16 * cg * kg;
-  const bool wide = e.q >= std::min<index_t>(3 * static_cast<index_t>(V::size), 24);
+  constexpr index_t W = static_cast<index_t>(V::size);
   if (!three_by_three(e) || std::min(e.p, e.q) < 6) return false;
   if (e.p * e.q < 144 && weights > 1 << 21) return false;
-  if (wgrad) return e.dil_w <= 2 && e.dil_h <= 2 && kg >= 8 && cg >= (wide ? 13 : 24) && weights <= 1 << 23;
-  // a step takes images in parts of few: those must have tiles enough
-  return e.dil_w == 1 && e.dil_h == 1 && e.p * e.q >= 64 && cg * kg >= (wide ? 12 : 20) * (cg + kg);
+  if (p == conv_pass::wgrad) {
+    const bool wide = e.q >= std::min<index_t>(3 * W, 24);
+    return e.dil_w <= 2 && e.dil_h <= 2 && kg >= 8 && cg >= (wide ? 13 : 24) && weights <= 1 << 23;
+  }
+  const conv_extents of = p == conv_pass::fprop ? e : winograd_dgrad<V, 2>::transposed(e);
+  // where lanes of filters are filled, kernels with such lanes gain on narrow images, too
+  const index_t filters = of.k / of.groups;
+  const bool others = of.q < (sizeof(V) == 64 ? 24 : 32) && filters * 4 >= whole_lanes<V>(filters) * 3;
+  return of.p * of.q >= 64 && filtering_gain<V>(of) >= (others ? 1.35 : 1.08);
 }
 
 /// How much faster minimal filtering of channels-last tensors is than channels_last, by vectors of products and of the
@@ -233,7 +255,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   if (detail::filters_cover_image(e)) return conv_kernel::dense;
   const bool turned = detail::turned_pays<V>(p, e);
   if (turned && e.p * e.q <= 64) return conv_kernel::turned;
-  if (e.winograd > 0 && detail::winograd_pays<V>(p == conv_pass::wgrad, e))
+  if (e.winograd > 0 && detail::winograd_pays<V>(p, e))
     return detail::takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
   if (turned) return conv_kernel::turned;
   bool indirect = false;
@@ -291,7 +313,8 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
   if (now == conv_kernel::turned) return true; // the same, without the transposes
   const conv_kernel there = conv_kernel_of<V>(p, in_channels_last(e));
   if (there == conv_kernel::channels_last_winograd)
-    return now != conv_kernel::winograd4 && (now != conv_kernel::winograd || std::min(cg, kg) >= 2 * W);
+    return now != conv_kernel::winograd4 &&
+           (now != conv_kernel::winograd || (e.dil_w > 1 ? 1 : 0) + std::min(cg, kg) > 2 * W);
   if (now == conv_kernel::winograd || now == conv_kernel::winograd4)
     return there == conv_kernel::channels_last_trimmed && e.q <= (p == conv_pass::wgrad ? 8 : 10);
   const bool product = detail::pointwise(e), strided = e.stride_h > 1 || e.stride_w > 1;

@@ -3,9 +3,10 @@
 #pragma once
 // 3 x 3 convolution without stride by minimal filtering (winograd.hpp): 2.25 times fewer products than columns.
 //
-// A tile is an (M, M) block of outputs, `dil` apart, and the (M + 2, M + 2) inputs that it sees; lanes are neighbouring
-// tiles of a line. For all tiles of a chunk the transformed inputs are (M + 2)^2 matrices (channels, tiles), the
-// transformed weights as many matrices (filters, channels), and their products the transformed results. dgrad is fprop
+// A tile is an (M, M) block of outputs, `dil` apart, and the (M + 2, M + 2) inputs that it sees, (a, b) one of its points;
+// lanes are neighbouring tiles. Rows are transformed along themselves once, for the tiles above and below that see them;
+// vectors of tiles then along columns, and stay in the nearest caches until all filters have met them: a panel of filters
+// keeps the products of a row of points in registers, sums over channels, and transforms back from there. dgrad is fprop
 // with the taps reversed, filters and channels exchanged. An infinity or NaN reaches all outputs of the tiles that
 // see it.
 #include "conv_tile.hpp"
@@ -24,180 +25,287 @@ template <class T> constexpr index_t apart(index_t elements) {
   return round_up(elements, 4096 / element) + 64 / element;
 }
 
-/// The tiles of a chunk: bands of whole lines of one image, or several images.
-template <class V, int M> struct winograd_tiles {
-  static constexpr index_t W = static_cast<index_t>(V::size), A = M + 2, points = A * A;
-  index_t line;                 // tiles of a line: of one row of tiles and one residue modulo dil_w
-  index_t band, bands;          // output rows of a chunk, a multiple of M dil_h
-  index_t images, count, pitch; // count: tiles of a chunk, at most; pitch: with room for whole vectors
-  image_tile plane;             // one channel of x for a band of one image
-  constexpr winograd_tiles(const conv_extents& e, index_t wanted) {
-    line = ceil_div(ceil_div(e.q, e.dil_w), index_t(M));
-    const index_t step = M * e.dil_h, steps = ceil_div(e.p, step), tiles = e.dil_h * e.dil_w * line;
-    bands = ceil_div(steps, std::clamp<index_t>(wanted / tiles, 1, steps));
-    const index_t together = ceil_div(steps, bands);
-    bands = ceil_div(steps, together);
-    band = together * step;
-    images = bands > 1 ? 1 : std::clamp<index_t>(wanted / (together * tiles), 1, 8);
-    count = images * together * tiles;
-    pitch = round_up(count - line + round_up(line, W), 2 * W);
-    plane = {1, band + 2 * e.dil_h, M * e.dil_w, round_up(line, W) + 1};
+/// Registers of the products: `filters` filters, `vectors` vectors of tiles, `points` points of a row at a time, whose
+/// number divides M + 2.
+template <class V, int M> struct winograd_block {
+  static constexpr bool many_registers = sizeof(V) == 64;
+  static constexpr int points = M == 2 && many_registers ? 4 : 2, vectors = points == 4 ? 1 : 2;
+  static constexpr int filters = many_registers ? 6 : 3;
+};
+
+/// The tiles of a chunk, in one line: image, step of M * dil_h rows, row modulo dil_h, column modulo dil_w, column. From an
+/// image to the next is one step more than there are: the rows that its last tiles see.
+template <class V, int M> struct winograd_line {
+  using T = typename V::value_type;
+  static constexpr index_t W = static_cast<index_t>(V::size), A = M + 2;
+  index_t row, step;          // tiles of one residue of a row; of a step
+  index_t steps, band, bands; // steps of an image, of a chunk, chunks of an image
+  index_t images;             // of a chunk, at most
+  constexpr explicit winograd_line(const conv_extents& e)
+      : row(ceil_div(ceil_div(e.q, e.dil_w), index_t(M))),
+        step(row * e.dil_w * e.dil_h),
+        steps(ceil_div(e.p, M * e.dil_h)),
+        images(1) {
+    const index_t wanted = (1 << 19) / (static_cast<index_t>(sizeof(T)) * M * A * (e.c / e.groups) * step);
+    cut(std::clamp<index_t>(wanted, 1, steps));
+    // so many that the vectors are full
+    const auto vectors_of = [&](index_t n) { return ceil_div(tiles(n, band), W); };
+    if (bands == 1)
+      for (index_t n = 2; n <= 8 && n * (band + 1) <= wanted; ++n)
+        if (32 * vectors_of(n) * images < 31 * vectors_of(images) * n) images = n;
   }
-  /// f(first tile, row, residue modulo dil_w) for each line of the first `rows` rows of a band: row is its first.
-  template <class F> void each_line(const conv_extents& e, index_t rows, F&& f) const {
-    index_t first = 0;
-    for (index_t i = 0; i < rows; i += M * e.dil_h)
-      for (index_t y = i; y < i + e.dil_h; ++y)
-        for (index_t x = 0; x < e.dil_w; ++x, first += line) f(first, y, x);
+  constexpr void cut(index_t wanted) {
+    bands = ceil_div(steps, wanted);
+    band = ceil_div(steps, bands);
+    bands = ceil_div(steps, band);
   }
-  constexpr index_t tiles_of_rows(const conv_extents& e, index_t rows) const {
-    return ceil_div(rows, M * e.dil_h) * e.dil_h * e.dil_w * line;
+  /// The same, where a batch and its groups alone would leave members idle.
+  winograd_line for_team(index_t batch, index_t groups, index_t members) const {
+    winograd_line r = *this;
+    if (members > 1 && ceil_div(batch, images) * groups < 2 * members) r.images = 1;
+    const index_t others = std::max<index_t>(1, ceil_div(batch, r.images) * groups);
+    if (others * r.bands < 2 * members) r.cut(std::max<index_t>(1, steps * others / (2 * members)));
+    return r;
+  }
+  constexpr index_t tiles(index_t n, index_t steps_of_each) const {
+    return ((n - 1) * (band + 1) + steps_of_each) * step;
+  }
+  /// Elements of a row of points of one channel; whole vectors are written to and read from its end.
+  constexpr index_t pitch() const { return round_up(images * (band + 1) * step, W) + W; }
+  /// Row r of a band of image z begins at at(..) of the rows of its phase, r / dil_h modulo M.
+  constexpr index_t at(const conv_extents& e, index_t z, index_t r) const {
+    return (z * (band + 1) + r / (M * e.dil_h)) * step + r % e.dil_h * e.dil_w * row;
   }
 };
 
 template <class V, int M> struct winograd_plan {
   using T = typename V::value_type;
-  using B = blocking<V>;
-  static constexpr index_t element = static_cast<index_t>(sizeof(T));
-  index_t cg, kg, panel, panels; // panel: filters whose results are held at once
-  winograd_tiles<V, M> tiles;
-  constexpr explicit winograd_plan(const conv_extents& e)
-      : cg(e.c / e.groups),
-        kg(e.k / e.groups),
-        tiles(e, std::clamp<index_t>((1 << 18) / (element * tiles.points * cg), 32, 256)) {
-    panels = ceil_div(kg, std::max<index_t>(B::MR, (1 << 17) / (element * tiles.points * tiles.pitch)));
-    panel = round_up(ceil_div(kg, panels), B::MR);
-    panels = ceil_div(kg, panel);
+  static constexpr index_t W = static_cast<index_t>(V::size), A = M + 2, points = A * A;
+  index_t cg, kg, block; // block: vectors of tiles that all filters meet together
+  winograd_line<V, M> line;
+  constexpr explicit winograd_plan(const conv_extents& e) : winograd_plan(e, winograd_line<V, M>(e)) {}
+  constexpr winograd_plan(const conv_extents& e, const winograd_line<V, M>& l)
+      : cg(e.c / e.groups), kg(e.k / e.groups), line(l) {
+    block = std::clamp<index_t>((1 << 18) / (static_cast<index_t>(sizeof(T)) * vector()), 1,
+                                ceil_div(line.tiles(line.images, line.band), W));
   }
-  constexpr index_t data_point() const { return apart<T>(cg * tiles.pitch); }
-  constexpr index_t product_point() const { return apart<T>(panel * tiles.pitch); }
-  constexpr index_t data() const { return tiles.points * data_point(); }
-  constexpr index_t products() const { return tiles.points * product_point(); }
-  constexpr index_t rows() const { return M * tiles.plane.line(); } // of one line of tiles
-  constexpr index_t scratch() const { return data() + products() + rows() + tiles.plane.size(); }
+  constexpr index_t rows() const { return cg * M * A * line.pitch(); } // (channel, phase, b, tile)
+  constexpr index_t vector() const { return points * cg * W; }         // of tiles: its transformed inputs
+  constexpr index_t result() const {                                   // an odd number of lines
+    constexpr index_t cache_line = 64 / static_cast<index_t>(sizeof(T));
+    return round_up(round_up(line.tiles(line.images, line.band), W) * M, 2 * cache_line) + cache_line;
+  }
+  constexpr index_t results() const { return kg * M * result(); } // (filter, row modulo M, column)
+  constexpr image_tile plane(const conv_extents& e) const {
+    return {1, (M * line.band + 2) * e.dil_h, e.dil_w, M * line.row + 2};
+  }
+  constexpr index_t scratch(const conv_extents& e) const {
+    return rows() + block * vector() + results() + plane(e).size() + 2 * M * W;
+  }
 };
 
-/// to[i * to_point + j] = transformed inputs of the tiles j < n (and up to a whole vector); x[a * x_row + .]: their rows
-template <class V, int M, class T> [[gnu::noinline]] void winograd_data(index_t n, const T* x, index_t x_row,
-                                                                        index_t next, T* to,
-                                                                        index_t to_point) {
+/// to[b * pitch + j] = point b of the transform along the row x, of the tiles j < n (and up to a whole vector)
+template <class V, int M, class T>
+[[gnu::noinline]] void winograd_row(index_t n, const T* x, T* to, index_t pitch) {
   constexpr int A = M + 2;
   for (index_t j = 0; j < n; j += static_cast<index_t>(V::size)) {
-    V d[A][A], r[A][A];
-    unroll<A>([&](auto a) __attribute__((always_inline)) {
-      unroll<A>([&](auto b) __attribute__((always_inline)) {
-        d[a][b] = load<V>(x + a * x_row + b % M * next + b / M + j);
-      });
-    });
-    both_axes(typename winograd<M>::data{}, d, r);
-    unroll<A>([&](auto a) __attribute__((always_inline)) {
-      unroll<A>([&](auto b)
-                    __attribute__((always_inline)) { store(to + (a * A + b) * to_point + j, r[a][b]); });
-    });
+    V near[M], far[M], d[A], r[A];
+    load_apart<V>(x + M * j, near);
+    load_apart<V>(x + M * j + M, far);
+    unroll<A>([&](auto b) __attribute__((always_inline)) { d[b] = b < M ? near[b % M] : far[b % M]; });
+    typename winograd<M>::data{}(d, r);
+    unroll<A>([&](auto b) __attribute__((always_inline)) { store(to + b * pitch + j, r[b]); });
   }
 }
-/// y[a * y_row + b * next + j] = output (a, b) of tile j < n (and up to a whole vector)
-template <class V, int M, class T> [[gnu::noinline]] void winograd_result(index_t n, const T* m,
-                                                                          index_t m_point, T* y,
-                                                                          index_t y_row, index_t next) {
+/// to: (a, group of points b, channel, point of the group, lane), the transformed inputs of one vector of tiles, whose
+/// transformed rows begin at `rows`: (channel, phase, b, pitch)
+template <class V, int M, class T>
+[[gnu::noinline]] void winograd_columns(index_t cg, const T* rows, index_t pitch, index_t step, T* to) {
+  constexpr index_t W = static_cast<index_t>(V::size), B = winograd_block<V, M>::points;
   constexpr int A = M + 2;
-  for (index_t j = 0; j < n; j += static_cast<index_t>(V::size)) {
-    V d[A][A], r[M][M];
-    unroll<A>([&](auto a) __attribute__((always_inline)) {
-      unroll<A>([&](auto b)
-                    __attribute__((always_inline)) { d[a][b] = load<V>(m + (a * A + b) * m_point + j); });
+  for (index_t c = 0; c < cg; ++c, rows += M * A * pitch, to += B * W)
+    unroll<A>([&](auto b) __attribute__((always_inline)) {
+      V d[A], r[A];
+      unroll<A>([&](auto a) __attribute__((always_inline)) {
+        d[a] = load<V>(rows + (a % M * A + b) * pitch + a / M * step);
+      });
+      typename winograd<M>::data{}(d, r);
+      unroll<A>([&](auto a) __attribute__((always_inline)) {
+        store(to + ((a * (A / B) + b / B) * cg * B + b % B) * W, r[a]);
+      });
     });
-    both_axes(typename winograd<M>::result{}, d, r);
-    unroll<M>([&](auto a) __attribute__((always_inline)) {
-      unroll<M>([&](auto b) __attribute__((always_inline)) { store(y + a * y_row + b * next + j, r[a][b]); });
+}
+/// The outputs of N vectors of tiles, x apart by x_next, of F filters: w: (a, group of points b, channel, filter, point
+/// of the group). Output row i of filter f of vector t at y + f * y_filter + i * y_row + t * y_next.
+template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd_products(
+    index_t cg, const T* x, index_t x_next, const T* w, T* y, index_t y_filter, index_t y_row,
+    index_t y_next) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  constexpr int A = M + 2, B = winograd_block<V, M>::points;
+  using result = typename winograd<M>::result;
+  V half[F][N][M][A]; // transformed along the rows
+  unroll<A>([&](auto a) __attribute__((always_inline)) {
+    unroll<A / B>([&](auto group) __attribute__((always_inline)) {
+      V acc[F][N][A];
+      unroll<F * N * A>([&](auto i)
+                            __attribute__((always_inline)) { acc[i / (N * A)][i / A % N][i % A] = V(T(0)); });
+      const T* p = w;
+      for (index_t c = 0; c < cg; ++c, p += F * B, x += B * W)
+        unroll<B>([&](auto b) __attribute__((always_inline)) {
+          V v[N];
+          unroll<N>([&](auto t) __attribute__((always_inline)) {
+            v[t] = load<V>(x + t * x_next + b * W);
+            keep(v[t]);
+          });
+          unroll<F>([&](auto f) __attribute__((always_inline)) {
+            const V u(p[f * B + b]);
+            unroll<N>([&](auto t) __attribute__((always_inline)) {
+              V& sum = acc[f][t][group * B + b];
+              sum = fma(u, v[t], sum);
+            });
+          });
+        });
+      w += cg * F * B;
+      unroll<F * N>([&](auto i) __attribute__((always_inline)) {
+        V r[M];
+        result{}(acc[i / N][i % N], r); // linear: the points of other groups are zero
+        unroll<M>([&](auto m) __attribute__((always_inline)) {
+          V& h = half[i / N][i % N][m][a];
+          if constexpr (group == 0) h = r[m];
+          else h += r[m];
+        });
+      });
     });
-  }
+  });
+  unroll<F * N>([&](auto i) __attribute__((always_inline)) {
+    V r[M][M]; // (column, row)
+    unroll<M>([&](auto m) __attribute__((always_inline)) { result{}(half[i / N][i % N][m], r[m]); });
+    unroll<M>([&](auto row) __attribute__((always_inline)) {
+      V line[M];
+      unroll<M>([&](auto m) __attribute__((always_inline)) { line[m] = r[m][row]; });
+      store_apart<V>(y + i / N * y_filter + row * y_row + i % N * y_next, line);
+    });
+  });
 }
 
-/// to[(point * rows + row) * pitch + i] = transformed weights, i < n, and up to a whole vector where the pitch has room;
-/// filter (row, i) at w[row * w_row + i * w_step], its taps reversed where asked
+/// to: of each block of filters (row_blocks) (a, group of points b, channel, filter, point of the group), the transformed
+/// weights: a stream of memory; filter (f, c) at w[f * w_filter + c * w_channel], its taps reversed where asked
 template <class V, int M, bool Reversed, class Team, class T>
-void winograd_weights(const Team& team, index_t rows, index_t n, const T* w, index_t w_row, index_t w_step,
-                      T* to, index_t pitch) {
-  constexpr index_t W = static_cast<index_t>(V::size);
+void winograd_filters(const Team& team, index_t cg, index_t kg, const T* w, index_t w_filter,
+                      index_t w_channel, T* to) {
+  using block = winograd_block<V, M>;
+  constexpr index_t W = static_cast<index_t>(V::size), B = block::points;
   constexpr int A = M + 2;
-  team.run(rows, [&](index_t row, int) {
-    for (index_t i = 0; i < n; i += W) {
-      const index_t lanes = std::min(W, n - i);
+  team.run(cg, [&](index_t c, int) {
+    T points[A * A / B][static_cast<std::size_t>(B) * V::size]; // (group, filter, point)
+    index_t first = 0;                                          // of those filters
+    const auto transform = [&](index_t f) {
       T taps[9 * V::size];
-      transpose<V, true>(lanes, 9, w + row * w_row + i * w_step, w_step, taps, W);
-      V f[3][3], r[A][A];
-      unroll<9>([&](auto t) { f[t / 3][t % 3] = load<V>(taps + (Reversed ? 8 - t : t.value) * W); });
-      both_axes(typename winograd<M>::weights{}, f, r);
-      unroll<A * A>([&](auto p) {
-        T* const q = to + (p * rows + row) * pitch + i;
-        if (pitch - i >= W) store(q, r[p / A][p % A]);
-        else store_n(q, r[p / A][p % A], lanes);
+      transpose<V, true>(std::min(W, kg - f), 9, w + f * w_filter + c * w_channel, w_filter, taps, W);
+      V g[3][3], r[A][A];
+      unroll<9>([&](auto t) { g[t / 3][t % 3] = load<V>(taps + (Reversed ? 8 - t : t.value) * W); });
+      both_axes(typename winograd<M>::weights{}, g, r);
+      unroll<A * A / B>([&](auto group) {
+        V of[B];
+        unroll<B>([&](auto b) { of[b] = r[group * B / A][group * B % A + b]; });
+        store_apart<V>(points[group], of);
       });
-    }
+      first = f;
+    };
+    transform(0);
+    row_blocks<block::filters>(kg, [&](index_t k, auto m) {
+      for (index_t f = k; f < k + m.value; ++f) {
+        if (f == first + W) transform(f);
+        T* const at = to + k * A * A * cg + (c * m.value + f - k) * B;
+        unroll<A * A / B>([&](auto group) {
+          for (index_t b = 0; b < B; ++b)
+            at[group * cg * m.value * B + b] = points[group][(f - first) * B + b];
+        });
+      }
+    });
   });
 }
 
 /// y = conv(x, transformed weights)
 template <class V, int M, class Team, class T> void winograd_conv(const Team& team, const conv_extents& e,
                                                                   const T* x, const T* w, T* y, T* scratch) {
-  using B = blocking<V>;
-  const winograd_plan<V, M> plan(e);
-  const winograd_tiles<V, M>& t = plan.tiles;
-  const index_t kg = plan.kg, cg = plan.cg, pitch = t.pitch, line = t.plane.line(), width = t.plane.width;
-  const index_t groups_of_images = ceil_div(e.n, t.images);
-  team.run(groups_of_images * e.groups * t.bands, [&](index_t chunk, int member) {
-    const index_t i = chunk % t.bands * t.band, g = chunk / t.bands % e.groups;
-    const index_t z0 = chunk / (t.bands * e.groups) * t.images, images = std::min(t.images, e.n - z0);
-    const index_t rows = std::min(t.band, e.p - i), tiles = t.tiles_of_rows(e, rows);
-    const auto fetch = [](const T* from, index_t n) {
-      for (const T* at = from; at < from + n; at += 64 / static_cast<index_t>(sizeof(T)))
-        __builtin_prefetch(at, 0, 2);
+  using block = winograd_block<V, M>;
+  constexpr index_t W = static_cast<index_t>(V::size);
+  constexpr int A = M + 2;
+  const index_t each = winograd_plan<V, M>(e).scratch(e);
+  const winograd_line<V, M> line = winograd_line<V, M>(e).for_team(e.n, e.groups, team.size());
+  const winograd_plan<V, M> plan(e, line);
+  const index_t kg = plan.kg, cg = plan.cg, pitch = line.pitch(), area = e.p * e.q;
+  const bool plain = e.dil_h == 1 && e.dil_w == 1;
+  team.run(ceil_div(e.n, line.images) * e.groups * line.bands, [&](index_t chunk, int member) {
+    const index_t s0 = chunk % line.bands * line.band, g = chunk / line.bands % e.groups;
+    const index_t z0 = chunk / (line.bands * e.groups) * line.images;
+    const index_t images = std::min(line.images, e.n - z0), steps = std::min(line.band, line.steps - s0);
+    const index_t i0 = s0 * M * e.dil_h, rows = std::min(steps * M * e.dil_h, e.p - i0);
+    const index_t tiles = line.tiles(images, steps), vectors = ceil_div(tiles, W);
+    T* const lines = scratch + member * each;
+    T* const data = lines + plan.rows();
+    T* const out = data + plan.block * plan.vector();
+    T* const plane = out + plan.results();
+    const auto result = [&](index_t z, index_t k) {
+      return y + (((z0 + z) * e.groups + g) * kg + k) * area + i0 * e.q;
     };
-    T* const data = scratch + member * plan.scratch();
-    T* const products = data + plan.data();
-    T* const out = products + plan.products();
-    T* const plane = out + plan.rows();
+
+    image_tile tile = plan.plane(e);
+    tile.rows = (M * steps + 2) * e.dil_h;
     for (index_t z = 0; z < images; ++z)
       for (index_t c = 0; c < cg; ++c) {
-        fill<V>(t.plane, plane, x + (((z0 + z) * e.groups + g) * cg + c) * e.h * e.w, e.h, e.w, i - e.pad_top,
+        fill<V>(tile, plane, x + (((z0 + z) * e.groups + g) * cg + c) * e.h * e.w, e.h, e.w, i0 - e.pad_top,
                 -e.pad_left);
-        t.each_line(e, rows, [&](index_t first, index_t row, index_t residue) {
-          winograd_data<V, M>(t.line, plane + row * line + residue * width, e.dil_h * line, e.dil_w * width,
-                              data + c * pitch + z * tiles + first, plan.data_point());
-        });
+        for (index_t r = 0; r < tile.rows; ++r)
+          for (index_t residue = 0; residue < e.dil_w; ++residue)
+            winograd_row<V, M>(
+                line.row, plane + (r * e.dil_w + residue) * tile.width,
+                lines + (c * M + r / e.dil_h % M) * A * pitch + line.at(e, z, r) + residue * line.row, pitch);
       }
-    for (index_t k0 = 0; k0 < kg; k0 += plan.panel) {
-      const index_t filters = std::min(plan.panel, kg - k0);
-      for (index_t p = 0; p < t.points; ++p) {
-        const T* const ws = w + ((g * t.points + p) * kg + k0) * cg;
-        // what is written at the end comes from far: it is on its way while the products are taken
-        for (index_t k = p * filters / t.points; k < (p + 1) * filters / t.points; ++k)
-          for (index_t z = 0; z < images; ++z)
-            fetch(y + (((z0 + z) * e.groups + g) * kg + k0 + k) * e.p * e.q + i * e.q, rows * e.q);
-        for (index_t j = 0; j < images * tiles; j += B::NR)
-          row_blocks<B::MR>(filters, [&](index_t k, auto m) {
-            const auto run = [&](auto nv) {
-              micro<V, m.value, nv.value>(cg, ws + k * cg, cg, 1, data + p * plan.data_point() + j, pitch,
-                                          products + p * plan.product_point() + k * pitch + j, pitch, B::W,
-                                          false);
-            };
-            if (images * tiles - j > B::W) run(std::integral_constant<int, 2>{});
-            else run(std::integral_constant<int, 1>{});
-          });
-      }
-      for (index_t k = 0; k < filters; ++k)
-        for (index_t z = 0; z < images; ++z)
-          t.each_line(e, rows, [&](index_t first, index_t row, index_t residue) {
-            winograd_result<V, M>(t.line, products + k * pitch + z * tiles + first, plan.product_point(),
-                                  out + residue * width, line, e.dil_w * width);
-            if (residue + 1 < e.dil_w) return; // rows are whole with the last residue of their columns
-            T* const to = y + (((z0 + z) * e.groups + g) * kg + k0 + k) * e.p * e.q;
-            for (index_t a = 0; a < M; ++a)
-              if (const index_t r = i + row + a * e.dil_h; r < e.p)
-                merge_residues<V>(e.q, M * e.dil_w, out + a * line, width, to + r * e.q);
-          });
+
+    // Straight to y, where vectors are parts of its rows.
+    const bool straight =
+        plain && images == 1 && rows == M * steps && e.q == M * line.row && line.row % W == 0;
+    const auto place = [&](index_t tile_of_line) {
+      return straight ? tile_of_line / line.row * M * e.q + tile_of_line % line.row * M : tile_of_line * M;
+    };
+    T* const to = straight ? result(0, 0) : out;
+    const index_t to_row = straight ? e.q : plan.result(), to_filter = straight ? area : M * plan.result();
+    // what is written at the end comes from far: it is on its way while the products are taken
+    const auto fetch = [&](index_t k, index_t vector) {
+      constexpr index_t elements = 64 / static_cast<index_t>(sizeof(T));
+      for (index_t z = 0; z < images; ++z)
+        for (index_t n = rows * e.q, i = vector * n / vectors; i < (vector + 1) * n / vectors; i += elements)
+          __builtin_prefetch(result(z, k) + i, 1, 2);
+    };
+    for (index_t j = 0; j < vectors; j += plan.block) {
+      const index_t end = std::min(j + plan.block, vectors);
+      for (index_t v = j; v < end; ++v)
+        winograd_columns<V, M>(cg, lines + v * W, pitch, line.step, data + (v - j) * plan.vector());
+      row_blocks<block::filters>(kg, [&](index_t k, auto m) {
+        const auto run = [&](index_t v, auto n) __attribute__((always_inline)) {
+          for (int f = 0; f < m.value; ++f)
+            for (int t = 0; t < n.value; ++t) fetch(k + f, v + t);
+          winograd_products<V, M, m.value, n.value>(
+              cg, data + (v - j) * plan.vector(), plan.vector(), w + (g * kg + k) * A * A * cg,
+              to + k * to_filter + place(v * W), to_filter, to_row, place((v + 1) * W) - place(v * W));
+        };
+        index_t v = j;
+        for (; v + block::vectors <= end; v += block::vectors)
+          run(v, std::integral_constant<int, block::vectors>{});
+        if constexpr (block::vectors > 1)
+          for (; v < end; ++v) run(v, std::integral_constant<int, 1>{});
+      });
     }
+    if (straight) return;
+    for (index_t k = 0; k < kg; ++k)
+      for (index_t z = 0; z < images; ++z)
+        for (index_t r = 0; r < rows; ++r) {
+          const T* const from = out + (k * M + r / e.dil_h % M) * plan.result() + line.at(e, z, r) * M;
+          if (e.dil_w == 1) copy_row<V>(result(z, k) + r * e.q, from, e.q);
+          else merge_residues<V>(e.q, e.dil_w, from, M * line.row, result(z, k) + r * e.q);
+        }
   });
 }
 
@@ -205,14 +313,14 @@ template <class V, int M> struct winograd_fprop {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
     const winograd_plan<V, M> plan(e);
-    return {.packed = plan.tiles.points * e.k * plan.cg, .each = plan.scratch()};
+    return {.packed = plan.points * e.k * plan.cg, .each = plan.scratch(e)};
   }
   template <class Team>
   static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
     const index_t cg = e.c / e.groups, kg = e.k / e.groups;
     for (index_t g = 0; g < e.groups; ++g)
-      winograd_weights<V, M, false>(team, kg, cg, w + g * kg * cg * 9, cg * 9, 9,
-                                    packed + g * (M + 2) * (M + 2) * kg * cg, cg);
+      winograd_filters<V, M, false>(team, cg, kg, w + g * kg * cg * 9, cg * 9, 9,
+                                    packed + g * (M + 2) * (M + 2) * kg * cg);
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
                                         const scratch_of_kernel<T>& s) {
@@ -239,8 +347,8 @@ template <class V, int M> struct winograd_dgrad {
   static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
     const index_t cg = e.c / e.groups, kg = e.k / e.groups;
     for (index_t g = 0; g < e.groups; ++g)
-      winograd_weights<V, M, true>(team, cg, kg, w + g * kg * cg * 9, 9, cg * 9,
-                                   packed + g * (M + 2) * (M + 2) * kg * cg, kg);
+      winograd_filters<V, M, true>(team, kg, cg, w + g * kg * cg * 9, 9, cg * 9,
+                                   packed + g * (M + 2) * (M + 2) * kg * cg);
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
                                         const scratch_of_kernel<T>& s) {

@@ -9,6 +9,37 @@
 
 namespace tapeless::cpu::detail {
 
+/// The tiles of a unit of wgrad: bands of whole lines of one image, or several images.
+template <class V, int M> struct winograd_tiles {
+  static constexpr index_t W = static_cast<index_t>(V::size), A = M + 2, points = A * A;
+  index_t line;                 // tiles of a line: of one row of tiles and one residue modulo dil_w
+  index_t band, bands;          // output rows of a unit, a multiple of M dil_h
+  index_t images, count, pitch; // count: tiles of a unit, at most; pitch: with room for whole vectors
+  image_tile plane;             // one channel of x for a band of one image
+  constexpr winograd_tiles(const conv_extents& e, index_t wanted) {
+    line = ceil_div(ceil_div(e.q, e.dil_w), index_t(M));
+    const index_t step = M * e.dil_h, steps = ceil_div(e.p, step), tiles = e.dil_h * e.dil_w * line;
+    bands = ceil_div(steps, std::clamp<index_t>(wanted / tiles, 1, steps));
+    const index_t together = ceil_div(steps, bands);
+    bands = ceil_div(steps, together);
+    band = together * step;
+    images = bands > 1 ? 1 : std::clamp<index_t>(wanted / (together * tiles), 1, 8);
+    count = images * together * tiles;
+    pitch = round_up(count - line + round_up(line, W), 2 * W);
+    plane = {1, band + 2 * e.dil_h, M * e.dil_w, round_up(line, W) + 1};
+  }
+  /// f(first tile, row, residue modulo dil_w) for each line of the first `rows` rows of a band: row is its first.
+  template <class F> void each_line(const conv_extents& e, index_t rows, F&& f) const {
+    index_t first = 0;
+    for (index_t i = 0; i < rows; i += M * e.dil_h)
+      for (index_t y = i; y < i + e.dil_h; ++y)
+        for (index_t x = 0; x < e.dil_w; ++x, first += line) f(first, y, x);
+  }
+  constexpr index_t tiles_of_rows(const conv_extents& e, index_t rows) const {
+    return ceil_div(rows, M * e.dil_h) * e.dil_h * e.dil_w * line;
+  }
+};
+
 /// to[i * to_point + t * to_tile] = one vector of channels of the transformed inputs of tile t < n;
 /// x: (row, column, W channels), its tiles M * next apart
 template <class V, int M, class T> [[gnu::noinline]] void winograd_channels(index_t n, const T* x,

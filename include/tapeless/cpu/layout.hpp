@@ -36,8 +36,13 @@ template <class T> constexpr double ns_of_conv(const tapeless::detail::node& v, 
     const double gain = detail::channels_last_filtering_gain<V>(pass, e);
     const index_t line = detail::ceil_div(e.q, 2); // lanes on planes: do they fill vectors?
     is.last = 0.9 * gain;
-    if (filtered) is.planes = (line * 10 >= detail::whole_lanes<V>(line) * 9 ? 0.84 : 0.7) * gain;
-  } else if (there == conv_kernel::channels_last_trimmed && pays) {
+    if (filtered && pass == conv_pass::wgrad)
+      is.planes = (e.dil_w > 1 ? 0.52 : line * 10 >= detail::whole_lanes<V>(line) * 9 ? 0.84 : 0.7) * gain;
+  }
+  if (filtered && pass != conv_pass::wgrad)
+    is.planes = 0.76 * detail::filtering_gain<V>(
+                           pass == conv_pass::fprop ? e : detail::winograd_dgrad<V, 2>::transposed(e));
+  if (there == conv_kernel::channels_last_trimmed && pays) {
     is.last = 0.95 * static_cast<double>(e.p * e.q * e.r * e.s) /
               static_cast<double>(std::max<index_t>(detail::products_inside(e), 1));
     if (planes == conv_kernel::turned) is.planes = 0.77 * is.last;

@@ -121,4 +121,56 @@ void interleave(index_t rows, index_t cols, const T* from, index_t from_row, T* 
   }
 }
 
+namespace detail {
+/// even[i], odd[i] = elements 2 i, 2 i + 1 of a and b side by side
+template <class V> [[gnu::always_inline]] inline void take_apart(const V& a, const V& b, V& even, V& odd) {
+  [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) {
+    even = V(__builtin_shufflevector(a.data, b.data, (2 * L)...));
+    odd = V(__builtin_shufflevector(a.data, b.data, (2 * L + 1)...));
+  }(std::make_integer_sequence<int, static_cast<int>(V::size)>{});
+}
+/// its inverse
+template <class V> [[gnu::always_inline]] inline void put_together(const V& even, const V& odd, V& a, V& b) {
+  constexpr int W = static_cast<int>(V::size);
+  [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) {
+    a = V(__builtin_shufflevector(even.data, odd.data, (L / 2 + L % 2 * W)...));
+    b = V(__builtin_shufflevector(even.data, odd.data, ((L + W) / 2 + L % 2 * W)...));
+  }(std::make_integer_sequence<int, W>{});
+}
+} // namespace detail
+
+/// r[f][j] = from[j * N + f], N is 2 or 4
+template <class V, int N, class T> [[gnu::always_inline]] inline void load_apart(const T* from, V (&r)[N]) {
+  static_assert(N == 2 || N == 4);
+  constexpr index_t W = static_cast<index_t>(V::size);
+  if constexpr (N == 2) detail::take_apart(load<V>(from), load<V>(from + W), r[0], r[1]);
+  else {
+    V even[2], odd[2];
+    detail::take_apart(load<V>(from), load<V>(from + W), even[0], odd[0]);
+    detail::take_apart(load<V>(from + 2 * W), load<V>(from + 3 * W), even[1], odd[1]);
+    detail::take_apart(even[0], even[1], r[0], r[2]);
+    detail::take_apart(odd[0], odd[1], r[1], r[3]);
+  }
+}
+/// to[j * N + f] = v[f][j], N is 2 or 4
+template <class V, int N, class T> [[gnu::always_inline]] inline void store_apart(T* to, const V (&v)[N]) {
+  static_assert(N == 2 || N == 4);
+  constexpr index_t W = static_cast<index_t>(V::size);
+  V a, b;
+  if constexpr (N == 2) {
+    detail::put_together(v[0], v[1], a, b);
+    store(to, a);
+    store(to + W, b);
+  } else {
+    V even[2], odd[2];
+    detail::put_together(v[0], v[2], even[0], even[1]);
+    detail::put_together(v[1], v[3], odd[0], odd[1]);
+    unroll<2>([&](auto i) __attribute__((always_inline)) {
+      detail::put_together(even[i], odd[i], a, b);
+      store(to + 2 * i * W, a);
+      store(to + (2 * i + 1) * W, b);
+    });
+  }
+}
+
 } // namespace tapeless::cpu
