@@ -328,11 +328,12 @@ TEST_CASE_TEMPLATE(
                         .dil_w = dil,
                         .groups = groups};
   };
-  check<T>(same(5, 4, 10, 14, 7, 1, 1));    // images that share vectors, and one more
-  check<T>(same(3, 6, 13, 15, 14, 2, 2));   // the same, dilated
+  check<T>(same(5, 4, 6, 6, 7, 1, 1));      // images that share vectors, and one more
+  check<T>(same(3, 6, 19, 4, 14, 2, 2));    // the same, dilated
+  check<T>(same(0, 6, 19, 4, 14, 2, 2));    // none
   check<T>(same(1, 5, 12, 64, 8, 1, 1));    // rows of whole vectors
   check<T>(same(2, 3, 11, 32, 5, 1, 1));    // of an odd height
-  check<T>(same(1, 40, 24, 64, 13, 1, 1));  // bands
+  check<T>(same(1, 80, 24, 64, 13, 1, 1));  // bands
   check<T>(same(1, 130, 12, 12, 13, 1, 1)); // blocks of tiles that all filters meet
 }
 

@@ -150,3 +150,23 @@ TEST_CASE("transpose: a program's copies in another order, from a part of the op
     CHECK(right);
   }
 }
+
+TEST_CASE_TEMPLATE("load_apart and store_apart: every second or fourth element, and back", T, float, double) {
+  constexpr index_t W = width<T>;
+  const auto round_trip = []<int N>(std::integral_constant<int, N>) {
+    std::vector<T> from(static_cast<std::size_t>(N * W)), to = from;
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<T>(i + 1);
+    simd<T> parts[N];
+    load_apart(from.data(), parts);
+    for (index_t f = 0; f < N; ++f) {
+      std::vector<T> part(static_cast<std::size_t>(W));
+      store(part.data(), parts[f]);
+      for (index_t j = 0; j < W; ++j)
+        CHECK(part[static_cast<std::size_t>(j)] == static_cast<T>(j * N + f + 1));
+    }
+    store_apart(to.data(), parts);
+    CHECK(to == from);
+  };
+  round_trip(std::integral_constant<int, 2>{});
+  round_trip(std::integral_constant<int, 4>{});
+}

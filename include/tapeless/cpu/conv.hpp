@@ -169,7 +169,7 @@ template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents&
   // where lanes of filters are filled, kernels with such lanes gain on narrow images, too
   const index_t filters = of.k / of.groups;
   const bool others = of.q < (sizeof(V) == 64 ? 24 : 32) && filters * 4 >= whole_lanes<V>(filters) * 3;
-  return of.p * of.q >= 64 && filtering_gain<V>(of) >= (others ? 1.35 : 1.08);
+  return of.p * of.q >= 64 && filtering_gain<V>(of) >= (others ? 1.28 : 1.08);
 }
 
 /// How much faster minimal filtering of channels-last tensors is than channels_last, by vectors of products and of the
@@ -311,10 +311,13 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
   const conv_kernel now = conv_kernel_of<V>(p, e);
   if (now == conv_kernel::dense) return false;
   if (now == conv_kernel::turned) return true; // the same, without the transposes
+  const bool dilated = e.dil_h > 1 || e.dil_w > 1;
   const conv_kernel there = conv_kernel_of<V>(p, in_channels_last(e));
   if (there == conv_kernel::channels_last_winograd)
-    return now != conv_kernel::winograd4 &&
-           (now != conv_kernel::winograd || (e.dil_w > 1 ? 1 : 0) + std::min(cg, kg) > 2 * W);
+    // planes lose where lines are torn by dilation; 2 W channels are as fast there, but in wgrad
+    return now == conv_kernel::winograd
+               ? std::min(cg, kg) >= (dilated || p == conv_pass::wgrad ? 2 * W : 2 * W + 1)
+               : now != conv_kernel::winograd4;
   if (now == conv_kernel::winograd || now == conv_kernel::winograd4)
     return there == conv_kernel::channels_last_trimmed && e.q <= (p == conv_pass::wgrad ? 8 : 10);
   const bool product = detail::pointwise(e), strided = e.stride_h > 1 || e.stride_w > 1;

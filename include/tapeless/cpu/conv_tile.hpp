@@ -151,11 +151,8 @@ template <class V, class T> void merge_residues(index_t n, index_t stride, const
   index_t j = 0;
   if (stride == 2)
     for (; 2 * (j + W) <= n; j += W) {
-      const auto even = load<V>(from + j).data, odd = load<V>(from + pitch + j).data;
-      [&]<int... L>(std::integer_sequence<int, L...>) {
-        store(to + 2 * j, V(__builtin_shufflevector(even, odd, (L / 2 + L % 2 * W)...)));
-        store(to + 2 * j + W, V(__builtin_shufflevector(even, odd, ((L + W) / 2 + L % 2 * W)...)));
-      }(std::make_integer_sequence<int, static_cast<int>(W)>{});
+      const V parts[2] = {load<V>(from + j), load<V>(from + pitch + j)};
+      store_apart(to + 2 * j, parts);
     }
   else if (stride > 2) {
     j = n / stride;

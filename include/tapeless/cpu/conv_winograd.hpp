@@ -4,7 +4,7 @@
 // 3 x 3 convolution without stride by minimal filtering (winograd.hpp): 2.25 times fewer products than columns.
 //
 // A tile is an (M, M) block of outputs, `dil` apart, and the (M + 2, M + 2) inputs that it sees, (a, b) one of its points;
-// lanes are neighbouring tiles. Rows are transformed along themselves once, for the tiles above and below that see them;
+// lanes are tiles that follow one another, over the ends of rows, residues and images. Rows are transformed along themselves once, for the tiles above and below that see them;
 // vectors of tiles then along columns, and stay in the nearest caches until all filters have met them: a panel of filters
 // keeps the products of a row of points in registers, sums over channels, and transforms back from there. dgrad is fprop
 // with the taps reversed, filters and channels exchanged. An infinity or NaN reaches all outputs of the tiles that
@@ -34,7 +34,7 @@ template <class V, int M> struct winograd_block {
 };
 
 /// The tiles of a chunk, in one line: image, step of M * dil_h rows, row modulo dil_h, column modulo dil_w, column. From an
-/// image to the next is one step more than there are: the rows that its last tiles see.
+/// image to the next is one step more than a band has: the rows that its last tiles see.
 template <class V, int M> struct winograd_line {
   using T = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size), A = M + 2;
@@ -46,7 +46,9 @@ template <class V, int M> struct winograd_line {
         step(row * e.dil_w * e.dil_h),
         steps(ceil_div(e.p, M * e.dil_h)),
         images(1) {
-    const index_t wanted = (1 << 19) / (static_cast<index_t>(sizeof(T)) * M * A * (e.c / e.groups) * step);
+    // of transformed rows, and of results
+    const index_t wanted = (1 << 19) / (static_cast<index_t>(sizeof(T)) * M * step *
+                                        std::max(A * (e.c / e.groups), M * (e.k / e.groups)));
     cut(std::clamp<index_t>(wanted, 1, steps));
     // so many that the vectors are full
     const auto vectors_of = [&](index_t n) { return ceil_div(tiles(n, band), W); };
@@ -59,12 +61,13 @@ template <class V, int M> struct winograd_line {
     band = ceil_div(steps, bands);
     bands = ceil_div(steps, band);
   }
-  /// The same, where a batch and its groups alone would leave members idle.
+  /// The same, in smaller bands where a batch and its groups alone would leave members idle.
   winograd_line for_team(index_t batch, index_t groups, index_t members) const {
     winograd_line r = *this;
-    if (members > 1 && ceil_div(batch, images) * groups < 2 * members) r.images = 1;
-    const index_t others = std::max<index_t>(1, ceil_div(batch, r.images) * groups);
-    if (others * r.bands < 2 * members) r.cut(std::max<index_t>(1, steps * others / (2 * members)));
+    const auto chunks = [&] { return ceil_div(batch, r.images) * groups * r.bands; };
+    if (members == 1 || batch == 0 || chunks() >= 2 * members) return r;
+    r.images = 1;
+    if (chunks() < members) r.cut(ceil_div(steps * batch * groups, members));
     return r;
   }
   constexpr index_t tiles(index_t n, index_t steps_of_each) const {
@@ -86,8 +89,10 @@ template <class V, int M> struct winograd_plan {
   constexpr explicit winograd_plan(const conv_extents& e) : winograd_plan(e, winograd_line<V, M>(e)) {}
   constexpr winograd_plan(const conv_extents& e, const winograd_line<V, M>& l)
       : cg(e.c / e.groups), kg(e.k / e.groups), line(l) {
-    block = std::clamp<index_t>((1 << 18) / (static_cast<index_t>(sizeof(T)) * vector()), 1,
-                                ceil_div(line.tiles(line.images, line.band), W));
+    constexpr index_t together = winograd_block<V, M>::vectors;
+    block = round_up(std::clamp<index_t>((1 << 18) / (static_cast<index_t>(sizeof(T)) * vector()), 1,
+                                         ceil_div(line.tiles(line.images, line.band), W)),
+                     together);
   }
   constexpr index_t rows() const { return cg * M * A * line.pitch(); } // (channel, phase, b, tile)
   constexpr index_t vector() const { return points * cg * W; }         // of tiles: its transformed inputs
@@ -232,9 +237,9 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
   using block = winograd_block<V, M>;
   constexpr index_t W = static_cast<index_t>(V::size);
   constexpr int A = M + 2;
-  const index_t each = winograd_plan<V, M>(e).scratch(e);
-  const winograd_line<V, M> line = winograd_line<V, M>(e).for_team(e.n, e.groups, team.size());
-  const winograd_plan<V, M> plan(e, line);
+  const winograd_plan<V, M> whole(e), plan(e, whole.line.for_team(e.n, e.groups, team.size()));
+  const index_t each = whole.scratch(e);
+  const winograd_line<V, M>& line = plan.line;
   const index_t kg = plan.kg, cg = plan.cg, pitch = line.pitch(), area = e.p * e.q;
   const bool plain = e.dil_h == 1 && e.dil_w == 1;
   team.run(ceil_div(e.n, line.images) * e.groups * line.bands, [&](index_t chunk, int member) {
@@ -272,7 +277,7 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
     };
     T* const to = straight ? result(0, 0) : out;
     const index_t to_row = straight ? e.q : plan.result(), to_filter = straight ? area : M * plan.result();
-    // what is written at the end comes from far: it is on its way while the products are taken
+    // what is written comes from far: it is on its way while products are taken
     const auto fetch = [&](index_t k, index_t vector) {
       constexpr index_t elements = 64 / static_cast<index_t>(sizeof(T));
       for (index_t z = 0; z < images; ++z)
