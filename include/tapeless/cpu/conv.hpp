@@ -140,7 +140,7 @@ constexpr bool takes_larger_tiles(const conv_extents& e) {
 }
 /// How much faster tiles of 2 x 2 are than direct products: by vectors of products, which direct kernels reach to 0.9,
 /// and of the transforms, which are counted as so many (square images of 8 to 112 columns, 4 to 32 channels, dilation
-/// 1 and 2 fitted).   e: of fprop; dgrad is that of the transposed ones
+/// 1 and 2 fitted): 0.15 too much where channels are many.   e: of fprop; dgrad is that of the transposed ones
 template <class V> constexpr double filtering_gain(const conv_extents& e) {
   const winograd_line<V, 2> l(e);
   const index_t W = l.W, cg = e.c / e.groups, kg = e.k / e.groups;
