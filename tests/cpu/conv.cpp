@@ -28,6 +28,25 @@ template <class T, conv_pass P> void check_pass(const conv_extents& e, const exa
   CHECK(conv_kernel_takes<simd<T>>(P, conv_kernel_of<simd<T>>(P, e), e));
 }
 
+// A 3 x 3 layer without stride, padded by `pad` on all sides.
+conv_extents filter_of_three(index_t n, index_t c, index_t h, index_t w, index_t k, index_t pad,
+                             index_t dil_h, index_t dil_w, index_t groups = 1) {
+  conv_extents e{.n = n,
+                 .c = c,
+                 .h = h,
+                 .w = w,
+                 .k = k,
+                 .r = 3,
+                 .s = 3,
+                 .pad_top = pad,
+                 .pad_left = pad,
+                 .dil_h = dil_h,
+                 .dil_w = dil_w,
+                 .groups = groups};
+  REQUIRE(complete(e, pad, pad));
+  return e;
+}
+
 template <class T> void check(const conv_extents& e) {
   each_pass(e, values<T>(x_size(e), 1), values<T>(w_size(e), 2), values<T>(y_size(e), 3),
             [](auto pass, const conv_extents& of, const exact_sums& exact, const std::vector<T>& a,
@@ -313,20 +332,7 @@ TEST_CASE_TEMPLATE(
     "conv: minimal filtering of several images, bands and blocks of tiles, straight to y and by lines", T,
     TAPELESS_ELEMENTS) {
   const auto same = [](index_t n, index_t c, index_t h, index_t w, index_t k, index_t dil, index_t groups) {
-    return conv_extents{.n = n,
-                        .c = c,
-                        .h = h,
-                        .w = w,
-                        .k = k,
-                        .r = 3,
-                        .s = 3,
-                        .p = h,
-                        .q = w,
-                        .pad_top = dil,
-                        .pad_left = dil,
-                        .dil_h = dil,
-                        .dil_w = dil,
-                        .groups = groups};
+    return filter_of_three(n, c, h, w, k, dil, dil, dil, groups);
   };
   check<T>(same(5, 4, 6, 6, 7, 1, 1));      // images that share vectors, and one more
   check<T>(same(3, 6, 19, 4, 14, 2, 2));    // the same, dilated
@@ -478,19 +484,7 @@ TEST_CASE_TEMPLATE(
     TAPELESS_ELEMENTS) {
   const auto same = [](index_t n, index_t c, index_t extent, index_t k, index_t pad, index_t dil_h,
                        index_t dil_w) {
-    conv_extents e{.n = n,
-                   .c = c,
-                   .h = extent,
-                   .w = extent,
-                   .k = k,
-                   .r = 3,
-                   .s = 3,
-                   .pad_top = pad,
-                   .pad_left = pad,
-                   .dil_h = dil_h,
-                   .dil_w = dil_w};
-    REQUIRE(complete(e, pad, pad));
-    check<T>(e);
+    check<T>(filter_of_three(n, c, extent, extent, k, pad, dil_h, dil_w));
   };
   same(11, 3, 5, 4, 1, 1, 1);
   same(1, 2, 9, 70, 1, 1, 1);
