@@ -5,8 +5,8 @@
 //
 // A tile is an (M, M) block of outputs, `dil` apart, and the (M + 2, M + 2) inputs that it sees, (a, b) one of its points;
 // lanes are tiles that follow one another, over the ends of rows, residues and images. Rows are transformed along themselves once, for the tiles above and below that see them;
-// vectors of tiles then along columns, and stay in the nearest caches until all filters have met them: a panel of filters
-// keeps the products of a row of points in registers, sums over channels, and transforms back from there. dgrad is fprop
+// two vectors of tiles then along columns, and stay in the nearest caches until all filters have met them: a panel of
+// filters keeps the products of a row of points in registers, sums over channels, and transforms back from there. dgrad is fprop
 // with the taps reversed, filters and channels exchanged. An infinity or NaN reaches all outputs of the tiles that
 // see it.
 #include "conv_tile.hpp"
@@ -26,11 +26,10 @@ template <class T> constexpr index_t apart(index_t elements) {
 }
 
 /// Registers of the products: `filters` filters, `vectors` vectors of tiles, `points` points of a row at a time, whose
-/// number divides M + 2.
+/// number divides M + 2. Of two vectors a weight is loaded once: with one a core of two FMA units waits for its loads.
 template <class V, int M> struct winograd_block {
-  static constexpr bool many_registers = sizeof(V) == 64;
-  static constexpr int points = M == 2 && many_registers ? 4 : 2, vectors = points == 4 ? 1 : 2;
-  static constexpr int filters = many_registers ? 6 : 3;
+  static constexpr int sums = sizeof(V) == 64 ? 24 : 12, vectors = 2;
+  static constexpr int points = M == 2 && sums == 24 ? 4 : 2, filters = sums / (points * vectors);
 };
 
 /// The tiles of a chunk, in one line: image, step of M * dil_h rows, row modulo dil_h, column modulo dil_w, column. From an
@@ -84,16 +83,11 @@ template <class V, int M> struct winograd_line {
 template <class V, int M> struct winograd_plan {
   using T = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size), A = M + 2, points = A * A;
-  index_t cg, kg, block; // block: vectors of tiles that all filters meet together
+  index_t cg, kg;
   winograd_line<V, M> line;
   constexpr explicit winograd_plan(const conv_extents& e) : winograd_plan(e, winograd_line<V, M>(e)) {}
   constexpr winograd_plan(const conv_extents& e, const winograd_line<V, M>& l)
-      : cg(e.c / e.groups), kg(e.k / e.groups), line(l) {
-    constexpr index_t together = winograd_block<V, M>::vectors;
-    block = round_up(std::clamp<index_t>((1 << 18) / (static_cast<index_t>(sizeof(T)) * vector()), 1,
-                                         ceil_div(line.tiles(line.images, line.band), W)),
-                     together);
-  }
+      : cg(e.c / e.groups), kg(e.k / e.groups), line(l) {}
   constexpr index_t rows() const { return cg * M * A * line.pitch(); } // (channel, phase, b, tile)
   constexpr index_t vector() const { return points * cg * W; }         // of tiles: its transformed inputs
   constexpr index_t result() const {                                   // an odd number of lines
@@ -105,7 +99,7 @@ template <class V, int M> struct winograd_plan {
     return {1, (M * line.band + 2) * e.dil_h, e.dil_w, M * line.row + 2};
   }
   constexpr index_t scratch(const conv_extents& e) const {
-    return rows() + block * vector() + results() + plane(e).size() + 2 * M * W;
+    return rows() + winograd_block<V, M>::vectors * vector() + results() + plane(e).size() + 2 * M * W;
   }
 };
 
@@ -250,7 +244,7 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
     const index_t tiles = line.tiles(images, steps), vectors = ceil_div(tiles, W);
     T* const lines = scratch + member * each;
     T* const data = lines + plan.rows();
-    T* const out = data + plan.block * plan.vector();
+    T* const out = data + block::vectors * plan.vector();
     T* const plane = out + plan.results();
     const auto result = [&](index_t z, index_t k) {
       return y + (((z0 + z) * e.groups + g) * kg + k) * area + i0 * e.q;
@@ -284,23 +278,20 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
         for (index_t n = rows * e.q, i = vector * n / vectors; i < (vector + 1) * n / vectors; i += elements)
           __builtin_prefetch(result(z, k) + i, 1, 2);
     };
-    for (index_t j = 0; j < vectors; j += plan.block) {
-      const index_t end = std::min(j + plan.block, vectors);
-      for (index_t v = j; v < end; ++v)
-        winograd_columns<V, M>(cg, lines + v * W, pitch, line.step, data + (v - j) * plan.vector());
+    for (index_t v = 0; v < vectors; v += block::vectors) {
+      const index_t n = std::min<index_t>(block::vectors, vectors - v);
+      for (index_t t = 0; t < n; ++t)
+        winograd_columns<V, M>(cg, lines + (v + t) * W, pitch, line.step, data + t * plan.vector());
       row_blocks<block::filters>(kg, [&](index_t k, auto m) {
-        const auto run = [&](index_t v, auto n) __attribute__((always_inline)) {
+        const auto run = [&](auto together) __attribute__((always_inline)) {
           for (int f = 0; f < m.value; ++f)
-            for (int t = 0; t < n.value; ++t) fetch(k + f, v + t);
-          winograd_products<V, M, m.value, n.value>(
-              cg, data + (v - j) * plan.vector(), plan.vector(), w + (g * kg + k) * A * A * cg,
-              to + k * to_filter + place(v * W), to_filter, to_row, place((v + 1) * W) - place(v * W));
+            for (int t = 0; t < together.value; ++t) fetch(k + f, v + t);
+          winograd_products<V, M, m.value, together.value>(
+              cg, data, plan.vector(), w + (g * kg + k) * A * A * cg, to + k * to_filter + place(v * W),
+              to_filter, to_row, place((v + 1) * W) - place(v * W));
         };
-        index_t v = j;
-        for (; v + block::vectors <= end; v += block::vectors)
-          run(v, std::integral_constant<int, block::vectors>{});
-        if constexpr (block::vectors > 1)
-          for (; v < end; ++v) run(v, std::integral_constant<int, 1>{});
+        if (n == block::vectors) run(std::integral_constant<int, block::vectors>{});
+        else run(std::integral_constant<int, 1>{});
       });
     }
     if (straight) return;
