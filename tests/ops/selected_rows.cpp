@@ -50,6 +50,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 using images = tl::tensor<double, n, 3, 6, 6>;
 using vectors = tl::tensor<double, n, 6>;
 using sequences = tl::tensor<double, n, 4, 6>;
+using volumes = tl::tensor<double, n, 2, 3, 4, 4>;
 using targets = tl::tensor<double, n, 5>;
 
 struct perceptron {
@@ -132,6 +133,23 @@ struct six_axes { // a row is a block of rows of a tensor of six axes, whose row
     const auto y = tl::reshape<2 * n, 1, 3, 1, 1, 1>(x * std::get<0>(p));
     const auto z = tl::concat<0>(tl::slice<0, n, 2 * n>(y), tl::exp(tl::slice<0, 0, n>(y)));
     return tl::mean<1>(tl::square(tl::matmul(tl::reshape<n, 6>(z * z), std::get<1>(p)) - t));
+  }
+};
+struct volume { // a convolution with three axes is one of two over the planes of a row
+  using parameters = std::tuple<tl::tensor<double, 4, 2, 2, 3, 3>, tl::tensor<double, 4 * 2 * 4 * 4, 5>>;
+  using data = volumes;
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    const auto h = tl::tanh(tl::conv3d<tl::conv3{.padding = {0, 1, 1}}>(x, std::get<0>(p)));
+    return tl::mean<1>(tl::square(tl::matmul(tl::flatten(h), std::get<1>(p)) - t));
+  }
+};
+struct tokens { // six sequences of four rows each
+  using parameters = std::tuple<tl::tensor<double, 6, 16>, tl::tensor<double, 16>, tl::tensor<double, 16, 5>>;
+  using data = vectors;
+  constexpr auto operator()(const auto& p, auto x, auto t) const {
+    const auto h = tl::tanh(tl::matmul(tl::reshape<6, 4, 6>(x), std::get<0>(p)) + std::get<1>(p));
+    const auto z = tl::matmul(h, std::get<2>(p));
+    return tl::reshape<n>(tl::mean<2>(tl::square(z - tl::reshape<6, 4, 5>(t))));
   }
 };
 struct batch_statistics { // rows mix: the cotangent gets all rows
@@ -256,8 +274,9 @@ template <class Net> void check_hessian() {
 #ifdef TAPELESS_TEST_FLOAT_ONLY
 #define ALL_NETWORKS perceptron, convolution, large_table, bags, six_axes
 #else
-#define ALL_NETWORKS \
-  perceptron, normalized, convolution, attention, towers, table, large_table, bags, six_axes, batch_statistics
+#define ALL_NETWORKS                                                                                  \
+  perceptron, normalized, convolution, attention, towers, table, large_table, bags, six_axes, volume, \
+      tokens, batch_statistics
 #endif
 TEST_CASE_TEMPLATE("selected rows: gradients and Hessians, threads, no allocation", Net, ALL_NETWORKS) {
   check_gradient<Net, hardest>();
@@ -266,7 +285,7 @@ TEST_CASE_TEMPLATE("selected rows: gradients and Hessians, threads, no allocatio
 TEST_CASE_TEMPLATE("selected rows of two lists", Net, normalized, convolution, table) {
   check_gradient<Net, hardest_and_easiest>();
 }
-TEST_CASE_TEMPLATE("selected rows that a run counts", Net, perceptron, convolution, towers) {
+TEST_CASE_TEMPLATE("selected rows that a run counts", Net, perceptron, convolution, towers, tokens) {
   check_gradient<Net, easiest_of_percent>();
   check_gradient<Net, above_threshold>();
 }
@@ -309,6 +328,9 @@ static_assert(adjoint_is_sparse<attention>);
 static_assert(adjoint_is_sparse<towers>);
 static_assert(adjoint_is_sparse<table>);
 static_assert(adjoint_is_sparse<bags>);
+static_assert(adjoint_is_sparse<volume>);
+static_assert(adjoint_is_sparse<tokens>);
+static_assert(cost_of_selected<tokens, above_threshold>.densified == 0);
 static_assert(cost_of_selected<large_table, hardest>.densified == 0);
 static_assert(cost_of_selected<batch_statistics, hardest>.densified > 0);
 static_assert(cost_of_selected<normalized, hardest_and_easiest>.densified == 0);

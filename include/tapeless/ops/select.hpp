@@ -17,7 +17,7 @@ namespace tapeless {
 struct percent {
   int value;
 };
-// Tags, the last argument: top_k<64>(values, recompute), top_k_of_each<8, 10, 'k'>(values, segment, retain). What the adjoint
+// Tags, the last argument: top_k<64>(values, recompute), where<'k'>(mask, retain). What the adjoint
 // reads of the selected rows is computed again from the arguments: less memory, and the flops of their forward once more;
 // or it is read from what the forward pass stored for all rows. Without a tag the cheaper of the two is done, by the back
 // end's cost model (plan/row_cost.hpp).
@@ -286,7 +286,8 @@ template <auto K, extent_t Segments, char Name = 0, detail::handle A> constexpr 
 // rows = where<'k'>(mask): the positions where mask is true, ascending; the run counts them under that name
 //   (n) bool -> (k) int32
 // Errors and cost: as top_k.
-template <char Name = 0, detail::handle A> constexpr auto where(const A& mask) {
+template <char Name = 0, detail::handle A, detail::residual_tag... R>
+constexpr auto where(const A& mask, R...) {
   using namespace detail;
   constexpr bool fits = [] {
     if constexpr (typed_handle<A>) return A::extents.rank == 1 && boolean<typename A::value_type>;
@@ -305,7 +306,7 @@ template <char Name = 0, detail::handle A> constexpr auto where(const A& mask) {
   if constexpr (fits && is_letter(Name) && positions_are_int32<n>) {
     graph& g = graph_of(mask);
     constexpr shape s{1, {dyn<Name>}};
-    return wrap<std::int32_t, s>(g, select(g, mask.id(), no_node, {}, s.d[0]));
+    return wrap<std::int32_t, s>(g, select(g, mask.id(), no_node, {.rows = residual_of<R...>()}, s.d[0]));
   } else return mask;
 }
 

@@ -63,7 +63,7 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
 }
 // A factor or a condition of the losses of rows, which may be a mask: an argument, a weight that the program computes, or
 // a condition; no transform differentiates by it. It has the first axes of what it is a factor of. Of it and what it is a
-// view or a cast of, the last that has them; no_node where none has.
+// view, a cast or a stop_gradient of, the last that has them; no_node where none has.
 constexpr int mask_of(const node* nodes, const vec<char>& weights, const node& user, int k) {
   const bool is_factor = user.o == op::mul || ((user.o == op::where || user.o == op::div) && k == 0);
   if (user.in[k] < 0 || !is_factor) return no_node;
@@ -74,7 +74,7 @@ constexpr int mask_of(const node* nodes, const vec<char>& weights, const node& u
     const node& m = nodes[x];
     const shape rows = squeezed(m.s);
     if (rows.rank > 0 && end_of_group(user.s, rows) >= 0) found = x;
-    if (rule(m.o).k != kind::view && m.o != op::cast && m.o != op::copy) break;
+    if (rule(m.o).k != kind::view && m.o != op::cast && m.o != op::copy && m.o != op::stop_gradient) break;
     x = m.in[0];
   }
   return found >= 0 && weights[found] != 0 && !asks_if_finite(nodes, nodes[found]) ? found : no_node;
@@ -117,6 +117,29 @@ constexpr bool is_weight_of_program(const node* nodes, int m) {
   while (rule(nodes[m].o).k == kind::view) m = nodes[m].in[0];
   return nodes[m].o != op::input && nodes[m].t != dtype::boolean;
 }
+// Is it a condition that is known before the first product?
+constexpr bool is_given_condition(const node* nodes, int m) {
+  if (nodes[m].t != dtype::boolean) return false;
+  vec<char> read(m + 1, 0);
+  read[m] = 1;
+  for (int i = m; i >= 0; --i) {
+    if (read[i] == 0) continue;
+    if (is_heavy(nodes[i].o)) return false;
+    for (const int x : nodes[i].in)
+      if (x >= 0) read[x] = 1;
+  }
+  return true;
+}
+// Is some product of the rows of a mask alone?
+constexpr bool has_rows_of_mask(const raw_program& p) {
+  const extent_t count = unwritten_extent(0);
+  for (const node& v : p.nodes) {
+    if (!is_heavy(v.o)) continue;
+    for (const int x : v.in)
+      if (x >= 0 && has_name_of(numel(p.nodes[x].s), count)) return true;
+  }
+  return false;
+}
 // Of these nodes, the first ones that may be masks; of weights that the program computes, those that are left room for.
 constexpr vec<int> masks_of(const node* nodes, int size, int most = max_masks) {
   const vec<int> of_products = products(nodes, size);
@@ -140,18 +163,64 @@ constexpr bool selects_rows(const node* nodes, int size) {
   return !masks_of(nodes, size, 1).empty();
 }
 
-// The program without the rows where the mask is zero.
-constexpr raw_program with_rows_of_mask(const raw_program& p, int mask) {
+// The axes that a program has in place of n rows: (b, t) where a reshape makes b * t = n.
+constexpr vec<shape> groups_of_rows(const raw_program& p, extent_t n) {
+  vec<shape> r;
+  for (const node& v : p.nodes) {
+    const shape to = squeezed(v.s);
+    if (v.o != op::reshape || to.rank == 0 || !(to.d[0] == n) || r.size() == max_masks) continue;
+    const shape from = squeezed(p.nodes[v.in[0]].s);
+    shape group;
+    while (group.rank < from.rank && !(numel(group) == n) && multipliable(numel(group), from.d[group.rank])) {
+      group.d[group.rank] = from.d[group.rank];
+      ++group.rank;
+    }
+    bool known = group.rank < 2 || !(numel(group) == n);
+    for (const shape& g : r) known = known || g == group;
+    if (!known) r.push_back(group);
+  }
+  return r;
+}
+constexpr vec<shape> groups_of_selected(const raw_program& p) {
+  vec<shape> r;
+  for (const node& v : p.nodes) {
+    if (v.o != op::gather) continue;
+    const extent_t n = p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)];
+    if (!lists_rows(p.nodes[v.in[1]], n)) continue;
+    for (const shape& group : groups_of_rows(p, n)) {
+      bool known = false;
+      for (const shape& g : r) known = known || g == group;
+      if (!known) r.push_back(group);
+    }
+  }
+  return r;
+}
+// offer(r): the programs without the rows where the mask is zero
+template <class F> constexpr void with_rows_of_mask(const raw_program& p, int mask, F&& offer) {
+  const auto pushed = [](const raw_program& q, int m) {
+    return gather_pushing(scatter_sinking(q).run(m)).run();
+  };
+  const auto merged = [&](const shape& group) {
+    const axis_merging::result q = axis_merging(p, group).run(mask);
+    offer(pushed(q.program, q.mask));
+  };
   const shape rows = squeezed(p.nodes[mask].s);
-  if (rows.rank == 1) return gather_pushing(scatter_sinking(p).run(mask)).run();
-  const axis_merging::result q = axis_merging(p, rows).run(mask);
-  return gather_pushing(scatter_sinking(q.program).run(q.mask)).run();
+  if (rows.rank > 1) return merged(rows);
+  offer(pushed(p, mask));
+  for (const shape& group : groups_of_rows(p, rows.d[0])) merged(group);
 }
 
 // A weight that the program computes is often zero nowhere, as a focal one may be. Where no row was left out, the step
 // was within 3 % of the dense one if this much is saved, in ns.
 constexpr double most_with_weights(double dense) { return 0.14 * dense > 20e3 ? 0.86 * dense : dense - 20e3; }
 
+constexpr int densified(const raw_program& p) {
+  vec<node> nodes;
+  for (const node& v : p.nodes) nodes.push_back(v);
+  int n = 0;
+  for (int i = 0; i < nodes.size(); ++i) n += densifies(&nodes[0], nodes.size(), i) ? 1 : 0;
+  return n;
+}
 // Is it for the cost model to say whether rows are computed again?
 constexpr bool leaves_residuals_open(const raw_program& p) {
   for (const node& v : p.nodes)
@@ -199,12 +268,37 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
     offer_pushed(sunk, true); // also where it costs more: what is left out counts as exactly zero
     if (one.lists_meet())
       offer_pushed(scatter_sinking(written, true).run(no_node), false); // each goes on by itself
+    int dense = densified(best);                                        // cotangents
+    for (const shape& group : groups_of_selected(written)) {
+      const raw_program merged =
+          scatter_sinking(axis_merging(written, group).run(no_node).program).run(no_node);
+      const int d = densified(merged);
+      offer_pushed(merged, d < dense);
+      dense = d < dense ? d : dense;
+    }
   }
-  for (const int m : masks_of(p.nodes, N)) {
-    const raw_program r = with_rows_of_mask(written, m);
-    if (is_weight_of_program(p.nodes, m) && cost_of_rows<Backend>(r) > most_with_weights(of_written))
-      continue;
-    offer(r);
+  const vec<int> masks = masks_of(p.nodes, N);
+  if (!some) { // of conditions that are given the best one, also where it costs more: for the same reason
+    raw_program given;
+    double least = 0;
+    for (const int m : masks) {
+      if (!is_given_condition(p.nodes, m)) continue;
+      with_rows_of_mask(written, m, [&](const raw_program& r) {
+        if (r.broken.found || !has_rows_of_mask(r)) return;
+        const double c = cost_of_rows<Backend>(r);
+        if (!given.outputs.empty() && c >= least) return;
+        given = r;
+        least = c;
+      });
+    }
+    if (!given.outputs.empty()) return given;
+  }
+  for (const int m : masks) {
+    with_rows_of_mask(written, m, [&](const raw_program& r) {
+      if (is_weight_of_program(p.nodes, m) && cost_of_rows<Backend>(r) > most_with_weights(of_written))
+        return;
+      offer(r);
+    });
   }
   return best;
 }

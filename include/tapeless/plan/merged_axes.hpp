@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A program with the leading axes of some of its nodes made one: (b, h, w, c) -> (b * h * w, c).
-// A mask of several axes is then a mask of rows (masks.hpp). Merged are: elementwise ops of the mask's shape, what a
+// A mask of several axes is then a mask of rows, and what a reshape makes the rows of a selection are rows before it, too
+// (masks.hpp). Merged are: elementwise ops of the group's shape, what a
 // reshape makes of a tensor of b * h * w rows, and what is computed from these as long as the ops keep the axes
 // together. Where they do not, or where a tensor of other axes is read, stands a reshape; a sum over some of the merged
 // axes is a scatter_add, which reads rows: sum<1, 2>(x)[i] = sum of x[r] over the rows r of image i.
@@ -229,7 +230,7 @@ public:
     raw_program program; // with nodes that nobody reads
     int mask;            // in it
   };
-  // mask: a node of the extents of the group
+  // mask: a node of the extents of the group or of one row for each of its elements, or no_node
   constexpr result run(int mask) {
     result r{{}, no_node};
     for (int i = 0; i < p_.nodes.size(); ++i) {
@@ -242,7 +243,7 @@ public:
           if (v.in[k] >= 0) in[k] = plain(v.in[k]);
         plain_[i] = remade(v, in, v.s);
       }
-      if (i == mask) r.mask = merged(i);
+      if (i == mask) r.mask = end_of(v.s) >= 0 ? merged(i) : plain(i);
       together_[i] = i == mask || (rule(v.o).k != kind::leaf && merged_[i] >= 0) ? 1 : 0;
       masked_[i] = i == mask || is_masked(i) ? 1 : 0;
     }

@@ -53,10 +53,16 @@ constexpr bool is_zero_elsewhere(const node& v) {
   return v.o == op::scatter_add && v.adjoint && v.attr == 0 && v.in[2] < 0;
 }
 
-// Is the index v of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or at most half
-// as many indices as there are rows, which may repeat.
+// Fewer than n, or of another number that only the run knows.
+constexpr bool may_be_fewer(extent_t count, extent_t n) {
+  return is_static(count) && is_static(n) ? count < n : count != n;
+}
+// Is the index v of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or one axis of
+// indices, which may repeat: at most three for four rows, or a number of them that only the run knows.
 constexpr bool lists_rows(const node& v, extent_t n) {
-  return v.o == op::select || (v.s.rank == 1 && is_static(v.s.d[0]) && is_static(n) && 2 * v.s.d[0] <= n);
+  if (v.o == op::select) return true;
+  if (v.s.rank != 1) return false;
+  return is_static(v.s.d[0]) && is_static(n) ? 4 * v.s.d[0] <= 3 * n : may_be_fewer(v.s.d[0], n);
 }
 // The same where it may be rows of such a list.
 constexpr bool lists_rows(const node* nodes, int x, extent_t n) {
@@ -67,22 +73,28 @@ constexpr bool lists_rows(const node* nodes, int x, extent_t n) {
   return lists_rows(v, n) ||
          (list.s.rank == 1 && lists_rows(nodes, v.in[0], n) && lists_rows(nodes, v.in[1], list.s.d[0]));
 }
-// Is a cotangent that is zero outside listed rows made a tensor with all of them, or added to one, and read by more than
-// sums that are results? What lookups give the gradient of their table is read by nothing else.
+// Is a cotangent that is zero outside some rows made a tensor with all of them, or added to one, and read by more than
+// sums that are results? What lookups give the gradient of their table is read by nothing else; A^T y_bar reads the rows
+// of A that belong to rows of y_bar which are not zero.
 constexpr bool densifies(const node* nodes, int size, int i) {
   const node& v = nodes[i];
   if (v.o != op::scatter_add || !v.adjoint) return false;
-  if (!lists_rows(nodes, v.in[1], v.s.d[static_cast<int>(v.attr)])) return false;
-  vec<char> sums(size, 0); // it is a term of these
-  sums[i] = 1;
+  const extent_t n = v.s.d[static_cast<int>(v.attr)];
+  if (!lists_rows(nodes, v.in[1], n) && !may_be_fewer(numel(nodes[v.in[1]].s), n)) return false;
+  constexpr char other = 0, itself = 1, term = 2;
+  vec<char> is(size, other);
+  is[i] = is_zero_elsewhere(v) ? itself : term;
   for (int j = i + 1; j < size; ++j)
     for (int k = 0; k < 3; ++k) {
       const node& w = nodes[j];
-      if (w.in[k] < 0 || sums[w.in[k]] == 0) continue;
-      const bool adds = w.o == op::add || w.o == op::sub || w.o == op::neg || w.o == op::copy ||
-                        rule(w.o).k == kind::view || (w.o == op::scatter_add && k == 2);
-      if (!adds) return true;
-      sums[j] = 1;
+      if (w.in[k] < 0 || is[w.in[k]] == other) continue;
+      const bool same = w.o == op::neg || w.o == op::copy || rule(w.o).k == kind::view;
+      const bool adds = w.o == op::add || w.o == op::sub || (w.o == op::scatter_add && k == 2);
+      const bool skips =
+          is[w.in[k]] == itself && w.o == op::spmm && (w.attr & spmm_transposed) != 0 && k == 2;
+      if (skips) continue;
+      if (!same && !adds) return true;
+      is[j] = same && is[j] != term ? is[w.in[k]] : term;
     }
   return false;
 }
@@ -155,14 +167,22 @@ constexpr rows_of_operands where_rows_come_from(const node& v, const shape (&s)[
       return r;
     }
     case op::conv_fprop:
-    case op::conv_dgrad: return at.axis == 0 && at.block == 1 ? given(at) : r;
+    case op::conv_dgrad: return at.axis == 0 ? given(at) : r;
+    case op::unfold: { // the planes of an image are images
+      const extent_t planes = quotient(v.s.d[0], s[0].d[0]);
+      return at.axis == 0 && planes > 0 && at.block % planes == 0 ? given({0, at.block / planes}) : r;
+    }
+    case op::fold:
+      if (const extent_t planes = quotient(s[0].d[0], v.s.d[0]); at.axis == 0 && planes > 0)
+        return given({0, at.block * planes});
+      return r;
     case op::window_max:
     case op::window_argmax:
     case op::window_gather:
     case op::window_scatter:
     case op::window_sum:
     case op::window_spread:
-      if (at.axis != 0 || at.block != 1) return r;
+      if (at.axis != 0) return r;
       r = given(at);
       if (v.in[1] >= 0) r.operand[1] = at;
       return r;
@@ -190,7 +210,7 @@ struct row_sum {
 };
 constexpr row_sum where_rows_are_summed(const node& v, const shape (&s)[3], int k, const row_axis& from) {
   if (v.o == op::sum) return {((v.attr >> from.axis) & 1u) != 0, -1, {}};
-  if (v.o == op::conv_wgrad) return {from.axis == 0 && from.block == 1, 1 - k, {0, 1}};
+  if (v.o == op::conv_wgrad) return {from.axis == 0, 1 - k, from};
   if (v.o != op::matmul) return {};
   const bool ta = (v.attr & 1u) != 0, tb = (v.attr & 2u) != 0;
   const int inner[2] = {s[0].rank - (ta ? 2 : 1), s[1].rank - (tb ? 1 : 2)};
@@ -224,6 +244,8 @@ template <class F> constexpr bool zero_outside(const node& v, const bool (&zero)
     case op::gather:
     case op::conv_fprop:
     case op::conv_dgrad:
+    case op::unfold:
+    case op::fold:
     case op::window_gather:
     case op::window_scatter:
     case op::window_sum:

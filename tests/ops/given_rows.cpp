@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// Rows that the program is given: those of an index list, of whatever length, and those where a condition holds that is
+// known before the network. Left out is what else there is, also in networks that are too small for it to pay.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+#include <support/random.hpp>
+#include <tapeless/tapeless.hpp>
+
+namespace tl = tapeless;
+
+namespace {
+
+constexpr int n = 12, inputs = 3, outputs = 2;
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+using parameters = std::tuple<tl::tensor<double, inputs, 4>, tl::tensor<double, 4, outputs>>;
+using data = tl::tensor<double, n, inputs>;
+using targets = tl::tensor<double, n, outputs>;
+using condition = tl::tensor<bool, n>;
+using numbers = tl::tensor<double, n>;
+using labels = tl::tensor<std::int32_t, n>;
+
+constexpr auto losses(const auto& p, auto x, auto t) {
+  return tl::mean<1>(tl::square(tl::matmul(tl::tanh(tl::matmul(x, std::get<0>(p))), std::get<1>(p)) - t));
+}
+
+constexpr auto losses_of_tokens(const auto& p, auto x, auto t) { // three sequences of four rows
+  const auto h = tl::tanh(tl::matmul(tl::reshape<3, 4, inputs>(x), std::get<0>(p)));
+  const auto e = tl::square(tl::matmul(h, std::get<1>(p)) - tl::reshape<3, 4, outputs>(t));
+  return tl::reshape<n>(tl::mean<2>(e));
+}
+
+struct batch {
+  tl::owned<parameters> p;
+  tl::owned<data> x;
+  tl::owned<targets> t;
+  batch() {
+    std::uint64_t seed = 1;
+    const auto draw = [&](const auto& leaf) {
+      const auto v = support::random_values<double>(static_cast<std::size_t>(leaf.size()), seed++);
+      for (tl::extent_t i = 0; i < leaf.size(); ++i) leaf[i] = v[static_cast<std::size_t>(i)];
+    };
+    tl::for_each_leaf(*p, draw);
+    draw(*x);
+    draw(*t);
+  }
+  void poison(int row) {
+    for (int k = 0; k < inputs; ++k) (*x)[row * inputs + k] = nan;
+    for (int k = 0; k < outputs; ++k) (*t)[row * outputs + k] = std::numeric_limits<double>::infinity();
+  }
+};
+// the value, and the gradients of all parameters
+template <class Run, class... A> std::vector<double> value_and_gradient(Run& run, const A&... a) {
+  const auto [value, gradient] = run(a...);
+  std::vector<double> r{value[0]};
+  tl::for_each_leaf(gradient, [&](const auto& leaf) {
+    for (const double e : leaf) r.push_back(e);
+  });
+  return r;
+}
+bool agree(const std::vector<double>& a, const std::vector<double>& b) {
+  bool r = a.size() == b.size();
+  for (std::size_t i = 0; i < a.size() && r; ++i) r = std::abs(a[i] - b[i]) <= 1e-14;
+  return r; // a NaN does not
+}
+
+// sum(weight * losses), whose weights are differentiated by: all rows are computed
+constexpr auto weighted = [](const auto& p, auto x, auto t, auto w) { return tl::sum(w * losses(p, x, t)); };
+std::vector<double> expected(const batch& b, const std::vector<double>& weight) {
+  tl::owned<numbers> w;
+  for (int i = 0; i < n; ++i) (*w)[i] = weight[static_cast<std::size_t>(i)];
+  auto run = tl::jit(tl::value_and_grad<0, 3>(weighted)).bind<parameters, data, targets, numbers>();
+  const auto [value, gradient, unused] = run(*b.p, *b.x, *b.t, *w);
+  std::vector<double> r{value[0]};
+  tl::for_each_leaf(gradient, [&](const auto& leaf) {
+    for (const double e : leaf) r.push_back(e);
+  });
+  return r;
+}
+
+constexpr auto listed = [](const auto& p, auto x, auto t, auto rows) {
+  return tl::sum(tl::gather(losses(p, x, t), rows));
+};
+template <class R> constexpr tl::cost cost_of_list =
+    tl::jit(tl::value_and_grad<0>(listed)).template cost<parameters, data, targets, R>();
+constexpr tl::cost cost_of_all =
+    tl::jit(tl::value_and_grad<0, 3>(weighted)).cost<parameters, data, targets, numbers>();
+
+constexpr double flops_of_all_rows(
+    const tl::polynomial& flops) { // those that no number of the run is a factor of
+  double r = 0;
+  for (int i = 0; i < flops.size(); ++i) r += flops[i].names == 0 ? flops[i].c : 0;
+  return r;
+}
+
+using of_nine = tl::tensor<std::int32_t, 9>;
+using of_ten = tl::tensor<std::int32_t, 10>;
+using of_any = tl::tensor<std::int32_t, tl::dyn<'k'>>;
+using of_two_axes = tl::tensor<std::int32_t, 2, 3>;
+// three rows of four, or as many as the run brings; else it says so
+static_assert(cost_of_list<of_nine>.densified == 0 && cost_of_list<of_any>.densified == 0);
+static_assert(cost_of_list<of_nine>.adjoint.flops <= 0.8 * cost_of_all.adjoint.flops);
+static_assert(flops_of_all_rows(cost_of_list<of_any>.adjoint.flops) < 10);
+static_assert(cost_of_list<of_ten>.densified == 1 && cost_of_list<of_two_axes>.densified == 1);
+
+} // namespace
+
+TEST_CASE("given rows: lists of any length, whose rows may repeat") {
+  batch b;
+  const auto check = [&](auto& run, const auto& rows) {
+    std::vector<double> w(n, 0.0);
+    for (const std::int32_t i : rows) w[static_cast<std::size_t>(i)] += 1;
+    CHECK(agree(value_and_gradient(run, *b.p, *b.x, *b.t, rows), expected(b, w)));
+  };
+  auto any = tl::jit(tl::value_and_grad<0>(listed)).bind<parameters, data, targets, of_any>(tl::dim<'k'>(20));
+  for (const int k : {0, 1, 7, 12, 20}) {
+    tl::owned<of_any> rows{tl::dim<'k'>(k)};
+    for (int i = 0; i < k; ++i) (*rows)[i] = i * 5 % n;
+    check(any, *rows);
+  }
+  auto most = tl::jit(tl::value_and_grad<0>(listed)).bind<parameters, data, targets, of_nine>();
+  tl::owned<of_nine> nine;
+  for (int i = 0; i < 9; ++i) (*nine)[i] = i * 7 % 10;
+  check(most, *nine);
+}
+
+TEST_CASE(
+    "given rows: where a condition does not hold, a row is zero whatever it has, in a small network too") {
+  constexpr auto product = [](const auto& p, auto x, auto t, auto keep) {
+    return tl::sum(tl::cast<double>(keep) * losses(p, x, t));
+  };
+  constexpr auto choice = [](const auto& p, auto x, auto t, auto keep) {
+    return tl::sum(tl::where(keep, losses(p, x, t), 0.0));
+  };
+  constexpr auto tokens = [](const auto& p, auto x, auto t, auto keep) {
+    return tl::sum(tl::where(keep, losses_of_tokens(p, x, t), 0.0));
+  };
+  constexpr auto stopped = [](const auto& p, auto x, auto t, auto keep) {
+    return tl::sum(tl::stop_gradient(tl::cast<double>(keep)) * losses(p, x, t));
+  };
+  constexpr auto of_weights = [](const auto& p, auto x, auto t, auto w) {
+    return tl::sum(tl::where(w != 0.0, w * losses(p, x, t), 0.0));
+  };
+  constexpr auto valid = [](const auto& p, auto x, auto t, auto label) {
+    return tl::sum(tl::where(label != 255, losses(p, x, t), 0.0));
+  };
+  batch b;
+  tl::owned<condition> keep;
+  tl::owned<numbers> weight;
+  tl::owned<labels> label;
+  for (const int left_out : {0, 1, 5, n}) {
+    std::vector<double> ones(n, 1.0), twos(n, 2.0);
+    for (int i = 0; i < n; ++i) {
+      (*keep)[i] = i >= left_out;
+      (*weight)[i] = i >= left_out ? 2 : 0;
+      (*label)[i] = i >= left_out ? i : 255;
+      if (i < left_out) ones[static_cast<std::size_t>(i)] = twos[static_cast<std::size_t>(i)] = 0;
+    }
+    const auto once = expected(batch{}, ones), twice = expected(batch{}, twos);
+    for (int i = 0; i < left_out; ++i) b.poison(i);
+    const auto check = [&](const auto& f, const auto& mask, const std::vector<double>& reference) {
+      using F = std::remove_cvref_t<decltype(f)>;
+      using M = std::remove_cvref_t<decltype(*mask)>;
+      auto value = tl::jit(F{}).template bind<parameters, data, targets, M>();
+      auto both = tl::jit(tl::value_and_grad<0>(F{})).template bind<parameters, data, targets, M>();
+      CHECK(std::abs(value(*b.p, *b.x, *b.t, *mask)[0] - reference[0]) <= 1e-14);
+      CHECK(agree(value_and_gradient(both, *b.p, *b.x, *b.t, *mask), reference));
+    };
+    check(product, keep, once);
+    check(choice, keep, once);
+    check(tokens, keep, once);
+    check(stopped, keep, once);
+    check(of_weights, weight, twice);
+    check(valid, label, once);
+  }
+}
+
+TEST_CASE("given rows: read from what was stored, or computed again, as a tag says") {
+  constexpr auto retained = [](const auto& p, auto x, auto t, auto keep) {
+    return tl::sum(tl::gather(losses(p, x, t), tl::where<'k'>(keep, tl::retain)));
+  };
+  constexpr auto recomputed = [](const auto& p, auto x, auto t, auto keep) {
+    const auto l = losses(p, x, t);
+    return tl::sum(tl::gather(l, tl::where<'k'>(keep && l > 0.0, tl::recompute)));
+  };
+  constexpr auto text = tl::jit(tl::value_and_grad<0>(recomputed));
+  CHECK(text.explain<parameters, data, targets, condition>().find("rows computed again") !=
+        std::string::npos);
+  batch b;
+  tl::owned<condition> keep;
+  std::vector<double> ones(n, 0.0);
+  for (int i = 0; i < n; ++i) {
+    (*keep)[i] = i % 3 == 0;
+    if (i % 3 == 0) ones[static_cast<std::size_t>(i)] = 1;
+  }
+  auto one = tl::jit(tl::value_and_grad<0>(retained)).bind<parameters, data, targets, condition>();
+  auto two = text.bind<parameters, data, targets, condition>();
+  CHECK(agree(value_and_gradient(one, *b.p, *b.x, *b.t, *keep), expected(b, ones)));
+  CHECK(agree(value_and_gradient(two, *b.p, *b.x, *b.t, *keep), expected(b, ones)));
+}
