@@ -3,8 +3,8 @@
 //
 // Which programs are rewritten for their rows (sparse_rows.hpp), and by which mask.
 // A 0/1 mask of the run, as in mean(mask * loss), is the list of its rows that are not zero, known before the forward
-// pass. The mask that saves most by flops is taken so, if any does. A mask of several axes, as of the pixels of
-// images, has as many rows as elements.
+// pass. The mask that saves most by flops is taken so, if any does; a condition that is given always. A mask of several
+// axes, as of the pixels of images, has as many rows as elements.
 #pragma once
 #include "merged_axes.hpp"
 #include "row_cost.hpp"
@@ -181,6 +181,7 @@ constexpr vec<shape> groups_of_rows(const raw_program& p, extent_t n) {
   }
   return r;
 }
+// Those of all rows that are selected from.
 constexpr vec<shape> groups_of_selected(const raw_program& p) {
   vec<shape> r;
   for (const node& v : p.nodes) {
@@ -202,7 +203,7 @@ template <class F> constexpr void with_rows_of_mask(const raw_program& p, int ma
   };
   const auto merged = [&](const shape& group) {
     const axis_merging::result q = axis_merging(p, group).run(mask);
-    offer(pushed(q.program, q.mask));
+    if (!q.program.broken.found) offer(pushed(q.program, q.mask));
   };
   const shape rows = squeezed(p.nodes[mask].s);
   if (rows.rank > 1) return merged(rows);
@@ -214,6 +215,7 @@ template <class F> constexpr void with_rows_of_mask(const raw_program& p, int ma
 // was within 3 % of the dense one if this much is saved, in ns.
 constexpr double most_with_weights(double dense) { return 0.14 * dense > 20e3 ? 0.86 * dense : dense - 20e3; }
 
+// How many cotangents of few rows get all of them.
 constexpr int densified(const raw_program& p) {
   vec<node> nodes;
   for (const node& v : p.nodes) nodes.push_back(v);
@@ -270,10 +272,11 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
       offer_pushed(scatter_sinking(written, true).run(no_node), false); // each goes on by itself
     int dense = densified(best);                                        // cotangents
     for (const shape& group : groups_of_selected(written)) {
-      const raw_program merged =
-          scatter_sinking(axis_merging(written, group).run(no_node).program).run(no_node);
-      const int d = densified(merged);
-      offer_pushed(merged, d < dense);
+      const raw_program merged = axis_merging(written, group).run(no_node).program;
+      if (merged.broken.found) continue;
+      const raw_program rows = scatter_sinking(merged).run(no_node);
+      const int d = densified(rows);
+      offer_pushed(rows, d < dense);
       dense = d < dense ? d : dense;
     }
   }
