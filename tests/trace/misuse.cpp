@@ -102,6 +102,7 @@ constexpr broken found[] = {
                         tl::where<'d'>(x > 3.0), tl::where<'e'>(x > 4.0)};
     }),
     breaks_at_end<V>([](V x) { return std::tuple{tl::where<'k'>(x > 0.0), tl::where<'k'>(x > 1.0)}; }),
+    breaks<V, S6>([](V x, S6 y) { return tl::gather(x, tl::top_k<2>(y)); }),
     breaks<V>([](var h) { return h.as<double, 4>(); }),
     breaks<V>([](var h) { return h.as<float, 5>(); }),
     breaks<V, M>([](var h, var k) { return h + k; }),

@@ -50,7 +50,14 @@ constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes
            : v.o == op::expand    ? expand(g, x, v.s)
                                   : x;
   }
-  if (g[index].o == op::select && g[g[index].in[0]].s == shape{1, {bound}}) return index;
+  if (g[index].o == op::select) { // of whose values each has an index
+    const extent_t values = g[g[index].in[0]].s.d[0];
+    const bool known = is_static(values) && is_static(bound);
+    g.require(!known || values <= bound,
+              "tapeless: gather<axis>(x, rows): rows are selected from at most as many values as x has there",
+              shape{1, {values}}, shape{1, {bound}});
+    if (known || values == bound) return index;
+  }
   if (is_all_positions(g, index, bound)) return index;
   if (g[index].o != op::input || g.is_counted(bound)) {
     const int top = g.extent_value(bound, dtype::i32);

@@ -60,7 +60,10 @@ protected:
   }
   // x[list] along the axis. Rows T of a list S are x[S][T], so that what is computed of rows S has all that T asks for.
   constexpr int taken(int x, int list, int axis) {
-    const node v = g_[list];
+    const node v = g_[list], of = g_[x];
+    if (v.o == op::select && of.o == op::scatter_add && of.in[1] == list && of.in[2] < 0 &&
+        static_cast<int>(of.attr) == axis)
+      return of.in[0]; // rows S of what is zero outside S
     const bool nested = v.o == op::gather && g_[v.in[0]].s.rank == 1 && g_[v.in[1]].s.rank == 1 &&
                         lists_rows(g_[v.in[0]], g_[x].s.d[axis]) &&
                         lists_rows(g_[v.in[1]], g_[v.in[0]].s.d[0]);
