@@ -104,11 +104,30 @@ using of_nine = tl::tensor<std::int32_t, 9>;
 using of_ten = tl::tensor<std::int32_t, 10>;
 using of_any = tl::tensor<std::int32_t, tl::dyn<'k'>>;
 using of_two_axes = tl::tensor<std::int32_t, 2, 3>;
-// three rows of four, or as many as the run brings; else it says so
-static_assert(cost_of_list<of_nine>.densified == 0 && cost_of_list<of_any>.densified == 0);
+// at most three rows of four
+static_assert(cost_of_list<of_nine>.densified == 0 && cost_of_list<of_ten>.densified == 1);
 static_assert(cost_of_list<of_nine>.adjoint.flops <= 0.8 * cost_of_all.adjoint.flops);
-static_assert(flops_of_all_rows(cost_of_list<of_any>.adjoint.flops) < 10);
-static_assert(cost_of_list<of_ten>.densified == 1 && cost_of_list<of_two_axes>.densified == 1);
+static_assert(cost_of_list<of_two_axes>.densified == 1);
+
+// Of as many as the run brings, which count as 1024: few of many rows, but not of few.
+template <int Rows> constexpr tl::cost cost_of_any =
+    tl::jit(tl::value_and_grad<0>(listed))
+        .cost<parameters, tl::tensor<double, Rows, inputs>, tl::tensor<double, Rows, outputs>, of_any>();
+static_assert(flops_of_all_rows(cost_of_any<4096>.adjoint.flops) < 10 && cost_of_any<4096>.densified == 0);
+static_assert(flops_of_all_rows(cost_of_any<256>.adjoint.flops) > 256 * inputs * outputs);
+
+// A condition of a small loss beside weights of a large one: the weights leave out more.
+using many = tl::tensor<double, 1024, 64>;
+using layers = std::tuple<tl::tensor<double, 64, 64>, tl::tensor<double, 64, 64>, tl::tensor<double, 2, 2>>;
+constexpr auto weights_and_condition = [](const auto& p, auto x, auto w, auto y, auto keep) {
+  const auto h = tl::matmul(tl::tanh(tl::matmul(x, std::get<0>(p))), std::get<1>(p));
+  const auto aside = tl::sum<1>(tl::square(tl::matmul(y, std::get<2>(p))));
+  return tl::sum(w * tl::sum<1>(tl::square(h))) + tl::sum(tl::where(keep, aside, 0.0));
+};
+static_assert(flops_of_all_rows(tl::jit(tl::value_and_grad<0>(weights_and_condition))
+                                    .cost<layers, many, tl::tensor<double, 1024>, tl::tensor<double, 16, 2>,
+                                          tl::tensor<bool, 16>>()
+                                    .adjoint.flops) < 1024);
 
 } // namespace
 
@@ -119,6 +138,7 @@ TEST_CASE("given rows: lists of any length, whose rows may repeat") {
     for (const std::int32_t i : rows) w[static_cast<std::size_t>(i)] += 1;
     CHECK(agree(value_and_gradient(run, *b.p, *b.x, *b.t, rows), expected(b, w)));
   };
+  // also where there are fewer rows than indices
   auto any = tl::jit(tl::value_and_grad<0>(listed)).bind<parameters, data, targets, of_any>(tl::dim<'k'>(20));
   for (const int k : {0, 1, 7, 12, 20}) {
     tl::owned<of_any> rows{tl::dim<'k'>(k)};
@@ -144,6 +164,11 @@ TEST_CASE(
   };
   constexpr auto stopped = [](const auto& p, auto x, auto t, auto keep) {
     return tl::sum(tl::stop_gradient(tl::cast<double>(keep)) * losses(p, x, t));
+  };
+  constexpr auto with_lookup = [](const auto& p, auto x, auto t,
+                                  auto keep) { // a list that has nothing to do with it
+    const auto first = tl::gather(tl::slice<0, 0, 4>(std::get<1>(p)), tl::slice<0, 0, 3>(tl::iota<0>(keep)));
+    return tl::sum(tl::where(keep, losses(p, x, t), 0.0)) + 0.0 * tl::sum(first);
   };
   constexpr auto of_weights = [](const auto& p, auto x, auto t, auto w) {
     return tl::sum(tl::where(w != 0.0, w * losses(p, x, t), 0.0));
@@ -176,6 +201,7 @@ TEST_CASE(
     check(product, keep, once);
     check(choice, keep, once);
     check(tokens, keep, once);
+    check(with_lookup, keep, once);
     check(stopped, keep, once);
     check(of_weights, weight, twice);
     check(valid, label, once);

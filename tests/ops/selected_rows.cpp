@@ -331,6 +331,7 @@ static_assert(adjoint_is_sparse<bags>);
 static_assert(adjoint_is_sparse<volume>);
 static_assert(adjoint_is_sparse<tokens>);
 static_assert(cost_of_selected<tokens, above_threshold>.densified == 0);
+static_assert(cost_of_selected<tokens, hardest_and_easiest>.densified == 0);
 static_assert(cost_of_selected<large_table, hardest>.densified == 0);
 static_assert(cost_of_selected<batch_statistics, hardest>.densified > 0);
 static_assert(cost_of_selected<normalized, hardest_and_easiest>.densified == 0);

@@ -3,8 +3,9 @@
 //
 // Which programs are rewritten for their rows (sparse_rows.hpp), and by which mask.
 // A 0/1 mask of the run, as in mean(mask * loss), is the list of its rows that are not zero, known before the forward
-// pass. The mask that saves most by flops is taken so, if any does; a condition that is given always. A mask of several
-// axes, as of the pixels of images, has as many rows as elements.
+// pass. The mask that saves most by flops is taken so, if any does; a condition that is given also where it saves
+// nothing, so that what a row that it leaves out counts for does not depend on the size of the network. A mask of
+// several axes, as of the pixels of images, has as many rows as elements.
 #pragma once
 #include "merged_axes.hpp"
 #include "row_cost.hpp"
@@ -140,20 +141,30 @@ constexpr bool has_rows_of_mask(const raw_program& p) {
   }
   return false;
 }
-// Of these nodes, the first ones that may be masks; of weights that the program computes, those that are left room for.
+// Of these nodes, the first ones that may be masks: conditions that are given, of the rows of a product; arguments and other
+// conditions; weights that the program computes.
 constexpr vec<int> masks_of(const node* nodes, int size, int most = max_masks) {
   const vec<int> of_products = products(nodes, size);
   vec<int> r;
   if (of_products.empty()) return r;
   const vec<char> weights = weights_among(nodes, size);
-  for (int at = 0; at < 2 * size; ++at)
-    for (int k = 0; k < 2 && r.size() < most; ++k) {
-      const bool computed = at >= size;
-      const int m = mask_of(nodes, weights, nodes[computed ? at - size : at], k);
-      bool known = m < 0 || is_weight_of_program(nodes, m) != computed;
-      for (const int j : r) known = known || j == m;
-      if (!known && may_have_rows(nodes, nodes[m], of_products)) r.push_back(m);
+  const auto order = [&](int m) {
+    if (is_weight_of_program(nodes, m)) return 2;
+    bool rows = false;
+    for (const int i : of_products) rows = rows || quotient(rows_of_product(nodes[i]), numel(nodes[m].s)) > 0;
+    return rows && is_given_condition(nodes, m) ? 0 : 1;
+  };
+  vec<int> all;
+  for (int i = 0; i < size; ++i)
+    for (int k = 0; k < 2; ++k) {
+      const int m = mask_of(nodes, weights, nodes[i], k);
+      bool known = m < 0;
+      for (const int j : all) known = known || j == m;
+      if (!known && may_have_rows(nodes, nodes[m], of_products)) all.push_back(m);
     }
+  for (int turn = 0; turn < 3; ++turn)
+    for (const int m : all)
+      if (r.size() < most && order(m) == turn) r.push_back(m);
   return r;
 }
 // Is there anything for with_sparse_rows to do? Other programs stay as they are.
@@ -163,38 +174,44 @@ constexpr bool selects_rows(const node* nodes, int size) {
   return !masks_of(nodes, size, 1).empty();
 }
 
-// The axes that a program has in place of n rows: (b, t) where a reshape makes b * t = n.
-constexpr vec<shape> groups_of_rows(const raw_program& p, extent_t n) {
-  vec<shape> r;
+// Axes that a program has in place of rows, each once.
+inline constexpr int max_groups = 4; // are tried
+constexpr void add_group(vec<shape>& groups, const shape& group) {
+  bool known = groups.size() == max_groups;
+  for (const shape& g : groups) known = known || g == group;
+  if (!known) groups.push_back(group);
+}
+// In place of n rows: (b, t) where a reshape makes b * t = n.
+constexpr void add_groups_of(vec<shape>& groups, const raw_program& p, extent_t n) {
   for (const node& v : p.nodes) {
     const shape to = squeezed(v.s);
-    if (v.o != op::reshape || to.rank == 0 || !(to.d[0] == n) || r.size() == max_masks) continue;
+    if (v.o != op::reshape || to.rank == 0 || !(to.d[0] == n)) continue;
     const shape from = squeezed(p.nodes[v.in[0]].s);
     shape group;
     while (group.rank < from.rank && !(numel(group) == n) && multipliable(numel(group), from.d[group.rank])) {
       group.d[group.rank] = from.d[group.rank];
       ++group.rank;
     }
-    bool known = group.rank < 2 || !(numel(group) == n);
-    for (const shape& g : r) known = known || g == group;
-    if (!known) r.push_back(group);
+    if (group.rank > 1 && numel(group) == n) add_group(groups, group);
   }
-  return r;
 }
-// Those of all rows that are selected from.
+// In place of all rows that are selected from.
 constexpr vec<shape> groups_of_selected(const raw_program& p) {
   vec<shape> r;
   for (const node& v : p.nodes) {
     if (v.o != op::gather) continue;
     const extent_t n = p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)];
-    if (!lists_rows(p.nodes[v.in[1]], n)) continue;
-    for (const shape& group : groups_of_rows(p, n)) {
-      bool known = false;
-      for (const shape& g : r) known = known || g == group;
-      if (!known) r.push_back(group);
-    }
+    if (lists_rows(p.nodes[v.in[1]], n)) add_groups_of(r, p, n);
   }
   return r;
+}
+// How many cotangents of few rows get all of them.
+constexpr int densified(const raw_program& p) {
+  vec<node> nodes;
+  for (const node& v : p.nodes) nodes.push_back(v);
+  int n = 0;
+  for (int i = 0; i < nodes.size(); ++i) n += densifies(&nodes[0], nodes.size(), i) ? 1 : 0;
+  return n;
 }
 // offer(r): the programs without the rows where the mask is zero
 template <class F> constexpr void with_rows_of_mask(const raw_program& p, int mask, F&& offer) {
@@ -207,22 +224,18 @@ template <class F> constexpr void with_rows_of_mask(const raw_program& p, int ma
   };
   const shape rows = squeezed(p.nodes[mask].s);
   if (rows.rank > 1) return merged(rows);
-  offer(pushed(p, mask));
-  for (const shape& group : groups_of_rows(p, rows.d[0])) merged(group);
+  const raw_program flat = pushed(p, mask);
+  offer(flat);
+  if (has_rows_of_mask(flat) && densified(flat) == 0) return;
+  vec<shape> groups;
+  add_groups_of(groups, p, rows.d[0]);
+  for (const shape& group : groups) merged(group);
 }
 
 // A weight that the program computes is often zero nowhere, as a focal one may be. Where no row was left out, the step
 // was within 3 % of the dense one if this much is saved, in ns.
 constexpr double most_with_weights(double dense) { return 0.14 * dense > 20e3 ? 0.86 * dense : dense - 20e3; }
 
-// How many cotangents of few rows get all of them.
-constexpr int densified(const raw_program& p) {
-  vec<node> nodes;
-  for (const node& v : p.nodes) nodes.push_back(v);
-  int n = 0;
-  for (int i = 0; i < nodes.size(); ++i) n += densifies(&nodes[0], nodes.size(), i) ? 1 : 0;
-  return n;
-}
 // Is it for the cost model to say whether rows are computed again?
 constexpr bool leaves_residuals_open(const raw_program& p) {
   for (const node& v : p.nodes)
@@ -232,10 +245,11 @@ constexpr bool leaves_residuals_open(const raw_program& p) {
 
 template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(const program<N, O>& p) {
   raw_program written;
-  bool some = false;
+  bool some = false, chosen = false; // lists of rows; of those some that the program chooses
   for (int i = 0; i < N; ++i) {
     written.nodes.push_back(p.nodes[i]);
     some = some || selects(p.nodes, p.nodes[i]);
+    chosen = chosen || p.nodes[i].o == op::select;
   }
   for (int k = 0; k < O; ++k) written.outputs.push_back(p.outputs[k]);
   const double of_written = cost_of_rows<Backend>(written);
@@ -250,12 +264,12 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
     if (const double c = cost_of_rows<Backend>(r); c < cost) take(r, c);
   };
   // keeps what the forward stored, or computes it again
-  const auto offer_pushed = [&](const raw_program& sunk, bool takes) {
+  const auto offer_pushed = [&](const raw_program& sunk, auto takes) {
     gather_pushing pushing(sunk);
     const bool nested = pushing.has_rows_of_rows();
     const raw_program kept = pushing.run();
     if (kept.broken.found) return;
-    if (takes) take(kept, cost_of_rows<Backend>(kept));
+    if (takes(kept)) take(kept, cost_of_rows<Backend>(kept));
     else offer(kept);
     if (leaves_residuals_open(sunk) && !fits_into_cache<Backend>(kept))
       offer(gather_pushing(sunk, true).run());
@@ -267,21 +281,28 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
   if (some) {
     scatter_sinking one(written);
     const raw_program sunk = one.run(no_node);
-    offer_pushed(sunk, true); // also where it costs more: what is left out counts as exactly zero
-    if (one.lists_meet())
-      offer_pushed(scatter_sinking(written, true).run(no_node), false); // each goes on by itself
-    int dense = densified(best);                                        // cotangents
-    for (const shape& group : groups_of_selected(written)) {
-      const raw_program merged = axis_merging(written, group).run(no_node).program;
-      if (merged.broken.found) continue;
-      const raw_program rows = scatter_sinking(merged).run(no_node);
-      const int d = densified(rows);
-      offer_pushed(rows, d < dense);
-      dense = d < dense ? d : dense;
-    }
+    // also where it costs more: what is left out counts as exactly zero
+    offer_pushed(sunk, [](const raw_program&) { return true; });
+    if (one.lists_meet()) // each goes on by itself
+      offer_pushed(scatter_sinking(written, true).run(no_node), [](const raw_program&) { return false; });
+    if (int dense = densified(best); dense > 0)
+      for (const shape& group : groups_of_selected(written)) {
+        const raw_program merged = axis_merging(written, group).run(no_node).program;
+        if (merged.broken.found) continue;
+        const auto has_fewer = [&](const raw_program& r) {
+          const int d = densified(r);
+          const bool fewer = d < dense;
+          if (fewer) dense = d;
+          return fewer;
+        };
+        scatter_sinking sinking(merged);
+        offer_pushed(sinking.run(no_node), has_fewer);
+        if (sinking.lists_meet()) offer_pushed(scatter_sinking(merged, true).run(no_node), has_fewer);
+      }
   }
   const vec<int> masks = masks_of(p.nodes, N);
-  if (!some) { // of conditions that are given the best one, also where it costs more: for the same reason
+  bool taken = false;
+  if (!chosen) { // of the conditions that are given the best one, also where it costs more, for the same reason
     raw_program given;
     double least = 0;
     for (const int m : masks) {
@@ -294,9 +315,11 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
         least = c;
       });
     }
-    if (!given.outputs.empty()) return given;
+    taken = !given.outputs.empty();
+    if (taken) take(given, least);
   }
   for (const int m : masks) {
+    if (taken && is_given_condition(p.nodes, m)) continue;
     with_rows_of_mask(written, m, [&](const raw_program& r) {
       if (is_weight_of_program(p.nodes, m) && cost_of_rows<Backend>(r) > most_with_weights(of_written))
         return;

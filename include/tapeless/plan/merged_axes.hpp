@@ -3,10 +3,10 @@
 //
 // A program with the leading axes of some of its nodes made one: (b, h, w, c) -> (b * h * w, c).
 // A mask of several axes is then a mask of rows, and what a reshape makes the rows of a selection are rows before it, too
-// (masks.hpp). Merged are: elementwise ops of the group's shape, what a
-// reshape makes of a tensor of b * h * w rows, and what is computed from these as long as the ops keep the axes
-// together. Where they do not, or where a tensor of other axes is read, stands a reshape; a sum over some of the merged
-// axes is a scatter_add, which reads rows: sum<1, 2>(x)[i] = sum of x[r] over the rows r of image i.
+// (masks.hpp). Merged are: elementwise ops of the group's shape, what a reshape makes of a tensor of b * h * w rows, and
+// what is computed from these as long as the ops keep the axes together. Where they do not, or where a tensor of other
+// axes is read, stands a reshape; a sum over some of the merged axes is a scatter_add, which reads rows:
+// sum<1, 2>(x)[i] = sum of x[r] over the rows r of image i.
 #pragma once
 #include "sparse_rows.hpp"
 

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 //
 // What a program takes that selects rows, in ns of the back end; only to choose among programs of the same results.
-// Every named extent of the arguments counts as 1024, and of what a run counts three rows in four are kept.
+// Every named extent of the arguments counts as assumed_extent, and of what a run counts three rows in four are kept.
 //   products, and elementwise ops: their flops
 //   rows that are moved, and rows that are added to others: their elements
 //   what is stored: its bytes, written and read, where what is alive at one time is more than the caches hold
 #pragma once
-#include "view.hpp"
+#include "rows.hpp"
 
 namespace tapeless::detail {
 
@@ -30,7 +30,7 @@ public:
     double x = c.c;
     for (extent_t packed = c.names; packed != 0; packed >>= name_bits) {
       const char n = name_of(packed & 63);
-      x *= names_.find(n) >= 0 ? static_cast<double>(names_.of(n)) : 1024;
+      x *= names_.find(n) >= 0 ? static_cast<double>(names_.of(n)) : assumed_extent;
     }
     return x;
   }

@@ -53,16 +53,13 @@ constexpr bool is_zero_elsewhere(const node& v) {
   return v.o == op::scatter_add && v.adjoint && v.attr == 0 && v.in[2] < 0;
 }
 
-// Fewer than n, or of another number that only the run knows.
-constexpr bool may_be_fewer(extent_t count, extent_t n) {
-  return is_static(count) && is_static(n) ? count < n : count != n;
-}
+// What an extent that only a run knows is taken for, where something is weighed.
+inline constexpr extent_t assumed_extent = 1024;
+constexpr extent_t assumed(extent_t e) { return is_static(e) ? e : coefficient(e) * assumed_extent; }
 // Is the index v of a gather, or a scatter_add, along an axis of extent n a list of few rows? A selection, or one axis of
-// indices, which may repeat: at most three for four rows, or a number of them that only the run knows.
+// indices, which may repeat, of at most three for four rows.
 constexpr bool lists_rows(const node& v, extent_t n) {
-  if (v.o == op::select) return true;
-  if (v.s.rank != 1) return false;
-  return is_static(v.s.d[0]) && is_static(n) ? 4 * v.s.d[0] <= 3 * n : may_be_fewer(v.s.d[0], n);
+  return v.o == op::select || (v.s.rank == 1 && 4 * assumed(v.s.d[0]) <= 3 * assumed(n));
 }
 // The same where it may be rows of such a list.
 constexpr bool lists_rows(const node* nodes, int x, extent_t n) {
@@ -80,7 +77,9 @@ constexpr bool densifies(const node* nodes, int size, int i) {
   const node& v = nodes[i];
   if (v.o != op::scatter_add || !v.adjoint) return false;
   const extent_t n = v.s.d[static_cast<int>(v.attr)];
-  if (!lists_rows(nodes, v.in[1], n) && !may_be_fewer(numel(nodes[v.in[1]].s), n)) return false;
+  const extent_t count = numel(nodes[v.in[1]].s);
+  const bool fewer = is_static(count) && is_static(n) && count < n;
+  if (!fewer && !lists_rows(nodes, v.in[1], n)) return false;
   constexpr char other = 0, itself = 1, term = 2;
   vec<char> is(size, other);
   is[i] = is_zero_elsewhere(v) ? itself : term;
