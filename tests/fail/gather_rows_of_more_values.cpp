@@ -1,4 +1,5 @@
 // expect: tapeless: gather<axis>(x, rows): rows are selected from at most as many values as x has there
+// within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>
