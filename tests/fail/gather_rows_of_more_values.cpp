@@ -1,4 +1,4 @@
-// expect: tapeless: gather<axis>(x, rows): rows are selected from at most as many values as x has there
+// expect: tapeless: a selection as an index: it is of at most as many values as the axis has
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

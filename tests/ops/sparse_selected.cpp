@@ -49,6 +49,7 @@ template <int K> void check(int m, bool poisoned) {
   const auto v = support::random_values<double>(n * K, 5);
   std::copy(v.begin(), v.end(), x.view().begin());
   constexpr auto f = tl::jit(tl::value_and_grad<0>(hardest_below{}));
+  static_assert(f.template cost<X<K>, A>().densified == 0); // A^T reads rows of the list alone
   std::vector<double> before;
   for (const int members : {1, 2, 3}) {
     auto run = f.template bind<X<K>, A>(tl::dim<'m'>(m), tl::dim<'e'>(a.nnz()), tl::threads(members));

@@ -50,11 +50,12 @@ constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes
            : v.o == op::expand    ? expand(g, x, v.s)
                                   : x;
   }
-  if (g[index].o == op::select) { // of whose values each has an index
+  if (g[index].o ==
+      op::select) { // positions of values: in range where there are no more of them than `bound`
     const extent_t values = g[g[index].in[0]].s.d[0];
     const bool known = is_static(values) && is_static(bound);
     g.require(!known || values <= bound,
-              "tapeless: gather<axis>(x, rows): rows are selected from at most as many values as x has there",
+              "tapeless: a selection as an index: it is of at most as many values as the axis has",
               shape{1, {values}}, shape{1, {bound}});
     if (known || values == bound) return index;
   }

@@ -263,7 +263,7 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
     if (r.broken.found) return;
     if (const double c = cost_of_rows<Backend>(r); c < cost) take(r, c);
   };
-  // keeps what the forward stored, or computes it again
+  // keeps what the forward stored, or computes it again; takes(r): is r taken whatever it costs?
   const auto offer_pushed = [&](const raw_program& sunk, auto takes) {
     gather_pushing pushing(sunk);
     const bool nested = pushing.has_rows_of_rows();
@@ -285,19 +285,14 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
     offer_pushed(sunk, [](const raw_program&) { return true; });
     if (one.lists_meet()) // each goes on by itself
       offer_pushed(scatter_sinking(written, true).run(no_node), [](const raw_program&) { return false; });
-    if (int dense = densified(best); dense > 0)
+    const auto has_fewer_dense = [&](const raw_program& r) { return densified(r) < densified(best); };
+    if (densified(best) > 0)
       for (const shape& group : groups_of_selected(written)) {
         const raw_program merged = axis_merging(written, group).run(no_node).program;
         if (merged.broken.found) continue;
-        const auto has_fewer = [&](const raw_program& r) {
-          const int d = densified(r);
-          const bool fewer = d < dense;
-          if (fewer) dense = d;
-          return fewer;
-        };
         scatter_sinking sinking(merged);
-        offer_pushed(sinking.run(no_node), has_fewer);
-        if (sinking.lists_meet()) offer_pushed(scatter_sinking(merged, true).run(no_node), has_fewer);
+        offer_pushed(sinking.run(no_node), has_fewer_dense);
+        if (sinking.lists_meet()) offer_pushed(scatter_sinking(merged, true).run(no_node), has_fewer_dense);
       }
   }
   const vec<int> masks = masks_of(p.nodes, N);

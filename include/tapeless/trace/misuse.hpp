@@ -30,7 +30,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: selection: its name is no extent of an argument") \
   rule("tapeless: selection: at most four names of selections in one program") \
   rule("tapeless: selection: its name is that of no other selection") \
-  rule("tapeless: gather<axis>(x, rows): rows are selected from at most as many values as x has there") \
+  rule("tapeless: a selection as an index: it is of at most as many values as the axis has") \
   rule("tapeless: var.as<T, extents...>(): the element type is T") \
   rule("tapeless: var.as<T, extents...>(): the extents are these") \
   rule("tapeless: elementwise op(a, b): the shapes broadcast") \
