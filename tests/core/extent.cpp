@@ -54,6 +54,11 @@ TEST_CASE("extent: a product holds up to four names, in order, each as often as 
   v.value[3] = 13;
   CHECK(eval(e, v) == 3 * 5 * 5 * 11 * 13);
 }
+TEST_CASE("extent: extent_product has the extents of its factors") {
+  static_assert(extent_product<> == 1 && extent_product<7> == 7 && extent_product<n> == n);
+  static_assert(extent_product<3, 8> == 24 && extent_product<0, n> == 0);
+  static_assert(eval(extent_product<24, n, m, n>, values()) == 24 * 5 * 7 * 5);
+}
 TEST_CASE("names: a product without a coefficient holds more than four") {
   constexpr extent_t four = names(times(times(n, n), times(m, m))),
                      five = names_product(four, names(dyn<'k'>));

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Rows that the program is given: those of an index list, of whatever length, and those where a condition holds that is
-// known before the network. Left out is what else there is, also in networks that are too small for it to pay.
+// Rows that the program is given: those of an index list, of whatever length, those where a condition holds that is
+// known before the network, and those whose losses an argument weighs. Left out is what else there is, also in networks
+// that are too small for it to pay.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -129,6 +130,21 @@ static_assert(flops_of_all_rows(tl::jit(tl::value_and_grad<0>(weights_and_condit
                                           tl::tensor<bool, 16>>()
                                     .adjoint.flops) < 1024);
 
+// Weights of losses, beside factors that are none: of 16 rows, 12 are counted as kept, or all are computed.
+constexpr auto weights_of_losses = [](auto w, auto x, auto t, auto m) {
+  return tl::mean(m * tl::square(tl::matmul(x, w) - t));
+};
+constexpr auto signs_of_outputs = [](auto w, auto x, auto, auto sign) {
+  return tl::mean(tl::log(1.0 + tl::exp(-(sign * tl::matmul(x, w)))));
+};
+template <class F> constexpr bool has_all_rows(F) {
+  using vector = tl::tensor<double, 16>;
+  const auto c = tl::jit(tl::value_and_grad<0>(F{}))
+                     .template cost<tl::tensor<double, 4>, tl::tensor<double, 16, 4>, vector, vector>();
+  return flops_of_all_rows(c.adjoint.flops) >= 2 * 16 * 4;
+}
+static_assert(!has_all_rows(weights_of_losses) && has_all_rows(signs_of_outputs));
+
 } // namespace
 
 TEST_CASE("given rows: lists of any length, whose rows may repeat") {
@@ -205,6 +221,64 @@ TEST_CASE(
     check(stopped, keep, once);
     check(of_weights, weight, twice);
     check(valid, label, once);
+  }
+}
+
+TEST_CASE("given rows: where a weight is zero, a row is zero whatever it has, in a small network too") {
+  constexpr auto summed = [](const auto& p, auto x, auto t, auto w) { return tl::sum(w * losses(p, x, t)); };
+  constexpr auto averaged = [](const auto& p, auto x, auto t, auto w) {
+    return -static_cast<double>(n) * tl::mean(-losses(p, x, t) * w);
+  };
+  constexpr auto of_elements = [](const auto& p, auto x, auto t, auto w) {
+    const auto z = tl::matmul(tl::tanh(tl::matmul(x, std::get<0>(p))), std::get<1>(p));
+    return tl::sum(tl::sum<1>(tl::square(z - t) * tl::reshape<n, 1>(w)) / 2.0);
+  };
+  constexpr auto of_tokens = [](const auto& p, auto x, auto t, auto w) {
+    return tl::sum(w * losses_of_tokens(p, x, t));
+  };
+  constexpr auto of_two = [](const auto& p, auto x, auto t, auto w) {
+    const auto l = losses(p, x, t);
+    return tl::sum(0.25 * w * l + 0.75 * l * w);
+  };
+  constexpr auto normalised = [](const auto& p, auto x, auto t, auto w) {
+    return tl::sum(w / tl::sum(w) * losses(p, x, t));
+  };
+  constexpr auto integral = [](const auto& p, auto x, auto t, auto w) {
+    return tl::sum(tl::cast<double>(w) * losses(p, x, t));
+  };
+  constexpr auto beside_a_penalty = [](const auto& p, auto x, auto t, auto w) {
+    return tl::sum(w * losses(p, x, t)) + 0.0 * tl::sum(tl::square(std::get<0>(p)));
+  };
+  batch b;
+  tl::owned<numbers> weight;
+  tl::owned<labels> whole;
+  for (const int left_out : {0, 1, 5, n}) {
+    std::vector<double> w(n), of_sum(n);
+    double sum = 0;
+    for (int i = 0; i < n; ++i) {
+      (*whole)[i] = i < left_out ? 0 : i - 3; // one more is 0, others are negative
+      (*weight)[i] = w[static_cast<std::size_t>(i)] = (*whole)[i];
+      sum += (*weight)[i];
+    }
+    for (int i = 0; i < n; ++i) of_sum[static_cast<std::size_t>(i)] = w[static_cast<std::size_t>(i)] / sum;
+    const auto all = expected(batch{}, w), parts = expected(batch{}, of_sum);
+    for (int i = 0; i < left_out; ++i) b.poison(i);
+    const auto check = [&](const auto& f, const auto& mask, const std::vector<double>& reference) {
+      using F = std::remove_cvref_t<decltype(f)>;
+      using M = std::remove_cvref_t<decltype(*mask)>;
+      auto value = tl::jit(F{}).template bind<parameters, data, targets, M>();
+      auto both = tl::jit(tl::value_and_grad<0>(F{})).template bind<parameters, data, targets, M>();
+      CHECK(std::abs(value(*b.p, *b.x, *b.t, *mask)[0] - reference[0]) <= 1e-13);
+      CHECK(agree(value_and_gradient(both, *b.p, *b.x, *b.t, *mask), reference));
+    };
+    check(summed, weight, all);
+    check(averaged, weight, all);
+    check(of_elements, weight, all);
+    check(of_tokens, weight, all);
+    check(of_two, weight, all);
+    check(beside_a_penalty, weight, all);
+    check(integral, whole, all);
+    if (left_out < n) check(normalised, weight, parts); // else the value is 0 / 0
   }
 }
 

@@ -122,5 +122,28 @@ constexpr extent_t eval(extent_t e, const name_values& v) {
   return x;
 }
 
+template <extent_t... E>
+concept is_an_extent = [] {
+  extent_t r = 1;
+  for (const extent_t e : {extent_t{1}, E...}) {
+    if (e < 0 || !multipliable(r, e)) return false;
+    if (coefficient(e) != 0 && coefficient(r) > coefficient_mask / coefficient(e)) return false;
+    r = times(r, e);
+  }
+  return true;
+}();
+template <extent_t... E> consteval extent_t product_of() {
+  static_assert(is_an_extent<E...>,
+                "tapeless: extent_product<a, b, ...>: at most four names, and a number of at most 39 bits");
+  extent_t r = 1;
+  for (const extent_t e : {extent_t{1}, E...}) r = times(r, e);
+  return r;
+}
+
 } // namespace detail
+
+// a b .., of numbers and names: reshape<extent_product<24, dyn<'b'>>, 8>(a) has 24 b rows. (24 * dyn<'b'> is no extent.)
+// Errors: a compile error where there is no such extent.
+template <extent_t... E> inline constexpr extent_t extent_product = detail::product_of<E...>();
+
 } // namespace tapeless

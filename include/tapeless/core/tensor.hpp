@@ -47,7 +47,7 @@ template <class Handle> struct has_no_value {
 };
 } // namespace detail
 
-template <detail::storable T, shape S, class Space = host>
+template <class T, shape S, class Space = host>
 class basic_tensor : public detail::has_no_value<basic_tensor<T, S, Space>> {
 public:
   using value_type = std::remove_const_t<T>;
@@ -105,7 +105,7 @@ public:
   constexpr void set_name_value(int i, extent_t v) { values_[i] = v; }
 
 private:
-  template <detail::storable, shape, class> friend class basic_tensor;
+  template <class, shape, class> friend class basic_tensor;
   constexpr detail::name_values current() const {
     if (names.count > 0 && std::is_constant_evaluated() && trace_ != nullptr)
       trace_->require(false,
@@ -123,9 +123,9 @@ private:
 };
 
 // tensor<float, 3, dyn<'n'>>: element type and extents, in host memory.
-template <element T, extent_t... N> using tensor = basic_tensor<T, shape_of<N...>>;
+template <class T, extent_t... N> using tensor = basic_tensor<T, shape_of<N...>>;
 // A run-time number inside a parameter tree.
-template <element T> using scalar = tensor<T>;
+template <class T> using scalar = tensor<T>;
 
 namespace detail {
 template <class X> inline constexpr bool is_tensor_v = false;

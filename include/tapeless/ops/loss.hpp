@@ -126,6 +126,18 @@ constexpr auto softmax_cross_entropy(const A& logits, const L& label) {
     else return logits;
   }
 }
+namespace detail {
+template <class... More>
+concept logits_and_label_alone = sizeof...(More) == 0;
+} // namespace detail
+template <detail::handle A, detail::handle L, class... More>
+constexpr auto softmax_cross_entropy(const A& logits, const L&, const More&...) {
+  static_assert(
+      detail::logits_and_label_alone<More...>,
+      "tapeless: softmax_cross_entropy(logits, label): two tensors; a label to ignore is a template "
+      "argument, as in softmax_cross_entropy<tl::ignore_label{255}>(logits, label)");
+  return mean<-1>(logits);
+}
 
 // mse_loss(a, b) = mean((a - b)^2), a scalar; a and b have one shape, or one of them is a number
 // Errors: compile errors for shapes and types.   Cost: 3 flops for each element.

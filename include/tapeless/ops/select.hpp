@@ -174,6 +174,12 @@ template <auto K, char Name, class A> constexpr bool may_select() {
   }
   return false;
 }
+// What a misuse returns: an index, so that what reads it has no rule to break.
+template <class A> constexpr auto no_rows(const A& a) {
+  constexpr shape s{1, {1}};
+  graph& g = graph_of(a);
+  return wrap<std::int32_t, s>(g, iota(g, s));
+}
 // second: the run-time k, or the segment of each element
 template <selection What, auto K, char Name, residual Rows, class A>
 constexpr auto select_by_order(const A& a, int second = no_node, extent_t segments = 0) {
@@ -185,7 +191,7 @@ constexpr auto select_by_order(const A& a, int second = no_node, extent_t segmen
     q.rows = Rows;
     graph& g = graph_of(a);
     return wrap<std::int32_t, s>(g, select(g, a.id(), second, q, count));
-  } else return a;
+  } else return no_rows(a);
 }
 // A count that is an argument is checked before the first step, as an index is; select clamps a computed one.
 template <auto K> constexpr int checked_count(graph& g, int count) {
@@ -211,7 +217,7 @@ constexpr auto select_counted(const A& a, const C& count) {
                 "tapeless: top_k<k, 'k'>(values, count): k is a number, the most that count may be");
   if constexpr (number && Name != 0 && !is_percent<K>)
     return select_by_order<What, K, Name, Rows>(a, checked_count<K>(graph_of(a), count.id()));
-  else return a;
+  else return no_rows(a);
 }
 template <selection What, auto K, extent_t Segments, char Name, residual Rows, class A, class S>
 constexpr auto select_of_each(const A& a, const S& segment) {
@@ -230,19 +236,19 @@ constexpr auto select_of_each(const A& a, const S& segment) {
   static_assert(!is_percent<K>, "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): k is a number");
   if constexpr (like_values && Segments >= 1 && Segments <= most_selected && Name != 0 && !is_percent<K>)
     return select_by_order<What, K, Name, Rows>(a, segment.id(), Segments);
-  else return a;
+  else return no_rows(a);
 }
 
 template <class A> constexpr auto select_without_k(const A& a) {
   static_assert(k_is_given<A>,
                 "tapeless: top_k<k>(values): k is a template argument, as in top_k<64>(values)");
-  return a;
+  return no_rows(a);
 }
 template <class A> constexpr auto select_of_each_without_k(const A& a) {
   static_assert(k_is_given<A>,
                 "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): k and segments are "
                 "template arguments, as in top_k_of_each<5, 10, 'k'>(values, segment)");
-  return a;
+  return no_rows(a);
 }
 
 } // namespace detail
@@ -307,7 +313,7 @@ constexpr auto where(const A& mask, R...) {
     graph& g = graph_of(mask);
     constexpr shape s{1, {dyn<Name>}};
     return wrap<std::int32_t, s>(g, select(g, mask.id(), no_node, {.rows = residual_of<R...>()}, s.d[0]));
-  } else return mask;
+  } else return no_rows(mask);
 }
 
 namespace detail {

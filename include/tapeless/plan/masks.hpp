@@ -3,9 +3,9 @@
 //
 // Which programs are rewritten for their rows (sparse_rows.hpp), and by which mask.
 // A 0/1 mask of the run, as in mean(mask * loss), is the list of its rows that are not zero, known before the forward
-// pass. The mask that saves most by flops is taken so, if any does; a condition that is given also where it saves
-// nothing, so that what a row that it leaves out counts for does not depend on the size of the network. A mask of
-// several axes, as of the pixels of images, has as many rows as elements.
+// pass. The mask that saves most by flops is taken so, if any does; one that is given also where it saves nothing, so
+// that what a row that it leaves out counts for does not depend on the size of the network. A mask of several axes, as
+// of the pixels of images, has as many rows as elements.
 #pragma once
 #include "merged_axes.hpp"
 #include "row_cost.hpp"
@@ -131,6 +131,27 @@ constexpr bool is_given_condition(const node* nodes, int m) {
   }
   return true;
 }
+// Is it an argument whose product with what varies is added up over its rows, by ops that are linear in it, as in
+// mean(m * l)? Labels of 1 and -1, whose products with the model's output are read by a loss, are not.
+constexpr bool weighs_losses(const node* nodes, int size, int m) {
+  if (nodes[m].t == dtype::boolean || is_weight_of_program(nodes, m)) return false;
+  const shape rows = squeezed(nodes[m].s);
+  constexpr char other = 0, weight = 1, weighed = 2;
+  vec<char> is(size, other);
+  is[m] = weight;
+  for (int i = m + 1; i < size; ++i) {
+    const node& v = nodes[i];
+    const auto of = [&](int k) { return v.in[k] >= 0 ? is[v.in[k]] : other; };
+    const bool first_only = v.o == op::neg || v.o == op::div || v.o == op::cast || v.o == op::copy ||
+                            v.o == op::stop_gradient || v.o == op::sum || rule(v.o).k == kind::view;
+    if (first_only) is[i] = of(0);
+    else if (v.o == op::mul && of(0) != of(1)) is[i] = weighed;
+    else if ((v.o == op::add || v.o == op::sub) && (of(0) == weighed || of(1) == weighed)) is[i] = weighed;
+    else if (v.o == op::where && (of(1) == weighed || of(2) == weighed)) is[i] = weighed;
+    if (v.o == op::sum && is[i] == weighed && end_of_group(v.s, rows) < 0) return true;
+  }
+  return false;
+}
 // Is some product of the rows of a mask alone?
 constexpr bool has_rows_of_mask(const raw_program& p) {
   const extent_t count = unwritten_extent(0);
@@ -141,8 +162,8 @@ constexpr bool has_rows_of_mask(const raw_program& p) {
   }
   return false;
 }
-// Of these nodes, the first ones that may be masks: conditions that are given, of the rows of a product; arguments and other
-// conditions; weights that the program computes.
+// Of these nodes, the first ones that may be masks: conditions that are given, of the rows of a product; arguments and
+// other conditions; weights that the program computes.
 constexpr vec<int> masks_of(const node* nodes, int size, int most = max_masks) {
   const vec<int> of_products = products(nodes, size);
   vec<int> r;
@@ -296,27 +317,32 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
       }
   }
   const vec<int> masks = masks_of(p.nodes, N);
-  bool taken = false;
-  if (!chosen) { // of the conditions that are given the best one, also where it costs more, for the same reason
+  vec<char> tried(masks.size(), 0);
+  // the best of those that are given, also where it costs more, for the same reason; returns: is there one?
+  const auto take_given = [&](auto is_given) {
     raw_program given;
     double least = 0;
-    for (const int m : masks) {
-      if (!is_given_condition(p.nodes, m)) continue;
-      with_rows_of_mask(written, m, [&](const raw_program& r) {
+    for (int k = 0; k < masks.size(); ++k) {
+      if (!is_given(masks[k])) continue;
+      with_rows_of_mask(written, masks[k], [&](const raw_program& r) {
         if (r.broken.found || !has_rows_of_mask(r)) return;
+        tried[k] = 1;
         const double c = cost_of_rows<Backend>(r);
         if (!given.outputs.empty() && c >= least) return;
         given = r;
         least = c;
       });
     }
-    taken = !given.outputs.empty();
-    if (taken) take(given, least);
-  }
-  for (const int m : masks) {
-    if (taken && is_given_condition(p.nodes, m)) continue;
-    with_rows_of_mask(written, m, [&](const raw_program& r) {
-      if (is_weight_of_program(p.nodes, m) && cost_of_rows<Backend>(r) > most_with_weights(of_written))
+    if (given.outputs.empty()) return false;
+    take(given, least);
+    return true;
+  };
+  if (!chosen && !take_given([&](int m) { return is_given_condition(p.nodes, m); }))
+    take_given([&](int m) { return weighs_losses(p.nodes, N, m); });
+  for (int k = 0; k < masks.size(); ++k) {
+    if (tried[k] != 0) continue;
+    with_rows_of_mask(written, masks[k], [&](const raw_program& r) {
+      if (is_weight_of_program(p.nodes, masks[k]) && cost_of_rows<Backend>(r) > most_with_weights(of_written))
         return;
       offer(r);
     });

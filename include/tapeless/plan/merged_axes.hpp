@@ -244,7 +244,7 @@ public:
         plain_[i] = remade(v, in, v.s);
       }
       if (i == mask) r.mask = end_of(v.s) >= 0 ? merged(i) : plain(i);
-      together_[i] = i == mask || (rule(v.o).k != kind::leaf && merged_[i] >= 0) ? 1 : 0;
+      together_[i] = merged_[i] >= 0 ? 1 : 0;
       masked_[i] = i == mask || is_masked(i) ? 1 : 0;
     }
     for (const int o : p_.outputs) {
