@@ -134,8 +134,8 @@ static_assert(flops_of_all_rows(tl::jit(tl::value_and_grad<0>(weights_and_condit
 constexpr auto weights_of_losses = [](auto w, auto x, auto t, auto m) {
   return tl::mean(m * tl::square(tl::matmul(x, w) - t));
 };
-constexpr auto signs_of_outputs = [](auto w, auto x, auto, auto sign) {
-  return tl::mean(tl::log(1.0 + tl::exp(-(sign * tl::matmul(x, w)))));
+constexpr auto signs_of_outputs = [](auto w, auto x, auto t, auto sign) {
+  return tl::mean(tl::log(1.0 + tl::exp(-(sign * tl::matmul(x, w))))) + tl::mean(sign * t);
 };
 template <class F> constexpr bool has_all_rows(F) {
   using vector = tl::tensor<double, 16>;

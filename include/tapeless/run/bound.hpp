@@ -7,7 +7,7 @@
 #include <algorithm>
 #include "../plan/backend.hpp"
 #include "../plan/layout.hpp"
-#include "../plan/masks.hpp"
+#include "../plan/chosen_rows.hpp"
 #include "arguments.hpp"
 
 namespace tapeless {
