@@ -14,13 +14,14 @@
 #include <vector>
 
 #include <support/allocations.hpp>
-#include <support/random.hpp>
+#include <support/trees.hpp>
 #include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;
 
 namespace {
 
+using support::elements, support::largest_difference;
 using flat = std::vector<double>;
 constexpr int n = 240, inputs = 32, hidden = 256,
               outputs = 4; // where less is saved, such weights are no masks
@@ -43,39 +44,15 @@ struct batch {
   tl::owned<data> x;
   tl::owned<targets> t;
   batch() {
-    std::uint64_t seed = 1;
-    const auto draw = [&](double scale) {
-      return [&seed, scale](const auto& leaf) {
-        const flat v = support::random_values<double>(static_cast<std::size_t>(leaf.size()), seed++);
-        for (tl::extent_t i = 0; i < leaf.size(); ++i) leaf[i] = scale * v[static_cast<std::size_t>(i)];
-      };
-    };
-    tl::for_each_leaf(*p, draw(0.125));
-    draw(1.0)(*x);
-    draw(1.0)(*t);
+    std::uint64_t seed = support::draw(*p, 1, 0.125);
+    seed = support::draw(*x, seed);
+    support::draw(*t, seed);
   }
   void poison(int row) {
     for (int k = 0; k < inputs; ++k) (*x)[row * inputs + k] = std::numeric_limits<double>::quiet_NaN();
     for (int k = 0; k < outputs; ++k) (*t)[row * outputs + k] = std::numeric_limits<double>::infinity();
   }
 };
-template <class Tree> flat elements(const Tree& tree) {
-  flat r;
-  tl::for_each_leaf(tree, [&](const auto& leaf) {
-    for (const double e : leaf) r.push_back(e);
-  });
-  return r;
-}
-double largest_difference(const flat& a, const flat& b) { // not finite where one of them is not
-  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
-  double d = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double e = std::abs(a[i] - b[i]);
-    if (std::isnan(e)) return e;
-    d = std::max(d, e);
-  }
-  return d;
-}
 
 // ---- weights of an argument m
 

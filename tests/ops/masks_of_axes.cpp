@@ -13,35 +13,20 @@
 
 #include <support/allocations.hpp>
 #include <support/random.hpp>
+#include <support/trees.hpp>
 #include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;
 
 namespace {
 
+using support::elements, support::largest_difference;
 using flat = std::vector<double>;
 constexpr tl::extent_t named = tl::dyn<'b'>;
 constexpr int batch = 4;
 
 template <tl::extent_t... N> using real = tl::tensor<double, N...>;
 
-template <class Tree> flat elements(const Tree& tree) {
-  flat r;
-  tl::for_each_leaf(tree, [&](const auto& leaf) {
-    for (tl::extent_t i = 0; i < leaf.size(); ++i) r.push_back(static_cast<double>(leaf[i]));
-  });
-  return r;
-}
-double largest_difference(const flat& a, const flat& b) { // not finite where one of them is not
-  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
-  double d = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double e = std::abs(a[i] - b[i]);
-    d = e <= d ? d : e;
-    if (std::isnan(e)) return e;
-  }
-  return d;
-}
 template <class Tree> void draw(const Tree& tree, std::uint64_t seed, double scale) {
   tl::for_each_leaf(tree, [&](const auto& leaf) {
     const flat v = support::random_values<double>(static_cast<std::size_t>(leaf.size()), seed++);

@@ -16,37 +16,16 @@
 #include <vector>
 
 #include <support/allocations.hpp>
-#include <support/random.hpp>
+#include <support/trees.hpp>
 #include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;
 
 namespace {
 
+using support::draw, support::elements, support::largest_difference;
 constexpr int n = 23, kept = 5; // awkward, as all extents here
 using flat = std::vector<double>;
-
-template <class Tree> void draw(const Tree& tree, std::uint64_t seed, double scale) {
-  tl::for_each_leaf(tree, [&](const auto& leaf) {
-    const auto v = support::random_values<double>(static_cast<std::size_t>(leaf.size()), seed++);
-    for (tl::extent_t i = 0; i < leaf.size(); ++i) leaf[i] = scale * v[static_cast<std::size_t>(i)];
-  });
-}
-template <class Tree> flat elements(const Tree& tree) {
-  flat r;
-  tl::for_each_leaf(tree, [&](const auto& leaf) { r.insert(r.end(), leaf.begin(), leaf.end()); });
-  return r;
-}
-double largest_difference(const flat& a, const flat& b) { // not finite where one of them is not
-  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
-  double d = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double e = std::abs(a[i] - b[i]);
-    if (!(e <= d)) d = e;
-    if (std::isnan(e)) return e;
-  }
-  return d;
-}
 
 template <tl::extent_t N> using targets = tl::tensor<double, N, 5>;
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <support/allocations.hpp>
-#include <support/random.hpp>
+#include <support/trees.hpp>
 #include <support/refusal.hpp>
 #include <tapeless/tapeless.hpp>
 
@@ -23,6 +23,7 @@ namespace tl = tapeless;
 
 namespace {
 
+using support::elements, support::largest_difference;
 using flat = std::vector<double>;
 constexpr int n = 24, inputs = 32, hidden = 64, outputs = 4;
 constexpr tl::extent_t named = tl::dyn<'n'>, extent_of_positions = 2147483647;
@@ -44,40 +45,15 @@ template <class T, tl::extent_t N = n> struct batch {
   tl::owned<data<T, N>> x;
   tl::owned<targets<T, N>> t;
   explicit batch(int count = n) : x(tl::dim<'n'>(count)), t(tl::dim<'n'>(count)) {
-    std::uint64_t seed = 1;
-    const auto draw = [&](const auto& leaf) {
-      const auto v = support::random_values<double>(static_cast<std::size_t>(leaf.size()), seed++);
-      for (tl::extent_t i = 0; i < leaf.size(); ++i) leaf[i] = static_cast<T>(v[static_cast<std::size_t>(i)]);
-    };
-    tl::for_each_leaf(*p, [&](const auto& leaf) {
-      draw(leaf);
-      for (auto& e : leaf) e /= T(4);
-    });
-    draw(*x);
-    draw(*t);
+    std::uint64_t seed = support::draw(*p, 1, 0.25);
+    seed = support::draw(*x, seed);
+    support::draw(*t, seed);
   }
   void poison(int row) {
     for (int k = 0; k < inputs; ++k) (*x)[row * inputs + k] = static_cast<T>(k % 2 == 0 ? nan : infinity);
     for (int k = 0; k < outputs; ++k) (*t)[row * outputs + k] = static_cast<T>(k % 2 == 0 ? -infinity : nan);
   }
 };
-template <class Tree> flat elements(const Tree& tree) {
-  flat r;
-  tl::for_each_leaf(tree, [&](const auto& leaf) {
-    for (const auto e : leaf) r.push_back(static_cast<double>(e));
-  });
-  return r;
-}
-double largest_difference(const flat& a, const flat& b) { // not finite where one of them is not
-  if (a.size() != b.size()) return infinity;
-  double d = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double e = std::abs(a[i] - b[i]);
-    d = e <= d ? d : e;
-    if (std::isnan(e)) return e;
-  }
-  return d;
-}
 
 // ---- by loops: losses, and the gradient of sum_i c_i loss_i
 
@@ -530,11 +506,7 @@ TEST_CASE("masks: H d is the difference of two gradients") {
   tl::owned<parameters<double>> d;
   const flat c = mask_of(3, n);
   for (int i = 0; i < n; ++i) (*m)[i] = c[static_cast<std::size_t>(i)];
-  std::uint64_t seed = 40;
-  tl::for_each_leaf(*d, [&](const auto& leaf) {
-    const flat v = support::random_values<double>(static_cast<std::size_t>(leaf.size()), seed++);
-    std::copy(v.begin(), v.end(), leaf.begin());
-  });
+  support::draw(*d, 40);
   const auto gradient_at = [&](double step) { // p + step d
     batch<double> moved;
     flat by = elements(*d);
@@ -827,14 +799,9 @@ TEST_CASE("rows: computed again, they need less memory") {
   static_assert(again.arena <= 0.75 * kept.arena && again.flops() >= kept.flops());
   tl::owned<P> p;
   tl::owned<X> x, t;
-  std::uint64_t seed = 3;
-  const auto draw = [&](const auto& leaf) {
-    const flat v = support::random_values<double>(static_cast<std::size_t>(leaf.size()), seed++);
-    std::copy(v.begin(), v.end(), leaf.begin());
-  };
-  tl::for_each_leaf(*p, draw);
-  draw(*x);
-  draw(*t);
+  std::uint64_t seed = support::draw(*p, 3);
+  seed = support::draw(*x, seed);
+  support::draw(*t, seed);
   auto run = tl::jit(tl::value_and_grad<0>(deep<true>{})).bind<P, X, X>();
   auto without = tl::jit(tl::value_and_grad<0>(deep<false>{})).bind<P, X, X>();
   const auto [value, gradient] = run(*p, *x, *t);

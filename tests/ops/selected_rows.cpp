@@ -14,35 +14,20 @@
 #include <vector>
 
 #include <support/allocations.hpp>
-#include <support/random.hpp>
+#include <support/trees.hpp>
 #include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;
 
 namespace {
 
+using support::elements, support::largest_difference;
 constexpr int n = 24, kept = 6;
 
 template <class Tree> tl::owned<Tree> random_tree(std::uint64_t seed, double scale) {
   tl::owned<Tree> r;
-  tl::for_each_leaf(r.view(), [&](const auto& leaf) {
-    const auto v = support::random_values<double>(static_cast<std::size_t>(leaf.size()), seed++);
-    for (tl::extent_t i = 0; i < leaf.size(); ++i) leaf[i] = scale * v[static_cast<std::size_t>(i)];
-  });
+  support::draw(r.view(), seed, scale);
   return r;
-}
-template <class Tree> std::vector<double> elements(const Tree& tree) {
-  std::vector<double> r;
-  tl::for_each_leaf(tree, [&](const auto& leaf) {
-    for (tl::extent_t i = 0; i < leaf.size(); ++i) r.push_back(static_cast<double>(leaf[i]));
-  });
-  return r;
-}
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
-  double d = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) d = std::max(d, std::abs(a[i] - b[i]));
-  return d;
 }
 
 // ---- networks: losses of rows
