@@ -1,4 +1,4 @@
-// expect: tapeless: softmax_cross_entropy(logits, label): two tensors; a label to ignore is a template argument, as in softmax_cross_entropy<tl::ignore_label{255}>(logits, label)
+// expect: tapeless: softmax_cross_entropy(logits, label): two tensors; a label to ignore is a template argument, as in softmax_cross_entropy<tl::ignore_label{255}>(logits, label), and weights are factors of the result
 // extents: logits_and_label_alone
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -1,5 +1,5 @@
-// expect: tapeless: extent_product<a, b, ...>: at most four names, and a number of at most 39 bits
-// extents: is_an_extent
+// expect: tapeless: extent_product<a, b, ...>: of numbers and names, at most four names and a number of at most 39 bits
+// extents: have_a_product
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

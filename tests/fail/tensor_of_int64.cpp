@@ -9,5 +9,5 @@ using number = std::int64_t;
 #else
 using number = std::int32_t;
 #endif
-using numbers = tl::basic_tensor<number, tl::shape_of<4>>;
+using numbers = tl::tensor<number, 4>;
 constexpr numbers none{};

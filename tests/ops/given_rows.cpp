@@ -130,7 +130,12 @@ constexpr auto weights_of_losses = [](auto w, auto x, auto t, auto m) {
   return tl::mean(m * tl::square(tl::matmul(x, w) - t));
 };
 constexpr auto signs_of_outputs = [](auto w, auto x, auto t, auto sign) {
-  return tl::mean(tl::log(1.0 + tl::exp(-(sign * tl::matmul(x, w))))) + tl::mean(sign * t);
+  return tl::mean(tl::log(1.0 + tl::exp(-(sign * (tl::matmul(x, w) + tl::mean(w)))))) + tl::mean(sign * t);
+};
+constexpr auto form = [](auto w, auto x, auto t, auto v) { return tl::sum(v * (tl::matmul(x, w) - t)); };
+constexpr auto steps_of_two = [](auto w, auto x, auto t, auto v) {
+  const auto e = tl::matmul(x, w) - t;
+  return tl::sum(v * e * e);
 };
 template <class F> constexpr bool has_all_rows(F) {
   using vector = tl::tensor<double, 16>;
@@ -139,6 +144,8 @@ template <class F> constexpr bool has_all_rows(F) {
   return flops_of_all_rows(c.adjoint.flops) >= 2 * 16 * 4;
 }
 static_assert(!has_all_rows(weights_of_losses) && has_all_rows(signs_of_outputs));
+static_assert(has_all_rows(form) &&
+              !has_all_rows(steps_of_two)); // linear in what comes of the product, or not
 
 } // namespace
 
@@ -238,6 +245,32 @@ TEST_CASE("given rows: where a weight is zero, a row is zero whatever it has, in
   constexpr auto normalised = [](const auto& p, auto x, auto t, auto w) {
     return tl::sum(w / tl::sum(w) * losses(p, x, t));
   };
+  constexpr auto negative = [](const auto& p, auto x, auto t, auto w) {
+    return -tl::sum(-w * losses(p, x, t));
+  };
+  constexpr auto of_squares = [](const auto& p, auto x, auto t, auto w) {
+    return tl::sum(tl::square(w) / 64.0 * losses(p, x, t));
+  };
+  constexpr auto of_residuals = [](const auto& p, auto x, auto t, auto w) {
+    const auto z = tl::matmul(tl::tanh(tl::matmul(x, std::get<0>(p))), std::get<1>(p));
+    return tl::sum(tl::mean<1>(tl::square(tl::reshape<n, 1>(w) / 8.0 * (z - t))));
+  };
+  constexpr auto of_half_targets = [](const auto& p, auto x, auto t,
+                                      auto w) { // a mask of no rows of the network
+    const auto z = tl::matmul(tl::tanh(tl::matmul(x, std::get<0>(p))), std::get<1>(p));
+    return tl::sum(w * tl::mean<1>(tl::square(z - (t / 2.0 + t * 0.5))));
+  };
+  constexpr auto of_branches = [](const auto& p, auto x, auto t, auto w) {
+    const auto l = losses(p, x, t);
+    return tl::sum(tl::where(l > 0.3, w * l, 1.0 * w * l));
+  };
+  constexpr auto with_condition = [](const auto& p, auto x, auto t, auto w) {
+    const auto positive = tl::cast<double>(tl::iota<0>(w) >= 0); // a condition of every row
+    return tl::sum(w * positive * losses(p, x, t));
+  };
+  constexpr auto guarded = [](const auto& p, auto x, auto t, auto w) {
+    return tl::sum(tl::where(w != 0.0, 2.0 * w * losses(p, x, t), 0.0)) / 2.0;
+  };
   constexpr auto integral = [](const auto& p, auto x, auto t, auto w) {
     return tl::sum(tl::cast<double>(w) * losses(p, x, t));
   };
@@ -248,7 +281,7 @@ TEST_CASE("given rows: where a weight is zero, a row is zero whatever it has, in
   tl::owned<numbers> weight;
   tl::owned<labels> whole;
   for (const int left_out : {0, 1, 5, n}) {
-    std::vector<double> w(n), of_sum(n);
+    std::vector<double> w(n), of_sum(n), square(n);
     double sum = 0;
     for (int i = 0; i < n; ++i) {
       (*whole)[i] = i < left_out ? 0 : i - 3; // one more is 0, others are negative
@@ -256,7 +289,9 @@ TEST_CASE("given rows: where a weight is zero, a row is zero whatever it has, in
       sum += (*weight)[i];
     }
     for (int i = 0; i < n; ++i) of_sum[static_cast<std::size_t>(i)] = w[static_cast<std::size_t>(i)] / sum;
-    const auto all = expected(batch{}, w), parts = expected(batch{}, of_sum);
+    for (int i = 0; i < n; ++i) square[static_cast<std::size_t>(i)] = (*weight)[i] * (*weight)[i] / 64;
+    const auto all = expected(batch{}, w), squares = expected(batch{}, square);
+    auto parts = expected(batch{}, of_sum);
     for (int i = 0; i < left_out; ++i) b.poison(i);
     const auto check = [&](const auto& f, const auto& mask, const std::vector<double>& reference) {
       using F = std::remove_cvref_t<decltype(f)>;
@@ -265,6 +300,10 @@ TEST_CASE("given rows: where a weight is zero, a row is zero whatever it has, in
       auto both = tl::jit(tl::value_and_grad<0>(F{})).template bind<parameters, data, targets, M>();
       CHECK(std::abs(value(*b.p, *b.x, *b.t, *mask)[0] - reference.back()) <= 1e-13);
       CHECK(agree(value_and_gradient(both, *b.p, *b.x, *b.t, *mask), reference));
+      auto gradient = tl::jit(tl::grad<0>(F{})).template bind<parameters, data, targets, M>();
+      std::vector<double> alone = support::elements(gradient(*b.p, *b.x, *b.t, *mask));
+      alone.push_back(reference.back());
+      CHECK(agree(alone, reference));
     };
     check(summed, weight, all);
     check(averaged, weight, all);
@@ -272,9 +311,85 @@ TEST_CASE("given rows: where a weight is zero, a row is zero whatever it has, in
     check(of_tokens, weight, all);
     check(of_two, weight, all);
     check(beside_a_penalty, weight, all);
+    check(negative, weight, all);
+    check(of_squares, weight, squares);
+    check(of_residuals, weight, squares);
+    check(of_half_targets, weight, all);
+    check(of_branches, weight, all);
+    check(with_condition, weight, all);
+    check(guarded, weight, all);
     check(integral, whole, all);
-    if (left_out < n) check(normalised, weight, parts); // else the value is 0 / 0
+    if (left_out == n) std::fill(parts.begin(), parts.end(), 0.0); // 0 / 0 in the dense form
+    check(normalised, weight, parts);
   }
+}
+
+TEST_CASE("given rows: several masks of one loss leave out what any of them does") {
+  batch b;
+  tl::owned<condition> keep;
+  tl::owned<numbers> weight, other;
+  std::vector<double> of_weights(n), of_all(n);
+  for (int i = 0; i < n; ++i) {
+    (*keep)[i] = i % 4 != 1;
+    (*weight)[i] = i % 3;
+    (*other)[i] = i % 5 == 2 ? 0 : 0.5;
+    of_weights[static_cast<std::size_t>(i)] = (*weight)[i] * (*other)[i];
+    of_all[static_cast<std::size_t>(i)] = (*keep)[i] ? (*weight)[i] * (*other)[i] : 0;
+  }
+  const auto two = expected(batch{}, of_weights), three = expected(batch{}, of_all);
+  const auto check = [&](const auto& f, const std::vector<double>& reference,
+                         const std::vector<double>& kept) {
+    using F = std::remove_cvref_t<decltype(f)>;
+    batch poisoned;
+    for (int i = 0; i < n; ++i)
+      if (kept[static_cast<std::size_t>(i)] == 0) poisoned.poison(i);
+    const auto of = [&](auto&& run) {
+      return run(*poisoned.p, *poisoned.x, *poisoned.t, *keep, *weight, *other);
+    };
+    const auto bind = [](auto program) {
+      return program.template bind<parameters, data, targets, condition, numbers, numbers>();
+    };
+    CHECK(std::abs(of(bind(tl::jit(F{})))[0] - reference.back()) <= 1e-13);
+    auto both = bind(tl::jit(tl::value_and_grad<0>(F{})));
+    CHECK(agree(value_and_gradient(both, *poisoned.p, *poisoned.x, *poisoned.t, *keep, *weight, *other),
+                reference));
+    auto gradient = bind(tl::jit(tl::grad<0>(F{})));
+    std::vector<double> alone = support::elements(of(gradient));
+    alone.push_back(reference.back());
+    CHECK(agree(alone, reference));
+  };
+  const auto check_two = [&](const auto& f) { check(f, two, of_weights); };
+  const auto check_three = [&](const auto& f) { check(f, three, of_all); };
+  check_two(
+      [](const auto& p, auto x, auto t, auto, auto w, auto v) { return tl::sum(w * v * losses(p, x, t)); });
+  check_two(
+      [](const auto& p, auto x, auto t, auto, auto w, auto v) { return tl::sum(losses(p, x, t) * v * w); });
+  check_two(
+      [](const auto& p, auto x, auto t, auto, auto w, auto v) { return tl::sum(w * (v * losses(p, x, t))); });
+  check_two([](const auto& p, auto x, auto t, auto, auto w, auto v) {
+    return tl::sum(tl::where(w != 0.0, losses(p, x, t) * v * w, 0.0));
+  });
+  check_two([](const auto& p, auto x, auto t, auto, auto w, auto v) {
+    return tl::sum(v * losses_of_tokens(p, x, t) * w);
+  });
+  check_three([](const auto& p, auto x, auto t, auto k, auto w, auto v) {
+    return tl::sum(tl::where(k, w * (losses(p, x, t) * v), 0.0));
+  });
+  check_three([](const auto& p, auto x, auto t, auto k, auto w, auto v) {
+    return tl::sum(v * tl::where(k, losses(p, x, t), 0.0) * w);
+  });
+  check_three([](const auto& p, auto x, auto t, auto k, auto w, auto v) {
+    return tl::sum(v * (tl::where(k, w, 0.0) * losses(p, x, t)));
+  });
+  check_three([](const auto& p, auto x, auto t, auto k, auto w, auto v) {
+    const auto e = tl::sum(w * v * tl::cast<double>(k) * losses(p, x, t));
+    return e + 0.0 * tl::sum(tl::square(std::get<1>(p)));
+  });
+  check_three([](const auto& p, auto x, auto t, auto k, auto w, auto v) { // (n, outputs) until the last sum
+    const auto z = tl::matmul(tl::tanh(tl::matmul(x, std::get<0>(p))), std::get<1>(p));
+    const auto e = tl::square(z - t) * tl::reshape<n, 1>(w);
+    return tl::sum(tl::where(k, tl::mean<1>(e), 0.0) * v);
+  });
 }
 
 TEST_CASE("given rows: selected from fewer values than there are rows, all of these too") {

@@ -52,7 +52,6 @@ constexpr auto every_op = [](auto x, auto a, auto b) {
 static_assert(tl::jit(tl::value_and_grad<0, 1, 2>(every_op))
                   .cost<tl::tensor<float, 1000>, large_square, large_square>()
                   .arena.at() > 4.0 * many);
-static_assert(tl::element<std::int32_t> && !tl::element<std::int64_t>); // in tensors
 template <class End> constexpr double bytes_of_a_row = [] {
   const tl::cost c = tl::jit([](auto x, auto a) {
                        return tl::matmul(a, x);

@@ -311,6 +311,19 @@ TEST_CASE("run: const arguments are accepted, also inside a tree") {
   CHECK(product(const_tree{weights{d.w.data()}, const_rows{x.data(), 8}})[0] == expected);
 }
 
+TEST_CASE("run: cotangents and tangents of const elements are accepted") {
+  data d;
+  const std::vector<float>& x = d.x;
+  constexpr auto squares = [](auto a) { return tl::square(a); };
+  auto backward = tl::jit(tl::vjp<0>(squares)).bind<rows, const_rows>(tl::dim<'n'>(8));
+  auto forward = tl::jit(tl::jvp<0>(squares)).bind<rows, const_rows>(tl::dim<'n'>(8));
+  const const_rows v{x.data(), 8};
+  for (int i = 0; i < 8; ++i) {
+    CHECK(backward(d.x_of(8), v)[i] == 2 * x[static_cast<std::size_t>(i)] * x[static_cast<std::size_t>(i)]);
+    CHECK(forward(d.x_of(8), v)[i] == backward(d.x_of(8), v)[i]);
+  }
+}
+
 TEST_CASE(
     "run: after an exception the same call gives the same result, bit for bit, and outputs were not touched") {
   data d;

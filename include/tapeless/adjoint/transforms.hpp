@@ -30,8 +30,11 @@ concept scalar_or_tuple_that_begins_with_one =
     requires { requires handle<Y>; } || requires { requires is_tuple_v<Y>; };
 template <int Rank>
 concept result_is_a_scalar = Rank == 0;
-template <class X, class T>
-concept tangent_has_the_type_of_its_argument = std::is_same_v<X, T>;
+template <class X, class T> // of a tensor of const elements, too
+concept tangent_has_the_type_of_its_argument = std::is_same_v<X, T> || requires {
+  requires typed_handle<X> && typed_handle<T>;
+  requires std::is_same_v<typename X::value_type, typename T::value_type> && X::extents == T::extents;
+};
 
 template <class X>
 concept is_a_tree_of_tensors = !number<X>;

@@ -122,22 +122,34 @@ constexpr extent_t eval(extent_t e, const name_values& v) {
   return x;
 }
 
-template <extent_t... E>
-concept is_an_extent = [] {
-  extent_t r = 1;
-  for (const extent_t e : {extent_t{1}, E...}) {
-    if (e < 0 || !multipliable(r, e)) return false;
-    if (coefficient(e) != 0 && coefficient(r) > coefficient_mask / coefficient(e)) return false;
-    r = times(r, e);
+// Is e a number, or one times at most four names in order? Other numbers, as 24 * dyn<'b'>, seldom are.
+constexpr bool is_extent(extent_t e) {
+  if (e < 0 || (coefficient(e) == 0) != (e == 0)) return false;
+  extent_t before = 1;
+  for (extent_t packed = names(e); packed != 0; packed >>= name_bits) {
+    if ((packed & 63) < before) return false;
+    before = packed & 63;
   }
   return true;
-}();
-template <extent_t... E> consteval extent_t product_of() {
-  static_assert(is_an_extent<E...>,
-                "tapeless: extent_product<a, b, ...>: at most four names, and a number of at most 39 bits");
+}
+// -1: it is no extent
+template <extent_t... E> constexpr extent_t product_of_extents() {
   extent_t r = 1;
-  for (const extent_t e : {extent_t{1}, E...}) r = times(r, e);
+  for (const extent_t e : {extent_t{1}, E...}) {
+    if (!is_extent(e) || !multipliable(r, e)) return -1;
+    if (coefficient(e) != 0 && coefficient(r) > coefficient_mask / coefficient(e)) return -1;
+    r = times(r, e);
+  }
   return r;
+}
+template <extent_t... E>
+concept have_a_product = product_of_extents<E...>() >= 0;
+template <extent_t... E> consteval extent_t product_of() {
+  static_assert(
+      have_a_product<E...>,
+      "tapeless: extent_product<a, b, ...>: of numbers and names, at most four names and a number of at "
+      "most 39 bits");
+  return product_of_extents<E...>();
 }
 
 } // namespace detail

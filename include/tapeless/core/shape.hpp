@@ -30,10 +30,15 @@ template <int Rank>
 concept at_most_six_axes = Rank <= max_rank;
 template <extent_t Extent>
 concept extent_is_not_negative = Extent >= 0;
+template <extent_t Extent>
+concept number_or_product_of_names = Extent < 0 || is_extent(Extent);
 template <extent_t... N> constexpr shape shape_with() {
   static_assert(at_most_six_axes<sizeof...(N)>, "tapeless: tensor<T, extents...>: at most 6 axes");
   static_assert((extent_is_not_negative<N> && ...),
                 "tapeless: tensor<T, extents...>: an extent is at least 0");
+  static_assert((number_or_product_of_names<N> && ...),
+                "tapeless: tensor<T, extents...>: an extent is a number of at most 39 bits, a name, or an "
+                "extent_product of such, which 24 * dyn<'b'> is not");
   if constexpr (at_most_six_axes<sizeof...(N)>) return {static_cast<int>(sizeof...(N)), {N...}};
   else return {};
 }
@@ -90,6 +95,25 @@ constexpr shape dropped(const shape& s, unsigned axes) {
 constexpr unsigned all_axes(const shape& s) { return (1u << s.rank) - 1u; }
 // -1 counts from the end
 constexpr int axis_of(int axis, int rank) { return axis < 0 ? axis + rank : axis; }
+
+// The axes that count: those of an extent other than 1.
+constexpr shape squeezed(const shape& s) {
+  shape r;
+  for (int i = 0; i < s.rank; ++i)
+    if (s.d[i] != 1) r.d[r.rank++] = s.d[i];
+  return r;
+}
+
+// The first axis behind the leading extents `group`, none of which is 1, or -1 where s does not begin with them.
+constexpr int end_of_group(const shape& s, const shape& group) {
+  int k = 0;
+  for (int i = 0; i < s.rank; ++i) {
+    if (s.d[i] == 1) continue;
+    if (!(s.d[i] == group.d[k])) return -1;
+    if (++k == group.rank) return i + 1;
+  }
+  return -1;
+}
 
 // row-major strides of s; a stride is a monomial like an extent
 constexpr void strides(const shape& s, extent_t (&out)[max_rank]) {

@@ -103,6 +103,7 @@ struct node {
   // no part of the node's identity:
   bool adjoint = false; // made by a vjp, for the cost report
   bool active = false;  // a leaf by which a transform differentiates
+  bool weighs = false;  // an argument that weighs losses (trace/weights.hpp)
   int in[3] = {-1, -1, -1};
   std::uint64_t attr = 0, attr2 = 0;
   const custom_op* custom = nullptr;

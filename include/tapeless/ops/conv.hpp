@@ -28,6 +28,7 @@ struct conv {
 namespace detail {
 
 constexpr bool is_conv(op o) { return o == op::conv_fprop || o == op::conv_dgrad || o == op::conv_wgrad; }
+constexpr bool is_heavy(op o) { return o == op::matmul || is_conv(o); } // the dense products
 constexpr window_attributes attributes_of(const conv& c) { return {c.stride, c.padding, c.dilation}; }
 constexpr shape conv_shape(const shape& x, const shape& w, const window_attributes& a) {
   const int r = static_cast<int>(w.d[2]), s = static_cast<int>(w.d[3]);

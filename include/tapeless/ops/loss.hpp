@@ -130,12 +130,14 @@ namespace detail {
 template <class... More>
 concept logits_and_label_alone = sizeof...(More) == 0;
 } // namespace detail
-template <detail::handle A, detail::handle L, class... More>
+template <ignore_label Ignored = ignore_label{}, detail::handle A, detail::handle L, class... More>
+  requires(sizeof...(More) > 0)
 constexpr auto softmax_cross_entropy(const A& logits, const L&, const More&...) {
   static_assert(
       detail::logits_and_label_alone<More...>,
       "tapeless: softmax_cross_entropy(logits, label): two tensors; a label to ignore is a template "
-      "argument, as in softmax_cross_entropy<tl::ignore_label{255}>(logits, label)");
+      "argument, as in softmax_cross_entropy<tl::ignore_label{255}>(logits, label), and weights are factors of "
+      "the result");
   return mean<-1>(logits);
 }
 

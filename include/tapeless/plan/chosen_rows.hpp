@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which program runs, of those that are rewritten for their rows (sparse_rows.hpp): lists of rows are taken as the user
-// has them. A mask (masks.hpp) of the run is the list of its rows that are not zero, known before the forward pass. The
-// one that saves most by flops is taken so, if any does; one that is given also where it saves nothing, so that what a
-// row that it leaves out counts for does not depend on the size of the network.
+// Which program runs, of those that are rewritten for their rows (sparse_rows.hpp). Lists of rows are taken as the user has
+// them. A mask (masks.hpp) is the list of its rows that are not zero; the one that saves most is taken so. Where none saves
+// anything, a condition that is given is, or else a given weight of losses, so that what a row that it leaves out counts
+// for does not depend on the size of the network.
 #pragma once
+#include "joined_masks.hpp"
 #include "masks.hpp"
+#include "merged_axes.hpp"
+#include "row_cost.hpp"
 
 namespace tapeless::detail {
 
@@ -155,36 +158,54 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
       }
   }
   const vec<int> masks = masks_of(p.nodes, N);
-  vec<char> tried(masks.size(), 0);
-  // the best of those that are given, also where it costs more, for the same reason; returns: is there one?
-  const auto take_given = [&](auto is_given) {
-    raw_program given;
-    double least = 0;
-    for (int k = 0; k < masks.size(); ++k) {
-      if (!is_given(masks[k])) continue;
-      with_rows_of_mask(written, masks[k], [&](const raw_program& r) {
-        if (r.broken.found || !has_rows_of_mask(r)) return;
-        tried[k] = 1;
-        const double c = cost_of_rows<Backend>(r);
-        if (!given.outputs.empty() && c >= least) return;
-        given = r;
-        least = c;
-      });
+  struct candidate {
+    raw_program program;
+    double cost = -1; // none
+    constexpr void offer(const raw_program& r, double c) {
+      if (cost >= 0 && c >= cost) return;
+      program = r;
+      cost = c;
     }
-    if (given.outputs.empty()) return false;
-    take(given, least);
-    return true;
   };
-  if (!chosen && !take_given([&](int m) { return is_given_condition(p.nodes, m); }))
-    take_given([&](int m) { return weighs_losses(p.nodes, N, m); });
-  for (int k = 0; k < masks.size(); ++k) {
-    if (tried[k] != 0) continue;
-    with_rows_of_mask(written, masks[k], [&](const raw_program& r) {
-      if (is_weight_of_program(p.nodes, masks[k]) && cost_of_rows<Backend>(r) > most_with_weights(of_written))
-        return;
-      offer(r);
+  candidate condition, weight, cheapest;
+  for (const int m : masks) {
+    const bool is_condition = is_given_condition(p.nodes, m), is_weight = is_given_weight(p.nodes, m);
+    const double most =
+        is_weight_of_program(p.nodes, m) && !is_weight ? most_with_weights(of_written) : of_written;
+    with_rows_of_mask(written, m, [&](const raw_program& r) {
+      if (r.broken.found) return;
+      const double c = cost_of_rows<Backend>(r);
+      if (c < most) cheapest.offer(r, c);
+      if ((is_condition || is_weight) && !chosen && has_rows_of_mask(r))
+        (is_condition ? condition : weight).offer(r, c);
     });
   }
+  // given conditions, and arguments that weigh losses, of as many rows as the first one
+  vec<int> alike;
+  const auto add = [&](int m) {
+    const shape rows = squeezed(p.nodes[m].s);
+    const bool fits = rows.rank == 1 && (alike.empty() || rows == squeezed(p.nodes[alike[0]].s));
+    if (fits && alike.size() < 2 * max_masks) alike.push_back(m);
+  };
+  for (const int m : masks)
+    if (is_given_condition(p.nodes, m)) add(m);
+  for (int i = 0; i < N; ++i)
+    if (p.nodes[i].weighs && !p.nodes[i].active) add(i);
+  candidate together;
+  if (!chosen && alike.size() > 1) {
+    mask_joining joining(written, alike);
+    if (const mask_joining::set several = joining.largest(); several != 0) {
+      const mask_joining::result q = joining.run(several);
+      with_rows_of_mask(q.program, q.mask, [&](const raw_program& r) {
+        if (!r.broken.found && has_rows_of_mask(r)) together.offer(r, cost_of_rows<Backend>(r));
+      });
+    }
+  }
+  const candidate& given = together.cost >= 0 ? together : condition.cost >= 0 ? condition : weight;
+  if (given.cost >= 0) take(given.program, given.cost);
+  // masks of one loss save about the same, those of another one more or less
+  const double least = given.cost >= 0 ? 0.9 * cost : cost;
+  if (cheapest.cost >= 0 && cheapest.cost < least) take(cheapest.program, cheapest.cost);
   return best;
 }
 

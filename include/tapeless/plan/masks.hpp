@@ -55,8 +55,12 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
     }
     zero[i] = may;
   }
-  for (int i = 0; i < size; ++i)
-    zero[i] = zero[i] != 0 && varies[i] == 0 && (!nodes[i].adjoint || nodes[i].o == op::input);
+  vec<char> primal(size, 0); // or a view of it
+  for (int i = 0; i < size; ++i) {
+    const node& v = nodes[i];
+    primal[i] = !v.adjoint || v.o == op::input || (rule(v.o).k == kind::view && primal[v.in[0]] != 0);
+    zero[i] = zero[i] != 0 && varies[i] == 0 && primal[i] != 0;
+  }
   return zero;
 }
 // A factor or a condition of the losses of rows, which may be a mask: an argument, a weight that the program computes, or
@@ -109,9 +113,8 @@ constexpr bool is_weight_of_program(const node* nodes, int m) {
   while (rule(nodes[m].o).k == kind::view) m = nodes[m].in[0];
   return nodes[m].o != op::input && nodes[m].t != dtype::boolean;
 }
-// Is it a condition that is known before the first product?
-constexpr bool is_given_condition(const node* nodes, int m) {
-  if (nodes[m].t != dtype::boolean) return false;
+// Is it known before the first product?
+constexpr bool is_given(const node* nodes, int m) {
   vec<char> read(m + 1, 0);
   read[m] = 1;
   for (int i = m; i >= 0; --i) {
@@ -122,44 +125,39 @@ constexpr bool is_given_condition(const node* nodes, int m) {
   }
   return true;
 }
-// Is it an argument that weighs losses: is its product with what comes of a network added up over its rows, by ops that
-// are linear in it, as in mean(m * l)? Labels of 1 and -1, whose products with the model's output are read by a loss, do
-// not.
-constexpr bool weighs_losses(const node* nodes, int size, int m) {
-  if (nodes[m].t == dtype::boolean || is_weight_of_program(nodes, m)) return false;
-  const shape rows = squeezed(nodes[m].s);
-  constexpr char other = 0, weight = 1, network = 2, weighed = 3;
-  vec<char> is(size, other);
-  for (int i = 0; i < size; ++i) {
-    const node& v = nodes[i];
-    const auto of = [&](int k) { return v.in[k] >= 0 ? is[v.in[k]] : other; };
-    const auto reads = [&](char what) { return of(0) == what || of(1) == what || of(2) == what; };
-    const bool terms = v.o == op::add || v.o == op::sub || v.o == op::where;
-    const bool passes = v.o == op::neg || v.o == op::div || v.o == op::cast || v.o == op::copy ||
-                        v.o == op::stop_gradient || rule(v.o).k == kind::view;
-    if (i == m || (passes && of(0) == weight)) is[i] = weight;
-    else if ((passes || v.o == op::sum) && of(0) == weighed) is[i] = weighed;
-    else if (terms && reads(weighed)) is[i] = weighed;
-    else if (v.o == op::mul && (reads(weighed) || (reads(weight) && reads(network)))) is[i] = weighed;
-    else if (v.o == op::mul && reads(weight)) is[i] = weight;
-    else if (is_heavy(v.o) || reads(network) || reads(weighed)) is[i] = network;
-    if (v.o == op::sum && is[i] == weighed && end_of_group(v.s, rows) < 0) return true;
-  }
-  return false;
+constexpr bool is_given_condition(const node* nodes, int m) {
+  return nodes[m].t == dtype::boolean && is_given(nodes, m);
 }
-// Of these nodes, the first ones that may be masks: conditions that are given, of the rows of a product; arguments and
-// other conditions; weights that the program computes.
+// Is it zero where an argument is that weighs losses?
+constexpr bool keeps_weight(const node* nodes, int m) {
+  const node& v = nodes[m];
+  switch (v.o) {
+    case op::input: return v.weighs;
+    case op::mul: return keeps_weight(nodes, v.in[0]) || keeps_weight(nodes, v.in[1]);
+    case op::where:
+      return keeps_weight(nodes, v.in[1]) && nodes[v.in[2]].o == op::konst && nodes[v.in[2]].attr == 0;
+    case op::neg:
+    case op::square:
+    case op::sqrt:
+    case op::relu:
+    case op::tanh:
+    case op::copy:
+    case op::cast:
+    case op::stop_gradient:
+    case op::div: return keeps_weight(nodes, v.in[0]);
+    default: return rule(v.o).k == kind::view && keeps_weight(nodes, v.in[0]);
+  }
+}
+constexpr bool is_given_weight(const node* nodes, int m) {
+  return nodes[m].t != dtype::boolean && keeps_weight(nodes, m) && is_given(nodes, m);
+}
+// Of these nodes, the first ones that may be masks: conditions that are given, of the rows of a product; weights of losses
+// that are given; arguments and other conditions; weights that the program computes.
 constexpr vec<int> masks_of(const node* nodes, int size, int most = max_masks) {
   const vec<int> of_products = products(nodes, size);
   vec<int> r;
   if (of_products.empty()) return r;
   const vec<char> weights = weights_among(nodes, size);
-  const auto order = [&](int m) {
-    if (is_weight_of_program(nodes, m)) return 2;
-    bool rows = false;
-    for (const int i : of_products) rows = rows || quotient(rows_of_product(nodes[i]), numel(nodes[m].s)) > 0;
-    return rows && is_given_condition(nodes, m) ? 0 : 1;
-  };
   vec<int> all;
   for (int i = 0; i < size; ++i)
     for (int k = 0; k < 2; ++k) {
@@ -167,10 +165,20 @@ constexpr vec<int> masks_of(const node* nodes, int size, int most = max_masks) {
       bool known = m < 0;
       for (const int j : all) known = known || j == m;
       if (!known && may_have_rows(nodes, nodes[m], of_products)) all.push_back(m);
+      if (most == 1 && !all.empty()) return all;
     }
-  for (int turn = 0; turn < 3; ++turn)
-    for (const int m : all)
-      if (r.size() < most && order(m) == turn) r.push_back(m);
+  const auto turn_of = [&](int m) {
+    if (is_given_weight(nodes, m)) return 1;
+    if (is_weight_of_program(nodes, m)) return 3;
+    bool rows = false;
+    for (const int i : of_products) rows = rows || quotient(rows_of_product(nodes[i]), numel(nodes[m].s)) > 0;
+    return rows && is_given_condition(nodes, m) ? 0 : 2;
+  };
+  vec<int> turns;
+  for (const int m : all) turns.push_back(turn_of(m));
+  for (int turn = 0; turn < 4; ++turn)
+    for (int k = 0; k < all.size(); ++k)
+      if (r.size() < most && turns[k] == turn) r.push_back(all[k]);
   return r;
 }
 

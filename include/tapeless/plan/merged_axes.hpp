@@ -3,7 +3,7 @@
 //
 // A program with the leading axes of some of its nodes made one: (b, h, w, c) -> (b * h * w, c).
 // A mask of several axes is then a mask of rows, and what a reshape makes the rows of a selection are rows before it, too
-// (masks.hpp). Merged are: elementwise ops of the group's shape, what a reshape makes of a tensor of b * h * w rows, and
+// (chosen_rows.hpp). Merged are: elementwise ops of the group's shape, what a reshape makes of a tensor of b * h * w rows, and
 // what is computed from these as long as the ops keep the axes together. Where they do not, or where a tensor of other
 // axes is read, stands a reshape; a sum over some of the merged axes is a scatter_add, which reads rows:
 // sum<1, 2>(x)[i] = sum of x[r] over the rows r of image i.
@@ -11,17 +11,6 @@
 #include "sparse_rows.hpp"
 
 namespace tapeless::detail {
-
-// The first axis behind the leading extents `group`, none of which is 1, or -1 where s does not begin with them.
-constexpr int end_of_group(const shape& s, const shape& group) {
-  int k = 0;
-  for (int i = 0; i < s.rank; ++i) {
-    if (s.d[i] == 1) continue;
-    if (!(s.d[i] == group.d[k])) return -1;
-    if (++k == group.rank) return i + 1;
-  }
-  return -1;
-}
 
 class axis_merging : row_rewriter {
   const shape group_;

@@ -11,8 +11,6 @@
 
 namespace tapeless::detail {
 
-constexpr bool is_heavy(op o) { return o == op::matmul || is_conv(o); }
-
 // The named extents of a program, as numbers.
 class assumed_extents {
   name_values names_;

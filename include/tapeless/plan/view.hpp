@@ -9,14 +9,6 @@
 
 namespace tapeless::detail {
 
-// The axes that count: those of an extent other than 1.
-constexpr shape squeezed(const shape& s) {
-  shape r;
-  for (int i = 0; i < s.rank; ++i)
-    if (s.d[i] != 1) r.d[r.rank++] = s.d[i];
-  return r;
-}
-
 struct strided_view {
   int root = no_node;          // a node with a dense block: argument, or stored
   extent_t offset[2]{};        // a sum of two monomials: one of each kind that a shape can bring about

@@ -7,6 +7,7 @@
 #include <utility>
 #include "function.hpp"
 #include "misuse.hpp"
+#include "weights.hpp"
 
 namespace tapeless::detail {
 
@@ -153,6 +154,7 @@ template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse =
   }
   vec<int> outputs;
   for_each_leaf(y, [&](const auto& h) { outputs.push_back(h.id()); });
+  mark_weights(g); // while the losses are there, whose gradient alone may be wanted
   raw_program r = compact(g, outputs);
   r.broken = g.broken;
   return r;

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// mark_weights: which arguments weigh losses. The product of such an argument with a loss goes into a sum over its rows,
+// through ops that are linear in it, as in mean(w * square(z - t)). What comes of a product or convolution by linear ops
+// alone, as z - t, is no loss: w in sum(w * z) may be any vector. Nor are factors that a loss reads: labels s of 1 and -1
+// in mean(log(1 + exp(-s * z))).
+#pragma once
+#include "../expr/graph.hpp"
+#include "../ops/conv.hpp"
+
+namespace tapeless::detail {
+
+class weights_of_losses {
+  using set = std::uint64_t; // of the arguments that are known first
+  struct role {
+    bool linear = false, loss = false;   // comes of a product: by linear ops; by others
+    set weight = 0;                      // it is zero where one of these is: known before any product
+    set weighed_linear = 0, weighed = 0; // and comes of a product, by linear ops or as a loss
+    constexpr bool of_network() const { return linear || loss; }
+  };
+  graph& g_;
+  vec<role> role_;
+  vec<int> argument_; // of each bit
+
+  constexpr role of(int x) const { return x < 0 ? role{} : role_[x]; }
+  static constexpr role product(const role& a, const role& b) {
+    role r;
+    r.loss = a.loss || b.loss || (a.linear && b.linear);
+    r.linear = (a.linear || b.linear) && !r.loss;
+    const set linear =
+        a.weighed_linear | b.weighed_linear | (b.linear ? a.weight : 0) | (a.linear ? b.weight : 0);
+    r.weighed = a.weighed | b.weighed | (b.loss ? a.weight : 0) | (a.loss ? b.weight : 0);
+    if (r.loss) r.weighed |= linear;
+    if (r.linear) r.weighed_linear = linear;
+    if (!r.of_network()) r.weight = a.weight | b.weight;
+    return r;
+  }
+  static constexpr role sum_of(const role& a, const role& b, bool linear) {
+    role r;
+    r.loss = a.loss || b.loss || (!linear && (a.linear || b.linear));
+    r.linear = (a.linear || b.linear) && !r.loss;
+    r.weighed = a.weighed | b.weighed;
+    r.weighed_linear = r.linear ? a.weighed_linear & b.weighed_linear : 0;
+    return r;
+  }
+  constexpr role made(int i) {
+    const node& v = g_[i];
+    const role a = of(v.in[0]), b = of(v.in[1]), c = of(v.in[2]);
+    if (is_heavy(v.o)) return {.linear = true};
+    switch (v.o) {
+      case op::input:
+        if (v.s.rank == 0 || v.t == dtype::boolean || argument_.size() == 64) return {};
+        argument_.push_back(i);
+        return {.weight = set{1} << (argument_.size() - 1)};
+      case op::neg:
+      case op::copy:
+      case op::cast:
+      case op::narrow:
+      case op::widen:
+      case op::stop_gradient:
+      case op::expand:
+      case op::transpose:
+      case op::slice:
+      case op::reshape: return a;
+      case op::sum: {
+        role r = a;
+        r.weight = 0;
+        return r;
+      }
+      case op::mul: return product(a, b);
+      case op::div: { // by what is no weight
+        role r = a;
+        r.loss = a.loss || b.of_network();
+        r.linear = a.linear && !r.loss;
+        if (r.loss) r.weighed |= a.weighed_linear | a.weight;
+        if (r.of_network()) r.weight = 0;
+        if (!r.linear) r.weighed_linear = 0;
+        return r;
+      }
+      case op::add:
+      case op::sub: return sum_of(a, b, true);
+      case op::where: {
+        role r = sum_of(b, c, false);
+        if (g_.is(v.in[2], 0) && !r.loss) r.weight = b.weight;
+        return r;
+      }
+      default: break;
+    }
+    role r;
+    r.loss = a.of_network() || b.of_network() || c.of_network();
+    if (v.o == op::square || v.o == op::sqrt || v.o == op::relu || v.o == op::tanh) { // zero stays zero
+      r.weight = a.weight;
+      r.weighed = a.weighed | a.weighed_linear;
+    }
+    return r;
+  }
+
+public:
+  constexpr explicit weights_of_losses(graph& g) : g_(g), role_(g.size(), role{}) {}
+  constexpr void mark() {
+    bool any = false;
+    for (int i = 0; i < g_.size(); ++i) any = any || is_heavy(g_[i].o);
+    for (int i = 0; any && i < g_.size(); ++i) {
+      role_[i] = made(i);
+      if (g_[i].o != op::sum || g_[i].adjoint) continue; // sums of cotangents are none of losses
+      for (int k = 0; k < argument_.size(); ++k)
+        if ((role_[i].weighed >> k & 1u) != 0 && end_of_group(g_[i].s, squeezed(g_[argument_[k]].s)) < 0)
+          g_.nodes[argument_[k]].weighs = true;
+    }
+  }
+};
+
+constexpr void mark_weights(graph& g) { weights_of_losses(g).mark(); }
+
+} // namespace tapeless::detail
