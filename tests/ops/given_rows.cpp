@@ -255,6 +255,11 @@ TEST_CASE("given rows: where a weight is zero, a row is zero whatever it has, in
     const auto z = tl::matmul(tl::tanh(tl::matmul(x, std::get<0>(p))), std::get<1>(p));
     return tl::sum(tl::mean<1>(tl::square(tl::reshape<n, 1>(w) / 8.0 * (z - t))));
   };
+  constexpr auto of_masked_outputs = [](const auto& p, auto x, auto t, auto w) {
+    const auto z = tl::matmul(tl::tanh(tl::matmul(x, std::get<0>(p))), std::get<1>(p));
+    const auto m = tl::reshape<n, 1>(w) / 8.0;
+    return tl::sum(tl::mean<1>(tl::square(m * z - m * t)));
+  };
   constexpr auto of_half_targets = [](const auto& p, auto x, auto t,
                                       auto w) { // a mask of no rows of the network
     const auto z = tl::matmul(tl::tanh(tl::matmul(x, std::get<0>(p))), std::get<1>(p));
@@ -314,6 +319,7 @@ TEST_CASE("given rows: where a weight is zero, a row is zero whatever it has, in
     check(negative, weight, all);
     check(of_squares, weight, squares);
     check(of_residuals, weight, squares);
+    check(of_masked_outputs, weight, squares);
     check(of_half_targets, weight, all);
     check(of_branches, weight, all);
     check(with_condition, weight, all);

@@ -105,6 +105,109 @@ constexpr bool leaves_residuals_open(const raw_program& p) {
   return false;
 }
 
+struct costed_program {
+  raw_program program;
+  double cost = -1; // none
+  constexpr bool found() const { return cost >= 0; }
+  constexpr void take(const raw_program& r, double c) {
+    program = r;
+    cost = c;
+  }
+  constexpr void offer(const raw_program& r, double c) {
+    if (!found() || c < cost) take(r, c);
+  }
+};
+
+// The lists of rows that a program has, also where they cost more: what they leave out counts as exactly zero.
+template <class Backend> constexpr void choose_lists(const raw_program& written, costed_program& best) {
+  // keeps what the forward stored, or computes it again; takes(r): is r taken whatever it costs?
+  const auto offer_pushed = [&](const raw_program& sunk, auto takes) {
+    const auto offer = [&](const raw_program& r) {
+      if (!r.broken.found) best.offer(r, cost_of_rows<Backend>(r));
+    };
+    gather_pushing pushing(sunk);
+    const bool nested = pushing.has_rows_of_rows();
+    const raw_program kept = pushing.run();
+    if (kept.broken.found) return;
+    if (takes(kept)) best.take(kept, cost_of_rows<Backend>(kept));
+    else offer(kept);
+    if (leaves_residuals_open(sunk) && !fits_into_cache<Backend>(kept))
+      offer(gather_pushing(sunk, true).run());
+    if (nested) {
+      const raw_program in_turn = gather_pushing(sunk, false, true).run();
+      if (!in_turn.broken.found) offer(gather_pushing(in_turn).run());
+    }
+  };
+  scatter_sinking one(written);
+  offer_pushed(one.run(no_node), [](const raw_program&) { return true; });
+  if (one.lists_meet()) // each goes on by itself
+    offer_pushed(scatter_sinking(written, true).run(no_node), [](const raw_program&) { return false; });
+  if (densified(best.program) == 0) return;
+  const auto has_fewer_dense = [&](const raw_program& r) { return densified(r) < densified(best.program); };
+  for (const shape& group : groups_of_selected(written)) {
+    const raw_program merged = axis_merging(written, group).run(no_node).program;
+    if (merged.broken.found) continue;
+    scatter_sinking sinking(merged);
+    offer_pushed(sinking.run(no_node), has_fewer_dense);
+    if (sinking.lists_meet()) offer_pushed(scatter_sinking(merged, true).run(no_node), has_fewer_dense);
+  }
+}
+
+// Given conditions, and arguments that weigh losses, of as many rows as the first of them.
+constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& masks) {
+  vec<int> r;
+  const auto add = [&](int m) {
+    const shape rows = squeezed(nodes[m].s);
+    const bool fits = rows.rank == 1 && (r.empty() || rows == squeezed(nodes[r[0]].s));
+    if (fits && r.size() < 2 * max_masks) r.push_back(m);
+  };
+  for (const int m : masks)
+    if (is_given_condition(nodes, m)) add(m);
+  for (int i = 0; i < size; ++i)
+    if (nodes[i].weighs && !nodes[i].active) add(i);
+  return r;
+}
+
+// force: is a mask that is given taken also where it costs more than `written`?
+template <class Backend>
+constexpr void choose_masks(const raw_program& written, const node* nodes, int size, double of_written,
+                            bool force, costed_program& best) {
+  const vec<int> masks = masks_of(nodes, size);
+  costed_program condition, weight, together, cheapest;
+  for (const int m : masks) {
+    const bool is_condition = is_given_condition(nodes, m), is_weight = is_given_weight(nodes, m);
+    const double most =
+        is_weight_of_program(nodes, m) && !is_weight ? most_with_weights(of_written) : of_written;
+    with_rows_of_mask(written, m, [&](const raw_program& r) {
+      if (r.broken.found) return;
+      const double c = cost_of_rows<Backend>(r);
+      if (c < most) cheapest.offer(r, c);
+      if (force && (is_condition || is_weight) && has_rows_of_mask(r))
+        (is_condition ? condition : weight).offer(r, c);
+    });
+  }
+  if (const vec<int> several = given_masks(nodes, size, masks); force && several.size() > 1) {
+    mask_joining joining(written, several);
+    if (const mask_joining::set joined = joining.largest(); joined != 0) {
+      const mask_joining::result q = joining.run(joined);
+      with_rows_of_mask(q.program, q.mask, [&](const raw_program& r) {
+        if (!r.broken.found && has_rows_of_mask(r)) together.offer(r, cost_of_rows<Backend>(r));
+      });
+    }
+  }
+  // masks of one loss save about the same of the products, those of another one more or less
+  const auto products = [](const costed_program& a) {
+    return cost_of_products<Backend>(a.program, assumed_extents(a.program));
+  };
+  const auto saves_more = [&](const costed_program& a, const costed_program& b) {
+    return a.found() && (!b.found() || products(a) < 0.9 * products(b));
+  };
+  const costed_program& one = condition.found() ? condition : weight;
+  const costed_program& given = together.found() && !saves_more(one, together) ? together : one;
+  if (given.found() && !saves_more(cheapest, given)) best = given;
+  else if (cheapest.found() && cheapest.cost < best.cost) best = cheapest;
+}
+
 template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(const program<N, O>& p) {
   raw_program written;
   bool some = false, chosen = false; // lists of rows; of those some that the program chooses
@@ -115,98 +218,11 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
   }
   for (int k = 0; k < O; ++k) written.outputs.push_back(p.outputs[k]);
   const double of_written = cost_of_rows<Backend>(written);
-  raw_program best = written;
-  double cost = of_written;
-  const auto take = [&](const raw_program& r, double c) {
-    cost = c;
-    best = r;
-  };
-  const auto offer = [&](const raw_program& r) {
-    if (r.broken.found) return;
-    if (const double c = cost_of_rows<Backend>(r); c < cost) take(r, c);
-  };
-  // keeps what the forward stored, or computes it again; takes(r): is r taken whatever it costs?
-  const auto offer_pushed = [&](const raw_program& sunk, auto takes) {
-    gather_pushing pushing(sunk);
-    const bool nested = pushing.has_rows_of_rows();
-    const raw_program kept = pushing.run();
-    if (kept.broken.found) return;
-    if (takes(kept)) take(kept, cost_of_rows<Backend>(kept));
-    else offer(kept);
-    if (leaves_residuals_open(sunk) && !fits_into_cache<Backend>(kept))
-      offer(gather_pushing(sunk, true).run());
-    if (nested) {
-      const raw_program in_turn = gather_pushing(sunk, false, true).run();
-      if (!in_turn.broken.found) offer(gather_pushing(in_turn).run());
-    }
-  };
-  if (some) {
-    scatter_sinking one(written);
-    const raw_program sunk = one.run(no_node);
-    // also where it costs more: what is left out counts as exactly zero
-    offer_pushed(sunk, [](const raw_program&) { return true; });
-    if (one.lists_meet()) // each goes on by itself
-      offer_pushed(scatter_sinking(written, true).run(no_node), [](const raw_program&) { return false; });
-    const auto has_fewer_dense = [&](const raw_program& r) { return densified(r) < densified(best); };
-    if (densified(best) > 0)
-      for (const shape& group : groups_of_selected(written)) {
-        const raw_program merged = axis_merging(written, group).run(no_node).program;
-        if (merged.broken.found) continue;
-        scatter_sinking sinking(merged);
-        offer_pushed(sinking.run(no_node), has_fewer_dense);
-        if (sinking.lists_meet()) offer_pushed(scatter_sinking(merged, true).run(no_node), has_fewer_dense);
-      }
-  }
-  const vec<int> masks = masks_of(p.nodes, N);
-  struct candidate {
-    raw_program program;
-    double cost = -1; // none
-    constexpr void offer(const raw_program& r, double c) {
-      if (cost >= 0 && c >= cost) return;
-      program = r;
-      cost = c;
-    }
-  };
-  candidate condition, weight, cheapest;
-  for (const int m : masks) {
-    const bool is_condition = is_given_condition(p.nodes, m), is_weight = is_given_weight(p.nodes, m);
-    const double most =
-        is_weight_of_program(p.nodes, m) && !is_weight ? most_with_weights(of_written) : of_written;
-    with_rows_of_mask(written, m, [&](const raw_program& r) {
-      if (r.broken.found) return;
-      const double c = cost_of_rows<Backend>(r);
-      if (c < most) cheapest.offer(r, c);
-      if ((is_condition || is_weight) && !chosen && has_rows_of_mask(r))
-        (is_condition ? condition : weight).offer(r, c);
-    });
-  }
-  // given conditions, and arguments that weigh losses, of as many rows as the first one
-  vec<int> alike;
-  const auto add = [&](int m) {
-    const shape rows = squeezed(p.nodes[m].s);
-    const bool fits = rows.rank == 1 && (alike.empty() || rows == squeezed(p.nodes[alike[0]].s));
-    if (fits && alike.size() < 2 * max_masks) alike.push_back(m);
-  };
-  for (const int m : masks)
-    if (is_given_condition(p.nodes, m)) add(m);
-  for (int i = 0; i < N; ++i)
-    if (p.nodes[i].weighs && !p.nodes[i].active) add(i);
-  candidate together;
-  if (!chosen && alike.size() > 1) {
-    mask_joining joining(written, alike);
-    if (const mask_joining::set several = joining.largest(); several != 0) {
-      const mask_joining::result q = joining.run(several);
-      with_rows_of_mask(q.program, q.mask, [&](const raw_program& r) {
-        if (!r.broken.found && has_rows_of_mask(r)) together.offer(r, cost_of_rows<Backend>(r));
-      });
-    }
-  }
-  const candidate& given = together.cost >= 0 ? together : condition.cost >= 0 ? condition : weight;
-  if (given.cost >= 0) take(given.program, given.cost);
-  // masks of one loss save about the same, those of another one more or less
-  const double least = given.cost >= 0 ? 0.9 * cost : cost;
-  if (cheapest.cost >= 0 && cheapest.cost < least) take(cheapest.program, cheapest.cost);
-  return best;
+  costed_program best;
+  best.take(written, of_written);
+  if (some) choose_lists<Backend>(written, best);
+  choose_masks<Backend>(written, p.nodes, N, of_written, !chosen, best);
+  return best.program;
 }
 
 } // namespace tapeless::detail

@@ -76,15 +76,27 @@ constexpr stored_bytes bytes_stored(const raw_program& p, const assumed_extents&
 template <class Backend> constexpr bool fits_into_cache(const raw_program& p) {
   return bytes_stored(p, assumed_extents(p)).alive <= Backend::cache_bytes;
 }
+// Of products and convolutions alone.
+template <class Backend> constexpr double cost_of_products(const raw_program& p,
+                                                           const assumed_extents& extents) {
+  double sum = 0;
+  for (const node& v : p.nodes) {
+    if (!is_heavy(v.o)) continue;
+    shape s[3]{};
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) s[k] = p.nodes[v.in[k]].s;
+    sum += Backend::product_ns(extents.number(rule(v.o).flops(v, s)));
+  }
+  return sum;
+}
 template <class Backend> constexpr double cost_of_rows(const raw_program& p) {
   const assumed_extents extents(p);
-  double sum = 0;
+  double sum = cost_of_products<Backend>(p, extents);
   for (const node& v : p.nodes) {
     shape s[3]{};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) s[k] = p.nodes[v.in[k]].s;
     const kind k = rule(v.o).k;
-    if (is_heavy(v.o)) sum += Backend::product_ns(extents.number(rule(v.o).flops(v, s)));
     if (k == kind::elementwise || k == kind::reduction)
       sum += Backend::elementwise_ns(extents.number(rule(v.o).flops(v, s)));
     if (v.o == op::gather) sum += Backend::move_ns(extents.number(count(1, v.s)));

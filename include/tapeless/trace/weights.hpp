@@ -41,7 +41,7 @@ class weights_of_losses {
     r.loss = a.loss || b.loss || (!linear && (a.linear || b.linear));
     r.linear = (a.linear || b.linear) && !r.loss;
     r.weighed = a.weighed | b.weighed;
-    r.weighed_linear = r.linear ? a.weighed_linear & b.weighed_linear : 0;
+    if (r.linear) r.weighed_linear = (a.weighed_linear | a.weight) & (b.weighed_linear | b.weight);
     return r;
   }
   constexpr role made(int i) {
