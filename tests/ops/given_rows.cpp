@@ -398,6 +398,61 @@ TEST_CASE("given rows: several masks of one loss leave out what any of them does
   });
 }
 
+TEST_CASE("given rows: masks along different axes of one extent are not joined") {
+  constexpr int m = 6; // rows and outputs
+  using square_data = tl::tensor<double, m, 3>;
+  using square_weights = tl::tensor<double, 3, m>;
+  using square_targets = tl::tensor<double, m, m>;
+  using vector = tl::tensor<double, m>;
+  tl::owned<square_weights> p;
+  tl::owned<square_data> x;
+  tl::owned<square_targets> t;
+  tl::owned<vector> a, b;
+  std::uint64_t seed = support::draw(*p, 5);
+  seed = support::draw(*x, seed);
+  support::draw(*t, seed);
+  for (int i = 0; i < m; ++i) {
+    (*a)[i] = i % 3;
+    (*b)[i] = i % 2 == 0 ? 0 : 0.5;
+  }
+  const auto check = [&](const auto& f) {
+    using F = std::remove_cvref_t<decltype(f)>;
+    auto run = tl::jit(tl::value_and_grad<0>(F{}))
+                   .template bind<square_weights, square_data, square_targets, vector, vector>();
+    auto all = tl::jit(tl::value_and_grad<0, 3, 4>(F{}))
+                   .template bind<square_weights, square_data, square_targets, vector, vector>();
+    auto alone = tl::jit(F{}).template bind<square_weights, square_data, square_targets, vector, vector>();
+    const auto [value, gradient] = run(*p, *x, *t, *a, *b);
+    const auto [expected, of_p, of_a, of_b] = all(*p, *x, *t, *a, *b);
+    CHECK(std::abs(value[0] - expected[0]) <= 1e-12);
+    CHECK(std::abs(alone(*p, *x, *t, *a, *b)[0] - expected[0]) <= 1e-12);
+    CHECK(support::largest_difference(support::elements(gradient), support::elements(of_p)) <= 1e-12);
+  };
+  check([](auto w, auto in, auto out, auto rows, auto columns) {
+    const auto l = tl::square(tl::tanh(tl::matmul(in, w)) - out);
+    return tl::sum(tl::reshape<m, 1>(rows) * (tl::reshape<1, m>(columns) * l));
+  });
+  check([](auto w, auto in, auto out, auto rows, auto columns) {
+    const auto l = tl::square(tl::tanh(tl::matmul(in, w)) - out);
+    return tl::sum(columns * (tl::reshape<m, 1>(rows) * l));
+  });
+  check([](auto w, auto in, auto out, auto rows, auto columns) {
+    return tl::sum(tl::square(tl::reshape<m, 1>(rows) * (tl::matmul(in, w) - out) * columns));
+  });
+  check([](auto w, auto in, auto out, auto rows, auto columns) {
+    const auto e = tl::reshape<m, 1>(rows) * tl::square(tl::matmul(in, w) - out);
+    return tl::sum(tl::transpose<1, 0>(e) * tl::reshape<m, 1>(columns));
+  });
+  check([](auto w, auto in, auto out, auto rows, auto columns) {
+    return tl::sum(
+        tl::where(columns != 0.0, tl::reshape<m, 1>(rows) * tl::square(tl::matmul(in, w) - out), 0.0));
+  });
+  check([](auto w, auto in, auto out, auto rows, auto columns) { // of one axis
+    const auto l = tl::square(tl::matmul(in, w) - out);
+    return tl::sum(tl::reshape<m, 1>(columns) * (tl::reshape<m, 1>(rows) * l));
+  });
+}
+
 TEST_CASE("given rows: selected from fewer values than there are rows, all of these too") {
   constexpr auto some = [](const auto& p, auto x, auto t, auto first) {
     return tl::sum(tl::gather(losses(p, x, t), tl::where<'k'>(first)));

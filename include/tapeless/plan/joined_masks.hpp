@@ -29,6 +29,13 @@ private:
     return at(x).o == op::konst && at(x).attr == 0;
   }
   constexpr row_axis& axis(int i, int mask) { return axis_[i * masks_.size() + mask]; }
+  // Is it the axis of the masks of node i before it? Others of that extent are not joined with them.
+  constexpr bool lies_along(int i, int mask) {
+    for (int k = 0; k < mask; ++k)
+      if ((zero_[i] >> k & 1u) != 0) return axis(i, k).equals(axis(i, mask));
+    return true;
+  }
+  // Along one axis: where an operand has it along another, too, that is not looked at.
   constexpr row_axis rows_of(int i, int mask) {
     const node& v = at(i);
     if (i == masks_[mask])
@@ -76,7 +83,7 @@ public:
       for (int k = 0; k < masks.size(); ++k)
         if ((some >> k & 1u) != 0 || i == masks[k]) {
           axis(i, k) = rows_of(i, k);
-          if (axis(i, k).found()) zero_[i] |= 1u << k;
+          if (axis(i, k).found() && lies_along(i, k)) zero_[i] |= 1u << k;
         }
     }
   }
