@@ -57,7 +57,7 @@ TEST_CASE("extent: a product holds up to four names, in order, each as often as 
 TEST_CASE("extent: extent_product has the extents of its factors") {
   static_assert(extent_product<> == 1 && extent_product<7> == 7 && extent_product<n> == n);
   static_assert(extent_product<3, 8> == 24 && extent_product<0, n> == 0);
-  static_assert(eval(extent_product<24, n, m, n>, values()) == 24 * 5 * 7 * 5);
+  static_assert(eval(extent_product<24, n, m, n>, values()) == extent_t{24} * 5 * 7 * 5);
   static_assert(!have_a_product<n, n, n, n, n> && !have_a_product<(extent_t{1} << 39)> &&
                 !have_a_product<-1>);
   static_assert(!have_a_product<(extent_t{1} << 38), 2> && have_a_product<(extent_t{1} << 38)>);

@@ -3,8 +3,8 @@
 //
 // Which program runs, of those that are rewritten for their rows (sparse_rows.hpp). Lists of rows are taken as the user has
 // them. A mask (masks.hpp) is the list of its rows that are not zero; the one that saves most is taken so. Where none saves
-// anything, a condition that is given is, or else a given weight of losses, so that what a row that it leaves out counts
-// for does not depend on the size of the network.
+// anything, those conditions and weights of one loss that are given are taken together (joined_masks.hpp), or one of them, so
+// that what a row that is left out counts for does not depend on the size of the network.
 #pragma once
 #include "joined_masks.hpp"
 #include "masks.hpp"
