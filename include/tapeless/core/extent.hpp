@@ -18,7 +18,8 @@ namespace detail {
 inline constexpr int name_shift = 39, name_bits = 6;
 inline constexpr int max_names = 4; // of an extent, and of the arguments of a program
 // Names of a program: those of its arguments and those of selections, which a run counts.
-inline constexpr int max_program_names = 8;
+inline constexpr int max_counted_names = 8; // of selections
+inline constexpr int max_program_names = max_names + max_counted_names;
 inline constexpr extent_t coefficient_mask = (extent_t{1} << name_shift) - 1;
 
 // 1 for A to 52 for z; then the names that users do not write, of selections that the compiler makes

@@ -82,8 +82,8 @@ struct graph : rule_watch {
   constexpr void learn_count(extent_t e) {
     const char n = name_of(names(e) & 63);
     require(names_.find(n) < 0, "tapeless: selection: its name is no extent of an argument", shape{1, {e}});
-    require(counted_.add(n) >= 0 && counted_.count <= max_program_names - max_names,
-            "tapeless: selection: at most four names of selections in one program", shape{1, {e}});
+    require(counted_.add(n) >= 0 && counted_.count <= max_counted_names,
+            "tapeless: selection: at most eight names of selections in one program", shape{1, {e}});
   }
   // Is e known only after a selection has been made?
   constexpr bool is_counted(extent_t e) const {

@@ -19,9 +19,8 @@ constexpr bool selects(const node* nodes, const node& v) {
   return lists_rows(nodes[v.in[1]], all.s.d[static_cast<int>(v.attr)]);
 }
 
-// Is some product of the rows of a mask alone?
-constexpr bool has_rows_of_mask(const raw_program& p) {
-  const extent_t count = unwritten_extent(0);
+// Is some product of rows of that number alone?
+constexpr bool has_products_of(const raw_program& p, extent_t count) {
   for (const node& v : p.nodes) {
     if (!is_heavy(v.o)) continue;
     for (const int x : v.in)
@@ -33,7 +32,7 @@ constexpr bool has_rows_of_mask(const raw_program& p) {
 constexpr bool selects_rows(const node* nodes, int size) {
   for (int i = 0; i < size; ++i)
     if (selects(nodes, nodes[i])) return true;
-  return !masks_of(nodes, size, 1).empty();
+  return !masks_of(nodes, size, true).empty();
 }
 
 // Axes that a program has in place of rows, each once.
@@ -67,31 +66,26 @@ constexpr vec<shape> groups_of_selected(const raw_program& p) {
   }
   return r;
 }
+constexpr vec<node> nodes_of(const raw_program& p) {
+  vec<node> r;
+  for (const node& v : p.nodes) r.push_back(v);
+  return r;
+}
 // How many cotangents of few rows get all of them.
 constexpr int densified(const raw_program& p) {
-  vec<node> nodes;
-  for (const node& v : p.nodes) nodes.push_back(v);
+  const vec<node> nodes = nodes_of(p);
   int n = 0;
   for (int i = 0; i < nodes.size(); ++i) n += densifies(&nodes[0], nodes.size(), i) ? 1 : 0;
   return n;
 }
-// offer(r): the programs without the rows where the mask is zero
-template <class F> constexpr void with_rows_of_mask(const raw_program& p, int mask, F&& offer) {
-  const auto pushed = [](const raw_program& q, int m) {
-    return gather_pushing(scatter_sinking(q).run(m)).run();
-  };
-  const auto merged = [&](const shape& group) {
-    const axis_merging::result q = axis_merging(p, group).run(mask);
-    if (!q.program.broken.found) offer(pushed(q.program, q.mask));
-  };
-  const shape rows = squeezed(p.nodes[mask].s);
-  if (rows.rank > 1) return merged(rows);
-  const raw_program flat = pushed(p, mask);
-  offer(flat);
-  if (has_rows_of_mask(flat) && densified(flat) == 0) return;
-  vec<shape> groups;
-  add_groups_of(groups, p, rows.d[0]);
-  for (const shape& group : groups) merged(group);
+
+// Masks of several axes.
+constexpr vec<int> masks_of_axes(const raw_program& p) {
+  const vec<node> nodes = nodes_of(p);
+  vec<int> r;
+  for (const int m : masks_of(&nodes[0], nodes.size()))
+    if (squeezed(nodes[m].s).rank > 1) r.push_back(m);
+  return r;
 }
 
 // A weight that the program computes is often zero nowhere, as a focal one may be. Where no row was left out, the step
@@ -139,73 +133,183 @@ template <class Backend> constexpr void choose_lists(const raw_program& written,
     }
   };
   scatter_sinking one(written);
-  offer_pushed(one.run(no_node), [](const raw_program&) { return true; });
+  offer_pushed(one.run(), [](const raw_program&) { return true; });
   if (one.lists_meet()) // each goes on by itself
-    offer_pushed(scatter_sinking(written, true).run(no_node), [](const raw_program&) { return false; });
+    offer_pushed(scatter_sinking(written, true).run(), [](const raw_program&) { return false; });
   if (densified(best.program) == 0) return;
   const auto has_fewer_dense = [&](const raw_program& r) { return densified(r) < densified(best.program); };
   for (const shape& group : groups_of_selected(written)) {
-    const raw_program merged = axis_merging(written, group).run(no_node).program;
+    const raw_program merged = axis_merging(written, group).run({});
     if (merged.broken.found) continue;
     scatter_sinking sinking(merged);
-    offer_pushed(sinking.run(no_node), has_fewer_dense);
-    if (sinking.lists_meet()) offer_pushed(scatter_sinking(merged, true).run(no_node), has_fewer_dense);
+    offer_pushed(sinking.run(), has_fewer_dense);
+    if (sinking.lists_meet()) offer_pushed(scatter_sinking(merged, true).run(), has_fewer_dense);
   }
 }
 
-// Given conditions, and arguments that weigh losses, of as many rows as the first of them.
-constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& masks) {
+// Masks of one axis that are left out whatever that costs: conditions that are given, and arguments that weigh losses, or
+// their elements as one axis; rows: also rows of them that a list keeps.
+inline constexpr int max_given = 8;
+constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& masks, bool rows = false) {
   vec<int> r;
   const auto add = [&](int m) {
-    const shape rows = squeezed(nodes[m].s);
-    const bool fits = rows.rank == 1 && (r.empty() || rows == squeezed(nodes[r[0]].s));
-    if (fits && r.size() < 2 * max_masks) r.push_back(m);
+    if (squeezed(nodes[m].s).rank == 1 && r.size() < max_given) r.push_back(m);
   };
   for (const int m : masks)
     if (is_given_condition(nodes, m)) add(m);
-  for (int i = 0; i < size; ++i)
-    if (nodes[i].weighs && !nodes[i].active) add(i);
+  for (int i = 0; i < size; ++i) {
+    bool one_axis = nodes[i].o == op::input || (rows && nodes[i].o == op::gather);
+    int x = i;
+    while (nodes[x].o == op::gather || (rule(nodes[x].o).k == kind::view)) {
+      x = nodes[x].in[0];
+      one_axis = one_axis || (nodes[i].o == op::reshape && squeezed(nodes[x].s).rank > 1);
+    }
+    if (one_axis && nodes[x].weighs && !nodes[x].active) add(i);
+  }
   return r;
 }
 
-// force: is a mask that is given taken also where it costs more than `written`?
-template <class Backend>
-constexpr void choose_masks(const raw_program& written, const node* nodes, int size, double of_written,
-                            bool force, costed_program& best) {
-  const vec<int> masks = masks_of(nodes, size);
-  costed_program condition, weight, together, cheapest;
-  for (const int m : masks) {
-    const bool is_condition = is_given_condition(nodes, m), is_weight = is_given_weight(nodes, m);
-    const double most =
-        is_weight_of_program(nodes, m) && !is_weight ? most_with_weights(of_written) : of_written;
-    with_rows_of_mask(written, m, [&](const raw_program& r) {
-      if (r.broken.found) return;
-      const double c = cost_of_rows<Backend>(r);
-      if (c < most) cheapest.offer(r, c);
-      if (force && (is_condition || is_weight) && has_rows_of_mask(r))
-        (is_condition ? condition : weight).offer(r, c);
-    });
+// A program without the rows where masks are zero.
+struct masked_program {
+  raw_program program;
+  unsigned masks = 0; // of these there are products of their rows alone
+  int lists = 0;      // for different losses
+};
+constexpr masked_program without_rows(const raw_program& p, const mask_joining::result& joined) {
+  scatter_sinking sinking(joined.program);
+  masked_program r{gather_pushing(sinking.run(joined.masks)).run()};
+  r.lists = joined.masks.size();
+  const int first = unwritten_counts(p);
+  for (int k = 0; k < sinking.lists_of_masks().size() && !r.program.broken.found; ++k) {
+    if (!has_products_of(r.program, unwritten_extent(first + k))) continue;
+    for (int j = 0; j < joined.sets.size(); ++j)
+      if ((sinking.lists_of_masks()[k] >> j & 1u) != 0) r.masks |= joined.sets[j];
   }
-  if (const vec<int> several = given_masks(nodes, size, masks); force && several.size() > 1) {
-    mask_joining joining(written, several);
-    if (const mask_joining::set joined = joining.largest(); joined != 0) {
-      const mask_joining::result q = joining.run(joined);
-      with_rows_of_mask(q.program, q.mask, [&](const raw_program& r) {
-        if (!r.broken.found && has_rows_of_mask(r)) together.offer(r, cost_of_rows<Backend>(r));
-      });
+  return r;
+}
+constexpr masked_program without_rows(const raw_program& p, const vec<int>& masks) {
+  if (masks.size() == 1) return without_rows(p, {p, masks, vec<unsigned>(1, 1u)});
+  return without_rows(p, mask_joining(p, masks).run());
+}
+// First without the rows that no loss counts, then, of the others, for each loss without those that it does not. No program
+// where masks are not found among these.
+constexpr masked_program without_rows_in_turn(const raw_program& p, const vec<int>& masks, int lists) {
+  const mask_joining::result joined = mask_joining(p, masks).run(true);
+  if (joined.blocks) return {};
+  masked_program r = without_rows(p, joined);
+  if (r.masks == 0) return {};
+  const vec<node> nodes = nodes_of(r.program);
+  const vec<int> rest = given_masks(&nodes[0], nodes.size(), masks_of(&nodes[0], nodes.size()), true);
+  if (rest.empty()) return {};
+  const masked_program each = without_rows(r.program, rest);
+  if (each.lists != lists || each.program.broken.found) return {};
+  r.program = each.program;
+  return r;
+}
+
+inline constexpr int max_masks = 4; // are tried, of those that are left out only where it saves something
+
+// The best of the programs without the rows of some masks: one that leaves out the most of those that are given, where
+// `forces`, also where that costs more; of these the cheapest.
+template <class Backend> class mask_choosing {
+  const raw_program& written_;
+  const double of_written_;
+  const bool forces_;
+  costed_program best_;
+  int given_ = 0, dense_ = 0; // masks that it leaves out; cotangents with all rows nevertheless
+
+  static constexpr int count(unsigned masks) {
+    int n = 0;
+    for (; masks != 0; masks &= masks - 1) ++n;
+    return n;
+  }
+  constexpr void offer(const raw_program& r, double cost, int given) {
+    const int dense = densified(r);
+    if (given < given_ || (given > 0 && given == given_ && dense > dense_)) return;
+    if (given > given_ || (given > 0 && dense < dense_)) best_ = {};
+    given_ = given;
+    dense_ = dense;
+    best_.offer(r, cost);
+  }
+  // Takes the masks of one axis that p has, a program of the same results; @return those whose rows other axes may have
+  constexpr vec<int> choose_in(const raw_program& p) {
+    const vec<node> all_nodes = nodes_of(p);
+    const node* const nodes = &all_nodes[0];
+    const vec<int> masks = masks_of(nodes, all_nodes.size());
+    vec<int> given, left;
+    double most = of_written_;
+    if (const vec<int> all = given_masks(nodes, all_nodes.size(), masks); forces_ && !all.empty()) {
+      masked_program r = without_rows(p, all);
+      const bool leaves = densified(r.program) > 0;
+      for (int k = 0; k < all.size(); ++k) {
+        const bool has_rows = (r.masks >> k & 1u) != 0;
+        if (has_rows) given.push_back(all[k]);
+        if (!has_rows || leaves) left.push_back(all[k]);
+      }
+      const int lists = r.lists;
+      if (!given.empty() && given.size() < all.size()) r = without_rows(p, given);
+      if (!given.empty() && !r.program.broken.found) {
+        most = cost_of_rows<Backend>(r.program);
+        offer(r.program, most, given.size());
+      }
+      if (lists > 1)
+        if (const masked_program q = without_rows_in_turn(p, all, lists); q.masks != 0)
+          offer(q.program, cost_of_rows<Backend>(q.program), count(q.masks));
+    }
+    int tried = 0;
+    for (const int m : masks) {
+      const bool is_weight = is_given_weight(nodes, m);
+      if (squeezed(nodes[m].s).rank > 1) continue;
+      if (!given.empty() && (is_weight || is_given_condition(nodes, m))) continue;
+      if (++tried > max_masks) break;
+      vec<int> with = given;
+      with.push_back(m);
+      const masked_program r = without_rows(p, with);
+      if (r.masks >> given.size() == 0 || densified(r.program) > 0) left.push_back(m);
+      if (r.program.broken.found) continue;
+      const double cost = cost_of_rows<Backend>(r.program);
+      const bool by_program = is_weight_of_program(nodes, m) && !is_weight;
+      if (cost < (by_program ? most_with_weights(most) : most)) offer(r.program, cost, given.size());
+    }
+    return left;
+  }
+
+public:
+  constexpr mask_choosing(const raw_program& written, double of_written, bool forces)
+      : written_(written), of_written_(of_written), forces_(forces) {
+    vec<int> left = choose_in(written);
+    for (const int m : masks_of_axes(written)) left.push_back(m);
+    vec<shape> groups;
+    for (const int m : left) {
+      const shape rows = squeezed(written.nodes[m].s);
+      if (rows.rank > 1) add_group(groups, rows);
+      else add_groups_of(groups, written, rows.d[0]);
+    }
+    for (const shape& group : groups) {
+      vec<int> masks;
+      for (const int m : left)
+        if (numel(written.nodes[m].s) == numel(group)) masks.push_back(m);
+      if (const raw_program merged = axis_merging(written, group).run(masks); !merged.broken.found)
+        choose_in(merged);
     }
   }
-  // masks of one loss save about the same of the products, those of another one more or less
-  const auto products = [](const costed_program& a) {
-    return cost_of_products<Backend>(a.program, assumed_extents(a.program));
-  };
-  const auto saves_more = [&](const costed_program& a, const costed_program& b) {
-    return a.found() && (!b.found() || products(a) < 0.9 * products(b));
-  };
-  const costed_program& one = condition.found() ? condition : weight;
-  const costed_program& given = together.found() && !saves_more(one, together) ? together : one;
-  if (given.found() && !saves_more(cheapest, given)) best = given;
-  else if (cheapest.found() && cheapest.cost < best.cost) best = cheapest;
+  constexpr const costed_program& best() const { return best_; }
+  constexpr bool leaves_given_out() const { return given_ > 0; }
+};
+
+template <class Backend>
+constexpr void choose_masks(const raw_program& written, double of_written, bool forces,
+                            costed_program& best) {
+  const mask_choosing<Backend> one(written, of_written, forces);
+  if (!one.leaves_given_out()) {
+    if (one.best().found() && one.best().cost < best.cost) best = one.best();
+    return;
+  }
+  best = one.best();
+  if (masks_of_axes(best.program).empty()) return;
+  // as m in sum(s * sum<1>(m * l)), where s is left out
+  const mask_choosing<Backend> other(one.best().program, best.cost, true);
+  if (other.leaves_given_out()) best = other.best();
 }
 
 template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(const program<N, O>& p) {
@@ -221,7 +325,7 @@ template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(co
   costed_program best;
   best.take(written, of_written);
   if (some) choose_lists<Backend>(written, best);
-  choose_masks<Backend>(written, p.nodes, N, of_written, !chosen, best);
+  choose_masks<Backend>(written, of_written, !chosen, best);
   return best.program;
 }
 

@@ -1,126 +1,189 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Several masks of one loss as one: in w * (v * l) a row is zero where w is, or v. What is zero outside the rows that all
-// masks of a set keep, though none of its operands is, becomes where(w != 0 && v != 0, w * (v * l), 0), whose condition is
-// the mask.
+// The masks of a program, one for each loss: in w * (v * l) a row is zero where w is, or v. What is zero outside the rows
+// that some masks keep together, and is read by what is not, becomes where(w != 0 && v != 0, w * (v * l), 0), whose condition
+// is a mask. Losses with other masks have a condition of their own.
 #pragma once
-#include "sparse_rows.hpp"
+#include "support.hpp"
 
 namespace tapeless::detail {
 
+inline constexpr int max_joined_masks = 4; // lists of rows
+
 class mask_joining : row_rewriter {
 public:
-  using set = unsigned; // of the masks
   struct result {
     raw_program program; // with nodes that nobody reads
-    int mask;            // in it, or no_node
+    vec<int> masks;      // in it
+    vec<unsigned> sets;  // what each is made of
+    bool blocks = false; // one of them has fewer rows than the mask it is in
   };
 
 private:
+  struct condition {
+    support of;
+    extent_t rows = 0;
+    int id = no_node;
+  };
   const vec<int>& masks_;
-  vec<row_axis> axis_; // (node, mask): its rows along it are zero where the mask is
-  vec<set> zero_;      // of each node: where one of these is
-  extent_t n_ = 0;
-  vec<int> made_;
+  vec<support> zero_; // outside of which a node is
+  vec<char> network_; // comes of a product
+  vec<char> wanted_;  // its zeros are: it is read by what counts and is not zero there
+  vec<int> made_, zeroed_;
+  vec<int> vector_; // the masks, made
+  vec<condition> conditions_;
+  bool united_ = false;
 
-  constexpr bool is_zero(int x) const {
-    while (at(x).o == op::expand) x = at(x).in[0];
-    return at(x).o == op::konst && at(x).attr == 0;
+  constexpr int n_() const { return p_.nodes.size(); }
+  constexpr extent_t rows(int mask) const { return numel(at(masks_[mask]).s); }
+  constexpr extent_t rows_of(int i) const { return at(i).s.d[zero_[i].axis]; }
+
+  // Losses, what is computed of them, and sums of weights of several losses, which are cotangents.
+  constexpr bool counts(int i) const {
+    if (at(i).t == dtype::boolean) return false;
+    if (network_[i] != 0) return true;
+    return at(i).adjoint && rule(at(i).o).k == kind::elementwise &&
+           (loses(i, at(i).in[0]) || loses(i, at(i).in[1]));
   }
-  constexpr row_axis& axis(int i, int mask) { return axis_[i * masks_.size() + mask]; }
-  // Is it the axis of the masks of node i before it? Others of that extent are not joined with them.
-  constexpr bool lies_along(int i, int mask) {
-    for (int k = 0; k < mask; ++k)
-      if ((zero_[i] >> k & 1u) != 0) return axis(i, k).equals(axis(i, mask));
+  // Is its operand x zero where node i is not? In a sum of cotangents that does not matter if some term is zero nowhere.
+  constexpr bool loses(int i, int x) const {
+    if (x < 0 || !zero_[x].found() || zero_[x].includes(zero_[i])) return false;
+    return network_[i] != 0 || zero_[i].found();
+  }
+  constexpr bool reads_zeros(int i, int x) const {
+    return counts(i) && (loses(i, x) || (counts(x) && zero_[x].same(zero_[i])));
+  }
+  // Does it become zero outside of rows, other than by its operands?
+  constexpr bool begins(int i) const {
+    if (wanted_[i] == 0) return false;
+    if (!counts(i)) return true;
+    for (const int x : at(i).in)
+      if (x >= 0 && reads_zeros(i, x)) return false;
     return true;
   }
-  // Along one axis: where an operand has it along another, too, that is not looked at.
-  constexpr row_axis rows_of(int i, int mask) {
-    const node& v = at(i);
-    if (i == masks_[mask])
-      for (int a = 0; a < v.s.rank; ++a)
-        if (v.s.d[a] == n_) return {a, 1};
-    shape s[3]{};
-    shapes_of(v, s);
-    for (int k = 0; k < 3; ++k) {
-      if (v.in[k] < 0 || !axis(v.in[k], mask).found()) continue;
-      const row_axis to = where_rows_go(v, s, k, axis(v.in[k], mask), n_);
-      if (!to.found() || to.block != 1) continue;
-      const rows_of_operands r = where_rows_come_from(v, s, to, n_);
-      bool zero[3] = {false, false, false};
-      for (int j = 0; j < 3; ++j)
-        zero[j] = v.in[j] >= 0 && r.operand[j].found() && axis(v.in[j], mask).equals(r.operand[j]);
-      if (zero_outside(v, zero, [&](int j) { return is_zero(v.in[j]); })) return to;
+  constexpr void find_zeros() {
+    const supports known(p_, masks_);
+    for (int i = 0; i < n_(); ++i) {
+      zero_[i] = known.of(i);
+      network_[i] = is_heavy(at(i).o);
+      for (const int x : at(i).in)
+        if (x >= 0 && network_[x] != 0) network_[i] = 1;
     }
-    return {};
+    for (const int o : p_.outputs) wanted_[o] = counts(o) && zero_[o].found();
+    for (int i = n_() - 1; i >= 0; --i)
+      for (const int x : at(i).in)
+        if (x >= 0 && reads_zeros(i, x) && (loses(i, x) || wanted_[i] != 0)) wanted_[x] = 1;
   }
-  // All of the set, as one condition.   @pre they are made
-  constexpr int condition(set masks) {
-    int all = no_node;
-    for (int k = 0; k < masks_.size(); ++k) {
-      if ((masks >> k & 1u) == 0) continue;
-      const int m = reshape(g_, made_[masks_[k]], shape{1, {n_}});
-      const int kept = g_[m].t == dtype::boolean ? m : binary(g_, op::ne, m, zeros(g_, g_[m].t, g_[m].s));
-      all = all < 0 ? kept : binary(g_, op::logical_and, all, kept);
+  // The rows of n that these masks keep.   @pre they are made
+  constexpr int condition_of(const support& kept, extent_t n) {
+    int any = no_node;
+    for (int j = 0; j < kept.size(); ++j) {
+      int all = no_node;
+      for (int k = 0; k < masks_.size(); ++k) {
+        if ((kept[j] >> k & 1u) == 0) continue;
+        int m = vector_[k];
+        if (const extent_t block = quotient(n, rows(k)); block != 1)
+          m = reshape(g_, expand(g_, reshape(g_, m, shape{2, {rows(k), 1}}), shape{2, {rows(k), block}}),
+                      shape{1, {n}});
+        const int nonzero =
+            g_[m].t == dtype::boolean ? m : binary(g_, op::ne, m, zeros(g_, g_[m].t, g_[m].s));
+        all = all < 0 ? nonzero : binary(g_, op::logical_and, all, nonzero);
+      }
+      any = any < 0 ? all : binary(g_, op::logical_or, any, all);
     }
-    return all;
+    return any;
+  }
+  constexpr void find_conditions() {
+    for (int i = 0; i < n_(); ++i) {
+      if (!begins(i)) continue;
+      bool known = conditions_.size() == max_joined_masks;
+      for (const condition& c : conditions_) known = known || (c.of.same(zero_[i]) && c.rows == rows_of(i));
+      if (!known) conditions_.push_back({zero_[i], rows_of(i)});
+    }
+  }
+  // Of several the rows that one of them keeps.
+  constexpr void unite_conditions() {
+    vec<condition> all;
+    for (const condition& c : conditions_) {
+      bool known = false;
+      for (condition& a : all)
+        if (a.rows == c.rows) {
+          const support either = a.of.united(c.of);
+          known = true;
+          if (either.found()) a.of = either;
+        }
+      if (!known) all.push_back(c);
+    }
+    conditions_ = all;
+  }
+  constexpr int zeroed(int i) {
+    const node& v = at(i);
+    int c = no_node;
+    for (condition& known : conditions_)
+      if (known.rows == rows_of(i) && (united_ ? known.of.includes(zero_[i]) : known.of.same(zero_[i])))
+        c = known.id = known.id < 0 ? condition_of(known.of, known.rows) : known.id;
+    if (c < 0) return no_node;
+    shape along = v.s;
+    for (int a = 0; a < along.rank; ++a)
+      if (a != zero_[i].axis) along.d[a] = 1;
+    return where(g_, expand(g_, reshape(g_, c, along), v.s), made_[i], zeros(g_, v.t, v.s));
+  }
+  constexpr void make(int i) {
+    const node& v = at(i);
+    g_.in_adjoint = v.adjoint;
+    int in[3] = {no_node, no_node, no_node};
+    for (int k = 0; k < 3; ++k)
+      if (const int x = v.in[k]; x >= 0) in[k] = zeroed_[x] >= 0 && reads_zeros(i, x) ? zeroed_[x] : made_[x];
+    made_[i] = rule(v.o).k == kind::leaf ? leaf(v) : again(v, in, v.s);
+    for (int k = 0; k < masks_.size(); ++k)
+      if (vector_[k] < 0 && is_reshape_of(i, masks_[k]))
+        vector_[k] = reshape(g_, made_[i], shape{1, {rows(k)}});
+  }
+  // What masks are computed from before any product.
+  constexpr vec<char> of_given_masks() const {
+    vec<char> r(n_(), 0);
+    for (const int m : masks_) r[m] = network_[m] == 0;
+    for (int i = n_() - 1; i >= 0; --i)
+      for (const int x : at(i).in)
+        if (x >= 0 && r[i] != 0) r[x] = 1;
+    return r;
   }
 
 public:
-  /// @pre each mask has one axis other than 1, all of one extent
+  /// @pre each mask has one axis other than 1
   constexpr mask_joining(const raw_program& p, const vec<int>& masks)
       : row_rewriter(p),
         masks_(masks),
-        axis_(p.nodes.size() * masks.size(), row_axis{}),
-        zero_(p.nodes.size(), 0u),
-        made_(p.nodes.size(), no_node) {
-    n_ = numel(at(masks[0]).s);
-    for (int i = 0; i < p.nodes.size(); ++i) {
-      set some = 0;
-      for (const int x : at(i).in)
-        if (x >= 0) some |= zero_[x];
-      for (int k = 0; k < masks.size(); ++k)
-        if ((some >> k & 1u) != 0 || i == masks[k]) {
-          axis(i, k) = rows_of(i, k);
-          if (axis(i, k).found() && lies_along(i, k)) zero_[i] |= 1u << k;
-        }
+        zero_(p.nodes.size(), support{}),
+        network_(p.nodes.size(), 0),
+        wanted_(p.nodes.size(), 0),
+        made_(p.nodes.size(), no_node),
+        zeroed_(p.nodes.size(), no_node),
+        vector_(masks.size(), no_node) {}
+
+  // unites: all losses get the rows that one of them counts
+  constexpr result run(bool unites = false) {
+    united_ = unites;
+    find_zeros();
+    find_conditions();
+    if (unites) unite_conditions();
+    const vec<char> first = of_given_masks();
+    for (int i = 0; i < n_(); ++i)
+      if (first[i] != 0) make(i);
+    for (int i = 0; i < n_(); ++i) {
+      if (first[i] == 0) make(i);
+      if (begins(i)) zeroed_[i] = zeroed(i);
     }
-  }
-  /// Those of the most masks that some node is zero outside of together; 0 where that is one.
-  constexpr set largest() const {
-    set r = 0;
-    int most = 1;
-    for (const set z : zero_) {
-      int n = 0;
-      for (set rest = z; rest != 0; rest &= rest - 1) ++n;
-      if (n <= most) continue;
-      r = z;
-      most = n;
-    }
-    return r;
-  }
-  constexpr result run(set masks) {
-    const auto has_all = [&](int x) { return x >= 0 && (zero_[x] & masks) == masks; };
-    result r{{}, no_node};
-    for (int i = 0; i < p_.nodes.size(); ++i) {
-      const node& v = at(i);
-      g_.in_adjoint = v.adjoint;
-      int in[3] = {no_node, no_node, no_node};
-      for (int k = 0; k < 3; ++k)
-        if (v.in[k] >= 0) in[k] = made_[v.in[k]];
-      made_[i] = rule(v.o).k == kind::leaf ? leaf(v) : again(v, in, v.s);
-      if (!has_all(i) || has_all(v.in[0]) || has_all(v.in[1]) || has_all(v.in[2])) continue;
-      if (r.mask < 0) r.mask = condition(masks);
-      int k = 0;
-      while ((masks >> k & 1u) == 0) ++k;
-      shape along = v.s;
-      for (int a = 0; a < along.rank; ++a)
-        if (a != axis(i, k).axis) along.d[a] = 1;
-      const int kept = expand(g_, reshape(g_, r.mask, along), v.s);
-      made_[i] = where(g_, kept, made_[i], zeros(g_, v.t, v.s));
-    }
-    for (const int o : p_.outputs) r.program.outputs.push_back(made_[o]);
+    result r;
+    for (const int o : p_.outputs) r.program.outputs.push_back(zeroed_[o] >= 0 ? zeroed_[o] : made_[o]);
+    for (const condition& c : conditions_)
+      if (c.id >= 0) {
+        r.masks.push_back(c.id);
+        r.sets.push_back(c.of.masks());
+        for (int k = 0; k < masks_.size(); ++k)
+          r.blocks = r.blocks || ((c.of.masks() >> k & 1u) != 0 && rows(k) != c.rows);
+      }
     r.program.nodes = g_.nodes;
     r.program.broken = g_.broken;
     return r;

@@ -4,7 +4,6 @@
 // Which nodes are masks of rows: a factor or a condition of the losses of rows that may be exactly 0, as in
 // mean(mask * loss). A mask of several axes, as of the pixels of images, has as many rows as elements.
 #pragma once
-#include "merged_axes.hpp"
 #include "row_cost.hpp"
 
 namespace tapeless::detail {
@@ -106,8 +105,6 @@ constexpr bool may_have_rows(const node* nodes, const node& mask, const vec<int>
   for (const int i : of_products) found = found || quotient(rows_of_product(nodes[i]), n) > 0;
   return found;
 }
-inline constexpr int max_masks = 4; // are tried
-
 // A weight that is no argument and no condition.
 constexpr bool is_weight_of_program(const node* nodes, int m) {
   while (rule(nodes[m].o).k == kind::view) m = nodes[m].in[0];
@@ -151,9 +148,9 @@ constexpr bool keeps_weight(const node* nodes, int m) {
 constexpr bool is_given_weight(const node* nodes, int m) {
   return nodes[m].t != dtype::boolean && keeps_weight(nodes, m) && is_given(nodes, m);
 }
-// Of these nodes, the first ones that may be masks: conditions that are given, of the rows of a product; weights of losses
-// that are given; arguments and other conditions; weights that the program computes.
-constexpr vec<int> masks_of(const node* nodes, int size, int most = max_masks) {
+// All masks of these nodes: conditions that are given, of the rows of a product; weights of losses that are given; arguments
+// and other conditions; weights that the program computes.
+constexpr vec<int> masks_of(const node* nodes, int size, bool one = false) {
   const vec<int> of_products = products(nodes, size);
   vec<int> r;
   if (of_products.empty()) return r;
@@ -165,7 +162,7 @@ constexpr vec<int> masks_of(const node* nodes, int size, int most = max_masks) {
       bool known = m < 0;
       for (const int j : all) known = known || j == m;
       if (!known && may_have_rows(nodes, nodes[m], of_products)) all.push_back(m);
-      if (most == 1 && !all.empty()) return all;
+      if (one && !all.empty()) return all;
     }
   const auto turn_of = [&](int m) {
     if (is_given_weight(nodes, m)) return 1;
@@ -178,7 +175,7 @@ constexpr vec<int> masks_of(const node* nodes, int size, int most = max_masks) {
   for (const int m : all) turns.push_back(turn_of(m));
   for (int turn = 0; turn < 4; ++turn)
     for (int k = 0; k < all.size(); ++k)
-      if (r.size() < most && turns[k] == turn) r.push_back(all[k]);
+      if (turns[k] == turn) r.push_back(all[k]);
   return r;
 }
 

@@ -197,7 +197,7 @@ class axis_merging : row_rewriter {
       case op::gather: return moved(i, 1);
       case op::concat: return moved(i, 2);
       case op::scatter_add: // of a table's gradient
-        if (v.attr != 0 || end_of(at(v.in[1]).s) != end_of(at(v.in[0]).s)) return false;
+        if (v.attr != 0 || v.in[2] >= 0 || end_of(at(v.in[1]).s) != end_of(at(v.in[0]).s)) return false;
         plain_[i] = scatter_add(g_, merged(v.in[0]), merged(v.in[1]), 0, v.s);
         return true;
       default: return false;
@@ -215,13 +215,8 @@ public:
         together_(p.nodes.size(), 0),
         masked_(p.nodes.size(), 0) {}
 
-  struct result {
-    raw_program program; // with nodes that nobody reads
-    int mask;            // in it
-  };
-  // mask: a node of the extents of the group or of one row for each of its elements, or no_node
-  constexpr result run(int mask) {
-    result r{{}, no_node};
+  // masks: nodes of the extents of the group or of one row for each of its elements
+  constexpr raw_program run(const vec<int>& masks) {
     for (int i = 0; i < p_.nodes.size(); ++i) {
       const node& v = at(i);
       g_.in_adjoint = v.adjoint;
@@ -232,17 +227,17 @@ public:
           if (v.in[k] >= 0) in[k] = plain(v.in[k]);
         plain_[i] = remade(v, in, v.s);
       }
-      if (i == mask) r.mask = end_of(v.s) >= 0 ? merged(i) : plain(i);
       together_[i] = merged_[i] >= 0 ? 1 : 0;
-      masked_[i] = i == mask || is_masked(i) ? 1 : 0;
+      masked_[i] = is_masked(i) ? 1 : 0;
+      for (const int m : masks)
+        if (m == i) masked_[i] = 1;
     }
+    vec<int> outputs;
     for (const int o : p_.outputs) {
       g_.in_adjoint = at(o).adjoint;
-      r.program.outputs.push_back(plain(o));
+      outputs.push_back(plain(o));
     }
-    r.program.nodes = g_.nodes;
-    r.program.broken = g_.broken;
-    return r;
+    return finished(outputs);
   }
 };
 

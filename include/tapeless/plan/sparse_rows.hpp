@@ -16,7 +16,17 @@ struct row_list {
   int id = no_node; // of the list, in the new graph
   extent_t n = 0, count = 0;
   bool distinct = true; // no position occurs twice
+  int mask = no_node;   // of n rows, which it lists, or none
 };
+
+// Names of lists that a rewriting made.
+constexpr int unwritten_counts(const raw_program& p) {
+  int n = 0;
+  for (const node& v : p.nodes)
+    if (v.o == op::select && names(v.s.d[0]) >= names(unwritten_extent(n)))
+      n = static_cast<int>(names(v.s.d[0]) - names(unwritten_extent(0))) + 1;
+  return n;
+}
 
 class row_rewriter {
 protected:
@@ -36,6 +46,7 @@ protected:
     const int id = v.o == op::input ? g_.input(static_cast<int>(v.attr), v.t, v.s, is_pattern_leaf(v))
                                     : renewed(v, none, v.s);
     g_.nodes[id].active = v.active;
+    g_.nodes[id].weighs = v.weighs;
     return id;
   }
   // v as it is, of other operands
@@ -92,6 +103,8 @@ protected:
         break;
       default: break;
     }
+    if (v.o == op::reshape && v.s.rank > 1 && squeezed(v.s).rank == 1) // one vector, whatever its shape
+      return reshape(g_, taken(reshape(g_, x, shape{1, {list.n}}), list.id, 0), s);
     if (a.block == 1) return taken(x, list.id, a.axis);
     return reshape(g_, taken(reshape(g_, x, split(v.s, a, list.n)), list.id, 1), s);
   }
@@ -124,6 +137,14 @@ protected:
       default: return again(v, in, s);
     }
   }
+  // Is node i this vector, or another reshape of what it is a reshape of?
+  constexpr bool is_reshape_of(int i, int vector) const {
+    const node &v = at(i), &m = at(vector);
+    if (i == vector || v.o != op::reshape || m.o != op::reshape || v.in[0] != m.in[0]) return i == vector;
+    int rows = 0;
+    for (int a = 0; a < v.s.rank; ++a) rows += v.s.d[a] == numel(m.s) ? 1 : 0;
+    return rows == 1;
+  }
   constexpr void shapes_of(const node& v, shape (&s)[3]) const {
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) s[k] = at(v.in[k]).s;
@@ -146,6 +167,9 @@ class scatter_sinking : row_rewriter {
   // Of a sum of two cotangents with different lists, the two, at 2 i and 2 i + 1: where splits_, and the second has rows.
   vec<form> parts_;
   bool splits_, lists_meet_ = false;
+  const int first_count_ = unwritten_counts(p_);
+  vec<row_list> of_masks_; // the k-th has unwritten_extent(first_count_ + k) rows
+  vec<unsigned> made_of_;  // the masks of these lists
 
   constexpr bool is_split(int x) const { return x >= 0 && splits_ && parts_[2 * x + 1].rows >= 0; }
   constexpr int all(int i) {
@@ -165,9 +189,11 @@ class scatter_sinking : row_rewriter {
       return binary(g_, op::add, first, scattered(b.rows, b.list, b.axis, v.s));
     }
     if (f.base >= 0) return scattered(f.rows, f.list, f.axis, v.s, f.base);
-    // a product with what may be infinite or NaN in the rows left out would not be zero there
-    bool cheap =
-        (rule(v.o).k == kind::elementwise && v.o != op::mul && v.o != op::div) || rule(v.o).k == kind::view;
+    // a product with what may be infinite or NaN in the rows left out would not be zero there; of where(mask, x, 0) not
+    // all rows of x need be known
+    bool cheap = (rule(v.o).k == kind::elementwise && v.o != op::mul && v.o != op::div &&
+                  !(v.o == op::where && has_rows(v.in[0]))) ||
+                 rule(v.o).k == kind::view;
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) {
@@ -218,7 +244,7 @@ class scatter_sinking : row_rewriter {
       return true;
     }
     const int axis_of_index = from.axis.axis - static_cast<int>(v.attr);
-    if (v.o == op::scatter_add && k == 0 && axis_of_index >= 0 &&
+    if (v.o == op::scatter_add && k == 0 && v.in[2] < 0 && axis_of_index >= 0 &&
         axis_of_index < s[1].rank) { // of a table's gradient
       in[0] = from.rows;
       in[1] = gathered(all(v.in[1]), from.list, {axis_of_index, from.axis.block});
@@ -376,7 +402,7 @@ class scatter_sinking : row_rewriter {
   // scatter_add(d, S): where rows come from
   constexpr bool as_source(int i) {
     const node& v = at(i);
-    if (v.o != op::scatter_add || at(v.in[1]).s.rank != 1) return false;
+    if (v.o != op::scatter_add || v.in[2] >= 0 || at(v.in[1]).s.rank != 1) return false;
     const extent_t axis_extent = v.s.d[static_cast<int>(v.attr)];
     if (!lists_rows(at(v.in[1]), axis_extent)) return false;
     form& f = made_[i];
@@ -394,25 +420,70 @@ class scatter_sinking : row_rewriter {
     if (g_[f.rows].o == op::copy && g_[f.rows].attr == 0) f.rows = g_[f.rows].in[0];
     return true;
   }
-  // Is it the mask, or another reshape of what the mask is a reshape of?
-  constexpr bool is_mask(int i, int mask) const {
-    if (i == mask || mask < 0) return i == mask;
-    const node &v = at(i), &m = at(mask);
-    if (v.o != op::reshape || m.o != op::reshape || v.in[0] != m.in[0]) return false;
-    int rows = 0;
-    for (int a = 0; a < v.s.rank; ++a) rows += v.s.d[a] == numel(m.s) ? 1 : 0;
-    return rows == 1;
+  // The rows where a vector is not zero, which is made of some masks.
+  constexpr row_list list_of(int vector, unsigned masks) {
+    for (const row_list& l : of_masks_)
+      if (l.mask == vector) return l;
+    const extent_t n = g_[vector].s.d[0], count = unwritten_extent(first_count_ + of_masks_.size());
+    of_masks_.push_back({select(g_, vector, no_node, {}, count), n, count, true, vector});
+    made_of_.push_back(masks);
+    return of_masks_.back();
   }
-  // The mask has all its rows, and those that are not zero.
-  constexpr void list_mask(int i) {
+  // A mask has all its rows, and those that are not zero.
+  constexpr void list_mask(int i, unsigned mask) {
     const shape s = at(i).s;
     form& f = made_[i];
-    const extent_t n = numel(s), count = unwritten_extent(0);
-    f.list = {select(g_, reshape(g_, all(i), shape{1, {n}}), no_node, {}, count), n, count};
+    f.list = list_of(reshape(g_, all(i), shape{1, {numel(s)}}), mask);
     for (int a = 0; a < s.rank; ++a)
       if (s.d[a] != 1) f.axis = {a, 1};
-    f.rows = at(i).t == dtype::boolean ? expand(g_, g_.konst(1, dtype::boolean), with_rows(s, f.axis, count))
-                                       : gathered(f.all, f.list, f.axis);
+    f.rows = at(i).t == dtype::boolean
+                 ? expand(g_, g_.konst(1, dtype::boolean), with_rows(s, f.axis, f.list.count))
+                 : gathered(f.all, f.list, f.axis);
+  }
+  // The rows that one of two masks keeps, or both.
+  constexpr row_list together(const row_list& a, const row_list& b) {
+    unsigned masks = 0;
+    for (int k = 0; k < of_masks_.size(); ++k)
+      if (of_masks_[k].id == a.id || of_masks_[k].id == b.id) masks |= made_of_[k];
+    const auto kept = [&](int m) {
+      return g_[m].t == dtype::boolean ? m : binary(g_, op::ne, m, zeros(g_, g_[m].t, g_[m].s));
+    };
+    return list_of(binary(g_, op::logical_or, kept(a.mask), kept(b.mask)), masks);
+  }
+  // Rows of a list, and zeros, as those of one that has these and others.
+  constexpr int among(const form& f, const row_list& more, const shape& s) {
+    const int place = scatter_add(g_, iota(g_, shape{1, {more.count}}), more.id, 0, shape{1, {more.n}});
+    const row_list in_more{gather(g_, place, f.list.id, 0), more.count, f.list.count};
+    return scattered(f.rows, in_more, f.axis, s);
+  }
+  // The result where operands are rows of several masks: zero outside the rows that one of these keeps.
+  constexpr bool as_rows_of_masks(int i, const shape (&s)[3]) {
+    const node& v = at(i);
+    int first = no_node;
+    row_list list;
+    for (int k = 2; k >= 0; --k)
+      if (has_rows(v.in[k])) {
+        const row_list& l = made_[v.in[k]].list;
+        if (l.mask < 0 || (first >= 0 && l.n != list.n)) return false;
+        list = first < 0 || l.id == list.id ? l : together(list, l);
+        first = k;
+      }
+    if (first < 0 || list.id == made_[v.in[first]].list.id) return false;
+    const row_axis to = where_rows_go(v, s, first, made_[v.in[first]].axis, list.n);
+    if (!to.found()) return false;
+    const rows_of_operands r = where_rows_come_from(v, s, to, list.n);
+    bool zero[3] = {false, false, false};
+    for (int j = 0; j < 3; ++j) zero[j] = has_rows(v.in[j]) && made_[v.in[j]].axis.equals(r.operand[j]);
+    if (!zero_outside(v, zero, [&](int j) { return is_zero(v.in[j]); })) return false;
+    int in[3] = {no_node, no_node, no_node};
+    for (int j = 0; j < 3; ++j)
+      if (v.in[j] >= 0)
+        in[j] = zero[j] ? among(made_[v.in[j]], list, with_rows(at(v.in[j]).s, r.operand[j], list.count))
+                        : gathered(all(v.in[j]), list, r.operand[j]);
+    made_[i].rows = remade(v, in, with_rows(v.s, to, list.count));
+    made_[i].list = list;
+    made_[i].axis = to;
+    return true;
   }
 
 public:
@@ -422,10 +493,11 @@ public:
         made_(p.nodes.size(), form{}),
         parts_(splits ? 2 * p.nodes.size() : 0, form{}),
         splits_(splits) {}
-  constexpr bool lists_meet() const { return lists_meet_; } // @pre run
+  constexpr bool lists_meet() const { return lists_meet_; }                  // @pre run
+  constexpr const vec<unsigned>& lists_of_masks() const { return made_of_; } // @pre run
 
-  // mask: a node whose rows of zeros are left out, or no_node
-  constexpr raw_program run(int mask) {
+  // masks: nodes whose rows of zeros are left out
+  constexpr raw_program run(const vec<int>& masks = {}) {
     for (int i = 0; i < p_.nodes.size(); ++i) {
       const node& v = at(i);
       g_.in_adjoint = v.adjoint;
@@ -436,7 +508,7 @@ public:
         bool done = as_source(i);
         for (int k = 0; k < 3 && !done; ++k)
           if (has_rows(v.in[k])) done = as_rows(i, k, s) || as_sum(i, k, s);
-        done = done || as_two_lists(i) || as_parts(i, s) || as_rows_and_base(i, s);
+        done = done || as_rows_of_masks(i, s) || as_two_lists(i) || as_parts(i, s) || as_rows_and_base(i, s);
         if (!done) {
           int in[3] = {no_node, no_node, no_node};
           for (int k = 0; k < 3; ++k)
@@ -444,7 +516,8 @@ public:
           made_[i].all = again(v, in, v.s);
         }
       }
-      if (is_mask(i, mask)) list_mask(i);
+      for (int k = 0; k < masks.size(); ++k)
+        if (is_reshape_of(i, masks[k])) list_mask(i, 1u << k);
     }
     vec<int> outputs;
     for (const int o : p_.outputs) {

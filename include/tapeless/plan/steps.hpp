@@ -102,7 +102,7 @@ constexpr plan_counts most_of_plan(int n, int results) {
 struct plan_facts : plan_counts {
   bool bf16 = false; // is any step?
   int counted = 0;
-  counted_extent count[max_program_names - max_names]{};
+  counted_extent count[max_counted_names]{};
   int parts = 0;
   extent_t part_names[max_parts]{};
   extent_t part_size[max_parts]{}; // bytes per unit

@@ -28,7 +28,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: op(a.row_end()): row ends of std::int64_t are read by sparse ops only") \
   rule("tapeless: op(a): bf16 is for storage; cast<float>(a) first") \
   rule("tapeless: selection: its name is no extent of an argument") \
-  rule("tapeless: selection: at most four names of selections in one program") \
+  rule("tapeless: selection: at most eight names of selections in one program") \
   rule("tapeless: selection: its name is that of no other selection") \
   rule("tapeless: a selection as an index: it is of at most as many values as the axis has") \
   rule("tapeless: var.as<T, extents...>(): the element type is T") \

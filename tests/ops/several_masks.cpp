@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// Several masks: of one loss, of several losses, of several axes. A row counts where no mask of its loss is zero, whatever
+// it has elsewhere.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include <support/trees.hpp>
+#include <tapeless/tapeless.hpp>
+
+namespace tl = tapeless;
+
+namespace {
+
+constexpr int sequences = 3, length = 4, n = sequences * length;
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+using parameters = std::tuple<tl::tensor<double, 3, 4>, tl::tensor<double, 4, 2>, tl::tensor<double, 4, 2>>;
+using data = tl::tensor<double, n, 3>;
+using targets = tl::tensor<double, n, 2>;
+using of_rows = tl::tensor<double, n>;
+using of_tokens = tl::tensor<double, sequences, length>;
+using of_sequences = tl::tensor<double, sequences>;
+
+constexpr auto hidden(const auto& p, auto x) { return tl::tanh(tl::matmul(x, std::get<0>(p))); }
+template <int Head> constexpr auto losses(const auto& p, auto x, auto t) { // of both heads, of one network
+  return tl::mean<1>(tl::square(tl::matmul(hidden(p, x), std::get<Head>(p)) - t));
+}
+template <int Head> constexpr auto losses_of_tokens(const auto& p, auto x, auto t) { // (sequences, length)
+  const auto z = tl::matmul(hidden(p, tl::reshape<sequences, length, 3>(x)), std::get<Head>(p));
+  return tl::mean<2>(tl::square(z - tl::reshape<sequences, length, 2>(t)));
+}
+
+struct batch {
+  tl::owned<parameters> p;
+  tl::owned<data> x;
+  tl::owned<targets> t, u;
+  tl::owned<of_rows> w, v;
+  tl::owned<of_tokens> m;
+  tl::owned<of_sequences> s;
+  batch() {
+    std::uint64_t seed = support::draw(*p, 1);
+    seed = support::draw(*x, seed);
+    seed = support::draw(*t, seed);
+    support::draw(*u, seed);
+    for (int i = 0; i < n; ++i) {
+      (*w)[i] = i % 3;
+      (*v)[i] = i % 4 == 1 || i < 3 ? 0 : 0.5;
+      (*m)[i] = i % 5 == 4 ? 0 : 2;
+    }
+    for (int i = 0; i < sequences; ++i) (*s)[i] = i == 1 ? 0 : 0.25;
+  }
+  // What counts in neither loss; t and u belong to the first and the second.
+  void poison(auto first, auto second) {
+    for (int i = 0; i < n; ++i) {
+      for (int k = 0; k < 3 && !first(i) && !second(i); ++k) (*x)[i * 3 + k] = nan;
+      for (int k = 0; k < 2; ++k) {
+        if (!first(i)) (*t)[i * 2 + k] = k == 0 ? nan : std::numeric_limits<double>::infinity();
+        if (!second(i)) (*u)[i * 2 + k] = nan;
+      }
+    }
+  }
+};
+
+// f(p, x, t, u, w, v, m, s); the reference is differentiated by all weights, so that it has all rows
+void check(const auto& f, auto first, auto second) {
+  using F = std::remove_cvref_t<decltype(f)>;
+  const auto run = [](auto program, const batch& b) {
+    auto bound =
+        program
+            .template bind<parameters, data, targets, targets, of_rows, of_rows, of_tokens, of_sequences>();
+    return support::elements(bound(*b.p, *b.x, *b.t, *b.u, *b.w, *b.v, *b.m, *b.s));
+  };
+  std::vector<double> expected = run(tl::jit(tl::value_and_grad<0, 4, 5, 6, 7>(F{})), batch{});
+  batch b;
+  b.poison(first, second);
+  const std::vector<double> value = run(tl::jit(F{}), b), both = run(tl::jit(tl::value_and_grad<0>(F{})), b),
+                            gradient = run(tl::jit(tl::grad<0>(F{})), b);
+  REQUIRE(expected.size() > both.size());
+  expected.resize(both.size());
+  CHECK(support::largest_difference(both, expected) <= 1e-13);
+  CHECK(std::abs(value[0] - expected[0]) <= 1e-13);
+  CHECK(support::largest_difference(gradient, {expected.begin() + 1, expected.end()}) <= 1e-13);
+}
+
+const auto by_w = [](int i) { return i % 3 != 0; };
+const auto by_v = [](int i) { return i % 4 != 1 && i >= 3; };
+const auto by_m = [](int i) { return i % 5 != 4; };
+const auto by_s = [](int i) { return i / length != 1; };
+const auto by_none = [](int) { return false; };
+const auto all_of = [](auto... by) { return [=](int i) { return (by(i) && ...); }; };
+
+} // namespace
+
+TEST_CASE("several masks: each loss has its own, behind one network") {
+  check([](const auto& p, auto x, auto t, auto u, auto w, auto v, auto,
+           auto) { return tl::sum(w * losses<1>(p, x, t)) + tl::sum(v * losses<2>(p, x, u)); },
+        by_w, by_v);
+  check(
+      [](const auto& p, auto x, auto t, auto u, auto w, auto v, auto, auto) {
+        return tl::mean(tl::where(w != 0.0, losses<1>(p, x, t), 0.0)) +
+               tl::sum(v * losses<2>(p, x, u)) / tl::sum(v);
+      },
+      by_w, by_v);
+}
+
+TEST_CASE("several masks: one of them is of both losses") {
+  check([](const auto& p, auto x, auto t, auto u, auto w, auto v, auto,
+           auto) { return tl::sum(w * losses<1>(p, x, t)) + tl::sum(w * (v * losses<2>(p, x, u))); },
+        by_w, all_of(by_w, by_v));
+  check(
+      [](const auto& p, auto x, auto t, auto, auto w, auto v, auto, auto) { // of one loss, weighed twice
+        const auto l = w * losses<1>(p, x, t);
+        return tl::sum(l) + tl::sum(v * l);
+      },
+      by_w, by_none);
+}
+
+TEST_CASE("several masks: of rows, of tokens and of sequences") {
+  check([](const auto& p, auto x, auto t, auto, auto w, auto, auto m,
+           auto) { return tl::sum(w * tl::reshape<n>(m * losses_of_tokens<1>(p, x, t))); },
+        all_of(by_w, by_m), by_none);
+  check(
+      [](const auto& p, auto x, auto t, auto, auto w, auto, auto, auto s) {
+        return tl::sum(w * tl::reshape<n>(tl::reshape<sequences, 1>(s) * losses_of_tokens<1>(p, x, t)));
+      },
+      all_of(by_w, by_s), by_none);
+  check([](const auto& p, auto x, auto t, auto, auto, auto, auto m,
+           auto s) { return tl::sum(tl::reshape<sequences, 1>(s) * (m * losses_of_tokens<1>(p, x, t))); },
+        all_of(by_m, by_s), by_none);
+  check([](const auto& p, auto x, auto t, auto, auto, auto, auto m,
+           auto s) { return tl::sum(s * tl::sum<1>(m * losses_of_tokens<1>(p, x, t))); },
+        all_of(by_m, by_s), by_none);
+  check([](const auto& p, auto x, auto t, auto u, auto, auto v, auto m,
+           auto) { return tl::sum(m * losses_of_tokens<1>(p, x, t)) + tl::sum(v * losses<2>(p, x, u)); },
+        by_m, by_v);
+}
+
+TEST_CASE("several masks: a product of two that is read by what is not linear") {
+  check(
+      [](const auto& p, auto x, auto t, auto, auto w, auto v, auto, auto) {
+        const auto l = w * (v * losses<1>(p, x, t));
+        return tl::sum(l) + tl::sum(tl::exp(-l));
+      },
+      all_of(by_w, by_v), by_none);
+}
