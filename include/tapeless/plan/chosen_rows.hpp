@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Which program runs, of those that are rewritten for their rows (sparse_rows.hpp). Lists of rows are taken as the user has
-// them. A mask (masks.hpp) is the list of its rows that are not zero; the one that saves most is taken so. Where none saves
-// anything, those conditions and weights of one loss that are given are taken together (joined_masks.hpp), or one of them, so
-// that what a row that is left out counts for does not depend on the size of the network.
+// them. A mask (masks.hpp) is the list of its rows that are not zero. Conditions and weights that are given are always taken, for
+// each loss its own (joined_masks.hpp), so that what a row that is left out counts for does not depend on the size of the
+// network; of the others the one that saves most is taken besides.
 #pragma once
 #include "joined_masks.hpp"
 #include "masks.hpp"
@@ -64,6 +64,12 @@ constexpr vec<shape> groups_of_selected(const raw_program& p) {
     const extent_t n = p.nodes[v.in[0]].s.d[static_cast<int>(v.attr)];
     if (lists_rows(p.nodes[v.in[1]], n)) add_groups_of(r, p, n);
   }
+  return r;
+}
+template <int N, int O> constexpr raw_program written_as(const program<N, O>& p) {
+  raw_program r;
+  for (const node& v : p.nodes) r.nodes.push_back(v);
+  for (int k = 0; k < O; ++k) r.outputs.push_back(p.outputs[k]);
   return r;
 }
 constexpr vec<node> nodes_of(const raw_program& p) {
@@ -173,12 +179,10 @@ constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& mask
 struct masked_program {
   raw_program program;
   unsigned masks = 0; // of these there are products of their rows alone
-  int lists = 0;      // for different losses
 };
 constexpr masked_program without_rows(const raw_program& p, const mask_joining::result& joined) {
   scatter_sinking sinking(joined.program);
   masked_program r{gather_pushing(sinking.run(joined.masks)).run()};
-  r.lists = joined.masks.size();
   const int first = unwritten_counts(p);
   for (int k = 0; k < sinking.lists_of_masks().size() && !r.program.broken.found; ++k) {
     if (!has_products_of(r.program, unwritten_extent(first + k))) continue;
@@ -188,41 +192,32 @@ constexpr masked_program without_rows(const raw_program& p, const mask_joining::
   return r;
 }
 constexpr masked_program without_rows(const raw_program& p, const vec<int>& masks) {
-  if (masks.size() == 1) return without_rows(p, {p, masks, vec<unsigned>(1, 1u)});
+  if (masks.size() == 1) return without_rows(p, mask_joining::result{p, masks, vec<unsigned>(1, 1u)});
   return without_rows(p, mask_joining(p, masks).run());
 }
-// First without the rows that no loss counts, then, of the others, for each loss without those that it does not. No program
-// where masks are not found among these.
-constexpr masked_program without_rows_in_turn(const raw_program& p, const vec<int>& masks, int lists) {
+// The same where several losses may have masks of their own: first without the rows that none of them counts. Of the others
+// each is to get its own by with_rows_of_losses.
+constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int>& masks) {
+  if (masks.size() == 1) return without_rows(p, masks);
   const mask_joining::result joined = mask_joining(p, masks).run(true);
-  if (joined.blocks) return {};
+  if (joined.losses < 2) return without_rows(p, joined);
+  if (joined.blocks || joined.masks.size() > 1) return without_rows(p, masks);
   masked_program r = without_rows(p, joined);
-  if (r.masks == 0) return {};
-  const vec<node> nodes = nodes_of(r.program);
-  const vec<int> rest = given_masks(&nodes[0], nodes.size(), masks_of(&nodes[0], nodes.size()), true);
-  if (rest.empty()) return {};
-  const masked_program each = without_rows(r.program, rest);
-  if (each.lists != lists || each.program.broken.found) return {};
-  r.program = each.program;
+  if (r.masks + 1 != 1u << masks.size()) return without_rows(p, masks);
+  r.program.losses = joined.losses;
   return r;
 }
 
 inline constexpr int max_masks = 4; // are tried, of those that are left out only where it saves something
 
 // The best of the programs without the rows of some masks: one that leaves out the most of those that are given, where
-// `forces`, also where that costs more; of these the cheapest.
+// `forces`, also where that costs more; of these the one with the fewest cotangents of all rows; the cheapest.
 template <class Backend> class mask_choosing {
-  const raw_program& written_;
   const double of_written_;
-  const bool forces_;
+  const bool forces_, in_turn_;
   costed_program best_;
   int given_ = 0, dense_ = 0; // masks that it leaves out; cotangents with all rows nevertheless
 
-  static constexpr int count(unsigned masks) {
-    int n = 0;
-    for (; masks != 0; masks &= masks - 1) ++n;
-    return n;
-  }
   constexpr void offer(const raw_program& r, double cost, int given) {
     const int dense = densified(r);
     if (given < given_ || (given > 0 && given == given_ && dense > dense_)) return;
@@ -239,22 +234,20 @@ template <class Backend> class mask_choosing {
     vec<int> given, left;
     double most = of_written_;
     if (const vec<int> all = given_masks(nodes, all_nodes.size(), masks); forces_ && !all.empty()) {
-      masked_program r = without_rows(p, all);
+      masked_program r;
+      if (in_turn_) r = without_rows_of_all(p, all);
+      else r = without_rows(p, all);
       const bool leaves = densified(r.program) > 0;
       for (int k = 0; k < all.size(); ++k) {
         const bool has_rows = (r.masks >> k & 1u) != 0;
         if (has_rows) given.push_back(all[k]);
         if (!has_rows || leaves) left.push_back(all[k]);
       }
-      const int lists = r.lists;
-      if (!given.empty() && given.size() < all.size()) r = without_rows(p, given);
       if (!given.empty() && !r.program.broken.found) {
         most = cost_of_rows<Backend>(r.program);
         offer(r.program, most, given.size());
       }
-      if (lists > 1)
-        if (const masked_program q = without_rows_in_turn(p, all, lists); q.masks != 0)
-          offer(q.program, cost_of_rows<Backend>(q.program), count(q.masks));
+      if (r.program.losses > 0) return left;
     }
     int tried = 0;
     for (const int m : masks) {
@@ -275,8 +268,9 @@ template <class Backend> class mask_choosing {
   }
 
 public:
-  constexpr mask_choosing(const raw_program& written, double of_written, bool forces)
-      : written_(written), of_written_(of_written), forces_(forces) {
+  // in_turn: may the masks of several losses be left to with_rows_of_losses?
+  constexpr mask_choosing(const raw_program& written, double of_written, bool forces, bool in_turn)
+      : of_written_(of_written), forces_(forces), in_turn_(in_turn) {
     vec<int> left = choose_in(written);
     for (const int m : masks_of_axes(written)) left.push_back(m);
     vec<shape> groups;
@@ -297,35 +291,43 @@ public:
   constexpr bool leaves_given_out() const { return given_ > 0; }
 };
 
-template <class Backend>
-constexpr void choose_masks(const raw_program& written, double of_written, bool forces,
-                            costed_program& best) {
-  const mask_choosing<Backend> one(written, of_written, forces);
-  if (!one.leaves_given_out()) {
-    if (one.best().found() && one.best().cost < best.cost) best = one.best();
-    return;
+// What a first pass leaves to a second one, which is a constant of its own: compilers limit what one may take.
+// losses: 1: masks of several axes in rows that are kept, as m in sum(s * sum<1>(m * l)), where s is left out; more: the masks
+// of so many losses
+// @return a broken program where fewer masks are found in p
+template <class Backend, int N, int O>
+constexpr raw_program with_rows_of_losses(const program<N, O>& p, int losses) {
+  const raw_program written = written_as(p);
+  if (losses == 1) {
+    const mask_choosing<Backend> choosing(written, cost_of_rows<Backend>(written), true, false);
+    return choosing.leaves_given_out() ? choosing.best().program : written;
   }
-  best = one.best();
-  if (masks_of_axes(best.program).empty()) return;
-  // as m in sum(s * sum<1>(m * l)), where s is left out
-  const mask_choosing<Backend> other(one.best().program, best.cost, true);
-  if (other.leaves_given_out()) best = other.best();
+  const vec<int> masks = given_masks(p.nodes, N, masks_of(p.nodes, N), true);
+  const mask_joining::result joined = mask_joining(written, masks).run();
+  if (joined.losses >= losses) return without_rows(written, joined).program;
+  raw_program none;
+  none.broken.found = true;
+  return none;
 }
 
-template <class Backend, int N, int O> constexpr raw_program with_sparse_rows(const program<N, O>& p) {
-  raw_program written;
+// in_turn: may the result have rows of several losses, which with_rows_of_losses is to tell apart?
+template <class Backend, int N, int O>
+constexpr raw_program with_sparse_rows(const program<N, O>& p, bool in_turn) {
+  const raw_program written = written_as(p);
   bool some = false, chosen = false; // lists of rows; of those some that the program chooses
   for (int i = 0; i < N; ++i) {
-    written.nodes.push_back(p.nodes[i]);
     some = some || selects(p.nodes, p.nodes[i]);
     chosen = chosen || p.nodes[i].o == op::select;
   }
-  for (int k = 0; k < O; ++k) written.outputs.push_back(p.outputs[k]);
   const double of_written = cost_of_rows<Backend>(written);
   costed_program best;
   best.take(written, of_written);
   if (some) choose_lists<Backend>(written, best);
-  choose_masks<Backend>(written, of_written, !chosen, best);
+  const mask_choosing<Backend> choosing(written, of_written, !chosen, in_turn);
+  if (const costed_program& masked = choosing.best(); choosing.leaves_given_out()) {
+    best = masked;
+    if (best.program.losses == 0 && !masks_of_axes(best.program).empty()) best.program.losses = 1;
+  } else if (masked.found() && masked.cost < best.cost) best = masked;
   return best.program;
 }
 

@@ -17,6 +17,7 @@ public:
     raw_program program; // with nodes that nobody reads
     vec<int> masks;      // in it
     vec<unsigned> sets;  // what each is made of
+    int losses = 0;      // with masks of their own
     bool blocks = false; // one of them has fewer rows than the mask it is in
   };
 
@@ -24,6 +25,7 @@ private:
   struct condition {
     support of;
     extent_t rows = 0;
+    unsigned masks = 0; // of all losses that it is for
     int id = no_node;
   };
   const vec<int>& masks_;
@@ -99,7 +101,7 @@ private:
       if (!begins(i)) continue;
       bool known = conditions_.size() == max_joined_masks;
       for (const condition& c : conditions_) known = known || (c.of.same(zero_[i]) && c.rows == rows_of(i));
-      if (!known) conditions_.push_back({zero_[i], rows_of(i)});
+      if (!known) conditions_.push_back({zero_[i], rows_of(i), zero_[i].masks()});
     }
   }
   // Of several the rows that one of them keeps.
@@ -111,7 +113,9 @@ private:
         if (a.rows == c.rows) {
           const support either = a.of.united(c.of);
           known = true;
-          if (either.found()) a.of = either;
+          if (!either.found()) continue;
+          a.of = either;
+          a.masks |= c.masks;
         }
       if (!known) all.push_back(c);
     }
@@ -167,6 +171,8 @@ public:
     united_ = unites;
     find_zeros();
     find_conditions();
+    result r;
+    r.losses = conditions_.size();
     if (unites) unite_conditions();
     const vec<char> first = of_given_masks();
     for (int i = 0; i < n_(); ++i)
@@ -175,14 +181,13 @@ public:
       if (first[i] == 0) make(i);
       if (begins(i)) zeroed_[i] = zeroed(i);
     }
-    result r;
     for (const int o : p_.outputs) r.program.outputs.push_back(zeroed_[o] >= 0 ? zeroed_[o] : made_[o]);
     for (const condition& c : conditions_)
       if (c.id >= 0) {
         r.masks.push_back(c.id);
-        r.sets.push_back(c.of.masks());
+        r.sets.push_back(c.masks);
         for (int k = 0; k < masks_.size(); ++k)
-          r.blocks = r.blocks || ((c.of.masks() >> k & 1u) != 0 && rows(k) != c.rows);
+          r.blocks = r.blocks || ((c.masks >> k & 1u) != 0 && rows(k) != c.rows);
       }
     r.program.nodes = g_.nodes;
     r.program.broken = g_.broken;

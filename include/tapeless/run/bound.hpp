@@ -53,22 +53,36 @@ template <class... A> struct program_space {
 };
 template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
 
-template <class F, class... A> struct selecting_rows {
+template <bool InTurn, class F, class... A> struct selecting_rows {
   constexpr raw_program operator()() const {
-    return with_sparse_rows<backend_of<A...>>(traced<F, A...>::value);
+    return with_sparse_rows<backend_of<A...>>(traced<F, A...>::value, InTurn);
   }
 };
-template <class F, class... A> constexpr const auto& program_of_rows() {
+template <class Backend, class First> struct selecting_rows_of_losses {
+  constexpr raw_program operator()() const {
+    return with_rows_of_losses<Backend>(First::value, First::checked.losses);
+  }
+};
+template <bool InTurn, class F, class... A> constexpr const auto& program_of_rows() {
   constexpr const auto& p = traced<F, A...>::value;
-  if constexpr (selects_rows(p.nodes, p.size))
-    return made_program<selecting_rows<F, A...>, 3 * p.size + 64, p.output_count>::value;
-  else return p;
+  if constexpr (selects_rows(p.nodes, p.size)) {
+    using first = made_program<selecting_rows<InTurn, F, A...>, 3 * p.size + 64, p.output_count>;
+    if constexpr (first::checked.losses == 0) return first::value;
+    else {
+      using second = made_program<selecting_rows_of_losses<backend_of<A...>, first>,
+                                  2 * first::value.size + 64, p.output_count>;
+      if constexpr (!second::checked.broken.found) return second::value;
+      else return program_of_rows<false, F, A...>();
+    }
+  } else return p;
 }
 template <class F, class... A> struct arranging {
-  constexpr raw_program operator()() const { return arranged<backend_of<A...>>(program_of_rows<F, A...>()); }
+  constexpr raw_program operator()() const {
+    return arranged<backend_of<A...>>(program_of_rows<true, F, A...>());
+  }
 };
 template <class F, class... A> constexpr const auto& program_to_run() {
-  constexpr const auto& p = program_of_rows<F, A...>();
+  constexpr const auto& p = program_of_rows<true, F, A...>();
   if constexpr (has_images(p))
     return made_program<arranging<F, A...>, 2 * p.size + 16, p.output_count>::value;
   else return p;

@@ -25,6 +25,7 @@ struct raw_program {
   block_list<node> nodes;
   vec<int> outputs;
   broken_rule broken;
+  int losses = 0; // whose masks are still to be taken, of its rows (plan/chosen_rows.hpp)
 };
 
 constexpr bool is_counted(const node& v) { return v.o == op::select && !is_static(v.s.d[0]); }
@@ -174,9 +175,10 @@ template <int Room, int Outputs> struct roomy_program {
   int outputs[Outputs + 1]{}; // + 1: no array is empty
   int size = 0, output_count = 0;
   broken_rule broken;
+  int losses = 0;
 
   constexpr explicit roomy_program(const raw_program& r)
-      : size(r.nodes.size()), output_count(r.outputs.size()), broken(r.broken) {
+      : size(r.nodes.size()), output_count(r.outputs.size()), broken(r.broken), losses(r.losses) {
     for (int i = 0; i < size && i < Room; ++i) nodes[i] = r.nodes[i];
     for (int i = 0; i < output_count && i < Outputs; ++i) outputs[i] = r.outputs[i];
   }
@@ -186,12 +188,13 @@ template <int Room, int Outputs> struct roomy_program {
 template <int N, int O> struct checked_program {
   program<N, O> value;
   broken_rule broken;
+  int losses;
 };
 // What Make{}() returns, as a constant. To make it takes long: it is made once if it has room, and else again.
 template <class Make, int Room, int Outputs> struct made_program {
   static constexpr auto checked = [] {
     constexpr roomy_program<Room, Outputs> roomy{Make{}()}; // automatic: a static one would be data at -O0
-    checked_program<roomy.size, roomy.output_count> r{{}, roomy.broken};
+    checked_program<roomy.size, roomy.output_count> r{{}, roomy.broken, roomy.losses};
     const auto fill = [](auto& to, const auto& from) {
       for (int i = 0; i < to.size; ++i) to.nodes[i] = from.nodes[i];
       for (int i = 0; i < to.output_count; ++i) to.outputs[i] = from.outputs[i];
