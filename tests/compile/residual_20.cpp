@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 7320
+// instantiations: 7345
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 

@@ -81,6 +81,21 @@ std::vector<double> expected(const batch& b, const std::vector<double>& weight) 
   return elements(value, gradient);
 }
 
+// f(p, x, t, mask): the value, the value with the gradient, and the gradient alone
+void check_mask(const auto& f, const batch& b, const auto& mask, const std::vector<double>& reference) {
+  using F = std::remove_cvref_t<decltype(f)>;
+  using M = std::remove_cvref_t<decltype(mask)>;
+  const auto bind = [](auto program) { return program.template bind<parameters, data, targets, M>(); };
+  auto value = bind(tl::jit(F{}));
+  auto both = bind(tl::jit(tl::value_and_grad<0>(F{})));
+  auto gradient = bind(tl::jit(tl::grad<0>(F{})));
+  CHECK(std::abs(value(*b.p, *b.x, *b.t, mask)[0] - reference.back()) <= 1e-13);
+  CHECK(agree(value_and_gradient(both, *b.p, *b.x, *b.t, mask), reference));
+  std::vector<double> alone = support::elements(gradient(*b.p, *b.x, *b.t, mask));
+  alone.push_back(reference.back());
+  CHECK(agree(alone, reference));
+}
+
 constexpr auto listed = [](const auto& p, auto x, auto t, auto rows) {
   return tl::sum(tl::gather(losses(p, x, t), rows));
 };
@@ -209,12 +224,7 @@ TEST_CASE(
     const auto once = expected(batch{}, ones), twice = expected(batch{}, twos);
     for (int i = 0; i < left_out; ++i) b.poison(i);
     const auto check = [&](const auto& f, const auto& mask, const std::vector<double>& reference) {
-      using F = std::remove_cvref_t<decltype(f)>;
-      using M = std::remove_cvref_t<decltype(*mask)>;
-      auto value = tl::jit(F{}).template bind<parameters, data, targets, M>();
-      auto both = tl::jit(tl::value_and_grad<0>(F{})).template bind<parameters, data, targets, M>();
-      CHECK(std::abs(value(*b.p, *b.x, *b.t, *mask)[0] - reference.back()) <= 1e-14);
-      CHECK(agree(value_and_gradient(both, *b.p, *b.x, *b.t, *mask), reference));
+      check_mask(f, b, *mask, reference);
     };
     check(product, keep, once);
     check(choice, keep, once);
@@ -299,16 +309,7 @@ TEST_CASE("given rows: where a weight is zero, a row is zero whatever it has, in
     auto parts = expected(batch{}, of_sum);
     for (int i = 0; i < left_out; ++i) b.poison(i);
     const auto check = [&](const auto& f, const auto& mask, const std::vector<double>& reference) {
-      using F = std::remove_cvref_t<decltype(f)>;
-      using M = std::remove_cvref_t<decltype(*mask)>;
-      auto value = tl::jit(F{}).template bind<parameters, data, targets, M>();
-      auto both = tl::jit(tl::value_and_grad<0>(F{})).template bind<parameters, data, targets, M>();
-      CHECK(std::abs(value(*b.p, *b.x, *b.t, *mask)[0] - reference.back()) <= 1e-13);
-      CHECK(agree(value_and_gradient(both, *b.p, *b.x, *b.t, *mask), reference));
-      auto gradient = tl::jit(tl::grad<0>(F{})).template bind<parameters, data, targets, M>();
-      std::vector<double> alone = support::elements(gradient(*b.p, *b.x, *b.t, *mask));
-      alone.push_back(reference.back());
-      CHECK(agree(alone, reference));
+      check_mask(f, b, *mask, reference);
     };
     check(summed, weight, all);
     check(averaged, weight, all);
