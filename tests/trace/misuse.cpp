@@ -99,7 +99,8 @@ constexpr broken found[] = {
     breaks<N>([](N x) { return tl::where<'n'>(tl::sum<1>(x) > 0.0); }),
     breaks<V>([](V x) {
       return std::tuple{tl::where<'a'>(x > 0.0), tl::where<'b'>(x > 1.0), tl::where<'c'>(x > 2.0),
-                        tl::where<'d'>(x > 3.0), tl::where<'e'>(x > 4.0)};
+                        tl::where<'d'>(x > 3.0), tl::where<'e'>(x > 4.0), tl::where<'f'>(x > 5.0),
+                        tl::where<'g'>(x > 6.0), tl::where<'h'>(x > 7.0), tl::where<'i'>(x > 8.0)};
     }),
     breaks_at_end<V>([](V x) { return std::tuple{tl::where<'k'>(x > 0.0), tl::where<'k'>(x > 1.0)}; }),
     breaks<V, S6>([](V x, S6 y) { return tl::gather(x, tl::top_k<2>(y)); }),

@@ -53,6 +53,12 @@ namespace detail {
 constexpr extent_t coefficient(extent_t e) { return e & coefficient_mask; }
 constexpr extent_t names(extent_t e) { return e >> name_shift; }
 constexpr bool is_static(extent_t e) { return names(e) == 0; }
+// Is it of rows that the compiler selects?
+constexpr bool has_unwritten_name(extent_t e) {
+  for (extent_t packed = names(e); packed != 0; packed >>= name_bits)
+    if ((packed & 63) >= first_unwritten) return true;
+  return false;
+}
 // The k-th of packed names, 0 where there are fewer.   @pre k < max_names
 constexpr char nth_name(extent_t packed, int k) { return name_of((packed >> (name_bits * k)) & 63); }
 // Packed names alone have room for ten: a matmul's flops have one more than its result.

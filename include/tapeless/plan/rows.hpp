@@ -77,7 +77,7 @@ constexpr bool densifies(const node* nodes, int size, int i) {
   const node& v = nodes[i];
   if (v.o != op::scatter_add || !v.adjoint || v.t == dtype::i32) return false;
   const extent_t n = v.s.d[static_cast<int>(v.attr)];
-  if (names(n) >= names(unwritten_extent(0))) return false; // all rows that masks keep
+  if (has_unwritten_name(n)) return false; // all rows that masks keep
   const extent_t count = numel(nodes[v.in[1]].s);
   const bool fewer = is_static(count) && is_static(n) && count < n;
   if (!fewer && !lists_rows(nodes, v.in[1], n)) return false;

@@ -19,12 +19,12 @@ struct row_list {
   int mask = no_node;   // of n rows, which it lists, or none
 };
 
-// Names of lists that a rewriting made.
+// How many names the lists have that rewritings made: the first ones.
 constexpr int unwritten_counts(const raw_program& p) {
   int n = 0;
   for (const node& v : p.nodes)
-    if (v.o == op::select && names(v.s.d[0]) >= names(unwritten_extent(n)))
-      n = static_cast<int>(names(v.s.d[0]) - names(unwritten_extent(0))) + 1;
+    if (v.o == op::select && has_unwritten_name(v.s.d[0]))
+      if (const auto k = static_cast<int>(names(v.s.d[0]) - first_unwritten); k >= n) n = k + 1;
   return n;
 }
 
@@ -103,7 +103,8 @@ protected:
         break;
       default: break;
     }
-    if (v.o == op::reshape && v.s.rank > 1 && squeezed(v.s).rank == 1) // one vector, whatever its shape
+    if (v.o == op::reshape && v.s.rank > 1 &&
+        squeezed(v.s) == shape{1, {list.n}}) // one vector, whatever its shape
       return reshape(g_, taken(reshape(g_, x, shape{1, {list.n}}), list.id, 0), s);
     if (a.block == 1) return taken(x, list.id, a.axis);
     return reshape(g_, taken(reshape(g_, x, split(v.s, a, list.n)), list.id, 1), s);
