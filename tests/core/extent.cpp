@@ -80,9 +80,9 @@ TEST_CASE("shape: more than 2^39 elements or four names are not representable") 
                 !numel_representable(shape_of<n, n, m, times(m, m)>));
   CHECK(numel_representable(shape_of<0, n>));
 }
-TEST_CASE("names: at most eight in a program, and the ninth is refused") {
+TEST_CASE("names: at most twelve in a program, and the next is refused") {
   name_values v;
-  for (const char c : {'a', 'b', 'c', 'd', 'e', '#', '$', 'h'}) CHECK(v.add(c) >= 0);
+  for (const char c : {'a', 'b', 'c', 'd', 'e', '#', '$', 'h', 'j', 'k', 'l', 'm'}) CHECK(v.add(c) >= 0);
   CHECK(v.add('a') == 0);
   CHECK(v.find('#') == 5);
   CHECK(v.add('i') == -1);

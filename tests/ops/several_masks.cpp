@@ -110,6 +110,21 @@ TEST_CASE("several masks: each loss has its own, behind one network") {
       by_w, by_v);
 }
 
+TEST_CASE("several masks: of a loss whose cotangent has a term that is the weight alone") {
+  check(
+      [](const auto& p, auto x, auto t, auto u, auto w, auto v, auto, auto) {
+        const auto first = tl::sum<1>(tl::matmul(hidden(p, x), std::get<1>(p)) - t);
+        return tl::sum(w * (tl::square(first) + first)) + tl::sum(v * losses<2>(p, x, u));
+      },
+      by_w, by_v);
+  check(
+      [](const auto& p, auto x, auto t, auto, auto w, auto v, auto, auto) {
+        const auto first = tl::sum<1>(tl::matmul(hidden(p, x), std::get<1>(p)) - t);
+        return tl::sum(w * (v * (tl::square(first) + first)));
+      },
+      all_of(by_w, by_v), by_none);
+}
+
 TEST_CASE("several masks: one of them is of both losses") {
   check([](const auto& p, auto x, auto t, auto u, auto w, auto v, auto,
            auto) { return tl::sum(w * losses<1>(p, x, t)) + tl::sum(w * (v * losses<2>(p, x, u))); },

@@ -159,7 +159,11 @@ inline constexpr int max_given = 8;
 constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& masks, bool rows = false) {
   vec<int> r;
   const auto add = [&](int m) {
-    if (squeezed(nodes[m].s).rank == 1 && r.size() < max_given) r.push_back(m);
+    bool fits = squeezed(nodes[m].s).rank == 1 && r.size() < max_given;
+    for (const int k : r) // another shape of the same
+      fits = fits &&
+             (nodes[k].o != op::reshape || nodes[m].o != op::reshape || nodes[k].in[0] != nodes[m].in[0]);
+    if (fits) r.push_back(m);
   };
   for (const int m : masks)
     if (is_given_condition(nodes, m)) add(m);

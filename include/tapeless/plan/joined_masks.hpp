@@ -50,11 +50,13 @@ private:
   }
   // Is its operand x zero where node i is not? In a sum of cotangents that does not matter if some term is zero nowhere.
   constexpr bool loses(int i, int x) const {
-    if (x < 0 || !zero_[x].found() || zero_[x].includes(zero_[i])) return false;
+    if (x < 0 || at(x).t == dtype::boolean || !zero_[x].found() || zero_[x].includes(zero_[i])) return false;
     return network_[i] != 0 || zero_[i].found();
   }
   constexpr bool reads_zeros(int i, int x) const {
-    return counts(i) && (loses(i, x) || (counts(x) && zero_[x].same(zero_[i])));
+    if (!counts(i) || at(x).t == dtype::boolean) return false;
+    const bool all_terms = at(i).o == op::add || at(i).o == op::sub || at(i).o == op::where; // are to be zero
+    return loses(i, x) || ((counts(x) || all_terms) && zero_[x].same(zero_[i]));
   }
   // Does it become zero outside of rows, other than by its operands?
   constexpr bool begins(int i) const {
