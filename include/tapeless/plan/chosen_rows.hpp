@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which program runs, of those that are rewritten for their rows (sparse_rows.hpp). Lists of rows are taken as the user has
+// Which program runs, of those that are rewritten for their rows (scatter_sinking.hpp, gather_pushing.hpp). Lists of rows are taken as the user has
 // them. A mask (masks.hpp) is the list of its rows that are not zero. Conditions and weights that are given are always taken, for
 // each loss its own (joined_masks.hpp), so that what a row that is left out counts for does not depend on the size of the
 // network; of the others the one that saves most is taken besides.
 #pragma once
+#include "gather_pushing.hpp"
 #include "joined_masks.hpp"
 #include "masks.hpp"
 #include "merged_axes.hpp"
 #include "row_cost.hpp"
+#include "scatter_sinking.hpp"
 
 namespace tapeless::detail {
 
@@ -191,7 +193,7 @@ constexpr masked_program without_rows(const raw_program& p, const mask_joining::
   for (int k = 0; k < sinking.lists_of_masks().size() && !r.program.broken.found; ++k) {
     if (!has_products_of(r.program, unwritten_extent(first + k))) continue;
     for (int j = 0; j < joined.sets.size(); ++j)
-      if ((sinking.lists_of_masks()[k] >> j & 1u) != 0) r.masks |= joined.sets[j];
+      if ((sinking.lists_of_masks()[k].masks >> j & 1u) != 0) r.masks |= joined.sets[j];
   }
   return r;
 }
@@ -200,7 +202,7 @@ constexpr masked_program without_rows(const raw_program& p, const vec<int>& mask
   return without_rows(p, mask_joining(p, masks).run());
 }
 // The same where several losses may have masks of their own: first without the rows that none of them counts. Of the others
-// each is to get its own by with_rows_of_losses.
+// each is to get its own by with_rest_of_rows.
 constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int>& masks) {
   if (masks.size() == 1) return without_rows(p, masks);
   const mask_joining::result joined = mask_joining(p, masks).run(true);
@@ -208,7 +210,7 @@ constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int
   if (joined.blocks || joined.masks.size() > 1) return without_rows(p, masks);
   masked_program r = without_rows(p, joined);
   if (r.masks + 1 != 1u << masks.size()) return without_rows(p, masks);
-  r.program.losses = joined.losses;
+  r.program.rest = joined.losses;
   return r;
 }
 
@@ -218,7 +220,7 @@ inline constexpr int max_masks = 4; // are tried, of those that are left out onl
 // `forces`, also where that costs more; of these the one with the fewest cotangents of all rows; the cheapest.
 template <class Backend> class mask_choosing {
   const double of_written_;
-  const bool forces_, in_turn_;
+  const bool forces_, two_passes_;
   costed_program best_;
   int given_ = 0, dense_ = 0; // masks that it leaves out; cotangents with all rows nevertheless
 
@@ -230,16 +232,19 @@ template <class Backend> class mask_choosing {
     dense_ = dense;
     best_.offer(r, cost);
   }
-  // Takes the masks of one axis that p has, a program of the same results; @return those whose rows other axes may have
+  // Takes the masks of one axis that p has, a program of the same results; @return those whose rows other axes may have, and
+  // those of several axes
   constexpr vec<int> choose_in(const raw_program& p) {
     const vec<node> all_nodes = nodes_of(p);
     const node* const nodes = &all_nodes[0];
     const vec<int> masks = masks_of(nodes, all_nodes.size());
     vec<int> given, left;
+    for (const int m : masks)
+      if (squeezed(nodes[m].s).rank > 1) left.push_back(m);
     double most = of_written_;
     if (const vec<int> all = given_masks(nodes, all_nodes.size(), masks); forces_ && !all.empty()) {
       masked_program r;
-      if (in_turn_) r = without_rows_of_all(p, all);
+      if (two_passes_) r = without_rows_of_all(p, all);
       else r = without_rows(p, all);
       const bool leaves = densified(r.program) > 0;
       for (int k = 0; k < all.size(); ++k) {
@@ -251,7 +256,7 @@ template <class Backend> class mask_choosing {
         most = cost_of_rows<Backend>(r.program);
         offer(r.program, most, given.size());
       }
-      if (r.program.losses > 0) return left;
+      if (r.program.rest != no_rest) return left;
     }
     int tried = 0;
     for (const int m : masks) {
@@ -272,11 +277,10 @@ template <class Backend> class mask_choosing {
   }
 
 public:
-  // in_turn: may the masks of several losses be left to with_rows_of_losses?
-  constexpr mask_choosing(const raw_program& written, double of_written, bool forces, bool in_turn)
-      : of_written_(of_written), forces_(forces), in_turn_(in_turn) {
-    vec<int> left = choose_in(written);
-    for (const int m : masks_of_axes(written)) left.push_back(m);
+  // two_passes: may the masks of several losses be left to with_rest_of_rows?
+  constexpr mask_choosing(const raw_program& written, double of_written, bool forces, bool two_passes)
+      : of_written_(of_written), forces_(forces), two_passes_(two_passes) {
+    const vec<int> left = choose_in(written);
     vec<shape> groups;
     for (const int m : left) {
       const shape rows = squeezed(written.nodes[m].s);
@@ -296,27 +300,26 @@ public:
 };
 
 // What a first pass leaves to a second one, which is a constant of its own: compilers limit what one may take.
-// losses: 1: masks of several axes in rows that are kept, as m in sum(s * sum<1>(m * l)), where s is left out; more: the masks
-// of so many losses
+// Masks of several axes are those of rows that are kept, as m in sum(s * sum<1>(m * l)), where s is left out.
 // @return a broken program where fewer masks are found in p
 template <class Backend, int N, int O>
-constexpr raw_program with_rows_of_losses(const program<N, O>& p, int losses) {
+constexpr raw_program with_rest_of_rows(const program<N, O>& p, int rest) {
   const raw_program written = written_as(p);
-  if (losses == 1) {
+  if (rest == rest_of_axes) {
     const mask_choosing<Backend> choosing(written, cost_of_rows<Backend>(written), true, false);
     return choosing.leaves_given_out() ? choosing.best().program : written;
   }
   const vec<int> masks = given_masks(p.nodes, N, masks_of(p.nodes, N), true);
   const mask_joining::result joined = mask_joining(written, masks).run();
-  if (joined.losses >= losses) return without_rows(written, joined).program;
+  if (joined.losses >= rest) return without_rows(written, joined).program;
   raw_program none;
   none.broken.found = true;
   return none;
 }
 
-// in_turn: may the result have rows of several losses, which with_rows_of_losses is to tell apart?
+// two_passes: may the result have rows of several losses, which with_rest_of_rows is to tell apart?
 template <class Backend, int N, int O>
-constexpr raw_program with_sparse_rows(const program<N, O>& p, bool in_turn) {
+constexpr raw_program with_sparse_rows(const program<N, O>& p, bool two_passes) {
   const raw_program written = written_as(p);
   bool some = false, chosen = false; // lists of rows; of those some that the program chooses
   for (int i = 0; i < N; ++i) {
@@ -327,10 +330,11 @@ constexpr raw_program with_sparse_rows(const program<N, O>& p, bool in_turn) {
   costed_program best;
   best.take(written, of_written);
   if (some) choose_lists<Backend>(written, best);
-  const mask_choosing<Backend> choosing(written, of_written, !chosen, in_turn);
+  const mask_choosing<Backend> choosing(written, of_written, !chosen, two_passes);
   if (const costed_program& masked = choosing.best(); choosing.leaves_given_out()) {
     best = masked;
-    if (best.program.losses == 0 && !masks_of_axes(best.program).empty()) best.program.losses = 1;
+    if (best.program.rest == no_rest && !masks_of_axes(best.program).empty())
+      best.program.rest = rest_of_axes;
   } else if (masked.found() && masked.cost < best.cost) best = masked;
   return best.program;
 }

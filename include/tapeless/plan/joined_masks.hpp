@@ -90,9 +90,7 @@ private:
         if (const extent_t block = quotient(n, rows(k)); block != 1)
           m = reshape(g_, expand(g_, reshape(g_, m, shape{2, {rows(k), 1}}), shape{2, {rows(k), block}}),
                       shape{1, {n}});
-        const int nonzero =
-            g_[m].t == dtype::boolean ? m : binary(g_, op::ne, m, zeros(g_, g_[m].t, g_[m].s));
-        all = all < 0 ? nonzero : binary(g_, op::logical_and, all, nonzero);
+        all = all < 0 ? nonzero(m) : binary(g_, op::logical_and, all, nonzero(m));
       }
       any = any < 0 ? all : binary(g_, op::logical_or, any, all);
     }

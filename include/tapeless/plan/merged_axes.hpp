@@ -8,7 +8,7 @@
 // axes is read, stands a reshape; a sum over some of the merged axes is a scatter_add, which reads rows:
 // sum<1, 2>(x)[i] = sum of x[r] over the rows r of image i.
 #pragma once
-#include "sparse_rows.hpp"
+#include "row_rewriter.hpp"
 
 namespace tapeless::detail {
 

@@ -5,7 +5,7 @@
 // of extent n; a reshape may have made each of them a block of `block` neighbours.
 //   where_rows_come_from: y[S] is computed from which rows of the operands?        f(x)[S] = f(x[S])
 //   zero_outside: is y zero outside S where these operands are?                    f(scatter(x)) = scatter(f(x))
-// sparse_rows.hpp rewrites programs with both.
+// scatter_sinking.hpp and gather_pushing.hpp rewrite programs with both.
 //   densifies: does a cotangent of few rows get all of them?
 #pragma once
 #include "view.hpp"
@@ -72,13 +72,14 @@ constexpr bool lists_rows(const node* nodes, int x, extent_t n) {
 }
 // Is a cotangent that is zero outside some rows made a tensor with all of them, or added to one, and read by more than
 // sums that are results? What lookups give the gradient of their table is read by nothing else; A^T y_bar reads the rows
-// of A that belong to rows of y_bar which are not zero.
+// of A that belong to rows of y_bar which are not zero. Rows of a mask among those that some mask keeps are none; nor are
+// integers, the places of rows in lists.
 constexpr bool densifies(const node* nodes, int size, int i) {
   const node& v = nodes[i];
   if (v.o != op::scatter_add || !v.adjoint || v.t == dtype::i32) return false;
   const extent_t n = v.s.d[static_cast<int>(v.attr)];
-  if (has_unwritten_name(n)) return false; // all rows that masks keep
   const extent_t count = numel(nodes[v.in[1]].s);
+  if (has_unwritten_name(n) && has_unwritten_name(count)) return false;
   const bool fewer = is_static(count) && is_static(n) && count < n;
   if (!fewer && !lists_rows(nodes, v.in[1], n)) return false;
   constexpr char other = 0, itself = 1, term = 2;

@@ -3,7 +3,7 @@
 //
 // Outside which rows a node is zero, by masks of rows: w * (v * l) where w or v is zero, w * l1 + v * l2 where both are.
 #pragma once
-#include "sparse_rows.hpp"
+#include "row_rewriter.hpp"
 
 namespace tapeless::detail {
 

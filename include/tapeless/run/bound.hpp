@@ -53,24 +53,24 @@ template <class... A> struct program_space {
 };
 template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
 
-template <bool InTurn, class F, class... A> struct selecting_rows {
+template <bool TwoPasses, class F, class... A> struct selecting_rows {
   constexpr raw_program operator()() const {
-    return with_sparse_rows<backend_of<A...>>(traced<F, A...>::value, InTurn);
+    return with_sparse_rows<backend_of<A...>>(traced<F, A...>::value, TwoPasses);
   }
 };
-template <class Backend, class First> struct selecting_rows_of_losses {
+template <class Backend, class First> struct selecting_rest_of_rows {
   constexpr raw_program operator()() const {
-    return with_rows_of_losses<Backend>(First::value, First::checked.losses);
+    return with_rest_of_rows<Backend>(First::value, First::checked.rest);
   }
 };
-template <bool InTurn, class F, class... A> constexpr const auto& program_of_rows() {
+template <bool TwoPasses, class F, class... A> constexpr const auto& program_of_rows() {
   constexpr const auto& p = traced<F, A...>::value;
   if constexpr (selects_rows(p.nodes, p.size)) {
-    using first = made_program<selecting_rows<InTurn, F, A...>, 3 * p.size + 64, p.output_count>;
-    if constexpr (first::checked.losses == 0) return first::value;
+    using first = made_program<selecting_rows<TwoPasses, F, A...>, 3 * p.size + 64, p.output_count>;
+    if constexpr (first::checked.rest == no_rest) return first::value;
     else {
-      using second = made_program<selecting_rows_of_losses<backend_of<A...>, first>,
-                                  2 * first::value.size + 64, p.output_count>;
+      using second = made_program<selecting_rest_of_rows<backend_of<A...>, first>, 2 * first::value.size + 64,
+                                  p.output_count>;
       if constexpr (!second::checked.broken.found) return second::value;
       else return program_of_rows<false, F, A...>();
     }

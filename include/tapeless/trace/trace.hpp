@@ -21,11 +21,14 @@ template <number A> struct traced_argument<A> {
 };
 template <class A> using traced_argument_t = typename traced_argument<std::remove_cvref_t<A>>::type;
 
+inline constexpr int no_rest = 0, rest_of_axes = 1;
 struct raw_program {
   block_list<node> nodes;
   vec<int> outputs;
   broken_rule broken;
-  int losses = 0; // whose masks are still to be taken, of its rows (plan/chosen_rows.hpp)
+  // What is left to a second rewriting of its rows (plan/chosen_rows.hpp): nothing; masks of several axes; the masks of so
+  // many losses.
+  int rest = no_rest;
 };
 
 constexpr bool is_counted(const node& v) { return v.o == op::select && !is_static(v.s.d[0]); }
@@ -175,10 +178,10 @@ template <int Room, int Outputs> struct roomy_program {
   int outputs[Outputs + 1]{}; // + 1: no array is empty
   int size = 0, output_count = 0;
   broken_rule broken;
-  int losses = 0;
+  int rest;
 
   constexpr explicit roomy_program(const raw_program& r)
-      : size(r.nodes.size()), output_count(r.outputs.size()), broken(r.broken), losses(r.losses) {
+      : size(r.nodes.size()), output_count(r.outputs.size()), broken(r.broken), rest(r.rest) {
     for (int i = 0; i < size && i < Room; ++i) nodes[i] = r.nodes[i];
     for (int i = 0; i < output_count && i < Outputs; ++i) outputs[i] = r.outputs[i];
   }
@@ -188,13 +191,13 @@ template <int Room, int Outputs> struct roomy_program {
 template <int N, int O> struct checked_program {
   program<N, O> value;
   broken_rule broken;
-  int losses;
+  int rest;
 };
 // What Make{}() returns, as a constant. To make it takes long: it is made once if it has room, and else again.
 template <class Make, int Room, int Outputs> struct made_program {
   static constexpr auto checked = [] {
     constexpr roomy_program<Room, Outputs> roomy{Make{}()}; // automatic: a static one would be data at -O0
-    checked_program<roomy.size, roomy.output_count> r{{}, roomy.broken, roomy.losses};
+    checked_program<roomy.size, roomy.output_count> r{{}, roomy.broken, roomy.rest};
     const auto fill = [](auto& to, const auto& from) {
       for (int i = 0; i < to.size; ++i) to.nodes[i] = from.nodes[i];
       for (int i = 0; i < to.output_count; ++i) to.outputs[i] = from.outputs[i];

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// What rewritings of a program's rows share: rows of a list read from all rows and put back among them, a node made again of
+// other operands.
+#pragma once
+#include "rows.hpp"
+
+namespace tapeless::detail {
+
+// A list of positions along an axis of extent n.
+struct row_list {
+  int id = no_node; // of the list, in the new graph
+  extent_t n = 0, count = 0;
+  bool distinct = true; // no position occurs twice
+  int mask = no_node;   // of n rows, which it lists, or none
+  unsigned masks = 0;   // of which this mask is made: where one of them is not zero
+  constexpr bool holds(const row_list& o) const {
+    return o.id == id || (o.mask >= 0 && mask >= 0 && (o.masks & ~masks) == 0);
+  }
+};
+
+// How many names the lists have that rewritings made: the first ones.
+constexpr int unwritten_counts(const raw_program& p) {
+  int n = 0;
+  for (const node& v : p.nodes)
+    if (v.o == op::select && has_unwritten_name(v.s.d[0]))
+      if (const auto k = static_cast<int>(names(v.s.d[0]) - first_unwritten); k >= n) n = k + 1;
+  return n;
+}
+
+class row_rewriter {
+protected:
+  const raw_program& p_;
+  graph g_;
+
+  constexpr explicit row_rewriter(const raw_program& p) : p_(p) {}
+  constexpr const node& at(int i) const { return p_.nodes[i]; }
+
+  constexpr int renewed(node v, const int (&in)[3], const shape& s) {
+    for (int k = 0; k < 3; ++k) v.in[k] = in[k];
+    v.s = s;
+    return g_.intern(v);
+  }
+  constexpr int leaf(const node& v) {
+    const int none[3] = {no_node, no_node, no_node};
+    const int id = v.o == op::input ? g_.input(static_cast<int>(v.attr), v.t, v.s, is_pattern_leaf(v))
+                                    : renewed(v, none, v.s);
+    g_.nodes[id].active = v.active;
+    g_.nodes[id].weighs = v.weighs;
+    return id;
+  }
+  // v as it is, of other operands
+  constexpr int again(const node& v, const int (&in)[3], const shape& s) {
+    int operand[3] = {in[0], in[1], in[2]};
+    if (rule(v.o).k == kind::whole)
+      for (int& x : operand)
+        if (x >= 0) x = dense(g_, x);
+    if (is_counted(v)) g_.learn_count(v.s.d[0]);
+    return renewed(v, operand, s);
+  }
+
+  // (before.., n * block, after..) -> (before, n, block * after): not (.., n, block, ..), for 6 axes would become 7
+  static constexpr shape split(const shape& s, const row_axis& a, extent_t n) {
+    shape r{3, {1, n, a.block}};
+    for (int i = 0; i < s.rank; ++i)
+      if (i != a.axis) {
+        extent_t& e = r.d[i < a.axis ? 0 : 2];
+        e = times(e, s.d[i]);
+      }
+    return r;
+  }
+  // x[list] along the axis. Rows T of a list S are x[S][T], so that what is computed of rows S has all that T asks for.
+  constexpr int taken(int x, int list, int axis) {
+    const node v = g_[list], of = g_[x];
+    if (v.o == op::select && of.o == op::scatter_add && of.in[1] == list && of.in[2] < 0 &&
+        static_cast<int>(of.attr) == axis)
+      return of.in[0]; // rows S of what is zero outside S
+    const bool nested = v.o == op::gather && g_[v.in[0]].s.rank == 1 && g_[v.in[1]].s.rank == 1 &&
+                        lists_rows(g_[v.in[0]], g_[x].s.d[axis]) &&
+                        lists_rows(g_[v.in[1]], g_[v.in[0]].s.d[0]);
+    return nested ? gather(g_, taken(x, v.in[0], axis), v.in[1], axis) : gather(g_, x, list, axis);
+  }
+  // Rows of a node of the new graph; it is read through its views.
+  constexpr int gathered(int x, const row_list& list, const row_axis& a) {
+    if (!a.found()) return x;
+    const node v = g_[x];
+    const shape s = with_rows(v.s, a, list.count);
+    switch (v.o) {
+      case op::copy:
+        if (v.attr == 0) return gathered(v.in[0], list, a);
+        break;
+      case op::expand: {
+        const shape inner = g_[v.in[0]].s;
+        const int axis = a.axis - (v.s.rank - inner.rank);
+        const bool repeats = axis < 0 || inner.d[axis] == 1;
+        return expand(g_, repeats ? v.in[0] : gathered(v.in[0], list, {axis, a.block}), s);
+      }
+      case op::transpose:
+        return transpose(g_, gathered(v.in[0], list, {perm_axis(v.attr, a.axis), a.block}), v.attr);
+      case op::reshape:
+        if (const row_axis b = reshaped_rows(v.s, a, list.n, g_[v.in[0]].s); b.found())
+          return reshape(g_, gathered(v.in[0], list, b), s);
+        break;
+      default: break;
+    }
+    if (v.o == op::reshape && v.s.rank > 1 &&
+        squeezed(v.s) == shape{1, {list.n}}) // one vector, whatever its shape
+      return reshape(g_, taken(reshape(g_, x, shape{1, {list.n}}), list.id, 0), s);
+    if (a.block == 1) return taken(x, list.id, a.axis);
+    return reshape(g_, taken(reshape(g_, x, split(v.s, a, list.n)), list.id, 1), s);
+  }
+  // All rows from those of the list: zero elsewhere, or added to all those of the base.
+  constexpr int scattered(int compact, const row_list& list, const row_axis& a, const shape& s,
+                          int base = no_node) {
+    if (a.block == 1) return scatter_add(g_, compact, list.id, a.axis, s, base);
+    const int rows = reshape(g_, compact, split(g_[compact].s, a, list.count));
+    const shape to = split(s, a, list.n);
+    return reshape(g_, scatter_add(g_, rows, list.id, 1, to, base < 0 ? base : reshape(g_, base, to)), s);
+  }
+  constexpr int nonzero(int mask) {
+    return g_[mask].t == dtype::boolean ? mask : binary(g_, op::ne, mask, zeros(g_, g_[mask].t, g_[mask].s));
+  }
+  // v with other operands, for which its result has the shape s
+  constexpr int remade(const node& v, const int (&in)[3], const shape& s) {
+    if (rule(v.o).k == kind::elementwise && v.o != op::copy && !is_custom(v.o)) {
+      const int r = v.o == op::where ? where(g_, in[0], in[1], in[2])
+                    : v.in[1] >= 0   ? binary(g_, v.o, in[0], in[1])
+                                     : unary(g_, v.o, in[0], v.t);
+      return expand(g_, r, s);
+    }
+    switch (v.o) {
+      case op::sum: return sum(g_, in[0], static_cast<unsigned>(v.attr));
+      case op::expand: return expand(g_, in[0], s);
+      case op::reshape: return reshape(g_, in[0], s);
+      case op::transpose: return transpose(g_, in[0], v.attr);
+      case op::slice: {
+        const int axis = static_cast<int>(v.attr);
+        return slice(g_, in[0], axis, static_cast<extent_t>(v.attr2), s.d[axis]);
+      }
+      case op::matmul: return matmul(g_, in[0], in[1], (v.attr & 1u) != 0, (v.attr & 2u) != 0);
+      default: return again(v, in, s);
+    }
+  }
+  // Is node i this vector, or another reshape of what it is a reshape of?
+  constexpr bool is_reshape_of(int i, int vector) const {
+    const node &v = at(i), &m = at(vector);
+    if (i == vector || v.o != op::reshape || m.o != op::reshape || v.in[0] != m.in[0]) return i == vector;
+    int rows = 0;
+    for (int a = 0; a < v.s.rank; ++a) rows += v.s.d[a] == numel(m.s) ? 1 : 0;
+    return rows == 1;
+  }
+  constexpr void shapes_of(const node& v, shape (&s)[3]) const {
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) s[k] = at(v.in[k]).s;
+  }
+  constexpr raw_program finished(const vec<int>& outputs) {
+    raw_program r = compact(g_, outputs);
+    r.broken = g_.broken;
+    return r;
+  }
+};
+
+} // namespace tapeless::detail
