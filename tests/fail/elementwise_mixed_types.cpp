@@ -1,4 +1,4 @@
-// expect: tapeless: elementwise op(a, b): both have one element type
+// expect: tapeless: elementwise op(a, b): both have one element type; cast one first
 // extents: double
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -107,6 +107,21 @@ TEST_CASE("where gives nothing to a value that the branch not taken reads twice"
   CHECK(r[0][3] == doctest::Approx(-std::exp(-2) / 4 - 0.5 - 0.0625));
 }
 
+TEST_CASE("where of two numbers has their type") {
+  using X = tl::tensor<float, 3>;
+  float x[] = {-1, 0.5f, 2};
+  auto steps = tl::jit([](auto a) { return where(a > 1.0f, 3, where(a > 0.0f, 2, 0)); }).bind<X>();
+  const auto step = steps(X(x));
+  CHECK((step[0] == 0 && step[1] == 2 && step[2] == 3));
+  CHECK(sizeof(step[0]) == sizeof(std::int32_t));
+  auto run = tl::jit(tl::value_and_grad<0>([](auto a) {
+               return sum(a * (where(a > 0.0f, 1.0f, 0.0f) + where(a > 1.0f, 0.0f, 1.0f)));
+             })).bind<X>();
+  const auto [value, gradient] = run(X(x));
+  CHECK(value[0] == -1 + 2 * 0.5f + 2);
+  CHECK((gradient[0] == 1 && gradient[1] == 2 && gradient[2] == 1));
+}
+
 TEST_CASE("where gives no NaN to the second derivative of the branch that is not taken") {
   static constexpr auto f = [](auto x) { return sum(where(x > 0.0, sqrt(x) * x, 0.0)); };
   const auto r = run<V>(

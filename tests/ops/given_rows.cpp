@@ -192,6 +192,9 @@ TEST_CASE(
   constexpr auto choice = [](const auto& p, auto x, auto t, auto keep) {
     return tl::sum(tl::where(keep, losses(p, x, t), 0.0));
   };
+  constexpr auto of_numbers = [](const auto& p, auto x, auto t, auto keep) {
+    return tl::sum(tl::where(!keep, 0.0, 1.0) * losses(p, x, t));
+  };
   constexpr auto tokens = [](const auto& p, auto x, auto t, auto keep) {
     return tl::sum(tl::where(keep, losses_of_tokens(p, x, t), 0.0));
   };
@@ -227,6 +230,7 @@ TEST_CASE(
       check_mask(f, b, *mask, reference);
     };
     check(product, keep, once);
+    check(of_numbers, keep, once);
     check(choice, keep, once);
     check(tokens, keep, once);
     check(with_lookup, keep, once);

@@ -171,7 +171,7 @@ concept boolean = std::is_same_v<T, bool>;
 constexpr void require_broadcast(graph& g, int a, int b) {
   require(g, broadcastable(g[a].s, g[b].s), "tapeless: elementwise op(a, b): the shapes broadcast", g[a].s,
           g[b].s);
-  require(g, g[a].t == g[b].t, "tapeless: elementwise op(a, b): both have one element type");
+  require(g, g[a].t == g[b].t, "tapeless: elementwise op(a, b): both have one element type; cast one first");
 }
 
 template <op O, class T, class A> constexpr auto apply_unary(const A& a) {
@@ -187,7 +187,8 @@ template <op O, class A, class B> constexpr auto apply_binary(const A& a, const 
   if constexpr (typed_handle<A> && typed_handle<B>) {
     using U = value_type_t<B>;
     constexpr shape sa = shape_in_type<A>(), sb = shape_in_type<B>();
-    static_assert(same_element_type<T, U>, "tapeless: elementwise op(a, b): both have one element type");
+    static_assert(same_element_type<T, U>,
+                  "tapeless: elementwise op(a, b): both have one element type; cast one first");
     static_assert(shapes_broadcast<sa, sb>, "tapeless: elementwise op(a, b): the shapes broadcast");
     if constexpr (same_element_type<T, U> && shapes_broadcast<sa, sb>)
       return wrap<R, broadcast(sa, sb)>(g, binary(g, O, x, y));
@@ -375,18 +376,23 @@ constexpr int negated(graph& g, int c) {
 }
 // where(c, 0, b) = where(!c, b, 0): a condition that leaves rows out is a mask, whichever way it is written.
 constexpr int where_not_zero(graph& g, int c, int a, int b) {
-  if (!g.is(unexpanded(g, a), 0) || g.is_konst(unexpanded(g, b))) return where(g, c, a, b);
+  if (!g.is(unexpanded(g, a), 0) || g.is(unexpanded(g, b), 0)) return where(g, c, a, b);
   return where(g, expand(g, negated(g, unexpanded(g, c)), g[c].s), b, a);
 }
 } // namespace detail
 
-// where(c, a, b)[i] = c[i] ? a[i] : b[i]        c: bool; a or b may be a number
+// where(c, a, b)[i] = c[i] ? a[i] : b[i]        c: bool; a and b may be numbers: two have the element type of the result
 template <detail::handle C, detail::operand A, detail::operand B>
 constexpr auto where(const C& c, const A& a, const B& b) {
   using namespace detail;
-  static_assert(handle<A> || handle<B>, "tapeless: where(c, a, b): one of a, b is a tensor");
+  constexpr bool numbers = !handle<A> && !handle<B>;
+  static_assert(!numbers || (same_element_type<A, B> && element<A>),
+                "tapeless: where(c, a, b): a and b have one element type");
+  using T = std::conditional_t<numbers, A, value_type_t<A, B>>;
   graph& g = graph_of(c);
-  const dtype t = dtype_among(a, b);
+  dtype t;
+  if constexpr (numbers) t = dtype_of<T>;
+  else t = dtype_among(a, b);
   const int x = lift(g, a, t), y = lift(g, b, t);
   constexpr shape sc = shape_in_type<C>(), sa = shape_in_type<A>(), sb = shape_in_type<B>();
   if constexpr (any_var<C, A, B>) {
@@ -396,7 +402,6 @@ constexpr auto where(const C& c, const A& a, const B& b) {
             "tapeless: where(c, a, b): the shapes broadcast", g[c.id()].s, broadcast(g[x].s, g[y].s));
     return var{&g, where_not_zero(g, c.id(), x, y)};
   } else {
-    using T = value_type_t<A, B>;
     static_assert(boolean<value_type_t<C>>, "tapeless: where(c, a, b): c is a bool tensor");
     static_assert(!(handle<A> && handle<B>) || same_element_type<value_type_t<A>, value_type_t<B>>,
                   "tapeless: where(c, a, b): a and b have one element type");

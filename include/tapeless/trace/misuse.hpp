@@ -34,7 +34,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: var.as<T, extents...>(): the element type is T") \
   rule("tapeless: var.as<T, extents...>(): the extents are these") \
   rule("tapeless: elementwise op(a, b): the shapes broadcast") \
-  rule("tapeless: elementwise op(a, b): both have one element type") \
+  rule("tapeless: elementwise op(a, b): both have one element type; cast one first") \
   rule("tapeless: elementwise op(a, b): a floating-point number does not meet an int32 or bool tensor; cast the tensor") \
   rule("tapeless: elementwise op(a, b): a number beside an int32 tensor is an int32") \
   rule("tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first") \
