@@ -156,12 +156,13 @@ template <class Backend> constexpr void choose_lists(const raw_program& written,
 }
 
 // Masks of one axis that are left out whatever that costs: conditions that are given, and arguments that weigh losses, or
-// their elements as one axis; rows: also rows of them that a list keeps.
+// their elements as one axis; rows: only rows of them that a list of masks keeps.
 inline constexpr int max_given = 8;
 constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& masks, bool rows = false) {
   vec<int> r;
   const auto add = [&](int m) {
-    bool fits = squeezed(nodes[m].s).rank == 1 && r.size() < max_given;
+    bool fits = squeezed(nodes[m].s).rank == 1 && r.size() < max_given &&
+                (!rows || has_unwritten_name(numel(nodes[m].s)));
     for (const int k : r) // another shape of the same
       fits = fits &&
              (nodes[k].o != op::reshape || nodes[m].o != op::reshape || nodes[k].in[0] != nodes[m].in[0]);
@@ -172,7 +173,7 @@ constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& mask
   for (int i = 0; i < size; ++i) {
     bool one_axis = nodes[i].o == op::input || (rows && nodes[i].o == op::gather);
     int x = i;
-    while (nodes[x].o == op::gather || (rule(nodes[x].o).k == kind::view)) {
+    while (nodes[x].o == op::gather || (rows && nodes[x].o == op::copy) || rule(nodes[x].o).k == kind::view) {
       x = nodes[x].in[0];
       one_axis = one_axis || (nodes[i].o == op::reshape && squeezed(nodes[x].s).rank > 1);
     }
@@ -186,9 +187,10 @@ struct masked_program {
   raw_program program;
   unsigned masks = 0; // of these there are products of their rows alone
 };
-constexpr masked_program without_rows(const raw_program& p, const mask_joining::result& joined) {
+constexpr masked_program without_rows(const raw_program& p, const mask_joining::result& joined,
+                                      bool covers = false) {
   scatter_sinking sinking(joined.program);
-  masked_program r{gather_pushing(sinking.run(joined.masks)).run()};
+  masked_program r{gather_pushing(sinking.run(joined.masks, covers)).run()};
   const int first = unwritten_counts(p);
   for (int k = 0; k < sinking.lists_of_masks().size() && !r.program.broken.found; ++k) {
     if (!has_products_of(r.program, unwritten_extent(first + k))) continue;
@@ -207,20 +209,26 @@ constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int
   if (masks.size() == 1) return without_rows(p, masks);
   const mask_joining::result joined = mask_joining(p, masks).run(true);
   if (joined.losses < 2) return without_rows(p, joined);
-  if (joined.blocks || joined.masks.size() > 1) return without_rows(p, masks);
+  bool adjoint = false;
+  for (const node& v : p.nodes) adjoint = adjoint || v.adjoint;
+  if ((joined.blocks && adjoint) || joined.masks.size() > 1) return without_rows(p, masks);
   masked_program r = without_rows(p, joined);
-  if (r.masks + 1 != 1u << masks.size()) return without_rows(p, masks);
+  if (r.masks == 0) return without_rows(p, masks);
   r.program.rest = joined.losses;
   return r;
 }
 
 inline constexpr int max_masks = 4; // are tried, of those that are left out only where it saves something
 
+// only: of one rewriting. first: may leave the masks of several losses to with_rest_of_rows. rest: that one, for given masks
+enum class row_pass { only, first, rest };
+
 // The best of the programs without the rows of some masks: one that leaves out the most of those that are given, where
 // `forces`, also where that costs more; of these the one with the fewest cotangents of all rows; the cheapest.
 template <class Backend> class mask_choosing {
   const double of_written_;
-  const bool forces_, two_passes_;
+  const bool forces_;
+  const row_pass pass_;
   costed_program best_;
   int given_ = 0, dense_ = 0; // masks that it leaves out; cotangents with all rows nevertheless
 
@@ -238,48 +246,51 @@ template <class Backend> class mask_choosing {
     const vec<node> all_nodes = nodes_of(p);
     const node* const nodes = &all_nodes[0];
     const vec<int> masks = masks_of(nodes, all_nodes.size());
-    vec<int> given, left;
+    vec<int> left, all; // all: those that are given
     for (const int m : masks)
       if (squeezed(nodes[m].s).rank > 1) left.push_back(m);
     double most = of_written_;
-    if (const vec<int> all = given_masks(nodes, all_nodes.size(), masks); forces_ && !all.empty()) {
+    int given = 0; // of them that leave rows out
+    if (forces_) all = given_masks(nodes, all_nodes.size(), masks);
+    if (!all.empty()) {
       masked_program r;
-      if (two_passes_) r = without_rows_of_all(p, all);
+      if (pass_ == row_pass::first) r = without_rows_of_all(p, all);
       else r = without_rows(p, all);
       const bool leaves = densified(r.program) > 0;
       for (int k = 0; k < all.size(); ++k) {
         const bool has_rows = (r.masks >> k & 1u) != 0;
-        if (has_rows) given.push_back(all[k]);
+        given += has_rows ? 1 : 0;
         if (!has_rows || leaves) left.push_back(all[k]);
       }
-      if (!given.empty() && !r.program.broken.found) {
+      if (given > 0 && !r.program.broken.found) {
         most = cost_of_rows<Backend>(r.program);
-        offer(r.program, most, given.size());
+        offer(r.program, most, given);
       }
       if (r.program.rest != no_rest) return left;
     }
+    if (pass_ == row_pass::rest) return left;
     int tried = 0;
     for (const int m : masks) {
       const bool is_weight = is_given_weight(nodes, m);
       if (squeezed(nodes[m].s).rank > 1) continue;
-      if (!given.empty() && (is_weight || is_given_condition(nodes, m))) continue;
+      if (given > 0 && (is_weight || is_given_condition(nodes, m))) continue;
       if (++tried > max_masks) break;
-      vec<int> with = given;
+      vec<int> with;
+      if (given > 0) with = all;
       with.push_back(m);
       const masked_program r = without_rows(p, with);
-      if (r.masks >> given.size() == 0 || densified(r.program) > 0) left.push_back(m);
+      if (r.masks >> (with.size() - 1) == 0 || densified(r.program) > 0) left.push_back(m);
       if (r.program.broken.found) continue;
       const double cost = cost_of_rows<Backend>(r.program);
       const bool by_program = is_weight_of_program(nodes, m) && !is_weight;
-      if (cost < (by_program ? most_with_weights(most) : most)) offer(r.program, cost, given.size());
+      if (cost < (by_program ? most_with_weights(most) : most)) offer(r.program, cost, given);
     }
     return left;
   }
 
 public:
-  // two_passes: may the masks of several losses be left to with_rest_of_rows?
-  constexpr mask_choosing(const raw_program& written, double of_written, bool forces, bool two_passes)
-      : of_written_(of_written), forces_(forces), two_passes_(two_passes) {
+  constexpr mask_choosing(const raw_program& written, double of_written, bool forces, row_pass pass)
+      : of_written_(of_written), forces_(forces), pass_(pass) {
     const vec<int> left = choose_in(written);
     vec<shape> groups;
     for (const int m : left) {
@@ -306,20 +317,20 @@ template <class Backend, int N, int O>
 constexpr raw_program with_rest_of_rows(const program<N, O>& p, int rest) {
   const raw_program written = written_as(p);
   if (rest == rest_of_axes) {
-    const mask_choosing<Backend> choosing(written, cost_of_rows<Backend>(written), true, false);
+    const mask_choosing<Backend> choosing(written, cost_of_rows<Backend>(written), true, row_pass::rest);
     return choosing.leaves_given_out() ? choosing.best().program : written;
   }
   const vec<int> masks = given_masks(p.nodes, N, masks_of(p.nodes, N), true);
   const mask_joining::result joined = mask_joining(written, masks).run();
-  if (joined.losses >= rest) return without_rows(written, joined).program;
+  if (joined.losses >= rest) return without_rows(written, joined, true).program;
   raw_program none;
   none.broken.found = true;
   return none;
 }
 
-// two_passes: may the result have rows of several losses, which with_rest_of_rows is to tell apart?
+// @pre pass is `only` or `first`
 template <class Backend, int N, int O>
-constexpr raw_program with_sparse_rows(const program<N, O>& p, bool two_passes) {
+constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass) {
   const raw_program written = written_as(p);
   bool some = false, chosen = false; // lists of rows; of those some that the program chooses
   for (int i = 0; i < N; ++i) {
@@ -330,7 +341,7 @@ constexpr raw_program with_sparse_rows(const program<N, O>& p, bool two_passes) 
   costed_program best;
   best.take(written, of_written);
   if (some) choose_lists<Backend>(written, best);
-  const mask_choosing<Backend> choosing(written, of_written, !chosen, two_passes);
+  const mask_choosing<Backend> choosing(written, of_written, !chosen, pass);
   if (const costed_program& masked = choosing.best(); choosing.leaves_given_out()) {
     best = masked;
     if (best.program.rest == no_rest && !masks_of_axes(best.program).empty())

@@ -41,27 +41,18 @@ private:
   constexpr extent_t rows(int mask) const { return numel(at(masks_[mask]).s); }
   constexpr extent_t rows_of(int i) const { return at(i).s.d[zero_[i].axis]; }
 
-  // Losses, what is computed of them, and sums of weights of several losses, which are cotangents.
-  constexpr bool counts(int i) const {
-    if (at(i).t == dtype::boolean) return false;
-    if (network_[i] != 0) return true;
-    return at(i).adjoint && rule(at(i).o).k == kind::elementwise &&
-           (loses(i, at(i).in[0]) || loses(i, at(i).in[1]));
-  }
-  // Is its operand x zero where node i is not? In a sum of cotangents that does not matter if some term is zero nowhere.
-  constexpr bool loses(int i, int x) const {
-    if (x < 0 || at(x).t == dtype::boolean || !zero_[x].found() || zero_[x].includes(zero_[i])) return false;
-    return network_[i] != 0 || zero_[i].found();
-  }
+  // Losses, and what is computed of them.
+  constexpr bool counts(int i) const { return network_[i] != 0 && at(i).t != dtype::boolean; }
+  // Is its operand x zero where node i is not?
+  constexpr bool loses(int i, int x) const { return zero_[x].found() && !zero_[x].includes(zero_[i]); }
   constexpr bool reads_zeros(int i, int x) const {
     if (!counts(i) || at(x).t == dtype::boolean) return false;
     const bool all_terms = at(i).o == op::add || at(i).o == op::sub || at(i).o == op::where; // are to be zero
     return loses(i, x) || ((counts(x) || all_terms) && zero_[x].same(zero_[i]));
   }
-  // Does it become zero outside of rows, other than by its operands?
+  // Does it become zero outside of rows, other than by its operands? Weights, where they are read by what counts.
   constexpr bool begins(int i) const {
     if (wanted_[i] == 0) return false;
-    if (!counts(i)) return true;
     for (const int x : at(i).in)
       if (x >= 0 && reads_zeros(i, x)) return false;
     return true;

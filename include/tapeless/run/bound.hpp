@@ -53,9 +53,9 @@ template <class... A> struct program_space {
 };
 template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
 
-template <bool TwoPasses, class F, class... A> struct selecting_rows {
+template <row_pass Pass, class F, class... A> struct selecting_rows {
   constexpr raw_program operator()() const {
-    return with_sparse_rows<backend_of<A...>>(traced<F, A...>::value, TwoPasses);
+    return with_sparse_rows<backend_of<A...>>(traced<F, A...>::value, Pass);
   }
 };
 template <class Backend, class First> struct selecting_rest_of_rows {
@@ -63,26 +63,26 @@ template <class Backend, class First> struct selecting_rest_of_rows {
     return with_rest_of_rows<Backend>(First::value, First::checked.rest);
   }
 };
-template <bool TwoPasses, class F, class... A> constexpr const auto& program_of_rows() {
+template <row_pass Pass, class F, class... A> constexpr const auto& program_of_rows() {
   constexpr const auto& p = traced<F, A...>::value;
   if constexpr (selects_rows(p.nodes, p.size)) {
-    using first = made_program<selecting_rows<TwoPasses, F, A...>, 3 * p.size + 64, p.output_count>;
+    using first = made_program<selecting_rows<Pass, F, A...>, 3 * p.size + 64, p.output_count>;
     if constexpr (first::checked.rest == no_rest) return first::value;
     else {
       using second = made_program<selecting_rest_of_rows<backend_of<A...>, first>, 2 * first::value.size + 64,
                                   p.output_count>;
       if constexpr (!second::checked.broken.found) return second::value;
-      else return program_of_rows<false, F, A...>();
+      else return program_of_rows<row_pass::only, F, A...>();
     }
   } else return p;
 }
 template <class F, class... A> struct arranging {
   constexpr raw_program operator()() const {
-    return arranged<backend_of<A...>>(program_of_rows<true, F, A...>());
+    return arranged<backend_of<A...>>(program_of_rows<row_pass::first, F, A...>());
   }
 };
 template <class F, class... A> constexpr const auto& program_to_run() {
-  constexpr const auto& p = program_of_rows<true, F, A...>();
+  constexpr const auto& p = program_of_rows<row_pass::first, F, A...>();
   if constexpr (has_images(p))
     return made_program<arranging<F, A...>, 2 * p.size + 16, p.output_count>::value;
   else return p;
