@@ -54,10 +54,11 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
     }
     zero[i] = may;
   }
-  vec<char> primal(size, 0); // or a view of it
+  vec<char> primal(size, 0); // or a view of it, or rows
   for (int i = 0; i < size; ++i) {
     const node& v = nodes[i];
-    primal[i] = !v.adjoint || v.o == op::input || (rule(v.o).k == kind::view && primal[v.in[0]] != 0);
+    const bool reads = rule(v.o).k == kind::view || v.o == op::gather;
+    primal[i] = !v.adjoint || v.o == op::input || (reads && primal[v.in[0]] != 0);
     zero[i] = zero[i] != 0 && varies[i] == 0 && primal[i] != 0;
   }
   return zero;
