@@ -1,4 +1,4 @@
-// expect: tapeless: top_k<k, 'k'>(values, count): a number that the program knows is k, as in top_k<5>(values)
+// expect: tapeless: top_k<k, 'k'>(values, count): a number that the program knows is k, as in top_k<5, 'k'>(values)
 // extents: count_is_known_at_run_only
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

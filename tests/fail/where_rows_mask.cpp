@@ -1,4 +1,4 @@
-// expect: tapeless: where<'k'>(mask): mask is bool and has one axis
+// expect: tapeless: where<'k'>(mask): mask is bool and has one axis, as w != 0
 // extents: mask_is_a_vector_of_bool
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

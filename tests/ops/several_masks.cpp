@@ -59,8 +59,12 @@ struct batch {
   }
   // What counts in neither loss; t and u belong to the first and the second.
   void poison(auto first, auto second) {
-    for (int i = 0; i < n; ++i) {
+    poison_targets(first, second);
+    for (int i = 0; i < n; ++i)
       for (int k = 0; k < 3 && !first(i) && !second(i); ++k) (*x)[i * 3 + k] = nan;
+  }
+  void poison_targets(auto first, auto second) {
+    for (int i = 0; i < n; ++i) {
       for (int k = 0; k < 2; ++k) {
         if (!first(i)) (*t)[i * 2 + k] = k == 0 ? nan : std::numeric_limits<double>::infinity();
         if (!second(i)) (*u)[i * 2 + k] = nan;
@@ -248,6 +252,42 @@ TEST_CASE("several masks: a product of two that is read by what is not linear") 
         return tl::sum(l) + tl::sum(tl::exp(-l));
       },
       all_of(by_w, by_v), by_none);
+}
+
+// The rows are those of the program without NaN: what weighs nothing is zero before it is selected.
+TEST_CASE("several masks: beside rows that the program chooses, a target of weight zero may be anything") {
+  const auto check_targets = [](const auto& f) {
+    using F = std::remove_cvref_t<decltype(f)>;
+    const auto results = [](const batch& b) {
+      const auto of = [&](auto program) {
+        auto bound = program.template bind<parameters, data, targets, targets, of_rows, of_rows>();
+        return support::elements(bound(*b.p, *b.x, *b.t, *b.u, *b.w, *b.v));
+      };
+      std::vector<double> r = of(tl::jit(F{}));
+      for (const auto& more : {of(tl::jit(tl::value_and_grad<0>(F{}))), of(tl::jit(tl::grad<0>(F{})))})
+        r.insert(r.end(), more.begin(), more.end());
+      return r;
+    };
+    batch clean, b;
+    b.poison_targets(by_w, by_v);
+    CHECK(support::largest_difference(results(b), results(clean)) <= 1e-13);
+  };
+  check_targets([](const auto& p, auto x, auto t, auto u, auto w, auto v) {
+    const auto l = v * losses<2>(p, x, u);
+    return tl::sum(w * losses<1>(p, x, t)) / tl::sum(w) + tl::mean(tl::gather(l, tl::top_k<4, 'k'>(l)));
+  });
+  check_targets([](const auto& p, auto x, auto t, auto u, auto w, auto v) {
+    const auto l = v * losses<2>(p, x, u) + w * losses<1>(p, x, t);
+    return tl::mean(tl::gather(l, tl::top_k<5>(l)));
+  });
+  check_targets([](const auto& p, auto x, auto t, auto, auto w, auto) { // more than weigh something
+    const auto l = w * losses<1>(p, x, t);
+    return tl::mean(tl::gather(l, tl::top_k<10, 'k'>(l)));
+  });
+  check_targets([](const auto& p, auto x, auto t, auto, auto w, auto) {
+    const auto l = tl::where(w != 0.0, losses<1>(p, x, t), 0.0);
+    return tl::sum(tl::gather(l, tl::where<'k'>(l >= 0.0)));
+  });
 }
 
 TEST_CASE_TEMPLATE("several masks: any number of rows and threads, none kept, no allocation", T, float,

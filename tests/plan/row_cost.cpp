@@ -104,6 +104,24 @@ TEST_CASE("rows: all of them are no selection, nearly all are") {
   static_assert(step<hardest<4095>, 4096, 64, 4>::cost.densified == 0);
   static_assert(step<hardest<2048>, 4096, 64, 4>::cost.densified == 0);
 }
+// A selection of at most 64 rows leaves more out than a mask of the losses it selects from.
+template <bool Condition> struct hardest_of_masked {
+  constexpr auto operator()(const auto& p, auto x, auto t, auto mask) const {
+    const auto l = losses(p, x, t);
+    if constexpr (Condition) return of(tl::where(mask != 0.0f, l, 0.0f));
+    else return of(mask * l);
+  }
+  static constexpr auto of(auto l) { return tl::mean(tl::gather(l, tl::top_k<64, 'k'>(l))); }
+};
+template <bool Condition> constexpr tl::cost cost_of_masked =
+    tl::jit(tl::value_and_grad<0>(hardest_of_masked<Condition>{}))
+        .template cost<layers<64, 2>, rows<4096, 64>, rows<4096, 64>, tl::tensor<float, 4096>>();
+template <bool Condition> constexpr bool has_rows_of_selection =
+    cost_of_masked<Condition>.densified == 0 &&
+    cost_of_masked<Condition>.adjoint.flops.at(tl::dim<'k'>(64)) <
+        0.05 * cost_of_masked<Condition>.primal.flops.at(tl::dim<'k'>(64));
+static_assert(has_rows_of_selection<false> && has_rows_of_selection<true>);
+
 TEST_CASE("rows: kept or computed again, as a tag says, also of counts of the run and of segments") {
   using P = layers<64, 2>;
   using X = rows<256, 64>;

@@ -218,7 +218,8 @@ template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gathe
   if constexpr (any_var<A, I>) {
     const shape s = g[a.id()].s, si = g[index.id()].s;
     const int axis = axis_of(Axis, s.rank);
-    require(g, g[index.id()].t == dtype::i32, "tapeless: gather<axis>(x, index): index is int32");
+    require(g, g[index.id()].t == dtype::i32,
+            "tapeless: gather<axis>(x, index): index is int32; of a mask, where<'k'>(mask)");
     require(g, in_range<Axis>(s.rank), "tapeless: gather<axis>(x, index): the axis exists", s);
     require(g, s.rank - 1 + si.rank <= max_rank,
             "tapeless: gather<axis>(x, index): the result has at most 6 axes", s, si);
@@ -228,7 +229,8 @@ template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gathe
     return var{&g, gather(g, a.id(), checked_index(g, index.id(), s.d[axis]), axis)};
   } else {
     constexpr int rank = A::extents.rank;
-    static_assert(index_type<typename I::value_type>, "tapeless: gather<axis>(x, index): index is int32");
+    static_assert(index_type<typename I::value_type>,
+                  "tapeless: gather<axis>(x, index): index is int32; of a mask, where<'k'>(mask)");
     static_assert(axis_in_range<Axis, rank>, "tapeless: gather<axis>(x, index): the axis exists");
     static_assert(rank_fits<rank - 1 + I::extents.rank>,
                   "tapeless: gather<axis>(x, index): the result has at most 6 axes");

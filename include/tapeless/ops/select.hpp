@@ -207,7 +207,7 @@ constexpr auto select_counted(const A& a, const C& count) {
   }();
   static_assert(
       count_is_known_at_run_only<C>,
-      "tapeless: top_k<k, 'k'>(values, count): a number that the program knows is k, as in top_k<5>(values)");
+      "tapeless: top_k<k, 'k'>(values, count): a number that the program knows is k, as in top_k<5, 'k'>(values)");
   constexpr bool number_or_known = number || std::is_arithmetic_v<C>;
   static_assert(count_is_an_int32<number_or_known>,
                 "tapeless: top_k<k, 'k'>(values, count): count is an int32 of rank 0");
@@ -299,7 +299,8 @@ constexpr auto where(const A& mask, R...) {
     if constexpr (typed_handle<A>) return A::extents.rank == 1 && boolean<typename A::value_type>;
     else return false;
   }();
-  static_assert(mask_is_a_vector_of_bool<fits>, "tapeless: where<'k'>(mask): mask is bool and has one axis");
+  static_assert(mask_is_a_vector_of_bool<fits>,
+                "tapeless: where<'k'>(mask): mask is bool and has one axis, as w != 0");
   static_assert(selection_has_a_name<Name>,
                 "tapeless: where<'k'>(mask): the selection has a name, for the run counts it");
   static_assert(selection_is_named_by_a_letter<Name>, "tapeless: where<'k'>(mask): the name is a letter");

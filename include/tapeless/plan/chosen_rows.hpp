@@ -182,6 +182,18 @@ constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& mask
   return r;
 }
 
+// The program with rows of zeros where masks are zero that are given, whatever a loss has there: w * l is where(w != 0, w * l, 0).
+template <int N, int O> constexpr raw_program zeroed_by_masks(const program<N, O>& p) {
+  raw_program r = written_as(p);
+  const vec<int> masks = given_masks(p.nodes, N, masks_of(p.nodes, N));
+  if (masks.empty()) return r;
+  const mask_joining::result joined = mask_joining(r, masks).run(mask_joining::use::zeros);
+  graph g;
+  g.nodes = joined.program.nodes;
+  if (!joined.program.broken.found) r = compact(g, joined.program.outputs);
+  return r;
+}
+
 // A program without the rows where masks are zero.
 struct masked_program {
   raw_program program;
@@ -207,7 +219,7 @@ constexpr masked_program without_rows(const raw_program& p, const vec<int>& mask
 // each is to get its own by with_rest_of_rows.
 constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int>& masks) {
   if (masks.size() == 1) return without_rows(p, masks);
-  const mask_joining::result joined = mask_joining(p, masks).run(true);
+  const mask_joining::result joined = mask_joining(p, masks).run(mask_joining::use::united);
   if (joined.losses < 2) return without_rows(p, joined);
   bool adjoint = false;
   for (const node& v : p.nodes) adjoint = adjoint || v.adjoint;
@@ -331,12 +343,14 @@ constexpr raw_program with_rest_of_rows(const program<N, O>& p, int rest) {
 // @pre pass is `only` or `first`
 template <class Backend, int N, int O>
 constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass) {
-  const raw_program written = written_as(p);
   bool some = false, chosen = false; // lists of rows; of those some that the program chooses
   for (int i = 0; i < N; ++i) {
     some = some || selects(p.nodes, p.nodes[i]);
     chosen = chosen || p.nodes[i].o == op::select;
   }
+  raw_program written; // no conditional operator: g++ 12 frees what it copies
+  if (chosen) written = zeroed_by_masks(p);
+  else written = written_as(p);
   const double of_written = cost_of_rows<Backend>(written);
   costed_program best;
   best.take(written, of_written);

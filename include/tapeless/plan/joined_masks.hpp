@@ -157,20 +157,22 @@ public:
         zeroed_(p.nodes.size(), no_node),
         vector_(masks.size(), no_node) {}
 
-  // unites: all losses get the rows that one of them counts
-  constexpr result run(bool unites = false) {
-    united_ = unites;
+  // united: all losses get the rows that one of them counts. zeros: no rows are to be left out; each product is where(.., 0)
+  enum class use { each, united, zeros };
+  constexpr result run(use how = use::each) {
+    united_ = how == use::united;
     find_zeros();
     find_conditions();
     result r;
     r.losses = conditions_.size();
-    if (unites) unite_conditions();
+    if (united_) unite_conditions();
     const vec<char> first = of_given_masks();
     for (int i = 0; i < n_(); ++i)
       if (first[i] != 0) make(i);
     for (int i = 0; i < n_(); ++i) {
       if (first[i] == 0) make(i);
-      if (begins(i)) zeroed_[i] = zeroed(i);
+      const bool multiplies = at(i).o == op::mul || at(i).o == op::div;
+      if (begins(i) || (how == use::zeros && wanted_[i] != 0 && multiplies)) zeroed_[i] = zeroed(i);
     }
     for (const int o : p_.outputs) r.program.outputs.push_back(zeroed_[o] >= 0 ? zeroed_[o] : made_[o]);
     for (const condition& c : conditions_)

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What a program takes that selects rows, in ns of the back end; only to choose among programs of the same results.
-// Every named extent of the arguments counts as assumed_extent, and of what a run counts three rows in four are kept.
+// Every named extent of the arguments counts as assumed_extent. Masks and thresholds keep three rows in four, top_k and bottom_k
+// as many as they may.
 //   products, and elementwise ops: their flops
 //   rows that are moved, and rows that are added to others: their elements
 //   what is stored: its bytes, written and read, where what is alive at one time is more than the caches hold
@@ -15,13 +16,22 @@ namespace tapeless::detail {
 class assumed_extents {
   name_values names_;
 
+  // Of n values those that a selection keeps.
+  static constexpr double kept(const node& v, double n) {
+    const select_attributes q = attributes_of_select(v);
+    if (!q.by_order()) return n * 3 / 4;
+    if (q.percentage > 0) return n * q.percentage / 100;
+    const auto most = static_cast<double>(most_of_select(v));
+    return n < most ? n : most;
+  }
+
 public:
   constexpr explicit assumed_extents(const raw_program& p) {
     for (const node& v : p.nodes)
       if (is_counted(v)) {
-        const double n = number(count(1, p.nodes[v.in[0]].s));
+        const double n = kept(v, number(count(1, p.nodes[v.in[0]].s)));
         names_.value[static_cast<std::size_t>(names_.add(name_of(detail::names(v.s.d[0]))))] =
-            static_cast<extent_t>(n < 1e15 ? n * 3 / 4 : 1e15);
+            static_cast<extent_t>(n < 1e15 ? n : 1e15);
       }
   }
   constexpr double number(const count& c) const {

@@ -68,6 +68,9 @@ class weights_of_losses {
         r.weight = 0;
         return r;
       }
+      case op::gather: // the rows that are selected
+        if (g_[v.in[1]].o == op::select) return a;
+        break;
       case op::mul: return product(a, b);
       case op::div: { // by what is no weight
         role r = a;
