@@ -254,6 +254,27 @@ TEST_CASE("several masks: a product of two that is read by what is not linear") 
       all_of(by_w, by_v), by_none);
 }
 
+TEST_CASE("several masks: the branch of where that is not taken") {
+  check([](const auto& p, auto x, auto t, auto u, auto w, auto, auto,
+           auto) { return tl::sum(tl::where(w != 0.0, losses<1>(p, x, t), losses<2>(p, x, u))); },
+        by_w, [](int i) { return !by_w(i); });
+}
+
+TEST_CASE("several masks: side by side, padded, and a weight beside what is not linear") {
+  check([](const auto& p, auto x, auto t, auto u, auto w, auto v, auto,
+           auto) { return tl::sum(tl::concat<0>(w * losses<1>(p, x, t), v * losses<2>(p, x, u))); },
+        by_w, by_v);
+  check([](const auto& p, auto x, auto t, auto, auto w, auto, auto,
+           auto) { return tl::sum(tl::pad<0, 1, 0>(w * losses<1>(p, x, t))); },
+        by_w, by_none);
+  check(
+      [](const auto& p, auto x, auto t, auto, auto w, auto v, auto, auto) {
+        const auto l = w * losses<1>(p, x, t);
+        return tl::sum(v * l) + tl::sum(tl::exp(l));
+      },
+      by_w, by_none);
+}
+
 // The rows are those of the program without NaN: what weighs nothing is zero before it is selected.
 TEST_CASE("several masks: beside rows that the program chooses, a target of weight zero may be anything") {
   const auto check_targets = [](const auto& f) {

@@ -43,8 +43,10 @@ private:
 
   // Losses, and what is computed of them.
   constexpr bool counts(int i) const { return network_[i] != 0 && at(i).t != dtype::boolean; }
-  // Is its operand x zero where node i is not?
-  constexpr bool loses(int i, int x) const { return zero_[x].found() && !zero_[x].includes(zero_[i]); }
+  // Is its operand x zero where node i is not? Weights alone are finite: of them that matters where i is zero somewhere.
+  constexpr bool loses(int i, int x) const {
+    return zero_[x].found() && !zero_[x].includes(zero_[i]) && (network_[x] != 0 || zero_[i].found());
+  }
   constexpr bool reads_zeros(int i, int x) const {
     if (!counts(i) || at(x).t == dtype::boolean) return false;
     const bool all_terms = at(i).o == op::add || at(i).o == op::sub || at(i).o == op::where; // are to be zero

@@ -41,6 +41,8 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
       case op::relu:
       case op::copy:
       case op::cast:
+      case op::narrow:
+      case op::widen:
       case op::stop_gradient:
       case op::div:
       case op::pow:
@@ -54,11 +56,13 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
     }
     zero[i] = may;
   }
-  vec<char> primal(size, 0); // or a view of it, or rows
+  vec<char> primal(size, 0); // or a view of it, or rows, or a condition of such
   for (int i = 0; i < size; ++i) {
     const node& v = nodes[i];
-    const bool reads = rule(v.o).k == kind::view || v.o == op::gather;
-    primal[i] = !v.adjoint || v.o == op::input || (reads && primal[v.in[0]] != 0);
+    bool reads = v.t == dtype::boolean || rule(v.o).k == kind::view || v.o == op::gather;
+    for (int k = 0; k < (v.o == op::gather ? 1 : 3); ++k)
+      reads = reads && (v.in[k] < 0 || primal[v.in[k]] != 0);
+    primal[i] = !v.adjoint || v.o == op::input || reads;
     zero[i] = zero[i] != 0 && varies[i] == 0 && primal[i] != 0;
   }
   return zero;
@@ -141,6 +145,8 @@ constexpr bool keeps_weight(const node* nodes, int m) {
     case op::tanh:
     case op::copy:
     case op::cast:
+    case op::narrow:
+    case op::widen:
     case op::stop_gradient:
     case op::div: return keeps_weight(nodes, v.in[0]);
     default: return rule(v.o).k == kind::view && keeps_weight(nodes, v.in[0]);

@@ -155,10 +155,11 @@ class scatter_sinking : row_rewriter {
     for (int part = 0; part < 2; ++part) parts_[2 * i + part] = two[part];
     return true;
   }
-  // Part `part` of operand k, in the order of the lists of operand `first`; no form where it has other lists.
+  // Of the parts of x the one with the list and axis of a part of operand `first`; no form where it has others.
   constexpr form part_of(int x, int first, int part) const {
+    const form& like = parts_[2 * first + part];
     for (int p = 0; p < 2; ++p)
-      if (const form& f = parts_[2 * x + p]; f.list.id == parts_[2 * first + part].list.id) return f;
+      if (const form& f = parts_[2 * x + p]; f.list.id == like.list.id && f.axis.equals(like.axis)) return f;
     return {};
   }
   // f(a + b) = f(a) + f(b), where f is linear in the operands with two lists, and has rows of both or sums over them

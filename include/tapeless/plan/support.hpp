@@ -50,7 +50,9 @@ public:
     of_[n_++] = s;
     return true;
   }
+  // @return all rows where there are too many sets
   constexpr support united(const support& o) const {
+    if (!found() || !o.found()) return {};
     support r = *this;
     for (int k = 0; k < o.n_; ++k)
       if (!r.add(o.of_[k])) return {};

@@ -62,7 +62,13 @@ class weights_of_losses {
       case op::expand:
       case op::transpose:
       case op::slice:
+      case op::pad:
       case op::reshape: return a;
+      case op::concat: {
+        role r = sum_of(a, b, true);
+        r.weighed_linear = r.linear ? a.weighed_linear | b.weighed_linear : 0;
+        return r;
+      }
       case op::sum: {
         role r = a;
         r.weight = 0;
