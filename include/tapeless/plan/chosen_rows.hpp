@@ -268,11 +268,11 @@ template <class Backend> class mask_choosing {
       masked_program r;
       if (pass_ == row_pass::first) r = without_rows_of_all(p, all);
       else r = without_rows(p, all);
-      const bool leaves = densified(r.program) > 0;
+      const bool stays_dense = densified(r.program) > 0;
       for (int k = 0; k < all.size(); ++k) {
         const bool has_rows = (r.masks >> k & 1u) != 0;
         given += has_rows ? 1 : 0;
-        if (!has_rows || leaves) left.push_back(all[k]);
+        if (!has_rows || stays_dense) left.push_back(all[k]);
       }
       if (given > 0 && !r.program.broken.found) {
         most = cost_of_rows<Backend>(r.program);

@@ -9,7 +9,7 @@
 
 namespace tapeless::detail {
 
-inline constexpr int max_joined_masks = 4; // lists of rows
+inline constexpr int max_conditions = 4; // of losses
 
 class mask_joining : row_rewriter {
 public:
@@ -43,7 +43,7 @@ private:
 
   // Losses, and what is computed of them.
   constexpr bool counts(int i) const { return network_[i] != 0 && at(i).t != dtype::boolean; }
-  // Is its operand x zero where node i is not? Weights alone are finite: of them that matters where i is zero somewhere.
+  // Is its operand x zero where node i is not, or i zero nowhere? Weights alone are finite: of them that matters where i is zero somewhere.
   constexpr bool loses(int i, int x) const {
     return zero_[x].found() && !zero_[x].includes(zero_[i]) && (network_[x] != 0 || zero_[i].found());
   }
@@ -92,7 +92,7 @@ private:
   constexpr void find_conditions() {
     for (int i = 0; i < n_(); ++i) {
       if (!begins(i)) continue;
-      bool known = conditions_.size() == max_joined_masks;
+      bool known = conditions_.size() == max_conditions;
       for (const condition& c : conditions_) known = known || (c.of.same(zero_[i]) && c.rows == rows_of(i));
       if (!known) conditions_.push_back({zero_[i], rows_of(i), zero_[i].masks()});
     }

@@ -73,7 +73,7 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
 constexpr int mask_of(const node* nodes, const vec<char>& weights, const node& user, int k) {
   const bool is_factor = user.o == op::mul || ((user.o == op::where || user.o == op::div) && k == 0);
   if (user.in[k] < 0 || !is_factor) return no_node;
-  // a row that is left out would be another number than 0
+  // where(mask, l, c) of another c than 0
   if (user.o == op::where && nodes[user.in[2]].o == op::konst && nodes[user.in[2]].attr != 0) return no_node;
   int found = no_node;
   for (int x = user.in[k];;) {

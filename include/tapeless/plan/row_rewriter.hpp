@@ -14,7 +14,7 @@ struct row_list {
   extent_t n = 0, count = 0;
   bool distinct = true; // no position occurs twice
   int mask = no_node;   // of n rows, which it lists, or none
-  unsigned masks = 0;   // of which this mask is made: where one of them is not zero
+  unsigned masks = 0;   // bit k: it has the rows that mask k keeps
   constexpr bool holds(const row_list& o) const {
     return o.id == id || (o.mask >= 0 && mask >= 0 && (o.masks & ~masks) == 0);
   }

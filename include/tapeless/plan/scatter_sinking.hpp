@@ -21,7 +21,7 @@ class scatter_sinking : row_rewriter {
   // Of a sum of two cotangents with different lists, the two, at 2 i and 2 i + 1: where splits_, and the second has rows.
   vec<form> parts_;
   bool splits_, lists_meet_ = false;
-  unsigned of_all_rows_ = 0; // masks one of which is not zero in each row, or none
+  unsigned covering_ = 0; // bits of masks that together keep each row, or 0
   const int first_count_ = unwritten_counts(p_);
   vec<row_list> of_masks_; // the k-th has unwritten_extent(first_count_ + k) rows
 
@@ -318,7 +318,7 @@ class scatter_sinking : row_rewriter {
       if (has_rows(v.in[k])) {
         const row_list& l = made_[v.in[k]].list;
         if (l.mask < 0 || (first >= 0 && l.n != list.n)) return false;
-        if (first >= 0 && (list.masks | l.masks) == of_all_rows_) return false;
+        if (first >= 0 && (list.masks | l.masks) == covering_) return false;
         list = first < 0 ? l : together(list, l);
         first = k;
       }
@@ -337,7 +337,7 @@ public:
 
   // masks: nodes whose rows of zeros are left out; covers: in each row one of them is not zero
   constexpr raw_program run(const vec<int>& masks = {}, bool covers = false) {
-    if (covers) of_all_rows_ = (1u << masks.size()) - 1;
+    if (covers) covering_ = (1u << masks.size()) - 1;
     for (int i = 0; i < p_.nodes.size(); ++i) {
       const node& v = at(i);
       g_.in_adjoint = v.adjoint;
