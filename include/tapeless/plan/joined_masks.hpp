@@ -80,7 +80,7 @@ private:
       for (int k = 0; k < masks_.size(); ++k) {
         if ((kept[j] >> k & 1u) == 0) continue;
         int m = vector_[k];
-        if (const extent_t block = quotient(n, rows(k)); block != 1)
+        if (const extent_t block = block_of(n, rows(k)); block != 1)
           m = reshape(g_, expand(g_, reshape(g_, m, shape{2, {rows(k), 1}}), shape{2, {rows(k), block}}),
                       shape{1, {n}});
         all = all < 0 ? nonzero(m) : binary(g_, op::logical_and, all, nonzero(m));

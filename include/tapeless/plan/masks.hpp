@@ -107,7 +107,7 @@ constexpr bool may_have_rows(const node* nodes, const node& mask, const vec<int>
   const extent_t n = numel(rows);
   if (n == 0 || coefficient(n) > most_selected) return false;
   bool found = rows.rank == 1;
-  for (const int i : of_products) found = found || quotient(rows_of_product(nodes[i]), n) > 0;
+  for (const int i : of_products) found = found || block_of(rows_of_product(nodes[i]), n) > 0;
   return found;
 }
 // A weight that is no argument and no condition.
@@ -175,7 +175,7 @@ constexpr vec<int> masks_of(const node* nodes, int size, bool one = false) {
     if (is_given_weight(nodes, m)) return 1;
     if (is_weight_of_program(nodes, m)) return 3;
     bool rows = false;
-    for (const int i : of_products) rows = rows || quotient(rows_of_product(nodes[i]), numel(nodes[m].s)) > 0;
+    for (const int i : of_products) rows = rows || block_of(rows_of_product(nodes[i]), numel(nodes[m].s)) > 0;
     return rows && is_given_condition(nodes, m) ? 0 : 2;
   };
   vec<int> turns;

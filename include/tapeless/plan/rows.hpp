@@ -30,6 +30,22 @@ constexpr extent_t quotient(extent_t e, extent_t n) {
   if (n == 0 || names(e) != names(n) || coefficient(e) % coefficient(n) != 0) return 0;
   return coefficient(e) / coefficient(n);
 }
+// The block of e = n * block, which may be named; 0 where e is no multiple.
+constexpr extent_t block_of(extent_t e, extent_t n) {
+  if (n == 0 || coefficient(e) % coefficient(n) != 0) return 0;
+  extent_t others = 0, of_n = names(n);
+  int at = 0;
+  for (extent_t packed = names(e); packed != 0; packed >>= name_bits) { // in order, as those of n
+    if (of_n != 0 && (packed & 63) == (of_n & 63)) {
+      of_n >>= name_bits;
+      continue;
+    }
+    others |= (packed & 63) << at;
+    at += name_bits;
+  }
+  const extent_t c = coefficient(e) / coefficient(n);
+  return of_n != 0 || c == 0 ? 0 : c | (others << name_shift);
+}
 // The axis of `to` that has the rows of axis `at` of `from`: both have the same elements in the same order.
 constexpr row_axis reshaped_rows(const shape& from, const row_axis& at, extent_t n, const shape& to) {
   extent_t before = 1, found = 1;
@@ -39,7 +55,7 @@ constexpr row_axis reshaped_rows(const shape& from, const row_axis& at, extent_t
   }
   for (int i = 0; i < to.rank; ++i) {
     if (found == before && to.d[i] != 1) {
-      const extent_t block = quotient(to.d[i], n);
+      const extent_t block = block_of(to.d[i], n);
       return block > 0 ? row_axis{i, block} : row_axis{};
     }
     if (!multipliable(found, to.d[i])) return {};
@@ -171,11 +187,12 @@ constexpr rows_of_operands where_rows_come_from(const node& v, const shape (&s)[
     case op::conv_dgrad: return at.axis == 0 ? given(at) : r;
     case op::unfold: { // the planes of an image are images
       const extent_t planes = quotient(v.s.d[0], s[0].d[0]);
-      return at.axis == 0 && planes > 0 && at.block % planes == 0 ? given({0, at.block / planes}) : r;
+      const extent_t block = block_of(at.block, planes);
+      return at.axis == 0 && block > 0 ? given({0, block}) : r;
     }
     case op::fold:
       if (const extent_t planes = quotient(s[0].d[0], v.s.d[0]); at.axis == 0 && planes > 0)
-        return given({0, at.block * planes});
+        return given({0, times(at.block, planes)});
       return r;
     case op::window_max:
     case op::window_argmax:
@@ -195,7 +212,7 @@ constexpr rows_of_operands where_rows_come_from(const node& v, const shape (&s)[
 constexpr row_axis where_rows_go(const node& v, const shape (&s)[3], int k, const row_axis& from,
                                  extent_t n) {
   for (int axis = 0; axis < v.s.rank; ++axis) {
-    const extent_t block = quotient(v.s.d[axis], n);
+    const extent_t block = block_of(v.s.d[axis], n);
     if (block == 0) continue;
     const rows_of_operands r = where_rows_come_from(v, s, {axis, block}, n);
     if (r.known && r.operand[k].equals(from)) return {axis, block};

@@ -92,7 +92,7 @@ class supports : row_rewriter {
     for (int m = 0; m < masks_.size(); ++m) {
       if ((x.masks() >> m & 1u) == 0) continue;
       const extent_t n = numel(at(masks_[m]).s);
-      const row_axis to = where_rows_go(v, s, k, {x.axis, quotient(s[k].d[x.axis], n)}, n);
+      const row_axis to = where_rows_go(v, s, k, {x.axis, block_of(s[k].d[x.axis], n)}, n);
       if (!to.found() || (axis >= 0 && axis != to.axis)) return no_node;
       axis = to.axis;
     }
