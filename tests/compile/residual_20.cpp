@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 7355
+// instantiations: 7365
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
