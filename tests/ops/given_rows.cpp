@@ -505,9 +505,9 @@ TEST_CASE("given rows: read from what was stored, or computed again, as a tag sa
 
 // One list along both axes of a square: its rows and its columns are two cotangents.
 TEST_CASE("given rows: of one list along two axes") {
-  constexpr int wide = 256, listed = 4;
-  using square = tl::tensor<double, wide, wide>;
-  using list = tl::tensor<std::int32_t, listed>;
+  constexpr int extent = 256, few = 4;
+  using square = tl::tensor<double, extent, extent>;
+  using list = tl::tensor<std::int32_t, few>;
   constexpr auto f = [](auto a, auto b, auto x, auto rows) {
     const auto z = tl::tanh(tl::matmul(tl::tanh(tl::matmul(x, a)), b));
     return tl::sum(tl::square(tl::gather(z, rows))) + 3.0 * tl::sum(tl::square(tl::gather<1>(z, rows)));
@@ -516,16 +516,16 @@ TEST_CASE("given rows: of one list along two axes") {
   tl::owned<list> rows;
   std::uint64_t seed = 1;
   for (const auto& leaf : {*a, *b, *x, *d}) seed = support::draw(leaf, seed, 1.0 / 16);
-  for (int i = 0; i < listed; ++i) (*rows)[i] = 60 * i + 7;
+  for (int i = 0; i < few; ++i) (*rows)[i] = 60 * i + 7;
   auto gradient = tl::jit(tl::grad<0>(f)).bind<square, square, square, list>();
   auto value = tl::jit(f).bind<square, square, square, list>();
   const auto by_a = gradient(*a, *b, *x, *rows);
   double slope = 0;
-  for (int i = 0; i < wide * wide; ++i) slope += by_a[i] * (*d)[i];
+  for (int i = 0; i < extent * extent; ++i) slope += by_a[i] * (*d)[i];
   const auto moved = [&](double h) {
-    for (int i = 0; i < wide * wide; ++i) (*a)[i] += h * (*d)[i];
+    for (int i = 0; i < extent * extent; ++i) (*a)[i] += h * (*d)[i];
     const double r = value(*a, *b, *x, *rows)[0];
-    for (int i = 0; i < wide * wide; ++i) (*a)[i] -= h * (*d)[i];
+    for (int i = 0; i < extent * extent; ++i) (*a)[i] -= h * (*d)[i];
     return r;
   };
   CHECK(slope == doctest::Approx((moved(1e-5) - moved(-1e-5)) / 2e-5).epsilon(1e-6));
