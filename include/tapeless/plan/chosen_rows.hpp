@@ -184,14 +184,12 @@ constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& mask
 
 // The program with rows of zeros where masks are zero that are given, whatever a loss has there: w * l is where(w != 0, w * l, 0).
 template <int N, int O> constexpr raw_program zeroed_by_masks(const program<N, O>& p) {
-  raw_program r = written_as(p);
+  const raw_program written = written_as(p);
   const vec<int> masks = given_masks(p.nodes, N, masks_of(p.nodes, N));
-  if (masks.empty()) return r;
-  const mask_joining::result joined = mask_joining(r, masks).run(mask_joining::use::zeros);
-  graph g;
-  g.nodes = joined.program.nodes;
-  if (!joined.program.broken.found) r = compact(g, joined.program.outputs);
-  return r;
+  if (masks.empty()) return written;
+  const raw_program zeroed = mask_joining(written, masks).with_zeros();
+  if (zeroed.broken.found) return written;
+  return zeroed;
 }
 
 // A program without the rows where masks are zero.
@@ -330,7 +328,8 @@ constexpr raw_program with_rest_of_rows(const program<N, O>& p, int rest) {
   const raw_program written = written_as(p);
   if (rest == rest_of_axes) {
     const mask_choosing<Backend> choosing(written, cost_of_rows<Backend>(written), true, row_pass::rest);
-    return choosing.leaves_given_out() ? choosing.best().program : written;
+    if (choosing.leaves_given_out()) return choosing.best().program;
+    return written;
   }
   const vec<int> masks = given_masks(p.nodes, N, masks_of(p.nodes, N), true);
   const mask_joining::result joined = mask_joining(written, masks).run();

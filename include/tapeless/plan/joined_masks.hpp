@@ -188,6 +188,11 @@ public:
     r.program.broken = g_.broken;
     return r;
   }
+  // The program with these zeros, of all rows.
+  constexpr raw_program with_zeros() {
+    const vec<int> outputs = run(use::zeros).program.outputs;
+    return finished(outputs);
+  }
 };
 
 } // namespace tapeless::detail
