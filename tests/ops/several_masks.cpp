@@ -74,15 +74,15 @@ struct batch {
   }
 };
 
+std::vector<double> run(auto program, const batch& b) {
+  auto bound =
+      program.template bind<parameters, data, targets, targets, of_rows, of_rows, of_tokens, of_sequences>();
+  return support::elements(bound(*b.p, *b.x, *b.t, *b.u, *b.w, *b.v, *b.m, *b.s));
+}
+
 // f(p, x, t, u, w, v, m, s); the reference is differentiated by all weights, so that it has all rows
 void check(const auto& f, auto first, auto second) {
   using F = std::remove_cvref_t<decltype(f)>;
-  const auto run = [](auto program, const batch& b) {
-    auto bound =
-        program
-            .template bind<parameters, data, targets, targets, of_rows, of_rows, of_tokens, of_sequences>();
-    return support::elements(bound(*b.p, *b.x, *b.t, *b.u, *b.w, *b.v, *b.m, *b.s));
-  };
   std::vector<double> expected = run(tl::jit(tl::value_and_grad<0, 4, 5, 6, 7>(F{})), batch{});
   batch b;
   b.poison(first, second);
@@ -365,18 +365,21 @@ TEST_CASE_TEMPLATE("several masks: any number of rows and threads, none kept, no
         of_any_rows<T>::check(rows, some_weights, some_flags, tolerance);
 }
 
+TEST_CASE("several masks: two of three, of each loss") {
+  check(
+      [](const auto& p, auto x, auto t, auto u, auto w, auto v, auto m, auto) {
+        const auto e = losses<2>(p, x, u), k = tl::reshape<n>(m);
+        return tl::sum(w * (v * losses<1>(p, x, t))) + tl::sum(v * (k * e));
+      },
+      all_of(by_w, by_v), all_of(by_v, by_m));
+}
+
 TEST_CASE("several masks: more than are told apart are right, or not a number") {
   constexpr auto f = [](const auto& p, auto x, auto t, auto u, auto w, auto v, auto m, auto) {
     const auto l = losses<1>(p, x, t), e = losses<2>(p, x, u), k = tl::reshape<n>(m);
     return tl::sum(w * l) + tl::sum(v * e) + tl::sum(w * (v * l)) + tl::sum(k * e) + tl::sum(k * (v * l));
   };
   using F = std::remove_const_t<decltype(f)>;
-  const auto run = [](auto program, const batch& b) {
-    auto bound =
-        program
-            .template bind<parameters, data, targets, targets, of_rows, of_rows, of_tokens, of_sequences>();
-    return support::elements(bound(*b.p, *b.x, *b.t, *b.u, *b.w, *b.v, *b.m, *b.s));
-  };
   batch b;
   std::vector<double> expected = run(tl::jit(tl::value_and_grad<0, 4, 5, 6>(F{})), b);
   const auto masked = tl::jit(tl::value_and_grad<0>(F{}));

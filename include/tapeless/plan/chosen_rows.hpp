@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which program runs, of those that are rewritten for their rows (scatter_sinking.hpp, gather_pushing.hpp). Lists of rows are taken as the user has
-// them. A mask (masks.hpp) is the list of its rows that are not zero. Conditions and weights that are given are always taken, for
-// each loss its own (joined_masks.hpp), so that what a row that is left out counts for does not depend on the size of the
-// network; of the others the one that saves most is taken besides.
+// Which program runs, of those that are rewritten for their rows (scatter_sinking.hpp, gather_pushing.hpp). Lists of
+// rows are taken as the user has them. A mask (masks.hpp) is the list of its rows that are not zero. Conditions and weights
+// that are given are always taken, for each loss its own (joined_masks.hpp), so that what a row that is left out counts for
+// does not depend on the size of the network; of the others the one that saves most is taken besides. Where the program
+// chooses rows itself, masks compete with its lists by cost.
 #pragma once
 #include "gather_pushing.hpp"
 #include "joined_masks.hpp"
@@ -182,7 +183,8 @@ constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& mask
   return r;
 }
 
-// The program with rows of zeros where masks are zero that are given, whatever a loss has there: w * l is where(w != 0, w * l, 0).
+// The program in which what masks weigh that are given is zero where they are, whatever a loss has there: w * l becomes
+// where(w != 0, w * l, 0).
 template <int N, int O> constexpr raw_program zeroed_by_masks(const program<N, O>& p) {
   const raw_program written = written_as(p);
   const vec<int> masks = given_masks(p.nodes, N, masks_of(p.nodes, N));
@@ -230,7 +232,8 @@ constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int
 
 inline constexpr int max_masks = 4; // are tried, of those that are left out only where it saves something
 
-// only: of one rewriting. first: may leave the masks of several losses to with_rest_of_rows. rest: that one, for given masks
+// Of the rewritings of a program for masks: the only one; the first, which may leave the masks of several losses to
+// with_rest_of_rows; that one, which takes masks that are given and tries no others.
 enum class row_pass { only, first, rest };
 
 // The best of the programs without the rows of some masks: one that leaves out the most of those that are given, where

@@ -43,7 +43,8 @@ private:
 
   // Losses, and what is computed of them.
   constexpr bool counts(int i) const { return network_[i] != 0 && at(i).t != dtype::boolean; }
-  // Is its operand x zero where node i is not, or i zero nowhere? Weights alone are finite: of them that matters where i is zero somewhere.
+  // Is its operand x zero where node i is not, or i zero nowhere? Weights alone are finite: of them that matters where i
+  // is zero somewhere.
   constexpr bool loses(int i, int x) const {
     return zero_[x].found() && !zero_[x].includes(zero_[i]) && (network_[x] != 0 || zero_[i].found());
   }
