@@ -374,6 +374,17 @@ TEST_CASE("several masks: two of three, of each loss") {
       all_of(by_w, by_v), all_of(by_v, by_m));
 }
 
+TEST_CASE("several masks: four combinations, of a condition, too") {
+  check(
+      [](const auto& p, auto x, auto t, auto u, auto w, auto v, auto m, auto) {
+        const auto l = losses<1>(p, x, t), e = losses<2>(p, x, u), k = tl::reshape<n>(m);
+        return tl::sum(w * (v * l)) + tl::sum(w * (k * tl::square(l))) + tl::sum(v * (k * e)) +
+               tl::sum(tl::where(w > 1.5, v * tl::square(e), 0.0));
+      },
+      [](int i) { return by_w(i) && (by_v(i) || by_m(i)); },
+      [](int i) { return by_v(i) && (by_m(i) || i % 3 == 2); });
+}
+
 TEST_CASE("several masks: more than are told apart are right, or not a number") {
   constexpr auto f = [](const auto& p, auto x, auto t, auto u, auto w, auto v, auto m, auto) {
     const auto l = losses<1>(p, x, t), e = losses<2>(p, x, u), k = tl::reshape<n>(m);

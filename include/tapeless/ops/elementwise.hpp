@@ -32,6 +32,30 @@ constexpr int zeros(graph& g, dtype t, shape s) { return expand(g, g.konst(0, t)
 // A repeated operand is read unrepeated: f(expand(a), b) = expand(f(a, b)).
 constexpr int unexpanded(const graph& g, int a) { return g[a].o == op::expand ? g[a].in[0] : a; }
 
+// f(0) = 0, f of one operand.
+constexpr bool keeps_zero(op f) {
+  switch (f) {
+    case op::neg:
+    case op::square:
+    case op::sqrt:
+    case op::tanh:
+    case op::erf:
+    case op::relu:
+    case op::copy:
+    case op::cast:
+    case op::narrow:
+    case op::widen:
+    case op::stop_gradient: return true;
+    default: return false;
+  }
+}
+// Is node a the constant 0, or that repeated?
+template <class Nodes> constexpr bool is_zero(const Nodes& nodes, int a) {
+  const node& v = nodes[a];
+  const node& c = v.o == op::expand ? nodes[v.in[0]] : v;
+  return c.o == op::konst && std::bit_cast<double>(c.attr) == 0;
+}
+
 constexpr int where(graph& g, int c, int a, int b);
 
 constexpr int unary(graph& g, op o, int a, dtype result) {

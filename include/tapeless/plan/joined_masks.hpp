@@ -29,49 +29,49 @@ private:
     int id = no_node;
   };
   const vec<int>& masks_;
-  vec<support> zero_; // outside of which a node is
-  vec<char> network_; // comes of a product
-  vec<char> wanted_;  // its zeros are: it is read by what counts and is not zero there
+  vec<support> zero_;      // outside of which a node is
+  vec<char> network_;      // comes of a product
+  vec<char> zeros_matter_; // it is read by what is not zero in rows where it is
   vec<int> made_, zeroed_;
   vec<int> vector_; // the masks, made
   vec<condition> conditions_;
   bool united_ = false;
 
-  constexpr int n_() const { return p_.nodes.size(); }
+  constexpr int size() const { return p_.nodes.size(); }
   constexpr extent_t rows(int mask) const { return numel(at(masks_[mask]).s); }
   constexpr extent_t rows_of(int i) const { return at(i).s.d[zero_[i].axis]; }
 
-  // Losses, and what is computed of them.
-  constexpr bool counts(int i) const { return network_[i] != 0 && at(i).t != dtype::boolean; }
-  // Is its operand x zero where node i is not, or i zero nowhere? Weights alone are finite: of them that matters where i
-  // is zero somewhere.
-  constexpr bool loses(int i, int x) const {
+  // Is it a loss, or computed of one?
+  constexpr bool is_of_losses(int i) const { return network_[i] != 0 && at(i).t != dtype::boolean; }
+  // Is its operand x zero in rows where node i is not? Of weights alone, which are finite, that matters only where i has
+  // zeros itself.
+  constexpr bool zeros_end(int i, int x) const {
     return zero_[x].found() && !zero_[x].includes(zero_[i]) && (network_[x] != 0 || zero_[i].found());
   }
   constexpr bool reads_zeros(int i, int x) const {
-    if (!counts(i) || at(x).t == dtype::boolean) return false;
+    if (!is_of_losses(i) || at(x).t == dtype::boolean) return false;
     const bool all_terms = at(i).o == op::add || at(i).o == op::sub || at(i).o == op::where; // are to be zero
-    return loses(i, x) || ((counts(x) || all_terms) && zero_[x].same(zero_[i]));
+    return zeros_end(i, x) || ((is_of_losses(x) || all_terms) && zero_[x].same(zero_[i]));
   }
   // Does it become zero outside of rows, other than by its operands? Weights, where they are read by what counts.
-  constexpr bool begins(int i) const {
-    if (wanted_[i] == 0) return false;
+  constexpr bool zeros_begin(int i) const {
+    if (zeros_matter_[i] == 0) return false;
     for (const int x : at(i).in)
       if (x >= 0 && reads_zeros(i, x)) return false;
     return true;
   }
   constexpr void find_zeros() {
     const supports known(p_, masks_);
-    for (int i = 0; i < n_(); ++i) {
+    for (int i = 0; i < size(); ++i) {
       zero_[i] = known.of(i);
       network_[i] = is_heavy(at(i).o);
       for (const int x : at(i).in)
         if (x >= 0 && network_[x] != 0) network_[i] = 1;
     }
-    for (const int o : p_.outputs) wanted_[o] = counts(o) && zero_[o].found();
-    for (int i = n_() - 1; i >= 0; --i)
+    for (const int o : p_.outputs) zeros_matter_[o] = is_of_losses(o) && zero_[o].found();
+    for (int i = size() - 1; i >= 0; --i)
       for (const int x : at(i).in)
-        if (x >= 0 && reads_zeros(i, x) && (loses(i, x) || wanted_[i] != 0)) wanted_[x] = 1;
+        if (x >= 0 && reads_zeros(i, x) && (zeros_end(i, x) || zeros_matter_[i] != 0)) zeros_matter_[x] = 1;
   }
   // The rows of n that these masks keep.   @pre they are made
   constexpr int condition_of(const support& kept, extent_t n) {
@@ -91,8 +91,8 @@ private:
     return any;
   }
   constexpr void find_conditions() {
-    for (int i = 0; i < n_(); ++i) {
-      if (!begins(i)) continue;
+    for (int i = 0; i < size(); ++i) {
+      if (!zeros_begin(i)) continue;
       bool known = conditions_.size() == max_conditions;
       for (const condition& c : conditions_) known = known || (c.of.same(zero_[i]) && c.rows == rows_of(i));
       if (!known) conditions_.push_back({zero_[i], rows_of(i), zero_[i].masks()});
@@ -140,9 +140,9 @@ private:
   }
   // What masks are computed from before any product.
   constexpr vec<char> of_given_masks() const {
-    vec<char> r(n_(), 0);
+    vec<char> r(size(), 0);
     for (const int m : masks_) r[m] = network_[m] == 0;
-    for (int i = n_() - 1; i >= 0; --i)
+    for (int i = size() - 1; i >= 0; --i)
       for (const int x : at(i).in)
         if (x >= 0 && r[i] != 0) r[x] = 1;
     return r;
@@ -155,7 +155,7 @@ public:
         masks_(masks),
         zero_(p.nodes.size(), support{}),
         network_(p.nodes.size(), 0),
-        wanted_(p.nodes.size(), 0),
+        zeros_matter_(p.nodes.size(), 0),
         made_(p.nodes.size(), no_node),
         zeroed_(p.nodes.size(), no_node),
         vector_(masks.size(), no_node) {}
@@ -170,12 +170,13 @@ public:
     r.losses = conditions_.size();
     if (united_) unite_conditions();
     const vec<char> first = of_given_masks();
-    for (int i = 0; i < n_(); ++i)
+    for (int i = 0; i < size(); ++i)
       if (first[i] != 0) make(i);
-    for (int i = 0; i < n_(); ++i) {
+    for (int i = 0; i < size(); ++i) {
       if (first[i] == 0) make(i);
       const bool multiplies = at(i).o == op::mul || at(i).o == op::div;
-      if (begins(i) || (how == use::zeros && wanted_[i] != 0 && multiplies)) zeroed_[i] = zeroed(i);
+      if (zeros_begin(i) || (how == use::zeros && zeros_matter_[i] != 0 && multiplies))
+        zeroed_[i] = zeroed(i);
     }
     for (const int o : p_.outputs) r.program.outputs.push_back(zeroed_[o] >= 0 ? zeroed_[o] : made_[o]);
     for (const condition& c : conditions_)

@@ -29,21 +29,11 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
       }
     if (v.active) varies[i] = 1;
     if (v.o == op::stop_gradient || v.t == dtype::boolean || v.t == dtype::i32) varies[i] = 0;
-    bool may = v.t == dtype::boolean || (rule(v.o).k == kind::view && z[0]);
+    bool may = v.t == dtype::boolean || ((rule(v.o).k == kind::view || keeps_zero(v.o)) && z[0]);
     switch (v.o) {
       case op::input:
       case op::sub: may = true; break;
-      case op::konst: may = v.attr == 0; break;
-      case op::neg:
-      case op::square:
-      case op::sqrt:
-      case op::tanh:
-      case op::relu:
-      case op::copy:
-      case op::cast:
-      case op::narrow:
-      case op::widen:
-      case op::stop_gradient:
+      case op::konst: may = is_zero(nodes, i); break;
       case op::div:
       case op::pow:
       case op::gather: may = may || z[0]; break;
@@ -74,7 +64,7 @@ constexpr int mask_of(const node* nodes, const vec<char>& weights, const node& u
   const bool is_factor = user.o == op::mul || ((user.o == op::where || user.o == op::div) && k == 0);
   if (user.in[k] < 0 || !is_factor) return no_node;
   // where(mask, l, c) of another c than 0
-  if (user.o == op::where && nodes[user.in[2]].o == op::konst && nodes[user.in[2]].attr != 0) return no_node;
+  if (user.o == op::where && nodes[user.in[2]].o == op::konst && !is_zero(nodes, user.in[2])) return no_node;
   int found = no_node;
   for (int x = user.in[k];;) {
     const node& m = nodes[x];
@@ -136,20 +126,9 @@ constexpr bool keeps_weight(const node* nodes, int m) {
   switch (v.o) {
     case op::input: return v.weighs;
     case op::mul: return keeps_weight(nodes, v.in[0]) || keeps_weight(nodes, v.in[1]);
-    case op::where:
-      return keeps_weight(nodes, v.in[1]) && nodes[v.in[2]].o == op::konst && nodes[v.in[2]].attr == 0;
-    case op::neg:
-    case op::square:
-    case op::sqrt:
-    case op::relu:
-    case op::tanh:
-    case op::copy:
-    case op::cast:
-    case op::narrow:
-    case op::widen:
-    case op::stop_gradient:
+    case op::where: return keeps_weight(nodes, v.in[1]) && is_zero(nodes, v.in[2]);
     case op::div: return keeps_weight(nodes, v.in[0]);
-    default: return rule(v.o).k == kind::view && keeps_weight(nodes, v.in[0]);
+    default: return (rule(v.o).k == kind::view || keeps_zero(v.o)) && keeps_weight(nodes, v.in[0]);
   }
 }
 constexpr bool is_given_weight(const node* nodes, int m) {

@@ -158,11 +158,11 @@ class axis_merging : row_rewriter {
     const node& v = at(i);
     bool zero[3] = {false, false, false};
     for (int k = 0; k < 3; ++k) zero[k] = v.in[k] >= 0 && masked_[v.in[k]] != 0;
-    const auto is_zero = [&](int k) {
+    const auto is_known_zero = [&](int k) {
       const int x = plain_[v.in[k]];
-      return x >= 0 && g_.is(unexpanded(g_, x), 0);
+      return x >= 0 && is_zero(g_, x);
     };
-    return (together_[i] != 0 || has_flat_rows(v.s)) && zero_outside(v, zero, is_zero);
+    return (together_[i] != 0 || has_flat_rows(v.s)) && zero_outside(v, zero, is_known_zero);
   }
   // Its merged form, or what it is of merged operands; where it has none: false.
   constexpr bool merge(int i) {

@@ -239,18 +239,8 @@ constexpr row_sum where_rows_are_summed(const node& v, const shape (&s)[3], int 
 // is_zero(k): operand k is the constant 0
 template <class F> constexpr bool zero_outside(const node& v, const bool (&zero)[3], F is_zero) {
   const auto is = [&](int k) { return zero[k] || is_zero(k); };
+  if (keeps_zero(v.o)) return zero[0];
   switch (v.o) {
-    case op::neg:
-    case op::square:
-    case op::sqrt:
-    case op::tanh:
-    case op::erf:
-    case op::relu:
-    case op::copy:
-    case op::cast:
-    case op::narrow:
-    case op::widen:
-    case op::stop_gradient:
     case op::div:
     case op::sum:
     case op::max_reduce:

@@ -58,10 +58,7 @@ class scatter_sinking : row_rewriter {
   }
   constexpr bool has_base(int x) const { return x >= 0 && made_[x].base >= 0; }
   constexpr bool has_rows(int x) const { return x >= 0 && made_[x].rows >= 0 && made_[x].base < 0; }
-  constexpr bool is_zero(int x) const {
-    const int id = made_[x].all;
-    return id >= 0 && g_.is(unexpanded(g_, id), 0);
-  }
+  constexpr bool is_known_zero(int x) const { return made_[x].all >= 0 && is_zero(g_, made_[x].all); }
 
   // The result as rows of a list that holds those of operand k.
   constexpr bool as_rows_of(const row_list& list, int i, int k, const shape (&s)[3]) {
@@ -75,7 +72,7 @@ class scatter_sinking : row_rewriter {
         const form& f = made_[v.in[j]];
         zero[j] = list.holds(f.list) && f.axis.equals(r.operand[j]);
       }
-    if (!zero_outside(v, zero, [&](int j) { return is_zero(v.in[j]); })) return false;
+    if (!zero_outside(v, zero, [&](int j) { return is_known_zero(v.in[j]); })) return false;
     if (!list.distinct && !is_linear(v.o, zero)) return false;
     int in[3] = {no_node, no_node, no_node};
     for (int j = 0; j < 3; ++j)

@@ -61,6 +61,7 @@ public:
   // Of both; this one where that has too many sets.
   constexpr support common(const support& o) const {
     if (!found()) return o;
+    if (!o.found()) return *this;
     support r;
     r.axis = axis;
     for (int j = 0; j < n_; ++j)
@@ -81,10 +82,6 @@ class supports : row_rewriter {
   const vec<int>& masks_;
   vec<support> of_;
 
-  constexpr bool is_zero(int x) const {
-    while (at(x).o == op::expand) x = at(x).in[0];
-    return at(x).o == op::konst && at(x).attr == 0;
-  }
   // The axis of node i that has the rows of operand k, for all of its masks.
   constexpr int axis_of_operand(const node& v, const shape (&s)[3], int k) const {
     const support& x = of_[v.in[k]];
@@ -124,7 +121,7 @@ class supports : row_rewriter {
       bool known = (some & ~along) != 0;
       for (int j = 0; j < n; ++j) known = known || (zeros[j] & ~some) == 0;
       const bool zero[3] = {(some & 1u) != 0, (some & 2u) != 0, (some & 4u) != 0};
-      if (known || !zero_outside(v, zero, [&](int k) { return is_zero(v.in[k]); })) continue;
+      if (known || !zero_outside(v, zero, [&](int k) { return is_zero(p_.nodes, v.in[k]); })) continue;
       zeros[n++] = some;
       support either;
       bool first = true;
@@ -133,7 +130,7 @@ class supports : row_rewriter {
           either = first ? of_[v.in[k]] : either.united(of_[v.in[k]]);
           first = false;
         }
-      if (either.found()) r = r.common(either);
+      r = r.common(either);
     }
     r.axis = axis;
     return r;

@@ -129,11 +129,6 @@ template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, i
     case op::reshape: return of[v.in[0]];
     case op::cast:
       return is(0, nonzero) && is_float(nodes[v.in[0]].t) ? unknown : of[v.in[0]]; // 0.5 becomes 0
-    case op::square:
-    case op::sqrt:
-    case op::relu:
-    case op::tanh:
-    case op::erf:
     case op::div: return is(0, zero) ? zero : unknown;
     case op::mul: return is(0, zero) || is(1, zero) ? zero : unknown;
     case op::add:
@@ -152,7 +147,7 @@ template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, i
     case op::logical_or: return is(0, nonzero) || is(1, nonzero) ? nonzero : zeros ? zero : unknown;
     case op::where:
       return is(0, zero) ? of[v.in[2]] : is(0, nonzero) || of[v.in[1]] == of[v.in[2]] ? of[v.in[1]] : unknown;
-    default: return unknown;
+    default: return keeps_zero(v.o) && is(0, zero) ? zero : unknown;
   }
 }
 

@@ -98,7 +98,7 @@ class weights_of_losses {
     }
     role r;
     r.loss = a.of_network() || b.of_network() || c.of_network();
-    if (v.o == op::square || v.o == op::sqrt || v.o == op::relu || v.o == op::tanh) { // zero stays zero
+    if (keeps_zero(v.o)) {
       r.weight = a.weight;
       r.weighed = a.weighed | a.weighed_linear;
     }
