@@ -8,11 +8,17 @@
 //   step_topk       the mean over the `hard` rows of the greatest losses, and the gradients
 //   step_topk_P     the same of P percent of the rows, which the run says
 //   step_mask       the mean over all rows of mask * loss; the mask keeps `hard` of them, at random
+//   step_focal_W    the mean over all rows of a weight, which the program computes of the loss, times the loss; W of the
+//                   weights are not 0: all, all_but_1, 50 percent
 
 #include "reference.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace bench {
 namespace {
@@ -72,6 +78,12 @@ template <mlp_row R> struct hard_loss_of_count {
 template <mlp_row R> struct masked_loss {
   constexpr auto operator()(const auto& p, auto x, auto t, auto mask) const {
     return tl::mean(mask * row_losses<R>{}(p, x, t));
+  }
+};
+template <mlp_row R> struct focal_loss {
+  constexpr auto operator()(const auto& p, auto x, auto t, auto below) const {
+    const auto losses = row_losses<R>{}(p, x, t);
+    return tl::mean(tl::stop_gradient(tl::square(tl::relu(losses - below))) * losses);
   }
 };
 
@@ -213,6 +225,27 @@ template <mlp_row R> void run(session& s) {
       }
       s.phase(
           "step_mask", terms, [&] { return program(*p, *x, *t, *mask); }, [&] { return reference(weight); });
+    }
+    {
+      auto forward = tl::jit(row_losses<R>{}).template bind<P, X, T>();
+      const auto losses = forward(*p, *x, *t);
+      std::vector<float> sorted(losses.begin(), losses.end());
+      std::sort(sorted.begin(), sorted.end());
+      auto program =
+          tl::jit(tl::value_and_grad<0>(focal_loss<R>{})).template bind<P, X, T, float>(s.threads());
+      // all rows have weights other than 0, all but one, half of them
+      for (const auto& [phase, below] :
+           {std::pair{"step_focal_all", -1.0f}, std::pair{"step_focal_all_but_1", sorted[0]},
+            std::pair{"step_focal_50", sorted[R.rows / 2 - 1]}})
+        s.phase(
+            phase, terms, [&] { return program(*p, *x, *t, below); },
+            [&] {
+              std::vector<double> weight;
+              for (int i = 0; i < R.rows; ++i)
+                weight.push_back(std::pow(std::max(row_loss(i) - static_cast<double>(below), 0.0), 2) /
+                                 R.rows);
+              return reference(weight);
+            });
     }
   }
 }

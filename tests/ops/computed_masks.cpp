@@ -11,6 +11,7 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <support/allocations.hpp>
@@ -143,10 +144,19 @@ template <class W, class M> void check() {
 // ---- weights that the forward is needed for
 
 struct focal {
-  constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
+  constexpr auto operator()(const auto& p, auto x, auto t, auto) const {
     const auto l = losses(p, x, t);
-    return std::tuple{tl::mean(tl::stop_gradient(tl::square(tl::relu(l - tl::mean(l)))) * l * m), l};
+    return tl::mean(tl::stop_gradient(tl::square(tl::relu(l - tl::mean(l)))) * l);
   }
+};
+struct normalized {
+  constexpr auto operator()(const auto& p, auto x, auto t, auto) const {
+    const auto l = losses(p, x, t), w = tl::relu(tl::stop_gradient(l) - 0.5);
+    return tl::sum(w * l) / tl::sum(w);
+  }
+};
+struct of_values {
+  constexpr auto operator()(const auto& p, auto x, auto t, auto) const { return losses(p, x, t); }
 };
 struct differentiated { // by the weight too
   constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
@@ -167,21 +177,25 @@ TEST_CASE_TEMPLATE("computed masks: known before the forward", W, of_square, of_
   check<W, vector>();
 }
 TEST_CASE("computed masks: of several axes, beside losses of one") { check<flattened, image>(); }
-TEST_CASE("computed masks: what is zero only after the forward leaves its rows out of the adjoint") {
-  constexpr tl::cost c = cost_of<focal, vector, 0>;
+TEST_CASE_TEMPLATE("computed masks: what is zero only after the forward leaves its rows out of the adjoint",
+                   W, focal, normalized) {
+  constexpr tl::cost c = cost_of<W, vector, 0>;
   static_assert(!counts_rows(c.primal.flops) && counts_rows(c.adjoint.flops));
   batch b;
-  tl::owned<vector> ones, v;
-  std::fill(ones.view().begin(), ones.view().end(), 1.0);
-  auto run = tl::jit(tl::value_and_grad<0>(focal{})).bind<parameters, data, targets, vector>();
-  auto all = tl::jit(tl::value_and_grad<0>(of_numbers{})).bind<parameters, data, targets, vector>();
-  const auto [out, gradient] = run(*b.p, *b.x, *b.t, *ones);
-  const auto& l = std::get<1>(out);
-  double mean = 0;
+  tl::owned<vector> m, v;
+  auto forward = tl::jit(of_values{}).bind<parameters, data, targets, vector>();
+  const auto l = forward(*b.p, *b.x, *b.t, *m);
+  double mean = 0, sum = 0;
   for (int i = 0; i < n; ++i) mean += l[i] / n;
-  for (int i = 0; i < n; ++i) (*v)[i] = 2 * std::log(std::max(l[i] - mean, 0.0));
+  for (int i = 0; i < n; ++i) sum += std::max(l[i] - 0.5, 0.0) / n;
+  for (int i = 0; i < n; ++i) // the weights are exp(v)
+    (*v)[i] = std::is_same_v<W, focal> ? 2 * std::log(std::max(l[i] - mean, 0.0))
+                                       : std::log(std::max(l[i] - 0.5, 0.0) / sum);
+  auto run = tl::jit(tl::value_and_grad<0>(W{})).template bind<parameters, data, targets, vector>();
+  auto all = tl::jit(tl::value_and_grad<0>(of_numbers{})).bind<parameters, data, targets, vector>();
+  const auto [value, gradient] = run(*b.p, *b.x, *b.t, *m);
   const auto [expected, of_all] = all(*b.p, *b.x, *b.t, *v);
-  CHECK(std::get<0>(out)[0] == doctest::Approx(expected[0]).epsilon(1e-12));
+  CHECK(value[0] == doctest::Approx(expected[0]).epsilon(1e-12));
   CHECK(largest_difference(elements(gradient), elements(of_all)) < 1e-12);
 }
 TEST_CASE("computed masks: none where a derivative flows through the weight") {

@@ -69,11 +69,11 @@ constexpr int mask_of(const node* nodes, const vec<char>& weights, const node& u
   for (int x = user.in[k];;) {
     const node& m = nodes[x];
     const shape rows = squeezed(m.s);
-    if (rows.rank > 0 && end_of_group(user.s, rows) >= 0) found = x;
+    if (weights[x] != 0 && rows.rank > 0 && end_of_group(user.s, rows) >= 0) found = x;
     if (rule(m.o).k != kind::view && m.o != op::cast && m.o != op::copy && m.o != op::stop_gradient) break;
     x = m.in[0];
   }
-  return found >= 0 && weights[found] != 0 && !asks_if_finite(nodes, nodes[found]) ? found : no_node;
+  return found >= 0 && !asks_if_finite(nodes, nodes[found]) ? found : no_node;
 }
 constexpr extent_t rows_of_product(const node& v) {
   extent_t rows = v.s.d[0];
