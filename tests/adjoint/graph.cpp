@@ -56,6 +56,13 @@ constexpr bool builders_simplify() {
          count<A, A>([](auto a, auto b) { return matmul(a, transpose(b)); }, op::copy) == 0 &&
          count<A, A>([](auto a, auto b) { return matmul(a, transpose(b)); }, op::transpose) == 0;
 }
+constexpr bool nothing_is_made_of_a_zero_cotangent() {
+  constexpr auto zero = [](auto x, auto w) { return 0.0 * sum(square(matmul(x, w))); };
+  constexpr auto beside = [](auto x, auto w) { return sum(x) + 0.0 * sum(square(matmul(x, w))); };
+  return count<A, B>(tl::grad<0, 1>(zero), op::matmul) == 0 &&
+         count<A, B>(tl::grad<0, 1>(beside), op::matmul) == 0 &&
+         count<A, B, A>(tl::hvp<0>(zero), op::matmul) == 0;
+}
 constexpr bool only_the_derivative_asked_for_is_made() {
   constexpr auto layer = [](auto x, auto w, auto v) { return sum(square(matmul(tanh(matmul(x, w)), v))); };
   using W = tl::tensor<double, 5, 2>;
@@ -134,6 +141,7 @@ constexpr bool vars_make_the_same_program() {
 TAPELESS_LAW("equal nodes are one node", equal_nodes_are_one)
 TAPELESS_LAW("what no output reads is left out", what_no_output_reads_is_left_out)
 TAPELESS_LAW("builders leave out what changes nothing", builders_simplify)
+TAPELESS_LAW("of a cotangent that is the constant 0 nothing is computed", nothing_is_made_of_a_zero_cotangent)
 TAPELESS_LAW("only the derivative that is asked for is made: no dX of the first layer",
              only_the_derivative_asked_for_is_made)
 TAPELESS_LAW("the forward program is shared by value and derivatives", the_forward_program_is_shared)

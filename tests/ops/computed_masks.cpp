@@ -158,6 +158,17 @@ struct normalized {
 struct of_values {
   constexpr auto operator()(const auto& p, auto x, auto t, auto) const { return losses(p, x, t); }
 };
+struct hinge { // its derivative is the weight
+  constexpr auto operator()(const auto& p, auto x, auto t, auto) const {
+    return tl::mean(tl::relu(losses(p, x, t) - 0.5));
+  }
+};
+struct bounded { // never 0
+  constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
+    return tl::mean(tl::max(tl::cast<double>(m > 0.5), 0.01) * losses(p, x, t)) -
+           tl::mean(tl::min(-m, -0.01) * losses(p, x, t));
+  }
+};
 struct differentiated { // by the weight too
   constexpr auto operator()(const auto& p, auto x, auto t, auto m) const {
     return tl::mean(tl::square(m) * losses(p, x, t));
@@ -198,7 +209,9 @@ TEST_CASE_TEMPLATE("computed masks: what is zero only after the forward leaves i
   CHECK(value[0] == doctest::Approx(expected[0]).epsilon(1e-12));
   CHECK(largest_difference(elements(gradient), elements(of_all)) < 1e-12);
 }
-TEST_CASE("computed masks: none where a derivative flows through the weight") {
+TEST_CASE("computed masks: none where a derivative flows through the weight, or where it is never 0") {
+  static_assert(counts_rows(cost_of<hinge, vector, 0>.adjoint.flops));
+  static_assert(!counts_rows(cost_of<bounded, vector, 0>.flops()));
   static_assert(!counts_rows(cost_of<differentiated, vector, 0, 3>.flops()));
   static_assert(!counts_rows(cost_of<without_stop, vector, 0>.flops()));
 }

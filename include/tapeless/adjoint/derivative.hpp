@@ -52,6 +52,7 @@ constexpr vec<int> vjp(graph& g, const vec<int>& y, const vec<int>& y_bar, const
       bar[y[i] - first] = accumulate(g, bar[y[i] - first], widen(g, y_bar[i]));
   for (int i = last; i >= first; --i) {
     if (bar[i - first] < 0 || !active[i - first] || !rule(g[i].o).differentiable) continue;
+    if (is_zero(g, bar[i - first])) continue; // J^T 0 is 0, also where J is not finite
     vjp_context c{g, g[i], {&g, i}, {&g, bar[i - first]}};
     for (int k = 0; k < 3; ++k) c.wanted[k] = c.v.in[k] >= first && active[c.v.in[k] - first];
     rule(c.v.o).vjp(c);

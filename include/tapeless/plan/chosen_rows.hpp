@@ -184,12 +184,27 @@ constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& mask
   return r;
 }
 
+// Axes of weights of losses that have several, made one.
+constexpr raw_program with_weights_of_rows(raw_program p) {
+  vec<shape> groups;
+  for (const node& v : p.nodes)
+    if (v.o == op::input && v.weighs && !v.active && squeezed(v.s).rank > 1) add_group(groups, squeezed(v.s));
+  for (const shape& group : groups) {
+    vec<int> weights;
+    for (int i = 0; i < p.nodes.size(); ++i)
+      if (p.nodes[i].weighs && squeezed(p.nodes[i].s) == group) weights.push_back(i);
+    if (const raw_program merged = axis_merging(p, group).run(weights); !merged.broken.found) p = merged;
+  }
+  return p;
+}
+
 // The program in which what masks weigh that are given is zero where they are, whatever a loss has there: w * l becomes
 // where(w != 0, w * l, 0).
 template <int N, int O> constexpr raw_program zeroed_by_masks(const program<N, O>& p) {
-  const raw_program written = written_as(p);
-  const vec<int> masks = given_masks(p.nodes, N, masks_of(p.nodes, N));
-  if (masks.empty()) return written;
+  const raw_program written = with_weights_of_rows(written_as(p));
+  const vec<node> nodes = nodes_of(written);
+  const vec<int> masks = given_masks(&nodes[0], nodes.size(), masks_of(&nodes[0], nodes.size()));
+  if (masks.empty()) return written_as(p);
   const raw_program zeroed = mask_joining(written, masks).with_zeros();
   if (zeroed.broken.found) return written;
   return zeroed;
@@ -337,7 +352,12 @@ constexpr raw_program with_rest_of_rows(const program<N, O>& p, int rest) {
   }
   const vec<int> masks = given_masks(p.nodes, N, masks_of(p.nodes, N), true);
   const mask_joining::result joined = mask_joining(written, masks).run();
-  if (joined.losses >= rest) return without_rows(written, joined, true).program;
+  if (joined.losses >= rest) {
+    const raw_program listed = without_rows(written, joined, true).program,
+                      zeroed = mask_joining(written, masks).with_zeros();
+    if (!zeroed.broken.found && cost_of_rows<Backend>(zeroed) <= cost_of_rows<Backend>(listed)) return zeroed;
+    return listed;
+  }
   raw_program none;
   none.broken.found = true;
   return none;

@@ -21,6 +21,9 @@ public:
     bool blocks = false; // one of them has fewer rows than the mask it is in
   };
 
+  // united: all losses get the rows that one of them counts. zeros: no rows are to be left out; each product is where(.., 0)
+  enum class use { each, united, zeros };
+
 private:
   struct condition {
     support of;
@@ -35,7 +38,7 @@ private:
   vec<int> made_, zeroed_;
   vec<int> vector_; // the masks, made
   vec<condition> conditions_;
-  bool united_ = false;
+  use how_ = use::each;
 
   constexpr int size() const { return p_.nodes.size(); }
   constexpr extent_t rows(int mask) const { return numel(at(masks_[mask]).s); }
@@ -59,6 +62,10 @@ private:
     for (const int x : at(i).in)
       if (x >= 0 && reads_zeros(i, x)) return false;
     return true;
+  }
+  constexpr bool becomes_zero(int i) const {
+    const bool multiplies = at(i).o == op::mul || at(i).o == op::div;
+    return zeros_begin(i) || (how_ == use::zeros && zeros_matter_[i] != 0 && multiplies);
   }
   constexpr void find_zeros() {
     const supports known(p_, masks_);
@@ -92,8 +99,8 @@ private:
   }
   constexpr void find_conditions() {
     for (int i = 0; i < size(); ++i) {
-      if (!zeros_begin(i)) continue;
-      bool known = conditions_.size() == max_conditions;
+      if (!becomes_zero(i)) continue;
+      bool known = how_ != use::zeros && conditions_.size() == max_conditions;
       for (const condition& c : conditions_) known = known || (c.of.same(zero_[i]) && c.rows == rows_of(i));
       if (!known) conditions_.push_back({zero_[i], rows_of(i), zero_[i].masks()});
     }
@@ -119,7 +126,8 @@ private:
     const node& v = at(i);
     int c = no_node;
     for (condition& known : conditions_)
-      if (known.rows == rows_of(i) && (united_ ? known.of.includes(zero_[i]) : known.of.same(zero_[i])))
+      if (known.rows == rows_of(i) &&
+          (how_ == use::united ? known.of.includes(zero_[i]) : known.of.same(zero_[i])))
         c = known.id = known.id < 0 ? condition_of(known.of, known.rows) : known.id;
     if (c < 0) return no_node;
     shape along = v.s;
@@ -160,23 +168,19 @@ public:
         zeroed_(p.nodes.size(), no_node),
         vector_(masks.size(), no_node) {}
 
-  // united: all losses get the rows that one of them counts. zeros: no rows are to be left out; each product is where(.., 0)
-  enum class use { each, united, zeros };
   constexpr result run(use how = use::each) {
-    united_ = how == use::united;
+    how_ = how;
     find_zeros();
     find_conditions();
     result r;
     r.losses = conditions_.size();
-    if (united_) unite_conditions();
+    if (how_ == use::united) unite_conditions();
     const vec<char> first = of_given_masks();
     for (int i = 0; i < size(); ++i)
       if (first[i] != 0) make(i);
     for (int i = 0; i < size(); ++i) {
       if (first[i] == 0) make(i);
-      const bool multiplies = at(i).o == op::mul || at(i).o == op::div;
-      if (zeros_begin(i) || (how == use::zeros && zeros_matter_[i] != 0 && multiplies))
-        zeroed_[i] = zeroed(i);
+      if (becomes_zero(i)) zeroed_[i] = zeroed(i);
     }
     for (const int o : p_.outputs) r.program.outputs.push_back(zeroed_[o] >= 0 ? zeroed_[o] : made_[o]);
     for (const condition& c : conditions_)

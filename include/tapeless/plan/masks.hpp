@@ -15,6 +15,17 @@ constexpr bool asks_if_finite(const node* nodes, const node& v) {
     if (const node& d = nodes[v.in[k]]; d.o == op::sub && d.in[0] == d.in[1]) return true;
   return false;
 }
+// max(x, c) of c > 0, min(x, c) of c < 0
+constexpr bool bounded_off_zero(const node* nodes, const node& v) {
+  for (int k = 0; k < 2; ++k) {
+    const node& x = nodes[v.in[k]];
+    const node& c = x.o == op::expand ? nodes[x.in[0]] : x;
+    if (c.o != op::konst) continue;
+    const double bound = std::bit_cast<double>(c.attr);
+    if (v.o == op::max ? bound > 0 : bound < 0) return true;
+  }
+  return false;
+}
 // Of every node: is it a weight that may be exactly 0, by ops that keep a zero or may make one, and through which no
 // derivative flows? exp(x) and 1 / x are none.
 constexpr vec<char> weights_among(const node* nodes, int size) {
@@ -37,9 +48,9 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
       case op::div:
       case op::pow:
       case op::gather: may = may || z[0]; break;
-      case op::mul:
+      case op::mul: may = z[0] || z[1]; break;
       case op::max:
-      case op::min: may = z[0] || z[1]; break;
+      case op::min: may = (z[0] || z[1]) && !bounded_off_zero(nodes, v); break;
       case op::add: may = z[0] && z[1]; break;
       case op::where: may = may || z[1] || z[2]; break;
       default: break;
@@ -52,7 +63,7 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
     bool reads = v.t == dtype::boolean || rule(v.o).k == kind::view || v.o == op::gather;
     for (int k = 0; k < (v.o == op::gather ? 1 : 3); ++k)
       reads = reads && (v.in[k] < 0 || primal[v.in[k]] != 0);
-    primal[i] = !v.adjoint || v.o == op::input || reads;
+    primal[i] = !v.adjoint || rule(v.o).k == kind::leaf || reads;
     zero[i] = zero[i] != 0 && varies[i] == 0 && primal[i] != 0;
   }
   return zero;
