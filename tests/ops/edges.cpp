@@ -96,6 +96,21 @@ TEST_CASE("where gives nothing to the branch that is not taken, not even a NaN")
   CHECK(r[2][0] == doctest::Approx(-1 + 0 + 0 + 0.25 - 0.0625));
 }
 
+TEST_CASE("where gives nothing to a row that is not taken, whose sum it reads") {
+  using A = tl::tensor<double, 3, 2>;
+  static constexpr auto by_sum = [](auto x) {
+    return sum(where(tl::sum<1>(x) > 0.0, tl::sum<1>(log(x)), 0.0));
+  };
+  static constexpr auto by_mean = [](auto x) {
+    return tl::mean(2.0 * where(tl::sum<1>(x) > 0.0, tl::mean<1>(log(x)) / 3.0, 0.0));
+  };
+  const auto r = run<A>([](auto x) { return std::tuple{tl::grad(by_sum)(x), tl::grad(by_mean)(x)}; },
+                        {{-1, 0, 1, 2, 0, 0}});
+  CHECK(same({r[0]}, {{0, 0, 1, 0.5, 0, 0}}));
+  CHECK((r[1][0] == 0 && r[1][1] == 0 && r[1][4] == 0 && r[1][5] == 0));
+  CHECK(r[1][3] == doctest::Approx(2.0 / 3 / 2 / 3 * 0.5));
+}
+
 TEST_CASE("where gives nothing to a value that the branch not taken reads twice") {
   static constexpr auto f = [](auto x) {
     const auto r = sqrt(x);

@@ -335,6 +335,37 @@ TEST_CASE("several masks: side by side, padded, and a weight beside what is not 
       by_w, by_none);
 }
 
+TEST_CASE("several masks: where another term has all rows, what they weigh is zero") {
+  const auto check_targets = [](const auto& f, auto first) { // of weight zero may be anything, x is finite
+    using F = std::remove_cvref_t<decltype(f)>;
+    batch clean, b;
+    b.poison_targets(first, [](int) { return true; });
+    const auto expected = run(tl::jit(tl::value_and_grad<0, 4, 6>(F{})), clean);
+    const auto result = run(tl::jit(tl::value_and_grad<0>(F{})), b);
+    CHECK(support::largest_difference(
+              result, {expected.begin(), expected.begin() + static_cast<int>(result.size())}) <= 1e-13);
+  };
+  check_targets([](const auto& p, auto x, auto t, auto, auto w, auto, auto,
+                   auto) { return tl::sum(w * losses<1>(p, x, t)) + tl::mean(tl::square(hidden(p, x))); },
+                by_w);
+  check_targets(
+      [](const auto& p, auto x, auto t, auto u, auto w, auto, auto, auto) { // of one head
+        return tl::sum(tl::where(w != 0.0, losses<1>(p, x, t), 0.0)) + tl::mean(losses<1>(p, x, u));
+      },
+      by_w);
+  check_targets(
+      [](const auto& p, auto x, auto t, auto, auto w, auto, auto, auto) { // of rows that are mixed
+        const auto z = applied(std::get<1>(p), hidden(p, x));
+        return tl::sum(w * tl::mean<1>(tl::square(z - tl::mean<0>(z) - t)));
+      },
+      by_w);
+  check_targets(
+      [](const auto& p, auto x, auto t, auto u, auto, auto, auto m, auto) { // of tokens
+        return tl::sum(m * losses_of_tokens<1>(p, x, t)) + tl::mean(losses<1>(p, x, u));
+      },
+      by_m);
+}
+
 // The rows are those of the program without NaN: what weighs nothing is zero before it is selected.
 TEST_CASE("several masks: beside rows that the program chooses, a target of weight zero may be anything") {
   const auto check_targets = [](const auto& f) {

@@ -145,9 +145,12 @@ TEST_CASE("run: an index that is passed as a number is checked as an index in a 
   auto run =
       tl::jit([](auto x, auto i) { return tl::gather<0>(x, i); }).bind<rows, std::int32_t>(tl::dim<'n'>(8));
   CHECK(run(d.x_of(8), 7)[2] == d.x[23]);
-  CHECK(refusal([&] { run(d.x_of(8), 1000); }) == "tapeless: run: leaf 1: 1000 is outside [0, 8)");
-  CHECK(refusal([&] { run(d.x_of(7), 7); }) == "tapeless: run: leaf 1: 7 is outside [0, 7)");
-  CHECK(refusal([&] { run(d.x_of(8), -1); }) == "tapeless: run: leaf 1: -1 is outside [0, 8)");
+  CHECK(refusal([&] { run(d.x_of(8), 1000); }) ==
+        "tapeless: run: leaf 1: 1000, an index or how many rows are selected, is outside [0, 8)");
+  CHECK(refusal([&] { run(d.x_of(7), 7); }) ==
+        "tapeless: run: leaf 1: 7, an index or how many rows are selected, is outside [0, 7)");
+  CHECK(refusal([&] { run(d.x_of(8), -1); }) ==
+        "tapeless: run: leaf 1: -1, an index or how many rows are selected, is outside [0, 8)");
 }
 
 TEST_CASE("run: how many rows are selected is 0 to the most that the program names") {
@@ -166,7 +169,8 @@ TEST_CASE("run: how many rows are selected is 0 to the most that the program nam
   }
   for (const std::int32_t wrong : {-1, 4}) {
     count = wrong;
-    const std::string says = "tapeless: run: leaf 1: " + std::to_string(wrong) + " is outside [0, 4)";
+    const std::string says = "tapeless: run: leaf 1: " + std::to_string(wrong) +
+                             ", an index or how many rows are selected, is outside [0, 4)";
     CHECK(refusal([&] { run(values, wrong); }) == says);
     CHECK(refusal([&] { run_of_tensor(values, tl::tensor<std::int32_t>(&count)); }) == says);
   }

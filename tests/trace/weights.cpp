@@ -4,6 +4,8 @@
 // Which arguments weigh losses, form by form.
 #include <doctest/doctest.h>
 
+#include <cstdint>
+
 #include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;
@@ -49,6 +51,9 @@ static_assert(weighs([](auto l, auto, auto w, auto v) { return tl::sum(tl::stop_
 static_assert(weighs([](auto l, auto, auto w, auto v) { return tl::sum(tl::square(w) * tl::erf(v) * l); }) == both);
 static_assert(weighs([](auto l, auto, auto w, auto v) { return tl::sum(tl::exp(w) * tl::sigmoid(v) * l); }) == none);
 static_assert(weighs([](auto l, auto, auto w, auto v) { return tl::sum((1 / w) * (v + 1) * l); }) == none);
+// nor those that have more zeros than their argument
+static_assert(weighs([](auto l, auto, auto w, auto v) { return tl::sum(tl::relu(w) * tl::cast<float>(tl::cast<std::int32_t>(v)) * l); }) == none);
+static_assert(weighs([](auto l, auto, auto w, auto v) { return tl::sum(tl::relu(w * l)) + tl::sum(v); }) == first);
 // of the rows of a matrix
 static_assert(weighs([](auto, auto z, auto w, auto v) { return tl::sum(tl::reshape<n, 1>(w) * tl::square(z)) + tl::sum(v); }) == first);
 static_assert(weighs([](auto, auto z, auto w, auto v) { return tl::sum(tl::square(tl::reshape<n, 1>(w) * z)) + tl::sum(v); }) == first);

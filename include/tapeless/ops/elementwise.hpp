@@ -49,6 +49,10 @@ constexpr bool keeps_zero(op f) {
     default: return false;
   }
 }
+// Is v = f(x) 0 where x is, and nowhere else but where it underflows?
+constexpr bool has_zeros_of_operand(const node& v) {
+  return keeps_zero(v.o) && v.o != op::relu && (v.o != op::cast || is_float(v.t));
+}
 // Is node a the constant 0, or that repeated?
 template <class Nodes> constexpr bool is_zero(const Nodes& nodes, int a) {
   const node& v = nodes[a];

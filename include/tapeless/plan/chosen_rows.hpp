@@ -198,14 +198,17 @@ constexpr raw_program with_weights_of_rows(raw_program p) {
   return p;
 }
 
+constexpr vec<int> given_masks(const raw_program& p) {
+  const vec<node> nodes = nodes_of(p);
+  return given_masks(&nodes[0], nodes.size(), masks_of(&nodes[0], nodes.size()));
+}
 // The program in which what masks weigh that are given is zero where they are, whatever a loss has there: w * l becomes
 // where(w != 0, w * l, 0).
-template <int N, int O> constexpr raw_program zeroed_by_masks(const program<N, O>& p) {
-  const raw_program written = with_weights_of_rows(written_as(p));
-  const vec<node> nodes = nodes_of(written);
-  const vec<int> masks = given_masks(&nodes[0], nodes.size(), masks_of(&nodes[0], nodes.size()));
-  if (masks.empty()) return written_as(p);
-  const raw_program zeroed = mask_joining(written, masks).with_zeros();
+constexpr raw_program zeroed_by_masks(const raw_program& written) {
+  const raw_program p = with_weights_of_rows(written);
+  const vec<int> masks = given_masks(p);
+  if (masks.empty()) return written;
+  const raw_program zeroed = mask_joining(p, masks).with_zeros();
   if (zeroed.broken.found) return written;
   return zeroed;
 }
@@ -256,10 +259,11 @@ enum class row_pass { only, first, rest };
 // `forces`, also where that costs more; of these the one with the fewest cotangents of all rows; the cheapest.
 template <class Backend> class mask_choosing {
   const double of_written_;
-  const bool forces_;
+  const bool forces_, zeroed_;
   const row_pass pass_;
   costed_program best_;
   int given_ = 0, dense_ = 0; // masks that it leaves out; cotangents with all rows nevertheless
+  int most_given_ = 0;        // masks that it is to leave out
 
   constexpr void offer(const raw_program& r, double cost, int given) {
     const int dense = densified(r);
@@ -281,6 +285,7 @@ template <class Backend> class mask_choosing {
     double most = of_written_;
     int given = 0; // of them that leave rows out
     if (forces_) all = given_masks(nodes, all_nodes.size(), masks);
+    if (all.size() > most_given_) most_given_ = all.size();
     if (!all.empty()) {
       masked_program r;
       if (pass_ == row_pass::first) r = without_rows_of_all(p, all);
@@ -302,7 +307,7 @@ template <class Backend> class mask_choosing {
     for (const int m : masks) {
       const bool is_weight = is_given_weight(nodes, m);
       if (squeezed(nodes[m].s).rank > 1) continue;
-      if (given > 0 && (is_weight || is_given_condition(nodes, m))) continue;
+      if ((given > 0 || zeroed_) && (is_weight || is_given_condition(nodes, m))) continue;
       if (++tried > max_masks) break;
       vec<int> with;
       if (given > 0) with = all;
@@ -318,8 +323,10 @@ template <class Backend> class mask_choosing {
   }
 
 public:
-  constexpr mask_choosing(const raw_program& written, double of_written, bool forces, row_pass pass)
-      : of_written_(of_written), forces_(forces), pass_(pass) {
+  // zeroed: no mask that is given is tried by itself
+  constexpr mask_choosing(const raw_program& written, double of_written, bool forces, row_pass pass,
+                          bool zeroed = false)
+      : of_written_(of_written), forces_(forces), zeroed_(zeroed), pass_(pass) {
     const vec<int> left = choose_in(written);
     vec<shape> groups;
     for (const int m : left) {
@@ -337,6 +344,7 @@ public:
   }
   constexpr const costed_program& best() const { return best_; }
   constexpr bool leaves_given_out() const { return given_ > 0; }
+  constexpr bool leaves_all_given_out() const { return given_ > 0 && given_ == most_given_; }
 };
 
 // What a first pass leaves to a second one, which is a constant of its own: compilers limit what one may take.
@@ -350,40 +358,48 @@ constexpr raw_program with_rest_of_rows(const program<N, O>& p, int rest) {
     if (choosing.leaves_given_out()) return choosing.best().program;
     return written;
   }
-  const vec<int> masks = given_masks(p.nodes, N, masks_of(p.nodes, N), true);
-  const mask_joining::result joined = mask_joining(written, masks).run();
-  if (joined.losses >= rest) {
-    const raw_program listed = without_rows(written, joined, true).program,
-                      zeroed = mask_joining(written, masks).with_zeros();
-    if (!zeroed.broken.found && cost_of_rows<Backend>(zeroed) <= cost_of_rows<Backend>(listed)) return zeroed;
-    return listed;
-  }
+  const mask_joining::result joined =
+      mask_joining(written, given_masks(p.nodes, N, masks_of(p.nodes, N), true)).run();
+  if (joined.losses >= rest) return without_rows(written, joined, true).program;
   raw_program none;
   none.broken.found = true;
   return none;
 }
+// In its place, where lists of each loss's rows do not pay: zeros in the others.
+template <int N, int O> constexpr raw_program with_zeros_in_rest_of_rows(const program<N, O>& p) {
+  return mask_joining(written_as(p), given_masks(p.nodes, N, masks_of(p.nodes, N), true)).with_zeros();
+}
+template <class Backend, int N, int M, int O>
+constexpr bool costs_no_more(const program<N, O>& p, const program<M, O>& than) {
+  return cost_of_rows<Backend>(written_as(p)) <= cost_of_rows<Backend>(written_as(than));
+}
 
+// zeroed: p is what zeroed_by_masks makes
 // @pre pass is `only` or `first`
+// @return with rest_of_zeros: to be made of the zeroed program, for masks that are given have rows that are computed
 template <class Backend, int N, int O>
-constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass) {
+constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass, bool zeroed) {
   bool some = false, chosen = false; // lists of rows; of those some that the program chooses
   for (int i = 0; i < N; ++i) {
     some = some || selects(p.nodes, p.nodes[i]);
     chosen = chosen || p.nodes[i].o == op::select;
   }
   raw_program written; // no conditional operator: g++ 12 frees what it copies
-  if (chosen) written = zeroed_by_masks(p);
+  if (chosen) written = zeroed_by_masks(written_as(p));
   else written = written_as(p);
   const double of_written = cost_of_rows<Backend>(written);
   costed_program best;
   best.take(written, of_written);
   if (some) choose_lists<Backend>(written, best);
-  const mask_choosing<Backend> choosing(written, of_written, !chosen, pass);
+  const mask_choosing<Backend> choosing(written, of_written, !chosen, pass, zeroed);
   if (const costed_program& masked = choosing.best(); choosing.leaves_given_out()) {
     best = masked;
     if (best.program.rest == no_rest && !masks_of_axes(best.program).empty())
       best.program.rest = rest_of_axes;
   } else if (masked.found() && masked.cost < best.cost) best = masked;
+  if (!chosen && !zeroed && !choosing.leaves_all_given_out() &&
+      !given_masks(with_weights_of_rows(written)).empty())
+    best.program.rest = rest_of_zeros;
   return best.program;
 }
 

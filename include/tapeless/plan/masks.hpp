@@ -131,16 +131,21 @@ constexpr bool is_given(const node* nodes, int m) {
 constexpr bool is_given_condition(const node* nodes, int m) {
   return nodes[m].t == dtype::boolean && is_given(nodes, m);
 }
-// Is it zero where an argument is that weighs losses?
+// Has it the zeros of arguments that weigh losses, and no others?
 constexpr bool keeps_weight(const node* nodes, int m) {
-  const node& v = nodes[m];
-  switch (v.o) {
-    case op::input: return v.weighs;
-    case op::mul: return keeps_weight(nodes, v.in[0]) || keeps_weight(nodes, v.in[1]);
-    case op::where: return keeps_weight(nodes, v.in[1]) && is_zero(nodes, v.in[2]);
-    case op::div: return keeps_weight(nodes, v.in[0]);
-    default: return (rule(v.o).k == kind::view || keeps_zero(v.o)) && keeps_weight(nodes, v.in[0]);
+  vec<char> keeps(m + 1, 0);
+  const auto is = [&](int x) { return x >= 0 && keeps[x] != 0; };
+  for (int i = 0; i <= m; ++i) {
+    const node& v = nodes[i];
+    switch (v.o) {
+      case op::input: keeps[i] = v.weighs; break;
+      case op::mul: keeps[i] = is(v.in[0]) || is(v.in[1]); break;
+      case op::where: keeps[i] = is(v.in[1]) && is_zero(nodes, v.in[2]); break;
+      case op::div: keeps[i] = is(v.in[0]); break;
+      default: keeps[i] = (rule(v.o).k == kind::view || has_zeros_of_operand(v)) && is(v.in[0]);
+    }
   }
+  return keeps[m] != 0;
 }
 constexpr bool is_given_weight(const node* nodes, int m) {
   return nodes[m].t != dtype::boolean && keeps_weight(nodes, m) && is_given(nodes, m);

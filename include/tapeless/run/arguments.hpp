@@ -188,7 +188,8 @@ inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound,
 // The same of one number: an index, or how many rows are selected.
 inline void check_number(std::int32_t x, extent_t bound, extent_t passes, int leaf) {
   if ((x < 0 || x >= bound) && x != passes)
-    refuse("tapeless: run: leaf %d: %d is outside [0, %lld)", leaf, static_cast<int>(x), wide(bound));
+    refuse("tapeless: run: leaf %d: %d, an index or how many rows are selected, is outside [0, %lld)", leaf,
+           static_cast<int>(x), wide(bound));
 }
 
 struct byte_range {

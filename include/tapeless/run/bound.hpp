@@ -53,36 +53,57 @@ template <class... A> struct program_space {
 };
 template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
 
-template <row_pass Pass, class F, class... A> struct selecting_rows {
-  constexpr raw_program operator()() const {
-    return with_sparse_rows<backend_of<A...>>(traced<F, A...>::value, Pass);
-  }
+// Of::value: a program
+template <row_pass Pass, bool Zeroed, class Backend, class Of> struct selecting_rows {
+  constexpr raw_program operator()() const { return with_sparse_rows<Backend>(Of::value, Pass, Zeroed); }
 };
 template <class Backend, class First> struct selecting_rest_of_rows {
   constexpr raw_program operator()() const {
     return with_rest_of_rows<Backend>(First::value, First::checked.rest);
   }
 };
-template <row_pass Pass, class F, class... A> constexpr const auto& program_of_rows() {
-  constexpr const auto& p = traced<F, A...>::value;
-  if constexpr (selects_rows(p.nodes, p.size)) {
-    using first = made_program<selecting_rows<Pass, F, A...>, 3 * p.size + 64, p.output_count>;
+template <class First> struct zeroing_rest_of_rows {
+  constexpr raw_program operator()() const { return with_zeros_in_rest_of_rows(First::value); }
+};
+template <class Of> struct zeroing {
+  constexpr raw_program operator()() const { return zeroed_by_masks(written_as(Of::value)); }
+};
+template <class Make, class Of> using made_of =
+    made_program<Make, 3 * Of::value.size + 64, Of::value.output_count>;
+
+template <class Backend, class First> constexpr const auto& cheaper_rest_of_rows() {
+  using lists = made_of<selecting_rest_of_rows<Backend, First>, First>;
+  if constexpr (First::checked.rest == rest_of_axes || lists::checked.broken.found) return lists::checked;
+  else {
+    using zeros = made_of<zeroing_rest_of_rows<First>, First>;
+    if constexpr (zeros::checked.broken.found) return lists::checked;
+    else if constexpr (costs_no_more<Backend>(zeros::value, lists::value)) return zeros::checked;
+    else return lists::checked;
+  }
+}
+template <row_pass Pass, bool Zeroed, class Backend, class Of> constexpr const auto& program_of_rows() {
+  if constexpr (selects_rows(Of::value.nodes, Of::value.size)) {
+    using first = made_of<selecting_rows<Pass, Zeroed, Backend, Of>, Of>;
     if constexpr (first::checked.rest == no_rest) return first::value;
+    else if constexpr (first::checked.rest == rest_of_zeros)
+      return program_of_rows<Pass, true, Backend, made_of<zeroing<Of>, Of>>();
     else {
-      using second = made_program<selecting_rest_of_rows<backend_of<A...>, first>, 2 * first::value.size + 64,
-                                  p.output_count>;
-      if constexpr (!second::checked.broken.found) return second::value;
-      else return program_of_rows<row_pass::only, F, A...>();
+      constexpr const auto& second = cheaper_rest_of_rows<Backend, first>();
+      if constexpr (!second.broken.found) return second.value;
+      else return program_of_rows<row_pass::only, Zeroed, Backend, Of>();
     }
-  } else return p;
+  } else return Of::value;
+}
+template <class F, class... A> constexpr const auto& program_without_rows() {
+  return program_of_rows<row_pass::first, false, backend_of<A...>, traced<F, A...>>();
 }
 template <class F, class... A> struct arranging {
   constexpr raw_program operator()() const {
-    return arranged<backend_of<A...>>(program_of_rows<row_pass::first, F, A...>());
+    return arranged<backend_of<A...>>(program_without_rows<F, A...>());
   }
 };
 template <class F, class... A> constexpr const auto& program_to_run() {
-  constexpr const auto& p = program_of_rows<row_pass::first, F, A...>();
+  constexpr const auto& p = program_without_rows<F, A...>();
   if constexpr (has_images(p))
     return made_program<arranging<F, A...>, 2 * p.size + 16, p.output_count>::value;
   else return p;

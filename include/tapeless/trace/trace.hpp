@@ -21,7 +21,7 @@ template <number A> struct traced_argument<A> {
 };
 template <class A> using traced_argument_t = typename traced_argument<std::remove_cvref_t<A>>::type;
 
-inline constexpr int no_rest = 0, rest_of_axes = 1;
+inline constexpr int no_rest = 0, rest_of_axes = 1, rest_of_zeros = -1;
 struct raw_program {
   block_list<node> nodes;
   vec<int> outputs;

@@ -55,7 +55,6 @@ class weights_of_losses {
         return {.weight = set{1} << (argument_.size() - 1)};
       case op::neg:
       case op::copy:
-      case op::cast:
       case op::narrow:
       case op::widen:
       case op::stop_gradient:
@@ -64,6 +63,11 @@ class weights_of_losses {
       case op::slice:
       case op::pad:
       case op::reshape: return a;
+      case op::cast: {
+        role r = a;
+        if (!has_zeros_of_operand(v)) r.weight = 0;
+        return r;
+      }
       case op::concat: {
         role r = sum_of(a, b, true);
         r.weighed_linear = r.linear ? a.weighed_linear | b.weighed_linear : 0;
@@ -99,7 +103,7 @@ class weights_of_losses {
     role r;
     r.loss = a.of_network() || b.of_network() || c.of_network();
     if (keeps_zero(v.o)) {
-      r.weight = a.weight;
+      if (has_zeros_of_operand(v)) r.weight = a.weight;
       r.weighed = a.weighed | a.weighed_linear;
     }
     return r;
