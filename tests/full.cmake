@@ -43,8 +43,8 @@ endfunction()
 
 # Much of what these check is decided while they compile, which takes one to four minutes each with sanitizers. Kernels
 # that they run are those of other tests of the leg, too; ignored labels and percentages of rows are not.
-set(asan_without bf16 computed_masks conv_bf16 ignore_label masks_of_axes selected_batch_norm selected_masks selected_rows sparse
-    sparse_masks sparse_row_ends)
+set(asan_without bf16 computed_masks conv_bf16 ignore_label masks_of_axes selected_batch_norm selected_masks selected_rows several_masks
+    sparse sparse_masks sparse_row_ends)
 list(TRANSFORM asan_without PREPEND ops/)
 list(JOIN asan_without "," asan_without)
 set(TAPELESS_ASAN_WITHOUT ${asan_without} CACHE STRING "Tests that the sanitizer leg leaves out")
