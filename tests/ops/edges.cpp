@@ -111,6 +111,16 @@ TEST_CASE("where gives nothing to a row that is not taken, whose sum it reads") 
   CHECK(r[1][3] == doctest::Approx(2.0 / 3 / 2 / 3 * 0.5));
 }
 
+TEST_CASE("where gives nothing to the channels of a pixel that is not taken") {
+  using image = tl::tensor<double, 1, 2, 3>; // sample, channel, pixel
+  static constexpr auto f = [](auto x) {
+    const auto taken = tl::slice<1, 0, 1>(x) > 0.0;
+    return sum(where(tl::reshape<1, 3>(taken), tl::sum<1>(log(x)), 0.0));
+  };
+  const auto r = run<image>([](auto x) { return tl::grad(f)(x); }, {{-1, 2, 0, 4, 5, -3}});
+  CHECK(same({r[0]}, {{0, 0.5, 0, 0, 0.2, 0}}));
+}
+
 TEST_CASE("where gives nothing to a value that the branch not taken reads twice") {
   static constexpr auto f = [](auto x) {
     const auto r = sqrt(x);
