@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace tl = tapeless;
 using namespace tapeless;
 
 struct network {

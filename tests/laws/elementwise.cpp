@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "laws.hpp"
 
-#include <cstdint>
 #include <doctest/doctest.h>
 #include <reference/elementwise.hpp>
+
+#include <cstdint>
 #include <tuple>
 
 namespace tl = tapeless;

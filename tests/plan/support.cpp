@@ -45,8 +45,8 @@ TEST_CASE("support: the rows of one or the other, of both, and whether some are 
   for (const support& a : all)
     for (const support& b : all) {
       const unsigned x = rows_of<masks>(a), y = rows_of<masks>(b);
-      CHECK(rows_of<masks>(a.united(b)) ==
-            (x | y)); // of three masks three sets at most are no subsets of each other
+      // there is room: of three masks at most three sets are no subsets of each other
+      CHECK(rows_of<masks>(a.united(b)) == (x | y));
       CHECK(rows_of<masks>(a.common(b)) == (x & y));
       if (a.found() && b.found()) {
         CHECK(a.includes(b) == holds(x, y));

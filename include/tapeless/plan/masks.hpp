@@ -131,7 +131,8 @@ constexpr bool is_given(const node* nodes, int m) {
 constexpr bool is_given_condition(const node* nodes, int m) {
   return nodes[m].t == dtype::boolean && is_given(nodes, m);
 }
-// Has it the zeros of arguments that weigh losses, and no others?
+// Is it zero where an argument is that weighs losses? Further zeros are those of other factors, and of conditions, which are
+// masks themselves: of relu(w) they would be lost.
 constexpr bool keeps_weight(const node* nodes, int m) {
   vec<char> keeps(m + 1, 0);
   const auto is = [&](int x) { return x >= 0 && keeps[x] != 0; };

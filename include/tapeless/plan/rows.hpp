@@ -236,9 +236,9 @@ constexpr row_sum where_rows_are_summed(const node& v, const shape (&s)[3], int 
 }
 
 // Is v zero where the operands in `zero` are? A product with a zero counts as zero, whatever the other factor is.
-// is_zero(k): operand k is the constant 0
-template <class F> constexpr bool zero_outside(const node& v, const bool (&zero)[3], F is_zero) {
-  const auto is = [&](int k) { return zero[k] || is_zero(k); };
+// is_constant_zero(k): of operand k
+template <class F> constexpr bool zero_outside(const node& v, const bool (&zero)[3], F is_constant_zero) {
+  const auto is = [&](int k) { return zero[k] || is_constant_zero(k); };
   if (keeps_zero(v.o)) return zero[0];
   switch (v.o) {
     case op::div:

@@ -27,7 +27,7 @@ struct raw_program {
   vec<int> outputs;
   broken_rule broken;
   // What is left to a second rewriting of its rows (plan/chosen_rows.hpp): nothing; masks of several axes; the masks of so
-  // many losses.
+  // many losses; all of it, of the program in which what masks weigh is zero.
   int rest = no_rest;
 };
 
