@@ -8,7 +8,7 @@
 // meet a NaN factor behind them.)
 #pragma once
 #include <numbers>
-#include "rule.hpp"
+#include "zero.hpp"
 
 namespace tapeless {
 namespace detail {
@@ -29,38 +29,11 @@ constexpr int expand(graph& g, int a, shape s) {
 }
 constexpr int zeros(graph& g, dtype t, shape s) { return expand(g, g.konst(0, t), s); }
 
-// A repeated operand is read unrepeated: f(expand(a), b) = expand(f(a, b)).
-constexpr int unexpanded(const graph& g, int a) { return g[a].o == op::expand ? g[a].in[0] : a; }
-
-// f(0) = 0, f of one operand.
-constexpr bool keeps_zero(op f) {
-  switch (f) {
-    case op::neg:
-    case op::square:
-    case op::sqrt:
-    case op::tanh:
-    case op::erf:
-    case op::relu:
-    case op::copy:
-    case op::cast:
-    case op::narrow:
-    case op::widen:
-    case op::stop_gradient: return true;
-    default: return false;
-  }
-}
-// Is v = f(x) 0 where x is, and nowhere else but where it underflows?
-constexpr bool has_zeros_of_operand(const node& v) {
-  return keeps_zero(v.o) && v.o != op::relu && (v.o != op::cast || is_float(v.t));
-}
-// Is node a the constant 0, or that repeated?
-template <class Nodes> constexpr bool is_zero(const Nodes& nodes, int a) {
-  const node& v = nodes[a];
-  const node& c = v.o == op::expand ? nodes[v.in[0]] : v;
-  return c.o == op::konst && std::bit_cast<double>(c.attr) == 0;
-}
-
 constexpr int where(graph& g, int c, int a, int b);
+// where(c, d, 0) of w, or where(c, 0, d): k is branch_beside_zero of w
+constexpr int with_branch(graph& g, const node& w, int k, int d) {
+  return k == 1 ? where(g, w.in[0], d, w.in[2]) : where(g, w.in[0], w.in[1], d);
+}
 
 constexpr int unary(graph& g, op o, int a, dtype result) {
   if (g.is_konst(a)) {
@@ -71,12 +44,9 @@ constexpr int unary(graph& g, op o, int a, dtype result) {
   }
   if (g[a].o == op::expand) return expand(g, unary(g, o, g[a].in[0], result), g[a].s);
   if (o == op::neg && g[a].o == op::neg) return g[a].in[0];
-  if (o == op::neg && g.in_adjoint && g[a].o == op::where) { // as in binary: the zero stays one
+  if (const int k = o == op::neg && g.in_adjoint ? branch_beside_zero(g, a) : 0; k > 0) { // as in binary
     const node w = g[a];
-    if (g.is(w.in[2], 0))
-      return expand(g, where(g, w.in[0], unary(g, op::neg, w.in[1], result), w.in[2]), w.s);
-    if (g.is(w.in[1], 0))
-      return expand(g, where(g, w.in[0], w.in[1], unary(g, op::neg, w.in[2], result)), w.s);
+    return expand(g, with_branch(g, w, k, unary(g, op::neg, w.in[k], result)), w.s);
   }
   if (o == op::cast && g[a].t == result) return a;
   if (o == op::narrow && g[a].o == op::widen) return g[a].in[0];
@@ -133,26 +103,18 @@ constexpr int binary(graph& g, op o, int a, int b) {
     // where(c, d, 0) * z = where(c, d * z, 0).
     if (g.is(a, 0) || (o == op::mul && g.is(b, 0))) return zeros(g, t, s);
     for (const bool left : {true, false}) {
-      const int k = left ? a : b, z = left ? b : a;
-      if (g[k].o != op::where || (!left && o == op::div)) continue;
-      const node w = g[k];
-      if (g.is(w.in[2], 0))
-        return expand(
-            g, where(g, w.in[0], left ? binary(g, o, w.in[1], z) : binary(g, o, z, w.in[1]), w.in[2]), s);
-      if (g.is(w.in[1], 0))
-        return expand(
-            g, where(g, w.in[0], w.in[1], left ? binary(g, o, w.in[2], z) : binary(g, o, z, w.in[2])), s);
+      const int x = left ? a : b, z = left ? b : a, k = branch_beside_zero(g, x);
+      if (k == 0 || (!left && o == op::div)) continue;
+      const node w = g[x];
+      const int d = left ? binary(g, o, w.in[k], z) : binary(g, o, z, w.in[k]);
+      return expand(g, with_branch(g, w, k, d), s);
     }
   }
-  if (g.in_adjoint && (o == op::add || o == op::sub) && g[a].o == op::where && g[b].o == op::where &&
-      g[a].in[0] == g[b].in[0]) {
+  if (const int k = g.in_adjoint && (o == op::add || o == op::sub) ? branch_beside_zero(g, a) : 0;
+      k > 0 && k == branch_beside_zero(g, b) && g[a].in[0] == g[b].in[0]) {
     // where(c, d, 0) + where(c, e, 0) = where(c, d + e, 0)
-    const node w = g[a], u = g[b];
-    for (const int k : {1, 2})
-      if (g.is(w.in[3 - k], 0) && g.is(u.in[3 - k], 0)) {
-        const int d = binary(g, o, w.in[k], u.in[k]), zero = w.in[3 - k];
-        return expand(g, k == 1 ? where(g, w.in[0], d, zero) : where(g, w.in[0], zero, d), s);
-      }
+    const node w = g[a];
+    return expand(g, with_branch(g, w, k, binary(g, o, w.in[k], g[b].in[k])), s);
   }
   if (commutes(o) && a > b) {
     const int k = a;

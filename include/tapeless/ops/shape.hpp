@@ -33,14 +33,14 @@ constexpr int reshape(graph& g, int a, shape s) {
   if (g[a].o == op::reshape) return reshape(g, g[a].in[0], s);
   if (g[a].o == op::expand && g[g[a].in[0]].s.rank == 0) return expand(g, g[a].in[0], s);
   if (g.is_konst(a) || g[a].o == op::extent) return expand(g, a, s);
-  if (const node w = g[a]; g.in_adjoint && w.o == op::where && squeezed(w.s) == squeezed(s)) {
-    // Axes of extent 1 come or go: the zero of where(c, d, 0) stays one, as in binary.
-    const int k = g.is(w.in[2], 0) ? 1 : g.is(w.in[1], 0) ? 2 : 0;
-    const int one = k > 0 ? w.in[k] : no_node;
-    if (k > 0 && g[w.in[0]].s == w.s && (g[one].s == w.s || g[one].s.rank == 0)) {
-      const int c = reshape(g, w.in[0], s), d = g[one].s == w.s ? reshape(g, one, s) : one,
-                zero = w.in[3 - k];
-      return k == 1 ? where(g, c, d, zero) : where(g, c, zero, d);
+  if (const int k = g.in_adjoint ? branch_beside_zero(g, a) : 0;
+      k > 0 && squeezed(g[a].s) == squeezed(s) && g[g[a].in[0]].s == g[a].s) {
+    // Axes of extent 1 come or go: the zero stays one, as in binary.
+    node w = g[a];
+    const int d = w.in[k];
+    if (g[d].s == w.s || g[d].s.rank == 0) {
+      w.in[0] = reshape(g, w.in[0], s);
+      return with_branch(g, w, k, g[d].s.rank == 0 ? d : reshape(g, d, s));
     }
   }
   node v;

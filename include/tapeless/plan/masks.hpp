@@ -18,8 +18,7 @@ constexpr bool asks_if_finite(const node* nodes, const node& v) {
 // max(x, c) of c > 0, min(x, c) of c < 0
 constexpr bool bounded_off_zero(const node* nodes, const node& v) {
   for (int k = 0; k < 2; ++k) {
-    const node& x = nodes[v.in[k]];
-    const node& c = x.o == op::expand ? nodes[x.in[0]] : x;
+    const node& c = nodes[unexpanded(nodes[v.in[k]], v.in[k])];
     if (c.o != op::konst) continue;
     const double bound = std::bit_cast<double>(c.attr);
     if (v.o == op::max ? bound > 0 : bound < 0) return true;

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// What is the constant 0, and which functions keep a zero.
+#pragma once
+#include <bit>
+#include "rule.hpp"
+
+namespace tapeless::detail {
+
+// A repeated operand is read unrepeated: f(expand(a), b) = expand(f(a, b)).
+// v: node a
+constexpr int unexpanded(const node& v, int a) { return v.o == op::expand ? v.in[0] : a; }
+constexpr int unexpanded(const graph& g, int a) { return unexpanded(g[a], a); }
+// Is node a the constant 0, or that repeated?
+template <class Nodes> constexpr bool is_zero(const Nodes& nodes, int a) {
+  const node& c = nodes[unexpanded(nodes[a], a)];
+  return c.o == op::konst && std::bit_cast<double>(c.attr) == 0;
+}
+// The operand of where(c, a, b) that stands beside the constant 0: 1 or 2; 0 where there is none.
+constexpr int branch_beside_zero(const graph& g, int i) {
+  const node& w = g[i];
+  if (w.o != op::where) return 0;
+  return g.is(w.in[2], 0) ? 1 : g.is(w.in[1], 0) ? 2 : 0;
+}
+
+// f(0) = 0, f of one operand.
+constexpr bool keeps_zero(op f) {
+  switch (f) {
+    case op::neg:
+    case op::square:
+    case op::sqrt:
+    case op::tanh:
+    case op::erf:
+    case op::relu:
+    case op::copy:
+    case op::cast:
+    case op::narrow:
+    case op::widen:
+    case op::stop_gradient: return true;
+    default: return false;
+  }
+}
+// Is v = f(x) 0 where x is, and nowhere else but where it underflows?
+constexpr bool has_zeros_of_operand(const node& v) {
+  return keeps_zero(v.o) && v.o != op::relu && (v.o != op::cast || is_float(v.t));
+}
+
+} // namespace tapeless::detail
