@@ -163,9 +163,8 @@ template <class L> void bf16_tile(index_t rows, index_t cols, index_t k, const m
           row_blocks<B::MR>(mc, [&](index_t i, auto m) {
             const float* const ap = block + i * steps;
             float* const cp = c + (i0 + i) * c_row + j0 + j;
-            const float* const next = ap + m.value * steps;
-            if (nb > W) micro<V, m.value, 2>(steps, ap, 1, m.value, bp, NR, cp, c_row, last, p > 0, next);
-            else micro<V, m.value, 1>(steps, ap, 1, m.value, bp, NR, cp, c_row, last, p > 0, next);
+            if (nb > W) micro<V, m.value, 2>(steps, ap, 1, m.value, bp, NR, cp, c_row, last, p > 0);
+            else micro<V, m.value, 1>(steps, ap, 1, m.value, bp, NR, cp, c_row, last, p > 0);
           });
         }
       }

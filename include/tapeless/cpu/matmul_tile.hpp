@@ -22,7 +22,7 @@ template <class V> struct blocking {
   using value_type = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size);
   static constexpr int MR = sizeof(V) == 64 ? 12 : 6, NV = 2; // MR * NV accumulators + NV + 1 registers
-  static constexpr index_t NR = NV * W, KC = 512, MC = 72;    // MC: a multiple of MR
+  static constexpr index_t NR = NV * W, KC = 512, MC = sizeof(V) == 64 ? 192 : 72; // MC: a multiple of MR
   static constexpr index_t NC = 4096 / static_cast<index_t>(sizeof(value_type));
   static constexpr index_t long_k = 4096,
                            partials = 1 << 16; // a k that may be cut; elements for its partial sums
@@ -50,7 +50,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 0, 2);
       if constexpr (Taps) __builtin_prefetch(c + i * c_row + NV * W - 1, 0, 2);
     });
-  const auto step = [&](const T* ap, const T* bp) __attribute__((always_inline)) {
+  const auto step = [&](const T* bp, auto element) __attribute__((always_inline)) {
     V row[NV];
     unroll<NV>([&](auto j) __attribute__((always_inline)) {
       V v;
@@ -60,25 +60,45 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       row[j] = v;
     });
     unroll<M>([&](auto i) __attribute__((always_inline)) {
-      const V x(ap[i * a_row]);
+      const V x(element(i));
       unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, row[j], acc[i][j]); });
     });
   };
-  if constexpr (Taps)
-    for (; k > 0; --k, a += a_step, b += b_step)
-      for (int t = 0; t < taps; ++t) step(a + t * a_tap, b + tap[t]);
-  else {
-    const index_t next_line = next_step != 0 ? next_step : a_row == 1 ? line : a_row;
-    for (; k >= line; k -= line) {
-      if (next) {
+  const auto steps = [&](auto element, auto walk) __attribute__((always_inline)) {
+    if constexpr (Taps)
+      for (; k > 0; --k, walk(a_step - taps * a_tap), b += b_step)
+        for (int t = 0; t < taps; ++t, walk(a_tap)) step(b + tap[t], element);
+    else {
+      const index_t next_line = next_step != 0 ? next_step : a_row == 1 ? line : a_row;
+      for (; next && k >= line; k -= line) {
         unroll<M>([&](auto i) __attribute__((always_inline)) { __builtin_prefetch(next + i * next_line); });
         if (next_step != 0)
           for (index_t i = M; i < line; ++i) __builtin_prefetch(next + i * next_line);
         next += line * (next_step != 0 ? next_step : a_step);
+        for (index_t p = 0; p < line; ++p, walk(a_step), b += b_step) step(b, element);
       }
-      for (index_t p = 0; p < line; ++p, a += a_step, b += b_step) step(a, b);
+      for (; k > 0; --k, walk(a_step), b += b_step) step(b, element);
     }
-    for (; k > 0; --k, a += a_step, b += b_step) step(a, b);
+  };
+  // A step has few additions besides its loads: there are machines whose ports for those are the ones that multiply.
+  if (a_row == 1)
+    steps([&](auto i) __attribute__((always_inline)) { return a[i]; },
+          [&](index_t by) __attribute__((always_inline)) { keep_scalar(a += by); });
+  else { // a pointer for four rows
+    constexpr int pointers = (M + 3) / 4;
+    const T* rows[pointers];
+    unroll<pointers>([&](auto g) __attribute__((always_inline)) { rows[g] = a + 4 * g * a_row; });
+    index_t third = 3 * a_row;
+    keep_scalar(third);
+    steps([&](auto i)
+              __attribute__((always_inline)) { return rows[i / 4][i % 4 == 3 ? third : i % 4 * a_row]; },
+          [&](index_t by) __attribute__((always_inline)) {
+            unroll<pointers>([&](auto g) __attribute__((always_inline)) {
+              const T* p = rows[g] + by; // a copy: no element of an array could be kept
+              keep_scalar(p);
+              rows[g] = p;
+            });
+          });
   }
   unroll<M>([&](auto i) __attribute__((always_inline)) {
     unroll<NV>([&](auto j) __attribute__((always_inline)) {
@@ -204,7 +224,7 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
   constexpr index_t page = 4096 / bytes, line = 64 / bytes;
   // lines of both are steps of k, and few pages hold those of kc steps: nothing has to be packed
   const bool by_steps = a.col != 1 && b.col == 1 && !packed && a.list == nullptr && b.list == nullptr &&
-                        std::max(a.col, b.row) <= page / (sizeof(V) == 64 ? 2 : 8);
+                        std::max(a.col, b.row) <= page / (sizeof(V) == 64 ? 4 : 8);
   if (by_steps) kc = std::min(kc, B::KC / 2); // so many steps of both, and c, stay in L2
   const bool pack_a = a.list != nullptr || (!by_steps && rows >= 2 * B::MR && k >= 16 &&
                                             cols >= (a.col != 1 ? 4 : 16) * NR && (a.col != 1 || k > kc));
@@ -216,14 +236,23 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
       (!packed && !by_steps && (b.col != 1 || wide || (k > 128 && b.row >= 4 * NR && rows >= 8 * B::MR)));
   T* const panels = scratch;
   T* const block = scratch + std::min(k, B::KC) * round_up(std::min(cols, B::NC), NR);
-  for (index_t j0 = 0; j0 < cols; j0 += B::NC)
+  struct fetched {
+    const T* p = nullptr;
+    index_t step = 0;
+  };
+  const auto equal = [](index_t extent, index_t most, index_t unit) { // blocks
+    return round_up(ceil_div(extent, std::max<index_t>(1, ceil_div(extent, most))), unit);
+  };
+  const index_t most_cols = equal(cols, B::NC, NR), most_rows = equal(rows, B::MC, B::MR);
+  kc = equal(k, kc, line);
+  for (index_t j0 = 0; j0 < cols; j0 += most_cols)
     for (index_t p = 0; p < k; p += kc) {
-      const index_t kb = std::min(kc, k - p), nc = std::min(B::NC, cols - j0), whole = nc / NR * NR;
+      const index_t kb = std::min(kc, k - p), nc = std::min(most_cols, cols - j0), whole = nc / NR * NR;
       if (pack_b) pack_panels<V>(kb, nc, b.at(p, j0), panels);
       else if (!packed && whole < nc && nc - whole != W)
         pack_panels<V>(kb, nc - whole, b.at(p, j0 + whole), panels);
-      for (index_t i0 = 0; i0 < rows; i0 += B::MC) {
-        const index_t mc = std::min(B::MC, rows - i0);
+      for (index_t i0 = 0; i0 < rows; i0 += most_rows) {
+        const index_t mc = std::min(most_rows, rows - i0);
         const matrix<T> as = a.at(i0, p);
         if (pack_a) {
           if (a.col != 1) pack_columns<V>(mc, kb, as, block);
@@ -243,34 +272,36 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
           if (far && few && direct && j + 3 * NR <= nc) // read once, from pages that no prefetcher follows
             for (index_t r = 0; r < kb; ++r)
               for (index_t x = 2 * NR; x < 3 * NR; x += line) __builtin_prefetch(bp + r * b_step + x);
-          // A line of each step: in the first calls those of the next panel of b, then of the next block of a.
+          // What a call fetches, and how far apart its lines are. Nothing that L2 has: fetching it takes loads from the sums.
           constexpr index_t lines = ceil_div(NR, line);
-          index_t call = 0;
-          const auto next_by_steps = [&](index_t n) -> const T* {
-            const bool down = i0 + mc < rows, right = j + NR < nc;
-            const index_t later = (n < lines && right) || down ? p : p + kb, below = down ? i0 + mc : 0;
-            const index_t x = (j / NR * (ceil_div(mc, B::MR) - lines) + n - lines) * line;
-            if (kb < 128 || later >= k) return nullptr; // a short way: little comes from far
-            if (n < lines) return b.at(later, right ? j0 + j + NR : j0).p + n * line;
-            return x < rows - below ? a.at(below + x, later).p : nullptr;
+          const index_t jn = j + NR < nc ? j + NR : 0, more = i0 + mc < rows ? i0 + mc : 0;
+          const auto by_step = [&](index_t call) -> fetched { // the next panel of b, then the next block of a
+            const index_t later = (call < lines && jn > 0) || more > 0 ? p : p + kb;
+            const index_t x = (j / NR * (ceil_div(mc, B::MR) - lines) + call - lines) * line;
+            if (kb < 128 || later >= k) return {}; // a short way: little comes from far
+            if (call < lines) return {b.at(later, j0 + jn).p + call * line, b.row};
+            return x < rows - more ? fetched{a.at(more + x, later).p, a.col} : fetched{};
           };
+          const auto panel = [&](index_t call) -> fetched { // the next panel of b
+            if (call >= lines || kb * nc <= (1 << 20) / bytes) return {};
+            return {(packed ? packed + (j0 + jn) * all_k + p * NR : panels + jn * kb) + call * kb * line,
+                    line};
+          };
+          index_t call = 0;
           row_blocks<B::MR>(mc, [&](index_t i, auto m) {
             const T* const ap = pack_a ? block + i * kb : as.p + i * a.row;
             const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
             T* const cp = c + (i0 + i) * c_row + j0 + j;
-            const T* const next = by_steps                         ? next_by_steps(call++)
-                                  : pack_a                         ? ap + m.value * kb
-                                  : a.col != 1                     ? nullptr
-                                  : i + m.value < mc               ? ap + m.value * a.row
-                                  : j + NR < nc || i0 + mc == rows ? as.p
-                                                                   : as.p + mc * a.row;
-            const index_t next_step = !by_steps ? 0 : call <= lines ? b.row : a.col;
+            fetched next = by_steps ? by_step(call) : packed || pack_b ? panel(call) : fetched{};
+            if (j == 0 && !pack_a && a.col == 1 && !next.p) // the next rows of a
+              next.p = i + m.value < mc ? ap + m.value * a.row : more > 0 ? as.p + mc * a.row : nullptr;
+            ++call;
             if (nb > W)
-              micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next,
-                                   next_step);
+              micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next.p,
+                                   next.step);
             else
-              micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next,
-                                   next_step);
+              micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next.p,
+                                   next.step);
           });
         }
       }

@@ -53,6 +53,13 @@ template <class V> [[gnu::always_inline]] inline void keep(V& v) {
 #endif
 }
 
+/// The same for an address or an index: the compiler makes no others of it, and does not make it of others.
+template <class T> [[gnu::always_inline]] inline void keep_scalar(T& p) {
+#if defined(__GNUC__)
+  asm("" : "+r"(p));
+#endif
+}
+
 namespace detail {
 
 // (f(0), f(1), ..., f(W - 1)) without a way through memory
