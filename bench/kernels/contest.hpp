@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -46,9 +48,21 @@ inline void time(std::vector<contestant>& all) {
     }
 }
 
+// From a cache line on, as the arena of a program and memory that the library owns.
+template <class T> struct line_allocator {
+  using value_type = T;
+  static constexpr std::align_val_t line{64};
+  line_allocator() = default;
+  template <class U> line_allocator(const line_allocator<U>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), line)); }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, line); }
+  template <class U> bool operator==(const line_allocator<U>&) const { return true; }
+};
+template <class T> using aligned_vector = std::vector<T, line_allocator<T>>;
+
 // Uniform in [-1, 1).
-template <class T> std::vector<T> random_values(std::int64_t n, unsigned seed) {
-  std::vector<T> v(static_cast<std::size_t>(n));
+template <class T> aligned_vector<T> random_values(std::int64_t n, unsigned seed) {
+  aligned_vector<T> v(static_cast<std::size_t>(n));
   for (T& x : v) {
     seed = seed * 1664525u + 1013904223u;
     x = static_cast<T>(static_cast<float>(seed >> 8) * 0x1p-23f - 1.0f);

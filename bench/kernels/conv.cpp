@@ -88,9 +88,9 @@ const char* name_of(conv_kernel k) {
 }
 
 // (n, area, c) of (n, c, area), or back
-std::vector<float> with_channels_last(index_t n, index_t c, index_t area, const std::vector<float>& v,
-                                      bool back = false) {
-  std::vector<float> to(v.size());
+bench::aligned_vector<float> with_channels_last(index_t n, index_t c, index_t area,
+                                                const bench::aligned_vector<float>& v, bool back = false) {
+  bench::aligned_vector<float> to(v.size());
   for (index_t i = 0; i < n; ++i)
     for (index_t j = 0; j < c; ++j)
       for (index_t x = 0; x < area; ++x) {
@@ -124,40 +124,42 @@ class program {
                                 conv_kernel::depthwise, conv_kernel::turned, conv_kernel::channels_last,
                                 conv_kernel::channels_last_trimmed, conv_kernel::channels_last_depthwise>{});
   }
-  template <conv_pass P> void add_bf16(const layer& l, bool channels_last, const std::vector<float>& a,
-                                       const std::vector<float>& b, const std::vector<float>& first,
+  template <conv_pass P> void add_bf16(const layer& l, bool channels_last,
+                                       const bench::aligned_vector<float>& a,
+                                       const bench::aligned_vector<float>& b,
+                                       const bench::aligned_vector<float>& first,
                                        std::vector<contestant>& all) {
     auto e = l.extents();
     e.channels_last = channels_last;
     using tapeless::bf16;
     struct state {
-      std::vector<bf16> a, b, packed, each, shared;
-      std::vector<float> y;
+      bench::aligned_vector<bf16> a, b, packed, each, shared;
+      bench::aligned_vector<float> y;
     };
-    const auto image = [&](const std::vector<float>& v, bool of_x, bool back = false) {
+    const auto image = [&](const bench::aligned_vector<float>& v, bool of_x, bool back = false) {
       if (!channels_last) return v;
       return of_x ? with_channels_last(e.n, e.c, e.h * e.w, v, back)
                   : with_channels_last(e.n, e.k, e.p * e.q, v, back);
     };
-    const auto rounded = [](const std::vector<float>& v) {
-      std::vector<bf16> r;
+    const auto rounded = [](const bench::aligned_vector<float>& v) {
+      bench::aligned_vector<bf16> r;
       for (const float x : v) r.push_back(bf16(x));
       return r;
     };
     with_bf16_kernel<P>(e, [&]<cpu::conv_bf16_kernel K>() {
       const cpu::scratch_need need = cpu::conv2d_bf16_scratch<P>(K, e);
-      const auto buffer = [](index_t n) { return std::vector<bf16>(static_cast<std::size_t>(n)); };
-      const auto s = std::make_shared<state>(state{rounded(image(a, P != conv_pass::dgrad)),
-                                                   rounded(P == conv_pass::wgrad ? image(b, false) : b),
-                                                   buffer(need.packed), buffer(need.each * team_.size()),
-                                                   buffer(need.shared), std::vector<float>(first.size())});
+      const auto buffer = [](index_t n) { return bench::aligned_vector<bf16>(static_cast<std::size_t>(n)); };
+      const auto s = std::make_shared<state>(state{
+          rounded(image(a, P != conv_pass::dgrad)), rounded(P == conv_pass::wgrad ? image(b, false) : b),
+          buffer(need.packed), buffer(need.each * team_.size()), buffer(need.shared),
+          bench::aligned_vector<float>(first.size())});
       const auto run = [this, s, e] {
         cpu::conv2d_bf16_pack<P, K>(team_, e, s->b.data(), s->packed.data());
         cpu::conv2d_bf16_run<P, K>(team_, e, s->a.data(), s->b.data(), s->y.data(),
                                    {s->packed.data(), s->each.data(), s->shared.data()});
       };
       run();
-      const std::vector<float> result =
+      const bench::aligned_vector<float> result =
           P == conv_pass::wgrad ? s->y : image(s->y, P == conv_pass::dgrad, true);
       double off = 0, norm = 0; // each operand is rounded by 2^-9 of itself at most
       for (std::size_t i = 0; i < first.size(); ++i) {
@@ -173,16 +175,16 @@ class program {
   }
 
   template <conv_pass P, conv_kernel K>
-  void add(const layer& l, const std::vector<float>& a, const std::vector<float>& b,
-           std::vector<float>& first, std::vector<contestant>& all) {
+  void add(const layer& l, const bench::aligned_vector<float>& a, const bench::aligned_vector<float>& b,
+           bench::aligned_vector<float>& first, std::vector<contestant>& all) {
     auto e = l.extents();
     e.channels_last = cpu::takes_channels_last(K);
     if (!cpu::conv_kernel_takes<lanes>(P, K, e)) return;
     struct state {
-      std::vector<float> packed, each, shared, y, a, b;
+      bench::aligned_vector<float> packed, each, shared, y, a, b;
     };
     const cpu::scratch_need need = cpu::conv2d_scratch<P, lanes>(K, e);
-    const auto buffer = [](index_t n) { return std::vector<float>(static_cast<std::size_t>(n)); };
+    const auto buffer = [](index_t n) { return bench::aligned_vector<float>(static_cast<std::size_t>(n)); };
     const auto s =
         std::make_shared<state>(state{buffer(need.packed),
                                       buffer(need.each * team_.size()),
@@ -192,7 +194,7 @@ class program {
                                                                      : e.k * (e.c / e.groups) * e.r * e.s),
                                       {},
                                       {}});
-    const auto image = [&](const std::vector<float>& v, bool of_x, bool back = false) {
+    const auto image = [&](const bench::aligned_vector<float>& v, bool of_x, bool back = false) {
       return of_x ? with_channels_last(e.n, e.c, e.h * e.w, v, back)
                   : with_channels_last(e.n, e.k, e.p * e.q, v, back);
     };
@@ -209,7 +211,7 @@ class program {
     };
     run();
     if (first.empty()) first = s->y;
-    const std::vector<float> result =
+    const bench::aligned_vector<float> result =
         e.channels_last && P != conv_pass::wgrad ? image(s->y, P == conv_pass::dgrad, true) : s->y;
     float worst = 0, largest = 0;
     for (std::size_t i = 0; i < first.size(); ++i) {
@@ -226,9 +228,10 @@ class program {
     ok_ = false;
   }
   template <conv_pass P>
-  void each_kernel(const layer& l, const std::vector<float>& a, const std::vector<float>& b) {
+  void each_kernel(const layer& l, const bench::aligned_vector<float>& a,
+                   const bench::aligned_vector<float>& b) {
     const auto e = l.extents();
-    std::vector<float> first;
+    bench::aligned_vector<float> first;
     std::vector<contestant> all;
     add<P, conv_kernel::columns>(l, a, b, first, all);
     add<P, conv_kernel::indirect>(l, a, b, first, all);

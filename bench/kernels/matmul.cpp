@@ -118,12 +118,12 @@ template <class T> blas<T> open(const char* path, int threads) {
 // The product of operands rounded to bf16.
 struct bf16_product {
   tapeless::matmul_extents e;
-  std::vector<tapeless::bf16> a, b, scratch;
-  std::vector<float> c;
+  bench::aligned_vector<tapeless::bf16> a, b, scratch;
+  bench::aligned_vector<float> c;
 
   template <class T>
-  bf16_product(const tapeless::matmul_extents& extents, const std::vector<T>& x, const std::vector<T>& y,
-               int members)
+  bf16_product(const tapeless::matmul_extents& extents, const bench::aligned_vector<T>& x,
+               const bench::aligned_vector<T>& y, int members)
       : e(extents),
         scratch(static_cast<std::size_t>(cpu::matmul_bf16_scratch(e) * members)),
         c(static_cast<std::size_t>(e.m * e.n)) {
@@ -153,8 +153,8 @@ template <class T> bool run(const shape& s, const bench::team_type& team, double
   const auto a = bench::random_values<T>(s.m * s.k, 1), b = bench::random_values<T>(s.k * s.n, 2);
   const tapeless::matmul_extents e = s.extents();
   const auto size = [](index_t n) { return static_cast<std::size_t>(n); };
-  std::vector<T> ours(size(s.m * s.n)), theirs(ours), scratch(size(cpu::matmul_scratch<T>(e) * team.size())),
-      shared(size(cpu::matmul_shared<T>(e)));
+  bench::aligned_vector<T> ours(size(s.m * s.n)), theirs(ours),
+      scratch(size(cpu::matmul_scratch<T>(e) * team.size())), shared(size(cpu::matmul_shared<T>(e)));
   std::vector<bench::contestant> all{{"tapeless", [&, small = small_kernel_of<T>(s)] {
                                         if (small) small(team, e, a.data(), b.data(), ours.data(), nullptr);
                                         else

@@ -33,7 +33,7 @@ using channels = tl::tensor<float, 64>;
 
 // a[i] = 3 c[i] + b[i]
 class stream {
-  std::vector<float> a_, b_, c_;
+  bench::aligned_vector<float> a_, b_, c_;
   bench::team_type team_;
 
 public:

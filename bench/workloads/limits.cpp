@@ -51,15 +51,12 @@ constexpr int chains = 12;
   return cpu::hsum(sum[0]);
 }
 
-} // namespace
-
-double fma_gflops(int threads) {
-  constexpr long rounds = 20'000'000;
+double fma_gflops(int threads, long rounds, int runs) {
   const team members = team_of(threads);
   const int size = members.size();
   volatile float factor = 0.5f; // unknown to the compiler
   volatile float sink = 0;
-  const double seconds = fastest(5, [&] {
+  const double seconds = fastest(runs, [&] {
     members.run(size, [&](cpu::index_t, int member) {
       const float result = multiply_add(rounds, factor);
       if (member == 0) sink = result;
@@ -67,6 +64,11 @@ double fma_gflops(int threads) {
   });
   return size * (2.0 * chains * width) * static_cast<double>(rounds) / seconds * 1e-9;
 }
+
+} // namespace
+
+double fma_gflops(int threads) { return fma_gflops(threads, 20'000'000, 5); }
+double fma_gflops_now(int threads) { return fma_gflops(threads, 20'000, 1); }
 
 double stream_gigabytes(int threads) {
   constexpr cpu::index_t count = 64'000'000;

@@ -15,6 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "limits.hpp"
+
 namespace bench {
 
 namespace tl = tapeless;
@@ -80,10 +82,16 @@ public:
 private:
   struct timing {
     double min_ms, median_ms;
+    double fma_gflops; // the machine's between the batches, median
   };
 
+  static double median(std::vector<double>& all) {
+    std::sort(all.begin(), all.end());
+    return all[all.size() / 2];
+  }
+
   // Short programs are timed in batches of 0.2 ms; 20 batches and 0.3 s at least, 12 s at most.
-  template <class Run> static timing time(const Run& run) {
+  template <class Run> timing time(const Run& run) const {
     using clock = std::chrono::steady_clock;
     const auto since = [](clock::time_point t) {
       return std::chrono::duration<double>(clock::now() - t).count();
@@ -92,22 +100,23 @@ private:
     long calls = 0;
     for (; calls < 3 || since(start) < 0.1; ++calls) run();
     const long batch = std::max(1L, static_cast<long>(2e-4 * static_cast<double>(calls) / since(start)));
-    std::vector<double> ms;
+    std::vector<double> ms, gflops;
     start = clock::now();
     while (ms.size() < 20 || since(start) < 0.3) {
       const auto t = clock::now();
       for (long i = 0; i < batch; ++i) run();
       ms.push_back(since(t) * 1e3 / static_cast<double>(batch));
+      gflops.push_back(fma_gflops_now(threads_));
       if (since(start) > 12 && ms.size() > 4) break;
     }
-    std::sort(ms.begin(), ms.end());
-    return {ms.front(), ms[ms.size() / 2]};
+    const double middle = median(ms);
+    return {ms.front(), middle, median(gflops)};
   }
 
   void report(const char* phase, const timing& t) const {
     std::printf(
-        "{\"workload\":\"%s\",\"peer\":\"tapeless\",\"phase\":\"%s\",\"threads\":%d,\"min_ms\":%.7g,\"median_ms\":%.7g}\n",
-        workload_, phase, threads_, t.min_ms, t.median_ms);
+        "{\"workload\":\"%s\",\"peer\":\"tapeless\",\"phase\":\"%s\",\"threads\":%d,\"min_ms\":%.7g,\"median_ms\":%.7g,\"fma_gflops\":%.4g}\n",
+        workload_, phase, threads_, t.min_ms, t.median_ms, t.fma_gflops);
     std::fflush(stdout);
   }
 

@@ -277,7 +277,9 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     slices = std::min({enough, e.k / 2048, B::partials / total});
   else if (e.batch < 4 * team.size() &&
            e.batch % team.size() != 0) { // of each a tile for each member, as equal as can be
-    const index_t tiles = std::min<index_t>(team.size(), total / e.batch * e.k / grain);
+    // at least as much as their numbers from memory are worth
+    const index_t work = std::max(e.m * e.n * e.k, 16 * (e.m * e.k + e.k * e.n + e.m * e.n));
+    const index_t tiles = std::min<index_t>(team.size(), work / grain);
     index_t least = mb * nb, edges = mb + nb;
     for (index_t r = 1; r <= tiles; ++r) {
       if (tiles % r != 0) continue;
