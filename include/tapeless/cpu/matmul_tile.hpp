@@ -50,7 +50,21 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 0, 2);
       if constexpr (Taps) __builtin_prefetch(c + i * c_row + NV * W - 1, 0, 2);
     });
-  const auto step = [&](const T* bp, auto element) __attribute__((always_inline)) {
+  // A pointer for four rows of a: a step then has few additions besides its loads, and there are machines whose ports for
+  // those are the ones that multiply.
+  constexpr int pointers = (M + 3) / 4;
+  const T* rows[pointers];
+  unroll<pointers>([&](auto g) __attribute__((always_inline)) { rows[g] = a + 4 * g * a_row; });
+  index_t third = 3 * a_row;
+  keep_scalar(third);
+  const auto walk = [&](index_t by) __attribute__((always_inline)) {
+    unroll<pointers>([&](auto g) __attribute__((always_inline)) {
+      const T* p = rows[g] + by; // a copy: no element of an array could be kept
+      keep_scalar(p);
+      rows[g] = p;
+    });
+  };
+  const auto step = [&](const T* bp) __attribute__((always_inline)) {
     V row[NV];
     unroll<NV>([&](auto j) __attribute__((always_inline)) {
       V v;
@@ -60,45 +74,25 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       row[j] = v;
     });
     unroll<M>([&](auto i) __attribute__((always_inline)) {
-      const V x(element(i));
+      const V x(rows[i / 4][i % 4 == 3 ? third : i % 4 * a_row]);
       unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, row[j], acc[i][j]); });
     });
   };
-  const auto steps = [&](auto element, auto walk) __attribute__((always_inline)) {
-    if constexpr (Taps)
-      for (; k > 0; --k, walk(a_step - taps * a_tap), b += b_step)
-        for (int t = 0; t < taps; ++t, walk(a_tap)) step(b + tap[t], element);
-    else {
-      const index_t next_line = next_step != 0 ? next_step : a_row == 1 ? line : a_row;
-      for (; next && k >= line; k -= line) {
+  if constexpr (Taps)
+    for (; k > 0; --k, walk(a_step - taps * a_tap), b += b_step)
+      for (int t = 0; t < taps; ++t, walk(a_tap)) step(b + tap[t]);
+  else {
+    const index_t next_line = next_step != 0 ? next_step : a_row == 1 ? line : a_row;
+    for (index_t count; k > 0; k -= count) {
+      count = next ? std::min(k, line) : k;
+      if (next) {
         unroll<M>([&](auto i) __attribute__((always_inline)) { __builtin_prefetch(next + i * next_line); });
         if (next_step != 0)
           for (index_t i = M; i < line; ++i) __builtin_prefetch(next + i * next_line);
         next += line * (next_step != 0 ? next_step : a_step);
-        for (index_t p = 0; p < line; ++p, walk(a_step), b += b_step) step(b, element);
       }
-      for (; k > 0; --k, walk(a_step), b += b_step) step(b, element);
+      for (index_t p = count; p > 0; --p, walk(a_step), b += b_step) step(b);
     }
-  };
-  // A step has few additions besides its loads: there are machines whose ports for those are the ones that multiply.
-  if (a_row == 1)
-    steps([&](auto i) __attribute__((always_inline)) { return a[i]; },
-          [&](index_t by) __attribute__((always_inline)) { keep_scalar(a += by); });
-  else { // a pointer for four rows
-    constexpr int pointers = (M + 3) / 4;
-    const T* rows[pointers];
-    unroll<pointers>([&](auto g) __attribute__((always_inline)) { rows[g] = a + 4 * g * a_row; });
-    index_t third = 3 * a_row;
-    keep_scalar(third);
-    steps([&](auto i)
-              __attribute__((always_inline)) { return rows[i / 4][i % 4 == 3 ? third : i % 4 * a_row]; },
-          [&](index_t by) __attribute__((always_inline)) {
-            unroll<pointers>([&](auto g) __attribute__((always_inline)) {
-              const T* p = rows[g] + by; // a copy: no element of an array could be kept
-              keep_scalar(p);
-              rows[g] = p;
-            });
-          });
   }
   unroll<M>([&](auto i) __attribute__((always_inline)) {
     unroll<NV>([&](auto j) __attribute__((always_inline)) {
