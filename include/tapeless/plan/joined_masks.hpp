@@ -9,7 +9,7 @@
 
 namespace tapeless::detail {
 
-inline constexpr int max_conditions = 4; // of losses
+inline constexpr int max_conditions = 4; // of losses, that are masks
 
 class mask_joining : row_rewriter {
 public:
@@ -100,7 +100,7 @@ private:
   constexpr void find_conditions() {
     for (int i = 0; i < size(); ++i) {
       if (!becomes_zero(i)) continue;
-      bool known = how_ != use::zeros && conditions_.size() == max_conditions;
+      bool known = false;
       for (const condition& c : conditions_) known = known || (c.of.same(zero_[i]) && c.rows == rows_of(i));
       if (!known) conditions_.push_back({zero_[i], rows_of(i), zero_[i].masks()});
     }
@@ -184,7 +184,7 @@ public:
     }
     for (const int o : p_.outputs) r.program.outputs.push_back(zeroed_[o] >= 0 ? zeroed_[o] : made_[o]);
     for (const condition& c : conditions_)
-      if (c.id >= 0) {
+      if (c.id >= 0 && r.masks.size() < max_conditions) {
         r.masks.push_back(c.id);
         r.sets.push_back(c.masks);
         for (int k = 0; k < masks_.size(); ++k)
