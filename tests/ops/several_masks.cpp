@@ -335,7 +335,8 @@ TEST_CASE_TEMPLATE("several masks: four combinations, of a condition, too", P, p
       [](int i) { return by_v(i) && (by_m(i) || i % 3 == 2); });
 }
 
-TEST_CASE_TEMPLATE("several masks: more combinations than have rows of their own", P, parameters, network<double, deep>) {
+TEST_CASE_TEMPLATE("several masks: more combinations than have rows of their own", P, parameters,
+                   network<double, deep>) {
   check<P>(
       [](const auto& p, auto x, auto t, auto u, auto w, auto v, auto m, auto) {
         const auto l = losses<1>(p, x, t), e = losses<2>(p, x, u), k = tl::reshape<n>(m);
