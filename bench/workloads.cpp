@@ -3,7 +3,7 @@
 
 // bench_workloads --list                    the names, one a line
 // bench_workloads NAME... [--threads N]     JSON lines: the machine's limits; a check of every phase against the
-//                                           naive reference; then the times, each with the FMA peak meanwhile
+//                                           naive reference; then the times, with the FMA peak between the batches
 // Status: 1 where a check fails (nothing is timed then), 2 for a call that is not understood.
 
 #include "workloads/limits.hpp"

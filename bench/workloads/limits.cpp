@@ -68,7 +68,7 @@ double fma_gflops(int threads, long rounds, int runs) {
 } // namespace
 
 double fma_gflops(int threads) { return fma_gflops(threads, 20'000'000, 5); }
-double fma_gflops_now(int threads) { return fma_gflops(threads, 20'000, 1); }
+double fma_gflops_now(int threads) { return fma_gflops(threads, 20'000, 2); }
 
 double stream_gigabytes(int threads) {
   constexpr cpu::index_t count = 64'000'000;

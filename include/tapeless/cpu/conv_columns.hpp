@@ -105,7 +105,8 @@ void pointwise_product(const Team& team, const conv_extents& e, index_t rows, in
   const bool few = are_few_rows(rows, a, matrix<T>{x, area, 1});
   // rows are cut only where there is too little else for the team: every tile packs its columns anew
   const bool cut = team.size() > 1 && e.n * e.groups * parts < 4 * team.size();
-  const index_t mb = cut ? std::min<index_t>(rows, 72) : rows, tiles = ceil_div(rows, mb);
+  constexpr index_t part = 72; // whole blocks of the microkernel
+  const index_t mb = cut ? std::min(rows, part) : rows, tiles = ceil_div(rows, mb);
   team.run(e.n * e.groups * parts * tiles, [&](index_t chunk, int member) {
     const index_t i = chunk % tiles * mb, j = chunk / tiles % parts * nb, image = chunk / (tiles * parts);
     const index_t g = image % e.groups, m = std::min(mb, rows - i), cols = std::min(nb, area - j);

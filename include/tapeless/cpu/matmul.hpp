@@ -187,7 +187,7 @@ void add_slices(const Team& team, index_t slices, index_t size, const T* from, T
 /// Elements of scratch per member. It grows with each extent, up to a limit.
 template <class T, class V = simd<T>> constexpr index_t matmul_scratch(const matmul_extents& e) {
   // the rows of all matrices may be those of one
-  return detail::tile_scratch<V>(e.batch > 1 ? std::max(e.m, detail::blocking<V>::MC) : e.m, e.n, e.k);
+  return detail::tile_scratch<V>(std::max(e.m, std::min(e.batch * e.m, detail::blocking<V>::MC)), e.n, e.k);
 }
 /// Elements of the shared block, where k may be cut into slices.
 template <class T, class V = simd<T>> constexpr index_t matmul_shared(const matmul_extents& e) {

@@ -149,12 +149,13 @@ template <class L> void bf16_tile(index_t rows, index_t cols, index_t k, const m
   constexpr index_t W = B::W, NR = B::NR, KC = B::KC * L::depth;
   float* const panels = scratch;
   float* const block = scratch + steps_of<L>(std::min(k, KC)) * round_up(std::min(cols, B::NC), NR);
-  for (index_t j0 = 0; j0 < cols; j0 += B::NC)
+  const index_t most_cols = equal_blocks(cols, B::NC, NR), most_rows = equal_blocks(rows, B::MC, B::MR);
+  for (index_t j0 = 0; j0 < cols; j0 += most_cols)
     for (index_t p = 0; p < k; p += KC) {
-      const index_t kb = std::min(KC, k - p), nc = std::min(B::NC, cols - j0), steps = steps_of<L>(kb);
+      const index_t kb = std::min(KC, k - p), nc = std::min(most_cols, cols - j0), steps = steps_of<L>(kb);
       if (!packed) pack_bf16_panels<L>(kb, nc, b.at(p, j0), panels);
-      for (index_t i0 = 0; i0 < rows; i0 += B::MC) {
-        const index_t mc = std::min(B::MC, rows - i0);
+      for (index_t i0 = 0; i0 < rows; i0 += most_rows) {
+        const index_t mc = std::min(most_rows, rows - i0);
         pack_bf16_rows<L>(mc, kb, a.at(i0, p), block);
         for (index_t j = 0; j < nc; j += NR) {
           const index_t nb = std::min(NR, nc - j), last = nb > W ? nb - W : nb;
@@ -266,8 +267,8 @@ template <class V> void bf16_few_rows(index_t rows, index_t cols, index_t k, con
 /// Elements of bf16, so many as the lanes of scratch for a member take.
 template <class V = simd<float>> constexpr index_t matmul_bf16_scratch(const matmul_extents& e) {
   using L = detail::bf16_lanes<V>;
-  const index_t rows = e.batch > 1 ? std::max(e.m, detail::blocking<V>::MC)
-                                   : e.m; // the rows of all matrices may be those of one
+  // the rows of all matrices may be those of one
+  const index_t rows = std::max(e.m, std::min(e.batch * e.m, detail::blocking<V>::MC));
   return 2 * detail::bf16_scratch<L>(rows, e.n, e.k);
 }
 /// The same of one b, the same for all matrices, packed ahead of products of many rows with it; 0: it never is.

@@ -22,7 +22,8 @@ template <class V> struct blocking {
   using value_type = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size);
   static constexpr int MR = sizeof(V) == 64 ? 12 : 6, NV = 2; // MR * NV accumulators + NV + 1 registers
-  static constexpr index_t NR = NV * W, KC = 512, MC = sizeof(V) == 64 ? 192 : 72; // MC: a multiple of MR
+  static constexpr index_t NR = NV * W, KC = 512;
+  static constexpr index_t MC = sizeof(V) < 64 ? 72 : sizeof(value_type) == 4 ? 192 : 96;
   static constexpr index_t NC = 4096 / static_cast<index_t>(sizeof(value_type));
   static constexpr index_t long_k = 4096,
                            partials = 1 << 16; // a k that may be cut; elements for its partial sums
@@ -30,8 +31,8 @@ template <class V> struct blocking {
 
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
 /// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
-/// next: what is fetched meanwhile: the a of the call to come, of the same strides, or, where next_step is not 0, one
-/// line for each step, so far apart; nullptr: nothing.
+/// next: what is fetched meanwhile: the rows of the call to come, each of them in one piece, a_row apart; or, where next_step is
+/// not 0, one line for each step, so far apart; nullptr: nothing.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
 [[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
                              T* c, index_t c_row, index_t last, bool add,
@@ -82,14 +83,15 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
     for (; k > 0; --k, walk(a_step - taps * a_tap), b += b_step)
       for (int t = 0; t < taps; ++t, walk(a_tap)) step(b + tap[t]);
   else {
-    const index_t next_line = next_step != 0 ? next_step : a_row == 1 ? line : a_row;
+    const index_t next_line = next_step != 0 ? next_step : a_row;
     for (index_t count; k > 0; k -= count) {
       count = next ? std::min(k, line) : k;
       if (next) {
-        unroll<M>([&](auto i) __attribute__((always_inline)) { __builtin_prefetch(next + i * next_line); });
-        if (next_step != 0)
-          for (index_t i = M; i < line; ++i) __builtin_prefetch(next + i * next_line);
-        next += line * (next_step != 0 ? next_step : a_step);
+        unroll<M>([&](auto i) __attribute__((always_inline)) {
+          if (i < line || next_step == 0) __builtin_prefetch(next + i * next_line);
+        });
+        for (index_t i = M; next_step != 0 && i < line; ++i) __builtin_prefetch(next + i * next_line);
+        next += line * (next_step != 0 ? next_step : 1);
       }
       for (index_t p = count; p > 0; --p, walk(a_step), b += b_step) step(b);
     }
@@ -208,8 +210,14 @@ template <class V, class T> void pack_panels(index_t k, index_t cols, const matr
     }
 }
 
-/// c = a b on one thread, summed in blocks of kc <= KC along k whatever the rows and columns; c has row stride c_row.
+/// So many of `extent` in each of the fewest blocks of at most `most`, in whole units.   @pre most is a multiple of unit
+constexpr index_t equal_blocks(index_t extent, index_t most, index_t unit) {
+  return round_up(ceil_div(extent, std::max<index_t>(1, ceil_div(extent, most))), unit);
+}
+
+/// c = a b on one thread, summed in equal blocks of at most kc along k whatever the rows and columns; c has row stride c_row.
 /// packed: nullptr, or b as panels of all_k rows each.   Scratch: tile_scratch<V>(rows, cols, k) elements.
+///   @pre kc <= KC is a multiple of a line, or k <= kc
 template <class V, class T>
 void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
           T* scratch, index_t kc = blocking<V>::KC, const T* packed = nullptr, index_t all_k = 0) {
@@ -234,11 +242,9 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
     const T* p = nullptr;
     index_t step = 0;
   };
-  const auto equal = [](index_t extent, index_t most, index_t unit) { // blocks
-    return round_up(ceil_div(extent, std::max<index_t>(1, ceil_div(extent, most))), unit);
-  };
-  const index_t most_cols = equal(cols, B::NC, NR), most_rows = equal(rows, B::MC, B::MR);
-  kc = equal(k, kc, line);
+  static_assert(B::NC % NR == 0 && B::MC % B::MR == 0 && B::KC % (2 * line) == 0);
+  const index_t most_cols = equal_blocks(cols, B::NC, NR), most_rows = equal_blocks(rows, B::MC, B::MR);
+  kc = equal_blocks(k, kc, line);
   for (index_t j0 = 0; j0 < cols; j0 += most_cols)
     for (index_t p = 0; p < k; p += kc) {
       const index_t kb = std::min(kc, k - p), nc = std::min(most_cols, cols - j0), whole = nc / NR * NR;
@@ -277,7 +283,7 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
             return x < rows - more ? fetched{a.at(more + x, later).p, a.col} : fetched{};
           };
           const auto panel = [&](index_t call) -> fetched { // the next panel of b
-            if (call >= lines || kb * nc <= (1 << 20) / bytes) return {};
+            if (call >= lines || kb * nc <= (1 << 20) / bytes || (jn == 0 && more == 0)) return {};
             return {(packed ? packed + (j0 + jn) * all_k + p * NR : panels + jn * kb) + call * kb * line,
                     line};
           };

@@ -57,6 +57,8 @@ template <class V> [[gnu::always_inline]] inline void keep(V& v) {
 template <class T> [[gnu::always_inline]] inline void keep_scalar(T& p) {
 #if defined(__GNUC__)
   asm("" : "+r"(p));
+#else
+  (void)p;
 #endif
 }
 

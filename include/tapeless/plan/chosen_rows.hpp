@@ -360,7 +360,8 @@ constexpr raw_program with_rest_of_rows(const program<N, O>& p, int rest) {
   }
   const vec<int> masks = given_masks(written, true); // mask_joining keeps a reference
   const mask_joining::result joined = mask_joining(written, masks).run();
-  if (joined.losses >= rest) return without_rows(written, joined, true).program;
+  if (joined.losses >= rest)
+    return without_rows(written, joined, joined.masks.size() == joined.losses).program;
   raw_program none;
   none.broken.found = true;
   return none;

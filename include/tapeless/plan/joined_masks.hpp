@@ -9,7 +9,7 @@
 
 namespace tapeless::detail {
 
-inline constexpr int max_conditions = 4; // of losses, that are masks
+inline constexpr int max_conditions = 4; // of losses, that become lists of rows; others only make zeros
 
 class mask_joining : row_rewriter {
 public:
