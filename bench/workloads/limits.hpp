@@ -10,7 +10,8 @@ namespace bench {
 // the widest vectors that the program is compiled for.
 double fma_gflops(int threads);
 
-// The same, the better of two goes of some 50 microseconds: what the machine does at this moment, when its clock may be lower.
+// The same, the better of two goes of some 50 microseconds: what the machine does at this moment, when its clock may
+// be lower.
 double fma_gflops_now(int threads);
 
 // 10^9 bytes a second on `threads` threads: a[i] = 3 c[i] + b[i] with ordinary stores, over three arrays of 256 MB

@@ -90,8 +90,8 @@ private:
     return all[all.size() / 2];
   }
 
-  // Short programs are timed in batches of 0.2 ms; 20 batches and 0.3 s at least, 12 s at most. Every 10 ms the machine's
-  // limit is taken, too.
+  // Short programs are timed in batches of 0.2 ms; 20 batches and 0.3 s at least, 12 s at most. Every 10 ms
+  // the machine's limit is taken, too.
   template <class Run> timing time(const Run& run) const {
     using clock = std::chrono::steady_clock;
     const auto since = [](clock::time_point t) {

@@ -343,6 +343,13 @@ TEST_CASE_TEMPLATE("several masks: more combinations than have rows of their own
         return tl::sum(w * l) + tl::sum(v * e) + tl::sum(w * (v * l)) + tl::sum(k * e) + tl::sum(k * (v * l));
       },
       [](int i) { return by_w(i) || (by_m(i) && by_v(i)); }, [](int i) { return by_v(i) || by_m(i); });
+  check<P>( // the last one has rows that no other has
+      [](const auto& p, auto x, auto t, auto u, auto w, auto v, auto m, auto) {
+        const auto l = losses<1>(p, x, t), e = losses<2>(p, x, u), k = tl::reshape<n>(m);
+        return tl::sum(w * (v * l)) + tl::sum(w * (k * tl::square(l))) + tl::sum(v * (k * e)) +
+               tl::sum(w * tl::square(l)) + tl::sum(k * tl::square(e));
+      },
+      by_w, by_m);
 }
 
 // With one row in each list a step of two losses has less than a fourth of the flops of all 12, and the heads have lists

@@ -277,8 +277,8 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     slices = std::min({enough, e.k / 2048, B::partials / total});
   else if (e.batch < 4 * team.size() &&
            e.batch % team.size() != 0) { // of each a tile for each member, as equal as can be
-    // at least as much as their numbers from memory are worth
-    const index_t work = std::max(e.m * e.n * e.k, 16 * (e.m * e.k + e.k * e.n + e.m * e.n));
+    constexpr index_t of_number = 16;    // multiplications, in the time that a number takes from memory
+    const index_t work = std::max(e.m * e.n * e.k, of_number * (e.m * e.k + e.k * e.n + e.m * e.n));
     const index_t tiles = std::min<index_t>(team.size(), work / grain);
     index_t least = mb * nb, edges = mb + nb;
     for (index_t r = 1; r <= tiles; ++r) {

@@ -23,16 +23,18 @@ template <class V> struct blocking {
   static constexpr index_t W = static_cast<index_t>(V::size);
   static constexpr int MR = sizeof(V) == 64 ? 12 : 6, NV = 2; // MR * NV accumulators + NV + 1 registers
   static constexpr index_t NR = NV * W, KC = 512;
-  static constexpr index_t MC = sizeof(V) < 64 ? 72 : sizeof(value_type) == 4 ? 192 : 96;
+  static constexpr index_t MC = sizeof(V) < 64 ? 72 : sizeof(value_type) == 4 ? 192 : 96; // A: up to 384 KB
   static constexpr index_t NC = 4096 / static_cast<index_t>(sizeof(value_type));
   static constexpr index_t long_k = 4096,
                            partials = 1 << 16; // a k that may be cut; elements for its partial sums
+  // so that equal_blocks are no larger
+  static_assert(NC % NR == 0 && MC % MR == 0 && KC * static_cast<index_t>(sizeof(value_type)) % 128 == 0);
 };
 
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
 /// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
-/// next: what is fetched meanwhile: the rows of the call to come, each of them in one piece, a_row apart; or, where next_step is
-/// not 0, one line for each step, so far apart; nullptr: nothing.
+/// next: what is fetched meanwhile: the rows of the call to come, each of them in one piece, a_row apart; or, where
+/// next_step is not 0, one line for each step, so far apart; nullptr: nothing.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
 [[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
                              T* c, index_t c_row, index_t last, bool add,
@@ -51,8 +53,8 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 0, 2);
       if constexpr (Taps) __builtin_prefetch(c + i * c_row + NV * W - 1, 0, 2);
     });
-  // A pointer for four rows of a: a step then has few additions besides its loads, and there are machines whose ports for
-  // those are the ones that multiply.
+  // A pointer for four rows of a: a step then has few additions besides its loads, and there are machines whose ports
+  // for those are the ones that multiply.
   constexpr int pointers = (M + 3) / 4;
   const T* rows[pointers];
   unroll<pointers>([&](auto g) __attribute__((always_inline)) { rows[g] = a + 4 * g * a_row; });
@@ -215,8 +217,8 @@ constexpr index_t equal_blocks(index_t extent, index_t most, index_t unit) {
   return round_up(ceil_div(extent, std::max<index_t>(1, ceil_div(extent, most))), unit);
 }
 
-/// c = a b on one thread, summed in equal blocks of at most kc along k whatever the rows and columns; c has row stride c_row.
-/// packed: nullptr, or b as panels of all_k rows each.   Scratch: tile_scratch<V>(rows, cols, k) elements.
+/// c = a b on one thread, summed in equal blocks of at most kc along k whatever the rows and columns; c has row stride
+/// c_row.   packed: nullptr, or b as panels of all_k rows each.   Scratch: tile_scratch<V>(rows, cols, k) elements.
 ///   @pre kc <= KC is a multiple of a line, or k <= kc
 template <class V, class T>
 void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
@@ -242,7 +244,6 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
     const T* p = nullptr;
     index_t step = 0;
   };
-  static_assert(B::NC % NR == 0 && B::MC % B::MR == 0 && B::KC % (2 * line) == 0);
   const index_t most_cols = equal_blocks(cols, B::NC, NR), most_rows = equal_blocks(rows, B::MC, B::MR);
   kc = equal_blocks(k, kc, line);
   for (index_t j0 = 0; j0 < cols; j0 += most_cols)
@@ -272,7 +273,7 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
           if (far && few && direct && j + 3 * NR <= nc) // read once, from pages that no prefetcher follows
             for (index_t r = 0; r < kb; ++r)
               for (index_t x = 2 * NR; x < 3 * NR; x += line) __builtin_prefetch(bp + r * b_step + x);
-          // What a call fetches, and how far apart its lines are. Nothing that L2 has: fetching it takes loads from the sums.
+          // What a call fetches, and how far apart its lines are. Nothing that L2 has: that takes loads from the sums.
           constexpr index_t lines = ceil_div(NR, line);
           const index_t jn = j + NR < nc ? j + NR : 0, more = i0 + mc < rows ? i0 + mc : 0;
           const auto by_step = [&](index_t call) -> fetched { // the next panel of b, then the next block of a
