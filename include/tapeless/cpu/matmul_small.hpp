@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "matmul.hpp"
+#include "short_lanes.hpp"
 
 namespace tapeless::cpu {
 

@@ -15,7 +15,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "simd.hpp"
+#include "short_lanes.hpp"
 
 namespace tapeless::cpu {
 

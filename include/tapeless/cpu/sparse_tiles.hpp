@@ -9,6 +9,7 @@
 // In spmm_transposed the rows of B and C are `stride` elements apart: K columns of them may be some of all.
 // Every sum has one order for a given matrix and K.
 #include "../core/csr_tiles.hpp"
+#include "short_lanes.hpp"
 #include "sparse_product.hpp"
 
 namespace tapeless::cpu {
