@@ -21,6 +21,10 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_JOB_POOL_COMPILE tapeless_compile)
 endif()
 
+# clang 19 warns of what its own -march=native says of Intel processors newer than itself
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-Winvalid-feature-combination TAPELESS_WARNS_OF_FEATURES)
+
 # tapeless_runs_once(name): compile time is what this program costs in a release. Beside the tests only: alone, an
 # example is fast.
 function(tapeless_runs_once name)
@@ -37,6 +41,7 @@ function(tapeless_program name)
   else()
     target_link_libraries(${name} PRIVATE tapeless::tapeless)
   endif()
-  target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow
+    $<$<BOOL:${TAPELESS_WARNS_OF_FEATURES}>:-Wno-invalid-feature-combination>)
   set_target_properties(${name} PROPERTIES COMPILE_WARNING_AS_ERROR ON CXX_EXTENSIONS OFF)
 endfunction()
