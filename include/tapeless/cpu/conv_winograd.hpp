@@ -142,12 +142,12 @@ template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd
   constexpr index_t W = static_cast<index_t>(V::size);
   constexpr int A = M + 2, B = winograd_block<V, M>::points;
   using result = typename winograd<M>::result;
-  V half[F][N][M][A]; // transformed along the rows
-  unroll<A>([&](auto a) __attribute__((always_inline)) {
+  V half[A][F * N][M]; // transformed along the rows: more than registers hold
+  for (int a = 0; a < A; ++a) {
+    V sum[F * N][M];
     unroll<A / B>([&](auto group) __attribute__((always_inline)) {
-      V acc[F][N][A];
-      unroll<F * N * A>([&](auto i)
-                            __attribute__((always_inline)) { acc[i / (N * A)][i / A % N][i % A] = V(T(0)); });
+      V acc[F * N][B];
+      unroll<F * N * B>([&](auto i) __attribute__((always_inline)) { acc[i / B][i % B] = V(T(0)); });
       const T* p = w;
       for (index_t c = 0; c < cg; ++c, p += F * B, x += B * W)
         unroll<B>([&](auto b) __attribute__((always_inline)) {
@@ -159,32 +159,39 @@ template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd
           unroll<F>([&](auto f) __attribute__((always_inline)) {
             const V u(p[f * B + b]);
             unroll<N>([&](auto t) __attribute__((always_inline)) {
-              V& sum = acc[f][t][group * B + b];
-              sum = fma(u, v[t], sum);
+              acc[f * N + t][b] = fma(u, v[t], acc[f * N + t][b]);
             });
           });
         });
       w += cg * F * B;
       unroll<F * N>([&](auto i) __attribute__((always_inline)) {
-        V r[M];
-        result{}(acc[i / N][i % N], r); // linear: the points of other groups are zero
+        V points[A], r[M]; // linear: the points of other groups are zero
+        unroll<A>([&](auto q) __attribute__((always_inline)) {
+          points[q] = q / B == group ? acc[i][q % B] : V(T(0));
+        });
+        result{}(points, r);
         unroll<M>([&](auto m) __attribute__((always_inline)) {
-          V& h = half[i / N][i % N][m][a];
-          if constexpr (group == 0) h = r[m];
-          else h += r[m];
+          if constexpr (group == 0) sum[i][m] = r[m];
+          else sum[i][m] += r[m];
         });
       });
     });
-  });
-  unroll<F * N>([&](auto i) __attribute__((always_inline)) {
+    unroll<F * N * M>([&](auto i)
+                          __attribute__((always_inline)) { half[a][i / M][i % M] = sum[i / M][i % M]; });
+  }
+  for (int i = 0; i < F * N; ++i) {
     V r[M][M]; // (column, row)
-    unroll<M>([&](auto m) __attribute__((always_inline)) { result{}(half[i / N][i % N][m], r[m]); });
+    unroll<M>([&](auto m) __attribute__((always_inline)) {
+      V column[A];
+      unroll<A>([&](auto a) __attribute__((always_inline)) { column[a] = half[a][i][m]; });
+      result{}(column, r[m]);
+    });
     unroll<M>([&](auto row) __attribute__((always_inline)) {
       V line[M];
       unroll<M>([&](auto m) __attribute__((always_inline)) { line[m] = r[m][row]; });
       store_apart<V>(y + i / N * y_filter + row * y_row + i % N * y_next, line);
     });
-  });
+  }
 }
 
 /// to: of each block of filters (row_blocks) (a, group of points b, channel, filter, point of the group), the transformed
