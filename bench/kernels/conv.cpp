@@ -78,11 +78,13 @@ const char* name_of(conv_kernel k) {
     case conv_kernel::depthwise: return "depthwise";
     case conv_kernel::winograd: return "winograd";
     case conv_kernel::winograd4: return "winograd4";
+    case conv_kernel::pointwise: return "pointwise";
     case conv_kernel::turned: return "turned";
     case conv_kernel::channels_last: return "channels_last";
     case conv_kernel::channels_last_trimmed: return "channels_last_trimmed";
     case conv_kernel::channels_last_depthwise: return "channels_last_depthwise";
     case conv_kernel::channels_last_winograd: return "channels_last_winograd";
+    case conv_kernel::channels_last_pointwise: return "channels_last_pointwise";
   }
   return "";
 }
@@ -116,13 +118,16 @@ class program {
       ((k.k == K ? f.template operator()<cpu::conv_bf16_kernel{widened, K}>() : void()), ...);
     };
     if (k.words == product) f.template operator()<cpu::conv_bf16_kernel{product, conv_kernel::dense}>();
+    else if (k.words == pairs && k.k == conv_kernel::channels_last_pointwise)
+      f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::channels_last_pointwise}>();
     else if (k.words == pairs)
       f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::channels_last}>();
     else
-      widened_of(
-          std::integer_sequence<conv_kernel, conv_kernel::columns, conv_kernel::indirect,
-                                conv_kernel::depthwise, conv_kernel::turned, conv_kernel::channels_last,
-                                conv_kernel::channels_last_trimmed, conv_kernel::channels_last_depthwise>{});
+      widened_of(std::integer_sequence<conv_kernel, conv_kernel::columns, conv_kernel::indirect,
+                                       conv_kernel::depthwise, conv_kernel::pointwise, conv_kernel::turned,
+                                       conv_kernel::channels_last, conv_kernel::channels_last_trimmed,
+                                       conv_kernel::channels_last_depthwise,
+                                       conv_kernel::channels_last_pointwise>{});
   }
   template <conv_pass P> void add_bf16(const layer& l, bool channels_last,
                                        const bench::aligned_vector<float>& a,
@@ -238,6 +243,7 @@ class program {
     add<P, conv_kernel::dense>(l, a, b, first, all);
     add<P, conv_kernel::depthwise>(l, a, b, first, all);
     add<P, conv_kernel::winograd>(l, a, b, first, all);
+    add<P, conv_kernel::pointwise>(l, a, b, first, all);
     add<P, conv_kernel::turned>(l, a, b, first, all);
     // what conv_kernel_of chooses among unless it is asked for less exact sums
     const std::size_t ours = all.size();
@@ -247,6 +253,7 @@ class program {
     add<P, conv_kernel::channels_last_trimmed>(l, a, b, first, all);
     add<P, conv_kernel::channels_last_depthwise>(l, a, b, first, all);
     add<P, conv_kernel::channels_last_winograd>(l, a, b, first, all);
+    add<P, conv_kernel::channels_last_pointwise>(l, a, b, first, all);
     const std::size_t last_end = all.size();
     if (bf16_)
       for (const bool channels_last : {false, true}) add_bf16<P>(l, channels_last, a, b, first, all);

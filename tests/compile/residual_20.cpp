@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 7365
+// instantiations: 7380
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 

@@ -48,6 +48,9 @@ void check(const conv_extents& e) {
               using enum conv_words;
               check_kernel<pass.value, product, conv_kernel::dense>(of, exact, a, b);
               check_kernel<pass.value, pairs, conv_kernel::channels_last>(of, exact, a, b);
+              check_kernel<pass.value, pairs, conv_kernel::channels_last_pointwise>(of, exact, a, b);
+              check_kernel<pass.value, widened, conv_kernel::pointwise>(of, exact, a, b);
+              check_kernel<pass.value, widened, conv_kernel::channels_last_pointwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::channels_last_depthwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::columns>(of, exact, a, b);
             });

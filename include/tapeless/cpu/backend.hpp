@@ -68,12 +68,17 @@ private:
       constexpr auto e = P.slot_[s.slot0 + s.loads].s.d[0];
       if constexpr (!tapeless::detail::is_static(e))
         f.set_count(tapeless::detail::name_of(tapeless::detail::names(e)), count);
-    } else if constexpr (is_sparse(P.step_[I].o)) sweep<Arch, P, I>::run(team, f, scratch<P>().each);
+    } else if constexpr (is_sparse(P.step_[I].o)) sweep<Arch, P, I>::run(team, f, scratch_of_member<P>());
     else if constexpr (I + 1 < P.steps && P.step_[I + 1].strip)
-      strip<Arch, P>::template run<I>(team, f, scratch<P>().each,
+      strip<Arch, P>::template run<I>(team, f, scratch_of_member<P>(),
                                       std::make_integer_sequence<int, steps_of_strip<P>(I)>{});
     else if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
     else if constexpr (!followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
+  }
+  // a constant: no run sums it up
+  template <const auto& P> static constexpr index_t scratch_of_member() {
+    constexpr index_t each = scratch<P>().each;
+    return each;
   }
   template <const auto& P> static constexpr bool has_sweeps() {
     for (int i = 0; i < P.steps; ++i)
@@ -194,7 +199,7 @@ private:
       run_fused<code, T>(
           team, f.step[I], loop,
           rows_of<P.step_[I - 1].o, K, element_of<P, I - 1>>{
-              P.step_[I - 1], f.step[I - 1], f.scratch, scratch<P>().each, own, packed_of<P, I - 1>(f),
+              P.step_[I - 1], f.step[I - 1], f.scratch, scratch_of_member<P>(), own, packed_of<P, I - 1>(f),
               f.names, consumed_by<P>(I), replaced_by<P>(I, code.past_caches),
               // one place for each member, where there are more chunks than members
               team.size() < f.step[I].chunks ? f.step[I].chunk : 0});

@@ -30,11 +30,13 @@ enum class conv_kernel : std::uint8_t {
   depthwise,               // one channel a group
   winograd,                // 3 x 3 without stride, tiles of 2 x 2
   winograd4,               // tiles of 4 x 4: fewer products, less exact
+  pointwise,               // 1 x 1 without stride or padding, not wgrad
   turned,                  // images that are turned to channels last in the cache
   channels_last,           // channels-last tensors, and all that follow
   channels_last_trimmed,   // small images: without the taps on padding
   channels_last_winograd,  // 3 x 3 without stride, tiles of 2 x 2
   channels_last_depthwise, // one channel and one filter a group
+  channels_last_pointwise, // 1 x 1 without stride, padding or groups
 };
 
 namespace detail {
@@ -70,6 +72,11 @@ template <class V> struct conv_family<conv_kernel::winograd4, V> {
   using dgrad = winograd_dgrad<V, 4>;
   using wgrad = winograd_wgrad<V, 4>;
 };
+template <class V> struct conv_family<conv_kernel::pointwise, V> {
+  using fprop = pointwise_fprop<V>;
+  using dgrad = pointwise_dgrad<V>;
+  using wgrad = columns_wgrad<V>;
+};
 template <class V> struct conv_family<conv_kernel::turned, V> {
   using fprop = turned_fprop<V>;
   using dgrad = turned_dgrad<V>;
@@ -90,6 +97,8 @@ template <class V> struct conv_family<conv_kernel::channels_last_depthwise, V> {
   using dgrad = channels_last_depthwise_dgrad<V>;
   using wgrad = channels_last_depthwise_wgrad<V>;
 };
+template <class V> struct conv_family<conv_kernel::channels_last_pointwise, V>
+    : conv_family<conv_kernel::dense, V> {};
 template <class V> struct conv_family<conv_kernel::channels_last_winograd, V> {
   using fprop = channels_last_winograd_fprop<V>;
   using dgrad = channels_last_winograd_dgrad<V>;
@@ -111,21 +120,23 @@ constexpr conv_extents in_channels_last(conv_extents e) {
 template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, const conv_extents& e) {
   if (e.channels_last != takes_channels_last(k)) return false;
   switch (k) {
-    case conv_kernel::columns: return true;
+    case conv_kernel::columns: return p == conv_pass::wgrad || !detail::pointwise(e);
     case conv_kernel::indirect: return p != conv_pass::wgrad || detail::indirect_wgrad<V>::takes(e);
     case conv_kernel::dense: return detail::filters_cover_image(e);
     case conv_kernel::depthwise: return detail::one_channel_a_group(e);
     case conv_kernel::winograd:
     case conv_kernel::winograd4:
     case conv_kernel::channels_last_winograd: return detail::three_by_three(e);
+    case conv_kernel::pointwise: return p != conv_pass::wgrad && detail::pointwise(e);
     case conv_kernel::turned:
       return p == conv_pass::wgrad ? detail::turned_wgrad<V>::takes(e)
                                    : detail::takes_turned<typename V::value_type>(e);
-    case conv_kernel::channels_last: return true;
+    case conv_kernel::channels_last: return !detail::is_product(e);
     case conv_kernel::channels_last_trimmed:
       return p == conv_pass::wgrad ? detail::channels_last_trimmed_wgrad<V>::takes(e)
                                    : detail::takes_trimmed(e);
     case conv_kernel::channels_last_depthwise: return detail::one_filter_a_channel(e);
+    case conv_kernel::channels_last_pointwise: return detail::is_product(e);
   }
   return false;
 }
@@ -247,7 +258,8 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
   const bool strided = e.stride_w > 1;
   if (e.channels_last)
-    return detail::one_filter_a_channel(e) && e.c > 1      ? conv_kernel::channels_last_depthwise
+    return detail::is_product(e)                           ? conv_kernel::channels_last_pointwise
+           : detail::one_filter_a_channel(e) && e.c > 1    ? conv_kernel::channels_last_depthwise
            : detail::channels_last_filtering_pays<V>(p, e) ? conv_kernel::channels_last_winograd
            : detail::trimmed_pays<V>(p, e) && conv_kernel_takes<V>(p, conv_kernel::channels_last_trimmed, e)
                ? conv_kernel::channels_last_trimmed
@@ -290,8 +302,8 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
                    (kg > W ? filled(kg, 80) && cg * taps > 2 * W : detail::pointwise(e));
       break;
   }
-  return indirect && conv_kernel_takes<V>(p, conv_kernel::indirect, e) ? conv_kernel::indirect
-                                                                       : conv_kernel::columns;
+  if (indirect && conv_kernel_takes<V>(p, conv_kernel::indirect, e)) return conv_kernel::indirect;
+  return p != conv_pass::wgrad && detail::pointwise(e) ? conv_kernel::pointwise : conv_kernel::columns;
 }
 
 /// Is the kernel on channels-last tensors faster by 5 % at least than the best one on these, without reorders? Thresholds
@@ -347,6 +359,7 @@ template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kerne
     case conv_kernel::depthwise: return detail::conv_kernel_type<P, conv_kernel::depthwise, V>::need(e);
     case conv_kernel::winograd: return detail::conv_kernel_type<P, conv_kernel::winograd, V>::need(e);
     case conv_kernel::winograd4: return detail::conv_kernel_type<P, conv_kernel::winograd4, V>::need(e);
+    case conv_kernel::pointwise: return detail::conv_kernel_type<P, conv_kernel::pointwise, V>::need(e);
     case conv_kernel::turned: return detail::conv_kernel_type<P, conv_kernel::turned, V>::need(e);
     case conv_kernel::channels_last:
       return detail::conv_kernel_type<P, conv_kernel::channels_last, V>::need(e);
@@ -356,6 +369,8 @@ template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kerne
       return detail::conv_kernel_type<P, conv_kernel::channels_last_depthwise, V>::need(e);
     case conv_kernel::channels_last_winograd:
       return detail::conv_kernel_type<P, conv_kernel::channels_last_winograd, V>::need(e);
+    case conv_kernel::channels_last_pointwise:
+      return detail::conv_kernel_type<P, conv_kernel::channels_last_pointwise, V>::need(e);
   }
   return {};
 }
@@ -363,9 +378,11 @@ template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kerne
 /// May wgrad be told which images there are?
 template <class V> constexpr bool conv2d_reads_lists(conv_kernel k, const conv_extents& e) {
   switch (k) {
-    case conv_kernel::columns: return detail::columns_wgrad<V>::reads_lists(e);
+    case conv_kernel::columns:
+    case conv_kernel::pointwise: return detail::columns_wgrad<V>::reads_lists(e);
     case conv_kernel::indirect: return detail::indirect_wgrad<V>::reads_lists(e);
-    case conv_kernel::dense: return detail::dense_wgrad<V>::reads_lists(e);
+    case conv_kernel::dense:
+    case conv_kernel::channels_last_pointwise: return detail::dense_wgrad<V>::reads_lists(e);
     case conv_kernel::depthwise: return detail::depthwise_wgrad<V>::reads_lists(e);
     case conv_kernel::winograd: return detail::winograd_wgrad<V, 2>::reads_lists(e);
     case conv_kernel::winograd4: return detail::winograd_wgrad<V, 4>::reads_lists(e);

@@ -126,8 +126,7 @@ void to_planes(const Team& team, index_t images, index_t channels, index_t pixel
 
 /// A product that sums one to three terms writes more than it multiplies: as a convolution of widened elements.
 constexpr bool is_shallow_product(conv_pass p, const conv_extents& e) {
-  return pointwise(e) && e.groups == 1 &&
-         (p == conv_pass::fprop ? e.c < 4 : p == conv_pass::dgrad && e.k < 4);
+  return is_product(e) && (p == conv_pass::fprop ? e.c < 4 : p == conv_pass::dgrad && e.k < 4);
 }
 /// A convolution that is a matrix product of its two operands as they are, or swapped; m == 0: it is none.
 struct conv_product {
@@ -137,7 +136,7 @@ struct conv_product {
 constexpr conv_product product_of(conv_pass p, const conv_extents& e) {
   const index_t area = e.h * e.w;
   const bool whole = !e.channels_last && filters_cover_image(e);
-  if (!whole && (!(pointwise(e) && e.groups == 1) || is_shallow_product(p, e))) return {};
+  if (!whole && (!is_product(e) || is_shallow_product(p, e))) return {};
   if (whole || e.channels_last) {
     const index_t rows = whole ? e.n : e.n * area, c = whole ? e.c * area : e.c;
     switch (p) {
@@ -341,7 +340,7 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
 
 } // namespace detail
 
-/// A product of matrices; words of two, for channels_last; or widened elements, for k.
+/// A product of matrices; words of two, channels last, or widened elements, for k.
 enum class conv_words : std::uint8_t { product, pairs, widened };
 struct conv_bf16_kernel {
   conv_words words;
@@ -359,7 +358,8 @@ constexpr conv_bf16_kernel conv2d_bf16_kernel_of(conv_pass p, const conv_extents
   const bool pays = e.channels_last ? (wgrad ? e.groups == 1 || cg > 1 : summed > 1)
                                     : full && (wgrad || summed * e.r * e.s >= 64);
   if (detail::bf16_lanes<V>::depth == 2 && pays && !detail::is_shallow_product(p, e))
-    return {conv_words::pairs, conv_kernel::channels_last};
+    return {conv_words::pairs,
+            detail::is_product(e) ? conv_kernel::channels_last_pointwise : conv_kernel::channels_last};
   conv_extents plain = e;
   plain.winograd = 0;
   return {conv_words::widened, conv_kernel_of<V>(p, plain)};
@@ -373,11 +373,14 @@ constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extent
             .each = matmul_bf16_scratch<V>(detail::product_of_many(P, e).e)};
   const auto need = [&] {
     if (k.words == conv_words::pairs)
-      return detail::conv_of_words<P, conv_kernel::channels_last, true, V>::need(e);
+      return k.k == conv_kernel::channels_last
+                 ? detail::conv_of_words<P, conv_kernel::channels_last, true, V>::need(e)
+                 : detail::conv_of_words<P, conv_kernel::channels_last_pointwise, true, V>::need(e);
     switch (k.k) {
       case conv_kernel::columns: return detail::conv_of_words<P, conv_kernel::columns, false, V>::need(e);
       case conv_kernel::indirect: return detail::conv_of_words<P, conv_kernel::indirect, false, V>::need(e);
       case conv_kernel::depthwise: return detail::conv_of_words<P, conv_kernel::depthwise, false, V>::need(e);
+      case conv_kernel::pointwise: return detail::conv_of_words<P, conv_kernel::pointwise, false, V>::need(e);
       case conv_kernel::turned: return detail::conv_of_words<P, conv_kernel::turned, false, V>::need(e);
       case conv_kernel::channels_last:
         return detail::conv_of_words<P, conv_kernel::channels_last, false, V>::need(e);
@@ -385,6 +388,8 @@ constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extent
         return detail::conv_of_words<P, conv_kernel::channels_last_trimmed, false, V>::need(e);
       case conv_kernel::channels_last_depthwise:
         return detail::conv_of_words<P, conv_kernel::channels_last_depthwise, false, V>::need(e);
+      case conv_kernel::channels_last_pointwise:
+        return detail::conv_of_words<P, conv_kernel::channels_last_pointwise, false, V>::need(e);
       case conv_kernel::dense:
       case conv_kernel::winograd:
       case conv_kernel::winograd4:

@@ -5,7 +5,7 @@
 //   fprop     rows are output pixels, lanes are filters
 //   dgrad     rows are image pixels, lanes are channels; once for each residue modulo the strides
 // in the terms of conv_channels_last_runs.hpp. Pixels are read in place where no window leaves the image, else from a
-// tile with its zeros; results go where they belong. 1 x 1 without stride or padding is a matrix product.
+// tile with its zeros; results go where they belong. 1 x 1 without stride or padding is that of conv_dense.hpp.
 #include <array>
 
 #include "conv_channels_last_runs.hpp"
@@ -51,19 +51,8 @@ template <class T> struct pixel_view {
   index_t image, line, pixel;
 };
 
-/// The 1 x 1 case: rows are all pixels of the batch.
-constexpr bool is_product(const conv_extents& e) { return pointwise(e) && e.groups == 1; }
-template <class V> constexpr scratch_need product_need(matmul_extents e) {
-  using T = typename V::value_type;
-  (e.ta ? e.k : e.m) = many;
-  return {.each = matmul_scratch<T, V>(e), .shared = matmul_shared<T, V>(e)};
-}
-
 template <class V> struct channels_last_fprop {
   using T = typename V::value_type;
-  static constexpr matmul_extents product(const conv_extents& e) {
-    return {.m = e.n * e.h * e.w, .n = e.k, .k = e.c, .tb = true};
-  }
   struct plan {
     index_t cg, kg, span_h, width;
     bool in_place;
@@ -82,17 +71,14 @@ template <class V> struct channels_last_fprop {
     constexpr index_t tile(const conv_extents& e) const { return tile_rows(e) * width * cg; }
   };
   static constexpr scratch_need need(const conv_extents& e) {
-    scratch_need s = is_product(e) ? product_need<V>(product(e)) : scratch_need{};
     const plan p(e);
-    if (!is_product(e) && !p.in_place) s.each = p.chunk.images * p.tile(e);
-    s.packed = is_product(e) ? 0 : e.groups * whole_lanes<V>(p.kg) * p.cg * e.r * e.s;
-    return s;
+    return {.packed = e.groups * whole_lanes<V>(p.kg) * p.cg * e.r * e.s,
+            .each = p.in_place ? 0 : p.chunk.images * p.tile(e)};
   }
   /// packed: (group, panel of filters, tap, c, filter of the panel)
   template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
     const index_t kg = e.k / e.groups, cg = e.c / e.groups, taps = e.r * e.s, size = cg * taps;
     constexpr index_t NR = lane_blocking<V>::NR;
-    if (is_product(e)) return;
     const index_t panels = ceil_div(kg, NR);
     team.run(e.groups * panels, [&](index_t chunk, int) {
       const index_t g = chunk / panels, k = chunk % panels * NR;
@@ -108,9 +94,8 @@ template <class V> struct channels_last_fprop {
       }
     });
   }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* w, T* y,
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
                                         const scratch_of_kernel<T>& s) {
-    if (is_product(e)) return matmul<T, Team, V>(team, product(e), x, w, y, s.each, s.shared);
     const plan p(e);
     const index_t cg = p.cg, kg = p.kg, taps = e.r * e.s, size = cg * taps;
     const index_t chunks = ceil_div(e.n, p.chunk.images) * e.groups * p.chunk.bands;
@@ -149,9 +134,6 @@ template <class V> struct channels_last_fprop {
 
 template <class V> struct channels_last_dgrad {
   using T = typename V::value_type;
-  static constexpr matmul_extents product(const conv_extents& e) {
-    return {.m = e.n * e.h * e.w, .n = e.c, .k = e.k};
-  }
   struct plan {
     cotangent_window see;
     index_t cg, kg, width;
@@ -168,7 +150,6 @@ template <class V> struct channels_last_dgrad {
     constexpr index_t tile() const { return (chunk.band + see.more_h) * width * kg; }
   };
   static constexpr scratch_need need(const conv_extents& e) {
-    if (is_product(e)) return product_need<V>(product(e));
     const plan p(e);
     return {.packed = e.groups * whole_lanes<V>(p.cg) * p.kg * e.r * e.s,
             .each = p.in_place ? 0 : p.chunk.images * p.tile()};
@@ -199,7 +180,6 @@ template <class V> struct channels_last_dgrad {
   template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
     const index_t kg = e.k / e.groups, cg = e.c / e.groups, taps = e.r * e.s;
     constexpr index_t NR = lane_blocking<V>::NR;
-    if (is_product(e)) return;
     const index_t panels = ceil_div(cg, NR);
     team.run(e.groups * panels, [&](index_t chunk, int) {
       const index_t g = chunk / panels, c = chunk % panels * NR;
@@ -220,9 +200,8 @@ template <class V> struct channels_last_dgrad {
       }
     });
   }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T* w,
-                                        T* dx, const scratch_of_kernel<T>& s) {
-    if (is_product(e)) return matmul<T, Team, V>(team, product(e), dy, w, dx, s.each, s.shared);
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
+                                        const scratch_of_kernel<T>& s) {
     const plan p(e);
     const index_t cg = p.cg, kg = p.kg, taps = e.r * e.s;
     const index_t chunks = ceil_div(e.n, p.chunk.images) * e.groups * p.chunk.bands;

@@ -6,6 +6,7 @@
 //   wgrad          each tap by itself: rows are channels, lanes filters, sums run over the pixels where it is inside
 // All pixels are read in place. No sum depends on how a team cuts the work.
 #include "conv_channels_last_wgrad.hpp"
+#include "conv_dense.hpp"
 
 namespace tapeless::cpu::detail {
 

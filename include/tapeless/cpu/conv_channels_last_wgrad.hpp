@@ -14,9 +14,6 @@ template <class V> struct channels_last_wgrad {
   static constexpr index_t most_pixels = 512; // of one unit: their offsets lie on the stack
   static constexpr index_t most_block = 2 * lane_blocking<V>::rows(lane_blocking<V>::NV);
 
-  static constexpr matmul_extents product(const conv_extents& e) {
-    return {.m = e.k, .n = e.c, .k = e.n * e.h * e.w, .ta = true};
-  }
   struct plan {
     index_t cg, kg, taps, lanes;
     index_t cols, segments, band, bands, images; // a unit: some columns, rows and images of dy
@@ -46,7 +43,6 @@ template <class V> struct channels_last_wgrad {
     constexpr index_t each() const { return dy() + tile() + block * taps * NR; }
   };
   static constexpr scratch_need need(const conv_extents& e) {
-    if (is_product(e)) return product_need<V>(product(e));
     const plan p(e);
     return {.each = p.each(), .shared = p.slots * e.groups * p.size()};
   }
@@ -106,11 +102,10 @@ template <class V> struct channels_last_wgrad {
     }
   }
 
-  static constexpr bool reads_lists(const conv_extents& e) { return !is_product(e); }
+  static constexpr bool reads_lists(const conv_extents&) { return true; }
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     if (e.n == 0) return void(std::fill_n(dw, e.k * (e.c / e.groups) * e.r * e.s, T(0)));
-    if (is_product(e)) return matmul<T, Team, V>(team, product(e), dy.p, x.p, dw, s.each, s.shared);
     const plan p(e);
     const index_t columns = p.cg * p.taps, of_image = p.bands * p.segments;
     const index_t together = of_image > 1 ? 1 : std::clamp<index_t>(ceil_div(e.n, p.slots), 1, p.images);

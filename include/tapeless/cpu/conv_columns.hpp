@@ -86,42 +86,6 @@ template <class V, class T> struct taps_of_band {
   }
 };
 
-/// 1x1 without stride or padding: a matrix product for every image and group.
-constexpr bool pointwise(const conv_extents& e) {
-  return e.r == 1 && e.s == 1 && e.stride_h == 1 && e.stride_w == 1 && e.pad_top == 0 && e.pad_left == 0 &&
-         e.p == e.h && e.q == e.w;
-}
-
-/// Columns of one chunk of pointwise_product.
-template <class V> constexpr index_t pointwise_columns(index_t rows, index_t k) {
-  using B = blocking<V>;
-  return std::clamp(round_up((1 << 21) / (rows * k), B::NR), 8 * B::NR, B::NC);
-}
-/// y[n, g, :, :] = a[g] x[n, g, :, :] with a of shape (rows, k) and x of shape (k, area)
-template <class V, class T, class Team>
-void pointwise_product(const Team& team, const conv_extents& e, index_t rows, index_t k, const matrix<T>& a,
-                       const T* x, T* y, T* scratch) {
-  const index_t area = e.h * e.w, nb = pointwise_columns<V>(rows, k), parts = ceil_div(area, nb);
-  const bool few = are_few_rows(rows, a, matrix<T>{x, area, 1});
-  // rows are cut only where there is too little else for the team: every tile packs its columns anew
-  const bool cut = team.size() > 1 && e.n * e.groups * parts < 4 * team.size();
-  constexpr index_t part = 72; // whole blocks of the microkernel
-  const index_t mb = cut ? std::min(rows, part) : rows, tiles = ceil_div(rows, mb);
-  team.run(e.n * e.groups * parts * tiles, [&](index_t chunk, int member) {
-    const index_t i = chunk % tiles * mb, j = chunk / tiles % parts * nb, image = chunk / (tiles * parts);
-    const index_t g = image % e.groups, m = std::min(mb, rows - i), cols = std::min(nb, area - j);
-    const auto as = matrix<T>{a.p + g * rows * k, a.row, a.col}.at(i, 0);
-    const matrix<T> xs{x + image * k * area + j, area, 1};
-    T* const to = y + (image * rows + i) * area + j;
-    if (k == 1) outer_product<V>(m, cols, as.p, as.row, xs.p, to, area);
-    else if (few) few_rows<V>(m, cols, k, as, xs, to, area);
-    else tile<V>(m, cols, k, as, xs, to, area, scratch + member * tile_scratch<V>(rows, nb, k));
-  });
-}
-template <class V> constexpr index_t pointwise_scratch(index_t rows, index_t k) {
-  return tile_scratch<V>(rows, pointwise_columns<V>(rows, k), k);
-}
-
 /// Lines of odd widths would leave lanes empty: one copy of the tile for each column of taps, whose lines of results
 /// follow one another.
 template <class V> constexpr bool copies_pay(const conv_extents& e) {
@@ -173,12 +137,11 @@ template <class T, class V> struct dgrad_plan {
 template <class V> struct columns_fprop {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
-    if (pointwise(e)) return {.each = pointwise_scratch<V>(e.k / e.groups, e.c / e.groups)};
     return {.packed = reorders(e) ? e.k * (e.c / e.groups) * e.r * e.s : 0,
             .each = fprop_plan<T, V>(e, true).elements() + blocking<V>::W}; // read up to a whole vector
   }
   /// Reordering the weights pays where each is used often. Whatever the batch: a run may take it in parts.
-  static constexpr bool reorders(const conv_extents& e) { return !pointwise(e) && e.p * e.q >= 256; }
+  static constexpr bool reorders(const conv_extents& e) { return e.p * e.q >= 256; }
   /// packed: (group, block of filters, c, tap, filter of the block)
   template <class Team>
   static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
@@ -197,7 +160,6 @@ template <class V> struct columns_fprop {
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T* w, T* y,
                                         const scratch_of_kernel<T>& scratch) {
     const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
-    if (pointwise(e)) return pointwise_product<V>(team, e, kg, cg, matrix<T>{w, cg, 1}, x, y, scratch.each);
     const fprop_plan<T, V> plan(e, true);
     const image_tile& t = plan.tile;
     const bool packed = reorders(e);
@@ -233,7 +195,6 @@ template <class V> struct columns_fprop {
 template <class V> struct columns_dgrad {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
-    if (pointwise(e)) return {.each = pointwise_scratch<V>(e.c / e.groups, e.k / e.groups)};
     const dgrad_plan<T, V> plan(e);
     return {.packed = e.k * (e.c / e.groups) * e.r * e.s, .each = plan.tile.size() + plan.out};
   }
@@ -243,7 +204,6 @@ template <class V> struct columns_dgrad {
     const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
     constexpr int MR = blocking<V>::MR;
     const index_t blocks = ceil_div(cg, MR);
-    if (pointwise(e)) return;
     team.run(e.groups * blocks, [&](index_t chunk, int) {
       const index_t g = chunk / blocks, b = chunk % blocks;
       row_blocks<MR>(cg, b, b + 1, [&](index_t c, auto m) {
@@ -264,10 +224,9 @@ template <class V> struct columns_dgrad {
       });
     });
   }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T* w,
-                                        T* dx, const scratch_of_kernel<T>& scratch) {
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
+                                        const scratch_of_kernel<T>& scratch) {
     const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s, area = e.h * e.w;
-    if (pointwise(e)) return pointwise_product<V>(team, e, cg, kg, matrix<T>{w, 1, cg}, dy, dx, scratch.each);
     const dgrad_plan<T, V> plan(e);
     const image_tile& t = plan.tile;
     team.run(e.n * e.groups * plan.bands, [&](index_t chunk, int member) {

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution whose filters cover the whole image: a matrix product, of x as (n, c h w) and w as (k, c h w).
-#include "conv_tile.hpp"
+// Convolution that is one matrix product with w as (k, inner):
+//   filters that cover the whole image      x as (n, c h w)
+//   1 x 1 of channels-last images           x as (n h w, c)
+#include "conv_pointwise.hpp"
 
 namespace tapeless::cpu::detail {
 
@@ -11,6 +13,11 @@ constexpr bool filters_cover_image(const conv_extents& e) {
   return e.groups == 1 && e.p == 1 && e.q == 1 && e.pad_top == 0 && e.pad_left == 0 && e.r == e.h &&
          e.s == e.w && (e.dil_h == 1 || e.r == 1) && (e.dil_w == 1 || e.s == 1);
 }
+constexpr bool is_product(const conv_extents& e) { return pointwise(e) && e.groups == 1; }
+
+// of x
+constexpr index_t dense_rows(const conv_extents& e) { return e.channels_last ? e.n * e.h * e.w : e.n; }
+constexpr index_t dense_inner(const conv_extents& e) { return e.channels_last ? e.c : e.c * e.h * e.w; }
 // of any batch: that is m, or the k of wgrad
 template <class V> constexpr scratch_need dense_need(matmul_extents e) {
   using T = typename V::value_type;
@@ -21,7 +28,7 @@ template <class V> constexpr scratch_need dense_need(matmul_extents e) {
 template <class V> struct dense_fprop {
   using T = typename V::value_type;
   static constexpr matmul_extents product(const conv_extents& e) {
-    return {.m = e.n, .n = e.k, .k = e.c * e.h * e.w, .tb = true};
+    return {.m = dense_rows(e), .n = e.k, .k = dense_inner(e), .tb = true};
   }
   static constexpr scratch_need need(const conv_extents& e) { return dense_need<V>(product(e)); }
   template <class Team> static void pack(const Team&, const conv_extents&, const T*, T*) {}
@@ -33,7 +40,7 @@ template <class V> struct dense_fprop {
 template <class V> struct dense_dgrad {
   using T = typename V::value_type;
   static constexpr matmul_extents product(const conv_extents& e) {
-    return {.m = e.n, .n = e.c * e.h * e.w, .k = e.k};
+    return {.m = dense_rows(e), .n = dense_inner(e), .k = e.k};
   }
   static constexpr scratch_need need(const conv_extents& e) { return dense_need<V>(product(e)); }
   template <class Team> static void pack(const Team&, const conv_extents&, const T*, T*) {}
@@ -45,10 +52,12 @@ template <class V> struct dense_dgrad {
 template <class V> struct dense_wgrad {
   using T = typename V::value_type;
   static constexpr matmul_extents product(const conv_extents& e) {
-    return {.m = e.k, .n = e.c * e.h * e.w, .k = e.n, .ta = true};
+    return {.m = e.k, .n = dense_inner(e), .k = dense_rows(e), .ta = true};
   }
   static constexpr scratch_need need(const conv_extents& e) { return dense_need<V>(product(e)); }
-  static constexpr bool reads_lists(const conv_extents& e) { return matmul_reads_lists(product(e)); }
+  static constexpr bool reads_lists(const conv_extents& e) { // else rows are pixels
+    return !e.channels_last && matmul_reads_lists(product(e));
+  }
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     matmul<T, Team, V>(team, product(e), dy.p, x.p, dw, s.each, s.shared, nullptr, {dy.list, x.list});
