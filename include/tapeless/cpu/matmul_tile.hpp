@@ -233,7 +233,7 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
                         (!wide_lanes || std::min(a.col, b.row) <= 128);
   // so many steps of both, and c, stay in L2
   if (by_steps) kc = std::min(kc, B::KC / (wide_lanes ? 4 : 2));
-  else if (wide_lanes && a.col != 1 && b.col == 1 && k >= 2 * B::KC && a.col * b.row * bytes <= 1 << 20)
+  else if (wide_lanes && a.col != 1 && b.col == 1 && k >= B::KC && a.col * b.row * bytes <= 1 << 20)
     kc = std::min(kc, 3 * B::KC / 8);
   const bool pack_a = a.list != nullptr || (!by_steps && rows >= 2 * B::MR && k >= 16 &&
                                             cols >= (a.col != 1 ? 4 : 16) * NR && (a.col != 1 || k > kc));
