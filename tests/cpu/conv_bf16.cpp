@@ -145,6 +145,7 @@ TEST_CASE("conv of bf16: scratch and kernel do not depend on the batch, and mini
         plain{conv_words::widened, conv_kernel::columns};
     return conv2d_bf16_kernel_of(P, e) == conv2d_bf16_kernel_of(P, more) && k != conv_kernel::winograd &&
            k != conv_kernel::winograd4 && k != conv_kernel::channels_last_winograd &&
+           conv2d_bf16_scratch<P>(taken, e) == conv2d_bf16_scratch<P>(taken, more) &&
            conv2d_bf16_scratch<P>(pairs, e) == conv2d_bf16_scratch<P>(pairs, more) &&
            conv2d_bf16_scratch<P>(plain, e) == conv2d_bf16_scratch<P>(plain, more);
   };

@@ -5,11 +5,10 @@
 //   fprop     rows are output pixels, lanes are filters
 //   dgrad     rows are image pixels, lanes are channels; once for each residue modulo the strides
 // in the terms of conv_channels_last_runs.hpp. Pixels are read in place where no window leaves the image, else from a
-// tile with its zeros; results go where they belong. 1 x 1 without stride or padding is that of conv_dense.hpp.
+// tile with its zeros; results go where they belong. 1 x 1 without stride, padding or groups is that of conv_dense.hpp.
 #include <array>
 
 #include "conv_channels_last_runs.hpp"
-#include "conv_columns.hpp"
 
 namespace tapeless::cpu::detail {
 

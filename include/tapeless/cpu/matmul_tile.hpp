@@ -226,15 +226,16 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
   using B = blocking<V>;
   constexpr index_t W = B::W, NR = B::NR, bytes = static_cast<index_t>(sizeof(T));
   constexpr index_t page = 4096 / bytes, line = 64 / bytes;
-  // lines of both are steps of k, few pages hold those of kc steps, and each is read few times: nothing has to be packed
   constexpr bool wide_lanes = sizeof(V) == 64;
+  // lines of both are steps of k, few pages hold those of kc steps, and each is read few times: nothing has to be packed
   const bool by_steps = a.col != 1 && b.col == 1 && !packed && a.list == nullptr && b.list == nullptr &&
                         std::max(a.col, b.row) <= page / (wide_lanes ? 4 : 8) &&
                         (!wide_lanes || std::min(a.col, b.row) <= 128);
-  // so many steps of both, and c, stay in L2
-  if (by_steps) kc = std::min(kc, B::KC / (wide_lanes ? 4 : 2));
-  else if (wide_lanes && a.col != 1 && b.col == 1 && k >= B::KC && a.col * b.row * bytes <= 1 << 20)
-    kc = std::min(kc, 3 * B::KC / 8);
+  // Of a long sum so few steps that those of both are read again from L2. From KC on blocks of them are 128 at least: some
+  // lines ahead of each call.
+  const bool is_long = wide_lanes && a.col != 1 && b.col == 1 && k >= B::KC;
+  if (by_steps) kc = std::min(kc, is_long ? 5 * B::KC / 16 : B::KC / 2);
+  else if (is_long && a.col * b.row * bytes <= 1 << 20) kc = std::min(kc, 3 * B::KC / 8);
   const bool pack_a = a.list != nullptr || (!by_steps && rows >= 2 * B::MR && k >= 16 &&
                                             cols >= (a.col != 1 ? 4 : 16) * NR && (a.col != 1 || k > kc));
   // wide rows of b, each on pages of its own, are read one behind the other
