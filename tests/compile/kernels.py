@@ -41,6 +41,15 @@ def kernels_of(include):
     return ["matmul"] + re.findall(r"^\s*(\w+),", body, re.M)
 
 
+def sources_of(kernel):
+    """Yields (title, source behind the headers) of each pass."""
+    if kernel == "matmul":
+        yield kernel, MATMUL
+        return
+    for each in ["fprop", "dgrad"] if kernel == "pointwise" else ["fprop", "dgrad", "wgrad"]:
+        yield f"{kernel} {each}", CONV % (each, kernel)
+
+
 def measured(command, folder, source):
     """Returns (processor seconds, KB of code)."""
     (folder / "kernel.cpp").write_text(source)
@@ -70,10 +79,9 @@ def main():
         headers, _ = measured(command, folder, HEAD)
         print(f"headers: {headers:.1f} s")
         for kernel in options.kernels or known:
-            for each in ["matmul"] if kernel == "matmul" else ["fprop", "dgrad", "wgrad"]:
-                source = HEAD + (MATMUL if kernel == "matmul" else CONV % (each, kernel))
-                seconds, size = measured(command, folder, source)
-                print(f"{kernel} {each if each != kernel else ''}: {seconds - headers:.1f} s, {size:.0f} KB".replace(" :", ":"), flush=True)
+            for title, source in sources_of(kernel):
+                seconds, size = measured(command, folder, HEAD + source)
+                print(f"{title}: {seconds - headers:.1f} s, {size:.0f} KB", flush=True)
 
 
 if __name__ == "__main__":

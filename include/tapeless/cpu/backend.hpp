@@ -75,7 +75,7 @@ private:
     else if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
     else if constexpr (!followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
   }
-  // a constant: no run sums it up
+  // summed up once, while the program compiles: steps ask for it as they run
   template <const auto& P> static constexpr index_t scratch_of_member() {
     constexpr index_t each = scratch<P>().each;
     return each;

@@ -75,7 +75,7 @@ template <class V> struct conv_family<conv_kernel::winograd4, V> {
 template <class V> struct conv_family<conv_kernel::pointwise, V> {
   using fprop = pointwise_fprop<V>;
   using dgrad = pointwise_dgrad<V>;
-  using wgrad = columns_wgrad<V>;
+  using wgrad = columns_wgrad<V>; // never taken
 };
 template <class V> struct conv_family<conv_kernel::turned, V> {
   using fprop = turned_fprop<V>;

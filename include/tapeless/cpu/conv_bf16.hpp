@@ -4,7 +4,8 @@
 // Convolution of bf16 operands; the result is float, products are exact, sums are of float. Extents as in conv.hpp.
 //
 // Operands become words, which stand where kernels of float have elements. With AVX512_BF16 a word holds two neighbours
-// along what the pass sums over, one instruction adds both products, and channels_last, of 1 x 1 channels_last_pointwise, multiplies them:
+// along what the pass sums over, one instruction adds both products, and channels_last multiplies them, of 1 x 1
+// channels_last_pointwise:
 //   fprop   channels: an image of half as many      dgrad   filters      wgrad   images, or the halves of a single one
 // On other machines, and where results fill few lanes, a word is one widened element, in the operand's layout, and any
 // kernel but minimal filtering does the rest. What is a matrix product as it stands goes to matmul_bf16.hpp.
