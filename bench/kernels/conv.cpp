@@ -79,6 +79,7 @@ const char* name_of(conv_kernel k) {
     case conv_kernel::winograd: return "winograd";
     case conv_kernel::winograd4: return "winograd4";
     case conv_kernel::pointwise: return "pointwise";
+    case conv_kernel::narrow: return "narrow";
     case conv_kernel::turned: return "turned";
     case conv_kernel::channels_last: return "channels_last";
     case conv_kernel::channels_last_trimmed: return "channels_last_trimmed";
@@ -123,11 +124,12 @@ class program {
     else if (k.words == pairs)
       f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::channels_last}>();
     else
-      widened_of(std::integer_sequence<conv_kernel, conv_kernel::columns, conv_kernel::indirect,
-                                       conv_kernel::depthwise, conv_kernel::pointwise, conv_kernel::turned,
-                                       conv_kernel::channels_last, conv_kernel::channels_last_trimmed,
-                                       conv_kernel::channels_last_depthwise,
-                                       conv_kernel::channels_last_pointwise>{});
+      widened_of(
+          std::integer_sequence<conv_kernel, conv_kernel::columns, conv_kernel::indirect,
+                                conv_kernel::depthwise, conv_kernel::pointwise, conv_kernel::narrow,
+                                conv_kernel::turned, conv_kernel::channels_last,
+                                conv_kernel::channels_last_trimmed, conv_kernel::channels_last_depthwise,
+                                conv_kernel::channels_last_pointwise>{});
   }
   template <conv_pass P> void add_bf16(const layer& l, bool channels_last,
                                        const bench::aligned_vector<float>& a,
@@ -244,6 +246,7 @@ class program {
     add<P, conv_kernel::depthwise>(l, a, b, first, all);
     add<P, conv_kernel::winograd>(l, a, b, first, all);
     add<P, conv_kernel::pointwise>(l, a, b, first, all);
+    add<P, conv_kernel::narrow>(l, a, b, first, all);
     add<P, conv_kernel::turned>(l, a, b, first, all);
     // what conv_kernel_of chooses among unless it is asked for less exact sums
     const std::size_t ours = all.size();

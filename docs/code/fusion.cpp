@@ -31,6 +31,18 @@ constexpr auto layers = [](auto x, auto w, auto b) {
 constexpr auto rows = [](auto x) { return tl::softmax(x); };
 // [/rows]
 
+// [images]
+// a layer of 4 groups, its loss and all gradients
+using I = tl::tensor<float, 32, 32, 32, 32>;
+using F = tl::tensor<float, 32, 8, 3, 3>;
+constexpr auto images = [](auto x, auto w, auto t) {
+  auto y = tl::relu(tl::conv2d<tl::conv{.padding = 1, .groups = 4}>(x, w));
+  return tl::mean(tl::square(y - t));
+};
+// x and t are read once, the gradient of x is written once: 4 MB each
+static_assert(tl::jit(tl::value_and_grad<0, 1>(images)).cost<I, F, I>().bytes().at() < 3.1 * (1 << 22));
+// [/images]
+
 int main() {
   std::printf("chain:\n%s\n", tl::jit(tl::value_and_grad<0>(chain)).explain<V, V>().c_str());
   std::printf("layers:\n%s\n", tl::jit(layers).explain<X, W, B>().c_str());

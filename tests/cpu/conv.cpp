@@ -103,6 +103,22 @@ TEST_CASE_TEMPLATE("conv: groups see their own channels, down to one channel eac
       }
 }
 
+TEST_CASE_TEMPLATE("conv: groups that are narrower than a vector", T, TAPELESS_ELEMENTS) {
+  constexpr auto W = static_cast<index_t>(simd<T>::size);
+  for (const index_t channels : {2, 4, 8}) // of a group
+    for (const index_t pad : {0, 1, 2, 5})
+      for (const index_t dil : {1, 2}) {
+        const index_t c = 2 * std::max(W, channels);
+        const conv_extents e = filter_of_three(3, c, 7, 9, c, pad, dil, 3 - dil, c / channels);
+        CHECK(conv_kernel_takes<simd<T>>(conv_pass::wgrad, conv_kernel::narrow, e) ==
+              (sizeof(simd<T>) >= 32 && channels < W));
+        check<T>(e);
+      }
+  const index_t c = std::max<index_t>(W, 4);
+  check<T>(filter_of_three(11, c, 1, 2, c, 1, 1, 1, c / 2));
+  check<T>(filter_of_three(1, c, 24, 150, c, 1, 1, 1, c / 4)); // lines in bands
+}
+
 TEST_CASE_TEMPLATE("conv: extents of one, filters as large as the image, outputs of padding alone", T,
                    TAPELESS_ELEMENTS) {
   check<T>({.n = 1, .c = 1, .h = 1, .w = 1, .k = 1, .r = 1, .s = 1, .p = 1, .q = 1});
@@ -448,8 +464,9 @@ TEST_CASE("conv: wgrad of every kernel may be told which images there are") {
   using V = simd<float>;
   const conv_extents e{
       .c = 24, .h = 16, .w = 16, .k = 32, .r = 3, .s = 3, .p = 16, .q = 16, .pad_top = 1, .pad_left = 1};
-  for (const conv_kernel k : {conv_kernel::columns, conv_kernel::indirect, conv_kernel::depthwise,
-                              conv_kernel::winograd, conv_kernel::winograd4, conv_kernel::turned})
+  for (const conv_kernel k :
+       {conv_kernel::columns, conv_kernel::indirect, conv_kernel::depthwise, conv_kernel::winograd,
+        conv_kernel::winograd4, conv_kernel::narrow, conv_kernel::turned})
     CHECK(conv2d_reads_lists<V>(k, e));
   for (const conv_kernel k : {conv_kernel::channels_last, conv_kernel::channels_last_winograd,
                               conv_kernel::channels_last_depthwise, conv_kernel::channels_last_trimmed})
@@ -469,9 +486,10 @@ TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr auto same = [=]<conv_pass P>(std::integral_constant<conv_pass, P>) {
     for (const conv_kernel k :
          {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense, conv_kernel::depthwise,
-          conv_kernel::winograd, conv_kernel::winograd4, conv_kernel::pointwise, conv_kernel::turned,
-          conv_kernel::channels_last, conv_kernel::channels_last_trimmed, conv_kernel::channels_last_winograd,
-          conv_kernel::channels_last_depthwise, conv_kernel::channels_last_pointwise})
+          conv_kernel::winograd, conv_kernel::winograd4, conv_kernel::pointwise, conv_kernel::narrow,
+          conv_kernel::turned, conv_kernel::channels_last, conv_kernel::channels_last_trimmed,
+          conv_kernel::channels_last_winograd, conv_kernel::channels_last_depthwise,
+          conv_kernel::channels_last_pointwise})
       if (conv2d_scratch<P, simd<float>>(k, one) != conv2d_scratch<P, simd<float>>(k, many)) return false;
     return conv_kernel_of<simd<float>>(P, one) == conv_kernel_of<simd<float>>(P, many);
   };

@@ -53,6 +53,7 @@ void check(const conv_extents& e) {
               check_kernel<pass.value, widened, conv_kernel::channels_last_pointwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::channels_last_depthwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::columns>(of, exact, a, b);
+              check_kernel<pass.value, widened, conv_kernel::narrow>(of, exact, a, b);
             });
 }
 void check(conv_extents e, index_t end) {
@@ -101,6 +102,8 @@ TEST_CASE("conv of bf16: groups of odd and even numbers of channels, down to one
                .groups = groups},
               r / 2);
       }
+  check({.n = 3, .c = 32, .h = 5, .w = 7, .k = 32, .r = 3, .s = 3, .pad_top = 1, .pad_left = 1, .groups = 8},
+        1);
 }
 
 TEST_CASE("conv of bf16: extents of one, filters as large as the image, outputs of padding alone") {

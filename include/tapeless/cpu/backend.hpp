@@ -6,6 +6,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include "layout.hpp"
 #include "sweep.hpp"
 
@@ -14,16 +15,19 @@ namespace tapeless::cpu {
 // Arch is in the name of every SIMD kernel that is called from here: objects built with other flags do not clash.
 template <team Team, class Arch = simd<float>> struct backend : row_figures {
   using team_type = Team;
+  using whole = whole_steps<Arch>;
   using space = host;
   template <const auto& P> using frame_type = frame<P>;
 
-  // What plan/layout.hpp weighs: a convolution with operands a and b, and a copy of n elements in another order.
+  // What plan/layout.hpp weighs: a convolution with operands a and b, and a copy of n elements in another
+  // order, of all at once or of a few images at a time.
   static constexpr double conv_ns(const tapeless::detail::node& v, const shape& a, const shape& b) {
     return v.t == dtype::f64    ? ns_of_conv<double>(v, a, b)
            : v.t == dtype::bf16 ? ns_of_bf16_conv<Arch>(v, a, b)
                                 : ns_of_conv<float>(v, a, b);
   }
   static constexpr double reorder_ns(double n) { return ns_of_reorder(n); }
+  static constexpr double image_reorder_ns(double n) { return ns_of_image_reorder(n); }
 
   // Kernel scratch in bytes, of each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {
@@ -31,13 +35,18 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
     if constexpr (has_whole_steps<P>()) { // else the kernels of whole steps are not even looked at
       for (int i = 0; i < P.steps; ++i) {
         if (P.step_[i].fused || is_sparse(P.step_[i].o)) continue;
-        scratch_need n = need_of<P>(i);
-        if (followed_by_epilogue<P>(i)) n.each += n.shared; // members run it side by side
-        const index_t size = scratch_unit(P.step_[i]);
-        most.each = std::max(most.each, n.each * size);
-        most.shared = std::max(most.shared, (n.packed + n.shared) * size);
+        scratch_need n = whole::template need_of<P>(i);
+        const bool images = whole::template passes_images<P>(i);
+        if (images || whole::template followed_by_epilogue<P>(i))
+          n.each += std::exchange(n.shared, 0); // members run it side by side
+        const index_t size = whole::scratch_unit(P.step_[i]);
+        const index_t ahead =
+            images ? tapeless::detail::aligned(P.strip_bytes) + strip_of_images<Arch, P>::sums(i) : 0;
+        most.each = std::max(most.each, ahead + n.each * size);
+        most.shared = std::max(most.shared,
+                               whole::template packed_in_strip_before<P>(i) + (n.packed + n.shared) * size);
       }
-      most.packed = packed_before<P>(P.steps);
+      most.packed = whole::template packed_before<P>(P.steps);
     }
     most.each = std::max<index_t>(most.each, P.strip_bytes);
     if constexpr (has_sweeps<P>())
@@ -54,7 +63,7 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
   template <const auto& P, int I> [[gnu::always_inline]] static inline void load_step(const Team& team,
                                                                                       frame<P>& f) {
     if constexpr (P.step_[I].at_load) execute<P, I>(team, f);
-    else if constexpr (P.step_[I].packs_ahead) pack_step<P, I>(team, f);
+    else if constexpr (P.step_[I].packs_ahead) whole::template pack_step<P, I>(team, f);
   }
 
 private:
@@ -64,7 +73,7 @@ private:
       return; // ran with the first step of its strip; copies nothing
     else if constexpr (P.step_[I].o == op::select) {
       constexpr step s = P.step_[I];
-      const index_t count = run_select<element_of<P, I>>(s, f.step[I]);
+      const index_t count = run_select<typename whole::template element_of<P, I>>(s, f.step[I]);
       constexpr auto e = P.slot_[s.slot0 + s.loads].s.d[0];
       if constexpr (!tapeless::detail::is_static(e))
         f.set_count(tapeless::detail::name_of(tapeless::detail::names(e)), count);
@@ -73,7 +82,7 @@ private:
       strip<Arch, P>::template run<I>(team, f, scratch_of_member<P>(),
                                       std::make_integer_sequence<int, steps_of_strip<P>(I)>{});
     else if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
-    else if constexpr (!followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
+    else if constexpr (!whole::template followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
   }
   // summed up once, while the program compiles: steps ask for it as they run
   template <const auto& P> static constexpr index_t scratch_of_member() {
@@ -98,91 +107,16 @@ private:
       if (!P.step_[i].fused && !is_sparse(P.step_[i].o)) return true;
     return false;
   }
-  // Bytes of an element of a step's scratch.
-  static constexpr index_t scratch_unit(const step& s) { return s.wide ? 8 : s.bf16 ? 2 : 4; }
-  template <const auto& P> static constexpr bool followed_by_epilogue(int i) {
-    return i + 1 < P.steps && P.step_[i + 1].epilogue;
-  }
-
-  // Ops that move or compare elements work on those of their operand; kernels that compute have real ones only.
-  template <const auto& P, int I> static constexpr auto zero_of() {
-    constexpr step s = P.step_[I];
-    constexpr dtype t = P.slot_[s.slot0].t;
-    if constexpr (s.o == op::custom_tensor || s.o == op::sparse_solve || s.o == op::spgemm ||
-                  tapeless::detail::is_float(t))
-      return std::conditional_t<s.wide, double, float>(0);
-    else if constexpr (t == dtype::bf16) return bf16{};
-    else return std::conditional_t < t == dtype::i32, std::int32_t, bool > (0);
-  }
-  template <const auto& P, int I> using element_of = decltype(zero_of<P, I>());
-
-  template <const auto& P> static constexpr scratch_need need_of(int i) {
-    const step& s = P.step_[i];
-    shape q[3]{};
-    for (int k = 0; k < s.loads + 1 && k < 3; ++k) q[k] = P.slot_[s.slot0 + k].s;
-    constexpr bool conv = has_step<P>(is_conv);
-    scratch_need n;
-    if (s.bf16) {
-      if constexpr (P.bf16) {
-        if (s.o == op::matmul) n = scratch_of_bf16<Arch>(s, q);
-        if constexpr (conv)
-          if (is_conv(s.o)) n = scratch_of_bf16_conv<Arch>(s, q);
-      }
-    } else n = s.wide ? scratch_of<double, conv>(s, q) : scratch_of<float, conv>(s, q);
-    const bool small = n.each == 0; // the others have scratch
-    if (s.o == op::matmul && !s.packs_ahead && (small || !followed_by_epilogue<P>(i)))
-      n.packed = 0; // read once
-    return n;
-  }
-  // The kernel of a convolution; the extents of a small product, m == 0 where it is none.
-  template <const auto& P, int I> static constexpr auto kernel_of_step() {
-    constexpr step s = P.step_[I];
-    using T = element_of<P, I>;
-    if constexpr (is_conv(s.o) && is_bf16<T>)
-      return bf16_kernel_of<Arch>(s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s});
-    else if constexpr (is_conv(s.o))
-      return kernel_of<T>(s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s});
-    else if constexpr (s.o != op::matmul || is_bf16<T>) return small_product{};
-    else
-      return small_product_of(
-          most_of_matmul(s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s}), sizeof(T));
-  }
-
-  // Bytes of the weights that a load packs for the steps before step i.
-  template <const auto& P> static constexpr index_t packed_before(int i) {
-    index_t bytes = 0;
-    for (int k = 0; k < i; ++k)
-      if (P.step_[k].packs_ahead)
-        bytes += tapeless::detail::aligned(need_of<P>(k).packed * scratch_unit(P.step_[k]));
-    return bytes;
-  }
-  // Where the packed weights of a step are; nullptr: they are not packed.
-  template <const auto& P, int I> static element_of<P, I>* packed_of(const frame<P>& f) {
-    using T = element_of<P, I>;
-    if constexpr (P.step_[I].o == op::matmul) {
-      if (need_of<P>(I).packed == 0) return nullptr;
-      if constexpr (is_bf16<T>) {
-        if (!P.step_[I].packs_ahead && !matmul_bf16_packs<Arch>(f.step[I].matmul)) return nullptr;
-      } else if (!P.step_[I].packs_ahead && !matmul_packs<T>(f.step[I].matmul)) return nullptr;
-    }
-    constexpr index_t at = P.step_[I].packs_ahead ? packed_before<P>(I) : 0;
-    return reinterpret_cast<T*>(P.step_[I].packs_ahead ? f.packed + at : f.shared);
-  }
-  template <const auto& P, int I> [[gnu::always_inline]] static inline void pack_step(const Team& team,
-                                                                                      const frame<P>& f) {
-    pack_whole<P.step_[I].o, kernel_of_step<P, I>(), element_of<P, I>>(team, P.step_[I], f.step[I],
-                                                                       packed_of<P, I>(f));
-  }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(
       const Team& team, const frame<P>& f) {
-    using T = element_of<P, I>;
-    constexpr auto K = kernel_of_step<P, I>();
-    constexpr scratch_need need = need_of<P>(I);
-    if constexpr (!P.step_[I].packs_ahead && !is_small(K)) pack_step<P, I>(team, f);
-    run_whole<P.step_[I].o, K, T>(
-        team, P.step_[I], f.step[I],
-        {packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch), reinterpret_cast<T*>(f.shared) + need.packed},
-        f.names, listed_operands_of<P>(f, I));
+    using T = typename whole::template element_of<P, I>;
+    constexpr auto K = whole::template kernel_of_step<P, I>();
+    constexpr scratch_need need = whole::template need_of<P>(I);
+    if constexpr (!P.step_[I].packs_ahead && !is_small(K)) whole::template pack_step<P, I>(team, f);
+    run_whole<P.step_[I].o, K, T>(team, P.step_[I], f.step[I],
+                                  {whole::template packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch),
+                                   reinterpret_cast<T*>(f.shared) + need.packed},
+                                  f.names, listed_operands_of<P>(f, I));
   }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(
       const Team& team, const frame<P>& f) {
@@ -190,19 +124,20 @@ private:
     constexpr auto code = code_of<P, I>();
     const auto loop = loop_of<P, listed_loads_of<P>(I)>(f, fused_kernel<code, simd<T>>{});
     if constexpr (!P.step_[I].epilogue) run_fused<code, T>(team, f.step[I], loop, no_rows{});
-    else if (constexpr auto K = kernel_of_step<P, I - 1>(); is_small(K) || f.step[I].chunks <= 1) {
+    else if (constexpr auto K = whole::template kernel_of_step<P, I - 1>();
+             is_small(K) || f.step[I].chunks <= 1) {
       run_whole_step<P, I - 1>(team, f);
       run_fused<code, T>(team, f.step[I], loop, no_rows{});
     } else if constexpr (!is_small(K)) {
-      constexpr index_t own = need_of<P>(I - 1).each;
-      if constexpr (!P.step_[I - 1].packs_ahead) pack_step<P, I - 1>(team, f);
-      run_fused<code, T>(
-          team, f.step[I], loop,
-          rows_of<P.step_[I - 1].o, K, element_of<P, I - 1>>{
-              P.step_[I - 1], f.step[I - 1], f.scratch, scratch_of_member<P>(), own, packed_of<P, I - 1>(f),
-              f.names, consumed_by<P>(I), replaced_by<P>(I, code.past_caches),
-              // one place for each member, where there are more chunks than members
-              team.size() < f.step[I].chunks ? f.step[I].chunk : 0});
+      constexpr index_t own = whole::template need_of<P>(I - 1).each;
+      if constexpr (!P.step_[I - 1].packs_ahead) whole::template pack_step<P, I - 1>(team, f);
+      run_fused<code, T>(team, f.step[I], loop,
+                         rows_of<P.step_[I - 1].o, K, typename whole::template element_of<P, I - 1>>{
+                             P.step_[I - 1], f.step[I - 1], f.scratch, scratch_of_member<P>(), own,
+                             whole::template packed_of<P, I - 1>(f), f.names, consumed_by<P>(I),
+                             replaced_by<P>(I, code.past_caches),
+                             // one place for each member, where there are more chunks than members
+                             team.size() < f.step[I].chunks ? f.step[I].chunk : 0});
     }
   }
   // The loads of epilogue i, a bit each, that are the result of the step before it and are read by it alone.

@@ -17,6 +17,7 @@
 #include "conv_dense.hpp"
 #include "conv_depthwise.hpp"
 #include "conv_indirect_wgrad.hpp"
+#include "conv_narrow_wgrad.hpp"
 #include "conv_turned.hpp"
 #include "conv_winograd_wgrad.hpp"
 
@@ -31,6 +32,7 @@ enum class conv_kernel : std::uint8_t {
   winograd,                // 3 x 3 without stride, tiles of 2 x 2
   winograd4,               // tiles of 4 x 4: fewer products, less exact
   pointwise,               // 1 x 1 without stride or padding, not wgrad
+  narrow,                  // wgrad of groups that are narrower than a vector, 3 x 3 without stride
   turned,                  // images that are turned to channels last in the cache
   channels_last,           // channels-last tensors, and all that follow
   channels_last_trimmed,   // small images: without the taps on padding
@@ -76,6 +78,11 @@ template <class V> struct conv_family<conv_kernel::pointwise, V> {
   using fprop = pointwise_fprop<V>;
   using dgrad = pointwise_dgrad<V>;
   using wgrad = columns_wgrad<V>; // never taken
+};
+template <class V> struct conv_family<conv_kernel::narrow, V> {
+  using fprop = columns_fprop<V>; // never taken
+  using dgrad = columns_dgrad<V>;
+  using wgrad = narrow_wgrad<V>;
 };
 template <class V> struct conv_family<conv_kernel::turned, V> {
   using fprop = turned_fprop<V>;
@@ -128,6 +135,7 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
     case conv_kernel::winograd4:
     case conv_kernel::channels_last_winograd: return detail::three_by_three(e);
     case conv_kernel::pointwise: return p != conv_pass::wgrad && detail::pointwise(e);
+    case conv_kernel::narrow: return p == conv_pass::wgrad && detail::narrow_wgrad<V>::takes(e);
     case conv_kernel::turned:
       return p == conv_pass::wgrad ? detail::turned_wgrad<V>::takes(e)
                                    : detail::takes_turned<typename V::value_type>(e);
@@ -294,6 +302,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       break;
     case conv_pass::wgrad:
       if (cg == 1 && e.groups > 1) return conv_kernel::depthwise;
+      if (detail::narrow_wgrad<V>::takes(e)) return conv_kernel::narrow;
       if (long_vectors)
         indirect =
             (e.q < 2 * W && 2 * kg > W) || (kg > W ? filled(kg, 75) && cg * taps > 12 : detail::pointwise(e));
@@ -360,6 +369,7 @@ template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kerne
     case conv_kernel::winograd: return detail::conv_kernel_type<P, conv_kernel::winograd, V>::need(e);
     case conv_kernel::winograd4: return detail::conv_kernel_type<P, conv_kernel::winograd4, V>::need(e);
     case conv_kernel::pointwise: return detail::conv_kernel_type<P, conv_kernel::pointwise, V>::need(e);
+    case conv_kernel::narrow: return detail::conv_kernel_type<P, conv_kernel::narrow, V>::need(e);
     case conv_kernel::turned: return detail::conv_kernel_type<P, conv_kernel::turned, V>::need(e);
     case conv_kernel::channels_last:
       return detail::conv_kernel_type<P, conv_kernel::channels_last, V>::need(e);
@@ -386,6 +396,7 @@ template <class V> constexpr bool conv2d_reads_lists(conv_kernel k, const conv_e
     case conv_kernel::depthwise: return detail::depthwise_wgrad<V>::reads_lists(e);
     case conv_kernel::winograd: return detail::winograd_wgrad<V, 2>::reads_lists(e);
     case conv_kernel::winograd4: return detail::winograd_wgrad<V, 4>::reads_lists(e);
+    case conv_kernel::narrow: return detail::narrow_wgrad<V>::reads_lists(e);
     case conv_kernel::turned: return detail::turned_wgrad<V>::reads_lists(e);
     case conv_kernel::channels_last: return detail::channels_last_wgrad<V>::reads_lists(e);
     case conv_kernel::channels_last_trimmed: return detail::channels_last_trimmed_wgrad<V>::reads_lists(e);

@@ -382,6 +382,7 @@ constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extent
       case conv_kernel::indirect: return detail::conv_of_words<P, conv_kernel::indirect, false, V>::need(e);
       case conv_kernel::depthwise: return detail::conv_of_words<P, conv_kernel::depthwise, false, V>::need(e);
       case conv_kernel::pointwise: return detail::conv_of_words<P, conv_kernel::pointwise, false, V>::need(e);
+      case conv_kernel::narrow: return detail::conv_of_words<P, conv_kernel::narrow, false, V>::need(e);
       case conv_kernel::turned: return detail::conv_of_words<P, conv_kernel::turned, false, V>::need(e);
       case conv_kernel::channels_last:
         return detail::conv_of_words<P, conv_kernel::channels_last, false, V>::need(e);

@@ -130,7 +130,7 @@ template <const auto& P> struct frame {
         if (a > 0) inner *= f.loop[a];
       }
       if (s.o == op::matmul) f.matmul = matmul_of(s, f.slot[0].s, f.slot[1].s, f.slot[2].s);
-      if (!s.fused) continue;
+      if (s.axes == 0) continue;
       const tapeless::detail::chunking cut = tapeless::detail::chunks_of(f.loop[0], inner, s.axes == 1);
       f.chunk = cut.size;
       f.chunks = cut.count;

@@ -73,6 +73,8 @@ template <class Arch> constexpr double ns_of_bf16_conv(tapeless::detail::node v,
 }
 // A copy of n elements in another order: within the caches, or behind them.
 constexpr double ns_of_reorder(double n) { return (n <= 1 << 17 ? 0.25 : 0.8) * n; }
+// From behind the caches into them, or out of them.
+constexpr double ns_of_image_reorder(double n) { return 0.4 * n; }
 
 // What plan/row_cost.hpp weighs, of a core that does 100 flops a ns at its peak: flops of products, of elementwise ops,
 // elements of rows that are moved, and bytes behind the caches, most of which pass while products are computed.

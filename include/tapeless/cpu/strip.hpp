@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A strip of fused steps: all of them pass over some rows before the next rows come. code_of: a step's kernel as a
-// template argument.
+// A strip: fused steps, and convolutions whose rows are images, pass over some rows before the next rows come. code_of: a
+// step's kernel as a template argument.
 #pragma once
 #include <algorithm>
 #include "chunks.hpp"
-#include "unmade_gathers.hpp"
+#include "whole_step.hpp"
 
 namespace tapeless::cpu {
 
@@ -55,11 +55,14 @@ template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i,
   const slot& q = p.slot_[p.step_[i].slot0 + k];
   int first = i, readers = 0, last = i;
   while (p.step_[first].strip) --first;
-  if (!p.step_[first].fused || q.at.where == place::strip || !is_float(q.t) || q.stride[0] == 0 ||
+  if (is_sparse(p.step_[first].o) || q.at.where == place::strip || !is_float(q.t) || q.stride[0] == 0 ||
       q.stride[p.step_[i].axes - 1] != 1)
     return {};
   index_t before = 0, mine = 0, all = 0;
+  bool images = false;
   for (int j = first; j == first || (j < p.steps && p.step_[j].strip); ++j) {
+    images = images || is_conv(p.step_[j].o);
+    if (!p.step_[j].fused) continue;
     bool reads = false;
     for (int l = 0; l < p.step_[j].loads; ++l) reads = reads || p.slot_[p.step_[j].slot0 + l].at == q.at;
     if (!reads) continue;
@@ -70,7 +73,7 @@ template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i,
     if (j == i) mine = work;
     all += work;
   }
-  if (readers < 2) return {};
+  if (readers < 2 && !images) return {};
   index_t row = 1;
   for (int a = 1; a < p.step_[first].axes; ++a) row *= p.step_[first].loop[a];
   if (row > strip_grain) return {0, i == last ? 128 : 0};
@@ -118,10 +121,71 @@ template <const auto& P, int I> void* base_of(const frame<P>& f, int k, const st
   return before(r.scratch + q.at.offset, r.lo * s.stride[0] * tapeless::detail::size_of(q.t));
 }
 
+// The convolutions of a strip.
+template <class Arch, const auto& P> struct strip_of_images {
+  using whole = whole_steps<Arch>;
+  // Bytes of a member's sums of weights' gradients over the images at hand, in step i.
+  static constexpr index_t sums(int i) {
+    const step& s = P.step_[i];
+    const tapeless::detail::slot& y = P.slot_[s.slot0 + s.loads];
+    return s.o == op::conv_wgrad
+               ? tapeless::detail::aligned(product(y.s, 0, y.s.rank) * whole::scratch_unit(s))
+               : 0;
+  }
+  template <int I> using element = typename whole::template element_of<P, I>;
+  template <int I> static element<I>* chunk_sums(const frame<P>& f, index_t chunk) {
+    const frame_slot& all = f.slot[P.step_[I].partial0];
+    return static_cast<element<I>*>(all.data()) + chunk * product(all.s, 0, all.s.rank);
+  }
+  template <int I> static void run_rows(const frame<P>& f, const strip_rows& r) {
+    using T = element<I>;
+    constexpr step s = P.step_[I];
+    constexpr scratch_need need = whole::template need_of<P>(I);
+    constexpr bool wgrad = s.o == op::conv_wgrad;
+    std::byte* const own = r.scratch + tapeless::detail::aligned(P.strip_bytes);
+    T* const mine = reinterpret_cast<T*>(own + sums(I));
+    const scratch_of_kernel<T> scratch{whole::template packed_of<P, I>(f), mine, mine + need.each};
+    const frame_slot* const slot = f.step[I].slot;
+    shape q[3];
+    T* at[3];
+    listed_operands listed = listed_operands_of<P>(f, I);
+    if (listed.lists.a != nullptr) listed.lists.a += r.lo;
+    if (listed.lists.b != nullptr) listed.lists.b += r.lo;
+    for (int k = 0; k < 3; ++k) {
+      q[k] = slot[k].s;
+      at[k] = k < 2 && listed.from[k] != nullptr ? static_cast<T*>(const_cast<void*>(listed.from[k]))
+                                                 : static_cast<T*>(base_of<P, I>(f, k, r));
+      if (slot[k].stride[0] == 0) continue; // weights
+      q[k].d[0] = r.hi - r.lo;
+      const bool by_list = (k == 0 ? listed.lists.a : k == 1 ? listed.lists.b : nullptr) != nullptr;
+      if (!by_list) at[k] += r.lo * slot[k].stride[0];
+    }
+    const bool adds = wgrad && r.past_first;
+    if constexpr (wgrad) at[2] = adds ? reinterpret_cast<T*>(own) : chunk_sums<I>(f, r.chunk);
+    conv2d_run<pass_of(s.o), whole::template kernel_of_step<P, I>(), simd<T>>(
+        serial_team{}, conv_of(s, q), at[0], at[1], at[2], scratch, listed.lists);
+    if (!adds) return;
+    T* const sum = chunk_sums<I>(f, r.chunk);
+    for (index_t i = 0, n = product(q[2], 0, q[2].rank); i < n; ++i) sum[i] += at[2][i];
+  }
+  template <int I, class Team> static void combine(const Team& team, const frame<P>& f, index_t chunks) {
+    const frame_slot& y = f.step[I].slot[2];
+    detail::add_slices<simd<element<I>>>(team, chunks, product(y.s, 0, y.s.rank), chunk_sums<I>(f, 0),
+                                         static_cast<element<I>*>(y.data()));
+  }
+};
+
 // Arch is in the name, so that objects built with other flags do not clash.
 template <class Arch, const auto& P> struct strip {
+  using images = strip_of_images<Arch, P>;
   template <int I> [[gnu::always_inline]] static inline void run_rows(const frame<P>& f,
                                                                       const strip_rows& r) {
+    constexpr step s = P.step_[I];
+    if constexpr (is_conv(s.o)) images::template run_rows<I>(f, r);
+    else run_fused_rows<I>(f, r);
+  }
+  template <int I> [[gnu::always_inline]] static inline void run_fused_rows(const frame<P>& f,
+                                                                            const strip_rows& r) {
     constexpr step s = P.step_[I];
     const frame_step& g = f.step[I];
     void* base[s.loads + s.stores];
@@ -131,19 +195,30 @@ template <class Arch, const auto& P> struct strip {
     const auto loop = loop_of<P, listed_loads_of<P>(I)>(f, kernel{});
     loop.run({base, g.slot, g.loop, g.extent, r.strip}, r.lo, r.hi, r.past_first);
   }
+  template <int I, class Team> static void combine(const Team& team, const frame<P>& f, index_t chunks) {
+    if constexpr (P.step_[I].partials == 0) return;
+    else if constexpr (is_conv(P.step_[I].o)) images::template combine<I>(team, f, chunks);
+    else stores_of_step<P, I>::combine(f.step[I], chunks);
+  }
+  template <int I, class Team> static void pack(const Team& team, const frame<P>& f) {
+    if constexpr (is_conv(P.step_[I].o) && !P.step_[I].packs_ahead)
+      whole_steps<Arch>::template pack_step<P, I>(team, f);
+  }
   // The strip that begins with step First. Chunks are strips, or of many of them where sums pass over rows.
   // each: bytes of a member's scratch
   template <int First, class Team, int... K> [[gnu::always_inline]] static inline void run(
       const Team& team, const frame<P>& f, index_t each, std::integer_sequence<int, K...>) {
     constexpr bool sums = ((P.step_[First + K].partials > 0) || ...);
+    constexpr bool by_images = (is_conv(P.step_[First + K].o) || ...);
     const index_t rows = f.step[First].loop[0];
-    if (rows == 0) {
-      if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
-      return;
-    }
-    index_t row = 1;
-    for (int a = 1; a < P.step_[First].axes; ++a) row *= f.step[First].loop[a];
-    const index_t size = tapeless::detail::strip_size(row), chunk = sums ? f.step[First].chunk : size;
+    if constexpr (!by_images) // there are images, always
+      if (rows == 0) {
+        if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
+        return;
+      }
+    (pack<First + K>(team, f), ...);
+    constexpr index_t size = P.step_[First].at_once;
+    const index_t chunk = sums ? f.step[First].chunk : size;
     const index_t chunks = (rows + chunk - 1) / chunk;
     team.run(chunks, [&](index_t c, int member) {
       const index_t begin = c * chunk, end = std::min(rows, begin + chunk);
@@ -153,7 +228,7 @@ template <class Arch, const auto& P> struct strip {
         (run_rows<First + K>(f, r), ...);
       }
     });
-    if constexpr (sums) (stores_of_step<P, First + K>::combine(f.step[First + K], chunks), ...);
+    (combine<First + K>(team, f, chunks), ...);
   }
 };
 

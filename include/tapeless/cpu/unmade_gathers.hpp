@@ -42,7 +42,7 @@ template <const auto& P> class unmade_gathers : what_stays<P> {
     const index_t row = quotient(numel, n);
     int first = r;
     while (P.step_[first].strip) --first;
-    if (!P.step_[first].fused || s.at_load || row == 0 || row * size_of(q.t) < least_bytes) return 0;
+    if (is_sparse(P.step_[first].o) || s.at_load || row == 0 || row * size_of(q.t) < least_bytes) return 0;
     if (!is_static(q.stride[0]) || q.stride[0] <= 0 || row % q.stride[0] != 0) return 0;
     const index_t unit = row / q.stride[0];
     if (s.loop[0] != times(n, unit)) return 0;

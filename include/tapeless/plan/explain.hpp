@@ -130,7 +130,7 @@ std::string explain_text(const program<N, O>& p, const plan<Room>& r) {
                          : p.nodes[q.node].in[2] < 0    ? ", all rows of"
                                                         : ", added to all rows of";
       line(k, q, text_of(p.nodes[q.node]) + rows,
-           text_of(p.nodes[q.node].s) + (!in_sweep ? ""
+           text_of(p.nodes[q.node].s) + (!in_sweep ? (q.strip ? " in strips" : "")
                                          : q.strip ? " in the sweep"
                                                    : sweep_text(r, q)));
     }

@@ -305,7 +305,9 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
       if (k == most_readers) readers[root] = k + 1;
       else if (k == readers[root]) reader[most_readers * root + readers[root]++] = r.of[i];
       // an epilogue runs in chunks with the step before it, which still reads: its operands live one group longer
-      const int until = leads_an_epilogue(p.nodes[i].o) ? r.of[i] + 1 : r.of[i];
+      const bool leads =
+          leads_an_epilogue(p.nodes[i].o) && (r.loaded[i] != 0 || images_of(p.nodes, i).n == 0);
+      const int until = leads ? r.of[i] + 1 : r.of[i];
       if (until > r.last[root]) r.last[root] = until;
     }
   }

@@ -8,6 +8,7 @@
 //   as written | all channels last | those channels last that gain by it
 // the cheapest is taken.
 #pragma once
+#include "images.hpp"
 #include "view.hpp"
 
 namespace tapeless::detail {
@@ -242,13 +243,17 @@ public:
   }
 };
 
-// What the reorders of a program cost, in ns of Backend.
+// What the reorders of a program cost, in ns of Backend. Images that pass a few at a time (images.hpp) are reordered so.
 template <class Backend, class Nodes> constexpr double reorder_cost(const Nodes& nodes, int n) {
+  extent_t images = 0;
+  for (int i = 0; i < n && images == 0; ++i) images = images_of(nodes, i).n;
   double sum = 0;
   for (int i = 0; i < n; ++i) {
     const node& v = nodes[i];
-    if (v.o == op::copy && nodes[v.in[0]].o == op::transpose && v.s.rank == 4)
-      sum += Backend::reorder_ns(static_cast<double>(coefficient(numel(v.s))));
+    if (v.o != op::copy || nodes[v.in[0]].o != op::transpose || v.s.rank != 4) continue;
+    const auto elements = static_cast<double>(coefficient(numel(v.s)));
+    sum += images > 0 && v.s.d[0] == images ? Backend::image_reorder_ns(elements)
+                                            : Backend::reorder_ns(elements);
   }
   return sum;
 }

@@ -185,7 +185,37 @@ template <int N, int O> class planner {
   }
 
   // ---- whole-tensor steps
-  constexpr void emit_whole(int i) {
+  constexpr image_rows images(int i) const {
+    return g_.loaded[i] == 0 ? images_of(p_.nodes, i) : image_rows{};
+  }
+  // A convolution that may be one of a strip of images. Sums of weights' gradients: see end_strip.
+  constexpr void put_in_strip(int i, int group, step& s) {
+    const node& v = at(i);
+    const image_rows of = images(i);
+    if (of.n == 0) {
+      for (int k = s.slot0; k < r_.slots; ++k) count_bytes(s.adjoint, r_.slot_[k].s, r_.slot_[k].t);
+      return;
+    }
+    s.axes = 2;
+    s.loop[0] = of.n;
+    s.loop[1] = of.row;
+    for (int k = s.slot0; k < r_.slots; ++k)
+      if (k == s.slot0 + s.loads ? makes_images(v.o) : reads_images(v.o, k - s.slot0))
+        r_.slot_[k].stride[0] = numel(r_.slot_[k].s) / of.n;
+    s.strip = strip_.takes_images(of.n, r_.steps - 1) && strip_.joins_images(r_, s);
+    if (!s.strip) end_strip(group);
+    for (int k = s.slot0; k < r_.slots; ++k) strip_.slots.push_back({k, r_.slot_[k].s, v.adjoint});
+    if (s.strip) strip_.join_images(of);
+    else strip_.open_images(of, r_.steps);
+    if (v.o != op::conv_wgrad) return;
+    s.partial0 = r_.slots;
+    slot& sums = r_.slot_[r_.slots++];
+    sums.t = v.t;
+    sums.s = v.s;
+    s.partials = 1;
+  }
+
+  constexpr void emit_whole(int i, int group) {
     const node& v = at(i);
     step& s = r_.step_[r_.steps++];
     s.o = v.o;
@@ -205,7 +235,7 @@ template <int N, int O> class planner {
       q.s = at(x).s;
       ++s.loads;
       // in place the rows of a base are read and written
-      count_bytes(s.adjoint, is_in_place(i) && x == v.in[2] ? at(v.in[0]).s : q.s, q.t);
+      if (!is_conv(v.o)) count_bytes(s.adjoint, is_in_place(i) && x == v.in[2] ? at(v.in[0]).s : q.s, q.t);
     };
     const auto load_pattern = [&](int x) {
       for (const int k : {0, 1}) load(at(x).in[k]);
@@ -239,7 +269,8 @@ template <int N, int O> class planner {
       scratch(attributes_of_select(v).segments + 1); // where each segment begins
       scratch(at(v.in[0]).s.d[0]);                   // the rows by segment
     }
-    count_bytes(s.adjoint, is_in_place(i) ? at(v.in[0]).s : v.s, v.t);
+    if (is_conv(v.o)) put_in_strip(i, group, s);
+    else count_bytes(s.adjoint, is_in_place(i) ? at(v.in[0]).s : v.s, v.t);
     count_flops(i, v.adjoint);
     ++part_of(s.adjoint).steps;
   }
@@ -410,9 +441,10 @@ template <int N, int O> class planner {
     s.stores = static_cast<int>(results.size());
     const bool together = r_.steps > 1 && r_.step_[r_.steps - 2].at_load == s.at_load;
     const shape it = loop_of(group);
-    s.epilogue = together && is_epilogue(r_, p_.nodes, home_, s, it);
+    const bool joins = together && strip_.joins(r_, s, it);
+    s.epilogue = together && !(joins && strip_.images) && is_epilogue(r_, p_.nodes, home_, s, it);
     s.consumes = s.epilogue && g_.last[r_.step_[r_.steps - 2].node] <= group;
-    s.strip = together && !s.epilogue && strip_.joins(r_, s, it);
+    s.strip = joins && !s.epilogue;
     if (!s.strip) end_strip(group);
     merge_axes(s, it);
     for (int k = 0; k < results.size(); ++k) {
@@ -462,8 +494,9 @@ template <int N, int O> class planner {
   constexpr bool may_join_strip(int group) const {
     if (first_[group] == first_[group + 1]) return false;
     const int i = member_[first_[group]];
-    return g_.groups[group].fused ? strip_.takes(loop_of(group), r_.steps)
-                                  : is_sparse(at(i).o) && strip_.takes_product(p_.nodes, i, r_.steps);
+    if (g_.groups[group].fused) return strip_.takes(loop_of(group), r_.steps);
+    return is_sparse(at(i).o) ? strip_.takes_product(p_.nodes, i, r_.steps)
+                              : strip_.takes_images(images(i).n, r_.steps);
   }
   // The rows that the sweep before `group` need not visit.
   constexpr void mask_rows(int group) {
@@ -497,7 +530,15 @@ template <int N, int O> class planner {
           home_[v.node] = within.where == place::strip ? within : allocate(at(v.node), v.last);
         });
     if (scratch > r_.strip_bytes) r_.strip_bytes = scratch;
+    const auto is_member = [&](int k) { return k < r_.steps && (k == strip_.begin || r_.step_[k].strip); };
+    for (int k = strip_.begin; strip_.images && is_member(k); ++k) { // sums of the chunks of images
+      step& s = r_.step_[k];
+      if (s.o != op::conv_wgrad || s.fused) continue;
+      if (!is_member(strip_.begin + 1)) s.partials = 0;
+      else r_.slot_[s.partial0].at = allocate(0, max_chunks * bytes_of(at(s.node)), group);
+    }
     if (strip_.pattern >= 0 && strip_.rows != 0) mask_rows(group);
+    else r_.step_[strip_.begin].at_once = strip_.at_once();
     for (int k = r_.step_[strip_.begin].slot0; k < r_.slots; ++k)
       if (location& l = r_.slot_[k].at; strip::is_unsettled(l)) l = home_[l.index];
     for (int k = 0; k < strip_.slots.size(); ++k) { // what is in cache is no traffic
@@ -587,7 +628,8 @@ public:
         const int i = member_[k];
         if (!g_.stored[i] || home_[i].where != place::none) continue;
         if (is_in_place(i)) home_[i] = home_[in_place_[i]];
-        else if (!g_.groups[group].fused && !(makes_rows(at(i)) && sweeps(p_.nodes, i)))
+        else if (!g_.groups[group].fused && !(makes_rows(at(i)) && sweeps(p_.nodes, i)) &&
+                 !(makes_images(at(i).o) && images(i).n > 0))
           home_[i] = allocate(at(i), g_.last[i]);
         else {
           home_[i] = strip::unsettled(i);
@@ -597,7 +639,7 @@ public:
       if (first_[group] == first_[group + 1]) continue;
       if (g_.groups[group].fused) emit_fused(group);
       else if (is_sparse(at(member_[first_[group]]).o)) emit_sparse(member_[first_[group]], group);
-      else emit_whole(member_[first_[group]]);
+      else emit_whole(member_[first_[group]], group);
     }
     end_strip(g_.groups.size());
     r_.parts = arena_.parts.size();

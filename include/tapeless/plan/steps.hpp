@@ -70,8 +70,9 @@ struct step {
   // slot, from slot0, of what tells the rows that a sweep visits; 0: it visits all. Of its first step.
   int mask = 0;
   bool visits_zeros = false; // the rows where the mask is 0
-  int axes = 0;              // fused: loop axes, after merging
+  int axes = 0; // fused: loop axes, after merging; a convolution that may join a strip: images and the rest
   extent_t loop[max_rank]{};
+  extent_t at_once = 0; // rows that pass together, of the first step of a strip that is no sweep
   std::uint64_t attr = 0, attr2 = 0;
   const custom_op* custom = nullptr;
   int node = no_node; // whole-tensor: the node; fused: the last node of the group

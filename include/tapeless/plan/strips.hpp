@@ -3,6 +3,7 @@
 //
 // Which steps run together, some rows of their outermost axis at a time, so that what they hand on stays in cache:
 //   strip     fused steps one behind the other that loop over the same rows and read of one another only the row at hand
+//   images    a strip with convolutions, whose rows are images (images.hpp)
 //   sweep     a strip that a product with a sparse matrix opens; further products with it belong to it (sweeps.hpp)
 //   epilogue  a fused step behind a matmul or convolution whose result it reads row by row
 #pragma once
@@ -13,8 +14,7 @@
 
 namespace tapeless::detail {
 
-inline constexpr int strip_steps = 8;      // a longer strip would leave the cache
-inline constexpr extent_t longest_row = 4; // of a strip, in rows of its first step
+inline constexpr int strip_steps = 8; // a longer strip would leave the cache
 inline constexpr extent_t strip_row = 64,
                           strip_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
 
@@ -46,6 +46,7 @@ struct strip {
   extent_t row = 1;      // elements of a row of the first step
   int pattern = no_node; // of the matrix, where it is a sweep
   int first_group = 0;   // of the sweep
+  bool images = false;   // there are convolutions in it
   struct value {
     int node, group, last;          // stored by the group, read last by group `last`
     extent_t offset = 0, bytes = 0; // of its scratch
@@ -65,13 +66,8 @@ struct strip {
   // other rows of it.
   constexpr bool takes(const shape& it, int steps) const {
     if (rows == 0 || steps - begin >= strip_steps || it.rank == 0 || it.d[0] != rows) return false;
-    if (pattern >= 0) return is_loop_over_rows(it, rows);
-    extent_t inner = 1;
-    for (int a = 1; a < it.rank; ++a) {
-      if (!is_static(it.d[a])) return false;
-      inner *= it.d[a];
-    }
-    return inner <= longest_row * row; // else the rows at hand are no cache full
+    // longer ones are no cache full
+    return is_loop_over_rows(it, rows, pattern >= 0 ? widest_row : longest_row * row);
   }
   // Does step s, the last of r, read of the steps before it in the strip only its own rows?
   template <class Plan> constexpr bool joins(const Plan& r, const step& s, const shape& it) const {
@@ -99,6 +95,36 @@ struct strip {
       }
     return true;
   }
+  // May a convolution over so many images take part? Not as the last step that the strip has room for: the one that reads
+  // its result follows.
+  constexpr bool takes_images(extent_t n, int steps) const {
+    return rows != 0 && n == rows && pattern < 0 && steps - begin + 1 < strip_steps;
+  }
+  // Does the convolution s, the last of r, read of what the steps before it make images only, those at hand?
+  template <class Plan> constexpr bool joins_images(const Plan& r, const step& s) const {
+    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
+      for (int w = begin; w + 1 < r.steps; ++w) {
+        const step& before = r.step_[w];
+        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
+          if (r.slot_[k].at == r.slot_[y].at &&
+              !(r.slot_[k].stride[0] > 0 && r.slot_[k].stride[0] == r.slot_[y].stride[0]))
+            return false;
+      }
+    return true;
+  }
+  constexpr void join_images(const image_rows& of) {
+    images = true;
+    row = of.row;
+  }
+  // A convolution that has not joined.
+  constexpr void open_images(const image_rows& of, int steps) {
+    join_images(of);
+    rows = of.n;
+    begin = steps - 1;
+    pattern = no_node;
+  }
+  // How many rows pass together.
+  constexpr extent_t at_once() const { return images ? images_at_once(row) : strip_size(row); }
   // A sparse step that has not joined: a sweep begins with it where others may join.
   template <class Nodes> constexpr void open_sweep(const Nodes& nodes, int i, int group, int steps) {
     first_group = group;
@@ -106,10 +132,12 @@ struct strip {
     begin = steps - 1;
     row = 1;
     pattern = nodes[i].in[0];
+    images = false;
   }
   // Step s, the last of `steps`, has not joined: the next strip may begin with it.
   constexpr void open(const step& s, const shape& it, int steps) {
     pattern = no_node;
+    images = false;
     const bool opens = !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it);
     rows = opens ? s.loop[0] : 0;
     begin = steps - 1;
@@ -136,10 +164,10 @@ struct strip {
           }
         const extent_t of_row =
             coefficient(numel(nodes[v.node].s)) / coefficient(rows) * size_of(nodes[v.node].t);
-        const extent_t at_once = pattern < 0                     ? strip_size(row)
-                                 : nodes[pattern].o == op::tiles ? most_rows_of_tile
-                                                                 : sweep_rows;
-        v.bytes = aligned(at_once * of_row);
+        const extent_t together = pattern < 0                     ? at_once()
+                                  : nodes[pattern].o == op::tiles ? most_rows_of_tile
+                                                                  : sweep_rows;
+        v.bytes = aligned(together * of_row);
         v.offset = scratch.take(v.bytes);
         within = {place::strip, 0, v.offset};
       }
@@ -159,7 +187,7 @@ constexpr bool is_epilogue(const Plan& r, const Nodes& nodes, const Homes& home,
   const step& w = r.step_[r.steps - 2];
   const bool by_rows =
       leads_an_epilogue(w.o) && (w.o != op::matmul || (nodes[w.node].s.rank == 2 && (w.attr & 1u) == 0));
-  if (w.fused || !by_rows) return false;
+  if (w.fused || !by_rows || w.axes > 0) return false; // axes: of images, which a strip takes
   const shape& out = nodes[w.node].s;
   if (!(squeezed(out) == it) || out.d[0] == 1 || it.rank < 2) return false;
   extent_t row = 1;

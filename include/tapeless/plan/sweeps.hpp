@@ -4,9 +4,10 @@
 // A sweep: steps that pass over the rows of one sparse matrix together, so that its entries are read once.
 //   z = A x;  r = f(z, ...);  g = A^T r      each row's entries are in L1 between the first and the last of them
 // It is a strip (strips.hpp) that a product with the matrix opens. Here the groups that can take part are brought side by
-// side: a mean that is finished between f and A^T r would end it.
+// side: a mean that is finished between f and A^T r would end it. The same for strips that a convolution opens (images.hpp).
 #pragma once
 #include "groups.hpp"
+#include "images.hpp"
 
 namespace tapeless::detail {
 
@@ -24,26 +25,29 @@ constexpr int operand_of_rows(const node& v) {
 }
 constexpr bool makes_rows(const node& v) { return v.o == op::spmm && (v.attr & spmm_transposed) == 0; }
 
-inline constexpr extent_t widest_row = 4; // elements that a fused step may have for a row of the matrix
-constexpr bool is_loop_over_rows(const shape& it, extent_t rows) {
+inline constexpr extent_t widest_row = 4;  // elements that a fused step may have for a row of the matrix
+inline constexpr extent_t longest_row = 4; // of other strips, in rows of their first step
+// Has the loop such rows, of at most `widest` elements?
+constexpr bool is_loop_over_rows(const shape& it, extent_t rows, extent_t widest = widest_row) {
   if (it.rank == 0 || it.d[0] != rows) return false;
   extent_t inner = 1;
   for (int a = 1; a < it.rank; ++a) {
     if (!is_static(it.d[a])) return false;
     inner *= it.d[a];
   }
-  return inner <= widest_row;
+  return inner <= widest;
 }
 
-// The groups renumbered, so that those that can take part in one sweep are neighbours.
+// The groups renumbered, so that those that can take part in one sweep, or in one strip of images, are neighbours.
 // @pre r.of and r.groups are final; what depends on the numbers comes later
 template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, grouping& r) {
   const int groups = r.groups.size();
-  vec<int> sparse_node(groups, no_node); // of a group that is a sweeping op
+  vec<int> whole_node(groups, no_node); // of a group that is a sweeping op, or a convolution by images
   bool any = false;
   for (int i = 0; i < N; ++i)
-    if (r.of[i] >= 0 && is_sparse(p.nodes[i].o) && sweeps(p.nodes, i)) {
-      sparse_node[r.of[i]] = i;
+    if (r.of[i] >= 0 && ((is_sparse(p.nodes[i].o) && sweeps(p.nodes, i)) ||
+                         (r.loaded[i] == 0 && images_of(p.nodes, i).n > 0))) {
+      whole_node[r.of[i]] = i;
       any = true;
     }
   if (!any) return;
@@ -56,14 +60,25 @@ template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, gro
     if (placed[start]) continue;
     placed[start] = 1;
     order.push_back(start);
-    const int first = sparse_node[start];
+    const int first = whole_node[start];
     if (first < 0) continue;
-    const extent_t rows = p.nodes[p.nodes[first].in[0]].s.d[0];
+    const bool sparse = is_sparse(p.nodes[first].o);
+    const image_rows images = images_of(p.nodes, first);
+    const extent_t rows = sparse ? p.nodes[p.nodes[first].in[0]].s.d[0] : images.n;
+    const extent_t widest = sparse ? widest_row : longest_row * images.row;
+    const auto goes_with_first = [&](int s) {
+      return sparse ? p.nodes[s].in[0] == p.nodes[first].in[0]
+                    : is_conv(p.nodes[s].o) && p.nodes[p.nodes[s].in[0]].s.d[0] == rows;
+    };
+    const auto makes = [&](const node& v) { return is_conv(v.o) ? makes_images(v.o) : makes_rows(v); };
+    const auto reads = [&](const node& v, int k) {
+      return is_conv(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
+    };
     vec<char> may(groups, 0); // take part
     for (int g = start + 1; g < groups && !(counts[g] && !placed[g]); ++g) {
-      const int s = sparse_node[g];
-      const bool fits = s >= 0 ? p.nodes[s].in[0] == p.nodes[first].in[0]
-                               : r.groups[g].fused && is_loop_over_rows(r.groups[g].it, rows);
+      const int s = whole_node[g];
+      const bool fits =
+          s >= 0 ? goes_with_first(s) : r.groups[g].fused && is_loop_over_rows(r.groups[g].it, rows, widest);
       may[g] = fits && !placed[g] && r.groups[g].loaded == r.groups[start].loaded ? 1 : 0;
     }
     may[start] = 1;
@@ -79,8 +94,8 @@ template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, gro
           const int from = root < 0 ? no_node : r.of[root];
           if (from < 0 || from == g || (placed[from] && from != start)) continue;
           const bool own_row = may[from] != 0 && rule(p.nodes[root].o).k != kind::reduction &&
-                               (sparse_node[from] < 0 || makes_rows(p.nodes[root])) &&
-                               (sparse_node[g] < 0 || operand_of_rows(p.nodes[i]) == k);
+                               (whole_node[from] < 0 || makes(p.nodes[root])) &&
+                               (whole_node[g] < 0 || reads(p.nodes[i], k));
           if (own_row) continue;
           may[g] = 0;
           changed = true;
