@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 7380
+// instantiations: 7430
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 

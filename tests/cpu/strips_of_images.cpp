@@ -236,3 +236,29 @@ TEST_CASE("strips of images: layers in a row, weights that are made first, and c
   check(gradient, n);
   check(hard, k);
 }
+
+TEST_CASE("strips of images: what a load computes is no part of them") {
+  using T = float;
+  using P = std::tuple<images<T, 32, 16>, tl::tensor<T, 16, side, side>>;
+  using W = tl::tensor<T, 24, 16, 3, 3>;
+  // a loop over the images that a load runs, with rows of its own
+  constexpr auto loss = [](auto p, auto w) {
+    const auto x = exp(std::get<0>(p) * std::get<1>(p));
+    return tl::sum(tl::square(tl::conv2d<tl::conv{.padding = 1}>(x, w)));
+  };
+  constexpr auto gradient = tl::value_and_grad<1>(loss);
+  tl::owned<P> p;
+  tl::owned<W> w;
+  put(std::get<0>(*p), support::random_values<T>(static_cast<std::size_t>(std::get<0>(*p).size()), 21));
+  put(std::get<1>(*p), support::random_values<T>(static_cast<std::size_t>(std::get<1>(*p).size()), 22));
+  auto run = tl::jit(gradient).bind<P, W>(tl::threads(2));
+  auto loaded = run.load(*p);
+  for (const std::uint64_t seed : {23u, 24u}) {
+    put(*w, support::random_values<T>(static_cast<std::size_t>((*w).size()), seed));
+    const auto [value, dw] = loaded(*w);
+    const numbers<T> got_value(value.begin(), value.end()), got(dw.begin(), dw.end());
+    const auto [expected_value, expected] = run(*p, *w);
+    agrees(expected_value, got_value);
+    agrees(expected, got);
+  }
+}

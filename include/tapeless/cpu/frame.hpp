@@ -106,7 +106,7 @@ template <const auto& P> struct frame {
           f.source = &part[at.index];
           f.offset += at.offset * c.part_unit[at.index];
           break;
-        case place::strip: f.source = &nothing; break; // each member has its own, see run_rows_of
+        case place::strip: f.source = &nothing; break; // each member has its own, see base_of
         default:
           f.source = &nothing;
           f.offset = 0;

@@ -276,7 +276,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     else place(i);
   }
 
-  gather_sweeps(p, r);
+  gather_strips(p, r);
   choose_leading_axes(p.nodes, N, r);
 
   // readers: other groups of the node's loop that read it; most_readers + 1 of them where some node needs the buffer

@@ -12,7 +12,10 @@ namespace tapeless::detail {
 inline constexpr extent_t least_images = 16;     // each thread has chunks of its own
 inline constexpr extent_t image_grain = 1 << 15; // elements of the images that pass together
 // Of a convolution's images and results together: of one, else a cache holds not even that, and of all, else it holds all.
-inline constexpr extent_t most_of_image = 1 << 17, least_of_images = 1 << 19;
+inline constexpr extent_t most_of_image = 1 << 17, least_of_images = 1 << 18;
+inline constexpr int image_strip_steps = 12; // a longer strip would leave the cache
+inline constexpr int convolutions_of_a_strip =
+    5; // of two layers: with their loops and reorders they are a strip
 constexpr extent_t images_at_once(extent_t row) { return row < image_grain ? image_grain / row : 1; }
 
 // n images; row: elements of one, the mean of a convolution's operand and its result. n == 0: it takes no part.

@@ -243,10 +243,17 @@ public:
   }
 };
 
-// What the reorders of a program cost, in ns of Backend. Images that pass a few at a time (images.hpp) are reordered so.
+// What the reorders of a program cost, in ns of Backend. Images that pass a few at a time (images.hpp) are reordered so,
+// where the whole program may be one strip: others are read again long after.
 template <class Backend, class Nodes> constexpr double reorder_cost(const Nodes& nodes, int n) {
   extent_t images = 0;
-  for (int i = 0; i < n && images == 0; ++i) images = images_of(nodes, i).n;
+  int convolutions = 0;
+  for (int i = 0; i < n; ++i)
+    if (is_conv(nodes[i].o)) {
+      ++convolutions;
+      if (const extent_t of = images_of(nodes, i).n; of > images) images = of;
+    }
+  if (convolutions > convolutions_of_a_strip) images = 0;
   double sum = 0;
   for (int i = 0; i < n; ++i) {
     const node& v = nodes[i];

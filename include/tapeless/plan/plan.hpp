@@ -202,7 +202,8 @@ template <int N, int O> class planner {
     for (int k = s.slot0; k < r_.slots; ++k)
       if (k == s.slot0 + s.loads ? makes_images(v.o) : reads_images(v.o, k - s.slot0))
         r_.slot_[k].stride[0] = numel(r_.slot_[k].s) / of.n;
-    s.strip = strip_.takes_images(of.n, r_.steps - 1) && strip_.joins_images(r_, s);
+    const bool together = r_.steps > 1 && r_.step_[r_.steps - 2].at_load == s.at_load;
+    s.strip = together && strip_.takes_images(v.o, of.n, r_.steps - 1) && strip_.joins_images(r_, s);
     if (!s.strip) end_strip(group);
     for (int k = s.slot0; k < r_.slots; ++k) strip_.slots.push_back({k, r_.slot_[k].s, v.adjoint});
     if (s.strip) strip_.join_images(of);
@@ -496,7 +497,7 @@ template <int N, int O> class planner {
     const int i = member_[first_[group]];
     if (g_.groups[group].fused) return strip_.takes(loop_of(group), r_.steps);
     return is_sparse(at(i).o) ? strip_.takes_product(p_.nodes, i, r_.steps)
-                              : strip_.takes_images(images(i).n, r_.steps);
+                              : strip_.takes_images(at(i).o, images(i).n, r_.steps);
   }
   // The rows that the sweep before `group` need not visit.
   constexpr void mask_rows(int group) {

@@ -43,7 +43,7 @@ constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
 struct strip {
   extent_t rows = 0;     // its outermost extent; 0: none is open
   int begin = 0;         // its first step
-  extent_t row = 1;      // elements of a row of the first step
+  extent_t row = 1;      // elements of a row of the first step; of images the most of a convolution
   int pattern = no_node; // of the matrix, where it is a sweep
   int first_group = 0;   // of the sweep
   bool images = false;   // there are convolutions in it
@@ -62,10 +62,15 @@ struct strip {
   static constexpr location unsettled(int node) { return {place::strip, node, -1}; }
   static constexpr bool is_unsettled(const location& l) { return l.where == place::strip && l.offset < 0; }
 
+  // for a further step, the one behind `steps`, and `more` of them?
+  constexpr bool has_room(int steps, int more = 0) const {
+    return rows != 0 && steps - begin + more < (images ? image_strip_steps : strip_steps);
+  }
+
   // May a group over `it` join, as far as its loop tells? If so, no buffer is freed: an earlier step may still read
   // other rows of it.
   constexpr bool takes(const shape& it, int steps) const {
-    if (rows == 0 || steps - begin >= strip_steps || it.rank == 0 || it.d[0] != rows) return false;
+    if (!has_room(steps)) return false;
     // longer ones are no cache full
     return is_loop_over_rows(it, rows, pattern >= 0 ? widest_row : longest_row * row);
   }
@@ -82,7 +87,7 @@ struct strip {
   }
   // May a sparse op take part, as far as its matrix tells?
   template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
-    return rows != 0 && steps - begin < strip_steps && pattern == nodes[i].in[0] && sweeps(nodes, i);
+    return has_room(steps) && pattern == nodes[i].in[0] && sweeps(nodes, i);
   }
   // Does the sparse step s, the last of r, read of the steps before it only by rows what they made by rows?
   template <class Plan> constexpr bool joins_product(const Plan& r, const step& s) const {
@@ -95,10 +100,9 @@ struct strip {
       }
     return true;
   }
-  // May a convolution over so many images take part? Not as the last step that the strip has room for: the one that reads
-  // its result follows.
-  constexpr bool takes_images(extent_t n, int steps) const {
-    return rows != 0 && n == rows && pattern < 0 && steps - begin + 1 < strip_steps;
+  // May a convolution over so many images take part? What makes images needs room for the step that reads them, too.
+  constexpr bool takes_images(op o, extent_t n, int steps) const {
+    return n == rows && pattern < 0 && has_room(steps, makes_images(o) ? 1 : 0);
   }
   // Does the convolution s, the last of r, read of what the steps before it make images only, those at hand?
   template <class Plan> constexpr bool joins_images(const Plan& r, const step& s) const {
@@ -113,11 +117,12 @@ struct strip {
     return true;
   }
   constexpr void join_images(const image_rows& of) {
+    row = images && row > of.row ? row : of.row;
     images = true;
-    row = of.row;
   }
   // A convolution that has not joined.
   constexpr void open_images(const image_rows& of, int steps) {
+    images = false;
     join_images(of);
     rows = of.n;
     begin = steps - 1;

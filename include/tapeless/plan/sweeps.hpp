@@ -4,7 +4,8 @@
 // A sweep: steps that pass over the rows of one sparse matrix together, so that its entries are read once.
 //   z = A x;  r = f(z, ...);  g = A^T r      each row's entries are in L1 between the first and the last of them
 // It is a strip (strips.hpp) that a product with the matrix opens. Here the groups that can take part are brought side by
-// side: a mean that is finished between f and A^T r would end it. The same for strips that a convolution opens (images.hpp).
+// side: a mean that is finished between f and A^T r would end it. The same for strips with convolutions
+// (images.hpp), ahead of which stands, too, what members read and depends on none: prepared weights, selected images.
 #pragma once
 #include "groups.hpp"
 #include "images.hpp"
@@ -40,14 +41,14 @@ constexpr bool is_loop_over_rows(const shape& it, extent_t rows, extent_t widest
 
 // The groups renumbered, so that those that can take part in one sweep, or in one strip of images, are neighbours.
 // @pre r.of and r.groups are final; what depends on the numbers comes later
-template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, grouping& r) {
+template <int N, int O> constexpr void gather_strips(const program<N, O>& p, grouping& r) {
   const int groups = r.groups.size();
-  vec<int> whole_node(groups, no_node); // of a group that is a sweeping op, or a convolution by images
+  vec<int> opener(groups, no_node); // of a group that is one: a sweeping op, or a convolution by images
   bool any = false;
   for (int i = 0; i < N; ++i)
     if (r.of[i] >= 0 && ((is_sparse(p.nodes[i].o) && sweeps(p.nodes, i)) ||
                          (r.loaded[i] == 0 && images_of(p.nodes, i).n > 0))) {
-      whole_node[r.of[i]] = i;
+      opener[r.of[i]] = i;
       any = true;
     }
   if (!any) return;
@@ -59,9 +60,11 @@ template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, gro
   for (int start = 0; start < groups; ++start) {
     if (placed[start]) continue;
     placed[start] = 1;
-    order.push_back(start);
-    const int first = whole_node[start];
-    if (first < 0) continue;
+    const int first = opener[start];
+    if (first < 0) {
+      order.push_back(start);
+      continue;
+    }
     const bool sparse = is_sparse(p.nodes[first].o);
     const image_rows images = images_of(p.nodes, first);
     const extent_t rows = sparse ? p.nodes[p.nodes[first].in[0]].s.d[0] : images.n;
@@ -74,40 +77,64 @@ template <int N, int O> constexpr void gather_sweeps(const program<N, O>& p, gro
     const auto reads = [&](const node& v, int k) {
       return is_conv(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
     };
-    vec<char> may(groups, 0); // take part
+    vec<char> may(groups, 0), early(groups, 0); // take part; stand ahead of it
     for (int g = start + 1; g < groups && !(counts[g] && !placed[g]); ++g) {
-      const int s = whole_node[g];
+      const int s = opener[g];
       const bool fits =
           s >= 0 ? goes_with_first(s) : r.groups[g].fused && is_loop_over_rows(r.groups[g].it, rows, widest);
-      may[g] = fits && !placed[g] && r.groups[g].loaded == r.groups[start].loaded ? 1 : 0;
+      const bool free = !placed[g] && r.groups[g].loaded == r.groups[start].loaded;
+      may[g] = fits && free ? 1 : 0;
+      early[g] = !fits && free && !sparse ? 1 : 0;
     }
     may[start] = 1;
-    // what it reads is there before the sweep, or is the row at hand of a member
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (int i = 0; i < N; ++i) {
-        const int g = r.of[i];
-        if (g <= start || may[g] == 0) continue;
-        for (int k = 0; k < 3; ++k) {
-          const int x = p.nodes[i].in[k], root = x < 0 ? no_node : r.root[x];
-          const int from = root < 0 ? no_node : r.of[root];
-          if (from < 0 || from == g || (placed[from] && from != start)) continue;
-          const bool own_row = may[from] != 0 && rule(p.nodes[root].o).k != kind::reduction &&
-                               (whole_node[from] < 0 || makes(p.nodes[root])) &&
-                               (whole_node[g] < 0 || reads(p.nodes[i], k));
-          if (own_row) continue;
-          may[g] = 0;
-          changed = true;
-          break;
-        }
+    // act(node, its group, operand, the root of that, the group of that) for all that is not there ahead of the sweep, until
+    // none returns true
+    const auto until_stable = [&](auto&& act) {
+      for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < N; ++i)
+          for (int k = 0; k < 3 && r.of[i] > start; ++k) {
+            const int x = p.nodes[i].in[k], root = x < 0 ? no_node : r.root[x];
+            const int from = root < 0 ? no_node : r.of[root];
+            if (from < 0 || from == r.of[i] || (placed[from] && from != start)) continue;
+            changed = act(i, r.of[i], k, root, from) || changed;
+          }
       }
-    }
+    };
+    const auto unless = [](bool keeps, char& flag) {
+      if (flag == 0 || keeps) return false;
+      flag = 0;
+      return true;
+    };
+    until_stable([&](int, int g, int, int, int from) { return unless(early[from] != 0, early[g]); });
+    // what a member reads stands ahead, or is the row at hand of another one
+    until_stable([&](int i, int g, int k, int root, int from) {
+      const bool own_row = may[from] != 0 && rule(p.nodes[root].o).k != kind::reduction &&
+                           (opener[from] < 0 || makes(p.nodes[root])) &&
+                           (opener[g] < 0 || reads(p.nodes[i], k));
+      return unless(own_row || early[from] != 0, may[g]);
+    });
+    // more than a strip has room for keep their place, and so do loops that share no value with it
+    vec<char> shares(groups, 0);
+    until_stable([&](int, int g, int, int, int from) {
+      if (may[g] != 0 && may[from] != 0) shares[g] = shares[from] = 1;
+      return false;
+    });
+    for (int g = start + 1, n = 1; g < groups && !sparse; ++g)
+      if (may[g] != 0 && ((shares[g] == 0 && opener[g] < 0) || ++n > image_strip_steps)) may[g] = 0;
+    vec<char> unread(groups, 1); // of those that may stand ahead: by members and what they read
+    until_stable([&](int, int g, int, int, int from) {
+      return unless(early[from] == 0 || (may[g] == 0 && unread[g] != 0), unread[from]);
+    });
+    const auto place = [&](int g) {
+      placed[g] = 1;
+      order.push_back(g);
+    };
     for (int g = start + 1; g < groups; ++g)
-      if (may[g]) {
-        placed[g] = 1;
-        order.push_back(g);
-      }
+      if (unread[g] == 0) place(g);
+    order.push_back(start);
+    for (int g = start + 1; g < groups; ++g)
+      if (may[g]) place(g);
   }
   vec<int> now(groups, 0);
   const vec<group> old = r.groups;
