@@ -78,7 +78,10 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
       return is_conv(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
     };
     vec<char> may(groups, 0), early(groups, 0); // take part; stand ahead of it
-    for (int g = start + 1; g < groups && !(counts[g] && !placed[g]); ++g) {
+    int end = start + 1;                        // of the groups that are looked at
+    const int window = start + 4 * image_strip_steps, farthest = sparse || window > groups ? groups : window;
+    for (; end < farthest && !(counts[end] && !placed[end]); ++end) {
+      const int g = end;
       const int s = opener[g];
       const bool fits =
           s >= 0 ? goes_with_first(s) : r.groups[g].fused && is_loop_over_rows(r.groups[g].it, rows, widest);
@@ -87,13 +90,16 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
       early[g] = !fits && free && !sparse ? 1 : 0;
     }
     may[start] = 1;
+    vec<int> near; // their nodes
+    for (int i = 0; i < N; ++i)
+      if (r.of[i] > start && r.of[i] < end) near.push_back(i);
     // act(node, its group, operand, the root of that, the group of that) for all that is not there ahead of the sweep, until
     // none returns true
     const auto until_stable = [&](auto&& act) {
       for (bool changed = true; changed;) {
         changed = false;
-        for (int i = 0; i < N; ++i)
-          for (int k = 0; k < 3 && r.of[i] > start; ++k) {
+        for (const int i : near)
+          for (int k = 0; k < 3; ++k) {
             const int x = p.nodes[i].in[k], root = x < 0 ? no_node : r.root[x];
             const int from = root < 0 ? no_node : r.of[root];
             if (from < 0 || from == r.of[i] || (placed[from] && from != start)) continue;
@@ -120,7 +126,7 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
       if (may[g] != 0 && may[from] != 0) shares[g] = shares[from] = 1;
       return false;
     });
-    for (int g = start + 1, n = 1; g < groups && !sparse; ++g)
+    for (int g = start + 1, n = 1; g < end && !sparse; ++g)
       if (may[g] != 0 && ((shares[g] == 0 && opener[g] < 0) || ++n > image_strip_steps)) may[g] = 0;
     vec<char> unread(groups, 1); // of those that may stand ahead: by members and what they read
     until_stable([&](int, int g, int, int, int from) {
@@ -130,10 +136,10 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
       placed[g] = 1;
       order.push_back(g);
     };
-    for (int g = start + 1; g < groups; ++g)
+    for (int g = start + 1; g < end; ++g)
       if (unread[g] == 0) place(g);
     order.push_back(start);
-    for (int g = start + 1; g < groups; ++g)
+    for (int g = start + 1; g < end; ++g)
       if (may[g]) place(g);
   }
   vec<int> now(groups, 0);
