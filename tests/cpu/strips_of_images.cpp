@@ -213,8 +213,9 @@ TEST_CASE("strips of images: layers in a row, weights that are made first, and c
   }
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return losses[a] > losses[b]; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return losses[a] != losses[b] ? losses[a] > losses[b] : a < b;
+  });
   const auto check = [&](const auto& program, std::size_t chosen) {
     numbers<T> value(1, 0), sum1, sum2;
     for (std::size_t i = 0; i < chosen; ++i) {
