@@ -46,7 +46,8 @@ def sources_of(kernel):
     if kernel == "matmul":
         yield kernel, MATMUL
         return
-    for each in ["fprop", "dgrad"] if kernel == "pointwise" else ["fprop", "dgrad", "wgrad"]:
+    taken = {"pointwise": ["fprop", "dgrad"], "narrow": ["wgrad"]}
+    for each in taken.get(kernel, ["fprop", "dgrad", "wgrad"]):
         yield f"{kernel} {each}", CONV % (each, kernel)
 
 
