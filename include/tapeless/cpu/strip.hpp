@@ -211,7 +211,7 @@ template <class Arch, const auto& P> struct strip {
     constexpr bool sums = ((P.step_[First + K].partials > 0) || ...);
     constexpr bool by_images = (is_conv(P.step_[First + K].o) || ...);
     const index_t rows = f.step[First].loop[0];
-    if constexpr (!by_images) // there are images, always
+    if constexpr (!by_images) // of images there are least_images
       if (rows == 0) {
         if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
         return;

@@ -10,7 +10,7 @@
 // earlier group.
 #pragma once
 #include "loop_order.hpp"
-#include "sweeps.hpp"
+#include "strip_order.hpp"
 
 namespace tapeless::detail {
 

@@ -164,7 +164,7 @@ template <int N, int O> class planner {
     s.stores = 1;
     add(i, makes_rows(v));
     const bool together = r_.steps > 1 && r_.step_[r_.steps - 2].at_load == s.at_load;
-    s.strip = together && strip_.takes_product(p_.nodes, i, r_.steps - 1) && strip_.joins_product(r_, s);
+    s.strip = together && strip_.takes_product(p_.nodes, i, r_.steps - 1) && strip_.joins_whole(r_, s);
     if (!s.strip) end_strip(group);
     for (int k = s.slot0; k < r_.slots; ++k) strip_.slots.push_back({k, r_.slot_[k].s, v.adjoint});
     s.partial0 = r_.slots;
@@ -203,7 +203,7 @@ template <int N, int O> class planner {
       if (k == s.slot0 + s.loads ? makes_images(v.o) : reads_images(v.o, k - s.slot0))
         r_.slot_[k].stride[0] = numel(r_.slot_[k].s) / of.n;
     const bool together = r_.steps > 1 && r_.step_[r_.steps - 2].at_load == s.at_load;
-    s.strip = together && strip_.takes_images(v.o, of.n, r_.steps - 1) && strip_.joins_images(r_, s);
+    s.strip = together && strip_.takes_images(v.o, of.n, r_.steps - 1) && strip_.joins_whole(r_, s);
     if (!s.strip) end_strip(group);
     for (int k = s.slot0; k < r_.slots; ++k) strip_.slots.push_back({k, r_.slot_[k].s, v.adjoint});
     if (s.strip) strip_.join_images(of);

@@ -62,7 +62,7 @@ struct strip {
   static constexpr location unsettled(int node) { return {place::strip, node, -1}; }
   static constexpr bool is_unsettled(const location& l) { return l.where == place::strip && l.offset < 0; }
 
-  // for a further step, the one behind `steps`, and `more` of them?
+  // Is there room for one step more than `steps`, and for `more` behind it?
   constexpr bool has_room(int steps, int more = 0) const {
     return rows != 0 && steps - begin + more < (images ? image_strip_steps : strip_steps);
   }
@@ -89,23 +89,9 @@ struct strip {
   template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
     return has_room(steps) && pattern == nodes[i].in[0] && sweeps(nodes, i);
   }
-  // Does the sparse step s, the last of r, read of the steps before it only by rows what they made by rows?
-  template <class Plan> constexpr bool joins_product(const Plan& r, const step& s) const {
-    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
-      for (int w = begin; w + 1 < r.steps; ++w) {
-        const step& before = r.step_[w];
-        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
-          if (r.slot_[k].at == r.slot_[y].at && !(r.slot_[k].stride[0] == 1 && r.slot_[y].stride[0] == 1))
-            return false;
-      }
-    return true;
-  }
-  // May a convolution over so many images take part? What makes images needs room for the step that reads them, too.
-  constexpr bool takes_images(op o, extent_t n, int steps) const {
-    return n == rows && pattern < 0 && has_room(steps, makes_images(o) ? 1 : 0);
-  }
-  // Does the convolution s, the last of r, read of what the steps before it make images only, those at hand?
-  template <class Plan> constexpr bool joins_images(const Plan& r, const step& s) const {
+  // Does the sparse product or convolution s, the last of r, read of what the steps before it make rows only, those at
+  // hand?
+  template <class Plan> constexpr bool joins_whole(const Plan& r, const step& s) const {
     for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
       for (int w = begin; w + 1 < r.steps; ++w) {
         const step& before = r.step_[w];
@@ -115,6 +101,10 @@ struct strip {
             return false;
       }
     return true;
+  }
+  // May a convolution over so many images take part? What makes images needs room for the step that reads them, too.
+  constexpr bool takes_images(op o, extent_t n, int steps) const {
+    return n == rows && pattern < 0 && has_room(steps, makes_images(o) ? 1 : 0);
   }
   constexpr void join_images(const image_rows& of) {
     row = images && row > of.row ? row : of.row;
