@@ -197,8 +197,9 @@ template <class T, class V = simd<T>> constexpr index_t matmul_shared(const matm
 /// Elements of one b, the same for all matrices, packed ahead of products of many rows with it; 0: it is read as it is.
 template <class T, class V = simd<T>> constexpr index_t matmul_packed(const matmul_extents& e) {
   using B = detail::blocking<V>;
-  const bool packs =
-      !e.b_batched && e.m * e.batch > 2 && e.n > 1 && e.k > 1 && (e.tb || (e.k > 128 && e.n >= 4 * B::NR));
+  // From k of 129 on whatever the rows: matmul_packs looks at these.
+  const bool pays = e.k > 128 ? e.n >= 4 * B::NR : detail::pays_to_pack<V>(e.m * e.batch, e.k, e.n);
+  const bool packs = !e.b_batched && e.m * e.batch > 2 && e.n > 1 && e.k > 1 && (e.tb || pays);
   return packs ? detail::round_up(e.n, B::NR) * e.k : 0;
 }
 /// Are there rows enough to pack b ahead of one product?

@@ -53,6 +53,11 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 0, 2);
       if constexpr (Taps) __builtin_prefetch(c + i * c_row + NV * W - 1, 0, 2);
     });
+  else if (M > 1 && !Taps && k <= 16) // little but stores
+    unroll<M>([&](auto i) __attribute__((always_inline)) {
+      __builtin_prefetch(c + i * c_row, 1, 3);
+      if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 1, 3);
+    });
   // A pointer for four rows of a: a step then has few additions besides its loads, and there are machines whose ports
   // for those are the ones that multiply.
   constexpr int pointers = (M + 3) / 4;
@@ -81,6 +86,9 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, row[j], acc[i][j]); });
     });
   };
+  // A packed panel of b that is larger than L1 comes from L2 in every call: so many steps ahead of itself.
+  constexpr bool may_be_large = sizeof(V) == 64 && M == blocking<V>::MR && NV == blocking<V>::NV && !Masked;
+  const bool large = may_be_large && b_step == NV * W && k * NV * index_t{sizeof(V)} > (1 << 15);
   if constexpr (Taps)
     for (; k > 0; --k, walk(a_step - taps * a_tap), b += b_step)
       for (int t = 0; t < taps; ++t, walk(a_tap)) step(b + tap[t]);
@@ -95,6 +103,16 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
         for (index_t i = M; next_step != 0 && i < line; ++i) __builtin_prefetch(next + i * next_line);
         next += line * (next_step != 0 ? next_step : 1);
       }
+      if constexpr (may_be_large)
+        if (large) {
+          constexpr int ahead = 16;
+          for (index_t p = count; p > 0; --p, walk(a_step), b += NV * W) {
+            unroll<NV>([&](auto j)
+                           __attribute__((always_inline)) { __builtin_prefetch(b + (ahead * NV + j) * W); });
+            step(b);
+          }
+          continue;
+        }
       for (index_t p = count; p > 0; --p, walk(a_step), b += b_step) step(b);
     }
   }
@@ -212,6 +230,14 @@ template <class V, class T> void pack_panels(index_t k, index_t cols, const matr
     }
 }
 
+/// Is a copy of b, (k, cols) in rows `step` elements apart, worth it where `rows` rows of a meet it? Rows of a multiple of 512
+/// bytes share few sets of L1, so that even a shallow panel of them does not stay there.
+template <class V> constexpr bool pays_to_pack(index_t rows, index_t k, index_t step) {
+  using B = blocking<V>;
+  const bool crowded = step * static_cast<index_t>(sizeof(typename V::value_type)) % 512 == 0;
+  return step >= 4 * B::NR && (k > 128 ? rows >= 8 * B::MR : crowded && k >= 64 && rows >= 32 * B::MR);
+}
+
 /// So many of `extent` in each of the fewest blocks of at most `most`, in whole units.   @pre most is a multiple of unit
 constexpr index_t equal_blocks(index_t extent, index_t most, index_t unit) {
   return round_up(ceil_div(extent, std::max<index_t>(1, ceil_div(extent, most))), unit);
@@ -242,16 +268,23 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
   const bool far = b.row >= page && b.col == 1, few = rows <= 2 * B::MR;
   const bool wide = far && !few && (k > 128 || (k >= 16 && k * cols >= 1 << 19));
   const bool pack_b =
-      b.list != nullptr ||
-      (!packed && !by_steps && (b.col != 1 || wide || (k > 128 && b.row >= 4 * NR && rows >= 8 * B::MR)));
+      b.list != nullptr || (!packed && !by_steps && (b.col != 1 || wide || pays_to_pack<V>(rows, k, b.row)));
   T* const panels = scratch;
   T* const block = scratch + std::min(k, B::KC) * round_up(std::min(cols, B::NC), NR);
+  // Of a long sum, too, the rows of both that are packed next, if L2 has room for them: they come in one piece.
+  const bool fetches_sources = is_long && pack_a && pack_b && a.list == nullptr && b.list == nullptr &&
+                               a.col <= 2 * rows && b.row <= 2 * cols &&
+                               (a.col + b.row) * kc * bytes <= 5 << 17;
   struct fetched {
     const T* p = nullptr;
     index_t step = 0;
   };
-  const index_t most_cols = equal_blocks(cols, B::NC, NR), most_rows = equal_blocks(rows, B::MC, B::MR);
   kc = equal_blocks(k, kc, line);
+  // Rows of c that are wide lie on pages of their own: few at a time, if what they meet of b is read again from L2.
+  const index_t most_cols = equal_blocks(cols, B::NC, NR);
+  const bool few_pages = !pack_a && c_row * bytes >= 1024 && kc * most_cols * bytes <= 1 << 20;
+  const index_t most_rows =
+      equal_blocks(rows, few_pages ? (c_row * bytes >= 8192 ? 2 : 4) * B::MR : B::MC, B::MR);
   for (index_t j0 = 0; j0 < cols; j0 += most_cols)
     for (index_t p = 0; p < k; p += kc) {
       const index_t kb = std::min(kc, k - p), nc = std::min(most_cols, cols - j0), whole = nc / NR * NR;
@@ -289,6 +322,14 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
             if (call < lines) return {b.at(later, j0 + jn).p + call * line, b.row};
             return x < rows - more ? fetched{a.at(more + x, later).p, a.col} : fetched{};
           };
+          const auto source = [&](index_t call) -> fetched { // the next rows of a, then those of b
+            const index_t n = i0 / B::MR * (nc / NR) + j / NR * ceil_div(mc, B::MR) + call;
+            const index_t of_a = ceil_div(a.col, line), later = p + kb;
+            if (later >= k || n - of_a >= ceil_div(b.row, line)) return {};
+            return {
+                (n < of_a ? a.at(0, later).p + n * kb * line : b.at(later, j0).p + (n - of_a) * kb * line),
+                line};
+          };
           const auto panel = [&](index_t call) -> fetched { // the next panel of b
             if (call >= lines || kb * nc <= (1 << 20) / bytes || (jn == 0 && more == 0)) return {};
             return {(packed ? packed + (j0 + jn) * all_k + p * NR : panels + jn * kb) + call * kb * line,
@@ -299,7 +340,10 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
             const T* const ap = pack_a ? block + i * kb : as.p + i * a.row;
             const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
             T* const cp = c + (i0 + i) * c_row + j0 + j;
-            fetched next = by_steps ? by_step(call) : packed || pack_b ? panel(call) : fetched{};
+            fetched next = by_steps           ? by_step(call)
+                           : fetches_sources  ? source(call)
+                           : packed || pack_b ? panel(call)
+                                              : fetched{};
             if (j == 0 && !pack_a && a.col == 1 && !next.p) // the next rows of a
               next.p = i + m.value < mc ? ap + m.value * a.row : more > 0 ? as.p + mc * a.row : nullptr;
             ++call;
