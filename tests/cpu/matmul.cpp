@@ -78,6 +78,25 @@ TEST_CASE_TEMPLATE("matmul: equals the triple loop where blocks and packing come
     });
 }
 
+TEST_CASE_TEMPLATE("matmul: few rows, whose second operand stays in place", T, float, double) {
+  const index_t shapes[][2] = {
+      {70, 130}, {33, 9}, {523, 128}, {1100, 300}}; // (n, k); the last one beyond a page
+  for (index_t m : {2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 25, 32, 34, 48, 49})
+    for (const auto& s : shapes)
+      each_form([&](bool ta, bool tb) {
+        check<T>({.batch = 1, .m = m, .n = s[0], .k = s[1], .ta = ta, .tb = tb});
+      });
+  check<T>({.batch = 1, .m = 7, .n = 1030, .k = 530}); // 2 MB: fewer steps at a time
+}
+
+TEST_CASE_TEMPLATE("matmul: shallow products of wide rows", T, float, double) {
+  for (index_t k : {2, 4, 16, 17, 64})
+    for (const auto& s : {std::array<index_t, 2>{100, 300}, {60, 2060}, {400, 128}})
+      each_form([&](bool ta, bool tb) {
+        check<T>({.batch = 1, .m = s[0], .n = s[1], .k = k, .ta = ta, .tb = tb});
+      });
+}
+
 TEST_CASE_TEMPLATE("matmul: a long k over a small result is cut into slices added in order", T, float,
                    double) {
   const index_t shapes[][3] = {{5, 9, 9001}, {1, 1, 20000}, {1, 33, 8192}, {33, 1, 5000}, {16, 16, 4097}};

@@ -22,7 +22,7 @@ template <class V, class T, class Team>
 void pointwise_product(const Team& team, const conv_extents& e, index_t rows, index_t k, const matrix<T>& a,
                        const T* x, T* y, T* scratch) {
   const index_t area = e.h * e.w, nb = pointwise_columns<V>(rows, k), parts = ceil_div(area, nb);
-  const bool few = are_few_rows(rows, a, matrix<T>{x, area, 1});
+  const bool few = are_few_rows<V>(rows, k, a, matrix<T>{x, area, 1});
   // rows are cut only where there is too little else for the team: every tile packs its columns anew
   const bool cut = team.size() > 1 && e.n * e.groups * parts < 4 * team.size();
   constexpr index_t part = 72; // whole blocks of the microkernel
@@ -34,7 +34,7 @@ void pointwise_product(const Team& team, const conv_extents& e, index_t rows, in
     const matrix<T> xs{x + image * k * area + j, area, 1};
     T* const to = y + (image * rows + i) * area + j;
     if (k == 1) outer_product<V>(m, cols, as.p, as.row, xs.p, to, area);
-    else if (few) few_rows<V>(m, cols, k, as, xs, to, area);
+    else if (few) few_rows<V>(rows, m, cols, k, as, xs, to, area);
     else tile<V>(m, cols, k, as, xs, to, area, scratch + member * tile_scratch<V>(rows, nb, k));
   });
 }

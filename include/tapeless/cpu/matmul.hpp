@@ -114,16 +114,72 @@ template <class V, class T> [[gnu::noinline]] void outer_product(index_t m, inde
   }
 }
 
-template <class T> bool are_few_rows(index_t rows, const matrix<T>& a, const matrix<T>& b) {
-  return rows <= 2 && (b.col == 1 || a.col == 1);
-}
-/// c = a b for one or two rows, without packing.   @pre are_few_rows(rows, a, b)
-template <class V, class T>
-void few_rows(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
-              index_t c_row) {
+/// Dot products of up to M rows of a with up to `dots<V> / M` rows of b, each in the same order wherever it stands.
+template <class V> inline constexpr int dots_at_once = sizeof(V) == 64 ? 16 : 8;
+template <class V, int M, class T>
+[[gnu::noinline]] void block_of_dots(index_t rows, index_t cols, index_t k, const T* a, index_t a_row,
+                                     const T* b, index_t b_row, T* c, index_t c_row) {
+  constexpr int W = static_cast<int>(V::size), S = dots_at_once<V>, R = S / M;
+  const T *as[M], *bs[R];
+  unroll<M>([&](auto i)
+                __attribute__((always_inline)) { as[i] = a + std::min<index_t>(i, rows - 1) * a_row; });
+  unroll<R>([&](auto r)
+                __attribute__((always_inline)) { bs[r] = b + std::min<index_t>(r, cols - 1) * b_row; });
+  V acc[S];
+  unroll<S>([&](auto s) __attribute__((always_inline)) { acc[s] = V(T(0)); });
+  const auto add = [&](auto at) __attribute__((always_inline)) {
+    V x[M];
+    unroll<M>([&](auto i) __attribute__((always_inline)) { x[i] = at(as[i]); });
+    unroll<R>([&](auto r) __attribute__((always_inline)) {
+      const V y = at(bs[r]);
+      unroll<M>([&](auto i)
+                    __attribute__((always_inline)) { acc[i * R + r] = fma(x[i], y, acc[i * R + r]); });
+    });
+  };
+  index_t p = 0;
+  for (; p + W <= k; p += W) add([&](const T* q) __attribute__((always_inline)) { return load<V>(q + p); });
+  if (p < k) add([&](const T* q) __attribute__((always_inline)) { return load_n<V>(q + p, k - p); });
+  T sums[S];
+  unroll<S / W>([&](auto g) __attribute__((always_inline)) {
+    V part[W];
+    unroll<W>([&](auto l) __attribute__((always_inline)) { part[l] = acc[g * W + l]; });
+    store(sums + g * W, hsum_each(part));
+  });
   for (index_t i = 0; i < rows; ++i)
-    if (b.col == 1) row_times_matrix<V>(cols, k, a.p + i * a.row, a.col, b.p, b.row, c + i * c_row);
-    else row_of_dots<V>(cols, k, a.p + i * a.row, b.p, b.col, c + i * c_row);
+    for (index_t r = 0; r < cols; ++r) c[i * c_row + r] = sums[i * R + r];
+}
+/// c[i, j] = sum_p a[i * a_row + p] * b[j * b_row + p]: some rows of b meet all rows of a.
+template <class V, class T> void rows_of_dots(index_t rows, index_t cols, index_t k, const T* a,
+                                              index_t a_row, const T* b, index_t b_row, T* c, index_t c_row) {
+  constexpr index_t R = dots_at_once<V> / 4;
+  for (index_t j = 0; j < cols; j += 2 * R, b += 2 * R * b_row, c += 2 * R) {
+    const index_t n = std::min(2 * R, cols - j);
+    for (index_t i = 0; i < rows; i += 4) {
+      const index_t m = std::min<index_t>(4, rows - i);
+      const T* const at = a + i * a_row;
+      T* const to = c + i * c_row;
+      if (m <= 2) block_of_dots<V, 2>(m, n, k, at, a_row, b, b_row, to, c_row);
+      else {
+        block_of_dots<V, 4>(m, std::min(R, n), k, at, a_row, b, b_row, to, c_row);
+        if (n > R) block_of_dots<V, 4>(m, n - R, k, at, a_row, b + R * b_row, b_row, to + R, c_row);
+      }
+    }
+  }
+}
+
+/// Is a product taken without blocks: one row, or some whose terms lie side by side in both operands?
+template <class V, class T>
+bool are_few_rows(index_t rows, index_t k, const matrix<T>& a, const matrix<T>& b) {
+  if (rows == 1) return b.col == 1 || a.col == 1;
+  return rows <= (k >= 128 ? 32 : 8) && k >= blocking<V>::W && a.col == 1 && b.col != 1;
+}
+/// `rows` rows of c = a b, of `of` in all, without packing.   @pre are_few_rows(of, k, a, b)
+template <class V, class T>
+void few_rows(index_t of, index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
+              index_t c_row) {
+  if (of > 1) rows_of_dots<V>(rows, cols, k, a.p, a.row, b.p, b.col, c, c_row);
+  else if (b.col == 1) row_times_matrix<V>(cols, k, a.p, a.col, b.p, b.row, c);
+  else row_of_dots<V>(cols, k, a.p, b.p, b.col, c);
 }
 
 /// Where c is taken in its columns: so many steps of k at a time, so that all columns of a few rows of a are read before
@@ -256,10 +312,10 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
 
   const detail::matrix<T> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1, e.k == 1 ? nullptr : lists.a};
   const detail::matrix<T> bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1, e.k == 1 ? nullptr : lists.b};
-  const bool few = detail::are_few_rows(e.m, am, bm),
+  const bool few = (!packed || e.m == 1) && detail::are_few_rows<V>(e.m, e.k, am, bm),
              narrow = !few && bm.list == nullptr && detail::are_few_columns<V>(e.m, e.n, e.k, am, each);
   if (e.batch == 1 && e.m * e.n * e.k <= (1 << 18)) {
-    if (few) return detail::few_rows<V>(e.m, e.n, e.k, am, bm, c, e.n);
+    if (few) return detail::few_rows<V>(e.m, e.m, e.n, e.k, am, bm, c, e.n);
     if (narrow) return detail::few_columns<V>(e.m, e.n, e.k, am, bm, c, e.n, scratch, B::KC);
     return detail::tile<V>(e.m, e.n, e.k, am, bm, c, e.n, scratch, B::KC, packed, e.k);
   }
@@ -269,9 +325,10 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   constexpr index_t enough = 8, grain = 1 << 21; // slices to aim at; multiplications worth a chunk
   const index_t total = e.batch * e.m * e.n;
   // few rows: b is read once, from few pages at a time, of which no cache holds any yet where it is large
-  const bool once = e.m <= 2 * B::MR && !e.tb;
-  const bool large = e.n * static_cast<index_t>(sizeof(T)) >= 4096 && e.k * e.n > 1 << 20;
-  const index_t kc = !once ? B::KC : large ? 16 : 64;
+  constexpr index_t bytes = static_cast<index_t>(sizeof(T));
+  const bool once = e.m <= B::few_rows && !e.tb;
+  const bool large = e.k * e.n * bytes >= 1 << 21;
+  const index_t kc = !once ? B::KC : large ? 32 : e.n * bytes >= 4096 ? 64 : B::KC;
   const index_t rows = narrow ? 48 : B::MR; // that stay together; 48: vectors of rows, too
   index_t mb = round_up(e.m, rows), nb = round_up(e.n, B::NR), slices = 1;
   if (e.k >= B::long_k && 2 * total <= B::partials)
@@ -304,7 +361,7 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     T* const cs = target + rest % slices * total + z * e.m * e.n + i * e.n + j;
     const index_t high = std::min(mb, e.m - i), wide = std::min(nb, e.n - j), deep = std::min(kb, e.k - p);
     if (e.k == 1) detail::outer_product<V>(high, wide, as.p, as.row, bs.p, cs, e.n);
-    else if (few) detail::few_rows<V>(high, wide, deep, as, bs, cs, e.n);
+    else if (few) detail::few_rows<V>(e.m, high, wide, deep, as, bs, cs, e.n);
     else if (narrow) detail::few_columns<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, kc);
     else
       detail::tile<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, kc,

@@ -162,7 +162,7 @@ template <small_product S, class T>
   if constexpr (!S.tb) small_blocks_of<S, T, S.n, 1>(a, b, c);
   else if constexpr (reads_columns(S)) small_blocks_of<S, T, 1, S.k>(a, b, c);
   else if constexpr (takes_dots(S))
-    few_rows<simd<T>>(S.m, S.n, S.k, matrix<T>{a, S.k, 1}, matrix<T>{b, 1, S.k}, c, S.n);
+    few_rows<simd<T>>(S.m, S.m, S.n, S.k, matrix<T>{a, S.k, 1}, matrix<T>{b, 1, S.k}, c, S.n);
   else {
     constexpr small_blocks B = blocks_of(S);
     alignas(64) T mine[small_panel(S)];

@@ -24,6 +24,7 @@ template <class V> struct blocking {
   static constexpr int MR = sizeof(V) == 64 ? 12 : 6, NV = 2; // MR * NV accumulators + NV + 1 registers
   static constexpr index_t NR = NV * W, KC = 512;
   static constexpr index_t MC = sizeof(V) < 64 ? 72 : sizeof(value_type) == 4 ? 192 : 96; // A: up to 384 KB
+  static constexpr index_t few_rows = 4 * MR; // which read b in place if it has rows
   static constexpr index_t NC = 4096 / static_cast<index_t>(sizeof(value_type));
   static constexpr index_t long_k = 4096,
                            partials = 1 << 16; // a k that may be cut; elements for its partial sums
@@ -31,84 +32,92 @@ template <class V> struct blocking {
   static_assert(NC % NR == 0 && MC % MR == 0 && KC * static_cast<index_t>(sizeof(value_type)) % 128 == 0);
 };
 
+/// Vectors of a panel of b that M rows meet at once: their sums, one vector of each and one of a fill the registers.
+template <class V, int M> constexpr int vectors_of_panel = std::min(8, (sizeof(V) == 64 ? 31 : 15) / (M + 1));
+
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
 /// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
 /// next: what is fetched meanwhile: the rows of the call to come, each of them in one piece, a_row apart; or, where
 /// next_step is not 0, one line for each step, so far apart; nullptr: nothing.
+/// ahead: so many elements ahead of each row of b lies what is fetched with it, where NV is vectors_of_panel; 0: nothing.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
 [[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
                              T* c, index_t c_row, index_t last, bool add,
                              const std::type_identity_t<T>* next = nullptr, index_t next_step = 0,
-                             const index_t* tap = nullptr, int taps = 1, index_t a_tap = 1) {
+                             const index_t* tap = nullptr, int taps = 1, index_t a_tap = 1,
+                             index_t ahead = 0) {
   constexpr int W = static_cast<int>(V::size);
   constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
   V acc[M][NV];
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
-    unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
-  });
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 16
+    for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
   // Rows of c are pages apart: they are on their way while the sums are taken. To L2: b passes through L1 meanwhile.
   if (M > 1 && k * taps >= (Taps ? 64 : 128))
-    unroll<M>([&](auto i) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i) {
       __builtin_prefetch(c + i * c_row, 0, 2);
       if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 0, 2);
       if constexpr (Taps) __builtin_prefetch(c + i * c_row + NV * W - 1, 0, 2);
-    });
+    }
   else if (M > 1 && !Taps && k <= 16) // little but stores
-    unroll<M>([&](auto i) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i) {
       __builtin_prefetch(c + i * c_row, 1, 3);
       if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 1, 3);
-    });
+    }
   // A pointer for four rows of a: a step then has few additions besides its loads, and there are machines whose ports
   // for those are the ones that multiply.
   constexpr int pointers = (M + 3) / 4;
   const T* rows[pointers];
-  unroll<pointers>([&](auto g) __attribute__((always_inline)) { rows[g] = a + 4 * g * a_row; });
+#pragma GCC unroll 16
+  for (int g = 0; g < pointers; ++g) rows[g] = a + 4 * g * a_row;
   index_t third = 3 * a_row;
   keep_scalar(third);
   const auto walk = [&](index_t by) __attribute__((always_inline)) {
-    unroll<pointers>([&](auto g) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+    for (int g = 0; g < pointers; ++g) {
       const T* p = rows[g] + by; // a copy: no element of an array could be kept
       keep_scalar(p);
       rows[g] = p;
-    });
+    }
   };
   const auto step = [&](const T* bp) __attribute__((always_inline)) {
     V row[NV];
-    unroll<NV>([&](auto j) __attribute__((always_inline)) {
-      V v;
-      if constexpr (Masked && j == NV - 1) v = load_n<V>(bp + j * W, last);
-      else v = load<V>(bp + j * W);
+#pragma GCC unroll 16
+    for (int j = 0; j < NV; ++j) {
+      V v = Masked && j == NV - 1 ? load_n<V>(bp + j * W, last) : load<V>(bp + j * W);
       if constexpr (M > 1) keep(v); // with M == 1 a load is used once: as an operand
       row[j] = v;
-    });
-    unroll<M>([&](auto i) __attribute__((always_inline)) {
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i) {
       const V x(rows[i / 4][i % 4 == 3 ? third : i % 4 * a_row]);
-      unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, row[j], acc[i][j]); });
-    });
+#pragma GCC unroll 16
+      for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, row[j], acc[i][j]);
+    }
   };
-  // A packed panel of b that is larger than L1 comes from L2 in every call: so many steps ahead of itself.
-  constexpr bool may_be_large = sizeof(V) == 64 && M == blocking<V>::MR && NV == blocking<V>::NV && !Masked;
-  const bool large = may_be_large && b_step == NV * W && k * NV * index_t{sizeof(V)} > (1 << 15);
+  constexpr bool fetches_b = M > 1 && NV == vectors_of_panel<V, M> && !Taps && !Masked;
   if constexpr (Taps)
     for (; k > 0; --k, walk(a_step - taps * a_tap), b += b_step)
       for (int t = 0; t < taps; ++t, walk(a_tap)) step(b + tap[t]);
   else {
     const index_t next_line = next_step != 0 ? next_step : a_row;
     for (index_t count; k > 0; k -= count) {
-      count = next ? std::min(k, line) : k;
-      if (next) {
-        unroll<M>([&](auto i) __attribute__((always_inline)) {
+      count = NV <= 2 && next ? std::min(k, line) : k;
+      if (NV <= 2 && next) {
+#pragma GCC unroll 16
+        for (int i = 0; i < M; ++i)
           if (i < line || next_step == 0) __builtin_prefetch(next + i * next_line);
-        });
         for (index_t i = M; next_step != 0 && i < line; ++i) __builtin_prefetch(next + i * next_line);
         next += line * (next_step != 0 ? next_step : 1);
       }
-      if constexpr (may_be_large)
-        if (large) {
-          constexpr int ahead = 16;
-          for (index_t p = count; p > 0; --p, walk(a_step), b += NV * W) {
-            unroll<NV>([&](auto j)
-                           __attribute__((always_inline)) { __builtin_prefetch(b + (ahead * NV + j) * W); });
+      if constexpr (fetches_b)
+        if (ahead != 0) {
+          for (index_t p = count; p > 0; --p, walk(a_step), b += b_step) {
+#pragma GCC unroll 16
+            for (int j = 0; j < NV; ++j) __builtin_prefetch(b + ahead + j * W);
             step(b);
           }
           continue;
@@ -116,13 +125,14 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       for (index_t p = count; p > 0; --p, walk(a_step), b += b_step) step(b);
     }
   }
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
-    unroll<NV>([&](auto j) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 16
+    for (int j = 0; j < NV; ++j) {
       T* q = c + i * c_row + j * W;
       if (j < NV - 1 || last == W) store(q, add ? V(load<V>(q) + acc[i][j]) : acc[i][j]);
       else store_n(q, add ? V(load_n<V>(q, last) + acc[i][j]) : acc[i][j], last);
-    });
-  });
+    }
 }
 
 /// f(i, constant M) over the blocks [first, last) of the ceil(rows / MR) blocks of rows, which are of nearly equal
@@ -152,6 +162,25 @@ template <class T> struct matrix {
   }
   const T* line(index_t n) const { return p + (list == nullptr ? n : list[n]) * (row == 1 ? col : row); }
 };
+
+/// c (+)= a b for M rows: b is read where it is, in panels as wide as the registers allow.
+/// far: its rows lie on pages of their own, which no prefetcher follows from one to the next.
+template <class V, int M, class T>
+void wide_panels(index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
+                 bool add, bool far) {
+  constexpr index_t W = blocking<V>::W;
+  index_t j = 0;
+  const auto panels = [&](auto nv) {
+    for (constexpr index_t width = nv.value * W; j + width <= cols; j += width)
+      micro<V, M, nv.value>(k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, W, add, nullptr, 0, nullptr,
+                            1, 1, far && j + 2 * width <= cols ? width : 0);
+  };
+  panels(std::integral_constant<int, vectors_of_panel<V, M>>{});
+  panels(std::integral_constant<int, 2>{});
+  for (; j < cols; j += W)
+    micro<V, M, 1, false, true>(k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, std::min(W, cols - j),
+                                add);
+}
 
 /// Stands for an extent that is not known yet where scratch is reserved.
 inline constexpr index_t many = 1 << 20;
@@ -265,10 +294,11 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
   const bool pack_a = a.list != nullptr || (!by_steps && rows >= 2 * B::MR && k >= 16 &&
                                             cols >= (a.col != 1 ? 4 : 16) * NR && (a.col != 1 || k > kc));
   // wide rows of b, each on pages of its own, are read one behind the other
-  const bool far = b.row >= page && b.col == 1, few = rows <= 2 * B::MR;
+  const bool far = b.row >= page && b.col == 1, few = rows <= B::few_rows;
   const bool wide = far && !few && (k > 128 || (k >= 16 && k * cols >= 1 << 19));
   const bool pack_b =
       b.list != nullptr || (!packed && !by_steps && (b.col != 1 || wide || pays_to_pack<V>(rows, k, b.row)));
+  const bool in_place = few && !packed && !pack_b && !by_steps;
   T* const panels = scratch;
   T* const block = scratch + std::min(k, B::KC) * round_up(std::min(cols, B::NC), NR);
   // Of a long sum, too, the rows of both that are packed next, if L2 has room for them: they come in one piece.
@@ -283,13 +313,14 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
   // Rows of c that are wide lie on pages of their own: few at a time, if what they meet of b is read again from L2.
   const index_t most_cols = equal_blocks(cols, B::NC, NR);
   const bool few_pages = !pack_a && c_row * bytes >= 1024 && kc * most_cols * bytes <= 1 << 20;
-  const index_t most_rows =
-      equal_blocks(rows, few_pages ? (c_row * bytes >= 8192 ? 2 : 4) * B::MR : B::MC, B::MR);
+  const index_t most_rows = in_place    ? ceil_div(rows, ceil_div(rows, B::MR))
+                            : few_pages ? equal_blocks(rows, (c_row * bytes >= 8192 ? 2 : 4) * B::MR, B::MR)
+                                        : equal_blocks(rows, B::MC, B::MR);
   for (index_t j0 = 0; j0 < cols; j0 += most_cols)
     for (index_t p = 0; p < k; p += kc) {
       const index_t kb = std::min(kc, k - p), nc = std::min(most_cols, cols - j0), whole = nc / NR * NR;
       if (pack_b) pack_panels<V>(kb, nc, b.at(p, j0), panels);
-      else if (!packed && whole < nc && nc - whole != W)
+      else if (!packed && !in_place && whole < nc && nc - whole != W)
         pack_panels<V>(kb, nc - whole, b.at(p, j0 + whole), panels);
       for (index_t i0 = 0; i0 < rows; i0 += most_rows) {
         const index_t mc = std::min(most_rows, rows - i0);
@@ -301,7 +332,12 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
               interleave<V>(m.value, kb, as.p + i * a.row, a.row, block + i * kb);
             });
         }
-        for (index_t j = 0; j < nc; j += NR) {
+        if (in_place)
+          row_blocks<B::MR>(mc, [&](index_t, auto m) { // one
+            wide_panels<V, m.value>(nc, kb, pack_a ? matrix<T>{block, 1, mc} : as, b.at(p, j0),
+                                    c + i0 * c_row + j0, c_row, p > 0, far);
+          });
+        for (index_t j = in_place ? nc : 0; j < nc; j += NR) {
           const index_t nb = std::min(NR, nc - j), last = nb > W ? nb - W : nb;
           const bool direct = !packed && !pack_b && (nb == NR || nb == W);
           const T* const bp = packed   ? packed + (j0 + j) * all_k + p * NR
@@ -309,9 +345,8 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
                               : pack_b ? panels + j * kb
                                        : panels;
           const index_t b_step = direct ? b.row : NR;
-          if (far && few && direct && j + 3 * NR <= nc) // read once, from pages that no prefetcher follows
-            for (index_t r = 0; r < kb; ++r)
-              for (index_t x = 2 * NR; x < 3 * NR; x += line) __builtin_prefetch(bp + r * b_step + x);
+          // A packed panel that is larger than L1 comes from L2 in every call.
+          const index_t ahead = wide_lanes && !direct && kb * NR * bytes > 1 << 15 ? 16 * NR : 0;
           // What a call fetches, and how far apart its lines are. Nothing that L2 has: that takes loads from the sums.
           constexpr index_t lines = ceil_div(NR, line);
           const index_t jn = j + NR < nc ? j + NR : 0, more = i0 + mc < rows ? i0 + mc : 0;
@@ -349,10 +384,10 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
             ++call;
             if (nb > W)
               micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next.p,
-                                   next.step);
+                                   next.step, nullptr, 1, 1, ahead);
             else
-              micro<V, m.value, 1>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next.p,
-                                   next.step);
+              micro<V, m.value, 1, false, true>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0,
+                                                next.p, next.step);
           });
         }
       }
