@@ -125,14 +125,22 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       for (index_t p = count; p > 0; --p, walk(a_step), b += b_step) step(b);
     }
   }
+  const auto finish = [&](auto adds, auto whole) __attribute__((always_inline)) {
+    T* q = c;
 #pragma GCC unroll 16
-  for (int i = 0; i < M; ++i)
+    for (int i = 0; i < M; ++i, q += c_row)
 #pragma GCC unroll 16
-    for (int j = 0; j < NV; ++j) {
-      T* q = c + i * c_row + j * W;
-      if (j < NV - 1 || last == W) store(q, add ? V(load<V>(q) + acc[i][j]) : acc[i][j]);
-      else store_n(q, add ? V(load_n<V>(q, last) + acc[i][j]) : acc[i][j], last);
-    }
+      for (int j = 0; j < NV; ++j) {
+        T* const to = q + j * W;
+        if (whole || j < NV - 1) store(to, adds ? V(load<V>(to) + acc[i][j]) : acc[i][j]);
+        else store_n(to, adds ? V(load_n<V>(to, last) + acc[i][j]) : acc[i][j], last);
+      }
+  };
+  if (last == W) {
+    if (add) finish(std::true_type{}, std::true_type{});
+    else finish(std::false_type{}, std::true_type{});
+  } else if (add) finish(std::true_type{}, std::false_type{});
+  else finish(std::false_type{}, std::false_type{});
 }
 
 /// f(i, constant M) over the blocks [first, last) of the ceil(rows / MR) blocks of rows, which are of nearly equal
@@ -264,7 +272,7 @@ template <class V, class T> void pack_panels(index_t k, index_t cols, const matr
 template <class V> constexpr bool pays_to_pack(index_t rows, index_t k, index_t step) {
   using B = blocking<V>;
   const bool crowded = step * static_cast<index_t>(sizeof(typename V::value_type)) % 512 == 0;
-  return step >= 4 * B::NR && (k > 128 ? rows >= 8 * B::MR : crowded && k >= 64 && rows >= 32 * B::MR);
+  return step >= 4 * B::NR && (k > 128 ? rows >= 8 * B::MR : crowded && k >= 32 && rows >= 32 * B::MR);
 }
 
 /// So many of `extent` in each of the fewest blocks of at most `most`, in whole units.   @pre most is a multiple of unit
