@@ -70,7 +70,7 @@ template <class V, class T> struct taps_of_band {
               const auto ws = w.at(k, m.value, c, first);
               micro<V, m.value, nv.value, true>(std::min(together, channels - c), ws.p, ws.row, ws.step, xs,
                                                 x_plane, y + k * y_plane + i * y_row + j, y_plane, last,
-                                                first + c > 0, nullptr, 0, tap, taps, ws.tap);
+                                                first + c > 0, {}, tap, taps, ws.tap);
             };
             if (filters == 1 && left > 3 * W) {
               step = 4 * W;

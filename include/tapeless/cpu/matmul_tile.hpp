@@ -35,17 +35,20 @@ template <class V> struct blocking {
 /// Vectors of a panel of b that M rows meet at once: their sums, one vector of each and one of a fill the registers.
 template <class V, int M> constexpr int vectors_of_panel = std::min(8, (sizeof(V) == 64 ? 31 : 15) / (M + 1));
 
+/// What a microkernel fetches meanwhile: rows to come, each of them in one piece, so far apart; or, where `step` is not 0, one
+/// line for each step, so far apart; and in each step what lies `ahead` of its row of b, where the panel is as wide as it
+/// may be. nullptr, 0: nothing.
+template <class T> struct fetched {
+  const T* p = nullptr;
+  index_t row = 0, step = 0, ahead = 0;
+};
+
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
 /// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
-/// next: what is fetched meanwhile: the rows of the call to come, each of them in one piece, a_row apart; or, where
-/// next_step is not 0, one line for each step, so far apart; nullptr: nothing.
-/// ahead: so many elements ahead of each row of b lies what is fetched with it, where NV is vectors_of_panel; 0: nothing.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
 [[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
-                             T* c, index_t c_row, index_t last, bool add,
-                             const std::type_identity_t<T>* next = nullptr, index_t next_step = 0,
-                             const index_t* tap = nullptr, int taps = 1, index_t a_tap = 1,
-                             index_t ahead = 0) {
+                             T* c, index_t c_row, index_t last, bool add, const fetched<T>& fetch = {},
+                             const index_t* tap = nullptr, int taps = 1, index_t a_tap = 1) {
   constexpr int W = static_cast<int>(V::size);
   constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
   V acc[M][NV];
@@ -103,14 +106,19 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
     for (; k > 0; --k, walk(a_step - taps * a_tap), b += b_step)
       for (int t = 0; t < taps; ++t, walk(a_tap)) step(b + tap[t]);
   else {
-    const index_t next_line = next_step != 0 ? next_step : a_row;
+    // L1 is for what passes now, unless there is little of it.
+    constexpr int near = NV > 1 ? 2 : 3;
+    const T* next = fetch.p;
+    const index_t next_step = fetch.step, next_line = next_step != 0 ? next_step : fetch.row,
+                  ahead = fetch.ahead;
     for (index_t count; k > 0; k -= count) {
       count = NV <= 2 && next ? std::min(k, line) : k;
       if (NV <= 2 && next) {
 #pragma GCC unroll 16
         for (int i = 0; i < M; ++i)
-          if (i < line || next_step == 0) __builtin_prefetch(next + i * next_line);
-        for (index_t i = M; next_step != 0 && i < line; ++i) __builtin_prefetch(next + i * next_line);
+          if (i < line || next_step == 0) __builtin_prefetch(next + i * next_line, 0, near);
+        for (index_t i = M; next_step != 0 && i < line; ++i)
+          __builtin_prefetch(next + i * next_line, 0, near);
         next += line * (next_step != 0 ? next_step : 1);
       }
       if constexpr (fetches_b)
@@ -180,8 +188,8 @@ void wide_panels(index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b
   index_t j = 0;
   const auto panels = [&](auto nv) {
     for (constexpr index_t width = nv.value * W; j + width <= cols; j += width)
-      micro<V, M, nv.value>(k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, W, add, nullptr, 0, nullptr,
-                            1, 1, far && j + 2 * width <= cols ? width : 0);
+      micro<V, M, nv.value>(k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, W, add,
+                            fetched<T>{.ahead = far && j + 2 * width <= cols ? width : 0});
   };
   panels(std::integral_constant<int, vectors_of_panel<V, M>>{});
   panels(std::integral_constant<int, 2>{});
@@ -313,10 +321,6 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
   const bool fetches_sources = is_long && pack_a && pack_b && a.list == nullptr && b.list == nullptr &&
                                a.col <= 2 * rows && b.row <= 2 * cols &&
                                (a.col + b.row) * kc * bytes <= 5 << 17;
-  struct fetched {
-    const T* p = nullptr;
-    index_t step = 0;
-  };
   kc = equal_blocks(k, kc, line);
   // Rows of c that are wide lie on pages of their own: few at a time, if what they meet of b is read again from L2.
   const index_t most_cols = equal_blocks(cols, B::NC, NR);
@@ -358,44 +362,55 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
           // What a call fetches, and how far apart its lines are. Nothing that L2 has: that takes loads from the sums.
           constexpr index_t lines = ceil_div(NR, line);
           const index_t jn = j + NR < nc ? j + NR : 0, more = i0 + mc < rows ? i0 + mc : 0;
-          const auto by_step = [&](index_t call) -> fetched { // the next panel of b, then the next block of a
+          const auto by_step =
+              [&](index_t call) -> fetched<T> { // the next panel of b, then the next block of a
             const index_t later = (call < lines && jn > 0) || more > 0 ? p : p + kb;
             const index_t x = (j / NR * (ceil_div(mc, B::MR) - lines) + call - lines) * line;
             if (kb < 128 || later >= k) return {}; // a short way: little comes from far
-            if (call < lines) return {b.at(later, j0 + jn).p + call * line, b.row};
-            return x < rows - more ? fetched{a.at(more + x, later).p, a.col} : fetched{};
+            if (call < lines) return {.p = b.at(later, j0 + jn).p + call * line, .step = b.row};
+            if (x >= rows - more) return {};
+            return {.p = a.at(more + x, later).p, .step = a.col};
           };
-          const auto source = [&](index_t call) -> fetched { // the next rows of a, then those of b
+          const auto source = [&](index_t call) -> fetched<T> { // the next rows of a, then those of b
             const index_t n = i0 / B::MR * (nc / NR) + j / NR * ceil_div(mc, B::MR) + call;
             const index_t of_a = ceil_div(a.col, line), later = p + kb;
             if (later >= k || n - of_a >= ceil_div(b.row, line)) return {};
             return {
-                (n < of_a ? a.at(0, later).p + n * kb * line : b.at(later, j0).p + (n - of_a) * kb * line),
-                line};
+                .p = n < of_a ? a.at(0, later).p + n * kb * line : b.at(later, j0).p + (n - of_a) * kb * line,
+                .step = line};
           };
-          const auto panel = [&](index_t call) -> fetched { // the next panel of b
-            if (call >= lines || kb * nc <= (1 << 20) / bytes || (jn == 0 && more == 0)) return {};
-            return {(packed ? packed + (j0 + jn) * all_k + p * NR : panels + jn * kb) + call * kb * line,
-                    line};
+          const auto panel = [&](index_t call) -> fetched<T> { // the next panel of b, a line at a time
+            if (kb * nc <= (1 << 20) / bytes || (jn == 0 && more == 0)) return {};
+            if (call < lines)
+              return {
+                  .p = (packed ? packed + (j0 + jn) * all_k + p * NR : panels + jn * kb) + call * kb * line,
+                  .step = line};
+            // Once for each panel, some rows of the next block of a; rows that lie whole pages apart share few sets of L2.
+            const index_t i = more + j / NR * B::MR, later = more > 0 ? p : p + kb;
+            if (call > lines || !pack_a || a.col != 1 || a.row % page == 0 || later >= k ||
+                i >= std::min(rows, more + most_rows))
+              return {};
+            return {.p = a.at(i, later).p, .row = a.row};
           };
           index_t call = 0;
           row_blocks<B::MR>(mc, [&](index_t i, auto m) {
             const T* const ap = pack_a ? block + i * kb : as.p + i * a.row;
             const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
             T* const cp = c + (i0 + i) * c_row + j0 + j;
-            fetched next = by_steps           ? by_step(call)
-                           : fetches_sources  ? source(call)
-                           : packed || pack_b ? panel(call)
-                                              : fetched{};
-            if (j == 0 && !pack_a && a.col == 1 && !next.p) // the next rows of a
+            fetched<T> next = by_steps           ? by_step(call)
+                              : fetches_sources  ? source(call)
+                              : packed || pack_b ? panel(call)
+                                                 : fetched<T>{};
+            if (j == 0 && !pack_a && a.col == 1 && !next.p) { // the next rows of a
               next.p = i + m.value < mc ? ap + m.value * a.row : more > 0 ? as.p + mc * a.row : nullptr;
+              next.row = a.row;
+            }
+            next.ahead = ahead;
             ++call;
-            if (nb > W)
-              micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next.p,
-                                   next.step, nullptr, 1, 1, ahead);
+            if (nb > W) micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next);
             else
               micro<V, m.value, 1, false, true>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0,
-                                                next.p, next.step);
+                                                next);
           });
         }
       }
