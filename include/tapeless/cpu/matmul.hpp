@@ -171,7 +171,11 @@ template <class V, class T> void rows_of_dots(index_t rows, index_t cols, index_
 template <class V, class T>
 bool are_few_rows(index_t rows, index_t k, const matrix<T>& a, const matrix<T>& b) {
   if (rows == 1) return b.col == 1 || a.col == 1;
-  return rows <= (k >= 128 ? 32 : 8) && k >= blocking<V>::W && a.col == 1 && b.col != 1;
+  constexpr bool wide_lanes = sizeof(V) == 64;
+  const index_t most = k >= 128     ? (wide_lanes ? 32 : 12)
+                       : wide_lanes ? 8
+                                    : 4; // from there on a copy of b, turned, pays
+  return rows <= most && k >= blocking<V>::W && a.col == 1 && b.col != 1;
 }
 /// `rows` rows of c = a b, of `of` in all, without packing.   @pre are_few_rows(of, k, a, b)
 template <class V, class T>

@@ -64,7 +64,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 0, 2);
       if constexpr (Taps) __builtin_prefetch(c + i * c_row + NV * W - 1, 0, 2);
     }
-  else if (M > 1 && !Taps && k <= 16) // little but stores
+  else if (M > 1 && !Taps && k <= (sizeof(V) == 64 ? 16 : 8)) // little but stores
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i) {
       __builtin_prefetch(c + i * c_row, 1, 3);
@@ -324,7 +324,8 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
   kc = equal_blocks(k, kc, line);
   // Rows of c that are wide lie on pages of their own: few at a time, if what they meet of b is read again from L2.
   const index_t most_cols = equal_blocks(cols, B::NC, NR);
-  const bool few_pages = !pack_a && c_row * bytes >= 1024 && kc * most_cols * bytes <= 1 << 20;
+  const bool few_pages =
+      !pack_a && c_row * bytes >= (wide_lanes ? 1024 : 3072) && kc * most_cols * bytes <= 1 << 20;
   const index_t most_rows = in_place    ? ceil_div(rows, ceil_div(rows, B::MR))
                             : few_pages ? equal_blocks(rows, (c_row * bytes >= 8192 ? 2 : 4) * B::MR, B::MR)
                                         : equal_blocks(rows, B::MC, B::MR);
