@@ -11,6 +11,7 @@
 
 #include "../core/geometry.hpp"
 #include "matmul_tile.hpp"
+#include "team.hpp"
 
 namespace tapeless::cpu {
 namespace detail {
@@ -330,7 +331,7 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   const index_t total = e.batch * e.m * e.n;
   // few rows: b is read once, from few pages at a time, of which no cache holds any yet where it is large
   constexpr index_t bytes = static_cast<index_t>(sizeof(T));
-  const bool once = e.m <= B::few_rows && !e.tb;
+  const bool once = e.m <= B::rows_in_place && !e.tb;
   const bool large = e.k * e.n * bytes >= 1 << 21;
   const index_t kc = !once ? B::KC : large ? 32 : e.n * bytes >= 4096 ? 64 : B::KC;
   const index_t rows = narrow ? 48 : B::MR; // that stay together; 48: vectors of rows, too
