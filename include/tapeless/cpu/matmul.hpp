@@ -115,8 +115,9 @@ template <class V, class T> [[gnu::noinline]] void outer_product(index_t m, inde
   }
 }
 
-/// Dot products of up to M rows of a with up to `dots<V> / M` rows of b, each in the same order wherever it stands.
+/// So many sums in registers, a vector each.
 template <class V> inline constexpr int dots_at_once = sizeof(V) == 64 ? 16 : 8;
+/// Dot products of up to M rows of a with up to dots_at_once / M rows of b, each in the same order wherever it stands.
 template <class V, int M, class T>
 [[gnu::noinline]] void block_of_dots(index_t rows, index_t cols, index_t k, const T* a, index_t a_row,
                                      const T* b, index_t b_row, T* c, index_t c_row) {
@@ -173,12 +174,12 @@ template <class V, class T>
 bool are_few_rows(index_t rows, index_t k, const matrix<T>& a, const matrix<T>& b) {
   if (rows == 1) return b.col == 1 || a.col == 1;
   constexpr bool wide_lanes = sizeof(V) == 64;
-  const index_t most = k >= 128     ? (wide_lanes ? 32 : 12)
-                       : wide_lanes ? 8
-                                    : 4; // from there on a copy of b, turned, pays
+  // beyond so many a copy of b, turned, pays
+  const index_t most = k >= 128 ? (wide_lanes ? 32 : 12) : (wide_lanes ? 8 : 4);
   return rows <= most && k >= blocking<V>::W && a.col == 1 && b.col != 1;
 }
-/// `rows` rows of c = a b, of `of` in all, without packing.   @pre are_few_rows(of, k, a, b)
+/// `rows` rows of c = a b, which has `of`, without packing: the way, and so the order of sums, is that of the whole c.
+///   @pre are_few_rows(of, k, a, b)
 template <class V, class T>
 void few_rows(index_t of, index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
               index_t c_row) {
