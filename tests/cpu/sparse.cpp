@@ -231,7 +231,35 @@ TEST_CASE_TEMPLATE("sparse: a row's sums are the same bits in any cut, list and 
     CHECK(parts == whole);
     CHECK(lists == whole);
     CHECK(wides == spaced(whole, 2));
+
+    // What is asked for meanwhile changes nothing, and no column behind the last one is read.
+    for (index_t rows : {1, 2, 7}) {
+      auto asks = spaced(g, 2), asks_of_list = asks;
+      for (index_t lo = 0; lo < a.rows; lo += rows)
+        spmv_transposed<V, 2>(a.view(), every_row{}, v, data(masked), lo, std::min(lo + rows, a.rows),
+                              asks.data(), rows_next{a.rows, a.nnz()});
+      for (index_t lo = 0; lo < listed; lo += rows)
+        spmv_transposed<V, 2>(a.view(), listed_rows{list.data(), listed, 2 * rows}, v, data(packed), lo,
+                              std::min(lo + rows, listed), asks_of_list.data(), rows_next{listed, a.nnz()});
+      CHECK(asks == wides);
+      CHECK(asks_of_list == wides);
+    }
   }
+}
+
+TEST_CASE("sparse: which entries are asked for while a row is added") {
+  const std::int32_t end[] = {3, 5, 305, 306};
+  const csr_rows a{end, static_cast<const std::int32_t*>(nullptr)};
+  const auto to_next = [&](index_t row, index_t then, index_t until, index_t nnz) {
+    return detail::entries_to_next(a, every_row{}, row, then, rows_next{until, nnz});
+  };
+  CHECK(to_next(0, 1, 4, 306) == 3);
+  CHECK(to_next(0, 3, 4, 308) == 305);
+  CHECK(to_next(0, 3, 4, 307) == 0); // row 3 and two entries more do not exist
+  CHECK(to_next(1, 2, 4, 306) == 2);
+  CHECK(to_next(1, 2, 2, 306) == 0);  // no such row
+  CHECK(to_next(2, 3, 4, 1000) == 0); // a long row
+  CHECK(detail::entries_to_next(a, every_row{}, 0, 1, nothing_next{}) == 0);
 }
 
 TEST_CASE_TEMPLATE("sparse: K columns give the same bits in any cut and list", T, float, double) {

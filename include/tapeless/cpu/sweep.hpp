@@ -39,11 +39,11 @@ constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t 
 constexpr index_t columns_of_slice(index_t K, index_t slices, index_t line) {
   return std::max(line, ((K + slices - 1) / slices + line - 1) / line * line);
 }
-// How many rows pass together: where their entries are read twice, about 352, which the first-level cache keeps with
-// what they touch.
+// How many rows pass together: where their entries are read twice, as many as the first-level cache keeps with what
+// they touch.
 constexpr index_t rows_of_tile(index_t rows, index_t nnz, bool once) {
   return once ? tapeless::detail::sweep_rows
-              : std::clamp<index_t>(352 / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
+              : std::clamp<index_t>(entries_at_hand / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
 }
 
 // f(lo, hi) for neighbouring rows of C, (.., K), that are not zero
@@ -224,6 +224,7 @@ template <class Arch, const auto& P, int First> class sweep {
   struct rows_at_hand : strip_rows {
     long_rows* cut;
     index_t which = -1;
+    index_t until = 0;               // where the rows that follow one another end
     index_t column = 0, columns = 0; // has_slices: the slice
   };
   template <int I, int Operand> static auto all_of_factor(const frame<P>& f) {
@@ -393,8 +394,9 @@ template <class Arch, const auto& P, int First> class sweep {
           else each_run_of_nonzero_rows(second, k, r.lo, r.hi, add);
         } else spmm<V>(c.a, rows, first, second, k, r.lo, r.hi, y);
       } else if constexpr (sums(I)) {
-        spmv_transposed<V, stride>(c.a, rows, first, second, r.lo, r.hi,
-                                   partial(f, I) + r.chunk * stride * results(f, I) + (stride - 1));
+        T* const g = partial(f, I) + r.chunk * stride * results(f, I) + (stride - 1);
+        if constexpr (stride == 1) spmv_transposed<V>(c.a, rows, first, second, r.lo, r.hi, g);
+        else spmv_transposed<V, 2>(c.a, rows, first, second, r.lo, r.hi, g, rows_next{r.until, c.nnz});
       } else if constexpr (partner(I) >= 0) {
         constexpr int with = partner(I);
         spmv<V, 2>(c.a, rows, first, static_cast<const T*>(partial(f, with) + r.chunk * 2 * results(f, with)),
@@ -451,6 +453,7 @@ template <class Arch, const auto& P, int First> class sweep {
         r.columns = std::min(slice, columns_of(f, First) - r.column);
       }
       const auto visit = [&](const auto& rows, index_t from, index_t to) {
+        r.until = to;
         for (r.lo = from; r.lo < to; r.lo = r.hi) {
           r.hi = std::min(to, r.lo + c.tile);
           (run_rows<First + K>(f, c, rows, r), ...);
@@ -479,7 +482,9 @@ template <class Arch, const auto& P, int First> class sweep {
             const index_t kept = keep_rows(f, lo, hi, list);
             if (kept == hi - lo)
               visit(every_row{}, lo, hi); // no mask at all, maybe: a list would cost a third
-            else visit(listed_rows{list, kept}, 0, kept);
+            else
+              visit(listed_rows{list, kept, reads_entries_once() ? 4 : std::max<index_t>(4, 2 * c.tile)}, 0,
+                    kept);
           }
         }
       }
