@@ -95,7 +95,7 @@ private:
     return false;
   }
   template <const auto& P, int I> static constexpr index_t scratch_of_sweep() {
-    if constexpr (is_sparse(P.step_[I].o) && !P.step_[I].strip) return sweep<Arch, P, I>::scratch();
+    if constexpr (is_sparse(P.step_[I].o) && !P.step_[I].strip) return sweep_form<P, I>::scratch();
     else return 0;
   }
   template <const auto& P, int... I> static constexpr index_t scratch_of_sweeps(

@@ -12,39 +12,11 @@
 // A row that has a share of all entries for itself is cut into pieces, which are dealt to the team: its sums before the
 // sweep, and what it adds to sums by columns, or spreads, behind it: the columns of its pieces are different ones.
 #pragma once
-#include "sparse.hpp"
 #include "sparse_product.hpp"
 #include "sparse_solve.hpp"
-#include "sparse_tiles.hpp"
-#include "strip.hpp"
+#include "sweep_form.hpp"
 
 namespace tapeless::cpu {
-
-using tapeless::detail::is_sparse;
-
-// The largest one up to n, at least 1.
-constexpr index_t power_of_two(index_t n) {
-  index_t power = 1;
-  while (2 * power <= n) power *= 2;
-  return power;
-}
-// How many chunks: enough for threads, but each has at least so many entries, and `summed` sums of its own, which are
-// set and added up. A power of two: 5 chunks would take two threads as long as 6.
-constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t most) {
-  index_t n = nnz / 8192;
-  if (summed > 0) n = std::min(n, nnz / (8 * summed));
-  return power_of_two(std::min({n, most, rows}));
-}
-// Columns of a slice: `slices` of K columns, of whole lines of memory.
-constexpr index_t columns_of_slice(index_t K, index_t slices, index_t line) {
-  return std::max(line, ((K + slices - 1) / slices + line - 1) / line * line);
-}
-// How many rows pass together: where their entries are read twice, as many as the first-level cache keeps with what
-// they touch.
-constexpr index_t rows_of_tile(index_t rows, index_t nnz, bool once) {
-  return once ? tapeless::detail::sweep_rows
-              : std::clamp<index_t>(entries_at_hand / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
-}
 
 // f(lo, hi) for neighbouring rows of C, (.., K), that are not zero
 template <class T, class F> void each_run_of_nonzero_rows(const T* C, index_t K, index_t lo, index_t hi,
@@ -63,100 +35,16 @@ template <class T, class F> void each_run_of_nonzero_rows(const T* C, index_t K,
   }
 }
 
-template <class Arch, const auto& P, int First> class sweep {
-  static constexpr int steps = steps_of_strip<P>(First);
-  using T = lanes_of_step<P, First>;
+template <class Arch, const auto& P, int First> class sweep : sweep_form<P, First> {
+  using form = sweep_form<P, First>;
+  using form::columns_of, form::cut_of, form::gathers, form::is_triangle, form::is_vector, form::multiplies,
+      form::of_result, form::partial, form::partner, form::results, form::slot_of, form::stride_of,
+      form::sums;
+  using form::cuts_rows, form::has_slices, form::list_bytes, form::mask, form::own_scratch, form::steps,
+      form::tiled;
+  using T = typename form::T;
   using V = simd<T>;
-  static constexpr bool tiled = (P.step_[First].attr & tapeless::detail::in_tiles) != 0;
-  static constexpr bool multiplies(int i) { return is_sparse(P.step_[i].o) && !sums(i); }
-  static constexpr bool sums(int i) { return is_sparse(P.step_[i].o) && P.step_[i].partials > 0; }
-  static constexpr bool reads_entries_once() {
-    int n = 0;
-    for (int i = First; i < First + steps; ++i) n += is_sparse(P.step_[i].o);
-    return n == 1;
-  }
-  static constexpr bool first_is_ones(int i) {
-    return (P.step_[i].attr & tapeless::detail::first_is_ones) != 0;
-  }
-  static constexpr bool second_is_ones(int i) {
-    return (P.step_[i].attr & tapeless::detail::second_is_ones) != 0;
-  }
-  // operand 1 or 2 of the op, among the step's slots
-  static constexpr int slot_of(int i, int operand) { return operand == 1 || first_is_ones(i) ? 2 : 3; }
-  static constexpr bool is_vector(int i) {
-    const step& s = P.step_[i];
-    for (int k = 2; k < s.loads + s.stores; ++k)
-      if (P.slot_[s.slot0 + k].s.rank != 1) return false;
-    return true;
-  }
-  // The transposed product with a matrix, by itself: members may share its columns.
-  static constexpr bool has_slices = steps == 1 && sums(First) && !is_vector(First);
-  static constexpr bool is_triangle(int i) {
-    using namespace tapeless::detail;
-    return (P.step_[i].attr & (in_lower_triangle | in_upper_triangle)) != 0;
-  }
-  // The product that x alternates with the sums of step i, and the other way round; -1: none does.
-  static constexpr bool multiplies_a_vector(int i) {
-    return P.step_[i].o == op::spmm && multiplies(i) && !second_is_ones(i) && is_vector(i);
-  }
-  static constexpr int partner(int i) {
-    if (tiled) return -1;
-    const bool by_sums = sums(i);
-    int n = 0;
-    for (int k = First; k < i; ++k)
-      n += by_sums ? sums(k) && is_vector(k) && P.step_[k].strip : multiplies_a_vector(k);
-    if (by_sums ? !is_vector(i) || !P.step_[i].strip : !multiplies_a_vector(i)) return -1;
-    for (int k = First; k < First + steps; ++k)
-      if ((by_sums ? multiplies_a_vector(k) : sums(k) && is_vector(k) && P.step_[k].strip) && n-- == 0)
-        return k;
-    return -1;
-  }
-  static constexpr index_t stride_of(int i) { return partner(i) >= 0 ? 2 : 1; }
-
-  static T* partial(const frame<P>& f, int i) {
-    return static_cast<T*>(f.step[i].slot[of_partial(i)].data());
-  }
-  static constexpr int of_partial(int i) { return P.step_[i].partial0 - P.step_[i].slot0; }
-  static constexpr int of_result(int i) { return P.step_[i].loads; }
-  static index_t results(const frame<P>& f, int i) {
-    const shape& s = f.step[i].slot[of_result(i)].s;
-    return product(s, 0, s.rank);
-  }
-
-  static index_t columns_of(const frame<P>& f, int i) { return f.step[i].slot[of_result(i)].s.d[1]; }
-
-  using row_end =
-      std::conditional_t<P.slot_[P.step_[First].slot0 + 1].t == dtype::i64, std::int64_t, std::int32_t>;
-  struct cut {
-    csr_rows<const row_end*> a;
-    index_t rows, nnz, chunks, tile;
-    csr_tiles tiles{};
-  };
-  static cut cut_of(const frame<P>& f) {
-    const frame_slot* const slot = f.step[First].slot;
-    cut r{{static_cast<const row_end*>(slot[1].data()), static_cast<const std::int32_t*>(slot[0].data())},
-          slot[1].s.d[0],
-          slot[0].s.d[0],
-          1,
-          1};
-    index_t summed = 0, most = tapeless::detail::max_row_chunks, entries = r.nnz;
-    for (int i = First; i < First + steps; ++i)
-      if (sums(i)) {
-        summed += stride_of(i) * results(f, i);
-        if (is_vector(i)) continue;
-        most = tapeless::detail::max_row_chunks_of_matrices;
-        entries = std::max(entries, r.nnz * columns_of(f, i) / 4); // it works so much longer at an entry
-      }
-    r.chunks = row_chunks(r.rows, entries, summed, most);
-    if constexpr (tiled) {
-      const tapeless::detail::tiling t = tapeless::detail::tiling_of(
-          r.rows, eval(static_cast<extent_t>(P.step_[First].attr2), f.names), r.nnz, index_t{sizeof(T)});
-      r.tiles = {t, r.a.end, r.a.column};
-      r.chunks = power_of_two(std::min(r.chunks, t.row_blocks));
-    }
-    r.tile = r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz, reads_entries_once());
-    return r;
-  }
+  using cut = typename form::cut;
 
   // ahead of a chunk: the entries of rows that are not visited are 0
   template <int I> static void begin_entries(const frame<P>& f, const cut& c, index_t lo, index_t hi) {
@@ -213,7 +101,6 @@ template <class Arch, const auto& P, int First> class sweep {
   }
 
   // ---- rows in pieces
-  static constexpr bool cuts_rows = !tiled && is_vector(First);
   struct long_rows {
     index_t count = 0, row[most_long_rows];
     bool visited[most_long_rows];
@@ -228,7 +115,7 @@ template <class Arch, const auto& P, int First> class sweep {
     index_t column = 0, columns = 0; // has_slices: the slice
   };
   template <int I, int Operand> static auto all_of_factor(const frame<P>& f) {
-    if constexpr (Operand == 1 ? first_is_ones(I) : second_is_ones(I)) return ones{};
+    if constexpr (Operand == 1 ? form::first_is_ones(I) : form::second_is_ones(I)) return ones{};
     else return static_cast<const T*>(f.step[I].slot[slot_of(I, Operand)].data());
   }
   template <int I> static void sum_piece(const frame<P>& f, const cut& c, long_rows& l, index_t n,
@@ -248,7 +135,7 @@ template <class Arch, const auto& P, int First> class sweep {
       T same[row_pieces];
       std::fill_n(same, row_pieces, l.factor[I - First][n]);
       const auto mine = [&] {
-        if constexpr (spreads ? first_is_ones(I) : second_is_ones(I)) return ones{};
+        if constexpr (spreads ? form::first_is_ones(I) : form::second_is_ones(I)) return ones{};
         else return static_cast<const T*>(same);
       }();
       if constexpr (spreads)
@@ -272,22 +159,6 @@ template <class Arch, const auto& P, int First> class sweep {
     }
   }
 
-  // ---- the rows that a mask keeps, block by block
-  static constexpr int mask = P.step_[First].mask;
-  static constexpr index_t list_bytes = mask > 0 ? tapeless::detail::mask_block * 4 : 0;
-  // Does load k of step i come row by row from memory? Then the rows kept are gathered.
-  static constexpr bool gathers(int i, int k) {
-    const tapeless::detail::slot& q = P.slot_[P.step_[i].slot0 + k];
-    return mask > 0 && k < P.step_[i].loads && q.at.where != tapeless::detail::place::strip &&
-           q.stride[0] != 0;
-  }
-  static constexpr index_t gathered_before(int step, int load) {
-    index_t n = 0;
-    for (int i = First; i <= step; ++i)
-      for (int k = 0; k < (i == step ? load : P.step_[i].loads); ++k) n += gathers(i, k);
-    return n * tapeless::detail::sweep_rows * 8;
-  }
-  static constexpr index_t own_scratch = tapeless::detail::aligned(P.strip_bytes);
   // -> how many of the rows [lo, hi) the mask keeps; list: which ones
   static index_t keep_rows(const frame<P>& f, index_t lo, index_t hi, std::int32_t* list) {
     const frame_slot& m = f.step[First].slot[mask];
@@ -299,7 +170,7 @@ template <class Arch, const auto& P, int First> class sweep {
   template <int I, int K, class Rows> static void gather(const Rows& rows, const strip_rows& r, void*& base) {
     if constexpr (gathers(I, K) && !std::is_same_v<Rows, every_row>) {
       using E = element_of_slot<P.step_[I].slot0 + K>;
-      E* const to = reinterpret_cast<E*>(r.scratch + own_scratch + list_bytes + gathered_before(I, K));
+      E* const to = reinterpret_cast<E*>(r.scratch + own_scratch + list_bytes + form::gathered_before(I, K));
       const E* const from = static_cast<const E*>(base);
       for (index_t n = r.lo; n < r.hi; ++n) to[n - r.lo] = from[rows(n)];
       base = before(to, r.lo * index_t{sizeof(E)});
@@ -335,7 +206,7 @@ template <class Arch, const auto& P, int First> class sweep {
   // The factors of a product: a pointer, or the ones that it stands without.
   template <int I, int Operand, class Rows> static auto factor(const frame<P>& f, const Rows& rows,
                                                                const strip_rows& r) {
-    constexpr bool absent = Operand == 1 ? first_is_ones(I) : second_is_ones(I);
+    constexpr bool absent = Operand == 1 ? form::first_is_ones(I) : form::second_is_ones(I);
     if constexpr (absent) return ones{};
     else {
       constexpr int k = slot_of(I, Operand);
@@ -483,8 +354,9 @@ template <class Arch, const auto& P, int First> class sweep {
             if (kept == hi - lo)
               visit(every_row{}, lo, hi); // no mask at all, maybe: a list would cost a third
             else
-              visit(listed_rows{list, kept, reads_entries_once() ? 4 : std::max<index_t>(4, 2 * c.tile)}, 0,
-                    kept);
+              visit(
+                  listed_rows{list, kept, form::reads_entries_once() ? 4 : std::max<index_t>(4, 2 * c.tile)},
+                  0, kept);
           }
         }
       }
@@ -507,10 +379,6 @@ template <class Arch, const auto& P, int First> class sweep {
   }
 
 public:
-  // Bytes of a member's scratch.
-  static constexpr index_t scratch() {
-    return own_scratch + list_bytes + gathered_before(First + steps - 1, P.step_[First + steps - 1].loads);
-  }
   // each: bytes of a member's scratch
   template <class Team> static void run(const Team& team, const frame<P>& f, index_t each) {
     run_all(team, f, each, std::make_integer_sequence<int, steps>{});

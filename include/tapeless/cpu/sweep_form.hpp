@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// What a sweep is, of its plan and its extents: which steps multiply and which sum, whose x stands beside whose sums, how
+// its rows are cut into chunks and tiles, and the scratch of a member.
+#pragma once
+#include <algorithm>
+
+#include "sparse.hpp"
+#include "sparse_tiles.hpp"
+#include "strip.hpp"
+
+namespace tapeless::cpu {
+
+using tapeless::detail::is_sparse;
+
+// The largest one up to n, at least 1.
+constexpr index_t power_of_two(index_t n) {
+  index_t power = 1;
+  while (2 * power <= n) power *= 2;
+  return power;
+}
+// How many chunks: enough for threads, but each has at least so many entries, and `summed` sums of its own, which are
+// set and added up. A power of two: 5 chunks would take two threads as long as 6.
+constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t most) {
+  index_t n = nnz / 8192;
+  if (summed > 0) n = std::min(n, nnz / (8 * summed));
+  return power_of_two(std::min({n, most, rows}));
+}
+// Columns of a slice: `slices` of K columns, of whole lines of memory.
+constexpr index_t columns_of_slice(index_t K, index_t slices, index_t line) {
+  return std::max(line, ((K + slices - 1) / slices + line - 1) / line * line);
+}
+// How many rows pass together: where their entries are read twice, as many as the first-level cache keeps with what
+// they touch.
+constexpr index_t rows_of_tile(index_t rows, index_t nnz, bool once) {
+  return once ? tapeless::detail::sweep_rows
+              : std::clamp<index_t>(entries_at_hand / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
+}
+
+template <const auto& P, int First> struct sweep_form {
+  static constexpr int steps = steps_of_strip<P>(First);
+  using T = lanes_of_step<P, First>;
+  static constexpr bool tiled = (P.step_[First].attr & tapeless::detail::in_tiles) != 0;
+  static constexpr bool multiplies(int i) { return is_sparse(P.step_[i].o) && !sums(i); }
+  static constexpr bool sums(int i) { return is_sparse(P.step_[i].o) && P.step_[i].partials > 0; }
+  static constexpr bool reads_entries_once() {
+    int n = 0;
+    for (int i = First; i < First + steps; ++i) n += is_sparse(P.step_[i].o);
+    return n == 1;
+  }
+  static constexpr bool first_is_ones(int i) {
+    return (P.step_[i].attr & tapeless::detail::first_is_ones) != 0;
+  }
+  static constexpr bool second_is_ones(int i) {
+    return (P.step_[i].attr & tapeless::detail::second_is_ones) != 0;
+  }
+  // operand 1 or 2 of the op, among the step's slots
+  static constexpr int slot_of(int i, int operand) { return operand == 1 || first_is_ones(i) ? 2 : 3; }
+  static constexpr bool is_vector(int i) {
+    const step& s = P.step_[i];
+    for (int k = 2; k < s.loads + s.stores; ++k)
+      if (P.slot_[s.slot0 + k].s.rank != 1) return false;
+    return true;
+  }
+  // The transposed product with a matrix, by itself: members may share its columns.
+  static constexpr bool has_slices = steps == 1 && sums(First) && !is_vector(First);
+  static constexpr bool is_triangle(int i) {
+    using namespace tapeless::detail;
+    return (P.step_[i].attr & (in_lower_triangle | in_upper_triangle)) != 0;
+  }
+  static constexpr bool multiplies_a_vector(int i) {
+    return P.step_[i].o == op::spmm && multiplies(i) && !second_is_ones(i) && is_vector(i);
+  }
+  // The product that x alternates with the sums of step i, and the other way round; -1: none does.
+  static constexpr int partner(int i) {
+    if (tiled) return -1;
+    const bool by_sums = sums(i);
+    int n = 0;
+    for (int k = First; k < i; ++k)
+      n += by_sums ? sums(k) && is_vector(k) && P.step_[k].strip : multiplies_a_vector(k);
+    if (by_sums ? !is_vector(i) || !P.step_[i].strip : !multiplies_a_vector(i)) return -1;
+    for (int k = First; k < First + steps; ++k)
+      if ((by_sums ? multiplies_a_vector(k) : sums(k) && is_vector(k) && P.step_[k].strip) && n-- == 0)
+        return k;
+    return -1;
+  }
+  static constexpr index_t stride_of(int i) { return partner(i) >= 0 ? 2 : 1; }
+
+  static T* partial(const frame<P>& f, int i) {
+    return static_cast<T*>(f.step[i].slot[of_partial(i)].data());
+  }
+  static constexpr int of_partial(int i) { return P.step_[i].partial0 - P.step_[i].slot0; }
+  static constexpr int of_result(int i) { return P.step_[i].loads; }
+  static index_t results(const frame<P>& f, int i) {
+    const shape& s = f.step[i].slot[of_result(i)].s;
+    return product(s, 0, s.rank);
+  }
+
+  static index_t columns_of(const frame<P>& f, int i) { return f.step[i].slot[of_result(i)].s.d[1]; }
+
+  using row_end =
+      std::conditional_t<P.slot_[P.step_[First].slot0 + 1].t == dtype::i64, std::int64_t, std::int32_t>;
+  struct cut {
+    csr_rows<const row_end*> a;
+    index_t rows, nnz, chunks, tile;
+    csr_tiles tiles{};
+  };
+  static cut cut_of(const frame<P>& f) {
+    const frame_slot* const slot = f.step[First].slot;
+    cut r{{static_cast<const row_end*>(slot[1].data()), static_cast<const std::int32_t*>(slot[0].data())},
+          slot[1].s.d[0],
+          slot[0].s.d[0],
+          1,
+          1};
+    index_t summed = 0, most = tapeless::detail::max_row_chunks, entries = r.nnz;
+    for (int i = First; i < First + steps; ++i)
+      if (sums(i)) {
+        summed += stride_of(i) * results(f, i);
+        if (is_vector(i)) continue;
+        most = tapeless::detail::max_row_chunks_of_matrices;
+        entries = std::max(entries, r.nnz * columns_of(f, i) / 4); // it works so much longer at an entry
+      }
+    r.chunks = row_chunks(r.rows, entries, summed, most);
+    if constexpr (tiled) {
+      const tapeless::detail::tiling t = tapeless::detail::tiling_of(
+          r.rows, eval(static_cast<extent_t>(P.step_[First].attr2), f.names), r.nnz, index_t{sizeof(T)});
+      r.tiles = {t, r.a.end, r.a.column};
+      r.chunks = power_of_two(std::min(r.chunks, t.row_blocks));
+    }
+    r.tile = r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz, reads_entries_once());
+    return r;
+  }
+
+  // Is a row that holds a large share of the entries cut into pieces?
+  static constexpr bool cuts_rows = !tiled && is_vector(First);
+
+  // ---- the rows that a mask keeps, block by block
+  static constexpr int mask = P.step_[First].mask;
+  static constexpr index_t list_bytes = mask > 0 ? tapeless::detail::mask_block * 4 : 0;
+  // Does load k of step i come row by row from memory? Then the rows kept are gathered.
+  static constexpr bool gathers(int i, int k) {
+    const tapeless::detail::slot& q = P.slot_[P.step_[i].slot0 + k];
+    return mask > 0 && k < P.step_[i].loads && q.at.where != tapeless::detail::place::strip &&
+           q.stride[0] != 0;
+  }
+  static constexpr index_t gathered_before(int step, int load) {
+    index_t n = 0;
+    for (int i = First; i <= step; ++i)
+      for (int k = 0; k < (i == step ? load : P.step_[i].loads); ++k) n += gathers(i, k);
+    return n * tapeless::detail::sweep_rows * 8;
+  }
+  static constexpr index_t own_scratch = tapeless::detail::aligned(P.strip_bytes);
+
+  // Bytes of a member's scratch.
+  static constexpr index_t scratch() {
+    return own_scratch + list_bytes + gathered_before(First + steps - 1, P.step_[First + steps - 1].loads);
+  }
+};
+
+} // namespace tapeless::cpu
