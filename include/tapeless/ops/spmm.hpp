@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The nodes and rules of products with sparse matrices. For A with the entries a_e at (i_e, j_e):
+//   spmm    C = A B:   C[i_e, :] += a_e B[j_e, :]       C = A^T B:   C[j_e, :] += a_e B[i_e, :]
+//   sddmm   a_e = <L[i_e, :], R[j_e, :]>                on a pattern that is there
+// Each is linear in its two operands, and their vjps are the other one and itself:
+//   spmm:  a_bar = sddmm(C_bar, B)     B_bar = A^T C_bar         sddmm:  L_bar = A(a_bar) R     R_bar = A(a_bar)^T L
+// An operand that is all ones is left out: row sums are A 1, the values s[i_e] of a row are sddmm(s, 1).
+#pragma once
+#include "matmul.hpp"
+
+namespace tapeless::detail {
+
+// ---- attributes of spmm and sddmm; attr2 is nnz ---------------------------------------------------------------
+inline constexpr std::uint64_t spmm_transposed = 1, first_is_ones = 2, second_is_ones = 4;
+// of an sddmm of ones and ones: the entries out of a triangle are 0 (sparse_solve.hpp)
+inline constexpr std::uint64_t in_lower_triangle = 8, in_upper_triangle = 16, off_diagonal = 32;
+inline constexpr std::uint64_t in_tiles = 64; // the matrix is tiled
+// of a step A^T C: rows of C are zero outside selected ones
+inline constexpr std::uint64_t skips_zero_rows = 128;
+
+// Its columns and row_end as one operand: attr is cols, attr2 nnz, the extent that of the rows.
+template <class A> constexpr int pattern_of(graph& g, const A& a) {
+  node v;
+  v.o = is_tiled_v<A> ? op::tiles : op::pattern;
+  v.t = dtype::i32;
+  v.in[0] = a.columns().id();
+  v.in[1] = a.row_end().id();
+  v.attr = static_cast<std::uint64_t>(A::extents.d[1]);
+  v.attr2 = static_cast<std::uint64_t>(A::values_type::extents.d[0]);
+  v.s = shape{1, {A::extents.d[0]}};
+  return g.intern(v);
+}
+constexpr extent_t cols_of_pattern(const node& v) { return static_cast<extent_t>(v.attr); }
+constexpr extent_t nnz_of_pattern(const node& v) { return static_cast<extent_t>(v.attr2); }
+constexpr std::uint64_t tiles_of(const graph& g, int pattern) {
+  return g[pattern].o == op::tiles ? in_tiles : 0;
+}
+constexpr bool has_wide_row_ends(const graph& g, int pattern) { return g[g[pattern].in[1]].t == dtype::i64; }
+
+constexpr bool all_ones(const graph& g, int x) {
+  while (g[x].o == op::expand || g[x].o == op::reshape) x = g[x].in[0];
+  return g.is(x, 1);
+}
+// an operand, or the ones that stand for it
+constexpr int factor(graph& g, int x, dtype t, extent_t n) {
+  return x >= 0 ? x : expand(g, g.konst(1, t), shape{1, {n}});
+}
+// operand k of v, or nothing where it is all ones
+constexpr void take_factor(graph& g, node& v, int k, int x, std::uint64_t ones) {
+  if (all_ones(g, x)) v.attr |= ones;
+  else v.in[k] = dense(g, x);
+}
+
+// @pre b is (cols) or (cols, k); transposed: (rows) or (rows, k)
+constexpr int spmm(graph& g, int pattern, int values, int b, bool transposed) {
+  if (g.is(values, 0) || g.is(b, 0)) {
+    shape s = g[b].s;
+    s.d[0] = transposed ? cols_of_pattern(g[pattern]) : g[pattern].s.d[0];
+    return zeros(g, g[values].t, s);
+  }
+  node v;
+  v.o = op::spmm;
+  v.t = g[values].t;
+  v.in[0] = pattern;
+  v.attr = (transposed ? spmm_transposed : 0) | tiles_of(g, pattern);
+  v.attr2 = g[pattern].attr2;
+  v.s = g[b].s;
+  v.s.d[0] = transposed ? cols_of_pattern(g[pattern]) : g[pattern].s.d[0];
+  take_factor(g, v, 1, values, first_is_ones);
+  if (v.s.rank == 1) take_factor(g, v, 2, b, second_is_ones);
+  else v.in[2] = dense(g, b);
+  return g.intern(v);
+}
+// @pre l is (rows) or (rows, k), r (cols) or (cols, k)
+constexpr int sddmm(graph& g, int pattern, int l, int r) {
+  node v;
+  v.o = op::sddmm;
+  v.t = g[l].t;
+  v.in[0] = pattern;
+  v.attr = tiles_of(g, pattern);
+  v.attr2 = g[pattern].attr2;
+  v.s = shape{1, {nnz_of_pattern(g[pattern])}};
+  if (g[l].s.rank == 1) {
+    take_factor(g, v, 1, l, first_is_ones);
+    take_factor(g, v, 2, r, second_is_ones);
+  } else {
+    v.in[1] = dense(g, l);
+    v.in[2] = dense(g, r);
+  }
+  return g.intern(v);
+}
+
+constexpr count spmm_flops(const node& v, const shape*) {
+  const double k = (v.attr & (first_is_ones | second_is_ones)) == 0 ? 2 : 1;
+  return {k, shape{2, {static_cast<extent_t>(v.attr2), v.s.rank == 2 ? v.s.d[1] : 1}}};
+}
+constexpr count sddmm_flops(const node& v, const shape* x) {
+  const extent_t nnz = static_cast<extent_t>(v.attr2);
+  if ((v.attr & (first_is_ones | second_is_ones)) != 0) return {};
+  if (x[1].rank == 1) return {1, shape{1, {nnz}}};
+  return {2, shape{2, {nnz, x[1].d[1]}}};
+}
+constexpr void spmm_vjp(vjp_context& c) {
+  graph& g = c.g;
+  const int p = c.v.in[0];
+  const node pattern = g[p];
+  const bool t = (c.v.attr & spmm_transposed) != 0;
+  const extent_t rows_of_b = t ? pattern.s.d[0] : cols_of_pattern(pattern);
+  if (c.needs(1)) {
+    const int b = factor(g, c.v.in[2], c.v.t, rows_of_b);
+    c.give(1, {&g, t ? sddmm(g, p, b, c.bar.node) : sddmm(g, p, c.bar.node, b)});
+  }
+  if (c.needs(2))
+    c.give(2, {&g, spmm(g, p, factor(g, c.v.in[1], c.v.t, nnz_of_pattern(pattern)), c.bar.node, !t)});
+}
+constexpr void sddmm_vjp(vjp_context& c) {
+  graph& g = c.g;
+  const int p = c.v.in[0];
+  const node pattern = g[p];
+  if (c.needs(1))
+    c.give(1, {&g, spmm(g, p, c.bar.node, factor(g, c.v.in[2], c.v.t, cols_of_pattern(pattern)), false)});
+  if (c.needs(2)) c.give(2, {&g, spmm(g, p, c.bar.node, factor(g, c.v.in[1], c.v.t, pattern.s.d[0]), true)});
+}
+// clang-format off
+inline constexpr op_rule sparse_rules[] = {
+  {op::pattern, "pattern", kind::view},
+  {op::tiles,   "tiles",   kind::view},
+  {op::spmm,    "spmm",    kind::whole, spmm_flops, spmm_vjp},
+  {op::sddmm,   "sddmm",   kind::whole, sddmm_flops, sddmm_vjp},
+};
+// clang-format on
+
+} // namespace tapeless::detail
