@@ -210,6 +210,64 @@ static_assert(cost_of_hessian<float, squares>.steps() ==
 static_assert(per_entry(cost_of_hessian<float, squares>.flops()) == 4);
 static_assert(per_entry(cost_of_hessian<float, logistic>.flops()) == 6); // A x, A v, A^T d
 
+// However a mean is written: numbers, and sums that do not depend on the product, are there before the sweep.
+// of(the weighted losses, their weights), and what it makes of a sum
+struct half_mean {
+  static constexpr auto of(auto l, auto) { return tl::mean(0.5 * l); }
+  static double factor(const flat& m) { return 0.5 / static_cast<double>(m.size()); }
+};
+struct mean_of_kept {
+  static constexpr auto of(auto l, auto m) { return tl::sum(l) / tl::sum(m); }
+  static double factor(const flat& m) {
+    double n = 0;
+    for (const double w : m) n += w;
+    return 1 / n;
+  }
+};
+struct by_square_weights {
+  static constexpr auto of(auto l, auto m) { return tl::sum(l / (2 * tl::sum(tl::square(m)))); }
+  static double factor(const flat& m) {
+    double n = 0;
+    for (const double w : m) n += w * w;
+    return 0.5 / n;
+  }
+};
+template <class Scale, class Row> struct scaled_sum {
+  constexpr auto operator()(auto x, auto a, auto y, auto m) const {
+    return Scale::of(m * Row::of(tl::matmul(a, x), y), m);
+  }
+};
+template <class Scale, class Row> constexpr bool is_one_pass =
+    per_entry(tl::jit(tl::value_and_grad<0>(scaled_sum<Scale, Row>{}))
+                  .template cost<in_columns<float>, matrix<float>, in_rows<float>, in_rows<float>>()
+                  .bytes()) == 8;
+static_assert(is_one_pass<half_mean, squares> && is_one_pass<half_mean, logistic> &&
+              is_one_pass<half_mean, poisson> && is_one_pass<half_mean, huber>);
+static_assert(is_one_pass<mean_of_kept, squares> && is_one_pass<mean_of_kept, huber> &&
+              is_one_pass<by_square_weights, logistic>);
+template <class Scale, class Row> void check_scaled_sum() {
+  data<double> d(40, 30, 9, 1);
+  const double factor = Scale::factor(d.m) * static_cast<double>(d.rows);
+  flat expected = d.transposed_times(first<Row>(d));
+  for (double& g : expected) g *= factor;
+  const double loss = value<Row>(d) * factor;
+  for (std::size_t i = 0; i < d.y.size(); ++i)
+    if (d.m[i] == 0) d.y[i] = std::nan(""); // rows that are left out are not looked at
+  auto step = bind(tl::value_and_grad<0>(scaled_sum<Scale, Row>{}), arguments<double>{});
+  const auto [l, g] = step(d.X(), d.view(), d.Y(), d.M());
+  CHECK(l[0] == doctest::Approx(loss).epsilon(1e-13));
+  CHECK(support::close(elements(g), expected, 1e-14, 1e-13));
+}
+// What a second product needs of the columns stands ahead of both.
+constexpr auto two_products = [](auto x, auto a, auto y, auto m) {
+  const auto z = tl::matmul(a, x);
+  const auto w = tl::matmul(a, tl::square(x));
+  return tl::sum(m * tl::square(z + w - y));
+};
+static_assert(per_entry(tl::jit(tl::value_and_grad<0>(two_products))
+                            .cost<in_columns<float>, matrix<float>, in_rows<float>, in_rows<float>>()
+                            .bytes()) == 8);
+
 // Every row needs something of all rows: A x is done before the first row goes on.
 constexpr auto shares = [](auto x, auto a, auto y, auto m) {
   const auto d = tl::square(tl::matmul(a, x) - y);
@@ -246,6 +304,30 @@ TEST_CASE(
   check_row_loss<logistic>();
   check_row_loss<poisson>();
   check_row_loss<huber>();
+}
+
+TEST_CASE("sparse: a mean is one pass however it is written, and does not look at rows of weight zero") {
+  check_scaled_sum<half_mean, squares>();
+  check_scaled_sum<half_mean, logistic>();
+  check_scaled_sum<mean_of_kept, squares>();
+  check_scaled_sum<mean_of_kept, huber>();
+  check_scaled_sum<by_square_weights, poisson>();
+
+  data<double> d(40, 30, 9, 15);
+  auto step = bind(tl::value_and_grad<0>(two_products), arguments<double>{});
+  const auto [l, g] = step(d.X(), d.view(), d.Y(), d.M());
+  const flat z = d.times(d.x), w = d.times(product(d.x, d.x));
+  double loss = 0;
+  flat z_bar(z.size());
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    const double u = z[i] + w[i] - d.y[i];
+    loss += d.m[i] * u * u;
+    z_bar[i] = 2 * d.m[i] * u;
+  }
+  flat expected = d.transposed_times(z_bar);
+  for (std::size_t j = 0; j < expected.size(); ++j) expected[j] *= 1 + 2 * d.x[j];
+  CHECK(l[0] == doctest::Approx(loss).epsilon(1e-13));
+  CHECK(support::close(elements(g), expected, 1e-14, 1e-13));
 }
 
 TEST_CASE("sparse: the gradient of a matrix has the pattern of the argument and its arrays") {

@@ -4,8 +4,9 @@
 // Which program runs, of those that are rewritten for their rows (scatter_sinking.hpp, gather_pushing.hpp). Lists of
 // rows are taken as the user has them. A mask (masks.hpp) is the list of its rows that are not zero. Conditions and weights
 // that are given are always taken, for each loss its own (joined_masks.hpp), so that what a row that is left out counts for
-// does not depend on the size of the network; of the others the one that saves most is taken besides. Where the program
-// chooses rows itself, masks compete with its lists by cost.
+// does not depend on the size of the network; of the others the one that saves most is taken besides. Where the user lists
+// rows of losses, masks may be those of the rows that are listed. Where the program chooses rows itself, masks compete with
+// its lists by cost.
 #pragma once
 #include "gather_pushing.hpp"
 #include "joined_masks.hpp"
@@ -36,6 +37,19 @@ constexpr bool selects_rows(const node* nodes, int size) {
   for (int i = 0; i < size; ++i)
     if (selects(nodes, nodes[i])) return true;
   return !masks_of(nodes, size, true).empty();
+}
+
+// Does the user list rows of what comes of a product, as of losses? Lookups are rows of an argument.
+constexpr bool lists_losses(const node* nodes, int size) {
+  vec<char> network(size, 0);
+  for (int i = 0; i < size; ++i) {
+    const node& v = nodes[i];
+    network[i] = is_heavy(v.o) ? 1 : 0;
+    for (const int x : v.in)
+      if (x >= 0 && network[x] != 0) network[i] = 1;
+    if (v.o == op::gather && network[v.in[0]] != 0 && selects(nodes, v)) return true;
+  }
+  return false;
 }
 
 // Axes that a program has in place of rows, each once.
@@ -258,9 +272,9 @@ enum class row_pass { only, first, rest };
 // The best of the programs without the rows of some masks: one that leaves out the most of those that are given, where
 // `forces`, also where that costs more; of these the one with the fewest cotangents of all rows; the cheapest.
 template <class Backend> class mask_choosing {
-  const double of_written_;
-  const bool forces_, zeroed_;
-  const row_pass pass_;
+  double of_written_;
+  bool forces_, zeroed_;
+  row_pass pass_;
   costed_program best_;
   int given_ = 0, dense_ = 0; // masks that it leaves out; cotangents with all rows nevertheless
   int most_given_ = 0;        // masks that it is to leave out
@@ -344,6 +358,9 @@ public:
   }
   constexpr const costed_program& best() const { return best_; }
   constexpr bool leaves_given_out() const { return given_ > 0; }
+  constexpr bool saves_more_than(const mask_choosing& x) const {
+    return leaves_given_out() && (dense_ < x.dense_ || (dense_ == x.dense_ && best_.cost < x.best_.cost));
+  }
   constexpr bool leaves_all_given_out() const { return given_ > 0 && given_ == most_given_; }
 };
 
@@ -394,7 +411,11 @@ constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass, bo
   costed_program best;
   best.take(written, of_written);
   if (some) choose_lists<Backend>(written, best);
-  const mask_choosing<Backend> choosing(written, of_written, !chosen, pass, zeroed);
+  mask_choosing<Backend> choosing(written, of_written, !chosen, pass, zeroed);
+  if (!chosen && choosing.leaves_given_out() && lists_losses(p.nodes, N)) {
+    const mask_choosing<Backend> of_listed(best.program, best.cost, true, pass, zeroed);
+    if (of_listed.saves_more_than(choosing)) choosing = of_listed;
+  }
   if (const costed_program& masked = choosing.best(); choosing.leaves_given_out()) {
     best = masked;
     if (best.program.rest == no_rest && !masks_of_axes(best.program).empty())

@@ -65,6 +65,29 @@ constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, 
   }
 }
 
+// Which side of the products that open sweeps a node is on: `behind` one, on whose rows it depends; or `ahead` of all, as
+// a number, or a sum over rows, which steps of a sweep may read. One loop has nodes of one side only, for it would have to
+// run before the sweep and behind its product. What else depends on no such product is on neither.
+struct sides {
+  vec<char> behind, ahead;
+};
+template <int N, int O> constexpr sides sides_of_sweeps(const program<N, O>& p, const vec<shape>& loop) {
+  sides r{vec<char>(N, 0), vec<char>(N, 0)};
+  bool any = false;
+  for (int i = 0; i < N; ++i) {
+    const node& v = p.nodes[i];
+    bool behind = is_sparse(v.o) && sweeps(p.nodes, i);
+    for (const int x : v.in) behind = behind || (x >= 0 && r.behind[x] != 0);
+    r.behind[i] = behind ? 1 : 0;
+    any = any || behind;
+  }
+  for (int i = 0; i < N && any; ++i)
+    if (r.behind[i] == 0 && fuses(p.nodes[i].o) &&
+        (loop[i].rank == 0 || rule(p.nodes[i].o).k == kind::reduction))
+      r.ahead[i] = 1;
+  return r;
+}
+
 // A back end may read the rows of a gather where they are, by their list, instead of copying them: where loops, products
 // a^T b and wgrad read them. So their tensor and the list stay until these are done.
 template <int N, int O> constexpr void keep_gathered(const program<N, O>& p, grouping& r) {
@@ -120,6 +143,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     r.root[i] = is_view(i) ? r.root[v.in[0]] : i;
   }
   find_inlined(p, is_output, r);
+  const sides side = sides_of_sweeps(p, r.loop);
   // the node whose register a fused consumer would read, or no_node where it reads memory
   const auto register_source = [&](int consumer, int x) {
     const int u = r.through[x];
@@ -161,7 +185,8 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     const auto fits = [&](int g) {
       return r.groups[g].fused && r.groups[g].it == it && r.groups[g].loaded == (r.loaded[v] != 0) &&
              r.groups[g].nodes + weight[v] <= max_group_nodes && !(wide && r.groups[g].narrow) &&
-             !(narrow && r.groups[g].wide);
+             !(narrow && r.groups[g].wide) && !(side.behind[v] != 0 && r.groups[g].ahead) &&
+             !(side.ahead[v] != 0 && r.groups[g].behind);
     };
     const int n = r.groups.size();
     int g = earliest[v] > n - window ? earliest[v] : n - window;
@@ -177,6 +202,8 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     r.groups[g].nodes += weight[v];
     r.groups[g].wide = r.groups[g].wide || wide;
     r.groups[g].narrow = r.groups[g].narrow || narrow;
+    r.groups[g].behind = r.groups[g].behind || side.behind[v] != 0;
+    r.groups[g].ahead = r.groups[g].ahead || side.ahead[v] != 0;
     settle(v, g);
   };
 

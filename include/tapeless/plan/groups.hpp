@@ -11,8 +11,9 @@ inline constexpr int max_group_nodes = 32;
 
 struct group {
   bool fused = false;
-  bool wide = false, narrow = false; // lanes of 64 or 32 bits; a group has one kind
-  bool loaded = false;               // runs when arguments are loaded, see of_loaded
+  bool wide = false, narrow = false;  // lanes of 64 or 32 bits; a group has one kind
+  bool loaded = false;                // runs when arguments are loaded, see of_loaded
+  bool behind = false, ahead = false; // of a product that opens a sweep; see sides_of_sweeps
   shape it{};
   int lead = 0; // the axis of `it` that is outermost, see loop_order.hpp
   int nodes = 0;

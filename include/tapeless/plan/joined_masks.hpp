@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The masks of a program, one for each loss: in w * (v * l) a row is zero where w is, or v. What is zero outside the rows
-// that some masks keep together, and is read by what is not, becomes where(w != 0 && v != 0, w * (v * l), 0), whose condition
-// is a mask. Losses with other masks have a condition of their own.
+// The masks of a program, one for each loss: in w * (v * l) a row is zero where w is, or v; in w * (k + v * l) so is one of
+// v * l. What is zero outside the rows that some masks keep together, and is read by what is not, becomes
+// where(w != 0 && v != 0, w * (v * l), 0), whose condition is a mask. Losses with other masks have a condition of their own.
 #pragma once
 #include "support.hpp"
 
@@ -67,6 +67,53 @@ private:
     const bool multiplies = at(i).o == op::mul || at(i).o == op::div;
     return zeros_begin(i) || (how_ == use::zeros && zeros_matter_[i] != 0 && multiplies);
   }
+  // These rows, or more of them: by masks that are there when node i is made.
+  constexpr support kept_by_masks_ahead(int i, const support& rows) const {
+    unsigned ahead = 0;
+    for (int k = 0; k < masks_.size(); ++k)
+      if (network_[masks_[k]] == 0 || masks_[k] < i) ahead |= 1u << k;
+    support r;
+    r.axis = rows.axis;
+    for (int k = 0; k < rows.size(); ++k)
+      if ((rows[k] & ahead) == 0 || !r.add(rows[k] & ahead)) return {};
+    return r;
+  }
+  // Does a row of node i come of the same row of operand k, whichever of these masks rows are meant?
+  constexpr bool has_rows_of(int i, const shape (&of)[3], int k, const support& kept) const {
+    for (int m = 0; m < masks_.size(); ++m) {
+      if ((kept.masks() >> m & 1u) == 0) continue;
+      const int axis = first_axis(of[k]);
+      const extent_t block = of[k].rank > 0 ? block_of(of[k].d[axis], rows(m)) : 0;
+      if (block == 0) return false;
+      const row_axis to = where_rows_go(at(i), of, k, {axis, block}, rows(m));
+      if (!to.found() || to.axis != first_axis(at(i).s)) return false;
+    }
+    return kept.found();
+  }
+  // What is zero outside of some rows, and read in others only where what reads it is not zero, is zero outside of those of
+  // both: m * l in w * (k + m * l).
+  constexpr void leave_unread_rows() {
+    vec<support> read(size(), support{}); // in these rows; in all of them where none are found
+    vec<char> known(size(), 0);           // some node reads it
+    for (const int o : p_.outputs) known[o] = 1;
+    for (int i = size() - 1; i >= 0; --i) {
+      support kept = zero_[i];
+      if (known[i] != 0) kept = kept.common(kept_by_masks_ahead(i, read[i]));
+      if (zero_[i].found()) zero_[i] = kept;
+      shape of[3]{};
+      shapes_of(at(i), of);
+      for (int k = 0; k < 3; ++k) {
+        const int x = at(i).in[k];
+        if (x < 0) continue;
+        support here;
+        if (has_rows_of(i, of, k, kept)) here = kept;
+        here.axis = first_axis(of[k]);
+        if (known[x] != 0) read[x] = read[x].united(here);
+        else read[x] = here;
+        known[x] = 1;
+      }
+    }
+  }
   constexpr void find_zeros() {
     const supports known(p_, masks_);
     for (int i = 0; i < size(); ++i) {
@@ -75,6 +122,7 @@ private:
       for (const int x : at(i).in)
         if (x >= 0 && network_[x] != 0) network_[i] = 1;
     }
+    leave_unread_rows();
     for (const int o : p_.outputs) zeros_matter_[o] = is_of_losses(o) && zero_[o].found();
     for (int i = size() - 1; i >= 0; --i)
       for (const int x : at(i).in)

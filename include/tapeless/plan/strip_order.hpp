@@ -3,7 +3,7 @@
 //
 // The order of the groups in which strips are long: those that can take part in one sweep (sweeps.hpp), or in one strip
 // of images (images.hpp), are neighbours. What depends on them and can not, as a mean that is finished between the loss and
-// its gradient, stands behind; what they read and depends on none, as prepared weights, ahead.
+// its gradient, stands behind; what they read and depends on none, as prepared weights or the sum of a mask, ahead.
 #pragma once
 #include "images.hpp"
 #include "sweeps.hpp"
@@ -50,17 +50,18 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
     const auto reads = [&](const node& v, int k) {
       return is_conv(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
     };
-    vec<char> may(groups, 0), early(groups, 0); // take part; stand ahead of it
-    int end = start + 1;                        // of the groups that are looked at
+    vec<char> may(groups, 0),
+        independent(groups, 0); // take part; depend on nothing of it, and may stand ahead
+    int end = start + 1;        // of the groups that are looked at
     const int window = start + 4 * image_strip_steps, farthest = sparse || window > groups ? groups : window;
     for (; end < farthest && !(counts[end] && !placed[end]); ++end) {
       const int g = end;
       const int s = opener[g];
       const bool fits =
           s >= 0 ? goes_with_first(s) : r.groups[g].fused && is_loop_over_rows(r.groups[g].it, rows, widest);
-      const bool free = !placed[g] && r.groups[g].loaded == r.groups[start].loaded;
-      may[g] = fits && free ? 1 : 0;
-      early[g] = !fits && free && !sparse ? 1 : 0;
+      const bool here = !placed[g] && r.groups[g].loaded == r.groups[start].loaded;
+      may[g] = fits && here ? 1 : 0;
+      independent[g] = here && (sparse || !fits) ? 1 : 0;
     }
     may[start] = 1;
     vec<int> near; // their nodes
@@ -85,13 +86,15 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
       flag = 0;
       return true;
     };
-    until_stable([&](int, int g, int, int, int from) { return unless(early[from] != 0, early[g]); });
-    // what a member reads stands ahead, or is the row at hand of another one
+    until_stable(
+        [&](int, int g, int, int, int from) { return unless(independent[from] != 0, independent[g]); });
+    // what a member reads may stand ahead, or is the row at hand of another one
+    const auto own_row = [&](int i, int g, int k, int root, int from) {
+      return may[from] != 0 && rule(p.nodes[root].o).k != kind::reduction &&
+             (opener[from] < 0 || makes(p.nodes[root])) && (opener[g] < 0 || reads(p.nodes[i], k));
+    };
     until_stable([&](int i, int g, int k, int root, int from) {
-      const bool own_row = may[from] != 0 && rule(p.nodes[root].o).k != kind::reduction &&
-                           (opener[from] < 0 || makes(p.nodes[root])) &&
-                           (opener[g] < 0 || reads(p.nodes[i], k));
-      return unless(own_row || early[from] != 0, may[g]);
+      return unless(own_row(i, g, k, root, from) || independent[from] != 0, may[g]);
     });
     // more than a strip has room for keep their place, and so do loops that share no value with it
     vec<char> shares(groups, 0);
@@ -101,16 +104,19 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
     });
     for (int g = start + 1, n = 1; g < end && !sparse; ++g)
       if (may[g] != 0 && ((shares[g] == 0 && opener[g] < 0) || ++n > image_strip_steps)) may[g] = 0;
-    vec<char> unread(groups, 1); // of those that may stand ahead: by members and what they read
-    until_stable([&](int, int g, int, int, int from) {
-      return unless(early[from] == 0 || (may[g] == 0 && unread[g] != 0), unread[from]);
+    vec<char> behind(groups, 1); // 0: stands ahead, for a member reads it whole, or what stands ahead does
+    until_stable([&](int i, int g, int k, int root, int from) {
+      const bool needed = behind[g] == 0 || (may[g] != 0 && !own_row(i, g, k, root, from));
+      return unless(independent[from] == 0 || !needed, behind[from]);
     });
+    for (int g = start + 1; g < end; ++g)
+      if (behind[g] == 0) may[g] = 0;
     const auto place = [&](int g) {
       placed[g] = 1;
       order.push_back(g);
     };
     for (int g = start + 1; g < end; ++g)
-      if (unread[g] == 0) place(g);
+      if (behind[g] == 0) place(g);
     order.push_back(start);
     for (int g = start + 1; g < end; ++g)
       if (may[g]) place(g);
