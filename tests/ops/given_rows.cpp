@@ -127,6 +127,16 @@ template <int Rows> constexpr tl::cost cost_of_any =
 static_assert(flops_of_all_rows(cost_of_any<4096>.adjoint.flops) < 10 && cost_of_any<4096>.densified == 0);
 static_assert(flops_of_all_rows(cost_of_any<256>.adjoint.flops) > 256 * inputs * outputs);
 
+// Of rows that are listed those where a condition holds.
+constexpr auto listed_where = [](const auto& p, auto x, auto t, auto keep, auto rows) {
+  return tl::sum(tl::gather(tl::where(keep, losses(p, x, t), 0.0), rows));
+};
+constexpr tl::cost cost_of_listed_where =
+    tl::jit(tl::value_and_grad<0>(listed_where)).cost<parameters, data, targets, condition, of_nine>();
+static_assert(cost_of_listed_where.densified == 0);
+static_assert(cost_of_listed_where.flops().at(tl::dim<'#'>(9)) <=
+              cost_of_list<of_nine>.flops() + 9 * outputs);
+
 // A condition of a small loss beside weights of a large one: the weights leave out more.
 using many = tl::tensor<double, 1024, 64>;
 using layers = std::tuple<tl::tensor<double, 64, 64>, tl::tensor<double, 64, 64>, tl::tensor<double, 2, 2>>;
@@ -238,6 +248,25 @@ TEST_CASE(
     check(of_weights, weight, twice);
     check(valid, label, once);
   }
+}
+
+TEST_CASE("given rows: of a list, those where a condition holds") {
+  batch b;
+  tl::owned<condition> keep;
+  tl::owned<of_nine> rows;
+  std::vector<double> w(n, 0.0);
+  for (int i = 0; i < n; ++i) (*keep)[i] = i % 3 != 1;
+  for (int k = 0; k < 9; ++k) {
+    const int i = k * 7 % 10;
+    (*rows)[k] = i;
+    if ((*keep)[i]) w[static_cast<std::size_t>(i)] += 1;
+  }
+  const std::vector<double> reference = expected(b, w);
+  for (int i = 0; i < n; ++i)
+    if (w[static_cast<std::size_t>(i)] == 0) b.poison(i);
+  auto run =
+      tl::jit(tl::value_and_grad<0>(listed_where)).bind<parameters, data, targets, condition, of_nine>();
+  CHECK(agree(value_and_gradient(run, *b.p, *b.x, *b.t, *keep, *rows), reference));
 }
 
 TEST_CASE("given rows: where a weight is zero, a row is zero whatever it has, in a small network too") {

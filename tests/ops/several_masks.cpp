@@ -142,6 +142,28 @@ TEST_CASE("several masks: one of them is of both losses") {
       by_w, by_none);
 }
 
+TEST_CASE("several masks: of a term of what another one weighs, rows are those of both") {
+  const auto both = all_of(by_w, by_v);
+  check([](const auto& p, auto x, auto t, auto u, auto w, auto v, auto,
+           auto) { return tl::sum(w * (losses<1>(p, x, t) + v * losses<2>(p, x, u))); },
+        by_w, both);
+  check(
+      [](const auto& p, auto x, auto t, auto u, auto w, auto v, auto, auto) {
+        const auto second = tl::where(v != 0.0, losses<2>(p, x, u), 0.0);
+        return tl::mean(tl::where(w != 0.0, losses<1>(p, x, t) + second, 0.0));
+      },
+      by_w, both);
+  check([](const auto& p, auto x, auto t, auto, auto w, auto v, auto,
+           auto) { return tl::sum(w * tl::sqrt(v * losses<1>(p, x, t) + 1.0)) / tl::sum(w); },
+        both, by_none);
+  check( // the term is a result of its own, too
+      [](const auto& p, auto x, auto t, auto u, auto w, auto v, auto, auto) {
+        const auto second = v * losses<2>(p, x, u);
+        return tl::sum(w * (losses<1>(p, x, t) + second)) + tl::sum(second);
+      },
+      by_w, by_v);
+}
+
 TEST_CASE("several masks: of rows, of tokens and of sequences") {
   using P = network<double, deep>;
   check<P>([](const auto& p, auto x, auto t, auto, auto w, auto, auto m,
