@@ -1,4 +1,4 @@
-// expect: tapeless: matmul(a, b): one of the two is sparse, the other is a tensor
+// expect: tapeless: matmul(a, b): one of the two is sparse, the other a tensor; for two sparse ones there is sampled_matmul(c, a, b)
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -5,6 +5,7 @@
 #include <tapeless/run/csr.hpp>
 #include <tapeless/run/csr_build.hpp>
 #include <tapeless/run/csr_dense.hpp>
+#include <tapeless/run/csr_product.hpp>
 
 #include <doctest/doctest.h>
 
@@ -334,6 +335,11 @@ TEST_CASE("csr_check: a view that nobody looked at") {
   const std::vector<std::int32_t> wrong{1, 3, 0, 3, 3};
   const auto bad = tl::csr_view<table<float>>(tl::trusted, 3, 4, ptr, wrong, vals);
   CHECK(refusal([&] { tl::csr_check(bad); }) == "tapeless: csr_check(a): row 2: column 3 stands twice");
+  const std::vector<std::int32_t> ends{0, 0, 0, 0, 0}, no_columns;
+  const std::vector<float> no_values;
+  const auto factor = tl::csr_view<table<const float>>(4, 3, ends, no_columns, no_values);
+  CHECK(refusal([&] { tl::csr_product_pattern<table<float>>(bad, factor); }) ==
+        "tapeless: csr_product_pattern(a, b): row 2: column 3 stands twice");
   CHECK(refusal([&] { tl::to_dense(bad); }) == "tapeless: to_dense(a): row 2: column 3 stands twice");
   CHECK(refusal([&] { tl::csr_transposed<table<float>>(bad); }) ==
         "tapeless: csr_transposed(a): row 2: column 3 stands twice");

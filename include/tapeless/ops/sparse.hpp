@@ -226,8 +226,9 @@ template <detail::handle B, detail::sparse_operand A> constexpr auto matmul(cons
 
 template <detail::sparse_operand A, detail::sparse_operand B>
 constexpr auto matmul(const A& a, const B&) {
-  static_assert(detail::one_is_a_tensor<A, B>,
-                "tapeless: matmul(a, b): one of the two is sparse, the other is a tensor");
+  static_assert(
+      detail::one_is_a_tensor<A, B>,
+      "tapeless: matmul(a, b): one of the two is sparse, the other a tensor; for two sparse ones there is sampled_matmul(c, a, b)");
   return detail::csr_of(a).values();
 }
 

@@ -10,8 +10,8 @@
 namespace tapeless {
 
 // owned<C> c = csr_product_pattern<C>(a, b): an entry of value 0 wherever A B has one, A: (m, k), B: (k, n), C: (m, n)
-// Errors: argument_error where the extents disagree with C or with one another, or C has 2^31 entries or more and int32
-// row ends.
+// Errors: argument_error where a or b breaks a rule of core/csr.hpp (a trusted view may), the extents disagree with C or with
+// one another, or C has 2^31 entries or more and int32 row ends.
 // Cost: a step for each pair of an entry of A and one of B that meet, and the columns of each row sorted.
 template <detail::host_sparse_matrix C, detail::host_sparse_matrix A, detail::host_sparse_matrix B>
 owned<C> csr_product_pattern(const A& a, const B& b) {
@@ -20,6 +20,8 @@ owned<C> csr_product_pattern(const A& a, const B& b) {
       "tapeless: csr_product_pattern<C>(a, b): none is tiled; csr_untiled(a) has its entries by rows");
   constexpr const char* who = "csr_product_pattern(a, b)";
   using value = typename C::value_type;
+  detail::check_csr(who, a);
+  detail::check_csr(who, b);
   if (a.cols() != b.rows())
     detail::refuse("tapeless: %s: a has %lld columns, b has %lld rows", who, detail::wide(a.cols()),
                    detail::wide(b.rows()));
