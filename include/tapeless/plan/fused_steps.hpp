@@ -19,10 +19,10 @@ template <int N, int O> class fused_steps {
     bool adjoint;
   };
   vec<loaded> loads_;
-  struct result {
+  struct computed {
     int node, reg;
   };
-  vec<result> results_;
+  vec<computed> results_;
 
   constexpr int new_register(dtype t) {
     return t == dtype::boolean ? bools_++ : t == dtype::i32 ? ints_++ : floats_++;
@@ -204,7 +204,7 @@ template <int N, int O> class fused_steps {
     s.customs = r_.customs - s.custom0;
   }
   constexpr void place_results(step& s, int group) {
-    for (const result& y : results_) {
+    for (const computed& y : results_) {
       const node& v = d_.at(y.node);
       slot q;
       q.at = d_.home[y.node];
