@@ -143,6 +143,19 @@ template <class A> constexpr A no_quotient(const A& a) {
                 "entries stored");
   return a;
 }
+template <class A> constexpr A no_operation(const transposed_csr<A>& t) {
+  static_assert(
+      is_a_tensor<A>,
+      "tapeless: a transpose of a sparse a is an operand of matmul and solve_triangular; scale, sum "
+      "and sample a itself");
+  return t.a;
+}
+template <class A> constexpr A no_scaling(const A& a) {
+  static_assert(is_a_tensor<A>,
+                "tapeless: scale_rows(s, a), scale_columns(a, s): the rows' numbers stand on the left, those "
+                "of the columns on the right");
+  return a;
+}
 // A by the values that its pattern has for each row, or each column: a sampled product with ones
 template <class A> constexpr auto scaled(const A& a, int s, bool by_rows) {
   using T = typename A::value_type;
@@ -160,6 +173,7 @@ template <class A> constexpr auto scaled(const A& a, int s, bool by_rows) {
 
 // transpose(A): A^T as an operand of matmul; nothing is moved
 template <detail::csr_matrix A> constexpr auto transpose(const A& a) { return detail::transposed_csr<A>{a}; }
+template <class A> constexpr A transpose(const detail::transposed_csr<A>& t) { return t.a; }
 
 // matmul(A, b): (m, n) sparse, (n) or (n, k) -> (m) or (m, k); A may be a transpose(A)
 // Errors: b has as many rows as A has columns, and its element type.
@@ -352,6 +366,14 @@ template <detail::csr_matrix A, detail::operand S> constexpr auto operator-(cons
 template <detail::operand S, detail::csr_matrix A> constexpr auto operator-(const S&, const A& a) { return detail::no_sum<A, S>(a); }
 
 // What is written in another way.
+template <detail::csr_matrix A, detail::handle S> constexpr auto scale_rows(const A& a, const S&) { return detail::no_scaling(a); }
+template <detail::handle S, detail::csr_matrix A> constexpr auto scale_columns(const S&, const A& a) { return detail::no_scaling(a); }
+template <detail::handle S, class A> constexpr auto scale_rows(const S&, const detail::transposed_csr<A>& a) { return detail::no_operation(a); }
+template <class A, detail::handle S> constexpr auto scale_columns(const detail::transposed_csr<A>& a, const S&) { return detail::no_operation(a); }
+template <int... Axes, class A> constexpr auto sum(const detail::transposed_csr<A>& a) { return detail::no_operation(a); }
+template <class A, class L, class R> constexpr auto sampled_matmul(const detail::transposed_csr<A>& a, const L&, const R&) { return detail::no_operation(a); }
+template <detail::csr_matrix C, class A, detail::sparse_operand B> constexpr auto sampled_matmul(const C&, const detail::transposed_csr<A>& a, const B&) { return detail::no_operation(a); }
+template <detail::csr_matrix C, detail::csr_matrix A, class B> constexpr auto sampled_matmul(const C&, const A&, const detail::transposed_csr<B>& b) { return detail::no_operation(b); }
 template <detail::csr_matrix A, detail::csr_matrix B> constexpr auto operator/(const A& a, const B&) { return detail::no_quotient(a); }
 template <detail::operand S, detail::csr_matrix A> constexpr auto operator/(const S&, const A& a) { return detail::no_function(a); }
 template <detail::csr_matrix A> constexpr auto square(const A& a) { return detail::no_function(a); }
