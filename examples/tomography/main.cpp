@@ -38,7 +38,7 @@ using rays = tl::tensor<float, tl::dyn<'r'>>;
 using lengths = tl::csr<float, tl::dyn<'r'>, pixels, tl::dyn<'e'>>;
 using weight = tl::scalar<float>; // of the prior
 
-// sum of sqrt(dx^2 + dy^2 + d^2) - d: the total variation, rounded off where differences are below d
+// sum of sqrt(dx^2 + dy^2 + d^2) - d, the pseudo-Huber loss of slopes: the total variation, rounded off where they are below d
 constexpr auto total_variation = [](auto x) {
   constexpr double d = 0.005;
   const auto inner = tl::slice<1, 0, side - 1>(tl::slice<0, 0, side - 1>(x));
