@@ -268,6 +268,20 @@ static_assert(per_entry(tl::jit(tl::value_and_grad<0>(two_products))
                             .cost<in_columns<float>, matrix<float>, in_rows<float>, in_rows<float>>()
                             .bytes()) == 8);
 
+// What comes of the sum is multiplied behind the pass.
+constexpr auto root_of_mean = [](auto x, auto a, auto y, auto m) {
+  return tl::sqrt(tl::mean(m * tl::square(tl::matmul(a, x) - y)));
+};
+constexpr auto log_of_sums = [](auto x, auto a, auto y, auto m) {
+  const auto z = tl::matmul(a, x);
+  return tl::log(tl::sum(tl::where(m != 0.0, tl::exp(-z), 0.0))) / tl::sum(tl::square(z - y));
+};
+template <class F> constexpr bool gradient_is_one_pass =
+    per_entry(tl::jit(tl::value_and_grad<0>(F{}))
+                  .template cost<in_columns<double>, matrix<double>, in_rows<double>, in_rows<double>>()
+                  .bytes()) == 12;
+static_assert(gradient_is_one_pass<decltype(root_of_mean)>);
+
 // Every row needs something of all rows: A x is done before the first row goes on.
 constexpr auto shares = [](auto x, auto a, auto y, auto m) {
   const auto d = tl::square(tl::matmul(a, x) - y);
@@ -328,6 +342,41 @@ TEST_CASE("sparse: a mean is one pass however it is written, and does not look a
   for (std::size_t j = 0; j < expected.size(); ++j) expected[j] *= 1 + 2 * d.x[j];
   CHECK(l[0] == doctest::Approx(loss).epsilon(1e-13));
   CHECK(support::close(elements(g), expected, 1e-14, 1e-13));
+}
+
+TEST_CASE("sparse: roots, logarithms and quotients of sums over rows, their gradients and Hessians") {
+  data<double> d(40, 30, 9, 16);
+  const auto n = static_cast<double>(d.rows);
+  flat r = d.times(d.x), a_v = d.times(d.v);
+  double mean = 0;
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    r[i] = r[i] - d.y[i];
+    mean += d.m[i] * r[i] * r[i] / n;
+    r[i] *= d.m[i];
+    a_v[i] *= d.m[i];
+  }
+  const double root = std::sqrt(mean);
+  flat g = d.transposed_times(r), h = d.transposed_times(a_v);
+  double along = 0; // the derivative along v
+  for (std::size_t j = 0; j < g.size(); ++j) along += (g[j] /= n * root) * d.v[j];
+  for (std::size_t j = 0; j < g.size(); ++j) h[j] = h[j] / (n * root) - g[j] * along / root;
+  auto step = bind(tl::value_and_grad<0>(root_of_mean), arguments<double>{});
+  const auto [l, got] = step(d.X(), d.view(), d.Y(), d.M());
+  CHECK(l[0] == doctest::Approx(root).epsilon(1e-13));
+  CHECK(support::close(elements(got), g, 1e-14, 1e-13));
+  auto second_order = bind(tl::hvp<0>(root_of_mean), with_tangent<double>{});
+  CHECK(support::close(elements(second_order(d.X(), d.view(), d.Y(), d.M(), d.V())), h, 1e-13, 1e-12));
+
+  auto other = bind(tl::value_and_grad<0>(log_of_sums), arguments<double>{});
+  const auto [value_there, slope] = other(d.X(), d.view(), d.Y(), d.M());
+  const flat at_x = elements(slope), x = d.x;
+  double expected = 0;
+  for (std::size_t j = 0; j < x.size(); ++j) expected += at_x[j] * d.v[j];
+  const auto value_at = [&](double t) {
+    for (std::size_t j = 0; j < x.size(); ++j) d.x[j] = x[j] + t * d.v[j];
+    return static_cast<double>(std::get<0>(other(d.X(), d.view(), d.Y(), d.M()))[0]);
+  };
+  CHECK(expected == doctest::Approx((value_at(1e-5) - value_at(-1e-5)) / 2e-5).epsilon(1e-7));
 }
 
 TEST_CASE("sparse: the gradient of a matrix has the pattern of the argument and its arrays") {

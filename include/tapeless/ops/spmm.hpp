@@ -102,6 +102,51 @@ constexpr count sddmm_flops(const node& v, const shape* x) {
   if (x[1].rank == 1) return {1, shape{1, {nnz}}};
   return {2, shape{2, {nnz, x[1].d[1]}}};
 }
+constexpr bool comes_of_product(const graph& g, int x, int pattern) {
+  vec<char> read(x + 1, 0);
+  read[x] = 1;
+  for (int i = x; i >= 0; --i) {
+    if (read[i] == 0) continue;
+    const node& v = g[i];
+    if ((v.o == op::spmm || v.o == op::sddmm) && v.in[0] == pattern) return true;
+    for (const int y : v.in)
+      if (y >= 0) read[y] = 1;
+  }
+  return false;
+}
+// number * rest, where the number comes of a product with the matrix; no_node: there is no such factor
+struct number_and_rest {
+  int number = no_node, rest = no_node;
+};
+constexpr number_and_rest without_number(graph& g, int x, int pattern) {
+  const node v = g[x];
+  const int operands = v.o == op::mul ? 2 : v.o == op::div || v.o == op::neg || v.o == op::expand ? 1 : 0;
+  for (int k = 0; k < operands; ++k) {
+    const int a = v.in[k];
+    const bool is_number = squeezed(g[a].s).rank == 0;
+    if (v.o == op::mul && is_number && comes_of_product(g, a, pattern))
+      return {reshape(g, a, shape{}), expand(g, v.in[1 - k], v.s)};
+    if (is_number) continue;
+    const number_and_rest r = without_number(g, a, pattern);
+    if (r.number < 0) continue;
+    const int rest = v.o == op::neg      ? unary(g, op::neg, r.rest)
+                     : v.o == op::expand ? r.rest
+                     : k == 0            ? binary(g, v.o, r.rest, v.in[1])
+                                         : binary(g, v.o, v.in[0], r.rest);
+    return {r.number, expand(g, rest, v.s)};
+  }
+  if (const int k = v.o == op::where ? branch_beside_zero(g, x) : 0; k > 0)
+    if (const number_and_rest r = without_number(g, v.in[k], pattern); r.number >= 0)
+      return {r.number, expand(g, with_branch(g, v, k, r.rest), v.s)};
+  return {};
+}
+// A^T (s r) = s (A^T r): rows then need no number that comes of all of them, as in the gradient of a root of a sum.
+constexpr int spmm_of_cotangent(graph& g, int pattern, int values, int bar, bool transposed) {
+  if (transposed && g[bar].s.rank == 1)
+    if (const number_and_rest r = without_number(g, bar, pattern); r.number >= 0)
+      return binary(g, op::mul, r.number, spmm(g, pattern, values, r.rest, true));
+  return spmm(g, pattern, values, bar, transposed);
+}
 constexpr void spmm_vjp(vjp_context& c) {
   graph& g = c.g;
   const int p = c.v.in[0];
@@ -113,7 +158,8 @@ constexpr void spmm_vjp(vjp_context& c) {
     c.give(1, {&g, t ? sddmm(g, p, b, c.bar.node) : sddmm(g, p, c.bar.node, b)});
   }
   if (c.needs(2))
-    c.give(2, {&g, spmm(g, p, factor(g, c.v.in[1], c.v.t, nnz_of_pattern(pattern)), c.bar.node, !t)});
+    c.give(2, {&g, spmm_of_cotangent(g, p, factor(g, c.v.in[1], c.v.t, nnz_of_pattern(pattern)), c.bar.node,
+                                     !t)});
 }
 constexpr void sddmm_vjp(vjp_context& c) {
   graph& g = c.g;
