@@ -347,16 +347,16 @@ TEST_CASE("sparse: a mean is one pass however it is written, and does not look a
 TEST_CASE("sparse: roots, logarithms and quotients of sums over rows, their gradients and Hessians") {
   data<double> d(40, 30, 9, 16);
   const auto n = static_cast<double>(d.rows);
-  flat r = d.times(d.x), a_v = d.times(d.v);
+  flat residual = d.times(d.x), a_v = d.times(d.v);
   double mean = 0;
-  for (std::size_t i = 0; i < r.size(); ++i) {
-    r[i] = r[i] - d.y[i];
-    mean += d.m[i] * r[i] * r[i] / n;
-    r[i] *= d.m[i];
+  for (std::size_t i = 0; i < residual.size(); ++i) {
+    residual[i] = residual[i] - d.y[i];
+    mean += d.m[i] * residual[i] * residual[i] / n;
+    residual[i] *= d.m[i];
     a_v[i] *= d.m[i];
   }
   const double root = std::sqrt(mean);
-  flat g = d.transposed_times(r), h = d.transposed_times(a_v);
+  flat g = d.transposed_times(residual), h = d.transposed_times(a_v);
   double along = 0; // the derivative along v
   for (std::size_t j = 0; j < g.size(); ++j) along += (g[j] /= n * root) * d.v[j];
   for (std::size_t j = 0; j < g.size(); ++j) h[j] = h[j] / (n * root) - g[j] * along / root;

@@ -60,7 +60,7 @@ template <class V, class T>
 void lanes_of_trimmed(const axis_of_taps& rows, const axis_of_taps& cols, index_t channels,
                       const pixel_grid& g, const T* from, T* to, const trimmed_part& part, index_t lanes,
                       const T* b) {
-  const auto [band, bands, lane, end] = part;
+  const index_t band = part.band, bands = part.bands, lane = part.lane, end = part.end;
   const auto row = [&](index_t i, index_t like_i, index_t r, index_t high) {
     cols.each_window([&](index_t j, index_t like_j, index_t s, index_t wide) {
       const pixel_grid grid{g.images, like_i, like_j, g.from, g.to};

@@ -107,11 +107,12 @@ private:
 
   // One load that walks memory in another order than the store: where it has an axis of neighbours, a transpose.
   static constexpr bool copies() {
-    if (Code.codes != 2 || Code.stores != 1 || axes == 1) return false;
-    const instruction from(Code.code[0]), to(Code.code[1]);
-    if (from.o != op::input || static_cast<access>(from.imm) != access::strided) return false;
-    return to.o == op::copy && from.t != dtype::bf16 && register_class(from.t) == dtype::f32 &&
-           out(0).k == store_kind::dense;
+    if constexpr (Code.codes != 2 || Code.stores != 1 || axes == 1) return false;
+    else {
+      const instruction from(Code.code[0]), to(Code.code[1]);
+      return from.o == op::input && static_cast<access>(from.imm) == access::strided && to.o == op::copy &&
+             from.t != dtype::bf16 && register_class(from.t) == dtype::f32 && out(0).k == store_kind::dense;
+    }
   }
 
   // One run of the innermost loop. moved: bit a is set when outer axis a is past its first index of this call.
