@@ -102,6 +102,7 @@ constexpr count sddmm_flops(const node& v, const shape* x) {
   if (x[1].rank == 1) return {1, shape{1, {nnz}}};
   return {2, shape{2, {nnz, x[1].d[1]}}};
 }
+// Does x depend on a product with this matrix?
 constexpr bool comes_of_product(const graph& g, int x, int pattern) {
   vec<char> read(x + 1, 0);
   read[x] = 1;
