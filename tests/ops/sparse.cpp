@@ -344,7 +344,7 @@ TEST_CASE("sparse: a mean is one pass however it is written, and does not look a
   CHECK(support::close(elements(g), expected, 1e-14, 1e-13));
 }
 
-TEST_CASE("sparse: roots, logarithms and quotients of sums over rows, their gradients and Hessians") {
+TEST_CASE("sparse: gradients of a root and of a quotient of sums over rows, and the Hessian of the root") {
   data<double> d(40, 30, 9, 16);
   const auto n = static_cast<double>(d.rows);
   flat residual = d.times(d.x), a_v = d.times(d.v);

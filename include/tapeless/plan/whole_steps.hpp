@@ -12,20 +12,26 @@ template <int N, int O> class whole_steps {
   plan<most_of_plan(N, O)>& r_ = d_.made;
   const grouping& g_ = d_.grouped;
 
-  // ---- steps of sparse matrices
-  constexpr void emit_sparse(int i, int group) {
+  constexpr step& begin(int i) {
     const node& v = d_.at(i);
     step& s = r_.step_[r_.steps++];
     s.o = v.o;
     s.adjoint = v.adjoint;
     s.node = i;
     s.attr = v.attr;
+    s.at_load = g_.loaded[i] != 0;
+    s.slot0 = r_.slots;
+    return s;
+  }
+
+  // ---- steps of sparse matrices
+  constexpr void emit_sparse(int i, int group) {
+    const node& v = d_.at(i);
+    step& s = begin(i);
     s.attr2 = d_.at(v.in[0]).attr; // the columns of the matrix
     if (v.s.rank == 2 && operand_of_rows(v) == 2 && is_zero_elsewhere(d_.at(v.in[2])))
       s.attr |= skips_zero_rows;
     s.wide = v.t == dtype::f64;
-    s.at_load = g_.loaded[i] != 0;
-    s.slot0 = r_.slots;
     const int of_rows = operand_of_rows(v);
     const auto add = [&](int x, bool has_rows) {
       slot& q = r_.slot_[r_.slots++];
@@ -91,17 +97,11 @@ template <int N, int O> class whole_steps {
 
   constexpr void emit_whole(int i, int group) {
     const node& v = d_.at(i);
-    step& s = r_.step_[r_.steps++];
-    s.o = v.o;
-    s.adjoint = v.adjoint;
-    s.node = i;
-    s.attr = v.attr;
+    step& s = begin(i);
     s.attr2 = v.attr2;
     s.custom = v.custom;
-    s.at_load = g_.loaded[i] != 0;
     s.packs_ahead = !s.at_load && (v.o == op::conv_fprop || v.o == op::conv_dgrad || v.o == op::matmul) &&
                     g_.loaded[v.in[1]] != 0;
-    s.slot0 = r_.slots;
     const auto load = [&](int x) {
       slot& q = r_.slot_[r_.slots++];
       q.at = d_.home[resolve(d_.source.nodes, x).root]; // dense by construction
