@@ -367,6 +367,13 @@ TEST_CASE("sparse: gradients of a root and of a quotient of sums over rows, and 
   auto second_order = bind(tl::hvp<0>(root_of_mean), with_tangent<double>{});
   CHECK(support::close(elements(second_order(d.X(), d.view(), d.Y(), d.M(), d.V())), h, 1e-13, 1e-12));
 
+  const flat some = d.m;
+  std::fill(d.m.begin(), d.m.end(), 0.0);
+  const auto [nothing, flat_there] = step(d.X(), d.view(), d.Y(), d.M()); // no row counts
+  CHECK(nothing[0] == 0);
+  CHECK(elements(flat_there) == flat(d.x.size()));
+  d.m = some;
+
   auto other = bind(tl::value_and_grad<0>(log_of_sums), arguments<double>{});
   const auto [value_there, slope] = other(d.X(), d.view(), d.Y(), d.M());
   const flat at_x = elements(slope), x = d.x;

@@ -142,10 +142,16 @@ constexpr number_and_rest without_number(graph& g, int x, int pattern) {
   return {};
 }
 // A^T (s r) = s (A^T r): rows then need no number that comes of all of them, as in the gradient of a root of a sum.
+// Where no row counts, the root is 0 and s infinite, and the gradient is 0 nevertheless.
 constexpr int spmm_of_cotangent(graph& g, int pattern, int values, int bar, bool transposed) {
   if (transposed && g[bar].s.rank == 1)
-    if (const number_and_rest r = without_number(g, bar, pattern); r.number >= 0)
-      return binary(g, op::mul, r.number, spmm(g, pattern, values, r.rest, true));
+    if (const number_and_rest r = without_number(g, bar, pattern); r.number >= 0) {
+      const int y = spmm(g, pattern, values, r.rest, true);
+      const int zero = zeros(g, g[y].t, g[y].s), difference = binary(g, op::sub, r.number, r.number);
+      const int finite = binary(g, op::eq, difference, g.konst(0, g[y].t));
+      const int counts = binary(g, op::logical_or, expand(g, finite, g[y].s), binary(g, op::ne, y, zero));
+      return where(g, counts, binary(g, op::mul, r.number, y), zero);
+    }
   return spmm(g, pattern, values, bar, transposed);
 }
 constexpr void spmm_vjp(vjp_context& c) {
