@@ -71,6 +71,7 @@ void cover_all() {
   cover<image>(tl::value_and_grad([](auto x) { return tl::sum(tl::max_pool2d<tl::pool{}>(x) * tl::avg_pool2d<tl::pool{}>(x)); }));
   cover<tl::csr<float, 4, 4, 6>, M>(tl::grad<0, 1>([](auto a, auto b) { return tl::sum(square(tl::matmul(a, tl::solve_triangular(a, b)))) + tl::sum(tl::sampled_matmul(a, a, a)); }));
   cover<tl::csr<float, 4, 4, 6, tl::tiled>, M>([](auto a, auto b) { return tl::matmul(a, b); });
+  cover<tl::csr<float, 4, 4, 6>, M>(tl::grad<0, 1>([](auto a, auto d) { return tl::sum(a * d); }));
   cover<tl::tensor<float, 4>>([](auto x) { return tl::gather(x, tl::top_k<2>(x)); });
   cover<image>([](auto x) { return tl::jvp([](auto a) { return tl::max_pool2d<tl::pool{}>(a); })(x, x); });
 }
@@ -114,6 +115,7 @@ int main() {
   rows("sparse", tl::detail::sparse_rules);
   rows("sparse", tl::detail::sparse_solve_rules);
   rows("sparse", tl::detail::spgemm_rules);
+  rows("sparse", tl::detail::sparse_dense_rules);
   rows("conv", tl::detail::conv_rules);
   rows("conv", tl::detail::unfold_rules);
   rows("pool", tl::detail::pool_rules);

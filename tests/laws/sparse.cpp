@@ -51,7 +51,10 @@ using tl::detail::sparse_rules;
 static_assert(covers(sparse_rules, products, tiles) && counts(sparse_rules, products, tiles));
 static_assert(covers(sparse_rules, dense, tiles_by_dense) && counts(sparse_rules, dense, tiles_by_dense));
 
-const std::vector<domain> anywhere{{-1, 1}}, divisors{{-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0.5, 1.5}};
+static_assert(covers(tl::detail::sparse_dense_rules, by_entries)); // they have no flops to compare
+
+const std::vector<domain> anywhere{{-1, 1}}, divisors{{-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0.5, 1.5}},
+    quotients{{-1, 1}, {0.5, 1.5}};
 
 } // namespace
 
@@ -72,17 +75,28 @@ TEST_CASE("sparse: the laws of ops entry by entry hold") {
   check_laws(entries, no_names, divisors, full_row);
   check_laws(entries, no_names, divisors, empty_column);
 }
+TEST_CASE("sparse: the laws of ops with a dense matrix of its extents hold") {
+  check_laws(by_entries, no_names, quotients, full_row);
+  check_laws(by_entries, no_names, quotients, empty_column);
+  check_laws(by_entries_in_tiles, no_names, quotients, in_a_tile{full_row});
+}
 TEST_CASE("sparse: the laws hold for one entry and for none") {
   check_laws(with<vector_arguments<double, 1, 1, 1>, pattern_constant<double, 1, 1, 1>>(products), no_names,
              anywhere, rows_of{{{0}}});
   check_laws(with<vector_arguments<double, 3, 4, 0>, pattern_constant<double, 3, 4, 0>>(products), no_names,
              anywhere, rows_of{{{}, {}, {}}});
+  check_laws(with<dense_arguments<double, 1, 1, 1>, pattern_constant<double, 1, 1, 1>>(by_entries), no_names,
+             quotients, rows_of{{{0}}});
+  check_laws(with<dense_arguments<double, 3, 4, 0>, pattern_constant<double, 3, 4, 0>>(by_entries), no_names,
+             quotients, rows_of{{{}, {}, {}}});
 }
 TEST_CASE("sparse: float equals the reference") {
   check_values(with<vector_arguments<float, 5, 7, 11>, pattern_constant<float, 5, 7, 11>>(products), no_names,
                anywhere, full_row);
   check_values(with<vector_arguments<float, 5, 7, 11>, pattern_constant<float, 5, 7, 11>>(entries), no_names,
                divisors, full_row);
+  check_values(with<dense_arguments<float, 5, 7, 11>, pattern_constant<float, 5, 7, 11>>(by_entries),
+               no_names, quotients, full_row);
   check_values(with<matrix_arguments<float, 5, 7, 11>, pattern_constant<float, 5, 7, 11>>(dense), no_names,
                anywhere, full_row);
 }

@@ -144,4 +144,32 @@ constexpr auto tiles_by_dense = cases<matrix_arguments<double, 5, 7, 11>, tiles_
     matrices("tiled sampled_matmul of (m, 3), (n, 3)",
              [](const auto& g) { return sampled_matmul(g.a, g.y3, g.x3).values(); }));
 
+// A dense matrix beside it
+template <class A, class D> struct with_dense {
+  A a;
+  D d; // (m, n)
+};
+template <class A, class D> with_dense(A, D) -> with_dense<A, D>;
+template <class F> struct beside_a_dense {
+  constexpr auto operator()(const auto& v, const auto& d, const auto& p) const {
+    return F{}(with_dense{p.with(v), d});
+  }
+};
+template <class F> constexpr auto beside(const char* name, F, double roundings) {
+  return both(name, beside_a_dense<F>{}, roundings, scale::terms);
+}
+template <class T, tl::extent_t R, tl::extent_t C, tl::extent_t E> using dense_arguments =
+    arguments<tl::tensor<T, E>, tl::tensor<T, R, C>>;
+constexpr auto by_entries = cases<dense_arguments<double, 5, 7, 11>, pattern_constant<double, 5, 7, 11>>(
+    beside(
+        "A * D", [](const auto& g) { return (g.a * g.d).values(); }, rounds_once),
+    beside(
+        "D * A", [](const auto& g) { return (g.d * g.a).values(); }, rounds_once),
+    beside(
+        "A / D", [](const auto& g) { return (g.a / g.d).values(); }, 1.5),
+    beside("sum<0>(A * D^2)", [](const auto& g) { return sum<0>(g.a * square(g.d)); }, 16));
+constexpr auto by_entries_in_tiles =
+    cases<dense_arguments<double, 5, 7, 11>, tiles_constant<double, 5, 7, 11>>(
+        beside("tiled A * D", [](const auto& g) { return (g.a * g.d).values(); }, rounds_once));
+
 } // namespace laws::sparse

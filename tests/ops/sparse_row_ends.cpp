@@ -173,6 +173,7 @@ constexpr auto entries = [](auto a, auto x, auto y, auto x3, auto y3) {
                     a - b,
                     a * b,
                     2 * a / 3,
+                    a * tl::matmul(y3, tl::transpose(x3)),
                     -a,
                     tl::sum<0>(a),
                     tl::sum<1>(b),
@@ -181,7 +182,7 @@ constexpr auto entries = [](auto a, auto x, auto y, auto x3, auto y3) {
 constexpr auto loss = [](auto a, auto x, auto y, auto x3, auto y3) {
   const auto s = tl::sampled_matmul(a, y3, x3);
   const auto z = tl::matmul(tl::scale_columns(a * s, x), x);
-  return tl::sum(tl::square(tl::matmul(a, x3))) +
+  return tl::sum(tl::square(tl::matmul(a, x3))) + tl::sum(a * tl::matmul(y3, tl::transpose(x3))) +
          tl::mean(tl::tanh(z) * y + tl::sum<1>(a) * tl::square(tl::matmul(a, x) - y));
 };
 constexpr auto of_vars = [](auto a, auto x, auto y, auto x3, auto y3) {

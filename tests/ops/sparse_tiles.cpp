@@ -129,6 +129,28 @@ template <class F, class... Of, class T> auto bind(F f, const matrix<T>& a, int 
       tl::dim<'e'>(std::max<tl::extent_t>(a.nnz(), 1)), tl::threads(threads));
 }
 
+template <class T> using dense_of = tl::tensor<T, m, n>;
+constexpr auto of_dense = [](auto a, auto d) { return a * tl::square(d) - d * a; };
+// The same bits as of rows, and gradients by both.
+template <class T> void check_dense(matrix<T>& a) {
+  CAPTURE(a.name);
+  const auto t = tl::csr_tiled(a.view());
+  auto d = eighths<T>(a.rows * a.cols, 1);
+  const dense_of<T> dense(d.data(), a.rows, a.cols);
+  constexpr auto sum_of = [](auto b, auto by) { return tl::sum(of_dense(b, by)); };
+  auto by_row = bind<decltype(of_dense), in_rows<T>, dense_of<T>>(of_dense, a, 1);
+  auto by_tile = bind<decltype(of_dense), in_tiles<T>, dense_of<T>>(of_dense, a, 2);
+  CHECK(by_rows(by_tile(*t, dense)) == numbers(by_row(a.view(), dense).values()));
+  auto row_gradient =
+      bind<decltype(tl::grad<0, 1>(sum_of)), in_rows<T>, dense_of<T>>(tl::grad<0, 1>(sum_of), a, 2);
+  auto tile_gradient =
+      bind<decltype(tl::grad<0, 1>(sum_of)), in_tiles<T>, dense_of<T>>(tl::grad<0, 1>(sum_of), a, 1);
+  const auto [row_a, row_d] = row_gradient(a.view(), dense);
+  const auto [tile_a, tile_d] = tile_gradient(*t, dense);
+  CHECK(by_rows(tile_a) == numbers(row_a.values()));
+  CHECK(numbers(tile_d) == numbers(row_d));
+}
+
 constexpr auto of_vectors = [](auto a, auto x, auto y) {
   const auto b = a.with(2 * a.values());
   return std::tuple{tl::matmul(a, x),
@@ -286,6 +308,11 @@ TEST_CASE_TEMPLATE("tiles: every op on vectors is what loops over the entries co
     check_vectors(a, 1);
     check_vectors(a, 3);
   }
+}
+
+TEST_CASE_TEMPLATE("tiles: a dense matrix beside one is read and made at its entries", T, float, double) {
+  for (matrix<T>& a : awkward<T>())
+    if (a.rows * a.cols < 6'000'000) check_dense(a);
 }
 
 TEST_CASE_TEMPLATE("tiles: products with matrices are what loops over the entries compute", T, float,

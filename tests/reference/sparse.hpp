@@ -5,6 +5,7 @@
 // A sparse matrix as its entries v_e at (i_e, j_e), e in the order of the rows, and the ops on it as loops over them:
 //   matmul(A, b)  y[i, :] += v b[j, :]      matmul(b, A)  y[:, j] += v b[:, i]     of transpose(A): i and j change places
 //   sampled_matmul(A, l, r)  v = <l[i, :], r[j, :]>        scale_rows  v s[i]       scale_columns  v s[j]
+//   A * D  v d[i, j]   A / D  v / d[i, j]
 //   sum<1>  y[i] += v         sum<0>  y[j] += v            sum  y += v
 // Flops: 2 for each entry and column of a product, 1 for each of a sampled product of vectors, of a scaling or a sum.
 
@@ -149,6 +150,17 @@ array<T> sum(const csr<T>& a) {
   return y;
 }
 
+// s, or where it is a matrix with the extents of a its elements where a has entries
+template <class T>
+array<T> at_entries(const csr<T>& a, const array<T>& s) {
+  if (s.rank() != 2) return s;
+  array<T> v(a.entries.shape);
+  for_each_entry(a.p, [&](std::size_t e, std::int64_t i, std::int64_t j) {
+    v.data[e] = s.data[static_cast<std::size_t>(i * a.p.cols + j)];
+  });
+  return v;
+}
+
 template <class T>
 csr<T> operator+(const csr<T>& a, const csr<T>& b) {
   return a.with(a.entries + b.entries);
@@ -163,11 +175,11 @@ csr<T> operator*(const csr<T>& a, const csr<T>& b) {
 }
 template <class T>
 csr<T> operator*(const csr<T>& a, const array<T>& s) {
-  return a.with(a.entries * s);
+  return a.with(a.entries * at_entries(a, s));
 }
 template <class T>
 csr<T> operator*(const array<T>& s, const csr<T>& a) {
-  return a.with(s * a.entries);
+  return a.with(at_entries(a, s) * a.entries);
 }
 template <class T>
 csr<T> operator*(const csr<T>& a, double s) {
@@ -175,7 +187,7 @@ csr<T> operator*(const csr<T>& a, double s) {
 }
 template <class T>
 csr<T> operator/(const csr<T>& a, const array<T>& s) {
-  return a.with(a.entries / s);
+  return a.with(a.entries / at_entries(a, s));
 }
 template <class T>
 csr<T> operator/(const csr<T>& a, double s) {

@@ -12,6 +12,7 @@
 #include "pool.hpp"
 #include "select.hpp"
 #include "sparse_solve.hpp"
+#include "sparse_dense.hpp"
 #include "spgemm.hpp"
 #include "team.hpp"
 #include "unfold.hpp"
@@ -303,6 +304,17 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
     else
       run(spgemm_patterns<const std::int32_t*>{
           {index(1), index(0)}, {index(3), index(2)}, {index(5), index(4)}, f.slot[1].s.d[0]});
+  } else if constexpr (O == op::entries_of || O == op::dense_of) {
+    const shape& matrix = O == op::dense_of ? out : f.slot[2].s; // the dense one
+    const index_t rows = matrix.d[0], columns = matrix.d[1];
+    const auto run = [&](const auto& a) {
+      if constexpr (O == op::entries_of) entries_of<T>(team, a, rows, columns, in(2), y);
+      else dense_of<T>(team, a, rows, columns, in(2), y);
+    };
+    if ((s.attr & tapeless::detail::in_tiles) != 0)
+      run(csr_tiles{tapeless::detail::tiling_of(rows, columns, f.slot[0].s.d[0], sizeof(T)), index(1),
+                    index(0)});
+    else run(csr_rows{row_ends{f.slot[1].data(), (s.attr & tapeless::detail::entries_wide) != 0}, index(0)});
   } else if constexpr (O == op::sparse_solve) {
     const auto has = [&](std::uint64_t attribute) { return (s.attr & attribute) != 0; };
     const triangular_solve how{out.d[0], product(out, 1, out.rank), has(tapeless::detail::solves_upper),

@@ -23,7 +23,7 @@ template <class Arch> struct whole_steps {
     constexpr step s = P.step_[I];
     constexpr dtype t = P.slot_[s.slot0].t;
     if constexpr (s.o == op::custom_tensor || s.o == op::sparse_solve || s.o == op::spgemm ||
-                  tapeless::detail::is_float(t))
+                  s.o == op::entries_of || s.o == op::dense_of || tapeless::detail::is_float(t))
       return std::conditional_t<s.wide, double, float>(0);
     else if constexpr (t == dtype::bf16) return bf16{};
     else return std::conditional_t < t == dtype::i32, std::int32_t, bool > (0);

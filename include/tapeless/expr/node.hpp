@@ -89,6 +89,8 @@ enum class op : std::uint8_t {
   sddmm,
   sparse_solve,
   spgemm,
+  entries_of,
+  dense_of,
   custom_tensor,
   count_ // not an op: their number
 };

@@ -47,6 +47,7 @@ inline constexpr rule_table rules = [] {
   t.add(sparse_rules);
   t.add(sparse_solve_rules);
   t.add(spgemm_rules);
+  t.add(sparse_dense_rules);
   t.add(custom_rules);
   return t;
 }();

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Sparse matrices as the user writes them: products, sums, scaling, and the sentences where there is none.
-// Nothing of a matrix is ever made dense; the nodes are those of spmm.hpp.
+// The nodes are those of spmm.hpp and sparse_dense.hpp.
 #pragma once
-#include "spmm.hpp"
+#include "sparse_dense.hpp"
 
 namespace tapeless {
 namespace detail {
@@ -61,8 +61,8 @@ template <shape B, extent_t N>
 concept vector_or_matrix_of_rows = (B.rank == 1 || B.rank == 2) && B.d[0] == N;
 template <shape B, extent_t N>
 concept vector_or_matrix_of_columns = (B.rank == 1 || B.rank == 2) && B.d[B.rank > 0 ? B.rank - 1 : 0] == N;
-template <shape S>
-concept is_a_scalar = S.rank == 0;
+template <shape S, shape A>
+concept is_a_scalar_or_has_extents = S.rank == 0 || S == A;
 template <bool Fits, shape L, shape R>
 concept sampled_extents_agree = Fits;
 template <shape S, extent_t N>
@@ -101,26 +101,33 @@ template <op O, class A, class B> constexpr auto sparse_with_sparse(const A& a, 
     return x.with(apply_arithmetic<O>(x.values(), y.values()));
   } else return a;
 }
-template <op O, class A, class S> constexpr auto sparse_with_scalar(const A& a, const S& s) {
+// s: a number, a scalar or a matrix of A's extents, of which the entries at the places of A's are read
+template <op O, class A, class S> constexpr auto sparse_with_dense(const A& a, const S& s) {
   graph& g = trace_of(a, s);
   const A m = in_trace(g, a);
   if constexpr (any_var<S>) {
     const S x = in_trace(g, s);
-    const bool fits = require(g, g[x.id()].s.rank == 0,
-                              "tapeless: sparse op(a, s): s is a number or a scalar; rows and columns have "
-                              "scale_rows and scale_columns",
-                              A::extents, g[x.id()].s);
-    const auto scaled = apply_real<O>(m.values(), x);
+    const bool is_matrix = g[x.id()].s == A::extents;
+    const bool fits =
+        require(g, is_matrix || g[x.id()].s.rank == 0,
+                "tapeless: sparse op(a, s): s is a number, a scalar or a matrix with the extents of a; "
+                "rows and columns have scale_rows and scale_columns",
+                A::extents, g[x.id()].s);
+    const S y = fits && is_matrix && g.sound() ? S{&g, entries_of(g, pattern_of(g, m), x.id())} : x;
+    const auto scaled = apply_real<O>(m.values(), y);
     return fits && g.sound() ? csr_with<A, typename A::values_type>(m, scaled.id()) : m;
   } else {
+    constexpr shape of_s = shape_in_type<S>();
     static_assert(
-        is_a_scalar<shape_in_type<S>()>,
-        "tapeless: sparse op(a, s): s is a number or a scalar; rows and columns have scale_rows and "
-        "scale_columns");
-    if constexpr (is_a_scalar<shape_in_type<S>()>) {
-      if constexpr (handle<S>) return m.with(apply_real<O>(m.values(), in_trace(g, s)));
-      else return m.with(apply_real<O>(m.values(), s));
-    } else return m;
+        is_a_scalar_or_has_extents<of_s, A::extents>,
+        "tapeless: sparse op(a, s): s is a number, a scalar or a matrix with the extents of a; rows and columns have "
+        "scale_rows and scale_columns");
+    if constexpr (!is_a_scalar_or_has_extents<of_s, A::extents>) return m;
+    else if constexpr (!handle<S>) return m.with(apply_real<O>(m.values(), s));
+    else if constexpr (of_s.rank == 0) return m.with(apply_real<O>(m.values(), in_trace(g, s)));
+    else
+      return m.with(apply_real<O>(m.values(), wrap<typename S::value_type, A::values_type::extents>(
+                                                  g, entries_of(g, pattern_of(g, m), in_trace(g, s).id()))));
   }
 }
 template <class A, class B> constexpr A no_sum(const A& a) {
@@ -349,16 +356,16 @@ template <int... Axes, detail::csr_matrix A> constexpr auto sum(const A& a) {
 }
 
 // A + B, A - B, A * B (entry by entry): both of one pattern, as A and A.with(values) are; the result has it too
-// A * s, s * A, A / s, -A: s is a number or a scalar
+// A * s, s * A, A / s, -A: s is a number, a scalar or an (m, n) matrix, read where A has entries
 // f(A) for any elementwise f: A.with(f(A.values()))
-// Errors: the patterns are one; s is no vector. Cost: e flops.
+// Errors: the patterns are one; s is no vector. Cost: e flops; a gradient by an (m, n) matrix is one, of mostly zeros.
 // clang-format off
 template <detail::csr_matrix A, detail::csr_matrix B> constexpr auto operator+(const A& a, const B& b) { return detail::sparse_with_sparse<detail::op::add>(a, b); }
 template <detail::csr_matrix A, detail::csr_matrix B> constexpr auto operator-(const A& a, const B& b) { return detail::sparse_with_sparse<detail::op::sub>(a, b); }
 template <detail::csr_matrix A, detail::csr_matrix B> constexpr auto operator*(const A& a, const B& b) { return detail::sparse_with_sparse<detail::op::mul>(a, b); }
-template <detail::csr_matrix A, detail::operand S> constexpr auto operator*(const A& a, const S& s) { return detail::sparse_with_scalar<detail::op::mul>(a, s); }
-template <detail::operand S, detail::csr_matrix A> constexpr auto operator*(const S& s, const A& a) { return detail::sparse_with_scalar<detail::op::mul>(a, s); }
-template <detail::csr_matrix A, detail::operand S> constexpr auto operator/(const A& a, const S& s) { return detail::sparse_with_scalar<detail::op::div>(a, s); }
+template <detail::csr_matrix A, detail::operand S> constexpr auto operator*(const A& a, const S& s) { return detail::sparse_with_dense<detail::op::mul>(a, s); }
+template <detail::operand S, detail::csr_matrix A> constexpr auto operator*(const S& s, const A& a) { return detail::sparse_with_dense<detail::op::mul>(a, s); }
+template <detail::csr_matrix A, detail::operand S> constexpr auto operator/(const A& a, const S& s) { return detail::sparse_with_dense<detail::op::div>(a, s); }
 template <detail::csr_matrix A> constexpr auto operator-(const A& a) { return a.with(-a.values()); }
 template <detail::csr_matrix A, detail::operand S> constexpr auto operator+(const A& a, const S&) { return detail::no_sum<A, S>(a); }
 template <detail::operand S, detail::csr_matrix A> constexpr auto operator+(const S&, const A& a) { return detail::no_sum<A, S>(a); }

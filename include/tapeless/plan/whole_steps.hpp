@@ -108,16 +108,21 @@ template <int N, int O> class whole_steps {
       q.t = d_.at(x).t;
       q.s = d_.at(x).s;
       ++s.loads;
-      // in place the rows of a base are read and written
+      // in place the rows of a base are read and written; of a dense matrix the entries of a pattern
+      const bool as_made = v.o == op::entries_of && x == v.in[1];
       if (!is_conv(v.o))
-        d_.count_bytes(s.adjoint, d_.is_in_place(i) && x == v.in[2] ? d_.at(v.in[0]).s : q.s, q.t);
+        d_.count_bytes(s.adjoint,
+                       d_.is_in_place(i) && x == v.in[2] ? d_.at(v.in[0]).s
+                       : as_made                         ? v.s
+                                                         : q.s,
+                       q.t);
     };
     const auto load_pattern = [&](int x) {
       for (const int k : {0, 1}) load(d_.at(x).in[k]);
     };
     for (const int x : v.in) {
       if (x < 0) continue;
-      if (d_.at(x).o == op::pattern) load_pattern(x);
+      if (d_.at(x).o == op::pattern || d_.at(x).o == op::tiles) load_pattern(x);
       else if (d_.at(x).o == op::three_patterns)
         for (const int k : d_.at(x).in) load_pattern(k);
       else load(x);

@@ -83,7 +83,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: matmul(a, b), b sparse: a is (m) or (k, m), m the rows of b") \
   rule("tapeless: sparse op(a, b): the operands belong to one trace") \
   rule("tapeless: sparse op(a, b): both have one pattern, as a and a.with(values) have") \
-  rule("tapeless: sparse op(a, s): s is a number or a scalar; rows and columns have scale_rows and scale_columns") \
+  rule("tapeless: sparse op(a, s): s is a number, a scalar or a matrix with the extents of a; rows and columns have scale_rows and scale_columns") \
   rule("tapeless: sampled_matmul(a, l, r): a is (m, n), l is (m) or (m, k), r is (n) or (n, k)") \
   rule("tapeless: sampled_matmul(a, l, r): all are float or all are double") \
   rule("tapeless: scale_rows(s, a): s is (m), m the rows of a") \

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// A dense matrix beside a sparse one of its extents, (m, n), with the entries a_e at (i_e, j_e):
+//   entries_of   y_e = d[i_e, j_e]
+//   dense_of     y[i_e, j_e] = a_e, and 0 elsewhere
+// Each is linear, and its vjp is the other one.
+#pragma once
+#include "spmm.hpp"
+
+namespace tapeless::detail {
+
+// attr of both: in_tiles and
+inline constexpr std::uint64_t entries_wide = 1; // the row ends are int64
+
+constexpr int beside_dense(graph& g, op o, int pattern, int x, const shape& s) {
+  node v;
+  v.o = o;
+  v.t = g[x].t;
+  v.in[0] = pattern;
+  v.in[1] = dense(g, x);
+  v.attr = tiles_of(g, pattern) | (has_wide_row_ends(g, pattern) ? entries_wide : 0);
+  v.s = s;
+  return g.intern(v);
+}
+// @pre d is (rows, cols)
+constexpr int entries_of(graph& g, int pattern, int d) {
+  return beside_dense(g, op::entries_of, pattern, d, shape{1, {nnz_of_pattern(g[pattern])}});
+}
+// @pre values has an element for each entry
+constexpr int dense_of(graph& g, int pattern, int values) {
+  const shape s{2, {g[pattern].s.d[0], cols_of_pattern(g[pattern])}};
+  return beside_dense(g, op::dense_of, pattern, values, s);
+}
+constexpr void entries_of_vjp(vjp_context& c) {
+  if (c.needs(1)) c.give(1, {&c.g, dense_of(c.g, c.v.in[0], c.bar.node)});
+}
+constexpr void dense_of_vjp(vjp_context& c) {
+  if (c.needs(1)) c.give(1, {&c.g, entries_of(c.g, c.v.in[0], c.bar.node)});
+}
+inline constexpr op_rule sparse_dense_rules[] = {
+    {op::entries_of, "entries_of", kind::whole, no_flops, entries_of_vjp},
+    {op::dense_of, "dense_of", kind::whole, no_flops, dense_of_vjp}};
+
+} // namespace tapeless::detail
