@@ -190,6 +190,30 @@ TEST_CASE("unmade gathers: rows of rows, where the first selection takes all of 
   const element exact = value(reference);
   CHECK(std::fabs(value(run) - exact) <= 1e-10 * std::fabs(exact));
 }
+// Its scratch is less than what the partial results of chunks may take: nothing is taken for overwritten by it.
+TEST_CASE("unmade gathers: rows of rows, behind a selection for each segment") {
+  using X = tl::tensor<const double, tl::dyn<'n'>>;
+  using segments = tl::tensor<const std::int32_t, tl::dyn<'n'>>;
+  using mask = tl::tensor<const bool, tl::dyn<'n'>>;
+  constexpr auto f = [](auto x, auto segment, auto keep) {
+    const auto s = tl::where<'s'>(keep);
+    const auto kept = tl::gather(x, s);
+    const auto greatest = tl::top_k_of_each<1, 2, 'k'>(kept, tl::gather(segment, s));
+    return std::tuple{greatest, tl::gather(kept, greatest)};
+  };
+  const double x[] = {1, 4, 9, 16};
+  const std::int32_t segment[] = {0, 1, 0, 1};
+  const bool all[] = {true, true, true, true}, three[] = {true, false, true, true};
+  auto run = tl::jit(f).bind<X, segments, mask>(tl::dim<'n'>(4));
+  for (const bool* keep : {all, three}) {
+    CAPTURE(keep == all);
+    const auto [places, values] = run(X(x, 4), segments(segment, 4), mask(keep, 4));
+    CHECK(std::vector<std::int32_t>(places.begin(), places.end()) ==
+          (keep == all ? std::vector<std::int32_t>{2, 3} : std::vector<std::int32_t>{1, 2}));
+    CHECK(flat(values) == std::vector<element>{9, 16});
+  }
+}
+
 TEST_CASE("unmade gathers: weights' gradients of convolutions read images") {
   constexpr int image = 3 * 12 * 12;
   using images = tl::tensor<element, n, 3, 12, 12>;

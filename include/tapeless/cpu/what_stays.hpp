@@ -25,12 +25,18 @@ template <const auto& P> struct what_stays {
       return n;
     }
     n *= coefficient(tapeless::detail::numel(x.s));
-    return k > result_of(i) ? n * 2 * tapeless::detail::max_chunks : n; // partial results of chunks
+    // partial results of chunks, at most; the scratch of a selection is less
+    return k > result_of(i) ? n * 2 * tapeless::detail::max_chunks : n;
   }
-  // Does step w write where slot k of step i is?
-  static constexpr bool writes(int w, int i, int k) {
+  // May step w write where slot k of step i is?
+  static constexpr bool writes(int w, int i, int k) { return writes(w, i, k, end_of(w)); }
+  // Does it with a result? Of a result's place the bytes are known.
+  static constexpr bool results_in(int w, int i, int k) {
+    return writes(w, i, k, result_of(w) + P.step_[w].stores);
+  }
+  static constexpr bool writes(int w, int i, int k, int end) {
     const tapeless::detail::location& x = P.slot_[k].at;
-    for (int j = result_of(w); j < end_of(w); ++j) {
+    for (int j = result_of(w); j < end; ++j) {
       const tapeless::detail::location& y = P.slot_[j].at;
       if (y.where != x.where || y.index != x.index) continue;
       if (y.where != tapeless::detail::place::arena ||
@@ -42,16 +48,17 @@ template <const auto& P> struct what_stays {
   // The step that wrote slot k of step i; -1: none did.
   static constexpr int writer_of(int i, int k) {
     for (int w = i; w-- > 0;)
-      if (writes(w, i, k)) return w;
+      if (results_in(w, i, k)) return w;
     return -1;
   }
-  // f(step, slot) for each slot that is the result of step i
+  // f(step, slot) for each slot that is the result of step i. Its place has another content where a step has put a
+  // result, and no sooner: what is read there later was written as one.
   template <class F> static constexpr void each_reader(int i, F&& f) {
     const int y = result_of(i);
     for (int r = i + 1; r < P.steps; ++r) {
       for (int k = P.step_[r].slot0; k < result_of(r); ++k)
         if (P.slot_[k].at == P.slot_[y].at) f(r, k);
-      if (writes(r, i, y)) return;
+      if (results_in(r, i, y)) return;
     }
   }
   // Is slot k of step i still there when the last reader of its result is done?
