@@ -53,8 +53,47 @@ constexpr void take_factor(graph& g, node& v, int k, int x, std::uint64_t ones) 
   else v.in[k] = dense(g, x);
 }
 
+// values = by * rest: one number for all of them, or one for each row or column of the matrix. rest: no_node for ones.
+enum class scales : std::uint8_t { nothing, all, rows, columns };
+struct scaled_values {
+  scales what = scales::nothing;
+  int by = no_node, rest = no_node;
+};
+constexpr scaled_values scaling_of(const graph& g, int values) {
+  const node& v = g[values];
+  const auto is_spread = [&](int x, std::uint64_t ones) { // of one vector
+    return g[x].o == op::sddmm && (g[x].attr & ~in_tiles) == ones;
+  };
+  if (v.o == op::expand && squeezed(g[v.in[0]].s).rank == 0 && !all_ones(g, values))
+    return {scales::all, v.in[0], no_node};
+  if (is_spread(values, second_is_ones)) return {scales::rows, v.in[1], no_node};
+  if (is_spread(values, first_is_ones)) return {scales::columns, v.in[2], no_node};
+  if (v.o != op::mul) return {};
+  for (const int k : {0, 1}) {
+    const int x = v.in[k], rest = v.in[1 - k];
+    if (squeezed(g[x].s).rank == 0 && squeezed(g[rest].s).rank != 0) return {scales::all, x, rest};
+    if (is_spread(x, second_is_ones)) return {scales::rows, g[x].in[1], rest};
+    if (is_spread(x, first_is_ones)) return {scales::columns, g[x].in[2], rest};
+  }
+  return {};
+}
+
+// Scaled values are not made: diag(s) A b = s (A b), and (A diag(s)) b = A (s b).
 // @pre b is (cols) or (cols, k); transposed: (rows) or (rows, k)
 constexpr int spmm(graph& g, int pattern, int values, int b, bool transposed) {
+  if (const scaled_values of = scaling_of(g, values); of.what != scales::nothing) {
+    const int rest = factor(g, of.rest, g[values].t, nnz_of_pattern(g[pattern]));
+    const auto scaled = [&](int x) {
+      const extent_t n = g[x].s.d[0];
+      const int by = of.what == scales::all ? reshape(g, of.by, shape{})
+                     : g[x].s.rank == 2     ? reshape(g, of.by, shape{2, {n, 1}})
+                                            : of.by;
+      return binary(g, op::mul, by, x);
+    };
+    if (of.what != scales::all && (of.what == scales::rows) == transposed)
+      return spmm(g, pattern, rest, scaled(b), transposed);
+    return scaled(spmm(g, pattern, rest, b, transposed));
+  }
   if (g.is(values, 0) || g.is(b, 0)) {
     shape s = g[b].s;
     s.d[0] = transposed ? cols_of_pattern(g[pattern]) : g[pattern].s.d[0];
