@@ -349,6 +349,82 @@ TEST_CASE("a product with the Hessian and the gradient by the entries leave the 
   }
 }
 
+namespace {
+
+// Three masks of one loss: a condition, weights and signs, some of which are 0
+constexpr auto weights_first = [](auto x, auto a, auto u, auto s, auto keep) {
+  return tl::sum(tl::where(keep, u * (s * tl::exp(0.25 * tl::matmul(a, x))), 0.0));
+};
+constexpr auto signs_first = [](auto x, auto a, auto u, auto s, auto keep) {
+  return tl::sum(s * tl::where(keep, u * tl::exp(0.25 * tl::matmul(a, x)), 0.0));
+};
+constexpr auto product_of_both = [](auto x, auto a, auto u, auto s, auto keep) {
+  return tl::sum(u * s * tl::cast<double>(keep) * tl::exp(0.25 * tl::matmul(a, x)));
+};
+constexpr auto beside_sums = [](auto x, auto a, auto u, auto s, auto keep) {
+  return weights_first(x, a, u, s, keep) + tl::sum(u * s) - tl::sum(s * u);
+};
+
+template <class F> void check_several(F) {
+  problem p;
+  flat u = support::random_values<double>(p.m, 6), s = support::random_values<double>(p.m, 7),
+       v = support::random_values<double>(p.n, 8), gradient(v.size()), hessian(v.size());
+  const auto keep = std::make_unique<bool[]>(u.size());
+  double value = 0;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    keep[i] = i % 3 != 0;
+    if (i % 4 == 1) u[i] = 0;
+    s[i] = i % 5 == 2 ? 0.0 : s[i] < 0 ? -1.0 : 1.0;
+    const auto first = static_cast<std::size_t>(p.row_ptr[i]),
+               last = static_cast<std::size_t>(p.row_ptr[i + 1]);
+    if (!keep[i] || u[i] == 0 || s[i] == 0) {
+      for (std::size_t e = first; e < last; ++e) p.values[e] = std::numeric_limits<double>::quiet_NaN();
+      continue;
+    }
+    double z = 0, z_dot = 0;
+    for (std::size_t e = first; e < last; ++e) {
+      z += p.values[e] * p.x[static_cast<std::size_t>(p.columns[e])];
+      z_dot += p.values[e] * v[static_cast<std::size_t>(p.columns[e])];
+    }
+    const double term = u[i] * s[i] * std::exp(0.25 * z);
+    value += term;
+    for (std::size_t e = first; e < last; ++e) {
+      gradient[static_cast<std::size_t>(p.columns[e])] += 0.25 * term * p.values[e];
+      hessian[static_cast<std::size_t>(p.columns[e])] += 0.0625 * term * z_dot * p.values[e];
+    }
+  }
+  const A a = p.a();
+  const tl::dim<'m'> m(p.m);
+  const tl::dim<'n'> n(p.n);
+  const tl::dim<'e'> e(a.nnz());
+  const X x(p.x.data(), p.n);
+  const Y weight(u.data(), p.m), sign(s.data(), p.m);
+  const B kept(keep.get(), p.m);
+  for (const int members : {1, 2}) {
+    auto step =
+        tl::jit(tl::value_and_grad<0>(F{})).template bind<X, A, Y, Y, B>(m, n, e, tl::threads(members));
+    const auto [l, g] = step(x, a, weight, sign, kept);
+    CHECK(l[0] == doctest::Approx(value).epsilon(1e-12));
+    auto product = tl::jit(tl::hvp<0>(F{})).template bind<X, A, Y, Y, B, X>(m, n, e, tl::threads(members));
+    const auto h = product(x, a, weight, sign, kept, X(v.data(), p.n));
+    for (std::size_t j = 0; j < gradient.size(); ++j) {
+      CHECK(std::abs(g[static_cast<tl::extent_t>(j)] - gradient[j]) <= 1e-11);
+      CHECK(std::abs(h[static_cast<tl::extent_t>(j)] - hessian[j]) <= 1e-11);
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("several masks: a row that one of them makes zero is not looked at, whatever their order") {
+  check_several(weights_first);
+  check_several(signs_first);
+  check_several(product_of_both);
+  check_several(beside_sums);
+  const std::string steps = tl::jit(tl::hvp<0>(weights_first)).explain<X, A, Y, Y, B, X>();
+  CHECK(steps.find("rows where x7 is not 0 and x") != std::string::npos);
+}
+
 TEST_CASE("a mask of the other floating-point type is no list of rows, and right") {
   using AF = tl::csr<float, tl::dyn<'m'>, tl::dyn<'n'>, tl::dyn<'e'>>;
   using XF = tl::tensor<float, tl::dyn<'n'>>;

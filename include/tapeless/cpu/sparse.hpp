@@ -94,6 +94,18 @@ template <class T, bool Zeros = false> index_t compact_rows(const T* weight, ind
   return count;
 }
 
+/// Of the `count` rows of a list, those whose weight is not 0 (Zeros: is 0); returns their number.
+template <class T, bool Zeros = false>
+index_t thin_rows(const T* weight, index_t count, std::int32_t* list) {
+  index_t kept = 0;
+  for (index_t k = 0; k < count; ++k) {
+    const std::int32_t i = list[k];
+    list[kept] = i;
+    kept += (weight[i] == T(0)) == Zeros ? 1 : 0;
+  }
+  return kept;
+}
+
 /// The entries of one long row as row_pieces rows of about equally many.
 inline constexpr index_t row_pieces = 16;
 struct piece_ends {

@@ -40,7 +40,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
   using form::columns_of, form::cut_of, form::gathers, form::is_triangle, form::is_vector, form::multiplies,
       form::of_result, form::partial, form::partner, form::results, form::slot_of, form::stride_of,
       form::sums;
-  using form::cuts_rows, form::has_slices, form::list_bytes, form::mask, form::own_scratch, form::steps,
+  using form::cuts_rows, form::has_slices, form::list_bytes, form::masks, form::own_scratch, form::steps,
       form::tiled;
   using T = typename form::T;
   using V = simd<T>;
@@ -48,7 +48,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
 
   // ahead of a chunk: the entries of rows that are not visited are 0
   template <int I> static void begin_entries(const frame<P>& f, const cut& c, index_t lo, index_t hi) {
-    if constexpr (mask > 0 && P.step_[I].o == op::sddmm) {
+    if constexpr (masks > 0 && P.step_[I].o == op::sddmm) {
       T* const y = static_cast<T*>(f.step[I].slot[of_result(I)].data());
       std::fill(y + c.a.begin(lo), y + c.a.begin(hi), T(0));
     }
@@ -159,11 +159,19 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
     }
   }
 
-  // -> how many of the rows [lo, hi) the mask keeps; list: which ones
+  // -> how many of the rows [lo, hi) all masks keep; list: which ones
   static index_t keep_rows(const frame<P>& f, index_t lo, index_t hi, std::int32_t* list) {
-    const frame_slot& m = f.step[First].slot[mask];
-    using E = element_of_slot<P.step_[First].slot0 + mask>;
-    return compact_rows<E, P.step_[First].visits_zeros>(static_cast<const E*>(m.data()), lo, hi, list);
+    index_t kept = 0;
+    const auto keep = [&](auto k) {
+      constexpr int at = P.step_[First].mask + k;
+      constexpr bool zeros = (P.step_[First].visits_zeros >> k & 1u) != 0;
+      using E = element_of_slot<P.step_[First].slot0 + at>;
+      const E* const m = static_cast<const E*>(f.step[First].slot[at].data());
+      if constexpr (k == 0) kept = compact_rows<E, zeros>(m, lo, hi, list);
+      else kept = thin_rows<E, zeros>(m, kept, list);
+    };
+    unroll<masks>(keep);
+    return kept;
   }
 
   // base: where load K of step I has row 0; if gathered, where the rows kept would have it
@@ -307,7 +315,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
       team.run(cut_rows.count * row_pieces, [&](index_t k, int) {
         const index_t n = k / row_pieces;
         std::int32_t row;
-        if constexpr (mask > 0)
+        if constexpr (masks > 0)
           if (keep_rows(f, cut_rows.row[n], cut_rows.row[n] + 1, &row) == 0) return;
         (sum_piece<First + K>(f, c, cut_rows, n, k % row_pieces), ...);
       });
@@ -346,7 +354,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
           hi = n < cut_rows.count ? std::min(end, cut_rows.row[n]) : end;
           r.which = lo == hi ? n++ : -1;
           if (r.which >= 0) hi = lo + 1;
-          if constexpr (mask == 0) visit(every_row{}, lo, hi);
+          if constexpr (masks == 0) visit(every_row{}, lo, hi);
           else {
             std::int32_t* const list = reinterpret_cast<std::int32_t*>(r.scratch + own_scratch);
             hi = std::min<index_t>(hi, lo + tapeless::detail::mask_block);

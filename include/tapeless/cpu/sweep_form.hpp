@@ -135,13 +135,13 @@ template <const auto& P, int First> struct sweep_form {
   // Is a row that holds a large share of the entries cut into pieces?
   static constexpr bool cuts_rows = !tiled && is_vector(First);
 
-  // ---- the rows that a mask keeps, block by block
-  static constexpr int mask = P.step_[First].mask;
-  static constexpr index_t list_bytes = mask > 0 ? tapeless::detail::mask_block * 4 : 0;
+  // ---- the rows that masks keep, block by block
+  static constexpr int masks = P.step_[First].masks;
+  static constexpr index_t list_bytes = masks > 0 ? tapeless::detail::mask_block * 4 : 0;
   // Does load k of step i come row by row from memory? Then the rows kept are gathered.
   static constexpr bool gathers(int i, int k) {
     const tapeless::detail::slot& q = P.slot_[P.step_[i].slot0 + k];
-    return mask > 0 && k < P.step_[i].loads && q.at.where != tapeless::detail::place::strip &&
+    return masks > 0 && k < P.step_[i].loads && q.at.where != tapeless::detail::place::strip &&
            q.stride[0] != 0;
   }
   static constexpr index_t gathered_before(int step, int load) {

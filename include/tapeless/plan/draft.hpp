@@ -122,10 +122,9 @@ private:
   }
   // The rows that the sweep before `group` need not visit.
   constexpr void mask_rows(int group) {
-    const row_mask mask = mask_of_sweep(source, grouped, open_strip.first_group, group,
-                                        [&](int i) { return home[i].where == place::strip; });
-    const int m = mask.node;
-    if (m < 0) return;
+    const vec<row_mask> masks = masks_of_sweep(source, grouped, open_strip.first_group, group,
+                                               [&](int i) { return home[i].where == place::strip; });
+    if (masks.empty()) return;
     step& s = made.step_[open_strip.begin];
     for (int i = open_strip.begin; i < made.steps && (i == open_strip.begin || made.step_[i].strip); ++i) {
       const step& reader = made.step_[i]; // gathers what it reads by rows
@@ -136,13 +135,17 @@ private:
       }
     }
     s.mask = s.loads + s.stores + s.partials;
-    s.visits_zeros = mask.visits_zeros;
-    slot& q = made.slot_[s.slot0 + s.mask];
-    q.at = home[m];
-    q.t = at(m).t;
-    q.s = at(m).s;
-    q.stride[0] = 1;
-    open_strip.slots.push_back({s.slot0 + s.mask, squeezed(q.s), s.adjoint});
+    for (const row_mask& m : masks) {
+      const int k = s.slot0 + s.mask + s.masks;
+      if (m.visits_zeros) s.visits_zeros |= 1u << s.masks;
+      ++s.masks;
+      slot& q = made.slot_[k];
+      q.at = home[m.node];
+      q.t = at(m.node).t;
+      q.s = at(m.node).s;
+      q.stride[0] = 1;
+      open_strip.slots.push_back({k, squeezed(q.s), s.adjoint});
+    }
   }
 };
 

@@ -84,9 +84,9 @@ template <plan_counts Room> std::string sweep_text(const plan<Room>& r, const st
   std::string t = joined((s.attr & in_tiles) != 0 ? ", a pass tile by tile over " : ", a pass over ",
                          text_of(columns->s.d[0]), " entries and ", text_of(row_end->s.d[0]),
                          " rows: ", entry, " and ", size_of(row_end->t), " bytes each");
-  if (s.mask != 0)
-    t += joined("; rows where ", text_of(r.slot_[s.slot0 + s.mask].at),
-                s.visits_zeros ? " is 0" : " is not 0");
+  for (int k = 0; k < s.masks; ++k)
+    t += joined(k == 0 ? "; rows where " : " and ", text_of(r.slot_[s.slot0 + s.mask + k].at),
+                (s.visits_zeros >> k & 1u) != 0 ? " is 0" : " is not 0");
   return t;
 }
 

@@ -66,7 +66,7 @@ constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, 
 }
 
 // Which side of the products that open sweeps a node is on: `behind` one, on whose rows it depends; or `ahead` of all, as
-// a number, or a sum over rows, which steps of a sweep may read. One loop has nodes of one side only, for it would have to
+// a number, or a sum over rows, which steps of a sweep may read, and what these are made of. One loop has nodes of one side only, for it would have to
 // run before the sweep and behind its product. What else depends on no such product is on neither.
 struct sides {
   vec<char> behind, ahead;
@@ -85,6 +85,10 @@ template <int N, int O> constexpr sides sides_of_sweeps(const program<N, O>& p, 
     if (r.behind[i] == 0 && fuses(p.nodes[i].o) &&
         (loop[i].rank == 0 || rule(p.nodes[i].o).k == kind::reduction))
       r.ahead[i] = 1;
+  for (int i = N; any && i-- > 0;)
+    for (const int x : p.nodes[i].in)
+      if (r.ahead[i] != 0 && x >= 0 && (fuses(p.nodes[x].o) || rule(p.nodes[x].o).k == kind::view))
+        r.ahead[x] = 1;
   return r;
 }
 

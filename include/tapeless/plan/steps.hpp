@@ -67,9 +67,10 @@ struct step {
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
   int partial0 = 0; // slots of partial results, one for each store that splits
   int partials = 0;
-  // slot, from slot0, of what tells the rows that a sweep visits; 0: it visits all. Of its first step.
-  int mask = 0;
-  bool visits_zeros = false; // the rows where the mask is 0
+  // slots, from slot0 + mask, of what tells the rows that a sweep visits: those that every mask lets pass. Of its first step.
+  int mask = 0, masks = 0;
+  unsigned visits_zeros =
+      0;        // bit k: mask k lets rows pass where it is 0, not those where it is another number
   int axes = 0; // fused: loop axes, after merging; a convolution that may join a strip: images and the rest
   extent_t loop[max_rank]{};
   extent_t at_once = 0; // rows that pass together, of the first step of a strip that is no sweep

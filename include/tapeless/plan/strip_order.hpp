@@ -104,7 +104,11 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
     });
     for (int g = start + 1, n = 1; g < end && !sparse; ++g)
       if (may[g] != 0 && ((shares[g] == 0 && opener[g] < 0) || ++n > image_strip_steps)) may[g] = 0;
-    vec<char> behind(groups, 1); // 0: stands ahead, for a member reads it whole, or what stands ahead does
+    // 0: stands ahead, for a member reads it whole, or what stands ahead does; or as a sum over rows that no product gives,
+    // for which a sweep would visit all of them
+    vec<char> behind(groups, 1);
+    for (int g = start + 1; g < end; ++g)
+      if (sparse && independent[g] != 0 && r.groups[g].ahead) behind[g] = 0;
     until_stable([&](int i, int g, int k, int root, int from) {
       const bool needed = behind[g] == 0 || (may[g] != 0 && !own_row(i, g, k, root, from));
       return unless(independent[from] == 0 || !needed, behind[from]);

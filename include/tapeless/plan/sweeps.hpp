@@ -83,16 +83,18 @@ template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, i
   }
 }
 
-// The node that tells the rows that a sweep visits: those where it is not zero, or those where it is.
+inline constexpr int max_row_masks = 4;
+// A node that tells which rows a sweep visits: those where it is not zero, or those where it is.
 struct row_mask {
   int node = no_node;
   bool visits_zeros = false;
 };
-// What the sweep of the groups [first, end) computes for the rows of its matrix is needed in those rows only: a node made
-// before the sweep, or no_node.
+// What the sweep of the groups [first, end) computes for the rows of its matrix is needed in those rows only that each of
+// these lets pass: nodes made before the sweep, conditions first, at most max_row_masks.
 // stays(i): no step after the sweep reads node i
 template <int N, int O, class F>
-constexpr row_mask mask_of_sweep(const program<N, O>& p, const grouping& r, int first, int end, F stays) {
+constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r, int first, int end,
+                                       F stays) {
   const auto within = [&](int i) { return r.of[i] >= first && r.of[i] < end; };
   extent_t rows = 0;
   dtype type = dtype::f32; // of the matrix
@@ -146,27 +148,35 @@ constexpr row_mask mask_of_sweep(const program<N, O>& p, const grouping& r, int 
     }
     return false;
   };
-  for (const int m : candidates)
-    for (const bool visits_zeros : {false, true}) {
-      if (visits_zeros && !is_tested(m)) continue;
-      vec<left_out> is(N, left_out::unknown);
-      bool all = true;
-      for (int i = 0; i < N && all; ++i) {
-        const node& v = p.nodes[i];
-        const op_rule& of = rule(v.o);
-        if (i == m) is[i] = visits_zeros ? left_out::nonzero : left_out::zero;
-        else if (of.k == kind::elementwise || of.k == kind::view || v.o == op::konst)
-          is[i] = in_rows_left_out(p.nodes, i, is);
-        if (!within(i) || r.stored[i] == 0) continue;
-        if (v.o == op::sum) all = is[v.in[0]] == left_out::zero;
-        else if (is_sparse(v.o) && !makes_rows(v)) {
-          const int k = operand_of_rows(v);
-          all = k > 0 && is[v.in[k]] == left_out::zero;
-        } else all = stays(i);
-      }
-      if (all) return {m, visits_zeros};
+  vec<row_mask> masks;
+  const auto try_mask = [&](int m, bool visits_zeros) {
+    if (masks.size() == max_row_masks || (visits_zeros && !is_tested(m))) return;
+    vec<left_out> is(N, left_out::unknown);
+    bool all = true;
+    for (int i = 0; i < N && all; ++i) {
+      const node& v = p.nodes[i];
+      const op_rule& of = rule(v.o);
+      if (i == m) is[i] = visits_zeros ? left_out::nonzero : left_out::zero;
+      else if (of.k == kind::elementwise || of.k == kind::view || v.o == op::konst)
+        is[i] = in_rows_left_out(p.nodes, i, is);
+      if (!within(i) || r.stored[i] == 0) continue;
+      if (v.o == op::sum) all = is[v.in[0]] == left_out::zero;
+      else if (is_sparse(v.o) && !makes_rows(v)) {
+        const int k = operand_of_rows(v);
+        all = k > 0 && is[v.in[k]] == left_out::zero;
+      } else all = stays(i);
     }
-  return {};
+    for (const row_mask& known : masks) // does it keep back these rows already?
+      all = all && is[known.node] != (known.visits_zeros ? left_out::nonzero : left_out::zero);
+    if (all) masks.push_back({m, visits_zeros});
+  };
+  for (const bool conditions : {true, false})
+    for (const int m : candidates)
+      if (conditions == (p.nodes[m].t == dtype::boolean)) {
+        try_mask(m, false);
+        try_mask(m, true);
+      }
+  return masks;
 }
 
 } // namespace tapeless::detail

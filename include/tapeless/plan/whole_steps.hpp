@@ -61,7 +61,7 @@ template <int N, int O> class whole_steps {
       r_.slot_[r_.slots++] = q;
       s.partials = 1;
     }
-    if (!s.strip) ++r_.slots; // for a mask
+    if (!s.strip) r_.slots += max_row_masks; // room for them
     d_.count_flops(i, v.adjoint);
     ++d_.part_of(s.adjoint).steps;
     if (!s.strip) d_.open_strip.open_sweep(d_.source.nodes, i, group, r_.steps);
