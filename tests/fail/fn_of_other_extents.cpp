@@ -1,4 +1,4 @@
-// expect: tapeless: jit(f): f takes these arguments
+// expect: tapeless: jit(f): f takes these arguments, numbers too as auto
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

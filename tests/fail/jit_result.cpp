@@ -1,4 +1,4 @@
-// expect: tapeless: jit(f): f returns tensors, or a tuple or aggregate of tensors; a var is converted with as<T, extents...>()
+// expect: tapeless: jit(f): f returns tensors, or a tuple or aggregate of tensors, so there is a return; a var is converted with as<T, extents...>()
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

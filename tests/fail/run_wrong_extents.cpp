@@ -1,4 +1,4 @@
-// expect: tapeless: run(x...): each argument has the element types and extents it was bound for
+// expect: tapeless: run(x...): each argument has the element types and extents it was bound for, as *p of an owned p, X(v.data(), n) of a vector v
 // extents: {4}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

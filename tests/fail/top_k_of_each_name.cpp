@@ -1,4 +1,4 @@
-// expect: tapeless: top_k_of_each<k, segments, 'k'>(values, segment): the selection has a name
+// expect: tapeless: top_k_of_each<k, segments, 'k'>(values, segment): the selection has a name, behind k and how many segments there are
 // extents: selection_has_a_name
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

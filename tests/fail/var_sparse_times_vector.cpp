@@ -1,4 +1,4 @@
-// expect: tapeless: sparse op(a, s): s is a number, a scalar or a matrix with the extents of a; rows and columns have scale_rows and scale_columns
+// expect: tapeless: sparse op(a, s): s is a number, a scalar or a matrix with the extents of a; A x is matmul(a, x), rows and columns have scale_rows and scale_columns
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -419,7 +419,8 @@ TEST_CASE("tiles: what csr_tiled refuses") {
     return "";
   };
   matrix<float> wide = make<float>("wide", 3, 200000, [](auto) { return 3; });
-  CHECK(message(wide, wide.view()) == "tapeless: csr_tiled(a): 200000 columns are too many for 3 rows");
+  CHECK(message(wide, wide.view()) ==
+        "tapeless: csr_tiled(a): 200000 columns are too many for 3 rows: at most 65536 for each");
   matrix<float> a = make<float>("unsorted", 4, 9, [](auto) { return 3; });
   const auto view = a.view();
   std::reverse(a.columns.begin(), a.columns.end());

@@ -96,6 +96,7 @@ constexpr broken found[] = {
     breaks<S>([](var h) { return tl::broadcast_to<tl::dyn<'n'>>(h); }),
     breaks<four_names, N>([](var h, var k) { return sum(h) + sum(k); }),
     breaks<N>([](N x) { return x.extent(0); }),
+    breaks<V>([](V x) { return x + x[0]; }),
     breaks<N>([](N x) { return tl::where<'n'>(tl::sum<1>(x) > 0.0); }),
     breaks<V>([](V x) {
       return std::tuple{tl::where<'a'>(x > 0.0), tl::where<'b'>(x > 1.0), tl::where<'c'>(x > 2.0),

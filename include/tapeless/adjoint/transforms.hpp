@@ -165,7 +165,8 @@ template <bool WithValue, class F, int... I> struct grad_fn {
   template <class... A> constexpr auto operator()(A... a) const {
     static_assert(wrt_names_an_argument<sizeof...(A), I...>,
                   "tapeless: grad<i...>(f): every i names an argument");
-    static_assert(takes_these_arguments<F, A...>, "tapeless: grad<i...>(f): f takes these arguments");
+    static_assert(takes_these_arguments<F, A...>,
+                  "tapeless: grad<i...>(f): f takes these arguments; hvp<i>(f) takes one v more");
     if constexpr (wrt_names_an_argument<sizeof...(A), I...> && takes_these_arguments<F, A...>) {
       (check_differentiable<std::tuple_element_t<I, std::tuple<A...>>>(), ...);
       const auto x = references(a...);

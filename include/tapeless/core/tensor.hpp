@@ -27,6 +27,9 @@ template <class X>
 concept has_a_value_while_tracing = !std::is_class_v<X>; // every handle is a class
 template <class X>
 concept is_a_number = std::is_arithmetic_v<X>;
+template <class Handle> struct has_no_value;
+template <class X>
+concept handle_as_index = std::derived_from<X, has_no_value<X>>;
 
 // The base of every handle: conversions that exist for their message. operator double is consteval so that its body
 // is instantiated where it is called, before whatever the call leads to; asking whether the conversion exists
@@ -86,7 +89,16 @@ public:
   constexpr extent_t size() const { return detail::eval(detail::numel(S), current()); }
   constexpr T* begin() const { return data_; }
   constexpr T* end() const { return data_ + size(); }
-  constexpr T& operator[](extent_t i) const { return data_[i]; } // row-major position
+  constexpr T& operator[](extent_t i) const { // row-major position
+    if (std::is_constant_evaluated() && trace_ != nullptr) return no_element();
+    return data_[i];
+  }
+  template <detail::handle_as_index I> constexpr basic_tensor operator[](const I&) const {
+    static_assert(detail::is_a_number<I>,
+                  "tapeless: x[i]: i is a number; the rows of a list are gather(x, list), those of a mask "
+                  "gather(x, where<'k'>(mask))");
+    return *this;
+  }
   // x(i, j, ..): the element at one index for each axis, data()[(i * extent(1) + j) * ..]   @pre 0 <= i < extent(0), ..
   template <class... I>
     requires(sizeof...(I) == static_cast<std::size_t>(S.rank) && (std::is_integral_v<I> && ...))
@@ -94,7 +106,7 @@ public:
     extent_t at = 0;
     int axis = 0;
     ((at = at * extent(axis++) + static_cast<extent_t>(index)), ...);
-    return data_[at];
+    return (*this)[at];
   }
 
   // The trace's side: which node of which graph.
@@ -106,6 +118,11 @@ public:
 
 private:
   template <class, shape, class> friend class basic_tensor;
+  constexpr T& no_element() const {
+    trace_->require(
+        false, "tapeless: x[i]: a tensor has no elements while tracing; slice<axis, i, i + 1>(x) is traced");
+    return const_cast<T&>(zero_);
+  }
   constexpr detail::name_values current() const {
     if (names.count > 0 && std::is_constant_evaluated() && trace_ != nullptr)
       trace_->require(false,
@@ -116,6 +133,7 @@ private:
     return v;
   }
 
+  static constexpr value_type zero_{};
   T* data_ = nullptr;
   extent_t values_[names.count > 0 ? names.count : 1]{};
   detail::rule_watch* trace_ = nullptr; // the graph's base

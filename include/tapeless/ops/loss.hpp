@@ -129,6 +129,8 @@ constexpr auto softmax_cross_entropy(const A& logits, const L& label) {
 namespace detail {
 template <class... More>
 concept logits_and_label_alone = sizeof...(More) == 0;
+template <class I>
+concept is_an_ignore_label = std::is_same_v<I, ignore_label>;
 } // namespace detail
 template <ignore_label Ignored = ignore_label{}, detail::handle A, detail::handle L, class... More>
   requires(sizeof...(More) > 0)
@@ -138,6 +140,15 @@ constexpr auto softmax_cross_entropy(const A& logits, const L&, const More&...) 
       "tapeless: softmax_cross_entropy(logits, label): two tensors; a label to ignore is a template "
       "argument, as in softmax_cross_entropy<tl::ignore_label{255}>(logits, label), and weights are factors of "
       "the result");
+  return mean<-1>(logits);
+}
+
+template <auto Ignored, detail::handle A, detail::handle L, class... More>
+  requires(!detail::is_an_ignore_label<std::remove_cv_t<decltype(Ignored)>>)
+constexpr auto softmax_cross_entropy(const A& logits, const L&, const More&...) {
+  static_assert(detail::is_an_ignore_label<decltype(Ignored)>,
+                "tapeless: softmax_cross_entropy<label>(logits, label): a label to ignore is given as "
+                "softmax_cross_entropy<tl::ignore_label{255}>(logits, label)");
   return mean<-1>(logits);
 }
 

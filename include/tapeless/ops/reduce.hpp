@@ -106,7 +106,9 @@ template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
-    require(g, is_float(g[a.id()].t), "tapeless: reduction<axes...>(a): the element type is float or double");
+    require(
+        g, is_float(g[a.id()].t),
+        "tapeless: reduction<axes...>(a): the element type is float or double; of a mask it is that of cast<float>(mask)");
     require(g, in_range<Axes...>(s.rank), "tapeless: reduction<axes...>(a): the axes exist", s);
     if (!g.sound()) return var{&g, a.id()};
     require(g, named_once<Axes...>(s.rank), "tapeless: reduction<axes...>(a): no axis is named twice", s);
@@ -119,7 +121,9 @@ template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr
   } else {
     using T = typename A::value_type;
     constexpr int rank = A::extents.rank;
-    static_assert(floating_point<T>, "tapeless: reduction<axes...>(a): the element type is float or double");
+    static_assert(
+        floating_point<T>,
+        "tapeless: reduction<axes...>(a): the element type is float or double; of a mask it is that of cast<float>(mask)");
     static_assert(axes_exist<rank, Axes...>, "tapeless: reduction<axes...>(a): the axes exist");
     if constexpr (axes_exist<rank, Axes...> && floating_point<T>) {
       static_assert(axes_differ<rank, Axes...>, "tapeless: reduction<axes...>(a): no axis is named twice");

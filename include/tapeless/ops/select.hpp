@@ -231,8 +231,9 @@ constexpr auto select_of_each(const A& a, const S& segment) {
       "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): segment is int32 and has the extent of values");
   static_assert(segments_in_range<Segments>,
                 "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): 1 <= segments < 2^31");
-  static_assert(selection_has_a_name<Name>,
-                "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): the selection has a name");
+  static_assert(
+      selection_has_a_name<Name>,
+      "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): the selection has a name, behind k and how many segments there are");
   static_assert(!is_percent<K>, "tapeless: top_k_of_each<k, segments, 'k'>(values, segment): k is a number");
   if constexpr (like_values && Segments >= 1 && Segments <= most_selected && Name != 0 && !is_percent<K>)
     return select_by_order<What, K, Name, Rows>(a, segment.id(), Segments);

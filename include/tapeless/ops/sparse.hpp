@@ -111,17 +111,16 @@ template <op O, class A, class S> constexpr auto sparse_with_dense(const A& a, c
     const bool fits =
         require(g, is_matrix || g[x.id()].s.rank == 0,
                 "tapeless: sparse op(a, s): s is a number, a scalar or a matrix with the extents of a; "
-                "rows and columns have scale_rows and scale_columns",
+                "A x is matmul(a, x), rows and columns have scale_rows and scale_columns",
                 A::extents, g[x.id()].s);
     const S y = fits && is_matrix && g.sound() ? S{&g, entries_of(g, pattern_of(g, m), x.id())} : x;
     const auto scaled = apply_real<O>(m.values(), y);
     return fits && g.sound() ? csr_with<A, typename A::values_type>(m, scaled.id()) : m;
   } else {
     constexpr shape of_s = shape_in_type<S>();
-    static_assert(
-        is_a_scalar_or_has_extents<of_s, A::extents>,
-        "tapeless: sparse op(a, s): s is a number, a scalar or a matrix with the extents of a; rows and columns have "
-        "scale_rows and scale_columns");
+    static_assert(is_a_scalar_or_has_extents<of_s, A::extents>,
+                  "tapeless: sparse op(a, s): s is a number, a scalar or a matrix with the extents of a; "
+                  "A x is matmul(a, x), rows and columns have scale_rows and scale_columns");
     if constexpr (!is_a_scalar_or_has_extents<of_s, A::extents>) return m;
     else if constexpr (!handle<S>) return m.with(apply_real<O>(m.values(), s));
     else if constexpr (of_s.rank == 0) return m.with(apply_real<O>(m.values(), in_trace(g, s)));
@@ -343,8 +342,9 @@ template <int... Axes, detail::csr_matrix A> constexpr auto sum(const A& a) {
   using namespace detail;
   static_assert(axes_exist<2, Axes...> && sizeof...(Axes) <= 1,
                 "tapeless: sum<axis>(a), a sparse: the axis is 0 or 1, or none is named");
-  static_assert(floating_point<typename A::value_type>,
-                "tapeless: reduction<axes...>(a): the element type is float or double");
+  static_assert(
+      floating_point<typename A::value_type>,
+      "tapeless: reduction<axes...>(a): the element type is float or double; of a mask it is that of cast<float>(mask)");
   if constexpr (sizeof...(Axes) == 1 && axes_exist<2, Axes...>) {
     constexpr bool columns = (axis_of(Axes, 2) + ...) == 0;
     graph& g = trace_of(a);

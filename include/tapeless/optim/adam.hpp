@@ -62,7 +62,9 @@ public:
     constexpr bool ours = detail::parameters_like<std::remove_cvref_t<decltype(p)>, Params>;
     constexpr bool match = detail::leaves_match<decltype(gradient), Params>;
     static_assert(ours, "tapeless: adam.step(p, gradient): p has the leaves of params, and none is const");
-    static_assert(match, "tapeless: adam.step(p, gradient): the gradient has the leaves of p");
+    static_assert(
+        match,
+        "tapeless: adam.step(p, gradient): the gradient has the leaves of p; of a value_and_grad it is the second result");
     if constexpr (ours && match) {
       const auto mean = detail::spans_of((*moments_)[0], "adam.step(p, gradient): the state");
       const auto square = detail::spans_of((*moments_)[1], "adam.step(p, gradient): the state");

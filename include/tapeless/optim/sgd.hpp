@@ -65,7 +65,9 @@ public:
     constexpr bool ours = detail::parameters_like<std::remove_cvref_t<decltype(p)>, Params>;
     constexpr bool match = detail::leaves_match<decltype(gradient), Params>;
     static_assert(ours, "tapeless: sgd.step(p, gradient): p has the leaves of params, and none is const");
-    static_assert(match, "tapeless: sgd.step(p, gradient): the gradient has the leaves of p");
+    static_assert(
+        match,
+        "tapeless: sgd.step(p, gradient): the gradient has the leaves of p; of a value_and_grad it is the second result");
     if constexpr (ours && match) {
       const auto weight = detail::spans_of(p, "sgd.step(p, gradient): p");
       const auto slope = detail::spans_of(gradient, "sgd.step(p, gradient): the gradient");

@@ -245,8 +245,9 @@ template <class Backend, bool Load, class F, class... A> class bound {
     static_assert(as_many_arguments<sizeof...(X), sizeof...(A)>,
                   "tapeless: run(x...): as many arguments as the program was bound for");
     if constexpr (as_many_arguments<sizeof...(X), sizeof...(A)>) {
-      static_assert((leaves_match<X, A> && ...),
-                    "tapeless: run(x...): each argument has the element types and extents it was bound for");
+      static_assert(
+          (leaves_match<X, A> && ...),
+          "tapeless: run(x...): each argument has the element types and extents it was bound for, as *p of an owned p, X(v.data(), n) of a vector v");
       static_assert((number_without_fraction<X, A> && ...),
                     "tapeless: run(x...): an argument of int32 or bool is no floating-point number");
       if constexpr ((leaves_match<X, A> && ...) && (number_without_fraction<X, A> && ...))

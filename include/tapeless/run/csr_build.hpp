@@ -15,6 +15,7 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <cstdint>
 #include <span>
 #include <type_traits>
@@ -252,6 +253,8 @@ template <class A, class X, class Y, class Values> constexpr bool arrays_can_be_
 }
 template <class X>
 concept array_that_knows_its_size = !std::is_pointer_v<std::remove_cvref_t<X>>;
+template <class X, class T>
+concept are_triplets_of = std::is_convertible_v<const X&, std::span<const triplet<T>>>;
 } // namespace detail
 
 // csr_from_triplets<A>(rows, cols, triplets): a vector, array or span of triplet<T>{row, col, value}.
@@ -267,6 +270,21 @@ owned<A> csr_from_triplets(extent_t rows, extent_t cols,
       [t = triplets.data()](extent_t k) { return static_cast<extent_t>(t[k].row); },
       [t = triplets.data()](extent_t k) { return static_cast<extent_t>(t[k].col); },
       [t = triplets.data()](extent_t k) { return t[k].value; });
+}
+
+template <detail::host_sparse_matrix A>
+owned<A> csr_from_triplets(extent_t rows, extent_t cols,
+                           std::initializer_list<triplet<typename A::value_type>> triplets) {
+  return csr_from_triplets<A>(
+      rows, cols, std::span<const triplet<typename A::value_type>>(triplets.begin(), triplets.size()));
+}
+template <detail::host_sparse_matrix A, class X>
+  requires(!detail::are_triplets_of<X, typename A::value_type>)
+owned<A> csr_from_triplets(extent_t, extent_t, const X&) {
+  static_assert(detail::are_triplets_of<X, typename A::value_type>,
+                "tapeless: csr_from_triplets<A>(rows, cols, triplets): a vector, array or span of "
+                "tl::triplet<T>, T the element type of A");
+  return owned<A>();
 }
 
 // csr_from_coo<A>(rows, cols, row_indices, col_indices, values): three arrays, spans or vectors of equal size.

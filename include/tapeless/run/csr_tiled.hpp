@@ -75,7 +75,8 @@ template <detail::host_sparse_matrix A> auto csr_tiled(const A& a) {
   check_csr(who, a);
   const tiling t = tiling_of_matrix(a);
   if (!t.fits())
-    refuse("tapeless: %s: %lld columns are too many for %lld rows", who, wide(a.cols()), wide(a.rows()));
+    refuse("tapeless: %s: %lld columns are too many for %lld rows: at most 65536 for each", who,
+           wide(a.cols()), wide(a.rows()));
   owned<B> result = make_owned_csr<B>(names_of_matrix<B>(who, a));
   T* const values = mutable_values(result);
   std::int32_t *const numbers = result->columns().data(), *const end = result->row_end().data();

@@ -41,11 +41,11 @@ template <class F> struct jit_fn {
         "tl::fn<&function>");
     if constexpr (stateless<F> && trees) {
       static_assert(takes_these_arguments<F, traced_argument_t<A>...>,
-                    "tapeless: jit(f): f takes these arguments");
+                    "tapeless: jit(f): f takes these arguments, numbers too as auto");
       if constexpr (takes_these_arguments<F, traced_argument_t<A>...>) {
         static_assert(
             result_is_a_tree_of_typed_handles<traced_result<F, A...>>,
-            "tapeless: jit(f): f returns tensors, or a tuple or aggregate of tensors; a var is converted with as<T, extents...>()");
+            "tapeless: jit(f): f returns tensors, or a tuple or aggregate of tensors, so there is a return; a var is converted with as<T, extents...>()");
         if constexpr (result_is_a_tree_of_typed_handles<traced_result<F, A...>>) {
           using trace = traced<F, A...>;
           if constexpr (!trace::sound) report<trace, trace::broken.a, trace::broken.b>();

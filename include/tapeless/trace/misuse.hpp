@@ -24,6 +24,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: a tensor has at most 2^39 elements and four named extents, intermediate results too") \
   rule("tapeless: a named extent is that of an argument") \
   rule("tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use tl::mean, or pass the number as an argument") \
+  rule("tapeless: x[i]: a tensor has no elements while tracing; slice<axis, i, i + 1>(x) is traced") \
   rule("tapeless: jit(f): at most four named extents in one program") \
   rule("tapeless: op(a.row_end()): row ends of std::int64_t are read by sparse ops only") \
   rule("tapeless: op(a): bf16 is for storage; cast<float>(a) first") \
@@ -70,7 +71,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis") \
   rule("tapeless: scatter_add<axis, n>(index, d): the result has at most 6 axes") \
   rule("tapeless: scatter_add<axis, n>(index, d): n is at least 1 where index is not empty") \
-  rule("tapeless: reduction<axes...>(a): the element type is float or double") \
+  rule("tapeless: reduction<axes...>(a): the element type is float or double; of a mask it is that of cast<float>(mask)") \
   rule("tapeless: reduction<axes...>(a): the axes exist") \
   rule("tapeless: reduction<axes...>(a): no axis is named twice") \
   rule("tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty") \
@@ -83,7 +84,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: matmul(a, b), b sparse: a is (m) or (k, m), m the rows of b") \
   rule("tapeless: sparse op(a, b): the operands belong to one trace") \
   rule("tapeless: sparse op(a, b): both have one pattern, as a and a.with(values) have") \
-  rule("tapeless: sparse op(a, s): s is a number, a scalar or a matrix with the extents of a; rows and columns have scale_rows and scale_columns") \
+  rule("tapeless: sparse op(a, s): s is a number, a scalar or a matrix with the extents of a; A x is matmul(a, x), rows and columns have scale_rows and scale_columns") \
   rule("tapeless: sampled_matmul(a, l, r): a is (m, n), l is (m) or (m, k), r is (n) or (n, k)") \
   rule("tapeless: sampled_matmul(a, l, r): all are float or all are double") \
   rule("tapeless: scale_rows(s, a): s is (m), m the rows of a") \
