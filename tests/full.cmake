@@ -43,7 +43,7 @@ endfunction()
 
 # Much of what these check is decided while they compile, which takes one to four minutes each with sanitizers. Kernels
 # that they run are those of other tests of the leg, too; ignored labels and percentages of rows are not.
-set(asan_without bf16 computed_masks conv_bf16 ignore_label masks_of_axes selected_batch_norm selected_masks selected_rows several_masks
+set(asan_without bf16 computed_masks conv_bf16 given_masks ignore_label masks_of_axes selected_batch_norm selected_masks selected_rows several_masks
     sparse sparse_masks sparse_row_ends)
 list(TRANSFORM asan_without PREPEND ops/)
 list(JOIN asan_without "," asan_without)

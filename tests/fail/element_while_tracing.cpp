@@ -1,4 +1,5 @@
 // expect: tapeless: x[i]: a tensor has no elements while tracing; slice<axis, i, i + 1>(x) is traced
+// within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>
