@@ -66,8 +66,9 @@ constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, 
 }
 
 // Which side of the products that open sweeps a node is on: `behind` one, on whose rows it depends; or `ahead` of all, as
-// a number, or a sum over rows, which steps of a sweep may read, and what these are made of. One loop has nodes of one side only, for it would have to
-// run before the sweep and behind its product. What else depends on no such product is on neither.
+// a number, or a sum over rows, which steps of a sweep may read, and what these are made of. One loop has nodes of one side
+// only, for it would have to run before the sweep and behind its product. What else depends on no such product is on
+// neither.
 struct sides {
   vec<char> behind, ahead;
 };
