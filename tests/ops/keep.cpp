@@ -125,6 +125,11 @@ TEST_CASE("convolutions with masked weights are those with weights times the mas
   same_as_product([](auto w) { return tl::keep<1, channels>(tl::keep<0, filters>(w)); },
                   mask_of(channels, filters));
   same_as_product([](auto w) { return tl::keep<1, none>(w); }, mask_of(none, every_filter));
+  // zeros around nothing
+  same_as_product([](auto w) { return tl::pad<1, 2, 4>(tl::slice<1, 3, 3>(w)); },
+                  mask_of(none, every_filter));
+  same_as_product([](auto w) { return tl::pad<0, 0, 5>(tl::slice<0, 5, 5>(w)); },
+                  mask_of(none, every_filter));
 }
 
 TEST_CASE("what a mask takes away costs nothing") {

@@ -106,6 +106,11 @@ constexpr int slice(graph& g, int a, int axis, extent_t begin, extent_t extent) 
 // lo zeros before and hi zeros after along one axis
 constexpr int pad(graph& g, int a, int axis, extent_t lo, extent_t hi) {
   if (lo == 0 && hi == 0) return a;
+  if (g[a].s.d[axis] == 0) {
+    shape s = g[a].s;
+    s.d[axis] = lo + hi;
+    return zeros(g, g[a].t, s);
+  }
   node v;
   v.o = op::pad;
   v.t = g[a].t;
