@@ -80,7 +80,8 @@ template <class T> struct problem {
 };
 
 using lengths = std::vector<std::int64_t>;
-constexpr std::int64_t full = 40009; // columns
+constexpr std::int64_t full = 40009, few = 16381; // columns: x and its sums alternate, or they do not
+static_assert(full * 4 > tl::cpu::short_vector && few * 8 <= tl::cpu::short_vector);
 template <class T> std::vector<problem<T>> problems() {
   return {{"one dense row", 3001, full, [](auto i) { return i == 1700 ? full : i % 7; }},
           {"the first row", 500, full, [](auto i) { return i == 0 ? full : 3; }},
@@ -89,6 +90,8 @@ template <class T> std::vector<problem<T>> problems() {
           {"a row alone", 1, full, [](auto) { return full; }},
           {"many long rows", 17, full, [](auto) { return full; }},
           {"thousands of rows behind a long one", 30011, full, [](auto i) { return i == 2 ? full : 2; }},
+          {"a row alone, of few columns", 1, few, [](auto) { return few; }},
+          {"neighbours of few columns", 500, few, [](auto i) { return i > 6 && i < 10 ? few : 5; }},
           {"none", 3001, 53, [](auto i) { return i % 31; }}};
 }
 
@@ -194,6 +197,8 @@ TEST_CASE("long rows: a row of two shares is found, a row of less than one is no
   CHECK(of("the last row, and empty ones") == lengths{499});
   CHECK(of("neighbours") == lengths{7, 8, 9});
   CHECK(of("a row alone") == lengths{0});
+  CHECK(of("a row alone, of few columns") == lengths{0});
+  CHECK(!of("neighbours of few columns").empty());
   CHECK(of("thousands of rows behind a long one") == lengths{2});
   CHECK(of("none").empty());
 

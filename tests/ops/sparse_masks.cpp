@@ -59,16 +59,24 @@ constexpr auto by_nonzero = [](auto x, auto a, auto y, auto out) {
   return tl::mean(tl::where(0 != out, 0.0, tl::square(tl::matmul(a, x) - y)));
 };
 
-// 3,000 rows of 0 to 9 entries: several chunks, and blocks of rows that a mask is looked at
+// 3,000 rows of 0 to 9 entries: several chunks, and blocks of rows that a mask is looked at. Of so many columns that x and
+// its sums alternate, or of few.
+constexpr tl::extent_t few = 37, many = 37 * 500;
+static_assert(many * 8 > tl::cpu::short_vector);
 struct problem {
-  static constexpr tl::extent_t m = 3000, n = 37;
+  static constexpr tl::extent_t m = 3000;
+  const tl::extent_t n;
   std::vector<std::int32_t> row_ptr{0}, columns;
   flat values, x, y, weight;
-  problem()
-      : x(support::random_values<double>(n, 1)), y(support::random_values<double>(m, 2)), weight(m, 1.0) {
+  explicit problem(tl::extent_t columns_ = few)
+      : n(columns_),
+        x(support::random_values<double>(static_cast<std::size_t>(n), 1)),
+        y(support::random_values<double>(m, 2)),
+        weight(m, 1.0) {
     std::uint32_t state = 1;
+    const tl::extent_t apart = n / few;
     for (tl::extent_t i = 0; i < m; ++i) {
-      for (tl::extent_t j = static_cast<tl::extent_t>(i % 4); j < n; j += 4 + i % 7 * (i % 5)) {
+      for (tl::extent_t j = i % 4; j < n; j += apart * (4 + i % 7 * (i % 5))) {
         state = state * 1664525u + 1013904223u;
         columns.push_back(static_cast<std::int32_t>(j));
         values.push_back(static_cast<double>(state >> 8) * 0x1p-23 - 1);
@@ -137,21 +145,24 @@ std::vector<flat> weights() {
 } // namespace
 
 TEST_CASE("rows of weight 0 are not looked at: their data may be anything") {
-  for (const flat& weight : weights()) {
-    problem p;
-    p.weight = weight;
-    for (std::size_t i = 0; i < weight.size(); ++i)
-      if (weight[i] == 0)
-        p.y[i] =
-            i % 2 == 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
-    check(by_factor, p, Y(p.weight.data(), p.m));
-    check(by_comparison, p, Y(p.weight.data(), p.m));
-    std::vector<std::int32_t> integers(weight.size());
-    const auto flags = std::make_unique<bool[]>(weight.size());
-    for (std::size_t i = 0; i < weight.size(); ++i) { p.weight[i] = integers[i] = flags[i] = weight[i] != 0; }
-    check(by_integer, p, I(integers.data(), p.m));
-    check(by_where, p, B(flags.get(), p.m));
-  }
+  for (const tl::extent_t columns : {few, many})
+    for (const flat& weight : weights()) {
+      problem p(columns);
+      p.weight = weight;
+      for (std::size_t i = 0; i < weight.size(); ++i)
+        if (weight[i] == 0)
+          p.y[i] =
+              i % 2 == 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+      check(by_factor, p, Y(p.weight.data(), p.m));
+      check(by_comparison, p, Y(p.weight.data(), p.m));
+      std::vector<std::int32_t> integers(weight.size());
+      const auto flags = std::make_unique<bool[]>(weight.size());
+      for (std::size_t i = 0; i < weight.size(); ++i) {
+        p.weight[i] = integers[i] = flags[i] = weight[i] != 0;
+      }
+      check(by_integer, p, I(integers.data(), p.m));
+      check(by_where, p, B(flags.get(), p.m));
+    }
 }
 
 TEST_CASE("a mask of the rows left out: those where it is 0 are visited") {
@@ -365,8 +376,8 @@ constexpr auto beside_sums = [](auto x, auto a, auto u, auto s, auto keep) {
   return weights_first(x, a, u, s, keep) + tl::sum(u * s) - tl::sum(s * u);
 };
 
-template <class F> void check_several(F) {
-  problem p;
+template <class F> void check_several(F, tl::extent_t columns) {
+  problem p(columns);
   flat u = support::random_values<double>(p.m, 6), s = support::random_values<double>(p.m, 7),
        v = support::random_values<double>(p.n, 8), gradient(v.size()), hessian(v.size());
   const auto keep = std::make_unique<bool[]>(u.size());
@@ -417,10 +428,12 @@ template <class F> void check_several(F) {
 } // namespace
 
 TEST_CASE("several masks: a row that one of them makes zero is not looked at, whatever their order") {
-  check_several(weights_first);
-  check_several(signs_first);
-  check_several(product_of_both);
-  check_several(beside_sums);
+  for (const tl::extent_t columns : {few, many}) {
+    check_several(weights_first, columns);
+    check_several(signs_first, columns);
+    check_several(product_of_both, columns);
+    check_several(beside_sums, columns);
+  }
   const std::string steps = tl::jit(tl::hvp<0>(weights_first)).explain<X, A, Y, Y, B, X>();
   CHECK(steps.find("rows where x7 is not 0 and x") != std::string::npos);
 }

@@ -59,6 +59,8 @@ struct rows_next {
 };
 /// The first-level cache keeps what so many entries touch, and what the next ones will: 512 lines of x and g.
 inline constexpr index_t entries_at_hand = 256;
+/// Of entries alone the second-level cache keeps so many.
+inline constexpr index_t entries_in_second_level = 65536;
 
 /// Stands for an array of ones: a product with it is not made.
 struct ones {};

@@ -5,7 +5,7 @@
 // come, so that the entries of a row are read from memory once. A product alone is a sweep of one step.
 //
 // The rows are cut into chunks by their entries; sums over rows, A^T r and the reductions of fused steps, are taken chunk
-// by chunk and added in the order of the chunks. In a sweep that multiplies x and sums g, both by columns, x and g
+// by chunk and added in the order of the chunks. In a sweep that multiplies x and sums g, both by columns and long, x and g
 // alternate in memory, so that one cache line serves both: (x_0, g_0, x_1, g_1, ...), a copy for each chunk.
 // Of a tiled matrix the rows that pass together are a block of its tiles, and x and g stay apart.
 //
@@ -38,8 +38,7 @@ template <class T, class F> void each_run_of_nonzero_rows(const T* C, index_t K,
 template <class Arch, const auto& P, int First> class sweep : sweep_form<P, First> {
   using form = sweep_form<P, First>;
   using form::columns_of, form::cut_of, form::gathers, form::is_triangle, form::is_vector, form::multiplies,
-      form::of_result, form::partial, form::partner, form::results, form::slot_of, form::stride_of,
-      form::sums;
+      form::of_result, form::partial, form::partner, form::results, form::slot_of, form::sums;
   using form::cuts_rows, form::has_slices, form::list_bytes, form::masks, form::own_scratch, form::steps,
       form::tiled;
   using T = typename form::T;
@@ -54,15 +53,16 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
     }
   }
   // and so are the sums [lo, hi), and x stands beside them
-  template <int I> static void begin_sums(const frame<P>& f, index_t chunk, index_t lo, index_t hi) {
+  template <int I>
+  static void begin_sums(const frame<P>& f, const cut& c, index_t chunk, index_t lo, index_t hi) {
     if constexpr (sums(I)) {
-      constexpr index_t stride = stride_of(I);
+      const index_t stride = c.stride_of(I);
       const index_t n = results(f, I);
       hi = std::min(hi, n);
       T* const g = partial(f, I) + chunk * stride * n;
-      if constexpr (stride == 1) {
+      if (stride == 1) {
         if (lo < hi) std::fill(g + lo, g + hi, T(0));
-      } else {
+      } else if constexpr (partner(I) >= 0) {
         constexpr int from = partner(I);
         const T* const x = static_cast<const T*>(f.step[from].slot[slot_of(from, 2)].data());
         for (index_t j = lo; j < hi; ++j) {
@@ -72,9 +72,9 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
       }
     }
   }
-  template <int I> static void combine(const frame<P>& f, index_t chunks, index_t lo, index_t hi) {
+  template <int I> static void combine(const frame<P>& f, const cut& cut_up, index_t lo, index_t hi) {
     if constexpr (sums(I)) {
-      constexpr index_t stride = stride_of(I);
+      const index_t stride = cut_up.stride_of(I), chunks = cut_up.chunks;
       const index_t n = results(f, I);
       const T* const part = partial(f, I) + (stride - 1);
       T* const y = static_cast<T*>(f.step[I].slot[of_result(I)].data());
@@ -247,7 +247,6 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
                                                                                   const rows_at_hand& r) {
     if constexpr (P.step_[I].fused) run_fused_rows<I>(f, rows, r);
     else {
-      constexpr int stride = static_cast<int>(stride_of(I));
       T* const y = static_cast<T*>(base_of<P, I>(f, of_result(I), r));
       const auto first = factor<I, 1>(f, rows, r);
       const auto second = factor<I, 2>(f, rows, r);
@@ -273,14 +272,19 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
           else each_run_of_nonzero_rows(second, k, r.lo, r.hi, add);
         } else spmm<V>(c.a, rows, first, second, k, r.lo, r.hi, y);
       } else if constexpr (sums(I)) {
+        const index_t stride = c.stride_of(I);
         T* const g = partial(f, I) + r.chunk * stride * results(f, I) + (stride - 1);
-        if constexpr (stride == 1) spmv_transposed<V>(c.a, rows, first, second, r.lo, r.hi, g);
-        else spmv_transposed<V, 2>(c.a, rows, first, second, r.lo, r.hi, g, rows_next{r.until, c.nnz});
-      } else if constexpr (partner(I) >= 0) {
-        constexpr int with = partner(I);
-        spmv<V, 2>(c.a, rows, first, static_cast<const T*>(partial(f, with) + r.chunk * 2 * results(f, with)),
-                   r.lo, r.hi, y);
-      } else spmv<V, 1>(c.a, rows, first, second, r.lo, r.hi, y);
+        if (stride == 1) spmv_transposed<V>(c.a, rows, first, second, r.lo, r.hi, g);
+        else if constexpr (partner(I) >= 0)
+          spmv_transposed<V, 2>(c.a, rows, first, second, r.lo, r.hi, g, rows_next{r.until, c.nnz});
+      } else {
+        if constexpr (partner(I) >= 0)
+          if (!c.apart) {
+            const T* const x = partial(f, partner(I)) + r.chunk * 2 * results(f, partner(I));
+            return spmv<V, 2>(c.a, rows, first, x, r.lo, r.hi, y);
+          }
+        spmv<V>(c.a, rows, first, second, r.lo, r.hi, y);
+      }
     }
   }
 
@@ -307,7 +311,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
     const bool begins_first = c.chunks == 1 || slices > 1;
     if (begins_first)
       for (index_t chunk = 0; chunk < c.chunks; ++chunk)
-        each_run([&](index_t lo, index_t hi) { (begin_sums<First + K>(f, chunk, lo, hi), ...); });
+        each_run([&](index_t lo, index_t hi) { (begin_sums<First + K>(f, c, chunk, lo, hi), ...); });
     long_rows cut_rows;
     if constexpr (cuts_rows) {
       cut_rows.count = find_long_rows(c.a.end, c.rows, c.nnz, cut_rows.row);
@@ -325,7 +329,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
       const index_t begin = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk, c.chunks),
                     end = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk + 1, c.chunks);
       (begin_entries<First + K>(f, c, begin, end), ...);
-      if (!begins_first) (begin_sums<First + K>(f, chunk, 0, summed), ...);
+      if (!begins_first) (begin_sums<First + K>(f, c, chunk, 0, summed), ...);
       rows_at_hand r{{0, 0, chunk, false, f.scratch + member * each}, &cut_rows};
       if constexpr (has_slices) {
         r.column = part % slices * slice;
@@ -362,15 +366,15 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
             if (kept == hi - lo)
               visit(every_row{}, lo, hi); // no mask at all, maybe: a list would cost a third
             else
-              visit(
-                  listed_rows{list, kept, form::reads_entries_once() ? 4 : std::max<index_t>(4, 2 * c.tile)},
-                  0, kept);
+              visit(listed_rows{list, kept,
+                                c.apart || form::reads_entries_once() ? 4 : std::max<index_t>(4, 2 * c.tile)},
+                    0, kept);
           }
         }
       }
       if (!r.past_first) (clear_partial<First + K>(f, chunk), ...);
     });
-    each_run([&](index_t lo, index_t hi) { (combine<First + K>(f, c.chunks, lo, hi), ...); });
+    each_run([&](index_t lo, index_t hi) { (combine<First + K>(f, c, lo, hi), ...); });
     (combine_fused<First + K>(f, c.chunks), ...);
     if constexpr (cuts_rows)
       for (index_t n = 0; n < cut_rows.count; ++n) // one by one: they may share columns

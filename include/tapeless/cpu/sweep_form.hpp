@@ -31,12 +31,16 @@ constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t 
 constexpr index_t columns_of_slice(index_t K, index_t slices, index_t line) {
   return std::max(line, ((K + slices - 1) / slices + line - 1) / line * line);
 }
-// How many rows pass together: where their entries are read twice, as many as the first-level cache keeps with what
-// they touch.
-constexpr index_t rows_of_tile(index_t rows, index_t nnz, bool once) {
-  return once ? tapeless::detail::sweep_rows
-              : std::clamp<index_t>(entries_at_hand / (nnz / rows + 1), 1, tapeless::detail::sweep_rows);
+// How many rows pass together: where their entries are read twice, as many as the first-level cache keeps with what they
+// touch of vectors, or where these are short (apart), as the second-level cache keeps.
+constexpr index_t rows_of_tile(index_t rows, index_t nnz, bool once, bool apart) {
+  const index_t entries = apart ? entries_in_second_level : entries_at_hand;
+  const index_t most = apart ? tapeless::detail::sweep_rows : 64;
+  return once ? most : std::clamp<index_t>(entries / (nnz / rows + 1), 1, most);
 }
+// x and its sums do not alternate where the first-level cache keeps much of one of them, of so many bytes: in alternation
+// it would keep half as many elements of each.
+inline constexpr index_t short_vector = 128 * 1024;
 
 template <const auto& P, int First> struct sweep_form {
   static constexpr int steps = steps_of_strip<P>(First);
@@ -85,7 +89,7 @@ template <const auto& P, int First> struct sweep_form {
         return k;
     return -1;
   }
-  static constexpr index_t stride_of(int i) { return partner(i) >= 0 ? 2 : 1; }
+  static constexpr index_t most_stride_of(int i) { return partner(i) >= 0 ? 2 : 1; }
 
   static T* partial(const frame<P>& f, int i) {
     return static_cast<T*>(f.step[i].slot[of_partial(i)].data());
@@ -104,7 +108,10 @@ template <const auto& P, int First> struct sweep_form {
   struct cut {
     csr_rows<const row_end*> a;
     index_t rows, nnz, chunks, tile;
+    bool apart; // x and its sums do not alternate
     csr_tiles tiles{};
+    // of the sums of step i
+    constexpr index_t stride_of(int i) const { return apart ? 1 : most_stride_of(i); }
   };
   static cut cut_of(const frame<P>& f) {
     const frame_slot* const slot = f.step[First].slot;
@@ -112,23 +119,26 @@ template <const auto& P, int First> struct sweep_form {
           slot[1].s.d[0],
           slot[0].s.d[0],
           1,
-          1};
+          1,
+          true};
+    const index_t columns = eval(static_cast<extent_t>(P.step_[First].attr2), f.names);
+    r.apart = columns * index_t{sizeof(T)} <= short_vector;
     index_t summed = 0, most = tapeless::detail::max_row_chunks, entries = r.nnz;
     for (int i = First; i < First + steps; ++i)
       if (sums(i)) {
-        summed += stride_of(i) * results(f, i);
+        summed += most_stride_of(i) * results(f, i);
         if (is_vector(i)) continue;
         most = tapeless::detail::max_row_chunks_of_matrices;
         entries = std::max(entries, r.nnz * columns_of(f, i) / 4); // it works so much longer at an entry
       }
     r.chunks = row_chunks(r.rows, entries, summed, most);
     if constexpr (tiled) {
-      const tapeless::detail::tiling t = tapeless::detail::tiling_of(
-          r.rows, eval(static_cast<extent_t>(P.step_[First].attr2), f.names), r.nnz, index_t{sizeof(T)});
+      const tapeless::detail::tiling t =
+          tapeless::detail::tiling_of(r.rows, columns, r.nnz, index_t{sizeof(T)});
       r.tiles = {t, r.a.end, r.a.column};
       r.chunks = power_of_two(std::min(r.chunks, t.row_blocks));
     }
-    r.tile = r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz, reads_entries_once());
+    r.tile = r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz, reads_entries_once(), r.apart);
     return r;
   }
 

@@ -52,7 +52,7 @@ constexpr extent_t strip_size(extent_t row) { return row < strip_grain ? strip_g
 // How the rows of a sparse matrix are cut for threads and for partial sums, at most; by its entries at run time.
 inline constexpr extent_t max_row_chunks = 16, max_row_chunks_of_matrices = 4;
 // Rows that a sweep takes at once, at most, and of which it looks at once which ones it visits.
-inline constexpr extent_t sweep_rows = 64, mask_block = 1024;
+inline constexpr extent_t sweep_rows = 1024, mask_block = 1024;
 
 struct step {
   op o = op::copy; // fused groups: op::copy
