@@ -214,6 +214,7 @@ TEST_CASE("csr: columns that do not ascend are sorted, and what stands twice is 
 TEST_CASE("csr: a stored zero stays where it is stored; of a dense matrix NaN is kept, -0 is not") {
   const tl::triplet<double> zeros[] = {{1, 1, 0.0}, {0, 0, -0.0}};
   CHECK(tl::csr_from_triplets<table<double>>(2, 2, zeros)->nnz() == 2);
+  CHECK(tl::csr_from_triplets<table<double>>(2, 2, {{1, 0, 2.0}, {1, 0, 3.0}})->values()[0] == 5);
   double x[] = {0, -0.0, std::numeric_limits<double>::quiet_NaN(), 1};
   const auto a = tl::csr_from_dense<table<double>>(tl::tensor<double, 2, 2>(x));
   CHECK(a->nnz() == 2);
