@@ -83,7 +83,6 @@ TEST_CASE("sparse: the laws of ops with a dense matrix of its extents hold") {
 TEST_CASE("sparse: the laws of products with scaled matrices hold") {
   check_laws(scalings, no_names, anywhere, full_row);
   check_laws(scalings, no_names, anywhere, empty_column);
-  check_laws(scaled_by_dense, no_names, anywhere, full_row);
 }
 TEST_CASE("sparse: the laws hold for one entry and for none") {
   check_laws(with<vector_arguments<double, 1, 1, 1>, pattern_constant<double, 1, 1, 1>>(products), no_names,

@@ -145,32 +145,6 @@ constexpr auto scalings = cases<vector_arguments<double, 5, 7, 11>, pattern_cons
         "y (s A scaled by rows and columns)",
         [](const auto& g) { return matmul(g.y, scale_columns(scale_rows(g.y, g.s * g.a), g.x)); },
         [](const auto& g) { return g.x * (g.s * matmul(g.y * g.y, g.a)); }));
-template <class T, tl::extent_t R, tl::extent_t C, tl::extent_t E> using scaled_arguments =
-    arguments<tl::tensor<T, E>, tl::tensor<T, C, 1>, tl::tensor<T, R, 1>, tl::tensor<T, C, 3>,
-              tl::tensor<T, R, 3>>;
-constexpr auto scaled_by_dense =
-    cases<scaled_arguments<double, 5, 7, 11>, pattern_constant<double, 5, 7, 11>>(
-        pair(
-            "scaled A (n, 3)",
-            [](const auto& v, const auto& x, const auto& y, const auto& x3, const auto&, const auto& p) {
-              const auto a = scale_columns(p.with(v), tl::reshape<7>(x));
-              return matmul(scale_rows(tl::reshape<5>(y), a), x3);
-            },
-            [](const auto& v, const auto& x, const auto& y, const auto& x3, const auto&, const auto& p) {
-              return y * matmul(p.with(v), x * x3);
-            },
-            32, scale::terms),
-        pair(
-            "scaled A^T (m, 3)",
-            [](const auto& v, const auto& x, const auto& y, const auto&, const auto& y3, const auto& p) {
-              const auto a = scale_columns(p.with(v), tl::reshape<7>(x));
-              return matmul(transpose(scale_rows(tl::reshape<5>(y), a)), y3);
-            },
-            [](const auto& v, const auto& x, const auto& y, const auto&, const auto& y3, const auto& p) {
-              return x * matmul(transpose(p.with(v)), y * y3);
-            },
-            32, scale::terms));
-
 // In one tile of fewer than 16 entries they stand by rows: the reference has them in this order.
 template <class T, tl::extent_t R, tl::extent_t C, tl::extent_t E> using tiles_constant =
     constants<tl::csr<T, R, C, E, tl::tiled>>;

@@ -3,6 +3,7 @@
 
 // Programs with sparse matrices against loops over the entries: losses of rows, their gradients in x and in the matrix,
 // products with the Hessian; that such a loss and its gradient read the entries once; runs of any size.
+#include <tapeless/run/csr.hpp>
 #include <tapeless/tapeless.hpp>
 
 #include <doctest/doctest.h>
@@ -13,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "support/allocations.hpp"
@@ -709,4 +711,80 @@ TEST_CASE("sparse: an op on a view, out of a trace, says that ops are traced") {
   CHECK(complaint([&] { return tl::sum<1>(a); }) == says);
   CHECK(complaint([&] { return a * 2; }) == says);
   CHECK(complaint([&] { return a + a; }) == says);
+}
+
+TEST_CASE("sparse: scaled entries on another pattern, and of rows without entries") {
+  using A = tl::csr<float, 3, 3, 4>;
+  using X = tl::tensor<float, 3>;
+  const std::int32_t ptr[] = {0, 2, 2, 4}, columns[] = {0, 1, 0, 2}, other_ptr[] = {0, 0, 3, 4},
+                     other_columns[] = {0, 1, 2, 2};
+  float values[] = {1, 2, 3, 4}, s[] = {10, 100, 1000}, x[] = {1, 1, 1};
+  const A a = tl::csr_view<A>(3, 3, ptr, columns, values),
+          b = tl::csr_view<A>(3, 3, other_ptr, other_columns, values);
+  const auto list = [](const X& y) { return std::vector<float>(y.begin(), y.end()); };
+  constexpr auto moved = [](auto to, auto of, auto by, auto v) {
+    return tl::matmul(to.with(tl::scale_rows(by, of).values()), v);
+  };
+  auto run_moved = tl::jit(moved).bind<A, A, X, X>();
+  CHECK(list(run_moved(b, a, X(s), X(x))) == std::vector<float>{0, 3030, 4000});
+  // a row without entries is 0, also where 1 / 0 scales it
+  constexpr auto normalised = [](auto m, auto v) {
+    return tl::matmul(tl::scale_rows(1.0f / tl::sum<1>(m), m), v);
+  };
+  auto run_normalised = tl::jit(normalised).bind<A, X>();
+  CHECK(list(run_normalised(a, X(x))) == std::vector<float>{1, 0, 1});
+  constexpr auto by_zeros = [](auto m, auto v) {
+    return tl::matmul(0.0f * m, v) + tl::matmul(m.with(0.0f * m.values()), v);
+  };
+  auto run_by_zeros = tl::jit(by_zeros).bind<A, X>();
+  CHECK(list(run_by_zeros(a, X(x))) == std::vector<float>{0, 0, 0});
+}
+
+namespace {
+template <bool Masked> constexpr auto chain = [](auto a, auto x, auto m) {
+  auto y = x;
+  for (int k = 0; k < 16; ++k) {
+    if constexpr (Masked) y = m * tl::tanh(tl::matmul(a, y));
+    else y = tl::matmul(tl::transpose(a), tl::matmul(a, y));
+  }
+  return tl::sum(m * y);
+};
+} // namespace
+
+TEST_CASE("sparse: chains of many products have room in a plan") {
+  using A = tl::csr<double, 3, 3, 3>;
+  using X = tl::tensor<double, 3>;
+  const std::int32_t ptr[] = {0, 1, 2, 3}, columns[] = {1, 2, 0};
+  double values[] = {1, -1, 1}, x[] = {1, 2, 3}, m[] = {1, 0, 1};
+  const A a = tl::csr_view<A>(3, 3, ptr, columns, values);
+  // A permutes and negates: A^T A = I
+  auto plain = tl::jit(tl::value_and_grad<1>(chain<false>)).bind<A, X, X>();
+  const auto [value, gradient] = plain(a, X(x), X(m));
+  CHECK(value[0] == 4);
+  CHECK(std::vector<double>(gradient.begin(), gradient.end()) == std::vector<double>{1, 0, 1});
+  // through row 1, which m leaves out, passes nothing: what is left is 0 after three products
+  auto with_masks = tl::jit(tl::value_and_grad<1>(chain<true>)).bind<A, X, X>();
+  const auto [masked, of_masked] = with_masks(a, X(x), X(m));
+  CHECK(masked[0] == 0);
+  CHECK(std::vector<double>(of_masked.begin(), of_masked.end()) == std::vector<double>{0, 0, 0});
+}
+
+TEST_CASE("sparse: a dense matrix beside one without rows, without columns, without entries") {
+  using A = tl::csr<double, tl::dyn<'m'>, tl::dyn<'n'>, tl::dyn<'e'>>;
+  using D = tl::tensor<double, tl::dyn<'m'>, tl::dyn<'n'>>;
+  constexpr auto f = [](auto a, auto d) { return tl::sum(a * d); };
+  auto run =
+      tl::jit(tl::value_and_grad<0, 1>(f)).bind<A, D>(tl::dim<'m'>(2), tl::dim<'n'>(2), tl::dim<'e'>(2));
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+  double d[] = {1, 2, 3, 4};
+  for (const auto& [height, width] : {std::pair{0, 2}, std::pair{2, 0}, std::pair{2, 2}, std::pair{0, 0}}) {
+    const std::vector<std::int32_t> row_ptr(static_cast<std::size_t>(height) + 1, 0);
+    const auto [value, by_a, by_d] =
+        run(tl::csr_view<A>(height, width, row_ptr, columns, values), D(d, height, width));
+    CHECK(value[0] == 0);
+    CHECK(by_a.nnz() == 0);
+    CHECK(by_d.size() == height * width);
+    for (const double e : by_d) CHECK(e == 0);
+  }
 }

@@ -372,6 +372,17 @@ constexpr auto signs_first = [](auto x, auto a, auto u, auto s, auto keep) {
 constexpr auto product_of_both = [](auto x, auto a, auto u, auto s, auto keep) {
   return tl::sum(u * s * tl::cast<double>(keep) * tl::exp(0.25 * tl::matmul(a, x)));
 };
+constexpr auto of_conditions = [](auto x, auto a, auto u, auto s,
+                                  auto keep) { // u and s are 0 where they leave out
+  return tl::sum(
+      tl::where(u == 0.0, 0.0,
+                tl::where(s == 0.0, 0.0, tl::where(!keep, 0.0, u * s * tl::exp(0.25 * tl::matmul(a, x))))));
+};
+constexpr auto of_seven = [](auto x, auto a, auto u, auto s, auto keep) { // more than there is room for
+  const auto l = tl::tanh(u) / tl::tanh(u) * u * s * tl::cast<double>(keep) * tl::square(s) *
+                 tl::exp(0.25 * tl::matmul(a, x));
+  return tl::sum(tl::where(u != 0.0, tl::where(keep, tl::where(s != 0.0, l, 0.0), 0.0), 0.0));
+};
 constexpr auto beside_sums = [](auto x, auto a, auto u, auto s, auto keep) {
   return weights_first(x, a, u, s, keep) + tl::sum(u * s) - tl::sum(s * u);
 };
@@ -433,6 +444,8 @@ TEST_CASE("several masks: a row that one of them makes zero is not looked at, wh
     check_several(signs_first, columns);
     check_several(product_of_both, columns);
     check_several(beside_sums, columns);
+    check_several(of_conditions, columns);
+    check_several(of_seven, columns);
   }
   const std::string steps = tl::jit(tl::hvp<0>(weights_first)).explain<X, A, Y, Y, B, X>();
   CHECK(steps.find("rows where x7 is not 0 and x") != std::string::npos);

@@ -93,6 +93,7 @@ public:
     if (std::is_constant_evaluated() && trace_ != nullptr) return no_element();
     return data_[i];
   }
+  // for its message
   template <detail::handle_as_index I> constexpr basic_tensor operator[](const I&) const {
     static_assert(detail::is_a_number<I>,
                   "tapeless: x[i]: i is a number; the rows of a list are gather(x, list), those of a mask "
@@ -103,10 +104,11 @@ public:
   template <class... I>
     requires(sizeof...(I) == static_cast<std::size_t>(S.rank) && (std::is_integral_v<I> && ...))
   constexpr T& operator()(I... index) const {
+    if (std::is_constant_evaluated() && trace_ != nullptr) return no_element();
     extent_t at = 0;
     int axis = 0;
     ((at = at * extent(axis++) + static_cast<extent_t>(index)), ...);
-    return (*this)[at];
+    return data_[at];
   }
 
   // The trace's side: which node of which graph.

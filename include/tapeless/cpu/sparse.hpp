@@ -59,8 +59,8 @@ struct rows_next {
 };
 /// The first-level cache keeps what so many entries touch, and what the next ones will: 512 lines of x and g.
 inline constexpr index_t entries_at_hand = 256;
-/// Of entries alone the second-level cache keeps so many.
-inline constexpr index_t entries_in_second_level = 65536;
+/// The second-level cache keeps so much of entries that pass twice.
+inline constexpr index_t bytes_in_second_level = 512 * 1024;
 
 /// Stands for an array of ones: a product with it is not made.
 struct ones {};

@@ -72,26 +72,30 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
       }
     }
   }
-  template <int I> static void combine(const frame<P>& f, const cut& cut_up, index_t lo, index_t hi) {
+  template <int I, int Stride>
+  static void combine(const frame<P>& f, index_t chunks, index_t lo, index_t hi) {
+    const index_t n = results(f, I);
+    const T* const part = partial(f, I) + (Stride - 1);
+    T* const y = static_cast<T*>(f.step[I].slot[of_result(I)].data());
+    hi = std::min(hi, n);
+    index_t j = lo;
+    constexpr int together = 64;
+    for (T sum[together]; j + together <= hi; j += together) {
+      for (int l = 0; l < together; ++l) sum[l] = part[Stride * (j + l)];
+      for (index_t c = 1; c < chunks; ++c)
+        for (int l = 0; l < together; ++l) sum[l] += part[Stride * (c * n + j + l)];
+      for (int l = 0; l < together; ++l) y[j + l] = sum[l];
+    }
+    for (; j < hi; ++j) {
+      T sum = part[Stride * j];
+      for (index_t c = 1; c < chunks; ++c) sum += part[Stride * (c * n + j)];
+      y[j] = sum;
+    }
+  }
+  template <int I> static void combine(const frame<P>& f, const cut& c, index_t lo, index_t hi) {
     if constexpr (sums(I)) {
-      const index_t stride = cut_up.stride_of(I), chunks = cut_up.chunks;
-      const index_t n = results(f, I);
-      const T* const part = partial(f, I) + (stride - 1);
-      T* const y = static_cast<T*>(f.step[I].slot[of_result(I)].data());
-      hi = std::min(hi, n);
-      index_t j = lo;
-      constexpr int together = 64;
-      for (T sum[together]; j + together <= hi; j += together) {
-        for (int l = 0; l < together; ++l) sum[l] = part[stride * (j + l)];
-        for (index_t c = 1; c < chunks; ++c)
-          for (int l = 0; l < together; ++l) sum[l] += part[stride * (c * n + j + l)];
-        for (int l = 0; l < together; ++l) y[j + l] = sum[l];
-      }
-      for (; j < hi; ++j) {
-        T sum = part[stride * j];
-        for (index_t c = 1; c < chunks; ++c) sum += part[stride * (c * n + j)];
-        y[j] = sum;
-      }
+      if (c.stride_of(I) == 1) combine<I, 1>(f, c.chunks, lo, hi);
+      else if constexpr (partner(I) >= 0) combine<I, 2>(f, c.chunks, lo, hi);
     }
   }
   template <int I> static void clear(const frame<P>& f) {

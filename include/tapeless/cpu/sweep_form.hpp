@@ -33,9 +33,9 @@ constexpr index_t columns_of_slice(index_t K, index_t slices, index_t line) {
 }
 // How many rows pass together: where their entries are read twice, as many as the first-level cache keeps with what they
 // touch of vectors, or where these are short (apart), as the second-level cache keeps.
-constexpr index_t rows_of_tile(index_t rows, index_t nnz, bool once, bool apart) {
-  const index_t entries = apart ? entries_in_second_level : entries_at_hand;
-  const index_t most = apart ? tapeless::detail::sweep_rows : 64;
+constexpr index_t rows_of_tile(index_t rows, index_t nnz, index_t entry_bytes, bool once, bool apart) {
+  const index_t entries = apart ? bytes_in_second_level / entry_bytes : entries_at_hand;
+  const index_t most = apart ? tapeless::detail::sweep_rows : tapeless::detail::sweep_rows / 16;
   return once ? most : std::clamp<index_t>(entries / (nnz / rows + 1), 1, most);
 }
 // x and its sums do not alternate where the first-level cache keeps much of one of them, of so many bytes: in alternation
@@ -126,7 +126,7 @@ template <const auto& P, int First> struct sweep_form {
     index_t summed = 0, most = tapeless::detail::max_row_chunks, entries = r.nnz;
     for (int i = First; i < First + steps; ++i)
       if (sums(i)) {
-        summed += most_stride_of(i) * results(f, i);
+        summed += r.stride_of(i) * results(f, i);
         if (is_vector(i)) continue;
         most = tapeless::detail::max_row_chunks_of_matrices;
         entries = std::max(entries, r.nnz * columns_of(f, i) / 4); // it works so much longer at an entry
@@ -138,7 +138,8 @@ template <const auto& P, int First> struct sweep_form {
       r.tiles = {t, r.a.end, r.a.column};
       r.chunks = power_of_two(std::min(r.chunks, t.row_blocks));
     }
-    r.tile = r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz, reads_entries_once(), r.apart);
+    r.tile =
+        r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz, index_t{sizeof(T)} + 4, reads_entries_once(), r.apart);
     return r;
   }
 
@@ -158,7 +159,7 @@ template <const auto& P, int First> struct sweep_form {
     index_t n = 0;
     for (int i = First; i <= step; ++i)
       for (int k = 0; k < (i == step ? load : P.step_[i].loads); ++k) n += gathers(i, k);
-    return n * tapeless::detail::sweep_rows * 8;
+    return n * tapeless::detail::room_of_sweep_rows * 8;
   }
   static constexpr index_t own_scratch = tapeless::detail::aligned(P.strip_bytes);
 

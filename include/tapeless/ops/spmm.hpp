@@ -59,10 +59,16 @@ struct scaled_values {
   scales what = scales::nothing;
   int by = no_node, rest = no_node;
 };
-constexpr scaled_values scaling_of(const graph& g, int values) {
+// Those of rows and columns are arguments: what a program computes may be infinite in a row or column without entries, as
+// 1 / sum<1>(A), and 0 there all the same.
+constexpr scaled_values scaling_of(const graph& g, int pattern, int values) {
   const node& v = g[values];
   const auto is_spread = [&](int x, std::uint64_t ones) { // of one vector
-    return g[x].o == op::sddmm && (g[x].attr & ~in_tiles) == ones;
+    if (g[x].o != op::sddmm || g[x].in[0] != pattern || (g[x].attr & ~in_tiles) != ones) return false;
+    int s = g[x].in[ones == second_is_ones ? 1 : 2];
+    while (g[s].o == op::reshape || g[s].o == op::copy || g[s].o == op::cast || g[s].o == op::slice)
+      s = g[s].in[0];
+    return g[s].o == op::input;
   };
   if (v.o == op::expand && squeezed(g[v.in[0]].s).rank == 0 && !all_ones(g, values))
     return {scales::all, v.in[0], no_node};
@@ -78,35 +84,26 @@ constexpr scaled_values scaling_of(const graph& g, int values) {
   return {};
 }
 
-// Scaled values are not made: diag(s) A b = s (A b), and (A diag(s)) b = A (s b).
-// @pre b is (cols) or (cols, k); transposed: (rows) or (rows, k)
+// @pre b is (cols) or (cols, k); transposed: (rows) or (rows, k).   In a product with a vector scaled values are not made: diag(s) A b = s (A b), and (A diag(s)) b = A (s b).
 constexpr int spmm(graph& g, int pattern, int values, int b, bool transposed) {
-  if (const scaled_values of = scaling_of(g, values); of.what != scales::nothing) {
-    const int rest = factor(g, of.rest, g[values].t, nnz_of_pattern(g[pattern]));
-    const auto scaled = [&](int x) {
-      const extent_t n = g[x].s.d[0];
-      const int by = of.what == scales::all ? reshape(g, of.by, shape{})
-                     : g[x].s.rank == 2     ? reshape(g, of.by, shape{2, {n, 1}})
-                                            : of.by;
-      return binary(g, op::mul, by, x);
-    };
-    if (of.what != scales::all && (of.what == scales::rows) == transposed)
-      return spmm(g, pattern, rest, scaled(b), transposed);
-    return scaled(spmm(g, pattern, rest, b, transposed));
-  }
-  if (g.is(values, 0) || g.is(b, 0)) {
-    shape s = g[b].s;
-    s.d[0] = transposed ? cols_of_pattern(g[pattern]) : g[pattern].s.d[0];
-    return zeros(g, g[values].t, s);
-  }
+  shape result = g[b].s;
+  result.d[0] = transposed ? cols_of_pattern(g[pattern]) : g[pattern].s.d[0];
+  if (is_zero(g, values) || is_zero(g, b)) return zeros(g, g[values].t, result);
+  if (result.rank == 1)
+    if (const scaled_values of = scaling_of(g, pattern, values); of.what != scales::nothing) {
+      const int by = of.what == scales::all ? reshape(g, of.by, shape{}) : of.by;
+      const int rest = factor(g, of.rest, g[values].t, nnz_of_pattern(g[pattern]));
+      if (of.what != scales::all && (of.what == scales::rows) == transposed)
+        return spmm(g, pattern, rest, binary(g, op::mul, by, b), transposed);
+      return binary(g, op::mul, by, spmm(g, pattern, rest, b, transposed));
+    }
   node v;
   v.o = op::spmm;
   v.t = g[values].t;
   v.in[0] = pattern;
   v.attr = (transposed ? spmm_transposed : 0) | tiles_of(g, pattern);
   v.attr2 = g[pattern].attr2;
-  v.s = g[b].s;
-  v.s.d[0] = transposed ? cols_of_pattern(g[pattern]) : g[pattern].s.d[0];
+  v.s = result;
   take_factor(g, v, 1, values, first_is_ones);
   if (v.s.rank == 1) take_factor(g, v, 2, b, second_is_ones);
   else v.in[2] = dense(g, b);

@@ -86,7 +86,7 @@ template <int N, int O> struct draft {
       if (!is_member(open_strip.begin + 1)) s.partials = 0;
       else made.slot_[s.partial0].at = allocate(0, max_chunks * bytes_of(at(s.node)), group);
     }
-    if (open_strip.pattern >= 0 && open_strip.rows != 0) mask_rows(group);
+    if (open_strip.pattern >= 0 && open_strip.rows != 0 && open_strip.mask_room > 0) mask_rows(group);
     else made.step_[open_strip.begin].at_once = open_strip.at_once();
     for (int k = made.step_[open_strip.begin].slot0; k < made.slots; ++k)
       if (location& l = made.slot_[k].at; strip::is_unsettled(l)) l = home[l.index];
@@ -136,6 +136,7 @@ private:
     }
     s.mask = s.loads + s.stores + s.partials;
     for (const row_mask& m : masks) {
+      if (s.masks == open_strip.mask_room) break;
       const int k = s.slot0 + s.mask + s.masks;
       if (m.visits_zeros) s.visits_zeros |= 1u << s.masks;
       ++s.masks;

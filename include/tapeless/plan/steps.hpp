@@ -53,6 +53,7 @@ constexpr extent_t strip_size(extent_t row) { return row < strip_grain ? strip_g
 inline constexpr extent_t max_row_chunks = 16, max_row_chunks_of_matrices = 4;
 // Rows that a sweep takes at once, at most, and of which it looks at once which ones it visits.
 inline constexpr extent_t sweep_rows = 1024, mask_block = 1024;
+inline constexpr extent_t room_of_sweep_rows = sweep_rows + 16; // their values do not lie whole pages apart
 
 struct step {
   op o = op::copy; // fused groups: op::copy
@@ -69,8 +70,7 @@ struct step {
   int partials = 0;
   // slots, from slot0 + mask, of what tells the rows that a sweep visits: those that every mask lets pass. Of its first step.
   int mask = 0, masks = 0;
-  unsigned visits_zeros =
-      0;        // bit k: mask k lets rows pass where it is 0, not those where it is another number
+  unsigned visits_zeros = 0; // bit k: mask k lets rows pass where it is 0, instead of the others
   int axes = 0; // fused: loop axes, after merging; a convolution that may join a strip: images and the rest
   extent_t loop[max_rank]{};
   extent_t at_once = 0; // rows that pass together, of the first step of a strip that is no sweep
@@ -96,8 +96,9 @@ struct plan_counts {
       nonempty = 0, results = 0;
 };
 // Of a program of n nodes, at most
+inline constexpr int most_slots_of_node = 6;
 constexpr plan_counts most_of_plan(int n, int results) {
-  return {n, 6 * n, 3 * n, 6 * n, n, 3 * n, n, n, n, results};
+  return {n, 6 * n, 3 * n, most_slots_of_node * n, n, 3 * n, n, n, n, results};
 }
 
 // What of a plan has one size, whatever the program.

@@ -46,6 +46,7 @@ struct strip {
   extent_t row = 1;      // elements of a row of the first step; of images the most of a convolution
   int pattern = no_node; // of the matrix, where it is a sweep
   int first_group = 0;   // of the sweep
+  int mask_room = 0;     // slots for its masks, behind those of its first step
   bool images = false;   // there are convolutions in it
   struct value {
     int node, group, last;          // stored by the group, read last by group `last`
@@ -121,7 +122,9 @@ struct strip {
   // How many rows pass together.
   constexpr extent_t at_once() const { return images ? images_at_once(row) : strip_size(row); }
   // A sparse step that has not joined: a sweep begins with it where others may join.
-  template <class Nodes> constexpr void open_sweep(const Nodes& nodes, int i, int group, int steps) {
+  template <class Nodes> constexpr void open_sweep(const Nodes& nodes, int i, int group, int steps,
+                                                   int room) {
+    mask_room = room;
     first_group = group;
     rows = sweeps(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0;
     begin = steps - 1;
@@ -161,7 +164,7 @@ struct strip {
             coefficient(numel(nodes[v.node].s)) / coefficient(rows) * size_of(nodes[v.node].t);
         const extent_t together = pattern < 0                     ? at_once()
                                   : nodes[pattern].o == op::tiles ? most_rows_of_tile
-                                                                  : sweep_rows;
+                                                                  : room_of_sweep_rows;
         v.bytes = aligned(together * of_row);
         v.offset = scratch.take(v.bytes);
         within = {place::strip, 0, v.offset};

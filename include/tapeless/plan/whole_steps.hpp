@@ -25,6 +25,14 @@ template <int N, int O> class whole_steps {
   }
 
   // ---- steps of sparse matrices
+  // Slots for the masks of a sweep, which are found when it ends: for as many as there are ops that may make or read one,
+  // of the room of nodes that take no slots (most_of_plan).
+  int unused_ = 0, most_masks_ = 0;
+  constexpr int room_for_masks() {
+    const int n = most_masks_ < unused_ ? most_masks_ : unused_;
+    unused_ -= n;
+    return n;
+  }
   constexpr void emit_sparse(int i, int group) {
     const node& v = d_.at(i);
     step& s = begin(i);
@@ -61,10 +69,11 @@ template <int N, int O> class whole_steps {
       r_.slot_[r_.slots++] = q;
       s.partials = 1;
     }
-    if (!s.strip) r_.slots += max_row_masks; // room for them
+    const int room = s.strip || !sweeps(d_.source.nodes, i) ? 0 : room_for_masks();
+    r_.slots += room;
     d_.count_flops(i, v.adjoint);
     ++d_.part_of(s.adjoint).steps;
-    if (!s.strip) d_.open_strip.open_sweep(d_.source.nodes, i, group, r_.steps);
+    if (!s.strip) d_.open_strip.open_sweep(d_.source.nodes, i, group, r_.steps, room);
   }
 
   // A convolution that may be one of a strip of images. Sums of weights' gradients: see end_strip.
@@ -156,7 +165,15 @@ template <int N, int O> class whole_steps {
   }
 
 public:
-  constexpr explicit whole_steps(draft<N, O>& d) : d_(d) {}
+  constexpr explicit whole_steps(draft<N, O>& d) : d_(d) {
+    for (int i = 0; i < N; ++i) {
+      const kind k = rule(d_.at(i).o).k;
+      if (k == kind::leaf || k == kind::view) unused_ += most_slots_of_node;
+      if ((k == kind::elementwise || k == kind::whole) && !is_sparse(d_.at(i).o) &&
+          most_masks_ < max_row_masks)
+        ++most_masks_;
+    }
+  }
   // The step of node i, the one of its group.
   constexpr void emit(int i, int group) {
     if (is_sparse(d_.at(i).o)) emit_sparse(i, group);
