@@ -785,6 +785,6 @@ TEST_CASE("sparse: a dense matrix beside one without rows, without columns, with
     CHECK(value[0] == 0);
     CHECK(by_a.nnz() == 0);
     CHECK(by_d.size() == height * width);
-    for (const double e : by_d) CHECK(e == 0);
+    for (const double q : by_d) CHECK(q == 0);
   }
 }
