@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -762,11 +763,32 @@ TEST_CASE("sparse: chains of many products have room in a plan") {
   const auto [value, gradient] = plain(a, X(x), X(m));
   CHECK(value[0] == 4);
   CHECK(std::vector<double>(gradient.begin(), gradient.end()) == std::vector<double>{1, 0, 1});
-  // through row 1, which m leaves out, passes nothing: what is left is 0 after three products
-  auto with_masks = tl::jit(tl::value_and_grad<1>(chain<true>)).bind<A, X, X>();
-  const auto [masked, of_masked] = with_masks(a, X(x), X(m));
-  CHECK(masked[0] == 0);
-  CHECK(std::vector<double>(of_masked.begin(), of_masked.end()) == std::vector<double>{0, 0, 0});
+  // Row 1, which m leaves out, passes nothing on; rows 0 and 2 have a number of their own.
+  constexpr auto program = tl::jit(tl::value_and_grad<1>(chain<true>));
+  const std::string steps = program.explain<A, X, X>();
+  const auto count = [&](const std::string& text) {
+    int n = 0;
+    for (std::size_t at = steps.find(text); at != std::string::npos; at = steps.find(text, at + 1)) ++n;
+    return n;
+  };
+  CHECK(count("a pass over") == 31); // the last product and the first transposed one share one
+  CHECK(count("rows where") == 16);  // the others store tanh of all rows
+  const std::int32_t diagonal[] = {0, 1, 2};
+  double of_diagonal[] = {1.5, std::numeric_limits<double>::quiet_NaN(), -0.5};
+  auto with_masks = program.bind<A, X, X>();
+  const auto [masked, of_masked] = with_masks(tl::csr_view<A>(3, 3, ptr, diagonal, of_diagonal), X(x), X(m));
+  double sum = 0;
+  for (const int i : {0, 2}) {
+    double y = x[i], slope = 1;
+    for (int k = 0; k < 16; ++k) {
+      y = std::tanh(of_diagonal[i] * y);
+      slope *= (1 - y * y) * of_diagonal[i];
+    }
+    sum += y;
+    CHECK(of_masked[i] == doctest::Approx(slope).epsilon(1e-12));
+  }
+  CHECK(masked[0] == doctest::Approx(sum).epsilon(1e-12));
+  CHECK(of_masked[1] == 0);
 }
 
 TEST_CASE("sparse: a dense matrix beside one without rows, without columns, without entries") {

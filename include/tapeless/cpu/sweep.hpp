@@ -5,8 +5,8 @@
 // come, so that the entries of a row are read from memory once. A product alone is a sweep of one step.
 //
 // The rows are cut into chunks by their entries; sums over rows, A^T r and the reductions of fused steps, are taken chunk
-// by chunk and added in the order of the chunks. In a sweep that multiplies x and sums g, both by columns and long, x and g
-// alternate in memory, so that one cache line serves both: (x_0, g_0, x_1, g_1, ...), a copy for each chunk.
+// by chunk and added in the order of the chunks. In a sweep that multiplies x and sums g, both by columns and not short, x
+// and g alternate in memory, so that one cache line serves both: (x_0, g_0, x_1, g_1, ...), a copy for each chunk.
 // Of a tiled matrix the rows that pass together are a block of its tiles, and x and g stay apart.
 //
 // A row that has a share of all entries for itself is cut into pieces, which are dealt to the team: its sums before the

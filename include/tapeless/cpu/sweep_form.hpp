@@ -31,11 +31,12 @@ constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t 
 constexpr index_t columns_of_slice(index_t K, index_t slices, index_t line) {
   return std::max(line, ((K + slices - 1) / slices + line - 1) / line * line);
 }
+inline constexpr index_t rows_beside_long_vectors = 64;
 // How many rows pass together: where their entries are read twice, as many as the first-level cache keeps with what they
 // touch of vectors, or where these are short (apart), as the second-level cache keeps.
 constexpr index_t rows_of_tile(index_t rows, index_t nnz, index_t entry_bytes, bool once, bool apart) {
   const index_t entries = apart ? bytes_in_second_level / entry_bytes : entries_at_hand;
-  const index_t most = apart ? tapeless::detail::sweep_rows : tapeless::detail::sweep_rows / 16;
+  const index_t most = apart ? tapeless::detail::sweep_rows : rows_beside_long_vectors;
   return once ? most : std::clamp<index_t>(entries / (nnz / rows + 1), 1, most);
 }
 // x and its sums do not alternate where the first-level cache keeps much of one of them, of so many bytes: in alternation

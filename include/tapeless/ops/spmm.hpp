@@ -84,11 +84,12 @@ constexpr scaled_values scaling_of(const graph& g, int pattern, int values) {
   return {};
 }
 
-// @pre b is (cols) or (cols, k); transposed: (rows) or (rows, k).   In a product with a vector scaled values are not made: diag(s) A b = s (A b), and (A diag(s)) b = A (s b).
+// In a product with a vector scaled values are not made: diag(s) A b = s (A b), and (A diag(s)) b = A (s b).
+// @pre b is (cols) or (cols, k); transposed: (rows) or (rows, k)
 constexpr int spmm(graph& g, int pattern, int values, int b, bool transposed) {
   shape result = g[b].s;
   result.d[0] = transposed ? cols_of_pattern(g[pattern]) : g[pattern].s.d[0];
-  if (is_zero(g, values) || is_zero(g, b)) return zeros(g, g[values].t, result);
+  if (g.in_adjoint && (is_zero(g, values) || is_zero(g, b))) return zeros(g, g[values].t, result);
   if (result.rank == 1)
     if (const scaled_values of = scaling_of(g, pattern, values); of.what != scales::nothing) {
       const int by = of.what == scales::all ? reshape(g, of.by, shape{}) : of.by;

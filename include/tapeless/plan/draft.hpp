@@ -86,7 +86,7 @@ template <int N, int O> struct draft {
       if (!is_member(open_strip.begin + 1)) s.partials = 0;
       else made.slot_[s.partial0].at = allocate(0, max_chunks * bytes_of(at(s.node)), group);
     }
-    if (open_strip.pattern >= 0 && open_strip.rows != 0 && open_strip.mask_room > 0) mask_rows(group);
+    if (open_strip.pattern >= 0 && open_strip.rows != 0) mask_rows(group);
     else made.step_[open_strip.begin].at_once = open_strip.at_once();
     for (int k = made.step_[open_strip.begin].slot0; k < made.slots; ++k)
       if (location& l = made.slot_[k].at; strip::is_unsettled(l)) l = home[l.index];
@@ -122,6 +122,7 @@ private:
   }
   // The rows that the sweep before `group` need not visit.
   constexpr void mask_rows(int group) {
+    if (open_strip.mask_room == 0) return;
     const vec<row_mask> masks = masks_of_sweep(source, grouped, open_strip.first_group, group,
                                                [&](int i) { return home[i].where == place::strip; });
     if (masks.empty()) return;

@@ -25,13 +25,13 @@ template <int N, int O> class whole_steps {
   }
 
   // ---- steps of sparse matrices
-  // Slots for the masks of a sweep, which are found when it ends: for as many as there are ops that may make or read one,
-  // of the room of nodes that take no slots (most_of_plan).
-  int unused_ = 0, most_masks_ = 0;
-  constexpr int room_for_masks() {
-    const int n = most_masks_ < unused_ ? most_masks_ : unused_;
-    unused_ -= n;
-    return n;
+  // Slots for the masks of a sweep, which are found when it ends: for as many as there are ops that may make or read one, if
+  // the nodes of the groups behind it have theirs.
+  int most_masks_ = 0;
+  constexpr int room_for_masks(int group) const {
+    const int later = d_.member.size() - d_.first[group + 1];
+    const int spare = most_slots_of_node * (N - later) - r_.slots;
+    return most_masks_ < spare ? most_masks_ : spare > 0 ? spare : 0;
   }
   constexpr void emit_sparse(int i, int group) {
     const node& v = d_.at(i);
@@ -69,7 +69,7 @@ template <int N, int O> class whole_steps {
       r_.slot_[r_.slots++] = q;
       s.partials = 1;
     }
-    const int room = s.strip || !sweeps(d_.source.nodes, i) ? 0 : room_for_masks();
+    const int room = s.strip || !sweeps(d_.source.nodes, i) ? 0 : room_for_masks(group);
     r_.slots += room;
     d_.count_flops(i, v.adjoint);
     ++d_.part_of(s.adjoint).steps;
@@ -166,11 +166,9 @@ template <int N, int O> class whole_steps {
 
 public:
   constexpr explicit whole_steps(draft<N, O>& d) : d_(d) {
-    for (int i = 0; i < N; ++i) {
-      const kind k = rule(d_.at(i).o).k;
-      if (k == kind::leaf || k == kind::view) unused_ += most_slots_of_node;
-      if ((k == kind::elementwise || k == kind::whole) && !is_sparse(d_.at(i).o) &&
-          most_masks_ < max_row_masks)
+    for (const node& v : d_.source.nodes) {
+      const kind k = rule(v.o).k;
+      if ((k == kind::elementwise || k == kind::whole) && !is_sparse(v.o) && most_masks_ < max_row_masks)
         ++most_masks_;
     }
   }
