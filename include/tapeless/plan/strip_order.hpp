@@ -13,7 +13,7 @@ namespace tapeless::detail {
 inline constexpr extent_t longest_row = 4; // of strips but sweeps, in rows of their first step
 
 // Renumbers the groups.
-// @pre r.of and r.groups are final; what depends on the numbers comes later
+// @pre r.of and r.groups are final, and a group reads earlier ones only; what depends on the numbers comes later
 template <int N, int O> constexpr void gather_strips(const program<N, O>& p, grouping& r) {
   const int groups = r.groups.size();
   vec<int> opener(groups, no_node); // of a group that is one: a sweeping op, or a convolution by images
@@ -28,8 +28,35 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
   vec<char> counts(groups, 0); // a selection: extents of what follows are known behind it only
   for (int i = 0; i < N; ++i)
     if (is_counted(p.nodes[i])) counts[r.of[i]] = 1;
+  // What a group reads of an earlier one: the operand k of its node, made at root. Those of group g begin at first_read[g].
+  struct read_of {
+    int node, k, root, from;
+  };
+  vec<int> first_read(groups + 1, 0);
+  vec<read_of> reads_of;
+  {
+    vec<int> to;
+    vec<read_of> by_node;
+    for (int i = 0; i < N; ++i)
+      for (int k = 0; r.of[i] >= 0 && k < 3; ++k) {
+        const int x = p.nodes[i].in[k], root = x < 0 ? no_node : r.root[x];
+        const int from = root < 0 ? no_node : r.of[root];
+        if (from < 0 || from == r.of[i]) continue;
+        by_node.push_back({i, k, root, from});
+        to.push_back(r.of[i]);
+        ++first_read[r.of[i] + 1];
+      }
+    for (int g = 0; g < groups; ++g) first_read[g + 1] += first_read[g];
+    vec<int> next = first_read;
+    reads_of = by_node;
+    for (int e = 0; e < by_node.size(); ++e) reads_of[next[to[e]]++] = by_node[e];
+  }
   vec<int> order; // the old numbers in their new order
   vec<char> placed(groups, 0);
+  // Of the groups behind a strip's first: may it take part; does it depend on nothing of the strip, and may stand ahead;
+  // does it share a value with a member; does it stand ahead?
+  vec<char> may(groups, 0), independent(groups, 0), shares(groups, 0), ahead(groups, 0);
+  vec<int> near; // those that may or are independent
   for (int start = 0; start < groups; ++start) {
     if (placed[start]) continue;
     placed[start] = 1;
@@ -50,80 +77,65 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
     const auto reads = [&](const node& v, int k) {
       return is_conv(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
     };
-    vec<char> may(groups, 0),
-        independent(groups, 0); // take part; depend on nothing of it, and may stand ahead
-    int end = start + 1;        // of the groups that are looked at
+    may[start] = 1;
+    independent[start] = 0;
+    // act(what g reads) for all that is not there ahead of the sweep
+    const auto each_read = [&](int g, auto&& act) {
+      for (int e = first_read[g]; e < first_read[g + 1]; ++e)
+        if (!placed[reads_of[e].from] || reads_of[e].from == start) act(reads_of[e]);
+    };
+    // what a member reads may stand ahead, or is the row at hand of another one
+    const auto own_row = [&](int g, const read_of& x) {
+      return may[x.from] != 0 && rule(p.nodes[x.root].o).k != kind::reduction &&
+             (opener[x.from] < 0 || makes(p.nodes[x.root])) && (opener[g] < 0 || reads(p.nodes[x.node], x.k));
+    };
+    near.clear();
     const int window = start + 4 * image_strip_steps, farthest = sparse || window > groups ? groups : window;
-    for (; end < farthest && !(counts[end] && !placed[end]); ++end) {
-      const int g = end;
+    for (int g = start + 1; g < farthest && !(counts[g] && !placed[g]); ++g) {
+      may[g] = independent[g] = 0;
+      if (placed[g] || r.groups[g].loaded != r.groups[start].loaded) continue;
       const int s = opener[g];
       const bool fits =
           s >= 0 ? goes_with_first(s) : r.groups[g].fused && is_loop_over_rows(r.groups[g].it, rows, widest);
-      const bool here = !placed[g] && r.groups[g].loaded == r.groups[start].loaded;
-      may[g] = fits && here ? 1 : 0;
-      independent[g] = here && (sparse || !fits) ? 1 : 0;
+      may[g] = fits ? 1 : 0;
+      independent[g] = sparse || !fits ? 1 : 0;
+      each_read(g, [&](const read_of& x) {
+        if (independent[x.from] != 0) return;
+        independent[g] = 0;
+        if (!own_row(g, x)) may[g] = 0;
+      });
+      if (may[g] == 0 && independent[g] == 0) continue;
+      near.push_back(g);
+      shares[g] = 0;
+      // a sum over rows that no product gives, for which a sweep would visit all of them
+      ahead[g] = sparse && independent[g] != 0 && r.groups[g].ahead ? 1 : 0;
     }
-    may[start] = 1;
-    vec<int> near; // their nodes
-    for (int i = 0; i < N; ++i)
-      if (r.of[i] > start && r.of[i] < end) near.push_back(i);
-    // act(node, its group, operand, the root of that, the group of that) for all that is not there ahead of the sweep, until
-    // none returns true
-    const auto until_stable = [&](auto&& act) {
-      for (bool changed = true; changed;) {
-        changed = false;
-        for (const int i : near)
-          for (int k = 0; k < 3; ++k) {
-            const int x = p.nodes[i].in[k], root = x < 0 ? no_node : r.root[x];
-            const int from = root < 0 ? no_node : r.of[root];
-            if (from < 0 || from == r.of[i] || (placed[from] && from != start)) continue;
-            changed = act(i, r.of[i], k, root, from) || changed;
-          }
-      }
-    };
-    const auto unless = [](bool keeps, char& flag) {
-      if (flag == 0 || keeps) return false;
-      flag = 0;
-      return true;
-    };
-    until_stable(
-        [&](int, int g, int, int, int from) { return unless(independent[from] != 0, independent[g]); });
-    // what a member reads may stand ahead, or is the row at hand of another one
-    const auto own_row = [&](int i, int g, int k, int root, int from) {
-      return may[from] != 0 && rule(p.nodes[root].o).k != kind::reduction &&
-             (opener[from] < 0 || makes(p.nodes[root])) && (opener[g] < 0 || reads(p.nodes[i], k));
-    };
-    until_stable([&](int i, int g, int k, int root, int from) {
-      return unless(own_row(i, g, k, root, from) || independent[from] != 0, may[g]);
-    });
     // more than a strip has room for keep their place, and so do loops that share no value with it
-    vec<char> shares(groups, 0);
-    until_stable([&](int, int g, int, int, int from) {
-      if (may[g] != 0 && may[from] != 0) shares[g] = shares[from] = 1;
-      return false;
-    });
-    for (int g = start + 1, n = 1; g < end && !sparse; ++g)
-      if (may[g] != 0 && ((shares[g] == 0 && opener[g] < 0) || ++n > image_strip_steps)) may[g] = 0;
-    // 0: stands ahead, for a member reads it whole, or what stands ahead does; or as a sum over rows that no product gives,
-    // for which a sweep would visit all of them
-    vec<char> behind(groups, 1);
-    for (int g = start + 1; g < end; ++g)
-      if (sparse && independent[g] != 0 && r.groups[g].ahead) behind[g] = 0;
-    until_stable([&](int i, int g, int k, int root, int from) {
-      const bool needed = behind[g] == 0 || (may[g] != 0 && !own_row(i, g, k, root, from));
-      return unless(independent[from] == 0 || !needed, behind[from]);
-    });
-    for (int g = start + 1; g < end; ++g)
-      if (behind[g] == 0) may[g] = 0;
+    if (!sparse) {
+      for (const int g : near)
+        each_read(g, [&](const read_of& x) {
+          if (may[g] != 0 && may[x.from] != 0) shares[g] = shares[x.from] = 1;
+        });
+      int n = 1;
+      for (const int g : near)
+        if (may[g] != 0 && ((shares[g] == 0 && opener[g] < 0) || ++n > image_strip_steps)) may[g] = 0;
+    }
+    // what a member reads whole stands ahead too, and what that reads
+    for (int k = near.size() - 1; k >= 0; --k)
+      each_read(near[k], [&](const read_of& x) {
+        const int g = near[k];
+        const bool needed = ahead[g] != 0 || (may[g] != 0 && !own_row(g, x));
+        if (needed && independent[x.from] != 0) ahead[x.from] = 1;
+      });
     const auto place = [&](int g) {
       placed[g] = 1;
       order.push_back(g);
     };
-    for (int g = start + 1; g < end; ++g)
-      if (behind[g] == 0) place(g);
+    for (const int g : near)
+      if (ahead[g] != 0) place(g);
     order.push_back(start);
-    for (int g = start + 1; g < end; ++g)
-      if (may[g]) place(g);
+    for (const int g : near)
+      if (may[g] != 0 && ahead[g] == 0) place(g);
   }
   vec<int> now(groups, 0);
   const vec<group> old = r.groups;

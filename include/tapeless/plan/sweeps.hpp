@@ -6,6 +6,8 @@
 // It is a strip (strips.hpp) that a product with the matrix opens. Here: which steps may be in it, and which rows of the
 // matrix it need not visit.
 #pragma once
+#include <span>
+
 #include "groups.hpp"
 
 namespace tapeless::detail {
@@ -89,25 +91,49 @@ struct row_mask {
   int node = no_node;
   bool visits_zeros = false;
 };
+// What is so in every sweep of a program.
+struct mask_facts {
+  vec<left_out> always; // what a value is whatever the mask
+  vec<char> is_tested;  // is a node read as a condition, other than by its zeros?
+};
+template <class Nodes> constexpr void derive(const Nodes& nodes, int i, vec<left_out>& is) {
+  const kind k = rule(nodes[i].o).k;
+  if (k == kind::elementwise || k == kind::view || nodes[i].o == op::konst)
+    is[i] = in_rows_left_out(nodes, i, is);
+}
+template <int N, int O> constexpr mask_facts mask_facts_of(const program<N, O>& p, const grouping& r) {
+  mask_facts f{vec<left_out>(N, left_out::unknown), vec<char>(N, 0)};
+  for (int i = 0; i < N; ++i) {
+    derive(p.nodes, i, f.always);
+    const op o = p.nodes[i].o;
+    const bool tests = o == op::where || o == op::eq || o == op::ne || o == op::logical_not ||
+                       o == op::logical_and || o == op::logical_or;
+    for (int k = 0; tests && k < (o == op::where ? 1 : 2); ++k)
+      if (const int x = p.nodes[i].in[k]; x >= 0 && r.through[x] >= 0) f.is_tested[r.through[x]] = 1;
+  }
+  return f;
+}
 // What the sweep of the groups [first, end) computes for the rows of its matrix is needed in those rows only that each of
 // these lets pass: nodes made before the sweep, conditions first, at most max_row_masks.
-// stays(i): no step after the sweep reads node i
+// members: the nodes of these groups   stays(i): no step after the sweep reads node i
 template <int N, int O, class F>
-constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r, int first, int end,
-                                       F stays) {
+constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r, const mask_facts& facts,
+                                       int first, int end, std::span<const int> members, F stays) {
   const auto within = [&](int i) { return r.of[i] >= first && r.of[i] < end; };
   extent_t rows = 0;
   dtype type = dtype::f32; // of the matrix
-  vec<char> makes(
-      N, 0); // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
-  for (int i = 0; i < N; ++i)
-    if (within(i) && is_sparse(p.nodes[i].o)) {
-      if (p.nodes[p.nodes[i].in[0]].o == op::tiles) return {}; // a tile has entries of many rows
-      rows = p.nodes[p.nodes[i].in[0]].s.d[0];
-      type = p.nodes[i].t;
-      if (const int k = makes_rows(p.nodes[i]) ? 0 : operand_of_rows(p.nodes[i]); k > 0)
-        makes[p.nodes[i].in[k]] = 1;
-    }
+  int last = no_node;
+  for (const int i : members) last = i > last ? i : last;
+  // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
+  vec<char> makes(last + 1, 0);
+  for (const int i : members) {
+    if (!is_sparse(p.nodes[i].o)) continue;
+    if (p.nodes[p.nodes[i].in[0]].o == op::tiles) return {}; // a tile has entries of many rows
+    rows = p.nodes[p.nodes[i].in[0]].s.d[0];
+    type = p.nodes[i].t;
+    if (const int k = makes_rows(p.nodes[i]) ? 0 : operand_of_rows(p.nodes[i]); k > 0)
+      makes[p.nodes[i].in[k]] = 1;
+  }
   const shape loop{1, {rows}};
   vec<int> candidates;
   const auto consider = [&](int m) {
@@ -118,8 +144,7 @@ constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r
     for (const int c : candidates) known = known || c == m;
     if (!known) candidates.push_back(m);
   };
-  for (int i = 0; i < N; ++i) {
-    if (!within(i)) continue;
+  for (const int i : members) {
     if (r.groups[r.of[i]].loaded) return {};
     if (is_sparse(p.nodes[i].o)) continue;
     if (!(r.loop[i] == loop)) return {};
@@ -127,39 +152,28 @@ constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r
       if (const int m = x < 0 ? no_node : r.through[x]; m >= 0 && !within(m)) consider(m);
   }
   // what an earlier step made the rows of, while it is there
-  for (int i = N - 1; i >= 0; --i) {
+  for (int i = last; i >= 0; --i) {
+    if (makes[i] == 0) continue;
     const kind k = rule(p.nodes[i].o).k;
     // selected rows: what is zero outside them tells them
     const bool selected = makes[i] == 1 && p.nodes[i].o == op::scatter_add && p.nodes[i].in[2] < 0;
     if ((makes[i] == 2 || selected) && !within(i) && r.loaded[i] == 0 &&
         (p.nodes[i].o == op::input || r.last[i] >= first))
       consider(i);
-    const char below = makes[i] == 0 ? 0 : k == kind::elementwise ? 2 : k == kind::view ? makes[i] : 0;
+    const char below = k == kind::elementwise ? 2 : k == kind::view ? makes[i] : 0;
     for (const int x : p.nodes[i].in)
       if (x >= 0 && makes[x] < below) makes[x] = below;
   }
-  const auto is_tested = [&](int m) { // other than by its zeros
-    for (int i = 0; i < N; ++i) {
-      const op o = p.nodes[i].o;
-      const bool tests = o == op::where || o == op::eq || o == op::ne || o == op::logical_not ||
-                         o == op::logical_and || o == op::logical_or;
-      for (int k = 0; tests && k < (o == op::where ? 1 : 2); ++k)
-        if (const int x = p.nodes[i].in[k]; x >= 0 && r.through[x] == m) return true;
-    }
-    return false;
-  };
   vec<row_mask> masks;
   const auto try_mask = [&](int m, bool visits_zeros) {
-    if (masks.size() == max_row_masks || (visits_zeros && !is_tested(m))) return;
-    vec<left_out> is(N, left_out::unknown);
+    if (masks.size() == max_row_masks || (visits_zeros && !facts.is_tested[m])) return;
+    vec<left_out> is = facts.always;
+    is[m] = visits_zeros ? left_out::nonzero : left_out::zero;
     bool all = true;
-    for (int i = 0; i < N && all; ++i) {
-      const node& v = p.nodes[i];
-      const op_rule& of = rule(v.o);
-      if (i == m) is[i] = visits_zeros ? left_out::nonzero : left_out::zero;
-      else if (of.k == kind::elementwise || of.k == kind::view || v.o == op::konst)
-        is[i] = in_rows_left_out(p.nodes, i, is);
+    for (int i = m + 1; i <= last && all; ++i) {
+      derive(p.nodes, i, is);
       if (!within(i) || r.stored[i] == 0) continue;
+      const node& v = p.nodes[i];
       if (v.o == op::sum) all = is[v.in[0]] == left_out::zero;
       else if (is_sparse(v.o) && !makes_rows(v)) {
         const int k = operand_of_rows(v);
