@@ -6,8 +6,6 @@
 // It is a strip (strips.hpp) that a product with the matrix opens. Here: which steps may be in it, and which rows of the
 // matrix it need not visit.
 #pragma once
-#include <span>
-
 #include "groups.hpp"
 
 namespace tapeless::detail {
@@ -115,18 +113,20 @@ template <int N, int O> constexpr mask_facts mask_facts_of(const program<N, O>& 
 }
 // What the sweep of the groups [first, end) computes for the rows of its matrix is needed in those rows only that each of
 // these lets pass: nodes made before the sweep, conditions first, at most max_row_masks.
-// members: the nodes of these groups   stays(i): no step after the sweep reads node i
+// [members, members_end): the nodes of these groups   stays(i): no step after the sweep reads node i
 template <int N, int O, class F>
 constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r, const mask_facts& facts,
-                                       int first, int end, std::span<const int> members, F stays) {
+                                       int first, int end, const int* members, const int* members_end,
+                                       F stays) {
   const auto within = [&](int i) { return r.of[i] >= first && r.of[i] < end; };
   extent_t rows = 0;
   dtype type = dtype::f32; // of the matrix
   int last = no_node;
-  for (const int i : members) last = i > last ? i : last;
+  for (const int* at = members; at < members_end; ++at) last = *at > last ? *at : last;
   // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
   vec<char> makes(last + 1, 0);
-  for (const int i : members) {
+  for (const int* at = members; at < members_end; ++at) {
+    const int i = *at;
     if (!is_sparse(p.nodes[i].o)) continue;
     if (p.nodes[p.nodes[i].in[0]].o == op::tiles) return {}; // a tile has entries of many rows
     rows = p.nodes[p.nodes[i].in[0]].s.d[0];
@@ -144,7 +144,8 @@ constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r
     for (const int c : candidates) known = known || c == m;
     if (!known) candidates.push_back(m);
   };
-  for (const int i : members) {
+  for (const int* at = members; at < members_end; ++at) {
+    const int i = *at;
     if (r.groups[r.of[i]].loaded) return {};
     if (is_sparse(p.nodes[i].o)) continue;
     if (!(r.loop[i] == loop)) return {};
