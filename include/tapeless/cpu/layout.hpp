@@ -29,13 +29,15 @@ template <class T> constexpr double ns_of_conv(const tapeless::detail::node& v, 
   speed is = pays && detail::one_filter_a_channel(e) ? (in_place ? speed{0.6, 0.78} : speed{0.22, 0.55})
              : pays && e.q <= 4                      ? speed{0.42, 0.84}
              : e.q <= 8 && (pays || filtered)        ? speed{0.75, 0.9}
-             : filtered                              ? speed{1.1, 0.74}
+             : filtered                              ? speed{1.1, 0.9}
              : pays                                  ? speed{0.8, 0.92}
                                                      : speed{0.85, 0.77};
   if (there == conv_kernel::channels_last_winograd) {
     const double gain = detail::channels_last_filtering_gain<V>(pass, e);
     const index_t line = detail::ceil_div(e.q, 2); // lanes on planes: do they fill vectors?
-    is.last = 0.9 * gain;
+    const index_t lanes = pass == conv_pass::fprop ? e.k / e.groups : e.c / e.groups;
+    const double full = static_cast<double>(lanes) / static_cast<double>(detail::whole_lanes<V>(lanes));
+    is.last = (pass == conv_pass::wgrad ? 0.9 : 1.15) * gain * full;
     if (filtered && pass == conv_pass::wgrad)
       is.planes = (e.dil_w > 1 ? 0.52 : line * 10 >= detail::whole_lanes<V>(line) * 9 ? 0.84 : 0.7) * gain;
   }
