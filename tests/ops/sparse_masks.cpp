@@ -501,6 +501,21 @@ TEST_CASE("all rows are visited where one of weight 0 matters") {
         return tl::sum(tl::where(tl::cast<std::int32_t>(mask) == 0, tl::square(tl::matmul(a, x) - y), 0.0));
       },
       X{}, A{}, Y{}, Y{}));
+  // a factor that is traced behind what needs all rows, and computed ahead of it
+  using W = tl::tensor<double, tl::dyn<'m'>, 3>;
+  using V = tl::tensor<double, 3>;
+  constexpr auto product_first = [](auto x, auto a, auto w, auto v) {
+    const auto z = tl::matmul(a, x);
+    return std::tuple{z, tl::matmul(tl::transpose(a), z * tl::matmul(w, v))};
+  };
+  CHECK(visits_all(product_first, X{}, A{}, W{}, V{}));
+  CHECK(visits_all(
+      [](auto x, auto a, auto w, auto v) {
+        const auto z = tl::matmul(a, x);
+        const auto all = tl::sum(tl::square(z));
+        return std::tuple{all, tl::matmul(tl::transpose(a), z * tl::matmul(w, v))};
+      },
+      X{}, A{}, W{}, V{}));
   // a sum is zero where both terms are; what is multiplied has no factor
   CHECK(visits_all([](auto a, auto y, auto mask) { return tl::matmul(tl::transpose(a), y + mask); }, A{}, Y{},
                    Y{}));

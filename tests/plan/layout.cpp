@@ -152,6 +152,18 @@ TEST_CASE("a chain that suits channels last has reorders at its edges alone") {
   CHECK(reorders(p) == 2); // x, and its gradient
 }
 
+TEST_CASE("depthwise layers of channels that fill no vector stay on planes") {
+  constexpr auto layers = [](auto x, auto a, auto b) {
+    constexpr tl::conv same{.padding = 1, .groups = 3};
+    return tl::sum(tl::square(tl::conv2d<same>(tl::conv2d<same>(x, a), b)));
+  };
+  using X = tl::tensor<float, 32, 3, 28, 28>;
+  using W = tl::tensor<float, 3, 1, 3, 3>;
+  using F = decltype(tl::value_and_grad<0, 1, 2>(layers));
+  constexpr const auto& p = tl::detail::laid_out<F, X, W, W>::value;
+  CHECK(convs_channels_last(p) == 0);
+}
+
 TEST_CASE("a reorder is a loop of its own, ahead of the convolution whose epilogue reads it") {
   constexpr auto to_target = [](const auto& p, auto x, auto t) {
     auto h = tl::relu(tl::conv2d<tl::conv{.padding = 1, .groups = 96}>(x, p.depthwise[0]));

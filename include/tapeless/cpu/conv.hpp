@@ -179,10 +179,10 @@ template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents&
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, weights = 16 * cg * kg;
   constexpr index_t W = static_cast<index_t>(V::size);
   if (!three_by_three(e) || std::min(e.p, e.q) < 6) return false;
-  if (e.p * e.q < 144 && weights > 1 << 21) return false;
+  if (e.p * e.q <= 144 && weights > 1 << 21) return false;
   if (p == conv_pass::wgrad) {
     const bool wide = e.q >= std::min<index_t>(3 * W, 24);
-    return e.dil_w <= 2 && e.dil_h <= 2 && kg >= 8 && cg >= (wide ? 13 : 24) && weights <= 1 << 23;
+    return e.dil_w <= 2 && e.dil_h <= 2 && kg >= 8 && cg >= (wide ? 13 : 24) && weights < 1 << 23;
   }
   const conv_extents of = p == conv_pass::fprop ? e : winograd_dgrad<V, 2>::transposed(e);
   // where lanes of filters are filled, kernels with such lanes gain on narrow images, too
@@ -211,11 +211,14 @@ template <class V> constexpr double channels_last_filtering_gain(conv_pass p, co
   return plain /
          (static_cast<double>(list.of_image(e)) * (16.0 * static_cast<double>(products) + transforms));
 }
-/// Small images. The windows of dgrad are the transposed ones.
+/// Small images. The windows of dgrad are the transposed ones. Weights that are more than the caches near by hold are read
+/// more often than without.
 template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& e) {
-  if (p == conv_pass::dgrad) return e.h * e.w <= 1024;
-  if (p == conv_pass::fprop) return e.p * e.q <= 1024;
-  return e.c >= 8 && (sizeof(V) == 64 ? e.p * e.q <= 1024 : e.p * e.q <= 64 && e.c <= 128);
+  const bool heavy = (e.c / e.groups) * (e.k / e.groups) * e.r * e.s > 1 << 21;
+  if (p == conv_pass::dgrad) return e.h * e.w <= 1024 && !heavy;
+  if (p == conv_pass::fprop) return e.p * e.q <= (heavy && e.p * e.q <= 64 ? 0 : 1024);
+  return e.c >= 8 && e.r * e.s > 1 && !heavy &&
+         (sizeof(V) == 64 ? e.p * e.q <= 1024 : e.p * e.q <= 64 && e.c <= 128);
 }
 /// Narrow images, whose columns leave lanes of vectors empty, with channels that fill them.
 template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e) {
@@ -243,7 +246,9 @@ template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e
 template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, const conv_extents& e) {
   const index_t weights = 16 * (e.c / e.groups) * (e.k / e.groups);
   if (!three_by_three(e) || e.winograd == 0 || std::min(e.p, e.q) < 6 ||
-      weights > (e.p * e.q < 400 ? 1 << 20 : 1 << 24))
+      weights > (e.p * e.q < 400    ? 1 << 20
+                 : e.p * e.q < 1024 ? 1 << 22
+                                    : 1 << 24))
     return false;
   const index_t area = p == conv_pass::dgrad ? e.h * e.w : e.p * e.q;
   const bool trimmed = p == conv_pass::wgrad ? channels_last_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
@@ -274,7 +279,9 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
                : conv_kernel::channels_last;
   if (detail::filters_cover_image(e)) return conv_kernel::dense;
   const bool turned = detail::turned_pays<V>(p, e);
-  if (turned && e.p * e.q <= 64) return conv_kernel::turned;
+  // transformed weights that leave the cache near by
+  const bool streamed = p != conv_pass::wgrad && e.p * e.q <= 256 && 16 * cg * kg >= 1 << 20;
+  if (turned && (e.p * e.q <= 64 || streamed)) return conv_kernel::turned;
   if (e.winograd > 0 && detail::winograd_pays<V>(p, e))
     return detail::takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
   if (turned) return conv_kernel::turned;
@@ -284,7 +291,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && !detail::pointwise(e)))) return conv_kernel::depthwise;
       // weights are transposed in each call and must stay in the cache beside the tile
       if (long_vectors)
-        indirect = kg >= W && filled(kg, 75) && cg >= 4 && (taps > 1 || strided) &&
+        indirect = kg >= W && filled(kg, 75) && cg >= 4 && (taps > 1 || (strided && cg * kg <= 1 << 16)) &&
                    (cg * taps <= 80 * W || 2 * e.q <= W) &&
                    (e.q <= W || !filled(e.q, 88) || (strided && e.q <= 2 * W));
       else
@@ -294,18 +301,19 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       if (e.q > W && cg <= 24 && detail::copies_pay<V>(e)) indirect = false;
       break;
     case conv_pass::dgrad:
-      if (cg == 1 && e.groups > 1 && kg <= 2) return conv_kernel::depthwise;
+      if (cg == 1 && (e.groups > 1 ? kg <= 2 : taps > 1)) return conv_kernel::depthwise;
       indirect = (long_vectors ? cg >= W && filled(cg, 75) : cg > W && filled(cg, 80)) && taps > 1 &&
                  (kg * taps <= 160 * W || (long_vectors && 2 * detail::ceil_div(e.w, e.stride_w) <= W)) &&
                  (strided ? !filled(detail::ceil_div(e.w, e.stride_w), long_vectors ? 89 : 87)
                           : e.w <= W || !filled(e.w, 87));
       break;
     case conv_pass::wgrad:
-      if (cg == 1 && e.groups > 1) return conv_kernel::depthwise;
+      if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && taps > 1))) return conv_kernel::depthwise;
       if (detail::narrow_wgrad<V>::takes(e)) return conv_kernel::narrow;
       if (long_vectors)
-        indirect =
-            (e.q < 2 * W && 2 * kg > W) || (kg > W ? filled(kg, 75) && cg * taps > 12 : detail::pointwise(e));
+        indirect = (e.q < 2 * W && 2 * kg > W) ||
+                   (kg > W ? filled(kg, 75) && (cg * taps > 12 || detail::pointwise(e))
+                           : detail::pointwise(e) && kg > 4);
       else
         indirect = e.q < (cg > 1 ? 2 * W : W) ||
                    (kg > W ? filled(kg, 80) && cg * taps > 2 * W : detail::pointwise(e));

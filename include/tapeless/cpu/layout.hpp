@@ -26,35 +26,40 @@ template <class T> constexpr double ns_of_conv(const tapeless::detail::node& v, 
     double planes, last; // shares of the peak, of the products of the formula
   };
   const bool in_place = detail::reads_in_place<V>(e) && e.q > 24;
-  const bool depthwise = detail::one_filter_a_channel(e),
+  const bool depthwise = detail::one_filter_a_channel(e) && e.c > 1,
              trimmed = there == conv_kernel::channels_last_trimmed;
-  speed is = depthwise && pays ? (in_place ? speed{0.6, 0.78} : speed{0.22, 0.55})
-             : depthwise && e.q % static_cast<index_t>(V::size) == 0 ? speed{0.42, 0.4}
+  // vectors that the lanes of these channels fill, in a share
+  const auto full = [](index_t lanes) {
+    return static_cast<double>(lanes) / static_cast<double>(detail::whole_lanes<V>(lanes));
+  };
+  const double lanes = full(pass == conv_pass::dgrad ? e.c / e.groups : e.k / e.groups);
+  constexpr auto W = static_cast<index_t>(V::size);
+  speed is = depthwise && pays                ? (in_place ? speed{0.6, 0.78} : speed{0.22, 0.55})
+             : depthwise && e.c < W           ? speed{0.45, 0.4 * full(e.c)} // a vector a pixel
+             : depthwise && e.q % W == 0      ? speed{0.42, 0.4}
              : depthwise                      ? (e.q <= 28 ? speed{0.45, 0.68} : speed{0.42, 0.47})
              : pays && e.q <= 4               ? speed{0.42, 0.84}
              : e.q <= 8 && (pays || filtered) ? speed{0.75, 0.9}
              : filtered                       ? speed{1.1, trimmed ? 1.2 : 0.9}
              : pays                           ? speed{0.8, 0.92}
                                               : speed{0.85, 0.77};
-  // vectors that the lanes of this many channels fill, in a share
-  const auto full = [](index_t lanes) {
-    return static_cast<double>(lanes) / static_cast<double>(detail::whole_lanes<V>(lanes));
-  };
   if (there == conv_kernel::channels_last_winograd) {
-    const double gain = detail::channels_last_filtering_gain<V>(pass, e);
+    const double gain = detail::channels_last_filtering_gain<V>(pass, e) * lanes; // over full vectors
     const index_t line = detail::ceil_div(e.q, 2); // lanes on planes: do they fill vectors?
-    is.last = (pass == conv_pass::wgrad ? 0.9 : 1.15) * gain *
-              full((pass == conv_pass::fprop ? e.k : e.c) / e.groups);
+    is.last = (pass == conv_pass::wgrad ? 0.9 : 1.15) * gain;
     if (filtered && pass == conv_pass::wgrad)
-      is.planes = (e.dil_w > 1 ? 0.52 : line * 10 >= detail::whole_lanes<V>(line) * 9 ? 0.84 : 0.7) * gain;
+      is.planes = (e.dil_w > 1                                     ? 0.52
+                   : line * 10 >= detail::whole_lanes<V>(line) * 9 ? 0.84
+                                                                   : 0.7) *
+                  gain / full(e.c / e.groups);
   } else if (there == conv_kernel::channels_last || trimmed) {
-    is.last *= full((pass == conv_pass::dgrad ? e.c : e.k) / e.groups);
+    is.last *= lanes;
   }
   if (filtered && pass != conv_pass::wgrad)
     is.planes = 0.76 * detail::filtering_gain<V>(
                            pass == conv_pass::fprop ? e : detail::winograd_dgrad<V, 2>::transposed(e));
   if (trimmed && pays) {
-    is.last = 0.95 * static_cast<double>(e.p * e.q * e.r * e.s) /
+    is.last = 0.95 * lanes * static_cast<double>(e.p * e.q * e.r * e.s) /
               static_cast<double>(std::max<index_t>(detail::products_inside(e), 1));
     if (planes == conv_kernel::turned) is.planes = 0.77 * is.last;
   }

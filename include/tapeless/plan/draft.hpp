@@ -18,7 +18,7 @@ template <int N, int O> struct draft {
   vec<int> member, first;            // nodes of each group, in order
   vec<int> base_in_place; // of a scatter_add that adds to its base where that is; empty: there is none
   strip open_strip;
-  mask_facts facts; // empty ahead of the first sweep
+  mask_facts of_masks; // made with the first masks
 
   constexpr draft(const program<N, O>& p, int loaded_leaves)
       : source(p), grouped(make_groups(p, loaded_leaves)), arena(grouped.groups.size()) {
@@ -124,10 +124,11 @@ private:
   // The rows that the sweep before `group` need not visit.
   constexpr void mask_rows(int group) {
     if (open_strip.mask_room == 0) return;
-    if (facts.always.empty()) facts = mask_facts_of(source, grouped);
-    const vec<row_mask> masks = masks_of_sweep(
-        source, grouped, facts, open_strip.first_group, group, member.begin() + first[open_strip.first_group],
-        member.begin() + first[group], [&](int i) { return home[i].where == place::strip; });
+    if (of_masks.always.empty()) of_masks = mask_facts_of(source, grouped);
+    const vec<row_mask> masks =
+        masks_of_sweep(source, grouped, of_masks, open_strip.first_group, group,
+                       member.begin() + first[open_strip.first_group], member.begin() + first[group],
+                       [&](int i) { return home[i].where == place::strip; });
     if (masks.empty()) return;
     step& s = made.step_[open_strip.begin];
     for (int i = open_strip.begin; i < made.steps && (i == open_strip.begin || made.step_[i].strip); ++i) {

@@ -35,7 +35,6 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
   vec<int> first_read(groups + 1, 0);
   vec<read_of> reads_of;
   {
-    vec<int> to;
     vec<read_of> by_node;
     for (int i = 0; i < N; ++i)
       for (int k = 0; r.of[i] >= 0 && k < 3; ++k) {
@@ -43,18 +42,17 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
         const int from = root < 0 ? no_node : r.of[root];
         if (from < 0 || from == r.of[i]) continue;
         by_node.push_back({i, k, root, from});
-        to.push_back(r.of[i]);
         ++first_read[r.of[i] + 1];
       }
     for (int g = 0; g < groups; ++g) first_read[g + 1] += first_read[g];
     vec<int> next = first_read;
     reads_of = by_node;
-    for (int e = 0; e < by_node.size(); ++e) reads_of[next[to[e]]++] = by_node[e];
+    for (int e = 0; e < by_node.size(); ++e) reads_of[next[r.of[by_node[e].node]]++] = by_node[e];
   }
   vec<int> order; // the old numbers in their new order
   vec<char> placed(groups, 0);
   // Of the groups behind a strip's first: may it take part; does it depend on nothing of the strip, and may stand ahead;
-  // does it share a value with a member; does it stand ahead?
+  // does it share a value with a member; does it stand ahead? Each is set, in ascending order, before it is read for a strip.
   vec<char> may(groups, 0), independent(groups, 0), shares(groups, 0), ahead(groups, 0);
   vec<int> near; // those that may or are independent
   for (int start = 0; start < groups; ++start) {

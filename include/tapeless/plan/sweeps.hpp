@@ -94,7 +94,7 @@ struct mask_facts {
   vec<left_out> always; // what a value is whatever the mask
   vec<char> is_tested;  // is a node read as a condition, other than by its zeros?
 };
-template <class Nodes> constexpr void derive(const Nodes& nodes, int i, vec<left_out>& is) {
+template <class Nodes> constexpr void find_left_out(const Nodes& nodes, int i, vec<left_out>& is) {
   const kind k = rule(nodes[i].o).k;
   if (k == kind::elementwise || k == kind::view || nodes[i].o == op::konst)
     is[i] = in_rows_left_out(nodes, i, is);
@@ -102,12 +102,12 @@ template <class Nodes> constexpr void derive(const Nodes& nodes, int i, vec<left
 template <int N, int O> constexpr mask_facts mask_facts_of(const program<N, O>& p, const grouping& r) {
   mask_facts f{vec<left_out>(N, left_out::unknown), vec<char>(N, 0)};
   for (int i = 0; i < N; ++i) {
-    derive(p.nodes, i, f.always);
+    find_left_out(p.nodes, i, f.always);
     const op o = p.nodes[i].o;
     const bool tests = o == op::where || o == op::eq || o == op::ne || o == op::logical_not ||
                        o == op::logical_and || o == op::logical_or;
     for (int k = 0; tests && k < (o == op::where ? 1 : 2); ++k)
-      if (const int x = p.nodes[i].in[k]; x >= 0 && r.through[x] >= 0) f.is_tested[r.through[x]] = 1;
+      if (const int x = p.nodes[i].in[k]; x >= 0) f.is_tested[r.through[x]] = 1;
   }
   return f;
 }
@@ -121,13 +121,15 @@ constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r
   const auto within = [&](int i) { return r.of[i] >= first && r.of[i] < end; };
   extent_t rows = 0;
   dtype type = dtype::f32; // of the matrix
-  int last = no_node;
-  for (const int* at = members; at < members_end; ++at) last = *at > last ? *at : last;
+  int lowest = N, last = no_node;
+  for (const int* at = members; at < members_end; ++at) {
+    lowest = *at < lowest ? *at : lowest;
+    last = *at > last ? *at : last;
+  }
   // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
   vec<char> makes(last + 1, 0);
-  for (const int* at = members; at < members_end; ++at) {
-    const int i = *at;
-    if (!is_sparse(p.nodes[i].o)) continue;
+  for (int i = lowest; i <= last; ++i) {
+    if (!within(i) || !is_sparse(p.nodes[i].o)) continue;
     if (p.nodes[p.nodes[i].in[0]].o == op::tiles) return {}; // a tile has entries of many rows
     rows = p.nodes[p.nodes[i].in[0]].s.d[0];
     type = p.nodes[i].t;
@@ -144,8 +146,8 @@ constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r
     for (const int c : candidates) known = known || c == m;
     if (!known) candidates.push_back(m);
   };
-  for (const int* at = members; at < members_end; ++at) {
-    const int i = *at;
+  for (int i = lowest; i <= last; ++i) {
+    if (!within(i)) continue;
     if (r.groups[r.of[i]].loaded) return {};
     if (is_sparse(p.nodes[i].o)) continue;
     if (!(r.loop[i] == loop)) return {};
@@ -171,8 +173,9 @@ constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r
     vec<left_out> is = facts.always;
     is[m] = visits_zeros ? left_out::nonzero : left_out::zero;
     bool all = true;
-    for (int i = m + 1; i <= last && all; ++i) {
-      derive(p.nodes, i, is);
+    // nodes of the sweep that were traced ahead of m need the rows, too, whatever m is
+    for (int i = lowest < m + 1 ? lowest : m + 1; i <= last && all; ++i) {
+      if (i > m) find_left_out(p.nodes, i, is);
       if (!within(i) || r.stored[i] == 0) continue;
       const node& v = p.nodes[i];
       if (v.o == op::sum) all = is[v.in[0]] == left_out::zero;
