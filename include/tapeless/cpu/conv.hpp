@@ -217,8 +217,8 @@ template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& 
   const bool heavy = (e.c / e.groups) * (e.k / e.groups) * e.r * e.s > 1 << 21;
   if (p == conv_pass::dgrad) return e.h * e.w <= 1024 && !heavy;
   if (p == conv_pass::fprop) return e.p * e.q <= (heavy && e.p * e.q <= 64 ? 0 : 1024);
-  return e.c >= 8 && e.r * e.s > 1 && !heavy &&
-         (sizeof(V) == 64 ? e.p * e.q <= 1024 : e.p * e.q <= 64 && e.c <= 128);
+  if (e.r * e.s == 1 ? e.p * e.q > 256 : heavy && e.p * e.q > 64) return false;
+  return e.c >= 8 && (sizeof(V) == 64 ? e.p * e.q <= 1024 : e.p * e.q <= 64 && e.c <= 128);
 }
 /// Narrow images, whose columns leave lanes of vectors empty, with channels that fill them.
 template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e) {
