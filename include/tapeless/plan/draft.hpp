@@ -125,10 +125,8 @@ private:
   constexpr void mask_rows(int group) {
     if (open_strip.mask_room == 0) return;
     if (of_masks.always.empty()) of_masks = mask_facts_of(source, grouped);
-    const vec<row_mask> masks =
-        masks_of_sweep(source, grouped, of_masks, open_strip.first_group, group,
-                       member.begin() + first[open_strip.first_group], member.begin() + first[group],
-                       [&](int i) { return home[i].where == place::strip; });
+    const vec<row_mask> masks = masks_of_sweep(source, grouped, of_masks, open_strip.first_group, group,
+                                               [&](int i) { return home[i].where == place::strip; });
     if (masks.empty()) return;
     step& s = made.step_[open_strip.begin];
     for (int i = open_strip.begin; i < made.steps && (i == open_strip.begin || made.step_[i].strip); ++i) {

@@ -113,18 +113,18 @@ template <int N, int O> constexpr mask_facts mask_facts_of(const program<N, O>& 
 }
 // What the sweep of the groups [first, end) computes for the rows of its matrix is needed in those rows only that each of
 // these lets pass: nodes made before the sweep, conditions first, at most max_row_masks.
-// [members, members_end): the nodes of these groups   stays(i): no step after the sweep reads node i
+// stays(i): no step after the sweep reads node i
 template <int N, int O, class F>
 constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r, const mask_facts& facts,
-                                       int first, int end, const int* members, const int* members_end,
-                                       F stays) {
+                                       int first, int end, F stays) {
   const auto within = [&](int i) { return r.of[i] >= first && r.of[i] < end; };
   extent_t rows = 0;
-  dtype type = dtype::f32; // of the matrix
-  int lowest = N, last = no_node;
-  for (const int* at = members; at < members_end; ++at) {
-    lowest = *at < lowest ? *at : lowest;
-    last = *at > last ? *at : last;
+  dtype type = dtype::f32;        // of the matrix
+  int lowest = N, last = no_node; // of the sweep's nodes
+  for (int i = 0; i < N; ++i) {
+    if (!within(i)) continue;
+    lowest = i < lowest ? i : lowest;
+    last = i;
   }
   // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
   vec<char> makes(last + 1, 0);
