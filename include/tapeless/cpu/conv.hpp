@@ -18,6 +18,7 @@
 #include "conv_depthwise.hpp"
 #include "conv_indirect_wgrad.hpp"
 #include "conv_narrow_wgrad.hpp"
+#include "conv_pointwise_wgrad.hpp"
 #include "conv_turned.hpp"
 #include "conv_winograd_wgrad.hpp"
 
@@ -31,7 +32,7 @@ enum class conv_kernel : std::uint8_t {
   depthwise,               // one channel a group
   winograd,                // 3 x 3 without stride, tiles of 2 x 2
   winograd4,               // tiles of 4 x 4: fewer products, less exact
-  pointwise,               // 1 x 1 without stride or padding, not wgrad
+  pointwise,               // 1 x 1 without stride or padding
   narrow,                  // wgrad of groups that are narrower than a vector, 3 x 3 without stride
   turned,                  // images that are turned to channels last in the cache
   channels_last,           // channels-last tensors, and all that follow
@@ -77,7 +78,7 @@ template <class V> struct conv_family<conv_kernel::winograd4, V> {
 template <class V> struct conv_family<conv_kernel::pointwise, V> {
   using fprop = pointwise_fprop<V>;
   using dgrad = pointwise_dgrad<V>;
-  using wgrad = columns_wgrad<V>; // never taken
+  using wgrad = pointwise_wgrad<V>;
 };
 template <class V> struct conv_family<conv_kernel::narrow, V> {
   using fprop = columns_fprop<V>; // never taken
@@ -134,7 +135,7 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
     case conv_kernel::winograd:
     case conv_kernel::winograd4:
     case conv_kernel::channels_last_winograd: return detail::three_by_three(e);
-    case conv_kernel::pointwise: return p != conv_pass::wgrad && detail::pointwise(e);
+    case conv_kernel::pointwise: return detail::pointwise(e);
     case conv_kernel::narrow: return p == conv_pass::wgrad && detail::narrow_wgrad<V>::takes(e);
     case conv_kernel::turned:
       return p == conv_pass::wgrad ? detail::turned_wgrad<V>::takes(e)
@@ -310,17 +311,14 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
     case conv_pass::wgrad:
       if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && taps > 1))) return conv_kernel::depthwise;
       if (detail::narrow_wgrad<V>::takes(e)) return conv_kernel::narrow;
-      if (long_vectors)
-        indirect = (e.q < 2 * W && 2 * kg > W) ||
-                   (kg > W ? filled(kg, 75) && (cg * taps > 12 || detail::pointwise(e))
-                           : detail::pointwise(e) && kg > 4);
-      else
-        indirect = e.q < (cg > 1 ? 2 * W : W) ||
-                   (kg > W ? filled(kg, 80) && cg * taps > 2 * W : detail::pointwise(e));
+      indirect =
+          !detail::pointwise(e) &&
+          (long_vectors ? (e.q < 2 * W && 2 * kg > W) || (kg > W && filled(kg, 75) && cg * taps > 12)
+                        : e.q < (cg > 1 ? 2 * W : W) || (kg > W && filled(kg, 80) && cg * taps > 2 * W));
       break;
   }
   if (indirect && conv_kernel_takes<V>(p, conv_kernel::indirect, e)) return conv_kernel::indirect;
-  return p != conv_pass::wgrad && detail::pointwise(e) ? conv_kernel::pointwise : conv_kernel::columns;
+  return detail::pointwise(e) ? conv_kernel::pointwise : conv_kernel::columns;
 }
 
 /// Is the kernel on channels-last tensors faster by 5 % at least than the best one on these, without reorders? Thresholds
@@ -396,8 +394,8 @@ template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kerne
 /// May wgrad be told which images there are?
 template <class V> constexpr bool conv2d_reads_lists(conv_kernel k, const conv_extents& e) {
   switch (k) {
-    case conv_kernel::columns:
-    case conv_kernel::pointwise: return detail::columns_wgrad<V>::reads_lists(e);
+    case conv_kernel::columns: return detail::columns_wgrad<V>::reads_lists(e);
+    case conv_kernel::pointwise: return detail::pointwise_wgrad<V>::reads_lists(e);
     case conv_kernel::indirect: return detail::indirect_wgrad<V>::reads_lists(e);
     case conv_kernel::dense:
     case conv_kernel::channels_last_pointwise: return detail::dense_wgrad<V>::reads_lists(e);

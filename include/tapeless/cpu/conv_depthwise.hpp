@@ -45,9 +45,10 @@ template <class V> constexpr bool reads_in_place(const conv_extents& e) {
          e.dil_w == 1;
 }
 /// A plane (h, w) with zeros around it: (i, j) is p[(i - top) * w + j - left].
+/// Rows far apart share no page, so that no prefetcher follows: what is `ahead` elements further is fetched meanwhile.
 template <class T> struct padded_plane {
   const T* p;
-  index_t h, w, top, left;
+  index_t h, w, top, left, ahead = 0;
   const T* row(index_t i) const { return p + (i - top) * w - left; }
   bool has_row(index_t i) const { return i >= top && i < top + h; }
   /// Which of the lanes of columns j, j + 1, ... lie inside.
@@ -74,6 +75,7 @@ template <class V, int NV, class T>
   for (index_t i = 0; i < rows + 2; ++i) {
     if (x.has_row(i0 + i)) {
       const T* const line = x.row(i0 + i) + j0;
+      unroll<NV>([&](auto j) __attribute__((always_inline)) { __builtin_prefetch(line + j * W + x.ahead); });
       unroll<3 * NV>([&](auto k) __attribute__((always_inline)) {
         constexpr int s = k.value % 3, j = k.value / 3;
         V v = load_lanes<V>(line + j * W + s, lanes[k]);
@@ -124,6 +126,10 @@ void plane(int taps, const index_t* tap, const T* w, const T* x, index_t x_row, 
     else run(std::integral_constant<int, 8>{}, std::integral_constant<int, 1>{});
   }
 }
+
+/// Rows of a plane of `cols` columns that pass together, all columns of them: they stay near by where many planes meet them, and
+/// few pages are open at once.
+constexpr index_t rows_near_by(index_t cols) { return std::max<index_t>(16, (1 << 13) / cols); }
 
 /// Channels in a chunk, so that one is worth its start.
 constexpr index_t planes_of_chunk(const conv_extents& e, index_t area) {
@@ -202,18 +208,22 @@ template <class V> struct depthwise_dgrad {
     const plan p(e);
     const index_t planes = planes_of_chunk(e, e.h * e.w), taps = e.r * e.s, all = e.n * e.c;
     if constexpr (sizeof(V) == 64)
-      if (reads_in_place<V>(e))
-        return team.run(ceil_div(all, planes), [&](index_t chunk, int) {
-          for (index_t z = chunk * planes; z < std::min(all, (chunk + 1) * planes); ++z)
+      if (reads_in_place<V>(e)) {
+        const index_t band = p.kg > 1 ? rows_near_by(e.w) : e.h, bands = ceil_div(e.h, band);
+        const index_t units = all * bands, part = bands > 1 ? 1 : planes; // (image, channel, band)
+        return team.run(ceil_div(units, part), [&](index_t chunk, int) {
+          for (index_t u = chunk * part; u < std::min(units, (chunk + 1) * part); ++u)
             for (index_t m = 0; m < p.kg; ++m) {
-              const index_t k = z % e.c * p.kg + m;
+              const index_t z = u / bands, i = u % bands * band, k = z % e.c * p.kg + m;
               T turned[9];
               std::reverse_copy(scratch.packed + k * 9, scratch.packed + k * 9 + 9, turned);
               plane_in_place<V, T>(
-                  turned, {dy + (z / e.c * e.k + k) * e.p * e.q, e.p, e.q, 2 - e.pad_top, 2 - e.pad_left}, 0,
-                  dx + z * e.h * e.w, e.h, e.w, m > 0);
+                  turned,
+                  {dy + (z / e.c * e.k + k) * e.p * e.q, e.p, e.q, 2 - e.pad_top, 2 - e.pad_left, e.p * e.q},
+                  i, dx + (z * e.h + i) * e.w, std::min(band, e.h - i), e.w, m > 0);
             }
         });
+      }
     team.run(ceil_div(all, planes), [&](index_t chunk, int member) {
       T* const ds = scratch.each + member * p.size(e);
       T* const out = ds + p.one.size(); // (residue of the column, row, column)
@@ -261,10 +271,10 @@ template <class V> struct depthwise_dgrad {
 };
 
 /// sum[3 r + s] += sum over rows and columns of dy[i, j] * x[i0 + i + r, j + s]: each vector is loaded once for the three
-/// rows of taps. Vectors without masks read dy and x up to whole vectors.
-template <class V, class T> [[gnu::noinline]] void correlate_3x3(index_t rows, index_t cols, const T* dy,
-                                                                 index_t dy_row, padded_plane<T> x,
-                                                                 index_t i0, V* sum) {
+/// rows of taps. Vectors without masks read dy and x up to whole vectors. Ahead: the next rows of dy are fetched meanwhile.
+template <class V, bool Ahead, class T>
+[[gnu::noinline]] void correlate_3x3(index_t rows, index_t cols, const T* dy, index_t dy_row,
+                                     padded_plane<T> x, index_t i0, V* sum) {
   constexpr index_t W = static_cast<index_t>(V::size);
   const auto get = [](const T* p, unsigned lanes) __attribute__((always_inline)) {
     if constexpr (sizeof(V) == 64) return load_lanes<V>(p, lanes);
@@ -272,17 +282,18 @@ template <class V, class T> [[gnu::noinline]] void correlate_3x3(index_t rows, i
   };
   V acc[9];
   unroll<9>([&](auto t) __attribute__((always_inline)) { acc[t] = V(T(0)); });
+  const index_t first = x.top - i0, end = first + x.h; // rows of x that there are
   for (index_t j = 0; j < cols; j += W) {
     const unsigned lanes[3] = {x.template lanes<V>(j), x.template lanes<V>(j + 1),
                                x.template lanes<V>(j + 2)};
     const unsigned of_dy = (1u << std::min(W, cols - j)) - 1;
     V d[3] = {V(T(0)), V(T(0)), V(T(0))}; // rows i, i - 1, i - 2
-    const T* from = dy + j;
-    for (index_t i = 0; i < rows + 2; ++i, from += dy_row) {
+    const T *from = dy + j, *line = x.row(i0) + j;
+    for (index_t i = 0; i < rows + 2; ++i, from += dy_row, line += x.w) {
       d[2] = d[1], d[1] = d[0];
       d[0] = i < rows ? get(from, of_dy) : V(T(0));
-      if (!x.has_row(i0 + i)) continue;
-      const T* const line = x.row(i0 + i) + j;
+      if constexpr (Ahead) __builtin_prefetch(from + rows * dy_row);
+      if (i < first || i >= end) continue;
       unroll<3>([&](auto s) __attribute__((always_inline)) {
         V v = get(line + s, lanes[s]);
         keep(v);
@@ -331,6 +342,7 @@ template <class V> struct depthwise_wgrad {
                     z1 = (slot + 1) * e.n / slots;
       if constexpr (sizeof(V) == 64)
         if (reads_in_place<V>(e)) {
+          const index_t band = rows_near_by(e.q);
           for (index_t k = c0 * kg; k < c1 * kg; ++k) {
             V sum[9];
             for (V& v : sum) v = V(T(0));
@@ -341,7 +353,11 @@ template <class V> struct depthwise_wgrad {
                 prefetch(x(z + 1) + k / kg * e.h * e.w, e.h * e.w);
                 prefetch(dy(z + 1) + k * e.p * e.q, e.p * e.q);
               }
-              correlate_3x3<V, T>(e.p, e.q, from, e.q, {plane, e.h, e.w, e.pad_top, e.pad_left}, 0, sum);
+              const padded_plane<T> padded{plane, e.h, e.w, e.pad_top, e.pad_left};
+              if (band >= e.p) correlate_3x3<V, false>(e.p, e.q, from, e.q, padded, 0, sum);
+              else
+                for (index_t i = 0; i < e.p; i += band)
+                  correlate_3x3<V, true>(std::min(band, e.p - i), e.q, from + i * e.q, e.q, padded, i, sum);
             }
             for (int b = 0; b < 9; ++b) target[(slot * e.k + k) * 9 + b] = hsum(sum[b]);
           }
@@ -369,7 +385,8 @@ template <class V> struct depthwise_wgrad {
               if (near) {
                 V part[9];
                 for (V& v : part) v = V(T(0));
-                correlate_3x3<V, T>(rows, e.q, d, line, {xs, rows + 2, e.stride_h * t.line(), 0, 0}, 0, part);
+                correlate_3x3<V, false, T>(rows, e.q, d, line, {xs, rows + 2, e.stride_h * t.line(), 0, 0}, 0,
+                                           part);
                 for (index_t b = 0; b < 9; ++b) sum[m * 9 + b] += hsum(part[b]);
                 continue;
               }

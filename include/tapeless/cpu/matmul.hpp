@@ -16,16 +16,17 @@
 namespace tapeless::cpu {
 namespace detail {
 
-/// c[j] = sum_p a[p * a_step] * b[p * b_row + j]
-template <class V, class T>
-void row_times_matrix(index_t n, index_t k, const T* a, index_t a_step, const T* b, index_t b_row, T* c) {
+/// c[j] = sum_p a[p * a_step] * b[p * b_row + j], added to c[j] with add
+template <class V, class T> void row_times_matrix(index_t n, index_t k, const T* a, index_t a_step,
+                                                  const T* b, index_t b_row, T* c, bool add = false) {
   constexpr index_t W = blocking<V>::W;
   // so many rows at a time: few pages of b are open at once
   const index_t KB = b_row * static_cast<index_t>(sizeof(T)) < 4096 ? 64 : 8;
   for (index_t p = 0; p < k; p += KB, a += KB * a_step, b += KB * b_row) {
     const index_t kb = std::min(KB, k - p);
     const auto run = [&](index_t j, index_t last, auto nv, auto masked) {
-      micro<V, 1, nv.value, false, masked.value>(kb, a, 0, a_step, b + j, b_row, c + j, 0, last, p > 0);
+      micro<V, 1, nv.value, false, masked.value>(kb, a, 0, a_step, b + j, b_row, c + j, 0, last,
+                                                 add || p > 0);
     };
     index_t j = 0;
     for (; j + 8 * W <= n; j += 8 * W) run(j, W, std::integral_constant<int, 8>{}, std::false_type{});
@@ -71,9 +72,9 @@ template <class V, int R, int U, class T>
   });
 }
 
-/// c[j] = sum_p a[p] * b[j * b_row + p]
-template <class V, class T>
-[[gnu::noinline]] void row_of_dots(index_t n, index_t k, const T* a, const T* b, index_t b_row, T* c) {
+/// c[j] = sum_p a[p] * b[j * b_row + p], added to c[j] with add
+template <class V, class T> [[gnu::noinline]] void row_of_dots(index_t n, index_t k, const T* a, const T* b,
+                                                               index_t b_row, T* c, bool add = false) {
   constexpr int W = static_cast<int>(V::size), U = W < 8 ? 8 / W : 1;
   // lines that lie a multiple of half a page apart share the sets of a cache: with 8 of them none is pushed out
   const bool crowded = W > 8 && b_row * static_cast<index_t>(sizeof(T)) % 2048 == 0;
@@ -90,12 +91,14 @@ template <class V, class T>
       }
     }
     if (!crowded) dots<V, W, U>(sum, k, a, rows, b_row);
-    store(c + j, hsum_each(sum));
+    V each = hsum_each(sum);
+    if (add) each = each + load<V>(c + j);
+    store(c + j, each);
   }
   for (; j < n; ++j) {
     V sum[1];
     dots<V, 1, 8>(sum, k, a, b + j * b_row, b_row);
-    c[j] = hsum(sum[0]);
+    c[j] = add ? c[j] + hsum(sum[0]) : hsum(sum[0]);
   }
 }
 
@@ -120,7 +123,7 @@ template <class V> inline constexpr int dots_at_once = sizeof(V) == 64 ? 16 : 8;
 /// Dot products of up to M rows of a with up to dots_at_once / M rows of b, each in the same order wherever it stands.
 template <class V, int M, class T>
 [[gnu::noinline]] void block_of_dots(index_t rows, index_t cols, index_t k, const T* a, index_t a_row,
-                                     const T* b, index_t b_row, T* c, index_t c_row) {
+                                     const T* b, index_t b_row, T* c, index_t c_row, bool add) {
   constexpr int W = static_cast<int>(V::size), S = dots_at_once<V>, R = S / M;
   const T *as[M], *bs[R];
   unroll<M>([&](auto i)
@@ -129,7 +132,7 @@ template <class V, int M, class T>
                 __attribute__((always_inline)) { bs[r] = b + std::min<index_t>(r, cols - 1) * b_row; });
   V acc[S];
   unroll<S>([&](auto s) __attribute__((always_inline)) { acc[s] = V(T(0)); });
-  const auto add = [&](auto at) __attribute__((always_inline)) {
+  const auto step = [&](auto at) __attribute__((always_inline)) {
     V x[M];
     unroll<M>([&](auto i) __attribute__((always_inline)) { x[i] = at(as[i]); });
     unroll<R>([&](auto r) __attribute__((always_inline)) {
@@ -139,8 +142,8 @@ template <class V, int M, class T>
     });
   };
   index_t p = 0;
-  for (; p + W <= k; p += W) add([&](const T* q) __attribute__((always_inline)) { return load<V>(q + p); });
-  if (p < k) add([&](const T* q) __attribute__((always_inline)) { return load_n<V>(q + p, k - p); });
+  for (; p + W <= k; p += W) step([&](const T* q) __attribute__((always_inline)) { return load<V>(q + p); });
+  if (p < k) step([&](const T* q) __attribute__((always_inline)) { return load_n<V>(q + p, k - p); });
   T sums[S];
   unroll<S / W>([&](auto g) __attribute__((always_inline)) {
     V part[W];
@@ -148,11 +151,15 @@ template <class V, int M, class T>
     store(sums + g * W, hsum_each(part));
   });
   for (index_t i = 0; i < rows; ++i)
-    for (index_t r = 0; r < cols; ++r) c[i * c_row + r] = sums[i * R + r];
+    for (index_t r = 0; r < cols; ++r) {
+      T& to = c[i * c_row + r];
+      to = add ? to + sums[i * R + r] : sums[i * R + r];
+    }
 }
 /// c[i, j] = sum_p a[i * a_row + p] * b[j * b_row + p]: some rows of b meet all rows of a.
 template <class V, class T> void rows_of_dots(index_t rows, index_t cols, index_t k, const T* a,
-                                              index_t a_row, const T* b, index_t b_row, T* c, index_t c_row) {
+                                              index_t a_row, const T* b, index_t b_row, T* c, index_t c_row,
+                                              bool add) {
   constexpr index_t R = dots_at_once<V> / 4;
   for (index_t j = 0; j < cols; j += 2 * R, b += 2 * R * b_row, c += 2 * R) {
     const index_t n = std::min(2 * R, cols - j);
@@ -160,10 +167,10 @@ template <class V, class T> void rows_of_dots(index_t rows, index_t cols, index_
       const index_t m = std::min<index_t>(4, rows - i);
       const T* const at = a + i * a_row;
       T* const to = c + i * c_row;
-      if (m <= 2) block_of_dots<V, 2>(m, n, k, at, a_row, b, b_row, to, c_row);
+      if (m <= 2) block_of_dots<V, 2>(m, n, k, at, a_row, b, b_row, to, c_row, add);
       else {
-        block_of_dots<V, 4>(m, std::min(R, n), k, at, a_row, b, b_row, to, c_row);
-        if (n > R) block_of_dots<V, 4>(m, n - R, k, at, a_row, b + R * b_row, b_row, to + R, c_row);
+        block_of_dots<V, 4>(m, std::min(R, n), k, at, a_row, b, b_row, to, c_row, add);
+        if (n > R) block_of_dots<V, 4>(m, n - R, k, at, a_row, b + R * b_row, b_row, to + R, c_row, add);
       }
     }
   }
@@ -171,21 +178,21 @@ template <class V, class T> void rows_of_dots(index_t rows, index_t cols, index_
 
 /// Is a product taken without blocks: one row, or some whose terms lie side by side in both operands?
 template <class V, class T>
-bool are_few_rows(index_t rows, index_t k, const matrix<T>& a, const matrix<T>& b) {
+constexpr bool are_few_rows(index_t rows, index_t k, const matrix<T>& a, const matrix<T>& b) {
   if (rows == 1) return b.col == 1 || a.col == 1;
   constexpr bool wide_lanes = sizeof(V) == 64;
   // beyond so many a copy of b, turned, pays
   const index_t most = k >= 128 ? (wide_lanes ? 32 : 12) : (wide_lanes ? 8 : 4);
   return rows <= most && k >= blocking<V>::W && a.col == 1 && b.col != 1;
 }
-/// `rows` rows of c = a b, which has `of`, without packing: the way, and so the order of sums, is that of the whole c.
+/// `rows` rows of c = a b, or c += a b with add, of which c has `of`, without packing: the way, and so the order of sums, is that of the whole c.
 ///   @pre are_few_rows(of, k, a, b)
 template <class V, class T>
 void few_rows(index_t of, index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
-              index_t c_row) {
-  if (of > 1) rows_of_dots<V>(rows, cols, k, a.p, a.row, b.p, b.col, c, c_row);
-  else if (b.col == 1) row_times_matrix<V>(cols, k, a.p, a.col, b.p, b.row, c);
-  else row_of_dots<V>(cols, k, a.p, b.p, b.col, c);
+              index_t c_row, bool add = false) {
+  if (of > 1) rows_of_dots<V>(rows, cols, k, a.p, a.row, b.p, b.col, c, c_row, add);
+  else if (b.col == 1) row_times_matrix<V>(cols, k, a.p, a.col, b.p, b.row, c, add);
+  else row_of_dots<V>(cols, k, a.p, b.p, b.col, c, add);
 }
 
 /// Where c is taken in its columns: so many steps of k at a time, so that all columns of a few rows of a are read before

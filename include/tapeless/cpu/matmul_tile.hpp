@@ -154,12 +154,14 @@ void wide_panels(index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b
                                 add);
 }
 
-/// c = a b on one thread, summed in equal blocks of at most kc along k whatever the rows and columns; c has row stride
-/// c_row.   packed: nullptr, or b as panels of all_k rows each.   Scratch: tile_scratch<V>(rows, cols, k) elements.
+/// c = a b on one thread, or c += a b with add, summed in equal blocks of at most kc along k whatever the rows and columns;
+/// c has row stride c_row.   packed: nullptr, or b as panels of all_k rows each.   Scratch: tile_scratch<V>(rows, cols, k)
+/// elements.
 ///   @pre kc <= KC is a multiple of a line, or k <= kc
 template <class V, class T>
 void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
-          T* scratch, index_t kc = blocking<V>::KC, const T* packed = nullptr, index_t all_k = 0) {
+          T* scratch, index_t kc = blocking<V>::KC, const T* packed = nullptr, index_t all_k = 0,
+          bool add = false) {
   using B = blocking<V>;
   constexpr index_t W = B::W, NR = B::NR;
   const tile_choice choice = choose_tiles<V>(rows, cols, k, a, b, c_row, kc, packed != nullptr);
@@ -186,7 +188,7 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
         if (in_place) {
           row_blocks<B::MR>(mc, [&](index_t, auto m) { // one
             wide_panels<V, m.value>(nc, kb, pack_a ? matrix<T>{block, 1, mc} : as, b.at(p, j0),
-                                    c + i0 * c_row + j0, c_row, p > 0, choice.far);
+                                    c + i0 * c_row + j0, c_row, add || p > 0, choice.far);
           });
           continue;
         }
@@ -216,10 +218,11 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
               next.row = a.row;
             }
             next.ahead = from_l2 ? 16 * NR : 0;
-            if (nb > W) micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0, next);
+            if (nb > W)
+              micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, add || p > 0, next);
             else
-              micro<V, m.value, 1, false, true>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, p > 0,
-                                                next);
+              micro<V, m.value, 1, false, true>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last,
+                                                add || p > 0, next);
           });
         }
       }

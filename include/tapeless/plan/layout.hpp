@@ -13,6 +13,18 @@
 
 namespace tapeless::detail {
 
+// Of the images that pass a few at a time (images.hpp) where the whole program may be one strip: how many; else 0.
+template <class Nodes> constexpr extent_t images_of_strip(const Nodes& nodes, int n) {
+  extent_t images = 0;
+  int convolutions = 0;
+  for (int i = 0; i < n; ++i)
+    if (is_conv(nodes[i].o)) {
+      ++convolutions;
+      if (const extent_t of = images_of(nodes, i).n; of > images) images = of;
+    }
+  return convolutions > convolutions_of_a_strip ? 0 : images;
+}
+
 template <int N, int O> class arrangement {
   struct forms { // ids in the new graph; last: the same tensor permuted by to_channels_last
     int plain = no_node, last = no_node;
@@ -23,6 +35,7 @@ template <int N, int O> class arrangement {
   vec<char> in_place_{N, 0}; // the node's elements lie channels last in memory
   // a convolution that runs channels last reads it, directly or through ops that take any order
   vec<char> wanted_{N, 0};
+  const bool passes_; // images may pass a few at a time
 
   constexpr const node& at(int i) const { return p_.nodes[i]; }
   static constexpr bool is_view(op o) { return rule(o).k == kind::view || o == op::copy; }
@@ -147,9 +160,10 @@ template <int N, int O> class arrangement {
   constexpr bool takes_any_order(const node& v) const {
     return rule(v.o).k == kind::elementwise || rule(v.o).k == kind::reduction || moves(v);
   }
-  // Some samples of a tensor that has been reordered as a whole are read there.
+  // Some samples of a tensor that has been reordered as a whole are read there, but not those of an argument whose reordered
+  // images pass a few at a time: they need not stay.
   constexpr bool has_copy_in_last(int x) const {
-    return made_[x].last >= 0 && g_[made_[x].last].o == op::copy;
+    return made_[x].last >= 0 && g_[made_[x].last].o == op::copy && !(passes_ && at(x).o == op::input);
   }
   // The result lies channels last where an operand that is as large as the loop does, and where none of them lies in
   // any order and it is wanted so.
@@ -219,7 +233,7 @@ template <int N, int O> class arrangement {
   }
 
 public:
-  constexpr explicit arrangement(const program<N, O>& p) : p_(p) {}
+  constexpr explicit arrangement(const program<N, O>& p) : p_(p), passes_(images_of_strip(p.nodes, N) > 0) {}
 
   // channels_last: the convolutions that run so.   .broken where the new program is none.
   constexpr raw_program with(const vec<char>& channels_last) {
@@ -243,17 +257,10 @@ public:
   }
 };
 
-// What the reorders of a program cost, in ns of Backend. Images that pass a few at a time (images.hpp) are reordered so,
-// where the whole program may be one strip: others are read again long after.
+// What the reorders of a program cost, in ns of Backend. Images that pass a few at a time are reordered so: others are
+// read again long after.
 template <class Backend, class Nodes> constexpr double reorder_cost(const Nodes& nodes, int n) {
-  extent_t images = 0;
-  int convolutions = 0;
-  for (int i = 0; i < n; ++i)
-    if (is_conv(nodes[i].o)) {
-      ++convolutions;
-      if (const extent_t of = images_of(nodes, i).n; of > images) images = of;
-    }
-  if (convolutions > convolutions_of_a_strip) images = 0;
+  const extent_t images = images_of_strip(nodes, n);
   double sum = 0;
   for (int i = 0; i < n; ++i) {
     const node& v = nodes[i];
