@@ -238,6 +238,27 @@ TEST_CASE_TEMPLATE("conv: planes in bands, rows of more than 512 columns", T, TA
   check<T>({.n = 1, .c = 3, .h = 1, .w = 600, .k = 9, .r = 1, .s = 3, .p = 1, .q = 598});
 }
 
+TEST_CASE_TEMPLATE("conv: 1 x 1, few or many channels and filters, images in one piece and several", T,
+                   TAPELESS_ELEMENTS) {
+  for (const auto& ck :
+       {std::pair<index_t, index_t>{1, 20}, {20, 1}, {2, 2}, {70, 4}, {14, 64}, {40, 45}, {90, 34}})
+    for (const auto& hw : {std::pair<index_t, index_t>{7, 9}, {25, 41}, {30, 70}})
+      for (const index_t groups : {1, 2}) {
+        conv_extents e{.n = hw.first == 30 ? 1 : 3,
+                       .c = ck.first * groups,
+                       .h = hw.first,
+                       .w = hw.second,
+                       .k = ck.second * groups,
+                       .r = 1,
+                       .s = 1,
+                       .groups = groups};
+        REQUIRE(complete(e, 0, 0));
+        CHECK(conv_kernel_of<simd<T>>(conv_pass::wgrad, e) ==
+              (e.c == groups && groups > 1 ? conv_kernel::depthwise : conv_kernel::pointwise));
+        check<T>(e);
+      }
+}
+
 TEST_CASE_TEMPLATE("conv: an empty batch has no output and a zero weight gradient", T, TAPELESS_ELEMENTS) {
   check<T>({.n = 0, .c = 3, .h = 5, .w = 5, .k = 2, .r = 3, .s = 3, .p = 3, .q = 3});
   check<T>({.n = 0, .c = 3, .h = 5, .w = 5, .k = 2, .r = 1, .s = 1, .p = 5, .q = 5});
@@ -471,6 +492,7 @@ TEST_CASE("conv: wgrad of every kernel may be told which images there are") {
   for (const conv_kernel k : {conv_kernel::channels_last, conv_kernel::channels_last_winograd,
                               conv_kernel::channels_last_depthwise, conv_kernel::channels_last_trimmed})
     CHECK(conv2d_reads_lists<V>(k, in_channels_last(e)));
+  CHECK(conv2d_reads_lists<V>(conv_kernel::pointwise, {.c = 8, .h = 4, .w = 4, .k = 8, .p = 4, .q = 4}));
   CHECK(conv2d_reads_lists<V>(conv_kernel::dense, {.c = 8, .h = 3, .w = 3, .k = 5, .r = 3, .s = 3}));
   // pixels are the rows of a product; several small images are read together
   CHECK(!conv2d_reads_lists<V>(conv_kernel::channels_last_pointwise,
