@@ -181,7 +181,9 @@ template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents&
   constexpr index_t W = static_cast<index_t>(V::size);
   if (!three_by_three(e) || std::min(e.p, e.q) < 6) return false;
   if (e.p * e.q <= 144 && weights > 1 << 21) return false;
+  if (p == conv_pass::fprop && e.p * e.q <= 576 && weights > 1 << 22) return false;
   if (p == conv_pass::wgrad) {
+    if (sizeof(V) == 64 && (e.dil_w > 1 || e.dil_h > 1) && std::max(cg, kg) <= 2 * W) return false;
     const bool wide = e.q >= std::min<index_t>(3 * W, 24);
     return e.dil_w <= 2 && e.dil_h <= 2 && kg >= 8 && cg >= (wide ? 13 : 24) && weights < 1 << 23;
   }
