@@ -12,7 +12,8 @@ namespace tapeless::cpu::detail {
 template <class V> struct pointwise_wgrad {
   using T = typename V::value_type;
   static constexpr index_t pixels = 1024; // of one product: some rows of both stay near by
-  /// turned: x dy^T, (channels, filters). Few rows need no copy; of many, columns should fill vectors.
+  /// turned: x dy^T, (channels, filters), which is transposed at the end. Few rows need no copy; of many, columns should fill
+  /// vectors, and each is copied.
   struct plan {
     bool few, turned;
     index_t rows, cols, pieces, slots; // slots: partial sums
@@ -20,10 +21,10 @@ template <class V> struct pointwise_wgrad {
       const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.h * e.w;
       const matrix<T> a{nullptr, area, 1}, b{nullptr, 1, area};
       few = are_few_rows<V>(std::min(cg, kg), std::min(pixels, area), a, b);
-      const auto work = [](index_t of_rows, index_t of_cols) {
+      const auto work = [](index_t of_rows, index_t of_cols) { // on a pixel
         return of_rows * whole_lanes<V>(of_cols) + 12 * of_cols;
       };
-      turned = few ? cg < kg : work(cg, kg) < work(kg, cg);
+      turned = few ? cg < kg : work(cg, kg) + 30 * cg * kg / area < work(kg, cg);
       rows = turned ? cg : kg;
       cols = turned ? kg : cg;
       pieces = ceil_div(area, pixels);
