@@ -244,6 +244,15 @@ template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e
   return false;
 }
 
+/// A product for each image: of pixels enough, and of channels and filters that fill vectors, or so many pixels that they come
+/// from far.
+template <class V> constexpr bool pointwise_wgrad_pays(const conv_extents& e) {
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.p * e.q;
+  const auto filled = [](index_t n) { return 4 * n >= 3 * whole_lanes<V>(n); };
+  if (!pointwise(e) || area <= (sizeof(typename V::value_type) == 4 ? 36 : 49)) return false;
+  return std::min(cg, kg) <= 4 || area >= 1 << 13 || (std::min(cg, kg) > 32 && (filled(cg) || filled(kg)));
+}
+
 /// Beside channels_last_trimmed, too. Transformed weights are read once a chunk of tiles and written once a run: where
 /// an image has few tiles they must be few.
 template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, const conv_extents& e) {
@@ -313,14 +322,18 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
     case conv_pass::wgrad:
       if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && taps > 1))) return conv_kernel::depthwise;
       if (detail::narrow_wgrad<V>::takes(e)) return conv_kernel::narrow;
-      indirect =
-          !detail::pointwise(e) &&
-          (long_vectors ? (e.q < 2 * W && 2 * kg > W) || (kg > W && filled(kg, 75) && cg * taps > 12)
-                        : e.q < (cg > 1 ? 2 * W : W) || (kg > W && filled(kg, 80) && cg * taps > 2 * W));
+      if (detail::pointwise_wgrad_pays<V>(e)) return conv_kernel::pointwise;
+      if (long_vectors)
+        indirect = (e.q < 2 * W && 2 * kg > W) ||
+                   (kg > W ? filled(kg, 75) && (cg * taps > 12 || detail::pointwise(e))
+                           : detail::pointwise(e) && kg > 4);
+      else
+        indirect = e.q < (cg > 1 ? 2 * W : W) ||
+                   (kg > W ? filled(kg, 80) && cg * taps > 2 * W : detail::pointwise(e));
       break;
   }
   if (indirect && conv_kernel_takes<V>(p, conv_kernel::indirect, e)) return conv_kernel::indirect;
-  return detail::pointwise(e) ? conv_kernel::pointwise : conv_kernel::columns;
+  return p != conv_pass::wgrad && detail::pointwise(e) ? conv_kernel::pointwise : conv_kernel::columns;
 }
 
 /// Is the kernel on channels-last tensors faster by 5 % at least than the best one on these, without reorders? Thresholds

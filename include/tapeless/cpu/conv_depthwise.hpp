@@ -45,7 +45,8 @@ template <class V> constexpr bool reads_in_place(const conv_extents& e) {
          e.dil_w == 1;
 }
 /// A plane (h, w) with zeros around it: (i, j) is p[(i - top) * w + j - left].
-/// Rows far apart share no page, so that no prefetcher follows: what is `ahead` elements further is fetched meanwhile.
+/// Where the same rows of another plane come next, no prefetcher follows: what is `ahead` elements further, if anything, is
+/// fetched meanwhile.
 template <class T> struct padded_plane {
   const T* p;
   index_t h, w, top, left, ahead = 0;
@@ -127,8 +128,8 @@ void plane(int taps, const index_t* tap, const T* w, const T* x, index_t x_row, 
   }
 }
 
-/// Rows of a plane of `cols` columns that pass together, all columns of them: they stay near by where many planes meet them, and
-/// few pages are open at once.
+/// Rows of a plane of `cols` columns that pass together, all columns of them, so that few pages are open at once. In dgrad they
+/// stay near by while all planes of dy meet them.
 constexpr index_t rows_near_by(index_t cols) { return std::max<index_t>(16, (1 << 13) / cols); }
 
 /// Channels in a chunk, so that one is worth its start.

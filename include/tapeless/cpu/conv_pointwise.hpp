@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // 1 x 1 convolution without stride or padding, fprop and dgrad: for each image and group the weights times its
-// (channels, pixels). wgrad, and images that are channels last, are those of other kernels.
+// (channels, pixels). wgrad: conv_pointwise_wgrad.hpp; images that are channels last: conv_dense.hpp.
 #include "conv_tile.hpp"
 
 namespace tapeless::cpu::detail {

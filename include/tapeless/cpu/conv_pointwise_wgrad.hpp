@@ -70,11 +70,14 @@ template <class V> struct pointwise_wgrad {
       if (slots > 1) add_slices<V>(team, slots, size, sums, dw);
       return;
     }
-    team.run(e.groups, [&](index_t g, int) {
-      T* const sum = sums + g * of_group;
+    constexpr index_t part = 256; // rows of the sums
+    const index_t cuts = ceil_div(p.rows, part);
+    team.run(e.groups * cuts, [&](index_t chunk, int) {
+      const index_t g = chunk / cuts, i = chunk % cuts * part, m = std::min(part, p.rows - i);
+      T* const sum = sums + g * of_group + i * p.cols;
       for (index_t slot = 1; slot < slots; ++slot)
-        for (index_t i = 0; i < of_group; ++i) sum[i] += sum[slot * size + i];
-      transpose<V>(p.rows, p.cols, sum, p.cols, dw + g * of_group, p.rows);
+        for (index_t n = 0; n < m * p.cols; ++n) sum[n] += sum[slot * size + n];
+      transpose<V>(m, p.cols, sum, p.cols, dw + g * of_group + i, p.rows);
     });
   }
 };

@@ -185,7 +185,8 @@ constexpr bool are_few_rows(index_t rows, index_t k, const matrix<T>& a, const m
   const index_t most = k >= 128 ? (wide_lanes ? 32 : 12) : (wide_lanes ? 8 : 4);
   return rows <= most && k >= blocking<V>::W && a.col == 1 && b.col != 1;
 }
-/// `rows` rows of c = a b, or c += a b with add, of which c has `of`, without packing: the way, and so the order of sums, is that of the whole c.
+/// `rows` rows of c = a b, which has `of`, or with add of c += a b, without packing: the way, and so the order of sums, is that
+/// of the whole c.
 ///   @pre are_few_rows(of, k, a, b)
 template <class V, class T>
 void few_rows(index_t of, index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,

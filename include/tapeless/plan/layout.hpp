@@ -35,7 +35,7 @@ template <int N, int O> class arrangement {
   vec<char> in_place_{N, 0}; // the node's elements lie channels last in memory
   // a convolution that runs channels last reads it, directly or through ops that take any order
   vec<char> wanted_{N, 0};
-  const bool passes_; // images may pass a few at a time
+  const extent_t images_; // that pass a few at a time, or 0
 
   constexpr const node& at(int i) const { return p_.nodes[i]; }
   static constexpr bool is_view(op o) { return rule(o).k == kind::view || o == op::copy; }
@@ -163,7 +163,8 @@ template <int N, int O> class arrangement {
   // Some samples of a tensor that has been reordered as a whole are read there, but not those of an argument whose reordered
   // images pass a few at a time: they need not stay.
   constexpr bool has_copy_in_last(int x) const {
-    return made_[x].last >= 0 && g_[made_[x].last].o == op::copy && !(passes_ && at(x).o == op::input);
+    return made_[x].last >= 0 && g_[made_[x].last].o == op::copy &&
+           !(at(x).o == op::input && at(x).s.d[0] == images_);
   }
   // The result lies channels last where an operand that is as large as the loop does, and where none of them lies in
   // any order and it is wanted so.
@@ -233,7 +234,7 @@ template <int N, int O> class arrangement {
   }
 
 public:
-  constexpr explicit arrangement(const program<N, O>& p) : p_(p), passes_(images_of_strip(p.nodes, N) > 0) {}
+  constexpr explicit arrangement(const program<N, O>& p) : p_(p), images_(images_of_strip(p.nodes, N)) {}
 
   // channels_last: the convolutions that run so.   .broken where the new program is none.
   constexpr raw_program with(const vec<char>& channels_last) {
