@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 7486
+// instantiations: 7502
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
