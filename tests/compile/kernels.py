@@ -46,7 +46,7 @@ def sources_of(kernel):
     if kernel == "matmul":
         yield kernel, MATMUL
         return
-    taken = {"pointwise": ["fprop", "dgrad"], "narrow": ["wgrad"]}
+    taken = {"narrow": ["wgrad"]}
     for each in taken.get(kernel, ["fprop", "dgrad", "wgrad"]):
         yield f"{kernel} {each}", CONV % (each, kernel)
 
