@@ -194,7 +194,7 @@ private:
     T* const to = out + (i * v.residues() + fy) * to_line + (j * h.residues() + fx) * e.c;
     const index_t lanes = c1 - c0;
     for (index_t a = 0; a < across.n; ++a)
-      row_blocks<8>(along.n, [&](index_t b, auto q) {
+      constant_row_blocks<8>(along.n, [&](index_t b, auto q) {
         const T* const xs = from + a * across.from + b * along.from + c0;
         const T* const wl = ws + c0;
         T* const ys = to + a * across.to + b * along.to + c0;

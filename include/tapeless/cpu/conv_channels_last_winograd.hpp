@@ -204,12 +204,11 @@ template <class V, class Team, class T> void channels_last_winograd(const Team& 
                                    e.dil_w * e.k, kg);
                      });
       for (index_t k = 0; k < filters; k += B::NR)
-        row_blocks<B::MR>(tiles, [&](index_t t, auto m) {
+        row_blocks<B::MR>(tiles, [&](index_t t, index_t m) {
           const auto run = [&](auto nv) {
-            micro<V, m.value, nv.value>(cg, data + p * plan.data_point() + t * plan.channels, plan.channels,
-                                        1, w + (g * plan.points + p) * cg * filters + k, filters,
-                                        products + p * plan.product_point() + t * filters + k, filters, W,
-                                        false);
+            micro_rows<V, nv.value>(m, cg, data + p * plan.data_point() + t * plan.channels, plan.channels, 1,
+                                    w + (g * plan.points + p) * cg * filters + k, filters,
+                                    products + p * plan.product_point() + t * filters + k, filters, W, false);
           };
           if (filters - k > W) run(std::integral_constant<int, 2>{});
           else run(std::integral_constant<int, 1>{});

@@ -67,11 +67,11 @@ template <class V> struct channels_last_winograd_wgrad {
         });
         for (index_t q = 0; q < p.points; ++q)
           for (index_t c = 0; c < p.lanes; c += B::NR)
-            row_blocks<B::MR>(filters, [&](index_t k, auto m) {
+            row_blocks<B::MR>(filters, [&](index_t k, index_t m) {
               const auto run = [&](auto nv) {
-                micro<V, m.value, nv.value>(last - first, cotangent + q * p.cotangent_point() + k, 1,
-                                            p.pitch(), data + q * p.data_point() + c, p.lanes,
-                                            sum + (q * p.kg + k) * p.lanes + c, p.lanes, B::W, u > begin);
+                micro_rows<V, nv.value>(m, last - first, cotangent + q * p.cotangent_point() + k, 1,
+                                        p.pitch(), data + q * p.data_point() + c, p.lanes,
+                                        sum + (q * p.kg + k) * p.lanes + c, p.lanes, B::W, u > begin);
               };
               if (p.lanes - c > B::W) run(std::integral_constant<int, 2>{});
               else run(std::integral_constant<int, 1>{});

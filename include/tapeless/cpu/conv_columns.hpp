@@ -65,22 +65,22 @@ template <class V, class T> struct taps_of_band {
           for (index_t j = 0, step; j < cols; j += step) {
             const index_t left = cols - j;
             const T* const xs = x + i * x_row + c * x_plane + j;
-            const auto run = [&](index_t k, auto m, auto nv) {
-              const index_t last = std::min(W, left - (nv.value - 1) * W);
-              const auto ws = w.at(k, m.value, c, first);
-              micro<V, m.value, nv.value, true>(std::min(together, channels - c), ws.p, ws.row, ws.step, xs,
-                                                x_plane, y + k * y_plane + i * y_row + j, y_plane, last,
-                                                first + c > 0, {}, tap, taps, ws.tap);
+            const auto run = [&](index_t k, index_t m, index_t vectors, auto& kernel) {
+              const index_t last = std::min(W, left - (vectors - 1) * W);
+              const auto ws = w.at(k, m, c, first);
+              const taps_of_step step_taps{tap, taps, ws.tap};
+              kernel(std::min(together, channels - c), ws.p, ws.row, ws.step, xs, x_plane,
+                     y + k * y_plane + i * y_row + j, y_plane, last, first + c > 0, nullptr, &step_taps);
             };
             if (filters == 1 && left > 3 * W) {
               step = 4 * W;
-              run(0, std::integral_constant<int, 1>{}, std::integral_constant<int, 4>{});
+              run(0, 1, 4, micro<V, 1, 4, true>);
               continue;
             }
             step = B::NR;
-            row_blocks<B::MR>(filters, b, std::min(b + panel, blocks), [&](index_t k, auto m) {
-              if (left > W) run(k, m, std::integral_constant<int, 2>{});
-              else run(k, m, std::integral_constant<int, 1>{});
+            row_blocks<B::MR>(filters, b, std::min(b + panel, blocks), [&](index_t k, index_t m) {
+              if (left > W) run(k, m, 2, *micro_of<V, 2, true>(m));
+              else run(k, m, 1, *micro_of<V, 1, true>(m));
             });
           }
   }
@@ -151,9 +151,9 @@ template <class V> struct columns_fprop {
     if (!reorders(e)) return;
     team.run(e.groups * blocks, [&](index_t chunk, int) {
       const index_t b = chunk % blocks;
-      row_blocks<MR>(kg, b, b + 1, [&](index_t k, auto m) {
+      row_blocks<MR>(kg, b, b + 1, [&](index_t k, index_t m) {
         const index_t at = (chunk / blocks * kg + k) * size;
-        interleave<V>(m.value, size, w + at, size, packed + at);
+        interleave<V>(m, size, w + at, size, packed + at);
       });
     });
   }
@@ -206,7 +206,7 @@ template <class V> struct columns_dgrad {
     const index_t blocks = ceil_div(cg, MR);
     team.run(e.groups * blocks, [&](index_t chunk, int) {
       const index_t g = chunk / blocks, b = chunk % blocks;
-      row_blocks<MR>(cg, b, b + 1, [&](index_t c, auto m) {
+      row_blocks<MR>(cg, b, b + 1, [&](index_t c, index_t m) {
         const T* const from = w + (g * kg * cg + c) * taps;
         T* to = packed + g * kg * cg * taps;
         for (index_t fy = 0; fy < e.stride_h; ++fy)
@@ -214,10 +214,10 @@ template <class V> struct columns_dgrad {
             const index_t count = count_taps(e, fy, fx);
             index_t done = 0;
             each_tap(e, fy, fx, [&](index_t r, index_t s) {
-              T* row = to + (c * kg * count) + done++ * m.value;
+              T* row = to + (c * kg * count) + done++ * m;
               const T* f = from + r * e.s + s;
-              for (index_t k = 0; k < kg; ++k, f += cg * taps, row += count * m.value)
-                for (int i = 0; i < m.value; ++i) row[i] = f[i * taps];
+              for (index_t k = 0; k < kg; ++k, f += cg * taps, row += count * m)
+                for (int i = 0; i < m; ++i) row[i] = f[i * taps];
             });
             to += cg * kg * count;
           }

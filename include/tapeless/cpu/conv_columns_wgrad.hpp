@@ -108,7 +108,7 @@ template <class V> struct columns_wgrad {
                                          at, e.stride_h * xp.tile.line(), xp.tile.size(),
                                          to + k * columns + at_column, columns, u > begin);
         };
-        row_blocks<3>(filters, [&](index_t k, auto m) { // sums in registers: 3 x 4, 2 x 4 or 1 x 8
+        constant_row_blocks<3>(filters, [&](index_t k, auto m) { // sums in registers: 3 x 4, 2 x 4 or 1 x 8
           constexpr int N = m.value == 1 ? 8 : 4;
           index_t column = 0;
           for (; column + N <= columns; column += N) run(k, column, m, std::integral_constant<int, N>{});

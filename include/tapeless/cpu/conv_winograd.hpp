@@ -219,13 +219,12 @@ void winograd_filters(const Team& team, index_t cg, index_t kg, const T* w, inde
       first = f;
     };
     transform(0);
-    row_blocks<block::filters>(kg, [&](index_t k, auto m) {
-      for (index_t f = k; f < k + m.value; ++f) {
+    row_blocks<block::filters>(kg, [&](index_t k, index_t m) {
+      for (index_t f = k; f < k + m; ++f) {
         if (f == first + W) transform(f);
-        T* const at = to + k * A * A * cg + (c * m.value + f - k) * B;
+        T* const at = to + k * A * A * cg + (c * m + f - k) * B;
         unroll<A * A / B>([&](auto group) {
-          for (index_t b = 0; b < B; ++b)
-            at[group * cg * m.value * B + b] = points[group][(f - first) * B + b];
+          for (index_t b = 0; b < B; ++b) at[group * cg * m * B + b] = points[group][(f - first) * B + b];
         });
       }
     });
@@ -289,7 +288,7 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
       const index_t n = std::min<index_t>(block::vectors, vectors - v);
       for (index_t t = 0; t < n; ++t)
         winograd_columns<V, M>(cg, lines + (v + t) * W, pitch, line.step, data + t * plan.vector());
-      row_blocks<block::filters>(kg, [&](index_t k, auto m) {
+      constant_row_blocks<block::filters>(kg, [&](index_t k, auto m) {
         const auto run = [&](auto together) __attribute__((always_inline)) {
           for (int f = 0; f < m.value; ++f)
             for (int t = 0; t < together.value; ++t) fetch(k + f, v + t);

@@ -16,6 +16,30 @@
 namespace tapeless::cpu {
 namespace detail {
 
+/// NV vectors of c[j] (+)= sum_p a[p * a_step] * b[p * b_row + j], the last one of n lanes where it is no whole one
+template <class V, int NV, bool Whole, class T>
+[[gnu::always_inline]] inline void row_panel(index_t k, const T* a, index_t a_step, const T* b, index_t b_row,
+                                             T* c, index_t n, bool add) {
+  constexpr int W = static_cast<int>(V::size);
+  const first_lanes<V> lanes(n);
+  const auto at = [&](const T* p, int j) __attribute__((always_inline)) {
+    return Whole || j < NV - 1 ? load<V>(p + j * W) : lanes.load(p + j * W);
+  };
+  V sum[NV];
+#pragma GCC unroll 8
+  for (int j = 0; j < NV; ++j) sum[j] = V(T(0));
+  for (; k > 0; --k, a += a_step, b += b_row) {
+    const V x(*a);
+#pragma GCC unroll 8
+    for (int j = 0; j < NV; ++j) sum[j] = fma(x, at(b, j), sum[j]);
+  }
+#pragma GCC unroll 8
+  for (int j = 0; add && j < NV; ++j) sum[j] = at(c, j) + sum[j];
+#pragma GCC unroll 8
+  for (int j = 0; j < NV; ++j)
+    if (Whole || j < NV - 1) store(c + j * W, sum[j]);
+    else lanes.store(c + j * W, sum[j]);
+}
 /// c[j] = sum_p a[p * a_step] * b[p * b_row + j], added to c[j] with add
 template <class V, class T> void row_times_matrix(index_t n, index_t k, const T* a, index_t a_step,
                                                   const T* b, index_t b_row, T* c, bool add = false) {
@@ -24,20 +48,17 @@ template <class V, class T> void row_times_matrix(index_t n, index_t k, const T*
   const index_t KB = b_row * static_cast<index_t>(sizeof(T)) < 4096 ? 64 : 8;
   for (index_t p = 0; p < k; p += KB, a += KB * a_step, b += KB * b_row) {
     const index_t kb = std::min(KB, k - p);
-    const auto run = [&](index_t j, index_t last, auto nv, auto masked) {
-      micro<V, 1, nv.value, false, masked.value>(kb, a, 0, a_step, b + j, b_row, c + j, 0, last,
-                                                 add || p > 0);
-    };
+    const bool adds = add || p > 0;
     index_t j = 0;
-    for (; j + 8 * W <= n; j += 8 * W) run(j, W, std::integral_constant<int, 8>{}, std::false_type{});
-    for (; j + 4 * W < n; j += 4 * W) run(j, W, std::integral_constant<int, 4>{}, std::false_type{});
+    for (; j + 8 * W <= n; j += 8 * W) row_panel<V, 8, true>(kb, a, a_step, b + j, b_row, c + j, W, adds);
+    for (; j + 4 * W <= n; j += 4 * W) row_panel<V, 4, true>(kb, a, a_step, b + j, b_row, c + j, W, adds);
     if (j == n) continue;
     const index_t vectors = ceil_div(n - j, W), last = n - j - (vectors - 1) * W;
     unroll<4>([&](auto v) __attribute__((always_inline)) {
-      using count = std::integral_constant<int, v.value + 1>;
-      if (vectors != count::value) return;
-      if (last == W) run(j, last, count{}, std::false_type{});
-      else run(j, last, count{}, std::true_type{});
+      constexpr int NV = v.value + 1;
+      if (vectors != NV) return;
+      if (NV < 4 && last == W) row_panel<V, NV, true>(kb, a, a_step, b + j, b_row, c + j, W, adds);
+      else row_panel<V, NV, false>(kb, a, a_step, b + j, b_row, c + j, last, adds);
     });
   }
 }
@@ -47,29 +68,31 @@ template <class V, int R, int U, class T>
 [[gnu::always_inline]] inline void dots(V (&sum)[R], index_t k, const T* a, const T* b, index_t b_row) {
   constexpr index_t W = blocking<V>::W;
   V acc[R][U];
-  unroll<R>([&](auto r) __attribute__((always_inline)) {
-    unroll<U>([&](auto u) __attribute__((always_inline)) { acc[r][u] = V(T(0)); });
-  });
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int u = 0; u < U; ++u) acc[r][u] = V(T(0));
   index_t p = 0;
   for (; p + U * W <= k; p += U * W)
-    unroll<U>([&](auto u) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+    for (int u = 0; u < U; ++u) {
       V x = load<V>(a + p + u * W);
       keep(x);
-      unroll<R>([&](auto r) __attribute__((always_inline)) {
-        acc[r][u] = fma(x, load<V>(b + r * b_row + p + u * W), acc[r][u]);
-      });
-    });
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) acc[r][u] = fma(x, load<V>(b + r * b_row + p + u * W), acc[r][u]);
+    }
   for (; p < k; p += W) {
-    const index_t n = std::min(W, k - p);
-    const V x = load_n<V>(a + p, n);
-    unroll<R>([&](auto r) __attribute__((always_inline)) {
-      acc[r][0] = fma(x, load_n<V>(b + r * b_row + p, n), acc[r][0]);
-    });
+    const first_lanes<V> lanes(std::min(W, k - p));
+    const V x = lanes.load(a + p);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) acc[r][0] = fma(x, lanes.load(b + r * b_row + p), acc[r][0]);
   }
-  unroll<R>([&](auto r) __attribute__((always_inline)) {
-    unroll<U - 1>([&](auto u) __attribute__((always_inline)) { acc[r][0] += acc[r][u + 1]; });
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+    for (int u = 1; u < U; ++u) acc[r][0] += acc[r][u];
     sum[r] = acc[r][0];
-  });
+  }
 }
 
 /// c[j] = sum_p a[p] * b[j * b_row + p], added to c[j] with add
@@ -126,24 +149,29 @@ template <class V, int M, class T>
                                      const T* b, index_t b_row, T* c, index_t c_row, bool add) {
   constexpr int W = static_cast<int>(V::size), S = dots_at_once<V>, R = S / M;
   const T *as[M], *bs[R];
-  unroll<M>([&](auto i)
-                __attribute__((always_inline)) { as[i] = a + std::min<index_t>(i, rows - 1) * a_row; });
-  unroll<R>([&](auto r)
-                __attribute__((always_inline)) { bs[r] = b + std::min<index_t>(r, cols - 1) * b_row; });
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i) as[i] = a + std::min<index_t>(i, rows - 1) * a_row;
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) bs[r] = b + std::min<index_t>(r, cols - 1) * b_row;
   V acc[S];
-  unroll<S>([&](auto s) __attribute__((always_inline)) { acc[s] = V(T(0)); });
+#pragma GCC unroll 16
+  for (int s = 0; s < S; ++s) acc[s] = V(T(0));
   const auto step = [&](auto at) __attribute__((always_inline)) {
     V x[M];
-    unroll<M>([&](auto i) __attribute__((always_inline)) { x[i] = at(as[i]); });
-    unroll<R>([&](auto r) __attribute__((always_inline)) {
-      const V y = at(bs[r]);
-      unroll<M>([&](auto i)
-                    __attribute__((always_inline)) { acc[i * R + r] = fma(x[i], y, acc[i * R + r]); });
-    });
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i) x[i] = at(as[i]);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      V y = at(bs[r]);
+      keep(y); // M uses of one load
+#pragma GCC unroll 16
+      for (int i = 0; i < M; ++i) acc[i * R + r] = fma(x[i], y, acc[i * R + r]);
+    }
   };
   index_t p = 0;
   for (; p + W <= k; p += W) step([&](const T* q) __attribute__((always_inline)) { return load<V>(q + p); });
-  if (p < k) step([&](const T* q) __attribute__((always_inline)) { return load_n<V>(q + p, k - p); });
+  if (const first_lanes<V> lanes(k - p); p < k)
+    step([&](const T* q) __attribute__((always_inline)) { return lanes.load(q + p); });
   T sums[S];
   unroll<S / W>([&](auto g) __attribute__((always_inline)) {
     V part[W];

@@ -161,11 +161,11 @@ template <class L> void bf16_tile(index_t rows, index_t cols, index_t k, const m
           const index_t nb = std::min(NR, nc - j), last = nb > W ? nb - W : nb;
           const float* const bp =
               packed ? packed + (j0 + j) * steps_of<L>(all_k) + p / L::depth * NR : panels + j * steps;
-          row_blocks<B::MR>(mc, [&](index_t i, auto m) {
+          row_blocks<B::MR>(mc, [&](index_t i, index_t m) {
             const float* const ap = block + i * steps;
             float* const cp = c + (i0 + i) * c_row + j0 + j;
-            if (nb > W) micro<V, m.value, 2>(steps, ap, 1, m.value, bp, NR, cp, c_row, last, p > 0);
-            else micro<V, m.value, 1>(steps, ap, 1, m.value, bp, NR, cp, c_row, last, p > 0);
+            if (nb > W) micro_rows<V, 2>(m, steps, ap, 1, m, bp, NR, cp, c_row, last, p > 0);
+            else micro_rows<V, 1>(m, steps, ap, 1, m, bp, NR, cp, c_row, last, p > 0);
           });
         }
       }

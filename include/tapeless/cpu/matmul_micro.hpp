@@ -3,7 +3,9 @@
 #pragma once
 // The microkernel of products: an (M, NV * W) block of C in registers, and how large blocks and their operands are.
 #include <algorithm>
+#include <array>
 #include <type_traits>
+#include <utility>
 
 #include "simd.hpp"
 
@@ -26,8 +28,10 @@ template <class V> struct blocking {
   static_assert(NC % NR == 0 && MC % MR == 0 && KC * static_cast<index_t>(sizeof(value_type)) % 128 == 0);
 };
 
-/// Vectors of a panel of b that M rows meet at once: their sums, one vector of each and one of a fill the registers.
-template <class V, int M> constexpr int vectors_of_panel = std::min(8, (sizeof(V) == 64 ? 31 : 15) / (M + 1));
+/// Vectors of a panel of b that m rows meet at once: their sums, one vector of each and one of a fill the registers.
+template <class V> constexpr index_t vectors_of_panel(index_t m) {
+  return std::min<index_t>(8, (sizeof(V) == 64 ? 31 : 15) / (m + 1));
+}
 
 /// What a microkernel fetches meanwhile: rows to come, each of them in one piece, so far apart; or, where `step` is not 0, one
 /// line for each step, so far apart; and in each step what lies `ahead` of its row of b, where the panel is as wide as it
@@ -36,23 +40,30 @@ template <class T> struct fetched {
   const T* p = nullptr;
   index_t row = 0, step = 0, ahead = 0;
 };
+/// Of each step `count` elements of a, `a_tap` apart, meet what lies so far from its row of b.
+struct taps_of_step {
+  const index_t* at;
+  int count;
+  index_t a_tap;
+};
 
-/// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + tap[t] + j]     (M, NV * W)
-/// Without Taps: one t with tap[0] = 0. The last vector of c has `last` lanes; with Masked that of b as well.
+/// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + at[t] + j]     (M, NV * W)
+/// Without Taps: one t with at[0] = 0, and taps is nullptr. The last vector of c has `last` lanes; with Masked that of b as well.
 /// Its loops are left to the compiler to unroll: as calls of unroll they take twice as long to compile.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
 [[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
-                             T* c, index_t c_row, index_t last, bool add, const fetched<T>& fetch = {},
-                             const index_t* tap = nullptr, int taps = 1, index_t a_tap = 1) {
+                             T* c, index_t c_row, index_t last, bool add, const fetched<T>* fetch = nullptr,
+                             const taps_of_step* taps = nullptr) {
   constexpr int W = static_cast<int>(V::size);
   constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
+  const first_lanes<V> lanes(last);
   V acc[M][NV];
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
   // Rows of c are pages apart: they are on their way while the sums are taken. To L2: b passes through L1 meanwhile.
-  if (M > 1 && k * taps >= (Taps ? 64 : 128))
+  if (M > 1 && (Taps ? k * taps->count >= 64 : k >= 128))
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i) {
       __builtin_prefetch(c + i * c_row, 0, 2);
@@ -85,7 +96,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
     V row[NV];
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j) {
-      V v = Masked && j == NV - 1 ? load_n<V>(bp + j * W, last) : load<V>(bp + j * W);
+      V v = Masked && j == NV - 1 ? lanes.load(bp + j * W) : load<V>(bp + j * W);
       if constexpr (M > 1) keep(v); // with M == 1 a load is used once: as an operand
       row[j] = v;
     }
@@ -96,16 +107,17 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, row[j], acc[i][j]);
     }
   };
-  constexpr bool fetches_b = M > 1 && NV == vectors_of_panel<V, M> && !Taps && !Masked;
-  if constexpr (Taps)
-    for (; k > 0; --k, walk(a_step - taps * a_tap), b += b_step)
-      for (int t = 0; t < taps; ++t, walk(a_tap)) step(b + tap[t]);
-  else {
+  constexpr bool fetches_b = M > 1 && NV == vectors_of_panel<V>(M) && !Taps && !Masked;
+  if constexpr (Taps) {
+    const auto [at, count, a_tap] = *taps;
+    for (const index_t next = a_step - count * a_tap; k > 0; --k, walk(next), b += b_step)
+      for (int t = 0; t < count; ++t, walk(a_tap)) step(b + at[t]);
+  } else {
     // L1 is for what passes now, unless there is little of it.
     constexpr int near = NV > 1 ? 2 : 3;
-    const T* next = fetch.p;
-    const index_t next_step = fetch.step, next_line = next_step != 0 ? next_step : fetch.row,
-                  ahead = fetch.ahead;
+    const fetched<T> of = fetch != nullptr ? *fetch : fetched<T>{};
+    const T* next = of.p;
+    const index_t next_step = of.step, next_line = next_step != 0 ? next_step : of.row;
     for (index_t count; k > 0; k -= count) {
       count = NV <= 2 && next ? std::min(k, line) : k;
       if (NV <= 2 && next) {
@@ -117,10 +129,10 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
         next += line * (next_step != 0 ? next_step : 1);
       }
       if constexpr (fetches_b)
-        if (ahead != 0) {
+        if (of.ahead != 0) {
           for (index_t p = count; p > 0; --p, walk(a_step), b += b_step) {
 #pragma GCC unroll 16
-            for (int j = 0; j < NV; ++j) __builtin_prefetch(b + ahead + j * W);
+            for (int j = 0; j < NV; ++j) __builtin_prefetch(b + of.ahead + j * W);
             step(b);
           }
           continue;
@@ -128,37 +140,71 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       for (index_t p = count; p > 0; --p, walk(a_step), b += b_step) step(b);
     }
   }
-  const auto finish = [&](auto adds, auto whole) __attribute__((always_inline)) {
+  // Written once, whatever is added and, where masks are registers, however many lanes are stored: this is much of what
+  // there is to compile.
+  const auto finish = [&](auto whole) __attribute__((always_inline)) {
     T* q = c;
 #pragma GCC unroll 16
-    for (int i = 0; i < M; ++i, q += c_row)
+    for (int i = 0; i < M; ++i, q += c_row) {
+      V(&sum)[NV] = acc[i];
+      T* const end = q + (NV - 1) * W;
+      if (add) {
 #pragma GCC unroll 16
-      for (int j = 0; j < NV; ++j) {
-        T* const to = q + j * W;
-        if (whole || j < NV - 1) store(to, adds ? V(load<V>(to) + acc[i][j]) : acc[i][j]);
-        else store_n(to, adds ? V(load_n<V>(to, last) + acc[i][j]) : acc[i][j], last);
+        for (int j = 0; j < NV - 1; ++j) sum[j] = load<V>(q + j * W) + sum[j];
+        sum[NV - 1] = (whole ? load<V>(end) : lanes.load(end)) + sum[NV - 1];
       }
+#pragma GCC unroll 16
+      for (int j = 0; j < NV - 1; ++j) store(q + j * W, sum[j]);
+      if constexpr (whole) store(end, sum[NV - 1]);
+      else lanes.store(end, sum[NV - 1]);
+    }
   };
-  if (last == W) {
-    if (add) finish(std::true_type{}, std::true_type{});
-    else finish(std::false_type{}, std::true_type{});
-  } else if (add) finish(std::true_type{}, std::false_type{});
-  else finish(std::false_type{}, std::false_type{});
+  if (!lanes.in_registers && last == W) finish(std::true_type{});
+  else finish(std::false_type{});
 }
 
-/// f(i, constant M) over the blocks [first, last) of the ceil(rows / MR) blocks of rows, which are of nearly equal
-/// size.   @pre rows > 0
+/// micro<V, M, NV, Taps, Masked> for M in 1 ... MR. NV == 0: vectors_of_panel.
+template <class V, int NV, bool Taps, bool Masked>
+inline constexpr auto micro_of_rows = []<int... I>(std::integer_sequence<int, I...>) {
+  return std::array{&micro < V, I + 1, NV != 0 ? NV : static_cast<int>(vectors_of_panel<V>(I + 1)), Taps,
+                    Masked > ...};
+}(std::make_integer_sequence<int, blocking<V>::MR>{});
+/// micro() for m rows
+template <class V, int NV, bool Taps = false, bool Masked = false>
+[[gnu::always_inline]] inline auto micro_of(index_t m) {
+  return micro_of_rows<V, NV, Taps, Masked>[static_cast<std::size_t>(m - 1)];
+}
+template <class V, int NV, bool Masked = false, class T = typename V::value_type>
+[[gnu::always_inline]] inline void micro_rows(index_t m, index_t k, const T* a, index_t a_row, index_t a_step,
+                                              const T* b, index_t b_step, T* c, index_t c_row, index_t last,
+                                              bool add, const fetched<T>* fetch = nullptr) {
+  micro_of<V, NV, false, Masked>(m)(k, a, a_row, a_step, b, b_step, c, c_row, last, add, fetch, nullptr);
+}
+
+/// `rows` rows in the fewest blocks of at most MR, of nearly equal size, the larger ones first.   @pre rows > 0
+template <int MR> struct row_split {
+  index_t blocks, size, larger;
+  constexpr explicit row_split(index_t rows)
+      : blocks(ceil_div(rows, MR)), size(rows / blocks), larger(rows % blocks) {}
+  constexpr index_t begin(index_t n) const { return n * size + std::min(n, larger); }
+  constexpr index_t rows(index_t n) const { return size + (n < larger ? 1 : 0); }
+};
+/// f(first row, number of rows) over the blocks of row_split, or over [first, last) of them
 template <int MR, class F>
 [[gnu::always_inline]] inline void row_blocks(index_t rows, index_t first, index_t last, F&& f) {
-  const index_t blocks = ceil_div(rows, MR), size = rows / blocks, larger = rows % blocks;
-  for (index_t n = first; n < last; ++n)
-    unroll<MR>([&](auto m) __attribute__((always_inline)) {
-      if (size + (n < larger ? 1 : 0) == m.value + 1)
-        f(n * size + std::min(n, larger), std::integral_constant<int, m.value + 1>{});
-    });
+  const row_split<MR> split(rows);
+  for (index_t n = first; n < last; ++n) f(split.begin(n), split.rows(n));
 }
 template <int MR, class F> [[gnu::always_inline]] inline void row_blocks(index_t rows, F&& f) {
   row_blocks<MR>(rows, 0, ceil_div(rows, MR), f);
+}
+/// The same with a constant for the number of rows.
+template <int MR, class F> [[gnu::always_inline]] inline void constant_row_blocks(index_t rows, F&& f) {
+  row_blocks<MR>(rows, [&](index_t i, index_t rows_of_block) __attribute__((always_inline)) {
+    unroll<MR>([&](auto m) __attribute__((always_inline)) {
+      if (rows_of_block == m.value + 1) f(i, std::integral_constant<int, m.value + 1>{});
+    });
+  });
 }
 
 } // namespace tapeless::cpu::detail

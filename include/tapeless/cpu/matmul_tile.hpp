@@ -135,23 +135,24 @@ template <class V, class T> struct tiles_to_come {
   }
 };
 
-/// c (+)= a b for M rows: b is read where it is, in panels as wide as the registers allow.
+/// c (+)= a b for m rows: b is read where it is, in panels as wide as the registers allow.
 /// far: its rows lie on pages of their own, which no prefetcher follows from one to the next.
-template <class V, int M, class T>
-void wide_panels(index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
-                 bool add, bool far) {
+template <class V, class T>
+void wide_panels(index_t m, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
+                 index_t c_row, bool add, bool far) {
   constexpr index_t W = blocking<V>::W;
   index_t j = 0;
-  const auto panels = [&](auto nv) {
-    for (constexpr index_t width = nv.value * W; j + width <= cols; j += width)
-      micro<V, M, nv.value>(k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, W, add,
-                            fetched<T>{.ahead = far && j + 2 * width <= cols ? width : 0});
+  const auto panels = [&](index_t width, auto& kernel) {
+    for (; j + width <= cols; j += width) {
+      const fetched<T> next{.ahead = width};
+      kernel(k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, W, add,
+             far && j + 2 * width <= cols ? &next : nullptr, nullptr);
+    }
   };
-  panels(std::integral_constant<int, vectors_of_panel<V, M>>{});
-  panels(std::integral_constant<int, 2>{});
+  panels(vectors_of_panel<V>(m) * W, *micro_of<V, 0>(m));
+  panels(2 * W, *micro_of<V, 2>(m));
   for (; j < cols; j += W)
-    micro<V, M, 1, false, true>(k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, std::min(W, cols - j),
-                                add);
+    micro_rows<V, 1, true>(m, k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, std::min(W, cols - j), add);
 }
 
 /// c = a b on one thread, or c += a b with add, summed in equal blocks of at most kc along k whatever the rows and columns;
@@ -181,15 +182,13 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
         if (pack_a) {
           if (a.col != 1) pack_columns<V>(mc, kb, as, block);
           else
-            row_blocks<B::MR>(mc, [&](index_t i, auto m) {
-              interleave<V>(m.value, kb, as.p + i * a.row, a.row, block + i * kb);
+            row_blocks<B::MR>(mc, [&](index_t i, index_t m) {
+              interleave<V>(m, kb, as.p + i * a.row, a.row, block + i * kb);
             });
         }
         if (in_place) {
-          row_blocks<B::MR>(mc, [&](index_t, auto m) { // one
-            wide_panels<V, m.value>(nc, kb, pack_a ? matrix<T>{block, 1, mc} : as, b.at(p, j0),
-                                    c + i0 * c_row + j0, c_row, add || p > 0, choice.far);
-          });
+          wide_panels<V>(mc, nc, kb, pack_a ? matrix<T>{block, 1, mc} : as, b.at(p, j0), c + i0 * c_row + j0,
+                         c_row, add || p > 0, choice.far);
           continue;
         }
         const T* const packed_here = packed ? packed + j0 * all_k + p * NR : nullptr;
@@ -206,23 +205,21 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
           // A packed panel that is larger than L1 comes from L2 in every call.
           const bool from_l2 = sizeof(V) == 64 && !direct && kb * NR * to_come.bytes > 1 << 15;
           index_t call = 0;
-          row_blocks<B::MR>(mc, [&](index_t i, auto m) {
+          row_blocks<B::MR>(mc, [&](index_t i, index_t m) {
             const T* const ap = pack_a ? block + i * kb : as.p + i * a.row;
-            const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m.value : a.col;
+            const index_t a_row = pack_a ? 1 : a.row, a_step = pack_a ? m : a.col;
             T* const cp = c + (i0 + i) * c_row + j0 + j;
             fetched<T> next = to_come(j, call++);
             if (j == 0 && !pack_a && a.col == 1 && !next.p) { // the next rows of a
-              next.p = i + m.value < mc          ? ap + m.value * a.row
-                       : to_come.next_rows() > 0 ? as.p + mc * a.row
-                                                 : nullptr;
+              next.p = i + m < mc ? ap + m * a.row : to_come.next_rows() > 0 ? as.p + mc * a.row : nullptr;
               next.row = a.row;
             }
             next.ahead = from_l2 ? 16 * NR : 0;
             if (nb > W)
-              micro<V, m.value, 2>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, add || p > 0, next);
+              micro_rows<V, 2>(m, kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, add || p > 0, &next);
             else
-              micro<V, m.value, 1, false, true>(kb, ap, a_row, a_step, bp, b_step, cp, c_row, last,
-                                                add || p > 0, next);
+              micro_rows<V, 1, true>(m, kb, ap, a_row, a_step, bp, b_step, cp, c_row, last, add || p > 0,
+                                     &next);
           });
         }
       }

@@ -256,6 +256,36 @@ template <class T> inline void store_n(T* p, simd<T> v, index_t n) {
   for (index_t i = 0; i < n; ++i) p[i] = t[i];
 }
 
+/// load_n and store_n of one n for many vectors. Where masks are registers an element loads and stores without a branch,
+/// and all lanes take no longer than a whole vector: there is no need for a way of its own.
+template <class V> class first_lanes {
+  using T = typename V::value_type;
+
+public:
+#if defined(__AVX512F__)
+  static constexpr bool in_registers = sizeof(V) == 64;
+#else
+  static constexpr bool in_registers = false;
+#endif
+  explicit first_lanes(index_t n) : n_(in_registers ? (1u << n) - 1 : static_cast<unsigned>(n)) {}
+  [[gnu::always_inline]] V load(const T* p) const {
+    if constexpr (in_registers) return load_lanes<V>(p, n_);
+    else return load_n<V>(p, n_);
+  }
+  [[gnu::always_inline]] void store(T* p, const V& v) const {
+#if defined(__AVX512F__)
+    if constexpr (in_registers && sizeof(T) == 4)
+      return _mm512_mask_storeu_epi32(p, static_cast<__mmask16>(n_), std::bit_cast<__m512i>(v.data));
+    else if constexpr (in_registers)
+      return _mm512_mask_storeu_epi64(p, static_cast<__mmask8>(n_), std::bit_cast<__m512i>(v.data));
+#endif
+    store_n(p, v, n_);
+  }
+
+private:
+  unsigned n_; // their bits, or how many
+};
+
 /// (p[0], p[stride], p[2 stride], ...).
 template <class V> [[gnu::always_inline]] inline V load_strided(const typename V::value_type* p,
                                                                 index_t stride) {

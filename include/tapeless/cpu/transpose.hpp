@@ -103,19 +103,31 @@ void interleave(index_t rows, index_t cols, const T* from, index_t from_row, T* 
   // The last group of rows first: where it writes whole vectors, the others come after it.
   for (index_t i = (rows - 1) / W * W; i >= 0; i -= W) {
     const index_t m = std::min(W, rows - i);
-    for (index_t j = 0; j < cols; j += W) {
-      const index_t n = std::min(W, cols - j);
+    const first_lanes<V> lanes(m);
+    const index_t room = (W + i - 1) / rows; // columns whose whole vectors would end behind `to`
+    index_t j = 0;
+    for (; j + W + room <= cols; j += W) {
       const T* const f = from + i * from_row + j;
       T* const t = to + j * rows + i;
       V v[V::size];
       unroll<V::size>([&](auto r) __attribute__((always_inline)) {
-        v[r] = r >= m ? V(T(0)) : n == W ? load<V>(f + r * from_row) : load_n<V>(f + r * from_row, n);
+        v[r] = load<V>(f + std::min<index_t>(r, m - 1) * from_row); // any for lanes that are written over
+      });
+      detail::transpose_lanes(v);
+      unroll<V::size>([&](auto r) __attribute__((always_inline)) { store(t + r * rows, v[r]); });
+    }
+    for (; j < cols; j += W) {
+      const index_t n = std::min(W, cols - j);
+      const first_lanes<V> columns(n);
+      const T* const f = from + i * from_row + j;
+      T* const t = to + j * rows + i;
+      V v[V::size];
+      unroll<V::size>([&](auto r) __attribute__((always_inline)) {
+        v[r] = columns.load(f + std::min<index_t>(r, m - 1) * from_row);
       });
       detail::transpose_lanes(v);
       unroll<V::size>([&](auto r) __attribute__((always_inline)) {
-        if (r >= n) return;
-        if ((cols - j - r) * rows - i >= W) store(t + r * rows, v[r]);
-        else store_n(t + r * rows, v[r], m);
+        if (r < n) lanes.store(t + r * rows, v[r]);
       });
     }
   }
