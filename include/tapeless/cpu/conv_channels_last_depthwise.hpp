@@ -69,31 +69,32 @@ template <class V, int Q, bool Masked, class T>
 [[gnu::noinline]] void depthwise_pixels(const depthwise_taps& t, index_t lanes, const T* x, index_t x_step,
                                         const T* w, T* y, index_t y_step) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  const auto vector = [&](const T* p) __attribute__((always_inline)) {
-    if constexpr (Masked) return load_n<V>(p, lanes);
-    else return load<V>(p);
-  };
+  const first_lanes<V> few(Masked ? lanes : W);
+  const auto vector = [&](const T* p)
+                          __attribute__((always_inline)) { return Masked ? few.load(p) : load<V>(p); };
   for (index_t begin = 0; begin < lanes; begin += W) {
     const index_t j = Masked ? 0 : std::min(begin, lanes - W);
     V acc[Q];
     const T* a[Q];
-    unroll<Q>([&](auto i) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+    for (int i = 0; i < Q; ++i) {
       acc[i] = V(T(0));
       a[i] = x + j + i * x_step;
-    });
+    }
     for (index_t r = 0; r < t.r; ++r) {
       index_t at = r * t.x_row;
       const T* ws = w + j + r * t.w_row;
       for (index_t s = 0; s < t.s; ++s, at += t.x_col, ws += t.w_col) {
         V f = vector(ws);
         keep(f);
-        unroll<Q>([&](auto i) __attribute__((always_inline)) { acc[i] = fma(f, vector(a[i] + at), acc[i]); });
+#pragma GCC unroll 8
+        for (int i = 0; i < Q; ++i) acc[i] = fma(f, vector(a[i] + at), acc[i]);
       }
     }
-    unroll<Q>([&](auto i) __attribute__((always_inline)) {
-      if constexpr (Masked) store_n(y + i * y_step, acc[i], lanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < Q; ++i)
+      if constexpr (Masked) few.store(y + i * y_step, acc[i]);
       else store(y + j + i * y_step, acc[i]);
-    });
   }
 }
 
@@ -106,28 +107,27 @@ template <class V, int Q, int S, int Stride, class T>
   for (index_t begin = 0; begin < lanes; begin += W) {
     const index_t j = std::min(begin, lanes - W);
     V acc[Q];
-    unroll<Q>([&](auto i) __attribute__((always_inline)) { acc[i] = V(T(0)); });
+#pragma GCC unroll 8
+    for (int i = 0; i < Q; ++i) acc[i] = V(T(0));
     const T *xs = x + j, *ws = w + j;
     for (index_t r = 0; r < t.r; ++r, xs += t.x_row, ws += t.w_row) {
       V f[S];
-      unroll<S>([&](auto s) __attribute__((always_inline)) { f[s] = load<V>(ws + s * t.w_col); });
+#pragma GCC unroll 8
+      for (int s = 0; s < S; ++s) f[s] = load<V>(ws + s * t.w_col);
       const T* p = xs;
-      unroll<(Q - 1) * Stride + S>([&](auto k) __attribute__((always_inline)) {
+#pragma GCC unroll 32
+      for (int k = 0; k < (Q - 1) * Stride + S; ++k, p += x_col) {
         V v = load<V>(p);
         keep(v);
-        p += x_col;
-        unroll<S>([&](auto s) __attribute__((always_inline)) {
-          constexpr int at = k.value - s.value;
-          if constexpr (at >= 0 && at % Stride == 0 && at / Stride < Q)
+#pragma GCC unroll 8
+        for (int s = 0; s < S; ++s)
+          if (const int at = k - s; at >= 0 && at % Stride == 0 && at / Stride < Q)
             acc[at / Stride] = fma(f[s], v, acc[at / Stride]);
-        });
-      });
+      }
     }
     T* to = y + j;
-    unroll<Q>([&](auto i) __attribute__((always_inline)) {
-      store(to, acc[i]);
-      to += y_step;
-    });
+#pragma GCC unroll 8
+    for (int i = 0; i < Q; ++i, to += y_step) store(to, acc[i]);
   }
 }
 

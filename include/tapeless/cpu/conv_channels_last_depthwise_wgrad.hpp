@@ -18,24 +18,26 @@ template <class V, int N, class T>
   for (index_t l = 0; l < lanes; l += W) {
     const index_t n = std::min(W, lanes - l);
     V acc[N];
-    unroll<N>([&](auto t) __attribute__((always_inline)) { acc[t] = V(T(0)); });
+#pragma GCC unroll 16
+    for (int t = 0; t < N; ++t) acc[t] = V(T(0));
+    const first_lanes<V> few(n);
     const auto all = [&](auto masked) __attribute__((always_inline)) {
       for (index_t i = 0; i < rows; ++i) {
         const T* d = dy + i * dy_row + l;
         const T* p = x + i * x_row + l;
         for (index_t j = 0; j < cols; ++j, d += dy_col, p += x_col) {
-          V v = masked.value ? load_n<V>(d, n) : load<V>(d);
+          V v = masked.value ? few.load(d) : load<V>(d);
           keep(v);
-          unroll<N>([&](auto t) __attribute__((always_inline)) {
-            acc[t] = fma(v, masked.value ? load_n<V>(p + place[t], n) : load<V>(p + place[t]), acc[t]);
-          });
+#pragma GCC unroll 16
+          for (int t = 0; t < N; ++t)
+            acc[t] = fma(v, masked.value ? few.load(p + place[t]) : load<V>(p + place[t]), acc[t]);
         }
       }
     };
     if (n == W) all(std::false_type{});
     else all(std::true_type{});
-    unroll<N>([&](auto t)
-                  __attribute__((always_inline)) { store(sum[t] + l, load<V>(sum[t] + l) + acc[t]); });
+#pragma GCC unroll 16
+    for (int t = 0; t < N; ++t) store(sum[t] + l, load<V>(sum[t] + l) + acc[t]);
   }
 }
 
@@ -48,39 +50,37 @@ template <class V, int Stride, class T>
   constexpr index_t W = static_cast<index_t>(V::size);
   for (index_t l = 0; l < lanes; l += W) {
     V acc[3][3];
-    unroll<9>([&](auto t) __attribute__((always_inline)) { acc[t / 3][t % 3] = V(T(0)); });
+#pragma GCC unroll 16
+    for (int t = 0; t < 9; ++t) acc[t / 3][t % 3] = V(T(0));
     for (index_t i = 0; i < rows; ++i) {
       const T* d = dy + i * dy_row + l;
       const T* p = x + i * x_row + l;
       const auto some = [&](auto q) __attribute__((always_inline)) {
         constexpr int Q = q.value;
         V v[Q];
-        unroll<Q>([&](auto j) __attribute__((always_inline)) {
-          v[j] = load<V>(d);
-          d += dy_col;
-        });
-        unroll<3>([&](auto r) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+        for (int j = 0; j < Q; ++j, d += dy_col) v[j] = load<V>(d);
+#pragma GCC unroll 16
+        for (int r = 0; r < 3; ++r) {
           const T* from = p + r * tap_row;
-          unroll<(Q - 1) * Stride + 3>([&](auto k) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+          for (int k = 0; k < (Q - 1) * Stride + 3; ++k, from += tap_col) {
             V y = load<V>(from);
             keep(y);
-            from += tap_col;
-            unroll<3>([&](auto s) __attribute__((always_inline)) {
-              constexpr int at = k.value - s.value;
-              if constexpr (at >= 0 && at % Stride == 0 && at / Stride < Q)
+#pragma GCC unroll 16
+            for (int s = 0; s < 3; ++s)
+              if (const int at = k - s; at >= 0 && at % Stride == 0 && at / Stride < Q)
                 acc[r][s] = fma(v[at / Stride], y, acc[r][s]);
-            });
-          });
-        });
+          }
+        }
         p += Q * Stride * tap_col;
       };
       index_t j = 0;
       for (; j + 4 <= cols; j += 4) some(std::integral_constant<int, 4>{});
       for (; j < cols; ++j) some(std::integral_constant<int, 1>{});
     }
-    unroll<9>([&](auto t) __attribute__((always_inline)) {
-      store(sum[t] + l, load<V>(sum[t] + l) + acc[t / 3][t % 3]);
-    });
+#pragma GCC unroll 16
+    for (int t = 0; t < 9; ++t) store(sum[t] + l, load<V>(sum[t] + l) + acc[t / 3][t % 3]);
   }
 }
 

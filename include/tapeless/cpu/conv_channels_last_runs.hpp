@@ -43,33 +43,40 @@ template <class V, int M, int NV, class T>
   constexpr index_t W = static_cast<index_t>(V::size);
   V acc[M][NV];
   const T* a[M];
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i) {
     a[i] = row[i].from;
-    unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
-  });
+#pragma GCC unroll 16
+    for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
+  }
   const T* b = s.b;
   for (index_t t = 0; t < s.taps; ++t, b += s.gap) {
     const index_t end = s.tap[t] + s.run;
     for (index_t at = s.tap[t]; at < end; ++at, b += NV * W) {
       V lane[NV];
-      unroll<NV>([&](auto j) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+      for (int j = 0; j < NV; ++j) {
         V v = load<V>(b + j * W);
         keep(v);
         lane[j] = v;
-      });
-      unroll<M>([&](auto i) __attribute__((always_inline)) {
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < M; ++i) {
         const V x(a[i][at]);
-        unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, lane[j], acc[i][j]); });
-      });
+#pragma GCC unroll 16
+        for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, lane[j], acc[i][j]);
+      }
     }
   }
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
-    unroll<NV>([&](auto j) __attribute__((always_inline)) {
+  const first_lanes<V> lanes(s.last);
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 16
+    for (int j = 0; j < NV; ++j) {
       T* const q = row[i].to + j * W;
       if (j < NV - 1 || s.last == W) store(q, s.add ? load<V>(q) + acc[i][j] : acc[i][j]);
-      else store_n(q, s.add ? load_n<V>(q, s.last) + acc[i][j] : acc[i][j], s.last);
-    });
-  });
+      else lanes.store(q, s.add ? lanes.load(q) + acc[i][j] : acc[i][j]);
+    }
 }
 
 /// Pixels (image, row, column), and how far apart they are where they are read and where they are written.

@@ -165,10 +165,12 @@ template <class V, int M, int NV, class T>
   constexpr index_t W = static_cast<index_t>(V::size);
   V acc[M][NV];
   const T* a[M];
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i) {
     a[i] = row[i].from;
-    unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
-  });
+#pragma GCC unroll 16
+    for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
+  }
   const index_t a_step = g.from.col, b_step = g.to.col, cols = g.cols;
   for (index_t z = 0; z < g.images; ++z)
     for (index_t y = 0; y < g.rows; ++y) {
@@ -176,23 +178,27 @@ template <class V, int M, int NV, class T>
       const T* p = b + z * g.to.image + y * g.to.row;
       for (index_t x = 0; x < cols; ++x, at += a_step, p += b_step) {
         V lane[NV];
-        unroll<NV>([&](auto j) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+        for (int j = 0; j < NV; ++j) {
           V v = load<V>(p + j * W);
           keep(v);
           lane[j] = v;
-        });
-        unroll<M>([&](auto i) __attribute__((always_inline)) {
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < M; ++i) {
           const V v(a[i][at]);
-          unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(v, lane[j], acc[i][j]); });
-        });
+#pragma GCC unroll 16
+          for (int j = 0; j < NV; ++j) acc[i][j] = fma(v, lane[j], acc[i][j]);
+        }
       }
     }
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
-    unroll<NV>([&](auto j) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 16
+    for (int j = 0; j < NV; ++j) {
       T* const q = row[i].to + j * W;
       store(q, add ? load<V>(q) + acc[i][j] : acc[i][j]);
-    });
-  });
+    }
 }
 
 template <class V> struct channels_last_trimmed_wgrad {

@@ -44,14 +44,16 @@ template <int N, class T> [[gnu::always_inline]] inline void pixels_of_tile(T* i
                                                                             index_t x, index_t dil_h,
                                                                             index_t dil_w, T* outside,
                                                                             T* (&at)[N][N]) {
-  unroll<N>([&](auto a) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+  for (int a = 0; a < N; ++a) {
     const index_t i = y + a * dil_h;
     const bool row = i >= 0 && i < h;
-    unroll<N>([&](auto b) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+    for (int b = 0; b < N; ++b) {
       const index_t j = x + b * dil_w;
       at[a][b] = row && j >= 0 && j < w ? image + (i * w + j) * pixel : outside;
-    });
-  });
+    }
+  }
 }
 
 /// to[point * to_point + c] = F of the pixels, for `lanes` channels c, up to a whole vector; N by N pixels.
@@ -61,20 +63,21 @@ template <class V, class F, int N, class T> [[gnu::always_inline]] inline void t
   constexpr int A = filtered + 2;
   const auto vector = [&](index_t c, auto get) __attribute__((always_inline)) {
     V d[N][N], r[A][A];
-    unroll<N>([&](auto a) __attribute__((always_inline)) {
-      unroll<N>([&](auto b) __attribute__((always_inline)) { d[a][b] = get(at[a][b] + c); });
-    });
+#pragma GCC unroll 8
+    for (int a = 0; a < N; ++a)
+#pragma GCC unroll 8
+      for (int b = 0; b < N; ++b) d[a][b] = get(at[a][b] + c);
     both_axes(F{}, d, r);
-    unroll<A>([&](auto a) __attribute__((always_inline)) {
-      unroll<A>([&](auto b)
-                    __attribute__((always_inline)) { store(to + (a * A + b) * to_point + c, r[a][b]); });
-    });
+#pragma GCC unroll 8
+    for (int a = 0; a < A; ++a)
+#pragma GCC unroll 8
+      for (int b = 0; b < A; ++b) store(to + (a * A + b) * to_point + c, r[a][b]);
   };
   index_t c = 0;
   for (; c + W <= lanes; c += W)
     vector(c, [](const T* p) __attribute__((always_inline)) { return load<V>(p); });
-  if (c < lanes)
-    vector(c, [&](const T* p) __attribute__((always_inline)) { return load_n<V>(p, lanes - c); });
+  if (const first_lanes<V> left(lanes - c); c < lanes)
+    vector(c, [&](const T* p) __attribute__((always_inline)) { return left.load(p); });
 }
 
 /// What is read or written soon: n channels of 2 by 2 pixels, of which some may lie outside the image.
@@ -142,18 +145,18 @@ template <class V, class T> [[gnu::noinline]] void winograd_results(const conv_e
     pixels_of_tile(y + z * e.p * e.q * e.k, e.p, e.q, e.k, i, j, e.dil_h, e.dil_w, outside, at);
     for (index_t k = 0; k < kg; k += W) {
       V d[A][A], r[filtered][filtered];
-      unroll<A>([&](auto a) __attribute__((always_inline)) {
-        unroll<A>([&](auto b) __attribute__((always_inline)) {
-          d[a][b] = load<V>(from + t * from_tile + (a * A + b) * from_point + k);
-        });
-      });
+#pragma GCC unroll 8
+      for (int a = 0; a < A; ++a)
+#pragma GCC unroll 8
+        for (int b = 0; b < A; ++b) d[a][b] = load<V>(from + t * from_tile + (a * A + b) * from_point + k);
       both_axes(winograd<filtered>::result{}, d, r);
-      unroll<filtered>([&](auto a) __attribute__((always_inline)) {
-        unroll<filtered>([&](auto b) __attribute__((always_inline)) {
+      const first_lanes<V> lanes(std::min(W, kg - k));
+#pragma GCC unroll 8
+      for (int a = 0; a < filtered; ++a)
+#pragma GCC unroll 8
+        for (int b = 0; b < filtered; ++b)
           if (kg - k >= W) store(at[a][b] + k, r[a][b]);
-          else store_n(at[a][b] + k, r[a][b], kg - k);
-        });
-      });
+          else lanes.store(at[a][b] + k, r[a][b]);
     }
   });
 }

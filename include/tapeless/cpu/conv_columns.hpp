@@ -65,7 +65,8 @@ template <class V, class T> struct taps_of_band {
           for (index_t j = 0, step; j < cols; j += step) {
             const index_t left = cols - j;
             const T* const xs = x + i * x_row + c * x_plane + j;
-            const auto run = [&](index_t k, index_t m, index_t vectors, auto& kernel) {
+            const auto run = [&](index_t k, index_t m, index_t vectors,
+                                 auto& kernel) __attribute__((always_inline)) {
               const index_t last = std::min(W, left - (vectors - 1) * W);
               const auto ws = w.at(k, m, c, first);
               const taps_of_step step_taps{tap, taps, ws.tap};

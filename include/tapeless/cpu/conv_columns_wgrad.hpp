@@ -30,33 +30,41 @@ template <class V, int M, int N, class T>
                                  index_t x_row, index_t x_image, T* sum, index_t sum_row, bool add) {
   constexpr index_t W = static_cast<index_t>(V::size);
   V acc[M][N];
-  unroll<M>([&](auto m) { unroll<N>([&](auto n) { acc[m][n] = V(T(0)); }); });
+#pragma GCC unroll 16
+  for (int m = 0; m < M; ++m)
+#pragma GCC unroll 16
+    for (int n = 0; n < N; ++n) acc[m][n] = V(T(0));
   const T* xs[N];
   for (index_t z = 0; z < images; ++z)
     for (index_t i = 0; i < rows; ++i) {
       const T* const d = dy + z * dy_image + i * dy_line;
-      unroll<N>([&](auto n) { xs[n] = x + z * x_image + i * x_row + at[n]; });
+#pragma GCC unroll 16
+      for (int n = 0; n < N; ++n) xs[n] = x + z * x_image + i * x_row + at[n];
       for (index_t j = 0; j < cols; j += W) {
         V a[M];
-        unroll<M>([&](auto m) {
+#pragma GCC unroll 16
+        for (int m = 0; m < M; ++m) {
           V v = load<V>(d + m * dy_plane + j);
           if constexpr (N > 1) keep(v); // one load for N uses
           a[m] = v;
-        });
-        unroll<N>([&](auto n) {
+        }
+#pragma GCC unroll 16
+        for (int n = 0; n < N; ++n) {
           V b = load<V>(xs[n] + j);
           keep(b);
-          unroll<M>([&](auto m) { acc[m][n] = fma(a[m], b, acc[m][n]); });
-        });
+#pragma GCC unroll 16
+          for (int m = 0; m < M; ++m) acc[m][n] = fma(a[m], b, acc[m][n]);
+        }
       }
     }
-  unroll<M>([&](auto m) {
-    unroll<N>([&](auto n) {
+#pragma GCC unroll 16
+  for (int m = 0; m < M; ++m)
+#pragma GCC unroll 16
+    for (int n = 0; n < N; ++n) {
       T& to = sum[m * sum_row + n];
       const T s = hsum(acc[m][n]);
       to = add ? to + s : s;
-    });
-  });
+    }
 }
 
 template <class V> struct columns_wgrad {

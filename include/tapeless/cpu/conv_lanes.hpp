@@ -36,10 +36,12 @@ template <class V, int M, int NV, class T>
   constexpr index_t W = static_cast<index_t>(V::size);
   V acc[M][NV];
   const T* a[M];
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i) {
     a[i] = row[i].from;
-    unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
-  });
+#pragma GCC unroll 16
+    for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
+  }
   const index_t* const tap = s.tap;
   const index_t taps = s.taps, b_row = s.b_row;
   for (index_t p = 0, start = 0; p < s.k; ++p, start += s.a_step) {
@@ -47,23 +49,27 @@ template <class V, int M, int NV, class T>
     for (index_t t = 0; t < taps; ++t, b += b_row) {
       const index_t at = start + tap[t];
       V lane[NV];
-      unroll<NV>([&](auto j) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+      for (int j = 0; j < NV; ++j) {
         V v = load<V>(b + j * W);
         keep(v);
         lane[j] = v;
-      });
-      unroll<M>([&](auto i) __attribute__((always_inline)) {
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < M; ++i) {
         const V x(a[i][at]);
-        unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = fma(x, lane[j], acc[i][j]); });
-      });
+#pragma GCC unroll 16
+        for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, lane[j], acc[i][j]);
+      }
     }
   }
-  unroll<M>([&](auto i) __attribute__((always_inline)) {
-    unroll<NV>([&](auto j) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 16
+    for (int j = 0; j < NV; ++j) {
       T* const q = row[i].to + j * W;
       store(q, s.add ? load<V>(q) + acc[i][j] : acc[i][j]);
-    });
-  });
+    }
 }
 
 /// The rows at(0) ... at(rows - 1) for `lanes` lanes; where a row goes there is room for whole vectors.

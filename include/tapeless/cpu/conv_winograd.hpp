@@ -144,40 +144,39 @@ template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd
   using result = typename winograd<M>::result;
   V half[A][F * N][M]; // transformed along the rows: more than registers hold
   for (int a = 0; a < A; ++a) {
-    V sum[F * N][M];
-    unroll<A / B>([&](auto group) __attribute__((always_inline)) {
+    V points[F * N][A];
+    for (int group = 0; group < A; group += B) {
       V acc[F * N][B];
-      unroll<F * N * B>([&](auto i) __attribute__((always_inline)) { acc[i / B][i % B] = V(T(0)); });
-      const T* p = w;
-      for (index_t c = 0; c < cg; ++c, p += F * B, x += B * W)
-        unroll<B>([&](auto b) __attribute__((always_inline)) {
+#pragma GCC unroll 24
+      for (int i = 0; i < F * N; ++i)
+#pragma GCC unroll 8
+        for (int b = 0; b < B; ++b) acc[i][b] = V(T(0));
+      for (index_t c = 0; c < cg; ++c, w += F * B, x += B * W)
+#pragma GCC unroll 8
+        for (int b = 0; b < B; ++b) {
           V v[N];
-          unroll<N>([&](auto t) __attribute__((always_inline)) {
-            v[t] = load<V>(x + t * x_next + b * W);
-            keep(v[t]);
-          });
-          unroll<F>([&](auto f) __attribute__((always_inline)) {
-            const V u(p[f * B + b]);
-            unroll<N>([&](auto t) __attribute__((always_inline)) {
-              acc[f * N + t][b] = fma(u, v[t], acc[f * N + t][b]);
-            });
-          });
-        });
-      w += cg * F * B;
-      unroll<F * N>([&](auto i) __attribute__((always_inline)) {
-        V points[A], r[M]; // linear: the points of other groups are zero
-        unroll<A>([&](auto q) __attribute__((always_inline)) {
-          points[q] = q / B == group ? acc[i][q % B] : V(T(0));
-        });
-        result{}(points, r);
-        unroll<M>([&](auto m) __attribute__((always_inline)) {
-          if constexpr (group == 0) sum[i][m] = r[m];
-          else sum[i][m] += r[m];
-        });
-      });
-    });
-    unroll<F * N * M>([&](auto i)
-                          __attribute__((always_inline)) { half[a][i / M][i % M] = sum[i / M][i % M]; });
+#pragma GCC unroll 8
+          for (int t = 0; t < N; ++t) {
+            V one = load<V>(x + t * x_next + b * W);
+            keep(one);
+            v[t] = one;
+          }
+#pragma GCC unroll 24
+          for (int f = 0; f < F; ++f) {
+            const V u(w[f * B + b]);
+#pragma GCC unroll 8
+            for (int t = 0; t < N; ++t) acc[f * N + t][b] = fma(u, v[t], acc[f * N + t][b]);
+          }
+        }
+#pragma GCC unroll 24
+      for (int i = 0; i < F * N; ++i)
+        if constexpr (B == A) result{}(acc[i], half[a][i]);
+        else
+#pragma GCC unroll 8
+          for (int b = 0; b < B; ++b) points[i][group + b] = acc[i][b];
+    }
+    if constexpr (B < A)
+      for (int i = 0; i < F * N; ++i) result{}(points[i], half[a][i]);
   }
   for (int i = 0; i < F * N; ++i) {
     V r[M][M]; // (column, row)

@@ -49,13 +49,15 @@ template <class V, int M, class T> [[gnu::noinline]] void winograd_channels(inde
   constexpr int A = M + 2;
   for (index_t t = 0; t < n; ++t, x += M * next, to += to_tile) {
     V d[A][A], r[A][A];
-    unroll<A>([&](auto a) __attribute__((always_inline)) {
-      unroll<A>([&](auto b) __attribute__((always_inline)) { d[a][b] = load<V>(x + a * x_row + b * next); });
-    });
+#pragma GCC unroll 8
+    for (int a = 0; a < A; ++a)
+#pragma GCC unroll 8
+      for (int b = 0; b < A; ++b) d[a][b] = load<V>(x + a * x_row + b * next);
     both_axes(typename winograd<M>::data{}, d, r);
-    unroll<A>([&](auto a) __attribute__((always_inline)) {
-      unroll<A>([&](auto b) __attribute__((always_inline)) { store(to + (a * A + b) * to_point, r[a][b]); });
-    });
+#pragma GCC unroll 8
+    for (int a = 0; a < A; ++a)
+#pragma GCC unroll 8
+      for (int b = 0; b < A; ++b) store(to + (a * A + b) * to_point, r[a][b]);
   }
 }
 /// to[i * to_point + j] = transformed cotangents of the tiles j < n (and up to a whole vector)
@@ -65,15 +67,15 @@ template <class V, int M, class T> [[gnu::noinline]] void winograd_cotangent(ind
   constexpr int A = M + 2;
   for (index_t j = 0; j < n; j += static_cast<index_t>(V::size)) {
     V d[M][M], r[A][A];
-    unroll<M>([&](auto a) __attribute__((always_inline)) {
-      unroll<M>([&](auto b)
-                    __attribute__((always_inline)) { d[a][b] = load<V>(y + a * y_row + b * next + j); });
-    });
+#pragma GCC unroll 8
+    for (int a = 0; a < M; ++a)
+#pragma GCC unroll 8
+      for (int b = 0; b < M; ++b) d[a][b] = load<V>(y + a * y_row + b * next + j);
     both_axes(typename winograd<M>::cotangent{}, d, r);
-    unroll<A>([&](auto a) __attribute__((always_inline)) {
-      unroll<A>([&](auto b)
-                    __attribute__((always_inline)) { store(to + (a * A + b) * to_point + j, r[a][b]); });
-    });
+#pragma GCC unroll 8
+    for (int a = 0; a < A; ++a)
+#pragma GCC unroll 8
+      for (int b = 0; b < A; ++b) store(to + (a * A + b) * to_point + j, r[a][b]);
   }
 }
 

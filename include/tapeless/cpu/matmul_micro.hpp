@@ -140,15 +140,13 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       for (index_t p = count; p > 0; --p, walk(a_step), b += b_step) step(b);
     }
   }
-  // Written once, whatever is added and, where masks are registers, however many lanes are stored: this is much of what
-  // there is to compile.
-  const auto finish = [&](auto whole) __attribute__((always_inline)) {
+  const auto finish = [&](auto adds, auto whole) __attribute__((always_inline)) {
     T* q = c;
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i, q += c_row) {
       V(&sum)[NV] = acc[i];
       T* const end = q + (NV - 1) * W;
-      if (add) {
+      if (adds) {
 #pragma GCC unroll 16
         for (int j = 0; j < NV - 1; ++j) sum[j] = load<V>(q + j * W) + sum[j];
         sum[NV - 1] = (whole ? load<V>(end) : lanes.load(end)) + sum[NV - 1];
@@ -159,8 +157,15 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       else lanes.store(end, sum[NV - 1]);
     }
   };
-  if (!lanes.in_registers && last == W) finish(std::true_type{});
-  else finish(std::false_type{});
+  // Of a large block this is much of what there is to compile: it is written once, whatever is added and, where masks are
+  // registers, however many lanes are stored.
+  using yes = std::true_type;
+  using no = std::false_type;
+  if constexpr (M * NV <= 8) {
+    if (last != W) add ? finish(yes{}, no{}) : finish(no{}, no{});
+    else add ? finish(yes{}, yes{}) : finish(no{}, yes{});
+  } else if (!lanes.in_registers && last == W) finish(add, yes{});
+  else finish(add, no{});
 }
 
 /// micro<V, M, NV, Taps, Masked> for M in 1 ... MR. NV == 0: vectors_of_panel.

@@ -45,15 +45,16 @@ void transpose_by_groups(index_t rows, index_t cols, const T* from, index_t from
     });
   };
   const auto edge = [&](index_t m, index_t n, const T* f, T* t) __attribute__((always_inline)) {
+    const first_lanes<V> of_row(n), of_column(m);
     V v[V::size];
     unroll<V::size>([&](auto r) __attribute__((always_inline)) {
-      v[r] = r >= m ? V(T(0)) : n == W ? load<V>(f + r * from_row) : load_n<V>(f + r * from_row, n);
+      v[r] = r < m ? of_row.load(f + r * from_row) : V(T(0));
     });
     transpose_lanes(v);
     unroll<V::size>([&](auto r) __attribute__((always_inline)) {
       if (r >= n) return;
       if (m == W || Padded) store(t + r * to_row, v[r]);
-      else store_n(t + r * to_row, v[r], m);
+      else of_column.store(t + r * to_row, v[r]);
     });
   };
   for (index_t i0 = 0; i0 < rows; i0 += group)

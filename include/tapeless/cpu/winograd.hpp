@@ -123,13 +123,17 @@ template <> struct winograd<4> {
 template <int In, int Out, class F, class V>
 [[gnu::always_inline]] inline void both_axes(F f, const V (&in)[In][In], V (&out)[Out][Out]) {
   V half[Out][In];
-  unroll<In>([&](auto column) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+  for (int column = 0; column < In; ++column) {
     V x[In], r[Out];
-    unroll<In>([&](auto i) __attribute__((always_inline)) { x[i] = in[i][column]; });
+#pragma GCC unroll 8
+    for (int i = 0; i < In; ++i) x[i] = in[i][column];
     f(x, r);
-    unroll<Out>([&](auto i) __attribute__((always_inline)) { half[i][column] = r[i]; });
-  });
-  unroll<Out>([&](auto row) __attribute__((always_inline)) { f(half[row], out[row]); });
+#pragma GCC unroll 8
+    for (int i = 0; i < Out; ++i) half[i][column] = r[i];
+  }
+#pragma GCC unroll 8
+  for (int row = 0; row < Out; ++row) f(half[row], out[row]);
 }
 
 } // namespace tapeless::cpu::detail
