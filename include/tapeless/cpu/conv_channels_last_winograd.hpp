@@ -39,21 +39,20 @@ struct tile_list {
 };
 
 /// at[a][b] = the pixel (y + a * dil_h, x + b * dil_w) of the image, `outside` where there is none
+/// As calls of unroll, not as a loop, its addresses stay in registers.
 template <int N, class T> [[gnu::always_inline]] inline void pixels_of_tile(T* image, index_t h, index_t w,
                                                                             index_t pixel, index_t y,
                                                                             index_t x, index_t dil_h,
                                                                             index_t dil_w, T* outside,
                                                                             T* (&at)[N][N]) {
-#pragma GCC unroll 8
-  for (int a = 0; a < N; ++a) {
+  unroll<N>([&](auto a) __attribute__((always_inline)) {
     const index_t i = y + a * dil_h;
     const bool row = i >= 0 && i < h;
-#pragma GCC unroll 8
-    for (int b = 0; b < N; ++b) {
+    unroll<N>([&](auto b) __attribute__((always_inline)) {
       const index_t j = x + b * dil_w;
       at[a][b] = row && j >= 0 && j < w ? image + (i * w + j) * pixel : outside;
-    }
-  }
+    });
+  });
 }
 
 /// to[point * to_point + c] = F of the pixels, for `lanes` channels c, up to a whole vector; N by N pixels.
