@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Which kernel of 2-d convolution, and which layout of its tensors, is the fastest: a function of all extents but the batch,
+// known while a program is compiled. Thresholds are read off bench_kernels, on machines with AVX2 and AVX-512.
+#include "conv_kernels.hpp"
+
+namespace tapeless::cpu {
+namespace detail {
+
+/// Tiles of 4 x 4 give roundings where a window meets nothing but padding, and gain nothing on small images.
+constexpr bool takes_larger_tiles(const conv_extents& e) {
+  const index_t bottom = e.p + 1 - e.pad_top - (e.h - 1), right = e.q + 1 - e.pad_left - (e.w - 1);
+  return e.winograd == 4 && e.dil_h == 1 && e.dil_w == 1 && std::min(e.p, e.q) >= 20 &&
+         std::max(std::max(e.pad_top, e.pad_left), std::max(bottom, right)) <= 2;
+}
+/// How much faster tiles of 2 x 2 are than direct products: by vectors of products, which direct kernels reach to 0.9,
+/// and of the transforms, which are counted as so many (square images of 8 to 112 columns, 4 to 32 channels, dilation
+/// 1 and 2 fitted): 0.15 too much where channels are many.   e: of fprop; dgrad is that of the transposed ones
+template <class V> constexpr double filtering_gain(const conv_extents& e) {
+  const winograd_line<V, 2> l(e);
+  const index_t W = l.W, cg = e.c / e.groups, kg = e.k / e.groups;
+  const double in = static_cast<double>(cg), out = static_cast<double>(kg);
+  const bool dilated = e.dil_h > 1 || e.dil_w > 1, straight = !dilated && e.q % (2 * W) == 0;
+  const double products = (sizeof(V) == 64 ? 16 : 22) * in * out;
+  const double columns = (dilated ? 170 : 70) * in, back = (dilated ? 110 : straight ? 25 : 50) * out;
+  const auto vectors =
+      static_cast<double>(ceil_div(l.tiles(l.images, l.band), W) * l.bands) / static_cast<double>(l.images);
+  const auto rows = static_cast<double>(l.steps * e.dil_h * e.dil_w * ceil_div(l.row, W));
+  const double direct = 9 * 1.12 * static_cast<double>(e.p * e.q) / static_cast<double>(W) * in * out;
+  return direct / (vectors * (products + columns + back) + 50 * rows * in);
+}
+/// Fewer products are worth their transforms where each transformed number meets many others, lines of tiles fill
+/// vectors and the transformed weights stay in the cache.
+template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents& e) {
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups, weights = 16 * cg * kg;
+  constexpr index_t W = static_cast<index_t>(V::size);
+  if (!three_by_three(e) || std::min(e.p, e.q) < 6) return false;
+  if (e.p * e.q <= 144 && weights > 1 << 21) return false;
+  if (p == conv_pass::fprop && e.p * e.q <= 576 && weights > 1 << 22) return false;
+  if (p == conv_pass::wgrad) {
+    if (sizeof(V) == 64 && (e.dil_w > 1 || e.dil_h > 1) && std::max(cg, kg) <= 2 * W) return false;
+    const bool wide = e.q >= std::min<index_t>(3 * W, 24);
+    return e.dil_w <= 2 && e.dil_h <= 2 && kg >= 8 && cg >= (wide ? 13 : 24) && weights < 1 << 23;
+  }
+  const conv_extents of = p == conv_pass::fprop ? e : winograd_dgrad<V, 2>::transposed(e);
+  // where lanes of filters are filled, kernels with such lanes gain on narrow images, too
+  const index_t filters = of.k / of.groups;
+  const bool others = of.q < (sizeof(V) == 64 ? 24 : 32) && filters * 4 >= whole_lanes<V>(filters) * 3;
+  return of.p * of.q >= 64 && filtering_gain<V>(of) >= (others ? 1.28 : 1.08);
+}
+
+/// How much faster minimal filtering of channels-last tensors is than channels_last, by vectors of products and of the
+/// transforms of a tile, which are counted as so many (small-s1, masked and distill-a-2 of bench_kernels fitted).
+template <class V> constexpr double channels_last_filtering_gain(conv_pass p, const conv_extents& e) {
+  if (!three_by_three(e)) return 0;
+  const auto vectors = [](index_t n) { return whole_lanes<V>(n) / static_cast<index_t>(V::size); };
+  const bool dgrad = p == conv_pass::dgrad;
+  const tile_list list = dgrad ? tile_list(e.h, e.w, e) : tile_list(e.p, e.q, e);
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups;
+  const index_t of_channels = vectors(cg), of_filters = vectors(kg);
+  const index_t direct = (dgrad ? e.h * e.w * kg * of_channels : e.p * e.q * cg * of_filters);
+  const index_t products = p == conv_pass::fprop ? cg * of_filters : kg * of_channels;
+  const double transforms =
+      dgrad ? 160.0 * static_cast<double>(of_filters) + 100.0 * static_cast<double>(of_channels)
+      : p == conv_pass::wgrad
+          ? 160.0 * static_cast<double>(of_channels + of_filters)
+          : 160.0 * static_cast<double>(of_channels) + 100.0 * static_cast<double>(of_filters);
+  const double plain = (p == conv_pass::wgrad ? 1.3 : 1.0) * 9 * static_cast<double>(direct);
+  return plain /
+         (static_cast<double>(list.of_image(e)) * (16.0 * static_cast<double>(products) + transforms));
+}
+/// Small images. The windows of dgrad are the transposed ones. Weights that are more than the caches near by hold are read
+/// more often than without.
+template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& e) {
+  const bool heavy = (e.c / e.groups) * (e.k / e.groups) * e.r * e.s > 1 << 21;
+  if (p == conv_pass::dgrad) return e.h * e.w <= 1024 && !heavy;
+  if (p == conv_pass::fprop) return e.p * e.q <= (heavy && e.p * e.q <= 64 ? 0 : 1024);
+  if (e.r * e.s == 1 ? e.p * e.q > 256 : heavy && e.p * e.q > 64) return false;
+  return e.c >= 8 && (sizeof(V) == 64 ? e.p * e.q <= 1024 : e.p * e.q <= 64 && e.c <= 128);
+}
+/// Narrow images, whose columns leave lanes of vectors empty, with channels that fill them.
+template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  constexpr bool long_vectors = sizeof(V) == 64;
+  const auto filled = [](index_t n, index_t percent) { return n * 100 >= percent * whole_lanes<V>(n); };
+  if (sizeof(V) < 32 || !takes_turned<typename V::value_type>(e) || e.r * e.s == 1 || std::min(e.c, e.k) < 8)
+    return false;
+  // with short vectors wider ones too where a filter has many taps: each pixel that is turned meets all of them
+  const bool narrow = e.q <= W || (!long_vectors && e.r * e.s > 9 && e.q <= 4 * W && !filled(e.q, 87));
+  switch (p) {
+    case conv_pass::fprop: return narrow && filled(e.k, 75) && (long_vectors || e.c * e.r * e.s <= 80 * W);
+    case conv_pass::dgrad:
+      return filled(e.c, 75) &&
+             (e.w <= W || (e.stride_w > 1 && e.w <= 4 * W) || !filled(e.w, long_vectors ? 87 : 88));
+    case conv_pass::wgrad:
+      return turned_wgrad<V>::takes(e) &&
+             (long_vectors ? narrow || !filled(e.q, 87) : narrow && (e.w <= W || e.r * e.s > 9));
+  }
+  return false;
+}
+
+/// A product for each image: of pixels enough, and of channels and filters that fill vectors, or so many pixels that they come
+/// from far.
+template <class V> constexpr bool pointwise_wgrad_pays(const conv_extents& e) {
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.p * e.q;
+  const auto filled = [](index_t n) { return 4 * n >= 3 * whole_lanes<V>(n); };
+  if (!pointwise(e) || area <= (sizeof(typename V::value_type) == 4 ? 36 : 49)) return false;
+  return std::min(cg, kg) <= 4 || area >= 1 << 13 || (std::min(cg, kg) > 32 && (filled(cg) || filled(kg)));
+}
+
+/// Beside channels_last_trimmed, too. Transformed weights are read once a chunk of tiles and written once a run: where
+/// an image has few tiles they must be few.
+template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, const conv_extents& e) {
+  const index_t weights = 16 * (e.c / e.groups) * (e.k / e.groups);
+  if (!three_by_three(e) || e.winograd == 0 || std::min(e.p, e.q) < 6 ||
+      weights > (e.p * e.q < 400    ? 1 << 20
+                 : e.p * e.q < 1024 ? 1 << 22
+                                    : 1 << 24))
+    return false;
+  const index_t area = p == conv_pass::dgrad ? e.h * e.w : e.p * e.q;
+  const bool trimmed = p == conv_pass::wgrad ? channels_last_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
+  const double inside = trimmed && trimmed_pays<V>(p, e)
+                            ? static_cast<double>(products_inside(e)) / static_cast<double>(9 * area)
+                            : 1;
+  return channels_last_filtering_gain<V>(p, e) * inside >= 1.1;
+}
+
+} // namespace detail
+
+/// Which kernel does it fastest: thresholds read off bench_kernels (72 layers, AVX2 and AVX-512). Vectors of columns are
+/// half empty where an image is narrow; vectors of channels need some, and each result is transposed once.
+template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_extents& e) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  const auto filled = [](index_t n, index_t percent) {
+    return n * 100 >= percent * detail::whole_lanes<V>(n);
+  };
+  constexpr bool long_vectors = W >= 16; // columns fill them less often
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
+  const bool strided = e.stride_w > 1;
+  if (e.channels_last)
+    return detail::is_product(e)                           ? conv_kernel::channels_last_pointwise
+           : detail::one_filter_a_channel(e) && e.c > 1    ? conv_kernel::channels_last_depthwise
+           : detail::channels_last_filtering_pays<V>(p, e) ? conv_kernel::channels_last_winograd
+           : detail::trimmed_pays<V>(p, e) && conv_kernel_takes<V>(p, conv_kernel::channels_last_trimmed, e)
+               ? conv_kernel::channels_last_trimmed
+               : conv_kernel::channels_last;
+  if (detail::filters_cover_image(e)) return conv_kernel::dense;
+  const bool turned = detail::turned_pays<V>(p, e);
+  // transformed weights that leave the cache near by
+  const bool streamed = p != conv_pass::wgrad && e.p * e.q <= 256 && 16 * cg * kg >= 1 << 20;
+  if (turned && (e.p * e.q <= 64 || streamed)) return conv_kernel::turned;
+  if (e.winograd > 0 && detail::winograd_pays<V>(p, e))
+    return detail::takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
+  if (turned) return conv_kernel::turned;
+  bool indirect = false;
+  switch (p) {
+    case conv_pass::fprop:
+      if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && !detail::pointwise(e)))) return conv_kernel::depthwise;
+      // weights are transposed in each call and must stay in the cache beside the tile
+      if (long_vectors)
+        indirect = kg >= W && filled(kg, 75) && cg >= 4 && (taps > 1 || (strided && cg * kg <= 1 << 16)) &&
+                   (cg * taps <= 80 * W || 2 * e.q <= W) &&
+                   (e.q <= W || !filled(e.q, 88) || (strided && e.q <= 2 * W));
+      else
+        indirect = kg >= W && filled(kg, 87) && cg >= 4 && taps > 1 && cg * taps <= 80 * W &&
+                   (e.q <= W || !filled(e.q, 87) ||
+                    ((strided || !filled(e.q, 88)) && e.q <= 2 * W && kg > W && cg * taps <= 40 * W));
+      if (e.q > W && cg <= 24 && detail::copies_pay<V>(e)) indirect = false;
+      break;
+    case conv_pass::dgrad:
+      if (cg == 1 && (e.groups > 1 ? kg <= 2 : taps > 1)) return conv_kernel::depthwise;
+      indirect = (long_vectors ? cg >= W && filled(cg, 75) : cg > W && filled(cg, 80)) && taps > 1 &&
+                 (kg * taps <= 160 * W || (long_vectors && 2 * detail::ceil_div(e.w, e.stride_w) <= W)) &&
+                 (strided ? !filled(detail::ceil_div(e.w, e.stride_w), long_vectors ? 89 : 87)
+                          : e.w <= W || !filled(e.w, 87));
+      break;
+    case conv_pass::wgrad:
+      if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && taps > 1))) return conv_kernel::depthwise;
+      if (detail::narrow_wgrad<V>::takes(e)) return conv_kernel::narrow;
+      if (detail::pointwise_wgrad_pays<V>(e)) return conv_kernel::pointwise;
+      if (long_vectors)
+        indirect = (e.q < 2 * W && 2 * kg > W) ||
+                   (kg > W ? filled(kg, 75) && (cg * taps > 12 || detail::pointwise(e))
+                           : detail::pointwise(e) && kg > 4);
+      else
+        indirect = e.q < (cg > 1 ? 2 * W : W) ||
+                   (kg > W ? filled(kg, 80) && cg * taps > 2 * W : detail::pointwise(e));
+      break;
+  }
+  if (indirect && conv_kernel_takes<V>(p, conv_kernel::indirect, e)) return conv_kernel::indirect;
+  return p != conv_pass::wgrad && detail::pointwise(e) ? conv_kernel::pointwise : conv_kernel::columns;
+}
+
+/// Is the kernel on channels-last tensors faster by 5 % at least than the best one on these, without reorders? Thresholds
+/// as above. It gains where lanes of columns are half empty, strided or far apart, and loses to minimal filtering.
+///   @pre !e.channels_last
+template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_extents& e) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  const auto filled = [](index_t n, index_t percent) {
+    return n * 100 >= percent * detail::whole_lanes<V>(n);
+  };
+  constexpr bool long_vectors = W >= 16;
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.p * e.q;
+  if (detail::one_filter_a_channel(e)) {
+    const bool planes = detail::reads_in_place<V>(e) && filled(e.q, 85); // wide enough
+    return e.c >= W && (p == conv_pass::wgrad || !planes);
+  }
+  const conv_kernel now = conv_kernel_of<V>(p, e);
+  if (now == conv_kernel::dense) return false;
+  if (now == conv_kernel::turned) return true; // the same, without the transposes
+  const bool dilated = e.dil_h > 1 || e.dil_w > 1;
+  const conv_kernel there = conv_kernel_of<V>(p, in_channels_last(e));
+  if (there == conv_kernel::channels_last_winograd)
+    // planes lose where lines are torn by dilation; 2 W channels are as fast there, but in wgrad
+    return now == conv_kernel::winograd
+               ? std::min(cg, kg) >= (dilated || p == conv_pass::wgrad ? 2 * W : 2 * W + 1)
+               : now != conv_kernel::winograd4;
+  if (now == conv_kernel::winograd || now == conv_kernel::winograd4)
+    return there == conv_kernel::channels_last_trimmed && e.q <= (p == conv_pass::wgrad ? 8 : 10);
+  const bool product = detail::pointwise(e), strided = e.stride_h > 1 || e.stride_w > 1;
+  const bool many = cg * kg >= 1 << 14;
+  switch (p) {
+    case conv_pass::fprop:
+      if (kg < W || (cg < 4 && !(long_vectors && cg == 1)) || (long_vectors && !filled(kg, 75))) return false;
+      if (product) return area <= 64 || area >= 1 << 14;
+      if (!long_vectors && area < 64 && cg * kg * e.r * e.s > 1 << 21) return false; // the time of packing
+      if (cg == 1) return true;
+      return strided || e.dil_w > 1 || e.q <= 2 * W || !filled(e.q, 87);
+    case conv_pass::dgrad: return cg > W || (cg == W && (product || strided || !filled(e.w, 90)));
+    case conv_pass::wgrad:
+      if (long_vectors && strided && e.r * e.s == 1) return false;
+      if (product) return area <= 1 << 10 || std::min(cg, kg) <= 4 * W;
+      return std::min(cg, kg) >= W && (many || e.q <= (strided ? W : 2 * W));
+  }
+  return false;
+}
+
+} // namespace tapeless::cpu
