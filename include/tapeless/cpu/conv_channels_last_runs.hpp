@@ -53,6 +53,7 @@ template <class V, int M, int NV, class T>
   for (index_t t = 0; t < s.taps; ++t, b += s.gap) {
     const index_t end = s.tap[t] + s.run;
     for (index_t at = s.tap[t]; at < end; ++at, b += NV * W) {
+      keep_scalar(at); // one index for all rows, not a pointer for each
       V lane[NV];
 #pragma GCC unroll 16
       for (int j = 0; j < NV; ++j) {

@@ -177,6 +177,7 @@ template <class V, int M, int NV, class T>
       index_t at = z * g.from.image + y * g.from.row;
       const T* p = b + z * g.to.image + y * g.to.row;
       for (index_t x = 0; x < cols; ++x, at += a_step, p += b_step) {
+        keep_scalar(at); // one index for all rows, not a pointer for each
         V lane[NV];
 #pragma GCC unroll 16
         for (int j = 0; j < NV; ++j) {
