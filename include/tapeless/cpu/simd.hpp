@@ -256,8 +256,9 @@ template <class T> inline void store_n(T* p, simd<T> v, index_t n) {
   for (index_t i = 0; i < n; ++i) p[i] = t[i];
 }
 
-/// load_n and store_n of one n for many vectors. Where masks are registers an element loads and stores without a branch,
-/// and all lanes take no longer than a whole vector: there is no need for a way of its own.
+/// load_n and store_n of one n for many vectors: where masks are registers, without a branch for a single lane. Where most
+/// vectors are whole ones, load and store have a way of their own: what is stored under a mask, even a full one, is not
+/// read again before it has reached the cache.
 template <class V> class first_lanes {
   using T = typename V::value_type;
 

@@ -48,7 +48,7 @@ void transpose_by_groups(index_t rows, index_t cols, const T* from, index_t from
     const first_lanes<V> of_row(n), of_column(m);
     V v[V::size];
     unroll<V::size>([&](auto r) __attribute__((always_inline)) {
-      v[r] = r < m ? of_row.load(f + r * from_row) : V(T(0));
+      v[r] = r >= m ? V(T(0)) : n == W ? load<V>(f + r * from_row) : of_row.load(f + r * from_row);
     });
     transpose_lanes(v);
     unroll<V::size>([&](auto r) __attribute__((always_inline)) {
