@@ -118,10 +118,11 @@ template <class V, class T> [[gnu::noinline]] void row_of_dots(index_t n, index_
     if (add) each = each + load<V>(c + j);
     store(c + j, each);
   }
-  for (; j < n; ++j) {
+  for (T* to = c + j; j < n; ++j, ++to) {
     V sum[1];
     dots<V, 1, 8>(sum, k, a, b + j * b_row, b_row);
-    c[j] = add ? c[j] + hsum(sum[0]) : hsum(sum[0]);
+    const T dot = hsum(sum[0]);
+    *to = add ? *to + dot : dot;
   }
 }
 
