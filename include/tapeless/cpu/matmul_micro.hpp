@@ -171,8 +171,8 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
 /// micro<V, M, NV, Taps, Masked> for M in 1 ... MR. NV == 0: vectors_of_panel.
 template <class V, int NV, bool Taps, bool Masked>
 inline constexpr auto micro_of_rows = []<int... I>(std::integer_sequence<int, I...>) {
-  return std::array{&micro < V, I + 1, NV != 0 ? NV : static_cast<int>(vectors_of_panel<V>(I + 1)), Taps,
-                    Masked > ...};
+  constexpr auto vectors = [](int m) { return NV != 0 ? NV : static_cast<int>(vectors_of_panel<V>(m)); };
+  return std::array{micro<V, I + 1, vectors(I + 1), Taps, Masked>...};
 }(std::make_integer_sequence<int, blocking<V>::MR>{});
 /// micro() for m rows
 template <class V, int NV, bool Taps = false, bool Masked = false>
