@@ -38,8 +38,8 @@ struct tile_list {
   }
 };
 
-/// at[a][b] = the pixel (y + a * dil_h, x + b * dil_w) of the image, `outside` where there is none
-/// As calls of unroll, not as a loop, its addresses stay in registers.
+/// at[a][b] = the pixel (y + a * dil_h, x + b * dil_w) of the image, `outside` where there is none.
+/// As calls of unroll, not as a loop, the addresses stay in registers.
 template <int N, class T> [[gnu::always_inline]] inline void pixels_of_tile(T* image, index_t h, index_t w,
                                                                             index_t pixel, index_t y,
                                                                             index_t x, index_t dil_h,

@@ -143,7 +143,7 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
 }
 
 template <conv_kernel K> using conv_kernel_constant = std::integral_constant<conv_kernel, K>;
-/// f(conv_kernel_constant<k>)
+/// f(conv_kernel_constant<k>)   @pre k is one of them
 template <class F> constexpr auto with_conv_kernel(conv_kernel k, const F& f) {
   using enum conv_kernel;
   switch (k) {

@@ -144,7 +144,7 @@ template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd
   using result = typename winograd<M>::result;
   V half[A][F * N][M]; // transformed along the rows: more than registers hold
   for (int a = 0; a < A; ++a) {
-    V points[F * N][A];
+    V points[F * N][A]; // of a row, where several groups have them
     for (int group = 0; group < A; group += B) {
       V acc[F * N][B];
 #pragma GCC unroll 24

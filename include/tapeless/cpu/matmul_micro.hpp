@@ -4,6 +4,7 @@
 // The microkernel of products: an (M, NV * W) block of C in registers, and how large blocks and their operands are.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -168,7 +169,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
   else finish(add, no{});
 }
 
-/// micro<V, M, NV, Taps, Masked> for M in 1 ... MR. NV == 0: vectors_of_panel.
+/// micro<V, M, NV, Taps, Masked> for M in 1 ... MR. NV == 0: as many vectors as vectors_of_panel says.
 template <class V, int NV, bool Taps, bool Masked>
 inline constexpr auto micro_of_rows = []<int... I>(std::integer_sequence<int, I...>) {
   constexpr auto vectors = [](int m) { return NV != 0 ? NV : static_cast<int>(vectors_of_panel<V>(m)); };

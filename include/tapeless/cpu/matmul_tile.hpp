@@ -7,7 +7,6 @@
 // (MC, KC) of A in L2, a block (KC, NC) of B in L3 (K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication,
 // 2008). Operands are packed only where their lanes or lines would not be contiguous.
 #include <algorithm>
-#include <type_traits>
 
 #include "matmul_pack.hpp"
 
@@ -142,15 +141,13 @@ void wide_panels(index_t m, index_t cols, index_t k, const matrix<T>& a, const m
                  index_t c_row, bool add, bool far) {
   constexpr index_t W = blocking<V>::W;
   index_t j = 0;
-  const auto panels = [&](index_t width, auto& kernel) {
-    for (; j + width <= cols; j += width) {
-      const fetched<T> next{.ahead = width};
-      kernel(k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, W, add,
-             far && j + 2 * width <= cols ? &next : nullptr, nullptr);
-    }
-  };
-  panels(vectors_of_panel<V>(m) * W, *micro_of<V, 0>(m));
-  panels(2 * W, *micro_of<V, 2>(m));
+  const index_t wide = vectors_of_panel<V>(m) * W;
+  const fetched<T> next{.ahead = wide};
+  for (; j + wide <= cols; j += wide)
+    micro_rows<V, 0>(m, k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, W, add,
+                     far && j + 2 * wide <= cols ? &next : nullptr);
+  for (; j + 2 * W <= cols; j += 2 * W)
+    micro_rows<V, 2>(m, k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, W, add);
   for (; j < cols; j += W)
     micro_rows<V, 1, true>(m, k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, std::min(W, cols - j), add);
 }

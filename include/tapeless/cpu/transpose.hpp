@@ -3,6 +3,7 @@
 #pragma once
 // The transpose of a matrix in memory, in blocks of W x W lanes.
 #include <algorithm>
+#include <utility>
 
 #include "simd.hpp"
 
@@ -98,10 +99,12 @@ template <class V, bool PastCaches = false, class T>
 }
 
 /// to[j * rows + i] = from[i * from_row + j] for i < rows, j < cols: the same without room between the rows of `to`.
+///   @pre rows > 0
 template <class V, class T>
 void interleave(index_t rows, index_t cols, const T* from, index_t from_row, T* to) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  // The last group of rows first: where it writes whole vectors, the others come after it.
+  // Whole vectors are written where fewer lanes are left, too: what is too much is written again, by the columns that
+  // follow or by the groups of rows before, which come later.
   for (index_t i = (rows - 1) / W * W; i >= 0; i -= W) {
     const index_t m = std::min(W, rows - i);
     const first_lanes<V> lanes(m);
@@ -112,7 +115,7 @@ void interleave(index_t rows, index_t cols, const T* from, index_t from_row, T* 
       T* const t = to + j * rows + i;
       V v[V::size];
       unroll<V::size>([&](auto r) __attribute__((always_inline)) {
-        v[r] = load<V>(f + std::min<index_t>(r, m - 1) * from_row); // any for lanes that are written over
+        v[r] = load<V>(f + std::min<index_t>(r, m - 1) * from_row);
       });
       detail::transpose_lanes(v);
       unroll<V::size>([&](auto r) __attribute__((always_inline)) { store(t + r * rows, v[r]); });

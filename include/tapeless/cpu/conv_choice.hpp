@@ -128,8 +128,8 @@ template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, cons
 
 } // namespace detail
 
-/// Which kernel does it fastest: thresholds read off bench_kernels (72 layers, AVX2 and AVX-512). Vectors of columns are
-/// half empty where an image is narrow; vectors of channels need some, and each result is transposed once.
+/// Which kernel does it fastest. Vectors of columns are half empty where an image is narrow; vectors of channels need some,
+/// and each result is transposed once.
 template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
   const auto filled = [](index_t n, index_t percent) {
@@ -192,8 +192,8 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   return p != conv_pass::wgrad && detail::pointwise(e) ? conv_kernel::pointwise : conv_kernel::columns;
 }
 
-/// Is the kernel on channels-last tensors faster by 5 % at least than the best one on these, without reorders? Thresholds
-/// as above. It gains where lanes of columns are half empty, strided or far apart, and loses to minimal filtering.
+/// Is the kernel on channels-last tensors faster by 5 % at least than the best one on these, without reorders? It gains
+/// where lanes of columns are half empty, strided or far apart, and loses to minimal filtering.
 ///   @pre !e.channels_last
 template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
