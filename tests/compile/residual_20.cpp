@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 6932
+// instantiations: 6933
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
