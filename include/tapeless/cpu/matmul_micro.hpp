@@ -158,14 +158,14 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       else lanes.store(end, sum[NV - 1]);
     }
   };
-  // Of a large block this is much of what there is to compile: it is written once, whatever is added and, where masks are
-  // registers, however many lanes are stored.
+  // Of a large block this is much of what there is to compile: whether it adds is asked for each row. Whole vectors are not
+  // stored under a mask, for lines that are written whole need not be read before.
   using yes = std::true_type;
   using no = std::false_type;
   if constexpr (M * NV <= 8) {
     if (last != W) add ? finish(yes{}, no{}) : finish(no{}, no{});
     else add ? finish(yes{}, yes{}) : finish(no{}, yes{});
-  } else if (!lanes.in_registers && last == W) finish(add, yes{});
+  } else if (last == W) finish(add, yes{});
   else finish(add, no{});
 }
 

@@ -261,13 +261,13 @@ template <class T> inline void store_n(T* p, simd<T> v, index_t n) {
 /// read again before it has reached the cache.
 template <class V> class first_lanes {
   using T = typename V::value_type;
-
-public:
 #if defined(__AVX512F__)
   static constexpr bool in_registers = sizeof(V) == 64;
 #else
   static constexpr bool in_registers = false;
 #endif
+
+public:
   explicit first_lanes(index_t n) : n_(in_registers ? (1u << n) - 1 : static_cast<unsigned>(n)) {}
   [[gnu::always_inline]] V load(const T* p) const {
     if constexpr (in_registers) return load_lanes<V>(p, n_);
