@@ -158,14 +158,12 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       else lanes.store(end, sum[NV - 1]);
     }
   };
-  // Of a large block this is much of what there is to compile: whether it adds is asked for each row. Whole vectors are not
-  // stored under a mask, for lines that are written whole need not be read before.
+  // Of a large block this is much of what there is to compile: where its last vector is part of one, whether it adds is
+  // asked for each row.
   using yes = std::true_type;
   using no = std::false_type;
-  if constexpr (M * NV <= 8) {
-    if (last != W) add ? finish(yes{}, no{}) : finish(no{}, no{});
-    else add ? finish(yes{}, yes{}) : finish(no{}, yes{});
-  } else if (last == W) finish(add, yes{});
+  if (last == W) add ? finish(yes{}, yes{}) : finish(no{}, yes{});
+  else if constexpr (M * NV <= 8) add ? finish(yes{}, no{}) : finish(no{}, no{});
   else finish(add, no{});
 }
 
