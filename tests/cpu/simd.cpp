@@ -68,6 +68,19 @@ TEST_CASE_TEMPLATE("simd: a partial store writes the first n lanes and nothing e
   CHECK(q == p);
 }
 
+TEST_CASE_TEMPLATE("simd: first lanes are read and written, and nothing else", T, float, double) {
+  using V = simd<T>;
+  for (index_t n = 0; n <= width<T>; ++n) {
+    const auto p = values<T>(n);
+    const first_lanes<V> lanes(n);
+    const auto v = lanes_of(lanes.load(p.data()));
+    for (index_t i = 0; i < width<T>; ++i) CHECK(v[i] == (i < n ? p[i] : T(0)));
+    std::vector<T> q(width<T>, T(77));
+    lanes.store(q.data(), V(T(5)));
+    for (index_t i = 0; i < width<T>; ++i) CHECK(q[i] == (i < n ? T(5) : T(77)));
+  }
+}
+
 TEST_CASE_TEMPLATE("simd: strided loads and gathers take the named elements", T, float, double) {
   using V = simd<T>;
   for (index_t stride : {index_t(1), index_t(2), index_t(7)}) {
