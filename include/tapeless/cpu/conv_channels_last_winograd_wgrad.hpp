@@ -12,6 +12,8 @@ namespace tapeless::cpu::detail {
 template <class V> struct channels_last_winograd_wgrad {
   using T = typename V::value_type;
   using B = blocking<V>;
+  // Products of a slot in each point, at least: with fewer, adding slots up takes longer than threads save.
+  static constexpr index_t products_of_slot = 1 << 18;
   struct plan {
     static constexpr index_t points = filtered_points;
     index_t cg, kg, lanes, filters, blocks; // lanes: whole vectors of channels; filters: of a chunk
@@ -43,7 +45,8 @@ template <class V> struct channels_last_winograd_wgrad {
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
     const index_t tiles = e.n * p.list.of_image(e), units = ceil_div(tiles, p.count);
-    const index_t slots = std::min(p.slots, units);
+    const index_t slots =
+        std::clamp<index_t>(tiles * p.cg * p.kg / products_of_slot, 1, std::min(p.slots, units));
     if (units == 0) return void(std::fill_n(dw, e.k * p.cg * 9, T(0)));
     team.run(slots * e.groups * p.blocks, [&](index_t chunk, int member) {
       const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups;
@@ -55,7 +58,7 @@ template <class V> struct channels_last_winograd_wgrad {
       std::fill_n(zeros, std::max(p.lanes, p.pitch()), T(0));
       const index_t begin = slot * units / slots, end = (slot + 1) * units / slots;
       for (index_t u = begin; u < end; ++u) {
-        const index_t first = u * p.count, last = std::min(first + p.count, tiles);
+        const index_t first = u * tiles / units, last = (u + 1) * tiles / units;
         winograd_pixels<V>(e, p.list, first, last, x.from(g * p.cg), p.cg, zeros, data, p.lanes,
                            p.data_point());
         p.list.each(e, first, last, [&](index_t t, index_t z, index_t i, index_t j) {

@@ -271,9 +271,19 @@ void few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, cons
 /// to[i] = from[i] + from[size + i] + ... in this order, over `slices` blocks of `size` elements.
 template <class V, class T, class Team>
 void add_slices(const Team& team, index_t slices, index_t size, const T* from, T* to) {
-  constexpr index_t part = 8192;
+  constexpr index_t part = 8192, W = static_cast<index_t>(V::size);
+  constexpr int vectors = 4; // at once: a cache line of each slice is read in one go
   team.run(ceil_div(size, part), [&](index_t chunk, int) {
-    for (index_t i = chunk * part; i < std::min(size, (chunk + 1) * part); ++i) {
+    const index_t end = std::min(size, (chunk + 1) * part);
+    index_t i = chunk * part;
+    for (; i + vectors * W <= end; i += vectors * W) {
+      V sum[vectors];
+      unroll<vectors>([&](auto v) { sum[v] = load<V>(from + i + v * W); });
+      for (index_t s = 1; s < slices; ++s)
+        unroll<vectors>([&](auto v) { sum[v] += load<V>(from + s * size + i + v * W); });
+      unroll<vectors>([&](auto v) { store(to + i + v * W, sum[v]); });
+    }
+    for (; i < end; ++i) {
       T sum = from[i];
       for (index_t s = 1; s < slices; ++s) sum += from[s * size + i];
       to[i] = sum;

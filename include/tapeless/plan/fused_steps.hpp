@@ -137,11 +137,12 @@ template <int N, int O> class fused_steps {
   }
 
   // Neighbouring axes that every slot walks as one become one; the rows of an epilogue or a strip stay rows.
-  constexpr void merge_axes(step& s, const shape& it) {
+  constexpr void merge_axes(step& s, int group, const shape& it) {
     const int n = s.loads + s.stores;
     s.axes = it.rank;
     for (int a = 0; a < it.rank; ++a) s.loop[a] = it.d[a];
-    for (int a = s.axes - 2; a >= (s.epilogue || s.strip ? 1 : 0); --a) {
+    const bool keeps_rows = s.epilogue || s.strip || d_.leads_images(group);
+    for (int a = s.axes - 2; a >= (keeps_rows ? 1 : 0); --a) {
       bool one = multipliable(s.loop[a], s.loop[a + 1]);
       for (int k = 0; k < n && one; ++k) {
         const slot& q = r_.slot_[s.slot0 + k];
@@ -286,7 +287,7 @@ public:
     write_code(s, group);
     place_results(s, group);
     join(s, group, it);
-    merge_axes(s, it);
+    merge_axes(s, group, it);
     write_stores(s);
     place_partials(s, group);
     access_kinds(s);

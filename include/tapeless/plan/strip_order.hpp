@@ -3,7 +3,8 @@
 //
 // The order of the groups in which strips are long: those that can take part in one sweep (sweeps.hpp), or in one strip
 // of images (images.hpp), are neighbours. What depends on them and can not, as a mean that is finished between the loss and
-// its gradient, stands behind; what they read and depends on none, as prepared weights or the sum of a mask, ahead.
+// its gradient, stands behind; what they read and depends on none, as prepared weights or the sum of a mask, ahead. Loops
+// over gathered images, as the loss of those that a selection keeps, move to the convolutions that read what they make.
 #pragma once
 #include "images.hpp"
 #include "sweeps.hpp"
@@ -55,6 +56,22 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
   // does it share a value with a member; does it stand ahead? Each is set, in ascending order, before it is read for a strip.
   vec<char> may(groups, 0), independent(groups, 0), shares(groups, 0), ahead(groups, 0);
   vec<int> near; // those that may or are independent
+  // loops that read gathered rows, and of other groups no more than reductions
+  vec<char> over_gathered(groups, 0);
+  bool any_gathered = false;
+  for (int g = 0; g < groups; ++g) {
+    bool gathered = false, others = !r.groups[g].fused;
+    for (int e = first_read[g]; e < first_read[g + 1]; ++e) {
+      const op o = p.nodes[reads_of[e].root].o;
+      if (o == op::gather || over_gathered[reads_of[e].from] != 0) gathered = true;
+      else others = others || rule(o).k != kind::reduction;
+    }
+    over_gathered[g] = gathered && !others ? 1 : 0;
+    any_gathered = any_gathered || over_gathered[g] != 0;
+  }
+  vec<int> taken; // of those loops, by the strip; the last one first
+  // the last opener ahead of which a group reads it
+  vec<int> needed_ahead(any_gathered ? groups : 0, no_node);
   for (int start = 0; start < groups; ++start) {
     if (placed[start]) continue;
     placed[start] = 1;
@@ -75,6 +92,20 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
     const auto reads = [&](const node& v, int k) {
       return is_conv(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
     };
+    taken.clear();
+    const int oldest = any_gathered && !sparse ? order.size() - image_strip_steps : order.size();
+    for (int k = order.size() - 1; k >= 0 && k >= oldest; --k) {
+      const int g = order[k];
+      if (over_gathered[g] == 0 || needed_ahead[g] == start || r.groups[g].loaded != r.groups[start].loaded ||
+          !is_loop_over_rows(r.groups[g].it, rows, widest)) {
+        for (int e = first_read[g]; e < first_read[g + 1]; ++e) needed_ahead[reads_of[e].from] = start;
+        continue;
+      }
+      taken.push_back(g);
+      placed[g] = 0;
+      may[g] = 1;
+      independent[g] = 0;
+    }
     may[start] = 1;
     independent[start] = 0;
     // act(what g reads) for all that is not there ahead of the sweep
@@ -114,7 +145,7 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
         each_read(g, [&](const read_of& x) {
           if (may[g] != 0 && may[x.from] != 0) shares[g] = shares[x.from] = 1;
         });
-      int n = 1;
+      int n = 1 + taken.size();
       for (const int g : near)
         if (may[g] != 0 && ((shares[g] == 0 && opener[g] < 0) || ++n > image_strip_steps)) may[g] = 0;
     }
@@ -129,8 +160,13 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
       placed[g] = 1;
       order.push_back(g);
     };
+    int kept = taken.empty() ? order.size() : 0;
+    for (int k = kept; k < order.size(); ++k)
+      if (placed[order[k]] != 0) order[kept++] = order[k];
+    order.truncate(kept);
     for (const int g : near)
       if (ahead[g] != 0) place(g);
+    for (int k = taken.size(); k-- > 0;) place(taken[k]);
     order.push_back(start);
     for (const int g : near)
       if (may[g] != 0 && ahead[g] == 0) place(g);
