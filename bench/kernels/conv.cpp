@@ -33,6 +33,10 @@
 #include "onednn.hpp"
 #endif
 
+#ifndef TAPELESS_LAYERS
+#define TAPELESS_LAYERS "layers.def"
+#endif
+
 namespace {
 
 namespace cpu = tapeless::cpu;
@@ -64,7 +68,7 @@ struct layer {
 };
 const layer layers[] = {
 #define TAPELESS_LAYER(...) {__VA_ARGS__},
-#include "layers.def"
+#include TAPELESS_LAYERS
 };
 
 const char* name_of(conv_pass p) {

@@ -38,12 +38,19 @@ template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents&
   if (!three_by_three(e) || std::min(e.p, e.q) < 6) return false;
   if (e.p * e.q <= 144 && weights > 1 << 21) return false;
   if (p == conv_pass::fprop && e.p * e.q <= 576 && weights > 1 << 22) return false;
+  const bool dilated = e.dil_w > 1 || e.dil_h > 1;
+  const index_t line = ceil_div(e.q, e.dil_w); // of one residue
   if (p == conv_pass::wgrad) {
-    if (sizeof(V) == 64 && (e.dil_w > 1 || e.dil_h > 1) && std::max(cg, kg) <= 2 * W) return false;
+    if (sizeof(V) == 64 && dilated &&
+        (std::max(cg, kg) <= 2 * W || (line < (e.dil_w > 2 ? 24 : W) && (cg * kg < 1 << 12 || e.dil_w > 2))))
+      return false;
     const bool wide = e.q >= std::min<index_t>(3 * W, 24);
-    return e.dil_w <= 2 && e.dil_h <= 2 && kg >= 8 && cg >= (wide ? 13 : 24) && weights < 1 << 23;
+    return (sizeof(V) == 64 || (e.dil_w <= 2 && e.dil_h <= 2)) &&
+           kg >= (sizeof(V) == 64 && cg >= 8 * kg ? 4 : 8) && cg >= (wide ? 13 : 24) && weights < 1 << 23;
   }
+  if (sizeof(V) == 64 && dilated && line < W && (cg * kg < 1 << 12 || e.dil_w > 2)) return false;
   const conv_extents of = p == conv_pass::fprop ? e : winograd_dgrad<V, 2>::transposed(e);
+  if (sizeof(V) == 64 && of.c / of.groups < 8) return false;
   // where lanes of filters are filled, kernels with such lanes gain on narrow images, too
   const index_t filters = of.k / of.groups;
   const bool others = of.q < (sizeof(V) == 64 ? 24 : 32) && filters * 4 >= whole_lanes<V>(filters) * 3;
@@ -66,7 +73,10 @@ template <class V> constexpr double channels_last_filtering_gain(conv_pass p, co
       : p == conv_pass::wgrad
           ? 160.0 * static_cast<double>(of_channels + of_filters)
           : 160.0 * static_cast<double>(of_channels) + 100.0 * static_cast<double>(of_filters);
-  const double plain = (p == conv_pass::wgrad ? 1.3 : 1.0) * 9 * static_cast<double>(direct);
+  const double plain = (p == conv_pass::wgrad       ? (of_filters == 1 ? 1.6 : 1.3)
+                        : dgrad && of_channels == 1 ? 1.15
+                                                    : 1.0) *
+                       9 * static_cast<double>(direct);
   return plain /
          (static_cast<double>(list.of_image(e)) * (16.0 * static_cast<double>(products) + transforms));
 }
@@ -74,28 +84,39 @@ template <class V> constexpr double channels_last_filtering_gain(conv_pass p, co
 /// more often than without.
 template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& e) {
   const bool heavy = (e.c / e.groups) * (e.k / e.groups) * e.r * e.s > 1 << 21;
-  if (p == conv_pass::dgrad) return e.h * e.w <= 1024 && !heavy;
-  if (p == conv_pass::fprop) return e.p * e.q <= (heavy && e.p * e.q <= 64 ? 0 : 1024);
+  // many taps on a small image: hardly two of its windows hold the same ones
+  if (p != conv_pass::wgrad && e.r * e.s > 25 && e.pad_top > 0 &&
+      5 * (e.h - e.r) * (e.w - e.s) < 2 * e.h * e.w)
+    return false;
+  const index_t numbers = sizeof(V) == 64 ? e.h * e.w * e.c + e.p * e.q * e.k : 1 << 30; // of x and y
+  if (p == conv_pass::dgrad) return (e.h * e.w <= 1024 || numbers <= 5 << 17) && !heavy;
+  if (p == conv_pass::fprop)
+    return heavy && e.p * e.q <= 64 ? false : e.p * e.q <= 1024 || numbers <= 5 << 17;
+  if (e.r * e.s == 1 && sizeof(V) == 64) return e.c >= 8;
   if (e.r * e.s == 1 ? e.p * e.q > 256 : heavy && e.p * e.q > 64) return false;
-  return e.c >= 8 && (sizeof(V) == 64 ? e.p * e.q <= 1024 : e.p * e.q <= 64 && e.c <= 128);
+  return e.c >= 8 &&
+         (sizeof(V) == 64 ? e.p * e.q <= 1024 || numbers <= 1 << 19 : e.p * e.q <= 64 && e.c <= 128);
 }
 /// Narrow images, whose columns leave lanes of vectors empty, with channels that fill them.
 template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
   constexpr bool long_vectors = sizeof(V) == 64;
   const auto filled = [](index_t n, index_t percent) { return n * 100 >= percent * whole_lanes<V>(n); };
-  if (sizeof(V) < 32 || !takes_turned<typename V::value_type>(e) || e.r * e.s == 1 || std::min(e.c, e.k) < 8)
-    return false;
+  const index_t taps = e.r * e.s;
+  if (sizeof(V) < 32 || !takes_turned<typename V::value_type>(e) || std::min(e.c, e.k) < 8) return false;
+  if (taps == 1 && !(long_vectors && p == conv_pass::dgrad && e.stride_w > 1)) return false;
   // with short vectors wider ones too where a filter has many taps: each pixel that is turned meets all of them
-  const bool narrow = e.q <= W || (!long_vectors && e.r * e.s > 9 && e.q <= 4 * W && !filled(e.q, 87));
+  const bool narrow = e.q <= W || (!long_vectors && taps > 9 && e.q <= 4 * W && !filled(e.q, 87));
   switch (p) {
-    case conv_pass::fprop: return narrow && filled(e.k, 75) && (long_vectors || e.c * e.r * e.s <= 80 * W);
+    case conv_pass::fprop:
+      return narrow && filled(e.k, 75) &&
+             (long_vectors ? taps <= 9 || (e.k > 2 * W && e.p * e.q > 36) : e.c * taps <= 80 * W);
     case conv_pass::dgrad:
-      return filled(e.c, 75) &&
+      return filled(e.c, 75) && !(long_vectors && taps > 25 && e.stride_w == 1 && e.pad_left > 0) &&
              (e.w <= W || (e.stride_w > 1 && e.w <= 4 * W) || !filled(e.w, long_vectors ? 87 : 88));
     case conv_pass::wgrad:
       return turned_wgrad<V>::takes(e) &&
-             (long_vectors ? narrow || !filled(e.q, 87) : narrow && (e.w <= W || e.r * e.s > 9));
+             (long_vectors ? narrow || !filled(e.q, 87) : narrow && (e.w <= W || taps > 9));
   }
   return false;
 }
@@ -106,17 +127,24 @@ template <class V> constexpr bool pointwise_wgrad_pays(const conv_extents& e) {
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.p * e.q;
   const auto filled = [](index_t n) { return 4 * n >= 3 * whole_lanes<V>(n); };
   if (!pointwise(e) || area <= (sizeof(typename V::value_type) == 4 ? 36 : 49)) return false;
-  return std::min(cg, kg) <= 4 || area >= 1 << 13 || (std::min(cg, kg) > 32 && (filled(cg) || filled(kg)));
+  const index_t few = std::min(cg, kg);
+  const bool uneven = few >= (area >= 1 << 10 ? 16 : 40) && std::max(cg, kg) >= 3 * few;
+  return few <= (sizeof(V) == 64 && area >= 1 << 8 ? 12 : 4) || area >= 1 << 13 ||
+         ((few > (sizeof(V) == 64 ? 48 : 32) || uneven) && (filled(cg) || filled(kg)));
 }
 
-/// Beside channels_last_trimmed, too. Transformed weights are read once a chunk of tiles and written once a run: where
-/// an image has few tiles they must be few.
+/// Transformed weights that are not too many. fprop and dgrad read them once a chunk of tiles, where wgrad writes them once a
+/// run; the other kernels of dgrad and wgrad read theirs more slowly than those of fprop.
+constexpr bool few_filtered_weights(conv_pass p, const conv_extents& e) {
+  const index_t weights = 16 * (e.c / e.groups) * (e.k / e.groups), area = e.p * e.q;
+  if (area < 144) return weights <= 1 << 20;
+  if (area >= 1024 || p == conv_pass::wgrad) return weights <= 1 << 24;
+  if (p == conv_pass::dgrad) return weights <= 10 << 20;
+  return weights <= (area < 400 ? 5 << 19 : 1 << 22);
+}
+/// Beside channels_last_trimmed, too.
 template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, const conv_extents& e) {
-  const index_t weights = 16 * (e.c / e.groups) * (e.k / e.groups);
-  if (!three_by_three(e) || e.winograd == 0 || std::min(e.p, e.q) < 6 ||
-      weights > (e.p * e.q < 400    ? 1 << 20
-                 : e.p * e.q < 1024 ? 1 << 22
-                                    : 1 << 24))
+  if (!three_by_three(e) || e.winograd == 0 || std::min(e.p, e.q) < 6 || !few_filtered_weights(p, e))
     return false;
   const index_t area = p == conv_pass::dgrad ? e.h * e.w : e.p * e.q;
   const bool trimmed = p == conv_pass::wgrad ? channels_last_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
@@ -149,7 +177,8 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   const bool turned = detail::turned_pays<V>(p, e);
   // transformed weights that leave the cache near by
   const bool streamed = p != conv_pass::wgrad && e.p * e.q <= 256 && 16 * cg * kg >= 1 << 20;
-  if (turned && (e.p * e.q <= 64 || streamed)) return conv_kernel::turned;
+  const index_t small = !long_vectors ? 64 : p != conv_pass::wgrad || cg * kg <= 1 << 13 ? 144 : 63;
+  if (turned && (e.p * e.q <= small || streamed)) return conv_kernel::turned;
   if (e.winograd > 0 && detail::winograd_pays<V>(p, e))
     return detail::takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
   if (turned) return conv_kernel::turned;
@@ -159,8 +188,10 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && !detail::pointwise(e)))) return conv_kernel::depthwise;
       // weights are transposed in each call and must stay in the cache beside the tile
       if (long_vectors)
-        indirect = kg >= W && filled(kg, 75) && cg >= 4 && (taps > 1 || (strided && cg * kg <= 1 << 16)) &&
-                   (cg * taps <= 80 * W || 2 * e.q <= W) &&
+        indirect = filled(kg, 75) && cg * taps >= 3 * W && (kg >= W || cg >= 8) &&
+                   (taps > 1 || (strided && cg * kg <= 1 << 16)) &&
+                   (cg * taps <= 80 * W || 2 * e.q <= W ||
+                    ((e.q < 2 * W || taps >= 25) && kg * cg * taps <= 1 << 18)) &&
                    (e.q <= W || !filled(e.q, 88) || (strided && e.q <= 2 * W));
       else
         indirect = kg >= W && filled(kg, 87) && cg >= 4 && taps > 1 && cg * taps <= 80 * W &&
@@ -170,19 +201,23 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       break;
     case conv_pass::dgrad:
       if (cg == 1 && (e.groups > 1 ? kg <= 2 : taps > 1)) return conv_kernel::depthwise;
-      indirect = (long_vectors ? cg >= W && filled(cg, 75) : cg > W && filled(cg, 80)) && taps > 1 &&
-                 (kg * taps <= 160 * W || (long_vectors && 2 * detail::ceil_div(e.w, e.stride_w) <= W)) &&
-                 (strided ? !filled(detail::ceil_div(e.w, e.stride_w), long_vectors ? 89 : 87)
-                          : e.w <= W || !filled(e.w, 87));
+      indirect =
+          (long_vectors ? cg >= W && filled(cg, 75) && kg * taps >= 3 * W : cg > W && filled(cg, 80)) &&
+          (taps > 1 || (long_vectors && strided && cg >= 8 * W)) &&
+          (kg * taps <= (long_vectors ? 200 : 160) * W ||
+           (long_vectors && 2 * detail::ceil_div(e.w, e.stride_w) <= W)) &&
+          (strided ? !filled(detail::ceil_div(e.w, e.stride_w), long_vectors && cg > W ? 89 : 87)
+                   : e.w <= W || !filled(e.w, 87));
       break;
     case conv_pass::wgrad:
       if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && taps > 1))) return conv_kernel::depthwise;
       if (detail::narrow_wgrad<V>::takes(e)) return conv_kernel::narrow;
       if (detail::pointwise_wgrad_pays<V>(e)) return conv_kernel::pointwise;
       if (long_vectors)
-        indirect = (e.q < 2 * W && 2 * kg > W) ||
-                   (kg > W ? filled(kg, 75) && (cg * taps > 12 || detail::pointwise(e))
-                           : detail::pointwise(e) && kg > 4);
+        indirect =
+            (e.q < 2 * W && cg * taps > 4 && 2 * kg > W) || (cg * taps >= 32 * W && cg >= 8 * kg) ||
+            (strided && taps > 1 && cg >= W) || (taps == 1 && kg > 4 && cg > 4) ||
+            (kg > W && filled(kg, 75) && cg * taps > 12 && (cg > 4 || strided || e.q < 2 * W || taps > 25));
       else
         indirect = e.q < (cg > 1 ? 2 * W : W) ||
                    (kg > W ? filled(kg, 80) && cg * taps > 2 * W : detail::pointwise(e));
