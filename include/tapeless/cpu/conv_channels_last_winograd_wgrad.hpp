@@ -45,9 +45,9 @@ template <class V> struct channels_last_winograd_wgrad {
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
     const index_t tiles = e.n * p.list.of_image(e), units = ceil_div(tiles, p.count);
+    if (units == 0) return void(std::fill_n(dw, e.k * p.cg * 9, T(0)));
     const index_t slots =
         std::clamp<index_t>(tiles * p.cg * p.kg / products_of_slot, 1, std::min(p.slots, units));
-    if (units == 0) return void(std::fill_n(dw, e.k * p.cg * 9, T(0)));
     team.run(slots * e.groups * p.blocks, [&](index_t chunk, int member) {
       const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups;
       const index_t slot = chunk / (p.blocks * e.groups), filters = std::min(p.filters, p.kg - k0);

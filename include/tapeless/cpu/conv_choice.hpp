@@ -35,25 +35,26 @@ template <class V> constexpr double filtering_gain(const conv_extents& e) {
 template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents& e) {
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, weights = 16 * cg * kg;
   constexpr index_t W = static_cast<index_t>(V::size);
+  constexpr bool long_vectors = sizeof(V) == 64;
   if (!three_by_three(e) || std::min(e.p, e.q) < 6) return false;
   if (e.p * e.q <= 144 && weights > 1 << 21) return false;
   if (p == conv_pass::fprop && e.p * e.q <= 576 && weights > 1 << 22) return false;
   const bool dilated = e.dil_w > 1 || e.dil_h > 1;
-  const index_t line = ceil_div(e.q, e.dil_w); // of one residue
+  const index_t line = ceil_div(e.q, e.dil_w); // columns of one residue, which fill few lanes
+  const bool torn = long_vectors && dilated && (cg * kg < 1 << 12 || e.dil_w > 2);
   if (p == conv_pass::wgrad) {
-    if (sizeof(V) == 64 && dilated &&
-        (std::max(cg, kg) <= 2 * W || (line < (e.dil_w > 2 ? 24 : W) && (cg * kg < 1 << 12 || e.dil_w > 2))))
-      return false;
+    if (long_vectors && dilated && std::max(cg, kg) <= 2 * W) return false;
+    if (torn && line < (e.dil_w > 2 ? 24 : W)) return false;
     const bool wide = e.q >= std::min<index_t>(3 * W, 24);
-    return (sizeof(V) == 64 || (e.dil_w <= 2 && e.dil_h <= 2)) &&
-           kg >= (sizeof(V) == 64 && cg >= 8 * kg ? 4 : 8) && cg >= (wide ? 13 : 24) && weights < 1 << 23;
+    return (long_vectors || (e.dil_w <= 2 && e.dil_h <= 2)) && kg >= (long_vectors && cg >= 8 * kg ? 4 : 8) &&
+           cg >= (wide ? 13 : 24) && weights < 1 << 23;
   }
-  if (sizeof(V) == 64 && dilated && line < W && (cg * kg < 1 << 12 || e.dil_w > 2)) return false;
+  if (torn && line < W) return false;
   const conv_extents of = p == conv_pass::fprop ? e : winograd_dgrad<V, 2>::transposed(e);
-  if (sizeof(V) == 64 && of.c / of.groups < 8) return false;
+  if (long_vectors && of.c / of.groups < 8) return false; // which the model was not fitted to
   // where lanes of filters are filled, kernels with such lanes gain on narrow images, too
   const index_t filters = of.k / of.groups;
-  const bool others = of.q < (sizeof(V) == 64 ? 24 : 32) && filters * 4 >= whole_lanes<V>(filters) * 3;
+  const bool others = of.q < (long_vectors ? 24 : 32) && filters * 4 >= whole_lanes<V>(filters) * 3;
   return of.p * of.q >= 64 && filtering_gain<V>(of) >= (others ? 1.28 : 1.08);
 }
 
@@ -85,17 +86,16 @@ template <class V> constexpr double channels_last_filtering_gain(conv_pass p, co
 template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& e) {
   const bool heavy = (e.c / e.groups) * (e.k / e.groups) * e.r * e.s > 1 << 21;
   // many taps on a small image: hardly two of its windows hold the same ones
-  if (p != conv_pass::wgrad && e.r * e.s > 25 && e.pad_top > 0 &&
-      5 * (e.h - e.r) * (e.w - e.s) < 2 * e.h * e.w)
-    return false;
-  const index_t numbers = sizeof(V) == 64 ? e.h * e.w * e.c + e.p * e.q * e.k : 1 << 30; // of x and y
-  if (p == conv_pass::dgrad) return (e.h * e.w <= 1024 || numbers <= 5 << 17) && !heavy;
-  if (p == conv_pass::fprop)
-    return heavy && e.p * e.q <= 64 ? false : e.p * e.q <= 1024 || numbers <= 5 << 17;
-  if (e.r * e.s == 1 && sizeof(V) == 64) return e.c >= 8;
+  const index_t alike = std::max<index_t>(e.h - e.r, 0) * std::max<index_t>(e.w - e.s, 0);
+  if (p != conv_pass::wgrad && e.r * e.s > 25 && e.pad_top > 0 && 5 * alike < 2 * e.h * e.w) return false;
+  constexpr bool long_vectors = sizeof(V) == 64;
+  // x and y of larger images, too, that stay in a cache
+  const auto stays = [&](index_t n) { return long_vectors && e.h * e.w * e.c + e.p * e.q * e.k <= n; };
+  if (p == conv_pass::dgrad) return !heavy && (e.h * e.w <= 1024 || stays(5 << 17));
+  if (p == conv_pass::fprop) return !(heavy && e.p * e.q <= 64) && (e.p * e.q <= 1024 || stays(5 << 17));
+  if (long_vectors && e.r * e.s == 1) return e.c >= 8;
   if (e.r * e.s == 1 ? e.p * e.q > 256 : heavy && e.p * e.q > 64) return false;
-  return e.c >= 8 &&
-         (sizeof(V) == 64 ? e.p * e.q <= 1024 || numbers <= 1 << 19 : e.p * e.q <= 64 && e.c <= 128);
+  return e.c >= 8 && (long_vectors ? e.p * e.q <= 1024 || stays(1 << 19) : e.p * e.q <= 64 && e.c <= 128);
 }
 /// Narrow images, whose columns leave lanes of vectors empty, with channels that fill them.
 template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e) {
@@ -127,10 +127,11 @@ template <class V> constexpr bool pointwise_wgrad_pays(const conv_extents& e) {
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.p * e.q;
   const auto filled = [](index_t n) { return 4 * n >= 3 * whole_lanes<V>(n); };
   if (!pointwise(e) || area <= (sizeof(typename V::value_type) == 4 ? 36 : 49)) return false;
+  constexpr bool long_vectors = sizeof(V) == 64;
   const index_t few = std::min(cg, kg);
   const bool uneven = few >= (area >= 1 << 10 ? 16 : 40) && std::max(cg, kg) >= 3 * few;
-  return few <= (sizeof(V) == 64 && area >= 1 << 8 ? 12 : 4) || area >= 1 << 13 ||
-         ((few > (sizeof(V) == 64 ? 48 : 32) || uneven) && (filled(cg) || filled(kg)));
+  return few <= (long_vectors && area >= 1 << 8 ? 12 : 4) || area >= 1 << 13 ||
+         ((few > (long_vectors ? 48 : 32) || uneven) && (filled(cg) || filled(kg)));
 }
 
 /// Transformed weights that are not too many. fprop and dgrad read them once a chunk of tiles, where wgrad writes them once a
@@ -213,7 +214,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && taps > 1))) return conv_kernel::depthwise;
       if (detail::narrow_wgrad<V>::takes(e)) return conv_kernel::narrow;
       if (detail::pointwise_wgrad_pays<V>(e)) return conv_kernel::pointwise;
-      if (long_vectors)
+      if (long_vectors) // columns take up to five times as long for few filters of many channels, or strides
         indirect =
             (e.q < 2 * W && cg * taps > 4 && 2 * kg > W) || (cg * taps >= 32 * W && cg >= 8 * kg) ||
             (strided && taps > 1 && cg >= W) || (taps == 1 && kg > 4 && cg > 4) ||
