@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// bench_kernels [--list] [--threads N] [--peers] [--bf16] [NAME...]   every kernel of convolution on every layer of layers.def
+// bench_kernels [--list] [--threads N] [--peers] [--bf16] [NAME...]   every kernel of convolution on every layer of layers.def, or of TAPELESS_LAYERS
 //
 // JSON lines: the limits; of minimal filtering {"layer","pass","kernel","error"}, the largest difference to the sums of
 // the formula over the largest of these, both in float; for each layer, pass and kernel that takes it {"layer","pass","kernel","min_ms","share"}, share

@@ -39,7 +39,7 @@ template <class F, class... X> struct plan_of {
   static constexpr bool all_in_strips() {
     return convolutions(false) > 0 && convolutions(true) == convolutions(false);
   }
-  // How many fused steps over `rows` rows are in no strip.
+  // How many loops over a multiple of `rows` are in no strip.
   static constexpr int loops_outside(tl::extent_t rows) {
     int n = 0;
     for (int i = 0; i < p.steps; ++i)
@@ -172,6 +172,17 @@ template <int K> struct hard_network {
   }
 };
 
+// Two layers with a mean between them, which no strip passes, and beside them a loop over gathered images.
+constexpr auto beside = [](auto x, auto w1, auto w2, auto a, auto b) {
+  auto h = tl::conv2d<tl::conv{.padding = 1}>(x, w1);
+  auto y = tl::conv2d<tl::conv{.stride = 2, .padding = 1}>(tl::relu(h - tl::mean(h)), w2);
+  auto loss = tl::sum(tl::square(y));
+  return std::tuple(loss, tl::exp(a) * tl::exp(b), tl::sqrt(loss + 1));
+};
+constexpr auto beside_gathered = [](auto x, auto w1, auto w2, auto a, auto b, auto list) {
+  return beside(x, w1, w2, tl::gather(a, list), tl::gather(b, list));
+};
+
 } // namespace
 
 TEST_CASE("strips of images: one layer, value and all gradients") {
@@ -244,6 +255,49 @@ TEST_CASE("strips of images: layers in a row, weights that are made first, and c
   };
   check(gradient, n);
   check(hard, k);
+}
+
+TEST_CASE("strips of images: loops over gathered images that no convolution reads") {
+  using T = double;
+  constexpr int n = 64, all = 100, channels = 9;
+  using X = images<T, n, channels>;
+  using W = tl::tensor<T, channels, channels, 3, 3>;
+  using A = images<T, all, 1>;
+  using B = images<T, all, channels>;
+  tl::owned<X> x;
+  tl::owned<W> w1, w2;
+  tl::owned<A> a;
+  tl::owned<B> b;
+  tl::owned<images<T, n, 1>> rows_a;
+  tl::owned<images<T, n, channels>> rows_b;
+  tl::owned<tl::tensor<std::int32_t, n>> list;
+  std::uint64_t seed = 31;
+  const auto draw = [&](const auto& t) {
+    put(t, support::random_values<T>(static_cast<std::size_t>(t.size()), seed++));
+  };
+  draw(*x), draw(*w1), draw(*w2), draw(*a), draw(*b);
+  for (int i = 0; i < n; ++i) {
+    const int from = (i * 37 + 5) % all;
+    (*list).data()[i] = from;
+    constexpr int area = side * side;
+    std::copy_n((*a).data() + from * area, area, (*rows_a).data() + i * area);
+    std::copy_n((*b).data() + from * area * channels, area * channels,
+                (*rows_b).data() + i * area * channels);
+  }
+  for (const int threads : {1, 2}) {
+    auto run =
+        tl::jit(beside_gathered).bind<X, W, W, A, B, tl::tensor<std::int32_t, n>>(tl::threads(threads));
+    auto of_rows =
+        tl::jit(beside).bind<X, W, W, images<T, n, 1>, images<T, n, channels>>(tl::threads(threads));
+    const auto r = run(*x, *w1, *w2, *a, *b, *list);
+    const auto q = of_rows(*x, *w1, *w2, *rows_a, *rows_b);
+    const auto check = [&](const auto& got, const auto& wanted) {
+      agrees(got, numbers<T>(wanted.begin(), wanted.end()));
+    };
+    check(std::get<0>(r), std::get<0>(q));
+    check(std::get<1>(r), std::get<1>(q));
+    check(std::get<2>(r), std::get<2>(q));
+  }
 }
 
 TEST_CASE("strips of images: what a load computes is no part of them") {

@@ -35,32 +35,33 @@ template <class V> constexpr double filtering_gain(const conv_extents& e) {
 template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents& e) {
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, weights = 16 * cg * kg;
   constexpr index_t W = static_cast<index_t>(V::size);
-  constexpr bool long_vectors = sizeof(V) == 64;
+  constexpr bool avx512 = sizeof(V) == 64;
   if (!three_by_three(e) || std::min(e.p, e.q) < 6) return false;
   if (e.p * e.q <= 144 && weights > 1 << 21) return false;
   if (p == conv_pass::fprop && e.p * e.q <= 576 && weights > 1 << 22) return false;
   const bool dilated = e.dil_w > 1 || e.dil_h > 1;
   const index_t line = ceil_div(e.q, e.dil_w); // columns of one residue, which fill few lanes
-  const bool torn = long_vectors && dilated && (cg * kg < 1 << 12 || e.dil_w > 2);
+  const bool torn = avx512 && dilated && (cg * kg < 1 << 12 || e.dil_w > 2);
   if (p == conv_pass::wgrad) {
-    if (long_vectors && dilated && std::max(cg, kg) <= 2 * W) return false;
+    if (avx512 && dilated && std::max(cg, kg) <= 2 * W) return false;
     if (torn && line < (e.dil_w > 2 ? 24 : W)) return false;
     const bool wide = e.q >= std::min<index_t>(3 * W, 24);
-    return (long_vectors || (e.dil_w <= 2 && e.dil_h <= 2)) && kg >= (long_vectors && cg >= 8 * kg ? 4 : 8) &&
+    return (avx512 || (e.dil_w <= 2 && e.dil_h <= 2)) && kg >= (avx512 && cg >= 8 * kg ? 4 : 8) &&
            cg >= (wide ? 13 : 24) && weights < 1 << 23;
   }
   if (torn && line < W) return false;
   const conv_extents of = p == conv_pass::fprop ? e : winograd_dgrad<V, 2>::transposed(e);
-  if (long_vectors && of.c / of.groups < 8) return false; // columns are up to 2.9 times as fast
+  if (avx512 && of.c / of.groups < 8) return false; // columns are up to 2.9 times as fast
   // where lanes of filters are filled, kernels with such lanes gain on narrow images, too
   const index_t filters = of.k / of.groups;
-  const bool others = of.q < (long_vectors ? 24 : 32) && filters * 4 >= whole_lanes<V>(filters) * 3;
+  const bool others = of.q < (avx512 ? 24 : 32) && filters * 4 >= whole_lanes<V>(filters) * 3;
   return of.p * of.q >= 64 && filtering_gain<V>(of) >= (others ? 1.28 : 1.08);
 }
 
 /// How much faster minimal filtering of channels-last tensors is than channels_last, by vectors of products and of the
 /// transforms of a tile, which are counted as so many (small-s1, masked and distill-a-2 of bench_kernels fitted).
 template <class V> constexpr double channels_last_filtering_gain(conv_pass p, const conv_extents& e) {
+  constexpr bool avx512 = sizeof(V) == 64;
   if (!three_by_three(e)) return 0;
   const auto vectors = [](index_t n) { return whole_lanes<V>(n) / static_cast<index_t>(V::size); };
   const bool dgrad = p == conv_pass::dgrad;
@@ -74,9 +75,11 @@ template <class V> constexpr double channels_last_filtering_gain(conv_pass p, co
       : p == conv_pass::wgrad
           ? 160.0 * static_cast<double>(of_channels + of_filters)
           : 160.0 * static_cast<double>(of_channels) + 100.0 * static_cast<double>(of_filters);
-  const double plain = (p == conv_pass::wgrad       ? (of_filters == 1 ? 1.6 : 1.3)
-                        : dgrad && of_channels == 1 ? 1.15
-                                                    : 1.0) *
+  const bool one =
+      avx512 && (dgrad ? of_channels : of_filters) == 1; // vector, which direct kernels fill less well
+  const double plain = (p == conv_pass::wgrad ? (one ? 1.6 : 1.3)
+                        : dgrad && one        ? 1.15
+                                              : 1.0) *
                        9 * static_cast<double>(direct);
   return plain /
          (static_cast<double>(list.of_image(e)) * (16.0 * static_cast<double>(products) + transforms));
@@ -87,36 +90,37 @@ template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& 
   const bool heavy = (e.c / e.groups) * (e.k / e.groups) * e.r * e.s > 1 << 21;
   // many taps on a small image: hardly two of its windows hold the same ones
   const index_t alike = std::max<index_t>(e.h - e.r, 0) * std::max<index_t>(e.w - e.s, 0);
-  if (p != conv_pass::wgrad && e.r * e.s > 25 && e.pad_top > 0 && 5 * alike < 2 * e.h * e.w) return false;
-  constexpr bool long_vectors = sizeof(V) == 64;
+  constexpr bool avx512 = sizeof(V) == 64;
+  if (avx512 && p != conv_pass::wgrad && e.r * e.s > 25 && e.pad_top > 0 && 5 * alike < 2 * e.h * e.w)
+    return false;
   // x and y of larger images, too, that stay in a cache
-  const auto stays = [&](index_t n) { return long_vectors && e.h * e.w * e.c + e.p * e.q * e.k <= n; };
+  const auto stays = [&](index_t n) { return avx512 && e.h * e.w * e.c + e.p * e.q * e.k <= n; };
   if (p == conv_pass::dgrad) return !heavy && (e.h * e.w <= 1024 || stays(5 << 17));
   if (p == conv_pass::fprop) return !(heavy && e.p * e.q <= 64) && (e.p * e.q <= 1024 || stays(5 << 17));
-  if (long_vectors && e.r * e.s == 1) return e.c >= 8;
+  if (avx512 && e.r * e.s == 1) return e.c >= 8;
   if (e.r * e.s == 1 ? e.p * e.q > 256 : heavy && e.p * e.q > 64) return false;
-  return e.c >= 8 && (long_vectors ? e.p * e.q <= 1024 || stays(1 << 19) : e.p * e.q <= 64 && e.c <= 128);
+  return e.c >= 8 && (avx512 ? e.p * e.q <= 1024 || stays(1 << 19) : e.p * e.q <= 64 && e.c <= 128);
 }
 /// Narrow images, whose columns leave lanes of vectors empty, with channels that fill them.
 template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  constexpr bool long_vectors = sizeof(V) == 64;
+  constexpr bool avx512 = sizeof(V) == 64;
   const auto filled = [](index_t n, index_t percent) { return n * 100 >= percent * whole_lanes<V>(n); };
   const index_t taps = e.r * e.s;
   if (sizeof(V) < 32 || !takes_turned<typename V::value_type>(e) || std::min(e.c, e.k) < 8) return false;
-  if (taps == 1 && !(long_vectors && p == conv_pass::dgrad && e.stride_w > 1)) return false;
+  if (taps == 1 && !(avx512 && p == conv_pass::dgrad && e.stride_w > 1)) return false;
   // with short vectors wider ones too where a filter has many taps: each pixel that is turned meets all of them
-  const bool narrow = e.q <= W || (!long_vectors && taps > 9 && e.q <= 4 * W && !filled(e.q, 87));
+  const bool narrow = e.q <= W || (!avx512 && taps > 9 && e.q <= 4 * W && !filled(e.q, 87));
   switch (p) {
     case conv_pass::fprop:
       return narrow && filled(e.k, 75) &&
-             (long_vectors ? taps <= 9 || (e.k > 2 * W && e.p * e.q > 36) : e.c * taps <= 80 * W);
+             (avx512 ? taps <= 9 || (e.k > 2 * W && e.p * e.q > 36) : e.c * taps <= 80 * W);
     case conv_pass::dgrad:
-      return filled(e.c, 75) && !(long_vectors && taps > 25 && e.stride_w == 1 && e.pad_left > 0) &&
-             (e.w <= W || (e.stride_w > 1 && e.w <= 4 * W) || !filled(e.w, long_vectors ? 87 : 88));
+      return filled(e.c, 75) && !(avx512 && taps > 25 && e.stride_w == 1 && e.pad_left > 0) &&
+             (e.w <= W || (e.stride_w > 1 && e.w <= 4 * W) || !filled(e.w, avx512 ? 87 : 88));
     case conv_pass::wgrad:
       return turned_wgrad<V>::takes(e) &&
-             (long_vectors ? narrow || !filled(e.q, 87) : narrow && (e.w <= W || taps > 9));
+             (avx512 ? narrow || !filled(e.q, 87) : narrow && (e.w <= W || taps > 9));
   }
   return false;
 }
@@ -127,25 +131,30 @@ template <class V> constexpr bool pointwise_wgrad_pays(const conv_extents& e) {
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.p * e.q;
   const auto filled = [](index_t n) { return 4 * n >= 3 * whole_lanes<V>(n); };
   if (!pointwise(e) || area <= (sizeof(typename V::value_type) == 4 ? 36 : 49)) return false;
-  constexpr bool long_vectors = sizeof(V) == 64;
+  constexpr bool avx512 = sizeof(V) == 64;
   const index_t few = std::min(cg, kg);
-  const bool uneven = few >= (area >= 1 << 10 ? 16 : 40) && std::max(cg, kg) >= 3 * few;
-  return few <= (long_vectors && area >= 1 << 8 ? 12 : 4) || area >= 1 << 13 ||
-         ((few > (long_vectors ? 48 : 32) || uneven) && (filled(cg) || filled(kg)));
+  const bool uneven = avx512 && few >= (area >= 1 << 10 ? 16 : 40) && std::max(cg, kg) >= 3 * few;
+  return few <= (avx512 && area >= 1 << 8 ? 12 : 4) || area >= 1 << 13 ||
+         ((few > (avx512 ? 48 : 32) || uneven) && (filled(cg) || filled(kg)));
 }
 
 /// Transformed weights that are not too many. fprop and dgrad read them once a chunk of tiles, where wgrad writes them once a
 /// run; the other kernels of dgrad and wgrad read theirs more slowly than those of fprop.
-constexpr bool few_filtered_weights(conv_pass p, const conv_extents& e) {
-  const index_t weights = 16 * (e.c / e.groups) * (e.k / e.groups), area = e.p * e.q;
-  if (area < 144) return weights <= 1 << 20;
-  if (area >= 1024 || p == conv_pass::wgrad) return weights <= 1 << 24;
-  if (p == conv_pass::dgrad) return weights <= 10 << 20;
-  return weights <= (area < 400 ? 5 << 19 : 1 << 22);
+template <class V> constexpr bool few_filtered_weights(conv_pass p, const conv_extents& e) {
+  constexpr double million = 1 << 20;
+  const auto weights = static_cast<double>(16 * (e.c / e.groups) * (e.k / e.groups));
+  const index_t area = e.p * e.q;
+  if (area >= 1024) return weights <= 16 * million;
+  if (sizeof(V) < 64) return weights <= (area < 400 ? 1 : 4) * million;
+  if (area < 144) return weights <= million;
+  if (p == conv_pass::wgrad)
+    return weights * static_cast<double>(e.groups) <= 16 * million; // 64 MB of floats
+  if (p == conv_pass::dgrad) return weights <= 10 * million;
+  return weights <= (area < 400 ? 2.5 : 4) * million;
 }
 /// Beside channels_last_trimmed, too.
 template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, const conv_extents& e) {
-  if (!three_by_three(e) || e.winograd == 0 || std::min(e.p, e.q) < 6 || !few_filtered_weights(p, e))
+  if (!three_by_three(e) || e.winograd == 0 || std::min(e.p, e.q) < 6 || !few_filtered_weights<V>(p, e))
     return false;
   const index_t area = p == conv_pass::dgrad ? e.h * e.w : e.p * e.q;
   const bool trimmed = p == conv_pass::wgrad ? channels_last_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
@@ -178,8 +187,11 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   const bool turned = detail::turned_pays<V>(p, e);
   // transformed weights that leave the cache near by
   const bool streamed = p != conv_pass::wgrad && e.p * e.q <= 256 && 16 * cg * kg >= 1 << 20;
-  const index_t small = !long_vectors ? 64 : p != conv_pass::wgrad || cg * kg <= 1 << 13 ? 144 : 63;
-  if (turned && (e.p * e.q <= small || streamed)) return conv_kernel::turned;
+  const index_t area = e.p * e.q;
+  const bool small = !long_vectors                                ? area <= 64
+                     : p == conv_pass::wgrad && cg * kg > 1 << 13 ? area < 64
+                                                                  : area <= 144;
+  if (turned && (small || streamed)) return conv_kernel::turned;
   if (e.winograd > 0 && detail::winograd_pays<V>(p, e))
     return detail::takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
   if (turned) return conv_kernel::turned;

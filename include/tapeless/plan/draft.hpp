@@ -62,13 +62,13 @@ template <int N, int O> struct draft {
   constexpr shape loop_of(int group) const {
     return led_by(grouped.groups[group].it, grouped.groups[group].lead);
   }
-  // Is the loop of a fused group ahead of a convolution over as many images, which may join its strip? So are the loops
-  // between them.
+  // Does the loop of a fused group open a strip for a convolution over as many images? So do the loops between them.
   constexpr bool leads_images(int group) const {
     const int end =
         grouped.groups.size() < group + image_strip_steps ? grouped.groups.size() : group + image_strip_steps;
     const shape it = loop_of(group);
-    for (int g = group; it.rank > 0 && g < end; ++g) {
+    if (it.rank == 0 || !rows_worth_a_strip(it)) return false;
+    for (int g = group; g < end && grouped.groups[g].loaded == grouped.groups[group].loaded; ++g) {
       if (!grouped.groups[g].fused) return first[g] < first[g + 1] && images(member[first[g]]).n == it.d[0];
       if (loop_of(g).rank == 0 || loop_of(g).d[0] != it.d[0]) return false;
     }

@@ -4,7 +4,7 @@
 // The order of the groups in which strips are long: those that can take part in one sweep (sweeps.hpp), or in one strip
 // of images (images.hpp), are neighbours. What depends on them and can not, as a mean that is finished between the loss and
 // its gradient, stands behind; what they read and depends on none, as prepared weights or the sum of a mask, ahead. Loops
-// over gathered images, as the loss of those that a selection keeps, move to the convolutions that read what they make.
+// over gathered images, as the loss of those that a selection keeps, move to the convolution that reads what they make.
 #pragma once
 #include "images.hpp"
 #include "sweeps.hpp"
@@ -70,8 +70,9 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
     any_gathered = any_gathered || over_gathered[g] != 0;
   }
   vec<int> taken; // of those loops, by the strip; the last one first
-  // the last opener ahead of which a group reads it
-  vec<int> needed_ahead(any_gathered ? groups : 0, no_node);
+  // the last opener that reads a group, or of whose taken loops one does; the last one for which a group that stays ahead
+  // reads it
+  vec<int> wanted(any_gathered ? groups : 0, no_node), needed_ahead = wanted;
   for (int start = 0; start < groups; ++start) {
     if (placed[start]) continue;
     placed[start] = 1;
@@ -93,14 +94,18 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
       return is_conv(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
     };
     taken.clear();
+    const auto mark = [&](int g, vec<int>& read) {
+      for (int e = first_read[g]; e < first_read[g + 1]; ++e) read[reads_of[e].from] = start;
+    };
+    if (any_gathered && !sparse) mark(start, wanted);
     const int oldest = any_gathered && !sparse ? order.size() - image_strip_steps : order.size();
     for (int k = order.size() - 1; k >= 0 && k >= oldest; --k) {
-      const int g = order[k];
-      if (over_gathered[g] == 0 || needed_ahead[g] == start || r.groups[g].loaded != r.groups[start].loaded ||
-          !is_loop_over_rows(r.groups[g].it, rows, widest)) {
-        for (int e = first_read[g]; e < first_read[g + 1]; ++e) needed_ahead[reads_of[e].from] = start;
-        continue;
-      }
+      const int g = order[k]; // one behind `start` is of an earlier strip
+      const bool moves = g < start && over_gathered[g] != 0 && wanted[g] == start &&
+                         needed_ahead[g] != start && r.groups[g].loaded == r.groups[start].loaded &&
+                         is_loop_over_rows(r.groups[g].it, rows, widest);
+      mark(g, moves ? wanted : needed_ahead);
+      if (!moves) continue;
       taken.push_back(g);
       placed[g] = 0;
       may[g] = 1;
@@ -171,6 +176,7 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
     for (const int g : near)
       if (may[g] != 0 && ahead[g] == 0) place(g);
   }
+  if (order.size() != groups) throw "each group has one place";
   vec<int> now(groups, 0);
   const vec<group> old = r.groups;
   for (int k = 0; k < groups; ++k) {
