@@ -62,14 +62,19 @@ template <int N, int O> struct draft {
   constexpr shape loop_of(int group) const {
     return led_by(grouped.groups[group].it, grouped.groups[group].lead);
   }
-  // Does the loop of a fused group open a strip for a convolution over as many images? So do the loops between them.
+  // Does the loop of a fused group open a strip for a convolution over as many images, which it cuts into no fewer chunks
+  // than that one would? So do the loops between them.
   constexpr bool leads_images(int group) const {
     const int end =
         grouped.groups.size() < group + image_strip_steps ? grouped.groups.size() : group + image_strip_steps;
     const shape it = loop_of(group);
     if (it.rank == 0 || !rows_worth_a_strip(it)) return false;
     for (int g = group; g < end && grouped.groups[g].loaded == grouped.groups[group].loaded; ++g) {
-      if (!grouped.groups[g].fused) return first[g] < first[g + 1] && images(member[first[g]]).n == it.d[0];
+      if (!grouped.groups[g].fused) {
+        const image_rows of = first[g] < first[g + 1] ? images(member[first[g]]) : image_rows{};
+        const auto chunk = [&](extent_t row) { return chunks_of(of.n, row, false).size; };
+        return of.n == it.d[0] && chunk(numel(it) / of.n) <= chunk(of.row);
+      }
       if (loop_of(g).rank == 0 || loop_of(g).d[0] != it.d[0]) return false;
     }
     return false;

@@ -12,6 +12,7 @@
 namespace tapeless::detail {
 
 inline constexpr extent_t longest_row = 4; // of strips but sweeps, in rows of their first step
+inline constexpr int most_taken = 6; // loops ahead of a convolution: a strip without one has eight steps
 
 // Renumbers the groups.
 // @pre r.of and r.groups are final, and a group reads earlier ones only; what depends on the numbers comes later
@@ -101,8 +102,9 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
     const int oldest = any_gathered && !sparse ? order.size() - image_strip_steps : order.size();
     for (int k = order.size() - 1; k >= 0 && k >= oldest; --k) {
       const int g = order[k]; // one behind `start` is of an earlier strip
-      const bool moves = g < start && over_gathered[g] != 0 && wanted[g] == start &&
-                         needed_ahead[g] != start && r.groups[g].loaded == r.groups[start].loaded &&
+      const bool moves = g < start && taken.size() < most_taken && over_gathered[g] != 0 &&
+                         wanted[g] == start && needed_ahead[g] != start &&
+                         r.groups[g].loaded == r.groups[start].loaded &&
                          is_loop_over_rows(r.groups[g].it, rows, widest);
       mark(g, moves ? wanted : needed_ahead);
       if (!moves) continue;
