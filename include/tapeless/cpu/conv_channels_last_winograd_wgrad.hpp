@@ -12,7 +12,7 @@ namespace tapeless::cpu::detail {
 template <class V> struct channels_last_winograd_wgrad {
   using T = typename V::value_type;
   using B = blocking<V>;
-  // Products of a slot in each point, at least: with fewer, adding slots up takes longer than threads save.
+  // Products of a slot in each point, at least: each further slot is sums to write and to add up.
   static constexpr index_t products_of_slot = 1 << 18;
   struct plan {
     static constexpr index_t points = filtered_points;

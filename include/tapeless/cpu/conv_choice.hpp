@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Which kernel of 2-d convolution, and which layout of its tensors, is the fastest: a function of all extents but the batch,
-// known while a program is compiled. Thresholds are read off bench_kernels, on machines with AVX2 and AVX-512.
+// known while a program is compiled. Thresholds are read off bench_kernels, on machines with AVX2 and AVX-512; those of AVX-512 off
+// random layers, too.
 #include "conv_kernels.hpp"
 
 namespace tapeless::cpu {
@@ -76,7 +77,7 @@ template <class V> constexpr double channels_last_filtering_gain(conv_pass p, co
           ? 160.0 * static_cast<double>(of_channels + of_filters)
           : 160.0 * static_cast<double>(of_channels) + 100.0 * static_cast<double>(of_filters);
   const bool one =
-      avx512 && (dgrad ? of_channels : of_filters) == 1; // vector, which direct kernels fill less well
+      avx512 && (dgrad ? of_channels : of_filters) == 1; // vector: direct kernels are slower than counted
   const double plain = (p == conv_pass::wgrad ? (one ? 1.6 : 1.3)
                         : dgrad && one        ? 1.15
                                               : 1.0) *
@@ -139,7 +140,7 @@ template <class V> constexpr bool pointwise_wgrad_pays(const conv_extents& e) {
 }
 
 /// Transformed weights that are not too many. fprop and dgrad read them once a chunk of tiles, where wgrad writes them once a
-/// run; the other kernels of dgrad and wgrad read theirs more slowly than those of fprop.
+/// run; where the others are slower than in fprop, more are not too many.
 template <class V> constexpr bool few_filtered_weights(conv_pass p, const conv_extents& e) {
   constexpr double million = 1 << 20;
   const auto weights = static_cast<double>(16 * (e.c / e.groups) * (e.k / e.groups));

@@ -272,7 +272,7 @@ void few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, cons
 template <class V, class T, class Team>
 void add_slices(const Team& team, index_t slices, index_t size, const T* from, T* to) {
   constexpr index_t part = 8192, W = static_cast<index_t>(V::size);
-  constexpr int vectors = 4; // side by side: the sum of one alone would wait for each slice
+  constexpr int vectors = 4; // of each slice at a time
   team.run(ceil_div(size, part), [&](index_t chunk, int) {
     const index_t end = std::min(size, (chunk + 1) * part);
     index_t i = chunk * part;
