@@ -74,6 +74,8 @@ private:
     else if constexpr (P.step_[I].o == op::select) {
       constexpr step s = P.step_[I];
       const index_t count = run_select<typename whole::template element_of<P, I>>(s, f.step[I]);
+      if constexpr (has_kept_places<P>)
+        if (kept_places_of<P>.select == I) list_places<P>(f, count);
       constexpr auto e = P.slot_[s.slot0 + s.loads].s.d[0];
       if constexpr (!tapeless::detail::is_static(e))
         f.set_count(tapeless::detail::name_of(tapeless::detail::names(e)), count);

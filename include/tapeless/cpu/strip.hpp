@@ -112,11 +112,15 @@ struct strip_rows {
   bool past_first;    // of its chunk
   std::byte* scratch; // of the member that is at it
   index_t strip = 0;  // from one strip to the next
+  index_t place = lo; // the row of what has such places, see kept_places
 };
 // Where operand or result k of step I has row 0.
 template <const auto& P, int I> void* base_of(const frame<P>& f, int k, const strip_rows& r) {
   const tapeless::detail::slot& q = P.slot_[P.step_[I].slot0 + k];
   const frame_slot& s = f.step[I].slot[k];
+  if constexpr (has_kept_places<P>)
+    if (kept_places_of<P>.moved[P.step_[I].slot0 + k])
+      return before(s.data(), (r.lo - r.place) * s.stride[0] * tapeless::detail::size_of(q.t));
   if (q.at.where != tapeless::detail::place::strip) return s.data();
   return before(r.scratch + q.at.offset, r.lo * s.stride[0] * tapeless::detail::size_of(q.t));
 }
@@ -204,6 +208,29 @@ template <class Arch, const auto& P> struct strip {
     if constexpr (is_conv(P.step_[I].o) && !P.step_[I].packs_ahead)
       whole_steps<Arch>::template pack_step<P, I>(team, f);
   }
+  // The strip I... of images, in places that kept_places gives them.
+  template <int... I, class Team> static void run_kept(const Team& team, const frame<P>& f, index_t each) {
+    constexpr const kept_places<P>& kept = kept_places_of<P>;
+    using T = typename whole_steps<Arch>::template element_of<P, kept.select>;
+    const state_of_kept_places state = state_of_places<P>(f);
+    most_extreme<T> chosen(kept.least, kept.most, static_cast<const T*>(f.step[kept.select].slot[0].data()),
+                           state.heap);
+    index_t places = 0; // that images have been given: no more than images have come
+    const index_t blocks = std::min<index_t>(team.size(), kept.images);
+    team.run(blocks, [&](index_t block, int member) {
+      constexpr index_t none = -1;
+      index_t place = none; // that no image has any longer
+      const index_t end = kept.images * (block + 1) / blocks;
+      for (index_t i = kept.images * block / blocks; i < end; ++i) {
+        if (place == none) place = __atomic_fetch_add(&places, index_t{1}, __ATOMIC_RELAXED);
+        state.place[i] = static_cast<std::int32_t>(place);
+        const strip_rows r{i, i + 1, i, false, f.scratch + member * each, 1, place};
+        (run_rows<I>(f, r), ...);
+        const index_t gone = chosen.take(i);
+        place = gone < 0 ? none : state.place[gone];
+      }
+    });
+  }
   // The strip that begins with step First. Chunks are strips, or of many of them where sums pass over rows.
   // each: bytes of a member's scratch
   template <int First, class Team, int... K> [[gnu::always_inline]] static inline void run(
@@ -217,6 +244,8 @@ template <class Arch, const auto& P> struct strip {
         return;
       }
     (pack<First + K>(team, f), ...);
+    if constexpr (has_kept_places<P>)
+      if constexpr (kept_places_of<P>.first == First) return run_kept<First + K...>(team, f, each);
     constexpr index_t size = P.step_[First].at_once;
     const index_t chunk = sums ? f.step[First].chunk : size;
     const index_t chunks = (rows + chunk - 1) / chunk;

@@ -13,6 +13,7 @@ using tapeless::detail::step;
 
 template <const auto& P> struct what_stays {
   static constexpr int result_of(int i) { return P.step_[i].slot0 + P.step_[i].loads; }
+  static constexpr int end_of_results(int i) { return result_of(i) + P.step_[i].stores; }
   static constexpr int end_of(int i) { return i + 1 < P.steps ? P.step_[i + 1].slot0 : P.slots; }
   // Of slot k of step i, per unit of its part of the arena.
   static constexpr index_t bytes(int i, int k) {
@@ -28,21 +29,20 @@ template <const auto& P> struct what_stays {
     // partial results of chunks, at most; the scratch of a selection is less
     return k > result_of(i) ? n * 2 * tapeless::detail::max_chunks : n;
   }
+  // Do slots j of step w and k of step i share bytes?
+  static constexpr bool overlap(int w, int j, int i, int k) {
+    const tapeless::detail::location &x = P.slot_[k].at, &y = P.slot_[j].at;
+    return y.where == x.where && y.index == x.index &&
+           (y.where != tapeless::detail::place::arena ||
+            (y.offset < x.offset + bytes(i, k) && x.offset < y.offset + bytes(w, j)));
+  }
   // May step w write where slot k of step i is?
   static constexpr bool writes(int w, int i, int k) { return writes(w, i, k, end_of(w)); }
   // Does it with a result? Of a result's place the bytes are known.
-  static constexpr bool results_in(int w, int i, int k) {
-    return writes(w, i, k, result_of(w) + P.step_[w].stores);
-  }
+  static constexpr bool results_in(int w, int i, int k) { return writes(w, i, k, end_of_results(w)); }
   static constexpr bool writes(int w, int i, int k, int end) {
-    const tapeless::detail::location& x = P.slot_[k].at;
-    for (int j = result_of(w); j < end; ++j) {
-      const tapeless::detail::location& y = P.slot_[j].at;
-      if (y.where != x.where || y.index != x.index) continue;
-      if (y.where != tapeless::detail::place::arena ||
-          (y.offset < x.offset + bytes(i, k) && x.offset < y.offset + bytes(w, j)))
-        return true;
-    }
+    for (int j = result_of(w); j < end; ++j)
+      if (overlap(w, j, i, k)) return true;
     return false;
   }
   // The step that wrote slot k of step i; -1: none did.
@@ -53,8 +53,9 @@ template <const auto& P> struct what_stays {
   }
   // f(step, slot) for each slot that is the result of step i. Its place has another content where a step has put a
   // result, and no sooner: what is read there later was written as one.
-  template <class F> static constexpr void each_reader(int i, F&& f) {
-    const int y = result_of(i);
+  template <class F> static constexpr void each_reader(int i, F&& f) { each_reader(i, result_of(i), f); }
+  // Of result y of step i.
+  template <class F> static constexpr void each_reader(int i, int y, F&& f) {
     for (int r = i + 1; r < P.steps; ++r) {
       for (int k = P.step_[r].slot0; k < result_of(r); ++k)
         if (P.slot_[k].at == P.slot_[y].at) f(r, k);

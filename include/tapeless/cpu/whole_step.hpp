@@ -3,7 +3,7 @@
 //
 // A whole-tensor step of a plan: the element type, kernel and scratch that its shapes ask for, and its packed weights.
 #pragma once
-#include "unmade_gathers.hpp"
+#include "listed_rows.hpp"
 
 namespace tapeless::cpu {
 
@@ -62,9 +62,9 @@ template <class Arch> struct whole_steps {
           most_of_matmul(s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s}), sizeof(T));
   }
 
-  // Bytes of the weights that a load packs for the steps before step i.
+  // Bytes of the weights that a load packs for the steps before step i, and of what is ahead of them.
   template <const auto& P> static constexpr index_t packed_before(int i) {
-    index_t bytes = 0;
+    index_t bytes = bytes_of_places<P>();
     for (int k = 0; k < i; ++k)
       if (P.step_[k].packs_ahead)
         bytes += tapeless::detail::aligned(need_of<P>(k).packed * scratch_unit(P.step_[k]));

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// Places of images of which a selection keeps some: the program is what it is of copies of the images that are selected.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <support/allocations.hpp>
+#include <support/compare.hpp>
+#include <support/random.hpp>
+#include <tuple>
+#include <vector>
+
+#include <tapeless/tapeless.hpp>
+
+#include "reference/select.hpp"
+
+namespace tl = tapeless;
+
+namespace {
+
+constexpr int n = 37, kept = 9, side = 21, channels = 3, width = 40;
+constexpr int image = channels * side * side;
+template <class T, int N> using images = tl::tensor<T, N, channels, side, side>;
+template <class T, int N> using scales = tl::tensor<T, N>;
+template <class T> using first = tl::tensor<T, width, channels, 3, 3>;
+template <class T> using second = tl::tensor<T, width, width, 3, 3>;
+
+static_assert(width * side * side > 1 << 14); // images pass one by one
+
+// the loss of each image; the scale is the data's, to say which are the hardest
+constexpr auto losses = [](auto x, auto scale, auto w1, auto w2) {
+  constexpr tl::conv same{.padding = 1};
+  const auto h = tl::relu(tl::conv2d<same>(tl::relu(tl::conv2d<same>(x, w1)), w2));
+  return tl::sum<1, 2, 3>(tl::square(h)) * scale;
+};
+constexpr auto of_all = tl::value_and_grad<2, 3>(
+    [](auto x, auto scale, auto w1, auto w2) { return tl::sum(losses(x, scale, w1, w2)); });
+template <auto Select> constexpr auto of_selected =
+    tl::value_and_grad<2, 3>([](auto x, auto scale, auto w1, auto w2) {
+      const auto l = losses(x, scale, w1, w2);
+      return tl::sum(tl::gather(l, Select(l)));
+    });
+constexpr auto k_greatest = [](auto l) { return tl::top_k<kept>(l); };
+constexpr auto k_least = [](auto l) { return tl::bottom_k<kept>(l); };
+constexpr auto a_quarter = [](auto l) { return tl::top_k<tl::percent{25}>(l); };
+
+template <class F, class... A> constexpr const auto& plan_of =
+    tl::detail::planned_with<false, F, A...>::value;
+template <class T, class F, class... More> constexpr bool has_places() {
+  return tl::cpu::has_kept_places<
+      plan_of<std::remove_const_t<F>, images<T, n>, scales<T, n>, first<T>, second<T>, More...>>;
+}
+
+template <class T> std::vector<T> flat(const auto& v) { return {v.begin(), v.end()}; }
+template <class T> bool agree(const std::vector<T>& got, const std::vector<T>& expected) {
+  double largest = 0;
+  for (const T x : expected)
+    if (std::isfinite(x)) largest = std::max(largest, static_cast<double>(std::abs(x)));
+  const auto c = support::close(got, expected, (sizeof(T) == 8 ? 1e-12 : 2e-5) * largest);
+  CAPTURE(c);
+  CHECK(c);
+  return static_cast<bool>(c);
+}
+
+// Scales in whose order images come from the easiest, from the hardest, equal ones, in disorder, and with NaNs.
+template <class T> std::vector<std::vector<T>> orders() {
+  std::vector<std::vector<T>> r(5, std::vector<T>(n, T(1)));
+  for (std::size_t i = 0; i < n; ++i) {
+    r[0][i] = T(1 + 4 * i);
+    r[1][i] = T(4 * (n - i));
+    r[3][i] = r[4][i] = T(1 + i * 23 % n * 5);
+  }
+  for (const std::size_t i : {3u, 11u, 30u}) r[4][i] = std::numeric_limits<T>::quiet_NaN();
+  return r;
+}
+
+template <class T> struct data {
+  std::vector<T> x = support::random_values<T>(n * image, 1),
+                 w1 = support::random_values<T>(width * channels * 9, 2),
+                 w2 = support::random_values<T>(width * width * 9, 3);
+  data() { std::copy_n(x.begin(), 5 * image, x.begin() + 20 * image); } // images 0 to 4 again
+
+  std::vector<T> losses_of(std::vector<T>& scale) {
+    auto run = tl::jit(losses).template bind<images<T, n>, scales<T, n>, first<T>, second<T>>(tl::threads(1));
+    return flat<T>(
+        run(images<T, n>(x.data()), scales<T, n>(scale.data()), first<T>(w1.data()), second<T>(w2.data())));
+  }
+  // value and gradients of the sum over copies of K images
+  template <int K> auto of_copies(const std::vector<std::int32_t>& rows, const std::vector<T>& scale) {
+    REQUIRE(rows.size() == K);
+    std::vector<T> some_images, some_scales;
+    for (const std::int32_t i : rows) {
+      some_images.insert(some_images.end(), x.begin() + i * image, x.begin() + (i + 1) * image);
+      some_scales.push_back(scale[static_cast<std::size_t>(i)]);
+    }
+    auto run = tl::jit(of_all).template bind<images<T, K>, scales<T, K>, first<T>, second<T>>(tl::threads(1));
+    const auto [v, d1, d2] = run(images<T, K>(some_images.data()), scales<T, K>(some_scales.data()),
+                                 first<T>(w1.data()), second<T>(w2.data()));
+    return std::tuple{flat<T>(v), flat<T>(d1), flat<T>(d2)};
+  }
+  // more: further arguments of the program
+  template <class F, class... More>
+  void check(const F& program, std::vector<T>& scale, const auto& expected, const More&... more) {
+    for (const int threads : {1, 2, 3, 40}) {
+      CAPTURE(threads);
+      auto run = tl::jit(program).template bind<images<T, n>, scales<T, n>, first<T>, second<T>, More...>(
+          tl::threads(threads));
+      const auto results = [&] {
+        return run(images<T, n>(x.data()), scales<T, n>(scale.data()), first<T>(w1.data()),
+                   second<T>(w2.data()), more...);
+      };
+      const auto [v, d1, d2] = results();
+      agree(flat<T>(v), std::get<0>(expected));
+      agree(flat<T>(d1), std::get<1>(expected));
+      agree(flat<T>(d2), std::get<2>(expected));
+      CHECK(support::allocations_of([&] { (void)results(); }) == 0);
+    }
+  }
+};
+
+template <class T, auto Select, bool Least> void check() {
+  static_assert(has_places<T, decltype(of_selected<Select>)>());
+  data<T> d;
+  for (std::vector<T> scale : orders<T>())
+    d.check(of_selected<Select>, scale,
+            d.template of_copies<kept>(ref::extreme(Least, kept, d.losses_of(scale)), scale));
+}
+
+// as many as the run says, 9 at most; those and the easiest ones; those, and what all images make
+constexpr auto of_some = tl::value_and_grad<2, 3>([](auto x, auto scale, auto w1, auto w2, auto k) {
+  const auto l = losses(x, scale, w1, w2);
+  return tl::sum(tl::gather(l, tl::top_k<kept, 'k'>(l, k)));
+});
+constexpr auto of_both = tl::value_and_grad<2, 3>([](auto x, auto scale, auto w1, auto w2) {
+  const auto l = losses(x, scale, w1, w2);
+  return tl::sum(tl::gather(l, tl::top_k<kept>(l))) + tl::sum(tl::gather(l, tl::bottom_k<kept>(l)));
+});
+
+} // namespace
+
+TEST_CASE("kept places: the greatest and the least images, in double and in float") {
+  check<double, k_greatest, false>();
+  check<double, k_least, true>();
+  check<float, a_quarter, false>();
+}
+
+TEST_CASE("kept places: as many images as the run says, and two selections") {
+  using count = tl::tensor<std::int32_t>;
+  static_assert(has_places<double, decltype(of_some), count>());
+  data<double> d;
+  for (std::vector<double> scale : orders<double>()) {
+    const std::vector<double> l = d.losses_of(scale);
+    std::int32_t all = kept, some = 4;
+    d.check(of_some, scale, d.of_copies<kept>(ref::extreme(false, kept, l), scale), count(&all));
+    d.check(of_some, scale, d.of_copies<4>(ref::extreme(false, 4, l), scale), count(&some));
+    ref::positions both = ref::extreme(false, kept, l);
+    for (const std::int32_t i : ref::extreme(true, kept, l)) both.push_back(i);
+    d.check(of_both, scale, d.of_copies<2 * kept>(both, scale));
+  }
+}
+
+TEST_CASE("kept places: the images that k others beat go, in whatever order they come") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> values{3, 1, nan, 4, 1, 5, -0.0, 9, 2, nan, 6, 5, 3, 5, 0.0, 8, 9, 7, 9, 3};
+  const auto size = static_cast<std::int32_t>(values.size());
+  std::vector<std::int32_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (const bool least : {false, true})
+    for (const int k : {1, 2, 7, size - 1, size})
+      for (int round = 0; round < 5; ++round) {
+        std::vector<std::int32_t> heap(static_cast<std::size_t>(k) + 1, -7);
+        tl::cpu::most_extreme<double> chosen(least, k, values.data(), heap.data());
+        ref::positions stay;
+        for (int i = 0; i < size; ++i) {
+          const std::int32_t comes = order[static_cast<std::size_t>(i)];
+          const auto gone = static_cast<std::int32_t>(chosen.take(comes));
+          stay.push_back(comes);
+          CHECK((gone < 0) == (i < k));
+          if (gone >= 0) CHECK(std::erase(stay, gone) == 1);
+        }
+        CHECK(heap.back() == -7);
+        std::sort(stay.begin(), stay.end());
+        CHECK(stay == ref::extreme(least, k, values));
+        for (std::size_t i = 0; i < order.size(); ++i) // another order
+          std::swap(order[i], order[(i * 7 + static_cast<std::size_t>(round)) % order.size()]);
+      }
+}
