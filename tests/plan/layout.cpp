@@ -233,6 +233,25 @@ TEST_CASE("selected samples of arguments whose images pass a few at a time are r
   check_hardest<32>(4); // of x and t all, which need not stay, and the kept ones
 }
 
+TEST_CASE("reorders of selected images that pass a few at a time cost what those of all images do") {
+  struct prices {
+    static constexpr double reorder_ns(double n) { return 1e6 * n; }
+    static constexpr double image_reorder_ns(double n) { return n; }
+  };
+  constexpr auto hardest_quarter = [](auto x, auto w1, auto w2, auto t) {
+    constexpr tl::conv same{.padding = 1};
+    const auto losses =
+        tl::sum<1, 2, 3>(tl::square(tl::conv2d<same>(tl::relu(tl::conv2d<same>(x, w1)), w2) - t));
+    return tl::sum(tl::gather(losses, tl::top_k<16>(losses)));
+  };
+  using F = decltype(tl::value_and_grad<1, 2>(hardest_quarter));
+  constexpr const auto& p =
+      tl::detail::laid_out<F, tl::tensor<float, 64, 16, 24, 24>, tl::tensor<float, 32, 16, 3, 3>,
+                           tl::tensor<float, 32, 32, 3, 3>, tl::tensor<float, 64, 32, 24, 24>>::value;
+  REQUIRE(reorders(p) == 4); // of x and t all and the selected ones
+  CHECK(tl::detail::reorder_cost<prices>(p.nodes, p.size) == (64 + 16) * (16 + 32) * 24 * 24);
+}
+
 TEST_CASE("windows that all lie on padding") {
   constexpr auto f = [](auto x, auto w) {
     return tl::sum(tl::square(tl::conv2d<tl::conv{.stride = 5, .padding = 3}>(x, w)));

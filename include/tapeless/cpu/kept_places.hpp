@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // kept_places: of images that pass one by one a selection keeps the k most extreme, and only theirs is read later of what
-// the strip makes. Then an image that k others beat gives its places to the next one: activations of k + 1 images for each
-// member of the team are ever written, and those of an image that is beaten at once are still in cache when they are
-// written over.
+// the strip makes. Then an image that k others beat gives its place to the next one: no more places are written than k and
+// one for each member of the team, and that of an image which is beaten at once is still in cache when the next one comes.
 #pragma once
 #include <algorithm>
 #include "unmade_gathers.hpp"

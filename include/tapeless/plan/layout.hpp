@@ -258,17 +258,21 @@ public:
   }
 };
 
-// What the reorders of a program cost, in ns of Backend. Images that pass a few at a time are reordered so: others are
-// read again long after.
+// What the reorders of a program cost, in ns of Backend. Images that pass a few at a time, all or selected ones, are
+// reordered so: others are read again long after.
 template <class Backend, class Nodes> constexpr double reorder_cost(const Nodes& nodes, int n) {
-  const extent_t images = images_of_strip(nodes, n);
+  const bool strips = images_of_strip(nodes, n) > 0;
+  const auto in_strip = [&](extent_t images) {
+    for (int i = 0; strips && i < n; ++i)
+      if (is_conv(nodes[i].o) && images_of(nodes, i).n == images) return true;
+    return false;
+  };
   double sum = 0;
   for (int i = 0; i < n; ++i) {
     const node& v = nodes[i];
     if (v.o != op::copy || nodes[v.in[0]].o != op::transpose || v.s.rank != 4) continue;
     const auto elements = static_cast<double>(coefficient(numel(v.s)));
-    sum += images > 0 && v.s.d[0] == images ? Backend::image_reorder_ns(elements)
-                                            : Backend::reorder_ns(elements);
+    sum += in_strip(v.s.d[0]) ? Backend::image_reorder_ns(elements) : Backend::reorder_ns(elements);
   }
   return sum;
 }
