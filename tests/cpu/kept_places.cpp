@@ -68,6 +68,12 @@ template <class T> bool agree(const std::vector<T>& got, const std::vector<T>& e
   return static_cast<bool>(c);
 }
 
+// a NaN may be any
+template <class T> bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](T x, T y) { return x == y ? std::signbit(x) == std::signbit(y) : x != x && y != y; });
+}
+
 // Scales in whose order images come from the easiest, from the hardest, equal ones, in disorder, and with NaNs.
 template <class T> std::vector<std::vector<T>> orders() {
   std::vector<std::vector<T>> r(5, std::vector<T>(n, T(1)));
@@ -107,19 +113,26 @@ template <class T> struct data {
   // more: further arguments of the program
   template <class F, class... More>
   void check(const F& program, std::vector<T>& scale, const auto& expected, const More&... more) {
+    std::vector<std::vector<T>> alone;
     for (const int threads : {1, 2, 3, 40}) {
       CAPTURE(threads);
       auto run = tl::jit(program).template bind<images<T, n>, scales<T, n>, first<T>, second<T>, More...>(
           tl::threads(threads));
       const auto results = [&] {
-        return run(images<T, n>(x.data()), scales<T, n>(scale.data()), first<T>(w1.data()),
-                   second<T>(w2.data()), more...);
+        const auto [v, d1, d2] = run(images<T, n>(x.data()), scales<T, n>(scale.data()), first<T>(w1.data()),
+                                     second<T>(w2.data()), more...);
+        return std::vector{flat<T>(v), flat<T>(d1), flat<T>(d2)};
       };
-      const auto [v, d1, d2] = results();
-      agree(flat<T>(v), std::get<0>(expected));
-      agree(flat<T>(d1), std::get<1>(expected));
-      agree(flat<T>(d2), std::get<2>(expected));
-      CHECK(support::allocations_of([&] { (void)results(); }) == 0);
+      const auto got = results();
+      agree(got[0], std::get<0>(expected));
+      agree(got[1], std::get<1>(expected));
+      agree(got[2], std::get<2>(expected));
+      if (threads == 1) alone = got;
+      for (std::size_t k = 0; k < 3; ++k) CHECK(same_bits(got[k], alone[k]));
+      CHECK(support::allocations_of([&] {
+              (void)run(images<T, n>(x.data()), scales<T, n>(scale.data()), first<T>(w1.data()),
+                        second<T>(w2.data()), more...);
+            }) == 0);
     }
   }
 };
@@ -141,6 +154,14 @@ constexpr auto of_both = tl::value_and_grad<2, 3>([](auto x, auto scale, auto w1
   const auto l = losses(x, scale, w1, w2);
   return tl::sum(tl::gather(l, tl::top_k<kept>(l))) + tl::sum(tl::gather(l, tl::bottom_k<kept>(l)));
 });
+// what is read of several selected images is one sum
+constexpr auto of_several = [](auto x, auto w1, auto w2) {
+  constexpr tl::conv same{.padding = 1};
+  const auto h = tl::conv2d<same>(tl::relu(tl::conv2d<same>(x, w1)), w2);
+  const auto l = tl::sum<1, 2, 3>(tl::square(h));
+  const auto some = tl::gather(h, tl::top_k<n - 4>(l));
+  return tl::sum(tl::sqrt(1 + tl::square(some)));
+};
 
 } // namespace
 
@@ -153,6 +174,7 @@ TEST_CASE("kept places: the greatest and the least images, in double and in floa
 TEST_CASE("kept places: as many images as the run says, and two selections") {
   using count = tl::tensor<std::int32_t>;
   static_assert(has_places<double, decltype(of_some), count>());
+  static_assert(!has_places<double, decltype(of_both)>()); // an image is read if either takes it
   data<double> d;
   for (std::vector<double> scale : orders<double>()) {
     const std::vector<double> l = d.losses_of(scale);
@@ -162,6 +184,48 @@ TEST_CASE("kept places: as many images as the run says, and two selections") {
     ref::positions both = ref::extreme(false, kept, l);
     for (const std::int32_t i : ref::extreme(true, kept, l)) both.push_back(i);
     d.check(of_both, scale, d.of_copies<2 * kept>(both, scale));
+  }
+}
+
+TEST_CASE("kept places: a sum over several images has the same bits, wherever they are") {
+  using F = std::remove_const_t<decltype(of_several)>;
+  static_assert(tl::cpu::has_kept_places<plan_of<F, images<double, n>, first<double>, second<double>>>);
+  data<double> d;
+  std::vector<double> bits;
+  for (const int threads : {1, 2, 3, 7, 40}) {
+    auto run =
+        tl::jit(of_several).bind<images<double, n>, first<double>, second<double>>(tl::threads(threads));
+    for (int round = 0; round < 5; ++round)
+      bits.push_back(
+          run(images<double, n>(d.x.data()), first<double>(d.w1.data()), second<double>(d.w2.data()))[0]);
+  }
+  for (const double b : bits) CHECK(b == bits[0]);
+}
+
+TEST_CASE("kept places: beside weights that a load packs") {
+  constexpr auto program = [](auto w, auto x, auto scale) {
+    const auto l = losses(x, scale, std::get<0>(w), std::get<1>(w));
+    return tl::sum(tl::gather(l, tl::top_k<1>(l)) * 3.0);
+  };
+  constexpr auto gradient = tl::value_and_grad<1, 2>(program);
+  using W = std::tuple<first<double>, second<double>>;
+  using F = std::remove_const_t<decltype(gradient)>;
+  constexpr const auto& plan =
+      tl::detail::planned_with<true, F, W, images<double, n>, scales<double, n>>::value;
+  static_assert(tl::cpu::has_kept_places<plan>);
+  data<double> d;
+  auto run = tl::jit(gradient).bind<W, images<double, n>, scales<double, n>>(tl::threads(2));
+  const W weights{first<double>(d.w1.data()), second<double>(d.w2.data())};
+  auto loaded = run.load(weights);
+  for (std::vector<double> scale : orders<double>()) {
+    const auto [value, dx, dscale] =
+        run(weights, images<double, n>(d.x.data()), scales<double, n>(scale.data()));
+    const auto v = flat<double>(value), x = flat<double>(dx), s = flat<double>(dscale);
+    const auto [value2, dx2, dscale2] =
+        loaded(images<double, n>(d.x.data()), scales<double, n>(scale.data()));
+    CHECK(same_bits(flat<double>(value2), v));
+    CHECK(same_bits(flat<double>(dx2), x));
+    CHECK(same_bits(flat<double>(dscale2), s));
   }
 }
 

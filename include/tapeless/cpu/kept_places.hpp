@@ -6,6 +6,8 @@
 // one for each member of the team, and that of an image which is beaten at once is still in cache when the next one comes.
 #pragma once
 #include <algorithm>
+#include "frame.hpp"
+#include "select.hpp"
 #include "unmade_gathers.hpp"
 
 namespace tapeless::cpu {
@@ -78,12 +80,12 @@ template <const auto& P> class kept_places : what_stays<P> {
     moved[y] = true;
     what_stays<P>::each_reader(i, y, [&](int r, int k) { (in_strip(r) ? moved[k] : listed[r]) = true; });
   }
-  // Does what stays with its image lie where others move?
+  // Does what stays with its image, made by the strip or read by it, lie where others move?
   constexpr bool conflicts() const {
     for (int i = first; i <= last; ++i)
       for (int y = result_of(i); y < end_of_results(i); ++y)
         for (int w = first; moved[y] && w <= last; ++w)
-          for (int z = result_of(w); z < end_of_results(w); ++z)
+          for (int z = P.step_[w].slot0; z < end_of_results(w); ++z)
             if (!moved[z] && what_stays<P>::overlap(w, z, i, y)) return true;
     return false;
   }
@@ -176,8 +178,8 @@ public:
   // heap: place for k
   most_extreme(bool least, index_t k, const T* value, std::int32_t* heap)
       : value_(value), flip_(least ? ~detail::key_type<T>(0) : 0), k_(k), image_(heap) {}
-  // Image i has come, its value is there. The one that k others beat now; -1: none. Members may call it side by side: what
-  // one has written before, another one sees that is told of its image.
+  // Image i has come, its value is there. The one that k others beat now; -1: none. Members may call it side by side: who is
+  // told of an image sees all that was written before that one was taken.
   index_t take(index_t i) {
     while (__atomic_test_and_set(&busy_, __ATOMIC_ACQUIRE)) {}
     const index_t gone = swap(static_cast<std::int32_t>(i));

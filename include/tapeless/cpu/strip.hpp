@@ -215,7 +215,7 @@ template <class Arch, const auto& P> struct strip {
     const state_of_kept_places state = state_of_places<P>(f);
     most_extreme<T> chosen(kept.least, kept.most, static_cast<const T*>(f.step[kept.select].slot[0].data()),
                            state.heap);
-    index_t places = 0; // that images have been given: no more than images have come
+    index_t places = 0; // in use, or free for a block's next image: no more than images have come
     const index_t blocks = std::min<index_t>(team.size(), kept.images);
     team.run(blocks, [&](index_t block, int member) {
       constexpr index_t none = -1;

@@ -3,7 +3,7 @@
 //
 // A whole-tensor step of a plan: the element type, kernel and scratch that its shapes ask for, and its packed weights.
 #pragma once
-#include "listed_rows.hpp"
+#include "listed_loops.hpp"
 
 namespace tapeless::cpu {
 

@@ -20,7 +20,7 @@ struct run_context {
   extent_t part_unit[max_parts]; // the value of each part's product of names at bind
   std::byte* scratch;            // of member 0; the next member's follows
   std::byte* shared;
-  std::byte* packed; // what a load packs
+  std::byte* packed; // what a load packs, and what of a run outlasts a step
 };
 
 // B::frame_type<P>: what B keeps for a bound program; frame.fill(context) when the named extents have changed
@@ -29,7 +29,7 @@ struct run_context {
 // at a time (images.hpp); constexpr, only ratios count
 // B::product_ns(flops), B::elementwise_ns(flops), B::move_ns(n), B::memory_ns(bytes), B::cache_bytes: of products, of
 // elementwise ops, of n elements of selected rows that are moved, of what the caches do not hold; constexpr
-// B::scratch<P>():  bytes: .each of a member, .shared, .packed at a load; constexpr
+// B::scratch<P>():  bytes: .each of a member, .shared, .packed that no step takes from another; constexpr
 // B::run_step<P, I>(team, frame); B::load_step<P, I>(team, frame): what a load does for it
 template <class B>
 concept backend = requires {

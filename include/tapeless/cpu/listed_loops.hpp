@@ -34,12 +34,15 @@ template <const auto& P> listed_operands listed_operands_of(const frame<P>& f, i
   return r;
 }
 
-// A loop whose loads L read listed rows: a call of the kernel for each run of such that lie one behind the other.
+// A loop whose loads L read listed rows: a call of the kernel for each run of such that lie one behind the other. Sums of
+// several rows depend on these runs, so rows in places that others gave away, by chance of time, are no runs.
 template <listed_loads L, class Kernel> struct listed_loop {
   const std::byte* from[L.count];
   const std::int32_t* list[L.count];
-  template <class Frame> explicit listed_loop(const Frame& f) {
+  bool in_places = false;
+  template <const auto& P> explicit listed_loop(const frame<P>& f) {
     for (int k = 0; k < L.count; ++k) {
+      if constexpr (has_kept_places<P>) in_places = in_places || kept_places_of<P>.listed[L.gather[k]];
       from[k] = static_cast<const std::byte*>(f.step[L.gather[k]].slot[0].data()) + L.first[k];
       list[k] = list_of(f, L.gather[k]);
     }
@@ -49,7 +52,7 @@ template <listed_loads L, class Kernel> struct listed_loop {
     for (int k = 0; k < Kernel::slots; ++k) base[k] = a.base == nullptr ? a.slot[k].data() : a.base[k];
     a.base = base;
     const auto follows = [&](index_t row) {
-      bool all = true;
+      bool all = !in_places;
       for (int k = 0; k < L.count; ++k) all = all && list[k][row] == list[k][row - 1] + 1;
       return all;
     };
