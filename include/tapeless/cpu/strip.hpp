@@ -91,6 +91,8 @@ template <const auto& P, int I> constexpr auto code_of() {
   k.axes = s.axes;
   k.past_caches = stores_past_caches(P, P.step_[I]);
   for (int i = 0; i < s.loads && i < k.most_ahead; ++i) {
+    if constexpr (has_kept_places<P>)
+      if (kept_places_of<P>.moved[s.slot0 + i]) continue; // the row behind it is not the next one
     const fetched_part part = fetched_ahead(P, I, i);
     k.ahead_from[i] = static_cast<std::uint8_t>(part.from);
     k.ahead_to[i] = static_cast<std::uint8_t>(part.to);
