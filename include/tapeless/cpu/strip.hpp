@@ -210,7 +210,8 @@ template <class Arch, const auto& P> struct strip {
     if constexpr (is_conv(P.step_[I].o) && !P.step_[I].packs_ahead)
       whole_steps<Arch>::template pack_step<P, I>(team, f);
   }
-  // The strip I... of images, in places that kept_places gives them.
+  // The strip I... of images, in places that kept_places gives them: a block writes where another one has written, behind
+  // the call of take() that gave it the place.
   template <int... I, class Team> static void run_kept(const Team& team, const frame<P>& f, index_t each) {
     constexpr const kept_places<P>& kept = kept_places_of<P>;
     using T = typename whole_steps<Arch>::template element_of<P, kept.select>;
