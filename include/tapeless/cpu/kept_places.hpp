@@ -44,7 +44,7 @@ template <const auto& P> class kept_places : what_stays<P> {
     const slot& values = P.slot_[s.slot0];
     images = values.s.d[0];
     if (!q.by_order() || q.segments > 0 || !is_float(values.t) || !is_static(images)) return false;
-    most = q.percentage > 0 ? std::max<index_t>(images * q.percentage / 100, 1) : q.k;
+    most = q.most_of(images);
     least = q.least();
     if (most <= 0 || most >= images) return false;
     const int w = what_stays<P>::writer_of(t, s.slot0);
@@ -108,7 +108,8 @@ public:
       if (!find_strip(t)) continue;
       for (int i = first; i <= last; ++i)
         for (int y = result_of(i); y < end_of_results(i); ++y) place(i, y, t);
-      for (const bool m : moved) select = m ? t : select;
+      for (const bool m : moved)
+        if (m) select = t;
       if (select >= 0 && conflicts()) forget();
     }
   }
@@ -160,7 +161,7 @@ template <class T> class most_extreme {
     const auto x = detail::key_of(value_[a]) ^ flip_, y = detail::key_of(value_[b]) ^ flip_;
     return x > y || (x == y && a < b);
   }
-  index_t swap(std::int32_t i) {
+  index_t join(std::int32_t i) {
     const auto order = [this](std::int32_t a, std::int32_t b) { return beats(a, b); };
     std::int32_t gone = -1;
     if (size_ < k_) ++size_;
@@ -182,7 +183,7 @@ public:
   // told of an image sees all that was written before that one was taken.
   index_t take(index_t i) {
     while (__atomic_test_and_set(&busy_, __ATOMIC_ACQUIRE)) {}
-    const index_t gone = swap(static_cast<std::int32_t>(i));
+    const index_t gone = join(static_cast<std::int32_t>(i));
     __atomic_clear(&busy_, __ATOMIC_RELEASE);
     return gone;
   }

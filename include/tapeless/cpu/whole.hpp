@@ -224,7 +224,7 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
       std::copy_n(scratch(2), count, rows);
       return count;
     }
-    const index_t most = q.percentage > 0 ? std::max<index_t>(n * q.percentage / 100, 1) : q.k;
+    const index_t most = q.most_of(n);
     return select_extreme(q.least(), n, second == nullptr ? most : std::min<index_t>(most, *second), x, rows);
   }
 }

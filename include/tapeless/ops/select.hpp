@@ -56,6 +56,10 @@ struct select_attributes {
   }
   constexpr bool by_order() const { return static_cast<int>(what) > 0; }
   constexpr bool least() const { return static_cast<int>(what) % 2 == 0; } // @pre by_order()
+  // Of n > 0 values, where no run says fewer.   @pre by_order(), without segments
+  constexpr extent_t most_of(extent_t n) const {
+    return percentage == 0 ? k : n * percentage / 100 > 1 ? n * percentage / 100 : 1;
+  }
 };
 inline constexpr extent_t most_selected = (extent_t{1} << 31) - 1;
 // v: a node or a step

@@ -29,7 +29,7 @@ struct run_context {
 // at a time (images.hpp); constexpr, only ratios count
 // B::product_ns(flops), B::elementwise_ns(flops), B::move_ns(n), B::memory_ns(bytes), B::cache_bytes: of products, of
 // elementwise ops, of n elements of selected rows that are moved, of what the caches do not hold; constexpr
-// B::scratch<P>():  bytes: .each of a member, .shared, .packed that no step takes from another; constexpr
+// B::scratch<P>():  bytes: .each of a member, .shared of one step after another, .packed for all of them; constexpr
 // B::run_step<P, I>(team, frame); B::load_step<P, I>(team, frame): what a load does for it
 template <class B>
 concept backend = requires {
