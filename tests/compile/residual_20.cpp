@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 6939
+// instantiations: 6965
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 

@@ -33,17 +33,22 @@ template <class T> using second = tl::tensor<T, width, width, 3, 3>;
 
 static_assert(width * side * side > 1 << 14); // images pass one by one
 
-// the loss of each image; the scale is the data's, to say which are the hardest
-constexpr auto losses = [](auto x, auto scale, auto w1, auto w2) {
+// the loss of each image, behind a pool or not; the scale is the data's, to say which are the hardest
+template <bool Pools> constexpr auto losses_of_network = [](auto x, auto scale, auto w1, auto w2) {
   constexpr tl::conv same{.padding = 1};
-  const auto h = tl::relu(tl::conv2d<same>(tl::relu(tl::conv2d<same>(x, w1)), w2));
+  constexpr auto pooled = [](auto h) {
+    if constexpr (Pools) return tl::max_pool2d<tl::pool{.kernel = 3, .stride = 2}>(h);
+    else return h;
+  };
+  const auto h = pooled(tl::relu(tl::conv2d<same>(tl::relu(tl::conv2d<same>(x, w1)), w2)));
   return tl::sum<1, 2, 3>(tl::square(h)) * scale;
 };
-constexpr auto of_all = tl::value_and_grad<2, 3>(
-    [](auto x, auto scale, auto w1, auto w2) { return tl::sum(losses(x, scale, w1, w2)); });
-template <auto Select> constexpr auto of_selected =
+constexpr auto losses = losses_of_network<false>;
+template <bool Pools> constexpr auto of_all = tl::value_and_grad<2, 3>(
+    [](auto x, auto scale, auto w1, auto w2) { return tl::sum(losses_of_network<Pools>(x, scale, w1, w2)); });
+template <auto Select, bool Pools = false> constexpr auto of_selected =
     tl::value_and_grad<2, 3>([](auto x, auto scale, auto w1, auto w2) {
-      const auto l = losses(x, scale, w1, w2);
+      const auto l = losses_of_network<Pools>(x, scale, w1, w2);
       return tl::sum(tl::gather(l, Select(l)));
     });
 constexpr auto k_greatest = [](auto l) { return tl::top_k<kept>(l); };
@@ -85,14 +90,15 @@ template <class T> std::vector<std::vector<T>> orders() {
   return r;
 }
 
-template <class T> struct data {
+template <class T, bool Pools = false> struct data {
   std::vector<T> x = support::random_values<T>(n * image, 1),
                  w1 = support::random_values<T>(width * channels * 9, 2),
                  w2 = support::random_values<T>(width * width * 9, 3);
   data() { std::copy_n(x.begin(), 5 * image, x.begin() + 20 * image); } // images 0 to 4 again
 
   std::vector<T> losses_of(std::vector<T>& scale) {
-    auto run = tl::jit(losses).template bind<images<T, n>, scales<T, n>, first<T>, second<T>>(tl::threads(1));
+    auto run = tl::jit(losses_of_network<Pools>)
+                   .template bind<images<T, n>, scales<T, n>, first<T>, second<T>>(tl::threads(1));
     return flat<T>(
         run(images<T, n>(x.data()), scales<T, n>(scale.data()), first<T>(w1.data()), second<T>(w2.data())));
   }
@@ -104,7 +110,8 @@ template <class T> struct data {
       some_images.insert(some_images.end(), x.begin() + i * image, x.begin() + (i + 1) * image);
       some_scales.push_back(scale[static_cast<std::size_t>(i)]);
     }
-    auto run = tl::jit(of_all).template bind<images<T, K>, scales<T, K>, first<T>, second<T>>(tl::threads(1));
+    auto run =
+        tl::jit(of_all<Pools>).template bind<images<T, K>, scales<T, K>, first<T>, second<T>>(tl::threads(1));
     const auto [v, d1, d2] = run(images<T, K>(some_images.data()), scales<T, K>(some_scales.data()),
                                  first<T>(w1.data()), second<T>(w2.data()));
     return std::tuple{flat<T>(v), flat<T>(d1), flat<T>(d2)};
@@ -136,11 +143,11 @@ template <class T> struct data {
   }
 };
 
-template <class T, auto Select, bool Least> void check() {
-  static_assert(has_places<T, decltype(of_selected<Select>)>());
-  data<T> d;
+template <class T, auto Select, bool Least, bool Pools = false> void check() {
+  static_assert(has_places<T, decltype(of_selected<Select, Pools>)>());
+  data<T, Pools> d;
   for (std::vector<T> scale : orders<T>())
-    d.check(of_selected<Select>, scale,
+    d.check(of_selected<Select, Pools>, scale,
             d.template of_copies<kept>(ref::extreme(Least, kept, d.losses_of(scale)), scale));
 }
 
@@ -168,6 +175,11 @@ TEST_CASE("kept places: the greatest and the least images, in double and in floa
   check<double, k_greatest, false>();
   check<double, k_least, true>();
   check<float, a_quarter, false>();
+}
+
+TEST_CASE("kept places: pools in the strip") {
+  check<double, k_greatest, false, true>();
+  check<float, k_least, true, true>();
 }
 
 TEST_CASE("kept places: as many images as the run says, and two selections") {

@@ -1,12 +1,17 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// The limits of the attributes of convolution and pooling.
+// The limits of the attributes of convolution and pooling; the maximum of relus.
 #include <tapeless/tapeless.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
 
 namespace tl = tapeless;
 
@@ -17,6 +22,82 @@ constexpr tl::pool inner{.kernel = 2, .stride = 1, .count_padding = false};
 constexpr tl::pool bordered{.kernel = 2, .stride = 1, .padding = 1, .count_padding = false};
 constexpr auto mean_inner = [](auto x) { return tl::avg_pool2d<inner>(x); };
 constexpr auto mean_all = [](auto x) { return tl::avg_pool2d<tl::pool{.kernel = 2, .stride = 1}>(x); };
+
+// ---- the maximum of relus
+template <tl::pool P> constexpr auto pooled = [](auto x) { return tl::max_pool2d<P>(tl::relu(x)); };
+// Values that meet: ties, both zeros, infinities, NaN.
+std::vector<float> awkward(std::int64_t n) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  constexpr float all[] = {1, -1, 0,  -0.0f, 2, 2, -inf, 3, std::numeric_limits<float>::quiet_NaN(),
+                           1, -2, inf};
+  std::vector<float> r;
+  for (std::int64_t i = 0; i < n; ++i) r.push_back(all[(i * i / 3 + i) % (i % 5 == 0 ? 12 : 7)]);
+  return r;
+}
+bool same_bits(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (a != a && b != b);
+}
+// P slides over (h, w) with `pad` around, of relu(x): maxima, and what dy gives x. NaN are maxima.
+template <tl::pool P, int H, int W> struct naive_pool {
+  static constexpr int stride = P.stride.h == 0 ? P.kernel.h : P.stride.h, pad = P.padding.top,
+                       p = (H + 2 * pad - P.kernel.h) / stride + 1,
+                       q = (W + 2 * pad - P.kernel.w) / stride + 1;
+  std::vector<float> y, dx;
+  // at(z, i, j), out(z, i, j): where elements of plane z are
+  template <class At, class Out>
+  naive_pool(int planes, const std::vector<float>& x, const std::vector<float>& dy, At at, Out out)
+      : y(static_cast<std::size_t>(planes * p * q)), dx(x.size()) {
+    const auto relu = [](float v) { return v <= 0 ? 0.0f : v; };
+    for (int z = 0; z < planes; ++z)
+      for (int i = 0; i < p; ++i)
+        for (int j = 0; j < q; ++j) {
+          std::size_t best = x.size();
+          for (int r = 0; r < P.kernel.h; ++r)
+            for (int s = 0; s < P.kernel.w; ++s) {
+              const int a = i * stride - pad + r, b = j * stride - pad + s;
+              if (a < 0 || a >= H || b < 0 || b >= W) continue;
+              const std::size_t here = at(z, a, b);
+              if (best == x.size()) best = here;
+              const float v = relu(x[here]), m = relu(x[best]);
+              if (m == m && !(v <= m)) best = here;
+            }
+          y[out(z, i, j)] = relu(x[best]);
+          if (x[best] > 0) dx[best] += dy[out(z, i, j)];
+        }
+  }
+};
+template <tl::pool P> void check_maximum_of_relus() {
+  constexpr int n = 2, c = 19, h = 7, w = 9, planes = n * c;
+  using naive = naive_pool<P, h, w>;
+  constexpr bool last = P.layout == tl::layout::nhwc;
+  using X = std::conditional_t<last, tl::tensor<float, n, h, w, c>, tl::tensor<float, n, c, h, w>>;
+  using Y = std::conditional_t<last, tl::tensor<float, n, naive::p, naive::q, c>,
+                               tl::tensor<float, n, c, naive::p, naive::q>>;
+  const auto place = [](int rows, int columns) {
+    return [=](int z, int i, int j) {
+      return static_cast<std::size_t>(last ? ((z / c * rows + i) * columns + j) * c + z % c
+                                           : (z * rows + i) * columns + j);
+    };
+  };
+  tl::owned<X> x;
+  tl::owned<Y> dy;
+  const auto xs = awkward((*x).size());
+  std::copy(xs.begin(), xs.end(), x->begin());
+  std::vector<float> ds;
+  for (int i = 0; i < (*dy).size(); ++i) ds.push_back(0.25f * static_cast<float>(i % 7 - 3));
+  std::copy(ds.begin(), ds.end(), dy->begin());
+  const naive expected(planes, xs, ds, place(h, w), place(naive::p, naive::q));
+  auto back = tl::jit(tl::vjp<0>(pooled<P>)).template bind<X, Y>();
+  auto forward = tl::jit(pooled<P>).template bind<X>();
+  const auto got = forward(*x);
+  CHECK(std::equal(got.begin(), got.end(), expected.y.begin(), same_bits));
+  const auto dx = back(*x, *dy);
+  CHECK(std::equal(dx.begin(), dx.end(), expected.dx.begin()));
+  // a relu for each maximum, not for each element
+  constexpr auto alone = [](auto v) { return tl::max_pool2d<P>(v); };
+  constexpr auto flops = [](const auto& program) { return program.template cost<X>().primal.flops.at(); };
+  CHECK(flops(tl::jit(pooled<P>)) == flops(tl::jit(alone)) + static_cast<double>(expected.y.size()));
+}
 
 } // namespace
 
@@ -32,6 +113,12 @@ TEST_CASE("padding = same: an output sums the taps that meet the image, up to 25
   const auto y = run(*x, *w);
   REQUIRE(y.size() == 300);
   for (int q = 0; q < 300; ++q) CHECK(y[q] == std::min(299, q + 255) - std::max(0, q - 255) + 1);
+}
+
+TEST_CASE("max_pool2d of relus: the relus of maxima, values and cotangents as written") {
+  check_maximum_of_relus<tl::pool{.kernel = 2}>();
+  check_maximum_of_relus<tl::pool{.kernel = 3, .stride = 1, .padding = 1}>();
+  check_maximum_of_relus<tl::pool{.kernel = 3, .stride = 2, .padding = 1, .layout = tl::layout::nhwc}>();
 }
 
 TEST_CASE("avg_pool2d counts no taps where there is no padding to leave out") {

@@ -69,8 +69,8 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
 private:
   template <const auto& P, int I> [[gnu::always_inline]] static inline void execute(const Team& team,
                                                                                     frame<P>& f) {
-    if constexpr (P.step_[I].strip || is_unmade<P>(I))
-      return; // ran with the first step of its strip; copies nothing
+    if constexpr (P.step_[I].strip || is_unmade<P>(I) || is_made_with_positions<P>(I))
+      return; // ran with the first step of its strip; copies nothing; ran with the step before it
     else if constexpr (P.step_[I].o == op::select) {
       constexpr step s = P.step_[I];
       const index_t count = run_select<typename whole::template element_of<P, I>>(s, f.step[I]);
@@ -112,13 +112,18 @@ private:
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(
       const Team& team, const frame<P>& f) {
     using T = typename whole::template element_of<P, I>;
-    constexpr auto K = whole::template kernel_of_step<P, I>();
-    constexpr scratch_need need = whole::template need_of<P>(I);
-    if constexpr (!P.step_[I].packs_ahead && !is_small(K)) whole::template pack_step<P, I>(team, f);
-    run_whole<P.step_[I].o, K, T>(team, P.step_[I], f.step[I],
-                                  {whole::template packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch),
-                                   reinterpret_cast<T*>(f.shared) + need.packed},
-                                  f.names, listed_operands_of<P>(f, I));
+    const frame_slot* const slot = f.step[I].slot;
+    if constexpr (is_made_with_positions<P>(I + 1))
+      run_argmax_and_max<T>(team, P.step_[I], slot[0], slot[1], f.step[I + 1].slot[1]);
+    else {
+      constexpr auto K = whole::template kernel_of_step<P, I>();
+      constexpr scratch_need need = whole::template need_of<P>(I);
+      if constexpr (!P.step_[I].packs_ahead && !is_small(K)) whole::template pack_step<P, I>(team, f);
+      run_whole<P.step_[I].o, K, T>(team, P.step_[I], f.step[I],
+                                    {whole::template packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch),
+                                     reinterpret_cast<T*>(f.shared) + need.packed},
+                                    f.names, listed_operands_of<P>(f, I));
+    }
   }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(
       const Team& team, const frame<P>& f) {

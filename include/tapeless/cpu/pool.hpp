@@ -96,10 +96,7 @@ template <class V, int Stride, int Count> struct window_lanes {
 /// f(window, how) for every window of a plane, some of them more than once.
 template <class V, int Stride, class F> void each_window(const window_extents& e, F&& f) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  // windows [inner, inner_end) of a row have all their columns
-  const index_t room = e.w + e.pad_left - (e.s - 1) * e.dil_w - 1;
-  const index_t inner = std::min((e.pad_left + e.stride_w - 1) / e.stride_w, e.q);
-  const index_t inner_end = room < 0 ? inner : std::clamp(room / e.stride_w + 1, inner, e.q);
+  const auto [inner, inner_end] = whole_windows(e);
   for (index_t i = 0; i < e.p; ++i) {
     const auto one_by_one = [&](index_t j, index_t end) {
       for (; j < end; ++j) f(window::alone(e, i, j), one_window<typename V::value_type>{});
@@ -134,16 +131,17 @@ void each_window(const Team& team, const window_extents& e, const F& f) {
   });
 }
 
-/// The first maximum of every window: its position, or itself. A NaN wins, the first of several.
-template <class V, class Team, class T, class R>
-void window_first_max(const Team& team, const window_extents& e, const T* x, R* y) {
-  constexpr bool position = std::is_same_v<R, std::int32_t>;
+/// The first maximum of every window: its position, itself, or both. A NaN wins, the first of several.
+template <class V, bool Positions, bool Values, class Team, class T>
+void window_first_max(const Team& team, const window_extents& e, const T* x, std::int32_t* idx, T* y) {
+  if (e.inner > 1) return rows_first_max<V, Positions, Values>(team, e, x, idx, y);
   each_window<V>(team, e, [=](index_t z, const window& t, auto how) __attribute__((always_inline)) {
     using H = decltype(how);
     const T* const plane = x + z * e.h * e.w;
-    R* const out = y + z * e.p * e.q + t.at;
+    const index_t out = z * e.p * e.q + t.at;
     if (t.empty()) {
-      *out = R(0);
+      if constexpr (Positions) idx[out] = 0;
+      if constexpr (Values) y[out] = T(0);
       return;
     }
     const index_t start = t.tap(e, t.rows.first, t.cols.first), step = H::each * e.stride_w;
@@ -157,15 +155,16 @@ void window_first_max(const Team& team, const window_extents& e, const T* x, R* 
       unroll<H::count>([&](auto u) __attribute__((always_inline)) {
         if constexpr (first) H::prefetch(plane + here + u * step);
         const typename H::values v = H::load(plane + here + u * step, e.stride_w, first);
-        const auto wins = best[u] == best[u] && !(v <= best[u]); // v <= NaN is false
-        best[u] = H::pick(wins, v, best[u]);
-        if constexpr (position) winner[u] = H::pick_at(wins, H::at(here), winner[u]);
+        const auto stays = v <= best[u], number_so_far = best[u] == best[u]; // v <= NaN is false
+        if constexpr (Positions)
+          winner[u] = H::pick_at(number_so_far, H::pick_at(stays, winner[u], H::at(here)), winner[u]);
+        best[u] = H::pick(number_so_far, H::pick(stays, best[u], v), best[u]);
       });
     });
     unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-      if constexpr (position)
-        H::store(out + u * H::each, H::ordered(winner[u]) + H::at(u * step) + H::ramp(e.stride_w));
-      else H::store(out + u * H::each, H::ordered(best[u]));
+      if constexpr (Positions)
+        H::store(idx + out + u * H::each, H::ordered(winner[u]) + H::at(u * step) + H::ramp(e.stride_w));
+      if constexpr (Values) H::store(y + out + u * H::each, H::ordered(best[u]));
     });
   });
 }
@@ -253,14 +252,17 @@ constexpr bool windows_meet_plane(const window_extents& e) {
 /// A NaN wins, the first of several. A window without elements gives 0.
 template <class T, team Team, class V = simd<T>>
 void window_argmax(const Team& team, const window_extents& e, const T* x, std::int32_t* idx) {
-  if (e.inner > 1) detail::rows_first_max<V>(team, e, x, idx);
-  else detail::window_first_max<V>(team, e, x, idx);
+  detail::window_first_max<V, true, false>(team, e, x, idx, static_cast<T*>(nullptr));
 }
 /// y[z, i, j] = x[z, idx[z, i, j]] where idx is that of window_argmax. A window without elements gives 0.
 template <class T, team Team, class V = simd<T>>
 void window_max(const Team& team, const window_extents& e, const T* x, T* y) {
-  if (e.inner > 1) detail::rows_first_max<V>(team, e, x, y);
-  else detail::window_first_max<V>(team, e, x, y);
+  detail::window_first_max<V, false, true>(team, e, x, nullptr, y);
+}
+/// Both.
+template <class T, team Team, class V = simd<T>>
+void window_argmax_and_max(const Team& team, const window_extents& e, const T* x, std::int32_t* idx, T* y) {
+  detail::window_first_max<V, true, true>(team, e, x, idx, y);
 }
 
 /// Every idx lies in [0, h * w).

@@ -44,43 +44,73 @@ template <class V, class F> [[gnu::always_inline]] inline void each_channel_bloc
   if (c < inner) f(c, some_channels<V>{inner - c});
 }
 
-/// f(plane, window) for every window.
+/// f(plane, window, taps) for every window of row i of windows.
+template <class F> [[gnu::always_inline]] inline void each_window_of_row(const window_extents& e,
+                                                                         const whole_windows& whole,
+                                                                         index_t z, index_t i, F&& f) {
+  index_t j = 0;
+  const auto one_by_one = [&](index_t end) {
+    for (; j < end; ++j) f(z, window::alone(e, i, j), some_taps{});
+  };
+  one_by_one(whole.first);
+  if (j < whole.last) {
+    window t = window::alone(e, i, j);
+    const auto all = [&](auto taps) __attribute__((always_inline)) {
+      for (; j < whole.last; ++j, ++t.at, t.x += e.stride_w) f(z, t, taps);
+    };
+    const auto is = [&](index_t r, index_t s) {
+      return e.r == r && e.s == s && t.rows.last - t.rows.first == r;
+    };
+    if (is(2, 2)) all(all_taps<2, 2>{});
+    else if (is(3, 3)) all(all_taps<3, 3>{});
+    else all(some_taps{});
+  }
+  one_by_one(e.q);
+}
+/// The same, for every row of every plane.
 template <class Team, class F>
 void each_window_of_rows(const Team& team, const window_extents& e, const F& f) {
-  team.run(e.planes * e.p, [&](index_t chunk, int) {
-    for (index_t j = 0; j < e.q; ++j) f(chunk / e.p, window::alone(e, chunk % e.p, j));
-  });
+  const whole_windows whole(e);
+  team.run(e.planes * e.p,
+           [&](index_t chunk, int) { each_window_of_row(e, whole, chunk / e.p, chunk % e.p, f); });
 }
 
-template <class V, class Team, class T, class R>
-void rows_first_max(const Team& team, const window_extents& e, const T* x, R* y) {
-  constexpr bool position = std::is_same_v<R, std::int32_t>;
+template <class V, bool Positions, bool Values, class Team, class T>
+void rows_first_max(const Team& team, const window_extents& e, const T* x, std::int32_t* idx, T* y) {
   using I = int_of<V>;
-  each_window_of_rows(team, e, [&](index_t z, const window& t) {
+  each_window_of_rows(team, e, [&](index_t z, const window& t, auto taps) __attribute__((always_inline)) {
     const T* const plane = x + z * e.h * e.w * e.inner;
-    R* const out = y + (z * e.p * e.q + t.at) * e.inner;
-    if (t.empty()) return void(std::fill_n(out, e.inner, R(0)));
+    const index_t out = (z * e.p * e.q + t.at) * e.inner;
+    if (t.empty()) {
+      if constexpr (Positions) std::fill_n(idx + out, e.inner, 0);
+      if constexpr (Values) std::fill_n(y + out, e.inner, T(0));
+      return;
+    }
     const auto number = [](index_t at) { return I(static_cast<typename I::value_type>(at)); };
     each_channel_block<V>(e.inner, [&](index_t c, auto block) __attribute__((always_inline)) {
       constexpr int N = decltype(block)::count;
       V best[N];
       I winner[N];
-      for (int u = 0; u < N; ++u) {
+      const index_t first = t.tap(e, t.rows.first, t.cols.first);
+      unroll<N>([&](auto u) __attribute__((always_inline)) {
         best[u] = V(-std::numeric_limits<T>::infinity());
-        winner[u] = number(t.tap(e, t.rows.first, t.cols.first));
-      }
-      t.each_tap(e, [&](index_t here, auto) __attribute__((always_inline)) {
+        winner[u] = number(first);
+      });
+      t.each_tap(e, taps, [&](index_t here) __attribute__((always_inline)) {
         unroll<N>([&](auto u) __attribute__((always_inline)) {
           const V v = block.load(plane + here * e.inner + c, u);
-          const auto wins = best[u] == best[u] && !(v <= best[u]); // v <= NaN is false
-          best[u] = select(wins, v, best[u]);
-          if constexpr (position)
-            winner[u] = select(mask_cast<typename I::value_type>(wins), number(here), winner[u]);
+          const auto stays = v <= best[u], number_so_far = best[u] == best[u]; // v <= NaN is false
+          if constexpr (Positions) {
+            using P = typename I::value_type;
+            const I other = select(mask_cast<P>(stays), winner[u], number(here));
+            winner[u] = select(mask_cast<P>(number_so_far), other, winner[u]);
+          }
+          best[u] = select(number_so_far, select(stays, best[u], v), best[u]);
         });
       });
       unroll<N>([&](auto u) __attribute__((always_inline)) {
-        if constexpr (position) block.store(out + c, u, winner[u]);
-        else block.store(out + c, u, best[u]);
+        if constexpr (Positions) block.store(idx + out + c, u, winner[u]);
+        if constexpr (Values) block.store(y + out + c, u, best[u]);
       });
     });
   });
@@ -88,14 +118,14 @@ void rows_first_max(const Team& team, const window_extents& e, const T* x, R* y)
 
 template <class V, class Team, class T>
 void rows_sum(const Team& team, const window_extents& e, T factor, const T* x, T* y) {
-  each_window_of_rows(team, e, [&](index_t z, const window& t) {
+  each_window_of_rows(team, e, [&](index_t z, const window& t, auto taps) __attribute__((always_inline)) {
     const T* const plane = x + z * e.h * e.w * e.inner;
     T* const out = y + (z * e.p * e.q + t.at) * e.inner;
     each_channel_block<V>(e.inner, [&](index_t c, auto block) __attribute__((always_inline)) {
       constexpr int N = decltype(block)::count;
       V sum[N];
       for (V& v : sum) v = V(T(0));
-      t.each_tap(e, [&](index_t here, auto) __attribute__((always_inline)) {
+      t.each_tap(e, taps, [&](index_t here) __attribute__((always_inline)) {
         unroll<N>([&](auto u) __attribute__((always_inline)) {
           sum[u] += block.load(plane + here * e.inner + c, u);
         });
@@ -125,10 +155,44 @@ struct seeing_windows {
     while (first < last && (at + pad - first * stride) % dil != 0) ++first;
   }
 };
+/// No row of a plane is seen by two windows.
+constexpr bool windows_are_apart(const window_extents& e) {
+  return e.stride_h > (e.r - 1) * e.dil_h && e.stride_w > (e.s - 1) * e.dil_w;
+}
+/// Each of them is seen by one.
+constexpr bool windows_are_tiles(const window_extents& e) {
+  return windows_are_apart(e) && e.stride_h == e.r && e.stride_w == e.s && e.pad_top == 0 &&
+         e.pad_left == 0 && e.p * e.r == e.h && e.q * e.s == e.w;
+}
+/// pull_rows where windows are apart.
+template <class V, class Team, class T, class F>
+void push_rows(const Team& team, const window_extents& e, T* dx, const F& term) {
+  const whole_windows whole(e);
+  const bool all = windows_are_tiles(e);
+  team.run(e.planes * e.p, [&](index_t chunk, int) {
+    const index_t z = chunk / e.p, i = chunk % e.p;
+    T* const plane = dx + z * e.h * e.w * e.inner;
+    const auto begin = [&](index_t of) { return std::clamp(of * e.stride_h - e.pad_top, index_t{0}, e.h); };
+    const index_t lo = i == 0 ? 0 : begin(i), hi = i + 1 == e.p ? e.h : begin(i + 1);
+    if (!all) std::fill(plane + lo * e.w * e.inner, plane + hi * e.w * e.inner, T(0));
+    each_window_of_row(
+        e, whole, z, i, [&](index_t, const window& t, auto taps) __attribute__((always_inline)) {
+          const index_t from = (z * e.p * e.q + t.at) * e.inner;
+          each_channel_block<V>(e.inner, [&](index_t c, auto block) __attribute__((always_inline)) {
+            t.each_tap(e, taps, [&](index_t here) __attribute__((always_inline)) {
+              unroll<decltype(block)::count>([&](auto u) __attribute__((always_inline)) {
+                block.store(plane + here * e.inner + c, u, term(block, from + c, u, here));
+              });
+            });
+          });
+        });
+  });
+}
 /// dx[y, x, c] = sum over the windows that see the row, in their order, of term(block, offset of the window's first
 /// channel, c, u, number of the row).
 template <class V, class Team, class T, class F>
 void pull_rows(const Team& team, const window_extents& e, T* dx, const F& term) {
+  if (windows_are_apart(e)) return push_rows<V>(team, e, dx, term);
   team.run(e.planes * e.h, [&](index_t chunk, int) {
     const index_t z = chunk / e.h, y = chunk % e.h;
     const seeing_windows rows(y, e.pad_top, e.r, e.dil_h, e.stride_h, e.p);

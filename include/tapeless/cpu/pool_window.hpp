@@ -20,6 +20,20 @@ constexpr tap_range taps_inside(index_t origin, index_t dilation, index_t taps, 
   return {first, std::max(first, last)};
 }
 
+/// The windows [first, last) of a row that have all their columns.
+struct whole_windows {
+  index_t first, last;
+  constexpr explicit whole_windows(const window_extents& e)
+      : first(std::min((e.pad_left + e.stride_w - 1) / e.stride_w, e.q)), last(first) {
+    const index_t room = e.w + e.pad_left - (e.s - 1) * e.dil_w - 1;
+    if (room >= 0) last = std::clamp(room / e.stride_w + 1, first, e.q);
+  }
+};
+
+/// Taps of a window: those that its ranges say, or all of R x S, one by one in the code.
+struct some_taps {};
+template <int R, int S> struct all_taps {};
+
 /// A window, or the first of W neighbours that have the same taps: flat number, corner, which may lie outside the
 /// plane, and the taps that do not.
 struct window {
@@ -39,6 +53,16 @@ struct window {
       if (cols.first < cols.last) f(tap(e, r, cols.first), std::true_type{});
       for (index_t s = cols.first + 1; s < cols.last; ++s) f(tap(e, r, s), std::false_type{});
     }
+  }
+  template <class F> [[gnu::always_inline]] void each_tap(const window_extents& e, some_taps, F&& f) const {
+    each_tap(e, [&](index_t here, auto) __attribute__((always_inline)) { f(here); });
+  }
+  template <int R, int S, class F>
+  [[gnu::always_inline]] void each_tap(const window_extents& e, all_taps<R, S>, F&& f) const {
+    const index_t first = y * e.w + x, row = e.dil_h * e.w;
+    unroll<R>([&](auto r) __attribute__((always_inline)) {
+      unroll<S>([&](auto s) __attribute__((always_inline)) { f(first + r * row + s * e.dil_w); });
+    });
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A strip: fused steps, and convolutions whose rows are images, pass over some rows before the next rows come. code_of: a
+// A strip: fused steps, and convolutions and pools whose rows are images, pass over some rows before the next rows come. code_of: a
 // step's kernel as a template argument.
 #pragma once
 #include <algorithm>
@@ -61,7 +61,7 @@ template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i,
   index_t before = 0, mine = 0, all = 0;
   bool images = false;
   for (int j = first; j == first || (j < p.steps && p.step_[j].strip); ++j) {
-    images = images || is_conv(p.step_[j].o);
+    images = images || has_images(p.step_[j].o);
     if (!p.step_[j].fused) continue;
     bool reads = false;
     for (int l = 0; l < p.step_[j].loads; ++l) reads = reads || p.slot_[p.step_[j].slot0 + l].at == q.at;
@@ -127,7 +127,7 @@ template <const auto& P, int I> void* base_of(const frame<P>& f, int k, const st
   return before(r.scratch + q.at.offset, r.lo * s.stride[0] * tapeless::detail::size_of(q.t));
 }
 
-// The convolutions of a strip.
+// The convolutions and pools of a strip.
 template <class Arch, const auto& P> struct strip_of_images {
   using whole = whole_steps<Arch>;
   // Bytes of a member's sums of weights' gradients over the images at hand, in step i.
@@ -174,6 +174,30 @@ template <class Arch, const auto& P> struct strip_of_images {
     T* const sum = chunk_sums<I>(f, r.chunk);
     for (index_t i = 0, n = product(q[2], 0, q[2].rank); i < n; ++i) sum[i] += at[2][i];
   }
+  // The rows at hand of operand or result k of step I, which is at `at`.
+  template <int I> static frame_slot rows_of(const frame<P>& f, int k, const strip_rows& r, void*& at) {
+    at = base_of<P, I>(f, k, r);
+    frame_slot s = f.step[I].slot[k];
+    s.source = &at;
+    s.offset = r.lo * s.stride[0] * tapeless::detail::size_of(P.slot_[P.step_[I].slot0 + k].t);
+    s.s.d[0] = r.hi - r.lo;
+    return s;
+  }
+  template <int I> static void run_windows(const frame<P>& f, const strip_rows& r) {
+    if constexpr (is_made_with_positions<P>(I)) return;
+    constexpr step s = P.step_[I];
+    constexpr int slots = s.loads + s.stores;
+    frame_slot slot[slots];
+    void* at[slots + 1];
+    for (int k = 0; k < slots; ++k) slot[k] = rows_of<I>(f, k, r, at[k]);
+    if constexpr (is_made_with_positions<P>(I + 1))
+      run_argmax_and_max<element<I>>(serial_team{}, s, slot[0], slot[1], rows_of<I + 1>(f, 1, r, at[slots]));
+    else {
+      frame_step part;
+      part.slot = slot;
+      run_whole<s.o, small_product{}, element<I>>(serial_team{}, s, part, {}, f.names);
+    }
+  }
   template <int I, class Team> static void combine(const Team& team, const frame<P>& f, index_t chunks) {
     const frame_slot& y = f.step[I].slot[2];
     detail::add_slices<simd<element<I>>>(team, chunks, product(y.s, 0, y.s.rank), chunk_sums<I>(f, 0),
@@ -188,6 +212,7 @@ template <class Arch, const auto& P> struct strip {
                                                                       const strip_rows& r) {
     constexpr step s = P.step_[I];
     if constexpr (is_conv(s.o)) images::template run_rows<I>(f, r);
+    else if constexpr (has_images(s.o)) images::template run_windows<I>(f, r);
     else run_fused_rows<I>(f, r);
   }
   template <int I> [[gnu::always_inline]] static inline void run_fused_rows(const frame<P>& f,
@@ -239,7 +264,7 @@ template <class Arch, const auto& P> struct strip {
   template <int First, class Team, int... K> [[gnu::always_inline]] static inline void run(
       const Team& team, const frame<P>& f, index_t each, std::integer_sequence<int, K...>) {
     constexpr bool sums = ((P.step_[First + K].partials > 0) || ...);
-    constexpr bool by_images = (is_conv(P.step_[First + K].o) || ...);
+    constexpr bool by_images = (has_images(P.step_[First + K].o) || ...);
     const index_t rows = f.step[First].loop[0];
     if constexpr (!by_images) // of images there are least_images
       if (rows == 0) {

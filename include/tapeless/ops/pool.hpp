@@ -56,7 +56,13 @@ constexpr int window_node(graph& g, op o, int a, int index, std::uint64_t packed
   v.s = s;
   return g.intern(v);
 }
+// The maximum of relus is the relu of the maximum, with the same cotangents: fewer are computed, and x need not be kept.
 constexpr int max_pool(graph& g, int x, const pair2& k, const window_attributes& a) {
+  const auto is_relu = [&](int i) { return g[i].o == op::relu; };
+  const auto relu_of = [&](int i) { return unary(g, op::relu, max_pool(g, i, k, a)); };
+  if (is_relu(x)) return relu_of(g[x].in[0]);
+  if (g[x].o == op::transpose && is_relu(g[x].in[0]))
+    return relu_of(transpose(g, g[g[x].in[0]].in[0], g[x].attr));
   const shape s = pool_shape(g[x].s, k, a);
   // a vjp reads the positions: made here they are computed beside the maximum, and x is not kept; dead otherwise
   window_node(g, op::window_argmax, x, -1, pack(a), pack_kernel(k), s);
@@ -138,6 +144,7 @@ template <pool P, bool Max, class X> constexpr auto apply_pool_in_layout(const X
 // max_pool2d<pool{.kernel = 2}>(x): y[n,c,p,q] = max over the window's taps inside the image; a NaN is the maximum
 //   x: (N, C, H, W)   y: (N, C, P, Q), P = floor((H + top + bottom - (kernel - 1) dilation - 1) / stride) + 1
 //   with .layout = layout::nhwc:  x: (N, H, W, C)   y: (N, P, Q, C)
+// Of a relu it is traced as the relu of the maximum, with the same values and cotangents.
 // Errors: compile errors. H and W are static, the padding is smaller than the kernel, the kernel fits.
 // Cost: one flop for each tap that meets the image; a vjp takes one more and keeps the positions, int32.
 template <pool P, detail::handle X> constexpr auto max_pool2d(const X& x) {

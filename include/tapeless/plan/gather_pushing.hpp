@@ -45,10 +45,21 @@ class gather_pushing : row_rewriter {
     if (all_wanted_[i] != 0 && !recomputes(d.list) &&
         (rule(v.o).k != kind::elementwise || in_memory_[i] != 0))
       return false;
+    if (!recomputes(d.list) && stands_beside_maximum(i)) return false;
     shape s[3]{};
     shapes_of(v, s);
     r = where_rows_come_from(v, s, d.axis, d.n);
     return r.known;
+  }
+  // Positions of maxima that are computed of all rows, too: what they are of need not stay.
+  constexpr bool stands_beside_maximum(int i) const {
+    const node& v = at(i);
+    if (v.o != op::window_argmax || rule(at(v.in[0]).o).k == kind::leaf) return false;
+    for (int j = 0; j < n_(); ++j)
+      if (const node& w = at(j); w.o == op::window_max && all_wanted_[j] != 0 && w.in[0] == v.in[0] &&
+                                 w.attr == v.attr && w.attr2 == v.attr2)
+        return true;
+    return false;
   }
   constexpr void find_demands() {
     for (const int o : p_.outputs) all_wanted_[o] = in_memory_[o] = 1;

@@ -88,11 +88,11 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
     const extent_t widest = sparse ? widest_row : longest_row * images.row;
     const auto goes_with_first = [&](int s) {
       return sparse ? p.nodes[s].in[0] == p.nodes[first].in[0]
-                    : is_conv(p.nodes[s].o) && p.nodes[p.nodes[s].in[0]].s.d[0] == rows;
+                    : has_images(p.nodes[s].o) && p.nodes[p.nodes[s].in[0]].s.d[0] == rows;
     };
-    const auto makes = [&](const node& v) { return is_conv(v.o) ? makes_images(v.o) : makes_rows(v); };
+    const auto makes = [&](const node& v) { return has_images(v.o) ? makes_images(v.o) : makes_rows(v); };
     const auto reads = [&](const node& v, int k) {
-      return is_conv(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
+      return has_images(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
     };
     taken.clear();
     const auto mark = [&](int g, vec<int>& read) {
