@@ -240,6 +240,43 @@ TEST_CASE(
   }
 }
 
+TEST_CASE_TEMPLATE("epilogue: behind a long product with few results, whose terms are cut into slices", T,
+                   float, double) {
+  constexpr int n = 64, k = 4096, m = 10;
+  using X = tl::tensor<T, n, k>;
+  using Any = tl::tensor<T, tl::dyn<'n'>, k>;
+  using W = tl::tensor<T, m, k>;
+  constexpr auto f = [](auto x, auto w) {
+    return tl::sum<1>(tl::tanh(tl::matmul(x, tl::transpose(w)) * (T(1) / T(64))));
+  };
+  const auto xs = support::random_values<T>(n * k, 31), ws = support::random_values<T>(m * k, 32);
+  tl::owned<X> x;
+  tl::owned<W> w;
+  std::copy(xs.begin(), xs.end(), x->begin());
+  std::copy(ws.begin(), ws.end(), w->begin());
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < n; ++i) {
+    expected.push_back(0);
+    for (std::size_t j = 0; j < m; ++j) {
+      double sum = 0;
+      for (std::size_t p = 0; p < k; ++p)
+        sum += static_cast<double>(xs[i * k + p]) * static_cast<double>(ws[j * k + p]);
+      expected.back() += std::tanh(sum / 64);
+    }
+  }
+  const double tolerance = sizeof(T) == 8 ? 1e-12 : 1e-5; // sums of ten numbers below 1
+  for (const int threads : {1, 2}) {
+    auto run = tl::jit(f).template bind<X, W>(tl::threads(threads));
+    auto any = tl::jit(f).template bind<Any, W>(tl::dim<'n'>(n), tl::threads(threads));
+    const auto y = run(*x, *w);
+    for (std::size_t i = 0; i < n; ++i)
+      CHECK(std::abs(static_cast<double>(y[static_cast<int>(i)]) - expected[i]) < tolerance);
+    const auto z = any(Any((*x).data(), n), *w);
+    for (std::size_t i = 0; i < n; ++i)
+      CHECK(std::abs(static_cast<double>(z[static_cast<int>(i)]) - expected[i]) < tolerance);
+  }
+}
+
 TEST_CASE("epilogue: it never writes where the step that it follows still reads") {
   using namespace tl::detail;
   constexpr auto f = tl::value_and_grad<0, 1>(loss);

@@ -37,8 +37,9 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
         if (P.step_[i].fused || is_sparse(P.step_[i].o)) continue;
         scratch_need n = whole::template need_of<P>(i);
         const bool images = whole::template passes_images<P>(i);
-        if (images || whole::template followed_by_epilogue<P>(i))
-          n.each += std::exchange(n.shared, 0); // members run it side by side
+        if (images) n.each += std::exchange(n.shared, 0); // members run it side by side
+        else if (whole::template followed_by_epilogue<P>(i))
+          n.each += n.shared; // so, or all of them together
         const index_t size = whole::scratch_unit(P.step_[i]);
         const index_t ahead =
             images ? tapeless::detail::aligned(P.strip_bytes) + strip_of_images<Arch, P>::sums(i) : 0;
