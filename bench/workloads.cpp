@@ -19,7 +19,8 @@ namespace {
 std::vector<bench::workload> all_workloads() {
   std::vector<bench::workload> all;
   for (const auto kind : {bench::conv_workloads(), bench::masked_conv_workloads(), bench::chain_workloads(),
-                          bench::mlp_workloads(), bench::hard_conv_workloads(), bench::sparse_workloads()})
+                          bench::mlp_workloads(), bench::hard_conv_workloads(),
+                          bench::hard_classifier_workloads(), bench::sparse_workloads()})
     all.insert(all.end(), kind.begin(), kind.end());
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
   return all;

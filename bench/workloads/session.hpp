@@ -34,6 +34,7 @@ std::span<const workload> masked_conv_workloads();
 std::span<const workload> chain_workloads();
 std::span<const workload> mlp_workloads();
 std::span<const workload> hard_conv_workloads();
+std::span<const workload> hard_classifier_workloads();
 std::span<const workload> sparse_workloads();
 
 using values = std::vector<double>;
