@@ -22,25 +22,19 @@ struct hard_classifier_row {
 };
 constexpr int radius = 1, kernel = 3;
 
-template <hard_classifier_row R> struct losses {
-  constexpr auto operator()(auto x, auto w1, auto w2, auto w3, auto label) const {
-    constexpr tl::conv same{.padding = radius};
-    constexpr tl::pool halves{.kernel = 2};
-    const auto a = tl::max_pool2d<halves>(tl::relu(tl::conv2d<same>(x, w1)));
-    const auto b = tl::max_pool2d<halves>(tl::relu(tl::conv2d<same>(a, w2)));
-    return tl::softmax_cross_entropy(tl::matmul(tl::flatten(b), tl::transpose(w3)), label);
-  }
+constexpr auto losses = [](auto x, auto w1, auto w2, auto w3, auto label) {
+  constexpr tl::conv same{.padding = radius};
+  constexpr tl::pool halves{.kernel = 2};
+  const auto a = tl::max_pool2d<halves>(tl::relu(tl::conv2d<same>(x, w1)));
+  const auto b = tl::max_pool2d<halves>(tl::relu(tl::conv2d<same>(a, w2)));
+  return tl::softmax_cross_entropy(tl::matmul(tl::flatten(b), tl::transpose(w3)), label);
 };
-template <hard_classifier_row R> struct mean_of_all {
-  constexpr auto operator()(auto x, auto w1, auto w2, auto w3, auto label) const {
-    return tl::mean(losses<R>{}(x, w1, w2, w3, label));
-  }
+constexpr auto mean_of_all = [](auto x, auto w1, auto w2, auto w3, auto label) {
+  return tl::mean(losses(x, w1, w2, w3, label));
 };
-template <hard_classifier_row R> struct mean_of_hard {
-  constexpr auto operator()(auto x, auto w1, auto w2, auto w3, auto label) const {
-    const auto l = losses<R>{}(x, w1, w2, w3, label);
-    return tl::mean(tl::gather(l, tl::top_k<static_cast<int>(R.n * R.hard)>(l)));
-  }
+template <int K> constexpr auto mean_of_hard = [](auto x, auto w1, auto w2, auto w3, auto label) {
+  const auto l = losses(x, w1, w2, w3, label);
+  return tl::mean(tl::gather(l, tl::top_k<K>(l)));
 };
 
 // v in place of random numbers of [-1, 1): multiples of `step`
@@ -81,7 +75,7 @@ template <hard_classifier_row R> void run(session& s) {
   using X = tl::tensor<float, R.n, R.c, R.h, R.w>;
   using W1 = tl::tensor<float, R.k1, R.c, kernel, kernel>;
   using W2 = tl::tensor<float, R.k2, R.k1, kernel, kernel>;
-  constexpr int features = R.k2 * (R.h / 4) * (R.w / 4);
+  constexpr int features = R.k2 * (R.h / 4) * (R.w / 4), hard = static_cast<int>(R.n * R.hard);
   using W3 = tl::tensor<float, R.classes, features>;
   using L = tl::tensor<std::int32_t, R.n>;
   const conv_layer first{R.n, R.c, R.h, R.w, R.k1, kernel, 1, radius, 1, 1},
@@ -140,7 +134,7 @@ template <hard_classifier_row R> void run(session& s) {
 
   const double terms = static_cast<double>(R.n) * R.h * R.w;
   {
-    auto program = tl::jit(losses<R>{}).template bind<X, W1, W2, W3, L>(s.threads());
+    auto program = tl::jit(losses).template bind<X, W1, W2, W3, L>(s.threads());
     s.phase(
         "fwd", features, [&] { return program(*x, *w1, *w2, *w3, *label); },
         [&] {
@@ -151,17 +145,17 @@ template <hard_classifier_row R> void run(session& s) {
   }
   {
     auto program =
-        tl::jit(tl::value_and_grad<1, 2, 3>(mean_of_all<R>{})).template bind<X, W1, W2, W3, L>(s.threads());
+        tl::jit(tl::value_and_grad<1, 2, 3>(mean_of_all)).template bind<X, W1, W2, W3, L>(s.threads());
     s.phase(
         "step_all", terms, [&] { return program(*x, *w1, *w2, *w3, *label); },
         [&] { return reference(R.n); });
   }
   {
     auto program =
-        tl::jit(tl::value_and_grad<1, 2, 3>(mean_of_hard<R>{})).template bind<X, W1, W2, W3, L>(s.threads());
+        tl::jit(tl::value_and_grad<1, 2, 3>(mean_of_hard<hard>)).template bind<X, W1, W2, W3, L>(s.threads());
     s.phase(
         "step_topk", terms, [&] { return program(*x, *w1, *w2, *w3, *label); },
-        [&] { return reference(static_cast<int>(R.n * R.hard)); });
+        [&] { return reference(hard); });
   }
 }
 

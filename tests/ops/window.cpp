@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -119,6 +120,33 @@ TEST_CASE("max_pool2d of relus: the relus of maxima, values and cotangents as wr
   check_maximum_of_relus<tl::pool{.kernel = 2}>();
   check_maximum_of_relus<tl::pool{.kernel = 3, .stride = 1, .padding = 1}>();
   check_maximum_of_relus<tl::pool{.kernel = 3, .stride = 2, .padding = 1, .layout = tl::layout::nhwc}>();
+}
+
+// Positions of x beside maxima of x in another shape, which lie at the same place.
+constexpr tl::pool halves{.kernel = 2};
+template <int N> constexpr auto wide = [](auto x) {
+  return tl::max_pool2d<halves>(tl::reshape<N, 8, 9, 10>(x));
+};
+constexpr auto gradient_of_sum = tl::grad<0>([](auto x) { return tl::sum(tl::max_pool2d<halves>(x)); });
+template <int N> constexpr auto of_two_shapes = [](auto x) {
+  return std::tuple(wide<N>(x), gradient_of_sum(x));
+};
+template <int N> void check_maxima_of_two_shapes() {
+  using X = tl::tensor<float, N, 8, 6, 15>;
+  tl::owned<X> x;
+  for (int i = 0; i < (*x).size(); ++i) (*x)[i] = static_cast<float>(i * 37 % 101);
+  auto together = tl::jit(of_two_shapes<N>).template bind<X>();
+  auto maxima = tl::jit(wide<N>).template bind<X>();
+  auto gradient = tl::jit(gradient_of_sum).template bind<X>();
+  const auto [y, dx] = together(*x);
+  const auto y1 = maxima(*x);
+  const auto dx1 = gradient(*x);
+  CHECK(std::equal(y.begin(), y.end(), y1.begin()));
+  CHECK(std::equal(dx.begin(), dx.end(), dx1.begin()));
+}
+TEST_CASE("max_pool2d of a tensor and of a reshape of it: each has its own windows") {
+  check_maxima_of_two_shapes<2>();
+  check_maxima_of_two_shapes<256>(); // in strips
 }
 
 TEST_CASE("avg_pool2d counts no taps where there is no padding to leave out") {

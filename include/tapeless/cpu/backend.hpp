@@ -36,7 +36,7 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
       for (int i = 0; i < P.steps; ++i) {
         if (P.step_[i].fused || is_sparse(P.step_[i].o)) continue;
         scratch_need n = whole::template need_of<P>(i);
-        const bool images = whole::template passes_images<P>(i);
+        const bool images = whole::template is_conv_of_strip<P>(i);
         if (images) n.each += std::exchange(n.shared, 0); // members run it side by side
         else if (whole::template followed_by_epilogue<P>(i))
           n.each += n.shared; // so, or all of them together

@@ -93,6 +93,33 @@ template <class V, int Stride, int Count> struct window_lanes {
   static void store(std::int32_t* p, const positions& v) { store_int(p, v); }
 };
 
+/// The first n lanes of one vector.   @pre 0 < n < V::size
+template <class V, int Stride> class some_window_lanes : public window_lanes<V, Stride, 1> {
+  using all = window_lanes<V, Stride, 1>;
+  using typename all::P, typename all::T;
+  static constexpr index_t W = static_cast<index_t>(V::size);
+  index_t n_;
+
+public:
+  using typename all::positions;
+  explicit some_window_lanes(index_t n) : n_(n) {}
+  template <bool First>
+  [[gnu::always_inline]] V load(const T* p, index_t stride, std::bool_constant<First>) const {
+    if constexpr (Stride == 1) return load_n<V>(p, n_);
+    else if constexpr (Stride == 2) {
+      const T* const from = p - (First ? 0 : 1);
+      const V rest = 2 * n_ > W ? load_n<V>(from + W, 2 * n_ - W) : V(T(0));
+      return every_second<First ? 0 : 1>(load_n<V>(from, std::min(2 * n_, W)), rest);
+    } else return load_strided_n<V>(p, stride, n_);
+  }
+  V load(const T* p) const { return load_n<V>(p, n_); }
+  mask_of<V> holds(const std::int32_t* p, index_t here, index_t stride) const {
+    return mask_cast<T>(load_int_n<V>(p, n_) == all::at(here) + all::ramp(stride));
+  }
+  void store(T* p, const V& v) const { store_n(p, v, n_); }
+  void store(std::int32_t* p, const positions& v) const { store_int_n(p, v, n_); }
+};
+
 /// f(window, how) for every window of a plane, some of them more than once.
 template <class V, int Stride, class F> void each_window(const window_extents& e, F&& f) {
   constexpr index_t W = static_cast<index_t>(V::size);
@@ -102,7 +129,7 @@ template <class V, int Stride, class F> void each_window(const window_extents& e
       for (; j < end; ++j) f(window::alone(e, i, j), one_window<typename V::value_type>{});
     };
     const window t = window::alone(e, i, inner);
-    if (inner_end - inner < W || t.rows.first == t.rows.last) {
+    if (inner_end - inner < 2 || t.rows.first == t.rows.last) {
       one_by_one(0, e.q);
       continue;
     }
@@ -111,7 +138,8 @@ template <class V, int Stride, class F> void each_window(const window_extents& e
       f(window{i * e.q + j, t.y, j * e.stride_w - e.pad_left, t.rows, {0, e.s}}, how);
     };
     constexpr int vectors = Stride == 0 ? 1 : 4; // the loops over taps are short: several vectors share them
-    if (inner_end - inner >= vectors * W)
+    if (inner_end - inner < W) in_lanes(inner, some_window_lanes<V, Stride>(inner_end - inner));
+    else if (inner_end - inner >= vectors * W)
       for (index_t j = inner; j < inner_end; j += vectors * W)
         in_lanes(std::min(j, inner_end - vectors * W), window_lanes<V, Stride, vectors>{});
     else
@@ -153,24 +181,24 @@ void window_first_max(const Team& team, const window_extents& e, const T* x, std
     });
     t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
       unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-        if constexpr (first) H::prefetch(plane + here + u * step);
-        const typename H::values v = H::load(plane + here + u * step, e.stride_w, first);
+        if constexpr (first) how.prefetch(plane + here + u * step);
+        const typename H::values v = how.load(plane + here + u * step, e.stride_w, first);
         const auto stays = v <= best[u], number_so_far = best[u] == best[u]; // v <= NaN is false
         if constexpr (Positions)
-          winner[u] = H::pick_at(number_so_far, H::pick_at(stays, winner[u], H::at(here)), winner[u]);
-        best[u] = H::pick(number_so_far, H::pick(stays, best[u], v), best[u]);
+          winner[u] = how.pick_at(number_so_far, how.pick_at(stays, winner[u], H::at(here)), winner[u]);
+        best[u] = how.pick(number_so_far, how.pick(stays, best[u], v), best[u]);
       });
     });
     unroll<H::count>([&](auto u) __attribute__((always_inline)) {
       if constexpr (Positions)
-        H::store(idx + out + u * H::each, H::ordered(winner[u]) + H::at(u * step) + H::ramp(e.stride_w));
-      if constexpr (Values) H::store(y + out + u * H::each, H::ordered(best[u]));
+        how.store(idx + out + u * H::each, how.ordered(winner[u]) + H::at(u * step) + H::ramp(e.stride_w));
+      if constexpr (Values) how.store(y + out + u * H::each, how.ordered(best[u]));
     });
   });
 }
 
 /// dx[y, x] = sum over the windows that see it, in their order, of term(how, window, y * e.w + x). Lanes are every
-/// Stride-th element. False where too few lanes have all windows, and then nothing is written.
+/// Stride-th element. False where no two lanes have all windows, and then nothing is written.
 template <class V, int Stride, class T, class F>
 bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
   constexpr index_t W = static_cast<index_t>(V::size);
@@ -178,7 +206,7 @@ bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
   // of those exist
   const index_t low = std::max((e.s - 1) * e.dil_w / Stride, (e.pad_left + Stride - 1) / Stride);
   const index_t high = std::min(e.q, (e.w + e.pad_left) / Stride);
-  if (high - low < W) return false;
+  if (high - low < 2) return false;
   const index_t step = e.dil_h / std::gcd(e.stride_h, e.dil_h);
   // every vector of a row is whole lines of its own
   const bool past_caches = e.planes * e.h * e.w * index_t{sizeof(T)} >= larger_than_caches &&
@@ -204,26 +232,36 @@ bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
         dx[y * e.w + x] = sum;
       }
     };
-    one_by_one(0, Stride * low - e.pad_left);
-    for (index_t block = low; block < high; block += W) {
-      const index_t a = std::min(block, high - W), here = y * e.w + Stride * a - e.pad_left;
+    // to(column, vector) stores one
+    const auto in_lanes = [&](index_t a, const auto& how, const auto& to) __attribute__((always_inline)) {
+      const index_t x = Stride * a - e.pad_left;
       V sum[2] = {V(T(0)), V(T(0))}; // of even t, of odd t
       for (index_t i = first; i < last; i += step)
         for (index_t t = (e.s - 1) * e.dil_w; t >= 0; t -= e.dil_w) {
           const index_t f = t % Stride;
-          const V v = term(window_lanes<V, Stride, 1>{}, i * e.q + a - t / Stride, here + f);
+          const V v = term(how, i * e.q + a - t / Stride, y * e.w + x + f);
           if (f != 0) sum[1] += v;
           else sum[0] += v;
         }
-      if constexpr (Stride == 1) put(dx + here, sum[0]);
+      if constexpr (Stride == 1) to(x, sum[0]);
       else
         [&]<int... L>(std::integer_sequence<int, L...>) {
           constexpr int half = static_cast<int>(W);
-          put(dx + here, V(__builtin_shufflevector(sum[0].data, sum[1].data, (L / 2 + L % 2 * half)...)));
-          put(dx + here + W,
-              V(__builtin_shufflevector(sum[0].data, sum[1].data, ((L + half) / 2 + L % 2 * half)...)));
+          to(x, V(__builtin_shufflevector(sum[0].data, sum[1].data, (L / 2 + L % 2 * half)...)));
+          to(x + W, V(__builtin_shufflevector(sum[0].data, sum[1].data, ((L + half) / 2 + L % 2 * half)...)));
         }(std::make_integer_sequence<int, static_cast<int>(W)>{});
-    }
+    };
+    T* const row = dx + y * e.w;
+    one_by_one(0, Stride * low - e.pad_left);
+    if (high - low < W) {
+      const index_t end = Stride * high - e.pad_left;
+      in_lanes(low, some_window_lanes<V, Stride>(high - low), [&](index_t x, const V& v) {
+        if (x < end) store_n(row + x, v, std::min(W, end - x));
+      });
+    } else
+      for (index_t block = low; block < high; block += W)
+        in_lanes(std::min(block, high - W), window_lanes<V, Stride, 1>{},
+                 [&](index_t x, const V& v) __attribute__((always_inline)) { put(row + x, v); });
     one_by_one(Stride * high - e.pad_left, e.w);
   }
   if (past_caches) end_stores_past_caches();
@@ -232,6 +270,15 @@ bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
 template <class V, class T, class F> bool pull(const window_extents& e, T* dx, const F& term) {
   return (e.stride_w == 1 && pull_in_lanes<V, 1>(e, dx, term)) ||
          (e.stride_w == 2 && pull_in_lanes<V, 2>(e, dx, term));
+}
+
+/// Of window_scatter's positions and dy of a plane.   @pre windows_meet_plane(e)
+template <class V, class T>
+bool pull_maxima(const window_extents& e, const std::int32_t* position, const T* dy, T* dx) {
+  return pull<V>(e, dx, [=](auto how, index_t at, index_t here) __attribute__((always_inline)) {
+    using H = decltype(how);
+    return how.pick(how.holds(position + at, here, e.stride_w), how.load(dy + at), typename H::values(T(0)));
+  });
 }
 
 /// Every window has an element.
@@ -279,19 +326,15 @@ void window_gather(const Team& team, const window_extents& e, const T* x, const 
 template <class T, team Team, class V = simd<T>>
 void window_scatter(const Team& team, const window_extents& e, const std::int32_t* idx, const T* dy, T* dx) {
   if (e.inner > 1) return detail::rows_scatter<V>(team, e, idx, dy, dx);
-  const index_t out = e.p * e.q;
-  const bool few_taps = e.r * e.s <= 12 && detail::windows_meet_plane(e); // each element asks all its windows
+  const index_t out = e.p * e.q, bytes = e.h * e.w * index_t{sizeof(T)};
+  // where zeros would leave the cache before windows are added, each element asks its windows
+  const bool asks = (e.planes * bytes >= larger_than_caches || bytes > (1 << 18)) && e.r * e.s <= 12 &&
+                    detail::windows_meet_plane(e);
   team.run(e.planes, [&](index_t z, int) {
     T* const plane = dx + z * e.h * e.w;
     const std::int32_t* const position = idx + z * out;
     const T* const from = dy + z * out;
-    if (few_taps &&
-        detail::pull<V>(e, plane, [=](auto how, index_t at, index_t here) __attribute__((always_inline)) {
-          using H = decltype(how);
-          return H::pick(H::holds(position + at, here, e.stride_w), H::load(from + at),
-                         typename H::values(T(0)));
-        }))
-      return;
+    if (asks && detail::pull_maxima<V>(e, position, from, plane)) return;
     std::fill_n(plane, e.h * e.w, T(0));
     for (index_t i = 0; i < out; ++i) plane[position[i]] += from[i];
   });
@@ -311,12 +354,12 @@ template <class T, team Team, class V = simd<T>> void window_sum(const Team& tea
                            for (auto& v : sum) v = typename H::values(T(0));
                            t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
                              unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-                               if constexpr (first) H::prefetch(plane + here + u * step);
-                               sum[u] += H::load(plane + here + u * step, e.stride_w, first);
+                               if constexpr (first) how.prefetch(plane + here + u * step);
+                               sum[u] += how.load(plane + here + u * step, e.stride_w, first);
                              });
                            });
                            unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-                             H::store(out + u * H::each, H::ordered(sum[u]) * typename H::values(factor));
+                             how.store(out + u * H::each, how.ordered(sum[u]) * typename H::values(factor));
                            });
                          });
 }
@@ -330,7 +373,7 @@ template <class T, team Team, class V = simd<T>> void window_spread(const Team& 
     const T* const from = dy + z * e.p * e.q;
     if (detail::pull<V>(e, plane, [=](auto how, index_t at, index_t) __attribute__((always_inline)) {
           using H = decltype(how);
-          return typename H::values(factor) * H::load(from + at);
+          return typename H::values(factor) * how.load(from + at);
         }))
       return;
     std::fill_n(plane, e.h * e.w, T(0));

@@ -164,7 +164,7 @@ constexpr bool windows_are_tiles(const window_extents& e) {
   return windows_are_apart(e) && e.stride_h == e.r && e.stride_w == e.s && e.pad_top == 0 &&
          e.pad_left == 0 && e.p * e.r == e.h && e.q * e.s == e.w;
 }
-/// pull_rows where windows are apart.
+/// pull_rows where each row is asked of one window at most.   @pre windows_are_apart(e)
 template <class V, class Team, class T, class F>
 void push_rows(const Team& team, const window_extents& e, T* dx, const F& term) {
   const whole_windows whole(e);
@@ -181,7 +181,8 @@ void push_rows(const Team& team, const window_extents& e, T* dx, const F& term) 
           each_channel_block<V>(e.inner, [&](index_t c, auto block) __attribute__((always_inline)) {
             t.each_tap(e, taps, [&](index_t here) __attribute__((always_inline)) {
               unroll<decltype(block)::count>([&](auto u) __attribute__((always_inline)) {
-                block.store(plane + here * e.inner + c, u, term(block, from + c, u, here));
+                block.store(plane + here * e.inner + c, u,
+                            V(T(0)) + term(block, from + c, u, here)); // -0 is +0
               });
             });
           });

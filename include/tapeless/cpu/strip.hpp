@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A strip: fused steps, and convolutions and pools whose rows are images, pass over some rows before the next rows come. code_of: a
-// step's kernel as a template argument.
+// A strip: fused steps, and convolutions and pools whose rows are images, pass over some rows before the next rows come.
+// code_of: a step's kernel as a template argument.
 #pragma once
 #include <algorithm>
 #include "chunks.hpp"
@@ -61,7 +61,7 @@ template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i,
   index_t before = 0, mine = 0, all = 0;
   bool images = false;
   for (int j = first; j == first || (j < p.steps && p.step_[j].strip); ++j) {
-    images = images || has_images(p.step_[j].o);
+    images = images || passes_by_images(p.step_[j].o);
     if (!p.step_[j].fused) continue;
     bool reads = false;
     for (int l = 0; l < p.step_[j].loads; ++l) reads = reads || p.slot_[p.step_[j].slot0 + l].at == q.at;
@@ -212,7 +212,7 @@ template <class Arch, const auto& P> struct strip {
                                                                       const strip_rows& r) {
     constexpr step s = P.step_[I];
     if constexpr (is_conv(s.o)) images::template run_rows<I>(f, r);
-    else if constexpr (has_images(s.o)) images::template run_windows<I>(f, r);
+    else if constexpr (passes_by_images(s.o)) images::template run_windows<I>(f, r);
     else run_fused_rows<I>(f, r);
   }
   template <int I> [[gnu::always_inline]] static inline void run_fused_rows(const frame<P>& f,
@@ -264,7 +264,7 @@ template <class Arch, const auto& P> struct strip {
   template <int First, class Team, int... K> [[gnu::always_inline]] static inline void run(
       const Team& team, const frame<P>& f, index_t each, std::integer_sequence<int, K...>) {
     constexpr bool sums = ((P.step_[First + K].partials > 0) || ...);
-    constexpr bool by_images = (has_images(P.step_[First + K].o) || ...);
+    constexpr bool by_images = (passes_by_images(P.step_[First + K].o) || ...);
     const index_t rows = f.step[First].loop[0];
     if constexpr (!by_images) // of images there are least_images
       if (rows == 0) {

@@ -94,8 +94,8 @@ constexpr unfold_extents unfold_of(const step& s, const shape& x) {
           .dil = a.dilation};
 }
 
-using tapeless::detail::has_images;
 using tapeless::detail::is_conv;
+using tapeless::detail::passes_by_images;
 constexpr conv_pass pass_of(op o) {
   return o == op::conv_fprop ? conv_pass::fprop : o == op::conv_dgrad ? conv_pass::dgrad : conv_pass::wgrad;
 }
@@ -185,16 +185,18 @@ template <class T, bool Convolutions> constexpr bool reads_lists(const step& s, 
 }
 
 // Does step i make the maxima of the windows whose positions the step before it makes, beside it in a strip or none of
-// them in one? Then one pass makes both.
+// them in one? Then one pass makes both. The maxima's place is free then: nothing that step i - 1 reads, but what both
+// read, is read last by it.
 template <const auto& P> constexpr bool is_made_with_positions(int i) {
   if (i == 0 || i >= P.steps) return false;
   const step &s = P.step_[i], &w = P.step_[i - 1];
   if (s.fused || w.fused || s.o != op::window_max || w.o != op::window_argmax) return false;
   const bool begins_strip = i + 1 < P.steps && P.step_[i + 1].strip;
   return (s.strip || (!w.strip && !begins_strip)) && s.at_load == w.at_load && s.attr == w.attr &&
-         s.attr2 == w.attr2 && P.slot_[s.slot0].at == P.slot_[w.slot0].at;
+         s.attr2 == w.attr2 && P.slot_[s.slot0].at == P.slot_[w.slot0].at &&
+         P.slot_[s.slot0].s == P.slot_[w.slot0].s;
 }
-// Positions at slots x, positions, and the maxima.
+// Both, of x.
 template <class T, class Team>
 void run_argmax_and_max(const Team& team, const step& s, const frame_slot& x, const frame_slot& positions,
                         const frame_slot& maxima) {

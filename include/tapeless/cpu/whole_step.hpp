@@ -13,8 +13,7 @@ template <class Arch> struct whole_steps {
   template <const auto& P> static constexpr bool followed_by_epilogue(int i) {
     return i + 1 < P.steps && P.step_[i + 1].epilogue;
   }
-  // Is the step a convolution of a strip?
-  template <const auto& P> static constexpr bool passes_images(int i) {
+  template <const auto& P> static constexpr bool is_conv_of_strip(int i) {
     return is_conv(P.step_[i].o) && (P.step_[i].strip || (i + 1 < P.steps && P.step_[i + 1].strip));
   }
 
@@ -74,7 +73,7 @@ template <class Arch> struct whole_steps {
   template <const auto& P> static constexpr index_t packed_in_strip_before(int i) {
     index_t bytes = 0;
     while (P.step_[i].strip)
-      if (--i; passes_images<P>(i) && !P.step_[i].packs_ahead)
+      if (--i; is_conv_of_strip<P>(i) && !P.step_[i].packs_ahead)
         bytes += tapeless::detail::aligned(need_of<P>(i).packed * scratch_unit(P.step_[i]));
     return bytes;
   }

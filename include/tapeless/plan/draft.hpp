@@ -62,7 +62,7 @@ template <int N, int O> struct draft {
   constexpr shape loop_of(int group) const {
     return led_by(grouped.groups[group].it, grouped.groups[group].lead);
   }
-  // Does the loop of a fused group open a strip for a convolution over as many images, which it cuts into no fewer chunks
+  // Does the loop of a fused group open a strip for a step over as many images, which it cuts into no fewer chunks
   // than that one would? So do the loops between them.
   constexpr bool leads_images(int group) const {
     const int end =

@@ -19,14 +19,15 @@ inline constexpr int convolutions_of_a_strip =
     5; // of two layers: with their loops and reorders they are a strip
 constexpr extent_t images_at_once(extent_t row) { return row < image_grain ? image_grain / row : 1; }
 
-constexpr bool has_images(op o) { return is_conv(o) || slides(o); }
+// May it be a step of such a strip?
+constexpr bool passes_by_images(op o) { return is_conv(o) || slides(o); }
 // n images; row: elements of one, the mean of the operand and the result. n == 0: it takes no part.
 struct image_rows {
   extent_t n = 0, row = 0;
 };
 template <class Nodes> constexpr image_rows images_of(const Nodes& nodes, int i) {
   const node& v = nodes[i];
-  if (!has_images(v.o) || nodes[v.in[0]].t == dtype::bf16) return {};
+  if (!passes_by_images(v.o) || nodes[v.in[0]].t == dtype::bf16) return {};
   const bool wgrad = v.o == op::conv_wgrad;
   const shape &a = nodes[v.in[0]].s, &b = wgrad ? nodes[v.in[1]].s : v.s;
   if (!is_static(numel(a)) || !is_static(numel(b)) || a.d[0] < least_images) return {};
@@ -36,7 +37,7 @@ template <class Nodes> constexpr image_rows images_of(const Nodes& nodes, int i)
   if (is_conv(v.o) && numel(wgrad ? v.s : nodes[v.in[1]].s) * 2 > images_at_once(row) * both) return {};
   return {n, row};
 }
-constexpr bool makes_images(op o) { return has_images(o) && o != op::conv_wgrad; }
+constexpr bool makes_images(op o) { return passes_by_images(o) && o != op::conv_wgrad; }
 // Is operand k images? Of a convolution the other one is weights.
 constexpr bool reads_images(op o, int k) { return k == 0 || (k == 1 && (o == op::conv_wgrad || slides(o))); }
 

@@ -280,7 +280,7 @@ template <class Backend, class Nodes> constexpr double reorder_cost(const Nodes&
 // Has the program images? Others stay as they are.
 template <int N, int O> constexpr bool has_images(const program<N, O>& p) {
   for (int i = 0; i < N; ++i)
-    if (has_images(p.nodes[i].o)) return true;
+    if (passes_by_images(p.nodes[i].o)) return true;
   return false;
 }
 

@@ -4,7 +4,7 @@
 // The order of the groups in which strips are long: those that can take part in one sweep (sweeps.hpp), or in one strip
 // of images (images.hpp), are neighbours. What depends on them and can not, as a mean that is finished between the loss and
 // its gradient, stands behind; what they read and depends on none, as prepared weights or the sum of a mask, ahead. Loops
-// over gathered images, as the loss of those that a selection keeps, move to the convolution that reads what they make.
+// over gathered images, as the loss of those that a selection keeps, move to the convolution or pool that reads what they make.
 #pragma once
 #include "images.hpp"
 #include "sweeps.hpp"
@@ -12,13 +12,14 @@
 namespace tapeless::detail {
 
 inline constexpr extent_t longest_row = 4; // of strips but sweeps, in rows of their first step
-inline constexpr int most_taken = 6; // loops ahead of a convolution: a strip without one has eight steps
+inline constexpr int most_taken = 6;       // loops ahead of it: a strip without one has eight steps
 
 // Renumbers the groups.
 // @pre r.of and r.groups are final, and a group reads earlier ones only; what depends on the numbers comes later
 template <int N, int O> constexpr void gather_strips(const program<N, O>& p, grouping& r) {
   const int groups = r.groups.size();
-  vec<int> opener(groups, no_node); // of a group that is one: a sweeping op, or a convolution by images
+  vec<int> opener(groups,
+                  no_node); // of a group that is one: a sweeping op, or a convolution or pool by images
   bool any = false;
   for (int i = 0; i < N; ++i)
     if (r.of[i] >= 0 && ((is_sparse(p.nodes[i].o) && sweeps(p.nodes, i)) ||
@@ -88,11 +89,13 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
     const extent_t widest = sparse ? widest_row : longest_row * images.row;
     const auto goes_with_first = [&](int s) {
       return sparse ? p.nodes[s].in[0] == p.nodes[first].in[0]
-                    : has_images(p.nodes[s].o) && p.nodes[p.nodes[s].in[0]].s.d[0] == rows;
+                    : passes_by_images(p.nodes[s].o) && p.nodes[p.nodes[s].in[0]].s.d[0] == rows;
     };
-    const auto makes = [&](const node& v) { return has_images(v.o) ? makes_images(v.o) : makes_rows(v); };
+    const auto makes = [&](const node& v) {
+      return passes_by_images(v.o) ? makes_images(v.o) : makes_rows(v);
+    };
     const auto reads = [&](const node& v, int k) {
-      return has_images(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
+      return passes_by_images(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
     };
     taken.clear();
     const auto mark = [&](int g, vec<int>& read) {

@@ -3,7 +3,7 @@
 //
 // Which steps run together, some rows of their outermost axis at a time, so that what they hand on stays in cache:
 //   strip     fused steps one behind the other that loop over the same rows and read of one another only the row at hand
-//   images    a strip with convolutions, whose rows are images (images.hpp)
+//   images    a strip with convolutions or pools, whose rows are images (images.hpp)
 //   sweep     a strip that a product with a sparse matrix opens; further products with it belong to it (sweeps.hpp)
 //   epilogue  a fused step behind a matmul or convolution whose result it reads row by row
 #pragma once
@@ -43,11 +43,11 @@ constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
 struct strip {
   extent_t rows = 0;     // its outermost extent; 0: none is open
   int begin = 0;         // its first step
-  extent_t row = 1;      // elements of a row of the first step; of images the most of a convolution
+  extent_t row = 1;      // elements of a row of the first step; of images the most of a step
   int pattern = no_node; // of the matrix, where it is a sweep
   int first_group = 0;   // of the sweep
   int mask_room = 0;     // slots for its masks, behind those of its first step
-  bool images = false;   // there are convolutions in it
+  bool images = false;   // its rows are images
   struct value {
     int node, group, last;          // stored by the group, read last by group `last`
     extent_t offset = 0, bytes = 0; // of its scratch
@@ -90,7 +90,7 @@ struct strip {
   template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
     return has_room(steps) && pattern == nodes[i].in[0] && sweeps(nodes, i);
   }
-  // Does the sparse product or convolution s, the last of r, read of what the steps before it make rows only, those at
+  // Does the sparse product, convolution or pool s, the last of r, read of what the steps before it make rows only, those at
   // hand?
   template <class Plan> constexpr bool joins_whole(const Plan& r, const step& s) const {
     for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
@@ -103,7 +103,7 @@ struct strip {
       }
     return true;
   }
-  // May a convolution over so many images take part? What makes images needs room for the step that reads them, too.
+  // May a convolution or pool over so many images take part? What makes images needs room for the step that reads them, too.
   constexpr bool takes_images(op o, extent_t n, int steps) const {
     return n == rows && pattern < 0 && has_room(steps, makes_images(o) ? 1 : 0);
   }
@@ -111,7 +111,7 @@ struct strip {
     row = images && row > of.row ? row : of.row;
     images = true;
   }
-  // A convolution that has not joined.
+  // One that has not joined.
   constexpr void open_images(const image_rows& of, int steps) {
     images = false;
     join_images(of);

@@ -119,7 +119,7 @@ template <int N, int O> class whole_steps {
       ++s.loads;
       // in place the rows of a base are read and written; of a dense matrix the entries of a pattern
       const bool as_made = v.o == op::entries_of && x == v.in[1];
-      if (!has_images(v.o))
+      if (!passes_by_images(v.o))
         d_.count_bytes(s.adjoint,
                        d_.is_in_place(i) && x == v.in[2] ? d_.at(v.in[0]).s
                        : as_made                         ? v.s
@@ -158,7 +158,7 @@ template <int N, int O> class whole_steps {
       scratch(attributes_of_select(v).segments + 1); // where each segment begins
       scratch(d_.at(v.in[0]).s.d[0]);                // the rows by segment
     }
-    if (has_images(v.o)) put_in_strip(i, group, s);
+    if (passes_by_images(v.o)) put_in_strip(i, group, s);
     else d_.count_bytes(s.adjoint, d_.is_in_place(i) ? d_.at(v.in[0]).s : v.s, v.t);
     d_.count_flops(i, v.adjoint);
     ++d_.part_of(s.adjoint).steps;
