@@ -139,6 +139,14 @@ template <pool P, bool Max, class X> constexpr auto apply_pool_in_layout(const X
   else return as_channels_last(x, [](const auto& planes) { return apply_pool<of_planes<P>, Max>(planes); });
 }
 
+template <class X> inline constexpr bool attributes_given = false;
+template <class X> constexpr X pool_without_attributes(const X& x) {
+  static_assert(attributes_given<X>,
+                "tapeless: pool2d<pool>(x): the attributes are a template argument, as in "
+                "max_pool2d<pool{.kernel = 2}>(x)");
+  return x;
+}
+
 } // namespace detail
 
 // max_pool2d<pool{.kernel = 2}>(x): y[n,c,p,q] = max over the window's taps inside the image; a NaN is the maximum
@@ -156,6 +164,12 @@ template <pool P, detail::handle X> constexpr auto max_pool2d(const X& x) {
 // count_padding = false every run also counts the taps, on one plane.
 template <pool P, detail::handle X> constexpr auto avg_pool2d(const X& x) {
   return detail::apply_pool_in_layout<P, false>(x);
+}
+template <detail::handle X, class... More> constexpr X max_pool2d(const X& x, const More&...) {
+  return detail::pool_without_attributes(x);
+}
+template <detail::handle X, class... More> constexpr X avg_pool2d(const X& x, const More&...) {
+  return detail::pool_without_attributes(x);
 }
 
 namespace detail {
