@@ -8,8 +8,6 @@
 
 #include "reference.hpp"
 
-#include <numeric>
-
 namespace bench {
 namespace {
 
@@ -75,9 +73,7 @@ template <hard_conv_row R> void run(session& s) {
   };
   // of the mean of the k greatest losses
   const auto reference = [&](int k) {
-    std::vector<int> order(R.n);
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int i, int j) { return loss_of(i) > loss_of(j); });
+    const std::vector<int> order = hardest_first(R.n, loss_of);
     values value(1), bar(y.size());
     for (int i = 0; i < k; ++i) {
       value[0] += loss_of(order[static_cast<std::size_t>(i)]) / k;

@@ -7,6 +7,9 @@
 
 #include "session.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace bench {
 
 // x: (n, c, h, w)   w: (k, c / groups, r, r)   y: (n, k, p(), q())
@@ -48,6 +51,14 @@ template <class View> void fill_targets(std::uint64_t seed, const View& t, const
   for (const double v : y) size = std::max(size, std::abs(v));
   for (std::size_t i = 0; i < y.size(); ++i)
     if (std::abs(y[i]) < 1e-4 * size) t[static_cast<std::int64_t>(i)] = 0;
+}
+
+// 0 to n - 1 by falling loss_of(i), the first of equal ones first
+template <class F> std::vector<int> hardest_first(int n, const F& loss_of) {
+  std::vector<int> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int i, int j) { return loss_of(i) > loss_of(j); });
+  return order;
 }
 
 bool reference_agrees();
