@@ -177,15 +177,8 @@ template <mlp_row R> void run(session& s) {
   };
   // 1 / k for the k rows of the greatest losses
   const auto weight_of_hardest = [&](int k) {
-    std::vector<int> order(R.rows);
-    std::vector<double> loss(R.rows), weight(R.rows, 0.0);
-    for (int i = 0; i < R.rows; ++i) {
-      order[static_cast<std::size_t>(i)] = i;
-      loss[static_cast<std::size_t>(i)] = row_loss(i);
-    }
-    std::stable_sort(order.begin(), order.end(), [&](int i, int j) {
-      return loss[static_cast<std::size_t>(i)] > loss[static_cast<std::size_t>(j)];
-    });
+    const std::vector<int> order = hardest_first(R.rows, row_loss);
+    std::vector<double> weight(R.rows, 0.0);
     for (int i = 0; i < k; ++i)
       weight[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = 1.0 / k;
     return weight;

@@ -56,8 +56,12 @@ template <class View> void fill_targets(std::uint64_t seed, const View& t, const
 // 0 to n - 1 by falling loss_of(i), the first of equal ones first
 template <class F> std::vector<int> hardest_first(int n, const F& loss_of) {
   std::vector<int> order(static_cast<std::size_t>(n));
+  std::vector<double> loss;
+  for (int i = 0; i < n; ++i) loss.push_back(loss_of(i));
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int i, int j) { return loss_of(i) > loss_of(j); });
+  std::stable_sort(order.begin(), order.end(), [&](int i, int j) {
+    return loss[static_cast<std::size_t>(i)] > loss[static_cast<std::size_t>(j)];
+  });
   return order;
 }
 
