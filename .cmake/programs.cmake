@@ -33,14 +33,10 @@ function(tapeless_runs_once name)
   endif()
 endfunction()
 
-# tapeless_program(name source...): an executable on the library, with its OpenMP team where there is one
+# tapeless_program(name source...): an executable on the library
 function(tapeless_program name)
   add_executable(${name} ${ARGN})
-  if(TARGET tapeless::openmp)
-    target_link_libraries(${name} PRIVATE tapeless::openmp)
-  else()
-    target_link_libraries(${name} PRIVATE tapeless::tapeless)
-  endif()
+  target_link_libraries(${name} PRIVATE tapeless::tapeless)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow
     $<$<BOOL:${TAPELESS_WARNS_OF_FEATURES}>:-Wno-invalid-feature-combination>)
   set_target_properties(${name} PROPERTIES COMPILE_WARNING_AS_ERROR ON CXX_EXTENSIONS OFF)

@@ -66,9 +66,6 @@ int main(int argc, char** argv) {
     chosen.push_back(*found);
   }
   if (chosen.empty()) return misuse("no workload named", "");
-#ifndef TAPELESS_WITH_OPENMP
-  if (threads > 1) return misuse("built without OpenMP: one thread only", argv[0]);
-#endif
   if (!bench::reference_agrees()) {
     std::fputs("bench_workloads: the fast loops of the reference differ from tests/reference\n", stderr);
     return 1;

@@ -4,7 +4,7 @@
 
 // Kernels that do the same work, timed in turns so that all of them meet the same weather.
 
-#include <tapeless/cpu/team.hpp>
+#include <tapeless/cpu/thread_team.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -16,13 +16,7 @@
 
 namespace bench {
 
-#ifdef TAPELESS_WITH_OPENMP
-using team_type = tapeless::cpu::openmp_team;
-#else
-struct team_type : tapeless::cpu::serial_team {
-  explicit team_type(int) {}
-};
-#endif
+using team_type = tapeless::cpu::thread_team;
 
 struct contestant {
   std::string name;

@@ -4,7 +4,7 @@
 """Random layers for bench_kernels: is what the rules choose near the fastest on layers that they were not read off?
 
 random_layers.py SEED N > random.def      N layers as of layers.def, of 4 to 600 Mflop a pass; 31 72 is known to the rules
-g++ -std=c++20 -O3 -march=native -fopenmp -DTAPELESS_WITH_OPENMP -Iinclude -Ibench \\
+g++ -std=c++20 -O3 -march=native -Iinclude -Ibench \\
   -DTAPELESS_LAYERS='"random.def"' -I. bench/kernels/conv.cpp bench/workloads/limits.cpp -o bench_random
 ./bench_random | grep regret
 """

@@ -4,7 +4,7 @@
 #include "limits.hpp"
 
 #include <tapeless/cpu/simd.hpp>
-#include <tapeless/cpu/team.hpp>
+#include <tapeless/cpu/thread_team.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -18,13 +18,7 @@ namespace cpu = tapeless::cpu;
 using lanes = cpu::simd<float>;
 constexpr int width = cpu::width<float>;
 
-#ifdef TAPELESS_WITH_OPENMP
-using team = cpu::openmp_team;
-team team_of(int threads) { return team(threads); }
-#else
-using team = cpu::serial_team;
-team team_of(int) { return {}; }
-#endif
+using team = cpu::thread_team;
 
 // Seconds of the fastest of `runs` calls.
 template <class F> double fastest(int runs, F f) {
@@ -52,7 +46,7 @@ constexpr int chains = 12;
 }
 
 double fma_gflops(int threads, long rounds, int runs) {
-  const team members = team_of(threads);
+  const team members(threads);
   const int size = members.size();
   volatile float factor = 0.5f; // unknown to the compiler
   volatile float sink = 0;
@@ -79,7 +73,7 @@ double stream_gigabytes(int threads) {
     return std::unique_ptr<float, decltype(release)>(static_cast<float*>(p), release);
   };
   const auto a = allocate(), b = allocate(), c = allocate();
-  const team members = team_of(threads);
+  const team members(threads);
   const int size = members.size();
   const auto each_part = [&](auto&& f) {
     members.run(size, [&](cpu::index_t part, int) {

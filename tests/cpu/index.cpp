@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/cpu/index.hpp>
+#include <tapeless/cpu/thread_team.hpp>
 
 #include <doctest/doctest.h>
 
@@ -72,7 +73,5 @@ template <class T, class Team> void check_moves(const Team& team) {
 TEST_CASE_TEMPLATE("gather, scatter_add: the naive loop bit for bit, whatever the team", T, float, double,
                    std::int32_t) {
   check_moves<T>(serial_team());
-#ifdef TAPELESS_WITH_OPENMP
-  for (const int threads : {1, 2, 3}) check_moves<T>(openmp_team(threads));
-#endif
+  for (const int threads : {1, 2, 3}) check_moves<T>(thread_team(threads));
 }

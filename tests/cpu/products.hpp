@@ -8,7 +8,7 @@
 
 #include <tapeless/core/bf16.hpp>
 #include <tapeless/core/geometry.hpp>
-#include <tapeless/cpu/team.hpp>
+#include <tapeless/cpu/thread_team.hpp>
 
 #include <doctest/doctest.h>
 
@@ -103,12 +103,8 @@ template <class T, class F> std::vector<T> result_of(index_t out, index_t scratc
     kernel(team, y.data(), each.data(), all.data());
     return y;
   };
-#ifdef TAPELESS_WITH_OPENMP
-  const std::vector<T> y = run(tapeless::cpu::openmp_team(1)), again = run(tapeless::cpu::openmp_team(2));
+  const std::vector<T> y = run(tapeless::cpu::thread_team(1)), again = run(tapeless::cpu::thread_team(2));
   CHECK(std::equal(y.begin(), y.end(), again.begin(), [](T a, T b) { return a == b || (a != a && b != b); }));
-#else
-  const std::vector<T> y = run(tapeless::cpu::serial_team{});
-#endif
   return y;
 }
 

@@ -1,16 +1,21 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/team.hpp>
+#include <tapeless/cpu/thread_team.hpp>
 
 #include <doctest/doctest.h>
 
 #include <atomic>
 #include <chrono>
+#include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace tapeless::cpu;
 
 static_assert(team<serial_team>);
+static_assert(team<thread_team>);
 static_assert(!team<int>);
 
 namespace {
@@ -41,6 +46,7 @@ template <class Team> bool takes_every_chunk_once(const Team& members) {
 template <class Team> struct dealt {
   Team members;
   int size() const { return members.size(); }
+  bool start() const { return members.start(); }
   template <class F> void run(index_t chunks, F&& f) const { deal(members, chunks, f); }
 };
 
@@ -82,6 +88,58 @@ TEST_CASE("team: one that leaves a chunk out, takes one twice or has a member to
   CHECK_FALSE(takes_every_chunk_once(leaves_one_out{}));
   CHECK_FALSE(takes_every_chunk_once(takes_one_twice{}));
   CHECK_FALSE(takes_every_chunk_once(has_a_third_member{}));
+}
+
+TEST_CASE("team: a team of threads takes every chunk once, whatever its size and whatever ran before") {
+  for (int size : {1, 3, 2, 8, 2, 40}) {
+    CHECK(thread_team(size).size() == size);
+    CHECK(thread_team(size).start());
+    for (int again = 0; again < 20; ++again) CHECK(takes_every_chunk_once(thread_team(size)));
+    CHECK(takes_every_chunk_once(dealt<thread_team>{thread_team(size)}));
+  }
+  CHECK(thread_team(0).size() == 1);
+  CHECK(thread_team().size() >= 1);
+}
+
+TEST_CASE("team: on another thread, within a chunk and in a child process every chunk is taken once, too") {
+  const thread_team three(3);
+  CHECK(takes_every_chunk_once(three));
+  bool elsewhere = false;
+  std::thread([&] { elsewhere = takes_every_chunk_once(three); }).join();
+  CHECK(elsewhere);
+  std::atomic<int> calls = 0;
+  three.run(5, [&](index_t, int) { three.run(7, [&](index_t, int) { ++calls; }); });
+  CHECK(calls == 35);
+#ifndef __SANITIZE_THREAD__
+  const pid_t child = fork();
+  if (child == 0) _exit(takes_every_chunk_once(three) && takes_every_chunk_once(thread_team(5)) ? 0 : 1);
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+#endif
+  CHECK(takes_every_chunk_once(three));
+}
+
+TEST_CASE("team: a member that has one long chunk leaves the others to the rest") {
+  std::atomic<int> done = 0;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  thread_team(2).run(16, [&](index_t chunk, int member) { // the worker is kept in its first chunk, if it has one
+    while (member == 1 && done != 15 && std::chrono::steady_clock::now() < until) {}
+    if (member == 1) CHECK(done == 15);
+    (void)chunk;
+    ++done;
+  });
+  CHECK(done == 16);
+}
+
+TEST_CASE("team: members of a team of threads work at the same time") {
+  std::atomic<int> there = 0;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  thread_team(2).run(2, [&](index_t, int) {
+    ++there;
+    while (there != 2 && std::chrono::steady_clock::now() < until) {}
+  });
+  CHECK(there == 2);
 }
 
 #ifdef TAPELESS_WITH_OPENMP

@@ -1,4 +1,4 @@
-# The program of a consumer; once more with threads where the library offers them
+# The program of a consumer; once more with the threads of OpenMP where there are some
 enable_testing()
 add_executable(consumer ../main.cpp)
 target_link_libraries(consumer PRIVATE tapeless::tapeless)

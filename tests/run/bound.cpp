@@ -8,11 +8,16 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/allocations.hpp"
 #include "support/random.hpp"
@@ -127,12 +132,11 @@ TEST_CASE(
   CHECK(count(three) == 0);
   auto two = total.bind<long_vector>(tl::threads(2)), again = total.bind<long_vector>(tl::threads(2));
   CHECK(count(two, again) == 0);
-  sum += three(v)[0]; // the pool of OpenMP changes its size here, and may allocate
-  CHECK(count(three) == 0);
+  CHECK(count(three, two, again) == 0); // teams of several sizes share their threads
   std::int64_t elsewhere = -1;
   std::thread other([&] {
-    sum += two(v)[0]; // a thread's first team is made here
-    elsewhere = count(two, again);
+    sum += three(v)[0]; // a thread's threads are made here
+    elsewhere = count(three, two, again);
   });
   other.join();
   CHECK(elsewhere == 0);
@@ -248,7 +252,6 @@ TEST_CASE("bound objects run on two threads at the same time") {
 }
 
 TEST_CASE("results do not depend on the number of threads, bit for bit") {
-#ifdef TAPELESS_WITH_OPENMP
   // large enough that every kind of kernel divides its work
   using x_type = tl::tensor<float, tl::dyn<'n'>, 8, 24, 24>;
   struct weights {
@@ -277,12 +280,6 @@ TEST_CASE("results do not depend on the number of threads, bit for bit") {
   const std::vector<float> one = result(1);
   CHECK(one == result(2));
   CHECK(one == result(3));
-#else
-  data d(11);
-  auto one = bind_step(tl::threads(1)),
-       two = bind_step(tl::threads(2)); // without OpenMP one member whatever is asked
-  CHECK(result_of(one, d, capacity) == result_of(two, d, capacity));
-#endif
 }
 
 TEST_CASE("owned: zeros, aligned, one view for each leaf, extents as given; it moves with its memory") {
@@ -338,3 +335,23 @@ TEST_CASE("ops and transforms outside a program are an exception, not a crash") 
   CHECK_THROWS_AS(static_cast<void>(tl::sum(x)), std::logic_error);
   CHECK_THROWS_AS(static_cast<void>(tl::grad<0>([](auto y) { return tl::sum(y * y); })(x)), std::logic_error);
 }
+
+#ifndef TAPELESS_WITHOUT_THREADS
+TEST_CASE("threads that cannot be made are an argument_error of bind") {
+  if (!support::counts_allocations) return; // a sanitizer's address space has no limit
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit little{1u << 28, 1u << 28}; // of a stack of a thread are 8 MB
+    setrlimit(RLIMIT_AS, &little);
+    try {
+      auto run = bind_step(tl::threads(200));
+    } catch (const tl::argument_error& e) {
+      _exit(std::strstr(e.what(), "tl::threads(1)") != nullptr ? 0 : 1);
+    }
+    _exit(2);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+#endif

@@ -9,6 +9,7 @@
 #include <utility>
 #include "layout.hpp"
 #include "sweep.hpp"
+#include "thread_team.hpp"
 
 namespace tapeless::cpu {
 
@@ -206,10 +207,12 @@ private:
   };
 };
 
-#ifdef TAPELESS_WITH_OPENMP
+#if defined(TAPELESS_WITH_OPENMP)
 using default_team = openmp_team;
-#else
+#elif defined(TAPELESS_WITHOUT_THREADS)
 using default_team = serial_team;
+#else
+using default_team = thread_team;
 #endif
 
 } // namespace tapeless::cpu

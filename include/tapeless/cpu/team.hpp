@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // team.run(chunks, f): f(chunk, member) for every chunk in [0, chunks), each exactly once, in any order;
-// no two calls with the same member overlap, member in [0, team.size()).
+// no two calls with the same member overlap, member in [0, team.size()). A member may have no chunk.
+// team.start(): makes the team's threads now   @return are all there?
 //
 // Laws for kernels: a chunk writes what no other chunk touches; the terms of every sum and their order depend on
 // extents alone, never on the size of the team, and so do the chunks of what is summed over chunks, in chunk order. So
@@ -21,6 +22,7 @@ using index_t = std::int64_t;
 template <class Team>
 concept team = requires(const Team& t, index_t chunks, void (&f)(index_t, int)) {
   { t.size() } -> std::convertible_to<int>;
+  { t.start() } -> std::same_as<bool>;
   t.run(chunks, f);
 };
 
@@ -43,6 +45,7 @@ struct row_lists {
 /// One member: the caller, who takes the chunks in order.
 struct serial_team {
   static constexpr int size() { return 1; }
+  static constexpr bool start() { return true; }
   template <class F> static void run(index_t chunks, F&& f) {
     for (index_t c = 0; c < chunks; ++c) f(c, 0);
   }
@@ -54,6 +57,10 @@ class openmp_team {
 public:
   explicit openmp_team(int size = omp_get_max_threads()) : size_(size < 1 ? 1 : size) {}
   int size() const { return size_; }
+  bool start() const {
+    run(size_, [](index_t, int) {});
+    return true;
+  }
   template <class F> void run(index_t chunks, F&& f) const {
     if (size_ == 1 || chunks <= 1) return serial_team::run(chunks, f);
 #pragma omp parallel num_threads(size_)

@@ -12,8 +12,8 @@
 
 namespace tapeless {
 
-// bind<...>(threads(2)): how many members the team has, at least 1; without it as many as OpenMP gives. Results do
-// not depend on it.
+// bind<...>(threads(2)): how many members the team has, at least 1; without it as many as there are processors for this
+// process. Results do not depend on it.
 struct threads {
   int count;
   constexpr explicit threads(int n) : count(n) {}
@@ -224,7 +224,13 @@ template <class Backend, bool Load, class F, class... A> class bound {
       s.own[k] = returns_argument(k) ? nullptr : c.part[l.index] + l.offset * unit[l.index];
     }
     s.frame.fill(c);
-    team_.run(team_.size(), [](extent_t, int) {}); // threads start now, not in the first run
+    start_team("bind"); // threads start now, not in the first run
+  }
+
+  void start_team(const char* who) const {
+    if (!team_.start())
+      refuse("tapeless: %s: %d threads cannot be started; ask for fewer, as in bind<...>(tl::threads(1))", who,
+             static_cast<int>(team_.size()));
   }
 
   // The pattern of a matrix: the result's leaf is that of the argument.
@@ -262,6 +268,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
     void* input[leaves > 0 ? leaves : 1];
     void* result[outputs > 0 ? outputs : 1];
     if (memory_.data() == nullptr) refuse("tapeless: run: the bound object has been moved from");
+    start_team("run"); // where this thread is not that of bind
     state& s = at_head();
     for (int k = 0; k < outputs; ++k) result[k] = s.own[k];
     argument_reader reader(capacity_);
@@ -369,6 +376,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
   template <class P> void load_first(const P& p) {
     void* input[leaves > 0 ? leaves : 1];
     if (memory_.data() == nullptr) refuse("tapeless: run: the bound object has been moved from");
+    start_team("run.load(p)");
     argument_reader reader(capacity_);
     int at = 0;
     reader.read(p, input, at);
