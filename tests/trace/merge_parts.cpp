@@ -209,8 +209,8 @@ TEST_CASE(
   constexpr auto whole = [](auto w, auto x) { return tl::mean(tl::square(tl::conv2d<c>(x, w))); };
   CHECK(count_nodes<decltype(tl::value_and_grad<0, 1>(parts)), apart, I>(op::conv_fprop) == 1);
   CHECK(count_nodes<decltype(tl::value_and_grad<0, 1>(parts)), apart, I>(op::conv_wgrad) == 1);
-  std::vector<float> w = support::random_values<float>(10 * 8 * 9, 1),
-                     x = support::random_values<float>(2 * 8 * 63, 2);
+  std::vector<float> w = ::support::random_values<float>(10 * 8 * 9, 1),
+                     x = ::support::random_values<float>(2 * 8 * 63, 2);
   tl::owned<apart> p;
   for (int k = 0; k < 10; ++k)
     for (int i = 0; i < 8 * 9; ++i)
@@ -221,7 +221,7 @@ TEST_CASE(
   const auto [v, dp, dx] = run(*p, I(x.data()));
   const auto [u, dw, dz] = other(W(w.data()), I(x.data()));
   CHECK(v[0] == u[0]);
-  CHECK(support::close(dx, dz, 0));
+  CHECK(::support::close(dx, dz, 0));
   for (int k = 0; k < 10; ++k)
     for (int i = 0; i < 8 * 9; ++i)
       CHECK((i < 27 ? dp.w1[k * 27 + i] : dp.w2[k * 45 + i - 27]) == dw[k * 72 + i]);

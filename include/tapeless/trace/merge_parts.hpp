@@ -10,8 +10,7 @@
 // A part that something else reads, too, stays. This pass runs before a program is differentiated, so that its adjoint is
 // that of the whole layer.
 #pragma once
-#include "../ops/conv.hpp"
-#include "../ops/matmul.hpp"
+#include "../ops/all.hpp"
 
 namespace tapeless::detail {
 
