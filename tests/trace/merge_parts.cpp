@@ -183,6 +183,11 @@ TEST_CASE("parts that do not fit stay, and the others are merged; what is read e
     return std::tuple{first, first + of(w, x, part<1, 4, 8>)};
   };
   CHECK(count_nodes<decltype(first_is_a_result), W, X>(op::conv_fprop) == 2);
+  constexpr auto behind_a_relu = [](auto w, auto x) {
+    auto first = tl::relu(tl::conv2d<c>(x, part<0, 0, 5>(w)));
+    return std::tuple{first, tl::concat<1>(first, tl::relu(tl::conv2d<c>(x, part<0, 5, 10>(w))))};
+  };
+  CHECK(count_nodes<decltype(behind_a_relu), W, X>(op::conv_fprop) == 2);
   constexpr auto inside_a_relu = [](auto w, auto x) {
     return tl::relu(of(w, x, part<1, 0, 4>)) + of(w, x, part<1, 4, 8>);
   };
