@@ -12,6 +12,7 @@
 // is passed twice, is never mistaken for the variable of differentiation.
 #pragma once
 #include "../trace/function.hpp"
+#include "../trace/merge_parts.hpp"
 #include "derivative.hpp"
 
 namespace tapeless {
@@ -187,6 +188,9 @@ template <bool WithValue, class F, int... I> struct grad_fn {
       using P = std::remove_cvref_t<decltype(primary(y))>;
       static_assert(result_is_a_scalar<shape_in_type<P>().rank>,
                     "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
+      vec<int> values;
+      collect(y, values);
+      if (merge_parts(g, values)) assign(y, g, values, at = 0);
       const int value = primary(y).id();
       require(g, g[value].s.rank == 0,
               "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
@@ -240,6 +244,7 @@ template <class F, int... I> struct vjp_fn {
                     "tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result");
       vec<int> out, y_bar;
       collect(y, out);
+      merge_parts(g, out);
       collect(nth<n>(x), y_bar);
       require_same_types(g, out, y_bar,
                          "tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result");
@@ -291,6 +296,7 @@ template <class F, int... I> struct jvp_fn {
       auto y = with_elements(arguments, f);
       vec<int> out;
       collect(y, out);
+      merge_parts(g, out);
       vec<int> y_dot = jvp(g, out, wrt.fresh, x_dot);
       for (int k = 0; k < y_dot.size(); ++k)
         if (y_dot[k] < 0) y_dot[k] = zeros(g, g[out[k]].t, g[out[k]].s);
