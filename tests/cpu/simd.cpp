@@ -187,9 +187,14 @@ TEST_CASE_TEMPLATE("simd: masks round-trip through bools and through integer lan
   for (index_t n = 0; n <= width<T>; ++n) {
     std::vector<std::uint8_t> p(pattern, pattern + n);
     p.shrink_to_fit();
-    const auto* flags = reinterpret_cast<const bool*>(p.data());
+    const std::uint8_t* const flags = p.data();
     const mask_of<V> m = load_bool_n<V>(flags, n);
     for (index_t i = 0; i < width<T>; ++i) CHECK(truth(m)[i] == (i < n ? p[i] : 0));
+    std::vector<std::uint8_t> others = p; // any byte but 0 is true
+    for (index_t i = 0; i < n; ++i)
+      others[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(p[static_cast<std::size_t>(i)] * (255 - 9 * i));
+    CHECK(truth(load_bool_n<V>(others.data(), n)) == truth(m));
+    if (n == width<T>) CHECK(truth(load_bool<V>(others.data())) == truth(m));
     std::vector<std::uint8_t> q(static_cast<std::size_t>(n), 9);
     store_bool_n(reinterpret_cast<bool*>(q.data()), m, n);
     CHECK(q == p);
@@ -211,7 +216,7 @@ TEST_CASE_TEMPLATE("simd: select takes whole integers, lane by lane", T, float, 
   using I = int_of<V>;
   using number = typename I::value_type;
   for (index_t n = 0; n <= width<T>; ++n) {
-    const mask_of<V> m = load_bool_n<V>(reinterpret_cast<const bool*>(pattern), n);
+    const mask_of<V> m = load_bool_n<V>(pattern, n);
     // bits of a NaN, of -0 and of a subnormal number of as many bytes
     const I a(std::numeric_limits<number>::max()), b = iota<I>() + I(std::numeric_limits<number>::min());
     alignas(64) number chosen[width<T>];

@@ -295,6 +295,70 @@ TEST_CASE(
   CHECK(std::get<0>(other(twofold))[0] == d.x[0] * 4);
 }
 
+TEST_CASE("run.into: no output lies in the program's own arena, not even in part; nothing is computed then") {
+  using square = tl::tensor<float, 16, 16>;
+  constexpr auto program = [](auto x) {
+    auto a = tl::tanh(x);
+    return std::tuple{a + 1.0f, tl::matmul(a, tl::matmul(tl::transpose(a), a)) * 2.0f};
+  };
+  std::vector<float> x(256), first(256, -7), second(256, -7);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.01f * static_cast<float>(i % 37);
+  const auto message = [](int leaf) {
+    return "tapeless: run.into(out)(x...): leaf " + std::to_string(leaf) +
+           " of out lies in the program's own arena, which the run writes: give it memory of yours";
+  };
+  const auto each_place = [&](auto& run, const float* result, auto&&... arguments) {
+    // all of the arena, and outputs that reach into it from both sides, whatever the place of its first result
+    const auto size = static_cast<std::ptrdiff_t>(run.arena_bytes() / sizeof(float));
+    std::ptrdiff_t refused = 0;
+    for (std::ptrdiff_t shift = -size; shift <= size; shift += 16) {
+      float* const at = const_cast<float*>(result) + shift;
+      const std::string text = refusal([&] { // the other output is refused at last: nothing runs
+        run.into(std::tuple{square(at), square(static_cast<float*>(nullptr))})(arguments...);
+      });
+      if (text == message(0)) ++refused;
+      else CHECK(text == "tapeless: run: the output has a leaf whose data is null (leaf 1 of all)");
+    }
+    CHECK(refused * 16 >= size); // all in it, and some at its edges
+    CHECK(refused * 16 <= size + 2 * 256);
+    CHECK(refusal([&] {
+            run.into(std::tuple{square(first.data()), square(const_cast<float*>(result))})(arguments...);
+          }) == message(1));
+  };
+  auto run = tl::jit(program).bind<square>();
+  const std::tuple r = run(square(x.data()));
+  const std::vector<float> right(std::get<1>(r).begin(), std::get<1>(r).end());
+  each_place(run, std::get<0>(r).data(), square(x.data()));
+  CHECK(std::vector<float>(std::get<1>(r).begin(), std::get<1>(r).end()) == right);
+  for (const float f : first) CHECK(f == -7);
+  run.into(std::tuple{square(first.data()), square(second.data())})(square(x.data()));
+  CHECK(second == right);
+
+  auto infer = run.load(square(x.data()));
+  each_place(infer, std::get<0>(infer()).data());
+}
+
+TEST_CASE("run: an argument reaches into the program's arena at neither end") {
+  data d;
+  auto run = twice_second.bind<rows, rows>(tl::dim<'n'>(8));
+  float* const result = run(d.x_of(8), d.x_of(8)).data();
+  const auto is_own = [&](const rows& x) { // the second one is refused at last: nothing runs
+    const std::string text = refusal([&] { run(x, rows{no_floats, static_cast<int>(x.extent(0))}); });
+    const bool own = text == "tapeless: run: leaf 0 of the arguments lies in the program's own arena, as its "
+                             "results do: copy it first";
+    CHECK((own || text == "tapeless: run: argument 1 has a leaf whose data is null (leaf 1 of all)"));
+    return own;
+  };
+  const auto size = static_cast<std::ptrdiff_t>(run.arena_bytes() / sizeof(float));
+  std::ptrdiff_t first = 0; // of the arena, in elements from the result on
+  while (first > -size && is_own(rows{result + first - 3, 1})) --first;
+  CHECK(first > -size);
+  CHECK(is_own(rows{result + first - 3, 2})); // its last elements are in it
+  CHECK(is_own(rows{result + first + size - 1, 8}));
+  CHECK(!is_own(rows{result + first + size, 8}));
+  CHECK(!is_own(rows{result + first - 24, 8}));
+}
+
 TEST_CASE("run: const arguments are accepted, also inside a tree") {
   data d;
   const std::vector<float>& x = d.x;

@@ -104,6 +104,40 @@ TEST_CASE("owned: zeros, aligned, small and where a block is large enough for la
   }
 }
 
+TEST_CASE("owned: what was moved from has no pointers; what was moved has all elements where they were") {
+  const auto pointers = [](const auto& own) {
+    std::vector<const void*> p;
+    tl::for_each_leaf(*own, [&](const auto& leaf) { p.push_back(leaf.data()); });
+    return p;
+  };
+  const std::vector<const void*> none(5, nullptr);
+  tl::owned<tree> a(tl::dim<'n'>(4)), b(tl::dim<'n'>(7));
+  fill(*a);
+  const std::vector<const void*> where = pointers(a);
+  const std::vector<double> expected = flat(*a);
+  tl::owned<tree> c = std::move(a);
+  CHECK(pointers(a) == none);
+  CHECK(a->b[0].size() == 0);
+  CHECK(pointers(c) == where);
+  CHECK(flat(*c) == expected);
+  b = std::move(c);
+  CHECK(pointers(c) == none);
+  CHECK(pointers(b) == where);
+  CHECK(b->b[1].size() == 4);
+  tl::owned<tree>& same = b;
+  b = std::move(same);
+  CHECK(pointers(b) == where);
+  CHECK(flat(*b) == expected);
+  c = std::move(b); // one that was moved from takes another
+  CHECK(flat(*c) == expected);
+  CHECK(refusal([&] { tl::copy(a, c); }) == "tapeless: copy(from, to): from has a leaf without data (leaf 0)");
+
+  auto run = tl::jit([](auto x) { return x + 1.0f; }).bind<tl::tensor<float, 2, 3>>();
+  tl::owned<tl::tensor<float, 2, 3>> x, y = std::move(x);
+  CHECK(refusal([&] { run(*x); }) == "tapeless: run: argument 0 has a leaf whose data is null (leaf 0 of all)");
+  CHECK(run(*y)[5] == 1);
+}
+
 TEST_CASE("copy: every element of every leaf, between trees and owned trees of the same leaves") {
   tl::owned<tree> from(tl::dim<'n'>(4)), to(tl::dim<'n'>(4)), third(tl::dim<'n'>(4));
   fill(*from);
@@ -123,6 +157,15 @@ TEST_CASE("copy: every element of every leaf, between trees and owned trees of t
   CHECK(x->operator()(1, 2) == 6);
   tl::owned<rows> empty(tl::dim<'n'>(0));
   CHECK(refusal([&] { tl::copy(rows{}, empty); }) == "");
+}
+
+TEST_CASE("copy: any byte but 0 of a bool is true, and is copied as 1") {
+  const unsigned char bytes[] = {0, 1, 2, 128, 255};
+  const tl::tensor<const bool, 5> from(reinterpret_cast<const bool*>(bytes));
+  tl::owned<tl::tensor<bool, 5>> to;
+  tl::copy(from, to);
+  const auto* const copied = reinterpret_cast<const unsigned char*>(to->data());
+  CHECK(std::vector<int>(copied, copied + 5) == std::vector<int>{0, 1, 1, 1, 1});
 }
 
 TEST_CASE(

@@ -46,6 +46,27 @@ constexpr const char* name_of(dtype t) {
   return n[static_cast<int>(t)];
 }
 
+// A bool in memory that may be the caller's: any byte but 0 is true. Read as a bool, a byte that is neither 0 nor 1 has
+// no meaning in C++, so it is read as a byte. Copies of it are 0 or 1.
+struct mask_byte {
+  std::uint8_t byte = 0;
+  constexpr mask_byte() = default;
+  constexpr mask_byte(bool b) : byte(b ? 1 : 0) {}
+  constexpr mask_byte(const mask_byte& o) : byte(o.byte != 0 ? 1 : 0) {}
+  constexpr mask_byte& operator=(const mask_byte& o) {
+    byte = o.byte != 0 ? 1 : 0;
+    return *this;
+  }
+  constexpr operator bool() const { return byte != 0; }
+};
+static_assert(sizeof(mask_byte) == 1 && sizeof(bool) == 1);
+template <class T> inline constexpr bool is_bool = std::is_same_v<std::remove_const_t<T>, bool>;
+// x[i] of the caller's memory.
+template <class T> inline std::remove_const_t<T> read_element(T* x, std::int64_t i) {
+  if constexpr (is_bool<T>) return reinterpret_cast<const mask_byte*>(x)[i];
+  else return x[i];
+}
+
 template <class T>
 concept storable = requires { dtype_of_impl<std::remove_const_t<T>>::value; };
 } // namespace detail

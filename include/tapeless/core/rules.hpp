@@ -21,7 +21,10 @@ struct broken_rule {
   shape a{}, b{};
 };
 
-struct rule_watch {
+// What a tensor belongs to: as a handle to the graph of a trace, as a view to the run that made it, or to nothing.
+struct tensor_owner {};
+
+struct rule_watch : tensor_owner {
   broken_rule broken;
   bool stop_at_misuse = false; // the call stack of the broken rule is wanted, not the rule
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include "dtype.hpp"
 #include "rules.hpp"
+#include "run_watch.hpp"
 
 namespace tapeless {
 
@@ -48,6 +49,43 @@ template <class Handle> struct has_no_value {
     return 0;
   }
 };
+
+// What a tensor of T may be a view of: a pointer, or elements that know how many they are: a std::vector, std::array,
+// std::span or array.
+template <class D, class T>
+concept pointer_to_elements =
+    !std::is_array_v<std::remove_reference_t<D>> && std::is_convertible_v<D, T*>;
+template <class R> constexpr auto elements_at(R& r) {
+  if constexpr (requires { r.data(); }) return r.data();
+  else return &r[0];
+}
+template <class R>
+concept sized_elements = !handle_as_index<R> && (std::is_bounded_array_v<R> || requires(R& r) {
+  r.data();
+  static_cast<extent_t>(r.size());
+});
+// What gives out its elements as const where it is const holds them; a std::span does not.
+template <class D>
+concept elements_of_others =
+    sized_elements<std::remove_cvref_t<D>> &&
+    std::is_same_v<decltype(elements_at(std::declval<std::remove_cvref_t<D>&>())),
+                   decltype(elements_at(std::declval<const std::remove_cvref_t<D>&>()))>;
+template <class D>
+concept elements_of_its_own = sized_elements<std::remove_cvref_t<D>> && !elements_of_others<D>;
+template <class D>
+concept not_gone_at_once = std::is_lvalue_reference_v<D&&> || elements_of_others<D>;
+// const elements for tensor<const T, ...> only; std::vector<bool> has no bools
+template <class D, class T>
+concept elements_of_this_type =
+    std::is_convertible_v<decltype(elements_at(std::declval<std::remove_reference_t<D>&>())), T*>;
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_size(extent_t has, extent_t wanted) {
+  if (wanted < 0)
+    refuse("tapeless: tensor<T, extents...>(elements, n...): %lld elements for extents that overflow or are negative",
+           wide(has));
+  refuse("tapeless: tensor<T, extents...>(elements, n...): %lld elements, but the extents have %lld", wide(has),
+         wide(wanted));
+}
 } // namespace detail
 
 template <class T, shape S, class Space = host>
@@ -64,11 +102,24 @@ public:
                 "tapeless: tensor<T, extents...>: at most 2^39 elements and four named extents in one shape");
 
   constexpr basic_tensor() = default;
-  // A view of row-major data; one value for each distinct name, in order of appearance.
-  template <class... N>
-    requires(sizeof...(N) == static_cast<std::size_t>(names.count))
-  constexpr explicit basic_tensor(T* data, N... values)
+  // A view of row-major data; one value for each distinct name, in order of appearance. X(v, n...) of a std::vector,
+  // std::array, std::span or array v: argument_error unless it has as many elements as the extents; X(p, n...) of a
+  // pointer p, which has no size, is believed.
+  template <class D, class... N>
+    requires(sizeof...(N) == static_cast<std::size_t>(names.count) && detail::pointer_to_elements<D, T>)
+  constexpr explicit basic_tensor(D&& data, N... values)
       : data_(data), values_{static_cast<extent_t>(values)...} {}
+  template <class D, class... N>
+    requires(sizeof...(N) == static_cast<std::size_t>(names.count) && detail::elements_of_its_own<D>)
+  constexpr explicit basic_tensor(D&& elements TAPELESS_LIFETIMEBOUND, N... values)
+      : values_{static_cast<extent_t>(values)...} {
+    look_at<D>(elements);
+  }
+  template <class D, class... N>
+    requires(sizeof...(N) == static_cast<std::size_t>(names.count) && detail::elements_of_others<D>)
+  constexpr explicit basic_tensor(D&& elements, N... values) : values_{static_cast<extent_t>(values)...} {
+    look_at<D>(elements);
+  }
   template <class... N>
     requires(sizeof...(N) > 0)
   basic_tensor(std::nullptr_t, N...) = delete; // a view of nothing has no extents
@@ -76,22 +127,26 @@ public:
   template <class U>
     requires(std::is_const_v<T> && std::is_same_v<U, value_type>)
   constexpr basic_tensor(const basic_tensor<U, S, Space>& o)
-      : data_(o.data()), trace_(o.trace_), id_(o.id()) {
+      : data_(o.data_), owner_(o.owner_), id_(o.id_), run_(o.run_) {
     for (int i = 0; i < names.count; ++i) values_[i] = o.name_value(i);
   }
 
   // Of a view. Positions and indices are not checked; extents are those of the run. Cost: none, nothing is copied.
-  constexpr T* data() const { return data_; }
+  TAPELESS_READS_RESULT constexpr T* data() const {
+    if constexpr (detail::reads_are_checked)
+      if (!std::is_constant_evaluated()) require_current();
+    return data_;
+  }
   static constexpr int rank() { return S.rank; }
   constexpr extent_t extent(int axis) const {
     return detail::is_static(S.d[axis]) ? S.d[axis] : detail::eval(S.d[axis], current());
   }
   constexpr extent_t size() const { return detail::eval(detail::numel(S), current()); }
-  constexpr T* begin() const { return data_; }
-  constexpr T* end() const { return data_ + size(); }
-  constexpr T& operator[](extent_t i) const { // row-major position
-    if (std::is_constant_evaluated() && trace_ != nullptr) return no_element();
-    return data_[i];
+  TAPELESS_READS_RESULT constexpr T* begin() const { return data(); }
+  TAPELESS_READS_RESULT constexpr T* end() const { return data() + size(); }
+  TAPELESS_READS_RESULT constexpr T& operator[](extent_t i) const { // row-major position
+    if (std::is_constant_evaluated() && owner_ != nullptr) return no_element();
+    return data()[i];
   }
   // for its message
   template <detail::handle_as_index I> constexpr basic_tensor operator[](const I&) const {
@@ -103,31 +158,66 @@ public:
   // x(i, j, ..): the element at one index for each axis, data()[(i * extent(1) + j) * ..]   @pre 0 <= i < extent(0), ..
   template <class... I>
     requires(sizeof...(I) == static_cast<std::size_t>(S.rank) && (std::is_integral_v<I> && ...))
-  constexpr T& operator()(I... index) const {
-    if (std::is_constant_evaluated() && trace_ != nullptr) return no_element();
+  TAPELESS_READS_RESULT constexpr T& operator()(I... index) const {
+    if (std::is_constant_evaluated() && owner_ != nullptr) return no_element();
     extent_t at = 0;
     int axis = 0;
     ((at = at * extent(axis++) + static_cast<extent_t>(index)), ...);
-    return data_[at];
+    return data()[at];
   }
 
   // The trace's side: which node of which graph.
-  template <std::same_as<detail::graph> G> constexpr basic_tensor(G* g, int id) : trace_(g), id_(id) {}
-  template <class G = detail::graph> constexpr G* graph_ptr() const { return static_cast<G*>(trace_); }
+  template <std::same_as<detail::graph> G> constexpr basic_tensor(G* g, int id) : owner_(g), id_(id) {}
+  template <class G = detail::graph> constexpr G* graph_ptr() const { return static_cast<G*>(owner_); }
   constexpr int id() const { return id_; }
   constexpr extent_t name_value(int i) const { return values_[i]; }
   constexpr void set_name_value(int i, extent_t v) { values_[i] = v; }
+  // A result of the run that w is in.
+  void set_watch(detail::run_watch* w) {
+    owner_ = w;
+    run_ = w->now();
+  }
 
 private:
   template <class, shape, class> friend class basic_tensor;
   constexpr T& no_element() const {
-    trace_->require(
+    static_cast<detail::rule_watch*>(owner_)->require(
         false, "tapeless: x[i]: a tensor has no elements while tracing; slice<axis, i, i + 1>(x) is traced");
     return const_cast<T&>(zero_);
   }
+  template <class D> constexpr void look_at(std::remove_reference_t<D>& elements) {
+    static_assert(detail::not_gone_at_once<D>,
+                  "tapeless: tensor<T, extents...>(elements, n...): a view of a temporary: give what holds the "
+                  "elements a name");
+    static_assert(detail::elements_of_this_type<D, T>,
+                  "tapeless: tensor<T, extents...>(elements, n...): the elements are of type T, and const only where "
+                  "T is; std::vector<bool> holds no bools");
+    if constexpr (detail::not_gone_at_once<D> && detail::elements_of_this_type<D, T>) {
+      data_ = detail::elements_at(elements);
+      const auto n = static_cast<extent_t>(std::size(elements));
+      if (const extent_t wanted = checked_size(); n != wanted) detail::refuse_size(n, wanted);
+    }
+  }
+  void require_current() const {
+    if (owner_ != nullptr && id_ < 0) detail::require_current(owner_, run_);
+  }
+  // size(), -1 where a named extent is negative or the product overflows
+  constexpr extent_t checked_size() const {
+    constexpr extent_t all = detail::numel(S);
+    if constexpr (detail::is_static(all)) return all;
+    else {
+      const detail::name_values v = current();
+      extent_t n = detail::coefficient(all);
+      for (extent_t packed = detail::names(all); packed != 0; packed >>= detail::name_bits) {
+        const extent_t value = v.of(detail::name_of(packed & 63));
+        if (value < 0 || __builtin_mul_overflow(n, value, &n)) return -1;
+      }
+      return n;
+    }
+  }
   constexpr detail::name_values current() const {
-    if (names.count > 0 && std::is_constant_evaluated() && trace_ != nullptr)
-      trace_->require(false,
+    if (names.count > 0 && std::is_constant_evaluated() && owner_ != nullptr)
+      static_cast<detail::rule_watch*>(owner_)->require(false,
                       "tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use "
                       "tl::mean, or pass the number as an argument");
     detail::name_values v = names;
@@ -138,8 +228,9 @@ private:
   static constexpr value_type zero_{};
   T* data_ = nullptr;
   extent_t values_[names.count > 0 ? names.count : 1]{};
-  detail::rule_watch* trace_ = nullptr; // the graph's base
-  int id_ = -1;
+  detail::tensor_owner* owner_ = nullptr;
+  int id_ = -1;           // of a handle
+  std::uint32_t run_ = 0; // of a result in checked builds
 };
 
 // tensor<float, 3, dyn<'n'>>: element type and extents, in host memory.

@@ -125,12 +125,12 @@ private:
       r.i[q.dst] = I(static_cast<typename I::value_type>(w.at[q.a] + where)) +
                    iota<I>() * I(static_cast<typename I::value_type>(stride));
     } else if constexpr (q.t == dtype::boolean) {
-      const bool* const x = element<const bool>(w, q.a, where);
-      if constexpr (how == access::splat) r.b[q.dst] = M(*x);
+      const std::uint8_t* const x = element<const std::uint8_t>(w, q.a, where);
+      if constexpr (how == access::splat) r.b[q.dst] = M(*x != 0);
       else if constexpr (how == access::dense && !Partial) r.b[q.dst] = load_bool<V>(x);
       else if constexpr (how == access::dense) r.b[q.dst] = load_bool_n<V>(x, n);
       else {
-        bool t[W] = {};
+        std::uint8_t t[W] = {};
         for (int k = 0; k < (Partial ? n : W); ++k) t[k] = x[k * stride];
         r.b[q.dst] = load_bool<V>(t);
       }

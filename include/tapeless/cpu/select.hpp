@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include "../core/dtype.hpp"
 #include "team.hpp"
 
 namespace tapeless::cpu {
@@ -102,15 +103,20 @@ template <class T> selection_cut<key_type<T>> cut_of_greatest(key_type<T> flip, 
 
 } // namespace detail
 
-/// Positions, ascending, at which the mask is not 0 (a NaN is set); their number is returned.
+/// Positions, ascending, at which the mask is not 0 (a NaN is set, and so is every byte of a bool but 0); their number is
+/// returned.
 /// rows: place for n.   @pre n < 2^31
 template <class T> index_t select_nonzero(index_t n, const T* mask, std::int32_t* rows) {
-  index_t count = 0;
-  for (index_t i = 0; i < n; ++i) { // count <= i
-    rows[count] = static_cast<std::int32_t>(i);
-    count += mask[i] != T(0);
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, tapeless::detail::mask_byte>)
+    return select_nonzero(n, reinterpret_cast<const std::uint8_t*>(mask), rows);
+  else {
+    index_t count = 0;
+    for (index_t i = 0; i < n; ++i) { // count <= i
+      rows[count] = static_cast<std::int32_t>(i);
+      count += mask[i] != T(0) ? 1 : 0;
+    }
+    return count;
   }
-  return count;
 }
 
 /// Positions, ascending, of the k greatest (least) values, of equal ones the first; min(k, n) of them.

@@ -460,8 +460,8 @@ template <class I, class A>
   return {std::bit_cast<typename xsimd::batch<I, A>::register_type>(r.data)};
 }
 
-/// W bools of memory as a mask of V, and back.
-template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool(const bool* p) {
+/// W bools of memory, as bytes of which any but 0 is true, as a mask of V; and back, as 0 and 1.
+template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool(const std::uint8_t* p) {
   constexpr int W = static_cast<int>(V::size);
   using I = typename int_of<V>::value_type;
   detail::block<std::uint8_t, W> b;
@@ -469,8 +469,8 @@ template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool(const bool
   const int_of<V> v(detail::convert<std::uint8_t, I, W, typename int_of<V>::register_type>(b));
   return mask_cast<typename V::value_type>(v != int_of<V>(I(0)));
 }
-template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool_n(const bool* p, index_t n) {
-  bool t[V::size] = {};
+template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool_n(const std::uint8_t* p, index_t n) {
+  std::uint8_t t[V::size] = {};
   for (index_t i = 0; i < n; ++i) t[i] = p[i];
   return load_bool<V>(t);
 }

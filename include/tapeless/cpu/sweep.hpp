@@ -211,7 +211,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
     else if constexpr (t == dtype::f32) return float{};
     else if constexpr (t == dtype::bf16) return bf16{};
     else if constexpr (t == dtype::i32) return std::int32_t{};
-    else return bool{};
+    else return tapeless::detail::mask_byte{};
   }
   template <int Slot> using element_of_slot = decltype(zero_of_slot<Slot>());
 

@@ -235,7 +235,7 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
   const T* const x = static_cast<const T*>(f.slot[0].data());
   const auto* const second = s.loads > 1 ? static_cast<const std::int32_t*>(f.slot[1].data()) : nullptr;
   const auto rows = static_cast<std::int32_t*>(f.slot[s.loads].data());
-  if constexpr (std::is_same_v<T, bool>) return select_nonzero(n, x, rows);
+  if constexpr (std::is_same_v<T, tapeless::detail::mask_byte>) return select_nonzero(n, x, rows);
   else {
     if (!q.by_order()) return select_nonzero(n, x, rows);
     if (q.segments > 0) { // sorts all rows, of which the result may have no place for

@@ -25,7 +25,8 @@ template <class Arch> struct whole_steps {
                   s.o == op::entries_of || s.o == op::dense_of || tapeless::detail::is_float(t))
       return std::conditional_t<s.wide, double, float>(0);
     else if constexpr (t == dtype::bf16) return bf16{};
-    else return std::conditional_t < t == dtype::i32, std::int32_t, bool > (0);
+    else if constexpr (t == dtype::i32) return std::int32_t{};
+    else return tapeless::detail::mask_byte{};
   }
   template <const auto& P, int I> using element_of = decltype(zero_of<P, I>());
 

@@ -96,7 +96,7 @@ template <detail::eigen_sparse M, detail::host_sparse_matrix A> M to_eigen(const
   m.resizeNonZeros(static_cast<index>(a.nnz()));
   for (extent_t i = 0; i < a.rows(); ++i) m.outerIndexPtr()[i + 1] = static_cast<index>(a.row_end()[i]);
   std::copy(a.columns().begin(), a.columns().end(), m.innerIndexPtr());
-  std::copy(a.values().begin(), a.values().end(), m.valuePtr());
+  for (extent_t k = 0; k < a.nnz(); ++k) m.valuePtr()[k] = detail::read_element(a.values().data(), k);
   return m;
 }
 

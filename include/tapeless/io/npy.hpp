@@ -313,6 +313,17 @@ inline std::string header(const std::filesystem::path& path, std::string_view de
   return result + literal;
 }
 
+// The caller's bools, of which any byte but 0 is true, as the 0 and 1 of a file; empty for other elements.
+template <class T> std::vector<unsigned char> flags_of(const T* data, std::int64_t n) {
+  std::vector<unsigned char> flags;
+  if constexpr (is_bool<T>) {
+    flags.resize(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < flags.size(); ++i)
+      flags[i] = read_element(data, static_cast<std::int64_t>(i)) ? 1 : 0;
+  }
+  return flags;
+}
+
 // A new file beside the target; gone at the end unless it became the target.
 struct partial_file {
   std::FILE* file = nullptr;
@@ -390,8 +401,10 @@ void npy_write(const std::filesystem::path& path, const T* data, std::span<const
 
   errno = 0;
   const std::size_t bytes = static_cast<std::size_t>(payload);
+  const std::vector<unsigned char> flags = detail::npy::flags_of(data, payload);
+  const void* const elements = flags.empty() ? static_cast<const void*>(data) : flags.data();
   bool good = std::fwrite(header.data(), 1, header.size(), partial.file) == header.size();
-  good = good && (bytes == 0 || std::fwrite(data, 1, bytes, partial.file) == bytes);
+  good = good && (bytes == 0 || std::fwrite(elements, 1, bytes, partial.file) == bytes);
   good = good && std::fflush(partial.file) == 0;
   if (!good) throw io_error(path, "cannot be written: " + detail::npy::reason(errno));
   partial.becomes(path);

@@ -197,12 +197,14 @@ template <detail::host_sparse_matrix A> void save_npz(const std::filesystem::pat
       header("<i4", entries), header(sizeof(row_end) == 4 ? "<i4" : "<i8", lines), header("|S3", {}),
       header("<i8", two),
       header(detail::npy::description(detail::npy::type_of<typename A::value_type>()), entries)};
+  const auto flags = detail::npy::flags_of(a.values().data(), a.nnz());
   detail::zip::write_stored(
       path, {{"indices.npy", {headers[0], bytes_of(a.columns().data(), a.nnz())}},
              {"indptr.npy", {headers[1], bytes_of(&zero, 1), bytes_of(a.row_end().data(), a.rows())}},
              {"format.npy", {headers[2], "csr"}},
              {"shape.npy", {headers[3], bytes_of(shape, 2)}},
-             {"data.npy", {headers[4], bytes_of(a.values().data(), a.nnz())}}});
+             {"data.npy",
+              {headers[4], flags.empty() ? bytes_of(a.values().data(), a.nnz()) : bytes_of(flags.data(), a.nnz())}}});
 }
 
 } // namespace tapeless

@@ -182,13 +182,26 @@ template <class Op, class Y, class... X> inline constexpr custom_op whole_custom
   return c;
 }();
 
+// What the user's own code reads of the caller's bools, any byte of which but 0 is true, is a copy of 0 and 1.
+constexpr int with_bools_of_its_own(graph& g, int a) {
+  int x = a;
+  while (g[x].o == op::reshape) x = g[x].in[0];
+  if (g[x].t != dtype::boolean || g[x].o != op::input) return a;
+  node v;
+  v.o = op::copy;
+  v.t = dtype::boolean;
+  v.in[0] = a;
+  v.s = g[a].s;
+  return g.intern(v);
+}
 constexpr int custom_node(graph& g, op o, const custom_op* c, const int (&x)[3], dtype t, shape s) {
   node v;
   v.o = o;
   v.t = t;
   v.custom = c;
   v.attr = c->id;
-  for (int i = 0; i < 3; ++i) v.in[i] = x[i] < 0 || o == op::custom_elementwise ? x[i] : dense(g, x[i]);
+  for (int i = 0; i < 3; ++i)
+    v.in[i] = x[i] < 0 || o == op::custom_elementwise ? x[i] : with_bools_of_its_own(g, dense(g, x[i]));
   v.s = s;
   return g.intern(v);
 }

@@ -123,9 +123,16 @@ template <class R, class... A> constexpr bool names_are_of_arguments() {
 template <class R, class... A>
 concept extents_known_before_a_run = names_are_of_arguments<R, A...>();
 
-// Reads the leaves of arguments and outputs: pointers and the values of the named extents, which must agree.
+struct byte_range {
+  const std::byte *begin, *end;
+};
+inline bool overlap(const byte_range& a, const byte_range& b) { return a.begin < b.end && b.begin < a.end; }
+
+// Reads the leaves of arguments and outputs: pointers and the values of the named extents, which must agree. None lies
+// in the program's own arena, not even in part.
 class argument_reader {
   name_values capacity_, values_;
+  byte_range arena_;
   bool known_[max_program_names]{};
   int from_[max_program_names]{}; // the argument that gave the value
   int argument_ = 0;
@@ -153,9 +160,20 @@ class argument_reader {
     if (output) refuse("tapeless: run: the output has a leaf whose data is null (leaf %d of all)", leaf);
     refuse("tapeless: run: argument %d has a leaf whose data is null (leaf %d of all)", argument_, leaf);
   }
+  [[noreturn, gnu::cold]] static void refuse_own(bool output, int leaf) {
+    if (output)
+      refuse(
+          "tapeless: run.into(out)(x...): leaf %d of out lies in the program's own arena, which the run writes: give "
+          "it memory of yours",
+          leaf);
+    refuse(
+        "tapeless: run: leaf %d of the arguments lies in the program's own arena, as its results do: copy it first",
+        leaf);
+  }
 
 public:
-  explicit argument_reader(const name_values& capacity) : capacity_(capacity), values_(capacity) {}
+  argument_reader(const name_values& capacity, const byte_range& arena)
+      : capacity_(capacity), values_(capacity), arena_(arena) {}
 
   // to[at++] = data of each leaf
   template <class X> void read(const X& x, void** to, int& at, bool output = false) {
@@ -167,7 +185,10 @@ public:
           const auto k = static_cast<std::size_t>(values_.find(name));
           if (!known_[k] || values_.value[k] != leaf.name_value(i)) take(name, leaf.name_value(i), output);
         }
-        if (leaf.data() == nullptr && leaf.size() > 0) refuse_null(output, at);
+        const extent_t bytes = leaf.size() * static_cast<extent_t>(sizeof(typename H::value_type));
+        const auto* const p = reinterpret_cast<const std::byte*>(leaf.data());
+        if (p == nullptr && bytes > 0) refuse_null(output, at);
+        if (overlap({p, p + bytes}, arena_)) refuse_own(output, at);
         to[at++] = const_cast<void*>(static_cast<const void*>(leaf.data()));
       } else {
         to[at++] = const_cast<void*>(static_cast<const void*>(&leaf));
@@ -191,10 +212,5 @@ inline void check_number(std::int32_t x, extent_t bound, extent_t passes, int le
     refuse("tapeless: run: leaf %d: %d, an index or how many rows are selected, is outside [0, %lld)", leaf,
            static_cast<int>(x), wide(bound));
 }
-
-struct byte_range {
-  const std::byte *begin, *end;
-};
-inline bool overlap(const byte_range& a, const byte_range& b) { return a.begin < b.end && b.begin < a.end; }
 
 }} // namespace tapeless::detail

@@ -141,11 +141,13 @@ template <class Backend, bool Load, class F, class... A> class bound {
     void* input[leaves > 0 ? leaves : 1];
     void* result[outputs > 0 ? outputs : 1];
     void* own[outputs > 0 ? outputs : 1]; // the results' places in the arena
+    int busy;                             // is a run on?
     run_context context;
     typename Backend::template frame_type<plan_> frame;
   };
 
   block memory_;
+  watched watch_; // of checked builds
   team_type team_;
   name_values capacity_ = names_of_arguments<A...>();
 
@@ -206,6 +208,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
     bytes = checked_sum(bytes, scratch.shared + scratch.packed + scratch.each * team_.size(), "bind");
     memory_ = block(static_cast<std::size_t>(bytes));
     state& s = *new (memory_.data()) state{};
+    if constexpr (reads_are_checked) watch_.begin();
     run_context& c = s.context;
     std::byte* at = memory_.data() + head;
     for (int k = 0; k < plan_.parts; ++k) {
@@ -236,6 +239,20 @@ template <class Backend, bool Load, class F, class... A> class bound {
   // The pattern of a matrix: the result's leaf is that of the argument.
   static constexpr bool returns_argument(int k) { return plan_.result[k].at.where == place::input; }
 
+  // What uses the state: one thread at a time.
+  class use {
+    int& busy_;
+
+  public:
+    explicit use(state& s) : busy_(s.busy) {
+      if (__atomic_exchange_n(&busy_, 1, __ATOMIC_ACQUIRE) != 0)
+        misused(
+            "tapeless: run: the bound object is in use by another thread: each thread binds its own, bind<...>(), or "
+            "waits");
+    }
+    use(const use&) = delete;
+    ~use() { __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE); }
+  };
   // @pre not moved from
   state& at_head() { return *std::launder(reinterpret_cast<state*>(memory_.data())); }
 
@@ -270,11 +287,11 @@ template <class Backend, bool Load, class F, class... A> class bound {
     if (memory_.data() == nullptr) refuse("tapeless: run: the bound object has been moved from");
     start_team("run"); // where this thread is not that of bind
     state& s = at_head();
+    const use alone(s);
     for (int k = 0; k < outputs; ++k) result[k] = s.own[k];
-    argument_reader reader(capacity_);
+    argument_reader reader(capacity_, {memory_.data(), memory_.data() + memory_.size()});
     int at = 0;
     (reader.read(x, input, at), ...);
-    refuse_own(input, at);
     for (int k = 0; k < outputs; ++k)
       if (returns_argument(k)) result[k] = input[plan_.result[k].at.index];
     if constexpr (user_output) {
@@ -308,6 +325,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
     }
     for (int k = 0; k < leaves; ++k) s.input[k] = input[k];
     for (int k = 0; k < outputs; ++k) s.result[k] = result[k];
+    if constexpr (reads_are_checked) watch_.get()->next_run();
     if (values.value != s.context.names.value) {
       s.context.names = values;
       s.frame.fill(s.context);
@@ -316,15 +334,6 @@ template <class Backend, bool Load, class F, class... A> class bound {
     return s.context.names;
   }
 
-  void refuse_own(void* const* input, int n) const {
-    const byte_range arena{memory_.data(), memory_.data() + memory_.size()};
-    for (int k = 0; k < n; ++k)
-      if (const auto* p = static_cast<const std::byte*>(input[k]); p != nullptr && overlap({p, p + 1}, arena))
-        refuse(
-            "tapeless: run: leaf %d of the arguments lies in the program's own arena, as its results do: copy "
-            "it first",
-            k);
-  }
   static byte_range output_range(int k, void* const* result, const name_values& values) {
     const auto* p = static_cast<const std::byte*>(result[k]);
     return {p, p + eval(numel(plan_.result[k].s), values) * size_of(plan_.result[k].t)};
@@ -355,12 +364,15 @@ template <class Backend, bool Load, class F, class... A> class bound {
     });
   }
 
-  static result_type views(void* const* result, const name_values& values) {
+  result_type views(void* const* result, const name_values& values) const {
     result_type r{};
     int k = 0;
     for_each_leaf(r, [&](auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
-      leaf = make_view<H>(static_cast<typename H::value_type*>(result[k++]), values);
+      leaf = make_view<H>(static_cast<typename H::value_type*>(result[k]), values);
+      if constexpr (reads_are_checked)
+        if (!returns_argument(k)) leaf.set_watch(watch_.get());
+      ++k;
     });
     return r;
   }
@@ -377,13 +389,14 @@ template <class Backend, bool Load, class F, class... A> class bound {
     void* input[leaves > 0 ? leaves : 1];
     if (memory_.data() == nullptr) refuse("tapeless: run: the bound object has been moved from");
     start_team("run.load(p)");
-    argument_reader reader(capacity_);
+    argument_reader reader(capacity_, {memory_.data(), memory_.data() + memory_.size()});
     int at = 0;
     reader.read(p, input, at);
-    refuse_own(input, at);
     const int count = at;
     check<false>(p, input, input, capacity_, at = 0);
     state& s = at_head();
+    const use alone(s);
+    if constexpr (reads_are_checked) watch_.get()->next_run();
     for (int k = 0; k < count; ++k) s.input[k] = input[k];
     run_steps<Backend, plan_, true, 0, plan_.steps>(team_, s.frame);
   }
@@ -401,7 +414,7 @@ public:
   // Runs the program. The result's leaves are views into the arena, valid until the next run and no longer than
   // the bound object, which therefore is no temporary.
   // Errors: argument_error; nothing has been computed then.
-  template <class... X> result_type operator()(const X&... x) & {
+  template <class... X> result_type operator()(const X&... x) & TAPELESS_LIFETIMEBOUND {
     const name_values values = execute(in_arena{}, x...);
     return views(at_head().result, values);
   }
@@ -414,8 +427,8 @@ public:
   }
 
   // run.into(out)(x...): as run(x...), with the results in the caller's buffers, a tree like the result's.
-  // Errors: argument_error also where an output overlaps an argument or another output.
-  template <class Out> auto into(const Out& out) & {
+  // Errors: argument_error also where an output overlaps an argument, another output or the program's own arena.
+  template <class Out> auto into(const Out& out) & TAPELESS_LIFETIMEBOUND {
     static_assert(leaves_match<Out, result_type>,
                   "tapeless: run.into(out): out has the element types and extents of the result");
     if constexpr (leaves_match<Out, result_type>)

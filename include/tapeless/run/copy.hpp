@@ -27,6 +27,8 @@ template <class From, class To> void copy(const From& from, const To& to) {
       using E = typename std::remove_cvref_t<decltype(leaf)>::value_type;
       const std::size_t bytes = static_cast<std::size_t>(target[i].size) * sizeof(E);
       if (bytes > 0) std::memmove(target[i].data, source[i].data, bytes);
+      if constexpr (detail::is_bool<E>) // any byte but 0 is true, and is 1 here
+        for (extent_t k = 0; k < target[i].size; ++k) leaf.data()[k] = detail::read_element(leaf.data(), k);
       ++i;
     });
   }

@@ -208,7 +208,7 @@ owned<A> csr_from_row_lines(const char* who, csr_names& names, extent_t rows, ex
   }
   return csr_from_rows<A>(
       who, names, std::move(r), [index](extent_t e) { return static_cast<extent_t>(index[e]); },
-      [values](extent_t e) { return values[e]; });
+      [values](extent_t e) { return read_element(values, e); });
 }
 // end: of each column; index: rows
 template <class A, class End, class Index, class T>
@@ -229,7 +229,7 @@ owned<A> csr_from_column_lines(const char* who, csr_names& names, extent_t rows,
       who, names,
       sort_by_row<row_end_of<A>>(rows, nnz, [index](extent_t e) { return static_cast<extent_t>(index[e]); }),
       [&column](extent_t e) { return static_cast<extent_t>(column[static_cast<std::size_t>(e)]); },
-      [values](extent_t e) { return values[e]; });
+      [values](extent_t e) { return read_element(values, e); });
 }
 
 template <class A, class X, class Y, class Values> constexpr bool arrays_can_be_read() {
@@ -269,7 +269,7 @@ owned<A> csr_from_triplets(extent_t rows, extent_t cols,
       static_cast<extent_t>(triplets.size()),
       [t = triplets.data()](extent_t k) { return static_cast<extent_t>(t[k].row); },
       [t = triplets.data()](extent_t k) { return static_cast<extent_t>(t[k].col); },
-      [t = triplets.data()](extent_t k) { return t[k].value; });
+      [t = triplets.data()](extent_t k) { return detail::read_element(&t[k].value, 0); });
 }
 
 template <detail::host_sparse_matrix A>
@@ -307,7 +307,7 @@ owned<A> csr_from_coo(extent_t rows, extent_t cols, const Rows& row_indices, con
     return detail::csr_from_entries<A>(
         who, "entry", rows, cols, v.size, [p = r.data](extent_t k) { return static_cast<extent_t>(p[k]); },
         [p = c.data](extent_t k) { return static_cast<extent_t>(p[k]); },
-        [p = v.data](extent_t k) { return p[k]; });
+        [p = v.data](extent_t k) { return detail::read_element(p, k); });
   } else return owned<A>();
 }
 

@@ -38,14 +38,14 @@ template <detail::host_sparse_matrix A, class X> owned<A> csr_from_dense(const X
     names.take_rows_and_cols<A>(rows, cols);
     if (x.data() == nullptr && x.size() > 0) detail::refuse("tapeless: %s: x is null", who);
     extent_t nnz = 0;
-    for (extent_t k = 0; k < rows * cols; ++k) nnz += x[k] != 0;
+    for (extent_t k = 0; k < rows * cols; ++k) nnz += detail::read_element(x.data(), k) != 0 ? 1 : 0;
     names.take_nnz<A>(nnz);
     owned<A> result = detail::make_owned_csr<A>(names.values());
     auto* const values = detail::mutable_values(result);
     extent_t at = 0;
     for (extent_t i = 0; i < rows; ++i) {
       for (extent_t j = 0; j < cols; ++j)
-        if (const auto value = x[i * cols + j]; value != 0) {
+        if (const auto value = detail::read_element(x.data(), i * cols + j); value != 0) {
           result->columns()[at] = static_cast<std::int32_t>(j);
           values[at++] = value;
         }
@@ -68,7 +68,7 @@ template <detail::host_sparse_matrix A> auto to_dense(const A& a) {
   }(std::make_index_sequence<static_cast<std::size_t>(dense::names.count)>{});
   for (extent_t i = 0; i < a.rows(); ++i)
     for (extent_t k = a.row_begin(i); k < a.row_end()[i]; ++k)
-      (*result)[i * a.cols() + a.columns()[k]] = a.values()[k];
+      (*result)[i * a.cols() + a.columns()[k]] = detail::read_element(a.values().data(), k);
   return result;
 }
 

@@ -103,7 +103,7 @@ template <detail::host_sparse_matrix A> auto csr_tiled(const A& a) {
         const extent_t j = a.columns()[e], k = j >> t.col_bits;
         sorted[static_cast<std::size_t>(at[static_cast<std::size_t>(k)]++)] = {
             static_cast<std::uint16_t>(i - lo), static_cast<std::uint16_t>(j - t.first_col(k)),
-            a.values()[e]};
+            read_element(a.values().data(), e)};
       }
     for (std::size_t k = 0; k < at.size(); ++k) {
       const extent_t n = begin[k + 1] - begin[k];
@@ -155,7 +155,7 @@ template <detail::host_sparse_matrix B> auto csr_untiled(const B& b) {
   each_entry([&](extent_t i, extent_t j, extent_t e) {                           // and, by steps, ends
     const extent_t to = end[i]++;
     result->columns()[to] = static_cast<std::int32_t>(j);
-    mutable_values(result)[to] = b.values()[e];
+    mutable_values(result)[to] = read_element(b.values().data(), e);
   });
   return result;
 }

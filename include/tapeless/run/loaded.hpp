@@ -35,7 +35,7 @@ public:
     }
   }
   // f(p, x...) as run(p, x...): the result's leaves are views into the arena of this object.
-  template <class... X> auto operator()(const X&... x) & {
+  template <class... X> auto operator()(const X&... x) & TAPELESS_LIFETIMEBOUND {
     static_assert(
         as_many_arguments<sizeof...(X) + 1, sizeof...(A)>,
         "tapeless: run.load(p)(x...): as many arguments as the program was bound for, but the first");
@@ -48,7 +48,7 @@ public:
         "run.load(p); infer(x...)");
   }
   // into(out)(x...): with the results in the caller's buffers.
-  template <class Out> auto into(const Out& out) & {
+  template <class Out> auto into(const Out& out) & TAPELESS_LIFETIMEBOUND {
     return [this, to = run_.into(out)](const auto&... x) -> Out { return to(this->p_, x...); };
   }
   template <class Out, class Self = loaded> auto into(const Out& out) && {

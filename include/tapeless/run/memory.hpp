@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 #include "../core/tree.hpp"
-#include "error.hpp"
+#include "../core/error.hpp"
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -116,9 +116,18 @@ public:
       at += detail::padded_bytes(leaf.size(), sizeof(T), who);
     });
   }
-  const Tree& view() const { return view_; }
-  const Tree& operator*() const { return view_; }
-  const Tree* operator->() const { return &view_; }
+  // An owned tree that was moved from has no elements and no pointers to any.
+  owned(owned&& o) noexcept : view_(std::exchange(o.view_, Tree{})), memory_(std::move(o.memory_)) {}
+  owned& operator=(owned&& o) noexcept {
+    if (this != &o) {
+      view_ = std::exchange(o.view_, Tree{});
+      memory_ = std::move(o.memory_);
+    }
+    return *this;
+  }
+  const Tree& view() const TAPELESS_LIFETIMEBOUND { return view_; }
+  const Tree& operator*() const TAPELESS_LIFETIMEBOUND { return view_; }
+  const Tree* operator->() const TAPELESS_LIFETIMEBOUND { return &view_; }
 };
 
 } // namespace tapeless
