@@ -190,7 +190,7 @@ class unread_guarding : row_rewriter {
       const auto lo = static_cast<extent_t>(v.attr2);
       add(r, {dry_ ? no_node : reshape(g_, range(v.s.d[axis], lo, lo + from.d[axis]), s), s});
     }
-    if (v.o == op::scatter_add && v.in[2] < 0) {
+    if (v.o == op::scatter_add) {
       const shape s = one_axis(v.s.rank, axis, v.s.d[axis]);
       add(r, {dry_ ? no_node : reshape(g_, listed(made_[v.in[1]], v.s.d[axis]), s), s});
     }
@@ -234,7 +234,7 @@ class unread_guarding : row_rewriter {
         }
         case op::scatter_add: {
           const int axes = at(v.in[1]).s.rank;
-          bool along = v.in[2] >= 0;
+          bool along = false;
           for (int a = axis; a < axis + axes; ++a) along = along || varies(p, a);
           s = {};
           for (int a = 0; a < p.s.rank; ++a) {
@@ -248,6 +248,7 @@ class unread_guarding : row_rewriter {
         default: break;
       }
     }
+    if (v.o == op::scatter_add && v.in[2] >= 0) return united(r, of_[v.in[2]]);
     return r;
   }
   constexpr parts summed_parts(int i) const {
