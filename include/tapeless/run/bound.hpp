@@ -8,6 +8,7 @@
 #include "../plan/backend.hpp"
 #include "../plan/layout.hpp"
 #include "../plan/chosen_rows.hpp"
+#include "../plan/unread.hpp"
 #include "arguments.hpp"
 
 namespace tapeless {
@@ -97,18 +98,28 @@ template <row_pass Pass, bool Zeroed, class Backend, class Of> constexpr const a
 template <class F, class... A> constexpr const auto& program_without_rows() {
   return program_of_rows<row_pass::first, false, backend_of<A...>, traced<F, A...>>();
 }
+template <class F, class... A> struct guarding {
+  constexpr raw_program operator()() const { return with_guards(program_without_rows<F, A...>()); }
+};
+template <class F, class... A> constexpr const auto& guarded_program() {
+  constexpr const auto& p = program_without_rows<F, A...>();
+  if constexpr (multiplies_unread(p))
+    return made_program<guarding<F, A...>, 2 * p.size + 64, p.output_count>::value;
+  else return p;
+}
 template <class F, class... A> struct arranging {
   constexpr raw_program operator()() const {
-    return arranged<backend_of<A...>>(program_without_rows<F, A...>());
+    return arranged<backend_of<A...>>(guarded_program<F, A...>());
   }
 };
 template <class F, class... A> constexpr const auto& program_to_run() {
-  constexpr const auto& p = program_without_rows<F, A...>();
+  constexpr const auto& p = guarded_program<F, A...>();
   if constexpr (has_images(p))
     return made_program<arranging<F, A...>, 2 * p.size + 16, p.output_count>::value;
   else return p;
 }
-// The program as it runs: rows that nobody asks for are left out, and its images lie as suits the back end.
+// The program as it runs: rows that nobody asks for are left out, what is left of them passes nothing, and its images lie
+// as suits the back end.
 template <class F, class... A> struct laid_out {
   static constexpr const auto& value = program_to_run<F, A...>();
 };

@@ -1,0 +1,508 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// What nobody reads passes nothing. A cotangent d is zero by construction outside of a condition, a slice or the rows of a
+// list; m is true elsewhere. There it stays zero, whatever it is multiplied by, also by infinity or NaN:
+//   d * f     ->  where(m, d * f, 0)
+//   a^T d     ->  where(m, a, 0)^T d       rows that are summed over, of products and convolutions
+//   d b       ->  where(m, d b, 0)         rows of the result
+// A zero that the user multiplies by is a number like others.
+#pragma once
+#include "row_candidates.hpp"
+
+namespace tapeless::detail {
+
+class unread_guarding : row_rewriter {
+  // Where a node is not zero by construction: where all its parts are true. A part broadcasts to the node.
+  struct part {
+    int mask = no_node; // in the new graph; none in a dry run
+    shape s;            // of the mask, with the node's rank
+    bool implied = false; // by the others; it has fewer axes than they have
+  };
+  using parts = vec<part>;
+  static constexpr int most_parts = 6;
+
+  bool dry_; // no node is made
+  bool guards_ = false;
+  vec<parts> of_;
+  vec<char> plain_; // comes of constants and conditions alone
+  vec<int> made_;
+
+  // ---- parts ----------------------------------------------------------------------------------------------------
+
+  constexpr void add(parts& l, const part& p) const {
+    for (part& q : l)
+      if (dry_ ? q.s == p.s : q.mask == p.mask) {
+        q.implied = q.implied && p.implied;
+        return;
+      }
+    if (l.size() < most_parts || !p.implied) l.push_back(p);
+  }
+  // Where all parts are true.
+  constexpr int all_of(const parts& l) {
+    int m = no_node;
+    for (const part& p : l)
+      if (!p.implied) m = m < 0 ? p.mask : binary(g_, op::logical_and, m, p.mask);
+    return m;
+  }
+  constexpr bool are_opposite(int p, int q) const {
+    const node &a = g_[p], &b = g_[q];
+    const bool equalities = (a.o == op::eq && b.o == op::ne) || (a.o == op::ne && b.o == op::eq);
+    return (a.o == op::logical_not && a.in[0] == q) || (b.o == op::logical_not && b.in[0] == p) ||
+           (equalities && a.in[0] == b.in[0] && a.in[1] == b.in[1]);
+  }
+  // no_node: everywhere
+  constexpr int either(int p, int q) {
+    if (p == q) return p;
+    if (are_opposite(p, q)) return no_node;
+    const node a = g_[p], b = g_[q];
+    if (a.o == op::logical_and && b.o == op::logical_and)
+      for (int k = 0; k < 2; ++k)
+        for (int j = 0; j < 2; ++j)
+          if (a.in[k] == b.in[j] && are_opposite(a.in[1 - k], b.in[1 - j])) return a.in[k];
+    return binary(g_, op::logical_or, p, q);
+  }
+  static constexpr bool has(const parts& l, int mask) {
+    for (const part& p : l)
+      if (p.mask == mask) return true;
+    return false;
+  }
+  // Of a sum.
+  constexpr parts united(const parts& x, const parts& y) {
+    parts r;
+    if (x.empty() || y.empty()) return r;
+    if (dry_) {
+      for (const part& p : x)
+        for (const part& q : y) add(r, {no_node, broadcast(p.s, q.s), false});
+      return r;
+    }
+    parts only_x, only_y;
+    for (const part& p : x)
+      if (has(y, p.mask)) add(r, p);
+      else only_x.push_back(p);
+    for (const part& q : y)
+      if (!has(x, q.mask)) only_y.push_back(q);
+    const int a = all_of(only_x), b = all_of(only_y);
+    if (a >= 0 && b >= 0)
+      if (const int m = either(a, b); m >= 0) add(r, {m, broadcast(shape_of_all(only_x), shape_of_all(only_y))});
+    for (const part& p : only_x)
+      for (const part& q : only_y)
+        if (p.s == q.s)
+          if (const int m = either(p.mask, q.mask); m >= 0) add(r, {m, p.s, true});
+    return r;
+  }
+  static constexpr shape shape_of_all(const parts& l) {
+    shape s;
+    for (const part& p : l)
+      if (!p.implied) s = broadcast(s, p.s);
+    return s;
+  }
+  constexpr void add_all(parts& l, const parts& more) const {
+    for (const part& p : more) add(l, p);
+  }
+  // s with leading axes
+  static constexpr shape ranked(const shape& s, int rank) {
+    shape r;
+    r.rank = rank;
+    for (int i = 0; i < rank; ++i) r.d[i] = i < rank - s.rank ? 1 : s.d[i - (rank - s.rank)];
+    return r;
+  }
+  constexpr int mask_as(int m, const shape& s) { return dry_ ? m : reshape(g_, m, s); }
+  // What is true where condition x of the old program is, or is not: the operands of && each for itself.
+  constexpr void add_condition(parts& l, int x, int rank, bool holds) {
+    const node& v = at(x);
+    if (v.o == op::logical_not) return add_condition(l, v.in[0], rank, !holds);
+    if (v.o == op::logical_and && holds) {
+      add_condition(l, v.in[0], rank, true);
+      add_condition(l, v.in[1], rank, true);
+      return;
+    }
+    int m = no_node;
+    if (!dry_) m = unexpanded(g_, holds ? made_[x] : negated(g_, unexpanded(g_, made_[x])));
+    add(l, {m, ranked(dry_ ? at(unexpanded(v, x)).s : g_[m].s, rank)});
+  }
+
+  // ---- parts through ops that move elements -----------------------------------------------------------------------
+
+  // Axes that a reshape makes one, or of one several, are repeated where the part varies along some of them.
+  constexpr part reshaped(const part& p, const shape& from, const shape& to) {
+    shape whole = p.s, r = to;
+    int i = 0, j = 0;
+    while (i < from.rank || j < to.rank) {
+      const int i0 = i, j0 = j;
+      extent_t x = i < from.rank ? from.d[i++] : 1, y = j < to.rank ? to.d[j++] : 1;
+      while (!(x == y)) {
+        const bool more_to = j < to.rank && (i == from.rank || coefficient(x) > coefficient(y) ||
+                                             (coefficient(x) == coefficient(y) && degree(x) > degree(y)));
+        if (!more_to && i == from.rank) break;
+        if (more_to ? !multipliable(y, to.d[j]) : !multipliable(x, from.d[i])) return {};
+        if (more_to) y = times(y, to.d[j++]);
+        else x = times(x, from.d[i++]);
+      }
+      bool varies = false;
+      for (int a = i0; a < i; ++a) varies = varies || (p.s.d[a] != 1);
+      for (int a = i0; a < i; ++a) whole.d[a] = varies ? from.d[a] : 1;
+      for (int a = j0; a < j; ++a) r.d[a] = varies ? to.d[a] : 1;
+    }
+    if (!(numel(whole) == numel(r))) return {};
+    part q{p.mask, r, p.implied};
+    if (!dry_) q.mask = reshape(g_, expand(g_, reshape(g_, p.mask, p.s), whole), r);
+    return q;
+  }
+  static constexpr bool varies(const part& p, int axis) { return p.s.d[axis] != 1; }
+  // The same mask with its one axis in another place.
+  constexpr part moved(const part& p, const shape& to) { return {mask_as(p.mask, to), to, p.implied}; }
+  static constexpr bool is_of_images(const part& p) { // or of all together
+    for (int a = 1; a < p.s.rank; ++a)
+      if (varies(p, a)) return false;
+    return true;
+  }
+  // true for positions [lo, hi) of an axis
+  constexpr int range(extent_t n, extent_t lo, extent_t hi) {
+    const int at = iota(g_, shape{1, {n}});
+    const auto number = [&](extent_t e) { return g_.konst(static_cast<double>(e), dtype::i32); };
+    const int below = binary(g_, op::lt, at, number(hi));
+    if (lo == 0) return below;
+    const int above = binary(g_, op::ge, at, number(lo));
+    return hi == n ? above : binary(g_, op::logical_and, above, below);
+  }
+  // true for the positions that an index has
+  constexpr int listed(int index, extent_t n) {
+    const int ones = expand(g_, g_.konst(1, dtype::i32), g_[index].s);
+    const int times_listed = scatter_add(g_, ones, index, 0, shape{1, {n}});
+    return binary(g_, op::gt, times_listed, g_.konst(0, dtype::i32));
+  }
+  static constexpr shape one_axis(int rank, int axis, extent_t n) {
+    shape s;
+    s.rank = rank;
+    for (int a = 0; a < rank; ++a) s.d[a] = a == axis ? n : 1;
+    return s;
+  }
+
+  // Parts of node i, of those of its operand 0.
+  constexpr parts moved_parts(int i) {
+    const node& v = at(i);
+    const shape from = at(v.in[0]).s;
+    const int axis = static_cast<int>(v.attr);
+    parts r;
+    if (v.o == op::pad) {
+      const shape s = one_axis(v.s.rank, axis, v.s.d[axis]);
+      const auto lo = static_cast<extent_t>(v.attr2);
+      add(r, {dry_ ? no_node : reshape(g_, range(v.s.d[axis], lo, lo + from.d[axis]), s), s});
+    }
+    if (v.o == op::scatter_add) {
+      const shape s = one_axis(v.s.rank, axis, v.s.d[axis]);
+      add(r, {dry_ ? no_node : reshape(g_, listed(made_[v.in[1]], v.s.d[axis]), s), s});
+    }
+    for (const part& p : of_[v.in[0]]) {
+      shape s = p.s;
+      switch (v.o) {
+        case op::expand: add(r, {p.mask, ranked(p.s, v.s.rank), p.implied}); break;
+        case op::reshape:
+          if (const part q = reshaped(p, from, v.s); q.s.rank == v.s.rank && (dry_ || q.mask >= 0)) add(r, q);
+          break;
+        case op::transpose:
+          for (int a = 0; a < s.rank; ++a) s.d[a] = p.s.d[perm_axis(v.attr, a)];
+          add(r, {dry_ ? no_node : transpose(g_, reshape(g_, p.mask, p.s), v.attr), s, p.implied});
+          break;
+        case op::slice:
+          if (!varies(p, axis)) add(r, p);
+          else {
+            s.d[axis] = v.s.d[axis];
+            add(r, {dry_ ? no_node
+                         : slice(g_, reshape(g_, p.mask, p.s), axis, static_cast<extent_t>(v.attr2), s.d[axis]),
+                    s, p.implied});
+          }
+          break;
+        case op::pad:
+          if (!varies(p, axis)) add(r, p);
+          else {
+            s.d[axis] = v.s.d[axis];
+            const auto lo = static_cast<extent_t>(v.attr2);
+            add(r, {dry_ ? no_node
+                         : pad(g_, reshape(g_, p.mask, p.s), axis, lo, v.s.d[axis] - lo - from.d[axis]),
+                    s, p.implied});
+          }
+          break;
+        case op::gather: {
+          const shape index = at(v.in[1]).s;
+          if (varies(p, axis)) {
+            s = detail::gathered(p.s, index, axis);
+            add(r, {dry_ ? no_node : gather(g_, reshape(g_, p.mask, p.s), made_[v.in[1]], axis), s, p.implied});
+          } else add(r, moved(p, detail::gathered(p.s, keepdims(index, all_axes(index)), axis)));
+          break;
+        }
+        case op::scatter_add: {
+          const int axes = at(v.in[1]).s.rank;
+          bool along = false;
+          for (int a = axis; a < axis + axes; ++a) along = along || varies(p, a);
+          s = {};
+          for (int a = 0; a < p.s.rank; ++a) {
+            if (a == axis) s.d[s.rank++] = 1;
+            if (a < axis || a >= axis + axes) s.d[s.rank++] = p.s.d[a];
+          }
+          if (axis == p.s.rank) s.d[s.rank++] = 1;
+          if (!along) add(r, moved(p, s));
+          break;
+        }
+        default: break;
+      }
+    }
+    if (v.o == op::scatter_add && v.in[2] >= 0) return united(r, of_[v.in[2]]);
+    return r;
+  }
+  constexpr parts summed_parts(int i) const {
+    const node& v = at(i);
+    parts r;
+    for (const part& p : of_[v.in[0]]) {
+      bool along = false;
+      for (int a = 0; a < p.s.rank; ++a) along = along || (((v.attr >> a) & 1u) != 0 && varies(p, a));
+      if (!along) add(r, p);
+    }
+    return r;
+  }
+  // Of what is computed image by image.
+  constexpr parts parts_of_images(int i) {
+    const node& v = at(i);
+    parts r;
+    for (const part& p : of_[v.in[0]]) {
+      if (!is_of_images(p)) continue;
+      const extent_t n = p.s.d[0];
+      const shape s = one_axis(v.s.rank, 0, n == 1 ? 1 : v.s.d[0]);
+      if (n == s.d[0]) add(r, moved(p, s));
+      else if (const extent_t planes = quotient(v.s.d[0], n); v.o == op::unfold && planes > 0) {
+        part q{no_node, s, p.implied};
+        if (!dry_)
+          q.mask = reshape(g_, expand(g_, reshape(g_, p.mask, shape{2, {n, 1}}), shape{2, {n, planes}}), s);
+        add(r, q);
+      } else if (const int m = v.o == op::fold ? repeated_from(p, v.s.d[0]) : no_node; m >= 0 || (dry_ && v.o == op::fold))
+        add(r, {mask_as(m, s), s, p.implied});
+    }
+    return r;
+  }
+  // The n elements each of which the mask repeats, or no_node.
+  constexpr int repeated_from(const part& p, extent_t n) const {
+    if (dry_) return no_node;
+    int m = p.mask;
+    while (g_[m].o == op::reshape || g_[m].o == op::copy || g_[m].o == op::expand) {
+      if (numel(g_[m].s) == n) return m;
+      m = g_[m].in[0];
+    }
+    return numel(g_[m].s) == n ? m : no_node;
+  }
+
+  // ---- products ---------------------------------------------------------------------------------------------------
+
+  struct product_axes {
+    int row = no_node, inner = no_node; // of an operand; its other axes are those of a batch
+  };
+  static constexpr product_axes axes_of(const node& v, int k, int rank) {
+    const bool t = (v.attr >> k & 1u) != 0;
+    const int last = rank - 1, before = rank - 2;
+    if (k == 0) return t ? product_axes{last, before} : product_axes{before, last};
+    return t ? product_axes{before, last} : product_axes{last, before};
+  }
+  // The part of operand k, as one of the other operand, for what is summed over; or of the result.
+  constexpr parts matmul_parts(int i, int k, bool summed) {
+    const node& v = at(i);
+    const int rank = at(v.in[k]).s.rank;
+    const shape& other = at(v.in[1 - k]).s;
+    const product_axes from = axes_of(v, k, rank);
+    parts r;
+    for (const part& p : of_[v.in[k]]) {
+      if (summed ? varies(p, from.row) || !varies(p, from.inner) : varies(p, from.inner)) continue;
+      shape s;
+      s.rank = summed ? other.rank : v.s.rank;
+      const int to = summed ? axes_of(v, 1 - k, other.rank).inner : v.s.rank - (k == 0 ? 2 : 1);
+      bool fits = true;
+      for (int a = 0; a < s.rank; ++a) s.d[a] = 1;
+      for (int a = 0; a + 2 < rank; ++a) { // batch axes are aligned at the last
+        const int b = a + s.rank - rank;
+        if (p.s.d[a] == 1) continue;
+        fits = fits && b >= 0 && (summed ? other.d[b] : v.s.d[b]) == p.s.d[a];
+        if (fits) s.d[b] = p.s.d[a];
+      }
+      s.d[to] = p.s.d[summed ? from.inner : from.row];
+      if (fits) add(r, moved(p, s));
+    }
+    return r;
+  }
+  constexpr parts wgrad_parts(int i, int k, bool summed) {
+    const node& v = at(i);
+    parts r;
+    for (const part& p : of_[v.in[k]])
+      if (is_of_images(p) && varies(p, 0) == summed)
+        add(r, moved(p, one_axis(summed ? at(v.in[1 - k]).s.rank : v.s.rank, 0, p.s.d[0])));
+    return r;
+  }
+  // What operand k is multiplied by, zero where operand k is. Nothing is done where it has these zeros itself.
+  constexpr void guard_operand(int i, int k, const parts& l, int (&in)[3]) {
+    parts left;
+    for (const part& p : l)
+      if (dry_ || !has(of_[at(i).in[1 - k]], p.mask)) left.push_back(p);
+    if (left.empty() || plain_[at(i).in[1 - k]] != 0) return;
+    guards_ = true;
+    if (!dry_) in[1 - k] = guarded(in[1 - k], left);
+  }
+  constexpr int guarded(int x, const parts& l) {
+    const int zero = g_.konst(0, g_[x].t);
+    return expand(g_, where(g_, all_of(l), x, zero), g_[x].s);
+  }
+
+  // ---- nodes ------------------------------------------------------------------------------------------------------
+
+  constexpr bool is_plain(int i) const {
+    const node& v = at(i);
+    const kind is = rule(v.o).k;
+    if (v.o == op::konst || v.o == op::extent) return true;
+    if (is != kind::elementwise && is != kind::view) return false;
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0 && plain_[v.in[k]] == 0 && !(v.o == op::where && k == 0)) return false;
+    return !is_custom(v.o) && is_float(v.t);
+  }
+  constexpr bool found(int x) const { return x >= 0 && !of_[x].empty(); }
+  // -> the node, with its parts in `l`
+  constexpr int elementwise(int i, const int (&in)[3], parts& l) {
+    const node& v = at(i);
+    bool guards = false;
+    switch (v.o) {
+      case op::mul:
+        for (int k = 0; k < 2; ++k) {
+          add_all(l, of_[v.in[k]]);
+          guards = guards || (found(v.in[k]) && plain_[v.in[1 - k]] == 0);
+        }
+        break;
+      case op::div:
+        l = of_[v.in[0]];
+        guards = found(v.in[0]) && plain_[v.in[1]] == 0;
+        break;
+      case op::where:
+        for (int k = 1; k < 3; ++k)
+          if (is_zero(p_.nodes, v.in[3 - k])) {
+            l = of_[v.in[k]];
+            for (part& p : l) p.s = ranked(p.s, v.s.rank);
+            add_condition(l, v.in[0], v.s.rank, k == 1);
+            return remake(i, in);
+          }
+        if (found(v.in[1]) && found(v.in[2])) {
+          parts one = of_[v.in[1]], two = of_[v.in[2]];
+          add_condition(one, v.in[0], v.s.rank, true);
+          add_condition(two, v.in[0], v.s.rank, false);
+          l = united(one, two);
+        }
+        break;
+      case op::add:
+      case op::sub: l = united(of_[v.in[0]], of_[v.in[1]]); break;
+      default:
+        if (keeps_zero(v.o)) l = of_[v.in[0]];
+    }
+    for (part& p : l) p.s = ranked(p.s, v.s.rank);
+    guards = guards && v.adjoint && !l.empty();
+    guards_ = guards_ || guards;
+    const int y = remake(i, in);
+    if (!guards || dry_) return y;
+    const int m = all_of(l);
+    return g_[y].o == op::where && g_[y].in[0] == m ? y : guarded(y, l);
+  }
+  constexpr int product(int i, int (&in)[3], parts& l) {
+    const node& v = at(i);
+    if (v.o == op::matmul) {
+      for (int k = 0; k < 2; ++k)
+        if (found(v.in[k])) {
+          if (v.adjoint) guard_operand(i, k, matmul_parts(i, k, true), in);
+          add_all(l, matmul_parts(i, k, false));
+        }
+    } else if (v.o == op::conv_wgrad) {
+      for (int k = 0; k < 2; ++k)
+        if (found(v.in[k])) {
+          if (v.adjoint) guard_operand(i, k, wgrad_parts(i, k, true), in);
+          add_all(l, wgrad_parts(i, k, false));
+        }
+    } else l = parts_of_images(i);
+    const int y = remake(i, in);
+    if (!v.adjoint || l.empty()) return y;
+    guards_ = true;
+    return dry_ ? y : guarded(y, l);
+  }
+  constexpr int remake(int i, const int (&in)[3]) { return dry_ ? no_node : again(at(i), in, at(i).s); }
+
+  constexpr void visit(int i) {
+    const node& v = at(i);
+    plain_[i] = is_plain(i) ? 1 : 0;
+    if (rule(v.o).k == kind::leaf) {
+      if (!dry_) made_[i] = leaf(v);
+      return;
+    }
+    int in[3] = {no_node, no_node, no_node};
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) in[k] = made_[v.in[k]];
+    // a zero of the user's is none by construction, but for weights: where(c, 1, 0)
+    if (!v.adjoint && plain_[i] == 0) {
+      made_[i] = remake(i, in);
+      return;
+    }
+    parts l;
+    if (rule(v.o).k == kind::elementwise) made_[i] = elementwise(i, in, l);
+    else if (is_heavy(v.o)) made_[i] = product(i, in, l);
+    else {
+      made_[i] = remake(i, in);
+      switch (v.o) {
+        case op::expand:
+        case op::reshape:
+        case op::transpose:
+        case op::slice:
+        case op::pad:
+        case op::gather:
+        case op::scatter_add: l = moved_parts(i); break;
+        case op::sum: l = summed_parts(i); break;
+        case op::unfold:
+        case op::fold:
+        case op::window_gather:
+        case op::window_scatter:
+        case op::window_sum:
+        case op::window_spread: l = parts_of_images(i); break;
+        default: break;
+      }
+    }
+    of_[i] = l;
+  }
+
+public:
+  constexpr explicit unread_guarding(const raw_program& p, bool dry)
+      : row_rewriter(p),
+        dry_(dry),
+        of_(p.nodes.size(), parts{}),
+        plain_(p.nodes.size(), 0),
+        made_(p.nodes.size(), no_node) {}
+
+  // Is there anything to guard? Without a node that is made, conditions that exclude each other are not known to.
+  constexpr bool finds() {
+    for (int i = 0; i < p_.nodes.size() && !guards_; ++i) visit(i);
+    return guards_;
+  }
+  constexpr raw_program run() {
+    for (int i = 0; i < p_.nodes.size(); ++i) {
+      g_.in_adjoint = at(i).adjoint;
+      visit(i);
+    }
+    vec<int> outputs;
+    for (const int o : p_.outputs) outputs.push_back(made_[o]);
+    return finished(outputs);
+  }
+};
+
+// Other programs stay as they are.
+template <int N, int O> constexpr bool multiplies_unread(const program<N, O>& p) {
+  bool zeros = false;
+  for (const node& v : p.nodes)
+    zeros = zeros || v.o == op::where || (v.adjoint && (v.o == op::pad || v.o == op::scatter_add));
+  if (!zeros) return false;
+  const raw_program written = written_as(p); // row_rewriter keeps a reference
+  return unread_guarding(written, true).finds();
+}
+template <int N, int O> constexpr raw_program with_guards(const program<N, O>& p) {
+  const raw_program written = written_as(p);
+  return unread_guarding(written, false).run();
+}
+
+} // namespace tapeless::detail

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// What nobody reads passes nothing: where a condition, slice, gather, concatenation or selection leaves elements or rows
+// out, first and second derivatives are the same whatever stands there, and 0 by what stands there.
+#include <doctest/doctest.h>
+
+#include <tapeless/tapeless.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace tl = tapeless;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double poisons[] = {nan, inf, -inf, 0, -1};
+using flat = std::vector<double>;
+
+// value, gradient and Hessian times v of F, a function of (x, constants...)
+template <const auto& F> constexpr auto derivatives = [](auto x, auto v, auto... constants) {
+  return std::tuple{F(x, constants...), tl::grad<0>(F)(x, constants...),
+                    tl::hvp<0>([](auto... a) { return F(a...); })(x, constants..., v)};
+};
+template <class Tree> void append(flat& to, const Tree& tree) {
+  tl::detail::for_each_leaf(tree, [&](const auto& leaf) { to.insert(to.end(), leaf.begin(), leaf.end()); });
+}
+bool same(double a, double b) { return std::abs(a - b) <= 1e-12 * (1 + std::abs(b)); }
+
+// evaluate(x): value, then the gradient by the elements of x, then H v. unread: positions within each `period` elements.
+template <class F> void check(const char* name, F evaluate, const flat& x, std::size_t period,
+                              std::initializer_list<std::size_t> unread) {
+  CAPTURE(std::string(name));
+  const flat right = evaluate(x);
+  for (const double p : poisons) {
+    CAPTURE(p);
+    flat poisoned = x;
+    std::vector<char> is_unread(x.size(), 0);
+    for (std::size_t i = 0; i < x.size(); i += period)
+      for (const std::size_t k : unread) {
+        poisoned[i + k] = p;
+        is_unread[i + k] = 1;
+      }
+    const flat got = evaluate(poisoned);
+    REQUIRE(got.size() == 1 + 2 * x.size());
+    CHECK(same(got[0], right[0]));
+    for (std::size_t i = 0; i < 2 * x.size(); ++i) {
+      CAPTURE(i);
+      if (is_unread[i % x.size()] != 0) CHECK(got[1 + i] == 0);
+      else CHECK(same(got[1 + i], right[1 + i]));
+    }
+  }
+}
+
+// ---- elementwise ops, element by element ------------------------------------------------------------------------
+
+struct softplus {
+  static constexpr double flops = 3;
+  template <class T> static T primal(T x) { return std::log(T(1) + std::exp(x)); }
+  static constexpr auto vjp(auto x, auto, auto y_bar) { return y_bar * tl::sigmoid(x); }
+};
+
+constexpr auto all_ops = std::tuple{
+    [](auto x) { return -x * x; },
+    [](auto x) { return square(x) * x; },
+    [](auto x) { return sqrt(x); },
+    [](auto x) { return exp(x); },
+    [](auto x) { return log(x); },
+    [](auto x) { return tanh(x); },
+    [](auto x) { return erf(x); },
+    [](auto x) { return sigmoid(x); },
+    [](auto x) { return relu(x) * x; },
+    [](auto x) { return 1.0 / x; },
+    [](auto x) { return sqrt(x) / (x + 1.0) - x; },
+    [](auto x) { return pow(x, 2.5); },
+    [](auto x) { return pow(x, x); },
+    [](auto x) { return max(square(x), 0.5 * x); },
+    [](auto x) { return min(log(x), sqrt(x) * x); },
+    [](auto x) { return where(x > 0.5, sqrt(x), log(x)); },
+    [](auto x) { return tl::custom<softplus>(x) * x; },
+    [](auto x) { return x / tl::stop_gradient(x) * sqrt(x); },
+};
+constexpr auto some_ops = std::tuple{
+    [](auto x) { return sqrt(x); },
+    [](auto x) { return log(x) / x; },
+    [](auto x) { return tanh(square(x)); },
+    [](auto x) { return pow(x, x); },
+};
+using elements = tl::tensor<double, 6>;
+using mask = tl::tensor<bool, 6>;
+using list = tl::tensor<std::int32_t, 4>;
+template <const auto& Ops> using operands =
+    std::array<elements, std::tuple_size_v<std::remove_cvref_t<decltype(Ops)>>>;
+
+template <const auto& Ops, const auto& Cut> constexpr auto cut_ops = [](auto xs, auto m, auto a, auto i) {
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return (Cut(std::get<K>(Ops)(xs[K]), m, a, i) + ...);
+  }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Ops)>>>{});
+};
+// m: 0 2 3   a: 2 4   i: 0 3 3 5
+template <const auto& Ops, const auto& Cut> void check_ops(const char* name,
+                                                           std::initializer_list<std::size_t> unread) {
+  using X = operands<Ops>;
+  static bool m[] = {true, false, true, true, false, false}, a[] = {false, false, true, false, true, false};
+  static std::int32_t i[] = {0, 3, 3, 5};
+  constexpr std::size_t n = 6 * std::tuple_size_v<X>;
+  static constexpr auto& f = cut_ops<Ops, Cut>;
+  auto run = tl::jit(derivatives<f>).template bind<X, X, mask, mask, list>();
+  flat x(n), v(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    x[k] = 0.2 + 0.013 * static_cast<double>(k * 7 % 60);
+    v[k] = 1 - 0.01 * static_cast<double>(k);
+  }
+  check(name,
+        [&](flat at) {
+          X xs, vs;
+          for (std::size_t k = 0; k < xs.size(); ++k) {
+            xs[k] = elements(at.data() + 6 * k);
+            vs[k] = elements(v.data() + 6 * k);
+          }
+          const auto [value, gradient, second] = run(xs, vs, mask(m), mask(a), list(i));
+          flat r{value[0]};
+          append(r, gradient);
+          append(r, second);
+          return r;
+        },
+        x, 6, unread);
+}
+
+constexpr auto by_where = [](auto y, auto m, auto, auto) { return sum(where(m, y, 0.0)); };
+constexpr auto by_nested_where = [](auto y, auto m, auto a, auto) {
+  return sum(where(m, where(a, y, 0.0), where(a, square(y), 3.0)));
+};
+constexpr auto by_two_conditions = [](auto y, auto m, auto a, auto) {
+  return sum(where(m, y, 0.0)) + sum(where(a, square(y), 0.0) * 2.0);
+};
+constexpr auto by_three_pieces = [](auto y, auto m, auto a, auto) {
+  const auto c = tl::cast<double>(m);
+  return sum(where(c > 0.5, c, where(a, y, 2.0 * y - 1.0)));
+};
+constexpr auto by_slice = [](auto y, auto, auto, auto) { return sum(square(tl::slice<0, 1, 4>(y))); };
+constexpr auto by_slices = [](auto y, auto, auto, auto) {
+  return sum(tl::slice<0, 0, 2>(y)) + sum(square(tl::slice<0, 1, 4>(y)));
+};
+constexpr auto by_slice_and_where = [](auto y, auto m, auto, auto) {
+  return sum(tl::slice<0, 0, 2>(y)) + sum(where(m, square(y), 0.0));
+};
+constexpr auto by_list = [](auto y, auto, auto, auto i) { return sum(square(tl::gather(y, i))); };
+constexpr auto by_list_and_slice = [](auto y, auto, auto, auto i) {
+  return sum(square(tl::gather(y, i))) + sum(tl::slice<0, 1, 2>(y));
+};
+constexpr auto by_concat = [](auto y, auto, auto, auto) {
+  return sum(square(tl::slice<0, 4, 9>(tl::concat<0>(y, y * 2.0))));
+};
+constexpr auto by_concat_of_slices = [](auto y, auto, auto, auto) {
+  return sum(square(tl::concat<0>(tl::slice<0, 5, 6>(y), tl::slice<0, 0, 2>(y))));
+};
+constexpr auto by_pad = [](auto y, auto, auto, auto) {
+  return sum(square(tl::slice<0, 3, 6>(tl::pad<0, 1, 1>(y))));
+};
+constexpr auto by_matrix = [](auto y, auto m, auto, auto) {
+  return sum(square(tl::slice<1, 0, 1>(tl::transpose(tl::reshape<2, 3>(where(m, y, 0.0))))));
+};
+constexpr auto by_max = [](auto y, auto m, auto, auto) { return max(where(m, y, -10.0)); };
+constexpr auto by_scatter = [](auto y, auto, auto, auto i) {
+  return sum(square(tl::slice<0, 1, 6>(tl::scatter_add<0, 6>(i, tl::slice<0, 0, 4>(y)))));
+};
+constexpr auto by_top = [](auto y, auto m, auto, auto) {
+  return sum(square(tl::gather(y, tl::top_k<3>(tl::cast<double>(m)))));
+};
+
+} // namespace
+
+TEST_CASE("elements that no where reads pass nothing, whatever the op") {
+  check_ops<all_ops, by_where>("where", {1, 4, 5});
+  check_ops<all_ops, by_two_conditions>("two conditions", {1, 5});
+}
+TEST_CASE("elements that conditions leave out pass nothing") {
+  check_ops<some_ops, by_nested_where>("nested where", {0, 1, 3, 5});
+  check_ops<some_ops, by_three_pieces>("three pieces", {0, 2, 3});
+  check_ops<some_ops, by_matrix>("where in a matrix", {1, 3, 4, 5});
+}
+TEST_CASE("elements that slices leave out pass nothing") {
+  check_ops<some_ops, by_slice>("slice", {0, 4, 5});
+  check_ops<some_ops, by_slices>("slices", {4, 5});
+  check_ops<some_ops, by_slice_and_where>("slice and where", {4, 5});
+  check_ops<some_ops, by_concat>("concat", {3});
+  check_ops<some_ops, by_concat_of_slices>("concat of slices", {2, 3, 4});
+  check_ops<some_ops, by_pad>("pad", {0, 1, 5});
+}
+TEST_CASE("elements that lists leave out pass nothing") {
+  check_ops<some_ops, by_list>("list", {1, 2, 4});
+  check_ops<some_ops, by_list_and_slice>("list and slice", {2, 4});
+  check_ops<some_ops, by_scatter>("scatter_add", {0, 4, 5});
+  check_ops<some_ops, by_top>("top_k", {1, 4, 5});
+}
