@@ -4,6 +4,8 @@
 
 #include <tapeless/core/shape.hpp>
 
+#include <type_traits>
+
 using namespace tapeless;
 using namespace tapeless::detail;
 
@@ -27,6 +29,9 @@ constexpr bool products_evaluate_to_products() {
       if (multipliable(x, y) && eval(times(x, y), v) != eval(x, v) * eval(y, v)) return false;
   return true;
 }
+
+template <class F>
+concept is_constant = requires { typename std::integral_constant<extent_t, F{}()>; };
 
 } // namespace
 
@@ -53,6 +58,14 @@ TEST_CASE("extent: a product holds up to four names, in order, each as often as 
   v.value[2] = 11;
   v.value[3] = 13;
   CHECK(eval(e, v) == 3 * 5 * 5 * 11 * 13);
+}
+TEST_CASE("extent: a name without a value is a compile error, not 1") {
+  const auto known = [] { return eval(times(n, m), values()); };
+  const auto unknown = [] { return eval(times(n, dyn<'k'>), values()); };
+  const auto unwritten = [] { return values().of(name_of(names(unwritten_extent(0)))); };
+  static_assert(is_constant<decltype(known)>);
+  static_assert(!is_constant<decltype(unknown)> && !is_constant<decltype(unwritten)>);
+  CHECK(known() == 35);
 }
 TEST_CASE("extent: extent_product has the extents of its factors") {
   static_assert(extent_product<> == 1 && extent_product<7> == 7 && extent_product<n> == n);
@@ -90,7 +103,7 @@ TEST_CASE("names: at most twelve in a program, and the next is refused") {
 TEST_CASE("names: those that users do not write are others than theirs") {
   for (int i = 0; i < 11; ++i) {
     const char name = name_of(names(unwritten_extent(i)));
-    CHECK(eval(unwritten_extent(i), name_values{}) == 1);
+    CHECK(coefficient(unwritten_extent(i)) == 1);
     for (int k = 0; k < i; ++k) CHECK(name != name_of(names(unwritten_extent(k))));
     for (char c = 'A'; c <= 'Z'; ++c) CHECK(name != c);
     for (char c = 'a'; c <= 'z'; ++c) CHECK(name != c);

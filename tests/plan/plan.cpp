@@ -210,3 +210,22 @@ TEST_CASE("plan: x less a sum of it is computed where it is read, and never stor
   static_assert(plan_of<std::remove_const_t<decltype(g)>, X>.part_size[0] >= 2 * 4 * 512 * 128);
   CHECK(p.steps == 3);
 }
+TEST_CASE("plan: each named extent is that of an argument, or counted by a step ahead of what reads it") {
+  constexpr auto f = [](auto x, auto s) {
+    const auto rows = where<'k'>(sum<1>(x) > 1.0f);
+    return sum(broadcast_to<dyn<'k'>>(s)) + sum(gather(x, rows));
+  };
+  using F = std::remove_const_t<decltype(f)>;
+  constexpr const auto& p = plan_of<F, x_t, tensor<float>>;
+  constexpr name_values names = names_of_arguments<x_t, tensor<float>>();
+  static_assert(extents_are_known(p, names));
+  static_assert(!extents_are_known(p, name_values{})); // n is of no argument
+  int selects = 0;
+  while (selects < p.steps && (p.step_[selects].fused || p.step_[selects].o != op::select)) ++selects;
+  REQUIRE((selects > 0 && selects < p.steps));
+  auto uncounted = p, too_early = p;
+  uncounted.step_[selects].o = op::copy;
+  too_early.slot_[p.step_[0].slot0].s = shape{1, {dyn<'k'>}}; // the first step reads the count
+  CHECK_FALSE(extents_are_known(uncounted, names));
+  CHECK_FALSE(extents_are_known(too_early, names));
+}

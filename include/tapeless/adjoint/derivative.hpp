@@ -125,8 +125,13 @@ constexpr void substitute(graph& g, const vec<int>& from, const vec<int>& to, ve
   int last = -1, first = from.empty() ? 0 : from[0];
   for (const int i : ids) last = i > last ? i : last;
   for (const int i : from) first = i < first ? i : first;
+  vec<int> counts; // selections, which ids may know by the names of their extents alone
+  for (int i = first; g.has_counts() && i < g.size(); ++i)
+    if (is_counted(g[i])) counts.push_back(i);
+  for (const int i : counts) last = i > last ? i : last;
   if (from.empty() || first > last) return;
   vec<char> needed(last - first + 1, 0);
+  for (const int i : counts) needed[i - first] = 1;
   for (const int i : ids)
     if (i >= first) needed[i - first] = 1;
   for (int i = last; i >= first; --i)

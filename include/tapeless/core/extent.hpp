@@ -69,6 +69,13 @@ constexpr bool has_name_of(extent_t e, extent_t counted) {
     if ((packed & 63) == names(counted)) return true;
   return false;
 }
+// Names as a set: bit c for the name of code c.
+constexpr std::uint64_t set_of_packed(extent_t packed) {
+  std::uint64_t r = 0;
+  for (; packed != 0; packed >>= name_bits) r |= std::uint64_t{1} << (packed & 63);
+  return r;
+}
+constexpr std::uint64_t set_of_names(extent_t e) { return set_of_packed(names(e)); }
 constexpr int degree_of(extent_t packed) {
   int n = 0;
   for (; packed > 0; packed >>= name_bits) ++n;
@@ -97,6 +104,9 @@ constexpr extent_t times(extent_t x, extent_t y) {
   return c == 0 ? 0 : c | (names_product(names(x), names(y)) << name_shift);
 }
 
+// No name is without a value: asked for one in constant evaluation, this call is the compile error, for it is no constexpr.
+[[noreturn]] inline void name_without_value(const char*) { __builtin_trap(); }
+
 // Values of the named extents of one program, in order of first appearance.
 struct name_values {
   std::array<char, max_program_names> name{};
@@ -108,10 +118,11 @@ struct name_values {
       if (name[static_cast<std::size_t>(i)] == n) return i;
     return -1;
   }
+  // @pre find(n) >= 0
   constexpr extent_t of(char n) const {
-    for (int i = 0; i < count; ++i)
-      if (name[static_cast<std::size_t>(i)] == n) return value[static_cast<std::size_t>(i)];
-    return 1;
+    const int i = find(n);
+    if (i < 0) name_without_value("tapeless: a named extent has a value where it is read");
+    return value[static_cast<std::size_t>(i)];
   }
   // @return the index of n, -1 where more than max_program_names names would be held
   constexpr int add(char n) {

@@ -72,6 +72,7 @@ struct graph : rule_watch {
   // the number of elements that e counts: a constant, or a leaf that is read at run time
   constexpr int extent_value(extent_t e, dtype t) {
     if (is_static(e)) return konst(static_cast<double>(e), t);
+    require(knows_names(shape{1, {e}}), "tapeless: a named extent is that of an argument", shape{1, {e}});
     node v;
     v.o = op::extent;
     v.t = t;
@@ -91,6 +92,8 @@ struct graph : rule_watch {
       if (counted_.find(name_of(packed & 63)) >= 0) return true;
     return false;
   }
+  // Is some extent one that a selection counts?
+  constexpr bool has_counts() const { return counted_.count > 0; }
   constexpr bool is_konst(int id) const { return nodes[id].o == op::konst; }
   constexpr double value(int id) const { return std::bit_cast<double>(nodes[id].attr); }
   constexpr bool is(int id, double x) const { return is_konst(id) && value(id) == x; }

@@ -112,6 +112,14 @@ struct node {
   shape s{};
 };
 
+// A selection whose extent is a name, for a run counts it.
+constexpr bool is_counted(const node& v) { return v.o == op::select && !is_static(v.s.d[0]); }
+// The names of the extents that v has or reads, as a set.
+constexpr std::uint64_t names_read(const node& v) {
+  std::uint64_t r = v.o == op::extent ? set_of_names(static_cast<extent_t>(v.attr)) : 0;
+  for (int a = 0; a < v.s.rank; ++a) r |= set_of_names(v.s.d[a]);
+  return r;
+}
 constexpr bool is_pattern_leaf(const node& v) { return v.o == op::input && v.attr2 != 0; }
 // Ops that move elements, and products, whose sums are float.
 constexpr bool takes_bf16(op o) {

@@ -31,7 +31,7 @@ public:
     term_[i].c += c;
   }
   constexpr double at() const { return evaluate({}); }
-  // p.at(dim<'n'>(64), ...); names that p does not have are not read
+  // p.at(dim<'n'>(64), ...); names that p does not have are not read, and those that are not given are 1
   template <char... Name> constexpr double at(dim<Name>... d) const {
     detail::name_values v;
     const auto set = [&](char name, extent_t value) {
@@ -88,7 +88,8 @@ private:
     for (int i = 0; i < count_; ++i) {
       double product = term_[i].c;
       for (extent_t packed = term_[i].names; packed > 0; packed >>= detail::name_bits)
-        product *= static_cast<double>(v.of(detail::name_of(packed & 63)));
+        if (const char n = detail::name_of(packed & 63); v.find(n) >= 0)
+          product *= static_cast<double>(v.of(n));
       s += product;
     }
     return s;

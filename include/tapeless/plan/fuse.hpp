@@ -320,6 +320,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     if (is_leaf(i) || is_view(i)) continue;
     if (!(rule(p.nodes[i].o).k == kind::elementwise) || is_output[i] || is_reorder(p.nodes, i))
       r.stored[i] = 1;
+    if (is_counted(p.nodes[i]) && r.last[i] < r.of[i]) r.last[i] = r.of[i]; // its extent alone may be read
     for (const int x : p.nodes[i].in) {
       if (x < 0) continue;
       --room;

@@ -63,6 +63,8 @@ class gather_pushing : row_rewriter {
   }
   constexpr void find_demands() {
     for (const int o : p_.outputs) all_wanted_[o] = in_memory_[o] = 1;
+    for (int i = 0; i < n_(); ++i)
+      if (is_counted(at(i))) all_wanted_[i] = 1; // also where its extent alone is read
     for (int i = n_() - 1; i >= 0; --i) {
       const node& v = at(i);
       rows_of_operands r;

@@ -275,29 +275,39 @@ template <class F> constexpr bool zero_outside(const node& v, const bool (&zero)
   }
 }
 
-// Is v linear in the operands `zero` together? Then rows may occur twice in the list.
-constexpr bool is_linear(op o, const bool (&zero)[3]) {
-  switch (o) {
+// Is v linear in just these operands together, the others held? Then rows may occur twice in the list, and v of a sum is the
+// sum of v of its terms. No op is, unless it is said here.
+constexpr bool is_linear(const node& v, const bool (&in)[3]) {
+  switch (v.o) {
+    case op::neg:
+    case op::copy:
+    case op::widen:
+    case op::stop_gradient:
+    case op::sum:
+    case op::expand:
+    case op::transpose:
+    case op::slice:
+    case op::reshape:
+    case op::pad:
+    case op::unfold:
+    case op::fold:
+    case op::window_sum:
+    case op::window_spread: return in[0];
+    case op::div:
+    case op::gather:
+    case op::window_gather:
+    case op::window_scatter: return in[0] && !in[1];
     case op::mul:
-    case op::matmul: return zero[0] != zero[1];
-    case op::div: return !zero[1];
-    case op::where: return !zero[0];
-    case op::square:
-    case op::sqrt:
-    case op::tanh:
-    case op::erf:
-    case op::relu:
-    case op::cast:
-    case op::narrow:
-    case op::max_reduce:
-    case op::logical_and:
-    case op::logical_or:
-    case op::max:
-    case op::min:
-    case op::ne:
-    case op::lt:
-    case op::gt: return false;
-    default: return true; // of those that zero_outside knows
+    case op::matmul:
+    case op::conv_fprop:
+    case op::conv_dgrad:
+    case op::conv_wgrad: return in[0] != in[1];
+    case op::add:
+    case op::sub:
+    case op::concat: return in[0] && in[1];
+    case op::where: return !in[0] && in[1] && in[2];
+    case op::scatter_add: return in[0] && !in[1] && (v.in[2] < 0 || in[2]);
+    default: return false;
   }
 }
 

@@ -59,6 +59,12 @@ class scatter_sinking : row_rewriter {
   constexpr bool has_base(int x) const { return x >= 0 && made_[x].base >= 0; }
   constexpr bool has_rows(int x) const { return x >= 0 && made_[x].rows >= 0 && made_[x].base < 0; }
   constexpr bool is_known_zero(int x) const { return made_[x].all >= 0 && is_zero(g_, made_[x].all); }
+  // Is v linear in these operands, where others are known to be zero or held?
+  constexpr bool is_linear_in(const node& v, const bool (&in)[3]) const {
+    bool with_zeros[3] = {in[0], in[1], in[2]};
+    for (int k = 0; k < 3; ++k) with_zeros[k] = in[k] || (v.in[k] >= 0 && is_known_zero(v.in[k]));
+    return is_linear(v, in) || is_linear(v, with_zeros);
+  }
 
   // The result as rows of a list that holds those of operand k.
   constexpr bool as_rows_of(const row_list& list, int i, int k, const shape (&s)[3]) {
@@ -73,7 +79,7 @@ class scatter_sinking : row_rewriter {
         zero[j] = list.holds(f.list) && f.axis.equals(r.operand[j]);
       }
     if (!zero_outside(v, zero, [&](int j) { return is_known_zero(v.in[j]); })) return false;
-    if (!list.distinct && !is_linear(v.o, zero)) return false;
+    if (!list.distinct && !is_linear_in(v, zero)) return false;
     int in[3] = {no_node, no_node, no_node};
     for (int j = 0; j < 3; ++j)
       if (v.in[j] >= 0) in[j] = zero[j] ? among(list, v.in[j]) : gathered(all(v.in[j]), list, r.operand[j]);
@@ -164,18 +170,14 @@ class scatter_sinking : row_rewriter {
     const node& v = at(i);
     bool zero[3] = {false, false, false};
     form whole[3], part[2];
-    int first = no_node, several = 0;
+    int first = no_node;
     for (int k = 2; k >= 0; --k)
       if (is_split(v.in[k])) {
-        ++several;
         zero[k] = true;
         whole[k] = made_[v.in[k]];
         first = k;
       }
-    if (first < 0 || !is_linear(v.o, zero)) return false;
-    // linear in several together
-    if (several > 1 && v.o != op::add && v.o != op::sub && v.o != op::where && v.o != op::concat)
-      return false;
+    if (first < 0 || !is_linear_in(v, zero)) return false;
     for (int k = 0; k < 3; ++k) // such an operand twice, or in another place
       for (int j = 0; j < 3; ++j)
         if (zero[k] && !zero[j] && v.in[j] == v.in[k]) return false;
@@ -221,7 +223,7 @@ class scatter_sinking : row_rewriter {
     bool zero[3] = {false, false, false};
     if (k < 0 || made_[v.in[k]].all >= 0) return false;
     zero[k] = true;
-    if (!is_linear(v.o, zero)) return false;
+    if (!is_linear_in(v, zero)) return false;
     // linear in both together, as where: the rows of the other would be in the rows and in the base
     for (int j = 0; j < 3; ++j)
       if (j != k && has_rows(v.in[j])) return false;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include "../plan/backend.hpp"
 #include "../plan/layout.hpp"
+#include "../plan/known_extents.hpp"
 #include "../plan/chosen_rows.hpp"
 #include "../plan/unread.hpp"
 #include "arguments.hpp"
@@ -128,11 +129,17 @@ template <class... A> constexpr int leaves_of_first() {
   int n[] = {count_leaves<A>()..., 0};
   return n[0];
 }
+template <bool Holds>
+concept extents_have_values = Holds;
 // Load: the leaves of the first argument are loaded once for many runs.
 template <bool Load, class F, class... A> struct planned_with {
   static constexpr auto value = [] {
     // automatic: a static one would be data at -O0
     constexpr auto roomy = make_plan(laid_out<F, A...>::value, Load ? leaves_of_first<A...>() : 0);
+    static_assert(
+        extents_have_values<extents_are_known(roomy, names_of_arguments<A...>())>,
+        "tapeless: jit(f): each named extent is that of an argument, or of a selection that a step counts "
+        "before it is read");
     return roomy.template trimmed<roomy.counts()>();
   }();
 };

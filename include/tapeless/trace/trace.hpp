@@ -32,13 +32,9 @@ struct raw_program {
   int rest = no_rest;
 };
 
-constexpr bool is_counted(const node& v) { return v.o == op::select && !is_static(v.s.d[0]); }
 // Has v the extent that the selection counts, or does it read it?
 constexpr bool reads_count(const node& v, const node& selection) {
-  const auto has = [&](extent_t e) { return has_name_of(e, selection.s.d[0]); };
-  bool found = v.o == op::extent && has(static_cast<extent_t>(v.attr));
-  for (int a = 0; a < v.s.rank; ++a) found = found || has(v.s.d[a]);
-  return found;
+  return (names_read(v) & set_of_names(selection.s.d[0])) != 0;
 }
 // The extent that two selections count, 0 where each counts its own.
 constexpr extent_t counted_twice(const raw_program& r) {
@@ -81,6 +77,46 @@ constexpr raw_program after_counts(const raw_program& p, const vec<int>& counted
   return r;
 }
 
+// The selections that count, but for those of arguments that a transform has replaced.
+constexpr vec<int> selections_that_count(const graph& g) {
+  vec<int> r;
+  vec<char> replaced(g.has_counts() ? g.size() : 0, 0);
+  for (int i = 0; i < replaced.size(); ++i) {
+    bool old = g[i].o == op::argument;
+    for (const int k : g[i].in) old = old || (k >= 0 && replaced[k] != 0);
+    replaced[i] = old ? 1 : 0;
+    if (is_counted(g[i]) && !old) r.push_back(i);
+  }
+  return r;
+}
+// What the outputs need: operands, and the selections that count an extent. An extent begins at a node none of whose
+// operands has it, as a repeated number or the value of the extent: it has no other edge to its selection.
+constexpr vec<char> needed_by(const graph& g, const vec<int>& outputs) {
+  vec<char> r(g.size(), 0);
+  for (const int o : outputs) r[o] = 1;
+  const vec<int> counts = selections_that_count(g);
+  for (bool more = true; more;) {
+    more = false;
+    std::uint64_t begun = 0;
+    for (int i = g.size() - 1; i >= 0; --i) {
+      if (r[i] == 0) continue;
+      std::uint64_t own = counts.empty() || is_counted(g[i]) ? 0 : names_read(g[i]);
+      for (const int k : g[i].in) {
+        if (k < 0) continue;
+        r[k] = 1;
+        if (own != 0) own &= ~names_read(g[k]);
+      }
+      begun |= own;
+    }
+    for (const int i : counts)
+      if (r[i] == 0 && (names_read(g[i]) & begun) != 0) {
+        r[i] = 1;
+        more = true;
+      }
+  }
+  return r;
+}
+
 // Only what the outputs need, renumbered; every output is a dense node of its own.
 constexpr raw_program compact(graph& g, vec<int> outputs) {
   for (int k = 0; k < outputs.size(); ++k) {
@@ -98,16 +134,11 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
     v.attr = static_cast<std::uint64_t>(k) + 1; // two outputs never share a buffer
     outputs[k] = g.intern(v);
   }
+  const vec<char> needed = needed_by(g, outputs);
   vec<int> now(g.size(), no_node);
-  constexpr int wanted = -2;
-  for (const int o : outputs) now[o] = wanted;
-  for (int i = g.size() - 1; i >= 0; --i)
-    if (now[i] == wanted)
-      for (const int k : g[i].in)
-        if (k >= 0) now[k] = wanted;
   raw_program r;
   for (int i = 0; i < g.size(); ++i) {
-    if (now[i] != wanted) continue;
+    if (needed[i] == 0) continue;
     node v = g[i];
     for (int& k : v.in)
       if (k >= 0) k = now[k];

@@ -1,0 +1,677 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// What the planner is told of ops is so, in numbers, for every op of the list: in which operands together it is linear, zero
+// where which of them are zero, of which rows of the operands its rows are made, over which it sums. An op has samples, programs
+// in which it stands once, or nothing may be said of it; one without an entry here does not compile.
+#include <tapeless/tapeless.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tl = tapeless;
+
+namespace {
+
+using namespace tl::detail;
+using flat = std::vector<double>;
+using flags = bool[3];
+
+// ---- what is told
+
+struct facts {
+  bool (*linear)(const node&, const flags&) = [](const node& v, const flags& in) { return is_linear(v, in); };
+  bool (*zero)(const node&, const flags&, const flags&) = [](const node& v, const flags& in,
+                                                             const flags& constant) {
+    return zero_outside(v, in, [&](int k) { return constant[k]; });
+  };
+  bool (*keeps)(op) = [](op o) { return keeps_zero(o); };
+  bool (*has_zeros)(const node&) = [](const node& v) { return has_zeros_of_operand(v); };
+  rows_of_operands (*rows)(const node&, const tl::shape (&)[3], const row_axis&,
+                           tl::extent_t) = [](const node& v, const tl::shape (&s)[3], const row_axis& at,
+                                              tl::extent_t n) { return where_rows_come_from(v, s, at, n); };
+  row_sum (*summed)(const node&, const tl::shape (&)[3], int, const row_axis&) =
+      [](const node& v, const tl::shape (&s)[3], int k, const row_axis& from) {
+        return where_rows_are_summed(v, s, k, from);
+      };
+  left_out (*in_rows)(const node*, int, const vec<left_out>&) =
+      [](const node* p, int i, const vec<left_out>& of) { return in_rows_left_out(p, i, of); };
+};
+
+// ---- samples: programs of arguments X in which the op stands once
+
+template <class F, class... X> struct sample {};
+template <class... Sample> struct samples {};
+struct nothing {}; // may be said of it
+template <class... X, class F> constexpr sample<F, X...> of(F) { return {}; }
+template <class... S> constexpr samples<S...> all(S...) { return {}; }
+
+using V = tl::tensor<double, 6>;
+using M = tl::tensor<double, 6, 4>;
+using N = tl::tensor<double, 4, 6>;
+using T = tl::tensor<double, 6, 4, 2>;
+using B = tl::tensor<bool, 6, 4>;
+using I = tl::tensor<std::int32_t, 6, 4>;
+using list = tl::tensor<std::int32_t, 3>;
+using image = tl::tensor<double, 4, 4, 5, 5>;
+using filter = tl::tensor<double, 6, 4, 3, 3>;
+using windows = tl::tensor<double, 4, 4, 1, 1>;
+using positions = tl::tensor<std::int32_t, 4, 4, 1, 1>;
+using planes = tl::tensor<double, 4, 4, 2, 2>;
+using volume = tl::tensor<double, 2, 3, 4, 3, 3>;
+
+struct product {
+  template <class E> static E primal(E a, E b) { return a * b; }
+  static constexpr auto vjp(auto a, auto b, auto, auto y_bar) { return std::tuple{y_bar * b, y_bar * a}; }
+};
+constexpr axis_window depth{3, 1, 1, 1, 1};
+constexpr window_attributes whole_plane{2, 0, 1};
+// a node of a, and of positions where there are some
+template <op O, class R> constexpr R window(const auto& a, int index = no_node) {
+  graph& g = graph_of(a);
+  return wrap<double, R::extents>(
+      g, window_node(g, O, a.id(), index, pack(whole_plane), pack_kernel(2), R::extents));
+}
+
+template <op O> constexpr auto samples_of = 0; // an op without an entry: see below
+template <> constexpr auto samples_of<op::input> = nothing{};
+template <> constexpr auto samples_of<op::argument> = nothing{};
+template <> constexpr auto samples_of<op::konst> = nothing{};
+template <> constexpr auto samples_of<op::extent> = nothing{};
+template <> constexpr auto samples_of<op::iota> = nothing{};
+template <> constexpr auto samples_of<op::neg> = of<M>([](auto a) { return -a; });
+template <> constexpr auto samples_of<op::square> = of<M>([](auto a) { return tl::square(a); });
+template <> constexpr auto samples_of<op::sqrt> = of<M>([](auto a) { return tl::sqrt(a); });
+template <> constexpr auto samples_of<op::exp> = of<M>([](auto a) { return tl::exp(a); });
+template <> constexpr auto samples_of<op::log> = of<M>([](auto a) { return tl::log(a); });
+template <> constexpr auto samples_of<op::tanh> = of<M>([](auto a) { return tl::tanh(a); });
+template <> constexpr auto samples_of<op::erf> = of<M>([](auto a) { return tl::erf(a); });
+template <> constexpr auto samples_of<op::sigmoid> = of<M>([](auto a) { return tl::sigmoid(a); });
+template <> constexpr auto samples_of<op::relu> = of<M>([](auto a) { return tl::relu(a); });
+template <> constexpr auto samples_of<op::logical_not> = of<B>([](auto a) { return !a; });
+template <> constexpr auto samples_of<op::copy> = of<M>([](auto a) { return a; });
+template <> constexpr auto samples_of<op::cast> =
+    all(of<M>([](auto a) { return tl::cast<std::int32_t>(a); }),
+        of<I>([](auto a) { return tl::cast<double>(a); }), of<B>([](auto a) { return tl::cast<double>(a); }));
+using float_matrix = tl::tensor<float, 6, 4>;
+template <> constexpr auto samples_of<op::narrow> =
+    of<float_matrix>([](auto a) { return tl::cast<tl::bf16>(a); });
+template <> constexpr auto samples_of<op::widen> =
+    of<tl::tensor<tl::bf16, 6, 4>>([](auto a) { return tl::cast<float>(a); });
+template <> constexpr auto samples_of<op::stop_gradient> = of<M>([](auto a) { return tl::stop_gradient(a); });
+template <> constexpr auto samples_of<op::add> =
+    all(of<M, M>([](auto a, auto b) { return a + b; }),
+        of<M, tl::tensor<double, 4>>([](auto a, auto b) { return a + b; }));
+template <> constexpr auto samples_of<op::sub> =
+    all(of<M, M>([](auto a, auto b) { return a - b; }),
+        of<tl::tensor<double, 6, 1>, M>([](auto a, auto b) { return a - b; }));
+template <> constexpr auto samples_of<op::mul> =
+    all(of<M, M>([](auto a, auto b) { return a * b; }),
+        of<M, tl::tensor<double, 6, 1>>([](auto a, auto b) { return a * b; }));
+template <> constexpr auto samples_of<op::div> =
+    all(of<M, M>([](auto a, auto b) { return a / b; }),
+        of<M, tl::tensor<double>>([](auto a, auto b) { return a / b; }));
+template <> constexpr auto samples_of<op::pow> = of<M, M>([](auto a, auto b) { return tl::pow(a, b); });
+template <> constexpr auto samples_of<op::max> = of<M, M>([](auto a, auto b) { return tl::max(a, b); });
+template <> constexpr auto samples_of<op::min> = of<M, M>([](auto a, auto b) { return tl::min(a, b); });
+template <> constexpr auto samples_of<op::eq> = of<M, M>([](auto a, auto b) { return a == b; });
+template <> constexpr auto samples_of<op::ne> = of<M, M>([](auto a, auto b) { return a != b; });
+template <> constexpr auto samples_of<op::lt> = of<M, M>([](auto a, auto b) { return a < b; });
+template <> constexpr auto samples_of<op::le> = of<M, M>([](auto a, auto b) { return a <= b; });
+template <> constexpr auto samples_of<op::gt> = of<M, M>([](auto a, auto b) { return a > b; });
+template <> constexpr auto samples_of<op::ge> = of<M, M>([](auto a, auto b) { return a >= b; });
+template <> constexpr auto samples_of<op::logical_and> = of<B, B>([](auto a, auto b) { return a && b; });
+template <> constexpr auto samples_of<op::logical_or> = of<B, B>([](auto a, auto b) { return a || b; });
+template <> constexpr auto samples_of<op::where> =
+    all(of<B, M, M>([](auto c, auto a, auto b) { return tl::where(c, a, b); }),
+        of<tl::tensor<bool, 6, 1>, M, tl::tensor<double, 4>>(
+            [](auto c, auto a, auto b) { return tl::where(c, a, b); }));
+template <> constexpr auto samples_of<op::custom_elementwise> =
+    of<M, M>([](auto a, auto b) { return tl::custom<product>(a, b); });
+template <> constexpr auto samples_of<op::sum> =
+    all(of<T>([](auto a) { return tl::sum<1>(a); }), of<T>([](auto a) { return tl::sum<0, 2>(a); }));
+template <> constexpr auto samples_of<op::max_reduce> =
+    all(of<T>([](auto a) { return tl::max<1>(a); }), of<T>([](auto a) { return tl::max<0, 2>(a); }));
+// A view is read by a neg, which is linear and zero where it is.
+template <> constexpr auto samples_of<op::expand> =
+    all(of<tl::tensor<double, 4>>([](auto a) { return tl::broadcast_to<6, 4>(a); }),
+        of<tl::tensor<double, 6, 1>>([](auto a) { return tl::broadcast_to<6, 4>(a); }));
+template <> constexpr auto samples_of<op::transpose> =
+    of<T>([](auto a) { return tl::transpose<2, 0, 1>(a); });
+template <> constexpr auto samples_of<op::slice> = of<M>([](auto a) { return tl::slice<0, 1, 5>(a); });
+template <> constexpr auto samples_of<op::reshape> = all(
+    of<T>([](auto a) { return -tl::reshape<24, 2>(a); }), of<T>([](auto a) { return -tl::reshape<6, 8>(a); }),
+    of<T>([](auto a) { return -tl::reshape<2, 3, 8>(a); }));
+template <> constexpr auto samples_of<op::checked_index> = nothing{};
+template <> constexpr auto samples_of<op::pattern> = nothing{};
+template <> constexpr auto samples_of<op::tiles> = nothing{};
+template <> constexpr auto samples_of<op::three_patterns> = nothing{};
+template <> constexpr auto samples_of<op::argmax> = of<T>([](auto a) { return tl::argmax<1>(a); });
+template <> constexpr auto samples_of<op::select> = nothing{};
+template <> constexpr auto samples_of<op::pad> = of<M>([](auto a) { return tl::pad<0, 1, 2>(a); });
+template <> constexpr auto samples_of<op::concat> =
+    all(of<M, M>([](auto a, auto b) { return tl::concat<0>(a, b); }),
+        of<M, M>([](auto a, auto b) { return tl::concat<1>(a, b); }));
+template <> constexpr auto samples_of<op::gather> =
+    all(of<M, list>([](auto a, auto i) { return tl::gather<0>(a, i); }),
+        of<T, list>([](auto a, auto i) { return tl::gather<1>(a, i); }));
+template <> constexpr auto samples_of<op::scatter_add> =
+    all(of<tl::tensor<double, 3, 4>, list>([](auto a, auto i) { return tl::scatter_add<0, 6>(i, a); }),
+        of<tl::tensor<double, 3, 4>, list, M>([](auto a, auto i, auto base) { // as programs of rows have it
+          graph& g = graph_of(a);
+          return wrap<double, M::extents>(
+              g, scatter_add(g, a.id(), checked_index(g, i.id(), 6), 0, M::extents, base.id()));
+        }));
+template <> constexpr auto samples_of<op::matmul> =
+    all(of<M, N>([](auto a, auto b) { return tl::matmul(a, b); }),
+        of<N, N>([](auto a, auto b) { return tl::matmul(tl::transpose(a), b); }),
+        of<M, M>([](auto a, auto b) { return tl::matmul(a, tl::transpose(b)); }),
+        of<tl::tensor<double, 5, 6, 4>, tl::tensor<double, 5, 4, 3>>(
+            [](auto a, auto b) { return tl::matmul(a, b); }),
+        of<tl::tensor<double, 5, 6, 4>, tl::tensor<double, 4, 3>>(
+            [](auto a, auto b) { return tl::matmul(a, b); }));
+constexpr auto convolution = [](auto x, auto w) { return tl::conv2d<tl::conv{.padding = 1}>(x, w); };
+template <> constexpr auto samples_of<op::conv_fprop> = of<image, filter>(convolution);
+template <> constexpr auto samples_of<op::conv_dgrad> = of<tl::tensor<double, 4, 6, 5, 5>, filter>(
+    [](auto y, auto w) { return tl::conv_transpose2d<tl::conv_transpose{.padding = 1}>(y, w); });
+template <> constexpr auto samples_of<op::conv_wgrad> =
+    of<image, tl::tensor<double, 4, 6, 5, 5>>([](auto x, auto y_bar) {
+      const auto w = tl::broadcast_to<6, 4, 3, 3>(tl::slice<0, 0, 1>(tl::reshape<400>(x)));
+      return tl::vjp<1>(convolution)(x, w, y_bar);
+    });
+template <> constexpr auto samples_of<op::unfold> = of<volume>([](auto x) {
+  graph& g = graph_of(x);
+  return wrap<double, unfolded(volume::extents, depth)>(g, unfold(g, x.id(), depth));
+});
+template <> constexpr auto samples_of<op::fold> = of<tl::tensor<double, 8, 9, 3, 3>>([](auto y) {
+  graph& g = graph_of(y);
+  return wrap<double, volume::extents>(g, unfold_node(g, op::fold, y.id(), pack(depth), volume::extents));
+});
+template <> constexpr auto samples_of<op::window_max> =
+    of<planes>([](auto x) { return window<op::window_max, windows>(x); });
+template <> constexpr auto samples_of<op::window_argmax> = of<planes>([](auto x) {
+  graph& g = graph_of(x);
+  return wrap<std::int32_t, windows::extents>(
+      g, window_node(g, op::window_argmax, x.id(), no_node, pack(whole_plane), pack_kernel(2),
+                     windows::extents));
+});
+template <> constexpr auto samples_of<op::window_gather> =
+    of<planes, positions>([](auto x, auto at) { return window<op::window_gather, windows>(x, at.id()); });
+template <> constexpr auto samples_of<op::window_scatter> =
+    of<windows, positions>([](auto y, auto at) { return window<op::window_scatter, planes>(y, at.id()); });
+template <> constexpr auto samples_of<op::window_sum> =
+    of<planes>([](auto x) { return window<op::window_sum, windows>(x); });
+template <> constexpr auto samples_of<op::window_spread> =
+    of<windows>([](auto y) { return window<op::window_spread, planes>(y); });
+template <> constexpr auto samples_of<op::spmm> = nothing{};
+template <> constexpr auto samples_of<op::sddmm> = nothing{};
+template <> constexpr auto samples_of<op::sparse_solve> = nothing{};
+template <> constexpr auto samples_of<op::spgemm> = nothing{};
+template <> constexpr auto samples_of<op::entries_of> = nothing{};
+template <> constexpr auto samples_of<op::dense_of> = nothing{};
+template <> constexpr auto samples_of<op::custom_tensor> = nothing{};
+
+// ---- a sample in numbers
+
+enum class element { real, index, condition };
+struct operand_values {
+  element is = element::real;
+  tl::shape s;
+  bool settable = false;
+};
+// The op's node in a sample, its operands, and the op as a function of their elements.
+struct subject {
+  const node* nodes = nullptr;
+  int at = no_node;
+  operand_values in[3];
+  std::vector<flat> (*draw)(std::uint64_t seed) = nullptr;
+  flat (*run)(const std::vector<flat>&) = nullptr; // of the values of the arguments
+  int argument[3] = {-1, -1, -1};                  // that operand k is
+
+  const node& v() const { return nodes[at]; }
+  bool has(int k) const { return v().in[k] >= 0; }
+  void shapes(tl::shape (&s)[3]) const {
+    for (int k = 0; k < 3; ++k)
+      if (has(k)) s[k] = nodes[v().in[k]].s;
+  }
+};
+
+template <class X> constexpr element element_of =
+    std::is_same_v<typename X::value_type, bool>           ? element::condition
+    : std::is_same_v<typename X::value_type, std::int32_t> ? element::index
+                                                           : element::real;
+// Reals of both signs that are not near 0; what float and bf16 hold exactly; positions 0 and 1.
+double value_of(element is, support::splitmix64& random) {
+  const auto steps = static_cast<double>(random.below(28) + 4);
+  const bool negative = random.below(2) == 1;
+  if (is != element::real) return negative ? 1 : 0;
+  return (negative ? -1 : 1) * steps / 16;
+}
+template <class E> double number(const E& e) {
+  if constexpr (std::is_same_v<E, tl::bf16>) return static_cast<double>(static_cast<float>(e));
+  else return static_cast<double>(e);
+}
+template <class E> E of_number(double x) {
+  if constexpr (std::is_same_v<E, bool>) return x != 0;
+  else if constexpr (std::is_same_v<E, tl::bf16>) return E(static_cast<float>(x));
+  else return static_cast<E>(x);
+}
+template <class F, class... X> subject subject_of(op o) {
+  constexpr const auto& p = traced<F, X...>::value;
+  subject r;
+  r.nodes = p.nodes;
+  int found = 0;
+  for (int i = 0; i < p.size; ++i)
+    if (p.nodes[i].o == o && !(o == op::copy && found > 0)) r.at = i, ++found;
+  REQUIRE(found == 1);
+  const element is[] = {element_of<X>...};
+  for (int k = 0; k < 3; ++k) {
+    int x = p.nodes[r.at].in[k];
+    if (x < 0) continue;
+    r.in[k].s = p.nodes[x].s;
+    bool same = true; // elements in the same order
+    while (rule(p.nodes[x].o).k == kind::view || p.nodes[x].o == op::copy) {
+      same = same &&
+             (p.nodes[x].o == op::reshape || p.nodes[x].o == op::checked_index || p.nodes[x].o == op::copy);
+      x = p.nodes[x].in[0];
+    }
+    REQUIRE(p.nodes[x].o == op::input);
+    r.argument[k] = static_cast<int>(p.nodes[x].attr);
+    r.in[k].is = is[r.argument[k]];
+    r.in[k].settable = same;
+  }
+  r.draw = [](std::uint64_t seed) {
+    support::splitmix64 random(seed);
+    std::vector<flat> x;
+    const auto add = [&](element e, tl::extent_t n) {
+      flat values(static_cast<std::size_t>(n), 0.0);
+      for (double& e_value : values) e_value = value_of(e, random);
+      x.push_back(values);
+    };
+    (add(element_of<X>, numel(X::extents)), ...);
+    return x;
+  };
+  r.run = [](const std::vector<flat>& x) {
+    static auto run = tl::jit(F{}).template bind<X...>();
+    std::tuple<tl::owned<X>...> a;
+    std::size_t k = 0;
+    const auto fill = [&](auto& to) {
+      const auto& view = *to;
+      using E = typename std::remove_cvref_t<decltype(view)>::value_type;
+      for (std::size_t i = 0; i < x[k].size(); ++i)
+        view[static_cast<tl::extent_t>(i)] = of_number<E>(x[k][i]);
+      ++k;
+    };
+    std::apply([&](auto&... one) { (fill(one), ...); }, a);
+    const auto y = std::apply([&](auto&... one) { return run(*one...); }, a);
+    flat values;
+    for (const auto& e : y) values.push_back(number(e));
+    return values;
+  };
+  return r;
+}
+
+// ---- what is told, in numbers
+
+constexpr double tolerance = 1e-5; // of float; the values of wrong facts are off by more
+bool close(const flat& a, const flat& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(std::abs(a[i] - b[i]) <= tolerance * (1 + std::abs(b[i])))) return false;
+  return a.size() == b.size();
+}
+flat plus(const flat& a, const flat& b) {
+  flat r = a;
+  for (std::size_t i = 0; i < r.size(); ++i) r[i] += b[i];
+  return r;
+}
+bool all_zero(const flat& y) {
+  return std::all_of(y.begin(), y.end(), [](double e) { return e == 0; });
+}
+// The index along an axis of the element at a row-major position.
+tl::extent_t index_along(const tl::shape& s, int axis, std::size_t position) {
+  auto at = static_cast<tl::extent_t>(position);
+  for (int i = s.rank - 1; i > axis; --i) at /= s.d[i];
+  return at % s.d[axis];
+}
+tl::extent_t row_of(const tl::shape& s, const row_axis& a, std::size_t position) {
+  return index_along(s, a.axis, position) / a.block;
+}
+std::string operands(const flags& in) {
+  std::string s;
+  for (int k = 0; k < 3; ++k)
+    if (in[k]) s += (s.empty() ? "" : ", ") + std::to_string(k);
+  return "{" + s + "}";
+}
+// act(operands), of the sets of operands that v has
+template <class Act> void each_set(const subject& q, Act act) {
+  for (unsigned set = 1; set < 8; ++set) {
+    const flags in = {(set & 1u) != 0, (set & 2u) != 0, (set & 4u) != 0};
+    bool there = true;
+    for (int k = 0; k < 3; ++k) there = there && (!in[k] || q.has(k));
+    if (there) act(in);
+  }
+}
+
+struct findings {
+  std::vector<std::string> wrong, unsaid; // unsaid: it is linear in these operands
+};
+class examination {
+  const subject& q_;
+  const facts& say_;
+  findings found_;
+  tl::shape s_[3];
+  static constexpr std::uint64_t seeds = 3;
+
+  void expect(bool holds, const std::string& what) {
+    const std::string text = std::string(rule(q_.v().o).name) + ": " + what;
+    if (!holds && std::find(found_.wrong.begin(), found_.wrong.end(), text) == found_.wrong.end())
+      found_.wrong.push_back(text);
+  }
+  // 0 divided by what may be 0 counts as 0: a divisor stays what it is.
+  bool may_be_zero(int k) const { return !(q_.v().o == op::div && k == 1); }
+  flat& values(std::vector<flat>& x, int k) const { return x[static_cast<std::size_t>(q_.argument[k])]; }
+
+  // f(x + z) == f(x) + f(z), f(3 x) == 3 f(x) where x and z are these operands and the others are held
+  bool is_linear_in(const flags& in) const {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      const std::vector<flat> x = q_.draw(seed);
+      std::vector<flat> z = x, sum = x, three = x, other = q_.draw(seed + 100);
+      for (int k = 0; k < 3; ++k) {
+        if (!in[k]) continue;
+        values(z, k) = values(other, k);
+        for (std::size_t i = 0; i < values(z, k).size(); ++i) {
+          double &s = values(sum, k)[i], &t = values(three, k)[i];
+          if (q_.in[k].is == element::condition) s = s != 0 || values(z, k)[i] != 0 ? 1 : 0;
+          else s += values(z, k)[i], t *= q_.in[k].is == element::real ? 3 : 1;
+        }
+      }
+      const flat y = q_.run(x);
+      if (!close(q_.run(sum), plus(y, q_.run(z)))) return false;
+      bool reals = true;
+      for (int k = 0; k < 3; ++k) reals = reals && (!in[k] || q_.in[k].is == element::real);
+      if (reals && !close(q_.run(three), plus(y, plus(y, y)))) return false;
+    }
+    return true;
+  }
+  void linear() {
+    each_set(q_, [&](const flags& in) {
+      const bool said = say_.linear(q_.v(), in), is = is_linear_in(in);
+      expect(is || !said, "is not linear in " + operands(in));
+      if (is && !said) found_.unsaid.push_back(std::string(rule(q_.v().o).name) + " " + operands(in));
+    });
+  }
+
+  bool is_zero_where(const flags& zero) const {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      std::vector<flat> x = q_.draw(seed);
+      for (int k = 0; k < 3; ++k)
+        if (zero[k] && may_be_zero(k)) std::fill(values(x, k).begin(), values(x, k).end(), 0.0);
+      if (!all_zero(q_.run(x))) return false;
+    }
+    return true;
+  }
+  void zero() {
+    each_set(q_, [&](const flags& in) {
+      for (unsigned constants = 0; constants < 8; ++constants) {
+        const flags constant = {(constants & 1u) != 0 && q_.has(0), (constants & 2u) != 0 && q_.has(1),
+                                (constants & 4u) != 0 && q_.has(2)};
+        const flags either = {in[0] || constant[0], in[1] || constant[1], in[2] || constant[2]};
+        if (say_.zero(q_.v(), in, constant))
+          expect(is_zero_where(either),
+                 "is not zero where " + operands(in) + " are, and the constants " + operands(constant));
+      }
+    });
+    const op o = q_.v().o;
+    if (say_.keeps(o)) expect(q_.v().in[1] < 0 && is_zero_where({true, false, false}), "f(0) is not 0");
+    if (!say_.has_zeros(q_.v())) return;
+    expect(say_.keeps(o), "has the zeros of its operand, but does not keep them");
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      std::vector<flat> x = q_.draw(seed);
+      for (double& e : values(x, 0)) e = e == 0 ? 1 : e;
+      const flat y = q_.run(x);
+      expect(std::none_of(y.begin(), y.end(), [](double e) { return e == 0; }),
+             "is 0 where its operand is not");
+    }
+  }
+
+  // Rows of the operands that are not those of y's row change nothing in it.
+  void rows() {
+    const node& v = q_.v();
+    for (int axis = 0; axis < v.s.rank; ++axis)
+      for (const tl::extent_t block : {1, 2, 3}) {
+        const tl::extent_t n = v.s.d[axis] / block;
+        if (v.s.d[axis] % block != 0 || n < 2) continue;
+        const row_axis at{axis, block};
+        const rows_of_operands r = say_.rows(v, s_, at, n);
+        if (!r.known) continue;
+        const std::string where = "axis " + std::to_string(axis) + ", block " + std::to_string(block);
+        for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+          for (tl::extent_t row = 0; row < n; ++row) {
+            std::vector<flat> x = q_.draw(seed), other = q_.draw(seed + 100);
+            const flat y = q_.run(x);
+            for (int k = 0; k < 3; ++k) {
+              if (!q_.has(k) || !r.operand[k].found()) continue;
+              const row_axis& a = r.operand[k];
+              expect(s_[k].d[a.axis] == n * a.block, "an operand has other rows: " + where);
+              for (std::size_t i = 0; i < values(x, k).size(); ++i)
+                if (row_of(s_[k], a, i) != row) values(x, k)[i] = values(other, k)[i];
+            }
+            const flat z = q_.run(x);
+            bool same = true;
+            for (std::size_t i = 0; i < y.size(); ++i)
+              if (row_of(v.s, at, i) == row)
+                same = same && (y[i] == z[i] || (std::isnan(y[i]) && std::isnan(z[i])));
+            expect(same, "a row is made of others, too: " + where);
+          }
+      }
+  }
+  // The result is the sum of those of the operand's rows, each with the same rows of the other operand.
+  void summed() {
+    const node& v = q_.v();
+    for (int k = 0; k < 3; ++k) {
+      if (!q_.has(k)) continue;
+      for (int axis = 0; axis < s_[k].rank; ++axis) {
+        const row_axis from{axis, 1};
+        const row_sum r = say_.summed(v, s_, k, from);
+        if (!r.found) continue;
+        const std::vector<flat> x = q_.draw(1), other = q_.draw(2);
+        flat sum(q_.run(x).size(), 0.0);
+        for (tl::extent_t row = 0; row < s_[k].d[axis]; ++row) {
+          std::vector<flat> one = x;
+          for (std::size_t i = 0; i < values(one, k).size(); ++i)
+            if (row_of(s_[k], from, i) != row) values(one, k)[i] = 0;
+          for (std::size_t i = 0; r.other >= 0 && i < values(one, r.other).size(); ++i)
+            if (row_of(s_[r.other], r.axis, i) != row)
+              values(one, r.other)[i] = x[static_cast<std::size_t>(q_.argument[r.other])][i] + 1;
+          sum = plus(sum, q_.run(one));
+        }
+        expect(close(sum, q_.run(x)),
+               "rows of operand " + std::to_string(k) + " are not summed over, axis " + std::to_string(axis));
+      }
+    }
+  }
+  // What a sweep knows of rows that a mask leaves out.
+  void left_out_rows() {
+    const kind k_of = rule(q_.v().o).k;
+    if (k_of != kind::elementwise && k_of != kind::view) return;
+    constexpr left_out states[] = {left_out::unknown, left_out::zero, left_out::nonzero};
+    for (int code = 0; code < 27; ++code) {
+      const left_out of[3] = {states[code % 3], states[code / 3 % 3], states[code / 9]};
+      bool there = true;
+      vec<left_out> is(q_.at + 1, left_out::unknown);
+      for (int k = 0; k < 3; ++k) {
+        there = there && (q_.has(k) || of[k] == left_out::unknown);
+        if (q_.has(k)) is[q_.v().in[k]] = of[k];
+      }
+      const left_out said = there ? say_.in_rows(q_.nodes, q_.at, is) : left_out::unknown;
+      for (std::uint64_t seed = 1; said != left_out::unknown && seed <= seeds; ++seed) {
+        std::vector<flat> x = q_.draw(seed);
+        for (int k = 0; k < 3; ++k) {
+          if (!q_.has(k)) continue;
+          for (double& e : values(x, k))
+            e = of[k] == left_out::zero && may_be_zero(k) ? 0 : of[k] == left_out::nonzero && e == 0 ? 1 : e;
+        }
+        const flat y = q_.run(x);
+        for (const double e : y)
+          expect((e == 0) == (said == left_out::zero),
+                 "operands " + std::to_string(code) + " make a row that is left out other than is said");
+      }
+    }
+  }
+
+public:
+  examination(const subject& q, const facts& say) : q_(q), say_(say) { q.shapes(s_); }
+  findings run() {
+    for (int k = 0; k < 3; ++k)
+      if (q_.has(k))
+        CHECK_MESSAGE(q_.in[k].settable, rule(q_.v().o).name, ": operand ", k,
+                      " is no argument of the sample");
+    linear();
+    zero();
+    rows();
+    summed();
+    left_out_rows();
+    return found_;
+  }
+};
+
+void add(findings& to, const findings& more) {
+  to.wrong.insert(to.wrong.end(), more.wrong.begin(), more.wrong.end());
+  to.unsaid.insert(to.unsaid.end(), more.unsaid.begin(), more.unsaid.end());
+}
+findings examine_nothing(op o, const facts& say) {
+  node v;
+  v.o = o;
+  findings r;
+  for (int operands_of = 1; operands_of <= 3; ++operands_of) {
+    for (int k = 0; k < operands_of; ++k) v.in[k] = k;
+    for (unsigned set = 1; set < 64; ++set) {
+      const flags in = {(set & 1u) != 0, (set & 2u) != 0, (set & 4u) != 0},
+                  constant = {(set & 8u) != 0, (set & 16u) != 0, (set & 32u) != 0};
+      if (say.linear(v, in) || say.zero(v, in, constant) || say.keeps(o) || say.has_zeros(v))
+        r.wrong.assign(1, std::string(rule(o).name) + ": what is said of it needs a sample");
+    }
+  }
+  return r;
+}
+template <class F, class... X> findings examine(op o, sample<F, X...>, const facts& say) {
+  const subject q = subject_of<F, X...>(o);
+  return examination(q, say).run();
+}
+template <class... S> findings examine(op o, samples<S...>, const facts& say) {
+  findings r;
+  (add(r, examine(o, S{}, say)), ...);
+  return r;
+}
+findings examine(op o, nothing, const facts& say) { return examine_nothing(o, say); }
+template <op O>
+concept has_entry = !std::is_same_v<decltype(samples_of<O>), const int>;
+findings examine_all(const facts& say) {
+  return [&]<int... O>(std::integer_sequence<int, O...>) {
+    static_assert((has_entry<static_cast<op>(O)> && ...), "each op has samples, or nothing is said of it");
+    findings r;
+    (add(r, examine(static_cast<op>(O), samples_of<static_cast<op>(O)>, say)), ...);
+    return r;
+  }(std::make_integer_sequence<int, op_count>{});
+}
+const findings& truth() {
+  static const findings r = examine_all({});
+  return r;
+}
+bool says(const findings& found, const std::string& begin) {
+  return std::any_of(found.wrong.begin(), found.wrong.end(),
+                     [&](const std::string& s) { return s.rfind(begin, 0) == 0; });
+}
+template <op O> findings examine_with(void (*change)(facts&)) {
+  facts say;
+  change(say);
+  return examine(O, samples_of<O>, say);
+}
+
+} // namespace
+
+TEST_CASE("facts: what the planner is told of ops is so") {
+  for (const std::string& s : truth().wrong) MESSAGE(s);
+  CHECK(truth().wrong.empty());
+}
+TEST_CASE("facts: in no other operands are the samples linear, but for these") {
+  // of integers and of numbers that bf16 holds; of a function that only the user knows
+  CHECK(truth().unsaid == std::vector<std::string>{"cast {0}", "narrow {0}", "custom {0}", "custom {1}"});
+}
+TEST_CASE("facts: one that is wrong is noticed") {
+  const auto in_all = [](facts& say) { say.linear = [](const node&, const flags&) { return true; }; };
+  for (const findings& f :
+       {examine_with<op::square>(in_all),       examine_with<op::sqrt>(in_all),
+        examine_with<op::exp>(in_all),          examine_with<op::log>(in_all),
+        examine_with<op::tanh>(in_all),         examine_with<op::erf>(in_all),
+        examine_with<op::sigmoid>(in_all),      examine_with<op::relu>(in_all),
+        examine_with<op::logical_not>(in_all),  examine_with<op::cast>(in_all),
+        examine_with<op::add>(in_all),          examine_with<op::mul>(in_all),
+        examine_with<op::div>(in_all),          examine_with<op::pow>(in_all),
+        examine_with<op::max>(in_all),          examine_with<op::lt>(in_all),
+        examine_with<op::where>(in_all),        examine_with<op::max_reduce>(in_all),
+        examine_with<op::concat>(in_all),       examine_with<op::gather>(in_all),
+        examine_with<op::scatter_add>(in_all),  examine_with<op::matmul>(in_all),
+        examine_with<op::conv_fprop>(in_all),   examine_with<op::argmax>(in_all),
+        examine_with<op::window_max>(in_all),   examine_with<op::custom_elementwise>(in_all),
+        examine_with<op::spmm>(in_all),         examine_with<op::select>(in_all),
+        examine_with<op::checked_index>(in_all)})
+    CHECK_FALSE(f.wrong.empty());
+  CHECK(examine_with<op::neg>(in_all).wrong.empty());
+  // of one operand of two, of both of a product
+  const findings sums = examine_with<op::add>(in_all), products = examine_with<op::mul>(in_all);
+  CHECK((says(sums, "add: is not linear in {0}") && !says(sums, "add: is not linear in {0, 1}")));
+  CHECK((says(products, "mul: is not linear in {0, 1}") && !says(products, "mul: is not linear in {0}")));
+  CHECK(says(examine_with<op::scatter_add>(in_all), "scatter_add: is not linear in {0}"));
+
+  const auto zero_in_one = [](facts& say) {
+    say.zero = [](const node&, const flags& in, const flags&) { return in[0] || in[1] || in[2]; };
+  };
+  CHECK(says(examine_with<op::add>(zero_in_one), "add: is not zero where {0} are"));
+  CHECK(says(examine_with<op::where>(zero_in_one), "where: is not zero where {1} are"));
+  CHECK(says(examine_with<op::exp>(zero_in_one), "exp: is not zero where {0} are"));
+  CHECK(says(examine_with<op::sigmoid>([](facts& say) { say.keeps = [](op) { return true; }; }),
+             "sigmoid: f(0) is not 0"));
+  CHECK(says(examine_with<op::relu>([](facts& say) { say.has_zeros = [](const node&) { return true; }; }),
+             "relu: is 0 where its operand is not"));
+  CHECK(says(examine_with<op::cast>([](facts& say) { say.has_zeros = [](const node&) { return true; }; }),
+             "cast: is 0 where its operand is not"));
+
+  const auto rows_of_first = [](facts& say) {
+    say.rows = [](const node&, const tl::shape(&)[3], const row_axis& at, tl::extent_t) {
+      rows_of_operands r;
+      r.known = true;
+      r.operand[0] = at;
+      return r;
+    };
+  };
+  CHECK(says(examine_with<op::transpose>(rows_of_first), "transpose: "));
+  CHECK(says(examine_with<op::slice>(rows_of_first), "slice: "));
+  CHECK(says(examine_with<op::matmul>(rows_of_first), "matmul: "));
+  CHECK(says(examine_with<op::conv_fprop>(rows_of_first), rule(op::conv_fprop).name));
+  CHECK(examine_with<op::tanh>(rows_of_first).wrong.empty());
+
+  const auto first_axis_summed = [](facts& say) {
+    say.summed = [](const node&, const tl::shape(&)[3], int k, const row_axis& from) {
+      return row_sum{k == 0 && from.axis == 0, -1, {}};
+    };
+  };
+  CHECK(says(examine_with<op::max_reduce>(first_axis_summed), "max: rows of operand 0 are not summed"));
+  CHECK(says(examine_with<op::exp>(first_axis_summed), "exp: rows of operand 0 are not summed"));
+
+  const auto nonzero = [](facts& say) {
+    say.in_rows = [](const node*, int, const vec<left_out>& of) { return of[of.size() - 2]; };
+  };
+  CHECK(says(examine_with<op::logical_not>(nonzero), "not: "));
+  CHECK(says(examine_with<op::exp>(nonzero), "exp: "));
+}
