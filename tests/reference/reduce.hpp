@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 
 // y[kept axes] = fold over the reduced axes of x, for any set of axes; keepdims leaves them with extent 1.
-// Flops, n elements into m results: sum, max, argmax n; mean n + m; logsumexp 4 n + 4 m,
-// two of the latter to see whether the maximum is finite.
+// Flops, n elements into m results: sum, max, argmax n; mean n + m; logsumexp 4 n + 5 m, two of the latter to make the
+// maximum finite.
 
 #include "array.hpp"
 #include "elementwise.hpp"
@@ -83,22 +83,24 @@ array<T> max(const array<T>& x, const dims& axes, bool keepdims = false) {
   return fold(x, axes, keepdims, lowest<T>(), larger<T>);
 }
 
-// max(x), 0 where that is infinite or NaN: what exp(x - m) is shifted by.  2 flops an element of the result more
+// max(x), the finite number next to it where that is infinite: what exp(x - m) is shifted by.
+// 2 flops an element of the result more
 template <class T>
 array<T> finite_max(const array<T>& x, const dims& axes) {
+  using limits = std::numeric_limits<std::conditional_t<std::is_same_v<T, float>, float, double>>;
   array<T> m = max(x, axes, true);
   for (T& value : m.data) {
-    const bool finite = value - value == T(0);
-    if (!finite) value = T(0);
+    if (value > T(limits::max())) value = limits::max();
+    if (value < T(limits::lowest())) value = limits::lowest();
   }
   return m;
 }
 
-// m + log(sum(exp(x - m))), m = finite_max(x).
+// max(x) + log(sum(exp(x - m))), m = finite_max(x). To the sum the library adds what vanishes beside 1.
 template <class T>
 array<T> logsumexp(const array<T>& x, const dims& axes, bool keepdims = false) {
   const array<T> m = finite_max(x, axes);
-  const array<T> kept = m + log(sum(exp(x - m), axes, true));
+  const array<T> kept = m + log(sum(exp(x - m), axes, true) + constant(T(0)));
   return {reduced_shape(x.shape, axis_set(x.rank(), axes), keepdims), kept.data};
 }
 

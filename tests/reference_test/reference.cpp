@@ -19,6 +19,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cfloat>
 #include <cmath>
 #include <limits>
 #include <ostream>
@@ -180,8 +181,8 @@ TEST_CASE("reduce: logsumexp is stable and keeps infinities") {
   CHECK(ref::logsumexp(ref::vector({infinity, 3.0})).data[0] == infinity);
   CHECK(std::isnan(ref::logsumexp(ref::vector({not_a_number, 3.0})).data[0]));
   CHECK(ref::finite_max(ref::vector({1.0, 3.0}), {0}) == ref::vector({3.0}));
-  for (const double endless : {infinity, not_a_number})
-    CHECK(ref::finite_max(ref::vector({endless, 3.0}), {0}) == ref::vector({0.0}));
+  CHECK(ref::finite_max(ref::vector({infinity, 3.0}), {0}) == ref::vector({DBL_MAX}));
+  CHECK(ref::finite_max(ref::vector({-infinity}), {0}) == ref::vector({-DBL_MAX}));
   CHECK(ref::logsumexp(counting<double>({2, 3}), {0}, true).shape == dims{1, 3});
 }
 
@@ -554,7 +555,7 @@ TEST_CASE("counted: the operations of each family are those its header states") 
   CHECK(flops([&] { ref::mean(a, {1}); }) == 24 + 4);
   CHECK(flops([&] { ref::max(a, {1}); }) == 24);
   CHECK(flops([&] { ref::argmax(a, {1}); }) == 24);
-  CHECK(flops([&] { ref::logsumexp(a, {1}); }) == 4 * 24 + 4 * 4);
+  CHECK(flops([&] { ref::logsumexp(a, {1}); }) == 4 * 24 + 5 * 4);
 
   CHECK(flops([&] { ref::pad(ref::slice(ref::transpose(a, {1, 0}), 0, 1, 3), 0, 1, 1); }) == 0);
   CHECK(flops([&] { ref::sum_to(a, {6}); }) == 24);
@@ -593,8 +594,8 @@ TEST_CASE("counted: the operations of each family are those its header states") 
   CHECK(flops([&] { ref::window_scatter(x(pooled), places, 5, 6); }) == ref::element_count(pooled));
 
   CHECK(flops([&] { ref::softmax(a); }) == 5 * 24 + 3 * 4);
-  CHECK(flops([&] { ref::log_softmax(a); }) == 5 * 24 + 4 * 4);
-  CHECK(flops([&] { ref::softmax_cross_entropy(a, ints(dims{4})); }) == 6 * 24 + 5 * 4);
+  CHECK(flops([&] { ref::log_softmax(a); }) == 5 * 24 + 3 * 4);
+  CHECK(flops([&] { ref::softmax_cross_entropy(a, ints(dims{4})); }) == 6 * 24 + 4 * 4);
   CHECK(flops([&] { ref::mse(a, row); }) == 3 * 24 + 1);
 
   const ref::array<counted> images = x(image), c4 = x({4}), v4 = ref::square(c4); // 240 elements

@@ -80,6 +80,23 @@ constexpr int where(graph& g, int c, int a, int b) {
   return expand(g, g.intern(v), full);
 }
 
+constexpr int binary(graph& g, op o, int a, int b);
+// a - logsumexp(a) = (a - m) - log(sum(exp(a - m))): far from 0 the difference of the left costs all digits.
+// b: log(sum(exp(a - m)) + c) + m, as ops/reduce.hpp makes it; no_node where it is not
+constexpr int minus_logsumexp(graph& g, int a, int b) {
+  if (g[b].o != op::add || g[g[b].in[0]].o != op::stop_gradient || g[g[b].in[1]].o != op::log) return no_node;
+  const node& off_zero = g[g[g[b].in[1]].in[0]];
+  if (off_zero.o != op::add) return no_node;
+  for (const int total : {off_zero.in[0], off_zero.in[1]}) {
+    const node& e = g[g[total].o == op::sum ? g[total].in[0] : total];
+    if (e.o != op::exp || g[e.in[0]].o != op::sub || g[e.in[0]].in[0] != a) continue;
+    const node& top = g[g[g[b].in[0]].in[0]];
+    if (top.o == op::max_reduce && top.in[0] == a)
+      return binary(g, op::sub, e.in[0], unary(g, op::log, total));
+  }
+  return no_node;
+}
+
 constexpr int binary(graph& g, op o, int a, int b) {
   const shape full = broadcast(g[a].s, g[b].s);
   a = unexpanded(g, a);
@@ -116,6 +133,8 @@ constexpr int binary(graph& g, op o, int a, int b) {
     const node w = g[a];
     return expand(g, with_branch(g, w, k, binary(g, o, w.in[k], g[b].in[k])), s);
   }
+  if (const int difference = o == op::sub ? minus_logsumexp(g, a, b) : no_node; difference >= 0)
+    return difference;
   if (commutes(o) && a > b) {
     const int k = a;
     a = b;

@@ -17,6 +17,10 @@ struct ignore_label {
   constexpr explicit ignore_label(std::int32_t label) : value(label), given(true) {}
 };
 
+// Tag: softmax of a row that is masked as a whole, by -inf, is 0.
+struct masked_rows_zero_t {};
+inline constexpr masked_rows_zero_t masked_rows_zero{};
+
 namespace detail {
 
 template <shape Logits, shape Labels>
@@ -32,7 +36,7 @@ constexpr int nan_of_other_labels(graph& g, int label, extent_t classes, dtype t
   return where(g, unary(g, op::logical_not, binary(g, op::logical_or, low, high), dtype::boolean),
                g.konst(0, t), nan);
 }
-// logsumexp(x) - x[label], over the last axis; the pick is a comparison with iota, which fuses
+// log(sum(exp(x - m))) - (x - m)[label], over the last axis; the pick is a comparison with iota, which fuses
 constexpr int softmax_cross_entropy(graph& g, int x, int label, ignore_label ignored) {
   const shape s = g[x].s;
   const int last = s.rank - 1;
@@ -47,13 +51,11 @@ constexpr int softmax_cross_entropy(graph& g, int x, int label, ignore_label ign
   const int checked =
       computed ? label : checked_index(g, label, s.d[last], ignored.given ? ignored.value : no_index);
   const int hit = binary(g, op::eq, iota(g, along(s, last)), reshape(g, checked, keepdims(s, axes)));
-  const int picked = sum(g, where(g, hit, x, zero), axes);
-  int losses = reshape(g, binary(g, op::sub, logsumexp(g, x, axes), picked), dropped(s, axes));
+  const exponentials q = exponentials_of(g, x, axes);
+  const int picked = sum(g, where(g, hit, q.shifted, zero), axes);
+  int losses = reshape(g, binary(g, op::sub, unary(g, op::log, q.sum), picked), dropped(s, axes));
   if (computed) losses = binary(g, op::add, losses, nan_of_other_labels(g, label, s.d[last], g[x].t));
   return ignored.given ? where(g, counts, losses, zero) : losses;
-}
-constexpr int log_softmax(graph& g, int a, unsigned axes) {
-  return binary(g, op::sub, a, logsumexp(g, a, axes));
 }
 
 template <shape A, shape B>
@@ -83,14 +85,19 @@ template <reduction F, int Axis, class A> constexpr auto apply_softmax(const A& 
 // Errors: compile errors. The axis exists, a is float or double; a named axis that is 0 at run is an exception.
 // Cost: that of max, exp, sum and a product, and of a division for each sum.
 template <int Axis = -1, detail::handle A> constexpr auto softmax(const A& a) {
-  return detail::apply_softmax<detail::softmax, Axis>(a);
+  return detail::apply_softmax<detail::softmax<false>, Axis>(a);
 }
-// log_softmax<axis>(a) = a - logsumexp<axis>(a, keepdims); shape and errors as softmax
+// softmax<axis>(a, masked_rows_zero): a row of nothing but -inf, which is NaN otherwise, is 0, and gets the cotangent 0
+template <int Axis = -1, detail::handle A> constexpr auto softmax(const A& a, masked_rows_zero_t) {
+  return detail::apply_softmax<detail::softmax<true>, Axis>(a);
+}
+// log_softmax<axis>(a) = a - logsumexp<axis>(a, keepdims), to the last digit however far from 0 the row is; shape and
+// errors as softmax
 template <int Axis = -1, detail::handle A> constexpr auto log_softmax(const A& a) {
   return detail::apply_softmax<detail::log_softmax, Axis>(a);
 }
 
-// softmax_cross_entropy(logits, label)[i] = logsumexp(logits[i]) - logits[i, label[i]]
+// softmax_cross_entropy(logits, label)[i] = logsumexp(logits[i]) - logits[i, label[i]], to the last digit as log_softmax
 //   logits: (.., classes)   label: (..) int32 in [0, classes)   result: (..), the loss of each row
 // softmax_cross_entropy<ignore_label{i}>(logits, label): exactly 0 where the label is i, and no cotangent from there;
 // a mask of rows (plan/masks.hpp)

@@ -5,6 +5,7 @@
 // sum<1>(x, keepdims) keeps the axes with extent 1.
 // vjp: x_bar += y_bar repeated (sum); max gives y_bar to the first maximum.
 #pragma once
+#include <limits>
 #include "index.hpp"
 
 namespace tapeless {
@@ -83,20 +84,41 @@ constexpr int mean(graph& g, int a, unsigned axes) {
   const extent_t n = count_of(g[a].s, axes);
   return binary(g, op::div, sum(g, a, axes), g.extent_value(n, g[a].t));
 }
-// m: the maximum, held constant and finite
-constexpr int shift(graph& g, int a, unsigned axes) {
-  const int m = unary(g, op::stop_gradient, max_reduce(g, a, axes));
-  const int zero = g.konst(0, g[a].t);
-  return where(g, binary(g, op::eq, binary(g, op::sub, m, m), zero), m, zero);
+// The largest finite number of a type; and one that vanishes beside 1, and whose powers are far from 0.
+constexpr double largest(dtype t) {
+  return t == dtype::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
 }
+constexpr double beside_one(dtype t) { return t == dtype::f32 ? 0x1p-26 : 0x1p-56; }
+
+// exp(a - m) and its sum; m is the maximum, held constant and finite. The sum is at least 1, or 0 where all are -inf.
+struct exponentials {
+  int top;             // the maximum, held constant
+  int shifted, e, sum; // a - m, exp(a - m)
+};
+constexpr exponentials exponentials_of(graph& g, int a, unsigned axes) {
+  const dtype t = g[a].t;
+  const int top = unary(g, op::stop_gradient, max_reduce(g, a, axes));
+  const int m = binary(g, op::max, binary(g, op::min, top, g.konst(largest(t), t)), g.konst(-largest(t), t));
+  const int shifted = binary(g, op::sub, a, m), e = unary(g, op::exp, shifted);
+  return {top, shifted, e, sum(g, e, axes)};
+}
+// a, or a number that is not 0 where a is: 0 times its inverse is 0
+constexpr int off_zero(graph& g, int a) { return binary(g, op::add, a, g.konst(beside_one(g[a].t), g[a].t)); }
+
+// -inf of nothing but -inf, and no cotangent passes there
 constexpr int logsumexp(graph& g, int a, unsigned axes) {
-  const int m = shift(g, a, axes);
-  return binary(g, op::add, unary(g, op::log, sum(g, unary(g, op::exp, binary(g, op::sub, a, m)), axes)), m);
+  const exponentials q = exponentials_of(g, a, axes);
+  return binary(g, op::add, unary(g, op::log, off_zero(g, q.sum)), q.top);
+}
+constexpr int log_softmax(graph& g, int a, unsigned axes) {
+  const exponentials q = exponentials_of(g, a, axes);
+  return binary(g, op::sub, q.shifted, unary(g, op::log, q.sum));
 }
 // exp(a - m) * (1 / sum(exp(a - m))): one division for each sum
-constexpr int softmax(graph& g, int a, unsigned axes) {
-  const int e = unary(g, op::exp, binary(g, op::sub, a, shift(g, a, axes)));
-  return binary(g, op::mul, e, binary(g, op::div, g.konst(1, g[a].t), sum(g, e, axes)));
+template <bool MaskedRowsZero> constexpr int softmax(graph& g, int a, unsigned axes) {
+  const exponentials q = exponentials_of(g, a, axes);
+  const int total = MaskedRowsZero ? off_zero(g, q.sum) : q.sum;
+  return binary(g, op::mul, q.e, binary(g, op::div, g.konst(1, g[a].t), total));
 }
 
 using reduction = int (*)(graph&, int, unsigned);
