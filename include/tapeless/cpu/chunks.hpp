@@ -40,6 +40,23 @@ template <auto Code, class T> struct stores_of {
         ++part;
       }
   }
+  static constexpr int carries() {
+    int n = 0;
+    for (int k = 0; k < Code.stores; ++k) n += at(k).carries;
+    return n;
+  }
+  // Where the sums of a chunk that carry do so.
+  struct carried {
+    void* of[carries() > 0 ? carries() : 1];
+    carried(const frame_step& f, index_t chunk) {
+      int n = slots;
+      for (int k = 0; k < Code.stores; ++k) n += at(k).splits;
+      for (int k = 0; k < carries(); ++k) {
+        const frame_slot& s = f.slot[n + k];
+        of[k] = static_cast<T*>(s.data()) + chunk * 2 * s.s.d[0];
+      }
+    }
+  };
   // of nothing
   static constexpr T identity(int k) { return at(k).is_max ? -std::numeric_limits<T>::infinity() : T(0); }
   // Chunk `chunk` visits nothing: its sums are 0.
@@ -71,15 +88,22 @@ template <auto Code, class T> struct stores_of {
 };
 
 // One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
-// loop.run(arguments, lo, hi): indices [lo, hi) of the outermost axis, as fused_kernel::run
+// loop.run(arguments, lo, hi): indices [lo, hi) of the outermost axis, as fused_kernel::run; loop.finish as its finish
 // before(lo, hi, member, base) runs ahead of rows [lo, hi): what an epilogue follows. It may move the bases of slots.
 // @pre f.chunks > 1 where it does anything
 template <auto Code, class T, class Team, class Loop, class Before>
 void run_fused(const Team& team, const frame_step& f, const Loop& loop, const Before& before) {
   using stores = stores_of<Code, T>;
   if (f.empty) return stores::clear(f);
-  const fused_arguments all{nullptr, f.slot, f.loop, f.extent};
-  if (f.chunks == 1) return loop.run(all, 0, f.loop[0]);
+  fused_arguments all{nullptr, f.slot, f.loop, f.extent};
+  const auto run = [&](fused_arguments a, index_t chunk, index_t lo, index_t hi) {
+    const typename stores::carried carry(f, chunk);
+    a.carry = carry.of;
+    loop.run(a, lo, hi);
+    a.done = hi - lo;
+    loop.finish(a);
+  };
+  if (f.chunks == 1) return run(all, 0, 0, f.loop[0]);
   team.run(f.chunks, [&](index_t chunk, int member) {
     void* base[Code.slots];
     for (int k = 0; k < Code.slots; ++k) base[k] = f.slot[k].data();
@@ -88,7 +112,7 @@ void run_fused(const Team& team, const frame_step& f, const Loop& loop, const Be
     a.base = base;
     const index_t lo = chunk * f.chunk, hi = lo + f.chunk < f.loop[0] ? lo + f.chunk : f.loop[0];
     before(lo, hi, member, base);
-    loop.run(a, lo, hi);
+    run(a, chunk, lo, hi);
   });
   stores::combine(f, f.chunks);
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include "fused_lanes.hpp"
+#include "long_sums.hpp"
 #include "transpose.hpp"
 
 namespace tapeless::cpu {
@@ -20,6 +21,9 @@ struct fused_arguments {
   const index_t* loop;
   const index_t* extent; // values of named extents that the code reads
   index_t strip = 0;     // rows from one strip to the next
+  index_t done = 0;      // sums over the outermost axis go on behind so many indices of it
+  void* const* carry =
+      nullptr; // of each store that carries: its chains, and behind them what its sums have lost
 };
 
 template <auto Code, class V> class fused_kernel {
@@ -49,9 +53,114 @@ private:
     return out(K).is_max ? -std::numeric_limits<T>::infinity() : T(0);
   }
 
+  // ---- sums
+  static constexpr bool in_chains(int k) { return out(k).carries && out(k).k != store_kind::total; }
+  static constexpr bool has_chains() {
+    for (int k = 0; k < Code.stores; ++k)
+      if (in_chains(k)) return true;
+    return false;
+  }
+  static constexpr int first_reduced(int k) { return std::countr_zero(out(k).reduced); }
+  static constexpr bool reduces(int k, int axis) { return (out(k).reduced >> axis & 1u) != 0; }
+  // The sums of one store over outer axes. Chains of `every` indices of axis `level` are added to pairs of numbers.
+  struct chains {
+    T *high, *low, *chain;
+    int level = -1;            // -1: each sum is one chain, in the place of the result
+    unsigned inner = 0;        // the reduced axes behind `level`
+    index_t size = 1, all = 1; // of a chain; of all from the first reduced axis on
+    index_t every = 0, n = 0;  // indices in the chain at hand
+    index_t outer = 0;         // where the results of the outer axes at hand are
+    bool begun = false;        // a chain has been added to high and low
+    [[gnu::always_inline]] bool is_first(unsigned moved) const { return n == 0 && (moved & inner) == 0; }
+    void end(index_t at, bool first) {
+      end_chains<V>(size, high + outer + at, low + at, chain + at, first && !begun);
+      begun = true;
+      n = 0;
+    }
+  };
+  struct none {};
+  // Of a call. Sums of everything: `total` are chains of `added` vectors.
+  struct sums {
+    V total[Code.stores], high[Code.stores], low[Code.stores];
+    int added = 0;
+    bool is_long = false;
+    std::conditional_t<has_chains(), chains[Code.stores], none> of;
+  };
+  static constexpr int vectors_in_chain = 32;
+  template <int K> static void set_chains(const fused_arguments& a, sums& s) {
+    chains& l = s.of[K];
+    constexpr int last = out(K).k == store_kind::row ? axes - 1 : axes;
+    l.inner = out(K).reduced & ((1u << last) - 1u);
+    const auto product_of = [&](bool reduced, int from) {
+      index_t n = 1;
+      for (int x = from; x < last; ++x)
+        if (reduces(K, x) == reduced) n *= a.loop[x];
+      return n;
+    };
+    const index_t terms = product_of(true, 0), most = chain_of(terms);
+    if (terms <= short_sum) return;
+    for (int x = last - 1; x >= 0; --x) {
+      if (!reduces(K, x)) continue;
+      const index_t each = product_of(true, x + 1);
+      if (l.level >= 0 && 2 * each > most) break;
+      l.level = x;
+      l.every = most / each;
+    }
+    constexpr int first = first_reduced(K), slot = out(K).slot;
+    l.inner &= ~((2u << l.level) - 1u);
+    l.size = product_of(false, l.level + 1);
+    l.all = product_of(false, first + 1);
+    l.high = static_cast<T*>(base_of(a, slot));
+    l.chain = static_cast<T*>(carry_of(K, a));
+    l.low = l.chain + l.all;
+    if (l.level == 0) {
+      l.n = a.done % l.every;
+      l.begun = a.done >= l.every;
+    }
+  }
+  static void* carry_of(int k, const fused_arguments& a) {
+    int n = 0;
+    for (int i = 0; i < k; ++i) n += out(i).carries;
+    return a.carry[n];
+  }
+  // f(k, its chains) for the stores in chains that reduce axis A
+  template <int A, class F> [[gnu::always_inline]] static void each_in_chains(sums& s, F f) {
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      if constexpr (in_chains(k))
+        if constexpr (reduces(k, A))
+          if (s.of[k].level >= 0) f(k, s.of[k]);
+    });
+  }
+  template <int A> [[gnu::always_inline]] static void begin_axis(sums& s, position& p) {
+    each_in_chains<A>(s, [&](auto k, chains& l) __attribute__((always_inline)) {
+      if constexpr (first_reduced(k) == A) {
+        l.outer = p[out(k).slot];
+        p[out(k).slot] = 0;
+      }
+      if (A > 0 && l.level == A) {
+        l.n = 0;
+        l.begun = false;
+      }
+    });
+  }
+  template <int A> [[gnu::always_inline]] static void end_step(sums& s, const position& p, unsigned moved) {
+    each_in_chains<A>(s, [&](auto k, chains& l) __attribute__((always_inline)) {
+      if (l.level == A && ++l.n == l.every)
+        l.end(p[out(k).slot], (moved & out(k).reduced & ((1u << A) - 1u)) == 0);
+    });
+  }
+  // Of the outermost axis others follow, maybe: see finish.
+  template <int A> [[gnu::always_inline]] static void end_axis(sums& s, const position& p, unsigned moved) {
+    if constexpr (A > 0)
+      each_in_chains<A>(s, [&](auto k, chains& l) __attribute__((always_inline)) {
+        if (l.level == A && l.n > 0) l.end(p[out(k).slot], (moved & out(k).reduced & ((1u << A) - 1u)) == 0);
+        if constexpr (first_reduced(k) == A) end_sums<V>(l.all, l.high + l.outer, l.low);
+      });
+  }
+
   template <bool Partial, bool PastCaches>
-  [[gnu::always_inline]] static void body(registers_t& r, V* acc, const row_state& w, index_t c, int n,
-                                          unsigned moved) {
+  [[gnu::always_inline]] static void body(registers_t& r, V* acc, const sums& s, const row_state& w,
+                                          index_t c, int n, unsigned moved) {
     lanes::template execute_all<false, Partial>(r, w, c, n, typename lanes::all_codes{});
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
@@ -76,7 +185,9 @@ private:
         else cpu::store(q, r.f[y.reg]);
       } else if constexpr (y.k == store_kind::column) {
         T* const q = element<T>(w, y.slot, c);
-        const bool first = (moved & y.reduced) == 0;
+        bool first;
+        if constexpr (in_chains(k)) first = s.of[k].is_first(moved);
+        else first = (moved & y.reduced) == 0;
         if constexpr (Partial)
           store_n(q, first ? r.f[y.reg] : combine(y.is_max, load_n<V>(q, n), r.f[y.reg]), n);
         else cpu::store(q, first ? r.f[y.reg] : combine(y.is_max, load<V>(q), r.f[y.reg]));
@@ -95,15 +206,15 @@ private:
     return t[0];
   }
 
-  // Sums are taken in blocks of this many elements, then over blocks: the error of a long float sum stays small.
-  static constexpr index_t sum_block = 4096;
-  // Within a block `streams` vectors are summed side by side: one would wait for its last addition.
+  // Within a chain `streams` vectors are summed side by side: one would wait for its last addition.
   static constexpr bool accumulates() {
     for (int k = 0; k < Code.stores; ++k)
       if (out(k).k == store_kind::row || out(k).k == store_kind::total) return true;
     return false;
   }
   static constexpr int streams = accumulates() && Code.codes <= 6 ? 4 : 1;
+  // Elements of a row whose sums are one chain in each lane of each stream.
+  static constexpr index_t sum_block = (W * streams >= 8 ? 64 : 32) * W * streams;
 
   // One load that walks memory in another order than the store: where it has an axis of neighbours, a transpose.
   static constexpr bool copies() {
@@ -116,7 +227,7 @@ private:
   }
 
   // One run of the innermost loop. moved: bit a is set when outer axis a is past its first index of this call.
-  [[gnu::always_inline]] static void row(V* acc, const fused_arguments& a, const position& p, index_t c,
+  [[gnu::always_inline]] static void row(sums& s, const fused_arguments& a, const position& p, index_t c,
                                          index_t end, unsigned moved) {
     row_state w;
     for (int k = 0; k < slots; ++k) {
@@ -132,8 +243,8 @@ private:
     w.extent = a.extent;
     if constexpr (Code.past_caches != 0)
       if (const index_t head = elements_to_whole_vectors(w, c); head >= 0 && head < end - c)
-        return row_from<true>(acc, w, c, c + head, end, moved);
-    row_from<false>(acc, w, c, c, end, moved);
+        return row_from<true>(s, w, c, c + head, end, moved);
+    row_from<false>(s, w, c, c, end, moved);
   }
   // From column c on, until all stores past the caches line up; -1: they never do, or sums would depend on addresses.
   [[gnu::always_inline]] static index_t elements_to_whole_vectors(const row_state& w, index_t c) {
@@ -148,50 +259,80 @@ private:
     return accumulates() || n % sizeof(T) != 0 ? -1 : static_cast<index_t>((sizeof(V) - n) / sizeof(T));
   }
   template <bool PastCaches>
-  [[gnu::always_inline]] static void row_from(V* acc, const row_state& w, index_t c, index_t head,
+  [[gnu::always_inline]] static void row_from(sums& s, const row_state& w, index_t c, index_t head,
                                               index_t end, unsigned moved) {
     registers_t r;
     lanes::template execute_all<true, false>(r, w, 0, W, typename lanes::all_codes{});
+    V acc[Code.stores]; // of the row
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       if constexpr (out(k).k == store_kind::row) acc[k] = V(identity<k>());
     });
     if constexpr (PastCaches && !accumulates())
       if (c < head) {
-        body<true, PastCaches>(r, acc, w, c, static_cast<int>(head - c), moved);
+        body<true, PastCaches>(r, acc, s, w, c, static_cast<int>(head - c), moved);
         c = head;
       }
+    int blocks = 0; // in acc
+    bool is_long = false;
     while (c < end) {
       V part[streams][Code.stores];
-      unroll<streams>([&](auto s) __attribute__((always_inline)) {
-        unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { part[s][k] = V(identity<k>()); });
+      unroll<streams>([&](auto u) __attribute__((always_inline)) {
+        unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { part[u][k] = V(identity<k>()); });
       });
       const index_t stop = end - c > sum_block ? c + sum_block : end;
       if constexpr (streams > 1)
         for (; c + streams * W <= stop; c += streams * W)
-          unroll<streams>([&](auto s) __attribute__((always_inline)) {
-            body<false, PastCaches>(r, part[s], w, c + s * W, W, moved);
+          unroll<streams>([&](auto u) __attribute__((always_inline)) {
+            body<false, PastCaches>(r, part[u], s, w, c + u * W, W, moved);
           });
-      for (; c + W <= stop; c += W) body<false, PastCaches>(r, part[0], w, c, W, moved);
-      if (c < stop) body<true, PastCaches>(r, part[0], w, c, static_cast<int>(stop - c), moved);
+      for (; c + W <= stop; c += W) body<false, PastCaches>(r, part[0], s, w, c, W, moved);
+      if (c < stop) body<true, PastCaches>(r, part[0], s, w, c, static_cast<int>(stop - c), moved);
       c = stop;
       unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
         constexpr auto y = out(k);
         if constexpr (y.k == store_kind::row || y.k == store_kind::total) {
-          unroll<streams - 1>([&](auto s) __attribute__((always_inline)) {
-            part[0][k] = combine(y.is_max, part[0][k], part[s + 1][k]);
+          unroll<streams - 1>([&](auto u) __attribute__((always_inline)) {
+            part[0][k] = combine(y.is_max, part[0][k], part[u + 1][k]);
           });
-          acc[k] = combine(y.is_max, acc[k], part[0][k]);
+          V& to = y.k == store_kind::row ? acc[k] : s.total[k];
+          to = combine(y.is_max, to, part[0][k]);
         }
       });
+      if constexpr (sums_all<store_kind::row>())
+        if (++blocks == vectors_in_chain) end_chains_of<store_kind::row>(s, acc, blocks, is_long);
+      if constexpr (sums_all<store_kind::total>())
+        if (++s.added == vectors_in_chain) end_chains_of<store_kind::total>(s, s.total, s.added, s.is_long);
     }
+    if constexpr (sums_all<store_kind::row>())
+      if (is_long) end_chains_of<store_kind::row>(s, acc, blocks, is_long);
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
       if constexpr (y.k == store_kind::row) {
         T* const q = element<T>(w, y.slot, 0);
-        const T x = reduce_lanes(y.is_max, acc[k]);
-        *q = (moved & (y.reduced & ~(1u << (axes - 1)))) == 0 ? x : combine(y.is_max, *q, x);
+        const T x = reduce_lanes(y.is_max, !y.is_max && is_long ? sum_of(s.high[k], s.low[k]) : acc[k]);
+        bool first;
+        if constexpr (in_chains(k)) first = s.of[k].is_first(moved);
+        else first = (moved & (y.reduced & ~(1u << (axes - 1)))) == 0;
+        *q = first ? x : combine(y.is_max, *q, x);
       }
     });
+  }
+  template <store_kind Kind> static constexpr bool sums_all() {
+    for (int k = 0; k < Code.stores; ++k)
+      if (out(k).k == Kind && !out(k).is_max) return true;
+    return false;
+  }
+  // chain: of the sums of that kind.   is_long: high and low hold others already
+  template <store_kind Kind>
+  [[gnu::always_inline]] static void end_chains_of(sums& s, V* chain, int& length, bool& is_long) {
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      if constexpr (out(k).k == Kind && !out(k).is_max) {
+        if (!is_long) s.high[k] = s.low[k] = V(T(0));
+        end_chain(s.high[k], s.low[k], chain[k]);
+      }
+    });
+    length = 0;
+    is_long = true;
   }
 
   // The outer axis along which neighbours of the operand lie, or the innermost one.
@@ -216,26 +357,43 @@ private:
         nest_transposed<A + 1>(a, along, cols, 0, a.loop[A + 1], from + i * in, to + i * result);
   }
 
-  template <int A> [[gnu::always_inline]] static void nest(V* acc, const fused_arguments& a,
+  template <int A> [[gnu::always_inline]] static void nest(sums& s, const fused_arguments& a,
                                                            const position& from, index_t lo, index_t hi,
                                                            unsigned moved) {
     position p;
     for (int k = 0; k < slots; ++k) p[k] = from[k];
-    if constexpr (A == axes - 1) row(acc, a, p, lo, hi, moved);
+    if constexpr (A == axes - 1) row(s, a, p, lo, hi, moved);
     else {
+      begin_axis<A>(s, p);
       for (int k = 0; k < slots; ++k) p[k] += lo * a.slot[k].stride[A];
       for (index_t i = lo; i < hi; ++i) {
-        nest<A + 1>(acc, a, p, 0, a.loop[A + 1], moved | (i > lo ? 1u << A : 0u));
+        nest<A + 1>(s, a, p, 0, a.loop[A + 1], moved | (i > lo ? 1u << A : 0u));
+        end_step<A>(s, p, moved);
         for (int k = 0; k < slots; ++k) p[k] += a.slot[k].stride[A];
       }
+      end_axis<A>(s, p, moved);
+    }
+  }
+  // The sums of a call, and where they are: base, with room for all slots, is a's from then on.
+  static void begin_sums(sums& s, fused_arguments& a, void** base) {
+    unroll<Code.stores>([&](auto k) { s.total[k] = V(identity<k>()); });
+    if constexpr (has_chains()) {
+      unroll<Code.stores>([&](auto k) {
+        if constexpr (in_chains(k)) set_chains<k>(a, s);
+      });
+      for (int k = 0; k < slots; ++k) base[k] = base_of(a, k);
+      unroll<Code.stores>([&](auto k) {
+        if constexpr (in_chains(k))
+          if (s.of[k].level >= 0) base[out(k).slot] = s.of[k].chain;
+      });
+      a.base = base;
     }
   }
 
 public:
-  // Indices [lo, hi) of the outermost axis; past_first: sums over it go on where the call before left them.
+  // Indices [lo, hi) of the outermost axis. What it sums is the result after finish.
   // @pre every loop extent > 0, lo < hi
-  [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi,
-                                    bool past_first = false) {
+  [[gnu::noinline]] static void run(fused_arguments a, index_t lo, index_t hi) {
     if constexpr (copies())
       if (const int along = axis_of_neighbours(a); along < axes - 1) {
         nest_transposed<0>(a, along, along == 0 ? hi - lo : a.loop[along], lo, hi,
@@ -244,18 +402,44 @@ public:
         if constexpr (Code.past_caches != 0) end_stores_past_caches();
         return;
       }
-    V acc[Code.stores];
-    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { acc[k] = V(identity<k>()); });
+    sums s;
+    void* base[slots];
+    begin_sums(s, a, base);
     position p;
     for (int k = 0; k < slots; ++k) p[k] = a.slot[k].start;
-    nest<0>(acc, a, p, lo, hi, past_first ? 1u : 0u);
+    nest<0>(s, a, p, lo, hi, a.done > 0 ? 1u : 0u);
     if constexpr (Code.past_caches != 0) end_stores_past_caches();
+    if constexpr (sums_all<store_kind::total>())
+      if (s.is_long) end_chains_of<store_kind::total>(s, s.total, s.added, s.is_long);
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       constexpr auto y = out(k);
       if constexpr (y.k == store_kind::total) {
         T* const q = static_cast<T*>(base_of(a, y.slot));
-        const T x = reduce_lanes(y.is_max, acc[k]);
-        *q = past_first ? combine(y.is_max, *q, x) : x;
+        const T x = reduce_lanes(y.is_max, !y.is_max && s.is_long ? sum_of(s.high[k], s.low[k]) : s.total[k]);
+        if constexpr (y.carries) {
+          T& low = *static_cast<T*>(carry_of(k, a));
+          if (a.done == 0) {
+            *q = x;
+            low = 0;
+          } else two_sum(*q, low, x);
+        } else *q = a.done > 0 ? combine(y.is_max, *q, x) : x;
+      }
+    });
+  }
+  // After the last call for some sums over the outermost axis, of a.done indices in all.
+  static void finish(fused_arguments a) {
+    unroll<Code.stores>([&](auto k) {
+      constexpr auto y = out(k);
+      if constexpr (y.carries && y.k == store_kind::total) {
+        T* const q = static_cast<T*>(base_of(a, y.slot));
+        *q = sum_of(*q, *static_cast<T*>(carry_of(k, a)));
+      } else if constexpr (y.carries && reduces(k, 0)) {
+        sums s;
+        set_chains<k>(a, s);
+        chains& l = s.of[k];
+        if (l.level < 0) return;
+        if (l.n > 0) l.end(0, true);
+        end_sums<V>(l.all, l.high, l.low);
       }
     });
   }

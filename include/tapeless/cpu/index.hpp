@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <type_traits>
 #include "../core/shape.hpp"
+#include "long_sums.hpp"
 #include "simd.hpp"
 #include "team.hpp"
 
@@ -87,12 +88,16 @@ template <class T, class Team> void gather_axis(const Team& team, index_t outer,
 }
 
 // x[o, k, i] = base[o, k, i] + sum of y[o, j, i] over at[j] == k, in the order of j     @pre 0 <= at[j] < n, or n == 0
-// base: nullptr for zeros; it may be x.
+// base: nullptr for zeros; it may be x. lost: as large as x, hits: a byte for each of its rows, read where sums
+// of floating-point numbers may be long. A row's first terms are one chain; what the sums of those behind them have lost is added with the next.
 template <class T, class Team> void scatter_add_axis(const Team& team, index_t outer, index_t n,
                                                      index_t count, index_t inner, const T* y,
                                                      const std::int32_t* at,
-                                                     const std::type_identity_t<T>* base, T* x) {
+                                                     const std::type_identity_t<T>* base, T* x,
+                                                     std::type_identity_t<T>* lost, std::uint8_t* hits) {
   if (n == 0) return;
+  constexpr std::uint8_t chain = 32;
+  const bool is_long = std::is_floating_point_v<T> && count > short_sum;
   // A chunk is some rows k of one o: all that is added to them, in the order of j. So the cut may depend on the team,
   // and one thread reads `at` once. Not columns: what one core fetches ahead of its columns, another one writes.
   const index_t members = team.size();
@@ -104,11 +109,23 @@ template <class T, class Team> void scatter_add_axis(const Team& team, index_t o
     T* const to = x + o * n * inner;
     if (!base) std::fill(to + lo * inner, to + hi * inner, T{});
     else if (base != x) std::copy(base + (o * n + lo) * inner, base + (o * n + hi) * inner, to + lo * inner);
+    if (is_long) std::fill(hits + o * n + lo, hits + o * n + hi, std::uint8_t{0});
     for (index_t j = 0; j < count; ++j) {
       const index_t k = at[j];
       if (k < lo || k >= hi) continue;
       T* const q = to + k * inner;
       const T* const p = y + (o * count + j) * inner;
+      if constexpr (std::is_floating_point_v<T>)
+        if (is_long) {
+          std::uint8_t& hit = hits[o * n + k];
+          T* const l = lost + (o * n + k) * inner;
+          if (hit == chain) std::fill_n(l, inner, T(0));
+          if (hit <= chain) ++hit;
+          if (hit > chain) {
+            add_compensated<simd<T>>(inner, p, q, l);
+            continue;
+          }
+        }
       for (index_t i = 0; i < inner; ++i) q[i] += p[i];
     }
   });

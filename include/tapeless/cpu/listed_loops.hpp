@@ -47,7 +47,8 @@ template <listed_loads L, class Kernel> struct listed_loop {
       list[k] = list_of(f, L.gather[k]);
     }
   }
-  void run(fused_arguments a, index_t lo, index_t hi, bool past_first = false) const {
+  static void finish(const fused_arguments& a) { Kernel::finish(a); }
+  void run(fused_arguments a, index_t lo, index_t hi) const {
     void* base[Kernel::slots];
     for (int k = 0; k < Kernel::slots; ++k) base[k] = a.base == nullptr ? a.slot[k].data() : a.base[k];
     a.base = base;
@@ -64,8 +65,8 @@ template <listed_loads L, class Kernel> struct listed_loop {
       for (int k = 0; k < L.count; ++k)
         base[L.load[k]] = before(const_cast<std::byte*>(from[k]), (row - list[k][row]) * L.row[k]);
       const index_t stop = std::min(hi, end * L.unit);
-      Kernel::run(a, lo, stop, past_first);
-      past_first = true;
+      Kernel::run(a, lo, stop);
+      a.done += stop - lo;
       lo = stop;
     }
   }

@@ -111,7 +111,7 @@ template <const auto& P, int I> using stores_of_step = stores_of<code_of<P, I>()
 // The rows at hand.
 struct strip_rows {
   index_t lo, hi, chunk;
-  bool past_first;    // of its chunk
+  index_t done;       // rows of its chunk before them
   std::byte* scratch; // of the member that is at it
   index_t strip = 0;  // from one strip to the next
   index_t place = lo; // the row of what has such places, see kept_places
@@ -125,6 +125,22 @@ template <const auto& P, int I> void* base_of(const frame<P>& f, int k, const st
       return before(s.data(), (r.lo - r.place) * s.stride[0] * tapeless::detail::size_of(q.t));
   if (q.at.where != tapeless::detail::place::strip) return s.data();
   return before(r.scratch + q.at.offset, r.lo * s.stride[0] * tapeless::detail::size_of(q.t));
+}
+
+// The sums of a chunk of fused step I, if r.done > 0 rows of it have been visited.
+template <const auto& P, int I> void finish_fused_rows(const frame<P>& f, const strip_rows& r) {
+  constexpr step s = P.step_[I];
+  if constexpr (s.fused && s.carries > 0) {
+    using stores = stores_of_step<P, I>;
+    const frame_step& g = f.step[I];
+    void* base[s.loads + s.stores];
+    for (int k = 0; k < s.loads + s.stores; ++k) base[k] = base_of<P, I>(f, k, r);
+    if constexpr (s.partials > 0) stores::redirect(g, r.chunk, base);
+    const typename stores::carried carry(g, r.chunk);
+    if (r.done > 0)
+      fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::finish(
+          {base, g.slot, g.loop, g.extent, 0, r.done, carry.of});
+  }
 }
 
 // The convolutions and pools of a strip.
@@ -166,7 +182,7 @@ template <class Arch, const auto& P> struct strip_of_images {
       const bool by_list = (k == 0 ? listed.lists.a : k == 1 ? listed.lists.b : nullptr) != nullptr;
       if (!by_list) at[k] += r.lo * slot[k].stride[0];
     }
-    const bool adds = wgrad && r.past_first;
+    const bool adds = wgrad && r.done > 0;
     if constexpr (wgrad) at[2] = adds ? reinterpret_cast<T*>(own) : chunk_sums<I>(f, r.chunk);
     conv2d_run<pass_of(s.o), whole::template kernel_of_step<P, I>(), simd<T>>(
         serial_team{}, conv_of(s, q), at[0], at[1], at[2], scratch, listed.lists);
@@ -224,7 +240,8 @@ template <class Arch, const auto& P> struct strip {
     if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
     using kernel = fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>;
     const auto loop = loop_of<P, listed_loads_of<P>(I)>(f, kernel{});
-    loop.run({base, g.slot, g.loop, g.extent, r.strip}, r.lo, r.hi, r.past_first);
+    const typename stores_of_step<P, I>::carried carry(g, s.carries > 0 ? r.chunk : 0);
+    loop.run({base, g.slot, g.loop, g.extent, r.strip, r.done, carry.of}, r.lo, r.hi);
   }
   template <int I, class Team> static void combine(const Team& team, const frame<P>& f, index_t chunks) {
     if constexpr (P.step_[I].partials == 0) return;
@@ -252,7 +269,7 @@ template <class Arch, const auto& P> struct strip {
       for (index_t i = kept.images * block / blocks; i < end; ++i) {
         if (place == none) place = __atomic_fetch_add(&places, index_t{1}, __ATOMIC_RELAXED);
         state.place[i] = static_cast<std::int32_t>(place);
-        const strip_rows r{i, i + 1, i, false, f.scratch + member * each, 1, place};
+        const strip_rows r{i, i + 1, i, 0, f.scratch + member * each, 1, place};
         (run_rows<I>(f, r), ...);
         const index_t gone = chosen.take(i);
         place = gone < 0 ? none : state.place[gone];
@@ -263,7 +280,7 @@ template <class Arch, const auto& P> struct strip {
   // each: bytes of a member's scratch
   template <int First, class Team, int... K> [[gnu::always_inline]] static inline void run(
       const Team& team, const frame<P>& f, index_t each, std::integer_sequence<int, K...>) {
-    constexpr bool sums = ((P.step_[First + K].partials > 0) || ...);
+    constexpr bool sums = ((P.step_[First + K].partials + P.step_[First + K].carries > 0) || ...);
     constexpr bool by_images = (passes_by_images(P.step_[First + K].o) || ...);
     const index_t rows = f.step[First].loop[0];
     if constexpr (!by_images) // of images there are least_images
@@ -281,9 +298,10 @@ template <class Arch, const auto& P> struct strip {
       const index_t begin = c * chunk, end = std::min(rows, begin + chunk);
       std::byte* const mine = f.scratch + member * each;
       for (index_t lo = begin; lo < end; lo += size) {
-        const strip_rows r{lo, std::min(end, lo + size), c, lo > begin, mine, size};
+        const strip_rows r{lo, std::min(end, lo + size), c, lo - begin, mine, size};
         (run_rows<First + K>(f, r), ...);
       }
+      (finish_fused_rows<P, First + K>(f, {begin, end, c, end - begin, mine}), ...);
     });
     (combine<First + K>(team, f, chunks), ...);
   }

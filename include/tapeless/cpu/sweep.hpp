@@ -202,8 +202,9 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
     for (int k = 0; k < s.loads + s.stores; ++k) base[k] = base_of<P, I>(f, k, r);
     gather_all<I>(rows, r, base, std::make_integer_sequence<int, s.loads>{});
     if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
-    fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run({base, g.slot, g.loop, g.extent}, r.lo,
-                                                                  r.hi, r.past_first);
+    const typename stores_of_step<P, I>::carried carry(g, s.carries > 0 ? r.chunk : 0);
+    fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>::run(
+        {base, g.slot, g.loop, g.extent, 0, r.done, carry.of}, r.lo, r.hi);
   }
   template <int Slot> static constexpr auto zero_of_slot() {
     constexpr dtype t = P.slot_[Slot].t;
@@ -334,7 +335,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
                     end = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk + 1, c.chunks);
       (begin_entries<First + K>(f, c, begin, end), ...);
       if (!begins_first) (begin_sums<First + K>(f, c, chunk, 0, summed), ...);
-      rows_at_hand r{{0, 0, chunk, false, f.scratch + member * each}, &cut_rows};
+      rows_at_hand r{{0, 0, chunk, 0, f.scratch + member * each}, &cut_rows};
       if constexpr (has_slices) {
         r.column = part % slices * slice;
         r.columns = std::min(slice, columns_of(f, First) - r.column);
@@ -344,7 +345,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
         for (r.lo = from; r.lo < to; r.lo = r.hi) {
           r.hi = std::min(to, r.lo + c.tile);
           (run_rows<First + K>(f, c, rows, r), ...);
-          r.past_first = true;
+          r.done += r.hi - r.lo;
         }
       };
       if constexpr (tiled) {
@@ -353,7 +354,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
           r.lo = c.tiles.t.first_row(q);
           r.hi = c.tiles.t.first_row(q + 1);
           (run_rows<First + K>(f, c, block_of_rows{q}, r), ...);
-          r.past_first = true;
+          r.done += r.hi - r.lo;
         }
       } else {
         index_t n = 0;
@@ -376,7 +377,8 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
           }
         }
       }
-      if (!r.past_first) (clear_partial<First + K>(f, chunk), ...);
+      if (r.done == 0) (clear_partial<First + K>(f, chunk), ...);
+      (finish_fused_rows<P, First + K>(f, r), ...);
     });
     each_run([&](index_t lo, index_t hi) { (combine<First + K>(f, c, lo, hi), ...); });
     (combine_fused<First + K>(f, c.chunks), ...);

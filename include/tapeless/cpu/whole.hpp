@@ -306,10 +306,12 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
   else if constexpr (O == op::gather)
     gather_axis(team, before(x), x.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(x), in(0),
                 index(1), y);
-  else if constexpr (O == op::scatter_add)
+  else if constexpr (O == op::scatter_add) {
+    T* const lost = s.carries > 0 ? static_cast<T*>(f.slot[s.loads + 1].data()) : nullptr;
     scatter_add_axis(team, before(out), out.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(out),
-                     in(0), index(1), s.loads > 2 ? in(2) : nullptr, y);
-  else if constexpr (O == op::spgemm) {
+                     in(0), index(1), s.loads > 2 ? in(2) : nullptr, y, lost,
+                     lost ? reinterpret_cast<std::uint8_t*>(lost + product(out, 0, out.rank)) : nullptr);
+  } else if constexpr (O == op::spgemm) {
     const auto run = [&](const auto& p) {
       const auto makes = tapeless::detail::made_by_spgemm(s.attr);
       if (makes == tapeless::detail::spgemm_a) spgemm_a<T>(team, p, in(6), in(7), y);

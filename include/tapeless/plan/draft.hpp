@@ -154,7 +154,7 @@ private:
         if (!at_hand && (q.stride[0] != 1 || q.at.where == place::none)) return;
       }
     }
-    s.mask = s.loads + s.stores + s.partials;
+    s.mask = s.loads + s.stores + s.partials + s.carries;
     for (const row_mask& m : masks) {
       if (s.masks == open_strip.mask_room) break;
       const int k = s.slot0 + s.mask + s.masks;

@@ -249,6 +249,7 @@ template <int N, int O> class fused_steps {
             : inner        ? store_kind::row
                            : store_kind::column;
       y.splits = (y.reduced & 1u) && (s.strip || may_split(s)); // a strip is cut as its first step
+      y.carries = carries(s, y);
       r_.store_[r_.stores++] = y.word();
       d_.open_strip.slots.push_back({s.slot0 + y.slot, v.s, v.adjoint});
     }
@@ -267,6 +268,41 @@ template <int N, int O> class fused_steps {
       q.at = d_.allocate(names(numel(v.s)), max_chunks * d_.bytes_of(v), group);
       r_.slot_[r_.slots++] = q;
       ++s.partials;
+    }
+  }
+
+  // Where the sums of y over the first axis that it reduces, and the axes behind it, are kept.
+  constexpr extent_t sums_at_once(const step& s, const store& y) const {
+    extent_t n = 1;
+    for (int a = 0; a < s.axes; ++a)
+      if ((y.reduced & ((2u << a) - 1u)) != 0 && ((y.reduced >> a) & 1u) == 0) n = times(n, s.loop[a]);
+    return n;
+  }
+  // Are terms added in outer loops, or in call after call of the kernel, so many that a chain of them is too long?
+  static constexpr bool carries(const step& s, const store& y) {
+    if (y.is_max || y.k == store_kind::dense) return false;
+    extent_t n = 1, most = short_sum;
+    for (int a = 0; a < s.axes; ++a) {
+      const bool in_row = a == s.axes - 1 && y.k == store_kind::row;
+      if (((y.reduced >> a) & 1u) == 0 || in_row) continue;
+      if (!is_static(s.loop[a])) return true;
+      n *= s.loop[a];
+    }
+    if (y.k == store_kind::total) most = 4096; // of a call are added in lanes
+    return n > most;
+  }
+  constexpr void place_carries(step& s, int group) {
+    for (int k = 0; k < s.stores; ++k) {
+      const store y(r_.store_[s.store0 + k]);
+      if (!y.carries) continue;
+      const extent_t n = sums_at_once(s, y), copies = 2 * (s.strip || may_split(s) ? max_chunks : 1);
+      const extent_t bytes = copies * coefficient(n) * size_of(y.t);
+      slot q;
+      q.t = y.t;
+      q.s = shape{1, {n}};
+      q.at = d_.allocate(names(n), is_static(n) ? aligned(bytes) : (bytes + 7) / 8 * 8, group);
+      r_.slot_[r_.slots++] = q;
+      ++s.carries;
     }
   }
 
@@ -290,6 +326,7 @@ public:
     merge_axes(s, group, it);
     write_stores(s);
     place_partials(s, group);
+    place_carries(s, group);
     access_kinds(s);
     ++d_.part_of(s.adjoint).steps;
     if (!s.strip) d_.open_strip.open(s, it, r_.steps);

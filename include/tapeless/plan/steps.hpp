@@ -45,6 +45,9 @@ constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
   return {size, (outer + size - 1) / size};
 }
 
+// So many terms are added one after the other in any sum.
+inline constexpr extent_t short_sum = 40;
+
 // How many rows of `row` elements a strip takes at once.
 inline constexpr extent_t strip_grain = 16384;
 constexpr extent_t strip_size(extent_t row) { return row < strip_grain ? strip_grain / row : 1; }
@@ -68,6 +71,8 @@ struct step {
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
   int partial0 = 0; // slots of partial results, one for each store that splits
   int partials = 0;
+  int carries =
+      0; // slots behind them, one for each store that carries: chains of terms, and what high sums have lost
   // slots, from slot0 + mask, of what tells the rows that a sweep visits: those that every mask lets pass. Of its first step.
   int mask = 0, masks = 0;
   unsigned visits_zeros = 0; // bit k: mask k lets rows pass where it is 0, instead of the others

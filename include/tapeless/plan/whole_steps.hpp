@@ -158,6 +158,18 @@ template <int N, int O> class whole_steps {
       scratch(attributes_of_select(v).segments + 1); // where each segment begins
       scratch(d_.at(v.in[0]).s.d[0]);                // the rows by segment
     }
+    if (v.o == op::scatter_add && is_float(v.t)) { // what sums have lost; hits of rows, a byte each
+      const extent_t terms = numel(r_.slot_[s.slot0 + 1].s), n = numel(v.s);
+      if (!is_static(terms) || terms > short_sum) {
+        const extent_t bytes = coefficient(n) * (size_of(v.t) + 1);
+        slot q;
+        q.t = v.t;
+        q.s = v.s;
+        q.at = d_.allocate(names(n), is_static(n) ? aligned(bytes) : (bytes + 7) / 8 * 8, g_.of[i]);
+        r_.slot_[r_.slots++] = q;
+        s.carries = 1;
+      }
+    }
     if (passes_by_images(v.o)) put_in_strip(i, group, s);
     else d_.count_bytes(s.adjoint, d_.is_in_place(i) ? d_.at(v.in[0]).s : v.s, v.t);
     d_.count_flops(i, v.adjoint);
