@@ -40,14 +40,12 @@ template <class V, int NV, bool Whole, class T>
     if (Whole || j < NV - 1) store(c + j * W, sum[j]);
     else lanes.store(c + j * W, sum[j]);
 }
-/// c[j] = sum_p a[p * a_step] * b[p * b_row + j], added to c[j] with add
-template <class V, class T> void row_times_matrix(index_t n, index_t k, const T* a, index_t a_step,
-                                                  const T* b, index_t b_row, T* c, bool add = false) {
+/// c[j] = sum_p a[p * a_step] * b[p * b_row + j], added to c[j] with add, `together` steps of p at a time, in order
+template <class V, class T> void rows_in_order(index_t n, index_t k, const T* a, index_t a_step, const T* b,
+                                               index_t b_row, T* c, bool add, index_t together) {
   constexpr index_t W = blocking<V>::W;
-  // so many rows at a time: few pages of b are open at once
-  const index_t KB = b_row * static_cast<index_t>(sizeof(T)) < 4096 ? 64 : 8;
-  for (index_t p = 0; p < k; p += KB, a += KB * a_step, b += KB * b_row) {
-    const index_t kb = std::min(KB, k - p);
+  for (index_t p = 0; p < k; p += together, a += together * a_step, b += together * b_row) {
+    const index_t kb = std::min(together, k - p);
     const bool adds = add || p > 0;
     index_t j = 0;
     for (; j + 8 * W <= n; j += 8 * W) row_panel<V, 8, true>(kb, a, a_step, b + j, b_row, c + j, W, adds);
@@ -62,6 +60,26 @@ template <class V, class T> void row_times_matrix(index_t n, index_t k, const T*
     });
   }
 }
+/// c[j] = sum_p a[p * a_step] * b[p * b_row + j], added to c[j] with add
+template <class V, class T> void row_times_matrix(index_t n, index_t k, const T* a, index_t a_step,
+                                                  const T* b, index_t b_row, T* c, bool add = false) {
+  // so many rows at a time: few pages of b are open at once
+  const index_t together = b_row * static_cast<index_t>(sizeof(T)) < 4096 ? chain_terms : 8;
+  const index_t deep = blocks_in_order * together;
+  if (k <= (add ? together : deep)) return rows_in_order<V>(n, k, a, a_step, b, b_row, c, add, together);
+  constexpr index_t strip = 4096 / static_cast<index_t>(sizeof(T)); // a page
+  T block[strip], sum[strip], lost[strip];
+  for (index_t j = 0; j < n; j += strip) {
+    const index_t wide = std::min(strip, n - j);
+    for (index_t p = 0; p < k; p += deep) {
+      rows_in_order<V>(wide, std::min(deep, k - p), a + p * a_step, a_step, b + p * b_row + j, b_row,
+                       p == 0 ? sum : block, false, together);
+      if (p > 0) add_block<V>(wide, block, sum, lost, p == deep);
+    }
+    if (k > deep) add_lost<V>(wide, sum, lost);
+    for (index_t i = 0; i < wide; ++i) c[j + i] = add ? c[j + i] + sum[i] : sum[i];
+  }
+}
 
 /// sum[r] = partial sums, lane by lane, of a[p] * b[r * b_row + p] over p; U vectors of p at a time
 template <class V, int R, int U, class T>
@@ -72,15 +90,19 @@ template <class V, int R, int U, class T>
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
     for (int u = 0; u < U; ++u) acc[r][u] = V(T(0));
+  chain_sums<V, R, U> sums;
   index_t p = 0;
-  for (; p + U * W <= k; p += U * W)
+  in_chains(k / (U * W), chain_terms, acc, sums, [&](index_t step, index_t end) __attribute__((always_inline)) {
+    for (; step < end; ++step, p += U * W)
 #pragma GCC unroll 16
-    for (int u = 0; u < U; ++u) {
-      V x = load<V>(a + p + u * W);
-      keep(x);
+      for (int u = 0; u < U; ++u) {
+        V x = load<V>(a + p + u * W);
+        keep(x);
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) acc[r][u] = fma(x, load<V>(b + r * b_row + p + u * W), acc[r][u]);
-    }
+        for (int r = 0; r < R; ++r) acc[r][u] = fma(x, load<V>(b + r * b_row + p + u * W), acc[r][u]);
+      }
+  });
+  sums.finish(acc);
   for (; p < k; p += W) {
     const first_lanes<V> lanes(std::min(W, k - p));
     const V x = lanes.load(a + p);
@@ -154,9 +176,9 @@ template <class V, int M, class T>
   for (int i = 0; i < M; ++i) as[i] = a + std::min<index_t>(i, rows - 1) * a_row;
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) bs[r] = b + std::min<index_t>(r, cols - 1) * b_row;
-  V acc[S];
+  V acc[1][S];
 #pragma GCC unroll 16
-  for (int s = 0; s < S; ++s) acc[s] = V(T(0));
+  for (int s = 0; s < S; ++s) acc[0][s] = V(T(0));
   const auto step = [&](auto at) __attribute__((always_inline)) {
     V x[M];
 #pragma GCC unroll 16
@@ -166,17 +188,21 @@ template <class V, int M, class T>
       V y = at(bs[r]);
       keep(y); // M uses of one load
 #pragma GCC unroll 16
-      for (int i = 0; i < M; ++i) acc[i * R + r] = fma(x[i], y, acc[i * R + r]);
+      for (int i = 0; i < M; ++i) acc[0][i * R + r] = fma(x[i], y, acc[0][i * R + r]);
     }
   };
+  chain_sums<V, 1, S> all;
   index_t p = 0;
-  for (; p + W <= k; p += W) step([&](const T* q) __attribute__((always_inline)) { return load<V>(q + p); });
+  in_chains(k / W, chain_terms, acc, all, [&](index_t n, index_t end) __attribute__((always_inline)) {
+    for (; n < end; ++n, p += W) step([&](const T* q) __attribute__((always_inline)) { return load<V>(q + p); });
+  });
+  all.finish(acc);
   if (const first_lanes<V> lanes(k - p); p < k)
     step([&](const T* q) __attribute__((always_inline)) { return lanes.load(q + p); });
   T sums[S];
   unroll<S / W>([&](auto g) __attribute__((always_inline)) {
     V part[W];
-    unroll<W>([&](auto l) __attribute__((always_inline)) { part[l] = acc[g * W + l]; });
+    unroll<W>([&](auto l) __attribute__((always_inline)) { part[l] = acc[0][g * W + l]; });
     store(sums + g * W, hsum_each(part));
   });
   for (index_t i = 0; i < rows; ++i)
@@ -227,9 +253,10 @@ void few_rows(index_t of, index_t rows, index_t cols, index_t k, const matrix<T>
 
 /// Where c is taken in its columns: so many steps of k at a time, so that all columns of a few rows of a are read before
 /// the next rows come; and elements of scratch.
-inline constexpr index_t few_columns_steps = 32;
-template <class V> constexpr index_t few_columns_panels(index_t rows) {
-  return few_columns_steps * round_up(std::min(rows, blocking<V>::NC), blocking<V>::NR);
+inline constexpr index_t few_columns_steps = least_steps;
+template <class V> constexpr index_t few_columns_panels(index_t rows, index_t cols, index_t k) {
+  return few_columns_steps * round_up(std::min(rows, blocking<V>::NC), blocking<V>::NR) +
+         (k > blocks_in_order * few_columns_steps ? long_sums_scratch(rows, cols) : 0);
 }
 /// Is c too narrow for vectors of its columns, and do `room` elements suffice for few_columns? It packs k columns of b,
 /// or takes c in its columns.
@@ -237,7 +264,7 @@ template <class V, class T>
 bool are_few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, index_t room) {
   constexpr index_t W = blocking<V>::W;
   return cols <= 4 && 2 * cols <= W && rows >= W && k >= W &&
-         (a.col == 1 ? cols * k : cols * rows + few_columns_panels<V>(rows)) <= room;
+         (a.col == 1 ? cols * k : cols * rows + few_columns_panels<V>(rows, cols, k)) <= room;
 }
 /// c = a b with vectors along k where rows of a are contiguous, else along the rows of c.
 /// W rows of a at a time: the order of sums depends on how many rows are left in the last ones.
@@ -260,7 +287,7 @@ void few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, cons
       }
     }
   } else {
-    T* const columns = scratch + few_columns_panels<V>(rows);
+    T* const columns = scratch + few_columns_panels<V>(rows, cols, k);
     const matrix<T> at{a.p, a.col, a.row, a.list}, bt{b.p, b.col, b.row};
     tile<V>(cols, rows, k, bt, at, columns, rows, scratch, std::min(kc, few_columns_steps));
     for (index_t i = 0; i < rows; ++i)

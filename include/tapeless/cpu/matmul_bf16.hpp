@@ -37,6 +37,7 @@ struct pair_lanes : simd<float> {
 [[gnu::always_inline]] inline pair_lanes operator*(const pair_lanes& a, const pair_lanes& b) {
   return fma(a, b, pair_lanes(simd<float>(0.0f)));
 }
+template <> inline constexpr index_t terms_of_step<pair_lanes> = 2;
 struct paired_lanes {
   using lanes = pair_lanes;
   using V = simd<float>;
@@ -137,11 +138,12 @@ template <class L> constexpr index_t bf16_scratch(index_t rows, index_t cols, in
   using B = blocking<typename L::lanes>;
   const index_t tile =
       std::min(steps_of<L>(k), B::KC) * (round_up(std::min(cols, B::NC), B::NR) + std::min(rows, B::MC));
-  return round_up(std::max(tile, 2 * std::min(k, few_rows_k)), 16);
+  const index_t blocks = steps_of<L>(k) > blocks_in_order * B::KC ? long_sums_scratch(rows, cols) : 0;
+  return round_up(std::max(tile + blocks, 2 * std::min(k, few_rows_k)), 16);
 }
 
-/// c = a b on one thread; c has row stride c_row.   packed: nullptr, or b as panels of steps_of(all_k) rows each
-template <class L> void bf16_tile(index_t rows, index_t cols, index_t k, const matrix<bf16>& a,
+/// bf16_tile, where blocks along k are few.
+template <class L> void bf16_tile_in_order(index_t rows, index_t cols, index_t k, const matrix<bf16>& a,
                                   const matrix<bf16>& b, float* c, index_t c_row, float* scratch,
                                   const float* packed, index_t all_k) {
   using V = typename L::lanes;
@@ -172,15 +174,28 @@ template <class L> void bf16_tile(index_t rows, index_t cols, index_t k, const m
     }
 }
 
-/// c[r, j] (+)= sum_p a[r * a_row + p] * b[p * b_row + j] for R rows
+/// c = a b on one thread; c has row stride c_row.   packed: nullptr, or b as panels of steps_of(all_k) rows each
+template <class L> void bf16_tile(index_t rows, index_t cols, index_t k, const matrix<bf16>& a,
+                                  const matrix<bf16>& b, float* c, index_t c_row, float* scratch,
+                                  const float* packed, index_t all_k) {
+  using B = blocking<typename L::lanes>;
+  sum_of_blocks<simd<float>>(
+      rows, cols, k, blocks_in_order * B::KC * L::depth, B::MC, B::NR, c, c_row, false, scratch,
+      [&](index_t i, index_t j, index_t p, index_t high, index_t wide, index_t deep, float* to, index_t to_row,
+          bool, float* rest) {
+        bf16_tile_in_order<L>(high, wide, deep, a.at(i, p), b.at(p, j), to, to_row, rest,
+                              packed ? packed + j * steps_of<L>(all_k) + p / L::depth * B::NR : nullptr, all_k);
+      });
+}
+
+/// c[r, j] = sum_p a[r * a_row + p] * b[p * b_row + j] for R rows, in blocks of `together` along p, added in order
 template <class V, int R> void bf16_rows_times_matrix(index_t n, index_t k, const float* a, index_t a_row,
                                                       const bf16* b, index_t b_row, float* c, index_t c_row,
-                                                      bool add) {
+                                                      index_t together) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  const index_t KB = b_row < 2048 ? 64 : 8; // few pages of b are open at once
-  for (index_t p = 0; p < k; p += KB, a += KB, b += KB * b_row) {
-    const index_t kb = std::min(KB, k - p);
-    const bool more = add || p > 0;
+  for (index_t p = 0; p < k; p += together, a += together, b += together * b_row) {
+    const index_t kb = std::min(together, k - p);
+    const bool more = p > 0;
     const auto run = [&](index_t j, index_t last, auto vectors) {
       constexpr int N = vectors.value;
       V acc[R][N];
@@ -210,10 +225,9 @@ template <class V, int R> void bf16_rows_times_matrix(index_t n, index_t k, cons
     if (j < n) run(j, n - j, std::integral_constant<int, 1>{});
   }
 }
-/// c[r, j] (+)= sum_p a[r * a_row + p] * b[j * b_row + p] for R rows
+/// c[r, j] = sum_p a[r * a_row + p] * b[j * b_row + p] for R rows
 template <class V, int R> void bf16_rows_of_dots(index_t n, index_t k, const float* a, index_t a_row,
-                                                 const bf16* b, index_t b_row, float* c, index_t c_row,
-                                                 bool add) {
+                                                 const bf16* b, index_t b_row, float* c, index_t c_row) {
   constexpr index_t W = static_cast<index_t>(V::size);
   constexpr int U = 4;
   for (index_t j = 0; j < n; ++j, b += b_row) {
@@ -221,14 +235,18 @@ template <class V, int R> void bf16_rows_of_dots(index_t n, index_t k, const flo
     unroll<R>([&](auto r) __attribute__((always_inline)) {
       unroll<U>([&](auto u) __attribute__((always_inline)) { acc[r][u] = V(0.0f); });
     });
+    chain_sums<V, R, U> sums;
     index_t p = 0;
-    for (; p + U * W <= k; p += U * W)
-      unroll<U>([&](auto u) __attribute__((always_inline)) {
-        const V v = load_bf16<V>(b + p + u * W);
-        unroll<R>([&](auto r) __attribute__((always_inline)) {
-          acc[r][u] = cpu::fma(load<V>(a + r * a_row + p + u * W), v, acc[r][u]);
+    in_chains(k / (U * W), chain_terms, acc, sums, [&](index_t step, index_t end) __attribute__((always_inline)) {
+      for (; step < end; ++step, p += U * W)
+        unroll<U>([&](auto u) __attribute__((always_inline)) {
+          const V v = load_bf16<V>(b + p + u * W);
+          unroll<R>([&](auto r) __attribute__((always_inline)) {
+            acc[r][u] = cpu::fma(load<V>(a + r * a_row + p + u * W), v, acc[r][u]);
+          });
         });
-      });
+    });
+    sums.finish(acc);
     for (; p < k; p += W) {
       const index_t left = std::min(W, k - p);
       const V v = load_bf16_n<V>(b + p, left);
@@ -237,28 +255,37 @@ template <class V, int R> void bf16_rows_of_dots(index_t n, index_t k, const flo
       });
     }
     unroll<R>([&](auto r) __attribute__((always_inline)) {
-      const float sum = hsum((acc[r][0] + acc[r][1]) + (acc[r][2] + acc[r][3]));
-      float* const t = c + r * c_row + j;
-      *t = add ? *t + sum : sum;
+      c[r * c_row + j] = hsum((acc[r][0] + acc[r][1]) + (acc[r][2] + acc[r][3]));
     });
   }
 }
 /// c = a b for one or two rows: b is read once, as it lies.   Scratch: 2 min(k, few_rows_k) floats
 template <class V> void bf16_few_rows(index_t rows, index_t cols, index_t k, const matrix<bf16>& a,
                                       const matrix<bf16>& b, float* c, index_t c_row, float* scratch) {
-  const index_t room = std::min(k, few_rows_k);
-  for (index_t p = 0; p < k; p += room) {
-    const index_t kb = std::min(room, k - p);
-    for (index_t i = 0; i < rows; ++i)
-      for (index_t q = 0; q < kb; ++q) scratch[i * room + q] = static_cast<float>(a.at(i, p + q).p[0]);
-    const matrix<bf16> part = b.at(p, 0);
-    const bool dots = b.row == 1 && (b.col != 1 || cols == 1);
-    const auto run = [&](auto r) {
-      if (dots) bf16_rows_of_dots<V, r.value>(cols, kb, scratch, room, part.p, b.col, c, c_row, p > 0);
-      else bf16_rows_times_matrix<V, r.value>(cols, kb, scratch, room, part.p, b.row, c, c_row, p > 0);
-    };
-    if (rows == 1) run(std::integral_constant<int, 1>{});
-    else run(std::integral_constant<int, 2>{});
+  constexpr index_t strip = 1024; // columns
+  const bool dots = b.row == 1 && (b.col != 1 || cols == 1);
+  const index_t together = b.row < 2048 ? chain_terms : 8; // few pages of b are open at once
+  const index_t room = std::min(k, dots ? few_rows_k : blocks_in_order * together);
+  float block[2 * strip], lost[2 * strip];
+  for (index_t j = 0; j < cols; j += strip) {
+    const index_t n = std::min(strip, cols - j);
+    for (index_t p = 0; p < k; p += room) {
+      const index_t kb = std::min(room, k - p);
+      for (index_t i = 0; i < rows; ++i)
+        for (index_t q = 0; q < kb; ++q) scratch[i * room + q] = static_cast<float>(a.at(i, p + q).p[0]);
+      const matrix<bf16> part = b.at(p, j);
+      float* const to = p == 0 ? c + j : block;
+      const index_t row = p == 0 ? c_row : strip;
+      const auto run = [&](auto r) {
+        if (dots) bf16_rows_of_dots<V, r.value>(n, kb, scratch, room, part.p, b.col, to, row);
+        else bf16_rows_times_matrix<V, r.value>(n, kb, scratch, room, part.p, b.row, to, row, together);
+      };
+      if (rows == 1) run(std::integral_constant<int, 1>{});
+      else run(std::integral_constant<int, 2>{});
+      for (index_t i = 0; p > 0 && i < rows; ++i)
+        add_block<V>(n, block + i * strip, c + i * c_row + j, lost + i * strip, p == room);
+    }
+    for (index_t i = 0; k > room && i < rows; ++i) add_lost<V>(n, c + i * c_row + j, lost + i * strip);
   }
 }
 

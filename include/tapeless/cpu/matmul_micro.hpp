@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "simd.hpp"
+#include "sums.hpp"
 
 namespace tapeless::cpu::detail {
 
@@ -108,19 +108,30 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, row[j], acc[i][j]);
     }
   };
+  chain_sums<V, M, NV> sums;
+  const index_t chain = chain_of<V>(Taps ? k * taps->count : k);
   constexpr bool fetches_b = M > 1 && NV == vectors_of_panel<V>(M) && !Taps && !Masked;
   if constexpr (Taps) {
     const auto [at, count, a_tap] = *taps;
-    for (const index_t next = a_step - count * a_tap; k > 0; --k, walk(next), b += b_step)
-      for (int t = 0; t < count; ++t, walk(a_tap)) step(b + at[t]);
+    const index_t next = a_step - count * a_tap;
+    in_chains(k, std::max<index_t>(1, chain / count), acc, sums,
+              [&](index_t p, index_t end) __attribute__((always_inline)) {
+                for (; p < end; ++p, walk(next), b += b_step)
+                  for (int t = 0; t < count; ++t, walk(a_tap)) step(b + at[t]);
+              });
   } else {
     // L1 is for what passes now, unless there is little of it.
     constexpr int near = NV > 1 ? 2 : 3;
     const fetched<T> of = fetch != nullptr ? *fetch : fetched<T>{};
     const T* next = of.p;
     const index_t next_step = of.step, next_line = next_step != 0 ? next_step : of.row;
-    for (index_t count; k > 0; k -= count) {
-      count = NV <= 2 && next ? std::min(k, line) : k;
+    index_t room = chain;
+    for (index_t count; k > 0; k -= count, room -= count) {
+      if (room == 0) {
+        sums.collect(acc);
+        room = chain;
+      }
+      count = std::min(k, NV <= 2 && next ? line : chain);
       if (NV <= 2 && next) {
 #pragma GCC unroll 16
         for (int i = 0; i < M; ++i)
@@ -141,6 +152,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       for (index_t p = count; p > 0; --p, walk(a_step), b += b_step) step(b);
     }
   }
+  sums.finish(acc);
   const auto finish = [&](auto adds, auto whole) __attribute__((always_inline)) {
     T* q = c;
 #pragma GCC unroll 16

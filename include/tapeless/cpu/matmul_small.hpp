@@ -87,15 +87,28 @@ template <class T, int M, int NV, int N, int Last, int Chains, int K, int ARow, 
       });
     });
   };
-  unroll<Chains>([&](auto t) __attribute__((always_inline)) { step(t, t, std::true_type{}); });
-  constexpr int rounds = K / Chains - 1, rest = K % Chains;
-  for (int p = Chains; p < Chains + rounds * Chains; p += Chains)
-    unroll<Chains>([&](auto t) __attribute__((always_inline)) { step(p + t, t, std::false_type{}); });
+  constexpr int rest = K % Chains, whole = K - rest, block = Chains * static_cast<int>(chain_of<simd<T>>(K));
+  alignas(64) V kept[M][NV]; // in memory: the sums of blocks
+  for (int first = 0; first < whole; first += block) {
+    if (first > 0)
+      unroll<M>([&](auto i) __attribute__((always_inline)) {
+        unroll<NV>([&](auto j) __attribute__((always_inline)) {
+          V sum = acc[0][i][j];
+          unroll<Chains - 1>([&](auto t) __attribute__((always_inline)) { sum += acc[t + 1][i][j]; });
+          kept[i][j] = first == block ? sum : kept[i][j] + sum;
+        });
+      });
+    unroll<Chains>([&](auto t) __attribute__((always_inline)) { step(first + t, t, std::true_type{}); });
+    const int end = std::min(whole, first + block);
+    for (int p = first + Chains; p < end; p += Chains)
+      unroll<Chains>([&](auto t) __attribute__((always_inline)) { step(p + t, t, std::false_type{}); });
+  }
   unroll<rest>([&](auto t) __attribute__((always_inline)) { step(K - rest + t, t, std::false_type{}); });
   unroll<M>([&](auto i) __attribute__((always_inline)) {
     unroll<NV>([&](auto j) __attribute__((always_inline)) {
       V sum = acc[0][i][j];
       unroll<Chains - 1>([&](auto t) __attribute__((always_inline)) { sum += acc[t + 1][i][j]; });
+      if constexpr (whole > block) sum = kept[i][j] + sum;
       store_lanes<T, N, j == NV - 1 ? Last : N>(c + i * c_row + j * N, sum);
     });
   });
@@ -185,6 +198,7 @@ constexpr small_product small_product_of(matmul_extents e, int size) {
   if (n == 1 || (n <= 4 && 2 * n <= s.lanes() && m >= s.lanes() && m * n * size <= bytes_of_b))
     s = {size, n, m, k, !e.tb, !e.ta, true};
   if (s.m == 1) s.ta = false;
+  if (s.k > detail::blocks_in_order * detail::chain_terms && !detail::takes_dots(s)) return {};
   return size * std::max(s.k * s.n, s.tb ? detail::small_panel(s) : 0) > bytes_of_b ? small_product{} : s;
 }
 

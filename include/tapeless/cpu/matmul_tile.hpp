@@ -15,10 +15,44 @@ namespace tapeless::cpu::detail {
 /// Stands for an extent that is not known yet where scratch is reserved.
 inline constexpr index_t many = 1 << 20;
 
+/// Elements of c whose sum is a long one, at most: what a block of it comes to, and what their sum has lost, are in scratch.
+inline constexpr index_t long_sums = 1 << 16;
+constexpr index_t long_sums_scratch(index_t rows, index_t cols) {
+  return 2 * (rows < long_sums && cols < long_sums ? std::min(rows * cols, long_sums) : long_sums);
+}
+/// Steps of k at a time, at least.
+inline constexpr index_t least_steps = 32;
+
 /// Elements of scratch for a product: a packed block of B and one of A. It grows with each extent.
 template <class V> constexpr index_t tile_scratch(index_t rows, index_t cols, index_t k) {
   using B = blocking<V>;
-  return std::min(k, B::KC) * (round_up(std::min(cols, B::NC), B::NR) + std::min(rows, B::MC));
+  return std::min(k, B::KC) * (round_up(std::min(cols, B::NC), B::NR) + std::min(rows, B::MC)) +
+         (k > blocks_in_order * least_steps ? long_sums_scratch(rows, cols) : 0);
+}
+/// c (+)= a sum over k, in blocks of at most `deep`:
+///   block(row, column, step, rows, columns, steps, to, to_row, add, scratch): to (+)= the sums of these steps
+/// Blocks are at most `high` rows and whole panels of NR columns, where they are not the whole.
+template <class V, class T, class Block>
+void sum_of_blocks(index_t rows, index_t cols, index_t k, index_t deep, index_t high, index_t NR, T* c,
+                   index_t c_row, bool add, T* scratch, const Block& block) {
+  if (k <= deep) return block(0, 0, 0, rows, cols, k, c, c_row, add, scratch);
+  if (rows * cols > long_sums) high = std::min(high, rows);
+  else high = rows;
+  const index_t wide = rows * cols > long_sums ? std::min(cols, std::max(long_sums / high / NR, index_t(1)) * NR) : cols;
+  T *const part = scratch, *const lost = part + high * wide, *const rest = lost + high * wide;
+  for (index_t j = 0; j < cols; j += wide)
+    for (index_t i = 0; i < rows; i += high) {
+      const index_t m = std::min(high, rows - i), n = std::min(wide, cols - j);
+      T* const to = c + i * c_row + j;
+      for (index_t p = 0; p < k; p += deep) {
+        const index_t steps = std::min(deep, k - p);
+        if (p == 0 && !add) block(i, j, p, m, n, steps, to, c_row, false, rest);
+        else block(i, j, p, m, n, steps, part, n, false, rest);
+        for (index_t r = 0; (p > 0 || add) && r < m; ++r)
+          add_block<V>(n, part + r * n, to + r * c_row, lost + r * n, p == (add ? 0 : deep));
+      }
+      for (index_t r = 0; r < m; ++r) add_lost<V>(n, to + r * c_row, lost + r * n);
+    }
 }
 
 /// Is a copy of b, (k, cols) in rows `step` elements apart, worth it where `rows` rows of a meet it? Rows of a multiple of 512
@@ -152,14 +186,10 @@ void wide_panels(index_t m, index_t cols, index_t k, const matrix<T>& a, const m
     micro_rows<V, 1, true>(m, k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, std::min(W, cols - j), add);
 }
 
-/// c = a b on one thread, or c += a b with add, summed in equal blocks of at most kc along k whatever the rows and columns;
-/// c has row stride c_row.   packed: nullptr, or b as panels of all_k rows each.   Scratch: tile_scratch<V>(rows, cols, k)
-/// elements.
-///   @pre kc <= KC is a multiple of a line, or k <= kc
+/// tile, where blocks along k are few.
 template <class V, class T>
-void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
-          T* scratch, index_t kc = blocking<V>::KC, const T* packed = nullptr, index_t all_k = 0,
-          bool add = false) {
+void tile_in_order(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
+                   index_t c_row, T* scratch, index_t kc, const T* packed, index_t all_k, bool add) {
   using B = blocking<V>;
   constexpr index_t W = B::W, NR = B::NR;
   const tile_choice choice = choose_tiles<V>(rows, cols, k, a, b, c_row, kc, packed != nullptr);
@@ -221,6 +251,24 @@ void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matri
         }
       }
     }
+}
+
+/// c = a b on one thread, or c += a b with add, summed in equal blocks of at most kc along k whatever the rows and columns;
+/// c has row stride c_row.   packed: nullptr, or b as panels of all_k rows each.   Scratch: tile_scratch<V>(rows, cols, k)
+/// elements.
+///   @pre least_steps <= kc <= KC is a multiple of a line, or k <= kc
+template <class V, class T>
+void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,
+          T* scratch, index_t kc = blocking<V>::KC, const T* packed = nullptr, index_t all_k = 0,
+          bool add = false) {
+  using B = blocking<V>;
+  const index_t deep = blocks_in_order * std::min(kc, 5 * B::KC / 16); // kc, as choose_tiles may cut it
+  sum_of_blocks<V>(rows, cols, k, deep, B::MC, B::NR, c, c_row, add, scratch,
+                   [&](index_t i, index_t j, index_t p, index_t high, index_t wide, index_t steps, T* to,
+                       index_t to_row, bool adds, T* rest) {
+                     tile_in_order<V>(high, wide, steps, a.at(i, p), b.at(p, j), to, to_row, rest, kc,
+                                      packed ? packed + j * all_k + p * B::NR : nullptr, all_k, adds);
+                   });
 }
 
 } // namespace tapeless::cpu::detail

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Sums of many products. The law of the library: the error of a sum of n terms is at most 4 eps log2(n) times the sum of their
+// sizes. An addition is off by eps / 2 of its result, so that no term may pass more than 8 log2(n) of them:
+//   registers take `chain_terms` terms one after the other, the sums of chains are added in memory, in a tree (chain_sums);
+//   a few tens of its results, blocks of a long sum, are added in order; from there on sums carry what their roundings have
+//   lost (compensated_sums): they are as exact for any number of blocks.
+// What is added to what is a function of the extents, never of a team.
+#include <algorithm>
+#include <type_traits>
+
+#include "simd.hpp"
+#include "team.hpp"
+
+namespace tapeless::cpu::detail {
+
+/// Terms that a register adds up one after the other, at most; a few more where they come in pairs or rows.
+inline constexpr index_t chain_terms = 48;
+/// Terms of a step of registers V.
+template <class V> inline constexpr index_t terms_of_step = 1;
+/// Of a sum of n steps as many: from 256 terms on some more are within the law.
+template <class V> constexpr index_t chain_of(index_t n) {
+  return (n * terms_of_step<V> < 256 ? chain_terms : chain_terms / 3 * 4) / terms_of_step<V>;
+}
+/// Blocks that are added in order, at most.
+inline constexpr index_t blocks_in_order = 32;
+
+/// Sums of (M, NV) registers, in memory while the registers take the next chain: level l has up to `radix` sums of level l - 1.
+template <class V, int M, int NV> class chain_sums {
+  using T = typename V::value_type;
+  static constexpr int levels = 6, radix = 16, W = static_cast<int>(V::size), size = M * NV * W;
+  T sum_[levels][size];
+  index_t chains_ = 0;
+
+  [[gnu::noinline, gnu::cold]] static void add(T* to, const T* from, bool first) {
+    for (int i = 0; i < size; ++i) to[i] = first ? from[i] : to[i] + from[i];
+  }
+  [[gnu::noinline, gnu::cold]] void carry() {
+    index_t n = chains_;
+    for (int l = 0; l + 1 < levels && n % radix == 0; ++l) {
+      n /= radix;
+      add(sum_[l + 1], sum_[l], l + 2 < levels ? n % radix == 1 : n == 1);
+    }
+  }
+  [[gnu::noinline, gnu::cold]] void fold() {
+    bool first = chains_ % radix == 0;
+    index_t n = chains_ / radix;
+    for (int l = 1; l < levels && n > 0; ++l, n /= radix)
+      if (l + 1 == levels || n % radix != 0) {
+        add(sum_[0], sum_[l], first);
+        first = false;
+      }
+  }
+
+public:
+  /// acc goes to memory, and is zero.
+  [[gnu::always_inline]] void collect(V (&acc)[M][NV]) {
+    T* q = sum_[0];
+    keep_scalar(q); // no registers for it
+    const auto put = [&](auto adds) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+      for (int i = 0; i < M; ++i)
+#pragma GCC unroll 16
+        for (int j = 0; j < NV; ++j, q += W) {
+          if constexpr (adds) acc[i][j] = load<V>(q) + acc[i][j];
+          store(q, acc[i][j]);
+          acc[i][j] = V(T(0));
+        }
+    };
+    chains_ % radix == 0 ? put(std::false_type{}) : put(std::true_type{});
+    if (++chains_ % radix == 0) carry();
+  }
+  /// What is in memory is added to acc.
+  [[gnu::always_inline]] void finish(V (&acc)[M][NV]) {
+    if (chains_ == 0) return;
+    if (chains_ >= radix) fold();
+    const T* q = sum_[0];
+    keep_scalar(q);
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i)
+#pragma GCC unroll 16
+      for (int j = 0; j < NV; ++j, q += W) acc[i][j] = load<V>(q) + acc[i][j];
+  }
+};
+/// Terms pass in chains: f(first, end) over [0, n), sums.collect(acc) between them.
+template <class V, int M, int NV, class F>
+[[gnu::always_inline]] inline void in_chains(index_t n, index_t most, V (&acc)[M][NV], chain_sums<V, M, NV>& sums,
+                                             F&& f) {
+  for (index_t p = 0; p < n; p += most) {
+    if (p > 0) sums.collect(acc);
+    f(p, std::min(n, p + most));
+  }
+}
+
+/// a + b and what its rounding has lost: `lost` += a + b - (the result)   (D. Knuth, TAOCP 2, 4.2.2)
+template <class V> [[gnu::always_inline]] inline V add_exactly(const V& a, const V& b, V& lost) {
+  const V sum = a + b, of_b = sum - a, of_a = sum - of_b;
+  lost = lost + ((a - of_a) + (b - of_b));
+  return sum;
+}
+/// A sum and what it has lost. An infinity or NaN is that of the sum.
+template <class V> [[gnu::always_inline]] inline V with_lost(const V& sum, const V& lost) {
+  return select(lost == lost, sum + lost, sum);
+}
+
+/// sum[i] += block[i], exactly: lost[i] is what that loses, with `first` for the first time.
+template <class V, class T> void add_block(index_t n, const T* block, T* sum, T* lost, bool first) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  const auto add = [&](index_t i, auto get, auto put) __attribute__((always_inline)) {
+    V rest(T(0));
+    if (!first) rest = get(lost + i);
+    put(sum + i, add_exactly(get(sum + i), get(block + i), rest));
+    put(lost + i, rest);
+  };
+  index_t i = 0;
+  for (; i + W <= n; i += W)
+    add(i, [](const T* p) __attribute__((always_inline)) { return load<V>(p); },
+        [](T* p, const V& v) __attribute__((always_inline)) { store(p, v); });
+  if (const index_t left = n - i; left > 0)
+    add(i, [=](const T* p) { return load_n<V>(p, left); }, [=](T* p, const V& v) { store_n(p, v, left); });
+}
+/// sum[i] += lost[i]: the last time.
+template <class V, class T> void add_lost(index_t n, T* sum, const T* lost) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  for (index_t i = 0; i < n; i += W)
+    if (const index_t lanes = std::min(W, n - i); lanes == W)
+      store(sum + i, with_lost(load<V>(sum + i), load<V>(lost + i)));
+    else store_n(sum + i, with_lost(load_n<V>(sum + i, lanes), load_n<V>(lost + i, lanes)), lanes);
+}
+
+} // namespace tapeless::cpu::detail
