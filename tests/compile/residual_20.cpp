@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 6965
+// instantiations: 6985
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 

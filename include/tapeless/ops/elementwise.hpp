@@ -4,8 +4,7 @@
 // y[i] = f(a[i], b[i], c[i])      operands broadcast as in NumPy      y: the broadcast shape
 //
 // Subgradients: relu'(0) = 0; max and min give the cotangent of a tie to the first operand; where gives nothing, not
-// even a NaN, to the branch that is not taken. (A value that several selects with different conditions read may still
-// meet a NaN factor behind them.)
+// even a NaN, to the branch that is not taken (plan/unread.hpp).
 #pragma once
 #include <numbers>
 #include "zero.hpp"

@@ -6,6 +6,8 @@
 //   d * f     ->  where(m, d * f, 0)
 //   a^T d     ->  where(m, a, 0)^T d       rows that are summed over, of products and convolutions
 //   d b       ->  where(m, d b, 0)         rows of the result
+// Behind a single slice d is pad(d'), and less is computed:
+//   pad(d) * f  ->  pad(d * slice(f))      a^T pad(d)  ->  slice(a)^T d      pad(d) b  ->  pad(d b)
 // A zero that the user multiplies by is a number like others.
 #pragma once
 #include "row_candidates.hpp"
@@ -15,8 +17,8 @@ namespace tapeless::detail {
 class unread_guarding : row_rewriter {
   // Where a node is not zero by construction: where all its parts are true. A part broadcasts to the node.
   struct part {
-    int mask = no_node; // in the new graph; none in a dry run
-    shape s;            // of the mask, with the node's rank
+    int mask = no_node;   // in the new graph; none in a dry run
+    shape s;              // of the mask, with the node's rank
     bool implied = false; // by the others; it has fewer axes than they have
   };
   using parts = vec<part>;
@@ -84,7 +86,8 @@ class unread_guarding : row_rewriter {
       if (!has(x, q.mask)) only_y.push_back(q);
     const int a = all_of(only_x), b = all_of(only_y);
     if (a >= 0 && b >= 0)
-      if (const int m = either(a, b); m >= 0) add(r, {m, broadcast(shape_of_all(only_x), shape_of_all(only_y))});
+      if (const int m = either(a, b); m >= 0)
+        add(r, {m, broadcast(shape_of_all(only_x), shape_of_all(only_y))});
     for (const part& p : only_x)
       for (const part& q : only_y)
         if (p.s == q.s)
@@ -179,17 +182,20 @@ class unread_guarding : row_rewriter {
     return s;
   }
 
+  // from: the shape of its operand
+  constexpr part part_of_pad(const node& v, const shape& from) {
+    const int axis = static_cast<int>(v.attr);
+    const extent_t n = v.s.d[axis], lo = static_cast<extent_t>(v.attr2);
+    const shape s = one_axis(v.s.rank, axis, n);
+    return {dry_ ? no_node : reshape(g_, range(n, lo, lo + from.d[axis]), s), s};
+  }
   // Parts of node i, of those of its operand 0.
   constexpr parts moved_parts(int i) {
     const node& v = at(i);
     const shape from = at(v.in[0]).s;
     const int axis = static_cast<int>(v.attr);
     parts r;
-    if (v.o == op::pad) {
-      const shape s = one_axis(v.s.rank, axis, v.s.d[axis]);
-      const auto lo = static_cast<extent_t>(v.attr2);
-      add(r, {dry_ ? no_node : reshape(g_, range(v.s.d[axis], lo, lo + from.d[axis]), s), s});
-    }
+    if (v.o == op::pad) add(r, part_of_pad(v, from));
     if (v.o == op::scatter_add) {
       const shape s = one_axis(v.s.rank, axis, v.s.d[axis]);
       add(r, {dry_ ? no_node : reshape(g_, listed(made_[v.in[1]], v.s.d[axis]), s), s});
@@ -209,9 +215,10 @@ class unread_guarding : row_rewriter {
           if (!varies(p, axis)) add(r, p);
           else {
             s.d[axis] = v.s.d[axis];
-            add(r, {dry_ ? no_node
-                         : slice(g_, reshape(g_, p.mask, p.s), axis, static_cast<extent_t>(v.attr2), s.d[axis]),
-                    s, p.implied});
+            add(r,
+                {dry_ ? no_node
+                      : slice(g_, reshape(g_, p.mask, p.s), axis, static_cast<extent_t>(v.attr2), s.d[axis]),
+                 s, p.implied});
           }
           break;
         case op::pad:
@@ -228,7 +235,8 @@ class unread_guarding : row_rewriter {
           const shape index = at(v.in[1]).s;
           if (varies(p, axis)) {
             s = detail::gathered(p.s, index, axis);
-            add(r, {dry_ ? no_node : gather(g_, reshape(g_, p.mask, p.s), made_[v.in[1]], axis), s, p.implied});
+            add(r,
+                {dry_ ? no_node : gather(g_, reshape(g_, p.mask, p.s), made_[v.in[1]], axis), s, p.implied});
           } else add(r, moved(p, detail::gathered(p.s, keepdims(index, all_axes(index)), axis)));
           break;
         }
@@ -275,7 +283,8 @@ class unread_guarding : row_rewriter {
         if (!dry_)
           q.mask = reshape(g_, expand(g_, reshape(g_, p.mask, shape{2, {n, 1}}), shape{2, {n, planes}}), s);
         add(r, q);
-      } else if (const int m = v.o == op::fold ? repeated_from(p, v.s.d[0]) : no_node; m >= 0 || (dry_ && v.o == op::fold))
+      } else if (const int m = v.o == op::fold ? repeated_from(p, v.s.d[0]) : no_node;
+                 m >= 0 || (dry_ && v.o == op::fold))
         add(r, {mask_as(m, s), s, p.implied});
     }
     return r;
@@ -337,9 +346,12 @@ class unread_guarding : row_rewriter {
   }
   // What operand k is multiplied by, zero where operand k is. Nothing is done where it has these zeros itself.
   constexpr void guard_operand(int i, int k, const parts& l, int (&in)[3]) {
-    parts left;
-    for (const part& p : l)
+    parts rest = l, left;
+    const box b = box_of(at(i).in[k]);
+    if (b.found()) rest = rest_of(l, b); // operands are sliced to the box
+    for (const part& p : rest)
       if (dry_ || !has(of_[at(i).in[1 - k]], p.mask)) left.push_back(p);
+    guards_ = guards_ || (b.found() && !l.empty());
     if (left.empty() || plain_[at(i).in[1 - k]] != 0) return;
     guards_ = true;
     if (!dry_) in[1 - k] = guarded(in[1 - k], left);
@@ -347,6 +359,114 @@ class unread_guarding : row_rewriter {
   constexpr int guarded(int x, const parts& l) {
     const int zero = g_.konst(0, g_[x].t);
     return expand(g_, where(g_, all_of(l), x, zero), g_[x].s);
+  }
+
+  // ---- slices -----------------------------------------------------------------------------------------------------
+
+  // The elements [lo, lo + extent) of an axis of n that operand k is not zero in: pad(inner).
+  struct box {
+    int inner = no_node;
+    int axis = no_node;
+    extent_t n = 0, lo = 0, extent = 0;
+    constexpr bool found() const { return inner >= 0; }
+    constexpr bool equals(const box& b) const {
+      return axis == b.axis && n == b.n && lo == b.lo && extent == b.extent;
+    }
+  };
+  constexpr box box_of(int x) const {
+    if (dry_ || x < 0 || made_[x] < 0 || of_[x].empty()) return {};
+    const node& v = g_[made_[x]];
+    if (v.o != op::pad) return {};
+    const int axis = static_cast<int>(v.attr);
+    return {v.in[0], axis, v.s.d[axis], static_cast<extent_t>(v.attr2), g_[v.in[0]].s.d[axis]};
+  }
+  // These elements of x; what a rule makes of a few operands is made again of them.
+  constexpr int elements(int x, int axis, extent_t lo, extent_t extent, int depth = 3) {
+    const node v = g_[x];
+    if (axis < 0 || v.s.d[axis] == 1) return x;
+    shape s = v.s;
+    s.d[axis] = extent;
+    const auto operand = [&](int k) {
+      return elements(v.in[k], axis - (v.s.rank - g_[v.in[k]].s.rank), lo, extent, depth - 1);
+    };
+    if (v.o == op::expand) return expand(g_, operand(0), s);
+    if (rule(v.o).k == kind::elementwise && v.adjoint && depth > 0 && !is_custom(v.o) && v.o != op::copy) {
+      int in[3] = {no_node, no_node, no_node};
+      for (int k = 0; k < 3; ++k)
+        if (v.in[k] >= 0) in[k] = operand(k);
+      return remade(v, in, s);
+    }
+    return slice(g_, x, axis, lo, extent);
+  }
+  // The parts without that of the box.
+  constexpr parts rest_of(const parts& l, const box& b) {
+    const int m = range(b.n, b.lo, b.lo + b.extent);
+    parts r;
+    for (const part& p : l) {
+      int x = p.mask;
+      while (g_[x].o == op::reshape) x = g_[x].in[0];
+      if (x != m) r.push_back(p);
+    }
+    return r;
+  }
+  // Is it zero outside these parts by its own condition, which was padded with it?
+  constexpr bool has_condition(int inner, const parts& l) const {
+    if (g_[inner].o != op::where || l.size() != 1) return false;
+    int m = l[0].mask, c = g_[inner].in[0];
+    if (g_[m].o == op::pad) m = g_[m].in[0];
+    for (int* x : {&m, &c})
+      while (g_[*x].o == op::reshape || g_[*x].o == op::copy) *x = g_[*x].in[0];
+    return m == c;
+  }
+  // The node computed in the box of operand k alone, and zeros around.
+  constexpr int padded(int i, int k, const int (&in)[3], const parts& l) {
+    const node& v = at(i);
+    box b = box_of(v.in[k]);
+    shape s[3]{};
+    shapes_of(v, s);
+    if (!b.found() || b.n == 1) return no_node;
+    row_axis to = where_rows_go(v, s, k, {b.axis, 1}, b.n);
+    for (int a = 0; v.o == op::reshape && !to.found() && a < v.s.rank; ++a) { // the axis becomes two
+      const extent_t block = v.s.d[a] > 1 ? quotient(b.n, v.s.d[a]) : 0;
+      if (block < 1 || b.lo % block != 0 || b.extent % block != 0) continue;
+      to = where_rows_go(v, s, k, {b.axis, block}, v.s.d[a]);
+      if (to.found()) b = {b.inner, b.axis, v.s.d[a], b.lo / block, b.extent / block};
+    }
+    if (!to.found() || !is_static(to.block)) return no_node;
+    const rows_of_operands r = where_rows_come_from(v, s, to, b.n);
+    bool zero[3] = {false, false, false};
+    for (int j = 0; j < 3; ++j)
+      if (const box other = box_of(v.in[j]); other.found())
+        zero[j] = j == k || (other.equals(b) && r.operand[j].axis == b.axis && r.operand[j].block == 1);
+    if (!zero_outside(v, zero, [&](int j) { return is_zero(p_.nodes, v.in[j]); })) return no_node;
+    int part_of[3] = {no_node, no_node, no_node};
+    for (int j = 0; j < 3; ++j) {
+      if (v.in[j] < 0) continue;
+      const row_axis& a = r.operand[j];
+      if (!is_static(a.block)) return no_node;
+      part_of[j] = zero[j]      ? box_of(v.in[j]).inner
+                   : !a.found() ? in[j]
+                                : elements(in[j], a.axis, b.lo * a.block, b.extent * a.block);
+    }
+    const int inner =
+        expand(g_, remade(v, part_of, with_rows(v.s, to, b.extent)), with_rows(v.s, to, b.extent));
+    const int y = pad(g_, inner, to.axis, b.lo * to.block, (b.n - b.lo - b.extent) * to.block);
+    const parts rest = rest_of(l, b);
+    return rest.empty() || has_condition(inner, rest) ? y : guarded(y, rest);
+  }
+  // A product whose operand k is zero outside of a box that is summed over.
+  constexpr int summed_in_box(int i, int k, int (&in)[3]) {
+    const node& v = at(i);
+    const box b = box_of(v.in[k]);
+    shape s[3]{};
+    shapes_of(v, s);
+    if (!b.found() || b.n == 1) return no_node;
+    const row_sum q = where_rows_are_summed(v, s, k, {b.axis, 1});
+    if (!q.found || q.other < 0 || q.axis.block != 1) return no_node;
+    int of_box[3] = {no_node, no_node, no_node};
+    of_box[k] = dense(g_, b.inner);
+    of_box[1 - k] = dense(g_, elements(in[1 - k], q.axis.axis, b.lo, b.extent));
+    return remade(v, of_box, v.s);
   }
 
   // ---- nodes ------------------------------------------------------------------------------------------------------
@@ -382,6 +502,8 @@ class unread_guarding : row_rewriter {
             l = of_[v.in[k]];
             for (part& p : l) p.s = ranked(p.s, v.s.rank);
             add_condition(l, v.in[0], v.s.rank, k == 1);
+            if (v.adjoint)
+              if (const int y = padded(i, k, in, {}); y >= 0) return y;
             return remake(i, in);
           }
         if (found(v.in[1]) && found(v.in[2])) {
@@ -399,6 +521,12 @@ class unread_guarding : row_rewriter {
     for (part& p : l) p.s = ranked(p.s, v.s.rank);
     guards = guards && v.adjoint && !l.empty();
     guards_ = guards_ || guards;
+    if (!l.empty() && v.adjoint && v.o != op::copy) {
+      parts guarded_by; // no conditional operator: g++ 12 frees what it copies
+      if (guards) guarded_by = l;
+      for (int k = 0; k < 2; ++k)
+        if (const int y = padded(i, k, in, guarded_by); y >= 0) return y;
+    }
     const int y = remake(i, in);
     if (!guards || dry_) return y;
     const int m = all_of(l);
@@ -419,13 +547,31 @@ class unread_guarding : row_rewriter {
           add_all(l, wgrad_parts(i, k, false));
         }
     } else l = parts_of_images(i);
-    const int y = remake(i, in);
-    if (!v.adjoint || l.empty()) return y;
-    guards_ = true;
-    return dry_ ? y : guarded(y, l);
+    if (v.adjoint && !l.empty()) {
+      guards_ = true;
+      for (int k = 0; k < 2; ++k)
+        if (const int y = padded(i, k, in, l); y >= 0) return y;
+    }
+    int y = no_node;
+    for (int k = 0; k < 2 && y < 0 && v.adjoint; ++k) y = summed_in_box(i, k, in);
+    if (y < 0) y = remake(i, in);
+    return !v.adjoint || l.empty() || dry_ ? y : guarded(y, l);
   }
   constexpr int remake(int i, const int (&in)[3]) { return dry_ ? no_node : again(at(i), in, at(i).s); }
 
+  // The box stays one behind a reshape that keeps its axis, or makes it and others one.
+  constexpr bool reshape_box(int i, const int (&in)[3]) {
+    const int x = at(i).in[0], y = padded(i, 0, in, {});
+    if (y < 0) return false;
+    const parts all = of_[x];
+    of_[x] = rest_of(all, box_of(x));
+    parts l = moved_parts(i);
+    of_[x] = all;
+    made_[i] = y;
+    add(l, part_of_pad(node{g_[y]}, shape{g_[g_[y].in[0]].s}));
+    of_[i] = l;
+    return true;
+  }
   constexpr void visit(int i) {
     const node& v = at(i);
     plain_[i] = is_plain(i) ? 1 : 0;
@@ -445,6 +591,7 @@ class unread_guarding : row_rewriter {
     if (rule(v.o).k == kind::elementwise) made_[i] = elementwise(i, in, l);
     else if (is_heavy(v.o)) made_[i] = product(i, in, l);
     else {
+      if (v.o == op::reshape && v.adjoint && reshape_box(i, in)) return;
       made_[i] = remake(i, in);
       switch (v.o) {
         case op::expand:

@@ -109,9 +109,7 @@ template <class F, class... A> constexpr const auto& guarded_program() {
   else return p;
 }
 template <class F, class... A> struct arranging {
-  constexpr raw_program operator()() const {
-    return arranged<backend_of<A...>>(guarded_program<F, A...>());
-  }
+  constexpr raw_program operator()() const { return arranged<backend_of<A...>>(guarded_program<F, A...>()); }
 };
 template <class F, class... A> constexpr const auto& program_to_run() {
   constexpr const auto& p = guarded_program<F, A...>();
