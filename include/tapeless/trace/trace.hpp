@@ -80,12 +80,18 @@ constexpr raw_program after_counts(const raw_program& p, const vec<int>& counted
   return r;
 }
 
-// Only what the outputs need, renumbered; every output is a dense node of its own.
+// Only what the outputs need, renumbered; every output is a dense node of its own. What stands for derivatives only has
+// done its part: straight_through(a, b) is a.
 constexpr raw_program compact(graph& g, vec<int> outputs) {
+  const auto value_of = [&](int x) {
+    while (x >= 0 && g[x].o == op::straight_through) x = g[x].in[0];
+    return x;
+  };
   for (int k = 0; k < outputs.size(); ++k) {
+    outputs[k] = value_of(outputs[k]);
     if (is_pattern_leaf(g[outputs[k]])) continue; // where the argument is
     while (g[outputs[k]].o == op::reshape)
-      outputs[k] = g[outputs[k]].in[0]; // the same elements in the same order
+      outputs[k] = value_of(g[outputs[k]].in[0]); // the same elements in the same order
     bool own = rule(g[outputs[k]].o).k != kind::leaf && rule(g[outputs[k]].o).k != kind::view;
     for (int j = 0; j < k; ++j) own = own && outputs[j] != outputs[k];
     if (own) continue;
@@ -103,13 +109,13 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
   for (int i = g.size() - 1; i >= 0; --i)
     if (now[i] == wanted)
       for (const int k : g[i].in)
-        if (k >= 0) now[k] = wanted;
+        if (k >= 0) now[value_of(k)] = wanted;
   raw_program r;
   for (int i = 0; i < g.size(); ++i) {
     if (now[i] != wanted) continue;
     node v = g[i];
     for (int& k : v.in)
-      if (k >= 0) k = now[k];
+      if (k >= 0) k = now[value_of(k)];
     now[i] = r.nodes.size();
     r.nodes.push_back(v);
   }
