@@ -8,7 +8,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <tuple>
+#include <vector>
 
 namespace tl = tapeless;
 
@@ -55,7 +57,165 @@ constexpr auto third = [](auto f, auto x, auto v) {
   return tl::grad<0>([f](auto a, auto b) { return sum(square(tl::hvp(f)(a, b))); })(x, v);
 };
 
+// Rows of N numbers, y and the vjp by u, beside the formula in long double, whose exponent has room.
+template <int N> using row_of = tl::tensor<float, 1, N>;
+struct errors {
+  double y, x_bar; // the largest ones, over the largest of the exact numbers; infinite where one is NaN
+};
+template <class F, int N> errors errors_of(const std::vector<float>& x, bool centred, double eps) {
+  static auto run = tl::jit([](auto a, auto u) {
+                      return std::tuple{F{}(a), tl::vjp<0>(F{})(a, u)};
+                    }).template bind<row_of<N>, row_of<N>>();
+  using real = long double;
+  tl::owned<row_of<N>> u;
+  fill(*u, 0.371);
+  const auto [y, x_bar] = run(row_of<N>(const_cast<float*>(x.data())), *u);
+  real mean = 0, square = 0, u_mean = 0, uy_mean = 0;
+  for (const float e : x) mean += centred ? real(e) / N : 0;
+  for (const float e : x) square += (e - mean) * (e - mean) / N;
+  const real r = 1 / std::sqrt(square + real(eps));
+  const auto at = [&](int i) { return (x[static_cast<std::size_t>(i)] - mean) * r; };
+  for (int i = 0; i < N; ++i) {
+    u_mean += centred ? real((*u)[i]) / N : 0;
+    uy_mean += (*u)[i] * at(i) / N;
+  }
+  real off[2] = {0, 0}, top[2] = {0, 0};
+  for (int i = 0; i < N; ++i) {
+    const real exact[] = {at(i), r * ((*u)[i] - u_mean - at(i) * uy_mean)};
+    const float got[] = {y[i], x_bar[i]};
+    for (int k = 0; k < 2; ++k) {
+      top[k] = std::fmax(top[k], std::abs(exact[k]));
+      off[k] = std::isnan(got[k]) ? std::numeric_limits<real>::infinity()
+                                  : std::fmax(off[k], std::abs(got[k] - exact[k]));
+    }
+  }
+  return {double(off[0] / top[0]), double(off[1] / top[1])};
+}
+// numbers about `offset` whose deviation is about 1, times scale
+template <int N> std::vector<float> numbers(double offset, double scale) {
+  std::vector<float> x;
+  double e = 0.3;
+  for (int i = 0; i < N; ++i)
+    x.push_back(static_cast<float>(scale * (offset + 4 * (e = std::fmod(e + 0.381966, 1.0)) - 2)));
+  return x;
+}
+constexpr auto plain_layer = [](auto x) { return tl::layer_norm(x); };
+constexpr auto exact_layer = [](auto x) { return tl::layer_norm(x, 0.0); };
+constexpr auto plain_rms = [](auto x) { return tl::rms_norm(x); };
+constexpr auto exact_rms = [](auto x) { return tl::rms_norm(x, 0.0); };
+template <int N> void check_magnitudes(std::initializer_list<double> scales,
+                                       std::initializer_list<double> offsets) {
+  for (const double scale : scales)
+    for (const double offset : offsets) {
+      CAPTURE(N);
+      CAPTURE(scale);
+      CAPTURE(offset);
+      const auto x = numbers<N>(offset, scale);
+      const auto check = [](const errors& e) {
+        CHECK(e.y < 2e-6);
+        CHECK(e.x_bar < 1e-5);
+      };
+      check(errors_of<std::remove_const_t<decltype(plain_layer)>, N>(x, true, 1e-5));
+      check(errors_of<std::remove_const_t<decltype(exact_layer)>, N>(x, true, 0));
+      check(errors_of<std::remove_const_t<decltype(plain_rms)>, N>(x, false, 1e-5));
+      check(errors_of<std::remove_const_t<decltype(exact_rms)>, N>(x, false, 0));
+    }
+}
+template <class View> double largest(const View& v) {
+  double r = 0;
+  for (const auto e : v)
+    r = std::isnan(e) ? std::numeric_limits<double>::infinity() : std::fmax(r, std::abs(double(e)));
+  return r;
+}
+
 } // namespace
+
+TEST_CASE("layer_norm, rms_norm: neither a large mean, nor huge or tiny numbers cost a digit") {
+  check_magnitudes<2>({1, 1e30}, {0, 1e5});
+  check_magnitudes<13>({1e-37, 1e-30, 1e-18, 1e-5, 1, 1e5, 1e15, 1e18, 1e19, 1e20, 1e25, 1e30, 1e37, 1e38},
+                       {0});
+  check_magnitudes<1000>({1e-30, 1, 1e17, 1e19, 1e30}, {0, 100, -1e5});
+}
+
+TEST_CASE("the norms of equal numbers are exactly beta, whatever the number is, and the gradient is finite") {
+  using X = tl::tensor<float, 10, 4, 10, 10>;
+  using C = tl::tensor<float, 4>;
+  const auto f = [](auto x, auto c, auto u) {
+    return std::tuple{tl::batch_norm(x, c, c),    tl::instance_norm(x, c, c),
+                      tl::group_norm<2>(x, c, c), tl::layer_norm<3>(x) + tl::channel(c),
+                      tl::batch_norm_stats(x),    tl::vjp<0>(batch)(x, c, c, u)};
+  };
+  auto run = tl::jit(f).bind<X, C, X>();
+  float c[] = {0.5f, 1, -2, 3};
+  tl::owned<X> u;
+  fill(*u, 0.371);
+  for (const float v : {0.f, 33.3f, -4.4e9f, 1.7e15f, 1e-30f, 1e19f, -1.3e25f, 3e30f, 1e38f}) {
+    CAPTURE(v);
+    std::vector<float> x(4000, v);
+    const auto [y, z, g, l, stats, x_bar] = run(X(x.data()), C(c), *u);
+    bool exact = true;
+    for (int i = 0; i < 4000; ++i)
+      for (const float e : {y[i], z[i], g[i], l[i]}) exact = exact && e == c[i / 100 % 4];
+    CHECK(exact);
+    for (const float m : std::get<0>(stats)) CHECK(m == v);
+    for (const float q : std::get<1>(stats)) CHECK(q >= 0);
+    CHECK(largest(x_bar) < 1e4);
+  }
+}
+
+TEST_CASE("norms of very many equal numbers: at most 1e-3 at any magnitude, and 0 of 100000") {
+  using X = tl::tensor<float, n, 2>;
+  using one_row = tl::tensor<float, 1, 5000011>;
+  auto of_columns = tl::jit([](auto x) { return tl::batch_norm(x); }).bind<X>(tl::dim<'n'>(100000));
+  auto of_row = tl::jit([](auto x) { return tl::layer_norm(x); }).bind<one_row>();
+  for (const float v : {100.1f, -4.4e9f, 1e30f}) {
+    CAPTURE(v);
+    std::vector<float> x(5000011, v);
+    CHECK(largest(of_columns(tl::tensor<const float, n, 2>(x.data(), 1000))) == 0);
+    CHECK(largest(of_columns(tl::tensor<const float, n, 2>(x.data(), 100000))) == 0);
+    CHECK(largest(of_row(one_row(x.data()))) <= 1e-3);
+  }
+}
+
+TEST_CASE("batch_norm: squares that overflow make neither zeros nor NaN") {
+  using X = tl::tensor<float, 4, 1>;
+  using C = tl::tensor<float, 1>;
+  auto run = tl::jit([](auto x, auto c, auto u) {
+               return std::tuple{batch(x, c, c), tl::batch_norm_stats(x), tl::vjp<0, 1>(batch)(x, c, c, u)};
+             }).bind<X, C, X>();
+  float x[] = {1e30f, -1e30f, 2e30f, 0}, c[] = {1}, u[] = {1, 2, 3, 5};
+  const auto [y, stats, bars] = run(X(x), C(c), X(u));
+  const double expected[] = {0.4472136, -1.3416408, 1.3416408, -0.4472136};
+  double u_mean = 2.75, uy = 0;
+  for (int i = 0; i < 4; ++i) uy += u[i] * expected[i];
+  const double r = 0.8944272e-30; // 1 / deviation
+  for (int i = 0; i < 4; ++i) {
+    CHECK(y[i] == doctest::Approx(1 + expected[i]));
+    CHECK(std::get<0>(bars)[i] * 1e30 == doctest::Approx(1e30 * r * (u[i] - u_mean - expected[i] * uy / 4)));
+  }
+  CHECK(std::get<1>(bars)[0] == doctest::Approx(uy));
+  CHECK(std::get<0>(stats)[0] == doctest::Approx(5e29));
+  CHECK(std::isinf(std::get<1>(stats)[0])); // 1.25e60
+}
+
+TEST_CASE("norms in double: squares that overflow and vanish") {
+  using X = tl::tensor<double, 1, 4>;
+  auto run =
+      tl::jit([](auto x) {
+        return std::tuple{tl::layer_norm(x), tl::layer_norm(x, 0.0), tl::rms_norm(x), tl::rms_norm(x, 0.0)};
+      }).bind<X>();
+  for (const double scale : {1e300, 1e200, 1e-200, 1e-300}) {
+    double x[] = {scale, -scale, 2 * scale, 0};
+    const auto [a, b, p, q] = run(X(x));
+    const double centred[] = {0.4472135955, -1.3416407865, 1.3416407865, -0.4472135955};
+    for (int i = 0; i < 4; ++i) {
+      if (scale > 1) CHECK(a[i] == doctest::Approx(centred[i]).epsilon(1e-9));
+      CHECK(b[i] == doctest::Approx(centred[i]).epsilon(1e-9));
+      if (scale > 1) CHECK(p[i] == doctest::Approx(x[i] / scale / std::sqrt(1.5)).epsilon(1e-12));
+      CHECK(q[i] == doctest::Approx(x[i] / scale / std::sqrt(1.5)).epsilon(1e-12));
+    }
+  }
+}
 
 TEST_CASE("normalisation of one element is beta, and its x_bar is 0") {
   using X = tl::tensor<double, 1, 3, 1>;

@@ -6,10 +6,12 @@
 // batch_norm: all axes but 1      instance_norm: axes 2 ..      x: (N, C, ..)   gamma, beta: (C)
 // group_norm: axes 2 .. and the channels of a group             x: (N, C, ..)   gamma, beta: (C)
 // layer_norm: the last k axes     rms_norm: the same, x / sqrt(mean(x^2) + eps) * gamma
-// drift = m - m is 0: the library's tangent of the mean passes through it, and its flops count.
-// Flops, n elements, m means, p of (gamma over a deviation): batch and instance norm 6 n + 7 m + 3 p, without gamma
-// and beta 6 n + 9 m; group_norm of N C = p channels 6 n + 2 m + 10 p (9 p); layer_norm 8 n + 9 m, without 6 n + 9 m;
-// rms_norm 4 n + 4 m, without gamma 3 n + 4 m; batch_norm with given statistics 3 n + 3 p.
+// As the library computes it, for its flops count: of u = mean(x) with the rounding of its sum, and of (x - u) t, where t
+// is 1 unless squares overflow. drift = mean((x - u) t).
+// Flops, n elements, m means, p of (gamma over a deviation): batch and instance norm 12 n + 13 m + 2 p, without gamma and
+// beta 11 n + 15 m; group_norm of N C = p channels 12 n + 2 m + 17 p, without 11 n + 2 m + 17 p; layer_norm
+// 13 n + 15 m, without 11 n + 15 m; rms_norm 8 n + 7 m, without gamma 7 n + 7 m; batch_norm with given statistics
+// 3 n + 3 p. batch_norm, whose count is known at run time, divides 1 by it: one more.
 
 #include "array.hpp"
 #include "elementwise.hpp"
@@ -20,17 +22,34 @@ namespace ref {
 
 template <class T>
 struct moments {
-  array<T> mean, variance, centred, drift;
+  array<T> u, t, centred, drift, variance;
 };
-// average(x): the mean of every element's set, which broadcasts with x
-template <class T, class F>
-moments<T> moments_of(const array<T>& x, F average) {
-  const array<T> m = average(x), c = x - m, d = m - m;
-  return {m, average(square(c)) - square(d), c, d};
+// t, of the sum of squares
+template <class T>
+array<T> scale_of(const array<T>& squares) {
+  return map<T>(squares, [](T s) {
+    const bool fits = s - s == T(0);
+    return fits ? T(1) : T(0);
+  });
+}
+// total(x), average(x): the sum and the mean of every element's set, which broadcast with x; share: 1 over its size
+template <class T, class Sum, class Mean>
+moments<T> moments_of(const array<T>& x, const array<T>& share, Sum total, Mean average) {
+  const array<T> u = total(x * share);
+  const array<T> t = scale_of(total(square(x)));
+  const array<T> centred = x - u, c = centred * t, d = average(c), d2 = square(d);
+  const array<T> v = average(square(c)) - d2;
+  return {u, t, centred, d, v + max(d2 * constant(T(1.0 / (1 << 14))) - v, constant(T(0)))};
 }
 template <class T>
-moments<T> moments_of(const array<T>& x, const dims& axes) {
-  return moments_of(x, [&](const array<T>& a) { return mean(a, axes, true); });
+moments<T> moments_of(const array<T>& x, const dims& axes, const array<T>& share) {
+  return moments_of(
+      x, share, [&](const array<T>& a) { return sum(a, axes, true); },
+      [&](const array<T>& a) { return mean(a, axes, true); });
+}
+template <class T>
+array<T> share_of(std::int64_t n) {
+  return constant(T(1.0 / static_cast<double>(n)));
 }
 template <class T>
 array<T> deviation(const array<T>& variance, double eps) {
@@ -38,11 +57,11 @@ array<T> deviation(const array<T>& variance, double eps) {
 }
 template <class T>
 array<T> scaled(const moments<T>& q, const array<T>& scale) {
-  return q.centred * scale - q.drift * scale;
+  return (q.centred - q.drift / q.t) * (q.t * scale);
 }
 template <class T>
 array<T> scaled(const moments<T>& q, const array<T>& scale, const array<T>& shift) {
-  return q.centred * scale + (shift - q.drift * scale);
+  return scaled(q, scale) + shift;
 }
 
 // (C) -> (C, 1, ..), to meet axis 1 of an array of this rank
@@ -64,25 +83,31 @@ inline dims batch_axes(std::size_t rank) {
 }
 
 template <class T>
-array<T> norm_over(const array<T>& x, const dims& axes, double eps) {
-  const moments<T> q = moments_of(x, axes);
+array<T> normalised(const moments<T>& q, double eps) {
   return scaled(q, constant(T(1)) / deviation(q.variance, eps));
 }
 template <class T>
-array<T> norm_over(const array<T>& x, const dims& axes, const array<T>& gamma, const array<T>& beta,
-                   double eps) {
-  const moments<T> q = moments_of(x, axes);
+array<T> normalised(const moments<T>& q, const array<T>& gamma, const array<T>& beta, double eps) {
   return scaled(q, gamma / deviation(q.variance, eps), beta);
+}
+template <class T>
+moments<T> moments_of(const array<T>& x, const dims& axes) {
+  return moments_of(x, axes, share_of<T>(reduced_count(x.shape, axes)));
+}
+template <class T>
+moments<T> batch_moments(const array<T>& x) {
+  const dims axes = batch_axes(x.rank());
+  const auto n = static_cast<double>(reduced_count(x.shape, axes));
+  return moments_of(x, axes, constant(T(1)) / constant(T(n)));
 }
 
 template <class T>
 array<T> batch_norm(const array<T>& x, double eps = 1e-5) {
-  return norm_over(x, batch_axes(x.rank()), eps);
+  return normalised(batch_moments(x), eps);
 }
 template <class T>
 array<T> batch_norm(const array<T>& x, const array<T>& gamma, const array<T>& beta, double eps = 1e-5) {
-  return norm_over(x, batch_axes(x.rank()), along_channels(gamma, x.rank()), along_channels(beta, x.rank()),
-                   eps);
+  return normalised(batch_moments(x), along_channels(gamma, x.rank()), along_channels(beta, x.rank()), eps);
 }
 template <class T>
 array<T> batch_norm(const array<T>& x, const array<T>& gamma, const array<T>& beta, const array<T>& mean,
@@ -92,53 +117,63 @@ array<T> batch_norm(const array<T>& x, const array<T>& gamma, const array<T>& be
 }
 template <class T>
 array<T> batch_mean(const array<T>& x) {
-  return mean(x, batch_axes(x.rank()));
+  const dims axes = batch_axes(x.rank());
+  const auto n = static_cast<double>(reduced_count(x.shape, axes));
+  const array<T> u = sum(x * (constant(T(1)) / constant(T(n))), axes, true);
+  const array<T> t = scale_of(sum(square(x), axes, true));
+  const array<T> m = u + mean((x - u) * t, axes, true) / t;
+  return reshape(m, {m.size()});
 }
 template <class T>
 array<T> batch_variance(const array<T>& x) {
-  const array<T> v = moments_of(x, batch_axes(x.rank())).variance;
+  const moments<T> q = batch_moments(x);
+  const array<T> v = q.variance / q.t / q.t;
   return reshape(v, {v.size()});
 }
 
 template <class T>
 array<T> instance_norm(const array<T>& x, double eps = 1e-5) {
-  return norm_over(x, axes_from(2, x.rank()), eps);
+  return normalised(moments_of(x, axes_from(2, x.rank())), eps);
 }
 template <class T>
 array<T> instance_norm(const array<T>& x, const array<T>& gamma, const array<T>& beta, double eps = 1e-5) {
-  return norm_over(x, axes_from(2, x.rank()), along_channels(gamma, x.rank()), along_channels(beta, x.rank()),
-                   eps);
+  return normalised(moments_of(x, axes_from(2, x.rank())), along_channels(gamma, x.rank()),
+                    along_channels(beta, x.rank()), eps);
 }
 
-// (N, C, ..) -> (N, C, 1, ..): the sums of the channels, then of the groups, over the number of elements
+// (N, C, ..) -> (N, C, 1, ..): the sums of the channels, then of the groups, over `count` where there is one
 template <class T>
-array<T> group_mean(const array<T>& x, std::int64_t groups) {
+array<T> group_sum(const array<T>& x, std::int64_t groups, std::int64_t count = 0) {
   const std::int64_t N = x.shape[0], C = x.shape[1], each = C / groups;
-  const dims rest(x.shape.begin() + 2, x.shape.end());
-  array<T> s = rest.empty() ? x : sum(x, axes_from(2, x.rank()));
+  array<T> s = x.rank() == 2 ? x : sum(x, axes_from(2, x.rank()));
   if (each > 1) s = sum(reshape(s, {N, groups, each}), {2});
-  const array<T> m =
-      reshape(s, {N, groups, 1}) / constant(T(static_cast<double>(each * element_count(rest))));
+  s = reshape(s, {N, groups, 1});
+  if (count > 0) s = s / constant(T(static_cast<double>(count)));
   dims shape(x.rank(), 1);
   shape[0] = N;
   shape[1] = C;
-  return reshape(broadcast_to(m, {N, groups, each}), shape);
+  return reshape(broadcast_to(s, {N, groups, each}), shape);
+}
+template <class T>
+moments<T> group_moments(const array<T>& x, std::int64_t groups) {
+  const std::int64_t n = x.shape[1] / groups * element_count(dims(x.shape.begin() + 2, x.shape.end()));
+  return moments_of(
+      x, share_of<T>(n), [&](const array<T>& a) { return group_sum(a, groups); },
+      [&](const array<T>& a) { return group_sum(a, groups, n); });
 }
 template <class T>
 array<T> group_norm(const array<T>& x, std::int64_t groups, double eps = 1e-5) {
-  const moments<T> q = moments_of(x, [&](const array<T>& a) { return group_mean(a, groups); });
-  return scaled(q, constant(T(1)) / deviation(q.variance, eps));
+  return normalised(group_moments(x, groups), eps);
 }
 template <class T>
 array<T> group_norm(const array<T>& x, std::int64_t groups, const array<T>& gamma, const array<T>& beta,
                     double eps = 1e-5) {
-  const moments<T> q = moments_of(x, [&](const array<T>& a) { return group_mean(a, groups); });
-  return scaled(q, along_channels(gamma, x.rank()) / deviation(q.variance, eps),
-                along_channels(beta, x.rank()));
+  return normalised(group_moments(x, groups), along_channels(gamma, x.rank()), along_channels(beta, x.rank()),
+                    eps);
 }
 template <class T>
 array<T> layer_norm(const array<T>& x, std::size_t k = 1, double eps = 1e-5) {
-  return norm_over(x, axes_from(x.rank() - k, x.rank()), eps);
+  return normalised(moments_of(x, axes_from(x.rank() - k, x.rank())), eps);
 }
 template <class T>
 array<T> layer_norm(const array<T>& x, std::size_t k, const array<T>& gamma, const array<T>& beta,
@@ -148,7 +183,11 @@ array<T> layer_norm(const array<T>& x, std::size_t k, const array<T>& gamma, con
 template <class T>
 array<T> rms_norm(const array<T>& x, std::size_t k = 1, double eps = 1e-5) {
   const dims axes = axes_from(x.rank() - k, x.rank());
-  return x * (constant(T(1)) / deviation(mean(square(x), axes, true), eps));
+  const array<T> squares = sum(square(x), axes, true), small = constant(T(0x1p-84));
+  const array<T> low = sum(square(x * small + small), axes, true); // where the squares overflow
+  const array<T> t = scale_of(squares);
+  const array<T> n = constant(T(static_cast<double>(reduced_count(x.shape, axes))));
+  return x * (t * (constant(T(1)) / deviation(squares / n, eps)));
 }
 template <class T>
 array<T> rms_norm(const array<T>& x, std::size_t k, const array<T>& gamma, double eps = 1e-5) {

@@ -599,14 +599,14 @@ TEST_CASE("counted: the operations of each family are those its header states") 
   CHECK(flops([&] { ref::mse(a, row); }) == 3 * 24 + 1);
 
   const ref::array<counted> images = x(image), c4 = x({4}), v4 = ref::square(c4); // 240 elements
-  CHECK(flops([&] { ref::batch_norm(images, c4, c4); }) == 6 * 240 + (7 + 3) * 4);
-  CHECK(flops([&] { ref::batch_norm(images); }) == 6 * 240 + 9 * 4);
+  CHECK(flops([&] { ref::batch_norm(images, c4, c4); }) == 12 * 240 + (13 + 2) * 4 + 1);
+  CHECK(flops([&] { ref::batch_norm(images); }) == 11 * 240 + 15 * 4 + 1);
   CHECK(flops([&] { ref::batch_norm(images, c4, c4, c4, v4); }) == 3 * 240 + 3 * 4);
-  CHECK(flops([&] { ref::instance_norm(images, c4, c4); }) == 6 * 240 + (7 + 3) * 8);
-  CHECK(flops([&] { ref::group_norm(images, 2, c4, c4); }) == 6 * 240 + 2 * 4 + 10 * 8);
-  CHECK(flops([&] { ref::layer_norm(a, 1, row, row); }) == 8 * 24 + 9 * 4);
-  CHECK(flops([&] { ref::layer_norm(a, 2); }) == 6 * 24 + 9);
-  CHECK(flops([&] { ref::rms_norm(a, 1, row); }) == 4 * 24 + 4 * 4);
+  CHECK(flops([&] { ref::instance_norm(images, c4, c4); }) == 12 * 240 + (13 + 2) * 8);
+  CHECK(flops([&] { ref::group_norm(images, 2, c4, c4); }) == 12 * 240 + 2 * 4 + 17 * 8);
+  CHECK(flops([&] { ref::layer_norm(a, 1, row, row); }) == 13 * 24 + 15 * 4);
+  CHECK(flops([&] { ref::layer_norm(a, 2); }) == 11 * 24 + 15);
+  CHECK(flops([&] { ref::rms_norm(a, 1, row); }) == 8 * 24 + 7 * 4);
 }
 
 TEST_CASE("the reference gives the same numbers in float, double and counted") {

@@ -51,6 +51,7 @@ enum class op : std::uint8_t {
   ge,
   logical_and,
   logical_or,
+  straight_through, // value of the first, derivatives of the second; in no program, see trace/trace.hpp
   // elementwise, three operands
   where,
   custom_elementwise,

@@ -40,6 +40,7 @@ inline constexpr rule_table rules = [] {
   t.add(bf16_rules);
   t.add(shape_rules);
   t.add(reduce_rules);
+  t.add(norm_rules);
   t.add(matmul_rules);
   t.add(conv_rules);
   t.add(unfold_rules);

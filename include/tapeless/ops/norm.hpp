@@ -9,19 +9,36 @@
 // rms_norm<k>: y = x / sqrt(mean(x^2) + eps) * gamma, over the last k axes
 //
 // For every constant u:  variance = mean((x - u)^2) - (mean - u)^2  and  x - mean = (x - u) - (mean - u).
-// Here u is the mean held constant, so mean - u is 0; through it, one number a mean, passes the derivative of the
-// mean, and no cotangent of x - u is summed in a loop of its own. Derivatives of every order are exact.
-// (Chan, Golub, LeVeque 1983: the corrected two-pass algorithm.)
+// Here u is the mean held constant, with the rounding of its sum, and mean - u = mean(x - u) corrects it: a large mean
+// costs no digit. (Chan, Golub, LeVeque 1983: the corrected two-pass algorithm.) The sums of x - u and of its square are in
+// one loop. Through mean - u, one number a mean, passes the derivative of the mean, and no cotangent of x - u is summed in
+// a loop of its own. Derivatives of every order are exact.
+// Where sum(x^2) overflows, all of it is computed of x t, t a power of two held constant; else t is 1.
 #pragma once
 #include "reduce.hpp"
 
 namespace tapeless {
 namespace detail {
 
-// A mean that broadcasts with x, over some axes.
+// The value of a, with the derivatives of b: derivatives are taken of a formula that is cheaper to differentiate.
+// @pre the shapes agree
+constexpr int straight_through(graph& g, int a, int b) {
+  const shape s = g[a].s;
+  node v;
+  v.o = op::straight_through;
+  v.t = g[a].t;
+  v.in[0] = dense(g, a);
+  v.in[1] = b;
+  v.s = s;
+  return g.intern(v);
+}
+
+// Sums and means that broadcast with x, over some axes.
 struct over_axes {
   unsigned axes;
-  constexpr int operator()(graph& g, int x) const { return mean(g, x, axes); }
+  constexpr extent_t count(const shape& x) const { return count_of(x, axes); }
+  constexpr int sum(graph& g, int x) const { return detail::sum(g, x, axes); }
+  constexpr int mean(graph& g, int x) const { return detail::mean(g, x, axes); }
 };
 constexpr unsigned batch_axes(const shape& x) { return all_axes(x) & ~2u; }
 constexpr unsigned axes_behind_channels(const shape& x) { return all_axes(x) & ~3u; }
@@ -29,40 +46,94 @@ constexpr unsigned last_axes(const shape& x, int k) { return all_axes(x) & ~((1u
 // (N, C, ...) -> (N, C, 1, ...): the sum of each channel, then of its group, so that all loops over x have x's shape
 struct over_groups {
   int groups;
-  constexpr int operator()(graph& g, int x) const {
-    const shape s = g[x].s, of_channel = keepdims(s, axes_behind_channels(s));
-    const shape grouped{3, {s.d[0], groups, s.d[1] / groups}};
-    const int total = sum(g, reshape(g, sum(g, x, axes_behind_channels(s)), grouped), 0b100u);
-    const extent_t n = times(grouped.d[2], count_of(s, axes_behind_channels(s)));
-    const int m = binary(g, op::div, total, g.extent_value(n, g[x].t));
-    return reshape(g, expand(g, m, grouped), of_channel);
+  constexpr shape grouped(const shape& x) const { return {3, {x.d[0], groups, x.d[1] / groups}}; }
+  constexpr int total(graph& g, int x) const { // (N, groups, 1)
+    return detail::sum(g, reshape(g, detail::sum(g, x, axes_behind_channels(g[x].s)), grouped(g[x].s)),
+                       0b100u);
+  }
+  constexpr int repeated(graph& g, int a, const shape& x) const {
+    return reshape(g, expand(g, a, grouped(x)), keepdims(x, axes_behind_channels(x)));
+  }
+  constexpr extent_t count(const shape& x) const {
+    return times(grouped(x).d[2], count_of(x, axes_behind_channels(x)));
+  }
+  constexpr int sum(graph& g, int x) const { return repeated(g, total(g, x), g[x].s); }
+  constexpr int mean(graph& g, int x) const {
+    const shape s = g[x].s;
+    return repeated(g, binary(g, op::div, total(g, x), g.extent_value(count(s), g[x].t)), s);
   }
 };
 
-struct moments {
-  int mean, variance;
-  int centred, drift; // x - u, mean - u
+// What the exponents of a type ask for. Squares of x * small do not overflow, nor vanish where those of x overflow; big is
+// 1 / small for numbers whose squares vanish; (x * small + offset)^2 is no denormal number, which would take long.
+// No eps above `no_eps` meets squares that vanish; floor stands for eps where x is scaled by small.
+struct exponents {
+  double small, big, offset, no_eps, floor;
 };
-template <class Over> constexpr moments moments_of(graph& g, int x, Over over) {
-  const int m = over(g, x), u = unary(g, op::stop_gradient, m);
-  const int c = binary(g, op::sub, x, u), d = binary(g, op::sub, m, u);
-  const int v = binary(g, op::sub, over(g, unary(g, op::square, c)), unary(g, op::square, d));
-  return {m, v, c, d};
+constexpr exponents exponents_of(dtype t) {
+  return t == dtype::f32 ? exponents{0x1p-84, 0x1p80, 0x1p-62, 0x1p-100, 0x1p-120}
+                         : exponents{0x1p-600, 0x1p600, 0x1p-500, 0x1p-900, 0x1p-1000};
+}
+// t, and eps t^2, of the sum of squares of n elements
+struct scaling {
+  int t, eps, fits; // fits: do the squares?
+  bool may_vanish;
+};
+constexpr scaling scaling_of(graph& g, int squares, int n, double eps) {
+  const dtype type = g[squares].t;
+  const exponents e = exponents_of(type);
+  const auto number = [&](double x) { return g.konst(x, type); };
+  const int fits = binary(g, op::eq, binary(g, op::sub, squares, squares), number(0));
+  const int floor = number(eps < e.floor ? eps : e.floor);
+  if (eps >= e.no_eps)
+    return {where(g, fits, number(1), number(e.small)), where(g, fits, number(eps), floor), fits, false};
+  const int mean = binary(g, op::mul, binary(g, op::div, squares, n), number(e.big));
+  const int low = binary(g, op::max, binary(g, op::min, mean, number(1)), number(1 / e.big));
+  const int t = where(g, fits, binary(g, op::div, number(1), low), number(e.small));
+  const int of_small = binary(g, op::mul, binary(g, op::mul, number(eps), t), t);
+  return {t, eps == 0 ? number(0) : where(g, fits, of_small, floor), fits, true};
+}
+
+struct moments {
+  int u, t;
+  int centred, scaled;      // x - u, (x - u) t
+  int drift, variance, eps; // (mean - u) t, variance t^2, eps t^2
+};
+template <class Over> constexpr moments moments_of(graph& g, int x, Over over, double eps) {
+  const dtype type = g[x].t;
+  const int n = g.extent_value(over.count(g[x].s), type);
+  const int part = binary(g, op::div, g.konst(1, type), n); // of each element: a sum of all may overflow
+  const int u = unary(g, op::stop_gradient, over.sum(g, binary(g, op::mul, x, part)));
+  const int squares = unary(g, op::stop_gradient, over.sum(g, unary(g, op::square, x)));
+  const scaling q = scaling_of(g, squares, n, eps);
+  const int centred = binary(g, op::sub, x, u), c = binary(g, op::mul, centred, q.t);
+  // The derivatives are those of z = c, which no loop of the primal computes: no loop stores it for another one.
+  const int z = binary(g, op::sub, binary(g, op::mul, x, q.t), binary(g, op::mul, u, q.t));
+  const int scaled = straight_through(g, c, z);
+  const int d = over.mean(g, scaled), d2 = unary(g, op::square, d);
+  const int mean_square =
+      straight_through(g, over.mean(g, unary(g, op::square, c)), over.mean(g, unary(g, op::square, z)));
+  const int v = binary(g, op::sub, mean_square, d2);
+  // A variance below 2^-14 (mean - u)^2 is one of roundings: that is added which is missing.
+  const int missing = binary(g, op::sub, binary(g, op::mul, d2, g.konst(0x1p-14, type)), v);
+  const int added = unary(g, op::stop_gradient, binary(g, op::max, missing, g.konst(0, type)));
+  return {u, q.t, centred, scaled, d, binary(g, op::add, v, added), q.eps};
 }
 // a / sqrt(variance + eps)
-constexpr int over_deviation(graph& g, int a, int variance, double eps) {
-  const int shifted = binary(g, op::add, variance, g.konst(eps, g[variance].t));
-  return binary(g, op::div, a, unary(g, op::sqrt, shifted));
+constexpr int over_deviation(graph& g, int a, int variance, int eps) {
+  return binary(g, op::div, a, unary(g, op::sqrt, binary(g, op::add, variance, eps)));
 }
-// 1 / sqrt(variance + eps)
-constexpr int over_deviation(graph& g, int variance, double eps) {
-  return over_deviation(g, g.konst(1, g[variance].t), variance, eps);
+constexpr int over_deviation(graph& g, const moments& q) {
+  return over_deviation(g, g.konst(1, g[q.variance].t), q.variance, q.eps);
 }
-// (x - mean) * scale + shift, where there is a shift
+// (x - mean) t * scale + shift, where there is a shift. In the derivatives drift * scale is one number a mean.
 constexpr int scaled(graph& g, const moments& q, int scale, int shift = no_node) {
-  const int y = binary(g, op::mul, q.centred, scale), d = binary(g, op::mul, q.drift, scale);
-  if (shift == no_node) return binary(g, op::sub, y, d);
-  return binary(g, op::add, y, binary(g, op::sub, shift, d));
+  const int c = binary(g, op::sub, q.centred, binary(g, op::div, q.drift, q.t));
+  const int y = binary(g, op::mul, c, binary(g, op::mul, q.t, scale));
+  const int z = binary(g, op::mul, q.scaled, scale), d = binary(g, op::mul, q.drift, scale);
+  if (shift == no_node) return straight_through(g, y, binary(g, op::sub, z, d));
+  return straight_through(g, binary(g, op::add, y, shift),
+                          binary(g, op::add, z, binary(g, op::sub, shift, d)));
 }
 
 // [c] -> [c, 1, ...], which meets axis 1 of a
@@ -72,27 +143,27 @@ constexpr int along_channels(graph& g, int a, int rank) {
   return reshape(g, a, s);
 }
 template <class Over> constexpr int channel_norm(graph& g, Over over, double eps, int x) {
-  const moments q = moments_of(g, x, over);
-  return scaled(g, q, over_deviation(g, q.variance, eps));
+  const moments q = moments_of(g, x, over, eps);
+  return scaled(g, q, over_deviation(g, q));
 }
 template <class Over>
 constexpr int channel_norm(graph& g, Over over, double eps, int x, int gamma, int beta) {
   const int rank = g[x].s.rank;
-  const moments q = moments_of(g, x, over);
-  return scaled(g, q, over_deviation(g, along_channels(g, gamma, rank), q.variance, eps),
+  const moments q = moments_of(g, x, over, eps);
+  return scaled(g, q, over_deviation(g, along_channels(g, gamma, rank), q.variance, q.eps),
                 along_channels(g, beta, rank));
 }
 // with given statistics
 constexpr int channel_norm(graph& g, double eps, int x, int gamma, int beta, int mean, int variance) {
   const int rank = g[x].s.rank;
-  const int scale = along_channels(g, over_deviation(g, gamma, variance, eps), rank);
+  const int scale = along_channels(g, over_deviation(g, gamma, variance, g.konst(eps, g[x].t)), rank);
   const int c = binary(g, op::sub, x, along_channels(g, mean, rank));
   return binary(g, op::add, binary(g, op::mul, c, scale), along_channels(g, beta, rank));
 }
 
 template <int K, class... P> constexpr int layer_norm(graph& g, double eps, int x, P... p) {
-  const moments q = moments_of(g, x, over_axes{last_axes(g[x].s, K)});
-  const int y = scaled(g, q, over_deviation(g, q.variance, eps));
+  const moments q = moments_of(g, x, over_axes{last_axes(g[x].s, K)}, eps);
+  const int y = scaled(g, q, over_deviation(g, q));
   if constexpr (sizeof...(P) == 0) return y;
   else {
     const int affine[] = {p...};
@@ -100,8 +171,20 @@ template <int K, class... P> constexpr int layer_norm(graph& g, double eps, int 
   }
 }
 template <int K, class... P> constexpr int rms_norm(graph& g, double eps, int x, P... gamma) {
-  const int mean_square = mean(g, unary(g, op::square, x), last_axes(g[x].s, K));
-  int y = binary(g, op::mul, x, over_deviation(g, mean_square, eps));
+  const dtype type = g[x].t;
+  const exponents e = exponents_of(type);
+  const over_axes over{last_axes(g[x].s, K)};
+  const int n = g.extent_value(over.count(g[x].s), type);
+  const int squares = unary(g, op::stop_gradient, over.sum(g, unary(g, op::square, x)));
+  const scaling q = scaling_of(g, squares, n, eps);
+  int total = over.sum(g, unary(g, op::square, binary(g, op::mul, x, q.t)));
+  if (!q.may_vanish) { // the same, from the loop of the squares: t is 1 or small
+    const int low =
+        binary(g, op::add, binary(g, op::mul, x, g.konst(e.small, type)), g.konst(e.offset, type));
+    total = straight_through(g, where(g, q.fits, squares, over.sum(g, unary(g, op::square, low))), total);
+  }
+  const int r = over_deviation(g, g.konst(1, type), binary(g, op::div, total, n), q.eps);
+  int y = binary(g, op::mul, x, binary(g, op::mul, q.t, r));
   ((y = binary(g, op::mul, y, gamma)), ...);
   return y;
 }
@@ -293,13 +376,19 @@ constexpr auto rms_norm(const X& x, const G& gamma, double eps = 1e-5) { return 
 template <detail::handle X> constexpr auto batch_norm_stats(const X& x) {
   using namespace detail;
   graph& g = graph_of(x);
-  const auto channels = [&](int statistic) { return reshape(g, statistic, channels_of(g[x.id()].s)); };
+  const auto statistics = [&] {
+    const moments q = moments_of(g, x.id(), over_axes{batch_axes(g[x.id()].s)}, 1);
+    const int mean = binary(g, op::add, q.u, binary(g, op::div, q.drift, q.t));
+    const int variance = binary(g, op::div, binary(g, op::div, q.variance, q.t), q.t);
+    const shape s = channels_of(g[x.id()].s);
+    return std::pair{reshape(g, mean, s), reshape(g, variance, s)};
+  };
   if constexpr (any_var<X>) {
     const shape s = g[x.id()].s;
     if (!require_one_float_type(g, x) || !require(g, batch_norm_rules::takes(s), batch_norm_rules::axes, s))
       return std::tuple{x, x};
-    const moments q = moments_of(g, x.id(), over_axes{batch_axes(s)});
-    return std::tuple{X{&g, channels(q.mean)}, X{&g, channels(q.variance)}};
+    const auto [mean, variance] = statistics();
+    return std::tuple{X{&g, mean}, X{&g, variance}};
   } else {
     using T = typename X::value_type;
     static_assert(one_float_type<X>,
@@ -307,11 +396,20 @@ template <detail::handle X> constexpr auto batch_norm_stats(const X& x) {
     if constexpr (one_float_type<X>) {
       if constexpr (batch_norm_rules::hold<X::extents>()) {
         constexpr shape s = channels_of(X::extents);
-        const moments q = moments_of(g, x.id(), over_axes{batch_axes(X::extents)});
-        return std::tuple{wrap<T, s>(g, channels(q.mean)), wrap<T, s>(g, channels(q.variance))};
+        const auto [mean, variance] = statistics();
+        return std::tuple{wrap<T, s>(g, mean), wrap<T, s>(g, variance)};
       } else return std::tuple{x, x};
     } else return std::tuple{x, x};
   }
 }
 
+namespace detail {
+
+// clang-format off
+inline constexpr op_rule norm_rules[] = {
+  {op::straight_through, "straight_through", kind::elementwise, no_flops, [](vjp_context& c) { c.give(1, c.bar); }},
+};
+// clang-format on
+
+} // namespace detail
 } // namespace tapeless

@@ -89,6 +89,11 @@ constexpr vec<int> selections_that_count(const graph& g) {
   }
   return r;
 }
+// What stands for derivatives only has done its part: straight_through(a, b) is a.
+constexpr int value_of(const graph& g, int a) {
+  while (a >= 0 && g[a].o == op::straight_through) a = g[a].in[0];
+  return a;
+}
 // What the outputs need: operands, and the selections that count an extent. An extent begins at a node none of whose
 // operands has it, as a repeated number or the value of the extent: it has no other edge to its selection.
 constexpr vec<char> needed_by(const graph& g, const vec<int>& outputs) {
@@ -101,8 +106,9 @@ constexpr vec<char> needed_by(const graph& g, const vec<int>& outputs) {
     for (int i = g.size() - 1; i >= 0; --i) {
       if (r[i] == 0) continue;
       std::uint64_t own = counts.empty() || is_counted(g[i]) ? 0 : names_read(g[i]);
-      for (const int k : g[i].in) {
-        if (k < 0) continue;
+      for (const int in : g[i].in) {
+        if (in < 0) continue;
+        const int k = value_of(g, in);
         r[k] = 1;
         if (own != 0) own &= ~names_read(g[k]);
       }
@@ -120,9 +126,10 @@ constexpr vec<char> needed_by(const graph& g, const vec<int>& outputs) {
 // Only what the outputs need, renumbered; every output is a dense node of its own.
 constexpr raw_program compact(graph& g, vec<int> outputs) {
   for (int k = 0; k < outputs.size(); ++k) {
+    outputs[k] = value_of(g, outputs[k]);
     if (is_pattern_leaf(g[outputs[k]])) continue; // where the argument is
     while (g[outputs[k]].o == op::reshape)
-      outputs[k] = g[outputs[k]].in[0]; // the same elements in the same order
+      outputs[k] = value_of(g, g[outputs[k]].in[0]); // the same elements in the same order
     bool own = rule(g[outputs[k]].o).k != kind::leaf && rule(g[outputs[k]].o).k != kind::view;
     for (int j = 0; j < k; ++j) own = own && outputs[j] != outputs[k];
     if (own) continue;
@@ -141,7 +148,7 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
     if (needed[i] == 0) continue;
     node v = g[i];
     for (int& k : v.in)
-      if (k >= 0) k = now[k];
+      if (k >= 0) k = now[value_of(g, k)];
     now[i] = r.nodes.size();
     r.nodes.push_back(v);
   }
