@@ -4,6 +4,7 @@
 // The law of sums: |sum - exact| <= 4 eps log2(n) sum |x| for n terms, whatever they are, and the same bits with any
 // number of threads. The exact sums are taken in a wider type.
 #include <tapeless/tapeless.hpp>
+#include <tapeless/run/csr_build.hpp>
 
 #include <doctest/doctest.h>
 
@@ -152,4 +153,115 @@ TEST_CASE("scatter_add, and the cotangent of a table: the law, whatever the rows
       check_sums<float>("scatter_add of rows", 12, three, sums.data(),
                         [&](std::int64_t i) { return row(i / 3) * 3 + i % 3; });
     }
+}
+
+TEST_CASE(
+    "sparse matrices of many rows or columns: the law for A x, A^T y, A B, A^T B and the sums by columns") {
+  using A = tl::csr<float, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
+  using X = tl::tensor<const float, tl::dyn<'c'>>;
+  using Y = tl::tensor<const float, tl::dyn<'r'>>;
+  using B = tl::tensor<const float, tl::dyn<'c'>, 2>;
+  using C = tl::tensor<const float, tl::dyn<'r'>, 2>;
+  const auto names = [](auto jit, auto bind) {
+    return bind(jit, tl::dim<'r'>(many), tl::dim<'c'>(many), tl::dim<'e'>(3 * many));
+  };
+  const auto with = [&]<class V>(auto jit, std::type_identity<V>) {
+    return names(jit, [](auto j, auto... d) { return j.template bind<A, V>(d...); });
+  };
+  auto columns = names(tl::jit([](auto a) { return tl::sum<0>(a); }),
+                       [](auto j, auto... d) { return j.template bind<A>(d...); });
+  auto forward = with(tl::jit([](auto a, auto x) { return tl::matmul(a, x); }), std::type_identity<X>{});
+  auto transposed =
+      with(tl::jit([](auto a, auto y) { return tl::matmul(tl::transpose(a), y); }), std::type_identity<Y>{});
+  auto product = with(tl::jit([](auto a, auto b) { return tl::matmul(a, b); }), std::type_identity<B>{});
+  auto transposed_product =
+      with(tl::jit([](auto a, auto c) { return tl::matmul(tl::transpose(a), c); }), std::type_identity<C>{});
+  auto both = with(tl::jit(tl::grad<1>([](auto a, auto x) { return tl::sum(tl::matmul(a, x)); })),
+                   std::type_identity<X>{});
+  for (const terms how : {terms::equal, terms::one_large, terms::positive})
+    for (const std::int64_t m : {std::int64_t{100}, std::int64_t{2049}, std::int64_t{40'000}, many / 3}) {
+      CAPTURE(static_cast<int>(how));
+      CAPTURE(m);
+      const auto size = static_cast<std::size_t>(m);
+      // (m, 3), all entries, and (3, m)
+      const auto value = numbers<float>(how, m, 3);
+      std::vector<std::int32_t> row_ptr(size + 1), column(3 * size), ptr_of_wide{0};
+      for (std::size_t i = 0; i < 3 * size; ++i) column[i] = static_cast<std::int32_t>(i % 3);
+      for (std::size_t i = 0; i <= size; ++i) row_ptr[i] = static_cast<std::int32_t>(3 * i);
+      const auto tall = tl::csr_from_csr<A>(m, 3, row_ptr, column, value);
+      std::vector<std::int32_t> column_of_wide(3 * size);
+      for (std::size_t i = 0; i < 3 * size; ++i) column_of_wide[i] = static_cast<std::int32_t>(i % size);
+      for (int i = 1; i <= 3; ++i) ptr_of_wide.push_back(static_cast<std::int32_t>(i * m));
+      const auto wide = tl::csr_from_csr<A>(3, m, ptr_of_wide, column_of_wide, value);
+      const std::vector<float> ones(2 * size, 1.0f);
+      const auto by_column = [](std::int64_t i) { return i % 3; };
+      const auto by_row = [&](std::int64_t i) { return i / m; };
+      check_sums<float>("sum<0>(A)", 3, value, columns(*tall), by_column);
+      check_sums<float>("A^T y", 3, value, transposed(*tall, Y(ones.data(), m)), by_column);
+      check_sums<float>("cotangent of x", 3, value, both(*tall, X(ones.data(), 3)), by_column);
+      check_sums<float>("A x", 3, value, forward(*wide, X(ones.data(), m)), by_row);
+      const auto every_second = [](const float* y) { return std::vector<float>{y[0], y[2], y[4]}; };
+      check_sums<float>("A B", 3, value, every_second(product(*wide, B(ones.data(), m)).data()), by_row);
+      check_sums<float>("A^T B", 3, value, every_second(transposed_product(*tall, C(ones.data(), m)).data()),
+                        by_column);
+    }
+}
+
+TEST_CASE("windows of many elements, elements of many windows, and products of long rows: the law") {
+  using namespace tapeless::cpu;
+  using V = simd<float>;
+  for (const terms how : all_terms)
+    for (const std::int64_t inner : {1, 3}) {
+      CAPTURE(static_cast<int>(how));
+      CAPTURE(inner);
+      tl::window_extents e{.planes = 1, .h = 500, .w = 400, .inner = inner, .r = 500, .s = 400};
+      const auto image = numbers<float>(how, 200'000, inner);
+      std::vector<float> sums(static_cast<std::size_t>(inner));
+      window_sum<float>(serial_team(), e, 1.0f, image.data(), sums.data());
+      check_sums<float>("sum of a window", inner, image, sums, [&](std::int64_t i) { return i % inner; });
+      // 30 x 30 windows of 20 x 20: an element in the middle is in 400 of them, as the maximum of each too
+      for (const std::int64_t stride : {1, 2, 3}) {
+        CAPTURE(stride);
+        e.r = e.s = 20 * stride;
+        e.p = e.q = 30;
+        e.h = e.w = 49 * stride;
+        e.stride_h = e.stride_w = stride;
+        const auto dy = numbers<float>(how, e.p * e.q, inner);
+        std::vector<float> dx(static_cast<std::size_t>(e.h * e.w * inner)), of_maxima = dx;
+        window_spread<float>(serial_team(), e, 1.0f, dy.data(), dx.data());
+        const std::int64_t middle = 24 * stride;
+        const std::vector<std::int32_t> index(dy.size(), static_cast<std::int32_t>(middle * e.w + middle));
+        window_scatter<float>(serial_team(), e, index.data(), dy.data(), of_maxima.data());
+        std::vector<float> seen;
+        for (std::int64_t i = 0; i < e.p; ++i)
+          for (std::int64_t j = 0; j < e.q; ++j)
+            if (i * stride <= middle && middle < i * stride + e.r && j * stride <= middle &&
+                middle < j * stride + e.s)
+              for (std::int64_t c = 0; c < inner; ++c)
+                seen.push_back(dy[static_cast<std::size_t>((i * e.q + j) * inner + c)]);
+        const std::size_t at = static_cast<std::size_t>((middle * e.w + middle) * inner);
+        const auto channel = [&](std::int64_t i) { return i % inner; };
+        check_sums<float>("windows of an element", inner, seen, dx.data() + at, channel);
+        check_sums<float>("windows of a maximum", inner, seen, of_maxima.data() + at, channel);
+      }
+    }
+  for (const terms how : all_terms) { // <L[0, :], R[j, :]>
+    CAPTURE(static_cast<int>(how));
+    const auto left = numbers<float>(how, 1'000'000, 1);
+    const std::vector<float> right(2 * left.size(), 1.0f);
+    const std::int32_t column[] = {0, 1}, end[] = {2};
+    float out[2];
+    sddmm<V>(csr_rows<const std::int32_t*>{end, column}, every_row{}, left.data(), right.data(), 1'000'000, 0,
+             1, out);
+    check_sums<float>("sddmm", 1, left, out, [](std::int64_t) { return 0; });
+    CHECK(out[0] == out[1]);
+    // fold: 1000 windows, one behind the other, of 1000 taps
+    const tl::unfold_extents f{.n = 1, .c = 1, .d = 1999, .area = 1, .taps = 1000, .out = 1000};
+    const auto windows = numbers<float>(how, 1000 * 1000, 1);
+    std::vector<float> dx(1999), seen;
+    fold<float>(serial_team(), f, windows.data(), dx.data());
+    for (std::int64_t o = 0; o < 1000; ++o)
+      seen.push_back(windows[static_cast<std::size_t>(o * 1000 + 999 - o)]);
+    check_sums<float>("fold", 1, seen, dx.data() + 999, [](std::int64_t) { return 0; });
+  }
 }

@@ -16,6 +16,11 @@ using tapeless::detail::short_sum;
 /// So many terms of a sum of n may be added one after the other.
 constexpr index_t chain_of(index_t n) { return n <= short_sum ? n : n < 1200 ? 32 : n < 300000 ? 64 : 128; }
 
+template <class V> [[gnu::always_inline]] inline V zero_of() {
+  if constexpr (std::is_floating_point_v<V>) return V(0);
+  else return V(typename V::value_type(0));
+}
+
 /// high + low += x, all but exactly. V: a number or lanes. Once high is no number or infinite, low is no number.
 template <class V> [[gnu::always_inline]] inline void two_sum(V& high, V& low, const V& x) {
   const V sum = high + x, from_x = sum - high;
@@ -25,14 +30,14 @@ template <class V> [[gnu::always_inline]] inline void two_sum(V& high, V& low, c
 /// The number that high and low stand for.
 template <class V> [[gnu::always_inline]] inline V sum_of(const V& high, const V& low) {
   if constexpr (std::is_floating_point_v<V>) return low == low ? high + low : high;
-  else return high + select(low == low, low, V(typename V::value_type(0)));
+  else return high + select(low == low, low, zero_of<V>());
 }
 
 /// sum += x, where `lost` is what the sum has too much. All that it has lost so far is in it, so nothing is added at last.
 template <class V> [[gnu::always_inline]] inline void add_compensated(V& sum, V& lost, const V& x) {
   const V y = x - lost, next = sum + y, too_much = (next - sum) - y;
   if constexpr (std::is_floating_point_v<V>) lost = too_much == too_much ? too_much : V(0);
-  else lost = select(too_much == too_much, too_much, V(typename V::value_type(0)));
+  else lost = select(too_much == too_much, too_much, zero_of<V>());
   sum = next;
 }
 /// The same of n sums.
@@ -54,7 +59,7 @@ template <class V>
 /// A chain of lanes begins again behind what it is added to.
 template <class V> [[gnu::noinline]] void end_chain(V& high, V& low, V& chain) {
   two_sum(high, low, chain);
-  chain = V(typename V::value_type(0));
+  chain = zero_of<V>();
 }
 
 /// high[i] + low[i] += chain[i]; first: they are 0 before

@@ -208,6 +208,11 @@ bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
   const index_t high = std::min(e.q, (e.w + e.pad_left) / Stride);
   if (high - low < 2) return false;
   const index_t step = e.dil_h / std::gcd(e.stride_h, e.dil_h);
+  const bool is_long = most_windows_of_element(e) > short_sum;
+  const auto add = [=](auto& sum, auto& lost, const auto& v) __attribute__((always_inline)) {
+    if (is_long) add_compensated(sum, lost, v);
+    else sum += v;
+  };
   // every vector of a row is whole lines of its own
   const bool past_caches = e.planes * e.h * e.w * index_t{sizeof(T)} >= larger_than_caches &&
                            e.w * index_t{sizeof(T)} % 64 == 0 && (high - low) % W == 0 &&
@@ -223,25 +228,25 @@ bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
     while (first < last && (top - first * e.stride_h) % e.dil_h != 0) ++first;
     const auto one_by_one = [&](index_t x, index_t end) {
       for (; x < end; ++x) {
-        T sum(0);
+        T sum(0), lost(0);
         for (index_t i = first; i < last; i += step)
           for (index_t s = e.s - 1; s >= 0; --s)
             if (const index_t at = x + e.pad_left - s * e.dil_w;
                 at >= 0 && at % Stride == 0 && at / Stride < e.q)
-              sum += term(one_window<T>{}, i * e.q + at / Stride, y * e.w + x);
+              add(sum, lost, term(one_window<T>{}, i * e.q + at / Stride, y * e.w + x));
         dx[y * e.w + x] = sum;
       }
     };
     // to(column, vector) stores one
     const auto in_lanes = [&](index_t a, const auto& how, const auto& to) __attribute__((always_inline)) {
       const index_t x = Stride * a - e.pad_left;
-      V sum[2] = {V(T(0)), V(T(0))}; // of even t, of odd t
+      V sum[2] = {V(T(0)), V(T(0))}, lost[2] = {V(T(0)), V(T(0))}; // of even t, of odd t
       for (index_t i = first; i < last; i += step)
         for (index_t t = (e.s - 1) * e.dil_w; t >= 0; t -= e.dil_w) {
           const index_t f = t % Stride;
           const V v = term(how, i * e.q + a - t / Stride, y * e.w + x + f);
-          if (f != 0) sum[1] += v;
-          else sum[0] += v;
+          if (f != 0) add(sum[1], lost[1], v);
+          else add(sum[0], lost[0], v);
         }
       if constexpr (Stride == 1) to(x, sum[0]);
       else
@@ -270,6 +275,21 @@ bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
 template <class V, class T, class F> bool pull(const window_extents& e, T* dx, const F& term) {
   return (e.stride_w == 1 && pull_in_lanes<V, 1>(e, dx, term)) ||
          (e.stride_w == 2 && pull_in_lanes<V, 2>(e, dx, term));
+}
+
+/// dx[y, x] = sum of term(window, y * e.w + x) over the windows that see it, of which there are many.
+template <class T, class F> void pull_one_by_one(const window_extents& e, T* dx, const F& term) {
+  for (index_t y = 0; y < e.h; ++y) {
+    const seeing_windows rows(y, e.pad_top, e.r, e.dil_h, e.stride_h, e.p);
+    for (index_t x = 0; x < e.w; ++x) {
+      const seeing_windows cols(x, e.pad_left, e.s, e.dil_w, e.stride_w, e.q);
+      T sum(0), lost(0);
+      for (index_t i = rows.first; i < rows.last; i += rows.step)
+        for (index_t j = cols.first; j < cols.last; j += cols.step)
+          add_compensated(sum, lost, term(i * e.q + j, y * e.w + x));
+      dx[y * e.w + x] = sum;
+    }
+  }
 }
 
 /// Of window_scatter's positions and dy of a plane.   @pre windows_meet_plane(e)
@@ -328,40 +348,56 @@ void window_scatter(const Team& team, const window_extents& e, const std::int32_
   if (e.inner > 1) return detail::rows_scatter<V>(team, e, idx, dy, dx);
   const index_t out = e.p * e.q, bytes = e.h * e.w * index_t{sizeof(T)};
   // where zeros would leave the cache before windows are added, each element asks its windows
-  const bool asks = (e.planes * bytes >= larger_than_caches || bytes > (1 << 18)) && e.r * e.s <= 12 &&
-                    detail::windows_meet_plane(e);
+  const bool is_long = detail::most_windows_of_element(e) > short_sum;
+  const bool asks =
+      (is_long || ((e.planes * bytes >= larger_than_caches || bytes > (1 << 18)) && e.r * e.s <= 12)) &&
+      detail::windows_meet_plane(e);
   team.run(e.planes, [&](index_t z, int) {
     T* const plane = dx + z * e.h * e.w;
     const std::int32_t* const position = idx + z * out;
     const T* const from = dy + z * out;
     if (asks && detail::pull_maxima<V>(e, position, from, plane)) return;
+    if (is_long)
+      return detail::pull_one_by_one(
+          e, plane, [=](index_t at, index_t here) { return position[at] == here ? from[at] : T(0); });
     std::fill_n(plane, e.h * e.w, T(0));
     for (index_t i = 0; i < out; ++i) plane[position[i]] += from[i];
   });
 }
 
+namespace detail {
+template <class V, bool Long, class T, class Team>
+void sum_windows(const Team& team, const window_extents& e, T factor, const T* x, T* y) {
+  each_window<V>(team, e, [=](index_t z, const window& t, auto how) __attribute__((always_inline)) {
+    using H = decltype(how);
+    const T* const plane = x + z * e.h * e.w;
+    T* const out = y + z * e.p * e.q + t.at;
+    const index_t step = H::each * e.stride_w;
+    long_window_sum<typename H::values, H::count, Long> sum;
+    t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
+      unroll<H::count>([&](auto u) __attribute__((always_inline)) {
+        if constexpr (first) how.prefetch(plane + here + u * step);
+        sum.chain[u] += how.load(plane + here + u * step, e.stride_w, first);
+      });
+      sum.end_tap();
+    });
+    sum.end();
+    unroll<H::count>([&](auto u) __attribute__((always_inline)) {
+      how.store(out + u * H::each, how.ordered(sum.chain[u]) * typename H::values(factor));
+    });
+  });
+}
+} // namespace detail
+
 /// y is the sum over the elements of a window, in scan order, times the factor.
 template <class T, team Team, class V = simd<T>> void window_sum(const Team& team, const window_extents& e,
                                                                  T factor, const T* x, T* y) {
-  if (e.inner > 1) return detail::rows_sum<V>(team, e, factor, x, y);
-  detail::each_window<V>(team, e,
-                         [=](index_t z, const detail::window& t, auto how) __attribute__((always_inline)) {
-                           using H = decltype(how);
-                           const T* const plane = x + z * e.h * e.w;
-                           T* const out = y + z * e.p * e.q + t.at;
-                           const index_t step = H::each * e.stride_w;
-                           typename H::values sum[H::count];
-                           for (auto& v : sum) v = typename H::values(T(0));
-                           t.each_tap(e, [&](index_t here, auto first) __attribute__((always_inline)) {
-                             unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-                               if constexpr (first) how.prefetch(plane + here + u * step);
-                               sum[u] += how.load(plane + here + u * step, e.stride_w, first);
-                             });
-                           });
-                           unroll<H::count>([&](auto u) __attribute__((always_inline)) {
-                             how.store(out + u * H::each, how.ordered(sum[u]) * typename H::values(factor));
-                           });
-                         });
+  const bool is_long = e.r * e.s > short_sum;
+  if (e.inner > 1)
+    is_long ? detail::rows_sum<V, true>(team, e, factor, x, y)
+            : detail::rows_sum<V, false>(team, e, factor, x, y);
+  else if (is_long) detail::sum_windows<V, true>(team, e, factor, x, y);
+  else detail::sum_windows<V, false>(team, e, factor, x, y);
 }
 
 /// dx is overwritten; elements of no window become zero.
@@ -376,6 +412,8 @@ template <class T, team Team, class V = simd<T>> void window_spread(const Team& 
           return typename H::values(factor) * how.load(from + at);
         }))
       return;
+    if (detail::most_windows_of_element(e) > short_sum)
+      return detail::pull_one_by_one(e, plane, [=](index_t at, index_t) { return factor * from[at]; });
     std::fill_n(plane, e.h * e.w, T(0));
     for (index_t i = 0; i < e.p; ++i)
       for (index_t j = 0; j < e.q; ++j) {

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "../core/geometry.hpp"
+#include "long_sums.hpp"
 #include "pool_window.hpp"
 #include "simd.hpp"
 #include "team.hpp"
@@ -116,21 +117,54 @@ void rows_first_max(const Team& team, const window_extents& e, const T* x, std::
   });
 }
 
-template <class V, class Team, class T>
+/// Sums of V over the taps of a window. Long: chains of short_sum taps are added to high + low.
+template <class V, int N, bool Long> struct long_window_sum {
+  V chain[N];
+  struct pairs {
+    V high[N], low[N];
+  };
+  struct none {};
+  std::conditional_t<Long, pairs, none> of;
+  index_t taps = 0;
+
+  long_window_sum() {
+    for (int u = 0; u < N; ++u) chain[u] = zero_of<V>();
+    if constexpr (Long)
+      for (int u = 0; u < N; ++u) of.high[u] = of.low[u] = zero_of<V>();
+  }
+  [[gnu::always_inline]] void end_tap() {
+    if constexpr (Long)
+      if (++taps == short_sum) {
+        for (int u = 0; u < N; ++u) end_chain(of.high[u], of.low[u], chain[u]);
+        taps = 0;
+      }
+  }
+  /// chain: the sums
+  [[gnu::always_inline]] void end() {
+    if constexpr (Long)
+      for (int u = 0; u < N; ++u) {
+        end_chain(of.high[u], of.low[u], chain[u]);
+        chain[u] = sum_of(of.high[u], of.low[u]);
+      }
+  }
+};
+template <class V, bool Long, class Team, class T>
 void rows_sum(const Team& team, const window_extents& e, T factor, const T* x, T* y) {
   each_window_of_rows(team, e, [&](index_t z, const window& t, auto taps) __attribute__((always_inline)) {
     const T* const plane = x + z * e.h * e.w * e.inner;
     T* const out = y + (z * e.p * e.q + t.at) * e.inner;
     each_channel_block<V>(e.inner, [&](index_t c, auto block) __attribute__((always_inline)) {
       constexpr int N = decltype(block)::count;
-      V sum[N];
-      for (V& v : sum) v = V(T(0));
+      long_window_sum<V, N, Long> sum;
       t.each_tap(e, taps, [&](index_t here) __attribute__((always_inline)) {
         unroll<N>([&](auto u) __attribute__((always_inline)) {
-          sum[u] += block.load(plane + here * e.inner + c, u);
+          sum.chain[u] += block.load(plane + here * e.inner + c, u);
         });
+        sum.end_tap();
       });
-      unroll<N>([&](auto u) __attribute__((always_inline)) { block.store(out + c, u, sum[u] * V(factor)); });
+      sum.end();
+      unroll<N>([&](auto u)
+                    __attribute__((always_inline)) { block.store(out + c, u, sum.chain[u] * V(factor)); });
     });
   });
 }
@@ -155,6 +189,13 @@ struct seeing_windows {
     while (first < last && (at + pad - first * stride) % dil != 0) ++first;
   }
 };
+/// At most so many windows see an element.
+constexpr index_t most_windows_of_element(const window_extents& e) {
+  const auto most = [](index_t taps, index_t dil, index_t stride, index_t windows) {
+    return std::min(windows, ((taps - 1) * dil + stride) / stride);
+  };
+  return most(e.r, e.dil_h, e.stride_h, e.p) * most(e.s, e.dil_w, e.stride_w, e.q);
+}
 /// No row of a plane is seen by two windows.
 constexpr bool windows_are_apart(const window_extents& e) {
   return e.stride_h > (e.r - 1) * e.dil_h && e.stride_w > (e.s - 1) * e.dil_w;
@@ -194,6 +235,7 @@ void push_rows(const Team& team, const window_extents& e, T* dx, const F& term) 
 template <class V, class Team, class T, class F>
 void pull_rows(const Team& team, const window_extents& e, T* dx, const F& term) {
   if (windows_are_apart(e)) return push_rows<V>(team, e, dx, term);
+  const bool is_long = most_windows_of_element(e) > short_sum;
   team.run(e.planes * e.h, [&](index_t chunk, int) {
     const index_t z = chunk / e.h, y = chunk % e.h;
     const seeing_windows rows(y, e.pad_top, e.r, e.dil_h, e.stride_h, e.p);
@@ -201,12 +243,15 @@ void pull_rows(const Team& team, const window_extents& e, T* dx, const F& term) 
       const seeing_windows cols(x, e.pad_left, e.s, e.dil_w, e.stride_w, e.q);
       each_channel_block<V>(e.inner, [&](index_t c, auto block) __attribute__((always_inline)) {
         constexpr int N = decltype(block)::count;
-        V sum[N];
+        V sum[N], lost[N];
         for (V& v : sum) v = V(T(0));
+        for (V& v : lost) v = V(T(0));
         for (index_t i = rows.first; i < rows.last; i += rows.step)
           for (index_t j = cols.first; j < cols.last; j += cols.step)
             unroll<N>([&](auto u) __attribute__((always_inline)) {
-              sum[u] += term(block, ((z * e.p + i) * e.q + j) * e.inner + c, u, y * e.w + x);
+              const V v = term(block, ((z * e.p + i) * e.q + j) * e.inner + c, u, y * e.w + x);
+              if (is_long) add_compensated(sum[u], lost[u], v);
+              else sum[u] += v;
             });
         unroll<N>([&](auto u) __attribute__((always_inline)) {
           block.store(dx + (chunk * e.w + x) * e.inner + c, u, sum[u]);

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "long_sums.hpp"
 #include "short_lanes.hpp"
 
 namespace tapeless::cpu {
@@ -210,20 +211,29 @@ void spmv(const csr_rows<Ends>& a, Rows rows, Values values, X x, index_t lo, in
           else sum = fma_narrow<T>(p, load_narrow(values + e), sum);
         }
       };
-      narrow<T> even{}, odd{}; // two chains
-      T rest{};
+      // a block of them; a row of more is a sum of blocks
+      constexpr index_t block = 2 * L * short_sum;
+      T high{}, low{};
       index_t e = begin;
-      for (; e + 2 * L <= end; e += 2 * L) {
-        add(e, even);
-        add(e + L, odd);
-      }
-      if (e + L <= end) add(e, even), e += L;
+      do {
+        const index_t stop = end - e > block ? e + block : end;
+        narrow<T> even{}, odd{}; // two chains
+        T rest{};
+        for (; e + 2 * L <= stop; e += 2 * L) {
+          add(e, even);
+          add(e + L, odd);
+        }
+        if (e + L <= stop) add(e, even), e += L;
 #pragma GCC unroll 1
-      for (; e < end; ++e)
-        if constexpr (x_is_ones) rest += values[e];
-        else if constexpr (values_are_ones) rest += x[index_t(Stride) * a.column[e]];
-        else rest = fma_scalar(x[index_t(Stride) * a.column[e]], values[e], rest);
-      y[k] = hsum_narrow<T>(even + odd) + rest;
+        for (; e < stop; ++e)
+          if constexpr (x_is_ones) rest += values[e];
+          else if constexpr (values_are_ones) rest += x[index_t(Stride) * a.column[e]];
+          else rest = fma_scalar(x[index_t(Stride) * a.column[e]], values[e], rest);
+        const T sum = hsum_narrow<T>(even + odd) + rest;
+        if (stop - begin <= block) high = sum;
+        else [[unlikely]] two_sum(high, low, sum);
+      } while (e < end);
+      y[k] = end - begin <= block ? high : sum_of(high, low);
     }
   }
 }

@@ -67,8 +67,7 @@ void spmm(const csr_rows<Ends>& a, Rows rows, Values values, const typename V::v
     const index_t i = rows(k), begin = a.begin(i), end = a.end[i];
     detail::each_block<V>(K, [&](const auto& block, auto N, index_t j) __attribute__((always_inline)) {
       constexpr int chains = N >= 8 ? 1 : N >= 4 ? 2 : 4; // sums of every chains-th entry
-      V sum[chains][N];
-      unroll<chains * N>([&](auto s) __attribute__((always_inline)) { sum[s / N][s % N] = V(T(0)); });
+      V sum[chains][N], all[N], high[N], low[N];
       const auto add = [&](index_t e, auto chain) __attribute__((always_inline)) {
         if (e + detail::rows_ahead < end) block.prefetch(B + a.column[e + detail::rows_ahead] * K + j);
         const T* const p = B + a.column[e] * K + j;
@@ -76,15 +75,35 @@ void spmm(const csr_rows<Ends>& a, Rows rows, Values values, const typename V::v
           sum[chain][n] = detail::fma_entry(values, e, block.get(p, n), sum[chain][n]);
         });
       };
-      index_t e = begin;
-      for (; e + chains <= end; e += chains)
-        unroll<chains>([&](auto chain) __attribute__((always_inline)) { add(e + chain, chain); });
-      for (; e < end; ++e) add(e, std::integral_constant<int, 0>{});
+      index_t e = begin, blocks = 0;
+      bool is_long = false;
+      do { // a row of more entries is a sum of such
+        const index_t stop = end - e > chains * short_sum ? e + chains * short_sum : end;
+        unroll<chains * N>([&](auto s) __attribute__((always_inline)) { sum[s / N][s % N] = V(T(0)); });
+        for (; e + chains <= stop; e += chains)
+          unroll<chains>([&](auto chain) __attribute__((always_inline)) { add(e + chain, chain); });
+        for (; e < stop; ++e) add(e, std::integral_constant<int, 0>{});
+        unroll<N>([&](auto n) __attribute__((always_inline)) {
+          V s = sum[0][n];
+          if constexpr (chains == 2) s = s + sum[1][n];
+          if constexpr (chains == 4) s = (s + sum[1][n]) + (sum[2][n] + sum[3][n]);
+          all[n] = blocks == 0 ? s : all[n] + s;
+        });
+        if (++blocks == short_sum) [[unlikely]] {
+          unroll<N>([&](auto n) __attribute__((always_inline)) {
+            if (!is_long) high[n] = low[n] = V(T(0));
+            end_chain(high[n], low[n], all[n]);
+          });
+          is_long = true;
+          blocks = 0;
+        }
+      } while (e < end);
       unroll<N>([&](auto n) __attribute__((always_inline)) {
-        V s = sum[0][n];
-        if constexpr (chains == 2) s = s + sum[1][n];
-        if constexpr (chains == 4) s = (s + sum[1][n]) + (sum[2][n] + sum[3][n]);
-        block.put(C + k * K + j, n, s);
+        if (is_long) [[unlikely]] {
+          if (blocks > 0) end_chain(high[n], low[n], all[n]);
+          all[n] = sum_of(high[n], low[n]);
+        }
+        block.put(C + k * K + j, n, all[n]);
       });
     });
   }
@@ -123,33 +142,39 @@ void sddmm(const csr_rows<Ends>& a, Rows rows, const typename V::value_type* L,
     const index_t i = rows(k), end = a.end[i];
     const T* const l = L + k * K;
     for (index_t e = a.begin(i); e < end; e += W) {
-      V s[W]; // the lanes of s[m] add up to out[e + m]
-      unroll<W / G>([&](auto group) __attribute__((always_inline)) {
-        V sum[G];
-        unroll<G>([&](auto g) __attribute__((always_inline)) { sum[g] = V(T(0)); });
-        if (const index_t first = e + group * G; first < end) {
-          const T* r[G];
-          unroll<G>([&](auto g) __attribute__((always_inline)) { // behind the row: its last entry once more
-            r[g] = R + a.column[first + g < end ? first + g : end - 1] * K;
-            if (first + g + detail::rows_ahead < end)
-              __builtin_prefetch(R + a.column[first + g + detail::rows_ahead] * K, 0, 3);
-          });
-          index_t j = 0;
-          for (; j + W <= K; j += W) {
-            const V x = load<V>(l + j);
-            unroll<G>([&](auto g)
-                          __attribute__((always_inline)) { sum[g] = fma(x, load<V>(r[g] + j), sum[g]); });
-          }
-          if (j < K) {
-            const V x = load_n<V>(l + j, K - j);
-            unroll<G>([&](auto g) __attribute__((always_inline)) {
-              sum[g] = fma(x, load_n<V>(r[g] + j, K - j), sum[g]);
+      V sums(T(0)), low(T(0));
+      for (index_t from = 0, to; from < K; from = to) { // a long row is a sum of blocks
+        to = K - from > short_sum * W ? from + short_sum * W : K;
+        V s[W]; // the lanes of s[m] add up to out[e + m]
+        unroll<W / G>([&](auto group) __attribute__((always_inline)) {
+          V sum[G];
+          unroll<G>([&](auto g) __attribute__((always_inline)) { sum[g] = V(T(0)); });
+          if (const index_t first = e + group * G; first < end) {
+            const T* r[G];
+            unroll<G>([&](auto g) __attribute__((always_inline)) { // behind the row: its last entry once more
+              r[g] = R + a.column[first + g < end ? first + g : end - 1] * K;
+              if (first + g + detail::rows_ahead < end)
+                __builtin_prefetch(R + a.column[first + g + detail::rows_ahead] * K, 0, 3);
             });
+            index_t j = from;
+            for (; j + W <= to; j += W) {
+              const V x = load<V>(l + j);
+              unroll<G>([&](auto g)
+                            __attribute__((always_inline)) { sum[g] = fma(x, load<V>(r[g] + j), sum[g]); });
+            }
+            if (j < to) {
+              const V x = load_n<V>(l + j, to - j);
+              unroll<G>([&](auto g) __attribute__((always_inline)) {
+                sum[g] = fma(x, load_n<V>(r[g] + j, to - j), sum[g]);
+              });
+            }
           }
-        }
-        unroll<G>([&](auto g) __attribute__((always_inline)) { s[group * G + g] = sum[g]; });
-      });
-      const V sums = hsum_each<V>(s);
+          unroll<G>([&](auto g) __attribute__((always_inline)) { s[group * G + g] = sum[g]; });
+        });
+        if (from == 0) sums = hsum_each<V>(s);
+        else two_sum(sums, low, hsum_each<V>(s));
+      }
+      if (K > short_sum * W) sums = sum_of(sums, low);
       if (e + W <= end) store(out + e, sums);
       else store_n(out + e, sums, end - e);
     }

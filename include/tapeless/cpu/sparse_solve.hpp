@@ -41,8 +41,11 @@ template <class T, class Ends> void solve(const triangular_solve& s, const csr_r
     const triangle_of_row row = triangle_of(a, i, s.upper);
     T* const mine = x + i * s.k;
     if (s.k == 1 && !s.transposed) { // the sum in a register: twice as fast at 20 entries a row
-      T sum = *mine;
-      for (index_t e = row.begin; e < row.end; ++e) sum -= values[e] * x[a.column[e]];
+      T sum = *mine, lost(0);
+      if (row.end - row.begin > short_sum)
+        for (index_t e = row.begin; e < row.end; ++e) add_compensated(sum, lost, -values[e] * x[a.column[e]]);
+      else
+        for (index_t e = row.begin; e < row.end; ++e) sum -= values[e] * x[a.column[e]];
       *mine = sum;
     } else if (!s.transposed)
       for (index_t e = row.begin; e < row.end; ++e)

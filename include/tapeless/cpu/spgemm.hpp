@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 //
 // The trilinear form of a product of sparse matrices: every a_ik, b_kj and c_ij that meet, each found by a search in
-// row i of C that goes on from the column before.
+// row i of C that goes on from the column before. lost: as many elements as the result, what its sums have lost.
 #pragma once
 #include <algorithm>
+#include "long_sums.hpp"
 #include "sparse.hpp"
 
 namespace tapeless::cpu {
@@ -31,27 +32,30 @@ void each_meeting(const spgemm_patterns<Ends>& p, index_t lo, index_t hi, F act)
 
 // Rows of C, and of A, are independent; b is a sum over rows of A and is made in their order.
 template <class T, class Team, class Ends>
-void spgemm_a(const Team& team, const spgemm_patterns<Ends>& p, const T* b, const T* c, T* a) {
+void spgemm_a(const Team& team, const spgemm_patterns<Ends>& p, const T* b, const T* c, T* a, T* lost) {
   constexpr index_t rows = 64;
   team.run((p.rows + rows - 1) / rows, [&](index_t chunk, int) {
     const index_t lo = chunk * rows, hi = std::min(p.rows, lo + rows);
-    std::fill(a + p.a.begin(lo), a + p.a.begin(hi), T(0));
-    each_meeting(p, lo, hi, [&](index_t i, index_t j, index_t k) { a[i] += b[j] * c[k]; });
+    for (T* const to : {a, lost}) std::fill(to + p.a.begin(lo), to + p.a.begin(hi), T(0));
+    each_meeting(p, lo, hi,
+                 [&](index_t i, index_t j, index_t k) { add_compensated(a[i], lost[i], b[j] * c[k]); });
   });
 }
 template <class T, class Team, class Ends>
-void spgemm_c(const Team& team, const spgemm_patterns<Ends>& p, const T* a, const T* b, T* c) {
+void spgemm_c(const Team& team, const spgemm_patterns<Ends>& p, const T* a, const T* b, T* c, T* lost) {
   constexpr index_t rows = 64;
   team.run((p.rows + rows - 1) / rows, [&](index_t chunk, int) {
     const index_t lo = chunk * rows, hi = std::min(p.rows, lo + rows);
-    std::fill(c + p.c.begin(lo), c + p.c.begin(hi), T(0));
-    each_meeting(p, lo, hi, [&](index_t i, index_t j, index_t k) { c[k] += a[i] * b[j]; });
+    for (T* const to : {c, lost}) std::fill(to + p.c.begin(lo), to + p.c.begin(hi), T(0));
+    each_meeting(p, lo, hi,
+                 [&](index_t i, index_t j, index_t k) { add_compensated(c[k], lost[k], a[i] * b[j]); });
   });
 }
 template <class T, class Ends>
-void spgemm_b(const spgemm_patterns<Ends>& p, index_t nnz, const T* a, const T* c, T* b) {
-  std::fill(b, b + nnz, T(0));
-  each_meeting(p, 0, p.rows, [&](index_t i, index_t j, index_t k) { b[j] += a[i] * c[k]; });
+void spgemm_b(const spgemm_patterns<Ends>& p, index_t nnz, const T* a, const T* c, T* b, T* lost) {
+  for (T* const to : {b, lost}) std::fill(to, to + nnz, T(0));
+  each_meeting(p, 0, p.rows,
+               [&](index_t i, index_t j, index_t k) { add_compensated(b[j], lost[j], a[i] * c[k]); });
 }
 
 } // namespace tapeless::cpu

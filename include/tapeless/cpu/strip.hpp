@@ -186,9 +186,12 @@ template <class Arch, const auto& P> struct strip_of_images {
     if constexpr (wgrad) at[2] = adds ? reinterpret_cast<T*>(own) : chunk_sums<I>(f, r.chunk);
     conv2d_run<pass_of(s.o), whole::template kernel_of_step<P, I>(), simd<T>>(
         serial_team{}, conv_of(s, q), at[0], at[1], at[2], scratch, listed.lists);
-    if (!adds) return;
-    T* const sum = chunk_sums<I>(f, r.chunk);
-    for (index_t i = 0, n = product(q[2], 0, q[2].rank); i < n; ++i) sum[i] += at[2][i];
+    if constexpr (wgrad) {
+      T* const lost = chunk_sums<I>(f, tapeless::detail::max_chunks + r.chunk); // by the sums of the chunk
+      const index_t n = product(q[2], 0, q[2].rank);
+      if (adds) add_compensated<simd<T>>(n, at[2], chunk_sums<I>(f, r.chunk), lost);
+      else std::fill_n(lost, n, T(0));
+    }
   }
   // The rows at hand of operand or result k of step I, which is at `at`.
   template <int I> static frame_slot rows_of(const frame<P>& f, int k, const strip_rows& r, void*& at) {

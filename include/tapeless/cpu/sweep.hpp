@@ -104,6 +104,45 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
       std::fill_n(static_cast<T*>(f.step[I].slot[of_result(I)].data()), results(f, I), T(0));
   }
 
+  // ---- sums of many rows
+  // The chains of the sums of a chunk end; first: high and low are empty. The columns at hand are those of r.
+  template <int I>
+  static void end_chains_of_sums(const frame<P>& f, const cut& c, const strip_rows& r, index_t column,
+                                 index_t columns, bool first) {
+    if constexpr (sums(I)) {
+      const index_t n = results(f, I), stride = c.stride_of(I);
+      T *const chain = partial(f, I) + r.chunk * stride * n, *const high = form::high(f, c, I, r.chunk),
+               *const low = high + n;
+      if (stride == 2) {
+        for (index_t j = 0; j < n; ++j) {
+          T& x = chain[2 * j + 1];
+          if (first) high[j] = low[j] = T(0);
+          two_sum(high[j], low[j], x);
+          x = T(0);
+        }
+        return;
+      }
+      const index_t width = has_slices ? columns : n;
+      for (index_t j = column; j < n; j += has_slices ? columns_of(f, I) : n) {
+        end_chains<V>(width, high + j, low + j, chain + j, first);
+        std::fill_n(chain + j, width, T(0));
+      }
+    }
+  }
+  // The sums of a chunk go where its chains are.
+  template <int I>
+  static void end_sums_of_chunk(const frame<P>& f, const cut& c, const strip_rows& r, index_t column,
+                                index_t columns) {
+    if constexpr (sums(I)) {
+      end_chains_of_sums<I>(f, c, r, column, columns, false);
+      const index_t n = results(f, I), stride = c.stride_of(I), width = has_slices ? columns : n;
+      T* const to = partial(f, I) + r.chunk * stride * n + (stride - 1);
+      const T *const high = form::high(f, c, I, r.chunk), *const low = high + n;
+      for (index_t from = column; from < n; from += has_slices ? columns_of(f, I) : n)
+        for (index_t j = from; j < from + width; ++j) to[stride * j] = sum_of(high[j], low[j]);
+    }
+  }
+
   // ---- rows in pieces
   struct long_rows {
     index_t count = 0, row[most_long_rows];
@@ -340,12 +379,22 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
         r.column = part % slices * slice;
         r.columns = std::min(slice, columns_of(f, First) - r.column);
       }
+      index_t chain = 0; // rows since sums were added to others
+      bool is_long = false;
+      const auto visited = [&] {
+        r.done += r.hi - r.lo;
+        chain += r.hi - r.lo;
+        if (c.chain == 0 || chain < c.chain) return;
+        (end_chains_of_sums<First + K>(f, c, r, r.column, r.columns, !is_long), ...);
+        is_long = true;
+        chain = 0;
+      };
       const auto visit = [&](const auto& rows, index_t from, index_t to) {
         r.until = to;
         for (r.lo = from; r.lo < to; r.lo = r.hi) {
           r.hi = std::min(to, r.lo + c.tile);
           (run_rows<First + K>(f, c, rows, r), ...);
-          r.done += r.hi - r.lo;
+          visited();
         }
       };
       if constexpr (tiled) {
@@ -354,7 +403,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
           r.lo = c.tiles.t.first_row(q);
           r.hi = c.tiles.t.first_row(q + 1);
           (run_rows<First + K>(f, c, block_of_rows{q}, r), ...);
-          r.done += r.hi - r.lo;
+          visited();
         }
       } else {
         index_t n = 0;
@@ -377,6 +426,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
           }
         }
       }
+      if (is_long) (end_sums_of_chunk<First + K>(f, c, r, r.column, r.columns), ...);
       if (r.done == 0) (clear_partial<First + K>(f, chunk), ...);
       (finish_fused_rows<P, First + K>(f, r), ...);
     });

@@ -109,7 +109,8 @@ template <const auto& P, int First> struct sweep_form {
   struct cut {
     csr_rows<const row_end*> a;
     index_t rows, nnz, chunks, tile;
-    bool apart; // x and its sums do not alternate
+    index_t chain = 0; // rows whose entries are added to sums by columns one after the other
+    bool apart;        // x and its sums do not alternate
     csr_tiles tiles{};
     // of the sums of step i
     constexpr index_t stride_of(int i) const { return apart ? 1 : most_stride_of(i); }
@@ -121,6 +122,7 @@ template <const auto& P, int First> struct sweep_form {
           slot[0].s.d[0],
           1,
           1,
+          0,
           true};
     const index_t columns = eval(static_cast<extent_t>(P.step_[First].attr2), f.names);
     r.apart = columns * index_t{sizeof(T)} <= short_vector;
@@ -141,7 +143,18 @@ template <const auto& P, int First> struct sweep_form {
     }
     r.tile =
         r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz, index_t{sizeof(T)} + 4, reads_entries_once(), r.apart);
+    if (summed > 0) { // rows with about 64 entries a column are worth a visit of all columns
+      r.chain = std::max(chain_of(r.rows), 64 * columns / (r.nnz / std::max<index_t>(1, r.rows) + 1));
+      r.tile = std::min(r.tile, r.chain);
+    }
     return r;
+  }
+
+  // ---- sums by columns: chains of their terms are added to high + low, where a chunk has several
+  // Of chunk `chunk` of step i; low behind it, of as many elements.
+  static T* high(const frame<P>& f, const cut& c, int i, index_t chunk) {
+    const index_t n = results(f, i);
+    return partial(f, i) + c.stride_of(i) * c.chunks * n + chunk * 2 * n;
   }
 
   // Is a row that holds a large share of the entries cut into pieces?

@@ -27,7 +27,7 @@ template <const auto& P> struct what_stays {
     }
     n *= coefficient(tapeless::detail::numel(x.s));
     // partial results of chunks, at most; the scratch of a selection is less
-    return k > result_of(i) ? n * 2 * tapeless::detail::max_chunks : n;
+    return k > result_of(i) ? n * 4 * tapeless::detail::max_chunks : n;
   }
   // Do slots j of step w and k of step i share bytes?
   static constexpr bool overlap(int w, int j, int i, int k) {

@@ -314,9 +314,10 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
   } else if constexpr (O == op::spgemm) {
     const auto run = [&](const auto& p) {
       const auto makes = tapeless::detail::made_by_spgemm(s.attr);
-      if (makes == tapeless::detail::spgemm_a) spgemm_a<T>(team, p, in(6), in(7), y);
-      else if (makes == tapeless::detail::spgemm_c) spgemm_c<T>(team, p, in(6), in(7), y);
-      else spgemm_b<T>(p, out.d[0], in(6), in(7), y);
+      T* const lost = static_cast<T*>(f.slot[s.loads + 1].data());
+      if (makes == tapeless::detail::spgemm_a) spgemm_a<T>(team, p, in(6), in(7), y, lost);
+      else if (makes == tapeless::detail::spgemm_c) spgemm_c<T>(team, p, in(6), in(7), y, lost);
+      else spgemm_b<T>(p, out.d[0], in(6), in(7), y, lost);
     };
     const auto rows = [&](int k) {
       const bool wide = (s.attr & tapeless::detail::spgemm_wide(k)) != 0;

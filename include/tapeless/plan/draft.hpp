@@ -102,7 +102,7 @@ template <int N, int O> struct draft {
       step& s = made.step_[k];
       if (s.o != op::conv_wgrad || s.fused) continue;
       if (!is_member(open_strip.begin + 1)) s.partials = 0;
-      else made.slot_[s.partial0].at = allocate(0, max_chunks * bytes_of(at(s.node)), group);
+      else made.slot_[s.partial0].at = allocate(0, 2 * max_chunks * bytes_of(at(s.node)), group);
     }
     if (open_strip.pattern >= 0 && open_strip.rows != 0) mask_rows(group);
     else made.step_[open_strip.begin].at_once = open_strip.at_once();

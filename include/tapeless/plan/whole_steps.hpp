@@ -64,7 +64,9 @@ template <int N, int O> class whole_steps {
       q.t = v.t;
       q.s = v.s;
       // twice: in a sweep they alternate with the vector that another step multiplies
-      const extent_t copies = v.s.rank > 1 ? max_row_chunks_of_matrices : (s.strip ? 2 : 1) * max_row_chunks;
+      const extent_t chunks = v.s.rank > 1 ? max_row_chunks_of_matrices : max_row_chunks;
+      // and twice for long sums: see sweep_form
+      const extent_t copies = (v.s.rank == 1 && s.strip ? 4 : 3) * chunks;
       q.at = d_.allocate(names(numel(v.s)), d_.bytes_of(v, copies), group);
       r_.slot_[r_.slots++] = q;
       s.partials = 1;
@@ -158,17 +160,16 @@ template <int N, int O> class whole_steps {
       scratch(attributes_of_select(v).segments + 1); // where each segment begins
       scratch(d_.at(v.in[0]).s.d[0]);                // the rows by segment
     }
-    if (v.o == op::scatter_add && is_float(v.t)) { // what sums have lost; hits of rows, a byte each
-      const extent_t terms = numel(r_.slot_[s.slot0 + 1].s), n = numel(v.s);
-      if (!is_static(terms) || terms > short_sum) {
-        const extent_t bytes = coefficient(n) * (size_of(v.t) + 1);
-        slot q;
-        q.t = v.t;
-        q.s = v.s;
-        q.at = d_.allocate(names(n), is_static(n) ? aligned(bytes) : (bytes + 7) / 8 * 8, g_.of[i]);
-        r_.slot_[r_.slots++] = q;
-        s.carries = 1;
-      }
+    const extent_t terms = v.o == op::scatter_add ? numel(r_.slot_[s.slot0 + 1].s) : 0;
+    const bool scatters = v.o == op::scatter_add && is_float(v.t) && (!is_static(terms) || terms > short_sum);
+    if (scatters || v.o == op::spgemm) { // what sums have lost; of scatter_add hits of rows too, a byte each
+      const extent_t n = numel(v.s), bytes = coefficient(n) * (size_of(v.t) + 1);
+      slot q;
+      q.t = v.t;
+      q.s = v.s;
+      q.at = d_.allocate(names(n), is_static(n) ? aligned(bytes) : (bytes + 7) / 8 * 8, g_.of[i]);
+      r_.slot_[r_.slots++] = q;
+      s.carries = 1;
     }
     if (passes_by_images(v.o)) put_in_strip(i, group, s);
     else d_.count_bytes(s.adjoint, d_.is_in_place(i) ? d_.at(v.in[0]).s : v.s, v.t);
