@@ -309,15 +309,17 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
     const index_t size = elements_of_weights(e);
     if (e.n == 0) return void(std::fill_n(dw, size, 0.0f));
     if (is_halved(e)) return sum_of_halves(team, e, x, dy, dw, s);
-    float* const part = s.shared; // of some images
-    s.shared += size;
+    float *const part = s.shared, *const lost = part + size; // of some images; of their sum
+    s.shared += 2 * size;
     const index_t images = depth * together(size_of_pair(e));
     for (index_t z = 0; z < e.n; z += images) {
       sum_of_pairs(team, e, x, dy, z, std::min(images, e.n - z), z == 0 ? dw : part, s);
       if (z == 0) continue;
       constexpr index_t block = 8192;
       team.run(ceil_div(size, block), [&](index_t chunk, int) {
-        for (index_t i = chunk * block; i < std::min(size, (chunk + 1) * block); ++i) dw[i] += part[i];
+        const index_t i = chunk * block, n = std::min(block, size - i);
+        add_block<V>(n, part + i, dw + i, lost + i, z == images);
+        if (z + images >= e.n) add_lost<V>(n, dw + i, lost + i);
       });
     }
   }
@@ -331,10 +333,10 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
     } else {
       const conv_extents half = halved(e);
       const scratch_need a = kernel::need(on_words(e)), b = kernel::need(on_words(half));
-      return {
-          .each = std::max(a.each, b.each),
-          .shared = std::max(elements_of_weights(e) + together(size_of_pair(e)) * size_of_pair(e) + a.shared,
-                             size_of_pair(half) + b.shared)};
+      return {.each = std::max(a.each, b.each),
+              .shared = std::max(
+                  2 * elements_of_weights(e) + together(size_of_pair(e)) * size_of_pair(e) + a.shared,
+                  size_of_pair(half) + b.shared)};
     }
   }
 };

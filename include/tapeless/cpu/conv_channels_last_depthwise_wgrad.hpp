@@ -98,7 +98,7 @@ template <class V> struct channels_last_depthwise_wgrad {
     constexpr index_t size(const conv_extents& e) const { return lanes * e.r * e.s; }
   };
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.shared = plan(e).slots * plan(e).size(e)};
+    return {.shared = 3 * plan(e).slots * plan(e).size(e)};
   }
   static constexpr bool reads_lists(const conv_extents&) { return true; }
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
@@ -111,18 +111,42 @@ template <class V> struct channels_last_depthwise_wgrad {
     team.run(slots * parts.parts, [&](index_t chunk, int) {
       const index_t slot = chunk / parts.parts, part = chunk % parts.parts;
       const index_t c0 = parts.begin(part), c1 = parts.begin(part + 1);
-      T* const sum = s.shared + slot * size; // (slot, tap, c)
-      for (index_t t = 0; t < taps; ++t) zero_row<V>(sum + t * p.lanes + c0, round_up(c1 - c0, W));
+      // (slot, tap, c): the sums; of those slots behind them a block, and what their sum has lost
+      T *const sum = s.shared + slot * size, *const block = sum + slots * size,
+               *const lost = block + slots * size;
+      const index_t lanes = round_up(c1 - c0, W);
+      index_t pieces = 0, blocks = 0;
+      const auto end_block = [&] {
+        for (index_t t = 0; t < taps; ++t) {
+          const index_t at = t * p.lanes + c0;
+          if (blocks > 0) add_block<V>(lanes, block + at, sum + at, lost + at, blocks == 1);
+          zero_row<V>(block + at, lanes);
+        }
+        ++blocks;
+        pieces = 0;
+      };
+      for (index_t t = 0; t < taps; ++t) zero_row<V>(sum + t * p.lanes + c0, lanes);
       for (index_t u = slot * units / slots; u < (slot + 1) * units / slots; ++u) {
         const index_t z = u / p.bands, b = u % p.bands;
         v.each_segment(0, b * e.p / p.bands, (b + 1) * e.p / p.bands,
                        [&](index_t i, index_t high, const taps_of_axis& r) {
                          h.each_segment(0, 0, e.q, [&](index_t j, index_t wide, const taps_of_axis& c) {
-                           rectangle(e, p, high, r, wide, c, c1 - c0, x(z) + c0,
-                                     dy(z) + (i * e.q + j) * e.c + c0, sum + c0);
+                           each_piece(high, wide, [&](index_t i0, index_t rows, index_t j0, index_t cols) {
+                             if (pieces++ == blocks_in_order) {
+                               end_block();
+                               pieces = 1;
+                             }
+                             piece(e, p, rows, r, cols, c, c1 - c0,
+                                   x(z) + c0 + (i0 * e.stride_h * e.w + j0 * e.stride_w) * e.c,
+                                   dy(z) + ((i + i0) * e.q + j + j0) * e.c + c0,
+                                   (blocks == 0 ? sum : block) + c0);
+                           });
                          });
                        });
       }
+      if (blocks == 0) return;
+      end_block();
+      for (index_t t = 0; t < taps; ++t) add_lost<V>(lanes, sum + t * p.lanes + c0, lost + t * p.lanes + c0);
     });
     for (index_t slot = 1; slot < slots; ++slot)
       for (index_t j = 0; j < size; ++j) s.shared[j] += s.shared[slot * size + j];
@@ -130,39 +154,41 @@ template <class V> struct channels_last_depthwise_wgrad {
   }
 
 private:
-  static void rectangle(const conv_extents& e, const plan& p, index_t high, const taps_of_axis& r,
-                        index_t wide, const taps_of_axis& c, index_t lanes, const T* x, const T* dy, T* sum) {
+  /// f(row, rows, column, columns): parts of a rectangle that are one chain, and stay in the cache.
+  template <class F> static void each_piece(index_t high, index_t wide, F&& f) {
+    const index_t cols = ceil_div(wide, ceil_div(wide, short_sum)),
+                  rows = std::max<index_t>(short_sum / cols, 1);
+    for (index_t i = 0; i < high; i += rows)
+      for (index_t j = 0; j < wide; j += cols) f(i, std::min(rows, high - i), j, std::min(cols, wide - j));
+  }
+  static void piece(const conv_extents& e, const plan& p, index_t high, const taps_of_axis& r, index_t wide,
+                    const taps_of_axis& c, index_t lanes, const T* x, const T* dy, T* sum) {
     const bool near = e.stride_w == e.dil_w, next_but_one = e.stride_w == 2 * e.dil_w;
-    const index_t some = std::clamp<index_t>(128 / wide, 1, high),
-                  taps = r.count * c.count; // rows in the cache
-    for (index_t i = 0; i < high; i += some)
-      for (index_t first = 0; first < taps; first += N) {
-        index_t at[N];
-        T* to[N];
-        const index_t count = std::min<index_t>(N, taps - first);
-        for (index_t t = 0; t < count; ++t) {
-          const index_t y = (first + t) / c.count, s = (first + t) % c.count;
-          at[t] = ((r.from + y * e.dil_h) * e.w + c.from + s * e.dil_w) * e.c;
-          to[t] = sum + ((r.first + y) * e.s + c.first + s) * p.lanes;
-        }
-        const index_t here = std::min(some, high - i);
-        const T* const from = x + i * e.stride_h * e.w * e.c + at[0];
-        if (r.count == 3 && c.count == 3 && lanes % W == 0 && (near || next_but_one)) {
-          if (near)
-            depthwise_sums_3x3<V, 1>(here, wide, lanes, dy + i * e.q * e.c, e.q * e.c, e.c, from,
-                                     e.stride_h * e.w * e.c, e.dil_h * e.w * e.c, e.dil_w * e.c, to);
-          else
-            depthwise_sums_3x3<V, 2>(here, wide, lanes, dy + i * e.q * e.c, e.q * e.c, e.c, from,
-                                     e.stride_h * e.w * e.c, e.dil_h * e.w * e.c, e.dil_w * e.c, to);
-          continue;
-        }
-        unroll<N>([&](auto n) {
-          if (count != n.value + 1) return;
-          depthwise_sums<V, n.value + 1>(here, wide, lanes, dy + i * e.q * e.c, e.q * e.c, e.c,
-                                         x + i * e.stride_h * e.w * e.c, e.stride_h * e.w * e.c,
-                                         e.stride_w * e.c, at, to);
-        });
+    const index_t taps = r.count * c.count;
+    for (index_t first = 0; first < taps; first += N) {
+      index_t at[N];
+      T* to[N];
+      const index_t count = std::min<index_t>(N, taps - first);
+      for (index_t t = 0; t < count; ++t) {
+        const index_t y = (first + t) / c.count, s = (first + t) % c.count;
+        at[t] = ((r.from + y * e.dil_h) * e.w + c.from + s * e.dil_w) * e.c;
+        to[t] = sum + ((r.first + y) * e.s + c.first + s) * p.lanes;
       }
+      if (r.count == 3 && c.count == 3 && lanes % W == 0 && (near || next_but_one)) {
+        if (near)
+          depthwise_sums_3x3<V, 1>(high, wide, lanes, dy, e.q * e.c, e.c, x + at[0], e.stride_h * e.w * e.c,
+                                   e.dil_h * e.w * e.c, e.dil_w * e.c, to);
+        else
+          depthwise_sums_3x3<V, 2>(high, wide, lanes, dy, e.q * e.c, e.c, x + at[0], e.stride_h * e.w * e.c,
+                                   e.dil_h * e.w * e.c, e.dil_w * e.c, to);
+        continue;
+      }
+      unroll<N>([&](auto n) {
+        if (count != n.value + 1) return;
+        depthwise_sums<V, n.value + 1>(high, wide, lanes, dy, e.q * e.c, e.c, x, e.stride_h * e.w * e.c,
+                                       e.stride_w * e.c, at, to);
+      });
+    }
   }
 };
 

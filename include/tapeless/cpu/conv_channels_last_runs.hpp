@@ -49,26 +49,31 @@ template <class V, int M, int NV, class T>
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
   }
-  const T* b = s.b;
-  for (index_t t = 0; t < s.taps; ++t, b += s.gap) {
-    const index_t end = s.tap[t] + s.run;
-    for (index_t at = s.tap[t]; at < end; ++at, b += NV * W) {
-      keep_scalar(at); // one index for all rows, not a pointer for each
-      V lane[NV];
+  chain_sums<V, M, NV> sums;
+  const auto chain = [&](index_t t, index_t t_end, index_t l, index_t l_end) __attribute__((always_inline)) {
+    for (; t < t_end; ++t) {
+      const index_t end = s.tap[t] + l_end;
+      const T* b = s.b + t * (s.run * NV * W + s.gap) + l * NV * W;
+      for (index_t at = s.tap[t] + l; at < end; ++at, b += NV * W) {
+        keep_scalar(at); // one index for all rows, not a pointer for each
+        V lane[NV];
 #pragma GCC unroll 16
-      for (int j = 0; j < NV; ++j) {
-        V v = load<V>(b + j * W);
-        keep(v);
-        lane[j] = v;
-      }
+        for (int j = 0; j < NV; ++j) {
+          V v = load<V>(b + j * W);
+          keep(v);
+          lane[j] = v;
+        }
 #pragma GCC unroll 16
-      for (int i = 0; i < M; ++i) {
-        const V x(a[i][at]);
+        for (int i = 0; i < M; ++i) {
+          const V x(a[i][at]);
 #pragma GCC unroll 16
-        for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, lane[j], acc[i][j]);
+          for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, lane[j], acc[i][j]);
+        }
       }
     }
-  }
+  };
+  in_chains_of_rows(s.taps, s.run, chain_of<V>(s.taps * s.run), acc, sums, chain);
+  sums.finish(acc);
   const first_lanes<V> lanes(s.last);
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
@@ -161,8 +166,9 @@ struct taps_of_pixels {
   }
 };
 
-/// Steps of one panel of weights: it stays in the nearest cache while all rows pass, and what they read of x in the next.
-inline constexpr index_t deep = 384;
+/// Steps of one panel of weights: it stays in the nearest cache while all rows pass, and what they read of x in the next. Of
+/// very many steps more, so that the panels are blocks_in_order at most.
+constexpr index_t deep_of(index_t steps) { return std::max<index_t>(384, ceil_div(steps, blocks_in_order)); }
 
 /// y (+)= the sums over all taps for lanes [lane, end); b: (panel of NR lanes, b_size, lane of the panel), whole vectors,
 /// at the first of these taps in panel 0; `to` is where lane 0 goes.   @pre lane is a multiple of NR
@@ -170,7 +176,8 @@ template <class V, bool Few = false, class T>
 void lanes_of_runs(const pixel_grid& g, const T* from, T* to, index_t lane, index_t end, index_t lanes,
                    const taps_of_pixels& t, const T* b, index_t b_first, index_t b_size, bool add) {
   using B = lane_blocking<V>;
-  const index_t parts = ceil_div(t.channels, deep), run = ceil_div(t.channels, parts);
+  const index_t deep = deep_of(t.taps * t.channels), parts = ceil_div(t.channels, deep),
+                run = ceil_div(t.channels, parts);
   const index_t together = parts > 1 ? 1 : std::max<index_t>(1, deep / t.channels);
   for (index_t first = 0; first < t.taps; first += together)
     for (index_t c = 0; c < t.channels; c += run)

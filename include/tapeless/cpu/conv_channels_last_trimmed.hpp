@@ -172,11 +172,13 @@ template <class V, int M, int NV, class T>
     for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
   }
   const index_t a_step = g.from.col, b_step = g.to.col, cols = g.cols;
-  for (index_t z = 0; z < g.images; ++z)
-    for (index_t y = 0; y < g.rows; ++y) {
-      index_t at = z * g.from.image + y * g.from.row;
-      const T* p = b + z * g.to.image + y * g.to.row;
-      for (index_t x = 0; x < cols; ++x, at += a_step, p += b_step) {
+  chain_sums<V, M, NV> sums;
+  const auto chain = [&](index_t n, index_t n_end, index_t x0, index_t x_end) __attribute__((always_inline)) {
+    for (index_t z = n / g.rows, y = n % g.rows; n < n_end; ++n) {
+      index_t at = z * g.from.image + y * g.from.row + x0 * a_step;
+      const T* p = b + z * g.to.image + y * g.to.row + x0 * b_step;
+      if (++y == g.rows) ++z, y = 0;
+      for (index_t x = x0; x < x_end; ++x, at += a_step, p += b_step) {
         keep_scalar(at); // one index for all rows, not a pointer for each
         V lane[NV];
 #pragma GCC unroll 16
@@ -193,6 +195,10 @@ template <class V, int M, int NV, class T>
         }
       }
     }
+  };
+  const index_t lines = g.images * g.rows;
+  in_chains_of_rows(lines, cols, chain_of<V>(lines * cols), acc, sums, chain);
+  sums.finish(acc);
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
@@ -207,7 +213,7 @@ template <class V> struct channels_last_trimmed_wgrad {
   using B = lane_blocking<V>;
   // filters fill vectors: dy is read in place
   static constexpr bool takes(const conv_extents& e) { return takes_trimmed(e) && e.k % B::W == 0; }
-  static constexpr scratch_need need(const conv_extents& e) { return {.shared = e.k * e.c * e.r * e.s}; }
+  static constexpr scratch_need need(const conv_extents& e) { return {.shared = 3 * e.k * e.c * e.r * e.s}; }
   /// The positions where tap t is inside.
   struct range {
     index_t first, count, at; // at: what the first one reads
@@ -224,12 +230,17 @@ template <class V> struct channels_last_trimmed_wgrad {
     const index_t parts = team.size() == 1 ? 1 : ceil_div(e.c, index_t(16));
     const index_t units = units_of(e, parts), together = images_at_once(e);
     const index_t cuts = team.size() == 1 ? 1 : std::min<index_t>(units, 4 * team.size());
-    team.run(cuts, [&](index_t cut, int) {
-      for (index_t z = 0; z < e.n; z += together)
-        some(e, std::min(together, e.n - z), parts, cut * units / cuts, (cut + 1) * units / cuts, x(z), dy(z),
-             s.shared, z > 0);
-    });
-    finish(team, e, 1, s.shared, dw);
+    const index_t size = e.k * e.c * e.r * e.s;
+    const auto all = sum_in_rounds<V>(team, ceil_div(e.n, together), 1, size, s.shared, s.shared + 2 * size,
+                                      [&](index_t first, index_t last, index_t, T* sums) {
+                                        team.run(cuts, [&](index_t cut, int) {
+                                          for (index_t u = first; u < last; ++u)
+                                            some(e, std::min(together, e.n - u * together), parts,
+                                                 cut * units / cuts, (cut + 1) * units / cuts,
+                                                 x(u * together), dy(u * together), sums, u > first);
+                                        });
+                                      });
+    finish(team, e, all.slots, all.p, dw);
   }
   /// A unit: one of so many parts of the channels, one tap and one panel of filters.
   static index_t units_of(const conv_extents& e, index_t parts) {

@@ -44,7 +44,7 @@ template <class V> struct channels_last_wgrad {
   };
   static constexpr scratch_need need(const conv_extents& e) {
     const plan p(e);
-    return {.each = p.each(), .shared = p.slots * e.groups * p.size()};
+    return {.each = p.each(), .shared = (p.slots + 2) * e.groups * p.size()};
   }
 
   /// to: (block, image, row, column, channel of the block), from channel c of the pixel on.
@@ -109,61 +109,67 @@ template <class V> struct channels_last_wgrad {
     const plan p(e);
     const index_t columns = p.cg * p.taps, of_image = p.bands * p.segments;
     const index_t together = of_image > 1 ? 1 : std::clamp<index_t>(ceil_div(e.n, p.slots), 1, p.images);
-    const index_t units = ceil_div(e.n, together) * of_image, slots = std::min(p.slots, units);
+    const index_t units = ceil_div(e.n, together) * of_image;
     const index_t panels = ceil_div(p.kg, NR);
-    const index_t cuts =
-        team.size() == 1 ? 1 : std::clamp<index_t>(4 * team.size() / (slots * e.groups), 1, panels);
-    team.run(slots * e.groups * cuts, [&](index_t chunk, int member) {
-      const index_t cut = chunk % cuts, g = chunk / cuts % e.groups, slot = chunk / (cuts * e.groups);
-      const index_t k0 = panels * cut / cuts * NR, k1 = std::min(p.kg, panels * (cut + 1) / cuts * NR);
-      T* const rows_of_dy = s.each + member * p.each();
-      T* const tile = rows_of_dy + p.dy();
-      T* const spare = tile + p.tile();
-      const index_t begin = slot * units / slots, end = (slot + 1) * units / slots;
-      for (index_t u = begin; u < end; ++u) {
-        const index_t q = u % p.segments * p.cols, i = u / p.segments % p.bands * p.band;
-        const index_t z = u / of_image * together;
-        const pixel_grid grid{
-            std::min(together, e.n - z),
-            std::min(p.band, e.p - i),
-            std::min(p.cols, e.q - q),
-            {e.p * e.q * e.k, e.q * e.k, e.k},
-            {p.rows * p.width * p.block, e.stride_h * p.width * p.block, e.stride_w * p.block}};
-        fill_panels(e, grid, k1 - k0, dy.from((i * e.q + q) * e.k + g * p.kg + k0), z, rows_of_dy);
-        index_t at[most_pixels];
-        int pixels = 0;
-        for (index_t m = 0; m < grid.images; ++m)
-          for (index_t y = 0; y < grid.rows; ++y)
-            for (index_t j = 0; j < grid.cols; ++j)
-              at[pixels++] = m * grid.to.image + y * grid.to.row + j * grid.to.col;
-        for (index_t b = 0; b < p.blocks; b += p.part) {
-          const index_t blocks = std::min(p.part, p.blocks - b), c = b * p.block;
-          fill_blocks(e, p, blocks, grid.images, g * p.cg + c, p.cg - c, x, z, i * e.stride_h - e.pad_top,
-                      q * e.stride_w - e.pad_left, tile);
-          // sums: (slot, group, panel, c, tap, filter of the panel); those of one unit alone are not kept
-          T* const sum = s.shared + (slot * e.groups + g) * p.size() + k0 * columns;
-          for (index_t j = 0; j < k1 - k0; j += NR)
-            for (index_t m = 0; m < blocks; ++m) {
-              const index_t lanes = whole_lanes<V>(std::min(NR, k1 - k0 - j)), c1 = c + m * p.block;
-              T* const to = units == 1 ? spare : sum + j * columns + c1 * p.taps * lanes;
-              const index_t rows = std::min(p.block, p.cg - c1) * p.taps;
-              rows_of_block(e, p, rows, lanes, pixels, at, tile + m * p.pitch, rows_of_dy + j * pixels, to,
-                            u > begin);
-              if (slots == 1 && u + 1 == end)
-                transpose<V>(rows, std::min(NR, k1 - k0 - j), to, lanes,
-                             dw + (g * p.kg + k0 + j) * columns + c1 * p.taps, columns);
+    const auto all = sum_in_rounds<V>(
+        team, units, p.slots, e.groups * p.size(), s.shared, s.shared + (p.slots + 1) * e.groups * p.size(),
+        [&](index_t first, index_t last, index_t slots, T* shared) {
+          const bool straight = units == last - first && slots == 1; // to dw
+          const index_t cuts =
+              team.size() == 1 ? 1 : std::clamp<index_t>(4 * team.size() / (slots * e.groups), 1, panels);
+          team.run(slots * e.groups * cuts, [&](index_t chunk, int member) {
+            const index_t cut = chunk % cuts, g = chunk / cuts % e.groups, slot = chunk / (cuts * e.groups);
+            const index_t k0 = panels * cut / cuts * NR, k1 = std::min(p.kg, panels * (cut + 1) / cuts * NR);
+            T* const rows_of_dy = s.each + member * p.each();
+            T* const tile = rows_of_dy + p.dy();
+            T* const spare = tile + p.tile();
+            const index_t begin = first + slot * (last - first) / slots,
+                          end = first + (slot + 1) * (last - first) / slots;
+            for (index_t u = begin; u < end; ++u) {
+              const index_t q = u % p.segments * p.cols, i = u / p.segments % p.bands * p.band;
+              const index_t z = u / of_image * together;
+              const pixel_grid grid{
+                  std::min(together, e.n - z),
+                  std::min(p.band, e.p - i),
+                  std::min(p.cols, e.q - q),
+                  {e.p * e.q * e.k, e.q * e.k, e.k},
+                  {p.rows * p.width * p.block, e.stride_h * p.width * p.block, e.stride_w * p.block}};
+              fill_panels(e, grid, k1 - k0, dy.from((i * e.q + q) * e.k + g * p.kg + k0), z, rows_of_dy);
+              index_t at[most_pixels];
+              int pixels = 0;
+              for (index_t m = 0; m < grid.images; ++m)
+                for (index_t y = 0; y < grid.rows; ++y)
+                  for (index_t j = 0; j < grid.cols; ++j)
+                    at[pixels++] = m * grid.to.image + y * grid.to.row + j * grid.to.col;
+              for (index_t b = 0; b < p.blocks; b += p.part) {
+                const index_t blocks = std::min(p.part, p.blocks - b), c = b * p.block;
+                fill_blocks(e, p, blocks, grid.images, g * p.cg + c, p.cg - c, x, z,
+                            i * e.stride_h - e.pad_top, q * e.stride_w - e.pad_left, tile);
+                // sums: (slot, group, panel, c, tap, filter of the panel); those of one unit alone are not kept
+                T* const sum = shared + (slot * e.groups + g) * p.size() + k0 * columns;
+                for (index_t j = 0; j < k1 - k0; j += NR)
+                  for (index_t m = 0; m < blocks; ++m) {
+                    const index_t lanes = whole_lanes<V>(std::min(NR, k1 - k0 - j)), c1 = c + m * p.block;
+                    T* const to = units == 1 ? spare : sum + j * columns + c1 * p.taps * lanes;
+                    const index_t rows = std::min(p.block, p.cg - c1) * p.taps;
+                    rows_of_block(e, p, rows, lanes, pixels, at, tile + m * p.pitch, rows_of_dy + j * pixels,
+                                  to, u > begin);
+                    if (straight && u + 1 == end)
+                      transpose<V>(rows, std::min(NR, k1 - k0 - j), to, lanes,
+                                   dw + (g * p.kg + k0 + j) * columns + c1 * p.taps, columns);
+                  }
+              }
             }
-        }
-      }
-    });
-    if (slots == 1) return;
+          });
+        });
+    if (all.slots == 1 && all.p == s.shared) return;
     constexpr index_t part = 256; // rows of the sum
     const index_t parts = ceil_div(columns, part);
     team.run(e.groups * panels * parts, [&](index_t chunk, int) {
       const index_t m = chunk % parts * part, j = chunk / parts % panels * NR, g = chunk / (parts * panels);
       const index_t rows = std::min(part, columns - m), lanes = whole_lanes<V>(std::min(NR, p.kg - j));
-      T* const sum = s.shared + g * p.size() + j * columns + m * lanes;
-      for (index_t slot = 1; slot < slots; ++slot)
+      T* const sum = all.p + g * p.size() + j * columns + m * lanes;
+      for (index_t slot = 1; slot < all.slots; ++slot)
         for (index_t l = 0; l < rows * lanes; ++l) sum[l] += sum[slot * e.groups * p.size() + l];
       transpose<V>(rows, std::min(NR, p.kg - j), sum, lanes, dw + (g * p.kg + j) * columns + m, columns);
     });

@@ -58,7 +58,7 @@ template <class V, class T> struct taps_of_band {
     // What a block of columns reads of so many channels stays in L1 while a panel of filters passes by: of each channel
     // less than NR elements a tap, for taps of one row share their lines.
     const index_t near = std::max<index_t>(1, (16 << 10) / ((taps + 1) * B::NR * element * 3 / 4));
-    const index_t together = ceil_div(channels, ceil_div(channels, near));
+    const index_t together = ceil_div(channels, std::min(blocks_in_order, ceil_div(channels, near)));
     for (index_t b = 0; b < blocks; b += panel)
       for (index_t i = 0; i < rows; ++i)
         for (index_t c = 0; c < channels; c += together)

@@ -44,25 +44,31 @@ template <class V, int M, int NV, class T>
   }
   const index_t* const tap = s.tap;
   const index_t taps = s.taps, b_row = s.b_row;
-  for (index_t p = 0, start = 0; p < s.k; ++p, start += s.a_step) {
-    const T* b = s.b + p * s.b_step;
-    for (index_t t = 0; t < taps; ++t, b += b_row) {
-      const index_t at = start + tap[t];
-      V lane[NV];
+  chain_sums<V, M, NV> sums;
+  const auto chain = [&](index_t p, index_t p_end, index_t t0, index_t t_end) __attribute__((always_inline)) {
+    for (; p < p_end; ++p) {
+      const index_t start = p * s.a_step;
+      const T* b = s.b + p * s.b_step + t0 * b_row;
+      for (index_t t = t0; t < t_end; ++t, b += b_row) {
+        const index_t at = start + tap[t];
+        V lane[NV];
 #pragma GCC unroll 16
-      for (int j = 0; j < NV; ++j) {
-        V v = load<V>(b + j * W);
-        keep(v);
-        lane[j] = v;
-      }
+        for (int j = 0; j < NV; ++j) {
+          V v = load<V>(b + j * W);
+          keep(v);
+          lane[j] = v;
+        }
 #pragma GCC unroll 16
-      for (int i = 0; i < M; ++i) {
-        const V x(a[i][at]);
+        for (int i = 0; i < M; ++i) {
+          const V x(a[i][at]);
 #pragma GCC unroll 16
-        for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, lane[j], acc[i][j]);
+          for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, lane[j], acc[i][j]);
+        }
       }
     }
-  }
+  };
+  in_chains_of_rows(s.k, taps, chain_of<V>(s.k * taps), acc, sums, chain);
+  sums.finish(acc);
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16

@@ -59,21 +59,26 @@ template <class V, int J, class T>
     unroll<9>([&](auto t) __attribute__((always_inline)) { acc[j][t] = V(T(0)); });
   });
   const index_t down = s.dil_h * s.dy_line, across = s.dil_w * W;
-  for (index_t i = 0; i < s.rows; ++i) {
-    const T *x = s.x + i * s.x_line, *const end = x + s.cols * W;
-    const T* top = s.dy + i * s.dy_line;
-    for (; x < end; x += W, top += W) {
-      const V pixel = load<V>(x);
-      V moved[J];
-      unroll<J>([&](auto j) __attribute__((always_inline)) { moved[j] = choice[j](pixel); });
-      unroll<9>([&](auto t) __attribute__((always_inline)) {
-        constexpr int r = 2 - t.value / 3, c = 2 - t.value % 3;
-        V d = load<V>(top + r * down + c * across);
-        if constexpr (J > 1) keep(d); // one load for J uses
-        unroll<J>([&](auto j) __attribute__((always_inline)) { acc[j][t] = fma(moved[j], d, acc[j][t]); });
-      });
+  chain_sums<V, J, 9> sums;
+  const auto chain = [&](index_t i, index_t i_end, index_t j, index_t j_end) __attribute__((always_inline)) {
+    for (; i < i_end; ++i) {
+      const T *x = s.x + i * s.x_line + j * W, *const end = s.x + i * s.x_line + j_end * W;
+      const T* top = s.dy + i * s.dy_line + j * W;
+      for (; x < end; x += W, top += W) {
+        const V pixel = load<V>(x);
+        V moved[J];
+        unroll<J>([&](auto k) __attribute__((always_inline)) { moved[k] = choice[k](pixel); });
+        unroll<9>([&](auto t) __attribute__((always_inline)) {
+          constexpr int r = 2 - t.value / 3, c = 2 - t.value % 3;
+          V d = load<V>(top + r * down + c * across);
+          if constexpr (J > 1) keep(d); // one load for J uses
+          unroll<J>([&](auto k) __attribute__((always_inline)) { acc[k][t] = fma(moved[k], d, acc[k][t]); });
+        });
+      }
     }
-  }
+  };
+  in_chains_of_rows(s.rows, s.cols, chain_of<V>(s.rows * s.cols), acc, sums, chain);
+  sums.finish(acc);
   unroll<J>([&](auto j) __attribute__((always_inline)) {
     unroll<9>([&](auto t) __attribute__((always_inline)) {
       T* const to = sum + (j * 9 + t) * W;
@@ -112,41 +117,46 @@ template <class V> struct narrow_wgrad {
   };
   static constexpr scratch_need need(const conv_extents& e) {
     const plan p(e);
-    return {.each = p.tile_of_x() + p.tile_of_dy(e) + p.dw,
-            .shared = p.slots > 1 ? p.slots * p.vectors * p.dw : 0};
+    return {.each = p.tile_of_x() + p.tile_of_dy(e) + p.dw, .shared = (p.slots + 1) * p.vectors * p.dw};
   }
   static constexpr bool reads_lists(const conv_extents&) { return true; }
 
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
-    const index_t slots = std::min(p.slots, e.n), size = p.vectors * p.dw;
-    if (slots == 0) return void(std::fill_n(dw, size, T(0)));
-    T* const target = slots > 1 ? s.shared : dw; // (slots, k, c / groups, 3, 3)
-    team.run(slots * p.vectors, [&](index_t chunk, int member) {
-      const index_t vector = chunk % p.vectors, slot = chunk / p.vectors, first = vector * W;
-      T* const xs = s.each + member * need(e).each;
-      T* const ds = xs + p.tile_of_x();
-      T* const sums = ds + p.tile_of_dy(e);
-      const index_t begin = slot * e.n / slots, end = (slot + 1) * e.n / slots;
-      for (index_t z = begin; z < end; ++z)
-        for (index_t i = 0; i < e.h; i += p.band) {
-          const index_t rows = std::min(p.band, e.h - i);
-          transpose<V>(W, rows * e.w, x(z) + first * e.h * e.w + i * e.w, e.h * e.w, xs, W);
-          fill_cotangent(e, p, dy(z) + first * e.p * e.q, i + e.pad_top - 2 * e.dil_h, rows + 2 * e.dil_h,
-                         ds);
-          const narrow_lines<T> lines{rows, e.w, e.dil_h, e.dil_w, xs, ds, p.x_line, p.dy_line};
-          for (index_t j = 0; j < p.cg; j += J) {
-            const auto of_group = [&](index_t k) {
-              return lane_choice<V>([&](index_t lane) { return lane / p.cg * p.cg + j + k; });
-            };
-            const lane_choice<V> choice[2] = {of_group(0), of_group(J - 1)};
-            narrow_sums<V, J>(lines, choice, sums + j * 9 * W, z > begin || i > 0);
-          }
-        }
-      transpose<V>(p.cg * 9, W, sums, W, target + slot * size + vector * p.dw, p.cg * 9);
-    });
-    if (slots > 1) add_slices<V>(team, slots, size, s.shared, dw);
+    const index_t units = e.n * p.bands, size = p.vectors * p.dw;
+    if (units == 0) return void(std::fill_n(dw, size, T(0)));
+    // target: (slots, k, c / groups, 3, 3)
+    const auto all = sum_in_rounds<V>(
+        team, units, p.slots, size, s.shared, dw,
+        [&](index_t first_unit, index_t last, index_t slots, T* shared) {
+          T* const target = units == last - first_unit && slots == 1 ? dw : shared;
+          team.run(slots * p.vectors, [&](index_t chunk, int member) {
+            const index_t vector = chunk % p.vectors, slot = chunk / p.vectors, first = vector * W;
+            T* const xs = s.each + member * need(e).each;
+            T* const ds = xs + p.tile_of_x();
+            T* const sums = ds + p.tile_of_dy(e);
+            const index_t begin = first_unit + slot * (last - first_unit) / slots,
+                          end = first_unit + (slot + 1) * (last - first_unit) / slots;
+            for (index_t u = begin; u < end; ++u) {
+              const index_t z = u / p.bands, i = u % p.bands * p.band;
+              const index_t rows = std::min(p.band, e.h - i);
+              transpose<V>(W, rows * e.w, x(z) + first * e.h * e.w + i * e.w, e.h * e.w, xs, W);
+              fill_cotangent(e, p, dy(z) + first * e.p * e.q, i + e.pad_top - 2 * e.dil_h, rows + 2 * e.dil_h,
+                             ds);
+              const narrow_lines<T> lines{rows, e.w, e.dil_h, e.dil_w, xs, ds, p.x_line, p.dy_line};
+              for (index_t j = 0; j < p.cg; j += J) {
+                const auto of_group = [&](index_t k) {
+                  return lane_choice<V>([&](index_t lane) { return lane / p.cg * p.cg + j + k; });
+                };
+                const lane_choice<V> choice[2] = {of_group(0), of_group(J - 1)};
+                narrow_sums<V, J>(lines, choice, sums + j * 9 * W, u > begin);
+              }
+            }
+            transpose<V>(p.cg * 9, W, sums, W, target + slot * size + vector * p.dw, p.cg * 9);
+          });
+        });
+    if (all.slots > 1) add_slices<V>(team, all.slots, size, all.p, dw);
   }
 
 private:

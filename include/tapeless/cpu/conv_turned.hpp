@@ -83,31 +83,36 @@ template <class V> struct turned_wgrad {
     return std::clamp<index_t>((1 << 18) / (e.k * e.c * e.r * e.s), 1, 8);
   }
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.each = turned_images(e, sizeof(T)).each(), .shared = slots(e) * e.k * e.c * e.r * e.s};
+    return {.each = turned_images(e, sizeof(T)).each(), .shared = (slots(e) + 2) * e.k * e.c * e.r * e.s};
   }
   static constexpr bool reads_lists(const conv_extents&) { return true; }
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const turned_images i(e, sizeof(T));
-    const index_t parts = std::clamp<index_t>(e.n, 1, slots(e)), units = last::units_of(e, 1);
-    const index_t cuts = team.size() == 1 ? 1 : std::clamp<index_t>(2 * team.size() / parts, 1, units);
-    const index_t together = std::min(i.count, last::images_at_once(e));
-    team.run(parts * cuts, [&](index_t chunk, int member) {
-      const index_t slot = chunk / cuts, cut = chunk % cuts;
-      const index_t begin = slot * e.n / parts, end = (slot + 1) * e.n / parts;
-      T* const xs = s.each + member * i.each();
-      T* const ys = xs + i.count * i.of_x;
-      T* const sums = s.shared + slot * e.k * e.c * e.r * e.s;
-      index_t z = begin;
-      do {
-        const index_t images = std::min(together, end - z);
-        turn_to_last<V>(x, z, images, e.c, e.h * e.w, xs);
-        turn_to_last<V>(dy, z, images, e.k, e.p * e.q, ys);
-        last::some(e, images, 1, cut * units / cuts, (cut + 1) * units / cuts, xs, ys, sums, z > begin);
-        z += together;
-      } while (z < end);
-    });
-    last::finish(team, e, parts, s.shared, dw);
+    const index_t size = e.k * e.c * e.r * e.s, units = last::units_of(e, 1), most = slots(e);
+    if (e.n == 0) return void(std::fill_n(dw, size, T(0)));
+    // a part of few images takes fewer at a time
+    const index_t together =
+        std::clamp<index_t>(ceil_div(e.n, most), 1, std::min(i.count, last::images_at_once(e)));
+    const auto all = sum_in_rounds<V>(
+        team, ceil_div(e.n, together), most, size, s.shared, s.shared + (most + 1) * size,
+        [&](index_t first, index_t end_of_all, index_t parts, T* to) {
+          const index_t cuts = team.size() == 1 ? 1 : std::clamp<index_t>(2 * team.size() / parts, 1, units);
+          team.run(parts * cuts, [&](index_t chunk, int member) {
+            const index_t slot = chunk / cuts, cut = chunk % cuts, count = end_of_all - first;
+            const index_t begin = first + slot * count / parts, end = first + (slot + 1) * count / parts;
+            T* const xs = s.each + member * i.each();
+            T* const ys = xs + i.count * i.of_x;
+            for (index_t u = begin; u < end; ++u) {
+              const index_t z = u * together, images = std::min(together, e.n - z);
+              turn_to_last<V>(x, z, images, e.c, e.h * e.w, xs);
+              turn_to_last<V>(dy, z, images, e.k, e.p * e.q, ys);
+              last::some(e, images, 1, cut * units / cuts, (cut + 1) * units / cuts, xs, ys, to + slot * size,
+                         u > begin);
+            }
+          });
+        });
+    last::finish(team, e, all.slots, all.p, dw);
   }
 };
 

@@ -135,7 +135,7 @@ template <class V, int M> struct winograd_wgrad {
   };
   static constexpr scratch_need need(const conv_extents& e) {
     const plan p(e);
-    return {.each = p.scratch(), .shared = p.slots * p.all};
+    return {.each = p.scratch(), .shared = (p.slots + 2) * p.all};
   }
 
   /// Transformed x of one image: `channels` channels, rows from y0 on.
@@ -167,48 +167,55 @@ template <class V, int M> struct winograd_wgrad {
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
     const winograd_tiles<V, M>& t = p.tiles;
-    const index_t units = ceil_div(e.n, t.images) * t.bands, slots = std::min(p.slots, units);
+    const index_t units = ceil_div(e.n, t.images) * t.bands;
     if (units == 0) return void(std::fill_n(dw, e.k * p.cg * 9, T(0)));
-    team.run(slots * e.groups * p.blocks, [&](index_t chunk, int member) {
-      const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups;
-      const index_t slot = chunk / (p.blocks * e.groups), filters = std::min(p.filters, p.kg - k0);
-      T* const data = s.each + member * p.scratch();         // (point, tile, channel)
-      T* const cotangent = data + p.points * p.data_point(); // (point, filter, tile)
-      T* const tile = cotangent + p.points * p.cotangent_point();
-      T* const sum = s.shared + slot * p.all + g * p.group + k0 * p.lanes; // (point, filter, channel)
-      const index_t begin = slot * units / slots, end = (slot + 1) * units / slots;
-      for (index_t u = begin; u < end; ++u) {
-        const index_t z0 = u / t.bands * t.images, i = u % t.bands * t.band;
-        const index_t images = std::min(t.images, e.n - z0), rows = std::min(t.band, e.p - i);
-        const index_t tiles = t.tiles_of_rows(e, rows);
-        for (index_t z = 0; z < images; ++z)
-          transform_data(p, e, rows, i - e.pad_top, x(z0 + z) + g * p.cg * e.h * e.w, tile,
-                         data + z * tiles * p.lanes);
-        image_tile plane = t.plane;
-        plane.rows = t.band;
-        for (index_t k = 0; k < filters; ++k)
-          for (index_t z = 0; z < images; ++z) {
-            fill<V>(plane, tile, dy(z0 + z) + (g * p.kg + k0 + k) * e.p * e.q, e.p, e.q, i, index_t(0));
-            t.each_line(e, rows, [&](index_t first, index_t row, index_t residue) {
-              winograd_cotangent<V, M>(t.line, tile + row * plane.line() + residue * plane.width,
-                                       e.dil_h * plane.line(), e.dil_w * plane.width,
-                                       cotangent + k * t.pitch + z * tiles + first, p.cotangent_point());
-            });
-          }
-        for (index_t q = 0; q < p.points; ++q)
-          for (index_t c = 0; c < p.lanes; c += B::NR)
-            row_blocks<B::MR>(filters, [&](index_t k, index_t m) {
-              const auto run = [&](auto nv) {
-                micro_rows<V, nv.value>(m, images * tiles, cotangent + q * p.cotangent_point() + k * t.pitch,
-                                        t.pitch, 1, data + q * p.data_point() + c, p.lanes,
-                                        sum + (q * p.kg + k) * p.lanes + c, p.lanes, B::W, u > begin);
-              };
-              if (p.lanes - c > B::W) run(std::integral_constant<int, 2>{});
-              else run(std::integral_constant<int, 1>{});
-            });
-      }
-    });
-    winograd_sums<V, M>(team, e, p.lanes, s.shared, slots, dw);
+    const auto all = sum_in_rounds<V>(
+        team, units, p.slots, p.all, s.shared, s.shared + (p.slots + 1) * p.all,
+        [&](index_t begin_of_all, index_t last, index_t slots, T* shared) {
+          team.run(slots * e.groups * p.blocks, [&](index_t chunk, int member) {
+            const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups;
+            const index_t slot = chunk / (p.blocks * e.groups), filters = std::min(p.filters, p.kg - k0);
+            T* const data = s.each + member * p.scratch();         // (point, tile, channel)
+            T* const cotangent = data + p.points * p.data_point(); // (point, filter, tile)
+            T* const tile = cotangent + p.points * p.cotangent_point();
+            T* const sum = shared + slot * p.all + g * p.group + k0 * p.lanes; // (point, filter, channel)
+            const index_t count = last - begin_of_all, begin = begin_of_all + slot * count / slots,
+                          end = begin_of_all + (slot + 1) * count / slots;
+            for (index_t u = begin; u < end; ++u) {
+              const index_t z0 = u / t.bands * t.images, i = u % t.bands * t.band;
+              const index_t images = std::min(t.images, e.n - z0), rows = std::min(t.band, e.p - i);
+              const index_t tiles = t.tiles_of_rows(e, rows);
+              for (index_t z = 0; z < images; ++z)
+                transform_data(p, e, rows, i - e.pad_top, x(z0 + z) + g * p.cg * e.h * e.w, tile,
+                               data + z * tiles * p.lanes);
+              image_tile plane = t.plane;
+              plane.rows = t.band;
+              for (index_t k = 0; k < filters; ++k)
+                for (index_t z = 0; z < images; ++z) {
+                  fill<V>(plane, tile, dy(z0 + z) + (g * p.kg + k0 + k) * e.p * e.q, e.p, e.q, i, index_t(0));
+                  t.each_line(e, rows, [&](index_t first, index_t row, index_t residue) {
+                    winograd_cotangent<V, M>(t.line, tile + row * plane.line() + residue * plane.width,
+                                             e.dil_h * plane.line(), e.dil_w * plane.width,
+                                             cotangent + k * t.pitch + z * tiles + first,
+                                             p.cotangent_point());
+                  });
+                }
+              for (index_t q = 0; q < p.points; ++q)
+                for (index_t c = 0; c < p.lanes; c += B::NR)
+                  row_blocks<B::MR>(filters, [&](index_t k, index_t m) {
+                    const auto run = [&](auto nv) {
+                      micro_rows<V, nv.value>(m, images * tiles,
+                                              cotangent + q * p.cotangent_point() + k * t.pitch, t.pitch, 1,
+                                              data + q * p.data_point() + c, p.lanes,
+                                              sum + (q * p.kg + k) * p.lanes + c, p.lanes, B::W, u > begin);
+                    };
+                    if (p.lanes - c > B::W) run(std::integral_constant<int, 2>{});
+                    else run(std::integral_constant<int, 1>{});
+                  });
+            }
+          });
+        });
+    winograd_sums<V, M>(team, e, p.lanes, all.p, all.slots, dw);
   }
 };
 

@@ -92,16 +92,18 @@ template <class V, int R, int U, class T>
     for (int u = 0; u < U; ++u) acc[r][u] = V(T(0));
   chain_sums<V, R, U> sums;
   index_t p = 0;
-  in_chains(k / (U * W), chain_terms, acc, sums, [&](index_t step, index_t end) __attribute__((always_inline)) {
-    for (; step < end; ++step, p += U * W)
+  in_chains(k / (U * W), chain_terms, acc, sums,
+            [&](index_t step, index_t end) __attribute__((always_inline)) {
+              for (; step < end; ++step, p += U * W)
 #pragma GCC unroll 16
-      for (int u = 0; u < U; ++u) {
-        V x = load<V>(a + p + u * W);
-        keep(x);
+                for (int u = 0; u < U; ++u) {
+                  V x = load<V>(a + p + u * W);
+                  keep(x);
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) acc[r][u] = fma(x, load<V>(b + r * b_row + p + u * W), acc[r][u]);
-      }
-  });
+                  for (int r = 0; r < R; ++r)
+                    acc[r][u] = fma(x, load<V>(b + r * b_row + p + u * W), acc[r][u]);
+                }
+            });
   sums.finish(acc);
   for (; p < k; p += W) {
     const first_lanes<V> lanes(std::min(W, k - p));
@@ -194,7 +196,8 @@ template <class V, int M, class T>
   chain_sums<V, 1, S> all;
   index_t p = 0;
   in_chains(k / W, chain_terms, acc, all, [&](index_t n, index_t end) __attribute__((always_inline)) {
-    for (; n < end; ++n, p += W) step([&](const T* q) __attribute__((always_inline)) { return load<V>(q + p); });
+    for (; n < end; ++n, p += W)
+      step([&](const T* q) __attribute__((always_inline)) { return load<V>(q + p); });
   });
   all.finish(acc);
   if (const first_lanes<V> lanes(k - p); p < k)

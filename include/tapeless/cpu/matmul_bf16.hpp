@@ -144,8 +144,8 @@ template <class L> constexpr index_t bf16_scratch(index_t rows, index_t cols, in
 
 /// bf16_tile, where blocks along k are few.
 template <class L> void bf16_tile_in_order(index_t rows, index_t cols, index_t k, const matrix<bf16>& a,
-                                  const matrix<bf16>& b, float* c, index_t c_row, float* scratch,
-                                  const float* packed, index_t all_k) {
+                                           const matrix<bf16>& b, float* c, index_t c_row, float* scratch,
+                                           const float* packed, index_t all_k) {
   using V = typename L::lanes;
   using B = blocking<V>;
   constexpr index_t W = B::W, NR = B::NR, KC = B::KC * L::depth;
@@ -181,10 +181,11 @@ template <class L> void bf16_tile(index_t rows, index_t cols, index_t k, const m
   using B = blocking<typename L::lanes>;
   sum_of_blocks<simd<float>>(
       rows, cols, k, blocks_in_order * B::KC * L::depth, B::MC, B::NR, c, c_row, false, scratch,
-      [&](index_t i, index_t j, index_t p, index_t high, index_t wide, index_t deep, float* to, index_t to_row,
-          bool, float* rest) {
+      [&](index_t i, index_t j, index_t p, index_t high, index_t wide, index_t deep, float* to,
+          index_t to_row, bool, float* rest) {
         bf16_tile_in_order<L>(high, wide, deep, a.at(i, p), b.at(p, j), to, to_row, rest,
-                              packed ? packed + j * steps_of<L>(all_k) + p / L::depth * B::NR : nullptr, all_k);
+                              packed ? packed + j * steps_of<L>(all_k) + p / L::depth * B::NR : nullptr,
+                              all_k);
       });
 }
 
@@ -237,15 +238,16 @@ template <class V, int R> void bf16_rows_of_dots(index_t n, index_t k, const flo
     });
     chain_sums<V, R, U> sums;
     index_t p = 0;
-    in_chains(k / (U * W), chain_terms, acc, sums, [&](index_t step, index_t end) __attribute__((always_inline)) {
-      for (; step < end; ++step, p += U * W)
-        unroll<U>([&](auto u) __attribute__((always_inline)) {
-          const V v = load_bf16<V>(b + p + u * W);
-          unroll<R>([&](auto r) __attribute__((always_inline)) {
-            acc[r][u] = cpu::fma(load<V>(a + r * a_row + p + u * W), v, acc[r][u]);
-          });
-        });
-    });
+    in_chains(k / (U * W), chain_terms, acc, sums,
+              [&](index_t step, index_t end) __attribute__((always_inline)) {
+                for (; step < end; ++step, p += U * W)
+                  unroll<U>([&](auto u) __attribute__((always_inline)) {
+                    const V v = load_bf16<V>(b + p + u * W);
+                    unroll<R>([&](auto r) __attribute__((always_inline)) {
+                      acc[r][u] = cpu::fma(load<V>(a + r * a_row + p + u * W), v, acc[r][u]);
+                    });
+                  });
+              });
     sums.finish(acc);
     for (; p < k; p += W) {
       const index_t left = std::min(W, k - p);

@@ -38,7 +38,8 @@ void sum_of_blocks(index_t rows, index_t cols, index_t k, index_t deep, index_t 
   if (k <= deep) return block(0, 0, 0, rows, cols, k, c, c_row, add, scratch);
   if (rows * cols > long_sums) high = std::min(high, rows);
   else high = rows;
-  const index_t wide = rows * cols > long_sums ? std::min(cols, std::max(long_sums / high / NR, index_t(1)) * NR) : cols;
+  const index_t wide =
+      rows * cols > long_sums ? std::min(cols, std::max(long_sums / high / NR, index_t(1)) * NR) : cols;
   T *const part = scratch, *const lost = part + high * wide, *const rest = lost + high * wide;
   for (index_t j = 0; j < cols; j += wide)
     for (index_t i = 0; i < rows; i += high) {

@@ -17,11 +17,14 @@ namespace tapeless::cpu::detail {
 
 /// Terms that a register adds up one after the other, at most; a few more where they come in pairs or rows.
 inline constexpr index_t chain_terms = 48;
+/// Sums of so few terms are one chain.
+inline constexpr index_t short_sum = 64;
 /// Terms of a step of registers V.
 template <class V> inline constexpr index_t terms_of_step = 1;
 /// Of a sum of n steps as many: from 256 terms on some more are within the law.
 template <class V> constexpr index_t chain_of(index_t n) {
-  return (n * terms_of_step<V> < 256 ? chain_terms : chain_terms / 3 * 4) / terms_of_step<V>;
+  const index_t terms = n * terms_of_step<V>;
+  return (terms > short_sum && terms < 256 ? chain_terms : short_sum) / terms_of_step<V>;
 }
 /// Blocks that are added in order, at most.
 inline constexpr index_t blocks_in_order = 32;
@@ -30,7 +33,7 @@ inline constexpr index_t blocks_in_order = 32;
 template <class V, int M, int NV> class chain_sums {
   using T = typename V::value_type;
   static constexpr int levels = 6, radix = 16, W = static_cast<int>(V::size), size = M * NV * W;
-  T sum_[levels][size];
+  alignas(64) T sum_[levels][size];
   index_t chains_ = 0;
 
   [[gnu::noinline, gnu::cold]] static void add(T* to, const T* from, bool first) {
@@ -85,12 +88,26 @@ public:
 };
 /// Terms pass in chains: f(first, end) over [0, n), sums.collect(acc) between them.
 template <class V, int M, int NV, class F>
-[[gnu::always_inline]] inline void in_chains(index_t n, index_t most, V (&acc)[M][NV], chain_sums<V, M, NV>& sums,
-                                             F&& f) {
+[[gnu::always_inline]] inline void in_chains(index_t n, index_t most, V (&acc)[M][NV],
+                                             chain_sums<V, M, NV>& sums, F&& f) {
   for (index_t p = 0; p < n; p += most) {
     if (p > 0) sums.collect(acc);
     f(p, std::min(n, p + most));
   }
+}
+
+/// Terms pass in chains of at most `most`, or a few rows of (rows, cols) of them: f(row, end of rows, col, end of cols).
+template <class V, int M, int NV, class F>
+[[gnu::always_inline]] inline void in_chains_of_rows(index_t rows, index_t cols, index_t most,
+                                                     V (&acc)[M][NV], chain_sums<V, M, NV>& sums, F&& f) {
+  if (rows == 0 || cols == 0) return;
+  const index_t parts = (cols + most - 1) / most, wide = (cols + parts - 1) / parts;
+  const index_t high = parts > 1 ? 1 : most / cols;
+  for (index_t i = 0; i < rows; i += high)
+    for (index_t j = 0; j < cols; j += wide) {
+      if (i + j > 0) sums.collect(acc);
+      f(i, std::min(rows, i + high), j, std::min(cols, j + wide));
+    }
 }
 
 /// a + b and what its rounding has lost: `lost` += a + b - (the result)   (D. Knuth, TAOCP 2, 4.2.2)
@@ -115,7 +132,8 @@ template <class V, class T> void add_block(index_t n, const T* block, T* sum, T*
   };
   index_t i = 0;
   for (; i + W <= n; i += W)
-    add(i, [](const T* p) __attribute__((always_inline)) { return load<V>(p); },
+    add(
+        i, [](const T* p) __attribute__((always_inline)) { return load<V>(p); },
         [](T* p, const V& v) __attribute__((always_inline)) { store(p, v); });
   if (const index_t left = n - i; left > 0)
     add(i, [=](const T* p) { return load_n<V>(p, left); }, [=](T* p, const V& v) { store_n(p, v, left); });
@@ -127,6 +145,40 @@ template <class V, class T> void add_lost(index_t n, T* sum, const T* lost) {
     if (const index_t lanes = std::min(W, n - i); lanes == W)
       store(sum + i, with_lost(load<V>(sum + i), load<V>(lost + i)));
     else store_n(sum + i, with_lost(load_n<V>(sum + i, lanes), load_n<V>(lost + i, lanes)), lanes);
+}
+
+/// Partial sums, each of `size` elements, one behind the other.
+template <class T> struct sums_of_slots {
+  T* p;
+  index_t slots;
+};
+/// The sums over `units` of them, in up to `slots` parts. add_up(first, last, slots, to): to = those over [first, last), in so
+/// many parts, each of which adds up its units in order. Where these are too many, add_up is called for some after the other, and
+/// `sum` is what their sums come to.   shared: slots + 1 times `size` elements, where sum is not a further one
+template <class V, class T, class Team, class AddUp>
+sums_of_slots<T> sum_in_rounds(const Team& team, index_t units, index_t slots, index_t size, T* shared,
+                               T* sum, const AddUp& add_up) {
+  slots = std::min(slots, units);
+  const index_t rounds = (units + slots * blocks_in_order - 1) / (slots * blocks_in_order);
+  if (rounds == 1) {
+    add_up(index_t(0), units, slots, shared);
+    return {shared, slots};
+  }
+  T* const lost = shared + slots * size;
+  for (index_t r = 0; r < rounds; ++r) {
+    add_up(r * units / rounds, (r + 1) * units / rounds, slots, shared);
+    constexpr index_t part = 4096;
+    team.run((size + part - 1) / part, [&](index_t chunk, int) {
+      const index_t begin = chunk * part, n = std::min(part, size - begin);
+      T* const block = shared + begin;
+      for (index_t s = 1; s < slots; ++s)
+        for (index_t i = 0; i < n; ++i) block[i] += block[s * size + i];
+      if (r == 0) std::copy_n(block, n, sum + begin);
+      else add_block<V>(n, block, sum + begin, lost + begin, r == 1);
+      if (r + 1 == rounds) add_lost<V>(n, sum + begin, lost + begin);
+    });
+  }
+  return {sum, 1};
 }
 
 } // namespace tapeless::cpu::detail
