@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <stdexcept>
+#include "config.hpp"
 #include "shape.hpp"
 
 namespace tapeless {

@@ -7,6 +7,9 @@
 #pragma once
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
 #include "dtype.hpp"
 #include "rules.hpp"
 #include "run_watch.hpp"
@@ -55,13 +58,19 @@ template <class Handle> struct has_no_value {
 template <class D, class T>
 concept pointer_to_elements =
     !std::is_array_v<std::remove_reference_t<D>> && std::is_convertible_v<D, T*>;
+struct no_elements {};
 template <class R> constexpr auto elements_at(R& r) {
-  if constexpr (requires { r.data(); }) return r.data();
-  else return &r[0];
+  if constexpr (std::is_bounded_array_v<R>) return &r[0];
+  else if constexpr (requires { *r.data(); }) return r.data();
+  else return no_elements{};
+}
+template <class R> constexpr extent_t number_of(R& r) {
+  if constexpr (std::is_bounded_array_v<R>) return static_cast<extent_t>(std::extent_v<R>);
+  else return static_cast<extent_t>(r.size());
 }
 template <class R>
 concept sized_elements = !handle_as_index<R> && (std::is_bounded_array_v<R> || requires(R& r) {
-  r.data();
+  r.begin();
   static_cast<extent_t>(r.size());
 });
 // What gives out its elements as const where it is const holds them; a std::span does not.
@@ -194,7 +203,7 @@ private:
                   "T is; std::vector<bool> holds no bools");
     if constexpr (detail::not_gone_at_once<D> && detail::elements_of_this_type<D, T>) {
       data_ = detail::elements_at(elements);
-      const auto n = static_cast<extent_t>(std::size(elements));
+      const extent_t n = detail::number_of(elements);
       if (const extent_t wanted = checked_size(); n != wanted) detail::refuse_size(n, wanted);
     }
   }
