@@ -40,9 +40,10 @@ template <class F> bool stale(F&& f) {
   try {
     f();
   } catch (const tl::usage_error& e) {
-    CHECK(std::string(e.what()) ==
-          "tapeless: a result is read whose program has run again, or is gone: a result looks at the program's "
-          "memory; tl::copy(result, mine) keeps one, run.into(mine)(x...) writes there");
+    CHECK(
+        std::string(e.what()) ==
+        "tapeless: a result is read whose program has run again, or is gone: a result looks at the program's "
+        "memory; tl::copy(result, mine) keeps one, run.into(mine)(x...) writes there");
     return true;
   }
   return false;
@@ -163,7 +164,8 @@ TEST_CASE("checked: views are trivially copyable and as large as ever") {
   data d;
   std::vector<float> sum;
   for (int i = 0; i < 100; ++i) { // programs come and go
-    auto a = std::make_unique<decltype(add_one.bind<rows>(tl::dim<'n'>(8)))>(add_one.bind<rows>(tl::dim<'n'>(8)));
+    auto a =
+        std::make_unique<decltype(add_one.bind<rows>(tl::dim<'n'>(8)))>(add_one.bind<rows>(tl::dim<'n'>(8)));
     auto b = add_one.bind<rows>(tl::dim<'n'>(8));
     const auto of_a = (*a)(d.x_of(1)), of_b = b(d.x_of(1));
     a.reset();
