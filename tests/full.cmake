@@ -66,7 +66,7 @@ set(quick_release -DCMAKE_CXX_FLAGS_RELEASE=-O1)
 # by itself (null), what cannot be in this code (vptr), and conversions of floats, for xsimd converts lanes that it drops.
 tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}" COMPILER "${TAPELESS_CLANG19}"
   FLAGS "${common_machine} -DTAPELESS_TEST_FLOAT_ONLY -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
-  OPTIONS ${quick_release} "-DTAPELESS_TEST_WITHOUT=${TAPELESS_ASAN_WITHOUT}")
+  OPTIONS ${quick_release} -DTAPELESS_CHECKED=ON "-DTAPELESS_TEST_WITHOUT=${TAPELESS_ASAN_WITHOUT}")
 # plan/layout takes as long to compile as the rest of plan together; the leg with clang 19 has it
 tapeless_leg(clang16 FOLDERS "${TAPELESS_CLANG16_FOLDERS}" COMPILER "${TAPELESS_CLANG16}"
   FLAGS "${common_machine} -DTAPELESS_WITHOUT_THREADS"
@@ -89,6 +89,12 @@ tapeless_fail_tests(full.fail.clang16 "${TAPELESS_CLANG16}" --misuses-only LABEL
 # Each header compiles by itself
 tapeless_full_test(headers "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}"
                    --target all_verify_interface_header_sets -- -k 0)
+
+# No warning under users' flags, also where the headers are not those of the system
+set(no_warnings -std=c++20 -O1 ${common_machine} -fsyntax-only -Werror -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+    "-I${PROJECT_SOURCE_DIR}/include" "-I${xsimd_dir}" "${CMAKE_CURRENT_SOURCE_DIR}/warnings.cpp")
+tapeless_full_test(warnings "${CMAKE_CXX_COMPILER}" ${no_warnings})
+tapeless_full_test(warnings.clang19 "${TAPELESS_CLANG19}" ${no_warnings})
 
 # Without optimisation the intrinsics of AVX-512 are macros, which xsimd 8 does not use rightly everywhere
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")

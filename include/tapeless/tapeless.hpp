@@ -9,6 +9,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #endif
+#include "core/config.hpp"
 #include "version.hpp"
 // nouns
 #include "core/dtype.hpp"

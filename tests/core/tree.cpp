@@ -3,7 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <tapeless/core/tree.hpp>
+
+#include <array>
+#include <limits>
+#include <span>
+#include <string>
 #include <vector>
+
+#include "support/refusal.hpp"
 
 using namespace tapeless;
 using namespace tapeless::detail;
@@ -65,6 +72,42 @@ TEST_CASE("tree: a leaf that is changed is changed in the tree") {
   });
   CHECK(x.a.data() == data.data());
   CHECK(x.b.data() == nullptr);
+}
+TEST_CASE("tensor: a view of elements that know how many they are has as many, or is refused") {
+  using rows = tensor<float, dyn<'n'>, 3>;
+  std::vector<float> v(24);
+  std::array<float, 6> a{};
+  float c[9] = {};
+  const std::vector<float> read_only(24);
+  CHECK(rows(v, 8).data() == v.data());
+  CHECK(rows(a, 2).data() == a.data());
+  CHECK(rows(c, 3).data() == c);
+  CHECK(rows(std::span<float>(c, 6), 2).data() == c);
+  CHECK(tensor<float, 24>(v).data() == v.data());
+  CHECK(tensor<float, 3, 3>(c).data() == c);
+  CHECK(tensor<const float, dyn<'n'>, 3>(read_only, 8).data() == read_only.data());
+  CHECK(tensor<const float, 24>(v).data() == v.data());
+  CHECK(tensor<const float, 2>(std::span<const float>(v).first(2)).data() == v.data());
+  std::vector<float> none;
+  CHECK(rows(none, 0).size() == 0);
+  constexpr extent_t most = std::numeric_limits<extent_t>::max();
+  const auto refused = [&](auto make) {
+    const std::string text = support::refusal(make);
+    return text.starts_with("tapeless: tensor<T, extents...>(elements, n...): ") ? text.substr(49) : text;
+  };
+  CHECK(refused([&] { rows(v, 80000); }) == "24 elements, but the extents have 240000");
+  CHECK(refused([&] { rows(v, 7); }) == "24 elements, but the extents have 21");
+  CHECK(refused([&] { rows(a, 8); }) == "6 elements, but the extents have 24");
+  CHECK(refused([&] { rows(c, 8); }) == "9 elements, but the extents have 24");
+  CHECK(refused([&] { rows(std::span<float>(v).first(3), 8); }) == "3 elements, but the extents have 24");
+  CHECK(refused([&] { tensor<float, 25>{v}; }) == "24 elements, but the extents have 25");
+  CHECK(refused([&] { scalar<float>{v}; }) == "24 elements, but the extents have 1");
+  const char* const odd = "24 elements for extents that overflow or are negative";
+  CHECK(refused([&] { rows(v, -8); }) == odd);
+  CHECK(refused([&] { rows(v, most); }) == odd);
+  CHECK(refused([&] { tensor<float, dyn<'n'>, dyn<'m'>>(v, -4, -6); }) == odd);
+  CHECK(refused([&] { tensor<float, dyn<'n'>, dyn<'m'>>(v, most, most); }) == odd);
+  CHECK(refused([&] { rows(none, 1); }) == "0 elements, but the extents have 3");
 }
 TEST_CASE("tensor: a view indexes row-major and knows its named extents") {
   std::vector<double> data{0, 1, 2, 3, 4, 5};

@@ -106,8 +106,9 @@ TEST_CASE_TEMPLATE("select_nonzero: the positions where a mask is not 0", T, boo
 
 TEST_CASE("select_nonzero: any byte of a bool but 0 is set") {
   const unsigned char bytes[] = {255, 0, 2, 128, 0, 1, 64, 3};
-  CHECK(written(8, [&](std::int32_t* r) { return select_nonzero(8, reinterpret_cast<const bool*>(bytes), r); }) ==
-        std::vector<std::int32_t>{0, 2, 3, 5, 6, 7});
+  CHECK(written(8, [&](std::int32_t* r) {
+          return select_nonzero(8, reinterpret_cast<const bool*>(bytes), r);
+        }) == std::vector<std::int32_t>{0, 2, 3, 5, 6, 7});
 }
 
 TEST_CASE_TEMPLATE("select_extreme: the first k by value, then position, in the order of positions", T, float,

@@ -192,7 +192,8 @@ TEST_CASE_TEMPLATE("simd: masks round-trip through bools and through integer lan
     for (index_t i = 0; i < width<T>; ++i) CHECK(truth(m)[i] == (i < n ? p[i] : 0));
     std::vector<std::uint8_t> others = p; // any byte but 0 is true
     for (index_t i = 0; i < n; ++i)
-      others[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(p[static_cast<std::size_t>(i)] * (255 - 9 * i));
+      others[static_cast<std::size_t>(i)] =
+          static_cast<std::uint8_t>(p[static_cast<std::size_t>(i)] * (255 - 9 * i));
     CHECK(truth(load_bool_n<V>(others.data(), n)) == truth(m));
     if (n == width<T>) CHECK(truth(load_bool<V>(others.data())) == truth(m));
     std::vector<std::uint8_t> q(static_cast<std::size_t>(n), 9);

@@ -7,6 +7,7 @@ Each file is one misuse under `#ifdef TAPELESS_BAD`, its good twin without. It o
   // expect: SENTENCE   the first line of the diagnostics that holds `error:` must contain it
   // extents: TEXT      (optional) stands somewhere in the diagnostics
   // within: N          (optional, 15) one of the first N lines names a line of the file below its last #include
+  // flags: FLAG..      (optional) of the misuse, which is to include the library with them: any line may be named
 With TAPELESS_BAD the file must not compile, without it must. --self-test plants files that must be found
 wrong. A file whose first header is the umbrella takes it precompiled: the headers are most of what a small file
 costs.
@@ -25,7 +26,7 @@ def header(text):
     """Reads the `// key: value` lines that open the file."""
     fields = {}
     for line in text.splitlines():
-        match = re.match(r"//\s*(expect|extents|within):\s*(.*\S)", line)
+        match = re.match(r"//\s*(expect|extents|within|flags):\s*(.*\S)", line)
         if not match:
             break
         fields[match[1]] = match[2]
@@ -64,9 +65,10 @@ def precompile_umbrella(command, folder):
 def judge(command, source, umbrella, good_twin=True):
     """Returns (what is wrong or None, the diagnostics)."""
     text = source.read_text()
-    if begins_with_umbrella(text):
-        command = command + umbrella
     fields = header(text)
+    flags = fields.get("flags", "").split()
+    if begins_with_umbrella(text) and not flags:  # it is precompiled without them
+        command = command + umbrella
     if "expect" not in fields:
         return "the first line is not `// expect: SENTENCE`", []
     if "TAPELESS_BAD" not in text:
@@ -75,7 +77,7 @@ def judge(command, source, umbrella, good_twin=True):
         code, output = compile_(command, source)
         if code != 0:
             return "the good twin does not compile", output
-    code, output = compile_(command, source, "-DTAPELESS_BAD")
+    code, output = compile_(command, source, "-DTAPELESS_BAD", *flags)
     if code == 0:
         return "the misuse compiles", output
     first_error = next((line for line in output if "error:" in line), "")
@@ -84,7 +86,7 @@ def judge(command, source, umbrella, good_twin=True):
     if "extents" in fields and not any(fields["extents"] in line for line in output):
         return f"`{fields['extents']}` is not in the diagnostics", output
     lines = text.splitlines()
-    includes = [i for i, line in enumerate(lines, 1) if re.match(r"\s*#\s*include", line)]
+    includes = [i for i, line in enumerate(lines, 1) if re.match(r"\s*#\s*include", line) and not flags]
     within = int(fields.get("within", 15))
     if not names_users_line(output[:within], source, max(includes, default=0) + 1, len(lines)):
         return f"the user's line is not named within the first {within} lines", output
@@ -126,6 +128,8 @@ def self_test(command):
         "elsewhere": ("// expect: tapeless: f(x): rule\n#include \"body.inc\"\n// TAPELESS_BAD\n",
                       "the user's line is not named within the first 15 lines"),
         "umbrella": (umbrella_first, None),
+        "flags": ("// expect: tapeless: f(x): rule\n// flags: -fno-rtti\n#include <cstddef>\n#ifdef __GXX_RTTI\n"
+                  "#undef TAPELESS_BAD\n#endif\n" + body, None),
         "not_precompiled": (umbrella_first, "the good twin does not compile"),
     }
     failed = 0

@@ -160,6 +160,16 @@ TEST_CASE("npy: any byte but 0 reads as true") {
   CHECK(x[2]);
 }
 
+TEST_CASE("npy: any byte of a bool but 0 is written as 1") {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  const unsigned char bytes[] = {0, 1, 2, 128, 255};
+  tapeless::npy_write(path, reinterpret_cast<const bool*>(bytes), extents{5});
+  const std::vector<std::byte> written = tapeless::npy_read(path).bytes;
+  CHECK(written ==
+        std::vector<std::byte>{std::byte{0}, std::byte{1}, std::byte{1}, std::byte{1}, std::byte{1}});
+}
+
 TEST_CASE("npy: a file cut anywhere is refused and leaves the destination alone") {
   const scratch dir;
   const fs::path path = dir / "x.npy";

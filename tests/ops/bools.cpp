@@ -92,11 +92,12 @@ TEST_CASE("bytes of bools: elementwise ops, in whole vectors and less, of rows, 
                                    tl::transpose(a) == tl::transpose(b),
                                    a,
                                    c};
-               }).bind<rows, const_grid, const_grid, tl::tensor<const bool, tl::dyn<'n'>>,
-                       tl::tensor<const bool, m>, tl::scalar<const bool>>(tl::dim<'n'>(n));
-    return bits_of(run(rows(const_cast<float*>(vx.data()), n), const_grid(fa.data(), n), const_grid(fb.data(), n),
-                       tl::tensor<const bool, tl::dyn<'n'>>(fc.data(), n), tl::tensor<const bool, m>(fd.data()),
-                       tl::scalar<const bool>(fone.data())));
+               })
+                   .bind<rows, const_grid, const_grid, tl::tensor<const bool, tl::dyn<'n'>>,
+                         tl::tensor<const bool, m>, tl::scalar<const bool>>(tl::dim<'n'>(n));
+    return bits_of(run(rows(const_cast<float*>(vx.data()), n), const_grid(fa.data(), n),
+                       const_grid(fb.data(), n), tl::tensor<const bool, tl::dyn<'n'>>(fc.data(), n),
+                       tl::tensor<const bool, m>(fd.data()), tl::scalar<const bool>(fone.data())));
   });
 }
 
@@ -110,7 +111,8 @@ TEST_CASE_TEMPLATE("bytes of bools: beside double and int32, strided, reduced an
     for (const float f : reals(n * m)) vx.push_back(static_cast<T>(f));
     auto run = tl::jit(tl::value_and_grad<0>([](auto x, auto a, auto b) {
                  const auto odd = tl::slice<1, 1, 3>(a);
-                 return tl::sum(tl::where(a, x * x, x)) + tl::sum(tl::where(odd, tl::slice<1, 2, 4>(x), T(0))) +
+                 return tl::sum(tl::where(a, x * x, x)) +
+                        tl::sum(tl::where(odd, tl::slice<1, 2, 4>(x), T(0))) +
                         tl::max(tl::where(b, x, T(-100))) + tl::sum(x * tl::cast<T>(b)) +
                         tl::sum(tl::cast<T>(tl::argmax<1>(tl::cast<std::int32_t>(a))));
                })).template bind<X, M, M>();
@@ -120,14 +122,10 @@ TEST_CASE_TEMPLATE("bytes of bools: beside double and int32, strided, reduced an
 
 TEST_CASE("bytes of bools: results of ops that move elements are 0 and 1, in the arena and in buffers") {
   constexpr auto program = tl::jit([](auto a, auto c, auto i) {
-    return std::tuple{tl::gather(a, i),
-                      tl::gather<1>(a, tl::slice<0, 0, 1>(i)),
-                      tl::gather(c, i),
-                      tl::concat<1>(a, !a),
-                      tl::pad<1, 2, 1>(a),
-                      tl::gather(c, i) && tl::gather(!c, i),
-                      tl::stop_gradient(c),
-                      tl::reshape<tl::dyn<'n'>, m, 1>(a)};
+    return std::tuple{tl::gather(a, i),     tl::gather<1>(a, tl::slice<0, 0, 1>(i)),
+                      tl::gather(c, i),     tl::concat<1>(a, !a),
+                      tl::pad<1, 2, 1>(a),  tl::gather(c, i) && tl::gather(!c, i),
+                      tl::stop_gradient(c), tl::reshape<tl::dyn<'n'>, m, 1>(a)};
   });
   const std::vector<std::int32_t> at = {4, 0, 4, 36, 20, 21, 22, 1, 2};
   same_bits([&](bool plain) {
@@ -140,7 +138,7 @@ TEST_CASE("bytes of bools: results of ops that move elements are 0 and 1, in the
     tl::for_each_leaf(*out, [](const auto& leaf) {
       std::memset(static_cast<void*>(leaf.data()), 99, static_cast<std::size_t>(leaf.size()));
     });
-    run.into(*out)(grid(a.data(), n), mask(c.data(), n), tl::tensor<const std::int32_t, 9>(at.data()));
+    run.into (*out)(grid(a.data(), n), mask(c.data(), n), tl::tensor<const std::int32_t, 9>(at.data()));
     CHECK(bits_of(*out) == all);
     return all;
   });
@@ -154,7 +152,8 @@ TEST_CASE("bytes of bools: rows that a mask selects, in products too, and their 
     auto select = tl::jit(tl::value_and_grad<0>([](auto w, auto x, auto a, auto b) {
                     const auto y = tl::tanh(tl::matmul(tl::gather(x, tl::where<'k'>(a)), w));
                     const auto z = tl::matmul(x, w);
-                    return tl::sum(y * y) + tl::sum(tl::where(tl::reshape<tl::dyn<'n'>, 1>(a && b), z, 0.0f)) +
+                    return tl::sum(y * y) +
+                           tl::sum(tl::where(tl::reshape<tl::dyn<'n'>, 1>(a && b), z, 0.0f)) +
                            tl::mean(tl::gather(tl::sum<1>(z), tl::where<'j'>(b)));
                   })).bind<weights, rows, mask, mask>(tl::dim<'n'>(n));
     return bits_of(select(weights(vw.data()), rows(vx.data(), n), mask(fa.data(), n), mask(fb.data(), n)));
@@ -172,12 +171,14 @@ TEST_CASE("bytes of bools: masks of rows in sweeps over sparse matrices") {
     std::vector<float> vx = reals(n);
     using columns = tl::tensor<float, tl::dyn<'c'>>;
     using column_mask = tl::tensor<bool, tl::dyn<'c'>>;
-    auto run = tl::jit(tl::value_and_grad<1>([](auto a, auto x, auto keep, auto some) {
-                 const auto y = tl::matmul(a, tl::where(some, x, 0.0f));
-                 const auto r = tl::where(keep, y * y, 0.0f);
-                 return tl::sum(r);
-               })).bind<square, columns, mask, column_mask>(tl::dim<'n'>(n), tl::dim<'c'>(n), tl::dim<'e'>(3 * n));
-    return bits_of(run(*matrix, columns(vx.data(), n), mask(of_rows.data(), n), column_mask(of_columns.data(), n)));
+    auto run =
+        tl::jit(tl::value_and_grad<1>([](auto a, auto x, auto keep, auto some) {
+          const auto y = tl::matmul(a, tl::where(some, x, 0.0f));
+          const auto r = tl::where(keep, y * y, 0.0f);
+          return tl::sum(r);
+        })).bind<square, columns, mask, column_mask>(tl::dim<'n'>(n), tl::dim<'c'>(n), tl::dim<'e'>(3 * n));
+    return bits_of(
+        run(*matrix, columns(vx.data(), n), mask(of_rows.data(), n), column_mask(of_columns.data(), n)));
   });
 }
 

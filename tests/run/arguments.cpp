@@ -344,8 +344,9 @@ TEST_CASE("run: an argument reaches into the program's arena at neither end") {
   float* const result = run(d.x_of(8), d.x_of(8)).data();
   const auto is_own = [&](const rows& x) { // the second one is refused at last: nothing runs
     const std::string text = refusal([&] { run(x, rows{no_floats, static_cast<int>(x.extent(0))}); });
-    const bool own = text == "tapeless: run: leaf 0 of the arguments lies in the program's own arena, as its "
-                             "results do: copy it first";
+    const bool own = text ==
+                     "tapeless: run: leaf 0 of the arguments lies in the program's own arena, as its "
+                     "results do: copy it first";
     CHECK((own || text == "tapeless: run: argument 1 has a leaf whose data is null (leaf 1 of all)"));
     return own;
   };

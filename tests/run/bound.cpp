@@ -6,10 +6,12 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -161,6 +163,50 @@ TEST_CASE(
   std::vector<float> got{value};
   for (const float e : elements(*gradient)) got.push_back(e);
   CHECK(got == expected);
+}
+
+namespace {
+std::atomic<int> step_of_two_threads = 2; // 0: the op waits; 1: it does; 2: it may end
+struct waits {
+  static constexpr tl::shape result(tl::shape s) { return s; }
+  static void primal(auto y, auto x) {
+    if (step_of_two_threads.load() == 0) {
+      step_of_two_threads = 1;
+      while (step_of_two_threads.load() != 2) std::this_thread::yield();
+    }
+    for (tl::extent_t i = 0; i < x.size(); ++i) y[i] = 2 * x[i];
+  }
+  static constexpr auto vjp(auto, auto, auto y_bar) { return y_bar * 2.0f; }
+};
+} // namespace
+
+TEST_CASE("a bound object in use by one thread is refused to another, and is free again behind the run") {
+  using three = tl::tensor<float, 3>;
+  float x[] = {1, 2, 3}, y[3] = {};
+  auto run = tl::jit([](auto v) { return tl::custom<waits>(v) + 1.0f; }).bind<three>();
+  auto other = run.load(three(x));
+  step_of_two_threads = 0;
+  float result = 0;
+  std::thread first([&] { result = run(three(x))[2]; });
+  while (step_of_two_threads.load() != 1) std::this_thread::yield();
+  const std::string message =
+      "tapeless: run: the bound object is in use by another thread: each thread binds its own, bind<...>(), or waits";
+  const auto text = [](auto f) {
+    try {
+      f();
+    } catch (const tl::usage_error& e) { return std::string(e.what()); }
+    return std::string();
+  };
+  CHECK(text([&] { run(three(x)); }) == message);
+  CHECK(text([&] { run.into(three(y))(three(x)); }) == message);
+  CHECK(y[0] == 0);
+  step_of_two_threads = 2;
+  CHECK(text([&] { other(); }).empty()); // an object of its own
+  first.join();
+  CHECK(result == 7);
+  CHECK(run(three(x))[0] == 3);
+  CHECK_THROWS_AS(run(three(static_cast<float*>(nullptr))), tl::argument_error); // refused, and free again
+  CHECK(run(three(x))[1] == 5);
 }
 
 TEST_CASE("the last partial batch: a run of n < capacity is the run of a program bound for n") {

@@ -130,12 +130,57 @@ TEST_CASE("owned: what was moved from has no pointers; what was moved has all el
   CHECK(flat(*b) == expected);
   c = std::move(b); // one that was moved from takes another
   CHECK(flat(*c) == expected);
-  CHECK(refusal([&] { tl::copy(a, c); }) == "tapeless: copy(from, to): from has a leaf without data (leaf 0)");
+  CHECK(refusal([&] { tl::copy(a, c); }) ==
+        "tapeless: copy(from, to): from has a leaf without data (leaf 0)");
 
   auto run = tl::jit([](auto x) { return x + 1.0f; }).bind<tl::tensor<float, 2, 3>>();
   tl::owned<tl::tensor<float, 2, 3>> x, y = std::move(x);
-  CHECK(refusal([&] { run(*x); }) == "tapeless: run: argument 0 has a leaf whose data is null (leaf 0 of all)");
+  CHECK(refusal([&] { run(*x); }) ==
+        "tapeless: run: argument 0 has a leaf whose data is null (leaf 0 of all)");
   CHECK(run(*y)[5] == 1);
+}
+
+namespace {
+template <class T> struct layer {
+  tl::tensor<T, 3, 2> w;
+  tl::tensor<T, tl::dyn<'n'>> b;
+};
+struct const_by_itself {
+  tl::tensor<const float, 3> w;
+  tl::tensor<float, 2> b;
+};
+} // namespace
+
+TEST_CASE("owned: a tree of const elements owns them, and they are written through the mutable tree") {
+  tl::owned<tl::tensor<const float, tl::dyn<'n'>, 3>> x(tl::dim<'n'>(2));
+  static_assert(std::is_same_v<decltype(x.mutable_view()), rows>);
+  float next = 0;
+  for (float& e : x.mutable_view()) e = ++next;
+  CHECK(flat(*x) == std::vector<double>{1, 2, 3, 4, 5, 6});
+  CHECK(x.mutable_view().extent(0) == 2);
+
+  using deep =
+      std::tuple<layer<const float>, std::array<std::pair<layer<const double>, tl::scalar<const bool>>, 2>>;
+  tl::owned<deep> t(tl::dim<'n'>(2));
+  static_assert(
+      std::is_same_v<decltype(t.mutable_view()),
+                     std::tuple<layer<float>, std::array<std::pair<layer<double>, tl::scalar<bool>>, 2>>>);
+  fill(t.mutable_view());
+  CHECK(flat(*t) == flat(t.mutable_view()));
+  CHECK(flat(*t)[8] == 4);
+  tl::owned<deep> second(tl::dim<'n'>(2));
+  tl::copy(t, second); // const for others
+  CHECK(flat(*second) == flat(*t));
+
+  tl::owned<const_by_itself> c;
+  c.for_each_mutable_leaf([](const auto& leaf) {
+    for (float& e : leaf) e = 7;
+  });
+  CHECK(flat(*c) == std::vector<double>(5, 7));
+  auto run = tl::jit([](auto p, auto v) {
+               return tl::sum(p.w) + tl::sum(v);
+             }).bind<const_by_itself, tl::tensor<const float, tl::dyn<'n'>, 3>>(tl::dim<'n'>(2));
+  CHECK(run(*c, *x)[0] == 42);
 }
 
 TEST_CASE("copy: every element of every leaf, between trees and owned trees of the same leaves") {

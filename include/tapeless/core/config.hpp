@@ -7,7 +7,7 @@
 
 #if !defined(__cpp_exceptions) // then only this, and not whatever follows from it
 #error "tapeless: -fno-exceptions: mistakes at run time are exceptions; compile this file with exceptions"
-#include "with_exceptions"
+#include <with_exceptions>
 #endif
 
 // Of a parameter, or of *this behind a member function: the result looks at it, and clang warns where it outlives it.

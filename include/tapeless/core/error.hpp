@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <stdexcept>
+#include "config.hpp"
 #include "shape.hpp"
 
 namespace tapeless {
@@ -24,7 +25,9 @@ struct usage_error : std::logic_error {
 
 namespace detail {
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void misused(const char* message) { throw usage_error(message); }
+[[noreturn, gnu::cold, gnu::noinline]] inline void misused(const char* message) {
+  throw usage_error(message);
+}
 
 // throw argument_error(message), formatted as by printf: with std::string every program would compile its members.
 // Extents are %lld, by wide(n).

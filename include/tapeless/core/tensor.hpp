@@ -7,6 +7,9 @@
 #pragma once
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
 #include "dtype.hpp"
 #include "rules.hpp"
 #include "run_watch.hpp"
@@ -53,15 +56,20 @@ template <class Handle> struct has_no_value {
 // What a tensor of T may be a view of: a pointer, or elements that know how many they are: a std::vector, std::array,
 // std::span or array.
 template <class D, class T>
-concept pointer_to_elements =
-    !std::is_array_v<std::remove_reference_t<D>> && std::is_convertible_v<D, T*>;
+concept pointer_to_elements = !std::is_array_v<std::remove_reference_t<D>> && std::is_convertible_v<D, T*>;
+struct no_elements {};
 template <class R> constexpr auto elements_at(R& r) {
-  if constexpr (requires { r.data(); }) return r.data();
-  else return &r[0];
+  if constexpr (std::is_bounded_array_v<R>) return &r[0];
+  else if constexpr (requires { *r.data(); }) return r.data();
+  else return no_elements{};
+}
+template <class R> constexpr extent_t number_of(R& r) {
+  if constexpr (std::is_bounded_array_v<R>) return static_cast<extent_t>(std::extent_v<R>);
+  else return static_cast<extent_t>(r.size());
 }
 template <class R>
 concept sized_elements = !handle_as_index<R> && (std::is_bounded_array_v<R> || requires(R& r) {
-  r.data();
+  r.begin();
   static_cast<extent_t>(r.size());
 });
 // What gives out its elements as const where it is const holds them; a std::span does not.
@@ -81,10 +89,11 @@ concept elements_of_this_type =
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_size(extent_t has, extent_t wanted) {
   if (wanted < 0)
-    refuse("tapeless: tensor<T, extents...>(elements, n...): %lld elements for extents that overflow or are negative",
-           wide(has));
-  refuse("tapeless: tensor<T, extents...>(elements, n...): %lld elements, but the extents have %lld", wide(has),
-         wide(wanted));
+    refuse(
+        "tapeless: tensor<T, extents...>(elements, n...): %lld elements for extents that overflow or are negative",
+        wide(has));
+  refuse("tapeless: tensor<T, extents...>(elements, n...): %lld elements, but the extents have %lld",
+         wide(has), wide(wanted));
 }
 } // namespace detail
 
@@ -186,15 +195,17 @@ private:
     return const_cast<T&>(zero_);
   }
   template <class D> constexpr void look_at(std::remove_reference_t<D>& elements) {
-    static_assert(detail::not_gone_at_once<D>,
-                  "tapeless: tensor<T, extents...>(elements, n...): a view of a temporary: give what holds the "
-                  "elements a name");
-    static_assert(detail::elements_of_this_type<D, T>,
-                  "tapeless: tensor<T, extents...>(elements, n...): the elements are of type T, and const only where "
-                  "T is; std::vector<bool> holds no bools");
+    static_assert(
+        detail::not_gone_at_once<D>,
+        "tapeless: tensor<T, extents...>(elements, n...): a view of a temporary: give what holds the "
+        "elements a name");
+    static_assert(
+        detail::elements_of_this_type<D, T>,
+        "tapeless: tensor<T, extents...>(elements, n...): the elements are of type T, and const only where "
+        "T is; std::vector<bool> holds no bools");
     if constexpr (detail::not_gone_at_once<D> && detail::elements_of_this_type<D, T>) {
       data_ = detail::elements_at(elements);
-      const auto n = static_cast<extent_t>(std::size(elements));
+      const extent_t n = detail::number_of(elements);
       if (const extent_t wanted = checked_size(); n != wanted) detail::refuse_size(n, wanted);
     }
   }
@@ -217,9 +228,10 @@ private:
   }
   constexpr detail::name_values current() const {
     if (names.count > 0 && std::is_constant_evaluated() && owner_ != nullptr)
-      static_cast<detail::rule_watch*>(owner_)->require(false,
-                      "tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use "
-                      "tl::mean, or pass the number as an argument");
+      static_cast<detail::rule_watch*>(owner_)->require(
+          false,
+          "tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use "
+          "tl::mean, or pass the number as an argument");
     detail::name_values v = names;
     for (int i = 0; i < v.count; ++i) v.value[static_cast<std::size_t>(i)] = values_[i];
     return v;

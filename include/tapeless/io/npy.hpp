@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "../core/dtype.hpp"
 #include "../core/text.hpp"
 #include "../run/error.hpp"
 

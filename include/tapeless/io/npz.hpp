@@ -204,7 +204,8 @@ template <detail::host_sparse_matrix A> void save_npz(const std::filesystem::pat
              {"format.npy", {headers[2], "csr"}},
              {"shape.npy", {headers[3], bytes_of(shape, 2)}},
              {"data.npy",
-              {headers[4], flags.empty() ? bytes_of(a.values().data(), a.nnz()) : bytes_of(flags.data(), a.nnz())}}});
+              {headers[4],
+               flags.empty() ? bytes_of(a.values().data(), a.nnz()) : bytes_of(flags.data(), a.nnz())}}});
 }
 
 } // namespace tapeless

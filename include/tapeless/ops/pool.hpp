@@ -181,7 +181,7 @@ constexpr count window_flops(const node& v, const shape* x) {
   const shape in = image_of(down ? x[0] : v.s, v.attr2), out = image_of(down ? v.s : x[0], v.attr2);
   return {taps_inside(in.d[2], out.d[2], a.padding.top, k.h, a.dilation.h, a.stride.h) *
                   taps_inside(in.d[3], out.d[3], a.padding.left, k.w, a.dilation.w, a.stride.w) +
-              (is_mean(v.attr2) ? out.d[2] * out.d[3] : 0),
+              (is_mean(v.attr2) ? static_cast<double>(out.d[2] * out.d[3]) : 0),
           shape{2, {in.d[0], in.d[1]}}};
 }
 // clang-format off

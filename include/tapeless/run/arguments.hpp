@@ -60,15 +60,6 @@ template <class X> constexpr bool all_extents_static() {
 template <std::size_t N, std::size_t M>
 concept as_many_arguments = N == M;
 
-template <class X> constexpr bool has_const_leaf() {
-  bool found = false;
-  X x{};
-  for_each_leaf(x, [&](auto& leaf) {
-    using H = std::remove_cvref_t<decltype(leaf)>;
-    if constexpr (typed_handle<H>) found = found || std::is_const_v<typename H::element_type>;
-  });
-  return found;
-}
 template <class Out>
 concept no_leaf_is_const = !has_const_leaf<Out>();
 

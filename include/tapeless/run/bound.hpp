@@ -173,9 +173,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
     if (d.value < 1) refuse("tapeless: bind: the capacity of %c is at least 1", Name);
     capacity_.value[static_cast<std::size_t>(i)] = d.value;
   }
-  static void set(threads t) {
-    if (t.count < 1) refuse("tapeless: bind: threads(%d): a team has at least 1", t.count);
-  }
+  static void set(threads t) { members(t); }
   template <char Name> static int team_of(dim<Name>, int n) { return n; }
   static int team_of(threads t, int) { return t.count; }
 
@@ -416,14 +414,19 @@ template <class Backend, bool Load, class F, class... A> class bound {
     for (int k = 0; k < count; ++k) s.input[k] = input[k];
     run_steps<Backend, plan_, true, 0, plan_.steps>(team_, s.frame);
   }
-  bound(const name_values& capacity, int members) : team_(make_team(threads(members))), capacity_(capacity) {
-    allocate();
-  }
   template <class, class, class, class...> friend class loaded;
 
 public:
+  static int members(threads t) {
+    if (t.count < 1) refuse("tapeless: bind: threads(%d): a team has at least 1", t.count);
+    return t.count;
+  }
   template <class... Option> explicit bound(const Option&... option) : team_(make_team(option...)) {
     (set(option), ...);
+    allocate();
+  }
+  // members: of the team, 0 for as many as without threads(n)
+  bound(const name_values& capacity, int members) : team_(make_team(threads(members))), capacity_(capacity) {
     allocate();
   }
 

@@ -9,7 +9,15 @@
 
 namespace tapeless {
 
-// to = from, element by element. Both are trees of the same leaves, or owned ones; leaf i may overlap leaf i only.
+namespace detail {
+template <class X> inline constexpr bool is_owned = false;
+template <class Tree> inline constexpr bool is_owned<owned<Tree>> = true;
+template <class X>
+concept owns_its_elements = is_owned<X>;
+} // namespace detail
+
+// to = from, element by element. Both are trees of the same leaves, or owned ones, whose elements may be const for others;
+// leaf i may overlap leaf i only.
 // No allocation. Throws argument_error, before it writes, where a leaf has no data or other extents.
 template <class From, class To> void copy(const From& from, const To& to) {
   using F = std::remove_cvref_t<decltype(detail::view_of(from))>;
@@ -18,7 +26,8 @@ template <class From, class To> void copy(const From& from, const To& to) {
   static_assert(trees && detail::leaves_match<F, T>,
                 "tapeless: copy(from, to): two trees of the same leaves");
   if constexpr (trees && detail::leaves_match<F, T>) {
-    static_assert(detail::no_leaf_is_const<T>, "tapeless: copy(from, to): no leaf of to is const");
+    static_assert(detail::no_leaf_is_const<T> || detail::owns_its_elements<To>,
+                  "tapeless: copy(from, to): no leaf of to is const, unless to is owned");
     const auto source = detail::spans_of(detail::view_of(from), "copy(from, to): from");
     const auto target = detail::spans_of(detail::view_of(to), "copy(from, to): to");
     detail::require_same_extents(target, source, "copy(from, to): to");
@@ -28,7 +37,8 @@ template <class From, class To> void copy(const From& from, const To& to) {
       const std::size_t bytes = static_cast<std::size_t>(target[i].size) * sizeof(E);
       if (bytes > 0) std::memmove(target[i].data, source[i].data, bytes);
       if constexpr (detail::is_bool<E>) // any byte but 0 is true, and is 1 here
-        for (extent_t k = 0; k < target[i].size; ++k) leaf.data()[k] = detail::read_element(leaf.data(), k);
+        for (extent_t k = 0; k < target[i].size; ++k)
+          static_cast<bool*>(target[i].data)[k] = detail::read_element(leaf.data(), k);
       ++i;
     });
   }

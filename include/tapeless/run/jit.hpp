@@ -5,6 +5,7 @@
 //   jit(f).cost<A...>()      constexpr, polynomial in the named extents
 //   jit(f).explain<A...>()   the plan as text
 //   jit(f).bind<A...>(dim<'n'>(64), threads(2))   one allocation, then callable
+//   jit(f).bind_for(x...)    the same for arguments of these types, with their extents as capacities
 #pragma once
 #include "../adjoint/transforms.hpp"
 #include "../plan/explain.hpp"
@@ -24,6 +25,34 @@ template <class A> constexpr void check_tree() {
                 "tapeless: parameter tree: a number inside an aggregate is written tl::scalar<T>");
   static_assert(at_most_32_members<facts_of<A>.largest_aggregate>,
                 "tapeless: parameter tree: an aggregate has at most 32 members");
+}
+
+// The names of these arguments with their values, at least 1, as capacities.
+template <class... X> name_values capacities_of(const X&... x) {
+  name_values capacity = names_of_arguments<std::remove_cvref_t<X>...>();
+  int from[max_program_names]{}, argument = 0;
+  const auto take = [&](const auto& tree) {
+    for_each_leaf(tree, [&](const auto& leaf) {
+      using H = std::remove_cvref_t<decltype(leaf)>;
+      if constexpr (typed_handle<H>)
+        for (int i = 0; i < H::names.count; ++i) {
+          const char name = H::names.name[static_cast<std::size_t>(i)];
+          const auto k = static_cast<std::size_t>(capacity.find(name));
+          const extent_t n = leaf.name_value(i);
+          if (n < 0)
+            refuse("tapeless: bind_for(x...): argument %d has %c = %lld: an extent is not negative", argument,
+                   name, wide(n));
+          if (from[k] > 0 && capacity.value[k] != (n < 1 ? 1 : n))
+            refuse("tapeless: bind_for(x...): argument %d has %c = %lld, but argument %d has another one",
+                   argument, name, wide(n), from[k] - 1);
+          capacity.value[k] = n < 1 ? 1 : n;
+          from[k] = argument + 1;
+        }
+    });
+    ++argument;
+  };
+  (take(x), ...);
+  return capacity;
 }
 
 template <class... X>
@@ -80,6 +109,18 @@ template <class F> struct jit_fn {
       return bound<backend_of<A...>, false, F, std::remove_cvref_t<A>...>(option...);
     }
   }
+  // bind<X...>() whose capacities are the extents of these arguments, for runs of as many elements, or fewer.
+  // Errors: argument_error where extents of one name differ.
+  template <class... X> static auto bind_for(threads team, const X&... x) {
+    if constexpr (traceable<std::remove_cvref_t<X>...>()) {
+      using run = bound<backend_of<X...>, false, F, std::remove_cvref_t<X>...>;
+      return run(capacities_of(x...), run::members(team));
+    }
+  }
+  template <class... X> static auto bind_for(const X&... x) {
+    if constexpr (traceable<std::remove_cvref_t<X>...>())
+      return bound<backend_of<X...>, false, F, std::remove_cvref_t<X>...>(capacities_of(x...), 0);
+  }
   template <class... X> void operator()(const X&...) const {
     static_assert(arguments_of_a_bound_program<X...>,
                   "tapeless: jit(f)(x...): bind it to the types of its arguments first: auto run = "
@@ -88,6 +129,10 @@ template <class F> struct jit_fn {
 };
 
 } // namespace detail
+
+// What program.bind<A...>() gives, as the type of a member: bound_t<step, params, images> run = step.bind<..>(..);
+// A program in a header is inline constexpr: otherwise it is another one in each file, and so is the class.
+template <auto Program, class... A> using bound_t = decltype(Program.template bind<A...>());
 
 // Errors, at compile time: f has captures; f does not take the arguments; f returns something else than tensors.
 template <class F> constexpr detail::jit_fn<F> jit(F) { return {}; }

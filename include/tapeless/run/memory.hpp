@@ -5,6 +5,7 @@
 #pragma once
 #include <cstddef>
 #include <new>
+#include <type_traits>
 #include <utility>
 #include "../core/tree.hpp"
 #include "../core/error.hpp"
@@ -85,6 +86,42 @@ template <char... Name> name_values values_of_names(name_values names, dim<Name>
   return names;
 }
 
+template <class X> constexpr bool has_const_leaf() {
+  bool found = false;
+  X x{};
+  for_each_leaf(x, [&](auto& leaf) {
+    using H = std::remove_cvref_t<decltype(leaf)>;
+    if constexpr (is_tensor_v<H>) found = found || std::is_const_v<typename H::element_type>;
+  });
+  return found;
+}
+// The tree of mutable elements: tensor<float, ..> of tensor<const float, ..>, params<float> of params<const float>.
+template <class X> struct with_mutable_elements {
+  using type = std::remove_const_t<X>;
+};
+template <class T, shape S, class P> struct with_mutable_elements<basic_tensor<T, S, P>> {
+  using type = basic_tensor<std::remove_const_t<T>, S, P>;
+};
+template <class T, extent_t R, extent_t C, extent_t E, class P, class I>
+struct with_mutable_elements<basic_csr<T, R, C, E, P, I>> {
+  using type = basic_csr<std::remove_const_t<T>, R, C, E, P, I>;
+};
+template <class X, std::size_t N> struct with_mutable_elements<std::array<X, N>> {
+  using type = std::array<typename with_mutable_elements<X>::type, N>;
+};
+template <template <class...> class Tree, class... X> struct with_mutable_elements<Tree<X...>> {
+  using type = Tree<typename with_mutable_elements<X>::type...>;
+};
+template <class Tree>
+concept mutable_tree_is_known = !has_const_leaf<typename with_mutable_elements<Tree>::type>();
+
+// The values of a leaf's names.
+template <class H> name_values names_of_view(const H& leaf) {
+  name_values names = H::names;
+  for (int i = 0; i < names.count; ++i) names.value[static_cast<std::size_t>(i)] = leaf.name_value(i);
+  return names;
+}
+
 } // namespace detail
 
 // owned<params> p;                 zero-initialized; p.view() is a params
@@ -128,6 +165,43 @@ public:
   const Tree& view() const TAPELESS_LIFETIMEBOUND { return view_; }
   const Tree& operator*() const TAPELESS_LIFETIMEBOUND { return view_; }
   const Tree* operator->() const TAPELESS_LIFETIMEBOUND { return &view_; }
+
+  // Of a tree of const elements, which are this object's own and may be written: the same tree of mutable ones, a
+  // tensor<float, ..> where Tree is tensor<const float, ..>, params<float> where it is params<const float>.
+  auto mutable_view() const TAPELESS_LIFETIMEBOUND {
+    static_assert(
+        detail::mutable_tree_is_known<Tree>,
+        "tapeless: owned<tree>.mutable_view(): the tree has const elements by itself, so that no mutable tree is "
+        "known; p.for_each_mutable_leaf(f) and tl::copy(from, p) write to it");
+    typename detail::with_mutable_elements<Tree>::type tree{};
+    if constexpr (detail::mutable_tree_is_known<Tree>) {
+      constexpr int leaves = detail::count_leaves<Tree>();
+      void* data[leaves > 0 ? leaves : 1];
+      detail::name_values names[leaves > 0 ? leaves : 1];
+      int at = 0;
+      detail::for_each_leaf(view_, [&](const auto& leaf) {
+        data[at] = const_cast<void*>(static_cast<const void*>(leaf.data()));
+        names[at++] = detail::names_of_view(leaf);
+      });
+      at = 0;
+      detail::for_each_leaf(tree, [&](auto& leaf) {
+        using H = std::remove_cvref_t<decltype(leaf)>;
+        leaf = detail::make_view<H>(static_cast<typename H::value_type*>(data[at]), names[at]);
+        ++at;
+      });
+    }
+    return tree;
+  }
+  // f(leaf) for every leaf, as a view of mutable elements.
+  template <class F> void for_each_mutable_leaf(F&& f) const {
+    detail::for_each_leaf(view_, [&](const auto& leaf) {
+      using H = std::remove_cvref_t<decltype(leaf)>;
+      using T = typename H::value_type;
+      const auto mine = detail::make_view<typename detail::with_mutable_elements<H>::type>(
+          const_cast<T*>(leaf.data()), detail::names_of_view(leaf));
+      f(mine);
+    });
+  }
 };
 
 } // namespace tapeless

@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include "run/member.hpp"
+
+namespace member_test {
+
+model made_elsewhere(int n) { return model(n); }
+float value_elsewhere(model& m, const rows& x) { return m.same_value(x); }
+
+} // namespace member_test

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// A program that instantiates much: compiled with the warnings that users have, -Wconversion among them.
+#include <tapeless/io/matrix_market.hpp>
+#include <tapeless/io/npz.hpp>
+#include <tapeless/io/tree.hpp>
+#include <tapeless/run/csr_build.hpp>
+#include <tapeless/run/csr_dense.hpp>
+#include <tapeless/run/csr_product.hpp>
+#include <tapeless/run/csr_tiled.hpp>
+#include <tapeless/tapeless.hpp>
+
+namespace tl = tapeless;
+
+namespace {
+
+using images = tl::tensor<float, tl::dyn<'n'>, 4, 12, 12>;
+using labels = tl::tensor<std::int32_t, tl::dyn<'n'>>;
+struct params {
+  tl::tensor<float, 8, 4, 3, 3> w1;
+  tl::tensor<float, 8> b1, gamma, beta;
+  tl::tensor<float, 8 * 6 * 6, 10> w2;
+  tl::tensor<float, 10> b2;
+  tl::tensor<float, 100, 8> table;
+};
+constexpr auto loss = [](const auto& p, auto x, auto label) {
+  auto h = tl::relu(tl::conv2d<tl::conv{.padding = 1}>(x, p.w1) + tl::channel(p.b1));
+  auto m = tl::max_pool2d<tl::pool{.kernel = 2, .stride = 2}>(tl::group_norm<2>(h, p.gamma, p.beta));
+  auto a = tl::avg_pool2d<tl::pool{.kernel = 3, .stride = 1, .padding = 1}>(m);
+  auto f = tl::flatten(tl::where(m > 0.5f, m, tl::sigmoid(a)));
+  auto kept = tl::gather(p.table, tl::where<'k'>(label > 2));
+  return tl::mean(tl::softmax_cross_entropy(tl::matmul(f, p.w2) + p.b2, label)) +
+         tl::sum(tl::gather(p.table, label)) + tl::mean(kept);
+};
+using matrix = tl::csr<double, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
+constexpr auto sparse = [](auto a, auto x, auto y) { return tl::sum(tl::square(tl::matmul(a, x) - y)); };
+
+} // namespace
+
+float train(const std::filesystem::path& path);
+float train(const std::filesystem::path& path) {
+  tl::owned<params> p, g;
+  tl::owned<images> x(tl::dim<'n'>(8));
+  tl::owned<labels> l(tl::dim<'n'>(8));
+  auto step = tl::jit(tl::value_and_grad<0>(loss)).bind_for(*p, *x, *l);
+  const auto r = step(*p, *x, *l);
+  tl::adam<params> adam;
+  adam.step(p, std::get<1>(r));
+  tl::sgd<params> sgd;
+  tl::copy(std::get<1>(r), g);
+  sgd.step(p, *g);
+  tl::load_npy(path, *p);
+  tl::save_npy(path, *p);
+  const auto a = tl::load_matrix_market<matrix>(path);
+  tl::save_npz(path, *a);
+  const auto b = tl::load_npz<matrix>(path);
+  const auto c = tl::csr_from_dense<matrix>(*tl::to_dense(*a));
+  const auto d = tl::csr_untiled(*tl::csr_tiled(*tl::csr_transposed<matrix>(*c)));
+  tl::save_matrix_market(path, *d);
+  const std::vector<double> v(8), u(8);
+  using columns = tl::tensor<const double, tl::dyn<'c'>>;
+  using rows = tl::tensor<const double, tl::dyn<'r'>>;
+  auto run = tl::jit(tl::value_and_grad<1>(sparse)).bind_for(*b, columns(v, 8), rows(u, 8));
+  return std::get<0>(r)[0] + static_cast<float>(std::get<0>(run(*b, columns(v, 8), rows(u, 8)))[0]);
+}
