@@ -54,6 +54,10 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: slice<axis, begin, end>(a): the axis exists") \
   rule("tapeless: slice<axis, begin, end>(a): the extent of the axis is static") \
   rule("tapeless: slice<axis, begin, end>(a): 0 <= begin <= end <= extent") \
+  rule("tapeless: slice<axis, length>(a, start), at<axis>(a, i): the axis exists") \
+  rule("tapeless: slice<axis, length>(a, start), at<axis>(a, i): the extent of the axis is static") \
+  rule("tapeless: slice<axis, length>(a, start), at<axis>(a, i): 0 <= length <= extent") \
+  rule("tapeless: slice<axis, length>(a, start), at<axis>(a, i): 0 <= start <= extent - length, 0 <= i < extent") \
   rule("tapeless: pad<axis, before, after>(a): the axis exists") \
   rule("tapeless: pad<axis, before, after>(a): the extent of the axis is static") \
   rule("tapeless: concat<axis>(a, b): all other extents agree, the axis is static, one element type") \

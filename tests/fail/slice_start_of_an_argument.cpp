@@ -1,0 +1,14 @@
+// expect: tapeless: slice<axis, length>(a, start), at<axis>(a, i): start and i are integers that are known while tracing, as those of a for loop; of an int32 tensor it is tl::gather<axis>(a, index)
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+constexpr auto f = [](tl::var x, auto i) {
+#ifdef TAPELESS_BAD
+  return tl::slice<0, 1>(x, i).template as<float, 1, 8>();
+#else
+  return tl::gather<0>(x, i).template as<float, 8>();
+#endif
+};
+constexpr tl::cost cost = tl::jit(f).cost<tl::tensor<float, 4, 8>, int>();
