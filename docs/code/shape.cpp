@@ -21,7 +21,10 @@ constexpr auto shape = [](auto x, auto v) {
   auto h = tl::broadcast_to<2, 3>(v);        // (2, 3)
   auto i = tl::channel(v);                   // (3, 1, 1): a bias for the channel axis of (n, 3, h, w)
   auto j = tl::keep<1, outer>(x);            // (2, 3): zeros where the mask is false
-  return std::tuple{a, b, c, d, e, f, g, h, i, j};
+  auto k = tl::slice<1, 2>(x, 1);            // (2, 2): two elements of axis 1, from 1 on
+  auto l = tl::at<1>(x, 0);                  // (2): column 0
+  for (int column = 1; column < 3; ++column) l = l * tl::at<1>(x, column);
+  return std::tuple{a, b, c, d, e, f, g, h, i, j, k, l};
 };
 // [/signature]
 
@@ -31,7 +34,7 @@ int main() {
   tl::owned<std::tuple<X, V>> in;
   count_up(*in);
   auto run = tl::jit(shape).bind<X, V>();
-  const auto [a, b, c, d, e, f, g, h, i, j] = run(std::get<0>(*in), std::get<1>(*in));
+  const auto [a, b, c, d, e, f, g, h, i, j, k, l] = run(std::get<0>(*in), std::get<1>(*in));
   show("a", a);
   show("b", b);
   show("c", c);
@@ -42,4 +45,6 @@ int main() {
   show("h", h);
   show("i", i);
   show("j", j);
+  show("k", k);
+  show("l", l);
 }

@@ -1,4 +1,4 @@
-// expect: tapeless: x[i]: a tensor has no elements while tracing; slice<axis, i, i + 1>(x) is traced
+// expect: tapeless: x[i]: a tensor has no elements while tracing; tl::at<axis>(x, i) is traced
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -50,6 +50,35 @@ constexpr auto moves = cases<two_blocks<double>>(
         "slice<-1>", [](const auto& x, const auto&) { return tl::square(tl::slice<-1, 0, 4>(x)); },
         [](const auto& x, const auto&) { return ref::square(ref::slice(x, 2, 0, 4)); }, rounds_once),
     pair(
+        "slice<1, 2>(x, start), start of a loop",
+        [](const auto& x, const auto&) {
+          auto s = tl::slice<1, 2>(x, 0);
+          for (int i = 1; i < 2; ++i) s = s * tl::slice<1, 2>(x, i);
+          return s;
+        },
+        [](const auto& x, const auto&) { return ref::slice(x, 1, 0, 2) * ref::slice(x, 1, 1, 3); },
+        rounds_once),
+    pair(
+        "at<0>", [](const auto& x, const auto&) { return tl::square(tl::at<0>(x, 1)); },
+        [](const auto& x, const auto&) {
+          return ref::square(ref::reshape(ref::slice(x, 0, 1, 2), {3, 5}));
+        },
+        rounds_once),
+    pair(
+        "at<1>, at<-1>, i of a loop",
+        [](const auto& x, const auto&) {
+          auto s = tl::at<-1>(tl::at<1>(x, 0), 4); // (2)
+          for (std::size_t i = 1; i < 3; ++i) s = s * tl::at<-1>(tl::at<1>(x, i), 4 - i);
+          return s;
+        },
+        [](const auto& x, const auto&) {
+          const auto one = [&](int i) {
+            return ref::reshape(ref::slice(ref::slice(x, 1, i, i + 1), 2, 4 - i, 5 - i), {2});
+          };
+          return one(0) * one(1) * one(2);
+        },
+        within_4_ulp),
+    pair(
         "slice of nothing", [](const auto& x, const auto&) { return tl::slice<1, 2, 2>(x); },
         [](const auto& x, const auto&) { return ref::slice(x, 1, 2, 2); }, exact),
     pair(
@@ -130,6 +159,12 @@ constexpr auto named = cases<named_blocks<double>>(
         [](const auto& x, const auto&) { return tl::slice<0, 2, 4>(tl::square(tl::transpose<2, 0, 1>(x))); },
         [](const auto& x, const auto&) {
           return ref::slice(ref::square(ref::transpose(x, {2, 0, 1})), 0, 2, 4);
+        },
+        rounds_once),
+    pair(
+        "at<1> of (n, 3, 5)", [](const auto& x, const auto&) { return tl::square(tl::at<1>(x, 2)); },
+        [](const auto& x, const auto&) {
+          return ref::square(ref::reshape(ref::slice(x, 1, 2, 3), {x.shape[0], 5}));
         },
         rounds_once),
     pair(

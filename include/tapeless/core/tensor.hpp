@@ -191,7 +191,7 @@ private:
   template <class, shape, class> friend class basic_tensor;
   constexpr T& no_element() const {
     static_cast<detail::rule_watch*>(owner_)->require(
-        false, "tapeless: x[i]: a tensor has no elements while tracing; slice<axis, i, i + 1>(x) is traced");
+        false, "tapeless: x[i]: a tensor has no elements while tracing; tl::at<axis>(x, i) is traced");
     return const_cast<T&>(zero_);
   }
   template <class D> constexpr void look_at(std::remove_reference_t<D>& elements) {

@@ -24,7 +24,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: a tensor has at most 2^39 elements and four named extents, intermediate results too") \
   rule("tapeless: a named extent is that of an argument") \
   rule("tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use tl::mean, or pass the number as an argument") \
-  rule("tapeless: x[i]: a tensor has no elements while tracing; slice<axis, i, i + 1>(x) is traced") \
+  rule("tapeless: x[i]: a tensor has no elements while tracing; tl::at<axis>(x, i) is traced") \
   rule("tapeless: jit(f): at most four named extents in one program") \
   rule("tapeless: op(a.row_end()): row ends of std::int64_t are read by sparse ops only") \
   rule("tapeless: op(a): bf16 is for storage; cast<float>(a) first") \
