@@ -133,3 +133,15 @@ TEST_CASE("images of convolutions that are cut off pass nothing") {
   check_rows<volumes, volume_filters, conv3d, by_computed>("conv3d, computed", {1, 3});
   check_rows<images, filters, transposed, by_list>("conv_transpose2d", {1, 3});
 }
+// softmax of nothing but -infinity is NaN
+TEST_CASE("a row of an attention that looks at nothing, and that no result reads, passes nothing") {
+  static constexpr auto attention = [](auto x, auto used) {
+    const auto scores = where(tl::reshape<3, 1>(used), tl::matmul(x, tl::transpose(x)), -INFINITY);
+    return tl::sum(tl::slice<0, 0, 2>(tl::matmul(tl::softmax(scores), x)));
+  };
+  using P = tl::tensor<float, 3, 2>;
+  float x[] = {1, 2, 3, 1, 2, 0};
+  bool used[] = {true, true, false};
+  auto gradient = tl::jit(tl::grad(attention)).bind<P, tl::tensor<bool, 3>>();
+  for (const float d : gradient(P(x), tl::tensor<bool, 3>(used))) CHECK(std::isfinite(d));
+}
