@@ -36,15 +36,17 @@ std::string get(const fs::path& path) {
 }
 
 // The dense elements of a file with this text.
-template <class T = double> std::vector<T> dense_of(const fs::path& path, const std::string& text) {
+template <class T = double> std::vector<T> dense_of(const fs::path& path, const std::string& text,
+                                                    const tl::read_options& options = {}) {
   put(path, text);
-  const auto dense = tl::to_dense(*tl::load_matrix_market<table<T>>(path));
+  const auto dense = tl::to_dense(*tl::load_matrix_market<table<T>>(path, options));
   return {dense->begin(), dense->end()};
 }
 // What loading says; empty if it succeeds.
-template <class A = table<double>> std::string complaint(const fs::path& path) {
+template <class A = table<double>> std::string complaint(const fs::path& path,
+                                                         const tl::read_options& options = {}) {
   try {
-    tl::load_matrix_market<A>(path);
+    tl::load_matrix_market<A>(path, options);
     return "";
   } catch (const tl::io_error& error) {
     const std::string prefix = "tapeless: " + path.string() + ": ";
@@ -52,10 +54,12 @@ template <class A = table<double>> std::string complaint(const fs::path& path) {
     return std::string(error.what()).substr(prefix.size());
   }
 }
-template <class A = table<double>> std::string complaint(const fs::path& path, const std::string& text) {
+template <class A = table<double>> std::string complaint(const fs::path& path, const std::string& text,
+                                                         const tl::read_options& options = {}) {
   put(path, text);
-  return complaint<A>(path);
+  return complaint<A>(path, options);
 }
+const tl::read_options strict{.strict = true};
 
 const std::string general = "%%MatrixMarket matrix coordinate real general\n";
 const std::string small = general + "2 3 3\n1 1 1.5\n2 3 -2e3\n1 2 +.25\n";
@@ -126,18 +130,38 @@ TEST_CASE("matrix market: what is wrong is named with its line") {
   const auto banner = [&](const std::string& words) {
     return complaint(path, "%%MatrixMarket " + words + "\n1 1 0\n");
   };
-  CHECK(complaint(path, "") == "line 0: no banner: a Matrix Market file begins with %%MatrixMarket");
+  const auto strictly = [&](const std::string& words) {
+    return complaint(path, "%%MatrixMarket " + words + "\n1 1 0\n", strict);
+  };
+  CHECK(complaint(path, "") == "no banner: a Matrix Market file begins with %%MatrixMarket");
+  CHECK(complaint(path, "", strict) == "no banner: a Matrix Market file begins with %%MatrixMarket");
+  CHECK(complaint(path, "%\n\n% c\n") ==
+        "line 3: no banner: a Matrix Market file begins with %%MatrixMarket");
+  CHECK(complaint(path, "\n" + general + "1 1 0\n", strict) ==
+        "line 1: no banner: a Matrix Market file begins with %%MatrixMarket");
+  CHECK(complaint(path, general.substr(1) + "1 1 0\n", strict) ==
+        "line 1: no banner: a Matrix Market file begins with %%MatrixMarket");
   CHECK(complaint(path, "1 1 0\n") == "line 1: no banner: a Matrix Market file begins with %%MatrixMarket");
   CHECK(banner("matrix coordinate real general") == "");
   CHECK(banner("vector coordinate real general") == "line 1: object 'vector': 'matrix' is read");
-  CHECK(banner("matrix array real general") ==
+  CHECK(strictly("matrix coordinate real general") == "");
+  CHECK(strictly("matrix array real general") ==
         "line 1: format 'array' is a dense matrix: 'coordinate' is read");
-  CHECK(banner("matrix elemental real general") == "line 1: format 'elemental': 'coordinate' is read");
+  CHECK(strictly("matrix elemental real general") == "line 1: format 'elemental': 'coordinate' is read");
+  CHECK(banner("matrix elemental real general") ==
+        "line 1: format 'elemental': 'coordinate' and 'array' are read");
+  CHECK(banner("matrix array pattern general") == "line 1: a pattern is 'coordinate': an 'array' has values");
+  CHECK(banner("matrix array complex general") ==
+        "line 1: field 'complex': 'real', 'integer' and 'pattern' are read");
+  CHECK(banner("matrix coordinate complex hermitian") ==
+        "line 1: field 'complex': 'real', 'integer' and 'pattern' are read");
   CHECK(banner("matrix coordinate complex general") ==
         "line 1: field 'complex': 'real', 'integer' and 'pattern' are read");
-  CHECK(banner("matrix coordinate real hermitian") ==
+  CHECK(strictly("matrix coordinate real hermitian") ==
         "line 1: symmetry 'hermitian': 'general', 'symmetric' and 'skew-symmetric' are read");
   CHECK(banner("matrix coordinate real") ==
+        "line 1: symmetry '': 'general', 'symmetric', 'skew-symmetric' and 'hermitian' are read");
+  CHECK(strictly("matrix coordinate real") ==
         "line 1: symmetry '': 'general', 'symmetric' and 'skew-symmetric' are read");
   CHECK(banner("matrix coordinate pattern skew-symmetric") ==
         "line 1: a pattern has no signs to be skew-symmetric with");
@@ -168,24 +192,196 @@ TEST_CASE("matrix market: what is wrong is named with its line") {
   CHECK(body(std::string("2 3 1\n1 1 ").append(100, 'x')) ==
         std::string("line 4: value expected, found '").append(40, 'x').append("..'"));
 
-  const auto symmetric = [&](const std::string& which, const std::string& text) {
-    return complaint(path, "%%MatrixMarket matrix coordinate real " + which + "\n" + text);
+  const auto symmetric = [&](const std::string& which, const std::string& text,
+                             const tl::read_options& options = {}) {
+    return complaint(path, "%%MatrixMarket matrix coordinate real " + which + "\n" + text, options);
   };
   CHECK(symmetric("symmetric", "2 3 1\n1 1 1\n") ==
         "line 2: a symmetric matrix is square, this one has 2 rows and 3 columns");
-  CHECK(symmetric("symmetric", "3 3 1\n1 2 1\n") ==
+  CHECK(symmetric("symmetric", "3 3 1\n1 2 1\n", strict) ==
         "line 3: row 1, column 2: a symmetric file has no entries above the diagonal");
-  CHECK(symmetric("skew-symmetric", "3 3 1\n2 2 1\n") ==
+  CHECK(symmetric("skew-symmetric", "3 3 1\n2 2 0\n", strict) ==
         "line 3: row 2: a skew-symmetric file has no entries on the diagonal");
+  CHECK(symmetric("skew-symmetric", "3 3 1\n2 2 1\n") ==
+        "line 3: row 2: a skew-symmetric file has no entries on the diagonal but zeros");
 
   const std::string integers = "%%MatrixMarket matrix coordinate integer general\n1 1 1\n";
   CHECK(complaint(path, integers + "1 1 1.5\n") == "line 3: value expected, found '1.5'");
   CHECK(complaint<table<std::int32_t>>(path, integers + "1 1 2147483648\n") ==
         "line 3: value '2147483648' is out of range");
-  CHECK(complaint<table<std::int32_t>>(path, small) ==
+  CHECK(complaint<table<std::int32_t>>(path, small, strict) ==
         "line 1: real values, but the matrix type has std::int32_t");
+  CHECK(complaint<table<std::int32_t>>(path, small) ==
+        "line 3: value '1.5' is not whole, as an std::int32_t is");
+  CHECK(complaint(path, general + "1 1 1\n1 1 1.5D1\n", strict) == "line 3: value expected, found '1.5D1'");
+  CHECK(complaint(path, general + "1 1 1\n1 1 1 % c\n", strict) == "line 3: '%' behind the last field");
+  CHECK(complaint(path, "%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1 7\n", strict) ==
+        "line 3: '7' behind the last field");
   CHECK(complaint(dir / "missing.mtx").starts_with("cannot be read: "));
   CHECK(complaint(dir.directory).starts_with("cannot be read: "));
+}
+
+TEST_CASE("matrix market: files as collections have them are read") {
+  const scratch dir;
+  const fs::path path = dir / "x.mtx";
+  const auto kind = [](const std::string& field, const std::string& symmetry) {
+    return "%%MatrixMarket matrix coordinate " + field + " " + symmetry + "\n";
+  };
+  const auto refused_strictly = [&](const std::string& text) {
+    CHECK(complaint(path, text, strict) != "");
+    return text;
+  };
+  const auto read = [&](const std::string& text) { return dense_of(path, refused_strictly(text)); };
+  // a weight behind the entries of a pattern, of any or of some
+  CHECK(read(kind("pattern", "general") + "2 2 2\n1 2 7\n2 1 7\n") == dense<double>{0, 1, 1, 0});
+  CHECK(read(kind("pattern", "symmetric") + "2 2 2\n1 1\n2 1 0.5D0\n") == dense<double>{1, 1, 1, 0});
+  CHECK(complaint(path, kind("pattern", "general") + "2 2 1\n1 2 x\n") ==
+        "line 3: weight expected, found 'x'");
+  CHECK(complaint(path, kind("pattern", "general") + "2 2 1\n1 2 1 1\n") ==
+        "line 3: '1' behind the last field");
+  // the upper triangle, and both where they do not say one element twice
+  CHECK(read(kind("real", "symmetric") + "2 2 1\n1 2 4\n") == dense<double>{0, 4, 4, 0});
+  CHECK(read(kind("pattern", "symmetric") + "2 2 1\n1 2\n") == dense<double>{0, 1, 1, 0});
+  CHECK(read(kind("real", "skew-symmetric") + "2 2 1\n1 2 4\n") == dense<double>{0, 4, -4, 0});
+  CHECK(read(kind("real", "symmetric") + "3 3 4\n1 2 4\n2 2 1\n3 1 5\n1 2 1\n") ==
+        dense<double>{0, 5, 5, 5, 1, 0, 5, 0, 0});
+  const std::string twice = ": a symmetric file holds row 1, column 3 and its mirror image";
+  CHECK(complaint(path, kind("real", "symmetric") + "3 3 4\n3 1 5\n2 2 1\n1 3 5\n2 1 1\n").ends_with(twice));
+  CHECK(complaint(path, kind("real", "skew-symmetric") + "3 3 2\n1 3 5\n3 1 -5\n").ends_with(twice));
+  CHECK(complaint(path, kind("pattern", "symmetric") + "3 3 2\n1 3\n3 1\n").ends_with(twice));
+  // hermitian, of real numbers
+  CHECK(read(kind("real", "hermitian") + "2 2 2\n2 1 4\n2 2 3\n") == dense<double>{0, 4, 4, 3});
+  CHECK(read(kind("integer", "hermitian") + "2 2 1\n2 1 4\n") == dense<double>{0, 4, 4, 0});
+  // zeros on the diagonal of a skew-symmetric matrix are stored
+  CHECK(read(kind("real", "skew-symmetric") + "2 2 2\n1 1 0\n2 1 4\n") == dense<double>{0, -4, 4, 0});
+  CHECK(tl::load_matrix_market<table<double>>(path)->nnz() == 3);
+  CHECK(read(kind("integer", "skew-symmetric") + "2 2 2\n2 2 -0\n2 1 4\n") == dense<double>{0, -4, 4, 0});
+  // the banner with one '%', behind comments and blank lines, a comment behind it, or a mark of UTF-8 before
+  CHECK(read("%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n") == dense<double>{0, 1, 1, 0});
+  CHECK(read("%matrixmarket MATRIX Coordinate PATTERN Symmetric\r\n2 2 1\r\n2 1\r\n") ==
+        dense<double>{0, 1, 1, 0});
+  CHECK(read("\n % by hand\n\n" + general + "1 1 1\n1 1 2\n") == dense<double>{2});
+  CHECK(read("\xef\xbb\xbf" + general + "1 1 1\n1 1 2\n") == dense<double>{2});
+  CHECK(read("%%MatrixMarket matrix coordinate real general % by hand\n1 1 1\n1 1 2\n") == dense<double>{2});
+  // comments behind fields, and other spaces
+  CHECK(read(general + "1 2 2 % sizes\n%\n1 1 2% no field\n\n1 2\f3 %\n % end") == dense<double>{2, 3});
+  // Fortran's exponents
+  CHECK(read(general + "1 4 4\n1 1 1.5D+02\n1 2 -.5d0\n1 3 2.D-1\n1 4 +1D2\n") ==
+        dense<double>{150, -0.5, 0.2, 100});
+  CHECK(read(general + "1 2 2\n1 1 0.25-100\n1 2 -0.5+120\n") == dense<double>{0.25e-100, -0.5e120});
+  CHECK(dense_of<float>(path, general + "1 2 2\n1 1 1.5D+02\n1 2 1.0D-60\n") == dense<float>{150, 0});
+  for (const char* wrong : {"1.5D", "D5", "1.5D+", "1.5DD2", "1.5D2.5", "1.5e2D1", "1-100", "1.5-1",
+                            "1.5+1000", "d", "1.5-1d0", "-", "+", "+-1", "--1", ".", "0x10", "1,5"})
+    CHECK(complaint(path, general + "1 1 1\n1 1 " + wrong + "\n") ==
+          std::string("line 3: value expected, found '") + wrong + "'");
+  CHECK(complaint(path, general + "1 1 1\n1 1 1D999\n") == "line 3: value '1D999' is out of range");
+  // integers written as real numbers, and beyond 64 bits; real numbers that are whole, into std::int32_t
+  CHECK(read(kind("integer", "general") + "1 3 3\n1 1 3.0\n1 2 1e3\n1 3 99999999999999999999\n") ==
+        dense<double>{3, 1000, 1e20});
+  CHECK(complaint(path, kind("integer", "general") + "1 1 1\n1 1 nan\n") ==
+        "line 3: value expected, found 'nan'");
+  CHECK(complaint(path, kind("integer", "general") + "1 1 1\n1 1 inf\n") ==
+        "line 3: value expected, found 'inf'");
+  CHECK(read(kind("unsigned-integer", "general") + "1 1 1\n1 1 3\n") == dense<double>{3});
+  CHECK(read(kind("double", "general") + "1 1 1\n1 1 3\n") == dense<double>{3});
+  CHECK(dense_of<std::int32_t>(path, general + "1 3 3\n1 1 3.0\n1 2 -2147483648.0\n1 3 2.0D2\n") ==
+        dense<std::int32_t>{3, -2147483647 - 1, 200});
+  for (const char* wrong : {"2147483648.0", "1e10", "-2147483649.0", "inf", "-inf", "2147483648", "1D99"})
+    CHECK(complaint<table<std::int32_t>>(path, general + "1 1 1\n1 1 " + wrong + "\n") ==
+          std::string("line 3: value '") + wrong + "' is out of range");
+  for (const char* wrong : {"0.5", "nan", "1e-3", "1.5D0"})
+    CHECK(complaint<table<std::int32_t>>(path, general + "1 1 1\n1 1 " + wrong + "\n") ==
+          std::string("line 3: value '") + wrong + "' is not whole, as an std::int32_t is");
+}
+
+TEST_CASE("matrix market: arrays are read column by column, of zeros nothing is stored") {
+  const scratch dir;
+  const fs::path path = dir / "x.mtx";
+  const auto array = [](const std::string& field, const std::string& symmetry) {
+    return "%%MatrixMarket matrix array " + field + " " + symmetry + "\n";
+  };
+  CHECK(dense_of(path, array("real", "general") + "2 3\n1\n2\n3\n4\n5\n6\n") ==
+        dense<double>{1, 3, 5, 2, 4, 6});
+  CHECK(dense_of<float>(path, array("integer", "general") + "% c\n3 1\r\n1\r\n\r\n%\r\n-2\r\n3") ==
+        dense<float>{1, -2, 3});
+  CHECK(dense_of<std::int32_t>(path, array("integer", "general") + "1 2\n1\n-2\n") ==
+        dense<std::int32_t>{1, -2});
+  CHECK(dense_of(path, array("real", "general") + "2 2\n1 2\n3.5D0 4 % lines\n") ==
+        dense<double>{1, 3.5, 2, 4});
+  for (const char* kind : {"symmetric", "hermitian"})
+    CHECK(dense_of(path, array("real", kind) + "3 3\n1\n2\n3\n4\n5\n6\n") ==
+          dense<double>{1, 2, 3, 2, 4, 5, 3, 5, 6});
+  CHECK(dense_of(path, array("real", "skew-symmetric") + "3 3\n1\n2\n3\n") ==
+        dense<double>{0, -1, -2, 1, 0, -3, 2, 3, 0});
+  CHECK(dense_of(path, array("real", "skew-symmetric") + "1 1\n") == dense<double>{0});
+  CHECK(dense_of(path, array("real", "general") + "0 3\n").empty());
+  CHECK(dense_of(path, array("real", "skew-symmetric") + "0 0\n").empty());
+  put(path, array("real", "general") + "2 2\n0\n1\n-0.0\nnan\n");
+  CHECK(tl::load_matrix_market<table<double>>(path)->nnz() == 2);
+  CHECK(complaint<tl::csr<double, 2, 2, 2>>(path) == "");
+
+  const auto says = [&](const std::string& text) { return complaint(path, array("real", "general") + text); };
+  CHECK(says("2 2\n1\n2\n3.00000\n") == "truncated: 3 of 4 values");
+  CHECK(says("2 2\n1\n2\n3\n") == "truncated: 4 values do not fit into 6 bytes");
+  CHECK(says("1 2\n1\n2\n3\n") == "line 5: text behind the 2 values");
+  CHECK(says("1 2\n1\n2 3\n") == "line 4: '3' behind the last field");
+  CHECK(says("1 2\n1\nx2\n") == "line 4: value expected, found 'x2'");
+  CHECK(says("1 2 2\n1\n2\n") == "line 2: '2' behind the last field");
+  CHECK(says("2147483647 2147483647\n1\n") ==
+        "truncated: 4611686014132420609 values do not fit into 2 bytes");
+  CHECK(complaint(path, array("real", "symmetric") + "2 3\n1\n1\n1\n1\n") ==
+        "line 2: a symmetric matrix is square, this one has 2 rows and 3 columns");
+  CHECK(
+      complaint(path, array("real", "symmetric") + "2147483647 2147483647\n1\n").starts_with("truncated: "));
+}
+
+TEST_CASE("matrix market: rows that a small file declares are limited, and the limit can be raised") {
+  const scratch dir;
+  const fs::path path = dir / "x.mtx";
+  const std::string text = general + "200000000 3 1\n1 1 1\n";
+  CHECK(complaint(path, text)
+            .starts_with("200000000 rows: 1600000000 bytes of memory, and the limit of this file is "));
+  CHECK(complaint(path).ends_with("; tl::read_options{.limit = 1600000000} allows it"));
+  put(path, general + "10000000 3 0\n");
+  CHECK(complaint(path) != "");
+  CHECK(complaint(path, tl::read_options{.limit = 79999999}) != "");
+  CHECK(complaint(path, tl::read_options{.limit = 80000000}) == "");
+  CHECK(complaint(path, tl::read_options{.strict = true, .limit = 80000000}) == "");
+  CHECK(complaint<tl::csr<double, 10000000, 3, 0>>(path) == ""); // the caller's own number
+  CHECK(complaint(path, general + "8000000 3 0\n") == "");
+}
+
+TEST_CASE("matrix market: a file with changed, missing or added bytes is read or refused") {
+  const scratch dir;
+  const fs::path path = dir / "x.mtx";
+  std::mt19937 engine(41);
+  const std::string wholes[] = {
+      small, "%%MatrixMarket matrix array integer symmetric\n3 3\n1\n2\n3\n4\n5\n6\n",
+      "%MatrixMarket matrix coordinate pattern symmetric\n% c\n3 3 3\n1 1\n2 1 7\n1 3\n",
+      "%%MatrixMarket matrix coordinate real skew-symmetric\r\n3 3 2\r\n1 1 0\r\n2 1 1.5D+01\r\n"};
+  const std::string likely = "0123456789 -+.eEdD%\n\r\tnaif\xff";
+  int read = 0, refused = 0;
+  for (int i = 0; i < 6000; ++i) {
+    std::string text = wholes[engine() % 4];
+    for (unsigned changes = engine() % 4; changes-- > 0 && !text.empty();) {
+      const std::size_t at = engine() % text.size();
+      const char other = likely[engine() % likely.size()];
+      switch (engine() % 5) {
+        case 0: text[at] = static_cast<char>(engine()); break;
+        case 1: text[at] = other; break;
+        case 2: text.erase(at, engine() % 3); break;
+        case 3: text.insert(at, text.substr(engine() % text.size(), engine() % 9)); break;
+        default: text.insert(at, 1 + engine() % 2, other);
+      }
+    }
+    put(path, text);
+    const bool good = complaint(path) == "";
+    complaint<table<std::int32_t>>(path);
+    if (complaint(path, strict) == "") CHECK(good); // strict reads less
+    ++(good ? read : refused);
+  }
+  CHECK(read > 500);
+  CHECK(refused > 500);
 }
 
 TEST_CASE("matrix market: a file that declares more than it holds is refused before anything is allocated") {
@@ -306,6 +502,10 @@ TEST_CASE("matrix market: gzip files are told by their content") {
   }
   CHECK(complaint(path, gzipped() + gzipped()).ends_with("text behind the 3 entries")); // two members
   CHECK(complaint(path, gzipped() + "x") != "");
+  put(path, gzipped());
+  CHECK(complaint(path, tl::read_options{.limit = 77}) ==
+        "inflates to more than 77 bytes, the limit of this file; a larger tl::read_options::limit allows it");
+  CHECK(complaint(path, tl::read_options{.limit = 1000}) == "");
   std::string wrong = gzipped();
   wrong[wrong.size() - 5] = static_cast<char>(wrong[wrong.size() - 5] + 1);
   CHECK(complaint(path, wrong).starts_with("corrupt: "));

@@ -7,13 +7,19 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -49,10 +55,12 @@ std::string elements_of(const std::vector<float>& values) {
   return bytes;
 }
 
+const tapeless::read_options strict{.strict = true};
+
 // What reading says; empty if it succeeds.
-std::string complaint(const fs::path& path) {
+std::string complaint(const fs::path& path, const tapeless::read_options& options = {}) {
   try {
-    tapeless::npy_read(path);
+    tapeless::npy_read(path, options);
     return "";
   } catch (const tapeless::io_error& error) {
     CHECK(error.path() == path);
@@ -62,9 +70,10 @@ std::string complaint(const fs::path& path) {
   }
 }
 
-std::string complaint(const fs::path& path, const std::string& bytes) {
+std::string complaint(const fs::path& path, const std::string& bytes,
+                      const tapeless::read_options& options = {}) {
   put(path, bytes);
-  return complaint(path);
+  return complaint(path, options);
 }
 
 template <class T>
@@ -84,6 +93,42 @@ void round_trip(const fs::path& path, const std::vector<T>& values, const extent
   std::unique_ptr<T[]> back(new T[values.size()]());
   tapeless::npy_read_into(path, back.get(), shape);
   CHECK(std::equal(values.begin(), values.end(), back.get()));
+}
+
+std::string literal_of(const std::string& descr, bool column_major, const extents& shape) {
+  return "{'descr': '" + descr + "', 'fortran_order': " + (column_major ? "True" : "False") +
+         ", 'shape': " + tapeless::detail::npy::to_string(shape) + ", }\n";
+}
+template <class R> std::string bytes_of(const std::vector<R>& values, bool big_endian = false) {
+  std::string bytes;
+  for (const R x : values) {
+    std::array<char, sizeof(R)> item;
+    std::memcpy(item.data(), &x, sizeof(R));
+    if (big_endian) std::reverse(item.begin(), item.end());
+    bytes.append(item.data(), item.size());
+  }
+  return bytes;
+}
+// The elements of an array of T.
+template <class T> std::vector<T> elements(const tapeless::npy_array& a) {
+  std::vector<T> result(a.bytes.size() / sizeof(T));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    T x;
+    std::memcpy(&x, a.bytes.data() + i * sizeof(T), sizeof(T));
+    result[i] = x;
+  }
+  return result;
+}
+// What npy_read<T> says; empty if it succeeds.
+template <class T> std::string complaint_as(const fs::path& path, const std::string& bytes,
+                                            const tapeless::read_options& options = {}) {
+  put(path, bytes);
+  try {
+    tapeless::npy_read<T>(path, options);
+    return "";
+  } catch (const tapeless::io_error& error) {
+    return std::string(error.what()).substr(("tapeless: " + path.string() + ": ").size());
+  }
 }
 
 const std::string pair_literal = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n";
@@ -225,12 +270,24 @@ TEST_CASE("npy: what is not read is named") {
     return "{'descr': " + descr + ", 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
   };
   const auto says = [&](const std::string& literal) { return complaint(path, file_of(literal, data)); };
+  const auto strictly = [&](const std::string& literal) {
+    return complaint(path, file_of(literal, data), strict);
+  };
   CHECK(says(header("'<f4'", "False", "(2,)")) == "");
-  CHECK(says(header("'>f4'", "False", "(2,)")) ==
+  CHECK(strictly(header("'<f4'", "False", "(2,)")) == "");
+  CHECK(strictly(header("'>f4'", "False", "(2,)")) ==
         "unsupported dtype '>f4': '<f4', '<f8', '<i4' and '|b1' are read");
-  CHECK(says(header("'<i8'", "False", "(2,)")).starts_with("unsupported dtype '<i8'"));
+  for (const char* other : {"<i8", "<f2", "|u1", "f4", "=f4", "?"})
+    CHECK(strictly(header(std::string("'") + other + "'", "False", "(2,)"))
+              .starts_with(std::string("unsupported dtype '") + other + "'"));
+  CHECK(strictly(header("'<f4'", "True", "(2,)")) == "fortran_order: column-major data is not read");
+  CHECK(strictly(header("'<f4'", "False", "(2L,)")).starts_with("malformed header"));
+  for (const char* other :
+       {"<c8", "<c16", "|O", "|S3", "<U2", "<M8[ns]", "<f16", "|V4", "<i3", "<b2", "", "<", "?1"})
+    CHECK(says(header(std::string("'") + other + "'", "False", "(2,)")) ==
+          std::string("unsupported dtype '") + other +
+              "': bool, integers and real numbers of up to 64 bits are read");
   CHECK(says(header("[('a', '<f4')]", "False", "(2,)")) == "unsupported dtype: structured");
-  CHECK(says(header("'<f4'", "True", "(2,)")) == "fortran_order: column-major data is not read");
   CHECK(says(header("'<f4'", "0", "(2,)")) == "malformed header: fortran_order is neither True nor False");
   CHECK(says(header("'<f4'", "False", "(2)")) == "malformed header: the shape is not a tuple");
   CHECK(says(header("'<f4'", "False", "(-2,)")) == "malformed header: an extent is not a number >= 0");
@@ -266,14 +323,17 @@ TEST_CASE("npy: sizes that overflow are refused before anything is allocated") {
   CHECK_THROWS_AS(tapeless::npy_write(path, &x, extents{-1}), tapeless::io_error);
 }
 
-TEST_CASE("npy: another dtype or shape is refused with both, and the destination is untouched") {
+TEST_CASE(
+    "npy: another shape, and strictly another dtype, is refused with both, and the destination is untouched") {
   const scratch dir;
   const fs::path path = dir / "x.npy";
   const float x[6] = {1, 2, 3, 4, 5, 6};
   tapeless::npy_write(path, x, extents{2, 3});
   const std::string prefix = "tapeless: " + path.string() + ": ";
   double wide[6] = {-7, -7, -7, -7, -7, -7};
-  CHECK_THROWS_WITH_AS(tapeless::npy_read_into(path, wide, extents{2, 3}),
+  CHECK_THROWS_WITH_AS(tapeless::npy_read_into(path, wide, extents{2, 3}, strict),
+                       (prefix + "wrong dtype: found '<f4', expected '<f8'").c_str(), tapeless::io_error);
+  CHECK_THROWS_WITH_AS(tapeless::npy_read<double>(path, strict),
                        (prefix + "wrong dtype: found '<f4', expected '<f8'").c_str(), tapeless::io_error);
   float y[6] = {-7, -7, -7, -7, -7, -7};
   CHECK_THROWS_WITH_AS(tapeless::npy_read_into(path, y, extents{3, 2}),
@@ -358,4 +418,245 @@ TEST_CASE("npy: a write that the disk stops leaves the old file and no temporary
   CHECK(said.find("cannot be written: ") != std::string::npos);
   CHECK(get(path) == before);
   CHECK(dir.files() == 1);
+}
+
+TEST_CASE("npy: files in column order are read right, of any rank, and come out in row order") {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  for (const extents& shape : {extents{},
+                               {3},
+                               {1},
+                               {0},
+                               {4, 1},
+                               {1, 4},
+                               {0, 3},
+                               {3, 0, 2},
+                               {2, 3},
+                               {5, 2},
+                               {2, 3, 4},
+                               {2, 1, 3},
+                               {1, 2, 1, 3, 1},
+                               {2, 2, 2, 2, 3},
+                               extents(300, 1)}) {
+    CAPTURE(tapeless::detail::npy::to_string(shape));
+    std::int64_t n = 1;
+    for (const std::int64_t extent : shape) n *= extent;
+    // element (i, j, ..) is its number in row-major order; the file holds it at i + shape[0] * (j + ..)
+    std::vector<double> expected(static_cast<std::size_t>(n)), stored(expected);
+    for (std::int64_t k = 0; k < n; ++k) {
+      expected[static_cast<std::size_t>(k)] = static_cast<double>(k);
+      std::int64_t rest = k, place = 0;
+      std::vector<std::int64_t> index(shape.size());
+      for (std::size_t a = shape.size(); a-- > 0; rest /= shape[a]) index[a] = rest % shape[a];
+      for (std::size_t a = shape.size(); a-- > 0;) place = place * shape[a] + index[a];
+      stored[static_cast<std::size_t>(place)] = static_cast<double>(k);
+    }
+    for (const bool big : {false, true}) {
+      put(path, file_of(literal_of(big ? ">f8" : "<f8", true, shape), bytes_of(stored, big)));
+      const tapeless::npy_array a = tapeless::npy_read(path);
+      CHECK(a.shape == shape);
+      CHECK(a.type == tapeless::npy_type::f8);
+      CHECK(elements<double>(a) == expected);
+      CHECK(elements<float>(tapeless::npy_read<float>(path)) ==
+            std::vector<float>(expected.begin(), expected.end()));
+      std::vector<double> into(expected.size() + 1, -7);
+      tapeless::npy_read_into(path, into.data(), shape);
+      CHECK(into.back() == -7);
+      into.pop_back();
+      CHECK(into == expected);
+      CHECK(complaint(path, strict) != "");
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("npy: elements of every type and byte order are converted where T is named", R, float,
+                   double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                   std::uint32_t, std::uint64_t) {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  const std::string code = std::string(std::is_floating_point_v<R> ? "f"
+                                       : std::is_signed_v<R>       ? "i"
+                                                                   : "u") +
+                           std::to_string(sizeof(R));
+  const std::vector<R> values{R{0}, R{1}, R{100}, static_cast<R>(std::is_signed_v<R> ? -100 : 101)};
+  using tapeless::npy_type;
+  for (const char* order : {"<", ">", "=", "|", ""}) {
+    const std::string file = file_of(literal_of(order + code, false, {4}), bytes_of(values, *order == '>'));
+    put(path, file);
+    CHECK(elements<R>(tapeless::npy_read(path)) == values);
+    CHECK(elements<float>(tapeless::npy_read<float>(path)) ==
+          std::vector<float>(values.begin(), values.end()));
+    CHECK(elements<double>(tapeless::npy_read<double>(path)) ==
+          std::vector<double>(values.begin(), values.end()));
+    CHECK(tapeless::npy_read<double>(path).type == npy_type::f8);
+    std::int32_t whole[4] = {};
+    tapeless::npy_read_into(path, whole, extents{4});
+    for (std::size_t i = 0; i < 4; ++i) CHECK(whole[i] == static_cast<std::int32_t>(values[i]));
+    if constexpr (!std::is_floating_point_v<R>)
+      CHECK(elements<bool>(tapeless::npy_read<bool>(path)) == std::vector<bool>{false, true, true, true});
+    else CHECK(complaint_as<bool>(path, file) == "element 2 = 100 is neither 0 nor 1, as a bool is");
+  }
+  constexpr npy_type expected = std::is_same_v<R, float>           ? npy_type::f4
+                                : std::is_same_v<R, double>        ? npy_type::f8
+                                : std::is_same_v<R, std::int8_t>   ? npy_type::i1
+                                : std::is_same_v<R, std::int16_t>  ? npy_type::i2
+                                : std::is_same_v<R, std::int32_t>  ? npy_type::i4
+                                : std::is_same_v<R, std::int64_t>  ? npy_type::i8
+                                : std::is_same_v<R, std::uint8_t>  ? npy_type::u1
+                                : std::is_same_v<R, std::uint16_t> ? npy_type::u2
+                                : std::is_same_v<R, std::uint32_t> ? npy_type::u4
+                                                                   : npy_type::u8;
+  CHECK(tapeless::npy_read(path).type == expected);
+}
+
+TEST_CASE("npy: bool is read as any type, and zeros and ones of any type as bool") {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  for (const char* descr : {"|b1", "?", "<b1"}) {
+    put(path, file_of(literal_of(descr, false, {3}), std::string("\0\1\7f", 3)));
+    CHECK(elements<float>(tapeless::npy_read<float>(path)) == std::vector<float>{0, 1, 1});
+    CHECK(elements<std::int32_t>(tapeless::npy_read<std::int32_t>(path)) ==
+          std::vector<std::int32_t>{0, 1, 1});
+    CHECK(elements<unsigned char>(tapeless::npy_read<bool>(path)) == std::vector<unsigned char>{0, 1, 1});
+  }
+  put(path, file_of(literal_of("<f8", false, {3}), bytes_of<double>({1, -0.0, 1})));
+  CHECK(elements<unsigned char>(tapeless::npy_read<bool>(path)) == std::vector<unsigned char>{1, 0, 1});
+  put(path, file_of(literal_of("|u1", false, {3}), "\xff\1\x80"));
+  CHECK(elements<unsigned char>(tapeless::npy_read<bool>(path)) == std::vector<unsigned char>{1, 1, 1});
+}
+
+TEST_CASE("npy: every half is read as the number it is") {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  std::vector<std::uint16_t> all(1 << 16);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+  for (const bool big : {false, true}) {
+    put(path, file_of(literal_of(big ? ">f2" : "<f2", false, {1 << 16}), bytes_of(all, big)));
+    CHECK(tapeless::npy_read(path).type == tapeless::npy_type::f2);
+    CHECK(elements<std::uint16_t>(tapeless::npy_read(path)) == all);
+    const std::vector<float> read = elements<float>(tapeless::npy_read<float>(path));
+    const std::vector<double> wide = elements<double>(tapeless::npy_read<double>(path));
+    int wrong = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const int exponent = all[i] >> 10 & 31, fraction = all[i] & 1023;
+      double x = exponent == 31  ? (fraction == 0 ? INFINITY : NAN)
+                 : exponent == 0 ? std::ldexp(fraction, -24)
+                                 : std::ldexp(1024 + fraction, exponent - 25);
+      if (all[i] >> 15 != 0) x = -x;
+      wrong += !(read[i] == x || (std::isnan(read[i]) && std::isnan(x))) ||
+               std::signbit(read[i]) != std::signbit(x);
+      wrong += !(wide[i] == x || (std::isnan(wide[i]) && std::isnan(x)));
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("npy: a number that the type has no value for is named with its place, and nothing is written") {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  const auto says = [&]<class T, class R>(const char* descr, const std::vector<R>& values, T) {
+    return complaint_as<T>(path, file_of(literal_of(descr, false, {static_cast<std::int64_t>(values.size())}),
+                                         bytes_of(values)));
+  };
+  using i8 = std::vector<std::int64_t>;
+  using u4 = std::vector<std::uint32_t>;
+  using f8 = std::vector<double>;
+  using f4 = std::vector<float>;
+  const std::int32_t label = 0;
+  CHECK(says("<i8", i8{2147483647, -2147483648}, label) == "");
+  CHECK(says("<i8", i8{0, 0, 5000000000}, label) == "element 2 = 5000000000 exceeds an std::int32_t");
+  CHECK(says("<i8", i8{-2147483649}, label) == "element 0 = -2147483649 exceeds an std::int32_t");
+  CHECK(says("<i8", i8{std::int64_t{1} << 32}, label) == "element 0 = 4294967296 exceeds an std::int32_t");
+  CHECK(says("<u4", u4{1, 2147483648}, label) == "element 1 = 2147483648 exceeds an std::int32_t");
+  CHECK(says("<u8", std::vector<std::uint64_t>{~std::uint64_t{0}}, label) ==
+        "element 0 = 18446744073709551615 exceeds an std::int32_t");
+  CHECK(says("<f8", f8{3, -2147483648.0, 2147483647.0, -0.0}, label) == "");
+  CHECK(says("<f8", f8{3, 1.5}, label) == "element 1 = 1.5 is not whole");
+  CHECK(says("<f8", f8{2147483648.0}, label) == "element 0 = 2147483648 exceeds an std::int32_t");
+  CHECK(says("<f8", f8{NAN}, label) == "element 0 = nan is not whole");
+  CHECK(says("<f8", f8{INFINITY}, label) == "element 0 = inf exceeds an std::int32_t");
+  CHECK(says("<f4", f4{0.5f}, label) == "element 0 = 0.5 is not whole");
+  CHECK(says("<f8", f8{1, 1e39}, 0.0f) == "element 1 = 1e+39 exceeds a float");
+  CHECK(says("<f8", f8{-0x1.ffffffp+127}, 0.0f).ends_with("exceeds a float")); // rounded it were infinite
+  CHECK(says("<f8", f8{-0x1.fffffefffffffp+127}, 0.0f) == "");
+  CHECK(says("<f8", f8{0.5}, true) == "element 0 = 0.5 is neither 0 nor 1, as a bool is");
+  CHECK(says("<f8", f8{NAN}, true) == "element 0 = nan is neither 0 nor 1, as a bool is");
+  // the index, whatever the order in the file
+  CHECK(complaint_as<std::int32_t>(
+            path, file_of(literal_of("<i8", false, {2, 3}), bytes_of(i8{0, 0, 0, 0, 0, 5000000000}))) ==
+        "element (1, 2) = 5000000000 exceeds an std::int32_t");
+  CHECK(complaint_as<std::int32_t>(
+            path, file_of(literal_of("<i8", true, {2, 3}), bytes_of(i8{0, 0, 0, 5000000000, 0, 0}))) ==
+        "element (1, 1) = 5000000000 exceeds an std::int32_t");
+  put(path, file_of(literal_of("<i8", false, {3}), bytes_of(i8{1, 2, 5000000000})));
+  std::int32_t labels[3] = {-7, -7, -7};
+  CHECK_THROWS_AS(tapeless::npy_read_into(path, labels, extents{3}), tapeless::io_error);
+  for (const std::int32_t x : labels) CHECK(x == -7);
+}
+
+TEST_CASE("npy: real numbers are rounded to the nearest; infinities and NaN stay") {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  const std::vector<double> x{0.1, 1 + 0x1p-24, 1 + 0x1.8p-23, 1e-60, 1e-40, INFINITY, -INFINITY, -0.0};
+  put(path, file_of(literal_of("<f8", false, {8}), bytes_of(x)));
+  const std::vector<float> y = elements<float>(tapeless::npy_read<float>(path));
+  const std::vector<float> expected{0.1f, 1, 1 + 0x1p-22f, 0, 1e-40f, INFINITY, -INFINITY, 0};
+  CHECK(y == expected);
+  CHECK(std::signbit(y[7]));
+  put(path,
+      file_of(literal_of("<i8", false, {2}), bytes_of<std::int64_t>({16777217, std::int64_t{1} << 62})));
+  CHECK(elements<float>(tapeless::npy_read<float>(path)) == std::vector<float>{16777216, 0x1p62f});
+  put(path, file_of(literal_of("<f8", false, {1}), bytes_of<double>({NAN})));
+  CHECK(std::isnan(elements<float>(tapeless::npy_read<float>(path))[0]));
+}
+
+TEST_CASE("npy: extents as Python 2 wrote them are read") {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  CHECK(complaint(path, file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (1L, 2L), }",
+                                elements_of({1, 2}))) == "");
+  CHECK(tapeless::npy_read(path).shape == extents{1, 2});
+}
+
+TEST_CASE(
+    "npy: a file with changed, missing or added bytes is read or refused, and what is read is as long as it says") {
+  const scratch dir;
+  const fs::path path = dir / "x.npy";
+  std::mt19937 engine(41);
+  const std::vector<std::string> wholes{
+      file_of(pair_literal, elements_of({1, 2})),
+      file_of(literal_of(">i8", true, {2, 3}), bytes_of<std::int64_t>({1, 2, 3, 4, 5, 6}, true), 2),
+      file_of(literal_of("<f2", true, {2, 2, 2}), std::string(16, '\x3c')),
+      file_of(literal_of("|u1", false, {}), "x"), file_of(literal_of("|b1", true, {3, 0}), "")};
+  int read = 0, refused = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::string bytes = wholes[engine() % wholes.size()];
+    for (unsigned changes = engine() % 4; changes-- > 0 && !bytes.empty();) {
+      const std::size_t at = engine() % bytes.size();
+      const char other = "0123456789(),'<>|LTrue ibf\xff\x80\n"[engine() % 32];
+      switch (engine() % 4) {
+        case 0: bytes[at] = static_cast<char>(engine()); break;
+        case 1: bytes[at] = other; break;
+        case 2: bytes.erase(at, engine() % 3); break;
+        default: bytes.insert(at, 1 + engine() % 2, other);
+      }
+    }
+    put(path, bytes);
+    const auto attempt = [&](auto f) {
+      try {
+        const tapeless::npy_array a = f();
+        std::size_t n = static_cast<std::size_t>(tapeless::detail::npy::item_size(a.type));
+        for (const std::int64_t extent : a.shape) n *= static_cast<std::size_t>(extent);
+        CHECK(a.bytes.size() == n);
+        ++read;
+      } catch (const tapeless::io_error&) { ++refused; }
+    };
+    attempt([&] { return tapeless::npy_read(path); });
+    attempt([&] { return tapeless::npy_read<float>(path); });
+    attempt([&] { return tapeless::npy_read<std::int32_t>(path); });
+    attempt([&] { return tapeless::npy_read<bool>(path); });
+    attempt([&] { return tapeless::npy_read(path, strict); });
+  }
+  CHECK(read > 1000);
+  CHECK(refused > 1000);
 }

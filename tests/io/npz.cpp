@@ -6,6 +6,7 @@
 //   scipy.sparse.save_npz("scipy_csr.npz", a, compressed=False)
 //   scipy.sparse.save_npz("scipy_coo.npz", a.tocoo(), compressed=False)
 //   scipy.sparse.save_npz("scipy_csc_deflated.npz", a.tocsc())
+// and the other files by make.py there.
 #include <tapeless/io/npz.hpp>
 #include <tapeless/run/csr_dense.hpp>
 
@@ -16,7 +17,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scratch.hpp"
@@ -46,9 +49,10 @@ template <class A> std::vector<double> dense_of(const A& a) {
 const std::vector<double> expected{0, 1, 0, 2, 0, 0, 0, 0, 3, 0, 4, 5};
 
 // What loading says; empty if it gives the matrix above.
-template <class A = table<double>> std::string complaint(const fs::path& path) {
+template <class A = table<double>> std::string complaint(const fs::path& path,
+                                                         const tl::read_options& options = {}) {
   try {
-    return dense_of(*tl::load_npz<A>(path)) == expected ? "" : "another matrix";
+    return dense_of(*tl::load_npz<A>(path, options)) == expected ? "" : "another matrix";
   } catch (const tl::io_error& error) {
     CHECK(error.path() == path);
     const std::string prefix = "tapeless: " + path.string() + ": ";
@@ -67,6 +71,9 @@ template <class T> std::string npy(const char* descr, const std::vector<std::int
 }
 using i4 = std::vector<std::int32_t>;
 using i8 = std::vector<std::int64_t>;
+std::string npy(const char* descr, const std::vector<std::int64_t>& shape, const std::string& elements) {
+  return tl::detail::npy::header("", descr, shape) + elements;
+}
 std::string vector_of(const i4& x) { return npy("<i4", {static_cast<std::int64_t>(x.size())}, x); }
 std::string vector_of(const i8& x) { return npy("<i8", {static_cast<std::int64_t>(x.size())}, x); }
 std::string vector_of(const std::vector<double>& x) {
@@ -118,9 +125,10 @@ TEST_CASE("npz: the members that are written are SciPy's, byte by byte") {
   CHECK(dir.files() == 1);
   const std::string ours = get(path), theirs = get(data("scipy_csr.npz"));
   const zip::archive us(path, ours), them(path, theirs);
+  tl::detail::memory_limit memory({}, ours.size());
   for (const char* name : {"indices.npy", "indptr.npy", "format.npy", "shape.npy", "data.npy"}) {
     CAPTURE(name);
-    CHECK(us.read(name) == them.read(name));
+    CHECK(us.read(name, memory) == them.read(name, memory));
   }
   // The first local header and the end: version 2.0, stored, 1980-01-01; NumPy has version 4.5 and zip64 sizes
   CHECK(ours.substr(0, 14) == std::string("PK\3\4\x14\0\0\0\0\0\0\0\x21\0", 14));
@@ -189,23 +197,29 @@ TEST_CASE("npz: row ends of int64 are written as such, and read from files of ei
   CHECK(complaint<table<double>>(path) == "");
   const std::string bytes = get(path);
   const zip::archive archive(path, bytes);
-  CHECK(archive.read("indptr.npy") == vector_of(i8{0, 2, 2, 5}));
-  CHECK(archive.read("indices.npy") == vector_of(i4{1, 3, 0, 2, 3}));
+  tl::detail::memory_limit memory({}, bytes.size());
+  CHECK(archive.read("indptr.npy", memory) == vector_of(i8{0, 2, 2, 5}));
+  CHECK(archive.read("indices.npy", memory) == vector_of(i4{1, 3, 0, 2, 3}));
 }
 
 TEST_CASE("npz: what a member has wrong is named with it, and with the row") {
   const scratch dir;
   const fs::path path = dir / "x.npz";
-  const auto says = [&](auto change) {
+  const auto says = [&](auto change, const tl::read_options& options = {}) {
     members m;
     change(m);
     m.write(path);
-    return complaint(path);
+    return complaint(path, options);
   };
+  const tl::read_options strict{.strict = true};
+  CHECK(says([](members&) {}, strict) == "");
   for (const char* name : {"format.npy", "shape.npy", "indptr.npy", "indices.npy", "data.npy"})
     CHECK(says([&](members& m) { m.leave_out = name; }) == std::string("has no member ") + name);
-  CHECK(says([](members& m) { m.format = text("dia"); }) ==
-        "format.npy: format 'dia': csr, csc and coo are read");
+  CHECK(says([](members& m) { m.format = text("lil"); }) ==
+        "format.npy: format 'lil': csr, csc, coo, bsr and dia are read");
+  for (const char* format : {"dia", "bsr"})
+    CHECK(says([&](members& m) { m.format = text(format); }, strict) ==
+          std::string("format.npy: format '") + format + "': csr, csc and coo are read");
   CHECK(says([](members& m) { m.format = vector_of(i4{1}); }) == "format.npy: is no text");
   CHECK(says([](members& m) { m.format = "csr"; }) == "format.npy: bad magic: no .npy file");
   CHECK(says([](members& m) { m.shape = vector_of(i8{3, 4, 1}); }) ==
@@ -234,9 +248,11 @@ TEST_CASE("npz: what a member has wrong is named with it, and with the row") {
         "indices.npy: element 3 = 4294967296 exceeds an std::int32_t");
   CHECK(says([](members& m) { m.values = vector_of(std::vector<double>{1, 2, 3, 4}); }) ==
         "data.npy: has 4 elements, expected 5");
-  CHECK(says([](members& m) { m.values = npy("<c16", {5}, std::vector<double>(10)); }) ==
+  CHECK(says([](members& m) { m.values = npy("<c16", {5}, std::vector<double>(10)); }, strict) ==
         "data.npy: wrong dtype: found '<c16', expected '<f8'");
-  CHECK(complaint<table<float>>(data("scipy_csr.npz")) ==
+  CHECK(says([](members& m) { m.values = npy("<c16", {5}, std::vector<double>(10)); }) ==
+        "data.npy: unsupported dtype '<c16': bool, integers and real numbers of up to 64 bits are read");
+  CHECK(complaint<table<float>>(data("scipy_csr.npz"), strict) ==
         "data.npy: wrong dtype: found '<f8', expected '<f4'");
   CHECK(complaint<tl::csr<double, 3, 4, 6>>(data("scipy_csr.npz")) ==
         "load_npz(path): nnz = 5, but the matrix type has 6");
@@ -315,6 +331,160 @@ TEST_CASE("npz: a changed byte anywhere is refused, or the matrix is the same") 
         CHECK(complaint(path) != "another matrix");
       }
   }
+}
+
+TEST_CASE("npz: elements become those of the matrix, indices may be integers of any kind") {
+  const scratch dir;
+  const fs::path path = dir / "x.npz";
+  CHECK(complaint<table<float>>(data("scipy_csr.npz")) == "");
+  CHECK(complaint<table<std::int32_t>>(data("scipy_csr.npz")) == "");
+  const auto says = [&]<class A>(auto change, A*) {
+    members m;
+    change(m);
+    m.write(path);
+    return complaint<A>(path);
+  };
+  table<float>* const f4 = nullptr;
+  table<std::int32_t>* const whole = nullptr;
+  CHECK(says([](members& m) { m.values = vector_of(i8{1, 2, 3, 4, 5}); }, f4) == "");
+  CHECK(says([](members& m) { m.values = npy("|i1", {5}, std::vector<signed char>{1, 2, 3, 4, 5}); }, f4) ==
+        "");
+  CHECK(says([](members& m) { m.values = vector_of(i8{1, 2, 3, 4, 5000000000}); }, whole) ==
+        "data.npy: element 4 = 5000000000 exceeds an std::int32_t");
+  CHECK(says([](members& m) { m.values = vector_of(std::vector<double>{1, 2.5, 3, 4, 5}); }, whole) ==
+        "data.npy: element 1 = 2.5 is not whole");
+  CHECK(says([](members& m) { m.indices = npy("<u2", {5}, std::vector<std::uint16_t>{1, 3, 0, 2, 3}); },
+             f4) == "");
+  CHECK(says([](members& m) { m.shape = npy(">i4", {2}, std::string("\0\0\0\3\0\0\0\4", 8)); }, f4) == "");
+  CHECK(says([](members& m) { m.indices = vector_of(std::vector<double>{1, 3, 0, 2, 3}); }, f4) ==
+        "indices.npy: wrong dtype: found '<f8', expected '<i4' or '<i8'");
+}
+
+TEST_CASE(
+    "npz: what SciPy has saved as bsr and dia is read: all elements of blocks, of diagonals what is not zero") {
+  const std::vector<double> four_rows{0, 1, 0, 2, 0, 0, 0, 0, 3, 0, 4, 5, 0, 0, 6, 0};
+  const auto blocks = tl::load_npz<table<double>>(data("scipy_bsr.npz"));
+  CHECK(dense_of(*blocks) == four_rows);
+  CHECK(blocks->nnz() == 16);
+  CHECK(dense_of(*tl::load_npz<table<float, std::int64_t>>(data("scipy_bsr.npz"))) == four_rows);
+  const auto diagonals = tl::load_npz<table<double>>(data("scipy_dia.npz"));
+  CHECK(dense_of(*diagonals) == four_rows);
+  CHECK(diagonals->nnz() == 6);
+  const auto wide = tl::load_npz<table<double>>(data("scipy_dia_wide.npz"));
+  CHECK(dense_of(*wide) == std::vector<double>{1, 14, 0, 0, 0, 2, 15, 0, 7, 0, 3, 16});
+  CHECK(wide->nnz() == 7);
+}
+
+namespace {
+// An archive of these members.
+void write_members(const fs::path& path, const std::vector<std::pair<std::string, std::string>>& all) {
+  std::vector<zip::stored_member> stored;
+  for (const auto& [name, bytes] : all) stored.push_back({name, {bytes}});
+  zip::write_stored(path, stored);
+}
+void write_bsr(const fs::path& path, const i8& shape, const i4& indptr, const i4& indices, const i8& blocks,
+               const std::vector<double>& values) {
+  write_members(path, {{"format.npy", text("bsr")},
+                       {"shape.npy", vector_of(shape)},
+                       {"indptr.npy", vector_of(indptr)},
+                       {"indices.npy", vector_of(indices)},
+                       {"data.npy", npy("<f8", blocks, values)}});
+}
+void write_dia(const fs::path& path, const i8& shape, const i8& offsets, const i8& extents,
+               const std::vector<double>& values) {
+  write_members(path, {{"format.npy", text("dia")},
+                       {"shape.npy", vector_of(shape)},
+                       {"offsets.npy", vector_of(offsets)},
+                       {"data.npy", npy("<f8", extents, values)}});
+}
+} // namespace
+
+TEST_CASE("npz: blocks of any shape, twice, out of order, none; what is wrong with them is named") {
+  const scratch dir;
+  const fs::path path = dir / "x.npz";
+  const auto loaded = [&] { return dense_of(*tl::load_npz<table<double>>(path)); };
+  write_bsr(path, {2, 3}, {0, 3}, {2, 0, 2}, {3, 2, 1}, {1, 2, 3, 4, 5, 6});
+  CHECK(loaded() == std::vector<double>{3, 0, 6, 4, 0, 8});
+  write_bsr(path, {2, 6}, {0, 0, 1}, {1, 9}, {2, 1, 3}, {1, 2, 3, 4, 5, 6}); // room behind the last
+  CHECK(loaded() == std::vector<double>{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3});
+  write_bsr(path, {2, 2}, {0, 0}, {}, {0, 2, 2}, {});
+  CHECK(loaded() == std::vector<double>(4));
+  const auto says = [&] { return complaint(path); };
+  write_bsr(path, {3, 2}, {0, 1}, {0}, {1, 2, 2}, {1, 2, 3, 4});
+  CHECK(says() == "data.npy: blocks of (2, 2) do not divide a matrix of (3, 2)");
+  write_bsr(path, {2, 2}, {0, 0}, {}, {1, 0, 2}, {});
+  CHECK(says() == "data.npy: blocks of (0, 2) do not divide a matrix of (2, 2)");
+  write_bsr(path, {2, 2}, {0, 1}, {1}, {1, 2, 2}, {1, 2, 3, 4});
+  CHECK(says() == "load_npz(path): entry 0 in row 0: column 2 is outside [0, 2)");
+  write_bsr(path, {2, 2}, {0, 1}, {-1}, {1, 2, 2}, {1, 2, 3, 4});
+  CHECK(says() == "load_npz(path): entry 0 in row 0: column -2 is outside [0, 2)");
+  write_bsr(path, {2, 2}, {0, 2}, {0, 0}, {1, 2, 2}, {1, 2, 3, 4});
+  CHECK(says() == "data.npy: has 1 blocks, expected 2");
+  write_bsr(path, {2, 2}, {0, 1}, {}, {1, 2, 2}, {1, 2, 3, 4});
+  CHECK(says() == "indices.npy: has 0 elements, expected 1");
+  write_bsr(path, {4, 2}, {0, 3, 2}, {0, 0}, {2, 2, 2}, std::vector<double>(8));
+  CHECK(says() == "load_npz(path): row of blocks 0 ends at entry 3, but nnz = 2");
+  write_bsr(path, {2, 2}, {0, 1}, {0}, {1, 4}, {1, 2, 3, 4});
+  CHECK(says() == "data.npy: has the shape (1, 4), expected 3 axes");
+}
+
+TEST_CASE("npz: diagonals within, across and beyond the matrix; what is wrong with them is named") {
+  const scratch dir;
+  const fs::path path = dir / "x.npz";
+  const auto loaded = [&] { return dense_of(*tl::load_npz<table<double>>(path)); };
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  write_dia(path, {2, 3}, {2, -1, 3, -2, most, -most - 1}, {6, 4},
+            {1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9});
+  CHECK(loaded() == std::vector<double>{0, 0, 3, 5, 0, 0});
+  write_dia(path, {3, 3}, {0, 1}, {2, 2}, {1, 2, 3, 4}); // fewer columns in data than in the matrix
+  CHECK(loaded() == std::vector<double>{1, 4, 0, 0, 2, 0, 0, 0, 0});
+  write_dia(path, {2, 2}, {}, {0, 2}, {});
+  CHECK(loaded() == std::vector<double>(4));
+  write_dia(path, {0, 0}, {0}, {1, 1}, {1});
+  CHECK(loaded().empty());
+  write_dia(path, {2, 2}, {0, 0}, {2, 2}, {1, 2, 3, 4});
+  CHECK(complaint(path) == "offsets.npy: offset 0 stands twice");
+  write_dia(path, {2, 2}, {0}, {2, 2}, {1, 2, 3, 4});
+  CHECK(complaint(path) == "offsets.npy: has 1 elements, expected 2");
+  write_dia(path, {2, 2}, {0}, {2}, {1, 2});
+  CHECK(complaint(path) == "data.npy: has the shape (2,), expected 2 axes");
+}
+
+TEST_CASE(
+    "npz: rows that a small file declares, and what it inflates to, are limited, and the limit can be raised") {
+  const scratch dir;
+  const fs::path path = dir / "x.npz";
+  const auto says = [&](const tl::read_options& options = {}) {
+    try {
+      tl::load_npz<table<double>>(path, options);
+      return std::string();
+    } catch (const tl::io_error& error) {
+      return std::string(error.what()).substr(("tapeless: " + path.string() + ": ").size());
+    }
+  };
+  for (const char* format : {"coo", "dia"}) {
+    CAPTURE(format);
+    write_members(path, {{"format.npy", text(format)},
+                         {"shape.npy", vector_of(i8{200000000, 3})},
+                         {"row.npy", vector_of(i4{})},
+                         {"col.npy", vector_of(i4{})},
+                         {"offsets.npy", vector_of(i4{})},
+                         {"data.npy", npy("<f8", std::string(format) == "dia" ? i8{0, 3} : i8{0}, i8{})}});
+    const std::string said = says();
+    CHECK(said.starts_with("shape.npy: 200000000 rows: 16000000"));
+    CHECK(said.find("the limit of this file is ") != std::string::npos);
+    CHECK(said.find("tl::read_options{.limit = 16000000") != std::string::npos);
+    CHECK(says({.limit = 1000}) != "");
+  }
+  write_members(path, {{"format.npy", text("coo")},
+                       {"shape.npy", vector_of(i8{10000000, 3})}, // 80 MB
+                       {"row.npy", vector_of(i4{})},
+                       {"col.npy", vector_of(i4{})},
+                       {"data.npy", vector_of(std::vector<double>{})}});
+  CHECK(says() != "");
+  CHECK(says({.limit = 80000000}) != ""); // the arrays take some, too
+  CHECK(says({.limit = 81000000}) == "");
+  CHECK_NOTHROW(tl::load_npz<tl::csr<double, 10000000, 3, 0>>(path)); // the caller's own number
 }
 
 TEST_CASE("npz: a save that is refused leaves the old file") {

@@ -76,9 +76,9 @@ TEST_CASE("a tree is loaded as a whole or not at all") {
   owner saved(five), loaded(five);
   fill(*saved, 1);
   const std::vector<double> before = flat(*loaded);
-  const auto refused = [&](const char* problem) {
+  const auto refused = [&](const char* problem, const tl::read_options& options = {}) {
     try {
-      tl::load_npy(folder.directory, *loaded);
+      tl::load_npy(folder.directory, *loaded, options);
       FAIL("not refused");
     } catch (const tl::io_error& e) {
       CHECK(std::string(e.what()).find(problem) != std::string::npos);
@@ -103,15 +103,38 @@ TEST_CASE("a tree is loaded as a whole or not at all") {
     tl::npy_write(folder / "02.npy", numbers, five_long);
     refused("02.npy: wrong shape: found (5,), expected (4,)");
   }
-  SUBCASE("a leaf has another element type") {
+  SUBCASE("a leaf has another element type, read strictly") {
     const float floats[4] = {};
     tl::npy_write(folder / "02.npy", floats, four);
-    refused("02.npy: wrong dtype: found '<f4', expected '<f8'");
+    refused("02.npy: wrong dtype: found '<f4', expected '<f8'", {.strict = true});
+  }
+  SUBCASE("a number does not fit the leaf") {
+    const double half = 0.5;
+    tl::npy_write(folder / "03.npy", &half, {});
+    refused("03.npy: element 0 = 0.5 is not whole");
   }
   SUBCASE("the folder holds a tree of more leaves") {
     tl::npy_write(folder / "05.npy", numbers, four);
     refused("05.npy: is in the folder, but the tree has 5 leaves");
   }
+}
+
+TEST_CASE("the elements of files become those of the leaves' types") {
+  scratch folder;
+  owner saved(five), loaded(five);
+  fill(*saved, 1);
+  tl::save_npy(folder.directory, *saved);
+  const std::int64_t four[] = {4}, two_by_three[] = {2, 3};
+  const float floats[] = {1.5f, -2, 3, 4};
+  const double doubles[] = {1, 2, 3, 4, 5, 0.1}, whole = 7;
+  tl::npy_write(folder / "00.npy", doubles, two_by_three);
+  tl::npy_write(folder / "01.npy", floats, four);
+  tl::npy_write(folder / "03.npy", &whole, {});
+  tl::load_npy(folder.directory, *loaded);
+  CHECK(loaded->a.data()[5] == 0.1f);
+  CHECK(loaded->b[0].data()[0] == 1.5);
+  CHECK(loaded->b[0].data()[3] == 4);
+  CHECK(loaded->inner.c.data()[0] == 7);
 }
 
 TEST_CASE("a folder that holds a tree of more leaves is not saved to") {

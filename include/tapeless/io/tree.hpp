@@ -75,15 +75,18 @@ template <detail::parameter_tree Tree> void save_npy(const std::filesystem::path
   });
 }
 
-// Fills the leaves from the folder of a save_npy. Everything is read and checked before the first leaf is touched:
-// the tree is the one of the folder or, after an exception, what it was. Memory: that of the tree once more.
-// Throws io_error where a file is missing, not whole or of another element type or shape, or one too many, and
-// argument_error where a leaf is null.
-template <detail::parameter_tree Tree> void load_npy(const std::filesystem::path& folder, const Tree& tree) {
+// Fills the leaves from the folder of a save_npy, or of files by these names from elsewhere: elements are converted to
+// the type of the leaf as by npy_read_into. Everything is read and checked before the first leaf is touched: the tree
+// is the one of the folder or, after an exception, what it was. Memory: that of the files.
+// Throws io_error where a file is missing, not whole, of another shape or of elements that the leaf has no values for,
+// with read_options::strict of another element type, or one too many, and argument_error where a leaf is null.
+template <detail::parameter_tree Tree>
+void load_npy(const std::filesystem::path& folder, const Tree& tree, const read_options& options = {}) {
   constexpr std::size_t count = detail::count_leaves<Tree>();
   detail::npy::require_data_of_leaves(tree, "load_npy(folder, tree)");
   detail::npy::require_no_further_leaf(folder, count);
   std::vector<std::vector<std::byte>> bytes(count);
+  std::vector<detail::npy::layout> how(count);
   std::size_t i = 0;
   detail::for_each_leaf(tree, [&](const auto& leaf) {
     using Leaf = std::remove_cvref_t<decltype(leaf)>;
@@ -91,20 +94,18 @@ template <detail::parameter_tree Tree> void load_npy(const std::filesystem::path
                   "tapeless: load_npy(folder, tree): the tree holds no sparse matrix; load_npz reads one");
     static_assert(detail::npy::leaf_can_be_filled<Leaf>,
                   "tapeless: load_npy(folder, tree): no leaf is const");
+    using T = typename Leaf::value_type;
     const std::filesystem::path path = detail::npy::leaf_path(folder, i, count);
-    const std::vector<std::int64_t> shape = detail::npy::shape_of_leaf(leaf);
-    const detail::npy::opened opened = detail::npy::open_as<typename Leaf::value_type>(path, shape);
-    bytes[i].resize(static_cast<std::size_t>(opened.payload));
-    detail::npy::read_exactly(path, opened.file.get(), bytes[i].data(), bytes[i].size());
+    detail::npy::opened opened = detail::npy::open_as<T>(path, detail::npy::shape_of_leaf(leaf), options);
+    bytes[i] = detail::npy::elements_of(path, opened);
+    how[i] = std::move(opened.how);
+    detail::npy::require_fits<T>(path, how[i], bytes[i].data());
     ++i;
   });
   i = 0;
   detail::for_each_leaf(tree, [&](const auto& leaf) {
-    using T = typename std::remove_cvref_t<decltype(leaf)>::value_type;
-    const std::vector<std::byte>& from = bytes[i++];
-    if constexpr (std::is_same_v<T, bool>) // any byte but 0 is true
-      std::transform(from.begin(), from.end(), leaf.data(), [](std::byte b) { return b != std::byte{0}; });
-    else if (!from.empty()) std::memcpy(leaf.data(), from.data(), from.size());
+    detail::npy::store(how[i], bytes[i].data(), leaf.data());
+    ++i;
   });
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,8 +63,13 @@ public:
   }
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (const member& m : members_) result.emplace_back(m.name);
+    return result;
+  }
   // The bytes of a member.
-  std::string read(std::string_view name) const {
+  std::string read(std::string_view name, memory_limit& memory) const {
     const member* const m = find(name);
     if (m == nullptr) fail("has no member ", std::string(name));
     const std::string who = joined(std::string(name), ": ");
@@ -81,6 +87,7 @@ public:
       result = packed;
     } else if (m->method == 8) {
       if (m->size / 1032 > m->packed) fail(who, "corrupt: longer than its compressed bytes can be");
+      memory.take({path_, name}, m->size, 1, "inflated bytes");
       result = inflated(path_, packed, deflated::raw, m->size);
     } else {
       fail(who, "compression method ", m->method, ": stored and deflated are read");
@@ -125,22 +132,20 @@ private:
     if ((u16(at + 8) & 1) != 0) fail(who, "encrypted members are not read");
     if (m.packed == all_ones || m.size == all_ones || m.offset == all_ones)
       fail(who, "a zip64 archive: only those below 4 GB are read");
-    if (members_.size() == most_members) fail(who, "an archive of more members than are read");
-    if (find(m.name) != nullptr) fail(who, "corrupt: the member stands twice");
+    if (!by_name_.emplace(m.name, members_.size()).second) fail(who, "corrupt: the member stands twice");
     members_.push_back(m);
     return at + length;
   }
-  static constexpr std::size_t most_members = 1000; // each is looked for among those before it
   const member* find(std::string_view name) const {
-    for (const member& m : members_)
-      if (m.name == name) return &m;
-    return nullptr;
+    const auto at = by_name_.find(name);
+    return at == by_name_.end() ? nullptr : &members_[at->second];
   }
 
   const std::filesystem::path& path_;
   std::string_view bytes_;
   std::size_t directory_ = 0;
-  std::vector<member> members_;
+  std::vector<member> members_; // in the order of the directory
+  std::map<std::string_view, std::size_t> by_name_;
 };
 
 // A member to be written: its pieces in sequence.
@@ -157,13 +162,10 @@ inline void write_stored(const std::filesystem::path& path, const std::vector<st
     for (const std::string_view piece : m.pieces) total += piece.size();
   }
   if (total + end_size >= all_ones) throw io_error(path, "cannot be written: an archive of 4 GB or more");
+  if (members.size() >= 0xffff)
+    throw io_error(path, "cannot be written: an archive of 65535 members or more");
 
-  npy::partial_file partial(path);
-  const auto put = [&](std::string_view bytes) {
-    errno = 0;
-    if (!bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), partial.file) != bytes.size())
-      throw io_error(path, joined("cannot be written: ", npy::reason(errno)));
-  };
+  output_file file(path);
   std::string record;
   const auto number = [&record](std::size_t x, int bytes) {
     for (int i = 0; i < bytes; ++i) record += static_cast<char>(x >> (8 * i) & 255);
@@ -193,8 +195,8 @@ inline void write_stored(const std::filesystem::path& path, const std::vector<st
     record.clear();
     number(local_signature, 4);
     common(crc, size, m.name);
-    put(record + m.name);
-    for (const std::string_view piece : m.pieces) put(piece);
+    file.write(record + m.name);
+    for (const std::string_view piece : m.pieces) file.write(piece);
     record.clear();
     number(directory_signature, 4);
     number(20, 2);
@@ -213,9 +215,9 @@ inline void write_stored(const std::filesystem::path& path, const std::vector<st
   number(directory.size(), 4);
   number(offset, 4);
   number(0, 2);
-  put(directory);
-  put(record);
-  partial.becomes(path);
+  file.write(directory);
+  file.write(record);
+  file.finish();
 }
 
 } // namespace tapeless::detail::zip

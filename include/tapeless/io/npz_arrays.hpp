@@ -1,0 +1,259 @@
+#pragma once
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// NumPy's files of several arrays, numpy.savez and savez_compressed: a zip archive with a member <name>.npy for each
+// array; arrays without a name are arr_0, arr_1, ...
+// A tree is read from one and written to one, by names or in the order of its leaves. Deflated members
+// (savez_compressed) need zlib (see inflate.hpp). Sparse matrices stand in npz.hpp.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tree.hpp"
+#include "zip.hpp"
+
+namespace tapeless {
+namespace detail::npz {
+
+// A member as it stands in the archive: a .npy file of any element type.
+class array {
+public:
+  array(const zip::archive& archive, const std::filesystem::path& path, std::string name,
+        memory_limit& memory, bool strict)
+      : path_(path), name_(std::move(name)), bytes_(archive.read(name_, memory)) {
+    const file_place here = place();
+    const std::string_view bytes = bytes_;
+    const npy::literal_place literal = npy::find_literal(here, bytes.substr(0, 12), bytes.size());
+    const std::size_t begin = static_cast<std::size_t>(literal.begin),
+                      length = static_cast<std::size_t>(literal.length);
+    elements_ = begin + length;
+    how_ = npy::header_parser(here, bytes.substr(begin, length), strict).parse();
+    size_ = static_cast<std::uint64_t>(npy::byte_count(here, how_.shape, 1)); // elements of one byte
+  }
+
+  file_place place() const { return {path_, name_}; }
+  template <class... X> [[noreturn]] void fail(const X&... problem) const { place().fail(problem...); }
+  const std::vector<std::int64_t>& shape() const { return how_.shape; }
+
+  std::string text() const { // '|S3', '<U3'
+    const std::string_view kind = std::string_view(how_.descr).substr(0, 2);
+    const bool wide = kind == "<U" || kind == ">U";
+    if ((!wide && kind != "|S") || !how_.shape.empty()) fail("is no text");
+    std::string result;
+    for (const char c : std::string_view(bytes_).substr(elements_))
+      if (c != '\0') result += c;
+    return result;
+  }
+  // What exceeds an Index is refused. Strict: '<i4' and '<i8' are read.
+  template <class Index> std::vector<Index> integers(std::size_t axes, memory_limit& memory) const {
+    npy::layout how = how_;
+    const bool known = !how.strict || how.descr == "<i4" || how.descr == "<i8";
+    how.strict = false;
+    if (known) how.take_type(place());
+    using enum npy_type;
+    if (!known || how.type == f2 || how.type == f4 || how.type == f8 || how.type == b1)
+      fail("wrong dtype: found '", how.descr, "', expected '<i4' or '<i8'");
+    require_axes(axes);
+    std::vector<Index> result(require_elements(how, sizeof(Index), memory));
+    npy::require_fits<Index>(place(), how, data());
+    npy::store(how, data(), result.data());
+    return result;
+  }
+  // Converted as by npy_read<T>. Strict: of T.
+  template <class T>
+  std::span<T> values(std::size_t axes, std::unique_ptr<T[]>& owner, memory_limit& memory) const {
+    npy::layout how = how_;
+    const std::string expected(npy::description(npy::type_of<T>()));
+    if (how.strict && how.descr != expected)
+      fail("wrong dtype: found '", how.descr, "', expected '", expected, "'");
+    how.take_type(place());
+    require_axes(axes);
+    const std::size_t n = require_elements(how, sizeof(T), memory);
+    npy::require_fits<T>(place(), how, data());
+    owner.reset(new T[n]());
+    npy::store(how, data(), owner.get());
+    return {owner.get(), n};
+  }
+
+  // The elements and how they stand: all are there.
+  const npy::layout& whole() {
+    how_.take_type(place());
+    require_elements(how_);
+    return how_;
+  }
+  const std::byte* data() const { return reinterpret_cast<const std::byte*>(bytes_.data()) + elements_; }
+
+private:
+  void require_axes(std::size_t axes) const {
+    if (how_.shape.size() != axes)
+      fail("has the shape ", npy::to_string(how_.shape), ", expected ",
+           axes == 1 ? std::string("one axis") : joined(axes, " axes"));
+  }
+  void require_elements(const npy::layout& how) const {
+    const std::size_t rest = bytes_.size() - elements_;
+    const std::size_t item = static_cast<std::size_t>(npy::item_size(how.type));
+    if (size_ > rest || size_ * item != rest)
+      fail(rest, " bytes of elements, ", size_, " of ", item, " expected");
+  }
+  // @return how many
+  std::size_t require_elements(const npy::layout& how, std::size_t bytes_each, memory_limit& memory) const {
+    require_elements(how);
+    memory.take(place(), size_, bytes_each, "elements");
+    return static_cast<std::size_t>(size_);
+  }
+
+  const std::filesystem::path& path_;
+  std::string name_, bytes_;
+  npy::layout how_;
+  std::size_t elements_ = 0; // where they begin
+  std::uint64_t size_ = 0;   // their number
+};
+
+template <class X> std::string_view bytes_of(const X* data, std::size_t n) {
+  if (n == 0) return {};
+  return {reinterpret_cast<const char*>(data), n * sizeof(X)};
+}
+
+inline std::string member_name(const std::string& name) { return name + ".npy"; }
+// One name a leaf: those given, or arr_0, arr_1, ...
+inline std::vector<std::string> names_of_leaves(const std::string& who, std::size_t leaves,
+                                                const std::vector<std::string>& given) {
+  if (!given.empty() && given.size() != leaves)
+    throw argument_error(joined("tapeless: ", who, ": ", given.size(), " names for ", leaves, " leaves"));
+  std::vector<std::string> names = given;
+  for (std::size_t i = names.size(); i < leaves; ++i) names.push_back(joined("arr_", i));
+  return names;
+}
+
+template <class T>
+npy_array read(const std::filesystem::path& path, const std::string& name, const read_options& options) {
+  return as_io_error(path, [&] {
+    const std::string bytes = whole_file(path);
+    memory_limit memory(options, bytes.size());
+    array found(zip::archive(path, bytes), path, member_name(name), memory, options.strict);
+    const npy::layout& how = found.whole();
+    memory.take(found.place(), how.elements(), 8, "elements");
+    return npy::to_array<T>(found.place(), how, found.data());
+  });
+}
+
+} // namespace detail::npz
+
+// The arrays of a file in their order there, without ".npy"; other members are left out.
+inline std::vector<std::string> npz_names(const std::filesystem::path& path) {
+  return detail::as_io_error(path, [&] {
+    const std::string bytes = detail::whole_file(path);
+    std::vector<std::string> names;
+    for (const std::string& member : detail::zip::archive(path, bytes).names())
+      if (member.ends_with(".npy")) names.push_back(member.substr(0, member.size() - 4));
+    return names;
+  });
+}
+
+// npz_read(path, name), npz_read<T>(path, name): one array, as by npy_read. Throws io_error as npy_read does, and
+// where the archive has no such array, is cut, corrupt or encrypted, or inflates beyond the limit.
+inline npy_array npz_read(const std::filesystem::path& path, const std::string& name,
+                          const read_options& options = {}) {
+  return detail::npz::read<void>(path, name, options);
+}
+template <class T> npy_array npz_read(const std::filesystem::path& path, const std::string& name,
+                                      const read_options& options = {}) {
+  return detail::npz::read<T>(path, name, options);
+}
+
+// load_npz(path, tree, {"w", "b"}): fills the leaves, in the order of declaration, from the arrays of these names;
+// without names from arr_0, arr_1, ... Other arrays are not looked at. Elements are converted to the type of the leaf
+// as by npy_read_into. Everything is read and checked before the first leaf is touched. The limit is raised by what
+// the tree has elements for. Memory: the file and its arrays.
+// Throws io_error as npz_read does, and where an array has another shape than its leaf; argument_error where a leaf is
+// null or there are more or fewer names than leaves.
+template <detail::parameter_tree Tree>
+  requires(!detail::is_csr_v<Tree>)
+void load_npz(const std::filesystem::path& path, const Tree& tree, const std::vector<std::string>& names = {},
+              const read_options& options = {}) {
+  constexpr std::size_t count = detail::count_leaves<Tree>();
+  detail::npy::require_data_of_leaves(tree, "load_npz(path, tree)");
+  const std::vector<std::string> all =
+      detail::npz::names_of_leaves("load_npz(path, tree, names)", count, names);
+  detail::as_io_error(path, [&] {
+    std::uint64_t known = 0;
+    detail::for_each_leaf(tree,
+                          [&](const auto& leaf) { known += 8 * static_cast<std::uint64_t>(leaf.size()); });
+    const std::string bytes = detail::whole_file(path);
+    detail::memory_limit memory(options, bytes.size(), known);
+    const detail::zip::archive archive(path, bytes);
+    std::vector<detail::npz::array> found;
+    found.reserve(count);
+    detail::for_each_leaf(tree, [&](const auto& leaf) {
+      using Leaf = std::remove_cvref_t<decltype(leaf)>;
+      static_assert(
+          detail::npy::no_sparse_matrix<Leaf>,
+          "tapeless: load_npz(path, tree): the tree holds no sparse matrix; load_npz<A>(path) reads one");
+      static_assert(detail::npy::leaf_can_be_filled<Leaf>,
+                    "tapeless: load_npz(path, tree): no leaf is const");
+      using T = typename Leaf::value_type;
+      auto& a = found.emplace_back(archive, path, detail::npz::member_name(all[found.size()]), memory,
+                                   options.strict);
+      const detail::npy::layout& how = a.whole();
+      detail::npy::require_type<T>(a.place(), how);
+      detail::npy::require_shape(a.place(), how.shape, detail::npy::shape_of_leaf(leaf));
+      detail::npy::require_fits<T>(a.place(), how, a.data());
+    });
+    std::size_t i = 0;
+    detail::for_each_leaf(tree, [&](const auto& leaf) {
+      auto& a = found[i++];
+      detail::npy::store(a.whole(), a.data(), leaf.data());
+    });
+  });
+}
+
+// save_npz(path, tree, {"w", "b"}): the leaves by these names, without names arr_0, arr_1, ..., not compressed, for
+// numpy.load. The file is replaced as a whole, as by npy_write. Throws, before a file is opened, argument_error where a
+// leaf is null, there are more or fewer names than leaves, or a name is empty, stands twice or is longer than 65531
+// bytes, and io_error where the disk refuses or the archive would have 4 GB.
+template <detail::parameter_tree Tree>
+  requires(!detail::is_csr_v<Tree>)
+void save_npz(const std::filesystem::path& path, const Tree& tree,
+              const std::vector<std::string>& names = {}) {
+  constexpr std::size_t count = detail::count_leaves<Tree>();
+  constexpr const char* who = "save_npz(path, tree, names)";
+  detail::npy::require_data_of_leaves(tree, "save_npz(path, tree)");
+  const std::vector<std::string> all = detail::npz::names_of_leaves(who, count, names);
+  for (std::size_t i = 0; i < count; ++i)
+    if (const std::string& name = all[i];
+        name.empty() || name.size() > 65531 || std::count(all.begin(), all.end(), name) > 1)
+      throw argument_error(detail::joined("tapeless: ", who, ": the name '", name.substr(0, 40),
+                                          "' is empty, too long or stands twice"));
+  std::vector<std::string> headers;
+  headers.reserve(count);
+  std::vector<std::vector<unsigned char>> flags;
+  flags.reserve(count);
+  std::vector<detail::zip::stored_member> members;
+  detail::for_each_leaf(tree, [&](const auto& leaf) {
+    using Leaf = std::remove_cvref_t<decltype(leaf)>;
+    static_assert(
+        detail::npy::no_sparse_matrix<Leaf>,
+        "tapeless: save_npz(path, tree): the tree holds no sparse matrix; save_npz(path, a) writes one");
+    using T = typename Leaf::value_type;
+    const std::vector<std::int64_t> shape = detail::npy::shape_of_leaf(leaf);
+    headers.push_back(detail::npy::header(path, detail::npy::description(detail::npy::type_of<T>()), shape));
+    flags.push_back(detail::npy::flags_of(leaf.data(), leaf.size()));
+    const auto n = static_cast<std::size_t>(leaf.size());
+    members.push_back(
+        {detail::npz::member_name(all[members.size()]),
+         {headers.back(), flags.back().empty() ? detail::npz::bytes_of(leaf.data(), n)
+                                               : detail::npz::bytes_of(flags.back().data(), n)}});
+  });
+  detail::zip::write_stored(path, members);
+}
+
+} // namespace tapeless
