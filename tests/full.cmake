@@ -119,8 +119,8 @@ if(TEST full.compile)
   set_tests_properties(full.compile PROPERTIES ENVIRONMENT TAPELESS_BUDGET_SCALE=2)
 endif()
 
-# Random programs: block b checks programs 20 b to 20 b + 19, some 30 s of compile time each
-set(TAPELESS_RANDOM_BLOCKS 1 CACHE STRING "Blocks of 20 random programs, 1 to 50")
+# Random programs: block b checks programs 16 b to 16 b + 15, some 60 s of compile time each
+set(TAPELESS_RANDOM_BLOCKS 4 CACHE STRING "Blocks of 16 random programs, at least 1")
 math(EXPR last_block "${TAPELESS_RANDOM_BLOCKS} - 1")
 set(random_programs)
 foreach(block RANGE ${last_block})
