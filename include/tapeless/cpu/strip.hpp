@@ -264,7 +264,9 @@ template <class Arch, const auto& P> struct strip {
     most_extreme<T> chosen(kept.least, kept.most, static_cast<const T*>(f.step[kept.select].slot[0].data()),
                            state.heap);
     index_t places = 0; // in use, or free for a block's next image: no more than images have come
-    const index_t blocks = std::min<index_t>(team.size(), kept.images);
+    index_t blocks = std::min<index_t>(team.size(), kept.images);
+    if constexpr (((P.step_[I].carries > 0) || ...)) // a place for each block
+      blocks = std::min<index_t>(blocks, tapeless::detail::max_chunks);
     team.run(blocks, [&](index_t block, int member) {
       constexpr index_t none = -1;
       index_t place = none; // that no image has any longer
@@ -272,7 +274,7 @@ template <class Arch, const auto& P> struct strip {
       for (index_t i = kept.images * block / blocks; i < end; ++i) {
         if (place == none) place = __atomic_fetch_add(&places, index_t{1}, __ATOMIC_RELAXED);
         state.place[i] = static_cast<std::int32_t>(place);
-        const strip_rows r{i, i + 1, i, 0, f.scratch + member * each, 1, place};
+        const strip_rows r{i, i + 1, block, 0, f.scratch + member * each, 1, place};
         (run_rows<I>(f, r), ...);
         const index_t gone = chosen.take(i);
         place = gone < 0 ? none : state.place[gone];
