@@ -84,9 +84,10 @@ template <class V> struct channels_last_fprop {
       const index_t filters = std::min(NR, kg - k), lanes = whole_lanes<V>(filters);
       T* const to = packed + (g * whole_lanes<V>(kg) + k) * size;
       const T* const from = w + (g * kg + k) * size;
-      T rows[tap_block * NR]; // (c, tap), filter
-      for (index_t at = 0; at < size; at += tap_block) {
-        const index_t count = std::min<index_t>(tap_block, size - at);
+      constexpr index_t together = 64;
+      T rows[together * NR]; // (c, tap), filter
+      for (index_t at = 0; at < size; at += together) {
+        const index_t count = std::min(together, size - at);
         transpose<V, true>(filters, count, from + at, size, rows, lanes);
         for (index_t j = 0; j < count; ++j)
           copy_row<V>(to + ((at + j) % taps * cg + (at + j) / taps) * lanes, rows + j * lanes, lanes);

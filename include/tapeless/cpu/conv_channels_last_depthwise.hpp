@@ -74,27 +74,33 @@ template <class V, int Q, bool Masked, class T>
                           __attribute__((always_inline)) { return Masked ? few.load(p) : load<V>(p); };
   for (index_t begin = 0; begin < lanes; begin += W) {
     const index_t j = Masked ? 0 : std::min(begin, lanes - W);
-    V acc[Q];
+    V acc[1][Q];
     const T* a[Q];
 #pragma GCC unroll 8
     for (int i = 0; i < Q; ++i) {
-      acc[i] = V(T(0));
+      acc[0][i] = V(T(0));
       a[i] = x + j + i * x_step;
     }
-    for (index_t r = 0; r < t.r; ++r) {
-      index_t at = r * t.x_row;
-      const T* ws = w + j + r * t.w_row;
-      for (index_t s = 0; s < t.s; ++s, at += t.x_col, ws += t.w_col) {
-        V f = vector(ws);
-        keep(f);
+    chain_sums<V, 1, Q> sums;
+    const auto chain = [&](index_t r, index_t r_end, index_t s0, index_t s_end)
+                           __attribute__((always_inline)) {
+                             for (; r < r_end; ++r) {
+                               index_t at = r * t.x_row + s0 * t.x_col;
+                               const T* ws = w + j + r * t.w_row + s0 * t.w_col;
+                               for (index_t s = s0; s < s_end; ++s, at += t.x_col, ws += t.w_col) {
+                                 V f = vector(ws);
+                                 keep(f);
 #pragma GCC unroll 8
-        for (int i = 0; i < Q; ++i) acc[i] = fma(f, vector(a[i] + at), acc[i]);
-      }
-    }
+                                 for (int i = 0; i < Q; ++i) acc[0][i] = fma(f, vector(a[i] + at), acc[0][i]);
+                               }
+                             }
+                           };
+    in_chains_of_rows(t.r, t.s, chain_of<V>(t.r * t.s), acc, sums, chain);
+    sums.finish(acc);
 #pragma GCC unroll 8
     for (int i = 0; i < Q; ++i)
-      if constexpr (Masked) few.store(y + i * y_step, acc[i]);
-      else store(y + j + i * y_step, acc[i]);
+      if constexpr (Masked) few.store(y + i * y_step, acc[0][i]);
+      else store(y + j + i * y_step, acc[0][i]);
   }
 }
 
@@ -200,6 +206,8 @@ private:
         T* const ys = to + a * across.to + b * along.to + c0;
         const bool near = along.from == t.x_col, next_but_one = along.from == 2 * t.x_col;
         if (lanes < W) depthwise_pixels<V, q.value, true>(t, lanes, xs, along.from, wl, ys, along.to);
+        else if (t.r * t.s > short_sum)
+          depthwise_pixels<V, q.value, false>(t, lanes, xs, along.from, wl, ys, along.to);
         else if (t.s == 3 && near) depthwise_row<V, q.value, 3, 1>(t, lanes, xs, wl, ys, along.to);
         else if (t.s == 3 && next_but_one) depthwise_row<V, q.value, 3, 2>(t, lanes, xs, wl, ys, along.to);
         else if (t.s == 2 && near) depthwise_row<V, q.value, 2, 1>(t, lanes, xs, wl, ys, along.to);

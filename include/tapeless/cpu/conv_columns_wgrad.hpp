@@ -35,31 +35,32 @@ template <class V, int M, int N, class T>
 #pragma GCC unroll 16
     for (int n = 0; n < N; ++n) acc[m][n] = V(T(0));
   chain_sums<V, M, N> sums;
-  const auto chain = [&](index_t line, index_t end, index_t part, index_t part_end) __attribute__((always_inline)) {
-    for (index_t z = line / rows, i = line % rows; line < end; ++line) {
-      const T* const d = dy + z * dy_image + i * dy_line;
-      const T* xs[N];
+  const auto chain = [&](index_t line, index_t end, index_t part, index_t part_end)
+                         __attribute__((always_inline)) {
+                           for (index_t z = line / rows, i = line % rows; line < end; ++line) {
+                             const T* const d = dy + z * dy_image + i * dy_line;
+                             const T* xs[N];
 #pragma GCC unroll 16
-      for (int n = 0; n < N; ++n) xs[n] = x + z * x_image + i * x_row + at[n];
-      if (++i == rows) ++z, i = 0;
-      for (index_t j = part * W; j < part_end * W; j += W) {
-        V a[M];
+                             for (int n = 0; n < N; ++n) xs[n] = x + z * x_image + i * x_row + at[n];
+                             if (++i == rows) ++z, i = 0;
+                             for (index_t j = part * W; j < part_end * W; j += W) {
+                               V a[M];
 #pragma GCC unroll 16
-        for (int m = 0; m < M; ++m) {
-          V v = load<V>(d + m * dy_plane + j);
-          if constexpr (N > 1) keep(v); // one load for N uses
-          a[m] = v;
-        }
+                               for (int m = 0; m < M; ++m) {
+                                 V v = load<V>(d + m * dy_plane + j);
+                                 if constexpr (N > 1) keep(v); // one load for N uses
+                                 a[m] = v;
+                               }
 #pragma GCC unroll 16
-        for (int n = 0; n < N; ++n) {
-          V b = load<V>(xs[n] + j);
-          keep(b);
+                               for (int n = 0; n < N; ++n) {
+                                 V b = load<V>(xs[n] + j);
+                                 keep(b);
 #pragma GCC unroll 16
-          for (int m = 0; m < M; ++m) acc[m][n] = fma(a[m], b, acc[m][n]);
-        }
-      }
-    }
-  };
+                                 for (int m = 0; m < M; ++m) acc[m][n] = fma(a[m], b, acc[m][n]);
+                               }
+                             }
+                           }
+                         };
   in_chains_of_rows(images * rows, ceil_div(cols, W), chain_terms, acc, sums, chain);
   sums.finish(acc);
 #pragma GCC unroll 16

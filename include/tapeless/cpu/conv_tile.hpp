@@ -162,8 +162,8 @@ template <class V, class T> void merge_residues(index_t n, index_t stride, const
     for (index_t i = j; i * stride + f < n; ++i) to[i * stride + f] = from[f * pitch + i];
 }
 
-/// Taps are taken this many at a time: their offsets lie on the stack.
-inline constexpr int tap_block = 64;
+/// Taps are taken this many at a time, a chain of a sum: their offsets lie on the stack.
+inline constexpr int tap_block = 56;
 
 /// Taps of one axis that meet outputs of residue f: those with (f + pad - t * dil) a multiple of the stride.
 constexpr bool meets(index_t f, index_t pad, index_t t, index_t dil, index_t stride) {

@@ -88,14 +88,14 @@ template <class T, int M, int NV, int N, int Last, int Chains, int K, int ARow, 
     });
   };
   constexpr int rest = K % Chains, whole = K - rest, block = Chains * static_cast<int>(chain_of<simd<T>>(K));
-  alignas(64) V kept[M][NV]; // in memory: the sums of blocks
+  V kept[M][NV]{}; // in memory: the sums of blocks
   for (int first = 0; first < whole; first += block) {
     if (first > 0)
       unroll<M>([&](auto i) __attribute__((always_inline)) {
         unroll<NV>([&](auto j) __attribute__((always_inline)) {
           V sum = acc[0][i][j];
           unroll<Chains - 1>([&](auto t) __attribute__((always_inline)) { sum += acc[t + 1][i][j]; });
-          kept[i][j] = first == block ? sum : kept[i][j] + sum;
+          kept[i][j] = kept[i][j] + sum;
         });
       });
     unroll<Chains>([&](auto t) __attribute__((always_inline)) { step(first + t, t, std::true_type{}); });
