@@ -164,7 +164,7 @@ template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr
 // Shapes: the axes vanish; with keepdims they stay with extent 1. a is float or double.
 // Errors: compile errors. Each axis exists and is named once.
 // Cost: a reduction ends a fused loop. sum and max: one flop an element of a; mean one more an element of y;
-// logsumexp four an element of a and four an element of y.
+// logsumexp four an element of a and five an element of y.
 
 // clang-format off
 // sum<axes...>(a); 0 of no elements

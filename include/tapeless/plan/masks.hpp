@@ -8,7 +8,7 @@
 
 namespace tapeless::detail {
 
-// x - x == 0: is x finite? softmax and logsumexp ask that of each row's maximum.
+// x - x == 0: is x finite? The norms ask that of each sum of squares.
 constexpr bool asks_if_finite(const node* nodes, const node& v) {
   if (v.o != op::eq) return false;
   for (int k = 0; k < 2; ++k)
