@@ -8,7 +8,6 @@
 // some reads are not checked.
 #pragma once
 #include <cstdint>
-#include <utility>
 #include "config.hpp"
 #include "error.hpp"
 #include "rules.hpp"
@@ -39,13 +38,17 @@ public:
   run_watch* take() {
     run_watch* w = nullptr;
     alone([&] {
-      if (first_ != nullptr) w = std::exchange(first_, first_->next);
+      w = first_;
+      if (w != nullptr) first_ = w->next;
     });
     return w != nullptr ? w : new run_watch;
   }
   void give_back(run_watch* w) {
     w->next_run();
-    alone([&] { w->next = std::exchange(first_, w); });
+    alone([&] {
+      w->next = first_;
+      first_ = w;
+    });
   }
 };
 inline free_watches watches;
@@ -56,10 +59,12 @@ class watched {
 
 public:
   watched() = default;
-  watched(watched&& o) noexcept : watch_(std::exchange(o.watch_, nullptr)) {}
+  watched(watched&& o) noexcept : watch_(o.watch_) { o.watch_ = nullptr; }
   watched& operator=(watched&& o) noexcept {
-    watched taken(std::move(o));
-    std::swap(watch_, taken.watch_);
+    watched taken(static_cast<watched&&>(o)); // o is left empty
+    run_watch* const mine = taken.watch_;
+    taken.watch_ = watch_;
+    watch_ = mine;
     return *this;
   }
   ~watched() {

@@ -55,8 +55,10 @@ template <class Handle> struct has_no_value {
 
 // What a tensor of T may be a view of: a pointer, or elements that know how many they are: a std::vector, std::array,
 // std::span or array.
+template <class D> inline constexpr bool is_array_lvalue = false;
+template <class E, std::size_t N> inline constexpr bool is_array_lvalue<E (&)[N]> = true;
 template <class D, class T>
-concept pointer_to_elements = !std::is_array_v<std::remove_reference_t<D>> && std::is_convertible_v<D, T*>;
+concept pointer_to_elements = !is_array_lvalue<D> && requires(T*& p, D&& d) { p = static_cast<D&&>(d); };
 struct no_elements {};
 template <class R> constexpr auto elements_at(R& r) {
   if constexpr (std::is_bounded_array_v<R>) return &r[0];
