@@ -123,6 +123,22 @@ template <class R, class... A> constexpr bool names_are_of_arguments() {
 template <class R, class... A>
 concept extents_known_before_a_run = names_are_of_arguments<R, A...>();
 
+// How a message names leaf k of all: "argument 2", and where that is a tree "argument 2, leaf 1".
+struct leaf_name {
+  char text[48];
+};
+struct leaves_of_arguments {
+  const int* count; // of each argument
+  [[gnu::cold, gnu::noinline]] leaf_name name(int k) const {
+    int argument = 0;
+    for (; k >= count[argument]; ++argument) k -= count[argument];
+    leaf_name r{};
+    if (count[argument] > 1) std::snprintf(r.text, sizeof r.text, "argument %d, leaf %d", argument, k);
+    else std::snprintf(r.text, sizeof r.text, "argument %d", argument);
+    return r;
+  }
+};
+
 // Reads the leaves of arguments and outputs: pointers and the values of the named extents, which must agree.
 class argument_reader {
   name_values capacity_, values_;
@@ -150,8 +166,8 @@ class argument_reader {
            wide(capacity_.of(name)));
   }
   [[noreturn, gnu::cold]] void refuse_null(bool output, int leaf) const {
-    if (output) refuse("tapeless: run: the output has a leaf whose data is null (leaf %d of all)", leaf);
-    refuse("tapeless: run: argument %d has a leaf whose data is null (leaf %d of all)", argument_, leaf);
+    if (output) refuse("tapeless: run: the output has a leaf whose data is null (leaf %d of it)", leaf);
+    refuse("tapeless: run: argument %d has a leaf whose data is null (leaf %d of it)", argument_, leaf);
   }
 
 public:
@@ -159,6 +175,7 @@ public:
 
   // to[at++] = data of each leaf
   template <class X> void read(const X& x, void** to, int& at, bool output = false) {
+    const int first = at;
     for_each_leaf(x, [&](const auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
       if constexpr (typed_handle<H>) {
@@ -167,7 +184,7 @@ public:
           const auto k = static_cast<std::size_t>(values_.find(name));
           if (!known_[k] || values_.value[k] != leaf.name_value(i)) take(name, leaf.name_value(i), output);
         }
-        if (leaf.data() == nullptr && leaf.size() > 0) refuse_null(output, at);
+        if (leaf.data() == nullptr && leaf.size() > 0) refuse_null(output, at - first);
         to[at++] = const_cast<void*>(static_cast<const void*>(leaf.data()));
       } else {
         to[at++] = const_cast<void*>(static_cast<const void*>(&leaf));
@@ -179,17 +196,19 @@ public:
 };
 
 // Indices out of [0, bound), before anything is written; `passes` is none of them.
-inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound, extent_t passes, int leaf) {
+inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound, extent_t passes,
+                          const leaves_of_arguments& all, int leaf) {
   for (extent_t i = 0; i < n; ++i)
     if ((index[i] < 0 || index[i] >= bound) && index[i] != passes)
-      refuse("tapeless: run: leaf %d: index %d at position %lld is outside [0, %lld)", leaf,
+      refuse("tapeless: run: %s: index %d at position %lld is outside [0, %lld)", all.name(leaf).text,
              static_cast<int>(index[i]), wide(i), wide(bound));
 }
 // The same of one number: an index, or how many rows are selected.
-inline void check_number(std::int32_t x, extent_t bound, extent_t passes, int leaf) {
+inline void check_number(std::int32_t x, extent_t bound, extent_t passes, const leaves_of_arguments& all,
+                         int leaf) {
   if ((x < 0 || x >= bound) && x != passes)
-    refuse("tapeless: run: leaf %d: %d, an index or how many rows are selected, is outside [0, %lld)", leaf,
-           static_cast<int>(x), wide(bound));
+    refuse("tapeless: run: %s: %d, an index or how many rows are selected, is outside [0, %lld)",
+           all.name(leaf).text, static_cast<int>(x), wide(bound));
 }
 
 struct byte_range {

@@ -164,6 +164,11 @@ template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse =
   return r;
 }
 
+// Can the compiler run f?
+template <bool> struct when_constant {};
+template <class F, class... A>
+concept runs_while_compiling = requires { typename when_constant<(trace<F, A...>().nodes.size() >= 0)>; };
+
 // The program as a constant: nodes in topological order, nothing dead.
 template <int N, int O> struct program {
   node nodes[N > 0 ? N : 1];
