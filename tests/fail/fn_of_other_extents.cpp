@@ -1,4 +1,4 @@
-// expect: tapeless: jit(f): f takes these arguments, numbers too as auto
+// expect: tapeless: jit(f): f takes these arguments, numbers too as auto or tl::scalar<T>
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

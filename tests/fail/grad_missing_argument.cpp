@@ -1,4 +1,4 @@
-// expect: tapeless: grad<i...>(f): f takes these arguments; hvp<i>(f) takes one v more
+// expect: tapeless: grad<i...>(f): f takes these arguments, numbers too as auto or tl::scalar<T>; hvp<i>(f) takes one v more
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,4 +1,4 @@
-// expect: tapeless: jvp<i...>(f)(x..., x_dot...): f takes the arguments x..., and one x_dot follows for each i
+// expect: tapeless: jvp<i...>(f)(x..., x_dot...): f takes the arguments x..., numbers too as auto or tl::scalar<T>, and one x_dot follows for each i
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,4 +1,4 @@
-// expect: tapeless: vjp<i...>(f)(x..., y_bar): f takes the arguments x..., and one y_bar follows
+// expect: tapeless: vjp<i...>(f)(x..., y_bar): f takes the arguments x..., numbers too as auto or tl::scalar<T>, and one y_bar follows
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -148,7 +148,7 @@ TEST_CASE("ignore_label: another label outside of the classes is refused") {
   tl::owned<X> x(tl::dim<'n'>{4});
   tl::owned<L> label(tl::dim<'n'>{4});
   const auto message = [](int k) {
-    return "tapeless: run: leaf 1: index " + std::to_string(k) + " at position 2 is outside [0, 3)";
+    return "tapeless: run: argument 1: index " + std::to_string(k) + " at position 2 is outside [0, 3)";
   };
   (*label)[0] = 255;
   CHECK(support::refusal([&] { static_cast<void>(run(*x, *label)); }).empty());
@@ -202,11 +202,11 @@ TEST_CASE("labels of a transposed argument are checked, those that the program c
   check_close(elements(gradient(*x, *label, *w)), expected.gradient);
   check_close(elements(gradient_of_computed(*x, *label, *w)), expected.gradient);
   CHECK(support::refusal([&] { static_cast<void>(reshaped(*x, *label)); }) ==
-        "tapeless: run: leaf 1: index 255 at position 6 is outside [0, 3)");
+        "tapeless: run: argument 1: index 255 at position 6 is outside [0, 3)");
   for (const int k : {3, -1, 254}) {
     (*label)[4] = k; // row 2
     CHECK(support::refusal([&] { static_cast<void>(run(*x, *label)); }) ==
-          "tapeless: run: leaf 1: index " + std::to_string(k) + " at position 4 is outside [0, 3)");
+          "tapeless: run: argument 1: index " + std::to_string(k) + " at position 4 is outside [0, 3)");
     const flat got = elements(computed(*x, *label)), under = elements(conditional(*x, *label));
     for (std::size_t i = 0; i < got.size(); ++i) {
       CHECK(std::isnan(got[i]) == (i == 2));

@@ -700,7 +700,8 @@ TEST_CASE("sparse: an op on a view, out of a trace, says that ops are traced") {
   data<float> d(4, 3, 2, 90);
   const auto a = d.view();
   const std::string says =
-      "tapeless: ops are traced: call them in a function that is given to tl::jit, on its arguments";
+      "tapeless: ops are traced: call them in a function that is given to tl::jit, and that on its arguments: auto run = "
+      "tl::jit(f).bind<X...>(); run(x...)";
   const auto complaint = [](auto f) -> std::string {
     try {
       static_cast<void>(f());

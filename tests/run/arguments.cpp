@@ -146,11 +146,11 @@ TEST_CASE("run: an index that is passed as a number is checked as an index in a 
       tl::jit([](auto x, auto i) { return tl::gather<0>(x, i); }).bind<rows, std::int32_t>(tl::dim<'n'>(8));
   CHECK(run(d.x_of(8), 7)[2] == d.x[23]);
   CHECK(refusal([&] { run(d.x_of(8), 1000); }) ==
-        "tapeless: run: leaf 1: 1000, an index or how many rows are selected, is outside [0, 8)");
+        "tapeless: run: argument 1: 1000, an index or how many rows are selected, is outside [0, 8)");
   CHECK(refusal([&] { run(d.x_of(7), 7); }) ==
-        "tapeless: run: leaf 1: 7, an index or how many rows are selected, is outside [0, 7)");
+        "tapeless: run: argument 1: 7, an index or how many rows are selected, is outside [0, 7)");
   CHECK(refusal([&] { run(d.x_of(8), -1); }) ==
-        "tapeless: run: leaf 1: -1, an index or how many rows are selected, is outside [0, 8)");
+        "tapeless: run: argument 1: -1, an index or how many rows are selected, is outside [0, 8)");
 }
 
 TEST_CASE("run: how many rows are selected is 0 to the most that the program names") {
@@ -169,7 +169,7 @@ TEST_CASE("run: how many rows are selected is 0 to the most that the program nam
   }
   for (const std::int32_t wrong : {-1, 4}) {
     count = wrong;
-    const std::string says = "tapeless: run: leaf 1: " + std::to_string(wrong) +
+    const std::string says = "tapeless: run: argument 1: " + std::to_string(wrong) +
                              ", an index or how many rows are selected, is outside [0, 4)";
     CHECK(refusal([&] { run(values, wrong); }) == says);
     CHECK(refusal([&] { run_of_tensor(values, tl::tensor<std::int32_t>(&count)); }) == says);
@@ -182,9 +182,9 @@ TEST_CASE("run: a leaf without data is refused, unless it has no elements") {
   data d;
   auto run = bind_loss();
   const std::string message = refusal([&] { run(d.w_of(), rows{no_floats, 4}, d.y_of(4)); });
-  CHECK(message == "tapeless: run: argument 1 has a leaf whose data is null (leaf 1 of all)");
+  CHECK(message == "tapeless: run: argument 1 has a leaf whose data is null (leaf 0 of it)");
   CHECK(refusal([&] { run(weights{}, d.x_of(4), d.y_of(4)); }) ==
-        "tapeless: run: argument 0 has a leaf whose data is null (leaf 0 of all)");
+        "tapeless: run: argument 0 has a leaf whose data is null (leaf 0 of it)");
   CHECK(refusal([&] { run(d.w_of(), rows{no_floats, 0}, labels{no_labels, 0}); }) == "");
 }
 
@@ -216,11 +216,34 @@ TEST_CASE("run: a label outside the classes is refused with leaf, value, positio
   auto run = bind_loss();
   d.y[5] = 4;
   CHECK(refusal([&] { run(d.w_of(), d.x_of(8), d.y_of(8)); }) ==
-        "tapeless: run: leaf 2: index 4 at position 5 is outside [0, 4)");
+        "tapeless: run: argument 2: index 4 at position 5 is outside [0, 4)");
   d.y[2] = -1;
   CHECK(refusal([&] { run(d.w_of(), d.x_of(8), d.y_of(8)); }) ==
-        "tapeless: run: leaf 2: index -1 at position 2 is outside [0, 4)");
+        "tapeless: run: argument 2: index -1 at position 2 is outside [0, 4)");
   CHECK(refusal([&] { run(d.w_of(), d.x_of(2), d.y_of(2)); }) == ""); // only the first n are read
+}
+
+TEST_CASE("run: of an argument that is a tree the message says which leaf, counted within it") {
+  data d;
+  using tree = std::tuple<rows, std::array<labels, 2>>;
+  auto run = tl::jit([](auto s, auto p) {
+               const auto& [x, y] = p;
+               return tl::gather<0>(x, y[0]) * s + tl::gather<0>(x, y[1]);
+             }).bind<float, tree>(tl::dim<'n'>(8));
+  std::vector<std::int32_t> first{0, 1, 2, 3}, second{0, 1, 4, 3};
+  const tree wrong{d.x_of(4), {labels{first.data(), 4}, labels{second.data(), 4}}};
+  CHECK(refusal([&] { run(2.0f, wrong); }) ==
+        "tapeless: run: argument 1, leaf 2: index 4 at position 2 is outside [0, 4)");
+  CHECK(refusal([&] { run(2.0f, tree{d.x_of(0), {labels{no_labels, 0}, labels{no_labels, 0}}}); }) == "");
+  CHECK(refusal([&] { run(2.0f, tree{d.x_of(4), {labels{first.data(), 4}, labels{no_labels, 4}}}); }) ==
+        "tapeless: run: argument 1 has a leaf whose data is null (leaf 2 of it)");
+  second[2] = 0;
+  const auto result = run(2.0f, wrong);
+  CHECK(
+      refusal([&] { run(2.0f, tree{result, std::get<1>(wrong)}); }) ==
+      "tapeless: run: argument 1, leaf 0 lies in the program's own arena, as its results do: copy it first");
+  CHECK(refusal([&] { run.into(std::get<0>(wrong))(2.0f, wrong); }) ==
+        "tapeless: run.into(out)(x...): output 0 overlaps argument 1, leaf 0");
 }
 
 TEST_CASE("run: the bound of an index may be a named extent: its value counts, not the capacity") {
@@ -231,7 +254,7 @@ TEST_CASE("run: the bound of an index may be a named extent: its value counts, n
       tl::jit([](auto x, auto i) { return tl::gather<0>(x, i) * 2.0f; }).bind<rows, chosen>(tl::dim<'n'>(8));
   CHECK(refusal([&] { run(d.x_of(5), chosen{index.data()}); }) == "");
   CHECK(refusal([&] { run(d.x_of(4), chosen{index.data()}); }) ==
-        "tapeless: run: leaf 1: index 4 at position 1 is outside [0, 4)");
+        "tapeless: run: argument 1: index 4 at position 1 is outside [0, 4)");
 }
 
 TEST_CASE("run: the maximum of nothing is refused, the sum of nothing is 0") {
@@ -257,9 +280,9 @@ TEST_CASE("run.into: an output that overlaps an argument or another output is re
   CHECK(refusal([&] { run.into(outputs{at(0), at(0)})(apart); }) ==
         "tapeless: run.into(out)(x...): outputs 0 and 1 overlap");
   CHECK(refusal([&] { run.into(outputs{at(0), at(12)})(at(23)); }) ==
-        "tapeless: run.into(out)(x...): output 1 overlaps leaf 0 of the arguments");
+        "tapeless: run.into(out)(x...): output 1 overlaps argument 0");
   CHECK(refusal([&] { run.into(outputs{apart, at(12)})(apart); }) ==
-        "tapeless: run.into(out)(x...): output 0 overlaps leaf 0 of the arguments");
+        "tapeless: run.into(out)(x...): output 0 overlaps argument 0");
   for (const float value : memory) CHECK(value == -7);
 
   CHECK(refusal([&] { run.into(outputs{at(0), at(12)})(apart); }) == ""); // they touch, and do not overlap
@@ -277,7 +300,7 @@ TEST_CASE("run.into: outputs agree with the arguments about a named extent, and 
   CHECK(refusal([&] { run.into(outputs{rows{memory.data(), 3}, rows{memory.data() + 12, 4}})(d.x_of(4)); }) ==
         "tapeless: run: the output has n = 3, but argument 0 has n = 4");
   CHECK(refusal([&] { run.into(outputs{rows{memory.data(), 4}, rows{no_floats, 4}})(d.x_of(4)); }) ==
-        "tapeless: run: the output has a leaf whose data is null (leaf 1 of all)");
+        "tapeless: run: the output has a leaf whose data is null (leaf 1 of it)");
   for (const float value : memory) CHECK(value == -7);
 }
 
@@ -286,9 +309,8 @@ TEST_CASE(
   data d;
   auto run = tl::jit(twice_and_next).bind<rows>(tl::dim<'n'>(8));
   const auto [twofold, next] = run(d.x_of(8));
-  CHECK(
-      refusal([&] { run(twofold); }) ==
-      "tapeless: run: leaf 0 of the arguments lies in the program's own arena, as its results do: copy it first");
+  CHECK(refusal([&] { run(twofold); }) ==
+        "tapeless: run: argument 0 lies in the program's own arena, as its results do: copy it first");
   CHECK(next[0] == d.x[0] + 1);
 
   auto other = tl::jit(twice_and_next).bind<rows>(tl::dim<'n'>(8));
@@ -317,7 +339,7 @@ TEST_CASE("run.into: no output lies in the program's own arena, not even in part
         run.into(std::tuple{square(at), square(static_cast<float*>(nullptr))})(arguments...);
       });
       if (text == message(0)) ++refused;
-      else CHECK(text == "tapeless: run: the output has a leaf whose data is null (leaf 1 of all)");
+      else CHECK(text == "tapeless: run: the output has a leaf whose data is null (leaf 0 of it)");
     }
     CHECK(refused * 16 >= size); // all in it, and some at its edges
     CHECK(refused * 16 <= size + 2 * 256);
@@ -345,9 +367,9 @@ TEST_CASE("run: an argument reaches into the program's arena at neither end") {
   const auto is_own = [&](const rows& x) { // the second one is refused at last: nothing runs
     const std::string text = refusal([&] { run(x, rows{no_floats, static_cast<int>(x.extent(0))}); });
     const bool own = text ==
-                     "tapeless: run: leaf 0 of the arguments lies in the program's own arena, as its "
+                     "tapeless: run: argument 0 lies in the program's own arena, as its "
                      "results do: copy it first";
-    CHECK((own || text == "tapeless: run: argument 1 has a leaf whose data is null (leaf 1 of all)"));
+    CHECK((own || text == "tapeless: run: argument 1 has a leaf whose data is null (leaf 0 of it)"));
     return own;
   };
   const auto size = static_cast<std::ptrdiff_t>(run.arena_bytes() / sizeof(float));

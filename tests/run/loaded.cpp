@@ -187,12 +187,12 @@ TEST_CASE("a load refuses what a run refuses, and the weights of the load before
   std::vector<float> t{0, 1, 2, 3, 4, 5, 6, 7};
   auto run = tl::jit(pick).bind<indices, table>();
   CHECK(support::refusal([&] { static_cast<void>(run.load(indices(bad.data()))); }) ==
-        "tapeless: run: leaf 0: index 4 at position 1 is outside [0, 4)");
+        "tapeless: run: argument 0: index 4 at position 1 is outside [0, 4)");
   auto loaded = run.load(indices(good.data()));
   CHECK(support::refusal([&] { loaded.load(indices(bad.data())); }) ==
-        "tapeless: run: leaf 0: index 4 at position 1 is outside [0, 4)");
+        "tapeless: run: argument 0: index 4 at position 1 is outside [0, 4)");
   CHECK(support::refusal([&] { loaded.load(indices()); }) ==
-        "tapeless: run: argument 0 has a leaf whose data is null (leaf 0 of all)");
+        "tapeless: run: argument 0 has a leaf whose data is null (leaf 0 of it)");
   CHECK(elements(loaded(table(t.data()))) == std::vector<float>{0, 2, 12, 14, 4, 6});
 }
 

@@ -160,14 +160,31 @@ template <class Y> constexpr const auto& primary(const Y& y) {
   else return y;
 }
 
+template <class... A>
+concept given_to_jit =
+    sizeof...(A) > 1000; // never: a derivative is a function, a program is made of it by jit
+template <class... A> constexpr int no_program() {
+  static_assert(
+      given_to_jit<A...>,
+      "tapeless: grad(f).bind<A...>(), .cost, .explain: of a program: tl::jit(tl::grad(f)).bind<A...>(), and "
+      "so value_and_grad, vjp, jvp and hvp");
+  return 0;
+}
+
 template <bool WithValue, class F, int... I> struct grad_fn {
   [[no_unique_address]] F f;
+
+  template <class... A, class... O> static constexpr auto bind(const O&...) { return no_program<A...>(); }
+  template <class... A> static constexpr auto cost() { return no_program<A...>(); }
+  template <class... A> static constexpr auto explain() { return no_program<A...>(); }
 
   template <class... A> constexpr auto operator()(A... a) const {
     static_assert(wrt_names_an_argument<sizeof...(A), I...>,
                   "tapeless: grad<i...>(f): every i names an argument");
-    static_assert(takes_these_arguments<F, A...>,
-                  "tapeless: grad<i...>(f): f takes these arguments; hvp<i>(f) takes one v more");
+    static_assert(
+        takes_these_arguments<F, A...>,
+        "tapeless: grad<i...>(f): f takes these arguments, numbers too as auto or tl::scalar<T>; hvp<i>(f) takes "
+        "one v more");
     if constexpr (wrt_names_an_argument<sizeof...(A), I...> && takes_these_arguments<F, A...>) {
       (check_differentiable<std::tuple_element_t<I, std::tuple<A...>>>(), ...);
       const auto x = references(a...);
@@ -220,11 +237,17 @@ template <class X, std::size_t... K> constexpr auto first_of(const X& x, std::in
 template <class F, int... I> struct vjp_fn {
   [[no_unique_address]] F f;
 
+  template <class... A, class... O> static constexpr auto bind(const O&...) { return no_program<A...>(); }
+  template <class... A> static constexpr auto cost() { return no_program<A...>(); }
+  template <class... A> static constexpr auto explain() { return no_program<A...>(); }
+
   template <class... A> constexpr auto operator()(const A&... a) const {
     constexpr int n = static_cast<int>(sizeof...(A)) - 1;
     constexpr bool takes = takes_arguments_of<F, first_types_t<n, A...>>;
-    static_assert(takes,
-                  "tapeless: vjp<i...>(f)(x..., y_bar): f takes the arguments x..., and one y_bar follows");
+    static_assert(
+        takes,
+        "tapeless: vjp<i...>(f)(x..., y_bar): f takes the arguments x..., numbers too as auto or tl::scalar<T>, "
+        "and one y_bar follows");
     static_assert(wrt_names_an_argument<n, I...>,
                   "tapeless: vjp<i...>(f)(x..., y_bar): every i names an argument of f");
     if constexpr (wrt_names_an_argument<n, I...> && takes) {
@@ -263,12 +286,17 @@ template <class F, int... I> struct vjp_fn {
 template <class F, int... I> struct jvp_fn {
   [[no_unique_address]] F f;
 
+  template <class... A, class... O> static constexpr auto bind(const O&...) { return no_program<A...>(); }
+  template <class... A> static constexpr auto cost() { return no_program<A...>(); }
+  template <class... A> static constexpr auto explain() { return no_program<A...>(); }
+
   template <class... A> constexpr auto operator()(const A&... a) const {
     constexpr int n = static_cast<int>(sizeof...(A)) - static_cast<int>(sizeof...(I));
     constexpr bool takes = takes_arguments_of<F, first_types_t<n, A...>>;
     static_assert(
         takes,
-        "tapeless: jvp<i...>(f)(x..., x_dot...): f takes the arguments x..., and one x_dot follows for each i");
+        "tapeless: jvp<i...>(f)(x..., x_dot...): f takes the arguments x..., numbers too as auto or "
+        "tl::scalar<T>, and one x_dot follows for each i");
     static_assert(wrt_names_an_argument<n, I...>,
                   "tapeless: jvp<i...>(f)(x..., x_dot...): every i names an argument of f");
     if constexpr (wrt_names_an_argument<n, I...> && takes) {

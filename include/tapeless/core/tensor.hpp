@@ -32,13 +32,70 @@ concept has_a_value_while_tracing = !std::is_class_v<X>; // every handle is a cl
 template <class X>
 concept is_a_number = std::is_arithmetic_v<X>;
 template <class Handle> struct has_no_value;
+template <class... X>
+concept is_data = sizeof...(X) > 1000; // never: of nullptr
 template <class X>
 concept handle_as_index = std::derived_from<X, has_no_value<X>>;
+
+// Members that a tensor has elsewhere, and here for their message. Whoever names one reads it.
+struct no_member { // goes on as whatever follows needs
+  template <class X> operator X() const;
+  template <class... X> no_member operator()(const X&...) const;
+  template <class X> extent_t operator[](const X&) const;
+};
+#define TAPELESS_NO_MEMBER(name, instead) \
+  __attribute__((                         \
+      unavailable("tapeless: x." #name ": a tensor has no such member: " instead))) static no_member name
+#define TAPELESS_OP(name)                  \
+  template <auto... I> TAPELESS_NO_MEMBER( \
+      name, "ops are functions, as tl::sum<axes...>(x), tl::exp(x), tl::matmul(x, w)")(...);
+struct no_members {
+  TAPELESS_OP(sum)
+  TAPELESS_OP(mean)
+  TAPELESS_OP(max)
+  TAPELESS_OP(min)
+  TAPELESS_OP(argmax)
+  TAPELESS_OP(exp)
+  TAPELESS_OP(log)
+  TAPELESS_OP(sqrt)
+  TAPELESS_OP(abs)
+  TAPELESS_OP(pow)
+  TAPELESS_OP(square)
+  TAPELESS_OP(tanh)
+  TAPELESS_OP(erf)
+  TAPELESS_OP(sigmoid)
+  TAPELESS_OP(relu)
+  TAPELESS_OP(softmax)
+  TAPELESS_OP(logsumexp)
+  TAPELESS_OP(dot)
+  TAPELESS_OP(matmul)
+  TAPELESS_OP(reshape)
+  TAPELESS_OP(view)
+  TAPELESS_OP(flatten)
+  TAPELESS_OP(squeeze)
+  TAPELESS_OP(unsqueeze)
+  TAPELESS_OP(transpose)
+  TAPELESS_OP(permute)
+  TAPELESS_OP(cast)
+  TAPELESS_OP(astype)
+  TAPELESS_OP(to)
+  TAPELESS_OP(clone)
+  TAPELESS_OP(detach)
+  TAPELESS_NO_MEMBER(
+      shape,
+      "the extents are x.extent(axis), and their number x.rank(); in a trace of a var h they are h.dims()");
+  TAPELESS_NO_MEMBER(ndim, "the number of axes is x.rank()");
+  TAPELESS_NO_MEMBER(dtype, "the element type is decltype(x)::value_type");
+  TAPELESS_NO_MEMBER(T, "ops are functions: tl::transpose(x)");
+  TAPELESS_NO_MEMBER(item, "a result of rank 0 is read as x[0]")(...);
+};
+#undef TAPELESS_OP
+#undef TAPELESS_NO_MEMBER
 
 // The base of every handle: conversions that exist for their message. operator double is consteval so that its body
 // is instantiated where it is called, before whatever the call leads to; asking whether the conversion exists
 // (std::is_convertible) is no error.
-template <class Handle> struct has_no_value {
+template <class Handle> struct has_no_value : no_members {
   template <class X = Handle> constexpr explicit operator bool() const {
     static_assert(has_a_value_while_tracing<X>,
                   "tapeless: if (x): a traced condition has no value while tracing; use where(c, a, b)");
@@ -48,7 +105,7 @@ template <class Handle> struct has_no_value {
     static_assert(
         is_a_number<X>,
         "tapeless: std::f(x), double d = x: a tensor is not a number; use tl::exp, tl::sqrt, ... or "
-        "tl::custom<op>(x); a result is read as y[0]");
+        "tl::custom<op>(x); a result is read as y[0], a parameter is auto or tl::scalar<T>");
     return 0;
   }
 };
@@ -99,6 +156,15 @@ concept elements_of_this_type =
 }
 } // namespace detail
 
+// for its message
+template <class Stream, class Handle> Stream& operator<<(Stream& out, const detail::has_no_value<Handle>&) {
+  static_assert(
+      detail::is_a_number<Handle>,
+      "tapeless: out << x: a tensor is not printed as a whole: a result of rank 0 is y[0], the elements of any "
+      "are for (float e : y)");
+  return out;
+}
+
 template <class T, shape S, class Space = host>
 class basic_tensor : public detail::has_no_value<basic_tensor<T, S, Space>> {
 public:
@@ -131,15 +197,29 @@ public:
   constexpr explicit basic_tensor(D&& elements, N... values) : values_{static_cast<extent_t>(values)...} {
     look_at<D>(elements);
   }
-  template <class... N>
-    requires(sizeof...(N) > 0)
-  basic_tensor(std::nullptr_t, N...) = delete; // a view of nothing has no extents
+  template <class... N> constexpr explicit basic_tensor(std::nullptr_t, N...) { // for its message
+    static_assert(detail::is_data<N...>,
+                  "tapeless: tensor(nullptr, n...): a view has data; tl::owned<X> makes some, and "
+                  "X{} is a view that is given its data later");
+  }
   // A view of mutable data is a view of const data.
   template <class U>
     requires(std::is_const_v<T> && std::is_same_v<U, value_type>)
   constexpr basic_tensor(const basic_tensor<U, S, Space>& o)
       : data_(o.data_), owner_(o.owner_), id_(o.id_), run_(o.run_) {
     for (int i = 0; i < names.count; ++i) values_[i] = o.name_value(i);
+  }
+
+  // for its message: h = f(h) of another type
+  template <class H>
+    requires(!std::same_as<H, basic_tensor>) && detail::handle_as_index<H> &&
+            (!std::is_convertible_v<const H&, basic_tensor>)
+  constexpr basic_tensor& operator=(const H&) {
+    static_assert(
+        detail::is_a_number<H>,
+        "tapeless: h = y: h keeps the element type and extents that it was declared with; tl::var h = x takes "
+        "any");
+    return *this;
   }
 
   // Of a view. Positions and indices are not checked; extents are those of the run. Cost: none, nothing is copied.

@@ -107,9 +107,10 @@ template <class X, class F> constexpr void for_each_member(X& x, F&& f) {
   } else if constexpr (is_csr_v<U>) {
     U::visit_leaves(x, f);
   } else {
-    static_assert(parameter_tree<U>,
-                  "tapeless: parameter tree: a leaf is a tensor; a node is a std::array, "
-                  "std::tuple or aggregate of trees");
+    static_assert(
+        parameter_tree<U>,
+        "tapeless: parameter tree: a leaf is a tensor; a node is a std::array, std::tuple or aggregate of "
+        "trees, without constructors, so no std::vector and no pointer");
     if constexpr (parameter_tree<U>) {
       static_assert(at_most_32_members<member_count<U>>,
                     "tapeless: parameter tree: an aggregate has at most 32 members");

@@ -22,14 +22,14 @@ struct var : detail::has_no_value<var> {
   constexpr var() = default;
   constexpr var(detail::graph* graph, int id) : g(graph), node(id) {}
   // tl::var h = x; from then on h may take any extents
-  template <class T, shape S, class Space>
+  template <class T, tapeless::shape S, class Space>
   constexpr var(const basic_tensor<T, S, Space>& h) : g(h.graph_ptr()), node(h.id()) {}
 
   constexpr detail::graph* graph_ptr() const { return g; }
   constexpr int id() const { return node; }
   // The extents and the element type that it has at this place of the program.
-  constexpr shape dims() const { return g->nodes[node].s; }
-  constexpr dtype type() const { return g->nodes[node].t; }
+  constexpr tapeless::shape dims() const { return g->nodes[node].s; }
+  constexpr tapeless::dtype type() const { return g->nodes[node].t; }
   // The same node as a typed handle. Errors: a compile error where T or the extents are others.
   template <element T, extent_t... N> constexpr tensor<T, N...> as() const;
 };
@@ -47,7 +47,8 @@ template <class A, class... R> constexpr graph& graph_of(const A& a, const R&...
   if constexpr (handle<A>) {
     if (a.graph_ptr() == nullptr) // while tracing the compiler quotes this line
       throw std::logic_error(
-          "tapeless: ops are traced: call them in a function that is given to tl::jit, on its arguments");
+          "tapeless: ops are traced: call them in a function that is given to tl::jit, and that on its arguments: auto run = "
+          "tl::jit(f).bind<X...>(); run(x...)");
     return *a.graph_ptr();
   } else return graph_of(r...);
 }

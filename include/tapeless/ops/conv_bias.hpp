@@ -98,6 +98,31 @@ template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, clas
 constexpr auto conv_transpose3d(const X& x, const W&, const A&) { return detail::no_convolution(x); }
 template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, class W, class B = conv_transpose3, class A = conv_transpose3, class... Rest>
 constexpr auto conv_transpose3d(const X& x, const W&, const B&, const A&, const Rest&...) { return detail::no_convolution(x); }
+// A number or a type in the place of the attributes.
+template <std::integral auto First, auto... Rest, detail::handle X, class... More>
+constexpr auto conv2d(const X& x, const More&...) { return detail::no_convolution(x); }
+template <std::same_as<conv> First, detail::handle X, class... More>
+constexpr auto conv2d(const X& x, const More&...) { return detail::no_convolution(x); }
+template <std::integral auto First, auto... Rest, detail::handle X, class... More>
+constexpr auto conv1d(const X& x, const More&...) { return detail::no_convolution(x); }
+template <std::same_as<conv1> First, detail::handle X, class... More>
+constexpr auto conv1d(const X& x, const More&...) { return detail::no_convolution(x); }
+template <std::integral auto First, auto... Rest, detail::handle X, class... More>
+constexpr auto conv3d(const X& x, const More&...) { return detail::no_convolution(x); }
+template <std::same_as<conv3> First, detail::handle X, class... More>
+constexpr auto conv3d(const X& x, const More&...) { return detail::no_convolution(x); }
+template <std::integral auto First, auto... Rest, detail::handle X, class... More>
+constexpr auto conv_transpose2d(const X& x, const More&...) { return detail::no_convolution(x); }
+template <std::same_as<conv_transpose> First, detail::handle X, class... More>
+constexpr auto conv_transpose2d(const X& x, const More&...) { return detail::no_convolution(x); }
+template <std::integral auto First, auto... Rest, detail::handle X, class... More>
+constexpr auto conv_transpose1d(const X& x, const More&...) { return detail::no_convolution(x); }
+template <std::same_as<conv_transpose1> First, detail::handle X, class... More>
+constexpr auto conv_transpose1d(const X& x, const More&...) { return detail::no_convolution(x); }
+template <std::integral auto First, auto... Rest, detail::handle X, class... More>
+constexpr auto conv_transpose3d(const X& x, const More&...) { return detail::no_convolution(x); }
+template <std::same_as<conv_transpose3> First, detail::handle X, class... More>
+constexpr auto conv_transpose3d(const X& x, const More&...) { return detail::no_convolution(x); }
 // clang-format on
 
 } // namespace tapeless

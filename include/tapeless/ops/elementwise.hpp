@@ -176,7 +176,20 @@ constexpr op cast_op(dtype from, dtype to) {
 template <class T>
 concept boolean = std::is_same_v<T, bool>;
 
+// Is one of them images (n, c, ..), and the other (c)?
+constexpr bool bias_without_channel(const shape& a, const shape& b) {
+  const shape &x = a.rank > b.rank ? a : b, &y = a.rank > b.rank ? b : a;
+  return x.rank >= 3 && y.rank == 1 && x.d[1] == y.d[0];
+}
+template <shape A, shape B>
+concept bias_meets_channels = broadcastable(A, B) || !bias_without_channel(A, B);
+
 constexpr void require_broadcast(graph& g, int a, int b) {
+  if (!broadcastable(g[a].s, g[b].s))
+    require(
+        g, !bias_without_channel(g[a].s, g[b].s),
+        "tapeless: elementwise op(a, b): the shapes broadcast; the bias of the channels of images is tl::channel(b)",
+        g[a].s, g[b].s);
   require(g, broadcastable(g[a].s, g[b].s), "tapeless: elementwise op(a, b): the shapes broadcast", g[a].s,
           g[b].s);
   require(g, g[a].t == g[b].t, "tapeless: elementwise op(a, b): both have one element type; cast one first");
@@ -197,6 +210,10 @@ template <op O, class A, class B> constexpr auto apply_binary(const A& a, const 
     constexpr shape sa = shape_in_type<A>(), sb = shape_in_type<B>();
     static_assert(same_element_type<T, U>,
                   "tapeless: elementwise op(a, b): both have one element type; cast one first");
+    if constexpr (!shapes_broadcast<sa, sb>)
+      static_assert(
+          bias_meets_channels<sa, sb>,
+          "tapeless: elementwise op(a, b): the shapes broadcast; the bias of the channels of images is tl::channel(b)");
     static_assert(shapes_broadcast<sa, sb>, "tapeless: elementwise op(a, b): the shapes broadcast");
     if constexpr (same_element_type<T, U> && shapes_broadcast<sa, sb>)
       return wrap<R, broadcast(sa, sb)>(g, binary(g, O, x, y));
@@ -259,8 +276,8 @@ template <class A, class B>
 concept handle_among = operand<A> && operand<B> && (handle<A> || handle<B>);
 template <class A>
 concept mutable_handle = handle<A> && !std::is_const_v<A>;
-template <class A, class B>
-concept result_fits = std::is_assignable_v<A&, B>;
+template <class A, class B> // not whether A has an assignment: it has one for its message
+concept result_fits = std::is_convertible_v<const B&, A>;
 
 template <class A, class B> constexpr A& assign(A& a, const B& b) {
   static_assert(result_fits<A, B>,

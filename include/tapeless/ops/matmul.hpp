@@ -60,6 +60,15 @@ constexpr int matmul(graph& g, int a, int b, bool ta = false, bool tb = false) {
 
 template <extent_t A, extent_t B>
 concept inner_extents_agree = A == B;
+// Would the rows of a, its other axes as one, agree? Or all of a, as one row?
+constexpr bool not_flattened(const shape& a, const shape& b) {
+  extent_t row = 1;
+  for (int i = 1; i < a.rank; ++i) row = multipliable(row, a.d[i]) ? times(row, a.d[i]) : 0;
+  return a.rank >= 2 && b.rank == 2 &&
+         (row == b.d[0] || (is_static(row) && is_static(a.d[0]) && row * a.d[0] == b.d[0]));
+}
+template <shape A, shape B>
+concept images_are_flattened = !not_flattened(A, B);
 template <int A, int B>
 concept at_least_one_axis = A >= 1 && B >= 1;
 // NumPy: a vector is a row on the left, a column on the right
@@ -97,6 +106,11 @@ template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, 
     const dtype t = g[a.id()].t;
     require(g, (is_float(t) || t == dtype::bf16) && t == g[b.id()].t,
             "tapeless: matmul(a, b): both are float, both are double or both are bf16");
+    if (cols(x, false) != rows(y, false))
+      require(
+          g, !not_flattened(x, y),
+          "tapeless: matmul(a, b): the inner extents agree; images (n, c, h, w) are rows (n, c h w) by tl::flatten(a), one image is tl::reshape<extents...>(a)",
+          x, y);
     require(g, cols(x, false) == rows(y, false), "tapeless: matmul(a, b): the inner extents agree", x, y);
     require(g, broadcastable(batch_of(x), batch_of(y)), "tapeless: matmul(a, b): the batch axes broadcast", x,
             y);
@@ -111,6 +125,10 @@ template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, 
     if constexpr (at_least_one_axis<sa.rank, sb.rank>) {
       constexpr shape x = as_matrix(sa, true), y = as_matrix(sb, false);
       constexpr bool inner = inner_extents_agree<cols(x, false), rows(y, false)>;
+      if constexpr (!inner)
+        static_assert(
+            images_are_flattened<x, y>,
+            "tapeless: matmul(a, b): the inner extents agree; images (n, c, h, w) are rows (n, c h w) by tl::flatten(a), one image is tl::reshape<extents...>(a)");
       static_assert(inner_extents_agree<cols(x, false), rows(y, false)>,
                     "tapeless: matmul(a, b): the inner extents agree");
       static_assert(shapes_broadcast<batch_of(x), batch_of(y)>,

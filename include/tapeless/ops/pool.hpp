@@ -171,6 +171,14 @@ template <detail::handle X, class... More> constexpr X max_pool2d(const X& x, co
 template <detail::handle X, class... More> constexpr X avg_pool2d(const X& x, const More&...) {
   return detail::pool_without_attributes(x);
 }
+template <std::integral auto First, auto... Rest, detail::handle X, class... More>
+constexpr X max_pool2d(const X& x, const More&...) {
+  return detail::pool_without_attributes(x);
+}
+template <std::integral auto First, auto... Rest, detail::handle X, class... More>
+constexpr X avg_pool2d(const X& x, const More&...) {
+  return detail::pool_without_attributes(x);
+}
 
 namespace detail {
 

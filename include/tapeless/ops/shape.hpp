@@ -299,9 +299,10 @@ template <int Axis, extent_t Begin, extent_t End, detail::handle A> constexpr au
 template <int Axis, extent_t Length, detail::handle A, class I> constexpr auto slice(const A& a,
                                                                                      const I& start) {
   using namespace detail;
-  static_assert(integer_while_tracing<I>,
-                "tapeless: slice<axis, length>(a, start), at<axis>(a, i): start and i are integers that are known "
-                "while tracing, as those of a for loop; of an int32 tensor it is tl::gather<axis>(a, index)");
+  static_assert(
+      integer_while_tracing<I>,
+      "tapeless: slice<axis, length>(a, start), at<axis>(a, i): start and i are integers that are known "
+      "while tracing, as those of a for loop; of an int32 tensor it is tl::gather<axis>(a, index)");
   if constexpr (!integer_while_tracing<I>) return a;
   else {
     graph& g = graph_of(a);
@@ -331,8 +332,9 @@ template <int Axis, extent_t Length, detail::handle A, class I> constexpr auto s
       if constexpr (axis_in_range<Axis, A::extents.rank>) {
         constexpr int known = axis_of(Axis, A::extents.rank);
         constexpr extent_t n = A::extents.d[known];
-        static_assert(static_extent<n>,
-                      "tapeless: slice<axis, length>(a, start), at<axis>(a, i): the extent of the axis is static");
+        static_assert(
+            static_extent<n>,
+            "tapeless: slice<axis, length>(a, start), at<axis>(a, i): the extent of the axis is static");
         static_assert(!static_extent<n> || slice_in_range<0, Length, n>,
                       "tapeless: slice<axis, length>(a, start), at<axis>(a, i): 0 <= length <= extent");
         if constexpr (static_extent<n> && slice_in_range<0, Length, n>)

@@ -26,6 +26,8 @@ struct adam_options {
 // tl::adam<params> opt(1e-3);    tl::adam<params> opt;             the same
 // opt.step(*p, gradient);                                          none
 template <class Params> class adam {
+  static_assert(detail::parameters_named<Params>,
+                "tapeless: adam opt(1e-3): name the parameter tree: tl::adam<params> opt(1e-3)");
   static_assert(detail::trainable_tree<Params>,
                 "tapeless: adam<params>: params is a tree of tensors of mutable float or double");
 
@@ -139,5 +141,7 @@ private:
   owned<std::array<Params, 2>> moments_;
   detail::merged_rows<detail::element_of_first<Params>> rows_; // of step_rows
 };
+
+template <class... X> adam(const X&...) -> adam<detail::no_parameters>;
 
 } // namespace tapeless

@@ -28,6 +28,8 @@ struct sgd_options {
 // tl::sgd<params> opt(0.1);    tl::sgd<params> opt;                              none
 // opt.step(*p, gradient);                                                        none
 template <class Params> class sgd {
+  static_assert(detail::parameters_named<Params>,
+                "tapeless: sgd opt(1e-3): name the parameter tree: tl::sgd<params> opt(1e-3)");
   static_assert(detail::trainable_tree<Params>,
                 "tapeless: sgd<params>: params is a tree of tensors of mutable float or double");
 
@@ -153,5 +155,7 @@ private:
   std::unique_ptr<owned<Params>> velocity_;                    // null without momentum
   detail::merged_rows<detail::element_of_first<Params>> rows_; // of step_rows
 };
+
+template <class... X> sgd(const X&...) -> sgd<detail::no_parameters>;
 
 } // namespace tapeless

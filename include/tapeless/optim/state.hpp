@@ -15,6 +15,11 @@ template <class Leaf>
 concept trainable = typed_handle<Leaf> && (std::is_same_v<typename Leaf::element_type, float> ||
                                            std::is_same_v<typename Leaf::element_type, double>);
 
+// What an optimizer has been given whose template argument is left out.
+struct no_parameters {};
+template <class Tree>
+concept parameters_named = !std::is_same_v<Tree, no_parameters>;
+
 template <class Tree>
 concept trainable_tree = parameter_tree<Tree> && [] {
   bool ok = true;

@@ -119,6 +119,25 @@ struct byte_range {
 };
 inline bool overlap(const byte_range& a, const byte_range& b) { return a.begin < b.end && b.begin < a.end; }
 
+// How a message names leaf k of all: "argument 2", and where that is a tree "argument 2, leaf 1".
+struct leaf_name {
+  char text[48];
+};
+[[gnu::cold, gnu::noinline]] inline leaf_name name_of_leaf(int argument, int leaf, int leaves) {
+  leaf_name r{};
+  if (leaves > 1) std::snprintf(r.text, sizeof r.text, "argument %d, leaf %d", argument, leaf);
+  else std::snprintf(r.text, sizeof r.text, "argument %d", argument);
+  return r;
+}
+struct leaves_of_arguments {
+  const int* count; // of each argument
+  [[gnu::cold, gnu::noinline]] leaf_name name(int k) const {
+    int argument = 0;
+    for (; k >= count[argument]; ++argument) k -= count[argument];
+    return name_of_leaf(argument, k, count[argument]);
+  }
+};
+
 // Reads the leaves of arguments and outputs: pointers and the values of the named extents, which must agree. None lies
 // in the program's own arena, not even in part.
 class argument_reader {
@@ -148,18 +167,17 @@ class argument_reader {
            wide(capacity_.of(name)));
   }
   [[noreturn, gnu::cold]] void refuse_null(bool output, int leaf) const {
-    if (output) refuse("tapeless: run: the output has a leaf whose data is null (leaf %d of all)", leaf);
-    refuse("tapeless: run: argument %d has a leaf whose data is null (leaf %d of all)", argument_, leaf);
+    if (output) refuse("tapeless: run: the output has a leaf whose data is null (leaf %d of it)", leaf);
+    refuse("tapeless: run: argument %d has a leaf whose data is null (leaf %d of it)", argument_, leaf);
   }
-  [[noreturn, gnu::cold]] static void refuse_own(bool output, int leaf) {
+  [[noreturn, gnu::cold]] void refuse_own(bool output, int leaf, int leaves) const {
     if (output)
       refuse(
           "tapeless: run.into(out)(x...): leaf %d of out lies in the program's own arena, which the run writes: give "
           "it memory of yours",
           leaf);
-    refuse(
-        "tapeless: run: leaf %d of the arguments lies in the program's own arena, as its results do: copy it first",
-        leaf);
+    refuse("tapeless: run: %s lies in the program's own arena, as its results do: copy it first",
+           name_of_leaf(argument_, leaf, leaves).text);
   }
 
 public:
@@ -168,6 +186,7 @@ public:
 
   // to[at++] = data of each leaf
   template <class X> void read(const X& x, void** to, int& at, bool output = false) {
+    const int first = at;
     for_each_leaf(x, [&](const auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
       if constexpr (typed_handle<H>) {
@@ -178,8 +197,8 @@ public:
         }
         const extent_t bytes = leaf.size() * static_cast<extent_t>(sizeof(typename H::value_type));
         const auto* const p = reinterpret_cast<const std::byte*>(leaf.data());
-        if (p == nullptr && bytes > 0) refuse_null(output, at);
-        if (overlap({p, p + bytes}, arena_)) refuse_own(output, at);
+        if (p == nullptr && bytes > 0) refuse_null(output, at - first);
+        if (overlap({p, p + bytes}, arena_)) refuse_own(output, at - first, count_leaves<X>());
         to[at++] = const_cast<void*>(static_cast<const void*>(leaf.data()));
       } else {
         to[at++] = const_cast<void*>(static_cast<const void*>(&leaf));
@@ -191,17 +210,19 @@ public:
 };
 
 // Indices out of [0, bound), before anything is written; `passes` is none of them.
-inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound, extent_t passes, int leaf) {
+inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound, extent_t passes,
+                          const leaves_of_arguments& all, int leaf) {
   for (extent_t i = 0; i < n; ++i)
     if ((index[i] < 0 || index[i] >= bound) && index[i] != passes)
-      refuse("tapeless: run: leaf %d: index %d at position %lld is outside [0, %lld)", leaf,
+      refuse("tapeless: run: %s: index %d at position %lld is outside [0, %lld)", all.name(leaf).text,
              static_cast<int>(index[i]), wide(i), wide(bound));
 }
 // The same of one number: an index, or how many rows are selected.
-inline void check_number(std::int32_t x, extent_t bound, extent_t passes, int leaf) {
+inline void check_number(std::int32_t x, extent_t bound, extent_t passes, const leaves_of_arguments& all,
+                         int leaf) {
   if ((x < 0 || x >= bound) && x != passes)
-    refuse("tapeless: run: leaf %d: %d, an index or how many rows are selected, is outside [0, %lld)", leaf,
-           static_cast<int>(x), wide(bound));
+    refuse("tapeless: run: %s: %d, an index or how many rows are selected, is outside [0, %lld)",
+           all.name(leaf).text, static_cast<int>(x), wide(bound));
 }
 
 }} // namespace tapeless::detail

@@ -151,6 +151,8 @@ template <class Backend, bool Load, class F, class... A> class bound {
   using team_type = typename Backend::team_type;
   static constexpr const auto& plan_ = planned_with<Load, F, A...>::value;
   static constexpr int leaves = (count_leaves<A>() + ... + 0), outputs = trace::value.output_count;
+  static constexpr int leaf_count_[] = {count_leaves<A>()..., 0};
+  static constexpr leaves_of_arguments leaves_{leaf_count_};
 
   // What a run reads, at the head of the block: it stays in place when the bound object moves.
   struct state {
@@ -246,8 +248,8 @@ template <class Backend, bool Load, class F, class... A> class bound {
 
   void start_team(const char* who) const {
     if (!team_.start())
-      refuse("tapeless: %s: %d threads cannot be started; ask for fewer, as in bind<...>(tl::threads(1))", who,
-             static_cast<int>(team_.size()));
+      refuse("tapeless: %s: %d threads cannot be started; ask for fewer, as in bind<...>(tl::threads(1))",
+             who, static_cast<int>(team_.size()));
   }
 
   // The pattern of a matrix: the result's leaf is that of the argument.
@@ -362,17 +364,18 @@ template <class Backend, bool Load, class F, class... A> class bound {
         const byte_range mine{p, p + leaf.size() * static_cast<extent_t>(sizeof(T))};
         for (int k = 0; UserOutput && k < outputs; ++k)
           if (!returns_argument(k) && overlap(mine, output_range(k, result, values)))
-            refuse("tapeless: run.into(out)(x...): output %d overlaps leaf %d of the arguments", k, at);
+            refuse("tapeless: run.into(out)(x...): output %d overlaps %s", k, leaves_.name(at).text);
         if constexpr (std::is_same_v<T, std::int32_t>)
           for (int k = 0; k < plan_.checks; ++k)
             if (const index_check c = plan_.check[k]; c.input == at) {
-              if constexpr (H::extents.rank == 0) check_number(leaf[0], eval(c.bound, values), c.passes, at);
-              else check_indices(leaf.data(), leaf.size(), eval(c.bound, values), c.passes, at);
+              if constexpr (H::extents.rank == 0)
+                check_number(leaf[0], eval(c.bound, values), c.passes, leaves_, at);
+              else check_indices(leaf.data(), leaf.size(), eval(c.bound, values), c.passes, leaves_, at);
             }
       } else if constexpr (std::is_same_v<H, std::int32_t>) {
         for (int k = 0; k < plan_.checks; ++k)
           if (const index_check c = plan_.check[k]; c.input == at)
-            check_number(leaf, eval(c.bound, values), c.passes, at);
+            check_number(leaf, eval(c.bound, values), c.passes, leaves_, at);
       }
       ++at;
     });

@@ -20,7 +20,7 @@ template <class A> constexpr void check_tree() {
   static_assert(
       is_a_tree<facts_of<A>.tree>,
       "tapeless: parameter tree: a leaf is a tensor; a node is a std::array, std::tuple or aggregate of "
-      "trees, without constructors");
+      "trees, without constructors, so no std::vector and no pointer");
   static_assert(no_number_inside<facts_of<A>.numbers_inside>,
                 "tapeless: parameter tree: a number inside an aggregate is written tl::scalar<T>");
   static_assert(at_most_32_members<facts_of<A>.largest_aggregate>,
@@ -70,12 +70,16 @@ template <class F> struct jit_fn {
         "tl::fn<&function>");
     if constexpr (stateless<F> && trees) {
       static_assert(takes_these_arguments<F, traced_argument_t<A>...>,
-                    "tapeless: jit(f): f takes these arguments, numbers too as auto");
+                    "tapeless: jit(f): f takes these arguments, numbers too as auto or tl::scalar<T>");
       if constexpr (takes_these_arguments<F, traced_argument_t<A>...>) {
         static_assert(
             result_is_a_tree_of_typed_handles<traced_result<F, A...>>,
             "tapeless: jit(f): f returns tensors, or a tuple or aggregate of tensors, so there is a return; a var is converted with as<T, extents...>()");
         if constexpr (result_is_a_tree_of_typed_handles<traced_result<F, A...>>) {
+          static_assert(
+              runs_while_compiling<F, A...>,
+              "tapeless: jit(f): f is run by the compiler: it reads its arguments and constexpr variables and calls "
+              "constexpr functions; what changes from run to run is passed as an argument");
           using trace = traced<F, A...>;
           if constexpr (!trace::sound) report<trace, trace::broken.a, trace::broken.b>();
           return trace::sound;
@@ -121,10 +125,11 @@ template <class F> struct jit_fn {
     if constexpr (traceable<std::remove_cvref_t<X>...>())
       return bound<backend_of<X...>, false, F, std::remove_cvref_t<X>...>(capacities_of(x...), 0);
   }
-  template <class... X> void operator()(const X&...) const {
+  template <class... X> auto operator()(const X&...) const {
     static_assert(arguments_of_a_bound_program<X...>,
                   "tapeless: jit(f)(x...): bind it to the types of its arguments first: auto run = "
                   "jit(f).bind<X...>(); run(x...)");
+    return 0;
   }
 };
 

@@ -35,6 +35,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: var.as<T, extents...>(): the element type is T") \
   rule("tapeless: var.as<T, extents...>(): the extents are these") \
   rule("tapeless: elementwise op(a, b): the shapes broadcast") \
+  rule("tapeless: elementwise op(a, b): the shapes broadcast; the bias of the channels of images is tl::channel(b)") \
   rule("tapeless: elementwise op(a, b): both have one element type; cast one first") \
   rule("tapeless: elementwise op(a, b): a floating-point number does not meet an int32 or bool tensor; cast the tensor") \
   rule("tapeless: elementwise op(a, b): a number beside an int32 tensor is an int32") \
@@ -83,6 +84,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: matmul(a, b): both are float, both are double or both are bf16") \
   rule("tapeless: matmul(a, b): both are float or both are double") \
   rule("tapeless: matmul(a, b): the inner extents agree") \
+  rule("tapeless: matmul(a, b): the inner extents agree; images (n, c, h, w) are rows (n, c h w) by tl::flatten(a), one image is tl::reshape<extents...>(a)") \
   rule("tapeless: matmul(a, b): the batch axes broadcast") \
   rule("tapeless: matmul(a, b), a sparse: b is (n) or (n, k), n the columns of a") \
   rule("tapeless: matmul(a, b), b sparse: a is (m) or (k, m), m the rows of b") \

@@ -188,7 +188,7 @@ template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse =
   const auto y = [&g](traced_argument_t<A>... a) {
     int position = 0;
     (add_inputs(a, g, position), ...);
-    return F{}(std::as_const(a)...);
+    return F{}(static_cast<const traced_argument_t<A>&>(a)...);
   }(traced_argument_t<A>{}...);
   if (!g.sound()) {
     raw_program nothing;
@@ -251,7 +251,13 @@ template <class Make, int Room, int Outputs> struct made_program {
 
 template <class F, class... A> struct tracing {
   constexpr raw_program operator()() const { return trace<F, A...>(); }
+  static constexpr bool runs() { return trace<F, A...>().nodes.size() >= 0; }
 };
+// Can the compiler run f?
+template <bool> struct when_constant {};
+template <class F, class... A>
+concept runs_while_compiling = requires { typename when_constant<tracing<F, A...>::runs()>; };
+
 template <class F, class... A> struct traced {
   static constexpr int leaves = (count_leaves<A>() + ... + 0);
   using made = made_program<tracing<F, A...>, 64 + 64 * leaves, 16 + 4 * leaves>;

@@ -1,0 +1,15 @@
+// expect: tapeless: jit(f): f is run by the compiler: it reads its arguments and constexpr variables and calls constexpr functions; what changes from run to run is passed as an argument
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+using X = tl::tensor<float, 16, 8>;
+
+#ifdef TAPELESS_BAD
+float scale = 0.5f;
+#else
+constexpr float scale = 0.5f;
+#endif
+constexpr auto f = [](auto x) { return tl::sum(x * scale); };
+void use() { auto run = tl::jit(f).bind<X>(); }
