@@ -123,12 +123,13 @@ TEST_CASE("team: on another thread, within a chunk and in a child process every 
 TEST_CASE("team: a member that has one long chunk leaves the others to the rest") {
   std::atomic<int> done = 0;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  thread_team(2).run(16, [&](index_t chunk, int member) { // the worker is kept in its first chunk, if it has one
-    while (member == 1 && done != 15 && std::chrono::steady_clock::now() < until) {}
-    if (member == 1) CHECK(done == 15);
-    (void)chunk;
-    ++done;
-  });
+  thread_team(2).run(16,
+                     [&](index_t chunk, int member) { // the worker is kept in its first chunk, if it has one
+                       while (member == 1 && done != 15 && std::chrono::steady_clock::now() < until) {}
+                       if (member == 1) CHECK(done == 15);
+                       (void)chunk;
+                       ++done;
+                     });
   CHECK(done == 16);
 }
 

@@ -60,9 +60,7 @@ constexpr auto moves = cases<two_blocks<double>>(
         rounds_once),
     pair(
         "at<0>", [](const auto& x, const auto&) { return tl::square(tl::at<0>(x, 1)); },
-        [](const auto& x, const auto&) {
-          return ref::square(ref::reshape(ref::slice(x, 0, 1, 2), {3, 5}));
-        },
+        [](const auto& x, const auto&) { return ref::square(ref::reshape(ref::slice(x, 0, 1, 2), {3, 5})); },
         rounds_once),
     pair(
         "at<1>, at<-1>, i of a loop",

@@ -28,7 +28,8 @@ struct alignas(64) share_of_member {
   int member = 0;
 
   void set(index_t begin, index_t end) {
-    __atomic_store_n(&units, static_cast<std::uint64_t>(end) << 32 | static_cast<std::uint64_t>(begin), __ATOMIC_RELAXED);
+    __atomic_store_n(&units, static_cast<std::uint64_t>(end) << 32 | static_cast<std::uint64_t>(begin),
+                     __ATOMIC_RELAXED);
   }
   // @return the first (Front) or the last unit of the share, -1 where there is none
   template <bool Front> index_t take() {
@@ -104,7 +105,8 @@ struct thread_pool {
   pthread_cond_t wake, done;
 
   explicit thread_pool(int members)
-      : spins(members <= available_threads()), share(new share_of_member[static_cast<std::size_t>(members)]),
+      : spins(members <= available_threads()),
+        share(new share_of_member[static_cast<std::size_t>(members)]),
         thread(new pthread_t[static_cast<std::size_t>(members)]) {
     pthread_mutex_init(&mutex, nullptr);
     pthread_cond_init(&wake, nullptr);
@@ -115,11 +117,14 @@ struct thread_pool {
     for (; size < members; ++size) {
       share[size].pool = this;
       share[size].member = size;
-      if (pthread_create(&thread[size], nullptr, [](void* s) -> void* {
-            auto& mine = *static_cast<share_of_member*>(s);
-            mine.pool->serve(mine.member);
-            return nullptr;
-          }, &share[size]) != 0)
+      if (pthread_create(
+              &thread[size], nullptr,
+              [](void* s) -> void* {
+                auto& mine = *static_cast<share_of_member*>(s);
+                mine.pool->serve(mine.member);
+                return nullptr;
+              },
+              &share[size]) != 0)
         break;
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -171,7 +176,8 @@ struct thread_pool {
       std::uint64_t t = read();
       seen = t >> number_shift;
       while ((t & open) != 0 && t >> number_shift == seen)
-        if (__atomic_compare_exchange_n(&ticket, &t, t + one_worker, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+        if (__atomic_compare_exchange_n(&ticket, &t, t + one_worker, true, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST)) {
           work(member, members_of(t));
           __atomic_add_fetch(&left, 1, __ATOMIC_SEQ_CST);
           if (__atomic_load_n(&caller_sleeps, __ATOMIC_SEQ_CST) != 0) {
@@ -195,7 +201,8 @@ struct thread_pool {
     for (int m = 0; m < members; ++m) share[m].set(units * m / members, units * (m + 1) / members);
     __atomic_store_n(&left, 0, __ATOMIC_RELAXED);
     const std::uint64_t number = (read() >> number_shift) + 1;
-    __atomic_store_n(&ticket, number << number_shift | static_cast<std::uint64_t>(members) << members_shift | open,
+    __atomic_store_n(&ticket,
+                     number << number_shift | static_cast<std::uint64_t>(members) << members_shift | open,
                      __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&sleeping, __ATOMIC_SEQ_CST) != 0) {
       pthread_mutex_lock(&mutex);
@@ -261,7 +268,9 @@ private:
 class thread_team {
 public:
   explicit thread_team(int size = detail::available_threads())
-      : size_(size < 1 ? 1 : size > detail::thread_pool::most ? detail::thread_pool::most : size) {}
+      : size_(size < 1                           ? 1
+              : size > detail::thread_pool::most ? detail::thread_pool::most
+                                                 : size) {}
   int size() const { return size_; }
   // Makes the threads, where this thread has not made them yet.   @return are all there?
   bool start() const {
@@ -275,7 +284,8 @@ public:
         using body = std::remove_reference_t<F>;
         const int members = pool->size < size_ ? pool->size : size_;
         return pool->run(
-            members, chunks, [](void* b, index_t chunk, int member) { (*static_cast<body*>(b))(chunk, member); },
+            members, chunks,
+            [](void* b, index_t chunk, int member) { (*static_cast<body*>(b))(chunk, member); },
             const_cast<std::remove_const_t<body>*>(&f));
       }
     serial_team::run(chunks, f);

@@ -59,7 +59,8 @@ class part_merger {
     if (u.t != v.t || !concatenable(u.s, v.s, axis)) return no_node;
     const int before = products_;
     int c = u.o == v.o ? joined_alike(a, b, u, v, axis, copies) : no_node;
-    if (products_ != before && (uses(a) > 1 || uses(b) > 1)) c = no_node; // the parts would be computed as well
+    if (products_ != before && (uses(a) > 1 || uses(b) > 1))
+      c = no_node; // the parts would be computed as well
     return c == no_node && copies ? concat(g_, a, b, axis) : c;
   }
   constexpr int joined_alike(int a, int b, const node& u, const node& v, int axis, bool copies) {
