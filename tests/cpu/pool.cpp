@@ -101,14 +101,14 @@ template <class F> void each_width(F&& f) {
           }
 }
 
-template <class T> bool same(T a, T b) { return a == b || (a != a && b != b); }
+template <class T> bool same_number(T a, T b) { return a == b || (a != a && b != b); }
 
 // f(team) for every team under test: what f returns must not differ
 template <class F> auto on_teams(F&& f) {
   const auto result = f(serial_team{});
   const auto again = f(thread_team(2));
   CHECK(std::equal(again.begin(), again.end(), result.begin(), result.end(),
-                   [](auto a, auto b) { return same(a, b); }));
+                   [](auto a, auto b) { return same_number(a, b); }));
   return result;
 }
 
@@ -143,7 +143,7 @@ TEST_CASE_TEMPLATE("pool: argmax is the first maximum in scan order and gather r
     std::vector<T> maxima(idx.size(), T(99));
     window_argmax_and_max(serial_team{}, e, x.data(), positions.data(), maxima.data());
     CHECK(positions == idx);
-    CHECK(std::equal(maxima.begin(), maxima.end(), largest.begin(), same<T>));
+    CHECK(std::equal(maxima.begin(), maxima.end(), largest.begin(), same_number<T>));
     for (index_t z = 0; z < e.planes; ++z) {
       std::vector<std::int32_t> first(static_cast<std::size_t>(e.p * e.q), -1);
       const T* plane = x.data() + z * e.h * e.w;
@@ -155,10 +155,10 @@ TEST_CASE_TEMPLATE("pool: argmax is the first maximum in scan order and gather r
       bool equal = true;
       for (index_t i = 0; i < e.p * e.q; ++i) {
         const index_t out = z * e.p * e.q + i;
-        if (first[i] < 0) equal = equal && idx[out] == 0 && same(largest[out], T(0)); // padding alone
+        if (first[i] < 0) equal = equal && idx[out] == 0 && same_number(largest[out], T(0)); // padding alone
         else
-          equal = equal && idx[out] == first[i] && same(y[out], plane[first[i]]) &&
-                  same(largest[out], plane[first[i]]);
+          equal = equal && idx[out] == first[i] && same_number(y[out], plane[first[i]]) &&
+                  same_number(largest[out], plane[first[i]]);
       }
       CHECK(equal);
     }
@@ -275,7 +275,8 @@ TEST_CASE_TEMPLATE("pool: of rows of channels what it is of the channels' planes
       });
       const auto turned = as_rows(expected, area, rows.inner);
       CHECK(std::equal(got.begin(), got.end(), turned.begin(), [](R a, R b) {
-        return same(a, b) && std::signbit(static_cast<double>(a)) == std::signbit(static_cast<double>(b));
+        return same_number(a, b) &&
+               std::signbit(static_cast<double>(a)) == std::signbit(static_cast<double>(b));
       }));
     };
     const auto idx = argmax(e, x);
