@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 6985
+// instantiations: 7675
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
