@@ -32,8 +32,8 @@ int main() {
   show("f", f);
 
   // no elements
-  float nothing[1] = {};
-  using column = tl::tensor<float, tl::dyn<'n'>>;
+  const std::vector<float> nothing;
+  using column = tl::tensor<const float, tl::dyn<'n'>>;
   auto empty = tl::jit([](auto v) { return std::tuple{tl::sum(v), tl::mean(v)}; }).bind<column>(tl::dim<'n'>(4));
   const auto [sum, mean] = empty(column(nothing, 0));
   show("sum", sum);

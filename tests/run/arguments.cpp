@@ -339,7 +339,7 @@ TEST_CASE("run.into: no output lies in the program's own arena, not even in part
         run.into(std::tuple{square(at), square(static_cast<float*>(nullptr))})(arguments...);
       });
       if (text == message(0)) ++refused;
-      else CHECK(text == "tapeless: run: the output has a leaf whose data is null (leaf 0 of it)");
+      else CHECK(text == "tapeless: run: the output has a leaf whose data is null (leaf 1 of it)");
     }
     CHECK(refused * 16 >= size); // all in it, and some at its edges
     CHECK(refused * 16 <= size + 2 * 256);

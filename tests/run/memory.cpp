@@ -136,7 +136,7 @@ TEST_CASE("owned: what was moved from has no pointers; what was moved has all el
   auto run = tl::jit([](auto x) { return x + 1.0f; }).bind<tl::tensor<float, 2, 3>>();
   tl::owned<tl::tensor<float, 2, 3>> x, y = std::move(x);
   CHECK(refusal([&] { run(*x); }) ==
-        "tapeless: run: argument 0 has a leaf whose data is null (leaf 0 of all)");
+        "tapeless: run: argument 0 has a leaf whose data is null (leaf 0 of it)");
   CHECK(run(*y)[5] == 1);
 }
 
