@@ -3,6 +3,8 @@
 
 #include "show.hpp"
 
+#include <vector>
+
 namespace tl = tapeless;
 
 // [signature]
