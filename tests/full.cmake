@@ -66,11 +66,11 @@ set(quick_release -DCMAKE_CXX_FLAGS_RELEASE=-O1)
 # by itself (null), what cannot be in this code (vptr), and conversions of floats, for xsimd converts lanes that it drops.
 tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}" COMPILER "${TAPELESS_CLANG19}"
   FLAGS "${common_machine} -DTAPELESS_TEST_FLOAT_ONLY -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
-  OPTIONS ${quick_release} "-DTAPELESS_TEST_WITHOUT=${TAPELESS_ASAN_WITHOUT}")
+  OPTIONS ${quick_release} -DTAPELESS_OPENMP=OFF "-DTAPELESS_TEST_WITHOUT=${TAPELESS_ASAN_WITHOUT}") # libomp keeps what it allocates
 # plan/layout takes as long to compile as the rest of plan together; the leg with clang 19 has it
 tapeless_leg(clang16 FOLDERS "${TAPELESS_CLANG16_FOLDERS}" COMPILER "${TAPELESS_CLANG16}"
   FLAGS "${common_machine} -DTAPELESS_WITHOUT_THREADS"
-  OPTIONS -DTAPELESS_TEST_WITHOUT=plan/layout)
+  OPTIONS -DTAPELESS_OPENMP=OFF -DTAPELESS_TEST_WITHOUT=plan/layout)
 tapeless_leg(clang19 FOLDERS "${TAPELESS_CLANG19_FOLDERS}" COMPILER "${TAPELESS_CLANG19}" FLAGS -march=native)
 tapeless_leg(sse2 FOLDERS "${TAPELESS_SSE2_FOLDERS}" OPTIONS ${quick_release})
 tapeless_leg(xsimd14 FOLDERS "${TAPELESS_XSIMD14_FOLDERS}" FLAGS -march=native
