@@ -89,19 +89,19 @@ template <class T, int M, int NV, int N, int Last, int Chains, int K, int ARow, 
   };
   constexpr int rest = K % Chains, whole = K - rest, block = Chains * static_cast<int>(chain_of<simd<T>>(K));
   V kept[M][NV]{}; // in memory: the sums of blocks
-  for (int first = 0; first < whole; first += block) {
-    if (first > 0)
-      unroll<M>([&](auto i) __attribute__((always_inline)) {
-        unroll<NV>([&](auto j) __attribute__((always_inline)) {
-          V sum = acc[0][i][j];
-          unroll<Chains - 1>([&](auto t) __attribute__((always_inline)) { sum += acc[t + 1][i][j]; });
-          kept[i][j] = kept[i][j] + sum;
-        });
-      });
+  for (int first = 0;;) {
     unroll<Chains>([&](auto t) __attribute__((always_inline)) { step(first + t, t, std::true_type{}); });
     const int end = std::min(whole, first + block);
     for (int p = first + Chains; p < end; p += Chains)
       unroll<Chains>([&](auto t) __attribute__((always_inline)) { step(p + t, t, std::false_type{}); });
+    if ((first += block) >= whole) break;
+    unroll<M>([&](auto i) __attribute__((always_inline)) {
+      unroll<NV>([&](auto j) __attribute__((always_inline)) {
+        V sum = acc[0][i][j];
+        unroll<Chains - 1>([&](auto t) __attribute__((always_inline)) { sum += acc[t + 1][i][j]; });
+        kept[i][j] = kept[i][j] + sum;
+      });
+    });
   }
   unroll<rest>([&](auto t) __attribute__((always_inline)) { step(K - rest + t, t, std::false_type{}); });
   unroll<M>([&](auto i) __attribute__((always_inline)) {
