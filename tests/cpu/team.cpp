@@ -73,6 +73,18 @@ struct has_a_third_member : bad_team {
 
 } // namespace
 
+TEST_CASE("team: a worker takes no part in a job that it is no member of") {
+  const thread_team large(8), small(2);
+  std::atomic<int> outside = 0;
+  for (int run = 0; run < 20000; ++run) {
+    large.run(16, [](index_t, int) {});
+    small.run(4, [&](index_t, int member) {
+      if (member >= small.size()) ++outside;
+      for (volatile int i = 0; i < 50;) i = i + 1;
+    });
+  }
+  CHECK(outside == 0);
+}
 TEST_CASE("team: a serial team takes every chunk once, in order") {
   CHECK(takes_every_chunk_once(serial_team{}));
   index_t next = 0;

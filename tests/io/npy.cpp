@@ -300,8 +300,9 @@ TEST_CASE("npy: what is not read is named") {
   CHECK(says("{'descr': '<f4', 'descr': '<f4', }") == "malformed header: key 'descr' twice");
   CHECK(says("{'author': 'me', }") == "malformed header: unknown key 'author'");
   CHECK(complaint(path, file_of(pair_literal, data, 4)) == "unsupported format version 4.0");
-  CHECK(complaint(path, "PK\x03\x04 a zip file, not an array") == "bad magic: no .npy file");
-  CHECK(complaint(path, "PK") == "bad magic: no .npy file");
+  CHECK(complaint(path, "PK\x03\x04 a zip file, not an array") ==
+        "bad magic: no .npy file, but an archive; npz_read reads an .npz file");
+  CHECK(complaint(path, "PQ") == "bad magic: no .npy file");
   CHECK(complaint(dir / "missing.npy").starts_with("cannot be read: "));
   CHECK(complaint(dir.directory).starts_with("cannot be read: "));
 }

@@ -214,7 +214,9 @@ TEST_CASE("npz: what a member has wrong is named with it, and with the row") {
   const tl::read_options strict{.strict = true};
   CHECK(says([](members&) {}, strict) == "");
   for (const char* name : {"format.npy", "shape.npy", "indptr.npy", "indices.npy", "data.npy"})
-    CHECK(says([&](members& m) { m.leave_out = name; }) == std::string("has no member ") + name);
+    CHECK(says([&](members& m) {
+            m.leave_out = name;
+          }).starts_with(std::string("has no member ") + name + "; it has "));
   CHECK(says([](members& m) { m.format = text("lil"); }) ==
         "format.npy: format 'lil': csr, csc, coo, bsr and dia are read");
   for (const char* format : {"dia", "bsr"})

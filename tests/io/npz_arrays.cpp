@@ -153,7 +153,9 @@ TEST_CASE(
     CHECK(elements<std::uint8_t>(tl::npz_read(path, "mask")) == std::vector<std::uint8_t>{0, 1, 0, 1});
     CHECK(tl::npz_read(path, "scalar").shape.empty());
     CHECK(tl::npz_read(path, "none").shape == shape{3, 0});
-    CHECK(complaint(path, [&] { tl::npz_read(path, "other"); }) == "has no member other.npy");
+    CHECK(complaint(path, [&] {
+            tl::npz_read(path, "other");
+          }).starts_with("has no member other.npy; it has "));
     CHECK(complaint(path, [&] { tl::npz_read(path, "columns", {.strict = true}); }) ==
           "columns.npy: fortran_order: column-major data is not read");
     CHECK(complaint(path, [&] { tl::npz_read<float>(path, "pixels", {.strict = true}); }) ==
@@ -215,8 +217,8 @@ TEST_CASE("npz arrays: a tree is loaded as a whole or not at all; names are as m
     return said;
   };
   CHECK(refused({"big", "labels"}) == "labels.npy: wrong shape: found (7,), expected (3,)");
-  CHECK(refused({"big", "nothing"}) == "has no member nothing.npy");
-  CHECK(refused({}) == "has no member arr_0.npy");
+  CHECK(refused({"big", "nothing"}).starts_with("has no member nothing.npy; it has "));
+  CHECK(refused({}).starts_with("has no member arr_0.npy; it has "));
   const auto throws = [&](auto f, const char* message) {
     CHECK_THROWS_WITH_AS(f(), message, tl::argument_error);
     CHECK_FALSE(fs::exists(path));

@@ -179,3 +179,19 @@ TEST_CASE("softmax of a row of -inf is NaN, and 0 with the derivative 0 by maske
     CHECK(columns[classes + i] == (i < 3 ? 1 : 0));
   }
 }
+
+TEST_CASE("a difference that is not that to logsumexp stays what it is") {
+  static constexpr auto off_by_one = [](auto x) { // log of exp(x) / (1 + sum exp(x))
+    const auto m = tl::stop_gradient(tl::max<0>(x, tl::keepdims));
+    return x - (m + log(exp(-m) + tl::sum<0>(exp(x - m), tl::keepdims)));
+  };
+  static constexpr auto of_rows = [](auto x) { // the maximum of all, the sum of rows
+    const auto m = tl::stop_gradient(tl::max<0, 1>(x, tl::keepdims));
+    return x - (m + log(1.0f + tl::sum<1>(exp(x - m), tl::keepdims)));
+  };
+  std::vector<float> x(2 * classes, 0.0f);
+  auto one = tl::jit(off_by_one).bind<row>();
+  CHECK(one(row(x.data()))[0] == doctest::Approx(-std::log(1.0 + classes)));
+  auto rowwise = tl::jit(of_rows).bind<rows>();
+  CHECK(rowwise(rows(x.data()))(0, 0) == doctest::Approx(-std::log(1.0 + classes)));
+}

@@ -4,7 +4,7 @@
 
 // refusal(f): the text of the argument_error that f() throws, empty where it throws none.
 
-#include <tapeless/run/error.hpp>
+#include <tapeless/core/error.hpp>
 
 #include <string>
 

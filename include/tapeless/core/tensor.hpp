@@ -262,7 +262,6 @@ public:
   template <class G = detail::graph> constexpr G* graph_ptr() const { return static_cast<G*>(owner_); }
   constexpr int id() const { return id_; }
   constexpr extent_t name_value(int i) const { return values_[i]; }
-  constexpr void set_name_value(int i, extent_t v) { values_[i] = v; }
   // A result of the run that w is in.
   void set_watch(detail::run_watch* w) {
     owner_ = w;

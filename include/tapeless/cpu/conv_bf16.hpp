@@ -319,7 +319,7 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
       team.run(ceil_div(size, block), [&](index_t chunk, int) {
         const index_t i = chunk * block, n = std::min(block, size - i);
         add_block<V>(n, part + i, dw + i, lost + i, z == images);
-        if (z + images >= e.n) add_lost<V>(n, dw + i, lost + i);
+        if (z + images >= e.n) end_sums<V>(n, dw + i, lost + i);
       });
     }
   }

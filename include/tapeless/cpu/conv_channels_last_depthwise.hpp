@@ -95,7 +95,7 @@ template <class V, int Q, bool Masked, class T>
                                }
                              }
                            };
-    in_chains_of_rows(t.r, t.s, chain_of<V>(t.r * t.s), acc, sums, chain);
+    in_chains_of_rows(t.r, t.s, steps_of_chain<V>(t.r * t.s), acc, sums, chain);
     sums.finish(acc);
 #pragma GCC unroll 8
     for (int i = 0; i < Q; ++i)
@@ -206,7 +206,7 @@ private:
         T* const ys = to + a * across.to + b * along.to + c0;
         const bool near = along.from == t.x_col, next_but_one = along.from == 2 * t.x_col;
         if (lanes < W) depthwise_pixels<V, q.value, true>(t, lanes, xs, along.from, wl, ys, along.to);
-        else if (t.r * t.s > short_sum)
+        else if (t.r * t.s > one_chain)
           depthwise_pixels<V, q.value, false>(t, lanes, xs, along.from, wl, ys, along.to);
         else if (t.s == 3 && near) depthwise_row<V, q.value, 3, 1>(t, lanes, xs, wl, ys, along.to);
         else if (t.s == 3 && next_but_one) depthwise_row<V, q.value, 3, 2>(t, lanes, xs, wl, ys, along.to);

@@ -146,7 +146,7 @@ template <class V> struct channels_last_depthwise_wgrad {
       }
       if (blocks == 0) return;
       end_block();
-      for (index_t t = 0; t < taps; ++t) add_lost<V>(lanes, sum + t * p.lanes + c0, lost + t * p.lanes + c0);
+      for (index_t t = 0; t < taps; ++t) end_sums<V>(lanes, sum + t * p.lanes + c0, lost + t * p.lanes + c0);
     });
     for (index_t slot = 1; slot < slots; ++slot)
       for (index_t j = 0; j < size; ++j) s.shared[j] += s.shared[slot * size + j];
@@ -156,8 +156,8 @@ template <class V> struct channels_last_depthwise_wgrad {
 private:
   /// f(row, rows, column, columns): parts of a rectangle that are one chain, and stay in the cache.
   template <class F> static void each_piece(index_t high, index_t wide, F&& f) {
-    const index_t cols = ceil_div(wide, ceil_div(wide, short_sum)),
-                  rows = std::max<index_t>(short_sum / cols, 1);
+    const index_t cols = ceil_div(wide, ceil_div(wide, one_chain)),
+                  rows = std::max<index_t>(one_chain / cols, 1);
     for (index_t i = 0; i < high; i += rows)
       for (index_t j = 0; j < wide; j += cols) f(i, std::min(rows, high - i), j, std::min(cols, wide - j));
   }

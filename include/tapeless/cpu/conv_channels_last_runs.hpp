@@ -72,7 +72,7 @@ template <class V, int M, int NV, class T>
       }
     }
   };
-  in_chains_of_rows(s.taps, s.run, chain_of<V>(s.taps * s.run), acc, sums, chain);
+  in_chains_of_rows(s.taps, s.run, steps_of_chain<V>(s.taps * s.run), acc, sums, chain);
   sums.finish(acc);
   const first_lanes<V> lanes(s.last);
 #pragma GCC unroll 16

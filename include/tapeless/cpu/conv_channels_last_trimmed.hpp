@@ -197,7 +197,7 @@ template <class V, int M, int NV, class T>
     }
   };
   const index_t lines = g.images * g.rows;
-  in_chains_of_rows(lines, cols, chain_of<V>(lines * cols), acc, sums, chain);
+  in_chains_of_rows(lines, cols, steps_of_chain<V>(lines * cols), acc, sums, chain);
   sums.finish(acc);
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)

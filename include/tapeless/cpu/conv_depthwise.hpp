@@ -436,7 +436,7 @@ template <class V> struct depthwise_wgrad {
           }
         if (ended > 0) {
           end_block();
-          add_lost<V>(kg * taps, all, lost);
+          end_sums<V>(kg * taps, all, lost);
         }
       }
     });

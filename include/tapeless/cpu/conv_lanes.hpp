@@ -67,7 +67,7 @@ template <class V, int M, int NV, class T>
       }
     }
   };
-  in_chains_of_rows(s.k, taps, chain_of<V>(s.k * taps), acc, sums, chain);
+  in_chains_of_rows(s.k, taps, steps_of_chain<V>(s.k * taps), acc, sums, chain);
   sums.finish(acc);
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)

@@ -77,7 +77,7 @@ template <class V, int J, class T>
       }
     }
   };
-  in_chains_of_rows(s.rows, s.cols, chain_of<V>(s.rows * s.cols), acc, sums, chain);
+  in_chains_of_rows(s.rows, s.cols, steps_of_chain<V>(s.rows * s.cols), acc, sums, chain);
   sums.finish(acc);
   unroll<J>([&](auto j) __attribute__((always_inline)) {
     unroll<9>([&](auto t) __attribute__((always_inline)) {

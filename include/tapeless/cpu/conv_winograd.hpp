@@ -152,25 +152,26 @@ template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd
 #pragma GCC unroll 8
         for (int b = 0; b < B; ++b) acc[i][b] = V(T(0));
       chain_sums<V, F * N, B> sums;
-      in_chains(cg, chain_of<V>(cg), acc, sums, [&](index_t c, index_t end) __attribute__((always_inline)) {
-        for (; c < end; ++c, w += F * B, x += B * W)
+      in_chains(cg, steps_of_chain<V>(cg), acc, sums,
+                [&](index_t c, index_t end) __attribute__((always_inline)) {
+                  for (; c < end; ++c, w += F * B, x += B * W)
 #pragma GCC unroll 8
-          for (int b = 0; b < B; ++b) {
-            V v[N];
+                    for (int b = 0; b < B; ++b) {
+                      V v[N];
 #pragma GCC unroll 8
-            for (int t = 0; t < N; ++t) {
-              V one = load<V>(x + t * x_next + b * W);
-              keep(one);
-              v[t] = one;
-            }
+                      for (int t = 0; t < N; ++t) {
+                        V one = load<V>(x + t * x_next + b * W);
+                        keep(one);
+                        v[t] = one;
+                      }
 #pragma GCC unroll 24
-            for (int f = 0; f < F; ++f) {
-              const V u(w[f * B + b]);
+                      for (int f = 0; f < F; ++f) {
+                        const V u(w[f * B + b]);
 #pragma GCC unroll 8
-              for (int t = 0; t < N; ++t) acc[f * N + t][b] = fma(u, v[t], acc[f * N + t][b]);
-            }
-          }
-      });
+                        for (int t = 0; t < N; ++t) acc[f * N + t][b] = fma(u, v[t], acc[f * N + t][b]);
+                      }
+                    }
+                });
       sums.finish(acc);
 #pragma GCC unroll 24
       for (int i = 0; i < F * N; ++i)

@@ -126,7 +126,9 @@ template <class T, class Team> void scatter_add_axis(const Team& team, index_t o
             continue;
           }
         }
-      for (index_t i = 0; i < inner; ++i) q[i] += p[i];
+      for (index_t i = 0; i < inner; ++i)
+        if constexpr (std::is_arithmetic_v<T>) q[i] += p[i];
+        else q[i] = q[i] || p[i]; // of masks
     }
   });
 }

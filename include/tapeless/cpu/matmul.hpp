@@ -76,7 +76,7 @@ template <class V, class T> void row_times_matrix(index_t n, index_t k, const T*
                        p == 0 ? sum : block, false, together);
       if (p > 0) add_block<V>(wide, block, sum, lost, p == deep);
     }
-    if (k > deep) add_lost<V>(wide, sum, lost);
+    if (k > deep) end_sums<V>(wide, sum, lost);
     for (index_t i = 0; i < wide; ++i) c[j + i] = add ? c[j + i] + sum[i] : sum[i];
   }
 }

@@ -287,7 +287,7 @@ template <class V> void bf16_few_rows(index_t rows, index_t cols, index_t k, con
       for (index_t i = 0; p > 0 && i < rows; ++i)
         add_block<V>(n, block + i * strip, c + i * c_row + j, lost + i * strip, p == room);
     }
-    for (index_t i = 0; k > room && i < rows; ++i) add_lost<V>(n, c + i * c_row + j, lost + i * strip);
+    for (index_t i = 0; k > room && i < rows; ++i) end_sums<V>(n, c + i * c_row + j, lost + i * strip);
   }
 }
 

@@ -109,7 +109,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
     }
   };
   chain_sums<V, M, NV> sums;
-  const index_t chain = chain_of<V>(Taps ? k * taps->count : k);
+  const index_t chain = steps_of_chain<V>(Taps ? k * taps->count : k);
   constexpr bool fetches_b = M > 1 && NV == vectors_of_panel<V>(M) && !Taps && !Masked;
   if constexpr (Taps) {
     const auto [at, count, a_tap] = *taps;
@@ -127,7 +127,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
     const index_t next_step = of.step, next_line = next_step != 0 ? next_step : of.row;
     index_t room = chain;
     for (index_t count; k > 0; k -= count, room -= count) {
-      if (room == 0) {
+      if (room <= 0) {
         sums.collect(acc);
         room = chain;
       }

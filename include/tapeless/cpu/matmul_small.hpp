@@ -87,7 +87,8 @@ template <class T, int M, int NV, int N, int Last, int Chains, int K, int ARow, 
       });
     });
   };
-  constexpr int rest = K % Chains, whole = K - rest, block = Chains * static_cast<int>(chain_of<simd<T>>(K));
+  constexpr int rest = K % Chains, whole = K - rest,
+                block = Chains * static_cast<int>(steps_of_chain<simd<T>>(K));
   V kept[M][NV]{}; // in memory: the sums of blocks
   for (int first = 0;;) {
     unroll<Chains>([&](auto t) __attribute__((always_inline)) { step(first + t, t, std::true_type{}); });

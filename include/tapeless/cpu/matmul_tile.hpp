@@ -52,7 +52,7 @@ void sum_of_blocks(index_t rows, index_t cols, index_t k, index_t deep, index_t 
         for (index_t r = 0; (p > 0 || add) && r < m; ++r)
           add_block<V>(n, part + r * n, to + r * c_row, lost + r * n, p == (add ? 0 : deep));
       }
-      for (index_t r = 0; r < m; ++r) add_lost<V>(n, to + r * c_row, lost + r * n);
+      for (index_t r = 0; r < m; ++r) end_sums<V>(n, to + r * c_row, lost + r * n);
     }
 }
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "simd.hpp"
+#include "long_sums.hpp"
 #include "team.hpp"
 
 namespace tapeless::cpu::detail {
@@ -18,13 +18,13 @@ namespace tapeless::cpu::detail {
 /// Terms that a register adds up one after the other, at most; a few more where they come in pairs or rows.
 inline constexpr index_t chain_terms = 48;
 /// Sums of so few terms are one chain.
-inline constexpr index_t short_sum = 64;
+inline constexpr index_t one_chain = 64;
 /// Terms of a step of registers V.
 template <class V> inline constexpr index_t terms_of_step = 1;
-/// Of a sum of n steps as many: from 256 terms on some more are within the law.
-template <class V> constexpr index_t chain_of(index_t n) {
+/// Of a sum of n steps as many make a chain: from 256 terms on some more are within the law.
+template <class V> constexpr index_t steps_of_chain(index_t n) {
   const index_t terms = n * terms_of_step<V>;
-  return (terms > short_sum && terms < 256 ? chain_terms : short_sum) / terms_of_step<V>;
+  return (terms > one_chain && terms < 256 ? chain_terms : one_chain) / terms_of_step<V>;
 }
 /// Blocks that are added in order, at most.
 inline constexpr index_t blocks_in_order = 32;
@@ -110,24 +110,15 @@ template <class V, int M, int NV, class F>
     }
 }
 
-/// a + b and what its rounding has lost: `lost` += a + b - (the result)   (D. Knuth, TAOCP 2, 4.2.2)
-template <class V> [[gnu::always_inline]] inline V add_exactly(const V& a, const V& b, V& lost) {
-  const V sum = a + b, of_b = sum - a, of_a = sum - of_b;
-  lost = lost + ((a - of_a) + (b - of_b));
-  return sum;
-}
-/// A sum and what it has lost. An infinity or NaN is that of the sum.
-template <class V> [[gnu::always_inline]] inline V with_lost(const V& sum, const V& lost) {
-  return select(lost == lost, sum + lost, sum);
-}
-
 /// sum[i] += block[i], exactly: lost[i] is what that loses, with `first` for the first time.
 template <class V, class T> void add_block(index_t n, const T* block, T* sum, T* lost, bool first) {
   constexpr index_t W = static_cast<index_t>(V::size);
   const auto add = [&](index_t i, auto get, auto put) __attribute__((always_inline)) {
     V rest(T(0));
     if (!first) rest = get(lost + i);
-    put(sum + i, add_exactly(get(sum + i), get(block + i), rest));
+    V all = get(sum + i);
+    two_sum(all, rest, get(block + i));
+    put(sum + i, all);
     put(lost + i, rest);
   };
   index_t i = 0;
@@ -138,15 +129,6 @@ template <class V, class T> void add_block(index_t n, const T* block, T* sum, T*
   if (const index_t left = n - i; left > 0)
     add(i, [=](const T* p) { return load_n<V>(p, left); }, [=](T* p, const V& v) { store_n(p, v, left); });
 }
-/// sum[i] += lost[i]: the last time.
-template <class V, class T> void add_lost(index_t n, T* sum, const T* lost) {
-  constexpr index_t W = static_cast<index_t>(V::size);
-  for (index_t i = 0; i < n; i += W)
-    if (const index_t lanes = std::min(W, n - i); lanes == W)
-      store(sum + i, with_lost(load<V>(sum + i), load<V>(lost + i)));
-    else store_n(sum + i, with_lost(load_n<V>(sum + i, lanes), load_n<V>(lost + i, lanes)), lanes);
-}
-
 /// Partial sums, each of `size` elements, one behind the other.
 template <class T> struct sums_of_slots {
   T* p;
@@ -175,7 +157,7 @@ sums_of_slots<T> sum_in_rounds(const Team& team, index_t units, index_t slots, i
         for (index_t i = 0; i < n; ++i) block[i] += block[s * size + i];
       if (r == 0) std::copy_n(block, n, sum + begin);
       else add_block<V>(n, block, sum + begin, lost + begin, r == 1);
-      if (r + 1 == rounds) add_lost<V>(n, sum + begin, lost + begin);
+      if (r + 1 == rounds) end_sums<V>(n, sum + begin, lost + begin);
     });
   }
   return {sum, 1};

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
+#include <initializer_list>
 #include <type_traits>
 #include "team.hpp"
 
@@ -26,6 +27,8 @@ struct alignas(64) share_of_member {
   std::uint64_t units = 0;
   struct thread_pool* pool = nullptr;
   int member = 0;
+  int sleeps = 0; // until `wake`
+  pthread_cond_t wake;
 
   void set(index_t begin, index_t end) {
     __atomic_store_n(&units, static_cast<std::uint64_t>(end) << 32 | static_cast<std::uint64_t>(begin),
@@ -90,33 +93,35 @@ struct thread_pool {
 
   std::uint64_t ticket = 0;
   alignas(64) std::uint64_t left = 0; // workers that are done with the job
-  int sleeping = 0, stop = 0, caller_sleeps = 0;
+  int stop = 0, caller_sleeps = 0;
   // the job
   alignas(64) void (*call)(void*, index_t, int) = nullptr;
   void* body = nullptr;
   index_t chunks = 0, unit = 1;
   bool at_work = false; // of the caller: a job within a job runs on one thread
 
-  int size = 1;     // the caller and the workers that could be made
-  const bool spins; // more members than processors would spin in each other's way
+  int size = 1;         // the caller and the workers that could be made
+  const int processors; // members of a larger job would spin in each other's way
   share_of_member* share;
   pthread_t* thread;
   pthread_mutex_t mutex;
-  pthread_cond_t wake, done;
+  pthread_cond_t done;
 
   explicit thread_pool(int members)
-      : spins(members <= available_threads()),
+      : processors(available_threads()),
         share(new share_of_member[static_cast<std::size_t>(members)]),
         thread(new pthread_t[static_cast<std::size_t>(members)]) {
     pthread_mutex_init(&mutex, nullptr);
-    pthread_cond_init(&wake, nullptr);
     pthread_cond_init(&done, nullptr);
     sigset_t all, before; // signals are for the threads of the user
     sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL})
+      sigdelset(&all, fault); // of the thread that makes one
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (; size < members; ++size) {
       share[size].pool = this;
       share[size].member = size;
+      pthread_cond_init(&share[size].wake, nullptr);
       if (pthread_create(
               &thread[size], nullptr,
               [](void* s) -> void* {
@@ -124,8 +129,10 @@ struct thread_pool {
                 mine.pool->serve(mine.member);
                 return nullptr;
               },
-              &share[size]) != 0)
+              &share[size]) != 0) {
+        pthread_cond_destroy(&share[size].wake);
         break;
+      }
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -133,11 +140,13 @@ struct thread_pool {
   ~thread_pool() {
     pthread_mutex_lock(&mutex);
     __atomic_store_n(&stop, 1, __ATOMIC_SEQ_CST);
-    pthread_cond_broadcast(&wake);
+    for (int i = 1; i < size; ++i) pthread_cond_signal(&share[i].wake);
     pthread_mutex_unlock(&mutex);
-    for (int i = 1; i < size; ++i) pthread_join(thread[i], nullptr);
+    for (int i = 1; i < size; ++i) {
+      pthread_join(thread[i], nullptr);
+      pthread_cond_destroy(&share[i].wake);
+    }
     pthread_cond_destroy(&done);
-    pthread_cond_destroy(&wake);
     pthread_mutex_destroy(&mutex);
     delete[] thread;
     delete[] share;
@@ -159,23 +168,27 @@ struct thread_pool {
 
   // ---- a worker
   void serve(int member) {
+    share_of_member& mine = share[member];
     std::uint64_t seen = 0; // the number of the job that it has joined or missed
+    int members = 0;        // of that
     for (;;) {
       const auto called = [&] {
         const std::uint64_t t = read();
         return ((t & open) != 0 && t >> number_shift != seen && member < members_of(t)) || ended();
       };
-      if (!spin(called, spins ? worker_spins : 0)) {
+      if (!spin(called, members <= processors ? worker_spins : 0)) {
         pthread_mutex_lock(&mutex);
-        __atomic_add_fetch(&sleeping, 1, __ATOMIC_SEQ_CST);
-        while (!called()) pthread_cond_wait(&wake, &mutex);
-        __atomic_sub_fetch(&sleeping, 1, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&mine.sleeps, 1, __ATOMIC_SEQ_CST);
+        while (!called()) pthread_cond_wait(&mine.wake, &mutex);
+        __atomic_store_n(&mine.sleeps, 0, __ATOMIC_SEQ_CST);
         pthread_mutex_unlock(&mutex);
       }
       if (ended()) return;
       std::uint64_t t = read();
       seen = t >> number_shift;
-      while ((t & open) != 0 && t >> number_shift == seen)
+      members = members_of(t);
+      while ((t & open) != 0 && t >> number_shift == seen &&
+             member < members_of(t)) // the one that was called for?
         if (__atomic_compare_exchange_n(&ticket, &t, t + one_worker, true, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST)) {
           work(member, members_of(t));
@@ -204,9 +217,12 @@ struct thread_pool {
     __atomic_store_n(&ticket,
                      number << number_shift | static_cast<std::uint64_t>(members) << members_shift | open,
                      __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&sleeping, __ATOMIC_SEQ_CST) != 0) {
+    int asleep = 1;
+    while (asleep < members && __atomic_load_n(&share[asleep].sleeps, __ATOMIC_SEQ_CST) == 0) ++asleep;
+    if (asleep < members) {
       pthread_mutex_lock(&mutex);
-      pthread_cond_broadcast(&wake);
+      for (int m = asleep; m < members; ++m)
+        if (share[m].sleeps != 0) pthread_cond_signal(&share[m].wake);
       pthread_mutex_unlock(&mutex);
     }
     at_work = true;
@@ -214,7 +230,7 @@ struct thread_pool {
     at_work = false;
     const std::uint64_t joined = (__atomic_fetch_and(&ticket, ~open, __ATOMIC_SEQ_CST) >> 1) & workers_mask;
     const auto all_left = [&] { return __atomic_load_n(&left, __ATOMIC_SEQ_CST) == joined; };
-    if (spin(all_left, spins ? caller_spins : 0)) return;
+    if (spin(all_left, members <= processors ? caller_spins : 0)) return;
     pthread_mutex_lock(&mutex);
     __atomic_store_n(&caller_sleeps, 1, __ATOMIC_SEQ_CST);
     while (!all_left()) pthread_cond_wait(&done, &mutex);
@@ -264,7 +280,7 @@ private:
 
 } // namespace detail
 
-/// The calling thread and size - 1 workers. Of a team of which not all threads could be made, the others do the work.
+/// The calling thread and size - 1 workers.   @pre of run: start() has returned true in this thread, or the team may be smaller
 class thread_team {
 public:
   explicit thread_team(int size = detail::available_threads())

@@ -20,6 +20,7 @@ struct graph : rule_watch {
   constexpr const node& operator[](int id) const { return nodes[id]; }
   constexpr int size() const { return nodes.size(); }
 
+  // One node for equal ones; but a cotangent with zeros of its own is none of the user's.
   constexpr int intern(node v) {
     if (v.in[0] < 0 || !(v.s == nodes[v.in[0]].s)) { // an operand's shape was looked at before
       require(numel_representable(v.s),
@@ -32,7 +33,8 @@ struct graph : rule_watch {
     int* const slot = table_.begin();
     std::uint32_t mask = static_cast<std::uint32_t>(table_.size() - 1), at = hash(v) & mask;
     for (; slot[at] >= 0; at = (at + 1) & mask)
-      if (equal(nodes[slot[at]], v)) return slot[at];
+      if (equal(nodes[slot[at]], v) && (nodes[slot[at]].adjoint == in_adjoint || !has_zeros(v)))
+        return slot[at];
     const int id = nodes.size();
     v.adjoint = in_adjoint;
     nodes.push_back(v);
@@ -99,6 +101,13 @@ struct graph : rule_watch {
   constexpr bool is(int id, double x) const { return is_konst(id) && value(id) == x; }
 
 private:
+  // Of a cotangent: zero by construction in some places. An equal node of the user's has a zero that is a number like others.
+  constexpr bool has_zeros(const node& v) const {
+    if (v.o == op::pad || v.o == op::scatter_add) return true;
+    if (v.o != op::where) return false;
+    const auto is_zero = [&](int a) { return nodes[a].o == op::konst && nodes[a].attr == 0; };
+    return is_zero(v.in[1]) || is_zero(v.in[2]);
+  }
   // A leaf of a transform may have selected rows: their name is the selection's.
   constexpr void learn_names(const shape& s) {
     for (int i = 0; i < s.rank; ++i)

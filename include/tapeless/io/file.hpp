@@ -26,7 +26,7 @@
 #include <utility>
 
 #include "../core/text.hpp"
-#include "../run/error.hpp"
+#include "../core/error.hpp"
 
 namespace tapeless {
 

@@ -283,7 +283,10 @@ struct literal_place {
 inline literal_place find_literal(const file_place& place, std::string_view start, std::uintmax_t size) {
   constexpr std::string_view magic("\x93NUMPY", 6);
   const std::string_view begin = start.substr(0, magic.size());
-  if (begin != magic.substr(0, begin.size())) place.fail("bad magic: no .npy file");
+  if (begin != magic.substr(0, begin.size()))
+    place.fail(begin.substr(0, 2) == "PK"
+                   ? "bad magic: no .npy file, but an archive; npz_read reads an .npz file"
+                   : "bad magic: no .npy file");
   if (size < 10) place.fail("truncated in the header");
   const auto byte = [start](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(start[i])}; };
   if (byte(6) < 1 || byte(6) > 3 || byte(7) != 0)

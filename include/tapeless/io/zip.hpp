@@ -68,10 +68,18 @@ public:
     for (const member& m : members_) result.emplace_back(m.name);
     return result;
   }
+  // "; it has a, b", for a message
+  std::string first_names() const {
+    constexpr std::size_t most = 8;
+    std::string result;
+    for (std::size_t i = 0; i < members_.size() && i < most; ++i)
+      result += (i == 0 ? "; it has " : ", ") + std::string(members_[i].name);
+    return members_.size() > most ? result + ", ..." : result;
+  }
   // The bytes of a member.
   std::string read(std::string_view name, memory_limit& memory) const {
     const member* const m = find(name);
-    if (m == nullptr) fail("has no member ", std::string(name));
+    if (m == nullptr) fail("has no member ", std::string(name), first_names());
     const std::string who = joined(std::string(name), ": ");
     const std::size_t at = m->offset; // the sizes in the local header may be missing: they are not read
     if (at > directory_ || directory_ - at < local_size || u32(at) != local_signature)

@@ -79,21 +79,15 @@ constexpr int where(graph& g, int c, int a, int b) {
   return expand(g, g.intern(v), full);
 }
 
-constexpr int binary(graph& g, op o, int a, int b);
-// a - logsumexp(a) = (a - m) - log(sum(exp(a - m))): far from 0 the difference of the left costs all digits.
-// b: log(sum(exp(a - m)) + c) + m, as ops/reduce.hpp makes it; no_node where it is not
+constexpr int logsumexp(graph& g, int a, unsigned axes); // of reduce.hpp
+constexpr int log_softmax(graph& g, int a, unsigned axes);
+// a - logsumexp(a) is log_softmax(a): far from 0 the difference costs all digits. no_node where b is another node.
 constexpr int minus_logsumexp(graph& g, int a, int b) {
-  if (g[b].o != op::add || g[g[b].in[0]].o != op::stop_gradient || g[g[b].in[1]].o != op::log) return no_node;
-  const node& off_zero = g[g[g[b].in[1]].in[0]];
-  if (off_zero.o != op::add) return no_node;
-  for (const int total : {off_zero.in[0], off_zero.in[1]}) {
-    const node& e = g[g[total].o == op::sum ? g[total].in[0] : total];
-    if (e.o != op::exp || g[e.in[0]].o != op::sub || g[e.in[0]].in[0] != a) continue;
-    const node& top = g[g[g[b].in[0]].in[0]];
-    if (top.o == op::max_reduce && top.in[0] == a)
-      return binary(g, op::sub, e.in[0], unary(g, op::log, total));
-  }
-  return no_node;
+  if (g[b].o != op::add || g[g[b].in[0]].o != op::stop_gradient) return no_node;
+  const node top = g[g[g[b].in[0]].in[0]];
+  if (top.o != op::max_reduce || top.in[0] != a) return no_node;
+  const auto axes = static_cast<unsigned>(top.attr);
+  return logsumexp(g, a, axes) == b ? log_softmax(g, a, axes) : no_node;
 }
 
 constexpr int binary(graph& g, op o, int a, int b) {

@@ -13,7 +13,8 @@
 // costs no digit. (Chan, Golub, LeVeque 1983: the corrected two-pass algorithm.) The sums of x - u and of its square are in
 // one loop. Through mean - u, one number a mean, passes the derivative of the mean, and no cotangent of x - u is summed in
 // a loop of its own. Derivatives of every order are exact.
-// Where sum(x^2) overflows, all of it is computed of x t, t a power of two held constant; else t is 1.
+// Where sum(x^2) overflows, or vanishes beside a tiny eps, all of it is computed of x t, t a power of two held constant;
+// else t is 1.
 #pragma once
 #include "reduce.hpp"
 
@@ -64,15 +65,15 @@ struct over_groups {
   }
 };
 
-// What the exponents of a type ask for. Squares of x * small do not overflow, nor vanish where those of x overflow; big is
-// 1 / small for numbers whose squares vanish; (x * small + offset)^2 is no denormal number, which would take long.
+// What the exponents of a type ask for. Squares of x * small do not overflow, nor vanish where those of x overflow; middle
+// and big are for numbers whose squares vanish; (x * small + offset)^2 is no denormal number, which would take long.
 // No eps above `no_eps` meets squares that vanish; floor stands for eps where x is scaled by small.
 struct exponents {
-  double small, big, offset, no_eps, floor;
+  double small, middle, big, offset, no_eps, floor;
 };
 constexpr exponents exponents_of(dtype t) {
-  return t == dtype::f32 ? exponents{0x1p-84, 0x1p80, 0x1p-62, 0x1p-100, 0x1p-120}
-                         : exponents{0x1p-600, 0x1p600, 0x1p-500, 0x1p-900, 0x1p-1000};
+  return t == dtype::f32 ? exponents{0x1p-84, 0x1p40, 0x1p80, 0x1p-62, 0x1p-100, 0x1p-120}
+                         : exponents{0x1p-600, 0x1p300, 0x1p600, 0x1p-500, 0x1p-900, 0x1p-1000};
 }
 // t, and eps t^2, of the sum of squares of n elements
 struct scaling {
@@ -87,9 +88,12 @@ constexpr scaling scaling_of(graph& g, int squares, int n, double eps) {
   const int floor = number(eps < e.floor ? eps : e.floor);
   if (eps >= e.no_eps)
     return {where(g, fits, number(1), number(e.small)), where(g, fits, number(eps), floor), fits, false};
-  const int mean = binary(g, op::mul, binary(g, op::div, squares, n), number(e.big));
-  const int low = binary(g, op::max, binary(g, op::min, mean, number(1)), number(1 / e.big));
-  const int t = where(g, fits, binary(g, op::div, number(1), low), number(e.small));
+  const int mean = binary(g, op::div, squares, n);
+  const auto below = [&](double x, int a, int b) {
+    return where(g, binary(g, op::lt, mean, number(x)), a, b);
+  };
+  const int tiny = below(1 / (e.big * e.middle), number(e.big), number(e.middle));
+  const int t = where(g, fits, below(1 / e.big, tiny, number(1)), number(e.small));
   const int of_small = binary(g, op::mul, binary(g, op::mul, number(eps), t), t);
   return {t, eps == 0 ? number(0) : where(g, fits, of_small, floor), fits, true};
 }

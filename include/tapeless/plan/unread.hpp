@@ -64,10 +64,10 @@ class unread_guarding : row_rewriter {
           if (a.in[k] == b.in[j] && are_opposite(a.in[1 - k], b.in[1 - j])) return a.in[k];
     return binary(g_, op::logical_or, p, q);
   }
-  static constexpr bool has(const parts& l, int mask) {
+  static constexpr const part* find(const parts& l, int mask) {
     for (const part& p : l)
-      if (p.mask == mask) return true;
-    return false;
+      if (p.mask == mask) return &p;
+    return nullptr;
   }
   // Of a sum.
   constexpr parts united(const parts& x, const parts& y) {
@@ -80,14 +80,16 @@ class unread_guarding : row_rewriter {
     }
     parts only_x, only_y;
     for (const part& p : x)
-      if (has(y, p.mask)) add(r, p);
+      if (const part* const q = find(y, p.mask)) add(r, {p.mask, p.s, p.implied && q->implied});
       else only_x.push_back(p);
     for (const part& q : y)
-      if (!has(x, q.mask)) only_y.push_back(q);
+      if (find(x, q.mask) == nullptr) only_y.push_back(q);
     const int a = all_of(only_x), b = all_of(only_y);
-    if (a >= 0 && b >= 0)
-      if (const int m = either(a, b); m >= 0)
-        add(r, {m, broadcast(shape_of_all(only_x), shape_of_all(only_y))});
+    if (a >= 0 && b >= 0) {
+      const int m = either(a, b);
+      if (m >= 0) add(r, {m, broadcast(shape_of_all(only_x), shape_of_all(only_y))});
+      else r = kept(r, true);
+    }
     for (const part& p : only_x)
       for (const part& q : only_y)
         if (p.s == q.s)
@@ -99,6 +101,11 @@ class unread_guarding : row_rewriter {
     for (const part& p : l)
       if (!p.implied) s = broadcast(s, p.s);
     return s;
+  }
+  // Those that an op keeps: where it drops one that others are implied by, each stands for itself.
+  static constexpr parts kept(parts l, bool drops) {
+    for (part& p : l) p.implied = p.implied && !drops;
+    return l;
   }
   constexpr void add_all(parts& l, const parts& more) const {
     for (const part& p : more) add(l, p);
@@ -127,9 +134,10 @@ class unread_guarding : row_rewriter {
 
   // ---- parts through ops that move elements -----------------------------------------------------------------------
 
-  // Axes that a reshape makes one, or of one several, are repeated where the part varies along some of them.
+  // Of axes that a reshape makes one, or of one several, the first ones: as many as the part varies along.
   constexpr part reshaped(const part& p, const shape& from, const shape& to) {
-    shape whole = p.s, r = to;
+    shape narrow, whole,
+        r = ranked({}, to.rank); // of the mask, of the mask repeated, and of that as it lies in `to`
     int i = 0, j = 0;
     while (i < from.rank || j < to.rank) {
       const int i0 = i, j0 = j;
@@ -142,14 +150,31 @@ class unread_guarding : row_rewriter {
         if (more_to) y = times(y, to.d[j++]);
         else x = times(x, from.d[i++]);
       }
-      bool varies = false;
-      for (int a = i0; a < i; ++a) varies = varies || (p.s.d[a] != 1);
-      for (int a = i0; a < i; ++a) whole.d[a] = varies ? from.d[a] : 1;
-      for (int a = j0; a < j; ++a) r.d[a] = varies ? to.d[a] : 1;
+      int end = i0; // behind the last axis along which it varies
+      for (int a = i0; a < i; ++a)
+        if (p.s.d[a] != 1) end = a + 1;
+      if (end == i0) continue;
+      extent_t of_mask = 1, met = 1;
+      for (int a = i0; a < end; ++a) {
+        of_mask = times(of_mask, from.d[a]);
+        narrow.d[narrow.rank++] = p.s.d[a];
+        whole.d[whole.rank++] = from.d[a];
+      }
+      int b = j0;
+      while (b < j && quotient(met, of_mask) < 1) {
+        r.d[b] = to.d[b];
+        met = times(met, to.d[b++]);
+      }
+      const extent_t times_repeated = quotient(met, of_mask);
+      if (times_repeated < 1) return {};
+      if (times_repeated == 1) continue;
+      if (whole.rank == max_rank) return {};
+      narrow.d[narrow.rank++] = 1;
+      whole.d[whole.rank++] = times_repeated;
     }
     if (!(numel(whole) == numel(r))) return {};
     part q{p.mask, r, p.implied};
-    if (!dry_) q.mask = reshape(g_, expand(g_, reshape(g_, p.mask, p.s), whole), r);
+    if (!dry_) q.mask = reshape(g_, expand(g_, reshape(g_, p.mask, narrow), whole), r);
     return q;
   }
   static constexpr bool varies(const part& p, int axis) { return p.s.d[axis] != 1; }
@@ -200,12 +225,14 @@ class unread_guarding : row_rewriter {
       const shape s = one_axis(v.s.rank, axis, v.s.d[axis]);
       add(r, {dry_ ? no_node : reshape(g_, listed(made_[v.in[1]], v.s.d[axis]), s), s});
     }
+    bool drops = false;
     for (const part& p : of_[v.in[0]]) {
       shape s = p.s;
       switch (v.o) {
         case op::expand: add(r, {p.mask, ranked(p.s, v.s.rank), p.implied}); break;
         case op::reshape:
           if (const part q = reshaped(p, from, v.s); q.s.rank == v.s.rank && (dry_ || q.mask >= 0)) add(r, q);
+          else drops = true;
           break;
         case op::transpose:
           for (int a = 0; a < s.rank; ++a) s.d[a] = p.s.d[perm_axis(v.attr, a)];
@@ -251,30 +278,38 @@ class unread_guarding : row_rewriter {
           }
           if (axis == p.s.rank) s.d[s.rank++] = 1;
           if (!along) add(r, moved(p, s));
+          else drops = true;
           break;
         }
         default: break;
       }
     }
+    r = kept(r, drops);
     if (v.o == op::scatter_add && v.in[2] >= 0) return united(r, of_[v.in[2]]);
     return r;
   }
   constexpr parts summed_parts(int i) const {
     const node& v = at(i);
     parts r;
+    bool drops = false;
     for (const part& p : of_[v.in[0]]) {
       bool along = false;
       for (int a = 0; a < p.s.rank; ++a) along = along || (((v.attr >> a) & 1u) != 0 && varies(p, a));
       if (!along) add(r, p);
+      else drops = true;
     }
-    return r;
+    return kept(r, drops);
   }
   // Of what is computed image by image.
   constexpr parts parts_of_images(int i) {
     const node& v = at(i);
     parts r;
+    bool drops = false;
     for (const part& p : of_[v.in[0]]) {
-      if (!is_of_images(p)) continue;
+      if (!is_of_images(p)) {
+        drops = true;
+        continue;
+      }
       const extent_t n = p.s.d[0];
       const shape s = one_axis(v.s.rank, 0, n == 1 ? 1 : v.s.d[0]);
       if (n == s.d[0]) add(r, moved(p, s));
@@ -286,8 +321,9 @@ class unread_guarding : row_rewriter {
       } else if (const int m = v.o == op::fold ? repeated_from(p, v.s.d[0]) : no_node;
                  m >= 0 || (dry_ && v.o == op::fold))
         add(r, {mask_as(m, s), s, p.implied});
+      else drops = true;
     }
-    return r;
+    return kept(r, drops);
   }
   // The n elements each of which the mask repeats, or no_node.
   constexpr int repeated_from(const part& p, extent_t n) const {
@@ -318,8 +354,12 @@ class unread_guarding : row_rewriter {
     const shape& other = at(v.in[1 - k]).s;
     const product_axes from = axes_of(v, k, rank);
     parts r;
+    bool drops = false;
     for (const part& p : of_[v.in[k]]) {
-      if (summed ? varies(p, from.row) || !varies(p, from.inner) : varies(p, from.inner)) continue;
+      if (summed ? varies(p, from.row) || !varies(p, from.inner) : varies(p, from.inner)) {
+        drops = true;
+        continue;
+      }
       shape s;
       s.rank = summed ? other.rank : v.s.rank;
       const int to = summed ? axes_of(v, 1 - k, other.rank).inner : v.s.rank - (k == 0 ? 2 : 1);
@@ -333,32 +373,36 @@ class unread_guarding : row_rewriter {
       }
       s.d[to] = p.s.d[summed ? from.inner : from.row];
       if (fits) add(r, moved(p, s));
+      else drops = true;
     }
-    return r;
+    return kept(r, drops);
   }
   constexpr parts wgrad_parts(int i, int k, bool summed) {
     const node& v = at(i);
     parts r;
+    bool drops = false;
     for (const part& p : of_[v.in[k]])
       if (is_of_images(p) && varies(p, 0) == summed)
         add(r, moved(p, one_axis(summed ? at(v.in[1 - k]).s.rank : v.s.rank, 0, p.s.d[0])));
-    return r;
+      else drops = true;
+    return kept(r, drops);
   }
   // What operand k is multiplied by, zero where operand k is. Nothing is done where it has these zeros itself.
   constexpr void guard_operand(int i, int k, const parts& l, int (&in)[3]) {
     parts rest = l, left;
     const box b = box_of(at(i).in[k]);
-    if (b.found()) rest = rest_of(l, b); // operands are sliced to the box
+    if (b.found()) rest = rest_of(l, b, summed_axis(i, k, b.axis)); // operands are sliced to the box
     for (const part& p : rest)
-      if (dry_ || !has(of_[at(i).in[1 - k]], p.mask)) left.push_back(p);
+      if (dry_ || find(of_[at(i).in[1 - k]], p.mask) == nullptr) left.push_back(p);
     guards_ = guards_ || (b.found() && !l.empty());
     if (left.empty() || plain_[at(i).in[1 - k]] != 0) return;
     guards_ = true;
     if (!dry_) in[1 - k] = guarded(in[1 - k], left);
   }
   constexpr int guarded(int x, const parts& l) {
-    const int zero = g_.konst(0, g_[x].t);
-    return expand(g_, where(g_, all_of(l), x, zero), g_[x].s);
+    const int m = all_of(l);
+    if (m < 0) return x; // what implies them is no part of l: a box around x, or a zero of the other operand
+    return expand(g_, where(g_, m, x, g_.konst(0, g_[x].t)), g_[x].s);
   }
 
   // ---- slices -----------------------------------------------------------------------------------------------------
@@ -398,20 +442,32 @@ class unread_guarding : row_rewriter {
     }
     return slice(g_, x, axis, lo, extent);
   }
-  // The parts without that of the box.
-  constexpr parts rest_of(const parts& l, const box& b) {
+  // The axis of the other operand that meets this one of operand k in a sum, or no_node.
+  constexpr int summed_axis(int i, int k, int axis) const {
+    const node& v = at(i);
+    if (v.o != op::matmul) return axis == 0 ? 0 : no_node; // images
+    if (axis != axes_of(v, k, at(v.in[k]).s.rank).inner) return no_node;
+    return axes_of(v, 1 - k, at(v.in[1 - k]).s.rank).inner;
+  }
+  static constexpr bool varies_along_this_alone(const part& p, int axis) {
+    for (int a = 0; a < p.s.rank; ++a)
+      if (varies(p, a) != (a == axis)) return false;
+    return true;
+  }
+  // The parts without that of the box, which lies along this axis of theirs.
+  constexpr parts rest_of(const parts& l, const box& b, int axis) {
     const int m = range(b.n, b.lo, b.lo + b.extent);
     parts r;
     for (const part& p : l) {
       int x = p.mask;
       while (g_[x].o == op::reshape) x = g_[x].in[0];
-      if (x != m) r.push_back(p);
+      if (x != m || !varies_along_this_alone(p, axis)) r.push_back(p);
     }
     return r;
   }
   // Is it zero outside these parts by its own condition, which was padded with it?
   constexpr bool has_condition(int inner, const parts& l) const {
-    if (g_[inner].o != op::where || l.size() != 1) return false;
+    if (g_[inner].o != op::where || !is_zero(g_, g_[inner].in[2]) || l.size() != 1) return false;
     int m = l[0].mask, c = g_[inner].in[0];
     if (g_[m].o == op::pad) m = g_[m].in[0];
     for (int* x : {&m, &c})
@@ -451,7 +507,7 @@ class unread_guarding : row_rewriter {
     const int inner =
         expand(g_, remade(v, part_of, with_rows(v.s, to, b.extent)), with_rows(v.s, to, b.extent));
     const int y = pad(g_, inner, to.axis, b.lo * to.block, (b.n - b.lo - b.extent) * to.block);
-    const parts rest = rest_of(l, b);
+    const parts rest = rest_of(l, b, to.axis);
     return rest.empty() || has_condition(inner, rest) ? y : guarded(y, rest);
   }
   // A product whose operand k is zero outside of a box that is summed over.
@@ -564,7 +620,7 @@ class unread_guarding : row_rewriter {
     const int x = at(i).in[0], y = padded(i, 0, in, {});
     if (y < 0) return false;
     const parts all = of_[x];
-    of_[x] = rest_of(all, box_of(x));
+    of_[x] = rest_of(all, box_of(x), box_of(x).axis);
     parts l = moved_parts(i);
     of_[x] = all;
     made_[i] = y;

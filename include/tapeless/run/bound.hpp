@@ -341,7 +341,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
     }
     for (int k = 0; k < leaves; ++k) s.input[k] = input[k];
     for (int k = 0; k < outputs; ++k) s.result[k] = result[k];
-    if constexpr (reads_are_checked) watch_.get()->next_run();
+    next_run();
     if (values.value != s.context.names.value) {
       s.context.names = values;
       s.frame.fill(s.context);
@@ -388,7 +388,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
       using H = std::remove_cvref_t<decltype(leaf)>;
       leaf = make_view<H>(static_cast<typename H::value_type*>(result[k]), values);
       if constexpr (reads_are_checked)
-        if (!returns_argument(k)) leaf.set_watch(watch_.get());
+        if (!returns_argument(k) && watch_.get() != nullptr) leaf.set_watch(watch_.get());
       ++k;
     });
     return r;
@@ -399,6 +399,12 @@ template <class Backend, bool Load, class F, class... A> class bound {
     ((n = team_of(option, n)), ...);
     if constexpr (std::is_constructible_v<team_type, int>) return n > 0 ? team_type(n) : team_type();
     else return team_type();
+  }
+
+  // No watch where a file without TAPELESS_CHECKED has bound the program.
+  void next_run() const {
+    if constexpr (reads_are_checked)
+      if (watch_.get() != nullptr) watch_.get()->next_run();
   }
 
   // The first argument, and the steps that need no other.
@@ -413,7 +419,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
     check<false>(p, input, input, capacity_, at = 0);
     state& s = at_head();
     const use alone(s);
-    if constexpr (reads_are_checked) watch_.get()->next_run();
+    next_run();
     for (int k = 0; k < count; ++k) s.input[k] = input[k];
     run_steps<Backend, plan_, true, 0, plan_.steps>(team_, s.frame);
   }

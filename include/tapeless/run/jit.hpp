@@ -79,7 +79,8 @@ template <class F> struct jit_fn {
           static_assert(
               runs_while_compiling<F, A...>,
               "tapeless: jit(f): f is run by the compiler: it reads its arguments and constexpr variables and calls "
-              "constexpr functions; what changes from run to run is passed as an argument");
+              "constexpr functions; what changes from run to run is passed as an argument; where the next error names a "
+              "limit: -fconstexpr-ops-limit=4000000000 (g++), -fconstexpr-steps=2000000000 (clang)");
           using trace = traced<F, A...>;
           if constexpr (!trace::sound) report<trace, trace::broken.a, trace::broken.b>();
           return trace::sound;
