@@ -1,5 +1,5 @@
 // budget: 2 s, 400 MB
-// instantiations: 4678
+// instantiations: 4679
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Sums of n terms with an error of at most 4 eps log2(n) sum |x|, whatever n is.
+// Sums of n terms with an error of at most 4 eps log2(n) sum |x|.
 // A term that passes k additions adds k eps / 2 of itself to the error at most, so a term may pass 8 log2(n) of them.
 // Up to chain_of(n) terms are added one after the other. Such chains are added in pairs of numbers, high + low, where low
 // holds what the rounding of high has lost: two_sum. Or, with at most 32 in a chain, in chains of their own.
