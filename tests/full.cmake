@@ -43,13 +43,16 @@ endfunction()
 
 # Much of what these check is decided while they compile, which takes one to four minutes each with sanitizers. Kernels
 # that they run are those of other tests of the leg, too; ignored labels and percentages of rows are not.
-set(asan_without bf16 computed_masks conv_bf16 given_masks ignore_label masks_of_axes selected_batch_norm selected_masks selected_rows several_masks
-    sparse sparse_masks sparse_row_ends)
+set(asan_without bf16 computed_masks conv_bf16 counted_rows given_masks ignore_label masks_of_any_rows masks_of_axes norm
+    selected_batch_norm selected_masks selected_rows several_masks sparse sparse_masks sparse_row_ends sparse_selected)
 list(TRANSFORM asan_without PREPEND ops/)
+# Strips of whole programs take as long to compile as all kernels together; cpu/strips, which the legs have, calls the same.
+set(whole_programs cpu/strips_of_images cpu/unmade_gathers)
+list(APPEND asan_without ${whole_programs})
 list(JOIN asan_without "," asan_without)
 set(TAPELESS_ASAN_WITHOUT ${asan_without} CACHE STRING "Tests that the sanitizer leg leaves out")
 # xsimd is what kernels are written in: of tests of plans and of chosen kernels its versions have little to say
-set(TAPELESS_XSIMD14_WITHOUT cpu/conv_bf16,cpu/epilogue,cpu/frame,cpu/matmul_small,cpu/products,cpu/strips,cpu/team,cpu/unmade_gathers CACHE STRING
+set(TAPELESS_XSIMD14_WITHOUT cpu/conv_bf16,cpu/epilogue,cpu/frame,cpu/kept_places,cpu/matmul_small,cpu/products,cpu/strips,cpu/strips_of_images,cpu/sums_of_products,cpu/team,cpu/unmade_gathers CACHE STRING
     "Tests that the leg with xsimd 14 leaves out")
 
 # What the slow legs are compiled for: with AVX-512 a sanitizer's compiler takes twice as long, and the tests are built
@@ -71,8 +74,11 @@ tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}" COMPILER "${TAPELESS_CLANG1
 tapeless_leg(clang16 FOLDERS "${TAPELESS_CLANG16_FOLDERS}" COMPILER "${TAPELESS_CLANG16}"
   FLAGS "${common_machine} -DTAPELESS_WITHOUT_THREADS"
   OPTIONS -DTAPELESS_OPENMP=OFF -DTAPELESS_TEST_WITHOUT=plan/layout)
-tapeless_leg(clang19 FOLDERS "${TAPELESS_CLANG19_FOLDERS}" COMPILER "${TAPELESS_CLANG19}" FLAGS -march=native)
-tapeless_leg(sse2 FOLDERS "${TAPELESS_SSE2_FOLDERS}" OPTIONS ${quick_release})
+list(JOIN whole_programs "," whole_programs)
+tapeless_leg(clang19 FOLDERS "${TAPELESS_CLANG19_FOLDERS}" COMPILER "${TAPELESS_CLANG19}" FLAGS -march=native
+  OPTIONS "-DTAPELESS_TEST_WITHOUT=${whole_programs}")
+tapeless_leg(sse2 FOLDERS "${TAPELESS_SSE2_FOLDERS}"
+  OPTIONS ${quick_release} "-DTAPELESS_TEST_WITHOUT=cpu/kept_places,cpu/sums_of_products,${whole_programs}")
 tapeless_leg(xsimd14 FOLDERS "${TAPELESS_XSIMD14_FOLDERS}" FLAGS -march=native
   OPTIONS "-DTAPELESS_XSIMD_INCLUDE_DIR=${CMAKE_BINARY_DIR}/xsimd14_headers" ${quick_release}
           "-DTAPELESS_TEST_WITHOUT=${TAPELESS_XSIMD14_WITHOUT}"

@@ -310,4 +310,5 @@ TEST_CASE("npz arrays: an archive with changed, missing or added bytes is read o
   CHECK(read > 50);
 #endif
   CHECK(refused > 500);
+  CHECK(read + refused == 2000);
 }
