@@ -182,14 +182,18 @@ concept result_is_a_tree_of_typed_handles = [] {
   } else return false;
 }();
 
-template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse = false) {
-  graph g;
-  g.stop_at_misuse = stop_at_misuse;
-  const auto y = [&g](traced_argument_t<A>... a) {
+// F's result; g has its nodes then.
+template <class F, class... A> constexpr auto called_on(graph& g) {
+  return [&g](traced_argument_t<A>... a) {
     int position = 0;
     (add_inputs(a, g, position), ...);
     return F{}(static_cast<const traced_argument_t<A>&>(a)...);
   }(traced_argument_t<A>{}...);
+}
+template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse = false) {
+  graph g;
+  g.stop_at_misuse = stop_at_misuse;
+  const auto y = called_on<F, A...>(g);
   if (!g.sound()) {
     raw_program nothing;
     nothing.broken = g.broken;
@@ -251,12 +255,16 @@ template <class Make, int Room, int Outputs> struct made_program {
 
 template <class F, class... A> struct tracing {
   constexpr raw_program operator()() const { return trace<F, A...>(); }
-  static constexpr bool runs() { return trace<F, A...>().nodes.size() >= 0; }
 };
 // Can the compiler run f?
+template <class F, class... A> constexpr bool runs() {
+  graph g;
+  called_on<F, A...>(g);
+  return true;
+}
 template <bool> struct when_constant {};
 template <class F, class... A>
-concept runs_while_compiling = requires { typename when_constant<tracing<F, A...>::runs()>; };
+concept runs_while_compiling = requires { typename when_constant<runs<F, A...>()>; };
 
 template <class F, class... A> struct traced {
   static constexpr int leaves = (count_leaves<A>() + ... + 0);
