@@ -68,7 +68,7 @@ template <class T> struct data {
   template <class M = matrix<T>> M view(std::vector<T>& values) {
     static bool nothing[1];
     return {tl::trusted, make<typename M::values_type>(values), make<typename M::columns_type>(column),
-            make<typename M::row_end_type>(row_end), typename M::width_type(nothing, cols)};
+            make<typename M::row_end_type>(row_end), typename M::width_type(&nothing[0], cols)};
   }
   template <class M = matrix<T>> M view() { return view<M>(a); }
   template <class V, class E> static V make(std::vector<E>& of) {
@@ -804,7 +804,7 @@ TEST_CASE("sparse: a dense matrix beside one without rows, without columns, with
   for (const auto& [height, width] : {std::pair{0, 2}, std::pair{2, 0}, std::pair{2, 2}, std::pair{0, 0}}) {
     const std::vector<std::int32_t> row_ptr(static_cast<std::size_t>(height) + 1, 0);
     const auto [value, by_a, by_d] =
-        run(tl::csr_view<A>(height, width, row_ptr, columns, values), D(d, height, width));
+        run(tl::csr_view<A>(height, width, row_ptr, columns, values), D(&d[0], height, width));
     CHECK(value[0] == 0);
     CHECK(by_a.nnz() == 0);
     CHECK(by_d.size() == height * width);

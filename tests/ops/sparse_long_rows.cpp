@@ -65,7 +65,7 @@ template <class T> struct problem {
     using M = matrix<T>;
     return {tl::trusted, typename M::values_type(a.data(), nnz()),
             typename M::columns_type(column.data(), nnz()), typename M::row_end_type(end.data(), rows()),
-            typename M::width_type(nothing, cols)};
+            typename M::width_type(&nothing[0], cols)};
   }
   template <class F> void each(F f) const { // f(entry, row, column)
     std::size_t k = 0;
