@@ -47,8 +47,8 @@ set(asan_without bf16 computed_masks conv_bf16 counted_rows custom given_masks g
     masks_of_any_rows masks_of_axes norm random_subset selected_batch_norm selected_masks selected_rows several_masks sparse
     sparse_factors sparse_long_rows sparse_masks sparse_row_ends sparse_selected types window)
 list(TRANSFORM asan_without PREPEND ops/)
-# Strips of whole programs take as long to compile as all kernels together; cpu/strips, which the legs have, calls the same.
-set(whole_programs cpu/kept_places cpu/strips_of_images cpu/unmade_gathers)
+# Strips of whole programs take as long to compile as all kernels together, whose own tests the legs have.
+set(whole_programs cpu/strips_of_images cpu/unmade_gathers)
 list(APPEND asan_without ${whole_programs})
 list(JOIN asan_without "," asan_without)
 set(TAPELESS_ASAN_WITHOUT ${asan_without} CACHE STRING "Tests that the sanitizer leg leaves out")
@@ -79,7 +79,7 @@ list(JOIN whole_programs "," whole_programs)
 tapeless_leg(clang19 FOLDERS "${TAPELESS_CLANG19_FOLDERS}" COMPILER "${TAPELESS_CLANG19}" FLAGS -march=native
   OPTIONS "-DTAPELESS_TEST_WITHOUT=${whole_programs}")
 tapeless_leg(sse2 FOLDERS "${TAPELESS_SSE2_FOLDERS}"
-  OPTIONS ${quick_release} "-DTAPELESS_TEST_WITHOUT=cpu/epilogue,cpu/sums_of_products,${whole_programs}")
+  OPTIONS ${quick_release} "-DTAPELESS_TEST_WITHOUT=cpu/epilogue,cpu/kept_places,cpu/sums_of_products,${whole_programs}")
 tapeless_leg(xsimd14 FOLDERS "${TAPELESS_XSIMD14_FOLDERS}" FLAGS -march=native
   OPTIONS "-DTAPELESS_XSIMD_INCLUDE_DIR=${CMAKE_BINARY_DIR}/xsimd14_headers" ${quick_release}
           "-DTAPELESS_TEST_WITHOUT=${TAPELESS_XSIMD14_WITHOUT}"

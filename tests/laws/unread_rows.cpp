@@ -44,6 +44,7 @@ template <class X, class W, const auto& Op, const auto& Cut> void check_rows(
 }
 
 constexpr auto rows = [](auto y) { return tl::reshape<4>(sum<1>(tl::flatten(square(y)))); };
+constexpr auto by_where = [](auto y, auto m, auto, auto) { return sum(where(m, rows(y), 0.0)); };
 constexpr auto by_two_conditions = [](auto y, auto m, auto a, auto) {
   const auto l = rows(y);
   return sum(where(m, l, 0.0)) + sum(where(a, l * l, 0.0));
@@ -73,6 +74,8 @@ using W = tl::tensor<double, 3, 3>;
 using matrices = tl::tensor<double, 4, 2, 3>;
 using images = tl::tensor<double, 4, 2, 3, 3>;
 using filters = tl::tensor<double, 2, 2, 2, 2>;
+using lines = tl::tensor<double, 4, 2, 5>;
+using line_filters = tl::tensor<double, 2, 2, 3>;
 using volumes = tl::tensor<double, 4, 1, 3, 3, 3>;
 using volume_filters = tl::tensor<double, 1, 1, 2, 2, 2>;
 
@@ -81,6 +84,9 @@ constexpr auto network = [](auto x, auto w) {
 };
 constexpr auto turned = [](auto x, auto w) {
   return tl::transpose(sigmoid(tl::matmul(w, tl::transpose(exp(x)))));
+};
+constexpr auto of_norm = [](auto x, auto w) {
+  return exp(tl::matmul(tl::layer_norm<1>(x), tl::reshape<3>(tl::slice<0, 0, 1>(w))));
 };
 constexpr auto batch = [](auto x, auto w) {
   return tanh(tl::matmul(tanh(tl::matmul(x, w)), tl::transpose(x)));
@@ -92,20 +98,25 @@ constexpr auto pooled = [](auto x, auto w) {
   return exp(
       tl::max_pool2d<tl::pool{.kernel = 2, .stride = 1}>(tanh(tl::conv2d<tl::conv{.padding = 1}>(x, w))));
 };
+constexpr auto conv1d = [](auto x, auto w) { return tanh(tl::conv1d(tanh(tl::conv1d(x, w)), w)); };
 constexpr auto conv3d = [](auto x, auto w) { return tanh(tl::conv3d(tanh(tl::conv3d(x, w)), w)); };
 constexpr auto transposed = [](auto x, auto w) { return tanh(tl::conv_transpose2d(tanh(x), w)); };
 
 } // namespace
 
 TEST_CASE("rows of products that conditions cut off pass nothing") {
+  check_rows<X, W, network, by_where>("where", {1, 3});
   check_rows<X, W, network, by_two_conditions>("two conditions", {1});
   check_rows<X, W, network, by_computed>("computed", {1, 3});
+  check_rows<X, W, turned, by_computed>("transposed, computed", {1, 3});
+  check_rows<matrices, W, batch, by_computed>("batch, computed", {1, 3});
 }
 TEST_CASE("rows of products that slices cut off pass nothing") {
   check_rows<X, W, network, by_slice>("slice", {0, 3});
   check_rows<X, W, network, by_slices>("slices", {1, 3});
   check_rows<X, W, network, by_concat>("concat", {2});
   check_rows<X, W, turned, by_slice>("transposed", {0, 3});
+  check_rows<X, W, of_norm, by_slice>("vector", {0, 3});
   check_rows<matrices, W, batch, by_slice>("batch", {0, 3});
 }
 TEST_CASE("rows of products that lists leave out pass nothing") {
@@ -117,7 +128,9 @@ TEST_CASE("images of convolutions that are cut off pass nothing") {
   check_rows<images, filters, conv2d, by_slice>("conv2d", {0, 3});
   check_rows<images, filters, conv2d, by_computed>("conv2d, computed", {1, 3});
   check_rows<images, filters, pooled, by_slice>("max_pool2d", {0, 3});
+  check_rows<lines, line_filters, conv1d, by_slice>("conv1d", {0, 3});
   check_rows<volumes, volume_filters, conv3d, by_slice>("conv3d", {0, 3});
+  check_rows<volumes, volume_filters, conv3d, by_computed>("conv3d, computed", {1, 3});
   check_rows<images, filters, transposed, by_list>("conv_transpose2d", {1, 3});
 }
 // softmax of nothing but -infinity is NaN

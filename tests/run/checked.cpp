@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "run/member.hpp"
 #include "support/refusal.hpp"
 
 namespace tl = tapeless;
@@ -177,4 +178,11 @@ TEST_CASE("checked: views are trivially copyable and as large as ever") {
     CHECK(stale([&] { (void)of_a[0]; }));
     CHECK(of_b[0] == 1.5f);
   }
+}
+
+TEST_CASE("checked: a program that an unchecked file has bound runs, and its results are not checked") {
+  const std::array<float, 3> x{1, 2, 3};
+  auto run = member_test::bound_elsewhere();
+  const auto y = run(member_test::column(x));
+  CHECK(y[2] == 6);
 }

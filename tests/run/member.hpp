@@ -32,6 +32,11 @@ public:
   float same_value(const rows& x) { return std::get<0>(same_(*p_, x))[0]; }
 };
 
+// bound in a file without TAPELESS_CHECKED, run in one with it
+using column = tapeless::tensor<const float, 3>;
+inline constexpr auto doubled = tapeless::jit([](auto x) { return x + x; });
+tapeless::bound_t<doubled, column> bound_elsewhere();
+
 model made_elsewhere(int n);
 float value_elsewhere(model& m, const rows& x);
 
