@@ -42,10 +42,10 @@ function(tapeless_leg name)
 endfunction()
 
 # What these check is decided while they compile, for the most part, which takes one to four minutes each with sanitizers.
-# The leg has ops where memory is at stake: empty and uneven extents, bytes of masks, tiles; of kernels it has those of cpu.
-set(asan_without bf16 computed_masks conv_bf16 counted_rows custom given_masks given_rows ignore_label keep loss
-    masks_of_any_rows masks_of_axes norm random_subset selected_batch_norm selected_masks selected_rows several_masks sparse
-    sparse_factors sparse_long_rows sparse_masks sparse_row_ends sparse_selected types window)
+# Kernels that they run are those of other tests of the leg, too; ignored labels and percentages of rows are not.
+set(asan_without bf16 computed_masks conv_bf16 counted_rows given_masks ignore_label masks_of_any_rows masks_of_axes norm
+    selected_batch_norm selected_masks selected_rows several_masks sparse sparse_factors sparse_masks sparse_row_ends
+    sparse_selected)
 list(TRANSFORM asan_without PREPEND ops/)
 # Strips of whole programs take as long to compile as all kernels together, whose own tests the legs have.
 set(whole_programs cpu/strips_of_images cpu/unmade_gathers)
