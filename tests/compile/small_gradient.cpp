@@ -1,5 +1,5 @@
 // budget: 2 s, 400 MB
-// instantiations: 4679
+// instantiations: 4680
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
