@@ -366,16 +366,16 @@ TEST_CASE_TEMPLATE("conv: more channels than one panel of weights holds, images 
 TEST_CASE_TEMPLATE(
     "conv: minimal filtering of several images, bands and blocks of tiles, straight to y and by lines", T,
     TAPELESS_ELEMENTS) {
-  const auto same = [](index_t n, index_t c, index_t h, index_t w, index_t k, index_t dil, index_t groups) {
+  const auto agree = [](index_t n, index_t c, index_t h, index_t w, index_t k, index_t dil, index_t groups) {
     return filter_of_three(n, c, h, w, k, dil, dil, dil, groups);
   };
-  check<T>(same(5, 4, 6, 6, 7, 1, 1));      // images that share vectors, and one more
-  check<T>(same(3, 6, 19, 4, 14, 2, 2));    // the same, dilated
-  check<T>(same(0, 6, 19, 4, 14, 2, 2));    // none
-  check<T>(same(1, 5, 12, 64, 8, 1, 1));    // rows of whole vectors
-  check<T>(same(2, 3, 11, 32, 5, 1, 1));    // of an odd height
-  check<T>(same(1, 80, 24, 64, 13, 1, 1));  // bands
-  check<T>(same(1, 130, 12, 12, 13, 1, 1)); // blocks of tiles that all filters meet
+  check<T>(agree(5, 4, 6, 6, 7, 1, 1));      // images that share vectors, and one more
+  check<T>(agree(3, 6, 19, 4, 14, 2, 2));    // the same, dilated
+  check<T>(agree(0, 6, 19, 4, 14, 2, 2));    // none
+  check<T>(agree(1, 5, 12, 64, 8, 1, 1));    // rows of whole vectors
+  check<T>(agree(2, 3, 11, 32, 5, 1, 1));    // of an odd height
+  check<T>(agree(1, 80, 24, 64, 13, 1, 1));  // bands
+  check<T>(agree(1, 130, 12, 12, 13, 1, 1)); // blocks of tiles that all filters meet
 }
 
 TEST_CASE_TEMPLATE("conv: windows trimmed to small images, in several chunks of images and panels of filters",
@@ -516,7 +516,7 @@ TEST_CASE("conv: wgrad of 1 x 1 is a product of each image where that has pixels
 TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr conv_extents one{.n = 1, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr conv_extents many{.n = 999, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
-  constexpr auto same = [=]<conv_pass P>(std::integral_constant<conv_pass, P>) {
+  constexpr auto equals = [=]<conv_pass P>(std::integral_constant<conv_pass, P>) {
     for (const conv_kernel k :
          {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense, conv_kernel::depthwise,
           conv_kernel::winograd, conv_kernel::winograd4, conv_kernel::pointwise, conv_kernel::narrow,
@@ -526,24 +526,24 @@ TEST_CASE("conv: scratch does not depend on the batch") {
       if (conv2d_scratch<P, simd<float>>(k, one) != conv2d_scratch<P, simd<float>>(k, many)) return false;
     return conv_kernel_of<simd<float>>(P, one) == conv_kernel_of<simd<float>>(P, many);
   };
-  static_assert(same(std::integral_constant<conv_pass, conv_pass::fprop>{}));
-  static_assert(same(std::integral_constant<conv_pass, conv_pass::dgrad>{}));
-  static_assert(same(std::integral_constant<conv_pass, conv_pass::wgrad>{}));
+  static_assert(equals(std::integral_constant<conv_pass, conv_pass::fprop>{}));
+  static_assert(equals(std::integral_constant<conv_pass, conv_pass::dgrad>{}));
+  static_assert(equals(std::integral_constant<conv_pass, conv_pass::wgrad>{}));
 }
 
 TEST_CASE_TEMPLATE(
     "conv: 3x3 with several images a chunk, filters in blocks, more padding than the filter reaches", T,
     TAPELESS_ELEMENTS) {
-  const auto same = [](index_t n, index_t c, index_t extent, index_t k, index_t pad, index_t dil_h,
+  const auto agree = [](index_t n, index_t c, index_t extent, index_t k, index_t pad, index_t dil_h,
                        index_t dil_w) {
     check<T>(filter_of_three(n, c, extent, extent, k, pad, dil_h, dil_w));
   };
-  same(11, 3, 5, 4, 1, 1, 1);
-  same(1, 2, 9, 70, 1, 1, 1);
-  same(2, 2, 9, 3, 3, 1, 1);
-  same(2, 2, 9, 3, 5, 1, 2);
-  same(1, 3, 12, 2, 1, 3, 1);
-  same(3, 9, 7, 17, 0, 2, 3);
+  agree(11, 3, 5, 4, 1, 1, 1);
+  agree(1, 2, 9, 70, 1, 1, 1);
+  agree(2, 2, 9, 3, 3, 1, 1);
+  agree(2, 2, 9, 3, 5, 1, 2);
+  agree(1, 3, 12, 2, 1, 3, 1);
+  agree(3, 9, 7, 17, 0, 2, 3);
 }
 
 TEST_CASE("conv: minimal filtering is taken where it pays, and only as far as it is asked for") {

@@ -137,7 +137,7 @@ TEST_CASE("conv of bf16: an empty batch has no output and a zero weight gradient
 }
 
 TEST_CASE("conv of bf16: scratch and kernel do not depend on the batch, and minimal filtering is not taken") {
-  constexpr auto same = []<conv_pass P>(std::integral_constant<conv_pass, P>, conv_extents e) {
+  constexpr auto equals = []<conv_pass P>(std::integral_constant<conv_pass, P>, conv_extents e) {
     conv_extents more = e;
     more.n = 999;
     const conv_bf16_kernel taken = conv2d_bf16_kernel_of(P, e);
@@ -153,9 +153,9 @@ TEST_CASE("conv of bf16: scratch and kernel do not depend on the batch, and mini
            conv2d_bf16_scratch<P>(plain, e) == conv2d_bf16_scratch<P>(plain, more);
   };
   constexpr auto all = [=](const conv_extents& e) {
-    return same(std::integral_constant<conv_pass, conv_pass::fprop>{}, e) &&
-           same(std::integral_constant<conv_pass, conv_pass::dgrad>{}, e) &&
-           same(std::integral_constant<conv_pass, conv_pass::wgrad>{}, e);
+    return equals(std::integral_constant<conv_pass, conv_pass::fprop>{}, e) &&
+           equals(std::integral_constant<conv_pass, conv_pass::dgrad>{}, e) &&
+           equals(std::integral_constant<conv_pass, conv_pass::wgrad>{}, e);
   };
   static_assert(all({.c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26}));
   static_assert(all({.c = 64, .h = 28, .w = 28, .k = 64, .r = 3, .s = 3, .p = 26, .q = 26}));

@@ -37,13 +37,13 @@ TEST_CASE("bind_for: the capacities are the extents of the arguments, and the ty
   CHECK(std::get<0>(of_none(*p, rows(x.data(), 1)))[0] == 3);
 
   constexpr auto scaled = tl::jit([](auto a, auto b, auto s) { return tl::sum(a * b) * s; });
-  using column = tl::tensor<const float, tl::dyn<'n'>>;
-  auto with_number = scaled.bind_for(column(x, 12), column(x, 12), 2.0f);
-  CHECK(with_number(column(x, 12), column(x, 12), 2.0f)[0] == 6);
-  CHECK(support::refusal([&] { scaled.bind_for(column(x, 12), column(x.data(), 3), 1.0f); }) ==
+  using numbers = tl::tensor<const float, tl::dyn<'n'>>;
+  auto with_number = scaled.bind_for(numbers(x, 12), numbers(x, 12), 2.0f);
+  CHECK(with_number(numbers(x, 12), numbers(x, 12), 2.0f)[0] == 6);
+  CHECK(support::refusal([&] { scaled.bind_for(numbers(x, 12), numbers(x.data(), 3), 1.0f); }) ==
         "tapeless: bind_for(x...): argument 1 has n = 3, but argument 0 has another one");
-  CHECK(support::refusal([&] { scaled.bind_for(column(x.data(), -2), column(x, 12), 1.0f); }) ==
+  CHECK(support::refusal([&] { scaled.bind_for(numbers(x.data(), -2), numbers(x, 12), 1.0f); }) ==
         "tapeless: bind_for(x...): argument 0 has n = -2: an extent is not negative");
-  CHECK(support::refusal([&] { scaled.bind_for(tl::threads(0), column(x, 12), column(x, 12), 1.0f); }) ==
+  CHECK(support::refusal([&] { scaled.bind_for(tl::threads(0), numbers(x, 12), numbers(x, 12), 1.0f); }) ==
         "tapeless: bind: threads(0): a team has at least 1");
 }

@@ -118,7 +118,9 @@ constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int
 // one with no row left out, within 9 % with a single one.
 constexpr double most_with_weights(double dense) { return 0.1 * dense > 20e3 ? 0.9 * dense : dense - 20e3; }
 
-inline constexpr int max_masks = 4; // are tried, of those that are left out only where it saves something
+// Masks that are left out only where it saves something: so many are tried, the later ones while the programs tried so far
+// have this many nodes at most. A compiler's limit of steps in one constant is for some 600.
+inline constexpr int max_masks = 4, max_tried_nodes = 400;
 
 // Of the rewritings of a program for masks: the only one; the first, which may leave the masks of several losses to
 // with_rest_of_rows; that one, which takes masks that are given and tries no others.
@@ -133,6 +135,7 @@ template <class Backend> class mask_choosing {
   costed_program best_;
   int given_ = 0, dense_ = 0; // masks that it leaves out; cotangents with all rows nevertheless
   int most_given_ = 0;        // masks that it is to leave out
+  int tried_nodes_ = 0;
 
   constexpr void offer(const raw_program& r, double cost, int given) {
     const int dense = densified(r);
@@ -156,6 +159,7 @@ template <class Backend> class mask_choosing {
     if (forces_) all = given_masks(nodes, all_nodes.size(), masks);
     if (all.size() > most_given_) most_given_ = all.size();
     if (!all.empty()) {
+      tried_nodes_ += p.nodes.size();
       masked_program r;
       if (pass_ == row_pass::first) r = without_rows_of_all(p, all);
       else r = without_rows(p, all);
@@ -177,7 +181,8 @@ template <class Backend> class mask_choosing {
       const bool is_weight = is_given_weight(nodes, m);
       if (squeezed(nodes[m].s).rank > 1) continue;
       if ((given > 0 || zeroed_) && (is_weight || is_given_condition(nodes, m))) continue;
-      if (++tried > max_masks) break;
+      if (++tried > max_masks || (tried > 1 && tried_nodes_ > max_tried_nodes)) break;
+      tried_nodes_ += p.nodes.size();
       vec<int> with;
       if (given > 0) with = all;
       with.push_back(m);
