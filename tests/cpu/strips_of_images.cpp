@@ -368,7 +368,6 @@ template <class T, auto Network, int pools> void check_pools() {
 }
 TEST_CASE("strips of images: pools, of all and of chosen images") {
   check_pools<double, pooled_network, 5>();
-  check_pools<float, pooled_network, 5>();
   check_pools<double, pools_of_images, 10>();
 }
 

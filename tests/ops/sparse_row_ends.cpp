@@ -279,13 +279,13 @@ TEST_CASE_TEMPLATE("row ends of int64: products and entries have the bits of int
   check_same<T>(entries);
 }
 
-TEST_CASE_TEMPLATE("row ends of int64: gradients, too, and programs of vars", T, float, double) {
-  check_same<T>(tl::value_and_grad<0, 1, 2, 3, 4>(loss));
-  check_same<T>(of_vars);
+TEST_CASE("row ends of int64: gradients, too, and programs of vars") {
+  check_same<float>(tl::value_and_grad<0, 1, 2, 3, 4>(loss));
+  check_same<double>(of_vars);
 }
 
-TEST_CASE_TEMPLATE("row ends of int64: sweeps over the rows that a mask keeps, jvp and hvp", T, float,
-                   double) {
+TEST_CASE("row ends of int64: sweeps over the rows that a mask keeps, jvp and hvp") {
+  using T = double;
   rows_and_columns<T> d;
   std::string steps32, steps64;
   const std::vector<double> expected = run_transforms<T, std::int32_t>(d, steps32);

@@ -9,11 +9,16 @@
 namespace tapeless::detail {
 
 template <class T> class block_list {
+public:
+  // Element i, for who reads often: block_[i >> shift]->element[i & (length - 1)]. A call of operator[] takes compilers
+  // some 10 us.
   static constexpr int shift = 5, length = 1 << shift;
   struct block {
     T element[length]{};
   };
   block** block_ = nullptr;
+
+private:
   int n_ = 0, blocks_ = 0, room_ = 0;
 
   constexpr void add_block() {
@@ -69,7 +74,7 @@ public:
   struct iterator {
     const block_list* list;
     int at;
-    constexpr const T& operator*() const { return (*list)[at]; }
+    constexpr const T& operator*() const { return list->block_[at >> shift]->element[at & (length - 1)]; }
     constexpr iterator& operator++() {
       ++at;
       return *this;

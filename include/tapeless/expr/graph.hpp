@@ -17,7 +17,10 @@ struct graph : rule_watch {
   block_list<node> nodes;
   bool in_adjoint = false; // marks the nodes made while a vjp runs
 
-  constexpr const node& operator[](int id) const { return nodes[id]; }
+  constexpr const node& operator[](int id) const {
+    using list = block_list<node>;
+    return nodes.block_[id >> list::shift]->element[id & (list::length - 1)];
+  }
   constexpr int size() const { return nodes.size(); }
 
   // One node for equal ones; but a cotangent with zeros of its own is none of the user's.

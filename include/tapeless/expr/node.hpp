@@ -118,7 +118,8 @@ constexpr bool is_counted(const node& v) { return v.o == op::select && !is_stati
 // The names of the extents that v has or reads, as a set.
 constexpr std::uint64_t names_read(const node& v) {
   std::uint64_t r = v.o == op::extent ? set_of_names(static_cast<extent_t>(v.attr)) : 0;
-  for (int a = 0; a < v.s.rank; ++a) r |= set_of_names(v.s.d[a]);
+  for (int a = 0; a < v.s.rank; ++a)
+    if (v.s.d[a] >> name_shift != 0) r |= set_of_names(v.s.d[a]);
   return r;
 }
 constexpr bool is_pattern_leaf(const node& v) { return v.o == op::input && v.attr2 != 0; }

@@ -35,7 +35,10 @@ protected:
   graph g_;
 
   constexpr explicit row_rewriter(const raw_program& p) : p_(p) {}
-  constexpr const node& at(int i) const { return p_.nodes[i]; }
+  constexpr const node& at(int i) const {
+    using list = block_list<node>;
+    return p_.nodes.block_[i >> list::shift]->element[i & (list::length - 1)];
+  }
 
   constexpr int renewed(node v, const int (&in)[3], const shape& s) {
     for (int k = 0; k < 3; ++k) v.in[k] = in[k];

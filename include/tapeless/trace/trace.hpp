@@ -37,18 +37,28 @@ constexpr bool reads_count(const node& v, const node& selection) {
   return (names_read(v) & set_of_names(selection.s.d[0])) != 0;
 }
 // The extent that two selections count, 0 where each counts its own.
-constexpr extent_t counted_twice(const raw_program& r) {
-  const auto counts = [&](int i) { return is_counted(r.nodes[i]); };
-  for (int i = 0; i < r.nodes.size(); ++i)
-    for (int j = 0; counts(i) && j < i; ++j)
-      if (counts(j) && r.nodes[i].s.d[0] == r.nodes[j].s.d[0]) return r.nodes[i].s.d[0];
+constexpr extent_t counted_twice(const raw_program& r, const vec<int>& counted) {
+  for (int i = 0; i < counted.size(); ++i)
+    for (int j = 0; j < i; ++j)
+      if (r.nodes[counted[i]].s.d[0] == r.nodes[counted[j]].s.d[0]) return r.nodes[counted[i]].s.d[0];
   return 0;
+}
+constexpr bool reads_before(const raw_program& p, const vec<int>& counted) {
+  std::uint64_t later = 0;
+  for (const int k : counted) later |= set_of_names(p.nodes[k].s.d[0]);
+  for (int i = 0, k = 0; i < p.nodes.size() && later != 0; ++i) {
+    const node& v = p.nodes[i];
+    if (k < counted.size() && i == counted[k]) later &= ~set_of_names(p.nodes[counted[k++]].s.d[0]);
+    if ((names_read(v) & later) != 0) return true;
+  }
+  return false;
 }
 
 // The program with its nodes in such an order that what reads a count comes after the selection that counts.
 // counted: these selections
 // @pre each selection counts an extent of its own, which no argument has: else there is no such order
 constexpr raw_program after_counts(const raw_program& p, const vec<int>& counted) {
+  if (!reads_before(p, counted)) return p;
   raw_program r;
   vec<int> now(p.nodes.size(), no_node), stack;
   for (int i = 0; i < p.nodes.size(); ++i) {
@@ -80,12 +90,15 @@ constexpr raw_program after_counts(const raw_program& p, const vec<int>& counted
 // The selections that count, but for those of arguments that a transform has replaced.
 constexpr vec<int> selections_that_count(const graph& g) {
   vec<int> r;
-  vec<char> replaced(g.has_counts() ? g.size() : 0, 0);
-  for (int i = 0; i < replaced.size(); ++i) {
-    bool old = g[i].o == op::argument;
-    for (const int k : g[i].in) old = old || (k >= 0 && replaced[k] != 0);
+  if (!g.has_counts()) return r;
+  vec<char> marks(g.size(), 0);
+  char* const replaced = marks.begin();
+  for (int i = 0, size = g.size(); i < size; ++i) {
+    const node& v = g[i];
+    bool old = v.o == op::argument;
+    for (const int k : v.in) old = old || (k >= 0 && replaced[k] != 0);
     replaced[i] = old ? 1 : 0;
-    if (is_counted(g[i]) && !old) r.push_back(i);
+    if (v.o == op::select && !old && is_counted(v)) r.push_back(i);
   }
   return r;
 }
@@ -97,16 +110,19 @@ constexpr int value_of(const graph& g, int a) {
 // What the outputs need: operands, and the selections that count an extent. An extent begins at a node none of whose
 // operands has it, as a repeated number or the value of the extent: it has no other edge to its selection.
 constexpr vec<char> needed_by(const graph& g, const vec<int>& outputs) {
-  vec<char> r(g.size(), 0);
+  vec<char> needed(g.size(), 0);
+  char* const r = needed.begin();
   for (const int o : outputs) r[o] = 1;
   const vec<int> counts = selections_that_count(g);
+  const bool some_count = !counts.empty();
   for (bool more = true; more;) {
     more = false;
     std::uint64_t begun = 0;
     for (int i = g.size() - 1; i >= 0; --i) {
       if (r[i] == 0) continue;
-      std::uint64_t own = counts.empty() || is_counted(g[i]) ? 0 : names_read(g[i]);
-      for (const int in : g[i].in) {
+      const node& v = g[i];
+      std::uint64_t own = !some_count || is_counted(v) ? 0 : names_read(v);
+      for (const int in : v.in) {
         if (in < 0) continue;
         const int k = value_of(g, in);
         r[k] = 1;
@@ -120,7 +136,7 @@ constexpr vec<char> needed_by(const graph& g, const vec<int>& outputs) {
         more = true;
       }
   }
-  return r;
+  return needed;
 }
 
 // Only what the outputs need, renumbered; every output is a dense node of its own.
@@ -142,22 +158,25 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
     outputs[k] = g.intern(v);
   }
   const vec<char> needed = needed_by(g, outputs);
-  vec<int> now(g.size(), no_node);
+  vec<int> number(g.size(), no_node), counted;
   raw_program r;
-  for (int i = 0; i < g.size(); ++i) {
-    if (needed[i] == 0) continue;
+  int* const now = number.begin(); // no call for each access: a call takes compilers 10 us
+  const char* const kept = needed.begin();
+  for (int i = 0, size = g.size(), count = 0; i < size; ++i) {
+    if (kept[i] == 0) continue;
     node v = g[i];
     for (int& k : v.in)
-      if (k >= 0) k = now[value_of(g, k)];
-    now[i] = r.nodes.size();
+      if (k >= 0) {
+        if (now[k] < 0) k = value_of(g, k);
+        k = now[k];
+      }
+    if (v.o == op::select && is_counted(v)) counted.push_back(count);
+    now[i] = count++;
     r.nodes.push_back(v);
   }
   for (const int o : outputs) r.outputs.push_back(now[o]);
-  const extent_t twice = counted_twice(r);
+  const extent_t twice = counted_twice(r, counted);
   g.require(twice == 0, "tapeless: selection: its name is that of no other selection", shape{1, {twice}});
-  vec<int> counted;
-  for (int i = 0; i < r.nodes.size(); ++i)
-    if (is_counted(r.nodes[i])) counted.push_back(i);
   if (counted.empty() || !g.sound()) return r;
   return after_counts(r, counted);
 }
