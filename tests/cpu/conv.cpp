@@ -535,7 +535,7 @@ TEST_CASE_TEMPLATE(
     "conv: 3x3 with several images a chunk, filters in blocks, more padding than the filter reaches", T,
     TAPELESS_ELEMENTS) {
   const auto agree = [](index_t n, index_t c, index_t extent, index_t k, index_t pad, index_t dil_h,
-                       index_t dil_w) {
+                        index_t dil_w) {
     check<T>(filter_of_three(n, c, extent, extent, k, pad, dil_h, dil_w));
   };
   agree(11, 3, 5, 4, 1, 1, 1);

@@ -33,8 +33,9 @@ template <class V, int NV, bool Whole, class T>
 #pragma GCC unroll 8
     for (int j = 0; j < NV; ++j) sum[j] = fma(x, at(b, j), sum[j]);
   }
+  if (add) // a test of the loop's own: g++ -O0 warns where it ignores a pragma of a loop with two
 #pragma GCC unroll 8
-  for (int j = 0; add && j < NV; ++j) sum[j] = at(c, j) + sum[j];
+    for (int j = 0; j < NV; ++j) sum[j] = at(c, j) + sum[j];
 #pragma GCC unroll 8
   for (int j = 0; j < NV; ++j)
     if (Whole || j < NV - 1) store(c + j * W, sum[j]);
