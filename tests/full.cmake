@@ -9,7 +9,7 @@ find_program(TAPELESS_CLANG_TIDY clang-tidy-19)
 
 # Folders that a leg does not name are not built.
 set(TAPELESS_ASAN_FOLDERS core,cpu,ops,run,io CACHE STRING "Test folders of the sanitizer leg")
-set(TAPELESS_CLANG16_FOLDERS core,expr,trace,adjoint,plan,run,io,interop,optim CACHE STRING "Test folders of the leg with clang 16")
+set(TAPELESS_CLANG16_FOLDERS core,expr,trace,adjoint,run,io,interop CACHE STRING "Test folders of the leg with clang 16")
 set(TAPELESS_CLANG19_FOLDERS expr,trace,adjoint,plan,cpu,interop,optim CACHE STRING "Test folders of the leg with clang 19, beside those of the sanitizers")
 set(TAPELESS_XSIMD14_FOLDERS cpu CACHE STRING "Test folders of the leg with xsimd 14")
 set(TAPELESS_SSE2_FOLDERS cpu CACHE STRING "Test folders of the leg without -march, on x86-64 that of SSE2")
@@ -41,30 +41,23 @@ function(tapeless_leg name)
     --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure --no-tests=error -L ^unit$)
 endfunction()
 
-# Tests of plans, of whole programs and of chosen kernels: what they check is the same for every compiler of kernels.
-set(tests_of_plans epilogue products strips strips_of_images sums_of_products unmade_gathers)
-list(TRANSFORM tests_of_plans PREPEND cpu/)
-# What these check is decided while they compile, for the most part, which takes one to four minutes each with sanitizers.
-# Kernels that they run are those of other tests of the leg, too; ignored labels and percentages of rows are not.
-set(asan_without bf16 computed_masks conv_bf16 counted_rows given_masks ignore_label masks_of_any_rows masks_of_axes norm
-    selected_batch_norm selected_masks selected_rows several_masks sparse sparse_factors sparse_masks sparse_row_ends
-    sparse_selected)
-list(TRANSFORM asan_without PREPEND ops/)
-list(APPEND asan_without ${tests_of_plans})
+# Legs leave out what takes minutes to compile and is the same for every compiler: how plans use kernels, ops that are made
+# of kernels, layouts of whole programs. The tests of the machine's own compiler have all of it.
+set(asan_without
+    cpu/conv_bf16 cpu/conv_channels_last cpu/conv_winograd cpu/kept_places cpu/matmul_small cpu/pool
+    ops/bf16 ops/computed_masks ops/conv_bf16 ops/counted_rows ops/custom ops/given_masks ops/given_rows ops/ignore_label
+    ops/loss ops/masks_of_any_rows ops/masks_of_axes ops/norm ops/random_subset ops/selected_batch_norm ops/selected_masks
+    ops/selected_rows ops/several_masks ops/sparse ops/sparse_factors ops/sparse_masks ops/sparse_row_ends
+    ops/sparse_selected ops/sparse_tiles
+    run/bound run/loaded ${tests_of_plans})
 list(JOIN asan_without "," asan_without)
 set(TAPELESS_ASAN_WITHOUT ${asan_without} CACHE STRING "Tests that the sanitizer leg leaves out")
-# The sanitizers' leg has the other kernels, for AVX2
-set(clang19_without conv_bf16 conv_winograd frame kept_places pool)
-list(TRANSFORM clang19_without PREPEND cpu/)
-list(APPEND clang19_without ${tests_of_plans})
-# xsimd is what kernels are written in: of chosen kernels and of threads its versions have little to say
-set(xsimd14_without conv_bf16 conv_channels_last frame kept_places matmul_small pool team)
-list(TRANSFORM xsimd14_without PREPEND cpu/)
-list(APPEND xsimd14_without ${tests_of_plans})
-set(sse2_without conv_channels_last frame kept_places matmul_small pool)
-list(TRANSFORM sse2_without PREPEND cpu/)
-list(APPEND sse2_without ${tests_of_plans})
-foreach(leg clang19 xsimd14 sse2)
+set(clang16_without run/bound)
+set(clang19_without cpu/frame cpu/kept_places cpu/matmul_small cpu/sparse ${tests_of_plans} plan/layout)
+set(xsimd14_without cpu/conv_bf16 cpu/conv_channels_last cpu/frame cpu/kept_places cpu/matmul_small cpu/pool cpu/team
+    ${tests_of_plans})
+set(sse2_without cpu/conv_channels_last cpu/frame cpu/kept_places cpu/matmul_small cpu/pool ${tests_of_plans})
+foreach(leg clang16 clang19 xsimd14 sse2)
   list(JOIN ${leg}_without "," ${leg}_without)
 endforeach()
 
@@ -83,10 +76,9 @@ set(quick_release -DCMAKE_CXX_FLAGS_RELEASE=-O1)
 tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}" COMPILER "${TAPELESS_CLANG19}"
   FLAGS "${common_machine} -DTAPELESS_TEST_FLOAT_ONLY -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
   OPTIONS ${quick_release} -DTAPELESS_OPENMP=OFF "-DTAPELESS_TEST_WITHOUT=${TAPELESS_ASAN_WITHOUT}") # libomp keeps what it allocates
-# plan/layout and plan/row_cost take as long to compile as the rest of plan together; the leg with clang 19 has them
 tapeless_leg(clang16 FOLDERS "${TAPELESS_CLANG16_FOLDERS}" COMPILER "${TAPELESS_CLANG16}"
   FLAGS "${common_machine} -DTAPELESS_WITHOUT_THREADS"
-  OPTIONS -DTAPELESS_OPENMP=OFF "-DTAPELESS_TEST_WITHOUT=plan/layout,plan/row_cost")
+  OPTIONS -DTAPELESS_OPENMP=OFF "-DTAPELESS_TEST_WITHOUT=${clang16_without}")
 tapeless_leg(clang19 FOLDERS "${TAPELESS_CLANG19_FOLDERS}" COMPILER "${TAPELESS_CLANG19}" FLAGS -march=native
   OPTIONS ${quick_release} "-DTAPELESS_TEST_WITHOUT=${clang19_without}")
 tapeless_leg(sse2 FOLDERS "${TAPELESS_SSE2_FOLDERS}"

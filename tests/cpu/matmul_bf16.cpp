@@ -93,13 +93,13 @@ TEST_CASE("bf16: lanes are rounded, loaded and stored as one by one") {
       x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + 977 * i));
     const V v = round_to_bf16(load<V>(x.data()));
     store_bf16(y.data(), v);
-    bool same = true;
-    for (std::size_t i = 0; i < x.size(); ++i) same = same && y[i].bits == bf16(x[i]).bits;
+    bool equal = true;
+    for (std::size_t i = 0; i < x.size(); ++i) equal = equal && y[i].bits == bf16(x[i]).bits;
     float back[V::size];
     store(back, load_bf16<V>(y.data()));
     for (std::size_t i = 0; i < x.size(); ++i)
-      same = same && std::bit_cast<std::uint32_t>(back[i]) == std::uint32_t{y[i].bits} << 16;
-    if (!same) REQUIRE(same);
+      equal = equal && std::bit_cast<std::uint32_t>(back[i]) == std::uint32_t{y[i].bits} << 16;
+    if (!equal) REQUIRE(equal);
   }
   for (index_t n = 0; n <= W; ++n) {
     for (std::size_t i = 0; i < y.size(); ++i) y[i] = bf16(static_cast<float>(i + 1)), z[i] = bf16(-1.0f);

@@ -210,10 +210,10 @@ TEST_CASE_TEMPLATE("sparse: a row's sums are the same bits in any cut, list and 
       CHECK(cut == y);
     }
     spmv<V>(a.view(), listed_rows{list.data(), listed}, v, data(x), 0, listed, some.data());
-    bool same = true;
+    bool equal = true;
     for (std::size_t k = 0; k < list.size(); ++k)
-      same = same && some[k] == y[static_cast<std::size_t>(list[k])];
-    CHECK(same);
+      equal = equal && some[k] == y[static_cast<std::size_t>(list[k])];
+    CHECK(equal);
 
     // rows that are not listed: 0 times a value, added
     std::vector<T> masked(r.size()), packed;

@@ -95,12 +95,12 @@ TEST_CASE_TEMPLATE("transpose_blocks: matrices of several tiles, and nothing bet
       std::fill_n((*lines).data(), cols * line, T(-1));
       transpose_blocks<simd<T>, true>(rows, cols, from.data(), from_row, (*lines).data(), line);
       end_stores_past_caches();
-      bool same = true;
+      bool equal = true;
       for (index_t j = 0; j < cols; ++j)
         for (index_t i = 0; i < line; ++i)
-          same = same && (*lines).data()[j * line + i] ==
-                             (i < rows ? from[static_cast<std::size_t>(i * from_row + j)] : T(-1));
-      CHECK(same);
+          equal = equal && (*lines).data()[j * line + i] ==
+                               (i < rows ? from[static_cast<std::size_t>(i * from_row + j)] : T(-1));
+      CHECK(equal);
     }
 }
 
