@@ -42,7 +42,8 @@ function(tapeless_leg name)
 endfunction()
 
 # Legs leave out what takes minutes to compile and is the same for every compiler: how plans use kernels, ops that are made
-# of kernels, layouts of whole programs. The tests of the machine's own compiler have all of it.
+# of kernels, layouts of whole programs. The tests of the machine's own compiler have all of it. What xsimd's versions differ
+# in, math, matmul, sparse and transpose use.
 set(asan_without
     cpu/conv_bf16 cpu/kept_places cpu/matmul_small cpu/pool
     ops/bf16 ops/computed_masks ops/conv_bf16 ops/counted_rows ops/custom ops/given_masks ops/given_rows ops/ignore_label
@@ -54,8 +55,8 @@ list(JOIN asan_without "," asan_without)
 set(TAPELESS_ASAN_WITHOUT ${asan_without} CACHE STRING "Tests that the sanitizer leg leaves out")
 set(clang16_without run/bound)
 set(clang19_without cpu/frame cpu/kept_places cpu/matmul_small cpu/sparse ${tests_of_plans} plan/layout)
-set(xsimd14_without cpu/conv_bf16 cpu/frame cpu/kept_places cpu/matmul_small cpu/pool cpu/team
-    ${tests_of_plans})
+set(xsimd14_without cpu/conv cpu/conv_bf16 cpu/conv_channels_last cpu/conv_winograd cpu/frame cpu/kept_places
+    cpu/matmul_small cpu/pool cpu/team ${tests_of_plans})
 set(sse2_without cpu/frame cpu/kept_places cpu/matmul_small cpu/pool ${tests_of_plans})
 foreach(leg clang16 clang19 xsimd14 sse2)
   list(JOIN ${leg}_without "," ${leg}_without)
