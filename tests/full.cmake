@@ -155,7 +155,9 @@ if(TAPELESS_CLANG_TIDY)
   list(FILTER tidy_sources INCLUDE REGEX "/(${wanted})/[^/]*$")
   if(tidy_sources)
     tapeless_full_test(tidy "${TAPELESS_CLANG_TIDY}" -p "${CMAKE_BINARY_DIR}" --quiet
-                       --extra-arg=-Wno-invalid-feature-combination ${tidy_sources}) # see .cmake/programs.cmake
+                       --extra-arg=-Wno-invalid-feature-combination # see .cmake/programs.cmake
+                       --extra-arg=-Wno-unused-command-line-argument # what only g++ knows
+                       ${tidy_sources})
   endif()
 else()
   message(STATUS "full.tidy: no clang-tidy-19")

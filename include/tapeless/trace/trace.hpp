@@ -157,11 +157,12 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
     v.attr = static_cast<std::uint64_t>(k) + 1; // two outputs never share a buffer
     outputs[k] = g.intern(v);
   }
-  const vec<char> needed = needed_by(g, outputs);
+  // not const, for begin() const would be one instantiation more of each program
+  vec<char> needed = needed_by(g, outputs);
   vec<int> number(g.size(), no_node), counted;
   raw_program r;
   int* const now = number.begin(); // no call for each access: a call takes compilers 10 us
-  const char* const kept = needed.begin();
+  char* const kept = needed.begin();
   for (int i = 0, size = g.size(), count = 0; i < size; ++i) {
     if (kept[i] == 0) continue;
     node v = g[i];
