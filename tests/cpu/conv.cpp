@@ -366,16 +366,16 @@ TEST_CASE_TEMPLATE("conv: more channels than one panel of weights holds, images 
 TEST_CASE_TEMPLATE(
     "conv: minimal filtering of several images, bands and blocks of tiles, straight to y and by lines", T,
     TAPELESS_ELEMENTS) {
-  const auto agree = [](index_t n, index_t c, index_t h, index_t w, index_t k, index_t dil, index_t groups) {
+  const auto padded = [](index_t n, index_t c, index_t h, index_t w, index_t k, index_t dil, index_t groups) {
     return filter_of_three(n, c, h, w, k, dil, dil, dil, groups);
   };
-  check<T>(agree(5, 4, 6, 6, 7, 1, 1));      // images that share vectors, and one more
-  check<T>(agree(3, 6, 19, 4, 14, 2, 2));    // the same, dilated
-  check<T>(agree(0, 6, 19, 4, 14, 2, 2));    // none
-  check<T>(agree(1, 5, 12, 64, 8, 1, 1));    // rows of whole vectors
-  check<T>(agree(2, 3, 11, 32, 5, 1, 1));    // of an odd height
-  check<T>(agree(1, 80, 24, 64, 13, 1, 1));  // bands
-  check<T>(agree(1, 130, 12, 12, 13, 1, 1)); // blocks of tiles that all filters meet
+  check<T>(padded(5, 4, 6, 6, 7, 1, 1));      // images that share vectors, and one more
+  check<T>(padded(3, 6, 19, 4, 14, 2, 2));    // the same, dilated
+  check<T>(padded(0, 6, 19, 4, 14, 2, 2));    // none
+  check<T>(padded(1, 5, 12, 64, 8, 1, 1));    // rows of whole vectors
+  check<T>(padded(2, 3, 11, 32, 5, 1, 1));    // of an odd height
+  check<T>(padded(1, 80, 24, 64, 13, 1, 1));  // bands
+  check<T>(padded(1, 130, 12, 12, 13, 1, 1)); // blocks of tiles that all filters meet
 }
 
 TEST_CASE_TEMPLATE("conv: windows trimmed to small images, in several chunks of images and panels of filters",
@@ -534,16 +534,16 @@ TEST_CASE("conv: scratch does not depend on the batch") {
 TEST_CASE_TEMPLATE(
     "conv: 3x3 with several images a chunk, filters in blocks, more padding than the filter reaches", T,
     TAPELESS_ELEMENTS) {
-  const auto agree = [](index_t n, index_t c, index_t extent, index_t k, index_t pad, index_t dil_h,
-                        index_t dil_w) {
+  const auto check_filter = [](index_t n, index_t c, index_t extent, index_t k, index_t pad, index_t dil_h,
+                               index_t dil_w) {
     check<T>(filter_of_three(n, c, extent, extent, k, pad, dil_h, dil_w));
   };
-  agree(11, 3, 5, 4, 1, 1, 1);
-  agree(1, 2, 9, 70, 1, 1, 1);
-  agree(2, 2, 9, 3, 3, 1, 1);
-  agree(2, 2, 9, 3, 5, 1, 2);
-  agree(1, 3, 12, 2, 1, 3, 1);
-  agree(3, 9, 7, 17, 0, 2, 3);
+  check_filter(11, 3, 5, 4, 1, 1, 1);
+  check_filter(1, 2, 9, 70, 1, 1, 1);
+  check_filter(2, 2, 9, 3, 3, 1, 1);
+  check_filter(2, 2, 9, 3, 5, 1, 2);
+  check_filter(1, 3, 12, 2, 1, 3, 1);
+  check_filter(3, 9, 7, 17, 0, 2, 3);
 }
 
 TEST_CASE("conv: minimal filtering is taken where it pays, and only as far as it is asked for") {

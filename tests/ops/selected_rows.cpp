@@ -258,17 +258,15 @@ template <class Net> void check_hessian() {
 // The sanitizers' compiler takes a minute for two networks.
 #ifdef TAPELESS_TEST_FLOAT_ONLY
 #define ALL_NETWORKS perceptron, convolution, large_table, bags, six_axes
-#define TWICE_DIFFERENTIATED convolution, bags
 #else
 #define ALL_NETWORKS                                                                                  \
   perceptron, normalized, convolution, attention, towers, table, large_table, bags, six_axes, volume, \
       tokens, batch_statistics
-#define TWICE_DIFFERENTIATED perceptron, normalized, convolution, attention, bags, six_axes
 #endif
-TEST_CASE_TEMPLATE("selected rows: gradients, threads, no allocation", Net, ALL_NETWORKS) {
+TEST_CASE_TEMPLATE("selected rows: gradients and Hessians, threads, no allocation", Net, ALL_NETWORKS) {
   check_gradient<Net, hardest>();
+  check_hessian<Net>();
 }
-TEST_CASE_TEMPLATE("selected rows: Hessians", Net, TWICE_DIFFERENTIATED) { check_hessian<Net>(); }
 TEST_CASE_TEMPLATE("selected rows of two lists", Net, normalized, convolution, table) {
   check_gradient<Net, hardest_and_easiest>();
 }

@@ -119,7 +119,7 @@ constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int
 constexpr double most_with_weights(double dense) { return 0.1 * dense > 20e3 ? 0.9 * dense : dense - 20e3; }
 
 // Masks that are left out only where it saves something: so many are tried, the later ones while the programs tried so far
-// have this many nodes at most. A compiler's limit of steps in one constant is for some 600.
+// have this many nodes at most. g++'s limit of operations in one constant was met at some 660.
 inline constexpr int max_masks = 4, max_tried_nodes = 400;
 
 // Of the rewritings of a program for masks: the only one; the first, which may leave the masks of several losses to
@@ -135,7 +135,7 @@ template <class Backend> class mask_choosing {
   costed_program best_;
   int given_ = 0, dense_ = 0; // masks that it leaves out; cotangents with all rows nevertheless
   int most_given_ = 0;        // masks that it is to leave out
-  int tried_nodes_ = 0;
+  int tried_nodes_ = 0;       // of the programs that were tried
 
   constexpr void offer(const raw_program& r, double cost, int given) {
     const int dense = densified(r);

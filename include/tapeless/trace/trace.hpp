@@ -43,6 +43,7 @@ constexpr extent_t counted_twice(const raw_program& r, const vec<int>& counted) 
       if (r.nodes[counted[i]].s.d[0] == r.nodes[counted[j]].s.d[0]) return r.nodes[counted[i]].s.d[0];
   return 0;
 }
+// Does a node read an extent before the selection that counts it?
 constexpr bool reads_before(const raw_program& p, const vec<int>& counted) {
   std::uint64_t later = 0;
   for (const int k : counted) later |= set_of_names(p.nodes[k].s.d[0]);
@@ -161,7 +162,7 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
   vec<char> needed = needed_by(g, outputs);
   vec<int> number(g.size(), no_node), counted;
   raw_program r;
-  int* const now = number.begin(); // no call for each access: a call takes compilers 10 us
+  int* const now = number.begin(); // no call for each access: see block_list.hpp
   char* const kept = needed.begin();
   for (int i = 0, size = g.size(), count = 0; i < size; ++i) {
     if (kept[i] == 0) continue;
