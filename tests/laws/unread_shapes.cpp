@@ -48,7 +48,8 @@ std::string differs(F, std::vector<std::size_t> unread, const M&... more) {
 }
 
 bool rows_0[] = {true, true, false, false}, cols_0[] = {true, true, false, false, false},
-     rows_1[] = {false, true, false, false}, cols_1[] = {false, true, true, false, false};
+     rows_1[] = {false, true, false, false}, cols_1[] = {false, true, true, false, false},
+     nowhere[] = {false};
 
 } // namespace
 
@@ -65,6 +66,20 @@ TEST_CASE("unread: conditions on rows and columns, together and by themselves") 
   };
   CHECK(differs<array<4, 1>, array<4, 5>>(g, {2, 3}, mask<4, 1>(rows_0), mask<1, 5>(cols_0),
                                           mask<4, 1>(rows_1), mask<1, 5>(cols_1)) == "");
+}
+TEST_CASE("unread: a row that is the only one, rows of a vector, columns of a single row") {
+  const auto one = [](auto x, auto w, auto m) {
+    return tl::sum(where(m, tl::sum<1>(square(tl::matmul(exp(x), w))), 0.0));
+  };
+  CHECK(differs<array<1, 3>, array<3, 2>>(one, {0, 1, 2}, mask<1>(nowhere)) == "");
+  const auto vector = [](auto x, auto w, auto m) {
+    return tl::sum(where(m, square(tl::matmul(relu(x), w)), 0.0));
+  };
+  CHECK(differs<array<4, 3>, array<3>>(vector, {6, 7, 8, 9, 10, 11}, mask<4>(rows_0)) == "");
+  const auto columns = [](auto x, auto w, auto m) {
+    return tl::sum(where(m, square(relu(tl::matmul(w, tl::transpose(exp(x))))), 0.0));
+  };
+  CHECK(differs<array<4, 3>, array<1, 3>>(columns, {6, 7, 8, 9, 10, 11}, mask<1, 4>(rows_0)) == "");
 }
 TEST_CASE("unread: corners of a product, as high as wide and not") {
   const auto square_one = [](auto x, auto w) {

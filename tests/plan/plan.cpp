@@ -189,6 +189,25 @@ TEST_CASE("explain: names every step and the cost") {
   CHECK(d.find("digraph") == 0);
   CHECK(d.find("relu") != std::string::npos);
 }
+TEST_CASE("cost: conditions of a single row, or of a vector, add no loop over a matrix") {
+  constexpr auto by_rows = [](auto x, auto w, auto v) { return sum(square(matmul(relu(matmul(x, w)), v))); };
+  constexpr auto by_columns = [](auto x, auto w, auto v) {
+    return sum(square(matmul(v, relu(matmul(w, x)))));
+  };
+  constexpr auto of_condition = [](auto x, auto w, auto v, auto used) {
+    return sum(where(used, sum<1>(square(matmul(relu(matmul(x, w)), v))), 0.0f));
+  };
+  using row = tensor<float, 1, 64>;
+  using vector = tensor<float, 64>;
+  using matrix = tensor<float, 64, 64>;
+  using condition = tensor<bool, 1>;
+  constexpr auto matrices = [](const cost& c) { return c.adjoint.bytes.at() / (4 * 64 * 64); };
+  // v is read, two gradients are written
+  static_assert(matrices(jit(value_and_grad<1, 2>(by_rows)).cost<row, matrix, matrix>()) < 3.3);
+  static_assert(matrices(jit(value_and_grad<1, 2>(by_columns)).cost<vector, matrix, matrix>()) < 3.3);
+  static_assert(matrices(jit(value_and_grad<1, 2>(of_condition)).cost<row, matrix, matrix, condition>()) <
+                3.3);
+}
 TEST_CASE("plan: x less a sum of it is computed where it is read, and never stored") {
   constexpr auto f = [](auto x) {
     auto c = x - sum<0>(x);

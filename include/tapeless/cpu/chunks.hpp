@@ -96,12 +96,15 @@ void run_fused(const Team& team, const frame_step& f, const Loop& loop, const Be
   using stores = stores_of<Code, T>;
   if (f.empty) return stores::clear(f);
   fused_arguments all{nullptr, f.slot, f.loop, f.extent};
-  const auto run = [&](fused_arguments a, index_t chunk, index_t lo, index_t hi) {
-    const typename stores::carried carry(f, chunk);
-    a.carry = carry.of;
-    loop.run(a, lo, hi);
-    a.done = hi - lo;
-    loop.finish(a);
+  const auto run = [&](fused_arguments& a, index_t chunk, index_t lo, index_t hi) {
+    if constexpr (stores::carries() == 0) loop.run(a, lo, hi);
+    else {
+      const typename stores::carried carry(f, chunk);
+      a.carry = carry.of;
+      loop.run(a, lo, hi);
+      a.done = hi - lo;
+      loop.finish(a);
+    }
   };
   if (f.chunks == 1) return run(all, 0, 0, f.loop[0]);
   team.run(f.chunks, [&](index_t chunk, int member) {

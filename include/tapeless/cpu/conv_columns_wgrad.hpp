@@ -35,14 +35,15 @@ template <class V, int M, int N, class T>
 #pragma GCC unroll 16
     for (int n = 0; n < N; ++n) acc[m][n] = V(T(0));
   chain_sums<V, M, N> sums;
+  index_t i = 0; // the line at hand, of its image
+  const T *d = dy, *row = x;
+  const index_t vectors = ceil_div(cols, W);
   const auto chain = [&](index_t line, index_t end, index_t part, index_t part_end)
                          __attribute__((always_inline)) {
-                           for (index_t z = line / rows, i = line % rows; line < end; ++line) {
-                             const T* const d = dy + z * dy_image + i * dy_line;
+                           for (; line < end; ++line) {
                              const T* xs[N];
 #pragma GCC unroll 16
-                             for (int n = 0; n < N; ++n) xs[n] = x + z * x_image + i * x_row + at[n];
-                             if (++i == rows) ++z, i = 0;
+                             for (int n = 0; n < N; ++n) xs[n] = row + at[n];
                              for (index_t j = part * W; j < part_end * W; j += W) {
                                V a[M];
 #pragma GCC unroll 16
@@ -59,9 +60,13 @@ template <class V, int M, int N, class T>
                                  for (int m = 0; m < M; ++m) acc[m][n] = fma(a[m], b, acc[m][n]);
                                }
                              }
+                             if (part_end < vectors) continue;
+                             d += dy_line, row += x_row;
+                             if (++i == rows)
+                               i = 0, d += dy_image - rows * dy_line, row += x_image - rows * x_row;
                            }
                          };
-  in_chains_of_rows(images * rows, ceil_div(cols, W), chain_terms, acc, sums, chain);
+  in_chains_of_rows(images * rows, vectors, chain_terms, acc, sums, chain);
   sums.finish(acc);
 #pragma GCC unroll 16
   for (int m = 0; m < M; ++m)

@@ -374,26 +374,27 @@ private:
       end_axis<A>(s, p, moved);
     }
   }
-  // The sums of a call, and where they are: base, with room for all slots, is a's from then on.
-  static void begin_sums(sums& s, fused_arguments& a, void** base) {
-    unroll<Code.stores>([&](auto k) { s.total[k] = V(identity<k>()); });
-    if constexpr (has_chains()) {
+  // The arguments of a call whose sums along outer axes are in their chains, and those sums.
+  struct arguments_in_chains : fused_arguments {
+    void* place[slots];
+    arguments_in_chains(const fused_arguments& a, sums& s) : fused_arguments(a) {
       unroll<Code.stores>([&](auto k) {
         if constexpr (in_chains(k)) set_chains<k>(a, s);
       });
-      for (int k = 0; k < slots; ++k) base[k] = base_of(a, k);
+      for (int k = 0; k < slots; ++k) place[k] = base_of(a, k);
       unroll<Code.stores>([&](auto k) {
         if constexpr (in_chains(k))
-          if (s.of[k].level >= 0) base[out(k).slot] = s.of[k].chain;
+          if (s.of[k].level >= 0) place[out(k).slot] = s.of[k].chain;
       });
-      a.base = base;
+      base = place;
     }
-  }
+    arguments_in_chains(const arguments_in_chains&) = delete;
+  };
 
 public:
   // Indices [lo, hi) of the outermost axis. What it sums is the result after finish.
   // @pre every loop extent > 0, lo < hi
-  [[gnu::noinline]] static void run(fused_arguments a, index_t lo, index_t hi) {
+  [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi) {
     if constexpr (copies())
       if (const int along = axis_of_neighbours(a); along < axes - 1) {
         nest_transposed<0>(a, along, along == 0 ? hi - lo : a.loop[along], lo, hi,
@@ -403,11 +404,12 @@ public:
         return;
       }
     sums s;
-    void* base[slots];
-    begin_sums(s, a, base);
+    unroll<Code.stores>([&](auto k) { s.total[k] = V(identity<k>()); });
     position p;
     for (int k = 0; k < slots; ++k) p[k] = a.slot[k].start;
-    nest<0>(s, a, p, lo, hi, a.done > 0 ? 1u : 0u);
+    const unsigned moved = a.done > 0 ? 1u : 0u;
+    if constexpr (has_chains()) nest<0>(s, arguments_in_chains(a, s), p, lo, hi, moved);
+    else nest<0>(s, a, p, lo, hi, moved);
     if constexpr (Code.past_caches != 0) end_stores_past_caches();
     if constexpr (sums_all<store_kind::total>())
       if (s.is_long) end_chains_of<store_kind::total>(s, s.total, s.added, s.is_long);
@@ -427,7 +429,7 @@ public:
     });
   }
   // After the last call for some sums over the outermost axis, of a.done indices in all.
-  static void finish(fused_arguments a) {
+  static void finish(const fused_arguments& a) {
     unroll<Code.stores>([&](auto k) {
       constexpr auto y = out(k);
       if constexpr (y.carries && y.k == store_kind::total) {

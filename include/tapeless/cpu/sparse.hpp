@@ -211,12 +211,7 @@ void spmv(const csr_rows<Ends>& a, Rows rows, Values values, X x, index_t lo, in
           else sum = fma_narrow<T>(p, load_narrow(values + e), sum);
         }
       };
-      // a block of them; a row of more is a sum of blocks
-      constexpr index_t block = 2 * L * short_sum;
-      T high{}, low{};
-      index_t e = begin;
-      do {
-        const index_t stop = end - e > block ? e + block : end;
+      const auto sum_of_block = [&](index_t e, index_t stop) __attribute__((always_inline)) {
         narrow<T> even{}, odd{}; // two chains
         T rest{};
         for (; e + 2 * L <= stop; e += 2 * L) {
@@ -229,11 +224,17 @@ void spmv(const csr_rows<Ends>& a, Rows rows, Values values, X x, index_t lo, in
           if constexpr (x_is_ones) rest += values[e];
           else if constexpr (values_are_ones) rest += x[index_t(Stride) * a.column[e]];
           else rest = fma_scalar(x[index_t(Stride) * a.column[e]], values[e], rest);
-        const T sum = hsum_narrow<T>(even + odd) + rest;
-        if (stop - begin <= block) high = sum;
-        else [[unlikely]] two_sum(high, low, sum);
-      } while (e < end);
-      y[k] = end - begin <= block ? high : sum_of(high, low);
+        return hsum_narrow<T>(even + odd) + rest;
+      };
+      constexpr index_t block = 2 * L * short_sum;
+      if (end - begin <= block) [[likely]]
+        y[k] = sum_of_block(begin, end);
+      else {
+        T high{}, low{};
+        for (index_t e = begin; e < end; e += block)
+          two_sum(high, low, sum_of_block(e, end - e > block ? e + block : end));
+        y[k] = sum_of(high, low);
+      }
     }
   }
 }

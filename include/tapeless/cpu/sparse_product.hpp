@@ -138,43 +138,50 @@ void sddmm(const csr_rows<Ends>& a, Rows rows, const typename V::value_type* L,
   using T = typename V::value_type;
   constexpr int W = static_cast<int>(V::size);
   constexpr int G = W < 4 ? W : 4; // entries whose products are made side by side
+  constexpr index_t longest = short_sum * W;
   for (index_t k = lo; k < hi; ++k) {
     const index_t i = rows(k), end = a.end[i];
     const T* const l = L + k * K;
-    for (index_t e = a.begin(i); e < end; e += W) {
-      V sums(T(0)), low(T(0));
-      for (index_t from = 0, to; from < K; from = to) { // a long row is a sum of blocks
-        to = K - from > short_sum * W ? from + short_sum * W : K;
-        V s[W]; // the lanes of s[m] add up to out[e + m]
-        unroll<W / G>([&](auto group) __attribute__((always_inline)) {
-          V sum[G];
-          unroll<G>([&](auto g) __attribute__((always_inline)) { sum[g] = V(T(0)); });
-          if (const index_t first = e + group * G; first < end) {
-            const T* r[G];
-            unroll<G>([&](auto g) __attribute__((always_inline)) { // behind the row: its last entry once more
-              r[g] = R + a.column[first + g < end ? first + g : end - 1] * K;
-              if (first + g + detail::rows_ahead < end)
-                __builtin_prefetch(R + a.column[first + g + detail::rows_ahead] * K, 0, 3);
-            });
-            index_t j = from;
-            for (; j + W <= to; j += W) {
-              const V x = load<V>(l + j);
-              unroll<G>([&](auto g)
-                            __attribute__((always_inline)) { sum[g] = fma(x, load<V>(r[g] + j), sum[g]); });
-            }
-            if (j < to) {
-              const V x = load_n<V>(l + j, to - j);
-              unroll<G>([&](auto g) __attribute__((always_inline)) {
-                sum[g] = fma(x, load_n<V>(r[g] + j, to - j), sum[g]);
-              });
-            }
+    // lane m: the sum of l[j] R[column[e + m]][j] over j in [from, to)
+    const auto dots = [&](index_t e, index_t from, index_t to) __attribute__((always_inline)) {
+      V s[W]; // the lanes of s[m] add up to lane m
+      unroll<W / G>([&](auto group) __attribute__((always_inline)) {
+        V sum[G];
+        unroll<G>([&](auto g) __attribute__((always_inline)) { sum[g] = V(T(0)); });
+        if (const index_t first = e + group * G; first < end) {
+          const T* r[G];
+          unroll<G>([&](auto g) __attribute__((always_inline)) { // behind the row: its last entry once more
+            r[g] = R + a.column[first + g < end ? first + g : end - 1] * K;
+            if (first + g + detail::rows_ahead < end)
+              __builtin_prefetch(R + a.column[first + g + detail::rows_ahead] * K, 0, 3);
+          });
+          index_t j = from;
+          for (; j + W <= to; j += W) {
+            const V x = load<V>(l + j);
+            unroll<G>([&](auto g)
+                          __attribute__((always_inline)) { sum[g] = fma(x, load<V>(r[g] + j), sum[g]); });
           }
-          unroll<G>([&](auto g) __attribute__((always_inline)) { s[group * G + g] = sum[g]; });
-        });
-        if (from == 0) sums = hsum_each<V>(s);
-        else two_sum(sums, low, hsum_each<V>(s));
+          if (j < to) {
+            const V x = load_n<V>(l + j, to - j);
+            unroll<G>([&](auto g) __attribute__((always_inline)) {
+              sum[g] = fma(x, load_n<V>(r[g] + j, to - j), sum[g]);
+            });
+          }
+        }
+        unroll<G>([&](auto g) __attribute__((always_inline)) { s[group * G + g] = sum[g]; });
+      });
+      return hsum_each<V>(s);
+    };
+    for (index_t e = a.begin(i); e < end; e += W) {
+      V sums;
+      if (K <= longest) [[likely]]
+        sums = dots(e, 0, K);
+      else { // a sum of blocks
+        V high(T(0)), low(T(0));
+        for (index_t from = 0; from < K; from += longest)
+          two_sum(high, low, dots(e, from, K - from > longest ? from + longest : K));
+        sums = sum_of(high, low);
       }
-      if (K > short_sum * W) sums = sum_of(sums, low);
       if (e + W <= end) store(out + e, sums);
       else store_n(out + e, sums, end - e);
     }

@@ -8,6 +8,7 @@
 //   lost (compensated_sums): they are as exact for any number of blocks.
 // What is added to what is a function of the extents, never of a team.
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
 
 #include "long_sums.hpp"
@@ -101,8 +102,13 @@ template <class V, int M, int NV, class F>
 [[gnu::always_inline]] inline void in_chains_of_rows(index_t rows, index_t cols, index_t most,
                                                      V (&acc)[M][NV], chain_sums<V, M, NV>& sums, F&& f) {
   if (rows == 0 || cols == 0) return;
-  const index_t parts = (cols + most - 1) / most, wide = (cols + parts - 1) / parts;
-  const index_t high = parts > 1 ? 1 : most / cols;
+  index_t wide = cols, high = rows;
+  if (cols > most) {
+    const index_t parts = (cols + most - 1) / most;
+    wide = (cols + parts - 1) / parts;
+    high = 1;
+  } else if (rows * cols > most) // a division of 32 bits: others take as long as some steps
+    high = static_cast<std::uint32_t>(most) / static_cast<std::uint32_t>(cols);
   for (index_t i = 0; i < rows; i += high)
     for (index_t j = 0; j < cols; j += wide) {
       if (i + j > 0) sums.collect(acc);

@@ -20,6 +20,7 @@ class unread_guarding : row_rewriter {
     int mask = no_node;   // in the new graph; none in a dry run
     shape s;              // of the mask, with the node's rank
     bool implied = false; // by the others; it has fewer axes than they have
+    bool of_relu = false; // x > 0, which its derivative brings along
   };
   using parts = vec<part>;
   static constexpr int most_parts = 6;
@@ -36,6 +37,7 @@ class unread_guarding : row_rewriter {
     for (part& q : l)
       if (dry_ ? q.s == p.s : q.mask == p.mask) {
         q.implied = q.implied && p.implied;
+        q.of_relu = q.of_relu && p.of_relu;
         return;
       }
     if (l.size() < most_parts || !p.implied) l.push_back(p);
@@ -80,7 +82,8 @@ class unread_guarding : row_rewriter {
     }
     parts only_x, only_y;
     for (const part& p : x)
-      if (const part* const q = find(y, p.mask)) add(r, {p.mask, p.s, p.implied && q->implied});
+      if (const part* const q = find(y, p.mask))
+        add(r, {p.mask, p.s, p.implied && q->implied, p.of_relu && q->of_relu});
       else only_x.push_back(p);
     for (const part& q : y)
       if (find(x, q.mask) == nullptr) only_y.push_back(q);
@@ -118,6 +121,13 @@ class unread_guarding : row_rewriter {
     return r;
   }
   constexpr int mask_as(int m, const shape& s) { return dry_ ? m : reshape(g_, m, s); }
+  // Or of max and min with 0. x: a condition of the old program
+  constexpr bool is_of_relu(int x) const {
+    while (rule(at(x).o).k == kind::view) x = at(x).in[0];
+    const node& v = at(x);
+    return v.adjoint && rule(v.o).k == kind::elementwise &&
+           ((v.in[0] >= 0 && is_zero(p_.nodes, v.in[0])) || (v.in[1] >= 0 && is_zero(p_.nodes, v.in[1])));
+  }
   // What is true where condition x of the old program is, or is not: the operands of && each for itself.
   constexpr void add_condition(parts& l, int x, int rank, bool holds) {
     const node& v = at(x);
@@ -129,7 +139,7 @@ class unread_guarding : row_rewriter {
     }
     int m = no_node;
     if (!dry_) m = unexpanded(g_, holds ? made_[x] : negated(g_, unexpanded(g_, made_[x])));
-    add(l, {m, ranked(dry_ ? at(unexpanded(v, x)).s : g_[m].s, rank)});
+    add(l, {m, ranked(dry_ ? at(unexpanded(v, x)).s : g_[m].s, rank), false, is_of_relu(x)});
   }
 
   // ---- parts through ops that move elements -----------------------------------------------------------------------
@@ -173,13 +183,15 @@ class unread_guarding : row_rewriter {
       whole.d[whole.rank++] = times_repeated;
     }
     if (!(numel(whole) == numel(r))) return {};
-    part q{p.mask, r, p.implied};
+    part q{p.mask, r, p.implied, p.of_relu};
     if (!dry_) q.mask = reshape(g_, expand(g_, reshape(g_, p.mask, narrow), whole), r);
     return q;
   }
   static constexpr bool varies(const part& p, int axis) { return p.s.d[axis] != 1; }
   // The same mask with its one axis in another place.
-  constexpr part moved(const part& p, const shape& to) { return {mask_as(p.mask, to), to, p.implied}; }
+  constexpr part moved(const part& p, const shape& to) {
+    return {mask_as(p.mask, to), to, p.implied, p.of_relu};
+  }
   static constexpr bool is_of_images(const part& p) { // or of all together
     for (int a = 1; a < p.s.rank; ++a)
       if (varies(p, a)) return false;
@@ -229,14 +241,14 @@ class unread_guarding : row_rewriter {
     for (const part& p : of_[v.in[0]]) {
       shape s = p.s;
       switch (v.o) {
-        case op::expand: add(r, {p.mask, ranked(p.s, v.s.rank), p.implied}); break;
+        case op::expand: add(r, {p.mask, ranked(p.s, v.s.rank), p.implied, p.of_relu}); break;
         case op::reshape:
           if (const part q = reshaped(p, from, v.s); q.s.rank == v.s.rank && (dry_ || q.mask >= 0)) add(r, q);
           else drops = true;
           break;
         case op::transpose:
           for (int a = 0; a < s.rank; ++a) s.d[a] = p.s.d[perm_axis(v.attr, a)];
-          add(r, {dry_ ? no_node : transpose(g_, reshape(g_, p.mask, p.s), v.attr), s, p.implied});
+          add(r, {dry_ ? no_node : transpose(g_, reshape(g_, p.mask, p.s), v.attr), s, p.implied, p.of_relu});
           break;
         case op::slice:
           if (!varies(p, axis)) add(r, p);
@@ -245,7 +257,7 @@ class unread_guarding : row_rewriter {
             add(r,
                 {dry_ ? no_node
                       : slice(g_, reshape(g_, p.mask, p.s), axis, static_cast<extent_t>(v.attr2), s.d[axis]),
-                 s, p.implied});
+                 s, p.implied, p.of_relu});
           }
           break;
         case op::pad:
@@ -255,15 +267,15 @@ class unread_guarding : row_rewriter {
             const auto lo = static_cast<extent_t>(v.attr2);
             add(r, {dry_ ? no_node
                          : pad(g_, reshape(g_, p.mask, p.s), axis, lo, v.s.d[axis] - lo - from.d[axis]),
-                    s, p.implied});
+                    s, p.implied, p.of_relu});
           }
           break;
         case op::gather: {
           const shape index = at(v.in[1]).s;
           if (varies(p, axis)) {
             s = detail::gathered(p.s, index, axis);
-            add(r,
-                {dry_ ? no_node : gather(g_, reshape(g_, p.mask, p.s), made_[v.in[1]], axis), s, p.implied});
+            add(r, {dry_ ? no_node : gather(g_, reshape(g_, p.mask, p.s), made_[v.in[1]], axis), s, p.implied,
+                    p.of_relu});
           } else add(r, moved(p, detail::gathered(p.s, keepdims(index, all_axes(index)), axis)));
           break;
         }
@@ -314,13 +326,13 @@ class unread_guarding : row_rewriter {
       const shape s = one_axis(v.s.rank, 0, n == 1 ? 1 : v.s.d[0]);
       if (n == s.d[0]) add(r, moved(p, s));
       else if (const extent_t planes = quotient(v.s.d[0], n); v.o == op::unfold && planes > 0) {
-        part q{no_node, s, p.implied};
+        part q{no_node, s, p.implied, p.of_relu};
         if (!dry_)
           q.mask = reshape(g_, expand(g_, reshape(g_, p.mask, shape{2, {n, 1}}), shape{2, {n, planes}}), s);
         add(r, q);
       } else if (const int m = v.o == op::fold ? repeated_from(p, v.s.d[0]) : no_node;
                  m >= 0 || (dry_ && v.o == op::fold))
-        add(r, {mask_as(m, s), s, p.implied});
+        add(r, {mask_as(m, s), s, p.implied, p.of_relu});
       else drops = true;
     }
     return kept(r, drops);
@@ -353,10 +365,19 @@ class unread_guarding : row_rewriter {
     const int rank = at(v.in[k]).s.rank;
     const shape& other = at(v.in[1 - k]).s;
     const product_axes from = axes_of(v, k, rank);
+    // relu's condition of a vector leaves out single elements, though they are rows of a product with it.
+    const auto is_of_elements = [&](const part& p) {
+      return p.of_relu && at(v.in[k]).s.d[summed ? from.row : from.inner] == 1 &&
+             (varies(p, from.row) || varies(p, from.inner));
+    };
+    const auto leaves_out_of_sum = [&](const part& p) { // some of its terms, or the only one
+      return varies(p, from.inner) || at(v.in[k]).s.d[from.inner] == 1;
+    };
     parts r;
     bool drops = false;
     for (const part& p : of_[v.in[k]]) {
-      if (summed ? varies(p, from.row) || !varies(p, from.inner) : varies(p, from.inner)) {
+      if (is_of_elements(p) ||
+          (summed ? varies(p, from.row) || !leaves_out_of_sum(p) : varies(p, from.inner))) {
         drops = true;
         continue;
       }
@@ -590,10 +611,13 @@ class unread_guarding : row_rewriter {
   }
   constexpr int product(int i, int (&in)[3], parts& l) {
     const node& v = at(i);
+    parts of_terms; // the result needs no guard for these
     if (v.o == op::matmul) {
       for (int k = 0; k < 2; ++k)
         if (found(v.in[k])) {
-          if (v.adjoint) guard_operand(i, k, matmul_parts(i, k, true), in);
+          const parts summed = matmul_parts(i, k, true);
+          if (v.adjoint) guard_operand(i, k, summed, in);
+          add_all(of_terms, summed);
           add_all(l, matmul_parts(i, k, false));
         }
     } else if (v.o == op::conv_wgrad) {
@@ -611,7 +635,11 @@ class unread_guarding : row_rewriter {
     int y = no_node;
     for (int k = 0; k < 2 && y < 0 && v.adjoint; ++k) y = summed_in_box(i, k, in);
     if (y < 0) y = remake(i, in);
-    return !v.adjoint || l.empty() || dry_ ? y : guarded(y, l);
+    if (!v.adjoint || dry_) return y;
+    parts left;
+    for (const part& p : l)
+      if (find(of_terms, p.mask) == nullptr) left.push_back(p);
+    return left.empty() ? y : guarded(y, left);
   }
   constexpr int remake(int i, const int (&in)[3]) { return dry_ ? no_node : again(at(i), in, at(i).s); }
 
