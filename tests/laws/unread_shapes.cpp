@@ -81,6 +81,29 @@ TEST_CASE("unread: a row that is the only one, rows of a vector, columns of a si
   };
   CHECK(differs<array<4, 3>, array<1, 3>>(columns, {6, 7, 8, 9, 10, 11}, mask<1, 4>(rows_0)) == "");
 }
+TEST_CASE("unread: one mask of the rows and of the columns of a product") {
+  const auto f = [](auto q, auto k, auto m) {
+    return tl::sum(where(tl::reshape<4, 1>(m) && m, tl::matmul(q, tl::transpose(k)), 0.0));
+  };
+  std::vector<double> q = spread(8, 0.3, 0.07), k = spread(8, 0.9, -0.11);
+  k[1] = std::numeric_limits<double>::quiet_NaN(); // of a row that is read
+  auto run = tl::jit(tl::grad<0>(f)).bind<array<4, 2>, array<4, 2>, mask<4>>();
+  const auto q_bar = run(array<4, 2>(q), array<4, 2>(k), mask<4>(rows_0));
+  for (int i = 4; i < 8; ++i) CHECK(q_bar[i] == 0);
+}
+TEST_CASE("unread: a condition of the user's that looks like relu's") {
+  double m[] = {1, 0, 0, 0, 1, 1};
+  const std::vector<std::size_t> columns = {0, 3, 7, 8, 10, 11}; // of m == 1
+  const auto branch = [](auto x, auto w, auto m) {
+    return tl::sum(where(m != 0.0, 1.0, square(tl::matmul(w, x))));
+  };
+  CHECK(differs<array<2, 2, 3>, array<2, 1, 2>>(branch, columns, array<2, 1, 3>(m)) == "");
+  const auto again = [](auto x, auto w, auto m) { // a derivative has made the condition before
+    const auto inner = tl::grad<0>([](auto s) { return tl::sum(square(relu(1.0 - s))); })(m);
+    return tl::sum(inner) + tl::sum(where(relu(1.0 - m) > 0.0, square(tl::matmul(w, x)), 1.0));
+  };
+  CHECK(differs<array<2, 2, 3>, array<2, 1, 2>>(again, columns, array<2, 1, 3>(m)) == "");
+}
 TEST_CASE("unread: corners of a product, as high as wide and not") {
   const auto square_one = [](auto x, auto w) {
     return tl::sum(square(tl::slice<0, 0, 2>(tl::slice<1, 0, 2>(tl::matmul(x, w)))));

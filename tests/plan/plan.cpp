@@ -194,6 +194,10 @@ TEST_CASE("cost: conditions of a single row, or of a vector, add no loop over a 
   constexpr auto by_columns = [](auto x, auto w, auto v) {
     return sum(square(matmul(v, relu(matmul(w, x)))));
   };
+  constexpr auto leaky = [](auto x, auto w, auto v) {
+    const auto h = matmul(x, w);
+    return sum(square(matmul(relu(h) - 0.1f * relu(-h), v)));
+  };
   constexpr auto of_condition = [](auto x, auto w, auto v, auto used) {
     return sum(where(used, sum<1>(square(matmul(relu(matmul(x, w)), v))), 0.0f));
   };
@@ -205,6 +209,7 @@ TEST_CASE("cost: conditions of a single row, or of a vector, add no loop over a 
   // v is read, two gradients are written
   static_assert(matrices(jit(value_and_grad<1, 2>(by_rows)).cost<row, matrix, matrix>()) < 3.3);
   static_assert(matrices(jit(value_and_grad<1, 2>(by_columns)).cost<vector, matrix, matrix>()) < 3.3);
+  static_assert(matrices(jit(value_and_grad<1, 2>(leaky)).cost<row, matrix, matrix>()) < 3.3);
   static_assert(matrices(jit(value_and_grad<1, 2>(of_condition)).cost<row, matrix, matrix, condition>()) <
                 3.3);
 }

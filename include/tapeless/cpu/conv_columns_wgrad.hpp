@@ -60,7 +60,7 @@ template <class V, int M, int N, class T>
                                  for (int m = 0; m < M; ++m) acc[m][n] = fma(a[m], b, acc[m][n]);
                                }
                              }
-                             if (part_end < vectors) continue;
+                             if (part_end < vectors) continue; // other parts of the line follow
                              d += dy_line, row += x_row;
                              if (++i == rows)
                                i = 0, d += dy_image - rows * dy_line, row += x_image - rows * x_row;

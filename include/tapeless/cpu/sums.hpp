@@ -107,7 +107,7 @@ template <class V, int M, int NV, class F>
     const index_t parts = (cols + most - 1) / most;
     wide = (cols + parts - 1) / parts;
     high = 1;
-  } else if (rows * cols > most) // a division of 32 bits: others take as long as some steps
+  } else if (rows * cols > most) // 32 bits: a division of 64 takes longer than some steps of a kernel
     high = static_cast<std::uint32_t>(most) / static_cast<std::uint32_t>(cols);
   for (index_t i = 0; i < rows; i += high)
     for (index_t j = 0; j < cols; j += wide) {

@@ -36,8 +36,10 @@ struct graph : rule_watch {
     int* const slot = table_.begin();
     std::uint32_t mask = static_cast<std::uint32_t>(table_.size() - 1), at = hash(v) & mask;
     for (; slot[at] >= 0; at = (at + 1) & mask)
-      if (equal(nodes[slot[at]], v) && (nodes[slot[at]].adjoint == in_adjoint || !has_zeros(v)))
+      if (node& n = nodes[slot[at]]; equal(n, v) && (n.adjoint == in_adjoint || !has_zeros(v))) {
+        if (v.t == dtype::boolean && !in_adjoint) n.adjoint = false; // a condition of the user's, too
         return slot[at];
+      }
     const int id = nodes.size();
     v.adjoint = in_adjoint;
     nodes.push_back(v);

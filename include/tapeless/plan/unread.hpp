@@ -20,7 +20,7 @@ class unread_guarding : row_rewriter {
     int mask = no_node;   // in the new graph; none in a dry run
     shape s;              // of the mask, with the node's rank
     bool implied = false; // by the others; it has fewer axes than they have
-    bool of_relu = false; // x > 0, which its derivative brings along
+    bool of_relu = false; // see is_of_relu
   };
   using parts = vec<part>;
   static constexpr int most_parts = 6;
@@ -90,14 +90,21 @@ class unread_guarding : row_rewriter {
     const int a = all_of(only_x), b = all_of(only_y);
     if (a >= 0 && b >= 0) {
       const int m = either(a, b);
-      if (m >= 0) add(r, {m, broadcast(shape_of_all(only_x), shape_of_all(only_y))});
+      if (m >= 0)
+        add(r, {m, broadcast(shape_of_all(only_x), shape_of_all(only_y)), false,
+                all_are_of_relu(only_x) && all_are_of_relu(only_y)});
       else r = kept(r, true);
     }
     for (const part& p : only_x)
       for (const part& q : only_y)
         if (p.s == q.s)
-          if (const int m = either(p.mask, q.mask); m >= 0) add(r, {m, p.s, true});
+          if (const int m = either(p.mask, q.mask); m >= 0) add(r, {m, p.s, true, p.of_relu && q.of_relu});
     return r;
+  }
+  static constexpr bool all_are_of_relu(const parts& l) {
+    for (const part& p : l)
+      if (!p.of_relu) return false;
+    return true;
   }
   static constexpr shape shape_of_all(const parts& l) {
     shape s;
@@ -121,12 +128,12 @@ class unread_guarding : row_rewriter {
     return r;
   }
   constexpr int mask_as(int m, const shape& s) { return dry_ ? m : reshape(g_, m, s); }
-  // Or of max and min with 0. x: a condition of the old program
+  // Is condition x of the old program that of the derivative of relu, or of max or min with 0?
   constexpr bool is_of_relu(int x) const {
     while (rule(at(x).o).k == kind::view) x = at(x).in[0];
     const node& v = at(x);
-    return v.adjoint && rule(v.o).k == kind::elementwise &&
-           ((v.in[0] >= 0 && is_zero(p_.nodes, v.in[0])) || (v.in[1] >= 0 && is_zero(p_.nodes, v.in[1])));
+    const bool compares = v.o == op::gt || v.o == op::ge || v.o == op::le;
+    return v.adjoint && compares && (is_zero(p_.nodes, v.in[0]) || is_zero(p_.nodes, v.in[1]));
   }
   // What is true where condition x of the old program is, or is not: the operands of && each for itself.
   constexpr void add_condition(parts& l, int x, int rank, bool holds) {
@@ -611,13 +618,13 @@ class unread_guarding : row_rewriter {
   }
   constexpr int product(int i, int (&in)[3], parts& l) {
     const node& v = at(i);
-    parts of_terms; // the result needs no guard for these
+    parts of_only_term; // of a sum: its operand is guarded, and the result needs no guard
     if (v.o == op::matmul) {
       for (int k = 0; k < 2; ++k)
         if (found(v.in[k])) {
           const parts summed = matmul_parts(i, k, true);
           if (v.adjoint) guard_operand(i, k, summed, in);
-          add_all(of_terms, summed);
+          if (at(v.in[k]).s.d[axes_of(v, k, at(v.in[k]).s.rank).inner] == 1) add_all(of_only_term, summed);
           add_all(l, matmul_parts(i, k, false));
         }
     } else if (v.o == op::conv_wgrad) {
@@ -638,7 +645,7 @@ class unread_guarding : row_rewriter {
     if (!v.adjoint || dry_) return y;
     parts left;
     for (const part& p : l)
-      if (find(of_terms, p.mask) == nullptr) left.push_back(p);
+      if (find(of_only_term, p.mask) == nullptr) left.push_back(p);
     return left.empty() ? y : guarded(y, left);
   }
   constexpr int remake(int i, const int (&in)[3]) { return dry_ ? no_node : again(at(i), in, at(i).s); }
