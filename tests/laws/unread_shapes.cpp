@@ -92,17 +92,17 @@ TEST_CASE("unread: one mask of the rows and of the columns of a product") {
   for (int i = 4; i < 8; ++i) CHECK(q_bar[i] == 0);
 }
 TEST_CASE("unread: a condition of the user's that looks like relu's") {
-  double m[] = {1, 0, 0, 0, 1, 1};
-  const std::vector<std::size_t> columns = {0, 3, 7, 8, 10, 11}; // of m == 1
+  double weights[] = {1, 0, 0, 0, 1, 1};
+  const std::vector<std::size_t> columns = {0, 3, 7, 8, 10, 11}; // where m is 1
   const auto branch = [](auto x, auto w, auto m) {
     return tl::sum(where(m != 0.0, 1.0, square(tl::matmul(w, x))));
   };
-  CHECK(differs<array<2, 2, 3>, array<2, 1, 2>>(branch, columns, array<2, 1, 3>(m)) == "");
+  CHECK(differs<array<2, 2, 3>, array<2, 1, 2>>(branch, columns, array<2, 1, 3>(weights)) == "");
   const auto again = [](auto x, auto w, auto m) { // a derivative has made the condition before
     const auto inner = tl::grad<0>([](auto s) { return tl::sum(square(relu(1.0 - s))); })(m);
     return tl::sum(inner) + tl::sum(where(relu(1.0 - m) > 0.0, square(tl::matmul(w, x)), 1.0));
   };
-  CHECK(differs<array<2, 2, 3>, array<2, 1, 2>>(again, columns, array<2, 1, 3>(m)) == "");
+  CHECK(differs<array<2, 2, 3>, array<2, 1, 2>>(again, columns, array<2, 1, 3>(weights)) == "");
 }
 TEST_CASE("unread: corners of a product, as high as wide and not") {
   const auto square_one = [](auto x, auto w) {
