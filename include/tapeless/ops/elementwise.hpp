@@ -453,7 +453,7 @@ constexpr void pow_vjp(vjp_context& c) {
 // clang-format off
 inline constexpr op_rule elementwise_rules[] = {
   {op::neg,     "neg",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, -c.bar); }},
-  {op::square,  "square",  kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, (c.bar * 2.0) * c.x(0)); }},
+  {op::square,  "square",  kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * (c.x(0) * 2.0)); }},
   {op::sqrt,    "sqrt",    kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * (0.5 / c.y)); }},
   {op::exp,     "exp",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * c.y); }},
   {op::log,     "log",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar / c.x(0)); }},
