@@ -363,7 +363,11 @@ inline values done(const instruction& i, const values& a, const values& b, const
     case act::concat: return ref::concat<double>({a, ref::tanh(a)}, 0);
     case product_of_rows: return ref::tanh(ref::matmul(a, b, false, true));
     case product_with_itself: return ref::tanh(ref::matmul(a, a, true, false));
-    case product: return ref::tanh(ref::matmul(a, b));
+    case product: {
+      if (b.rank() > 1) return ref::tanh(ref::matmul(a, b));
+      const values y = ref::matmul(a, ref::reshape(b, {b.size(), 1}));
+      return ref::tanh(ref::reshape(y, {y.size()}));
+    }
     case turn: return ref::transpose(a, {2, 0, 1});
     case gather_argmax: return ref::take(a, ref::argmax(a, {0}), 0);
     case times_number: return a * s;
