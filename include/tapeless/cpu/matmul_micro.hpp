@@ -114,8 +114,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
   if constexpr (Taps) {
     const auto [at, count, a_tap] = *taps;
     const index_t next = a_step - count * a_tap;
-    const auto rows_of_chain = static_cast<std::uint32_t>(chain) / static_cast<std::uint32_t>(count);
-    in_chains(k, std::max<index_t>(1, rows_of_chain), acc, sums,
+    in_chains(k, std::max<index_t>(1, chain / count), acc, sums,
               [&](index_t p, index_t end) __attribute__((always_inline)) {
                 for (; p < end; ++p, walk(next), b += b_step)
                   for (int t = 0; t < count; ++t, walk(a_tap)) step(b + at[t]);

@@ -622,9 +622,12 @@ class unread_guarding : row_rewriter {
     if (v.o == op::matmul) {
       for (int k = 0; k < 2; ++k)
         if (found(v.in[k])) {
-          const parts summed = matmul_parts(i, k, true);
-          if (v.adjoint) guard_operand(i, k, summed, in);
-          if (at(v.in[k]).s.d[axes_of(v, k, at(v.in[k]).s.rank).inner] == 1) add_all(of_only_term, summed);
+          if (v.adjoint) {
+            const parts summed = matmul_parts(i, k, true);
+            guard_operand(i, k, summed, in);
+            const shape& s = at(v.in[k]).s;
+            if (s.d[axes_of(v, k, s.rank).inner] == 1) add_all(of_only_term, summed);
+          }
           add_all(l, matmul_parts(i, k, false));
         }
     } else if (v.o == op::conv_wgrad) {
