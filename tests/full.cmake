@@ -164,19 +164,4 @@ else()
   message(STATUS "full.tidy: no clang-tidy-19")
 endif()
 
-# Projects that use the library: after an install, and as a subfolder. The package is installed for one prefix
-# and used in another: it must hold no path of its own.
-set(root "${CMAKE_BINARY_DIR}/package/root")
-tapeless_full_test(package.install "${CMAKE_COMMAND}" -E env "DESTDIR=${root}"
-                   "${CMAKE_COMMAND}" --install "${CMAKE_BINARY_DIR}" --prefix /tapeless)
-set_tests_properties(full.package.install PROPERTIES FIXTURES_SETUP tapeless_prefix)
-function(tapeless_consumer name option)
-  tapeless_full_test(package.${name} "${CMAKE_CTEST_COMMAND}"
-    --build-and-test "${CMAKE_CURRENT_SOURCE_DIR}/package/${name}" "${CMAKE_BINARY_DIR}/package/${name}"
-    --build-generator Ninja --build-noclean
-    --build-options -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "${option}"
-    --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure --no-tests=error)
-endfunction()
-tapeless_consumer(find_package "-DCMAKE_PREFIX_PATH=${root}/tapeless")
-tapeless_consumer(add_subdirectory "-DTAPELESS_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
-set_tests_properties(full.package.find_package PROPERTIES FIXTURES_REQUIRED tapeless_prefix)
+include(package/tests.cmake)
