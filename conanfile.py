@@ -39,12 +39,18 @@ class Tapeless(ConanFile):
             self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True, transitive_libs=True)
 
     def validate(self):
-        compiler, version = self.settings.compiler, self.settings.compiler.version
-        oldest = OLDEST.get(str(compiler))
-        if oldest is None or Version(version) < oldest:
+        system, compiler = self.settings.get_safe("os"), self.settings.get_safe("compiler")
+        version = self.settings.get_safe("compiler.version")
+        if compiler not in OLDEST or Version(version) < OLDEST[compiler]:
             raise ConanInvalidConfiguration(f"tapeless: it is not tested with {compiler} {version}: "
                                             "take gcc 12 or newer, or clang 16 or newer")
-        check_min_cppstd(self, 20)
+        if system != "Linux":
+            raise ConanInvalidConfiguration(f"tapeless: it is not tested on {system}: take Linux")
+        try:
+            check_min_cppstd(self, 20)
+        except ConanInvalidConfiguration as reason:
+            sentence = f"tapeless: the library is C++20: -s compiler.cppstd=20 ({reason})"
+            raise ConanInvalidConfiguration(sentence) from None
 
     def package(self):
         copy(self, "LICENSE", src=self.source_folder, dst=os.path.join(self.package_folder, "licenses"))
@@ -57,16 +63,17 @@ class Tapeless(ConanFile):
     def package_info(self):
         # The targets are those of the CMake package; tapeless::tapeless has the threads that the option names.
         self.cpp_info.set_property("cmake_file_name", "tapeless")
+        self.cpp_info.set_property("cmake_target_name", "tapeless::all")  # else it has the first component's name, too
         library = self._component("tapeless")
         library.requires = ["xsimd::xsimd"]
         if self.options.threads == "openmp":
             library.defines = ["TAPELESS_WITH_OPENMP"]
-            library.cxxflags = library.sharedlinkflags = library.exelinkflags = ["-fopenmp"]
+            self._flag(library, "-fopenmp")
             self._component("openmp").requires = ["tapeless"]
         elif self.options.threads == "none":
             library.defines = ["TAPELESS_WITHOUT_THREADS"]
         else:
-            library.cxxflags = library.sharedlinkflags = library.exelinkflags = ["-pthread"]
+            self._flag(library, "-pthread")
         if self.options.with_zlib:
             zlib = self._component("zlib")
             zlib.requires = ["tapeless", "zlib::zlib"]
@@ -76,5 +83,11 @@ class Tapeless(ConanFile):
         component = self.cpp_info.components[name]
         component.set_property("cmake_target_name", f"tapeless::{name}")
         component.set_property("pkg_config_name", "tapeless" if name == "tapeless" else f"tapeless-{name}")
-        component.bindirs = component.libdirs = []
+        component.bindirs = []
+        component.libdirs = []
         return component
+
+    def _flag(self, component, flag):
+        component.cxxflags = [flag]
+        component.sharedlinkflags = [flag]
+        component.exelinkflags = [flag]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 """The pages say what the code says.
 
-check.py                 checks README.md, include/tapeless/README.md and docs/**/*.md:
+check.py                 checks *.md, include/tapeless/README.md and docs/**/*.md:
                            - each C++ block is the file or region of docs/code that the comment before it names
                            - each output block is that program's text in docs/code/expected
                            - each sentence `tapeless: ...` on a reference page stands in a header
@@ -144,7 +144,8 @@ def run_programs(root, folder, update):
 
 
 def pages(root):
-    return [root / "README.md", root / "include/tapeless/README.md", *sorted((root / "docs").rglob("*.md"))]
+    beside = [root / "include/tapeless/README.md", *sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]
+    return [page for page in beside if page.is_file()]
 
 
 def check(root, programs=None, update=False):

@@ -2,10 +2,6 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-#if defined(__cplusplus) && __cplusplus < 202002L
-#error "tapeless needs C++20: compile with -std=c++20"
-#endif
-
 // The version of the library. The only place that states it: the build files and the packages read it here.
 
 #define TAPELESS_VERSION_MAJOR 0

@@ -1,7 +1,7 @@
-# In a clone of the library (vcpkg install tapeless --overlay-ports=<clone>/ports) the port takes the clone. In a registry
-# it takes the release of its version.
+# In a clone of the library (vcpkg install tapeless --overlay-ports=<clone>/ports) the port takes the clone. In a
+# registry it takes the release of its version.
 get_filename_component(clone "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
-if(EXISTS "${clone}/include/tapeless/version.hpp")
+if(EXISTS "${clone}/CMakeLists.txt" AND EXISTS "${clone}/include/tapeless/version.hpp")
   set(SOURCE_PATH "${clone}")
 else()
   # Nothing is released yet: neither this address nor this hash exists. Both are filled in with the first release.
@@ -25,6 +25,8 @@ vcpkg_cmake_configure(
 )
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup()
+# xsimd lies in the same folder, and not each of its ports has a file for pkg-config
+vcpkg_replace_string("${CURRENT_PACKAGES_DIR}/share/pkgconfig/tapeless.pc" "Requires: xsimd >= 8.1, xsimd < 15\n" "")
 vcpkg_fixup_pkgconfig()
 
 file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug" "${CURRENT_PACKAGES_DIR}/lib")

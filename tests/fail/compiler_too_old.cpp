@@ -1,5 +1,5 @@
-// expect: tapeless: this g++ is too old: take g++ 12 or newer, or clang 16 or newer
-// flags: -U__GNUC__ -D__GNUC__=11
+// expect: is too old: take
+// flags: -U__GNUC__ -D__GNUC__=11 -U__clang_major__ -D__clang_major__=15
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 // TAPELESS_BAD: compiled with the flags above

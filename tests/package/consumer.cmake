@@ -1,10 +1,10 @@
-# The program of a consumer; once more with the threads of OpenMP where there are some
+# The program of a consumer; with_openmp: once more with the threads of OpenMP where there are some
 enable_testing()
 set(train "${CMAKE_CURRENT_LIST_DIR}/../../test_package/train.cpp")
 add_executable(consumer "${train}")
 target_link_libraries(consumer PRIVATE tapeless::tapeless)
 add_test(NAME consumer COMMAND consumer)
-if(TARGET tapeless::openmp)
+if(with_openmp AND TARGET tapeless::openmp)
   add_executable(consumer_openmp "${train}")
   target_link_libraries(consumer_openmp PRIVATE tapeless::openmp)
   add_test(NAME consumer_openmp COMMAND consumer_openmp)

@@ -5,23 +5,33 @@
 //   TAPELESS_CHECKED   results of a run are checked when they are read: see run_watch.hpp
 #pragma once
 
-// The compilers that the library is tested with. Older ones and others stop at their first gap with messages that name
-// none of this; Apple's clang counts its versions otherwise and is let pass.
+// Where the library cannot be compiled, this is said alone: the missing header ends the compilation.
 #if defined(_MSC_VER) && !defined(__clang__)
-#error "tapeless: MSVC cannot compile the library: take g++ 12 or newer, or clang 16 or newer"
-#include <another_compiler>
-#elif defined(__clang__) && !defined(__apple_build_version__) && __clang_major__ < 16
+#error "tapeless: the library is not tested with MSVC: take g++ 12 or newer, or clang 16 or newer"
+#include <tapeless_stops_here>
+#elif defined(__clang__) && __clang_major__ < 16 && !defined(__apple_build_version__) // Apple counts its own
 #error "tapeless: this clang is too old: take clang 16 or newer, or g++ 12 or newer"
-#include <another_compiler>
+#include <tapeless_stops_here>
 #elif defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 12
 #error "tapeless: this g++ is too old: take g++ 12 or newer, or clang 16 or newer"
-#include <another_compiler>
-#endif
-
-#if !defined(__cpp_exceptions) // then only this, and not whatever follows from it
+#include <tapeless_stops_here>
+#elif __cplusplus < 202002L
+#error "tapeless: the library is C++20: compile with -std=c++20"
+#include <tapeless_stops_here>
+#elif !defined(__cpp_exceptions)
 #error "tapeless: -fno-exceptions: mistakes at run time are exceptions; compile this file with exceptions"
-#include <with_exceptions>
+#include <tapeless_stops_here>
+#elif defined(TAPELESS_INCLUDED)
+#error "tapeless: a second copy of the library is included: take one header or the folder, not both"
+#include <tapeless_stops_here>
+#elif defined(TAPELESS_WITH_OPENMP) && defined(TAPELESS_WITHOUT_THREADS)
+#error "tapeless: TAPELESS_WITH_OPENMP and TAPELESS_WITHOUT_THREADS: define one of them"
+#include <tapeless_stops_here>
+#elif defined(TAPELESS_WITH_OPENMP) && !defined(_OPENMP)
+#error "tapeless: TAPELESS_WITH_OPENMP without OpenMP: compile and link with -fopenmp"
+#include <tapeless_stops_here>
 #endif
+#define TAPELESS_INCLUDED
 
 // Of a parameter, or of *this behind a member function: the result looks at it, and clang warns where it outlives it.
 #if defined(__clang__)

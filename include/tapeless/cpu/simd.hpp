@@ -5,6 +5,10 @@
 // A group of lanes V = simd<float> or simd<double> comes with int_of<V> (same number of lanes, of the same
 // size) and mask_of<V>. The suffix _n means: the first n lanes, 0 <= n <= width; memory beyond is neither
 // read nor written, and lanes beyond are zero. Written against xsimd 8.1 to 14, GCC and clang.
+#if !__has_include(<xsimd/xsimd.hpp>)
+#error "tapeless: xsimd is not found: install xsimd 8.1 to 14 (Debian: libxsimd-dev), or name its folder"
+#include <tapeless_stops_here>
+#endif
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push // GCC 12 takes its own _mm512_undefined_* for a mistake (PR 105593)
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -13,6 +17,10 @@
 #pragma GCC diagnostic pop
 #else
 #include <xsimd/xsimd.hpp>
+#endif
+#if XSIMD_VERSION_MAJOR * 100 + XSIMD_VERSION_MINOR < 801 || XSIMD_VERSION_MAJOR > 14
+#error "tapeless: the library is not tested with this xsimd: take 8.1 to 14"
+#include <tapeless_stops_here>
 #endif
 
 #include <bit>

@@ -1,7 +1,7 @@
 # cmake -DSOURCE_DIR=<clone> -DOUT=<folder> -DXSIMD_INCLUDE_DIR=<folder> [-DCXX=<compiler>] [-DREGISTRY=ON] -P run_port.cmake
 #
 # Runs ports/tapeless/portfile.cmake without vcpkg: the functions below stand in for vcpkg's helpers of the same names.
-# Then looks at what lies in OUT/installed as vcpkg does. OUT/installed is vcpkg's tree for one triplet, with the xsimd
+# Then looks at what was installed as vcpkg does. OUT/installed is vcpkg's tree for one triplet, with the xsimd
 # of XSIMD_INCLUDE_DIR. REGISTRY: the port lies outside the clone and asks for the release.
 cmake_minimum_required(VERSION 3.25)
 
@@ -26,6 +26,7 @@ endfunction()
 
 # known(function [option...]): no argument is left over, each option of one value is there
 macro(known name)
+  set_property(GLOBAL APPEND PROPERTY called ${name})
   cmake_parse_arguments(a "" "${ARGN}" "${lists}" ${arguments})
   if(a_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "${name}: unknown arguments: ${a_UNPARSED_ARGUMENTS}")
@@ -57,11 +58,17 @@ function(vcpkg_cmake_configure)
   if(CXX)
     list(APPEND a_OPTIONS "-DCMAKE_CXX_COMPILER=${CXX}")
   endif()
-  run("${CMAKE_COMMAND}" -S "${a_SOURCE_PATH}" -B "${build_dir}" -DCMAKE_BUILD_TYPE=Release
-      "-DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR}" "-DCMAKE_PREFIX_PATH=${CURRENT_INSTALLED_DIR}" ${a_OPTIONS})
+  execute_process(
+    COMMAND "${CMAKE_COMMAND}" -S "${a_SOURCE_PATH}" -B "${build_dir}" -DCMAKE_BUILD_TYPE=Release
+            "-DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR}" "-DCMAKE_PREFIX_PATH=${CURRENT_INSTALLED_DIR}" ${a_OPTIONS}
+    OUTPUT_QUIET ERROR_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY ECHO_ERROR_VARIABLE)
+  if(printed MATCHES "not used by the project")
+    message(FATAL_ERROR "the port gives an option that the project does not have")
+  endif()
 endfunction()
 
 function(vcpkg_cmake_install)
+  set_property(GLOBAL APPEND PROPERTY called vcpkg_cmake_install)
   run("${CMAKE_COMMAND}" --build "${build_dir}" --target install)
 endfunction()
 
@@ -74,11 +81,24 @@ function(vcpkg_cmake_config_fixup) # merges the files of debug and release, move
   endif()
 endfunction()
 
-function(vcpkg_fixup_pkgconfig) # makes prefix relative: ours is
-  file(GLOB_RECURSE files "${CURRENT_PACKAGES_DIR}/*.pc")
-  if(NOT files STREQUAL "${CURRENT_PACKAGES_DIR}/share/pkgconfig/${PORT}.pc")
-    message(FATAL_ERROR "files for pkg-config: ${files}")
+function(vcpkg_replace_string file old new)
+  file(READ "${file}" text)
+  string(REPLACE "${old}" "${new}" replaced "${text}")
+  if(replaced STREQUAL text)
+    message(FATAL_ERROR "${file} does not hold ${old}")
   endif()
+  file(WRITE "${file}" "${replaced}")
+endfunction()
+
+function(vcpkg_fixup_pkgconfig) # makes prefix relative: ours is; asks pkg-config, which sees vcpkg's tree alone
+  set_property(GLOBAL APPEND PROPERTY called vcpkg_fixup_pkgconfig)
+  find_program(PKG_CONFIG pkg-config REQUIRED)
+  file(GLOB_RECURSE files "${CURRENT_PACKAGES_DIR}/*.pc")
+  foreach(file IN LISTS files)
+    cmake_path(GET file STEM module)
+    run("${CMAKE_COMMAND}" -E env "PKG_CONFIG_LIBDIR=${CURRENT_INSTALLED_DIR}/share/pkgconfig"
+        "PKG_CONFIG_PATH=${CURRENT_PACKAGES_DIR}/share/pkgconfig" "${PKG_CONFIG}" --print-errors --exists "${module}")
+  endforeach()
 endfunction()
 
 function(vcpkg_install_copyright)
@@ -91,6 +111,16 @@ endfunction()
 include("${port_dir}/portfile.cmake")
 
 # What vcpkg looks at after a build, and what this port promises
+get_property(called GLOBAL PROPERTY called)
+foreach(helper vcpkg_cmake_configure vcpkg_cmake_install vcpkg_cmake_config_fixup vcpkg_fixup_pkgconfig
+        vcpkg_install_copyright)
+  if(NOT helper IN_LIST called)
+    message(FATAL_ERROR "the port does not call ${helper}")
+  endif()
+endforeach()
+if(EXISTS "${CURRENT_PACKAGES_DIR}/share/${PORT}/LICENSE")
+  message(FATAL_ERROR "the licence is there twice: as LICENSE and as copyright")
+endif()
 foreach(file share/${PORT}/copyright share/${PORT}/usage share/${PORT}/${PORT}Config.cmake
         share/${PORT}/${PORT}ConfigVersion.cmake share/pkgconfig/${PORT}.pc include/${PORT}/${PORT}.hpp)
   if(NOT EXISTS "${CURRENT_PACKAGES_DIR}/${file}")
