@@ -44,19 +44,24 @@ struct leaf_type {
   int leaf = -1;
   dtype type = dtype::f32;
 };
-template <class X> inline constexpr leaf_type first_without_tangent = [] {
-  X x{};
-  leaf_type first;
+// functions: nvcc 13.0 fails on a lambda within the initializer of a variable template (internal error, scope_stk.c)
+struct look_for_tangent {
+  leaf_type first{};
   int leaf = 0;
-  for_each_differentiable(x, [&](auto& h) {
-    using H = std::remove_cvref_t<decltype(h)>;
+  template <class H> constexpr void operator()(H&) {
     if constexpr (typed_handle<H>)
       if (first.leaf < 0 && !is_float(dtype_of<typename H::value_type>))
         first = {leaf, dtype_of<typename H::value_type>};
     ++leaf;
-  });
-  return first;
-}();
+  }
+};
+template <class X> constexpr leaf_type find_leaf_without_tangent() {
+  X x{};
+  look_for_tangent look;
+  for_each_differentiable(x, look);
+  return look.first;
+}
+template <class X> inline constexpr leaf_type first_without_tangent = find_leaf_without_tangent<X>();
 
 template <class X, int Leaf = first_without_tangent<X>.leaf, dtype Type = first_without_tangent<X>.type>
 constexpr void check_differentiable() {

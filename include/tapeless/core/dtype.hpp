@@ -8,10 +8,9 @@
 #include <cstdint>
 #include <type_traits>
 #include "bf16.hpp"
+#include "element_type.hpp"
 
 namespace tapeless {
-
-enum class dtype : std::uint8_t { f32, f64, i32, boolean, i64, bf16 };
 
 namespace detail {
 template <class T> struct dtype_of_impl {};

@@ -99,10 +99,11 @@ constexpr int convolve(graph& g, int x, int w, std::uint64_t packed, std::uint64
   const auto stored = [&](int kept) { return plain == w ? kept : narrow(g, kept); };
   if (g[plain].o == op::expand && g.is(g[plain].in[0], 0)) return zeros(g, tangent_type(g[x].t), result);
   if (groups_of(options) == 1) {
-    if (vec<axis_run> channels; find_runs(g, plain, 1, channels))
+    vec<axis_run> channels, filters; // not in the ifs: nvcc 13.0 takes an object there for uninitialized
+    if (find_runs(g, plain, 1, channels))
       return convolve(g, gather_runs(g, x, channels, 1), stored(spread_tensor(g, channels, 1)), packed,
                       options, result);
-    if (vec<axis_run> filters; find_runs(g, plain, 0, filters)) {
+    if (find_runs(g, plain, 0, filters)) {
       const int kept = stored(spread_tensor(g, filters, 0));
       const int y = convolve(g, x, kept, packed, options, with_extent(result, 1, g[kept].s.d[0]));
       return spread_runs(g, y, filters, 1, result.d[1]);

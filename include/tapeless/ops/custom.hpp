@@ -212,7 +212,10 @@ template <bool Typed>
 concept operands_are_typed = Typed;
 template <class Op, class... X> using whole_result =
     basic_tensor<value_type_t<X...>, Op::result(shape_in_type<X>()...)>;
-template <class> using as_var = var;
+template <class> struct var_for { // no alias alone: cudafe++ writes var... for as_var<X>...
+  using type = var;
+};
+template <class X> using as_var = typename var_for<X>::type;
 // the shape of all; rank -1 where they do not broadcast
 template <shape... S> constexpr shape broadcast_all() {
   shape s;

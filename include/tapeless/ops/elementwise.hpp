@@ -59,7 +59,6 @@ constexpr int unary(graph& g, op o, int a, dtype result) {
 constexpr int unary(graph& g, op o, int a) { return unary(g, o, a, g[a].t); }
 
 constexpr bool commutes(op o) { return o == op::add || o == op::mul || o == op::eq || o == op::ne; }
-constexpr bool compares(op o) { return o >= op::eq && o <= op::ge; }
 
 constexpr int where(graph& g, int c, int a, int b) {
   const shape full = broadcast(g[c].s, broadcast(g[a].s, g[b].s));

@@ -82,9 +82,11 @@ constexpr int keep(graph& g, int a, int axis, const vec<axis_run>& runs) {
   const shape s = g[a].s;
   if (runs.empty()) return zeros(g, g[a].t, s);
   // a mask of another axis stays outside
-  for (int other = 0; other < s.rank; ++other)
-    if (vec<axis_run> r; other != axis && find_runs(g, a, other, r))
+  for (int other = 0; other < s.rank; ++other) {
+    vec<axis_run> r;
+    if (other != axis && find_runs(g, a, other, r))
       return spread_runs(g, keep(g, spread_tensor(g, r, other), axis, runs), r, other, s.d[other]);
+  }
   return spread_runs(g, gather_runs(g, a, runs, axis), runs, axis, s.d[axis]);
 }
 

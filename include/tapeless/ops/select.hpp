@@ -110,11 +110,12 @@ template <int Rank>
 concept is_a_vector = Rank == 1;
 template <auto K>
 concept a_number_or_a_percentage = is_percent<K> || std::is_integral_v<decltype(K)>;
-template <auto K>
-concept count_in_range = [] {
+template <auto K> constexpr bool is_count_in_range() {
   if constexpr (is_percent<K>) return K.value >= 1 && K.value <= 100;
   else return K >= 0 && K <= most_selected;
-}();
+}
+template <auto K>
+concept count_in_range = is_count_in_range<K>();
 template <auto K, extent_t N>
 concept at_most_the_extent = !is_static(N) || selected_of<K>(N) <= N;
 template <char Name, extent_t N>

@@ -20,13 +20,14 @@ struct no_parameters {};
 template <class Tree>
 concept parameters_named = !std::is_same_v<Tree, no_parameters>;
 
-template <class Tree>
-concept trainable_tree = parameter_tree<Tree> && [] {
+template <class Tree> constexpr bool is_trainable_tree() {
   bool ok = true;
   Tree tree{};
   for_each_leaf(tree, [&](auto& leaf) { ok = ok && trainable<std::remove_cvref_t<decltype(leaf)>>; });
   return ok;
-}();
+}
+template <class Tree>
+concept trainable_tree = parameter_tree<Tree> && is_trainable_tree<Tree>();
 
 // What an optimizer writes to: the leaves of Params, none of them const.
 template <class P, class Params>

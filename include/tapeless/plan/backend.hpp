@@ -11,6 +11,12 @@ namespace tapeless::detail {
 // The back end for tensors that live in Space: specialised by cpu/, cuda/.
 template <class Space> struct backend_for;
 
+// What is planned for B: B::rules; without them all of it.
+template <class B> constexpr plan_rules rules_of() {
+  if constexpr (requires { B::rules; }) return B::rules;
+  else return {};
+}
+
 // What a frame is filled from. The arrays stay where they are for the life of the bound object.
 struct run_context {
   name_values names;  // values of the named extents in this run

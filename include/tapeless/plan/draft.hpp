@@ -20,11 +20,13 @@ template <int N, int O> struct draft {
   strip open_strip;
   mask_facts of_masks; // made with the first masks
 
-  constexpr draft(const program<N, O>& p, int loaded_leaves)
+  constexpr draft(const program<N, O>& p, int loaded_leaves, const plan_rules& may)
       : source(p), grouped(make_groups(p, loaded_leaves)), arena(grouped.groups.size()) {
+    open_strip.may = may;
     order_members();
   }
 
+  constexpr const plan_rules& may() const { return open_strip.may; }
   constexpr const node& at(int i) const { return source.nodes[i]; }
   // Per unit of a named extent the widest element's alignment is enough: no space is lost between rows.
   static constexpr extent_t bytes_of(const node& v, extent_t copies = 1) {

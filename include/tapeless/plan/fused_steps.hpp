@@ -224,8 +224,8 @@ template <int N, int O> class fused_steps {
   constexpr void join(step& s, int group, const shape& it) {
     const bool together = d_.follows(s);
     const bool joins = together && d_.open_strip.joins(r_, s, it);
-    s.epilogue =
-        together && !(joins && d_.open_strip.images) && is_epilogue(r_, d_.source.nodes, d_.home, s, it);
+    s.epilogue = together && d_.may().epilogues && !(joins && d_.open_strip.images) &&
+                 is_epilogue(r_, d_.source.nodes, d_.home, s, it);
     s.consumes = s.epilogue && g_.last[r_.step_[r_.steps - 2].node] <= group;
     s.strip = joins && !s.epilogue;
     if (!s.strip) d_.end_strip(group);
@@ -259,13 +259,13 @@ template <int N, int O> class fused_steps {
   // Partial results of the chunks live for this step only.
   constexpr void place_partials(step& s, int group) {
     s.partial0 = r_.slots;
-    for (int k = 0; k < s.stores; ++k) {
+    for (int k = 0; k < s.stores && d_.may().chunks > 0; ++k) {
       if (!store(r_.store_[s.store0 + k]).splits) continue;
       const node& v = d_.at(results_[k].node);
       slot q;
       q.t = v.t;
       q.s = v.s;
-      q.at = d_.allocate(names(numel(v.s)), max_chunks * d_.bytes_of(v), group);
+      q.at = d_.allocate(names(numel(v.s)), d_.may().chunks * d_.bytes_of(v), group);
       r_.slot_[r_.slots++] = q;
       ++s.partials;
     }

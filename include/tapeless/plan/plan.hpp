@@ -97,7 +97,8 @@ template <int N, int O> class planner {
   }
 
 public:
-  constexpr planner(const program<N, O>& p, int loaded_leaves) : d_(p, loaded_leaves) {}
+  constexpr planner(const program<N, O>& p, int loaded_leaves, const plan_rules& may)
+      : d_(p, loaded_leaves, may) {}
 
   constexpr auto run() {
     r_.results = O;
@@ -139,8 +140,9 @@ public:
 };
 
 // loaded_leaves: of the arguments, leaf by leaf, those that are loaded once for many runs.
-template <int N, int O> constexpr auto make_plan(const program<N, O>& p, int loaded_leaves = 0) {
-  return planner<N, O>(p, loaded_leaves).run();
+template <int N, int O> constexpr auto make_plan(const program<N, O>& p, int loaded_leaves = 0,
+                                                 const plan_rules& may = {}) {
+  return planner<N, O>(p, loaded_leaves, may).run();
 }
 
 } // namespace tapeless::detail

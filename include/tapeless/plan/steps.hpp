@@ -6,9 +6,18 @@
 #pragma once
 #include "arena.hpp"
 #include "cost.hpp"
+#include "../expr/node.hpp"
 #include "instruction.hpp"
 
 namespace tapeless::detail {
+
+// Which ways of running steps a back end has; the others are not planned.
+struct plan_rules {
+  bool strips = true;    // steps that pass some rows at a time: loops, images, sweeps of a sparse matrix
+  bool epilogues = true; // a loop behind each few rows of a matmul or convolution
+  extent_t chunks =
+      16; // of a fused step, with partial results of their own; 0: the back end keeps these elsewhere
+};
 
 enum class place : std::uint8_t { none, input, arena, result, strip };
 

@@ -41,6 +41,7 @@ constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
 // A value that only its steps read has no buffer: a member of the team keeps the rows at hand in its scratch. Until the
 // strip ends, and its last reader is known, such a value may be any that a fused step stores; its place is `unsettled`.
 struct strip {
+  plan_rules may{};
   extent_t rows = 0;     // its outermost extent; 0: none is open
   int begin = 0;         // its first step
   extent_t row = 1;      // elements of a row of the first step; of images the most of a step
@@ -65,7 +66,7 @@ struct strip {
 
   // Is there room for one step more than `steps`, and for `more` behind it?
   constexpr bool has_room(int steps, int more = 0) const {
-    return rows != 0 && steps - begin + more < (images ? image_strip_steps : strip_steps);
+    return may.strips && rows != 0 && steps - begin + more < (images ? image_strip_steps : strip_steps);
   }
 
   // May a group over `it` join, as far as its loop tells? If so, no buffer is freed: an earlier step may still read
@@ -77,7 +78,7 @@ struct strip {
   }
   // Does step s, the last of r, read of the steps before it in the strip only its own rows?
   template <class Plan> constexpr bool joins(const Plan& r, const step& s, const shape& it) const {
-    if (rows == 0) return false;
+    if (!may.strips || rows == 0) return false;
     for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
       for (int w = begin; w + 1 < r.steps; ++w) {
         const step& before = r.step_[w];

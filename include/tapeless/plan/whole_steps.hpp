@@ -71,7 +71,7 @@ template <int N, int O> class whole_steps {
       r_.slot_[r_.slots++] = q;
       s.partials = 1;
     }
-    const int room = s.strip || !sweeps(d_.source.nodes, i) ? 0 : room_for_masks(group);
+    const int room = s.strip || !d_.may().strips || !sweeps(d_.source.nodes, i) ? 0 : room_for_masks(group);
     r_.slots += room;
     d_.count_flops(i, v.adjoint);
     ++d_.part_of(s.adjoint).steps;

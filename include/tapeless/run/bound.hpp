@@ -96,32 +96,33 @@ template <row_pass Pass, bool Zeroed, class Backend, class Of> constexpr const a
     }
   } else return Of::value;
 }
-template <class F, class... A> constexpr const auto& program_without_rows() {
-  return program_of_rows<row_pass::first, false, backend_of<A...>, traced<F, A...>>();
+template <class B, class F, class... A> constexpr const auto& program_without_rows() {
+  return program_of_rows<row_pass::first, false, B, traced<F, A...>>();
 }
-template <class F, class... A> struct guarding {
-  constexpr raw_program operator()() const { return with_guards(program_without_rows<F, A...>()); }
+template <class B, class F, class... A> struct guarding {
+  constexpr raw_program operator()() const { return with_guards(program_without_rows<B, F, A...>()); }
 };
-template <class F, class... A> constexpr const auto& guarded_program() {
-  constexpr const auto& p = program_without_rows<F, A...>();
+template <class B, class F, class... A> constexpr const auto& guarded_program() {
+  constexpr const auto& p = program_without_rows<B, F, A...>();
   if constexpr (multiplies_unread(p))
-    return made_program<guarding<F, A...>, 2 * p.size + 64, p.output_count>::value;
+    return made_program<guarding<B, F, A...>, 2 * p.size + 64, p.output_count>::value;
   else return p;
 }
-template <class F, class... A> struct arranging {
-  constexpr raw_program operator()() const { return arranged<backend_of<A...>>(guarded_program<F, A...>()); }
+template <class B, class F, class... A> struct arranging {
+  constexpr raw_program operator()() const { return arranged<B>(guarded_program<B, F, A...>()); }
 };
-template <class F, class... A> constexpr const auto& program_to_run() {
-  constexpr const auto& p = guarded_program<F, A...>();
+template <class B, class F, class... A> constexpr const auto& program_to_run() {
+  constexpr const auto& p = guarded_program<B, F, A...>();
   if constexpr (has_images(p))
-    return made_program<arranging<F, A...>, 2 * p.size + 16, p.output_count>::value;
+    return made_program<arranging<B, F, A...>, 2 * p.size + 16, p.output_count>::value;
   else return p;
 }
 // The program as it runs: rows that nobody asks for are left out, what is left of them passes nothing, and its images lie
-// as suits the back end.
-template <class F, class... A> struct laid_out {
-  static constexpr const auto& value = program_to_run<F, A...>();
+// as suits the back end B.
+template <class B, class F, class... A> struct laid_out_for {
+  static constexpr const auto& value = program_to_run<B, F, A...>();
 };
+template <class F, class... A> using laid_out = laid_out_for<backend_of<A...>, F, A...>;
 
 template <class... A> constexpr int leaves_of_first() {
   int n[] = {count_leaves<A>()..., 0};
@@ -130,10 +131,11 @@ template <class... A> constexpr int leaves_of_first() {
 template <bool Holds>
 concept extents_have_values = Holds;
 // Load: the leaves of the first argument are loaded once for many runs.
-template <bool Load, class F, class... A> struct planned_with {
+template <bool Load, class B, class F, class... A> struct planned_for {
   static constexpr auto value = [] {
     // automatic: a static one would be data at -O0
-    constexpr auto roomy = make_plan(laid_out<F, A...>::value, Load ? leaves_of_first<A...>() : 0);
+    constexpr auto roomy =
+        make_plan(laid_out_for<B, F, A...>::value, Load ? leaves_of_first<A...>() : 0, rules_of<B>());
     static_assert(
         extents_have_values<extents_are_known(roomy, names_of_arguments<A...>())>,
         "tapeless: jit(f): each named extent is that of an argument, or of a selection that a step counts "
@@ -141,7 +143,8 @@ template <bool Load, class F, class... A> struct planned_with {
     return roomy.template trimmed<roomy.counts()>();
   }();
 };
-template <class F, class... A> struct planned : planned_with<false, F, A...> {};
+template <bool Load, class F, class... A> using planned_with = planned_for<Load, backend_of<A...>, F, A...>;
+template <class F, class... A> using planned = planned_with<false, F, A...>;
 
 template <class Backend, class P, class F, class... A> class loaded; // loaded.hpp
 
@@ -149,7 +152,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
   using trace = traced<F, A...>;
   using result_type = typename trace::result;
   using team_type = typename Backend::team_type;
-  static constexpr const auto& plan_ = planned_with<Load, F, A...>::value;
+  static constexpr const auto& plan_ = planned_for<Load, Backend, F, A...>::value;
   static constexpr int leaves = (count_leaves<A>() + ... + 0), outputs = trace::value.output_count;
   static constexpr int leaf_count_[] = {count_leaves<A>()..., 0};
   static constexpr leaves_of_arguments leaves_{leaf_count_};

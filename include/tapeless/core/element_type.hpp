@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+
+namespace tapeless {
+enum class dtype : std::uint8_t { f32, f64, i32, boolean, i64, bf16 };
+} // namespace tapeless

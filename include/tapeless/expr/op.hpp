@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The list of ops, grouped by kind. It stands alone: kernels that are compiled at bind include it.
+#pragma once
+#include "../core/element_type.hpp"
+
+namespace tapeless::detail {
+
+enum class op : std::uint8_t {
+  // leaves
+  input,    // leaf of the user's arguments; attr: its position, attr2: 1 for the pattern of a sparse matrix
+  argument, // fresh argument of a transform, replaced by the actual one afterwards; attr: serial number
+  konst,    // rank-0 constant; attr: bits of the double
+  extent,   // rank-0 value of a named extent; attr: the monomial
+  iota,     // row-major position within its shape
+  // elementwise, one operand
+  neg,
+  square,
+  sqrt,
+  exp,
+  log,
+  tanh,
+  erf,
+  sigmoid,
+  relu,
+  logical_not,
+  copy,
+  cast,
+  narrow, // float to bf16
+  widen,  // bf16 to float
+  stop_gradient,
+  // elementwise, two operands
+  add,
+  sub,
+  mul,
+  div,
+  pow,
+  max,
+  min,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  logical_and,
+  logical_or,
+  straight_through, // value of the first, derivatives of the second; in no program, see trace/trace.hpp
+  // elementwise, three operands
+  where,
+  custom_elementwise,
+  // reductions over the axes in attr, which stay as extent 1
+  sum,
+  max_reduce,
+  // views: no step of their own
+  expand,
+  transpose,
+  slice,
+  reshape,
+  checked_index,
+  pattern,        // of a sparse matrix: its columns and row_end, as one operand
+  tiles,          // the same of a matrix in tiles
+  three_patterns, // of spgemm, as one operand
+  // whole-tensor ops
+  argmax,
+  select, // rows: the positions of what is chosen, ascending; attr, attr2: see ops/select.hpp
+  pad,
+  concat,
+  gather,
+  scatter_add,
+  matmul,
+  conv_fprop,
+  conv_dgrad,
+  conv_wgrad,
+  unfold,
+  fold,
+  window_max,
+  window_argmax,
+  window_gather,
+  window_scatter,
+  window_sum,
+  window_spread,
+  spmm,
+  sddmm,
+  sparse_solve,
+  spgemm,
+  entries_of,
+  dense_of,
+  custom_tensor,
+  count_ // not an op: their number
+};
+constexpr bool compares(op o) { return o >= op::eq && o <= op::ge; }
+
+} // namespace tapeless::detail
