@@ -1,4 +1,4 @@
-// budget: 2 s, 400 MB
+// budget: 2.5 s, 400 MB
 // instantiations: 4680
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -20,13 +20,16 @@
 #ifdef EMULATED
 #define GPU_OK(x) ((void)(x))
 #else
-#define GPU_OK(x)                                                                                                      \
-  do {                                                                                                                 \
-    const cudaError_t e_ = (x);                                                                                        \
-    if (e_ != cudaSuccess) {                                                                                           \
-      line("error").put("where", __FILE__ ":" + std::to_string(__LINE__)).put("call", #x).put("error", cudaGetErrorString(e_)); \
-      GPU_GIVE_UP(cudaGetErrorString(e_));                                                                             \
-    }                                                                                                                  \
+#define GPU_OK(x)                                                \
+  do {                                                           \
+    const cudaError_t e_ = (x);                                  \
+    if (e_ != cudaSuccess) {                                     \
+      line("error")                                              \
+          .put("where", __FILE__ ":" + std::to_string(__LINE__)) \
+          .put("call", #x)                                       \
+          .put("error", cudaGetErrorString(e_));                 \
+      GPU_GIVE_UP(cudaGetErrorString(e_));                       \
+    }                                                            \
   } while (0)
 #endif
 
@@ -59,7 +62,8 @@ class line {
   }
 
 public:
-  explicit line(const char* what) : s_("{\"what\": " + quoted(what) + ", \"stage\": " + quoted(stage_name())) {}
+  explicit line(const char* what)
+      : s_("{\"what\": " + quoted(what) + ", \"stage\": " + quoted(stage_name())) {}
   line(const line&) = delete;
   line& put(const char* k, const std::string& v) { return raw(k, quoted(v)); }
   line& put(const char* k, const char* v) { return raw(k, quoted(v)); }
@@ -70,7 +74,11 @@ public:
     return raw(k, std::isfinite(v) ? b : "null");
   }
   line& put(const char* k, float v) { return put(k, static_cast<double>(v)); }
-  template <class I> requires std::is_integral_v<I> line& put(const char* k, I v) { return raw(k, std::to_string(v)); }
+  template <class I>
+    requires std::is_integral_v<I>
+  line& put(const char* k, I v) {
+    return raw(k, std::to_string(v));
+  }
   ~line() {
     s_ += "}\n";
     if (out() != nullptr) {

@@ -15,8 +15,10 @@ struct nt_args {
   int A, B, P, images, splits, tiles_a, tiles_b;
   bool quads; // rows start at 16 bytes
 };
-template <int TA, int TB, int MA, int MB, int SI, int BP, int STAGES> __global__ void __launch_bounds__(TA / MA * (TB / MB) * SI) wgrad_1x1(const nt_args g) {
-  constexpr int NA = TA / MA, NB = TB / MB, R = odd_quads(BP), threads = NA * NB * SI, stage = (TA + TB) * R, quads = BP / 4;
+template <int TA, int TB, int MA, int MB, int SI, int BP, int STAGES> __global__ void __launch_bounds__(
+    TA / MA * (TB / MB) * SI) wgrad_1x1(const nt_args g) {
+  constexpr int NA = TA / MA, NB = TB / MB, R = odd_quads(BP), threads = NA * NB * SI, stage = (TA + TB) * R,
+                quads = BP / 4;
   DYNAMIC_SHARED(float, sh);
   const int t = static_cast<int>(threadIdx.x), si = t / (NA * NB), tb = t % NB, ta = t / NB % NA;
   int at = static_cast<int>(blockIdx.x);
@@ -24,7 +26,10 @@ template <int TA, int TB, int MA, int MB, int SI, int BP, int STAGES> __global__
   at /= g.tiles_b;
   const int a0 = at % g.tiles_a * TA, split = at / g.tiles_a;
   const int chunks = up(g.P, BP), all = chunks * g.images;
-  const int from = static_cast<int>(static_cast<u64>(all) * static_cast<u64>(split) / static_cast<u64>(g.splits)), to = static_cast<int>(static_cast<u64>(all) * static_cast<u64>(split + 1) / static_cast<u64>(g.splits));
+  const int from = static_cast<int>(static_cast<u64>(all) * static_cast<u64>(split) /
+                                    static_cast<u64>(g.splits)),
+            to = static_cast<int>(static_cast<u64>(all) * static_cast<u64>(split + 1) /
+                                  static_cast<u64>(g.splits));
   wait_for_last();
   const auto load = [&](int c, float* s) {
     const int image = c / chunks, p0 = c % chunks * BP;
@@ -34,7 +39,11 @@ template <int TA, int TB, int MA, int MB, int SI, int BP, int STAGES> __global__
       const int r = of_a ? a0 + row : b0 + row - TA, p = p0 + q;
       const float* base = of_a ? g.a : g.b;
       const bool in = r < (of_a ? g.A : g.B);
-      const float* from_row = base + (static_cast<u64>(image) * static_cast<u64>(of_a ? g.A : g.B) + static_cast<u64>(r)) * static_cast<u64>(g.P) + static_cast<u64>(p);
+      const float* from_row =
+          base +
+          (static_cast<u64>(image) * static_cast<u64>(of_a ? g.A : g.B) + static_cast<u64>(r)) *
+              static_cast<u64>(g.P) +
+          static_cast<u64>(p);
       float* d = s + row * R + q;
       if (g.quads) async16(d, in && p < g.P ? from_row : base, in && p < g.P);
       else
@@ -56,7 +65,8 @@ template <int TA, int TB, int MA, int MB, int SI, int BP, int STAGES> __global__
     __syncthreads();
     if (c + STAGES - 1 < to) load(c + STAGES - 1, sh + (c - from + STAGES - 1) % STAGES * stage);
     async_commit();
-    const float *pa = sh + (c - from) % STAGES * stage + ta * R, *pb = sh + (c - from) % STAGES * stage + (TA + tb) * R;
+    const float *pa = sh + (c - from) % STAGES * stage + ta * R,
+                *pb = sh + (c - from) % STAGES * stage + (TA + tb) * R;
 #pragma unroll 2
     for (int q = si; q < quads; q += SI) {
       float4 b[MB];
@@ -98,7 +108,10 @@ template <int TA, int TB, int MA, int MB, int SI, int BP, int STAGES> __global__
 #pragma unroll
       for (int j = 0; j < MB; ++j) {
         const int a = a0 + ta + i * NA, b = b0 + tb + j * NB;
-        if (a < g.A && b < g.B) g.out[(static_cast<u64>(split) * static_cast<u64>(g.A) + static_cast<u64>(a)) * static_cast<u64>(g.B) + static_cast<u64>(b)] = acc[i][j];
+        if (a < g.A && b < g.B)
+          g.out[(static_cast<u64>(split) * static_cast<u64>(g.A) + static_cast<u64>(a)) *
+                    static_cast<u64>(g.B) +
+                static_cast<u64>(b)] = acc[i][j];
       }
 }
 template <int TA, int TB, int MA, int MB, int SI, int BP, int STAGES> int wgrad_1x1_bytes() {
@@ -111,15 +124,17 @@ struct w3_args {
   const float *x, *dy;
   float* out;
   int images, C, H, W, K, P, Q, pad, groups;
-  int RB, QB;                      // rows and columns of a tile of pixels of dy; QB % 4 == 0
-  int tiles_k, tiles_c, splits;    // of a group's channels
-  int DS, XS, XR, XW;              // of the tiles in shared memory: strides of channels, rows, columns of x
+  int RB, QB;                   // rows and columns of a tile of pixels of dy; QB % 4 == 0
+  int tiles_k, tiles_c, splits; // of a group's channels
+  int DS, XS, XR, XW;           // of the tiles in shared memory: strides of channels, rows, columns of x
   bool quads;
 };
-template <int TK, int TC, int MK, int SI, int ST, int DIL, int LEAST> __global__ void __launch_bounds__(TK / MK * TC * SI, LEAST) wgrad_3x3(const w3_args g) {
+template <int TK, int TC, int MK, int SI, int ST, int DIL, int LEAST> __global__ void __launch_bounds__(
+    TK / MK * TC * SI, LEAST) wgrad_3x3(const w3_args g) {
   constexpr int NK = TK / MK, threads = NK * TC * SI, NV = up(3 * ST + 2 * DIL + 1, 4);
   DYNAMIC_SHARED(float, sh);
-  const int t = static_cast<int>(threadIdx.x), si = t / (NK * TC), tk = t % NK, tc = t / NK % TC, warp = t / 32, lane = t % 32;
+  const int t = static_cast<int>(threadIdx.x), si = t / (NK * TC), tk = t % NK, tc = t / NK % TC,
+            warp = t / 32, lane = t % 32;
   const int cg = g.C / g.groups, kg = g.K / g.groups;
   int at = static_cast<int>(blockIdx.x);
   const int c0 = at % g.tiles_c * TC;
@@ -128,21 +143,31 @@ template <int TK, int TC, int MK, int SI, int ST, int DIL, int LEAST> __global__
   at /= g.tiles_k;
   const int group = at % g.groups, split = at / g.groups;
   const int across = up(g.Q, g.QB), down = up(g.P, g.RB), all = g.images * across * down;
-  const int from = static_cast<int>(static_cast<u64>(all) * static_cast<u64>(split) / static_cast<u64>(g.splits)), to = static_cast<int>(static_cast<u64>(all) * static_cast<u64>(split + 1) / static_cast<u64>(g.splits));
+  const int from = static_cast<int>(static_cast<u64>(all) * static_cast<u64>(split) /
+                                    static_cast<u64>(g.splits)),
+            to = static_cast<int>(static_cast<u64>(all) * static_cast<u64>(split + 1) /
+                                  static_cast<u64>(g.splits));
   const int stage = TK * g.DS + TC * g.XS, q_all = g.QB / 4;
   wait_for_last();
   const auto load = [&](int tile, float* s) {
     const int q0 = tile % across * g.QB, p0 = tile / across % down * g.RB, image = tile / across / down;
-    { // dy: a line of QB a row and channel
+    {                                                            // dy: a line of QB a row and channel
       const int per = threads / q_all > 0 ? threads / q_all : 1; // lines at once
       for (int line = t / q_all; line < TK * g.RB && t / q_all < per; line += per) {
         const int k = line / g.RB, r = line % g.RB, q = t % q_all * 4;
         const bool in = k0 + k < kg && p0 + r < g.P;
-        const float* f = g.dy + ((static_cast<u64>(image) * static_cast<u64>(g.K) + static_cast<u64>(group * kg + k0 + k)) * static_cast<u64>(g.P) + static_cast<u64>(p0 + r)) * static_cast<u64>(g.Q) + static_cast<u64>(q0 + q);
+        const float* f =
+            g.dy +
+            ((static_cast<u64>(image) * static_cast<u64>(g.K) + static_cast<u64>(group * kg + k0 + k)) *
+                 static_cast<u64>(g.P) +
+             static_cast<u64>(p0 + r)) *
+                static_cast<u64>(g.Q) +
+            static_cast<u64>(q0 + q);
         float* d = s + k * g.DS + r * g.QB + q;
         if (g.quads) async16(d, in && q0 + q < g.Q ? f : g.dy, in && q0 + q < g.Q);
         else
-          for (int j = 0; j < 4; ++j) async4(d + j, in && q0 + q + j < g.Q ? f + j : g.dy, in && q0 + q + j < g.Q);
+          for (int j = 0; j < 4; ++j)
+            async4(d + j, in && q0 + q + j < g.Q ? f + j : g.dy, in && q0 + q + j < g.Q);
       }
     }
     float* const xs = s + TK * g.DS;
@@ -152,7 +177,12 @@ template <int TK, int TC, int MK, int SI, int ST, int DIL, int LEAST> __global__
     while (c < TC) {
       const int h = h0 + r;
       const bool in = c0 + c < cg && h >= 0 && h < g.H;
-      const float* f = g.x + ((static_cast<u64>(image) * static_cast<u64>(g.C) + static_cast<u64>(group * cg + c0 + c)) * static_cast<u64>(g.H)) * static_cast<u64>(g.W) + static_cast<long>(h) * g.W;
+      const float* f =
+          g.x +
+          ((static_cast<u64>(image) * static_cast<u64>(g.C) + static_cast<u64>(group * cg + c0 + c)) *
+           static_cast<u64>(g.H)) *
+              static_cast<u64>(g.W) +
+          static_cast<long>(h) * g.W;
       for (int w = lane; w < g.XW; w += 32) {
         const bool here = in && w0 + w >= 0 && w0 + w < g.W;
         async4(xs + c * g.XS + r * g.XW + w, here ? f + w0 + w : g.x, here);
@@ -173,18 +203,21 @@ template <int TK, int TC, int MK, int SI, int ST, int DIL, int LEAST> __global__
     async_commit();
     async_wait<1>();
     __syncthreads();
-    const float *ds = sh + (tile - from) % 2 * stage + tk * g.DS, *xs = sh + (tile - from) % 2 * stage + TK * g.DS + tc * g.XS;
+    const float *ds = sh + (tile - from) % 2 * stage + tk * g.DS,
+                *xs = sh + (tile - from) % 2 * stage + TK * g.DS + tc * g.XS;
     int row = si / q_all, q = si % q_all;
     while (row < g.RB) {
       float4 d[MK];
 #pragma unroll
-      for (int i = 0; i < MK; ++i) d[i] = *reinterpret_cast<const float4*>(ds + i * NK * g.DS + row * g.QB + q * 4);
+      for (int i = 0; i < MK; ++i)
+        d[i] = *reinterpret_cast<const float4*>(ds + i * NK * g.DS + row * g.QB + q * 4);
 #pragma unroll
       for (int r = 0; r < 3; ++r) {
         float v[4 * NV];
 #pragma unroll
         for (int k = 0; k < NV; ++k) {
-          const float4 x = *reinterpret_cast<const float4*>(xs + (row * ST + r * DIL) * g.XW + q * 4 * ST + k * 4);
+          const float4 x =
+              *reinterpret_cast<const float4*>(xs + (row * ST + r * DIL) * g.XW + q * 4 * ST + k * 4);
           v[4 * k] = x.x, v[4 * k + 1] = x.y, v[4 * k + 2] = x.z, v[4 * k + 3] = x.w;
         }
 #pragma unroll
@@ -230,7 +263,12 @@ template <int TK, int TC, int MK, int SI, int ST, int DIL, int LEAST> __global__
   const int many = (cg - c0 < TC ? cg - c0 : TC) * 9;
   for (int i = t; i < TK * TC * 9; i += threads) {
     const int k = i / (TC * 9), c = i % (TC * 9);
-    if (k0 + k < kg && c < many) g.out[((static_cast<u64>(split) * static_cast<u64>(g.K) + static_cast<u64>(group * kg + k0 + k)) * static_cast<u64>(cg) + static_cast<u64>(c0)) * 9 + static_cast<u64>(c)] = red[i];
+    if (k0 + k < kg && c < many)
+      g.out[((static_cast<u64>(split) * static_cast<u64>(g.K) + static_cast<u64>(group * kg + k0 + k)) *
+                 static_cast<u64>(cg) +
+             static_cast<u64>(c0)) *
+                9 +
+            static_cast<u64>(c)] = red[i];
   }
 }
 // what follows from RB and QB; returns bytes of shared memory
@@ -252,10 +290,17 @@ struct pw_args {
   int I, O, P, images, wo, wi, tiles_o, tiles_p;
 };
 template <int PX> struct pixels;
-template <> struct pixels<1> { using type = float; };
-template <> struct pixels<2> { using type = float2; };
-template <> struct pixels<4> { using type = float4; };
-template <int KT, int PX, int CS, int LP> __global__ void __launch_bounds__(CS * LP) pointwise(const pw_args g) {
+template <> struct pixels<1> {
+  using type = float;
+};
+template <> struct pixels<2> {
+  using type = float2;
+};
+template <> struct pixels<4> {
+  using type = float4;
+};
+template <int KT, int PX, int CS, int LP> __global__ void __launch_bounds__(CS* LP)
+    pointwise(const pw_args g) {
   using V = typename pixels<PX>::type;
   DYNAMIC_SHARED(float, sh); // [I][KT], then [CS / 2][KT][LP * PX]
   const int t = static_cast<int>(threadIdx.x), cs = t / LP, lane = t % LP;
@@ -275,7 +320,8 @@ template <int KT, int PX, int CS, int LP> __global__ void __launch_bounds__(CS *
 #pragma unroll
     for (int j = 0; j < PX; ++j) acc[k][j] = 0;
   if (p < g.P) {
-    const float* x = g.x + static_cast<u64>(image) * static_cast<u64>(g.I) * static_cast<u64>(g.P) + static_cast<u64>(p);
+    const float* x =
+        g.x + static_cast<u64>(image) * static_cast<u64>(g.I) * static_cast<u64>(g.P) + static_cast<u64>(p);
 #pragma unroll 8
     for (int c = cs; c < g.I; c += CS) {
       const V f = *reinterpret_cast<const V*>(x + static_cast<u64>(c) * static_cast<u64>(g.P));
@@ -311,10 +357,15 @@ template <int KT, int PX, int CS, int LP> __global__ void __launch_bounds__(CS *
       if (o0 + k < g.O) {
         V f;
         __builtin_memcpy(&f, acc[k], sizeof f);
-        *reinterpret_cast<V*>(g.y + (static_cast<u64>(image) * static_cast<u64>(g.O) + static_cast<u64>(o0 + k)) * static_cast<u64>(g.P) + static_cast<u64>(p)) = f;
+        *reinterpret_cast<V*>(g.y +
+                              (static_cast<u64>(image) * static_cast<u64>(g.O) + static_cast<u64>(o0 + k)) *
+                                  static_cast<u64>(g.P) +
+                              static_cast<u64>(p)) = f;
       }
 }
-template <int KT, int PX, int CS, int LP> int pointwise_bytes(int I) { return 4 * (I * KT + CS / 2 * KT * LP * PX); }
+template <int KT, int PX, int CS, int LP> int pointwise_bytes(int I) {
+  return 4 * (I * KT + CS / 2 * KT * LP * PX);
+}
 
 // ---- 3x3, stride 1, pad 1: y[n][o] = sum of w(o, i, r, s) x[n][i]; a thread 4 pixels, KT channels
 struct d3_args {
@@ -325,10 +376,12 @@ struct d3_args {
   int tiles_o, tiles_h, tiles_w, XS;
   bool flip;
 };
-template <int KT, int NK, int SI, int MOST> __global__ void __launch_bounds__(MOST) direct_3x3(const d3_args g) {
+template <int KT, int NK, int SI, int MOST> __global__ void __launch_bounds__(MOST)
+    direct_3x3(const d3_args g) {
   constexpr int TO = KT * NK, WS = TO + 4;
   DYNAMIC_SHARED(float, sh); // 2 of: x [CB][TH + 2][TW + 4], w [CB][9][TO + 4]
-  const int t = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x), q_all = g.TW / 4, quads = g.TH * q_all;
+  const int t = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x), q_all = g.TW / 4,
+            quads = g.TH * q_all;
   const int quad = t % quads, nk = t / quads % NK, si = t / quads / NK;
   const int row = quad / q_all, q = quad % q_all;
   int at = static_cast<int>(blockIdx.x);
@@ -343,7 +396,8 @@ template <int KT, int NK, int SI, int MOST> __global__ void __launch_bounds__(MO
     for (int i = t; i < g.CB * 9 * TO; i += threads) {
       const int ct = i % (g.CB * 9), o = i / (g.CB * 9), c = ct / 9, k = ct % 9;
       const bool in = o0 + o < g.O && c0 + c < g.I;
-      async4(s + g.CB * g.XS + ct * WS + o, in ? g.w + (o0 + o) * g.wo + (c0 + c) * g.wi + (g.flip ? 8 - k : k) : g.w, in);
+      async4(s + g.CB * g.XS + ct * WS + o,
+             in ? g.w + (o0 + o) * g.wo + (c0 + c) * g.wi + (g.flip ? 8 - k : k) : g.w, in);
     }
   };
   const auto load_x = [&](int part, float* s) {
@@ -351,7 +405,10 @@ template <int KT, int NK, int SI, int MOST> __global__ void __launch_bounds__(MO
     for (int line = t / 32; line < lines; line += warps) {
       const int c = line / (g.TH + 2), r = line % (g.TH + 2), h = h0 - 1 + r;
       const bool in = c0 + c < g.I && h >= 0 && h < g.H;
-      const float* f = g.x + (static_cast<u64>(image) * static_cast<u64>(g.I) + static_cast<u64>(c0 + c)) * static_cast<u64>(g.H) * static_cast<u64>(g.W) + static_cast<long>(h) * g.W;
+      const float* f = g.x +
+                       (static_cast<u64>(image) * static_cast<u64>(g.I) + static_cast<u64>(c0 + c)) *
+                           static_cast<u64>(g.H) * static_cast<u64>(g.W) +
+                       static_cast<long>(h) * g.W;
       for (int w = lane; w < XW; w += 32) {
         const bool here = in && w0 - 1 + w >= 0 && w0 - 1 + w < g.W;
         async4(s + c * g.XS + r * XW + w, here ? f + (w0 - 1 + w) : g.x, here);
@@ -368,7 +425,8 @@ template <int KT, int NK, int SI, int MOST> __global__ void __launch_bounds__(MO
   load_x(0, sh);
   async_commit();
   for (int part = 0; part < parts; ++part) {
-    if (part + 1 < parts) load_w(part + 1, sh + (part + 1) % 2 * stage), load_x(part + 1, sh + (part + 1) % 2 * stage);
+    if (part + 1 < parts)
+      load_w(part + 1, sh + (part + 1) % 2 * stage), load_x(part + 1, sh + (part + 1) % 2 * stage);
     async_commit();
     async_wait<1>();
     __syncthreads();
@@ -420,8 +478,15 @@ template <int KT, int NK, int SI, int MOST> __global__ void __launch_bounds__(MO
       const int o = o0 + nk * KT + k;
       if (o < g.O) {
         const float b = g.b != nullptr ? g.b[o] : 0;
-        float* y = g.y + ((static_cast<u64>(image) * static_cast<u64>(g.O) + static_cast<u64>(o)) * static_cast<u64>(g.H) + static_cast<u64>(h)) * static_cast<u64>(g.W) + static_cast<u64>(w);
-        if (g.W % 4 == 0 && w < g.W) *reinterpret_cast<float4*>(y) = make_float4(acc[k][0] + b, acc[k][1] + b, acc[k][2] + b, acc[k][3] + b);
+        float* y =
+            g.y +
+            ((static_cast<u64>(image) * static_cast<u64>(g.O) + static_cast<u64>(o)) * static_cast<u64>(g.H) +
+             static_cast<u64>(h)) *
+                static_cast<u64>(g.W) +
+            static_cast<u64>(w);
+        if (g.W % 4 == 0 && w < g.W)
+          *reinterpret_cast<float4*>(y) =
+              make_float4(acc[k][0] + b, acc[k][1] + b, acc[k][2] + b, acc[k][3] + b);
         else
           for (int j = 0; j < 4; ++j)
             if (w + j < g.W) y[j] = acc[k][j] + b;
@@ -431,6 +496,7 @@ template <int KT, int NK, int SI, int MOST> __global__ void __launch_bounds__(MO
 template <int KT, int NK, int SI> int direct_3x3_layout(d3_args& g) {
   g.XS = odd_quads((g.TH + 2) * (g.TW + 4));
   g.tiles_o = up(g.O, KT * NK), g.tiles_h = up(g.H, g.TH), g.tiles_w = up(g.W, g.TW);
-  const int stages = g.I > g.CB ? 2 : 1, load = stages * g.CB * (g.XS + 9 * (KT * NK + 4)), red = SI / 2 * KT * NK * 4 * (g.TH * g.TW / 4);
+  const int stages = g.I > g.CB ? 2 : 1, load = stages * g.CB * (g.XS + 9 * (KT * NK + 4)),
+            red = SI / 2 * KT * NK * 4 * (g.TH * g.TW / 4);
   return 4 * (load > red ? load : red);
 }

@@ -18,7 +18,8 @@ inline void check(cudnnStatus_t s, const char* op) {
   if (s == CUDNN_STATUS_SUCCESS) return;
   char why[512] = "";
   cudnnGetLastErrorString(why, sizeof why);
-  throw std::runtime_error(std::string("tapeless: cuda: ") + op + ": cuDNN: " + cudnnGetErrorString(s) + ": " + why);
+  throw std::runtime_error(std::string("tapeless: cuda: ") + op + ": cuDNN: " + cudnnGetErrorString(s) +
+                           ": " + why);
 }
 
 template <class T> inline constexpr auto type_tag = CUDNN_TYPE_INT64;
@@ -50,11 +51,13 @@ public:
   }
   cudnnBackendDescriptor_t get() const { return d_; }
   template <class T> descriptor& set(cudnnBackendAttributeName_t a, std::initializer_list<T> v) {
-    check(cudnnBackendSetAttribute(d_, a, type_tag<T>, static_cast<std::int64_t>(v.size()), v.begin()), "conv");
+    check(cudnnBackendSetAttribute(d_, a, type_tag<T>, static_cast<std::int64_t>(v.size()), v.begin()),
+          "conv");
     return *this;
   }
   descriptor& set(cudnnBackendAttributeName_t a, std::string_view v) {
-    check(cudnnBackendSetAttribute(d_, a, CUDNN_TYPE_CHAR, static_cast<std::int64_t>(v.size()), v.data()), "conv");
+    check(cudnnBackendSetAttribute(d_, a, CUDNN_TYPE_CHAR, static_cast<std::int64_t>(v.size()), v.data()),
+          "conv");
     return *this;
   }
   descriptor& set(cudnnBackendAttributeName_t a, const descriptor& v) {
@@ -91,7 +94,8 @@ public:
 };
 
 // At most `most` of them, where the count cannot be asked for.
-inline std::vector<descriptor> get_some(const descriptor& d, cudnnBackendAttributeName_t a, cudnnBackendDescriptorType_t t, int most) {
+inline std::vector<descriptor> get_some(const descriptor& d, cudnnBackendAttributeName_t a,
+                                        cudnnBackendDescriptorType_t t, int most) {
   std::vector<descriptor> r;
   std::vector<cudnnBackendDescriptor_t> raw;
   for (int k = 0; k < most; ++k) raw.push_back(r.emplace_back(t).get());
@@ -111,8 +115,8 @@ public: // for the measurement
   descriptor plan_;
   std::int64_t workspace_ = 0;
 
-  static descriptor tensor(std::int64_t id, cudnnDataType_t t, bool last, std::int64_t a, std::int64_t b, std::int64_t h,
-                           std::int64_t w) {
+  static descriptor tensor(std::int64_t id, cudnnDataType_t t, bool last, std::int64_t a, std::int64_t b,
+                           std::int64_t h, std::int64_t w) {
     const std::int64_t c = last ? 1 : h * w, y = last ? w * b : w, x = last ? b : 1;
     return descriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR)
         .set(CUDNN_ATTR_TENSOR_DATA_TYPE, {t})
@@ -126,15 +130,16 @@ public: // for the measurement
     const descriptor x = tensor('x', t, e.channels_last, e.n, e.c, e.h, e.w),
                      w = tensor('w', t, e.channels_last, e.k, e.c / e.groups, e.r, e.s),
                      y = tensor('y', t, e.channels_last, e.n, e.k, e.p, e.q);
-    const descriptor conv = descriptor(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)
-                                .set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, {t == CUDNN_DATA_DOUBLE ? t : CUDNN_DATA_FLOAT})
-                                .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, {CUDNN_CROSS_CORRELATION})
-                                .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {std::int64_t{2}})
-                                .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, {e.pad, e.pad})
-                                .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, {e.pad, e.pad})
-                                .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, {e.dil, e.dil})
-                                .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, {e.stride, e.stride})
-                                .end();
+    const descriptor conv =
+        descriptor(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)
+            .set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, {t == CUDNN_DATA_DOUBLE ? t : CUDNN_DATA_FLOAT})
+            .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, {CUDNN_CROSS_CORRELATION})
+            .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {std::int64_t{2}})
+            .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, {e.pad, e.pad})
+            .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, {e.pad, e.pad})
+            .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, {e.dil, e.dil})
+            .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, {e.stride, e.stride})
+            .end();
     using A = cudnnBackendAttributeName_t;
     struct names {
       cudnnBackendDescriptorType_t type;
@@ -145,13 +150,15 @@ public: // for the measurement
          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
-        {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
-        {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+        {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+        {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
     const names& a = of[static_cast<int>(pass)];
     descriptor op(a.type);
@@ -167,8 +174,10 @@ public: // for the measurement
     return g.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, op).end();
   }
   static bool has_note(const descriptor& config, cudnnBackendNumericalNote_t note) {
-    const descriptor engine = config.get_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-    for (const auto n : engine.get<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT))
+    const descriptor engine =
+        config.get_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    for (const auto n : engine.get<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                                                CUDNN_NUMERICAL_NOTE_TYPE_COUNT))
       if (n == note) return true;
     return false;
   }
@@ -176,14 +185,15 @@ public: // for the measurement
 public:
   int candidates = 0, tf32 = 0, by_chance = 0; // by_chance: engines whose sums are in any order
   // The first plan of the heuristics that can be made; fp32 without TF32 unless `fast`. device: properties, in place of a handle
-  conv_plan(conv_pass pass, const conv_shape& e, cudnnDataType_t t, cudnnHandle_t handle, const descriptor* device,
-            bool fast = false)
+  conv_plan(conv_pass pass, const conv_shape& e, cudnnDataType_t t, cudnnHandle_t handle,
+            const descriptor* device, bool fast = false)
       : plan_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
     const descriptor graph = graph_of(pass, e, t, handle);
     descriptor h(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     h.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, {CUDNN_HEUR_MODE_A});
     if (device != nullptr) h.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *device);
-    const auto all = std::move(h.end()).get_all(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    const auto all =
+        std::move(h.end()).get_all(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     candidates = static_cast<int>(all.size());
     std::string why = "no engine";
     for (const descriptor& c : all) {
@@ -211,7 +221,8 @@ public:
   std::int64_t workspace() const { return workspace_; }
   void run(cudnnHandle_t handle, void* x, void* w, void* y, void* workspace) const {
     const descriptor v = descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
-                             .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {std::int64_t{'x'}, std::int64_t{'w'}, std::int64_t{'y'}})
+                             .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
+                                  {std::int64_t{'x'}, std::int64_t{'w'}, std::int64_t{'y'}})
                              .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, {x, w, y})
                              .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, {workspace})
                              .end();

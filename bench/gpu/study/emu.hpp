@@ -6,7 +6,9 @@
 #ifndef EMULATED
 #define LAUNCH(kernel, grid, block, bytes, stream, ...) kernel<<<grid, block, bytes, stream>>>(__VA_ARGS__)
 #define SHARED __shared__
-#define DYNAMIC_SHARED(T, name) extern __shared__ __align__(16) unsigned char dynamic_[]; T* const name = reinterpret_cast<T*>(dynamic_)
+#define DYNAMIC_SHARED(T, name)                             \
+  extern __shared__ __align__(16) unsigned char dynamic_[]; \
+  T* const name = reinterpret_cast<T*>(dynamic_)
 #else
 #include <atomic>
 #include <cstring>
@@ -105,13 +107,17 @@ template <class T> T from(T v, unsigned lane) {
 #define blockDim emu::bdim
 #define gridDim emu::gdim
 #define __syncthreads() emu::wait(emu::all)
-template <class T> T __shfl_down_sync(unsigned, T v, unsigned d) { const unsigned l = emu::tid.x % 32; return emu::from(v, l + d < 32 ? l + d : l); }
+template <class T> T __shfl_down_sync(unsigned, T v, unsigned d) {
+  const unsigned l = emu::tid.x % 32;
+  return emu::from(v, l + d < 32 ? l + d : l);
+}
 template <class T> T __shfl_xor_sync(unsigned, T v, unsigned d) { return emu::from(v, emu::tid.x % 32 ^ d); }
 template <class T> T __ldcs(const T* p) { return *p; }
 template <class T> T __ldg(const T* p) { return *p; }
 template <class T> T atomicAdd(T* p, T v) { return std::atomic_ref<T>(*p).fetch_add(v); }
 inline void cudaGridDependencySynchronize() {}
 inline void cudaTriggerProgrammaticLaunchCompletion() {}
-#define LAUNCH(kernel, grid, block, bytes, stream, ...) emu::launch(dim3(grid), dim3(block), [&] { kernel(__VA_ARGS__); })
+#define LAUNCH(kernel, grid, block, bytes, stream, ...) \
+  emu::launch(dim3(grid), dim3(block), [&] { kernel(__VA_ARGS__); })
 #define DYNAMIC_SHARED(T, name) T* const name = reinterpret_cast<T*>(emu::dynamic)
 #endif
