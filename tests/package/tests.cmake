@@ -13,7 +13,7 @@ function(tapeless_package_test name)
   cmake_parse_arguments(this "" "SETUP" "AFTER;COMMAND" ${ARGN})
   tapeless_full_test(package.${name} ${this_COMMAND})
   set_tests_properties(full.package.${name} PROPERTIES FIXTURES_REQUIRED "tapeless_package;${this_AFTER}"
-                       FIXTURES_SETUP "${this_SETUP}" SKIP_RETURN_CODE 77)
+                       FIXTURES_SETUP "${this_SETUP}" SKIP_RETURN_CODE 77 RUN_SERIAL OFF) # each has a folder of its own
 endfunction()
 
 # tapeless_consumer(name folder [AFTER fixture...] [WRAPPER command...] OPTIONS option...): configures, builds and tests
