@@ -8,7 +8,7 @@ set(with_xsimd14 "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/.ci/with_xsimd14
 tapeless_full_test(package.fresh "${CMAKE_COMMAND}" -E rm -rf "${package}")
 set_tests_properties(full.package.fresh PROPERTIES FIXTURES_SETUP tapeless_package)
 
-# tapeless_package_test(name [AFTER fixture...] [SETUP fixture] command...)
+# tapeless_package_test(name [AFTER fixture...] [SETUP fixture] COMMAND command...)
 function(tapeless_package_test name)
   cmake_parse_arguments(this "" "SETUP" "AFTER;COMMAND" ${ARGN})
   tapeless_full_test(package.${name} ${this_COMMAND})

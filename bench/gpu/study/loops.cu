@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// relu(a x + b) m over 2^26 floats, and its sums by row and by column: 4 or 16 bytes a lane; blocks as group.hpp's or more.
+// relu(a x + b) m over 2^26 floats, and its sums by row and by column: 4 or 16 bytes a lane; blocks as a sketch of the back end chooses them, or more.
 #include "common.hpp"
 #include "emu.hpp"
 #include <cstdint>

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
+//
+// The names of the element types, alone; what they are stands in dtype.hpp.
 #pragma once
 #include <cstdint>
 

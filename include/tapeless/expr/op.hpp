@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The list of ops, grouped by kind. It stands alone: kernels that are compiled at bind include it.
+// The list of ops, grouped by kind, alone; what a node is stands in node.hpp.
 #pragma once
 #include "../core/element_type.hpp"
 
