@@ -4,6 +4,7 @@
 // bench_workloads --list                    the names, one a line
 // bench_workloads NAME... [--threads N]     JSON lines: the machine's limits; a check of every phase against the
 //                                           naive reference; then the times, with the FMA peak between the batches
+// bench_workloads --plans NAME...           the plan of each program, to compare before and after a change
 // Status: 1 where a check fails (nothing is timed then), 2 for a call that is not understood.
 
 #include "workloads/limits.hpp"
@@ -26,8 +27,8 @@ std::vector<bench::workload> all_workloads() {
   return all;
 }
 
-bool run(const std::vector<bench::workload>& chosen, bool checks, int threads) {
-  bench::session s(checks, threads);
+bool run(const std::vector<bench::workload>& chosen, bench::purpose of, int threads) {
+  bench::session s(of, threads);
   for (const bench::workload& w : chosen) {
     s.begin(w.name);
     w.run(s);
@@ -36,7 +37,8 @@ bool run(const std::vector<bench::workload>& chosen, bool checks, int threads) {
 }
 
 int misuse(const char* what, std::string_view word) {
-  std::fprintf(stderr, "bench_workloads: %s: %.*s\nusage: bench_workloads --list | NAME... [--threads N]\n",
+  std::fprintf(stderr,
+               "bench_workloads: %s: %.*s\nusage: bench_workloads --list | [--plans] NAME... [--threads N]\n",
                what, static_cast<int>(word.size()), word.data());
   return 2;
 }
@@ -47,11 +49,16 @@ int main(int argc, char** argv) {
   const std::vector<bench::workload> all = all_workloads();
   std::vector<bench::workload> chosen;
   int threads = 1;
+  bool plans = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "--list") {
       for (const bench::workload& w : all) std::puts(w.name);
       return 0;
+    }
+    if (word == "--plans") {
+      plans = true;
+      continue;
     }
     if (word == "--threads") {
       const char* const number = i + 1 < argc ? argv[++i] : "";
@@ -66,6 +73,10 @@ int main(int argc, char** argv) {
     chosen.push_back(*found);
   }
   if (chosen.empty()) return misuse("no workload named", "");
+  if (plans) {
+    run(chosen, bench::purpose::plan, threads);
+    return 0;
+  }
   if (!bench::reference_agrees()) {
     std::fputs("bench_workloads: the fast loops of the reference differ from tests/reference\n", stderr);
     return 1;
@@ -75,6 +86,6 @@ int main(int argc, char** argv) {
   std::printf("{\"limit\":\"stream_GBs\",\"threads\":%d,\"value\":%.1f}\n", threads,
               bench::stream_gigabytes(threads));
   std::fflush(stdout);
-  if (!run(chosen, true, threads)) return 1;
-  run(chosen, false, threads);
+  if (!run(chosen, bench::purpose::check, threads)) return 1;
+  run(chosen, bench::purpose::time, threads);
 }

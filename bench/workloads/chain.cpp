@@ -87,10 +87,12 @@ template <chain_row R> void run(session& s) {
 
   {
     auto program = tl::jit(forward<R>{}).template bind<X, W>(s.threads());
+    s.plan(program);
     s.phase("fwd", terms, [&] { return program(*x, *w); }, [&] { return leaves{h.back()}; });
   }
   {
     auto program = tl::jit(tl::value_and_grad<0, 1>(loss<R>{})).template bind<X, W, Y>(s.threads());
+    s.plan(program);
     s.phase(
         "step", static_cast<double>(layers.back().y_size()), [&] { return program(*x, *w, *t); },
         [&] {

@@ -59,27 +59,32 @@ template <conv_row R> void run(session& s) {
 
   {
     auto program = tl::jit(forward<R>{}).template bind<X, W, B>(s.threads());
+    s.plan(program);
     s.phase("fwd", l.fprop_terms(), [&] { return program(*x, *w, *b); }, [&] { return leaves{y}; });
   }
   {
     auto program = tl::jit(tl::vjp<0>(forward<R>{})).template bind<X, W, B, Y>(s.threads());
+    s.plan(program);
     s.phase(
         "bwd_data", l.dgrad_terms(), [&] { return program(*x, *w, *b, *dy); }, [&] { return leaves{dx}; });
   }
   {
     auto program = tl::jit(tl::vjp<1, 2>(forward<R>{})).template bind<X, W, B, Y>(s.threads());
+    s.plan(program);
     s.phase(
         "bwd_weights", l.wgrad_terms(), [&] { return program(*x, *w, *b, *dy); },
         [&] { return leaves{dw, db}; });
   }
   {
     auto program = tl::jit(tl::vjp<0, 1, 2>(forward<R>{})).template bind<X, W, B, Y>(s.threads());
+    s.plan(program);
     s.phase(
         "bwd", std::max(l.dgrad_terms(), l.wgrad_terms()), [&] { return program(*x, *w, *b, *dy); },
         [&] { return leaves{dx, dw, db}; });
   }
   {
     auto program = tl::jit(tl::value_and_grad<0, 1, 2>(loss<R>{})).template bind<X, W, B, Y>(s.threads());
+    s.plan(program);
     s.phase(
         "step", static_cast<double>(l.y_size()), [&] { return program(*x, *w, *b, *t); },
         [&] {

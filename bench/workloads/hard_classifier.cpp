@@ -131,6 +131,7 @@ template <hard_classifier_row R> void run(session& s) {
   const double terms = static_cast<double>(R.n) * R.h * R.w;
   {
     auto program = tl::jit(losses).template bind<X, W1, W2, W3, L>(s.threads());
+    s.plan(program);
     s.phase(
         "fwd", features, [&] { return program(*x, *w1, *w2, *w3, *label); },
         [&] {
@@ -142,6 +143,7 @@ template <hard_classifier_row R> void run(session& s) {
   {
     auto program =
         tl::jit(tl::value_and_grad<1, 2, 3>(mean_of_all)).template bind<X, W1, W2, W3, L>(s.threads());
+    s.plan(program);
     s.phase(
         "step_all", terms, [&] { return program(*x, *w1, *w2, *w3, *label); },
         [&] { return reference(R.n); });
@@ -149,6 +151,7 @@ template <hard_classifier_row R> void run(session& s) {
   {
     auto program =
         tl::jit(tl::value_and_grad<1, 2, 3>(mean_of_hard<hard>)).template bind<X, W1, W2, W3, L>(s.threads());
+    s.plan(program);
     s.phase(
         "step_topk", terms, [&] { return program(*x, *w1, *w2, *w3, *label); },
         [&] { return reference(hard); });

@@ -89,6 +89,7 @@ template <hard_conv_row R> void run(session& s) {
 
   {
     auto program = tl::jit(losses<R>{}).template bind<X, W1, W2, Y>(s.threads());
+    s.plan(program);
     s.phase(
         "fwd", static_cast<double>(image), [&] { return program(*x, *w1, *w2, *t); },
         [&] {
@@ -101,11 +102,13 @@ template <hard_conv_row R> void run(session& s) {
   {
     auto program =
         tl::jit(tl::value_and_grad<1, 2>(mean_of_all<R>{})).template bind<X, W1, W2, Y>(s.threads());
+    s.plan(program);
     s.phase("step_all", terms, [&] { return program(*x, *w1, *w2, *t); }, [&] { return reference(R.n); });
   }
   {
     auto program =
         tl::jit(tl::value_and_grad<1, 2>(mean_of_hard<R>{})).template bind<X, W1, W2, Y>(s.threads());
+    s.plan(program);
     s.phase(
         "step_topk", terms, [&] { return program(*x, *w1, *w2, *t); },
         [&] { return reference(static_cast<int>(R.n * R.hard)); });

@@ -69,16 +69,19 @@ template <masked_conv_row R> void run(session& s) {
 
   {
     auto program = tl::jit(forward<R>{}).template bind<X, W, W>(s.threads());
+    s.plan(program);
     s.phase("fwd", l.fprop_terms(), [&] { return program(*x, *w_true, *mask); }, [&] { return leaves{y}; });
   }
   {
     auto program = tl::jit(tl::vjp<1>(forward<R>{})).template bind<X, W, W, Y>(s.threads());
+    s.plan(program);
     s.phase(
         "bwd_weights", l.wgrad_terms(), [&] { return program(*x, *w_true, *mask, *dy); },
         [&] { return leaves{to_true(conv_wgrad(l, xs, copy(*dy)))}; });
   }
   {
     auto program = tl::jit(tl::value_and_grad<1>(loss<R>{})).template bind<X, W, W, Y>(s.threads());
+    s.plan(program);
     s.phase(
         "step", static_cast<double>(l.y_size()), [&] { return program(*x, *w_true, *mask, *t); },
         [&] {

@@ -133,6 +133,7 @@ template <mlp_row R> void run(session& s) {
 
   {
     auto program = tl::jit(row_losses<R>{}).template bind<P, X, T>(s.threads());
+    s.plan(program);
     s.phase(
         "fwd", longest * count, [&] { return program(*p, *x, *t); },
         [&] {
@@ -186,6 +187,7 @@ template <mlp_row R> void run(session& s) {
   const double terms = std::max(longest * count, static_cast<double>(R.rows));
   {
     auto program = tl::jit(tl::value_and_grad<0>(mean_loss<R>{})).template bind<P, X, T>(s.threads());
+    s.plan(program);
     s.phase(
         "step_all", terms, [&] { return program(*p, *x, *t); },
         [&] { return reference(std::vector<double>(R.rows, 1.0 / R.rows)); });
@@ -193,6 +195,7 @@ template <mlp_row R> void run(session& s) {
   if constexpr (R.hard > 0) {
     {
       auto program = tl::jit(tl::value_and_grad<0>(hard_loss<R>{})).template bind<P, X, T>(s.threads());
+      s.plan(program);
       s.phase(
           "step_topk", terms, [&] { return program(*p, *x, *t); },
           [&] { return reference(weight_of_hardest(static_cast<int>(R.rows * R.hard))); });
@@ -200,6 +203,7 @@ template <mlp_row R> void run(session& s) {
     {
       auto program = tl::jit(tl::value_and_grad<0>(hard_loss_of_count<R>{}))
                          .template bind<P, X, T, std::int32_t>(s.threads());
+      s.plan(program);
       for (const int percent : {1, 5, 10, 25, 50, 100}) {
         const int k = R.rows * percent / 100;
         s.phase(("step_topk_" + std::to_string(percent)).c_str(), terms,
@@ -209,6 +213,7 @@ template <mlp_row R> void run(session& s) {
     {
       using M = tl::tensor<float, R.rows>;
       auto program = tl::jit(tl::value_and_grad<0>(masked_loss<R>{})).template bind<P, X, T, M>(s.threads());
+      s.plan(program);
       tl::owned<M> mask;
       fill(3, *mask);
       std::vector<double> weight;
@@ -226,6 +231,7 @@ template <mlp_row R> void run(session& s) {
       std::sort(sorted.begin(), sorted.end());
       auto program =
           tl::jit(tl::value_and_grad<0>(focal_loss<R>{})).template bind<P, X, T, float>(s.threads());
+      s.plan(program);
       // all rows have weights other than 0, all but one, half of them
       for (const auto& [phase, below] :
            {std::pair{"step_focal_all", -1.0f}, std::pair{"step_focal_all_but_1", sorted[0]},

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 
 // A workload is a function of a session. It is called twice: once to check every phase against the naive
-// reference, and when all phases of all workloads are right, once more to time them.
+// reference, and when all phases of all workloads are right, once more to time them. Or once, to print its plans.
 
 #include <tapeless/tapeless.hpp>
 
@@ -60,20 +60,33 @@ template <class View> values copy(const View& v) { return values(v.begin(), v.en
 // it by 1 / sqrt(terms). Errors are measured against the largest element.
 inline double tolerance(double terms) { return 4 * std::sqrt(std::max(terms, 4.0)) * 0x1p-24; }
 
+enum class purpose { check, time, plan };
+
 class session {
 public:
-  session(bool checks, int threads) : checks_(checks), threads_(threads) {}
+  session(purpose of, int threads) : of_(of), threads_(threads) {}
 
   void begin(const char* workload) { workload_ = workload; }
-  bool checking() const { return checks_; }
+  bool checking() const { return of_ == purpose::check; }
   tl::threads threads() const { return tl::threads(threads_); }
   bool failed() const { return failed_; }
+
+  // Prints the plan of a bound program.
+  template <class Backend, bool Load, class F, class... A>
+  void plan(const tl::detail::bound<Backend, Load, F, A...>&) const {
+    if (of_ != purpose::plan) return;
+    std::printf("%s\n%s\n", workload_,
+                tl::detail::explain_text(tl::detail::laid_out_for<Backend, F, A...>::value,
+                                         tl::detail::planned_for<Load, Backend, F, A...>::value)
+                    .c_str());
+  }
 
   // run(): one call of a bound program.   expected(): the leaves of its result in order.
   // terms: the length of the longest sum.
   template <class Run, class Expected>
   void phase(const char* name, double terms, const Run& run, const Expected& expected) {
-    if (!checks_) return report(name, time(run));
+    if (of_ == purpose::plan) return;
+    if (of_ == purpose::time) return report(name, time(run));
     leaves got;
     const auto tree = run();
     tl::for_each_leaf(tree, [&](const auto& leaf) { got.push_back(copy(leaf)); });
@@ -147,7 +160,8 @@ private:
     failed_ = true;
   }
 
-  bool checks_, failed_ = false;
+  purpose of_;
+  bool failed_ = false;
   int threads_;
   const char* workload_ = "";
 };

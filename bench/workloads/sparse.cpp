@@ -145,6 +145,7 @@ template <sparse_row R> void run(session& s) {
   {
     auto program =
         tl::jit(masked_loss).bind<by_columns, matrix, by_rows, by_rows>(rows, columns, entries, s.threads());
+    s.plan(program);
     s.phase("fwd", of_rows, [&] { return program(x, a, y, mask); }, [&] { return value_of(p.mask); });
     s.phase(
         "fwd_quarter", of_rows, [&] { return program(x, a, y, quarter); },
@@ -160,11 +161,13 @@ template <sparse_row R> void run(session& s) {
   };
   {
     auto program = tl::jit(transposed_product).bind<matrix, by_rows>(rows, columns, entries, s.threads());
+    s.plan(program);
     s.phase("bwd", 4 * of_columns, [&] { return program(a, y); }, transposed_product_of_y);
   }
   {
     auto program = tl::jit(tl::value_and_grad<0>(masked_loss))
                        .bind<by_columns, matrix, by_rows, by_rows>(rows, columns, entries, s.threads());
+    s.plan(program);
     s.phase("step", of_rows, [&] { return program(x, a, y, mask); }, [&] { return reference(p, p.mask); });
     s.phase(
         "step_quarter", of_rows, [&] { return program(x, a, y, quarter); },
@@ -172,26 +175,31 @@ template <sparse_row R> void run(session& s) {
   }
   {
     auto program = tl::jit(loss).bind<by_columns, matrix, by_rows>(rows, columns, entries, s.threads());
+    s.plan(program);
     s.phase("fwd_all", of_rows, [&] { return program(x, a, y); }, [&] { return value_of(p.all); });
   }
   {
     auto program = tl::jit(tl::value_and_grad<0>(loss))
                        .bind<by_columns, matrix, by_rows>(rows, columns, entries, s.threads());
+    s.plan(program);
     s.phase("step_all", of_rows, [&] { return program(x, a, y); }, [&] { return reference(p, p.all); });
   }
   const auto t = tl::csr_tiled(a);
   {
     auto program = tl::jit(loss).bind<by_columns, tiled_matrix, by_rows>(rows, columns, entries, s.threads());
+    s.plan(program);
     s.phase("fwd_tiled", of_rows, [&] { return program(x, *t, y); }, [&] { return value_of(p.all); });
   }
   {
     auto program =
         tl::jit(transposed_product).bind<tiled_matrix, by_rows>(rows, columns, entries, s.threads());
+    s.plan(program);
     s.phase("bwd_tiled", 4 * of_columns, [&] { return program(*t, y); }, transposed_product_of_y);
   }
   {
     auto program = tl::jit(tl::value_and_grad<0>(loss))
                        .bind<by_columns, tiled_matrix, by_rows>(rows, columns, entries, s.threads());
+    s.plan(program);
     s.phase("step_tiled", of_rows, [&] { return program(x, *t, y); }, [&] { return reference(p, p.all); });
   }
 }
@@ -221,6 +229,7 @@ template <spmm_row R> void run_spmm(session& s) {
 
   {
     auto program = tl::jit(product).template bind<matrix, columns_of_k>(rows, columns, entries, s.threads());
+    s.plan(program);
     s.phase(
         "fwd", static_cast<double>(R.per_row), [&] { return program(a, right); },
         [&] {
@@ -235,6 +244,7 @@ template <spmm_row R> void run_spmm(session& s) {
   {
     auto program =
         tl::jit(transposed_product).template bind<matrix, rows_of_k>(rows, columns, entries, s.threads());
+    s.plan(program);
     s.phase(
         "bwd", static_cast<double>(R.m * R.per_row / R.n), [&] { return program(a, left); },
         [&] {
@@ -249,6 +259,7 @@ template <spmm_row R> void run_spmm(session& s) {
   {
     auto program =
         tl::jit(sampled).template bind<matrix, rows_of_k, columns_of_k>(rows, columns, entries, s.threads());
+    s.plan(program);
     s.phase(
         "sddmm", R.k, [&] { return program(a, left, right); },
         [&] {
