@@ -4,7 +4,7 @@
 
 // Kernels that do the same work, timed in turns so that all of them meet the same weather.
 
-#include <tapeless/cpu/thread_team.hpp>
+#include <tapeless/cpu/base/thread_team.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -13,7 +13,7 @@
 // operands rounded to bf16, as planes ("bf16") and channels last ("bf16_last"); their share may exceed 1. A kernel is
 // timed only where all kernels agree on the result.
 
-#include <tapeless/cpu/conv_bf16.hpp>
+#include <tapeless/cpu/conv/bf16.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -10,9 +10,9 @@
 // is ours. Small products of the table are those of a program that knows their extents. --bf16: a further peer is our
 // product of the same operands, rounded to bf16; its share may exceed 1.
 
-#include <tapeless/cpu/matmul.hpp>
-#include <tapeless/cpu/matmul_bf16.hpp>
-#include <tapeless/cpu/matmul_small.hpp>
+#include <tapeless/cpu/matmul/matmul.hpp>
+#include <tapeless/cpu/matmul/bf16.hpp>
+#include <tapeless/cpu/matmul/small.hpp>
 
 #include <charconv>
 #include <cmath>

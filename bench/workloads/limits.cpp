@@ -3,8 +3,8 @@
 
 #include "limits.hpp"
 
-#include <tapeless/cpu/simd.hpp>
-#include <tapeless/cpu/thread_team.hpp>
+#include <tapeless/cpu/base/simd.hpp>
+#include <tapeless/cpu/base/thread_team.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -23,7 +23,7 @@
 #include "trace/function.hpp"
 #include "adjoint/transforms.hpp"
 #include "plan/explain.hpp"
-#include "plan/plan.hpp"
+#include "plan/emit/make_plan.hpp"
 // kernels
 #include "cpu/backend.hpp"
 // run

@@ -15,7 +15,7 @@ import tempfile
 
 from run import compile_
 
-HEAD = """#include <tapeless/cpu/conv.hpp>
+HEAD = """#include <tapeless/cpu/conv/conv.hpp>
 using namespace tapeless;
 using namespace tapeless::cpu;
 """
@@ -36,7 +36,7 @@ void run(const conv_extents& e, const float* a, const float* b, float* c, float*
 
 
 def kernels_of(include):
-    text = (include / "tapeless/cpu/conv_kernels.hpp").read_text()
+    text = (include / "tapeless/cpu/conv/kernels.hpp").read_text()
     body = re.search(r"enum class conv_kernel[^{]*\{(.*?)\};", text, re.S)[1]
     return ["matmul"] + re.findall(r"^\s*(\w+),", body, re.M)
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/conv_bf16.hpp>
+#include <tapeless/cpu/conv/bf16.hpp>
 
 #include <cmath>
 #include <limits>

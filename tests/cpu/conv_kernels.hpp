@@ -5,7 +5,7 @@
 // Every kernel of a family that takes the extents computes the sums. Each family is compiled in a file of its own:
 // compilers take their time for these kernels.
 
-#include <tapeless/cpu/conv.hpp>
+#include <tapeless/cpu/conv/conv.hpp>
 
 #include <support/elements.hpp>
 #include <vector>

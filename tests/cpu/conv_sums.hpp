@@ -4,7 +4,7 @@
 
 // The sums of a convolution in double, for all passes and both layouts.
 
-#include <tapeless/cpu/conv.hpp>
+#include <tapeless/cpu/conv/conv.hpp>
 
 #include <type_traits>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/index.hpp>
-#include <tapeless/cpu/thread_team.hpp>
+#include <tapeless/cpu/move/index.hpp>
+#include <tapeless/cpu/base/thread_team.hpp>
 
 #include <doctest/doctest.h>
 

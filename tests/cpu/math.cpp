@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The bound of cpu/math.hpp over numbers of every exponent: bit patterns at an odd step, against the C library in the
+// The bound of cpu/base/math.hpp over numbers of every exponent: bit patterns at an odd step, against the C library in the
 // next larger type.
 #include <tapeless/tapeless.hpp>
 

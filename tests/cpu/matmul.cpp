@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/matmul.hpp>
+#include <tapeless/cpu/matmul/matmul.hpp>
 
 #include <array>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/matmul_bf16.hpp>
+#include <tapeless/cpu/matmul/bf16.hpp>
 
 #include <array>
 #include <bit>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/pool.hpp>
-#include <tapeless/cpu/thread_team.hpp>
+#include <tapeless/cpu/pool/pool.hpp>
+#include <tapeless/cpu/base/thread_team.hpp>
 
 #include <doctest/doctest.h>
 
@@ -190,11 +190,11 @@ TEST_CASE_TEMPLATE("pool: scatter is the transpose of gather", T, TAPELESS_ELEME
     for (std::size_t i = 0; i < idx.size(); ++i)
       expected[static_cast<index_t>(i) / (e.p * e.q) * e.h * e.w + idx[i]] += dy[i];
     CHECK(dx == expected);
-    if (!cpu::detail::windows_meet_plane(e)) return;
+    if (!cpu::windows_meet_plane(e)) return;
     std::vector<T> pulled = expected; // as in planes that no cache holds
     for (index_t z = 0; z < e.planes; ++z) {
       std::vector<T> plane(static_cast<std::size_t>(e.h * e.w), T(99));
-      if (cpu::detail::pull_maxima<simd<T>>(e, idx.data() + z * e.p * e.q, dy.data() + z * e.p * e.q,
+      if (cpu::pull_maxima<simd<T>>(e, idx.data() + z * e.p * e.q, dy.data() + z * e.p * e.q,
                                             plane.data()))
         std::copy(plane.begin(), plane.end(), pulled.begin() + z * e.h * e.w);
     }
@@ -301,7 +301,7 @@ TEST_CASE_TEMPLATE("pool: of rows of channels what it is of the channels' planes
     check(T{}, out, [&](const auto& team, const auto& w, const T* from, const T*, T* to) {
       window_gather(team, w, from, idx_of(w), to);
     });
-    if (cpu::detail::windows_meet_plane(e)) // else they have no positions
+    if (cpu::windows_meet_plane(e)) // else they have no positions
       check(T{}, in, [&](const auto& team, const auto& w, const T*, const T* from, T* to) {
         window_scatter(team, w, idx_of(w), from, to);
       });

@@ -8,7 +8,7 @@
 
 #include <tapeless/core/bf16.hpp>
 #include <tapeless/core/geometry.hpp>
-#include <tapeless/cpu/thread_team.hpp>
+#include <tapeless/cpu/base/thread_team.hpp>
 
 #include <doctest/doctest.h>
 

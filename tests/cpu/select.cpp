@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/select.hpp>
+#include <tapeless/cpu/move/select.hpp>
 
 #include <doctest/doctest.h>
 

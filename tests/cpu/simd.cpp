@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/simd.hpp>
+#include <tapeless/cpu/base/simd.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/sparse_product.hpp>
-#include <tapeless/cpu/sparse_solve.hpp>
-#include <tapeless/cpu/spgemm.hpp>
+#include <tapeless/cpu/sparse/product.hpp>
+#include <tapeless/cpu/sparse/solve.hpp>
+#include <tapeless/cpu/sparse/spgemm.hpp>
 
 #include <doctest/doctest.h>
 

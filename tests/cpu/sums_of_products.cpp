@@ -4,8 +4,8 @@
 // Law: a sum of n products, n > 64, is off by at most 4 eps log2(n) times the sum of their sizes, for every kernel and along every
 // axis that it sums over, and has the same bits on any team. The terms are those whose roundings add up: equal ones, and one
 // that is large among ones that are lost when they meet it one by one.
-#include <tapeless/cpu/conv_bf16.hpp>
-#include <tapeless/cpu/matmul_small.hpp>
+#include <tapeless/cpu/conv/bf16.hpp>
+#include <tapeless/cpu/matmul/small.hpp>
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/thread_team.hpp>
+#include <tapeless/cpu/base/thread_team.hpp>
 
 #include <doctest/doctest.h>
 

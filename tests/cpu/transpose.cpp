@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#include <tapeless/cpu/transpose.hpp>
+#include <tapeless/cpu/base/transpose.hpp>
 
 #include <doctest/doctest.h>
 

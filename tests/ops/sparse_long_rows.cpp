@@ -16,7 +16,7 @@
 #include <support/allocations.hpp>
 #include <support/compare.hpp>
 #include <support/random.hpp>
-#include <tapeless/cpu/sparse.hpp>
+#include <tapeless/cpu/sparse/csr.hpp>
 #include <tapeless/tapeless.hpp>
 
 namespace tl = tapeless;

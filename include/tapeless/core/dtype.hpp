@@ -7,8 +7,8 @@
 #pragma once
 #include <cstdint>
 #include <type_traits>
-#include "bf16.hpp"
-#include "element_type.hpp"
+#include "bf16.hpp" // IWYU pragma: export
+#include "element_type.hpp" // IWYU pragma: export
 
 namespace tapeless {
 

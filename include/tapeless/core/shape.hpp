@@ -5,7 +5,7 @@
 //
 // Broadcasting is NumPy's: axes are aligned at the last one; an axis of extent 1 repeats.
 #pragma once
-#include "extent.hpp"
+#include "extent.hpp" // IWYU pragma: export
 
 namespace tapeless {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
-#include "dtype.hpp"
+#include "dtype.hpp" // IWYU pragma: export
 #include "rules.hpp"
 #include "run_watch.hpp"
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include "layout.hpp"
-#include "sweep.hpp"
-#include "thread_team.hpp"
+#include "cost_model.hpp"
+#include "exec/csr_sweep.hpp"
+#include "base/thread_team.hpp"
 
 namespace tapeless::cpu {
 
@@ -20,9 +20,9 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
   using space = host;
   template <const auto& P> using frame_type = frame<P>;
 
-  // What plan/layout.hpp weighs: a convolution with operands a and b, and a copy of n elements in another
+  // What plan/rewrite/assign_layouts.hpp weighs: a convolution with operands a and b, and a copy of n elements in another
   // order, of all at once or of a few images at a time.
-  static constexpr double conv_ns(const tapeless::detail::node& v, const shape& a, const shape& b) {
+  static constexpr double conv_ns(const detail::node& v, const shape& a, const shape& b) {
     return v.t == dtype::f64    ? ns_of_conv<double>(v, a, b)
            : v.t == dtype::bf16 ? ns_of_bf16_conv<Arch>(v, a, b)
                                 : ns_of_conv<float>(v, a, b);
@@ -43,7 +43,7 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
           n.each += n.shared; // so, or all of them together
         const index_t size = whole::scratch_unit(P.step_[i]);
         const index_t ahead =
-            images ? tapeless::detail::aligned(P.strip_bytes) + strip_of_images<Arch, P>::sums(i) : 0;
+            images ? detail::aligned(P.strip_bytes) + strip_of_images<Arch, P>::sums(i) : 0;
         most.each = std::max(most.each, ahead + n.each * size);
         most.shared = std::max(most.shared,
                                whole::template packed_in_strip_before<P>(i) + (n.packed + n.shared) * size);
@@ -53,8 +53,8 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
     most.each = std::max<index_t>(most.each, P.strip_bytes);
     if constexpr (has_sweeps<P>())
       most.each = std::max(most.each, scratch_of_sweeps<P>(std::make_integer_sequence<int, P.steps>{}));
-    most.each = tapeless::detail::aligned(most.each);
-    most.shared = tapeless::detail::aligned(most.shared);
+    most.each = detail::aligned(most.each);
+    most.shared = detail::aligned(most.shared);
     return most;
   }
 
@@ -79,8 +79,8 @@ private:
       if constexpr (has_kept_places<P>)
         if (kept_places_of<P>.select == I) list_places<P>(f, count);
       constexpr auto e = P.slot_[s.slot0 + s.loads].s.d[0];
-      if constexpr (!tapeless::detail::is_static(e))
-        f.set_count(tapeless::detail::name_of(tapeless::detail::names(e)), count);
+      if constexpr (!detail::is_static(e))
+        f.set_count(detail::name_of(detail::names(e)), count);
     } else if constexpr (is_sparse(P.step_[I].o)) sweep<Arch, P, I>::run(team, f, scratch_of_member<P>());
     else if constexpr (I + 1 < P.steps && P.step_[I + 1].strip)
       strip<Arch, P>::template run<I>(team, f, scratch_of_member<P>(),
@@ -162,14 +162,14 @@ private:
   template <const auto& P> static constexpr int replaced_by(int i, unsigned past_caches) {
     const step& s = P.step_[i];
     const unsigned loads = consumed_by<P>(i);
-    const auto alike = [&](const tapeless::detail::slot& a, const tapeless::detail::slot& b) {
+    const auto alike = [&](const detail::slot& a, const detail::slot& b) {
       bool r = a.t == b.t;
       for (int x = 0; x < s.axes; ++x) r = r && a.stride[x] == b.stride[x];
       return r;
     };
     for (int y = 0; loads != 0 && y < s.stores; ++y) {
-      const tapeless::detail::store out(P.store_[s.store0 + y]);
-      bool fits = out.k == tapeless::detail::store_kind::dense && ((past_caches >> y) & 1u) == 0;
+      const detail::store out(P.store_[s.store0 + y]);
+      bool fits = out.k == detail::store_kind::dense && ((past_caches >> y) & 1u) == 0;
       for (int k = 0; k < s.loads; ++k)
         if ((loads >> k) & 1u) fits = fits && alike(P.slot_[s.slot0 + k], P.slot_[s.slot0 + out.slot]);
       if (fits) return out.slot;
@@ -188,7 +188,7 @@ private:
     std::byte* scratch;
     index_t each, own; // bytes of a member; elements ahead of its `shared`
     T* packed;
-    const tapeless::detail::name_values& names;
+    const detail::name_values& names;
     unsigned consumed; // the epilogue's loads of them, a bit each, where no one else reads them
     int replaced;      // the epilogue's result in whose place they go; -1: none
     index_t chunk;     // rows of a member's place; 0: it has none

@@ -6,10 +6,10 @@
 // Invariant: every operand of node i has a number below i.
 #pragma once
 #include <bit>
-#include "../core/block_list.hpp"
-#include "../core/rules.hpp"
-#include "../core/vec.hpp"
-#include "node.hpp"
+#include "../core/block_list.hpp" // IWYU pragma: export
+#include "../core/rules.hpp" // IWYU pragma: export
+#include "../core/vec.hpp" // IWYU pragma: export
+#include "node.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <type_traits>
 #include "../core/tree.hpp"
-#include "graph.hpp"
+#include "graph.hpp" // IWYU pragma: export
 
 namespace tapeless {
 

@@ -6,9 +6,9 @@
 // What an op means stands in ops/<family>.hpp: an op belongs to the family whose table of rules holds it.
 #pragma once
 #include <cstdint>
-#include "../core/dtype.hpp"
-#include "../core/shape.hpp"
-#include "op.hpp"
+#include "../core/dtype.hpp" // IWYU pragma: export
+#include "../core/shape.hpp" // IWYU pragma: export
+#include "op.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 
@@ -23,7 +23,7 @@ struct node {
   // no part of the node's identity:
   bool adjoint = false; // made by a vjp, for the cost report
   bool active = false;  // a leaf by which a transform differentiates
-  bool weighs = false;  // an argument that weighs losses (trace/weights.hpp)
+  bool weighs = false;  // an argument that weighs losses (trace/loss_weights.hpp)
   int in[3] = {-1, -1, -1};
   std::uint64_t attr = 0, attr2 = 0;
   const custom_op* custom = nullptr;

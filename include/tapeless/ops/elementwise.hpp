@@ -4,10 +4,10 @@
 // y[i] = f(a[i], b[i], c[i])      operands broadcast as in NumPy      y: the broadcast shape
 //
 // Subgradients: relu'(0) = 0; max and min give the cotangent of a tie to the first operand; where gives nothing, not
-// even a NaN, to the branch that is not taken (plan/unread.hpp).
+// even a NaN, to the branch that is not taken (plan/rewrite/guard_unread.hpp).
 #pragma once
 #include <numbers>
-#include "zero.hpp"
+#include "zero.hpp" // IWYU pragma: export
 
 namespace tapeless {
 namespace detail {

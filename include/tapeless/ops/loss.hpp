@@ -100,7 +100,7 @@ template <int Axis = -1, detail::handle A> constexpr auto log_softmax(const A& a
 // softmax_cross_entropy(logits, label)[i] = logsumexp(logits[i]) - logits[i, label[i]], to the last digit as log_softmax
 //   logits: (.., classes)   label: (..) int32 in [0, classes)   result: (..), the loss of each row
 // softmax_cross_entropy<ignore_label{i}>(logits, label): exactly 0 where the label is i, and no cotangent from there;
-// a mask of rows (plan/masks.hpp)
+// a mask of rows (plan/analysis/masks.hpp)
 // Errors: compile errors for shapes and types; a label outside the range, in an argument, is an exception at run;
 // if the program computes it, the loss of its row is NaN.
 // Cost: that of logsumexp, a comparison and a sum over the classes.

@@ -6,7 +6,7 @@
 // A vjp rule states  x_bar[k] += d  as c.give(k, d). d may have more extent than the operand: the adjoint pass sums
 // the broadcast axes.
 #pragma once
-#include "../expr/handle.hpp"
+#include "../expr/handle.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 

@@ -35,7 +35,7 @@ struct padding2 {
 };
 
 // The axes of an image: (N, C, H, W) or (N, H, W, C). Weights are (K, C/groups, R, S) with both. It says nothing of how
-// a plan keeps images between its steps: see plan/layout.hpp.
+// a plan keeps images between its steps: see plan/rewrite/assign_layouts.hpp.
 enum class layout : std::uint8_t { nchw, nhwc };
 
 namespace detail {
@@ -69,7 +69,7 @@ constexpr window_attributes unpack(std::uint64_t p) {
   return {pair2{at(0), at(1)}, padding2{at(2), at(3), at(4), at(5)}, pair2{at(6), at(7)}};
 }
 
-// Beside the options of a convolution or pool: its images are channels last: set by the planner alone, see plan/layout.hpp.
+// Beside the options of a convolution or pool: its images are channels last: set by the planner alone, see plan/rewrite/assign_layouts.hpp.
 inline constexpr std::uint64_t channels_last_bit = std::uint64_t{1} << 40;
 constexpr bool is_channels_last(std::uint64_t options) { return (options & channels_last_bit) != 0; }
 inline constexpr std::uint64_t to_channels_last = 0x1320, to_channels_first = 0x2130; // perms of transpose

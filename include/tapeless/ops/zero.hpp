@@ -4,7 +4,7 @@
 // What is the constant 0, and which functions keep a zero.
 #pragma once
 #include <bit>
-#include "rule.hpp"
+#include "rule.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 

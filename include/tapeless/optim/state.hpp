@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "../cpu/simd.hpp"
+#include "../cpu/base/simd.hpp"
 #include "../run/spans.hpp"
 
 namespace tapeless::detail {

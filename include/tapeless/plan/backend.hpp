@@ -4,7 +4,7 @@
 // What run/ asks of a back end.
 #pragma once
 #include <cstddef>
-#include "plan.hpp"
+#include "emit/make_plan.hpp"
 
 namespace tapeless::detail {
 
@@ -32,7 +32,7 @@ struct run_context {
 // B::frame_type<P>: what B keeps for a bound program; frame.fill(context) when the named extents have changed
 // B::conv_ns(node, a, b), B::reorder_ns(n), B::image_reorder_ns(n): what a convolution of operands with these shapes and the
 // node's type takes, in the layout that the node says, and a copy of n elements in another order, at once or a few images
-// at a time (images.hpp); constexpr, only ratios count
+// at a time (plan/analysis/batch_tiles.hpp); constexpr, only ratios count
 // B::product_ns(flops), B::elementwise_ns(flops), B::move_ns(n), B::memory_ns(bytes), B::cache_bytes: of products, of
 // elementwise ops, of n elements of selected rows that are moved, of what the caches do not hold; constexpr
 // B::scratch<P>():  bytes: .each of a member, .shared of one step after another, .packed for all of them; constexpr

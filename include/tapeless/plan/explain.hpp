@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 #include "../core/text.hpp"
-#include "plan.hpp"
+#include "emit/make_plan.hpp"
 
 namespace tapeless {
 namespace detail {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include "../plan/plan.hpp"
+#include "../plan/emit/make_plan.hpp"
 #include "memory.hpp"
 
 namespace tapeless { namespace detail {

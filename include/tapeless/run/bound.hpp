@@ -6,10 +6,10 @@
 #pragma once
 #include <algorithm>
 #include "../plan/backend.hpp"
-#include "../plan/layout.hpp"
-#include "../plan/known_extents.hpp"
-#include "../plan/chosen_rows.hpp"
-#include "../plan/unread.hpp"
+#include "../plan/rewrite/assign_layouts.hpp"
+#include "../plan/analysis/known_extents.hpp"
+#include "../plan/rewrite/choose_rows.hpp"
+#include "../plan/rewrite/guard_unread.hpp"
 #include "arguments.hpp"
 
 namespace tapeless {

@@ -8,7 +8,7 @@
 #include "function.hpp"
 #include "merge_parts.hpp"
 #include "misuse.hpp"
-#include "weights.hpp"
+#include "loss_weights.hpp"
 
 namespace tapeless::detail {
 
@@ -27,7 +27,7 @@ struct raw_program {
   block_list<node> nodes;
   vec<int> outputs;
   broken_rule broken;
-  // What is left to a second rewriting of its rows (plan/chosen_rows.hpp): nothing; masks of several axes; the masks of so
+  // What is left to a second rewriting of its rows (plan/rewrite/choose_rows.hpp): nothing; masks of several axes; the masks of so
   // many losses; all of it, of the program in which what masks weigh is zero.
   int rest = no_rest;
 };

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Sums of n terms with an error of at most 4 eps log2(n) sum |x|.
+// A term that passes k additions adds k eps / 2 of itself to the error at most, so a term may pass 8 log2(n) of them.
+// Up to chain_of(n) terms are added one after the other. Such chains are added in pairs of numbers, high + low, where low
+// holds what the rounding of high has lost: two_sum. Or, with at most 32 in a chain, in chains of their own.
+#pragma once
+#include <algorithm>
+#include "../../plan/ir/step.hpp"
+#include "simd.hpp"
+
+namespace tapeless::cpu {
+
+using detail::short_sum;
+/// So many terms of a sum of n may be added one after the other.
+constexpr index_t chain_of(index_t n) { return n <= short_sum ? n : n < 1200 ? 32 : n < 300000 ? 64 : 128; }
+
+template <class V> [[gnu::always_inline]] inline V zero_of() {
+  if constexpr (std::is_floating_point_v<V>) return V(0);
+  else return V(typename V::value_type(0));
+}
+
+/// high + low += x, all but exactly. V: a number or lanes. Once high is no number or infinite, low is no number.
+template <class V> [[gnu::always_inline]] inline void two_sum(V& high, V& low, const V& x) {
+  const V sum = high + x, from_x = sum - high;
+  low += (high - (sum - from_x)) + (x - from_x);
+  high = sum;
+}
+/// The number that high and low stand for.
+template <class V> [[gnu::always_inline]] inline V sum_of(const V& high, const V& low) {
+  if constexpr (std::is_floating_point_v<V>) return low == low ? high + low : high;
+  else return high + select(low == low, low, zero_of<V>());
+}
+
+/// sum += x, where `lost` is what the sum has too much. All that it has lost so far is in it, so nothing is added at last.
+template <class V> [[gnu::always_inline]] inline void add_compensated(V& sum, V& lost, const V& x) {
+  const V y = x - lost, next = sum + y, too_much = (next - sum) - y;
+  if constexpr (std::is_floating_point_v<V>) lost = too_much == too_much ? too_much : V(0);
+  else lost = select(too_much == too_much, too_much, zero_of<V>());
+  sum = next;
+}
+/// The same of n sums.
+template <class V>
+[[gnu::always_inline]] inline void add_compensated(index_t n, const typename V::value_type* x,
+                                                   typename V::value_type* sum,
+                                                   typename V::value_type* lost) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  index_t i = 0;
+  for (; i + W <= n; i += W) {
+    V s = load<V>(sum + i), l = load<V>(lost + i);
+    add_compensated(s, l, load<V>(x + i));
+    store(sum + i, s);
+    store(lost + i, l);
+  }
+  for (; i < n; ++i) add_compensated(sum[i], lost[i], x[i]);
+}
+
+/// A chain of lanes begins again behind what it is added to.
+template <class V> [[gnu::noinline]] void end_chain(V& high, V& low, V& chain) {
+  two_sum(high, low, chain);
+  chain = zero_of<V>();
+}
+
+/// high[i] + low[i] += chain[i]; first: they are 0 before
+template <class V> [[gnu::noinline]] void end_chains(index_t n, typename V::value_type* high,
+                                                     typename V::value_type* low,
+                                                     const typename V::value_type* chain, bool first) {
+  using T = typename V::value_type;
+  constexpr index_t W = static_cast<index_t>(V::size);
+  if (first) {
+    std::copy_n(chain, n, high);
+    std::fill_n(low, n, T(0));
+    return;
+  }
+  index_t i = 0;
+  for (; i + W <= n; i += W) {
+    V h = load<V>(high + i), l = load<V>(low + i);
+    two_sum(h, l, load<V>(chain + i));
+    store(high + i, h);
+    store(low + i, l);
+  }
+  for (; i < n; ++i) two_sum(high[i], low[i], chain[i]);
+}
+/// high[i] = high[i] + low[i]
+template <class V>
+[[gnu::noinline]] void end_sums(index_t n, typename V::value_type* high, const typename V::value_type* low) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  index_t i = 0;
+  for (; i + W <= n; i += W) store(high + i, sum_of(load<V>(high + i), load<V>(low + i)));
+  if (i < n) store_n(high + i, sum_of(load_n<V>(high + i, n - i), load_n<V>(low + i, n - i)), n - i);
+}
+
+} // namespace tapeless::cpu

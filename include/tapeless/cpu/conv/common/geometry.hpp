@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// What kind of convolution some extents are: the questions that several kernels and their choice ask.
+#include <utility>
+#include "../../../core/geometry.hpp"
+
+namespace tapeless::cpu {
+
+/// 1 x 1 without stride or padding: a matrix product for each image
+constexpr bool pointwise(const conv_extents& e) {
+  return e.r == 1 && e.s == 1 && e.stride_h == 1 && e.stride_w == 1 && e.pad_top == 0 && e.pad_left == 0 &&
+         e.p == e.h && e.q == e.w;
+}
+
+/// Of all images at once, where they are channels last.
+constexpr bool is_product(const conv_extents& e) { return pointwise(e) && e.groups == 1; }
+
+/// tap (r, s) meets element (r, s) and no other
+constexpr bool filters_cover_image(const conv_extents& e) {
+  return e.groups == 1 && e.p == 1 && e.q == 1 && e.pad_top == 0 && e.pad_left == 0 && e.r == e.h &&
+         e.s == e.w && (e.dil_h == 1 || e.r == 1) && (e.dil_w == 1 || e.s == 1);
+}
+
+constexpr bool three_by_three(const conv_extents& e) {
+  return e.r == 3 && e.s == 3 && e.stride_h == 1 && e.stride_w == 1;
+}
+
+/// The fprop that dgrad of a 3 x 3 convolution without stride is: taps reversed, filters and channels exchanged.
+constexpr conv_extents transposed(const conv_extents& e) {
+  conv_extents r = e;
+  std::swap(r.c, r.k);
+  std::swap(r.h, r.p);
+  std::swap(r.w, r.q);
+  r.pad_top = 2 * e.dil_h - e.pad_top;
+  r.pad_left = 2 * e.dil_w - e.pad_left;
+  return r;
+}
+
+} // namespace tapeless::cpu

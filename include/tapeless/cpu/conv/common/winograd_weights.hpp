@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// What minimal filtering of both layouts does with weights: their transform, and the transposed transform of their
+// gradient's sums.
+#include <algorithm>
+#include "../../../core/geometry.hpp"
+#include "../../base/simd.hpp"
+#include "../../base/transpose.hpp"
+#include "../../matmul/micro.hpp"
+#include "winograd_transforms.hpp"
+
+namespace tapeless::cpu {
+
+/// From one matrix to the next where all points are written side by side: a line more than a multiple of 4 KiB.
+template <class T> constexpr index_t apart(index_t elements) {
+  constexpr index_t element = static_cast<index_t>(sizeof(T));
+  return round_up(elements, 4096 / element) + 64 / element;
+}
+
+/// to[(point * rows + row) * pitch + i] = transformed weights, i < n, and up to a whole vector where the pitch has room;
+/// filter (row, i) at w[row * w_row + i * w_step], its taps reversed where asked
+template <class V, int M, bool Reversed, class Team, class T>
+void winograd_weights(const Team& team, index_t rows, index_t n, const T* w, index_t w_row, index_t w_step,
+                      T* to, index_t pitch) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  constexpr int A = M + 2;
+  team.run(rows, [&](index_t row, int) {
+    for (index_t i = 0; i < n; i += W) {
+      const index_t lanes = std::min(W, n - i);
+      T taps[9 * V::size];
+      transpose<V, true>(lanes, 9, w + row * w_row + i * w_step, w_step, taps, W);
+      V f[3][3], r[A][A];
+      unroll<9>([&](auto t) { f[t / 3][t % 3] = load<V>(taps + (Reversed ? 8 - t : t.value) * W); });
+      both_axes(typename winograd<M>::weights{}, f, r);
+      unroll<A * A>([&](auto p) {
+        T* const q = to + (p * rows + row) * pitch + i;
+        if (pitch - i >= W) store(q, r[p / A][p % A]);
+        else store_n(q, r[p / A][p % A], lanes);
+      });
+    }
+  });
+}
+
+/// dw = the transposed transform of the weights, of the sums of all slots, in their order: (slot, group, point, filter,
+/// channel), `lanes` of them
+template <class V, int M, class Team, class T>
+void winograd_sums(const Team& team, const conv_extents& e, index_t lanes, const T* sums, index_t slots,
+                   T* dw) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  constexpr int A = M + 2;
+  const index_t cg = e.c / e.groups, kg = e.k / e.groups, slot_size = e.k * A * A * lanes;
+  team.run(e.k, [&](index_t filter, int) {
+    const T* const sum = sums + (filter / kg * A * A * kg + filter % kg) * lanes;
+    for (index_t c = 0; c < cg; c += W) {
+      V u[A][A], f[3][3];
+      unroll<A * A>([&](auto q) {
+        const T* const from = sum + q * kg * lanes + c;
+        V v = load<V>(from);
+        for (index_t slot = 1; slot < slots; ++slot) v += load<V>(from + slot * slot_size);
+        u[q / A][q % A] = v;
+      });
+      both_axes(typename winograd<M>::weights_cotangent{}, u, f);
+      T taps[9 * V::size];
+      unroll<9>([&](auto q) { store(taps + q * V::size, f[q / 3][q % 3]); });
+      interleave<V>(9, std::min(W, cg - c), taps, W, dw + (filter * cg + c) * 9);
+    }
+  });
+}
+
+} // namespace tapeless::cpu

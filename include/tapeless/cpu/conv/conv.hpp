@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// 2-d convolution.           x: (n, c, h, w)   w: (k, c / groups, r, s)   y: (n, k, p, q)
+//   fprop   y[n, k, p, q] = sum x[n, c, p sh - pt + r dh, q sw - pl + s dw] w[k, c, r, s] over c, r, s
+//   dgrad   dx = the transpose of fprop in x:  (dy, w) -> dx
+//   wgrad   dw = the transpose of fprop in w:  (x, dy) -> dw;  zeros where n is 0
+//
+// With e.channels_last x is (n, h, w, c) and y (n, p, q, k): its own kernels take such extents, and no others.
+//
+// n may be 0; all other extents are at least 1. Results are overwritten and overlap no operand. Which
+// kernel runs is a function of all extents but n: conv_kernel_of.
+#include "choose.hpp"
+
+namespace tapeless::cpu {
+
+/// Scratch of one pass: a function of all extents but n.
+template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kernel k, const conv_extents& e) {
+  return with_conv_kernel(k, [&](auto kernel) { return conv_kernel_type<P, kernel, V>::need(e); });
+}
+
+/// May wgrad be told which images there are?
+template <class V> constexpr bool conv2d_reads_lists(conv_kernel k, const conv_extents& e) {
+  return with_conv_kernel(
+      k, [&](auto kernel) { return conv_kernel_type<conv_pass::wgrad, kernel, V>::reads_lists(e); });
+}
+
+/// conv2d_pack, then conv2d_run: what all rows of a batch share, and the batch or a part of it. wgrad packs nothing.
+template <conv_pass P, conv_kernel K, class V, team Team, class T = typename V::value_type>
+void conv2d_pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+  if constexpr (P != conv_pass::wgrad) conv_kernel_type<P, K, V>::pack(team, e, w, packed);
+}
+/// lists: of e.n images each, of wgrad.   @pre conv2d_reads_lists(K, e), or there are none
+template <conv_pass P, conv_kernel K, class V, team Team, class T = typename V::value_type>
+void conv2d_run(const Team& team, const conv_extents& e, const T* a, const T* b, T* result,
+                const scratch_of_kernel<T>& scratch, const row_lists& lists = {}) {
+  using kernel = conv_kernel_type<P, K, V>;
+  if constexpr (P == conv_pass::wgrad)
+    kernel::run(team, e, image_batch<T>{a, e.c * e.h * e.w, lists.a},
+                image_batch<T>{b, e.k * e.p * e.q, lists.b}, result, scratch);
+  else kernel::run(team, e, a, b, result, scratch);
+}
+
+} // namespace tapeless::cpu

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// The kernels of 2-d convolution by name, and which extents each of them can do.
+#include "nhwc/depthwise_wgrad.hpp"
+#include "nhwc/trimmed.hpp"
+#include "nhwc/winograd_wgrad.hpp"
+#include "nchw/direct_wgrad.hpp"
+#include "common/as_matmul.hpp"
+#include "nchw/depthwise.hpp"
+#include "nchw/indirect_wgrad.hpp"
+#include "nchw/narrow_groups_wgrad.hpp"
+#include "nchw/pointwise_wgrad.hpp"
+#include "nchw/via_nhwc.hpp"
+#include "nchw/winograd_wgrad.hpp"
+
+namespace tapeless::cpu {
+
+enum class conv_pass : std::uint8_t { fprop, dgrad, wgrad };
+enum class conv_kernel : std::uint8_t {
+  columns,                 // lanes are columns of the image
+  indirect,                // lanes are channels
+  dense,                   // filters as large as the image
+  depthwise,               // one channel a group
+  winograd,                // 3 x 3 without stride, tiles of 2 x 2
+  winograd4,               // tiles of 4 x 4: fewer products, less exact
+  pointwise,               // 1 x 1 without stride or padding
+  narrow,                  // wgrad of groups that are narrower than a vector, 3 x 3 without stride
+  turned,                  // images that are turned to channels last in the cache
+  channels_last,           // channels-last tensors, and all that follow
+  channels_last_trimmed,   // small images: without the taps on padding
+  channels_last_winograd,  // 3 x 3 without stride, tiles of 2 x 2
+  channels_last_depthwise, // one channel and one filter a group
+  channels_last_pointwise, // 1 x 1 without stride, padding or groups
+};
+
+template <conv_kernel K, class V> struct conv_family;
+template <class V> struct conv_family<conv_kernel::columns, V> {
+  using fprop = columns_fprop<V>;
+  using dgrad = columns_dgrad<V>;
+  using wgrad = columns_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::indirect, V> {
+  using fprop = indirect_fprop<V>;
+  using dgrad = indirect_dgrad<V>;
+  using wgrad = indirect_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::dense, V> {
+  using fprop = dense_fprop<V>;
+  using dgrad = dense_dgrad<V>;
+  using wgrad = dense_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::depthwise, V> {
+  using fprop = depthwise_fprop<V>;
+  using dgrad = depthwise_dgrad<V>;
+  using wgrad = depthwise_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::winograd, V> {
+  using fprop = winograd_fprop<V, 2>;
+  using dgrad = winograd_dgrad<V, 2>;
+  using wgrad = winograd_wgrad<V, 2>;
+};
+template <class V> struct conv_family<conv_kernel::winograd4, V> {
+  using fprop = winograd_fprop<V, 4>;
+  using dgrad = winograd_dgrad<V, 4>;
+  using wgrad = winograd_wgrad<V, 4>;
+};
+template <class V> struct conv_family<conv_kernel::pointwise, V> {
+  using fprop = pointwise_fprop<V>;
+  using dgrad = pointwise_dgrad<V>;
+  using wgrad = pointwise_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::narrow, V> {
+  using fprop = columns_fprop<V>; // never taken
+  using dgrad = columns_dgrad<V>;
+  using wgrad = narrow_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::turned, V> {
+  using fprop = turned_fprop<V>;
+  using dgrad = turned_dgrad<V>;
+  using wgrad = turned_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::channels_last, V> {
+  using fprop = channels_last_fprop<V>;
+  using dgrad = channels_last_dgrad<V>;
+  using wgrad = channels_last_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::channels_last_trimmed, V> {
+  using fprop = channels_last_trimmed_fprop<V>;
+  using dgrad = channels_last_trimmed_dgrad<V>;
+  using wgrad = channels_last_trimmed_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::channels_last_depthwise, V> {
+  using fprop = channels_last_depthwise_fprop<V>;
+  using dgrad = channels_last_depthwise_dgrad<V>;
+  using wgrad = channels_last_depthwise_wgrad<V>;
+};
+template <class V> struct conv_family<conv_kernel::channels_last_pointwise, V>
+    : conv_family<conv_kernel::dense, V> {};
+template <class V> struct conv_family<conv_kernel::channels_last_winograd, V> {
+  using fprop = channels_last_winograd_fprop<V>;
+  using dgrad = channels_last_winograd_dgrad<V>;
+  using wgrad = channels_last_winograd_wgrad<V>;
+};
+template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
+    std::conditional_t<P == conv_pass::fprop, typename conv_family<K, V>::fprop,
+                       std::conditional_t<P == conv_pass::dgrad, typename conv_family<K, V>::dgrad,
+                                          typename conv_family<K, V>::wgrad>>;
+
+constexpr bool takes_channels_last(conv_kernel k) { return k >= conv_kernel::channels_last; }
+constexpr conv_extents in_channels_last(conv_extents e) {
+  e.channels_last = true;
+  return e;
+}
+/// Can this kernel do it?
+template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, const conv_extents& e) {
+  if (e.channels_last != takes_channels_last(k)) return false;
+  switch (k) {
+    case conv_kernel::columns: return p == conv_pass::wgrad || !pointwise(e);
+    case conv_kernel::indirect: return p != conv_pass::wgrad || indirect_wgrad<V>::takes(e);
+    case conv_kernel::dense: return filters_cover_image(e);
+    case conv_kernel::depthwise: return one_channel_a_group(e);
+    case conv_kernel::winograd:
+    case conv_kernel::winograd4:
+    case conv_kernel::channels_last_winograd: return three_by_three(e);
+    case conv_kernel::pointwise: return pointwise(e);
+    case conv_kernel::narrow: return p == conv_pass::wgrad && narrow_wgrad<V>::takes(e);
+    case conv_kernel::turned:
+      return p == conv_pass::wgrad ? turned_wgrad<V>::takes(e)
+                                   : takes_turned<typename V::value_type>(e);
+    case conv_kernel::channels_last: return !is_product(e);
+    case conv_kernel::channels_last_trimmed:
+      return p == conv_pass::wgrad ? channels_last_trimmed_wgrad<V>::takes(e)
+                                   : takes_trimmed(e);
+    case conv_kernel::channels_last_depthwise: return one_filter_a_channel(e);
+    case conv_kernel::channels_last_pointwise: return is_product(e);
+  }
+  return false;
+}
+
+template <conv_kernel K> using conv_kernel_constant = std::integral_constant<conv_kernel, K>;
+/// f(conv_kernel_constant<k>)   @pre k is one of them
+template <class F> constexpr auto with_conv_kernel(conv_kernel k, const F& f) {
+  using enum conv_kernel;
+  switch (k) {
+    case columns: return f(conv_kernel_constant<columns>{});
+    case indirect: return f(conv_kernel_constant<indirect>{});
+    case dense: return f(conv_kernel_constant<dense>{});
+    case depthwise: return f(conv_kernel_constant<depthwise>{});
+    case winograd: return f(conv_kernel_constant<winograd>{});
+    case winograd4: return f(conv_kernel_constant<winograd4>{});
+    case pointwise: return f(conv_kernel_constant<pointwise>{});
+    case narrow: return f(conv_kernel_constant<narrow>{});
+    case turned: return f(conv_kernel_constant<turned>{});
+    case channels_last: return f(conv_kernel_constant<channels_last>{});
+    case channels_last_trimmed: return f(conv_kernel_constant<channels_last_trimmed>{});
+    case channels_last_winograd: return f(conv_kernel_constant<channels_last_winograd>{});
+    case channels_last_depthwise: return f(conv_kernel_constant<channels_last_depthwise>{});
+    case channels_last_pointwise: break;
+  }
+  return f(conv_kernel_constant<channels_last_pointwise>{});
+}
+
+} // namespace tapeless::cpu

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Convolution of images that are small enough for a cache: those of a chunk are turned to channels last there, where the
+// kernels of channels_last_trimmed meet them, and the results are turned back.
+#include "../nhwc/trimmed.hpp"
+#include "../../base/transpose.hpp"
+
+namespace tapeless::cpu {
+
+/// Images of a chunk: one, or so many that their x and y have at most 192 KB.
+struct turned_images {
+  index_t of_x, of_y, count;
+  constexpr explicit turned_images(const conv_extents& e, index_t element)
+      : of_x(e.c * e.h * e.w),
+        of_y(e.k * e.p * e.q),
+        count(std::clamp<index_t>((3 << 16) / element / std::max<index_t>(of_x + of_y, 1), 1, 32)) {}
+  constexpr index_t each() const { return count * (of_x + of_y); }
+  /// A team has parts.
+  index_t together(index_t n, int team) const { return std::clamp<index_t>(ceil_div(n, team), 1, count); }
+};
+/// What one image has stays in the second cache.
+template <class T> constexpr bool takes_turned(const conv_extents& e) {
+  constexpr index_t element = static_cast<index_t>(sizeof(T));
+  return takes_trimmed(e) && (e.c * e.h * e.w + e.k * e.p * e.q) * element <= 1 << 19;
+}
+
+/// Images from `first` on, (channels, pixels), to (pixels, channels).
+template <class V, class T> void turn_to_last(const image_batch<T>& from, index_t first, index_t images,
+                                              index_t channels, index_t pixels, T* to) {
+  for (index_t z = 0; z < images; ++z)
+    transpose<V>(channels, pixels, from(first + z), pixels, to + z * channels * pixels, channels);
+}
+/// Back: channels [first, end).
+template <class V, class T> void turn_to_first(index_t images, index_t channels, index_t pixels,
+                                               index_t first, index_t end, const T* from, T* to) {
+  for (index_t z = 0; z < images; ++z)
+    transpose<V>(pixels, end - first, from + z * channels * pixels + first, channels,
+                 to + (z * channels + first) * pixels, pixels);
+}
+
+/// fprop, or dgrad: to the image.
+template <class V, bool ToImage> struct turned_conv {
+  using T = typename V::value_type;
+  using last = std::conditional_t<ToImage, channels_last_trimmed_dgrad<V>, channels_last_trimmed_fprop<V>>;
+  struct side {
+    index_t channels, pixels;
+    constexpr index_t size() const { return channels * pixels; }
+  };
+  static constexpr scratch_need need(const conv_extents& e) {
+    return {.packed = last::need(e).packed, .each = turned_images(e, sizeof(T)).each()};
+  }
+  template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+    last::pack(team, e, w, packed);
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* a, const T*,
+                                        T* result, const scratch_of_kernel<T>& s) {
+    const turned_images i(e, sizeof(T));
+    const side x{e.c, e.h * e.w}, y{e.k, e.p * e.q}, in = ToImage ? y : x, out = ToImage ? x : y;
+    const index_t together = i.together(e.n, team.size()), chunks = ceil_div(e.n, together);
+    const index_t cuts = cuts_of_lanes<V>(chunks, out.channels, e.n * i.of_y * e.c * e.r * e.s, team.size());
+    team.run(chunks * cuts, [&](index_t unit, int member) {
+      const index_t z = unit / cuts * together, cut = unit % cuts, images = std::min(together, e.n - z);
+      const index_t lane = first_of_cut<V>(cut, cuts, out.channels);
+      const index_t end = first_of_cut<V>(cut + 1, cuts, out.channels);
+      T* const from = s.each + member * i.each();
+      T* const to = from + i.count * in.size();
+      turn_to_last<V>(image_batch<T>{a, in.size()}, z, images, in.channels, in.pixels, from);
+      last::some(e, images, {0, 1, lane, end}, from, s.packed, to);
+      turn_to_first<V>(images, out.channels, out.pixels, lane, end, to, result + z * out.size());
+    });
+  }
+};
+template <class V> using turned_fprop = turned_conv<V, false>;
+template <class V> using turned_dgrad = turned_conv<V, true>;
+
+/// Sums over parts of the batch (slots) are added in their order.
+template <class V> struct turned_wgrad {
+  using T = typename V::value_type;
+  using last = channels_last_trimmed_wgrad<V>;
+  static constexpr bool takes(const conv_extents& e) { return takes_turned<T>(e) && last::takes(e); }
+  static constexpr index_t slots(const conv_extents& e) {
+    return std::clamp<index_t>((1 << 18) / (e.k * e.c * e.r * e.s), 1, 8);
+  }
+  static constexpr scratch_need need(const conv_extents& e) {
+    return {.each = turned_images(e, sizeof(T)).each(), .shared = (slots(e) + 2) * e.k * e.c * e.r * e.s};
+  }
+  static constexpr bool reads_lists(const conv_extents&) { return true; }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
+                                        const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
+    const turned_images i(e, sizeof(T));
+    const index_t size = e.k * e.c * e.r * e.s, units = last::units_of(e, 1), most = slots(e);
+    if (e.n == 0) return void(std::fill_n(dw, size, T(0)));
+    // a part of few images takes fewer at a time
+    const index_t together =
+        std::clamp<index_t>(ceil_div(e.n, most), 1, std::min(i.count, last::images_at_once(e)));
+    const auto all = sum_in_rounds<V>(
+        team, ceil_div(e.n, together), most, size, s.shared, s.shared + (most + 1) * size,
+        [&](index_t first, index_t end_of_all, index_t parts, T* to) {
+          const index_t cuts = team.size() == 1 ? 1 : std::clamp<index_t>(2 * team.size() / parts, 1, units);
+          team.run(parts * cuts, [&](index_t chunk, int member) {
+            const index_t slot = chunk / cuts, cut = chunk % cuts, count = end_of_all - first;
+            const index_t begin = first + slot * count / parts, end = first + (slot + 1) * count / parts;
+            T* const xs = s.each + member * i.each();
+            T* const ys = xs + i.count * i.of_x;
+            for (index_t u = begin; u < end; ++u) {
+              const index_t z = u * together, images = std::min(together, e.n - z);
+              turn_to_last<V>(x, z, images, e.c, e.h * e.w, xs);
+              turn_to_last<V>(dy, z, images, e.k, e.p * e.q, ys);
+              last::some(e, images, 1, cut * units / cuts, (cut + 1) * units / cuts, xs, ys, to + slot * size,
+                         u > begin);
+            }
+          });
+        });
+    last::finish(team, e, all.slots, all.p, dw);
+  }
+};
+
+} // namespace tapeless::cpu

@@ -1,0 +1,347 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// 3 x 3 convolution without stride by minimal filtering (cpu/conv/common/winograd_transforms.hpp): 2.25 times fewer products than columns.
+//
+// A tile is an (M, M) block of outputs, `dil` apart, and the (M + 2, M + 2) inputs that it sees, (a, b) one of its points;
+// lanes are tiles that follow one another, over the ends of rows, residues and images. Rows are transformed along themselves once, for the tiles above and below that see them;
+// two vectors of tiles then along columns, and stay in the nearest caches until all filters have met them: a panel of
+// filters keeps the products of a row of points in registers, sums over channels, and transforms back from there. dgrad is fprop
+// with the taps reversed, filters and channels exchanged. An infinity or NaN reaches all outputs of the tiles that
+// see it.
+#include "../common/tile.hpp"
+#include "../../base/transpose.hpp"
+#include "../common/geometry.hpp"
+#include "../common/winograd_transforms.hpp"
+#include "../common/winograd_weights.hpp"
+
+namespace tapeless::cpu {
+
+/// Registers of the products: `filters` filters, `vectors` vectors of tiles, `points` points of a row at a time, whose
+/// number divides M + 2. Of two vectors a weight is loaded once: with one a core of two FMA units waits for its loads.
+template <class V, int M> struct winograd_block {
+  static constexpr int sums = sizeof(V) == 64 ? 24 : 12, vectors = 2;
+  static constexpr int points = M == 2 && sums == 24 ? 4 : 2, filters = sums / (points * vectors);
+};
+
+/// The tiles of a chunk, in one line: image, step of M * dil_h rows, row modulo dil_h, column modulo dil_w, column. From an
+/// image to the next is one step more than a band has: the rows that its last tiles see.
+template <class V, int M> struct winograd_line {
+  using T = typename V::value_type;
+  static constexpr index_t W = static_cast<index_t>(V::size), A = M + 2;
+  index_t row, step;          // tiles of one residue of a row; of a step
+  index_t steps, band, bands; // steps of an image, of a chunk, chunks of an image
+  index_t images;             // of a chunk, at most
+  constexpr explicit winograd_line(const conv_extents& e)
+      : row(ceil_div(ceil_div(e.q, e.dil_w), index_t(M))),
+        step(row * e.dil_w * e.dil_h),
+        steps(ceil_div(e.p, M * e.dil_h)),
+        images(1) {
+    // of transformed rows, and of results
+    const index_t wanted = (1 << 19) / (static_cast<index_t>(sizeof(T)) * M * step *
+                                        std::max(A * (e.c / e.groups), M * (e.k / e.groups)));
+    cut(std::clamp<index_t>(wanted, 1, steps));
+    // so many that the vectors are full
+    const auto vectors_of = [&](index_t n) { return ceil_div(tiles(n, band), W); };
+    if (bands == 1)
+      for (index_t n = 2; n <= 8 && n * (band + 1) <= wanted; ++n)
+        if (32 * vectors_of(n) * images < 31 * vectors_of(images) * n) images = n;
+  }
+  constexpr void cut(index_t wanted) {
+    bands = ceil_div(steps, wanted);
+    band = ceil_div(steps, bands);
+    bands = ceil_div(steps, band);
+  }
+  /// The same, in smaller bands where a batch and its groups alone would leave members idle.
+  winograd_line for_team(index_t batch, index_t groups, index_t members) const {
+    winograd_line r = *this;
+    const auto chunks = [&] { return ceil_div(batch, r.images) * groups * r.bands; };
+    if (members == 1 || batch == 0 || chunks() >= 2 * members) return r;
+    r.images = 1;
+    if (chunks() < members) r.cut(ceil_div(steps * batch * groups, members));
+    return r;
+  }
+  constexpr index_t tiles(index_t n, index_t steps_of_each) const {
+    return ((n - 1) * (band + 1) + steps_of_each) * step;
+  }
+  /// Elements of a row of points of one channel; whole vectors are written to and read from its end.
+  constexpr index_t pitch() const { return round_up(images * (band + 1) * step, W) + W; }
+  /// Row r of a band of image z begins at at(..) of the rows of its phase, r / dil_h modulo M.
+  constexpr index_t at(const conv_extents& e, index_t z, index_t r) const {
+    return (z * (band + 1) + r / (M * e.dil_h)) * step + r % e.dil_h * e.dil_w * row;
+  }
+};
+
+template <class V, int M> struct winograd_plan {
+  using T = typename V::value_type;
+  static constexpr index_t W = static_cast<index_t>(V::size), A = M + 2, points = A * A;
+  index_t cg, kg;
+  winograd_line<V, M> line;
+  constexpr explicit winograd_plan(const conv_extents& e) : winograd_plan(e, winograd_line<V, M>(e)) {}
+  constexpr winograd_plan(const conv_extents& e, const winograd_line<V, M>& l)
+      : cg(e.c / e.groups), kg(e.k / e.groups), line(l) {}
+  constexpr index_t rows() const { return cg * M * A * line.pitch(); } // (channel, phase, b, tile)
+  constexpr index_t vector() const { return points * cg * W; }         // of tiles: its transformed inputs
+  constexpr index_t result() const {                                   // an odd number of lines
+    constexpr index_t cache_line = 64 / static_cast<index_t>(sizeof(T));
+    return round_up(round_up(line.tiles(line.images, line.band), W) * M, 2 * cache_line) + cache_line;
+  }
+  constexpr index_t results() const { return kg * M * result(); } // (filter, row modulo M, column)
+  constexpr image_tile plane(const conv_extents& e) const {
+    return {1, (M * line.band + 2) * e.dil_h, e.dil_w, M * line.row + 2};
+  }
+  constexpr index_t scratch(const conv_extents& e) const {
+    return rows() + winograd_block<V, M>::vectors * vector() + results() + plane(e).size() + 2 * M * W;
+  }
+};
+
+/// to[b * pitch + j] = point b of the transform along the row x, of the tiles j < n (and up to a whole vector)
+template <class V, int M, class T>
+[[gnu::noinline]] void winograd_row(index_t n, const T* x, T* to, index_t pitch) {
+  constexpr int A = M + 2;
+  for (index_t j = 0; j < n; j += static_cast<index_t>(V::size)) {
+    V near[M], far[M], d[A], r[A];
+    load_apart<V>(x + M * j, near);
+    load_apart<V>(x + M * j + M, far);
+    unroll<A>([&](auto b) __attribute__((always_inline)) { d[b] = b < M ? near[b % M] : far[b % M]; });
+    typename winograd<M>::data{}(d, r);
+    unroll<A>([&](auto b) __attribute__((always_inline)) { store(to + b * pitch + j, r[b]); });
+  }
+}
+/// to: (a, group of points b, channel, point of the group, lane), the transformed inputs of one vector of tiles, whose
+/// transformed rows begin at `rows`: (channel, phase, b, pitch)
+template <class V, int M, class T>
+[[gnu::noinline]] void winograd_columns(index_t cg, const T* rows, index_t pitch, index_t step, T* to) {
+  constexpr index_t W = static_cast<index_t>(V::size), B = winograd_block<V, M>::points;
+  constexpr int A = M + 2;
+  for (index_t c = 0; c < cg; ++c, rows += M * A * pitch, to += B * W)
+    unroll<A>([&](auto b) __attribute__((always_inline)) {
+      V d[A], r[A];
+      unroll<A>([&](auto a) __attribute__((always_inline)) {
+        d[a] = load<V>(rows + (a % M * A + b) * pitch + a / M * step);
+      });
+      typename winograd<M>::data{}(d, r);
+      unroll<A>([&](auto a) __attribute__((always_inline)) {
+        store(to + ((a * (A / B) + b / B) * cg * B + b % B) * W, r[a]);
+      });
+    });
+}
+/// The outputs of N vectors of tiles, x apart by x_next, of F filters: w: (a, group of points b, channel, filter, point
+/// of the group). Output row i of filter f of vector t at y + f * y_filter + i * y_row + t * y_next.
+template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd_products(
+    index_t cg, const T* x, index_t x_next, const T* w, T* y, index_t y_filter, index_t y_row,
+    index_t y_next) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  constexpr int A = M + 2, B = winograd_block<V, M>::points;
+  using result = typename winograd<M>::result;
+  V half[A][F * N][M]; // transformed along the rows: more than registers hold
+  for (int a = 0; a < A; ++a) {
+    V points[F * N][A]; // of a row, where several groups have them
+    for (int group = 0; group < A; group += B) {
+      V acc[F * N][B];
+#pragma GCC unroll 24
+      for (int i = 0; i < F * N; ++i)
+#pragma GCC unroll 8
+        for (int b = 0; b < B; ++b) acc[i][b] = V(T(0));
+      chain_sums<V, F * N, B> sums;
+      in_chains(cg, steps_of_chain<V>(cg), acc, sums,
+                [&](index_t c, index_t end) __attribute__((always_inline)) {
+                  for (; c < end; ++c, w += F * B, x += B * W)
+#pragma GCC unroll 8
+                    for (int b = 0; b < B; ++b) {
+                      V v[N];
+#pragma GCC unroll 8
+                      for (int t = 0; t < N; ++t) {
+                        V one = load<V>(x + t * x_next + b * W);
+                        keep(one);
+                        v[t] = one;
+                      }
+#pragma GCC unroll 24
+                      for (int f = 0; f < F; ++f) {
+                        const V u(w[f * B + b]);
+#pragma GCC unroll 8
+                        for (int t = 0; t < N; ++t) acc[f * N + t][b] = fma(u, v[t], acc[f * N + t][b]);
+                      }
+                    }
+                });
+      sums.finish(acc);
+#pragma GCC unroll 24
+      for (int i = 0; i < F * N; ++i)
+        if constexpr (B == A) result{}(acc[i], half[a][i]);
+        else
+#pragma GCC unroll 8
+          for (int b = 0; b < B; ++b) points[i][group + b] = acc[i][b];
+    }
+    if constexpr (B < A)
+      for (int i = 0; i < F * N; ++i) result{}(points[i], half[a][i]);
+  }
+  for (int i = 0; i < F * N; ++i) {
+    V r[M][M]; // (column, row)
+    unroll<M>([&](auto m) __attribute__((always_inline)) {
+      V column[A];
+      unroll<A>([&](auto a) __attribute__((always_inline)) { column[a] = half[a][i][m]; });
+      result{}(column, r[m]);
+    });
+    unroll<M>([&](auto row) __attribute__((always_inline)) {
+      V line[M];
+      unroll<M>([&](auto m) __attribute__((always_inline)) { line[m] = r[m][row]; });
+      store_apart<V>(y + i / N * y_filter + row * y_row + i % N * y_next, line);
+    });
+  }
+}
+
+/// to: of each block of filters (row_blocks) (a, group of points b, channel, filter, point of the group), the transformed
+/// weights: a stream of memory; filter (f, c) at w[f * w_filter + c * w_channel], its taps reversed where asked
+template <class V, int M, bool Reversed, class Team, class T>
+void winograd_filters(const Team& team, index_t cg, index_t kg, const T* w, index_t w_filter,
+                      index_t w_channel, T* to) {
+  using block = winograd_block<V, M>;
+  constexpr index_t W = static_cast<index_t>(V::size), B = block::points;
+  constexpr int A = M + 2;
+  team.run(cg, [&](index_t c, int) {
+    T points[A * A / B][static_cast<std::size_t>(B) * V::size]; // (group, filter, point)
+    index_t first = 0;                                          // of those filters
+    const auto transform = [&](index_t f) {
+      T taps[9 * V::size];
+      transpose<V, true>(std::min(W, kg - f), 9, w + f * w_filter + c * w_channel, w_filter, taps, W);
+      V g[3][3], r[A][A];
+      unroll<9>([&](auto t) { g[t / 3][t % 3] = load<V>(taps + (Reversed ? 8 - t : t.value) * W); });
+      both_axes(typename winograd<M>::weights{}, g, r);
+      unroll<A * A / B>([&](auto group) {
+        V of[B];
+        unroll<B>([&](auto b) { of[b] = r[group * B / A][group * B % A + b]; });
+        store_apart<V>(points[group], of);
+      });
+      first = f;
+    };
+    transform(0);
+    row_blocks<block::filters>(kg, [&](index_t k, index_t m) {
+      for (index_t f = k; f < k + m; ++f) {
+        if (f == first + W) transform(f);
+        T* const at = to + k * A * A * cg + (c * m + f - k) * B;
+        unroll<A * A / B>([&](auto group) {
+          for (index_t b = 0; b < B; ++b) at[group * cg * m * B + b] = points[group][(f - first) * B + b];
+        });
+      }
+    });
+  });
+}
+
+/// y = conv(x, transformed weights)
+template <class V, int M, class Team, class T> void winograd_conv(const Team& team, const conv_extents& e,
+                                                                  const T* x, const T* w, T* y, T* scratch) {
+  using block = winograd_block<V, M>;
+  constexpr index_t W = static_cast<index_t>(V::size);
+  constexpr int A = M + 2;
+  const winograd_plan<V, M> whole(e), plan(e, whole.line.for_team(e.n, e.groups, team.size()));
+  const index_t each = whole.scratch(e);
+  const winograd_line<V, M>& line = plan.line;
+  const index_t kg = plan.kg, cg = plan.cg, pitch = line.pitch(), area = e.p * e.q;
+  const bool plain = e.dil_h == 1 && e.dil_w == 1;
+  team.run(ceil_div(e.n, line.images) * e.groups * line.bands, [&](index_t chunk, int member) {
+    const index_t s0 = chunk % line.bands * line.band, g = chunk / line.bands % e.groups;
+    const index_t z0 = chunk / (line.bands * e.groups) * line.images;
+    const index_t images = std::min(line.images, e.n - z0), steps = std::min(line.band, line.steps - s0);
+    const index_t i0 = s0 * M * e.dil_h, rows = std::min(steps * M * e.dil_h, e.p - i0);
+    const index_t tiles = line.tiles(images, steps), vectors = ceil_div(tiles, W);
+    T* const lines = scratch + member * each;
+    T* const data = lines + plan.rows();
+    T* const out = data + block::vectors * plan.vector();
+    T* const plane = out + plan.results();
+    const auto result = [&](index_t z, index_t k) {
+      return y + (((z0 + z) * e.groups + g) * kg + k) * area + i0 * e.q;
+    };
+
+    image_tile tile = plan.plane(e);
+    tile.rows = (M * steps + 2) * e.dil_h;
+    for (index_t z = 0; z < images; ++z)
+      for (index_t c = 0; c < cg; ++c) {
+        fill<V>(tile, plane, x + (((z0 + z) * e.groups + g) * cg + c) * e.h * e.w, e.h, e.w, i0 - e.pad_top,
+                -e.pad_left);
+        for (index_t r = 0; r < tile.rows; ++r)
+          for (index_t residue = 0; residue < e.dil_w; ++residue)
+            winograd_row<V, M>(
+                line.row, plane + (r * e.dil_w + residue) * tile.width,
+                lines + (c * M + r / e.dil_h % M) * A * pitch + line.at(e, z, r) + residue * line.row, pitch);
+      }
+
+    // Straight to y, where vectors are parts of its rows.
+    const bool straight =
+        plain && images == 1 && rows == M * steps && e.q == M * line.row && line.row % W == 0;
+    const auto place = [&](index_t tile_of_line) {
+      return straight ? tile_of_line / line.row * M * e.q + tile_of_line % line.row * M : tile_of_line * M;
+    };
+    T* const to = straight ? result(0, 0) : out;
+    const index_t to_row = straight ? e.q : plan.result(), to_filter = straight ? area : M * plan.result();
+    // what is written comes from far: it is on its way while products are taken
+    const auto fetch = [&](index_t k, index_t vector) {
+      constexpr index_t elements = 64 / static_cast<index_t>(sizeof(T));
+      for (index_t z = 0; z < images; ++z)
+        for (index_t n = rows * e.q, i = vector * n / vectors; i < (vector + 1) * n / vectors; i += elements)
+          __builtin_prefetch(result(z, k) + i, 1, 2);
+    };
+    for (index_t v = 0; v < vectors; v += block::vectors) {
+      const index_t n = std::min<index_t>(block::vectors, vectors - v);
+      for (index_t t = 0; t < n; ++t)
+        winograd_columns<V, M>(cg, lines + (v + t) * W, pitch, line.step, data + t * plan.vector());
+      constant_row_blocks<block::filters>(kg, [&](index_t k, auto m) {
+        const auto run = [&](auto together) __attribute__((always_inline)) {
+          for (int f = 0; f < m.value; ++f)
+            for (int t = 0; t < together.value; ++t) fetch(k + f, v + t);
+          winograd_products<V, M, m.value, together.value>(
+              cg, data, plan.vector(), w + (g * kg + k) * A * A * cg, to + k * to_filter + place(v * W),
+              to_filter, to_row, place((v + 1) * W) - place(v * W));
+        };
+        if (n == block::vectors) run(std::integral_constant<int, block::vectors>{});
+        else run(std::integral_constant<int, 1>{});
+      });
+    }
+    if (straight) return;
+    for (index_t k = 0; k < kg; ++k)
+      for (index_t z = 0; z < images; ++z)
+        for (index_t r = 0; r < rows; ++r) {
+          const T* const from = out + (k * M + r / e.dil_h % M) * plan.result() + line.at(e, z, r) * M;
+          if (e.dil_w == 1) copy_row<V>(result(z, k) + r * e.q, from, e.q);
+          else merge_residues<V>(e.q, e.dil_w, from, M * line.row, result(z, k) + r * e.q);
+        }
+  });
+}
+
+template <class V, int M> struct winograd_fprop {
+  using T = typename V::value_type;
+  static constexpr scratch_need need(const conv_extents& e) {
+    const winograd_plan<V, M> plan(e);
+    return {.packed = plan.points * e.k * plan.cg, .each = plan.scratch(e)};
+  }
+  template <class Team>
+  static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+    const index_t cg = e.c / e.groups, kg = e.k / e.groups;
+    for (index_t g = 0; g < e.groups; ++g)
+      winograd_filters<V, M, false>(team, cg, kg, w + g * kg * cg * 9, cg * 9, 9,
+                                    packed + g * (M + 2) * (M + 2) * kg * cg);
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
+                                        const scratch_of_kernel<T>& s) {
+    winograd_conv<V, M>(team, e, x, s.packed, y, s.each);
+  }
+};
+
+template <class V, int M> struct winograd_dgrad {
+  using T = typename V::value_type;
+  static constexpr scratch_need need(const conv_extents& e) {
+    return winograd_fprop<V, M>::need(transposed(e));
+  }
+  template <class Team>
+  static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+    const index_t cg = e.c / e.groups, kg = e.k / e.groups;
+    for (index_t g = 0; g < e.groups; ++g)
+      winograd_filters<V, M, true>(team, kg, cg, w + g * kg * cg * 9, 9, cg * 9,
+                                   packed + g * (M + 2) * (M + 2) * kg * cg);
+  }
+  template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
+                                        const scratch_of_kernel<T>& s) {
+    winograd_conv<V, M>(team, transposed(e), dy, s.packed, dx, s.each);
+  }
+};
+
+} // namespace tapeless::cpu

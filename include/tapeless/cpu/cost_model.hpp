@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// What plan/rewrite/assign_layouts.hpp and plan/analysis/row_cost.hpp weigh on the CPU: a convolution in either layout, and a reorder; rows.
+#pragma once
+#include "exec/dispatch.hpp"
+
+namespace tapeless::cpu {
+
+// What a convolution takes, in ns of a core that does 50 products a ns at its peak. Only ratios count: they are those of
+// bench_kernels, by kinds of layers.
+template <class T> constexpr double ns_of_conv(const detail::node& v, const shape& a,
+                                               const shape& b) {
+  const shape q[3] = {assumed(a), assumed(b), assumed(v.s)};
+  conv_extents e = conv_of(v, q);
+  using V = simd<T>;
+  const conv_pass pass = pass_of(v.o);
+  const bool last = e.channels_last;
+  e.channels_last = false;
+  const conv_kernel planes = conv_kernel_of<V>(pass, e), there = conv_kernel_of<V>(pass, in_channels_last(e));
+  const bool pays = channels_last_pays<V>(pass, e);
+  const bool filtered = planes == conv_kernel::winograd || planes == conv_kernel::winograd4;
+  const double products =
+      static_cast<double>(e.k * (e.c / e.groups) * e.r * e.s) * static_cast<double>(e.n * e.p * e.q);
+  struct speed {
+    double planes, last; // shares of the peak, of the products of the formula
+  };
+  const bool in_place = reads_in_place<V>(e) && e.q > 24;
+  const bool depthwise = one_filter_a_channel(e) && e.c > 1,
+             trimmed = there == conv_kernel::channels_last_trimmed;
+  // vectors that the lanes of these channels fill, in a share
+  const auto full = [](index_t lanes) {
+    return static_cast<double>(lanes) / static_cast<double>(whole_lanes<V>(lanes));
+  };
+  const double lanes = full(pass == conv_pass::dgrad ? e.c / e.groups : e.k / e.groups);
+  constexpr auto W = static_cast<index_t>(V::size);
+  speed is = depthwise && pays                ? (in_place ? speed{0.6, 0.78} : speed{0.22, 0.55})
+             : depthwise && e.c < W           ? speed{0.45, 0.4 * full(e.c)} // a vector a pixel
+             : depthwise && e.q % W == 0      ? speed{0.42, 0.4}
+             : depthwise                      ? (e.q <= 28 ? speed{0.45, 0.68} : speed{0.42, 0.47})
+             : pays && e.q <= 4               ? speed{0.42, 0.84}
+             : e.q <= 8 && (pays || filtered) ? speed{0.75, 0.9}
+             : filtered                       ? speed{1.1, trimmed ? 1.2 : 0.9}
+             : pays                           ? speed{0.8, 0.92}
+                                              : speed{0.85, 0.77};
+  if (there == conv_kernel::channels_last_winograd) {
+    const double gain = channels_last_filtering_gain<V>(pass, e) * lanes; // over full vectors
+    const index_t line = ceil_div(e.q, 2); // lanes on planes: do they fill vectors?
+    is.last = (pass == conv_pass::wgrad ? 0.9 : 1.15) * gain;
+    if (filtered && pass == conv_pass::wgrad)
+      is.planes = (e.dil_w > 1                                     ? 0.52
+                   : line * 10 >= whole_lanes<V>(line) * 9 ? 0.84
+                                                                   : 0.7) *
+                  gain / full(e.c / e.groups);
+  } else if (there == conv_kernel::channels_last || trimmed) {
+    is.last *= lanes;
+  }
+  if (filtered && pass != conv_pass::wgrad)
+    is.planes = 0.76 * filtering_gain<V>(
+                           pass == conv_pass::fprop ? e : transposed(e));
+  if (trimmed && pays) {
+    is.last = 0.95 * lanes * static_cast<double>(e.p * e.q * e.r * e.s) /
+              static_cast<double>(std::max<index_t>(products_inside(e), 1));
+    if (planes == conv_kernel::turned) is.planes = 0.77 * is.last;
+  }
+  return products / 50 / (last ? is.last : is.planes);
+}
+// Of bf16: products and words of two at nearly twice the peak, words turned where they are planes; else as of float, behind
+// a copy.
+template <class Arch> constexpr double ns_of_bf16_conv(detail::node v, const shape& a,
+                                                       const shape& b) {
+  const shape q[3] = {assumed(a), assumed(b), assumed(v.s)};
+  const conv_extents e = conv_of(v, q);
+  const conv_pass pass = pass_of(v.o);
+  const conv_words words = conv2d_bf16_kernel_of<Arch>(pass, e).words;
+  const auto size = [](const shape& s) { return static_cast<double>(product(s, 0, s.rank)); };
+  if (words == conv_words::widened) {
+    v.attr2 = detail::without_filtering(v.attr2);
+    return ns_of_conv<float>(v, a, b) + 0.05 * size(q[0]);
+  }
+  const index_t lanes = pass == conv_pass::dgrad ? e.c / e.groups : e.k / e.groups;
+  const double full = static_cast<double>(lanes) / static_cast<double>(whole_lanes<Arch>(lanes));
+  const double products =
+      static_cast<double>(e.k * (e.c / e.groups) * e.r * e.s) * static_cast<double>(e.n * e.p * e.q);
+  const bool turns = words == conv_words::pairs && !e.channels_last;
+  const double turned =
+      turns ? 0.15 * (size(q[0]) + (pass == conv_pass::wgrad ? size(q[1]) : size(q[2]))) : 0;
+  return products / 50 / (1.75 * full) + turned;
+}
+// A copy of n elements in another order: within the caches, or behind them.
+constexpr double ns_of_reorder(double n) { return (n <= 1 << 17 ? 0.25 : 0.8) * n; }
+// From behind the caches into them, or out of them.
+constexpr double ns_of_image_reorder(double n) { return 0.4 * n; }
+
+// What plan/analysis/row_cost.hpp weighs, of a core that does 100 flops a ns at its peak: flops of products, of elementwise ops,
+// elements of rows that are moved, and bytes behind the caches, most of which pass while products are computed.
+struct row_figures {
+  static constexpr double product_ns(double flops) { return flops / 80; }
+  static constexpr double elementwise_ns(double flops) { return flops / 20; }
+  static constexpr double move_ns(double n) { return n / 5; }
+  static constexpr double memory_ns(double bytes) { return bytes / 250; }
+  static constexpr double cache_bytes = 3 << 23;
+};
+
+} // namespace tapeless::cpu

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// frame: the numbers behind a plan's monomials. Filled at bind, and again when a run brings other extents; a step of
+// a run only reads it.
+#pragma once
+#include <type_traits>
+#include "../../core/geometry.hpp"
+#include "../../plan/backend.hpp"
+#include "../base/operand.hpp"
+#include "../base/simd.hpp"
+#include "full_selection.hpp"
+
+namespace tapeless::cpu {
+
+// a, b, c: shapes of the operands and the result of a step, as numbers
+constexpr matmul_extents matmul_of(const step& s, const shape& a, const shape& b, const shape& c) {
+  matmul_extents e;
+  e.ta = (s.attr & 1u) != 0;
+  e.tb = (s.attr & 2u) != 0;
+  e.batch = product(c, 0, c.rank - 2);
+  e.m = c.d[c.rank - 2];
+  e.n = c.d[c.rank - 1];
+  e.k = detail::cols(a, e.ta);
+  e.a_batched = e.batch != 1 && product(a, 0, a.rank - 2) == e.batch;
+  e.b_batched = e.batch != 1 && product(b, 0, b.rank - 2) == e.batch;
+  return e;
+}
+
+// All of it for one program, in the block that bind allocates.
+template <const auto& P> struct frame {
+  static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1,
+                       extents = P.extents > 0 ? P.extents : 1;
+  frame_slot slot[slots];
+  frame_step step[steps];
+  index_t extent[extents];
+  detail::name_values names;
+  void* part[detail::max_parts];
+  void* nothing = nullptr; // what an iota points to
+  std::byte* scratch = nullptr;
+  std::byte* shared = nullptr;
+  std::byte* packed = nullptr;
+  detail::run_context* context = nullptr; // what it was filled from
+  std::conditional_t<(P.counted > 0), stand_ins<P>, no_stand_ins> stand_in;
+
+  // A step has counted a named extent: the steps after it take it.
+  void set_count(char name, index_t n) {
+    index_t& known = context->names.value[static_cast<std::size_t>(names.find(name))];
+    if (known == n) return;
+    known = n;
+    fill(*context);
+  }
+  void fill(detail::run_context& c) {
+    using detail::eval;
+    using detail::place;
+    context = &c;
+    names = c.names;
+    scratch = c.scratch;
+    shared = c.shared;
+    packed = c.packed;
+    for (int k = 0; k < P.parts; ++k) part[k] = c.part[k];
+    for (int k = 0; k < P.extents; ++k) extent[k] = eval(P.extent[k], names);
+    for (int k = 0; k < P.slots; ++k) {
+      const detail::slot& q = P.slot_[k];
+      frame_slot& f = slot[k];
+      const index_t start = eval(q.offset[0], names) + eval(q.offset[1], names);
+      f.start = 0;
+      f.offset = start * detail::size_of(q.t);
+      const detail::location& at = [&]() -> const detail::location& {
+        if constexpr (P.counted > 0) return stand_in.at(k, names);
+        else return q.at;
+      }();
+      switch (at.where) {
+        case place::input: f.source = c.input + at.index; break;
+        case place::result: f.source = c.result + at.index; break;
+        case place::arena:
+          f.source = &part[at.index];
+          f.offset += at.offset * c.part_unit[at.index];
+          break;
+        case place::strip: f.source = &nothing; break; // each member has its own, see base_of
+        default:
+          f.source = &nothing;
+          f.offset = 0;
+          f.start = start;
+          break;
+      }
+      f.s = q.s;
+      for (int a = 0; a < max_rank; ++a) {
+        f.stride[a] = eval(q.stride[a], names);
+        f.s.d[a] = eval(q.s.d[a], names);
+      }
+    }
+    for (int i = 0; i < P.steps; ++i) {
+      const detail::step& s = P.step_[i];
+      frame_step& f = step[i];
+      f.slot = slot + s.slot0;
+      f.extent = extent + s.extent0;
+      index_t inner = 1;
+      for (int a = 0; a < s.axes; ++a) {
+        f.loop[a] = eval(s.loop[a], names);
+        if (a > 0) inner *= f.loop[a];
+      }
+      if (s.o == op::matmul) f.matmul = matmul_of(s, f.slot[0].s, f.slot[1].s, f.slot[2].s);
+      if (s.axes == 0) continue;
+      const detail::chunking cut = detail::chunks_of(f.loop[0], inner, s.axes == 1);
+      f.chunk = cut.size;
+      f.chunks = cut.count;
+      f.empty = f.loop[0] == 0 || inner == 0;
+    }
+  }
+};
+
+} // namespace tapeless::cpu

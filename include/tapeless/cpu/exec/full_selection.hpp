@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// stand_ins: which slots of a program may be read where other slots are.
+#pragma once
+#include "liveness.hpp"
+
+namespace tapeless::cpu {
+
+// Where a selection counts its rows, it may take all of them: then they are copied nowhere, and who reads the result of
+// their gather reads its operand, where that is still there: dense, from its location on, as a gather's operand is. Found
+// at bind.
+template <const auto& P> struct stand_ins : what_stays<P> {
+  using what_stays<P>::result_of, what_stays<P>::writer_of;
+  static constexpr int slots = P.slots > 0 ? P.slots : 1;
+  int of[slots]; // slot k may be read where slot of[k] is; -1: it may not
+
+  // Does gather i move rows that a selection has counted?
+  static bool moves_counted(int i) {
+    const step& s = P.step_[i];
+    if (s.fused || s.o != op::gather || s.attr != 0 || s.at_load ||
+        P.slot_[result_of(i)].at.where != detail::place::arena)
+      return false;
+    const int w = writer_of(i, s.slot0 + 1);
+    return w >= 0 && P.step_[w].o == op::select && P.slot_[result_of(w)].at == P.slot_[s.slot0 + 1].at &&
+           !detail::is_static(P.slot_[result_of(w)].s.d[0]);
+  }
+  stand_ins() {
+    for (int& k : of) k = -1;
+    for (int i = 0; i < P.steps; ++i) {
+      const int x = P.step_[i].slot0, y = result_of(i);
+      if (!moves_counted(i) || of[x] >= 0 || !what_stays<P>::stays(i, x)) continue;
+      of[y] = x;
+      what_stays<P>::each_reader(i, [&](int, int k) { of[k] = x; });
+    }
+  }
+  // Where slot k is.
+  const detail::location& at(int k, const detail::name_values& names) const {
+    using detail::eval;
+    const int x = of[k];
+    const bool all = x >= 0 && eval(P.slot_[x].s.d[0], names) == eval(selected(x).s.d[0], names);
+    return P.slot_[all ? x : k].at;
+  }
+  // Of the gather with operand x: the positions.
+  static const detail::slot& selected(int x) { return P.slot_[x + 1]; }
+};
+struct no_stand_ins {};
+
+} // namespace tapeless::cpu

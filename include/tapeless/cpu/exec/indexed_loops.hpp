@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// How the readers of an unmade gather read its rows: listed_operands_of for whole-tensor steps, loop_of for loops.
+#pragma once
+#include "../fused/loop.hpp"
+#include "recycled_slots.hpp"
+
+namespace tapeless::cpu {
+
+// Does the list name all rows, one behind the other? Who reads them needs no list then.
+inline bool names_all_rows(const std::int32_t* list, index_t listed, index_t rows) {
+  bool all = listed == rows;
+  for (index_t i = 0; all && i < rows; ++i) all = list[i] == i;
+  return all;
+}
+// The rows of its operand that gather g names.
+template <const auto& P> const std::int32_t* list_of(const frame<P>& f, int g) {
+  if constexpr (has_kept_places<P>)
+    if (kept_places_of<P>.listed[g]) return state_of_places<P>(f).list;
+  return static_cast<const std::int32_t*>(f.step[g].slot[1].data());
+}
+template <const auto& P> listed_operands listed_operands_of(const frame<P>& f, int i) {
+  listed_operands r;
+  if constexpr (has_step<P>(is_gather))
+    for (int k = 0; k < 2; ++k) {
+      const int g = lists_of<P>.gather[P.step_[i].slot0 + k];
+      if (g < 0) continue;
+      const frame_slot &rows = f.step[g].slot[0], &listed = f.step[g].slot[1];
+      const std::int32_t* const list = list_of(f, g);
+      r.from[k] = rows.data();
+      if (!names_all_rows(list, listed.s.d[0], rows.s.d[0])) (k == 0 ? r.lists.a : r.lists.b) = list;
+    }
+  return r;
+}
+
+// A loop whose loads L read listed rows: a call of the kernel for each run of such that lie one behind the other. Sums of
+// several rows depend on these runs, so rows in places that others gave away, by chance of time, are no runs.
+template <listed_loads L, class Kernel> struct listed_loop {
+  const std::byte* from[L.count];
+  const std::int32_t* list[L.count];
+  bool in_places = false;
+  template <const auto& P> explicit listed_loop(const frame<P>& f) {
+    for (int k = 0; k < L.count; ++k) {
+      if constexpr (has_kept_places<P>) in_places = in_places || kept_places_of<P>.listed[L.gather[k]];
+      from[k] = static_cast<const std::byte*>(f.step[L.gather[k]].slot[0].data()) + L.first[k];
+      list[k] = list_of(f, L.gather[k]);
+    }
+  }
+  static void finish(const fused_arguments& a) { Kernel::finish(a); }
+  void run(fused_arguments a, index_t lo, index_t hi) const {
+    void* base[Kernel::slots];
+    for (int k = 0; k < Kernel::slots; ++k) base[k] = a.base == nullptr ? a.slot[k].data() : a.base[k];
+    a.base = base;
+    const auto follows = [&](index_t row) {
+      bool all = !in_places;
+      for (int k = 0; k < L.count; ++k) all = all && list[k][row] == list[k][row - 1] + 1;
+      return all;
+    };
+    const index_t rows = (hi + L.unit - 1) / L.unit;
+    while (lo < hi) {
+      const index_t row = lo / L.unit;
+      index_t end = row + 1;
+      while (end < rows && follows(end)) ++end;
+      for (int k = 0; k < L.count; ++k)
+        base[L.load[k]] = before(const_cast<std::byte*>(from[k]), (row - list[k][row]) * L.row[k]);
+      const index_t stop = std::min(hi, end * L.unit);
+      Kernel::run(a, lo, stop);
+      a.done += stop - lo;
+      lo = stop;
+    }
+  }
+};
+// kernel, or it by lists where step i reads by such
+template <const auto& P, listed_loads L, class Kernel> auto loop_of(const frame<P>& f, Kernel kernel) {
+  if constexpr (L.count == 0) return kernel;
+  else return listed_loop<L, Kernel>(f);
+}
+
+} // namespace tapeless::cpu

@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The code of a fused group for one vector of lanes: loads, elementwise ops and casts over registers.
+// cpu/fused/loop.hpp runs it over loops and stores what it computes.
+#pragma once
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include "../base/bf16.hpp"
+#include "../base/operand.hpp"
+#include "../../plan/ir/step.hpp"
+#include "../base/math.hpp"
+
+namespace tapeless::cpu {
+
+using detail::access;
+using detail::instruction;
+using detail::op;
+using detail::store_kind;
+
+// The template argument of a kernel: content only, so that equal groups share one instantiation.
+template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
+  std::uint64_t code[Codes > 0 ? Codes : 1]{};
+  std::uint64_t konst[Konsts > 0 ? Konsts : 1]{};
+  std::uint64_t store[Stores]{};
+  const detail::custom_op* custom[Customs > 0 ? Customs : 1]{};
+  int slots = 0, axes = 1;
+  // bit mask: dense stores of results that are larger than caches and not read again
+  unsigned past_caches = 0;
+  // of the first operands: which part of the next strip's row is fetched meanwhile, in 1 / 128
+  static constexpr int most_ahead = 8;
+  std::uint8_t ahead_from[most_ahead]{}, ahead_to[most_ahead]{};
+  static constexpr int codes = Codes, konsts = Konsts, stores = Stores, customs = Customs;
+};
+
+// The registers that hold t. f32 stands for both floating-point types: the kernel's T decides; bf16 is float in them.
+constexpr dtype register_class(dtype t) { return t == dtype::f64 || t == dtype::bf16 ? dtype::f32 : t; }
+
+// V names the architecture, so that objects built with other flags have kernels of other names.
+template <auto Code, class V> class fused_lanes {
+  using T = typename V::value_type;
+  using I = int_of<V>;
+  using M = mask_of<V>;
+  static constexpr int W = static_cast<int>(V::size), slots = Code.slots;
+  static constexpr instruction at(int k) { return instruction(Code.code[k]); }
+  static constexpr int registers(dtype t) {
+    int n = 1;
+    for (int k = 0; k < Code.codes; ++k)
+      if (result_class(at(k)) == t && at(k).dst + 1 > n) n = at(k).dst + 1;
+    return n;
+  }
+  static constexpr dtype result_class(const instruction& q) {
+    if (detail::compares(q.o) || q.o == op::logical_and || q.o == op::logical_or ||
+        q.o == op::logical_not)
+      return dtype::boolean;
+    return register_class(q.o == op::cast ? static_cast<dtype>(q.imm) : q.t);
+  }
+  // Is the result of instruction k the same in every lane of a row? Constants, extents, elements that do not move, and
+  // quotients of these.
+  struct invariants {
+    bool is[Code.codes > 0 ? Code.codes : 1]{};
+  };
+  static constexpr invariants invariant = [] {
+    invariants r;
+    const auto made_by_one = [&](int k, int reg) {
+      while (--k >= 0)
+        if (result_class(at(k)) == dtype::f32 && at(k).dst == reg) return r.is[k];
+      return false;
+    };
+    for (int k = 0; k < Code.codes; ++k) {
+      const instruction q = at(k);
+      r.is[k] =
+          q.o == op::konst || q.o == op::extent ||
+          (q.o == op::input && static_cast<access>(q.imm) == access::splat) ||
+          (q.o == op::div && register_class(q.t) == dtype::f32 && made_by_one(k, q.a) && made_by_one(k, q.b));
+    }
+    return r;
+  }();
+
+public:
+  struct registers_t {
+    V f[registers(dtype::f32)];
+    I i[registers(dtype::i32)];
+    M b[registers(dtype::boolean)];
+    template <dtype C> [[gnu::always_inline]] auto& get(int k) {
+      if constexpr (C == dtype::boolean) return b[k];
+      else if constexpr (C == dtype::i32) return i[k];
+      else return f[k];
+    }
+  };
+  static constexpr index_t ahead_from(int slot) { return slot < Code.most_ahead ? Code.ahead_from[slot] : 0; }
+  static constexpr index_t fetched_ahead(int slot) {
+    return slot < Code.most_ahead ? Code.ahead_to[slot] - Code.ahead_from[slot] : 0;
+  }
+  // What a row needs, in a local of its own: SIMD stores may alias anything, so pointers that were read from memory
+  // would be read again after each of them.
+  struct row_state {
+    void* base[slots];
+    index_t at[slots], stride[slots];
+    const index_t* extent;
+    index_t ahead[slots]; // elements to those of the next strip that are fetched, from the row on
+  };
+
+  template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
+    return static_cast<E*>(w.base[slot]) + w.at[slot] + c;
+  }
+  // xsimd::max(y, x) is x, or a NaN, where one of them is a NaN: only y is left to look at, which no earlier step of a
+  // reduction has to wait for.
+  [[gnu::always_inline]] static V nan_wins_max(const V& x, const V& y) {
+    return select(y == y, xsimd::max(y, x), y);
+  }
+
+private:
+  // != of xsimd 8.1 is false for a NaN on AVX
+  [[gnu::always_inline]] static M is_nan(const V& x) { return !(x == x); }
+  template <int K, bool Partial>
+  [[gnu::always_inline]] static void load_slot(registers_t& r, const row_state& w, index_t c, int n) {
+    constexpr instruction q = at(K);
+    constexpr access how = static_cast<access>(q.imm);
+    const index_t stride = how == access::strided || how == access::index ? w.stride[q.a] : 1;
+    const index_t where = how == access::splat ? 0 : c * stride;
+    if constexpr (how == access::index) {
+      r.i[q.dst] = I(static_cast<typename I::value_type>(w.at[q.a] + where)) +
+                   iota<I>() * I(static_cast<typename I::value_type>(stride));
+    } else if constexpr (q.t == dtype::boolean) {
+      const std::uint8_t* const x = element<const std::uint8_t>(w, q.a, where);
+      if constexpr (how == access::splat) r.b[q.dst] = M(*x != 0);
+      else if constexpr (how == access::dense && !Partial) r.b[q.dst] = load_bool<V>(x);
+      else if constexpr (how == access::dense) r.b[q.dst] = load_bool_n<V>(x, n);
+      else {
+        std::uint8_t t[W] = {};
+        for (int k = 0; k < (Partial ? n : W); ++k) t[k] = x[k * stride];
+        r.b[q.dst] = load_bool<V>(t);
+      }
+    } else if constexpr (q.t == dtype::i32) {
+      const std::int32_t* const x = element<const std::int32_t>(w, q.a, where);
+      if constexpr (how == access::splat) r.i[q.dst] = I(static_cast<typename I::value_type>(*x));
+      else if constexpr (how == access::dense && !Partial) r.i[q.dst] = load_int<V>(x);
+      else if constexpr (how == access::dense) r.i[q.dst] = load_int_n<V>(x, n);
+      else {
+        std::int32_t t[W] = {};
+        for (int k = 0; k < (Partial ? n : W); ++k) t[k] = x[k * stride];
+        r.i[q.dst] = load_int<V>(t);
+      }
+    } else if constexpr (q.t == dtype::bf16) {
+      const bf16* const x = element<const bf16>(w, q.a, where);
+      if constexpr (how == access::splat) r.f[q.dst] = V(static_cast<float>(*x));
+      else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load_bf16<V>(x);
+      else if constexpr (how == access::dense) r.f[q.dst] = load_bf16_n<V>(x, n);
+      else r.f[q.dst] = load_bf16_strided<V>(x, stride, Partial ? n : W);
+    } else {
+      const T* const x = element<const T>(w, q.a, where);
+      if constexpr (constexpr index_t part = fetched_ahead(q.a); how == access::dense && part > 0)
+        __builtin_prefetch(element<const T>(w, q.a, w.ahead[q.a] + c * part / 128), 0, 2);
+      if constexpr (how == access::splat) r.f[q.dst] = V(*x);
+      else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load<V>(x);
+      else if constexpr (how == access::dense) r.f[q.dst] = load_n<V>(x, n);
+      else if constexpr (!Partial) r.f[q.dst] = load_strided<V>(x, stride);
+      else r.f[q.dst] = load_strided_n<V>(x, stride, n);
+    }
+  }
+
+  template <int K> [[gnu::always_inline]] static void compute(registers_t& r, const row_state& w) {
+    constexpr instruction q = at(K);
+    constexpr dtype C = register_class(q.t);
+    auto& dst = r.template get<result_class(q)>(q.dst);
+    if constexpr (q.o == op::konst) {
+      constexpr double x = std::bit_cast<double>(Code.konst[q.imm]);
+      if constexpr (C == dtype::boolean) dst = M(x != 0);
+      else if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(x));
+      else dst = V(static_cast<T>(x));
+    } else if constexpr (q.o == op::extent) {
+      if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(w.extent[q.imm]));
+      else dst = V(static_cast<T>(w.extent[q.imm]));
+    } else if constexpr (q.o == op::where) {
+      if constexpr (C == dtype::boolean) dst = (r.b[q.a] & r.b[q.b]) | ((!r.b[q.a]) & r.b[q.c]);
+      else if constexpr (C == dtype::i32)
+        dst = select(mask_cast<typename I::value_type>(r.b[q.a]), r.i[q.b], r.i[q.c]);
+      else dst = select(r.b[q.a], r.f[q.b], r.f[q.c]);
+    } else if constexpr (q.o == op::custom_elementwise) {
+      custom_lanes<K>(r, dst);
+    } else if constexpr (q.o == op::cast) {
+      cast<K>(r, dst);
+    } else if constexpr (C == dtype::boolean) {
+      const M x = r.b[q.a];
+      if constexpr (q.o == op::logical_not) dst = !x;
+      else if constexpr (q.o == op::logical_and) dst = x & r.b[q.b];
+      else if constexpr (q.o == op::logical_or) dst = x | r.b[q.b];
+      else if constexpr (q.o == op::eq) dst = (x & r.b[q.b]) | ((!x) & (!r.b[q.b]));
+      else if constexpr (q.o == op::ne) dst = (x & (!r.b[q.b])) | ((!x) & r.b[q.b]);
+      else dst = x; // copy, stop_gradient
+    } else {
+      auto& bank = [&]() -> auto& {
+        if constexpr (C == dtype::i32) return r.i;
+        else return r.f;
+      }();
+      const auto x = bank[q.a];
+      using R = std::remove_const_t<decltype(x)>;
+      const auto mask = [](const auto& m) {
+        if constexpr (C == dtype::i32) return mask_cast<T>(m);
+        else return m;
+      };
+      using S = typename R::value_type;
+      if constexpr (q.o == op::neg) dst = -x;
+      else if constexpr (q.o == op::square) dst = x * x;
+      else if constexpr (q.o == op::add) dst = x + bank[q.b];
+      else if constexpr (q.o == op::sub) dst = x - bank[q.b];
+      else if constexpr (q.o == op::mul) dst = x * bank[q.b];
+      else if constexpr (q.o == op::eq) dst = mask(x == bank[q.b]);
+      else if constexpr (q.o == op::ne) dst = !mask(x == bank[q.b]);
+      else if constexpr (q.o == op::lt) dst = mask(x < bank[q.b]);
+      else if constexpr (q.o == op::le) dst = mask(x <= bank[q.b]);
+      else if constexpr (q.o == op::gt) dst = mask(x > bank[q.b]);
+      else if constexpr (q.o == op::ge) dst = mask(x >= bank[q.b]);
+      else if constexpr (q.o == op::copy || q.o == op::stop_gradient || q.o == op::widen) dst = x;
+      else if constexpr (C == dtype::i32) {
+        if constexpr (q.o == op::max) dst = select(x >= bank[q.b], x, bank[q.b]);
+        else {
+          static_assert(q.o == op::min);
+          dst = select(x <= bank[q.b], x, bank[q.b]);
+        }
+      } else if constexpr (q.o == op::max) dst = nan_wins_max(x, bank[q.b]);
+      else if constexpr (q.o == op::min) dst = select((x <= bank[q.b]) | is_nan(x), x, bank[q.b]);
+      else if constexpr (q.o == op::div) dst = x / bank[q.b];
+      else if constexpr (q.o == op::sqrt) dst = xsimd::sqrt(x);
+      else if constexpr (q.o == op::exp) dst = cpu::exp(x);
+      else if constexpr (q.o == op::log) dst = cpu::log(x);
+      else if constexpr (q.o == op::tanh) dst = cpu::tanh(x);
+      else if constexpr (q.o == op::erf) dst = cpu::erf(x);
+      else if constexpr (q.o == op::sigmoid) dst = cpu::sigmoid(x);
+      else if constexpr (q.o == op::narrow) dst = round_to_bf16(x);
+      else if constexpr (q.o == op::relu) dst = select(x <= V(S(0)), V(S(0)), x); // a NaN stays
+      else {
+        static_assert(q.o == op::pow);
+        dst = lanewise(x, bank[q.b], [](T u, T v) { return std::pow(u, v); });
+      }
+    }
+  }
+  template <class F> [[gnu::always_inline]] static V lanewise(const V& x, const V& y, F f) {
+    alignas(64) T u[W], v[W];
+    x.store_aligned(u);
+    y.store_aligned(v);
+    for (int k = 0; k < W; ++k) u[k] = f(u[k], v[k]);
+    return V::load_aligned(u);
+  }
+  template <int K> [[gnu::always_inline]] static void custom_lanes(registers_t& r, V& dst) {
+    constexpr instruction q = at(K);
+    constexpr const detail::custom_op* custom = Code.custom[q.imm];
+    alignas(64) T x[3][W], y[W];
+    r.f[q.a].store_aligned(x[0]);
+    r.f[q.b].store_aligned(x[1]);
+    r.f[q.c].store_aligned(x[2]);
+    const T* const in[3] = {x[0], x[1], x[2]};
+    if constexpr (std::is_same_v<T, float>) custom->lanes_f32(in, y, W);
+    else custom->lanes_f64(in, y, W);
+    dst = V::load_aligned(y);
+  }
+  template <int K, class D> [[gnu::always_inline]] static void cast(registers_t& r, D& dst) {
+    constexpr instruction q = at(K);
+    constexpr dtype from = register_class(q.t), to = register_class(static_cast<dtype>(q.imm));
+    if constexpr (from == to) dst = r.template get<from>(q.a);
+    else if constexpr (to == dtype::f32 && from == dtype::i32) dst = int_to_float<V>(r.i[q.a]);
+    else if constexpr (to == dtype::f32) dst = select(r.b[q.a], V(T(1)), V(T(0)));
+    else if constexpr (to == dtype::i32 && from == dtype::f32) dst = float_to_int(r.f[q.a]);
+    else if constexpr (to == dtype::i32) {
+      using S = typename I::value_type;
+      dst = select(mask_cast<S>(r.b[q.a]), I(S(1)), I(S(0)));
+    } else if constexpr (from == dtype::i32) dst = mask_cast<T>(r.i[q.a] != I(typename I::value_type(0)));
+    else dst = !(r.f[q.a] == V(T(0)));
+  }
+
+  template <int K, bool Invariant, bool Partial>
+  [[gnu::always_inline]] static void execute(registers_t& r, const row_state& w, index_t c, int n) {
+    if constexpr (invariant.is[K] != Invariant) return;
+    else if constexpr (at(K).o == op::input) load_slot<K, Partial>(r, w, c, n);
+    else compute<K>(r, w);
+  }
+
+public:
+  // The instructions that are the same in every lane of a row, or those that are not.
+  template <bool Invariant, bool Partial, int... K>
+  [[gnu::always_inline]] static void execute_all(registers_t& r, const row_state& w, index_t c, int n,
+                                                 std::integer_sequence<int, K...>) {
+    (execute<K, Invariant, Partial>(r, w, c, n), ...);
+  }
+  using all_codes = std::make_integer_sequence<int, Code.codes>;
+};
+
+} // namespace tapeless::cpu

@@ -1,0 +1,450 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The kernel of a fused group: one pass over up to four nested loops that loads, computes, stores and reduces.
+//   for i_0, i_1, ..:  registers = code(loads at i);  store or reduce at i
+// The innermost loop runs over SIMD lanes; its last lanes are handled by partial loads and stores, so every element
+// is computed by the same instructions wherever it stands.
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include "lanes.hpp"
+#include "../base/long_sums.hpp"
+#include "../base/transpose.hpp"
+
+namespace tapeless::cpu {
+
+struct fused_arguments {
+  void* const* base; // of each slot; nullptr: where the slots say
+  const frame_slot* slot;
+  const index_t* loop;
+  const index_t* extent; // values of named extents that the code reads
+  index_t strip = 0;     // rows from one strip to the next
+  index_t done = 0;      // sums over the outermost axis go on behind so many indices of it
+  void* const* carry =
+      nullptr; // of each store that carries: its chains, and behind them what its sums have lost
+};
+
+template <auto Code, class V> class fused_kernel {
+public:
+  static constexpr int slots = Code.slots;
+
+private:
+  using lanes = fused_lanes<Code, V>;
+  using registers_t = typename lanes::registers_t;
+  using row_state = typename lanes::row_state;
+  using T = typename V::value_type;
+  static constexpr int W = static_cast<int>(V::size), axes = Code.axes;
+  static constexpr detail::store out(int k) { return detail::store(Code.store[k]); }
+  using position = index_t[slots];
+  template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
+    return lanes::template element<E>(w, slot, c);
+  }
+  [[gnu::always_inline]] static void* base_of(const fused_arguments& a, int k) {
+    return a.base == nullptr ? a.slot[k].data() : a.base[k];
+  }
+  template <class R> [[gnu::always_inline]] static R combine(bool is_max, const R& x, const R& y) {
+    if constexpr (std::is_same_v<R, T>) return is_max ? (x >= y || x != x ? x : y) : x + y;
+    else return is_max ? lanes::nan_wins_max(x, y) : x + y;
+  }
+
+  template <int K> static constexpr T identity() {
+    return out(K).is_max ? -std::numeric_limits<T>::infinity() : T(0);
+  }
+
+  // ---- sums
+  static constexpr bool in_chains(int k) { return out(k).carries && out(k).k != store_kind::total; }
+  static constexpr bool has_chains() {
+    for (int k = 0; k < Code.stores; ++k)
+      if (in_chains(k)) return true;
+    return false;
+  }
+  static constexpr int first_reduced(int k) { return std::countr_zero(out(k).reduced); }
+  static constexpr bool reduces(int k, int axis) { return (out(k).reduced >> axis & 1u) != 0; }
+  // The sums of one store over outer axes. Chains of `every` indices of axis `level` are added to pairs of numbers.
+  struct chains {
+    T *high, *low, *chain;
+    int level = -1;            // -1: each sum is one chain, in the place of the result
+    unsigned inner = 0;        // the reduced axes behind `level`
+    index_t size = 1, all = 1; // of a chain; of all from the first reduced axis on
+    index_t every = 0, n = 0;  // indices in the chain at hand
+    index_t outer = 0;         // where the results of the outer axes at hand are
+    bool begun = false;        // a chain has been added to high and low
+    [[gnu::always_inline]] bool is_first(unsigned moved) const { return n == 0 && (moved & inner) == 0; }
+    void end(index_t at, bool first) {
+      end_chains<V>(size, high + outer + at, low + at, chain + at, first && !begun);
+      begun = true;
+      n = 0;
+    }
+  };
+  struct none {};
+  // Of a call. Sums of everything: `total` are chains of `added` vectors.
+  struct sums {
+    V total[Code.stores], high[Code.stores], low[Code.stores];
+    int added = 0;
+    bool is_long = false;
+    std::conditional_t<has_chains(), chains[Code.stores], none> of;
+  };
+  static constexpr int vectors_in_chain = 32;
+  template <int K> static void set_chains(const fused_arguments& a, sums& s) {
+    chains& l = s.of[K];
+    constexpr int last = out(K).k == store_kind::row ? axes - 1 : axes;
+    l.inner = out(K).reduced & ((1u << last) - 1u);
+    const auto product_of = [&](bool reduced, int from) {
+      index_t n = 1;
+      for (int x = from; x < last; ++x)
+        if (reduces(K, x) == reduced) n *= a.loop[x];
+      return n;
+    };
+    const index_t terms = product_of(true, 0), most = chain_of(terms);
+    if (terms <= short_sum) return;
+    for (int x = last - 1; x >= 0; --x) {
+      if (!reduces(K, x)) continue;
+      const index_t each = product_of(true, x + 1);
+      if (l.level >= 0 && 2 * each > most) break;
+      l.level = x;
+      l.every = most / each;
+    }
+    constexpr int first = first_reduced(K), slot = out(K).slot;
+    l.inner &= ~((2u << l.level) - 1u);
+    l.size = product_of(false, l.level + 1);
+    l.all = product_of(false, first + 1);
+    l.high = static_cast<T*>(base_of(a, slot));
+    l.chain = static_cast<T*>(carry_of(K, a));
+    l.low = l.chain + l.all;
+    if (l.level == 0) {
+      l.n = a.done % l.every;
+      l.begun = a.done >= l.every;
+    }
+  }
+  static void* carry_of(int k, const fused_arguments& a) {
+    int n = 0;
+    for (int i = 0; i < k; ++i) n += out(i).carries;
+    return a.carry[n];
+  }
+  // f(k, its chains) for the stores in chains that reduce axis A
+  template <int A, class F> [[gnu::always_inline]] static void each_in_chains(sums& s, F f) {
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      if constexpr (in_chains(k))
+        if constexpr (reduces(k, A))
+          if (s.of[k].level >= 0) f(k, s.of[k]);
+    });
+  }
+  template <int A> [[gnu::always_inline]] static void begin_axis(sums& s, position& p) {
+    each_in_chains<A>(s, [&](auto k, chains& l) __attribute__((always_inline)) {
+      if constexpr (first_reduced(k) == A) {
+        l.outer = p[out(k).slot];
+        p[out(k).slot] = 0;
+      }
+      if (A > 0 && l.level == A) {
+        l.n = 0;
+        l.begun = false;
+      }
+    });
+  }
+  template <int A> [[gnu::always_inline]] static void end_step(sums& s, const position& p, unsigned moved) {
+    each_in_chains<A>(s, [&](auto k, chains& l) __attribute__((always_inline)) {
+      if (l.level == A && ++l.n == l.every)
+        l.end(p[out(k).slot], (moved & out(k).reduced & ((1u << A) - 1u)) == 0);
+    });
+  }
+  // Of the outermost axis others follow, maybe: see finish.
+  template <int A> [[gnu::always_inline]] static void end_axis(sums& s, const position& p, unsigned moved) {
+    if constexpr (A > 0)
+      each_in_chains<A>(s, [&](auto k, chains& l) __attribute__((always_inline)) {
+        if (l.level == A && l.n > 0) l.end(p[out(k).slot], (moved & out(k).reduced & ((1u << A) - 1u)) == 0);
+        if constexpr (first_reduced(k) == A) end_sums<V>(l.all, l.high + l.outer, l.low);
+      });
+  }
+
+  template <bool Partial, bool PastCaches>
+  [[gnu::always_inline]] static void body(registers_t& r, V* acc, const sums& s, const row_state& w,
+                                          index_t c, int n, unsigned moved) {
+    lanes::template execute_all<false, Partial>(r, w, c, n, typename lanes::all_codes{});
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      constexpr auto y = out(k);
+      constexpr dtype C = register_class(y.t);
+      if constexpr (y.k == store_kind::dense && C == dtype::boolean) {
+        bool* const q = element<bool>(w, y.slot, c);
+        if constexpr (Partial) store_bool_n(q, r.b[y.reg], n);
+        else store_bool(q, r.b[y.reg]);
+      } else if constexpr (y.k == store_kind::dense && C == dtype::i32) {
+        std::int32_t* const q = element<std::int32_t>(w, y.slot, c);
+        if constexpr (Partial) store_int_n(q, r.i[y.reg], n);
+        else store_int(q, r.i[y.reg]);
+      } else if constexpr (y.t == dtype::bf16) {
+        static_assert(y.k == store_kind::dense);
+        bf16* const q = element<bf16>(w, y.slot, c);
+        if constexpr (Partial) store_bf16_n(q, r.f[y.reg], n);
+        else store_bf16(q, r.f[y.reg]);
+      } else if constexpr (y.k == store_kind::dense) {
+        T* const q = element<T>(w, y.slot, c);
+        if constexpr (Partial) store_n(q, r.f[y.reg], n);
+        else if constexpr (PastCaches && ((Code.past_caches >> k) & 1u)) store_past_caches(q, r.f[y.reg]);
+        else cpu::store(q, r.f[y.reg]);
+      } else if constexpr (y.k == store_kind::column) {
+        T* const q = element<T>(w, y.slot, c);
+        bool first;
+        if constexpr (in_chains(k)) first = s.of[k].is_first(moved);
+        else first = (moved & y.reduced) == 0;
+        if constexpr (Partial)
+          store_n(q, first ? r.f[y.reg] : combine(y.is_max, load_n<V>(q, n), r.f[y.reg]), n);
+        else cpu::store(q, first ? r.f[y.reg] : combine(y.is_max, load<V>(q), r.f[y.reg]));
+      } else if constexpr (Partial) {
+        acc[k] = combine(y.is_max, acc[k], select(lane_mask<V>(n), r.f[y.reg], V(identity<k>())));
+      } else {
+        acc[k] = combine(y.is_max, acc[k], r.f[y.reg]);
+      }
+    });
+  }
+  static T reduce_lanes(bool is_max, const V& v) {
+    alignas(64) T t[W];
+    v.store_aligned(t);
+    if (!is_max) return hsum(v);
+    for (int k = 1; k < W; ++k) t[0] = combine(true, t[0], t[k]);
+    return t[0];
+  }
+
+  // Within a chain `streams` vectors are summed side by side: one would wait for its last addition.
+  static constexpr bool accumulates() {
+    for (int k = 0; k < Code.stores; ++k)
+      if (out(k).k == store_kind::row || out(k).k == store_kind::total) return true;
+    return false;
+  }
+  static constexpr int streams = accumulates() && Code.codes <= 6 ? 4 : 1;
+  // Elements of a row whose sums are one chain in each lane of each stream.
+  static constexpr index_t sum_block = (W * streams >= 8 ? 64 : 32) * W * streams;
+
+  // One load that walks memory in another order than the store: where it has an axis of neighbours, a transpose.
+  static constexpr bool copies() {
+    if constexpr (Code.codes != 2 || Code.stores != 1 || axes == 1) return false;
+    else {
+      const instruction from(Code.code[0]), to(Code.code[1]);
+      return from.o == op::input && static_cast<access>(from.imm) == access::strided && to.o == op::copy &&
+             from.t != dtype::bf16 && register_class(from.t) == dtype::f32 && out(0).k == store_kind::dense;
+    }
+  }
+
+  // One run of the innermost loop. moved: bit a is set when outer axis a is past its first index of this call.
+  [[gnu::always_inline]] static void row(sums& s, const fused_arguments& a, const position& p, index_t c,
+                                         index_t end, unsigned moved) {
+    row_state w;
+    for (int k = 0; k < slots; ++k) {
+      w.base[k] = base_of(a, k);
+#if defined(__GNUC__)
+      asm("" : "+r"(w.base[k])); // one by one: a vector of pointers waits for the stores of them
+#endif
+      w.at[k] = p[k];
+      w.stride[k] = a.slot[k].stride[axes - 1];
+      if (lanes::fetched_ahead(k) > 0)
+        w.ahead[k] = a.strip * a.slot[k].stride[0] + a.loop[axes - 1] * lanes::ahead_from(k) / 128;
+    }
+    w.extent = a.extent;
+    if constexpr (Code.past_caches != 0)
+      if (const index_t head = elements_to_whole_vectors(w, c); head >= 0 && head < end - c)
+        return row_from<true>(s, w, c, c + head, end, moved);
+    row_from<false>(s, w, c, c, end, moved);
+  }
+  // From column c on, until all stores past the caches line up; -1: they never do, or sums would depend on addresses.
+  [[gnu::always_inline]] static index_t elements_to_whole_vectors(const row_state& w, index_t c) {
+    constexpr int first = std::countr_zero(Code.past_caches);
+    const auto behind = [&](int slot) {
+      return reinterpret_cast<std::uintptr_t>(element<const T>(w, slot, c)) % sizeof(V);
+    };
+    const std::uintptr_t n = behind(out(first).slot);
+    for (int k = first + 1; k < Code.stores; ++k)
+      if (((Code.past_caches >> k) & 1u) != 0 && behind(out(k).slot) != n) return -1;
+    if (n == 0) return 0;
+    return accumulates() || n % sizeof(T) != 0 ? -1 : static_cast<index_t>((sizeof(V) - n) / sizeof(T));
+  }
+  template <bool PastCaches>
+  [[gnu::always_inline]] static void row_from(sums& s, const row_state& w, index_t c, index_t head,
+                                              index_t end, unsigned moved) {
+    registers_t r;
+    lanes::template execute_all<true, false>(r, w, 0, W, typename lanes::all_codes{});
+    V acc[Code.stores]; // of the row
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      if constexpr (out(k).k == store_kind::row) acc[k] = V(identity<k>());
+    });
+    if constexpr (PastCaches && !accumulates())
+      if (c < head) {
+        body<true, PastCaches>(r, acc, s, w, c, static_cast<int>(head - c), moved);
+        c = head;
+      }
+    int blocks = 0; // in acc
+    bool is_long = false;
+    while (c < end) {
+      V part[streams][Code.stores];
+      unroll<streams>([&](auto u) __attribute__((always_inline)) {
+        unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { part[u][k] = V(identity<k>()); });
+      });
+      const index_t stop = end - c > sum_block ? c + sum_block : end;
+      if constexpr (streams > 1)
+        for (; c + streams * W <= stop; c += streams * W)
+          unroll<streams>([&](auto u) __attribute__((always_inline)) {
+            body<false, PastCaches>(r, part[u], s, w, c + u * W, W, moved);
+          });
+      for (; c + W <= stop; c += W) body<false, PastCaches>(r, part[0], s, w, c, W, moved);
+      if (c < stop) body<true, PastCaches>(r, part[0], s, w, c, static_cast<int>(stop - c), moved);
+      c = stop;
+      unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+        constexpr auto y = out(k);
+        if constexpr (y.k == store_kind::row || y.k == store_kind::total) {
+          unroll<streams - 1>([&](auto u) __attribute__((always_inline)) {
+            part[0][k] = combine(y.is_max, part[0][k], part[u + 1][k]);
+          });
+          V& to = y.k == store_kind::row ? acc[k] : s.total[k];
+          to = combine(y.is_max, to, part[0][k]);
+        }
+      });
+      if constexpr (sums_all<store_kind::row>())
+        if (++blocks == vectors_in_chain) end_chains_of<store_kind::row>(s, acc, blocks, is_long);
+      if constexpr (sums_all<store_kind::total>())
+        if (++s.added == vectors_in_chain) end_chains_of<store_kind::total>(s, s.total, s.added, s.is_long);
+    }
+    if constexpr (sums_all<store_kind::row>())
+      if (is_long) end_chains_of<store_kind::row>(s, acc, blocks, is_long);
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      constexpr auto y = out(k);
+      if constexpr (y.k == store_kind::row) {
+        T* const q = element<T>(w, y.slot, 0);
+        const T x = reduce_lanes(y.is_max, !y.is_max && is_long ? sum_of(s.high[k], s.low[k]) : acc[k]);
+        bool first;
+        if constexpr (in_chains(k)) first = s.of[k].is_first(moved);
+        else first = (moved & (y.reduced & ~(1u << (axes - 1)))) == 0;
+        *q = first ? x : combine(y.is_max, *q, x);
+      }
+    });
+  }
+  template <store_kind Kind> static constexpr bool sums_all() {
+    for (int k = 0; k < Code.stores; ++k)
+      if (out(k).k == Kind && !out(k).is_max) return true;
+    return false;
+  }
+  // chain: of the sums of that kind.   is_long: high and low hold others already
+  template <store_kind Kind>
+  [[gnu::always_inline]] static void end_chains_of(sums& s, V* chain, int& length, bool& is_long) {
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      if constexpr (out(k).k == Kind && !out(k).is_max) {
+        if (!is_long) s.high[k] = s.low[k] = V(T(0));
+        end_chain(s.high[k], s.low[k], chain[k]);
+      }
+    });
+    length = 0;
+    is_long = true;
+  }
+
+  // The outer axis along which neighbours of the operand lie, or the innermost one.
+  static int axis_of_neighbours(const fused_arguments& a) {
+    for (int k = 0; k < axes - 1; ++k)
+      if (a.slot[0].stride[k] == 1) return k;
+    return axes - 1;
+  }
+  // nest() for a copy: `cols` indices of axis `along` and all of the innermost one are transposed.
+  template <int A> static void nest_transposed(const fused_arguments& a, int along, index_t cols, index_t lo,
+                                               index_t hi, const T* from, T* to) {
+    const index_t in = a.slot[0].stride[A], result = a.slot[1].stride[A];
+    if constexpr (A == axes - 1) {
+      constexpr index_t in_cache = (1 << 16) / static_cast<index_t>(sizeof(T));
+      if (Code.past_caches == 0 && hi * cols <= in_cache)
+        transpose<V>(hi, cols, from, in, to, a.slot[1].stride[along]);
+      else transpose_blocks<V, Code.past_caches != 0>(hi, cols, from, in, to, a.slot[1].stride[along]);
+    } else if (A == along)
+      nest_transposed<A + 1>(a, along, cols, 0, a.loop[A + 1], from + lo * in, to + lo * result);
+    else
+      for (index_t i = lo; i < hi; ++i)
+        nest_transposed<A + 1>(a, along, cols, 0, a.loop[A + 1], from + i * in, to + i * result);
+  }
+
+  template <int A> [[gnu::always_inline]] static void nest(sums& s, const fused_arguments& a,
+                                                           const position& from, index_t lo, index_t hi,
+                                                           unsigned moved) {
+    position p;
+    for (int k = 0; k < slots; ++k) p[k] = from[k];
+    if constexpr (A == axes - 1) row(s, a, p, lo, hi, moved);
+    else {
+      begin_axis<A>(s, p);
+      for (int k = 0; k < slots; ++k) p[k] += lo * a.slot[k].stride[A];
+      for (index_t i = lo; i < hi; ++i) {
+        nest<A + 1>(s, a, p, 0, a.loop[A + 1], moved | (i > lo ? 1u << A : 0u));
+        end_step<A>(s, p, moved);
+        for (int k = 0; k < slots; ++k) p[k] += a.slot[k].stride[A];
+      }
+      end_axis<A>(s, p, moved);
+    }
+  }
+  // The arguments of a call whose sums along outer axes are in their chains, and those sums.
+  struct arguments_in_chains : fused_arguments {
+    void* place[slots];
+    arguments_in_chains(const fused_arguments& a, sums& s) : fused_arguments(a) {
+      unroll<Code.stores>([&](auto k) {
+        if constexpr (in_chains(k)) set_chains<k>(a, s);
+      });
+      for (int k = 0; k < slots; ++k) place[k] = base_of(a, k);
+      unroll<Code.stores>([&](auto k) {
+        if constexpr (in_chains(k))
+          if (s.of[k].level >= 0) place[out(k).slot] = s.of[k].chain;
+      });
+      base = place;
+    }
+    arguments_in_chains(const arguments_in_chains&) = delete;
+  };
+
+public:
+  // Indices [lo, hi) of the outermost axis. What it sums is the result after finish.
+  // @pre every loop extent > 0, lo < hi
+  [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi) {
+    if constexpr (copies())
+      if (const int along = axis_of_neighbours(a); along < axes - 1) {
+        nest_transposed<0>(a, along, along == 0 ? hi - lo : a.loop[along], lo, hi,
+                           static_cast<const T*>(base_of(a, 0)) + a.slot[0].start,
+                           static_cast<T*>(base_of(a, 1)) + a.slot[1].start);
+        if constexpr (Code.past_caches != 0) end_stores_past_caches();
+        return;
+      }
+    sums s;
+    unroll<Code.stores>([&](auto k) { s.total[k] = V(identity<k>()); });
+    position p;
+    for (int k = 0; k < slots; ++k) p[k] = a.slot[k].start;
+    const unsigned moved = a.done > 0 ? 1u : 0u;
+    if constexpr (has_chains()) nest<0>(s, arguments_in_chains(a, s), p, lo, hi, moved);
+    else nest<0>(s, a, p, lo, hi, moved);
+    if constexpr (Code.past_caches != 0) end_stores_past_caches();
+    if constexpr (sums_all<store_kind::total>())
+      if (s.is_long) end_chains_of<store_kind::total>(s, s.total, s.added, s.is_long);
+    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
+      constexpr auto y = out(k);
+      if constexpr (y.k == store_kind::total) {
+        T* const q = static_cast<T*>(base_of(a, y.slot));
+        const T x = reduce_lanes(y.is_max, !y.is_max && s.is_long ? sum_of(s.high[k], s.low[k]) : s.total[k]);
+        if constexpr (y.carries) {
+          T& low = *static_cast<T*>(carry_of(k, a));
+          if (a.done == 0) {
+            *q = x;
+            low = 0;
+          } else two_sum(*q, low, x);
+        } else *q = a.done > 0 ? combine(y.is_max, *q, x) : x;
+      }
+    });
+  }
+  // After the last call for some sums over the outermost axis, of a.done indices in all.
+  static void finish(const fused_arguments& a) {
+    unroll<Code.stores>([&](auto k) {
+      constexpr auto y = out(k);
+      if constexpr (y.carries && y.k == store_kind::total) {
+        T* const q = static_cast<T*>(base_of(a, y.slot));
+        *q = sum_of(*q, *static_cast<T*>(carry_of(k, a)));
+      } else if constexpr (y.carries && reduces(k, 0)) {
+        sums s;
+        set_chains<k>(a, s);
+        chains& l = s.of[k];
+        if (l.level < 0) return;
+        if (l.n > 0) l.end(0, true);
+        end_sums<V>(l.all, l.high, l.low);
+      }
+    });
+  }
+};
+
+} // namespace tapeless::cpu

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Kernels that move elements: pad, concat, gather, scatter_add; and argmax.
+// Every tensor is dense; (outer, axis, inner) are the extents before, at and after the axis.
+#pragma once
+#include <algorithm>
+#include <type_traits>
+#include "../../core/shape.hpp"
+#include "../base/long_sums.hpp"
+#include "../base/simd.hpp"
+#include "../base/team.hpp"
+
+namespace tapeless::cpu {
+
+// y[o, lo + j, i] = x[o, j, i], zero elsewhere       x: (outer, n, inner)   y: (outer, m, inner)
+template <class T, class Team> void pad_axis(const Team& team, index_t outer, index_t n, index_t m,
+                                             index_t inner, index_t lo, const T* x, T* y) {
+  team.run(outer, [=](index_t o, int) {
+    T* const q = y + o * m * inner;
+    std::fill(q, q + lo * inner, T{});
+    std::copy(x + o * n * inner, x + (o + 1) * n * inner, q + lo * inner);
+    std::fill(q + (lo + n) * inner, q + m * inner, T{});
+  });
+}
+
+// y = a and b side by side along the axis            a: (outer, n, inner)   b: (outer, m, inner)
+template <class T, class Team> void concat_axis(const Team& team, index_t outer, index_t n, index_t m,
+                                                index_t inner, const T* a, const T* b, T* y) {
+  team.run(outer, [=](index_t o, int) {
+    T* const q = y + o * (n + m) * inner;
+    std::copy(a + o * n * inner, a + (o + 1) * n * inner, q);
+    std::copy(b + o * m * inner, b + (o + 1) * m * inner, q + n * inner);
+  });
+}
+
+/// About as many elements as a chunk of moved rows is worth a thread.
+inline constexpr index_t elements_per_chunk = 1 << 14;
+
+// y[j, i] = x[at[j], i]. Width is that of the rows, 0 where the compiler does not know it.
+template <int Width, class T> void gather_rows(index_t count, index_t inner, const T* x,
+                                               const std::int32_t* at, T* y) {
+  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T)), lines = 128; // that are on their way
+  const index_t ahead = std::max<index_t>(1, lines * line / std::max<index_t>(inner, 1));
+  const bool is_long = inner >= 64 * line; // the machine itself fetches it
+  for (index_t j = 0; j < count; ++j)
+    if constexpr (Width == 0) {
+      if (!is_long && j + ahead < count)
+        for (index_t i = 0; i < inner; i += line) __builtin_prefetch(x + at[j + ahead] * inner + i);
+      if constexpr (std::is_floating_point_v<T>)
+        if (is_long) {
+          copy_row<simd<T>>(y + j * inner, x + at[j] * inner, inner);
+          continue;
+        }
+      std::copy_n(x + at[j] * inner, inner, y + j * inner);
+    } else
+      for (int i = 0; i < Width; ++i) y[j * Width + i] = x[index_t(at[j]) * Width + i];
+}
+template <class T> void gather_rows(index_t count, index_t inner, const T* x, const std::int32_t* at, T* y) {
+  if (inner == 1) gather_rows<1>(count, inner, x, at, y); // a call per row would cost more than the row
+  else if (inner == 2) gather_rows<2>(count, inner, x, at, y);
+  else if (inner == 3) gather_rows<3>(count, inner, x, at, y);
+  else if (inner == 4) gather_rows<4>(count, inner, x, at, y);
+  else gather_rows<0>(count, inner, x, at, y);
+}
+
+// y[o, j, i] = x[o, at[j], i]                         x: (outer, n, inner)   at: (count)   y: (outer, count, inner)
+// Where n is 0 there is nothing to read: y is 0. y may be x where at[j] == j.   @pre 0 <= at[j] < n, or n == 0
+template <class T, class Team> void gather_axis(const Team& team, index_t outer, index_t n, index_t count,
+                                                index_t inner, const T* x, const std::int32_t* at, T* y) {
+  if (n == 0) return void(std::fill(y, y + outer * count * inner, T{}));
+  if (x == y) return;
+  // a chunk is `block` rows (o, j) of y
+  const index_t rows = outer * count;
+  const index_t block = std::max<index_t>(1, elements_per_chunk / std::max<index_t>(1, inner));
+  team.run((rows + block - 1) / block, [=](index_t chunk, int) {
+    const index_t end = std::min(rows, (chunk + 1) * block);
+    for (index_t r = chunk * block; r < end;) {
+      const index_t o = r / count, j = r % count, run = std::min(count - j, end - r);
+      gather_rows(run, inner, x + o * n * inner, at + j, y + r * inner);
+      r += run;
+    }
+  });
+}
+
+// x[o, k, i] = base[o, k, i] + sum of y[o, j, i] over at[j] == k, in the order of j     @pre 0 <= at[j] < n, or n == 0
+// base: nullptr for zeros; it may be x. lost: as large as x, hits: a byte for each of its rows, read where sums
+// of floating-point numbers may be long. A row's first terms are one chain; what the sums of those behind them have lost is added with the next.
+template <class T, class Team> void scatter_add_axis(const Team& team, index_t outer, index_t n,
+                                                     index_t count, index_t inner, const T* y,
+                                                     const std::int32_t* at,
+                                                     const std::type_identity_t<T>* base, T* x,
+                                                     std::type_identity_t<T>* lost, std::uint8_t* hits) {
+  if (n == 0) return;
+  constexpr std::uint8_t chain = 32;
+  const bool is_long = std::is_floating_point_v<T> && count > short_sum;
+  // A chunk is some rows k of one o: all that is added to them, in the order of j. So the cut may depend on the team,
+  // and one thread reads `at` once. Not columns: what one core fetches ahead of its columns, another one writes.
+  const index_t members = team.size();
+  const bool is_cut =
+      outer > 0 && outer < 4 * members && inner >= 32 && (n + count) * inner > elements_per_chunk;
+  const index_t cuts = is_cut ? std::min(n, (members + outer - 1) / outer) : 1;
+  team.run(outer * cuts, [=](index_t chunk, int) {
+    const index_t o = chunk / cuts, c = chunk % cuts, lo = n * c / cuts, hi = n * (c + 1) / cuts;
+    T* const to = x + o * n * inner;
+    if (!base) std::fill(to + lo * inner, to + hi * inner, T{});
+    else if (base != x) std::copy(base + (o * n + lo) * inner, base + (o * n + hi) * inner, to + lo * inner);
+    if (is_long) std::fill(hits + o * n + lo, hits + o * n + hi, std::uint8_t{0});
+    for (index_t j = 0; j < count; ++j) {
+      const index_t k = at[j];
+      if (k < lo || k >= hi) continue;
+      T* const q = to + k * inner;
+      const T* const p = y + (o * count + j) * inner;
+      if constexpr (std::is_floating_point_v<T>)
+        if (is_long) {
+          std::uint8_t& hit = hits[o * n + k];
+          T* const l = lost + (o * n + k) * inner;
+          if (hit == chain) std::fill_n(l, inner, T(0));
+          if (hit <= chain) ++hit;
+          if (hit > chain) {
+            add_compensated<simd<T>>(inner, p, q, l);
+            continue;
+          }
+        }
+      for (index_t i = 0; i < inner; ++i)
+        if constexpr (std::is_arithmetic_v<T>) q[i] += p[i];
+        else q[i] = q[i] || p[i]; // of masks
+    }
+  });
+}
+
+// Row-major position, within the reduced axes, of the first maximum; a NaN counts as the maximum.
+// reduced: bit mask of the axes of x, of shape s. y has extent 1 there.   @pre they are not empty
+template <class T, class Team> void argmax_axes(const Team& team, const shape& s, unsigned reduced,
+                                                const T* x, std::int32_t* y) {
+  struct axis {
+    index_t extent, stride;
+  };
+  axis kept[max_rank], gone[max_rank]; // the reduced ones are gone
+  int keeps = 0, goes = 0;
+  index_t results = 1, stride = 1;
+  for (int a = s.rank - 1; a >= 0; --a) { // last axis first
+    const axis e{s.d[a], stride};
+    if ((reduced >> a) & 1u) gone[goes++] = e;
+    else kept[keeps++] = e, results *= e.extent;
+    stride *= e.extent;
+  }
+  team.run(results, [&](index_t k, int) {
+    const T* p = x;
+    for (index_t a = 0, rest = k; a < keeps; rest /= kept[a++].extent)
+      p += rest % kept[a].extent * kept[a].stride;
+    index_t at[max_rank]{};
+    T best = *p;
+    std::int32_t where = 0;
+    for (std::int32_t position = 0;; ++position) {
+      const T v = *p;
+      if (v > best || (v != v && best == best)) {
+        best = v;
+        where = position;
+      }
+      int a = 0;
+      for (; a < goes; ++a) { // the next position, the last axis fastest
+        p += gone[a].stride;
+        if (++at[a] < gone[a].extent) break;
+        p -= gone[a].extent * gone[a].stride;
+        at[a] = 0;
+      }
+      if (a == goes) break;
+    }
+    y[k] = where;
+  });
+}
+
+} // namespace tapeless::cpu

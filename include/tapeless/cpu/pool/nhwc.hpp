@@ -1,0 +1,279 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Windows over planes whose elements are rows of `inner` channels.
+//   x, dx: (planes, h, w, inner)   y, dy, idx: (planes, p, q, inner)   idx: flat number of the row in its plane
+// Lanes are channels, so windows need not be neighbours. What the functions compute stands in cpu/pool/pool.hpp. One chunk is one
+// row of the result.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+#include "../../core/geometry.hpp"
+#include "../base/long_sums.hpp"
+#include "window.hpp"
+#include "../base/simd.hpp"
+#include "../base/team.hpp"
+
+namespace tapeless::cpu {
+
+template <class V, int Count> struct whole_channels {
+  using T = typename V::value_type;
+  static constexpr int count = Count;
+  static constexpr index_t W = static_cast<index_t>(V::size);
+  V load(const T* p, index_t u) const { return cpu::load<V>(p + u * W); }
+  int_of<V> load(const std::int32_t* p, index_t u) const { return load_int<V>(p + u * W); }
+  void store(T* p, index_t u, const V& v) const { cpu::store(p + u * W, v); }
+  void store(std::int32_t* p, index_t u, const int_of<V>& v) const { store_int(p + u * W, v); }
+};
+template <class V> struct some_channels {
+  using T = typename V::value_type;
+  static constexpr int count = 1;
+  index_t n;
+  V load(const T* p, index_t) const { return load_n<V>(p, n); }
+  int_of<V> load(const std::int32_t* p, index_t) const { return load_int_n<V>(p, n); }
+  void store(T* p, index_t, const V& v) const { store_n(p, v, n); }
+  void store(std::int32_t* p, index_t, const int_of<V>& v) const { store_int_n(p, v, n); }
+};
+/// f(first channel, how to read and write): four vectors at a time, one, then what is left.
+template <class V, class F> [[gnu::always_inline]] inline void each_channel_block(index_t inner, F&& f) {
+  constexpr index_t W = static_cast<index_t>(V::size);
+  index_t c = 0;
+  for (; c + 4 * W <= inner; c += 4 * W) f(c, whole_channels<V, 4>{});
+  for (; c + W <= inner; c += W) f(c, whole_channels<V, 1>{});
+  if (c < inner) f(c, some_channels<V>{inner - c});
+}
+
+/// f(plane, window, taps) for every window of row i of windows.
+template <class F> [[gnu::always_inline]] inline void each_window_of_row(const window_extents& e,
+                                                                         const whole_windows& whole,
+                                                                         index_t z, index_t i, F&& f) {
+  index_t j = 0;
+  const auto one_by_one = [&](index_t end) {
+    for (; j < end; ++j) f(z, window::alone(e, i, j), some_taps{});
+  };
+  one_by_one(whole.first);
+  if (j < whole.last) {
+    window t = window::alone(e, i, j);
+    const auto all = [&](auto taps) __attribute__((always_inline)) {
+      for (; j < whole.last; ++j, ++t.at, t.x += e.stride_w) f(z, t, taps);
+    };
+    const auto is = [&](index_t r, index_t s) {
+      return e.r == r && e.s == s && t.rows.last - t.rows.first == r;
+    };
+    if (is(2, 2)) all(all_taps<2, 2>{});
+    else if (is(3, 3)) all(all_taps<3, 3>{});
+    else all(some_taps{});
+  }
+  one_by_one(e.q);
+}
+/// The same, for every row of every plane.
+template <class Team, class F>
+void each_window_of_rows(const Team& team, const window_extents& e, const F& f) {
+  const whole_windows whole(e);
+  team.run(e.planes * e.p,
+           [&](index_t chunk, int) { each_window_of_row(e, whole, chunk / e.p, chunk % e.p, f); });
+}
+
+template <class V, bool Positions, bool Values, class Team, class T>
+void rows_first_max(const Team& team, const window_extents& e, const T* x, std::int32_t* idx, T* y) {
+  using I = int_of<V>;
+  each_window_of_rows(team, e, [&](index_t z, const window& t, auto taps) __attribute__((always_inline)) {
+    const T* const plane = x + z * e.h * e.w * e.inner;
+    const index_t out = (z * e.p * e.q + t.at) * e.inner;
+    if (t.empty()) {
+      if constexpr (Positions) std::fill_n(idx + out, e.inner, 0);
+      if constexpr (Values) std::fill_n(y + out, e.inner, T(0));
+      return;
+    }
+    const auto number = [](index_t at) { return I(static_cast<typename I::value_type>(at)); };
+    each_channel_block<V>(e.inner, [&](index_t c, auto block) __attribute__((always_inline)) {
+      constexpr int N = decltype(block)::count;
+      V best[N];
+      I winner[N];
+      const index_t first = t.tap(e, t.rows.first, t.cols.first);
+      unroll<N>([&](auto u) __attribute__((always_inline)) {
+        best[u] = V(-std::numeric_limits<T>::infinity());
+        winner[u] = number(first);
+      });
+      t.each_tap(e, taps, [&](index_t here) __attribute__((always_inline)) {
+        unroll<N>([&](auto u) __attribute__((always_inline)) {
+          const V v = block.load(plane + here * e.inner + c, u);
+          const auto stays = v <= best[u], number_so_far = best[u] == best[u]; // v <= NaN is false
+          if constexpr (Positions) {
+            using P = typename I::value_type;
+            const I other = select(mask_cast<P>(stays), winner[u], number(here));
+            winner[u] = select(mask_cast<P>(number_so_far), other, winner[u]);
+          }
+          best[u] = select(number_so_far, select(stays, best[u], v), best[u]);
+        });
+      });
+      unroll<N>([&](auto u) __attribute__((always_inline)) {
+        if constexpr (Positions) block.store(idx + out + c, u, winner[u]);
+        if constexpr (Values) block.store(y + out + c, u, best[u]);
+      });
+    });
+  });
+}
+
+/// Sums of V over the taps of a window. Long: chains of short_sum taps are added to high + low.
+template <class V, int N, bool Long> struct long_window_sum {
+  V chain[N];
+  struct pairs {
+    V high[N], low[N];
+  };
+  struct none {};
+  std::conditional_t<Long, pairs, none> of;
+  index_t taps = 0;
+
+  long_window_sum() {
+    for (int u = 0; u < N; ++u) chain[u] = zero_of<V>();
+    if constexpr (Long)
+      for (int u = 0; u < N; ++u) of.high[u] = of.low[u] = zero_of<V>();
+  }
+  [[gnu::always_inline]] void end_tap() {
+    if constexpr (Long)
+      if (++taps == short_sum) {
+        for (int u = 0; u < N; ++u) end_chain(of.high[u], of.low[u], chain[u]);
+        taps = 0;
+      }
+  }
+  /// chain: the sums
+  [[gnu::always_inline]] void end() {
+    if constexpr (Long)
+      for (int u = 0; u < N; ++u) {
+        end_chain(of.high[u], of.low[u], chain[u]);
+        chain[u] = sum_of(of.high[u], of.low[u]);
+      }
+  }
+};
+template <class V, bool Long, class Team, class T>
+void rows_sum(const Team& team, const window_extents& e, T factor, const T* x, T* y) {
+  each_window_of_rows(team, e, [&](index_t z, const window& t, auto taps) __attribute__((always_inline)) {
+    const T* const plane = x + z * e.h * e.w * e.inner;
+    T* const out = y + (z * e.p * e.q + t.at) * e.inner;
+    each_channel_block<V>(e.inner, [&](index_t c, auto block) __attribute__((always_inline)) {
+      constexpr int N = decltype(block)::count;
+      long_window_sum<V, N, Long> sum;
+      t.each_tap(e, taps, [&](index_t here) __attribute__((always_inline)) {
+        unroll<N>([&](auto u) __attribute__((always_inline)) {
+          sum.chain[u] += block.load(plane + here * e.inner + c, u);
+        });
+        sum.end_tap();
+      });
+      sum.end();
+      unroll<N>([&](auto u)
+                    __attribute__((always_inline)) { block.store(out + c, u, sum.chain[u] * V(factor)); });
+    });
+  });
+}
+
+template <class Team, class T>
+void rows_gather(const Team& team, const window_extents& e, const T* x, const std::int32_t* idx, T* y) {
+  team.run(e.planes * e.p, [&](index_t chunk, int) {
+    const T* const plane = x + chunk / e.p * e.h * e.w * e.inner;
+    for (index_t i = chunk * e.q; i < (chunk + 1) * e.q; ++i)
+      for (index_t c = 0; c < e.inner; ++c) y[i * e.inner + c] = plane[idx[i * e.inner + c] * e.inner + c];
+  });
+}
+
+/// The windows of one axis that see element `at`: first, first + step, ... below last.
+struct seeing_windows {
+  index_t first, last, step;
+  constexpr seeing_windows(index_t at, index_t pad, index_t taps, index_t dil, index_t stride,
+                           index_t windows)
+      : first(std::max<index_t>((at + pad - (taps - 1) * dil + stride - 1) / stride, 0)),
+        last(std::min((at + pad) / stride + 1, windows)),
+        step(dil / std::gcd(stride, dil)) {
+    while (first < last && (at + pad - first * stride) % dil != 0) ++first;
+  }
+};
+/// At most so many windows see an element.
+constexpr index_t most_windows_of_element(const window_extents& e) {
+  const auto most = [](index_t taps, index_t dil, index_t stride, index_t windows) {
+    return std::min(windows, ((taps - 1) * dil + stride) / stride);
+  };
+  return most(e.r, e.dil_h, e.stride_h, e.p) * most(e.s, e.dil_w, e.stride_w, e.q);
+}
+/// No row of a plane is seen by two windows.
+constexpr bool windows_are_apart(const window_extents& e) {
+  return e.stride_h > (e.r - 1) * e.dil_h && e.stride_w > (e.s - 1) * e.dil_w;
+}
+/// Each of them is seen by one.
+constexpr bool windows_are_tiles(const window_extents& e) {
+  return windows_are_apart(e) && e.stride_h == e.r && e.stride_w == e.s && e.pad_top == 0 &&
+         e.pad_left == 0 && e.p * e.r == e.h && e.q * e.s == e.w;
+}
+/// pull_rows where each row is asked of one window at most.   @pre windows_are_apart(e)
+template <class V, class Team, class T, class F>
+void push_rows(const Team& team, const window_extents& e, T* dx, const F& term) {
+  const whole_windows whole(e);
+  const bool all = windows_are_tiles(e);
+  team.run(e.planes * e.p, [&](index_t chunk, int) {
+    const index_t z = chunk / e.p, i = chunk % e.p;
+    T* const plane = dx + z * e.h * e.w * e.inner;
+    const auto begin = [&](index_t of) { return std::clamp(of * e.stride_h - e.pad_top, index_t{0}, e.h); };
+    const index_t lo = i == 0 ? 0 : begin(i), hi = i + 1 == e.p ? e.h : begin(i + 1);
+    if (!all) std::fill(plane + lo * e.w * e.inner, plane + hi * e.w * e.inner, T(0));
+    each_window_of_row(
+        e, whole, z, i, [&](index_t, const window& t, auto taps) __attribute__((always_inline)) {
+          const index_t from = (z * e.p * e.q + t.at) * e.inner;
+          each_channel_block<V>(e.inner, [&](index_t c, auto block) __attribute__((always_inline)) {
+            t.each_tap(e, taps, [&](index_t here) __attribute__((always_inline)) {
+              unroll<decltype(block)::count>([&](auto u) __attribute__((always_inline)) {
+                block.store(plane + here * e.inner + c, u,
+                            V(T(0)) + term(block, from + c, u, here)); // -0 is +0
+              });
+            });
+          });
+        });
+  });
+}
+/// dx[y, x, c] = sum over the windows that see the row, in their order, of term(block, offset of the window's first
+/// channel, c, u, number of the row).
+template <class V, class Team, class T, class F>
+void pull_rows(const Team& team, const window_extents& e, T* dx, const F& term) {
+  if (windows_are_apart(e)) return push_rows<V>(team, e, dx, term);
+  const bool is_long = most_windows_of_element(e) > short_sum;
+  team.run(e.planes * e.h, [&](index_t chunk, int) {
+    const index_t z = chunk / e.h, y = chunk % e.h;
+    const seeing_windows rows(y, e.pad_top, e.r, e.dil_h, e.stride_h, e.p);
+    for (index_t x = 0; x < e.w; ++x) {
+      const seeing_windows cols(x, e.pad_left, e.s, e.dil_w, e.stride_w, e.q);
+      each_channel_block<V>(e.inner, [&](index_t c, auto block) __attribute__((always_inline)) {
+        constexpr int N = decltype(block)::count;
+        V sum[N], lost[N];
+        for (V& v : sum) v = V(T(0));
+        for (V& v : lost) v = V(T(0));
+        for (index_t i = rows.first; i < rows.last; i += rows.step)
+          for (index_t j = cols.first; j < cols.last; j += cols.step)
+            unroll<N>([&](auto u) __attribute__((always_inline)) {
+              const V v = term(block, ((z * e.p + i) * e.q + j) * e.inner + c, u, y * e.w + x);
+              if (is_long) add_compensated(sum[u], lost[u], v);
+              else sum[u] += v;
+            });
+        unroll<N>([&](auto u) __attribute__((always_inline)) {
+          block.store(dx + (chunk * e.w + x) * e.inner + c, u, sum[u]);
+        });
+      });
+    }
+  });
+}
+template <class V, class Team, class T>
+void rows_scatter(const Team& team, const window_extents& e, const std::int32_t* idx, const T* dy, T* dx) {
+  using I = int_of<V>;
+  pull_rows<V>(team, e, dx,
+               [=](auto block, index_t from, auto u, index_t here) __attribute__((always_inline)) {
+                 const auto mine = block.load(idx + from, u) == I(static_cast<typename I::value_type>(here));
+                 return select(mask_cast<T>(mine), block.load(dy + from, u), V(T(0)));
+               });
+}
+template <class V, class Team, class T>
+void rows_spread(const Team& team, const window_extents& e, T factor, const T* dy, T* dx) {
+  pull_rows<V>(team, e, dx, [=](auto block, index_t from, auto u, index_t) __attribute__((always_inline)) {
+    return V(factor) * block.load(dy + from, u);
+  });
+}
+
+} // namespace tapeless::cpu

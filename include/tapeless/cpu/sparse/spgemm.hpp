@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The trilinear form of a product of sparse matrices: every a_ik, b_kj and c_ij that meet, each found by a search in
+// row i of C that goes on from the column before. lost: as many elements as the result, what its sums have lost.
+#pragma once
+#include <algorithm>
+#include "../base/long_sums.hpp"
+#include "csr.hpp"
+
+namespace tapeless::cpu {
+
+template <class Ends> struct spgemm_patterns {
+  csr_rows<Ends> a, b, c;
+  index_t rows; // of A and C
+};
+
+// act(entry of A, entry of B, entry of C) for rows [lo, hi) of A
+template <class F, class Ends>
+void each_meeting(const spgemm_patterns<Ends>& p, index_t lo, index_t hi, F act) {
+  for (index_t i = lo; i < hi; ++i)
+    for (index_t e = p.a.begin(i); e < p.a.end[i]; ++e) {
+      const index_t k = p.a.column[e];
+      const std::int32_t* at = p.c.column + p.c.begin(i);
+      const std::int32_t* const end = p.c.column + p.c.end[i];
+      for (index_t f = p.b.begin(k); f < p.b.end[k] && at != end; ++f) {
+        at = std::lower_bound(at, end, p.b.column[f]);
+        if (at != end && *at == p.b.column[f]) act(e, f, at - p.c.column);
+      }
+    }
+}
+
+// Rows of C, and of A, are independent; b is a sum over rows of A and is made in their order.
+template <class T, class Team, class Ends>
+void spgemm_a(const Team& team, const spgemm_patterns<Ends>& p, const T* b, const T* c, T* a, T* lost) {
+  constexpr index_t rows = 64;
+  team.run((p.rows + rows - 1) / rows, [&](index_t chunk, int) {
+    const index_t lo = chunk * rows, hi = std::min(p.rows, lo + rows);
+    for (T* const to : {a, lost}) std::fill(to + p.a.begin(lo), to + p.a.begin(hi), T(0));
+    each_meeting(p, lo, hi,
+                 [&](index_t i, index_t j, index_t k) { add_compensated(a[i], lost[i], b[j] * c[k]); });
+  });
+}
+template <class T, class Team, class Ends>
+void spgemm_c(const Team& team, const spgemm_patterns<Ends>& p, const T* a, const T* b, T* c, T* lost) {
+  constexpr index_t rows = 64;
+  team.run((p.rows + rows - 1) / rows, [&](index_t chunk, int) {
+    const index_t lo = chunk * rows, hi = std::min(p.rows, lo + rows);
+    for (T* const to : {c, lost}) std::fill(to + p.c.begin(lo), to + p.c.begin(hi), T(0));
+    each_meeting(p, lo, hi,
+                 [&](index_t i, index_t j, index_t k) { add_compensated(c[k], lost[k], a[i] * b[j]); });
+  });
+}
+template <class T, class Ends>
+void spgemm_b(const spgemm_patterns<Ends>& p, index_t nnz, const T* a, const T* c, T* b, T* lost) {
+  for (T* const to : {b, lost}) std::fill(to, to + nnz, T(0));
+  each_meeting(p, 0, p.rows,
+               [&](index_t i, index_t j, index_t k) { add_compensated(b[j], lost[j], a[i] * c[k]); });
+}
+
+} // namespace tapeless::cpu

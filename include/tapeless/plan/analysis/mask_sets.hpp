@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Outside which rows a node is zero, by masks of rows: w * (v * l) where w or v is zero, w * l1 + v * l2 where both are.
+#pragma once
+#include "graph_rewriter.hpp"
+
+namespace tapeless::detail {
+
+// Of the rows of one axis those that all masks of some set keep; the sets are no subsets of each other. No set: all rows.
+class support {
+public:
+  using set = unsigned; // of masks
+  static constexpr int max_sets = 4;
+
+private:
+  set of_[max_sets]{};
+  int n_ = 0;
+
+public:
+  int axis = no_node;
+
+  constexpr int size() const { return n_; }
+  constexpr bool found() const { return n_ > 0; }
+  constexpr set operator[](int k) const { return of_[k]; }
+  constexpr set masks() const {
+    set r = 0;
+    for (int k = 0; k < n_; ++k) r |= of_[k];
+    return r;
+  }
+  // Has each of its rows, by the sets alone?
+  constexpr bool includes(const support& o) const {
+    for (int j = 0; j < o.n_; ++j) {
+      bool in_one = false;
+      for (int k = 0; k < n_; ++k) in_one = in_one || (of_[k] & ~o.of_[j]) == 0;
+      if (!in_one) return false;
+    }
+    return o.found() && found();
+  }
+  constexpr bool same(const support& o) const { return includes(o) && o.includes(*this); }
+  // The rows of this or of that set. @return false where there are too many
+  constexpr bool add(set s) {
+    int kept = 0;
+    for (int k = 0; k < n_; ++k) {
+      if ((of_[k] & ~s) == 0) return true;
+      if ((s & ~of_[k]) != 0) of_[kept++] = of_[k];
+    }
+    n_ = kept;
+    if (n_ == max_sets) return false;
+    of_[n_++] = s;
+    return true;
+  }
+  // @return all rows where there are too many sets
+  constexpr support united(const support& o) const {
+    if (!found() || !o.found()) return {};
+    support r = *this;
+    for (int k = 0; k < o.n_; ++k)
+      if (!r.add(o.of_[k])) return {};
+    return r;
+  }
+  // Of both; this one where that has too many sets.
+  constexpr support common(const support& o) const {
+    if (!found()) return o;
+    if (!o.found()) return *this;
+    support r;
+    r.axis = axis;
+    for (int j = 0; j < n_; ++j)
+      for (int k = 0; k < o.n_; ++k)
+        if (!r.add(of_[j] | o.of_[k])) return *this;
+    return r;
+  }
+};
+
+constexpr int first_axis(const shape& s) {
+  int a = 0;
+  while (a + 1 < s.rank && s.d[a] == 1) ++a;
+  return a;
+}
+
+// Of all nodes of a program.
+class supports : row_rewriter {
+  const vec<int>& masks_;
+  vec<support> of_;
+
+  // The axis of node i that has the rows of operand k, for all of its masks.
+  constexpr int axis_of_operand(const node& v, const shape (&s)[3], int k) const {
+    const support& x = of_[v.in[k]];
+    int axis = no_node;
+    for (int m = 0; m < masks_.size(); ++m) {
+      if ((x.masks() >> m & 1u) == 0) continue;
+      const extent_t n = numel(at(masks_[m]).s);
+      const row_axis to = where_rows_go(v, s, k, {x.axis, block_of(s[k].d[x.axis], n)}, n);
+      if (!to.found() || (axis >= 0 && axis != to.axis)) return no_node;
+      axis = to.axis;
+    }
+    return axis;
+  }
+  constexpr support made(int i) const {
+    const node& v = at(i);
+    for (int m = 0; m < masks_.size(); ++m)
+      if (is_reshape_of(i, masks_[m])) {
+        support r;
+        r.add(1u << m);
+        r.axis = first_axis(v.s);
+        return r;
+      }
+    shape s[3]{};
+    shapes_of(v, s);
+    int axis = no_node;
+    unsigned along = 0; // operands with rows along that axis; those that have others are not looked at
+    for (int k = 0; k < 3; ++k) {
+      if (v.in[k] < 0 || !of_[v.in[k]].found()) continue;
+      const int to = axis_of_operand(v, s, k);
+      if (axis < 0) axis = to;
+      if (to >= 0 && to == axis) along |= 1u << k;
+    }
+    support r;
+    unsigned zeros[7]; // operands outside of which it is zero
+    int n = 0;
+    for (const unsigned some : {1u, 2u, 4u, 3u, 5u, 6u, 7u}) {
+      bool known = (some & ~along) != 0;
+      for (int j = 0; j < n; ++j) known = known || (zeros[j] & ~some) == 0;
+      const bool zero[3] = {(some & 1u) != 0, (some & 2u) != 0, (some & 4u) != 0};
+      if (known || !zero_outside(v, zero, [&](int k) { return is_zero(p_.nodes, v.in[k]); })) continue;
+      zeros[n++] = some;
+      support either;
+      bool first = true;
+      for (int k = 0; k < 3; ++k)
+        if (zero[k]) {
+          either = first ? of_[v.in[k]] : either.united(of_[v.in[k]]);
+          first = false;
+        }
+      r = r.common(either);
+    }
+    r.axis = axis;
+    return r;
+  }
+
+public:
+  /// @pre each mask has one axis other than 1
+  constexpr supports(const raw_program& p, const vec<int>& masks)
+      : row_rewriter(p), masks_(masks), of_(p.nodes.size(), support{}) {
+    for (int i = 0; i < p.nodes.size(); ++i) of_[i] = made(i);
+  }
+  // Of node i, where that is along its first axis.
+  constexpr support of(int i) const {
+    return of_[i].found() && of_[i].axis == first_axis(at(i).s) ? of_[i] : support{};
+  }
+};
+
+} // namespace tapeless::detail

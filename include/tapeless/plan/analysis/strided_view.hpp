@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// How a fused loop reads a node: walk through its views (expand, transpose, slice, reshape) to the dense block below,
+// keeping a stride for each axis.
+//   element (i_0, i_1, ..) of the node = block[offset[0] + offset[1] + sum_a i_a * stride_a]
+#pragma once
+#include "../../trace/trace.hpp"
+
+namespace tapeless::detail {
+
+struct strided_view {
+  int root = no_node;          // a node with a dense block: argument, or stored
+  extent_t offset[2]{};        // a sum of two monomials: one of each kind that a shape can bring about
+  extent_t stride[max_rank]{}; // one for each axis of the node that is read
+};
+
+constexpr void add_offset(strided_view& v, extent_t d) {
+  if (d == 0) return;
+  for (extent_t& o : v.offset)
+    if (o == 0 || names(o) == names(d)) {
+      o += o == 0 ? d : coefficient(d);
+      return;
+    }
+  misuse(
+      "tapeless: slice<axis, begin, end>(a): at most two different products of named extents in one offset");
+}
+
+// strides for the axes of `outer` from those of `inner`: both have the same axes other than 1
+constexpr void unsqueeze(const shape& inner, const extent_t (&si)[max_rank], const shape& outer,
+                         extent_t (&so)[max_rank]) {
+  int k = 0;
+  for (int i = 0; i < outer.rank; ++i) {
+    so[i] = 0;
+    if (outer.d[i] == 1) continue;
+    while (inner.d[k] == 1) ++k;
+    so[i] = si[k++];
+  }
+}
+
+template <class Nodes> constexpr strided_view resolve(const Nodes& nodes, int x) {
+  const node& v = nodes[x];
+  strided_view r;
+  if (rule(v.o).k != kind::view) {
+    r.root = x;
+    strides(v.s, r.stride);
+    return r;
+  }
+  const strided_view a = resolve(nodes, v.in[0]);
+  const shape& s = nodes[v.in[0]].s;
+  r.root = a.root;
+  r.offset[0] = a.offset[0];
+  r.offset[1] = a.offset[1];
+  switch (v.o) {
+    case op::expand:
+      for (int i = 0; i < v.s.rank; ++i) {
+        const int k = i - (v.s.rank - s.rank);
+        r.stride[i] = k < 0 || s.d[k] == 1 ? 0 : a.stride[k];
+      }
+      break;
+    case op::transpose:
+      for (int i = 0; i < v.s.rank; ++i) r.stride[i] = a.stride[perm_axis(v.attr, i)];
+      break;
+    case op::slice: {
+      const int axis = static_cast<int>(v.attr);
+      for (int i = 0; i < v.s.rank; ++i) r.stride[i] = a.stride[i];
+      add_offset(r, times(static_cast<extent_t>(v.attr2), a.stride[axis]));
+      break;
+    }
+    default: // reshape, checked_index
+      if (squeezed(v.s) == squeezed(s)) unsqueeze(s, a.stride, v.s, r.stride);
+      else strides(v.s, r.stride); // the operand is dense: see ops/shape.hpp
+      break;
+  }
+  return r;
+}
+
+} // namespace tapeless::detail

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// A plan while it is made: the program, its groups, where its values are, the steps so far, and the strip that is open_strip.
+// plan/emit/make_plan.hpp goes through the groups; plan/emit/loop_steps.hpp and plan/emit/kernel_steps.hpp append their steps.
+#pragma once
+#include "../analysis/rows.hpp"
+#include "../schedule/sweep.hpp"
+
+namespace tapeless::detail {
+
+template <int N, int O> struct draft {
+  const program<N, O>& source;
+  plan<most_of_plan(N, O)> made{};
+  grouping grouped;
+  arena_layout arena;
+  vec<location> home{N, location{}}; // of each node's value
+  vec<int> member, first;            // nodes of each group, in order
+  vec<int> base_in_place; // of a scatter_add that adds to its base where that is; empty: there is none
+  strip open_strip;
+  mask_facts of_masks; // made with the first masks
+
+  constexpr draft(const program<N, O>& p, int loaded_leaves, const plan_rules& may)
+      : source(p), grouped(make_groups(p, loaded_leaves)), arena(grouped.groups.size()) {
+    open_strip.may = may;
+    order_members();
+  }
+
+  constexpr const plan_rules& may() const { return open_strip.may; }
+  constexpr const node& at(int i) const { return source.nodes[i]; }
+  // Per unit of a named extent the widest element's alignment is enough: no space is lost between rows.
+  static constexpr extent_t bytes_of(const node& v, extent_t copies = 1) {
+    const extent_t n = numel(v.s), bytes = copies * coefficient(n) * size_of(v.t);
+    return is_static(n) ? aligned(bytes) : (bytes + 7) / 8 * 8;
+  }
+
+  constexpr location allocate(extent_t names, extent_t bytes, int last) {
+    const int part = arena.part_of(names);
+    return {place::arena, part, arena.take(part, bytes, last)};
+  }
+  constexpr location allocate(const node& v, int last) {
+    return allocate(names(numel(v.s)), bytes_of(v), last);
+  }
+
+  constexpr cost_part& part_of(bool adjoint) { return adjoint ? made.cost.adjoint : made.cost.primal; }
+  constexpr void count_bytes(bool adjoint, const shape& x, dtype t) {
+    const count c(static_cast<double>(size_of(t)), x);
+    part_of(adjoint).bytes.add(c.c, c.names);
+  }
+  constexpr void count_flops(int i, bool adjoint) {
+    const node& v = at(i);
+    shape x[3]{};
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) x[k] = at(v.in[k]).s;
+    const count c = rule(v.o).flops(v, x);
+    part_of(adjoint).flops.add(c.c, c.names);
+  }
+
+  constexpr bool is_in_place(int i) const { return !base_in_place.empty() && base_in_place[i] >= 0; }
+  constexpr image_rows images(int i) const {
+    return grouped.loaded[i] == 0 ? images_of(source.nodes, i) : image_rows{};
+  }
+  // The loop of a fused group.
+  constexpr shape loop_of(int group) const {
+    return led_by(grouped.groups[group].it, grouped.groups[group].lead);
+  }
+  // Does the loop of a fused group open a strip for a step over as many images, which it cuts into no fewer chunks
+  // than that one would? So do the loops between them.
+  constexpr bool leads_images(int group) const {
+    const int end =
+        grouped.groups.size() < group + image_strip_steps ? grouped.groups.size() : group + image_strip_steps;
+    const shape it = loop_of(group);
+    if (it.rank == 0 || !rows_worth_a_strip(it)) return false;
+    for (int g = group; g < end && grouped.groups[g].loaded == grouped.groups[group].loaded; ++g) {
+      if (!grouped.groups[g].fused) {
+        const image_rows of = first[g] < first[g + 1] ? images(member[first[g]]) : image_rows{};
+        const auto chunk = [&](extent_t row) { return chunks_of(of.n, row, false).size; };
+        return of.n == it.d[0] && chunk(numel(it) / of.n) <= chunk(of.row);
+      }
+      if (loop_of(g).rank == 0 || loop_of(g).d[0] != it.d[0]) return false;
+    }
+    return false;
+  }
+  // Do step s and the one before it run together, at a load or at a run?
+  constexpr bool follows(const step& s) const {
+    return made.steps > 1 && made.step_[made.steps - 2].at_load == s.at_load;
+  }
+  static constexpr bool same_start(const slot& a, const slot& b) {
+    return a.at == b.at && a.offset[0] == b.offset[0] && a.offset[1] == b.offset[1] && a.t == b.t;
+  }
+
+  // No group from `group` on belongs to the strip: its values get their places.
+  constexpr void end_strip(int group) {
+    if (open_strip.slots.empty()) return;
+    const extent_t scratch =
+        open_strip.settle(source.nodes, group, [&](const strip::value& v, const location& within) {
+          home[v.node] = within.where == place::strip ? within : allocate(at(v.node), v.last);
+        });
+    if (scratch > made.strip_bytes) made.strip_bytes = scratch;
+    const auto is_member = [&](int k) {
+      return k < made.steps && (k == open_strip.begin || made.step_[k].strip);
+    };
+    for (int k = open_strip.begin; open_strip.images && is_member(k); ++k) { // sums of the chunks of images
+      step& s = made.step_[k];
+      if (s.o != op::conv_wgrad || s.fused) continue;
+      if (!is_member(open_strip.begin + 1)) s.partials = 0;
+      else made.slot_[s.partial0].at = allocate(0, 2 * max_chunks * bytes_of(at(s.node)), group);
+    }
+    if (open_strip.pattern >= 0 && open_strip.rows != 0) mask_rows(group);
+    else made.step_[open_strip.begin].at_once = open_strip.at_once();
+    for (int k = made.step_[open_strip.begin].slot0; k < made.slots; ++k)
+      if (location& l = made.slot_[k].at; strip::is_unsettled(l)) l = home[l.index];
+    for (int k = 0; k < open_strip.slots.size(); ++k) { // what is in cache is no traffic
+      const strip::traffic& x = open_strip.slots[k];
+      const slot& q = made.slot_[x.slot];
+      bool in_cache = q.at.where == place::strip;
+      for (int j = 0; j < k && !in_cache; ++j) {
+        const slot& before = made.slot_[open_strip.slots[j].slot];
+        in_cache = same_start(before, q) && before.stride[0] == q.stride[0] &&
+                   numel(open_strip.slots[j].visited) == numel(x.visited);
+      }
+      if (!in_cache) count_bytes(x.adjoint, x.visited, q.t);
+    }
+    open_strip.slots.clear();
+  }
+
+private:
+  constexpr void order_members() {
+    const int groups = grouped.groups.size();
+    first = vec<int>(groups + 1, 0);
+    int count = 0;
+    for (int i = 0; i < N; ++i)
+      if (grouped.of[i] >= 0) {
+        ++first[grouped.of[i] + 1];
+        ++count;
+      }
+    for (int k = 0; k < groups; ++k) first[k + 1] += first[k];
+    member = vec<int>(count, 0);
+    vec<int> next = first;
+    for (int i = 0; i < N; ++i)
+      if (grouped.of[i] >= 0) member[next[grouped.of[i]]++] = i;
+  }
+  // The rows that the sweep before `group` need not visit.
+  constexpr void mask_rows(int group) {
+    if (open_strip.mask_room == 0) return;
+    if (of_masks.always.empty()) of_masks = mask_facts_of(source, grouped);
+    const vec<row_mask> masks = masks_of_sweep(source, grouped, of_masks, open_strip.first_group, group,
+                                               [&](int i) { return home[i].where == place::strip; });
+    if (masks.empty()) return;
+    step& s = made.step_[open_strip.begin];
+    for (int i = open_strip.begin; i < made.steps && (i == open_strip.begin || made.step_[i].strip); ++i) {
+      const step& reader = made.step_[i]; // gathers what it reads by rows
+      for (int k = reader.slot0; k < reader.slot0 + reader.loads; ++k) {
+        const slot& q = made.slot_[k];
+        const bool at_hand = q.at.where == place::strip || q.stride[0] == 0;
+        if (!at_hand && (q.stride[0] != 1 || q.at.where == place::none)) return;
+      }
+    }
+    s.mask = s.loads + s.stores + s.partials + s.carries;
+    for (const row_mask& m : masks) {
+      if (s.masks == open_strip.mask_room) break;
+      const int k = s.slot0 + s.mask + s.masks;
+      if (m.visits_zeros) s.visits_zeros |= 1u << s.masks;
+      ++s.masks;
+      slot& q = made.slot_[k];
+      q.at = home[m.node];
+      q.t = at(m.node).t;
+      q.s = at(m.node).s;
+      q.stride[0] = 1;
+      open_strip.slots.push_back({k, squeezed(q.s), s.adjoint});
+    }
+  }
+};
+
+} // namespace tapeless::detail

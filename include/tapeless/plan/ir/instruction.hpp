@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The straight-line program of one fused group, one 64-bit word an instruction: back ends take it as a template
+// argument, so equal groups are one kernel. nvcc accepts integers there, not structs with arrays.
+//   dst = op(a, b, c)      registers of three classes: floating point, int32, bool
+#pragma once
+#include "../../expr/op.hpp"
+
+namespace tapeless::detail {
+
+// How a slot follows the innermost axis.
+enum class access : std::uint8_t {
+  splat,   // the same element
+  dense,   // the next element
+  strided, // every stride-th element
+  index    // no memory: the position itself (iota)
+};
+
+// What a fused loop does with a result.
+enum class store_kind : std::uint8_t {
+  dense,  // y[.., c] = x
+  row,    // the innermost axis is summed: y[..] += sum_c x
+  column, // an outer axis is summed: y[.., c] += x
+  total   // all axes are summed
+};
+
+struct instruction {
+  op o;
+  int dst, a, b, c;
+  dtype t; // of the operands
+  int imm; // load: access; konst: which constant; extent: which extent; custom: which op
+
+  constexpr instruction(op code, dtype type, int d, int x = 0, int y = 0, int z = 0, int i = 0)
+      : o(code), dst(d), a(x), b(y), c(z), t(type), imm(i) {}
+  constexpr explicit instruction(std::uint64_t w)
+      : o(static_cast<op>(w & 255)),
+        dst(static_cast<int>((w >> 8) & 255)),
+        a(static_cast<int>((w >> 16) & 255)),
+        b(static_cast<int>((w >> 24) & 255)),
+        c(static_cast<int>((w >> 32) & 255)),
+        t(static_cast<dtype>((w >> 40) & 255)),
+        imm(static_cast<int>(w >> 48)) {}
+  constexpr std::uint64_t word() const {
+    return static_cast<std::uint64_t>(o) | static_cast<std::uint64_t>(dst) << 8 |
+           static_cast<std::uint64_t>(a) << 16 | static_cast<std::uint64_t>(b) << 24 |
+           static_cast<std::uint64_t>(c) << 32 | static_cast<std::uint64_t>(t) << 40 |
+           static_cast<std::uint64_t>(imm) << 48;
+  }
+};
+// op::input is a load: dst = slot a, accessed as imm says.
+
+struct store {
+  int reg = 0, slot = 0;
+  dtype t = dtype::f32;
+  store_kind k = store_kind::dense;
+  bool is_max = false;  // reductions: max instead of sum
+  unsigned reduced = 0; // the loop axes that are reduced, bit mask
+  bool splits = false;  // the outermost axis is reduced: chunks have partial results
+  bool carries = false; // a sum of so many terms that chains of them are added in pairs of numbers
+
+  constexpr store() = default;
+  constexpr explicit store(std::uint64_t w)
+      : reg(static_cast<int>(w & 255)),
+        slot(static_cast<int>((w >> 8) & 255)),
+        t(static_cast<dtype>((w >> 16) & 255)),
+        k(static_cast<store_kind>((w >> 24) & 255)),
+        is_max(((w >> 32) & 1) != 0),
+        reduced(static_cast<unsigned>((w >> 40) & 255)),
+        splits(((w >> 33) & 1) != 0),
+        carries(((w >> 34) & 1) != 0) {}
+  constexpr std::uint64_t word() const {
+    return static_cast<std::uint64_t>(reg) | static_cast<std::uint64_t>(slot) << 8 |
+           static_cast<std::uint64_t>(t) << 16 | static_cast<std::uint64_t>(k) << 24 |
+           (is_max ? std::uint64_t{1} << 32 : 0) | (splits ? std::uint64_t{1} << 33 : 0) |
+           (carries ? std::uint64_t{1} << 34 : 0) | static_cast<std::uint64_t>(reduced) << 40;
+  }
+};
+
+} // namespace tapeless::detail

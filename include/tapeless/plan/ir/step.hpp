@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// plan = the list of steps of a program, with every buffer's place and the code of every fused group.
+// All of it is a constant; what a run adds is the pointers of its arguments and the values of named extents.
+#pragma once
+#include "arena.hpp"
+#include "cost.hpp"
+#include "../../expr/node.hpp"
+#include "instruction.hpp"
+
+namespace tapeless::detail {
+
+// Which ways of running steps a back end has; the others are not planned.
+struct plan_rules {
+  bool strips = true;    // steps that pass some rows at a time: loops, images, sweeps of a sparse matrix
+  bool epilogues = true; // a loop behind each few rows of a matmul or convolution
+  extent_t chunks =
+      16; // of a fused step, with partial results of their own; 0: the back end keeps these elsewhere
+};
+
+enum class place : std::uint8_t { none, input, arena, result, strip };
+
+// A block of elements: input[index], result[index], arena part `index` at `offset` bytes per unit of the part, or the
+// rows at hand of a strip at `offset` bytes in the scratch of a team's member.
+struct location {
+  place where = place::none;
+  int index = 0;
+  extent_t offset = 0;
+  friend constexpr bool operator==(const location&, const location&) = default;
+};
+
+// One operand of a step: a block, and how the step's loop walks it.
+struct slot {
+  location at;
+  dtype t = dtype::f32;
+  extent_t offset[2]{};        // elements, to be added
+  extent_t stride[max_rank]{}; // fused: elements for each loop axis
+  shape s{};                   // whole-tensor: the operand's shape
+};
+
+// How a loop of `outer` x `inner` elements is cut for threads and for partial sums. It depends on extents alone.
+inline constexpr extent_t chunk_grain = 16384;
+inline constexpr extent_t max_chunks = 16;
+struct chunking {
+  extent_t size, count; // in units of the outermost axis
+};
+constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
+  if (outer <= 0) return {1, 0};
+  extent_t size = inner > 0 ? (chunk_grain + inner - 1) / inner : outer;
+  if (const extent_t least = (outer + max_chunks - 1) / max_chunks; size < least) size = least;
+  if (vector_axis) size = (size + 63) / 64 * 64;
+  if (size < 1) size = 1;
+  return {size, (outer + size - 1) / size};
+}
+
+// So many terms are added one after the other in any sum.
+inline constexpr extent_t short_sum = 40;
+
+// How many rows of `row` elements a strip takes at once.
+inline constexpr extent_t strip_grain = 16384;
+constexpr extent_t strip_size(extent_t row) { return row < strip_grain ? strip_grain / row : 1; }
+
+// How the rows of a sparse matrix are cut for threads and for partial sums, at most; by its entries at run time.
+inline constexpr extent_t max_row_chunks = 16, max_row_chunks_of_matrices = 4;
+// Rows that a sweep takes at once, at most, and of which it looks at once which ones it visits.
+inline constexpr extent_t sweep_rows = 1024, mask_block = 1024;
+inline constexpr extent_t room_of_sweep_rows = sweep_rows + 16; // their values do not lie whole pages apart
+
+struct step {
+  op o = op::copy; // fused groups: op::copy
+  bool fused = false, adjoint = false, wide = false;
+  bool bf16 = false;        // whole-tensor: its first operand is
+  bool epilogue = false;    // fused: runs row by row with the whole-tensor step before it, see is_epilogue
+  bool consumes = false;    // an epilogue that alone reads the result of that step
+  bool strip = false;       // runs with the step before it, a strip of rows at a time, see strip::joins
+  bool at_load = false;     // runs when arguments are loaded, not in each run
+  bool packs_ahead = false; // a convolution or matmul whose weights are packed then
+  int code0 = 0, codes = 0, konst0 = 0, konsts = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
+  int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
+  int partial0 = 0; // slots of partial results, one for each store that splits
+  int partials = 0;
+  int carries =
+      0; // slots behind them, one for each store that carries: chains of terms, and what high sums have lost
+  // slots, from slot0 + mask, of what tells the rows that a sweep visits: those that every mask lets pass. Of its first step.
+  int mask = 0, masks = 0;
+  unsigned visits_zeros = 0; // bit k: mask k lets rows pass where it is 0, instead of the others
+  int axes = 0; // fused: loop axes, after merging; a convolution that may join a strip: images and the rest
+  extent_t loop[max_rank]{};
+  extent_t at_once = 0; // rows that pass together, of the first step of a strip that is no sweep
+  std::uint64_t attr = 0, attr2 = 0;
+  const custom_op* custom = nullptr;
+  int node = no_node; // whole-tensor: the node; fused: the last node of the group
+};
+
+// A named extent that a step counts: at most `most` of so many rows.
+struct counted_extent {
+  char name = 0;
+  extent_t most = 0, rows = 0;
+};
+
+struct index_check {
+  int input = 0;
+  extent_t bound = 0, passes = no_index; // a number outside of [0, bound) that passes
+};
+
+// How many there are of each part of a plan.
+struct plan_counts {
+  int steps = 0, codes = 0, konsts = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0,
+      nonempty = 0, results = 0;
+};
+// Of a program of n nodes, at most
+inline constexpr int most_slots_of_node = 6;
+constexpr plan_counts most_of_plan(int n, int results) {
+  return {n, 6 * n, 3 * n, most_slots_of_node * n, n, 3 * n, n, n, n, results};
+}
+
+// What of a plan has one size, whatever the program.
+struct plan_facts : plan_counts {
+  bool bf16 = false; // is any step?
+  int counted = 0;
+  counted_extent count[max_counted_names]{};
+  int parts = 0;
+  extent_t part_names[max_parts]{};
+  extent_t part_size[max_parts]{}; // bytes per unit
+  extent_t strip_bytes = 0;        // scratch of a team's member for values that live within a strip
+  struct cost cost{};
+};
+
+template <plan_counts Room> struct plan : plan_facts {
+  // + 1: no array is empty
+  step step_[Room.steps + 1]{};
+  std::uint64_t code[Room.codes + 1]{};
+  std::uint64_t konst[Room.konsts + 1]{};
+  slot slot_[Room.slots + 1]{};
+  std::uint64_t store_[Room.stores + 1]{};
+  extent_t extent[Room.extents + 1]{};
+  const custom_op* custom[Room.customs + 1]{};
+  index_check check[Room.checks + 1]{};    // int32 arguments that are scanned before the first step
+  extent_t not_empty[Room.nonempty + 1]{}; // extents of which a maximum is taken: zero is an exception
+  slot result[Room.results + 1]{};
+
+  constexpr plan_counts counts() const { return *this; }
+  // The same without the room that is left, for a program keeps its plan at run time.   @pre Used is counts()
+  template <plan_counts Used> constexpr plan<Used> trimmed() const {
+    plan<Used> r{};
+    static_cast<plan_facts&>(r) = *this;
+    const auto copy = [](const auto& from, auto& to, int n) {
+      for (int i = 0; i < n; ++i) to[i] = from[i];
+    };
+    copy(step_, r.step_, steps);
+    copy(code, r.code, codes);
+    copy(konst, r.konst, konsts);
+    copy(slot_, r.slot_, slots);
+    copy(store_, r.store_, stores);
+    copy(extent, r.extent, extents);
+    copy(custom, r.custom, customs);
+    copy(check, r.check, checks);
+    copy(not_empty, r.not_empty, nonempty);
+    copy(result, r.result, results);
+    return r;
+  }
+};
+
+} // namespace tapeless::detail

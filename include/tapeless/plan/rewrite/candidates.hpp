@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// What the choice of rows (plan/rewrite/choose_rows.hpp) compares: a program that is rewritten, and what it costs.
+#pragma once
+#include "collapse_axes.hpp"
+#include "../analysis/row_cost.hpp"
+#include "scatter_pullup.hpp"
+
+namespace tapeless::detail {
+
+template <int N, int O> constexpr raw_program written_as(const program<N, O>& p) {
+  raw_program r;
+  for (const node& v : p.nodes) r.nodes.push_back(v);
+  for (int k = 0; k < O; ++k) r.outputs.push_back(p.outputs[k]);
+  return r;
+}
+constexpr vec<node> nodes_of(const raw_program& p) {
+  vec<node> r;
+  for (const node& v : p.nodes) r.push_back(v);
+  return r;
+}
+// How many cotangents of few rows get all of them.
+constexpr int densified(const raw_program& p) {
+  const vec<node> nodes = nodes_of(p);
+  int n = 0;
+  for (int i = 0; i < nodes.size(); ++i) n += densifies(&nodes[0], nodes.size(), i) ? 1 : 0;
+  return n;
+}
+
+// Axes that a program has in place of rows, each once.
+inline constexpr int max_groups = 4; // are tried
+constexpr void add_group(vec<shape>& groups, const shape& group) {
+  bool known = groups.size() == max_groups;
+  for (const shape& g : groups) known = known || g == group;
+  if (!known) groups.push_back(group);
+}
+// In place of n rows: (b, t) where a reshape makes b * t = n.
+constexpr void add_groups_of(vec<shape>& groups, const raw_program& p, extent_t n) {
+  for (const node& v : p.nodes) {
+    const shape to = squeezed(v.s);
+    if (v.o != op::reshape || to.rank == 0 || !(to.d[0] == n)) continue;
+    const shape from = squeezed(p.nodes[v.in[0]].s);
+    shape group;
+    while (group.rank < from.rank && !(numel(group) == n) && multipliable(numel(group), from.d[group.rank])) {
+      group.d[group.rank] = from.d[group.rank];
+      ++group.rank;
+    }
+    if (group.rank > 1 && numel(group) == n) add_group(groups, group);
+  }
+}
+
+struct costed_program {
+  raw_program program;
+  double cost = -1; // none
+  constexpr bool found() const { return cost >= 0; }
+  constexpr void take(const raw_program& r, double c) {
+    program = r;
+    cost = c;
+  }
+  constexpr void offer(const raw_program& r, double c) {
+    if (!found() || c < cost) take(r, c);
+  }
+};
+
+} // namespace tapeless::detail

@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// A program with the leading axes of some of its nodes made one: (b, h, w, c) -> (b * h * w, c).
+// A mask of several axes is then a mask of rows, and what a reshape makes the rows of a selection are rows before it, too
+// (plan/rewrite/choose_rows.hpp). Merged are: elementwise ops of the group's shape, what a reshape makes of a tensor of b * h * w rows, and
+// what is computed from these as long as the ops keep the axes together. Where they do not, or where a tensor of other
+// axes is read, stands a reshape; a sum over some of the merged axes is a scatter_add, which reads rows:
+// sum<1, 2>(x)[i] = sum of x[r] over the rows r of image i.
+#pragma once
+#include "../analysis/graph_rewriter.hpp"
+
+namespace tapeless::detail {
+
+class axis_merging : row_rewriter {
+  const shape group_;
+  const extent_t n_;
+  vec<int> plain_, merged_;     // the node, and with its leading axes made one
+  vec<char> together_, masked_; // computed so; its rows are zero where the mask is
+
+  constexpr int end_of(const shape& s) const { return end_of_group(s, group_); }
+  // @pre end_of(s) is `end`, or s has the extent 1 there
+  constexpr shape merged_shape(const shape& s, int end) const {
+    shape r{1, {n_}};
+    for (int i = end; i < s.rank; ++i) r.d[r.rank++] = s.d[i];
+    return r;
+  }
+  constexpr bool is_together(int x) const { return x >= 0 && together_[x] != 0; }
+  constexpr int plain(int i) {
+    if (plain_[i] < 0) plain_[i] = reshape(g_, merged_[i], at(i).s);
+    return plain_[i];
+  }
+  // x without its axes before the last `rest`, all of extent 1
+  constexpr int without_leading(int x, int rest) {
+    const shape s = g_[x].s;
+    if (s.rank <= rest) return x;
+    shape to;
+    for (int i = s.rank - rest; i < s.rank; ++i) to.d[to.rank++] = s.d[i];
+    return g_[x].o == op::iota ? iota(g_, to) : reshape(g_, x, to);
+  }
+  // @pre end_of(at(i).s) >= 0
+  constexpr int merged(int i) {
+    if (merged_[i] >= 0) return merged_[i];
+    const node& v = at(i);
+    const int end = end_of(v.s);
+    const shape to = merged_shape(v.s, end);
+    if (v.o == op::expand && repeats_group(at(v.in[0]).s, v.s, end))
+      return merged_[i] = expand(g_, without_leading(plain(v.in[0]), v.s.rank - end), to);
+    return merged_[i] = reshape(g_, plain(i), to);
+  }
+  // Is an operand of shape s the same for all elements of the group, of a result with the shape `of`?
+  static constexpr bool repeats_group(const shape& s, const shape& of, int end) {
+    for (int i = 0; i < s.rank - (of.rank - end); ++i)
+      if (s.d[i] != 1) return false;
+    return true;
+  }
+  // Operand x of an elementwise op whose result has the shape `of`.
+  constexpr int operand(int x, const shape& of, int end) {
+    const shape s = at(x).s;
+    const int rest = of.rank - end;
+    if (repeats_group(s, of, end)) return without_leading(plain(x), rest);
+    shape full = of;
+    bool whole = true;
+    for (int i = 0; i < of.rank; ++i) {
+      const int k = i - (of.rank - s.rank);
+      const extent_t e = k < 0 ? 1 : s.d[k];
+      if (i < end) whole = whole && e == of.d[i];
+      else full.d[i] = e;
+    }
+    if (whole) return merged(x);
+    return reshape(g_, expand(g_, plain(x), full),
+                   merged_shape(full, end)); // repeated along a part of the group
+  }
+
+  // The axes of the mask behind `end`, as those of a merged shape; the group's are axis 0.
+  static constexpr unsigned shifted(unsigned axes, int end) { return axes >> end << 1; }
+  constexpr bool reduced(int i) {
+    const node& v = at(i);
+    const shape s = at(v.in[0]).s;
+    const int end = end_of(s);
+    const auto axes = static_cast<unsigned>(v.attr);
+    unsigned of_group = 0;
+    for (int k = 0; k < end; ++k)
+      if (s.d[k] != 1) of_group |= 1u << k;
+    const bool whole = (axes & of_group) == of_group;
+    if (!whole && (axes & of_group) != 0) return masked_[v.in[0]] != 0 && summed_in_parts(i, axes);
+    const unsigned now = shifted(axes, end) | (whole ? 1u : 0u);
+    const int x = merged(v.in[0]);
+    const int r = v.o == op::sum          ? sum(g_, x, now)
+                  : v.o == op::max_reduce ? max_reduce(g_, x, now)
+                                          : argmax(g_, x, now);
+    if (whole) plain_[i] = reshape(g_, r, v.s);
+    else merged_[i] = r;
+    return true;
+  }
+  // Over some axes of the group: each row is added to the place that its other positions are.
+  constexpr bool summed_in_parts(int i, unsigned axes) {
+    const node& v = at(i);
+    if (v.o != op::sum) return false;
+    const shape s = at(v.in[0]).s;
+    const int end = end_of(s);
+    shape all, kept;
+    for (int k = 0; k < end; ++k) {
+      all.d[all.rank++] = s.d[k];
+      kept.d[kept.rank++] = ((axes >> k) & 1u) != 0 ? 1 : s.d[k];
+    }
+    if (coefficient(numel(kept)) > most_selected) return false;
+    const int place = reshape(g_, expand(g_, iota(g_, kept), all), shape{1, {n_}});
+    const int x = sum(g_, merged(v.in[0]), shifted(axes, end));
+    shape to = g_[x].s;
+    to.d[0] = numel(kept);
+    plain_[i] = reshape(g_, scatter_add(g_, x, place, 0, to), v.s);
+    return true;
+  }
+  // An op that moves elements along one axis, behind the group.
+  constexpr bool moved(int i, int operands) {
+    node v = at(i);
+    const int end = end_of(at(v.in[0]).s), axis = static_cast<int>(v.attr);
+    if (axis < end) return false;
+    v.attr = static_cast<std::uint64_t>(axis - end + 1);
+    int in[3] = {no_node, no_node, no_node};
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) in[k] = k < operands ? merged(v.in[k]) : plain(v.in[k]);
+    merged_[i] = remade(v, in, merged_shape(v.s, end));
+    return true;
+  }
+  constexpr bool transposed(int i) {
+    const node& v = at(i);
+    const int end = end_of(at(v.in[0]).s);
+    std::uint64_t perm = 0;
+    for (int k = 0; k < v.s.rank; ++k) {
+      const int from = perm_axis(v.attr, k);
+      if (k < end && from != k) return false;
+      if (k >= end) perm |= static_cast<std::uint64_t>(from - end + 1) << (4 * (k - end + 1));
+    }
+    merged_[i] = transpose(g_, merged(v.in[0]), perm);
+    return true;
+  }
+  constexpr bool elementwise(int i) {
+    const node& v = at(i);
+    const int end = end_of(v.s);
+    if (end < 0 || (v.o == op::copy && v.attr != 0)) return false;
+    int in[3] = {no_node, no_node, no_node};
+    for (int k = 0; k < 3; ++k) {
+      if (v.in[k] < 0) continue;
+      if (is_custom(v.o) && !(at(v.in[k]).s == v.s)) return false;
+      in[k] = operand(v.in[k], v.s, end);
+    }
+    merged_[i] = remade(v, in, merged_shape(v.s, end));
+    return true;
+  }
+  constexpr bool has_flat_rows(const shape& s) const {
+    const shape q = squeezed(s);
+    return q.rank > 0 && q.d[0] == n_;
+  }
+
+  constexpr bool is_masked(int i) const {
+    const node& v = at(i);
+    bool zero[3] = {false, false, false};
+    for (int k = 0; k < 3; ++k) zero[k] = v.in[k] >= 0 && masked_[v.in[k]] != 0;
+    const auto is_known_zero = [&](int k) {
+      const int x = plain_[v.in[k]];
+      return x >= 0 && is_zero(g_, x);
+    };
+    return (together_[i] != 0 || has_flat_rows(v.s)) && zero_outside(v, zero, is_known_zero);
+  }
+  // Its merged form, or what it is of merged operands; where it has none: false.
+  constexpr bool merge(int i) {
+    const node& v = at(i);
+    const int end = end_of(v.s);
+    if (rule(v.o).k == kind::elementwise) {
+      bool any = end >= 0 && squeezed(v.s) == group_;
+      for (const int x : v.in) any = any || is_together(x);
+      return any && elementwise(i);
+    }
+    if (v.o == op::reshape && end >= 0 && (is_together(v.in[0]) || has_flat_rows(at(v.in[0]).s))) {
+      merged_[i] =
+          reshape(g_, is_together(v.in[0]) ? merged(v.in[0]) : plain(v.in[0]), merged_shape(v.s, end));
+      return true;
+    }
+    if (v.o == op::gather && v.attr == 0 && end >= 0 && is_together(v.in[1])) { // rows of a table
+      merged_[i] = gather(g_, plain(v.in[0]), merged(v.in[1]), 0);
+      return true;
+    }
+    if (!is_together(v.in[0])) return false;
+    switch (v.o) {
+      case op::sum:
+      case op::max_reduce:
+      case op::argmax: return reduced(i);
+      case op::expand:
+        if (end < 0 || end_of(at(v.in[0]).s) != end - (v.s.rank - at(v.in[0]).s.rank)) return false;
+        merged_[i] = expand(g_, merged(v.in[0]), merged_shape(v.s, end));
+        return true;
+      case op::transpose: return transposed(i);
+      case op::slice:
+      case op::pad:
+      case op::gather: return moved(i, 1);
+      case op::concat: return moved(i, 2);
+      case op::scatter_add: // of a table's gradient
+        if (v.attr != 0 || v.in[2] >= 0 || end_of(at(v.in[1]).s) != end_of(at(v.in[0]).s)) return false;
+        plain_[i] = scatter_add(g_, merged(v.in[0]), merged(v.in[1]), 0, v.s);
+        return true;
+      default: return false;
+    }
+  }
+
+public:
+  // group: at least two extents, none of which is 1
+  constexpr axis_merging(const raw_program& p, const shape& group)
+      : row_rewriter(p),
+        group_(group),
+        n_(numel(group)),
+        plain_(p.nodes.size(), no_node),
+        merged_(p.nodes.size(), no_node),
+        together_(p.nodes.size(), 0),
+        masked_(p.nodes.size(), 0) {}
+
+  // masks: nodes of the extents of the group or of one row for each of its elements
+  constexpr raw_program run(const vec<int>& masks) {
+    for (int i = 0; i < p_.nodes.size(); ++i) {
+      const node& v = at(i);
+      g_.in_adjoint = v.adjoint;
+      if (rule(v.o).k == kind::leaf) plain_[i] = leaf(v);
+      else if (!merge(i)) {
+        int in[3] = {no_node, no_node, no_node};
+        for (int k = 0; k < 3; ++k)
+          if (v.in[k] >= 0) in[k] = plain(v.in[k]);
+        plain_[i] = remade(v, in, v.s);
+      }
+      together_[i] = merged_[i] >= 0 ? 1 : 0;
+      masked_[i] = is_masked(i) ? 1 : 0;
+      for (const int m : masks)
+        if (m == i) masked_[i] = 1;
+    }
+    vec<int> outputs;
+    for (const int o : p_.outputs) {
+      g_.in_adjoint = at(o).adjoint;
+      outputs.push_back(plain(o));
+    }
+    return finished(outputs);
+  }
+};
+
+} // namespace tapeless::detail

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Which axis of a group's loop is outermost. It is the first one, but where several groups pass over one large tensor
+// (N, C, ...) and sum it for each channel, as batch_norm and its derivative do, it is that of the channels: the groups
+// are then a strip (plan/schedule/sweep.hpp) that takes channel after channel from memory once, not the tensor once for each group.
+#pragma once
+#include "../analysis/strided_view.hpp"
+#include "fusion_groups.hpp"
+
+namespace tapeless::detail {
+
+// of the tensor at least: smaller ones stay in the last cache
+inline constexpr extent_t by_channels_elements = 1 << 23;
+inline constexpr extent_t channel_elements = 1 << 19; // at most, of one channel: it stays in a cache near by
+inline constexpr extent_t channel_run = 1024;         // at least, that lie side by side
+inline constexpr extent_t least_channels = 16;        // for threads
+
+// `it` with axis `lead` in front
+constexpr shape led_by(const shape& it, int lead) {
+  shape r = it;
+  for (int a = lead; a > 0; --a) r.d[a] = r.d[a - 1];
+  if (lead > 0) r.d[0] = it.d[lead];
+  return r;
+}
+constexpr void lead(extent_t (&stride)[max_rank], int axis) {
+  const extent_t first = stride[axis];
+  for (int a = axis; a > 0; --a) stride[a] = stride[a - 1];
+  stride[0] = first;
+}
+
+// The axis of its loop that reduction v keeps, where it is one.   operand: the shape that it reduces
+inline constexpr int keeps_none = -2, keeps_several = -1;
+constexpr int kept_axis(const node& v, const shape& operand) {
+  int kept = keeps_none, a = 0;
+  for (int i = 0; i < operand.rank; ++i) {
+    if (operand.d[i] == 1) continue;
+    if (((v.attr >> i) & 1u) == 0) kept = kept == keeps_none ? a : keeps_several;
+    ++a;
+  }
+  return kept;
+}
+constexpr bool is_worth_leading(const shape& it, int axis) {
+  extent_t all = 1, run = 1;
+  for (int a = 0; a < it.rank; ++a) {
+    if (!is_static(it.d[a])) return false;
+    all *= it.d[a];
+    if (a > axis) run *= it.d[a];
+  }
+  return axis > 0 && all >= by_channels_elements && run >= channel_run && it.d[axis] >= least_channels &&
+         all / it.d[axis] <= channel_elements;
+}
+
+// Sets the leading axis of all groups: one for all that share a loop.
+template <class Nodes> constexpr void choose_leading_axes(const Nodes& nodes, int n, grouping& r) {
+  // that all reductions of a group keep, but for those of everything
+  vec<int> axis(r.groups.size(), keeps_none);
+  bool any = false;
+  for (int i = 0; i < n; ++i) {
+    const node& v = nodes[i];
+    if (rule(v.o).k != kind::reduction) continue;
+    const int g = r.of[i], kept = kept_axis(v, nodes[v.in[0]].s);
+    if (kept == keeps_none) continue;
+    axis[g] = axis[g] == keeps_none || axis[g] == kept ? kept : keeps_several;
+    any = any || is_worth_leading(r.groups[g].it, kept);
+  }
+  if (!any) return;
+  for (int g = 0; g < r.groups.size(); ++g) {
+    if (axis[g] < 0 || !is_worth_leading(r.groups[g].it, axis[g])) continue;
+    int sharing = 0;
+    bool agree = true;
+    for (int h = 0; h < r.groups.size(); ++h)
+      if (r.groups[h].fused && r.groups[h].it == r.groups[g].it) {
+        ++sharing;
+        agree = agree && (axis[h] == keeps_none || axis[h] == axis[g]);
+      }
+    if (sharing < 2 || !agree) continue;
+    for (int h = 0; h < r.groups.size(); ++h)
+      if (r.groups[h].fused && r.groups[h].it == r.groups[g].it) r.groups[h].lead = axis[g];
+  }
+}
+
+} // namespace tapeless::detail

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Which values are computed again by every group that reads them, instead of stored by one: cheap ones of one tensor that
+// is in memory anyway, and of what broadcasts with it, such as x - mean. A group then reads that tensor in place of the
+// value, which is not written at all.
+#pragma once
+#include "../analysis/strided_view.hpp"
+
+namespace tapeless::detail {
+
+inline constexpr int most_readers = 3;        // groups that compute a value again
+inline constexpr extent_t recompute_row = 64; // a loop over shorter rows is slower than one over all elements
+
+// No product: a sum behind it may round once where it rounds twice, and every group shall compute the same bits.
+constexpr bool is_cheap(op o) {
+  return o == op::add || o == op::sub || o == op::neg || o == op::relu || o == op::widen;
+}
+
+// How many elements of a loop over `s` an operand that broadcasts is walked alike, from the innermost axis on: along
+// its own axes, or along those that it lacks.
+constexpr extent_t run_of(const strided_view& w, const shape& x, const shape& s) {
+  extent_t run = 1;
+  bool begun = false, repeats = false;
+  for (int i = s.rank - 1; i >= 0; --i) {
+    if (s.d[i] == 1) continue;
+    const int k = i - (s.rank - x.rank);
+    const bool still = k < 0 || x.d[k] == 1 || w.stride[k] == 0;
+    if (begun && still != repeats) break;
+    if (!is_static(s.d[i])) return 0;
+    run *= s.d[i];
+    repeats = still;
+    begun = true;
+  }
+  return run;
+}
+
+// May node v be computed from memory, wherever its elements are needed?
+// in_memory(root): an argument or a value that has a buffer
+template <class Nodes, class Groups, class F>
+constexpr bool recomputes(const Nodes& nodes, const Groups& g, int i, F in_memory) {
+  const node& v = nodes[i];
+  if (!is_cheap(v.o) || !is_float(v.t)) return false;
+  int whole = 0;
+  for (const int x : v.in) {
+    if (x < 0) continue;
+    const int root = g.root[x];
+    if (nodes[root].o == op::konst || nodes[root].o == op::extent || g.inlined[root] != 0) continue;
+    if (!in_memory(root)) return false;
+    if (g.through[x] == root && squeezed(nodes[root].s) == g.loop[i]) ++whole;
+    else if (squeezed(nodes[root].s).rank >= g.loop[i].rank ||
+             run_of(resolve(nodes, x), nodes[x].s, v.s) < recompute_row)
+      return false;
+  }
+  return whole == 1;
+}
+
+} // namespace tapeless::detail

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Which steps run together, some rows of their outermost axis at a time, so that what they hand on stays in cache:
+//   strip     fused steps one behind the other that loop over the same rows and read of one another only the row at hand
+//   images    a strip with convolutions or pools, whose rows are images (plan/analysis/batch_tiles.hpp)
+//   sweep     a strip that a product with a sparse matrix opens; further products with it belong to it (plan/schedule/csr_sweeps.hpp)
+//   epilogue  a fused step behind a matmul or convolution whose result it reads row by row
+#pragma once
+#include "../../core/csr_tiles.hpp"
+#include "../ir/arena.hpp"
+#include "fuse_loops.hpp"
+#include "../ir/step.hpp"
+
+namespace tapeless::detail {
+
+inline constexpr int strip_steps = 8; // a longer strip would leave the cache
+inline constexpr extent_t strip_row = 64,
+                          strip_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
+
+constexpr bool rows_worth_a_strip(const shape& it) {
+  extent_t row = 1;
+  for (int a = 1; a < it.rank; ++a) {
+    if (!is_static(it.d[a])) return false;
+    row *= it.d[a];
+  }
+  return row >= strip_row && (!is_static(it.d[0]) || it.d[0] * row >= strip_elements);
+}
+
+// Does x read of y, at index i of the outermost axis, nothing but what y holds for i?
+constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
+  extent_t last = 0; // of a row
+  for (int a = 1; a < it.rank; ++a) {
+    if (!is_static(x.stride[a])) return false;
+    last += (it.d[a] - 1) * x.stride[a];
+  }
+  return x.stride[0] == y.stride[0] && x.offset[0] == 0 && x.offset[1] == 0 && last < x.stride[0];
+}
+
+// The strip that is open while steps are made.
+// A value that only its steps read has no buffer: a member of the team keeps the rows at hand in its scratch. Until the
+// strip ends, and its last reader is known, such a value may be any that a fused step stores; its place is `unsettled`.
+struct strip {
+  plan_rules may{};
+  extent_t rows = 0;     // its outermost extent; 0: none is open
+  int begin = 0;         // its first step
+  extent_t row = 1;      // elements of a row of the first step; of images the most of a step
+  int pattern = no_node; // of the matrix, where it is a sweep
+  int first_group = 0;   // of the sweep
+  int mask_room = 0;     // slots for its masks, behind those of its first step
+  bool images = false;   // its rows are images
+  struct value {
+    int node, group, last;          // stored by the group, read last by group `last`
+    extent_t offset = 0, bytes = 0; // of its scratch
+  };
+  vec<value> values;
+  struct traffic { // of a slot, if it turns out to be memory
+    int slot;
+    shape visited;
+    bool adjoint;
+  };
+  vec<traffic> slots;
+
+  static constexpr location unsettled(int node) { return {place::strip, node, -1}; }
+  static constexpr bool is_unsettled(const location& l) { return l.where == place::strip && l.offset < 0; }
+
+  // Is there room for one step more than `steps`, and for `more` behind it?
+  constexpr bool has_room(int steps, int more = 0) const {
+    return may.strips && rows != 0 && steps - begin + more < (images ? image_strip_steps : strip_steps);
+  }
+
+  // May a group over `it` join, as far as its loop tells? If so, no buffer is freed: an earlier step may still read
+  // other rows of it.
+  constexpr bool takes(const shape& it, int steps) const {
+    if (!has_room(steps)) return false;
+    // longer ones are no cache full
+    return is_loop_over_rows(it, rows, pattern >= 0 ? widest_row : longest_row * row);
+  }
+  // Does step s, the last of r, read of the steps before it in the strip only its own rows?
+  template <class Plan> constexpr bool joins(const Plan& r, const step& s, const shape& it) const {
+    if (!may.strips || rows == 0) return false;
+    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
+      for (int w = begin; w + 1 < r.steps; ++w) {
+        const step& before = r.step_[w];
+        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
+          if (r.slot_[k].at == r.slot_[y].at && !reads_own_row(r.slot_[k], r.slot_[y], it)) return false;
+      }
+    return true;
+  }
+  // May a sparse op take part, as far as its matrix tells?
+  template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
+    return has_room(steps) && pattern == nodes[i].in[0] && sweeps(nodes, i);
+  }
+  // Does the sparse product, convolution or pool s, the last of r, read of what the steps before it make rows only, those at
+  // hand?
+  template <class Plan> constexpr bool joins_whole(const Plan& r, const step& s) const {
+    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
+      for (int w = begin; w + 1 < r.steps; ++w) {
+        const step& before = r.step_[w];
+        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
+          if (r.slot_[k].at == r.slot_[y].at &&
+              !(r.slot_[k].stride[0] > 0 && r.slot_[k].stride[0] == r.slot_[y].stride[0]))
+            return false;
+      }
+    return true;
+  }
+  // May a convolution or pool over so many images take part? What makes images needs room for the step that reads them, too.
+  constexpr bool takes_images(op o, extent_t n, int steps) const {
+    return n == rows && pattern < 0 && has_room(steps, makes_images(o) ? 1 : 0);
+  }
+  constexpr void join_images(const image_rows& of) {
+    row = images && row > of.row ? row : of.row;
+    images = true;
+  }
+  // One that has not joined.
+  constexpr void open_images(const image_rows& of, int steps) {
+    images = false;
+    join_images(of);
+    rows = of.n;
+    begin = steps - 1;
+    pattern = no_node;
+  }
+  // How many rows pass together.
+  constexpr extent_t at_once() const { return images ? images_at_once(row) : strip_size(row); }
+  // A sparse step that has not joined: a sweep begins with it where others may join.
+  template <class Nodes> constexpr void open_sweep(const Nodes& nodes, int i, int group, int steps,
+                                                   int room) {
+    mask_room = room;
+    first_group = group;
+    rows = sweeps(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0;
+    begin = steps - 1;
+    row = 1;
+    pattern = nodes[i].in[0];
+    images = false;
+  }
+  // Step s, the last of `steps`, has not joined: the next strip may begin with it.
+  constexpr void open(const step& s, const shape& it, int steps) {
+    pattern = no_node;
+    images = false;
+    const bool opens = !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it);
+    rows = opens ? s.loop[0] : 0;
+    begin = steps - 1;
+    row = 1;
+    for (int a = 1; opens && a < it.rank; ++a) row *= it.d[a];
+  }
+  // The strip has ended before `group`: act(value, place in scratch or nothing) for what the groups before it store.
+  // Two values share a place where one is read last before the other is written.   -> bytes of scratch
+  template <class Nodes, class F> constexpr extent_t settle(const Nodes& nodes, int group, F act) {
+    arena_part scratch;
+    int kept = 0;
+    for (int k = 0; k < values.size(); ++k) {
+      value& v = values[k];
+      if (v.group == group) {
+        values[kept++] = v;
+        continue;
+      }
+      location within;
+      if (v.last < group) {
+        for (int j = kept; j < k; ++j)
+          if (values[j].last < v.group && values[j].bytes != 0) {
+            scratch.give(values[j].offset, values[j].bytes);
+            values[j].bytes = 0;
+          }
+        const extent_t of_row =
+            coefficient(numel(nodes[v.node].s)) / coefficient(rows) * size_of(nodes[v.node].t);
+        const extent_t together = pattern < 0                     ? at_once()
+                                  : nodes[pattern].o == op::tiles ? most_rows_of_tile
+                                                                  : room_of_sweep_rows;
+        v.bytes = aligned(together * of_row);
+        v.offset = scratch.take(v.bytes);
+        within = {place::strip, 0, v.offset};
+      }
+      act(v, within);
+    }
+    values.truncate(kept);
+    return scratch.top;
+  }
+};
+
+// A group right behind a matmul or convolution that reads its result row by row: rows of the outermost
+// axis can be finished one chunk after the other, while the chunk is in cache.
+template <class Plan, class Nodes, class Homes>
+constexpr bool is_epilogue(const Plan& r, const Nodes& nodes, const Homes& home, const step& s,
+                           const shape& it) {
+  if (r.steps < 2) return false;
+  const step& w = r.step_[r.steps - 2];
+  const bool by_rows =
+      leads_an_epilogue(w.o) && (w.o != op::matmul || (nodes[w.node].s.rank == 2 && (w.attr & 1u) == 0));
+  if (w.fused || !by_rows || w.axes > 0) return false; // axes: of images, which a strip takes
+  const shape& out = nodes[w.node].s;
+  if (!(squeezed(out) == it) || out.d[0] == 1 || it.rank < 2) return false;
+  extent_t row = 1;
+  for (int a = 1; a < out.rank; ++a) row = times(row, out.d[a]);
+  bool reads = false;
+  for (int k = 0; k < s.loads; ++k) {
+    const slot& q = r.slot_[s.slot0 + k];
+    if (!(q.at == home[w.node])) continue;
+    if (q.stride[0] != row || q.offset[0] != 0 || q.offset[1] != 0) return false;
+    reads = true;
+  }
+  return reads;
+}
+
+} // namespace tapeless::detail
