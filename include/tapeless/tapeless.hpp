@@ -9,6 +9,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #endif
+// IWYU pragma: begin_exports
 #include "core/config.hpp"
 #include "version.hpp"
 // nouns
@@ -31,6 +32,7 @@
 #include "run/memory.hpp"
 #include "optim/adam.hpp"
 #include "optim/sgd.hpp"
+// IWYU pragma: end_exports
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif

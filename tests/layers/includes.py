@@ -8,8 +8,8 @@ includes.py --fix DIR ...     writes what is missing, takes out what is not used
 includes.py --self-test       plants breaches in a temporary tree; each must be found, and nothing else
 
 What a header passes on is marked there: `#include "node.hpp" // IWYU pragma: export`. Headers of the standard library are
-not looked at. clang-tidy's misc-include-cleaner finds the names; those that a template looks up when it is instantiated it
-cannot know, so `keep` in place of `export` marks an include that is for them.
+not looked at. clang-tidy's misc-include-cleaner finds the names. Those that a template looks up when it is instantiated it
+cannot know: a header is used, too, where one of its names is written. `keep` in place of `export` marks what no name shows.
 """
 import argparse
 import concurrent.futures
@@ -25,10 +25,28 @@ WARNING = re.compile(r"^(\S+?):(\d+):\d+: warning: (no header providing \"(?P<na
 MISSING = re.compile(r"Message: +'no header providing \"([^\"]+)\".*?Replacements:(.*?)Level:", re.S)
 INSERTED = re.compile(r'ReplacementText: +"#include \\"tapeless/([^\\]+)\\"')
 OWN = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+DECLARED = re.compile(r"^(?!\s|//|#).*?(?:\b(?:struct|class|concept|using|enum class|namespace)\s+(\w+)|\b(\w+)\s*(?:\(|=|\{))", re.M)
+
+
+def writes_a_name_of(header, included):
+    names = {name for match in DECLARED.finditer(included.read_text()) for name in match.groups() if name}
+    return bool((names - {"tapeless", "detail", "cpu", "if"}) & set(re.findall(r"\w+", header.read_text())))
+
+
+def exported(header):
+    """The headers that one passes on, itself among them."""
+    found = {header}
+    passing = False
+    for line in header.read_text().splitlines():
+        passing = (passing or "begin_exports" in line) and "end_exports" not in line
+        own = OWN.match(line)
+        if own and (passing or line.endswith("IWYU pragma: export")):
+            found |= exported((header.parent / own[1]).resolve())
+    return found
 
 
 def inspect(root, header, options):
-    """Returns {header of the library: (line, a name of it)} that is missing and {line: header} that is not used."""
+    """Returns {header of the library: (line, a name of it)} that is missing, {line: header} that is not used, and an error."""
     with tempfile.TemporaryDirectory() as folder:
         fixes = pathlib.Path(folder) / "fixes.yaml"
         command = [options.tidy, "--checks=-*,misc-include-cleaner", '--config={Checks: "-*"}',
@@ -36,7 +54,7 @@ def inspect(root, header, options):
         result = subprocess.run(command + [f"-isystem{path}" for path in options.system_include] + options.flag,
                                 capture_output=True, text=True, check=False)
         if "error:" in result.stdout + result.stderr:
-            raise SystemExit(f"{header}: does not compile\n{result.stdout}{result.stderr}")
+            return {}, {}, (re.findall(r"^.*error:.*", result.stdout, re.M) or ["clang-tidy: " + result.stderr])[0]
         text = fixes.read_text() if fixes.exists() else ""
     lines, unused = {}, {}
     for match in WARNING.finditer(result.stdout):
@@ -47,14 +65,14 @@ def inspect(root, header, options):
             lines.setdefault(match["name"], line)
         else:
             own = OWN.match(header.read_text().splitlines()[line - 1])
-            if own:
+            if own and not writes_a_name_of(header, header.parent / own[1]):
                 unused[line] = own[1]
     missing = {}
     for name, replacements in MISSING.findall(text):
         inserted = INSERTED.search(replacements)
         if inserted:
             missing[inserted[1]] = (lines[name], name)
-    return missing, unused
+    return missing, unused, None
 
 
 def order(include):
@@ -77,6 +95,9 @@ def mend(root, header, missing, unused):
             last += 1
     block = text[first:last]
     block += [f'#include "{os.path.relpath(root / name, header.parent)}"' for name in missing]
+    included = {line: (header.parent / OWN.match(line)[1]).resolve() for line in block}
+    block = [line for line in included if "IWYU" in line or
+             not any(included[line] in exported(included[other]) for other in included if other != line)]
     block.sort(key=lambda line: order(OWN.match(line)[1]))
     header.write_text("\n".join(text[:first] + block + text[last:]) + "\n")
 
@@ -87,8 +108,10 @@ def check(root, headers, options):
     breaches = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda header: inspect(root, header.resolve(), options), headers)
-        for header, (missing, unused) in zip(headers, found):
+        for header, (missing, unused, error) in zip(headers, found):
             own = header.resolve().relative_to(root)
+            if error:
+                breaches.append(f"{own}: does not compile: {error}")
             breaches += [f"{own}:{line}: uses {name} of {to}, which it does not include"
                          for to, (line, name) in missing.items()]
             breaches += [f"{own}:{line}: includes {to} and uses nothing of it" for line, to in unused.items()]

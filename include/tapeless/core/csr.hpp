@@ -17,7 +17,7 @@
 #pragma once
 #include <limits>
 #include <type_traits>
-#include "tensor.hpp"
+#include "tensor.hpp" // IWYU pragma: export
 
 namespace tapeless {
 

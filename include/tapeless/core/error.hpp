@@ -6,7 +6,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <stdexcept>
-#include "config.hpp"
+#include "config.hpp" // IWYU pragma: keep
 #include "shape.hpp"
 
 namespace tapeless {

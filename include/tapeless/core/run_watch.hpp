@@ -8,7 +8,7 @@
 // some reads are not checked.
 #pragma once
 #include <cstdint>
-#include "config.hpp"
+#include "config.hpp" // IWYU pragma: keep
 #include "error.hpp"
 #include "rules.hpp"
 

@@ -4,6 +4,7 @@
 // The list of ops: one include and one line of `families` for each file.
 // The set is closed under vjp: whatever a rule gives is written with ops of this list.
 #pragma once
+// IWYU pragma: begin_exports
 #include "elementwise.hpp"
 #include "shape.hpp"
 #include "keep.hpp"
@@ -23,6 +24,7 @@
 #include "spgemm.hpp"
 #include "norm.hpp"
 #include "custom.hpp"
+// IWYU pragma: end_exports
 
 namespace tapeless::detail {
 

@@ -8,7 +8,7 @@
 // Indices that come from an argument are checked before a run's first step; computed ones are clamped into range.
 #pragma once
 #include <bit>
-#include "shape.hpp"
+#include "shape.hpp" // IWYU pragma: export
 
 namespace tapeless {
 namespace detail {

@@ -6,7 +6,7 @@
 // vjp: x_bar += y_bar repeated (sum); max gives y_bar to the first maximum.
 #pragma once
 #include <limits>
-#include "index.hpp"
+#include "index.hpp" // IWYU pragma: export
 
 namespace tapeless {
 

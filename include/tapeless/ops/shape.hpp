@@ -6,7 +6,7 @@
 //   pad, concat: one copy
 // Each is linear; its vjp is the transposed move: slice <-> pad, concat -> slices, broadcast_to -> sum.
 #pragma once
-#include "elementwise.hpp"
+#include "elementwise.hpp" // IWYU pragma: export
 
 namespace tapeless {
 namespace detail {

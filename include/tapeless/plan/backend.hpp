@@ -4,7 +4,7 @@
 // What run/ asks of a back end.
 #pragma once
 #include <cstddef>
-#include "emit/make_plan.hpp"
+#include "emit/make_plan.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 

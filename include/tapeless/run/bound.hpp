@@ -6,6 +6,7 @@
 #pragma once
 #include <algorithm>
 #include "../plan/backend.hpp"
+#include "../trace/trace.hpp"
 #include "../plan/rewrite/assign_layouts.hpp"
 #include "../plan/analysis/known_extents.hpp"
 #include "../plan/rewrite/choose_rows.hpp"

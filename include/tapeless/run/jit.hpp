@@ -11,7 +11,7 @@
 #include "../plan/explain.hpp"
 #include "bound.hpp"
 #include "copy.hpp"
-#include "loaded.hpp"
+#include "loaded.hpp" // IWYU pragma: keep
 
 namespace tapeless {
 namespace detail {

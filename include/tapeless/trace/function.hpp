@@ -4,7 +4,7 @@
 // Functions that can be traced: generic lambdas and other stateless function objects as they are, plain functions
 // through fn<f>.
 #pragma once
-#include "../ops/all.hpp"
+#include "../ops/all.hpp" // IWYU pragma: export
 
 namespace tapeless {
 

@@ -8,7 +8,7 @@
 #pragma once
 #include <algorithm>
 #include "../../plan/ir/step.hpp"
-#include "simd.hpp"
+#include "simd.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 

@@ -5,9 +5,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include "../../core/geometry.hpp"
-#include "../../core/shape.hpp"
-#include "simd.hpp"
+#include "../../core/geometry.hpp" // IWYU pragma: export
+#include "../../core/shape.hpp" // IWYU pragma: export
+#include "simd.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "long_sums.hpp"
-#include "team.hpp"
+#include "long_sums.hpp" // IWYU pragma: export
+#include "team.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 

@@ -4,7 +4,7 @@
 // Which kernel of 2-d convolution, and which layout of its tensors, is the fastest: a function of all extents but the batch,
 // known while a program is compiled. Thresholds are read off bench_kernels, on machines with AVX2 and AVX-512; those of AVX-512 off
 // random layers, too.
-#include "kernels.hpp"
+#include "kernels.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 /// Tiles of 4 x 4 give roundings where a window meets nothing but padding, and gain nothing on small images.

@@ -10,7 +10,7 @@
 //
 // n may be 0; all other extents are at least 1. Results are overwritten and overlap no operand. Which
 // kernel runs is a function of all extents but n: conv_kernel_of.
-#include "choose.hpp"
+#include "choose.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include "../../core/geometry.hpp"
 #include "../../plan/backend.hpp"
-#include "../base/operand.hpp"
+#include "../base/operand.hpp" // IWYU pragma: export
 #include "../base/simd.hpp"
-#include "full_selection.hpp"
+#include "full_selection.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 

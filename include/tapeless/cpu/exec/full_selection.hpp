@@ -3,7 +3,7 @@
 //
 // stand_ins: which slots of a program may be read where other slots are.
 #pragma once
-#include "liveness.hpp"
+#include "liveness.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 

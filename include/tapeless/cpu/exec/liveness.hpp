@@ -3,8 +3,8 @@
 //
 // what_stays: of a plan, which step writes where another one reads, and until when.
 #pragma once
-#include "../../plan/backend.hpp"
-#include "../base/team.hpp"
+#include "../../plan/backend.hpp" // IWYU pragma: export
+#include "../base/team.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 

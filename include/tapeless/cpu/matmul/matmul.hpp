@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "../../core/geometry.hpp"
-#include "tile.hpp"
+#include "../../core/geometry.hpp" // IWYU pragma: export
+#include "tile.hpp" // IWYU pragma: export
 #include "../base/team.hpp"
 
 namespace tapeless::cpu {

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "../base/sums.hpp"
+#include "../base/sums.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 

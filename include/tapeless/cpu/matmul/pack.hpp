@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "micro.hpp"
-#include "../base/transpose.hpp"
+#include "micro.hpp" // IWYU pragma: export
+#include "../base/transpose.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 

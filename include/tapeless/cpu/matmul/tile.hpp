@@ -8,7 +8,7 @@
 // 2008). Operands are packed only where their lanes or lines would not be contiguous.
 #include <algorithm>
 
-#include "pack.hpp"
+#include "pack.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 

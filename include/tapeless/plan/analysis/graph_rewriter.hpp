@@ -4,7 +4,8 @@
 // What rewritings of a program's rows share: rows of a list read from all rows and put back among them, a node made again of
 // other operands.
 #pragma once
-#include "rows.hpp"
+#include "../../trace/compact.hpp"
+#include "rows.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 

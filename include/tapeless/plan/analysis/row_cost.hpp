@@ -8,7 +8,7 @@
 //   rows that are moved, and rows that are added to others: their elements
 //   what is stored: its bytes, written and read, where what is alive at one time is more than the caches hold
 #pragma once
-#include "rows.hpp"
+#include "rows.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 

@@ -8,7 +8,7 @@
 // plan/rewrite/scatter_pullup.hpp and plan/rewrite/gather_pushdown.hpp rewrite programs with both.
 //   densifies: does a cotangent of few rows get all of them?
 #pragma once
-#include "strided_view.hpp"
+#include "strided_view.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 

@@ -5,7 +5,8 @@
 // keeping a stride for each axis.
 //   element (i_0, i_1, ..) of the node = block[offset[0] + offset[1] + sum_a i_a * stride_a]
 #pragma once
-#include "../../trace/trace.hpp"
+#include "../../expr/program.hpp" // IWYU pragma: export
+#include "../../ops/all.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 

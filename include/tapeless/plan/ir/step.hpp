@@ -4,10 +4,10 @@
 // plan = the list of steps of a program, with every buffer's place and the code of every fused group.
 // All of it is a constant; what a run adds is the pointers of its arguments and the values of named extents.
 #pragma once
-#include "arena.hpp"
-#include "cost.hpp"
+#include "arena.hpp" // IWYU pragma: export
+#include "cost.hpp" // IWYU pragma: export
 #include "../../expr/node.hpp"
-#include "instruction.hpp"
+#include "instruction.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 

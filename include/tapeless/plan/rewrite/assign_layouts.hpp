@@ -9,6 +9,7 @@
 // the cheapest is taken.
 #pragma once
 #include "../analysis/batch_tiles.hpp"
+#include "../../trace/compact.hpp"
 #include "../analysis/strided_view.hpp"
 
 namespace tapeless::detail {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "../../../core/geometry.hpp"
-#include "../../matmul/matmul.hpp"
+#include "../../matmul/matmul.hpp" // IWYU pragma: export
 #include "../../base/simd.hpp"
 #include "../../base/team.hpp"
 #include "../../base/transpose.hpp"
