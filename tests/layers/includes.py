@@ -30,7 +30,7 @@ DECLARED = re.compile(r"^(?!\s|//|#).*?(?:\b(?:struct|class|concept|using|enum c
 
 def writes_a_name_of(header, included):
     names = {name for match in DECLARED.finditer(included.read_text()) for name in match.groups() if name}
-    return bool((names - {"tapeless", "detail", "cpu", "if"}) & set(re.findall(r"\w+", header.read_text())))
+    return bool((names - {"tapeless", "detail", "cpu", "if"}) & set(re.findall(r"\w+", re.sub(r"#include.*|//.*", "", header.read_text()))))
 
 
 def exported(header):
@@ -107,16 +107,16 @@ def check(root, headers, options):
     headers = headers or sorted(root.rglob("*.hpp"))
     breaches = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = pool.map(lambda header: inspect(root, header.resolve(), options), headers)
-        for header, (missing, unused, error) in zip(headers, found):
-            own = header.resolve().relative_to(root)
-            if error:
-                breaches.append(f"{own}: does not compile: {error}")
-            breaches += [f"{own}:{line}: uses {name} of {to}, which it does not include"
-                         for to, (line, name) in missing.items()]
-            breaches += [f"{own}:{line}: includes {to} and uses nothing of it" for line, to in unused.items()]
-            if options.fix and (missing or unused):
-                mend(root, header.resolve(), missing, unused)
+        found = list(pool.map(lambda header: inspect(root, header.resolve(), options), headers))
+    for header, (missing, unused, error) in zip(headers, found):
+        own = header.resolve().relative_to(root)
+        if error:
+            breaches.append(f"{own}: does not compile: {error}")
+        breaches += [f"{own}:{line}: uses {name} of {to}, which it does not include"
+                     for to, (line, name) in missing.items()]
+        breaches += [f"{own}:{line}: includes {to} and uses nothing of it" for line, to in unused.items()]
+        if options.fix and (missing or unused):
+            mend(root, header.resolve(), missing, unused)
     return breaches, len(headers)
 
 

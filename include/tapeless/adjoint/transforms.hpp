@@ -11,6 +11,7 @@
 // differentiated by, and the actual ones are put in afterwards: a value that an inner function captured, or that
 // is passed twice, is never mistaken for the variable of differentiation.
 #pragma once
+#include "../core/tree.hpp"
 #include "../trace/function.hpp"
 #include "../trace/merge_parts.hpp"
 #include "derivative.hpp"

@@ -17,6 +17,7 @@
 #pragma once
 #include <limits>
 #include <type_traits>
+#include "shape.hpp"
 #include "tensor.hpp" // IWYU pragma: export
 
 namespace tapeless {

@@ -10,9 +10,12 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+#include "config.hpp"
 #include "dtype.hpp" // IWYU pragma: export
+#include "error.hpp"
 #include "rules.hpp"
 #include "run_watch.hpp"
+#include "shape.hpp"
 
 namespace tapeless {
 

@@ -7,9 +7,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include "../core/tensor.hpp"
+#include "../expr/node.hpp"
+#include "../plan/ir/step.hpp"
+#include "base/thread_team.hpp"
 #include "cost_model.hpp"
 #include "exec/csr_sweep.hpp"
-#include "base/thread_team.hpp"
+#include "exec/csr_sweep_form.hpp"
+#include "exec/frame.hpp"
+#include "exec/kernel_step.hpp"
+#include "exec/sweep.hpp"
+#include "fused/lanes.hpp"
+#include "fused/loop.hpp"
 
 namespace tapeless::cpu {
 

@@ -3,7 +3,16 @@
 //
 // What plan/rewrite/assign_layouts.hpp and plan/analysis/row_cost.hpp weigh on the CPU: a convolution in either layout, and a reorder; rows.
 #pragma once
+#include "../expr/node.hpp"
+#include "../ops/conv.hpp"
+#include "base/operand.hpp"
+#include "conv/bf16.hpp"
+#include "conv/common/geometry.hpp"
+#include "conv/kernels.hpp"
+#include "conv/nhwc/depthwise.hpp"
+#include "conv/nhwc/trimmed.hpp"
 #include "exec/dispatch.hpp"
+#include "matmul/micro.hpp"
 
 namespace tapeless::cpu {
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
+#include "../core/tensor.hpp"
 #include "../core/tree.hpp"
 #include "graph.hpp" // IWYU pragma: export
 

@@ -3,7 +3,7 @@
 //
 // The list of ops, grouped by kind, alone; what a node is stands in node.hpp.
 #pragma once
-#include "../core/element_type.hpp"
+#include <cstdint>
 
 namespace tapeless::detail {
 

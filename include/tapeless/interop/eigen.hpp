@@ -9,7 +9,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "../core/csr.hpp"
+#include "../core/error.hpp"
+#include "../core/extent.hpp"
+#include "../run/csr.hpp"
 #include "../run/csr_build.hpp"
+#include "../run/memory.hpp"
 
 namespace tapeless {
 namespace detail {

@@ -25,8 +25,9 @@
 #include <system_error>
 #include <utility>
 
-#include "../core/text.hpp"
 #include "../core/error.hpp"
+#include "../core/extent.hpp"
+#include "../core/text.hpp"
 
 namespace tapeless {
 

@@ -26,7 +26,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "../core/csr.hpp"
+#include "../core/extent.hpp"
+#include "../core/text.hpp"
+#include "../run/csr.hpp"
 #include "../run/csr_build.hpp"
+#include "../run/memory.hpp"
+#include "file.hpp"
 #include "inflate.hpp"
 
 namespace tapeless {

@@ -33,6 +33,8 @@
 #include <vector>
 
 #include "../core/dtype.hpp"
+#include "../core/error.hpp"
+#include "../core/text.hpp"
 #include "file.hpp"
 
 namespace tapeless {

@@ -19,8 +19,15 @@
 #include <string_view>
 #include <vector>
 
+#include "../core/csr.hpp"
+#include "../core/extent.hpp"
+#include "../run/csr.hpp"
 #include "../run/csr_build.hpp"
+#include "../run/memory.hpp"
+#include "file.hpp"
+#include "npy.hpp"
 #include "npz_arrays.hpp"
+#include "zip.hpp"
 
 namespace tapeless {
 namespace detail::npz {

@@ -18,6 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "../core/error.hpp"
+#include "../core/text.hpp"
+#include "../core/tree.hpp"
+#include "file.hpp"
+#include "npy.hpp"
 #include "tree.hpp"
 #include "zip.hpp"
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../core/tree.hpp"
+#include "file.hpp"
 #include "npy.hpp"
 
 namespace tapeless {

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "../core/text.hpp"
+#include "file.hpp"
 #include "inflate.hpp"
 
 namespace tapeless::detail::zip {

@@ -5,25 +5,25 @@
 // The set is closed under vjp: whatever a rule gives is written with ops of this list.
 #pragma once
 // IWYU pragma: begin_exports
-#include "elementwise.hpp"
-#include "shape.hpp"
-#include "keep.hpp"
-#include "index.hpp"
-#include "reduce.hpp"
 #include "bf16.hpp"
-#include "matmul.hpp"
 #include "conv.hpp"
+#include "conv_bias.hpp"
 #include "conv_nd.hpp"
 #include "conv_transpose.hpp"
-#include "conv_bias.hpp"
-#include "pool.hpp"
+#include "custom.hpp"
+#include "keep.hpp"
 #include "loss.hpp"
-#include "sparse.hpp"
+#include "matmul.hpp"
+#include "norm.hpp"
+#include "pool.hpp"
+#include "reduce.hpp"
 #include "select.hpp"
+#include "sparse.hpp"
+#include "sparse_dense.hpp"
 #include "sparse_solve.hpp"
 #include "spgemm.hpp"
-#include "norm.hpp"
-#include "custom.hpp"
+#include "spmm.hpp"
+#include "unfold.hpp"
 // IWYU pragma: end_exports
 
 namespace tapeless::detail {

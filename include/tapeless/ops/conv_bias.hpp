@@ -3,8 +3,11 @@
 //
 // Convolutions with a bias: y = convolution(x, w) + b, b one number for each channel of y.
 #pragma once
+#include "conv.hpp"
 #include "conv_nd.hpp"
 #include "conv_transpose.hpp"
+#include "elementwise.hpp"
+#include "window.hpp"
 
 namespace tapeless {
 namespace detail {

@@ -5,8 +5,12 @@
 //   conv1d  an image of height 1
 //   conv3d  channels (c, t): the planes under a filter side by side, see unfold.hpp
 #pragma once
+#include "../core/tensor.hpp"
+#include "bf16.hpp"
 #include "conv.hpp"
+#include "shape.hpp"
 #include "unfold.hpp"
+#include "window.hpp"
 
 namespace tapeless {
 

@@ -7,7 +7,13 @@
 //   conv_transpose2d  conv2d's dgrad
 //   conv_transpose3d  planes of channels (c, t), and fold adds those that meet at one depth, see unfold.hpp
 #pragma once
+#include "../core/tensor.hpp"
+#include "bf16.hpp"
+#include "conv.hpp"
 #include "conv_nd.hpp"
+#include "shape.hpp"
+#include "unfold.hpp"
+#include "window.hpp"
 
 namespace tapeless {
 

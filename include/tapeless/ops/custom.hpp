@@ -17,6 +17,7 @@
 // of the vjp. `flops`, optional: per element of the result.
 #pragma once
 #include <tuple>
+#include "../core/tensor.hpp"
 #include "reduce.hpp"
 
 namespace tapeless {

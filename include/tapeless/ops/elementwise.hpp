@@ -7,6 +7,8 @@
 // even a NaN, to the branch that is not taken (plan/rewrite/guard_unread.hpp).
 #pragma once
 #include <numbers>
+#include "../core/tensor.hpp"
+#include "../core/tree.hpp"
 #include "zero.hpp" // IWYU pragma: export
 
 namespace tapeless {

@@ -4,6 +4,8 @@
 // Sparse matrices as the user writes them: products, sums, scaling, and the sentences where there is none.
 // The nodes are those of spmm.hpp and sparse_dense.hpp.
 #pragma once
+#include "../core/csr.hpp"
+#include "index.hpp"
 #include "sparse_dense.hpp"
 
 namespace tapeless {

@@ -6,6 +6,7 @@
 //   dense_of     y[i_e, j_e] = a_e, and 0 elsewhere
 // Each is linear, and its vjp is the other one.
 #pragma once
+#include "shape.hpp"
 #include "spmm.hpp"
 
 namespace tapeless::detail {

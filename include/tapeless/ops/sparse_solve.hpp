@@ -4,7 +4,10 @@
 // x = A^-1 b for a sparse triangular A, by substitution.
 //   vjp: b_bar = A^-T x_bar     a_bar = -sddmm(b_bar, x) within the triangle
 #pragma once
+#include "../core/csr.hpp"
+#include "shape.hpp"
 #include "sparse.hpp"
+#include "spmm.hpp"
 
 namespace tapeless {
 

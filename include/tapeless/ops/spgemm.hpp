@@ -5,7 +5,10 @@
 //   vjp: a_ik = sum_j c_ij b_kj     b_kj = sum_i a_ik c_ij
 // Three halves of one trilinear form: spgemm computes the values of one matrix from those of the two others.
 #pragma once
+#include "../core/csr.hpp"
+#include "shape.hpp"
 #include "sparse.hpp"
+#include "spmm.hpp"
 
 namespace tapeless {
 namespace detail {

@@ -9,6 +9,7 @@
 // An operand that is all ones is left out: row sums are A 1, the values s[i_e] of a row are sddmm(s, 1).
 #pragma once
 #include "matmul.hpp"
+#include "shape.hpp"
 
 namespace tapeless::detail {
 

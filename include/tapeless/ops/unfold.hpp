@@ -6,6 +6,7 @@
 //   x: (N, C, D, H, W)   y: (N D', C T, H, W)
 // With it a convolution over (d, h, w) is one over (h, w) whose channels are (c, t).
 #pragma once
+#include "shape.hpp"
 #include "window.hpp"
 
 namespace tapeless::detail {

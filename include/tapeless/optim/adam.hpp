@@ -9,6 +9,10 @@
 // elementwise over the leaves of a parameter tree. m and v start at 0; m' and v' correct this bias.
 // Source: Kingma and Ba, "Adam: A method for stochastic optimization", ICLR 2015, algorithm 1.
 
+#include "../core/error.hpp"
+#include "../core/extent.hpp"
+#include "../cpu/base/simd.hpp"
+#include "../run/arguments.hpp"
 #include "../run/memory.hpp"
 #include "rows.hpp"
 #include "state.hpp"

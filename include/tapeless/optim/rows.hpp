@@ -5,7 +5,11 @@
 // The gradient of a table of which few rows were read, as those rows: rows[i] is the row that gradient[i] belongs to. A row
 // that occurs several times has the sum. merged_rows gives each row once, with its sum.
 
+#include "../core/error.hpp"
+#include "../expr/handle.hpp"
+#include "../plan/explain.hpp"
 #include "../run/memory.hpp"
+#include "../run/spans.hpp"
 #include "state.hpp"
 
 namespace tapeless::detail {

@@ -12,7 +12,12 @@
 
 #include <memory>
 
+#include "../core/error.hpp"
+#include "../core/extent.hpp"
+#include "../cpu/base/simd.hpp"
+#include "../run/arguments.hpp"
 #include "../run/memory.hpp"
+#include "../run/spans.hpp"
 #include "rows.hpp"
 #include "state.hpp"
 

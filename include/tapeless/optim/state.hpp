@@ -6,7 +6,11 @@
 
 #include <cmath>
 
+#include "../core/tensor.hpp"
+#include "../core/tree.hpp"
 #include "../cpu/base/simd.hpp"
+#include "../expr/handle.hpp"
+#include "../run/arguments.hpp"
 #include "../run/spans.hpp"
 
 namespace tapeless::detail {

@@ -4,7 +4,9 @@
 // What run/ asks of a back end.
 #pragma once
 #include <cstddef>
+#include "../core/extent.hpp"
 #include "emit/make_plan.hpp" // IWYU pragma: export
+#include "ir/step.hpp"
 
 namespace tapeless::detail {
 

@@ -6,7 +6,11 @@
 #include <cstdio>
 #include <string>
 #include "../core/text.hpp"
-#include "emit/make_plan.hpp"
+#include "../expr/program.hpp"
+#include "../ops/all.hpp"
+#include "ir/step.hpp"
+#include "schedule/csr_sweeps.hpp"
+#include "schedule/fusion_groups.hpp"
 
 namespace tapeless {
 namespace detail {

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include "../plan/emit/make_plan.hpp"
+#include "../core/error.hpp"
+#include "../core/tree.hpp"
+#include "../expr/handle.hpp"
 #include "memory.hpp"
 
 namespace tapeless { namespace detail {

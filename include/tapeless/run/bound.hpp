@@ -5,13 +5,21 @@
 // other: no allocation, no dispatch. One thread uses a bound object at a time; many objects run concurrently.
 #pragma once
 #include <algorithm>
-#include "../plan/backend.hpp"
-#include "../trace/trace.hpp"
-#include "../plan/rewrite/assign_layouts.hpp"
+#include "../core/config.hpp"
+#include "../core/error.hpp"
+#include "../core/run_watch.hpp"
+#include "../core/tensor.hpp"
+#include "../core/tree.hpp"
 #include "../plan/analysis/known_extents.hpp"
+#include "../plan/backend.hpp"
+#include "../plan/ir/step.hpp"
+#include "../plan/rewrite/assign_layouts.hpp"
+#include "../plan/rewrite/choose_masks.hpp"
 #include "../plan/rewrite/choose_rows.hpp"
 #include "../plan/rewrite/guard_unread.hpp"
+#include "../trace/trace.hpp"
 #include "arguments.hpp"
+#include "memory.hpp"
 
 namespace tapeless {
 

@@ -5,6 +5,10 @@
 // no element, and owned trees only move.
 #pragma once
 #include <cstring>
+#include "../core/extent.hpp"
+#include "../core/tree.hpp"
+#include "arguments.hpp"
+#include "memory.hpp"
 #include "spans.hpp"
 
 namespace tapeless {

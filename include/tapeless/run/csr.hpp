@@ -13,6 +13,8 @@
 #include <limits>
 #include <span>
 #include "../core/csr.hpp"
+#include "../core/error.hpp"
+#include "../core/extent.hpp"
 #include "memory.hpp"
 
 namespace tapeless {

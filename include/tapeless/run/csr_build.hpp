@@ -21,7 +21,11 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#include "../core/csr.hpp"
+#include "../core/error.hpp"
+#include "../core/extent.hpp"
 #include "csr.hpp"
+#include "memory.hpp"
 
 namespace tapeless {
 

@@ -7,7 +7,12 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+#include "../core/csr.hpp"
+#include "../core/error.hpp"
+#include "../core/extent.hpp"
+#include "csr.hpp"
 #include "csr_build.hpp"
+#include "memory.hpp"
 
 namespace tapeless {
 namespace detail {

@@ -5,7 +5,12 @@
 #pragma once
 #include <algorithm>
 #include <vector>
+#include "../core/csr.hpp"
+#include "../core/error.hpp"
+#include "../core/extent.hpp"
+#include "csr.hpp"
 #include "csr_build.hpp"
+#include "memory.hpp"
 
 namespace tapeless {
 

@@ -9,8 +9,12 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#include "../core/csr.hpp"
 #include "../core/csr_tiles.hpp"
+#include "../core/extent.hpp"
+#include "csr.hpp"
 #include "csr_build.hpp"
+#include "memory.hpp"
 
 namespace tapeless {
 namespace detail {

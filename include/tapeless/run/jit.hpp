@@ -8,7 +8,12 @@
 //   jit(f).bind_for(x...)    the same for arguments of these types, with their extents as capacities
 #pragma once
 #include "../adjoint/transforms.hpp"
+#include "../core/error.hpp"
+#include "../core/tree.hpp"
 #include "../plan/explain.hpp"
+#include "../plan/ir/cost.hpp"
+#include "../trace/misuse.hpp"
+#include "../trace/trace.hpp"
 #include "bound.hpp"
 #include "copy.hpp"
 #include "loaded.hpp" // IWYU pragma: keep

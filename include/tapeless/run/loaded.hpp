@@ -3,6 +3,10 @@
 //
 // loaded: a bound program whose first argument, the weights, is given once for many runs: what run.load(p) makes.
 #pragma once
+#include "../core/config.hpp"
+#include "../core/extent.hpp"
+#include "../core/tree.hpp"
+#include "arguments.hpp"
 #include "bound.hpp"
 
 namespace tapeless::detail {

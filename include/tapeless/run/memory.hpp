@@ -7,8 +7,11 @@
 #include <new>
 #include <type_traits>
 #include <utility>
-#include "../core/tree.hpp"
+#include "../core/config.hpp"
+#include "../core/csr.hpp"
 #include "../core/error.hpp"
+#include "../core/shape.hpp"
+#include "../core/tree.hpp"
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif

@@ -4,8 +4,11 @@
 // The leaves of a tree as a list of spans, so that trees of different types are walked side by side.
 #pragma once
 #include <array>
+#include "../core/error.hpp"
+#include "../core/shape.hpp"
 #include "../plan/explain.hpp"
 #include "arguments.hpp"
+#include "memory.hpp"
 
 namespace tapeless::detail {
 

@@ -6,8 +6,8 @@
 // alone, as z - t, is no loss: w in sum(w * z) may be any vector. Nor are factors that a loss reads: labels s of 1 and -1
 // in mean(log(1 + exp(-s * z))).
 #pragma once
-#include "../expr/graph.hpp"
 #include "../ops/conv.hpp"
+#include "../ops/zero.hpp"
 
 namespace tapeless::detail {
 

@@ -5,12 +5,13 @@
 // traced<F, A...>::value is that program, a constant.
 #pragma once
 #include <utility>
+#include "../core/tensor.hpp"
+#include "../core/tree.hpp"
 #include "../expr/program.hpp" // IWYU pragma: export
 #include "compact.hpp"
 #include "function.hpp" // IWYU pragma: export
-#include "merge_parts.hpp"
-#include "misuse.hpp"
 #include "loss_weights.hpp"
+#include "merge_parts.hpp"
 
 namespace tapeless::detail {
 

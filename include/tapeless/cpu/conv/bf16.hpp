@@ -10,8 +10,12 @@
 // On other machines, and where results fill few lanes, a word is one widened element, in the operand's layout, and any
 // kernel but minimal filtering does the rest. What is a matrix product as it stands goes to cpu/matmul/bf16.hpp.
 // Some images at a time become words, in scratch that does not depend on the batch.
-#include "conv.hpp"
+#include "../../core/bf16.hpp"
+#include "../base/bf16.hpp"
 #include "../matmul/bf16.hpp"
+#include "common/geometry.hpp"
+#include "common/tile.hpp"
+#include "conv.hpp"
 
 namespace tapeless::cpu {
 /// Two lines of elements that become one of words; nullptr: zeros.

@@ -4,7 +4,16 @@
 // Which kernel of 2-d convolution, and which layout of its tensors, is the fastest: a function of all extents but the batch,
 // known while a program is compiled. Thresholds are read off bench_kernels, on machines with AVX2 and AVX-512; those of AVX-512 off
 // random layers, too.
+#include "../../core/geometry.hpp"
+#include "../base/simd.hpp"
+#include "common/geometry.hpp"
 #include "kernels.hpp" // IWYU pragma: export
+#include "nchw/narrow_groups_wgrad.hpp"
+#include "nchw/via_nhwc.hpp"
+#include "nchw/winograd.hpp"
+#include "nhwc/depthwise.hpp"
+#include "nhwc/trimmed.hpp"
+#include "nhwc/winograd.hpp"
 
 namespace tapeless::cpu {
 /// Tiles of 4 x 4 give roundings where a window meets nothing but padding, and gain nothing on small images.

@@ -11,6 +11,7 @@
 // n may be 0; all other extents are at least 1. Results are overwritten and overlap no operand. Which
 // kernel runs is a function of all extents but n: conv_kernel_of.
 #include "choose.hpp" // IWYU pragma: export
+#include "common/tile.hpp"
 
 namespace tapeless::cpu {
 

@@ -2,17 +2,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // The kernels of 2-d convolution by name, and which extents each of them can do.
-#include "nhwc/depthwise_wgrad.hpp"
-#include "nhwc/trimmed.hpp"
-#include "nhwc/winograd_wgrad.hpp"
-#include "nchw/direct_wgrad.hpp"
+#include "../../core/geometry.hpp"
 #include "common/as_matmul.hpp"
+#include "common/geometry.hpp"
 #include "nchw/depthwise.hpp"
+#include "nchw/direct.hpp"
+#include "nchw/direct_wgrad.hpp"
+#include "nchw/indirect.hpp"
 #include "nchw/indirect_wgrad.hpp"
 #include "nchw/narrow_groups_wgrad.hpp"
+#include "nchw/pointwise.hpp"
 #include "nchw/pointwise_wgrad.hpp"
 #include "nchw/via_nhwc.hpp"
+#include "nchw/winograd.hpp"
 #include "nchw/winograd_wgrad.hpp"
+#include "nhwc/depthwise.hpp"
+#include "nhwc/depthwise_wgrad.hpp"
+#include "nhwc/direct.hpp"
+#include "nhwc/direct_wgrad.hpp"
+#include "nhwc/trimmed.hpp"
+#include "nhwc/winograd.hpp"
+#include "nhwc/winograd_wgrad.hpp"
 
 namespace tapeless::cpu {
 

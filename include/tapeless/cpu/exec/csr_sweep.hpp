@@ -12,9 +12,18 @@
 // A row that has a share of all entries for itself is cut into pieces, which are dealt to the team: its sums before the
 // sweep, and what it adds to sums by columns, or spreads, behind it: the columns of its pieces are different ones.
 #pragma once
+#include "../../core/element_type.hpp"
+#include "../../ops/spmm.hpp"
+#include "../../plan/ir/step.hpp"
+#include "../fused/lanes.hpp"
+#include "../fused/loop.hpp"
+#include "../sparse/csr.hpp"
 #include "../sparse/product.hpp"
 #include "../sparse/solve.hpp"
+#include "../sparse/tiles.hpp"
 #include "csr_sweep_form.hpp"
+#include "frame.hpp"
+#include "sweep.hpp"
 
 namespace tapeless::cpu {
 

@@ -8,8 +8,10 @@
 //   wgrad       image by image
 // All readers must be of these, and the operand and the list must stay until the last of them is done.
 #pragma once
-#include "liveness.hpp"
+#include "../../plan/analysis/rows.hpp"
+#include "../../plan/ir/step.hpp"
 #include "dispatch.hpp"
+#include "liveness.hpp"
 
 namespace tapeless::cpu {
 

@@ -5,10 +5,10 @@
 // a run only reads it.
 #pragma once
 #include <type_traits>
-#include "../../core/geometry.hpp"
-#include "../../plan/backend.hpp"
+#include "../../core/dtype.hpp"
+#include "../../ops/matmul.hpp"
+#include "../../plan/ir/step.hpp"
 #include "../base/operand.hpp" // IWYU pragma: export
-#include "../base/simd.hpp"
 #include "full_selection.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {

@@ -3,6 +3,8 @@
 //
 // stand_ins: which slots of a program may be read where other slots are.
 #pragma once
+#include "../../core/extent.hpp"
+#include "../../plan/ir/step.hpp"
 #include "liveness.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {

@@ -4,6 +4,9 @@
 // How the readers of an unmade gather read its rows: listed_operands_of for whole-tensor steps, loop_of for loops.
 #pragma once
 #include "../fused/loop.hpp"
+#include "dispatch.hpp"
+#include "elided_gathers.hpp"
+#include "frame.hpp"
 #include "recycled_slots.hpp"
 
 namespace tapeless::cpu {

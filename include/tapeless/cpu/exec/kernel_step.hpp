@@ -3,7 +3,13 @@
 //
 // A whole-tensor step of a plan: the element type, kernel and scratch that its shapes ask for, and its packed weights.
 #pragma once
-#include "indexed_loops.hpp"
+#include "../../core/dtype.hpp"
+#include "../../plan/ir/arena.hpp"
+#include "../fused/lanes.hpp"
+#include "../matmul/small.hpp"
+#include "dispatch.hpp"
+#include "frame.hpp"
+#include "recycled_slots.hpp"
 
 namespace tapeless::cpu {
 

@@ -3,7 +3,11 @@
 //
 // what_stays: of a plan, which step writes where another one reads, and until when.
 #pragma once
+#include "../../core/dtype.hpp"
+#include "../../core/shape.hpp"
+#include "../../expr/op.hpp"
 #include "../../plan/backend.hpp" // IWYU pragma: export
+#include "../../plan/ir/step.hpp"
 #include "../base/team.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {

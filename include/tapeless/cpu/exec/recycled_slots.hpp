@@ -6,9 +6,12 @@
 // one for each member of the team, and that of an image which is beaten at once is still in cache when the next one comes.
 #pragma once
 #include <algorithm>
-#include "frame.hpp"
+#include "../../core/dtype.hpp"
+#include "../../ops/select.hpp"
+#include "../../plan/ir/step.hpp"
 #include "../move/select.hpp"
 #include "elided_gathers.hpp"
+#include "frame.hpp"
 
 namespace tapeless::cpu {
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include "../fused/chunks.hpp"
 #include "kernel_step.hpp"
+#include "recycled_slots.hpp"
+#include "indexed_loops.hpp"
 
 namespace tapeless::cpu {
 

@@ -6,8 +6,11 @@
 #pragma once
 #include <algorithm>
 #include <limits>
-#include "loop.hpp"
+#include "../../plan/ir/instruction.hpp"
+#include "../base/operand.hpp"
 #include "../base/team.hpp"
+#include "lanes.hpp"
+#include "loop.hpp"
 
 namespace tapeless::cpu {
 

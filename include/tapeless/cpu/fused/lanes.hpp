@@ -9,10 +9,14 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
-#include "../base/bf16.hpp"
-#include "../base/operand.hpp"
+#include "../../core/bf16.hpp"
+#include "../../core/element_type.hpp"
+#include "../../expr/op.hpp"
+#include "../../ops/custom.hpp"
 #include "../../plan/ir/step.hpp"
+#include "../base/bf16.hpp"
 #include "../base/math.hpp"
+#include "../base/operand.hpp"
 
 namespace tapeless::cpu {
 

@@ -9,9 +9,13 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
-#include "lanes.hpp"
+#include "../../core/bf16.hpp"
+#include "../../core/element_type.hpp"
+#include "../../plan/ir/instruction.hpp"
 #include "../base/long_sums.hpp"
+#include "../base/operand.hpp"
 #include "../base/transpose.hpp"
+#include "lanes.hpp"
 
 namespace tapeless::cpu {
 

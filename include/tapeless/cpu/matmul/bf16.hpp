@@ -8,6 +8,7 @@
 // it takes what is below 2^-126 for zero. On other machines a packed lane is one widened element. One or two rows, and
 // one column, are not packed: elements are widened in registers.
 // The order in which an element of C is summed is a function of the extents, however many threads there are.
+#include "../../core/bf16.hpp"
 #include "../base/bf16.hpp"
 #include "matmul.hpp"
 

@@ -18,10 +18,10 @@
 #include <utility>
 
 #include "../../core/geometry.hpp"
+#include "../base/long_sums.hpp"
+#include "../base/team.hpp"
 #include "nhwc.hpp"
 #include "window.hpp"
-#include "../base/simd.hpp"
-#include "../base/team.hpp"
 
 namespace tapeless::cpu {
 /// The even lanes, or the odd ones, of a and b behind it. A vector of 32 bytes is left as its halves give it, and

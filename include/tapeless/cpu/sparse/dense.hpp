@@ -5,6 +5,7 @@
 //   entries_of   y[e] = d[i_e, j_e]          dense_of   y[i_e, j_e] = values[e], and 0 elsewhere
 #pragma once
 #include <algorithm>
+#include "../base/simd.hpp"
 #include "csr.hpp"
 #include "tiles.hpp"
 

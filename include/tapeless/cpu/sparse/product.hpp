@@ -7,6 +7,7 @@
 //   spmm_transposed  B[column[e],:] += values[e] * C[k,:]
 //   sddmm            out[e]         = <L[k,:], R[column[e],:]>               L: (rows visited, K)   R: (N, K)
 // Every sum has one order for a given K, whatever the range of rows and their choice.
+#include "../base/long_sums.hpp"
 #include "csr.hpp"
 
 namespace tapeless::cpu {

@@ -4,6 +4,7 @@
 // Substitution with a triangle of a square CSR matrix A: A x = b, or A^T x = b with the rows as they lie.
 #pragma once
 #include <algorithm>
+#include "../base/long_sums.hpp"
 #include "csr.hpp"
 
 namespace tapeless::cpu {

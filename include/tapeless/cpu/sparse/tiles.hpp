@@ -10,6 +10,8 @@
 // Every sum has one order for a given matrix and K.
 #include "../../core/csr_tiles.hpp"
 #include "../base/partial_vector.hpp"
+#include "../base/simd.hpp"
+#include "csr.hpp"
 #include "product.hpp"
 
 namespace tapeless::cpu {

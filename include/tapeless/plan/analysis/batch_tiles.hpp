@@ -5,6 +5,7 @@
 // another the images at hand only: the forward pass, the loss and both gradients of a layer then find x, y and dy in a
 // cache near by. Such steps are a strip (plan/schedule/sweep.hpp) whose rows are images.
 #pragma once
+#include "../../expr/node.hpp"
 #include "../../ops/conv.hpp"
 #include "../../ops/pool.hpp"
 

@@ -4,6 +4,8 @@
 // extents_are_known(plan, names of the arguments): has each named extent a value where it is read? It is that of an argument,
 // or a selection has counted it by then.
 #pragma once
+#include "../../core/shape.hpp"
+#include "../../expr/op.hpp"
 #include "../ir/step.hpp"
 
 namespace tapeless::detail {

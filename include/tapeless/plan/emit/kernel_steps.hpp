@@ -3,6 +3,11 @@
 //
 // Steps of one op: products of sparse matrices, convolutions, matmul, pools, selections, ...
 #pragma once
+#include "../../ops/all.hpp"
+#include "../analysis/batch_tiles.hpp"
+#include "../ir/step.hpp"
+#include "../schedule/csr_sweeps.hpp"
+#include "../schedule/fusion_groups.hpp"
 #include "plan_builder.hpp"
 
 namespace tapeless::detail {

@@ -3,6 +3,10 @@
 //
 // Steps that are loops: the members of a group become words of code over registers, its loads and stores slots.
 #pragma once
+#include "../analysis/strided_view.hpp"
+#include "../ir/step.hpp"
+#include "../schedule/fusion_groups.hpp"
+#include "../schedule/loop_order.hpp"
 #include "plan_builder.hpp"
 
 namespace tapeless::detail {

@@ -4,8 +4,14 @@
 // make_plan: from a program to its plan. Groups become steps in their order; a buffer gets its place in the arena
 // when its step comes, and gives it back after the last step that reads it.
 #pragma once
-#include "loop_steps.hpp"
+#include "../../expr/program.hpp"
+#include "../../ops/select.hpp"
+#include "../ir/step.hpp"
+#include "../schedule/fusion_groups.hpp"
+#include "../schedule/sweep.hpp"
 #include "kernel_steps.hpp"
+#include "loop_steps.hpp"
+#include "plan_builder.hpp"
 
 namespace tapeless::detail {
 

@@ -5,6 +5,7 @@
 // argument, so equal groups are one kernel. nvcc accepts integers there, not structs with arrays.
 //   dst = op(a, b, c)      registers of three classes: floating point, int32, bool
 #pragma once
+#include "../../core/element_type.hpp"
 #include "../../expr/op.hpp"
 
 namespace tapeless::detail {

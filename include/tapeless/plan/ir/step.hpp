@@ -4,9 +4,9 @@
 // plan = the list of steps of a program, with every buffer's place and the code of every fused group.
 // All of it is a constant; what a run adds is the pointers of its arguments and the values of named extents.
 #pragma once
+#include "../../ops/index.hpp"
 #include "arena.hpp" // IWYU pragma: export
 #include "cost.hpp" // IWYU pragma: export
-#include "../../expr/node.hpp"
 #include "instruction.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {

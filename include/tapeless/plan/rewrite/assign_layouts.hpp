@@ -8,8 +8,9 @@
 //   as written | all channels last | those channels last that gain by it
 // the cheapest is taken.
 #pragma once
-#include "../analysis/batch_tiles.hpp"
+#include "../../ops/window.hpp"
 #include "../../trace/compact.hpp"
+#include "../analysis/batch_tiles.hpp"
 #include "../analysis/strided_view.hpp"
 
 namespace tapeless::detail {

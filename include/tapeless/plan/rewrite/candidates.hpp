@@ -3,9 +3,7 @@
 //
 // What the choice of rows (plan/rewrite/choose_rows.hpp) compares: a program that is rewritten, and what it costs.
 #pragma once
-#include "collapse_axes.hpp"
 #include "../analysis/row_cost.hpp"
-#include "scatter_pullup.hpp"
 
 namespace tapeless::detail {
 

@@ -5,10 +5,13 @@
 // own (plan/rewrite/combine_masks.hpp), so that what a row that is left out counts for does not depend on the size of the network; of the
 // others the one that saves most is taken besides.
 #pragma once
-#include "gather_pushdown.hpp"
-#include "combine_masks.hpp"
+#include "../analysis/graph_rewriter.hpp"
 #include "../analysis/masks.hpp"
 #include "candidates.hpp"
+#include "collapse_axes.hpp"
+#include "combine_masks.hpp"
+#include "gather_pushdown.hpp"
+#include "scatter_pullup.hpp"
 
 namespace tapeless::detail {
 

@@ -6,7 +6,13 @@
 // lists rows of losses, masks may be those of the rows that are listed. Where the program chooses rows itself, masks compete
 // with its lists by cost.
 #pragma once
+#include "../analysis/masks.hpp"
+#include "../analysis/rows.hpp"
+#include "candidates.hpp"
 #include "choose_masks.hpp"
+#include "combine_masks.hpp"
+#include "gather_pushdown.hpp"
+#include "scatter_pullup.hpp"
 
 namespace tapeless::detail {
 

@@ -5,6 +5,7 @@
 // v * l. What is zero outside the rows that some masks keep together, and is read by what is not, becomes
 // where(w != 0 && v != 0, w * (v * l), 0), whose condition is a mask. Losses with other masks have a condition of their own.
 #pragma once
+#include "../analysis/graph_rewriter.hpp"
 #include "../analysis/mask_sets.hpp"
 
 namespace tapeless::detail {

@@ -11,6 +11,7 @@
 // A zero that the user multiplies by is a number like others.
 #pragma once
 #include "candidates.hpp"
+#include "../analysis/graph_rewriter.hpp"
 
 namespace tapeless::detail {
 

@@ -6,6 +6,9 @@
 // It is a strip (plan/schedule/sweep.hpp) that a product with the matrix opens. Here: which steps may be in it, and which rows of the
 // matrix it need not visit.
 #pragma once
+#include "../../expr/program.hpp"
+#include "../../ops/spmm.hpp"
+#include "../../ops/zero.hpp"
 #include "fusion_groups.hpp"
 
 namespace tapeless::detail {

@@ -9,8 +9,13 @@
 // Invariants: a node's group is not below those of its operands; an operand that is no register value comes from an
 // earlier group.
 #pragma once
+#include "../../expr/program.hpp"
+#include "../../ops/all.hpp"
+#include "csr_sweeps.hpp"
+#include "fusion_groups.hpp"
 #include "loop_order.hpp"
 #include "order_groups.hpp"
+#include "recompute.hpp"
 
 namespace tapeless::detail {
 

@@ -3,7 +3,8 @@
 //
 // grouping: which nodes of a program share a loop, and what follows from it. Filled by make_groups (plan/schedule/fuse_loops.hpp).
 #pragma once
-#include "recompute.hpp"
+#include "../../core/shape.hpp"
+#include "../../core/vec.hpp"
 
 namespace tapeless::detail {
 

@@ -6,8 +6,11 @@
 // its gradient, stands behind; what they read and depends on none, as prepared weights or the sum of a mask, ahead. Loops
 // over gathered images, as the loss of those that a selection keeps, move to the convolution or pool that reads what they make.
 #pragma once
+#include "../../expr/program.hpp"
+#include "../../ops/all.hpp"
 #include "../analysis/batch_tiles.hpp"
 #include "csr_sweeps.hpp"
+#include "fusion_groups.hpp"
 
 namespace tapeless::detail {
 

@@ -8,9 +8,13 @@
 //   epilogue  a fused step behind a matmul or convolution whose result it reads row by row
 #pragma once
 #include "../../core/csr_tiles.hpp"
-#include "../ir/arena.hpp"
-#include "fuse_loops.hpp"
+#include "../../core/vec.hpp"
+#include "../../expr/node.hpp"
+#include "../analysis/batch_tiles.hpp"
 #include "../ir/step.hpp"
+#include "csr_sweeps.hpp"
+#include "fuse_loops.hpp"
+#include "order_groups.hpp"
 
 namespace tapeless::detail {
 

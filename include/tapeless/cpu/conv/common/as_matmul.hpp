@@ -4,8 +4,6 @@
 // Convolution that is one matrix product with w as (k, inner):
 //   filters that cover the whole image      x as (n, c h w)
 //   1 x 1 of channels-last images           x as (n h w, c)
-#include "../../matmul/matmul.hpp"
-#include "geometry.hpp"
 #include "tile.hpp"
 
 namespace tapeless::cpu {

@@ -3,6 +3,8 @@
 #pragma once
 // Convolution with one channel a group (depthwise; k / c filters see each channel): plane by plane, lanes are columns.
 // A block of rows and vectors of one plane stays in registers while its taps pass.
+#include "../common/tile.hpp"
+#include "direct.hpp"
 #include "direct_wgrad.hpp"
 
 namespace tapeless::cpu {

@@ -3,6 +3,7 @@
 #pragma once
 // wgrad whose lanes are columns of an image: sums over (p, q) stay in registers. The tiles and bands are those of
 // cpu/conv/nchw/direct.hpp. An infinity or NaN in x may reach every tap of its channel.
+#include "../common/tile.hpp"
 #include "direct.hpp"
 
 namespace tapeless::cpu {

@@ -9,7 +9,7 @@
 // in the terms of cpu/conv/common/row_panel.hpp; wgrad is in cpu/conv/nchw/indirect_wgrad.hpp. Results have channels along their rows in
 // scratch and are transposed on their way out.
 #include "../common/row_panel.hpp"
-#include "../../base/transpose.hpp"
+#include "../common/tile.hpp"
 
 namespace tapeless::cpu {
 

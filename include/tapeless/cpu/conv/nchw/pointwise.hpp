@@ -3,7 +3,6 @@
 #pragma once
 // 1 x 1 convolution without stride or padding, fprop and dgrad: for each image and group the weights times its
 // (channels, pixels). wgrad: cpu/conv/nchw/pointwise_wgrad.hpp; images that are channels last: cpu/conv/common/as_matmul.hpp.
-#include "../common/geometry.hpp"
 #include "../common/tile.hpp"
 
 namespace tapeless::cpu {

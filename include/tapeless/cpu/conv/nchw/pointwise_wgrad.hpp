@@ -3,9 +3,9 @@
 #pragma once
 // wgrad of 1 x 1 convolutions without stride or padding on planes: for each group the sum over images of
 // dy (filters, pixels) times x^T (pixels, channels). Pixels lie side by side in both.
-#include "pointwise.hpp"
 #include "../common/row_panel.hpp"
-#include "../../base/transpose.hpp"
+#include "../common/tile.hpp"
+#include "pointwise.hpp"
 
 namespace tapeless::cpu {
 

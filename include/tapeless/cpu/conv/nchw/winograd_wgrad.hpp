@@ -5,6 +5,8 @@
 //   u_bar[point] = transformed dy (filters, tiles) times transformed x (tiles, channels),  dw = Gt u_bar G
 // so that the tiles are summed in (M + 2)^2 matrix products; lanes of x are channels. As there, an infinity or NaN
 // spreads: to all taps of its filter or channel.
+#include "../common/tile.hpp"
+#include "../common/winograd_transforms.hpp"
 #include "winograd.hpp"
 
 namespace tapeless::cpu {

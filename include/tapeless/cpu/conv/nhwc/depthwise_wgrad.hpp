@@ -3,6 +3,7 @@
 #pragma once
 // wgrad of depthwise convolution of channels-last tensors: sums over rectangles of results that meet the same taps stay
 // in registers, lanes are channels. Sums over parts of the batch (slots) are added in their order.
+#include "../common/tile.hpp"
 #include "depthwise.hpp"
 
 namespace tapeless::cpu {

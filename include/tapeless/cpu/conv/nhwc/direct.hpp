@@ -8,6 +8,8 @@
 // tile with its zeros; results go where they belong. 1 x 1 without stride, padding or groups is that of cpu/conv/common/as_matmul.hpp.
 #include <array>
 
+#include "../common/row_panel.hpp"
+#include "../common/tile.hpp"
 #include "run_panel.hpp"
 
 namespace tapeless::cpu {

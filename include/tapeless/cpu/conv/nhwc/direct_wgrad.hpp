@@ -4,7 +4,10 @@
 // wgrad of channels-last tensors: a row is a pair of channel and tap, lanes are filters, sums run over output pixels.
 // dy is copied into panels of lanes, x into blocks of few channels with their zero padding: what a microkernel reads
 // lies side by side. Sums over parts of the batch (slots) are added in their order.
+#include "../common/row_panel.hpp"
+#include "../common/tile.hpp"
 #include "direct.hpp"
+#include "run_panel.hpp"
 
 namespace tapeless::cpu {
 

@@ -6,6 +6,7 @@
 // x_i: where the window of row i begins. Taps that follow each other without a gap are one longer run; what windows that
 // are trimmed leave out between two runs is a gap of the weights.
 #include "../common/row_panel.hpp"
+#include "../common/tile.hpp"
 
 namespace tapeless::cpu {
 

@@ -5,8 +5,13 @@
 //   fprop, dgrad   pixels whose windows hold the same taps are rows of one product, over all images of a chunk
 //   wgrad          each tap by itself: rows are channels, lanes filters, sums run over the pixels where it is inside
 // All pixels are read in place. No sum depends on how a team cuts the work.
-#include "direct_wgrad.hpp"
 #include "../common/as_matmul.hpp"
+#include "../common/geometry.hpp"
+#include "../common/row_panel.hpp"
+#include "../common/tile.hpp"
+#include "direct.hpp"
+#include "direct_wgrad.hpp"
+#include "run_panel.hpp"
 
 namespace tapeless::cpu {
 

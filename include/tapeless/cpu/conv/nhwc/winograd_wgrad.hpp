@@ -4,8 +4,10 @@
 // wgrad by minimal filtering of channels-last tensors: cpu/conv/nchw/winograd_wgrad.hpp with the tiles of
 // cpu/conv/nhwc/winograd.hpp. Transformed dy is (tiles, filters), transformed x (tiles, channels); their 16 products
 // sum over the tiles.
-#include "winograd.hpp"
+#include "../common/tile.hpp"
+#include "../common/winograd_transforms.hpp"
 #include "../common/winograd_weights.hpp"
+#include "winograd.hpp"
 
 namespace tapeless::cpu {
 
