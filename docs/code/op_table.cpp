@@ -88,7 +88,7 @@ const char* name_of(tl::detail::kind k) {
 std::string flops_of(const tl::detail::op_rule& r) {
   if (r.flops == tl::detail::no_flops) return "0";
   if (r.flops == tl::detail::per_input<1>) return "1 an operand";
-  if (r.k == tl::detail::kind::whole || r.o == op::custom_elementwise) return "its page";
+  if (r.k == tl::detail::kind::kernel || r.o == op::custom_elementwise) return "its page";
   tl::detail::node v; // rank 0: one element
   const tl::shape operand{};
   return std::to_string(std::lround(r.flops(v, &operand).c)) + " a result";

@@ -154,7 +154,7 @@ TEST_CASE(
   const auto consumed = []<class F>(F) {
     const auto& plan = tl::detail::planned_with<false, F, layer, rows>::value;
     int n = 0;
-    for (int i = 0; i < plan.steps; ++i) n += plan.step_[i].consumes ? 1 : 0;
+    for (int i = 0; i < plan.steps; ++i) n += plan.step_[i].fuses_producer ? 1 : 0;
     return n;
   };
   CHECK(consumed(activation) == 1);

@@ -44,7 +44,7 @@ constexpr auto seen = [](const auto& p, auto x, auto t, auto count) {
 };
 
 template <class F, class... A> int places_taken() {
-  const tl::cpu::stand_ins<tl::detail::planned_with<false, F, A...>::value> s;
+  const tl::cpu::full_selection<tl::detail::planned_with<false, F, A...>::value> s;
   return static_cast<int>(std::count_if(std::begin(s.of), std::end(s.of), [](int k) { return k >= 0; }));
 }
 

@@ -58,7 +58,7 @@ constexpr auto a_quarter = [](auto l) { return tl::top_k<tl::percent{25}>(l); };
 template <class F, class... A> constexpr const auto& plan_of =
     tl::detail::planned_with<false, F, A...>::value;
 template <class T, class F, class... More> constexpr bool has_places() {
-  return tl::cpu::has_kept_places<
+  return tl::cpu::has_recycled_slots<
       plan_of<std::remove_const_t<F>, images<T, n>, scales<T, n>, first<T>, second<T>, More...>>;
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("kept places: as many images as the run says, and two selections") {
 
 TEST_CASE("kept places: a sum over several images has the same bits, wherever they are") {
   using F = std::remove_const_t<decltype(of_several)>;
-  static_assert(tl::cpu::has_kept_places<plan_of<F, images<double, n>, first<double>, second<double>>>);
+  static_assert(tl::cpu::has_recycled_slots<plan_of<F, images<double, n>, first<double>, second<double>>>);
   data<double> d;
   std::vector<double> bits;
   for (const int threads : {1, 2, 3, 7, 40}) {
@@ -223,7 +223,7 @@ TEST_CASE("kept places: beside weights that a load packs") {
   using F = std::remove_const_t<decltype(gradient)>;
   constexpr const auto& plan =
       tl::detail::planned_with<true, F, W, images<double, n>, scales<double, n>>::value;
-  static_assert(tl::cpu::has_kept_places<plan>);
+  static_assert(tl::cpu::has_recycled_slots<plan>);
   data<double> d;
   auto run = tl::jit(gradient).bind<W, images<double, n>, scales<double, n>>(tl::threads(2));
   const W weights{first<double>(d.w1.data()), second<double>(d.w2.data())};

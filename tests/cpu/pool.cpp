@@ -194,8 +194,7 @@ TEST_CASE_TEMPLATE("pool: scatter is the transpose of gather", T, TAPELESS_ELEME
     std::vector<T> pulled = expected; // as in planes that no cache holds
     for (index_t z = 0; z < e.planes; ++z) {
       std::vector<T> plane(static_cast<std::size_t>(e.h * e.w), T(99));
-      if (cpu::pull_maxima<simd<T>>(e, idx.data() + z * e.p * e.q, dy.data() + z * e.p * e.q,
-                                            plane.data()))
+      if (cpu::pull_maxima<simd<T>>(e, idx.data() + z * e.p * e.q, dy.data() + z * e.p * e.q, plane.data()))
         std::copy(plane.begin(), plane.end(), pulled.begin() + z * e.h * e.w);
     }
     CHECK(pulled == expected);

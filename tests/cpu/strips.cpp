@@ -27,7 +27,7 @@ constexpr auto pullback = tl::vjp<0>(network);
 template <class F, class... X> constexpr int steps_in_strips() {
   const auto& p = tl::detail::planned<F, X...>::value;
   int n = 0;
-  for (int i = 0; i < p.steps; ++i) n += p.step_[i].strip;
+  for (int i = 0; i < p.steps; ++i) n += p.step_[i].sweep;
   return n;
 }
 template <class View> void fill(unsigned seed, const View& v) {
@@ -108,9 +108,9 @@ template <class F, class... X> constexpr bool strips_keep_to_their_scratch() {
     const int n = s.loads + (s.fused ? s.stores : 1);
     for (int k = s.slot0; k < s.slot0 + n; ++k) {
       const slot& q = p.slot_[k];
-      if (q.at.where != place::strip) continue;
-      const bool in_a_strip = s.strip || (i + 1 < p.steps && p.step_[i + 1].strip);
-      if (!in_a_strip || q.at.offset < 0 || q.at.offset >= p.strip_bytes) return false;
+      if (q.at.where != place::sweep) continue;
+      const bool in_a_strip = s.sweep || (i + 1 < p.steps && p.step_[i + 1].sweep);
+      if (!in_a_strip || q.at.offset < 0 || q.at.offset >= p.sweep_bytes) return false;
       for (int w = s.slot0 + s.loads; w < s.slot0 + n; ++w)
         if (w != k && p.slot_[w].at == q.at) return false;
     }
@@ -122,7 +122,7 @@ template <class F, class... X> constexpr int values_within_strips() {
   int n = 0;
   for (int i = 0; i < p.steps; ++i)
     for (int k = 0; k < p.step_[i].stores; ++k)
-      n += p.slot_[p.step_[i].slot0 + p.step_[i].loads + k].at.where == tl::detail::place::strip;
+      n += p.slot_[p.step_[i].slot0 + p.step_[i].loads + k].at.where == tl::detail::place::sweep;
   return n;
 }
 constexpr auto softmax_of_rows = [](auto x) { return tl::softmax(x); };
@@ -150,7 +150,7 @@ template <class F, class... X> bool strips_are_disjoint() {
   };
   bool right = true;
   for (int first = 0; first < p.steps; ++first)
-    for (int i = first + 1; i < p.steps && p.step_[i].strip; ++i)
+    for (int i = first + 1; i < p.steps && p.step_[i].sweep; ++i)
       for (int before = first; before < i; ++before) {
         const step &s = p.step_[i], &b = p.step_[before];
         for (int w = s.slot0 + s.loads; w < s.slot0 + s.loads + s.stores; ++w)
@@ -211,12 +211,12 @@ TEST_CASE("strips: sums over rows are partial sums of each chunk") {
   static_assert(steps_in_strips<decltype(over_rows), named>() >= 4);
   constexpr int first = [] {
     int k = 0;
-    while (!p.step_[k].strip) ++k;
+    while (!p.step_[k].sweep) ++k;
     return k - 1;
   }();
   constexpr bool sums = [] {
     bool found = false;
-    for (int k = first; k == first || p.step_[k].strip; ++k) found = found || p.step_[k].partials > 0;
+    for (int k = first; k == first || p.step_[k].sweep; ++k) found = found || p.step_[k].partials > 0;
     return found;
   }();
   static_assert(sums);

@@ -28,7 +28,7 @@ template <class T, int N, int C> using images = tl::tensor<T, N, C, side, side>;
 template <class F, class... X> struct plan_of {
   static constexpr const auto& p = tl::detail::planned<F, X...>::value;
   static constexpr bool in_strip(int i) {
-    return p.step_[i].strip || (i + 1 < p.steps && p.step_[i + 1].strip);
+    return p.step_[i].sweep || (i + 1 < p.steps && p.step_[i + 1].sweep);
   }
   static constexpr int convolutions(bool strips) {
     int n = 0;
@@ -60,8 +60,8 @@ template <class F, class... X> struct plan_of {
       const int n = s.loads + s.stores;
       for (int k = s.slot0; k < s.slot0 + n; ++k) {
         const slot& q = p.slot_[k];
-        if (q.at.where != place::strip) continue;
-        if (!in_strip(i) || q.at.offset < 0 || q.at.offset >= p.strip_bytes) return false;
+        if (q.at.where != place::sweep) continue;
+        if (!in_strip(i) || q.at.offset < 0 || q.at.offset >= p.sweep_bytes) return false;
         for (int w = s.slot0 + s.loads; w < s.slot0 + n; ++w)
           if (w != k && p.slot_[w].at == q.at) return false;
         // maxima are written with their positions

@@ -30,7 +30,7 @@ template <class F, class... A> struct steps_of {
   }
   static constexpr int unmade() {
     int count = 0;
-    for (int i = 0; i < plan.steps; ++i) count += tl::cpu::is_unmade<plan>(i) ? 1 : 0;
+    for (int i = 0; i < plan.steps; ++i) count += tl::cpu::is_elided<plan>(i) ? 1 : 0;
     return count;
   }
 };

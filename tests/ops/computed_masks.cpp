@@ -107,7 +107,7 @@ struct of_numbers { // exp is no mask
 constexpr bool counts_rows(const tl::polynomial& flops) {
   for (int i = 0; i < flops.size(); ++i)
     for (tl::extent_t packed = flops[i].names; packed != 0; packed >>= tl::detail::name_bits)
-      if ((packed & 63) == tl::detail::first_unwritten && flops[i].c > inputs * hidden) return true;
+      if ((packed & 63) == tl::detail::first_generated && flops[i].c > inputs * hidden) return true;
   return false;
 }
 template <class F, class M, int... Wrt> constexpr tl::cost cost_of =

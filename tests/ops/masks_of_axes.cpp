@@ -154,7 +154,7 @@ template <class Net, class... More> auto bind(auto f, int members) {
 constexpr bool counts_rows(const tl::polynomial& flops) {
   for (int i = 0; i < flops.size(); ++i)
     for (tl::extent_t packed = flops[i].names; packed != 0; packed >>= tl::detail::name_bits)
-      if ((packed & 63) == tl::detail::first_unwritten) return true;
+      if ((packed & 63) == tl::detail::first_generated) return true;
   return false;
 }
 template <class F, class... A> constexpr bool is_masked =

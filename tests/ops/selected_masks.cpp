@@ -178,7 +178,7 @@ template <tl::extent_t N, class F, class T, class M> auto bind(int members) {
 constexpr bool counts_rows(const tl::polynomial& flops) {
   for (int i = 0; i < flops.size(); ++i)
     for (tl::extent_t packed = flops[i].names; packed != 0; packed >>= tl::detail::name_bits)
-      if ((packed & 63) == tl::detail::first_unwritten) return true;
+      if ((packed & 63) == tl::detail::first_generated) return true;
   return false;
 }
 template <class F, class T, tl::extent_t N, class M, int... Wrt> constexpr tl::cost cost_of =

@@ -134,7 +134,7 @@ TEST_CASE("plan: a loop holds at most max_group_nodes ops, also where three long
     int here = 0;
     for (int k = 0; k < p.step_[i].codes; ++k) {
       const op o = instruction(p.code[p.step_[i].code0 + k]).o;
-      here += o != op::input && o != op::konst;
+      here += o != op::input && o != op::constant;
     }
     CHECK(here <= max_group_nodes);
     ops += here;

@@ -18,12 +18,12 @@ namespace {
 
 // The CPU's kernels, one step after another.
 struct plain : tl::cpu::backend<tl::cpu::default_team> {
-  static constexpr tl::detail::plan_rules rules{.strips = false, .epilogues = false};
+  static constexpr tl::detail::plan_rules rules{.sweeps = false, .epilogues = false};
 };
 
 template <class Plan> constexpr int strips(const Plan& p) {
   int n = 0;
-  for (int i = 0; i < p.steps; ++i) n += p.step_[i].strip ? 1 : 0;
+  for (int i = 0; i < p.steps; ++i) n += p.step_[i].sweep ? 1 : 0;
   return n;
 }
 template <class Plan> constexpr int epilogues(const Plan& p) {

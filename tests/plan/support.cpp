@@ -10,7 +10,7 @@
 
 namespace {
 
-using tapeless::detail::support;
+using tapeless::detail::mask_sets;
 
 // Bit r: rows of kind r are among them. Rows of kind r are kept by the masks that are bits of r.
 template <int Masks> unsigned rows_of(const support& s) {

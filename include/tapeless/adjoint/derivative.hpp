@@ -127,7 +127,7 @@ constexpr void substitute(graph& g, const vec<int>& from, const vec<int>& to, ve
   for (const int i : from) first = i < first ? i : first;
   vec<int> counts; // selections, which ids may know by the names of their extents alone
   for (int i = first; g.has_counts() && i < g.size(); ++i)
-    if (is_counted(g[i])) counts.push_back(i);
+    if (has_data_dependent_rows(g[i])) counts.push_back(i);
   for (const int i : counts) last = i > last ? i : last;
   if (from.empty() || first > last) return;
   vec<char> needed(last - first + 1, 0);
@@ -153,7 +153,7 @@ constexpr void substitute(graph& g, const vec<int>& from, const vec<int>& to, ve
     if (!changed) continue;
     const bool outer = g.in_adjoint;
     g.in_adjoint = v.adjoint;
-    if (rule(v.o).k == kind::whole || v.o == op::reshape)
+    if (rule(v.o).k == kind::kernel || v.o == op::reshape)
       for (int& k : v.in)
         if (k >= 0) k = dense(g, k);
     now[i - first] = g.intern(v);

@@ -218,7 +218,7 @@ template <bool WithValue, class F, int... I> struct grad_fn {
       require(g, g[value].s.rank == 0,
               "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
       vec<int> x_bar =
-          vjp(g, vec<int>(1, value), vec<int>(1, g.konst(1, tangent_type(g[value].t))), wrt.fresh);
+          vjp(g, vec<int>(1, value), vec<int>(1, g.constant(1, tangent_type(g[value].t))), wrt.fresh);
       for (int k = 0; k < x_bar.size(); ++k)
         if (x_bar[k] < 0) x_bar[k] = zeros(g, g[wrt.fresh[k]].t, g[wrt.fresh[k]].s);
       vec<int> ids = x_bar;

@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 #include <type_traits>
-#include "bf16.hpp" // IWYU pragma: export
+#include "bf16.hpp"         // IWYU pragma: export
 #include "element_type.hpp" // IWYU pragma: export
 
 namespace tapeless {

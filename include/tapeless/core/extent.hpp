@@ -24,15 +24,15 @@ inline constexpr extent_t coefficient_mask = (extent_t{1} << name_shift) - 1;
 
 // 1 for A to 52 for z; then the names that users do not write, of selections that the compiler makes
 inline constexpr char unwritten_names[] = "#$%&@?!~^|=";
-inline constexpr extent_t first_unwritten = 53;
+inline constexpr extent_t first_generated = 53;
 constexpr extent_t name_code(char n) { return n < 'a' ? n - 'A' + 1 : n - 'a' + 27; }
 constexpr char name_of(extent_t code) {
   return static_cast<char>(code == 0                ? 0
                            : code < 27              ? 'A' + code - 1
-                           : code < first_unwritten ? 'a' + code - 27
-                                                    : unwritten_names[code - first_unwritten]);
+                           : code < first_generated ? 'a' + code - 27
+                                                    : unwritten_names[code - first_generated]);
 }
-constexpr extent_t unwritten_extent(int k) { return extent_t{1} | ((first_unwritten + k) << name_shift); }
+constexpr extent_t unwritten_extent(int k) { return extent_t{1} | ((first_generated + k) << name_shift); }
 
 } // namespace detail
 
@@ -54,9 +54,9 @@ constexpr extent_t coefficient(extent_t e) { return e & coefficient_mask; }
 constexpr extent_t names(extent_t e) { return e >> name_shift; }
 constexpr bool is_static(extent_t e) { return names(e) == 0; }
 // Is it of rows that the compiler selects?
-constexpr bool has_unwritten_name(extent_t e) {
+constexpr bool has_generated_name(extent_t e) {
   for (extent_t packed = names(e); packed != 0; packed >>= name_bits)
-    if ((packed & 63) >= first_unwritten) return true;
+    if ((packed & 63) >= first_generated) return true;
   return false;
 }
 // The k-th of packed names, 0 where there are fewer.   @pre k < max_names

@@ -25,7 +25,7 @@ namespace tapeless::cpu {
 // Arch is in the name of every SIMD kernel that is called from here: objects built with other flags do not clash.
 template <team Team, class Arch = simd<float>> struct backend : row_figures {
   using team_type = Team;
-  using whole = whole_steps<Arch>;
+  using whole = kernel_steps<Arch>;
   using space = host;
   template <const auto& P> using frame_type = frame<P>;
 
@@ -46,22 +46,21 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
       for (int i = 0; i < P.steps; ++i) {
         if (P.step_[i].fused || is_sparse(P.step_[i].o)) continue;
         scratch_need n = whole::template need_of<P>(i);
-        const bool images = whole::template is_conv_of_strip<P>(i);
+        const bool images = whole::template is_conv_of_sweep<P>(i);
         if (images) n.each += std::exchange(n.shared, 0); // members run it side by side
         else if (whole::template followed_by_epilogue<P>(i))
           n.each += n.shared; // so, or all of them together
         const index_t size = whole::scratch_unit(P.step_[i]);
-        const index_t ahead =
-            images ? detail::aligned(P.strip_bytes) + strip_of_images<Arch, P>::sums(i) : 0;
+        const index_t ahead = images ? detail::aligned(P.sweep_bytes) + batch_sweep<Arch, P>::sums(i) : 0;
         most.each = std::max(most.each, ahead + n.each * size);
         most.shared = std::max(most.shared,
-                               whole::template packed_in_strip_before<P>(i) + (n.packed + n.shared) * size);
+                               whole::template packed_in_sweep_before<P>(i) + (n.packed + n.shared) * size);
       }
       most.packed = whole::template packed_before<P>(P.steps);
     }
-    most.each = std::max<index_t>(most.each, P.strip_bytes);
-    if constexpr (has_sweeps<P>())
-      most.each = std::max(most.each, scratch_of_sweeps<P>(std::make_integer_sequence<int, P.steps>{}));
+    most.each = std::max<index_t>(most.each, P.sweep_bytes);
+    if constexpr (has_csr_sweeps<P>())
+      most.each = std::max(most.each, scratch_of_csr_sweeps<P>(std::make_integer_sequence<int, P.steps>{}));
     most.each = detail::aligned(most.each);
     most.shared = detail::aligned(most.shared);
     return most;
@@ -80,20 +79,19 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
 private:
   template <const auto& P, int I> [[gnu::always_inline]] static inline void execute(const Team& team,
                                                                                     frame<P>& f) {
-    if constexpr (P.step_[I].strip || is_unmade<P>(I) || is_made_with_positions<P>(I))
+    if constexpr (P.step_[I].sweep || is_elided<P>(I) || is_made_with_positions<P>(I))
       return; // ran with the first step of its strip; copies nothing; ran with the step before it
     else if constexpr (P.step_[I].o == op::select) {
       constexpr step s = P.step_[I];
       const index_t count = run_select<typename whole::template element_of<P, I>>(s, f.step[I]);
-      if constexpr (has_kept_places<P>)
-        if (kept_places_of<P>.select == I) list_places<P>(f, count);
+      if constexpr (has_recycled_slots<P>)
+        if (recycled_slots_of<P>.select == I) list_places<P>(f, count);
       constexpr auto e = P.slot_[s.slot0 + s.loads].s.d[0];
-      if constexpr (!detail::is_static(e))
-        f.set_count(detail::name_of(detail::names(e)), count);
-    } else if constexpr (is_sparse(P.step_[I].o)) sweep<Arch, P, I>::run(team, f, scratch_of_member<P>());
-    else if constexpr (I + 1 < P.steps && P.step_[I + 1].strip)
-      strip<Arch, P>::template run<I>(team, f, scratch_of_member<P>(),
-                                      std::make_integer_sequence<int, steps_of_strip<P>(I)>{});
+      if constexpr (!detail::is_static(e)) f.set_count(detail::name_of(detail::names(e)), count);
+    } else if constexpr (is_sparse(P.step_[I].o)) csr_sweep<Arch, P, I>::run(team, f, scratch_of_member<P>());
+    else if constexpr (I + 1 < P.steps && P.step_[I + 1].sweep)
+      sweep<Arch, P>::template run<I>(team, f, scratch_of_member<P>(),
+                                      std::make_integer_sequence<int, steps_of_sweep<P>(I)>{});
     else if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
     else if constexpr (!whole::template followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
   }
@@ -102,18 +100,18 @@ private:
     constexpr index_t each = scratch<P>().each;
     return each;
   }
-  template <const auto& P> static constexpr bool has_sweeps() {
+  template <const auto& P> static constexpr bool has_csr_sweeps() {
     for (int i = 0; i < P.steps; ++i)
       if (is_sparse(P.step_[i].o)) return true;
     return false;
   }
-  template <const auto& P, int I> static constexpr index_t scratch_of_sweep() {
-    if constexpr (is_sparse(P.step_[I].o) && !P.step_[I].strip) return sweep_form<P, I>::scratch();
+  template <const auto& P, int I> static constexpr index_t scratch_of_csr_sweep() {
+    if constexpr (is_sparse(P.step_[I].o) && !P.step_[I].sweep) return csr_sweep_form<P, I>::scratch();
     else return 0;
   }
-  template <const auto& P, int... I> static constexpr index_t scratch_of_sweeps(
+  template <const auto& P, int... I> static constexpr index_t scratch_of_csr_sweeps(
       std::integer_sequence<int, I...>) {
-    return std::max({index_t{0}, scratch_of_sweep<P, I>()...});
+    return std::max({index_t{0}, scratch_of_csr_sweep<P, I>()...});
   }
   template <const auto& P> static constexpr bool has_whole_steps() {
     for (int i = 0; i < P.steps; ++i)
@@ -130,17 +128,17 @@ private:
       constexpr auto K = whole::template kernel_of_step<P, I>();
       constexpr scratch_need need = whole::template need_of<P>(I);
       if constexpr (!P.step_[I].packs_ahead && !is_small(K)) whole::template pack_step<P, I>(team, f);
-      run_whole<P.step_[I].o, K, T>(team, P.step_[I], f.step[I],
-                                    {whole::template packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch),
-                                     reinterpret_cast<T*>(f.shared) + need.packed},
-                                    f.names, listed_operands_of<P>(f, I));
+      run_kernel<P.step_[I].o, K, T>(team, P.step_[I], f.step[I],
+                                     {whole::template packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch),
+                                      reinterpret_cast<T*>(f.shared) + need.packed},
+                                     f.names, indexed_operands_of<P>(f, I));
     }
   }
   template <const auto& P, int I> [[gnu::always_inline]] static inline void run_fused_step(
       const Team& team, const frame<P>& f) {
     using T = std::conditional_t<P.step_[I].wide, double, float>;
     constexpr auto code = code_of<P, I>();
-    const auto loop = loop_of<P, listed_loads_of<P>(I)>(f, fused_kernel<code, simd<T>>{});
+    const auto loop = loop_of<P, indexed_loads_of<P>(I)>(f, fused_kernel<code, simd<T>>{});
     if constexpr (!P.step_[I].epilogue) run_fused<code, T>(team, f.step[I], loop, no_rows{});
     else if (constexpr auto K = whole::template kernel_of_step<P, I - 1>();
              is_small(K) || f.step[I].chunks <= 1) {
@@ -162,7 +160,7 @@ private:
   template <const auto& P> static constexpr unsigned consumed_by(int i) {
     const step &s = P.step_[i], &w = P.step_[i - 1];
     unsigned loads = 0;
-    for (int k = 0; s.consumes && k < s.loads; ++k)
+    for (int k = 0; s.fuses_producer && k < s.loads; ++k)
       if (P.slot_[s.slot0 + k].at == P.slot_[w.slot0 + w.loads].at) loads |= 1u << k;
     return loads;
   }

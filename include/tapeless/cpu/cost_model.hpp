@@ -18,8 +18,7 @@ namespace tapeless::cpu {
 
 // What a convolution takes, in ns of a core that does 50 products a ns at its peak. Only ratios count: they are those of
 // bench_kernels, by kinds of layers.
-template <class T> constexpr double ns_of_conv(const detail::node& v, const shape& a,
-                                               const shape& b) {
+template <class T> constexpr double ns_of_conv(const detail::node& v, const shape& a, const shape& b) {
   const shape q[3] = {assumed(a), assumed(b), assumed(v.s)};
   conv_extents e = conv_of(v, q);
   using V = simd<T>;
@@ -57,16 +56,15 @@ template <class T> constexpr double ns_of_conv(const detail::node& v, const shap
     const index_t line = ceil_div(e.q, 2); // lanes on planes: do they fill vectors?
     is.last = (pass == conv_pass::wgrad ? 0.9 : 1.15) * gain;
     if (filtered && pass == conv_pass::wgrad)
-      is.planes = (e.dil_w > 1                                     ? 0.52
+      is.planes = (e.dil_w > 1                             ? 0.52
                    : line * 10 >= whole_lanes<V>(line) * 9 ? 0.84
-                                                                   : 0.7) *
+                                                           : 0.7) *
                   gain / full(e.c / e.groups);
   } else if (there == conv_kernel::channels_last || trimmed) {
     is.last *= lanes;
   }
   if (filtered && pass != conv_pass::wgrad)
-    is.planes = 0.76 * filtering_gain<V>(
-                           pass == conv_pass::fprop ? e : transposed(e));
+    is.planes = 0.76 * filtering_gain<V>(pass == conv_pass::fprop ? e : transposed(e));
   if (trimmed && pays) {
     is.last = 0.95 * lanes * static_cast<double>(e.p * e.q * e.r * e.s) /
               static_cast<double>(std::max<index_t>(products_inside(e), 1));
@@ -76,8 +74,7 @@ template <class T> constexpr double ns_of_conv(const detail::node& v, const shap
 }
 // Of bf16: products and words of two at nearly twice the peak, words turned where they are planes; else as of float, behind
 // a copy.
-template <class Arch> constexpr double ns_of_bf16_conv(detail::node v, const shape& a,
-                                                       const shape& b) {
+template <class Arch> constexpr double ns_of_bf16_conv(detail::node v, const shape& a, const shape& b) {
   const shape q[3] = {assumed(a), assumed(b), assumed(v.s)};
   const conv_extents e = conv_of(v, q);
   const conv_pass pass = pass_of(v.o);

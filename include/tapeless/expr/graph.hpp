@@ -7,9 +7,9 @@
 #pragma once
 #include <bit>
 #include "../core/block_list.hpp" // IWYU pragma: export
-#include "../core/rules.hpp" // IWYU pragma: export
-#include "../core/vec.hpp" // IWYU pragma: export
-#include "node.hpp" // IWYU pragma: export
+#include "../core/rules.hpp"      // IWYU pragma: export
+#include "../core/vec.hpp"        // IWYU pragma: export
+#include "node.hpp"               // IWYU pragma: export
 
 namespace tapeless::detail {
 
@@ -69,16 +69,16 @@ struct graph : rule_watch {
     learn_names(s);
     return intern(v);
   }
-  constexpr int konst(double x, dtype t) {
+  constexpr int constant(double x, dtype t) {
     node v;
-    v.o = op::konst;
+    v.o = op::constant;
     v.t = t;
     v.attr = std::bit_cast<std::uint64_t>(x);
     return intern(v);
   }
   // the number of elements that e counts: a constant, or a leaf that is read at run time
   constexpr int extent_value(extent_t e, dtype t) {
-    if (is_static(e)) return konst(static_cast<double>(e), t);
+    if (is_static(e)) return constant(static_cast<double>(e), t);
     require(knows_names(shape{1, {e}}), "tapeless: a named extent is that of an argument", shape{1, {e}});
     node v;
     v.o = op::extent;
@@ -94,14 +94,14 @@ struct graph : rule_watch {
             "tapeless: selection: at most eight names of selections in one program", shape{1, {e}});
   }
   // Is e known only after a selection has been made?
-  constexpr bool is_counted(extent_t e) const {
+  constexpr bool has_data_dependent_rows(extent_t e) const {
     for (extent_t packed = names(e); packed != 0; packed >>= name_bits)
       if (counted_.find(name_of(packed & 63)) >= 0) return true;
     return false;
   }
   // Is some extent one that a selection counts?
   constexpr bool has_counts() const { return counted_.count > 0; }
-  constexpr bool is_konst(int id) const { return nodes[id].o == op::konst; }
+  constexpr bool is_konst(int id) const { return nodes[id].o == op::constant; }
   constexpr double value(int id) const { return std::bit_cast<double>(nodes[id].attr); }
   constexpr bool is(int id, double x) const { return is_konst(id) && value(id) == x; }
 
@@ -110,7 +110,7 @@ private:
   constexpr bool has_zeros(const node& v) const {
     if (v.o == op::pad || v.o == op::scatter_add) return true;
     if (v.o != op::where) return false;
-    const auto is_zero = [&](int a) { return nodes[a].o == op::konst && nodes[a].attr == 0; };
+    const auto is_zero = [&](int a) { return nodes[a].o == op::constant && nodes[a].attr == 0; };
     return is_zero(v.in[1]) || is_zero(v.in[2]);
   }
   // A leaf of a transform may have selected rows: their name is the selection's.

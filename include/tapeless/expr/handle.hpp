@@ -87,10 +87,10 @@ template <class X> constexpr int lift(graph& g, const X& x, dtype t) {
       g.require(static_cast<double>(x) >= std::numeric_limits<std::int32_t>::min() &&
                     static_cast<double>(x) <= std::numeric_limits<std::int32_t>::max(),
                 "tapeless: elementwise op(a, b): a number beside an int32 tensor is an int32");
-    return g.konst(static_cast<double>(x), t);
+    return g.constant(static_cast<double>(x), t);
   } else {
     if (!require(g, x.graph_ptr() == &g, "tapeless: elementwise op(a, b): the operands belong to one trace"))
-      return g.konst(0, t);
+      return g.constant(0, t);
     return x.id();
   }
 }

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include "../core/dtype.hpp" // IWYU pragma: export
 #include "../core/shape.hpp" // IWYU pragma: export
-#include "op.hpp" // IWYU pragma: export
+#include "op.hpp"            // IWYU pragma: export
 
 namespace tapeless::detail {
 
@@ -21,9 +21,9 @@ struct node {
   op o = op::input;
   dtype t = dtype::f32;
   // no part of the node's identity:
-  bool adjoint = false; // made by a vjp, for the cost report
-  bool active = false;  // a leaf by which a transform differentiates
-  bool weighs = false;  // an argument that weighs losses (trace/loss_weights.hpp)
+  bool adjoint = false;        // made by a vjp, for the cost report
+  bool active = false;         // a leaf by which a transform differentiates
+  bool is_loss_weight = false; // an argument that weighs losses (trace/loss_weights.hpp)
   int in[3] = {-1, -1, -1};
   std::uint64_t attr = 0, attr2 = 0;
   const custom_op* custom = nullptr;
@@ -31,7 +31,7 @@ struct node {
 };
 
 // A selection whose extent is a name, for a run counts it.
-constexpr bool is_counted(const node& v) { return v.o == op::select && !is_static(v.s.d[0]); }
+constexpr bool has_data_dependent_rows(const node& v) { return v.o == op::select && !is_static(v.s.d[0]); }
 // The names of the extents that v has or reads, as a set.
 constexpr std::uint64_t names_read(const node& v) {
   std::uint64_t r = v.o == op::extent ? set_of_names(static_cast<extent_t>(v.attr)) : 0;

@@ -11,7 +11,7 @@ enum class op : std::uint8_t {
   // leaves
   input,    // leaf of the user's arguments; attr: its position, attr2: 1 for the pattern of a sparse matrix
   argument, // fresh argument of a transform, replaced by the actual one afterwards; attr: serial number
-  konst,    // rank-0 constant; attr: bits of the double
+  constant, // rank-0 constant; attr: bits of the double
   extent,   // rank-0 value of a named extent; attr: the monomial
   iota,     // row-major position within its shape
   // elementwise, one operand

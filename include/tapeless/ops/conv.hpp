@@ -241,9 +241,9 @@ constexpr void conv_wgrad_vjp(vjp_context& c) {
 }
 // clang-format off
 inline constexpr op_rule conv_rules[] = {
-  {op::conv_fprop, "conv2d",       kind::whole, [](const node& v, const shape* x) { return conv_count(x[0], x[1], v.s, v); }, conv_fprop_vjp},
-  {op::conv_dgrad, "conv2d_dgrad", kind::whole, [](const node& v, const shape* x) { return conv_count(v.s, x[1], x[0], v); }, conv_dgrad_vjp},
-  {op::conv_wgrad, "conv2d_wgrad", kind::whole, [](const node& v, const shape* x) { return conv_count(x[0], v.s, x[1], v); }, conv_wgrad_vjp},
+  {op::conv_fprop, "conv2d",       kind::kernel, [](const node& v, const shape* x) { return conv_count(x[0], x[1], v.s, v); }, conv_fprop_vjp},
+  {op::conv_dgrad, "conv2d_dgrad", kind::kernel, [](const node& v, const shape* x) { return conv_count(v.s, x[1], x[0], v); }, conv_dgrad_vjp},
+  {op::conv_wgrad, "conv2d_wgrad", kind::kernel, [](const node& v, const shape* x) { return conv_count(x[0], v.s, x[1], v); }, conv_wgrad_vjp},
 };
 // clang-format on
 

@@ -303,7 +303,7 @@ constexpr count custom_flops_of(const node& v, const shape*) { return {v.custom-
 constexpr void custom_rule_vjp(vjp_context& c) { c.v.custom->vjp(c); }
 inline constexpr op_rule custom_rules[] = {
     {op::custom_elementwise, "custom", kind::elementwise, custom_flops_of, custom_rule_vjp},
-    {op::custom_tensor, "custom", kind::whole, custom_flops_of, custom_rule_vjp},
+    {op::custom_tensor, "custom", kind::kernel, custom_flops_of, custom_rule_vjp},
 };
 
 } // namespace detail

@@ -28,7 +28,7 @@ constexpr int expand(graph& g, int a, shape s) {
   v.s = s;
   return g.intern(v);
 }
-constexpr int zeros(graph& g, dtype t, shape s) { return expand(g, g.konst(0, t), s); }
+constexpr int zeros(graph& g, dtype t, shape s) { return expand(g, g.constant(0, t), s); }
 
 constexpr int where(graph& g, int c, int a, int b);
 // where(c, d, 0) of w, or where(c, 0, d): k is branch_beside_zero of w
@@ -39,9 +39,9 @@ constexpr int with_branch(graph& g, const node& w, int k, int d) {
 constexpr int unary(graph& g, op o, int a, dtype result) {
   if (g.is_konst(a)) {
     const double x = g.value(a);
-    if (o == op::neg) return g.konst(-x, result);
-    if (o == op::square) return g.konst(x * x, result);
-    if (o == op::cast && is_float(result)) return g.konst(x, result);
+    if (o == op::neg) return g.constant(-x, result);
+    if (o == op::square) return g.constant(x * x, result);
+    if (o == op::cast && is_float(result)) return g.constant(x, result);
   }
   if (g[a].o == op::expand) return expand(g, unary(g, o, g[a].in[0], result), g[a].s);
   if (o == op::neg && g[a].o == op::neg) return g[a].in[0];
@@ -100,10 +100,10 @@ constexpr int binary(graph& g, op o, int a, int b) {
   const dtype t = g[a].t, result = compares(o) ? dtype::boolean : t;
   if (g.is_konst(a) && g.is_konst(b)) {
     const double x = g.value(a), y = g.value(b);
-    if (o == op::add) return g.konst(x + y, t);
-    if (o == op::sub) return g.konst(x - y, t);
-    if (o == op::mul) return g.konst(x * y, t);
-    if (o == op::div && y != 0) return g.konst(x / y, t);
+    if (o == op::add) return g.constant(x + y, t);
+    if (o == op::sub) return g.constant(x - y, t);
+    if (o == op::mul) return g.constant(x * y, t);
+    if (o == op::div && y != 0) return g.constant(x / y, t);
   }
   if ((o == op::mul && g.is(a, 1)) || (o == op::add && g.is(a, 0))) return expand(g, b, s);
   if (((o == op::mul || o == op::div) && g.is(b, 1)) || ((o == op::add || o == op::sub) && g.is(b, 0)))

@@ -60,10 +60,10 @@ constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes
     if (known || values == bound) return index;
   }
   if (is_all_positions(g, index, bound)) return index;
-  if (g[index].o != op::input || g.is_counted(bound)) {
+  if (g[index].o != op::input || g.has_data_dependent_rows(bound)) {
     const int top = g.extent_value(bound, dtype::i32);
-    return binary(g, op::max, binary(g, op::min, index, binary(g, op::sub, top, g.konst(1, dtype::i32))),
-                  g.konst(0, dtype::i32));
+    return binary(g, op::max, binary(g, op::min, index, binary(g, op::sub, top, g.constant(1, dtype::i32))),
+                  g.constant(0, dtype::i32));
   }
   node v;
   v.o = op::checked_index;
@@ -290,14 +290,14 @@ namespace detail {
 inline constexpr op_rule index_rules[] = {
   {op::input,    "input",    kind::leaf},
   {op::argument, "argument", kind::leaf},
-  {op::konst,    "constant", kind::leaf},
+  {op::constant,    "constant", kind::leaf},
   {op::extent,   "extent",   kind::leaf},
   {op::iota,     "iota",     kind::leaf},
   {op::checked_index, "checked_index", kind::view},
-  {op::argmax,   "argmax",   kind::whole, per_input<1>},
-  {op::gather,   "gather",   kind::whole, no_flops, [](vjp_context& c) {
+  {op::argmax,   "argmax",   kind::kernel, per_input<1>},
+  {op::gather,   "gather",   kind::kernel, no_flops, [](vjp_context& c) {
      c.give(0, {&c.g, scatter_add(c.g, c.bar.node, c.v.in[1], static_cast<int>(c.v.attr), c.dims(0))}); }},
-  {op::scatter_add, "scatter_add", kind::whole, per_input<1>, [](vjp_context& c) {
+  {op::scatter_add, "scatter_add", kind::kernel, per_input<1>, [](vjp_context& c) {
      c.give(0, {&c.g, gather(c.g, c.bar.node, c.v.in[1], static_cast<int>(c.v.attr))}); }},
 };
 // clang-format on

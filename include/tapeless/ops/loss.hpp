@@ -29,25 +29,25 @@ concept one_label_for_each_row =
 
 // 0 where a label that the program computes is a class, NaN elsewhere
 constexpr int nan_of_other_labels(graph& g, int label, extent_t classes, dtype t) {
-  const int low = binary(g, op::lt, label, g.konst(0, dtype::i32));
+  const int low = binary(g, op::lt, label, g.constant(0, dtype::i32));
   const int high = binary(g, op::gt, label,
-                          binary(g, op::sub, g.extent_value(classes, dtype::i32), g.konst(1, dtype::i32)));
-  const int nan = g.konst(std::numeric_limits<double>::quiet_NaN(), t);
+                          binary(g, op::sub, g.extent_value(classes, dtype::i32), g.constant(1, dtype::i32)));
+  const int nan = g.constant(std::numeric_limits<double>::quiet_NaN(), t);
   return where(g, unary(g, op::logical_not, binary(g, op::logical_or, low, high), dtype::boolean),
-               g.konst(0, t), nan);
+               g.constant(0, t), nan);
 }
 // log(sum(exp(x - m))) - (x - m)[label], over the last axis; the pick is a comparison with iota, which fuses
 constexpr int softmax_cross_entropy(graph& g, int x, int label, ignore_label ignored) {
   const shape s = g[x].s;
   const int last = s.rank - 1;
   const unsigned axes = 1u << last;
-  const int zero = g.konst(0, g[x].t);
+  const int zero = g.constant(0, g[x].t);
   int counts = no_node; // does the row count?
   if (ignored.given) {
-    counts = binary(g, op::ne, label, g.konst(ignored.value, dtype::i32));
+    counts = binary(g, op::ne, label, g.constant(ignored.value, dtype::i32));
     x = where(g, reshape(g, counts, keepdims(s, axes)), x, zero); // not even a NaN of other rows is read
   }
-  const bool computed = !is_view_of_argument(g, label) || g.is_counted(s.d[last]);
+  const bool computed = !is_view_of_argument(g, label) || g.has_data_dependent_rows(s.d[last]);
   const int checked =
       computed ? label : checked_index(g, label, s.d[last], ignored.given ? ignored.value : no_index);
   const int hit = binary(g, op::eq, iota(g, along(s, last)), reshape(g, checked, keepdims(s, axes)));

@@ -164,7 +164,7 @@ constexpr void matmul_vjp(vjp_context& c) {
   if (c.needs(0))
     c.give(0, {&g, ta ? fusible_matmul(g, b, d, tb, true) : fusible_matmul(g, d, b, false, !tb)});
 }
-inline constexpr op_rule matmul_rules[] = {{op::matmul, "matmul", kind::whole, matmul_flops, matmul_vjp}};
+inline constexpr op_rule matmul_rules[] = {{op::matmul, "matmul", kind::kernel, matmul_flops, matmul_vjp}};
 
 } // namespace detail
 } // namespace tapeless

@@ -83,7 +83,7 @@ struct scaling {
 constexpr scaling scaling_of(graph& g, int squares, int n, double eps) {
   const dtype type = g[squares].t;
   const exponents e = exponents_of(type);
-  const auto number = [&](double x) { return g.konst(x, type); };
+  const auto number = [&](double x) { return g.constant(x, type); };
   const int fits = binary(g, op::eq, binary(g, op::sub, squares, squares), number(0));
   const int floor = number(eps < e.floor ? eps : e.floor);
   if (eps >= e.no_eps)
@@ -106,7 +106,7 @@ struct moments {
 template <class Over> constexpr moments moments_of(graph& g, int x, Over over, double eps) {
   const dtype type = g[x].t;
   const int n = g.extent_value(over.count(g[x].s), type);
-  const int part = binary(g, op::div, g.konst(1, type), n); // of each element: a sum of all may overflow
+  const int part = binary(g, op::div, g.constant(1, type), n); // of each element: a sum of all may overflow
   const int u = unary(g, op::stop_gradient, over.sum(g, binary(g, op::mul, x, part)));
   const int squares = unary(g, op::stop_gradient, over.sum(g, unary(g, op::square, x)));
   const scaling q = scaling_of(g, squares, n, eps);
@@ -119,8 +119,8 @@ template <class Over> constexpr moments moments_of(graph& g, int x, Over over, d
       straight_through(g, over.mean(g, unary(g, op::square, c)), over.mean(g, unary(g, op::square, z)));
   const int v = binary(g, op::sub, mean_square, d2);
   // A variance below 2^-14 (mean - u)^2 is one of roundings: that is added which is missing.
-  const int missing = binary(g, op::sub, binary(g, op::mul, d2, g.konst(0x1p-14, type)), v);
-  const int added = unary(g, op::stop_gradient, binary(g, op::max, missing, g.konst(0, type)));
+  const int missing = binary(g, op::sub, binary(g, op::mul, d2, g.constant(0x1p-14, type)), v);
+  const int added = unary(g, op::stop_gradient, binary(g, op::max, missing, g.constant(0, type)));
   return {u, q.t, centred, scaled, d, binary(g, op::add, v, added), q.eps};
 }
 // a / sqrt(variance + eps)
@@ -128,7 +128,7 @@ constexpr int over_deviation(graph& g, int a, int variance, int eps) {
   return binary(g, op::div, a, unary(g, op::sqrt, binary(g, op::add, variance, eps)));
 }
 constexpr int over_deviation(graph& g, const moments& q) {
-  return over_deviation(g, g.konst(1, g[q.variance].t), q.variance, q.eps);
+  return over_deviation(g, g.constant(1, g[q.variance].t), q.variance, q.eps);
 }
 // (x - mean) t * scale + shift, where there is a shift. In the derivatives drift * scale is one number a mean.
 constexpr int scaled(graph& g, const moments& q, int scale, int shift = no_node) {
@@ -160,7 +160,7 @@ constexpr int channel_norm(graph& g, Over over, double eps, int x, int gamma, in
 // with given statistics
 constexpr int channel_norm(graph& g, double eps, int x, int gamma, int beta, int mean, int variance) {
   const int rank = g[x].s.rank;
-  const int scale = along_channels(g, over_deviation(g, gamma, variance, g.konst(eps, g[x].t)), rank);
+  const int scale = along_channels(g, over_deviation(g, gamma, variance, g.constant(eps, g[x].t)), rank);
   const int c = binary(g, op::sub, x, along_channels(g, mean, rank));
   return binary(g, op::add, binary(g, op::mul, c, scale), along_channels(g, beta, rank));
 }
@@ -184,10 +184,10 @@ template <int K, class... P> constexpr int rms_norm(graph& g, double eps, int x,
   int total = over.sum(g, unary(g, op::square, binary(g, op::mul, x, q.t)));
   if (!q.may_vanish) { // the same, from the loop of the squares: t is 1 or small
     const int low =
-        binary(g, op::add, binary(g, op::mul, x, g.konst(e.small, type)), g.konst(e.offset, type));
+        binary(g, op::add, binary(g, op::mul, x, g.constant(e.small, type)), g.constant(e.offset, type));
     total = straight_through(g, where(g, q.fits, squares, over.sum(g, unary(g, op::square, low))), total);
   }
-  const int r = over_deviation(g, g.konst(1, type), binary(g, op::div, total, n), q.eps);
+  const int r = over_deviation(g, g.constant(1, type), binary(g, op::div, total, n), q.eps);
   int y = binary(g, op::mul, x, binary(g, op::mul, q.t, r));
   ((y = binary(g, op::mul, y, gamma)), ...);
   return y;

@@ -74,7 +74,7 @@ constexpr int avg_pool(graph& g, int x, const pair2& k, const window_attributes&
     return window_node(g, op::window_sum, x, -1, pack(a), pack_kernel(k) | mean_of_taps, s);
   const int sum = window_node(g, op::window_sum, x, -1, pack(a), pack_kernel(k), s);
   // the taps inside the image are counted at run: the windows of a plane of ones
-  const int one = expand(g, g.konst(1, g[x].t), shape{4, {1, 1, sx.d[2], sx.d[3]}});
+  const int one = expand(g, g.constant(1, g[x].t), shape{4, {1, 1, sx.d[2], sx.d[3]}});
   return binary(
       g, op::div, sum,
       window_node(g, op::window_sum, one, -1, pack(a), pack_kernel(k), shape{4, {1, 1, s.d[2], s.d[3]}}));
@@ -194,17 +194,17 @@ constexpr count window_flops(const node& v, const shape* x) {
 }
 // clang-format off
 inline constexpr op_rule pool_rules[] = {
-  {op::window_max,     "window_max",     kind::whole, window_flops, [](vjp_context& c) {
+  {op::window_max,     "window_max",     kind::kernel, window_flops, [](vjp_context& c) {
      const int at = window_node(c.g, op::window_argmax, c.v.in[0], -1, c.v.attr, c.v.attr2, c.v.s);
      c.give(0, {&c.g, window_node(c.g, op::window_scatter, c.bar.node, at, c.v.attr, c.v.attr2, c.dims(0))}); }},
-  {op::window_argmax,  "window_argmax",  kind::whole, window_flops},
-  {op::window_gather,  "window_gather",  kind::whole, no_flops,     [](vjp_context& c) {
+  {op::window_argmax,  "window_argmax",  kind::kernel, window_flops},
+  {op::window_gather,  "window_gather",  kind::kernel, no_flops,     [](vjp_context& c) {
      c.give(0, {&c.g, window_node(c.g, op::window_scatter, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))}); }},
-  {op::window_scatter, "window_scatter", kind::whole, per_input<1>, [](vjp_context& c) {
+  {op::window_scatter, "window_scatter", kind::kernel, per_input<1>, [](vjp_context& c) {
      c.give(0, {&c.g, window_node(c.g, op::window_gather, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))}); }},
-  {op::window_sum,     "window_sum",     kind::whole, window_flops, [](vjp_context& c) {
+  {op::window_sum,     "window_sum",     kind::kernel, window_flops, [](vjp_context& c) {
      c.give(0, {&c.g, window_node(c.g, op::window_spread, c.bar.node, -1, c.v.attr, c.v.attr2, c.dims(0))}); }},
-  {op::window_spread,  "window_spread",  kind::whole, window_flops, [](vjp_context& c) {
+  {op::window_spread,  "window_spread",  kind::kernel, window_flops, [](vjp_context& c) {
      c.give(0, {&c.g, window_node(c.g, op::window_sum, c.bar.node, -1, c.v.attr, c.v.attr2, c.dims(0))}); }},
 };
 // clang-format on

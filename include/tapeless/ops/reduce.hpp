@@ -38,7 +38,7 @@ constexpr int sum(graph& g, int a, unsigned axes) {
     }
     if (factor == 0) return zeros(g, g[a].t, keepdims(s, axes));
     if (factor != 1) {
-      const int part = sum(g, inner, rest), n = g.extent_value(factor, g[a].t), zero = g.konst(0, g[a].t);
+      const int part = sum(g, inner, rest), n = g.extent_value(factor, g[a].t), zero = g.constant(0, g[a].t);
       const bool finite = g.is_konst(part) && g.value(part) - g.value(part) == 0;
       const int product = binary(g, op::mul, part, n);
       return expand(
@@ -98,12 +98,15 @@ struct exponentials {
 constexpr exponentials exponentials_of(graph& g, int a, unsigned axes) {
   const dtype t = g[a].t;
   const int top = unary(g, op::stop_gradient, max_reduce(g, a, axes));
-  const int m = binary(g, op::max, binary(g, op::min, top, g.konst(largest(t), t)), g.konst(-largest(t), t));
+  const int m =
+      binary(g, op::max, binary(g, op::min, top, g.constant(largest(t), t)), g.constant(-largest(t), t));
   const int shifted = binary(g, op::sub, a, m), e = unary(g, op::exp, shifted);
   return {top, shifted, e, sum(g, e, axes)};
 }
 // a, or a number that is not 0 where a is: 0 times its inverse is 0
-constexpr int off_zero(graph& g, int a) { return binary(g, op::add, a, g.konst(beside_one(g[a].t), g[a].t)); }
+constexpr int off_zero(graph& g, int a) {
+  return binary(g, op::add, a, g.constant(beside_one(g[a].t), g[a].t));
+}
 
 // -inf of nothing but -inf, and no cotangent passes there
 constexpr int logsumexp(graph& g, int a, unsigned axes) {
@@ -118,7 +121,7 @@ constexpr int log_softmax(graph& g, int a, unsigned axes) {
 template <bool MaskedRowsZero> constexpr int softmax(graph& g, int a, unsigned axes) {
   const exponentials q = exponentials_of(g, a, axes);
   const int total = MaskedRowsZero ? off_zero(g, q.sum) : q.sum;
-  return binary(g, op::mul, q.e, binary(g, op::div, g.konst(1, g[a].t), total));
+  return binary(g, op::mul, q.e, binary(g, op::div, g.constant(1, g[a].t), total));
 }
 
 using reduction = int (*)(graph&, int, unsigned);
@@ -189,7 +192,7 @@ constexpr void max_reduce_vjp(vjp_context& c) {
   for (int i = 0; i < along_axes.rank; ++i)
     if (!((axes >> i) & 1u)) along_axes.d[i] = 1;
   const int first = binary(c.g, op::eq, iota(c.g, along_axes), argmax(c.g, c.v.in[0], axes));
-  c.give(0, {&c.g, where(c.g, first, expand(c.g, c.bar.node, c.dims(0)), c.g.konst(0, c.v.t))});
+  c.give(0, {&c.g, where(c.g, first, expand(c.g, c.bar.node, c.dims(0)), c.g.constant(0, c.v.t))});
 }
 
 // clang-format off

@@ -15,7 +15,7 @@ enum class kind : std::uint8_t {
   elementwise, // fused with its neighbours
   reduction,   // ends a fused group
   view,        // read through by its consumers
-  whole        // a step of its own with a kernel of its own
+  kernel       // a step of its own with a kernel of its own
 };
 
 // One node under differentiation.

@@ -325,7 +325,7 @@ constexpr auto where(const A& mask, R...) {
 
 namespace detail {
 
-inline constexpr op_rule select_rules[] = {{op::select, "select", kind::whole}};
+inline constexpr op_rule select_rules[] = {{op::select, "select", kind::kernel}};
 
 } // namespace detail
 } // namespace tapeless

@@ -16,7 +16,7 @@ namespace detail {
 // A whole-tensor op reads its operand as one dense block: what is only a view is copied first.
 constexpr int dense(graph& g, int a) {
   const op o = g[a].o;
-  const bool view = o == op::expand || o == op::transpose || o == op::slice || o == op::konst ||
+  const bool view = o == op::expand || o == op::transpose || o == op::slice || o == op::constant ||
                     o == op::extent || o == op::iota;
   if (!view) return a;
   node v;
@@ -475,10 +475,10 @@ inline constexpr op_rule shape_rules[] = {
      const int axis = static_cast<int>(c.v.attr);
      const auto lo = static_cast<extent_t>(c.v.attr2);
      c.give(0, {&c.g, pad(c.g, c.bar.node, axis, lo, c.dims(0).d[axis] - lo - c.v.s.d[axis])}); }},
-  {op::pad,       "pad",       kind::whole, no_flops, [](vjp_context& c) {
+  {op::pad,       "pad",       kind::kernel, no_flops, [](vjp_context& c) {
      const int axis = static_cast<int>(c.v.attr);
      c.give(0, {&c.g, slice(c.g, c.bar.node, axis, static_cast<extent_t>(c.v.attr2), c.dims(0).d[axis])}); }},
-  {op::concat,    "concat",    kind::whole, no_flops, [](vjp_context& c) {
+  {op::concat,    "concat",    kind::kernel, no_flops, [](vjp_context& c) {
      const int axis = static_cast<int>(c.v.attr);
      const extent_t n = c.dims(0).d[axis];
      if (c.needs(0)) c.give(0, {&c.g, slice(c.g, c.bar.node, axis, 0, n)});

@@ -32,7 +32,7 @@ template <handle H> constexpr H in_trace(graph& g, const H& h) {
   if (require(g, h.graph_ptr() == &g, rule)) return h;
   if (h.graph_ptr() != nullptr) require(*h.graph_ptr(), false, rule);
   if constexpr (typed_handle<H>) return H{&g, g.fresh(dtype_of<typename H::value_type>, H::extents)};
-  else return H{&g, g.konst(0, dtype::f32)};
+  else return H{&g, g.constant(0, dtype::f32)};
 }
 template <csr_matrix A> constexpr A in_trace(graph& g, const A& a) {
   return {trusted, in_trace(g, a.values()), in_trace(g, a.columns()), in_trace(g, a.row_end()),

@@ -97,7 +97,7 @@ constexpr void spgemm_vjp(vjp_context& c) {
   }
 }
 inline constexpr op_rule spgemm_rules[] = {{op::three_patterns, "patterns", kind::view},
-                                           {op::spgemm, "spgemm", kind::whole, no_flops, spgemm_vjp}};
+                                           {op::spgemm, "spgemm", kind::kernel, no_flops, spgemm_vjp}};
 
 } // namespace detail
 } // namespace tapeless

@@ -46,7 +46,7 @@ constexpr bool all_ones(const graph& g, int x) {
 }
 // an operand, or the ones that stand for it
 constexpr int factor(graph& g, int x, dtype t, extent_t n) {
-  return x >= 0 ? x : expand(g, g.konst(1, t), shape{1, {n}});
+  return x >= 0 ? x : expand(g, g.constant(1, t), shape{1, {n}});
 }
 // operand k of v, or nothing where it is all ones
 constexpr void take_factor(graph& g, node& v, int k, int x, std::uint64_t ones) {
@@ -186,7 +186,7 @@ constexpr int spmm_of_cotangent(graph& g, int pattern, int values, int bar, bool
     if (const number_and_rest r = without_number(g, bar, pattern); r.number >= 0) {
       const int y = spmm(g, pattern, values, r.rest, true);
       const int zero = zeros(g, g[y].t, g[y].s), difference = binary(g, op::sub, r.number, r.number);
-      const int finite = binary(g, op::eq, difference, g.konst(0, g[y].t));
+      const int finite = binary(g, op::eq, difference, g.constant(0, g[y].t));
       const int counts = binary(g, op::logical_or, expand(g, finite, g[y].s), binary(g, op::ne, y, zero));
       return where(g, counts, binary(g, op::mul, r.number, y), zero);
     }
@@ -218,8 +218,8 @@ constexpr void sddmm_vjp(vjp_context& c) {
 inline constexpr op_rule sparse_rules[] = {
   {op::pattern, "pattern", kind::view},
   {op::tiles,   "tiles",   kind::view},
-  {op::spmm,    "spmm",    kind::whole, spmm_flops, spmm_vjp},
-  {op::sddmm,   "sddmm",   kind::whole, sddmm_flops, sddmm_vjp},
+  {op::spmm,    "spmm",    kind::kernel, spmm_flops, spmm_vjp},
+  {op::sddmm,   "sddmm",   kind::kernel, sddmm_flops, sddmm_vjp},
 };
 // clang-format on
 

@@ -51,8 +51,8 @@ constexpr count fold_flops(const node& v, const shape*) {
 }
 // clang-format off
 inline constexpr op_rule unfold_rules[] = {
-  {op::unfold, "unfold", kind::whole, no_flops,   [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::fold, c.bar.node, c.v.attr, c.dims(0))}); }},
-  {op::fold,   "fold",   kind::whole, fold_flops, [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::unfold, c.bar.node, c.v.attr, c.dims(0))}); }},
+  {op::unfold, "unfold", kind::kernel, no_flops,   [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::fold, c.bar.node, c.v.attr, c.dims(0))}); }},
+  {op::fold,   "fold",   kind::kernel, fold_flops, [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::unfold, c.bar.node, c.v.attr, c.dims(0))}); }},
 };
 // clang-format on
 

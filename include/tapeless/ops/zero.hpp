@@ -15,7 +15,7 @@ constexpr int unexpanded(const graph& g, int a) { return unexpanded(g[a], a); }
 // Is node a the constant 0, or that repeated?
 template <class Nodes> constexpr bool is_zero(const Nodes& nodes, int a) {
   const node& c = nodes[unexpanded(nodes[a], a)];
-  return c.o == op::konst && std::bit_cast<double>(c.attr) == 0;
+  return c.o == op::constant && std::bit_cast<double>(c.attr) == 0;
 }
 // The operand of where(c, a, b) that stands beside the constant 0: 1 or 2; 0 where there is none.
 constexpr int branch_beside_zero(const graph& g, int i) {

@@ -53,7 +53,7 @@ namespace detail {
 
 inline std::string text_of(const node& v) {
   std::string s = is_custom(v.o) ? v.custom->name : rule(v.o).name;
-  if (v.o == op::konst) {
+  if (v.o == op::constant) {
     char number[32];
     std::snprintf(number, sizeof number, "%g", std::bit_cast<double>(v.attr));
     return number;
@@ -76,13 +76,13 @@ inline std::string text_of(const location& l) {
     case place::input: return joined("x", l.index);
     case place::result: return joined("y", l.index);
     case place::arena: return joined("a", l.index, "+", l.offset);
-    case place::strip: return joined("s+", l.offset);
+    case place::sweep: return joined("s+", l.offset);
     default: return "iota";
   }
 }
 
 // What the sweep that begins with step s passes over: the entries, and which of the rows.
-template <plan_counts Room> std::string sweep_text(const plan<Room>& r, const step& s) {
+template <plan_counts Room> std::string csr_sweep_text(const plan<Room>& r, const step& s) {
   const slot *const columns = &r.slot_[s.slot0], *const row_end = columns + 1, *const values = columns + 2;
   const int entry = 4 + ((s.attr & first_is_ones) == 0 && s.o == op::spmm ? size_of(values->t) : 0);
   std::string t = joined((s.attr & in_tiles) != 0 ? ", a pass tile by tile over " : ", a pass over ",
@@ -90,7 +90,7 @@ template <plan_counts Room> std::string sweep_text(const plan<Room>& r, const st
                          " rows: ", entry, " and ", size_of(row_end->t), " bytes each");
   for (int k = 0; k < s.masks; ++k)
     t += joined(k == 0 ? "; rows where " : " and ", text_of(r.slot_[s.slot0 + s.mask + k].at),
-                (s.visits_zeros >> k & 1u) != 0 ? " is 0" : " is not 0");
+                (s.passes_where_zero >> k & 1u) != 0 ? " is 0" : " is not 0");
   return t;
 }
 
@@ -113,7 +113,7 @@ std::string explain_text(const program<N, O>& p, const plan<Room>& r) {
     for (int i = 0; i < q.stores; ++i) s += (i > 0 ? ", " : " ") + text_of(r.slot_[q.slot0 + q.loads + i].at);
     s += ": " + ops + " " + loop + "\n";
   };
-  bool in_sweep = false;
+  bool in_csr_sweep = false;
   for (int k = 0; k < r.steps; ++k) {
     const step& q = r.step_[k];
     std::string ops;
@@ -124,19 +124,19 @@ std::string explain_text(const program<N, O>& p, const plan<Room>& r) {
       for (int a = 0; a < q.axes; ++a) loop.d[a] = q.loop[a];
       line(k, q, ops,
            joined("over ", text_of(loop),
-                  !q.strip   ? ""
-                  : in_sweep ? " in the sweep"
-                             : " in strips"));
-      in_sweep = in_sweep && q.strip;
+                  !q.sweep       ? ""
+                  : in_csr_sweep ? " in the sweep"
+                                 : " in strips"));
+      in_csr_sweep = in_csr_sweep && q.sweep;
     } else {
-      in_sweep = is_sparse(q.o);
+      in_csr_sweep = is_sparse(q.o);
       const char* rows = !densifies(p.nodes, N, q.node) ? ""
                          : p.nodes[q.node].in[2] < 0    ? ", all rows of"
                                                         : ", added to all rows of";
       line(k, q, text_of(p.nodes[q.node]) + rows,
-           text_of(p.nodes[q.node].s) + (!in_sweep ? (q.strip ? " in strips" : "")
-                                         : q.strip ? " in the sweep"
-                                                   : sweep_text(r, q)));
+           text_of(p.nodes[q.node].s) + (!in_csr_sweep ? (q.sweep ? " in strips" : "")
+                                         : q.sweep     ? " in the sweep"
+                                                       : csr_sweep_text(r, q)));
     }
   }
   const auto half = [&](const char* name, const cost_part& c) {

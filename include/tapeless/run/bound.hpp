@@ -70,7 +70,7 @@ template <row_pass Pass, bool Zeroed, class Backend, class Of> struct selecting_
 };
 template <class Backend, class First> struct selecting_rest_of_rows {
   constexpr raw_program operator()() const {
-    return with_rest_of_rows<Backend>(First::value, First::checked.rest);
+    return with_rest_of_rows<Backend>(First::value, First::checked.second_pass);
   }
 };
 template <class First> struct zeroing_rest_of_rows {
@@ -84,7 +84,8 @@ template <class Make, class Of> using made_of =
 
 template <class Backend, class First> constexpr const auto& cheaper_rest_of_rows() {
   using lists = made_of<selecting_rest_of_rows<Backend, First>, First>;
-  if constexpr (First::checked.rest == rest_of_axes || lists::checked.broken.found) return lists::checked;
+  if constexpr (First::checked.second_pass == second_pass_of_axes || lists::checked.broken.found)
+    return lists::checked;
   else {
     using zeros = made_of<zeroing_rest_of_rows<First>, First>;
     if constexpr (zeros::checked.broken.found) return lists::checked;
@@ -95,8 +96,8 @@ template <class Backend, class First> constexpr const auto& cheaper_rest_of_rows
 template <row_pass Pass, bool Zeroed, class Backend, class Of> constexpr const auto& program_of_rows() {
   if constexpr (selects_rows(Of::value.nodes, Of::value.size)) {
     using first = made_of<selecting_rows<Pass, Zeroed, Backend, Of>, Of>;
-    if constexpr (first::checked.rest == no_rest) return first::value;
-    else if constexpr (first::checked.rest == rest_of_zeros)
+    if constexpr (first::checked.second_pass == no_second_pass) return first::value;
+    else if constexpr (first::checked.second_pass == second_pass_of_zeros)
       return program_of_rows<Pass, true, Backend, made_of<zeroing<Of>, Of>>();
     else {
       constexpr const auto& second = cheaper_rest_of_rows<Backend, first>();
@@ -118,7 +119,7 @@ template <class B, class F, class... A> constexpr const auto& guarded_program() 
   else return p;
 }
 template <class B, class F, class... A> struct arranging {
-  constexpr raw_program operator()() const { return arranged<B>(guarded_program<B, F, A...>()); }
+  constexpr raw_program operator()() const { return assign_layouts<B>(guarded_program<B, F, A...>()); }
 };
 template <class B, class F, class... A> constexpr const auto& program_to_run() {
   constexpr const auto& p = guarded_program<B, F, A...>();

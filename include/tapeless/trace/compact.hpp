@@ -75,7 +75,7 @@ constexpr vec<int> selections_that_count(const graph& g) {
     bool old = v.o == op::argument;
     for (const int k : v.in) old = old || (k >= 0 && replaced[k] != 0);
     replaced[i] = old ? 1 : 0;
-    if (v.o == op::select && !old && is_counted(v)) r.push_back(i);
+    if (v.o == op::select && !old && has_data_dependent_rows(v)) r.push_back(i);
   }
   return r;
 }
@@ -98,7 +98,7 @@ constexpr vec<char> needed_by(const graph& g, const vec<int>& outputs) {
     for (int i = g.size() - 1; i >= 0; --i) {
       if (r[i] == 0) continue;
       const node& v = g[i];
-      std::uint64_t own = !some_count || is_counted(v) ? 0 : names_read(v);
+      std::uint64_t own = !some_count || has_data_dependent_rows(v) ? 0 : names_read(v);
       for (const int in : v.in) {
         if (in < 0) continue;
         const int k = value_of(g, in);
@@ -148,7 +148,7 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
         if (now[k] < 0) k = value_of(g, k);
         k = now[k];
       }
-    if (v.o == op::select && is_counted(v)) counted.push_back(count);
+    if (v.o == op::select && has_data_dependent_rows(v)) counted.push_back(count);
     now[i] = count++;
     r.nodes.push_back(v);
   }

@@ -119,11 +119,11 @@ public:
       if (g_[i].o != op::sum || g_[i].adjoint) continue; // sums of cotangents are none of losses
       for (int k = 0; k < argument_.size(); ++k)
         if ((role_[i].weighed >> k & 1u) != 0 && end_of_group(g_[i].s, squeezed(g_[argument_[k]].s)) < 0)
-          g_.nodes[argument_[k]].weighs = true;
+          g_.nodes[argument_[k]].is_loss_weight = true;
     }
   }
 };
 
-constexpr void mark_weights(graph& g) { weights_of_losses(g).mark(); }
+constexpr void mark_loss_weights(graph& g) { weights_of_losses(g).mark(); }
 
 } // namespace tapeless::detail

@@ -240,7 +240,7 @@ public:
       const bool outer = g_.in_adjoint;
       g_.in_adjoint = v.adjoint;
       if (changed) {
-        if (rule(v.o).k == kind::whole || v.o == op::reshape)
+        if (rule(v.o).k == kind::kernel || v.o == op::reshape)
           for (int& k : v.in)
             if (k >= 0) k = dense(g_, k);
         now[i] = counted_as(g_.intern(v), i);

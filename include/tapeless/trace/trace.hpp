@@ -67,7 +67,7 @@ template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse =
   vec<int> outputs;
   for_each_leaf(y, [&](const auto& h) { outputs.push_back(h.id()); });
   merge_parts(g, outputs);
-  mark_weights(g); // while the losses are there, whose gradient alone may be wanted
+  mark_loss_weights(g); // while the losses are there, whose gradient alone may be wanted
   raw_program r = compact(g, outputs);
   r.broken = g.broken;
   return r;

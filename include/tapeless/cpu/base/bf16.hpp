@@ -69,9 +69,8 @@ template <class V> [[gnu::always_inline]] inline V round_to_bf16(const V& x) {
 template <class V> [[gnu::always_inline]] inline void store_bf16(bf16* p, const V& v) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64)
-    return _mm256_storeu_si256(
-        reinterpret_cast<__m256i*>(p),
-        _mm512_cvtepi32_epi16(std::bit_cast<__m512i>(words_of_lanes(v) >> 16)));
+    return _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                               _mm512_cvtepi32_epi16(std::bit_cast<__m512i>(words_of_lanes(v) >> 16)));
 #endif
   const auto h = __builtin_convertvector(words_of_lanes(v) >> 16, halves_of<V>);
   std::memcpy(static_cast<void*>(p), &h, sizeof h);

@@ -100,8 +100,7 @@ template <class V> [[gnu::always_inline]] inline V log(const V& x) {
     constexpr double p[] = {3.3333331174e-1,  -2.4999993993e-1, 2.0000714765e-1,
                             -1.6668057665e-1, 1.4249322787e-1,  -1.2420140846e-1,
                             1.1676998740e-1,  -1.1514610310e-1, 7.0376836292e-2};
-    r = fma(k, V(0.693359375f),
-            f + fma(polynomial(p, f), f * f * f, fma(k, V(-2.12194440e-4f), -half)));
+    r = fma(k, V(0.693359375f), f + fma(polynomial(p, f), f * f * f, fma(k, V(-2.12194440e-4f), -half)));
   } else {
     constexpr double p[] = {6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
                             2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
@@ -158,8 +157,7 @@ template <> struct erf_terms<float> {
 template <class V> [[gnu::always_inline]] inline V erf(const V& x) {
   using T = typename V::value_type;
 #if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4 && sizeof(V) == 64)
-    return V(odd_by_pieces<erf_pieces>(x.data));
+  if constexpr (sizeof(T) == 4 && sizeof(V) == 64) return V(odd_by_pieces<erf_pieces>(x.data));
   else
 #endif
   {

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include "../../core/geometry.hpp" // IWYU pragma: export
-#include "../../core/shape.hpp" // IWYU pragma: export
-#include "simd.hpp" // IWYU pragma: export
+#include "../../core/shape.hpp"    // IWYU pragma: export
+#include "simd.hpp"                // IWYU pragma: export
 
 namespace tapeless::cpu {
 

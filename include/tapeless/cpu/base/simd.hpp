@@ -51,7 +51,7 @@ template <int N, class F> [[gnu::always_inline]] inline void unroll(F&& f) {
 
 /// Pins v in a register: GCC otherwise repeats a load as the memory operand of every use. For local copies
 /// only; an array element passed here could no longer live in a register.
-template <class V> [[gnu::always_inline]] inline void keep(V& v) {
+template <class V> [[gnu::always_inline]] inline void opaque(V& v) {
 #if defined(__GNUC__) && defined(__AVX512F__)
   asm("" : "+v"(v.data));
 #elif defined(__GNUC__) && defined(__SSE2__)
@@ -62,7 +62,7 @@ template <class V> [[gnu::always_inline]] inline void keep(V& v) {
 }
 
 /// The same for an address or an index: the compiler makes no others of it, and does not make it of others.
-template <class T> [[gnu::always_inline]] inline void keep_scalar(T& p) {
+template <class T> [[gnu::always_inline]] inline void opaque_scalar(T& p) {
 #if defined(__GNUC__)
   asm("" : "+r"(p));
 #else

@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "long_sums.hpp" // IWYU pragma: export
-#include "team.hpp" // IWYU pragma: export
+#include "team.hpp"      // IWYU pragma: export
 
 namespace tapeless::cpu {
 
@@ -61,7 +61,7 @@ public:
   /// acc goes to memory, and is zero.
   [[gnu::always_inline]] void collect(V (&acc)[M][NV]) {
     T* q = sum_[0];
-    keep_scalar(q); // no registers for it
+    opaque_scalar(q); // no registers for it
     const auto put = [&](auto adds) __attribute__((always_inline)) {
 #pragma GCC unroll 16
       for (int i = 0; i < M; ++i)
@@ -80,7 +80,7 @@ public:
     if (chains_ == 0) return;
     if (chains_ >= radix) fold();
     const T* q = sum_[0];
-    keep_scalar(q);
+    opaque_scalar(q);
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16

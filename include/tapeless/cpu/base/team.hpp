@@ -77,7 +77,7 @@ private:
 #endif
 
 /// As team.run, where chunks may differ much in work: a member takes the next one when it is done with its own.
-template <team Team, class F> void deal(const Team& team, index_t chunks, F&& f) {
+template <team Team, class F> void for_each_chunk_dynamic(const Team& team, index_t chunks, F&& f) {
   if (team.size() == 1 || chunks <= 1) return team.run(chunks, f);
   index_t next = 0; // no std::atomic: <atomic> would cost every program compile time
   const auto take = [&next] { return __atomic_fetch_add(&next, index_t{1}, __ATOMIC_RELAXED); };

@@ -280,9 +280,9 @@ private:
 class thread_team {
 public:
   explicit thread_team(int size = available_threads())
-      : size_(size < 1                           ? 1
+      : size_(size < 1                   ? 1
               : size > thread_pool::most ? thread_pool::most
-                                                 : size) {}
+                                         : size) {}
   int size() const { return size_; }
   // Makes the threads, where this thread has not made them yet.   @return are all there?
   bool start() const {

@@ -88,10 +88,10 @@ template <class V, bool PastCaches = false, class T>
   constexpr index_t W = static_cast<index_t>(V::size), line = 64 / static_cast<index_t>(sizeof(T));
   if (PastCaches && lines_up(to) && to_row % line == 0)
     transpose_by_groups<V, false, PastCaches, 2 * line, W>(rows, cols, from, from_row, to, to_row,
-                                                                   std::max(2 * line, W));
+                                                           std::max(2 * line, W));
   else
     transpose_by_groups<V, false, false, 2 * line, W>(rows, cols, from, from_row, to, to_row,
-                                                              std::max(4 * line, W));
+                                                      std::max(4 * line, W));
 }
 
 /// to[j * rows + i] = from[i * from_row + j] for i < rows, j < cols: the same without room between the rows of `to`.

@@ -372,8 +372,7 @@ constexpr conv_bf16_kernel conv2d_bf16_kernel_of(conv_pass p, const conv_extents
 template <conv_pass P, class V = simd<float>>
 constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extents& e) {
   if (k.words == conv_words::product)
-    return {.packed = packed_of_product<V>(P, e),
-            .each = matmul_bf16_scratch<V>(product_of_many(P, e).e)};
+    return {.packed = packed_of_product<V>(P, e), .each = matmul_bf16_scratch<V>(product_of_many(P, e).e)};
   const auto need = [&] {
     if (k.words == conv_words::pairs)
       return k.k == conv_kernel::channels_last
@@ -386,8 +385,7 @@ constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extent
       case conv_kernel::pointwise: return conv_of_words<P, conv_kernel::pointwise, false, V>::need(e);
       case conv_kernel::narrow: return conv_of_words<P, conv_kernel::narrow, false, V>::need(e);
       case conv_kernel::turned: return conv_of_words<P, conv_kernel::turned, false, V>::need(e);
-      case conv_kernel::channels_last:
-        return conv_of_words<P, conv_kernel::channels_last, false, V>::need(e);
+      case conv_kernel::channels_last: return conv_of_words<P, conv_kernel::channels_last, false, V>::need(e);
       case conv_kernel::channels_last_trimmed:
         return conv_of_words<P, conv_kernel::channels_last_trimmed, false, V>::need(e);
       case conv_kernel::channels_last_depthwise:
@@ -410,9 +408,8 @@ void conv2d_bf16_pack(const Team& team, const conv_extents& e, const bf16* w, bf
   if constexpr (P == conv_pass::wgrad) return;
   else if constexpr (K.words != conv_words::product)
     conv_of_words<P, K.k, K.words == conv_words::pairs, V>::pack(team, e, w,
-                                                                         reinterpret_cast<float*>(packed));
-  else if (packed_of_product<V>(P, e) > 0)
-    matmul_bf16_pack<Team, V>(team, product_of(P, e).e, w, packed);
+                                                                 reinterpret_cast<float*>(packed));
+  else if (packed_of_product<V>(P, e) > 0) matmul_bf16_pack<Team, V>(team, product_of(P, e).e, w, packed);
 }
 /// a, b: x and w, dy and w, or x and dy
 template <conv_pass P, conv_bf16_kernel K, team Team, class V = simd<float>>

@@ -176,9 +176,7 @@ template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, cons
 /// and each result is transposed once.
 template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  const auto filled = [](index_t n, index_t percent) {
-    return n * 100 >= percent * whole_lanes<V>(n);
-  };
+  const auto filled = [](index_t n, index_t percent) { return n * 100 >= percent * whole_lanes<V>(n); };
   constexpr bool long_vectors = W >= 16; // columns fill them less often
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
   const bool strided = e.stride_w > 1;
@@ -238,8 +236,8 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
             (strided && taps > 1 && cg >= W) || (taps == 1 && kg > 4 && cg > 4) ||
             (kg > W && filled(kg, 75) && cg * taps > 12 && (cg > 4 || strided || e.q < 2 * W || taps > 25));
       else
-        indirect = e.q < (cg > 1 ? 2 * W : W) ||
-                   (kg > W ? filled(kg, 80) && cg * taps > 2 * W : pointwise(e));
+        indirect =
+            e.q < (cg > 1 ? 2 * W : W) || (kg > W ? filled(kg, 80) && cg * taps > 2 * W : pointwise(e));
       break;
   }
   if (indirect && conv_kernel_takes<V>(p, conv_kernel::indirect, e)) return conv_kernel::indirect;
@@ -251,9 +249,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
 ///   @pre !e.channels_last
 template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  const auto filled = [](index_t n, index_t percent) {
-    return n * 100 >= percent * whole_lanes<V>(n);
-  };
+  const auto filled = [](index_t n, index_t percent) { return n * 100 >= percent * whole_lanes<V>(n); };
   constexpr bool long_vectors = W >= 16;
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.p * e.q;
   if (one_filter_a_channel(e)) {

@@ -136,12 +136,10 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
     case conv_kernel::pointwise: return pointwise(e);
     case conv_kernel::narrow: return p == conv_pass::wgrad && narrow_wgrad<V>::takes(e);
     case conv_kernel::turned:
-      return p == conv_pass::wgrad ? turned_wgrad<V>::takes(e)
-                                   : takes_turned<typename V::value_type>(e);
+      return p == conv_pass::wgrad ? turned_wgrad<V>::takes(e) : takes_turned<typename V::value_type>(e);
     case conv_kernel::channels_last: return !is_product(e);
     case conv_kernel::channels_last_trimmed:
-      return p == conv_pass::wgrad ? channels_last_trimmed_wgrad<V>::takes(e)
-                                   : takes_trimmed(e);
+      return p == conv_pass::wgrad ? channels_last_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
     case conv_kernel::channels_last_depthwise: return one_filter_a_channel(e);
     case conv_kernel::channels_last_pointwise: return is_product(e);
   }

@@ -44,8 +44,8 @@ template <class T, class F> void each_run_of_nonzero_rows(const T* C, index_t K,
   }
 }
 
-template <class Arch, const auto& P, int First> class sweep : sweep_form<P, First> {
-  using form = sweep_form<P, First>;
+template <class Arch, const auto& P, int First> class csr_sweep : csr_sweep_form<P, First> {
+  using form = csr_sweep_form<P, First>;
   using form::columns_of, form::cut_of, form::gathers, form::is_triangle, form::is_vector, form::multiplies,
       form::of_result, form::partial, form::partner, form::results, form::slot_of, form::sums;
   using form::cuts_rows, form::has_slices, form::list_bytes, form::masks, form::own_scratch, form::steps,
@@ -116,7 +116,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
   // ---- sums of many rows
   // The chains of the sums of a chunk end; first: high and low are empty. The columns at hand are those of r.
   template <int I>
-  static void end_chains_of_sums(const frame<P>& f, const cut& c, const strip_rows& r, index_t column,
+  static void end_chains_of_sums(const frame<P>& f, const cut& c, const sweep_rows& r, index_t column,
                                  index_t columns, bool first) {
     if constexpr (sums(I)) {
       const index_t n = results(f, I), stride = c.stride_of(I);
@@ -140,7 +140,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
   }
   // The sums of a chunk go where its chains are.
   template <int I>
-  static void end_sums_of_chunk(const frame<P>& f, const cut& c, const strip_rows& r, index_t column,
+  static void end_sums_of_chunk(const frame<P>& f, const cut& c, const sweep_rows& r, index_t column,
                                 index_t columns) {
     if constexpr (sums(I)) {
       end_chains_of_sums<I>(f, c, r, column, columns, false);
@@ -160,7 +160,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
     T sum[steps][most_long_rows * row_pieces]; // of its pieces
   };
   // a strip, or the long row `which`
-  struct rows_at_hand : strip_rows {
+  struct rows_at_hand : sweep_rows {
     long_rows* cut;
     index_t which = -1;
     index_t until = 0;               // where the rows that follow one another end
@@ -193,8 +193,8 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
       if constexpr (spreads)
         spread<V>(a, every_row{}, mine, all_of_factor<I, 2>(f), piece, piece + 1, y + begin);
       else
-        spmv_transposed<V>(a, every_row{}, starting_at(all_of_factor<I, 1>(f), begin), mine, piece,
-                           piece + 1, y);
+        spmv_transposed<V>(a, every_row{}, starting_at(all_of_factor<I, 1>(f), begin), mine, piece, piece + 1,
+                           y);
     }
   }
   // What step I does for a long row in the sweep.   first, second: as in run_rows
@@ -216,7 +216,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
     index_t kept = 0;
     const auto keep = [&](auto k) {
       constexpr int at = P.step_[First].mask + k;
-      constexpr bool zeros = (P.step_[First].visits_zeros >> k & 1u) != 0;
+      constexpr bool zeros = (P.step_[First].passes_where_zero >> k & 1u) != 0;
       using E = element_of_slot<P.step_[First].slot0 + at>;
       const E* const m = static_cast<const E*>(f.step[First].slot[at].data());
       if constexpr (k == 0) kept = compact_rows<E, zeros>(m, lo, hi, list);
@@ -227,7 +227,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
   }
 
   // base: where load K of step I has row 0; if gathered, where the rows kept would have it
-  template <int I, int K, class Rows> static void gather(const Rows& rows, const strip_rows& r, void*& base) {
+  template <int I, int K, class Rows> static void gather(const Rows& rows, const sweep_rows& r, void*& base) {
     if constexpr (gathers(I, K) && !std::is_same_v<Rows, every_row>) {
       using E = element_of_slot<P.step_[I].slot0 + K>;
       E* const to = reinterpret_cast<E*>(r.scratch + own_scratch + list_bytes + form::gathered_before(I, K));
@@ -236,14 +236,14 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
       base = before(to, r.lo * index_t{sizeof(E)});
     }
   }
-  template <int I, class Rows, int... K> static void gather_all(const Rows& rows, const strip_rows& r,
+  template <int I, class Rows, int... K> static void gather_all(const Rows& rows, const sweep_rows& r,
                                                                 void** base,
                                                                 std::integer_sequence<int, K...>) {
     (gather<I, K>(rows, r, base[K]), ...);
   }
   template <int I, class Rows> [[gnu::always_inline]] static inline void run_fused_rows(const frame<P>& f,
                                                                                         const Rows& rows,
-                                                                                        const strip_rows& r) {
+                                                                                        const sweep_rows& r) {
     constexpr step s = P.step_[I];
     const frame_step& g = f.step[I];
     void* base[s.loads + s.stores];
@@ -266,7 +266,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
 
   // The factors of a product: a pointer, or the ones that it stands without.
   template <int I, int Operand, class Rows> static auto factor(const frame<P>& f, const Rows& rows,
-                                                               const strip_rows& r) {
+                                                               const sweep_rows& r) {
     constexpr bool absent = Operand == 1 ? form::first_is_ones(I) : form::second_is_ones(I);
     if constexpr (absent) return ones{};
     else {
@@ -377,7 +377,7 @@ template <class Arch, const auto& P, int First> class sweep : sweep_form<P, Firs
         (sum_piece<First + K>(f, c, cut_rows, n, k % row_pieces), ...);
       });
     }
-    deal(team, c.chunks * slices, [&](index_t part, int member) {
+    for_each_chunk_dynamic(team, c.chunks * slices, [&](index_t part, int member) {
       const index_t chunk = part / slices;
       const index_t begin = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk, c.chunks),
                     end = chunk_of_rows(c.a.end, c.rows, c.nnz, chunk + 1, c.chunks);

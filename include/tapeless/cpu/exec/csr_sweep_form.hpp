@@ -43,15 +43,15 @@ inline constexpr index_t rows_beside_long_vectors = 64;
 // touch of vectors, or where these are short (apart), as the second-level cache keeps.
 constexpr index_t rows_of_tile(index_t rows, index_t nnz, index_t entry_bytes, bool once, bool apart) {
   const index_t entries = apart ? bytes_in_second_level / entry_bytes : entries_at_hand;
-  const index_t most = apart ? detail::sweep_rows : rows_beside_long_vectors;
+  const index_t most = apart ? detail::csr_sweep_rows : rows_beside_long_vectors;
   return once ? most : std::clamp<index_t>(entries / (nnz / rows + 1), 1, most);
 }
 // x and its sums do not alternate where the first-level cache keeps much of one of them, of so many bytes: in alternation
 // it would keep half as many elements of each.
 inline constexpr index_t short_vector = 128 * 1024;
 
-template <const auto& P, int First> struct sweep_form {
-  static constexpr int steps = steps_of_strip<P>(First);
+template <const auto& P, int First> struct csr_sweep_form {
+  static constexpr int steps = steps_of_sweep<P>(First);
   using T = lanes_of_step<P, First>;
   static constexpr bool tiled = (P.step_[First].attr & detail::in_tiles) != 0;
   static constexpr bool multiplies(int i) { return is_sparse(P.step_[i].o) && !sums(i); }
@@ -61,12 +61,8 @@ template <const auto& P, int First> struct sweep_form {
     for (int i = First; i < First + steps; ++i) n += is_sparse(P.step_[i].o);
     return n == 1;
   }
-  static constexpr bool first_is_ones(int i) {
-    return (P.step_[i].attr & detail::first_is_ones) != 0;
-  }
-  static constexpr bool second_is_ones(int i) {
-    return (P.step_[i].attr & detail::second_is_ones) != 0;
-  }
+  static constexpr bool first_is_ones(int i) { return (P.step_[i].attr & detail::first_is_ones) != 0; }
+  static constexpr bool second_is_ones(int i) { return (P.step_[i].attr & detail::second_is_ones) != 0; }
   // operand 1 or 2 of the op, among the step's slots
   static constexpr int slot_of(int i, int operand) { return operand == 1 || first_is_ones(i) ? 2 : 3; }
   static constexpr bool is_vector(int i) {
@@ -90,10 +86,10 @@ template <const auto& P, int First> struct sweep_form {
     const bool by_sums = sums(i);
     int n = 0;
     for (int k = First; k < i; ++k)
-      n += by_sums ? sums(k) && is_vector(k) && P.step_[k].strip : multiplies_a_vector(k);
-    if (by_sums ? !is_vector(i) || !P.step_[i].strip : !multiplies_a_vector(i)) return -1;
+      n += by_sums ? sums(k) && is_vector(k) && P.step_[k].sweep : multiplies_a_vector(k);
+    if (by_sums ? !is_vector(i) || !P.step_[i].sweep : !multiplies_a_vector(i)) return -1;
     for (int k = First; k < First + steps; ++k)
-      if ((by_sums ? multiplies_a_vector(k) : sums(k) && is_vector(k) && P.step_[k].strip) && n-- == 0)
+      if ((by_sums ? multiplies_a_vector(k) : sums(k) && is_vector(k) && P.step_[k].sweep) && n-- == 0)
         return k;
     return -1;
   }
@@ -143,8 +139,7 @@ template <const auto& P, int First> struct sweep_form {
       }
     r.chunks = row_chunks(r.rows, entries, summed, most);
     if constexpr (tiled) {
-      const detail::tiling t =
-          detail::tiling_of(r.rows, columns, r.nnz, index_t{sizeof(T)});
+      const detail::tiling t = detail::tiling_of(r.rows, columns, r.nnz, index_t{sizeof(T)});
       r.tiles = {t, r.a.end, r.a.column};
       r.chunks = power_of_two(std::min(r.chunks, t.row_blocks));
     }
@@ -173,16 +168,15 @@ template <const auto& P, int First> struct sweep_form {
   // Does load k of step i come row by row from memory? Then the rows kept are gathered.
   static constexpr bool gathers(int i, int k) {
     const detail::slot& q = P.slot_[P.step_[i].slot0 + k];
-    return masks > 0 && k < P.step_[i].loads && q.at.where != detail::place::strip &&
-           q.stride[0] != 0;
+    return masks > 0 && k < P.step_[i].loads && q.at.where != detail::place::sweep && q.stride[0] != 0;
   }
   static constexpr index_t gathered_before(int step, int load) {
     index_t n = 0;
     for (int i = First; i <= step; ++i)
       for (int k = 0; k < (i == step ? load : P.step_[i].loads); ++k) n += gathers(i, k);
-    return n * detail::room_of_sweep_rows * 8;
+    return n * detail::room_of_csr_sweep_rows * 8;
   }
-  static constexpr index_t own_scratch = detail::aligned(P.strip_bytes);
+  static constexpr index_t own_scratch = detail::aligned(P.sweep_bytes);
 
   // Bytes of a member's scratch.
   static constexpr index_t scratch() {

@@ -109,8 +109,8 @@ constexpr unfold_extents unfold_of(const step& s, const shape& x) {
           .dil = a.dilation};
 }
 
+using detail::is_batch_tiled;
 using detail::is_conv;
-using detail::passes_by_images;
 constexpr conv_pass pass_of(op o) {
   return o == op::conv_fprop ? conv_pass::fprop : o == op::conv_dgrad ? conv_pass::dgrad : conv_pass::wgrad;
 }
@@ -206,8 +206,8 @@ template <const auto& P> constexpr bool is_made_with_positions(int i) {
   if (i == 0 || i >= P.steps) return false;
   const step &s = P.step_[i], &w = P.step_[i - 1];
   if (s.fused || w.fused || s.o != op::window_max || w.o != op::window_argmax) return false;
-  const bool begins_strip = i + 1 < P.steps && P.step_[i + 1].strip;
-  return (s.strip || (!w.strip && !begins_strip)) && s.at_load == w.at_load && s.attr == w.attr &&
+  const bool begins_sweep = i + 1 < P.steps && P.step_[i + 1].sweep;
+  return (s.sweep || (!w.sweep && !begins_sweep)) && s.at_load == w.at_load && s.attr == w.attr &&
          s.attr2 == w.attr2 && P.slot_[s.slot0].at == P.slot_[w.slot0].at &&
          P.slot_[s.slot0].s == P.slot_[w.slot0].s;
 }
@@ -265,17 +265,17 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
   }
 }
 // Where the first two operands are that have a list. See unmade_gathers.
-struct listed_operands {
+struct indexed_operands {
   const void* from[2]{};
   row_lists lists;
 };
 
 // K: the kernel of a convolution, the extents of a small product
-template <op O, auto K, class T, class Team> void run_whole(const Team& team, const step& s,
-                                                            const frame_step& f,
-                                                            const scratch_of_kernel<T>& scratch,
-                                                            const detail::name_values& names,
-                                                            const listed_operands& listed = {}) {
+template <op O, auto K, class T, class Team> void run_kernel(const Team& team, const step& s,
+                                                             const frame_step& f,
+                                                             const scratch_of_kernel<T>& scratch,
+                                                             const detail::name_values& names,
+                                                             const indexed_operands& listed = {}) {
   const int result = s.loads;
   const auto in = [&](int k) {
     return static_cast<const T*>(k < 2 && listed.from[k] != nullptr ? listed.from[k] : f.slot[k].data());
@@ -351,8 +351,7 @@ template <op O, auto K, class T, class Team> void run_whole(const Team& team, co
       else dense_of<T>(team, a, rows, columns, in(2), y);
     };
     if ((s.attr & detail::in_tiles) != 0)
-      run(csr_tiles{detail::tiling_of(rows, columns, f.slot[0].s.d[0], sizeof(T)), index(1),
-                    index(0)});
+      run(csr_tiles{detail::tiling_of(rows, columns, f.slot[0].s.d[0], sizeof(T)), index(1), index(0)});
     else run(csr_rows{row_ends{f.slot[1].data(), (s.attr & detail::entries_wide) != 0}, index(0)});
   } else if constexpr (O == op::sparse_solve) {
     const auto has = [&](std::uint64_t attribute) { return (s.attr & attribute) != 0; };
@@ -386,7 +385,7 @@ template <op O, auto K, class T> void run_rows(const step& s, const frame_step& 
   part.slot = slot;
   part.matmul = f.matmul;
   part.matmul.m = hi - lo;
-  run_whole<O, K, T>(serial_team{}, s, part, scratch, names);
+  run_kernel<O, K, T>(serial_team{}, s, part, scratch, names);
 }
 
 } // namespace tapeless::cpu

@@ -16,7 +16,7 @@
 namespace tapeless::cpu {
 
 // Loads of one loop that read by lists: gather step[k] names the rows of load[k].
-struct listed_loads {
+struct indexed_loads {
   static constexpr int most = 4;
   int count = 0;
   int load[most]{}, gather[most]{};
@@ -30,8 +30,8 @@ template <const auto& P> constexpr bool has_step(bool (&is)(op)) {
   return false;
 }
 
-template <const auto& P> class unmade_gathers : what_stays<P> {
-  using what_stays<P>::result_of;
+template <const auto& P> class elided_gathers : liveness<P> {
+  using liveness<P>::result_of;
   static constexpr index_t least_bytes = 512; // of a row that a loop is called for
 
   // Indices of the outermost axis of the loop of step r in each row of what slot k reads: n rows, all of `numel`. 0: it
@@ -42,7 +42,7 @@ template <const auto& P> class unmade_gathers : what_stays<P> {
     const detail::slot& q = P.slot_[k];
     const index_t row = quotient(numel, n);
     int first = r;
-    while (P.step_[first].strip) --first;
+    while (P.step_[first].sweep) --first;
     if (is_sparse(P.step_[first].o) || s.at_load || row == 0 || row * size_of(q.t) < least_bytes) return 0;
     if (!is_static(q.stride[0]) || q.stride[0] <= 0 || row % q.stride[0] != 0) return 0;
     const index_t unit = row / q.stride[0];
@@ -70,16 +70,14 @@ template <const auto& P> class unmade_gathers : what_stays<P> {
     using detail::is_static, detail::is_float;
     const step& s = P.step_[i];
     if (s.fused || s.o != op::gather || s.attr != 0 || s.at_load) return false;
-    const detail::slot &x = P.slot_[s.slot0], &list = P.slot_[s.slot0 + 1],
-                                 &y = P.slot_[s.slot0 + 2];
+    const detail::slot &x = P.slot_[s.slot0], &list = P.slot_[s.slot0 + 1], &y = P.slot_[s.slot0 + 2];
     if (y.at.where != detail::place::arena || !is_float(x.t) || list.s.rank != 1 || x.s.rank < 2)
       return false;
     if (i + 1 < P.steps && P.step_[i + 1].epilogue) return false;
     // what another gather makes may be where that one's operand is: see stand_ins
-    if (const int w = what_stays<P>::writer_of(i, s.slot0); w >= 0 && P.step_[w].o == op::gather)
-      return false;
+    if (const int w = liveness<P>::writer_of(i, s.slot0); w >= 0 && P.step_[w].o == op::gather) return false;
     if (is_static(x.s.d[0])) return x.s.d[0] > 0; // of none, which a run may bring, zeros are gathered
-    const int w = what_stays<P>::writer_of(i, s.slot0 + 1);
+    const int w = liveness<P>::writer_of(i, s.slot0 + 1);
     return w >= 0 && P.step_[w].o == op::select;
   }
 
@@ -87,18 +85,18 @@ public:
   static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1;
   int gather[slots]{};   // slot k reads rows of what step gather[k] would copy; -1: it does not
   index_t unit[steps]{}; // of a loop that reads by lists; 1: another step does
-  bool unmade[steps]{};
+  bool elided[steps]{};
 
-  constexpr unmade_gathers() {
+  constexpr elided_gathers() {
     for (int& g : gather) g = -1;
     for (int i = 0; i < P.steps; ++i) {
       if (!is_list_of_rows(i)) continue;
       const int x = P.step_[i].slot0, y = result_of(i);
       const extent_t n = P.slot_[y].s.d[0], all = detail::numel(P.slot_[y].s);
-      bool fits = what_stays<P>::stays(i, x) && what_stays<P>::stays(i, x + 1);
+      bool fits = liveness<P>::stays(i, x) && liveness<P>::stays(i, x + 1);
       index_t units[steps]{};
       int loads[steps]{};
-      const auto each = [&](auto&& f) { what_stays<P>::each_reader(i, f); };
+      const auto each = [&](auto&& f) { liveness<P>::each_reader(i, f); };
       if (fits)
         each([&](int r, int k) {
           const index_t u = P.step_[r].fused                  ? unit_of(r, k, n, all)
@@ -111,18 +109,18 @@ public:
       for (int r = i; r < P.steps; ++r) {
         int known = 0;
         for (int k = P.step_[r].slot0; loads[r] > 0 && k < result_of(r); ++k) known += gather[k] >= 0 ? 1 : 0;
-        fits = fits && loads[r] + known <= listed_loads::most;
+        fits = fits && loads[r] + known <= indexed_loads::most;
       }
       if (!fits) continue;
-      unmade[i] = true;
+      elided[i] = true;
       each([&](int r, int k) {
         gather[k] = i;
         unit[r] = units[r];
       });
     }
   }
-  constexpr listed_loads of_loop(int r) const {
-    listed_loads l;
+  constexpr indexed_loads of_loop(int r) const {
+    indexed_loads l;
     for (int k = P.step_[r].slot0; k < result_of(r); ++k) {
       if (gather[k] < 0) continue;
       const detail::slot &y = P.slot_[result_of(gather[k])], &q = P.slot_[k];
@@ -139,14 +137,14 @@ public:
 };
 
 constexpr bool is_gather(op o) { return o == op::gather; }
-template <const auto& P> inline constexpr unmade_gathers<P> lists_of{};
+template <const auto& P> inline constexpr elided_gathers<P> lists_of{};
 // Is step i a gather that copies nothing?
-template <const auto& P> constexpr bool is_unmade(int i) {
-  if constexpr (has_step<P>(is_gather)) return lists_of<P>.unmade[i];
+template <const auto& P> constexpr bool is_elided(int i) {
+  if constexpr (has_step<P>(is_gather)) return lists_of<P>.elided[i];
   else return false;
 }
 // Of step i.
-template <const auto& P> constexpr listed_loads listed_loads_of(int i) {
+template <const auto& P> constexpr indexed_loads indexed_loads_of(int i) {
   if constexpr (has_step<P>(is_gather)) return lists_of<P>.of_loop(i);
   else return {};
 }

@@ -9,7 +9,7 @@
 #include "../../ops/matmul.hpp"
 #include "../../plan/ir/step.hpp"
 #include "../base/operand.hpp" // IWYU pragma: export
-#include "full_selection.hpp" // IWYU pragma: export
+#include "full_selection.hpp"  // IWYU pragma: export
 
 namespace tapeless::cpu {
 
@@ -41,7 +41,7 @@ template <const auto& P> struct frame {
   std::byte* shared = nullptr;
   std::byte* packed = nullptr;
   detail::run_context* context = nullptr; // what it was filled from
-  std::conditional_t<(P.counted > 0), stand_ins<P>, no_stand_ins> stand_in;
+  std::conditional_t<(P.counted > 0), full_selection<P>, no_full_selection> selection;
 
   // A step has counted a named extent: the steps after it take it.
   void set_count(char name, index_t n) {
@@ -67,7 +67,7 @@ template <const auto& P> struct frame {
       f.start = 0;
       f.offset = start * detail::size_of(q.t);
       const detail::location& at = [&]() -> const detail::location& {
-        if constexpr (P.counted > 0) return stand_in.at(k, names);
+        if constexpr (P.counted > 0) return selection.at(k, names);
         else return q.at;
       }();
       switch (at.where) {
@@ -77,7 +77,7 @@ template <const auto& P> struct frame {
           f.source = &part[at.index];
           f.offset += at.offset * c.part_unit[at.index];
           break;
-        case place::strip: f.source = &nothing; break; // each member has its own, see base_of
+        case place::sweep: f.source = &nothing; break; // each member has its own, see base_of
         default:
           f.source = &nothing;
           f.offset = 0;

@@ -12,8 +12,8 @@ namespace tapeless::cpu {
 // Where a selection counts its rows, it may take all of them: then they are copied nowhere, and who reads the result of
 // their gather reads its operand, where that is still there: dense, from its location on, as a gather's operand is. Found
 // at bind.
-template <const auto& P> struct stand_ins : what_stays<P> {
-  using what_stays<P>::result_of, what_stays<P>::writer_of;
+template <const auto& P> struct full_selection : liveness<P> {
+  using liveness<P>::result_of, liveness<P>::writer_of;
   static constexpr int slots = P.slots > 0 ? P.slots : 1;
   int of[slots]; // slot k may be read where slot of[k] is; -1: it may not
 
@@ -27,13 +27,13 @@ template <const auto& P> struct stand_ins : what_stays<P> {
     return w >= 0 && P.step_[w].o == op::select && P.slot_[result_of(w)].at == P.slot_[s.slot0 + 1].at &&
            !detail::is_static(P.slot_[result_of(w)].s.d[0]);
   }
-  stand_ins() {
+  full_selection() {
     for (int& k : of) k = -1;
     for (int i = 0; i < P.steps; ++i) {
       const int x = P.step_[i].slot0, y = result_of(i);
-      if (!moves_counted(i) || of[x] >= 0 || !what_stays<P>::stays(i, x)) continue;
+      if (!moves_counted(i) || of[x] >= 0 || !liveness<P>::stays(i, x)) continue;
       of[y] = x;
-      what_stays<P>::each_reader(i, [&](int, int k) { of[k] = x; });
+      liveness<P>::each_reader(i, [&](int, int k) { of[k] = x; });
     }
   }
   // Where slot k is.
@@ -46,6 +46,6 @@ template <const auto& P> struct stand_ins : what_stays<P> {
   // Of the gather with operand x: the positions.
   static const detail::slot& selected(int x) { return P.slot_[x + 1]; }
 };
-struct no_stand_ins {};
+struct no_full_selection {};
 
 } // namespace tapeless::cpu

@@ -19,12 +19,12 @@ inline bool names_all_rows(const std::int32_t* list, index_t listed, index_t row
 }
 // The rows of its operand that gather g names.
 template <const auto& P> const std::int32_t* list_of(const frame<P>& f, int g) {
-  if constexpr (has_kept_places<P>)
-    if (kept_places_of<P>.listed[g]) return state_of_places<P>(f).list;
+  if constexpr (has_recycled_slots<P>)
+    if (recycled_slots_of<P>.listed[g]) return state_of_places<P>(f).list;
   return static_cast<const std::int32_t*>(f.step[g].slot[1].data());
 }
-template <const auto& P> listed_operands listed_operands_of(const frame<P>& f, int i) {
-  listed_operands r;
+template <const auto& P> indexed_operands indexed_operands_of(const frame<P>& f, int i) {
+  indexed_operands r;
   if constexpr (has_step<P>(is_gather))
     for (int k = 0; k < 2; ++k) {
       const int g = lists_of<P>.gather[P.step_[i].slot0 + k];
@@ -39,13 +39,13 @@ template <const auto& P> listed_operands listed_operands_of(const frame<P>& f, i
 
 // A loop whose loads L read listed rows: a call of the kernel for each run of such that lie one behind the other. Sums of
 // several rows depend on these runs, so rows in places that others gave away, by chance of time, are no runs.
-template <listed_loads L, class Kernel> struct listed_loop {
+template <indexed_loads L, class Kernel> struct indexed_loop {
   const std::byte* from[L.count];
   const std::int32_t* list[L.count];
   bool in_places = false;
-  template <const auto& P> explicit listed_loop(const frame<P>& f) {
+  template <const auto& P> explicit indexed_loop(const frame<P>& f) {
     for (int k = 0; k < L.count; ++k) {
-      if constexpr (has_kept_places<P>) in_places = in_places || kept_places_of<P>.listed[L.gather[k]];
+      if constexpr (has_recycled_slots<P>) in_places = in_places || recycled_slots_of<P>.listed[L.gather[k]];
       from[k] = static_cast<const std::byte*>(f.step[L.gather[k]].slot[0].data()) + L.first[k];
       list[k] = list_of(f, L.gather[k]);
     }
@@ -75,9 +75,9 @@ template <listed_loads L, class Kernel> struct listed_loop {
   }
 };
 // kernel, or it by lists where step i reads by such
-template <const auto& P, listed_loads L, class Kernel> auto loop_of(const frame<P>& f, Kernel kernel) {
+template <const auto& P, indexed_loads L, class Kernel> auto loop_of(const frame<P>& f, Kernel kernel) {
   if constexpr (L.count == 0) return kernel;
-  else return listed_loop<L, Kernel>(f);
+  else return indexed_loop<L, Kernel>(f);
 }
 
 } // namespace tapeless::cpu

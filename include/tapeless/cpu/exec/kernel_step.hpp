@@ -13,14 +13,14 @@
 
 namespace tapeless::cpu {
 
-template <class Arch> struct whole_steps {
+template <class Arch> struct kernel_steps {
   // Bytes of an element of a step's scratch.
   static constexpr index_t scratch_unit(const step& s) { return s.wide ? 8 : s.bf16 ? 2 : 4; }
   template <const auto& P> static constexpr bool followed_by_epilogue(int i) {
     return i + 1 < P.steps && P.step_[i + 1].epilogue;
   }
-  template <const auto& P> static constexpr bool is_conv_of_strip(int i) {
-    return is_conv(P.step_[i].o) && (P.step_[i].strip || (i + 1 < P.steps && P.step_[i + 1].strip));
+  template <const auto& P> static constexpr bool is_conv_of_sweep(int i) {
+    return is_conv(P.step_[i].o) && (P.step_[i].sweep || (i + 1 < P.steps && P.step_[i + 1].sweep));
   }
 
   // Ops that move or compare elements work on those of their operand; kernels that compute have real ones only.
@@ -72,15 +72,14 @@ template <class Arch> struct whole_steps {
   template <const auto& P> static constexpr index_t packed_before(int i) {
     index_t bytes = bytes_of_places<P>();
     for (int k = 0; k < i; ++k)
-      if (P.step_[k].packs_ahead)
-        bytes += detail::aligned(need_of<P>(k).packed * scratch_unit(P.step_[k]));
+      if (P.step_[k].packs_ahead) bytes += detail::aligned(need_of<P>(k).packed * scratch_unit(P.step_[k]));
     return bytes;
   }
   // Bytes of the weights that a run packs for the steps of a strip of images before its step i.
-  template <const auto& P> static constexpr index_t packed_in_strip_before(int i) {
+  template <const auto& P> static constexpr index_t packed_in_sweep_before(int i) {
     index_t bytes = 0;
-    while (P.step_[i].strip)
-      if (--i; is_conv_of_strip<P>(i) && !P.step_[i].packs_ahead)
+    while (P.step_[i].sweep)
+      if (--i; is_conv_of_sweep<P>(i) && !P.step_[i].packs_ahead)
         bytes += detail::aligned(need_of<P>(i).packed * scratch_unit(P.step_[i]));
     return bytes;
   }
@@ -93,7 +92,7 @@ template <class Arch> struct whole_steps {
         if (!P.step_[I].packs_ahead && !matmul_bf16_packs<Arch>(f.step[I].matmul)) return nullptr;
       } else if (!P.step_[I].packs_ahead && !matmul_packs<T>(f.step[I].matmul)) return nullptr;
     }
-    constexpr index_t at = P.step_[I].packs_ahead ? packed_before<P>(I) : packed_in_strip_before<P>(I);
+    constexpr index_t at = P.step_[I].packs_ahead ? packed_before<P>(I) : packed_in_sweep_before<P>(I);
     return reinterpret_cast<T*>((P.step_[I].packs_ahead ? f.packed : f.shared) + at);
   }
   template <const auto& P, int I, class Team>

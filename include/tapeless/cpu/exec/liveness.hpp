@@ -15,7 +15,7 @@ namespace tapeless::cpu {
 using detail::op;
 using detail::step;
 
-template <const auto& P> struct what_stays {
+template <const auto& P> struct liveness {
   static constexpr int result_of(int i) { return P.step_[i].slot0 + P.step_[i].loads; }
   static constexpr int end_of_results(int i) { return result_of(i) + P.step_[i].stores; }
   static constexpr int end_of(int i) { return i + 1 < P.steps ? P.step_[i + 1].slot0 : P.slots; }
@@ -70,7 +70,7 @@ template <const auto& P> struct what_stays {
   static constexpr bool stays(int i, int k) {
     int last = i;
     each_reader(i, [&](int r, int) { last = r; });
-    while (last + 1 < P.steps && (P.step_[last + 1].epilogue || P.step_[last + 1].strip)) ++last;
+    while (last + 1 < P.steps && (P.step_[last + 1].epilogue || P.step_[last + 1].sweep)) ++last;
     for (int w = i + 1; w <= last; ++w)
       if (writes(w, i, k)) return false;
     return true;

@@ -16,8 +16,8 @@
 namespace tapeless::cpu {
 
 // What of plan P has such places: of the first selection that has some.
-template <const auto& P> class kept_places : what_stays<P> {
-  using what_stays<P>::result_of, what_stays<P>::end_of_results;
+template <const auto& P> class recycled_slots : liveness<P> {
+  using liveness<P>::result_of, liveness<P>::end_of_results;
   static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1;
 
   // Elements of a row of slot k of step i, whose rows are the images, one behind the other; 0: they are not.
@@ -37,9 +37,9 @@ template <const auto& P> class kept_places : what_stays<P> {
     }
     return farthest < row ? row : 0;
   }
-  constexpr bool in_strip(int i) const { return first <= i && i <= last; }
+  constexpr bool in_sweep(int i) const { return first <= i && i <= last; }
   // The strip of images, one by one, that ends with the values that step t selects from, one for each of them.
-  constexpr bool find_strip(int t) {
+  constexpr bool find_sweep(int t) {
     using namespace tapeless::detail;
     const step& s = P.step_[t];
     if (s.fused || s.o != op::select || s.at_load) return false;
@@ -50,10 +50,10 @@ template <const auto& P> class kept_places : what_stays<P> {
     most = q.most_of(images);
     least = q.least();
     if (most <= 0 || most >= images) return false;
-    const int w = what_stays<P>::writer_of(t, s.slot0);
+    const int w = liveness<P>::writer_of(t, s.slot0);
     if (w < 0 || !P.step_[w].fused) return false;
-    for (first = last = w; P.step_[first].strip;) --first;
-    while (P.step_[last + 1].strip) ++last;
+    for (first = last = w; P.step_[first].sweep;) --first;
+    while (P.step_[last + 1].sweep) ++last;
     if (last >= t || P.step_[first].at_once != 1) return false;
     bool fits = false, convolutions = false;
     for (int y = result_of(w); y < end_of_results(w); ++y)
@@ -67,21 +67,21 @@ template <const auto& P> class kept_places : what_stays<P> {
   // Is step r a gather of rows that step t selects, from images that have `row` elements, and are they copied nowhere?
   constexpr bool gathers(int r, int k, int t, index_t row) const {
     const int list = P.step_[r].slot0 + 1;
-    return is_unmade<P>(r) && k == P.step_[r].slot0 && P.slot_[list].at == P.slot_[result_of(t)].at &&
-           what_stays<P>::writer_of(r, list) == t && row_of(r, k) == row;
+    return is_elided<P>(r) && k == P.step_[r].slot0 && P.slot_[list].at == P.slot_[result_of(t)].at &&
+           liveness<P>::writer_of(r, list) == t && row_of(r, k) == row;
   }
   // Result y of step i: where all its readers find it, it is in the places.
   constexpr void place(int i, int y, int t) {
     const index_t row = row_of(i, y);
     bool fits = P.slot_[y].at.where == detail::place::arena && row > 0, later = false;
     if (fits)
-      what_stays<P>::each_reader(i, y, [&](int r, int k) {
-        fits = fits && (in_strip(r) ? row_of(r, k) == row : gathers(r, k, t, row));
-        later = later || !in_strip(r);
+      liveness<P>::each_reader(i, y, [&](int r, int k) {
+        fits = fits && (in_sweep(r) ? row_of(r, k) == row : gathers(r, k, t, row));
+        later = later || !in_sweep(r);
       });
     if (!fits || !later) return;
     moved[y] = true;
-    what_stays<P>::each_reader(i, y, [&](int r, int k) { (in_strip(r) ? moved[k] : listed[r]) = true; });
+    liveness<P>::each_reader(i, y, [&](int r, int k) { (in_sweep(r) ? moved[k] : listed[r]) = true; });
   }
   // Does what stays with its image, made by the strip or read by it, lie where others move?
   constexpr bool conflicts() const {
@@ -89,7 +89,7 @@ template <const auto& P> class kept_places : what_stays<P> {
       for (int y = result_of(i); y < end_of_results(i); ++y)
         for (int w = first; moved[y] && w <= last; ++w)
           for (int z = P.step_[w].slot0; z < end_of_results(w); ++z)
-            if (!moved[z] && what_stays<P>::overlap(w, z, i, y)) return true;
+            if (!moved[z] && liveness<P>::overlap(w, z, i, y)) return true;
     return false;
   }
   constexpr void forget() {
@@ -106,9 +106,9 @@ public:
   bool moved[slots]{};          // slot k: its row i is row place[i] of the state
   bool listed[steps]{};         // gather i reads the rows `list` of the state
 
-  constexpr kept_places() {
+  constexpr recycled_slots() {
     for (int t = 0; t < P.steps && select < 0; ++t) {
-      if (!find_strip(t)) continue;
+      if (!find_sweep(t)) continue;
       for (int i = first; i <= last; ++i)
         for (int y = result_of(i); y < end_of_results(i); ++y) place(i, y, t);
       for (const bool m : moved)
@@ -119,34 +119,34 @@ public:
 };
 
 constexpr bool is_select(op o) { return o == op::select; }
-template <const auto& P> inline constexpr kept_places<P> kept_places_of{};
-template <const auto& P> constexpr bool find_kept_places() {
+template <const auto& P> inline constexpr recycled_slots<P> recycled_slots_of{};
+template <const auto& P> constexpr bool find_recycled_slots() {
   if constexpr (has_step<P>(is_conv) && has_step<P>(is_select) && has_step<P>(is_gather))
-    return kept_places_of<P>.select >= 0;
+    return recycled_slots_of<P>.select >= 0;
   else return false;
 }
-template <const auto& P> inline constexpr bool has_kept_places = find_kept_places<P>();
+template <const auto& P> inline constexpr bool has_recycled_slots = find_recycled_slots<P>();
 
 // Ahead of the weights that a load packs.
-struct state_of_kept_places {
+struct state_of_recycled_slots {
   std::int32_t *place, *list, *heap; // of each image; of those that are selected, and scratch for as many
 };
 template <const auto& P> constexpr index_t bytes_of_places() {
-  if constexpr (has_kept_places<P>)
-    return detail::aligned((kept_places_of<P>.images + 2 * kept_places_of<P>.most) *
-                                     index_t{sizeof(std::int32_t)});
+  if constexpr (has_recycled_slots<P>)
+    return detail::aligned((recycled_slots_of<P>.images + 2 * recycled_slots_of<P>.most) *
+                           index_t{sizeof(std::int32_t)});
   else return 0;
 }
-template <const auto& P> state_of_kept_places state_of_places(const frame<P>& f) {
+template <const auto& P> state_of_recycled_slots state_of_places(const frame<P>& f) {
   std::int32_t* const all = reinterpret_cast<std::int32_t*>(f.packed);
-  std::int32_t* const list = all + kept_places_of<P>.images;
-  return {all, list, list + kept_places_of<P>.most};
+  std::int32_t* const list = all + recycled_slots_of<P>.images;
+  return {all, list, list + recycled_slots_of<P>.most};
 }
 
 // The selection is made, of `count` rows: where they are.
 template <const auto& P> void list_places(const frame<P>& f, index_t count) {
-  constexpr int s = kept_places_of<P>.select;
-  const state_of_kept_places state = state_of_places<P>(f);
+  constexpr int s = recycled_slots_of<P>.select;
+  const state_of_recycled_slots state = state_of_places<P>(f);
   const auto* const rows = static_cast<const std::int32_t*>(f.step[s].slot[P.step_[s].loads].data());
   for (index_t j = 0; j < count; ++j) state.list[j] = state.place[rows[j]];
 }

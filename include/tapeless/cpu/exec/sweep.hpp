@@ -56,14 +56,14 @@ template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i,
   using namespace tapeless::detail;
   const slot& q = p.slot_[p.step_[i].slot0 + k];
   int first = i, readers = 0, last = i;
-  while (p.step_[first].strip) --first;
-  if (is_sparse(p.step_[first].o) || q.at.where == place::strip || !is_float(q.t) || q.stride[0] == 0 ||
+  while (p.step_[first].sweep) --first;
+  if (is_sparse(p.step_[first].o) || q.at.where == place::sweep || !is_float(q.t) || q.stride[0] == 0 ||
       q.stride[p.step_[i].axes - 1] != 1)
     return {};
   index_t before = 0, mine = 0, all = 0;
   bool images = false;
-  for (int j = first; j == first || (j < p.steps && p.step_[j].strip); ++j) {
-    images = images || passes_by_images(p.step_[j].o);
+  for (int j = first; j == first || (j < p.steps && p.step_[j].sweep); ++j) {
+    images = images || is_batch_tiled(p.step_[j].o);
     if (!p.step_[j].fused) continue;
     bool reads = false;
     for (int l = 0; l < p.step_[j].loads; ++l) reads = reads || p.slot_[p.step_[j].slot0 + l].at == q.at;
@@ -78,23 +78,23 @@ template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i,
   if (readers < 2 && !images) return {};
   index_t row = 1;
   for (int a = 1; a < p.step_[first].axes; ++a) row *= p.step_[first].loop[a];
-  if (row > strip_grain) return {0, i == last ? 128 : 0};
+  if (row > sweep_grain) return {0, i == last ? 128 : 0};
   return {128 * before / all, 128 * (before + mine) / all};
 }
 
 template <const auto& P, int I> constexpr auto code_of() {
   constexpr step s = P.step_[I];
-  fused_code<s.codes, s.konsts, s.stores, s.customs> k;
+  fused_code<s.codes, s.constants, s.stores, s.customs> k;
   for (int i = 0; i < s.codes; ++i) k.code[i] = P.code[s.code0 + i];
-  for (int i = 0; i < s.konsts; ++i) k.konst[i] = P.konst[s.konst0 + i];
+  for (int i = 0; i < s.constants; ++i) k.constant[i] = P.constant[s.constant0 + i];
   for (int i = 0; i < s.stores; ++i) k.store[i] = P.store_[s.store0 + i];
   for (int i = 0; i < s.customs; ++i) k.custom[i] = P.custom[s.custom0 + i];
   k.slots = s.loads + s.stores;
   k.axes = s.axes;
   k.past_caches = stores_past_caches(P, P.step_[I]);
   for (int i = 0; i < s.loads && i < k.most_ahead; ++i) {
-    if constexpr (has_kept_places<P>)
-      if (kept_places_of<P>.moved[s.slot0 + i]) continue; // the row behind it is not the next one
+    if constexpr (has_recycled_slots<P>)
+      if (recycled_slots_of<P>.moved[s.slot0 + i]) continue; // the row behind it is not the next one
     const fetched_part part = fetched_ahead(P, I, i);
     k.ahead_from[i] = static_cast<std::uint8_t>(part.from);
     k.ahead_to[i] = static_cast<std::uint8_t>(part.to);
@@ -102,35 +102,35 @@ template <const auto& P, int I> constexpr auto code_of() {
   return k;
 }
 
-template <const auto& P> constexpr int steps_of_strip(int first) {
+template <const auto& P> constexpr int steps_of_sweep(int first) {
   int n = 1;
-  while (first + n < P.steps && P.step_[first + n].strip) ++n;
+  while (first + n < P.steps && P.step_[first + n].sweep) ++n;
   return n;
 }
 template <const auto& P, int I> using lanes_of_step = std::conditional_t<P.step_[I].wide, double, float>;
 template <const auto& P, int I> using stores_of_step = stores_of<code_of<P, I>(), lanes_of_step<P, I>>;
 
 // The rows at hand.
-struct strip_rows {
+struct sweep_rows {
   index_t lo, hi, chunk;
   index_t done;       // rows of its chunk before them
   std::byte* scratch; // of the member that is at it
-  index_t strip = 0;  // from one strip to the next
+  index_t sweep = 0;  // from one strip to the next
   index_t place = lo; // the row of what has such places, see kept_places
 };
 // Where operand or result k of step I has row 0.
-template <const auto& P, int I> void* base_of(const frame<P>& f, int k, const strip_rows& r) {
+template <const auto& P, int I> void* base_of(const frame<P>& f, int k, const sweep_rows& r) {
   const detail::slot& q = P.slot_[P.step_[I].slot0 + k];
   const frame_slot& s = f.step[I].slot[k];
-  if constexpr (has_kept_places<P>)
-    if (kept_places_of<P>.moved[P.step_[I].slot0 + k])
+  if constexpr (has_recycled_slots<P>)
+    if (recycled_slots_of<P>.moved[P.step_[I].slot0 + k])
       return before(s.data(), (r.lo - r.place) * s.stride[0] * detail::size_of(q.t));
-  if (q.at.where != detail::place::strip) return s.data();
+  if (q.at.where != detail::place::sweep) return s.data();
   return before(r.scratch + q.at.offset, r.lo * s.stride[0] * detail::size_of(q.t));
 }
 
 // The sums of a chunk of fused step I, if r.done > 0 rows of it have been visited.
-template <const auto& P, int I> void finish_fused_rows(const frame<P>& f, const strip_rows& r) {
+template <const auto& P, int I> void finish_fused_rows(const frame<P>& f, const sweep_rows& r) {
   constexpr step s = P.step_[I];
   if constexpr (s.fused && s.carries > 0) {
     using stores = stores_of_step<P, I>;
@@ -146,33 +146,31 @@ template <const auto& P, int I> void finish_fused_rows(const frame<P>& f, const 
 }
 
 // The convolutions and pools of a strip.
-template <class Arch, const auto& P> struct strip_of_images {
-  using whole = whole_steps<Arch>;
+template <class Arch, const auto& P> struct batch_sweep {
+  using whole = kernel_steps<Arch>;
   // Bytes of a member's sums of weights' gradients over the images at hand, in step i.
   static constexpr index_t sums(int i) {
     const step& s = P.step_[i];
     const detail::slot& y = P.slot_[s.slot0 + s.loads];
-    return s.o == op::conv_wgrad
-               ? detail::aligned(product(y.s, 0, y.s.rank) * whole::scratch_unit(s))
-               : 0;
+    return s.o == op::conv_wgrad ? detail::aligned(product(y.s, 0, y.s.rank) * whole::scratch_unit(s)) : 0;
   }
   template <int I> using element = typename whole::template element_of<P, I>;
   template <int I> static element<I>* chunk_sums(const frame<P>& f, index_t chunk) {
     const frame_slot& all = f.slot[P.step_[I].partial0];
     return static_cast<element<I>*>(all.data()) + chunk * product(all.s, 0, all.s.rank);
   }
-  template <int I> static void run_rows(const frame<P>& f, const strip_rows& r) {
+  template <int I> static void run_rows(const frame<P>& f, const sweep_rows& r) {
     using T = element<I>;
     constexpr step s = P.step_[I];
     constexpr scratch_need need = whole::template need_of<P>(I);
     constexpr bool wgrad = s.o == op::conv_wgrad;
-    std::byte* const own = r.scratch + detail::aligned(P.strip_bytes);
+    std::byte* const own = r.scratch + detail::aligned(P.sweep_bytes);
     T* const mine = reinterpret_cast<T*>(own + sums(I));
     const scratch_of_kernel<T> scratch{whole::template packed_of<P, I>(f), mine, mine + need.each};
     const frame_slot* const slot = f.step[I].slot;
     shape q[3];
     T* at[3];
-    listed_operands listed = listed_operands_of<P>(f, I);
+    indexed_operands listed = indexed_operands_of<P>(f, I);
     if (listed.lists.a != nullptr) listed.lists.a += r.lo;
     if (listed.lists.b != nullptr) listed.lists.b += r.lo;
     for (int k = 0; k < 3; ++k) {
@@ -196,7 +194,7 @@ template <class Arch, const auto& P> struct strip_of_images {
     }
   }
   // The rows at hand of operand or result k of step I, which is at `at`.
-  template <int I> static frame_slot rows_of(const frame<P>& f, int k, const strip_rows& r, void*& at) {
+  template <int I> static frame_slot rows_of(const frame<P>& f, int k, const sweep_rows& r, void*& at) {
     at = base_of<P, I>(f, k, r);
     frame_slot s = f.step[I].slot[k];
     s.source = &at;
@@ -204,7 +202,7 @@ template <class Arch, const auto& P> struct strip_of_images {
     s.s.d[0] = r.hi - r.lo;
     return s;
   }
-  template <int I> static void run_windows(const frame<P>& f, const strip_rows& r) {
+  template <int I> static void run_windows(const frame<P>& f, const sweep_rows& r) {
     if constexpr (is_made_with_positions<P>(I)) return;
     constexpr step s = P.step_[I];
     constexpr int slots = s.loads + s.stores;
@@ -216,37 +214,37 @@ template <class Arch, const auto& P> struct strip_of_images {
     else {
       frame_step part;
       part.slot = slot;
-      run_whole<s.o, small_product{}, element<I>>(serial_team{}, s, part, {}, f.names);
+      run_kernel<s.o, small_product{}, element<I>>(serial_team{}, s, part, {}, f.names);
     }
   }
   template <int I, class Team> static void combine(const Team& team, const frame<P>& f, index_t chunks) {
     const frame_slot& y = f.step[I].slot[2];
     add_slices<simd<element<I>>>(team, chunks, product(y.s, 0, y.s.rank), chunk_sums<I>(f, 0),
-                                         static_cast<element<I>*>(y.data()));
+                                 static_cast<element<I>*>(y.data()));
   }
 };
 
 // Arch is in the name, so that objects built with other flags do not clash.
-template <class Arch, const auto& P> struct strip {
-  using images = strip_of_images<Arch, P>;
+template <class Arch, const auto& P> struct sweep {
+  using images = batch_sweep<Arch, P>;
   template <int I> [[gnu::always_inline]] static inline void run_rows(const frame<P>& f,
-                                                                      const strip_rows& r) {
+                                                                      const sweep_rows& r) {
     constexpr step s = P.step_[I];
     if constexpr (is_conv(s.o)) images::template run_rows<I>(f, r);
-    else if constexpr (passes_by_images(s.o)) images::template run_windows<I>(f, r);
+    else if constexpr (is_batch_tiled(s.o)) images::template run_windows<I>(f, r);
     else run_fused_rows<I>(f, r);
   }
   template <int I> [[gnu::always_inline]] static inline void run_fused_rows(const frame<P>& f,
-                                                                            const strip_rows& r) {
+                                                                            const sweep_rows& r) {
     constexpr step s = P.step_[I];
     const frame_step& g = f.step[I];
     void* base[s.loads + s.stores];
     for (int k = 0; k < s.loads + s.stores; ++k) base[k] = base_of<P, I>(f, k, r);
     if constexpr (s.partials > 0) stores_of_step<P, I>::redirect(g, r.chunk, base);
     using kernel = fused_kernel<code_of<P, I>(), simd<lanes_of_step<P, I>>>;
-    const auto loop = loop_of<P, listed_loads_of<P>(I)>(f, kernel{});
+    const auto loop = loop_of<P, indexed_loads_of<P>(I)>(f, kernel{});
     const typename stores_of_step<P, I>::carried carry(g, s.carries > 0 ? r.chunk : 0);
-    loop.run({base, g.slot, g.loop, g.extent, r.strip, r.done, carry.of}, r.lo, r.hi);
+    loop.run({base, g.slot, g.loop, g.extent, r.sweep, r.done, carry.of}, r.lo, r.hi);
   }
   template <int I, class Team> static void combine(const Team& team, const frame<P>& f, index_t chunks) {
     if constexpr (P.step_[I].partials == 0) return;
@@ -255,14 +253,14 @@ template <class Arch, const auto& P> struct strip {
   }
   template <int I, class Team> static void pack(const Team& team, const frame<P>& f) {
     if constexpr (is_conv(P.step_[I].o) && !P.step_[I].packs_ahead)
-      whole_steps<Arch>::template pack_step<P, I>(team, f);
+      kernel_steps<Arch>::template pack_step<P, I>(team, f);
   }
   // The strip I... of images, in places that kept_places gives them: a block writes where another one has written, behind
   // the call of take() that gave it the place.
   template <int... I, class Team> static void run_kept(const Team& team, const frame<P>& f, index_t each) {
-    constexpr const kept_places<P>& kept = kept_places_of<P>;
-    using T = typename whole_steps<Arch>::template element_of<P, kept.select>;
-    const state_of_kept_places state = state_of_places<P>(f);
+    constexpr const recycled_slots<P>& kept = recycled_slots_of<P>;
+    using T = typename kernel_steps<Arch>::template element_of<P, kept.select>;
+    const state_of_recycled_slots state = state_of_places<P>(f);
     most_extreme<T> chosen(kept.least, kept.most, static_cast<const T*>(f.step[kept.select].slot[0].data()),
                            state.heap);
     index_t places = 0; // in use, or free for a block's next image: no more than images have come
@@ -276,7 +274,7 @@ template <class Arch, const auto& P> struct strip {
       for (index_t i = kept.images * block / blocks; i < end; ++i) {
         if (place == none) place = __atomic_fetch_add(&places, index_t{1}, __ATOMIC_RELAXED);
         state.place[i] = static_cast<std::int32_t>(place);
-        const strip_rows r{i, i + 1, block, 0, f.scratch + member * each, 1, place};
+        const sweep_rows r{i, i + 1, block, 0, f.scratch + member * each, 1, place};
         (run_rows<I>(f, r), ...);
         const index_t gone = chosen.take(i);
         place = gone < 0 ? none : state.place[gone];
@@ -288,7 +286,7 @@ template <class Arch, const auto& P> struct strip {
   template <int First, class Team, int... K> [[gnu::always_inline]] static inline void run(
       const Team& team, const frame<P>& f, index_t each, std::integer_sequence<int, K...>) {
     constexpr bool sums = ((P.step_[First + K].partials + P.step_[First + K].carries > 0) || ...);
-    constexpr bool by_images = (passes_by_images(P.step_[First + K].o) || ...);
+    constexpr bool by_images = (is_batch_tiled(P.step_[First + K].o) || ...);
     const index_t rows = f.step[First].loop[0];
     if constexpr (!by_images) // of images there are least_images
       if (rows == 0) {
@@ -296,8 +294,8 @@ template <class Arch, const auto& P> struct strip {
         return;
       }
     (pack<First + K>(team, f), ...);
-    if constexpr (has_kept_places<P>)
-      if constexpr (kept_places_of<P>.first == First) return run_kept<First + K...>(team, f, each);
+    if constexpr (has_recycled_slots<P>)
+      if constexpr (recycled_slots_of<P>.first == First) return run_kept<First + K...>(team, f, each);
     constexpr index_t size = P.step_[First].at_once;
     const index_t chunk = sums ? f.step[First].chunk : size;
     const index_t chunks = (rows + chunk - 1) / chunk;
@@ -305,7 +303,7 @@ template <class Arch, const auto& P> struct strip {
       const index_t begin = c * chunk, end = std::min(rows, begin + chunk);
       std::byte* const mine = f.scratch + member * each;
       for (index_t lo = begin; lo < end; lo += size) {
-        const strip_rows r{lo, std::min(end, lo + size), c, lo - begin, mine, size};
+        const sweep_rows r{lo, std::min(end, lo + size), c, lo - begin, mine, size};
         (run_rows<First + K>(f, r), ...);
       }
       (finish_fused_rows<P, First + K>(f, {begin, end, c, end - begin, mine}), ...);

@@ -26,9 +26,9 @@ using detail::op;
 using detail::store_kind;
 
 // The template argument of a kernel: content only, so that equal groups share one instantiation.
-template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
+template <int Codes, int Constants, int Stores, int Customs> struct fused_code {
   std::uint64_t code[Codes > 0 ? Codes : 1]{};
-  std::uint64_t konst[Konsts > 0 ? Konsts : 1]{};
+  std::uint64_t constant[Constants > 0 ? Constants : 1]{};
   std::uint64_t store[Stores]{};
   const detail::custom_op* custom[Customs > 0 ? Customs : 1]{};
   int slots = 0, axes = 1;
@@ -37,7 +37,7 @@ template <int Codes, int Konsts, int Stores, int Customs> struct fused_code {
   // of the first operands: which part of the next strip's row is fetched meanwhile, in 1 / 128
   static constexpr int most_ahead = 8;
   std::uint8_t ahead_from[most_ahead]{}, ahead_to[most_ahead]{};
-  static constexpr int codes = Codes, konsts = Konsts, stores = Stores, customs = Customs;
+  static constexpr int codes = Codes, constants = Constants, stores = Stores, customs = Customs;
 };
 
 // The registers that hold t. f32 stands for both floating-point types: the kernel's T decides; bf16 is float in them.
@@ -57,8 +57,7 @@ template <auto Code, class V> class fused_lanes {
     return n;
   }
   static constexpr dtype result_class(const instruction& q) {
-    if (detail::compares(q.o) || q.o == op::logical_and || q.o == op::logical_or ||
-        q.o == op::logical_not)
+    if (detail::compares(q.o) || q.o == op::logical_and || q.o == op::logical_or || q.o == op::logical_not)
       return dtype::boolean;
     return register_class(q.o == op::cast ? static_cast<dtype>(q.imm) : q.t);
   }
@@ -77,7 +76,7 @@ template <auto Code, class V> class fused_lanes {
     for (int k = 0; k < Code.codes; ++k) {
       const instruction q = at(k);
       r.is[k] =
-          q.o == op::konst || q.o == op::extent ||
+          q.o == op::constant || q.o == op::extent ||
           (q.o == op::input && static_cast<access>(q.imm) == access::splat) ||
           (q.o == op::div && register_class(q.t) == dtype::f32 && made_by_one(k, q.a) && made_by_one(k, q.b));
     }
@@ -171,8 +170,8 @@ private:
     constexpr instruction q = at(K);
     constexpr dtype C = register_class(q.t);
     auto& dst = r.template get<result_class(q)>(q.dst);
-    if constexpr (q.o == op::konst) {
-      constexpr double x = std::bit_cast<double>(Code.konst[q.imm]);
+    if constexpr (q.o == op::constant) {
+      constexpr double x = std::bit_cast<double>(Code.constant[q.imm]);
       if constexpr (C == dtype::boolean) dst = M(x != 0);
       else if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(x));
       else dst = V(static_cast<T>(x));

@@ -24,7 +24,7 @@ struct fused_arguments {
   const frame_slot* slot;
   const index_t* loop;
   const index_t* extent; // values of named extents that the code reads
-  index_t strip = 0;     // rows from one strip to the next
+  index_t sweep = 0;     // rows from one strip to the next
   index_t done = 0;      // sums over the outermost axis go on behind so many indices of it
   void* const* carry =
       nullptr; // of each store that carries: its chains, and behind them what its sums have lost
@@ -242,7 +242,7 @@ private:
       w.at[k] = p[k];
       w.stride[k] = a.slot[k].stride[axes - 1];
       if (lanes::fetched_ahead(k) > 0)
-        w.ahead[k] = a.strip * a.slot[k].stride[0] + a.loop[axes - 1] * lanes::ahead_from(k) / 128;
+        w.ahead[k] = a.sweep * a.slot[k].stride[0] + a.loop[axes - 1] * lanes::ahead_from(k) / 128;
     }
     w.extent = a.extent;
     if constexpr (Code.past_caches != 0)

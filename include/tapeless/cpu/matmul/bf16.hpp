@@ -263,20 +263,20 @@ template <class V, int R> void bf16_rows_of_dots(index_t n, index_t k, const flo
 /// c = a b for one or two rows: b is read once, as it lies.   Scratch: 2 min(k, few_rows_k) floats
 template <class V> void bf16_few_rows(index_t rows, index_t cols, index_t k, const matrix<bf16>& a,
                                       const matrix<bf16>& b, float* c, index_t c_row, float* scratch) {
-  constexpr index_t strip = 1024; // columns
+  constexpr index_t sweep = 1024; // columns
   const bool dots = b.row == 1 && (b.col != 1 || cols == 1);
   const index_t together = b.row < 2048 ? chain_terms : 8; // few pages of b are open at once
   const index_t room = std::min(k, dots ? few_rows_k : blocks_in_order * together);
-  float block[2 * strip], lost[2 * strip];
-  for (index_t j = 0; j < cols; j += strip) {
-    const index_t n = std::min(strip, cols - j);
+  float block[2 * sweep], lost[2 * sweep];
+  for (index_t j = 0; j < cols; j += sweep) {
+    const index_t n = std::min(sweep, cols - j);
     for (index_t p = 0; p < k; p += room) {
       const index_t kb = std::min(room, k - p);
       for (index_t i = 0; i < rows; ++i)
         for (index_t q = 0; q < kb; ++q) scratch[i * room + q] = static_cast<float>(a.at(i, p + q).p[0]);
       const matrix<bf16> part = b.at(p, j);
       float* const to = p == 0 ? c + j : block;
-      const index_t row = p == 0 ? c_row : strip;
+      const index_t row = p == 0 ? c_row : sweep;
       const auto run = [&](auto r) {
         if (dots) bf16_rows_of_dots<V, r.value>(n, kb, scratch, room, part.p, b.col, to, row);
         else bf16_rows_times_matrix<V, r.value>(n, kb, scratch, room, part.p, b.row, to, row, together);
@@ -284,9 +284,9 @@ template <class V> void bf16_few_rows(index_t rows, index_t cols, index_t k, con
       if (rows == 1) run(std::integral_constant<int, 1>{});
       else run(std::integral_constant<int, 2>{});
       for (index_t i = 0; p > 0 && i < rows; ++i)
-        add_block<V>(n, block + i * strip, c + i * c_row + j, lost + i * strip, p == room);
+        add_block<V>(n, block + i * sweep, c + i * c_row + j, lost + i * sweep, p == room);
     }
-    for (index_t i = 0; k > room && i < rows; ++i) end_sums<V>(n, c + i * c_row + j, lost + i * strip);
+    for (index_t i = 0; k > room && i < rows; ++i) end_sums<V>(n, c + i * c_row + j, lost + i * sweep);
   }
 }
 
@@ -316,8 +316,7 @@ void matmul_bf16_pack(const Team& team, const matmul_extents& e, const bf16* b, 
   float* const to = reinterpret_cast<float*>(packed);
   team.run(ceil_div(e.n, columns), [&](index_t chunk, int) {
     const index_t j = chunk * columns;
-    pack_bf16_panels<L>(e.k, std::min(columns, e.n - j), bm.at(0, j),
-                                to + j * steps_of<L>(e.k));
+    pack_bf16_panels<L>(e.k, std::min(columns, e.n - j), bm.at(0, j), to + j * steps_of<L>(e.k));
   });
 }
 
@@ -352,13 +351,13 @@ void matmul_bf16(const Team& team, matmul_extents e, const bf16* a, const bf16* 
   }
   const matrix<bf16> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1}, bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1};
   const bool few = e.m <= 2;
-  const auto run = [&](index_t rows, index_t cols, const matrix<bf16>& as,
-                       const matrix<bf16>& bs, float* cs, int member, index_t j) {
+  const auto run = [&](index_t rows, index_t cols, const matrix<bf16>& as, const matrix<bf16>& bs, float* cs,
+                       int member, index_t j) {
     float* const mine = lanes + member * each;
     if (few) bf16_few_rows<V>(rows, cols, e.k, as, bs, cs, e.n, mine);
     else
-      bf16_tile<L>(rows, cols, e.k, as, bs, cs, e.n, mine,
-                           panels ? panels + j * steps_of<L>(e.k) : nullptr, e.k);
+      bf16_tile<L>(rows, cols, e.k, as, bs, cs, e.n, mine, panels ? panels + j * steps_of<L>(e.k) : nullptr,
+                   e.k);
   };
   if (e.batch == 1 && e.m * e.n * e.k <= (1 << 18)) return run(e.m, e.n, am, bm, c, 0, 0);
 

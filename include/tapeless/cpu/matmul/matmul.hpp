@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "../../core/geometry.hpp" // IWYU pragma: export
-#include "tile.hpp" // IWYU pragma: export
+#include "tile.hpp"                // IWYU pragma: export
 #include "../base/team.hpp"
 
 namespace tapeless::cpu {
@@ -66,10 +66,10 @@ template <class V, class T> void row_times_matrix(index_t n, index_t k, const T*
   const index_t together = b_row * static_cast<index_t>(sizeof(T)) < 4096 ? chain_terms : 8;
   const index_t deep = blocks_in_order * together;
   if (k <= (add ? together : deep)) return rows_in_order<V>(n, k, a, a_step, b, b_row, c, add, together);
-  constexpr index_t strip = 4096 / static_cast<index_t>(sizeof(T)); // a page
-  T block[strip], sum[strip], lost[strip];
-  for (index_t j = 0; j < n; j += strip) {
-    const index_t wide = std::min(strip, n - j);
+  constexpr index_t sweep = 4096 / static_cast<index_t>(sizeof(T)); // a page
+  T block[sweep], sum[sweep], lost[sweep];
+  for (index_t j = 0; j < n; j += sweep) {
+    const index_t wide = std::min(sweep, n - j);
     for (index_t p = 0; p < k; p += deep) {
       rows_in_order<V>(wide, std::min(deep, k - p), a + p * a_step, a_step, b + p * b_row + j, b_row,
                        p == 0 ? sum : block, false, together);
@@ -97,7 +97,7 @@ template <class V, int R, int U, class T>
 #pragma GCC unroll 16
                 for (int u = 0; u < U; ++u) {
                   V x = load<V>(a + p + u * W);
-                  keep(x);
+                  opaque(x);
 #pragma GCC unroll 16
                   for (int r = 0; r < R; ++r)
                     acc[r][u] = fma(x, load<V>(b + r * b_row + p + u * W), acc[r][u]);
@@ -187,7 +187,7 @@ template <class V, int M, class T>
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       V y = at(bs[r]);
-      keep(y); // M uses of one load
+      opaque(y); // M uses of one load
 #pragma GCC unroll 16
       for (int i = 0; i < M; ++i) acc[0][i * R + r] = fma(x[i], y, acc[0][i * R + r]);
     }
@@ -433,10 +433,8 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   team.run(e.batch * slices * row_tiles * col_tiles, [&](index_t chunk, int member) {
     const index_t j = chunk % col_tiles * nb, i = chunk / col_tiles % row_tiles * mb;
     const index_t rest = chunk / (col_tiles * row_tiles), p = rest % slices * kb, z = rest / slices;
-    const auto as =
-        matrix<T>{a + (e.a_batched ? z * e.m * e.k : 0), am.row, am.col, am.list}.at(i, p);
-    const auto bs =
-        matrix<T>{b + (e.b_batched ? z * e.k * e.n : 0), bm.row, bm.col, bm.list}.at(p, j);
+    const auto as = matrix<T>{a + (e.a_batched ? z * e.m * e.k : 0), am.row, am.col, am.list}.at(i, p);
+    const auto bs = matrix<T>{b + (e.b_batched ? z * e.k * e.n : 0), bm.row, bm.col, bm.list}.at(p, j);
     T* const cs = target + rest % slices * total + z * e.m * e.n + i * e.n + j;
     const index_t high = std::min(mb, e.m - i), wide = std::min(nb, e.n - j), deep = std::min(kb, e.k - p);
     if (e.k == 1) outer_product<V>(high, wide, as.p, as.row, bs.p, cs, e.n);
@@ -444,7 +442,7 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     else if (narrow) few_columns<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, kc);
     else
       tile<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, kc,
-                      packed ? packed + j * e.k + p * B::NR : nullptr, e.k);
+              packed ? packed + j * e.k + p * B::NR : nullptr, e.k);
   });
   if (slices > 1) add_slices<V>(team, slices, total, shared, c);
 }

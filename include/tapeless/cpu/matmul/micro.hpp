@@ -84,12 +84,12 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
 #pragma GCC unroll 16
   for (int g = 0; g < pointers; ++g) rows[g] = a + 4 * g * a_row;
   index_t third = 3 * a_row;
-  keep_scalar(third);
+  opaque_scalar(third);
   const auto walk = [&](index_t by) __attribute__((always_inline)) {
 #pragma GCC unroll 16
     for (int g = 0; g < pointers; ++g) {
       const T* p = rows[g] + by; // a copy: no element of an array could be kept
-      keep_scalar(p);
+      opaque_scalar(p);
       rows[g] = p;
     }
   };
@@ -98,7 +98,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j) {
       V v = Masked && j == NV - 1 ? lanes.load(bp + j * W) : load<V>(bp + j * W);
-      if constexpr (M > 1) keep(v); // with M == 1 a load is used once: as an operand
+      if constexpr (M > 1) opaque(v); // with M == 1 a load is used once: as an operand
       row[j] = v;
     }
 #pragma GCC unroll 16

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "micro.hpp" // IWYU pragma: export
+#include "micro.hpp"             // IWYU pragma: export
 #include "../base/transpose.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {

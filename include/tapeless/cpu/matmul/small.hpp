@@ -197,8 +197,7 @@ constexpr small_product small_product_of(matmul_extents e, int size) {
 
 /// Elements of b, packed ahead of all products with it; 0: it is read as it is.
 constexpr index_t small_packed(const small_product& s) {
-  return s.tb && !s.exchanged && !reads_columns(s) && !takes_dots(s) ? small_panel(s)
-                                                                                     : 0;
+  return s.tb && !s.exchanged && !reads_columns(s) && !takes_dots(s) ? small_panel(s) : 0;
 }
 
 /// c = op(a) op(b) over the batch of e, whose other extents are those of S.   packed: nullptr, or small_packed elements

@@ -387,8 +387,7 @@ template <class T, team Team, class V = simd<T>> void window_sum(const Team& tea
                                                                  T factor, const T* x, T* y) {
   const bool is_long = e.r * e.s > short_sum;
   if (e.inner > 1)
-    is_long ? rows_sum<V, true>(team, e, factor, x, y)
-            : rows_sum<V, false>(team, e, factor, x, y);
+    is_long ? rows_sum<V, true>(team, e, factor, x, y) : rows_sum<V, false>(team, e, factor, x, y);
   else if (is_long) sum_windows<V, true>(team, e, factor, x, y);
   else sum_windows<V, false>(team, e, factor, x, y);
 }

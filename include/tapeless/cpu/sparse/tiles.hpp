@@ -140,7 +140,7 @@ void spmv(const csr_tiles& a, block_of_rows b, Values values, X x, typename V::v
   for (index_t k = 0; k < a.t.col_blocks; ++k) {
     const tile_entries t = tile_of(a, b.q, k);
     add_products<false>(a.numbers + t.begin, starting_at(values, t.begin), t.end - t.begin,
-                                starting_at(x, t.first_col), y + lo);
+                        starting_at(x, t.first_col), y + lo);
   }
 }
 
@@ -150,7 +150,7 @@ void spmv_transposed(const csr_tiles& a, block_of_rows b, Values values, R r, ty
   for (index_t k = a.t.col_blocks; k-- > 0;) {
     const tile_entries t = tile_of(a, b.q, k);
     add_products<true>(a.numbers + t.begin, starting_at(values, t.begin), t.end - t.begin,
-                               starting_at(r, t.first_row), g + t.first_col);
+                       starting_at(r, t.first_row), g + t.first_col);
   }
 }
 

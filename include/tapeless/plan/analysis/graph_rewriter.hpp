@@ -25,8 +25,8 @@ struct row_list {
 constexpr int unwritten_counts(const raw_program& p) {
   int n = 0;
   for (const node& v : p.nodes)
-    if (v.o == op::select && has_unwritten_name(v.s.d[0]))
-      if (const auto k = static_cast<int>(names(v.s.d[0]) - first_unwritten); k >= n) n = k + 1;
+    if (v.o == op::select && has_generated_name(v.s.d[0]))
+      if (const auto k = static_cast<int>(names(v.s.d[0]) - first_generated); k >= n) n = k + 1;
   return n;
 }
 
@@ -51,16 +51,16 @@ protected:
     const int id = v.o == op::input ? g_.input(static_cast<int>(v.attr), v.t, v.s, is_pattern_leaf(v))
                                     : renewed(v, none, v.s);
     g_.nodes[id].active = v.active;
-    g_.nodes[id].weighs = v.weighs;
+    g_.nodes[id].is_loss_weight = v.is_loss_weight;
     return id;
   }
   // v as it is, of other operands
   constexpr int again(const node& v, const int (&in)[3], const shape& s) {
     int operand[3] = {in[0], in[1], in[2]};
-    if (rule(v.o).k == kind::whole)
+    if (rule(v.o).k == kind::kernel)
       for (int& x : operand)
         if (x >= 0) x = dense(g_, x);
-    if (is_counted(v)) g_.learn_count(v.s.d[0]);
+    if (has_data_dependent_rows(v)) g_.learn_count(v.s.d[0]);
     return renewed(v, operand, s);
   }
 

@@ -8,7 +8,7 @@
 namespace tapeless::detail {
 
 // Of the rows of one axis those that all masks of some set keep; the sets are no subsets of each other. No set: all rows.
-class support {
+class mask_sets {
 public:
   using set = unsigned; // of masks
   static constexpr int max_sets = 4;
@@ -29,7 +29,7 @@ public:
     return r;
   }
   // Has each of its rows, by the sets alone?
-  constexpr bool includes(const support& o) const {
+  constexpr bool includes(const mask_sets& o) const {
     for (int j = 0; j < o.n_; ++j) {
       bool in_one = false;
       for (int k = 0; k < n_; ++k) in_one = in_one || (of_[k] & ~o.of_[j]) == 0;
@@ -37,7 +37,7 @@ public:
     }
     return o.found() && found();
   }
-  constexpr bool same(const support& o) const { return includes(o) && o.includes(*this); }
+  constexpr bool same(const mask_sets& o) const { return includes(o) && o.includes(*this); }
   // The rows of this or of that set. @return false where there are too many
   constexpr bool add(set s) {
     int kept = 0;
@@ -51,18 +51,18 @@ public:
     return true;
   }
   // @return all rows where there are too many sets
-  constexpr support united(const support& o) const {
+  constexpr mask_sets united(const mask_sets& o) const {
     if (!found() || !o.found()) return {};
-    support r = *this;
+    mask_sets r = *this;
     for (int k = 0; k < o.n_; ++k)
       if (!r.add(o.of_[k])) return {};
     return r;
   }
   // Of both; this one where that has too many sets.
-  constexpr support common(const support& o) const {
+  constexpr mask_sets common(const mask_sets& o) const {
     if (!found()) return o;
     if (!o.found()) return *this;
-    support r;
+    mask_sets r;
     r.axis = axis;
     for (int j = 0; j < n_; ++j)
       for (int k = 0; k < o.n_; ++k)
@@ -78,13 +78,13 @@ constexpr int first_axis(const shape& s) {
 }
 
 // Of all nodes of a program.
-class supports : row_rewriter {
+class mask_sets_of : row_rewriter {
   const vec<int>& masks_;
-  vec<support> of_;
+  vec<mask_sets> of_;
 
   // The axis of node i that has the rows of operand k, for all of its masks.
   constexpr int axis_of_operand(const node& v, const shape (&s)[3], int k) const {
-    const support& x = of_[v.in[k]];
+    const mask_sets& x = of_[v.in[k]];
     int axis = no_node;
     for (int m = 0; m < masks_.size(); ++m) {
       if ((x.masks() >> m & 1u) == 0) continue;
@@ -95,11 +95,11 @@ class supports : row_rewriter {
     }
     return axis;
   }
-  constexpr support made(int i) const {
+  constexpr mask_sets made(int i) const {
     const node& v = at(i);
     for (int m = 0; m < masks_.size(); ++m)
       if (is_reshape_of(i, masks_[m])) {
-        support r;
+        mask_sets r;
         r.add(1u << m);
         r.axis = first_axis(v.s);
         return r;
@@ -114,7 +114,7 @@ class supports : row_rewriter {
       if (axis < 0) axis = to;
       if (to >= 0 && to == axis) along |= 1u << k;
     }
-    support r;
+    mask_sets r;
     unsigned zeros[7]; // operands outside of which it is zero
     int n = 0;
     for (const unsigned some : {1u, 2u, 4u, 3u, 5u, 6u, 7u}) {
@@ -123,7 +123,7 @@ class supports : row_rewriter {
       const bool zero[3] = {(some & 1u) != 0, (some & 2u) != 0, (some & 4u) != 0};
       if (known || !zero_outside(v, zero, [&](int k) { return is_zero(p_.nodes, v.in[k]); })) continue;
       zeros[n++] = some;
-      support either;
+      mask_sets either;
       bool first = true;
       for (int k = 0; k < 3; ++k)
         if (zero[k]) {
@@ -138,13 +138,13 @@ class supports : row_rewriter {
 
 public:
   /// @pre each mask has one axis other than 1
-  constexpr supports(const raw_program& p, const vec<int>& masks)
-      : row_rewriter(p), masks_(masks), of_(p.nodes.size(), support{}) {
+  constexpr mask_sets_of(const raw_program& p, const vec<int>& masks)
+      : row_rewriter(p), masks_(masks), of_(p.nodes.size(), mask_sets{}) {
     for (int i = 0; i < p.nodes.size(); ++i) of_[i] = made(i);
   }
   // Of node i, where that is along its first axis.
-  constexpr support of(int i) const {
-    return of_[i].found() && of_[i].axis == first_axis(at(i).s) ? of_[i] : support{};
+  constexpr mask_sets of(int i) const {
+    return of_[i].found() && of_[i].axis == first_axis(at(i).s) ? of_[i] : mask_sets{};
   }
 };
 

@@ -19,7 +19,7 @@ constexpr bool asks_if_finite(const node* nodes, const node& v) {
 constexpr bool bounded_off_zero(const node* nodes, const node& v) {
   for (int k = 0; k < 2; ++k) {
     const node& c = nodes[unexpanded(nodes[v.in[k]], v.in[k])];
-    if (c.o != op::konst) continue;
+    if (c.o != op::constant) continue;
     const double bound = std::bit_cast<double>(c.attr);
     if (v.o == op::max ? bound > 0 : bound < 0) return true;
   }
@@ -43,7 +43,7 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
     switch (v.o) {
       case op::input:
       case op::sub: may = true; break;
-      case op::konst: may = is_zero(nodes, i); break;
+      case op::constant: may = is_zero(nodes, i); break;
       case op::div:
       case op::pow:
       case op::gather: may = may || z[0]; break;
@@ -74,7 +74,8 @@ constexpr int mask_of(const node* nodes, const vec<char>& weights, const node& u
   const bool is_factor = user.o == op::mul || ((user.o == op::where || user.o == op::div) && k == 0);
   if (user.in[k] < 0 || !is_factor) return no_node;
   // where(mask, l, c) of another c than 0
-  if (user.o == op::where && nodes[user.in[2]].o == op::konst && !is_zero(nodes, user.in[2])) return no_node;
+  if (user.o == op::where && nodes[user.in[2]].o == op::constant && !is_zero(nodes, user.in[2]))
+    return no_node;
   int found = no_node;
   for (int x = user.in[k];;) {
     const node& m = nodes[x];
@@ -116,7 +117,7 @@ constexpr bool is_weight_of_program(const node* nodes, int m) {
   return nodes[m].o != op::input && nodes[m].t != dtype::boolean;
 }
 // Is it known before the first product?
-constexpr bool is_given(const node* nodes, int m) {
+constexpr bool is_known_before_forward(const node* nodes, int m) {
   vec<char> read(m + 1, 0);
   read[m] = 1;
   for (int i = m; i >= 0; --i) {
@@ -128,7 +129,7 @@ constexpr bool is_given(const node* nodes, int m) {
   return true;
 }
 constexpr bool is_given_condition(const node* nodes, int m) {
-  return nodes[m].t == dtype::boolean && is_given(nodes, m);
+  return nodes[m].t == dtype::boolean && is_known_before_forward(nodes, m);
 }
 // Is it zero where an argument is that weighs losses? Further zeros are those of other factors, and of conditions, which are
 // masks themselves: of relu(w) they would be lost.
@@ -138,7 +139,7 @@ constexpr bool keeps_weight(const node* nodes, int m) {
   for (int i = 0; i <= m; ++i) {
     const node& v = nodes[i];
     switch (v.o) {
-      case op::input: keeps[i] = v.weighs; break;
+      case op::input: keeps[i] = v.is_loss_weight; break;
       case op::mul: keeps[i] = is(v.in[0]) || is(v.in[1]); break;
       case op::where: keeps[i] = is(v.in[1]) && is_zero(nodes, v.in[2]); break;
       case op::div: keeps[i] = is(v.in[0]); break;
@@ -148,7 +149,7 @@ constexpr bool keeps_weight(const node* nodes, int m) {
   return keeps[m] != 0;
 }
 constexpr bool is_given_weight(const node* nodes, int m) {
-  return nodes[m].t != dtype::boolean && keeps_weight(nodes, m) && is_given(nodes, m);
+  return nodes[m].t != dtype::boolean && keeps_weight(nodes, m) && is_known_before_forward(nodes, m);
 }
 // All masks of these nodes: conditions that are given, of the rows of a product; weights of losses that are given; arguments
 // and other conditions; weights that the program computes.

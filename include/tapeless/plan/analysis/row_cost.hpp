@@ -28,7 +28,7 @@ class assumed_extents {
 public:
   constexpr explicit assumed_extents(const raw_program& p) {
     for (const node& v : p.nodes)
-      if (is_counted(v)) {
+      if (has_data_dependent_rows(v)) {
         const double n = kept(v, number(count(1, p.nodes[v.in[0]].s)));
         names_.value[static_cast<std::size_t>(names_.add(name_of(detail::names(v.s.d[0]))))] =
             static_cast<extent_t>(n < 1e15 ? n : 1e15);
@@ -64,7 +64,7 @@ constexpr stored_bytes bytes_stored(const raw_program& p, const assumed_extents&
     for (const int x : p.nodes[i].in)
       if (x >= 0) {
         last[root(x)] = i;
-        if (k == kind::whole) in_memory[root(x)] = 1;
+        if (k == kind::kernel) in_memory[root(x)] = 1;
       }
   }
   stored_bytes r;

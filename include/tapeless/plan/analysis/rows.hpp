@@ -95,7 +95,7 @@ constexpr bool densifies(const node* nodes, int size, int i) {
   if (v.o != op::scatter_add || !v.adjoint || v.t == dtype::i32) return false;
   const extent_t n = v.s.d[static_cast<int>(v.attr)];
   const extent_t count = numel(nodes[v.in[1]].s);
-  if (has_unwritten_name(n) && has_unwritten_name(count)) return false;
+  if (has_generated_name(n) && has_generated_name(count)) return false;
   const bool fewer = is_static(count) && is_static(n) && count < n;
   if (!fewer && !lists_rows(nodes, v.in[1], n)) return false;
   constexpr char other = 0, itself = 1, term = 2;

@@ -6,7 +6,7 @@
 //   element (i_0, i_1, ..) of the node = block[offset[0] + offset[1] + sum_a i_a * stride_a]
 #pragma once
 #include "../../expr/program.hpp" // IWYU pragma: export
-#include "../../ops/all.hpp" // IWYU pragma: export
+#include "../../ops/all.hpp"      // IWYU pragma: export
 
 namespace tapeless::detail {
 
@@ -39,7 +39,7 @@ constexpr void unsqueeze(const shape& inner, const extent_t (&si)[max_rank], con
   }
 }
 
-template <class Nodes> constexpr strided_view resolve(const Nodes& nodes, int x) {
+template <class Nodes> constexpr strided_view strides_through_views(const Nodes& nodes, int x) {
   const node& v = nodes[x];
   strided_view r;
   if (rule(v.o).k != kind::view) {
@@ -47,7 +47,7 @@ template <class Nodes> constexpr strided_view resolve(const Nodes& nodes, int x)
     strides(v.s, r.stride);
     return r;
   }
-  const strided_view a = resolve(nodes, v.in[0]);
+  const strided_view a = strides_through_views(nodes, v.in[0]);
   const shape& s = nodes[v.in[0]].s;
   r.root = a.root;
   r.offset[0] = a.offset[0];

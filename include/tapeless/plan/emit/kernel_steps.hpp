@@ -12,8 +12,8 @@
 
 namespace tapeless::detail {
 
-template <int N, int O> class whole_steps {
-  draft<N, O>& d_;
+template <int N, int O> class kernel_steps {
+  plan_builder<N, O>& d_;
   plan<most_of_plan(N, O)>& r_ = d_.made;
   const grouping& g_ = d_.grouped;
 
@@ -48,7 +48,8 @@ template <int N, int O> class whole_steps {
     const int of_rows = operand_of_rows(v);
     const auto add = [&](int x, bool has_rows) {
       slot& q = r_.slot_[r_.slots++];
-      q.at = x == i ? d_.home[i] : d_.home[resolve(d_.source.nodes, x).root]; // dense by construction
+      q.at = x == i ? d_.home[i]
+                    : d_.home[strides_through_views(d_.source.nodes, x).root]; // dense by construction
       q.t = d_.at(x).t;
       q.s = d_.at(x).s;
       q.stride[0] = has_rows ? 1 : 0;
@@ -59,10 +60,10 @@ template <int N, int O> class whole_steps {
     s.loads = r_.slots - s.slot0;
     s.stores = 1;
     add(i, makes_rows(v));
-    s.strip = d_.follows(s) && d_.open_strip.takes_product(d_.source.nodes, i, r_.steps - 1) &&
-              d_.open_strip.joins_whole(r_, s);
-    if (!s.strip) d_.end_strip(group);
-    for (int k = s.slot0; k < r_.slots; ++k) d_.open_strip.slots.push_back({k, r_.slot_[k].s, v.adjoint});
+    s.sweep = d_.follows(s) && d_.open_sweep.takes_product(d_.source.nodes, i, r_.steps - 1) &&
+              d_.open_sweep.joins_whole(r_, s);
+    if (!s.sweep) d_.end_sweep(group);
+    for (int k = s.slot0; k < r_.slots; ++k) d_.open_sweep.slots.push_back({k, r_.slot_[k].s, v.adjoint});
     s.partial0 = r_.slots;
     if ((v.attr & spmm_transposed) != 0 && v.o == op::spmm) { // sums over rows: partial ones of the chunks
       slot q;
@@ -71,20 +72,21 @@ template <int N, int O> class whole_steps {
       // twice: in a sweep they alternate with the vector that another step multiplies
       const extent_t chunks = v.s.rank > 1 ? max_row_chunks_of_matrices : max_row_chunks;
       // and twice for long sums: see sweep_form
-      const extent_t copies = (v.s.rank == 1 && s.strip ? 4 : 3) * chunks;
+      const extent_t copies = (v.s.rank == 1 && s.sweep ? 4 : 3) * chunks;
       q.at = d_.allocate(names(numel(v.s)), d_.bytes_of(v, copies), group);
       r_.slot_[r_.slots++] = q;
       s.partials = 1;
     }
-    const int room = s.strip || !d_.may().strips || !sweeps(d_.source.nodes, i) ? 0 : room_for_masks(group);
+    const int room =
+        s.sweep || !d_.may().sweeps || !opens_csr_sweep(d_.source.nodes, i) ? 0 : room_for_masks(group);
     r_.slots += room;
     d_.count_flops(i, v.adjoint);
     ++d_.part_of(s.adjoint).steps;
-    if (!s.strip) d_.open_strip.open_sweep(d_.source.nodes, i, group, r_.steps, room);
+    if (!s.sweep) d_.open_sweep.open_csr_sweep(d_.source.nodes, i, group, r_.steps, room);
   }
 
   // A convolution or a pool that may be one of a strip of images. Sums of weights' gradients: see end_strip.
-  constexpr void put_in_strip(int i, int group, step& s) {
+  constexpr void put_in_sweep(int i, int group, step& s) {
     const node& v = d_.at(i);
     const image_rows of = d_.images(i);
     if (of.n == 0) {
@@ -95,14 +97,14 @@ template <int N, int O> class whole_steps {
     s.loop[0] = of.n;
     s.loop[1] = of.row;
     for (int k = s.slot0; k < r_.slots; ++k)
-      if (k == s.slot0 + s.loads ? makes_images(v.o) : reads_images(v.o, k - s.slot0))
+      if (k == s.slot0 + s.loads ? writes_batch_rows(v.o) : reads_images(v.o, k - s.slot0))
         r_.slot_[k].stride[0] = numel(r_.slot_[k].s) / of.n;
-    s.strip = d_.follows(s) && d_.open_strip.takes_images(v.o, of.n, r_.steps - 1) &&
-              d_.open_strip.joins_whole(r_, s);
-    if (!s.strip) d_.end_strip(group);
-    for (int k = s.slot0; k < r_.slots; ++k) d_.open_strip.slots.push_back({k, r_.slot_[k].s, v.adjoint});
-    if (s.strip) d_.open_strip.join_images(of);
-    else d_.open_strip.open_images(of, r_.steps);
+    s.sweep = d_.follows(s) && d_.open_sweep.takes_images(v.o, of.n, r_.steps - 1) &&
+              d_.open_sweep.joins_whole(r_, s);
+    if (!s.sweep) d_.end_sweep(group);
+    for (int k = s.slot0; k < r_.slots; ++k) d_.open_sweep.slots.push_back({k, r_.slot_[k].s, v.adjoint});
+    if (s.sweep) d_.open_sweep.join_images(of);
+    else d_.open_sweep.open_images(of, r_.steps);
     if (v.o != op::conv_wgrad) return;
     s.partial0 = r_.slots;
     slot& sums = r_.slot_[r_.slots++];
@@ -120,13 +122,13 @@ template <int N, int O> class whole_steps {
                     g_.loaded[v.in[1]] != 0;
     const auto load = [&](int x) {
       slot& q = r_.slot_[r_.slots++];
-      q.at = d_.home[resolve(d_.source.nodes, x).root]; // dense by construction
+      q.at = d_.home[strides_through_views(d_.source.nodes, x).root]; // dense by construction
       q.t = d_.at(x).t;
       q.s = d_.at(x).s;
       ++s.loads;
       // in place the rows of a base are read and written; of a dense matrix the entries of a pattern
       const bool as_made = v.o == op::entries_of && x == v.in[1];
-      if (!passes_by_images(v.o))
+      if (!is_batch_tiled(v.o))
         d_.count_bytes(s.adjoint,
                        d_.is_in_place(i) && x == v.in[2] ? d_.at(v.in[0]).s
                        : as_made                         ? v.s
@@ -176,17 +178,17 @@ template <int N, int O> class whole_steps {
       r_.slot_[r_.slots++] = q;
       s.carries = 1;
     }
-    if (passes_by_images(v.o)) put_in_strip(i, group, s);
+    if (is_batch_tiled(v.o)) put_in_sweep(i, group, s);
     else d_.count_bytes(s.adjoint, d_.is_in_place(i) ? d_.at(v.in[0]).s : v.s, v.t);
     d_.count_flops(i, v.adjoint);
     ++d_.part_of(s.adjoint).steps;
   }
 
 public:
-  constexpr explicit whole_steps(draft<N, O>& d) : d_(d) {
+  constexpr explicit kernel_steps(plan_builder<N, O>& d) : d_(d) {
     for (const node& v : d_.source.nodes) {
       const kind k = rule(v.o).k;
-      if ((k == kind::elementwise || k == kind::whole) && !is_sparse(v.o) && most_masks_ < max_row_masks)
+      if ((k == kind::elementwise || k == kind::kernel) && !is_sparse(v.o) && most_masks_ < max_row_masks)
         ++most_masks_;
     }
   }

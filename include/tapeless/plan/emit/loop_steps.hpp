@@ -12,7 +12,7 @@
 namespace tapeless::detail {
 
 template <int N, int O> class fused_steps {
-  draft<N, O>& d_;
+  plan_builder<N, O>& d_;
   plan<most_of_plan(N, O)>& r_ = d_.made;
   const grouping& g_ = d_.grouped;
   vec<int> reg_{N, no_node}, made_in_{N, no_node}; // a node's register in the group that computed it last
@@ -38,7 +38,7 @@ template <int N, int O> class fused_steps {
     int k = 0;
     for (int i = 0; i < s.rank; ++i)
       if (s.d[i] != 1) to[k++] = from[i];
-    lead(to, g_.groups[group].lead);
+    outermost(to, g_.groups[group].outermost);
   }
 
   // the instruction that has this word (but for its destination), or a new one
@@ -52,10 +52,10 @@ template <int N, int O> class fused_steps {
     return q.dst;
   }
   constexpr int constant(const step& s, std::uint64_t bits, dtype t) {
-    int k = s.konst0;
-    while (k < r_.konsts && r_.konst[k] != bits) ++k;
-    if (k == r_.konsts) r_.konst[r_.konsts++] = bits;
-    return emit_once(s, {op::konst, t, 0, 0, 0, 0, k - s.konst0}, t);
+    int k = s.constant0;
+    while (k < r_.constants && r_.constant[k] != bits) ++k;
+    if (k == r_.constants) r_.constant[r_.constants++] = bits;
+    return emit_once(s, {op::constant, t, 0, 0, 0, 0, k - s.constant0}, t);
   }
   constexpr int named_extent(const step& s, extent_t e, dtype t) {
     int k = s.extent0;
@@ -71,9 +71,9 @@ template <int N, int O> class fused_steps {
       if (made_in_[u] == group) return reg_[u];
       if (!g_.stored[u]) return compute(s, group, u, adjoint);
     }
-    const strided_view w = resolve(d_.source.nodes, x);
+    const strided_view w = strides_through_views(d_.source.nodes, x);
     const node& root = d_.at(w.root);
-    if (root.o == op::konst) return constant(s, root.attr, root.t);
+    if (root.o == op::constant) return constant(s, root.attr, root.t);
     if (root.o == op::extent) return named_extent(s, static_cast<extent_t>(root.attr), root.t);
     if (g_.inlined[w.root] != 0)
       return made_in_[w.root] == group ? reg_[w.root] : compute(s, group, w.root, adjoint);
@@ -121,7 +121,7 @@ template <int N, int O> class fused_steps {
   static constexpr bool same_slot(const slot& a, const slot& b) {
     for (int i = 0; i < max_rank; ++i)
       if (a.stride[i] != b.stride[i]) return false;
-    return draft<N, O>::same_start(a, b);
+    return plan_builder<N, O>::same_start(a, b);
   }
 
   static constexpr shape visited(shape it, const extent_t (&stride)[max_rank]) {
@@ -145,7 +145,7 @@ template <int N, int O> class fused_steps {
     const int n = s.loads + s.stores;
     s.axes = it.rank;
     for (int a = 0; a < it.rank; ++a) s.loop[a] = it.d[a];
-    const bool keeps_rows = s.epilogue || s.strip || d_.leads_images(group);
+    const bool keeps_rows = s.epilogue || s.sweep || d_.leads_images(group);
     for (int a = s.axes - 2; a >= (keeps_rows ? 1 : 0); --a) {
       bool one = multipliable(s.loop[a], s.loop[a + 1]);
       for (int k = 0; k < n && one; ++k) {
@@ -204,7 +204,7 @@ template <int N, int O> class fused_steps {
       if (g_.stored[i]) results_.push_back({i, reg_[i]});
     }
     s.codes = r_.codes - s.code0;
-    s.konsts = r_.konsts - s.konst0;
+    s.constants = r_.constants - s.constant0;
     s.extents = r_.extents - s.extent0;
     s.customs = r_.customs - s.custom0;
   }
@@ -227,12 +227,12 @@ template <int N, int O> class fused_steps {
   // Is s an epilogue of the step before it, a step of the open strip, or neither?
   constexpr void join(step& s, int group, const shape& it) {
     const bool together = d_.follows(s);
-    const bool joins = together && d_.open_strip.joins(r_, s, it);
-    s.epilogue = together && d_.may().epilogues && !(joins && d_.open_strip.images) &&
+    const bool joins = together && d_.open_sweep.joins(r_, s, it);
+    s.epilogue = together && d_.may().epilogues && !(joins && d_.open_sweep.images) &&
                  is_epilogue(r_, d_.source.nodes, d_.home, s, it);
-    s.consumes = s.epilogue && g_.last[r_.step_[r_.steps - 2].node] <= group;
-    s.strip = joins && !s.epilogue;
-    if (!s.strip) d_.end_strip(group);
+    s.fuses_producer = s.epilogue && g_.last[r_.step_[r_.steps - 2].node] <= group;
+    s.sweep = joins && !s.epilogue;
+    if (!s.sweep) d_.end_sweep(group);
   }
   constexpr void write_stores(const step& s) {
     for (int k = 0; k < results_.size(); ++k) {
@@ -252,13 +252,13 @@ template <int N, int O> class fused_steps {
             : all          ? store_kind::total
             : inner        ? store_kind::row
                            : store_kind::column;
-      y.splits = (y.reduced & 1u) && (s.strip || may_split(s)); // a strip is cut as its first step
+      y.splits = (y.reduced & 1u) && (s.sweep || may_split(s)); // a strip is cut as its first step
       y.carries = carries(s, y);
       r_.store_[r_.stores++] = y.word();
-      d_.open_strip.slots.push_back({s.slot0 + y.slot, v.s, v.adjoint});
+      d_.open_sweep.slots.push_back({s.slot0 + y.slot, v.s, v.adjoint});
     }
     for (int k = 0; k < loads_.size(); ++k)
-      d_.open_strip.slots.push_back({s.slot0 + k, loads_[k].visited, loads_[k].adjoint});
+      d_.open_sweep.slots.push_back({s.slot0 + k, loads_[k].visited, loads_[k].adjoint});
   }
   // Partial results of the chunks live for this step only.
   constexpr void place_partials(step& s, int group) {
@@ -299,7 +299,7 @@ template <int N, int O> class fused_steps {
     for (int k = 0; k < s.stores; ++k) {
       const store y(r_.store_[s.store0 + k]);
       if (!y.carries) continue;
-      const extent_t n = sums_at_once(s, y), copies = 2 * (s.strip || may_split(s) ? max_chunks : 1);
+      const extent_t n = sums_at_once(s, y), copies = 2 * (s.sweep || may_split(s) ? max_chunks : 1);
       const extent_t bytes = copies * coefficient(n) * size_of(y.t);
       slot q;
       q.t = y.t;
@@ -311,14 +311,14 @@ template <int N, int O> class fused_steps {
   }
 
 public:
-  constexpr explicit fused_steps(draft<N, O>& d) : d_(d) {}
+  constexpr explicit fused_steps(plan_builder<N, O>& d) : d_(d) {}
   constexpr void emit(int group) {
     step& s = r_.step_[r_.steps++];
     s.fused = true;
     s.wide = g_.groups[group].wide;
     s.at_load = g_.groups[group].loaded;
     s.code0 = r_.codes;
-    s.konst0 = r_.konsts;
+    s.constant0 = r_.constants;
     s.slot0 = r_.slots;
     s.store0 = r_.stores;
     s.extent0 = r_.extents;
@@ -333,7 +333,7 @@ public:
     place_carries(s, group);
     access_kinds(s);
     ++d_.part_of(s.adjoint).steps;
-    if (!s.strip) d_.open_strip.open(s, it, r_.steps);
+    if (!s.sweep) d_.open_sweep.open(s, it, r_.steps);
   }
 };
 

@@ -16,11 +16,11 @@
 namespace tapeless::detail {
 
 template <int N, int O> class planner {
-  draft<N, O> d_;
+  plan_builder<N, O> d_;
   plan<most_of_plan(N, O)>& r_ = d_.made;
   grouping& g_ = d_.grouped;
   fused_steps<N, O> fused_{d_};
-  whole_steps<N, O> whole_{d_};
+  kernel_steps<N, O> whole_{d_};
   int expired_ = 0; // groups whose buffers are free again
 
   // scatter_add(d, S) + base where base is: nothing reads that after it.
@@ -73,9 +73,9 @@ template <int N, int O> class planner {
       if (!g_.groups[r.group].loaded) keep_operands(r.node);
   }
 
-  constexpr bool is_counted(extent_t e) const { // by a selection
+  constexpr bool has_data_dependent_rows(extent_t e) const { // by a selection
     for (int i = 0; i < N; ++i)
-      if (detail::is_counted(d_.at(i)) && has_name_of(e, d_.at(i).s.d[0])) return true;
+      if (detail::has_data_dependent_rows(d_.at(i)) && has_name_of(e, d_.at(i).s.d[0])) return true;
     return false;
   }
   constexpr void find_checks() {
@@ -86,20 +86,20 @@ template <int N, int O> class planner {
                                  static_cast<extent_t>(v.attr2)};
       if (v.o == op::max_reduce || v.o == op::argmax) {
         const extent_t n = count_of(d_.at(v.in[0]).s, static_cast<unsigned>(v.attr));
-        if (!is_static(n) && !is_counted(n)) r_.not_empty[r_.nonempty++] = n;
+        if (!is_static(n) && !has_data_dependent_rows(n)) r_.not_empty[r_.nonempty++] = n;
       }
       if (densifies(d_.source.nodes, N, i)) ++r_.cost.densified;
-      if (detail::is_counted(v))
+      if (detail::has_data_dependent_rows(v))
         r_.count[r_.counted++] = {name_of(names(v.s.d[0])), most_of_select(v), d_.at(v.in[0]).s.d[0]};
     }
   }
 
-  constexpr bool may_join_strip(int group) const {
+  constexpr bool may_join_sweep(int group) const {
     if (d_.first[group] == d_.first[group + 1]) return false;
     const int i = d_.member[d_.first[group]];
-    if (g_.groups[group].fused) return d_.open_strip.takes(d_.loop_of(group), r_.steps);
-    return is_sparse(d_.at(i).o) ? d_.open_strip.takes_product(d_.source.nodes, i, r_.steps)
-                                 : d_.open_strip.takes_images(d_.at(i).o, d_.images(i).n, r_.steps);
+    if (g_.groups[group].fused) return d_.open_sweep.takes(d_.loop_of(group), r_.steps);
+    return is_sparse(d_.at(i).o) ? d_.open_sweep.takes_product(d_.source.nodes, i, r_.steps)
+                                 : d_.open_sweep.takes_images(d_.at(i).o, d_.images(i).n, r_.steps);
   }
 
 public:
@@ -113,28 +113,28 @@ public:
     place_loaded();
     find_checks();
     for (int group = 0; group < g_.groups.size(); ++group) {
-      if (!may_join_strip(group)) {
-        d_.end_strip(group);
-        d_.open_strip.rows = 0;
+      if (!may_join_sweep(group)) {
+        d_.end_sweep(group);
+        d_.open_sweep.rows = 0;
         for (; expired_ <= group; ++expired_) d_.arena.expire(expired_);
       }
       for (int k = d_.first[group]; k < d_.first[group + 1]; ++k) {
         const int i = d_.member[k];
         if (!g_.stored[i] || d_.home[i].where != place::none) continue;
         if (d_.is_in_place(i)) d_.home[i] = d_.home[d_.base_in_place[i]];
-        else if (!g_.groups[group].fused && !(makes_rows(d_.at(i)) && sweeps(d_.source.nodes, i)) &&
-                 !(makes_images(d_.at(i).o) && d_.images(i).n > 0))
+        else if (!g_.groups[group].fused && !(makes_rows(d_.at(i)) && opens_csr_sweep(d_.source.nodes, i)) &&
+                 !(writes_batch_rows(d_.at(i).o) && d_.images(i).n > 0))
           d_.home[i] = d_.allocate(d_.at(i), g_.last[i]);
         else {
-          d_.home[i] = strip::unsettled(i);
-          d_.open_strip.values.push_back({i, group, g_.last[i]});
+          d_.home[i] = sweep::unsettled(i);
+          d_.open_sweep.values.push_back({i, group, g_.last[i]});
         }
       }
       if (d_.first[group] == d_.first[group + 1]) continue;
       if (g_.groups[group].fused) fused_.emit(group);
       else whole_.emit(d_.member[d_.first[group]], group);
     }
-    d_.end_strip(g_.groups.size());
+    d_.end_sweep(g_.groups.size());
     r_.parts = d_.arena.parts.size();
     for (int k = 0; k < r_.parts; ++k) {
       r_.part_names[k] = d_.arena.parts[k].names;

@@ -14,7 +14,7 @@
 
 namespace tapeless::detail {
 
-template <int N, int O> struct draft {
+template <int N, int O> struct plan_builder {
   const program<N, O>& source;
   plan<most_of_plan(N, O)> made{};
   grouping grouped;
@@ -22,16 +22,16 @@ template <int N, int O> struct draft {
   vec<location> home{N, location{}}; // of each node's value
   vec<int> member, first;            // nodes of each group, in order
   vec<int> base_in_place; // of a scatter_add that adds to its base where that is; empty: there is none
-  strip open_strip;
+  sweep open_sweep;
   mask_facts of_masks; // made with the first masks
 
-  constexpr draft(const program<N, O>& p, int loaded_leaves, const plan_rules& may)
+  constexpr plan_builder(const program<N, O>& p, int loaded_leaves, const plan_rules& may)
       : source(p), grouped(make_groups(p, loaded_leaves)), arena(grouped.groups.size()) {
-    open_strip.may = may;
+    open_sweep.may = may;
     order_members();
   }
 
-  constexpr const plan_rules& may() const { return open_strip.may; }
+  constexpr const plan_rules& may() const { return open_sweep.may; }
   constexpr const node& at(int i) const { return source.nodes[i]; }
   // Per unit of a named extent the widest element's alignment is enough: no space is lost between rows.
   static constexpr extent_t bytes_of(const node& v, extent_t copies = 1) {
@@ -63,19 +63,19 @@ template <int N, int O> struct draft {
 
   constexpr bool is_in_place(int i) const { return !base_in_place.empty() && base_in_place[i] >= 0; }
   constexpr image_rows images(int i) const {
-    return grouped.loaded[i] == 0 ? images_of(source.nodes, i) : image_rows{};
+    return grouped.loaded[i] == 0 ? batch_tiling_of(source.nodes, i) : image_rows{};
   }
   // The loop of a fused group.
   constexpr shape loop_of(int group) const {
-    return led_by(grouped.groups[group].it, grouped.groups[group].lead);
+    return with_outermost(grouped.groups[group].it, grouped.groups[group].outermost);
   }
   // Does the loop of a fused group open a strip for a step over as many images, which it cuts into no fewer chunks
   // than that one would? So do the loops between them.
   constexpr bool leads_images(int group) const {
     const int end =
-        grouped.groups.size() < group + image_strip_steps ? grouped.groups.size() : group + image_strip_steps;
+        grouped.groups.size() < group + batch_sweep_steps ? grouped.groups.size() : group + batch_sweep_steps;
     const shape it = loop_of(group);
-    if (it.rank == 0 || !rows_worth_a_strip(it)) return false;
+    if (it.rank == 0 || !rows_worth_a_sweep(it)) return false;
     for (int g = group; g < end && grouped.groups[g].loaded == grouped.groups[group].loaded; ++g) {
       if (!grouped.groups[g].fused) {
         const image_rows of = first[g] < first[g + 1] ? images(member[first[g]]) : image_rows{};
@@ -95,38 +95,38 @@ template <int N, int O> struct draft {
   }
 
   // No group from `group` on belongs to the strip: its values get their places.
-  constexpr void end_strip(int group) {
-    if (open_strip.slots.empty()) return;
+  constexpr void end_sweep(int group) {
+    if (open_sweep.slots.empty()) return;
     const extent_t scratch =
-        open_strip.settle(source.nodes, group, [&](const strip::value& v, const location& within) {
-          home[v.node] = within.where == place::strip ? within : allocate(at(v.node), v.last);
+        open_sweep.settle(source.nodes, group, [&](const sweep::value& v, const location& within) {
+          home[v.node] = within.where == place::sweep ? within : allocate(at(v.node), v.last);
         });
-    if (scratch > made.strip_bytes) made.strip_bytes = scratch;
+    if (scratch > made.sweep_bytes) made.sweep_bytes = scratch;
     const auto is_member = [&](int k) {
-      return k < made.steps && (k == open_strip.begin || made.step_[k].strip);
+      return k < made.steps && (k == open_sweep.begin || made.step_[k].sweep);
     };
-    for (int k = open_strip.begin; open_strip.images && is_member(k); ++k) { // sums of the chunks of images
+    for (int k = open_sweep.begin; open_sweep.images && is_member(k); ++k) { // sums of the chunks of images
       step& s = made.step_[k];
       if (s.o != op::conv_wgrad || s.fused) continue;
-      if (!is_member(open_strip.begin + 1)) s.partials = 0;
+      if (!is_member(open_sweep.begin + 1)) s.partials = 0;
       else made.slot_[s.partial0].at = allocate(0, 2 * max_chunks * bytes_of(at(s.node)), group);
     }
-    if (open_strip.pattern >= 0 && open_strip.rows != 0) mask_rows(group);
-    else made.step_[open_strip.begin].at_once = open_strip.at_once();
-    for (int k = made.step_[open_strip.begin].slot0; k < made.slots; ++k)
-      if (location& l = made.slot_[k].at; strip::is_unsettled(l)) l = home[l.index];
-    for (int k = 0; k < open_strip.slots.size(); ++k) { // what is in cache is no traffic
-      const strip::traffic& x = open_strip.slots[k];
+    if (open_sweep.pattern >= 0 && open_sweep.rows != 0) mask_rows(group);
+    else made.step_[open_sweep.begin].at_once = open_sweep.at_once();
+    for (int k = made.step_[open_sweep.begin].slot0; k < made.slots; ++k)
+      if (location& l = made.slot_[k].at; sweep::is_unsettled(l)) l = home[l.index];
+    for (int k = 0; k < open_sweep.slots.size(); ++k) { // what is in cache is no traffic
+      const sweep::traffic& x = open_sweep.slots[k];
       const slot& q = made.slot_[x.slot];
-      bool in_cache = q.at.where == place::strip;
+      bool in_cache = q.at.where == place::sweep;
       for (int j = 0; j < k && !in_cache; ++j) {
-        const slot& before = made.slot_[open_strip.slots[j].slot];
+        const slot& before = made.slot_[open_sweep.slots[j].slot];
         in_cache = same_start(before, q) && before.stride[0] == q.stride[0] &&
-                   numel(open_strip.slots[j].visited) == numel(x.visited);
+                   numel(open_sweep.slots[j].visited) == numel(x.visited);
       }
       if (!in_cache) count_bytes(x.adjoint, x.visited, q.t);
     }
-    open_strip.slots.clear();
+    open_sweep.slots.clear();
   }
 
 private:
@@ -147,32 +147,32 @@ private:
   }
   // The rows that the sweep before `group` need not visit.
   constexpr void mask_rows(int group) {
-    if (open_strip.mask_room == 0) return;
+    if (open_sweep.mask_room == 0) return;
     if (of_masks.always.empty()) of_masks = mask_facts_of(source, grouped);
-    const vec<row_mask> masks = masks_of_sweep(source, grouped, of_masks, open_strip.first_group, group,
-                                               [&](int i) { return home[i].where == place::strip; });
+    const vec<row_mask> masks = masks_of_csr_sweep(source, grouped, of_masks, open_sweep.first_group, group,
+                                                   [&](int i) { return home[i].where == place::sweep; });
     if (masks.empty()) return;
-    step& s = made.step_[open_strip.begin];
-    for (int i = open_strip.begin; i < made.steps && (i == open_strip.begin || made.step_[i].strip); ++i) {
+    step& s = made.step_[open_sweep.begin];
+    for (int i = open_sweep.begin; i < made.steps && (i == open_sweep.begin || made.step_[i].sweep); ++i) {
       const step& reader = made.step_[i]; // gathers what it reads by rows
       for (int k = reader.slot0; k < reader.slot0 + reader.loads; ++k) {
         const slot& q = made.slot_[k];
-        const bool at_hand = q.at.where == place::strip || q.stride[0] == 0;
+        const bool at_hand = q.at.where == place::sweep || q.stride[0] == 0;
         if (!at_hand && (q.stride[0] != 1 || q.at.where == place::none)) return;
       }
     }
     s.mask = s.loads + s.stores + s.partials + s.carries;
     for (const row_mask& m : masks) {
-      if (s.masks == open_strip.mask_room) break;
+      if (s.masks == open_sweep.mask_room) break;
       const int k = s.slot0 + s.mask + s.masks;
-      if (m.visits_zeros) s.visits_zeros |= 1u << s.masks;
+      if (m.passes_where_zero) s.passes_where_zero |= 1u << s.masks;
       ++s.masks;
       slot& q = made.slot_[k];
       q.at = home[m.node];
       q.t = at(m.node).t;
       q.s = at(m.node).s;
       q.stride[0] = 1;
-      open_strip.slots.push_back({k, squeezed(q.s), s.adjoint});
+      open_sweep.slots.push_back({k, squeezed(q.s), s.adjoint});
     }
   }
 };

@@ -5,21 +5,21 @@
 // All of it is a constant; what a run adds is the pointers of its arguments and the values of named extents.
 #pragma once
 #include "../../ops/index.hpp"
-#include "arena.hpp" // IWYU pragma: export
-#include "cost.hpp" // IWYU pragma: export
+#include "arena.hpp"       // IWYU pragma: export
+#include "cost.hpp"        // IWYU pragma: export
 #include "instruction.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 
 // Which ways of running steps a back end has; the others are not planned.
 struct plan_rules {
-  bool strips = true;    // steps that pass some rows at a time: loops, images, sweeps of a sparse matrix
+  bool sweeps = true;    // steps that pass some rows at a time: loops, images, sweeps of a sparse matrix
   bool epilogues = true; // a loop behind each few rows of a matmul or convolution
   extent_t chunks =
       16; // of a fused step, with partial results of their own; 0: the back end keeps these elsewhere
 };
 
-enum class place : std::uint8_t { none, input, arena, result, strip };
+enum class place : std::uint8_t { none, input, arena, result, sweep };
 
 // A block of elements: input[index], result[index], arena part `index` at `offset` bytes per unit of the part, or the
 // rows at hand of a strip at `offset` bytes in the scratch of a team's member.
@@ -58,25 +58,26 @@ constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
 inline constexpr extent_t short_sum = 40;
 
 // How many rows of `row` elements a strip takes at once.
-inline constexpr extent_t strip_grain = 16384;
-constexpr extent_t strip_size(extent_t row) { return row < strip_grain ? strip_grain / row : 1; }
+inline constexpr extent_t sweep_grain = 16384;
+constexpr extent_t sweep_size(extent_t row) { return row < sweep_grain ? sweep_grain / row : 1; }
 
 // How the rows of a sparse matrix are cut for threads and for partial sums, at most; by its entries at run time.
 inline constexpr extent_t max_row_chunks = 16, max_row_chunks_of_matrices = 4;
 // Rows that a sweep takes at once, at most, and of which it looks at once which ones it visits.
-inline constexpr extent_t sweep_rows = 1024, mask_block = 1024;
-inline constexpr extent_t room_of_sweep_rows = sweep_rows + 16; // their values do not lie whole pages apart
+inline constexpr extent_t csr_sweep_rows = 1024, mask_block = 1024;
+inline constexpr extent_t room_of_csr_sweep_rows =
+    csr_sweep_rows + 16; // their values do not lie whole pages apart
 
 struct step {
   op o = op::copy; // fused groups: op::copy
   bool fused = false, adjoint = false, wide = false;
-  bool bf16 = false;        // whole-tensor: its first operand is
-  bool epilogue = false;    // fused: runs row by row with the whole-tensor step before it, see is_epilogue
-  bool consumes = false;    // an epilogue that alone reads the result of that step
-  bool strip = false;       // runs with the step before it, a strip of rows at a time, see strip::joins
-  bool at_load = false;     // runs when arguments are loaded, not in each run
-  bool packs_ahead = false; // a convolution or matmul whose weights are packed then
-  int code0 = 0, codes = 0, konst0 = 0, konsts = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
+  bool bf16 = false;           // whole-tensor: its first operand is
+  bool epilogue = false;       // fused: runs row by row with the whole-tensor step before it, see is_epilogue
+  bool fuses_producer = false; // an epilogue that alone reads the result of that step
+  bool sweep = false;          // runs with the step before it, a strip of rows at a time, see strip::joins
+  bool at_load = false;        // runs when arguments are loaded, not in each run
+  bool packs_ahead = false;    // a convolution or matmul whose weights are packed then
+  int code0 = 0, codes = 0, constant0 = 0, constants = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
   int partial0 = 0; // slots of partial results, one for each store that splits
   int partials = 0;
@@ -84,7 +85,7 @@ struct step {
       0; // slots behind them, one for each store that carries: chains of terms, and what high sums have lost
   // slots, from slot0 + mask, of what tells the rows that a sweep visits: those that every mask lets pass. Of its first step.
   int mask = 0, masks = 0;
-  unsigned visits_zeros = 0; // bit k: mask k lets rows pass where it is 0, instead of the others
+  unsigned passes_where_zero = 0; // bit k: mask k lets rows pass where it is 0, instead of the others
   int axes = 0; // fused: loop axes, after merging; a convolution that may join a strip: images and the rest
   extent_t loop[max_rank]{};
   extent_t at_once = 0; // rows that pass together, of the first step of a strip that is no sweep
@@ -106,7 +107,7 @@ struct index_check {
 
 // How many there are of each part of a plan.
 struct plan_counts {
-  int steps = 0, codes = 0, konsts = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0,
+  int steps = 0, codes = 0, constants = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0,
       nonempty = 0, results = 0;
 };
 // Of a program of n nodes, at most
@@ -123,7 +124,7 @@ struct plan_facts : plan_counts {
   int parts = 0;
   extent_t part_names[max_parts]{};
   extent_t part_size[max_parts]{}; // bytes per unit
-  extent_t strip_bytes = 0;        // scratch of a team's member for values that live within a strip
+  extent_t sweep_bytes = 0;        // scratch of a team's member for values that live within a strip
   struct cost cost{};
 };
 
@@ -131,7 +132,7 @@ template <plan_counts Room> struct plan : plan_facts {
   // + 1: no array is empty
   step step_[Room.steps + 1]{};
   std::uint64_t code[Room.codes + 1]{};
-  std::uint64_t konst[Room.konsts + 1]{};
+  std::uint64_t constant[Room.constants + 1]{};
   slot slot_[Room.slots + 1]{};
   std::uint64_t store_[Room.stores + 1]{};
   extent_t extent[Room.extents + 1]{};
@@ -150,7 +151,7 @@ template <plan_counts Room> struct plan : plan_facts {
     };
     copy(step_, r.step_, steps);
     copy(code, r.code, codes);
-    copy(konst, r.konst, konsts);
+    copy(constant, r.constant, constants);
     copy(slot_, r.slot_, slots);
     copy(store_, r.store_, stores);
     copy(extent, r.extent, extents);

@@ -16,18 +16,18 @@
 namespace tapeless::detail {
 
 // Of the images that pass a few at a time (plan/analysis/batch_tiles.hpp) where the whole program may be one strip: how many; else 0.
-template <class Nodes> constexpr extent_t images_of_strip(const Nodes& nodes, int n) {
+template <class Nodes> constexpr extent_t images_of_sweep(const Nodes& nodes, int n) {
   extent_t images = 0;
   int convolutions = 0;
   for (int i = 0; i < n; ++i)
     if (is_conv(nodes[i].o)) {
       ++convolutions;
-      if (const extent_t of = images_of(nodes, i).n; of > images) images = of;
+      if (const extent_t of = batch_tiling_of(nodes, i).n; of > images) images = of;
     }
-  return convolutions > convolutions_of_a_strip ? 0 : images;
+  return convolutions > convolutions_of_sweep ? 0 : images;
 }
 
-template <int N, int O> class arrangement {
+template <int N, int O> class layout_rewriter {
   struct forms { // ids in the new graph; last: the same tensor permuted by to_channels_last
     int plain = no_node, last = no_node;
   };
@@ -228,7 +228,7 @@ template <int N, int O> class arrangement {
     ids x{{no_node, no_node, no_node}};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0)
-        x.in[k] = rule(v.o).k == kind::whole
+        x.in[k] = rule(v.o).k == kind::kernel
                       ? dense(g_, plain(v.in[k]))
                       : operand_plain(v.in[k], rule(v.o).k == kind::reduction ? at(v.in[0]).s : v.s);
     made_[i].plain = v.o == op::input ? g_.input(static_cast<int>(v.attr), v.t, v.s, is_pattern_leaf(v))
@@ -236,7 +236,7 @@ template <int N, int O> class arrangement {
   }
 
 public:
-  constexpr explicit arrangement(const program<N, O>& p) : p_(p), images_(images_of_strip(p.nodes, N)) {}
+  constexpr explicit layout_rewriter(const program<N, O>& p) : p_(p), images_(images_of_sweep(p.nodes, N)) {}
 
   // channels_last: the convolutions that run so.   .broken where the new program is none.
   constexpr raw_program with(const vec<char>& channels_last) {
@@ -263,10 +263,10 @@ public:
 // What the reorders of a program cost, in ns of Backend. Images that pass a few at a time, all or selected ones, are
 // reordered so: others are read again long after.
 template <class Backend, class Nodes> constexpr double reorder_cost(const Nodes& nodes, int n) {
-  const bool strips = images_of_strip(nodes, n) > 0;
-  const auto in_strip = [&](extent_t images) {
-    for (int i = 0; strips && i < n; ++i)
-      if (is_conv(nodes[i].o) && images_of(nodes, i).n == images) return true;
+  const bool sweeps = images_of_sweep(nodes, n) > 0;
+  const auto in_sweep = [&](extent_t images) {
+    for (int i = 0; sweeps && i < n; ++i)
+      if (is_conv(nodes[i].o) && batch_tiling_of(nodes, i).n == images) return true;
     return false;
   };
   double sum = 0;
@@ -274,7 +274,7 @@ template <class Backend, class Nodes> constexpr double reorder_cost(const Nodes&
     const node& v = nodes[i];
     if (v.o != op::copy || nodes[v.in[0]].o != op::transpose || v.s.rank != 4) continue;
     const auto elements = static_cast<double>(coefficient(numel(v.s)));
-    sum += in_strip(v.s.d[0]) ? Backend::image_reorder_ns(elements) : Backend::reorder_ns(elements);
+    sum += in_sweep(v.s.d[0]) ? Backend::image_reorder_ns(elements) : Backend::reorder_ns(elements);
   }
   return sum;
 }
@@ -282,11 +282,11 @@ template <class Backend, class Nodes> constexpr double reorder_cost(const Nodes&
 // Has the program images? Others stay as they are.
 template <int N, int O> constexpr bool has_images(const program<N, O>& p) {
   for (int i = 0; i < N; ++i)
-    if (passes_by_images(p.nodes[i].o)) return true;
+    if (is_batch_tiled(p.nodes[i].o)) return true;
   return false;
 }
 
-template <class Backend, int N, int O> constexpr raw_program arranged(const program<N, O>& p) {
+template <class Backend, int N, int O> constexpr raw_program assign_layouts(const program<N, O>& p) {
   struct costs {
     int of = no_node; // the first convolution of these extents
     double written = 0, last = 0;
@@ -331,7 +331,7 @@ template <class Backend, int N, int O> constexpr raw_program arranged(const prog
   const double reorders = reorder_cost<Backend>(p.nodes, N);
   double cost = written + reorders;
   const auto consider = [&](const vec<char>& channels_last, double convolutions) {
-    const raw_program r = arrangement<N, O>(p).with(channels_last);
+    const raw_program r = layout_rewriter<N, O>(p).with(channels_last);
     const double c = convolutions + reorder_cost<Backend>(r.nodes, r.nodes.size());
     if (r.broken.found || c >= cost) return;
     cost = c;

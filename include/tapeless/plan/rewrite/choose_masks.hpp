@@ -27,11 +27,12 @@ constexpr bool has_products_of(const raw_program& p, extent_t count) {
 // Masks of one axis that are left out whatever that costs: conditions that are given, and arguments that weigh losses, or
 // their elements as one axis; rows: only rows of them that a list of masks keeps.
 inline constexpr int max_given = 8;
-constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& masks, bool rows = false) {
+constexpr vec<int> masks_before_forward(const node* nodes, int size, const vec<int>& masks,
+                                        bool rows = false) {
   vec<int> r;
   const auto add = [&](int m) {
     bool fits = squeezed(nodes[m].s).rank == 1 && r.size() < max_given &&
-                (!rows || has_unwritten_name(numel(nodes[m].s)));
+                (!rows || has_generated_name(numel(nodes[m].s)));
     for (const int k : r) // another shape of the same
       fits = fits &&
              (nodes[k].o != op::reshape || nodes[m].o != op::reshape || nodes[k].in[0] != nodes[m].in[0]);
@@ -46,7 +47,7 @@ constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& mask
       x = nodes[x].in[0];
       one_axis = one_axis || (nodes[i].o == op::reshape && squeezed(nodes[x].s).rank > 1);
     }
-    if (one_axis && nodes[x].weighs && !nodes[x].active) add(i);
+    if (one_axis && nodes[x].is_loss_weight && !nodes[x].active) add(i);
   }
   return r;
 }
@@ -55,27 +56,28 @@ constexpr vec<int> given_masks(const node* nodes, int size, const vec<int>& mask
 constexpr raw_program with_weights_of_rows(raw_program p) {
   vec<shape> groups;
   for (const node& v : p.nodes)
-    if (v.o == op::input && v.weighs && !v.active && squeezed(v.s).rank > 1) add_group(groups, squeezed(v.s));
+    if (v.o == op::input && v.is_loss_weight && !v.active && squeezed(v.s).rank > 1)
+      add_group(groups, squeezed(v.s));
   for (const shape& group : groups) {
     vec<int> weights;
     for (int i = 0; i < p.nodes.size(); ++i)
-      if (p.nodes[i].weighs && squeezed(p.nodes[i].s) == group) weights.push_back(i);
-    if (const raw_program merged = axis_merging(p, group).run(weights); !merged.broken.found) p = merged;
+      if (p.nodes[i].is_loss_weight && squeezed(p.nodes[i].s) == group) weights.push_back(i);
+    if (const raw_program merged = collapse_axes(p, group).run(weights); !merged.broken.found) p = merged;
   }
   return p;
 }
 
-constexpr vec<int> given_masks(const raw_program& p, bool rows = false) {
+constexpr vec<int> masks_before_forward(const raw_program& p, bool rows = false) {
   const vec<node> nodes = nodes_of(p);
-  return given_masks(&nodes[0], nodes.size(), masks_of(&nodes[0], nodes.size()), rows);
+  return masks_before_forward(&nodes[0], nodes.size(), masks_of(&nodes[0], nodes.size()), rows);
 }
 // The program in which what masks weigh that are given is zero where they are, whatever a loss has there: w * l becomes
 // where(w != 0, w * l, 0).
 constexpr raw_program zeroed_by_masks(const raw_program& written) {
   const raw_program p = with_weights_of_rows(written);
-  const vec<int> masks = given_masks(p);
+  const vec<int> masks = masks_before_forward(p);
   if (masks.empty()) return written;
-  const raw_program zeroed = mask_joining(p, masks).with_zeros();
+  const raw_program zeroed = combine_masks(p, masks).with_zeros();
   if (zeroed.broken.found) return written;
   return zeroed;
 }
@@ -85,10 +87,10 @@ struct masked_program {
   raw_program program;
   unsigned masks = 0; // of these there are products of their rows alone
 };
-constexpr masked_program without_rows(const raw_program& p, const mask_joining::result& joined,
+constexpr masked_program without_rows(const raw_program& p, const combine_masks::result& joined,
                                       bool covers = false) {
-  scatter_sinking sinking(joined.program);
-  masked_program r{gather_pushing(sinking.run(joined.masks, covers)).run()};
+  scatter_pullup sinking(joined.program);
+  masked_program r{gather_pushdown(sinking.run(joined.masks, covers)).run()};
   const int first = unwritten_counts(p);
   for (int k = 0; k < sinking.lists_of_masks().size() && !r.program.broken.found; ++k) {
     if (!has_products_of(r.program, unwritten_extent(first + k))) continue;
@@ -98,21 +100,21 @@ constexpr masked_program without_rows(const raw_program& p, const mask_joining::
   return r;
 }
 constexpr masked_program without_rows(const raw_program& p, const vec<int>& masks) {
-  if (masks.size() == 1) return without_rows(p, mask_joining::result{p, masks, vec<unsigned>(1, 1u)});
-  return without_rows(p, mask_joining(p, masks).run());
+  if (masks.size() == 1) return without_rows(p, combine_masks::result{p, masks, vec<unsigned>(1, 1u)});
+  return without_rows(p, combine_masks(p, masks).run());
 }
 // The same where several losses may have masks of their own: first without the rows that none of them counts. Of the others
 // each is to get its own by with_rest_of_rows.
 constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int>& masks) {
   if (masks.size() == 1) return without_rows(p, masks);
-  const mask_joining::result joined = mask_joining(p, masks).run(mask_joining::use::united);
+  const combine_masks::result joined = combine_masks(p, masks).run(combine_masks::use::united);
   if (joined.losses < 2) return without_rows(p, joined);
   bool adjoint = false;
   for (const node& v : p.nodes) adjoint = adjoint || v.adjoint;
   if ((joined.blocks && adjoint) || joined.masks.size() > 1) return without_rows(p, masks);
   masked_program r = without_rows(p, joined);
   if (r.masks == 0) return without_rows(p, masks);
-  r.program.rest = joined.losses;
+  r.program.second_pass = joined.losses;
   return r;
 }
 
@@ -159,7 +161,7 @@ template <class Backend> class mask_choosing {
       if (squeezed(nodes[m].s).rank > 1) left.push_back(m);
     double most = of_written_;
     int given = 0; // of them that leave rows out
-    if (forces_) all = given_masks(nodes, all_nodes.size(), masks);
+    if (forces_) all = masks_before_forward(nodes, all_nodes.size(), masks);
     if (all.size() > most_given_) most_given_ = all.size();
     if (!all.empty()) {
       tried_nodes_ += p.nodes.size();
@@ -176,7 +178,7 @@ template <class Backend> class mask_choosing {
         most = cost_of_rows<Backend>(r.program);
         offer(r.program, most, given);
       }
-      if (r.program.rest != no_rest) return left;
+      if (r.program.second_pass != no_second_pass) return left;
     }
     if (pass_ == row_pass::rest) return left;
     int tried = 0;
@@ -215,7 +217,7 @@ public:
       vec<int> masks;
       for (const int m : left)
         if (numel(written.nodes[m].s) == numel(group)) masks.push_back(m);
-      if (const raw_program merged = axis_merging(written, group).run(masks); !merged.broken.found)
+      if (const raw_program merged = collapse_axes(written, group).run(masks); !merged.broken.found)
         choose_in(merged);
     }
   }

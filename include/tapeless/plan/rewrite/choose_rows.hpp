@@ -75,31 +75,31 @@ template <class Backend> constexpr void choose_lists(const raw_program& written,
     const auto offer = [&](const raw_program& r) {
       if (!r.broken.found) best.offer(r, cost_of_rows<Backend>(r));
     };
-    gather_pushing pushing(sunk);
+    gather_pushdown pushing(sunk);
     const bool nested = pushing.has_rows_of_rows();
     const raw_program kept = pushing.run();
     if (kept.broken.found) return;
     if (takes(kept)) best.take(kept, cost_of_rows<Backend>(kept));
     else offer(kept);
     if (leaves_residuals_open(sunk) && !fits_into_cache<Backend>(kept))
-      offer(gather_pushing(sunk, true).run());
+      offer(gather_pushdown(sunk, true).run());
     if (nested) {
-      const raw_program in_turn = gather_pushing(sunk, false, true).run();
-      if (!in_turn.broken.found) offer(gather_pushing(in_turn).run());
+      const raw_program in_turn = gather_pushdown(sunk, false, true).run();
+      if (!in_turn.broken.found) offer(gather_pushdown(in_turn).run());
     }
   };
-  scatter_sinking one(written);
+  scatter_pullup one(written);
   offer_pushed(one.run(), [](const raw_program&) { return true; });
   if (one.lists_meet()) // each goes on by itself
-    offer_pushed(scatter_sinking(written, true).run(), [](const raw_program&) { return false; });
+    offer_pushed(scatter_pullup(written, true).run(), [](const raw_program&) { return false; });
   if (densified(best.program) == 0) return;
   const auto has_fewer_dense = [&](const raw_program& r) { return densified(r) < densified(best.program); };
   for (const shape& group : groups_of_selected(written)) {
-    const raw_program merged = axis_merging(written, group).run({});
+    const raw_program merged = collapse_axes(written, group).run({});
     if (merged.broken.found) continue;
-    scatter_sinking sinking(merged);
+    scatter_pullup sinking(merged);
     offer_pushed(sinking.run(), has_fewer_dense);
-    if (sinking.lists_meet()) offer_pushed(scatter_sinking(merged, true).run(), has_fewer_dense);
+    if (sinking.lists_meet()) offer_pushed(scatter_pullup(merged, true).run(), has_fewer_dense);
   }
 }
 
@@ -109,13 +109,13 @@ template <class Backend> constexpr void choose_lists(const raw_program& written,
 template <class Backend, int N, int O>
 constexpr raw_program with_rest_of_rows(const program<N, O>& p, int rest) {
   const raw_program written = written_as(p);
-  if (rest == rest_of_axes) {
+  if (rest == second_pass_of_axes) {
     const mask_choosing<Backend> choosing(written, cost_of_rows<Backend>(written), true, row_pass::rest);
     if (choosing.leaves_given_out()) return choosing.best().program;
     return written;
   }
-  const vec<int> masks = given_masks(written, true); // mask_joining keeps a reference
-  const mask_joining::result joined = mask_joining(written, masks).run();
+  const vec<int> masks = masks_before_forward(written, true); // mask_joining keeps a reference
+  const combine_masks::result joined = combine_masks(written, masks).run();
   if (joined.losses >= rest)
     return without_rows(written, joined, joined.masks.size() == joined.losses).program;
   raw_program none;
@@ -125,8 +125,8 @@ constexpr raw_program with_rest_of_rows(const program<N, O>& p, int rest) {
 // In its place, where lists of each loss's rows do not pay: zeros in the others.
 template <int N, int O> constexpr raw_program with_zeros_in_rest_of_rows(const program<N, O>& p) {
   const raw_program written = written_as(p);
-  const vec<int> masks = given_masks(written, true);
-  return mask_joining(written, masks).with_zeros();
+  const vec<int> masks = masks_before_forward(written, true);
+  return combine_masks(written, masks).with_zeros();
 }
 template <class Backend, int N, int M, int O>
 constexpr bool costs_no_more(const program<N, O>& p, const program<M, O>& than) {
@@ -157,12 +157,12 @@ constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass, bo
   }
   if (const costed_program& masked = choosing.best(); choosing.leaves_given_out()) {
     best = masked;
-    if (best.program.rest == no_rest && !masks_of_axes(best.program).empty())
-      best.program.rest = rest_of_axes;
+    if (best.program.second_pass == no_second_pass && !masks_of_axes(best.program).empty())
+      best.program.second_pass = second_pass_of_axes;
   } else if (masked.found() && masked.cost < best.cost) best = masked;
   if (!chosen && !zeroed && !choosing.leaves_all_given_out() &&
-      !given_masks(with_weights_of_rows(written)).empty())
-    best.program.rest = rest_of_zeros;
+      !masks_before_forward(with_weights_of_rows(written)).empty())
+    best.program.second_pass = second_pass_of_zeros;
   return best.program;
 }
 

@@ -12,7 +12,7 @@
 
 namespace tapeless::detail {
 
-class axis_merging : row_rewriter {
+class collapse_axes : row_rewriter {
   const shape group_;
   const extent_t n_;
   vec<int> plain_, merged_;     // the node, and with its leading axes made one
@@ -206,7 +206,7 @@ class axis_merging : row_rewriter {
 
 public:
   // group: at least two extents, none of which is 1
-  constexpr axis_merging(const raw_program& p, const shape& group)
+  constexpr collapse_axes(const raw_program& p, const shape& group)
       : row_rewriter(p),
         group_(group),
         n_(numel(group)),

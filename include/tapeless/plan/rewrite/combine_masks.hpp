@@ -12,7 +12,7 @@ namespace tapeless::detail {
 
 inline constexpr int max_conditions = 4; // of losses, that become lists of rows; others only make zeros
 
-class mask_joining : row_rewriter {
+class combine_masks : row_rewriter {
 public:
   struct result {
     raw_program program; // with nodes that nobody reads
@@ -27,13 +27,13 @@ public:
 
 private:
   struct condition {
-    support of;
+    mask_sets of;
     extent_t rows = 0;
     unsigned masks = 0; // of all losses that it is for
     int id = no_node;
   };
   const vec<int>& masks_;
-  vec<support> zero_;      // outside of which a node is
+  vec<mask_sets> zero_;    // outside of which a node is
   vec<char> network_;      // comes of a product
   vec<char> zeros_matter_; // it is read by what is not zero in rows where it is
   vec<int> made_, zeroed_;
@@ -69,18 +69,18 @@ private:
     return zeros_begin(i) || (how_ == use::zeros && zeros_matter_[i] != 0 && multiplies);
   }
   // These rows, or more of them: by masks that are there when node i is made.
-  constexpr support kept_by_masks_ahead(int i, const support& rows) const {
+  constexpr mask_sets kept_by_masks_ahead(int i, const mask_sets& rows) const {
     unsigned ahead = 0;
     for (int k = 0; k < masks_.size(); ++k)
       if (network_[masks_[k]] == 0 || masks_[k] < i) ahead |= 1u << k;
-    support r;
+    mask_sets r;
     r.axis = rows.axis;
     for (int k = 0; k < rows.size(); ++k)
       if ((rows[k] & ahead) == 0 || !r.add(rows[k] & ahead)) return {};
     return r;
   }
   // Does a row of node i come of the same row of operand k, whichever of these masks rows are meant?
-  constexpr bool has_rows_of(int i, const shape (&of)[3], int k, const support& kept) const {
+  constexpr bool has_rows_of(int i, const shape (&of)[3], int k, const mask_sets& kept) const {
     for (int m = 0; m < masks_.size(); ++m) {
       if ((kept.masks() >> m & 1u) == 0) continue;
       const int axis = first_axis(of[k]);
@@ -94,11 +94,11 @@ private:
   // What is zero outside of some rows, and read in others only where what reads it is not zero, is zero outside of those of
   // both: m * l in w * (k + m * l).
   constexpr void leave_unread_rows() {
-    vec<support> read(size(), support{}); // in these rows; in all of them where none are found
-    vec<char> known(size(), 0);           // some node reads it
+    vec<mask_sets> read(size(), mask_sets{}); // in these rows; in all of them where none are found
+    vec<char> known(size(), 0);               // some node reads it
     for (const int o : p_.outputs) known[o] = 1;
     for (int i = size() - 1; i >= 0; --i) {
-      support kept = zero_[i];
+      mask_sets kept = zero_[i];
       if (known[i] != 0) kept = kept.common(kept_by_masks_ahead(i, read[i]));
       if (zero_[i].found()) zero_[i] = kept;
       shape of[3]{};
@@ -106,7 +106,7 @@ private:
       for (int k = 0; k < 3; ++k) {
         const int x = at(i).in[k];
         if (x < 0) continue;
-        support here;
+        mask_sets here;
         if (has_rows_of(i, of, k, kept)) here = kept;
         here.axis = first_axis(of[k]);
         if (known[x] != 0) read[x] = read[x].united(here);
@@ -116,7 +116,7 @@ private:
     }
   }
   constexpr void find_zeros() {
-    const supports known(p_, masks_);
+    const mask_sets_of known(p_, masks_);
     for (int i = 0; i < size(); ++i) {
       zero_[i] = known.of(i);
       network_[i] = is_heavy(at(i).o);
@@ -130,7 +130,7 @@ private:
         if (x >= 0 && reads_zeros(i, x) && (zeros_end(i, x) || zeros_matter_[i] != 0)) zeros_matter_[x] = 1;
   }
   // The rows of n that these masks keep.   @pre they are made
-  constexpr int condition_of(const support& kept, extent_t n) {
+  constexpr int condition_of(const mask_sets& kept, extent_t n) {
     int any = no_node;
     for (int j = 0; j < kept.size(); ++j) {
       int all = no_node;
@@ -161,7 +161,7 @@ private:
       bool known = false;
       for (condition& a : all)
         if (a.rows == c.rows) {
-          const support either = a.of.united(c.of);
+          const mask_sets either = a.of.united(c.of);
           known = true;
           if (!either.found()) continue;
           a.of = either;
@@ -196,7 +196,7 @@ private:
         vector_[k] = reshape(g_, made_[i], shape{1, {rows(k)}});
   }
   // What masks are computed from before any product.
-  constexpr vec<char> of_given_masks() const {
+  constexpr vec<char> of_masks_before_forward() const {
     vec<char> r(size(), 0);
     for (const int m : masks_) r[m] = network_[m] == 0;
     for (int i = size() - 1; i >= 0; --i)
@@ -207,10 +207,10 @@ private:
 
 public:
   /// @pre each mask has one axis other than 1
-  constexpr mask_joining(const raw_program& p, const vec<int>& masks)
+  constexpr combine_masks(const raw_program& p, const vec<int>& masks)
       : row_rewriter(p),
         masks_(masks),
-        zero_(p.nodes.size(), support{}),
+        zero_(p.nodes.size(), mask_sets{}),
         network_(p.nodes.size(), 0),
         zeros_matter_(p.nodes.size(), 0),
         made_(p.nodes.size(), no_node),
@@ -224,7 +224,7 @@ public:
     result r;
     r.losses = conditions_.size();
     if (how_ == use::united) unite_conditions();
-    const vec<char> first = of_given_masks();
+    const vec<char> first = of_masks_before_forward();
     for (int i = 0; i < size(); ++i)
       if (first[i] != 0) make(i);
     for (int i = 0; i < size(); ++i) {

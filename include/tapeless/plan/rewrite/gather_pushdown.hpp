@@ -7,7 +7,7 @@
 
 namespace tapeless::detail {
 
-class gather_pushing : row_rewriter {
+class gather_pushdown : row_rewriter {
   struct demand {       // of rows of a node
     int list = no_node; // in the program
     extent_t n = 0;     // of how many
@@ -64,7 +64,7 @@ class gather_pushing : row_rewriter {
   constexpr void find_demands() {
     for (const int o : p_.outputs) all_wanted_[o] = in_memory_[o] = 1;
     for (int i = 0; i < n_(); ++i)
-      if (is_counted(at(i))) all_wanted_[i] = 1; // also where its extent alone is read
+      if (has_data_dependent_rows(at(i))) all_wanted_[i] = 1; // also where its extent alone is read
     for (int i = n_() - 1; i >= 0; --i) {
       const node& v = at(i);
       rows_of_operands r;
@@ -84,7 +84,7 @@ class gather_pushing : row_rewriter {
       for (int k = rows_only ? 1 : 0; k < 3; ++k)
         if (v.in[k] >= 0) {
           all_wanted_[v.in[k]] = 1;
-          if (rule(v.o).k == kind::whole || (rule(v.o).k == kind::view && in_memory_[i] != 0))
+          if (rule(v.o).k == kind::kernel || (rule(v.o).k == kind::view && in_memory_[i] != 0))
             in_memory_[v.in[k]] = 1;
         }
     }
@@ -131,7 +131,7 @@ class gather_pushing : row_rewriter {
 public:
   // recomputes: what is read of a selection's rows is computed again, where the selection does not say what is done
   // in_turn: of rows of rows, both are made
-  constexpr explicit gather_pushing(const raw_program& p, bool recomputes = false, bool in_turn = false)
+  constexpr explicit gather_pushdown(const raw_program& p, bool recomputes = false, bool in_turn = false)
       : row_rewriter(p),
         wanted_(p.nodes.size(), demand{}),
         all_wanted_(p.nodes.size(), 0),

@@ -208,7 +208,7 @@ class unread_guarding : row_rewriter {
   // true for positions [lo, hi) of an axis
   constexpr int range(extent_t n, extent_t lo, extent_t hi) {
     const int at = iota(g_, shape{1, {n}});
-    const auto number = [&](extent_t e) { return g_.konst(static_cast<double>(e), dtype::i32); };
+    const auto number = [&](extent_t e) { return g_.constant(static_cast<double>(e), dtype::i32); };
     const int below = binary(g_, op::lt, at, number(hi));
     if (lo == 0) return below;
     const int above = binary(g_, op::ge, at, number(lo));
@@ -216,9 +216,9 @@ class unread_guarding : row_rewriter {
   }
   // true for the positions that an index has
   constexpr int listed(int index, extent_t n) {
-    const int ones = expand(g_, g_.konst(1, dtype::i32), g_[index].s);
+    const int ones = expand(g_, g_.constant(1, dtype::i32), g_[index].s);
     const int times_listed = scatter_add(g_, ones, index, 0, shape{1, {n}});
-    return binary(g_, op::gt, times_listed, g_.konst(0, dtype::i32));
+    return binary(g_, op::gt, times_listed, g_.constant(0, dtype::i32));
   }
   static constexpr shape one_axis(int rank, int axis, extent_t n) {
     shape s;
@@ -431,7 +431,7 @@ class unread_guarding : row_rewriter {
   constexpr int guarded(int x, const parts& l) {
     const int m = all_of(l);
     if (m < 0) return x; // what implies them is no part of l: a box around x, or a zero of the other operand
-    return expand(g_, where(g_, m, x, g_.konst(0, g_[x].t)), g_[x].s);
+    return expand(g_, where(g_, m, x, g_.constant(0, g_[x].t)), g_[x].s);
   }
 
   // ---- slices -----------------------------------------------------------------------------------------------------
@@ -559,7 +559,7 @@ class unread_guarding : row_rewriter {
   constexpr bool is_plain(int i) const {
     const node& v = at(i);
     const kind is = rule(v.o).k;
-    if (v.o == op::konst || v.o == op::extent) return true;
+    if (v.o == op::constant || v.o == op::extent) return true;
     if (is != kind::elementwise && is != kind::view) return false;
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0 && plain_[v.in[k]] == 0 && !(v.o == op::where && k == 0)) return false;

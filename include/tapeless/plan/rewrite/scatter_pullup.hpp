@@ -10,7 +10,7 @@
 
 namespace tapeless::detail {
 
-class scatter_sinking : row_rewriter {
+class scatter_pullup : row_rewriter {
   struct form { // of a node: all of it, the rows of a list outside of which it is zero, or both
     int all = no_node, rows = no_node;
     row_list list;
@@ -299,7 +299,7 @@ class scatter_sinking : row_rewriter {
     for (int a = 0; a < s.rank; ++a)
       if (s.d[a] != 1) f.axis = {a, 1};
     f.rows = at(i).t == dtype::boolean
-                 ? expand(g_, g_.konst(1, dtype::boolean), with_rows(s, f.axis, f.list.count))
+                 ? expand(g_, g_.constant(1, dtype::boolean), with_rows(s, f.axis, f.list.count))
                  : gathered(f.all, f.list, f.axis);
   }
   // The rows that one of two masks keeps, or both.
@@ -326,7 +326,7 @@ class scatter_sinking : row_rewriter {
 
 public:
   // splits: the sum of two cotangents of different lists is carried as the two
-  constexpr explicit scatter_sinking(const raw_program& p, bool splits = false)
+  constexpr explicit scatter_pullup(const raw_program& p, bool splits = false)
       : row_rewriter(p),
         made_(p.nodes.size(), form{}),
         parts_(splits ? 2 * p.nodes.size() : 0, form{}),

@@ -15,7 +15,7 @@ namespace tapeless::detail {
 
 constexpr bool is_sparse(op o) { return o == op::spmm || o == op::sddmm; }
 // Products with matrices of several columns take longer together than one by one: their rows of B leave the cache.
-template <class Nodes> constexpr bool sweeps(const Nodes& nodes, int i) {
+template <class Nodes> constexpr bool opens_csr_sweep(const Nodes& nodes, int i) {
   const node& v = nodes[i];
   if (v.o == op::spmm) return v.s.rank == 1;
   return v.o == op::sddmm && (v.in[1] < 0 || nodes[v.in[1]].s.rank == 1);
@@ -53,7 +53,7 @@ template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, i
   const bool zeros = v.in[1] >= 0 && both(zero, zero);
   const bool differ = v.in[1] >= 0 && (both(zero, nonzero) || both(nonzero, zero));
   switch (v.o) {
-    case op::konst: {
+    case op::constant: {
       const double x = std::bit_cast<double>(v.attr), size = x < 0 ? -x : x;
       return x == 0 ? zero : size > 1e-30 && size < 1e30 ? nonzero : unknown; // a float of any type
     }
@@ -90,7 +90,7 @@ inline constexpr int max_row_masks = 4;
 // A node that tells which rows a sweep visits: those where it is not zero, or those where it is.
 struct row_mask {
   int node = no_node;
-  bool visits_zeros = false;
+  bool passes_where_zero = false;
 };
 // What is so in every sweep of a program.
 struct mask_facts {
@@ -99,7 +99,7 @@ struct mask_facts {
 };
 template <class Nodes> constexpr void find_left_out(const Nodes& nodes, int i, vec<left_out>& is) {
   const kind k = rule(nodes[i].o).k;
-  if (k == kind::elementwise || k == kind::view || nodes[i].o == op::konst)
+  if (k == kind::elementwise || k == kind::view || nodes[i].o == op::constant)
     is[i] = in_rows_left_out(nodes, i, is);
 }
 template <int N, int O> constexpr mask_facts mask_facts_of(const program<N, O>& p, const grouping& r) {
@@ -118,8 +118,8 @@ template <int N, int O> constexpr mask_facts mask_facts_of(const program<N, O>& 
 // these lets pass: nodes made before the sweep, conditions first, at most max_row_masks.
 // stays(i): no step after the sweep reads node i
 template <int N, int O, class F>
-constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r, const mask_facts& facts,
-                                       int first, int end, F stays) {
+constexpr vec<row_mask> masks_of_csr_sweep(const program<N, O>& p, const grouping& r, const mask_facts& facts,
+                                           int first, int end, F stays) {
   const auto within = [&](int i) { return r.of[i] >= first && r.of[i] < end; };
   extent_t rows = 0;
   dtype type = dtype::f32;        // of the matrix
@@ -171,10 +171,10 @@ constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r
       if (x >= 0 && makes[x] < below) makes[x] = below;
   }
   vec<row_mask> masks;
-  const auto try_mask = [&](int m, bool visits_zeros) {
-    if (masks.size() == max_row_masks || (visits_zeros && !facts.is_tested[m])) return;
+  const auto try_mask = [&](int m, bool passes_where_zero) {
+    if (masks.size() == max_row_masks || (passes_where_zero && !facts.is_tested[m])) return;
     vec<left_out> is = facts.always;
-    is[m] = visits_zeros ? left_out::nonzero : left_out::zero;
+    is[m] = passes_where_zero ? left_out::nonzero : left_out::zero;
     bool all = true;
     // nodes of the sweep that were traced ahead of m need the rows, too, whatever m is
     for (int i = lowest < m + 1 ? lowest : m + 1; i <= last && all; ++i) {
@@ -188,8 +188,8 @@ constexpr vec<row_mask> masks_of_sweep(const program<N, O>& p, const grouping& r
       } else all = stays(i);
     }
     for (const row_mask& known : masks) // does it keep back these rows already?
-      all = all && is[known.node] != (known.visits_zeros ? left_out::nonzero : left_out::zero);
-    if (all) masks.push_back({m, visits_zeros});
+      all = all && is[known.node] != (known.passes_where_zero ? left_out::nonzero : left_out::zero);
+    if (all) masks.push_back({m, passes_where_zero});
   };
   for (const bool conditions : {true, false})
     for (const int m : candidates)

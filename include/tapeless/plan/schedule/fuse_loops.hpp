@@ -19,9 +19,9 @@
 
 namespace tapeless::detail {
 
-inline constexpr int narrow_lanes = 1, wide_lanes = 2;
+inline constexpr int simd_width_class = 1, wide_lanes = 2;
 constexpr int lanes_of(dtype t) {
-  return t == dtype::f32 || t == dtype::bf16 ? narrow_lanes : t == dtype::f64 ? wide_lanes : 0;
+  return t == dtype::f32 || t == dtype::bf16 ? simd_width_class : t == dtype::f64 ? wide_lanes : 0;
 }
 // The whole-tensor ops whose rows a fused group may follow one by one.
 constexpr bool leads_an_epilogue(op o) {
@@ -57,7 +57,7 @@ template <int N, int O>
 constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, grouping& r) {
   vec<char> in_buffer(N, 0); // a whole-tensor op reads it
   for (int i = 0; i < N; ++i)
-    if (rule(p.nodes[i].o).k == kind::whole)
+    if (rule(p.nodes[i].o).k == kind::kernel)
       for (const int x : p.nodes[i].in)
         if (x >= 0) in_buffer[r.root[x]] = 1;
   for (int i = 0; i < N; ++i) {
@@ -65,7 +65,7 @@ constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, 
     bool known = rule(v.o).k == kind::elementwise && v.s.rank == 0 && !is_custom(v.o) && is_output[i] == 0 &&
                  in_buffer[i] == 0;
     for (const int x : v.in)
-      known = known && (x < 0 || p.nodes[x].o == op::konst || p.nodes[x].o == op::extent);
+      known = known && (x < 0 || p.nodes[x].o == op::constant || p.nodes[x].o == op::extent);
     r.inlined[i] = known ? 1 : 0;
   }
 }
@@ -77,12 +77,12 @@ constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, 
 struct sides {
   vec<char> behind, ahead;
 };
-template <int N, int O> constexpr sides sides_of_sweeps(const program<N, O>& p, const vec<shape>& loop) {
+template <int N, int O> constexpr sides sides_of_csr_sweeps(const program<N, O>& p, const vec<shape>& loop) {
   sides r{vec<char>(N, 0), vec<char>(N, 0)};
   bool any = false;
   for (int i = 0; i < N; ++i) {
     const node& v = p.nodes[i];
-    bool behind = is_sparse(v.o) && sweeps(p.nodes, i);
+    bool behind = is_sparse(v.o) && opens_csr_sweep(p.nodes, i);
     for (const int x : v.in) behind = behind || (x >= 0 && r.behind[x] != 0);
     r.behind[i] = behind ? 1 : 0;
     any = any || behind;
@@ -153,7 +153,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     r.root[i] = is_view(i) ? r.root[v.in[0]] : i;
   }
   find_inlined(p, is_output, r);
-  const sides side = sides_of_sweeps(p, r.loop);
+  const sides side = sides_of_csr_sweeps(p, r.loop);
   // the node whose register a fused consumer would read, or no_node where it reads memory
   const auto register_source = [&](int consumer, int x) {
     const int u = r.through[x];
@@ -191,7 +191,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
   const auto place = [&](int v) {
     const shape& it = r.loop[v];
     constexpr int window = 8; // how many groups back a new one is avoided
-    const bool wide = (lanes[v] & wide_lanes) != 0, narrow = (lanes[v] & narrow_lanes) != 0;
+    const bool wide = (lanes[v] & wide_lanes) != 0, narrow = (lanes[v] & simd_width_class) != 0;
     const auto fits = [&](int g) {
       return r.groups[g].fused && r.groups[g].it == it && r.groups[g].loaded == (r.loaded[v] != 0) &&
              r.groups[g].nodes + weight[v] <= max_group_nodes && !(wide && r.groups[g].narrow) &&
@@ -253,7 +253,8 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
       waiting += weight[u];
     });
     if (waiting >= max_group_nodes) each_waiting(place);
-    if (all == (wide_lanes | narrow_lanes)) { // a mask of the other width is computed in a group of its own
+    if (all ==
+        (wide_lanes | simd_width_class)) { // a mask of the other width is computed in a group of its own
       each_waiting([&](int u) {
         if (lanes[u] != own) place(u);
       });
@@ -294,14 +295,14 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
       r.groups[g].it = r.loop[i];
       r.groups[g].nodes = max_group_nodes; // nothing joins it
       r.groups[g].wide = (own & wide_lanes) != 0;
-      r.groups[g].narrow = (own & narrow_lanes) != 0;
+      r.groups[g].narrow = (own & simd_width_class) != 0;
       continue;
     }
     if (!fuses(v.o)) {
       r.of[i] = r.groups.size();
       r.groups.push_back({});
       r.groups.back().loaded = r.loaded[i] != 0;
-      if (is_counted(v)) selections.push_back(i);
+      if (has_data_dependent_rows(v)) selections.push_back(i);
       continue;
     }
     const shape& it = r.loop[i];
@@ -313,7 +314,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     else place(i);
   }
 
-  gather_strips(p, r);
+  cluster_for_sweeps(p, r);
   choose_leading_axes(p.nodes, N, r);
 
   // readers: other groups of the node's loop that read it; most_readers + 1 of them where some node needs the buffer
@@ -325,7 +326,8 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
     if (is_leaf(i) || is_view(i)) continue;
     if (!(rule(p.nodes[i].o).k == kind::elementwise) || is_output[i] || is_reorder(p.nodes, i))
       r.stored[i] = 1;
-    if (is_counted(p.nodes[i]) && r.last[i] < r.of[i]) r.last[i] = r.of[i]; // its extent alone may be read
+    if (has_data_dependent_rows(p.nodes[i]) && r.last[i] < r.of[i])
+      r.last[i] = r.of[i]; // its extent alone may be read
     for (const int x : p.nodes[i].in) {
       if (x < 0) continue;
       --room;
@@ -344,7 +346,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
       else if (k == readers[root]) reader[most_readers * root + readers[root]++] = r.of[i];
       // an epilogue runs in chunks with the step before it, which still reads: its operands live one group longer
       const bool leads =
-          leads_an_epilogue(p.nodes[i].o) && (r.loaded[i] != 0 || images_of(p.nodes, i).n == 0);
+          leads_an_epilogue(p.nodes[i].o) && (r.loaded[i] != 0 || batch_tiling_of(p.nodes, i).n == 0);
       const int until = leads ? r.of[i] + 1 : r.of[i];
       if (until > r.last[root]) r.last[root] = until;
     }

@@ -16,7 +16,7 @@ struct group {
   bool loaded = false;                // runs when arguments are loaded, see of_loaded
   bool behind = false, ahead = false; // of a product that opens a sweep; see sides_of_sweeps
   shape it{};
-  int lead = 0; // the axis of `it` that is outermost, see plan/schedule/loop_order.hpp
+  int outermost = 0; // the axis of `it` that is outermost, see plan/schedule/loop_order.hpp
   int nodes = 0;
 };
 

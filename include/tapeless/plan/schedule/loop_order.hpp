@@ -17,13 +17,13 @@ inline constexpr extent_t channel_run = 1024;         // at least, that lie side
 inline constexpr extent_t least_channels = 16;        // for threads
 
 // `it` with axis `lead` in front
-constexpr shape led_by(const shape& it, int lead) {
+constexpr shape with_outermost(const shape& it, int outermost) {
   shape r = it;
-  for (int a = lead; a > 0; --a) r.d[a] = r.d[a - 1];
-  if (lead > 0) r.d[0] = it.d[lead];
+  for (int a = outermost; a > 0; --a) r.d[a] = r.d[a - 1];
+  if (outermost > 0) r.d[0] = it.d[outermost];
   return r;
 }
-constexpr void lead(extent_t (&stride)[max_rank], int axis) {
+constexpr void outermost(extent_t (&stride)[max_rank], int axis) {
   const extent_t first = stride[axis];
   for (int a = axis; a > 0; --a) stride[a] = stride[a - 1];
   stride[0] = first;
@@ -76,7 +76,7 @@ template <class Nodes> constexpr void choose_leading_axes(const Nodes& nodes, in
       }
     if (sharing < 2 || !agree) continue;
     for (int h = 0; h < r.groups.size(); ++h)
-      if (r.groups[h].fused && r.groups[h].it == r.groups[g].it) r.groups[h].lead = axis[g];
+      if (r.groups[h].fused && r.groups[h].it == r.groups[g].it) r.groups[h].outermost = axis[g];
   }
 }
 

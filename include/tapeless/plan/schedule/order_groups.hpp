@@ -19,21 +19,21 @@ inline constexpr int most_taken = 6;       // loops ahead of it: a strip without
 
 // Renumbers the groups.
 // @pre r.of and r.groups are final, and a group reads earlier ones only; what depends on the numbers comes later
-template <int N, int O> constexpr void gather_strips(const program<N, O>& p, grouping& r) {
+template <int N, int O> constexpr void cluster_for_sweeps(const program<N, O>& p, grouping& r) {
   const int groups = r.groups.size();
   vec<int> opener(groups,
                   no_node); // of a group that is one: a sweeping op, or a convolution or pool by images
   bool any = false;
   for (int i = 0; i < N; ++i)
-    if (r.of[i] >= 0 && ((is_sparse(p.nodes[i].o) && sweeps(p.nodes, i)) ||
-                         (r.loaded[i] == 0 && images_of(p.nodes, i).n > 0))) {
+    if (r.of[i] >= 0 && ((is_sparse(p.nodes[i].o) && opens_csr_sweep(p.nodes, i)) ||
+                         (r.loaded[i] == 0 && batch_tiling_of(p.nodes, i).n > 0))) {
       opener[r.of[i]] = i;
       any = true;
     }
   if (!any) return;
   vec<char> counts(groups, 0); // a selection: extents of what follows are known behind it only
   for (int i = 0; i < N; ++i)
-    if (is_counted(p.nodes[i])) counts[r.of[i]] = 1;
+    if (has_data_dependent_rows(p.nodes[i])) counts[r.of[i]] = 1;
   // What a group reads of an earlier one: the operand k of its node, made at root. Those of group g begin at first_read[g].
   struct read_of {
     int node, k, root, from;
@@ -87,25 +87,25 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
       continue;
     }
     const bool sparse = is_sparse(p.nodes[first].o);
-    const image_rows images = images_of(p.nodes, first);
+    const image_rows images = batch_tiling_of(p.nodes, first);
     const extent_t rows = sparse ? p.nodes[p.nodes[first].in[0]].s.d[0] : images.n;
     const extent_t widest = sparse ? widest_row : longest_row * images.row;
     const auto goes_with_first = [&](int s) {
       return sparse ? p.nodes[s].in[0] == p.nodes[first].in[0]
-                    : passes_by_images(p.nodes[s].o) && p.nodes[p.nodes[s].in[0]].s.d[0] == rows;
+                    : is_batch_tiled(p.nodes[s].o) && p.nodes[p.nodes[s].in[0]].s.d[0] == rows;
     };
     const auto makes = [&](const node& v) {
-      return passes_by_images(v.o) ? makes_images(v.o) : makes_rows(v);
+      return is_batch_tiled(v.o) ? writes_batch_rows(v.o) : makes_rows(v);
     };
     const auto reads = [&](const node& v, int k) {
-      return passes_by_images(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
+      return is_batch_tiled(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
     };
     taken.clear();
     const auto mark = [&](int g, vec<int>& read) {
       for (int e = first_read[g]; e < first_read[g + 1]; ++e) read[reads_of[e].from] = start;
     };
     if (any_gathered && !sparse) mark(start, wanted);
-    const int oldest = any_gathered && !sparse ? order.size() - image_strip_steps : order.size();
+    const int oldest = any_gathered && !sparse ? order.size() - batch_sweep_steps : order.size();
     for (int k = order.size() - 1; k >= 0 && k >= oldest; --k) {
       const int g = order[k]; // one behind `start` is of an earlier strip
       const bool moves = g < start && taken.size() < most_taken && over_gathered[g] != 0 &&
@@ -132,7 +132,7 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
              (opener[x.from] < 0 || makes(p.nodes[x.root])) && (opener[g] < 0 || reads(p.nodes[x.node], x.k));
     };
     near.clear();
-    const int window = start + 4 * image_strip_steps, farthest = sparse || window > groups ? groups : window;
+    const int window = start + 4 * batch_sweep_steps, farthest = sparse || window > groups ? groups : window;
     for (int g = start + 1; g < farthest && !(counts[g] && !placed[g]); ++g) {
       may[g] = independent[g] = 0;
       if (placed[g] || r.groups[g].loaded != r.groups[start].loaded) continue;
@@ -160,7 +160,7 @@ template <int N, int O> constexpr void gather_strips(const program<N, O>& p, gro
         });
       int n = 1 + taken.size();
       for (const int g : near)
-        if (may[g] != 0 && ((shares[g] == 0 && opener[g] < 0) || ++n > image_strip_steps)) may[g] = 0;
+        if (may[g] != 0 && ((shares[g] == 0 && opener[g] < 0) || ++n > batch_sweep_steps)) may[g] = 0;
     }
     // what a member reads whole stands ahead too, and what that reads
     for (int k = near.size() - 1; k >= 0; --k)

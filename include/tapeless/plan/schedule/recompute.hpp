@@ -45,11 +45,11 @@ constexpr bool recomputes(const Nodes& nodes, const Groups& g, int i, F in_memor
   for (const int x : v.in) {
     if (x < 0) continue;
     const int root = g.root[x];
-    if (nodes[root].o == op::konst || nodes[root].o == op::extent || g.inlined[root] != 0) continue;
+    if (nodes[root].o == op::constant || nodes[root].o == op::extent || g.inlined[root] != 0) continue;
     if (!in_memory(root)) return false;
     if (g.through[x] == root && squeezed(nodes[root].s) == g.loop[i]) ++whole;
     else if (squeezed(nodes[root].s).rank >= g.loop[i].rank ||
-             run_of(resolve(nodes, x), nodes[x].s, v.s) < recompute_row)
+             run_of(strides_through_views(nodes, x), nodes[x].s, v.s) < recompute_row)
       return false;
   }
   return whole == 1;

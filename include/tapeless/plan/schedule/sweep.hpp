@@ -18,17 +18,17 @@
 
 namespace tapeless::detail {
 
-inline constexpr int strip_steps = 8; // a longer strip would leave the cache
-inline constexpr extent_t strip_row = 64,
-                          strip_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
+inline constexpr int sweep_steps = 8; // a longer strip would leave the cache
+inline constexpr extent_t sweep_row = 64,
+                          sweep_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
 
-constexpr bool rows_worth_a_strip(const shape& it) {
+constexpr bool rows_worth_a_sweep(const shape& it) {
   extent_t row = 1;
   for (int a = 1; a < it.rank; ++a) {
     if (!is_static(it.d[a])) return false;
     row *= it.d[a];
   }
-  return row >= strip_row && (!is_static(it.d[0]) || it.d[0] * row >= strip_elements);
+  return row >= sweep_row && (!is_static(it.d[0]) || it.d[0] * row >= sweep_elements);
 }
 
 // Does x read of y, at index i of the outermost axis, nothing but what y holds for i?
@@ -44,7 +44,7 @@ constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
 // The strip that is open while steps are made.
 // A value that only its steps read has no buffer: a member of the team keeps the rows at hand in its scratch. Until the
 // strip ends, and its last reader is known, such a value may be any that a fused step stores; its place is `unsettled`.
-struct strip {
+struct sweep {
   plan_rules may{};
   extent_t rows = 0;     // its outermost extent; 0: none is open
   int begin = 0;         // its first step
@@ -65,12 +65,12 @@ struct strip {
   };
   vec<traffic> slots;
 
-  static constexpr location unsettled(int node) { return {place::strip, node, -1}; }
-  static constexpr bool is_unsettled(const location& l) { return l.where == place::strip && l.offset < 0; }
+  static constexpr location unsettled(int node) { return {place::sweep, node, -1}; }
+  static constexpr bool is_unsettled(const location& l) { return l.where == place::sweep && l.offset < 0; }
 
   // Is there room for one step more than `steps`, and for `more` behind it?
   constexpr bool has_room(int steps, int more = 0) const {
-    return may.strips && rows != 0 && steps - begin + more < (images ? image_strip_steps : strip_steps);
+    return may.sweeps && rows != 0 && steps - begin + more < (images ? batch_sweep_steps : sweep_steps);
   }
 
   // May a group over `it` join, as far as its loop tells? If so, no buffer is freed: an earlier step may still read
@@ -82,7 +82,7 @@ struct strip {
   }
   // Does step s, the last of r, read of the steps before it in the strip only its own rows?
   template <class Plan> constexpr bool joins(const Plan& r, const step& s, const shape& it) const {
-    if (!may.strips || rows == 0) return false;
+    if (!may.sweeps || rows == 0) return false;
     for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
       for (int w = begin; w + 1 < r.steps; ++w) {
         const step& before = r.step_[w];
@@ -93,7 +93,7 @@ struct strip {
   }
   // May a sparse op take part, as far as its matrix tells?
   template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
-    return has_room(steps) && pattern == nodes[i].in[0] && sweeps(nodes, i);
+    return has_room(steps) && pattern == nodes[i].in[0] && opens_csr_sweep(nodes, i);
   }
   // Does the sparse product, convolution or pool s, the last of r, read of what the steps before it make rows only, those at
   // hand?
@@ -110,7 +110,7 @@ struct strip {
   }
   // May a convolution or pool over so many images take part? What makes images needs room for the step that reads them, too.
   constexpr bool takes_images(op o, extent_t n, int steps) const {
-    return n == rows && pattern < 0 && has_room(steps, makes_images(o) ? 1 : 0);
+    return n == rows && pattern < 0 && has_room(steps, writes_batch_rows(o) ? 1 : 0);
   }
   constexpr void join_images(const image_rows& of) {
     row = images && row > of.row ? row : of.row;
@@ -125,13 +125,13 @@ struct strip {
     pattern = no_node;
   }
   // How many rows pass together.
-  constexpr extent_t at_once() const { return images ? images_at_once(row) : strip_size(row); }
+  constexpr extent_t at_once() const { return images ? images_at_once(row) : sweep_size(row); }
   // A sparse step that has not joined: a sweep begins with it where others may join.
-  template <class Nodes> constexpr void open_sweep(const Nodes& nodes, int i, int group, int steps,
-                                                   int room) {
+  template <class Nodes> constexpr void open_csr_sweep(const Nodes& nodes, int i, int group, int steps,
+                                                       int room) {
     mask_room = room;
     first_group = group;
-    rows = sweeps(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0;
+    rows = opens_csr_sweep(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0;
     begin = steps - 1;
     row = 1;
     pattern = nodes[i].in[0];
@@ -141,7 +141,7 @@ struct strip {
   constexpr void open(const step& s, const shape& it, int steps) {
     pattern = no_node;
     images = false;
-    const bool opens = !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_strip(it);
+    const bool opens = !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_sweep(it);
     rows = opens ? s.loop[0] : 0;
     begin = steps - 1;
     row = 1;
@@ -169,10 +169,10 @@ struct strip {
             coefficient(numel(nodes[v.node].s)) / coefficient(rows) * size_of(nodes[v.node].t);
         const extent_t together = pattern < 0                     ? at_once()
                                   : nodes[pattern].o == op::tiles ? most_rows_of_tile
-                                                                  : room_of_sweep_rows;
+                                                                  : room_of_csr_sweep_rows;
         v.bytes = aligned(together * of_row);
         v.offset = scratch.take(v.bytes);
-        within = {place::strip, 0, v.offset};
+        within = {place::sweep, 0, v.offset};
       }
       act(v, within);
     }

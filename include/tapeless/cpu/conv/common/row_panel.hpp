@@ -55,7 +55,7 @@ template <class V, int M, int NV, class T>
 #pragma GCC unroll 16
         for (int j = 0; j < NV; ++j) {
           V v = load<V>(b + j * W);
-          keep(v);
+          opaque(v);
           lane[j] = v;
         }
 #pragma GCC unroll 16

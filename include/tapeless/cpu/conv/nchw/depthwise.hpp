@@ -82,7 +82,7 @@ template <class V, int NV, class T>
       unroll<3 * NV>([&](auto k) __attribute__((always_inline)) {
         constexpr int s = k.value % 3, j = k.value / 3;
         V v = load_lanes<V>(line + j * W + s, lanes[k]);
-        keep(v);
+        opaque(v);
         unroll<3>([&](auto r) __attribute__((always_inline)) {
           acc[2 - r.value][j] = fma(f[3 * r.value + s], v, acc[2 - r.value][j]);
         });
@@ -306,7 +306,7 @@ template <class V, bool Ahead, class T>
       if (i < first || i >= end) continue;
       unroll<3>([&](auto s) __attribute__((always_inline)) {
         V v = get(line + s, lanes[s]);
-        keep(v);
+        opaque(v);
         unroll<3>([&](auto r) __attribute__((always_inline)) {
           acc[0][3 * r + s] = fma(d[r], v, acc[0][3 * r + s]);
         });

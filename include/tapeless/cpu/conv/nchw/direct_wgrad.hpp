@@ -50,13 +50,13 @@ template <class V, int M, int N, class T>
 #pragma GCC unroll 16
                                for (int m = 0; m < M; ++m) {
                                  V v = load<V>(d + m * dy_plane + j);
-                                 if constexpr (N > 1) keep(v); // one load for N uses
+                                 if constexpr (N > 1) opaque(v); // one load for N uses
                                  a[m] = v;
                                }
 #pragma GCC unroll 16
                                for (int n = 0; n < N; ++n) {
                                  V b = load<V>(xs[n] + j);
-                                 keep(b);
+                                 opaque(b);
 #pragma GCC unroll 16
                                  for (int m = 0; m < M; ++m) acc[m][n] = fma(a[m], b, acc[m][n]);
                                }

@@ -71,7 +71,7 @@ template <class V, int J, class T>
         unroll<9>([&](auto t) __attribute__((always_inline)) {
           constexpr int r = 2 - t.value / 3, c = 2 - t.value % 3;
           V d = load<V>(top + r * down + c * across);
-          if constexpr (J > 1) keep(d); // one load for J uses
+          if constexpr (J > 1) opaque(d); // one load for J uses
           unroll<J>([&](auto k) __attribute__((always_inline)) { acc[k][t] = fma(moved[k], d, acc[k][t]); });
         });
       }

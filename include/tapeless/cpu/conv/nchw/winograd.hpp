@@ -153,7 +153,7 @@ template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd
 #pragma GCC unroll 8
                       for (int t = 0; t < N; ++t) {
                         V one = load<V>(x + t * x_next + b * W);
-                        keep(one);
+                        opaque(one);
                         v[t] = one;
                       }
 #pragma GCC unroll 24

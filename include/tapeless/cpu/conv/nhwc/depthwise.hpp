@@ -89,7 +89,7 @@ template <class V, int Q, bool Masked, class T>
                                const T* ws = w + j + r * t.w_row + s0 * t.w_col;
                                for (index_t s = s0; s < s_end; ++s, at += t.x_col, ws += t.w_col) {
                                  V f = vector(ws);
-                                 keep(f);
+                                 opaque(f);
 #pragma GCC unroll 8
                                  for (int i = 0; i < Q; ++i) acc[0][i] = fma(f, vector(a[i] + at), acc[0][i]);
                                }
@@ -124,7 +124,7 @@ template <class V, int Q, int S, int Stride, class T>
 #pragma GCC unroll 32
       for (int k = 0; k < (Q - 1) * Stride + S; ++k, p += x_col) {
         V v = load<V>(p);
-        keep(v);
+        opaque(v);
 #pragma GCC unroll 8
         for (int s = 0; s < S; ++s)
           if (const int at = k - s; at >= 0 && at % Stride == 0 && at / Stride < Q)

@@ -28,7 +28,7 @@ template <class V, int N, class T>
         const T* p = x + i * x_row + l;
         for (index_t j = 0; j < cols; ++j, d += dy_col, p += x_col) {
           V v = masked.value ? few.load(d) : load<V>(d);
-          keep(v);
+          opaque(v);
 #pragma GCC unroll 16
           for (int t = 0; t < N; ++t)
             acc[t] = fma(v, masked.value ? few.load(p + place[t]) : load<V>(p + place[t]), acc[t]);
@@ -67,7 +67,7 @@ template <class V, int Stride, class T>
 #pragma GCC unroll 16
           for (int k = 0; k < (Q - 1) * Stride + 3; ++k, from += tap_col) {
             V y = load<V>(from);
-            keep(y);
+            opaque(y);
 #pragma GCC unroll 16
             for (int s = 0; s < 3; ++s)
               if (const int at = k - s; at >= 0 && at % Stride == 0 && at / Stride < Q)

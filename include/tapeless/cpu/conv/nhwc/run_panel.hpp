@@ -56,12 +56,12 @@ template <class V, int M, int NV, class T>
       const index_t end = s.tap[t] + l_end;
       const T* b = s.b + t * (s.run * NV * W + s.gap) + l * NV * W;
       for (index_t at = s.tap[t] + l; at < end; ++at, b += NV * W) {
-        keep_scalar(at); // one index for all rows, not a pointer for each
+        opaque_scalar(at); // one index for all rows, not a pointer for each
         V lane[NV];
 #pragma GCC unroll 16
         for (int j = 0; j < NV; ++j) {
           V v = load<V>(b + j * W);
-          keep(v);
+          opaque(v);
           lane[j] = v;
         }
 #pragma GCC unroll 16

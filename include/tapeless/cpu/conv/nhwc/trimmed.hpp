@@ -184,12 +184,12 @@ template <class V, int M, int NV, class T>
       const T* p = b + z * g.to.image + y * g.to.row + x0 * b_step;
       if (++y == g.rows) ++z, y = 0;
       for (index_t x = x0; x < x_end; ++x, at += a_step, p += b_step) {
-        keep_scalar(at); // one index for all rows, not a pointer for each
+        opaque_scalar(at); // one index for all rows, not a pointer for each
         V lane[NV];
 #pragma GCC unroll 16
         for (int j = 0; j < NV; ++j) {
           V v = load<V>(p + j * W);
-          keep(v);
+          opaque(v);
           lane[j] = v;
         }
 #pragma GCC unroll 16
