@@ -70,4 +70,9 @@ int main() {
   infer.load(*p); // after a change; changes are not looked for
   show("changed", infer(*y));
   // [/load]
+
+  // [plain]
+  auto plainly = program.bind<X, float>(tl::dim<'n'>(16), tl::plain);
+  show("plain", std::get<0>(plainly(*x, 0.5f)));
+  // [/plain]
 }

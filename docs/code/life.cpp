@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-#include "print_program.hpp"
+#include <tapeless/tapeless.hpp>
+
+#include <cstdio>
 
 namespace tl = tapeless;
 
@@ -12,7 +14,7 @@ constexpr auto both = tl::value_and_grad(loss);
 // [/program]
 
 int main() {
-  print("loss", tl::detail::traced<decltype(loss), X>::value);
-  print("value_and_grad(loss)", tl::detail::traced<decltype(both), X>::value);
+  std::printf("loss\n%s", tl::detail::program_text(tl::detail::traced<decltype(loss), X>::value).c_str());
+  std::printf("value_and_grad(loss)\n%s", tl::detail::program_text(tl::detail::traced<decltype(both), X>::value).c_str());
   std::fputs(tl::jit(both).explain<X>().c_str(), stdout);
 }

@@ -23,21 +23,13 @@
 namespace tapeless::cpu {
 
 // Arch is in the name of every SIMD kernel that is called from here: objects built with other flags do not clash.
-template <team Team, class Arch = simd<float>> struct backend : row_figures {
+template <team Team, class Arch = simd<float>> struct backend {
   using team_type = Team;
   using whole = kernel_steps<Arch>;
   using space = host;
   template <const auto& P> using frame_type = frame<P>;
 
-  // What plan/rewrite/assign_layouts.hpp weighs: a convolution with operands a and b, and a copy of n elements in another
-  // order, of all at once or of a few images at a time.
-  static constexpr double conv_ns(const detail::node& v, const shape& a, const shape& b) {
-    return v.t == dtype::f64    ? ns_of_conv<double>(v, a, b)
-           : v.t == dtype::bf16 ? ns_of_bf16_conv<Arch>(v, a, b)
-                                : ns_of_conv<float>(v, a, b);
-  }
-  static constexpr double reorder_ns(double n) { return ns_of_reorder(n); }
-  static constexpr double image_reorder_ns(double n) { return ns_of_image_reorder(n); }
+  using cost_model = cpu::cost_model<Arch>;
 
   // Kernel scratch in bytes, of each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {

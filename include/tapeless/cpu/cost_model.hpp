@@ -98,9 +98,16 @@ constexpr double ns_of_reorder(double n) { return (n <= 1 << 17 ? 0.25 : 0.8) * 
 // From behind the caches into them, or out of them.
 constexpr double ns_of_image_reorder(double n) { return 0.4 * n; }
 
-// What plan/analysis/row_cost.hpp weighs, of a core that does 100 flops a ns at its peak: flops of products, of elementwise ops,
-// elements of rows that are moved, and bytes behind the caches, most of which pass while products are computed.
-struct row_figures {
+// What the passes weigh (plan/backend.hpp). The figures of rows are those of a core that does 100 flops a ns at its peak; of
+// what the caches do not hold most passes while products are computed.
+template <class Arch> struct cost_model {
+  static constexpr double conv_ns(const detail::node& v, const shape& a, const shape& b) {
+    return v.t == dtype::f64    ? ns_of_conv<double>(v, a, b)
+           : v.t == dtype::bf16 ? ns_of_bf16_conv<Arch>(v, a, b)
+                                : ns_of_conv<float>(v, a, b);
+  }
+  static constexpr double reorder_ns(double n) { return ns_of_reorder(n); }
+  static constexpr double image_reorder_ns(double n) { return ns_of_image_reorder(n); }
   static constexpr double product_ns(double flops) { return flops / 80; }
   static constexpr double elementwise_ns(double flops) { return flops / 20; }
   static constexpr double move_ns(double n) { return n / 5; }

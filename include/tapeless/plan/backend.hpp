@@ -1,14 +1,24 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What run/ asks of a back end.
+// What plan/ and run/ ask of a back end: all of it. A back end is a class B with static members; backend<B> checks them.
 #pragma once
+#include <concepts>
 #include <cstddef>
+#include <type_traits>
 #include "../core/extent.hpp"
+#include "../expr/node.hpp"
 #include "emit/make_plan.hpp" // IWYU pragma: export
 #include "ir/step.hpp"
 
-namespace tapeless::detail {
+namespace tapeless {
+
+// bind<...>(tl::plain): the plan without what makes it fast: one step after another over whole tensors, no sweeps, no
+// epilogues, images as they are. The results are the same but for the order of sums. For debugging: a difference is a fault.
+struct plain_t {};
+inline constexpr plain_t plain{};
+
+namespace detail {
 
 // The back end for tensors that live in Space: specialised by cpu/, cuda/.
 template <class Space> struct backend_for;
@@ -18,6 +28,12 @@ template <class B> constexpr plan_rules rules_of() {
   if constexpr (requires { B::rules; }) return B::rules;
   else return {};
 }
+
+// B for tl::plain
+template <class B> struct plain_backend : B {
+  static constexpr plan_rules rules = {
+      .layouts = false, .sweeps = false, .epilogues = false, .chunks = rules_of<B>().chunks};
+};
 
 // What a frame is filled from. The arrays stay where they are for the life of the bound object.
 struct run_context {
@@ -31,18 +47,54 @@ struct run_context {
   std::byte* packed; // what a load packs, and what of a run outlasts a step
 };
 
-// B::frame_type<P>: what B keeps for a bound program; frame.fill(context) when the named extents have changed
-// B::conv_ns(node, a, b), B::reorder_ns(n), B::image_reorder_ns(n): what a convolution of operands with these shapes and the
-// node's type takes, in the layout that the node says, and a copy of n elements in another order, at once or a few images
-// at a time (plan/analysis/batch_tiles.hpp); constexpr, only ratios count
-// B::product_ns(flops), B::elementwise_ns(flops), B::move_ns(n), B::memory_ns(bytes), B::cache_bytes: of products, of
-// elementwise ops, of n elements of selected rows that are moved, of what the caches do not hold; constexpr
-// B::scratch<P>():  bytes: .each of a member, .shared of one step after another, .packed for all of them; constexpr
-// B::run_step<P, I>(team, frame); B::load_step<P, I>(team, frame): what a load does for it
-template <class B>
-concept backend = requires {
-  typename B::team_type;
-  typename B::space;
+// Nanoseconds that the passes weigh against each other; only ratios count.
+//   conv_ns            a convolution of operands with these shapes, in the layout that the node says
+//   reorder_ns         a copy of n elements in another order; image_reorder_ns: of a few images at a time
+//   product_ns, elementwise_ns   so many flops of products, of elementwise ops
+//   move_ns            n elements of selected rows
+//   memory_ns          bytes that the caches, of cache_bytes, do not hold
+template <class M>
+concept cost_model = requires(const node& v, const shape& s, double n) {
+  { M::conv_ns(v, s, s) } -> std::same_as<double>;
+  { M::reorder_ns(n) } -> std::same_as<double>;
+  { M::image_reorder_ns(n) } -> std::same_as<double>;
+  { M::product_ns(n) } -> std::same_as<double>;
+  { M::elementwise_ns(n) } -> std::same_as<double>;
+  { M::move_ns(n) } -> std::same_as<double>;
+  { M::memory_ns(n) } -> std::same_as<double>;
+  { M::cache_bytes } -> std::convertible_to<double>;
 };
 
-} // namespace tapeless::detail
+// A plan of one step, to ask back ends about.
+inline constexpr plan<plan_counts{.steps = 1}> any_plan{};
+
+//   space               where its tensors live
+//   cost_model          see above
+//   rules               plan_rules, where it does not take all
+//   team_type           who runs a step: size() members; start() before the first run, false where they cannot be had
+//   frame_type<P>       what it keeps for a bound program P; frame.fill(context) when the named extents have changed
+//   scratch<P>()        bytes, constexpr: .each of a member, .shared of one step after another, .packed for all of them
+//   run_step<P, I>(team, frame)    step I of a run, if any; load_step<P, I>: what a load does for it
+template <class B>
+concept backend = cost_model<typename B::cost_model> && std::same_as<decltype(rules_of<B>()), plan_rules> &&
+                  requires(const typename B::team_type& team,
+                           typename B::template frame_type<any_plan>& frame, run_context& context) {
+                    typename B::space;
+                    { team.size() } -> std::convertible_to<extent_t>;
+                    { team.start() } -> std::same_as<bool>;
+                    frame.fill(context);
+                    { B::template scratch<any_plan>().each } -> std::convertible_to<extent_t>;
+                    { B::template scratch<any_plan>().shared } -> std::convertible_to<extent_t>;
+                    { B::template scratch<any_plan>().packed } -> std::convertible_to<extent_t>;
+                    B::template run_step<any_plan, 0>(team, frame);
+                    B::template load_step<any_plan, 0>(team, frame);
+                  };
+
+// Where the arguments live decides the back end.
+template <class... A> struct program_space {
+  using type = host;
+};
+template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
+
+} // namespace detail
+} // namespace tapeless

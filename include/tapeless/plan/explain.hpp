@@ -122,11 +122,7 @@ std::string explain_text(const program<N, O>& p, const plan<Room>& r) {
         if (computed_in(i, g.of[q.node])) ops += (ops.empty() ? "" : ", ") + text_of(p.nodes[i]);
       shape loop{q.axes, {}};
       for (int a = 0; a < q.axes; ++a) loop.d[a] = q.loop[a];
-      line(k, q, ops,
-           joined("over ", text_of(loop),
-                  !q.sweep       ? ""
-                  : in_csr_sweep ? " in the sweep"
-                                 : " in strips"));
+      line(k, q, ops, joined("over ", text_of(loop), q.sweep ? " in the sweep" : ""));
       in_csr_sweep = in_csr_sweep && q.sweep;
     } else {
       in_csr_sweep = is_sparse(q.o);
@@ -134,9 +130,9 @@ std::string explain_text(const program<N, O>& p, const plan<Room>& r) {
                          : p.nodes[q.node].in[2] < 0    ? ", all rows of"
                                                         : ", added to all rows of";
       line(k, q, text_of(p.nodes[q.node]) + rows,
-           text_of(p.nodes[q.node].s) + (!in_csr_sweep ? (q.sweep ? " in strips" : "")
-                                         : q.sweep     ? " in the sweep"
-                                                       : csr_sweep_text(r, q)));
+           text_of(p.nodes[q.node].s) + (q.sweep        ? " in the sweep"
+                                         : in_csr_sweep ? csr_sweep_text(r, q)
+                                                        : ""));
     }
   }
   const auto half = [&](const char* name, const cost_part& c) {

@@ -9,6 +9,7 @@
 #include "../core/error.hpp"
 #include "../core/tree.hpp"
 #include "../expr/handle.hpp"
+#include "../plan/analysis/known_extents.hpp"
 #include "memory.hpp"
 
 namespace tapeless { namespace detail {
@@ -90,20 +91,6 @@ template <class B, class X> B number_as(X x, int argument) {
   if (!in_range)
     refuse("tapeless: run: argument %d is a number beyond the range of %s", argument, name_of(dtype_of<B>));
   return static_cast<B>(x);
-}
-
-// The named extents of the arguments, read by a result or not. At most max_names: the graph has seen to it.
-template <class... A> constexpr name_values names_of_arguments() {
-  name_values v;
-  const auto add = [&v](auto argument) {
-    for_each_leaf(argument, [&v](auto& leaf) {
-      using H = std::remove_cvref_t<decltype(leaf)>;
-      if constexpr (typed_handle<H>)
-        for (int i = 0; i < H::names.count; ++i) v.add(H::names.name[static_cast<std::size_t>(i)]);
-    });
-  };
-  (add(A{}), ...);
-  return v;
 }
 
 // Is every named extent of R that of an argument?

@@ -10,13 +10,9 @@
 #include "../core/run_watch.hpp"
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"
-#include "../plan/analysis/known_extents.hpp"
 #include "../plan/backend.hpp"
 #include "../plan/ir/step.hpp"
-#include "../plan/rewrite/assign_layouts.hpp"
-#include "../plan/rewrite/choose_masks.hpp"
-#include "../plan/rewrite/choose_rows.hpp"
-#include "../plan/rewrite/guard_unread.hpp"
+#include "../plan/pipeline.hpp"
 #include "../trace/trace.hpp"
 #include "arguments.hpp"
 #include "memory.hpp"
@@ -35,8 +31,9 @@ namespace detail {
 template <class X> inline constexpr bool is_option_v = false;
 template <char Name> inline constexpr bool is_option_v<dim<Name>> = true;
 template <> inline constexpr bool is_option_v<threads> = true;
+template <> inline constexpr bool is_option_v<plain_t> = true;
 template <class X>
-concept dim_or_threads = is_option_v<X>;
+concept option_of_bind = is_option_v<X>;
 
 // Results are views into the bound object, so they are asked of one that stays.
 template <class Self>
@@ -57,104 +54,6 @@ void run_steps(const Team& team, Frame& f) {
     run_steps<Backend, P, Load, First + Count / 2, Count - Count / 2>(team, f);
   }
 }
-
-// Where the arguments live decides the back end.
-template <class... A> struct program_space {
-  using type = host;
-};
-template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
-
-// Of::value: a program
-template <row_pass Pass, bool Zeroed, class Backend, class Of> struct selecting_rows {
-  constexpr raw_program operator()() const { return with_sparse_rows<Backend>(Of::value, Pass, Zeroed); }
-};
-template <class Backend, class First> struct selecting_rest_of_rows {
-  constexpr raw_program operator()() const {
-    return with_rest_of_rows<Backend>(First::value, First::checked.second_pass);
-  }
-};
-template <class First> struct zeroing_rest_of_rows {
-  constexpr raw_program operator()() const { return with_zeros_in_rest_of_rows(First::value); }
-};
-template <class Of> struct zeroing {
-  constexpr raw_program operator()() const { return zeroed_by_masks(written_as(Of::value)); }
-};
-template <class Make, class Of> using made_of =
-    made_program<Make, 3 * Of::value.size + 64, Of::value.output_count>;
-
-template <class Backend, class First> constexpr const auto& cheaper_rest_of_rows() {
-  using lists = made_of<selecting_rest_of_rows<Backend, First>, First>;
-  if constexpr (First::checked.second_pass == second_pass_of_axes || lists::checked.broken.found)
-    return lists::checked;
-  else {
-    using zeros = made_of<zeroing_rest_of_rows<First>, First>;
-    if constexpr (zeros::checked.broken.found) return lists::checked;
-    else if constexpr (costs_no_more<Backend>(zeros::value, lists::value)) return zeros::checked;
-    else return lists::checked;
-  }
-}
-template <row_pass Pass, bool Zeroed, class Backend, class Of> constexpr const auto& program_of_rows() {
-  if constexpr (selects_rows(Of::value.nodes, Of::value.size)) {
-    using first = made_of<selecting_rows<Pass, Zeroed, Backend, Of>, Of>;
-    if constexpr (first::checked.second_pass == no_second_pass) return first::value;
-    else if constexpr (first::checked.second_pass == second_pass_of_zeros)
-      return program_of_rows<Pass, true, Backend, made_of<zeroing<Of>, Of>>();
-    else {
-      constexpr const auto& second = cheaper_rest_of_rows<Backend, first>();
-      if constexpr (!second.broken.found) return second.value;
-      else return program_of_rows<row_pass::only, Zeroed, Backend, Of>();
-    }
-  } else return Of::value;
-}
-template <class B, class F, class... A> constexpr const auto& program_without_rows() {
-  return program_of_rows<row_pass::first, false, B, traced<F, A...>>();
-}
-template <class B, class F, class... A> struct guarding {
-  constexpr raw_program operator()() const { return with_guards(program_without_rows<B, F, A...>()); }
-};
-template <class B, class F, class... A> constexpr const auto& guarded_program() {
-  constexpr const auto& p = program_without_rows<B, F, A...>();
-  if constexpr (multiplies_unread(p))
-    return made_program<guarding<B, F, A...>, 2 * p.size + 64, p.output_count>::value;
-  else return p;
-}
-template <class B, class F, class... A> struct arranging {
-  constexpr raw_program operator()() const { return assign_layouts<B>(guarded_program<B, F, A...>()); }
-};
-template <class B, class F, class... A> constexpr const auto& program_to_run() {
-  constexpr const auto& p = guarded_program<B, F, A...>();
-  if constexpr (has_images(p))
-    return made_program<arranging<B, F, A...>, 2 * p.size + 16, p.output_count>::value;
-  else return p;
-}
-// The program as it runs: rows that nobody asks for are left out, what is left of them passes nothing, and its images lie
-// as suits the back end B.
-template <class B, class F, class... A> struct laid_out_for {
-  static constexpr const auto& value = program_to_run<B, F, A...>();
-};
-template <class F, class... A> using laid_out = laid_out_for<backend_of<A...>, F, A...>;
-
-template <class... A> constexpr int leaves_of_first() {
-  int n[] = {count_leaves<A>()..., 0};
-  return n[0];
-}
-template <bool Holds>
-concept extents_have_values = Holds;
-// Load: the leaves of the first argument are loaded once for many runs.
-template <bool Load, class B, class F, class... A> struct planned_for {
-  static constexpr auto value = [] {
-    // automatic: a static one would be data at -O0
-    constexpr auto roomy =
-        make_plan(laid_out_for<B, F, A...>::value, Load ? leaves_of_first<A...>() : 0, rules_of<B>());
-    static_assert(
-        extents_have_values<extents_are_known(roomy, names_of_arguments<A...>())>,
-        "tapeless: jit(f): each named extent is that of an argument, or of a selection that a step counts "
-        "before it is read");
-    return roomy.template trimmed<roomy.counts()>();
-  }();
-};
-template <bool Load, class F, class... A> using planned_with = planned_for<Load, backend_of<A...>, F, A...>;
-template <class F, class... A> using planned = planned_with<false, F, A...>;
 
 template <class Backend, class P, class F, class... A> class loaded; // loaded.hpp
 
@@ -189,8 +88,10 @@ template <class Backend, bool Load, class F, class... A> class bound {
     capacity_.value[static_cast<std::size_t>(i)] = d.value;
   }
   static void set(threads t) { members(t); }
+  static void set(plain_t) {}
   template <char Name> static int team_of(dim<Name>, int n) { return n; }
   static int team_of(threads t, int) { return t.count; }
+  static int team_of(plain_t, int n) { return n; }
 
   // No argument and no loop is too large at the capacity, and then at no run either.
   void check_sizes() const {

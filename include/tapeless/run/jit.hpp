@@ -3,7 +3,7 @@
 //
 // jit(f): f as a program for given argument types. Nothing runs; the program is a type.
 //   jit(f).cost<A...>()      constexpr, polynomial in the named extents
-//   jit(f).explain<A...>()   the plan as text
+//   jit(f).explain<A...>()   the plan as text; explain_passes<A...>(): the program after each pass
 //   jit(f).bind<A...>(dim<'n'>(64), threads(2))   one allocation, then callable
 //   jit(f).bind_for(x...)    the same for arguments of these types, with their extents as capacities
 #pragma once
@@ -11,6 +11,7 @@
 #include "../core/error.hpp"
 #include "../core/tree.hpp"
 #include "../plan/explain.hpp"
+#include "../plan/explain_passes.hpp"
 #include "../plan/ir/cost.hpp"
 #include "../trace/misuse.hpp"
 #include "../trace/trace.hpp"
@@ -105,6 +106,18 @@ template <class F> struct jit_fn {
     if constexpr (traceable<A...>()) return explain_text(laid_out<F, A...>::value, planned<F, A...>::value);
     else return {};
   }
+  // Of bind<A...>(tl::plain).
+  template <class... A> static std::string explain(plain_t) {
+    using B = plain_backend<backend_of<A...>>;
+    if constexpr (traceable<A...>())
+      return explain_text(laid_out_for<B, F, A...>::value, planned_for<false, B, F, A...>::value);
+    else return {};
+  }
+  // The program after each pass: what the compiler of programs has made of f.
+  template <class... A> static std::string explain_passes() {
+    if constexpr (traceable<A...>()) return passes_text<pipeline<backend_of<A...>, F, A...>>();
+    else return {};
+  }
   // The program as a Graphviz graph.
   template <class... A> static std::string dot() {
     if constexpr (traceable<A...>()) return explain_dot(laid_out<F, A...>::value);
@@ -113,10 +126,13 @@ template <class F> struct jit_fn {
   // A capacity for each named extent: dim<'n'>(64). One allocation.
   // Errors: argument_error where a capacity is missing, unknown, below 1 or so large that a size overflows.
   template <class... A, class... Option> static auto bind(const Option&... option) {
-    static_assert((dim_or_threads<Option> && ...),
+    static_assert((option_of_bind<Option> && ...),
                   "tapeless: bind<...>(options...): an option is tl::dim<'n'>(64) or tl::threads(2)");
-    if constexpr (traceable<A...>() && (dim_or_threads<Option> && ...)) {
-      return bound<backend_of<A...>, false, F, std::remove_cvref_t<A>...>(option...);
+    if constexpr (traceable<A...>() && (option_of_bind<Option> && ...)) {
+      using backend = backend_of<A...>;
+      if constexpr ((std::is_same_v<Option, plain_t> || ...))
+        return bound<plain_backend<backend>, false, F, std::remove_cvref_t<A>...>(option...);
+      else return bound<backend, false, F, std::remove_cvref_t<A>...>(option...);
     }
   }
   // bind<X...>() whose capacities are the extents of these arguments, for runs of as many elements, or fewer.

@@ -5,6 +5,7 @@
 // or a selection has counted it by then.
 #pragma once
 #include "../../core/shape.hpp"
+#include "../../core/tree.hpp"
 #include "../../expr/op.hpp"
 #include "../ir/step.hpp"
 
@@ -19,6 +20,20 @@ constexpr std::uint64_t names_read(const polynomial& p) {
   std::uint64_t r = 0;
   for (int k = 0; k < p.size(); ++k) r |= set_of_packed(p[k].names);
   return r;
+}
+
+// The named extents of the arguments, read by a result or not. At most max_names: the graph has seen to it.
+template <class... A> constexpr name_values names_of_arguments() {
+  name_values v;
+  const auto add = [&v](auto argument) {
+    for_each_leaf(argument, [&v](auto& leaf) {
+      using H = std::remove_cvref_t<decltype(leaf)>;
+      if constexpr (typed_handle<H>)
+        for (int i = 0; i < H::names.count; ++i) v.add(H::names.name[static_cast<std::size_t>(i)]);
+    });
+  };
+  (add(A{}), ...);
+  return v;
 }
 
 template <class Plan> constexpr bool extents_are_known(const Plan& p, const name_values& of_arguments) {

@@ -13,10 +13,11 @@ namespace tapeless::detail {
 
 // Which ways of running steps a back end has; the others are not planned.
 struct plan_rules {
-  bool sweeps = true;    // steps that pass some rows at a time: loops, images, sweeps of a sparse matrix
+  bool layouts = true; // images as its cost model likes them, NCHW or NHWC; else all NCHW
+  bool sweeps = true;  // steps that pass some rows at a time: loops, batch tiles, the rows of a sparse matrix
   bool epilogues = true; // a loop behind each few rows of a matmul or convolution
-  extent_t chunks =
-      16; // of a fused step, with partial results of their own; 0: the back end keeps these elsewhere
+  // of a fused step, with partial results of their own; 0: the back end keeps these elsewhere
+  extent_t chunks = 16;
 };
 
 enum class place : std::uint8_t { none, input, arena, result, sweep };
