@@ -48,16 +48,20 @@ template <class Tuple, class F> constexpr decltype(auto) with_elements(Tuple& x,
 // What may be wrong with a tree. jit looks before anything else does, so that the message stands near the user's line.
 struct tree_facts {
   int numbers_inside = 0, largest_aggregate = 0;
-  bool tree = true;
+  bool tree = true, on_host = true;
 };
 template <bool Tree>
 concept is_a_tree = Tree;
+template <bool OnHost>
+concept lives_on_the_host = OnHost;
 template <int NumbersInside>
 concept no_number_inside = NumbersInside == 0;
 template <class X> constexpr void inspect(X& x, tree_facts& facts, bool root = true) {
   using U = std::remove_cv_t<X>;
   if constexpr (number<U>) facts.numbers_inside += root ? 0 : 1;
-  else if constexpr (tensor_like<U> || is_csr_v<U> || !parameter_tree<U>) return;
+  else if constexpr (is_tensor_v<U>) facts.on_host &= std::is_same_v<typename U::space, host>;
+  else if constexpr (is_csr_v<U>) facts.on_host &= std::is_same_v<typename U::values_type::space, host>;
+  else if constexpr (tensor_like<U> || !parameter_tree<U>) return;
   else if constexpr (is_array_v<U>) {
     for (auto& e : x) inspect(e, facts, false);
   } else if constexpr (is_tuple_v<U>) {

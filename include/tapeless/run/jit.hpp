@@ -31,6 +31,9 @@ template <class A> constexpr void check_tree() {
                 "tapeless: parameter tree: a number inside an aggregate is written tl::scalar<T>");
   static_assert(at_most_32_members<facts_of<A>.largest_aggregate>,
                 "tapeless: parameter tree: an aggregate has at most 32 members");
+  static_assert(lives_on_the_host<facts_of<A>.on_host>,
+                "tapeless: jit(f): the arguments of a program live in one space, on the host: no back end for another "
+                "one is included");
 }
 
 // The names of these arguments with their values, at least 1, as capacities.
@@ -67,7 +70,8 @@ concept arguments_of_a_bound_program = sizeof...(X) > 1000; // never: a program 
 template <class F> struct jit_fn {
   template <class... A> static constexpr bool traceable() {
     constexpr bool trees = ((facts_of<A>.tree && no_number_inside<facts_of<A>.numbers_inside> &&
-                             at_most_32_members<facts_of<A>.largest_aggregate>) &&
+                             at_most_32_members<facts_of<A>.largest_aggregate> &&
+                             lives_on_the_host<facts_of<A>.on_host>) &&
                             ...);
     (check_tree<A>(), ...);
     static_assert(
