@@ -3,9 +3,7 @@
 //
 // What plan/ and run/ ask of a back end: all of it. A back end is a class B with static members; backend<B> checks them.
 #pragma once
-#include <concepts>
 #include <cstddef>
-#include <type_traits>
 #include "../core/extent.hpp"
 #include "../expr/node.hpp"
 #include "emit/make_plan.hpp" // IWYU pragma: export
@@ -55,14 +53,14 @@ struct run_context {
 //   memory_ns          bytes that the caches, of cache_bytes, do not hold
 template <class M>
 concept cost_model = requires(const node& v, const shape& s, double n) {
-  { M::conv_ns(v, s, s) } -> std::same_as<double>;
-  { M::reorder_ns(n) } -> std::same_as<double>;
-  { M::image_reorder_ns(n) } -> std::same_as<double>;
-  { M::product_ns(n) } -> std::same_as<double>;
-  { M::elementwise_ns(n) } -> std::same_as<double>;
-  { M::move_ns(n) } -> std::same_as<double>;
-  { M::memory_ns(n) } -> std::same_as<double>;
-  { M::cache_bytes } -> std::convertible_to<double>;
+  M::conv_ns(v, s, s) + n;
+  M::reorder_ns(n) + n;
+  M::image_reorder_ns(n) + n;
+  M::product_ns(n) + n;
+  M::elementwise_ns(n) + n;
+  M::move_ns(n) + n;
+  M::memory_ns(n) + n;
+  M::cache_bytes + n;
 };
 
 // A plan of one step, to ask back ends about.
@@ -76,16 +74,16 @@ inline constexpr plan<plan_counts{.steps = 1}> any_plan{};
 //   scratch<P>()        bytes, constexpr: .each of a member, .shared of one step after another, .packed for all of them
 //   run_step<P, I>(team, frame)    step I of a run, if any; load_step<P, I>: what a load does for it
 template <class B>
-concept backend = cost_model<typename B::cost_model> && std::same_as<decltype(rules_of<B>()), plan_rules> &&
+concept backend = cost_model<typename B::cost_model> &&
                   requires(const typename B::team_type& team,
                            typename B::template frame_type<any_plan>& frame, run_context& context) {
                     typename B::space;
-                    { team.size() } -> std::convertible_to<extent_t>;
-                    { team.start() } -> std::same_as<bool>;
+                    team.size() + extent_t{};
+                    !team.start();
                     frame.fill(context);
-                    { B::template scratch<any_plan>().each } -> std::convertible_to<extent_t>;
-                    { B::template scratch<any_plan>().shared } -> std::convertible_to<extent_t>;
-                    { B::template scratch<any_plan>().packed } -> std::convertible_to<extent_t>;
+                    B::template scratch<any_plan>().each + extent_t{};
+                    B::template scratch<any_plan>().shared + extent_t{};
+                    B::template scratch<any_plan>().packed + extent_t{};
                     B::template run_step<any_plan, 0>(team, frame);
                     B::template load_step<any_plan, 0>(team, frame);
                   };

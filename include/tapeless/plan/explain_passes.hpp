@@ -9,30 +9,44 @@
 
 namespace tapeless::detail {
 
+inline void append_padded(std::string& text, const std::string& s, std::size_t width) {
+  text += s;
+  for (std::size_t n = s.size(); n < width; ++n) text += ' ';
+}
 // Number, half, op, shape, operands.
+inline void append_node(std::string& text, const node& v, int number) {
+  text += number < 10 ? "   " : "  ";
+  text += std::to_string(number);
+  append_padded(text, v.adjoint ? " adjoint" : "", 10);
+  append_padded(text, text_of(v), 12);
+  text += ' ';
+  append_padded(text, text_of(v.s), v.in[0] < 0 ? 0 : 7);
+  for (const int k : v.in)
+    if (k >= 0) {
+      text += ' ';
+      text += std::to_string(k);
+    }
+  text += '\n';
+}
 template <int N, int O> std::string program_text(const program<N, O>& p) {
   std::string text;
-  const auto padded = [](std::string s, std::size_t n) {
-    return s.size() < n ? s + std::string(n - s.size(), ' ') : s;
-  };
-  for (int i = 0; i < p.size; ++i) {
-    const node& v = p.nodes[i];
-    std::string line = joined(i < 10 ? "   " : "  ", i, v.adjoint ? " adjoint  " : "          ");
-    line += padded(text_of(v), 12) + " " + (v.in[0] < 0 ? text_of(v.s) : padded(text_of(v.s), 7));
-    for (const int k : v.in)
-      if (k >= 0) line += joined(" ", k);
-    text += line + "\n";
-  }
+  for (int i = 0; i < p.size; ++i) append_node(text, p.nodes[i], i);
   text += "  results:";
-  for (const int k : p.outputs) text += " " + std::to_string(k);
-  return text + "\n";
+  for (const int k : p.outputs) {
+    text += ' ';
+    text += std::to_string(k);
+  }
+  text += '\n';
+  return text;
 }
 
 template <class Pipeline> std::string passes_text() {
-  std::string text = "trace\n" + program_text(Pipeline::traced::value);
+  std::string text = "trace\n";
+  text += program_text(Pipeline::traced::value);
   const auto pass = [&text](const char* name, const auto& before, const auto& after) {
+    text += name;
     const bool same = static_cast<const void*>(&before) == static_cast<const void*>(&after);
-    text += joined(name, same ? ": nothing to do\n" : "\n");
+    text += same ? ": nothing to do\n" : "\n";
     if (!same) text += program_text(after);
   };
   pass("rows", Pipeline::traced::value, Pipeline::rows_selected::value);
