@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// densifies: does a cotangent of few rows become a tensor with all of them?
+// Lists of few rows. lists_rows: is an index such a list? densifies: does a cotangent of few rows become a tensor with
+// all of them?
 #pragma once
 #include "../../ops/all.hpp"
 

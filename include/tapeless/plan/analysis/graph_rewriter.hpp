@@ -40,6 +40,7 @@ protected:
   graph g_;
 
   constexpr explicit graph_rewriter(const raw_program& p) : p_(p) {}
+  constexpr int size() const { return p_.nodes.size(); }
   constexpr const node& at(int i) const {
     using list = block_list<node>;
     return p_.nodes.block_[i >> list::shift]->element[i & (list::length - 1)];

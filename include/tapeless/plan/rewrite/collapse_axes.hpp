@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // collapse_axes: a program in which a group of leading axes is one axis, (b, h, w, c) -> (b * h * w, c). A mask of
-// several axes then is a mask of rows. A reshape to the rows of a selection then has these rows before it, too
+// several axes then is a mask of rows. If a reshape makes the rows of a selection, the tensor before it has them, too
 // (choose_rows.hpp). Collapsed are
 //   elementwise ops of the shape of the group
 //   reshapes of a tensor of b * h * w rows to the group
@@ -17,8 +17,8 @@ namespace tapeless::detail {
 class collapse_axes : graph_rewriter {
   const shape group_;
   const extent_t n_;
-  vec<int> plain_, collapsed_;  // each node as it was, and with the group as one axis; or not made yet
-  vec<char> together_, masked_; // it is computed collapsed; its rows are zero where the mask is
+  vec<int> uncollapsed_, collapsed_; // each node as it was, and with the group as one axis; or not made yet
+  vec<char> together_, masked_;      // it is computed collapsed; its rows are zero where the mask is
 
   constexpr int end_of(const shape& s) const { return end_of_group(s, group_); }
   // @pre end_of(s) is `end`, or the axes before `end` have extent 1
@@ -28,9 +28,9 @@ class collapse_axes : graph_rewriter {
     return r;
   }
   constexpr bool is_together(int x) const { return x >= 0 && together_[x] != 0; }
-  constexpr int plain(int i) {
-    if (plain_[i] < 0) plain_[i] = reshape(g_, collapsed_[i], at(i).s);
-    return plain_[i];
+  constexpr int uncollapsed(int i) {
+    if (uncollapsed_[i] < 0) uncollapsed_[i] = reshape(g_, collapsed_[i], at(i).s);
+    return uncollapsed_[i];
   }
   // x with only its last `rest` axes; the others have extent 1.
   constexpr int without_leading(int x, int rest) {
@@ -47,8 +47,8 @@ class collapse_axes : graph_rewriter {
     const int end = end_of(v.s);
     const shape to = collapsed_shape(v.s, end);
     if (v.o == op::expand && repeats_group(at(v.in[0]).s, v.s, end))
-      return collapsed_[i] = expand(g_, without_leading(plain(v.in[0]), v.s.rank - end), to);
-    return collapsed_[i] = reshape(g_, plain(i), to);
+      return collapsed_[i] = expand(g_, without_leading(uncollapsed(v.in[0]), v.s.rank - end), to);
+    return collapsed_[i] = reshape(g_, uncollapsed(i), to);
   }
   // Is an operand of shape s repeated along the whole group of a result of shape `of`?
   static constexpr bool repeats_group(const shape& s, const shape& of, int end) {
@@ -60,7 +60,7 @@ class collapse_axes : graph_rewriter {
   constexpr int operand(int x, const shape& of, int end) {
     const shape s = at(x).s;
     const int rest = of.rank - end;
-    if (repeats_group(s, of, end)) return without_leading(plain(x), rest);
+    if (repeats_group(s, of, end)) return without_leading(uncollapsed(x), rest);
     shape full = of;
     bool whole = true;
     for (int i = 0; i < of.rank; ++i) {
@@ -70,7 +70,7 @@ class collapse_axes : graph_rewriter {
       else full.d[i] = e;
     }
     if (whole) return collapsed(x);
-    return reshape(g_, expand(g_, plain(x), full),
+    return reshape(g_, expand(g_, uncollapsed(x), full),
                    collapsed_shape(full, end)); // repeated along a part of the group
   }
 
@@ -91,7 +91,7 @@ class collapse_axes : graph_rewriter {
     const int r = v.o == op::sum          ? sum(g_, x, now)
                   : v.o == op::max_reduce ? max_reduce(g_, x, now)
                                           : argmax(g_, x, now);
-    if (whole) plain_[i] = reshape(g_, r, v.s);
+    if (whole) uncollapsed_[i] = reshape(g_, r, v.s);
     else collapsed_[i] = r;
     return true;
   }
@@ -111,7 +111,7 @@ class collapse_axes : graph_rewriter {
     const int x = sum(g_, collapsed(v.in[0]), shifted(axes, end));
     shape to = g_[x].s;
     to.d[0] = numel(kept);
-    plain_[i] = reshape(g_, scatter_add(g_, x, place, 0, to), v.s);
+    uncollapsed_[i] = reshape(g_, scatter_add(g_, x, place, 0, to), v.s);
     return true;
   }
   // An op that moves elements along one axis after the group.
@@ -122,7 +122,7 @@ class collapse_axes : graph_rewriter {
     v.attr = static_cast<std::uint64_t>(axis - end + 1);
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
-      if (v.in[k] >= 0) in[k] = k < operands ? collapsed(v.in[k]) : plain(v.in[k]);
+      if (v.in[k] >= 0) in[k] = k < operands ? collapsed(v.in[k]) : uncollapsed(v.in[k]);
     collapsed_[i] = remade(v, in, collapsed_shape(v.s, end));
     return true;
   }
@@ -161,7 +161,7 @@ class collapse_axes : graph_rewriter {
     bool zero[3] = {false, false, false};
     for (int k = 0; k < 3; ++k) zero[k] = v.in[k] >= 0 && masked_[v.in[k]] != 0;
     const auto is_known_zero = [&](int k) {
-      const int x = plain_[v.in[k]];
+      const int x = uncollapsed_[v.in[k]];
       return x >= 0 && is_zero(g_, x);
     };
     return (together_[i] != 0 || has_flat_rows(v.s)) && zero_outside(v, zero, is_known_zero);
@@ -176,12 +176,12 @@ class collapse_axes : graph_rewriter {
       return any && elementwise(i);
     }
     if (v.o == op::reshape && end >= 0 && (is_together(v.in[0]) || has_flat_rows(at(v.in[0]).s))) {
-      collapsed_[i] =
-          reshape(g_, is_together(v.in[0]) ? collapsed(v.in[0]) : plain(v.in[0]), collapsed_shape(v.s, end));
+      collapsed_[i] = reshape(g_, is_together(v.in[0]) ? collapsed(v.in[0]) : uncollapsed(v.in[0]),
+                              collapsed_shape(v.s, end));
       return true;
     }
     if (v.o == op::gather && v.attr == 0 && end >= 0 && is_together(v.in[1])) { // rows of a table
-      collapsed_[i] = gather(g_, plain(v.in[0]), collapsed(v.in[1]), 0);
+      collapsed_[i] = gather(g_, uncollapsed(v.in[0]), collapsed(v.in[1]), 0);
       return true;
     }
     if (!is_together(v.in[0])) return false;
@@ -200,7 +200,7 @@ class collapse_axes : graph_rewriter {
       case op::concat: return moved(i, 2);
       case op::scatter_add: // the gradient of a table
         if (v.attr != 0 || v.in[2] >= 0 || end_of(at(v.in[1]).s) != end_of(at(v.in[0]).s)) return false;
-        plain_[i] = scatter_add(g_, collapsed(v.in[0]), collapsed(v.in[1]), 0, v.s);
+        uncollapsed_[i] = scatter_add(g_, collapsed(v.in[0]), collapsed(v.in[1]), 0, v.s);
         return true;
       default: return false;
     }
@@ -212,7 +212,7 @@ public:
       : graph_rewriter(p),
         group_(group),
         n_(numel(group)),
-        plain_(p.nodes.size(), no_node),
+        uncollapsed_(p.nodes.size(), no_node),
         collapsed_(p.nodes.size(), no_node),
         together_(p.nodes.size(), 0),
         masked_(p.nodes.size(), 0) {}
@@ -222,12 +222,12 @@ public:
     for (int i = 0; i < p_.nodes.size(); ++i) {
       const node& v = at(i);
       g_.in_adjoint = v.adjoint;
-      if (rule(v.o).k == kind::leaf) plain_[i] = leaf(v);
+      if (rule(v.o).k == kind::leaf) uncollapsed_[i] = leaf(v);
       else if (!collapse(i)) {
         int in[3] = {no_node, no_node, no_node};
         for (int k = 0; k < 3; ++k)
-          if (v.in[k] >= 0) in[k] = plain(v.in[k]);
-        plain_[i] = remade(v, in, v.s);
+          if (v.in[k] >= 0) in[k] = uncollapsed(v.in[k]);
+        uncollapsed_[i] = remade(v, in, v.s);
       }
       together_[i] = collapsed_[i] >= 0 ? 1 : 0;
       masked_[i] = is_masked(i) ? 1 : 0;
@@ -237,7 +237,7 @@ public:
     vec<int> outputs;
     for (const int o : p_.outputs) {
       g_.in_adjoint = at(o).adjoint;
-      outputs.push_back(plain(o));
+      outputs.push_back(uncollapsed(o));
     }
     return finished(outputs);
   }

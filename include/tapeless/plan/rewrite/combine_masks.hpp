@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// combine_masks: one mask for each loss. A row of w * (v * l) is zero where w or v is; so is a row of v * l in w * (k +
-// v * l). Where a value that is zero outside the rows of some masks is read by one that is not, it becomes where(w != 0
-// && v != 0, w * (v * l), 0). The condition is the combined mask. Losses with other masks have another condition.
+// combine_masks: one mask for each loss. A row of w * (v * l) is zero where w or v is. So is a row of v * l in
+// w * (k + v * l). If a value that is zero outside the rows of some masks is read by one that is not, it becomes
+//   where(w != 0 && v != 0, w * (v * l), 0)
+// The condition is the combined mask. Losses with other masks have another condition.
 #pragma once
 #include "../analysis/graph_rewriter.hpp"
 #include "../analysis/mask_sets.hpp"
@@ -42,7 +43,6 @@ private:
   vec<condition> conditions_;
   use how_ = use::each;
 
-  constexpr int size() const { return p_.nodes.size(); }
   constexpr extent_t rows(int mask) const { return numel(at(masks_[mask]).s); }
   constexpr extent_t rows_of(int i) const { return at(i).s.d[zero_[i].axis]; }
 
@@ -58,7 +58,7 @@ private:
     const bool all_terms = at(i).o == op::add || at(i).o == op::sub || at(i).o == op::where; // become zero
     return zeros_end(i, x) || ((is_of_losses(x) || all_terms) && zero_[x].same(zero_[i]));
   }
-  // Is it the first to become zero outside its rows, and not by its operands?
+  // Must it be made zero outside its rows here, because no operand brings the zeros?
   constexpr bool zeros_begin(int i) const {
     if (zeros_matter_[i] == 0) return false;
     for (const int x : at(i).in)

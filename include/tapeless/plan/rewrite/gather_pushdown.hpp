@@ -22,7 +22,6 @@ class gather_pushdown : graph_rewriter {
   bool in_turn_;        // rows of rows of x are read from the latter, not from x
   vec<int> all_, rows_; // all of each node in the new graph, and its rows
 
-  constexpr int n_() const { return p_.nodes.size(); }
   constexpr bool takes_rows(const node& v) const {
     return v.o == op::gather && lists_rows(at(v.in[1]), at(v.in[0]).s.d[static_cast<int>(v.attr)]);
   }
@@ -52,11 +51,11 @@ class gather_pushdown : graph_rewriter {
     r = where_rows_come_from(v, s, d.axis, d.n);
     return r.known;
   }
-  // Is it the positions of maxima that are computed for all rows anyway? Then their operand need not stay.
+  // Is it the positions of maxima that are computed for all rows anyway? With all positions the operand need not stay.
   constexpr bool stands_beside_maximum(int i) const {
     const node& v = at(i);
     if (v.o != op::window_argmax || rule(at(v.in[0]).o).k == kind::leaf) return false;
-    for (int j = 0; j < n_(); ++j)
+    for (int j = 0; j < size(); ++j)
       if (const node& w = at(j); w.o == op::window_max && all_wanted_[j] != 0 && w.in[0] == v.in[0] &&
                                  w.attr == v.attr && w.attr2 == v.attr2)
         return true;
@@ -64,9 +63,9 @@ class gather_pushdown : graph_rewriter {
   }
   constexpr void find_demands() {
     for (const int o : p_.outputs) all_wanted_[o] = in_memory_[o] = 1;
-    for (int i = 0; i < n_(); ++i)
+    for (int i = 0; i < size(); ++i)
       if (has_data_dependent_rows(at(i))) all_wanted_[i] = 1; // also if only its extent is read
-    for (int i = n_() - 1; i >= 0; --i) {
+    for (int i = size() - 1; i >= 0; --i) {
       const node& v = at(i);
       rows_of_operands r;
       if (pushes(i, r)) {
@@ -153,14 +152,14 @@ public:
   }
   constexpr raw_program run() {
     find_demands();
-    for (int i = 0; i < n_(); ++i) {
+    for (int i = 0; i < size(); ++i) {
       if (all_wanted_[i] != 0) make_all(i);
       if (pushed_[i] != 0 && all_[wanted_[i].list] >= 0) make_rows(i);
       if (lists_[i] != 0) // rows that had to wait for the list
         for (int j = 0; j < i; ++j)
           if (pushed_[j] != 0 && wanted_[j].list == i) make_rows(j);
     }
-    for (int i = 0; i < n_(); ++i) // for explain; nothing is interned any more
+    for (int i = 0; i < size(); ++i) // for explain; nothing is interned any more
       if (at(i).o == op::select && (recomputes(i) ? lists_[i] : read_[i]) != 0)
         g_.nodes[all_[i]].attr |=
             static_cast<std::uint64_t>(recomputes(i) ? residual::recomputed : residual::retained) << 16;

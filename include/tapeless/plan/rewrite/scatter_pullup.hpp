@@ -14,7 +14,9 @@ class scatter_pullup : row_forms {
   bool lists_meet_ = false; // two lists were added up
   unsigned covering_ = 0;   // bits of masks that together keep each row, or 0
 
-  // Rules. Each makes the form of node i if it applies. Here: as rows of a list that holds the rows of operand k.
+  // Each rule makes the form of node i, or returns false.
+
+  // Rows of a list that holds the rows of operand k.
   constexpr bool as_rows_of(const row_list& list, int i, int k, const shape (&s)[3]) {
     const node& v = at(i);
     const row_axis to = where_rows_go(v, s, k, made_[v.in[k]].axis, list.n);
@@ -69,7 +71,7 @@ class scatter_pullup : row_forms {
     made_[i].all = remade(v, in, v.s);
     return true;
   }
-  // a + b or a - b with rows of two lists in all
+  // a + b or a - b with rows of two lists in all.
   constexpr bool as_two_lists(int i) {
     const node& v = at(i);
     if (v.o != op::add && v.o != op::sub) return false;
@@ -98,8 +100,7 @@ class scatter_pullup : row_forms {
     for (int part = 0; part < 2; ++part) parts_[2 * i + part] = two[part];
     return true;
   }
-  // f(a + b) = f(a) + f(b), if f is linear in the operands with two lists and passes on the rows of both, or sums over
-  // both
+  // f(a + b) = f(a) + f(b), if f is linear in the operands with two lists and passes on both rows or sums over both.
   constexpr bool as_parts(int i, const shape (&s)[3]) {
     const node& v = at(i);
     bool zero[3] = {false, false, false};
@@ -135,9 +136,9 @@ class scatter_pullup : row_forms {
       for (int p = 0; p < 2; ++p) parts_[2 * i + p] = part[p];
     return true;
   }
-  // Sums of rows S and a whole tensor b, as the cotangent of batch normalisation is. The two stay apart, f(scatter(r) +
-  // b) = f(scatter(r)) + f(b), as long as f is linear and elementwise, a view or a sum. Then the rows are added to the
-  // base in place.
+  // Sums of rows S and a whole tensor b, as the cotangent of batch normalisation is. The two stay apart,
+  //   f(scatter(r) + b) = f(scatter(r)) + f(b)
+  // as long as f is linear and elementwise, a view or a sum. Then the rows are added to the base in place.
   constexpr bool as_rows_and_base(int i, const shape (&s)[3]) {
     const node& v = at(i);
     if (!v.adjoint) return false;
@@ -177,7 +178,7 @@ class scatter_pullup : row_forms {
     else made_[i].all = binary(g_, op::add, made_[i].all, base);
     return true;
   }
-  // a + b or a - b: operand k has rows, and its whole has not been made yet
+  // a + b or a - b: operand k has rows, and its whole has not been made yet.
   constexpr bool is_sum_with_base(int i, int k) {
     const node& v = at(i);
     const int x = v.in[k], y = v.in[1 - k];
@@ -196,7 +197,7 @@ class scatter_pullup : row_forms {
     made_[i] = f;
     return true;
   }
-  // scatter_add(d, S): here the form begins
+  // scatter_add(d, S): here the form begins.
   constexpr bool as_source(int i) {
     const node& v = at(i);
     if (v.o != op::scatter_add || v.in[2] >= 0 || at(v.in[1]).s.rank != 1) return false;
