@@ -16,8 +16,8 @@ inline constexpr extent_t image_grain = 1 << 15; // elements of the images in a 
 // Elements of images and results together. One pair with more does not fit in a cache; all with less fit in one.
 inline constexpr extent_t most_of_image = 1 << 17, least_of_images = 1 << 18;
 inline constexpr int batch_sweep_steps = 12; // a longer sweep would leave the cache
-inline constexpr int convolutions_of_sweep =
-    5; // of two layers: with their loops and reorders they are one sweep
+// A sweep has at most the convolutions of two layers, with their loops and reorders.
+inline constexpr int convolutions_of_sweep = 5;
 constexpr extent_t images_at_once(extent_t row) { return row < image_grain ? image_grain / row : 1; }
 
 // May the op be a step of such a sweep?

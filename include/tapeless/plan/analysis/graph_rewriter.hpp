@@ -25,8 +25,8 @@ struct row_list {
   }
 };
 
-// The number of generated names that lists of rewriters have: the first ones.
-constexpr int unwritten_counts(const raw_program& p) {
+// How many of the first generated names are the lengths of lists in this program.
+constexpr int generated_name_count(const raw_program& p) {
   int n = 0;
   for (const node& v : p.nodes)
     if (v.o == op::select && has_generated_name(v.s.d[0]))

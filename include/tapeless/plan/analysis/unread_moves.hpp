@@ -74,10 +74,10 @@ protected:
     return hi == n ? above : binary(g_, op::logical_and, above, below);
   }
   // The mask that is true at the positions in a list of indices.
-  constexpr int listed(int index, extent_t n) {
+  constexpr int mask_of_indices(int index, extent_t n) {
     const int ones = expand(g_, g_.constant(1, dtype::i32), g_[index].s);
-    const int times_listed = scatter_add(g_, ones, index, 0, shape{1, {n}});
-    return binary(g_, op::gt, times_listed, g_.constant(0, dtype::i32));
+    const int occurrences = scatter_add(g_, ones, index, 0, shape{1, {n}});
+    return binary(g_, op::gt, occurrences, g_.constant(0, dtype::i32));
   }
   static constexpr shape one_axis(int rank, int axis, extent_t n) {
     shape s;
@@ -102,7 +102,7 @@ protected:
     if (v.o == op::pad) add(r, part_of_pad(v, from));
     if (v.o == op::scatter_add) {
       const shape s = one_axis(v.s.rank, axis, v.s.d[axis]);
-      add(r, {dry_ ? no_node : reshape(g_, listed(made_[v.in[1]], v.s.d[axis]), s), s});
+      add(r, {dry_ ? no_node : reshape(g_, mask_of_indices(made_[v.in[1]], v.s.d[axis]), s), s});
     }
     bool drops = false;
     for (const part& p : of_[v.in[0]]) {

@@ -92,7 +92,7 @@ constexpr masked_program without_rows(const raw_program& p, const combine_masks:
                                       bool covers = false) {
   scatter_pullup pullup(combined.program);
   masked_program r{gather_pushdown(pullup.run(combined.masks, covers)).run()};
-  const int first = unwritten_counts(p);
+  const int first = generated_name_count(p);
   for (int k = 0; k < pullup.lists_of_masks().size() && !r.program.broken.found; ++k) {
     if (!has_products_of(r.program, unwritten_extent(first + k))) continue;
     for (int j = 0; j < combined.sets.size(); ++j)

@@ -24,7 +24,7 @@ protected:
   // i is no such sum.
   vec<form> parts_;
   bool splits_;
-  const int first_count_ = unwritten_counts(p_);
+  const int first_count_ = generated_name_count(p_);
   vec<row_list> of_masks_; // the k-th has unwritten_extent(first_count_ + k) rows
 
   constexpr bool is_split(int x) const { return x >= 0 && splits_ && parts_[2 * x + 1].rows >= 0; }

@@ -124,7 +124,7 @@ protected:
     const parts rest = rest_of(l, b, to.axis);
     return rest.empty() || has_condition(inner, rest) ? y : guarded(y, rest);
   }
-  // A product that sums over the axis of the box of operand k: the sum is over the box alone. no_node: it is none.
+  // A product that sums over the axis of the box of operand k: the sum is over the box alone. no_node: there is no such box.
   constexpr int summed_in_box(int i, int k, int (&in)[3]) {
     const node& v = at(i);
     const box b = box_of(v.in[k]);
