@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A program: nodes in topological order, and which of them are its results. raw_program while passes rewrite it, of any size;
-// program<N, O> when it is a constant; made_program turns what a pass returns into one.
+// A program: nodes in topological order, and which of them are its results. Passes rewrite a raw_program, which has any
+// size. A constant is a program<N, O>. made_program turns the result of a pass into a constant.
 #pragma once
 #include "graph.hpp" // IWYU pragma: export
 
@@ -13,12 +13,12 @@ struct raw_program {
   block_list<node> nodes;
   vec<int> outputs;
   broken_rule broken;
-  // What is left to a second rewriting of its rows (plan/rewrite/choose_rows.hpp): nothing; masks of several axes; the masks of so
-  // many losses; all of it, of the program in which what masks weigh is zero.
+  // What a second rewriting of its rows (plan/rewrite/choose_rows.hpp) is to do: nothing; masks of several axes; the
+  // masks of that many losses; everything, starting from the program in which masked losses are zero.
   int second_pass = no_second_pass;
 };
 
-// The program as a constant: nodes in topological order, nothing dead.
+// A constant program without dead nodes.
 template <int N, int O> struct program {
   node nodes[N > 0 ? N : 1];
   int outputs[O > 0 ? O : 1];
@@ -26,7 +26,7 @@ template <int N, int O> struct program {
   static constexpr int output_count = O;
 };
 
-// A program whose size is known when it has been made: what of it has room.
+// The part of a program that has room here. Its size is known once it has been made.
 template <int Room, int Outputs> struct roomy_program {
   node nodes[Room]{};
   int outputs[Outputs + 1]{}; // + 1: no array is empty
@@ -41,13 +41,13 @@ template <int Room, int Outputs> struct roomy_program {
   }
   constexpr bool is_whole() const { return size <= Room && output_count <= Outputs; }
 };
-// A program, which has no node where a rule is broken.
+// A program, without nodes if a rule is broken.
 template <int N, int O> struct checked_program {
   program<N, O> value;
   broken_rule broken;
   int second_pass;
 };
-// What Make{}() returns, as a constant. To make it takes long: it is made once if it has room, and else again.
+// What Make{}() returns, as a constant. Making it takes long: it is made once if it has room, else twice.
 template <class Make, int Room, int Outputs> struct made_program {
   static constexpr auto checked = [] {
     constexpr roomy_program<Room, Outputs> roomy{Make{}()}; // automatic: a static one would be data at -O0

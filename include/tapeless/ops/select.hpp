@@ -4,7 +4,7 @@
 // Selections: the positions of some elements of a vector, as int32 in ascending order.
 //   top_k<64>(loss), bottom_k<64>(loss), where<'k'>(loss > t), top_k_of_each<8, 10, 'k'>(loss, label)
 // gather(x, rows) then keeps those rows. What is computed from them alone costs that many rows, forward and adjoint: see
-// plan/analysis/rows.hpp. A selection is a constant for derivatives.
+// plan/analysis/op_axes.hpp. A selection is a constant for derivatives.
 //
 // How many there are is known at compile time, or is a named extent that the run counts: its name is the user's.
 // Of no rows a sum is 0, a mean NaN, a maximum -infinity, and gradients are 0.

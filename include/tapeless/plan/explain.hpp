@@ -8,6 +8,7 @@
 #include "../core/text.hpp"
 #include "../expr/program.hpp"
 #include "../ops/all.hpp"
+#include "analysis/densify.hpp"
 #include "ir/step.hpp"
 #include "schedule/csr_sweeps.hpp"
 #include "schedule/fusion_groups.hpp"

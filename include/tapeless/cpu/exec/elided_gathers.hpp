@@ -8,7 +8,9 @@
 //   wgrad       image by image
 // All readers must be of these, and the operand and the list must stay until the last of them is done.
 #pragma once
-#include "../../plan/analysis/rows.hpp"
+#include "../../core/dtype.hpp"
+#include "../../core/shape.hpp"
+#include "../../plan/analysis/row_axis.hpp"
 #include "../../plan/ir/step.hpp"
 #include "dispatch.hpp"
 #include "liveness.hpp"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which convolutions and pools pass over a few images at a time, together with the steps beside them that read of one
-// another the images at hand only: the forward pass, the loss and both gradients of a layer then find x, y and dy in a
-// cache near by. Such steps are a strip (plan/schedule/sweep.hpp) whose rows are images.
+// Batch tiles: convolutions and pools that process a few images at a time. Steps that read only the current images of
+// one another run in one sweep (plan/schedule/sweep.hpp) whose rows are images. The forward pass, the loss and both
+// gradients of a layer then find x, y and dy in a cache.
 #pragma once
 #include "../../expr/node.hpp"
 #include "../../ops/conv.hpp"
@@ -11,18 +11,18 @@
 
 namespace tapeless::detail {
 
-inline constexpr extent_t least_images = 16;     // each thread has chunks of its own
-inline constexpr extent_t image_grain = 1 << 15; // elements of the images that pass together
-// Of images and results together: of one, else a cache holds not even that, and of all, else it holds all.
+inline constexpr extent_t least_images = 16;     // each thread gets chunks of its own
+inline constexpr extent_t image_grain = 1 << 15; // elements of the images in a tile
+// Elements of images and results together. One pair with more does not fit in a cache; all with less fit in one.
 inline constexpr extent_t most_of_image = 1 << 17, least_of_images = 1 << 18;
-inline constexpr int batch_sweep_steps = 12; // a longer strip would leave the cache
-inline constexpr int convolutions_of_sweep =
-    5; // of two layers: with their loops and reorders they are a strip
+inline constexpr int batch_sweep_steps = 12; // a longer sweep would leave the cache
+// A sweep has at most the convolutions of two layers, with their loops and reorders.
+inline constexpr int convolutions_of_sweep = 5;
 constexpr extent_t images_at_once(extent_t row) { return row < image_grain ? image_grain / row : 1; }
 
-// May it be a step of such a strip?
+// May the op be a step of such a sweep?
 constexpr bool is_batch_tiled(op o) { return is_conv(o) || slides(o); }
-// n images; row: elements of one, the mean of the operand and the result. n == 0: it takes no part.
+// n images; row: elements of one, the mean of operand and result. n == 0: no batch tiles.
 struct image_rows {
   extent_t n = 0, row = 0;
 };
@@ -34,12 +34,12 @@ template <class Nodes> constexpr image_rows batch_tiling_of(const Nodes& nodes, 
   if (!is_static(numel(a)) || !is_static(numel(b)) || a.d[0] < least_images) return {};
   const extent_t n = a.d[0], both = (numel(a) + numel(b)) / n, row = both / 2;
   if (both > most_of_image || n * both < least_of_images) return {};
-  // weights, and sums of their gradient, pass by once for all images at hand
+  // each tile reads all weights, or adds to all their gradients: not if these are most of what it reads
   if (is_conv(v.o) && numel(wgrad ? v.s : nodes[v.in[1]].s) * 2 > images_at_once(row) * both) return {};
   return {n, row};
 }
 constexpr bool writes_batch_rows(op o) { return is_batch_tiled(o) && o != op::conv_wgrad; }
-// Is operand k images? Of a convolution the other one is weights.
+// Is operand k images? The other operand of a convolution is weights.
 constexpr bool reads_images(op o, int k) { return k == 0 || (k == 1 && (o == op::conv_wgrad || slides(o))); }
 
 } // namespace tapeless::detail

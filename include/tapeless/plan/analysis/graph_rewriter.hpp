@@ -1,28 +1,32 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What rewritings of a program's rows share: rows of a list read from all rows and put back among them, a node made again of
-// other operands.
+// graph_rewriter: the base of rewriters that make a program again in a new graph. It reads rows of a list from a
+// tensor, puts them back among all rows, and makes a node again of other operands.
 #pragma once
+#include "../../expr/program.hpp" // IWYU pragma: export
+#include "../../ops/all.hpp"      // IWYU pragma: export
 #include "../../trace/compact.hpp"
-#include "rows.hpp" // IWYU pragma: export
+#include "densify.hpp" // IWYU pragma: export
+#include "op_axes.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 
 // A list of positions along an axis of extent n.
 struct row_list {
-  int id = no_node; // of the list, in the new graph
+  int id = no_node; // the list in the new graph
   extent_t n = 0, count = 0;
   bool distinct = true; // no position occurs twice
-  int mask = no_node;   // of n rows, which it lists, or none
+  int mask = no_node;   // the mask of n rows that it lists, or none
   unsigned masks = 0;   // bit k: it has the rows that mask k keeps
+  // Does it have all rows of o?
   constexpr bool holds(const row_list& o) const {
     return o.id == id || (o.mask >= 0 && mask >= 0 && (o.masks & ~masks) == 0);
   }
 };
 
-// How many names the lists have that rewritings made: the first ones.
-constexpr int unwritten_counts(const raw_program& p) {
+// How many of the first generated names are the lengths of lists in this program.
+constexpr int generated_name_count(const raw_program& p) {
   int n = 0;
   for (const node& v : p.nodes)
     if (v.o == op::select && has_generated_name(v.s.d[0]))
@@ -30,12 +34,13 @@ constexpr int unwritten_counts(const raw_program& p) {
   return n;
 }
 
-class row_rewriter {
+class graph_rewriter {
 protected:
   const raw_program& p_;
   graph g_;
 
-  constexpr explicit row_rewriter(const raw_program& p) : p_(p) {}
+  constexpr explicit graph_rewriter(const raw_program& p) : p_(p) {}
+  constexpr int size() const { return p_.nodes.size(); }
   constexpr const node& at(int i) const {
     using list = block_list<node>;
     return p_.nodes.block_[i >> list::shift]->element[i & (list::length - 1)];
@@ -54,7 +59,7 @@ protected:
     g_.nodes[id].is_loss_weight = v.is_loss_weight;
     return id;
   }
-  // v as it is, of other operands
+  // v as it is, with other operands.
   constexpr int again(const node& v, const int (&in)[3], const shape& s) {
     int operand[3] = {in[0], in[1], in[2]};
     if (rule(v.o).k == kind::kernel)
@@ -64,7 +69,8 @@ protected:
     return renewed(v, operand, s);
   }
 
-  // (before.., n * block, after..) -> (before, n, block * after): not (.., n, block, ..), for 6 axes would become 7
+  // (before.., n * block, after..) -> (before, n, block * after). Three axes: (.., n, block, ..) could be 7 of at most
+  // 6.
   static constexpr shape split(const shape& s, const row_axis& a, extent_t n) {
     shape r{3, {1, n, a.block}};
     for (int i = 0; i < s.rank; ++i)
@@ -74,18 +80,18 @@ protected:
       }
     return r;
   }
-  // x[list] along the axis. Rows T of a list S are x[S][T], so that what is computed of rows S has all that T asks for.
+  // x[list] along the axis. For a list S[T] it is x[S][T]: what is computed from rows S then serves T, too.
   constexpr int taken(int x, int list, int axis) {
     const node v = g_[list], of = g_[x];
     if (v.o == op::select && of.o == op::scatter_add && of.in[1] == list && of.in[2] < 0 &&
         static_cast<int>(of.attr) == axis)
-      return of.in[0]; // rows S of what is zero outside S
+      return of.in[0]; // rows S of scatter(d, S)
     const bool nested = v.o == op::gather && g_[v.in[0]].s.rank == 1 && g_[v.in[1]].s.rank == 1 &&
                         lists_rows(g_[v.in[0]], g_[x].s.d[axis]) &&
                         lists_rows(g_[v.in[1]], g_[v.in[0]].s.d[0]);
     return nested ? gather(g_, taken(x, v.in[0], axis), v.in[1], axis) : gather(g_, x, list, axis);
   }
-  // Rows of a node of the new graph; it is read through its views.
+  // Rows of a node of the new graph, read through its views.
   constexpr int gathered(int x, const row_list& list, const row_axis& a) {
     if (!a.found()) return x;
     const node v = g_[x];
@@ -109,12 +115,12 @@ protected:
       default: break;
     }
     if (v.o == op::reshape && v.s.rank > 1 &&
-        squeezed(v.s) == shape{1, {list.n}}) // one vector, whatever its shape
+        squeezed(v.s) == shape{1, {list.n}}) // a vector with axes of extent 1
       return reshape(g_, taken(reshape(g_, x, shape{1, {list.n}}), list.id, 0), s);
     if (a.block == 1) return taken(x, list.id, a.axis);
     return reshape(g_, taken(reshape(g_, x, split(v.s, a, list.n)), list.id, 1), s);
   }
-  // All rows from those of the list: zero elsewhere, or added to all those of the base.
+  // All rows, from those of the list: the others are zero, or the list's are added to the base.
   constexpr int scattered(int compact, const row_list& list, const row_axis& a, const shape& s,
                           int base = no_node) {
     if (a.block == 1) return scatter_add(g_, compact, list.id, a.axis, s, base);
@@ -122,10 +128,11 @@ protected:
     const shape to = split(s, a, list.n);
     return reshape(g_, scatter_add(g_, rows, list.id, 1, to, base < 0 ? base : reshape(g_, base, to)), s);
   }
+  // The condition that a mask is not 0.
   constexpr int nonzero(int mask) {
     return g_[mask].t == dtype::boolean ? mask : binary(g_, op::ne, mask, zeros(g_, g_[mask].t, g_[mask].s));
   }
-  // v with other operands, for which its result has the shape s
+  // v with other operands, with which its result has the shape s. It is simplified like an op of the user.
   constexpr int remade(const node& v, const int (&in)[3], const shape& s) {
     if (rule(v.o).k == kind::elementwise && v.o != op::copy && !is_custom(v.o)) {
       const int r = v.o == op::where ? where(g_, in[0], in[1], in[2])
@@ -146,7 +153,7 @@ protected:
       default: return again(v, in, s);
     }
   }
-  // Is node i this vector, or another reshape of what it is a reshape of?
+  // Is node i this vector, or a reshape of the same node?
   constexpr bool is_reshape_of(int i, int vector) const {
     const node &v = at(i), &m = at(vector);
     if (i == vector || v.o != op::reshape || m.o != op::reshape || v.in[0] != m.in[0]) return i == vector;

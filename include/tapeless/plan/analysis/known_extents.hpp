@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// extents_are_known(plan, names of the arguments): has each named extent a value where it is read? It is that of an argument,
-// or a selection has counted it by then.
+// extents_are_known(plan, names of the arguments): does each named extent have a value when it is read? An argument has
+// it, or a selection has counted it before.
 #pragma once
 #include "../../core/shape.hpp"
 #include "../../core/tree.hpp"

@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Outside which rows a node is zero, by masks of rows: w * (v * l) where w or v is zero, w * l1 + v * l2 where both are.
+// mask_sets: the rows outside of which a node is zero, as sets of masks of rows. w * (v * l) is zero where w or v is 0:
+// one set {w, v}. w * l1 + v * l2 is zero where both are 0: two sets {w} and {v}.
 #pragma once
+#include "../../ops/zero.hpp"
 #include "graph_rewriter.hpp"
 
 namespace tapeless::detail {
 
-// Of the rows of one axis those that all masks of some set keep; the sets are no subsets of each other. No set: all rows.
+// The rows along one axis that all masks of at least one set keep. No set is a subset of another. No sets: all rows.
 class mask_sets {
 public:
-  using set = unsigned; // of masks
+  using set = unsigned; // bits of masks
   static constexpr int max_sets = 4;
 
 private:
@@ -28,7 +30,7 @@ public:
     for (int k = 0; k < n_; ++k) r |= of_[k];
     return r;
   }
-  // Has each of its rows, by the sets alone?
+  // Do the sets alone tell that it has every row of o?
   constexpr bool includes(const mask_sets& o) const {
     for (int j = 0; j < o.n_; ++j) {
       bool in_one = false;
@@ -38,7 +40,7 @@ public:
     return o.found() && found();
   }
   constexpr bool same(const mask_sets& o) const { return includes(o) && o.includes(*this); }
-  // The rows of this or of that set. @return false where there are too many
+  // Adds the rows of a set. @return false if there are too many sets
   constexpr bool add(set s) {
     int kept = 0;
     for (int k = 0; k < n_; ++k) {
@@ -50,7 +52,7 @@ public:
     of_[n_++] = s;
     return true;
   }
-  // @return all rows where there are too many sets
+  // The rows of either. @return all rows if there are too many sets
   constexpr mask_sets united(const mask_sets& o) const {
     if (!found() || !o.found()) return {};
     mask_sets r = *this;
@@ -58,7 +60,7 @@ public:
       if (!r.add(o.of_[k])) return {};
     return r;
   }
-  // Of both; this one where that has too many sets.
+  // The rows of both. @return this if there are too many sets
   constexpr mask_sets common(const mask_sets& o) const {
     if (!found()) return o;
     if (!o.found()) return *this;
@@ -77,12 +79,12 @@ constexpr int first_axis(const shape& s) {
   return a;
 }
 
-// Of all nodes of a program.
-class mask_sets_of : row_rewriter {
+// The mask sets of all nodes of a program.
+class mask_sets_of : graph_rewriter {
   const vec<int>& masks_;
   vec<mask_sets> of_;
 
-  // The axis of node i that has the rows of operand k, for all of its masks.
+  // The axis of v that has the rows of operand k, the same for all masks of that; or no_node.
   constexpr int axis_of_operand(const node& v, const shape (&s)[3], int k) const {
     const mask_sets& x = of_[v.in[k]];
     int axis = no_node;
@@ -107,7 +109,7 @@ class mask_sets_of : row_rewriter {
     shape s[3]{};
     shapes_of(v, s);
     int axis = no_node;
-    unsigned along = 0; // operands with rows along that axis; those that have others are not looked at
+    unsigned along = 0; // operands with rows along that axis; others are ignored
     for (int k = 0; k < 3; ++k) {
       if (v.in[k] < 0 || !of_[v.in[k]].found()) continue;
       const int to = axis_of_operand(v, s, k);
@@ -115,7 +117,7 @@ class mask_sets_of : row_rewriter {
       if (to >= 0 && to == axis) along |= 1u << k;
     }
     mask_sets r;
-    unsigned zeros[7]; // operands outside of which it is zero
+    unsigned zeros[7]; // minimal sets of operands: it is zero where all of a set are
     int n = 0;
     for (const unsigned some : {1u, 2u, 4u, 3u, 5u, 6u, 7u}) {
       bool known = (some & ~along) != 0;
@@ -139,10 +141,10 @@ class mask_sets_of : row_rewriter {
 public:
   /// @pre each mask has one axis other than 1
   constexpr mask_sets_of(const raw_program& p, const vec<int>& masks)
-      : row_rewriter(p), masks_(masks), of_(p.nodes.size(), mask_sets{}) {
+      : graph_rewriter(p), masks_(masks), of_(p.nodes.size(), mask_sets{}) {
     for (int i = 0; i < p.nodes.size(); ++i) of_[i] = made(i);
   }
-  // Of node i, where that is along its first axis.
+  // The sets of node i, if they are along its first axis.
   constexpr mask_sets of(int i) const {
     return of_[i].found() && of_[i].axis == first_axis(at(i).s) ? of_[i] : mask_sets{};
   }

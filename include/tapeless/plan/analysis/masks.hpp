@@ -1,21 +1,22 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which nodes are masks of rows: a factor or a condition of the losses of rows that may be exactly 0, as in
-// mean(mask * loss). A mask of several axes, as of the pixels of images, has as many rows as elements.
+// Which nodes are masks of rows: factors or conditions of the losses of rows that may be exactly 0, as in
+// mean(mask * loss). A mask may have several axes, as one of pixels. It then has as many rows as elements.
 #pragma once
-#include "row_cost.hpp"
+#include "../../ops/all.hpp"
+#include "row_axis.hpp"
 
 namespace tapeless::detail {
 
-// x - x == 0: is x finite? The norms ask that of each sum of squares.
+// x - x == 0 asks if x is finite. The norms do that for each sum of squares.
 constexpr bool asks_if_finite(const node* nodes, const node& v) {
   if (v.o != op::eq) return false;
   for (int k = 0; k < 2; ++k)
     if (const node& d = nodes[v.in[k]]; d.o == op::sub && d.in[0] == d.in[1]) return true;
   return false;
 }
-// max(x, c) of c > 0, min(x, c) of c < 0
+// max(x, c) with c > 0, or min(x, c) with c < 0
 constexpr bool bounded_off_zero(const node* nodes, const node& v) {
   for (int k = 0; k < 2; ++k) {
     const node& c = nodes[unexpanded(nodes[v.in[k]], v.in[k])];
@@ -25,8 +26,8 @@ constexpr bool bounded_off_zero(const node* nodes, const node& v) {
   }
   return false;
 }
-// Of every node: is it a weight that may be exactly 0, by ops that keep a zero or may make one, and through which no
-// derivative flows? exp(x) and 1 / x are none.
+// For each node: is it a weight that may be exactly 0, and through which no derivative flows? It may be 0 if its op
+// keeps a zero or can make one; exp(x) and 1 / x cannot.
 constexpr vec<char> weights_among(const node* nodes, int size) {
   vec<char> varies(size, 0), zero(size, 0);
   for (int i = 0; i < size; ++i) {
@@ -56,7 +57,7 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
     }
     zero[i] = may;
   }
-  vec<char> primal(size, 0); // or a view of it, or rows, or a condition of such
+  vec<char> primal(size, 0); // a node of the primal, or a view, rows or a condition of such
   for (int i = 0; i < size; ++i) {
     const node& v = nodes[i];
     bool reads = v.t == dtype::boolean || rule(v.o).k == kind::view || v.o == op::gather;
@@ -67,13 +68,13 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
   }
   return zero;
 }
-// A factor or a condition of the losses of rows, which may be a mask: an argument, a weight that the program computes, or
-// a condition; no transform differentiates by it. It has the first axes of what it is a factor of. Of it and what it is a
-// view, a cast or a stop_gradient of, the last that has them; no_node where none has.
+// The mask that operand k of `user` is, or no_node. It is a factor or a condition of losses: an argument, a computed
+// weight or a condition that no transform differentiates by. It has the first axes of what it is multiplied by. If it
+// is a view, a cast or a stop_gradient, the mask is the last node of that chain that has these axes.
 constexpr int mask_of(const node* nodes, const vec<char>& weights, const node& user, int k) {
   const bool is_factor = user.o == op::mul || ((user.o == op::where || user.o == op::div) && k == 0);
   if (user.in[k] < 0 || !is_factor) return no_node;
-  // where(mask, l, c) of another c than 0
+  // where(mask, l, c) with a c that is not 0
   if (user.o == op::where && nodes[user.in[2]].o == op::constant && !is_zero(nodes, user.in[2]))
     return no_node;
   int found = no_node;
@@ -91,7 +92,7 @@ constexpr extent_t rows_of_product(const node& v) {
   for (int a = 1; v.o == op::matmul && a + 1 < v.s.rank; ++a) rows = times(rows, v.s.d[a]);
   return rows;
 }
-// Products and convolutions, one of each number of rows.
+// Products and convolutions, one for each number of rows.
 constexpr vec<int> products(const node* nodes, int size) {
   vec<int> r;
   for (int i = 0; i < size; ++i) {
@@ -102,7 +103,8 @@ constexpr vec<int> products(const node* nodes, int size) {
   }
   return r;
 }
-// Positions are int32, and rows of several axes are those of some product: other values of that shape are no masks.
+// Positions are int32. If a mask has several axes, some product must have its rows: else it may be a tensor of another
+// kind.
 constexpr bool may_have_rows(const node* nodes, const node& mask, const vec<int>& of_products) {
   const shape rows = squeezed(mask.s);
   const extent_t n = numel(rows);
@@ -111,12 +113,12 @@ constexpr bool may_have_rows(const node* nodes, const node& mask, const vec<int>
   for (const int i : of_products) found = found || block_of(rows_of_product(nodes[i]), n) > 0;
   return found;
 }
-// A weight that is no argument and no condition.
+// Is it a weight that is neither an argument nor a condition?
 constexpr bool is_weight_of_program(const node* nodes, int m) {
   while (rule(nodes[m].o).k == kind::view) m = nodes[m].in[0];
   return nodes[m].o != op::input && nodes[m].t != dtype::boolean;
 }
-// Is it known before the first product?
+// Is it known before the forward pass, that is, computed without products?
 constexpr bool is_known_before_forward(const node* nodes, int m) {
   vec<char> read(m + 1, 0);
   read[m] = 1;
@@ -128,11 +130,11 @@ constexpr bool is_known_before_forward(const node* nodes, int m) {
   }
   return true;
 }
-constexpr bool is_given_condition(const node* nodes, int m) {
+constexpr bool is_condition_before_forward(const node* nodes, int m) {
   return nodes[m].t == dtype::boolean && is_known_before_forward(nodes, m);
 }
-// Is it zero where an argument is that weighs losses? Further zeros are those of other factors, and of conditions, which are
-// masks themselves: of relu(w) they would be lost.
+// Is it zero where an argument that is a loss weight is? It may have more zeros only by other factors and by
+// conditions, which are masks themselves. Not relu(w): its further zeros would be lost.
 constexpr bool keeps_weight(const node* nodes, int m) {
   vec<char> keeps(m + 1, 0);
   const auto is = [&](int x) { return x >= 0 && keeps[x] != 0; };
@@ -148,11 +150,15 @@ constexpr bool keeps_weight(const node* nodes, int m) {
   }
   return keeps[m] != 0;
 }
-constexpr bool is_given_weight(const node* nodes, int m) {
+constexpr bool is_weight_before_forward(const node* nodes, int m) {
   return nodes[m].t != dtype::boolean && keeps_weight(nodes, m) && is_known_before_forward(nodes, m);
 }
-// All masks of these nodes: conditions that are given, of the rows of a product; weights of losses that are given; arguments
-// and other conditions; weights that the program computes.
+// All masks of these nodes, in this order:
+//   conditions of the rows of a product that are known before the forward pass
+//   loss weights that are known before the forward pass
+//   other arguments and conditions
+//   weights that the program computes
+// one: stop at the first.
 constexpr vec<int> masks_of(const node* nodes, int size, bool one = false) {
   const vec<int> of_products = products(nodes, size);
   vec<int> r;
@@ -168,11 +174,11 @@ constexpr vec<int> masks_of(const node* nodes, int size, bool one = false) {
       if (one && !all.empty()) return all;
     }
   const auto turn_of = [&](int m) {
-    if (is_given_weight(nodes, m)) return 1;
+    if (is_weight_before_forward(nodes, m)) return 1;
     if (is_weight_of_program(nodes, m)) return 3;
     bool rows = false;
     for (const int i : of_products) rows = rows || block_of(rows_of_product(nodes[i]), numel(nodes[m].s)) > 0;
-    return rows && is_given_condition(nodes, m) ? 0 : 2;
+    return rows && is_condition_before_forward(nodes, m) ? 0 : 2;
   };
   vec<int> turns;
   for (const int m : all) turns.push_back(turn_of(m));

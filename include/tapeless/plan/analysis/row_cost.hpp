@@ -1,22 +1,24 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What a program takes that selects rows, in ns of the back end; only to choose among programs of the same results.
-// Every named extent of the arguments counts as assumed_extent. Masks and thresholds keep three rows in four, top_k and bottom_k
-// as many as they may.
-//   products, and elementwise ops: their flops
-//   rows that are moved, and rows that are added to others: their elements
-//   what is stored: its bytes, written and read, where what is alive at one time is more than the caches hold
+// The cost of a program that selects rows, in ns of the back end. It serves to choose among programs with the same
+// results. A named extent of an argument counts as assumed_extent. Masks and thresholds are taken to keep 3 rows in 4,
+// top_k and bottom_k as many as they can. Counted are
+//   the flops of products, elementwise ops and reductions
+//   the elements of rows that are moved or added to others
+//   the bytes of stored values, written and read, if more of them are alive at one time than the caches hold
 #pragma once
-#include "rows.hpp" // IWYU pragma: export
+#include "../../expr/program.hpp"
+#include "../../ops/all.hpp"
+#include "densify.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 
-// The named extents of a program, as numbers.
+// Numbers for the named extents of a program.
 class assumed_extents {
   name_values names_;
 
-  // Of n values those that a selection keeps.
+  // How many of n values a selection keeps.
   static constexpr double kept(const node& v, double n) {
     const select_attributes q = attributes_of_select(v);
     if (!q.by_order()) return n * 3 / 4;
@@ -44,7 +46,7 @@ public:
   }
 };
 
-// Bytes of the values that whole-tensor ops and reductions make or read: in all, and alive at one time.
+// Bytes of the values that kernels make or read and reductions make: in all, and the most that are alive at one time.
 struct stored_bytes {
   double all = 0, alive = 0;
 };
@@ -86,7 +88,7 @@ constexpr stored_bytes bytes_stored(const raw_program& p, const assumed_extents&
 template <class Backend> constexpr bool fits_into_cache(const raw_program& p) {
   return bytes_stored(p, assumed_extents(p)).alive <= Backend::cache_bytes;
 }
-// Of products and convolutions alone.
+// The cost of products and convolutions alone.
 template <class Backend> constexpr double cost_of_products(const raw_program& p,
                                                            const assumed_extents& extents) {
   double sum = 0;

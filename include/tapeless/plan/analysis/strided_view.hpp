@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// How a fused loop reads a node: walk through its views (expand, transpose, slice, reshape) to the dense block below,
-// keeping a stride for each axis.
+// strided_view: how a fused loop reads a node. The views (expand, transpose, slice, reshape) are followed down to a
+// dense block, with a stride for each axis.
 //   element (i_0, i_1, ..) of the node = block[offset[0] + offset[1] + sum_a i_a * stride_a]
 #pragma once
 #include "../../expr/program.hpp" // IWYU pragma: export
@@ -11,9 +11,9 @@
 namespace tapeless::detail {
 
 struct strided_view {
-  int root = no_node;          // a node with a dense block: argument, or stored
-  extent_t offset[2]{};        // a sum of two monomials: one of each kind that a shape can bring about
-  extent_t stride[max_rank]{}; // one for each axis of the node that is read
+  int root = no_node;          // the node with the dense block: an argument, or stored
+  extent_t offset[2]{};        // a sum of two monomials with different named extents
+  extent_t stride[max_rank]{}; // for each axis of the node that is read
 };
 
 constexpr void add_offset(strided_view& v, extent_t d) {
@@ -27,7 +27,7 @@ constexpr void add_offset(strided_view& v, extent_t d) {
       "tapeless: slice<axis, begin, end>(a): at most two different products of named extents in one offset");
 }
 
-// strides for the axes of `outer` from those of `inner`: both have the same axes other than 1
+// The strides of `outer` from those of `inner`. Both have the same axes but for those of extent 1.
 constexpr void unsqueeze(const shape& inner, const extent_t (&si)[max_rank], const shape& outer,
                          extent_t (&so)[max_rank]) {
   int k = 0;

@@ -5,6 +5,7 @@
 #pragma once
 #include "../../ops/all.hpp"
 #include "../analysis/batch_tiles.hpp"
+#include "../analysis/densify.hpp"
 #include "../ir/step.hpp"
 #include "../schedule/csr_sweeps.hpp"
 #include "../schedule/fusion_groups.hpp"

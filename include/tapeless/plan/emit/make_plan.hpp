@@ -6,6 +6,7 @@
 #pragma once
 #include "../../expr/program.hpp"
 #include "../../ops/select.hpp"
+#include "../analysis/densify.hpp"
 #include "../ir/step.hpp"
 #include "../schedule/fusion_groups.hpp"
 #include "../schedule/sweep.hpp"

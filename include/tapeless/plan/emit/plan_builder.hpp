@@ -4,8 +4,9 @@
 // A plan while it is made: the program, its groups, where its values are, the steps so far, and the strip that is open_strip.
 // plan/emit/make_plan.hpp goes through the groups; plan/emit/loop_steps.hpp and plan/emit/kernel_steps.hpp append their steps.
 #pragma once
+#include "../../expr/program.hpp"
+#include "../../ops/all.hpp"
 #include "../analysis/batch_tiles.hpp"
-#include "../analysis/rows.hpp"
 #include "../ir/step.hpp"
 #include "../schedule/csr_sweeps.hpp"
 #include "../schedule/fusion_groups.hpp"

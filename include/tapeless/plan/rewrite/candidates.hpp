@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What the choice of rows (plan/rewrite/choose_rows.hpp) compares: a program that is rewritten, and what it costs.
+// Candidates for the choice of rows (plan/rewrite/choose_rows.hpp): rewritten programs and their costs.
 #pragma once
+#include "../../expr/program.hpp"
 #include "../analysis/row_cost.hpp"
 
 namespace tapeless::detail {
@@ -18,7 +19,7 @@ constexpr vec<node> nodes_of(const raw_program& p) {
   for (const node& v : p.nodes) r.push_back(v);
   return r;
 }
-// How many cotangents of few rows get all of them.
+// The number of cotangents of few rows that are stored with all of them.
 constexpr int densified(const raw_program& p) {
   const vec<node> nodes = nodes_of(p);
   int n = 0;
@@ -26,14 +27,14 @@ constexpr int densified(const raw_program& p) {
   return n;
 }
 
-// Axes that a program has in place of rows, each once.
-inline constexpr int max_groups = 4; // are tried
+// Groups of axes that a program has in place of rows. Each is there once.
+inline constexpr int max_groups = 4; // so many are tried
 constexpr void add_group(vec<shape>& groups, const shape& group) {
   bool known = groups.size() == max_groups;
   for (const shape& g : groups) known = known || g == group;
   if (!known) groups.push_back(group);
 }
-// In place of n rows: (b, t) where a reshape makes b * t = n.
+// Adds the groups in place of n rows: (b, t) if a reshape makes n rows of them, b * t = n.
 constexpr void add_groups_of(vec<shape>& groups, const raw_program& p, extent_t n) {
   for (const node& v : p.nodes) {
     const shape to = squeezed(v.s);
@@ -50,7 +51,7 @@ constexpr void add_groups_of(vec<shape>& groups, const raw_program& p, extent_t 
 
 struct costed_program {
   raw_program program;
-  double cost = -1; // none
+  double cost = -1; // no program yet
   constexpr bool found() const { return cost >= 0; }
   constexpr void take(const raw_program& r, double c) {
     program = r;

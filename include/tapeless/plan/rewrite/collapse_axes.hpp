@@ -1,36 +1,38 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A program with the leading axes of some of its nodes made one: (b, h, w, c) -> (b * h * w, c).
-// A mask of several axes is then a mask of rows, and what a reshape makes the rows of a selection are rows before it, too
-// (plan/rewrite/choose_rows.hpp). Merged are: elementwise ops of the group's shape, what a reshape makes of a tensor of b * h * w rows, and
-// what is computed from these as long as the ops keep the axes together. Where they do not, or where a tensor of other
-// axes is read, stands a reshape; a sum over some of the merged axes is a scatter_add, which reads rows:
+// collapse_axes: a program in which a group of leading axes is one axis, (b, h, w, c) -> (b * h * w, c). A mask of
+// several axes then is a mask of rows. If a reshape makes the rows of a selection, the tensor before it has them, too
+// (choose_rows.hpp). Collapsed are
+//   elementwise ops of the shape of the group
+//   reshapes of a tensor of b * h * w rows to the group
+//   what is computed from these, as long as the ops keep the axes together
+// Elsewhere stands a reshape. A sum over some axes of the group becomes a scatter_add, which reads rows:
 // sum<1, 2>(x)[i] = sum of x[r] over the rows r of image i.
 #pragma once
 #include "../analysis/graph_rewriter.hpp"
 
 namespace tapeless::detail {
 
-class collapse_axes : row_rewriter {
+class collapse_axes : graph_rewriter {
   const shape group_;
   const extent_t n_;
-  vec<int> plain_, merged_;     // the node, and with its leading axes made one
-  vec<char> together_, masked_; // computed so; its rows are zero where the mask is
+  vec<int> uncollapsed_, collapsed_; // each node as it was, and with the group as one axis; or not made yet
+  vec<char> together_, masked_;      // it is computed collapsed; its rows are zero where the mask is
 
   constexpr int end_of(const shape& s) const { return end_of_group(s, group_); }
-  // @pre end_of(s) is `end`, or s has the extent 1 there
-  constexpr shape merged_shape(const shape& s, int end) const {
+  // @pre end_of(s) is `end`, or the axes before `end` have extent 1
+  constexpr shape collapsed_shape(const shape& s, int end) const {
     shape r{1, {n_}};
     for (int i = end; i < s.rank; ++i) r.d[r.rank++] = s.d[i];
     return r;
   }
   constexpr bool is_together(int x) const { return x >= 0 && together_[x] != 0; }
-  constexpr int plain(int i) {
-    if (plain_[i] < 0) plain_[i] = reshape(g_, merged_[i], at(i).s);
-    return plain_[i];
+  constexpr int uncollapsed(int i) {
+    if (uncollapsed_[i] < 0) uncollapsed_[i] = reshape(g_, collapsed_[i], at(i).s);
+    return uncollapsed_[i];
   }
-  // x without its axes before the last `rest`, all of extent 1
+  // x with only its last `rest` axes; the others have extent 1.
   constexpr int without_leading(int x, int rest) {
     const shape s = g_[x].s;
     if (s.rank <= rest) return x;
@@ -39,26 +41,26 @@ class collapse_axes : row_rewriter {
     return g_[x].o == op::iota ? iota(g_, to) : reshape(g_, x, to);
   }
   // @pre end_of(at(i).s) >= 0
-  constexpr int merged(int i) {
-    if (merged_[i] >= 0) return merged_[i];
+  constexpr int collapsed(int i) {
+    if (collapsed_[i] >= 0) return collapsed_[i];
     const node& v = at(i);
     const int end = end_of(v.s);
-    const shape to = merged_shape(v.s, end);
+    const shape to = collapsed_shape(v.s, end);
     if (v.o == op::expand && repeats_group(at(v.in[0]).s, v.s, end))
-      return merged_[i] = expand(g_, without_leading(plain(v.in[0]), v.s.rank - end), to);
-    return merged_[i] = reshape(g_, plain(i), to);
+      return collapsed_[i] = expand(g_, without_leading(uncollapsed(v.in[0]), v.s.rank - end), to);
+    return collapsed_[i] = reshape(g_, uncollapsed(i), to);
   }
-  // Is an operand of shape s the same for all elements of the group, of a result with the shape `of`?
+  // Is an operand of shape s repeated along the whole group of a result of shape `of`?
   static constexpr bool repeats_group(const shape& s, const shape& of, int end) {
     for (int i = 0; i < s.rank - (of.rank - end); ++i)
       if (s.d[i] != 1) return false;
     return true;
   }
-  // Operand x of an elementwise op whose result has the shape `of`.
+  // Operand x of an elementwise op whose result has the shape `of`, collapsed.
   constexpr int operand(int x, const shape& of, int end) {
     const shape s = at(x).s;
     const int rest = of.rank - end;
-    if (repeats_group(s, of, end)) return without_leading(plain(x), rest);
+    if (repeats_group(s, of, end)) return without_leading(uncollapsed(x), rest);
     shape full = of;
     bool whole = true;
     for (int i = 0; i < of.rank; ++i) {
@@ -67,12 +69,12 @@ class collapse_axes : row_rewriter {
       if (i < end) whole = whole && e == of.d[i];
       else full.d[i] = e;
     }
-    if (whole) return merged(x);
-    return reshape(g_, expand(g_, plain(x), full),
-                   merged_shape(full, end)); // repeated along a part of the group
+    if (whole) return collapsed(x);
+    return reshape(g_, expand(g_, uncollapsed(x), full),
+                   collapsed_shape(full, end)); // repeated along a part of the group
   }
 
-  // The axes of the mask behind `end`, as those of a merged shape; the group's are axis 0.
+  // Bits of axes from `end` on, as axes of a collapsed shape. The group is its axis 0.
   static constexpr unsigned shifted(unsigned axes, int end) { return axes >> end << 1; }
   constexpr bool reduced(int i) {
     const node& v = at(i);
@@ -85,15 +87,15 @@ class collapse_axes : row_rewriter {
     const bool whole = (axes & of_group) == of_group;
     if (!whole && (axes & of_group) != 0) return masked_[v.in[0]] != 0 && summed_in_parts(i, axes);
     const unsigned now = shifted(axes, end) | (whole ? 1u : 0u);
-    const int x = merged(v.in[0]);
+    const int x = collapsed(v.in[0]);
     const int r = v.o == op::sum          ? sum(g_, x, now)
                   : v.o == op::max_reduce ? max_reduce(g_, x, now)
                                           : argmax(g_, x, now);
-    if (whole) plain_[i] = reshape(g_, r, v.s);
-    else merged_[i] = r;
+    if (whole) uncollapsed_[i] = reshape(g_, r, v.s);
+    else collapsed_[i] = r;
     return true;
   }
-  // Over some axes of the group: each row is added to the place that its other positions are.
+  // A sum over some axes of the group: each row is added at the position along the other axes.
   constexpr bool summed_in_parts(int i, unsigned axes) {
     const node& v = at(i);
     if (v.o != op::sum) return false;
@@ -106,13 +108,13 @@ class collapse_axes : row_rewriter {
     }
     if (coefficient(numel(kept)) > most_selected) return false;
     const int place = reshape(g_, expand(g_, iota(g_, kept), all), shape{1, {n_}});
-    const int x = sum(g_, merged(v.in[0]), shifted(axes, end));
+    const int x = sum(g_, collapsed(v.in[0]), shifted(axes, end));
     shape to = g_[x].s;
     to.d[0] = numel(kept);
-    plain_[i] = reshape(g_, scatter_add(g_, x, place, 0, to), v.s);
+    uncollapsed_[i] = reshape(g_, scatter_add(g_, x, place, 0, to), v.s);
     return true;
   }
-  // An op that moves elements along one axis, behind the group.
+  // An op that moves elements along one axis after the group.
   constexpr bool moved(int i, int operands) {
     node v = at(i);
     const int end = end_of(at(v.in[0]).s), axis = static_cast<int>(v.attr);
@@ -120,8 +122,8 @@ class collapse_axes : row_rewriter {
     v.attr = static_cast<std::uint64_t>(axis - end + 1);
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
-      if (v.in[k] >= 0) in[k] = k < operands ? merged(v.in[k]) : plain(v.in[k]);
-    merged_[i] = remade(v, in, merged_shape(v.s, end));
+      if (v.in[k] >= 0) in[k] = k < operands ? collapsed(v.in[k]) : uncollapsed(v.in[k]);
+    collapsed_[i] = remade(v, in, collapsed_shape(v.s, end));
     return true;
   }
   constexpr bool transposed(int i) {
@@ -133,7 +135,7 @@ class collapse_axes : row_rewriter {
       if (k < end && from != k) return false;
       if (k >= end) perm |= static_cast<std::uint64_t>(from - end + 1) << (4 * (k - end + 1));
     }
-    merged_[i] = transpose(g_, merged(v.in[0]), perm);
+    collapsed_[i] = transpose(g_, collapsed(v.in[0]), perm);
     return true;
   }
   constexpr bool elementwise(int i) {
@@ -146,7 +148,7 @@ class collapse_axes : row_rewriter {
       if (is_custom(v.o) && !(at(v.in[k]).s == v.s)) return false;
       in[k] = operand(v.in[k], v.s, end);
     }
-    merged_[i] = remade(v, in, merged_shape(v.s, end));
+    collapsed_[i] = remade(v, in, collapsed_shape(v.s, end));
     return true;
   }
   constexpr bool has_flat_rows(const shape& s) const {
@@ -159,13 +161,13 @@ class collapse_axes : row_rewriter {
     bool zero[3] = {false, false, false};
     for (int k = 0; k < 3; ++k) zero[k] = v.in[k] >= 0 && masked_[v.in[k]] != 0;
     const auto is_known_zero = [&](int k) {
-      const int x = plain_[v.in[k]];
+      const int x = uncollapsed_[v.in[k]];
       return x >= 0 && is_zero(g_, x);
     };
     return (together_[i] != 0 || has_flat_rows(v.s)) && zero_outside(v, zero, is_known_zero);
   }
-  // Its merged form, or what it is of merged operands; where it has none: false.
-  constexpr bool merge(int i) {
+  // Makes node i collapsed, or from collapsed operands. @return false if it cannot be
+  constexpr bool collapse(int i) {
     const node& v = at(i);
     const int end = end_of(v.s);
     if (rule(v.o).k == kind::elementwise) {
@@ -174,12 +176,12 @@ class collapse_axes : row_rewriter {
       return any && elementwise(i);
     }
     if (v.o == op::reshape && end >= 0 && (is_together(v.in[0]) || has_flat_rows(at(v.in[0]).s))) {
-      merged_[i] =
-          reshape(g_, is_together(v.in[0]) ? merged(v.in[0]) : plain(v.in[0]), merged_shape(v.s, end));
+      collapsed_[i] = reshape(g_, is_together(v.in[0]) ? collapsed(v.in[0]) : uncollapsed(v.in[0]),
+                              collapsed_shape(v.s, end));
       return true;
     }
     if (v.o == op::gather && v.attr == 0 && end >= 0 && is_together(v.in[1])) { // rows of a table
-      merged_[i] = gather(g_, plain(v.in[0]), merged(v.in[1]), 0);
+      collapsed_[i] = gather(g_, uncollapsed(v.in[0]), collapsed(v.in[1]), 0);
       return true;
     }
     if (!is_together(v.in[0])) return false;
@@ -189,16 +191,16 @@ class collapse_axes : row_rewriter {
       case op::argmax: return reduced(i);
       case op::expand:
         if (end < 0 || end_of(at(v.in[0]).s) != end - (v.s.rank - at(v.in[0]).s.rank)) return false;
-        merged_[i] = expand(g_, merged(v.in[0]), merged_shape(v.s, end));
+        collapsed_[i] = expand(g_, collapsed(v.in[0]), collapsed_shape(v.s, end));
         return true;
       case op::transpose: return transposed(i);
       case op::slice:
       case op::pad:
       case op::gather: return moved(i, 1);
       case op::concat: return moved(i, 2);
-      case op::scatter_add: // of a table's gradient
+      case op::scatter_add: // the gradient of a table
         if (v.attr != 0 || v.in[2] >= 0 || end_of(at(v.in[1]).s) != end_of(at(v.in[0]).s)) return false;
-        plain_[i] = scatter_add(g_, merged(v.in[0]), merged(v.in[1]), 0, v.s);
+        uncollapsed_[i] = scatter_add(g_, collapsed(v.in[0]), collapsed(v.in[1]), 0, v.s);
         return true;
       default: return false;
     }
@@ -207,11 +209,11 @@ class collapse_axes : row_rewriter {
 public:
   // group: at least two extents, none of which is 1
   constexpr collapse_axes(const raw_program& p, const shape& group)
-      : row_rewriter(p),
+      : graph_rewriter(p),
         group_(group),
         n_(numel(group)),
-        plain_(p.nodes.size(), no_node),
-        merged_(p.nodes.size(), no_node),
+        uncollapsed_(p.nodes.size(), no_node),
+        collapsed_(p.nodes.size(), no_node),
         together_(p.nodes.size(), 0),
         masked_(p.nodes.size(), 0) {}
 
@@ -220,14 +222,14 @@ public:
     for (int i = 0; i < p_.nodes.size(); ++i) {
       const node& v = at(i);
       g_.in_adjoint = v.adjoint;
-      if (rule(v.o).k == kind::leaf) plain_[i] = leaf(v);
-      else if (!merge(i)) {
+      if (rule(v.o).k == kind::leaf) uncollapsed_[i] = leaf(v);
+      else if (!collapse(i)) {
         int in[3] = {no_node, no_node, no_node};
         for (int k = 0; k < 3; ++k)
-          if (v.in[k] >= 0) in[k] = plain(v.in[k]);
-        plain_[i] = remade(v, in, v.s);
+          if (v.in[k] >= 0) in[k] = uncollapsed(v.in[k]);
+        uncollapsed_[i] = remade(v, in, v.s);
       }
-      together_[i] = merged_[i] >= 0 ? 1 : 0;
+      together_[i] = collapsed_[i] >= 0 ? 1 : 0;
       masked_[i] = is_masked(i) ? 1 : 0;
       for (const int m : masks)
         if (m == i) masked_[i] = 1;
@@ -235,7 +237,7 @@ public:
     vec<int> outputs;
     for (const int o : p_.outputs) {
       g_.in_adjoint = at(o).adjoint;
-      outputs.push_back(plain(o));
+      outputs.push_back(uncollapsed(o));
     }
     return finished(outputs);
   }

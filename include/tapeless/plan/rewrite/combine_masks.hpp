@@ -1,63 +1,64 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The masks of a program, one for each loss: in w * (v * l) a row is zero where w is, or v; in w * (k + v * l) so is one of
-// v * l. What is zero outside the rows that some masks keep together, and is read by what is not, becomes
-// where(w != 0 && v != 0, w * (v * l), 0), whose condition is a mask. Losses with other masks have a condition of their own.
+// combine_masks: one mask for each loss. A row of w * (v * l) is zero where w or v is. So is a row of v * l in
+// w * (k + v * l). If a value that is zero outside the rows of some masks is read by one that is not, it becomes
+//   where(w != 0 && v != 0, w * (v * l), 0)
+// The condition is the combined mask. Losses with other masks have another condition.
 #pragma once
 #include "../analysis/graph_rewriter.hpp"
 #include "../analysis/mask_sets.hpp"
 
 namespace tapeless::detail {
 
-inline constexpr int max_conditions = 4; // of losses, that become lists of rows; others only make zeros
+inline constexpr int max_conditions = 4; // so many become lists of rows; others only make zeros
 
-class combine_masks : row_rewriter {
+class combine_masks : graph_rewriter {
 public:
   struct result {
-    raw_program program; // with nodes that nobody reads
-    vec<int> masks;      // in it
-    vec<unsigned> sets;  // what each is made of
-    int losses = 0;      // with masks of their own
-    bool blocks = false; // one of them has fewer rows than the mask it is in
+    raw_program program; // with dead nodes
+    vec<int> masks;      // the combined masks in it
+    vec<unsigned> sets;  // bits of the masks that each is made of
+    int losses = 0;      // the number of losses with masks of their own
+    bool blocks = false; // a combined mask has more rows than a mask that it is made of
   };
 
-  // united: all losses get the rows that one of them counts. zeros: no rows are to be left out; each product is where(.., 0)
+  // each: a mask for each loss. united: all losses get the rows that at least one counts. zeros: no rows are left out;
+  // each masked product becomes where(.., 0).
   enum class use { each, united, zeros };
 
 private:
   struct condition {
     mask_sets of;
     extent_t rows = 0;
-    unsigned masks = 0; // of all losses that it is for
+    unsigned masks = 0; // bits of the masks of all losses that it is for
     int id = no_node;
   };
   const vec<int>& masks_;
-  vec<mask_sets> zero_;    // outside of which a node is
-  vec<char> network_;      // comes of a product
-  vec<char> zeros_matter_; // it is read by what is not zero in rows where it is
+  vec<mask_sets> zero_;    // each node is zero outside of these rows
+  vec<char> network_;      // it is computed from a product
+  vec<char> zeros_matter_; // a node reads it that is not zero in all rows where it is
   vec<int> made_, zeroed_;
-  vec<int> vector_; // the masks, made
+  vec<int> vector_; // each mask in the new graph, or not made yet
   vec<condition> conditions_;
   use how_ = use::each;
 
-  constexpr int size() const { return p_.nodes.size(); }
   constexpr extent_t rows(int mask) const { return numel(at(masks_[mask]).s); }
   constexpr extent_t rows_of(int i) const { return at(i).s.d[zero_[i].axis]; }
 
-  // Is it a loss, or computed of one?
+  // Is it a loss, or computed from one?
   constexpr bool is_of_losses(int i) const { return network_[i] != 0 && at(i).t != dtype::boolean; }
-  // Is its operand x zero in rows where node i is not? Of weights alone, which are finite, that matters only where i has
-  // zeros itself.
+  // Is its operand x zero in rows where node i is not? If x is computed from weights alone, which are finite, it
+  // matters only if i has zeros itself.
   constexpr bool zeros_end(int i, int x) const {
     return zero_[x].found() && !zero_[x].includes(zero_[i]) && (network_[x] != 0 || zero_[i].found());
   }
   constexpr bool reads_zeros(int i, int x) const {
     if (!is_of_losses(i) || at(x).t == dtype::boolean) return false;
-    const bool all_terms = at(i).o == op::add || at(i).o == op::sub || at(i).o == op::where; // are to be zero
+    const bool all_terms = at(i).o == op::add || at(i).o == op::sub || at(i).o == op::where; // become zero
     return zeros_end(i, x) || ((is_of_losses(x) || all_terms) && zero_[x].same(zero_[i]));
   }
-  // Does it become zero outside of rows, other than by its operands? Weights, where they are read by what counts.
+  // Must it be made zero outside its rows here, because no operand brings the zeros?
   constexpr bool zeros_begin(int i) const {
     if (zeros_matter_[i] == 0) return false;
     for (const int x : at(i).in)
@@ -68,7 +69,7 @@ private:
     const bool multiplies = at(i).o == op::mul || at(i).o == op::div;
     return zeros_begin(i) || (how_ == use::zeros && zeros_matter_[i] != 0 && multiplies);
   }
-  // These rows, or more of them: by masks that are there when node i is made.
+  // These rows, or more: only by masks that are known when node i is made.
   constexpr mask_sets kept_by_masks_ahead(int i, const mask_sets& rows) const {
     unsigned ahead = 0;
     for (int k = 0; k < masks_.size(); ++k)
@@ -79,7 +80,7 @@ private:
       if ((rows[k] & ahead) == 0 || !r.add(rows[k] & ahead)) return {};
     return r;
   }
-  // Does a row of node i come of the same row of operand k, whichever of these masks rows are meant?
+  // Is each row of node i computed from the same row of operand k, for the rows of all these masks?
   constexpr bool has_rows_of(int i, const shape (&of)[3], int k, const mask_sets& kept) const {
     for (int m = 0; m < masks_.size(); ++m) {
       if ((kept.masks() >> m & 1u) == 0) continue;
@@ -91,10 +92,10 @@ private:
     }
     return kept.found();
   }
-  // What is zero outside of some rows, and read in others only where what reads it is not zero, is zero outside of those of
-  // both: m * l in w * (k + m * l).
+  // A node that is zero outside of some rows, and whose readers are zero outside of others, may be zero outside of the
+  // rows in both: m * l in w * (k + m * l).
   constexpr void leave_unread_rows() {
-    vec<mask_sets> read(size(), mask_sets{}); // in these rows; in all of them where none are found
+    vec<mask_sets> read(size(), mask_sets{}); // rows of each node that are read; no sets: all
     vec<char> known(size(), 0);               // some node reads it
     for (const int o : p_.outputs) known[o] = 1;
     for (int i = size() - 1; i >= 0; --i) {
@@ -129,7 +130,7 @@ private:
       for (const int x : at(i).in)
         if (x >= 0 && reads_zeros(i, x) && (zeros_end(i, x) || zeros_matter_[i] != 0)) zeros_matter_[x] = 1;
   }
-  // The rows of n that these masks keep.   @pre they are made
+  // The condition of the rows of n that these masks keep. @pre the masks are made
   constexpr int condition_of(const mask_sets& kept, extent_t n) {
     int any = no_node;
     for (int j = 0; j < kept.size(); ++j) {
@@ -154,7 +155,7 @@ private:
       if (!known) conditions_.push_back({zero_[i], rows_of(i), zero_[i].masks()});
     }
   }
-  // Of several the rows that one of them keeps.
+  // One condition for each number of rows: the rows that one of the conditions keeps.
   constexpr void unite_conditions() {
     vec<condition> all;
     for (const condition& c : conditions_) {
@@ -195,7 +196,7 @@ private:
       if (vector_[k] < 0 && is_reshape_of(i, masks_[k]))
         vector_[k] = reshape(g_, made_[i], shape{1, {rows(k)}});
   }
-  // What masks are computed from before any product.
+  // Masks known before the forward pass, and what they are computed from.
   constexpr vec<char> of_masks_before_forward() const {
     vec<char> r(size(), 0);
     for (const int m : masks_) r[m] = network_[m] == 0;
@@ -208,7 +209,7 @@ private:
 public:
   /// @pre each mask has one axis other than 1
   constexpr combine_masks(const raw_program& p, const vec<int>& masks)
-      : row_rewriter(p),
+      : graph_rewriter(p),
         masks_(masks),
         zero_(p.nodes.size(), mask_sets{}),
         network_(p.nodes.size(), 0),
@@ -243,7 +244,7 @@ public:
     r.program.broken = g_.broken;
     return r;
   }
-  // The program with these zeros, of all rows.
+  // The program of all rows, with zeros where masks are.
   constexpr raw_program with_zeros() {
     const vec<int> outputs = run(use::zeros).program.outputs;
     return finished(outputs);

@@ -1,27 +1,27 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// X[S] is computed from rows S of what X is computed from, where nothing else needs all of X.
+// gather_pushdown: X[S] is computed from rows S of the operands of X, if nothing else needs all of X.
 #pragma once
 #include "../analysis/graph_rewriter.hpp"
 
 namespace tapeless::detail {
 
-class gather_pushdown : row_rewriter {
-  struct demand {       // of rows of a node
-    int list = no_node; // in the program
-    extent_t n = 0;     // of how many
+class gather_pushdown : graph_rewriter {
+  struct demand { // the rows of a node that are read
+    int list = no_node;
+    extent_t n = 0; // the number of all rows
     row_axis axis;
-    bool several = false; // of more lists or axes than one
+    bool several = false; // by more than one list or axis
   };
   vec<demand> wanted_;
-  vec<char> all_wanted_, in_memory_, pushed_, lists_; // lists_: some rows are wanted by it
-  vec<char> read_;      // rows of computed values are read by it from all of them
-  bool recomputes_;     // where neither is asked for
+  vec<char> all_wanted_, in_memory_, pushed_;
+  vec<char> lists_;     // it is a list by which rows are wanted
+  vec<char> read_;      // it is a list by which rows of computed values are read from all rows
+  bool recomputes_;     // for selections that do not say
   bool in_turn_;        // rows of rows of x are read from the latter, not from x
-  vec<int> all_, rows_; // ids in the new graph
+  vec<int> all_, rows_; // all of each node in the new graph, and its rows
 
-  constexpr int n_() const { return p_.nodes.size(); }
   constexpr bool takes_rows(const node& v) const {
     return v.o == op::gather && lists_rows(at(v.in[1]), at(v.in[0]).s.d[static_cast<int>(v.attr)]);
   }
@@ -36,12 +36,12 @@ class gather_pushdown : row_rewriter {
     const select_attributes q = attributes_of_select(at(list));
     return q.is_open() ? recomputes_ : q.recomputes();
   }
-  // May its rows be computed from rows of its operands?
+  // Are its rows computed from rows of its operands?
   constexpr bool pushes(int i, rows_of_operands& r) const {
     const node& v = at(i);
     const demand& d = wanted_[i];
     if (d.list < 0 || d.several || rule(v.o).k == kind::leaf || (in_turn_ && takes_rows(v))) return false;
-    // an elementwise value that no buffer holds is computed again for its rows
+    // an elementwise value that is in no buffer is computed again for its rows
     if (all_wanted_[i] != 0 && !recomputes(d.list) &&
         (rule(v.o).k != kind::elementwise || in_memory_[i] != 0))
       return false;
@@ -51,11 +51,11 @@ class gather_pushdown : row_rewriter {
     r = where_rows_come_from(v, s, d.axis, d.n);
     return r.known;
   }
-  // Positions of maxima that are computed of all rows, too: what they are of need not stay.
+  // Is it the positions of maxima that are computed for all rows anyway? With all positions the operand need not stay.
   constexpr bool stands_beside_maximum(int i) const {
     const node& v = at(i);
     if (v.o != op::window_argmax || rule(at(v.in[0]).o).k == kind::leaf) return false;
-    for (int j = 0; j < n_(); ++j)
+    for (int j = 0; j < size(); ++j)
       if (const node& w = at(j); w.o == op::window_max && all_wanted_[j] != 0 && w.in[0] == v.in[0] &&
                                  w.attr == v.attr && w.attr2 == v.attr2)
         return true;
@@ -63,9 +63,9 @@ class gather_pushdown : row_rewriter {
   }
   constexpr void find_demands() {
     for (const int o : p_.outputs) all_wanted_[o] = in_memory_[o] = 1;
-    for (int i = 0; i < n_(); ++i)
-      if (has_data_dependent_rows(at(i))) all_wanted_[i] = 1; // also where its extent alone is read
-    for (int i = n_() - 1; i >= 0; --i) {
+    for (int i = 0; i < size(); ++i)
+      if (has_data_dependent_rows(at(i))) all_wanted_[i] = 1; // also if only its extent is read
+    for (int i = size() - 1; i >= 0; --i) {
       const node& v = at(i);
       rows_of_operands r;
       if (pushes(i, r)) {
@@ -129,10 +129,10 @@ class gather_pushdown : row_rewriter {
   }
 
 public:
-  // recomputes: what is read of a selection's rows is computed again, where the selection does not say what is done
-  // in_turn: of rows of rows, both are made
+  // recomputes: rows of a selection are computed again, if the selection leaves that open
+  // in_turn: for rows of rows, both are made
   constexpr explicit gather_pushdown(const raw_program& p, bool recomputes = false, bool in_turn = false)
-      : row_rewriter(p),
+      : graph_rewriter(p),
         wanted_(p.nodes.size(), demand{}),
         all_wanted_(p.nodes.size(), 0),
         in_memory_(p.nodes.size(), 0),
@@ -152,14 +152,14 @@ public:
   }
   constexpr raw_program run() {
     find_demands();
-    for (int i = 0; i < n_(); ++i) {
+    for (int i = 0; i < size(); ++i) {
       if (all_wanted_[i] != 0) make_all(i);
       if (pushed_[i] != 0 && all_[wanted_[i].list] >= 0) make_rows(i);
-      if (lists_[i] != 0) // what could not be computed before it was known
+      if (lists_[i] != 0) // rows that had to wait for the list
         for (int j = 0; j < i; ++j)
           if (pushed_[j] != 0 && wanted_[j].list == i) make_rows(j);
     }
-    for (int i = 0; i < n_(); ++i) // for explain; from here on nothing is interned
+    for (int i = 0; i < size(); ++i) // for explain; nothing is interned any more
       if (at(i).o == op::select && (recomputes(i) ? lists_[i] : read_[i]) != 0)
         g_.nodes[all_[i]].attr |=
             static_cast<std::uint64_t>(recomputes(i) ? residual::recomputed : residual::retained) << 16;

@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// How ops pass on the masks outside of which their operands are zero (unread_masks.hpp): views and moves of elements,
+// sums, ops that work image by image, and products. A mask that an op mixes along its axis is dropped.
+#pragma once
+#include "../../ops/index.hpp"
+#include "unread_masks.hpp" // IWYU pragma: export
+
+namespace tapeless::detail {
+
+class unread_moves : protected unread_masks {
+protected:
+  using unread_masks::unread_masks;
+
+  // A part of the operand of a reshape, as a part of the result. Where a reshape joins axes or splits one, the part may
+  // vary along the first of them: it is repeated along the rest. An empty shape: it has no such form.
+  constexpr part reshaped(const part& p, const shape& from, const shape& to) {
+    shape narrow, whole;           // of the mask, and of the mask repeated
+    shape r = ranked({}, to.rank); // of the repeated mask as a part of the result
+    int i = 0, j = 0;
+    while (i < from.rank || j < to.rank) {
+      const int i0 = i, j0 = j;
+      extent_t x = i < from.rank ? from.d[i++] : 1, y = j < to.rank ? to.d[j++] : 1;
+      while (!(x == y)) {
+        const bool more_to = j < to.rank && (i == from.rank || coefficient(x) > coefficient(y) ||
+                                             (coefficient(x) == coefficient(y) && degree(x) > degree(y)));
+        if (!more_to && i == from.rank) break;
+        if (more_to ? !multipliable(y, to.d[j]) : !multipliable(x, from.d[i])) return {};
+        if (more_to) y = times(y, to.d[j++]);
+        else x = times(x, from.d[i++]);
+      }
+      int end = i0; // one past the last axis along which it varies
+      for (int a = i0; a < i; ++a)
+        if (p.s.d[a] != 1) end = a + 1;
+      if (end == i0) continue;
+      extent_t of_mask = 1, met = 1;
+      for (int a = i0; a < end; ++a) {
+        of_mask = times(of_mask, from.d[a]);
+        narrow.d[narrow.rank++] = p.s.d[a];
+        whole.d[whole.rank++] = from.d[a];
+      }
+      int b = j0;
+      while (b < j && quotient(met, of_mask) < 1) {
+        r.d[b] = to.d[b];
+        met = times(met, to.d[b++]);
+      }
+      const extent_t times_repeated = quotient(met, of_mask);
+      if (times_repeated < 1) return {};
+      if (times_repeated == 1) continue;
+      if (whole.rank == max_rank) return {};
+      narrow.d[narrow.rank++] = 1;
+      whole.d[whole.rank++] = times_repeated;
+    }
+    if (!(numel(whole) == numel(r))) return {};
+    return p.as(dry_ ? p.mask : reshape(g_, expand(g_, reshape(g_, p.mask, narrow), whole), r), r);
+  }
+  static constexpr bool varies(const part& p, int axis) { return p.s.d[axis] != 1; }
+  // The same mask with its one axis at another position.
+  constexpr part moved(const part& p, const shape& to) { return p.as(mask_as(p.mask, to), to); }
+  // Does it vary along the images (axis 0) at most?
+  static constexpr bool is_of_images(const part& p) {
+    for (int a = 1; a < p.s.rank; ++a)
+      if (varies(p, a)) return false;
+    return true;
+  }
+  // The mask that is true at positions [lo, hi) of an axis of extent n.
+  constexpr int range(extent_t n, extent_t lo, extent_t hi) {
+    const int at = iota(g_, shape{1, {n}});
+    const auto number = [&](extent_t e) { return g_.constant(static_cast<double>(e), dtype::i32); };
+    const int below = binary(g_, op::lt, at, number(hi));
+    if (lo == 0) return below;
+    const int above = binary(g_, op::ge, at, number(lo));
+    return hi == n ? above : binary(g_, op::logical_and, above, below);
+  }
+  // The mask that is true at the positions in a list of indices.
+  constexpr int mask_of_indices(int index, extent_t n) {
+    const int ones = expand(g_, g_.constant(1, dtype::i32), g_[index].s);
+    const int occurrences = scatter_add(g_, ones, index, 0, shape{1, {n}});
+    return binary(g_, op::gt, occurrences, g_.constant(0, dtype::i32));
+  }
+  static constexpr shape one_axis(int rank, int axis, extent_t n) {
+    shape s;
+    s.rank = rank;
+    for (int a = 0; a < rank; ++a) s.d[a] = a == axis ? n : 1;
+    return s;
+  }
+
+  // The mask of what is not padding; from: shape of the operand.
+  constexpr part part_of_pad(const node& v, const shape& from) {
+    const int axis = static_cast<int>(v.attr);
+    const extent_t n = v.s.d[axis], lo = static_cast<extent_t>(v.attr2);
+    const shape s = one_axis(v.s.rank, axis, n);
+    return {dry_ ? no_node : reshape(g_, range(n, lo, lo + from.d[axis]), s), s};
+  }
+  // The parts of node i, a view or a move of elements, from those of operand 0.
+  constexpr parts moved_parts(int i) {
+    const node& v = at(i);
+    const shape from = at(v.in[0]).s;
+    const int axis = static_cast<int>(v.attr);
+    parts r;
+    if (v.o == op::pad) add(r, part_of_pad(v, from));
+    if (v.o == op::scatter_add) {
+      const shape s = one_axis(v.s.rank, axis, v.s.d[axis]);
+      add(r, {dry_ ? no_node : reshape(g_, mask_of_indices(made_[v.in[1]], v.s.d[axis]), s), s});
+    }
+    bool drops = false;
+    for (const part& p : of_[v.in[0]]) {
+      shape s = p.s;
+      switch (v.o) {
+        case op::expand: add(r, p.as(p.mask, ranked(p.s, v.s.rank))); break;
+        case op::reshape:
+          if (const part q = reshaped(p, from, v.s); q.s.rank == v.s.rank && (dry_ || q.mask >= 0)) add(r, q);
+          else drops = true;
+          break;
+        case op::transpose:
+          for (int a = 0; a < s.rank; ++a) s.d[a] = p.s.d[perm_axis(v.attr, a)];
+          add(r, p.as(dry_ ? no_node : transpose(g_, reshape(g_, p.mask, p.s), v.attr), s));
+          break;
+        case op::slice:
+          if (!varies(p, axis)) add(r, p);
+          else {
+            s.d[axis] = v.s.d[axis];
+            const auto lo = static_cast<extent_t>(v.attr2);
+            add(r, p.as(dry_ ? no_node : slice(g_, reshape(g_, p.mask, p.s), axis, lo, s.d[axis]), s));
+          }
+          break;
+        case op::pad:
+          if (!varies(p, axis)) add(r, p);
+          else {
+            s.d[axis] = v.s.d[axis];
+            const auto lo = static_cast<extent_t>(v.attr2), hi = v.s.d[axis] - lo - from.d[axis];
+            add(r, p.as(dry_ ? no_node : pad(g_, reshape(g_, p.mask, p.s), axis, lo, hi), s));
+          }
+          break;
+        case op::gather: {
+          const shape index = at(v.in[1]).s;
+          if (varies(p, axis)) {
+            s = detail::gathered(p.s, index, axis);
+            add(r, p.as(dry_ ? no_node : gather(g_, reshape(g_, p.mask, p.s), made_[v.in[1]], axis), s));
+          } else add(r, moved(p, detail::gathered(p.s, keepdims(index, all_axes(index)), axis)));
+          break;
+        }
+        case op::scatter_add: {
+          const int axes = at(v.in[1]).s.rank;
+          bool along = false;
+          for (int a = axis; a < axis + axes; ++a) along = along || varies(p, a);
+          s = {};
+          for (int a = 0; a < p.s.rank; ++a) {
+            if (a == axis) s.d[s.rank++] = 1;
+            if (a < axis || a >= axis + axes) s.d[s.rank++] = p.s.d[a];
+          }
+          if (axis == p.s.rank) s.d[s.rank++] = 1;
+          if (!along) add(r, moved(p, s));
+          else drops = true;
+          break;
+        }
+        default: break;
+      }
+    }
+    r = kept(r, drops);
+    if (v.o == op::scatter_add && v.in[2] >= 0) return united(r, of_[v.in[2]]);
+    return r;
+  }
+  // The parts of a sum over axes.
+  constexpr parts summed_parts(int i) const {
+    const node& v = at(i);
+    parts r;
+    bool drops = false;
+    for (const part& p : of_[v.in[0]]) {
+      bool along = false;
+      for (int a = 0; a < p.s.rank; ++a) along = along || (((v.attr >> a) & 1u) != 0 && varies(p, a));
+      if (!along) add(r, p);
+      else drops = true;
+    }
+    return kept(r, drops);
+  }
+  // The parts of an op that computes each image from the same image of its operand.
+  constexpr parts parts_of_images(int i) {
+    const node& v = at(i);
+    parts r;
+    bool drops = false;
+    for (const part& p : of_[v.in[0]]) {
+      if (!is_of_images(p)) {
+        drops = true;
+        continue;
+      }
+      const extent_t n = p.s.d[0];
+      const shape s = one_axis(v.s.rank, 0, n == 1 ? 1 : v.s.d[0]);
+      if (n == s.d[0]) add(r, moved(p, s));
+      else if (const extent_t planes = quotient(v.s.d[0], n); v.o == op::unfold && planes > 0) {
+        const shape one{2, {n, 1}}, each{2, {n, planes}};
+        add(r, p.as(dry_ ? no_node : reshape(g_, expand(g_, reshape(g_, p.mask, one), each), s), s));
+      } else if (const int m = v.o == op::fold ? repeated_from(p, v.s.d[0]) : no_node;
+                 m >= 0 || (dry_ && v.o == op::fold))
+        add(r, p.as(mask_as(m, s), s));
+      else drops = true;
+    }
+    return kept(r, drops);
+  }
+  // The node of n elements that the mask of this part repeats, or no_node.
+  constexpr int repeated_from(const part& p, extent_t n) const {
+    if (dry_) return no_node;
+    int m = p.mask;
+    while (g_[m].o == op::reshape || g_[m].o == op::copy || g_[m].o == op::expand) {
+      if (numel(g_[m].s) == n) return m;
+      m = g_[m].in[0];
+    }
+    return numel(g_[m].s) == n ? m : no_node;
+  }
+
+  struct product_axes {
+    int row = no_node, inner = no_node; // the other axes of the operand are batch axes
+  };
+  // The axes of operand k of matmul.
+  static constexpr product_axes axes_of(const node& v, int k, int rank) {
+    const bool t = (v.attr >> k & 1u) != 0;
+    const int last = rank - 1, before = rank - 2;
+    if (k == 0) return t ? product_axes{last, before} : product_axes{before, last};
+    return t ? product_axes{before, last} : product_axes{last, before};
+  }
+  // summed: the parts of operand k that leave out terms of the sum, as parts of the other operand.
+  // Else its parts that leave out rows of the result, as parts of the result.
+  constexpr parts matmul_parts(int i, int k, bool summed) {
+    const node& v = at(i);
+    const int rank = at(v.in[k]).s.rank;
+    const shape& other = at(v.in[1 - k]).s;
+    const product_axes from = axes_of(v, k, rank);
+    // relu's condition on a vector is about single elements, although they are rows of the product.
+    const auto is_of_elements = [&](const part& p) {
+      return p.of_relu && at(v.in[k]).s.d[summed ? from.row : from.inner] == 1 &&
+             (varies(p, from.row) || varies(p, from.inner));
+    };
+    const auto leaves_out_terms = [&](const part& p) { // some, or the only one
+      return varies(p, from.inner) || at(v.in[k]).s.d[from.inner] == 1;
+    };
+    parts r;
+    bool drops = false;
+    for (const part& p : of_[v.in[k]]) {
+      if (is_of_elements(p) ||
+          (summed ? varies(p, from.row) || !leaves_out_terms(p) : varies(p, from.inner))) {
+        drops = true;
+        continue;
+      }
+      shape s;
+      s.rank = summed ? other.rank : v.s.rank;
+      const int to = summed ? axes_of(v, 1 - k, other.rank).inner : v.s.rank - (k == 0 ? 2 : 1);
+      bool fits = true;
+      for (int a = 0; a < s.rank; ++a) s.d[a] = 1;
+      for (int a = 0; a + 2 < rank; ++a) { // batch axes are aligned from the last one
+        const int b = a + s.rank - rank;
+        if (p.s.d[a] == 1) continue;
+        fits = fits && b >= 0 && (summed ? other.d[b] : v.s.d[b]) == p.s.d[a];
+        if (fits) s.d[b] = p.s.d[a];
+      }
+      s.d[to] = p.s.d[summed ? from.inner : from.row];
+      if (fits) add(r, moved(p, s));
+      else drops = true;
+    }
+    return kept(r, drops);
+  }
+  // The same for the gradient of a convolution's weights, which sums over images.
+  constexpr parts wgrad_parts(int i, int k, bool summed) {
+    const node& v = at(i);
+    parts r;
+    bool drops = false;
+    for (const part& p : of_[v.in[k]])
+      if (is_of_images(p) && varies(p, 0) == summed)
+        add(r, moved(p, one_axis(summed ? at(v.in[1 - k]).s.rank : v.s.rank, 0, p.s.d[0])));
+      else drops = true;
+    return kept(r, drops);
+  }
+};
+
+} // namespace tapeless::detail
