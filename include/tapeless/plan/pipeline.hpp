@@ -13,7 +13,7 @@
 #include "emit/make_plan.hpp"
 #include "rewrite/assign_layouts.hpp"
 #include "rewrite/guard_unread.hpp"
-#include "rewrite/row_passes.hpp"
+#include "row_passes.hpp"
 
 namespace tapeless::detail {
 

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// rows_selected<Cost, Of>::value: the program of Of in which rows that nobody asks for are left out (choose_rows.hpp).
+// rows_selected<Cost, Of>::value: the program of Of in which rows that nobody asks for are left out (rewrite/choose_rows.hpp).
 // The first pass may leave work to a second one. Each pass is a constant of its own, for compilers limit what one may take.
 #pragma once
-#include "../../expr/program.hpp"
-#include "choose_masks.hpp"
-#include "choose_rows.hpp"
+#include "../expr/program.hpp"
+#include "rewrite/choose_masks.hpp"
+#include "rewrite/choose_rows.hpp"
 
 namespace tapeless::detail {
 
