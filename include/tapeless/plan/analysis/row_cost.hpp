@@ -85,11 +85,11 @@ constexpr stored_bytes bytes_stored(const raw_program& p, const assumed_extents&
   return r;
 }
 
-template <class Backend> constexpr bool fits_into_cache(const raw_program& p) {
-  return bytes_stored(p, assumed_extents(p)).alive <= Backend::cache_bytes;
+template <class Cost> constexpr bool fits_into_cache(const raw_program& p) {
+  return bytes_stored(p, assumed_extents(p)).alive <= Cost::cache_bytes;
 }
 // The cost of products and convolutions alone.
-template <class Backend> constexpr double cost_of_products(const raw_program& p,
+template <class Cost> constexpr double cost_of_products(const raw_program& p,
                                                            const assumed_extents& extents) {
   double sum = 0;
   for (const node& v : p.nodes) {
@@ -97,25 +97,25 @@ template <class Backend> constexpr double cost_of_products(const raw_program& p,
     shape s[3]{};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) s[k] = p.nodes[v.in[k]].s;
-    sum += Backend::product_ns(extents.number(rule(v.o).flops(v, s)));
+    sum += Cost::product_ns(extents.number(rule(v.o).flops(v, s)));
   }
   return sum;
 }
-template <class Backend> constexpr double cost_of_rows(const raw_program& p) {
+template <class Cost> constexpr double cost_of_rows(const raw_program& p) {
   const assumed_extents extents(p);
-  double sum = cost_of_products<Backend>(p, extents);
+  double sum = cost_of_products<Cost>(p, extents);
   for (const node& v : p.nodes) {
     shape s[3]{};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) s[k] = p.nodes[v.in[k]].s;
     const kind k = rule(v.o).k;
     if (k == kind::elementwise || k == kind::reduction)
-      sum += Backend::elementwise_ns(extents.number(rule(v.o).flops(v, s)));
-    if (v.o == op::gather) sum += Backend::move_ns(extents.number(count(1, v.s)));
-    if (v.o == op::scatter_add) sum += Backend::move_ns(extents.number(count(1, s[0])));
+      sum += Cost::elementwise_ns(extents.number(rule(v.o).flops(v, s)));
+    if (v.o == op::gather) sum += Cost::move_ns(extents.number(count(1, v.s)));
+    if (v.o == op::scatter_add) sum += Cost::move_ns(extents.number(count(1, s[0])));
   }
   const stored_bytes stored = bytes_stored(p, extents);
-  if (stored.alive > Backend::cache_bytes) sum += Backend::memory_ns(2 * stored.all);
+  if (stored.alive > Cost::cache_bytes) sum += Cost::memory_ns(2 * stored.all);
   return sum;
 }
 

@@ -13,9 +13,9 @@
 
 namespace tapeless::detail {
 
-// What the reorders of a program cost, in ns of Backend. Reorders in a sweep over batch tiles are cheaper: the tile is
+// What the reorders of a program cost, in ns of the cost model. Reorders in a sweep over batch tiles are cheaper: the tile is
 // still in a cache.
-template <class Backend, class Nodes> constexpr double reorder_cost(const Nodes& nodes, int n) {
+template <class Cost, class Nodes> constexpr double reorder_cost(const Nodes& nodes, int n) {
   const bool sweeps = images_of_sweep(nodes, n) > 0;
   const auto in_sweep = [&](extent_t images) {
     for (int i = 0; sweeps && i < n; ++i)
@@ -27,7 +27,7 @@ template <class Backend, class Nodes> constexpr double reorder_cost(const Nodes&
     const node& v = nodes[i];
     if (v.o != op::copy || nodes[v.in[0]].o != op::transpose || v.s.rank != 4) continue;
     const auto elements = static_cast<double>(coefficient(numel(v.s)));
-    sum += in_sweep(v.s.d[0]) ? Backend::image_reorder_ns(elements) : Backend::reorder_ns(elements);
+    sum += in_sweep(v.s.d[0]) ? Cost::image_reorder_ns(elements) : Cost::reorder_ns(elements);
   }
   return sum;
 }
@@ -39,7 +39,7 @@ template <int N, int O> constexpr bool has_images(const program<N, O>& p) {
   return false;
 }
 
-template <class Backend, int N, int O> constexpr raw_program assign_layouts(const program<N, O>& p) {
+template <class Cost, int N, int O> constexpr raw_program assign_layouts(const program<N, O>& p) {
   struct costs {
     int of = no_node; // the first convolution of these extents
     double written = 0, nhwc = 0;
@@ -62,10 +62,10 @@ template <class Backend, int N, int O> constexpr raw_program assign_layouts(cons
       if (same(p.nodes[d.of])) c = d;
     if (c.of < 0) {
       c.of = i;
-      c.written = Backend::conv_ns(v, q[0], q[1]);
+      c.written = Cost::conv_ns(v, q[0], q[1]);
       v.attr2 |= channels_last_bit;
       if (v.o != op::conv_wgrad) v.s = permuted(v.s, to_channels_last);
-      c.nhwc = Backend::conv_ns(v, permuted(q[0], to_channels_last),
+      c.nhwc = Cost::conv_ns(v, permuted(q[0], to_channels_last),
                                 v.o == op::conv_wgrad ? permuted(q[1], to_channels_last) : q[1]);
       different.push_back(c);
     }
@@ -81,11 +81,11 @@ template <class Backend, int N, int O> constexpr raw_program assign_layouts(cons
   raw_program best;
   for (int i = 0; i < N; ++i) best.nodes.push_back(p.nodes[i]);
   for (int k = 0; k < O; ++k) best.outputs.push_back(p.outputs[k]);
-  const double reorders = reorder_cost<Backend>(p.nodes, N);
+  const double reorders = reorder_cost<Cost>(p.nodes, N);
   double cost = written + reorders;
   const auto consider = [&](const vec<char>& convs_in_nhwc, double convolutions) {
     const raw_program r = layout_rewriter<N, O>(p).with(convs_in_nhwc);
-    const double c = convolutions + reorder_cost<Backend>(r.nodes, r.nodes.size());
+    const double c = convolutions + reorder_cost<Cost>(r.nodes, r.nodes.size());
     if (r.broken.found || c >= cost) return;
     cost = c;
     best = r;

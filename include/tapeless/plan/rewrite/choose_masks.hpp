@@ -136,7 +136,7 @@ enum class row_pass { only, first, rest };
 //   applies the most masks known before the forward pass (if `forces`), also if that costs more
 //   stores the fewest cotangents with all rows
 //   costs the least
-template <class Backend> class choose_masks {
+template <class Cost> class choose_masks {
   double of_written_;
   bool forces_, zeroed_;
   row_pass pass_;
@@ -179,7 +179,7 @@ template <class Backend> class choose_masks {
         if (!has_rows || stays_dense) left.push_back(all[k]);
       }
       if (known > 0 && !r.program.broken.found) {
-        most = cost_of_rows<Backend>(r.program);
+        most = cost_of_rows<Cost>(r.program);
         offer(r.program, most, known);
       }
       if (r.program.second_pass != no_second_pass) return left;
@@ -198,7 +198,7 @@ template <class Backend> class choose_masks {
       const masked_program r = without_rows(p, with);
       if (r.masks >> (with.size() - 1) == 0 || densified(r.program) > 0) left.push_back(m);
       if (r.program.broken.found) continue;
-      const double cost = cost_of_rows<Backend>(r.program);
+      const double cost = cost_of_rows<Cost>(r.program);
       const bool by_program = is_weight_of_program(nodes, m) && !is_weight;
       if (cost < (by_program ? most_with_weights(most) : most)) offer(r.program, cost, known);
     }

@@ -72,20 +72,20 @@ constexpr bool leaves_residuals_open(const raw_program& p) {
 }
 
 // Applies the lists of rows of a program, also if that costs more: rows that are left out count as exactly zero.
-template <class Backend> constexpr void choose_lists(const raw_program& written, costed_program& best) {
+template <class Cost> constexpr void choose_lists(const raw_program& written, costed_program& best) {
   // Offers the program that keeps what the forward pass stored, and those that compute it again.
   // takes(r): is r taken whatever it costs?
   const auto offer_pushed_down = [&](const raw_program& pulled_up, auto takes) {
     const auto offer = [&](const raw_program& r) {
-      if (!r.broken.found) best.offer(r, cost_of_rows<Backend>(r));
+      if (!r.broken.found) best.offer(r, cost_of_rows<Cost>(r));
     };
     gather_pushdown pushdown(pulled_up);
     const bool nested = pushdown.has_rows_of_rows();
     const raw_program kept = pushdown.run();
     if (kept.broken.found) return;
-    if (takes(kept)) best.take(kept, cost_of_rows<Backend>(kept));
+    if (takes(kept)) best.take(kept, cost_of_rows<Cost>(kept));
     else offer(kept);
-    if (leaves_residuals_open(pulled_up) && !fits_into_cache<Backend>(kept))
+    if (leaves_residuals_open(pulled_up) && !fits_into_cache<Cost>(kept))
       offer(gather_pushdown(pulled_up, true).run());
     if (nested) {
       const raw_program in_turn = gather_pushdown(pulled_up, false, true).run();
@@ -110,11 +110,11 @@ template <class Backend> constexpr void choose_lists(const raw_program& written,
 // The second pass. It is a constant of its own, for compilers limit the steps of one. Masks of several axes then are
 // masks of rows that are kept, as m in sum(s * sum<1>(m * l)) after rows were left out by s.
 // @return a broken program if p has fewer masks than `rest`
-template <class Backend, int N, int O>
+template <class Cost, int N, int O>
 constexpr raw_program with_rest_of_rows(const program<N, O>& p, int rest) {
   const raw_program written = written_as(p);
   if (rest == second_pass_of_axes) {
-    const choose_masks<Backend> choosing(written, cost_of_rows<Backend>(written), true, row_pass::rest);
+    const choose_masks<Cost> choosing(written, cost_of_rows<Cost>(written), true, row_pass::rest);
     if (choosing.applies_masks()) return choosing.best().program;
     return written;
   }
@@ -132,16 +132,16 @@ template <int N, int O> constexpr raw_program with_zeros_in_rest_of_rows(const p
   const vec<int> masks = masks_before_forward(written, true);
   return combine_masks(written, masks).with_zeros();
 }
-template <class Backend, int N, int M, int O>
+template <class Cost, int N, int M, int O>
 constexpr bool costs_no_more(const program<N, O>& p, const program<M, O>& than) {
-  return cost_of_rows<Backend>(written_as(p)) <= cost_of_rows<Backend>(written_as(than));
+  return cost_of_rows<Cost>(written_as(p)) <= cost_of_rows<Cost>(written_as(than));
 }
 
 // zeroed: p is what zeroed_by_masks makes
 // @pre pass is `only` or `first`
 // @return .second_pass is second_pass_of_zeros if a mask known before the forward pass was not applied: then the
 // program is to be made from the zeroed one
-template <class Backend, int N, int O>
+template <class Cost, int N, int O>
 constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass, bool zeroed) {
   bool some = false, chosen = false; // it has lists of rows; it selects some itself
   for (int i = 0; i < N; ++i) {
@@ -151,13 +151,13 @@ constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass, bo
   raw_program written; // no conditional operator: g++ 12 frees what it copies
   if (chosen) written = zeroed_by_masks(written_as(p));
   else written = written_as(p);
-  const double of_written = cost_of_rows<Backend>(written);
+  const double of_written = cost_of_rows<Cost>(written);
   costed_program best;
   best.take(written, of_written);
-  if (some) choose_lists<Backend>(written, best);
-  choose_masks<Backend> choosing(written, of_written, !chosen, pass, zeroed);
+  if (some) choose_lists<Cost>(written, best);
+  choose_masks<Cost> choosing(written, of_written, !chosen, pass, zeroed);
   if (!chosen && choosing.applies_masks() && lists_losses(p.nodes, N)) {
-    const choose_masks<Backend> of_listed(best.program, best.cost, true, pass, zeroed);
+    const choose_masks<Cost> of_listed(best.program, best.cost, true, pass, zeroed);
     if (of_listed.saves_more_than(choosing)) choosing = of_listed;
   }
   if (const costed_program& masked = choosing.best(); choosing.applies_masks()) {
