@@ -10,6 +10,7 @@
 #include "../ops/all.hpp"
 #include "ir/step.hpp"
 #include "schedule/csr_sweeps.hpp"
+#include "schedule/fuse_loops.hpp"
 #include "schedule/fusion_groups.hpp"
 
 namespace tapeless {

@@ -8,6 +8,7 @@
 #include "../analysis/rows.hpp"
 #include "../ir/step.hpp"
 #include "../schedule/csr_sweeps.hpp"
+#include "../schedule/fuse_loops.hpp"
 #include "../schedule/fusion_groups.hpp"
 #include "../schedule/loop_order.hpp"
 #include "../schedule/sweep.hpp"

@@ -13,7 +13,7 @@
 #include "../analysis/batch_tiles.hpp"
 #include "../ir/step.hpp"
 #include "csr_sweeps.hpp"
-#include "fuse_loops.hpp"
+#include "loop_nodes.hpp"
 #include "order_groups.hpp"
 
 namespace tapeless::detail {
