@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// make_groups: which nodes share a loop. A group is a set of elementwise ops and reductions over one iteration space (the
-// shape without its axes of extent 1); any other op is a group of its own. Groups run in the order of their numbers.
+// make_groups: which nodes share a loop. A group is a set of elementwise ops and reductions over one iteration space
+// (the shape without its axes of extent 1); any other op is a group of its own. Groups run in the order of their
+// numbers.
 //
-// A value passes in a register between nodes of one group. Everything else passes through a buffer, or is computed again
-// by each group that reads it (recompute.hpp).
+// A value passes in a register between nodes of one group. Everything else passes through a buffer, or is computed
+// again by each group that reads it (recompute.hpp).
 // Invariants: a node's group is not below those of its operands; an operand that is no register value comes from an
 // earlier group.
 #pragma once
@@ -140,8 +141,8 @@ template <int N, int O> class loop_fusion {
     return own;
   }
 
-  // The group of a reorder stands ahead of the loops that are there already, so that its reader may join one of them, or be
-  // an epilogue. Nothing joins it.
+  // The group of a reorder stands ahead of the loops that are there already, so that its reader may join one of them,
+  // or be an epilogue. Nothing joins it.
   constexpr void insert_reorder(int i, int own) {
     int g = r_.groups.size();
     while (g > earliest_[i] && r_.groups[g - 1].fused) --g;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What is known of each node before loops are formed: which ops may be in a loop, what is computed at a load, which numbers
-// are computed wherever they are read, and on which side of a CSR sweep a node is.
+// What is known of each node before loops are formed: which ops may be in a loop, what is computed at a load, which
+// numbers are computed wherever they are read, and on which side of a CSR sweep a node is.
 #pragma once
 #include "../../expr/program.hpp"
 #include "../../ops/all.hpp"
@@ -19,15 +19,15 @@ constexpr int lanes_of(dtype t) {
 constexpr bool leads_an_epilogue(op o) {
   return o == op::matmul || o == op::conv_fprop || o == op::conv_dgrad;
 }
-// A copy in another order is a loop of its own: it takes several times as long as a copy, for its reads jump from line to
-// line of memory.
+// A copy in another order is a loop of its own: it takes several times as long as a copy, for its reads jump from
+// line to line of memory.
 constexpr bool is_reorder(const node* nodes, int x) {
   return nodes[x].o == op::copy && nodes[nodes[x].in[0]].o == op::transpose;
 }
 constexpr bool fuses(op o) { return rule(o).k == kind::elementwise || rule(o).k == kind::reduction; }
 
-// Which nodes depend on the first `leaves` leaves of the arguments alone: they are computed when these are loaded, not in
-// each run. Results are not among them, and their extents are static.
+// Which nodes depend on the first `leaves` leaves of the arguments alone: they are computed when these are loaded,
+// not in each run. Results are not among them, and their extents are static.
 template <int N, int O>
 constexpr vec<char> of_loaded(const program<N, O>& p, const vec<char>& is_output, int leaves) {
   vec<char> r(N, 0);
@@ -42,8 +42,8 @@ constexpr vec<char> of_loaded(const program<N, O>& p, const vec<char>& is_output
   return r;
 }
 
-// Numbers such as 1 / n: each loop that reads them computes them, for they would be steps of their own. One that a kernel
-// step reads has a buffer.
+// Numbers such as 1 / n: each loop that reads them computes them, for they would be steps of their own. One that a
+// kernel step reads has a buffer.
 // @pre r.root
 template <int N, int O>
 constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, grouping& r) {
@@ -64,8 +64,9 @@ constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, 
 
 // On which side of the products that open CSR sweeps a node is.
 //   behind   it depends on the rows of such a product
-//   ahead    it is a scalar or a sum over rows that a sweep may read, or an input of one, and depends on no such product
-// Other nodes are on neither side. A loop has nodes of one side only: it would have to run both before and after the product.
+//   ahead    it depends on none, and is a scalar or a sum over rows that a sweep may read, or an input of such a value
+// Other nodes are on neither side. A loop has nodes of one side only: it would have to run both before and after the
+// product.
 struct sides {
   vec<char> behind, ahead;
 };

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The order of the groups in which sweeps are long.
-//   - Groups that can take part in one CSR sweep (csr_sweeps.hpp), or in one sweep over batch tiles (batch_tiles.hpp), become
-//     neighbours.
-//   - A group that depends on a sweep and cannot take part in it, such as a mean between the loss and its gradient, comes
-//     after the sweep.
-//   - A group that a sweep reads and that depends on none, such as prepared weights or the sum of a mask, comes before it.
-//   - Loops over gathered images, such as the loss of selected images, move to the convolution or pool that reads them.
+//   - Groups that can take part in one CSR sweep (csr_sweeps.hpp) become neighbours, as do those of one sweep over
+//     batch tiles (batch_tiles.hpp).
+//   - A group that depends on a sweep and cannot take part in it comes after it: a mean between a loss and its gradient.
+//   - A group that a sweep reads and that depends on none comes before it: prepared weights, or the sum of a mask.
+//   - Loops over gathered images, such as the loss of selected ones, move to the convolution or pool that reads them.
 #pragma once
 #include "../../expr/program.hpp"
 #include "../../ops/all.hpp"
@@ -27,8 +26,8 @@ constexpr bool reads_rows_of_sweep(const node& v, int k) {
   return is_batch_tiled(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
 }
 
-// For each group the node with which a sweep may begin: a sparse product, or a convolution or pool over batch tiles; no_node
-// for other groups. Empty: no sweep can begin.
+// For each group the node with which a sweep may begin: a sparse product, or a convolution or pool over batch tiles;
+// no_node for other groups. Empty: no sweep can begin.
 template <int N, int O> constexpr vec<int> openers_of(const program<N, O>& p, const grouping& r) {
   vec<int> opener(r.groups.size(), no_node);
   bool any = false;
@@ -48,7 +47,8 @@ template <int N, int O> class group_order {
   const vec<int>& opener_;
   const int groups_ = r_.groups.size();
   vec<char> counts_{groups_, 0}; // a selection: the extents of later groups are known after it only
-  // What a group reads of an earlier one: operand k of its node, made at root. Those of group g begin at first_read_[g].
+  // What a group reads of an earlier one: operand k of its node, made at root. Those of group g begin at
+  // first_read_[g].
   struct group_read {
     int node, k, root, from;
   };
@@ -63,13 +63,13 @@ template <int N, int O> class group_order {
   int start_ = 0, first_ = no_node; // first_: the node that opens it
   bool sparse_ = false;
   extent_t rows_ = 0, widest_ = 0;
-  // Of a later group: may it take part; does it depend on nothing of the sweep, and may come before it; does it share a value
-  // with a member; does it come before? Each is set, in ascending order, before it is read for a sweep.
+  // Of a later group: may it take part; does it depend on nothing of the sweep, and may come before it; does it share
+  // a value with a member; does it come before? Each is set, in ascending order, before it is read for a sweep.
   vec<char> may_{groups_, 0}, independent_{groups_, 0}, shares_{groups_, 0}, ahead_{groups_, 0};
   vec<int> near_;  // those that may or are independent
   vec<int> taken_; // loops over gathered rows that move to the sweep; the last one first
-  // the last opener that reads a group, or of whose taken loops one does; the last one for which a group that stays before
-  // it reads it
+  // the last opener that reads a group, or of whose taken loops one does; the last one for which a group that stays
+  // before it reads it
   vec<int> wanted_, needed_ahead_;
 
   constexpr void find_reads() {
@@ -173,7 +173,8 @@ template <int N, int O> class group_order {
       ahead_[g] = sparse_ && independent_[g] != 0 && r_.groups[g].ahead ? 1 : 0;
     }
   }
-  // Groups that a sweep over batch tiles has no room for keep their place, and so do loops that share no value with it.
+  // Groups that a sweep over batch tiles has no room for keep their place, and so do loops that share no value with
+  // it.
   constexpr void limit_members() {
     for (const int g : near_)
       each_read(g, [&](const group_read& x) {

@@ -95,8 +95,8 @@ public:
   }
 };
 
-// A back end may elide a gather: loops, products a^T b and wgrad then read its rows where they are, by their indices. So the
-// tensor and the indices stay until the last of these has run.
+// A back end may elide a gather: loops, products a^T b and wgrad then read its rows where they are, by their indices.
+// So the tensor and the indices stay until the last of these has run.
 template <int N, int O> constexpr void keep_gathered(const program<N, O>& p, grouping& r) {
   constexpr extent_t least = 512; // bytes of a row: copying shorter ones costs less than keeping their tensor
   vec<int> gathers;
