@@ -180,7 +180,7 @@ public:
     place_carries(s, group);
     code_.access_kinds(s);
     ++b_.part_of(s.adjoint).steps;
-    if (!s.sweep) b_.open_sweep.open(s, it, r_.steps);
+    if (!s.sweep) b_.open_sweep.open_loop(s, it, r_.steps);
   }
 };
 

@@ -26,15 +26,17 @@ constexpr int operand_of_rows(const node& v) {
 constexpr bool makes_rows(const node& v) { return v.o == op::spmm && (v.attr & spmm_transposed) == 0; }
 
 inline constexpr extent_t widest_row = 4; // elements that a fused step may have for a row of the matrix
+// Elements of a row, along all axes but the first one; -1 where these are not static.
+constexpr extent_t row_of(const shape& s) {
+  extent_t row = 1;
+  for (int a = 1; a < s.rank; ++a) row = row >= 0 && is_static(s.d[a]) ? row * s.d[a] : -1;
+  return row;
+}
 // Has the loop such rows, of at most `widest` elements?
 constexpr bool is_loop_over_rows(const shape& it, extent_t rows, extent_t widest = widest_row) {
   if (it.rank == 0 || it.d[0] != rows) return false;
-  extent_t inner = 1;
-  for (int a = 1; a < it.rank; ++a) {
-    if (!is_static(it.d[a])) return false;
-    inner *= it.d[a];
-  }
-  return inner <= widest;
+  const extent_t row = row_of(it);
+  return row >= 0 && row <= widest;
 }
 
 } // namespace tapeless::detail

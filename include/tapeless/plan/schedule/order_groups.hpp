@@ -4,7 +4,7 @@
 // The order of the groups in which sweeps are long.
 //   - Groups that can take part in one CSR sweep (csr_sweeps.hpp) become neighbours, as do those of one sweep over
 //     batch tiles (batch_tiles.hpp).
-//   - A group that depends on a sweep and cannot take part in it comes after it: a mean between a loss and its gradient.
+//   - A group that depends on a sweep and cannot take part in it comes after it: a mean between loss and gradient.
 //   - A group that a sweep reads and that depends on none comes before it: prepared weights, or the sum of a mask.
 //   - Loops over gathered images, such as the loss of selected ones, move to the convolution or pool that reads them.
 #pragma once

@@ -104,9 +104,7 @@ template <int N, int O> constexpr void keep_gathered(const program<N, O>& p, gro
     const node& v = p.nodes[i];
     if (v.o != op::gather || v.attr != 0 || p.nodes[v.in[1]].s.rank != 1 || r.last[i] >= r.groups.size())
       continue;
-    extent_t row = 1;
-    for (int a = 1; a < v.s.rank; ++a) row = is_static(v.s.d[a]) ? row * v.s.d[a] : 0;
-    if (is_float(v.t) && row * size_of(v.t) >= least) gathers.push_back(i);
+    if (is_float(v.t) && row_of(v.s) * size_of(v.t) >= least) gathers.push_back(i);
   }
   for (int k = gathers.size(); k-- > 0;) {
     const int i = gathers[k];

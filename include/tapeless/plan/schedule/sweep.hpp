@@ -23,11 +23,7 @@ inline constexpr int sweep_steps = 8; // rows of a longer sweep would leave the 
 inline constexpr extent_t sweep_row = 64, sweep_elements = 1 << 16;
 
 constexpr bool rows_worth_a_sweep(const shape& it) {
-  extent_t row = 1;
-  for (int a = 1; a < it.rank; ++a) {
-    if (!is_static(it.d[a])) return false;
-    row *= it.d[a];
-  }
+  const extent_t row = row_of(it);
   return row >= sweep_row && (!is_static(it.d[0]) || it.d[0] * row >= sweep_elements);
 }
 
@@ -117,36 +113,32 @@ struct sweep {
     row = images && row > of.row ? row : of.row;
     images = true;
   }
-  // A convolution or pool that has not joined begins a sweep.
-  constexpr void open_images(const image_rows& of, int steps) {
-    images = false;
-    join_images(of);
-    rows = of.n;
-    begin = steps - 1;
-    pattern = no_node;
-  }
   // How many rows pass together.
   constexpr extent_t at_once() const { return images ? images_at_once(row) : sweep_size(row); }
-  // A sparse step that has not joined begins a sweep, where others may join it.
-  template <class Nodes> constexpr void open_csr_sweep(const Nodes& nodes, int i, int group, int steps,
-                                                       int room) {
-    mask_room = room;
-    first_group = group;
-    rows = opens_csr_sweep(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0;
+
+  // The last of `steps` has not joined: a sweep over n rows may begin with it; n is 0 where none may.
+  constexpr void open(extent_t n, int steps) {
+    rows = n;
     begin = steps - 1;
     row = 1;
-    pattern = nodes[i].in[0];
-    images = false;
-  }
-  // Step s, the last of `steps`, has not joined: the next sweep may begin with it.
-  constexpr void open(const step& s, const shape& it, int steps) {
     pattern = no_node;
     images = false;
+  }
+  constexpr void open_images(const image_rows& of, int steps) {
+    open(of.n, steps);
+    join_images(of);
+  }
+  template <class Nodes> constexpr void open_csr_sweep(const Nodes& nodes, int i, int group, int steps,
+                                                       int room) {
+    open(opens_csr_sweep(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0, steps);
+    pattern = nodes[i].in[0];
+    mask_room = room;
+    first_group = group;
+  }
+  constexpr void open_loop(const step& s, const shape& it, int steps) {
     const bool opens = !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_sweep(it);
-    rows = opens ? s.loop[0] : 0;
-    begin = steps - 1;
-    row = 1;
-    for (int a = 1; opens && a < it.rank; ++a) row *= it.d[a];
+    open(opens ? s.loop[0] : 0, steps);
+    if (opens) row = row_of(it);
   }
   // The sweep has ended before `group`: act(value, place in scratch or none) for what the groups before it store.
   // Two values share a place where one is read last before the other is written.   -> bytes of scratch
