@@ -30,6 +30,15 @@ template <int N, int O> class kernel_steps {
     return s;
   }
 
+  // A slot of node x, whose block is that of node root: it is dense by construction.
+  constexpr slot& add_operand(int root, int x) { return b_.add_slot(b_.home[root], b_.at(x).t, b_.at(x).s); }
+  // May s join the open sweep, as far as that tells, and does it?
+  constexpr void join(step& s, int group, bool may) {
+    s.sweep = may && b_.follows(s) && b_.open_sweep.joins_whole(r_, s);
+    if (!s.sweep) b_.end_sweep(group);
+    for (int k = s.slot0; k < r_.slots; ++k) b_.open_sweep.slots.push_back({k, r_.slot_[k].s, s.adjoint});
+  }
+
   // ---- steps of sparse matrices
   // Slots for the masks of a CSR sweep, which are found when it ends: as many as there are ops that may make or read
   // a mask, as far as the nodes of later groups leave room.
@@ -48,12 +57,8 @@ template <int N, int O> class kernel_steps {
     s.wide = v.t == dtype::f64;
     const int of_rows = operand_of_rows(v);
     const auto add = [&](int x, bool has_rows) {
-      slot& q = r_.slot_[r_.slots++];
-      q.at = x == i ? b_.home[i]
-                    : b_.home[strides_through_views(b_.source.nodes, x).root]; // dense by construction
-      q.t = b_.at(x).t;
-      q.s = b_.at(x).s;
-      q.stride[0] = has_rows ? 1 : 0;
+      add_operand(x == i ? i : strides_through_views(b_.source.nodes, x).root, x).stride[0] =
+          has_rows ? 1 : 0;
     };
     for (const int k : {0, 1}) add(b_.at(v.in[0]).in[k], false);
     for (const int k : {1, 2})
@@ -61,21 +66,14 @@ template <int N, int O> class kernel_steps {
     s.loads = r_.slots - s.slot0;
     s.stores = 1;
     add(i, makes_rows(v));
-    s.sweep = b_.follows(s) && b_.open_sweep.takes_product(b_.source.nodes, i, r_.steps - 1) &&
-              b_.open_sweep.joins_whole(r_, s);
-    if (!s.sweep) b_.end_sweep(group);
-    for (int k = s.slot0; k < r_.slots; ++k) b_.open_sweep.slots.push_back({k, r_.slot_[k].s, v.adjoint});
+    join(s, group, b_.open_sweep.takes_product(b_.source.nodes, i, r_.steps - 1));
     s.partial0 = r_.slots;
     if ((v.attr & spmm_transposed) != 0 && v.o == op::spmm) { // sums over rows: each chunk has partial ones
-      slot q;
-      q.t = v.t;
-      q.s = v.s;
       // room for two: in a sweep they alternate with the vector that another step multiplies
       const extent_t chunks = v.s.rank > 1 ? max_row_chunks_of_matrices : max_row_chunks;
       // and for two more, of long sums: see csr_sweep_form.hpp
       const extent_t copies = (v.s.rank == 1 && s.sweep ? 4 : 3) * chunks;
-      q.at = b_.allocate(numel(v.s), copies * size_of(v.t), group);
-      r_.slot_[r_.slots++] = q;
+      b_.add_slot(b_.allocate(numel(v.s), copies * size_of(v.t), group), v.t, v.s);
       s.partials = 1;
     }
     const int room =
@@ -100,17 +98,12 @@ template <int N, int O> class kernel_steps {
     for (int k = s.slot0; k < r_.slots; ++k)
       if (k == s.slot0 + s.loads ? writes_batch_rows(v.o) : reads_images(v.o, k - s.slot0))
         r_.slot_[k].stride[0] = numel(r_.slot_[k].s) / of.n;
-    s.sweep = b_.follows(s) && b_.open_sweep.takes_images(v.o, of.n, r_.steps - 1) &&
-              b_.open_sweep.joins_whole(r_, s);
-    if (!s.sweep) b_.end_sweep(group);
-    for (int k = s.slot0; k < r_.slots; ++k) b_.open_sweep.slots.push_back({k, r_.slot_[k].s, v.adjoint});
+    join(s, group, b_.open_sweep.takes_images(v.o, of.n, r_.steps - 1));
     if (s.sweep) b_.open_sweep.join_images(of);
     else b_.open_sweep.open_images(of, r_.steps);
     if (v.o != op::conv_wgrad) return;
     s.partial0 = r_.slots;
-    slot& sums = r_.slot_[r_.slots++];
-    sums.t = v.t;
-    sums.s = v.s;
+    b_.add_slot({}, v.t, v.s);
     s.partials = 1;
   }
 
@@ -119,13 +112,7 @@ template <int N, int O> class kernel_steps {
     const node& v = b_.at(i);
     if (v.o == op::select && attributes_of_select(v).segments > 0) {
       const auto scratch = [&](extent_t n) { // int32
-        node q;
-        q.t = dtype::i32;
-        q.s = shape{1, {n}};
-        slot& z = r_.slot_[r_.slots++];
-        z.t = q.t;
-        z.s = q.s;
-        z.at = b_.allocate(q, g_.of[i]);
+        b_.add_slot(b_.allocate(n, size_of(dtype::i32), g_.of[i]), dtype::i32, shape{1, {n}});
         ++s.partials;
       };
       scratch(attributes_of_select(v).segments + 1); // where each segment begins
@@ -135,11 +122,7 @@ template <int N, int O> class kernel_steps {
     const bool scatters = v.o == op::scatter_add && is_float(v.t) && (!is_static(terms) || terms > short_sum);
     if (scatters ||
         v.o == op::spgemm) { // what sums have lost; of scatter_add also the hits of rows, a byte each
-      slot q;
-      q.t = v.t;
-      q.s = v.s;
-      q.at = b_.allocate(numel(v.s), size_of(v.t) + 1, g_.of[i]);
-      r_.slot_[r_.slots++] = q;
+      b_.add_slot(b_.allocate(numel(v.s), size_of(v.t) + 1, g_.of[i]), v.t, v.s);
       s.carries = 1;
     }
   }
@@ -151,10 +134,7 @@ template <int N, int O> class kernel_steps {
     s.packs_ahead = !s.at_load && (v.o == op::conv_fprop || v.o == op::conv_dgrad || v.o == op::matmul) &&
                     g_.loaded[v.in[1]] != 0;
     const auto load = [&](int x) {
-      slot& q = r_.slot_[r_.slots++];
-      q.at = b_.home[strides_through_views(b_.source.nodes, x).root]; // dense by construction
-      q.t = b_.at(x).t;
-      q.s = b_.at(x).s;
+      const slot& q = add_operand(strides_through_views(b_.source.nodes, x).root, x);
       ++s.loads;
       // read: of a base that is added to in place the rows; of a dense matrix the entries of a pattern
       const bool as_made = v.o == op::entries_of && x == v.in[1];
@@ -175,10 +155,7 @@ template <int N, int O> class kernel_steps {
         for (const int k : b_.at(x).in) load_pattern(k);
       else load(x);
     }
-    slot& y = r_.slot_[r_.slots++];
-    y.at = b_.home[i];
-    y.t = v.t;
-    y.s = v.s;
+    add_operand(i, i);
     s.stores = 1;
     s.wide = v.t == dtype::f64 || r_.slot_[s.slot0].t == dtype::f64;
     s.bf16 = r_.slot_[s.slot0].t == dtype::bf16;

@@ -133,11 +133,7 @@ template <int N, int O> class loop_steps {
     for (int k = 0; k < s.stores && b_.may().chunks > 0; ++k) {
       if (!store(r_.store_[s.store0 + k]).splits) continue;
       const node& v = b_.at(code_.results[k].node);
-      slot q;
-      q.t = v.t;
-      q.s = v.s;
-      q.at = b_.allocate_copies(b_.may().chunks, v, group);
-      r_.slot_[r_.slots++] = q;
+      b_.add_slot(b_.allocate_copies(b_.may().chunks, v, group), v.t, v.s);
       ++s.partials;
     }
   }
@@ -148,11 +144,7 @@ template <int N, int O> class loop_steps {
       const store y(r_.store_[s.store0 + k]);
       if (!y.carries) continue;
       const extent_t n = sums_at_once(s, y), copies = 2 * (s.sweep || may_split(s) ? max_chunks : 1);
-      slot q;
-      q.t = y.t;
-      q.s = shape{1, {n}};
-      q.at = b_.allocate(n, copies * size_of(y.t), group);
-      r_.slot_[r_.slots++] = q;
+      b_.add_slot(b_.allocate(n, copies * size_of(y.t), group), y.t, shape{1, {n}});
       ++s.carries;
     }
   }

@@ -56,6 +56,14 @@ template <int N, int O> struct plan_builder {
     return place_in(names(numel(v.s)), count * bytes_of(numel(v.s), size_of(v.t)), last);
   }
 
+  constexpr slot& add_slot(const location& at, dtype t, const shape& s) {
+    slot& q = made.slot_[made.slots++];
+    q.at = at;
+    q.t = t;
+    q.s = s;
+    return q;
+  }
+
   constexpr cost_part& part_of(bool adjoint) { return adjoint ? made.cost.adjoint : made.cost.primal; }
   constexpr void count_bytes(bool adjoint, const shape& x, dtype t) {
     const count c(static_cast<double>(size_of(t)), x);
