@@ -34,7 +34,7 @@ template <int N, int O> class kernel_steps {
   constexpr slot& add_operand(int root, int x) { return b_.add_slot(b_.home[root], b_.at(x).t, b_.at(x).s); }
   // May s join the open sweep, as far as that tells, and does it?
   constexpr void join(step& s, int group, bool may) {
-    s.sweep = may && b_.follows(s) && b_.open_sweep.joins_whole(r_, s);
+    s.sweep = may && b_.follows(s) && b_.open_sweep.joins(r_, s, {});
     if (!s.sweep) b_.end_sweep(group);
     for (int k = s.slot0; k < r_.slots; ++k) b_.open_sweep.slots.push_back({k, r_.slot_[k].s, s.adjoint});
   }
@@ -69,9 +69,8 @@ template <int N, int O> class kernel_steps {
     join(s, group, b_.open_sweep.takes_product(b_.source.nodes, i, r_.steps - 1));
     s.partial0 = r_.slots;
     if ((v.attr & spmm_transposed) != 0 && v.o == op::spmm) { // sums over rows: each chunk has partial ones
-      // room for two: in a sweep they alternate with the vector that another step multiplies
       const extent_t chunks = v.s.rank > 1 ? max_row_chunks_of_matrices : max_row_chunks;
-      // and for two more, of long sums: see csr_sweep_form.hpp
+      // with room for long sums, and for the vector that they alternate with in a sweep: see csr_sweep_form.hpp
       const extent_t copies = (v.s.rank == 1 && s.sweep ? 4 : 3) * chunks;
       b_.add_slot(b_.allocate(numel(v.s), copies * size_of(v.t), group), v.t, v.s);
       s.partials = 1;
@@ -120,8 +119,8 @@ template <int N, int O> class kernel_steps {
     }
     const extent_t terms = v.o == op::scatter_add ? numel(r_.slot_[s.slot0 + 1].s) : 0;
     const bool scatters = v.o == op::scatter_add && is_float(v.t) && (!is_static(terms) || terms > short_sum);
-    if (scatters ||
-        v.o == op::spgemm) { // what sums have lost; of scatter_add also the hits of rows, a byte each
+    // what sums have lost; of scatter_add also the hits of rows, a byte each
+    if (scatters || v.o == op::spgemm) {
       b_.add_slot(b_.allocate(numel(v.s), size_of(v.t) + 1, g_.of[i]), v.t, v.s);
       s.carries = 1;
     }

@@ -4,7 +4,9 @@
 // Steps that are loops: one for each group whose nodes share a loop. Here: its axes, stores, partial results of
 // chunks and sums of many terms. loop_code.hpp has its code.
 #pragma once
+#include "../../expr/node.hpp"
 #include "../ir/step.hpp"
+#include "../schedule/fusion_groups.hpp"
 #include "../schedule/sweep.hpp"
 #include "loop_code.hpp"
 #include "plan_builder.hpp"
@@ -21,7 +23,7 @@ constexpr bool may_split(const step& s) {
   return s.loop[0] > 0 && chunks_of(s.loop[0], n / s.loop[0], s.axes == 1).count > 1;
 }
 
-// How many sums y has under way: those over its first reduced axis and the axes behind that.
+// How many sums y adds to at once: they are over its first reduced axis and the axes behind that.
 constexpr extent_t sums_at_once(const step& s, const store& y) {
   extent_t n = 1;
   for (int a = 0; a < s.axes; ++a)

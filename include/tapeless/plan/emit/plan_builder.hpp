@@ -8,7 +8,6 @@
 #include "../analysis/rows.hpp"
 #include "../ir/step.hpp"
 #include "../schedule/csr_sweep_masks.hpp"
-#include "../schedule/csr_sweeps.hpp"
 #include "../schedule/fuse_loops.hpp"
 #include "../schedule/fusion_groups.hpp"
 #include "../schedule/loop_order.hpp"

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which rows of its matrix a CSR sweep need not visit: those for which everything it computes is zero or is not read.
+// Which rows of its matrix a CSR sweep need not visit: those for which all that it computes is zero or unread.
 #pragma once
 #include "../../expr/program.hpp"
-#include "../../ops/spmm.hpp"
 #include "../../ops/zero.hpp"
 #include "csr_sweeps.hpp"
 #include "fusion_groups.hpp"
@@ -64,10 +63,10 @@ struct row_mask {
   int node = no_node;
   bool passes_where_zero = false;
 };
-// What holds in every sweep of a program.
+// What holds in every CSR sweep of a program.
 struct mask_facts {
   vec<left_out> always; // what a value is whatever the mask
-  vec<char> is_tested;  // is the node read as a condition? Its zeros then matter as its other values do
+  vec<char> is_tested;  // is the node read as a condition? Rows may then also pass where it is zero
 };
 template <class Nodes> constexpr void find_left_out(const Nodes& nodes, int i, vec<left_out>& is) {
   const kind k = rule(nodes[i].o).k;
@@ -170,7 +169,7 @@ constexpr vec<row_mask> masks_of_csr_sweep(const program<N, O>& p, const groupin
         all = k > 0 && is[v.in[k]] == left_out::zero;
       } else all = stays(i);
     }
-    for (const row_mask& known : masks) // does it keep back these rows already?
+    for (const row_mask& known : masks) // does an earlier mask leave these rows out already?
       all = all && is[known.node] != (known.passes_where_zero ? left_out::nonzero : left_out::zero);
     if (all) masks.push_back({m, passes_where_zero});
   };

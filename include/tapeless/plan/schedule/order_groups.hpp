@@ -46,9 +46,8 @@ template <int N, int O> class group_order {
   grouping& r_;
   const vec<int>& opener_;
   const int groups_ = r_.groups.size();
-  vec<char> counts_{groups_, 0}; // a selection: the extents of later groups are known after it only
-  // What a group reads of an earlier one: operand k of its node, made at root. Those of group g begin at
-  // first_read_[g].
+  vec<char> counts_{groups_, 0}; // a selection: extents of later groups are known after it only
+  // What a group reads of group `from`: operand k of its node, made at root. Those of group g begin at first_read_[g].
   struct group_read {
     int node, k, root, from;
   };
@@ -68,8 +67,8 @@ template <int N, int O> class group_order {
   vec<char> may_{groups_, 0}, independent_{groups_, 0}, shares_{groups_, 0}, ahead_{groups_, 0};
   vec<int> near_;  // those that may or are independent
   vec<int> taken_; // loops over gathered rows that move to the sweep; the last one first
-  // the last opener that reads a group, or of whose taken loops one does; the last one for which a group that stays
-  // before it reads it
+  // For each group the first group of the last sweep whose opener or taken loops read it, and of the last sweep for
+  // which a group that stays before it reads it.
   vec<int> wanted_, needed_ahead_;
 
   constexpr void find_reads() {
@@ -173,8 +172,7 @@ template <int N, int O> class group_order {
       ahead_[g] = sparse_ && independent_[g] != 0 && r_.groups[g].ahead ? 1 : 0;
     }
   }
-  // Groups that a sweep over batch tiles has no room for keep their place, and so do loops that share no value with
-  // it.
+  // What a sweep over batch tiles has no room for keeps its place, and so do loops that share no value with it.
   constexpr void limit_members() {
     for (const int g : near_)
       each_read(g, [&](const group_read& x) {

@@ -6,6 +6,7 @@
 #include "../../expr/program.hpp"
 #include "../../ops/all.hpp"
 #include "../analysis/batch_tiles.hpp"
+#include "csr_sweeps.hpp"
 #include "fusion_groups.hpp"
 #include "loop_nodes.hpp"
 #include "recompute.hpp"

@@ -77,31 +77,23 @@ struct sweep {
     // wider rows leave the cache
     return is_loop_over_rows(it, rows, pattern >= 0 ? widest_row : longest_row * row);
   }
-  // Does step s, the last of r, read of the earlier steps of the sweep only its own rows?
+  // May a sparse op take part, as far as its matrix tells?
+  template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
+    return has_room(steps) && pattern == nodes[i].in[0] && opens_csr_sweep(nodes, i);
+  }
+  // Does step s, the last of r, read of the earlier steps of the sweep only their current rows?
+  // it: the loop, of a fused step
   template <class Plan> constexpr bool joins(const Plan& r, const step& s, const shape& it) const {
     if (!may.sweeps || rows == 0) return false;
     for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
       for (int w = begin; w + 1 < r.steps; ++w) {
         const step& before = r.step_[w];
-        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
-          if (r.slot_[k].at == r.slot_[y].at && !reads_own_row(r.slot_[k], r.slot_[y], it)) return false;
-      }
-    return true;
-  }
-  // May a sparse op take part, as far as its matrix tells?
-  template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
-    return has_room(steps) && pattern == nodes[i].in[0] && opens_csr_sweep(nodes, i);
-  }
-  // Does the sparse product, convolution or pool s, the last of r, read what the earlier steps make only by its
-  // current rows?
-  template <class Plan> constexpr bool joins_whole(const Plan& r, const step& s) const {
-    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
-      for (int w = begin; w + 1 < r.steps; ++w) {
-        const step& before = r.step_[w];
-        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
-          if (r.slot_[k].at == r.slot_[y].at &&
-              !(r.slot_[k].stride[0] > 0 && r.slot_[k].stride[0] == r.slot_[y].stride[0]))
+        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y) {
+          const slot &read = r.slot_[k], &made = r.slot_[y];
+          if (read.at == made.at && !(s.fused ? reads_own_row(read, made, it)
+                                              : read.stride[0] > 0 && read.stride[0] == made.stride[0]))
             return false;
+        }
       }
     return true;
   }
