@@ -11,6 +11,7 @@
 #include "analysis/densify.hpp"
 #include "ir/step.hpp"
 #include "schedule/csr_sweeps.hpp"
+#include "schedule/fuse_loops.hpp"
 #include "schedule/fusion_groups.hpp"
 
 namespace tapeless {
@@ -82,7 +83,7 @@ inline std::string text_of(const location& l) {
   }
 }
 
-// What the sweep that begins with step s passes over: the entries, and which of the rows.
+// What the CSR sweep that begins with step s reads: its entries, and which of its rows.
 template <plan_counts Room> std::string csr_sweep_text(const plan<Room>& r, const step& s) {
   const slot *const columns = &r.slot_[s.slot0], *const row_end = columns + 1, *const values = columns + 2;
   const int entry = 4 + ((s.attr & first_is_ones) == 0 && s.o == op::spmm ? size_of(values->t) : 0);
@@ -145,7 +146,7 @@ std::string explain_text(const program<N, O>& p, const plan<Room>& r) {
   return s;
 }
 
-// The program as a Graphviz graph: one node an op, one box a step.
+// The program as a Graphviz graph: a node for each op, a box for each step.
 template <int N, int O> std::string explain_dot(const program<N, O>& p) {
   const grouping g = make_groups(p);
   std::string s = "digraph program {\n  node [shape=box, fontname=\"sans-serif\"];\n";

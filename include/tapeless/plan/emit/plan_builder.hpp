@@ -1,19 +1,31 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A plan while it is made: the program, its groups, where its values are, the steps so far, and the strip that is open_strip.
-// plan/emit/make_plan.hpp goes through the groups; plan/emit/loop_steps.hpp and plan/emit/kernel_steps.hpp append their steps.
+// plan_builder: the state of make_plan: groups, the location of every value, the steps emitted so far, and the sweep
+// that is still open. make_plan.hpp goes through the groups; loop_steps.hpp and kernel_steps.hpp append their steps.
 #pragma once
 #include "../../expr/program.hpp"
 #include "../../ops/all.hpp"
 #include "../analysis/batch_tiles.hpp"
 #include "../ir/step.hpp"
-#include "../schedule/csr_sweeps.hpp"
+#include "../schedule/csr_sweep_masks.hpp"
+#include "../schedule/fuse_loops.hpp"
 #include "../schedule/fusion_groups.hpp"
 #include "../schedule/loop_order.hpp"
 #include "../schedule/sweep.hpp"
 
 namespace tapeless::detail {
+
+// Bytes of n elements. Per unit of a named extent the alignment of the widest element is enough: no space is lost
+// between rows.
+constexpr extent_t bytes_of(extent_t n, extent_t bytes_each) {
+  const extent_t bytes = coefficient(n) * bytes_each;
+  return is_static(n) ? aligned(bytes) : (bytes + 7) / 8 * 8;
+}
+// Do two slots begin at the same element?
+constexpr bool same_start(const slot& a, const slot& b) {
+  return a.at == b.at && a.offset[0] == b.offset[0] && a.offset[1] == b.offset[1] && a.t == b.t;
+}
 
 template <int N, int O> struct plan_builder {
   const program<N, O>& source;
@@ -22,7 +34,7 @@ template <int N, int O> struct plan_builder {
   arena_layout arena;
   vec<location> home{N, location{}}; // of each node's value
   vec<int> member, first;            // nodes of each group, in order
-  vec<int> base_in_place; // of a scatter_add that adds to its base where that is; empty: there is none
+  vec<int> base_in_place; // node -> the base that a scatter_add adds to in place; empty: no node does
   sweep open_sweep;
   mask_facts of_masks; // made with the first masks
 
@@ -34,18 +46,22 @@ template <int N, int O> struct plan_builder {
 
   constexpr const plan_rules& may() const { return open_sweep.may; }
   constexpr const node& at(int i) const { return source.nodes[i]; }
-  // Per unit of a named extent the widest element's alignment is enough: no space is lost between rows.
-  static constexpr extent_t bytes_of(const node& v, extent_t copies = 1) {
-    const extent_t n = numel(v.s), bytes = copies * coefficient(n) * size_of(v.t);
-    return is_static(n) ? aligned(bytes) : (bytes + 7) / 8 * 8;
+  // A place for n elements that is free again after group `last`.
+  constexpr location allocate(extent_t n, extent_t bytes_each, int last) {
+    return place_in(names(n), bytes_of(n, bytes_each), last);
+  }
+  constexpr location allocate(const node& v, int last) { return allocate(numel(v.s), size_of(v.t), last); }
+  // One for `count` values of v, each of which is aligned.
+  constexpr location allocate_copies(extent_t count, const node& v, int last) {
+    return place_in(names(numel(v.s)), count * bytes_of(numel(v.s), size_of(v.t)), last);
   }
 
-  constexpr location allocate(extent_t names, extent_t bytes, int last) {
-    const int part = arena.part_of(names);
-    return {place::arena, part, arena.take(part, bytes, last)};
-  }
-  constexpr location allocate(const node& v, int last) {
-    return allocate(names(numel(v.s)), bytes_of(v), last);
+  constexpr slot& add_slot(const location& at, dtype t, const shape& s) {
+    slot& q = made.slot_[made.slots++];
+    q.at = at;
+    q.t = t;
+    q.s = s;
+    return q;
   }
 
   constexpr cost_part& part_of(bool adjoint) { return adjoint ? made.cost.adjoint : made.cost.primal; }
@@ -70,8 +86,8 @@ template <int N, int O> struct plan_builder {
   constexpr shape loop_of(int group) const {
     return with_outermost(grouped.groups[group].it, grouped.groups[group].outermost);
   }
-  // Does the loop of a fused group open a strip for a step over as many images, which it cuts into no fewer chunks
-  // than that one would? So do the loops between them.
+  // Does the loop of a fused group open a sweep that a step over as many images joins? All loops up to that step must
+  // be over these images, and the loop must be cut into no fewer chunks than that step would be.
   constexpr bool leads_images(int group) const {
     const int end =
         grouped.groups.size() < group + batch_sweep_steps ? grouped.groups.size() : group + batch_sweep_steps;
@@ -87,15 +103,12 @@ template <int N, int O> struct plan_builder {
     }
     return false;
   }
-  // Do step s and the one before it run together, at a load or at a run?
+  // Do step s and the one before it both run at a load, or both in a run?
   constexpr bool follows(const step& s) const {
     return made.steps > 1 && made.step_[made.steps - 2].at_load == s.at_load;
   }
-  static constexpr bool same_start(const slot& a, const slot& b) {
-    return a.at == b.at && a.offset[0] == b.offset[0] && a.offset[1] == b.offset[1] && a.t == b.t;
-  }
 
-  // No group from `group` on belongs to the strip: its values get their places.
+  // The sweep ends before `group`: its values get their places.
   constexpr void end_sweep(int group) {
     if (open_sweep.slots.empty()) return;
     const extent_t scratch =
@@ -106,17 +119,17 @@ template <int N, int O> struct plan_builder {
     const auto is_member = [&](int k) {
       return k < made.steps && (k == open_sweep.begin || made.step_[k].sweep);
     };
-    for (int k = open_sweep.begin; open_sweep.images && is_member(k); ++k) { // sums of the chunks of images
+    for (int k = open_sweep.begin; open_sweep.images && is_member(k); ++k) { // sums of chunks of images
       step& s = made.step_[k];
       if (s.o != op::conv_wgrad || s.fused) continue;
       if (!is_member(open_sweep.begin + 1)) s.partials = 0;
-      else made.slot_[s.partial0].at = allocate(0, 2 * max_chunks * bytes_of(at(s.node)), group);
+      else made.slot_[s.partial0].at = allocate_copies(2 * max_chunks, at(s.node), group);
     }
     if (open_sweep.pattern >= 0 && open_sweep.rows != 0) mask_rows(group);
     else made.step_[open_sweep.begin].at_once = open_sweep.at_once();
     for (int k = made.step_[open_sweep.begin].slot0; k < made.slots; ++k)
       if (location& l = made.slot_[k].at; sweep::is_unsettled(l)) l = home[l.index];
-    for (int k = 0; k < open_sweep.slots.size(); ++k) { // what is in cache is no traffic
+    for (int k = 0; k < open_sweep.slots.size(); ++k) { // memory traffic: what is not in cache
       const sweep::traffic& x = open_sweep.slots[k];
       const slot& q = made.slot_[x.slot];
       bool in_cache = q.at.where == place::sweep;
@@ -131,6 +144,10 @@ template <int N, int O> struct plan_builder {
   }
 
 private:
+  constexpr location place_in(extent_t names, extent_t bytes, int last) {
+    const int part = arena.part_of(names);
+    return {place::arena, part, arena.take(part, bytes, last)};
+  }
   constexpr void order_members() {
     const int groups = grouped.groups.size();
     first = vec<int>(groups + 1, 0);
@@ -146,7 +163,7 @@ private:
     for (int i = 0; i < N; ++i)
       if (grouped.of[i] >= 0) member[next[grouped.of[i]]++] = i;
   }
-  // The rows that the sweep before `group` need not visit.
+  // Masks of the CSR sweep that ends before `group`: rows that it need not visit.
   constexpr void mask_rows(int group) {
     if (open_sweep.mask_room == 0) return;
     if (of_masks.always.empty()) of_masks = mask_facts_of(source, grouped);
@@ -155,11 +172,11 @@ private:
     if (masks.empty()) return;
     step& s = made.step_[open_sweep.begin];
     for (int i = open_sweep.begin; i < made.steps && (i == open_sweep.begin || made.step_[i].sweep); ++i) {
-      const step& reader = made.step_[i]; // gathers what it reads by rows
+      const step& reader = made.step_[i]; // it gathers the visited rows of what it reads
       for (int k = reader.slot0; k < reader.slot0 + reader.loads; ++k) {
         const slot& q = made.slot_[k];
-        const bool at_hand = q.at.where == place::sweep || q.stride[0] == 0;
-        if (!at_hand && (q.stride[0] != 1 || q.at.where == place::none)) return;
+        const bool in_scratch = q.at.where == place::sweep || q.stride[0] == 0;
+        if (!in_scratch && (q.stride[0] != 1 || q.at.where == place::none)) return;
       }
     }
     s.mask = s.loads + s.stores + s.partials + s.carries;

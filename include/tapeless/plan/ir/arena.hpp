@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Offsets of buffers by their lifetimes, first fit. One part for each product of named extents (1, n, m, n*m):
-// offsets are constants in units of that product.
+// Offsets of buffers by their lifetimes, first fit. The arena has one part for each product of named extents (1, n,
+// m, n*m). Offsets in a part are constants in units of its product.
 #pragma once
 #include "../../core/vec.hpp"
 #include "../../expr/handle.hpp"
@@ -98,7 +98,7 @@ public:
     ending_[last] = blocks_.size() - 1;
     return at;
   }
-  // Frees what step `step` - 1 read last.
+  // Frees what was read last by step `step` - 1.
   constexpr void expire(int step) {
     if (step == 0) return;
     for (int k = ending_[step - 1]; k >= 0; k = blocks_[k].next)

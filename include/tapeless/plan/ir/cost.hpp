@@ -31,7 +31,7 @@ public:
     term_[i].c += c;
   }
   constexpr double at() const { return evaluate({}); }
-  // p.at(dim<'n'>(64), ...); names that p does not have are not read, and those that are not given are 1
+  // p.at(dim<'n'>(64), ...); names that p does not have are ignored, and missing ones are 1
   template <char... Name> constexpr double at(dim<Name>... d) const {
     detail::name_values v;
     const auto set = [&](char name, extent_t value) {
@@ -100,7 +100,7 @@ private:
 };
 
 // One half of a program. flops: + - * / min max compare and elementary functions, one each;
-// bytes: what its steps read and write in buffers and arguments, not what stays within a strip; steps: kernel calls.
+// bytes: what its steps read and write in buffers and arguments, not what stays within a sweep; steps: kernel calls.
 struct cost_part {
   polynomial flops, bytes;
   int steps = 0;
@@ -108,8 +108,8 @@ struct cost_part {
 struct cost {
   cost_part primal, adjoint;
   polynomial arena; // bytes of the one allocation, without kernel scratch
-  // Cotangents that were zero outside selected rows and got all rows, because an op of the adjoint mixes rows. A gradient that
-  // is a sum of them and a result is none.
+  // Cotangents that were zero outside selected rows and got all rows, because an op of the adjoint mixes rows. A
+  // gradient that is a sum of them and a result does not count.
   int densified = 0;
   constexpr polynomial flops() const { return primal.flops + adjoint.flops; }
   constexpr polynomial bytes() const { return primal.bytes + adjoint.bytes; }

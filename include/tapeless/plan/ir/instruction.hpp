@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The straight-line program of one fused group, one 64-bit word an instruction: back ends take it as a template
+// The straight-line program of a fused group, one 64-bit word for each instruction. Back ends take it as a template
 // argument, so equal groups are one kernel. nvcc accepts integers there, not structs with arrays.
 //   dst = op(a, b, c)      registers of three classes: floating point, int32, bool
 #pragma once
@@ -30,7 +30,7 @@ struct instruction {
   op o;
   int dst, a, b, c;
   dtype t; // of the operands
-  int imm; // load: access; konst: which constant; extent: which extent; custom: which op
+  int imm; // input: access; constant, extent, custom_elementwise: which one
 
   constexpr instruction(op code, dtype type, int d, int x = 0, int y = 0, int z = 0, int i = 0)
       : o(code), dst(d), a(x), b(y), c(z), t(type), imm(i) {}
@@ -49,7 +49,7 @@ struct instruction {
            static_cast<std::uint64_t>(imm) << 48;
   }
 };
-// op::input is a load: dst = slot a, accessed as imm says.
+// op::input is a load: dst = slot a, with access imm.
 
 struct store {
   int reg = 0, slot = 0;
@@ -58,7 +58,7 @@ struct store {
   bool is_max = false;  // reductions: max instead of sum
   unsigned reduced = 0; // the loop axes that are reduced, bit mask
   bool splits = false;  // the outermost axis is reduced: chunks have partial results
-  bool carries = false; // a sum of so many terms that chains of them are added in pairs of numbers
+  bool carries = false; // a long sum: its chains are added in pairs of numbers
 
   constexpr store() = default;
   constexpr explicit store(std::uint64_t w)

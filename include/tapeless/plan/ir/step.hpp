@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// plan = the list of steps of a program, with every buffer's place and the code of every fused group.
-// All of it is a constant; what a run adds is the pointers of its arguments and the values of named extents.
+// plan: the steps of a program, with the place of every buffer and the code of every fused group. All of it is a
+// constant. A run adds the pointers of its arguments and the values of named extents.
 #pragma once
 #include "../../ops/index.hpp"
 #include "arena.hpp"       // IWYU pragma: export
@@ -13,17 +13,16 @@ namespace tapeless::detail {
 
 // Which ways of running steps a back end has; the others are not planned.
 struct plan_rules {
-  bool layouts = true; // images as its cost model likes them, NCHW or NHWC; else all NCHW
-  bool sweeps = true;  // steps that pass some rows at a time: loops, batch tiles, the rows of a sparse matrix
-  bool epilogues = true; // a loop behind each few rows of a matmul or convolution
-  // of a fused step, with partial results of their own; 0: the back end keeps these elsewhere
-  extent_t chunks = 16;
+  bool layouts = true;   // images as its cost model likes them, NCHW or NHWC; else all NCHW
+  bool sweeps = true;    // steps that pass some rows at a time: loops, batch tiles, CSR sweeps
+  bool epilogues = true; // a loop after every few rows of a matmul or convolution
+  extent_t chunks = 16;  // of a fused step, each with partial results; 0: the back end keeps these elsewhere
 };
 
 enum class place : std::uint8_t { none, input, arena, result, sweep };
 
 // A block of elements: input[index], result[index], arena part `index` at `offset` bytes per unit of the part, or the
-// rows at hand of a strip at `offset` bytes in the scratch of a team's member.
+// current rows of a sweep at `offset` bytes in the scratch of a team's member.
 struct location {
   place where = place::none;
   int index = 0;
@@ -37,7 +36,7 @@ struct slot {
   dtype t = dtype::f32;
   extent_t offset[2]{};        // elements, to be added
   extent_t stride[max_rank]{}; // fused: elements for each loop axis
-  shape s{};                   // whole-tensor: the operand's shape
+  shape s{};                   // kernel step: the operand's shape
 };
 
 // How a loop of `outer` x `inner` elements is cut for threads and for partial sums. It depends on extents alone.
@@ -55,47 +54,46 @@ constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
   return {size, (outer + size - 1) / size};
 }
 
-// So many terms are added one after the other in any sum.
+// The most terms that a sum adds in one chain.
 inline constexpr extent_t short_sum = 40;
 
-// How many rows of `row` elements a strip takes at once.
+// How many rows of `row` elements a sweep takes at once.
 inline constexpr extent_t sweep_grain = 16384;
 constexpr extent_t sweep_size(extent_t row) { return row < sweep_grain ? sweep_grain / row : 1; }
 
-// How the rows of a sparse matrix are cut for threads and for partial sums, at most; by its entries at run time.
+// Chunks of the rows of a sparse matrix, for threads and partial sums, at most; its entries decide at run time.
 inline constexpr extent_t max_row_chunks = 16, max_row_chunks_of_matrices = 4;
-// Rows that a sweep takes at once, at most, and of which it looks at once which ones it visits.
+// Rows that a CSR sweep takes at once, at most, and rows whose masks it reads at once.
 inline constexpr extent_t csr_sweep_rows = 1024, mask_block = 1024;
-inline constexpr extent_t room_of_csr_sweep_rows =
-    csr_sweep_rows + 16; // their values do not lie whole pages apart
+// + 16: so that values do not lie whole pages apart
+inline constexpr extent_t room_of_csr_sweep_rows = csr_sweep_rows + 16;
 
 struct step {
   op o = op::copy; // fused groups: op::copy
   bool fused = false, adjoint = false, wide = false;
-  bool bf16 = false;           // whole-tensor: its first operand is
-  bool epilogue = false;       // fused: runs row by row with the whole-tensor step before it, see is_epilogue
+  bool bf16 = false;           // kernel step: its first operand is
+  bool epilogue = false;       // fused: runs row by row with the kernel step before it, see is_epilogue
   bool fuses_producer = false; // an epilogue that alone reads the result of that step
-  bool sweep = false;          // runs with the step before it, a strip of rows at a time, see strip::joins
+  bool sweep = false;          // runs with the step before it, some rows at a time, see sweep::joins
   bool at_load = false;        // runs when arguments are loaded, not in each run
   bool packs_ahead = false;    // a convolution or matmul whose weights are packed then
   int code0 = 0, codes = 0, constant0 = 0, constants = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
   int partial0 = 0; // slots of partial results, one for each store that splits
   int partials = 0;
-  int carries =
-      0; // slots behind them, one for each store that carries: chains of terms, and what high sums have lost
-  // slots, from slot0 + mask, of what tells the rows that a sweep visits: those that every mask lets pass. Of its first step.
+  int carries = 0; // slots behind them, one for each store that carries: chains, and what high sums have lost
+  // first step of a CSR sweep: slots from slot0 + mask on of its masks. It visits the rows that all masks let pass.
   int mask = 0, masks = 0;
-  unsigned passes_where_zero = 0; // bit k: mask k lets rows pass where it is 0, instead of the others
-  int axes = 0; // fused: loop axes, after merging; a convolution that may join a strip: images and the rest
+  unsigned passes_where_zero = 0; // bit k: mask k lets rows pass where it is 0, not where it is not
+  int axes = 0; // fused: loop axes, collapsed; a convolution or pool in batch tiles: images and the rest
   extent_t loop[max_rank]{};
-  extent_t at_once = 0; // rows that pass together, of the first step of a strip that is no sweep
+  extent_t at_once = 0; // first step of a sweep, but no CSR sweep: rows that pass together
   std::uint64_t attr = 0, attr2 = 0;
   const custom_op* custom = nullptr;
-  int node = no_node; // whole-tensor: the node; fused: the last node of the group
+  int node = no_node; // kernel step: its node; fused: the last node of the group
 };
 
-// A named extent that a step counts: at most `most` of so many rows.
+// A named extent that a step counts: at most `most` of `rows` rows.
 struct counted_extent {
   char name = 0;
   extent_t most = 0, rows = 0;
@@ -103,7 +101,7 @@ struct counted_extent {
 
 struct index_check {
   int input = 0;
-  extent_t bound = 0, passes = no_index; // a number outside of [0, bound) that passes
+  extent_t bound = 0, passes = no_index; // passes: a number outside [0, bound) that is valid
 };
 
 // How many there are of each part of a plan.
@@ -117,7 +115,7 @@ constexpr plan_counts most_of_plan(int n, int results) {
   return {n, 6 * n, 3 * n, most_slots_of_node * n, n, 3 * n, n, n, n, results};
 }
 
-// What of a plan has one size, whatever the program.
+// The part of a plan whose size does not depend on the program.
 struct plan_facts : plan_counts {
   bool bf16 = false; // is any step?
   int counted = 0;
@@ -125,7 +123,7 @@ struct plan_facts : plan_counts {
   int parts = 0;
   extent_t part_names[max_parts]{};
   extent_t part_size[max_parts]{}; // bytes per unit
-  extent_t sweep_bytes = 0;        // scratch of a team's member for values that live within a strip
+  extent_t sweep_bytes = 0;        // scratch of a team's member for values that live within a sweep
   struct cost cost{};
 };
 
@@ -143,7 +141,7 @@ template <plan_counts Room> struct plan : plan_facts {
   slot result[Room.results + 1]{};
 
   constexpr plan_counts counts() const { return *this; }
-  // The same without the room that is left, for a program keeps its plan at run time.   @pre Used is counts()
+  // The same without unused room: a program keeps its plan at run time.   @pre Used is counts()
   template <plan_counts Used> constexpr plan<Used> trimmed() const {
     plan<Used> r{};
     static_cast<plan_facts&>(r) = *this;

@@ -1,26 +1,24 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A sweep: steps that pass over the rows of one sparse matrix together, so that its entries are read once.
+// A CSR sweep: steps that pass over the rows of one sparse matrix together, so that its entries are read once.
 //   z = A x;  r = f(z, ...);  g = A^T r      each row's entries are in L1 between the first and the last of them
-// It is a strip (plan/schedule/sweep.hpp) that a product with the matrix opens. Here: which steps may be in it, and which rows of the
-// matrix it need not visit.
+// It is a sweep (sweep.hpp) that a product with the matrix opens. Here: which steps may be in it.
 #pragma once
-#include "../../expr/program.hpp"
+#include "../../expr/node.hpp"
 #include "../../ops/spmm.hpp"
-#include "../../ops/zero.hpp"
-#include "fusion_groups.hpp"
 
 namespace tapeless::detail {
 
 constexpr bool is_sparse(op o) { return o == op::spmm || o == op::sddmm; }
-// Products with matrices of several columns take longer together than one by one: their rows of B leave the cache.
+// A product with a dense matrix opens none: such products take longer together than one by one, for rows of the dense
+// matrix leave the cache.
 template <class Nodes> constexpr bool opens_csr_sweep(const Nodes& nodes, int i) {
   const node& v = nodes[i];
   if (v.o == op::spmm) return v.s.rank == 1;
   return v.o == op::sddmm && (v.in[1] < 0 || nodes[v.in[1]].s.rank == 1);
 }
-// Which operand has a row for each row of the matrix; 0 where the result has, or where that operand is all ones.
+// Which operand has a row for each row of the matrix; 0: the result has, or that operand is all ones.
 constexpr int operand_of_rows(const node& v) {
   const int k = v.o == op::sddmm ? 1 : (v.attr & spmm_transposed) != 0 ? 2 : 0;
   return k > 0 && v.in[k] >= 0 ? k : 0;
@@ -28,176 +26,17 @@ constexpr int operand_of_rows(const node& v) {
 constexpr bool makes_rows(const node& v) { return v.o == op::spmm && (v.attr & spmm_transposed) == 0; }
 
 inline constexpr extent_t widest_row = 4; // elements that a fused step may have for a row of the matrix
+// Elements of a row, along all axes but the first one; -1 where these are not static.
+constexpr extent_t row_of(const shape& s) {
+  extent_t row = 1;
+  for (int a = 1; a < s.rank; ++a) row = row >= 0 && is_static(s.d[a]) ? row * s.d[a] : -1;
+  return row;
+}
 // Has the loop such rows, of at most `widest` elements?
 constexpr bool is_loop_over_rows(const shape& it, extent_t rows, extent_t widest = widest_row) {
   if (it.rank == 0 || it.d[0] != rows) return false;
-  extent_t inner = 1;
-  for (int a = 1; a < it.rank; ++a) {
-    if (!is_static(it.d[a])) return false;
-    inner *= it.d[a];
-  }
-  return inner <= widest;
-}
-
-// What a value is in every row that a mask leaves out.
-enum class left_out : std::uint8_t { unknown, zero, nonzero };
-
-// The same of node i, from that of its operands.
-// A product with a zero, or its quotient, counts as zero, also where the other operand is infinite, NaN or zero.
-template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, int i,
-                                                           const vec<left_out>& of) {
-  using enum left_out;
-  const node& v = nodes[i];
-  const auto is = [&](int k, left_out x) { return of[v.in[k]] == x; };
-  const auto both = [&](left_out x, left_out y) { return is(0, x) && is(1, y); };
-  const bool zeros = v.in[1] >= 0 && both(zero, zero);
-  const bool differ = v.in[1] >= 0 && (both(zero, nonzero) || both(nonzero, zero));
-  switch (v.o) {
-    case op::constant: {
-      const double x = std::bit_cast<double>(v.attr), size = x < 0 ? -x : x;
-      return x == 0 ? zero : size > 1e-30 && size < 1e30 ? nonzero : unknown; // a float of any type
-    }
-    case op::copy:
-    case op::stop_gradient:
-    case op::neg:
-    case op::expand:
-    case op::reshape: return of[v.in[0]];
-    case op::cast:
-      return is(0, nonzero) && is_float(nodes[v.in[0]].t) ? unknown : of[v.in[0]]; // 0.5 becomes 0
-    case op::div: return is(0, zero) ? zero : unknown;
-    case op::mul: return is(0, zero) || is(1, zero) ? zero : unknown;
-    case op::add:
-    case op::sub:
-    case op::max:
-    case op::min:
-    case op::lt:
-    case op::gt: return zeros ? zero : unknown;
-    case op::le:
-    case op::ge: return zeros ? nonzero : unknown;
-    case op::eq: return zeros ? nonzero : differ ? zero : unknown;
-    case op::ne: return zeros ? zero : differ ? nonzero : unknown;
-    case op::logical_not: return is(0, zero) ? nonzero : is(0, nonzero) ? zero : unknown;
-    case op::logical_and:
-      return is(0, zero) || is(1, zero) ? zero : both(nonzero, nonzero) ? nonzero : unknown;
-    case op::logical_or: return is(0, nonzero) || is(1, nonzero) ? nonzero : zeros ? zero : unknown;
-    case op::where:
-      return is(0, zero) ? of[v.in[2]] : is(0, nonzero) || of[v.in[1]] == of[v.in[2]] ? of[v.in[1]] : unknown;
-    default: return keeps_zero(v.o) && is(0, zero) ? zero : unknown;
-  }
-}
-
-inline constexpr int max_row_masks = 4;
-// A node that tells which rows a sweep visits: those where it is not zero, or those where it is.
-struct row_mask {
-  int node = no_node;
-  bool passes_where_zero = false;
-};
-// What is so in every sweep of a program.
-struct mask_facts {
-  vec<left_out> always; // what a value is whatever the mask
-  vec<char> is_tested;  // is a node read as a condition, other than by its zeros?
-};
-template <class Nodes> constexpr void find_left_out(const Nodes& nodes, int i, vec<left_out>& is) {
-  const kind k = rule(nodes[i].o).k;
-  if (k == kind::elementwise || k == kind::view || nodes[i].o == op::constant)
-    is[i] = in_rows_left_out(nodes, i, is);
-}
-template <int N, int O> constexpr mask_facts mask_facts_of(const program<N, O>& p, const grouping& r) {
-  mask_facts f{vec<left_out>(N, left_out::unknown), vec<char>(N, 0)};
-  for (int i = 0; i < N; ++i) {
-    find_left_out(p.nodes, i, f.always);
-    const op o = p.nodes[i].o;
-    const bool tests = o == op::where || o == op::eq || o == op::ne || o == op::logical_not ||
-                       o == op::logical_and || o == op::logical_or;
-    for (int k = 0; tests && k < (o == op::where ? 1 : 2); ++k)
-      if (const int x = p.nodes[i].in[k]; x >= 0) f.is_tested[r.through[x]] = 1;
-  }
-  return f;
-}
-// What the sweep of the groups [first, end) computes for the rows of its matrix is needed in those rows only that each of
-// these lets pass: nodes made before the sweep, conditions first, at most max_row_masks.
-// stays(i): no step after the sweep reads node i
-template <int N, int O, class F>
-constexpr vec<row_mask> masks_of_csr_sweep(const program<N, O>& p, const grouping& r, const mask_facts& facts,
-                                           int first, int end, F stays) {
-  const auto within = [&](int i) { return r.of[i] >= first && r.of[i] < end; };
-  extent_t rows = 0;
-  dtype type = dtype::f32;        // of the matrix
-  int lowest = N, last = no_node; // of the sweep's nodes
-  for (int i = 0; i < N; ++i) {
-    if (!within(i)) continue;
-    lowest = i < lowest ? i : lowest;
-    last = i;
-  }
-  // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
-  vec<char> makes(last + 1, 0);
-  for (int i = lowest; i <= last; ++i) {
-    if (!within(i) || !is_sparse(p.nodes[i].o)) continue;
-    if (p.nodes[p.nodes[i].in[0]].o == op::tiles) return {}; // a tile has entries of many rows
-    rows = p.nodes[p.nodes[i].in[0]].s.d[0];
-    type = p.nodes[i].t;
-    if (const int k = makes_rows(p.nodes[i]) ? 0 : operand_of_rows(p.nodes[i]); k > 0)
-      makes[p.nodes[i].in[k]] = 1;
-  }
-  const shape loop{1, {rows}};
-  vec<int> candidates;
-  const auto consider = [&](int m) {
-    if (!(squeezed(p.nodes[m].s) == loop)) return;
-    if (p.nodes[m].o != op::input && (r.of[m] < 0 || r.stored[m] == 0)) return;
-    if (is_float(p.nodes[m].t) && p.nodes[m].t != type) return;
-    bool known = false;
-    for (const int c : candidates) known = known || c == m;
-    if (!known) candidates.push_back(m);
-  };
-  for (int i = lowest; i <= last; ++i) {
-    if (!within(i)) continue;
-    if (r.groups[r.of[i]].loaded) return {};
-    if (is_sparse(p.nodes[i].o)) continue;
-    if (!(r.loop[i] == loop)) return {};
-    for (const int x : p.nodes[i].in)
-      if (const int m = x < 0 ? no_node : r.through[x]; m >= 0 && !within(m)) consider(m);
-  }
-  // what an earlier step made the rows of, while it is there
-  for (int i = last; i >= 0; --i) {
-    if (makes[i] == 0) continue;
-    const kind k = rule(p.nodes[i].o).k;
-    // selected rows: what is zero outside them tells them
-    const bool selected = makes[i] == 1 && p.nodes[i].o == op::scatter_add && p.nodes[i].in[2] < 0;
-    if ((makes[i] == 2 || selected) && !within(i) && r.loaded[i] == 0 &&
-        (p.nodes[i].o == op::input || r.last[i] >= first))
-      consider(i);
-    const char below = k == kind::elementwise ? 2 : k == kind::view ? makes[i] : 0;
-    for (const int x : p.nodes[i].in)
-      if (x >= 0 && makes[x] < below) makes[x] = below;
-  }
-  vec<row_mask> masks;
-  const auto try_mask = [&](int m, bool passes_where_zero) {
-    if (masks.size() == max_row_masks || (passes_where_zero && !facts.is_tested[m])) return;
-    vec<left_out> is = facts.always;
-    is[m] = passes_where_zero ? left_out::nonzero : left_out::zero;
-    bool all = true;
-    // nodes of the sweep that were traced ahead of m need the rows, too, whatever m is
-    for (int i = lowest < m + 1 ? lowest : m + 1; i <= last && all; ++i) {
-      if (i > m) find_left_out(p.nodes, i, is);
-      if (!within(i) || r.stored[i] == 0) continue;
-      const node& v = p.nodes[i];
-      if (v.o == op::sum) all = is[v.in[0]] == left_out::zero;
-      else if (is_sparse(v.o) && !makes_rows(v)) {
-        const int k = operand_of_rows(v);
-        all = k > 0 && is[v.in[k]] == left_out::zero;
-      } else all = stays(i);
-    }
-    for (const row_mask& known : masks) // does it keep back these rows already?
-      all = all && is[known.node] != (known.passes_where_zero ? left_out::nonzero : left_out::zero);
-    if (all) masks.push_back({m, passes_where_zero});
-  };
-  for (const bool conditions : {true, false})
-    for (const int m : candidates)
-      if (conditions == (p.nodes[m].t == dtype::boolean)) {
-        try_mask(m, false);
-        try_mask(m, true);
-      }
-  return masks;
+  const extent_t row = row_of(it);
+  return row >= 0 && row <= widest;
 }
 
 } // namespace tapeless::detail

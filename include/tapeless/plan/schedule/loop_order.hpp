@@ -1,22 +1,23 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which axis of a group's loop is outermost. It is the first one, but where several groups pass over one large tensor
-// (N, C, ...) and sum it for each channel, as batch_norm and its derivative do, it is that of the channels: the groups
-// are then a strip (plan/schedule/sweep.hpp) that takes channel after channel from memory once, not the tensor once for each group.
+// Which axis of a group's loop is outermost: the first one, with one exception. Where several groups pass over one
+// large tensor (N, C, ...) and sum it for each channel, as batch_norm and its derivative do, it is the axis of the
+// channels. These groups are then a sweep (sweep.hpp) that reads the tensor from memory once, channel by channel, not
+// once for each group.
 #pragma once
 #include "../analysis/strided_view.hpp"
 #include "fusion_groups.hpp"
 
 namespace tapeless::detail {
 
-// of the tensor at least: smaller ones stay in the last cache
-inline constexpr extent_t by_channels_elements = 1 << 23;
-inline constexpr extent_t channel_elements = 1 << 19; // at most, of one channel: it stays in a cache near by
-inline constexpr extent_t channel_run = 1024;         // at least, that lie side by side
-inline constexpr extent_t least_channels = 16;        // for threads
+inline constexpr extent_t by_channels_elements =
+    1 << 23; // of the tensor, at least: the last cache holds smaller ones
+inline constexpr extent_t channel_elements = 1 << 19; // of a channel, at most: a cache near by holds it
+inline constexpr extent_t channel_run = 1024;         // contiguous ones, at least
+inline constexpr extent_t least_channels = 16;        // for threads, which take whole channels
 
-// `it` with axis `lead` in front
+// `it` with axis `outermost` in front
 constexpr shape with_outermost(const shape& it, int outermost) {
   shape r = it;
   for (int a = outermost; a > 0; --a) r.d[a] = r.d[a - 1];
@@ -51,9 +52,9 @@ constexpr bool is_worth_leading(const shape& it, int axis) {
          all / it.d[axis] <= channel_elements;
 }
 
-// Sets the leading axis of all groups: one for all that share a loop.
+// Sets the outermost axis of all groups: one for all that share a loop.
 template <class Nodes> constexpr void choose_leading_axes(const Nodes& nodes, int n, grouping& r) {
-  // that all reductions of a group keep, but for those of everything
+  // that all reductions of a group keep, except those over all axes
   vec<int> axis(r.groups.size(), keeps_none);
   bool any = false;
   for (int i = 0; i < n; ++i) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which values are computed again by every group that reads them, instead of stored by one: cheap ones of one tensor that
-// is in memory anyway, and of what broadcasts with it, such as x - mean. A group then reads that tensor in place of the
-// value, which is not written at all.
+// Which values every group that reads them computes again, so that none stores them. They are cheap, and made of one
+// tensor that is in memory anyway and of what broadcasts with it, such as x - mean. The groups read that tensor in
+// their place.
 #pragma once
 #include "../analysis/strided_view.hpp"
 
@@ -12,13 +12,14 @@ namespace tapeless::detail {
 inline constexpr int most_readers = 3;        // groups that compute a value again
 inline constexpr extent_t recompute_row = 64; // a loop over shorter rows is slower than one over all elements
 
-// No product: a sum behind it may round once where it rounds twice, and every group shall compute the same bits.
+// Products are not: where a sum follows, the compiler may round once instead of twice. Each group must compute the
+// same bits.
 constexpr bool is_cheap(op o) {
   return o == op::add || o == op::sub || o == op::neg || o == op::relu || o == op::widen;
 }
 
-// How many elements of a loop over `s` an operand that broadcasts is walked alike, from the innermost axis on: along
-// its own axes, or along those that it lacks.
+// How many elements of a loop over s, from the innermost axis on, a broadcast operand gives in one manner: one after
+// the other, or the same one again.
 constexpr extent_t run_of(const strided_view& w, const shape& x, const shape& s) {
   extent_t run = 1;
   bool begun = false, repeats = false;
@@ -35,8 +36,8 @@ constexpr extent_t run_of(const strided_view& w, const shape& x, const shape& s)
   return run;
 }
 
-// May node v be computed from memory, wherever its elements are needed?
-// in_memory(root): an argument or a value that has a buffer
+// May each reader of node i compute it from what is in memory?
+// in_memory(root): is it an argument, or does it have a buffer?
 template <class Nodes, class Groups, class F>
 constexpr bool recomputes(const Nodes& nodes, const Groups& g, int i, F in_memory) {
   const node& v = nodes[i];

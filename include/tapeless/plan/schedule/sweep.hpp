@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which steps run together, some rows of their outermost axis at a time, so that what they hand on stays in cache:
-//   strip     fused steps one behind the other that loop over the same rows and read of one another only the row at hand
-//   images    a strip with convolutions or pools, whose rows are images (plan/analysis/batch_tiles.hpp)
-//   sweep     a strip that a product with a sparse matrix opens; further products with it belong to it (plan/schedule/csr_sweeps.hpp)
-//   epilogue  a fused step behind a matmul or convolution whose result it reads row by row
+// Which steps run together, some rows of their outermost axis at a time, so that what they pass on stays in cache:
+//   sweep        consecutive fused steps over the same rows, each of which reads only the current row of the others
+//   batch tiles  a sweep with convolutions or pools, whose rows are images (batch_tiles.hpp)
+//   CSR sweep    a sweep that a product with a sparse matrix opens; further products with it may join (csr_sweeps.hpp)
+//   epilogue     a fused step behind a matmul or convolution whose result it reads row by row
 #pragma once
 #include "../../core/csr_tiles.hpp"
 #include "../../core/vec.hpp"
@@ -13,25 +13,21 @@
 #include "../analysis/batch_tiles.hpp"
 #include "../ir/step.hpp"
 #include "csr_sweeps.hpp"
-#include "fuse_loops.hpp"
+#include "loop_nodes.hpp"
 #include "order_groups.hpp"
 
 namespace tapeless::detail {
 
-inline constexpr int sweep_steps = 8; // a longer strip would leave the cache
-inline constexpr extent_t sweep_row = 64,
-                          sweep_elements = 1 << 16; // shorter rows and smaller tensors gain nothing
+inline constexpr int sweep_steps = 8; // rows of a longer sweep would leave the cache
+// at least, of a row and of the tensor: shorter rows and smaller tensors gain nothing
+inline constexpr extent_t sweep_row = 64, sweep_elements = 1 << 16;
 
 constexpr bool rows_worth_a_sweep(const shape& it) {
-  extent_t row = 1;
-  for (int a = 1; a < it.rank; ++a) {
-    if (!is_static(it.d[a])) return false;
-    row *= it.d[a];
-  }
+  const extent_t row = row_of(it);
   return row >= sweep_row && (!is_static(it.d[0]) || it.d[0] * row >= sweep_elements);
 }
 
-// Does x read of y, at index i of the outermost axis, nothing but what y holds for i?
+// Does x, at index i of the outermost axis, read of y only what y holds for i?
 constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
   extent_t last = 0; // of a row
   for (int a = 1; a < it.rank; ++a) {
@@ -41,24 +37,25 @@ constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
   return x.stride[0] == y.stride[0] && x.offset[0] == 0 && x.offset[1] == 0 && last < x.stride[0];
 }
 
-// The strip that is open while steps are made.
-// A value that only its steps read has no buffer: a member of the team keeps the rows at hand in its scratch. Until the
-// strip ends, and its last reader is known, such a value may be any that a fused step stores; its place is `unsettled`.
+// The sweep that is open while steps are made.
+// A value that only its steps read has no buffer: each member of the team keeps the current rows in its scratch.
+// Which values these are is known when the sweep ends. Until then the place of any value that its steps store is
+// `unsettled`.
 struct sweep {
   plan_rules may{};
   extent_t rows = 0;     // its outermost extent; 0: none is open
   int begin = 0;         // its first step
-  extent_t row = 1;      // elements of a row of the first step; of images the most of a step
-  int pattern = no_node; // of the matrix, where it is a sweep
-  int first_group = 0;   // of the sweep
+  extent_t row = 1;      // elements of a row of the first step; of batch tiles the most of a step
+  int pattern = no_node; // of the matrix, where it is a CSR sweep
+  int first_group = 0;   // of a CSR sweep
   int mask_room = 0;     // slots for its masks, behind those of its first step
   bool images = false;   // its rows are images
   struct value {
-    int node, group, last;          // stored by the group, read last by group `last`
+    int node, group, last;          // the group that stores it, and the last one that reads it
     extent_t offset = 0, bytes = 0; // of its scratch
   };
   vec<value> values;
-  struct traffic { // of a slot, if it turns out to be memory
+  struct traffic { // of a slot, if that is in memory in the end
     int slot;
     shape visited;
     bool adjoint;
@@ -68,7 +65,7 @@ struct sweep {
   static constexpr location unsettled(int node) { return {place::sweep, node, -1}; }
   static constexpr bool is_unsettled(const location& l) { return l.where == place::sweep && l.offset < 0; }
 
-  // Is there room for one step more than `steps`, and for `more` behind it?
+  // Is there room for a step behind `steps`, and for `more` behind that?
   constexpr bool has_room(int steps, int more = 0) const {
     return may.sweeps && rows != 0 && steps - begin + more < (images ? batch_sweep_steps : sweep_steps);
   }
@@ -77,38 +74,30 @@ struct sweep {
   // other rows of it.
   constexpr bool takes(const shape& it, int steps) const {
     if (!has_room(steps)) return false;
-    // longer ones are no cache full
+    // wider rows leave the cache
     return is_loop_over_rows(it, rows, pattern >= 0 ? widest_row : longest_row * row);
-  }
-  // Does step s, the last of r, read of the steps before it in the strip only its own rows?
-  template <class Plan> constexpr bool joins(const Plan& r, const step& s, const shape& it) const {
-    if (!may.sweeps || rows == 0) return false;
-    for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
-      for (int w = begin; w + 1 < r.steps; ++w) {
-        const step& before = r.step_[w];
-        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
-          if (r.slot_[k].at == r.slot_[y].at && !reads_own_row(r.slot_[k], r.slot_[y], it)) return false;
-      }
-    return true;
   }
   // May a sparse op take part, as far as its matrix tells?
   template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
     return has_room(steps) && pattern == nodes[i].in[0] && opens_csr_sweep(nodes, i);
   }
-  // Does the sparse product, convolution or pool s, the last of r, read of what the steps before it make rows only, those at
-  // hand?
-  template <class Plan> constexpr bool joins_whole(const Plan& r, const step& s) const {
+  // Does step s, the last of r, read of the earlier steps of the sweep only their current rows?
+  // it: the loop, of a fused step
+  template <class Plan> constexpr bool joins(const Plan& r, const step& s, const shape& it) const {
+    if (!may.sweeps || rows == 0) return false;
     for (int k = s.slot0; k < s.slot0 + s.loads; ++k)
       for (int w = begin; w + 1 < r.steps; ++w) {
         const step& before = r.step_[w];
-        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y)
-          if (r.slot_[k].at == r.slot_[y].at &&
-              !(r.slot_[k].stride[0] > 0 && r.slot_[k].stride[0] == r.slot_[y].stride[0]))
+        for (int y = before.slot0 + before.loads; y < before.slot0 + before.loads + before.stores; ++y) {
+          const slot &read = r.slot_[k], &made = r.slot_[y];
+          if (read.at == made.at && !(s.fused ? reads_own_row(read, made, it)
+                                              : read.stride[0] > 0 && read.stride[0] == made.stride[0]))
             return false;
+        }
       }
     return true;
   }
-  // May a convolution or pool over so many images take part? What makes images needs room for the step that reads them, too.
+  // May a convolution or pool over n images take part? One that makes images needs room for their reader, too.
   constexpr bool takes_images(op o, extent_t n, int steps) const {
     return n == rows && pattern < 0 && has_room(steps, writes_batch_rows(o) ? 1 : 0);
   }
@@ -116,38 +105,34 @@ struct sweep {
     row = images && row > of.row ? row : of.row;
     images = true;
   }
-  // One that has not joined.
-  constexpr void open_images(const image_rows& of, int steps) {
-    images = false;
-    join_images(of);
-    rows = of.n;
-    begin = steps - 1;
-    pattern = no_node;
-  }
   // How many rows pass together.
   constexpr extent_t at_once() const { return images ? images_at_once(row) : sweep_size(row); }
-  // A sparse step that has not joined: a sweep begins with it where others may join.
-  template <class Nodes> constexpr void open_csr_sweep(const Nodes& nodes, int i, int group, int steps,
-                                                       int room) {
-    mask_room = room;
-    first_group = group;
-    rows = opens_csr_sweep(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0;
+
+  // The last of `steps` has not joined: a sweep over n rows may begin with it; n is 0 where none may.
+  constexpr void open(extent_t n, int steps) {
+    rows = n;
     begin = steps - 1;
     row = 1;
-    pattern = nodes[i].in[0];
-    images = false;
-  }
-  // Step s, the last of `steps`, has not joined: the next strip may begin with it.
-  constexpr void open(const step& s, const shape& it, int steps) {
     pattern = no_node;
     images = false;
-    const bool opens = !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_sweep(it);
-    rows = opens ? s.loop[0] : 0;
-    begin = steps - 1;
-    row = 1;
-    for (int a = 1; opens && a < it.rank; ++a) row *= it.d[a];
   }
-  // The strip has ended before `group`: act(value, place in scratch or nothing) for what the groups before it store.
+  constexpr void open_images(const image_rows& of, int steps) {
+    open(of.n, steps);
+    join_images(of);
+  }
+  template <class Nodes> constexpr void open_csr_sweep(const Nodes& nodes, int i, int group, int steps,
+                                                       int room) {
+    open(opens_csr_sweep(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0, steps);
+    pattern = nodes[i].in[0];
+    mask_room = room;
+    first_group = group;
+  }
+  constexpr void open_loop(const step& s, const shape& it, int steps) {
+    const bool opens = !s.epilogue && s.axes > 1 && s.loop[0] == it.d[0] && rows_worth_a_sweep(it);
+    open(opens ? s.loop[0] : 0, steps);
+    if (opens) row = row_of(it);
+  }
+  // The sweep has ended before `group`: act(value, place in scratch or none) for what the groups before it store.
   // Two values share a place where one is read last before the other is written.   -> bytes of scratch
   template <class Nodes, class F> constexpr extent_t settle(const Nodes& nodes, int group, F act) {
     arena_part scratch;
@@ -181,8 +166,8 @@ struct sweep {
   }
 };
 
-// A group right behind a matmul or convolution that reads its result row by row: rows of the outermost
-// axis can be finished one chunk after the other, while the chunk is in cache.
+// Is s an epilogue? It follows a matmul or convolution and reads its result row by row: rows are finished chunk by
+// chunk, while the chunk is in cache.
 template <class Plan, class Nodes, class Homes>
 constexpr bool is_epilogue(const Plan& r, const Nodes& nodes, const Homes& home, const step& s,
                            const shape& it) {
@@ -190,7 +175,7 @@ constexpr bool is_epilogue(const Plan& r, const Nodes& nodes, const Homes& home,
   const step& w = r.step_[r.steps - 2];
   const bool by_rows =
       leads_an_epilogue(w.o) && (w.o != op::matmul || (nodes[w.node].s.rank == 2 && (w.attr & 1u) == 0));
-  if (w.fused || !by_rows || w.axes > 0) return false; // axes: of images, which a strip takes
+  if (w.fused || !by_rows || w.axes > 0) return false; // axes > 0: batch tiles, which are a sweep
   const shape& out = nodes[w.node].s;
   if (!(squeezed(out) == it) || out.d[0] == 1 || it.rank < 2) return false;
   extent_t row = 1;

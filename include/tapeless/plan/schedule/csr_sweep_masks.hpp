@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Which rows of its matrix a CSR sweep need not visit: those for which all that it computes is zero or unread.
+#pragma once
+#include "../../expr/program.hpp"
+#include "../../ops/zero.hpp"
+#include "csr_sweeps.hpp"
+#include "fusion_groups.hpp"
+
+namespace tapeless::detail {
+
+// What a value is in every row that a mask leaves out.
+enum class left_out : std::uint8_t { unknown, zero, nonzero };
+
+// The same of node i, from what its operands are.
+// 0 * x and 0 / x count as zero for every x: infinity, NaN and zero too.
+template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, int i,
+                                                           const vec<left_out>& of) {
+  using enum left_out;
+  const node& v = nodes[i];
+  const auto is = [&](int k, left_out x) { return of[v.in[k]] == x; };
+  const auto both = [&](left_out x, left_out y) { return is(0, x) && is(1, y); };
+  const bool zeros = v.in[1] >= 0 && both(zero, zero);
+  const bool differ = v.in[1] >= 0 && (both(zero, nonzero) || both(nonzero, zero));
+  switch (v.o) {
+    case op::constant: {
+      const double x = std::bit_cast<double>(v.attr), size = x < 0 ? -x : x;
+      return x == 0 ? zero : size > 1e-30 && size < 1e30 ? nonzero : unknown; // a float of any type
+    }
+    case op::copy:
+    case op::stop_gradient:
+    case op::neg:
+    case op::expand:
+    case op::reshape: return of[v.in[0]];
+    case op::cast:
+      return is(0, nonzero) && is_float(nodes[v.in[0]].t) ? unknown : of[v.in[0]]; // 0.5 becomes 0
+    case op::div: return is(0, zero) ? zero : unknown;
+    case op::mul: return is(0, zero) || is(1, zero) ? zero : unknown;
+    case op::add:
+    case op::sub:
+    case op::max:
+    case op::min:
+    case op::lt:
+    case op::gt: return zeros ? zero : unknown;
+    case op::le:
+    case op::ge: return zeros ? nonzero : unknown;
+    case op::eq: return zeros ? nonzero : differ ? zero : unknown;
+    case op::ne: return zeros ? zero : differ ? nonzero : unknown;
+    case op::logical_not: return is(0, zero) ? nonzero : is(0, nonzero) ? zero : unknown;
+    case op::logical_and:
+      return is(0, zero) || is(1, zero) ? zero : both(nonzero, nonzero) ? nonzero : unknown;
+    case op::logical_or: return is(0, nonzero) || is(1, nonzero) ? nonzero : zeros ? zero : unknown;
+    case op::where:
+      return is(0, zero) ? of[v.in[2]] : is(0, nonzero) || of[v.in[1]] == of[v.in[2]] ? of[v.in[1]] : unknown;
+    default: return keeps_zero(v.o) && is(0, zero) ? zero : unknown;
+  }
+}
+
+inline constexpr int max_row_masks = 4;
+// A node that tells which rows a sweep visits: those where it is not zero, or those where it is zero.
+struct row_mask {
+  int node = no_node;
+  bool passes_where_zero = false;
+};
+// What holds in every CSR sweep of a program.
+struct mask_facts {
+  vec<left_out> always; // what a value is whatever the mask
+  vec<char> is_tested;  // is the node read as a condition? Rows may then also pass where it is zero
+};
+template <class Nodes> constexpr void find_left_out(const Nodes& nodes, int i, vec<left_out>& is) {
+  const kind k = rule(nodes[i].o).k;
+  if (k == kind::elementwise || k == kind::view || nodes[i].o == op::constant)
+    is[i] = in_rows_left_out(nodes, i, is);
+}
+template <int N, int O> constexpr mask_facts mask_facts_of(const program<N, O>& p, const grouping& r) {
+  mask_facts f{vec<left_out>(N, left_out::unknown), vec<char>(N, 0)};
+  for (int i = 0; i < N; ++i) {
+    find_left_out(p.nodes, i, f.always);
+    const op o = p.nodes[i].o;
+    const bool tests = o == op::where || o == op::eq || o == op::ne || o == op::logical_not ||
+                       o == op::logical_and || o == op::logical_or;
+    for (int k = 0; tests && k < (o == op::where ? 1 : 2); ++k)
+      if (const int x = p.nodes[i].in[k]; x >= 0) f.is_tested[r.through[x]] = 1;
+  }
+  return f;
+}
+// The nodes of the groups [first, end), which form a sweep.
+struct sweep_nodes {
+  int first, end;             // groups
+  int lowest, last = no_node; // nodes
+  constexpr bool holds(const grouping& r, int i) const { return r.of[i] >= first && r.of[i] < end; }
+};
+// Nodes made before the sweep that may tell which rows of its matrix it visits. Empty: it visits all.
+template <int N, int O>
+constexpr vec<int> mask_candidates(const program<N, O>& p, const grouping& r, const sweep_nodes& s) {
+  extent_t rows = 0;
+  dtype type = dtype::f32; // of the matrix
+  // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
+  vec<char> makes(s.last + 1, 0);
+  for (int i = s.lowest; i <= s.last; ++i) {
+    if (!s.holds(r, i) || !is_sparse(p.nodes[i].o)) continue;
+    if (p.nodes[p.nodes[i].in[0]].o == op::tiles) return {}; // a tile has entries of many rows
+    rows = p.nodes[p.nodes[i].in[0]].s.d[0];
+    type = p.nodes[i].t;
+    if (const int k = makes_rows(p.nodes[i]) ? 0 : operand_of_rows(p.nodes[i]); k > 0)
+      makes[p.nodes[i].in[k]] = 1;
+  }
+  const shape loop{1, {rows}};
+  vec<int> candidates;
+  const auto consider = [&](int m) {
+    if (!(squeezed(p.nodes[m].s) == loop)) return;
+    if (p.nodes[m].o != op::input && (r.of[m] < 0 || r.stored[m] == 0)) return;
+    if (is_float(p.nodes[m].t) && p.nodes[m].t != type) return;
+    bool known = false;
+    for (const int c : candidates) known = known || c == m;
+    if (!known) candidates.push_back(m);
+  };
+  for (int i = s.lowest; i <= s.last; ++i) {
+    if (!s.holds(r, i)) continue;
+    if (r.groups[r.of[i]].loaded) return {};
+    if (is_sparse(p.nodes[i].o)) continue;
+    if (!(r.loop[i] == loop)) return {};
+    for (const int x : p.nodes[i].in)
+      if (const int m = x < 0 ? no_node : r.through[x]; m >= 0 && !s.holds(r, m)) consider(m);
+  }
+  // what an earlier step made the rows of, if it still has its buffer
+  for (int i = s.last; i >= 0; --i) {
+    if (makes[i] == 0) continue;
+    const kind k = rule(p.nodes[i].o).k;
+    // a value that is zero outside selected rows tells which rows are selected
+    const bool selected = makes[i] == 1 && p.nodes[i].o == op::scatter_add && p.nodes[i].in[2] < 0;
+    if ((makes[i] == 2 || selected) && !s.holds(r, i) && r.loaded[i] == 0 &&
+        (p.nodes[i].o == op::input || r.last[i] >= s.first))
+      consider(i);
+    const char below = k == kind::elementwise ? 2 : k == kind::view ? makes[i] : 0;
+    for (const int x : p.nodes[i].in)
+      if (x >= 0 && makes[x] < below) makes[x] = below;
+  }
+  return candidates;
+}
+// What the sweep of the groups [first, end) computes for the rows of its matrix is needed only in the rows that all
+// of these masks let pass: nodes made before the sweep, conditions first, at most max_row_masks.
+// stays(i): no step after the sweep reads node i
+template <int N, int O, class F>
+constexpr vec<row_mask> masks_of_csr_sweep(const program<N, O>& p, const grouping& r, const mask_facts& facts,
+                                           int first, int end, F stays) {
+  sweep_nodes s{first, end, N};
+  for (int i = 0; i < N; ++i) {
+    if (!s.holds(r, i)) continue;
+    s.lowest = i < s.lowest ? i : s.lowest;
+    s.last = i;
+  }
+  const vec<int> candidates = mask_candidates(p, r, s);
+  vec<row_mask> masks;
+  const auto try_mask = [&](int m, bool passes_where_zero) {
+    if (masks.size() == max_row_masks || (passes_where_zero && !facts.is_tested[m])) return;
+    vec<left_out> is = facts.always;
+    is[m] = passes_where_zero ? left_out::nonzero : left_out::zero;
+    bool all = true;
+    // nodes of the sweep that were traced before m may need the rows, too, whatever m is
+    for (int i = s.lowest < m + 1 ? s.lowest : m + 1; i <= s.last && all; ++i) {
+      if (i > m) find_left_out(p.nodes, i, is);
+      if (!s.holds(r, i) || r.stored[i] == 0) continue;
+      const node& v = p.nodes[i];
+      if (v.o == op::sum) all = is[v.in[0]] == left_out::zero;
+      else if (is_sparse(v.o) && !makes_rows(v)) {
+        const int k = operand_of_rows(v);
+        all = k > 0 && is[v.in[k]] == left_out::zero;
+      } else all = stays(i);
+    }
+    for (const row_mask& known : masks) // does an earlier mask leave these rows out already?
+      all = all && is[known.node] != (known.passes_where_zero ? left_out::nonzero : left_out::zero);
+    if (all) masks.push_back({m, passes_where_zero});
+  };
+  for (const bool conditions : {true, false})
+    for (const int m : candidates)
+      if (conditions == (p.nodes[m].t == dtype::boolean)) {
+        try_mask(m, false);
+        try_mask(m, true);
+      }
+  return masks;
+}
+
+} // namespace tapeless::detail
