@@ -9,7 +9,7 @@
 #include "common/geometry.hpp"
 #include "kernels.hpp" // IWYU pragma: export
 #include "nchw/narrow_groups_wgrad.hpp"
-#include "nchw/via_nhwc.hpp"
+#include "via_nhwc.hpp"
 #include "nchw/winograd.hpp"
 #include "nhwc/depthwise.hpp"
 #include "nhwc/trimmed.hpp"

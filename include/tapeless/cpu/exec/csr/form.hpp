@@ -6,16 +6,16 @@
 #pragma once
 #include <algorithm>
 
-#include "../../core/csr_tiles.hpp"
-#include "../../core/element_type.hpp"
-#include "../../ops/spmm.hpp"
-#include "../../plan/ir/step.hpp"
-#include "../../plan/schedule/csr_sweeps.hpp"
-#include "../fused/lanes.hpp"
-#include "../sparse/csr.hpp"
-#include "../sparse/tiles.hpp"
-#include "frame.hpp"
-#include "sweep.hpp"
+#include "../../../core/csr_tiles.hpp"
+#include "../../../core/element_type.hpp"
+#include "../../../ops/spmm.hpp"
+#include "../../../plan/ir/step.hpp"
+#include "../../../plan/schedule/csr_sweeps.hpp"
+#include "../../fused/lanes.hpp"
+#include "../../sparse/csr.hpp"
+#include "../../sparse/tiles.hpp"
+#include "../frame.hpp"
+#include "../sweep.hpp"
 
 namespace tapeless::cpu {
 

@@ -3,8 +3,9 @@
 #pragma once
 // Convolution of images that are small enough for a cache: those of a chunk are turned to channels last there, where the
 // kernels of channels_last_trimmed meet them, and the results are turned back.
-#include "../common/tile.hpp"
-#include "../nhwc/trimmed.hpp"
+#include "common/tile.hpp"
+#include "nhwc/trimmed.hpp"
+#include "nhwc/trimmed_wgrad.hpp"
 
 namespace tapeless::cpu {
 
