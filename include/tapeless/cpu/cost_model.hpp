@@ -12,6 +12,8 @@
 #include "conv/nhwc/depthwise.hpp"
 #include "conv/nhwc/trimmed.hpp"
 #include "exec/dispatch.hpp"
+#include "exec/extents.hpp"
+#include "exec/kernel_choice.hpp"
 #include "matmul/micro.hpp"
 
 namespace tapeless::cpu {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // A kernel of float convolutions on words of bf16: fprop, dgrad and wgrad of some images at a time.
+#include "../../core/bf16.hpp"
+#include "../matmul/bf16.hpp"
 #include "bf16_words.hpp"
 #include "common/tile.hpp"
 #include "kernels.hpp"

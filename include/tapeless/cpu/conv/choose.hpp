@@ -9,11 +9,13 @@
 #include "common/geometry.hpp"
 #include "kernels.hpp" // IWYU pragma: export
 #include "nchw/narrow_groups_wgrad.hpp"
-#include "via_nhwc.hpp"
 #include "nchw/winograd.hpp"
+#include "nchw/winograd_tiling.hpp"
 #include "nhwc/depthwise.hpp"
 #include "nhwc/trimmed.hpp"
+#include "nhwc/trimmed_wgrad.hpp"
 #include "nhwc/winograd.hpp"
+#include "via_nhwc.hpp"
 
 namespace tapeless::cpu {
 /// Tiles of 4 x 4 give roundings where a window meets nothing but padding, and gain nothing on small images.

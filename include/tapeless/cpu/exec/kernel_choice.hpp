@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // From the shapes of a step to its kernel, the scratch that the kernel needs, and whether it reads rows by a list.
-#include "extents.hpp"
+#include "../../core/bf16.hpp"
+#include "../../ops/matmul.hpp"
 #include "../conv/bf16.hpp"
+#include "../conv/kernels.hpp"
 #include "../matmul/bf16.hpp"
 #include "../matmul/matmul.hpp"
 #include "../matmul/small.hpp"
+#include "extents.hpp"
+#include "frame.hpp"
 
 namespace tapeless::cpu {
 

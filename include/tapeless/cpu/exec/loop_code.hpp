@@ -4,7 +4,13 @@
 // code_of: a loop's instructions as a template argument, with what the plan knows of its memory: which stores go past the
 // caches, and which operands are prefetched.
 #include <algorithm>
-#include "../fused/chunks.hpp"
+#include "../../core/dtype.hpp"
+#include "../../core/extent.hpp"
+#include "../../expr/op.hpp"
+#include "../../plan/ir/step.hpp"
+#include "../base/simd.hpp"
+#include "../fused/lanes.hpp"
+#include "liveness.hpp"
 #include "recycled_slots.hpp"
 
 namespace tapeless::cpu {

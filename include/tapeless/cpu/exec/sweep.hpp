@@ -5,11 +5,20 @@
 // code_of: a step's kernel as a template argument.
 #pragma once
 #include <algorithm>
+#include "../../core/dtype.hpp"
+#include "../../plan/ir/step.hpp"
 #include "../fused/chunks.hpp"
+#include "../fused/lanes.hpp"
+#include "../fused/loop.hpp"
+#include "../matmul/small.hpp"
+#include "dispatch.hpp"
+#include "extents.hpp"
+#include "frame.hpp"
+#include "indexed_loops.hpp"
+#include "kernel_choice.hpp"
 #include "kernel_step.hpp"
 #include "loop_code.hpp"
 #include "recycled_slots.hpp"
-#include "indexed_loops.hpp"
 
 namespace tapeless::cpu {
 

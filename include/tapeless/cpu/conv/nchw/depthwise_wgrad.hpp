@@ -4,6 +4,7 @@
 // wgrad with one channel a group: the sums of a channel over the planes of all images.
 #include "../common/tile.hpp"
 #include "depthwise.hpp"
+#include "direct.hpp"
 #include "direct_wgrad.hpp"
 
 namespace tapeless::cpu {

@@ -7,6 +7,7 @@
 #include "../common/tile.hpp"
 #include "direct.hpp"
 #include "direct_wgrad.hpp"
+#include "run_panel.hpp"
 #include "trimmed.hpp"
 
 namespace tapeless::cpu {

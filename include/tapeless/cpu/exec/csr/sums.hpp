@@ -3,11 +3,9 @@
 #pragma once
 // The sums over rows of a CSR sweep, by columns: a copy for each chunk, begun, taken in chains of rows, and added up in the
 // order of the chunks.
-#include "../../../core/element_type.hpp"
 #include "../../../plan/ir/step.hpp"
-#include "../../base/simd.hpp"
-#include "../../sparse/csr.hpp"
 #include "../../fused/lanes.hpp"
+#include "../../sparse/csr.hpp"
 #include "../frame.hpp"
 #include "../sweep.hpp"
 #include "form.hpp"
