@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The CPU as a back end: steps of a plan -> kernels of this folder. A step is a direct call with constants; kernels
-// are keyed on their code alone, so that equal steps of different layers share one.
+// The CPU as a back end: runs the steps of a plan with the kernels of this folder. A step is a direct call with
+// constants. Kernels are keyed on their code alone, so equal steps of different layers share one.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -22,15 +22,15 @@
 
 namespace tapeless::cpu {
 
-// Arch is in the name of every SIMD kernel that is called from here: objects built with other flags do not clash.
+// Arch is in the name of every SIMD kernel that is called here, so objects built with other flags do not clash.
 template <team Team, class Arch = simd<float>> struct backend : row_figures {
   using team_type = Team;
   using whole = kernel_steps<Arch>;
   using space = host;
   template <const auto& P> using frame_type = frame<P>;
 
-  // What plan/rewrite/assign_layouts.hpp weighs: a convolution with operands a and b, and a copy of n elements in another
-  // order, of all at once or of a few images at a time.
+  // For assign_layouts.hpp: the times of a convolution with operands a and b, and of a copy of n elements in another
+  // order, at once or a few images at a time.
   static constexpr double conv_ns(const detail::node& v, const shape& a, const shape& b) {
     return v.t == dtype::f64    ? ns_of_conv<double>(v, a, b)
            : v.t == dtype::bf16 ? ns_of_bf16_conv<Arch>(v, a, b)
@@ -39,17 +39,17 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
   static constexpr double reorder_ns(double n) { return ns_of_reorder(n); }
   static constexpr double image_reorder_ns(double n) { return ns_of_image_reorder(n); }
 
-  // Kernel scratch in bytes, of each member and shared. It does not depend on named extents.
+  // Kernel scratch in bytes, for each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {
     scratch_need most;
-    if constexpr (has_whole_steps<P>()) { // else the kernels of whole steps are not even looked at
+    if constexpr (has_whole_steps<P>()) { // else no kernel is instantiated
       for (int i = 0; i < P.steps; ++i) {
         if (P.step_[i].fused || is_sparse(P.step_[i].o)) continue;
         scratch_need n = whole::template need_of<P>(i);
         const bool images = whole::template is_conv_of_sweep<P>(i);
-        if (images) n.each += std::exchange(n.shared, 0); // members run it side by side
+        if (images) n.each += std::exchange(n.shared, 0); // each member runs it by itself
         else if (whole::template followed_by_epilogue<P>(i))
-          n.each += n.shared; // so, or all of them together
+          n.each += n.shared; // by each member, or by all of them
         const index_t size = whole::scratch_unit(P.step_[i]);
         const index_t ahead = images ? detail::aligned(P.sweep_bytes) + batch_sweep<Arch, P>::sums(i) : 0;
         most.each = std::max(most.each, ahead + n.each * size);
@@ -80,7 +80,7 @@ private:
   template <const auto& P, int I> [[gnu::always_inline]] static inline void execute(const Team& team,
                                                                                     frame<P>& f) {
     if constexpr (P.step_[I].sweep || is_elided<P>(I) || is_made_with_positions<P>(I))
-      return; // ran with the first step of its strip; copies nothing; ran with the step before it
+      return; // run by the first step of the sweep; copies nothing; run by the step before it
     else if constexpr (P.step_[I].o == op::select) {
       constexpr step s = P.step_[I];
       const index_t count = run_select<typename whole::template element_of<P, I>>(s, f.step[I]);
@@ -95,7 +95,7 @@ private:
     else if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
     else if constexpr (!whole::template followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
   }
-  // summed up once, while the program compiles: steps ask for it as they run
+  // evaluated once, at compile time
   template <const auto& P> static constexpr index_t scratch_of_member() {
     constexpr index_t each = scratch<P>().each;
     return each;
@@ -156,7 +156,7 @@ private:
                              team.size() < f.step[I].chunks ? f.step[I].chunk : 0});
     }
   }
-  // The loads of epilogue i, a bit each, that are the result of the step before it and are read by it alone.
+  // The loads of epilogue i that are the result of the step before it and that nothing else reads, as a bit mask.
   template <const auto& P> static constexpr unsigned consumed_by(int i) {
     const step &s = P.step_[i], &w = P.step_[i - 1];
     unsigned loads = 0;
@@ -165,7 +165,7 @@ private:
     return loads;
   }
 
-  // The result of epilogue i, as a slot, that may take the place of what it consumes, element by element; -1: none.
+  // The slot of a result of epilogue i that may overwrite what it consumes, element by element; -1: none.
   template <const auto& P> static constexpr int replaced_by(int i, unsigned past_caches) {
     const step& s = P.step_[i];
     const unsigned loads = consumed_by<P>(i);
@@ -187,23 +187,23 @@ private:
   struct no_rows {
     void operator()(index_t, index_t, int, void**) const {}
   };
-  // The rows of the step ahead of an epilogue. Where the epilogue alone reads them they go to where it writes, or those
-  // of all chunks of a member to one place: they stay in its cache.
+  // The rows of the step before an epilogue. If only the epilogue reads them, they go where it writes, or all chunks
+  // of a member use one place: so they stay in its cache.
   template <op O, auto K, class T> struct rows_of {
     const step& s;
     const frame_step& f;
     std::byte* scratch;
-    index_t each, own; // bytes of a member; elements ahead of its `shared`
+    index_t each, own; // bytes of a member; elements before its `shared`
     T* packed;
     const detail::name_values& names;
-    unsigned consumed; // the epilogue's loads of them, a bit each, where no one else reads them
-    int replaced;      // the epilogue's result in whose place they go; -1: none
-    index_t chunk;     // rows of a member's place; 0: it has none
+    unsigned consumed; // the epilogue's loads of them, as a bit mask, if nothing else reads them
+    int replaced;      // the epilogue's result that overwrites them; -1: none
+    index_t chunk;     // rows of a member's own place; 0: it has none
     void operator()(index_t lo, index_t hi, int member, void** base) const {
       T* const mine = reinterpret_cast<T*>(scratch + member * each);
       const shape& result = f.slot[s.loads].s;
-      void* rows = f.slot[s.loads].data(); // of row 0
-      // a shallow product would wait for its stores: it writes faster than lines of other places come
+      void* rows = f.slot[s.loads].data(); // address of row 0
+      // a shallow product would wait for cache lines of another place
       if (O == op::matmul && replaced >= 0 && f.matmul.k >= 128) rows = base[replaced];
       else if (consumed != 0 && chunk != 0)
         rows = before(rows, (lo - member * chunk) * product(result, 1, result.rank) * bytes_of_result<T>());

@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution of bf16 operands; the result is float, products are exact, sums are of float. Extents as in cpu/conv/conv.hpp.
+// Convolution of bf16 operands; the result is float, products are exact, sums are of float. Extents as in
+// cpu/conv/conv.hpp.
 //
-// Operands become words, which stand where kernels of float have elements. With AVX512_BF16 a word holds two neighbours
-// along what the pass sums over, one instruction adds both products, and channels_last multiplies them, of 1 x 1
-// channels_last_pointwise:
-//   fprop   channels: an image of half as many      dgrad   filters      wgrad   images, or the halves of a single one
-// On other machines, and where results fill few lanes, a word is one widened element, in the operand's layout, and any
-// kernel but minimal filtering does the rest. What is a matrix product as it stands goes to cpu/matmul/bf16.hpp.
+// Operands become 32-bit words, which kernels of float take as elements. With AVX512_BF16 a word holds two
+// neighbours along the summed axis, and one instruction adds both products. The kernels are channels_last, and
+// channels_last_pointwise for 1 x 1:
+//   fprop   pairs of channels      dgrad   pairs of filters      wgrad   pairs of images, or the halves of a single
+//   image
+// On other machines, and where results fill few lanes, a word is one widened element, in the operand's layout. Any
+// kernel but minimal filtering takes these. A convolution that is a matrix product goes to matmul/bf16.hpp.
 // Some images at a time become words, in scratch that does not depend on the batch.
 #include "../../core/bf16.hpp"
 #include "../base/bf16.hpp"
@@ -20,11 +22,11 @@
 #include "conv.hpp"
 
 namespace tapeless::cpu {
-/// A product that sums one to three terms writes more than it multiplies: as a convolution of widened elements.
+/// A product that sums one to three terms mostly writes: it runs as a convolution of widened elements.
 constexpr bool is_shallow_product(conv_pass p, const conv_extents& e) {
   return is_product(e) && (p == conv_pass::fprop ? e.c < 4 : p == conv_pass::dgrad && e.k < 4);
 }
-/// A convolution that is a matrix product of its two operands as they are, or swapped; m == 0: it is none.
+/// A convolution as a matrix product of its two operands, perhaps swapped; m == 0: it is not a matrix product.
 struct conv_product {
   matmul_extents e{.m = 0};
   bool swapped = false;
@@ -49,28 +51,29 @@ constexpr conv_product product_of(conv_pass p, const conv_extents& e) {
   }
   return {};
 }
-/// The same for any batch: for scratch, and where a run has none.
+/// The same for any batch: for scratch, and for an empty batch.
 constexpr conv_product product_of_many(conv_pass p, conv_extents e) {
   e.n = many;
   return product_of(p, e);
 }
 constexpr bool is_product_of(conv_pass p, const conv_extents& e) { return product_of_many(p, e).e.m > 0; }
-/// Lanes of w, packed ahead: where each image has rows enough.
+/// Elements of packed w: it is packed if each image has enough rows.
 template <class V> constexpr index_t packed_of_product(conv_pass p, const conv_extents& e) {
   const conv_product q = product_of_many(p, e);
   const bool packs = p != conv_pass::wgrad && !q.swapped && e.p * e.q >= 2 * blocking<V>::MR;
   return packs ? matmul_bf16_packed<V>(q.e) : 0;
 }
 
-/// A product of matrices; words of two, channels last, or widened elements, for k.
+/// A matrix product; or words for kernel k: NHWC pairs, or widened elements.
 enum class conv_words : std::uint8_t { product, pairs, widened };
 struct conv_bf16_kernel {
   conv_words words;
   conv_kernel k;
   constexpr bool operator==(const conv_bf16_kernel&) const = default;
 };
-/// Read off bench_kernels: words of two take half the time where lanes are full. On planes lanes of columns are faster where
-/// less than six in ten are, or where a pixel that is turned meets few products; pairs of channels need two of them.
+/// By measurements of bench_kernels: pairs take half the time where lanes are full. On NCHW, lanes of columns are
+/// faster if less than 60 % of the lanes are full, or if a transposed pixel takes part in few products. A pair needs
+/// two channels.
 template <class V = simd<float>>
 constexpr conv_bf16_kernel conv2d_bf16_kernel_of(conv_pass p, const conv_extents& e) {
   if (is_product_of(p, e)) return {conv_words::product, conv_kernel::dense};
@@ -87,7 +90,12 @@ constexpr conv_bf16_kernel conv2d_bf16_kernel_of(conv_pass p, const conv_extents
   return {conv_words::widened, conv_kernel_of<V>(p, plain)};
 }
 
-/// Elements of bf16, as many as the numbers of scratch take; a function of all extents but n.
+/// Which kernels conv2d_bf16_kernel_of may choose for widened elements.
+constexpr bool is_of_widened_words(conv_kernel k) {
+  using enum conv_kernel;
+  return k != dense && k != winograd && k != winograd4 && k != channels_last_winograd;
+}
+/// Scratch in elements of bf16; it does not depend on n.
 template <conv_pass P, class V = simd<float>>
 constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extents& e) {
   if (k.words == conv_words::product)
@@ -97,31 +105,15 @@ constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extent
       return k.k == conv_kernel::channels_last
                  ? conv_of_words<P, conv_kernel::channels_last, true, V>::need(e)
                  : conv_of_words<P, conv_kernel::channels_last_pointwise, true, V>::need(e);
-    switch (k.k) {
-      case conv_kernel::columns: return conv_of_words<P, conv_kernel::columns, false, V>::need(e);
-      case conv_kernel::indirect: return conv_of_words<P, conv_kernel::indirect, false, V>::need(e);
-      case conv_kernel::depthwise: return conv_of_words<P, conv_kernel::depthwise, false, V>::need(e);
-      case conv_kernel::pointwise: return conv_of_words<P, conv_kernel::pointwise, false, V>::need(e);
-      case conv_kernel::narrow: return conv_of_words<P, conv_kernel::narrow, false, V>::need(e);
-      case conv_kernel::turned: return conv_of_words<P, conv_kernel::turned, false, V>::need(e);
-      case conv_kernel::channels_last: return conv_of_words<P, conv_kernel::channels_last, false, V>::need(e);
-      case conv_kernel::channels_last_trimmed:
-        return conv_of_words<P, conv_kernel::channels_last_trimmed, false, V>::need(e);
-      case conv_kernel::channels_last_depthwise:
-        return conv_of_words<P, conv_kernel::channels_last_depthwise, false, V>::need(e);
-      case conv_kernel::channels_last_pointwise:
-        return conv_of_words<P, conv_kernel::channels_last_pointwise, false, V>::need(e);
-      case conv_kernel::dense:
-      case conv_kernel::winograd:
-      case conv_kernel::winograd4:
-      case conv_kernel::channels_last_winograd: break; // never taken
-    }
-    return scratch_need{};
+    return with_conv_kernel(k.k, [&](auto kernel) {
+      if constexpr (is_of_widened_words(kernel)) return conv_of_words<P, kernel, false, V>::need(e);
+      else return scratch_need{};
+    });
   }();
   return {.packed = 2 * need.packed, .each = 2 * need.each, .shared = 2 * need.shared};
 }
 
-/// conv2d_bf16_pack, then conv2d_bf16_run: what all rows of a batch share, and the batch or a part of it. wgrad packs nothing.
+/// Call conv2d_bf16_pack once for the weights, then conv2d_bf16_run for the batch or parts of it. wgrad packs nothing.
 template <conv_pass P, conv_bf16_kernel K, team Team, class V = simd<float>>
 void conv2d_bf16_pack(const Team& team, const conv_extents& e, const bf16* w, bf16* packed) {
   if constexpr (P == conv_pass::wgrad) return;

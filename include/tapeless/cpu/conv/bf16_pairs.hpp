@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// A kernel of float convolutions on words of bf16: fprop, dgrad and wgrad of some images at a time.
+// conv_of_words: a convolution kernel of float, run on words of bf16, some images at a time.
 #include "../../core/bf16.hpp"
 #include "../matmul/bf16.hpp"
 #include "bf16_words.hpp"
@@ -10,16 +10,16 @@
 
 namespace tapeless::cpu {
 
-/// Words of a chunk of images; their results, too, where those are planes.
+/// Elements of a chunk of images as words; with their results, if those are NCHW.
 inline constexpr index_t words_together = 1 << 19;
 
-// Numbers of scratch are of float; packed, each and shared as in scratch_need.
+// Scratch is counted in floats; packed, each and shared as in scratch_need.
 template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words {
   using L = std::conditional_t<Pairs, bf16_lanes<V>, widened_lanes<V>>;
   static constexpr index_t depth = L::depth;
   using kernel = conv_kernel_type<P, K, typename L::lanes>;
 
-  /// Of planes: words are turned to channels last, and so are results.
+  /// NCHW operands are transposed to NHWC words, and results back.
   static constexpr bool turns(const conv_extents& e) { return Pairs && !e.channels_last; }
   static constexpr conv_extents on_words(conv_extents e) {
     e.winograd = 0;
@@ -88,7 +88,8 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
   }
 
   // ---- wgrad
-  /// A single image is its upper and its lower half of rows of dy, with the padding that the lower half would not have.
+  /// A single image is paired as the upper and the lower half of its rows of dy. Both halves have their padding as
+  /// elements.
   static constexpr bool is_halved(const conv_extents& e) { return depth == 2 && e.n == 1 && e.p > 1; }
   static constexpr conv_extents halved(conv_extents e) {
     e.p = ceil_div(e.p, 2);
@@ -121,8 +122,8 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
                 image_batch<float>{ys, cotangent(e).size()}, dw,
                 {s.packed, s.each, s.shared + count * size_of_pair(e)});
   }
-  // Of an odd number of rows the halves share one, which counts in the upper half: so a zero that stands for a row of dy meets
-  // no elements of x but those that the row itself meets.
+  // With an odd number of rows the halves share one row. It counts in the upper half, and is zero in the lower one.
+  // So that zero meets only elements of x that the row itself meets.
   template <class Team>
   static void sum_of_halves(const Team& team, const conv_extents& e, const bf16* x, const bf16* dy, float* dw,
                             const scratch_of_kernel<float>& s) {
@@ -152,7 +153,8 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
     const index_t size = elements_of_weights(e);
     if (e.n == 0) return void(std::fill_n(dw, size, 0.0f));
     if (is_halved(e)) return sum_of_halves(team, e, x, dy, dw, s);
-    float *const part = s.shared, *const lost = part + size; // of some images; of their sum
+    float *const part = s.shared, *const lost =
+                                      part + size; // the sums of some images; what their total has lost
     s.shared += 2 * size;
     const index_t images = depth * together(size_of_pair(e));
     for (index_t z = 0; z < e.n; z += images) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// bf16 operands of a convolution become words of 32 bits, in NHWC where a word holds a pair.
+// Packs bf16 operands of a convolution into 32-bit words: pairs of elements in NHWC, or widened elements. Unpacks
+// results.
 #include "../../core/bf16.hpp"
 #include "../base/bf16.hpp"
 #include "../matmul/bf16.hpp"
@@ -9,7 +10,7 @@
 
 namespace tapeless::cpu {
 
-/// Two lines of elements that become one of words; nullptr: zeros.
+/// Two lines of elements, which become one line of words; nullptr: zeros.
 struct pair_of_lines {
   const bf16 *first, *second;
   constexpr pair_of_lines at(index_t i) const {
@@ -63,7 +64,7 @@ template <class L> void put_neighbours(index_t n, const bf16* p, float* to) {
   }
 }
 
-/// Images of (groups, channels of a group), planes or channels last -> (pixel, group, word of neighbouring channels).
+/// Images of (groups, channels of a group), NCHW or (last) NHWC -> (pixel, group, word of neighbouring channels).
 template <class L, class Team> void words_of_channels(const Team& team, index_t images, index_t groups,
                                                       index_t channels, index_t pixels, bool last,
                                                       const bf16* x, float* to) {
@@ -90,7 +91,8 @@ template <class L, class Team> void words_of_channels(const Team& team, index_t 
         put_neighbours<L>(channels, from + k * channels, out + k * words);
   });
 }
-/// (n, rows, width) of pairs of lines, planes of `plane` elements or channels last -> (n, rows, width, channel).
+/// (n, rows, width) of pairs of lines, NCHW with planes of `plane` elements or (last) NHWC -> (n, rows, width,
+/// channel).
 ///   lines(z, i): row i of pair z, of its first channel
 template <class L, class Team, class Lines>
 void words_of_lines(const Team& team, index_t pairs, index_t rows, index_t width, index_t channels,

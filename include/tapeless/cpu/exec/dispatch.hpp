@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Whole-tensor steps: from the shapes of a step to the extents and the call of a kernel. One line for each op.
+// Kernel steps: from the slots of a step to the call of its kernel. One branch for each op.
 #pragma once
 #include "../../core/csr_tiles.hpp"
 #include "../../core/dtype.hpp"
@@ -33,9 +33,9 @@
 
 namespace tapeless::cpu {
 
-// Does step i make the maxima of the windows whose positions the step before it makes, beside it in a strip or none of
-// them in one? Then one pass makes both. The maxima's place is free then: nothing that step i - 1 reads, but what both
-// read, is read last by it.
+// Does step i compute the maxima of windows whose positions step i - 1 computes? If both or neither are in a sweep,
+// one pass computes both. It may write the maxima early: the last reader of anything else in their place ran before
+// step i - 1.
 template <const auto& P> constexpr bool is_made_with_positions(int i) {
   if (i == 0 || i >= P.steps) return false;
   const step &s = P.step_[i], &w = P.step_[i - 1];
@@ -45,7 +45,7 @@ template <const auto& P> constexpr bool is_made_with_positions(int i) {
          s.attr2 == w.attr2 && P.slot_[s.slot0].at == P.slot_[w.slot0].at &&
          P.slot_[s.slot0].s == P.slot_[w.slot0].s;
 }
-// Both, of x.
+// Positions and maxima of the windows of x.
 template <class T, class Team>
 void run_argmax_and_max(const Team& team, const step& s, const frame_slot& x, const frame_slot& positions,
                         const frame_slot& maxima) {
@@ -57,7 +57,7 @@ constexpr bool is_small(const conv_kernel&) { return false; }
 constexpr bool is_small(const conv_bf16_kernel&) { return false; }
 constexpr bool is_small(const small_product& s) { return s.m > 0; }
 
-// What all rows of a step share, ahead of them.
+// Packs the weights of a step: once for all of its rows.
 template <op O, auto K, class T, class Team>
 void pack_whole(const Team& team, const step& s, const frame_step& f, T* packed) {
   if constexpr (is_conv(O)) {
@@ -77,7 +77,7 @@ void pack_whole(const Team& team, const step& s, const frame_step& f, T* packed)
     }
   }
 }
-// How many rows it has chosen.
+// Returns how many rows it has chosen.
 template <class T> index_t run_select(const step& s, const frame_step& f) {
   const detail::select_attributes q = detail::attributes_of_select(s);
   const index_t n = f.slot[0].s.d[0];
@@ -87,7 +87,7 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
   if constexpr (std::is_same_v<T, detail::mask_byte>) return select_nonzero(n, x, rows);
   else {
     if (!q.by_order()) return select_nonzero(n, x, rows);
-    if (q.segments > 0) { // sorts all rows, of which the result may have no place for
+    if (q.segments > 0) { // sorts all rows: the result may be too small for them
       const auto scratch = [&](int k) { return static_cast<std::int32_t*>(f.slot[s.loads + k].data()); };
       const index_t count =
           select_extreme_of_each(q.least(), n, q.k, q.segments, x, second, scratch(2), scratch(1));
@@ -98,11 +98,49 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
     return select_extreme(q.least(), n, second == nullptr ? most : std::min<index_t>(most, *second), x, rows);
   }
 }
-// Where the first two operands are that have a list. See unmade_gathers.
+// The sources and lists of the first two operands, if elided gathers read them by lists.
 struct indexed_operands {
   const void* from[2]{};
   row_lists lists;
 };
+
+// in, index: operand k as numbers and as indices; y: the result
+template <class T, class Team, class In, class Index>
+[[gnu::always_inline]] inline void run_spgemm(const Team& team, const step& s, const frame_step& f,
+                                              const In& in, const Index& index, T* y) {
+  const shape& out = f.slot[s.loads].s;
+  const auto run = [&](const auto& p) {
+    const auto makes = detail::made_by_spgemm(s.attr);
+    T* const lost = static_cast<T*>(f.slot[s.loads + 1].data());
+    if (makes == detail::spgemm_a) spgemm_a<T>(team, p, in(6), in(7), y, lost);
+    else if (makes == detail::spgemm_c) spgemm_c<T>(team, p, in(6), in(7), y, lost);
+    else spgemm_b<T>(p, out.d[0], in(6), in(7), y, lost);
+  };
+  const auto rows = [&](int k) {
+    const bool wide = (s.attr & detail::spgemm_wide(k)) != 0;
+    return csr_rows{row_ends{f.slot[2 * k + 1].data(), wide}, index(2 * k)};
+  };
+  if (detail::made_by_spgemm(s.attr) != s.attr)
+    run(spgemm_patterns<row_ends>{rows(0), rows(1), rows(2), f.slot[1].s.d[0]});
+  else
+    run(spgemm_patterns<const std::int32_t*>{
+        {index(1), index(0)}, {index(3), index(2)}, {index(5), index(4)}, f.slot[1].s.d[0]});
+}
+// Entries of a sparse matrix from a dense one, or the other way round.
+template <op O, class T, class Team, class In, class Index>
+[[gnu::always_inline]] inline void run_dense(const Team& team, const step& s, const frame_step& f,
+                                             const In& in, const Index& index, T* y) {
+  const shape& out = f.slot[s.loads].s;
+  const shape& matrix = O == op::dense_of ? out : f.slot[2].s; // the dense one
+  const index_t rows = matrix.d[0], columns = matrix.d[1];
+  const auto run = [&](const auto& a) {
+    if constexpr (O == op::entries_of) entries_of<T>(team, a, rows, columns, in(2), y);
+    else dense_of<T>(team, a, rows, columns, in(2), y);
+  };
+  if ((s.attr & detail::in_tiles) != 0)
+    run(csr_tiles{detail::tiling_of(rows, columns, f.slot[0].s.d[0], sizeof(T)), index(1), index(0)});
+  else run(csr_rows{row_ends{f.slot[1].data(), (s.attr & detail::entries_wide) != 0}, index(0)});
+}
 
 // K: the kernel of a convolution, the extents of a small product
 template <op O, auto K, class T, class Team> void run_kernel(const Team& team, const step& s,
@@ -160,34 +198,9 @@ template <op O, auto K, class T, class Team> void run_kernel(const Team& team, c
     scatter_add_axis(team, before(out), out.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(out),
                      in(0), index(1), s.loads > 2 ? in(2) : nullptr, y, lost,
                      lost ? reinterpret_cast<std::uint8_t*>(lost + product(out, 0, out.rank)) : nullptr);
-  } else if constexpr (O == op::spgemm) {
-    const auto run = [&](const auto& p) {
-      const auto makes = detail::made_by_spgemm(s.attr);
-      T* const lost = static_cast<T*>(f.slot[s.loads + 1].data());
-      if (makes == detail::spgemm_a) spgemm_a<T>(team, p, in(6), in(7), y, lost);
-      else if (makes == detail::spgemm_c) spgemm_c<T>(team, p, in(6), in(7), y, lost);
-      else spgemm_b<T>(p, out.d[0], in(6), in(7), y, lost);
-    };
-    const auto rows = [&](int k) {
-      const bool wide = (s.attr & detail::spgemm_wide(k)) != 0;
-      return csr_rows{row_ends{f.slot[2 * k + 1].data(), wide}, index(2 * k)};
-    };
-    if (detail::made_by_spgemm(s.attr) != s.attr)
-      run(spgemm_patterns<row_ends>{rows(0), rows(1), rows(2), f.slot[1].s.d[0]});
-    else
-      run(spgemm_patterns<const std::int32_t*>{
-          {index(1), index(0)}, {index(3), index(2)}, {index(5), index(4)}, f.slot[1].s.d[0]});
-  } else if constexpr (O == op::entries_of || O == op::dense_of) {
-    const shape& matrix = O == op::dense_of ? out : f.slot[2].s; // the dense one
-    const index_t rows = matrix.d[0], columns = matrix.d[1];
-    const auto run = [&](const auto& a) {
-      if constexpr (O == op::entries_of) entries_of<T>(team, a, rows, columns, in(2), y);
-      else dense_of<T>(team, a, rows, columns, in(2), y);
-    };
-    if ((s.attr & detail::in_tiles) != 0)
-      run(csr_tiles{detail::tiling_of(rows, columns, f.slot[0].s.d[0], sizeof(T)), index(1), index(0)});
-    else run(csr_rows{row_ends{f.slot[1].data(), (s.attr & detail::entries_wide) != 0}, index(0)});
-  } else if constexpr (O == op::sparse_solve) {
+  } else if constexpr (O == op::spgemm) run_spgemm<T>(team, s, f, in, index, y);
+  else if constexpr (O == op::entries_of || O == op::dense_of) run_dense<O, T>(team, s, f, in, index, y);
+  else if constexpr (O == op::sparse_solve) {
     const auto has = [&](std::uint64_t attribute) { return (s.attr & attribute) != 0; };
     const triangular_solve how{out.d[0], product(out, 1, out.rank), has(detail::solves_upper),
                                has(detail::solves_unit), has(detail::spmm_transposed)};
@@ -203,7 +216,7 @@ template <op O, auto K, class T, class Team> void run_kernel(const Team& team, c
   }
 }
 
-// Rows [lo, hi) of a step whose first operand and result have the same outermost axis. result: where row 0 would be
+// Rows [lo, hi) of a step whose first operand and result have the same outermost axis. result: the address of row 0
 template <op O, auto K, class T> void run_rows(const step& s, const frame_step& f, index_t lo, index_t hi,
                                                void* result, const scratch_of_kernel<T>& scratch,
                                                const detail::name_values& names) {

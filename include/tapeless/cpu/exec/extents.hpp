@@ -11,7 +11,7 @@
 
 namespace tapeless::cpu {
 
-// unknown extents of a shape as 1: for scratch sizes, which do not depend on them
+// A shape with 1 for each named extent: for scratch sizes, which do not depend on those.
 constexpr shape assumed(const shape& s) {
   shape r = s;
   for (int i = 0; i < s.rank; ++i)
@@ -19,7 +19,7 @@ constexpr shape assumed(const shape& s) {
   return r;
 }
 
-// What convolution and pooling have in common: image x, output y, and how the window slides.
+// What convolution and pooling share: image x, output y, and how the window slides.
 template <class Extents, class Step> constexpr Extents sliding(const Step& s, const shape& x,
                                                                const shape& y) {
   const detail::window_attributes a = detail::unpack(s.attr);
@@ -36,7 +36,7 @@ template <class Extents, class Step> constexpr Extents sliding(const Step& s, co
   e.dil_w = a.dilation.w;
   return e;
 }
-// image, w, result: of the convolution, whichever of them the step (or node) computes
+// image, w, result: of fprop, whichever of them the step (or node) computes
 template <class Step> constexpr conv_extents conv_of(const Step& s, const shape& image, const shape& w,
                                                      const shape& result) {
   const shape x = detail::image_of(image, s.attr2), y = detail::image_of(result, s.attr2);

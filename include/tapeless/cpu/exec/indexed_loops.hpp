@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// How the readers of an unmade gather read its rows: listed_operands_of for whole-tensor steps, loop_of for loops.
+// How the readers of an elided gather read its rows: indexed_operands_of for kernel steps, loop_of for loops.
 #pragma once
 #include "../fused/loop.hpp"
 #include "dispatch.hpp"
@@ -11,7 +11,7 @@
 
 namespace tapeless::cpu {
 
-// Does the list name all rows, one behind the other? Who reads them needs no list then.
+// Does the list name all rows in order? Then their readers need no list.
 inline bool names_all_rows(const std::int32_t* list, index_t listed, index_t rows) {
   bool all = listed == rows;
   for (index_t i = 0; all && i < rows; ++i) all = list[i] == i;
@@ -37,8 +37,9 @@ template <const auto& P> indexed_operands indexed_operands_of(const frame<P>& f,
   return r;
 }
 
-// A loop whose loads L read listed rows: a call of the kernel for each run of such that lie one behind the other. Sums of
-// several rows depend on these runs, so rows in places that others gave away, by chance of time, are no runs.
+// A loop whose loads L read indexed rows: one call of the kernel for each run of consecutive rows. Sums over several
+// rows depend on these runs. Recycled slots are consecutive by chance of timing, so each of their rows is a run of
+// its own.
 template <indexed_loads L, class Kernel> struct indexed_loop {
   const std::byte* from[L.count];
   const std::int32_t* list[L.count];
@@ -74,7 +75,7 @@ template <indexed_loads L, class Kernel> struct indexed_loop {
     }
   }
 };
-// kernel, or it by lists where step i reads by such
+// The kernel itself, or an indexed_loop of it if L has loads.
 template <const auto& P, indexed_loads L, class Kernel> auto loop_of(const frame<P>& f, Kernel kernel) {
   if constexpr (L.count == 0) return kernel;
   else return indexed_loop<L, Kernel>(f);

@@ -20,11 +20,10 @@ constexpr conv_pass pass_of(op o) {
 
 template <class T> inline constexpr bool is_bf16 = false;
 template <> inline constexpr bool is_bf16<bf16> = true;
-// Of an element of a product's or convolution's result, whose operands are of T.
+// Bytes of an element of the result of a product or convolution of operands of T.
 template <class T> constexpr index_t bytes_of_result() { return is_bf16<T> ? sizeof(float) : sizeof(T); }
 
-// Which kernel runs a convolution, and its scratch: functions of the shapes of operands and result, whatever named extents
-// are.
+// Which kernel runs a convolution, and its scratch: functions of the shapes, whatever values named extents have.
 template <class T> constexpr conv_kernel kernel_of(const step& s, const shape (&q)[3]) {
   return conv_kernel_of<simd<T>>(pass_of(s.o), conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}));
 }
@@ -38,7 +37,7 @@ template <class T> constexpr scratch_need scratch_of_conv(const step& s, const s
     default: return {};
   }
 }
-// Of a matmul with operands and result q; named extents are `many`.
+// The extents of a matmul with operands and result q; named extents are `many`.
 constexpr matmul_extents most_of_matmul(const step& s, const shape (&q)[3]) {
   matmul_extents e = matmul_of(s, assumed(q[0]), assumed(q[1]), assumed(q[2]));
   const auto named = [](extent_t n) { return !detail::is_static(n); };
@@ -53,7 +52,7 @@ constexpr matmul_extents most_of_matmul(const step& s, const shape (&q)[3]) {
 constexpr bool may_pack(const matmul_extents& e, const shape (&q)[3]) {
   return q[1].rank == 2 && e.n != many && e.k != many;
 }
-// In elements of bf16.
+// Counted in elements of bf16.
 template <class Arch> constexpr scratch_need scratch_of_bf16(const step& s, const shape (&q)[3]) {
   const matmul_extents e = most_of_matmul(s, q);
   return {.packed = may_pack(e, q) ? matmul_bf16_packed<Arch>(e) : 0, .each = matmul_bf16_scratch<Arch>(e)};
@@ -70,7 +69,7 @@ template <class Arch> constexpr scratch_need scratch_of_bf16_conv(const step& s,
     default: return conv2d_bf16_scratch<conv_pass::wgrad, Arch>(k, e);
   }
 }
-// Convolutions: does the program have any? Their kernels are not even looked at where it has none.
+// Convolutions: does the program have any? If not, their kernels are not instantiated.
 template <class T, bool Convolutions> constexpr scratch_need scratch_of(const step& s, const shape (&q)[3]) {
   switch (s.o) {
     case op::matmul: {
@@ -87,7 +86,7 @@ template <class T, bool Convolutions> constexpr scratch_need scratch_of(const st
   }
 }
 
-// Can the step read rows of its first two operands that a list names?
+// Can the step read rows of its first two operands by a list?
 template <class T, bool Convolutions> constexpr bool reads_lists(const step& s, const shape (&q)[3]) {
   if (s.o == op::matmul) {
     const matmul_extents e = most_of_matmul(s, q);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// code_of: a loop's instructions as a template argument, with what the plan knows of its memory: which stores go past the
-// caches, and which operands are prefetched.
+// code_of: a loop's instructions as a template argument, with what the plan knows of its memory: which stores go
+// past the caches, and which operands are prefetched.
 #include <algorithm>
 #include "../../core/dtype.hpp"
 #include "../../core/extent.hpp"
@@ -15,7 +15,7 @@
 
 namespace tapeless::cpu {
 
-// Of step s: the dense stores of such results, floating point, that no step reads. Bit mask.
+// The dense floating-point results of step s that are too large for the caches and that no step reads, as a bit mask.
 template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const step& s) {
   using namespace tapeless::detail;
   index_t n = 1;
@@ -37,13 +37,13 @@ template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const
   return mask;
 }
 
-// While the loops of a strip read an operand in cache, the next strip of it comes from memory: of the loops that read it,
-// each fetches as much of a row as its work is of theirs, in 1 / 128. Where two strips are too much for a cache near by,
-// the last one fetches all.
+// The loops of a sweep prefetch the next block of an operand while they read the current block. Each loop that reads
+// the operand prefetches a share in proportion to its work, in 1/128. If two blocks are too large for the nearest
+// caches, the last loop prefetches all.
 struct fetched_part {
   index_t from = 0, to = 0;
 };
-// of step s: instructions of a vector, for a function as many as exp has
+// Instructions for a vector of step s; a function counts as exp.
 template <class Plan> constexpr index_t work_of(const Plan& p, const step& s) {
   using detail::op;
   index_t n = 0;
@@ -54,7 +54,7 @@ template <class Plan> constexpr index_t work_of(const Plan& p, const step& s) {
   }
   return n;
 }
-// of load k of step i
+// The share of load k of step i.
 template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i, int k) {
   using namespace tapeless::detail;
   const slot& q = p.slot_[p.step_[i].slot0 + k];
@@ -97,7 +97,7 @@ template <const auto& P, int I> constexpr auto code_of() {
   k.past_caches = stores_past_caches(P, P.step_[I]);
   for (int i = 0; i < s.loads && i < k.most_ahead; ++i) {
     if constexpr (has_recycled_slots<P>)
-      if (recycled_slots_of<P>.moved[s.slot0 + i]) continue; // the row behind it is not the next one
+      if (recycled_slots_of<P>.moved[s.slot0 + i]) continue; // the next row in memory is not the next row
     const fetched_part part = fetched_ahead(P, I, i);
     k.ahead_from[i] = static_cast<std::uint8_t>(part.from);
     k.ahead_to[i] = static_cast<std::uint8_t>(part.to);

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A strip: fused steps, and convolutions and pools whose rows are images, pass over some rows before the next rows come.
-// code_of: a step's kernel as a template argument.
+// A sweep: fused steps, and convolutions and pools whose rows are images, go through some rows before the next rows.
 #pragma once
 #include <algorithm>
 #include "../../core/dtype.hpp"
@@ -30,15 +29,15 @@ template <const auto& P> constexpr int steps_of_sweep(int first) {
 template <const auto& P, int I> using lanes_of_step = std::conditional_t<P.step_[I].wide, double, float>;
 template <const auto& P, int I> using stores_of_step = stores_of<code_of<P, I>(), lanes_of_step<P, I>>;
 
-// The rows at hand.
+// The rows that a sweep is at.
 struct sweep_rows {
   index_t lo, hi, chunk;
-  index_t done;       // rows of its chunk before them
-  std::byte* scratch; // of the member that is at it
-  index_t sweep = 0;  // from one strip to the next
-  index_t place = lo; // the row of what has such places, see kept_places
+  index_t done;       // rows of its chunk before lo
+  std::byte* scratch; // of the member that runs them
+  index_t sweep = 0;  // rows from one block to the next
+  index_t place = lo; // the row in recycled slots
 };
-// Where operand or result k of step I has row 0.
+// The address of row 0 of operand or result k of step I.
 template <const auto& P, int I> void* base_of(const frame<P>& f, int k, const sweep_rows& r) {
   const detail::slot& q = P.slot_[P.step_[I].slot0 + k];
   const frame_slot& s = f.step[I].slot[k];
@@ -65,10 +64,10 @@ template <const auto& P, int I> void finish_fused_rows(const frame<P>& f, const 
   }
 }
 
-// The convolutions and pools of a strip.
+// The convolutions and pools of a sweep: a batch sweep.
 template <class Arch, const auto& P> struct batch_sweep {
   using whole = kernel_steps<Arch>;
-  // Bytes of a member's sums of weights' gradients over the images at hand, in step i.
+  // Bytes of a member's weight gradients over the images that it is at, in step i.
   static constexpr index_t sums(int i) {
     const step& s = P.step_[i];
     const detail::slot& y = P.slot_[s.slot0 + s.loads];
@@ -107,13 +106,13 @@ template <class Arch, const auto& P> struct batch_sweep {
     conv2d_run<pass_of(s.o), whole::template kernel_of_step<P, I>(), simd<T>>(
         serial_team{}, conv_of(s, q), at[0], at[1], at[2], scratch, listed.lists);
     if constexpr (wgrad) {
-      T* const lost = chunk_sums<I>(f, detail::max_chunks + r.chunk); // by the sums of the chunk
+      T* const lost = chunk_sums<I>(f, detail::max_chunks + r.chunk); // what the sums of the chunk have lost
       const index_t n = product(q[2], 0, q[2].rank);
       if (adds) add_compensated<simd<T>>(n, at[2], chunk_sums<I>(f, r.chunk), lost);
       else std::fill_n(lost, n, T(0));
     }
   }
-  // The rows at hand of operand or result k of step I, which is at `at`.
+  // The rows r of operand or result k of step I. at: its row 0.
   template <int I> static frame_slot rows_of(const frame<P>& f, int k, const sweep_rows& r, void*& at) {
     at = base_of<P, I>(f, k, r);
     frame_slot s = f.step[I].slot[k];
@@ -175,21 +174,21 @@ template <class Arch, const auto& P> struct sweep {
     if constexpr (is_conv(P.step_[I].o) && !P.step_[I].packs_ahead)
       kernel_steps<Arch>::template pack_step<P, I>(team, f);
   }
-  // The strip I... of images, in places that kept_places gives them: a block writes where another one has written, behind
-  // the call of take() that gave it the place.
+  // The batch sweep I... with recycled slots. A block writes to a slot of another block only after the call of
+  // take() that freed it.
   template <int... I, class Team> static void run_kept(const Team& team, const frame<P>& f, index_t each) {
     constexpr const recycled_slots<P>& kept = recycled_slots_of<P>;
     using T = typename kernel_steps<Arch>::template element_of<P, kept.select>;
     const state_of_recycled_slots state = state_of_places<P>(f);
     most_extreme<T> chosen(kept.least, kept.most, static_cast<const T*>(f.step[kept.select].slot[0].data()),
                            state.heap);
-    index_t places = 0; // in use, or free for a block's next image: no more than images have come
+    index_t places = 0; // handed out so far: at most as many as images seen
     index_t blocks = std::min<index_t>(team.size(), kept.images);
-    if constexpr (((P.step_[I].carries > 0) || ...)) // a place for each block
+    if constexpr (((P.step_[I].carries > 0) || ...)) // chunk sums of each block
       blocks = std::min<index_t>(blocks, detail::max_chunks);
     team.run(blocks, [&](index_t block, int member) {
       constexpr index_t none = -1;
-      index_t place = none; // that no image has any longer
+      index_t place = none; // a free slot
       const index_t end = kept.images * (block + 1) / blocks;
       for (index_t i = kept.images * block / blocks; i < end; ++i) {
         if (place == none) place = __atomic_fetch_add(&places, index_t{1}, __ATOMIC_RELAXED);
@@ -201,14 +200,14 @@ template <class Arch, const auto& P> struct sweep {
       }
     });
   }
-  // The strip that begins with step First. Chunks are strips, or of many of them where sums pass over rows.
+  // The sweep that begins with step First. A chunk is one block of rows, or many blocks where steps sum over rows.
   // each: bytes of a member's scratch
   template <int First, class Team, int... K> [[gnu::always_inline]] static inline void run(
       const Team& team, const frame<P>& f, index_t each, std::integer_sequence<int, K...>) {
     constexpr bool sums = ((P.step_[First + K].partials + P.step_[First + K].carries > 0) || ...);
     constexpr bool by_images = (is_batch_tiled(P.step_[First + K].o) || ...);
     const index_t rows = f.step[First].loop[0];
-    if constexpr (!by_images) // of images there are least_images
+    if constexpr (!by_images) // a batch has at least least_images
       if (rows == 0) {
         if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
         return;

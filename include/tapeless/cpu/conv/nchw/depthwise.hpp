@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution with one channel a group (depthwise; k / c filters see each channel): plane by plane, lanes are columns.
-// A block of rows and vectors of one plane stays in registers while its taps pass.
+// NCHW convolution with one channel a group (depthwise; each channel has k / c filters). Planes are taken one by
+// one, lanes are columns. A block of rows and vectors of results stays in registers for all its taps.
 #include "../common/tile.hpp"
 #include "direct.hpp"
 
@@ -10,13 +10,14 @@ namespace tapeless::cpu {
 
 constexpr bool one_channel_a_group(const conv_extents& e) { return e.c == e.groups; }
 
-/// y[i, j] (+)= sum_t w[t * w_step] x[i * x_row + tap[t] + j], i < rows <= R, NV vectors of which the last has `last` lanes
+/// y[i, j] (+)= sum_t w[t * w_step] x[i * x_row + tap[t] + j], i < rows <= R, NV vectors of which the last has
+/// `last` lanes
 template <class V, int R, int NV, class T>
 [[gnu::noinline]] void plane_block(int taps, const index_t* tap, const T* w, const T* x, index_t x_row, T* y,
                                    index_t y_row, index_t rows, index_t last, bool add) {
   constexpr index_t W = static_cast<index_t>(V::size);
   V acc[R][NV];
-  const T* line[R]; // rows that are not there repeat the last one
+  const T* line[R]; // missing rows repeat the last one
   unroll<R>([&](auto i) __attribute__((always_inline)) {
     line[i] = x + std::min<index_t>(i.value, rows - 1) * x_row;
     unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
@@ -39,15 +40,14 @@ template <class V, int R, int NV, class T>
     });
   });
 }
-/// 3 x 3 neighbours without stride or dilation, on vectors long enough for masks and 9 weights in registers: read in
-/// place, no tile.
+/// 3 x 3 taps without stride or dilation, and AVX-512, with its masks and room for 9 weights in registers: x is read
+/// in place, without a tile.
 template <class V> constexpr bool reads_in_place(const conv_extents& e) {
   return sizeof(V) == 64 && e.r == 3 && e.s == 3 && e.stride_h == 1 && e.stride_w == 1 && e.dil_h == 1 &&
          e.dil_w == 1;
 }
 /// A plane (h, w) with zeros around it: (i, j) is p[(i - top) * w + j - left].
-/// Where the same rows of another plane come next, no prefetcher follows: what is `ahead` elements further, if anything, is
-/// fetched meanwhile.
+/// Hardware prefetchers do not follow to the same rows of the next plane: `ahead` is its distance in elements, or 0.
 template <class T> struct padded_plane {
   const T* p;
   index_t h, w, top, left, ahead = 0;
@@ -61,13 +61,13 @@ template <class T> struct padded_plane {
     return ((1u << end) - 1) & ~((1u << first) - 1);
   }
 };
-/// y[i, j] (+)= sum w[3 r + s] x[i0 + i + r, j0 + j + s], i < rows, NV vectors of which the last has `last` lanes: each
-/// vector of x is loaded once for the three rows of results that see it.
+/// y[i, j] (+)= sum w[3 r + s] x[i0 + i + r, j0 + j + s], i < rows; NV vectors, the last with `last` lanes.
+/// Each vector of x is loaded once for the three rows of results that use it.
 template <class V, int NV, class T>
 [[gnu::noinline]] void plane_3x3(const T* w, padded_plane<T> x, index_t i0, index_t j0, T* y, index_t y_row,
                                  index_t rows, index_t last, bool add) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  V f[9], acc[3][NV]; // of the results i - 2, i - 1 and i
+  V f[9], acc[3][NV]; // of rows i - 2, i - 1 and i of results
   unsigned lanes[3 * NV];
   unroll<9>([&](auto t) __attribute__((always_inline)) { f[t] = V(w[t]); });
   unroll<3 * NV>([&](auto k) __attribute__((always_inline)) {
@@ -129,11 +129,11 @@ void plane(int taps, const index_t* tap, const T* w, const T* x, index_t x_row, 
   }
 }
 
-/// Rows of a plane of `cols` columns that pass together, all columns of them, so that few pages are open at once. In dgrad they
-/// stay near by while all planes of dy meet them.
+/// Rows of a plane with `cols` columns to take at a time: few pages are open at once. In dgrad they stay in cache
+/// for all planes of dy.
 constexpr index_t rows_near_by(index_t cols) { return std::max<index_t>(16, (1 << 13) / cols); }
 
-/// Channels in a chunk, so that one is worth its start.
+/// Channels of a chunk: enough work to be worth its start.
 constexpr index_t planes_of_chunk(const conv_extents& e, index_t area) {
   const index_t work = std::max<index_t>(area, 1) * e.k / e.groups * e.r * e.s;
   return std::clamp<index_t>((1 << 18) / work, 1, e.c);
@@ -186,7 +186,7 @@ template <class V> struct depthwise_fprop {
 
 template <class V> struct depthwise_dgrad {
   using T = typename V::value_type;
-  // a tile of one plane of dy, and rows of dx by their residues
+  // A tile of one plane of dy, and rows of dx sorted by residue.
   struct plan : dgrad_plan<T, V> {
     image_tile one;
     constexpr explicit plan(const conv_extents& e)
@@ -271,6 +271,5 @@ template <class V> struct depthwise_dgrad {
     });
   }
 };
-
 
 } // namespace tapeless::cpu

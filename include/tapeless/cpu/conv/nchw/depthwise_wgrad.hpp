@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// wgrad with one channel a group: the sums of a channel over the planes of all images.
+// NCHW wgrad with one channel a group: sums over the planes of a channel in all images.
 #include "../common/tile.hpp"
 #include "depthwise.hpp"
 #include "direct.hpp"
@@ -9,8 +9,8 @@
 
 namespace tapeless::cpu {
 
-/// sum[3 r + s] += sum over rows and columns of dy[i, j] * x[i0 + i + r, j + s]: each vector is loaded once for the three
-/// rows of taps. Vectors without masks read dy and x up to whole vectors. Ahead: the next rows of dy are fetched meanwhile.
+/// sum[3 r + s] += sum over rows and columns of dy[i, j] * x[i0 + i + r, j + s]. Each vector is loaded once for the
+/// three rows of taps. Without masks dy and x are read up to whole vectors. Ahead: prefetches the next rows of dy.
 template <class V, bool Ahead, class T>
 [[gnu::noinline]] void correlate_3x3(index_t rows, index_t cols, const T* dy, index_t dy_row,
                                      padded_plane<T> x, index_t i0, V (&sum)[1][9]) {
@@ -24,7 +24,7 @@ template <class V, bool Ahead, class T>
   chain_sums<V, 1, 9> sums;
   const index_t chain = chain_terms;
   index_t room = chain;
-  const index_t first = x.top - i0, end = first + x.h; // rows of x that there are
+  const index_t first = x.top - i0, end = first + x.h; // rows inside x
   for (index_t j = 0; j < cols; j += W) {
     const unsigned lanes[3] = {x.template lanes<V>(j), x.template lanes<V>(j + 1),
                                x.template lanes<V>(j + 2)};
@@ -67,7 +67,7 @@ template <class V> struct depthwise_wgrad {
       slots = std::clamp<index_t>(8 * channels / e.c, 1, 8);
     }
     constexpr index_t size() const { return x.tile.size() + dy.size(); }
-    // and what a block of the sums of a channel comes to, and what their sum has lost
+    // and a block of the sums of a channel, and what their total has lost
     constexpr index_t each(const conv_extents& e) const { return size() + 2 * x.kg * e.r * e.s; }
   };
   static constexpr scratch_need need(const conv_extents& e) {
@@ -76,6 +76,38 @@ template <class V> struct depthwise_wgrad {
             .shared = p.slots > 1 ? p.slots * e.k * e.r * e.s : 0};
   }
   static constexpr bool reads_lists(const conv_extents&) { return true; }
+  /// to: (k, tap) = the sums of channels [c0, c1) over images [z0, z1), read in place.
+  [[gnu::always_inline]] static inline void sums_in_place(const conv_extents& e, index_t kg,
+                                                          const image_batch<T>& x, const image_batch<T>& dy,
+                                                          index_t c0, index_t c1, index_t z0, index_t z1,
+                                                          T* to) {
+    const index_t band = rows_near_by(e.q);
+    for (index_t k = c0 * kg; k < c1 * kg; ++k) {
+      V sum[1][9];
+      for (V& v : sum[0]) v = V(T(0));
+      chain_sums<V, 1, 9> sums;
+      index_t bands = 0;
+      for (index_t z = z0; z < z1; ++z) {
+        const T* const plane = x(z) + k / kg * e.h * e.w;
+        const T* const from = dy(z) + k * e.p * e.q;
+        if (z + 1 < z1) {
+          prefetch(x(z + 1) + k / kg * e.h * e.w, e.h * e.w);
+          prefetch(dy(z + 1) + k * e.p * e.q, e.p * e.q);
+        }
+        const padded_plane<T> padded{plane, e.h, e.w, e.pad_top, e.pad_left};
+        for (index_t i = 0; i < e.p; i += band) {
+          if (bands++ == blocks_in_order) {
+            sums.collect(sum);
+            bands = 1;
+          }
+          if (band >= e.p) correlate_3x3<V, false>(e.p, e.q, from, e.q, padded, 0, sum);
+          else correlate_3x3<V, true>(std::min(band, e.p - i), e.q, from + i * e.q, e.q, padded, i, sum);
+        }
+      }
+      sums.finish(sum);
+      for (int b = 0; b < 9; ++b) to[k * 9 + b] = hsum(sum[0][b]);
+    }
+  }
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
@@ -92,33 +124,7 @@ template <class V> struct depthwise_wgrad {
                     z1 = (slot + 1) * e.n / slots;
       if constexpr (sizeof(V) == 64)
         if (reads_in_place<V>(e)) {
-          const index_t band = rows_near_by(e.q);
-          for (index_t k = c0 * kg; k < c1 * kg; ++k) {
-            V sum[1][9];
-            for (V& v : sum[0]) v = V(T(0));
-            chain_sums<V, 1, 9> sums;
-            index_t bands = 0;
-            for (index_t z = z0; z < z1; ++z) {
-              const T* const plane = x(z) + k / kg * e.h * e.w;
-              const T* const from = dy(z) + k * e.p * e.q;
-              if (z + 1 < z1) {
-                prefetch(x(z + 1) + k / kg * e.h * e.w, e.h * e.w);
-                prefetch(dy(z + 1) + k * e.p * e.q, e.p * e.q);
-              }
-              const padded_plane<T> padded{plane, e.h, e.w, e.pad_top, e.pad_left};
-              for (index_t i = 0; i < e.p; i += band) {
-                if (bands++ == blocks_in_order) {
-                  sums.collect(sum);
-                  bands = 1;
-                }
-                if (band >= e.p) correlate_3x3<V, false>(e.p, e.q, from, e.q, padded, 0, sum);
-                else
-                  correlate_3x3<V, true>(std::min(band, e.p - i), e.q, from + i * e.q, e.q, padded, i, sum);
-              }
-            }
-            sums.finish(sum);
-            for (int b = 0; b < 9; ++b) target[(slot * e.k + k) * 9 + b] = hsum(sum[0][b]);
-          }
+          sums_in_place(e, kg, x, dy, c0, c1, z0, z1, target + slot * e.k * 9);
           return;
         }
       T* const xs = s.each + member * p.each(e);

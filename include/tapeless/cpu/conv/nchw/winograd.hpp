@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// 3 x 3 convolution without stride by minimal filtering (cpu/conv/common/winograd_transforms.hpp): 2.25 times fewer products than columns.
+// NCHW 3 x 3 convolution without stride by minimal filtering (winograd_transforms.hpp): 2.25 times fewer products
+// than direct.
 //
-// A tile is an (M, M) block of outputs, `dil` apart, and the (M + 2, M + 2) inputs that it sees, (a, b) one of its points;
-// lanes are tiles that follow one another, over the ends of rows, residues and images. Rows are transformed along themselves once, for the tiles above and below that see them;
-// two vectors of tiles then along columns, and stay in the nearest caches until all filters have met them: a panel of
-// filters keeps the products of a row of points in registers, sums over channels, and transforms back from there. dgrad is fprop
-// with the taps reversed, filters and channels exchanged. An infinity or NaN reaches all outputs of the tiles that
-// see it.
+// A tile is an (M, M) block of outputs, `dil` apart, and the (M + 2, M + 2) inputs that it reads; (a, b) is one of
+// its points. Lanes are consecutive tiles, across the ends of rows, residues and images. Rows of x are transformed
+// along the row once, for all tiles that read them. Two vectors of tiles at a time are then transformed along
+// columns, and stay in the nearest caches for all filters. A panel of filters keeps the products of a row of points
+// in registers, sums over channels, and transforms back from registers. dgrad is fprop with reversed taps, filters
+// and channels exchanged. An infinity or NaN reaches all outputs of the tiles that read it.
 #include "../common/tile.hpp"
 #include "../../base/transpose.hpp"
 #include "../common/geometry.hpp"
@@ -59,7 +60,7 @@ template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd
   using result = typename winograd<M>::result;
   V half[A][F * N][M]; // transformed along the rows: more than registers hold
   for (int a = 0; a < A; ++a) {
-    V points[F * N][A]; // of a row, where several groups have them
+    V points[F * N][A]; // of a row, if it has several groups of points
     for (int group = 0; group < A; group += B) {
       V acc[F * N][B];
 #pragma GCC unroll 24
@@ -113,8 +114,9 @@ template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd
   }
 }
 
-/// to: of each block of filters (row_blocks) (a, group of points b, channel, filter, point of the group), the transformed
-/// weights: a stream of memory; filter (f, c) at w[f * w_filter + c * w_channel], its taps reversed where asked
+/// to: of each block of filters (row_blocks) (a, group of points b, channel, filter, point of the group), the
+/// transformed weights: a stream of memory; filter (f, c) at w[f * w_filter + c * w_channel], its taps reversed
+/// where asked
 template <class V, int M, bool Reversed, class Team, class T>
 void winograd_filters(const Team& team, index_t cg, index_t kg, const T* w, index_t w_filter,
                       index_t w_channel, T* to) {
@@ -123,7 +125,7 @@ void winograd_filters(const Team& team, index_t cg, index_t kg, const T* w, inde
   constexpr int A = M + 2;
   team.run(cg, [&](index_t c, int) {
     T points[A * A / B][static_cast<std::size_t>(B) * V::size]; // (group, filter, point)
-    index_t first = 0;                                          // of those filters
+    index_t first = 0;                                          // the first of the transformed filters
     const auto transform = [&](index_t f) {
       T taps[9 * V::size];
       transpose<V, true>(std::min(W, kg - f), 9, w + f * w_filter + c * w_channel, w_filter, taps, W);
@@ -188,7 +190,7 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
                 lines + (c * M + r / e.dil_h % M) * A * pitch + line.at(e, z, r) + residue * line.row, pitch);
       }
 
-    // Straight to y, where vectors are parts of its rows.
+    // Results go straight to y if vectors are parts of its rows.
     const bool straight =
         plain && images == 1 && rows == M * steps && e.q == M * line.row && line.row % W == 0;
     const auto place = [&](index_t tile_of_line) {
@@ -196,7 +198,7 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
     };
     T* const to = straight ? result(0, 0) : out;
     const index_t to_row = straight ? e.q : plan.result(), to_filter = straight ? area : M * plan.result();
-    // what is written comes from far: it is on its way while products are taken
+    // prefetches the lines of y that are written after the products
     const auto fetch = [&](index_t k, index_t vector) {
       constexpr index_t elements = 64 / static_cast<index_t>(sizeof(T));
       for (index_t z = 0; z < images; ++z)

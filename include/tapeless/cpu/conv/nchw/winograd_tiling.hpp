@@ -1,20 +1,21 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// How minimal filtering on NCHW cuts its work: the register block, the line of tiles of a chunk, and the scratch of a chunk.
+// How NCHW minimal filtering cuts its work: the register block, the line of tiles of a chunk, and the scratch of a
+// chunk.
 #include "../common/tile.hpp"
 
 namespace tapeless::cpu {
 
-/// Registers of the products: `filters` filters, `vectors` vectors of tiles, `points` points of a row at a time, whose
-/// number divides M + 2. Of two vectors a weight is loaded once: with one a core of two FMA units waits for its loads.
+/// The register block: `filters` filters, `vectors` vectors of tiles, `points` points of a row (a divisor of M + 2).
+/// Two vectors share the load of a weight: with one, a core of two FMA units waits for its loads.
 template <class V, int M> struct winograd_block {
   static constexpr int sums = sizeof(V) == 64 ? 24 : 12, vectors = 2;
   static constexpr int points = M == 2 && sums == 24 ? 4 : 2, filters = sums / (points * vectors);
 };
 
-/// The tiles of a chunk, in one line: image, step of M * dil_h rows, row modulo dil_h, column modulo dil_w, column. From an
-/// image to the next is one step more than a band has: the rows that its last tiles see.
+/// The tiles of a chunk, in one line: image, step of M * dil_h rows, row modulo dil_h, column modulo dil_w, column.
+/// Each image has one step more than a band: the rows that its last tiles read.
 template <class V, int M> struct winograd_line {
   using T = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size), A = M + 2;
@@ -26,11 +27,11 @@ template <class V, int M> struct winograd_line {
         step(row * e.dil_w * e.dil_h),
         steps(ceil_div(e.p, M * e.dil_h)),
         images(1) {
-    // of transformed rows, and of results
+    // so many steps of transformed rows and of results stay in cache
     const index_t wanted = (1 << 19) / (static_cast<index_t>(sizeof(T)) * M * step *
                                         std::max(A * (e.c / e.groups), M * (e.k / e.groups)));
     cut(std::clamp<index_t>(wanted, 1, steps));
-    // so many that the vectors are full
+    // so many images that the vectors are full
     const auto vectors_of = [&](index_t n) { return ceil_div(tiles(n, band), W); };
     if (bands == 1)
       for (index_t n = 2; n <= 8 && n * (band + 1) <= wanted; ++n)
@@ -41,7 +42,7 @@ template <class V, int M> struct winograd_line {
     band = ceil_div(steps, bands);
     bands = ceil_div(steps, band);
   }
-  /// The same, in smaller bands where a batch and its groups alone would leave members idle.
+  /// The same in smaller bands, if the batch and its groups alone would leave members idle.
   winograd_line for_team(index_t batch, index_t groups, index_t members) const {
     winograd_line r = *this;
     const auto chunks = [&] { return ceil_div(batch, r.images) * groups * r.bands; };
@@ -53,7 +54,7 @@ template <class V, int M> struct winograd_line {
   constexpr index_t tiles(index_t n, index_t steps_of_each) const {
     return ((n - 1) * (band + 1) + steps_of_each) * step;
   }
-  /// Elements of a row of points of one channel; whole vectors are written to and read from its end.
+  /// Elements of a row of points of one channel, with room for a whole vector at its end.
   constexpr index_t pitch() const { return round_up(images * (band + 1) * step, W) + W; }
   /// Row r of a band of image z begins at at(..) of the rows of its phase, r / dil_h modulo M.
   constexpr index_t at(const conv_extents& e, index_t z, index_t r) const {

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution of small channels-last images: windows are trimmed to the image, and no tile is filled.
-//   fprop, dgrad   pixels whose windows hold the same taps are rows of one product, over all images of a chunk
-//   wgrad          each tap by itself: rows are channels, lanes filters, sums run over the pixels where it is inside
-// All pixels are read in place. No sum depends on how a team cuts the work.
+// NHWC convolution of small images, fprop and dgrad: windows are trimmed to the image, and no tile is filled. Pixels
+// whose windows have the same taps inside are rows of one product, over all images of a chunk. Pixels are read in
+// place. No sum depends on how a team cuts the work. wgrad: trimmed_wgrad.hpp.
 #include "../common/geometry.hpp"
 #include "../common/row_panel.hpp"
 #include "../common/tile.hpp"
@@ -13,7 +12,7 @@
 
 namespace tapeless::cpu {
 
-/// One axis of windows: position i reads tap t at i * step + base + t, where that is in [0, extent).
+/// One axis of windows: tap t of position i reads element i * step + base + t, if that is in [0, extent).
 struct axis_of_taps {
   index_t positions, taps, base, step, extent;
   constexpr index_t at(index_t i) const { return i * step + base; }
@@ -24,7 +23,7 @@ struct axis_of_taps {
     for (index_t i = 0; i < positions; ++i) n += end(i) - first(i);
     return n;
   }
-  /// f(position, how many like it follow, tap, taps) for the positions of one band
+  /// f(position, how many have the same taps, first tap, taps) for the positions of one band
   template <class F> constexpr void each_window(F&& f, index_t band = 0, index_t bands = 1) const {
     const index_t stop = (band + 1) * positions / bands;
     for (index_t i = band * positions / bands, next = 0; i < stop; i = next) {
@@ -37,11 +36,11 @@ constexpr axis_of_taps rows_of_taps(const conv_extents& e) { return {e.p, e.r, -
 constexpr axis_of_taps cols_of_taps(const conv_extents& e) {
   return {e.q, e.s, -e.pad_left, e.stride_w, e.w};
 }
-/// Of one image, one channel and one filter.
+/// Products with elements inside the image, for one image, channel and filter.
 constexpr index_t products_inside(const conv_extents& e) {
   return rows_of_taps(e).inside() * cols_of_taps(e).inside();
 }
-/// Pixels of dx of residue f modulo the stride; tap 0 is the last one that meets them.
+/// Pixels of dx of residue f modulo the stride. Tap 0 is the last tap that meets them.
 constexpr axis_of_taps residue_of_taps(index_t f, index_t extent, index_t taps, index_t pad, index_t stride,
                                        index_t results) {
   index_t last = taps - 1, count = 0;
@@ -79,11 +78,11 @@ void lanes_of_trimmed(const axis_of_taps& rows, const axis_of_taps& cols, index_
   };
   rows.each_window(row, band, bands);
 }
-/// Images of a chunk: so many that the rows of a corner fill blocks, where the image has few others.
+/// Images of a chunk: enough that the pixels of a corner fill blocks, if the image is small.
 inline index_t images_of_trimmed(index_t n, index_t area, int team) {
   return std::clamp<index_t>(ceil_div(n, team), area < 128 ? 8 : 1, 32);
 }
-/// f(first image, images, part, member): chunks of `together` images, cut further where a team has too few of them.
+/// f(first image, images, part, member) for chunks of `together` images, cut further if a team has too few chunks.
 template <class V, class Team, class F>
 void each_trimmed_part(const Team& team, index_t n, index_t together, index_t rows, index_t lanes,
                        index_t work, F&& f) {
@@ -160,6 +159,5 @@ template <class V> struct channels_last_trimmed_dgrad {
       }
   }
 };
-
 
 } // namespace tapeless::cpu

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// wgrad of small NHWC images, tap by tap: rows are channels, lanes are filters, and sums run over the pixels that the tap
-// reads inside the image. x and dy are read in place. No sum depends on how a team cuts the work.
+// NHWC wgrad of small images, tap by tap: rows are channels, lanes are filters, and sums run over the pixels that
+// the tap reads inside the image. x and dy are read in place. No sum depends on how a team cuts the work.
 #include "../common/row_panel.hpp"
 #include "../common/tile.hpp"
 #include "direct.hpp"
@@ -65,12 +65,12 @@ template <class V, int M, int NV, class T>
 template <class V> struct channels_last_trimmed_wgrad {
   using T = typename V::value_type;
   using B = lane_blocking<V>;
-  // filters fill vectors: dy is read in place
+  // Filters must fill vectors, because dy is read in place.
   static constexpr bool takes(const conv_extents& e) { return takes_trimmed(e) && e.k % B::W == 0; }
   static constexpr scratch_need need(const conv_extents& e) { return {.shared = 3 * e.k * e.c * e.r * e.s}; }
-  /// The positions where tap t is inside.
+  /// The positions where tap t is inside the image.
   struct range {
-    index_t first, count, at; // at: what the first one reads
+    index_t first, count, at; // at: the element that the first one reads
     constexpr range(const axis_of_taps& x, index_t t) {
       first = std::clamp<index_t>(ceil_div(std::max<index_t>(-(x.base + t), 0), x.step), 0, x.positions);
       at = x.at(first) + t;
@@ -96,15 +96,15 @@ template <class V> struct channels_last_trimmed_wgrad {
                                       });
     finish(team, e, all.slots, all.p, dw);
   }
-  /// A unit: one of so many parts of the channels, one tap and one panel of filters.
+  /// A unit is a part of the channels, one tap and one panel of filters.
   static index_t units_of(const conv_extents& e, index_t parts) {
     return parts * e.r * e.s * ceil_div(e.k, B::NR);
   }
-  /// What all channels read of so many images stays in the nearest cache.
+  /// So many images of all channels stay in the nearest cache.
   static constexpr index_t images_at_once(const conv_extents& e) {
     return std::max<index_t>(1, 64 * B::NV / std::max<index_t>(e.p * e.q, 1));
   }
-  /// sums (+)= those of some images; sums: (panel, c, tap, filter of the panel)
+  /// sums (+)= the sums of some images; sums: (panel, c, tap, filter of the panel)
   static void some(const conv_extents& e, index_t images, index_t parts, index_t unit, index_t end,
                    const T* x, const T* dy, T* sums, bool add) {
     const index_t taps = e.r * e.s;
@@ -138,7 +138,7 @@ template <class V> struct channels_last_trimmed_wgrad {
       transpose<V>(rows, lanes, sum, lanes, dw + k * columns + m, columns);
     });
   }
-  /// The innermost loop of a kernel is a long one.
+  /// The grid with images as the innermost loop: it is longer than that over columns.
   static constexpr pixel_grid images_inside(const pixel_grid& g) {
     return {
         g.rows, g.cols, g.images, {g.from.row, g.from.col, g.from.image}, {g.to.row, g.to.col, g.to.image}};

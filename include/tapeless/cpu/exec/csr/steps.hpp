@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the steps of a CSR sweep do with the rows at hand: products, fused loops, rows that masks keep, and rows in pieces.
+// The steps of a CSR sweep on some rows: products, fused loops, the rows that masks keep, and long rows in pieces.
 #include "../../../core/element_type.hpp"
 #include "../../../ops/spmm.hpp"
 #include "../../../plan/ir/step.hpp"
@@ -17,7 +17,7 @@
 
 namespace tapeless::cpu {
 
-// f(lo, hi) for neighbouring rows of C, (.., K), that are not zero
+// f(lo, hi) for each run of nonzero rows of C (.., K).
 template <class T, class F> void each_run_of_nonzero_rows(const T* C, index_t K, index_t lo, index_t hi,
                                                           F f) {
   const auto is_zero = [&](index_t i) {
@@ -30,7 +30,7 @@ template <class T, class F> void each_run_of_nonzero_rows(const T* C, index_t K,
     while (lo < hi && is_zero(lo)) ++lo;
     const index_t first = lo;
     while (lo < hi && !is_zero(lo)) ++lo;
-    if (first < lo) f(first, lo++); // row lo is zero, or none
+    if (first < lo) f(first, lo++); // row lo is zero or the end
   }
 }
 
@@ -47,14 +47,14 @@ template <class Arch, const auto& P, int First> struct csr_sweep_steps : csr_swe
   struct long_rows {
     index_t count = 0, row[most_long_rows];
     bool visited[most_long_rows];
-    T factor[steps][most_long_rows];           // of step First + k: the operand of row `row[n]`
-    T sum[steps][most_long_rows * row_pieces]; // of its pieces
+    T factor[steps][most_long_rows];           // of step First + k: its operand in row `row[n]`
+    T sum[steps][most_long_rows * row_pieces]; // the sums of its pieces
   };
-  // a strip, or the long row `which`
+  // Some rows, or the long row `which`.
   struct rows_at_hand : sweep_rows {
     long_rows* cut;
     index_t which = -1;
-    index_t until = 0;               // where the rows that follow one another end
+    index_t until = 0;               // the end of the consecutive rows
     index_t column = 0, columns = 0; // has_slices: the slice
   };
   template <int I, int Operand> static auto all_of_factor(const frame<P>& f) {
@@ -88,7 +88,7 @@ template <class Arch, const auto& P, int First> struct csr_sweep_steps : csr_swe
                            y);
     }
   }
-  // What step I does for a long row in the sweep.   first, second: as in run_rows
+  // Step I on a long row.   first, second: as in run_rows
   template <int I, class L, class R> [[gnu::noinline, gnu::cold]] static void run_long_row(
       const rows_at_hand& r, L first, R second, T* y) {
     long_rows& l = *r.cut;
@@ -102,7 +102,7 @@ template <class Arch, const auto& P, int First> struct csr_sweep_steps : csr_swe
     }
   }
 
-  // -> how many of the rows [lo, hi) all masks keep; list: which ones
+  // Returns how many of the rows [lo, hi) all masks keep, and lists them.
   static index_t keep_rows(const frame<P>& f, index_t lo, index_t hi, std::int32_t* list) {
     index_t kept = 0;
     const auto keep = [&](auto k) {
@@ -117,7 +117,7 @@ template <class Arch, const auto& P, int First> struct csr_sweep_steps : csr_swe
     return kept;
   }
 
-  // base: where load K of step I has row 0; if gathered, where the rows kept would have it
+  // base: the address of row 0 of load K of step I. If it is gathered: that of its copy.
   template <int I, int K, class Rows> static void gather(const Rows& rows, const sweep_rows& r, void*& base) {
     if constexpr (gathers(I, K) && !std::is_same_v<Rows, every_row>) {
       using E = element_of_slot<P.step_[I].slot0 + K>;
@@ -155,7 +155,7 @@ template <class Arch, const auto& P, int First> struct csr_sweep_steps : csr_swe
   }
   template <int Slot> using element_of_slot = decltype(zero_of_slot<Slot>());
 
-  // The factors of a product: a pointer, or the ones that it stands without.
+  // The factors of a product: a pointer, or ones if the op has no such factor.
   template <int I, int Operand, class Rows> static auto factor(const frame<P>& f, const Rows& rows,
                                                                const sweep_rows& r) {
     constexpr bool absent = Operand == 1 ? form::first_is_ones(I) : form::second_is_ones(I);

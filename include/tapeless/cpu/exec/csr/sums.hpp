@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// The sums over rows of a CSR sweep, by columns: a copy for each chunk, begun, taken in chains of rows, and added up in the
-// order of the chunks.
+// The sums over rows of a CSR sweep, by columns: a copy for each chunk, begun, taken in chains of rows, and added up
+// in the order of the chunks.
 #include "../../../plan/ir/step.hpp"
 #include "../../fused/lanes.hpp"
 #include "../../sparse/csr.hpp"
@@ -20,14 +20,14 @@ template <class Arch, const auto& P, int First> struct csr_sweep_sums : csr_swee
   using V = simd<T>;
   using cut = typename form::cut;
 
-  // ahead of a chunk: the entries of rows that are not visited are 0
+  // Before a chunk: the entries of rows that masks drop are 0.
   template <int I> static void begin_entries(const frame<P>& f, const cut& c, index_t lo, index_t hi) {
     if constexpr (masks > 0 && P.step_[I].o == op::sddmm) {
       T* const y = static_cast<T*>(f.step[I].slot[of_result(I)].data());
       std::fill(y + c.a.begin(lo), y + c.a.begin(hi), T(0));
     }
   }
-  // and so are the sums [lo, hi), and x stands beside them
+  // Sets sums [lo, hi) of a chunk to 0; copies x beside them if they alternate.
   template <int I>
   static void begin_sums(const frame<P>& f, const cut& c, index_t chunk, index_t lo, index_t hi) {
     if constexpr (sums(I)) {
@@ -80,7 +80,7 @@ template <class Arch, const auto& P, int First> struct csr_sweep_sums : csr_swee
   }
 
   // ---- sums of many rows
-  // The chains of the sums of a chunk end; first: high and low are empty. The columns at hand are those of r.
+  // Ends the chains of the sums of a chunk. first: high and low are not set yet.
   template <int I>
   static void end_chains_of_sums(const frame<P>& f, const cut& c, const sweep_rows& r, index_t column,
                                  index_t columns, bool first) {
@@ -104,7 +104,7 @@ template <class Arch, const auto& P, int First> struct csr_sweep_sums : csr_swee
       }
     }
   }
-  // The sums of a chunk go where its chains are.
+  // Writes the sums of a chunk to the place of its chains.
   template <int I>
   static void end_sums_of_chunk(const frame<P>& f, const cut& c, const sweep_rows& r, index_t column,
                                 index_t columns) {

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// A CSR sweep: products with one sparse matrix, and the fused steps between them. Some rows go through all steps before the
-// next rows, so the entries of a row are read from memory once. A product alone is a sweep of one step.
+// A CSR sweep: products with one sparse matrix, and the fused steps between them. Some rows go through all steps
+// before the next rows, so the entries of a row are read from memory once. A product alone is a sweep of one step.
 //
-// The rows are cut into chunks by their number of entries. Sums over rows (A^T r, the reductions of fused steps) are taken
-// chunk by chunk and added in the order of the chunks. If a sweep multiplies x and sums g by columns, and neither is short,
-// x and g alternate in memory: (x_0, g_0, x_1, g_1, ...), a copy for each chunk. So one cache line serves both. In a tiled
-// matrix a step of the sweep is a block of rows of its tiles, and x and g stay apart.
+// The rows are cut into chunks by their number of entries. Sums over rows (A^T r, the reductions of fused steps) are
+// taken chunk by chunk and added in the order of the chunks. If a sweep multiplies x and sums g by columns, and
+// neither is short, x and g alternate in memory: (x_0, g_0, x_1, g_1, ...), a copy for each chunk. So one cache line
+// serves both. In a tiled matrix a step of the sweep is a block of rows of its tiles, and x and g stay apart.
 //
-// A row with a large share of all entries is cut into pieces for the team. Its own sums are taken before the sweep. What it
-// adds to sums by columns, or spreads, comes after the sweep: its pieces have different columns.
+// A row with a large share of all entries is cut into pieces for the team. Its own sums are taken before the sweep.
+// What it adds to sums by columns, or spreads, comes after the sweep: its pieces have different columns.
 #include "../../../plan/ir/step.hpp"
 #include "../../sparse/csr.hpp"
 #include "../../sparse/tiles.hpp"
@@ -33,7 +33,7 @@ template <class Arch, const auto& P, int First> class csr_sweep : csr_sweep_form
   using long_rows = typename at_rows::long_rows;
   using rows_at_hand = typename at_rows::rows_at_hand;
 
-  // The sums of the pieces of long rows.
+  // Finds the long rows, and sums each of their pieces.
   template <int... I, class Team> [[gnu::always_inline]] static inline void sum_long_rows(const Team& team,
                                                                                           const frame<P>& f,
                                                                                           const cut& c,
@@ -48,7 +48,7 @@ template <class Arch, const auto& P, int First> class csr_sweep : csr_sweep_form
       (at_rows::template sum_piece<I>(f, c, l, n, k % row_pieces), ...);
     });
   }
-  // The rows [begin, end) of a chunk, some at a time. -> have chains of its sums ended on the way?
+  // The rows [begin, end) of a chunk, some at a time. Returns whether chains of its sums have ended.
   template <int... I> [[gnu::always_inline]] static inline bool run_chunk(const frame<P>& f, const cut& c,
                                                                           rows_at_hand& r, index_t begin,
                                                                           index_t end) {
@@ -114,7 +114,7 @@ template <class Arch, const auto& P, int First> class csr_sweep : csr_sweep_form
       constexpr index_t run = 16384;
       team.run((summed + run - 1) / run, [&](index_t s, int) { act(s * run, (s + 1) * run); });
     };
-    index_t slices = 1, slice = 0; // each of so many columns
+    index_t slices = 1, slice = 0; // slice: columns of each
     if constexpr (has_slices) {
       constexpr index_t line = 64 / index_t{sizeof(T)};
       const index_t columns = columns_of(f, First);
