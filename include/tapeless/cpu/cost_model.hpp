@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The cost model of the CPU. For assign_layouts.hpp: a convolution in either layout, and a reorder. For
-// row_cost.hpp: rows.
+// The cost model of the CPU: convolutions in either layout and reorders (assign_layouts.hpp), and rows (row_cost.hpp).
 #pragma once
 #include "../expr/node.hpp"
 #include "../ops/conv.hpp"

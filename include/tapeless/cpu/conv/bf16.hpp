@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution of bf16 operands; the result is float, products are exact, sums are of float. Extents as in
-// cpu/conv/conv.hpp.
+// Convolution of bf16 operands; the result is float, products are exact, sums are of float. Extents: conv.hpp.
 //
 // Operands become 32-bit words, which kernels of float take as elements. With AVX512_BF16 a word holds two
 // neighbours along the summed axis, and one instruction adds both products. The kernels are channels_last, and
 // channels_last_pointwise for 1 x 1:
-//   fprop   pairs of channels      dgrad   pairs of filters      wgrad   pairs of images, or the halves of a single
-//   image
+//   fprop   pairs of channels
+//   dgrad   pairs of filters
+//   wgrad   pairs of images, or the halves of a single image
 // On other machines, and where results fill few lanes, a word is one widened element, in the operand's layout. Any
 // kernel but minimal filtering takes these. A convolution that is a matrix product goes to matmul/bf16.hpp.
 // Some images at a time become words, in scratch that does not depend on the batch.

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Packs bf16 operands of a convolution into 32-bit words: pairs of elements in NHWC, or widened elements. Unpacks
-// results.
+// Packs bf16 operands of a convolution into 32-bit words: pairs of elements in NHWC, or widened elements.
 #include "../../core/bf16.hpp"
 #include "../base/bf16.hpp"
 #include "../matmul/bf16.hpp"

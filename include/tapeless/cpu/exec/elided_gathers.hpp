@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// elided_gathers: the gathers of a program that copy nothing. Their readers read rows list[0], list[1], .. of the
-// operand:
+// elided_gathers: the gathers of a program that copy nothing. Readers take rows list[0], list[1], .. of the operand:
 //   a loop      row by row, with its pointer moved to each row; it may read up to indexed_loads::most such gathers
 //   a^T b       while it packs a or b
 //   wgrad       image by image

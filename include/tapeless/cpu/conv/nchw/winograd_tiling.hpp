@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// How NCHW minimal filtering cuts its work: the register block, the line of tiles of a chunk, and the scratch of a
-// chunk.
+// How NCHW minimal filtering cuts its work: register block, line of tiles of a chunk, scratch of a chunk.
 #include "../common/tile.hpp"
 
 namespace tapeless::cpu {

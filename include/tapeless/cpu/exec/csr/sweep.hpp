@@ -7,7 +7,7 @@
 // The rows are cut into chunks by their number of entries. Sums over rows (A^T r, the reductions of fused steps) are
 // taken chunk by chunk and added in the order of the chunks. If a sweep multiplies x and sums g by columns, and
 // neither is short, x and g alternate in memory: (x_0, g_0, x_1, g_1, ...), a copy for each chunk. So one cache line
-// serves both. In a tiled matrix a step of the sweep is a block of rows of its tiles, and x and g stay apart.
+// serves both. Of a tiled matrix it takes a block of rows of tiles at a time; x and g stay apart.
 //
 // A row with a large share of all entries is cut into pieces for the team. Its own sums are taken before the sweep.
 // What it adds to sums by columns, or spreads, comes after the sweep: its pieces have different columns.
