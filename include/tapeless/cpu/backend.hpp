@@ -25,7 +25,7 @@ namespace tapeless::cpu {
 // Arch is in the name of every SIMD kernel that is called here, so objects built with other flags do not clash.
 template <team Team, class Arch = simd<float>> struct backend : row_figures {
   using team_type = Team;
-  using whole = kernel_steps<Arch>;
+  using kernels = kernel_steps<Arch>;
   using space = host;
   template <const auto& P> using frame_type = frame<P>;
 
@@ -42,21 +42,21 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
   // Kernel scratch in bytes, for each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {
     scratch_need most;
-    if constexpr (has_whole_steps<P>()) { // else no kernel is instantiated
+    if constexpr (has_kernel_steps<P>()) { // else no kernel is instantiated
       for (int i = 0; i < P.steps; ++i) {
         if (P.step_[i].fused || is_sparse(P.step_[i].o)) continue;
-        scratch_need n = whole::template need_of<P>(i);
-        const bool images = whole::template is_conv_of_sweep<P>(i);
+        scratch_need n = kernels::template need_of<P>(i);
+        const bool images = kernels::template is_conv_of_sweep<P>(i);
         if (images) n.each += std::exchange(n.shared, 0); // each member runs it by itself
-        else if (whole::template followed_by_epilogue<P>(i))
+        else if (kernels::template followed_by_epilogue<P>(i))
           n.each += n.shared; // by each member, or by all of them
-        const index_t size = whole::scratch_unit(P.step_[i]);
+        const index_t size = kernels::scratch_unit(P.step_[i]);
         const index_t ahead = images ? detail::aligned(P.sweep_bytes) + batch_sweep<Arch, P>::sums(i) : 0;
         most.each = std::max(most.each, ahead + n.each * size);
         most.shared = std::max(most.shared,
-                               whole::template packed_in_sweep_before<P>(i) + (n.packed + n.shared) * size);
+                               kernels::template packed_in_sweep_before<P>(i) + (n.packed + n.shared) * size);
       }
-      most.packed = whole::template packed_before<P>(P.steps);
+      most.packed = kernels::template packed_before<P>(P.steps);
     }
     most.each = std::max<index_t>(most.each, P.sweep_bytes);
     if constexpr (has_csr_sweeps<P>())
@@ -73,7 +73,7 @@ template <team Team, class Arch = simd<float>> struct backend : row_figures {
   template <const auto& P, int I> [[gnu::always_inline]] static inline void load_step(const Team& team,
                                                                                       frame<P>& f) {
     if constexpr (P.step_[I].at_load) execute<P, I>(team, f);
-    else if constexpr (P.step_[I].packs_ahead) whole::template pack_step<P, I>(team, f);
+    else if constexpr (P.step_[I].packs_ahead) kernels::template pack_step<P, I>(team, f);
   }
 
 private:
@@ -83,7 +83,7 @@ private:
       return; // run by the first step of the sweep; copies nothing; run by the step before it
     else if constexpr (P.step_[I].o == op::select) {
       constexpr step s = P.step_[I];
-      const index_t count = run_select<typename whole::template element_of<P, I>>(s, f.step[I]);
+      const index_t count = run_select<typename kernels::template element_of<P, I>>(s, f.step[I]);
       if constexpr (has_recycled_slots<P>)
         if (recycled_slots_of<P>.select == I) list_places<P>(f, count);
       constexpr auto e = P.slot_[s.slot0 + s.loads].s.d[0];
@@ -93,7 +93,7 @@ private:
       sweep<Arch, P>::template run<I>(team, f, scratch_of_member<P>(),
                                       std::make_integer_sequence<int, steps_of_sweep<P>(I)>{});
     else if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
-    else if constexpr (!whole::template followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
+    else if constexpr (!kernels::template followed_by_epilogue<P>(I)) run_kernel_step<P, I>(team, f);
   }
   // evaluated once, at compile time
   template <const auto& P> static constexpr index_t scratch_of_member() {
@@ -113,23 +113,23 @@ private:
       std::integer_sequence<int, I...>) {
     return std::max({index_t{0}, scratch_of_csr_sweep<P, I>()...});
   }
-  template <const auto& P> static constexpr bool has_whole_steps() {
+  template <const auto& P> static constexpr bool has_kernel_steps() {
     for (int i = 0; i < P.steps; ++i)
       if (!P.step_[i].fused && !is_sparse(P.step_[i].o)) return true;
     return false;
   }
-  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(
+  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_kernel_step(
       const Team& team, const frame<P>& f) {
-    using T = typename whole::template element_of<P, I>;
+    using T = typename kernels::template element_of<P, I>;
     const frame_slot* const slot = f.step[I].slot;
     if constexpr (is_made_with_positions<P>(I + 1))
       run_argmax_and_max<T>(team, P.step_[I], slot[0], slot[1], f.step[I + 1].slot[1]);
     else {
-      constexpr auto K = whole::template kernel_of_step<P, I>();
-      constexpr scratch_need need = whole::template need_of<P>(I);
-      if constexpr (!P.step_[I].packs_ahead && !is_small(K)) whole::template pack_step<P, I>(team, f);
+      constexpr auto K = kernels::template kernel_of_step<P, I>();
+      constexpr scratch_need need = kernels::template need_of<P>(I);
+      if constexpr (!P.step_[I].packs_ahead && !is_small(K)) kernels::template pack_step<P, I>(team, f);
       run_kernel<P.step_[I].o, K, T>(team, P.step_[I], f.step[I],
-                                     {whole::template packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch),
+                                     {kernels::template packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch),
                                       reinterpret_cast<T*>(f.shared) + need.packed},
                                      f.names, indexed_operands_of<P>(f, I));
     }
@@ -140,17 +140,17 @@ private:
     constexpr auto code = code_of<P, I>();
     const auto loop = loop_of<P, indexed_loads_of<P>(I)>(f, fused_kernel<code, simd<T>>{});
     if constexpr (!P.step_[I].epilogue) run_fused<code, T>(team, f.step[I], loop, no_rows{});
-    else if (constexpr auto K = whole::template kernel_of_step<P, I - 1>();
+    else if (constexpr auto K = kernels::template kernel_of_step<P, I - 1>();
              is_small(K) || f.step[I].chunks <= 1) {
-      run_whole_step<P, I - 1>(team, f);
+      run_kernel_step<P, I - 1>(team, f);
       run_fused<code, T>(team, f.step[I], loop, no_rows{});
     } else if constexpr (!is_small(K)) {
-      constexpr index_t own = whole::template need_of<P>(I - 1).each;
-      if constexpr (!P.step_[I - 1].packs_ahead) whole::template pack_step<P, I - 1>(team, f);
+      constexpr index_t own = kernels::template need_of<P>(I - 1).each;
+      if constexpr (!P.step_[I - 1].packs_ahead) kernels::template pack_step<P, I - 1>(team, f);
       run_fused<code, T>(team, f.step[I], loop,
-                         rows_of<P.step_[I - 1].o, K, typename whole::template element_of<P, I - 1>>{
+                         rows_of<P.step_[I - 1].o, K, typename kernels::template element_of<P, I - 1>>{
                              P.step_[I - 1], f.step[I - 1], f.scratch, scratch_of_member<P>(), own,
-                             whole::template packed_of<P, I - 1>(f), f.names, consumed_by<P>(I),
+                             kernels::template packed_of<P, I - 1>(f), f.names, consumed_by<P>(I),
                              replaced_by<P>(I, code.past_caches),
                              // one place for each member, where there are more chunks than members
                              team.size() < f.step[I].chunks ? f.step[I].chunk : 0});

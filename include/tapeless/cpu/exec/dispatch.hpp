@@ -59,7 +59,7 @@ constexpr bool is_small(const small_product& s) { return s.m > 0; }
 
 // Packs the weights of a step: once for all of its rows.
 template <op O, auto K, class T, class Team>
-void pack_whole(const Team& team, const step& s, const frame_step& f, T* packed) {
+void pack_kernel(const Team& team, const step& s, const frame_step& f, T* packed) {
   if constexpr (is_conv(O)) {
     const conv_extents e = conv_of(s, {f.slot[0].s, f.slot[1].s, f.slot[2].s});
     const T* const w = static_cast<const T*>(f.slot[1].data());

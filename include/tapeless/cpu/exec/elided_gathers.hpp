@@ -56,7 +56,7 @@ template <const auto& P> class elided_gathers : liveness<P> {
     return farthest < row ? unit : 0;
   }
   // Does kernel step r read rows of the tensor y in slot k, and not those of a reshape of it?
-  static constexpr bool whole_reads(int r, int k, const shape& y) {
+  static constexpr bool kernel_reads_rows(int r, int k, const shape& y) {
     const step& s = P.step_[r];
     if (s.at_load || s.bf16 || s.loads != 2 || !(P.slot_[k].s == y)) return false;
     shape q[3]{};
@@ -98,9 +98,9 @@ public:
       const auto each = [&](auto&& f) { liveness<P>::each_reader(i, f); };
       if (fits)
         each([&](int r, int k) {
-          const index_t u = P.step_[r].fused                  ? unit_of(r, k, n, all)
-                            : whole_reads(r, k, P.slot_[y].s) ? 1
-                                                              : 0;
+          const index_t u = P.step_[r].fused                        ? unit_of(r, k, n, all)
+                            : kernel_reads_rows(r, k, P.slot_[y].s) ? 1
+                                                                    : 0;
           fits = fits && u > 0 && (units[r] == 0 || units[r] == u) && (unit[r] == 0 || unit[r] == u);
           units[r] = u;
           ++loads[r];

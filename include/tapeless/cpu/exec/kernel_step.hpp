@@ -97,8 +97,8 @@ template <class Arch> struct kernel_steps {
   }
   template <const auto& P, int I, class Team>
   [[gnu::always_inline]] static inline void pack_step(const Team& team, const frame<P>& f) {
-    pack_whole<P.step_[I].o, kernel_of_step<P, I>(), element_of<P, I>>(team, P.step_[I], f.step[I],
-                                                                       packed_of<P, I>(f));
+    pack_kernel<P.step_[I].o, kernel_of_step<P, I>(), element_of<P, I>>(team, P.step_[I], f.step[I],
+                                                                        packed_of<P, I>(f));
   }
 };
 

@@ -66,14 +66,14 @@ template <const auto& P, int I> void finish_fused_rows(const frame<P>& f, const 
 
 // The convolutions and pools of a sweep: a batch sweep.
 template <class Arch, const auto& P> struct batch_sweep {
-  using whole = kernel_steps<Arch>;
+  using kernels = kernel_steps<Arch>;
   // Bytes of a member's weight gradients over the images that it is at, in step i.
   static constexpr index_t sums(int i) {
     const step& s = P.step_[i];
     const detail::slot& y = P.slot_[s.slot0 + s.loads];
-    return s.o == op::conv_wgrad ? detail::aligned(product(y.s, 0, y.s.rank) * whole::scratch_unit(s)) : 0;
+    return s.o == op::conv_wgrad ? detail::aligned(product(y.s, 0, y.s.rank) * kernels::scratch_unit(s)) : 0;
   }
-  template <int I> using element = typename whole::template element_of<P, I>;
+  template <int I> using element = typename kernels::template element_of<P, I>;
   template <int I> static element<I>* chunk_sums(const frame<P>& f, index_t chunk) {
     const frame_slot& all = f.slot[P.step_[I].partial0];
     return static_cast<element<I>*>(all.data()) + chunk * product(all.s, 0, all.s.rank);
@@ -81,11 +81,11 @@ template <class Arch, const auto& P> struct batch_sweep {
   template <int I> static void run_rows(const frame<P>& f, const sweep_rows& r) {
     using T = element<I>;
     constexpr step s = P.step_[I];
-    constexpr scratch_need need = whole::template need_of<P>(I);
+    constexpr scratch_need need = kernels::template need_of<P>(I);
     constexpr bool wgrad = s.o == op::conv_wgrad;
     std::byte* const own = r.scratch + detail::aligned(P.sweep_bytes);
     T* const mine = reinterpret_cast<T*>(own + sums(I));
-    const scratch_of_kernel<T> scratch{whole::template packed_of<P, I>(f), mine, mine + need.each};
+    const scratch_of_kernel<T> scratch{kernels::template packed_of<P, I>(f), mine, mine + need.each};
     const frame_slot* const slot = f.step[I].slot;
     shape q[3];
     T* at[3];
@@ -103,7 +103,7 @@ template <class Arch, const auto& P> struct batch_sweep {
     }
     const bool adds = wgrad && r.done > 0;
     if constexpr (wgrad) at[2] = adds ? reinterpret_cast<T*>(own) : chunk_sums<I>(f, r.chunk);
-    conv2d_run<pass_of(s.o), whole::template kernel_of_step<P, I>(), simd<T>>(
+    conv2d_run<pass_of(s.o), kernels::template kernel_of_step<P, I>(), simd<T>>(
         serial_team{}, conv_of(s, q), at[0], at[1], at[2], scratch, listed.lists);
     if constexpr (wgrad) {
       T* const lost = chunk_sums<I>(f, detail::max_chunks + r.chunk); // what the sums of the chunk have lost
@@ -145,12 +145,12 @@ template <class Arch, const auto& P> struct batch_sweep {
 
 // Arch is in the name, so that objects built with other flags do not clash.
 template <class Arch, const auto& P> struct sweep {
-  using images = batch_sweep<Arch, P>;
+  using batch = batch_sweep<Arch, P>;
   template <int I> [[gnu::always_inline]] static inline void run_rows(const frame<P>& f,
                                                                       const sweep_rows& r) {
     constexpr step s = P.step_[I];
-    if constexpr (is_conv(s.o)) images::template run_rows<I>(f, r);
-    else if constexpr (is_batch_tiled(s.o)) images::template run_windows<I>(f, r);
+    if constexpr (is_conv(s.o)) batch::template run_rows<I>(f, r);
+    else if constexpr (is_batch_tiled(s.o)) batch::template run_windows<I>(f, r);
     else run_fused_rows<I>(f, r);
   }
   template <int I> [[gnu::always_inline]] static inline void run_fused_rows(const frame<P>& f,
@@ -167,7 +167,7 @@ template <class Arch, const auto& P> struct sweep {
   }
   template <int I, class Team> static void combine(const Team& team, const frame<P>& f, index_t chunks) {
     if constexpr (P.step_[I].partials == 0) return;
-    else if constexpr (is_conv(P.step_[I].o)) images::template combine<I>(team, f, chunks);
+    else if constexpr (is_conv(P.step_[I].o)) batch::template combine<I>(team, f, chunks);
     else stores_of_step<P, I>::combine(f.step[I], chunks);
   }
   template <int I, class Team> static void pack(const Team& team, const frame<P>& f) {
@@ -176,7 +176,8 @@ template <class Arch, const auto& P> struct sweep {
   }
   // The batch sweep I... with recycled slots. A block writes to a slot of another block only after the call of
   // take() that freed it.
-  template <int... I, class Team> static void run_kept(const Team& team, const frame<P>& f, index_t each) {
+  template <int... I, class Team> static void run_recycled(const Team& team, const frame<P>& f,
+                                                           index_t each) {
     constexpr const recycled_slots<P>& kept = recycled_slots_of<P>;
     using T = typename kernel_steps<Arch>::template element_of<P, kept.select>;
     const state_of_recycled_slots state = state_of_places<P>(f);
@@ -205,16 +206,16 @@ template <class Arch, const auto& P> struct sweep {
   template <int First, class Team, int... K> [[gnu::always_inline]] static inline void run(
       const Team& team, const frame<P>& f, index_t each, std::integer_sequence<int, K...>) {
     constexpr bool sums = ((P.step_[First + K].partials + P.step_[First + K].carries > 0) || ...);
-    constexpr bool by_images = (is_batch_tiled(P.step_[First + K].o) || ...);
+    constexpr bool in_batch_tiles = (is_batch_tiled(P.step_[First + K].o) || ...);
     const index_t rows = f.step[First].loop[0];
-    if constexpr (!by_images) // a batch has at least least_images
+    if constexpr (!in_batch_tiles) // a batch has at least least_images
       if (rows == 0) {
         if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
         return;
       }
     (pack<First + K>(team, f), ...);
     if constexpr (has_recycled_slots<P>)
-      if constexpr (recycled_slots_of<P>.first == First) return run_kept<First + K...>(team, f, each);
+      if constexpr (recycled_slots_of<P>.first == First) return run_recycled<First + K...>(team, f, each);
     constexpr index_t size = P.step_[First].at_once;
     const index_t chunk = sums ? f.step[First].chunk : size;
     const index_t chunks = (rows + chunk - 1) / chunk;
