@@ -85,8 +85,8 @@ template <class V> constexpr double channels_last_filtering_gain(conv_pass p, co
       : p == conv_pass::wgrad
           ? 160.0 * static_cast<double>(of_channels + of_filters)
           : 160.0 * static_cast<double>(of_channels) + 100.0 * static_cast<double>(of_filters);
-  const bool one = avx512 && (dgrad ? of_channels : of_filters) ==
-                                 1; // one vector: direct kernels are slower than this count
+  // of a single vector direct kernels are slower than this count
+  const bool one = avx512 && (dgrad ? of_channels : of_filters) == 1;
   const double plain = (p == conv_pass::wgrad ? (one ? 1.6 : 1.3)
                         : dgrad && one        ? 1.15
                                               : 1.0) *
