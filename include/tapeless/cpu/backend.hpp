@@ -85,7 +85,7 @@ private:
       constexpr step s = P.step_[I];
       const index_t count = run_select<typename kernels::template element_of<P, I>>(s, f.step[I]);
       if constexpr (has_recycled_slots<P>)
-        if (recycled_slots_of<P>.select == I) list_places<P>(f, count);
+        if (recycled_slots_of<P>.select == I) list_recycled_slots<P>(f, count);
       constexpr auto e = P.slot_[s.slot0 + s.loads].s.d[0];
       if constexpr (!detail::is_static(e)) f.set_count(detail::name_of(detail::names(e)), count);
     } else if constexpr (is_sparse(P.step_[I].o)) csr_sweep<Arch, P, I>::run(team, f, scratch_of_member<P>());

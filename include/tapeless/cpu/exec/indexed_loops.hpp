@@ -20,7 +20,7 @@ inline bool names_all_rows(const std::int32_t* list, index_t listed, index_t row
 // The rows of its operand that gather g names.
 template <const auto& P> const std::int32_t* list_of(const frame<P>& f, int g) {
   if constexpr (has_recycled_slots<P>)
-    if (recycled_slots_of<P>.listed[g]) return state_of_places<P>(f).list;
+    if (recycled_slots_of<P>.listed[g]) return recycled_state<P>(f).list;
   return static_cast<const std::int32_t*>(f.step[g].slot[1].data());
 }
 template <const auto& P> indexed_operands indexed_operands_of(const frame<P>& f, int i) {
@@ -43,10 +43,10 @@ template <const auto& P> indexed_operands indexed_operands_of(const frame<P>& f,
 template <indexed_loads L, class Kernel> struct indexed_loop {
   const std::byte* from[L.count];
   const std::int32_t* list[L.count];
-  bool in_places = false;
+  bool recycled = false;
   template <const auto& P> explicit indexed_loop(const frame<P>& f) {
     for (int k = 0; k < L.count; ++k) {
-      if constexpr (has_recycled_slots<P>) in_places = in_places || recycled_slots_of<P>.listed[L.gather[k]];
+      if constexpr (has_recycled_slots<P>) recycled = recycled || recycled_slots_of<P>.listed[L.gather[k]];
       from[k] = static_cast<const std::byte*>(f.step[L.gather[k]].slot[0].data()) + L.first[k];
       list[k] = list_of(f, L.gather[k]);
     }
@@ -57,7 +57,7 @@ template <indexed_loads L, class Kernel> struct indexed_loop {
     for (int k = 0; k < Kernel::slots; ++k) base[k] = a.base == nullptr ? a.slot[k].data() : a.base[k];
     a.base = base;
     const auto follows = [&](index_t row) {
-      bool all = !in_places;
+      bool all = !recycled;
       for (int k = 0; k < L.count; ++k) all = all && list[k][row] == list[k][row - 1] + 1;
       return all;
     };

@@ -70,7 +70,7 @@ template <class Arch> struct kernel_steps {
 
   // Bytes of the weights that a load packs for the steps before step i, and of what lies before them.
   template <const auto& P> static constexpr index_t packed_before(int i) {
-    index_t bytes = bytes_of_places<P>();
+    index_t bytes = bytes_of_recycled_slots<P>();
     for (int k = 0; k < i; ++k)
       if (P.step_[k].packs_ahead) bytes += detail::aligned(need_of<P>(k).packed * scratch_unit(P.step_[k]));
     return bytes;

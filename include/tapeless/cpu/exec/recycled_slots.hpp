@@ -129,25 +129,25 @@ template <const auto& P> constexpr bool find_recycled_slots() {
 template <const auto& P> inline constexpr bool has_recycled_slots = find_recycled_slots<P>();
 
 // Lies before the weights that a load packs.
-struct state_of_recycled_slots {
+struct recycled_slots_state {
   std::int32_t *place, *list, *heap; // slot of each image; slots of the selected ones; scratch for as many
 };
-template <const auto& P> constexpr index_t bytes_of_places() {
+template <const auto& P> constexpr index_t bytes_of_recycled_slots() {
   if constexpr (has_recycled_slots<P>)
     return detail::aligned((recycled_slots_of<P>.images + 2 * recycled_slots_of<P>.most) *
                            index_t{sizeof(std::int32_t)});
   else return 0;
 }
-template <const auto& P> state_of_recycled_slots state_of_places(const frame<P>& f) {
+template <const auto& P> recycled_slots_state recycled_state(const frame<P>& f) {
   std::int32_t* const all = reinterpret_cast<std::int32_t*>(f.packed);
   std::int32_t* const list = all + recycled_slots_of<P>.images;
   return {all, list, list + recycled_slots_of<P>.most};
 }
 
 // The selection is made, of `count` rows: lists their slots.
-template <const auto& P> void list_places(const frame<P>& f, index_t count) {
+template <const auto& P> void list_recycled_slots(const frame<P>& f, index_t count) {
   constexpr int s = recycled_slots_of<P>.select;
-  const state_of_recycled_slots state = state_of_places<P>(f);
+  const recycled_slots_state state = recycled_state<P>(f);
   const auto* const rows = static_cast<const std::int32_t*>(f.step[s].slot[P.step_[s].loads].data());
   for (index_t j = 0; j < count; ++j) state.list[j] = state.place[rows[j]];
 }

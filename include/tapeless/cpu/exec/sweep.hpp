@@ -180,10 +180,10 @@ template <class Arch, const auto& P> struct sweep {
                                                            index_t each) {
     constexpr const recycled_slots<P>& kept = recycled_slots_of<P>;
     using T = typename kernel_steps<Arch>::template element_of<P, kept.select>;
-    const state_of_recycled_slots state = state_of_places<P>(f);
+    const recycled_slots_state state = recycled_state<P>(f);
     most_extreme<T> chosen(kept.least, kept.most, static_cast<const T*>(f.step[kept.select].slot[0].data()),
                            state.heap);
-    index_t places = 0; // handed out so far: at most as many as images seen
+    index_t used = 0; // slots handed out so far: at most as many as images seen
     index_t blocks = std::min<index_t>(team.size(), kept.images);
     if constexpr (((P.step_[I].carries > 0) || ...)) // chunk sums of each block
       blocks = std::min<index_t>(blocks, detail::max_chunks);
@@ -192,7 +192,7 @@ template <class Arch, const auto& P> struct sweep {
       index_t place = none; // a free slot
       const index_t end = kept.images * (block + 1) / blocks;
       for (index_t i = kept.images * block / blocks; i < end; ++i) {
-        if (place == none) place = __atomic_fetch_add(&places, index_t{1}, __ATOMIC_RELAXED);
+        if (place == none) place = __atomic_fetch_add(&used, index_t{1}, __ATOMIC_RELAXED);
         state.place[i] = static_cast<std::int32_t>(place);
         const sweep_rows r{i, i + 1, block, 0, f.scratch + member * each, 1, place};
         (run_rows<I>(f, r), ...);
