@@ -153,8 +153,8 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
     const index_t size = elements_of_weights(e);
     if (e.n == 0) return void(std::fill_n(dw, size, 0.0f));
     if (is_halved(e)) return sum_of_halves(team, e, x, dy, dw, s);
-    float *const part = s.shared, *const lost =
-                                      part + size; // the sums of some images; what their total has lost
+    // the sums of some images, and what their total has lost
+    float *const part = s.shared, *const lost = part + size;
     s.shared += 2 * size;
     const index_t images = depth * together(size_of_pair(e));
     for (index_t z = 0; z < e.n; z += images) {
