@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The CPU as a back end: steps of a plan -> kernels of this folder. A step is a direct call with constants; kernels
-// are keyed on their code alone, so that equal steps of different layers share one.
+// The CPU as a back end: runs the steps of a plan with the kernels of this folder. A step is a direct call with
+// constants. Kernels are keyed on their code alone, so equal steps of different layers share one.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,8 +12,8 @@
 #include "../plan/ir/step.hpp"
 #include "base/thread_team.hpp"
 #include "cost_model.hpp"
-#include "exec/csr_sweep.hpp"
-#include "exec/csr_sweep_form.hpp"
+#include "exec/csr/sweep.hpp"
+#include "exec/csr/form.hpp"
 #include "exec/frame.hpp"
 #include "exec/kernel_step.hpp"
 #include "exec/sweep.hpp"
@@ -22,33 +22,33 @@
 
 namespace tapeless::cpu {
 
-// Arch is in the name of every SIMD kernel that is called from here: objects built with other flags do not clash.
+// Arch is in the name of every SIMD kernel that is called here, so objects built with other flags do not clash.
 template <team Team, class Arch = simd<float>> struct backend {
   using team_type = Team;
-  using whole = kernel_steps<Arch>;
+  using kernels = kernel_steps<Arch>;
   using space = host;
   template <const auto& P> using frame_type = frame<P>;
 
   using cost_model = cpu::cost_model<Arch>;
 
-  // Kernel scratch in bytes, of each member and shared. It does not depend on named extents.
+  // Kernel scratch in bytes, for each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {
     scratch_need most;
-    if constexpr (has_whole_steps<P>()) { // else the kernels of whole steps are not even looked at
+    if constexpr (has_kernel_steps<P>()) { // else no kernel is instantiated
       for (int i = 0; i < P.steps; ++i) {
         if (P.step_[i].fused || is_sparse(P.step_[i].o)) continue;
-        scratch_need n = whole::template need_of<P>(i);
-        const bool images = whole::template is_conv_of_sweep<P>(i);
-        if (images) n.each += std::exchange(n.shared, 0); // members run it side by side
-        else if (whole::template followed_by_epilogue<P>(i))
-          n.each += n.shared; // so, or all of them together
-        const index_t size = whole::scratch_unit(P.step_[i]);
+        scratch_need n = kernels::template need_of<P>(i);
+        const bool images = kernels::template is_conv_of_sweep<P>(i);
+        if (images) n.each += std::exchange(n.shared, 0); // each member runs it by itself
+        else if (kernels::template followed_by_epilogue<P>(i))
+          n.each += n.shared; // by each member, or by all of them
+        const index_t size = kernels::scratch_unit(P.step_[i]);
         const index_t ahead = images ? detail::aligned(P.sweep_bytes) + batch_sweep<Arch, P>::sums(i) : 0;
         most.each = std::max(most.each, ahead + n.each * size);
         most.shared = std::max(most.shared,
-                               whole::template packed_in_sweep_before<P>(i) + (n.packed + n.shared) * size);
+                               kernels::template packed_in_sweep_before<P>(i) + (n.packed + n.shared) * size);
       }
-      most.packed = whole::template packed_before<P>(P.steps);
+      most.packed = kernels::template packed_before<P>(P.steps);
     }
     most.each = std::max<index_t>(most.each, P.sweep_bytes);
     if constexpr (has_csr_sweeps<P>())
@@ -65,19 +65,19 @@ template <team Team, class Arch = simd<float>> struct backend {
   template <const auto& P, int I> [[gnu::always_inline]] static inline void load_step(const Team& team,
                                                                                       frame<P>& f) {
     if constexpr (P.step_[I].at_load) execute<P, I>(team, f);
-    else if constexpr (P.step_[I].packs_ahead) whole::template pack_step<P, I>(team, f);
+    else if constexpr (P.step_[I].packs_ahead) kernels::template pack_step<P, I>(team, f);
   }
 
 private:
   template <const auto& P, int I> [[gnu::always_inline]] static inline void execute(const Team& team,
                                                                                     frame<P>& f) {
     if constexpr (P.step_[I].sweep || is_elided<P>(I) || is_made_with_positions<P>(I))
-      return; // ran with the first step of its strip; copies nothing; ran with the step before it
+      return; // run by the first step of the sweep; copies nothing; run by the step before it
     else if constexpr (P.step_[I].o == op::select) {
       constexpr step s = P.step_[I];
-      const index_t count = run_select<typename whole::template element_of<P, I>>(s, f.step[I]);
+      const index_t count = run_select<typename kernels::template element_of<P, I>>(s, f.step[I]);
       if constexpr (has_recycled_slots<P>)
-        if (recycled_slots_of<P>.select == I) list_places<P>(f, count);
+        if (recycled_slots_of<P>.select == I) list_recycled_slots<P>(f, count);
       constexpr auto e = P.slot_[s.slot0 + s.loads].s.d[0];
       if constexpr (!detail::is_static(e)) f.set_count(detail::name_of(detail::names(e)), count);
     } else if constexpr (is_sparse(P.step_[I].o)) csr_sweep<Arch, P, I>::run(team, f, scratch_of_member<P>());
@@ -85,9 +85,9 @@ private:
       sweep<Arch, P>::template run<I>(team, f, scratch_of_member<P>(),
                                       std::make_integer_sequence<int, steps_of_sweep<P>(I)>{});
     else if constexpr (P.step_[I].fused) run_fused_step<P, I>(team, f);
-    else if constexpr (!whole::template followed_by_epilogue<P>(I)) run_whole_step<P, I>(team, f);
+    else if constexpr (!kernels::template followed_by_epilogue<P>(I)) run_kernel_step<P, I>(team, f);
   }
-  // summed up once, while the program compiles: steps ask for it as they run
+  // evaluated once, at compile time
   template <const auto& P> static constexpr index_t scratch_of_member() {
     constexpr index_t each = scratch<P>().each;
     return each;
@@ -105,23 +105,23 @@ private:
       std::integer_sequence<int, I...>) {
     return std::max({index_t{0}, scratch_of_csr_sweep<P, I>()...});
   }
-  template <const auto& P> static constexpr bool has_whole_steps() {
+  template <const auto& P> static constexpr bool has_kernel_steps() {
     for (int i = 0; i < P.steps; ++i)
       if (!P.step_[i].fused && !is_sparse(P.step_[i].o)) return true;
     return false;
   }
-  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_whole_step(
+  template <const auto& P, int I> [[gnu::always_inline]] static inline void run_kernel_step(
       const Team& team, const frame<P>& f) {
-    using T = typename whole::template element_of<P, I>;
+    using T = typename kernels::template element_of<P, I>;
     const frame_slot* const slot = f.step[I].slot;
     if constexpr (is_made_with_positions<P>(I + 1))
       run_argmax_and_max<T>(team, P.step_[I], slot[0], slot[1], f.step[I + 1].slot[1]);
     else {
-      constexpr auto K = whole::template kernel_of_step<P, I>();
-      constexpr scratch_need need = whole::template need_of<P>(I);
-      if constexpr (!P.step_[I].packs_ahead && !is_small(K)) whole::template pack_step<P, I>(team, f);
+      constexpr auto K = kernels::template kernel_of_step<P, I>();
+      constexpr scratch_need need = kernels::template need_of<P>(I);
+      if constexpr (!P.step_[I].packs_ahead && !is_small(K)) kernels::template pack_step<P, I>(team, f);
       run_kernel<P.step_[I].o, K, T>(team, P.step_[I], f.step[I],
-                                     {whole::template packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch),
+                                     {kernels::template packed_of<P, I>(f), reinterpret_cast<T*>(f.scratch),
                                       reinterpret_cast<T*>(f.shared) + need.packed},
                                      f.names, indexed_operands_of<P>(f, I));
     }
@@ -132,23 +132,23 @@ private:
     constexpr auto code = code_of<P, I>();
     const auto loop = loop_of<P, indexed_loads_of<P>(I)>(f, fused_kernel<code, simd<T>>{});
     if constexpr (!P.step_[I].epilogue) run_fused<code, T>(team, f.step[I], loop, no_rows{});
-    else if (constexpr auto K = whole::template kernel_of_step<P, I - 1>();
+    else if (constexpr auto K = kernels::template kernel_of_step<P, I - 1>();
              is_small(K) || f.step[I].chunks <= 1) {
-      run_whole_step<P, I - 1>(team, f);
+      run_kernel_step<P, I - 1>(team, f);
       run_fused<code, T>(team, f.step[I], loop, no_rows{});
     } else if constexpr (!is_small(K)) {
-      constexpr index_t own = whole::template need_of<P>(I - 1).each;
-      if constexpr (!P.step_[I - 1].packs_ahead) whole::template pack_step<P, I - 1>(team, f);
+      constexpr index_t own = kernels::template need_of<P>(I - 1).each;
+      if constexpr (!P.step_[I - 1].packs_ahead) kernels::template pack_step<P, I - 1>(team, f);
       run_fused<code, T>(team, f.step[I], loop,
-                         rows_of<P.step_[I - 1].o, K, typename whole::template element_of<P, I - 1>>{
+                         rows_of<P.step_[I - 1].o, K, typename kernels::template element_of<P, I - 1>>{
                              P.step_[I - 1], f.step[I - 1], f.scratch, scratch_of_member<P>(), own,
-                             whole::template packed_of<P, I - 1>(f), f.names, consumed_by<P>(I),
+                             kernels::template packed_of<P, I - 1>(f), f.names, consumed_by<P>(I),
                              replaced_by<P>(I, code.past_caches),
                              // one place for each member, where there are more chunks than members
                              team.size() < f.step[I].chunks ? f.step[I].chunk : 0});
     }
   }
-  // The loads of epilogue i, a bit each, that are the result of the step before it and are read by it alone.
+  // The loads of epilogue i that are the result of the step before it and that nothing else reads, as a bit mask.
   template <const auto& P> static constexpr unsigned consumed_by(int i) {
     const step &s = P.step_[i], &w = P.step_[i - 1];
     unsigned loads = 0;
@@ -157,7 +157,7 @@ private:
     return loads;
   }
 
-  // The result of epilogue i, as a slot, that may take the place of what it consumes, element by element; -1: none.
+  // The slot of a result of epilogue i that may overwrite what it consumes, element by element; -1: none.
   template <const auto& P> static constexpr int replaced_by(int i, unsigned past_caches) {
     const step& s = P.step_[i];
     const unsigned loads = consumed_by<P>(i);
@@ -179,23 +179,23 @@ private:
   struct no_rows {
     void operator()(index_t, index_t, int, void**) const {}
   };
-  // The rows of the step ahead of an epilogue. Where the epilogue alone reads them they go to where it writes, or those
-  // of all chunks of a member to one place: they stay in its cache.
+  // The rows of the step before an epilogue. If only the epilogue reads them, they go where it writes, or all chunks
+  // of a member use one place: so they stay in its cache.
   template <op O, auto K, class T> struct rows_of {
     const step& s;
     const frame_step& f;
     std::byte* scratch;
-    index_t each, own; // bytes of a member; elements ahead of its `shared`
+    index_t each, own; // bytes of a member; elements before its `shared`
     T* packed;
     const detail::name_values& names;
-    unsigned consumed; // the epilogue's loads of them, a bit each, where no one else reads them
-    int replaced;      // the epilogue's result in whose place they go; -1: none
-    index_t chunk;     // rows of a member's place; 0: it has none
+    unsigned consumed; // the epilogue's loads of them, as a bit mask, if nothing else reads them
+    int replaced;      // the epilogue's result that overwrites them; -1: none
+    index_t chunk;     // rows of a member's own place; 0: it has none
     void operator()(index_t lo, index_t hi, int member, void** base) const {
       T* const mine = reinterpret_cast<T*>(scratch + member * each);
       const shape& result = f.slot[s.loads].s;
-      void* rows = f.slot[s.loads].data(); // of row 0
-      // a shallow product would wait for its stores: it writes faster than lines of other places come
+      void* rows = f.slot[s.loads].data(); // address of row 0
+      // a shallow product would wait for cache lines of another place
       if (O == op::matmul && replaced >= 0 && f.matmul.k >= 128) rows = base[replaced];
       else if (consumed != 0 && chunk != 0)
         rows = before(rows, (lo - member * chunk) * product(result, 1, result.rank) * bytes_of_result<T>());

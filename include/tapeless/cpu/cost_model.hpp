@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What plan/rewrite/assign_layouts.hpp and plan/analysis/row_cost.hpp weigh on the CPU: a convolution in either layout, and a reorder; rows.
+// The cost model of the CPU: convolutions in either layout and reorders (assign_layouts.hpp), and rows (row_cost.hpp).
 #pragma once
 #include "../expr/node.hpp"
 #include "../ops/conv.hpp"
@@ -12,12 +12,14 @@
 #include "conv/nhwc/depthwise.hpp"
 #include "conv/nhwc/trimmed.hpp"
 #include "exec/dispatch.hpp"
+#include "exec/extents.hpp"
+#include "exec/kernel_choice.hpp"
 #include "matmul/micro.hpp"
 
 namespace tapeless::cpu {
 
-// What a convolution takes, in ns of a core that does 50 products a ns at its peak. Only ratios count: they are those of
-// bench_kernels, by kinds of layers.
+// The time of a convolution in ns, on a core with a peak of 50 products a ns. Only ratios count. They were measured
+// with bench_kernels, by kinds of layers.
 template <class T> constexpr double ns_of_conv(const detail::node& v, const shape& a, const shape& b) {
   const shape q[3] = {assumed(a), assumed(b), assumed(v.s)};
   conv_extents e = conv_of(v, q);
@@ -31,19 +33,19 @@ template <class T> constexpr double ns_of_conv(const detail::node& v, const shap
   const double products =
       static_cast<double>(e.k * (e.c / e.groups) * e.r * e.s) * static_cast<double>(e.n * e.p * e.q);
   struct speed {
-    double planes, last; // shares of the peak, of the products of the formula
+    double planes, last; // NCHW and NHWC: products a ns, as a share of the peak
   };
   const bool in_place = reads_in_place<V>(e) && e.q > 24;
   const bool depthwise = one_filter_a_channel(e) && e.c > 1,
              trimmed = there == conv_kernel::channels_last_trimmed;
-  // vectors that the lanes of these channels fill, in a share
+  // the share of lanes that so many channels fill
   const auto full = [](index_t lanes) {
     return static_cast<double>(lanes) / static_cast<double>(whole_lanes<V>(lanes));
   };
   const double lanes = full(pass == conv_pass::dgrad ? e.c / e.groups : e.k / e.groups);
   constexpr auto W = static_cast<index_t>(V::size);
   speed is = depthwise && pays                ? (in_place ? speed{0.6, 0.78} : speed{0.22, 0.55})
-             : depthwise && e.c < W           ? speed{0.45, 0.4 * full(e.c)} // a vector a pixel
+             : depthwise && e.c < W           ? speed{0.45, 0.4 * full(e.c)} // one vector for each pixel
              : depthwise && e.q % W == 0      ? speed{0.42, 0.4}
              : depthwise                      ? (e.q <= 28 ? speed{0.45, 0.68} : speed{0.42, 0.47})
              : pays && e.q <= 4               ? speed{0.42, 0.84}
@@ -53,7 +55,7 @@ template <class T> constexpr double ns_of_conv(const detail::node& v, const shap
                                               : speed{0.85, 0.77};
   if (there == conv_kernel::channels_last_winograd) {
     const double gain = channels_last_filtering_gain<V>(pass, e) * lanes; // over full vectors
-    const index_t line = ceil_div(e.q, 2); // lanes on planes: do they fill vectors?
+    const index_t line = ceil_div(e.q, 2); // lanes on NCHW: do they fill vectors?
     is.last = (pass == conv_pass::wgrad ? 0.9 : 1.15) * gain;
     if (filtered && pass == conv_pass::wgrad)
       is.planes = (e.dil_w > 1                             ? 0.52
@@ -72,8 +74,8 @@ template <class T> constexpr double ns_of_conv(const detail::node& v, const shap
   }
   return products / 50 / (last ? is.last : is.planes);
 }
-// Of bf16: products and words of two at nearly twice the peak, words turned where they are planes; else as of float, behind
-// a copy.
+// The time of a bf16 convolution. Products and pairs run at nearly twice the peak; pairs of NCHW are transposed. All
+// others take the time of float and of a copy.
 template <class Arch> constexpr double ns_of_bf16_conv(detail::node v, const shape& a, const shape& b) {
   const shape q[3] = {assumed(a), assumed(b), assumed(v.s)};
   const conv_extents e = conv_of(v, q);
@@ -93,9 +95,9 @@ template <class Arch> constexpr double ns_of_bf16_conv(detail::node v, const sha
       turns ? 0.15 * (size(q[0]) + (pass == conv_pass::wgrad ? size(q[1]) : size(q[2]))) : 0;
   return products / 50 / (1.75 * full) + turned;
 }
-// A copy of n elements in another order: within the caches, or behind them.
+// A copy of n elements in another order: in the caches, or in memory.
 constexpr double ns_of_reorder(double n) { return (n <= 1 << 17 ? 0.25 : 0.8) * n; }
-// From behind the caches into them, or out of them.
+// The same for some images at a time: between memory and caches.
 constexpr double ns_of_image_reorder(double n) { return 0.4 * n; }
 
 // What the passes weigh (plan/backend.hpp). The figures of rows are those of a core that does 100 flops a ns at its peak; of

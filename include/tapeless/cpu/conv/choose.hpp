@@ -1,30 +1,32 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which kernel of 2-d convolution, and which layout of its tensors, is the fastest: a function of all extents but the batch,
-// known while a program is compiled. Thresholds are read off bench_kernels, on machines with AVX2 and AVX-512; those of AVX-512 off
-// random layers, too.
+// Which kernel of 2-d convolution and which layout of its tensors is the fastest: a function of all extents but the
+// batch, known at compile time. Thresholds were measured with bench_kernels on machines with AVX2 and AVX-512; those
+// of AVX-512 with random layers, too.
 #include "../../core/geometry.hpp"
 #include "../base/simd.hpp"
 #include "common/geometry.hpp"
 #include "kernels.hpp" // IWYU pragma: export
 #include "nchw/narrow_groups_wgrad.hpp"
-#include "nchw/via_nhwc.hpp"
 #include "nchw/winograd.hpp"
+#include "nchw/winograd_tiling.hpp"
 #include "nhwc/depthwise.hpp"
 #include "nhwc/trimmed.hpp"
+#include "nhwc/trimmed_wgrad.hpp"
 #include "nhwc/winograd.hpp"
+#include "via_nhwc.hpp"
 
 namespace tapeless::cpu {
-/// Tiles of 4 x 4 give roundings where a window meets nothing but padding, and gain nothing on small images.
+/// Tiles of 4 x 4 do not give an exact 0 where a window has only padding, and gain nothing on small images.
 constexpr bool takes_larger_tiles(const conv_extents& e) {
   const index_t bottom = e.p + 1 - e.pad_top - (e.h - 1), right = e.q + 1 - e.pad_left - (e.w - 1);
   return e.winograd == 4 && e.dil_h == 1 && e.dil_w == 1 && std::min(e.p, e.q) >= 20 &&
          std::max(std::max(e.pad_top, e.pad_left), std::max(bottom, right)) <= 2;
 }
-/// How much faster tiles of 2 x 2 are than direct products: by vectors of products, which direct kernels reach to 0.9,
-/// and of the transforms, which are counted as so many (square images of 8 to 112 columns, 4 to 32 channels, dilation
-/// 1 and 2 fitted): 0.15 too much where channels are many.   e: of fprop; dgrad is that of the transposed ones
+/// How much faster tiles of 2 x 2 are than direct products. Counts vectors of products (direct kernels reach 0.9 of
+/// the peak) and of the transforms, with coefficients fitted to square images of 8 to 112 columns, 4 to 32 channels,
+/// dilation 1 and 2. 0.15 too high for many channels.   e: extents of fprop; for dgrad the transposed ones
 template <class V> constexpr double filtering_gain(const conv_extents& e) {
   const winograd_line<V, 2> l(e);
   const index_t W = l.W, cg = e.c / e.groups, kg = e.k / e.groups;
@@ -38,8 +40,8 @@ template <class V> constexpr double filtering_gain(const conv_extents& e) {
   const double direct = 9 * 1.12 * static_cast<double>(e.p * e.q) / static_cast<double>(W) * in * out;
   return direct / (vectors * (products + columns + back) + 50 * rows * in);
 }
-/// Fewer products are worth their transforms where each transformed number meets many others, lines of tiles fill
-/// vectors and the transformed weights stay in the cache.
+/// The transforms pay if each transformed element is used in many products, if lines of tiles fill vectors, and if the
+/// transformed weights stay in the cache.
 template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents& e) {
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, weights = 16 * cg * kg;
   constexpr index_t W = static_cast<index_t>(V::size);
@@ -48,7 +50,7 @@ template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents&
   if (e.p * e.q <= 144 && weights > 1 << 21) return false;
   if (p == conv_pass::fprop && e.p * e.q <= 576 && weights > 1 << 22) return false;
   const bool dilated = e.dil_w > 1 || e.dil_h > 1;
-  const index_t line = ceil_div(e.q, e.dil_w); // columns of one residue, which fill few lanes
+  const index_t line = ceil_div(e.q, e.dil_w); // columns of one residue: few lanes
   const bool torn = avx512 && dilated && (cg * kg < 1 << 12 || e.dil_w > 2);
   if (p == conv_pass::wgrad) {
     if (avx512 && dilated && std::max(cg, kg) <= 2 * W) return false;
@@ -59,15 +61,15 @@ template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents&
   }
   if (torn && line < W) return false;
   const conv_extents of = p == conv_pass::fprop ? e : transposed(e);
-  if (avx512 && of.c / of.groups < 8) return false; // columns are up to 2.9 times as fast
-  // where lanes of filters are filled, kernels with such lanes gain on narrow images, too
+  if (avx512 && of.c / of.groups < 8) return false; // the kernel `columns` is up to 2.9 times as fast
+  // on narrow images kernels with lanes of filters are faster too, if these lanes are full
   const index_t filters = of.k / of.groups;
   const bool others = of.q < (avx512 ? 24 : 32) && filters * 4 >= whole_lanes<V>(filters) * 3;
   return of.p * of.q >= 64 && filtering_gain<V>(of) >= (others ? 1.28 : 1.08);
 }
 
-/// How much faster minimal filtering of channels-last tensors is than channels_last, by vectors of products and of the
-/// transforms of a tile, which are counted as so many (small-s1, masked and distill-a-2 of bench_kernels fitted).
+/// How much faster minimal filtering of NHWC tensors is than the kernel channels_last. Counts vectors of products
+/// and of the transforms of a tile, with coefficients fitted to small-s1, masked and distill-a-2 of bench_kernels.
 template <class V> constexpr double channels_last_filtering_gain(conv_pass p, const conv_extents& e) {
   constexpr bool avx512 = sizeof(V) == 64;
   if (!three_by_three(e)) return 0;
@@ -83,8 +85,8 @@ template <class V> constexpr double channels_last_filtering_gain(conv_pass p, co
       : p == conv_pass::wgrad
           ? 160.0 * static_cast<double>(of_channels + of_filters)
           : 160.0 * static_cast<double>(of_channels) + 100.0 * static_cast<double>(of_filters);
-  const bool one =
-      avx512 && (dgrad ? of_channels : of_filters) == 1; // vector: direct kernels are slower than counted
+  // of a single vector direct kernels are slower than this count
+  const bool one = avx512 && (dgrad ? of_channels : of_filters) == 1;
   const double plain = (p == conv_pass::wgrad ? (one ? 1.6 : 1.3)
                         : dgrad && one        ? 1.15
                                               : 1.0) *
@@ -92,16 +94,16 @@ template <class V> constexpr double channels_last_filtering_gain(conv_pass p, co
   return plain /
          (static_cast<double>(list.of_image(e)) * (16.0 * static_cast<double>(products) + transforms));
 }
-/// Small images. The windows of dgrad are the transposed ones. Weights that are more than the caches near by hold are read
-/// more often than without.
+/// Trimming pays on small images. The windows of dgrad are the transposed ones. Weights too large for the nearest
+/// caches are read more often than without trimming.
 template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& e) {
   const bool heavy = (e.c / e.groups) * (e.k / e.groups) * e.r * e.s > 1 << 21;
-  // many taps on a small image: hardly two of its windows hold the same ones
+  // many taps on a small image: hardly any two windows have the same taps inside
   const index_t alike = std::max<index_t>(e.h - e.r, 0) * std::max<index_t>(e.w - e.s, 0);
   constexpr bool avx512 = sizeof(V) == 64;
   if (avx512 && p != conv_pass::wgrad && e.r * e.s > 25 && e.pad_top > 0 && 5 * alike < 2 * e.h * e.w)
     return false;
-  // x and y of larger images, too, that stay in a cache
+  // larger images too, if x and y stay in a cache
   const auto stays = [&](index_t n) { return avx512 && e.h * e.w * e.c + e.p * e.q * e.k <= n; };
   if (p == conv_pass::dgrad) return !heavy && (e.h * e.w <= 1024 || stays(5 << 17));
   if (p == conv_pass::fprop) return !(heavy && e.p * e.q <= 64) && (e.p * e.q <= 1024 || stays(5 << 17));
@@ -109,7 +111,7 @@ template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& 
   if (e.r * e.s == 1 ? e.p * e.q > 256 : heavy && e.p * e.q > 64) return false;
   return e.c >= 8 && (avx512 ? e.p * e.q <= 1024 || stays(1 << 19) : e.p * e.q <= 64 && e.c <= 128);
 }
-/// Narrow images, whose columns leave lanes of vectors empty, with channels that fill them.
+/// NHWC scratch pays on narrow images, whose columns do not fill vectors, if their channels do.
 template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
   constexpr bool avx512 = sizeof(V) == 64;
@@ -117,7 +119,7 @@ template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e
   const index_t taps = e.r * e.s;
   if (sizeof(V) < 32 || !takes_turned<typename V::value_type>(e) || std::min(e.c, e.k) < 8) return false;
   if (taps == 1 && !(avx512 && p == conv_pass::dgrad && e.stride_w > 1)) return false;
-  // with short vectors wider ones too where a filter has many taps: each pixel that is turned meets all of them
+  // with short vectors also wider images, if a filter has many taps: each transposed pixel is used by all taps
   const bool narrow = e.q <= W || (!avx512 && taps > 9 && e.q <= 4 * W && !filled(e.q, 87));
   switch (p) {
     case conv_pass::fprop:
@@ -133,8 +135,8 @@ template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e
   return false;
 }
 
-/// A product for each image: of pixels enough, and of channels and filters that fill vectors, or so many pixels that they come
-/// from far.
+/// A product for each image pays if it has enough pixels, and if channels or filters fill vectors, or if it has so
+/// many pixels that they come from memory.
 template <class V> constexpr bool pointwise_wgrad_pays(const conv_extents& e) {
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.p * e.q;
   const auto filled = [](index_t n) { return 4 * n >= 3 * whole_lanes<V>(n); };
@@ -146,8 +148,8 @@ template <class V> constexpr bool pointwise_wgrad_pays(const conv_extents& e) {
          ((few > (avx512 ? 48 : 32) || uneven) && (filled(cg) || filled(kg)));
 }
 
-/// Transformed weights that are not too many. fprop and dgrad read them once a chunk of tiles, where wgrad writes them once a
-/// run; where the others are slower than in fprop, more are not too many.
+/// Are the transformed weights few enough? fprop and dgrad read them once for each chunk of tiles, wgrad writes them
+/// once in a run. The limit is higher for passes whose other kernels are slower.
 template <class V> constexpr bool few_filtered_weights(conv_pass p, const conv_extents& e) {
   constexpr double million = 1 << 20;
   const auto weights = static_cast<double>(16 * (e.c / e.groups) * (e.k / e.groups));
@@ -160,7 +162,7 @@ template <class V> constexpr bool few_filtered_weights(conv_pass p, const conv_e
   if (p == conv_pass::dgrad) return weights <= 10 * million;
   return weights <= (area < 400 ? 2.5 : 4) * million;
 }
-/// Beside channels_last_trimmed, too.
+/// Does minimal filtering of NHWC tensors pay, compared with channels_last and channels_last_trimmed?
 template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, const conv_extents& e) {
   if (!three_by_three(e) || e.winograd == 0 || std::min(e.p, e.q) < 6 || !few_filtered_weights<V>(p, e))
     return false;
@@ -172,12 +174,12 @@ template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, cons
   return channels_last_filtering_gain<V>(p, e) * inside >= 1.1;
 }
 
-/// Which kernel does it fastest. Vectors of columns are half empty where an image is narrow; vectors of channels need some,
+/// The fastest kernel. Vectors of columns are half empty on narrow images. Vectors of channels need enough channels,
 /// and each result is transposed once.
 template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
   const auto filled = [](index_t n, index_t percent) { return n * 100 >= percent * whole_lanes<V>(n); };
-  constexpr bool long_vectors = W >= 16; // columns fill them less often
+  constexpr bool long_vectors = W >= 16; // columns often do not fill them
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
   const bool strided = e.stride_w > 1;
   if (e.channels_last)
@@ -189,7 +191,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
                : conv_kernel::channels_last;
   if (filters_cover_image(e)) return conv_kernel::dense;
   const bool turned = turned_pays<V>(p, e);
-  // transformed weights that leave the cache near by
+  // transformed weights that do not fit in the nearest caches
   const bool streamed = p != conv_pass::wgrad && e.p * e.q <= 256 && 16 * cg * kg >= 1 << 20;
   const index_t area = e.p * e.q;
   const bool small = !long_vectors                                ? area <= 64
@@ -203,7 +205,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   switch (p) {
     case conv_pass::fprop:
       if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && !pointwise(e)))) return conv_kernel::depthwise;
-      // weights are transposed in each call and must stay in the cache beside the tile
+      // weights are transposed in each call, and must fit in the cache with the tile
       if (long_vectors)
         indirect = filled(kg, 75) && cg * taps >= 3 * W && (kg >= W || cg >= 8) &&
                    (taps > 1 || (strided && cg * kg <= 1 << 16)) &&
@@ -230,7 +232,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && taps > 1))) return conv_kernel::depthwise;
       if (narrow_wgrad<V>::takes(e)) return conv_kernel::narrow;
       if (pointwise_wgrad_pays<V>(e)) return conv_kernel::pointwise;
-      if (long_vectors) // columns take up to five times as long for few filters of many channels, or strides
+      if (long_vectors) // `columns` takes up to five times as long for few filters of many channels, or with strides
         indirect =
             (e.q < 2 * W && cg * taps > 4 && 2 * kg > W) || (cg * taps >= 32 * W && cg >= 8 * kg) ||
             (strided && taps > 1 && cg >= W) || (taps == 1 && kg > 4 && cg > 4) ||
@@ -244,8 +246,8 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   return p != conv_pass::wgrad && pointwise(e) ? conv_kernel::pointwise : conv_kernel::columns;
 }
 
-/// Is the kernel on channels-last tensors faster by 5 % at least than the best one on these, without reorders? It gains
-/// where lanes of columns are half empty, strided or far apart, and loses to minimal filtering.
+/// Is the best NHWC kernel at least 5 % faster than the best NCHW kernel, without reorders? It gains where lanes of
+/// columns are half empty, strided or far apart, and loses to minimal filtering.
 ///   @pre !e.channels_last
 template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
@@ -258,11 +260,11 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
   }
   const conv_kernel now = conv_kernel_of<V>(p, e);
   if (now == conv_kernel::dense) return false;
-  if (now == conv_kernel::turned) return true; // the same, without the transposes
+  if (now == conv_kernel::turned) return true; // the same kernel without the transposes
   const bool dilated = e.dil_h > 1 || e.dil_w > 1;
   const conv_kernel there = conv_kernel_of<V>(p, in_channels_last(e));
   if (there == conv_kernel::channels_last_winograd)
-    // planes lose where lines are torn by dilation; 2 W channels are as fast there, but in wgrad
+    // dilation tears the lines of NCHW: it loses from 2 W channels on, else (but for wgrad) above 2 W
     return now == conv_kernel::winograd
                ? std::min(cg, kg) >= (dilated || p == conv_pass::wgrad ? 2 * W : 2 * W + 1)
                : now != conv_kernel::winograd4;
@@ -274,7 +276,7 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
     case conv_pass::fprop:
       if (kg < W || (cg < 4 && !(long_vectors && cg == 1)) || (long_vectors && !filled(kg, 75))) return false;
       if (product) return area <= 64 || area >= 1 << 14;
-      if (!long_vectors && area < 64 && cg * kg * e.r * e.s > 1 << 21) return false; // the time of packing
+      if (!long_vectors && area < 64 && cg * kg * e.r * e.s > 1 << 21) return false; // packing takes too long
       if (cg == 1) return true;
       return strided || e.dil_w > 1 || e.q <= 2 * W || !filled(e.q, 87);
     case conv_pass::dgrad: return cg > W || (cg == W && (product || strided || !filled(e.w, 90)));

@@ -6,32 +6,32 @@
 //   dgrad   dx = the transpose of fprop in x:  (dy, w) -> dx
 //   wgrad   dw = the transpose of fprop in w:  (x, dy) -> dw;  zeros where n is 0
 //
-// With e.channels_last x is (n, h, w, c) and y (n, p, q, k): its own kernels take such extents, and no others.
+// With e.channels_last (NHWC) x is (n, h, w, c) and y (n, p, q, k). NHWC and NCHW have different kernels.
 //
-// n may be 0; all other extents are at least 1. Results are overwritten and overlap no operand. Which
-// kernel runs is a function of all extents but n: conv_kernel_of.
+// n may be 0; all other extents are at least 1. Results are overwritten and overlap no operand. conv_kernel_of
+// chooses the kernel by all extents but n.
 #include "choose.hpp" // IWYU pragma: export
 #include "common/tile.hpp"
 
 namespace tapeless::cpu {
 
-/// Scratch of one pass: a function of all extents but n.
+/// Scratch of one pass; it does not depend on n.
 template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kernel k, const conv_extents& e) {
   return with_conv_kernel(k, [&](auto kernel) { return conv_kernel_type<P, kernel, V>::need(e); });
 }
 
-/// May wgrad be told which images there are?
+/// Can wgrad read images by a list?
 template <class V> constexpr bool conv2d_reads_lists(conv_kernel k, const conv_extents& e) {
   return with_conv_kernel(
       k, [&](auto kernel) { return conv_kernel_type<conv_pass::wgrad, kernel, V>::reads_lists(e); });
 }
 
-/// conv2d_pack, then conv2d_run: what all rows of a batch share, and the batch or a part of it. wgrad packs nothing.
+/// Call conv2d_pack once for the weights, then conv2d_run for the batch or parts of it. wgrad packs nothing.
 template <conv_pass P, conv_kernel K, class V, team Team, class T = typename V::value_type>
 void conv2d_pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
   if constexpr (P != conv_pass::wgrad) conv_kernel_type<P, K, V>::pack(team, e, w, packed);
 }
-/// lists: of e.n images each, of wgrad.   @pre conv2d_reads_lists(K, e), or there are none
+/// lists: for wgrad, of e.n images each.   @pre no lists, or conv2d_reads_lists(K, e)
 template <conv_pass P, conv_kernel K, class V, team Team, class T = typename V::value_type>
 void conv2d_run(const Team& team, const conv_extents& e, const T* a, const T* b, T* result,
                 const scratch_of_kernel<T>& scratch, const row_lists& lists = {}) {

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// The kernels of 2-d convolution by name, and which extents each of them can do.
+// The kernels of 2-d convolution by name, and which extents each of them can take.
 #include "../../core/geometry.hpp"
 #include "common/as_matmul.hpp"
 #include "common/geometry.hpp"
 #include "nchw/depthwise.hpp"
+#include "nchw/depthwise_wgrad.hpp"
 #include "nchw/direct.hpp"
 #include "nchw/direct_wgrad.hpp"
 #include "nchw/indirect.hpp"
@@ -13,7 +14,7 @@
 #include "nchw/narrow_groups_wgrad.hpp"
 #include "nchw/pointwise.hpp"
 #include "nchw/pointwise_wgrad.hpp"
-#include "nchw/via_nhwc.hpp"
+#include "via_nhwc.hpp"
 #include "nchw/winograd.hpp"
 #include "nchw/winograd_wgrad.hpp"
 #include "nhwc/depthwise.hpp"
@@ -21,6 +22,7 @@
 #include "nhwc/direct.hpp"
 #include "nhwc/direct_wgrad.hpp"
 #include "nhwc/trimmed.hpp"
+#include "nhwc/trimmed_wgrad.hpp"
 #include "nhwc/winograd.hpp"
 #include "nhwc/winograd_wgrad.hpp"
 
@@ -28,101 +30,75 @@ namespace tapeless::cpu {
 
 enum class conv_pass : std::uint8_t { fprop, dgrad, wgrad };
 enum class conv_kernel : std::uint8_t {
-  columns,                 // lanes are columns of the image
+  columns,                 // NCHW: lanes are columns of the image
   indirect,                // lanes are channels
   dense,                   // filters as large as the image
   depthwise,               // one channel a group
   winograd,                // 3 x 3 without stride, tiles of 2 x 2
   winograd4,               // tiles of 4 x 4: fewer products, less exact
   pointwise,               // 1 x 1 without stride or padding
-  narrow,                  // wgrad of groups that are narrower than a vector, 3 x 3 without stride
-  turned,                  // images that are turned to channels last in the cache
-  channels_last,           // channels-last tensors, and all that follow
-  channels_last_trimmed,   // small images: without the taps on padding
+  narrow,                  // wgrad of groups narrower than a vector, 3 x 3 without stride
+  turned,                  // small images, transposed to NHWC in the cache
+  channels_last,           // NHWC; so are those below
+  channels_last_trimmed,   // small images, without the taps on padding
   channels_last_winograd,  // 3 x 3 without stride, tiles of 2 x 2
   channels_last_depthwise, // one channel and one filter a group
   channels_last_pointwise, // 1 x 1 without stride, padding or groups
 };
 
+template <class Fprop, class Dgrad, class Wgrad> struct conv_passes {
+  using fprop = Fprop;
+  using dgrad = Dgrad;
+  using wgrad = Wgrad;
+};
 template <conv_kernel K, class V> struct conv_family;
-template <class V> struct conv_family<conv_kernel::columns, V> {
-  using fprop = columns_fprop<V>;
-  using dgrad = columns_dgrad<V>;
-  using wgrad = columns_wgrad<V>;
-};
-template <class V> struct conv_family<conv_kernel::indirect, V> {
-  using fprop = indirect_fprop<V>;
-  using dgrad = indirect_dgrad<V>;
-  using wgrad = indirect_wgrad<V>;
-};
-template <class V> struct conv_family<conv_kernel::dense, V> {
-  using fprop = dense_fprop<V>;
-  using dgrad = dense_dgrad<V>;
-  using wgrad = dense_wgrad<V>;
-};
-template <class V> struct conv_family<conv_kernel::depthwise, V> {
-  using fprop = depthwise_fprop<V>;
-  using dgrad = depthwise_dgrad<V>;
-  using wgrad = depthwise_wgrad<V>;
-};
-template <class V> struct conv_family<conv_kernel::winograd, V> {
-  using fprop = winograd_fprop<V, 2>;
-  using dgrad = winograd_dgrad<V, 2>;
-  using wgrad = winograd_wgrad<V, 2>;
-};
-template <class V> struct conv_family<conv_kernel::winograd4, V> {
-  using fprop = winograd_fprop<V, 4>;
-  using dgrad = winograd_dgrad<V, 4>;
-  using wgrad = winograd_wgrad<V, 4>;
-};
-template <class V> struct conv_family<conv_kernel::pointwise, V> {
-  using fprop = pointwise_fprop<V>;
-  using dgrad = pointwise_dgrad<V>;
-  using wgrad = pointwise_wgrad<V>;
-};
-template <class V> struct conv_family<conv_kernel::narrow, V> {
-  using fprop = columns_fprop<V>; // never taken
-  using dgrad = columns_dgrad<V>;
-  using wgrad = narrow_wgrad<V>;
-};
-template <class V> struct conv_family<conv_kernel::turned, V> {
-  using fprop = turned_fprop<V>;
-  using dgrad = turned_dgrad<V>;
-  using wgrad = turned_wgrad<V>;
-};
-template <class V> struct conv_family<conv_kernel::channels_last, V> {
-  using fprop = channels_last_fprop<V>;
-  using dgrad = channels_last_dgrad<V>;
-  using wgrad = channels_last_wgrad<V>;
-};
-template <class V> struct conv_family<conv_kernel::channels_last_trimmed, V> {
-  using fprop = channels_last_trimmed_fprop<V>;
-  using dgrad = channels_last_trimmed_dgrad<V>;
-  using wgrad = channels_last_trimmed_wgrad<V>;
-};
-template <class V> struct conv_family<conv_kernel::channels_last_depthwise, V> {
-  using fprop = channels_last_depthwise_fprop<V>;
-  using dgrad = channels_last_depthwise_dgrad<V>;
-  using wgrad = channels_last_depthwise_wgrad<V>;
-};
+template <class V> struct conv_family<conv_kernel::columns, V>
+    : conv_passes<columns_fprop<V>, columns_dgrad<V>, columns_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::indirect, V>
+    : conv_passes<indirect_fprop<V>, indirect_dgrad<V>, indirect_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::dense, V>
+    : conv_passes<dense_fprop<V>, dense_dgrad<V>, dense_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::depthwise, V>
+    : conv_passes<depthwise_fprop<V>, depthwise_dgrad<V>, depthwise_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::winograd, V>
+    : conv_passes<winograd_fprop<V, 2>, winograd_dgrad<V, 2>, winograd_wgrad<V, 2>> {};
+template <class V> struct conv_family<conv_kernel::winograd4, V>
+    : conv_passes<winograd_fprop<V, 4>, winograd_dgrad<V, 4>, winograd_wgrad<V, 4>> {};
+template <class V> struct conv_family<conv_kernel::pointwise, V>
+    : conv_passes<pointwise_fprop<V>, pointwise_dgrad<V>, pointwise_wgrad<V>> {};
+// conv_kernel_takes refuses fprop and dgrad of it.
+template <class V> struct conv_family<conv_kernel::narrow, V>
+    : conv_passes<columns_fprop<V>, columns_dgrad<V>, narrow_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::turned, V>
+    : conv_passes<turned_fprop<V>, turned_dgrad<V>, turned_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::channels_last, V>
+    : conv_passes<channels_last_fprop<V>, channels_last_dgrad<V>, channels_last_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::channels_last_trimmed, V>
+    : conv_passes<channels_last_trimmed_fprop<V>, channels_last_trimmed_dgrad<V>,
+                  channels_last_trimmed_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::channels_last_winograd, V>
+    : conv_passes<channels_last_winograd_fprop<V>, channels_last_winograd_dgrad<V>,
+                  channels_last_winograd_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::channels_last_depthwise, V>
+    : conv_passes<channels_last_depthwise_fprop<V>, channels_last_depthwise_dgrad<V>,
+                  channels_last_depthwise_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::channels_last_pointwise, V>
     : conv_family<conv_kernel::dense, V> {};
-template <class V> struct conv_family<conv_kernel::channels_last_winograd, V> {
-  using fprop = channels_last_winograd_fprop<V>;
-  using dgrad = channels_last_winograd_dgrad<V>;
-  using wgrad = channels_last_winograd_wgrad<V>;
-};
 template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
     std::conditional_t<P == conv_pass::fprop, typename conv_family<K, V>::fprop,
                        std::conditional_t<P == conv_pass::dgrad, typename conv_family<K, V>::dgrad,
                                           typename conv_family<K, V>::wgrad>>;
 
-constexpr bool takes_channels_last(conv_kernel k) { return k >= conv_kernel::channels_last; }
+constexpr bool takes_channels_last(conv_kernel k) {
+  using enum conv_kernel;
+  return k == channels_last || k == channels_last_trimmed || k == channels_last_winograd ||
+         k == channels_last_depthwise || k == channels_last_pointwise;
+}
 constexpr conv_extents in_channels_last(conv_extents e) {
   e.channels_last = true;
   return e;
 }
-/// Can this kernel do it?
+/// Can kernel k run pass p of e?
 template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, const conv_extents& e) {
   if (e.channels_last != takes_channels_last(k)) return false;
   switch (k) {

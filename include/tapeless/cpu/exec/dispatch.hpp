@@ -1,21 +1,18 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Whole-tensor steps: from the shapes of a step to the extents and the call of a kernel. One line for each op.
+// Kernel steps: from the slots of a step to the call of its kernel. One branch for each op.
 #pragma once
 #include "../../core/csr_tiles.hpp"
 #include "../../core/dtype.hpp"
 #include "../../ops/conv.hpp"
 #include "../../ops/matmul.hpp"
-#include "../../ops/pool.hpp"
 #include "../../ops/select.hpp"
 #include "../../ops/sparse_dense.hpp"
 #include "../../ops/sparse_solve.hpp"
 #include "../../ops/spgemm.hpp"
 #include "../../ops/spmm.hpp"
 #include "../../ops/unfold.hpp"
-#include "../../ops/window.hpp"
-#include "../../plan/analysis/batch_tiles.hpp"
 #include "../conv/bf16.hpp"
 #include "../conv/kernels.hpp"
 #include "../matmul/bf16.hpp"
@@ -30,178 +27,15 @@
 #include "../sparse/solve.hpp"
 #include "../sparse/spgemm.hpp"
 #include "../sparse/tiles.hpp"
+#include "extents.hpp"
 #include "frame.hpp"
+#include "kernel_choice.hpp"
 
 namespace tapeless::cpu {
 
-// unknown extents of a shape as 1: for scratch sizes, which do not depend on them
-constexpr shape assumed(const shape& s) {
-  shape r = s;
-  for (int i = 0; i < s.rank; ++i)
-    if (!detail::is_static(r.d[i])) r.d[i] = 1;
-  return r;
-}
-
-// What convolution and pooling have in common: image x, output y, and how the window slides.
-template <class Extents, class Step> constexpr Extents sliding(const Step& s, const shape& x,
-                                                               const shape& y) {
-  const detail::window_attributes a = detail::unpack(s.attr);
-  Extents e;
-  e.h = x.d[2];
-  e.w = x.d[3];
-  e.p = y.d[2];
-  e.q = y.d[3];
-  e.stride_h = a.stride.h;
-  e.stride_w = a.stride.w;
-  e.pad_top = a.padding.top;
-  e.pad_left = a.padding.left;
-  e.dil_h = a.dilation.h;
-  e.dil_w = a.dilation.w;
-  return e;
-}
-// image, w, result: of the convolution, whichever of them the step (or node) computes
-template <class Step> constexpr conv_extents conv_of(const Step& s, const shape& image, const shape& w,
-                                                     const shape& result) {
-  const shape x = detail::image_of(image, s.attr2), y = detail::image_of(result, s.attr2);
-  auto e = sliding<conv_extents>(s, x, y);
-  e.n = x.d[0];
-  e.c = x.d[1];
-  e.k = w.d[0];
-  e.r = w.d[2];
-  e.s = w.d[3];
-  e.groups = detail::groups_of(s.attr2);
-  e.winograd = detail::winograd_of(s.attr2);
-  e.channels_last = detail::is_channels_last(s.attr2);
-  return e;
-}
-template <class Step> constexpr conv_extents conv_of(const Step& s, const shape (&q)[3]) {
-  return s.o == op::conv_fprop   ? conv_of(s, q[0], q[1], q[2])
-         : s.o == op::conv_dgrad ? conv_of(s, q[2], q[1], q[0])
-                                 : conv_of(s, q[0], q[2], q[1]);
-}
-constexpr window_extents window_of(const step& s, const shape& image, const shape& result) {
-  using detail::image_of;
-  const shape x = image_of(image, s.attr2), y = image_of(result, s.attr2);
-  const pair2 k = detail::unpack_kernel(s.attr2);
-  auto e = sliding<window_extents>(s, x, y);
-  const bool last = detail::is_channels_last(s.attr2);
-  e.planes = last ? x.d[0] : x.d[0] * x.d[1];
-  e.inner = last ? x.d[1] : 1;
-  e.r = k.h;
-  e.s = k.w;
-  return e;
-}
-template <class T> constexpr T window_factor(const step& s) {
-  const pair2 k = detail::unpack_kernel(s.attr2);
-  return detail::is_mean(s.attr2) ? static_cast<T>(1.0 / (k.h * k.w)) : T(1);
-}
-// x: the operand of unfold, the result of fold
-constexpr unfold_extents unfold_of(const step& s, const shape& x) {
-  const detail::axis_window a = detail::unpack_axis(s.attr);
-  return {.n = x.d[0],
-          .c = x.d[1],
-          .d = x.d[2],
-          .area = x.d[3] * x.d[4],
-          .taps = a.taps,
-          .out = a.count(x.d[2]),
-          .stride = a.stride,
-          .front = a.front,
-          .dil = a.dilation};
-}
-
-using detail::is_batch_tiled;
-using detail::is_conv;
-constexpr conv_pass pass_of(op o) {
-  return o == op::conv_fprop ? conv_pass::fprop : o == op::conv_dgrad ? conv_pass::dgrad : conv_pass::wgrad;
-}
-
-template <class T> inline constexpr bool is_bf16 = false;
-template <> inline constexpr bool is_bf16<bf16> = true;
-// Of an element of a product's or convolution's result, whose operands are of T.
-template <class T> constexpr index_t bytes_of_result() { return is_bf16<T> ? sizeof(float) : sizeof(T); }
-
-// Which kernel runs a convolution, and its scratch: functions of the shapes of operands and result, whatever named extents
-// are.
-template <class T> constexpr conv_kernel kernel_of(const step& s, const shape (&q)[3]) {
-  return conv_kernel_of<simd<T>>(pass_of(s.o), conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}));
-}
-template <class T> constexpr scratch_need scratch_of_conv(const step& s, const shape (&q)[3]) {
-  using V = simd<T>;
-  const conv_extents e = conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])});
-  switch (s.o) {
-    case op::conv_fprop: return conv2d_scratch<conv_pass::fprop, V>(kernel_of<T>(s, q), e);
-    case op::conv_dgrad: return conv2d_scratch<conv_pass::dgrad, V>(kernel_of<T>(s, q), e);
-    case op::conv_wgrad: return conv2d_scratch<conv_pass::wgrad, V>(kernel_of<T>(s, q), e);
-    default: return {};
-  }
-}
-// Of a matmul with operands and result q; named extents are `many`.
-constexpr matmul_extents most_of_matmul(const step& s, const shape (&q)[3]) {
-  matmul_extents e = matmul_of(s, assumed(q[0]), assumed(q[1]), assumed(q[2]));
-  const auto named = [](extent_t n) { return !detail::is_static(n); };
-  const int batch = q[2].rank - 2;
-  if (named(q[2].d[batch])) e.m = many;
-  if (named(q[2].d[batch + 1])) e.n = many;
-  if (named(detail::cols(q[0], e.ta))) e.k = many;
-  for (int i = 0; i < batch; ++i)
-    if (named(q[2].d[i])) e.batch = many;
-  return e;
-}
-constexpr bool may_pack(const matmul_extents& e, const shape (&q)[3]) {
-  return q[1].rank == 2 && e.n != many && e.k != many;
-}
-// In elements of bf16.
-template <class Arch> constexpr scratch_need scratch_of_bf16(const step& s, const shape (&q)[3]) {
-  const matmul_extents e = most_of_matmul(s, q);
-  return {.packed = may_pack(e, q) ? matmul_bf16_packed<Arch>(e) : 0, .each = matmul_bf16_scratch<Arch>(e)};
-}
-template <class Arch> constexpr conv_bf16_kernel bf16_kernel_of(const step& s, const shape (&q)[3]) {
-  return conv2d_bf16_kernel_of<Arch>(pass_of(s.o), conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}));
-}
-template <class Arch> constexpr scratch_need scratch_of_bf16_conv(const step& s, const shape (&q)[3]) {
-  const conv_extents e = conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])});
-  const conv_bf16_kernel k = bf16_kernel_of<Arch>(s, q);
-  switch (s.o) {
-    case op::conv_fprop: return conv2d_bf16_scratch<conv_pass::fprop, Arch>(k, e);
-    case op::conv_dgrad: return conv2d_bf16_scratch<conv_pass::dgrad, Arch>(k, e);
-    default: return conv2d_bf16_scratch<conv_pass::wgrad, Arch>(k, e);
-  }
-}
-// Convolutions: does the program have any? Their kernels are not even looked at where it has none.
-template <class T, bool Convolutions> constexpr scratch_need scratch_of(const step& s, const shape (&q)[3]) {
-  switch (s.o) {
-    case op::matmul: {
-      const matmul_extents e = most_of_matmul(s, q);
-      if (const small_product p = small_product_of(e, sizeof(T)); p.m > 0)
-        return {.packed = q[1].rank == 2 ? small_packed(p) : 0};
-      return {.packed = may_pack(e, q) ? matmul_packed<T>(e) : 0,
-              .each = matmul_scratch<T>(e),
-              .shared = matmul_shared<T>(e)};
-    }
-    default:
-      if constexpr (Convolutions) return scratch_of_conv<T>(s, q);
-      return {};
-  }
-}
-
-// Can the step read rows of its first two operands that a list names?
-template <class T, bool Convolutions> constexpr bool reads_lists(const step& s, const shape (&q)[3]) {
-  if (s.o == op::matmul) {
-    const matmul_extents e = most_of_matmul(s, q);
-    const bool known = e.m != many && e.n != many; // a run may bring one row or column
-    return known && q[0].rank == 2 && q[1].rank == 2 && small_product_of(e, sizeof(T)).m == 0 &&
-           matmul_reads_lists(e);
-  }
-  if constexpr (Convolutions)
-    if (s.o == op::conv_wgrad)
-      return conv2d_reads_lists<simd<T>>(kernel_of<T>(s, q),
-                                         conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}));
-  return false;
-}
-
-// Does step i make the maxima of the windows whose positions the step before it makes, beside it in a strip or none of
-// them in one? Then one pass makes both. The maxima's place is free then: nothing that step i - 1 reads, but what both
-// read, is read last by it.
+// Does step i compute the maxima of windows whose positions step i - 1 computes? If both or neither are in a sweep,
+// one pass computes both. It may write the maxima early: the last reader of anything else in their place ran before
+// step i - 1.
 template <const auto& P> constexpr bool is_made_with_positions(int i) {
   if (i == 0 || i >= P.steps) return false;
   const step &s = P.step_[i], &w = P.step_[i - 1];
@@ -211,7 +45,7 @@ template <const auto& P> constexpr bool is_made_with_positions(int i) {
          s.attr2 == w.attr2 && P.slot_[s.slot0].at == P.slot_[w.slot0].at &&
          P.slot_[s.slot0].s == P.slot_[w.slot0].s;
 }
-// Both, of x.
+// Positions and maxima of the windows of x.
 template <class T, class Team>
 void run_argmax_and_max(const Team& team, const step& s, const frame_slot& x, const frame_slot& positions,
                         const frame_slot& maxima) {
@@ -223,9 +57,9 @@ constexpr bool is_small(const conv_kernel&) { return false; }
 constexpr bool is_small(const conv_bf16_kernel&) { return false; }
 constexpr bool is_small(const small_product& s) { return s.m > 0; }
 
-// What all rows of a step share, ahead of them.
+// Packs the weights of a step: once for all of its rows.
 template <op O, auto K, class T, class Team>
-void pack_whole(const Team& team, const step& s, const frame_step& f, T* packed) {
+void pack_kernel(const Team& team, const step& s, const frame_step& f, T* packed) {
   if constexpr (is_conv(O)) {
     const conv_extents e = conv_of(s, {f.slot[0].s, f.slot[1].s, f.slot[2].s});
     const T* const w = static_cast<const T*>(f.slot[1].data());
@@ -243,7 +77,7 @@ void pack_whole(const Team& team, const step& s, const frame_step& f, T* packed)
     }
   }
 }
-// How many rows it has chosen.
+// Returns how many rows it has chosen.
 template <class T> index_t run_select(const step& s, const frame_step& f) {
   const detail::select_attributes q = detail::attributes_of_select(s);
   const index_t n = f.slot[0].s.d[0];
@@ -253,7 +87,7 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
   if constexpr (std::is_same_v<T, detail::mask_byte>) return select_nonzero(n, x, rows);
   else {
     if (!q.by_order()) return select_nonzero(n, x, rows);
-    if (q.segments > 0) { // sorts all rows, of which the result may have no place for
+    if (q.segments > 0) { // sorts all rows: the result may be too small for them
       const auto scratch = [&](int k) { return static_cast<std::int32_t*>(f.slot[s.loads + k].data()); };
       const index_t count =
           select_extreme_of_each(q.least(), n, q.k, q.segments, x, second, scratch(2), scratch(1));
@@ -264,11 +98,49 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
     return select_extreme(q.least(), n, second == nullptr ? most : std::min<index_t>(most, *second), x, rows);
   }
 }
-// Where the first two operands are that have a list. See unmade_gathers.
+// The sources and lists of the first two operands, if elided gathers read them by lists.
 struct indexed_operands {
   const void* from[2]{};
   row_lists lists;
 };
+
+// in, index: operand k as numbers and as indices; y: the result
+template <class T, class Team, class In, class Index>
+[[gnu::always_inline]] inline void run_spgemm(const Team& team, const step& s, const frame_step& f,
+                                              const In& in, const Index& index, T* y) {
+  const shape& out = f.slot[s.loads].s;
+  const auto run = [&](const auto& p) {
+    const auto makes = detail::made_by_spgemm(s.attr);
+    T* const lost = static_cast<T*>(f.slot[s.loads + 1].data());
+    if (makes == detail::spgemm_a) spgemm_a<T>(team, p, in(6), in(7), y, lost);
+    else if (makes == detail::spgemm_c) spgemm_c<T>(team, p, in(6), in(7), y, lost);
+    else spgemm_b<T>(p, out.d[0], in(6), in(7), y, lost);
+  };
+  const auto rows = [&](int k) {
+    const bool wide = (s.attr & detail::spgemm_wide(k)) != 0;
+    return csr_rows{row_ends{f.slot[2 * k + 1].data(), wide}, index(2 * k)};
+  };
+  if (detail::made_by_spgemm(s.attr) != s.attr)
+    run(spgemm_patterns<row_ends>{rows(0), rows(1), rows(2), f.slot[1].s.d[0]});
+  else
+    run(spgemm_patterns<const std::int32_t*>{
+        {index(1), index(0)}, {index(3), index(2)}, {index(5), index(4)}, f.slot[1].s.d[0]});
+}
+// Entries of a sparse matrix from a dense one, or the other way round.
+template <op O, class T, class Team, class In, class Index>
+[[gnu::always_inline]] inline void run_dense(const Team& team, const step& s, const frame_step& f,
+                                             const In& in, const Index& index, T* y) {
+  const shape& out = f.slot[s.loads].s;
+  const shape& matrix = O == op::dense_of ? out : f.slot[2].s; // the dense one
+  const index_t rows = matrix.d[0], columns = matrix.d[1];
+  const auto run = [&](const auto& a) {
+    if constexpr (O == op::entries_of) entries_of<T>(team, a, rows, columns, in(2), y);
+    else dense_of<T>(team, a, rows, columns, in(2), y);
+  };
+  if ((s.attr & detail::in_tiles) != 0)
+    run(csr_tiles{detail::tiling_of(rows, columns, f.slot[0].s.d[0], sizeof(T)), index(1), index(0)});
+  else run(csr_rows{row_ends{f.slot[1].data(), (s.attr & detail::entries_wide) != 0}, index(0)});
+}
 
 // K: the kernel of a convolution, the extents of a small product
 template <op O, auto K, class T, class Team> void run_kernel(const Team& team, const step& s,
@@ -326,34 +198,9 @@ template <op O, auto K, class T, class Team> void run_kernel(const Team& team, c
     scatter_add_axis(team, before(out), out.d[axis], product(f.slot[1].s, 0, f.slot[1].s.rank), after(out),
                      in(0), index(1), s.loads > 2 ? in(2) : nullptr, y, lost,
                      lost ? reinterpret_cast<std::uint8_t*>(lost + product(out, 0, out.rank)) : nullptr);
-  } else if constexpr (O == op::spgemm) {
-    const auto run = [&](const auto& p) {
-      const auto makes = detail::made_by_spgemm(s.attr);
-      T* const lost = static_cast<T*>(f.slot[s.loads + 1].data());
-      if (makes == detail::spgemm_a) spgemm_a<T>(team, p, in(6), in(7), y, lost);
-      else if (makes == detail::spgemm_c) spgemm_c<T>(team, p, in(6), in(7), y, lost);
-      else spgemm_b<T>(p, out.d[0], in(6), in(7), y, lost);
-    };
-    const auto rows = [&](int k) {
-      const bool wide = (s.attr & detail::spgemm_wide(k)) != 0;
-      return csr_rows{row_ends{f.slot[2 * k + 1].data(), wide}, index(2 * k)};
-    };
-    if (detail::made_by_spgemm(s.attr) != s.attr)
-      run(spgemm_patterns<row_ends>{rows(0), rows(1), rows(2), f.slot[1].s.d[0]});
-    else
-      run(spgemm_patterns<const std::int32_t*>{
-          {index(1), index(0)}, {index(3), index(2)}, {index(5), index(4)}, f.slot[1].s.d[0]});
-  } else if constexpr (O == op::entries_of || O == op::dense_of) {
-    const shape& matrix = O == op::dense_of ? out : f.slot[2].s; // the dense one
-    const index_t rows = matrix.d[0], columns = matrix.d[1];
-    const auto run = [&](const auto& a) {
-      if constexpr (O == op::entries_of) entries_of<T>(team, a, rows, columns, in(2), y);
-      else dense_of<T>(team, a, rows, columns, in(2), y);
-    };
-    if ((s.attr & detail::in_tiles) != 0)
-      run(csr_tiles{detail::tiling_of(rows, columns, f.slot[0].s.d[0], sizeof(T)), index(1), index(0)});
-    else run(csr_rows{row_ends{f.slot[1].data(), (s.attr & detail::entries_wide) != 0}, index(0)});
-  } else if constexpr (O == op::sparse_solve) {
+  } else if constexpr (O == op::spgemm) run_spgemm<T>(team, s, f, in, index, y);
+  else if constexpr (O == op::entries_of || O == op::dense_of) run_dense<O, T>(team, s, f, in, index, y);
+  else if constexpr (O == op::sparse_solve) {
     const auto has = [&](std::uint64_t attribute) { return (s.attr & attribute) != 0; };
     const triangular_solve how{out.d[0], product(out, 1, out.rank), has(detail::solves_upper),
                                has(detail::solves_unit), has(detail::spmm_transposed)};
@@ -369,7 +216,7 @@ template <op O, auto K, class T, class Team> void run_kernel(const Team& team, c
   }
 }
 
-// Rows [lo, hi) of a step whose first operand and result have the same outermost axis. result: where row 0 would be
+// Rows [lo, hi) of a step whose first operand and result have the same outermost axis. result: the address of row 0
 template <op O, auto K, class T> void run_rows(const step& s, const frame_step& f, index_t lo, index_t hi,
                                                void* result, const scratch_of_kernel<T>& scratch,
                                                const detail::name_values& names) {

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// unmade_gathers: the gathers of a program whose rows are copied nowhere. Who reads the result of such a gather reads rows
-// list[0], list[1], .. of its operand where they are:
-//   a loop      row by row, with its operand moved to the row at hand; of up to listed_loads::most gathers
+// elided_gathers: the gathers of a program that copy nothing. Readers take rows list[0], list[1], .. of the operand:
+//   a loop      row by row, with its pointer moved to each row; it may read up to indexed_loads::most such gathers
 //   a^T b       while it packs a or b
 //   wgrad       image by image
-// All readers must be of these, and the operand and the list must stay until the last of them is done.
+// A gather is elided if all readers are of these kinds, and if operand and list last until the last reader is done.
 #pragma once
 #include "../../core/dtype.hpp"
 #include "../../core/shape.hpp"
@@ -17,13 +16,13 @@
 
 namespace tapeless::cpu {
 
-// Loads of one loop that read by lists: gather step[k] names the rows of load[k].
+// The loads of one loop that read by lists: step gather[k] has the list of load[k].
 struct indexed_loads {
   static constexpr int most = 4;
   int count = 0;
   int load[most]{}, gather[most]{};
   index_t unit = 0;                   // indices of the outermost loop axis in each row
-  index_t row[most]{}, first[most]{}; // bytes of a row, and ahead of what is read of it
+  index_t row[most]{}, first[most]{}; // bytes of a row, and of its part before what is read
 };
 
 template <const auto& P> constexpr bool has_step(bool (&is)(op)) {
@@ -36,8 +35,8 @@ template <const auto& P> class elided_gathers : liveness<P> {
   using liveness<P>::result_of;
   static constexpr index_t least_bytes = 512; // of a row that a loop is called for
 
-  // Indices of the outermost axis of the loop of step r in each row of what slot k reads: n rows, all of `numel`. 0: it
-  // does not go through these rows in their order.
+  // How many indices of the outermost loop axis of step r fall into each row that slot k reads (n rows, `numel`
+  // elements in all). 0: the loop does not go through these rows in order.
   static constexpr index_t unit_of(int r, int k, extent_t n, extent_t numel) {
     using namespace tapeless::detail;
     const step& s = P.step_[r];
@@ -58,8 +57,8 @@ template <const auto& P> class elided_gathers : liveness<P> {
     }
     return farthest < row ? unit : 0;
   }
-  // Does whole-tensor step r read rows of the tensor y, and no others that a reshape has made, in slot k?
-  static constexpr bool whole_reads(int r, int k, const shape& y) {
+  // Does kernel step r read rows of the tensor y in slot k, and not those of a reshape of it?
+  static constexpr bool kernel_reads_rows(int r, int k, const shape& y) {
     const step& s = P.step_[r];
     if (s.at_load || s.bf16 || s.loads != 2 || !(P.slot_[k].s == y)) return false;
     shape q[3]{};
@@ -67,7 +66,7 @@ template <const auto& P> class elided_gathers : liveness<P> {
     constexpr bool conv = has_step<P>(is_conv);
     return s.wide ? reads_lists<double, conv>(s, q) : reads_lists<float, conv>(s, q);
   }
-  // Does gather i copy floating-point rows of a tensor that is where its slot says and has them all?
+  // Does gather i copy floating-point rows of a tensor that is dense and lies where its slot says?
   static constexpr bool is_list_of_rows(int i) {
     using detail::is_static, detail::is_float;
     const step& s = P.step_[i];
@@ -76,17 +75,17 @@ template <const auto& P> class elided_gathers : liveness<P> {
     if (y.at.where != detail::place::arena || !is_float(x.t) || list.s.rank != 1 || x.s.rank < 2)
       return false;
     if (i + 1 < P.steps && P.step_[i + 1].epilogue) return false;
-    // what another gather makes may be where that one's operand is: see stand_ins
+    // the result of another gather may lie where its operand is: see full_selection
     if (const int w = liveness<P>::writer_of(i, s.slot0); w >= 0 && P.step_[w].o == op::gather) return false;
-    if (is_static(x.s.d[0])) return x.s.d[0] > 0; // of none, which a run may bring, zeros are gathered
+    if (is_static(x.s.d[0])) return x.s.d[0] > 0; // of zero rows, which a run may bring, zeros are gathered
     const int w = liveness<P>::writer_of(i, s.slot0 + 1);
     return w >= 0 && P.step_[w].o == op::select;
   }
 
 public:
   static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1;
-  int gather[slots]{};   // slot k reads rows of what step gather[k] would copy; -1: it does not
-  index_t unit[steps]{}; // of a loop that reads by lists; 1: another step does
+  int gather[slots]{};   // slot k reads the rows of elided gather gather[k]; -1: it does not
+  index_t unit[steps]{}; // unit_of a loop that reads by lists; 1: of another step that does
   bool elided[steps]{};
 
   constexpr elided_gathers() {
@@ -101,9 +100,9 @@ public:
       const auto each = [&](auto&& f) { liveness<P>::each_reader(i, f); };
       if (fits)
         each([&](int r, int k) {
-          const index_t u = P.step_[r].fused                  ? unit_of(r, k, n, all)
-                            : whole_reads(r, k, P.slot_[y].s) ? 1
-                                                              : 0;
+          const index_t u = P.step_[r].fused                        ? unit_of(r, k, n, all)
+                            : kernel_reads_rows(r, k, P.slot_[y].s) ? 1
+                                                                    : 0;
           fits = fits && u > 0 && (units[r] == 0 || units[r] == u) && (unit[r] == 0 || unit[r] == u);
           units[r] = u;
           ++loads[r];
@@ -140,12 +139,12 @@ public:
 
 constexpr bool is_gather(op o) { return o == op::gather; }
 template <const auto& P> inline constexpr elided_gathers<P> lists_of{};
-// Is step i a gather that copies nothing?
+// Is step i an elided gather?
 template <const auto& P> constexpr bool is_elided(int i) {
   if constexpr (has_step<P>(is_gather)) return lists_of<P>.elided[i];
   else return false;
 }
-// Of step i.
+// The indexed loads of step i.
 template <const auto& P> constexpr indexed_loads indexed_loads_of(int i) {
   if constexpr (has_step<P>(is_gather)) return lists_of<P>.of_loop(i);
   else return {};

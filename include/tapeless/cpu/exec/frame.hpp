@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// frame: the numbers behind a plan's monomials. Filled at bind, and again when a run brings other extents; a step of
-// a run only reads it.
+// frame: the values of a plan's monomials. Filled at bind, and again when a run brings other extents. Steps only
+// read it.
 #pragma once
 #include <type_traits>
 #include "../../core/dtype.hpp"
@@ -27,7 +27,7 @@ constexpr matmul_extents matmul_of(const step& s, const shape& a, const shape& b
   return e;
 }
 
-// All of it for one program, in the block that bind allocates.
+// The frame of one program, in the block that bind allocates.
 template <const auto& P> struct frame {
   static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1,
                        extents = P.extents > 0 ? P.extents : 1;
@@ -36,14 +36,14 @@ template <const auto& P> struct frame {
   index_t extent[extents];
   detail::name_values names;
   void* part[detail::max_parts];
-  void* nothing = nullptr; // what an iota points to
+  void* nothing = nullptr; // what an iota reads
   std::byte* scratch = nullptr;
   std::byte* shared = nullptr;
   std::byte* packed = nullptr;
-  detail::run_context* context = nullptr; // what it was filled from
+  detail::run_context* context = nullptr; // the source of fill
   std::conditional_t<(P.counted > 0), full_selection<P>, no_full_selection> selection;
 
-  // A step has counted a named extent: the steps after it take it.
+  // A step has found a data-dependent extent: the steps after it use it.
   void set_count(char name, index_t n) {
     index_t& known = context->names.value[static_cast<std::size_t>(names.find(name))];
     if (known == n) return;
@@ -77,7 +77,7 @@ template <const auto& P> struct frame {
           f.source = &part[at.index];
           f.offset += at.offset * c.part_unit[at.index];
           break;
-        case place::sweep: f.source = &nothing; break; // each member has its own, see base_of
+        case place::sweep: f.source = &nothing; break; // each member has its own rows: see base_of
         default:
           f.source = &nothing;
           f.offset = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// stand_ins: which slots of a program may be read where other slots are.
+// full_selection: a selection that takes all rows copies none of them; its readers read its source.
 #pragma once
 #include "../../core/extent.hpp"
 #include "../../plan/ir/step.hpp"
@@ -9,15 +9,15 @@
 
 namespace tapeless::cpu {
 
-// Where a selection counts its rows, it may take all of them: then they are copied nowhere, and who reads the result of
-// their gather reads its operand, where that is still there: dense, from its location on, as a gather's operand is. Found
-// at bind.
+// A selection with a data-dependent number of rows may take all of them. Then the gather of these rows copies
+// nothing, and its readers read its operand, if that is still there. A gather's operand is dense, so its location is
+// all they need. Found at bind.
 template <const auto& P> struct full_selection : liveness<P> {
   using liveness<P>::result_of, liveness<P>::writer_of;
   static constexpr int slots = P.slots > 0 ? P.slots : 1;
-  int of[slots]; // slot k may be read where slot of[k] is; -1: it may not
+  int of[slots]; // slot k may be read at the place of slot of[k]; -1: it may not
 
-  // Does gather i move rows that a selection has counted?
+  // Does gather i move the data-dependent rows of a selection?
   static bool moves_counted(int i) {
     const step& s = P.step_[i];
     if (s.fused || s.o != op::gather || s.attr != 0 || s.at_load ||
@@ -36,14 +36,14 @@ template <const auto& P> struct full_selection : liveness<P> {
       liveness<P>::each_reader(i, [&](int, int k) { of[k] = x; });
     }
   }
-  // Where slot k is.
+  // The location of slot k.
   const detail::location& at(int k, const detail::name_values& names) const {
     using detail::eval;
     const int x = of[k];
     const bool all = x >= 0 && eval(P.slot_[x].s.d[0], names) == eval(selected(x).s.d[0], names);
     return P.slot_[all ? x : k].at;
   }
-  // Of the gather with operand x: the positions.
+  // The positions of the gather with operand x.
   static const detail::slot& selected(int x) { return P.slot_[x + 1]; }
 };
 struct no_full_selection {};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// How the readers of an unmade gather read its rows: listed_operands_of for whole-tensor steps, loop_of for loops.
+// How the readers of an elided gather read its rows: indexed_operands_of for kernel steps, loop_of for loops.
 #pragma once
 #include "../fused/loop.hpp"
 #include "dispatch.hpp"
@@ -11,7 +11,7 @@
 
 namespace tapeless::cpu {
 
-// Does the list name all rows, one behind the other? Who reads them needs no list then.
+// Does the list name all rows in order? Then their readers need no list.
 inline bool names_all_rows(const std::int32_t* list, index_t listed, index_t rows) {
   bool all = listed == rows;
   for (index_t i = 0; all && i < rows; ++i) all = list[i] == i;
@@ -20,7 +20,7 @@ inline bool names_all_rows(const std::int32_t* list, index_t listed, index_t row
 // The rows of its operand that gather g names.
 template <const auto& P> const std::int32_t* list_of(const frame<P>& f, int g) {
   if constexpr (has_recycled_slots<P>)
-    if (recycled_slots_of<P>.listed[g]) return state_of_places<P>(f).list;
+    if (recycled_slots_of<P>.listed[g]) return recycled_state<P>(f).list;
   return static_cast<const std::int32_t*>(f.step[g].slot[1].data());
 }
 template <const auto& P> indexed_operands indexed_operands_of(const frame<P>& f, int i) {
@@ -37,15 +37,16 @@ template <const auto& P> indexed_operands indexed_operands_of(const frame<P>& f,
   return r;
 }
 
-// A loop whose loads L read listed rows: a call of the kernel for each run of such that lie one behind the other. Sums of
-// several rows depend on these runs, so rows in places that others gave away, by chance of time, are no runs.
+// A loop whose loads L read indexed rows: one call of the kernel for each run of consecutive rows. Sums over several
+// rows depend on these runs. Recycled slots are consecutive by chance of timing, so each of their rows is a run of
+// its own.
 template <indexed_loads L, class Kernel> struct indexed_loop {
   const std::byte* from[L.count];
   const std::int32_t* list[L.count];
-  bool in_places = false;
+  bool recycled = false;
   template <const auto& P> explicit indexed_loop(const frame<P>& f) {
     for (int k = 0; k < L.count; ++k) {
-      if constexpr (has_recycled_slots<P>) in_places = in_places || recycled_slots_of<P>.listed[L.gather[k]];
+      if constexpr (has_recycled_slots<P>) recycled = recycled || recycled_slots_of<P>.listed[L.gather[k]];
       from[k] = static_cast<const std::byte*>(f.step[L.gather[k]].slot[0].data()) + L.first[k];
       list[k] = list_of(f, L.gather[k]);
     }
@@ -56,7 +57,7 @@ template <indexed_loads L, class Kernel> struct indexed_loop {
     for (int k = 0; k < Kernel::slots; ++k) base[k] = a.base == nullptr ? a.slot[k].data() : a.base[k];
     a.base = base;
     const auto follows = [&](index_t row) {
-      bool all = !in_places;
+      bool all = !recycled;
       for (int k = 0; k < L.count; ++k) all = all && list[k][row] == list[k][row - 1] + 1;
       return all;
     };
@@ -74,7 +75,7 @@ template <indexed_loads L, class Kernel> struct indexed_loop {
     }
   }
 };
-// kernel, or it by lists where step i reads by such
+// The kernel itself, or an indexed_loop of it if L has loads.
 template <const auto& P, indexed_loads L, class Kernel> auto loop_of(const frame<P>& f, Kernel kernel) {
   if constexpr (L.count == 0) return kernel;
   else return indexed_loop<L, Kernel>(f);

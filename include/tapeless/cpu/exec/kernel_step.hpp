@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A whole-tensor step of a plan: the element type, kernel and scratch that its shapes ask for, and its packed weights.
+// A kernel step of a plan: the element type, kernel and scratch that its shapes need, and its packed weights.
 #pragma once
 #include "../../core/dtype.hpp"
 #include "../../plan/ir/arena.hpp"
@@ -23,7 +23,7 @@ template <class Arch> struct kernel_steps {
     return is_conv(P.step_[i].o) && (P.step_[i].sweep || (i + 1 < P.steps && P.step_[i + 1].sweep));
   }
 
-  // Ops that move or compare elements work on those of their operand; kernels that compute have real ones only.
+  // Ops that move or compare elements have the type of their operand. Kernels that compute have float or double only.
   template <const auto& P, int I> static constexpr auto zero_of() {
     constexpr step s = P.step_[I];
     constexpr dtype t = P.slot_[s.slot0].t;
@@ -49,12 +49,12 @@ template <class Arch> struct kernel_steps {
           if (is_conv(s.o)) n = scratch_of_bf16_conv<Arch>(s, q);
       }
     } else n = s.wide ? scratch_of<double, conv>(s, q) : scratch_of<float, conv>(s, q);
-    const bool small = n.each == 0; // the others have scratch
+    const bool small = n.each == 0; // other products have scratch
     if (s.o == op::matmul && !s.packs_ahead && (small || !followed_by_epilogue<P>(i)))
       n.packed = 0; // read once
     return n;
   }
-  // The kernel of a convolution; the extents of a small product, m == 0 where it is none.
+  // The kernel of a convolution; the extents of a small product (m == 0: it is not small).
   template <const auto& P, int I> static constexpr auto kernel_of_step() {
     constexpr step s = P.step_[I];
     using T = element_of<P, I>;
@@ -68,14 +68,14 @@ template <class Arch> struct kernel_steps {
           most_of_matmul(s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s}), sizeof(T));
   }
 
-  // Bytes of the weights that a load packs for the steps before step i, and of what is ahead of them.
+  // Bytes of the weights that a load packs for the steps before step i, and of what lies before them.
   template <const auto& P> static constexpr index_t packed_before(int i) {
-    index_t bytes = bytes_of_places<P>();
+    index_t bytes = bytes_of_recycled_slots<P>();
     for (int k = 0; k < i; ++k)
       if (P.step_[k].packs_ahead) bytes += detail::aligned(need_of<P>(k).packed * scratch_unit(P.step_[k]));
     return bytes;
   }
-  // Bytes of the weights that a run packs for the steps of a strip of images before its step i.
+  // Bytes of the weights that a run packs for the steps of a batch sweep before its step i.
   template <const auto& P> static constexpr index_t packed_in_sweep_before(int i) {
     index_t bytes = 0;
     while (P.step_[i].sweep)
@@ -83,7 +83,7 @@ template <class Arch> struct kernel_steps {
         bytes += detail::aligned(need_of<P>(i).packed * scratch_unit(P.step_[i]));
     return bytes;
   }
-  // Where the packed weights of a step are; nullptr: they are not packed.
+  // The packed weights of a step; nullptr: they are not packed.
   template <const auto& P, int I> static element_of<P, I>* packed_of(const frame<P>& f) {
     using T = element_of<P, I>;
     if constexpr (P.step_[I].o == op::matmul) {
@@ -97,8 +97,8 @@ template <class Arch> struct kernel_steps {
   }
   template <const auto& P, int I, class Team>
   [[gnu::always_inline]] static inline void pack_step(const Team& team, const frame<P>& f) {
-    pack_whole<P.step_[I].o, kernel_of_step<P, I>(), element_of<P, I>>(team, P.step_[I], f.step[I],
-                                                                       packed_of<P, I>(f));
+    pack_kernel<P.step_[I].o, kernel_of_step<P, I>(), element_of<P, I>>(team, P.step_[I], f.step[I],
+                                                                        packed_of<P, I>(f));
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// what_stays: of a plan, which step writes where another one reads, and until when.
+// liveness: which step of a plan writes where another step reads, and until when a value is there.
 #pragma once
 #include "../../core/dtype.hpp"
 #include "../../core/shape.hpp"
@@ -19,7 +19,7 @@ template <const auto& P> struct liveness {
   static constexpr int result_of(int i) { return P.step_[i].slot0 + P.step_[i].loads; }
   static constexpr int end_of_results(int i) { return result_of(i) + P.step_[i].stores; }
   static constexpr int end_of(int i) { return i + 1 < P.steps ? P.step_[i + 1].slot0 : P.slots; }
-  // Of slot k of step i, per unit of its part of the arena.
+  // Bytes of slot k of step i, per unit of its part of the arena.
   static constexpr index_t bytes(int i, int k) {
     using detail::coefficient;
     const step& s = P.step_[i];
@@ -30,7 +30,7 @@ template <const auto& P> struct liveness {
       return n;
     }
     n *= coefficient(detail::numel(x.s));
-    // partial results of chunks, at most; the scratch of a selection is less
+    // an upper bound: partial results of all chunks; the scratch of a selection is smaller
     return k > result_of(i) ? n * 4 * detail::max_chunks : n;
   }
   // Do slots j of step w and k of step i share bytes?
@@ -42,7 +42,7 @@ template <const auto& P> struct liveness {
   }
   // May step w write where slot k of step i is?
   static constexpr bool writes(int w, int i, int k) { return writes(w, i, k, end_of(w)); }
-  // Does it with a result? Of a result's place the bytes are known.
+  // May a result of step w? The bytes of a result are known exactly.
   static constexpr bool results_in(int w, int i, int k) { return writes(w, i, k, end_of_results(w)); }
   static constexpr bool writes(int w, int i, int k, int end) {
     for (int j = result_of(w); j < end; ++j)
@@ -55,10 +55,10 @@ template <const auto& P> struct liveness {
       if (results_in(w, i, k)) return w;
     return -1;
   }
-  // f(step, slot) for each slot that is the result of step i. Its place has another content where a step has put a
-  // result, and no sooner: what is read there later was written as one.
+  // f(step, slot) for each slot that reads the result of step i. The result lasts until a step writes another result
+  // to the same place.
   template <class F> static constexpr void each_reader(int i, F&& f) { each_reader(i, result_of(i), f); }
-  // Of result y of step i.
+  // The same for result y of step i.
   template <class F> static constexpr void each_reader(int i, int y, F&& f) {
     for (int r = i + 1; r < P.steps; ++r) {
       for (int k = P.step_[r].slot0; k < result_of(r); ++k)

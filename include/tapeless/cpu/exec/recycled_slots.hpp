@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// kept_places: of images that pass one by one a selection keeps the k most extreme, and only theirs is read later of what
-// the strip makes. Then an image that k others beat gives its place to the next one: no more places are written than k and
-// one for each member of the team, and that of an image which is beaten at once is still in cache when the next one comes.
+// recycled_slots: a running top-k. A batch sweep takes its images one by one, and a selection keeps the k most
+// extreme ones. Only their results are read later. So an image that k others beat gives its slot to the next image.
+// No more slots are written than k, and one for each member of the team. The slot of an image that is beaten at once
+// is still in cache.
 #pragma once
 #include <algorithm>
 #include "../../core/dtype.hpp"
@@ -15,12 +16,12 @@
 
 namespace tapeless::cpu {
 
-// What of plan P has such places: of the first selection that has some.
+// The recycled slots of plan P: those of the first selection that has some.
 template <const auto& P> class recycled_slots : liveness<P> {
   using liveness<P>::result_of, liveness<P>::end_of_results;
   static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1;
 
-  // Elements of a row of slot k of step i, whose rows are the images, one behind the other; 0: they are not.
+  // Elements of a row of slot k of step i, if its rows are the images in order; else 0.
   constexpr index_t row_of(int i, int k) const {
     using namespace tapeless::detail;
     const step& s = P.step_[i];
@@ -38,7 +39,7 @@ template <const auto& P> class recycled_slots : liveness<P> {
     return farthest < row ? row : 0;
   }
   constexpr bool in_sweep(int i) const { return first <= i && i <= last; }
-  // The strip of images, one by one, that ends with the values that step t selects from, one for each of them.
+  // Finds the sweep that takes images one by one and makes the values that step t selects from, one for each image.
   constexpr bool find_sweep(int t) {
     using namespace tapeless::detail;
     const step& s = P.step_[t];
@@ -64,13 +65,13 @@ template <const auto& P> class recycled_slots : liveness<P> {
     }
     return fits && convolutions;
   }
-  // Is step r a gather of rows that step t selects, from images that have `row` elements, and are they copied nowhere?
+  // Is step r an elided gather of the rows that step t selects, from images of `row` elements?
   constexpr bool gathers(int r, int k, int t, index_t row) const {
     const int list = P.step_[r].slot0 + 1;
     return is_elided<P>(r) && k == P.step_[r].slot0 && P.slot_[list].at == P.slot_[result_of(t)].at &&
            liveness<P>::writer_of(r, list) == t && row_of(r, k) == row;
   }
-  // Result y of step i: where all its readers find it, it is in the places.
+  // Result y of step i goes to recycled slots if all its readers can find it there.
   constexpr void place(int i, int y, int t) {
     const index_t row = row_of(i, y);
     bool fits = P.slot_[y].at.where == detail::place::arena && row > 0, later = false;
@@ -83,7 +84,7 @@ template <const auto& P> class recycled_slots : liveness<P> {
     moved[y] = true;
     liveness<P>::each_reader(i, y, [&](int r, int k) { (in_sweep(r) ? moved[k] : listed[r]) = true; });
   }
-  // Does what stays with its image, made by the strip or read by it, lie where others move?
+  // Does anything else that the sweep reads or writes overlap what moves to recycled slots?
   constexpr bool conflicts() const {
     for (int i = first; i <= last; ++i)
       for (int y = result_of(i); y < end_of_results(i); ++y)
@@ -99,10 +100,10 @@ template <const auto& P> class recycled_slots : liveness<P> {
   }
 
 public:
-  int select = -1;              // the step that selects; -1: there are no such places
-  int first = 0, last = 0;      // the strip
-  index_t images = 0, most = 0; // how many there are; how many are selected, at most
-  bool least = false;           // are they the least?
+  int select = -1;              // the step that selects; -1: there are no recycled slots
+  int first = 0, last = 0;      // the sweep
+  index_t images = 0, most = 0; // how many images; how many are selected, at most
+  bool least = false;           // are the least selected?
   bool moved[slots]{};          // slot k: its row i is row place[i] of the state
   bool listed[steps]{};         // gather i reads the rows `list` of the state
 
@@ -127,32 +128,31 @@ template <const auto& P> constexpr bool find_recycled_slots() {
 }
 template <const auto& P> inline constexpr bool has_recycled_slots = find_recycled_slots<P>();
 
-// Ahead of the weights that a load packs.
-struct state_of_recycled_slots {
-  std::int32_t *place, *list, *heap; // of each image; of those that are selected, and scratch for as many
+// Lies before the weights that a load packs.
+struct recycled_slots_state {
+  std::int32_t *place, *list, *heap; // slot of each image; slots of the selected ones; scratch for as many
 };
-template <const auto& P> constexpr index_t bytes_of_places() {
+template <const auto& P> constexpr index_t bytes_of_recycled_slots() {
   if constexpr (has_recycled_slots<P>)
     return detail::aligned((recycled_slots_of<P>.images + 2 * recycled_slots_of<P>.most) *
                            index_t{sizeof(std::int32_t)});
   else return 0;
 }
-template <const auto& P> state_of_recycled_slots state_of_places(const frame<P>& f) {
+template <const auto& P> recycled_slots_state recycled_state(const frame<P>& f) {
   std::int32_t* const all = reinterpret_cast<std::int32_t*>(f.packed);
   std::int32_t* const list = all + recycled_slots_of<P>.images;
   return {all, list, list + recycled_slots_of<P>.most};
 }
 
-// The selection is made, of `count` rows: where they are.
-template <const auto& P> void list_places(const frame<P>& f, index_t count) {
+// The selection is made, of `count` rows: lists their slots.
+template <const auto& P> void list_recycled_slots(const frame<P>& f, index_t count) {
   constexpr int s = recycled_slots_of<P>.select;
-  const state_of_recycled_slots state = state_of_places<P>(f);
+  const recycled_slots_state state = recycled_state<P>(f);
   const auto* const rows = static_cast<const std::int32_t*>(f.step[s].slot[P.step_[s].loads].data());
   for (index_t j = 0; j < count; ++j) state.list[j] = state.place[rows[j]];
 }
 
-// Of the images that have come the k that select_extreme would choose of them, as a heap: the first is the one that the
-// others beat.
+// The k images that select_extreme would choose of those seen so far, as a heap: all others beat the first one.
 template <class T> class most_extreme {
   const T* value_;
   key_type<T> flip_;
@@ -179,11 +179,11 @@ template <class T> class most_extreme {
   }
 
 public:
-  // heap: place for k
+  // heap: room for k
   most_extreme(bool least, index_t k, const T* value, std::int32_t* heap)
       : value_(value), flip_(least ? ~key_type<T>(0) : 0), k_(k), image_(heap) {}
-  // Image i has come, its value is there. The one that k others beat now; -1: none. Members may call it side by side: who is
-  // told of an image sees all that was written before that one was taken.
+  // Takes image i, whose value is ready. Returns the image that k others beat now; -1: none. Members may call it at
+  // the same time: the caller sees all that was written before the returned image was taken.
   index_t take(index_t i) {
     while (__atomic_test_and_set(&busy_, __ATOMIC_ACQUIRE)) {}
     const index_t gone = join(static_cast<std::int32_t>(i));

@@ -1,106 +1,25 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A strip: fused steps, and convolutions and pools whose rows are images, pass over some rows before the next rows come.
-// code_of: a step's kernel as a template argument.
+// A sweep: fused steps, and convolutions and pools whose rows are images, go through some rows before the next rows.
 #pragma once
 #include <algorithm>
+#include "../../core/dtype.hpp"
+#include "../../plan/ir/step.hpp"
 #include "../fused/chunks.hpp"
-#include "kernel_step.hpp"
-#include "recycled_slots.hpp"
+#include "../fused/lanes.hpp"
+#include "../fused/loop.hpp"
+#include "../matmul/small.hpp"
+#include "dispatch.hpp"
+#include "extents.hpp"
+#include "frame.hpp"
 #include "indexed_loops.hpp"
+#include "kernel_choice.hpp"
+#include "kernel_step.hpp"
+#include "loop_code.hpp"
+#include "recycled_slots.hpp"
 
 namespace tapeless::cpu {
-
-// Of step s: the dense stores of such results, floating point, that no step reads. Bit mask.
-template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const step& s) {
-  using namespace tapeless::detail;
-  index_t n = 1;
-  for (int a = 0; a < s.axes; ++a) {
-    if (!is_static(s.loop[a])) return 0;
-    n *= s.loop[a];
-  }
-  unsigned mask = 0;
-  if (n < larger_than_caches / 8) return mask;
-  for (int k = 0; k < s.stores; ++k) {
-    const detail::store y(p.store_[s.store0 + k]);
-    const location& at = p.slot_[s.slot0 + y.slot].at;
-    if (y.k != store_kind::dense || !is_float(y.t) || n * size_of(y.t) < larger_than_caches) continue;
-    bool read = at.where != place::result;
-    for (int i = 0; i < p.steps && !read; ++i)
-      for (int j = 0; j < p.step_[i].loads; ++j) read = read || p.slot_[p.step_[i].slot0 + j].at == at;
-    if (!read) mask |= 1u << k;
-  }
-  return mask;
-}
-
-// While the loops of a strip read an operand in cache, the next strip of it comes from memory: of the loops that read it,
-// each fetches as much of a row as its work is of theirs, in 1 / 128. Where two strips are too much for a cache near by,
-// the last one fetches all.
-struct fetched_part {
-  index_t from = 0, to = 0;
-};
-// of step s: instructions of a vector, for a function as many as exp has
-template <class Plan> constexpr index_t work_of(const Plan& p, const step& s) {
-  using detail::op;
-  index_t n = 0;
-  for (int k = s.code0; k < s.code0 + s.codes; ++k) {
-    const op o = detail::instruction(p.code[k]).o;
-    const bool function = o == op::exp || o == op::log || o == op::tanh || o == op::erf || o == op::sigmoid;
-    n += function ? 9 : 1;
-  }
-  return n;
-}
-// of load k of step i
-template <class Plan> constexpr fetched_part fetched_ahead(const Plan& p, int i, int k) {
-  using namespace tapeless::detail;
-  const slot& q = p.slot_[p.step_[i].slot0 + k];
-  int first = i, readers = 0, last = i;
-  while (p.step_[first].sweep) --first;
-  if (is_sparse(p.step_[first].o) || q.at.where == place::sweep || !is_float(q.t) || q.stride[0] == 0 ||
-      q.stride[p.step_[i].axes - 1] != 1)
-    return {};
-  index_t before = 0, mine = 0, all = 0;
-  bool images = false;
-  for (int j = first; j == first || (j < p.steps && p.step_[j].sweep); ++j) {
-    images = images || is_batch_tiled(p.step_[j].o);
-    if (!p.step_[j].fused) continue;
-    bool reads = false;
-    for (int l = 0; l < p.step_[j].loads; ++l) reads = reads || p.slot_[p.step_[j].slot0 + l].at == q.at;
-    if (!reads) continue;
-    ++readers;
-    last = j;
-    const index_t work = work_of(p, p.step_[j]);
-    if (j < i) before += work;
-    if (j == i) mine = work;
-    all += work;
-  }
-  if (readers < 2 && !images) return {};
-  index_t row = 1;
-  for (int a = 1; a < p.step_[first].axes; ++a) row *= p.step_[first].loop[a];
-  if (row > sweep_grain) return {0, i == last ? 128 : 0};
-  return {128 * before / all, 128 * (before + mine) / all};
-}
-
-template <const auto& P, int I> constexpr auto code_of() {
-  constexpr step s = P.step_[I];
-  fused_code<s.codes, s.constants, s.stores, s.customs> k;
-  for (int i = 0; i < s.codes; ++i) k.code[i] = P.code[s.code0 + i];
-  for (int i = 0; i < s.constants; ++i) k.constant[i] = P.constant[s.constant0 + i];
-  for (int i = 0; i < s.stores; ++i) k.store[i] = P.store_[s.store0 + i];
-  for (int i = 0; i < s.customs; ++i) k.custom[i] = P.custom[s.custom0 + i];
-  k.slots = s.loads + s.stores;
-  k.axes = s.axes;
-  k.past_caches = stores_past_caches(P, P.step_[I]);
-  for (int i = 0; i < s.loads && i < k.most_ahead; ++i) {
-    if constexpr (has_recycled_slots<P>)
-      if (recycled_slots_of<P>.moved[s.slot0 + i]) continue; // the row behind it is not the next one
-    const fetched_part part = fetched_ahead(P, I, i);
-    k.ahead_from[i] = static_cast<std::uint8_t>(part.from);
-    k.ahead_to[i] = static_cast<std::uint8_t>(part.to);
-  }
-  return k;
-}
 
 template <const auto& P> constexpr int steps_of_sweep(int first) {
   int n = 1;
@@ -110,15 +29,15 @@ template <const auto& P> constexpr int steps_of_sweep(int first) {
 template <const auto& P, int I> using lanes_of_step = std::conditional_t<P.step_[I].wide, double, float>;
 template <const auto& P, int I> using stores_of_step = stores_of<code_of<P, I>(), lanes_of_step<P, I>>;
 
-// The rows at hand.
+// The rows that a sweep is at.
 struct sweep_rows {
   index_t lo, hi, chunk;
-  index_t done;       // rows of its chunk before them
-  std::byte* scratch; // of the member that is at it
-  index_t sweep = 0;  // from one strip to the next
-  index_t place = lo; // the row of what has such places, see kept_places
+  index_t done;       // rows of its chunk before lo
+  std::byte* scratch; // of the member that runs them
+  index_t sweep = 0;  // rows from one block to the next
+  index_t place = lo; // the row in recycled slots
 };
-// Where operand or result k of step I has row 0.
+// The address of row 0 of operand or result k of step I.
 template <const auto& P, int I> void* base_of(const frame<P>& f, int k, const sweep_rows& r) {
   const detail::slot& q = P.slot_[P.step_[I].slot0 + k];
   const frame_slot& s = f.step[I].slot[k];
@@ -145,16 +64,16 @@ template <const auto& P, int I> void finish_fused_rows(const frame<P>& f, const 
   }
 }
 
-// The convolutions and pools of a strip.
+// The convolutions and pools of a sweep: a batch sweep.
 template <class Arch, const auto& P> struct batch_sweep {
-  using whole = kernel_steps<Arch>;
-  // Bytes of a member's sums of weights' gradients over the images at hand, in step i.
+  using kernels = kernel_steps<Arch>;
+  // Bytes of a member's weight gradients over the images that it is at, in step i.
   static constexpr index_t sums(int i) {
     const step& s = P.step_[i];
     const detail::slot& y = P.slot_[s.slot0 + s.loads];
-    return s.o == op::conv_wgrad ? detail::aligned(product(y.s, 0, y.s.rank) * whole::scratch_unit(s)) : 0;
+    return s.o == op::conv_wgrad ? detail::aligned(product(y.s, 0, y.s.rank) * kernels::scratch_unit(s)) : 0;
   }
-  template <int I> using element = typename whole::template element_of<P, I>;
+  template <int I> using element = typename kernels::template element_of<P, I>;
   template <int I> static element<I>* chunk_sums(const frame<P>& f, index_t chunk) {
     const frame_slot& all = f.slot[P.step_[I].partial0];
     return static_cast<element<I>*>(all.data()) + chunk * product(all.s, 0, all.s.rank);
@@ -162,11 +81,11 @@ template <class Arch, const auto& P> struct batch_sweep {
   template <int I> static void run_rows(const frame<P>& f, const sweep_rows& r) {
     using T = element<I>;
     constexpr step s = P.step_[I];
-    constexpr scratch_need need = whole::template need_of<P>(I);
+    constexpr scratch_need need = kernels::template need_of<P>(I);
     constexpr bool wgrad = s.o == op::conv_wgrad;
     std::byte* const own = r.scratch + detail::aligned(P.sweep_bytes);
     T* const mine = reinterpret_cast<T*>(own + sums(I));
-    const scratch_of_kernel<T> scratch{whole::template packed_of<P, I>(f), mine, mine + need.each};
+    const scratch_of_kernel<T> scratch{kernels::template packed_of<P, I>(f), mine, mine + need.each};
     const frame_slot* const slot = f.step[I].slot;
     shape q[3];
     T* at[3];
@@ -184,16 +103,16 @@ template <class Arch, const auto& P> struct batch_sweep {
     }
     const bool adds = wgrad && r.done > 0;
     if constexpr (wgrad) at[2] = adds ? reinterpret_cast<T*>(own) : chunk_sums<I>(f, r.chunk);
-    conv2d_run<pass_of(s.o), whole::template kernel_of_step<P, I>(), simd<T>>(
+    conv2d_run<pass_of(s.o), kernels::template kernel_of_step<P, I>(), simd<T>>(
         serial_team{}, conv_of(s, q), at[0], at[1], at[2], scratch, listed.lists);
     if constexpr (wgrad) {
-      T* const lost = chunk_sums<I>(f, detail::max_chunks + r.chunk); // by the sums of the chunk
+      T* const lost = chunk_sums<I>(f, detail::max_chunks + r.chunk); // what the sums of the chunk have lost
       const index_t n = product(q[2], 0, q[2].rank);
       if (adds) add_compensated<simd<T>>(n, at[2], chunk_sums<I>(f, r.chunk), lost);
       else std::fill_n(lost, n, T(0));
     }
   }
-  // The rows at hand of operand or result k of step I, which is at `at`.
+  // The rows r of operand or result k of step I. at: its row 0.
   template <int I> static frame_slot rows_of(const frame<P>& f, int k, const sweep_rows& r, void*& at) {
     at = base_of<P, I>(f, k, r);
     frame_slot s = f.step[I].slot[k];
@@ -226,12 +145,12 @@ template <class Arch, const auto& P> struct batch_sweep {
 
 // Arch is in the name, so that objects built with other flags do not clash.
 template <class Arch, const auto& P> struct sweep {
-  using images = batch_sweep<Arch, P>;
+  using batch = batch_sweep<Arch, P>;
   template <int I> [[gnu::always_inline]] static inline void run_rows(const frame<P>& f,
                                                                       const sweep_rows& r) {
     constexpr step s = P.step_[I];
-    if constexpr (is_conv(s.o)) images::template run_rows<I>(f, r);
-    else if constexpr (is_batch_tiled(s.o)) images::template run_windows<I>(f, r);
+    if constexpr (is_conv(s.o)) batch::template run_rows<I>(f, r);
+    else if constexpr (is_batch_tiled(s.o)) batch::template run_windows<I>(f, r);
     else run_fused_rows<I>(f, r);
   }
   template <int I> [[gnu::always_inline]] static inline void run_fused_rows(const frame<P>& f,
@@ -248,31 +167,32 @@ template <class Arch, const auto& P> struct sweep {
   }
   template <int I, class Team> static void combine(const Team& team, const frame<P>& f, index_t chunks) {
     if constexpr (P.step_[I].partials == 0) return;
-    else if constexpr (is_conv(P.step_[I].o)) images::template combine<I>(team, f, chunks);
+    else if constexpr (is_conv(P.step_[I].o)) batch::template combine<I>(team, f, chunks);
     else stores_of_step<P, I>::combine(f.step[I], chunks);
   }
   template <int I, class Team> static void pack(const Team& team, const frame<P>& f) {
     if constexpr (is_conv(P.step_[I].o) && !P.step_[I].packs_ahead)
       kernel_steps<Arch>::template pack_step<P, I>(team, f);
   }
-  // The strip I... of images, in places that kept_places gives them: a block writes where another one has written, behind
-  // the call of take() that gave it the place.
-  template <int... I, class Team> static void run_kept(const Team& team, const frame<P>& f, index_t each) {
+  // The batch sweep I... with recycled slots. A block writes to a slot of another block only after the call of
+  // take() that freed it.
+  template <int... I, class Team> static void run_recycled(const Team& team, const frame<P>& f,
+                                                           index_t each) {
     constexpr const recycled_slots<P>& kept = recycled_slots_of<P>;
     using T = typename kernel_steps<Arch>::template element_of<P, kept.select>;
-    const state_of_recycled_slots state = state_of_places<P>(f);
+    const recycled_slots_state state = recycled_state<P>(f);
     most_extreme<T> chosen(kept.least, kept.most, static_cast<const T*>(f.step[kept.select].slot[0].data()),
                            state.heap);
-    index_t places = 0; // in use, or free for a block's next image: no more than images have come
+    index_t used = 0; // slots handed out so far: at most as many as images seen
     index_t blocks = std::min<index_t>(team.size(), kept.images);
-    if constexpr (((P.step_[I].carries > 0) || ...)) // a place for each block
+    if constexpr (((P.step_[I].carries > 0) || ...)) // chunk sums of each block
       blocks = std::min<index_t>(blocks, detail::max_chunks);
     team.run(blocks, [&](index_t block, int member) {
       constexpr index_t none = -1;
-      index_t place = none; // that no image has any longer
+      index_t place = none; // a free slot
       const index_t end = kept.images * (block + 1) / blocks;
       for (index_t i = kept.images * block / blocks; i < end; ++i) {
-        if (place == none) place = __atomic_fetch_add(&places, index_t{1}, __ATOMIC_RELAXED);
+        if (place == none) place = __atomic_fetch_add(&used, index_t{1}, __ATOMIC_RELAXED);
         state.place[i] = static_cast<std::int32_t>(place);
         const sweep_rows r{i, i + 1, block, 0, f.scratch + member * each, 1, place};
         (run_rows<I>(f, r), ...);
@@ -281,21 +201,21 @@ template <class Arch, const auto& P> struct sweep {
       }
     });
   }
-  // The strip that begins with step First. Chunks are strips, or of many of them where sums pass over rows.
+  // The sweep that begins with step First. A chunk is one block of rows, or many blocks where steps sum over rows.
   // each: bytes of a member's scratch
   template <int First, class Team, int... K> [[gnu::always_inline]] static inline void run(
       const Team& team, const frame<P>& f, index_t each, std::integer_sequence<int, K...>) {
     constexpr bool sums = ((P.step_[First + K].partials + P.step_[First + K].carries > 0) || ...);
-    constexpr bool by_images = (is_batch_tiled(P.step_[First + K].o) || ...);
+    constexpr bool in_batch_tiles = (is_batch_tiled(P.step_[First + K].o) || ...);
     const index_t rows = f.step[First].loop[0];
-    if constexpr (!by_images) // of images there are least_images
+    if constexpr (!in_batch_tiles) // a batch has at least least_images
       if (rows == 0) {
         if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
         return;
       }
     (pack<First + K>(team, f), ...);
     if constexpr (has_recycled_slots<P>)
-      if constexpr (recycled_slots_of<P>.first == First) return run_kept<First + K...>(team, f, each);
+      if constexpr (recycled_slots_of<P>.first == First) return run_recycled<First + K...>(team, f, each);
     constexpr index_t size = P.step_[First].at_once;
     const index_t chunk = sums ? f.step[First].chunk : size;
     const index_t chunks = (rows + chunk - 1) / chunk;

@@ -3,15 +3,15 @@
 #pragma once
 // Convolution that is one matrix product with w as (k, inner):
 //   filters that cover the whole image      x as (n, c h w)
-//   1 x 1 of channels-last images           x as (n h w, c)
+//   1 x 1 of NHWC images                    x as (n h w, c)
 #include "tile.hpp"
 
 namespace tapeless::cpu {
 
-// of x
+// Rows and columns of x.
 constexpr index_t dense_rows(const conv_extents& e) { return e.channels_last ? e.n * e.h * e.w : e.n; }
 constexpr index_t dense_inner(const conv_extents& e) { return e.channels_last ? e.c : e.c * e.h * e.w; }
-// of any batch: that is m, or the k of wgrad
+// For any batch: the batch is in m, in wgrad in k.
 template <class V> constexpr scratch_need dense_need(matmul_extents e) {
   using T = typename V::value_type;
   (e.ta ? e.k : e.m) = many;
@@ -48,7 +48,7 @@ template <class V> struct dense_wgrad {
     return {.m = e.k, .n = dense_inner(e), .k = dense_rows(e), .ta = true};
   }
   static constexpr scratch_need need(const conv_extents& e) { return dense_need<V>(product(e)); }
-  static constexpr bool reads_lists(const conv_extents& e) { // else rows are pixels
+  static constexpr bool reads_lists(const conv_extents& e) { // in NHWC rows are pixels, not images
     return !e.channels_last && matmul_reads_lists(product(e));
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,

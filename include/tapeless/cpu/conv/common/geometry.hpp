@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// What kind of convolution some extents are: the questions that several kernels and their choice ask.
+// Predicates of convolution extents, for several kernels and for their choice.
 #include <utility>
 #include "../../../core/geometry.hpp"
 
@@ -13,10 +13,10 @@ constexpr bool pointwise(const conv_extents& e) {
          e.p == e.h && e.q == e.w;
 }
 
-/// Of all images at once, where they are channels last.
+/// One matrix product for all images at once, in NHWC.
 constexpr bool is_product(const conv_extents& e) { return pointwise(e) && e.groups == 1; }
 
-/// tap (r, s) meets element (r, s) and no other
+/// Tap (r, s) meets element (r, s) and no other.
 constexpr bool filters_cover_image(const conv_extents& e) {
   return e.groups == 1 && e.p == 1 && e.q == 1 && e.pad_top == 0 && e.pad_left == 0 && e.r == e.h &&
          e.s == e.w && (e.dil_h == 1 || e.r == 1) && (e.dil_w == 1 || e.s == 1);
@@ -26,7 +26,7 @@ constexpr bool three_by_three(const conv_extents& e) {
   return e.r == 3 && e.s == 3 && e.stride_h == 1 && e.stride_w == 1;
 }
 
-/// The fprop that dgrad of a 3 x 3 convolution without stride is: taps reversed, filters and channels exchanged.
+/// dgrad of a 3 x 3 convolution without stride as an fprop: taps reversed, filters and channels exchanged.
 constexpr conv_extents transposed(const conv_extents& e) {
   conv_extents r = e;
   std::swap(r.c, r.k);

@@ -13,7 +13,7 @@ template <class V> struct lane_blocking {
   static constexpr index_t W = static_cast<index_t>(V::size);
   static constexpr int NV = sizeof(V) == 64 ? 4 : 2;
   static constexpr index_t NR = NV * W;
-  static constexpr int few = sizeof(V) == 64 ? 1 : 3; // rows that do not wait for their sums too long
+  static constexpr int few = sizeof(V) == 64 ? 1 : 3; // rows that are enough to hide the latency of fma
   static constexpr int rows(int vectors) { return vectors == 1 ? 8 : sizeof(V) == 64 && vectors < 4 ? 8 : 6; }
 };
 
@@ -78,7 +78,7 @@ template <class V, int M, int NV, class T>
     }
 }
 
-/// The rows at(0) ... at(rows - 1) for `lanes` lanes; where a row goes there is room for whole vectors.
+/// Runs rows at(0) ... at(rows - 1) for `lanes` lanes. The target of a row has room for whole vectors.
 template <class V, class T, class At>
 void rows_of_lanes(index_t rows, index_t lanes, panel_of_lanes<T> s, const At& at) {
   using B = lane_blocking<V>;
@@ -86,7 +86,7 @@ void rows_of_lanes(index_t rows, index_t lanes, panel_of_lanes<T> s, const At& a
     unroll<B::NV>([&](auto v) {
       constexpr int NV = v.value + 1, M = B::rows(NV);
       if (ceil_div(std::min(B::NR, lanes - j), B::W) != NV) return;
-      T spare[NV * B::W]{}; // where rows go that are there to fill the last block
+      T spare[NV * B::W]{}; // for the rows that only fill the last block
       for (index_t i = 0; i < rows; i += M) {
         row_of_lanes<T> block[M];
         for (int m = 0; m < M; ++m) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// What all kernels of convolution share: tiles of an image with its zero padding, and the taps of a residue.
+// What convolution kernels share: tiles of an image with its zero padding, and the taps of a residue.
 #include <algorithm>
 #include <cstdint>
 
@@ -15,7 +15,7 @@ namespace tapeless::cpu {
 
 constexpr index_t floor_div(index_t a, index_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-/// The images of a batch, or those of a list: where image z begins.
+/// The images of a batch, or those of a list: (z) is the address of image z.
 template <class T> struct image_batch {
   const T* p;
   index_t size; // elements of one
@@ -32,13 +32,13 @@ struct image_tile {
   constexpr index_t size() const { return planes * plane(); }
 };
 
-/// Fetches what comes next from far away, a plane of the next image, while this one is at work.
+/// Prefetches from memory: a plane of the next image, while this one is computed.
 template <class T> void prefetch(const T* p, index_t n) {
   constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
   for (index_t i = 0; i < std::min<index_t>(n, 1 << 14); i += line) __builtin_prefetch(p + i);
 }
 
-// Rows are short: no memcpy for each, and whole vectors that overlap in place of tails.
+// Rows are short: overlapping whole vectors instead of memcpy and tails.
 template <class V, class T> [[gnu::always_inline]] inline void zero_row(T* to, index_t n) {
   constexpr index_t W = static_cast<index_t>(V::size);
   if (n < W) {
@@ -82,7 +82,7 @@ template <class V, int Step, class T> [[gnu::always_inline]] inline void fill_ro
   constexpr index_t W = static_cast<index_t>(V::size);
   const index_t n = c.end - c.first, left = c.first, right = width - c.end;
   row += c.start + Step * left;
-  // no hardware sees that the same rows of the next plane come next
+  // hardware prefetchers do not follow to the same rows of the next plane
   const auto fetch = [&](const T* next) __attribute__((always_inline)) {
     for (index_t j = 0; j < w; j += 64 / static_cast<index_t>(sizeof(T))) __builtin_prefetch(next + j);
   };
@@ -90,7 +90,7 @@ template <class V, int Step, class T> [[gnu::always_inline]] inline void fill_ro
     if constexpr (Step == 1) copy_row<V>(to + left, row, n);
     else copy_even<V>(to + left, row, n);
   };
-  if (n >= W && left <= W && right <= W) // the copy comes over whole vectors of zeros
+  if (n >= W && left <= W && right <= W) // the copy overwrites the ends of whole vectors of zeros
     for (; rows > 0; --rows, to += line, row += w) {
       fetch(row + plane);
       if (left > 0) store(to, V(T(0)));
@@ -162,7 +162,7 @@ template <class V, class T> void merge_residues(index_t n, index_t stride, const
     for (index_t i = j; i * stride + f < n; ++i) to[i * stride + f] = from[f * pitch + i];
 }
 
-/// Taps are taken this many at a time, a chain of a sum: their offsets lie on the stack.
+/// So many taps at a time, one chain of a sum. Their offsets lie on the stack.
 inline constexpr int tap_block = 56;
 
 /// Taps of one axis that meet outputs of residue f: those with (f + pad - t * dil) a multiple of the stride.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// What minimal filtering of both layouts does with weights: their transform, and the transposed transform of their
-// gradient's sums.
+// Minimal filtering in both layouts: the transform of the weights, and the transposed transform of the sums of their
+// gradient.
 #include <algorithm>
 #include "../../../core/geometry.hpp"
 #include "../../base/simd.hpp"
@@ -12,14 +12,14 @@
 
 namespace tapeless::cpu {
 
-/// From one matrix to the next where all points are written side by side: a line more than a multiple of 4 KiB.
+/// The distance of two matrices, if all points are written together: a multiple of 4 KiB and one cache line.
 template <class T> constexpr index_t apart(index_t elements) {
   constexpr index_t element = static_cast<index_t>(sizeof(T));
   return round_up(elements, 4096 / element) + 64 / element;
 }
 
-/// to[(point * rows + row) * pitch + i] = transformed weights, i < n, and up to a whole vector where the pitch has room;
-/// filter (row, i) at w[row * w_row + i * w_step], its taps reversed where asked
+/// to[(point * rows + row) * pitch + i] = transformed weights, i < n, and up to a whole vector where the pitch has
+/// room; filter (row, i) at w[row * w_row + i * w_step], its taps reversed where asked
 template <class V, int M, bool Reversed, class Team, class T>
 void winograd_weights(const Team& team, index_t rows, index_t n, const T* w, index_t w_row, index_t w_step,
                       T* to, index_t pitch) {

@@ -1,23 +1,23 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution with one channel a group (depthwise; k / c filters see each channel): plane by plane, lanes are columns.
-// A block of rows and vectors of one plane stays in registers while its taps pass.
+// NCHW convolution with one channel a group (depthwise; each channel has k / c filters). Planes are taken one by
+// one, lanes are columns. A block of rows and vectors of results stays in registers for all its taps.
 #include "../common/tile.hpp"
 #include "direct.hpp"
-#include "direct_wgrad.hpp"
 
 namespace tapeless::cpu {
 
 constexpr bool one_channel_a_group(const conv_extents& e) { return e.c == e.groups; }
 
-/// y[i, j] (+)= sum_t w[t * w_step] x[i * x_row + tap[t] + j], i < rows <= R, NV vectors of which the last has `last` lanes
+/// y[i, j] (+)= sum_t w[t * w_step] x[i * x_row + tap[t] + j], i < rows <= R, NV vectors of which the last has
+/// `last` lanes
 template <class V, int R, int NV, class T>
 [[gnu::noinline]] void plane_block(int taps, const index_t* tap, const T* w, const T* x, index_t x_row, T* y,
                                    index_t y_row, index_t rows, index_t last, bool add) {
   constexpr index_t W = static_cast<index_t>(V::size);
   V acc[R][NV];
-  const T* line[R]; // rows that are not there repeat the last one
+  const T* line[R]; // missing rows repeat the last one
   unroll<R>([&](auto i) __attribute__((always_inline)) {
     line[i] = x + std::min<index_t>(i.value, rows - 1) * x_row;
     unroll<NV>([&](auto j) __attribute__((always_inline)) { acc[i][j] = V(T(0)); });
@@ -40,15 +40,14 @@ template <class V, int R, int NV, class T>
     });
   });
 }
-/// 3 x 3 neighbours without stride or dilation, on vectors long enough for masks and 9 weights in registers: read in
-/// place, no tile.
+/// 3 x 3 taps without stride or dilation, and AVX-512, with its masks and room for 9 weights in registers: x is read
+/// in place, without a tile.
 template <class V> constexpr bool reads_in_place(const conv_extents& e) {
   return sizeof(V) == 64 && e.r == 3 && e.s == 3 && e.stride_h == 1 && e.stride_w == 1 && e.dil_h == 1 &&
          e.dil_w == 1;
 }
 /// A plane (h, w) with zeros around it: (i, j) is p[(i - top) * w + j - left].
-/// Where the same rows of another plane come next, no prefetcher follows: what is `ahead` elements further, if anything, is
-/// fetched meanwhile.
+/// Hardware prefetchers do not follow to the same rows of the next plane: `ahead` is its distance in elements, or 0.
 template <class T> struct padded_plane {
   const T* p;
   index_t h, w, top, left, ahead = 0;
@@ -62,13 +61,13 @@ template <class T> struct padded_plane {
     return ((1u << end) - 1) & ~((1u << first) - 1);
   }
 };
-/// y[i, j] (+)= sum w[3 r + s] x[i0 + i + r, j0 + j + s], i < rows, NV vectors of which the last has `last` lanes: each
-/// vector of x is loaded once for the three rows of results that see it.
+/// y[i, j] (+)= sum w[3 r + s] x[i0 + i + r, j0 + j + s], i < rows; NV vectors, the last with `last` lanes.
+/// Each vector of x is loaded once for the three rows of results that use it.
 template <class V, int NV, class T>
 [[gnu::noinline]] void plane_3x3(const T* w, padded_plane<T> x, index_t i0, index_t j0, T* y, index_t y_row,
                                  index_t rows, index_t last, bool add) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  V f[9], acc[3][NV]; // of the results i - 2, i - 1 and i
+  V f[9], acc[3][NV]; // of rows i - 2, i - 1 and i of results
   unsigned lanes[3 * NV];
   unroll<9>([&](auto t) __attribute__((always_inline)) { f[t] = V(w[t]); });
   unroll<3 * NV>([&](auto k) __attribute__((always_inline)) {
@@ -130,11 +129,11 @@ void plane(int taps, const index_t* tap, const T* w, const T* x, index_t x_row, 
   }
 }
 
-/// Rows of a plane of `cols` columns that pass together, all columns of them, so that few pages are open at once. In dgrad they
-/// stay near by while all planes of dy meet them.
+/// Rows of a plane with `cols` columns to take at a time: few pages are open at once. In dgrad they stay in cache
+/// for all planes of dy.
 constexpr index_t rows_near_by(index_t cols) { return std::max<index_t>(16, (1 << 13) / cols); }
 
-/// Channels in a chunk, so that one is worth its start.
+/// Channels of a chunk: enough work to be worth its start.
 constexpr index_t planes_of_chunk(const conv_extents& e, index_t area) {
   const index_t work = std::max<index_t>(area, 1) * e.k / e.groups * e.r * e.s;
   return std::clamp<index_t>((1 << 18) / work, 1, e.c);
@@ -187,7 +186,7 @@ template <class V> struct depthwise_fprop {
 
 template <class V> struct depthwise_dgrad {
   using T = typename V::value_type;
-  // a tile of one plane of dy, and rows of dx by their residues
+  // A tile of one plane of dy, and rows of dx sorted by residue.
   struct plan : dgrad_plan<T, V> {
     image_tile one;
     constexpr explicit plan(const conv_extents& e)
@@ -270,179 +269,6 @@ template <class V> struct depthwise_dgrad {
             }
           }
     });
-  }
-};
-
-/// sum[3 r + s] += sum over rows and columns of dy[i, j] * x[i0 + i + r, j + s]: each vector is loaded once for the three
-/// rows of taps. Vectors without masks read dy and x up to whole vectors. Ahead: the next rows of dy are fetched meanwhile.
-template <class V, bool Ahead, class T>
-[[gnu::noinline]] void correlate_3x3(index_t rows, index_t cols, const T* dy, index_t dy_row,
-                                     padded_plane<T> x, index_t i0, V (&sum)[1][9]) {
-  constexpr index_t W = static_cast<index_t>(V::size);
-  const auto get = [](const T* p, unsigned lanes) __attribute__((always_inline)) {
-    if constexpr (sizeof(V) == 64) return load_lanes<V>(p, lanes);
-    else return load<V>(p);
-  };
-  V acc[1][9];
-  unroll<9>([&](auto t) __attribute__((always_inline)) { acc[0][t] = V(T(0)); });
-  chain_sums<V, 1, 9> sums;
-  const index_t chain = chain_terms;
-  index_t room = chain;
-  const index_t first = x.top - i0, end = first + x.h; // rows of x that there are
-  for (index_t j = 0; j < cols; j += W) {
-    const unsigned lanes[3] = {x.template lanes<V>(j), x.template lanes<V>(j + 1),
-                               x.template lanes<V>(j + 2)};
-    const unsigned of_dy = (1u << std::min(W, cols - j)) - 1;
-    V d[3] = {V(T(0)), V(T(0)), V(T(0))}; // rows i, i - 1, i - 2
-    const T *from = dy + j, *line = x.row(i0) + j;
-    for (index_t i = 0; i < rows + 2; ++i, from += dy_row, line += x.w) {
-      if (--room < 0) {
-        sums.collect(acc);
-        room = chain - 1;
-      }
-      d[2] = d[1], d[1] = d[0];
-      d[0] = i < rows ? get(from, of_dy) : V(T(0));
-      if constexpr (Ahead) __builtin_prefetch(from + rows * dy_row);
-      if (i < first || i >= end) continue;
-      unroll<3>([&](auto s) __attribute__((always_inline)) {
-        V v = get(line + s, lanes[s]);
-        opaque(v);
-        unroll<3>([&](auto r) __attribute__((always_inline)) {
-          acc[0][3 * r + s] = fma(d[r], v, acc[0][3 * r + s]);
-        });
-      });
-    }
-  }
-  sums.finish(acc);
-  unroll<9>([&](auto t) __attribute__((always_inline)) { sum[0][t] = sum[0][t] + acc[0][t]; });
-}
-
-template <class V> struct depthwise_wgrad {
-  using T = typename V::value_type;
-  static constexpr int N = 9; // taps at a time
-  struct plan {
-    fprop_plan<T, V> x;
-    image_tile dy;
-    index_t channels, slots;
-    constexpr explicit plan(const conv_extents& e) : x(e) {
-      dy = {1, x.band, 1, round_up(e.q, static_cast<index_t>(V::size))};
-      channels =
-          std::clamp<index_t>((1 << 16) / (std::max<index_t>(e.p * e.q, 1) * x.kg * e.r * e.s), 1, e.c);
-      slots = std::clamp<index_t>(8 * channels / e.c, 1, 8);
-    }
-    constexpr index_t size() const { return x.tile.size() + dy.size(); }
-    // and what a block of the sums of a channel comes to, and what their sum has lost
-    constexpr index_t each(const conv_extents& e) const { return size() + 2 * x.kg * e.r * e.s; }
-  };
-  static constexpr scratch_need need(const conv_extents& e) {
-    const plan p(e);
-    return {.each = reads_in_place<V>(e) ? 0 : p.each(e),
-            .shared = p.slots > 1 ? p.slots * e.k * e.r * e.s : 0};
-  }
-  static constexpr bool reads_lists(const conv_extents&) { return true; }
-  template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
-                                        const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
-    const plan p(e);
-    const image_tile& t = p.x.tile;
-    const index_t taps = e.r * e.s, kg = p.x.kg, blocks = ceil_div(e.c, p.channels);
-    const index_t slots = std::min(p.slots, e.n);
-    const bool whole = e.q % static_cast<index_t>(V::size) == 0; // dy is read in place
-    const bool near = e.r == 3 && e.s == 3 && e.stride_h == e.dil_h && e.stride_w == 1 && e.dil_w == 1;
-    if (slots == 0) return void(std::fill_n(dw, e.k * taps, T(0)));
-    T* const target = slots > 1 ? s.shared : dw; // (slot, k, tap)
-    team.run(slots * blocks, [&](index_t chunk, int member) {
-      const index_t slot = chunk / blocks, c0 = chunk % blocks * p.channels;
-      const index_t c1 = std::min(e.c, c0 + p.channels), z0 = slot * e.n / slots,
-                    z1 = (slot + 1) * e.n / slots;
-      if constexpr (sizeof(V) == 64)
-        if (reads_in_place<V>(e)) {
-          const index_t band = rows_near_by(e.q);
-          for (index_t k = c0 * kg; k < c1 * kg; ++k) {
-            V sum[1][9];
-            for (V& v : sum[0]) v = V(T(0));
-            chain_sums<V, 1, 9> sums;
-            index_t bands = 0;
-            for (index_t z = z0; z < z1; ++z) {
-              const T* const plane = x(z) + k / kg * e.h * e.w;
-              const T* const from = dy(z) + k * e.p * e.q;
-              if (z + 1 < z1) {
-                prefetch(x(z + 1) + k / kg * e.h * e.w, e.h * e.w);
-                prefetch(dy(z + 1) + k * e.p * e.q, e.p * e.q);
-              }
-              const padded_plane<T> padded{plane, e.h, e.w, e.pad_top, e.pad_left};
-              for (index_t i = 0; i < e.p; i += band) {
-                if (bands++ == blocks_in_order) {
-                  sums.collect(sum);
-                  bands = 1;
-                }
-                if (band >= e.p) correlate_3x3<V, false>(e.p, e.q, from, e.q, padded, 0, sum);
-                else
-                  correlate_3x3<V, true>(std::min(band, e.p - i), e.q, from + i * e.q, e.q, padded, i, sum);
-              }
-            }
-            sums.finish(sum);
-            for (int b = 0; b < 9; ++b) target[(slot * e.k + k) * 9 + b] = hsum(sum[0][b]);
-          }
-          return;
-        }
-      T* const xs = s.each + member * p.each(e);
-      T* const ds = xs + t.size();
-      T *const block = xs + p.size(), *const lost = block + kg * taps;
-      for (index_t c = c0; c < c1; ++c) {
-        T* const all = target + (slot * e.k + c * kg) * taps;
-        T* sum = all; // the first block, then the others
-        std::fill_n(sum, kg * taps, T(0));
-        index_t bands = 0, ended = 0;
-        const auto end_block = [&] {
-          if (ended++ > 0) add_block<V>(kg * taps, block, all, lost, ended == 2);
-          std::fill_n(block, kg * taps, T(0));
-          sum = block;
-          bands = 0;
-        };
-        for (index_t z = z0; z < z1; ++z)
-          for (index_t i = 0; i < e.p; i += p.x.band) {
-            if (bands++ == blocks_in_order) {
-              end_block();
-              bands = 1;
-            }
-            const index_t rows = std::min(p.x.band, e.p - i);
-            const T* const plane = x(z) + c * e.h * e.w;
-            fill<V>(t, xs, plane, e.h, e.w, i * e.stride_h - e.pad_top, -e.pad_left);
-            const bool ahead = i == 0 && z + 1 < z1;
-            if (ahead) prefetch(x(z + 1) + c * e.h * e.w, e.h * e.w);
-            for (index_t m = 0; m < kg; ++m) {
-              const index_t k = c * kg + m;
-              const T* const from = dy(z) + k * e.p * e.q;
-              if (!whole) fill<V>(p.dy, ds, from, e.p, e.q, i, index_t(0));
-              if (ahead) prefetch(dy(z + 1) + k * e.p * e.q, e.p * e.q);
-              const T* const d = whole ? from + i * e.q : ds;
-              const index_t line = whole ? e.q : p.dy.line();
-              if (near) {
-                V part[1][9];
-                for (V& v : part[0]) v = V(T(0));
-                correlate_3x3<V, false, T>(rows, e.q, d, line, {xs, rows + 2, e.stride_h * t.line(), 0, 0}, 0,
-                                           part);
-                for (index_t b = 0; b < 9; ++b) sum[m * 9 + b] += hsum(part[0][b]);
-                continue;
-              }
-              for (index_t first = 0; first < taps; first += N) {
-                index_t at[N];
-                T part[N];
-                for (int b = 0; b < N; ++b) at[b] = p.x.tap(e, std::min(first + b, taps - 1));
-                correlate<V, 1, N>(1, rows, e.q, d, 0, line, 0, xs, at, e.stride_h * t.line(), 0, part, 0,
-                                   false);
-                for (index_t b = 0; b < std::min<index_t>(N, taps - first); ++b)
-                  sum[m * taps + first + b] += part[b];
-              }
-            }
-          }
-        if (ended > 0) {
-          end_block();
-          end_sums<V>(kg * taps, all, lost);
-        }
-      }
-    });
-    if (slots > 1) add_slices<V>(team, slots, e.k * taps, s.shared, dw);
   }
 };
 

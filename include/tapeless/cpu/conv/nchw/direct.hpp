@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution whose lanes are columns of an image.
+// Direct NCHW convolution: lanes are columns of an image.
 //
-// fprop: a band of output rows needs a tile of x, copied once into scratch with its zero padding; columns are
-// split by their residue modulo sw, so that a vector of outputs meets a contiguous vector of x at every tap.
-// Then it is the microkernel of matmul with one offset per tap. dgrad is the same on a tile of dy, once for
-// each residue of (h, w) modulo (sh, sw): only the taps of that residue meet it. Padding takes part as zeros.
+// fprop: a band of output rows needs a tile of x. It is copied once into scratch with its zero padding. Its columns
+// are sorted by residue modulo sw, so a vector of outputs meets a contiguous vector of x at every tap. Then the
+// microkernel of matmul runs with one offset per tap. dgrad does the same on a tile of dy, once for each residue of
+// (h, w) modulo (sh, sw), with the taps of that residue. Padding takes part as zeros.
 #include "../common/tile.hpp"
 #include "../../base/transpose.hpp"
 
 namespace tapeless::cpu {
 
-/// Output rows of one band: its tile near 128 KiB, its work near 2^23 products; bands of nearly equal size.
+/// Output rows of one band: a tile of about 128 KiB, about 2^23 products. All bands are of nearly equal size.
 constexpr index_t band_rows(index_t out, index_t stride, index_t span, index_t line, index_t work,
                             index_t element) {
   out = std::max<index_t>(out, 1);
@@ -55,8 +55,8 @@ template <class V, class T> struct taps_of_band {
     constexpr index_t budget = (192 << 10) / element; // a panel of weights stays in L2
     const index_t blocks = ceil_div(filters, B::MR);
     const index_t panel = std::max<index_t>(1, budget / (channels * taps * B::MR));
-    // What a block of columns reads of so many channels stays in L1 while a panel of filters passes by: of each channel
-    // less than NR elements a tap, for taps of one row share their lines.
+    // So many channels of a block of columns stay in L1 for a panel of filters. A channel takes less than NR
+    // elements a tap, because taps of one row share cache lines.
     const index_t near = std::max<index_t>(1, (16 << 10) / ((taps + 1) * B::NR * element * 3 / 4));
     const index_t together = ceil_div(channels, std::min(blocks_in_order, ceil_div(channels, near)));
     for (index_t b = 0; b < blocks; b += panel)
@@ -87,8 +87,8 @@ template <class V, class T> struct taps_of_band {
   }
 };
 
-/// Lines of odd widths would leave lanes empty: one copy of the tile for each column of taps, whose lines of results
-/// follow one another.
+/// Do copies of the tile pay, one for each column of taps? Then lines of results are contiguous, and odd widths
+/// leave no lane empty.
 template <class V> constexpr bool copies_pay(const conv_extents& e) {
   return e.s > 1 && e.stride_h == 1 && e.stride_w == 1 && e.dil_h == 1 && e.dil_w == 1 &&
          e.k / e.groups >= 16 && e.q * 100 < 90 * round_up(e.q, blocking<V>::W);
@@ -116,8 +116,8 @@ template <class T, class V> struct fprop_plan {
   }
 };
 
-/// The tiles of dgrad: dy for a band of `band` rows of one residue; `out` for its rows of dx, by the residues of their
-/// columns, where sw > 1.
+/// The tiles of dgrad: dy for a band of `band` rows of one residue; if sw > 1, `out` for its rows of dx, sorted by
+/// the residue of their columns.
 template <class T, class V> struct dgrad_plan {
   cotangent_window see;
   index_t band, bands, cg, kg;
@@ -141,7 +141,7 @@ template <class V> struct columns_fprop {
     return {.packed = reorders(e) ? e.k * (e.c / e.groups) * e.r * e.s : 0,
             .each = fprop_plan<T, V>(e, true).elements() + blocking<V>::W}; // read up to a whole vector
   }
-  /// Reordering the weights pays where each is used often. Whatever the batch: a run may take it in parts.
+  /// Reordering the weights pays if each is used often. The batch does not count: a run may take it in parts.
   static constexpr bool reorders(const conv_extents& e) { return e.p * e.q >= 256; }
   /// packed: (group, block of filters, c, tap, filter of the block)
   template <class Team>

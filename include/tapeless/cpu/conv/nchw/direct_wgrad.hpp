@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// wgrad whose lanes are columns of an image: sums over (p, q) stay in registers. The tiles and bands are those of
-// cpu/conv/nchw/direct.hpp. An infinity or NaN in x may reach every tap of its channel.
+// Direct NCHW wgrad: lanes are columns of an image, sums over (p, q) stay in registers. Tiles and bands are those of
+// direct.hpp. An infinity or NaN in x may reach every tap of its channel.
 #include "../common/tile.hpp"
 #include "direct.hpp"
 
@@ -36,7 +36,7 @@ template <class V, int M, int N, class T>
 #pragma GCC unroll 16
     for (int n = 0; n < N; ++n) acc[m][n] = V(T(0));
   chain_sums<V, M, N> sums;
-  index_t i = 0; // the line at hand, of its image
+  index_t i = 0; // the current line of the image
   const T *d = dy, *row = x;
   const index_t vectors = ceil_div(cols, W);
   const auto chain = [&](index_t line, index_t end, index_t part, index_t part_end)

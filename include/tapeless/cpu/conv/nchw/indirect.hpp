@@ -1,20 +1,20 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution whose lanes are channels: vectors are full where images are narrow, strided or of an odd width.
+// NCHW convolution whose lanes are channels: vectors are full even if images are narrow, strided or of odd width.
 //             row i            p          t             lanes j
 //   fprop     output pixel     channel    tap           filters     b = w, transposed once
 //   dgrad     image pixel      filter     tap           channels    b = w, taps sorted by residue
 //   wgrad     (channel, tap)   image      output pixel  filters     b = dy, transposed tile by tile
-// in the terms of cpu/conv/common/row_panel.hpp; wgrad is in cpu/conv/nchw/indirect_wgrad.hpp. Results have channels along their rows in
-// scratch and are transposed on their way out.
+// in the terms of row_panel.hpp; wgrad is in indirect_wgrad.hpp. Results have channels along their rows in scratch,
+// and are transposed on their way out.
 #include "../common/row_panel.hpp"
 #include "../common/tile.hpp"
 
 namespace tapeless::cpu {
 
-/// `band` rows of `images` images: what a chunk computes. At most `pixels` elements of a plane or one row, and near
-/// 2^23 products or one row.
+/// A chunk computes `band` rows of `images` images: at most `pixels` elements of a plane and about 2^23 products,
+/// but at least one row.
 struct indirect_chunk {
   index_t band, bands, images;
   constexpr indirect_chunk(index_t rows, index_t cols, index_t pixels, index_t work) {
@@ -26,7 +26,7 @@ struct indirect_chunk {
     const index_t size = band * cols, worth = std::max<index_t>(1, (1 << 20) / (size * work));
     images = bands > 1 ? 1 : std::clamp<index_t>(pixels / size, 1, std::min<index_t>(worth, 64));
   }
-  // so many images that their tiles stay in the cache
+  // Fewer images, if their tiles would not stay in the cache.
   constexpr indirect_chunk with_tiles(index_t elements) const {
     indirect_chunk k = *this;
     k.images = std::clamp<index_t>((1 << 16) / std::max<index_t>(elements, 1), 1, images);
@@ -34,7 +34,7 @@ struct indirect_chunk {
   }
 };
 
-/// Where x or dy is read: in a tile with its zeros, or in place where no window leaves the image.
+/// Where x or dy is read: in place if no window leaves the image, else in a tile with zeros around it.
 template <class T> struct image_view {
   const T* p;
   index_t image, plane, line;
@@ -54,7 +54,8 @@ template <class V> struct indirect_input {
   constexpr index_t tap(const conv_extents& e, index_t t, index_t line) const {
     return t / e.s * e.dil_h * line + t % e.s * e.dil_w;
   }
-  /// `planes` channels from c on, of `images` images from z on, seen by output rows from i on.   @pre planes <= channels
+  /// `planes` channels from c on, of `images` images from z on, seen by output rows from i on.   @pre planes <=
+  /// channels
   template <class T> image_view<T> view(const conv_extents& e, const image_batch<T>& x, index_t z,
                                         index_t images, index_t c, index_t planes, index_t i, T* to) const {
     const index_t area = e.h * e.w;
@@ -134,7 +135,7 @@ template <class V> struct indirect_dgrad {
     const cotangent_window see(e);
     return {e.k / e.groups, band + see.more_h, 1, ceil_div(e.w, e.stride_w) + see.more_w};
   }
-  // in rows of one residue
+  // Bands are rows of one residue.
   static constexpr indirect_chunk chunk_of(const conv_extents& e) {
     const indirect_chunk k(ceil_div(e.h, e.stride_h), e.stride_h * e.w, 256,
                            e.k / e.groups * (e.c / e.groups) * e.r * e.s);

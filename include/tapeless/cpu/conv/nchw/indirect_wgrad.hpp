@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// wgrad whose lanes are filters: a row is a (channel, tap), a tap of the microkernel is an output pixel.
+// NCHW wgrad whose lanes are filters: a row is a (channel, tap), a tap of the microkernel is an output pixel.
 #include "../common/row_panel.hpp"
 #include "../common/tile.hpp"
 #include "indirect.hpp"

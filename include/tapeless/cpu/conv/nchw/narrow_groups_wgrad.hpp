@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// wgrad of narrow groups, 3 x 3 without stride: of 2, 4 or 8 channels and as many filters, which are fewer than lanes.
-// Lanes are the filters of neighbouring groups. A pixel of x is a vector of their channels; moved in each group to all its
-// lanes, channel j meets the nine pixels of dy whose windows see it:
+// NCHW wgrad of narrow groups, 3 x 3 without stride: 2, 4 or 8 channels and as many filters, fewer than lanes. Lanes
+// are the filters of neighbouring groups. A pixel of x is a vector of their channels. Channel j of each group is
+// copied to all lanes of the group, and meets the nine pixels of dy whose windows read it:
 //   sum[j][tap][f] += x[pixel][channel j of the group of f] * dy[pixel - tap][f]
-// so that nine products share one permutation, and sums stay in registers. Images are transposed, some lines of one vector
-// of channels at a time, dy with zeros around it. An infinity or NaN in x may reach every tap of its channel.
+// So nine products share one permutation, and sums stay in registers. Some lines of one vector of channels are
+// transposed at a time, dy with zeros around it. An infinity or NaN in x may reach every tap of its channel.
 #include <array>
 #include <bit>
 #include "../common/tile.hpp"
@@ -44,7 +44,7 @@ public:
   }
 };
 
-/// Lines of one vector of channels. A tap is dil_h lines and dil_w pixels behind the next one.
+/// Lines of one vector of channels. Taps are dil_h lines and dil_w pixels apart.
 template <class T> struct narrow_lines {
   index_t rows, cols, dil_h, dil_w;
   const T *x, *dy; // dy: of the last tap of the first pixel of x
@@ -160,7 +160,7 @@ template <class V> struct narrow_wgrad {
   }
 
 private:
-  /// Lines [y0, y0 + rows) of dy, zeros outside of it and 2 dil_w - pad_left pixels of them ahead of each line.
+  /// Copies lines [y0, y0 + rows) of dy with zeros around them: 2 dil_w - pad_left pixels before each line.
   static void fill_cotangent(const conv_extents& e, const plan& p, const T* dy, index_t y0, index_t rows,
                              T* to) {
     // columns of the tile that are columns of dy

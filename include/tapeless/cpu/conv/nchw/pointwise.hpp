@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// 1 x 1 convolution without stride or padding, fprop and dgrad: for each image and group the weights times its
-// (channels, pixels). wgrad: cpu/conv/nchw/pointwise_wgrad.hpp; images that are channels last: cpu/conv/common/as_matmul.hpp.
+// NCHW 1 x 1 convolution without stride or padding, fprop and dgrad: for each image and group, the weights times its
+// (channels, pixels). wgrad: pointwise_wgrad.hpp. NHWC: as_matmul.hpp.
 #include "../common/tile.hpp"
 
 namespace tapeless::cpu {
@@ -18,7 +18,7 @@ void pointwise_product(const Team& team, const conv_extents& e, index_t rows, in
                        const T* x, T* y, T* scratch) {
   const index_t area = e.h * e.w, nb = pointwise_columns<V>(rows, k), parts = ceil_div(area, nb);
   const bool few = are_few_rows<V>(rows, k, a, matrix<T>{x, area, 1});
-  // rows are cut only where there is too little else for the team: every tile packs its columns anew
+  // rows are cut only if the team has too little else to do: every tile packs its columns again
   const bool cut = team.size() > 1 && e.n * e.groups * parts < 4 * team.size();
   constexpr index_t part = 72; // whole blocks of the microkernel
   const index_t mb = cut ? std::min(rows, part) : rows, tiles = ceil_div(rows, mb);

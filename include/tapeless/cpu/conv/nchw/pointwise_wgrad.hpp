@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// wgrad of 1 x 1 convolutions without stride or padding on planes: for each group the sum over images of
-// dy (filters, pixels) times x^T (pixels, channels). Pixels lie side by side in both.
+// NCHW wgrad of 1 x 1 convolutions without stride or padding: for each group, the sum over images of dy (filters,
+// pixels) times x^T (pixels, channels). Pixels are contiguous in both.
 #include "../common/row_panel.hpp"
 #include "../common/tile.hpp"
 #include "pointwise.hpp"
@@ -11,9 +11,9 @@ namespace tapeless::cpu {
 
 template <class V> struct pointwise_wgrad {
   using T = typename V::value_type;
-  static constexpr index_t pixels = 1024; // of one product: some rows of both stay near by
-  /// turned: x dy^T, (channels, filters), which is transposed at the end. Few rows need no copy; of many, columns should fill
-  /// vectors, and each is copied.
+  static constexpr index_t pixels = 1024; // of one product: some rows of both stay in cache
+  /// turned: computes x dy^T (channels, filters), transposed at the end. The operand with lanes is copied: its
+  /// columns should fill vectors. The other operand, if it has few rows, needs no copy.
   struct plan {
     bool few, turned;
     index_t rows, cols, pieces, slots; // slots: partial sums
@@ -49,7 +49,7 @@ template <class V> struct pointwise_wgrad {
         [&](index_t first, index_t last, index_t slots, T* shared) {
           T* const sums =
               units == last - first && slots == 1 && !p.turned ? dw : shared; // (slots, groups, rows, cols)
-          // rows are cut only where there is too little else for the team: the columns are copied for each part
+          // rows are cut only if the team has too little else to do: each part copies the columns
           const bool cut = !p.few && team.size() > 1 && slots * e.groups < 4 * team.size();
           const index_t mb = cut ? std::min<index_t>(p.rows, 6 * blocking<V>::MR) : p.rows,
                         parts = ceil_div(p.rows, mb);

@@ -1,99 +1,23 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// 3 x 3 convolution without stride by minimal filtering (cpu/conv/common/winograd_transforms.hpp): 2.25 times fewer products than columns.
+// NCHW 3 x 3 convolution without stride by minimal filtering (winograd_transforms.hpp): 2.25 times fewer products
+// than direct.
 //
-// A tile is an (M, M) block of outputs, `dil` apart, and the (M + 2, M + 2) inputs that it sees, (a, b) one of its points;
-// lanes are tiles that follow one another, over the ends of rows, residues and images. Rows are transformed along themselves once, for the tiles above and below that see them;
-// two vectors of tiles then along columns, and stay in the nearest caches until all filters have met them: a panel of
-// filters keeps the products of a row of points in registers, sums over channels, and transforms back from there. dgrad is fprop
-// with the taps reversed, filters and channels exchanged. An infinity or NaN reaches all outputs of the tiles that
-// see it.
+// A tile is an (M, M) block of outputs, `dil` apart, and the (M + 2, M + 2) inputs that it reads; (a, b) is one of
+// its points. Lanes are consecutive tiles, across the ends of rows, residues and images. Rows of x are transformed
+// along the row once, for all tiles that read them. Two vectors of tiles at a time are then transformed along
+// columns, and stay in the nearest caches for all filters. A panel of filters keeps the products of a row of points
+// in registers, sums over channels, and transforms back from registers. dgrad is fprop with reversed taps, filters
+// and channels exchanged. An infinity or NaN reaches all outputs of the tiles that read it.
 #include "../common/tile.hpp"
 #include "../../base/transpose.hpp"
 #include "../common/geometry.hpp"
 #include "../common/winograd_transforms.hpp"
 #include "../common/winograd_weights.hpp"
+#include "winograd_tiling.hpp"
 
 namespace tapeless::cpu {
-
-/// Registers of the products: `filters` filters, `vectors` vectors of tiles, `points` points of a row at a time, whose
-/// number divides M + 2. Of two vectors a weight is loaded once: with one a core of two FMA units waits for its loads.
-template <class V, int M> struct winograd_block {
-  static constexpr int sums = sizeof(V) == 64 ? 24 : 12, vectors = 2;
-  static constexpr int points = M == 2 && sums == 24 ? 4 : 2, filters = sums / (points * vectors);
-};
-
-/// The tiles of a chunk, in one line: image, step of M * dil_h rows, row modulo dil_h, column modulo dil_w, column. From an
-/// image to the next is one step more than a band has: the rows that its last tiles see.
-template <class V, int M> struct winograd_line {
-  using T = typename V::value_type;
-  static constexpr index_t W = static_cast<index_t>(V::size), A = M + 2;
-  index_t row, step;          // tiles of one residue of a row; of a step
-  index_t steps, band, bands; // steps of an image, of a chunk, chunks of an image
-  index_t images;             // of a chunk, at most
-  constexpr explicit winograd_line(const conv_extents& e)
-      : row(ceil_div(ceil_div(e.q, e.dil_w), index_t(M))),
-        step(row * e.dil_w * e.dil_h),
-        steps(ceil_div(e.p, M * e.dil_h)),
-        images(1) {
-    // of transformed rows, and of results
-    const index_t wanted = (1 << 19) / (static_cast<index_t>(sizeof(T)) * M * step *
-                                        std::max(A * (e.c / e.groups), M * (e.k / e.groups)));
-    cut(std::clamp<index_t>(wanted, 1, steps));
-    // so many that the vectors are full
-    const auto vectors_of = [&](index_t n) { return ceil_div(tiles(n, band), W); };
-    if (bands == 1)
-      for (index_t n = 2; n <= 8 && n * (band + 1) <= wanted; ++n)
-        if (32 * vectors_of(n) * images < 31 * vectors_of(images) * n) images = n;
-  }
-  constexpr void cut(index_t wanted) {
-    bands = ceil_div(steps, wanted);
-    band = ceil_div(steps, bands);
-    bands = ceil_div(steps, band);
-  }
-  /// The same, in smaller bands where a batch and its groups alone would leave members idle.
-  winograd_line for_team(index_t batch, index_t groups, index_t members) const {
-    winograd_line r = *this;
-    const auto chunks = [&] { return ceil_div(batch, r.images) * groups * r.bands; };
-    if (members == 1 || batch == 0 || chunks() >= 2 * members) return r;
-    r.images = 1;
-    if (chunks() < members) r.cut(ceil_div(steps * batch * groups, members));
-    return r;
-  }
-  constexpr index_t tiles(index_t n, index_t steps_of_each) const {
-    return ((n - 1) * (band + 1) + steps_of_each) * step;
-  }
-  /// Elements of a row of points of one channel; whole vectors are written to and read from its end.
-  constexpr index_t pitch() const { return round_up(images * (band + 1) * step, W) + W; }
-  /// Row r of a band of image z begins at at(..) of the rows of its phase, r / dil_h modulo M.
-  constexpr index_t at(const conv_extents& e, index_t z, index_t r) const {
-    return (z * (band + 1) + r / (M * e.dil_h)) * step + r % e.dil_h * e.dil_w * row;
-  }
-};
-
-template <class V, int M> struct winograd_plan {
-  using T = typename V::value_type;
-  static constexpr index_t W = static_cast<index_t>(V::size), A = M + 2, points = A * A;
-  index_t cg, kg;
-  winograd_line<V, M> line;
-  constexpr explicit winograd_plan(const conv_extents& e) : winograd_plan(e, winograd_line<V, M>(e)) {}
-  constexpr winograd_plan(const conv_extents& e, const winograd_line<V, M>& l)
-      : cg(e.c / e.groups), kg(e.k / e.groups), line(l) {}
-  constexpr index_t rows() const { return cg * M * A * line.pitch(); } // (channel, phase, b, tile)
-  constexpr index_t vector() const { return points * cg * W; }         // of tiles: its transformed inputs
-  constexpr index_t result() const {                                   // an odd number of lines
-    constexpr index_t cache_line = 64 / static_cast<index_t>(sizeof(T));
-    return round_up(round_up(line.tiles(line.images, line.band), W) * M, 2 * cache_line) + cache_line;
-  }
-  constexpr index_t results() const { return kg * M * result(); } // (filter, row modulo M, column)
-  constexpr image_tile plane(const conv_extents& e) const {
-    return {1, (M * line.band + 2) * e.dil_h, e.dil_w, M * line.row + 2};
-  }
-  constexpr index_t scratch(const conv_extents& e) const {
-    return rows() + winograd_block<V, M>::vectors * vector() + results() + plane(e).size() + 2 * M * W;
-  }
-};
 
 /// to[b * pitch + j] = point b of the transform along the row x, of the tiles j < n (and up to a whole vector)
 template <class V, int M, class T>
@@ -136,7 +60,7 @@ template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd
   using result = typename winograd<M>::result;
   V half[A][F * N][M]; // transformed along the rows: more than registers hold
   for (int a = 0; a < A; ++a) {
-    V points[F * N][A]; // of a row, where several groups have them
+    V points[F * N][A]; // of a row, if it has several groups of points
     for (int group = 0; group < A; group += B) {
       V acc[F * N][B];
 #pragma GCC unroll 24
@@ -190,8 +114,9 @@ template <class V, int M, int F, int N, class T> [[gnu::noinline]] void winograd
   }
 }
 
-/// to: of each block of filters (row_blocks) (a, group of points b, channel, filter, point of the group), the transformed
-/// weights: a stream of memory; filter (f, c) at w[f * w_filter + c * w_channel], its taps reversed where asked
+/// to: of each block of filters (row_blocks) (a, group of points b, channel, filter, point of the group), the
+/// transformed weights: a stream of memory; filter (f, c) at w[f * w_filter + c * w_channel], its taps reversed
+/// where asked
 template <class V, int M, bool Reversed, class Team, class T>
 void winograd_filters(const Team& team, index_t cg, index_t kg, const T* w, index_t w_filter,
                       index_t w_channel, T* to) {
@@ -200,7 +125,7 @@ void winograd_filters(const Team& team, index_t cg, index_t kg, const T* w, inde
   constexpr int A = M + 2;
   team.run(cg, [&](index_t c, int) {
     T points[A * A / B][static_cast<std::size_t>(B) * V::size]; // (group, filter, point)
-    index_t first = 0;                                          // of those filters
+    index_t first = 0;                                          // the first of the transformed filters
     const auto transform = [&](index_t f) {
       T taps[9 * V::size];
       transpose<V, true>(std::min(W, kg - f), 9, w + f * w_filter + c * w_channel, w_filter, taps, W);
@@ -265,7 +190,7 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
                 lines + (c * M + r / e.dil_h % M) * A * pitch + line.at(e, z, r) + residue * line.row, pitch);
       }
 
-    // Straight to y, where vectors are parts of its rows.
+    // Results go straight to y if vectors are parts of its rows.
     const bool straight =
         plain && images == 1 && rows == M * steps && e.q == M * line.row && line.row % W == 0;
     const auto place = [&](index_t tile_of_line) {
@@ -273,7 +198,7 @@ template <class V, int M, class Team, class T> void winograd_conv(const Team& te
     };
     T* const to = straight ? result(0, 0) : out;
     const index_t to_row = straight ? e.q : plan.result(), to_filter = straight ? area : M * plan.result();
-    // what is written comes from far: it is on its way while products are taken
+    // prefetches the lines of y that are written after the products
     const auto fetch = [&](index_t k, index_t vector) {
       constexpr index_t elements = 64 / static_cast<index_t>(sizeof(T));
       for (index_t z = 0; z < images; ++z)

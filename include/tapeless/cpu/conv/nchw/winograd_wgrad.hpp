@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// wgrad by minimal filtering: the transpose of cpu/conv/nchw/winograd.hpp in the weights. With u the transformed weights,
+// NCHW wgrad by minimal filtering: the transpose of winograd.hpp in the weights. With u the transformed weights,
 //   u_bar[point] = transformed dy (filters, tiles) times transformed x (tiles, channels),  dw = Gt u_bar G
-// so that the tiles are summed in (M + 2)^2 matrix products; lanes of x are channels. As there, an infinity or NaN
-// spreads: to all taps of its filter or channel.
+// so (M + 2)^2 matrix products sum over the tiles. Lanes of x are channels. An infinity or NaN spreads to all taps
+// of its filter or channel.
 #include "../common/tile.hpp"
 #include "../common/winograd_transforms.hpp"
 #include "winograd.hpp"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Depthwise convolution of channels-last tensors, one filter a channel: lanes are channels, and nothing is copied. Each
-// axis falls into segments whose results meet the same taps inside the image: few and long, but for those at the border.
+// NHWC depthwise convolution, one filter a channel: lanes are channels, and nothing is copied. Each axis is cut into
+// segments of results that have the same taps inside the image: long ones, and short ones at the border.
 #include <numeric>
 
 #include "../common/tile.hpp"
@@ -11,11 +11,11 @@ namespace tapeless::cpu {
 
 constexpr bool one_filter_a_channel(const conv_extents& e) { return e.c == e.groups && e.k == e.groups; }
 
-/// Taps first + j * step read element from + j * from_step, j < count: those inside the image, from_step > 0.
+/// Taps first + j * step, j < count, are inside the image and read element from + j * from_step; from_step > 0.
 struct taps_of_axis {
   index_t first, step, count, from, from_step;
 };
-/// One axis of fprop, or of dgrad, its transpose: there result number m of residue f is f + m * stride.
+/// One axis of fprop, or of its transpose dgrad. In dgrad, result m of residue f is f + m * stride.
 struct depthwise_axis {
   index_t out, in, taps, stride, pad, dil;
   bool transposed;
@@ -64,7 +64,8 @@ struct depthwise_taps {
   index_t r, s, x_row, x_col, w_row, w_col;
 };
 
-/// Lanes [0, lanes) of y[i * y_step], i < Q: all of whole vectors, of which the last two may overlap; Masked: lanes < W.
+/// Lanes [0, lanes) of y[i * y_step], i < Q: all of whole vectors, of which the last two may overlap; Masked: lanes
+/// < W.
 template <class V, int Q, bool Masked, class T>
 [[gnu::noinline]] void depthwise_pixels(const depthwise_taps& t, index_t lanes, const T* x, index_t x_step,
                                         const T* w, T* y, index_t y_step) {
@@ -104,7 +105,7 @@ template <class V, int Q, bool Masked, class T>
   }
 }
 
-/// The same where S taps of a row meet neighbouring elements, Stride of them from result to result: each is loaded once.
+/// The same if S taps of a row meet neighbouring elements, and results are Stride elements apart. Each is loaded once.
 template <class V, int Q, int S, int Stride, class T>
 [[gnu::noinline]] void depthwise_row(const depthwise_taps& t, index_t lanes, const T* x, const T* w, T* y,
                                      index_t y_step) {
@@ -137,7 +138,7 @@ template <class V, int Q, int S, int Stride, class T>
   }
 }
 
-/// Parts of the channels that begin with whole vectors; the last one has at least one of them, if c has.
+/// Cuts the channels at whole vectors. The last part has at least one vector, if c has one.
 template <class V> struct channel_parts {
   static constexpr index_t W = static_cast<index_t>(V::size);
   index_t c, parts;

@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// wgrad of depthwise convolution of channels-last tensors: sums over rectangles of results that meet the same taps stay
-// in registers, lanes are channels. Sums over parts of the batch (slots) are added in their order.
+// NHWC depthwise wgrad: lanes are channels. Sums over rectangles of results with the same taps stay in registers.
+// Sums over parts of the batch (slots) are added in their order.
 #include "../common/tile.hpp"
 #include "depthwise.hpp"
 
 namespace tapeless::cpu {
 
-/// sum[t, lane] += sum over rows x cols results of dy * x[at[t]], lanes as in depthwise_pixels but for whole vectors of sums
+/// sum[t, lane] += sum over rows x cols results of dy * x[at[t]], lanes as in depthwise_pixels but for whole vectors
+/// of sums
 template <class V, int N, class T>
 [[gnu::noinline]] void depthwise_sums(index_t rows, index_t cols, index_t lanes, const T* dy, index_t dy_row,
                                       index_t dy_col, const T* x, index_t x_row, index_t x_col,
@@ -112,7 +113,7 @@ template <class V> struct channels_last_depthwise_wgrad {
     team.run(slots * parts.parts, [&](index_t chunk, int) {
       const index_t slot = chunk / parts.parts, part = chunk % parts.parts;
       const index_t c0 = parts.begin(part), c1 = parts.begin(part + 1);
-      // (slot, tap, c): the sums; of those slots behind them a block, and what their sum has lost
+      // sums: (slot, tap, c); then for each slot a block, and what its total has lost
       T *const sum = s.shared + slot * size, *const block = sum + slots * size,
                *const lost = block + slots * size;
       const index_t lanes = round_up(c1 - c0, W);
@@ -155,7 +156,7 @@ template <class V> struct channels_last_depthwise_wgrad {
   }
 
 private:
-  /// f(row, rows, column, columns): parts of a rectangle that are one chain, and stay in the cache.
+  /// f(row, rows, column, columns) for parts of a rectangle: each is one chain of sums, and stays in the cache.
   template <class F> static void each_piece(index_t high, index_t wide, F&& f) {
     const index_t cols = ceil_div(wide, ceil_div(wide, one_chain)),
                   rows = std::max<index_t>(one_chain / cols, 1);

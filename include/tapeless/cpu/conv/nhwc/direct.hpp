@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution of channels-last tensors.        x: (n, h, w, c)   w: (k, c / groups, r, s)   y: (n, p, q, k)
+// Direct NHWC convolution.                     x: (n, h, w, c)   w: (k, c / groups, r, s)   y: (n, p, q, k)
 //   fprop     rows are output pixels, lanes are filters
 //   dgrad     rows are image pixels, lanes are channels; once for each residue modulo the strides
-// in the terms of cpu/conv/nhwc/run_panel.hpp. Pixels are read in place where no window leaves the image, else from a
-// tile with its zeros; results go where they belong. 1 x 1 without stride, padding or groups is that of cpu/conv/common/as_matmul.hpp.
+// in the terms of run_panel.hpp. Pixels are read in place if no window leaves the image, else from a tile with zeros
+// around it. Results are written in place. 1 x 1 without stride, padding or groups is in as_matmul.hpp.
 #include <array>
 
 #include "../common/row_panel.hpp"
@@ -14,12 +14,12 @@
 
 namespace tapeless::cpu {
 
-/// `band` rows of `images` images, some of the lanes: what a chunk computes.
+/// A chunk computes `band` rows of `images` images, for some of the lanes.
 struct pixel_chunk {
   index_t band, bands, images;
   /// rows, cols: of results; a band of one row needs line + halo elements of the tile, a further one `line`.
   constexpr pixel_chunk(index_t rows, index_t cols, index_t line, index_t halo, index_t element) {
-    constexpr index_t most = 512, least = 192; // pixels; fewer read the weights too often
+    constexpr index_t most = 512, least = 192; // pixels; with fewer the weights are read too often
     rows = std::max<index_t>(rows, 1), cols = std::max<index_t>(cols, 1);
     const index_t budget = (192 << 10) / element, fit = (budget - halo) / std::max<index_t>(line, 1);
     bands = ceil_div(rows, std::clamp<index_t>(std::max(std::min(most / cols, fit), least / cols), 1, rows));
@@ -140,7 +140,7 @@ template <class V> struct channels_last_dgrad {
     cotangent_window see;
     index_t cg, kg, width;
     bool in_place;
-    pixel_chunk chunk; // in rows of one residue
+    pixel_chunk chunk; // bands are rows of one residue
     constexpr explicit plan(const conv_extents& e)
         : see(e),
           cg(e.c / e.groups),

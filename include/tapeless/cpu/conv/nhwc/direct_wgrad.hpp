@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// wgrad of channels-last tensors: a row is a pair of channel and tap, lanes are filters, sums run over output pixels.
-// dy is copied into panels of lanes, x into blocks of few channels with their zero padding: what a microkernel reads
-// lies side by side. Sums over parts of the batch (slots) are added in their order.
+// Direct NHWC wgrad: a row is a pair of channel and tap, lanes are filters, sums run over output pixels. dy is
+// copied into panels of lanes, x into blocks of few channels with zero padding: a microkernel reads contiguous
+// memory. Sums over parts of the batch (slots) are added in their order.
 #include "../common/row_panel.hpp"
 #include "../common/tile.hpp"
 #include "direct.hpp"
@@ -14,13 +14,13 @@ namespace tapeless::cpu {
 template <class V> struct channels_last_wgrad {
   using T = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size), NR = lane_blocking<V>::NR;
-  static constexpr index_t most_pixels = 512; // of one unit: their offsets lie on the stack
+  static constexpr index_t most_pixels = 512; // of one unit; their offsets lie on the stack
   static constexpr index_t most_block = 2 * lane_blocking<V>::rows(lane_blocking<V>::NV);
 
   struct plan {
     index_t cg, kg, taps, lanes;
     index_t cols, segments, band, bands, images; // a unit: some columns, rows and images of dy
-    index_t rows, width;                         // what it sees of one image
+    index_t rows, width;                         // the part of one image that it reads
     index_t block, blocks, part; // channels that lie side by side; how many such blocks; in one tile
     index_t pitch;               // from block to block of a tile; the last pixel is written as whole vectors
     index_t slots;
@@ -60,7 +60,7 @@ template <class V> struct channels_last_wgrad {
       const index_t here = std::min(channels, p.block);
       T* pixel = to + b * p.pitch;
       const auto copy = [&](auto nv,
-                            auto whole) { // in this order: the next pixel comes over the end of a vector
+                            auto whole) { // in this order: the next pixel overwrites the end of a vector
         for (index_t z = 0; z < images; ++z) {
           const T* const image = x(z0 + z);
           for (index_t i = y0; i < y0 + p.rows; ++i) {
@@ -148,7 +148,7 @@ template <class V> struct channels_last_wgrad {
                 const index_t blocks = std::min(p.part, p.blocks - b), c = b * p.block;
                 fill_blocks(e, p, blocks, grid.images, g * p.cg + c, p.cg - c, x, z,
                             i * e.stride_h - e.pad_top, q * e.stride_w - e.pad_left, tile);
-                // sums: (slot, group, panel, c, tap, filter of the panel); those of one unit alone are not kept
+                // sums: (slot, group, panel, c, tap, filter of the panel); with one unit they go to dw
                 T* const sum = shared + (slot * e.groups + g) * p.size() + k0 * columns;
                 for (index_t j = 0; j < k1 - k0; j += NR)
                   for (index_t m = 0; m < blocks; ++m) {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Products of pixels whose channels lie side by side with a panel of weights:
+// Products of NHWC pixels with a panel of weights:
 //   y_i[j] = sum_t sum_l x_i[tap[t] + l] * b[t, l, j]      l < run, j < lanes
-// x_i: where the window of row i begins. Taps that follow each other without a gap are one longer run; what windows that
-// are trimmed leave out between two runs is a gap of the weights.
+// x_i is the address of the window of row i. Contiguous taps are one longer run. Trimmed windows leave gaps between
+// runs of the weights.
 #include "../common/row_panel.hpp"
 #include "../common/tile.hpp"
 
@@ -93,7 +93,7 @@ struct pixel_grid {
     index_t image, row, col;
   } from, to;
 };
-/// Their addresses, one after the other; the last one again when none is left.
+/// The addresses of these pixels in order; after the last one, that one again.
 template <class T> class pixel_walk {
   const pixel_grid& g_;
   row_of_lanes<T> image_, row_, at_;
@@ -120,15 +120,15 @@ template <class V, class T> void zero_pixels(const pixel_grid& g, T* to, index_t
   for (index_t m = g.images * g.rows * g.cols; m > 0; --m) zero_row<V>(walk.next().to, lanes);
 }
 
-/// All rows of one panel; blocks of nearly equal size, for a smaller one takes less time. Few: one or two rows that are
-/// left, or that are all, make a small block.
+/// All rows of one panel, in blocks of nearly equal size: a smaller block takes less time. Few: the last one or two
+/// rows are a small block.
 template <class V, int NV, bool Few, class T>
 void rows_of_runs(const pixel_grid& g, const T* from, T* to, const panel_of_runs<T>& s) {
   constexpr int M = lane_blocking<V>::rows(NV), small = lane_blocking<V>::few;
   const index_t rows = g.images * g.rows * g.cols, blocks = ceil_div(rows, M);
   index_t less = rows < M * (M - 1) ? 0 : blocks * M - rows; // blocks of one row less
   pixel_walk<T> walk(g, from, to);
-  T spare[NV * static_cast<index_t>(V::size)]{}; // rows that are there to fill the last block
+  T spare[NV * static_cast<index_t>(V::size)]{}; // for rows that only fill the last block
   index_t left = rows;
   const auto take = [&]<int N>(std::integral_constant<int, N>) {
     row_of_lanes<T> block[N];
@@ -155,7 +155,7 @@ struct taps_of_pixels {
   index_t channels, taps = 0, gap = 0;
   index_t tap[tap_block] = {};
 
-  /// Taps without a gap become one, where all do so alike.
+  /// Joins taps without a gap into one, if all can be joined alike.
   void merge() {
     index_t n = 1;
     while (n < taps && tap[n] == tap[n - 1] + channels) ++n;
@@ -167,12 +167,12 @@ struct taps_of_pixels {
   }
 };
 
-/// Steps of one panel of weights: it stays in the nearest cache while all rows pass, and what they read of x in the next. Of
-/// very many steps more, so that the panels are blocks_in_order at most.
+/// Steps of one panel of weights. The panel stays in the first-level cache for all rows, and what they read of x in
+/// the second. With very many steps a panel has more of them, so that there are at most blocks_in_order panels.
 constexpr index_t deep_of(index_t steps) { return std::max<index_t>(384, ceil_div(steps, blocks_in_order)); }
 
-/// y (+)= the sums over all taps for lanes [lane, end); b: (panel of NR lanes, b_size, lane of the panel), whole vectors,
-/// at the first of these taps in panel 0; `to` is where lane 0 goes.   @pre lane is a multiple of NR
+/// y (+)= the sums over all taps for lanes [lane, end); b: (panel of NR lanes, b_size, lane of the panel), whole
+/// vectors, at the first of these taps in panel 0; `to` is where lane 0 goes.   @pre lane is a multiple of NR
 template <class V, bool Few = false, class T>
 void lanes_of_runs(const pixel_grid& g, const T* from, T* to, index_t lane, index_t end, index_t lanes,
                    const taps_of_pixels& t, const T* b, index_t b_first, index_t b_size, bool add) {

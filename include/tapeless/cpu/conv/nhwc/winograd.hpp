@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// 3 x 3 convolution without stride by minimal filtering (cpu/conv/common/winograd_transforms.hpp) of channels-last tensors.
+// NHWC 3 x 3 convolution without stride by minimal filtering (winograd_transforms.hpp).
 //
-// A tile is a (2, 2) block of outputs, `dil` apart, and the (4, 4) inputs that it sees; lanes are channels, so small images,
-// odd widths and dilation leave no lane empty. The tiles of the batch are one list, taken in chunks: their transformed
-// inputs are 16 matrices (tiles, channels), the transformed weights 16 matrices (channels, filters), the products
-// (tiles, filters) are transformed back. dgrad and what infinities do are as in cpu/conv/nchw/winograd.hpp.
+// A tile is a (2, 2) block of outputs, `dil` apart, and the (4, 4) inputs that it reads. Lanes are channels, so
+// small images, odd widths and dilation leave no lane empty. The tiles of the batch are one list, taken in chunks.
+// The transformed inputs of a chunk are 16 matrices (tiles, channels), the transformed weights 16 matrices
+// (channels, filters). The products (tiles, filters) are transformed back. dgrad, and the spread of infinities, are
+// as in nchw/winograd.hpp.
 #include "../../matmul/matmul.hpp"
 #include "../../base/partial_vector.hpp"
 #include "../common/geometry.hpp"
@@ -43,8 +44,8 @@ struct tile_list {
   }
 };
 
-/// at[a][b] = the pixel (y + a * dil_h, x + b * dil_w) of the image, `outside` where there is none.
-/// As calls of unroll, not as a loop, the addresses stay in registers.
+/// at[a][b] = the address of pixel (y + a * dil_h, x + b * dil_w) of the image, or `outside`.
+/// Calls of unroll, not a loop: so the addresses stay in registers.
 template <int N, class T> [[gnu::always_inline]] inline void pixels_of_tile(T* image, index_t h, index_t w,
                                                                             index_t pixel, index_t y,
                                                                             index_t x, index_t dil_h,
@@ -84,7 +85,7 @@ template <class V, class F, int N, class T> [[gnu::always_inline]] inline void t
     vector(c, [&](const T* p) __attribute__((always_inline)) { return left.load(p); });
 }
 
-/// What is read or written soon: n channels of 2 by 2 pixels, of which some may lie outside the image.
+/// Prefetches n channels of 2 by 2 pixels; some may lie outside the image.
 template <class T> [[gnu::always_inline]] inline void fetch_block(const T* p, index_t row, index_t column,
                                                                   index_t n) {
   for (index_t c = 0; c < n; c += 64 / static_cast<index_t>(sizeof(T))) {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// wgrad by minimal filtering of channels-last tensors: cpu/conv/nchw/winograd_wgrad.hpp with the tiles of
-// cpu/conv/nhwc/winograd.hpp. Transformed dy is (tiles, filters), transformed x (tiles, channels); their 16 products
-// sum over the tiles.
+// NHWC wgrad by minimal filtering: nchw/winograd_wgrad.hpp with the tiles of nhwc/winograd.hpp. Transformed dy is
+// (tiles, filters), transformed x (tiles, channels). Their 16 products sum over the tiles.
 #include "../common/tile.hpp"
 #include "../common/winograd_transforms.hpp"
 #include "../common/winograd_weights.hpp"
@@ -14,7 +13,7 @@ namespace tapeless::cpu {
 template <class V> struct channels_last_winograd_wgrad {
   using T = typename V::value_type;
   using B = blocking<V>;
-  // Products of a slot in each point, at least: each further slot is sums to write and to add up.
+  // At least so many products in each point of a slot: each further slot has sums to write and to add.
   static constexpr index_t products_of_slot = 1 << 18;
   struct plan {
     static constexpr index_t points = filtered_points;

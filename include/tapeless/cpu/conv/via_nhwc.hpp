@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Convolution of images that are small enough for a cache: those of a chunk are turned to channels last there, where the
-// kernels of channels_last_trimmed meet them, and the results are turned back.
-#include "../common/tile.hpp"
-#include "../nhwc/trimmed.hpp"
+// NCHW convolution of images that fit in a cache, by way of NHWC: the images of a chunk are transposed to NHWC
+// scratch, run through the kernels of nhwc/trimmed.hpp, and the results are transposed back.
+#include "common/tile.hpp"
+#include "nhwc/trimmed.hpp"
+#include "nhwc/trimmed_wgrad.hpp"
 
 namespace tapeless::cpu {
 
-/// Images of a chunk: one, or so many that their x and y have at most 192 KB.
+/// Images of a chunk: as many as have at most 192 KB of x and y, but at least one.
 struct turned_images {
   index_t of_x, of_y, count;
   constexpr explicit turned_images(const conv_extents& e, index_t element)
@@ -16,22 +17,22 @@ struct turned_images {
         of_y(e.k * e.p * e.q),
         count(std::clamp<index_t>((3 << 16) / element / std::max<index_t>(of_x + of_y, 1), 1, 32)) {}
   constexpr index_t each() const { return count * (of_x + of_y); }
-  /// A team has parts.
+  /// Fewer, if a team needs more chunks.
   index_t together(index_t n, int team) const { return std::clamp<index_t>(ceil_div(n, team), 1, count); }
 };
-/// What one image has stays in the second cache.
+/// x and y of one image stay in the second-level cache.
 template <class T> constexpr bool takes_turned(const conv_extents& e) {
   constexpr index_t element = static_cast<index_t>(sizeof(T));
   return takes_trimmed(e) && (e.c * e.h * e.w + e.k * e.p * e.q) * element <= 1 << 19;
 }
 
-/// Images from `first` on, (channels, pixels), to (pixels, channels).
+/// Transposes images from `first` on: (channels, pixels) to (pixels, channels).
 template <class V, class T> void turn_to_last(const image_batch<T>& from, index_t first, index_t images,
                                               index_t channels, index_t pixels, T* to) {
   for (index_t z = 0; z < images; ++z)
     transpose<V>(channels, pixels, from(first + z), pixels, to + z * channels * pixels, channels);
 }
-/// Back: channels [first, end).
+/// Transposes channels [first, end) back.
 template <class V, class T> void turn_to_first(index_t images, index_t channels, index_t pixels,
                                                index_t first, index_t end, const T* from, T* to) {
   for (index_t z = 0; z < images; ++z)
@@ -39,7 +40,7 @@ template <class V, class T> void turn_to_first(index_t images, index_t channels,
                  to + (z * channels + first) * pixels, pixels);
 }
 
-/// fprop, or dgrad: to the image.
+/// fprop, or (ToImage) dgrad.
 template <class V, bool ToImage> struct turned_conv {
   using T = typename V::value_type;
   using last = std::conditional_t<ToImage, channels_last_trimmed_dgrad<V>, channels_last_trimmed_fprop<V>>;
@@ -91,7 +92,7 @@ template <class V> struct turned_wgrad {
     const turned_images i(e, sizeof(T));
     const index_t size = e.k * e.c * e.r * e.s, units = last::units_of(e, 1), most = slots(e);
     if (e.n == 0) return void(std::fill_n(dw, size, T(0)));
-    // a part of few images takes fewer at a time
+    // a slot of few images takes fewer at a time
     const index_t together =
         std::clamp<index_t>(ceil_div(e.n, most), 1, std::min(i.count, last::images_at_once(e)));
     const auto all = sum_in_rounds<V>(

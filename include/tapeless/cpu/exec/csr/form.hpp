@@ -1,53 +1,53 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What a sweep is, of its plan and its extents: which steps multiply and which sum, whose x stands beside whose sums, how
-// its rows are cut into chunks and tiles, and the scratch of a member.
+// The form of a CSR sweep, from its plan and extents: which steps multiply and which sum, which x alternates with
+// which sums, how rows are cut into chunks and tiles, and the scratch of a member.
 #pragma once
 #include <algorithm>
 
-#include "../../core/csr_tiles.hpp"
-#include "../../core/element_type.hpp"
-#include "../../ops/spmm.hpp"
-#include "../../plan/ir/step.hpp"
-#include "../../plan/schedule/csr_sweeps.hpp"
-#include "../fused/lanes.hpp"
-#include "../sparse/csr.hpp"
-#include "../sparse/tiles.hpp"
-#include "frame.hpp"
-#include "sweep.hpp"
+#include "../../../core/csr_tiles.hpp"
+#include "../../../core/element_type.hpp"
+#include "../../../ops/spmm.hpp"
+#include "../../../plan/ir/step.hpp"
+#include "../../../plan/schedule/csr_sweeps.hpp"
+#include "../../fused/lanes.hpp"
+#include "../../sparse/csr.hpp"
+#include "../../sparse/tiles.hpp"
+#include "../frame.hpp"
+#include "../sweep.hpp"
 
 namespace tapeless::cpu {
 
 using detail::is_sparse;
 
-// The largest one up to n, at least 1.
+// The largest power of two up to n, at least 1.
 constexpr index_t power_of_two(index_t n) {
   index_t power = 1;
   while (2 * power <= n) power *= 2;
   return power;
 }
-// How many chunks: enough for threads, but each has at least so many entries, and `summed` sums of its own, which are
-// set and added up. A power of two: 5 chunks would take two threads as long as 6.
+// How many chunks: enough for threads, but each must have enough entries to be worth its start and its copy of the
+// `summed` sums. A power of two: two threads take as long for 5 chunks as for 6.
 constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t most) {
   index_t n = nnz / 8192;
   if (summed > 0) n = std::min(n, nnz / (8 * summed));
   return power_of_two(std::min({n, most, rows}));
 }
-// Columns of a slice: `slices` of K columns, of whole lines of memory.
+// Columns of a slice, if K columns are cut into `slices` of whole cache lines.
 constexpr index_t columns_of_slice(index_t K, index_t slices, index_t line) {
   return std::max(line, ((K + slices - 1) / slices + line - 1) / line * line);
 }
 inline constexpr index_t rows_beside_long_vectors = 64;
-// How many rows pass together: where their entries are read twice, as many as the first-level cache keeps with what they
-// touch of vectors, or where these are short (apart), as the second-level cache keeps.
+// How many rows the sweep takes at a time. Where entries are read twice, as many as the first-level cache holds with
+// the elements of vectors that they touch; if the vectors are short (apart), as many as the second-level cache holds.
 constexpr index_t rows_of_tile(index_t rows, index_t nnz, index_t entry_bytes, bool once, bool apart) {
   const index_t entries = apart ? bytes_in_second_level / entry_bytes : entries_at_hand;
   const index_t most = apart ? detail::csr_sweep_rows : rows_beside_long_vectors;
   return once ? most : std::clamp<index_t>(entries / (nnz / rows + 1), 1, most);
 }
-// x and its sums do not alternate where the first-level cache keeps much of one of them, of so many bytes: in alternation
-// it would keep half as many elements of each.
+// Up to so many bytes x and its sums do not alternate: the first-level cache holds much of x, and would hold only
+// half as much of it in alternation.
 inline constexpr index_t short_vector = 128 * 1024;
 
 template <const auto& P, int First> struct csr_sweep_form {
@@ -63,7 +63,7 @@ template <const auto& P, int First> struct csr_sweep_form {
   }
   static constexpr bool first_is_ones(int i) { return (P.step_[i].attr & detail::first_is_ones) != 0; }
   static constexpr bool second_is_ones(int i) { return (P.step_[i].attr & detail::second_is_ones) != 0; }
-  // operand 1 or 2 of the op, among the step's slots
+  // The slot of operand 1 or 2 of the op.
   static constexpr int slot_of(int i, int operand) { return operand == 1 || first_is_ones(i) ? 2 : 3; }
   static constexpr bool is_vector(int i) {
     const step& s = P.step_[i];
@@ -71,7 +71,7 @@ template <const auto& P, int First> struct csr_sweep_form {
       if (P.slot_[s.slot0 + k].s.rank != 1) return false;
     return true;
   }
-  // The transposed product with a matrix, by itself: members may share its columns.
+  // A transposed product with a dense matrix alone: its columns may be shared among members.
   static constexpr bool has_slices = steps == 1 && sums(First) && !is_vector(First);
   static constexpr bool is_triangle(int i) {
     using namespace tapeless::detail;
@@ -80,7 +80,7 @@ template <const auto& P, int First> struct csr_sweep_form {
   static constexpr bool multiplies_a_vector(int i) {
     return P.step_[i].o == op::spmm && multiplies(i) && !second_is_ones(i) && is_vector(i);
   }
-  // The product that x alternates with the sums of step i, and the other way round; -1: none does.
+  // The product whose x alternates with the sums of step i, or the sums that alternate with the x of step i; -1: none.
   static constexpr int partner(int i) {
     if (tiled) return -1;
     const bool by_sums = sums(i);
@@ -112,10 +112,10 @@ template <const auto& P, int First> struct csr_sweep_form {
   struct cut {
     csr_rows<const row_end*> a;
     index_t rows, nnz, chunks, tile;
-    index_t chain = 0; // rows whose entries are added to sums by columns one after the other
-    bool apart;        // x and its sums do not alternate
+    index_t chain = 0; // rows in a chain of sums by columns
+    bool apart;        // x and its sums lie apart
     csr_tiles tiles{};
-    // of the sums of step i
+    // The stride of the sums of step i.
     constexpr index_t stride_of(int i) const { return apart ? 1 : most_stride_of(i); }
   };
   static cut cut_of(const frame<P>& f) {
@@ -135,7 +135,7 @@ template <const auto& P, int First> struct csr_sweep_form {
         summed += r.stride_of(i) * results(f, i);
         if (is_vector(i)) continue;
         most = detail::max_row_chunks_of_matrices;
-        entries = std::max(entries, r.nnz * columns_of(f, i) / 4); // it works so much longer at an entry
+        entries = std::max(entries, r.nnz * columns_of(f, i) / 4); // an entry takes so much longer
       }
     r.chunks = row_chunks(r.rows, entries, summed, most);
     if constexpr (tiled) {
@@ -145,27 +145,27 @@ template <const auto& P, int First> struct csr_sweep_form {
     }
     r.tile =
         r.rows == 0 ? 1 : rows_of_tile(r.rows, r.nnz, index_t{sizeof(T)} + 4, reads_entries_once(), r.apart);
-    if (summed > 0) { // rows with about 64 entries a column are worth a visit of all columns
+    if (summed > 0) { // about 64 entries a column are worth a pass over all columns
       r.chain = std::max(chain_of(r.rows), 64 * columns / (r.nnz / std::max<index_t>(1, r.rows) + 1));
       r.tile = std::min(r.tile, r.chain);
     }
     return r;
   }
 
-  // ---- sums by columns: chains of their terms are added to high + low, where a chunk has several
-  // Of chunk `chunk` of step i; low behind it, of as many elements.
+  // ---- sums by columns: where a chunk has several chains of terms, they are added to high + low
+  // `high` of a chunk of step i; `low` follows, of as many elements.
   static T* high(const frame<P>& f, const cut& c, int i, index_t chunk) {
     const index_t n = results(f, i);
     return partial(f, i) + c.stride_of(i) * c.chunks * n + chunk * 2 * n;
   }
 
-  // Is a row that holds a large share of the entries cut into pieces?
+  // Are rows with a large share of the entries cut into pieces?
   static constexpr bool cuts_rows = !tiled && is_vector(First);
 
   // ---- the rows that masks keep, block by block
   static constexpr int masks = P.step_[First].masks;
   static constexpr index_t list_bytes = masks > 0 ? detail::mask_block * 4 : 0;
-  // Does load k of step i come row by row from memory? Then the rows kept are gathered.
+  // Does load k of step i read rows from memory? Then the rows that masks keep are gathered.
   static constexpr bool gathers(int i, int k) {
     const detail::slot& q = P.slot_[P.step_[i].slot0 + k];
     return masks > 0 && k < P.step_[i].loads && q.at.where != detail::place::sweep && q.stride[0] != 0;
