@@ -15,9 +15,9 @@
 #include <omp.h>
 #endif
 
-namespace tapeless::cpu {
+#include "simd/index.hpp" // IWYU pragma: export
 
-using index_t = std::int64_t;
+namespace tapeless::cpu {
 
 template <class Team>
 concept team = requires(const Team& t, index_t chunks, void (&f)(index_t, int)) {
