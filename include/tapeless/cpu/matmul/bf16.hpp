@@ -115,23 +115,7 @@ void matmul_bf16(const Team& team, matmul_extents e, const bf16* a, const bf16* 
   const float* const panels = reinterpret_cast<const float*>(packed);
   if (e.batch * e.m * e.n == 0) return;
   if (e.k == 0) return void(std::fill_n(c, e.batch * e.m * e.n, 0.0f));
-  if (e.a_batched && !e.b_batched && (!e.ta || e.m == 1)) { // rows of all matrices in one
-    e.m *= e.batch;
-    e.batch = 1;
-    e.ta = false;
-  }
-  if (e.n == 1 && e.m > 1) { // a column vector is a row vector of the transpose
-    const bf16* const vector = b;
-    b = a;
-    a = vector;
-    e = {.batch = e.batch,
-         .m = 1,
-         .n = e.m,
-         .k = e.k,
-         .tb = !e.ta,
-         .a_batched = e.b_batched,
-         .b_batched = e.a_batched};
-  }
+  combine_rows(e, a, b);
   const matrix<bf16> am{a, e.ta ? 1 : e.k, e.ta ? e.m : 1}, bm{b, e.tb ? 1 : e.n, e.tb ? e.k : 1};
   const bool few = e.m <= 2;
   const auto run = [&](index_t rows, index_t cols, const matrix<bf16>& as, const matrix<bf16>& bs, float* cs,

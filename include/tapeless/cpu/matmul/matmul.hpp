@@ -6,8 +6,6 @@
 // Narrow shapes have ways of their own, all others are cut into tiles for the team. The order in which an element of C is
 // summed is a function of the extents, however many threads there are; k is cut only where C is small and k long.
 #include <algorithm>
-#include <cstdint>
-#include <utility>
 
 #include "../../core/geometry.hpp" // IWYU pragma: export
 #include "skinny.hpp"              // IWYU pragma: export
@@ -78,6 +76,42 @@ constexpr bool matmul_reads_lists(const matmul_extents& e) {
   return e.batch == 1 && e.ta && !e.tb && std::min(e.m, e.n) > 2;
 }
 
+/// How a product is cut for a team: blocks of `mb` rows, `nb` columns and `kb` steps; a chunk is one of each, of one matrix.
+struct product_chunks {
+  index_t kc; // steps that pass together
+  index_t mb, nb, kb, row_tiles, col_tiles, slices;
+};
+/// No sum depends on the team: slices and kc are functions of the extents.
+template <class V> product_chunks cut_product(const matmul_extents& e, index_t members, bool narrow) {
+  using B = blocking<V>;
+  constexpr index_t enough = 8, grain = 1 << 21; // slices to aim at; multiplications worth a chunk
+  const index_t total = e.batch * e.m * e.n;
+  // few rows: b is read once, from few pages at a time, of which no cache holds any yet where it is large
+  constexpr index_t bytes = static_cast<index_t>(sizeof(typename V::value_type));
+  const bool once = e.m <= B::rows_in_place && !e.tb;
+  const bool large = e.k * e.n * bytes >= 1 << 21;
+  const index_t kc = !once ? B::KC : large ? 32 : e.n * bytes >= 4096 ? 64 : B::KC;
+  const index_t rows = narrow ? 48 : B::MR; // that stay together; 48: vectors of rows, too
+  index_t mb = round_up(e.m, rows), nb = round_up(e.n, B::NR), slices = 1;
+  if (e.k >= B::long_k && 2 * total <= B::partials)
+    slices = std::min({enough, e.k / 2048, B::partials / total});
+  else if (e.batch < 4 * members &&
+           e.batch % members != 0) {  // of each a tile for each member, as equal as can be
+    constexpr index_t of_number = 16; // multiplications, in the time that a number takes from memory
+    const index_t work = std::max(e.m * e.n * e.k, of_number * (e.m * e.k + e.k * e.n + e.m * e.n));
+    const index_t tiles = std::min(members, work / grain);
+    index_t least = mb * nb, edges = mb + nb;
+    for (index_t r = 1; r <= tiles; ++r) {
+      if (tiles % r != 0) continue;
+      const index_t high = round_up(ceil_div(e.m, r), rows), wide = round_up(ceil_div(e.n, tiles / r), B::NR);
+      if (high * wide > least || (high * wide == least && high + wide >= edges)) continue;
+      mb = high, nb = wide, least = high * wide, edges = high + wide;
+    }
+  }
+  const index_t kb = slices == 1 ? e.k : round_up(ceil_div(e.k, slices), B::KC);
+  return {kc, mb, nb, kb, ceil_div(e.m, mb), ceil_div(e.n, nb), ceil_div(e.k, kb)};
+}
+
 /// c = op(a) op(b) over the batch. Any extent may be 0; k == 0 gives zeros. c overlaps neither a nor b.
 /// packed: nullptr, or what matmul_pack has made of b.   @pre matmul_reads_lists(e), or there are none
 template <class T, team Team, class V = simd<T>>
@@ -87,17 +121,7 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   const index_t each = matmul_scratch<T, V>(e);
   if (e.batch * e.m * e.n == 0) return;
   if (e.k == 0) return void(std::fill_n(c, e.batch * e.m * e.n, T(0)));
-  if (e.m == 1) e.ta = false;
-  if (e.a_batched && !e.b_batched && !e.ta) e.m *= e.batch, e.batch = 1; // rows of all matrices in one
-  if (e.n == 1) { // a column vector is a row vector of the transpose
-    if (e.m > 1) {
-      std::swap(a, b);
-      std::swap(e.a_batched, e.b_batched);
-      std::swap(e.m, e.n);
-      e.tb = !e.ta;
-      e.ta = false;
-    } else e.tb = true;
-  }
+  combine_rows(e, a, b);
   if (e.m == 1 && e.batch == 1 && e.k > 1 && e.k * e.n <= (1 << 18)) { // one small row: the shortest way
     if (e.tb) return row_of_dots<V>(e.n, e.k, a, b, e.k, c);
     return row_times_matrix<V>(e.n, e.k, a, 1, b, e.n, c);
@@ -119,52 +143,27 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
     return tile<V>(e.m, e.n, e.k, am, bm, c, e.n, scratch, B::KC, packed, e.k);
   }
 
-  // chunks: (batch, slices of k, row blocks, column blocks). No sum depends on the team: slices and kc are functions of
-  // the extents.
-  constexpr index_t enough = 8, grain = 1 << 21; // slices to aim at; multiplications worth a chunk
+  const product_chunks cut = cut_product<V>(e, team.size(), narrow);
   const index_t total = e.batch * e.m * e.n;
-  // few rows: b is read once, from few pages at a time, of which no cache holds any yet where it is large
-  constexpr index_t bytes = static_cast<index_t>(sizeof(T));
-  const bool once = e.m <= B::rows_in_place && !e.tb;
-  const bool large = e.k * e.n * bytes >= 1 << 21;
-  const index_t kc = !once ? B::KC : large ? 32 : e.n * bytes >= 4096 ? 64 : B::KC;
-  const index_t rows = narrow ? 48 : B::MR; // that stay together; 48: vectors of rows, too
-  index_t mb = round_up(e.m, rows), nb = round_up(e.n, B::NR), slices = 1;
-  if (e.k >= B::long_k && 2 * total <= B::partials)
-    slices = std::min({enough, e.k / 2048, B::partials / total});
-  else if (e.batch < 4 * team.size() &&
-           e.batch % team.size() != 0) { // of each a tile for each member, as equal as can be
-    constexpr index_t of_number = 16;    // multiplications, in the time that a number takes from memory
-    const index_t work = std::max(e.m * e.n * e.k, of_number * (e.m * e.k + e.k * e.n + e.m * e.n));
-    const index_t tiles = std::min<index_t>(team.size(), work / grain);
-    index_t least = mb * nb, edges = mb + nb;
-    for (index_t r = 1; r <= tiles; ++r) {
-      if (tiles % r != 0) continue;
-      const index_t high = round_up(ceil_div(e.m, r), rows), wide = round_up(ceil_div(e.n, tiles / r), B::NR);
-      if (high * wide > least || (high * wide == least && high + wide >= edges)) continue;
-      mb = high, nb = wide, least = high * wide, edges = high + wide;
-    }
-  }
-  const index_t kb = slices == 1 ? e.k : round_up(ceil_div(e.k, slices), B::KC);
-  const index_t row_tiles = ceil_div(e.m, mb), col_tiles = ceil_div(e.n, nb);
-  slices = ceil_div(e.k, kb);
-  T* const target = slices == 1 ? c : shared; // (slices, batch, m, n)
+  T* const target = cut.slices == 1 ? c : shared; // (slices, batch, m, n)
 
-  team.run(e.batch * slices * row_tiles * col_tiles, [&](index_t chunk, int member) {
-    const index_t j = chunk % col_tiles * nb, i = chunk / col_tiles % row_tiles * mb;
-    const index_t rest = chunk / (col_tiles * row_tiles), p = rest % slices * kb, z = rest / slices;
+  team.run(e.batch * cut.slices * cut.row_tiles * cut.col_tiles, [&](index_t chunk, int member) {
+    const index_t j = chunk % cut.col_tiles * cut.nb, i = chunk / cut.col_tiles % cut.row_tiles * cut.mb;
+    const index_t rest = chunk / (cut.col_tiles * cut.row_tiles), slice = rest % cut.slices;
+    const index_t p = slice * cut.kb, z = rest / cut.slices;
     const auto as = matrix<T>{a + (e.a_batched ? z * e.m * e.k : 0), am.row, am.col, am.list}.at(i, p);
     const auto bs = matrix<T>{b + (e.b_batched ? z * e.k * e.n : 0), bm.row, bm.col, bm.list}.at(p, j);
-    T* const cs = target + rest % slices * total + z * e.m * e.n + i * e.n + j;
-    const index_t high = std::min(mb, e.m - i), wide = std::min(nb, e.n - j), deep = std::min(kb, e.k - p);
+    T* const cs = target + slice * total + z * e.m * e.n + i * e.n + j;
+    const index_t high = std::min(cut.mb, e.m - i), wide = std::min(cut.nb, e.n - j);
+    const index_t deep = std::min(cut.kb, e.k - p);
     if (e.k == 1) outer_product<V>(high, wide, as.p, as.row, bs.p, cs, e.n);
     else if (few) few_rows<V>(e.m, high, wide, deep, as, bs, cs, e.n);
-    else if (narrow) few_columns<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, kc);
+    else if (narrow) few_columns<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, cut.kc);
     else
-      tile<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, kc,
+      tile<V>(high, wide, deep, as, bs, cs, e.n, scratch + member * each, cut.kc,
               packed ? packed + j * e.k + p * B::NR : nullptr, e.k);
   });
-  if (slices > 1) add_slices<V>(team, slices, total, shared, c);
+  if (cut.slices > 1) add_slices<V>(team, cut.slices, total, shared, c);
 }
 
 } // namespace tapeless::cpu

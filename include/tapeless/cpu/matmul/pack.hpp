@@ -3,8 +3,11 @@
 #pragma once
 // The operands of a product of matrices, and their packing for the microkernel.
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
+#include <utility>
 
+#include "../../core/geometry.hpp"
 #include "micro.hpp"             // IWYU pragma: export
 #include "../base/transpose.hpp" // IWYU pragma: export
 
@@ -22,6 +25,21 @@ template <class T> struct matrix {
   }
   const T* line(index_t n) const { return p + (list == nullptr ? n : list[n]) * (row == 1 ? col : row); }
 };
+
+/// The same product with as many rows as can be: the matrices of a batch that share b are one, and a column vector is a row
+/// vector of the transpose.   e.batch, e.m, e.n > 0
+template <class T> void combine_rows(matmul_extents& e, const T*& a, const T*& b) {
+  if (e.m == 1) e.ta = false;
+  if (e.a_batched && !e.b_batched && !e.ta) e.m *= e.batch, e.batch = 1;
+  if (e.n != 1) return;
+  if (e.m > 1) {
+    std::swap(a, b);
+    std::swap(e.a_batched, e.b_batched);
+    std::swap(e.m, e.n);
+    e.tb = !e.ta;
+    e.ta = false;
+  } else e.tb = true;
+}
 
 /// Rows of a that lie in its columns (a.row == 1), (rows, k), as the blocks of row_blocks: element (i, p) of the block
 /// from row r on at to[r * k + p * block + i]. Line by line of a, some steps ahead of themselves.
