@@ -21,7 +21,7 @@
 
 namespace tapeless::cpu {
 
-// One member's share of the chunks, in units: begin in the low half, end in the high one.
+// One member's share of the chunks, in units: the low half of `units` is its begin, the high half its end.
 struct alignas(64) share_of_member {
   std::uint64_t units = 0;
   struct thread_pool* pool = nullptr;
@@ -63,7 +63,7 @@ inline void relax() {
   asm volatile("yield");
 #endif
 }
-// @return is done() true now, or within so many microseconds?
+// @return whether done() is true now, or becomes true within so many microseconds
 template <class Done> bool spin(Done done, long microseconds) {
   const auto now = [] {
     timespec t;
@@ -83,8 +83,8 @@ template <class Done> bool spin(Done done, long microseconds) {
 // Workers 1 .. size - 1 of the thread that made it. `ticket` says what they do:
 //   bit 0 open: a job may be joined   bits 1..15 how many workers have joined   bits 16..31 members of the job
 //   bits 32..63 the job's number
-// A worker joins by one compare-and-exchange of an open ticket, so whoever has joined finds the job as it was published,
-// and the caller, who closes the ticket, knows for whom to wait.
+// A worker joins by one compare-and-exchange of an open ticket. So it finds the job as it was published, and the
+// caller, which closes the ticket, knows how many workers it waits for.
 struct thread_pool {
   static constexpr std::uint64_t open = 1, one_worker = 2, workers_mask = 0x7fff;
   static constexpr int members_shift = 16, number_shift = 32, most = workers_mask;
@@ -115,7 +115,7 @@ struct thread_pool {
     sigset_t all, before; // signals are for the threads of the user
     sigfillset(&all);
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL})
-      sigdelset(&all, fault); // of the thread that makes one
+      sigdelset(&all, fault); // these go to the thread that causes them
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (; size < members; ++size) {
       share[size].pool = this;
@@ -187,7 +187,7 @@ struct thread_pool {
       seen = t >> number_shift;
       members = members_of(t);
       while ((t & open) != 0 && t >> number_shift == seen &&
-             member < members_of(t)) // the one that was called for?
+             member < members_of(t)) // still the job that called this worker?
         if (__atomic_compare_exchange_n(&ticket, &t, t + one_worker, true, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST)) {
           work(member, members_of(t));

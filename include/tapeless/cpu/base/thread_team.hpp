@@ -27,7 +27,7 @@ public:
     pool_ = nullptr;
     ended = true;
   }
-  static inline thread_local bool ended = false; // behind the thread's last destructors there is one member
+  static inline thread_local bool ended = false; // after the thread's destructors a team is one member
   static own_pool& get() {
     static thread_local own_pool p;
     return p;
@@ -60,7 +60,7 @@ public:
               : size > thread_pool::most ? thread_pool::most
                                          : size) {}
   int size() const { return size_; }
-  // Makes the threads, where this thread has not made them yet.   @return are all there?
+  // Makes the threads if this thread has not made them yet.   @return whether all are there
   bool start() const {
     if (size_ == 1 || own_pool::ended) return true;
     const thread_pool* pool = own_pool::get().with(size_);

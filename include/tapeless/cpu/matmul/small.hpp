@@ -63,7 +63,7 @@ constexpr small_blocks blocks_of(const small_product& s) {
 template <class T, int M, int NV, int N, int Last, int Chains, int K, int ARow, int AStep, int BRow, int BCol,
           bool Padded>
 [[gnu::always_inline]] inline void small_block(const T* a, const T* b, T* c, int c_row) {
-  using V = lanes<T, N>;
+  using V = partial_vector<T, N>;
   V acc[Chains][M][NV];
   const auto step = [&](int p, auto chain, auto first) __attribute__((always_inline)) {
     V row[NV];

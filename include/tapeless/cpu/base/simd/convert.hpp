@@ -12,7 +12,7 @@
 
 namespace tapeless::cpu {
 
-/// W 32-bit integers of memory as int_of<V>; V = simd<float> or simd<double>.
+/// W 32-bit integers in memory as int_of<V>. V is simd<float> or simd<double>.
 template <class V> [[gnu::always_inline]] inline int_of<V> load_int(const std::int32_t* p) {
   constexpr int W = static_cast<int>(V::size);
   using I = typename int_of<V>::value_type;
@@ -70,7 +70,7 @@ template <class V> [[gnu::always_inline]] inline int_of<V> float_to_int(const V&
   return int_of<V>(convert<std::int32_t, I, W, typename int_of<V>::register_type>(h));
 }
 
-/// The same truth in lanes of another type of the same size: masks of int_of<V> to masks of V and back.
+/// The same mask for lanes of another type of the same size: between masks of int_of<V> and of V.
 template <class To, class From>
 [[gnu::always_inline]] inline mask_of<simd<To>> mask_cast(const xsimd::batch_bool<From>& m) {
   static_assert(sizeof(To) == sizeof(From));
@@ -82,7 +82,7 @@ template <class To, class From>
 #endif
 }
 
-/// select() of integers, as lanes of real numbers: that of xsimd 8 for AVX-512 does not compile without optimisation.
+/// select() of integers, on lanes of real numbers: xsimd 8's own for AVX-512 does not compile without optimisation.
 template <class I, class A>
   requires std::is_same_v<I, std::int32_t> || std::is_same_v<I, std::int64_t>
 [[gnu::always_inline]] inline xsimd::batch<I, A> select(const xsimd::batch_bool<I, A>& mask,
@@ -94,7 +94,7 @@ template <class I, class A>
   return {std::bit_cast<typename xsimd::batch<I, A>::register_type>(r.data)};
 }
 
-/// W bools of memory, as bytes of which any but 0 is true, as a mask of V; and back, as 0 and 1.
+/// W bools in memory as a mask of V: every byte but 0 is true. store_bool writes 0 and 1.
 template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool(const std::uint8_t* p) {
   constexpr int W = static_cast<int>(V::size);
   using I = typename int_of<V>::value_type;

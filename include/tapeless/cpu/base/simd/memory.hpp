@@ -13,7 +13,8 @@
 namespace tapeless::cpu {
 
 #if defined(__AVX512F__)
-/// first + l for the lanes l of 16 at p that are not 0 (Zeros: are), side by side to `out`; returns how many there are.
+/// Writes first + l to `out` for each of the 16 lanes l at p that is not 0 (Zeros: that is 0), without gaps. Returns
+/// their number.
 template <bool Zeros>
 [[gnu::always_inline]] inline int store_places(const float* p, std::int32_t first, std::int32_t* out) {
   const __mmask16 m =
@@ -33,9 +34,9 @@ template <class V> [[gnu::always_inline]] inline V load(const typename V::value_
 
 template <class T> [[gnu::always_inline]] inline void store(T* p, const simd<T>& v) { v.store_unaligned(p); }
 
-/// A result of so many bytes is gone from the caches before anybody reads it.
+/// A result of this many bytes has left the caches before it is read.
 inline constexpr index_t larger_than_caches = 1 << 25;
-/// store() of whole lines that are not read soon: past the caches, where the machine can.   @pre p is aligned to V
+/// store() past the caches, where the machine can: for whole lines that are not read soon.   @pre p is aligned to V
 template <class T> [[gnu::always_inline]] inline void store_past_caches(T* p, const simd<T>& v) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(v) == 64)
@@ -46,7 +47,7 @@ template <class T> [[gnu::always_inline]] inline void store_past_caches(T* p, co
 #endif
   store(p, v);
 }
-/// Orders what store_past_caches has written before all that follows.
+/// Orders the writes of store_past_caches before all that follows.
 inline void end_stores_past_caches() {
 #if defined(__SSE2__)
   _mm_sfence();
@@ -60,7 +61,7 @@ template <class V> [[gnu::always_inline]] inline V load_n(const typename V::valu
   using T = typename V::value_type;
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) {
-    if constexpr (std::is_same_v<T, float>) // a masked load waits for a store of one lane
+    if constexpr (std::is_same_v<T, float>) // a masked load would wait for a store of one lane
       if (n == 1) return V(_mm512_zextps128_ps512(_mm_load_ss(p)));
     const unsigned k = (1u << n) - 1;
     if constexpr (std::is_same_v<T, float>) return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>(k), p));
@@ -113,7 +114,7 @@ template <class T> inline void store_n(T* p, simd<T> v, index_t n) {
     return;
   }
 #elif defined(__AVX2__)
-  // halves of what is left: the masked stores of AVX2 are microcode on AMD's machines
+  // Stores halves of what is left: the masked stores of AVX2 are microcode on AMD's machines.
   if constexpr (sizeof(V) == 32 && sizeof(T) == 4) {
     if (n == 8) return store(p, v);
     const __m256i bits = std::bit_cast<__m256i>(v.data);
@@ -148,8 +149,8 @@ template <class T> inline void store_n(T* p, simd<T> v, index_t n) {
   for (index_t i = 0; i < n; ++i) p[i] = t[i];
 }
 
-/// load_n and store_n of one n for many vectors: where masks are registers, without a branch for a single lane. Where most
-/// vectors are whole ones they want load and store: under a full mask transposes took up to 1.3 times as long.
+/// load_n and store_n with the same n for many vectors. Where masks are registers, a single lane takes no branch. Use
+/// load and store for whole vectors: with full masks transposes took up to 1.3 times as long.
 template <class V> class first_lanes {
   using T = typename V::value_type;
 #if defined(__AVX512F__)
@@ -175,7 +176,7 @@ public:
   }
 
 private:
-  unsigned n_; // their bits, or how many
+  unsigned n_; // the mask of the lanes, or their number
 };
 
 /// (p[0], p[stride], p[2 stride], ...).
@@ -202,8 +203,9 @@ template <class V>
   return V::load_aligned(t);
 }
 
-/// to[j] = from[j], j < n; they do not overlap. Whole vectors, the last of which overlaps the one before in place of a tail:
-/// no call, and memmove takes three times as long for rows of a page and more that lie to each other as pages do.
+/// to[j] = from[j] for j < n; the two do not overlap. It copies whole vectors, and the last one overlaps the one
+/// before, so there is no tail. memmove takes three times as long for rows of a page or more that lie whole pages
+/// apart.
 template <class V, class T> [[gnu::always_inline]] inline void copy_row(T* to, const T* from, index_t n) {
   constexpr index_t W = static_cast<index_t>(V::size);
   if (n < W) {

@@ -9,7 +9,7 @@
 
 namespace tapeless::cpu {
 
-// op of the lower half of the lanes and the upper half, until two lanes are left
+// Combines the lower and the upper half of the lanes with op, until one value is left.
 template <class Lanes, class F, int... I>
 [[gnu::always_inline]] inline auto halve(const Lanes& v, F op, std::integer_sequence<int, I...>) {
   constexpr int half = sizeof...(I);
@@ -30,8 +30,8 @@ template <class T> [[gnu::always_inline]] inline T hsum(const simd<T>& v) {
   return halve<T>(v, [](const auto& a, const auto& b) { return a + b; });
 }
 
-// Of each Q lanes of a and b, W each: which lane is added up in lane i, the first or the second of two neighbours.
-// Neighbours are groups of U lanes; those of a come first, then those of b.
+// add_neighbours adds neighbouring groups of U lanes within each Q lanes of a, then of b; both have W lanes.
+// neighbour() is the lane that the first (second == 0) or the second group of a pair gives to lane i of the result.
 template <int U, int Q, int W> constexpr int neighbour(int i, int second) {
   constexpr int half = Q / U / 2;
   const int group = i % Q / U;
@@ -42,7 +42,8 @@ template <int U, int Q, class V, int... I>
   return V(__builtin_shufflevector(a.data, b.data, neighbour<U, Q, sizeof...(I)>(I, 0)...)) +
          V(__builtin_shufflevector(a.data, b.data, neighbour<U, Q, sizeof...(I)>(I, 1)...));
 }
-// N vectors are left by a round, W / 2 by the first; within 16 bytes first, where shuffles are cheap, then whole ones
+// A round leaves N vectors; the first leaves W / 2. The first rounds add within 16 bytes, where shuffles are cheap,
+// the later ones across the whole vector.
 template <int N, class V> [[gnu::always_inline]] inline void add_rounds(V (&v)[V::size]) {
   constexpr int W = static_cast<int>(V::size), L = 16 / static_cast<int>(sizeof(typename V::value_type));
   constexpr bool within = W / N <= L;

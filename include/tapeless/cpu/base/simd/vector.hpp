@@ -8,7 +8,7 @@
 #include <tapeless_stops_here>
 #endif
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push // GCC 12 takes its own _mm512_undefined_* for a mistake (PR 105593)
+#pragma GCC diagnostic push // GCC 12 warns about its own _mm512_undefined_* (PR 105593)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <xsimd/xsimd.hpp>
@@ -39,7 +39,7 @@ using int_of = simd<std::conditional_t<sizeof(typename V::value_type) == 8, std:
 using xsimd::fma;    // a * b + c; two roundings where the machine has no FMA
 using xsimd::select; // select(mask, a, b) = mask ? a : b, lane by lane
 
-/// a * b + c of scalars: rounded once exactly where fma() of lanes is, whatever the compiler contracts elsewhere.
+/// a * b + c of scalars. It is rounded once exactly where fma() of lanes is, whatever the compiler contracts.
 template <class T> [[gnu::always_inline]] inline T fma_scalar(T a, T b, T c) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   if constexpr (sizeof(T) == 4) return __builtin_fmaf(a, b, c);
@@ -56,8 +56,8 @@ template <int N, class F> [[gnu::always_inline]] inline void unroll(F&& f) {
   }(std::make_integer_sequence<int, N>{});
 }
 
-/// Pins v in a register: GCC otherwise repeats a load as the memory operand of every use. For local copies
-/// only; an array element passed here could no longer live in a register.
+/// Pins v in a register. GCC otherwise repeats a load as the memory operand of every use. Pass local copies only: an
+/// array element could no longer live in a register.
 template <class V> [[gnu::always_inline]] inline void opaque(V& v) {
 #if defined(__GNUC__) && defined(__AVX512F__)
   asm("" : "+v"(v.data));
@@ -68,7 +68,7 @@ template <class V> [[gnu::always_inline]] inline void opaque(V& v) {
 #endif
 }
 
-/// The same for an address or an index: the compiler makes no others of it, and does not make it of others.
+/// The same for an address or an index: the compiler derives neither it from others nor others from it.
 template <class T> [[gnu::always_inline]] inline void opaque_scalar(T& p) {
 #if defined(__GNUC__)
   asm("" : "+r"(p));
@@ -77,7 +77,7 @@ template <class T> [[gnu::always_inline]] inline void opaque_scalar(T& p) {
 #endif
 }
 
-// (f(0), f(1), ..., f(W - 1)) without a way through memory
+// (f(0), f(1), ..., f(W - 1)), made in registers
 template <class V, class F> [[gnu::always_inline]] inline V pack(F f) {
   return [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
     return V{static_cast<typename V::value_type>(f(I))...};
@@ -88,7 +88,7 @@ template <class T, int N> struct vector_of {
   typedef T type __attribute__((vector_size(N * sizeof(T))));
 };
 
-// lanes of From to lanes of To, one to one; R and Result are trivially copyable types of the right size
+// Converts N lanes of From to lanes of To. R and Result are trivially copyable types of the right size.
 template <class From, class To, int N, class Result, class R>
 [[gnu::always_inline]] inline Result convert(const R& r) {
   typename vector_of<From, N>::type from;
