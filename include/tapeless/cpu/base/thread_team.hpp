@@ -52,7 +52,8 @@ private:
   }
 };
 
-/// The calling thread and size - 1 workers.   @pre of run: start() has returned true in this thread, or the team may be smaller
+/// The calling thread and size - 1 workers.
+///   @pre of run: start() has returned true in this thread, or the team may be smaller
 class thread_team {
 public:
   explicit thread_team(int size = available_threads())

@@ -17,7 +17,7 @@
 
 namespace tapeless::cpu {
 
-/// Lanes of scratch for a product.
+/// Packed lanes of scratch for a product.
 template <class L> constexpr index_t bf16_scratch(index_t rows, index_t cols, index_t k) {
   using B = blocking<typename L::lanes>;
   const index_t tile =
@@ -26,7 +26,7 @@ template <class L> constexpr index_t bf16_scratch(index_t rows, index_t cols, in
   return round_up(std::max(tile + blocks, 2 * std::min(k, few_rows_k)), 16);
 }
 
-/// bf16_tile, where blocks along k are few.
+/// bf16_tile() for few blocks along k.
 template <class L> void bf16_tile_in_order(index_t rows, index_t cols, index_t k, const matrix<bf16>& a,
                                            const matrix<bf16>& b, float* c, index_t c_row, float* scratch,
                                            const float* packed, index_t all_k) {
@@ -73,14 +73,14 @@ template <class L> void bf16_tile(index_t rows, index_t cols, index_t k, const m
       });
 }
 
-/// Elements of bf16, so many as the lanes of scratch for a member take.
+/// Elements of bf16 that the scratch of a member takes.
 template <class V = simd<float>> constexpr index_t matmul_bf16_scratch(const matmul_extents& e) {
   using L = bf16_lanes<V>;
   // the rows of all matrices may be those of one
   const index_t rows = std::max(e.m, std::min(e.batch * e.m, blocking<V>::MC));
   return 2 * bf16_scratch<L>(rows, e.n, e.k);
 }
-/// The same of one b, the same for all matrices, packed ahead of products of many rows with it; 0: it never is.
+/// Elements of b packed ahead of products, if all matrices share one b and many rows are multiplied with it; 0: never.
 template <class V = simd<float>> constexpr index_t matmul_bf16_packed(const matmul_extents& e) {
   using L = bf16_lanes<V>;
   const bool packs = !e.b_batched && e.m * e.batch > 2 && e.n > 1;

@@ -16,9 +16,9 @@
 
 namespace tapeless::cpu {
 
-/// What one packed lane holds: `depth` steps of k. The last of an odd k meets a zero.
-///   along(p, n)            lanes: n steps of k from p[0] on, which lie one behind the other
-///   across(p, ld, n, k)    lanes: n rows; step d of row i at p[i + d * ld], k of them left
+/// A packed lane holds `depth` steps of k; an odd k ends with a zero.
+///   along(p, n)            lanes: n contiguous steps of k from p[0] on
+///   across(p, ld, n, k)    lanes: n rows; step d of row i at p[i + d * ld]; k steps are left
 template <class V> struct widened_lanes {
   using lanes = V;
   static constexpr index_t depth = 1, W = static_cast<index_t>(V::size);
@@ -62,7 +62,8 @@ template <class V> using bf16_lanes = widened_lanes<V>;
 
 template <class L> constexpr index_t steps_of(index_t k) { return ceil_div(k, L::depth); }
 
-/// One step of k of R rows, n of which there are, zeros behind them.   element (i, d) at p[i + d * ld], k left
+/// Packs one step of k of R rows. n of them exist, the others are zero.   element (i, d) at p[i + d * ld]; k steps are
+/// left
 template <class L> [[gnu::always_inline]] inline void put_across(index_t n, index_t R, const bf16* p,
                                                                  index_t ld, index_t k, float* to) {
   using V = simd<float>;
@@ -72,7 +73,8 @@ template <class L> [[gnu::always_inline]] inline void put_across(index_t n, inde
     else store_n(to + i, v, R - i);
   }
 }
-/// All steps of R rows, n of which there are: step s of row i to[s * R + i].   element (i, p) at from[i * ld + p]
+/// Packs all steps of R rows. n of them exist, the others are zero. Step s of row i goes to to[s * R + i].
+///   element (i, p) at from[i * ld + p]
 template <class L> void put_along(index_t n, index_t R, index_t k, const bf16* from, index_t ld, float* to) {
   using V = simd<float>;
   constexpr index_t W = L::W;
@@ -94,7 +96,7 @@ template <class L> void put_along(index_t n, index_t R, index_t k, const bf16* f
     }
 }
 
-/// (rows, k) of a as the blocks of row_blocks, steps_of(k) lanes a row.
+/// Packs (rows, k) of a as the blocks of row_blocks, steps_of(k) lanes a row.
 template <class L> void pack_bf16_rows(index_t rows, index_t k, const matrix<bf16>& a, float* to) {
   constexpr index_t MR = blocking<typename L::lanes>::MR;
   const index_t steps = steps_of<L>(k);
@@ -116,7 +118,7 @@ template <class L> void pack_bf16_rows(index_t rows, index_t k, const matrix<bf1
     });
   }
 }
-/// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column.
+/// Packs (k, cols) of b as panels of NR columns, one after the other, with zeros after the last column.
 template <class L> void pack_bf16_panels(index_t k, index_t cols, const matrix<bf16>& b, float* to) {
   constexpr index_t NR = blocking<typename L::lanes>::NR;
   const index_t steps = steps_of<L>(k);
@@ -125,7 +127,7 @@ template <class L> void pack_bf16_panels(index_t k, index_t cols, const matrix<b
       put_along<L>(std::min(NR, cols - j), NR, k, b.p + j * b.col, b.col, to + j * steps);
     return;
   }
-  constexpr index_t together = 8 * NR; // few pages of `to` are open at once
+  constexpr index_t together = 8 * NR; // few pages of `to` are in use at once
   for (index_t j0 = 0; j0 < cols; j0 += together)
     for (index_t s = 0; s < steps; ++s)
       for (index_t j = j0; j < std::min(cols, j0 + together); j += NR)

@@ -12,7 +12,7 @@
 
 namespace tapeless::cpu {
 
-/// Elements of k that one or two rows of a are widened of at a time.
+/// Elements of a row of a that are widened at a time.
 inline constexpr index_t few_rows_k = 4096;
 
 /// c[r, j] = sum_p a[r * a_row + p] * b[p * b_row + j] for R rows, in blocks of `together` along p, added in order
@@ -87,12 +87,12 @@ template <class V, int R> void bf16_rows_of_dots(index_t n, index_t k, const flo
     });
   }
 }
-/// c = a b for one or two rows: b is read once, as it lies.   Scratch: 2 min(k, few_rows_k) floats
+/// c = a b for one or two rows: b is read once, in place.   Scratch: 2 min(k, few_rows_k) floats
 template <class V> void bf16_few_rows(index_t rows, index_t cols, index_t k, const matrix<bf16>& a,
                                       const matrix<bf16>& b, float* c, index_t c_row, float* scratch) {
   constexpr index_t sweep = 1024; // columns
   const bool dots = b.row == 1 && (b.col != 1 || cols == 1);
-  const index_t together = b.row < 2048 ? chain_terms : 8; // few pages of b are open at once
+  const index_t together = b.row < 2048 ? chain_terms : 8; // few pages of b are in use at once
   const index_t room = std::min(k, dots ? few_rows_k : blocks_in_order * together);
   float block[2 * sweep], lost[2 * sweep];
   for (index_t j = 0; j < cols; j += sweep) {

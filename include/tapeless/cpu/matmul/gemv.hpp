@@ -9,7 +9,7 @@
 
 namespace tapeless::cpu {
 
-/// NV vectors of c[j] (+)= sum_p a[p * a_step] * b[p * b_row + j], the last one of n lanes where it is no whole one
+/// NV vectors of c[j] (+)= sum_p a[p * a_step] * b[p * b_row + j]; the last one has n lanes if it is not whole
 template <class V, int NV, bool Whole, class T>
 [[gnu::always_inline]] inline void row_panel(index_t k, const T* a, index_t a_step, const T* b, index_t b_row,
                                              T* c, index_t n, bool add) {
@@ -26,7 +26,7 @@ template <class V, int NV, bool Whole, class T>
 #pragma GCC unroll 8
     for (int j = 0; j < NV; ++j) sum[j] = fma(x, at(b, j), sum[j]);
   }
-  if (add) // a test of the loop's own: g++ -O0 warns where it ignores a pragma of a loop with two
+  if (add) // a test of its own: g++ -O0 warns that it ignores the pragma of a loop with two
 #pragma GCC unroll 8
     for (int j = 0; j < NV; ++j) sum[j] = at(c, j) + sum[j];
 #pragma GCC unroll 8
@@ -57,7 +57,7 @@ template <class V, class T> void rows_in_order(index_t n, index_t k, const T* a,
 /// c[j] = sum_p a[p * a_step] * b[p * b_row + j], added to c[j] with add
 template <class V, class T> void row_times_matrix(index_t n, index_t k, const T* a, index_t a_step,
                                                   const T* b, index_t b_row, T* c, bool add = false) {
-  // so many rows at a time: few pages of b are open at once
+  // this many rows at a time, so that few pages of b are in use
   const index_t together = b_row * static_cast<index_t>(sizeof(T)) < 4096 ? chain_terms : 8;
   const index_t deep = blocks_in_order * together;
   if (k <= (add ? together : deep)) return rows_in_order<V>(n, k, a, a_step, b, b_row, c, add, together);
@@ -117,7 +117,7 @@ template <class V, int R, int U, class T>
 template <class V, class T> [[gnu::noinline]] void row_of_dots(index_t n, index_t k, const T* a, const T* b,
                                                                index_t b_row, T* c, bool add = false) {
   constexpr int W = static_cast<int>(V::size), U = W < 8 ? 8 / W : 1;
-  // lines that lie a multiple of half a page apart share the sets of a cache: with 8 of them none is pushed out
+  // lines a multiple of half a page apart share sets of a cache: it keeps 8 of them
   const bool crowded = W > 8 && b_row * static_cast<index_t>(sizeof(T)) % 2048 == 0;
   index_t j = 0;
   for (; j + W <= n; j += W) {

@@ -3,8 +3,9 @@
 #pragma once
 // C[b] = op(A[b]) op(B[b])                       op(A): (m, k)   op(B): (k, n)   C: (batch, m, n), row-major
 //
-// Narrow shapes have ways of their own, all others are cut into tiles for the team. The order in which an element of C is
-// summed is a function of the extents, however many threads there are; k is cut only where C is small and k long.
+// One row, few rows, few columns and k == 1 have kernels of their own (gemv.hpp, skinny.hpp). All other products are
+// cut into tiles for the team (tile.hpp). The order in which an element of C is summed is a function of the extents,
+// whatever the number of threads. k is cut only where C is small and k is long.
 #include <algorithm>
 
 #include "../../core/geometry.hpp" // IWYU pragma: export
@@ -48,10 +49,11 @@ template <class T, class V = simd<T>> constexpr index_t matmul_shared(const matm
   return e.k >= blocking<V>::long_k ? blocking<V>::partials : 0;
 }
 
-/// Elements of one b, the same for all matrices, packed ahead of products of many rows with it; 0: it is read as it is.
+/// Elements of b packed ahead of products, if all matrices share one b and many rows are multiplied with it; 0: b is
+/// read in place.
 template <class T, class V = simd<T>> constexpr index_t matmul_packed(const matmul_extents& e) {
   using B = blocking<V>;
-  // From k of 129 on whatever the rows: matmul_packs looks at these.
+  // For k > 128 whatever the rows: matmul_packs tests them.
   const bool pays = e.k > 128 ? e.n >= 4 * B::NR : pays_to_pack<V>(e.m * e.batch, e.k, e.n);
   const bool packs = !e.b_batched && e.m * e.batch > 2 && e.n > 1 && e.k > 1 && (e.tb || pays);
   return packs ? round_up(e.n, B::NR) * e.k : 0;
@@ -71,12 +73,13 @@ void matmul_pack(const Team& team, const matmul_extents& e, const T* b, T* packe
   });
 }
 
-/// Are listed rows packed while they are read?
+/// Does the product read lists of rows? They are packed while they are read.
 constexpr bool matmul_reads_lists(const matmul_extents& e) {
   return e.batch == 1 && e.ta && !e.tb && std::min(e.m, e.n) > 2;
 }
 
-/// How a product is cut for a team: blocks of `mb` rows, `nb` columns and `kb` steps; a chunk is one of each, of one matrix.
+/// How a product is cut for a team: into blocks of `mb` rows, `nb` columns and `kb` steps. A chunk is one block of one
+/// matrix.
 struct product_chunks {
   index_t kc; // steps that pass together
   index_t mb, nb, kb, row_tiles, col_tiles, slices;
@@ -86,18 +89,18 @@ template <class V> product_chunks cut_product(const matmul_extents& e, index_t m
   using B = blocking<V>;
   constexpr index_t enough = 8, grain = 1 << 21; // slices to aim at; multiplications worth a chunk
   const index_t total = e.batch * e.m * e.n;
-  // few rows: b is read once, from few pages at a time, of which no cache holds any yet where it is large
+  // few rows: b is read once, from few pages at a time; if it is large, no cache has any of it yet
   constexpr index_t bytes = static_cast<index_t>(sizeof(typename V::value_type));
   const bool once = e.m <= B::rows_in_place && !e.tb;
   const bool large = e.k * e.n * bytes >= 1 << 21;
   const index_t kc = !once ? B::KC : large ? 32 : e.n * bytes >= 4096 ? 64 : B::KC;
-  const index_t rows = narrow ? 48 : B::MR; // that stay together; 48: vectors of rows, too
+  const index_t rows = narrow ? 48 : B::MR; // of a block are a multiple of this; 48 is whole vectors, too
   index_t mb = round_up(e.m, rows), nb = round_up(e.n, B::NR), slices = 1;
   if (e.k >= B::long_k && 2 * total <= B::partials)
     slices = std::min({enough, e.k / 2048, B::partials / total});
   else if (e.batch < 4 * members &&
-           e.batch % members != 0) {  // of each a tile for each member, as equal as can be
-    constexpr index_t of_number = 16; // multiplications, in the time that a number takes from memory
+           e.batch % members != 0) {  // a tile of each matrix for each member, as equal as possible
+    constexpr index_t of_number = 16; // multiplications in the time that one number takes from memory
     const index_t work = std::max(e.m * e.n * e.k, of_number * (e.m * e.k + e.k * e.n + e.m * e.n));
     const index_t tiles = std::min(members, work / grain);
     index_t least = mb * nb, edges = mb + nb;
@@ -122,7 +125,7 @@ void matmul(const Team& team, matmul_extents e, const T* a, const T* b, T* c, T*
   if (e.batch * e.m * e.n == 0) return;
   if (e.k == 0) return void(std::fill_n(c, e.batch * e.m * e.n, T(0)));
   combine_rows(e, a, b);
-  if (e.m == 1 && e.batch == 1 && e.k > 1 && e.k * e.n <= (1 << 18)) { // one small row: the shortest way
+  if (e.m == 1 && e.batch == 1 && e.k > 1 && e.k * e.n <= (1 << 18)) { // one small row: the shortest path
     if (e.tb) return row_of_dots<V>(e.n, e.k, a, b, e.k, c);
     return row_times_matrix<V>(e.n, e.k, a, 1, b, e.n, c);
   }

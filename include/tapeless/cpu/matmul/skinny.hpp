@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Products with few rows (few_rows) or few columns (few_columns) of C. They pack nothing but a narrow B.
+// Products with few rows (few_rows) or few columns (few_columns) of C, without packed panels of both operands.
 #include <algorithm>
 
 #include "gemv.hpp"
@@ -9,9 +9,10 @@
 
 namespace tapeless::cpu {
 
-/// So many sums in registers, a vector each.
+/// The number of sums in registers, a vector each.
 template <class V> inline constexpr int dots_at_once = sizeof(V) == 64 ? 16 : 8;
-/// Dot products of up to M rows of a with up to dots_at_once / M rows of b, each in the same order wherever it stands.
+/// Dot products of up to M rows of a with up to dots_at_once / M rows of b. The order of each sum does not depend on
+/// its place.
 template <class V, int M, class T>
 [[gnu::noinline]] void block_of_dots(index_t rows, index_t cols, index_t k, const T* a, index_t a_row,
                                      const T* b, index_t b_row, T* c, index_t c_row, bool add) {
@@ -57,7 +58,7 @@ template <class V, int M, class T>
       to = add ? to + sums[i * R + r] : sums[i * R + r];
     }
 }
-/// c[i, j] = sum_p a[i * a_row + p] * b[j * b_row + p]: some rows of b meet all rows of a.
+/// c[i, j] = sum_p a[i * a_row + p] * b[j * b_row + p]. A few rows of b meet all rows of a before the next ones come.
 template <class V, class T> void rows_of_dots(index_t rows, index_t cols, index_t k, const T* a,
                                               index_t a_row, const T* b, index_t b_row, T* c, index_t c_row,
                                               bool add) {
@@ -77,17 +78,17 @@ template <class V, class T> void rows_of_dots(index_t rows, index_t cols, index_
   }
 }
 
-/// Is a product taken without blocks: one row, or some whose terms lie side by side in both operands?
+/// Is a product computed without blocks? It has one row, or few rows whose terms are contiguous in both operands.
 template <class V, class T>
 constexpr bool are_few_rows(index_t rows, index_t k, const matrix<T>& a, const matrix<T>& b) {
   if (rows == 1) return b.col == 1 || a.col == 1;
   constexpr bool wide_lanes = sizeof(V) == 64;
-  // beyond so many a copy of b, turned, pays
+  // with more rows a transposed copy of b pays
   const index_t most = k >= 128 ? (wide_lanes ? 32 : 12) : (wide_lanes ? 8 : 4);
   return rows <= most && k >= blocking<V>::W && a.col == 1 && b.col != 1;
 }
-/// `rows` rows of c = a b, which has `of`, or with add of c += a b, without packing: the way, and so the order of sums, is that
-/// of the whole c.
+/// `rows` of the `of` rows of c = a b, with add of c += a b, without packing. The method, and so the order of sums, is
+/// that of the whole c.
 ///   @pre are_few_rows(of, k, a, b)
 template <class V, class T>
 void few_rows(index_t of, index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
@@ -97,23 +98,23 @@ void few_rows(index_t of, index_t rows, index_t cols, index_t k, const matrix<T>
   else row_of_dots<V>(cols, k, a.p, b.p, b.col, c, add);
 }
 
-/// Where c is taken in its columns: so many steps of k at a time, so that all columns of a few rows of a are read before
-/// the next rows come; and elements of scratch.
+/// If c is computed column by column: the steps of k at a time, so that all columns of a few rows of a are read before
+/// the next rows; and the elements of scratch.
 inline constexpr index_t few_columns_steps = least_steps;
 template <class V> constexpr index_t few_columns_panels(index_t rows, index_t cols, index_t k) {
   return few_columns_steps * round_up(std::min(rows, blocking<V>::NC), blocking<V>::NR) +
          (k > blocks_in_order * few_columns_steps ? long_sums_scratch(rows, cols) : 0);
 }
-/// Is c too narrow for vectors of its columns, and do `room` elements suffice for few_columns? It packs k columns of b,
-/// or takes c in its columns.
+/// Is c too narrow for vectors along its rows, and are `room` elements enough for few_columns? It packs b, or computes
+/// c column by column.
 template <class V, class T>
 bool are_few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, index_t room) {
   constexpr index_t W = blocking<V>::W;
   return cols <= 4 && 2 * cols <= W && rows >= W && k >= W &&
          (a.col == 1 ? cols * k : cols * rows + few_columns_panels<V>(rows, cols, k)) <= room;
 }
-/// c = a b with vectors along k where rows of a are contiguous, else along the rows of c.
-/// W rows of a at a time: the order of sums depends on how many rows are left in the last ones.
+/// c = a b with vectors along k if rows of a are contiguous, else down the columns of c.
+/// It takes W rows of a at a time; the order of sums depends on how many rows the last group has.
 ///   @pre are_few_columns(rows, cols, k, a, elements of scratch), b has no list
 template <class V, class T>
 void few_columns(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,

@@ -6,9 +6,9 @@
 //   window_gather   y[z, i, j] = x[z, idx[z, i, j]]        window_scatter   its transpose
 //   window_max      y[z, i, j] = that maximum
 //   window_sum      y[z, i, j] = factor * sum of window (i, j)         window_spread    its transpose
-// With e.inner > 1 an element is a row of so many channels, see cpu/pool/nhwc.hpp.
-// Elements of a window outside the plane do not exist: they never win and add nothing. One chunk is one
-// plane. V names the architecture, so that objects built with different flags hold different functions.
+// With e.inner > 1 an element is a row of so many channels: see nhwc.hpp.
+// Elements of a window outside the plane do not exist: they never win and add nothing. One chunk is one plane. V names
+// the architecture, so that objects built with different flags hold different functions.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -23,7 +23,7 @@
 
 namespace tapeless::cpu {
 
-/// The first maximum of every window: its position, itself, or both. A NaN wins, the first of several.
+/// The first maximum of every window: its position, its value, or both. A NaN wins; of several NaNs the first.
 template <class V, bool Positions, bool Values, class Team, class T>
 void window_first_max(const Team& team, const window_extents& e, const T* x, std::int32_t* idx, T* y) {
   if (e.inner > 1) return rows_first_max<V, Positions, Values>(team, e, x, idx, y);
@@ -61,7 +61,7 @@ void window_first_max(const Team& team, const window_extents& e, const T* x, std
   });
 }
 
-/// Of window_scatter's positions and dy of a plane.   @pre windows_meet_plane(e)
+/// window_scatter in one plane: each element asks the windows that see it.   @pre windows_meet_plane(e)
 template <class V, class T>
 bool pull_maxima(const window_extents& e, const std::int32_t* position, const T* dy, T* dx) {
   return pull<V>(e, dx, [=](auto how, index_t at, index_t here) __attribute__((always_inline)) {
@@ -83,7 +83,7 @@ constexpr bool windows_meet_plane(const window_extents& e) {
          meets(e.q, e.stride_w, e.pad_left, e.dil_w, e.s, e.w);
 }
 
-/// A NaN wins, the first of several. A window without elements gives 0.
+/// A NaN wins; of several the first. A window without elements gives 0.
 template <class T, team Team, class V = simd<T>>
 void window_argmax(const Team& team, const window_extents& e, const T* x, std::int32_t* idx) {
   window_first_max<V, true, false>(team, e, x, idx, static_cast<T*>(nullptr));
@@ -114,7 +114,7 @@ template <class T, team Team, class V = simd<T>>
 void window_scatter(const Team& team, const window_extents& e, const std::int32_t* idx, const T* dy, T* dx) {
   if (e.inner > 1) return rows_scatter<V>(team, e, idx, dy, dx);
   const index_t out = e.p * e.q, bytes = e.h * e.w * index_t{sizeof(T)};
-  // where zeros would leave the cache before windows are added, each element asks its windows
+  // each element asks its windows where zeros would leave the cache before windows are added
   const bool is_long = most_windows_of_element(e) > short_sum;
   const bool asks =
       (is_long || ((e.planes * bytes >= larger_than_caches || bytes > (1 << 18)) && e.r * e.s <= 12)) &&

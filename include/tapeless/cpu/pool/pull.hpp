@@ -14,13 +14,13 @@
 
 namespace tapeless::cpu {
 
-/// dx[y, x] = sum over the windows that see it, in their order, of term(how, window, y * e.w + x). Lanes are every
-/// Stride-th element. False where no two lanes have all windows, and then nothing is written.
+/// dx[y, x] = sum of term(how, window, y * e.w + x) over the windows that see it, in their order. A vector holds every
+/// Stride-th element. Returns false, and writes nothing, if no two lanes have all windows.
 template <class V, int Stride, class T, class F>
 bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  // column Stride * a + f - pad_left sees window a - (t - f) / Stride through the tap at t: for a in [low, high) all
-  // of those exist
+  // Column Stride * a + f - pad_left sees window a - (t - f) / Stride through the tap at t. For a in [low, high) all
+  // of those windows exist.
   const index_t low = std::max((e.s - 1) * e.dil_w / Stride, (e.pad_left + Stride - 1) / Stride);
   const index_t high = std::min(e.q, (e.w + e.pad_left) / Stride);
   if (high - low < 2) return false;
@@ -30,7 +30,7 @@ bool pull_in_lanes(const window_extents& e, T* dx, const F& term) {
     if (is_long) add_compensated(sum, lost, v);
     else sum += v;
   };
-  // every vector of a row is whole lines of its own
+  // every vector of a row is whole cache lines
   const bool past_caches = e.planes * e.h * e.w * index_t{sizeof(T)} >= larger_than_caches &&
                            e.w * index_t{sizeof(T)} % 64 == 0 && (high - low) % W == 0 &&
                            lines_up(dx + Stride * low - e.pad_left);

@@ -16,8 +16,8 @@
 
 namespace tapeless::cpu {
 
-/// The even lanes, or the odd ones, of a and b behind it. A vector of 32 bytes is left as its halves give it, and
-/// in_order puts it in order: once for all taps.
+/// The even (Odd: odd) lanes of a followed by those of b. In a vector of 32 bytes they are out of order, by quarters:
+/// in_order mends that once for all taps.
 template <int Odd, class V> [[gnu::always_inline]] inline V every_second(const V& a, const V& b) {
   constexpr int W = static_cast<int>(V::size), Q = W / (sizeof(V) == 32 ? 2 : 1);
   return [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) {
@@ -32,7 +32,7 @@ template <class V> [[gnu::always_inline]] inline V in_order(const V& v) {
   } else return v;
 }
 
-/// How windows are computed: one, or `count` vectors of neighbours. Stride: of the columns; 0: any.
+/// How windows are computed: one at a time, or `count` vectors of neighbours. Stride is that of the columns; 0: any.
 template <class T> struct one_window {
   static constexpr int count = 1, each = 1;
   using values = T;
@@ -57,13 +57,13 @@ template <class V, int Stride, int Count> struct window_lanes {
   template <bool First>
   [[gnu::always_inline]] static V load(const T* p, index_t stride, std::bool_constant<First>) {
     if constexpr (Stride == 1) return cpu::load<V>(p);
-    else if constexpr (Stride == 2) { // one element more is read on the side where the next tap is
+    else if constexpr (Stride == 2) { // reads one element more, on the side of the next tap
       const T* const from = p - (First ? 0 : 1);
       return every_second<First ? 0 : 1>(cpu::load<V>(from), cpu::load<V>(from + each));
     } else return load_strided<V>(p, stride);
   }
   static V load(const T* p) { return cpu::load<V>(p); }
-  /// No hardware sees two rows that end so soon.
+  /// No hardware prefetcher follows rows this short.
   static void prefetch(const T* p) { __builtin_prefetch(p + 2048 / sizeof(T)); }
   /// Whether lane i of p is here + i * stride.
   static mask_of<V> holds(const std::int32_t* p, index_t here, index_t stride) {
@@ -110,7 +110,7 @@ public:
   void store(std::int32_t* p, const positions& v) const { store_int_n(p, v, n_); }
 };
 
-/// f(window, how) for every window of a plane, some of them more than once.
+/// Calls f(window, how) for every window of a plane, for some of them more than once.
 template <class V, int Stride, class F> void each_window(const window_extents& e, F&& f) {
   constexpr index_t W = static_cast<index_t>(V::size);
   const auto [inner, inner_end] = whole_windows(e);
