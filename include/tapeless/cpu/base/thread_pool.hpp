@@ -5,9 +5,9 @@
 //
 // A member never waits for a thread that the system does not run. Members claim chunks one by one. Each first takes
 // those of its own share, which is contiguous, so that a member finds again what it wrote in the step before. Then it
-// takes the last chunks of the others. A worker that comes too late finds nothing to do. The caller waits only for chunks
-// that a worker has begun. Whoever waits spins for some microseconds and then sleeps, so that a team beside busy
-// processes takes no more time than one thread.
+// takes the last chunks of the others. A worker that comes too late finds nothing to do. The caller waits only for
+// chunks that a worker has begun. Whoever waits spins for some microseconds and then sleeps, so that a team beside
+// busy processes takes no more time than one thread.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

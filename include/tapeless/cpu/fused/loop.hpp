@@ -3,8 +3,8 @@
 //
 // The kernel of a fused group: one pass over up to four nested loops that loads, computes, stores and reduces.
 //   for i_0, i_1, ..:  registers = code(loads at i);  store or reduce at i
-// The innermost loop runs over SIMD lanes; its last lanes are handled by partial loads and stores, so every element
-// is computed by the same instructions wherever it stands.
+// The innermost loop runs over SIMD lanes. Its last lanes use partial loads and stores, so that every element is
+// computed by the same instructions wherever it stands.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -95,7 +95,7 @@ private:
     return t[0];
   }
 
-  // Within a chain `streams` vectors are summed side by side: one would wait for its last addition.
+  // Within a chain `streams` vectors are summed side by side: a single one would wait for its last addition.
   static constexpr bool accumulates() {
     for (int k = 0; k < Code.stores; ++k)
       if (out(k).k == store_kind::row || out(k).k == store_kind::total) return true;
@@ -103,10 +103,11 @@ private:
   }
   static constexpr int streams = accumulates() && Code.codes <= 6 ? 4 : 1;
   static constexpr int vectors_in_chain = 32;
-  // Elements of a row whose sums are one chain in each lane of each stream.
+  // Elements of a row that make one chain in each lane of each stream.
   static constexpr index_t sum_block = (W * streams >= 8 ? 64 : 32) * W * streams;
 
-  // One load that walks memory in another order than the store: where it has an axis of neighbours, a transpose.
+  // Is the code one load that walks memory in another order than the store? Then it is a transpose along the load's
+  // contiguous axis.
   static constexpr bool copies() {
     if constexpr (Code.codes != 2 || Code.stores != 1 || axes == 1) return false;
     else {
@@ -123,7 +124,7 @@ private:
     for (int k = 0; k < slots; ++k) {
       w.base[k] = base_of(a, k);
 #if defined(__GNUC__)
-      asm("" : "+r"(w.base[k])); // one by one: a vector of pointers waits for the stores of them
+      asm("" : "+r"(w.base[k])); // one by one: a load of several pointers would wait for their stores
 #endif
       w.at[k] = p[k];
       w.stride[k] = a.slot[k].stride[axes - 1];
@@ -136,7 +137,8 @@ private:
         return row_from<true>(s, w, c, c + head, end, moved);
     row_from<false>(s, w, c, c, end, moved);
   }
-  // From column c on, until all stores past the caches line up; -1: they never do, or sums would depend on addresses.
+  // Elements from column c on until all stores past the caches are aligned. -1: they never are, or sums would depend
+  // on addresses.
   [[gnu::always_inline]] static index_t elements_to_whole_vectors(const row_state& w, index_t c) {
     constexpr int first = std::countr_zero(Code.past_caches);
     const auto behind = [&](int slot) {
@@ -212,7 +214,7 @@ private:
       if (out(k).k == Kind && !out(k).is_max) return true;
     return false;
   }
-  // chain: of the sums of that kind.   is_long: high and low hold others already
+  // chain: that of the sums of this kind.   is_long: high and low already hold others
   template <store_kind Kind>
   [[gnu::always_inline]] static void end_chains_of(sums& s, V* chain, int& length, bool& is_long) {
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
@@ -225,13 +227,13 @@ private:
     is_long = true;
   }
 
-  // The outer axis along which neighbours of the operand lie, or the innermost one.
+  // The outer axis along which the operand is contiguous, or else the innermost one.
   static int axis_of_neighbours(const fused_arguments& a) {
     for (int k = 0; k < axes - 1; ++k)
       if (a.slot[0].stride[k] == 1) return k;
     return axes - 1;
   }
-  // nest() for a copy: `cols` indices of axis `along` and all of the innermost one are transposed.
+  // nest() for a copy: transposes `cols` indices of axis `along` and all of the innermost axis.
   template <int A> static void nest_transposed(const fused_arguments& a, int along, index_t cols, index_t lo,
                                                index_t hi, const T* from, T* to) {
     const index_t in = a.slot[0].stride[A], result = a.slot[1].stride[A];
@@ -266,7 +268,7 @@ private:
   }
 
 public:
-  // Indices [lo, hi) of the outermost axis. What it sums is the result after finish.
+  // Runs indices [lo, hi) of the outermost axis. Its sums are complete after finish.
   // @pre every loop extent > 0, lo < hi
   [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi) {
     if constexpr (copies())

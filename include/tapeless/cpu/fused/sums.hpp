@@ -14,20 +14,19 @@
 namespace tapeless::cpu {
 
 struct fused_arguments {
-  void* const* base; // of each slot; nullptr: where the slots say
+  void* const* base; // of each slot; nullptr: the slots' own
   const frame_slot* slot;
   const index_t* loop;
-  const index_t* extent; // values of named extents that the code reads
-  index_t sweep = 0;     // rows from one strip to the next
-  index_t done = 0;      // sums over the outermost axis go on behind so many indices of it
-  void* const* carry =
-      nullptr; // of each store that carries: its chains, and behind them what its sums have lost
+  const index_t* extent;        // values of named extents that the code reads
+  index_t sweep = 0;            // rows from one block of a sweep to the next
+  index_t done = 0;             // sums over the outermost axis continue after so many indices
+  void* const* carry = nullptr; // of each store that carries: its chains, then what its sums have lost
 };
 
 template <auto Code, class V> class fused_sums {
 public:
   static constexpr int slots = Code.slots;
-  // After the last call for some sums over the outermost axis, of a.done indices in all.
+  // Call after the last run() for sums over the outermost axis, of a.done indices in all.
   static void finish(const fused_arguments& a) {
     unroll<Code.stores>([&](auto k) {
       constexpr auto y = out(k);
@@ -65,11 +64,11 @@ protected:
   // The sums of one store over outer axes. Chains of `every` indices of axis `level` are added to pairs of numbers.
   struct chains {
     T *high, *low, *chain;
-    int level = -1;            // -1: each sum is one chain, in the place of the result
-    unsigned inner = 0;        // the reduced axes behind `level`
+    int level = -1;            // -1: each sum is one chain, kept in the result
+    unsigned inner = 0;        // the reduced axes inside `level`
     index_t size = 1, all = 1; // of a chain; of all from the first reduced axis on
-    index_t every = 0, n = 0;  // indices in the chain at hand
-    index_t outer = 0;         // where the results of the outer axes at hand are
+    index_t every = 0, n = 0;  // indices in the current chain
+    index_t outer = 0;         // offset of the results at the current outer indices
     bool begun = false;        // a chain has been added to high and low
     [[gnu::always_inline]] bool is_first(unsigned moved) const { return n == 0 && (moved & inner) == 0; }
     void end(index_t at, bool first) {
@@ -79,7 +78,7 @@ protected:
     }
   };
   struct none {};
-  // Of a call. Sums of everything: `total` are chains of `added` vectors.
+  // The sums of a call. `total`, for sums over all axes, are chains of `added` vectors.
   struct sums {
     V total[Code.stores], high[Code.stores], low[Code.stores];
     int added = 0;
@@ -122,7 +121,7 @@ protected:
     for (int i = 0; i < k; ++i) n += out(i).carries;
     return a.carry[n];
   }
-  // f(k, its chains) for the stores in chains that reduce axis A
+  // Calls f(k, its chains) for the stores in chains that reduce axis A.
   template <int A, class F> [[gnu::always_inline]] static void each_in_chains(sums& s, F f) {
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
       if constexpr (in_chains(k))
@@ -148,7 +147,7 @@ protected:
         l.end(p[out(k).slot], (moved & out(k).reduced & ((1u << A) - 1u)) == 0);
     });
   }
-  // Of the outermost axis others follow, maybe: see finish.
+  // The outermost axis is not ended here: other calls may follow, see finish.
   template <int A> [[gnu::always_inline]] static void end_axis(sums& s, const position& p, unsigned moved) {
     if constexpr (A > 0)
       each_in_chains<A>(s, [&](auto k, chains& l) __attribute__((always_inline)) {
@@ -156,7 +155,7 @@ protected:
         if constexpr (first_reduced(k) == A) end_sums<V>(l.all, l.high + l.outer, l.low);
       });
   }
-  // The arguments of a call whose sums along outer axes are in their chains, and those sums.
+  // Arguments for which sums along outer axes go to their chains.
   struct arguments_in_chains : fused_arguments {
     void* place[slots];
     arguments_in_chains(const fused_arguments& a, sums& s) : fused_arguments(a) {

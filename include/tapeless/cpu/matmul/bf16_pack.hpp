@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Packed operands of a bf16 product. A packed lane has the size of a float. With AVX512_BF16 it holds two neighbours along
-// k, and one instruction adds both products; that instruction takes numbers below 2^-126 for zero. On other machines it
-// holds one widened element.
+// Packed operands of a bf16 product. A packed lane has the size of a float. With AVX512_BF16 it holds two neighbours
+// along k, and one instruction adds both products; that instruction takes numbers below 2^-126 for zero. On other
+// machines it holds one widened element.
 #include <algorithm>
 #include <bit>
 #include <cstdint>

@@ -3,9 +3,9 @@
 #pragma once
 // A product of matrices on one thread: its blocks, and the loops around the microkernel.
 //
-// The microkernel keeps an (MR, NR) block of C in registers; a panel (KC, NR) of B stays in L1 or near it, a block
-// (MC, KC) of A in L2, a block (KC, NC) of B in L3 (K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication,
-// 2008). Operands are packed only where their lanes or lines would not be contiguous.
+// The microkernel keeps an (MR, NR) block of C in registers. A panel (KC, NR) of B stays in L1 or near it, a block
+// (MC, KC) of A in L2, a block (KC, NC) of B in L3 (K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix
+// Multiplication, 2008). Operands are packed only where their lanes or lines are not contiguous.
 #include <algorithm>
 
 #include "pack.hpp" // IWYU pragma: export
@@ -255,9 +255,9 @@ void tile_in_order(index_t rows, index_t cols, index_t k, const matrix<T>& a, co
     }
 }
 
-/// c = a b on one thread, or c += a b with add, summed in equal blocks of at most kc along k whatever the rows and columns;
-/// c has row stride c_row.   packed: nullptr, or b as panels of all_k rows each.   Scratch: tile_scratch<V>(rows, cols, k)
-/// elements.
+/// c = a b on one thread, or c += a b with add. It is summed in equal blocks of at most kc along k, whatever the rows
+/// and columns. c has row stride c_row.   packed: nullptr, or b as panels of all_k rows each.   Scratch:
+/// tile_scratch<V>(rows, cols, k) elements.
 ///   @pre least_steps <= kc <= KC is a multiple of a line, or k <= kc
 template <class V, class T>
 void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The trilinear form of a product of sparse matrices: every a_ik, b_kj and c_ij that meet, each found by a search in
-// row i of C that goes on from the column before. lost: as many elements as the result, what its sums have lost.
+// The trilinear form of a product of sparse matrices: all a_ik, b_kj and c_ij that meet. Each c_ij is found by a
+// search in row i of C that continues from the column before. lost: as many elements as the result; what rounding of
+// its sums has lost.
 #pragma once
 #include <algorithm>
 #include "../base/long_sums.hpp"
@@ -30,7 +31,7 @@ void each_meeting(const spgemm_patterns<Ends>& p, index_t lo, index_t hi, F act)
     }
 }
 
-// Rows of C, and of A, are independent; b is a sum over rows of A and is made in their order.
+// Rows of C and of A are independent. b is a sum over rows of A, in their order.
 template <class T, class Team, class Ends>
 void spgemm_a(const Team& team, const spgemm_patterns<Ends>& p, const T* b, const T* c, T* a, T* lost) {
   constexpr index_t rows = 64;
