@@ -5,5 +5,4 @@
 // batches.
 #include "simd/convert.hpp" // IWYU pragma: export
 #include "simd/memory.hpp"  // IWYU pragma: export
-#include "simd/reduce.hpp"  // IWYU pragma: export
 #include "simd/vector.hpp"  // IWYU pragma: export

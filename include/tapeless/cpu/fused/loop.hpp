@@ -8,7 +8,6 @@
 #pragma once
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include "../../core/bf16.hpp"
 #include "../../core/element_type.hpp"
 #include "../../plan/ir/instruction.hpp"
@@ -22,13 +21,8 @@ namespace tapeless::cpu {
 
 template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
   using outer_sums = fused_sums<Code, V>;
-
-public:
-  using outer_sums::slots;
-
-private:
   using outer_sums::axes, outer_sums::base_of, outer_sums::carry_of, outer_sums::has_chains,
-      outer_sums::in_chains, outer_sums::out;
+      outer_sums::identity, outer_sums::in_chains, outer_sums::out, outer_sums::slots;
   using typename outer_sums::position, typename outer_sums::sums, typename outer_sums::arguments_in_chains;
   using lanes = fused_lanes<Code, V>;
   using registers_t = typename lanes::registers_t;
@@ -41,10 +35,6 @@ private:
   template <class R> [[gnu::always_inline]] static R combine(bool is_max, const R& x, const R& y) {
     if constexpr (std::is_same_v<R, T>) return is_max ? (x >= y || x != x ? x : y) : x + y;
     else return is_max ? lanes::nan_wins_max(x, y) : x + y;
-  }
-
-  template <int K> static constexpr T identity() {
-    return out(K).is_max ? -std::numeric_limits<T>::infinity() : T(0);
   }
 
   template <bool Partial, bool PastCaches>
@@ -81,7 +71,7 @@ private:
           store_n(q, first ? r.f[y.reg] : combine(y.is_max, load_n<V>(q, n), r.f[y.reg]), n);
         else cpu::store(q, first ? r.f[y.reg] : combine(y.is_max, load<V>(q), r.f[y.reg]));
       } else if constexpr (Partial) {
-        acc[k] = combine(y.is_max, acc[k], select(lane_mask<V>(n), r.f[y.reg], V(identity<k>())));
+        acc[k] = combine(y.is_max, acc[k], select(lane_mask<V>(n), r.f[y.reg], V(identity(k))));
       } else {
         acc[k] = combine(y.is_max, acc[k], r.f[y.reg]);
       }
@@ -157,7 +147,7 @@ private:
     lanes::template execute_all<true, false>(r, w, 0, W, typename lanes::all_codes{});
     V acc[Code.stores]; // of the row
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
-      if constexpr (out(k).k == store_kind::row) acc[k] = V(identity<k>());
+      if constexpr (out(k).k == store_kind::row) acc[k] = V(identity(k));
     });
     if constexpr (PastCaches && !accumulates())
       if (c < head) {
@@ -169,7 +159,7 @@ private:
     while (c < end) {
       V part[streams][Code.stores];
       unroll<streams>([&](auto u) __attribute__((always_inline)) {
-        unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { part[u][k] = V(identity<k>()); });
+        unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { part[u][k] = V(identity(k)); });
       });
       const index_t stop = end - c > sum_block ? c + sum_block : end;
       if constexpr (streams > 1)
@@ -280,7 +270,7 @@ public:
         return;
       }
     sums s;
-    unroll<Code.stores>([&](auto k) { s.total[k] = V(identity<k>()); });
+    unroll<Code.stores>([&](auto k) { s.total[k] = V(identity(k)); });
     position p;
     for (int k = 0; k < slots; ++k) p[k] = a.slot[k].start;
     const unsigned moved = a.done > 0 ? 1u : 0u;

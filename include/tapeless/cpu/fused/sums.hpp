@@ -3,6 +3,7 @@
 #pragma once
 // The sums of a fused kernel over its outer axes: where their chains begin and end, and where those are kept.
 #include <bit>
+#include <limits>
 #include <type_traits>
 
 #include "../../plan/ir/instruction.hpp"
@@ -48,6 +49,7 @@ protected:
   using T = typename V::value_type;
   static constexpr int axes = Code.axes;
   static constexpr detail::store out(int k) { return detail::store(Code.store[k]); }
+  static constexpr T identity(int k) { return out(k).is_max ? -std::numeric_limits<T>::infinity() : T(0); }
   using position = index_t[slots];
   [[gnu::always_inline]] static void* base_of(const fused_arguments& a, int k) {
     return a.base == nullptr ? a.slot[k].data() : a.base[k];

@@ -98,22 +98,18 @@ template <class L> void put_along(index_t n, index_t R, index_t k, const bf16* f
 
 /// Packs (rows, k) of a as the blocks of row_blocks, steps_of(k) lanes a row.
 template <class L> void pack_bf16_rows(index_t rows, index_t k, const matrix<bf16>& a, float* to) {
-  constexpr index_t MR = blocking<typename L::lanes>::MR;
+  constexpr int MR = blocking<typename L::lanes>::MR;
   const index_t steps = steps_of<L>(k);
-  const index_t blocks = ceil_div(rows, MR), size = rows / blocks, larger = rows % blocks;
-  const auto each_block = [&](const auto& pack) { // first row, number of rows
-    for (index_t n = 0; n < blocks; ++n) pack(n * size + std::min(n, larger), size + (n < larger ? 1 : 0));
-  };
   if (a.col == 1)
-    return each_block(
-        [&](index_t i, index_t m) { put_along<L>(m, m, k, a.p + i * a.row, a.row, to + i * steps); });
+    return row_blocks<MR>(
+        rows, [&](index_t i, index_t m) { put_along<L>(m, m, k, a.p + i * a.row, a.row, to + i * steps); });
   constexpr index_t ahead = 8;
   for (index_t s = 0; s < steps; ++s) { // line by line of a
     const index_t p = s * L::depth;
     if (p + ahead < k)
       for (index_t d = 0; d < L::depth; ++d)
         for (index_t x = 0; x < rows; x += 32) __builtin_prefetch(a.p + (p + ahead + d) * a.col + x);
-    each_block([&](index_t i, index_t m) {
+    row_blocks<MR>(rows, [&](index_t i, index_t m) {
       put_across<L>(m, m, a.p + p * a.col + i, a.col, k - p, to + i * steps + s * m);
     });
   }

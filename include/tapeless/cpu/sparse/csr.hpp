@@ -66,19 +66,24 @@ inline constexpr index_t bytes_in_second_level = 512 * 1024;
 /// An array of ones: no product with it is computed.
 struct ones {};
 
+/// The first i in [0, n] with before(i) >= the share of the chunks before `chunk` in `total`. before ascends; n if none.
+template <class Before> constexpr index_t begin_of_share(index_t total, index_t n, index_t chunk,
+                                                         index_t chunks, const Before& before) {
+  const index_t target = total / chunks * chunk + total % chunks * chunk / chunks;
+  index_t lo = 0, hi = n;
+  while (lo < hi) {
+    const index_t i = lo + (hi - lo) / 2;
+    if (before(i) >= target) hi = i;
+    else lo = i + 1;
+  }
+  return lo;
+}
 /// First row of chunk `chunk` of `chunks`, which have about equal numbers of entries + rows. 0 for the first, `rows`
 /// for chunk == chunks, ascending between. A chunk exceeds its share by less than the largest row + 1.
 template <class End>
 constexpr index_t chunk_of_rows(const End* end, index_t rows, index_t nnz, index_t chunk, index_t chunks) {
-  const index_t share = (nnz + rows) / chunks, rest = (nnz + rows) % chunks;
-  const index_t target = share * chunk + rest * chunk / chunks;
-  index_t lo = 0, hi = rows; // are there `target` entries and rows before row i? no below lo, yes at hi
-  while (lo < hi) {
-    const index_t i = lo + (hi - lo) / 2;
-    if ((i == 0 ? 0 : end[i - 1]) + i >= target) hi = i;
-    else lo = i + 1;
-  }
-  return lo;
+  return begin_of_share(nnz + rows, rows, chunk, chunks,
+                        [=](index_t i) { return (i == 0 ? 0 : end[i - 1]) + i; });
 }
 
 /// Writes the rows of [lo, hi) whose weight is not 0 (Zeros: is 0) to `out`, which has room for hi - lo. Returns their

@@ -31,15 +31,8 @@ struct csr_tiles {
 
 /// First block of chunk `chunk` of `chunks`, as in chunk_of_rows: a chunk exceeds its share by less than two blocks.
 inline index_t chunk_of_blocks(const csr_tiles& a, index_t nnz, index_t chunk, index_t chunks) {
-  const index_t share = (nnz + a.t.rows) / chunks, rest = (nnz + a.t.rows) % chunks;
-  const index_t target = share * chunk + rest * chunk / chunks;
-  index_t lo = 0, hi = a.t.row_blocks;
-  while (lo < hi) {
-    const index_t q = lo + (hi - lo) / 2;
-    if (a.before(q) >= target) hi = q;
-    else lo = q + 1;
-  }
-  return lo;
+  return begin_of_share(nnz + a.t.rows, a.t.row_blocks, chunk, chunks,
+                        [&](index_t q) { return a.before(q); });
 }
 
 /// In place of `every_row`: the rows of block q.

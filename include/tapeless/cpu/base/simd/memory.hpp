@@ -191,18 +191,6 @@ template <class V>
   return V::load_aligned(t);
 }
 
-/// (p[at[0]], p[at[1]], ...).
-template <class V> [[gnu::always_inline]] inline V gather(const typename V::value_type* p,
-                                                          const std::int32_t* at) {
-  return pack<V>([=](int i) { return p[at[i]]; });
-}
-template <class V>
-[[gnu::always_inline]] inline V gather_n(const typename V::value_type* p, const std::int32_t* at, index_t n) {
-  alignas(64) typename V::value_type t[V::size] = {};
-  for (index_t i = 0; i < n; ++i) t[i] = p[at[i]];
-  return V::load_aligned(t);
-}
-
 /// to[j] = from[j] for j < n; the two do not overlap. It copies whole vectors, and the last one overlaps the one
 /// before, so there is no tail. memmove takes three times as long for rows of a page or more that lie whole pages
 /// apart.
