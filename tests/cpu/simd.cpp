@@ -81,7 +81,7 @@ TEST_CASE_TEMPLATE("simd: first lanes are read and written, and nothing else", T
   }
 }
 
-TEST_CASE_TEMPLATE("simd: strided loads and gathers take the named elements", T, float, double) {
+TEST_CASE_TEMPLATE("simd: strided loads take the named elements", T, float, double) {
   using V = simd<T>;
   for (index_t stride : {index_t(1), index_t(2), index_t(7)}) {
     for (index_t n = 0; n <= width<T>; ++n) {
@@ -93,26 +93,15 @@ TEST_CASE_TEMPLATE("simd: strided loads and gathers take the named elements", T,
     const auto v = lanes_of(load_strided<V>(p.data(), stride));
     for (index_t i = 0; i < width<T>; ++i) CHECK(v[i] == p[i * stride]);
   }
-  const auto p = values<T>(50);
-  for (index_t n = 0; n <= width<T>; ++n) {
-    std::vector<std::int32_t> at;
-    for (index_t i = 0; i < n; ++i) at.push_back(static_cast<std::int32_t>((i * 31 + 7) % 50));
-    const auto v = lanes_of(gather_n<V>(p.data(), at.data(), n));
-    for (index_t i = 0; i < width<T>; ++i) CHECK(v[i] == (i < n ? p[at[i]] : T(0)));
-    if (n == width<T>) CHECK(lanes_of(gather<V>(p.data(), at.data())) == v);
-  }
 }
 
-TEST_CASE_TEMPLATE("simd: horizontal sum, maximum and minimum agree with loops", T, float, double,
-                   std::int32_t) {
+TEST_CASE_TEMPLATE("simd: the horizontal sum agrees with a loop", T, float, double, std::int32_t) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const auto p = values<T>(width<T>, seed);
     const simd<T> v = load<simd<T>>(p.data());
     T sum = 0; // multiples of 1/8 below 2^14: exact in any order
     for (T x : p) sum += x;
     CHECK(hsum(v) == sum);
-    CHECK(hmax(v) == *std::max_element(p.begin(), p.end()));
-    CHECK(hmin(v) == *std::min_element(p.begin(), p.end()));
   }
 }
 
@@ -135,11 +124,11 @@ TEST_CASE_TEMPLATE("simd: iota counts lanes and lane_mask marks the first n", T,
   }
 }
 
-TEST_CASE_TEMPLATE("simd: fma, select and keep work lane by lane", T, float, double) {
+TEST_CASE_TEMPLATE("simd: fma, select and opaque work lane by lane", T, float, double) {
   using V = simd<T>;
   const auto p = values<T>(width<T>, 2), q = values<T>(width<T>, 3), r = values<T>(width<T>, 4);
   V a = load<V>(p.data()), b = load<V>(q.data()), c = load<V>(r.data());
-  keep(a);
+  opaque(a);
   const auto f = lanes_of(fma(a, b, c)), s = lanes_of(select(a < b, b, c));
   for (int i = 0; i < width<T>; ++i) {
     CHECK(f[i] == p[i] * q[i] + r[i]); // multiples of 1/64 below 2^14: exact with one rounding or two

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Lanes of bf16: in memory two bytes, in registers a float. Roundings are those of bf16(x), also below 2^-126, whatever
-// the machine has.
+// Lanes of bf16: two bytes in memory, a float in a register. Roundings are those of bf16(x) on every machine, also
+// below 2^-126.
 #include "../../core/bf16.hpp"
 #include "simd.hpp"
 

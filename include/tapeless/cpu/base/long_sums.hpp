@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Sums of n terms with an error of at most 4 eps log2(n) sum |x|.
-// A term that passes k additions adds k eps / 2 of itself to the error at most, so a term may pass 8 log2(n) of them.
-// Up to chain_of(n) terms are added one after the other. Such chains are added in pairs of numbers, high + low, where low
-// holds what the rounding of high has lost: two_sum. Or, with at most 32 in a chain, in chains of their own.
+// A term that passes k additions adds at most k eps / 2 of itself to the error. So a term may pass 8 log2(n)
+// additions. Up to chain_of(n) terms are added one after the other: a chain. Chains are added to pairs of numbers high
+// + low, where low holds what the rounding of high has lost (two_sum). At most 32 chains may be added in a chain of
+// their own instead.
 #pragma once
 #include <algorithm>
 #include "../../plan/ir/step.hpp"
@@ -13,7 +14,7 @@
 namespace tapeless::cpu {
 
 using detail::short_sum;
-/// So many terms of a sum of n may be added one after the other.
+/// The most terms of a sum of n that are added one after the other.
 constexpr index_t chain_of(index_t n) { return n <= short_sum ? n : n < 1200 ? 32 : n < 300000 ? 64 : 128; }
 
 template <class V> [[gnu::always_inline]] inline V zero_of() {
@@ -21,7 +22,7 @@ template <class V> [[gnu::always_inline]] inline V zero_of() {
   else return V(typename V::value_type(0));
 }
 
-/// high + low += x, all but exactly. V: a number or lanes. Once high is no number or infinite, low is no number.
+/// high + low += x, almost exactly. V is a number or lanes. Once high is NaN or infinite, low is NaN.
 template <class V> [[gnu::always_inline]] inline void two_sum(V& high, V& low, const V& x) {
   const V sum = high + x, from_x = sum - high;
   low += (high - (sum - from_x)) + (x - from_x);
@@ -33,14 +34,15 @@ template <class V> [[gnu::always_inline]] inline V sum_of(const V& high, const V
   else return high + select(low == low, low, zero_of<V>());
 }
 
-/// sum += x, where `lost` is what the sum has too much. All that it has lost so far is in it, so nothing is added at last.
+/// sum += x with compensation: `lost` is what the sum has too much, and the next term corrects it. So nothing is added
+/// at the end.
 template <class V> [[gnu::always_inline]] inline void add_compensated(V& sum, V& lost, const V& x) {
   const V y = x - lost, next = sum + y, too_much = (next - sum) - y;
   if constexpr (std::is_floating_point_v<V>) lost = too_much == too_much ? too_much : V(0);
   else lost = select(too_much == too_much, too_much, zero_of<V>());
   sum = next;
 }
-/// The same of n sums.
+/// The same for n sums.
 template <class V>
 [[gnu::always_inline]] inline void add_compensated(index_t n, const typename V::value_type* x,
                                                    typename V::value_type* sum,
@@ -56,13 +58,13 @@ template <class V>
   for (; i < n; ++i) add_compensated(sum[i], lost[i], x[i]);
 }
 
-/// A chain of lanes begins again behind what it is added to.
+/// high + low += chain, and the chain begins again at 0.
 template <class V> [[gnu::noinline]] void end_chain(V& high, V& low, V& chain) {
   two_sum(high, low, chain);
   chain = zero_of<V>();
 }
 
-/// high[i] + low[i] += chain[i]; first: they are 0 before
+/// high[i] + low[i] += chain[i]. first: high and low are 0 so far
 template <class V> [[gnu::noinline]] void end_chains(index_t n, typename V::value_type* high,
                                                      typename V::value_type* low,
                                                      const typename V::value_type* chain, bool first) {

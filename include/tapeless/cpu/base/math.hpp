@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// exp, log, tanh, erf and sigmoid of all lanes: xsimd's exp and tanh of doubles, and our own. exp, log, tanh and erf
-// are within 2 ulp of the exact value, sigmoid within 3, where that value is a normal number; a result below the smallest
-// one may be 0. NaN stays NaN.
+// exp, log, tanh, erf and sigmoid of all lanes. exp and tanh of doubles are xsimd's, the others our own. exp, log,
+// tanh and erf are within 2 ulp of the exact value, sigmoid within 3, where that value is a normal number. A result
+// below the smallest normal number may be 0. NaN stays NaN.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -23,8 +23,8 @@ template <class V, int N> [[gnu::always_inline]] inline V polynomial(const doubl
   return y;
 }
 
-// e^x of floats, -87.3366 < x < 88.7229: 2^n e^r, n the integer next to x / ln 2. The sum with 1.5 2^23 has n in its last
-// bits; they are added to the exponent of e^r = 1 + r + r^2 p(r), |r| < 0.347 (the polynomial of Cephes).
+// e^x of floats, -87.3366 < x < 88.7229: 2^n e^r, n the integer nearest to x / ln 2. The sum with 1.5 2^23 has n in
+// its last bits. They are added to the exponent of e^r = 1 + r + r^2 p(r), |r| < 0.347 (the polynomial of Cephes).
 template <class V> [[gnu::always_inline]] inline V exp_within(const V& x) {
   using bits = typename vector_of<std::uint32_t, static_cast<int>(V::size)>::type;
   constexpr double p[] = {0.5000000120, 0.1666666546, 0.0416657959, 0.0083334519, 0.0013981999, 0.0001987569};
@@ -36,8 +36,8 @@ template <class V> [[gnu::always_inline]] inline V exp_within(const V& x) {
 }
 
 #if defined(__AVX512F__)
-// e^x of floats, 0 below -87.3366: 2^n e^r, 16 n the integer next to 16 x / ln 2, |r| < 0.0217. The sum with 1.5 2^19 has
-// 16 n in its last bits, the lowest four of which choose the power of 2^(1/16).
+// e^x of floats, 0 below -87.3366: 2^n e^r, 16 n the integer nearest to 16 x / ln 2, |r| < 0.0217. The sum with 1.5
+// 2^19 has 16 n in its last bits. The lowest four of them choose the power of 2^(1/16).
 [[gnu::always_inline]] inline __m512 exp_by_table(__m512 x) {
   alignas(64) static constexpr float power[16] = {
       0x1p+0f,        0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f,  0x1.3dea64p+0f,
@@ -55,7 +55,8 @@ template <class V> [[gnu::always_inline]] inline V exp_within(const V& x) {
 }
 #endif
 
-// Of doubles xsimd's, which is infinite from 709.44 on, e^x itself from 709.783. x - 1 is exact there.
+// Doubles: xsimd's exp is infinite from 709.44 on, e^x only from 709.783 on. So beyond 709 it is e * exp(x - 1), where
+// x - 1 is exact.
 template <class V> [[gnu::always_inline]] inline V exp(const V& x) {
   using T = typename V::value_type;
 #if defined(__AVX512F__)
@@ -112,7 +113,7 @@ template <class V> [[gnu::always_inline]] inline V log(const V& x) {
   const V special = select(x == V(T(0)), V(-limits::infinity()), V(limits::quiet_NaN()));
   return select(x > V(T(0)), select(x < V(limits::infinity()), r, x), special);
 }
-// Of floats x + x^3 p(x^2) (Cephes) up to 0.625, 1 - 2 / (e^2x + 1) behind it.
+// Floats: x + x^3 p(x^2) (Cephes) up to 0.625, 1 - 2 / (e^2x + 1) beyond.
 template <class V> [[gnu::always_inline]] inline V tanh(const V& x) {
   if constexpr (sizeof(typename V::value_type) == 8) return xsimd::tanh(x);
 #if defined(__AVX512F__)
@@ -128,9 +129,9 @@ template <class V> [[gnu::always_inline]] inline V tanh(const V& x) {
   }
 }
 
-// erf(x) = x + x p(x^2) for |x| <= 1, 1 - e^(-x^2) q(1 / (x + 2)) from 1 to `one`, behind which it is 1 in the type at hand.
-// Interpolants at Chebyshev's nodes; their errors, the second times e^(-x^2), are at most 7e-18 and 9e-18, for float 2e-9
-// and 3e-9.
+// erf(x) = x + x p(x^2) for |x| <= 1, 1 - e^(-x^2) q(1 / (x + 2)) from 1 to `one`, 1 in this type beyond.
+// The polynomials interpolate at Chebyshev's nodes. Their errors, the second times e^(-x^2), are at most 7e-18 and
+// 9e-18, for float 2e-9 and 3e-9.
 template <class T> struct erf_terms {
   static constexpr double p[] = {
       0.12837916709551257,    -0.376126389031835404,    0.112837916709450063,    -0.0268661706432377704,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The operands of a step as its kernels take them: where they are, and how a loop walks them.
+// The operands of a step as kernels see them: where they are, and how a loop walks them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct frame_slot {
   std::ptrdiff_t offset = 0;     // bytes
   index_t start = 0;             // iota: the first value
   index_t stride[max_rank]{};    // fused: elements
-  shape s{};                     // whole-tensor, partial results: extents
+  shape s{};                     // kernel steps and partial results: extents
 
   void* data() const { return static_cast<std::byte*>(*source) + offset; }
 };
@@ -37,7 +37,7 @@ struct frame_step {
   matmul_extents matmul; // of a matmul step
 };
 
-// The address that lies `bytes` before `rows`: that of row 0, where only the rows at hand are there.
+// The address `bytes` before `rows`: that of row 0, where only the current rows are in memory.
 inline void* before(void* rows, index_t bytes) {
   return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(rows) - static_cast<std::uintptr_t>(bytes));
 }

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// lanes<T, N> holds N lanes of T, a group that is shorter than simd<T>: the last columns of a small product, a row of a
-// sparse matrix. Every function has one meaning on any machine, and the instructions of this one where it has them.
+// partial_vector<T, N> holds N lanes of T, fewer than simd<T>: for the last columns of a small product or a row of a
+// sparse matrix. Every function means the same on any machine, and uses the instructions of this one where it has
+// them.
 #include <cstring>
 #include <utility>
 
@@ -10,28 +11,28 @@
 
 namespace tapeless::cpu {
 
-template <class T, int N> using lanes = typename vector_of<T, N>::type;
-/// 16 bytes of them, which any machine has: 4 floats or 2 doubles.
+template <class T, int N> using partial_vector = typename vector_of<T, N>::type;
+/// A vector of 16 bytes, which any machine has: 4 floats or 2 doubles.
 template <class T> inline constexpr int narrow_width = 16 / static_cast<int>(sizeof(T));
-template <class T> using narrow = lanes<T, narrow_width<T>>;
+template <class T> using narrow = partial_vector<T, narrow_width<T>>;
 
 template <class T> [[gnu::always_inline]] inline narrow<T> load_narrow(const T* p) {
   narrow<T> v;
   std::memcpy(&v, p, sizeof v);
   return v;
 }
-/// (f(0), f(1), ...) without a way through memory.
-template <class T, int N, class F> [[gnu::always_inline]] inline lanes<T, N> pack_lanes(F f) {
+/// (f(0), f(1), ...), made in registers
+template <class T, int N, class F> [[gnu::always_inline]] inline partial_vector<T, N> pack_lanes(F f) {
   return [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-    return lanes<T, N>{f(I)...};
+    return partial_vector<T, N>{f(I)...};
   }(std::make_integer_sequence<int, N>{});
 }
 template <class T, class F> [[gnu::always_inline]] inline narrow<T> pack_narrow(F f) {
   return pack_lanes<T, narrow_width<T>>(f);
 }
 /// p[0 .. L), zeros in the other lanes; memory beyond is not read.
-template <class T, int N, int L> [[gnu::always_inline]] inline lanes<T, N> load_lanes(const T* p) {
-  lanes<T, N> v;
+template <class T, int N, int L> [[gnu::always_inline]] inline partial_vector<T, N> load_lanes(const T* p) {
+  partial_vector<T, N> v;
   if constexpr (L == N) {
     std::memcpy(&v, p, sizeof v);
     return v;
@@ -51,7 +52,8 @@ template <class T, int N, int L> [[gnu::always_inline]] inline lanes<T, N> load_
   return pack_lanes<T, N>([=](int i) { return i < L ? p[i] : T(0); });
 }
 /// v's lanes 0 .. L to p.
-template <class T, int N, int L> [[gnu::always_inline]] inline void store_lanes(T* p, lanes<T, N> v) {
+template <class T, int N, int L> [[gnu::always_inline]] inline void store_lanes(T* p,
+                                                                                partial_vector<T, N> v) {
   if constexpr (L == N) {
     std::memcpy(p, &v, sizeof v);
     return;
@@ -71,7 +73,8 @@ template <class T, int N, int L> [[gnu::always_inline]] inline void store_lanes(
   unroll<L>([&](auto i) __attribute__((always_inline)) { p[i] = v[i.value]; });
 }
 template <class T, int N>
-[[gnu::always_inline]] inline lanes<T, N> fma_lanes(lanes<T, N> a, lanes<T, N> b, lanes<T, N> c) {
+[[gnu::always_inline]] inline partial_vector<T, N> fma_lanes(partial_vector<T, N> a, partial_vector<T, N> b,
+                                                             partial_vector<T, N> c) {
 #if defined(__AVX512F__)
   if constexpr (sizeof a == 64) {
     if constexpr (sizeof(T) == 4) return _mm512_fmadd_ps(a, b, c);

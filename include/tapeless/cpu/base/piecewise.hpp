@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// tanh and erf of 16 floats by a polynomial for each of 32 intervals, whose coefficients permutations look up.
+// tanh and erf of 16 floats: a polynomial for each of 32 intervals, whose coefficients permutations look up.
 #pragma once
 
 #if defined(__AVX512F__)
 namespace tapeless::cpu {
 
-// Column k: the interval of all x >= 0 whose bits >> 21 are k modulo 32, a quarter of an octave, from 1/16 to 15; that of
-// 1/16 begins at 0. Rows: the middle b of the interval, and c, f(x) = c0 + c1 (x - b) + .. + c5 (x - b)^5. In the one
-// that begins at 0 f(x) = x + c1 x + .. Interpolants at Chebyshev's nodes.
+// Column k is the interval of all x >= 0 with (bits >> 21) % 32 == k: a quarter of an octave. The intervals go from
+// 1/16 to 15, and the first one begins at 0. Rows: the middle b of the interval, then the coefficients of f(x) = c0 +
+// c1 (x - b) + .. + c5 (x - b)^5. In the interval that begins at 0, f(x) = x + c1 x + .. The polynomials interpolate
+// at Chebyshev's nodes.
 // clang-format off
 alignas(64) inline constexpr float tanh_pieces[7][32] = {
     {0x1.2p1f, 0x1.6p1f, 0x1.ap1f, 0x1.ep1f, 0x1.2p2f, 0x1.6p2f, 0x1.ap2f, 0x1.ep2f, 9, 10, 12, 14, 0, 0x1.6p-4f,

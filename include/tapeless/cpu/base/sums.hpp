@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Sums of many products. The law of the library: the error of a sum of n terms is at most 4 eps log2(n) times the sum of their
-// sizes. An addition is off by eps / 2 of its result, so that no term may pass more than 8 log2(n) of them:
-//   registers take `chain_terms` terms one after the other, the sums of chains are added in memory, in a tree (chain_sums);
-//   a few tens of its results, blocks of a long sum, are added in order; from there on sums carry what their roundings have
-//   lost (compensated_sums): they are as exact for any number of blocks.
-// What is added to what is a function of the extents, never of a team.
+// Sums of many products. The library's law: the error of a sum of n terms is at most 4 eps log2(n) times the sum of
+// their sizes. An addition is off by eps / 2 of its result, so no term may pass more than 8 log2(n) additions.
+// - Registers take `chain_terms` terms one after the other. The sums of these chains are added in memory, in a tree
+// (chain_sums).
+// - The results are blocks of a long sum. A few tens of blocks are added in order.
+// - Beyond that a sum carries what its roundings have lost (add_block), so it is as exact for any number of blocks.
+// The order of additions is a function of the extents, never of a team.
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -16,21 +17,22 @@
 
 namespace tapeless::cpu {
 
-/// Terms that a register adds up one after the other, at most; a few more where they come in pairs or rows.
+/// The most terms that a register adds one after the other; a few more where terms come in pairs or rows.
 inline constexpr index_t chain_terms = 48;
-/// Sums of so few terms are one chain.
+/// A sum of at most this many terms is one chain.
 inline constexpr index_t one_chain = 64;
-/// Terms of a step of registers V.
+/// Terms that each lane of V adds in one step.
 template <class V> inline constexpr index_t terms_of_step = 1;
-/// Of a sum of n steps as many make a chain: from 256 terms on some more are within the law.
+/// The steps of a chain in a sum of n steps. From 256 terms on the law allows some more.
 template <class V> constexpr index_t steps_of_chain(index_t n) {
   const index_t terms = n * terms_of_step<V>;
   return (terms > one_chain && terms < 256 ? chain_terms : one_chain) / terms_of_step<V>;
 }
-/// Blocks that are added in order, at most.
+/// The most blocks that are added in order.
 inline constexpr index_t blocks_in_order = 32;
 
-/// Sums of (M, NV) registers, in memory while the registers take the next chain: level l has up to `radix` sums of level l - 1.
+/// Sums of (M, NV) registers, in memory while the registers take the next chain. Level l adds up to `radix` sums of
+/// level l - 1.
 template <class V, int M, int NV> class chain_sums {
   using T = typename V::value_type;
   static constexpr int levels = 6, radix = 16, W = static_cast<int>(V::size), size = M * NV * W;
@@ -58,7 +60,7 @@ template <class V, int M, int NV> class chain_sums {
   }
 
 public:
-  /// acc goes to memory, and is zero.
+  /// Adds acc to memory and clears it.
   [[gnu::always_inline]] void collect(V (&acc)[M][NV]) {
     T* q = sum_[0];
     opaque_scalar(q); // no registers for it
@@ -75,7 +77,7 @@ public:
     chains_ % radix == 0 ? put(std::false_type{}) : put(std::true_type{});
     if (++chains_ % radix == 0) carry();
   }
-  /// What is in memory is added to acc.
+  /// Adds what is in memory to acc.
   [[gnu::always_inline]] void finish(V (&acc)[M][NV]) {
     if (chains_ == 0) return;
     if (chains_ >= radix) fold();
@@ -87,7 +89,7 @@ public:
       for (int j = 0; j < NV; ++j, q += W) acc[i][j] = load<V>(q) + acc[i][j];
   }
 };
-/// Terms pass in chains: f(first, end) over [0, n), sums.collect(acc) between them.
+/// Calls f(first, end) for the chains of [0, n), and sums.collect(acc) between them.
 template <class V, int M, int NV, class F>
 [[gnu::always_inline]] inline void in_chains(index_t n, index_t most, V (&acc)[M][NV],
                                              chain_sums<V, M, NV>& sums, F&& f) {
@@ -97,7 +99,8 @@ template <class V, int M, int NV, class F>
   }
 }
 
-/// Terms pass in chains of at most `most`, or a few rows of (rows, cols) of them: f(row, end of rows, col, end of cols).
+/// The same for (rows, cols) terms: f(row, end of rows, col, end of cols). A chain is part of a row, or a few rows, of
+/// at most `most` terms.
 template <class V, int M, int NV, class F>
 [[gnu::always_inline]] inline void in_chains_of_rows(index_t rows, index_t cols, index_t most,
                                                      V (&acc)[M][NV], chain_sums<V, M, NV>& sums, F&& f) {
@@ -116,7 +119,7 @@ template <class V, int M, int NV, class F>
     }
 }
 
-/// sum[i] += block[i], exactly: lost[i] is what that loses, with `first` for the first time.
+/// sum[i] += block[i]; lost[i] collects what rounding loses. first: lost is not set yet
 template <class V, class T> void add_block(index_t n, const T* block, T* sum, T* lost, bool first) {
   constexpr index_t W = static_cast<index_t>(V::size);
   const auto add = [&](index_t i, auto get, auto put) __attribute__((always_inline)) {
@@ -135,14 +138,15 @@ template <class V, class T> void add_block(index_t n, const T* block, T* sum, T*
   if (const index_t left = n - i; left > 0)
     add(i, [=](const T* p) { return load_n<V>(p, left); }, [=](T* p, const V& v) { store_n(p, v, left); });
 }
-/// Partial sums, each of `size` elements, one behind the other.
+/// Partial sums of `size` elements each, one after the other in memory.
 template <class T> struct sums_of_slots {
   T* p;
   index_t slots;
 };
-/// The sums over `units` of them, in up to `slots` parts. add_up(first, last, slots, to): to = those over [first, last), in so
-/// many parts, each of which adds up its units in order. Where these are too many, add_up is called for some after the other, and
-/// `sum` is what their sums come to.   shared: slots + 1 times `size` elements, where sum is not a further one
+/// The sum over `units` units, in up to `slots` parts. add_up(first, last, slots, to) writes the sum over [first,
+/// last) to `to`, in so many parts, each of which adds its units in order. If there are too many units, add_up is
+/// called for rounds of them, and `sum` gets their total.   shared: (slots + 1) * size elements, and `size` more if
+/// sum lies there
 template <class V, class T, class Team, class AddUp>
 sums_of_slots<T> sum_in_rounds(const Team& team, index_t units, index_t slots, index_t size, T* shared,
                                T* sum, const AddUp& add_up) {

@@ -5,9 +5,9 @@
 // no two calls with the same member overlap, member in [0, team.size()). A member may have no chunk.
 // team.start(): makes the team's threads now   @return are all there?
 //
-// Laws for kernels: a chunk writes what no other chunk touches; the terms of every sum and their order depend on
-// extents alone, never on the size of the team, and so do the chunks of what is summed over chunks, in chunk order. So
-// results do not depend on the team. f must not throw: an exception cannot leave a parallel region.
+// Laws for kernels. A chunk writes what no other chunk touches. The terms of every sum and their order depend on
+// extents alone, never on the size of the team. So do the chunks of a sum over chunks, which is taken in chunk order.
+// Results then do not depend on the team. f must not throw: an exception cannot leave a parallel region.
 #include <concepts>
 #include <cstdint>
 
@@ -15,9 +15,9 @@
 #include <omp.h>
 #endif
 
-namespace tapeless::cpu {
+#include "simd/index.hpp" // IWYU pragma: export
 
-using index_t = std::int64_t;
+namespace tapeless::cpu {
 
 template <class Team>
 concept team = requires(const Team& t, index_t chunks, void (&f)(index_t, int)) {
@@ -36,7 +36,7 @@ template <class T> struct scratch_of_kernel {
   T *packed, *each, *shared;
 };
 
-/// Of a product a^T b the rows of a and of b that are multiplied, of a convolution's wgrad the images: their numbers;
+/// Numbers of the rows of a and b that a product a^T b multiplies, or of the images that a convolution's wgrad reads.
 /// nullptr: the first ones.
 struct row_lists {
   const std::int32_t *a = nullptr, *b = nullptr;
@@ -76,7 +76,7 @@ private:
 };
 #endif
 
-/// As team.run, where chunks may differ much in work: a member takes the next one when it is done with its own.
+/// team.run for chunks that differ much in work: a member takes the next chunk when it is done with one.
 template <team Team, class F> void for_each_chunk_dynamic(const Team& team, index_t chunks, F&& f) {
   if (team.size() == 1 || chunks <= 1) return team.run(chunks, f);
   index_t next = 0; // no std::atomic: <atomic> would cost every program compile time

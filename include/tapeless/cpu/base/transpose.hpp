@@ -8,7 +8,7 @@
 #include "simd.hpp"
 
 namespace tapeless::cpu {
-// Rounds of H = 1, 2, 4, ...: the blocks of H x H beside the diagonal change places.
+// Rounds of H = 1, 2, 4, ...: each exchanges the H x H blocks beside the diagonal.
 template <class V, int H = 1> [[gnu::always_inline]] inline void transpose_lanes(V (&v)[V::size]) {
   constexpr int W = static_cast<int>(V::size);
   if constexpr (H < W) {
@@ -25,8 +25,8 @@ template <class V, int H = 1> [[gnu::always_inline]] inline void transpose_lanes
   }
 }
 
-/// Rows in groups, so that what is written of a row of `to` follows each other. Ahead: columns that are fetched ahead.
-/// Wide: columns of a group that are read together; vectors or more.
+/// Transposes groups of rows, so that neighbours in a row of `to` are written together. Ahead: how many columns ahead
+/// it prefetches. Wide: columns of a group that are read together, one vector or more.
 template <class V, bool Padded, bool PastCaches, index_t Ahead, index_t Wide, class T>
 void transpose_by_groups(index_t rows, index_t cols, const T* from, index_t from_row, T* to, index_t to_row,
                          index_t group) {
@@ -70,12 +70,12 @@ void transpose_by_groups(index_t rows, index_t cols, const T* from, index_t from
     }
 }
 
-/// to[j * to_row + i] = from[i * from_row + j] for i < rows, j < cols. With Padded every row of `to` is written up
-/// to a whole vector, zeros behind its `rows` elements.
+/// to[j * to_row + i] = from[i * from_row + j] for i < rows, j < cols. With Padded every row of `to` is written up to
+/// a whole vector, with zeros after its `rows` elements.
 template <class V, bool Padded = false, class T>
 void transpose(index_t rows, index_t cols, const T* from, index_t from_row, T* to, index_t to_row) {
   constexpr index_t W = static_cast<index_t>(V::size), line = 64 / static_cast<index_t>(sizeof(T));
-  // rows a page apart share the sets of the first cache: few of them at a time
+  // rows a page apart share sets of L1: take few at a time
   const bool crowded = W < line && from_row * static_cast<index_t>(sizeof(T)) % 4096 == 0;
   transpose_by_groups<V, Padded, false, W == line ? 0 : line, std::max(W, line)>(
       rows, cols, from, from_row, to, to_row, crowded ? W : 4 * W);
@@ -94,17 +94,18 @@ template <class V, bool PastCaches = false, class T>
                                                       std::max(4 * line, W));
 }
 
-/// to[j * rows + i] = from[i * from_row + j] for i < rows, j < cols: the same without room between the rows of `to`.
+/// to[j * rows + i] = from[i * from_row + j] for i < rows, j < cols: a transpose without gaps between the rows of
+/// `to`.
 ///   @pre rows > 0
 template <class V, class T>
 void interleave(index_t rows, index_t cols, const T* from, index_t from_row, T* to) {
   constexpr index_t W = static_cast<index_t>(V::size);
-  // Whole vectors are written where fewer lanes are left, too: what is too much is written again, by the columns that
-  // follow or by the groups of rows before, which come later.
+  // Whole vectors are written even where fewer lanes are left. What is too much is overwritten: by the next columns,
+  // or by the groups of rows before this one, which come later.
   for (index_t i = (rows - 1) / W * W; i >= 0; i -= W) {
     const index_t m = std::min(W, rows - i);
     const first_lanes<V> lanes(m);
-    const index_t room = (W + i - 1) / rows; // columns whose whole vectors would end behind `to`
+    const index_t room = (W + i - 1) / rows; // columns whose whole vectors would end past `to`
     index_t j = 0;
     for (; j + W + room <= cols; j += W) {
       const T* const f = from + i * from_row + j;
@@ -140,7 +141,7 @@ template <class V> [[gnu::always_inline]] inline void take_apart(const V& a, con
     odd = V(__builtin_shufflevector(a.data, b.data, (2 * L + 1)...));
   }(std::make_integer_sequence<int, static_cast<int>(V::size)>{});
 }
-/// its inverse
+/// The inverse of take_apart.
 template <class V> [[gnu::always_inline]] inline void put_together(const V& even, const V& odd, V& a, V& b) {
   constexpr int W = static_cast<int>(V::size);
   [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) {

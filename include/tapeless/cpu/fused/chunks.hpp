@@ -26,7 +26,7 @@ template <class T> void combine_partials(bool is_max, const T* partial, index_t 
   }
 }
 
-// What a fused step stores, where it is cut into chunks.
+// What a fused step stores if it is cut into chunks.
 template <auto Code, class T> struct stores_of {
   static constexpr int slots = Code.slots;
   static constexpr detail::store at(int k) { return detail::store(Code.store[k]); }
@@ -48,7 +48,7 @@ template <auto Code, class T> struct stores_of {
     for (int k = 0; k < Code.stores; ++k) n += at(k).carries;
     return n;
   }
-  // Where the sums of a chunk that carry do so.
+  // Where the carrying sums of a chunk keep what they carry.
   struct carried {
     void* of[carries() > 0 ? carries() : 1];
     carried(const frame_step& f, index_t chunk) {
@@ -60,7 +60,7 @@ template <auto Code, class T> struct stores_of {
       }
     }
   };
-  // of nothing
+  // The result of no terms.
   static constexpr T identity(int k) { return at(k).is_max ? -std::numeric_limits<T>::infinity() : T(0); }
   // Chunk `chunk` visits nothing: its sums are 0.
   static void clear_partial(const frame_step& f, index_t chunk) {
@@ -78,7 +78,7 @@ template <auto Code, class T> struct stores_of {
         ++part;
       }
   }
-  // Nothing is visited: sums are 0, maxima, which selected rows may have then, -infinity.
+  // Nothing is visited: sums are 0. Maxima are -infinity, which only selected rows allow.
   static void clear(const frame_step& f) {
     for (int k = 0; k < Code.stores; ++k) {
       if (at(k).k == store_kind::dense) continue;
@@ -90,10 +90,10 @@ template <auto Code, class T> struct stores_of {
   }
 };
 
-// One fused step: its chunks, and the sums over chunks. The number of chunks is known at bind.
+// One fused step: its chunks, then the sums over chunks. The number of chunks is known at bind.
 // loop.run(arguments, lo, hi): indices [lo, hi) of the outermost axis, as fused_kernel::run; loop.finish as its finish
-// before(lo, hi, member, base) runs ahead of rows [lo, hi): what an epilogue follows. It may move the bases of slots.
-// @pre f.chunks > 1 where it does anything
+// before(lo, hi, member, base) runs ahead of rows [lo, hi): the kernel step whose epilogue this is. It may move the
+// bases of slots.   @pre f.chunks > 1 where it does anything
 template <auto Code, class T, class Team, class Loop, class Before>
 void run_fused(const Team& team, const frame_step& f, const Loop& loop, const Before& before) {
   using stores = stores_of<Code, T>;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The code of a fused group for one vector of lanes: loads, elementwise ops and casts over registers.
-// cpu/fused/loop.hpp runs it over loops and stores what it computes.
+// The code of a fused group for one vector of lanes: loads, elementwise ops and casts over registers. loop.hpp runs it
+// over loops and stores what it computes.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -34,13 +34,14 @@ template <int Codes, int Constants, int Stores, int Customs> struct fused_code {
   int slots = 0, axes = 1;
   // bit mask: dense stores of results that are larger than caches and not read again
   unsigned past_caches = 0;
-  // of the first operands: which part of the next strip's row is fetched meanwhile, in 1 / 128
+  // for the first operands: the part of the next block's row that is prefetched meanwhile, in 1 / 128
   static constexpr int most_ahead = 8;
   std::uint8_t ahead_from[most_ahead]{}, ahead_to[most_ahead]{};
   static constexpr int codes = Codes, constants = Constants, stores = Stores, customs = Customs;
 };
 
-// The registers that hold t. f32 stands for both floating-point types: the kernel's T decides; bf16 is float in them.
+// The register class of t. f32 stands for both floating-point types: the kernel's T decides. bf16 is a float in
+// registers.
 constexpr dtype register_class(dtype t) { return t == dtype::f64 || t == dtype::bf16 ? dtype::f32 : t; }
 
 // V names the architecture, so that objects built with other flags have kernels of other names.
@@ -61,8 +62,8 @@ template <auto Code, class V> class fused_lanes {
       return dtype::boolean;
     return register_class(q.o == op::cast ? static_cast<dtype>(q.imm) : q.t);
   }
-  // Is the result of instruction k the same in every lane of a row? Constants, extents, elements that do not move, and
-  // quotients of these.
+  // Is the result of instruction k the same in every lane of a row? So are constants, extents, elements that do not
+  // move, and quotients of these.
   struct invariants {
     bool is[Code.codes > 0 ? Code.codes : 1]{};
   };
@@ -98,19 +99,19 @@ public:
   static constexpr index_t fetched_ahead(int slot) {
     return slot < Code.most_ahead ? Code.ahead_to[slot] - Code.ahead_from[slot] : 0;
   }
-  // What a row needs, in a local of its own: SIMD stores may alias anything, so pointers that were read from memory
-  // would be read again after each of them.
+  // What a row needs, in a local variable: SIMD stores may alias anything, so pointers read from memory would be read
+  // again after each store.
   struct row_state {
     void* base[slots];
     index_t at[slots], stride[slots];
     const index_t* extent;
-    index_t ahead[slots]; // elements to those of the next strip that are fetched, from the row on
+    index_t ahead[slots]; // distance, in elements, to the part of the next block that is prefetched
   };
 
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
     return static_cast<E*>(w.base[slot]) + w.at[slot] + c;
   }
-  // xsimd::max(y, x) is x, or a NaN, where one of them is a NaN: only y is left to look at, which no earlier step of a
+  // xsimd::max(y, x) is x, or a NaN, if one of them is a NaN. So only y is tested, which no earlier step of a
   // reduction has to wait for.
   [[gnu::always_inline]] static V nan_wins_max(const V& x, const V& y) {
     return select(y == y, xsimd::max(y, x), y);

@@ -3,12 +3,11 @@
 //
 // The kernel of a fused group: one pass over up to four nested loops that loads, computes, stores and reduces.
 //   for i_0, i_1, ..:  registers = code(loads at i);  store or reduce at i
-// The innermost loop runs over SIMD lanes; its last lanes are handled by partial loads and stores, so every element
-// is computed by the same instructions wherever it stands.
+// The innermost loop runs over SIMD lanes. Its last lanes use partial loads and stores, so that every element is
+// computed by the same instructions wherever it stands.
 #pragma once
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include "../../core/bf16.hpp"
 #include "../../core/element_type.hpp"
 #include "../../plan/ir/instruction.hpp"
@@ -16,150 +15,26 @@
 #include "../base/operand.hpp"
 #include "../base/transpose.hpp"
 #include "lanes.hpp"
+#include "sums.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 
-struct fused_arguments {
-  void* const* base; // of each slot; nullptr: where the slots say
-  const frame_slot* slot;
-  const index_t* loop;
-  const index_t* extent; // values of named extents that the code reads
-  index_t sweep = 0;     // rows from one strip to the next
-  index_t done = 0;      // sums over the outermost axis go on behind so many indices of it
-  void* const* carry =
-      nullptr; // of each store that carries: its chains, and behind them what its sums have lost
-};
-
-template <auto Code, class V> class fused_kernel {
-public:
-  static constexpr int slots = Code.slots;
-
-private:
+template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
+  using outer_sums = fused_sums<Code, V>;
+  using outer_sums::axes, outer_sums::base_of, outer_sums::carry_of, outer_sums::has_chains,
+      outer_sums::identity, outer_sums::in_chains, outer_sums::out, outer_sums::slots;
+  using typename outer_sums::position, typename outer_sums::sums, typename outer_sums::arguments_in_chains;
   using lanes = fused_lanes<Code, V>;
   using registers_t = typename lanes::registers_t;
   using row_state = typename lanes::row_state;
   using T = typename V::value_type;
-  static constexpr int W = static_cast<int>(V::size), axes = Code.axes;
-  static constexpr detail::store out(int k) { return detail::store(Code.store[k]); }
-  using position = index_t[slots];
+  static constexpr int W = static_cast<int>(V::size);
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
     return lanes::template element<E>(w, slot, c);
-  }
-  [[gnu::always_inline]] static void* base_of(const fused_arguments& a, int k) {
-    return a.base == nullptr ? a.slot[k].data() : a.base[k];
   }
   template <class R> [[gnu::always_inline]] static R combine(bool is_max, const R& x, const R& y) {
     if constexpr (std::is_same_v<R, T>) return is_max ? (x >= y || x != x ? x : y) : x + y;
     else return is_max ? lanes::nan_wins_max(x, y) : x + y;
-  }
-
-  template <int K> static constexpr T identity() {
-    return out(K).is_max ? -std::numeric_limits<T>::infinity() : T(0);
-  }
-
-  // ---- sums
-  static constexpr bool in_chains(int k) { return out(k).carries && out(k).k != store_kind::total; }
-  static constexpr bool has_chains() {
-    for (int k = 0; k < Code.stores; ++k)
-      if (in_chains(k)) return true;
-    return false;
-  }
-  static constexpr int first_reduced(int k) { return std::countr_zero(out(k).reduced); }
-  static constexpr bool reduces(int k, int axis) { return (out(k).reduced >> axis & 1u) != 0; }
-  // The sums of one store over outer axes. Chains of `every` indices of axis `level` are added to pairs of numbers.
-  struct chains {
-    T *high, *low, *chain;
-    int level = -1;            // -1: each sum is one chain, in the place of the result
-    unsigned inner = 0;        // the reduced axes behind `level`
-    index_t size = 1, all = 1; // of a chain; of all from the first reduced axis on
-    index_t every = 0, n = 0;  // indices in the chain at hand
-    index_t outer = 0;         // where the results of the outer axes at hand are
-    bool begun = false;        // a chain has been added to high and low
-    [[gnu::always_inline]] bool is_first(unsigned moved) const { return n == 0 && (moved & inner) == 0; }
-    void end(index_t at, bool first) {
-      end_chains<V>(size, high + outer + at, low + at, chain + at, first && !begun);
-      begun = true;
-      n = 0;
-    }
-  };
-  struct none {};
-  // Of a call. Sums of everything: `total` are chains of `added` vectors.
-  struct sums {
-    V total[Code.stores], high[Code.stores], low[Code.stores];
-    int added = 0;
-    bool is_long = false;
-    std::conditional_t<has_chains(), chains[Code.stores], none> of;
-  };
-  static constexpr int vectors_in_chain = 32;
-  template <int K> static void set_chains(const fused_arguments& a, sums& s) {
-    chains& l = s.of[K];
-    constexpr int last = out(K).k == store_kind::row ? axes - 1 : axes;
-    l.inner = out(K).reduced & ((1u << last) - 1u);
-    const auto product_of = [&](bool reduced, int from) {
-      index_t n = 1;
-      for (int x = from; x < last; ++x)
-        if (reduces(K, x) == reduced) n *= a.loop[x];
-      return n;
-    };
-    const index_t terms = product_of(true, 0), most = chain_of(terms);
-    if (terms <= short_sum) return;
-    for (int x = last - 1; x >= 0; --x) {
-      if (!reduces(K, x)) continue;
-      const index_t each = product_of(true, x + 1);
-      if (l.level >= 0 && 2 * each > most) break;
-      l.level = x;
-      l.every = most / each;
-    }
-    constexpr int first = first_reduced(K), slot = out(K).slot;
-    l.inner &= ~((2u << l.level) - 1u);
-    l.size = product_of(false, l.level + 1);
-    l.all = product_of(false, first + 1);
-    l.high = static_cast<T*>(base_of(a, slot));
-    l.chain = static_cast<T*>(carry_of(K, a));
-    l.low = l.chain + l.all;
-    if (l.level == 0) {
-      l.n = a.done % l.every;
-      l.begun = a.done >= l.every;
-    }
-  }
-  static void* carry_of(int k, const fused_arguments& a) {
-    int n = 0;
-    for (int i = 0; i < k; ++i) n += out(i).carries;
-    return a.carry[n];
-  }
-  // f(k, its chains) for the stores in chains that reduce axis A
-  template <int A, class F> [[gnu::always_inline]] static void each_in_chains(sums& s, F f) {
-    unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
-      if constexpr (in_chains(k))
-        if constexpr (reduces(k, A))
-          if (s.of[k].level >= 0) f(k, s.of[k]);
-    });
-  }
-  template <int A> [[gnu::always_inline]] static void begin_axis(sums& s, position& p) {
-    each_in_chains<A>(s, [&](auto k, chains& l) __attribute__((always_inline)) {
-      if constexpr (first_reduced(k) == A) {
-        l.outer = p[out(k).slot];
-        p[out(k).slot] = 0;
-      }
-      if (A > 0 && l.level == A) {
-        l.n = 0;
-        l.begun = false;
-      }
-    });
-  }
-  template <int A> [[gnu::always_inline]] static void end_step(sums& s, const position& p, unsigned moved) {
-    each_in_chains<A>(s, [&](auto k, chains& l) __attribute__((always_inline)) {
-      if (l.level == A && ++l.n == l.every)
-        l.end(p[out(k).slot], (moved & out(k).reduced & ((1u << A) - 1u)) == 0);
-    });
-  }
-  // Of the outermost axis others follow, maybe: see finish.
-  template <int A> [[gnu::always_inline]] static void end_axis(sums& s, const position& p, unsigned moved) {
-    if constexpr (A > 0)
-      each_in_chains<A>(s, [&](auto k, chains& l) __attribute__((always_inline)) {
-        if (l.level == A && l.n > 0) l.end(p[out(k).slot], (moved & out(k).reduced & ((1u << A) - 1u)) == 0);
-        if constexpr (first_reduced(k) == A) end_sums<V>(l.all, l.high + l.outer, l.low);
-      });
   }
 
   template <bool Partial, bool PastCaches>
@@ -196,7 +71,7 @@ private:
           store_n(q, first ? r.f[y.reg] : combine(y.is_max, load_n<V>(q, n), r.f[y.reg]), n);
         else cpu::store(q, first ? r.f[y.reg] : combine(y.is_max, load<V>(q), r.f[y.reg]));
       } else if constexpr (Partial) {
-        acc[k] = combine(y.is_max, acc[k], select(lane_mask<V>(n), r.f[y.reg], V(identity<k>())));
+        acc[k] = combine(y.is_max, acc[k], select(lane_mask<V>(n), r.f[y.reg], V(identity(k))));
       } else {
         acc[k] = combine(y.is_max, acc[k], r.f[y.reg]);
       }
@@ -210,17 +85,19 @@ private:
     return t[0];
   }
 
-  // Within a chain `streams` vectors are summed side by side: one would wait for its last addition.
+  // Within a chain `streams` vectors are summed side by side: a single one would wait for its last addition.
   static constexpr bool accumulates() {
     for (int k = 0; k < Code.stores; ++k)
       if (out(k).k == store_kind::row || out(k).k == store_kind::total) return true;
     return false;
   }
   static constexpr int streams = accumulates() && Code.codes <= 6 ? 4 : 1;
-  // Elements of a row whose sums are one chain in each lane of each stream.
+  static constexpr int vectors_in_chain = 32;
+  // Elements of a row that make one chain in each lane of each stream.
   static constexpr index_t sum_block = (W * streams >= 8 ? 64 : 32) * W * streams;
 
-  // One load that walks memory in another order than the store: where it has an axis of neighbours, a transpose.
+  // Is the code one load that walks memory in another order than the store? Then it is a transpose along the load's
+  // contiguous axis.
   static constexpr bool copies() {
     if constexpr (Code.codes != 2 || Code.stores != 1 || axes == 1) return false;
     else {
@@ -237,7 +114,7 @@ private:
     for (int k = 0; k < slots; ++k) {
       w.base[k] = base_of(a, k);
 #if defined(__GNUC__)
-      asm("" : "+r"(w.base[k])); // one by one: a vector of pointers waits for the stores of them
+      asm("" : "+r"(w.base[k])); // one by one: a load of several pointers would wait for their stores
 #endif
       w.at[k] = p[k];
       w.stride[k] = a.slot[k].stride[axes - 1];
@@ -250,7 +127,8 @@ private:
         return row_from<true>(s, w, c, c + head, end, moved);
     row_from<false>(s, w, c, c, end, moved);
   }
-  // From column c on, until all stores past the caches line up; -1: they never do, or sums would depend on addresses.
+  // Elements from column c on until all stores past the caches are aligned. -1: they never are, or sums would depend
+  // on addresses.
   [[gnu::always_inline]] static index_t elements_to_whole_vectors(const row_state& w, index_t c) {
     constexpr int first = std::countr_zero(Code.past_caches);
     const auto behind = [&](int slot) {
@@ -269,7 +147,7 @@ private:
     lanes::template execute_all<true, false>(r, w, 0, W, typename lanes::all_codes{});
     V acc[Code.stores]; // of the row
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
-      if constexpr (out(k).k == store_kind::row) acc[k] = V(identity<k>());
+      if constexpr (out(k).k == store_kind::row) acc[k] = V(identity(k));
     });
     if constexpr (PastCaches && !accumulates())
       if (c < head) {
@@ -281,7 +159,7 @@ private:
     while (c < end) {
       V part[streams][Code.stores];
       unroll<streams>([&](auto u) __attribute__((always_inline)) {
-        unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { part[u][k] = V(identity<k>()); });
+        unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { part[u][k] = V(identity(k)); });
       });
       const index_t stop = end - c > sum_block ? c + sum_block : end;
       if constexpr (streams > 1)
@@ -326,7 +204,7 @@ private:
       if (out(k).k == Kind && !out(k).is_max) return true;
     return false;
   }
-  // chain: of the sums of that kind.   is_long: high and low hold others already
+  // chain: that of the sums of this kind.   is_long: high and low already hold others
   template <store_kind Kind>
   [[gnu::always_inline]] static void end_chains_of(sums& s, V* chain, int& length, bool& is_long) {
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
@@ -339,13 +217,13 @@ private:
     is_long = true;
   }
 
-  // The outer axis along which neighbours of the operand lie, or the innermost one.
+  // The outer axis along which the operand is contiguous, or else the innermost one.
   static int axis_of_neighbours(const fused_arguments& a) {
     for (int k = 0; k < axes - 1; ++k)
       if (a.slot[0].stride[k] == 1) return k;
     return axes - 1;
   }
-  // nest() for a copy: `cols` indices of axis `along` and all of the innermost one are transposed.
+  // nest() for a copy: transposes `cols` indices of axis `along` and all of the innermost axis.
   template <int A> static void nest_transposed(const fused_arguments& a, int along, index_t cols, index_t lo,
                                                index_t hi, const T* from, T* to) {
     const index_t in = a.slot[0].stride[A], result = a.slot[1].stride[A];
@@ -368,35 +246,19 @@ private:
     for (int k = 0; k < slots; ++k) p[k] = from[k];
     if constexpr (A == axes - 1) row(s, a, p, lo, hi, moved);
     else {
-      begin_axis<A>(s, p);
+      outer_sums::template begin_axis<A>(s, p);
       for (int k = 0; k < slots; ++k) p[k] += lo * a.slot[k].stride[A];
       for (index_t i = lo; i < hi; ++i) {
         nest<A + 1>(s, a, p, 0, a.loop[A + 1], moved | (i > lo ? 1u << A : 0u));
-        end_step<A>(s, p, moved);
+        outer_sums::template end_step<A>(s, p, moved);
         for (int k = 0; k < slots; ++k) p[k] += a.slot[k].stride[A];
       }
-      end_axis<A>(s, p, moved);
+      outer_sums::template end_axis<A>(s, p, moved);
     }
   }
-  // The arguments of a call whose sums along outer axes are in their chains, and those sums.
-  struct arguments_in_chains : fused_arguments {
-    void* place[slots];
-    arguments_in_chains(const fused_arguments& a, sums& s) : fused_arguments(a) {
-      unroll<Code.stores>([&](auto k) {
-        if constexpr (in_chains(k)) set_chains<k>(a, s);
-      });
-      for (int k = 0; k < slots; ++k) place[k] = base_of(a, k);
-      unroll<Code.stores>([&](auto k) {
-        if constexpr (in_chains(k))
-          if (s.of[k].level >= 0) place[out(k).slot] = s.of[k].chain;
-      });
-      base = place;
-    }
-    arguments_in_chains(const arguments_in_chains&) = delete;
-  };
 
 public:
-  // Indices [lo, hi) of the outermost axis. What it sums is the result after finish.
+  // Runs indices [lo, hi) of the outermost axis. Its sums are complete after finish.
   // @pre every loop extent > 0, lo < hi
   [[gnu::noinline]] static void run(const fused_arguments& a, index_t lo, index_t hi) {
     if constexpr (copies())
@@ -408,7 +270,7 @@ public:
         return;
       }
     sums s;
-    unroll<Code.stores>([&](auto k) { s.total[k] = V(identity<k>()); });
+    unroll<Code.stores>([&](auto k) { s.total[k] = V(identity(k)); });
     position p;
     for (int k = 0; k < slots; ++k) p[k] = a.slot[k].start;
     const unsigned moved = a.done > 0 ? 1u : 0u;
@@ -429,23 +291,6 @@ public:
             low = 0;
           } else two_sum(*q, low, x);
         } else *q = a.done > 0 ? combine(y.is_max, *q, x) : x;
-      }
-    });
-  }
-  // After the last call for some sums over the outermost axis, of a.done indices in all.
-  static void finish(const fused_arguments& a) {
-    unroll<Code.stores>([&](auto k) {
-      constexpr auto y = out(k);
-      if constexpr (y.carries && y.k == store_kind::total) {
-        T* const q = static_cast<T*>(base_of(a, y.slot));
-        *q = sum_of(*q, *static_cast<T*>(carry_of(k, a)));
-      } else if constexpr (y.carries && reduces(k, 0)) {
-        sums s;
-        set_chains<k>(a, s);
-        chains& l = s.of[k];
-        if (l.level < 0) return;
-        if (l.n > 0) l.end(0, true);
-        end_sums<V>(l.all, l.high, l.low);
       }
     });
   }

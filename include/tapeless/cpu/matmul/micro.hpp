@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// The microkernel of products: an (M, NV * W) block of C in registers, and how large blocks and their operands are.
+// The microkernel of products: an (M, NV * W) block of C in registers. And how large blocks and their operands are.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -29,19 +29,20 @@ template <class V> struct blocking {
   static_assert(NC % NR == 0 && MC % MR == 0 && KC * static_cast<index_t>(sizeof(value_type)) % 128 == 0);
 };
 
-/// Vectors of a panel of b that m rows meet at once: their sums, one vector of each and one of a fill the registers.
+/// The widest panel of b for m rows, in vectors: its sums, a row of it and one vector of a fill the registers.
 template <class V> constexpr index_t vectors_of_panel(index_t m) {
   return std::min<index_t>(8, (sizeof(V) == 64 ? 31 : 15) / (m + 1));
 }
 
-/// What a microkernel fetches meanwhile: rows to come, each of them in one piece, so far apart; or, where `step` is not 0, one
-/// line for each step, so far apart; and in each step what lies `ahead` of its row of b, where the panel is as wide as it
-/// may be. nullptr, 0: nothing.
+/// What a microkernel prefetches. From p on: the next rows, `row` apart, each in one piece; or, if `step` is not 0,
+/// one line per step, `step` apart. And in each step what lies `ahead` of its row of b, if the panel has the largest
+/// width. nullptr, 0: nothing.
 template <class T> struct fetched {
   const T* p = nullptr;
   index_t row = 0, step = 0, ahead = 0;
 };
-/// Of each step `count` elements of a, `a_tap` apart, meet what lies so far from its row of b.
+/// In each step, element t of `count` elements of a, `a_tap` apart, multiplies what lies at[t] from the step's row of
+/// b.
 struct taps_of_step {
   const index_t* at;
   int count;
@@ -49,8 +50,8 @@ struct taps_of_step {
 };
 
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + at[t] + j]     (M, NV * W)
-/// Without Taps: one t with at[0] = 0, and taps is nullptr. The last vector of c has `last` lanes; with Masked that of b as well.
-/// Its loops are left to the compiler to unroll: as calls of unroll they take twice as long to compile.
+/// Without Taps: one t with at[0] = 0, and taps is nullptr. The last vector of c has `last` lanes; with Masked that of
+/// b as well. The compiler unrolls the loops: as calls of unroll they take twice as long to compile.
 template <class V, int M, int NV, bool Taps = false, bool Masked = false, class T = typename V::value_type>
 [[gnu::noinline]] void micro(index_t k, const T* a, index_t a_row, index_t a_step, const T* b, index_t b_step,
                              T* c, index_t c_row, index_t last, bool add, const fetched<T>* fetch = nullptr,
@@ -63,7 +64,8 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
-  // Rows of c are pages apart: they are on their way while the sums are taken. To L2: b passes through L1 meanwhile.
+  // Rows of c are pages apart, so they are prefetched while the sums are computed. Into L2: b passes through L1
+  // meanwhile.
   if (M > 1 && (Taps ? k * taps->count >= 64 : k >= 128))
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i) {
@@ -77,8 +79,8 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       __builtin_prefetch(c + i * c_row, 1, 3);
       if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 1, 3);
     }
-  // A pointer for four rows of a: a step then has few additions besides its loads, and there are machines whose ports
-  // for those are the ones that multiply.
+  // One pointer for four rows of a keeps the additions of a step few: on some machines they use the ports that
+  // multiply.
   constexpr int pointers = (M + 3) / 4;
   const T* rows[pointers];
 #pragma GCC unroll 16
@@ -88,7 +90,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
   const auto walk = [&](index_t by) __attribute__((always_inline)) {
 #pragma GCC unroll 16
     for (int g = 0; g < pointers; ++g) {
-      const T* p = rows[g] + by; // a copy: no element of an array could be kept
+      const T* p = rows[g] + by; // a copy: an array element could not stay in a register
       opaque_scalar(p);
       rows[g] = p;
     }
@@ -120,7 +122,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
                   for (int t = 0; t < count; ++t, walk(a_tap)) step(b + at[t]);
               });
   } else {
-    // L1 is for what passes now, unless there is little of it.
+    // L1 is for the current operands, unless they are small.
     constexpr int near = NV > 1 ? 2 : 3;
     const fetched<T> of = fetch != nullptr ? *fetch : fetched<T>{};
     const T* next = of.p;
@@ -170,8 +172,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
       else lanes.store(end, sum[NV - 1]);
     }
   };
-  // Of a large block this is much of what there is to compile: where its last vector is part of one, whether it adds is
-  // asked for each row.
+  // This is much of a large block's code. So if its last vector is partial, each row tests whether it adds.
   using yes = std::true_type;
   using no = std::false_type;
   if (last == W) add ? finish(yes{}, yes{}) : finish(no{}, yes{});
@@ -214,7 +215,7 @@ template <int MR, class F>
 template <int MR, class F> [[gnu::always_inline]] inline void row_blocks(index_t rows, F&& f) {
   row_blocks<MR>(rows, 0, ceil_div(rows, MR), f);
 }
-/// The same with a constant for the number of rows.
+/// The same, but the number of rows is a constant.
 template <int MR, class F> [[gnu::always_inline]] inline void constant_row_blocks(index_t rows, F&& f) {
   row_blocks<MR>(rows, [&](index_t i, index_t rows_of_block) __attribute__((always_inline)) {
     unroll<MR>([&](auto m) __attribute__((always_inline)) {

@@ -3,15 +3,18 @@
 #pragma once
 // The operands of a product of matrices, and their packing for the microkernel.
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
+#include <utility>
 
+#include "../../core/geometry.hpp"
 #include "micro.hpp"             // IWYU pragma: export
 #include "../base/transpose.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 
 /// A strided matrix: element (i, j) at p[i * row + j * col]; row == 1 or col == 1.
-/// With a list its lines, along the axis whose stride is not 1, are those of the list: line n is that of index list[n].
+/// With a list, line n along the axis whose stride is not 1 is that of index list[n].
 template <class T> struct matrix {
   const T* p;
   index_t row, col;
@@ -23,8 +26,24 @@ template <class T> struct matrix {
   const T* line(index_t n) const { return p + (list == nullptr ? n : list[n]) * (row == 1 ? col : row); }
 };
 
-/// Rows of a that lie in its columns (a.row == 1), (rows, k), as the blocks of row_blocks: element (i, p) of the block
-/// from row r on at to[r * k + p * block + i]. Line by line of a, some steps ahead of themselves.
+/// The same product with as many rows as possible: matrices of a batch that share b become one, and a column vector
+/// becomes a row vector of the transpose.   @pre e.batch, e.m, e.n > 0
+template <class T> void combine_rows(matmul_extents& e, const T*& a, const T*& b) {
+  if (e.m == 1) e.ta = false;
+  if (e.a_batched && !e.b_batched && !e.ta) e.m *= e.batch, e.batch = 1;
+  if (e.n != 1) return;
+  if (e.m > 1) {
+    std::swap(a, b);
+    std::swap(e.a_batched, e.b_batched);
+    std::swap(e.m, e.n);
+    e.tb = !e.ta;
+    e.ta = false;
+  } else e.tb = true;
+}
+
+/// Packs (rows, k) of a, whose columns are contiguous (a.row == 1), as the blocks of row_blocks: element (i, p) of the
+/// block that starts at row r goes to to[r * k + p * block + i]. It reads a line by line and prefetches some lines
+/// ahead.
 template <class V, class T> void pack_columns(index_t rows, index_t k, const matrix<T>& a, T* to) {
   constexpr index_t W = blocking<V>::W, MR = blocking<V>::MR, line = 64 / static_cast<index_t>(sizeof(T));
   constexpr index_t ahead = 8;
@@ -40,7 +59,7 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
       const auto part = [&](index_t block, index_t i) __attribute__((always_inline)) {
         const index_t lanes = std::min(W, block - i);
         if constexpr (inside && !listed)
-          store(t + i, load<V>(from + i)); // later steps come over what is too much
+          store(t + i, load<V>(from + i)); // later steps overwrite what is too much
         else {
           const V v = end - from - i >= W ? load<V>(from + i) : load_n<V>(from + i, lanes);
           if constexpr (inside) store(t + i, v);
@@ -54,7 +73,7 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
         }
       };
       copy(larger, size + 1);
-      t -= p; // the other blocks have a row less
+      t -= p; // the other blocks have one row less
       copy(blocks - larger, size);
     }
   };
@@ -65,11 +84,12 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
   steps(whole, k, std::false_type{}, std::false_type{});
 }
 
-/// (k, cols) of b as panels of NR columns one behind the other, zeros behind the last column, up to a whole vector.
+/// Packs (k, cols) of b as panels of NR columns, one after the other, with zeros after the last column up to a whole
+/// vector.
 template <class V, class T> void pack_panels(index_t k, index_t cols, const matrix<T>& b, T* to) {
   constexpr index_t W = blocking<V>::W, NR = blocking<V>::NR, line = 64 / static_cast<index_t>(sizeof(T));
   if (b.col == 1) {
-    constexpr index_t together = 8 * NR; // few pages of `to` are open at once
+    constexpr index_t together = 8 * NR; // few pages of `to` are in use at once
     for (index_t j0 = 0; j0 < cols; j0 += together)
       for (index_t p = 0; p < k; ++p) {
         if (p + 8 < k)

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Products of matrices whose extents are known while the program is compiled and so small that a call, a packed panel
-// or half a vector of nothing would cost more than the multiplications.                 C[b] = op(A[b]) op(B[b])
+// Products whose extents are compile-time constants, and so small that a call, a packed panel or an empty half of a
+// vector would cost more than the multiplications.                 C[b] = op(A[b]) op(B[b])
 //
-// One function for each (m, n, k, transposed or not): every loop has its bounds, every address its constant. An element
-// of C is summed in the order of k, as cpu/matmul/matmul.hpp does it, unless C is so small that a sum has several chains, or
-// narrow: a dot product has a chain for each lane.
+// One function for each (m, n, k, transposed or not): loop bounds and offsets are constants. An element of C is summed
+// in the order of k, as in matmul.hpp. There are two exceptions: if C is very small a sum has several chains, and if C
+// is narrow a dot product has a chain for each lane.
 #include <algorithm>
 
 #include "matmul.hpp"
@@ -30,8 +30,8 @@ struct small_blocks {
   int rows = 1, cols = 1;
   int chains = 1; // of each sum
 };
-// Vectors narrower than the machine's where C is. For a step of k a block takes a multiplication for each of its
-// vectors of C, or a load for each of its rows and columns; both ends of a block take as long as two steps.
+// Vectors are narrower than the machine's if C is. In a step of k a block takes a multiplication for each of its
+// vectors of C, or a load for each of its rows and columns. Its begin and its end take as long as two steps.
 constexpr small_blocks blocks_of(const small_product& s) {
   constexpr int registers = sizeof(simd<float>) == 64 ? 32 : 16;
   const int W = s.lanes();
@@ -39,7 +39,7 @@ constexpr small_blocks blocks_of(const small_product& s) {
   best.lanes = W;
   while (best.lanes * s.size > 16 && best.lanes / 2 >= s.n) best.lanes /= 2;
   best.vectors = static_cast<int>(ceil_div(s.n, best.lanes));
-  const int together = best.lanes == W ? 1 : 2; // multiplications and loads of a cycle
+  const int together = best.lanes == W ? 1 : 2; // multiplications and loads per cycle
   index_t least = 0;
   for (int wide = 1; wide <= std::min(best.vectors, s.m == 1 ? 8 : 4); ++wide) {
     const int cols = static_cast<int>(ceil_div(best.vectors, wide)),
@@ -58,12 +58,12 @@ constexpr small_blocks blocks_of(const small_product& s) {
   return best;
 }
 
-/// c[i, j] = sum_p a[i * a_row + p * a_step] * b[p * b_row + j * b_col]: M rows, NV vectors of N lanes, the last one of
-/// Last; that of b has all lanes where Padded.   @pre K >= Chains
+/// c[i, j] = sum_p a[i * a_row + p * a_step] * b[p * b_row + j * b_col]: M rows, NV vectors of N lanes. The last
+/// vector has Last lanes; in b all N if Padded.   @pre K >= Chains
 template <class T, int M, int NV, int N, int Last, int Chains, int K, int ARow, int AStep, int BRow, int BCol,
           bool Padded>
 [[gnu::always_inline]] inline void small_block(const T* a, const T* b, T* c, int c_row) {
-  using V = lanes<T, N>;
+  using V = partial_vector<T, N>;
   V acc[Chains][M][NV];
   const auto step = [&](int p, auto chain, auto first) __attribute__((always_inline)) {
     V row[NV];
@@ -113,15 +113,15 @@ template <class T, int M, int NV, int N, int Last, int Chains, int K, int ARow, 
   });
 }
 
-/// Are rows of b, which lie in its columns, read lane by lane?
+/// Are the rows of op(b) read lane by lane from the columns of b?
 constexpr bool reads_columns(const small_product& s) {
   return s.tb && blocks_of(s).rows == 1 && s.n * s.k <= 128;
 }
-/// Is each element of C a dot of two rows in memory?
+/// Is each element of C a dot product of two rows in memory?
 constexpr bool takes_dots(const small_product& s) {
   return s.tb && !s.ta && s.m <= 4 && s.k * s.size >= 16 && !reads_columns(s);
 }
-/// Elements of op(B) as rows of whole vectors, each of which is written up to a whole one of the machine's.
+/// Elements of op(B) packed as rows of whole vectors. Each is written with a whole vector of the machine.
 constexpr int small_panel(const small_product& s) {
   const small_blocks b = blocks_of(s);
   return (s.k * b.vectors - 1) * b.lanes + s.lanes();
@@ -179,7 +179,7 @@ template <small_product S, class T>
   }
 }
 
-/// The product of these extents; m == 0: it is not a small one. Extents that are not known are `many`.
+/// The small product of these extents; m == 0: it is not small. Unknown extents are `many`.
 constexpr small_product small_product_of(matmul_extents e, int size) {
   constexpr index_t most = 1 << 18, bytes_of_b = 1 << 15;   // it stays in L1
   if (e.a_batched && !e.b_batched && !e.ta) e.m *= e.batch; // rows of all matrices in one
@@ -195,7 +195,7 @@ constexpr small_product small_product_of(matmul_extents e, int size) {
   return size * std::max(s.k * s.n, s.tb ? small_panel(s) : 0) > bytes_of_b ? small_product{} : s;
 }
 
-/// Elements of b, packed ahead of all products with it; 0: it is read as it is.
+/// Elements of b packed ahead of all products with it; 0: b is read in place.
 constexpr index_t small_packed(const small_product& s) {
   return s.tb && !s.exchanged && !reads_columns(s) && !takes_dots(s) ? small_panel(s) : 0;
 }

@@ -1,26 +1,27 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// A product of matrices on one thread: the blocks that pass together, and the loops around the microkernel.
+// A product of matrices on one thread: its blocks, and the loops around the microkernel.
 //
-// The microkernel keeps an (MR, NR) block of C in registers; a panel (KC, NR) of B stays in L1 or near it, a block
-// (MC, KC) of A in L2, a block (KC, NC) of B in L3 (K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication,
-// 2008). Operands are packed only where their lanes or lines would not be contiguous.
+// The microkernel keeps an (MR, NR) block of C in registers. A panel (KC, NR) of B stays in L1 or near it, a block
+// (MC, KC) of A in L2, a block (KC, NC) of B in L3 (K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix
+// Multiplication, 2008). Operands are packed only where their lanes or lines are not contiguous.
 #include <algorithm>
 
 #include "pack.hpp" // IWYU pragma: export
 
 namespace tapeless::cpu {
 
-/// Stands for an extent that is not known yet where scratch is reserved.
+/// An extent that is not known yet when scratch is reserved.
 inline constexpr index_t many = 1 << 20;
 
-/// Elements of c whose sum is a long one, at most: what a block of it comes to, and what their sum has lost, are in scratch.
+/// The most elements of c that a long sum takes at once. For each, scratch holds the sum of a block and what rounding
+/// has lost.
 inline constexpr index_t long_sums = 1 << 16;
 constexpr index_t long_sums_scratch(index_t rows, index_t cols) {
   return 2 * (rows < long_sums && cols < long_sums ? std::min(rows * cols, long_sums) : long_sums);
 }
-/// Steps of k at a time, at least.
+/// The fewest steps of k in a block.
 inline constexpr index_t least_steps = 32;
 
 /// Elements of scratch for a product: a packed block of B and one of A. It grows with each extent.
@@ -29,9 +30,9 @@ template <class V> constexpr index_t tile_scratch(index_t rows, index_t cols, in
   return std::min(k, B::KC) * (round_up(std::min(cols, B::NC), B::NR) + std::min(rows, B::MC)) +
          (k > blocks_in_order * least_steps ? long_sums_scratch(rows, cols) : 0);
 }
-/// c (+)= a sum over k, in blocks of at most `deep`:
+/// c (+)= a sum over k, in blocks of at most `deep` steps:
 ///   block(row, column, step, rows, columns, steps, to, to_row, add, scratch): to (+)= the sums of these steps
-/// Blocks are at most `high` rows and whole panels of NR columns, where they are not the whole.
+/// Blocks that are not the whole c have at most `high` rows and whole panels of NR columns.
 template <class V, class T, class Block>
 void sum_of_blocks(index_t rows, index_t cols, index_t k, index_t deep, index_t high, index_t NR, T* c,
                    index_t c_row, bool add, T* scratch, const Block& block) {
@@ -56,27 +57,27 @@ void sum_of_blocks(index_t rows, index_t cols, index_t k, index_t deep, index_t 
     }
 }
 
-/// Is a copy of b, (k, cols) in rows `step` elements apart, worth it where `rows` rows of a meet it? Rows of a multiple of 512
-/// bytes share few sets of L1, so that even a shallow panel of them does not stay there.
+/// Does it pay to pack b, (k, cols) with rows `step` elements apart, for `rows` rows of a? Rows a multiple of 512
+/// bytes apart share few sets of L1, so that not even a shallow panel stays there.
 template <class V> constexpr bool pays_to_pack(index_t rows, index_t k, index_t step) {
   using B = blocking<V>;
   const bool crowded = step * static_cast<index_t>(sizeof(typename V::value_type)) % 512 == 0;
   return step >= 4 * B::NR && (k > 128 ? rows >= 8 * B::MR : crowded && k >= 32 && rows >= 32 * B::MR);
 }
 
-/// So many of `extent` in each of the fewest blocks of at most `most`, in whole units.   @pre most is a multiple of unit
+/// The size of blocks if `extent` is cut into the fewest equal ones of at most `most`, in whole units.
+///   @pre most is a multiple of unit
 constexpr index_t equal_blocks(index_t extent, index_t most, index_t unit) {
   return round_up(ceil_div(extent, std::max<index_t>(1, ceil_div(extent, most))), unit);
 }
 
-/// What tile packs, and the largest blocks that pass together.   kc: at most so many steps, for the sums of a long k
+/// What tile packs, and how large its blocks are.   kc: the most steps of a block, for the sums of a long k
 struct tile_choice {
-  bool by_steps; // lines of both are steps of k, few pages hold those of a block, and each is read few times
+  bool by_steps; // lines of both are steps of k; those of a block lie on few pages and are read few times
   bool pack_a, pack_b;
-  bool in_place; // few rows: b is read where it is, in panels as wide as the registers allow
-  bool far;      // rows of b lie on pages of their own
-  bool
-      fetches_sources; // the rows of both that are packed next are fetched in one piece: L2 has room for them
+  bool in_place;        // few rows: b is read where it is, in panels as wide as the registers allow
+  bool far;             // rows of b lie on pages of their own
+  bool fetches_sources; // prefetch the rows of both that are packed next: L2 has room for them
   index_t kc, cols, rows;
 };
 template <class V, class T>
@@ -89,8 +90,8 @@ tile_choice choose_tiles(index_t rows, index_t cols, index_t k, const matrix<T>&
   r.by_steps = a.col != 1 && b.col == 1 && !packed && a.list == nullptr && b.list == nullptr &&
                std::max(a.col, b.row) <= page / (wide_lanes ? 4 : 8) &&
                (!wide_lanes || std::min(a.col, b.row) <= 128);
-  // Of a long sum so few steps that those of both are read again from L2. From KC on blocks of them are 128 at least: some
-  // lines ahead of each call.
+  // A long sum takes few steps at a time, so that those of both are read again from L2. From KC on a block has at
+  // least 128 steps: some lines to prefetch in each call.
   const bool is_long = wide_lanes && a.col != 1 && b.col == 1 && k >= B::KC;
   if (r.by_steps) kc = std::min(kc, is_long ? 5 * B::KC / 16 : B::KC / 2);
   else if (is_long && a.col * b.row * bytes <= 1 << 20) kc = std::min(kc, 3 * B::KC / 8);
@@ -107,7 +108,7 @@ tile_choice choose_tiles(index_t rows, index_t cols, index_t k, const matrix<T>&
                       a.col <= 2 * rows && b.row <= 2 * cols && (a.col + b.row) * kc * bytes <= 5 << 17;
   r.kc = equal_blocks(k, kc, line);
   r.cols = equal_blocks(cols, B::NC, B::NR);
-  // Rows of c that are wide lie on pages of their own: few at a time, if what they meet of b is read again from L2.
+  // Wide rows of c lie on pages of their own. Take few at a time, if their part of b is read again from L2.
   const bool few_pages =
       !r.pack_a && c_row * bytes >= (wide_lanes ? 1024 : 3072) && r.kc * r.cols * bytes <= 1 << 20;
   r.rows = r.in_place  ? ceil_div(rows, ceil_div(rows, B::MR))
@@ -116,8 +117,8 @@ tile_choice choose_tiles(index_t rows, index_t cols, index_t k, const matrix<T>&
   return r;
 }
 
-/// What comes behind the block at hand, call by call of the microkernel: call n of the panel at column j fetches a part.
-/// Nothing that L2 has: that takes loads from the sums.
+/// What to prefetch for the blocks after this one: call n of the microkernel for the panel at column j prefetches a
+/// part. Never what L2 has: such a prefetch delays the loads of the sums.
 template <class V, class T> struct tiles_to_come {
   using B = blocking<V>;
   static constexpr index_t bytes = static_cast<index_t>(sizeof(T)), line = 64 / bytes;
@@ -141,7 +142,7 @@ template <class V, class T> struct tiles_to_come {
     const index_t jn = next_panel(j), more = next_rows();
     const index_t later = (call < lines && jn > 0) || more > 0 ? p : p + kb;
     const index_t x = (j / B::NR * (ceil_div(mc, B::MR) - lines) + call - lines) * line;
-    if (kb < 128 || later >= k) return {}; // a short way: little comes from far
+    if (kb < 128 || later >= k) return {}; // short: little comes from far
     if (call < lines) return {.p = b.at(later, j0 + jn).p + call * line, .step = b.row};
     if (x >= rows - more) return {};
     return {.p = a.at(more + x, later).p, .step = a.col};
@@ -160,7 +161,7 @@ template <class V, class T> struct tiles_to_come {
     if (kb * nc <= (1 << 20) / bytes || (jn == 0 && more == 0)) return {};
     if (call < lines)
       return {.p = (packed ? packed + jn * all_k : panels + jn * kb) + call * kb * line, .step = line};
-    // Once for each panel, some rows of the next block of a; rows that lie whole pages apart share few sets of L2.
+    // Once per panel, some rows of the next block of a. Rows that lie whole pages apart share few sets of L2.
     const index_t i = more + j / B::NR * B::MR, later = more > 0 ? p : p + kb;
     if (call > lines || !choice.pack_a || a.col != 1 || a.row % (4096 / bytes) == 0 || later >= k ||
         i >= std::min(rows, more + choice.rows))
@@ -169,8 +170,8 @@ template <class V, class T> struct tiles_to_come {
   }
 };
 
-/// c (+)= a b for m rows: b is read where it is, in panels as wide as the registers allow.
-/// far: its rows lie on pages of their own, which no prefetcher follows from one to the next.
+/// c (+)= a b for m rows: b is read in place, in panels as wide as the registers allow.
+/// far: the rows of b lie on pages of their own, where no hardware prefetcher follows them.
 template <class V, class T>
 void wide_panels(index_t m, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
                  index_t c_row, bool add, bool far) {
@@ -187,7 +188,7 @@ void wide_panels(index_t m, index_t cols, index_t k, const matrix<T>& a, const m
     micro_rows<V, 1, true>(m, k, a.p, a.row, a.col, b.p + j, b.row, c + j, c_row, std::min(W, cols - j), add);
 }
 
-/// tile, where blocks along k are few.
+/// tile() for few blocks along k.
 template <class V, class T>
 void tile_in_order(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c,
                    index_t c_row, T* scratch, index_t kc, const T* packed, index_t all_k, bool add) {
@@ -254,9 +255,9 @@ void tile_in_order(index_t rows, index_t cols, index_t k, const matrix<T>& a, co
     }
 }
 
-/// c = a b on one thread, or c += a b with add, summed in equal blocks of at most kc along k whatever the rows and columns;
-/// c has row stride c_row.   packed: nullptr, or b as panels of all_k rows each.   Scratch: tile_scratch<V>(rows, cols, k)
-/// elements.
+/// c = a b on one thread, or c += a b with add. It is summed in equal blocks of at most kc along k, whatever the rows
+/// and columns. c has row stride c_row.   packed: nullptr, or b as panels of all_k rows each.   Scratch:
+/// tile_scratch<V>(rows, cols, k) elements.
 ///   @pre least_steps <= kc <= KC is a multiple of a line, or k <= kc
 template <class V, class T>
 void tile(index_t rows, index_t cols, index_t k, const matrix<T>& a, const matrix<T>& b, T* c, index_t c_row,

@@ -34,15 +34,15 @@ template <class T, class Team> void concat_axis(const Team& team, index_t outer,
   });
 }
 
-/// About as many elements as a chunk of moved rows is worth a thread.
+/// The number of moved elements that is about worth a chunk.
 inline constexpr index_t elements_per_chunk = 1 << 14;
 
 // y[j, i] = x[at[j], i]. Width is that of the rows, 0 where the compiler does not know it.
 template <int Width, class T> void gather_rows(index_t count, index_t inner, const T* x,
                                                const std::int32_t* at, T* y) {
-  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T)), lines = 128; // that are on their way
+  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T)), lines = 128; // in flight
   const index_t ahead = std::max<index_t>(1, lines * line / std::max<index_t>(inner, 1));
-  const bool is_long = inner >= 64 * line; // the machine itself fetches it
+  const bool is_long = inner >= 64 * line; // the hardware prefetches it
   for (index_t j = 0; j < count; ++j)
     if constexpr (Width == 0) {
       if (!is_long && j + ahead < count)
@@ -84,8 +84,9 @@ template <class T, class Team> void gather_axis(const Team& team, index_t outer,
 }
 
 // x[o, k, i] = base[o, k, i] + sum of y[o, j, i] over at[j] == k, in the order of j     @pre 0 <= at[j] < n, or n == 0
-// base: nullptr for zeros; it may be x. lost: as large as x, hits: a byte for each of its rows, read where sums
-// of floating-point numbers may be long. A row's first terms are one chain; what the sums of those behind them have lost is added with the next.
+// base: nullptr for zeros; it may be x. lost (as large as x) and hits (a byte for each of its rows) are used where
+// sums of floating-point numbers may be long. The first terms of a row are one chain. Later terms are added with
+// compensation.
 template <class T, class Team> void scatter_add_axis(const Team& team, index_t outer, index_t n,
                                                      index_t count, index_t inner, const T* y,
                                                      const std::int32_t* at,
@@ -95,7 +96,7 @@ template <class T, class Team> void scatter_add_axis(const Team& team, index_t o
   constexpr std::uint8_t chain = 32;
   const bool is_long = std::is_floating_point_v<T> && count > short_sum;
   // A chunk is some rows k of one o: all that is added to them, in the order of j. So the cut may depend on the team,
-  // and one thread reads `at` once. Not columns: what one core fetches ahead of its columns, another one writes.
+  // and a single thread reads `at` once. Columns would be worse: one core prefetches what another one writes.
   const index_t members = team.size();
   const bool is_cut =
       outer > 0 && outer < 4 * members && inner >= 32 && (n + count) * inner > elements_per_chunk;
@@ -124,7 +125,7 @@ template <class T, class Team> void scatter_add_axis(const Team& team, index_t o
         }
       for (index_t i = 0; i < inner; ++i)
         if constexpr (std::is_arithmetic_v<T>) q[i] += p[i];
-        else q[i] = q[i] || p[i]; // of masks
+        else q[i] = q[i] || p[i]; // masks
     }
   });
 }

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Kernels that choose rows: positions, ascending, at which a mask is set or a value is among the k most extreme.
+// Kernels that choose rows: the positions, ascending, at which a mask is set or a value is among the k most extreme.
 //   select_nonzero           { i : mask[i] != 0 }
 //   select_extreme           the first k positions of (v, i), sorted by descending (least: ascending) v, then i
 //   select_extreme_of_each   the same within { i : segment[i] == s }, for each s
-// The order of values: -0 == +0, and a NaN is greater than everything else and equal to every NaN.
-// One thread, no allocation; no branch per element depends on the data, but where segments are sorted.
+// The order of values: -0 == +0; a NaN is greater than everything else and equal to every NaN. One thread, no
+// allocation. No branch per element depends on the data, unless segments are sorted.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -33,13 +33,13 @@ template <class T> [[gnu::always_inline]] inline auto key_of(T v) {
 }
 template <class T> using key_type = decltype(key_of(T()));
 
-// Key x is selected where x & known > digits, or == digits for the first `ties` of these.
+// Key x is selected if (x & known) > digits. Of those with (x & known) == digits, the first `ties` are.
 template <class U> struct selection_cut {
   U known, digits;
   index_t ties;
 };
 
-// The keys in blocks, which compilers vectorise: f(keys, lo, m) for those of [lo, lo + m); false ends it
+// Calls f(keys, lo, m) for blocks [lo, lo + m) of keys, which compilers vectorise. false ends it.
 inline constexpr index_t keys_per_block = 128;
 template <class T, class F> [[gnu::always_inline]] inline void each_block(key_type<T> flip, index_t n,
                                                                           const T* v, F f) {
@@ -55,7 +55,7 @@ template <class T, class F> [[gnu::always_inline]] inline void each_block(key_ty
   }
 }
 
-// The cut of the k greatest keys, by digits from the highest down.   @pre 0 < k < n
+// Finds the cut of the k greatest keys, digit by digit from the highest.   @pre 0 < k < n
 template <class T> selection_cut<key_type<T>> cut_of_greatest(key_type<T> flip, index_t n, index_t k,
                                                               const T* v) {
   using U = key_type<T>;
@@ -81,7 +81,7 @@ template <class T> selection_cut<key_type<T>> cut_of_greatest(key_type<T> flip, 
     }
     const int low = std::max(shift - digit, 0);
     const U values = (U(1) << (shift - low)) - 1;
-    std::uint32_t seen[2][1 << digit] = {}; // two: equal keys in a row do not wait for each other
+    std::uint32_t seen[2][1 << digit] = {}; // two counters: equal keys in a row do not wait for each other
     each_block(flip, n, v, [&](const U* x, index_t, index_t m) {
       for (index_t c = 0; c < m; ++c) seen[c & 1][(x[c] >> low) & values] += (x[c] & cut.known) == cut.digits;
       return true;
@@ -99,9 +99,9 @@ template <class T> selection_cut<key_type<T>> cut_of_greatest(key_type<T> flip, 
   return cut;
 }
 
-/// Positions, ascending, at which the mask is not 0 (a NaN is set, and so is every byte of a bool but 0); their number is
-/// returned.
-/// rows: place for n.   @pre n < 2^31
+/// Positions, ascending, at which the mask is not 0; returns their number. A NaN is set, and so is every byte of a
+/// bool but 0.
+/// rows: room for n.   @pre n < 2^31
 template <class T> index_t select_nonzero(index_t n, const T* mask, std::int32_t* rows) {
   if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, detail::mask_byte>)
     return select_nonzero(n, reinterpret_cast<const std::uint8_t*>(mask), rows);
@@ -115,8 +115,8 @@ template <class T> index_t select_nonzero(index_t n, const T* mask, std::int32_t
   }
 }
 
-/// Positions, ascending, of the k greatest (least) values, of equal ones the first; min(k, n) of them.
-/// rows: place for min(k, n).   @pre n < 2^31
+/// Positions, ascending, of the min(k, n) greatest (least) values; of equal values the first. Returns their number.
+/// rows: room for min(k, n).   @pre n < 2^31
 template <class T> index_t select_extreme(bool least, index_t n, index_t k, const T* v, std::int32_t* rows) {
   k = std::min(k, n);
   if (k <= 0) return 0;
@@ -146,16 +146,16 @@ template <class T> index_t select_extreme(bool least, index_t n, index_t k, cons
       index_t c = 0;
       for (; ties > 0; ++c) ties -= is_tie(x[c]);
       emit(0, c, first);
-      emit(c, m, last + 1); // where this is 0, no key is greater, and count is k
+      emit(c, m, last + 1); // if this is 0, no key is greater, and count is k
     }
     return count < k;
   });
   return k;
 }
 
-/// Positions, ascending, of the at most k greatest (least) values of each segment, of equal ones the first; their
-/// number is returned. A row whose segment is not in [0, segments) belongs to none.
-/// rows: place for n; start: for segments + 1; both are scratch, too.   @pre n < 2^31
+/// Positions, ascending, of the at most k greatest (least) values of each segment; of equal values the first. Returns
+/// their number. A row whose segment is not in [0, segments) belongs to none.
+/// rows: room for n; start: for segments + 1; both are scratch, too.   @pre n < 2^31
 template <class T>
 index_t select_extreme_of_each(bool least, index_t n, index_t k, index_t segments, const T* v,
                                const std::int32_t* segment, std::int32_t* rows, std::int32_t* start) {

@@ -33,8 +33,8 @@ void fold(const Team& team, const unfold_extents& e, const T* dy, T* dx) {
     const index_t n = chunk / e.c, c = chunk % e.c;
     T* const to = dx + chunk * e.d * e.area;
     const T* const windows =
-        dy + (n * e.out * e.c + c) * e.taps * e.area; // of o: e.c * e.taps * e.area behind
-    if (e.taps > short_sum) {                         // chains of many terms
+        dy + (n * e.out * e.c + c) * e.taps * e.area; // of o: e.c * e.taps * e.area further
+    if (e.taps > short_sum) {                         // sums of many terms
       for (index_t at = 0; at < e.d; ++at)
         for (index_t i = 0; i < e.area; ++i) {
           T sum(0), lost(0);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Windows over planes whose elements are rows of `inner` channels.
+// Windows over planes whose elements are rows of `inner` channels (NHWC).
 //   x, dx: (planes, h, w, inner)   y, dy, idx: (planes, p, q, inner)   idx: flat number of the row in its plane
-// Lanes are channels, so windows need not be neighbours. What the functions compute stands in cpu/pool/pool.hpp. One chunk is one
+// Lanes are channels, so windows need not be neighbours. pool.hpp says what the functions compute. One chunk is one
 // row of the result.
 #include <algorithm>
 #include <cstdint>
@@ -189,7 +189,7 @@ struct seeing_windows {
     while (first < last && (at + pad - first * stride) % dil != 0) ++first;
   }
 };
-/// At most so many windows see an element.
+/// The most windows that see one element.
 constexpr index_t most_windows_of_element(const window_extents& e) {
   const auto most = [](index_t taps, index_t dil, index_t stride, index_t windows) {
     return std::min(windows, ((taps - 1) * dil + stride) / stride);
@@ -200,12 +200,12 @@ constexpr index_t most_windows_of_element(const window_extents& e) {
 constexpr bool windows_are_apart(const window_extents& e) {
   return e.stride_h > (e.r - 1) * e.dil_h && e.stride_w > (e.s - 1) * e.dil_w;
 }
-/// Each of them is seen by one.
+/// Each row of a plane is seen by exactly one window.
 constexpr bool windows_are_tiles(const window_extents& e) {
   return windows_are_apart(e) && e.stride_h == e.r && e.stride_w == e.s && e.pad_top == 0 &&
          e.pad_left == 0 && e.p * e.r == e.h && e.q * e.s == e.w;
 }
-/// pull_rows where each row is asked of one window at most.   @pre windows_are_apart(e)
+/// pull_rows where at most one window sees each row.   @pre windows_are_apart(e)
 template <class V, class Team, class T, class F>
 void push_rows(const Team& team, const window_extents& e, T* dx, const F& term) {
   const whole_windows whole(e);
@@ -231,7 +231,7 @@ void push_rows(const Team& team, const window_extents& e, T* dx, const F& term) 
   });
 }
 /// dx[y, x, c] = sum over the windows that see the row, in their order, of term(block, offset of the window's first
-/// channel, c, u, number of the row).
+/// channel + c, u, number of the row).
 template <class V, class Team, class T, class F>
 void pull_rows(const Team& team, const window_extents& e, T* dx, const F& term) {
   if (windows_are_apart(e)) return push_rows<V>(team, e, dx, term);

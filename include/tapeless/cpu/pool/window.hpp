@@ -30,12 +30,12 @@ struct whole_windows {
   }
 };
 
-/// Taps of a window: those that its ranges say, or all of R x S, one by one in the code.
+/// Taps of a window: those in its ranges, or all of R x S, unrolled.
 struct some_taps {};
 template <int R, int S> struct all_taps {};
 
-/// A window, or the first of W neighbours that have the same taps: flat number, corner, which may lie outside the
-/// plane, and the taps that do not.
+/// A window, or the first of W neighbours that have the same taps: its flat number, its corner, which may lie outside
+/// the plane, and the taps inside the plane.
 struct window {
   index_t at, y, x;
   tap_range rows, cols;

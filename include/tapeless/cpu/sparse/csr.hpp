@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// CSR matrices times vectors, their transposes, and what both are cut into.
+// CSR matrices times vectors, their transposes, and how both are cut into chunks.
 // a: (M, N) in rows of entries; e counts the entries of all rows, k the rows that are visited, i = rows(k).
 //   spmv             y[k]         = sum_e values[e] * x[column[e]]          x: (N)   y: (rows visited)
 //   spmv_transposed  g[column[e]] += values[e] * r[k]                       r: (rows visited)   g: (N)
 //   spread           out[e]       = l[k] * x[column[e]]                     out: (entries)
-// Stride: element j of x and g lies at [Stride * j]. 2 puts a value and its gradient side by side, so that what
-// spmv has loaded is in the first-level cache when spmv_transposed comes to the same row.
-// Every sum over the entries of a row has one order, whatever the range of rows, their choice and Stride.
+// Stride: element j of x and g lies at [Stride * j]. With 2 a value and its gradient lie side by side. Then what spmv
+// has loaded is in L1 when spmv_transposed comes to the same row.
+// A sum over the entries of a row has one order, whatever the range of rows, their choice and Stride.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace tapeless::cpu {
 
-/// Row i holds the entries [begin(i), end[i]); the columns of a row ascend and are unique.
-/// Neither array is read behind the last entry. Ends: to int32, or to int64 where there may be 2^31 entries and more.
+/// Row i holds the entries [begin(i), end[i]); the columns of a row ascend and are unique. Neither array is read past
+/// the last entry. Ends points to int32, or to int64 where there may be 2^31 entries or more.
 template <class Ends> struct csr_rows {
   Ends end;                   // (M)
   const std::int32_t* column; // (entries)
@@ -37,7 +37,7 @@ struct row_ends {
   }
 };
 
-/// Which rows are visited. ahead(): how far in front of row k, in entries, the next ones that come from memory lie.
+/// Which rows are visited. ahead(): the distance, in entries, from row k to the next rows that come from memory.
 struct every_row {
   constexpr index_t operator()(index_t k) const { return k; }
   static constexpr index_t ahead(const auto&, index_t) { return 1024; }
@@ -45,43 +45,49 @@ struct every_row {
 struct listed_rows {
   const std::int32_t* row; // ascending
   index_t count;
-  index_t far = 4; // so many rows
+  index_t far = 4; // in rows
   index_t operator()(index_t k) const { return row[k]; }
   index_t ahead(const auto& a, index_t k) const {
     return a.begin(row[k + far < count ? k + far : count - 1]) - a.begin(row[k]);
   }
 };
 
-/// What spmv_transposed may ask for while it adds: nothing, or x beside g for as many rows behind its own, which spmv
-/// comes to next; they end at `until`.
+/// What spmv_transposed prefetches while it adds: nothing, or x beside g for the rows that spmv visits next. These are
+/// as many rows as its own, right after them, and end at `until`.
 struct nothing_next {};
 struct rows_next {
   index_t until, nnz;
 };
-/// The first-level cache keeps what so many entries touch, and what the next ones will: 512 lines of x and g.
+/// L1 keeps what this many entries touch, and what the next ones will touch: 512 lines of x and g.
 inline constexpr index_t entries_at_hand = 256;
-/// The second-level cache keeps so much of entries that pass twice.
+/// L2 keeps this much of entries that are read twice.
 inline constexpr index_t bytes_in_second_level = 512 * 1024;
 
-/// Stands for an array of ones: a product with it is not made.
+/// An array of ones: no product with it is computed.
 struct ones {};
 
-/// First row of chunk `chunk` of `chunks`: about equal numbers of entries + rows each. 0 for the first, `rows` for
-/// chunk == chunks, ascending between; a chunk exceeds its share by less than the largest row and itself.
-template <class End>
-constexpr index_t chunk_of_rows(const End* end, index_t rows, index_t nnz, index_t chunk, index_t chunks) {
-  const index_t share = (nnz + rows) / chunks, rest = (nnz + rows) % chunks;
-  const index_t target = share * chunk + rest * chunk / chunks;
-  index_t lo = 0, hi = rows; // as many entries and rows lie before row i: false below lo, true at hi
+/// The first i in [0, n] with before(i) >= the share of the chunks before `chunk` in `total`. before ascends; n if none.
+template <class Before> constexpr index_t begin_of_share(index_t total, index_t n, index_t chunk,
+                                                         index_t chunks, const Before& before) {
+  const index_t target = total / chunks * chunk + total % chunks * chunk / chunks;
+  index_t lo = 0, hi = n;
   while (lo < hi) {
     const index_t i = lo + (hi - lo) / 2;
-    if ((i == 0 ? 0 : end[i - 1]) + i >= target) hi = i;
+    if (before(i) >= target) hi = i;
     else lo = i + 1;
   }
   return lo;
 }
+/// First row of chunk `chunk` of `chunks`, which have about equal numbers of entries + rows. 0 for the first, `rows`
+/// for chunk == chunks, ascending between. A chunk exceeds its share by less than the largest row + 1.
+template <class End>
+constexpr index_t chunk_of_rows(const End* end, index_t rows, index_t nnz, index_t chunk, index_t chunks) {
+  return begin_of_share(nnz + rows, rows, chunk, chunks,
+                        [=](index_t i) { return (i == 0 ? 0 : end[i - 1]) + i; });
+}
 
-/// The rows of [lo, hi) whose weight is not 0 (Zeros: is 0), to `out`, which has room for hi - lo; returns their number.
+/// Writes the rows of [lo, hi) whose weight is not 0 (Zeros: is 0) to `out`, which has room for hi - lo. Returns their
+/// number.
 template <class T, bool Zeros = false> index_t compact_rows(const T* weight, index_t lo, index_t hi,
                                                             std::int32_t* out) {
   index_t count = 0;
@@ -97,7 +103,7 @@ template <class T, bool Zeros = false> index_t compact_rows(const T* weight, ind
   return count;
 }
 
-/// Of the `count` rows of a list, those whose weight is not 0 (Zeros: is 0); returns their number.
+/// Keeps the rows of a list of `count` whose weight is not 0 (Zeros: is 0). Returns their number.
 template <class T, bool Zeros = false>
 index_t thin_rows(const T* weight, index_t count, std::int32_t* list) {
   index_t kept = 0;
@@ -109,7 +115,7 @@ index_t thin_rows(const T* weight, index_t count, std::int32_t* list) {
   return kept;
 }
 
-/// The entries of one long row as row_pieces rows of about equally many.
+/// The entries of one long row as row_pieces rows of about equal length.
 inline constexpr index_t row_pieces = 16;
 struct piece_ends {
   index_t entries;
@@ -118,8 +124,8 @@ struct piece_ends {
 template <class Ends> csr_rows<piece_ends> pieces_of_row(const csr_rows<Ends>& a, index_t i) {
   return {{a.end[i] - a.begin(i)}, a.column + a.begin(i)};
 }
-/// Rows that hold whole shares of the entries, if at most 16 members share them and none gets less than 8192: to `row`,
-/// ascending; returns their number. A row of two shares is among them, none of less than one.
+/// Writes the rows that hold a whole share of the entries to `row`, ascending, and returns their number. At most 16
+/// members share the entries, and none gets less than 8192. A row of two shares is found, none of less than one.
 inline constexpr index_t most_long_rows = 16;
 template <class End> index_t find_long_rows(const End* end, index_t rows, index_t nnz, index_t* row) {
   const index_t shares = nnz / 8192 < most_long_rows ? nnz / 8192 : most_long_rows;
@@ -144,9 +150,8 @@ template <class P> [[gnu::always_inline]] inline P starting_at(P p, index_t n) {
   else return p + n;
 }
 
-// Entries of a row to come: into the second-level cache, where they do not push x and g out of the first.
-// Asked for by every group of lanes, several times a line: a fifth faster on Zen 4 than once.
-// The address may lie behind the arrays; nothing is read there.
+// Prefetches entries of later rows into L2, where they do not push x and g out of L1. Every group of lanes asks,
+// several times a line: a fifth faster on Zen 4 than once. The address may lie past the arrays; nothing is read there.
 template <class P> [[gnu::always_inline]] inline void prefetch_at(const P* p, index_t offset) {
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) +
                                                    static_cast<std::uintptr_t>(offset) * sizeof(P)),
@@ -154,8 +159,8 @@ template <class P> [[gnu::always_inline]] inline void prefetch_at(const P* p, in
 }
 [[gnu::always_inline]] inline void prefetch_at(ones, index_t) {}
 
-// From the first entry of row k to that of row `then`, of which as many entries are asked for as row k has;
-// 0: none is, as there is no such row, or these may not exist or are too many.
+// The distance from the first entry of row k to that of row `then`, of which as many entries are prefetched as row k
+// has. 0: no prefetch, as there is no such row, or its entries may not exist or are too many.
 template <class Ends, class Rows>
 constexpr index_t entries_to_next(const csr_rows<Ends>&, const Rows&, index_t, index_t, nothing_next) {
   return 0;
@@ -167,7 +172,7 @@ index_t entries_to_next(const csr_rows<Ends>& a, const Rows& rows, index_t k, in
   return entries <= entries_at_hand && there + entries <= next.nnz ? there - begin : 0;
 }
 
-// The columns of N entries, two of them with one load: none is negative.
+// The columns of N entries, two with one load. No column is negative.
 template <int N> struct columns_of_group {
   index_t j[N];
 };
@@ -236,7 +241,7 @@ void spmv(const csr_rows<Ends>& a, Rows rows, Values values, X x, index_t lo, in
 }
 
 // g[Stride * column[e]] += values[e] * r[k] for k in [lo, hi); values and r may be `ones`
-// A function of its own, as its loop takes all registers: inlined in a sweep it runs a sixth longer.
+// It is not inlined, as its loop takes all registers: inlined in a sweep it takes a sixth longer.
 template <class V, int Stride = 1, class Ends, class Rows, class Values, class R, class Next = nothing_next>
 [[gnu::noinline]] void spmv_transposed(const csr_rows<Ends>& a, Rows rows, Values values, R r, index_t lo,
                                        index_t hi, typename V::value_type* __restrict g, Next next = {}) {
@@ -262,8 +267,7 @@ template <class V, int Stride = 1, class Ends, class Rows, class Values, class R
         }
         prefetch_at(a.column, e + ahead);
         prefetch_at(values, e + ahead);
-        if constexpr (
-            products) { // multiplied side by side: a tenth faster on Zen 4 than one fma after the other
+        if constexpr (products) { // products first: a tenth faster on Zen 4 than one fma after the other
           const narrow<T> p = load_narrow(values + e) * scale;
           const auto c = load_columns<L>(a.column + e);
           unroll<L>([&](auto l) __attribute__((always_inline)) { g[index_t(Stride) * c.j[l]] += p[int{l}]; });

@@ -11,7 +11,8 @@
 
 namespace tapeless::cpu {
 
-// act(first row, last row + 1, each) for blocks of rows, side by side; each(f): f(entry, row, column) for its entries
+// Calls act(first row, last row + 1, each) for blocks of rows, in parallel. each(f) calls f(entry, row, column) for
+// its entries.
 template <class Team, class Ends, class Act>
 void each_block_of_rows(const Team& team, const csr_rows<Ends>& a, index_t rows, Act act) {
   constexpr index_t size = 64;

@@ -6,13 +6,13 @@
 //   spmm             C[k,:]         = sum_e values[e] * B[column[e],:]       B: (N, K)   C: (rows visited, K)
 //   spmm_transposed  B[column[e],:] += values[e] * C[k,:]
 //   sddmm            out[e]         = <L[k,:], R[column[e],:]>               L: (rows visited, K)   R: (N, K)
-// Every sum has one order for a given K, whatever the range of rows and their choice.
+// A sum has one order for a given K, whatever the range of rows and their choice.
 #include "../base/long_sums.hpp"
 #include "csr.hpp"
 
 namespace tapeless::cpu {
-// Columns [j, j + N * W) of one row of a dense matrix in N registers; the last block of a row, where N is 1, has
-// `last` columns of W.
+// Columns [j, j + N * W) of a row of a dense matrix in N registers. In the last block of a row, N is 1 and `last` of W
+// columns exist.
 template <class V, int N, bool Whole> struct dense_block {
   using T = typename V::value_type;
   static constexpr int W = static_cast<int>(V::size);
@@ -26,7 +26,7 @@ template <class V, int N, bool Whole> struct dense_block {
     if constexpr (Whole) store(p + n * W, v);
     else store_n(p, v, last);
   }
-  // What is read of a row some entries ahead, a line at a time
+  // Prefetches this block of a later row, a line at a time.
   [[gnu::always_inline]] static void prefetch(const T* p) {
     unroll<(N * static_cast<int>(sizeof(V)) + 63) / 64>([&](auto l) __attribute__((always_inline)) {
       __builtin_prefetch(reinterpret_cast<const char*>(p) + 64 * l, 0, 3);
@@ -34,7 +34,7 @@ template <class V, int N, bool Whole> struct dense_block {
   }
 };
 
-// f(block, j) for the blocks of K columns: registers of 8, 4, 2 and 1 vectors, then what is less than a vector
+// Calls f(block, N, j) for the blocks of K columns: 8, 4, 2 and 1 vectors, then the rest of less than a vector.
 template <class V, class F> [[gnu::always_inline]] inline void each_block(index_t K, F f) {
   constexpr index_t W = static_cast<index_t>(V::size);
   index_t j = 0;
@@ -45,14 +45,14 @@ template <class V, class F> [[gnu::always_inline]] inline void each_block(index_
   if (j < K) f(dense_block<V, 1, false>{K - j}, std::integral_constant<int, 1>{}, j);
 }
 
-// value * v + sum, value of entry e
+// values[e] * v + sum
 template <class V, class Values>
 [[gnu::always_inline]] inline V fma_entry(Values values, index_t e, const V& v, const V& sum) {
   if constexpr (is_ones<Values>) return v + sum;
   else return fma(V(values[e]), v, sum);
 }
 
-// Entries ahead whose rows of B are asked for, within the row
+// How many entries ahead within a row the rows of B are prefetched.
 inline constexpr index_t rows_ahead = 16;
 
 // C[k,:] = sum_e values[e] * B[column[e],:] for k in [lo, hi); values may be `ones`
@@ -63,7 +63,7 @@ void spmm(const csr_rows<Ends>& a, Rows rows, Values values, const typename V::v
   for (index_t k = lo; k < hi; ++k) {
     const index_t i = rows(k), begin = a.begin(i), end = a.end[i];
     each_block<V>(K, [&](const auto& block, auto N, index_t j) __attribute__((always_inline)) {
-      constexpr int chains = N >= 8 ? 1 : N >= 4 ? 2 : 4; // sums of every chains-th entry
+      constexpr int chains = N >= 8 ? 1 : N >= 4 ? 2 : 4; // each sums every chains-th entry
       V sum[chains][N], all[N], high[N], low[N];
       const auto add = [&](index_t e, auto chain) __attribute__((always_inline)) {
         if (e + rows_ahead < end) block.prefetch(B + a.column[e + rows_ahead] * K + j);
@@ -74,7 +74,7 @@ void spmm(const csr_rows<Ends>& a, Rows rows, Values values, const typename V::v
       };
       index_t e = begin, blocks = 0;
       bool is_long = false;
-      do { // a row of more entries is a sum of such
+      do { // a longer row is a sum of such blocks
         const index_t stop = end - e > chains * short_sum ? e + chains * short_sum : end;
         unroll<chains * N>([&](auto s) __attribute__((always_inline)) { sum[s / N][s % N] = V(T(0)); });
         for (; e + chains <= stop; e += chains)
@@ -106,8 +106,8 @@ void spmm(const csr_rows<Ends>& a, Rows rows, Values values, const typename V::v
   }
 }
 
-// B[column[e],:] += values[e] * C[k,:] for k in [lo, hi); values may be `ones`. The rows of B and C are `stride` elements
-// apart: K columns of them may be some of all.
+// B[column[e],:] += values[e] * C[k,:] for k in [lo, hi); values may be `ones`. Rows of B and C are `stride` elements
+// apart: the K columns may be a part of them.
 template <class V, class Ends, class Rows, class Values>
 void spmm_transposed(const csr_rows<Ends>& a, Rows rows, Values values, const typename V::value_type* C,
                      index_t K, index_t stride, index_t lo, index_t hi, typename V::value_type* B) {
@@ -134,7 +134,7 @@ void sddmm(const csr_rows<Ends>& a, Rows rows, const typename V::value_type* L,
            const typename V::value_type* R, index_t K, index_t lo, index_t hi, typename V::value_type* out) {
   using T = typename V::value_type;
   constexpr int W = static_cast<int>(V::size);
-  constexpr int G = W < 4 ? W : 4; // entries whose products are made side by side
+  constexpr int G = W < 4 ? W : 4; // entries computed side by side
   constexpr index_t longest = short_sum * W;
   for (index_t k = lo; k < hi; ++k) {
     const index_t i = rows(k), end = a.end[i];
@@ -147,7 +147,7 @@ void sddmm(const csr_rows<Ends>& a, Rows rows, const typename V::value_type* L,
         unroll<G>([&](auto g) __attribute__((always_inline)) { sum[g] = V(T(0)); });
         if (const index_t first = e + group * G; first < end) {
           const T* r[G];
-          unroll<G>([&](auto g) __attribute__((always_inline)) { // behind the row: its last entry once more
+          unroll<G>([&](auto g) __attribute__((always_inline)) { // past the row: its last entry once more
             r[g] = R + a.column[first + g < end ? first + g : end - 1] * K;
             if (first + g + rows_ahead < end)
               __builtin_prefetch(R + a.column[first + g + rows_ahead] * K, 0, 3);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Substitution with a triangle of a square CSR matrix A: A x = b, or A^T x = b with the rows as they lie.
+// Substitution with a triangle of a square CSR matrix A: A x = b, or A^T x = b with the rows in place.
 #pragma once
 #include <algorithm>
 #include "../base/long_sums.hpp"
@@ -35,13 +35,13 @@ template <class Ends> triangle_of_row triangle_of(const csr_rows<Ends>& a, index
 template <class T, class Ends> void solve(const triangular_solve& s, const csr_rows<Ends>& a, const T* values,
                                           const T* b, T* x) {
   std::copy(b, b + s.n * s.k, x);
-  // by rows: x_i waits for the rows that its own names; transposed: x_i is final before it is spread to these
+  // By rows, x_i waits for the rows that row i names. Transposed, x_i is final before it is added to those.
   const bool ascending = s.upper == s.transposed;
   for (index_t step = 0; step < s.n; ++step) {
     const index_t i = ascending ? step : s.n - 1 - step;
     const triangle_of_row row = triangle_of(a, i, s.upper);
     T* const mine = x + i * s.k;
-    if (s.k == 1 && !s.transposed) { // the sum in a register: twice as fast at 20 entries a row
+    if (s.k == 1 && !s.transposed) { // with the sum in a register: twice as fast at 20 entries a row
       T sum = *mine, lost(0);
       if (row.end - row.begin > short_sum)
         for (index_t e = row.begin; e < row.end; ++e) add_compensated(sum, lost, -values[e] * x[a.column[e]]);
@@ -63,7 +63,7 @@ template <class T, class Ends> void solve(const triangular_solve& s, const csr_r
   }
 }
 
-// 0 for the entries of the rows [lo, hi) that lie out of the triangle
+// Clears the entries of the rows [lo, hi) that lie outside the triangle.
 template <class T, class Ends> void keep_triangle(const csr_rows<Ends>& a, bool upper, bool diagonal,
                                                   index_t lo, index_t hi, T* y) {
   for (index_t i = lo; i < hi; ++i) {

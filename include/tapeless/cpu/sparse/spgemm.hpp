@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The trilinear form of a product of sparse matrices: every a_ik, b_kj and c_ij that meet, each found by a search in
-// row i of C that goes on from the column before. lost: as many elements as the result, what its sums have lost.
+// The trilinear form of a product of sparse matrices: all a_ik, b_kj and c_ij that meet. Each c_ij is found by a
+// search in row i of C that continues from the column before. lost: as many elements as the result; what rounding of
+// its sums has lost.
 #pragma once
 #include <algorithm>
 #include "../base/long_sums.hpp"
@@ -30,26 +31,27 @@ void each_meeting(const spgemm_patterns<Ends>& p, index_t lo, index_t hi, F act)
     }
 }
 
-// Rows of C, and of A, are independent; b is a sum over rows of A and is made in their order.
-template <class T, class Team, class Ends>
-void spgemm_a(const Team& team, const spgemm_patterns<Ends>& p, const T* b, const T* c, T* a, T* lost) {
+// `to`, the entries of `of`, gets what act adds for all meetings, some rows of A and C at a time
+template <class T, class Team, class Ends, class F>
+void sum_by_rows(const Team& team, const spgemm_patterns<Ends>& p, const csr_rows<Ends>& of, T* to, T* lost,
+                 F act) {
   constexpr index_t rows = 64;
   team.run((p.rows + rows - 1) / rows, [&](index_t chunk, int) {
     const index_t lo = chunk * rows, hi = std::min(p.rows, lo + rows);
-    for (T* const to : {a, lost}) std::fill(to + p.a.begin(lo), to + p.a.begin(hi), T(0));
-    each_meeting(p, lo, hi,
-                 [&](index_t i, index_t j, index_t k) { add_compensated(a[i], lost[i], b[j] * c[k]); });
+    for (T* const q : {to, lost}) std::fill(q + of.begin(lo), q + of.begin(hi), T(0));
+    each_meeting(p, lo, hi, act);
   });
+}
+// Rows of C and of A are independent. b is a sum over rows of A, in their order.
+template <class T, class Team, class Ends>
+void spgemm_a(const Team& team, const spgemm_patterns<Ends>& p, const T* b, const T* c, T* a, T* lost) {
+  sum_by_rows(team, p, p.a, a, lost,
+              [=](index_t i, index_t j, index_t k) { add_compensated(a[i], lost[i], b[j] * c[k]); });
 }
 template <class T, class Team, class Ends>
 void spgemm_c(const Team& team, const spgemm_patterns<Ends>& p, const T* a, const T* b, T* c, T* lost) {
-  constexpr index_t rows = 64;
-  team.run((p.rows + rows - 1) / rows, [&](index_t chunk, int) {
-    const index_t lo = chunk * rows, hi = std::min(p.rows, lo + rows);
-    for (T* const to : {c, lost}) std::fill(to + p.c.begin(lo), to + p.c.begin(hi), T(0));
-    each_meeting(p, lo, hi,
-                 [&](index_t i, index_t j, index_t k) { add_compensated(c[k], lost[k], a[i] * b[j]); });
-  });
+  sum_by_rows(team, p, p.c, c, lost,
+              [=](index_t i, index_t j, index_t k) { add_compensated(c[k], lost[k], a[i] * b[j]); });
 }
 template <class T, class Ends>
 void spgemm_b(const spgemm_patterns<Ends>& p, index_t nnz, const T* a, const T* c, T* b, T* lost) {

@@ -5,9 +5,9 @@
 //   spmv             y[i] = sum values[e] * x[j]           spmm             C[i,:] = sum values[e] * B[j,:]
 //   spmv_transposed  g[j] += values[e] * r[i]              spmm_transposed  B[j,:] += values[e] * C[i,:]
 //   spread           out[e] = l[i] * x[j]                  sddmm            out[e] = <L[i,:], R[j,:]>
-// x, g, B and R have all columns; y, r, l, C and L are indexed by the row of the matrix, out and values by the entry.
-// In spmm_transposed the rows of B and C are `stride` elements apart: K columns of them may be some of all.
-// Every sum has one order for a given matrix and K.
+// x, g, B and R have all columns. y, r, l, C and L are indexed by the row of the matrix, out and values by the entry.
+// In spmm_transposed the rows of B and C are `stride` elements apart: the K columns may be a part of them. A sum has
+// one order for a given matrix and K.
 #include "../../core/csr_tiles.hpp"
 #include "../base/partial_vector.hpp"
 #include "../base/simd.hpp"
@@ -29,20 +29,13 @@ struct csr_tiles {
   index_t before(index_t q) const { return begin(q, 0) + t.first_row(q); }
 };
 
-/// First block of chunk `chunk` of `chunks`, as chunk_of_rows: a chunk exceeds its share by less than two blocks.
+/// First block of chunk `chunk` of `chunks`, as in chunk_of_rows: a chunk exceeds its share by less than two blocks.
 inline index_t chunk_of_blocks(const csr_tiles& a, index_t nnz, index_t chunk, index_t chunks) {
-  const index_t share = (nnz + a.t.rows) / chunks, rest = (nnz + a.t.rows) % chunks;
-  const index_t target = share * chunk + rest * chunk / chunks;
-  index_t lo = 0, hi = a.t.row_blocks;
-  while (lo < hi) {
-    const index_t q = lo + (hi - lo) / 2;
-    if (a.before(q) >= target) hi = q;
-    else lo = q + 1;
-  }
-  return lo;
+  return begin_of_share(nnz + a.t.rows, a.t.row_blocks, chunk, chunks,
+                        [&](index_t q) { return a.before(q); });
 }
 
-/// Stands where kernels of rows have `every_row`: the rows of block q.
+/// In place of `every_row`: the rows of block q.
 struct block_of_rows {
   index_t q;
   constexpr index_t operator()(index_t k) const { return k; }
@@ -71,7 +64,7 @@ template <int N = 4> columns_of_group<N> load_columns_of_tile(const std::int32_t
 }
 
 // to[row] += values[e] * from[column] for the n entries of a tile; transposed: to[column] += values[e] * from[row]
-// values and from may be `ones`. A function of its own: pointers beyond these do not fit into registers.
+// values and from may be `ones`. It is not inlined: more pointers than these do not fit into registers.
 template <bool Transposed, class T, class Values, class From>
 [[gnu::noinline]] void add_products(const std::int32_t* tile, Values values, index_t n, From from,
                                     T* __restrict to) {
@@ -144,7 +137,7 @@ void spmv(const csr_tiles& a, block_of_rows b, Values values, X x, typename V::v
   }
 }
 
-// The last tile first: in a sweep it has just passed.
+// The last tile comes first: in a sweep it is the one that has just been read.
 template <class V, class Values, class R>
 void spmv_transposed(const csr_tiles& a, block_of_rows b, Values values, R r, typename V::value_type* g) {
   for (index_t k = a.t.col_blocks; k-- > 0;) {
@@ -154,7 +147,8 @@ void spmv_transposed(const csr_tiles& a, block_of_rows b, Values values, R r, ty
   }
 }
 
-// act(row, length, entry, column) for the segments of block q: entry(p) and column(p) are those of its p-th entry
+// Calls act(row, length, entry, column) for the segments of block q: entry(p) and column(p) are those of its p-th
+// entry.
 template <class Act> [[gnu::always_inline]] inline void each_segment(const csr_tiles& a, index_t q, Act act) {
   for (index_t k = 0; k < a.t.col_blocks; ++k) {
     const tile_entries t = tile_of(a, q, k);
@@ -166,7 +160,7 @@ template <class Act> [[gnu::always_inline]] inline void each_segment(const csr_t
     });
   }
 }
-// act(entry, row, column) for the entries of block q
+// Calls act(entry, row, column) for the entries of block q.
 template <class Act> [[gnu::always_inline]] inline void each_entry(const csr_tiles& a, index_t q, Act act) {
   each_segment(a, q, [&](index_t row, index_t length, auto entry, auto column) {
     for (index_t p = 0; p < length; ++p) act(entry(p), row, column(p));

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Lanes of integers and masks: load and store them, convert them to and from lanes of real numbers.
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "memory.hpp"
+#include "vector.hpp"
+
+namespace tapeless::cpu {
+
+/// W 32-bit integers in memory as int_of<V>. V is simd<float> or simd<double>.
+template <class V> [[gnu::always_inline]] inline int_of<V> load_int(const std::int32_t* p) {
+  constexpr int W = static_cast<int>(V::size);
+  using I = typename int_of<V>::value_type;
+  if constexpr (sizeof(I) == 4) return load<int_of<V>>(p);
+  else {
+    block<std::int32_t, W> b;
+    std::memcpy(&b, p, sizeof b);
+    return int_of<V>(convert<std::int32_t, I, W, typename int_of<V>::register_type>(b));
+  }
+}
+template <class V> [[gnu::always_inline]] inline int_of<V> load_int_n(const std::int32_t* p, index_t n) {
+  if constexpr (sizeof(typename V::value_type) == 4) return load_n<int_of<V>>(p, n);
+  else {
+    std::int32_t t[V::size] = {};
+    for (index_t i = 0; i < n; ++i) t[i] = p[i];
+    return load_int<V>(t);
+  }
+}
+
+/// The lanes as W 32-bit integers; a 64-bit lane must hold a value of 32 bits.
+template <class I> [[gnu::always_inline]] inline void store_int(std::int32_t* p, const simd<I>& v) {
+  if constexpr (sizeof(I) == 4) store(p, v);
+  else {
+    using block = block<std::int32_t, width<I>>;
+    const block b = convert<I, std::int32_t, width<I>, block>(v.data);
+    std::memcpy(p, &b, sizeof b);
+  }
+}
+template <class I> [[gnu::always_inline]] inline void store_int_n(std::int32_t* p, const simd<I>& v,
+                                                                  index_t n) {
+  if constexpr (sizeof(I) == 4) store_n(p, v, n);
+  else {
+    std::int32_t t[width<I>];
+    store_int(t, v);
+    for (index_t i = 0; i < n; ++i) p[i] = t[i];
+  }
+}
+
+/// int_of<V> to V. Every lane must hold a value of 32 bits.
+template <class V> [[gnu::always_inline]] inline V int_to_float(const int_of<V>& v) {
+  using T = typename V::value_type;
+  using I = typename int_of<V>::value_type;
+  constexpr int W = static_cast<int>(V::size);
+  using half = block<std::int32_t, W>;
+  const half h = convert<I, std::int32_t, W, half>(v.data);
+  return V(convert<std::int32_t, T, W, typename V::register_type>(h));
+}
+/// V to int_of<V>, toward zero. Every lane must lie within the range of 32 bits.
+template <class V> [[gnu::always_inline]] inline int_of<V> float_to_int(const V& v) {
+  using T = typename V::value_type;
+  using I = typename int_of<V>::value_type;
+  constexpr int W = static_cast<int>(V::size);
+  using half = block<std::int32_t, W>;
+  const half h = convert<T, std::int32_t, W, half>(v.data);
+  return int_of<V>(convert<std::int32_t, I, W, typename int_of<V>::register_type>(h));
+}
+
+/// The same mask for lanes of another type of the same size: between masks of int_of<V> and of V.
+template <class To, class From>
+[[gnu::always_inline]] inline mask_of<simd<To>> mask_cast(const xsimd::batch_bool<From>& m) {
+  static_assert(sizeof(To) == sizeof(From));
+  if constexpr (std::is_same_v<To, From>) return m;
+#if XSIMD_VERSION_MAJOR >= 9
+  else return xsimd::batch_bool_cast<To>(m);
+#else
+  else return xsimd::bool_cast(m);
+#endif
+}
+
+/// select() of integers, on lanes of real numbers: xsimd 8's own for AVX-512 does not compile without optimisation.
+template <class I, class A>
+  requires std::is_same_v<I, std::int32_t> || std::is_same_v<I, std::int64_t>
+[[gnu::always_inline]] inline xsimd::batch<I, A> select(const xsimd::batch_bool<I, A>& mask,
+                                                        const xsimd::batch<I, A>& a,
+                                                        const xsimd::batch<I, A>& b) {
+  using F = simd<std::conditional_t<sizeof(I) == 8, double, float>>;
+  const auto real = [](const auto& v) { return F(std::bit_cast<typename F::register_type>(v.data)); };
+  const F r = select(mask_cast<typename F::value_type>(mask), real(a), real(b));
+  return {std::bit_cast<typename xsimd::batch<I, A>::register_type>(r.data)};
+}
+
+/// W bools in memory as a mask of V: every byte but 0 is true. store_bool writes 0 and 1.
+template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool(const std::uint8_t* p) {
+  constexpr int W = static_cast<int>(V::size);
+  using I = typename int_of<V>::value_type;
+  block<std::uint8_t, W> b;
+  std::memcpy(&b, p, sizeof b);
+  const int_of<V> v(convert<std::uint8_t, I, W, typename int_of<V>::register_type>(b));
+  return mask_cast<typename V::value_type>(v != int_of<V>(I(0)));
+}
+template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool_n(const std::uint8_t* p, index_t n) {
+  std::uint8_t t[V::size] = {};
+  for (index_t i = 0; i < n; ++i) t[i] = p[i];
+  return load_bool<V>(t);
+}
+template <class T> [[gnu::always_inline]] inline void store_bool(bool* p, const xsimd::batch_bool<T>& m) {
+  using I = typename int_of<simd<T>>::value_type;
+  using block = block<std::uint8_t, width<T>>;
+  const simd<I> v = select(mask_cast<I>(m), simd<I>(I(1)), simd<I>(I(0)));
+  const block b = convert<I, std::uint8_t, width<T>, block>(v.data);
+  std::memcpy(p, &b, sizeof b);
+}
+template <class T> [[gnu::always_inline]] inline void store_bool_n(bool* p, const xsimd::batch_bool<T>& m,
+                                                                   index_t n) {
+  bool t[width<T>];
+  store_bool(t, m);
+  for (index_t i = 0; i < n; ++i) p[i] = t[i];
+}
+
+} // namespace tapeless::cpu
