@@ -21,6 +21,10 @@ struct broken_rule {
   shape a{}, b{};
 };
 
+// Holds for no X: for what exists to be a compile error with a message, once it is instantiated.
+template <class... X>
+concept never = sizeof...(X) > 1000;
+
 // What a tensor belongs to: as a handle to the graph of a trace, as a view to the run that made it, or to nothing.
 struct tensor_owner {};
 
