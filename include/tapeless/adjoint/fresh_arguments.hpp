@@ -17,7 +17,7 @@ concept leaf_is_not_for_storage = Leaf < 0 || Type != dtype::bf16;
 
 template <class X>
 concept is_a_tree_of_tensors = !number<X>;
-// The first leaf that has no tangent; number -1 where all have one.
+// The first leaf that has no tangent; -1: all have one.
 struct leaf_type {
   int leaf = -1;
   dtype type = dtype::f32;
@@ -51,7 +51,7 @@ constexpr void check_differentiable() {
       "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent");
 }
 
-// The rules of leaves whose types stand in the graph.
+// The rules for leaves whose types are in the graph.
 constexpr void require_tangents(graph& g, const vec<int>& wrt) {
   for (const int i : wrt)
     require(g, g[i].t != dtype::bf16,
@@ -67,7 +67,7 @@ constexpr void require_same_types(graph& g, const vec<int>& x, const vec<int>& x
     require(g, g[x[i]].t == g[x_dot[i]].t && g[x[i]].s == g[x_dot[i]].s, rule, g[x[i]].s, g[x_dot[i]].s);
 }
 
-// Distinct leaves of the graph depend on nothing: they may stand for themselves.
+// Are they distinct leaves of the graph? Such leaves depend on nothing.
 constexpr bool independent(const graph& g, const vec<int>& leaves) {
   for (int i = 0; i < leaves.size(); ++i)
     if (rule(g[leaves[i]].o).k != kind::leaf || g.is_konst(leaves[i])) return false;
@@ -93,9 +93,8 @@ template <class... X> constexpr graph& graph_in(const X&... x) {
   return *g;
 }
 
-// Puts fresh leaves into the arguments x of f; put_back then puts the actual ones into what was made with them.
-// all: the leaves of all arguments, those of f and y_bar or the x_dot. Where they are independent, those of f stand for
-// themselves.
+// Puts fresh leaves into the arguments x of f; put_back then replaces them by the actual ones in the results.
+// all: the leaves of all arguments, also of y_bar or the x_dot. If they are independent, no fresh leaves are needed.
 class fresh_arguments {
   bool direct_;
 

@@ -7,9 +7,9 @@
 // jvp<I...>(f)              (x..., x_dot_I...) -> sum_I J_I x_dot_I
 // hvp<I>(f)                 (x..., v)      -> H_II v
 //
-// Each is again a function of handles, so they nest. f is called with fresh arguments in place of those it is
-// differentiated by, and the actual ones are put in afterwards: a value that an inner function captured, or that
-// is passed twice, is never mistaken for the variable of differentiation.
+// Each is again a function of handles, so they nest. f is called with fresh arguments in place of those that it is
+// differentiated by, and the actual ones are put in afterwards. So a value that an inner function captures, or that is
+// passed twice, is never mistaken for the variable of differentiation.
 #pragma once
 #include "../core/tree.hpp"
 #include "../trace/function.hpp"
@@ -29,7 +29,7 @@ concept scalar_or_tuple_that_begins_with_one =
     requires { requires handle<Y>; } || requires { requires is_tuple_v<Y>; };
 template <int Rank>
 concept result_is_a_scalar = Rank == 0;
-template <class X, class T> // of a tensor of const elements, too
+template <class X, class T> // also of a tensor of const elements
 concept tangent_has_the_type_of_its_argument = std::is_same_v<X, T> || requires {
   requires typed_handle<X> && typed_handle<T>;
   requires std::is_same_v<typename X::value_type, typename T::value_type> && X::extents == T::extents;
@@ -39,7 +39,7 @@ concept tangent_has_the_type_of_its_argument = std::is_same_v<X, T> || requires 
 template <class F, class Arguments> inline constexpr bool takes_arguments_of = false;
 template <class F, class... A>
 inline constexpr bool takes_arguments_of<F, std::tuple<A...>> = takes_these_arguments<F, A...>;
-// The first N of A, as a tuple; empty where N is negative
+// The first N of A, as a tuple; empty if N is negative
 template <int N, class... A> constexpr auto first_types() {
   return []<std::size_t... K>(std::index_sequence<K...>) {
     return std::type_identity<std::tuple<std::tuple_element_t<K, std::tuple<A...>>...>>{};
@@ -230,10 +230,10 @@ template <class F, int... I> struct jvp_fn {
 
 } // namespace detail
 
-// Each is a function object to be called with handles inside a program, or given to jit. Arguments may be parameter
-// trees; I counts them from 0 and is 0 where none is named. Errors, at compile time: I names an argument, f takes the
-// arguments, and every leaf of argument I is float or double. Cost: that of the nodes the results need; what f and its
-// derivative share is computed once.
+// Each returns a function object, to be called with handles inside a program or given to jit. Arguments may be
+// parameter trees; I counts them from 0, and is 0 if omitted. Errors, at compile time: I names an argument, f takes the
+// arguments, and every leaf of argument I is float or double. Cost: that of the nodes that the results need; what f and
+// its derivative share is computed once.
 
 // grad<I...>(f)(x...) = df/dx_I, in the type of x_I; a tuple for several I. f returns a scalar, or a tuple that begins
 // with one.
@@ -241,8 +241,8 @@ template <int... I, class F> constexpr auto grad(F f) {
   if constexpr (sizeof...(I) == 0) return detail::grad_fn<false, F, 0>{f};
   else return detail::grad_fn<false, F, I...>{f};
 }
-// value_and_grad<I...>(f)(x...) = (f(x), df/dx_I...). Where f returns a tuple, its first member is differentiated and
-// the others are auxiliary: they come back with the value.
+// value_and_grad<I...>(f)(x...) = (f(x), df/dx_I...). If f returns a tuple, its first member is differentiated; the
+// others are auxiliary and are returned with the value.
 template <int... I, class F> constexpr auto value_and_grad(F f) {
   if constexpr (sizeof...(I) == 0) return detail::grad_fn<true, F, 0>{f};
   else return detail::grad_fn<true, F, I...>{f};

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// has_no_value, the base of every handle: members, conversions and << that a handle lacks. They exist for their message.
+// has_no_value, the base of every handle: members, conversions and << that a handle lacks. They exist only to give a
+// message where a user writes them.
 #pragma once
 #include <concepts>
 #include <type_traits>
@@ -18,8 +19,8 @@ template <class Handle> struct has_no_value;
 template <class X>
 concept handle_as_index = std::derived_from<X, has_no_value<X>>;
 
-// Members that a tensor has elsewhere, and here for their message. Whoever names one reads it.
-struct no_member { // goes on as whatever follows needs
+// Members that tensors have in other libraries; naming one gives the message.
+struct no_member { // converts to whatever the code after it needs
   template <class X> operator X() const;
   template <class... X> no_member operator()(const X&...) const;
   template <class X> extent_t operator[](const X&) const;
@@ -73,9 +74,8 @@ struct no_members {
 #undef TAPELESS_OP
 #undef TAPELESS_NO_MEMBER
 
-// The base of every handle: conversions that exist for their message. operator double is consteval so that its body
-// is instantiated where it is called, before whatever the call leads to; asking whether the conversion exists
-// (std::is_convertible) is no error.
+// The conversions of a handle. operator double is consteval so that its body is instantiated where it is called, before
+// anything that the call leads to. To ask whether the conversion exists (std::is_convertible) is not an error.
 template <class Handle> struct has_no_value : no_members {
   template <class X = Handle> constexpr explicit operator bool() const {
     static_assert(has_a_value_while_tracing<X>,

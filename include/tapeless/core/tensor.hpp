@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// basic_tensor<T, shape, space>: one type with two lives.
+// basic_tensor<T, shape, space>: one type with two uses.
 //   In a trace it is a handle: (graph, node), extents in the type.
-//   At run time it is a view: pointer and the values of its named extents. It never owns; tl::owned does.
+//   At run time it is a view: a pointer and the values of its named extents. It never owns; tl::owned does.
 #pragma once
 #include <concepts>
 #include <cstddef>
@@ -31,8 +31,7 @@ template <class Space, class Order = void> struct pattern {};
 template <class Space> inline constexpr bool is_pattern_space = false;
 template <class Space, class Order> inline constexpr bool is_pattern_space<pattern<Space, Order>> = true;
 
-// What a tensor of T may be a view of: a pointer, or elements that know how many they are: a std::vector, std::array,
-// std::span or array.
+// What a tensor of T may be a view of: a pointer, or elements with a size (std::vector, std::array, std::span, array).
 template <class D> inline constexpr bool is_array_lvalue = false;
 template <class E, std::size_t N> inline constexpr bool is_array_lvalue<E (&)[N]> = true;
 template <class D, class T>
@@ -52,7 +51,7 @@ concept sized_elements = !handle_as_index<R> && (std::is_bounded_array_v<R> || r
   r.begin();
   static_cast<extent_t>(r.size());
 });
-// What gives out its elements as const where it is const holds them; a std::span does not.
+// A type owns its elements if a const object of it gives const ones; a std::span does not.
 template <class D>
 concept elements_of_others =
     sized_elements<std::remove_cvref_t<D>> &&
@@ -91,9 +90,9 @@ public:
                 "tapeless: tensor<T, extents...>: at most 2^39 elements and four named extents in one shape");
 
   constexpr basic_tensor() = default;
-  // A view of row-major data; one value for each distinct name, in order of appearance. X(v, n...) of a std::vector,
-  // std::array, std::span or array v: argument_error unless it has as many elements as the extents; X(p, n...) of a
-  // pointer p, which has no size, is believed.
+  // A view of row-major data, with one value for each distinct name in order of appearance. X(v, n...) of a
+  // std::vector, std::array, std::span or array v throws argument_error unless v has as many elements as the extents. A
+  // pointer p has no size: X(p, n...) is not checked.
   template <class D, class... N>
     requires(sizeof...(N) == static_cast<std::size_t>(names.count) && detail::pointer_to_elements<D, T>)
   constexpr explicit basic_tensor(D&& data, N... values)
@@ -134,7 +133,7 @@ public:
     return *this;
   }
 
-  // Of a view. Positions and indices are not checked; extents are those of the run. Cost: none, nothing is copied.
+  // For views. Positions and indices are not checked; extents are those of the run. Cost: none, nothing is copied.
   TAPELESS_READS_RESULT constexpr T* data() const {
     if constexpr (detail::reads_are_checked)
       if (!std::is_constant_evaluated()) require_current();
@@ -169,12 +168,12 @@ public:
     return data()[at];
   }
 
-  // The trace's side: which node of which graph.
+  // For handles: which node of which graph.
   template <std::same_as<detail::graph> G> constexpr basic_tensor(G* g, int id) : owner_(g), id_(id) {}
   template <class G = detail::graph> constexpr G* graph_ptr() const { return static_cast<G*>(owner_); }
   constexpr int id() const { return id_; }
   constexpr extent_t name_value(int i) const { return values_[i]; }
-  // A result of the run that w is in.
+  // Makes it a result of the current run of w.
   void set_watch(detail::run_watch* w) {
     owner_ = w;
     run_ = w->now();
