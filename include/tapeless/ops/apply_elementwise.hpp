@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// From the operands of an elementwise op to its node: what element types and shapes it takes, checked where handles are
-// typed by static_assert and for vars in the graph.
+// From the operands of an elementwise op to its node. Checks element types and shapes: of typed handles by
+// static_assert, of vars in the graph.
 #pragma once
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"
@@ -36,7 +36,7 @@ constexpr op cast_op(dtype from, dtype to) {
 template <class T>
 concept boolean = std::is_same_v<T, bool>;
 
-// Is one of them images (n, c, ..), and the other (c)?
+// Is one of them a batch of images (n, c, ..), and the other (c)?
 constexpr bool bias_without_channel(const shape& a, const shape& b) {
   const shape &x = a.rank > b.rank ? a : b, &y = a.rank > b.rank ? b : a;
   return x.rank >= 3 && y.rank == 1 && x.d[1] == y.d[0];
@@ -136,7 +136,7 @@ template <class A, class B>
 concept handle_among = operand<A> && operand<B> && (handle<A> || handle<B>);
 template <class A>
 concept mutable_handle = handle<A> && !std::is_const_v<A>;
-template <class A, class B> // not whether A has an assignment: it has one for its message
+template <class A, class B> // A always has such an assignment, if only for its message
 concept result_fits = std::is_convertible_v<const B&, A>;
 
 template <class A, class B> constexpr A& assign(A& a, const B& b) {

@@ -3,18 +3,18 @@
 //
 // Ops that the user adds. Two kinds, told apart by the members of Op:
 //
-// elementwise: fused like the built-in ones                     whole-tensor: a step of its own, on views
-//   struct softplus {                                             struct running_sum {
-//     template <class T> static T primal(T x);                      static constexpr shape result(shape x);
-//     static constexpr auto vjp(auto x, auto y, auto y_bar);        static void primal(auto y, auto x);
-//   };                                                              static constexpr auto vjp(auto x, auto y, auto y_bar);
-//                                                                   static constexpr auto jvp(auto x, auto y, auto x_dot);
-//                                                                 };
-// 1 to 3 operands a, b, c: primal(a, b, c), vjp(a, b, c, y, y_bar) returns a std::tuple of one handle for each operand;
-// for one operand the handle may stand alone. A cotangent has its operand's element type, and its shape or one that
-// the operand broadcasts to (the sum over the repeated axes is taken here).
-// jvp(a, b, c, y, a_dot, b_dot, c_dot) is optional: a handle that broadcasts to y; without it the jvp is the transpose
-// of the vjp. `flops`, optional: per element of the result.
+// elementwise: fused like the built-in ones                  whole-tensor: a step of its own, on views
+//   struct softplus {                                          struct running_sum {
+//     template <class T> static T primal(T x);                   static constexpr shape result(shape x);
+//     static constexpr auto vjp(auto x, auto y, auto y_bar);     static void primal(auto y, auto x);
+//   };                                                           static constexpr auto vjp(auto x, auto y, auto y_bar);
+//                                                                static constexpr auto jvp(auto x, auto y, auto x_dot);
+//                                                              };
+// There are 1 to 3 operands a, b, c: primal(a, b, c). vjp(a, b, c, y, y_bar) returns a std::tuple of one handle for
+// each operand, or just the handle for one operand. A cotangent has its operand's element type, and its shape or one
+// that the operand broadcasts to (the library then sums over the repeated axes).
+// jvp(a, b, c, y, a_dot, b_dot, c_dot) is optional and returns a handle that broadcasts to y; without it the jvp is the
+// transpose of the vjp. `flops` is optional: per element of the result.
 #pragma once
 #include "../core/tensor.hpp"
 #include "custom_op.hpp" // IWYU pragma: export
@@ -23,7 +23,7 @@
 namespace tapeless {
 namespace detail {
 
-// What the user's own code reads of the caller's bools, any byte of which but 0 is true, is a copy of 0 and 1.
+// In the caller's bools any byte but 0 is true; the user's code reads a copy of 0 and 1.
 constexpr int with_bools_of_its_own(graph& g, int a) {
   int x = a;
   while (g[x].o == op::reshape) x = g[x].in[0];
@@ -53,11 +53,11 @@ template <bool Typed>
 concept operands_are_typed = Typed;
 template <class Op, class... X> using whole_result =
     basic_tensor<value_type_t<X...>, Op::result(shape_in_type<X>()...)>;
-template <class> struct var_for { // no alias alone: cudafe++ writes var... for as_var<X>...
+template <class> struct var_for { // not just an alias: cudafe++ writes var... for as_var<X>...
   using type = var;
 };
 template <class X> using as_var = typename var_for<X>::type;
-// the shape of all; rank -1 where they do not broadcast
+// the shape of all; rank -1 if they do not broadcast
 template <shape... S> constexpr shape broadcast_all() {
   shape s;
   bool ok = true;
@@ -71,13 +71,13 @@ concept one_to_three_operands = N >= 1 && N <= 3;
 
 } // namespace detail
 
-// custom<Op>(x...): the user's op on one to three operands, see above.
+// custom<Op>(x...): the user's op on one to three operands, as described at the top
 //   elementwise: y[i] = primal(a[i], b[i], c[i]), the operands broadcast and have one element type, float or double
-//   whole-tensor (Op::result exists): primal(y, a, b, c) once a run, y of the shape result(a, b, c) and a's element type
+//   whole-tensor (Op::result exists): primal(y, a, b, c) once a run; y has the shape result(a, b, c) and a's element type
 // Errors: compile errors; what vjp and jvp return is checked where they are called.
-// Cost: Op::flops an element of y (1); an elementwise op is fused, a whole-tensor op is a step.
-// The result's type is stated where the op's own rules may name it: for a whole-tensor op, and for vars, which the rules
-// of an elementwise op receive.
+// Cost: Op::flops (1) for each element of y; an elementwise op is fused, a whole-tensor op is a step.
+// The op's own rules may call custom<Op>, hence the explicit result types: for a whole-tensor op, and for vars, which
+// the rules of an elementwise op get.
 template <class Op, detail::typed_handle... X>
   requires detail::is_whole_tensor_op<Op, X...>
 constexpr detail::whole_result<Op, X...> custom(const X&... x) {

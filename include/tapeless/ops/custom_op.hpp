@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What graph, planner and executor know of an op that the user adds: custom_op, made of the members of Op (custom.hpp).
+// custom_op: the description of an op that the user adds, made from the members of Op (custom.hpp).
 #pragma once
 #include <tuple>
 #include "../core/tensor.hpp"
@@ -12,7 +12,7 @@ namespace tapeless::detail {
 // What graph, planner and executor know of a custom op.
 struct custom_op {
   const char* name = "custom";
-  std::uint64_t id = 0; // of the op and its operand types, part of the node's identity
+  std::uint64_t id = 0; // of the op and its operand types; part of the node's identity
   double flops = 1;     // per element of the result
   bool has_jvp = false;
   void (*vjp)(vjp_context&) = nullptr;
@@ -28,7 +28,7 @@ template <class Op> constexpr const char* custom_name() {
   if constexpr (requires { Op::name; }) return Op::name;
   else return "custom";
 }
-// FNV-1a of the spelled types: custom ops of one id are then told apart by address.
+// FNV-1a of the type names. Custom ops with equal ids are told apart by the address of their description.
 template <class... Types> constexpr std::uint64_t type_id() {
   std::uint64_t h = 0xcbf29ce484222325u;
   for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c)
@@ -83,7 +83,7 @@ template <class Result> constexpr int tangent_of(graph& g, int y, const Result& 
   return zeros(g, g[y].t, g[y].s);
 }
 
-// Operand handles for the user's rules: typed with a known type, var otherwise.
+// Operand handles for the user's rules: typed if the type is known, var otherwise.
 template <class H> constexpr H custom_handle(graph& g, int id) {
   if constexpr (std::is_same_v<H, var>) return var{&g, id};
   else return H{&g, id};
@@ -109,8 +109,8 @@ template <class Op, class Y, class... X> constexpr int custom_jvp(graph& g, cons
     });
   });
 }
-// By name and not by a call, whose check would need the body: it may use the op itself. A second member of the name
-// makes the name ambiguous.
+// Looks for the name jvp; to check a call would need its body, which may use the op itself. If Op has a jvp, the second
+// member makes the name ambiguous.
 struct jvp_by_name {
   int jvp;
 };

@@ -3,8 +3,8 @@
 //
 // y[i] = f(a[i], b[i], c[i])      operands broadcast as in NumPy      y: the broadcast shape
 //
-// Subgradients: relu'(0) = 0; max and min give the cotangent of a tie to the first operand; where gives nothing, not
-// even a NaN, to the branch that is not taken (plan/rewrite/guard_unread.hpp).
+// Subgradients: relu'(0) = 0. At a tie max and min give the cotangent to the first operand. where gives nothing, not
+// even a NaN, to the branch that is not taken (guard_unread.hpp).
 #pragma once
 #include <numbers>
 #include "../core/tensor.hpp"
@@ -95,7 +95,7 @@ template <detail::handle A> constexpr auto stop_gradient(const A& a) {
 }
 
 // cast<T>(a): the elements as T. bool becomes 0 or 1, a float is truncated to int32; no derivative.
-// To bf16 a float is rounded to the nearest, a tie to the even one; the derivative of this and of the way back is 1.
+// From float to bf16 it rounds to nearest even; the derivative of this cast and of the cast back is 1.
 // Errors: a compile error from float to double or back, and between bf16 and any type but float.
 template <element T, detail::handle A> constexpr auto cast(const A& a) {
   using namespace detail;
@@ -116,7 +116,7 @@ template <element T, detail::handle A> constexpr auto cast(const A& a) {
   }
 }
 
-// where(c, a, b)[i] = c[i] ? a[i] : b[i]        c: bool; a and b may be numbers: two have the element type of the result
+// where(c, a, b)[i] = c[i] ? a[i] : b[i]        c: bool; a and b may be numbers. Two numbers have the result's type
 template <detail::handle C, detail::operand A, detail::operand B>
 constexpr auto where(const C& c, const A& a, const B& b) {
   using namespace detail;
@@ -156,7 +156,7 @@ namespace detail {
 
 constexpr void pow_vjp(vjp_context& c) {
   const var a = c.x(0), b = c.x(1);
-  // 0^0 gives 0 * 0^1, not 0 * 0^-1; elsewhere the exponent stays b - 1, which the second derivative by b reads
+  // 0^0 gives 0 * 0^1, not 0 * 0^-1; elsewhere the exponent is b - 1, which the second derivative by b reads
   if (c.needs(0)) {
     if (c.g.is_konst(b.node))
       c.give(0, c.bar * (b * pow(a, c.g.value(b.node) == 0 ? 1.0 : c.g.value(b.node) - 1)));

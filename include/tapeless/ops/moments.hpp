@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Mean and variance over some axes, and what norms divide by: builders that the ops of norm.hpp share.
+// Mean and variance over some axes, and the division by the deviation: builders that the ops of norm.hpp share.
 //
 // For every constant u:  variance = mean((x - u)^2) - (mean - u)^2  and  x - mean = (x - u) - (mean - u).
-// Here u is the mean held constant, with the rounding of its sum, and mean - u = mean(x - u) corrects it: a large mean
-// costs no digit. (Chan, Golub, LeVeque 1983: the corrected two-pass algorithm.) The sums of x - u and of its square are in
-// one loop. Through mean - u, one number a mean, passes the derivative of the mean, and no cotangent of x - u is summed in
-// a loop of its own. Derivatives of every order are exact.
-// Where sum(x^2) overflows, or vanishes beside a tiny eps, all of it is computed of x t, t a power of two held constant;
-// else t is 1.
+// Here u is the mean held constant, with the rounding of its sum; mean - u = mean(x - u) corrects it, so that a large
+// mean costs no digits. (Chan, Golub, LeVeque 1983: the corrected two-pass algorithm.) One loop sums x - u and its
+// square. The derivative of the mean passes through mean - u, one number for each mean, so that no extra loop sums the
+// cotangent of x - u. Derivatives of every order are exact.
+// If sum(x^2) overflows, or underflows while eps is tiny, all is computed of x t, t a power of two held constant; else
+// t is 1.
 #pragma once
 #include "reduce.hpp"
 
 namespace tapeless::detail {
 
-// The value of a, with the derivatives of b: derivatives are taken of a formula that is cheaper to differentiate.
+// The value of a with the derivatives of b, a formula that is cheaper to differentiate.
 // @pre the shapes agree
 constexpr int straight_through(graph& g, int a, int b) {
   const shape s = g[a].s;
@@ -28,7 +28,7 @@ constexpr int straight_through(graph& g, int a, int b) {
   return g.intern(v);
 }
 
-// Sums and means that broadcast with x, over some axes.
+// Sums and means over some axes; they broadcast with x.
 struct over_axes {
   unsigned axes;
   constexpr extent_t count(const shape& x) const { return count_of(x, axes); }
@@ -59,9 +59,10 @@ struct over_groups {
   }
 };
 
-// What the exponents of a type ask for. Squares of x * small do not overflow, nor vanish where those of x overflow; middle
-// and big are for numbers whose squares vanish; (x * small + offset)^2 is no denormal number, which would take long.
-// No eps above `no_eps` meets squares that vanish; floor stands for eps where x is scaled by small.
+// Scales that fit the exponent range of a type. Squares of x * small do not overflow, and do not underflow where those
+// of x overflow. middle and big are for numbers whose squares underflow. (x * small + offset)^2 is never denormal,
+// which would be slow. An eps above no_eps is larger than any square that underflows. floor replaces eps where x is
+// scaled by small.
 struct exponents {
   double small, middle, big, offset, no_eps, floor;
 };
@@ -71,7 +72,7 @@ constexpr exponents exponents_of(dtype t) {
 }
 // t, and eps t^2, of the sum of squares of n elements
 struct scaling {
-  int t, eps, fits; // fits: do the squares?
+  int t, eps, fits; // fits: are the squares finite?
   bool may_vanish;
 };
 constexpr scaling scaling_of(graph& g, int squares, int n, double eps) {
@@ -100,19 +101,19 @@ struct moments {
 template <class Over> constexpr moments moments_of(graph& g, int x, Over over, double eps) {
   const dtype type = g[x].t;
   const int n = g.extent_value(over.count(g[x].s), type);
-  const int part = binary(g, op::div, g.constant(1, type), n); // of each element: a sum of all may overflow
+  const int part = binary(g, op::div, g.constant(1, type), n); // of each element: their sum may overflow
   const int u = unary(g, op::stop_gradient, over.sum(g, binary(g, op::mul, x, part)));
   const int squares = unary(g, op::stop_gradient, over.sum(g, unary(g, op::square, x)));
   const scaling q = scaling_of(g, squares, n, eps);
   const int centred = binary(g, op::sub, x, u), c = binary(g, op::mul, centred, q.t);
-  // The derivatives are those of z = c, which no loop of the primal computes: no loop stores it for another one.
+  // Derivatives are those of z = c. No loop of the primal computes z, so none stores it for another one.
   const int z = binary(g, op::sub, binary(g, op::mul, x, q.t), binary(g, op::mul, u, q.t));
   const int scaled = straight_through(g, c, z);
   const int d = over.mean(g, scaled), d2 = unary(g, op::square, d);
   const int mean_square =
       straight_through(g, over.mean(g, unary(g, op::square, c)), over.mean(g, unary(g, op::square, z)));
   const int v = binary(g, op::sub, mean_square, d2);
-  // A variance below 2^-14 (mean - u)^2 is one of roundings: that is added which is missing.
+  // A variance below 2^-14 (mean - u)^2 is only rounding error: it is raised to that bound.
   const int missing = binary(g, op::sub, binary(g, op::mul, d2, g.constant(0x1p-14, type)), v);
   const int added = unary(g, op::stop_gradient, binary(g, op::max, missing, g.constant(0, type)));
   return {u, q.t, centred, scaled, d, binary(g, op::add, v, added), q.eps};
@@ -124,7 +125,7 @@ constexpr int over_deviation(graph& g, int a, int variance, int eps) {
 constexpr int over_deviation(graph& g, const moments& q) {
   return over_deviation(g, g.constant(1, g[q.variance].t), q.variance, q.eps);
 }
-// (x - mean) t * scale + shift, where there is a shift. In the derivatives drift * scale is one number a mean.
+// (x - mean) t * scale, plus shift if there is one. In the derivatives drift * scale is one number for each mean.
 constexpr int scaled(graph& g, const moments& q, int scale, int shift = no_node) {
   const int c = binary(g, op::sub, q.centred, binary(g, op::div, q.drift, q.t));
   const int y = binary(g, op::mul, c, binary(g, op::mul, q.t, scale));

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // y = (x - mean) / sqrt(variance + eps) * gamma + beta        variance = mean((x - mean)^2), over some axes
-//   batch_norm      x: (N, C, ...)      over N and the axes behind C                gamma, beta: (C)
-//   instance_norm   x: (N, C, L, ...)   over the axes behind C                      gamma, beta: (C)
-//   group_norm<g>   x: (N, C, ...)      over C / g channels and the axes behind C   gamma, beta: (C)
+//   batch_norm      x: (N, C, ...)      over N and the axes after C                 gamma, beta: (C)
+//   instance_norm   x: (N, C, L, ...)   over the axes after C                       gamma, beta: (C)
+//   group_norm<g>   x: (N, C, ...)      over C / g channels and the axes after C    gamma, beta: (C)
 //   layer_norm<k>   x: (..., D...)      over the last k axes, D...                  gamma, beta: (D...)
 // rms_norm<k>: y = x / sqrt(mean(x^2) + eps) * gamma, over the last k axes
 #pragma once
@@ -31,7 +31,7 @@ constexpr int channel_norm(graph& g, Over over, double eps, int x, int gamma, in
   return scaled(g, q, over_deviation(g, along_channels(g, gamma, rank), q.variance, q.eps),
                 along_channels(g, beta, rank));
 }
-// with given statistics
+// with the statistics as arguments
 constexpr int channel_norm(graph& g, double eps, int x, int gamma, int beta, int mean, int variance) {
   const int rank = g[x].s.rank;
   const int scale = along_channels(g, over_deviation(g, gamma, variance, g.constant(eps, g[x].t)), rank);
@@ -56,7 +56,7 @@ template <int K, class... P> constexpr int rms_norm(graph& g, double eps, int x,
   const int squares = unary(g, op::stop_gradient, over.sum(g, unary(g, op::square, x)));
   const scaling q = scaling_of(g, squares, n, eps);
   int total = over.sum(g, unary(g, op::square, binary(g, op::mul, x, q.t)));
-  if (!q.may_vanish) { // the same, from the loop of the squares: t is 1 or small
+  if (!q.may_vanish) { // the same in the loop of the squares: t is 1 or small
     const int low =
         binary(g, op::add, binary(g, op::mul, x, g.constant(e.small, type)), g.constant(e.offset, type));
     total = straight_through(g, where(g, q.fits, squares, over.sum(g, unary(g, op::square, low))), total);
@@ -92,7 +92,7 @@ template <class X, class... P> constexpr bool require_one_float_type(graph& g, c
                  "tapeless: normalisation(x, gamma, beta): all are float, or all are double");
 }
 
-// What each op asks for, in words for vars and for typed handles.
+// The rules of each op, as sentences for vars and for typed handles.
 struct batch_norm_rules {
   static constexpr const char
       *axes = "tapeless: batch_norm(x, gamma, beta): x is (N, C, ...)",
@@ -215,17 +215,17 @@ template <class Rules, class X, class... P> constexpr auto apply_norm(const X& x
 } // namespace detail
 
 // Shapes: y has x's. Without gamma and beta y is the normalised x. eps is added to the variance, as in PyTorch.
-// Errors: compile errors. All are float or all are double; x has the axes, gamma and beta the extents that the op names.
-// Of no elements mean and variance are NaN.
-// Cost: 13 flops an element, layer_norm 14, without gamma and beta 12; rms_norm 8, without gamma 7; batch_norm of given
-// statistics 3; some more a mean. Three loops over x, rms_norm two, given statistics one.
+// Errors: compile errors. All are float or all are double; x has the axes, gamma and beta the extents that the op
+// names. Mean and variance of no elements are NaN.
+// Cost: 13 flops for each element, layer_norm 14, without gamma and beta 12; rms_norm 8, without gamma 7; batch_norm
+// with statistics as arguments 3; and some for each mean. Three loops over x, rms_norm two, this batch_norm one.
 
 // clang-format off
-// batch_norm(x, gamma, beta): statistics of this batch, for training. x: (N, C, ...), gamma, beta: (C)  (Ioffe, Szegedy 2015)
+// batch_norm(x, gamma, beta): statistics of this batch, for training. x: (N, C, ...)  (Ioffe, Szegedy 2015)
 template <detail::handle X> constexpr auto batch_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::batch_norm_rules>(x, eps); }
 template <detail::handle X, detail::handle G, detail::handle B>
 constexpr auto batch_norm(const X& x, const G& gamma, const B& beta, double eps = 1e-5) { return detail::apply_norm<detail::batch_norm_rules>(x, eps, gamma, beta); }
-// batch_norm(x, gamma, beta, mean, variance): given statistics (C), for inference
+// batch_norm(x, gamma, beta, mean, variance): statistics (C) as arguments, for inference
 template <detail::handle X, detail::handle G, detail::handle B, detail::handle M, detail::handle V>
 constexpr auto batch_norm(const X& x, const G& gamma, const B& beta, const M& mean, const V& variance, double eps = 1e-5) {
   return detail::apply_norm<detail::batch_norm_rules>(x, eps, gamma, beta, mean, variance);
@@ -248,8 +248,8 @@ template <int K = 1, detail::handle X, detail::handle G>
 constexpr auto rms_norm(const X& x, const G& gamma, double eps = 1e-5) { return detail::apply_norm<detail::rms_norm_rules<K>>(x, eps, gamma); }
 // clang-format on
 
-// batch_norm_stats(x): {mean, variance} of each channel, both (C): what batch_norm(x, gamma, beta) divides by, at no
-// further cost beside it. The variance is that of the n elements (divided by n); PyTorch's running average takes
+// batch_norm_stats(x): {mean, variance} of each channel, both (C), as batch_norm(x, gamma, beta) uses them; beside it
+// they cost nothing more. The variance is that of the n elements (divided by n); PyTorch's running average takes
 // variance * n / (n - 1).   Errors: as batch_norm.
 template <detail::handle X> constexpr auto batch_norm_stats(const X& x) {
   using namespace detail;

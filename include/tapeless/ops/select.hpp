@@ -3,11 +3,11 @@
 //
 // Selections: the positions of some elements of a vector, as int32 in ascending order.
 //   top_k<64>(loss), bottom_k<64>(loss), where<'k'>(loss > t), top_k_of_each<8, 10, 'k'>(loss, label)
-// gather(x, rows) then keeps those rows. What is computed from them alone costs that many rows, forward and adjoint: see
+// gather(x, rows) then keeps those rows. What is computed only from them costs that many rows, forward and adjoint: see
 // plan/analysis/rows.hpp. A selection is a constant for derivatives.
 //
-// How many there are is known at compile time, or is a named extent that the run counts: its name is the user's.
-// Of no rows a sum is 0, a mean NaN, a maximum -infinity, and gradients are 0.
+// The number of rows is known at compile time, or it is data-dependent: a named extent that the run counts, with a name
+// that the user gives. A sum of no rows is 0, a mean NaN, a maximum -infinity, and gradients are 0.
 #pragma once
 #include "index.hpp"
 #include "select_node.hpp" // IWYU pragma: export
@@ -100,7 +100,7 @@ template <auto K, char Name, class A> constexpr bool may_select() {
   }
   return false;
 }
-// What a misuse returns: an index, so that what reads it has no rule to break.
+// What a misuse returns: an index, so that an op that reads it breaks no further rule.
 template <class A> constexpr auto no_rows(const A& a) {
   constexpr shape s{1, {1}};
   graph& g = graph_of(a);
@@ -119,7 +119,7 @@ constexpr auto select_by_order(const A& a, int second = no_node, extent_t segmen
     return wrap<std::int32_t, s>(g, select(g, a.id(), second, q, count));
   } else return no_rows(a);
 }
-// A count that is an argument is checked before the first step, as an index is; select clamps a computed one.
+// A count that is an argument is checked before the first step, like an index; select clamps a computed one.
 template <auto K> constexpr int checked_count(graph& g, int count) {
   if constexpr (std::is_integral_v<std::remove_cv_t<decltype(K)>>)
     if (is_view_of_argument(g, count)) return checked_index(g, count, static_cast<extent_t>(K) + 1);
@@ -184,10 +184,10 @@ template <class A> constexpr auto select_of_each_without_k(const A& a) {
 //   (n) -> (k) int32; k: a number, or tl::percent{p} of n, rounded down but at least 1
 // rows = top_k<k, 'k'>(values): min(k, n) positions, for values of a named extent; the run counts them under that name
 // rows = top_k<k, 'k'>(values, count): min(count, n) of them, count an int32 of the run, 0 to k
-// bottom_k: the least ones.
-// Ties: lower positions first. NaN counts as the greatest value, -0 equals 0.
-// Errors: compile errors. values has one axis, is float, double or int32; k <= n where n is static; the name is that of no
-// argument and of no other selection.
+// bottom_k: the k smallest.
+// Ties: lower positions first. NaN counts as the greatest value; -0 equals 0.
+// Errors: compile errors. values has one axis and is float, double or int32; k <= n if n is static; no argument and no
+// other selection has the name.
 // Cost: no flops; a few passes over values. gather(x, rows) and what follows cost k rows, forward and adjoint.
 // clang-format off
 template <auto K, char Name = 0, detail::handle A, detail::residual_tag... R>
@@ -201,8 +201,9 @@ template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C, d
 constexpr auto bottom_k(const A& values, const C& count, R...) { return detail::select_counted<detail::selection::bottom, K, Name, detail::residual_of<R...>()>(values, count); }
 template <detail::handle A, class... C> constexpr auto bottom_k(const A& values, const C&...) { return detail::select_without_k(values); }
 
-// rows = top_k_of_each<k, segments, 'k'>(values, segment): of each segment (class, image) its k greatest elements, or all
-// that it has; ascending by position. segment[i] in [0, segments) is that of element i; any other number is no segment.
+// rows = top_k_of_each<k, segments, 'k'>(values, segment): the k greatest elements of each segment (class, image), or
+// all if it has fewer; ascending by position. segment[i] in [0, segments) is that of element i; other numbers are no
+// segment.
 //   (n), (n) int32 -> (k) int32, k counted by the run
 template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S, detail::residual_tag... R>
 constexpr auto top_k_of_each(const A& values, const S& segment, R...) { return detail::select_of_each<detail::selection::top_of_each, K, Segments, Name, detail::residual_of<R...>()>(values, segment); }

@@ -7,14 +7,13 @@
 
 namespace tapeless {
 
-// percent{25} of the elements, rounded down, but at least one of them.
+// percent{25} of the elements, rounded down, but at least one.
 struct percent {
   int value;
 };
-// Tags, the last argument: top_k<64>(values, recompute), where<'k'>(mask, retain). What the adjoint
-// reads of the selected rows is computed again from the arguments: less memory, and the flops of their forward once more;
-// or it is read from what the forward pass stored for all rows. Without a tag the cheaper of the two is done, by the back
-// end's cost model (plan/analysis/row_cost.hpp).
+// Tags, the last argument: top_k<64>(values, recompute), where<'k'>(mask, retain). They say where the adjoint gets the
+// values of the selected rows. recompute: from the arguments, with less memory and the flops of their forward pass
+// again. retain: from what the forward pass stored for all rows. Without a tag the back end's cost model chooses.
 struct recompute_t {};
 inline constexpr recompute_t recompute{};
 struct retain_t {};
@@ -22,9 +21,9 @@ inline constexpr retain_t retain{};
 
 namespace detail {
 
-enum class selection : std::uint8_t { where, top, bottom, top_of_each, bottom_of_each }; // even: the least
+enum class selection : std::uint8_t { where, top, bottom, top_of_each, bottom_of_each }; // even: the smallest
 
-// What the adjoint reads of selected rows.
+// Where the adjoint gets the values of selected rows.
 enum class residual : std::uint8_t { by_cost, recomputed, retained };
 
 template <class R>
@@ -36,21 +35,20 @@ template <class... R> constexpr residual residual_of() {
   else return (std::is_same_v<R, recompute_t> && ...) ? residual::recomputed : residual::retained;
 }
 
-// attr of op::select: the selection, the percentage where that is meant, what becomes of residuals; attr2: k and the number
-// of segments
+// attr of op::select: the selection, the percentage if any, and the residuals; attr2: k and the number of segments
 struct select_attributes {
   selection what = selection::where;
   int percentage = 0;
   extent_t k = 0, segments = 0;
   residual rows = residual::by_cost;
-  // of integers: for an enumeration all == on handles would be looked at
+  // as integers: for enumerations the compiler would consider every == on handles
   constexpr bool is_open() const { return static_cast<int>(rows) == static_cast<int>(residual::by_cost); }
   constexpr bool recomputes() const {
     return static_cast<int>(rows) == static_cast<int>(residual::recomputed);
   }
   constexpr bool by_order() const { return static_cast<int>(what) > 0; }
   constexpr bool least() const { return static_cast<int>(what) % 2 == 0; } // @pre by_order()
-  // Of n > 0 values, where no run says fewer.   @pre by_order(), without segments
+  // The count of n > 0 values, if the run asks for no fewer.   @pre by_order(), without segments
   constexpr extent_t most_of(extent_t n) const {
     return percentage == 0 ? k : n * percentage / 100 > 1 ? n * percentage / 100 : 1;
   }
@@ -65,7 +63,7 @@ template <class V> constexpr select_attributes attributes_of_select(const V& v) 
 // second: the run-time k, or the segment of each element
 constexpr int select(graph& g, int a, int second, const select_attributes& q, extent_t count) {
   if (q.by_order() && q.segments == 0 && second < 0 && is_static(count) &&
-      g[a].s == shape{1, {count}}) // all, in order
+      g[a].s == shape{1, {count}}) // all of them, in order
     return iota(g, shape{1, {count}});
   node v;
   v.o = op::select;
@@ -79,7 +77,7 @@ constexpr int select(graph& g, int a, int second, const select_attributes& q, ex
   if (!is_static(count)) g.learn_count(count);
   return g.intern(v);
 }
-// How many it may have, of whatever number of elements.
+// The most rows it can have, however many elements there are.
 constexpr extent_t most_of_select(const node& v) {
   const select_attributes q = attributes_of_select(v);
   if (!q.by_order() || q.percentage > 0) return most_selected;

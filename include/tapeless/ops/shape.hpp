@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Ops that move elements and compute nothing.
-//   reshape, flatten, transpose, slice, broadcast_to: views, read through by their consumers
-//   pad, concat: one copy
+// Ops that move elements and compute nothing: the views of views.hpp, and pad and concat, which copy.
 // Each is linear; its vjp is the transposed move: slice <-> pad, concat -> slices, broadcast_to -> sum.
 #pragma once
 #include "elementwise.hpp" // IWYU pragma: export
@@ -65,7 +63,7 @@ template <int Axis, extent_t Before, extent_t After, detail::handle A> constexpr
 // concat<axis>(a, b, ...): a's elements, then b's, ... along one axis, whose extents add up
 // Errors: compile errors. The axis exists (negative: from the end) and is static, all other extents and the element
 // types agree.
-// Cost: no flops; k operands are k - 1 copies, each of all elements so far.
+// Cost: no flops; k operands take k - 1 copies, each of all elements so far.
 template <int Axis, detail::handle A, detail::handle B> constexpr auto concat(const A& a, const B& b) {
   using namespace detail;
   graph& g = graph_of(a);

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Builders of the nodes that move elements: reshape, transpose, slice, pad, concat, and dense, which copies what is only a
-// view. Shapes are passed by value: a reference into the graph dies when the graph grows.
+// Builders of the nodes that move elements: reshape, transpose, slice, pad, concat, and dense, which copies a view.
+// Shapes are passed by value: a reference into the graph is invalid once the graph grows.
 #pragma once
 #include "simplify.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 
-// A whole-tensor op reads its operand as one dense block: what is only a view is copied first.
+// A kernel reads its operand as one dense block: a view is copied first.
 constexpr int dense(graph& g, int a) {
   const op o = g[a].o;
   const bool view = o == op::expand || o == op::transpose || o == op::slice || o == op::constant ||
@@ -30,7 +30,7 @@ constexpr int reshape(graph& g, int a, shape s) {
   if (g.is_konst(a) || g[a].o == op::extent) return expand(g, a, s);
   if (const int k = g.in_adjoint ? branch_beside_zero(g, a) : 0;
       k > 0 && squeezed(g[a].s) == squeezed(s) && g[g[a].in[0]].s == g[a].s) {
-    // Axes of extent 1 come or go: the zero stays one, as in binary.
+    // Only axes of extent 1 change: the zero stays exact, as in binary.
     node w = g[a];
     const int d = w.in[k];
     if (g[d].s == w.s || g[d].s.rank == 0) {
@@ -46,7 +46,7 @@ constexpr int reshape(graph& g, int a, shape s) {
   return g.intern(v);
 }
 
-// perm: four bits an axis; axis i of the result is axis perm_i of the operand
+// perm: four bits for each axis; axis i of the result is axis perm_i of the operand
 constexpr int perm_axis(std::uint64_t perm, int i) { return static_cast<int>((perm >> (4 * i)) & 15); }
 constexpr int transpose(graph& g, int a, std::uint64_t perm) {
   const int rank = g[a].s.rank;

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Builders of elementwise nodes. Each takes and gives node numbers, and simplifies what it can before it makes a node:
-// constants are folded, broadcasts come last, x + 0 and 1 * x are x, and a cotangent that is zero stays zero.
+// Builders of elementwise nodes. Each takes and returns node numbers, and simplifies before it makes a node: constants
+// are folded, broadcasts come last, x + 0 and 1 * x are x, and a cotangent that is zero stays zero.
 #pragma once
 #include "zero.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 
-// a repeated along its broadcast axes; read through by its consumers
+// a repeated along its broadcast axes; its consumers read through it
 constexpr int expand(graph& g, int a, shape s) {
   if (g[a].s == s) return a;
   if (g[a].o == op::expand) a = g[a].in[0];
@@ -23,7 +23,7 @@ constexpr int expand(graph& g, int a, shape s) {
 constexpr int zeros(graph& g, dtype t, shape s) { return expand(g, g.constant(0, t), s); }
 
 constexpr int where(graph& g, int c, int a, int b);
-// where(c, d, 0) of w, or where(c, 0, d): k is branch_beside_zero of w
+// w with branch k replaced by d: where(c, d, 0) or where(c, 0, d). k is branch_beside_zero of w.
 constexpr int with_branch(graph& g, const node& w, int k, int d) {
   return k == 1 ? where(g, w.in[0], d, w.in[2]) : where(g, w.in[0], w.in[1], d);
 }
@@ -74,7 +74,7 @@ constexpr int where(graph& g, int c, int a, int b) {
 
 constexpr int logsumexp(graph& g, int a, unsigned axes); // of reduce.hpp
 constexpr int log_softmax(graph& g, int a, unsigned axes);
-// a - logsumexp(a) is log_softmax(a): far from 0 the difference costs all digits. no_node where b is another node.
+// a - logsumexp(a) is log_softmax(a): far from 0 the difference loses all digits. no_node: b is not logsumexp(a).
 constexpr int minus_logsumexp(graph& g, int a, int b) {
   if (g[b].o != op::add || g[g[b].in[0]].o != op::stop_gradient) return no_node;
   const node top = g[g[g[b].in[0]].in[0]];
@@ -102,7 +102,7 @@ constexpr int binary(graph& g, op o, int a, int b) {
     return expand(g, a, s);
   if (o == op::sub && g.is(a, 0)) return unary(g, op::neg, expand(g, b, s));
   if (g.in_adjoint && (o == op::mul || o == op::div)) {
-    // A cotangent that a select made zero stays exactly zero, whatever the factor is (also inf and NaN):
+    // A cotangent that a where made zero stays exactly zero, also times inf or NaN:
     // where(c, d, 0) * z = where(c, d * z, 0).
     if (g.is(a, 0) || (o == op::mul && g.is(b, 0))) return zeros(g, t, s);
     for (const bool left : {true, false}) {
@@ -141,7 +141,7 @@ constexpr int negated(graph& g, int c) {
   if (v.o == op::eq || v.o == op::ne) return binary(g, v.o == op::eq ? op::ne : op::eq, v.in[0], v.in[1]);
   return unary(g, op::logical_not, c);
 }
-// where(c, 0, b) = where(!c, b, 0): a condition that leaves rows out is a mask, whichever way it is written.
+// where(c, 0, b) = where(!c, b, 0): a condition that leaves rows out becomes a mask, whichever way it is written.
 constexpr int where_not_zero(graph& g, int c, int a, int b) {
   if (!g.is(unexpanded(g, a), 0) || g.is(unexpanded(g, b), 0)) return where(g, c, a, b);
   return where(g, expand(g, negated(g, unexpanded(g, c)), g[c].s), b, a);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Products of sparse matrices as the user writes them; sums and scaling are in sparse_arithmetic.hpp.
+// Products with sparse matrices as the user writes them. Sums and scaling are in sparse_arithmetic.hpp.
 // The nodes are those of spmm.hpp.
 #pragma once
 #include "../core/csr.hpp"
@@ -12,7 +12,7 @@ namespace detail {
 
 // ---- one trace ------------------------------------------------------------------------------------------------
 
-// The trace of the first operand that belongs to one: handles, matrices, numbers.
+// The trace of the first operand that has one; operands are handles, matrices, numbers.
 template <class... H> constexpr graph& trace_of(const H&... h) {
   graph* g = nullptr;
   const auto take = [&](const auto& x) {
@@ -22,10 +22,10 @@ template <class... H> constexpr graph& trace_of(const H&... h) {
     } else if constexpr (handle<decltype(x)>) g = g == nullptr ? x.graph_ptr() : g;
   };
   (take(h), ...);
-  if (g == nullptr) return graph_of(tensor<float>{}); // says that ops are traced
+  if (g == nullptr) return graph_of(tensor<float>{}); // its error says that ops are traced
   return *g;
 }
-// h, or where it belongs to no trace or another one a new leaf of g: the rule is broken, and the trace goes on.
+// h; or a new leaf of g if h belongs to no trace or to another one: the rule is broken, and the trace goes on.
 template <handle H> constexpr H in_trace(graph& g, const H& h) {
   constexpr const char* rule = "tapeless: sparse op(a, b): the operands belong to one trace";
   if (require(g, h.graph_ptr() == &g, rule)) return h;
@@ -53,7 +53,7 @@ template <sparse_operand A> constexpr const auto& csr_of(const A& a) {
   else return a.a;
 }
 template <sparse_operand A> constexpr bool is_transposed(const A&) { return !csr_matrix<A>; }
-// rows and columns, of the transpose where it is one
+// rows and columns of A, or of its transpose if A is one
 template <sparse_operand A> constexpr shape extents_of() {
   if constexpr (csr_matrix<A>) return A::extents;
   else return shape{2, {decltype(A::a)::extents.d[1], decltype(A::a)::extents.d[0]}};
@@ -81,15 +81,15 @@ template <class A, class V> constexpr auto csr_with(const A& a, int values) {
 } // namespace detail
 
 // ---- what the user writes -------------------------------------------------------------------------------------
-// A is a tl::csr<T, m, n, e>, T float or double. Errors: compile errors. Cost: that of the entries stored.
+// A is a tl::csr<T, m, n, e>, T float or double. Errors: compile errors. Cost: proportional to the stored entries.
 
-// transpose(A): A^T as an operand of matmul; nothing is moved
+// transpose(A): A^T as an operand of matmul; nothing is copied
 template <detail::csr_matrix A> constexpr auto transpose(const A& a) { return detail::transposed_csr<A>{a}; }
 template <class A> constexpr A transpose(const detail::transposed_csr<A>& t) { return t.a; }
 
 // matmul(A, b): (m, n) sparse, (n) or (n, k) -> (m) or (m, k); A may be a transpose(A)
 // Errors: b has as many rows as A has columns, and its element type.
-// Cost: 2 e k flops; the transpose adds up partial results of chunks of rows.
+// Cost: 2 e k flops; with a transpose the partial results of chunks of rows are added.
 template <detail::sparse_operand A, detail::handle B> constexpr auto matmul(const A& a, const B& b) {
   using namespace detail;
   graph& g = trace_of(csr_of(a), b);
@@ -118,7 +118,7 @@ template <detail::sparse_operand A, detail::handle B> constexpr auto matmul(cons
 
 // matmul(b, A): (m) or (k, m), (m, n) sparse -> (n) or (k, n); A may be a transpose(A)
 // Errors: b has as many columns as A has rows, and its element type.
-// Cost: 2 e k flops, and b and the result are transposed where they are matrices.
+// Cost: 2 e k flops; if b is a matrix, b and the result are transposed.
 template <detail::handle B, detail::sparse_operand A> constexpr auto matmul(const B& b, const A& a) {
   using namespace detail;
   graph& g = trace_of(b, csr_of(a));
@@ -160,7 +160,8 @@ constexpr auto matmul(const A& a, const B&) {
 
 // sampled_matmul(A, l, r): the pattern of A with the values <l[i, :], r[j, :]>; those of A are not read
 //   l: (m) or (m, k)   r: (n) or (n, k)
-// Errors: l and r are both vectors or both matrices with these extents, and the element types. Cost: 2 e k flops (1 e of vectors).
+// Errors: l and r are both vectors or both matrices of these extents, with A's element type.
+// Cost: 2 e k flops (1 e for vectors).
 template <detail::csr_matrix A, detail::handle L, detail::handle R>
 constexpr auto sampled_matmul(const A& a, const L& l, const R& r) {
   using namespace detail;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Sums, scaling and arithmetic of sparse matrices, and the sentences where there is none.
+// Sums, scaling and arithmetic of sparse matrices, and the messages for what does not exist.
 // The nodes are those of spmm.hpp and sparse_dense.hpp.
 #pragma once
 #include "../core/csr.hpp"
@@ -37,7 +37,7 @@ template <op O, class A, class B> constexpr auto sparse_with_sparse(const A& a, 
     return x.with(apply_arithmetic<O>(x.values(), y.values()));
   } else return a;
 }
-// s: a number, a scalar or a matrix of A's extents, of which the entries at the places of A's are read
+// s: a number, a scalar or a matrix of A's extents, which is read only where A has entries
 template <op O, class A, class S> constexpr auto sparse_with_dense(const A& a, const S& s) {
   graph& g = trace_of(a, s);
   const A m = in_trace(g, a);
@@ -98,7 +98,7 @@ template <class A> constexpr A no_scaling(const A& a) {
                 "of the columns on the right");
   return a;
 }
-// A by the values that its pattern has for each row, or each column: a sampled product with ones
+// A times the number of each row, or of each column: a sampled product with ones spreads them over the pattern
 template <class A> constexpr auto scaled(const A& a, int s, bool by_rows) {
   using T = typename A::value_type;
   graph& g = graph_of(a.values());
@@ -110,7 +110,7 @@ template <class A> constexpr auto scaled(const A& a, int s, bool by_rows) {
 
 } // namespace detail
 
-// As in sparse.hpp. Errors: compile errors. Cost: that of the entries stored.
+// A is as in sparse.hpp. Errors: compile errors. Cost: proportional to the stored entries.
 
 // scale_rows(s, A): s[i] a_ij     scale_columns(A, s): a_ij s[j]     s is a vector
 // Errors: s has an element for each row, or each column, and A's element type. Cost: e flops.
@@ -176,10 +176,10 @@ template <int... Axes, detail::csr_matrix A> constexpr auto sum(const A& a) {
   } else return sum(a.values());
 }
 
-// A + B, A - B, A * B (entry by entry): both of one pattern, as A and A.with(values) are; the result has it too
+// A + B, A - B, A * B (entry by entry): both have one pattern, as A and A.with(values); the result has it too
 // A * s, s * A, A / s, -A: s is a number, a scalar or an (m, n) matrix, read where A has entries
 // f(A) for any elementwise f: A.with(f(A.values()))
-// Errors: the patterns are one; s is no vector. Cost: e flops; a gradient by an (m, n) matrix is one, of mostly zeros.
+// Errors: the patterns are the same; s is not a vector. Cost: e flops; the gradient of an (m, n) matrix s is dense.
 // clang-format off
 template <detail::csr_matrix A, detail::csr_matrix B> constexpr auto operator+(const A& a, const B& b) { return detail::sparse_with_sparse<detail::op::add>(a, b); }
 template <detail::csr_matrix A, detail::csr_matrix B> constexpr auto operator-(const A& a, const B& b) { return detail::sparse_with_sparse<detail::op::sub>(a, b); }
@@ -193,7 +193,7 @@ template <detail::operand S, detail::csr_matrix A> constexpr auto operator+(cons
 template <detail::csr_matrix A, detail::operand S> constexpr auto operator-(const A& a, const S&) { return detail::no_sum<A, S>(a); }
 template <detail::operand S, detail::csr_matrix A> constexpr auto operator-(const S&, const A& a) { return detail::no_sum<A, S>(a); }
 
-// What is written in another way.
+// Refused: a message says how it is written.
 template <detail::csr_matrix A, detail::handle S> constexpr auto scale_rows(const A& a, const S&) { return detail::no_scaling(a); }
 template <detail::handle S, detail::csr_matrix A> constexpr auto scale_columns(const S&, const A& a) { return detail::no_scaling(a); }
 template <detail::handle S, class A> constexpr auto scale_rows(const S&, const detail::transposed_csr<A>& a) { return detail::no_operation(a); }

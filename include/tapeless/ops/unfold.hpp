@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // unfold:  y[n D' + o, c T + t, h, w] = x[n, c, o stride - front + t dilation, h, w], zero outside x
-// fold is its transpose: each element of x_bar is the sum of those of y_bar that were read from it.
+// fold is its transpose: each element of x_bar is the sum of the elements of y_bar that were read from it.
 //   x: (N, C, D, H, W)   y: (N D', C T, H, W)
-// With it a convolution over (d, h, w) is one over (h, w) whose channels are (c, t).
+// It turns a convolution over (d, h, w) into one over (h, w) with channels (c, t).
 #pragma once
 #include "shape.hpp"
 #include "window.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Views: ops that compute nothing, and that their consumers read through.
+// Views: ops that compute nothing; their consumers read through them.
 //   reshape, flatten, transpose, slice, at, broadcast_to, channel
 #pragma once
 #include "elementwise.hpp"
@@ -58,8 +58,8 @@ constexpr shape flattened(const shape& s) {
 } // namespace detail
 
 // reshape<N...>(a): the same elements in row-major order.    numel(a) = product of N
-// Errors: a compile error where the number of elements differs. Cost: none; the reshape of a transpose, slice or
-// broadcast copies.
+// Errors: a compile error if the number of elements differs. Cost: none; but the reshape of a transpose, slice or
+// broadcast is a copy.
 template <extent_t... N, detail::handle A> constexpr auto reshape(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -153,9 +153,9 @@ template <int Axis, extent_t Begin, extent_t End, detail::handle A> constexpr au
 }
 
 // slice<axis, length>(a, start): y[.., i, ..] = a[.., start + i, ..]    the axis has extent length
-// start is an integer that is known while tracing, as the i of a for loop; it is no template argument.
-// Errors: compile errors. The axis exists (negative: from the end) and is static, 0 <= start <= extent - length. What only
-// a run knows, a tensor of int32, is the index of a gather.
+// start is an integer that is known while tracing, as the i of a for loop; it is not a template argument. An int32
+// tensor, known only at run time, is the index of a gather.
+// Errors: compile errors. The axis exists (negative: from the end) and is static, 0 <= start <= extent - length.
 // Cost: none, a view.
 template <int Axis, extent_t Length, detail::handle A, class I> constexpr auto slice(const A& a,
                                                                                      const I& start) {
@@ -223,7 +223,7 @@ template <int Axis, detail::handle A, class I> constexpr auto at(const A& a, con
 }
 
 // broadcast_to<N...>(a): a repeated along its axes of extent 1 and along new leading axes; the result has extents N
-// Errors: a compile error where a's shape does not broadcast to N. Cost: none, a view.
+// Errors: a compile error if a's shape does not broadcast to N. Cost: none, a view.
 template <extent_t... N, detail::handle A> constexpr auto broadcast_to(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -241,7 +241,7 @@ template <extent_t... N, detail::handle A> constexpr auto broadcast_to(const A& 
 }
 
 // channel(b): [c] -> [c, 1, 1], so that a bias meets the channel axis of an image batch
-// Errors: a compile error where b has not one axis. Cost: none.
+// Errors: a compile error unless b has one axis. Cost: none.
 template <detail::handle A> constexpr auto channel(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);

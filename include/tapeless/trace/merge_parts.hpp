@@ -9,6 +9,7 @@
 // Sums are added in another order. A part that something else also reads is not merged. This pass runs before a program
 // is differentiated, so that its adjoint is that of the whole layer.
 #pragma once
+#include <utility>
 #include "../ops/all.hpp"
 
 namespace tapeless::detail {
@@ -127,11 +128,7 @@ class part_merger {
           all = w.in[k] != no_node;
         }
       if (!all) continue;
-      if (commutes(w.o) && w.in[0] > w.in[1]) {
-        const int k = w.in[0];
-        w.in[0] = w.in[1];
-        w.in[1] = k;
-      }
+      if (commutes(w.o) && w.in[0] > w.in[1]) std::swap(w.in[0], w.in[1]);
       return g_.intern(w);
     }
     return no_node;
@@ -208,6 +205,24 @@ class part_merger {
       }
     return any;
   }
+  // Node a replaces node b.
+  constexpr int counted_as(int a, int b) {
+    while (uses_.size() <= a) uses_.push_back(1);
+    uses_[a] = uses_[a] > uses_[b] ? uses_[a] : uses_[b];
+    return a;
+  }
+  constexpr int merged(int i) {
+    const node top = g_[i];
+    vec<int> entries;
+    leaves_of(top, i, entries);
+    const bool sum = top.o == op::add;
+    const int axis = static_cast<int>(top.attr);
+    if (!merge_entries(entries, sum, axis)) return no_node;
+    int c = entries[0];
+    for (int k = 1; k < entries.size(); ++k)
+      c = sum ? binary(g_, op::add, c, entries[k]) : concat(g_, c, entries[k], axis);
+    return c;
+  }
 
 public:
   constexpr explicit part_merger(graph& g) : g_(g) {}
@@ -250,26 +265,6 @@ public:
     for (int& i : roots)
       if (now[i] >= 0) i = now[i];
   }
-
-private:
-  // Node a replaces node b.
-  constexpr int counted_as(int a, int b) {
-    while (uses_.size() <= a) uses_.push_back(1);
-    uses_[a] = uses_[a] > uses_[b] ? uses_[a] : uses_[b];
-    return a;
-  }
-  constexpr int merged(int i) {
-    const node top = g_[i];
-    vec<int> entries;
-    leaves_of(top, i, entries);
-    const bool sum = top.o == op::add;
-    const int axis = static_cast<int>(top.attr);
-    if (!merge_entries(entries, sum, axis)) return no_node;
-    int c = entries[0];
-    for (int k = 1; k < entries.size(); ++k)
-      c = sum ? binary(g_, op::add, c, entries[k]) : concat(g_, c, entries[k], axis);
-    return c;
-  }
 };
 
 // Do two products that the roots need read the same tensor, or parts of it?
@@ -296,8 +291,7 @@ constexpr bool may_have_parts(const graph& g, const vec<int>& roots) {
 constexpr bool merge_parts(graph& g, vec<int>& roots) {
   if (!g.sound() || !may_have_parts(g, roots)) return false;
   vec<int> before = roots;
-  part_merger merger(g);
-  merger(roots);
+  part_merger{g}(roots);
   for (int k = 0; k < roots.size(); ++k)
     if (roots[k] != before[k]) return true;
   return false;
