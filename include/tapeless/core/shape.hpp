@@ -79,6 +79,9 @@ constexpr shape broadcast(const shape& a, const shape& b) {
     if (r.d[r.rank - i] == 1) r.d[r.rank - i] = q.d[q.rank - i];
   return r;
 }
+constexpr bool broadcasts_onto(const shape& a, const shape& to) {
+  return broadcastable(a, to) && broadcast(a, to) == to;
+}
 // s with the axes of the bit mask set to 1
 constexpr shape keepdims(shape s, unsigned axes) {
   for (int i = 0; i < s.rank; ++i)

@@ -51,9 +51,6 @@ concept one_handle_for_each_operand = counts_handles<Result, Operands>();
 template <class Result>
 concept one_handle = handle<Result>;
 
-constexpr bool broadcasts_onto(const shape& a, const shape& to) {
-  return broadcastable(a, to) && broadcast(a, to) == to;
-}
 constexpr void give_cotangent(vjp_context& c, int k, int d) {
   if (!c.needs(k)) return;
   const node x = c.g[c.v.in[k]];

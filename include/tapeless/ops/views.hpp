@@ -15,7 +15,7 @@ concept axis_in_range = Axis >= -Rank && Axis < Rank;
 template <extent_t N, extent_t M>
 concept same_number_of_elements = N == M;
 template <shape A, shape To>
-concept broadcasts_to = broadcastable(A, To) && broadcast(A, To) == To;
+concept broadcasts_to = broadcasts_onto(A, To);
 template <extent_t N>
 concept static_extent = is_static(N);
 template <extent_t Begin, extent_t End, extent_t N>
@@ -230,8 +230,8 @@ template <extent_t... N, detail::handle A> constexpr auto broadcast_to(const A& 
   constexpr shape to = shape_of<N...>;
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
-    require(g, broadcastable(s, to) && broadcast(s, to) == to,
-            "tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it", s, to);
+    require(g, broadcasts_onto(s, to), "tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it", s,
+            to);
     return var{&g, expand(g, a.id(), to)};
   } else {
     static_assert(broadcasts_to<A::extents, to>,
