@@ -71,21 +71,13 @@ struct graph : rule_watch {
     return intern(v);
   }
   constexpr int constant(double x, dtype t) {
-    node v;
-    v.o = op::constant;
-    v.t = t;
-    v.attr = std::bit_cast<std::uint64_t>(x);
-    return intern(v);
+    return intern({.o = op::constant, .t = t, .attr = std::bit_cast<std::uint64_t>(x)});
   }
   // the value of extent e: a constant, or a leaf that is read at run time
   constexpr int extent_value(extent_t e, dtype t) {
     if (is_static(e)) return constant(static_cast<double>(e), t);
     require(knows_names(shape{1, {e}}), "tapeless: a named extent is that of an argument", shape{1, {e}});
-    node v;
-    v.o = op::extent;
-    v.t = t;
-    v.attr = static_cast<std::uint64_t>(e);
-    return intern(v);
+    return intern({.o = op::extent, .t = t, .attr = static_cast<std::uint64_t>(e)});
   }
   // Registers the extent of a selection, which a run counts.   @pre e is a name
   constexpr void learn_count(extent_t e) {

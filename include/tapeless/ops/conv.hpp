@@ -57,15 +57,12 @@ constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std:
                                                              : each,
                    result);
   }
-  node v;
-  v.o = o;
-  v.t = tangent_type(g[a].t);
-  v.attr = packed;
-  v.attr2 = options;
-  v.in[0] = dense(g, a);
-  v.in[1] = dense(g, b);
-  v.s = result;
-  return g.intern(v);
+  return g.intern({.o = o,
+                   .t = tangent_type(g[a].t),
+                   .in = {dense(g, a), dense(g, b), no_node},
+                   .attr = packed,
+                   .attr2 = options,
+                   .s = result});
 }
 
 // Kernels need numbers for the size of their scratch, and groups for their division of channels.

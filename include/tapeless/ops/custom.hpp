@@ -28,12 +28,7 @@ constexpr int with_bools_of_its_own(graph& g, int a) {
   int x = a;
   while (g[x].o == op::reshape) x = g[x].in[0];
   if (g[x].t != dtype::boolean || g[x].o != op::input) return a;
-  node v;
-  v.o = op::copy;
-  v.t = dtype::boolean;
-  v.in[0] = a;
-  v.s = g[a].s;
-  return g.intern(v);
+  return g.intern({.o = op::copy, .t = dtype::boolean, .in = {a, no_node, no_node}, .s = g[a].s});
 }
 constexpr int custom_node(graph& g, op o, const custom_op* c, const int (&x)[3], dtype t, shape s) {
   node v;

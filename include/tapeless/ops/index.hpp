@@ -14,20 +14,14 @@ namespace tapeless {
 namespace detail {
 
 constexpr int iota(graph& g, shape s) { // row-major position within s
-  node v;
-  v.o = op::iota;
-  v.t = dtype::i32;
-  v.s = s;
-  return g.intern(v);
+  return g.intern({.o = op::iota, .t = dtype::i32, .s = s});
 }
 constexpr int argmax(graph& g, int a, unsigned axes) {
-  node v;
-  v.o = op::argmax;
-  v.t = dtype::i32;
-  v.attr = axes;
-  v.in[0] = dense(g, a);
-  v.s = keepdims(g[a].s, axes);
-  return g.intern(v);
+  return g.intern({.o = op::argmax,
+                   .t = dtype::i32,
+                   .in = {dense(g, a), no_node, no_node},
+                   .attr = axes,
+                   .s = keepdims(g[a].s, axes)});
 }
 // index, so that it lies in [0, bound): an argument is checked when a run reads it; a computed one is clamped, and so
 // is one of selected rows. passes: one more number that an argument may hold
@@ -63,14 +57,12 @@ constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes
     return binary(g, op::max, binary(g, op::min, index, binary(g, op::sub, top, g.constant(1, dtype::i32))),
                   g.constant(0, dtype::i32));
   }
-  node v;
-  v.o = op::checked_index;
-  v.t = dtype::i32;
-  v.attr = static_cast<std::uint64_t>(bound);
-  v.attr2 = static_cast<std::uint64_t>(passes);
-  v.in[0] = index;
-  v.s = g[index].s;
-  return g.intern(v);
+  return g.intern({.o = op::checked_index,
+                   .t = dtype::i32,
+                   .in = {index, no_node, no_node},
+                   .attr = static_cast<std::uint64_t>(bound),
+                   .attr2 = static_cast<std::uint64_t>(passes),
+                   .s = g[index].s});
 }
 constexpr shape gathered(const shape& s, const shape& index, int axis) { // s, its axis replaced by index
   shape r;
@@ -83,14 +75,11 @@ constexpr shape gathered(const shape& s, const shape& index, int axis) { // s, i
 }
 constexpr int gather(graph& g, int a, int index, int axis) {
   if (is_all_positions(g, index, g[a].s.d[axis])) return a;
-  node v;
-  v.o = op::gather;
-  v.t = g[a].t;
-  v.attr = static_cast<std::uint64_t>(axis);
-  v.in[0] = dense(g, a);
-  v.in[1] = dense(g, index);
-  v.s = gathered(g[a].s, g[index].s, axis);
-  return g.intern(v);
+  return g.intern({.o = op::gather,
+                   .t = g[a].t,
+                   .in = {dense(g, a), dense(g, index), no_node},
+                   .attr = static_cast<std::uint64_t>(axis),
+                   .s = gathered(g[a].s, g[index].s, axis)});
 }
 // base: what d is added to; none: zeros. Only the rewrites of rows make one, after differentiation: it has no vjp.
 constexpr int scatter_add(graph& g, int d, int index, int axis, shape to, int base = no_node) {

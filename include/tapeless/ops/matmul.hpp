@@ -48,14 +48,11 @@ constexpr int matmul(graph& g, int a, int b, bool ta = false, bool tb = false) {
   // an operand is one matrix, or one for each member of the batch
   if (!a_single && batch_of(x) != batch) a = expand(g, a, matrices_of(x, batch));
   if (!b_single && batch_of(y) != batch) b = expand(g, b, matrices_of(y, batch));
-  node v;
-  v.o = op::matmul;
-  v.t = tangent_type(g[a].t);
-  v.attr = (ta ? 1u : 0u) | (tb ? 2u : 0u);
-  v.in[0] = dense(g, a);
-  v.in[1] = dense(g, b);
-  v.s = with_matrix(batch, m, n);
-  return g.intern(v);
+  return g.intern({.o = op::matmul,
+                   .t = tangent_type(g[a].t),
+                   .in = {dense(g, a), dense(g, b), no_node},
+                   .attr = (ta ? 1u : 0u) | (tb ? 2u : 0u),
+                   .s = with_matrix(batch, m, n)});
 }
 
 template <extent_t A, extent_t B>

@@ -19,13 +19,7 @@ namespace tapeless::detail {
 // @pre the shapes agree
 constexpr int straight_through(graph& g, int a, int b) {
   const shape s = g[a].s;
-  node v;
-  v.o = op::straight_through;
-  v.t = g[a].t;
-  v.in[0] = dense(g, a);
-  v.in[1] = b;
-  v.s = s;
-  return g.intern(v);
+  return g.intern({.o = op::straight_through, .t = g[a].t, .in = {dense(g, a), b, no_node}, .s = s});
 }
 
 // Sums and means over some axes; they broadcast with x.

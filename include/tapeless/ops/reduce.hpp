@@ -46,13 +46,8 @@ constexpr int sum(graph& g, int a, unsigned axes) {
           keepdims(s, axes));
     }
   }
-  node v;
-  v.o = op::sum;
-  v.t = g[a].t;
-  v.attr = axes;
-  v.in[0] = a;
-  v.s = keepdims(s, axes);
-  return g.intern(v);
+  return g.intern(
+      {.o = op::sum, .t = g[a].t, .in = {a, no_node, no_node}, .attr = axes, .s = keepdims(s, axes)});
 }
 // The transpose of broadcasting: a summed down to shape s.   @pre broadcast(s, g[a].s) == g[a].s
 constexpr int sum_to(graph& g, int a, shape s) {
@@ -66,13 +61,11 @@ constexpr int sum_to(graph& g, int a, shape s) {
   return reshape(g, sum(g, a, axes), s);
 }
 constexpr int max_reduce(graph& g, int a, unsigned axes) {
-  node v;
-  v.o = op::max_reduce;
-  v.t = g[a].t;
-  v.attr = axes;
-  v.in[0] = a;
-  v.s = keepdims(g[a].s, axes);
-  return g.intern(v);
+  return g.intern({.o = op::max_reduce,
+                   .t = g[a].t,
+                   .in = {a, no_node, no_node},
+                   .attr = axes,
+                   .s = keepdims(g[a].s, axes)});
 }
 constexpr extent_t count_of(const shape& s, unsigned axes) {
   extent_t n = 1;

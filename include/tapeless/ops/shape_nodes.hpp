@@ -14,12 +14,7 @@ constexpr int dense(graph& g, int a) {
   const bool view = o == op::expand || o == op::transpose || o == op::slice || o == op::constant ||
                     o == op::extent || o == op::iota;
   if (!view) return a;
-  node v;
-  v.o = op::copy;
-  v.t = g[a].t;
-  v.in[0] = a;
-  v.s = g[a].s;
-  return g.intern(v);
+  return g.intern({.o = op::copy, .t = g[a].t, .in = {a, no_node, no_node}, .s = g[a].s});
 }
 
 // @pre numel(g[a].s) == numel(s)
@@ -38,12 +33,7 @@ constexpr int reshape(graph& g, int a, shape s) {
       return with_branch(g, w, k, g[d].s.rank == 0 ? d : reshape(g, d, s));
     }
   }
-  node v;
-  v.o = op::reshape;
-  v.t = g[a].t;
-  v.in[0] = dense(g, a);
-  v.s = s;
-  return g.intern(v);
+  return g.intern({.o = op::reshape, .t = g[a].t, .in = {dense(g, a), no_node, no_node}, .s = s});
 }
 
 // perm: four bits for each axis; axis i of the result is axis perm_i of the operand

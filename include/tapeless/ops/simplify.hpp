@@ -13,12 +13,7 @@ constexpr int expand(graph& g, int a, shape s) {
   if (g[a].s == s) return a;
   if (g[a].o == op::expand) a = g[a].in[0];
   if (g[a].s == s) return a;
-  node v;
-  v.o = op::expand;
-  v.t = g[a].t;
-  v.in[0] = a;
-  v.s = s;
-  return g.intern(v);
+  return g.intern({.o = op::expand, .t = g[a].t, .in = {a, no_node, no_node}, .s = s});
 }
 constexpr int zeros(graph& g, dtype t, shape s) { return expand(g, g.constant(0, t), s); }
 
@@ -43,12 +38,7 @@ constexpr int unary(graph& g, op o, int a, dtype result) {
   }
   if (o == op::cast && g[a].t == result) return a;
   if (o == op::narrow && g[a].o == op::widen) return g[a].in[0];
-  node v;
-  v.o = o;
-  v.t = result;
-  v.in[0] = a;
-  v.s = g[a].s;
-  return g.intern(v);
+  return g.intern({.o = o, .t = result, .in = {a, no_node, no_node}, .s = g[a].s});
 }
 constexpr int unary(graph& g, op o, int a) { return unary(g, o, a, g[a].t); }
 
@@ -126,13 +116,7 @@ constexpr int binary(graph& g, op o, int a, int b) {
     a = b;
     b = k;
   }
-  node v;
-  v.o = o;
-  v.t = result;
-  v.in[0] = a;
-  v.in[1] = b;
-  v.s = s;
-  return g.intern(v);
+  return g.intern({.o = o, .t = result, .in = {a, b, no_node}, .s = s});
 }
 
 constexpr int negated(graph& g, int c) {

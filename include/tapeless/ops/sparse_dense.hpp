@@ -15,14 +15,11 @@ namespace tapeless::detail {
 inline constexpr std::uint64_t entries_wide = 1; // the row ends are int64
 
 constexpr int beside_dense(graph& g, op o, int pattern, int x, const shape& s) {
-  node v;
-  v.o = o;
-  v.t = g[x].t;
-  v.in[0] = pattern;
-  v.in[1] = dense(g, x);
-  v.attr = tiles_of(g, pattern) | (has_wide_row_ends(g, pattern) ? entries_wide : 0);
-  v.s = s;
-  return g.intern(v);
+  return g.intern({.o = o,
+                   .t = g[x].t,
+                   .in = {pattern, dense(g, x), no_node},
+                   .attr = tiles_of(g, pattern) | (has_wide_row_ends(g, pattern) ? entries_wide : 0),
+                   .s = s});
 }
 // @pre d is (rows, cols)
 constexpr int entries_of(graph& g, int pattern, int d) {

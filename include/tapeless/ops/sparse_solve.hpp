@@ -24,29 +24,23 @@ inline constexpr std::uint64_t solves_upper = 8, solves_unit = 16, solves_wide =
 // @pre b is (n) or (n, k), the matrix (n, n)
 constexpr int sparse_solve(graph& g, int pattern, int values, int b, std::uint64_t attr) {
   if (g.is(b, 0)) return b;
-  node v;
-  v.o = op::sparse_solve;
-  v.t = g[values].t;
-  v.in[0] = pattern;
-  v.in[1] = dense(g, values);
-  v.in[2] = dense(g, b);
-  v.attr = attr | (has_wide_row_ends(g, pattern) ? solves_wide : 0);
-  v.attr2 = g[pattern].attr2;
-  v.s = g[b].s;
-  return g.intern(v);
+  return g.intern({.o = op::sparse_solve,
+                   .t = g[values].t,
+                   .in = {pattern, dense(g, values), dense(g, b)},
+                   .attr = attr | (has_wide_row_ends(g, pattern) ? solves_wide : 0),
+                   .attr2 = g[pattern].attr2,
+                   .s = g[b].s});
 }
 // 1 for each entry that a solve reads, 0 for the others
 constexpr int entries_of_triangle(graph& g, int pattern, dtype t, std::uint64_t attr) {
-  node v;
-  v.o = op::sddmm;
-  v.t = t;
-  v.in[0] = pattern;
-  v.attr = first_is_ones | second_is_ones |
-           ((attr & solves_upper) != 0 ? in_upper_triangle : in_lower_triangle) |
-           ((attr & solves_unit) != 0 ? off_diagonal : 0);
-  v.attr2 = g[pattern].attr2;
-  v.s = shape{1, {nnz_of_pattern(g[pattern])}};
-  return g.intern(v);
+  return g.intern({.o = op::sddmm,
+                   .t = t,
+                   .in = {pattern, no_node, no_node},
+                   .attr = first_is_ones | second_is_ones |
+                           ((attr & solves_upper) != 0 ? in_upper_triangle : in_lower_triangle) |
+                           ((attr & solves_unit) != 0 ? off_diagonal : 0),
+                   .attr2 = g[pattern].attr2,
+                   .s = shape{1, {nnz_of_pattern(g[pattern])}}});
 }
 template <shape S>
 concept is_square = S.rank == 2 && S.d[0] == S.d[1];

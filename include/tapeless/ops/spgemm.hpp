@@ -20,14 +20,7 @@ constexpr std::uint64_t made_by_spgemm(std::uint64_t attr) { return attr & 3; }
 constexpr std::uint64_t spgemm_wide(int pattern) { return std::uint64_t{4} << pattern; }
 
 constexpr int three_patterns(graph& g, int a, int b, int c) {
-  node v;
-  v.o = op::three_patterns;
-  v.t = dtype::i32;
-  v.in[0] = a;
-  v.in[1] = b;
-  v.in[2] = c;
-  v.s = g[c].s;
-  return g.intern(v);
+  return g.intern({.o = op::three_patterns, .t = dtype::i32, .in = {a, b, c}, .s = g[c].s});
 }
 constexpr int spgemm(graph& g, int patterns, std::uint64_t which, int x, int y) {
   node v;

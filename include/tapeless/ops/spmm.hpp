@@ -23,15 +23,12 @@ inline constexpr std::uint64_t skips_zero_rows = 128;
 
 // The columns and row_end of a as one operand: attr is cols, attr2 nnz, the extent the number of rows.
 template <class A> constexpr int pattern_of(graph& g, const A& a) {
-  node v;
-  v.o = is_tiled_v<A> ? op::tiles : op::pattern;
-  v.t = dtype::i32;
-  v.in[0] = a.columns().id();
-  v.in[1] = a.row_end().id();
-  v.attr = static_cast<std::uint64_t>(A::extents.d[1]);
-  v.attr2 = static_cast<std::uint64_t>(A::values_type::extents.d[0]);
-  v.s = shape{1, {A::extents.d[0]}};
-  return g.intern(v);
+  return g.intern({.o = is_tiled_v<A> ? op::tiles : op::pattern,
+                   .t = dtype::i32,
+                   .in = {a.columns().id(), a.row_end().id(), no_node},
+                   .attr = static_cast<std::uint64_t>(A::extents.d[1]),
+                   .attr2 = static_cast<std::uint64_t>(A::values_type::extents.d[0]),
+                   .s = shape{1, {A::extents.d[0]}}});
 }
 constexpr extent_t cols_of_pattern(const node& v) { return static_cast<extent_t>(v.attr); }
 constexpr extent_t nnz_of_pattern(const node& v) { return static_cast<extent_t>(v.attr2); }

@@ -31,13 +31,7 @@ constexpr shape unfolded(const shape& x, const axis_window& a) {
   return {4, {times(x.d[0], a.count(x.d[2])), times(x.d[1], a.taps), x.d[3], x.d[4]}};
 }
 constexpr int unfold_node(graph& g, op o, int a, std::uint64_t packed, shape s) {
-  node v;
-  v.o = o;
-  v.t = g[a].t;
-  v.attr = packed;
-  v.in[0] = dense(g, a);
-  v.s = s;
-  return g.intern(v);
+  return g.intern({.o = o, .t = g[a].t, .in = {dense(g, a), no_node, no_node}, .attr = packed, .s = s});
 }
 constexpr int unfold(graph& g, int x, const axis_window& a) {
   return unfold_node(g, op::unfold, x, pack(a), unfolded(g[x].s, a));
