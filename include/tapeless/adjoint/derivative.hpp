@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// From graph to graph:
+// Derivatives, from graph to graph:
 //   vjp(g, y, y_bar, wrt)      x_bar = J^T y_bar      reverse sweep over the rules of ops/
 //   jvp(g, y, x, x_dot)        y_dot = J x_dot        forward sweep; a node's rule is its vjp rule, transposed
 //   substitute(g, from, to)    fresh arguments replaced by the actual ones
-// Tangents and cotangents of bf16 nodes are float; those of results and what seeds them have the result's type.
-// The results are further nodes of the same graph: they can be differentiated again, and what nobody reads is
+// Tangents and cotangents of bf16 nodes are float. Seeds and results have the type of the value that they belong to.
+// The results are further nodes of the same graph: they can be differentiated again, and a node that nothing reads is
 // never planned.
 #pragma once
 #include "../ops/all.hpp"
 
 namespace tapeless::detail {
 
-// While it lives, new nodes are marked as the adjoint's.
+// During its lifetime new nodes are marked as the adjoint's.
 struct adjoint_scope {
   graph& g;
   bool outer;
@@ -37,7 +37,7 @@ constexpr vec<int> vjp(graph& g, const vec<int>& y, const vec<int>& y_bar, const
   for (const int i : y) last = i > last ? i : last;
   for (const int i : wrt) first = i < first ? i : first;
   if (first > last) return result;
-  // active: depends on wrt. Numbers are relative to `first`: nothing below can be active.
+  // active: depends on wrt. Positions are relative to `first`: no node before it can be active.
   vec<char> active(last - first + 1, 0);
   for (const int i : wrt)
     if (i <= last) active[i - first] = 1;
@@ -52,7 +52,7 @@ constexpr vec<int> vjp(graph& g, const vec<int>& y, const vec<int>& y_bar, const
       bar[y[i] - first] = accumulate(g, bar[y[i] - first], widen(g, y_bar[i]));
   for (int i = last; i >= first; --i) {
     if (bar[i - first] < 0 || !active[i - first] || !rule(g[i].o).differentiable) continue;
-    if (is_zero(g, bar[i - first])) continue; // J^T 0 is 0, also where J is not finite
+    if (is_zero(g, bar[i - first])) continue; // J^T 0 is 0, even if J is not finite
     vjp_context c{g, g[i], {&g, i}, {&g, bar[i - first]}};
     for (int k = 0; k < 3; ++k) c.wanted[k] = c.v.in[k] >= first && active[c.v.in[k] - first];
     rule(c.v.o).vjp(c);
@@ -125,7 +125,7 @@ constexpr void substitute(graph& g, const vec<int>& from, const vec<int>& to, ve
   int last = -1, first = from.empty() ? 0 : from[0];
   for (const int i : ids) last = i > last ? i : last;
   for (const int i : from) first = i < first ? i : first;
-  vec<int> counts; // selections, which ids may know by the names of their extents alone
+  vec<int> counts; // selections: ids may depend on them only by the names of extents
   for (int i = first; g.has_counts() && i < g.size(); ++i)
     if (has_data_dependent_rows(g[i])) counts.push_back(i);
   for (const int i : counts) last = i > last ? i : last;

@@ -7,24 +7,21 @@
 // jvp<I...>(f)              (x..., x_dot_I...) -> sum_I J_I x_dot_I
 // hvp<I>(f)                 (x..., v)      -> H_II v
 //
-// Each is again a function of handles, so they nest. f is called with fresh arguments in place of those it is
-// differentiated by, and the actual ones are put in afterwards: a value that an inner function captured, or that
-// is passed twice, is never mistaken for the variable of differentiation.
+// Each is again a function of handles, so they nest. f is called with fresh arguments in place of those that it is
+// differentiated by, and the actual ones are put in afterwards. So a value that an inner function captures, or that is
+// passed twice, is never mistaken for the variable of differentiation.
 #pragma once
 #include "../core/tree.hpp"
 #include "../trace/function.hpp"
 #include "../trace/merge_parts.hpp"
 #include "derivative.hpp"
+#include "fresh_arguments.hpp"
 
 namespace tapeless {
 namespace detail {
 
 template <int N, int... I>
 concept wrt_names_an_argument = ((I >= 0 && I < N) && ...);
-template <int Leaf, dtype Type>
-concept leaf_has_a_tangent = Leaf < 0 || is_float(Type);
-template <int Leaf, dtype Type>
-concept leaf_is_not_for_storage = Leaf < 0 || Type != dtype::bf16;
 template <class Y>
 concept returns_something = !std::is_void_v<Y>;
 template <class Y>
@@ -32,120 +29,23 @@ concept scalar_or_tuple_that_begins_with_one =
     requires { requires handle<Y>; } || requires { requires is_tuple_v<Y>; };
 template <int Rank>
 concept result_is_a_scalar = Rank == 0;
-template <class X, class T> // of a tensor of const elements, too
+template <class X, class T> // also of a tensor of const elements
 concept tangent_has_the_type_of_its_argument = std::is_same_v<X, T> || requires {
   requires typed_handle<X> && typed_handle<T>;
   requires std::is_same_v<typename X::value_type, typename T::value_type> && X::extents == T::extents;
 };
 
-template <class X>
-concept is_a_tree_of_tensors = !number<X>;
-// The first leaf that has no tangent; number -1 where all have one.
-struct leaf_type {
-  int leaf = -1;
-  dtype type = dtype::f32;
-};
-// functions: nvcc 13.0 fails on a lambda within the initializer of a variable template (internal error, scope_stk.c)
-struct look_for_tangent {
-  leaf_type first{};
-  int leaf = 0;
-  template <class H> constexpr void operator()(H&) {
-    if constexpr (typed_handle<H>)
-      if (first.leaf < 0 && !is_float(dtype_of<typename H::value_type>))
-        first = {leaf, dtype_of<typename H::value_type>};
-    ++leaf;
-  }
-};
-template <class X> constexpr leaf_type find_leaf_without_tangent() {
-  X x{};
-  look_for_tangent look;
-  for_each_differentiable(x, look);
-  return look.first;
-}
-template <class X> inline constexpr leaf_type first_without_tangent = find_leaf_without_tangent<X>();
-
-template <class X, int Leaf = first_without_tangent<X>.leaf, dtype Type = first_without_tangent<X>.type>
-constexpr void check_differentiable() {
-  static_assert(is_a_tree_of_tensors<X>, "tapeless: grad<i>(f): argument i is a tree of tensors");
-  static_assert(leaf_is_not_for_storage<Leaf, Type>,
-                "tapeless: grad<i>(f): bf16 has no tangent: argument i is float, and f casts it to bf16");
-  static_assert(
-      leaf_has_a_tangent<Leaf, Type>,
-      "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent");
-}
-
 // takes_these_arguments for the types of a tuple
 template <class F, class Arguments> inline constexpr bool takes_arguments_of = false;
 template <class F, class... A>
 inline constexpr bool takes_arguments_of<F, std::tuple<A...>> = takes_these_arguments<F, A...>;
-// The first N of A, as a tuple; empty where N is negative
+// The first N of A, as a tuple; empty if N is negative
 template <int N, class... A> constexpr auto first_types() {
   return []<std::size_t... K>(std::index_sequence<K...>) {
     return std::type_identity<std::tuple<std::tuple_element_t<K, std::tuple<A...>>...>>{};
   }(std::make_index_sequence<(N > 0 ? N : 0)>{});
 }
 template <int N, class... A> using first_types_t = typename decltype(first_types<N, A...>())::type;
-
-// The leaves of the arguments I replaced by fresh ones while f runs.
-struct fresh_arguments {
-  vec<int> actual, fresh;
-};
-
-// The rules of leaves whose types stand in the graph.
-constexpr void require_tangents(graph& g, const vec<int>& wrt) {
-  for (const int i : wrt)
-    require(g, g[i].t != dtype::bf16,
-            "tapeless: grad<i>(f): bf16 has no tangent: argument i is float, and f casts it to bf16", g[i].s);
-  for (const int i : wrt)
-    require(
-        g, is_float(g[i].t),
-        "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent",
-        g[i].s);
-}
-constexpr void require_same_types(graph& g, const vec<int>& x, const vec<int>& x_dot, const char* rule) {
-  for (int i = 0; i < x.size(); ++i)
-    require(g, g[x[i]].t == g[x_dot[i]].t && g[x[i]].s == g[x_dot[i]].s, rule, g[x[i]].s, g[x_dot[i]].s);
-}
-
-// Distinct leaves of the graph depend on nothing: they may stand for themselves.
-constexpr bool independent(const graph& g, const vec<int>& leaves) {
-  for (int i = 0; i < leaves.size(); ++i)
-    if (rule(g[leaves[i]].o).k != kind::leaf || g.is_konst(leaves[i])) return false;
-  vec<char> seen(g.size(), 0);
-  for (const int i : leaves) {
-    if (seen[i]) return false;
-    seen[i] = 1;
-  }
-  return true;
-}
-template <class X> constexpr void collect_handles(const X& x, vec<int>& ids) {
-  for_each_leaf(x, [&](const auto& h) {
-    if constexpr (handle<decltype(h)>) ids.push_back(h.id());
-  });
-}
-// @pre a leaf of x... is a handle
-template <class... X> constexpr graph& graph_in(const X&... x) {
-  graph* g = nullptr;
-  const auto look = [&](const auto& h) {
-    if constexpr (handle<decltype(h)>) g = &graph_of(h);
-  };
-  (for_each_leaf(x, look), ...);
-  return *g;
-}
-
-// a...: all arguments, those of f and y_bar or the x_dot. true: their leaves are independent, so those of f stand for
-// themselves.
-template <class F, class... A> constexpr bool freshen(const F&, graph& g, fresh_arguments& wrt,
-                                                      const A&... a) {
-  vec<int> all;
-  (collect_handles(a, all), ...);
-  const bool direct = std::is_empty_v<F> && independent(g, all);
-  for (const int i : wrt.actual) {
-    g.nodes[i].active = true;
-    wrt.fresh.push_back(direct ? i : g.fresh(g[i].t, g[i].s));
-  }
-  return direct;
-}
 
 // references(a...): all arguments by number, nth<I>. One small base for each, so that many arguments stay cheap.
 template <std::size_t I, class A> struct numbered {
@@ -166,12 +66,10 @@ template <class Y> constexpr const auto& primary(const Y& y) {
   else return y;
 }
 
-template <class... A>
-concept given_to_jit =
-    sizeof...(A) > 1000; // never: a derivative is a function, a program is made of it by jit
+// A derivative is a function; jit makes a program of it.
 template <class... A> constexpr int no_program() {
   static_assert(
-      given_to_jit<A...>,
+      never<A...>,
       "tapeless: grad(f).bind<A...>(), .cost, .explain: of a program: tl::jit(tl::grad(f)).bind<A...>(), and "
       "so value_and_grad, vjp, jvp and hvp");
   return 0;
@@ -195,12 +93,9 @@ template <bool WithValue, class F, int... I> struct grad_fn {
       (check_differentiable<std::tuple_element_t<I, std::tuple<A...>>>(), ...);
       const auto x = references(a...);
       graph& g = graph_in(a...);
-      fresh_arguments wrt;
-      (collect(nth<I>(x), wrt.actual), ...);
-      require_tangents(g, wrt.actual);
-      const bool direct = freshen(f, g, wrt, a...);
-      int at = 0;
-      (assign(nth<I>(x), g, wrt.fresh, at), ...);
+      vec<int> all;
+      (collect_handles(a, all), ...);
+      const fresh_arguments wrt(f, g, all, nth<I>(x)...);
       using Y = decltype(f(a...));
       static_assert(returns_something<Y>, "tapeless: grad<i...>(f): f returns a value: a return is missing");
       auto y = f(a...);
@@ -213,18 +108,17 @@ template <bool WithValue, class F, int... I> struct grad_fn {
                     "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
       vec<int> values;
       collect(y, values);
-      if (merge_parts(g, values)) assign(y, g, values, at = 0);
+      if (int first = 0; merge_parts(g, values)) assign(y, g, values, first);
       const int value = primary(y).id();
       require(g, g[value].s.rank == 0,
               "tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean");
       vec<int> x_bar =
           vjp(g, vec<int>(1, value), vec<int>(1, g.constant(1, tangent_type(g[value].t))), wrt.fresh);
-      for (int k = 0; k < x_bar.size(); ++k)
-        if (x_bar[k] < 0) x_bar[k] = zeros(g, g[wrt.fresh[k]].t, g[wrt.fresh[k]].s);
+      make_zeros(g, x_bar, wrt.fresh);
       vec<int> ids = x_bar;
       if constexpr (WithValue) collect(y, ids);
-      if (!direct) substitute(g, wrt.fresh, wrt.actual, ids);
-      at = 0;
+      wrt.put_back(g, ids);
+      int at = 0;
       (assign(nth<I>(x), g, ids, at), ...);
       if constexpr (WithValue) {
         assign(y, g, ids, at);
@@ -261,12 +155,9 @@ template <class F, int... I> struct vjp_fn {
       auto arguments = first_of(x, std::make_index_sequence<n>{});
       (check_differentiable<std::tuple_element_t<I, decltype(arguments)>>(), ...);
       graph& g = graph_in(a...);
-      fresh_arguments wrt;
-      (collect(std::get<I>(arguments), wrt.actual), ...);
-      require_tangents(g, wrt.actual);
-      const bool direct = freshen(f, g, wrt, a...);
-      int at = 0;
-      (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
+      vec<int> all;
+      (collect_handles(a, all), ...);
+      const fresh_arguments wrt(f, g, all, std::get<I>(arguments)...);
       const auto y = with_elements(arguments, f);
       static_assert(tangent_has_the_type_of_its_argument<std::remove_const_t<decltype(y)>,
                                                          std::tuple_element_t<n, std::tuple<A...>>>,
@@ -278,10 +169,9 @@ template <class F, int... I> struct vjp_fn {
       require_same_types(g, out, y_bar,
                          "tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result");
       vec<int> x_bar = vjp(g, out, y_bar, wrt.fresh);
-      for (int k = 0; k < x_bar.size(); ++k)
-        if (x_bar[k] < 0) x_bar[k] = zeros(g, g[wrt.fresh[k]].t, g[wrt.fresh[k]].s);
-      if (!direct) substitute(g, wrt.fresh, wrt.actual, x_bar);
-      at = 0;
+      make_zeros(g, x_bar, wrt.fresh);
+      wrt.put_back(g, x_bar);
+      int at = 0;
       (assign(std::get<I>(arguments), g, x_bar, at), ...);
       if constexpr (sizeof...(I) == 1) return std::get<(I, ...)>(arguments);
       else return std::tuple{std::get<I>(arguments)...};
@@ -311,12 +201,9 @@ template <class F, int... I> struct jvp_fn {
       using Arguments = decltype(arguments);
       (check_differentiable<std::tuple_element_t<I, Arguments>>(), ...);
       graph& g = graph_in(a...);
-      fresh_arguments wrt;
-      (collect(std::get<I>(arguments), wrt.actual), ...);
-      require_tangents(g, wrt.actual);
-      const bool direct = freshen(f, g, wrt, a...);
-      int at = 0;
-      (assign(std::get<I>(arguments), g, wrt.fresh, at), ...);
+      vec<int> all;
+      (collect_handles(a, all), ...);
+      const fresh_arguments wrt(f, g, all, std::get<I>(arguments)...);
       vec<int> x_dot;
       [&]<std::size_t... K>(std::index_sequence<K...>) {
         static_assert((tangent_has_the_type_of_its_argument<std::tuple_element_t<I, Arguments>,
@@ -332,10 +219,9 @@ template <class F, int... I> struct jvp_fn {
       collect(y, out);
       merge_parts(g, out);
       vec<int> y_dot = jvp(g, out, wrt.fresh, x_dot);
-      for (int k = 0; k < y_dot.size(); ++k)
-        if (y_dot[k] < 0) y_dot[k] = zeros(g, g[out[k]].t, g[out[k]].s);
-      if (!direct) substitute(g, wrt.fresh, wrt.actual, y_dot);
-      at = 0;
+      make_zeros(g, y_dot, out);
+      wrt.put_back(g, y_dot);
+      int at = 0;
       assign(y, g, y_dot, at);
       return y;
     }
@@ -344,10 +230,10 @@ template <class F, int... I> struct jvp_fn {
 
 } // namespace detail
 
-// Each is a function object to be called with handles inside a program, or given to jit. Arguments may be parameter
-// trees; I counts them from 0 and is 0 where none is named. Errors, at compile time: I names an argument, f takes the
-// arguments, and every leaf of argument I is float or double. Cost: that of the nodes the results need; what f and its
-// derivative share is computed once.
+// Each returns a function object, to be called with handles inside a program or given to jit. Arguments may be
+// parameter trees; I counts them from 0, and is 0 if omitted. Errors, at compile time: I names an argument, f takes the
+// arguments, and every leaf of argument I is float or double. Cost: that of the nodes that the results need; what f and
+// its derivative share is computed once.
 
 // grad<I...>(f)(x...) = df/dx_I, in the type of x_I; a tuple for several I. f returns a scalar, or a tuple that begins
 // with one.
@@ -355,8 +241,8 @@ template <int... I, class F> constexpr auto grad(F f) {
   if constexpr (sizeof...(I) == 0) return detail::grad_fn<false, F, 0>{f};
   else return detail::grad_fn<false, F, I...>{f};
 }
-// value_and_grad<I...>(f)(x...) = (f(x), df/dx_I...). Where f returns a tuple, its first member is differentiated and
-// the others are auxiliary: they come back with the value.
+// value_and_grad<I...>(f)(x...) = (f(x), df/dx_I...). If f returns a tuple, its first member is differentiated; the
+// others are auxiliary and are returned with the value.
 template <int... I, class F> constexpr auto value_and_grad(F f) {
   if constexpr (sizeof...(I) == 0) return detail::grad_fn<true, F, 0>{f};
   else return detail::grad_fn<true, F, I...>{f};

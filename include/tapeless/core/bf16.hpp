@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // bf16: the upper half of a float, 8 bits of significand. A type for storage: two bytes an element.
-//   bf16(x)    the nearest, a tie to the even one: |bf16(x) - x| <= 2^-8 |x| where 2^-126 <= |x| and the result is finite; a
-//              NaN stays one
-//   float(y)   exact
+//   bf16(x)    rounds to nearest even: |bf16(x) - x| <= 2^-8 |x| if 2^-126 <= |x| and the result is finite; NaN stays
+//   NaN float(y)   exact
 #pragma once
 #include <cstdint>
 

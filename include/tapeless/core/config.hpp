@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What a compiler is asked for, and what a user may ask of the library.
-//   TAPELESS_CHECKED   results of a run are checked when they are read: see run_watch.hpp
+// Requirements on the compiler, and macros that a user may define.
+//   TAPELESS_CHECKED   reading the result of a run checks that it is still valid: see run_watch.hpp
 #pragma once
 
-// Where the library cannot be compiled, this is said alone: the missing header ends the compilation.
+// If the library cannot be compiled, this is the only error: the missing header ends the compilation.
 #if defined(_MSC_VER) && !defined(__clang__)
 #error "tapeless: the library is not tested with MSVC: take g++ 12 or newer, or clang 16 or newer"
 #include <tapeless_stops_here>
@@ -33,14 +33,15 @@
 #endif
 #define TAPELESS_INCLUDED
 
-// Of a parameter, or of *this behind a member function: the result looks at it, and clang warns where it outlives it.
+// On a parameter, or on *this after a member function: the result refers to it, and clang warns if the result outlives
+// it.
 #if defined(__clang__)
 #define TAPELESS_LIFETIMEBOUND [[clang::lifetimebound]]
 #else
 #define TAPELESS_LIFETIMEBOUND
 #endif
 
-// Ahead of a function that differs in checked builds: it has a name of its own there.
+// Before a function that differs in checked builds: there it has another symbol name.
 #ifdef TAPELESS_CHECKED
 #define TAPELESS_READS_RESULT [[gnu::abi_tag("checked")]]
 #else

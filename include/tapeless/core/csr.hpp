@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// basic_csr<T, rows, cols, nnz, space, row_end>: a sparse matrix in compressed rows (CSR). As basic_tensor it has two
-// lives: handles in a trace, a view at run time; tl::owned<csr<...>> owns.
+// basic_csr<T, rows, cols, nnz, space, row_end>: a sparse matrix in compressed rows (CSR). Like basic_tensor it has two
+// uses: handles in a trace, a view at run time. tl::owned<csr<...>> owns.
 //   the entries of row i are [row_end[i-1], row_end[i]) of values and columns; row 0 begins at 0
-// row_end is int32, or int64 where there may be 2^31 entries and more; columns are int32.
-// Invariants, checked where a view is made of raw arrays (run/csr.hpp) and relied upon by every kernel: row_end never
-// falls and ends at nnz; the columns of a row ascend strictly and lie in [0, cols).
+// row_end is int32, or int64 for 2^31 entries and more; columns are int32.
+// Invariants: row_end never decreases and ends at nnz; the columns of a row ascend strictly and lie in [0, cols). They
+// are checked where a view is made of raw arrays (run/csr.hpp), and every kernel relies on them.
 //
 // Its leaves are tensors: values, columns, row_end, and one without elements that carries cols. The last three are the
 // pattern: it comes from an argument, is never computed and has no tangent. So the cotangent of a matrix is a matrix of
 // the same pattern.
 //
-// Instead of row_end: tl::tiled. The entries stand tile by tile (csr_tiles.hpp), in leaves of the same shapes; columns
-// hold numbers of 16 bits then, columns in a tile and segments of rows, row_end are ends of tiles.
+// With tl::tiled in place of row_end the entries are stored tile by tile (csr_tiles.hpp), in leaves of the same shapes.
+// columns then holds 16-bit numbers: columns within a tile, and segments of rows. row_end holds the ends of tiles.
 #pragma once
 #include <limits>
 #include <type_traits>
@@ -22,7 +22,7 @@
 
 namespace tapeless {
 
-// A matrix view is made without a look at its arrays.
+// Tag: makes a matrix view without checking its arrays.
 struct trusted_t {};
 inline constexpr trusted_t trusted{};
 
@@ -34,7 +34,7 @@ namespace detail {
 template <class X> inline constexpr bool is_pattern_v = false;
 template <class T, shape S, class P, class O>
 inline constexpr bool is_pattern_v<basic_tensor<T, S, pattern<P, O>>> = true;
-// The places of a tiled matrix: its leaves have the types of one in rows, but for this.
+// The columns of a tiled matrix: its only leaf whose type differs from that of a matrix in rows.
 template <class X> inline constexpr bool is_tiled_pattern_v = false;
 template <class T, shape S, class P>
 inline constexpr bool is_tiled_pattern_v<basic_tensor<T, S, pattern<P, tiled>>> = true;
@@ -105,7 +105,7 @@ public:
     return {trusted, values, columns_, row_end_, width_};
   }
 
-  // f(leaf) for each of its four leaves; for parameter trees
+  // f(leaf) for each of the four leaves; for parameter trees
   template <class Csr, class F> static constexpr void visit_leaves(Csr& a, F&& f) {
     f(a.values_);
     f(a.columns_);

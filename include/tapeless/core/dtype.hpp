@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The element types of the language: float, double (differentiable), int32 (labels, indices), bool (masks).
-// bf16 is stored, and multiplied by matmul and convolutions; nothing else computes with it.
-// int64 is stored, in the row ends of sparse matrices, and is no element: nothing computes with it.
+// bf16 is a type for storage; only matmul and convolutions multiply it.
+// int64 is not an element type: it stores the row ends of sparse matrices, and nothing computes with it.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -35,7 +35,7 @@ template <> struct dtype_of_impl<bf16> {
 
 constexpr bool is_float(dtype t) { return t == dtype::f32 || t == dtype::f64; }
 constexpr bool is_element(dtype t) { return t != dtype::i64; }
-// The element type of its tangents and cotangents.   @pre is_float(t) or t is bf16
+// The element type of tangents and cotangents of t.   @pre is_float(t) or t is bf16
 constexpr dtype tangent_type(dtype t) { return t == dtype::bf16 ? dtype::f32 : t; }
 constexpr int size_of(dtype t) {
   return t == dtype::f64 || t == dtype::i64 ? 8 : t == dtype::boolean ? 1 : t == dtype::bf16 ? 2 : 4;
@@ -45,8 +45,8 @@ constexpr const char* name_of(dtype t) {
   return n[static_cast<int>(t)];
 }
 
-// A bool in memory that may be the caller's: any byte but 0 is true. Read as a bool, a byte that is neither 0 nor 1 has
-// no meaning in C++, so it is read as a byte. Copies of it are 0 or 1.
+// A bool in memory that may be the caller's: any byte but 0 is true. In C++ a bool must be 0 or 1 in memory, so it is
+// read as a byte. Copies are 0 or 1.
 struct mask_byte {
   std::uint8_t byte = 0;
   constexpr mask_byte() = default;
@@ -60,7 +60,7 @@ struct mask_byte {
 };
 static_assert(sizeof(mask_byte) == 1 && sizeof(bool) == 1);
 template <class T> inline constexpr bool is_bool = std::is_same_v<std::remove_const_t<T>, bool>;
-// x[i] of the caller's memory.
+// x[i], in the caller's memory.
 template <class T> inline std::remove_const_t<T> read_element(T* x, std::int64_t i) {
   if constexpr (is_bool<T>) return reinterpret_cast<const mask_byte*>(x)[i];
   else return x[i];

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// argument_error, refuse(...) that throws it, and sizes that are refused where they would overflow; usage_error.
+// argument_error, refuse(...) that throws it, sizes that are checked for overflow, and usage_error.
 #pragma once
 #include <cstdarg>
 #include <cstdio>
@@ -11,14 +11,14 @@
 
 namespace tapeless {
 
-// What bind, run, owned, copy, the optimizers and the .npy functions refuse: null data, extents that disagree or
-// exceed the capacity, sizes that overflow, indices and numbers out of range, outputs that overlap. Nothing has
-// been written when it is thrown.
+// Thrown by bind, run, owned, copy, the optimizers and the .npy functions: null data, extents that disagree or exceed
+// the capacity, sizes that overflow, indices and numbers out of range, outputs that overlap. Nothing has been written
+// when it is thrown.
 struct argument_error : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
-// One bound object is used in two threads at once; in checked builds (config.hpp) a result is read whose program has run
-// again or is gone.
+// Thrown where two threads use one bound object at once; in checked builds (config.hpp) also where a result is read
+// after its program has run again or is gone.
 struct usage_error : std::logic_error {
   using std::logic_error::logic_error;
 };
@@ -29,7 +29,7 @@ namespace detail {
   throw usage_error(message);
 }
 
-// throw argument_error(message), formatted as by printf: with std::string every program would compile its members.
+// throw argument_error(message), formatted as by printf: with std::string every program would compile its members too.
 // Extents are %lld, by wide(n).
 [[noreturn, gnu::cold, gnu::noinline, gnu::format(printf, 1, 2)]] inline void refuse(const char* format,
                                                                                      ...) {

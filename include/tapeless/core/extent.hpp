@@ -17,12 +17,12 @@ namespace detail {
 
 inline constexpr int name_shift = 39, name_bits = 6;
 inline constexpr int max_names = 4; // of an extent, and of the arguments of a program
-// Names of a program: those of its arguments and those of selections, which a run counts.
+// Names of a program: those of its arguments, and those of data-dependent rows, which a run counts.
 inline constexpr int max_counted_names = 8; // of selections
 inline constexpr int max_program_names = max_names + max_counted_names;
 inline constexpr extent_t coefficient_mask = (extent_t{1} << name_shift) - 1;
 
-// 1 for A to 52 for z; then the names that users do not write, of selections that the compiler makes
+// 1 for A to 52 for z; then generated names, for selections that the compiler makes
 inline constexpr char unwritten_names[] = "#$%&@?!~^|=";
 inline constexpr extent_t first_generated = 53;
 constexpr extent_t name_code(char n) { return n < 'a' ? n - 'A' + 1 : n - 'a' + 27; }
@@ -53,15 +53,15 @@ namespace detail {
 constexpr extent_t coefficient(extent_t e) { return e & coefficient_mask; }
 constexpr extent_t names(extent_t e) { return e >> name_shift; }
 constexpr bool is_static(extent_t e) { return names(e) == 0; }
-// Is it of rows that the compiler selects?
+// Does e have the name of a selection that the compiler makes?
 constexpr bool has_generated_name(extent_t e) {
   for (extent_t packed = names(e); packed != 0; packed >>= name_bits)
     if ((packed & 63) >= first_generated) return true;
   return false;
 }
-// The k-th of packed names, 0 where there are fewer.   @pre k < max_names
+// The k-th of packed names, 0 if there are fewer.   @pre k < max_names
 constexpr char nth_name(extent_t packed, int k) { return name_of((packed >> (name_bits * k)) & 63); }
-// Packed names alone have room for ten: a matmul's flops have one more than its result.
+// Packed names without a coefficient have room for ten: the flops of a matmul have one name more than its result.
 inline constexpr int max_degree = 10;
 // Is the one name of `counted` a name of e?
 constexpr bool has_name_of(extent_t e, extent_t counted) {
@@ -104,7 +104,8 @@ constexpr extent_t times(extent_t x, extent_t y) {
   return c == 0 ? 0 : c | (names_product(names(x), names(y)) << name_shift);
 }
 
-// No name is without a value: asked for one in constant evaluation, this call is the compile error, for it is no constexpr.
+// Every name has a value. Should one have none in constant evaluation, this call is the compile error: it is not
+// constexpr.
 [[noreturn]] inline void name_without_value(const char*) { __builtin_trap(); }
 
 // Values of the named extents of one program, in order of first appearance.
@@ -124,7 +125,7 @@ struct name_values {
     if (i < 0) name_without_value("tapeless: a named extent has a value where it is read");
     return value[static_cast<std::size_t>(i)];
   }
-  // @return the index of n, -1 where more than max_program_names names would be held
+  // @return the index of n, -1 if there were more than max_program_names names
   constexpr int add(char n) {
     if (const int i = find(n); i >= 0) return i;
     if (count == max_program_names) return -1;
@@ -140,7 +141,7 @@ constexpr extent_t eval(extent_t e, const name_values& v) {
   return x;
 }
 
-// Is e a number, or one times at most four names in order? Other numbers, as 24 * dyn<'b'>, seldom are.
+// Is e a number, or a number times at most four names in order? What 24 * dyn<'b'> computes seldom is.
 constexpr bool is_extent(extent_t e) {
   if (e < 0 || (coefficient(e) == 0) != (e == 0)) return false;
   extent_t before = 1;
@@ -150,7 +151,7 @@ constexpr bool is_extent(extent_t e) {
   }
   return true;
 }
-// -1: it is no extent
+// -1: not an extent
 template <extent_t... E> constexpr extent_t product_of_extents() {
   extent_t r = 1;
   for (const extent_t e : {extent_t{1}, E...}) {
@@ -172,7 +173,8 @@ template <extent_t... E> consteval extent_t product_of() {
 
 } // namespace detail
 
-// a b .., of numbers and names: reshape<extent_product<24, dyn<'b'>>, 8>(a) has 24 b rows. (24 * dyn<'b'> is no extent.)
+// The product a b .. of numbers and names: reshape<extent_product<24, dyn<'b'>>, 8>(a) has 24 b rows. (24 * dyn<'b'> is
+// no extent.)
 // Errors: a compile error where there is no such extent.
 template <extent_t... E> inline constexpr extent_t extent_product = detail::product_of<E...>();
 

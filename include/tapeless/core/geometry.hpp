@@ -24,9 +24,9 @@ struct conv_extents {
   std::int64_t p = 1, q = 1;
   std::int64_t stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0, dil_h = 1, dil_w = 1;
   std::int64_t groups = 1;
-  // the largest output tile of minimal filtering that may be taken: 2, 4 or 0, none
+  // the largest output tile of Winograd kernels that may be chosen: 2, 4, or 0 for none
   std::int64_t winograd = 2;
-  // x: (n, h, w, c) and y: (n, p, q, k); weights as ever
+  // NHWC: x is (n, h, w, c), y is (n, p, q, k); weights do not change
   bool channels_last = false;
   constexpr bool operator==(const conv_extents&) const = default;
 };

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: MIT
 //
 // rule_watch: which rule a trace broke first, and the shapes that broke it. trace/misuse.hpp makes it the first line of
-// the compile error; until then the trace goes on with whatever is at hand.
+// the compile error; until then the trace goes on with any value of the right type.
 #pragma once
 #include "shape.hpp"
 
 namespace tapeless::detail {
 
-// Reached in a constant evaluation only where the rule is broken: the call of a function that is not constexpr is
-// the compile error, and its argument is the message.
+// Called in constant evaluation only if a rule is broken. The call is the compile error, since the function is not
+// constexpr, and its argument is the message.
 inline void misuse(const char*) {}
 constexpr void require(bool holds, const char* rule) {
   if (!holds) misuse(rule);
@@ -21,12 +21,16 @@ struct broken_rule {
   shape a{}, b{};
 };
 
-// What a tensor belongs to: as a handle to the graph of a trace, as a view to the run that made it, or to nothing.
+// Holds for no X. A static_assert of it fails with its message once it is instantiated.
+template <class... X>
+concept never = sizeof...(X) > 1000;
+
+// What a tensor belongs to: a handle to the graph of a trace; a view to the run that made it, or to nothing.
 struct tensor_owner {};
 
 struct rule_watch : tensor_owner {
   broken_rule broken;
-  bool stop_at_misuse = false; // the call stack of the broken rule is wanted, not the rule
+  bool stop_at_misuse = false; // to get the call stack of the broken rule
 
   constexpr bool sound() const { return !broken.found; }
   constexpr bool require(bool holds, const char* rule, const shape& a = {}, const shape& b = {}) {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// run_watch: which run a program is in. In builds with TAPELESS_CHECKED a result knows the run that made it, and reading
-// it throws usage_error once its program has run again or is gone.
+// run_watch: the number of a program's current run. In builds with TAPELESS_CHECKED a result knows the run that made
+// it, and reading it throws usage_error once its program has run again or is gone.
 //
-// Types have the same layout with the macro and without: where the files of a program disagree, it links and runs, and
+// Types have the same layout with and without the macro. If the files of a program disagree, it links and runs, but
 // some reads are not checked.
 #pragma once
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace tapeless::detail {
 
-// Outlives its program, so that late readers find it: it is used again by later programs, and never freed. A result is of
-// one run in 2^32.
+// Outlives its program, so that late readers find it. Later programs reuse it; it is never freed. Run numbers repeat
+// after 2^32 runs.
 struct run_watch : tensor_owner {
   std::uint32_t run = 0;
-  run_watch* next = nullptr; // of those without a program
+  run_watch* next = nullptr; // free watch
 
   std::uint32_t now() const { return __atomic_load_n(&run, __ATOMIC_ACQUIRE); }
   void next_run() { __atomic_add_fetch(&run, 1u, __ATOMIC_RELEASE); }
@@ -53,7 +53,7 @@ public:
 };
 inline free_watches watches;
 
-// The watch of one program; it moves along with it.
+// The watch of one program; it moves with the program.
 class watched {
   run_watch* watch_ = nullptr;
 
@@ -74,7 +74,7 @@ public:
   run_watch* get() const { return watch_; }
 };
 
-// What was read of run `run` stands no longer.
+// Throws if the result of run `run` is no longer valid.
 inline void require_current(const tensor_owner* watch, std::uint32_t run) {
   if (static_cast<const run_watch*>(watch)->now() != run)
     misused(

@@ -79,6 +79,9 @@ constexpr shape broadcast(const shape& a, const shape& b) {
     if (r.d[r.rank - i] == 1) r.d[r.rank - i] = q.d[q.rank - i];
   return r;
 }
+constexpr bool broadcasts_onto(const shape& a, const shape& to) {
+  return broadcastable(a, to) && broadcast(a, to) == to;
+}
 // s with the axes of the bit mask set to 1
 constexpr shape keepdims(shape s, unsigned axes) {
   for (int i = 0; i < s.rank; ++i)
@@ -96,7 +99,7 @@ constexpr unsigned all_axes(const shape& s) { return (1u << s.rank) - 1u; }
 // -1 counts from the end
 constexpr int axis_of(int axis, int rank) { return axis < 0 ? axis + rank : axis; }
 
-// The axes that count: those of an extent other than 1.
+// s without its axes of extent 1
 constexpr shape squeezed(const shape& s) {
   shape r;
   for (int i = 0; i < s.rank; ++i)
@@ -104,7 +107,7 @@ constexpr shape squeezed(const shape& s) {
   return r;
 }
 
-// The first axis behind the leading extents `group`, none of which is 1, or -1 where s does not begin with them.
+// The first axis after the leading extents `group`, none of which is 1; -1 if s does not begin with them.
 constexpr int end_of_group(const shape& s, const shape& group) {
   int k = 0;
   for (int i = 0; i < s.rank; ++i) {

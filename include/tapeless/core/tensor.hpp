@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// basic_tensor<T, shape, space>: one type with two lives.
+// basic_tensor<T, shape, space>: one type with two uses.
 //   In a trace it is a handle: (graph, node), extents in the type.
-//   At run time it is a view: pointer and the values of its named extents. It never owns; tl::owned does.
+//   At run time it is a view: a pointer and the values of its named extents. It never owns; tl::owned does.
 #pragma once
 #include <concepts>
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include "config.hpp"
 #include "dtype.hpp" // IWYU pragma: export
 #include "error.hpp"
+#include "no_value.hpp" // IWYU pragma: export
 #include "rules.hpp"
 #include "run_watch.hpp"
 #include "shape.hpp"
@@ -30,91 +31,7 @@ template <class Space, class Order = void> struct pattern {};
 template <class Space> inline constexpr bool is_pattern_space = false;
 template <class Space, class Order> inline constexpr bool is_pattern_space<pattern<Space, Order>> = true;
 
-template <class X>
-concept has_a_value_while_tracing = !std::is_class_v<X>; // every handle is a class
-template <class X>
-concept is_a_number = std::is_arithmetic_v<X>;
-template <class Handle> struct has_no_value;
-template <class... X>
-concept is_data = sizeof...(X) > 1000; // never: of nullptr
-template <class X>
-concept handle_as_index = std::derived_from<X, has_no_value<X>>;
-
-// Members that a tensor has elsewhere, and here for their message. Whoever names one reads it.
-struct no_member { // goes on as whatever follows needs
-  template <class X> operator X() const;
-  template <class... X> no_member operator()(const X&...) const;
-  template <class X> extent_t operator[](const X&) const;
-};
-#define TAPELESS_NO_MEMBER(name, instead) \
-  __attribute__((                         \
-      unavailable("tapeless: x." #name ": a tensor has no such member: " instead))) static no_member name
-#define TAPELESS_OP(name)                  \
-  template <auto... I> TAPELESS_NO_MEMBER( \
-      name, "ops are functions, as tl::sum<axes...>(x), tl::exp(x), tl::matmul(x, w)")(...);
-struct no_members {
-  TAPELESS_OP(sum)
-  TAPELESS_OP(mean)
-  TAPELESS_OP(max)
-  TAPELESS_OP(min)
-  TAPELESS_OP(argmax)
-  TAPELESS_OP(exp)
-  TAPELESS_OP(log)
-  TAPELESS_OP(sqrt)
-  TAPELESS_OP(abs)
-  TAPELESS_OP(pow)
-  TAPELESS_OP(square)
-  TAPELESS_OP(tanh)
-  TAPELESS_OP(erf)
-  TAPELESS_OP(sigmoid)
-  TAPELESS_OP(relu)
-  TAPELESS_OP(softmax)
-  TAPELESS_OP(logsumexp)
-  TAPELESS_OP(dot)
-  TAPELESS_OP(matmul)
-  TAPELESS_OP(reshape)
-  TAPELESS_OP(view)
-  TAPELESS_OP(flatten)
-  TAPELESS_OP(squeeze)
-  TAPELESS_OP(unsqueeze)
-  TAPELESS_OP(transpose)
-  TAPELESS_OP(permute)
-  TAPELESS_OP(cast)
-  TAPELESS_OP(astype)
-  TAPELESS_OP(to)
-  TAPELESS_OP(clone)
-  TAPELESS_OP(detach)
-  TAPELESS_NO_MEMBER(
-      shape,
-      "the extents are x.extent(axis), and their number x.rank(); in a trace of a var h they are h.dims()");
-  TAPELESS_NO_MEMBER(ndim, "the number of axes is x.rank()");
-  TAPELESS_NO_MEMBER(dtype, "the element type is decltype(x)::value_type");
-  TAPELESS_NO_MEMBER(T, "ops are functions: tl::transpose(x)");
-  TAPELESS_NO_MEMBER(item, "a result of rank 0 is read as x[0]")(...);
-};
-#undef TAPELESS_OP
-#undef TAPELESS_NO_MEMBER
-
-// The base of every handle: conversions that exist for their message. operator double is consteval so that its body
-// is instantiated where it is called, before whatever the call leads to; asking whether the conversion exists
-// (std::is_convertible) is no error.
-template <class Handle> struct has_no_value : no_members {
-  template <class X = Handle> constexpr explicit operator bool() const {
-    static_assert(has_a_value_while_tracing<X>,
-                  "tapeless: if (x): a traced condition has no value while tracing; use where(c, a, b)");
-    return false;
-  }
-  template <class X = Handle> consteval operator double() const {
-    static_assert(
-        is_a_number<X>,
-        "tapeless: std::f(x), double d = x: a tensor is not a number; use tl::exp, tl::sqrt, ... or "
-        "tl::custom<op>(x); a result is read as y[0], a parameter is auto or tl::scalar<T>");
-    return 0;
-  }
-};
-
-// What a tensor of T may be a view of: a pointer, or elements that know how many they are: a std::vector, std::array,
-// std::span or array.
+// What a tensor of T may be a view of: a pointer, or elements with a size (std::vector, std::array, std::span, array).
 template <class D> inline constexpr bool is_array_lvalue = false;
 template <class E, std::size_t N> inline constexpr bool is_array_lvalue<E (&)[N]> = true;
 template <class D, class T>
@@ -134,7 +51,7 @@ concept sized_elements = !handle_as_index<R> && (std::is_bounded_array_v<R> || r
   r.begin();
   static_cast<extent_t>(r.size());
 });
-// What gives out its elements as const where it is const holds them; a std::span does not.
+// A type owns its elements if a const object of it gives const ones; a std::span does not.
 template <class D>
 concept elements_of_others =
     sized_elements<std::remove_cvref_t<D>> &&
@@ -159,15 +76,6 @@ concept elements_of_this_type =
 }
 } // namespace detail
 
-// for its message
-template <class Stream, class Handle> Stream& operator<<(Stream& out, const detail::has_no_value<Handle>&) {
-  static_assert(
-      detail::is_a_number<Handle>,
-      "tapeless: out << x: a tensor is not printed as a whole: a result of rank 0 is y[0], the elements of any "
-      "are for (float e : y)");
-  return out;
-}
-
 template <class T, shape S, class Space = host>
 class basic_tensor : public detail::has_no_value<basic_tensor<T, S, Space>> {
 public:
@@ -182,9 +90,9 @@ public:
                 "tapeless: tensor<T, extents...>: at most 2^39 elements and four named extents in one shape");
 
   constexpr basic_tensor() = default;
-  // A view of row-major data; one value for each distinct name, in order of appearance. X(v, n...) of a std::vector,
-  // std::array, std::span or array v: argument_error unless it has as many elements as the extents; X(p, n...) of a
-  // pointer p, which has no size, is believed.
+  // A view of row-major data, with one value for each distinct name in order of appearance. X(v, n...) of a
+  // std::vector, std::array, std::span or array v throws argument_error unless v has as many elements as the extents. A
+  // pointer p has no size: X(p, n...) is not checked.
   template <class D, class... N>
     requires(sizeof...(N) == static_cast<std::size_t>(names.count) && detail::pointer_to_elements<D, T>)
   constexpr explicit basic_tensor(D&& data, N... values)
@@ -201,7 +109,7 @@ public:
     look_at<D>(elements);
   }
   template <class... N> constexpr explicit basic_tensor(std::nullptr_t, N...) { // for its message
-    static_assert(detail::is_data<N...>,
+    static_assert(detail::never<N...>,
                   "tapeless: tensor(nullptr, n...): a view has data; tl::owned<X> makes some, and "
                   "X{} is a view that is given its data later");
   }
@@ -225,7 +133,7 @@ public:
     return *this;
   }
 
-  // Of a view. Positions and indices are not checked; extents are those of the run. Cost: none, nothing is copied.
+  // For views. Positions and indices are not checked; extents are those of the run. Cost: none, nothing is copied.
   TAPELESS_READS_RESULT constexpr T* data() const {
     if constexpr (detail::reads_are_checked)
       if (!std::is_constant_evaluated()) require_current();
@@ -260,12 +168,12 @@ public:
     return data()[at];
   }
 
-  // The trace's side: which node of which graph.
+  // For handles: which node of which graph.
   template <std::same_as<detail::graph> G> constexpr basic_tensor(G* g, int id) : owner_(g), id_(id) {}
   template <class G = detail::graph> constexpr G* graph_ptr() const { return static_cast<G*>(owner_); }
   constexpr int id() const { return id_; }
   constexpr extent_t name_value(int i) const { return values_[i]; }
-  // A result of the run that w is in.
+  // Makes it a result of the current run of w.
   void set_watch(detail::run_watch* w) {
     owner_ = w;
     run_ = w->now();

@@ -9,7 +9,7 @@
 
 namespace tapeless::detail {
 
-// A string, a character or an integer; read before the expression that makes it ends.
+// A string, a character or an integer; read within the expression that makes it.
 class piece {
   const char* text_ = nullptr; // null: the last size_ of digits_
   std::size_t size_ = 0;
@@ -31,7 +31,7 @@ public:
   const char* begin() const { return text_ != nullptr ? text_ : digits_ + 20 - size_; }
   const char* end() const { return begin() + size_; }
 };
-// One function for all texts: a program compiles no more of them than this call.
+// One function for all texts, so that a program compiles nothing but this call.
 [[gnu::cold, gnu::noinline]] inline std::string join(std::initializer_list<piece> pieces) {
   std::string s;
   for (const piece& p : pieces) s.append(p.begin(), p.end());

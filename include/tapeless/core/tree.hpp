@@ -45,7 +45,7 @@ template <class Tuple, class F> constexpr decltype(auto) with_elements(Tuple& x,
   }(std::make_index_sequence<std::tuple_size_v<std::remove_cv_t<Tuple>>>{});
 }
 
-// What may be wrong with a tree. jit looks before anything else does, so that the message stands near the user's line.
+// What may be wrong with a tree. jit checks it first, so that the message is near the user's line.
 struct tree_facts {
   int numbers_inside = 0, largest_aggregate = 0;
   bool tree = true, on_host = true;
@@ -67,7 +67,7 @@ template <class X> constexpr void inspect(X& x, tree_facts& facts, bool root = t
   } else if constexpr (is_tuple_v<U>) {
     with_elements(x, [&](auto&... e) { (inspect(e, facts, false), ...); });
   } else {
-    constexpr int n = member_count<U> < 0 ? 34 : member_count<U>; // 34: so many, or more
+    constexpr int n = member_count<U> < 0 ? 34 : member_count<U>; // 34: 34 or more
     facts.largest_aggregate = n > facts.largest_aggregate ? n : facts.largest_aggregate;
     if constexpr (at_most_32_members<n>)
       with_members(x, [&](auto&... e) { (inspect(e, facts, false), ...); });
@@ -95,7 +95,7 @@ template <class X, class F> constexpr void for_each_leaf(X& x, F&& f) {
     });
 }
 
-// f(leaf) for every leaf that has a tangent or may be asked for one: not for the pattern of a sparse matrix.
+// f(leaf) for every leaf but those of the pattern of a sparse matrix, which has no tangent.
 template <class X, class F> constexpr void for_each_differentiable(X& x, F&& f) {
   for_each_leaf(x, [&](auto& leaf) {
     if constexpr (!is_pattern_v<std::remove_cvref_t<decltype(leaf)>>) f(leaf);

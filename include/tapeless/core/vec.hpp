@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A growable array for constant evaluation. It takes about a quarter of the evaluation steps of std::vector,
-// and libstdc++ 12's constexpr vector::resize is rejected by clang.
+// A growable array for constant evaluation. It takes about a quarter of the evaluation steps of std::vector, and clang
+// rejects the constexpr vector::resize of libstdc++ 12.
 #pragma once
 
 namespace tapeless::detail {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// graph: the nodes of one program in topological order, hash-consed: equal nodes are one node, so common
-// subexpressions cost nothing. It lives in constant evaluation only.
+// graph: the nodes of one program in topological order. It is hash-consed: equal nodes are one node, so common
+// subexpressions cost nothing. It exists in constant evaluation only.
 // Invariant: every operand of node i has a number below i.
 #pragma once
 #include <bit>
@@ -23,9 +23,10 @@ struct graph : rule_watch {
   }
   constexpr int size() const { return nodes.size(); }
 
-  // One node for equal ones; but a cotangent with zeros of its own is none of the user's.
+  // Equal nodes become one. Exception: a cotangent that is zero by construction in places, and an equal node of the
+  // user's.
   constexpr int intern(node v) {
-    if (v.in[0] < 0 || !(v.s == nodes[v.in[0]].s)) { // an operand's shape was looked at before
+    if (v.in[0] < 0 || !(v.s == nodes[v.in[0]].s)) { // the shape of an operand is checked already
       require(numel_representable(v.s),
               "tapeless: a tensor has at most 2^39 elements and four named extents, intermediate results too",
               v.s);
@@ -37,7 +38,7 @@ struct graph : rule_watch {
     std::uint32_t mask = static_cast<std::uint32_t>(table_.size() - 1), at = hash(v) & mask;
     for (; slot[at] >= 0; at = (at + 1) & mask)
       if (node& n = nodes[slot[at]]; equal(n, v) && (n.adjoint == in_adjoint || !has_zeros(v))) {
-        if (v.t == dtype::boolean && !in_adjoint) n.adjoint = false; // a condition of the user's, too
+        if (v.t == dtype::boolean && !in_adjoint) n.adjoint = false; // it is a condition of the user's too
         return slot[at];
       }
     const int id = nodes.size();
@@ -59,7 +60,7 @@ struct graph : rule_watch {
     learn_names(s);
     return intern(v);
   }
-  // A new leaf that equals no other: what a transform calls its function with.
+  // A new leaf, equal to no other: an argument of the function that a transform differentiates.
   constexpr int fresh(dtype t, const shape& s) {
     node v;
     v.o = op::argument;
@@ -70,23 +71,15 @@ struct graph : rule_watch {
     return intern(v);
   }
   constexpr int constant(double x, dtype t) {
-    node v;
-    v.o = op::constant;
-    v.t = t;
-    v.attr = std::bit_cast<std::uint64_t>(x);
-    return intern(v);
+    return intern({.o = op::constant, .t = t, .attr = std::bit_cast<std::uint64_t>(x)});
   }
-  // the number of elements that e counts: a constant, or a leaf that is read at run time
+  // the value of extent e: a constant, or a leaf that is read at run time
   constexpr int extent_value(extent_t e, dtype t) {
     if (is_static(e)) return constant(static_cast<double>(e), t);
     require(knows_names(shape{1, {e}}), "tapeless: a named extent is that of an argument", shape{1, {e}});
-    node v;
-    v.o = op::extent;
-    v.t = t;
-    v.attr = static_cast<std::uint64_t>(e);
-    return intern(v);
+    return intern({.o = op::extent, .t = t, .attr = static_cast<std::uint64_t>(e)});
   }
-  // The extent of a selection, which a run counts.   @pre e is a name
+  // Registers the extent of a selection, which a run counts.   @pre e is a name
   constexpr void learn_count(extent_t e) {
     const char n = name_of(names(e) & 63);
     require(names_.find(n) < 0, "tapeless: selection: its name is no extent of an argument", shape{1, {e}});
@@ -99,21 +92,22 @@ struct graph : rule_watch {
       if (counted_.find(name_of(packed & 63)) >= 0) return true;
     return false;
   }
-  // Is some extent one that a selection counts?
+  // Are there data-dependent rows?
   constexpr bool has_counts() const { return counted_.count > 0; }
   constexpr bool is_konst(int id) const { return nodes[id].o == op::constant; }
   constexpr double value(int id) const { return std::bit_cast<double>(nodes[id].attr); }
   constexpr bool is(int id, double x) const { return is_konst(id) && value(id) == x; }
 
 private:
-  // Of a cotangent: zero by construction in some places. An equal node of the user's has a zero that is a number like others.
+  // Is v, as a cotangent, zero by construction in places? In an equal node of the user's the zero is an ordinary
+  // number.
   constexpr bool has_zeros(const node& v) const {
     if (v.o == op::pad || v.o == op::scatter_add) return true;
     if (v.o != op::where) return false;
     const auto is_zero = [&](int a) { return nodes[a].o == op::constant && nodes[a].attr == 0; };
     return is_zero(v.in[1]) || is_zero(v.in[2]);
   }
-  // A leaf of a transform may have selected rows: their name is the selection's.
+  // A leaf of a transform may have selected rows; their name belongs to the selection.
   constexpr void learn_names(const shape& s) {
     for (int i = 0; i < s.rank; ++i)
       for (extent_t packed = names(s.d[i]); packed != 0; packed >>= name_bits)

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What a traced lambda computes with. A typed handle (basic_tensor) has its extents in its type, so that a wrong
-// shape is an error at the user's line; the handle `var` has them in the graph, so that one variable of a loop may
-// change its extents.
+// Handles: what a traced function computes with. A typed handle (basic_tensor) has its extents in its type, so that a
+// wrong shape is an error at the user's line. The handle `var` has them in the graph, so that one variable of a loop
+// may change its extents.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -15,7 +15,7 @@
 
 namespace tapeless {
 
-// A handle whose extents and element type stand in the graph. Convert back with h.as<float, 8, 10>().
+// A handle whose extents and element type are in the graph. Convert back with h.as<float, 8, 10>().
 struct var : detail::has_no_value<var> {
   detail::graph* g = nullptr;
   int node = -1;
@@ -28,10 +28,10 @@ struct var : detail::has_no_value<var> {
 
   constexpr detail::graph* graph_ptr() const { return g; }
   constexpr int id() const { return node; }
-  // The extents and the element type that it has at this place of the program.
+  // The extents and the element type at this point of the program.
   constexpr tapeless::shape dims() const { return g->nodes[node].s; }
   constexpr tapeless::dtype type() const { return g->nodes[node].t; }
-  // The same node as a typed handle. Errors: a compile error where T or the extents are others.
+  // The same node as a typed handle. Errors: a compile error if T or the extents differ.
   template <element T, extent_t... N> constexpr tensor<T, N...> as() const;
 };
 

@@ -3,7 +3,7 @@
 //
 // node = op(a, b, c; attributes) : dtype, shape
 //
-// What an op means stands in ops/<family>.hpp: an op belongs to the family whose table of rules holds it.
+// The meaning of an op is in ops/<family>.hpp: the family whose rule table has the op.
 #pragma once
 #include <cstdint>
 #include "../core/dtype.hpp" // IWYU pragma: export
@@ -15,22 +15,22 @@ namespace tapeless::detail {
 inline constexpr int op_count = static_cast<int>(op::count_);
 inline constexpr int no_node = -1;
 
-struct custom_op; // ops/custom.hpp
+struct custom_op; // ops/custom_op.hpp
 
 struct node {
   op o = op::input;
   dtype t = dtype::f32;
-  // no part of the node's identity:
+  // not part of the node's identity:
   bool adjoint = false;        // made by a vjp, for the cost report
   bool active = false;         // a leaf by which a transform differentiates
-  bool is_loss_weight = false; // an argument that weighs losses (trace/loss_weights.hpp)
+  bool is_loss_weight = false; // an argument that is a loss weight (trace/loss_weights.hpp)
   int in[3] = {-1, -1, -1};
   std::uint64_t attr = 0, attr2 = 0;
   const custom_op* custom = nullptr;
   shape s{};
 };
 
-// A selection whose extent is a name, for a run counts it.
+// A selection whose extent is a name: each run counts its rows.
 constexpr bool has_data_dependent_rows(const node& v) { return v.o == op::select && !is_static(v.s.d[0]); }
 // The names of the extents that v has or reads, as a set.
 constexpr std::uint64_t names_read(const node& v) {

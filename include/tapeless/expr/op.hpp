@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The list of ops, grouped by kind, alone; what a node is stands in node.hpp.
+// The list of ops, grouped by kind. node.hpp says what a node is.
 #pragma once
 #include <cstdint>
 
@@ -46,11 +46,11 @@ enum class op : std::uint8_t {
   ge,
   logical_and,
   logical_or,
-  straight_through, // value of the first, derivatives of the second; in no program, see trace/trace.hpp
+  straight_through, // value of the first, derivatives of the second; compact.hpp removes it
   // elementwise, three operands
   where,
   custom_elementwise,
-  // reductions over the axes in attr, which stay as extent 1
+  // reductions over the axes in attr, which keep extent 1
   sum,
   max_reduce,
   // views: no step of their own
@@ -62,9 +62,9 @@ enum class op : std::uint8_t {
   pattern,        // of a sparse matrix: its columns and row_end, as one operand
   tiles,          // the same of a matrix in tiles
   three_patterns, // of spgemm, as one operand
-  // whole-tensor ops
+  // ops with a kernel of their own
   argmax,
-  select, // rows: the positions of what is chosen, ascending; attr, attr2: see ops/select.hpp
+  select, // rows: the positions of the selected elements, ascending; attr, attr2: see select_node.hpp
   pad,
   concat,
   gather,
@@ -88,7 +88,7 @@ enum class op : std::uint8_t {
   entries_of,
   dense_of,
   custom_tensor,
-  count_ // not an op: their number
+  count_ // not an op: the number of ops
 };
 constexpr bool compares(op o) { return o >= op::eq && o <= op::ge; }
 

@@ -19,6 +19,7 @@
 #include "reduce.hpp"
 #include "select.hpp"
 #include "sparse.hpp"
+#include "sparse_arithmetic.hpp"
 #include "sparse_dense.hpp"
 #include "sparse_solve.hpp"
 #include "spgemm.hpp"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// cast<bf16>(a) = narrow(a), rounded; cast<float>(a) = widen(a), exact. What products multiply is stored so.
-// vjp: a_bar += y_bar of both: tangents and cotangents are float.
+// cast<bf16>(a) = narrow(a), rounded; cast<float>(a) = widen(a), exact. bf16 stores the operands of products.
+// vjp of both: a_bar += y_bar; tangents and cotangents are float.
 #pragma once
 #include "elementwise.hpp"
 
@@ -13,11 +13,11 @@ constexpr int widen(graph& g, int a) {
   return g[a].t == dtype::bf16 ? unary(g, op::widen, a, dtype::f32) : a;
 }
 
-// The cotangent of sums of products, in the type of the operands.
+// The cotangent of a matmul or convolution, in the type of its operands.
 constexpr int cotangent_of_product(vjp_context& c) {
   return c.g[c.v.in[0]].t == dtype::bf16 ? narrow(c.g, c.bar.node) : c.bar.node;
 }
-// Of the sums of products.
+// The element type of its result.
 template <class T> using product_type = std::conditional_t<for_storage<T>, float, T>;
 
 // clang-format off

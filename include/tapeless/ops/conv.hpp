@@ -5,7 +5,7 @@
 //   x: (N, C, H, W)   w: (K, C/groups, R, S)   y: (N, K, P, Q)        c runs over the group of k
 // fprop, dgrad and wgrad are one trilinear form <y_bar, conv(x, w)>, each the derivative of the others:
 // vjp:  x_bar += dgrad(y_bar, w)    w_bar += wgrad(x, y_bar)
-// Operands of bf16 give float, as those of matmul; their vjp rounds y_bar to bf16.
+// bf16 operands give float, as in matmul; their vjp rounds y_bar to bf16.
 #pragma once
 #include "bf16.hpp"
 #include "keep.hpp"
@@ -14,15 +14,15 @@
 
 namespace tapeless {
 
-// Attributes of conv2d; each number stands for both axes, a pair is (height, width).
+// Attributes of conv2d; one number is used for both axes, a pair is (height, width).
 struct conv {
   pair2 stride{1};     // step between windows, 1 to 255
   padding2 padding{0}; // zeros around the image, 0 to 255; `same` makes P = ceil(H / stride), Q likewise
   pair2 dilation{1};   // step between taps, 1 to 255
   int groups = 1;      // the j-th part of the filters reads the j-th part of the channels
-  // the largest output tile of minimal filtering, taken where it is faster: 2, 4 (less exact) or 0 (none)
+  // the largest output tile of Winograd kernels, used where they are faster: 2, 4 (less exact) or 0 (none)
   int winograd = 2;
-  tapeless::layout layout = tapeless::layout::nchw; // of x and y, as the program has them
+  tapeless::layout layout = tapeless::layout::nchw; // of x and y in the program
 };
 
 namespace detail {
@@ -37,9 +37,8 @@ constexpr shape conv_shape(const shape& x, const shape& w, const window_attribut
            window_count(x.d[3], a.padding.left, a.padding.right, s, a.dilation.w, a.stride.w)}};
 }
 constexpr int groups_of(std::uint64_t options) { return static_cast<int>(options & 0xffffffffu); }
-// One channel or one filter, windows of one pixel each: elementwise products and their sum, which fuse. A sum over
-// the channels of x stays a convolution: its kernel keeps the sums in registers. So does all of channels-last tensors, whose
-// kernels are as fast as the products read memory.
+// One channel or one filter with windows of one pixel: elementwise products and their sum, which fuse. A sum over the
+// channels of x stays a convolution, whose kernel keeps the sums in registers. So does every NHWC convolution.
 constexpr bool is_product_of_pixels(op o, const shape& w, const window_attributes& a, std::uint64_t options) {
   return groups_of(options) == 1 && !is_channels_last(options) && w.d[2] == 1 && w.d[3] == 1 &&
          (w.d[1] == 1 || (w.d[0] == 1 && o != op::conv_fprop)) && a.stride.h == 1 && a.stride.w == 1 &&
@@ -58,18 +57,15 @@ constexpr int conv_node(graph& g, op o, int a, int b, std::uint64_t packed, std:
                                                              : each,
                    result);
   }
-  node v;
-  v.o = o;
-  v.t = tangent_type(g[a].t);
-  v.attr = packed;
-  v.attr2 = options;
-  v.in[0] = dense(g, a);
-  v.in[1] = dense(g, b);
-  v.s = result;
-  return g.intern(v);
+  return g.intern({.o = o,
+                   .t = tangent_type(g[a].t),
+                   .in = {dense(g, a), dense(g, b), no_node},
+                   .attr = packed,
+                   .attr2 = options,
+                   .s = result});
 }
 
-// Kernels take their scratch, and groups their factors, from numbers.
+// Kernels need numbers for the size of their scratch, and groups for their division of channels.
 constexpr bool positive_number(extent_t e) { return is_static(e) && e >= 1; }
 template <extent_t R, extent_t S>
 concept kernel_extents_static = positive_number(R) && positive_number(S);
@@ -85,7 +81,7 @@ template <int Groups>
 concept at_least_one_group = Groups >= 1;
 template <int Tile>
 concept known_filtering = Tile == 0 || Tile == 2 || Tile == 4;
-// What a node keeps beside the window.
+// What a node stores besides the window.
 constexpr std::uint64_t conv_options(int groups, int winograd) {
   return static_cast<std::uint32_t>(groups) | static_cast<std::uint64_t>(winograd) << 32;
 }
@@ -93,13 +89,13 @@ constexpr int winograd_of(std::uint64_t options) { return static_cast<int>((opti
 constexpr std::uint64_t without_filtering(std::uint64_t options) {
   return options & ~(std::uint64_t{0xff} << 32);
 }
-// Channels and filters whose weights are zeros by construction (pad, keep) take no part, rounded or not.
+// Leaves out channels and filters whose weights are zeros by construction (pad, keep), rounded to bf16 or not.
 constexpr int convolve(graph& g, int x, int w, std::uint64_t packed, std::uint64_t options, shape result) {
   const int plain = g[w].o == op::narrow ? g[w].in[0] : w;
   const auto stored = [&](int kept) { return plain == w ? kept : narrow(g, kept); };
   if (g[plain].o == op::expand && g.is(g[plain].in[0], 0)) return zeros(g, tangent_type(g[x].t), result);
   if (groups_of(options) == 1) {
-    vec<axis_run> channels, filters; // not in the ifs: nvcc 13.0 takes an object there for uninitialized
+    vec<axis_run> channels, filters; // not in the ifs: nvcc 13.0 thinks that an object there is uninitialized
     if (find_runs(g, plain, 1, channels))
       return convolve(g, gather_runs(g, x, channels, 1), stored(spread_tensor(g, channels, 1)), packed,
                       options, result);
@@ -112,7 +108,7 @@ constexpr int convolve(graph& g, int x, int w, std::uint64_t packed, std::uint64
   return conv_node(g, op::conv_fprop, x, w, packed, options, result);
 }
 
-// What a convolution in either direction asks of x and w.
+// The rules for x and w of a convolution in either direction.
 template <class T, class U, shape X, shape W, int Groups> constexpr bool operands_of_convolution() {
   static_assert((floating_point<T> || for_storage<T>) && same_element_type<T, U>,
                 "tapeless: convolution(x, w): both are float, both are double or both are bf16");
@@ -137,7 +133,7 @@ constexpr bool operands_of_convolution(graph& g, int x, int w, int groups) {
           "tapeless: convolution(x, w): the channels and filters are static and at least 1", sx, sw);
   require(g, positive_number(sx.d[2]) && positive_number(sx.d[3]),
           "tapeless: convolution(x, w): the image extents are static and at least 1", sx, sw);
-  if (!g.sound() || groups < 1) return false; // no % 0 behind the static_assert
+  if (!g.sound() || groups < 1) return false; // no % 0 after the static_assert has failed
   require(g, sw.d[0] % groups == 0, "tapeless: convolution(x, w): groups divides the filters of w", sx, sw);
   return g.sound();
 }
@@ -152,10 +148,10 @@ constexpr window_attributes conv_attributes(const conv& c, const shape& x, const
 //   x: (N, C, H, W)   w: (K, C/groups, R, S)   result: (N, K, P, Q)
 //   with .layout = layout::nhwc:  x: (N, H, W, C)   result: (N, P, Q, K)
 //   P = floor((H + top + bottom - (R - 1) dilation - 1) / stride) + 1, Q likewise
-// bf16 operands give float: each product is exact, sums are of float; minimal filtering is not taken.
-// Errors: compile errors. x and w are of one floating-point type, all extents but N are static and at least 1; the kernel
-// fits into the padded image.
-// Cost: 2 N K P Q (C/groups) R S flops, less what falls on padding.
+// bf16 operands give float: each product is exact, sums are float; Winograd kernels are not used.
+// Errors: compile errors. x and w are of one floating-point type, all extents but N are static and at least 1; the
+// kernel fits into the padded image.
+// Cost: 2 N K P Q (C/groups) R S flops, less the taps on padding.
 template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexpr auto conv2d(const X& x,
                                                                                               const W& w) {
   using namespace detail;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Convolutions with a bias: y = convolution(x, w) + b, b one number for each channel of y.
+// Convolutions with a bias: y = convolution(x, w) + b; b has one number for each channel of y.
 #pragma once
 #include "conv.hpp"
 #include "conv_nd.hpp"
@@ -14,14 +14,14 @@ namespace detail {
 
 template <shape B, extent_t Channels>
 concept one_number_a_channel = B.rank == 1 && B.d[0] == Channels;
-// (c) -> (c, 1, ...), so that it meets axis `axis` of y
+// (c) -> (c, 1, ...), aligned with axis `axis` of y
 constexpr shape as_channels(const shape& b, int rank, int axis) {
   shape s{rank - axis, {}};
   for (int i = 1; i < s.rank; ++i) s.d[i] = 1;
   s.d[0] = b.d[0];
   return s;
 }
-// Channels: their axis in y
+// Channels: the axis of the channels in y
 template <int Channels, class Y, class B> constexpr auto plus_bias(const Y& y, const B& b) {
   graph& g = graph_of(y, b);
   if constexpr (any_var<Y, B>) {
@@ -58,10 +58,10 @@ concept not_weights_and_bias = !(handle<W> && handle<A>);
 
 } // namespace detail
 
-// conv2d<conv{.padding = 1}>(x, w, b): conv2d(x, w) + b, as in PyTorch; and so the others.
+// conv2d<conv{.padding = 1}>(x, w, b): conv2d(x, w) + b, as in PyTorch; the others likewise
 //   b: (K), of a transposed convolution (C); all else as without b
 // Errors: compile errors. b has one axis, its extent is that of the result's channels.
-// Cost: as without b, and an elementwise sum behind it, which fuses with what follows.
+// Cost: as without b, plus an elementwise sum, which fuses with what follows.
 // clang-format off
 template <conv Attributes = conv{}, detail::handle X, detail::handle W, detail::handle B>
 constexpr auto conv2d(const X& x, const W& w, const B& b) { return detail::plus_bias<Attributes.layout == layout::nhwc ? 3 : 1>(conv2d<Attributes>(x, w), b); }
@@ -76,7 +76,7 @@ constexpr auto conv_transpose1d(const X& x, const W& w, const B& b) { return det
 template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, detail::handle W, detail::handle B>
 constexpr auto conv_transpose3d(const X& x, const W& w, const B& b) { return detail::plus_bias<1>(conv_transpose3d<Attributes>(x, w), b); }
 
-// What is none of these: a sentence. A list in braces deduces no A and no B: it is taken for attributes.
+// All other calls give a message. A list in braces deduces no A and no B: it is taken for attributes.
 template <conv Attributes = conv{}, detail::handle X, class W, class A = conv> requires detail::not_weights_and_bias<W, A>
 constexpr auto conv2d(const X& x, const W&, const A&) { return detail::no_convolution(x); }
 template <conv Attributes = conv{}, detail::handle X, class W, class B = conv, class A = conv, class... Rest>

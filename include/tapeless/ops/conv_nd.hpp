@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Convolutions of other ranks, made of conv2d:
+// Convolutions of other ranks, built from conv2d:
 //   conv1d  an image of height 1
-//   conv3d  channels (c, t): the planes under a filter side by side, see unfold.hpp
+//   conv3d  a conv2d with channels (c, t): unfold.hpp puts the planes under a filter side by side
 #pragma once
 #include "../core/tensor.hpp"
 #include "bf16.hpp"
@@ -14,7 +14,7 @@
 
 namespace tapeless {
 
-// (before, after); one number stands for both.
+// (before, after); one number is used for both.
 struct padding1 {
   int before = 0, after = 0;
   constexpr padding1(int both) : before(both), after(both) {}
@@ -31,14 +31,14 @@ struct conv1 {
   int groups = 1;
 };
 
-// (depth, height, width); one number stands for all.
+// (depth, height, width); one number is used for all.
 struct triple {
   int d = 1, h = 1, w = 1;
   constexpr triple(int all) : d(all), h(all), w(all) {}
   constexpr triple(int depth, int height, int width) : d(depth), h(height), w(width) {}
   friend constexpr bool operator==(const triple&, const triple&) = default;
 };
-// Zeros around a volume. One number stands for all sides, three for (front and back, top and bottom, left and right).
+// Zeros around a volume. One number is used for all sides, three for (front and back, top and bottom, left and right).
 struct padding3 {
   padding1 depth{0};
   padding2 plane{0};
@@ -111,8 +111,8 @@ concept front_and_back_fit = in_byte(A.front) && in_byte(A.back);
 } // namespace detail
 
 // conv1d<conv1{.stride = 2}>(x, w): y[n,k,p] = sum_{c,r} x[n, c, p stride - before + r dilation] w[k, c, r]
-//   x: (N, C, L)   w: (K, C/groups, R)   result: (N, K, P), P = floor((L + before + after - (R - 1) dilation - 1) / stride) + 1
-// Errors: compile errors, as of conv2d. Cost: 2 N K P (C/groups) R flops, less what falls on padding.
+//   x: (N, C, L)   w: (K, C/groups, R)   result: (N, K, P), P as of conv2d
+// Errors: compile errors, as of conv2d. Cost: 2 N K P (C/groups) R flops, less the taps on padding.
 template <conv1 Attributes = conv1{}, detail::handle X, detail::handle W> constexpr auto conv1d(const X& x,
                                                                                                 const W& w) {
   using namespace detail;
@@ -147,7 +147,7 @@ template <conv1 Attributes = conv1{}, detail::handle X, detail::handle W> conste
 //   y[n,k,o,p,q] = sum_{c,t,r,s} x[n, c, o stride - front + t dilation, ...] w[k, c, t, r, s]
 //   x: (N, C, D, H, W)   w: (K, C/groups, T, R, S)   result: (N, K, D', P, Q), each as P of conv2d
 // Errors: compile errors, as of conv2d; D and T are static and at least 1.
-// Cost: 2 N K D' P Q (C/groups) T R S flops, less what falls on padding in the planes; x is copied T times, y once.
+// Cost: 2 N K D' P Q (C/groups) T R S flops, less the taps on padding in the planes; x is copied T times, y once.
 template <conv3 Attributes = conv3{}, detail::handle X, detail::handle W> constexpr auto conv3d(const X& x,
                                                                                                 const W& w) {
   using namespace detail;

@@ -5,7 +5,7 @@
 //   y[n, c, p stride - top + r dilation, q stride - left + s dilation] += x[n, k, p, q] w[k, c, r, s]
 //   conv_transpose1d  an image of height 1
 //   conv_transpose2d  conv2d's dgrad
-//   conv_transpose3d  planes of channels (c, t), and fold adds those that meet at one depth, see unfold.hpp
+//   conv_transpose3d  planes of channels (c, t); fold adds those of one depth, see unfold.hpp
 #pragma once
 #include "../core/tensor.hpp"
 #include "bf16.hpp"
@@ -20,8 +20,8 @@ namespace tapeless {
 // Attributes of conv_transpose2d: those of the convolution whose dgrad it is.
 struct conv_transpose {
   pair2 stride{1};         // step between the images of neighbouring elements, 1 to 255
-  padding2 padding{0};     // rows and columns of the result that are left out, 0 to 255
-  pair2 output_padding{0}; // rows at the bottom and columns on the right that are added, less than the stride
+  padding2 padding{0};     // rows and columns that are cut off the result, 0 to 255
+  pair2 output_padding{0}; // rows added at the bottom and columns on the right, less than the stride
   pair2 dilation{1};       // step between taps, 1 to 255
   int groups = 1;          // the j-th part of the channels of x makes the j-th part of those of the result
   int winograd = 2;        // as in conv
@@ -45,7 +45,7 @@ struct conv_transpose3 {
 
 namespace detail {
 
-// The extent n that `count` windows cover, and `more` at the end.     @post a.count(n) == count where more < a.stride
+// The extent n that `count` windows cover, plus `more` at the end.     @post a.count(n) == count if more < a.stride
 constexpr extent_t transposed_extent(const axis_window& a, extent_t count, int more) {
   return (count - 1) * a.stride - a.front - a.back + spread(a.taps, a.dilation) + more;
 }
@@ -112,7 +112,7 @@ concept depth_is_left = Depth >= 1;
 //   x: (N, K, P, Q)   w: (K, C/groups, R, S)   result: (N, C, H, W)
 //   H = (P - 1) stride - top - bottom + (R - 1) dilation + 1 + output_padding, W likewise
 // Errors: compile errors. All extents but N are static and at least 1, K is that of w and a multiple of groups.
-// Cost: 2 N K P Q (C/groups) R S flops, less what falls outside y.
+// Cost: 2 N K P Q (C/groups) R S flops, less the taps outside y.
 template <conv_transpose Attributes = conv_transpose{}, detail::handle X, detail::handle W>
 constexpr auto conv_transpose2d(const X& x, const W& w) {
   using namespace detail;
@@ -170,7 +170,7 @@ constexpr auto conv_transpose2d(const X& x, const W& w) {
 
 // conv_transpose1d<conv_transpose1{.stride = 2}>(x, w): conv_transpose2d on images of height 1
 //   x: (N, K, P)   w: (K, C/groups, R)   result: (N, C, L), L as H of conv_transpose2d
-// Errors: compile errors, as of conv_transpose2d. Cost: 2 N K P (C/groups) R flops, less what falls outside y.
+// Errors: compile errors, as of conv_transpose2d. Cost: 2 N K P (C/groups) R flops, less the taps outside y.
 template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, detail::handle W>
 constexpr auto conv_transpose1d(const X& x, const W& w) {
   using namespace detail;
@@ -208,8 +208,8 @@ constexpr auto conv_transpose1d(const X& x, const W& w) {
 //   y[n, c, o stride - front + t dilation, ...] += x[n, k, o, p, q] w[k, c, t, r, s]
 //   x: (N, K, D', P, Q)   w: (K, C/groups, T, R, S)   result: (N, C, D, H, W), each as H of conv_transpose2d
 // Errors: compile errors, as of conv_transpose2d; D' and T are static and at least 1.
-// Cost: 2 N K D' P Q (C/groups) T R S flops, less what falls outside y in the planes, and one for each element of
-// (N D', C T, H, W) whose depth is in y. Those planes are stored, x is copied once.
+// Cost: 2 N K D' P Q (C/groups) T R S flops, less the taps outside y in the planes, and one for each element of
+// (N D', C T, H, W) whose depth is in y. These planes are stored; x is copied once.
 template <conv_transpose3 Attributes = conv_transpose3{}, detail::handle X, detail::handle W>
 constexpr auto conv_transpose3d(const X& x, const W& w) {
   using namespace detail;

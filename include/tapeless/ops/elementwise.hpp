@@ -3,285 +3,14 @@
 //
 // y[i] = f(a[i], b[i], c[i])      operands broadcast as in NumPy      y: the broadcast shape
 //
-// Subgradients: relu'(0) = 0; max and min give the cotangent of a tie to the first operand; where gives nothing, not
-// even a NaN, to the branch that is not taken (plan/rewrite/guard_unread.hpp).
+// Subgradients: relu'(0) = 0. At a tie max and min give the cotangent to the first operand. where gives nothing, not
+// even a NaN, to the branch that is not taken (guard_unread.hpp).
 #pragma once
 #include <numbers>
 #include "../core/tensor.hpp"
-#include "../core/tree.hpp"
-#include "zero.hpp" // IWYU pragma: export
+#include "apply_elementwise.hpp" // IWYU pragma: export
 
 namespace tapeless {
-namespace detail {
-
-// ---- builders: graph and node numbers -------------------------------------------------------------------------
-
-// a repeated along its broadcast axes; read through by its consumers
-constexpr int expand(graph& g, int a, shape s) {
-  if (g[a].s == s) return a;
-  if (g[a].o == op::expand) a = g[a].in[0];
-  if (g[a].s == s) return a;
-  node v;
-  v.o = op::expand;
-  v.t = g[a].t;
-  v.in[0] = a;
-  v.s = s;
-  return g.intern(v);
-}
-constexpr int zeros(graph& g, dtype t, shape s) { return expand(g, g.constant(0, t), s); }
-
-constexpr int where(graph& g, int c, int a, int b);
-// where(c, d, 0) of w, or where(c, 0, d): k is branch_beside_zero of w
-constexpr int with_branch(graph& g, const node& w, int k, int d) {
-  return k == 1 ? where(g, w.in[0], d, w.in[2]) : where(g, w.in[0], w.in[1], d);
-}
-
-constexpr int unary(graph& g, op o, int a, dtype result) {
-  if (g.is_konst(a)) {
-    const double x = g.value(a);
-    if (o == op::neg) return g.constant(-x, result);
-    if (o == op::square) return g.constant(x * x, result);
-    if (o == op::cast && is_float(result)) return g.constant(x, result);
-  }
-  if (g[a].o == op::expand) return expand(g, unary(g, o, g[a].in[0], result), g[a].s);
-  if (o == op::neg && g[a].o == op::neg) return g[a].in[0];
-  if (const int k = o == op::neg && g.in_adjoint ? branch_beside_zero(g, a) : 0; k > 0) { // as in binary
-    const node w = g[a];
-    return expand(g, with_branch(g, w, k, unary(g, op::neg, w.in[k], result)), w.s);
-  }
-  if (o == op::cast && g[a].t == result) return a;
-  if (o == op::narrow && g[a].o == op::widen) return g[a].in[0];
-  node v;
-  v.o = o;
-  v.t = result;
-  v.in[0] = a;
-  v.s = g[a].s;
-  return g.intern(v);
-}
-constexpr int unary(graph& g, op o, int a) { return unary(g, o, a, g[a].t); }
-
-constexpr bool commutes(op o) { return o == op::add || o == op::mul || o == op::eq || o == op::ne; }
-
-constexpr int where(graph& g, int c, int a, int b) {
-  const shape full = broadcast(g[c].s, broadcast(g[a].s, g[b].s));
-  if (a == b) return expand(g, a, full);
-  if (g.is_konst(unexpanded(g, c))) return expand(g, g.value(unexpanded(g, c)) != 0 ? a : b, full);
-  c = unexpanded(g, c);
-  a = unexpanded(g, a);
-  b = unexpanded(g, b);
-  const shape s = broadcast(g[c].s, broadcast(g[a].s, g[b].s));
-  node v;
-  v.o = op::where;
-  v.t = g[a].t;
-  v.in[0] = c;
-  v.in[1] = a;
-  v.in[2] = b;
-  v.s = s;
-  return expand(g, g.intern(v), full);
-}
-
-constexpr int logsumexp(graph& g, int a, unsigned axes); // of reduce.hpp
-constexpr int log_softmax(graph& g, int a, unsigned axes);
-// a - logsumexp(a) is log_softmax(a): far from 0 the difference costs all digits. no_node where b is another node.
-constexpr int minus_logsumexp(graph& g, int a, int b) {
-  if (g[b].o != op::add || g[g[b].in[0]].o != op::stop_gradient) return no_node;
-  const node top = g[g[g[b].in[0]].in[0]];
-  if (top.o != op::max_reduce || top.in[0] != a) return no_node;
-  const auto axes = static_cast<unsigned>(top.attr);
-  return logsumexp(g, a, axes) == b ? log_softmax(g, a, axes) : no_node;
-}
-
-constexpr int binary(graph& g, op o, int a, int b) {
-  const shape full = broadcast(g[a].s, g[b].s);
-  a = unexpanded(g, a);
-  b = unexpanded(g, b);
-  const shape s = broadcast(g[a].s, g[b].s);
-  if (!(s == full)) return expand(g, binary(g, o, a, b), full);
-  const dtype t = g[a].t, result = compares(o) ? dtype::boolean : t;
-  if (g.is_konst(a) && g.is_konst(b)) {
-    const double x = g.value(a), y = g.value(b);
-    if (o == op::add) return g.constant(x + y, t);
-    if (o == op::sub) return g.constant(x - y, t);
-    if (o == op::mul) return g.constant(x * y, t);
-    if (o == op::div && y != 0) return g.constant(x / y, t);
-  }
-  if ((o == op::mul && g.is(a, 1)) || (o == op::add && g.is(a, 0))) return expand(g, b, s);
-  if (((o == op::mul || o == op::div) && g.is(b, 1)) || ((o == op::add || o == op::sub) && g.is(b, 0)))
-    return expand(g, a, s);
-  if (o == op::sub && g.is(a, 0)) return unary(g, op::neg, expand(g, b, s));
-  if (g.in_adjoint && (o == op::mul || o == op::div)) {
-    // A cotangent that a select made zero stays exactly zero, whatever the factor is (also inf and NaN):
-    // where(c, d, 0) * z = where(c, d * z, 0).
-    if (g.is(a, 0) || (o == op::mul && g.is(b, 0))) return zeros(g, t, s);
-    for (const bool left : {true, false}) {
-      const int x = left ? a : b, z = left ? b : a, k = branch_beside_zero(g, x);
-      if (k == 0 || (!left && o == op::div)) continue;
-      const node w = g[x];
-      const int d = left ? binary(g, o, w.in[k], z) : binary(g, o, z, w.in[k]);
-      return expand(g, with_branch(g, w, k, d), s);
-    }
-  }
-  if (const int k = g.in_adjoint && (o == op::add || o == op::sub) ? branch_beside_zero(g, a) : 0;
-      k > 0 && k == branch_beside_zero(g, b) && g[a].in[0] == g[b].in[0]) {
-    // where(c, d, 0) + where(c, e, 0) = where(c, d + e, 0)
-    const node w = g[a];
-    return expand(g, with_branch(g, w, k, binary(g, o, w.in[k], g[b].in[k])), s);
-  }
-  if (const int difference = o == op::sub ? minus_logsumexp(g, a, b) : no_node; difference >= 0)
-    return difference;
-  if (commutes(o) && a > b) {
-    const int k = a;
-    a = b;
-    b = k;
-  }
-  node v;
-  v.o = o;
-  v.t = result;
-  v.in[0] = a;
-  v.in[1] = b;
-  v.s = s;
-  return g.intern(v);
-}
-
-// ---- rules for values, checked where the handles are typed ----------------------------------------------------
-
-template <shape A, shape B>
-concept shapes_broadcast = broadcastable(A, B);
-template <class A, class B>
-concept same_element_type = std::is_same_v<A, B>;
-template <class T>
-concept floating_point = std::is_same_v<T, float> || std::is_same_v<T, double>;
-template <class T>
-concept arithmetic = floating_point<T> || std::is_same_v<T, std::int32_t>;
-template <class From, class To>
-concept casts_to = !(floating_point<From> && floating_point<To>) || std::is_same_v<From, To>;
-template <class T>
-concept for_storage = std::is_same_v<T, bf16>;
-template <class T>
-concept computes = !for_storage<T>;
-template <class From, class To>
-concept rounds_to = std::is_same_v<From, To> || (!for_storage<From> && !for_storage<To>) ||
-                    std::is_same_v<From, float> || std::is_same_v<To, float>;
-constexpr bool rounds(dtype from, dtype to) {
-  return from == to || (from != dtype::bf16 && to != dtype::bf16) || from == dtype::f32 || to == dtype::f32;
-}
-constexpr op cast_op(dtype from, dtype to) {
-  return from == to ? op::cast : to == dtype::bf16 ? op::narrow : from == dtype::bf16 ? op::widen : op::cast;
-}
-template <class T>
-concept boolean = std::is_same_v<T, bool>;
-
-// Is one of them images (n, c, ..), and the other (c)?
-constexpr bool bias_without_channel(const shape& a, const shape& b) {
-  const shape &x = a.rank > b.rank ? a : b, &y = a.rank > b.rank ? b : a;
-  return x.rank >= 3 && y.rank == 1 && x.d[1] == y.d[0];
-}
-template <shape A, shape B>
-concept bias_meets_channels = broadcastable(A, B) || !bias_without_channel(A, B);
-
-constexpr void require_broadcast(graph& g, int a, int b) {
-  if (!broadcastable(g[a].s, g[b].s))
-    require(
-        g, !bias_without_channel(g[a].s, g[b].s),
-        "tapeless: elementwise op(a, b): the shapes broadcast; the bias of the channels of images is tl::channel(b)",
-        g[a].s, g[b].s);
-  require(g, broadcastable(g[a].s, g[b].s), "tapeless: elementwise op(a, b): the shapes broadcast", g[a].s,
-          g[b].s);
-  require(g, g[a].t == g[b].t, "tapeless: elementwise op(a, b): both have one element type; cast one first");
-}
-
-template <op O, class T, class A> constexpr auto apply_unary(const A& a) {
-  graph& g = graph_of(a);
-  return wrap<T, shape_in_type<A>(), A>(g, unary(g, O, a.id(), any_var<A> ? g[a.id()].t : dtype_of<T>));
-}
-template <op O, class A, class B> constexpr auto apply_binary(const A& a, const B& b) {
-  graph& g = graph_of(a, b);
-  const dtype t = dtype_among(a, b);
-  const int x = lift(g, a, t), y = lift(g, b, t);
-  using T = value_type_t<A, B>;
-  using R = std::conditional_t<compares(O), bool, T>;
-  if constexpr (typed_handle<A> && typed_handle<B>) {
-    using U = value_type_t<B>;
-    constexpr shape sa = shape_in_type<A>(), sb = shape_in_type<B>();
-    static_assert(same_element_type<T, U>,
-                  "tapeless: elementwise op(a, b): both have one element type; cast one first");
-    if constexpr (!shapes_broadcast<sa, sb>)
-      static_assert(
-          bias_meets_channels<sa, sb>,
-          "tapeless: elementwise op(a, b): the shapes broadcast; the bias of the channels of images is tl::channel(b)");
-    static_assert(shapes_broadcast<sa, sb>, "tapeless: elementwise op(a, b): the shapes broadcast");
-    if constexpr (same_element_type<T, U> && shapes_broadcast<sa, sb>)
-      return wrap<R, broadcast(sa, sb)>(g, binary(g, O, x, y));
-    else return basic_tensor<R, sa>{&g, x};
-  } else {
-    require_broadcast(g, x, y);
-    return wrap<R, broadcast(shape_in_type<A>(), shape_in_type<B>()), A, B>(g, binary(g, O, x, y));
-  }
-}
-template <op O, class A, class B> constexpr auto apply_arithmetic(const A& a, const B& b) {
-  static_assert(any_var<A, B> || computes<value_type_t<A, B>>,
-                "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
-  static_assert(
-      any_var<A, B> || arithmetic<value_type_t<A, B>>,
-      "tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first");
-  if constexpr (any_var<A, B>)
-    require(graph_of(a, b), dtype_among(a, b) != dtype::boolean,
-            "tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first");
-  return apply_binary<O>(a, b);
-}
-template <op O, class A, class B> constexpr auto apply_real(const A& a, const B& b) {
-  static_assert(any_var<A, B> || computes<value_type_t<A, B>>,
-                "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
-  static_assert(any_var<A, B> || floating_point<value_type_t<A, B>>,
-                "tapeless: real op(a, b): the element type is float or double");
-  if constexpr (any_var<A, B>)
-    require(graph_of(a, b), is_float(dtype_among(a, b)),
-            "tapeless: real op(a, b): the element type is float or double");
-  return apply_binary<O>(a, b);
-}
-template <op O, class A> constexpr auto apply_real(const A& a) {
-  using T = value_type_t<A>;
-  static_assert(any_var<A> || computes<T>, "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
-  static_assert(any_var<A> || floating_point<T>, "tapeless: real op(a): the element type is float or double");
-  if constexpr (any_var<A>)
-    require(graph_of(a), is_float(a.type()), "tapeless: real op(a): the element type is float or double");
-  return apply_unary<O, T>(a);
-}
-template <op O, class A> constexpr auto apply_arithmetic(const A& a) {
-  using T = value_type_t<A>;
-  static_assert(any_var<A> || computes<T>, "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
-  static_assert(any_var<A> || arithmetic<T>,
-                "tapeless: arithmetic op(a): the element type is float, double or int32");
-  if constexpr (any_var<A>)
-    require(graph_of(a), a.type() != dtype::boolean,
-            "tapeless: arithmetic op(a): the element type is float, double or int32");
-  return apply_unary<O, T>(a);
-}
-template <op O, class A, class B> constexpr auto apply_logical(const A& a, const B& b) {
-  static_assert(any_var<A, B> || boolean<value_type_t<A, B>>,
-                "tapeless: logical op(a, b): the element type is bool");
-  if constexpr (any_var<A, B>)
-    require(graph_of(a, b), dtype_among(a, b) == dtype::boolean,
-            "tapeless: logical op(a, b): the element type is bool");
-  return apply_binary<O>(a, b);
-}
-template <class A, class B>
-concept all_numbers = number<A> && number<B>;
-template <class A, class B>
-concept handle_among = operand<A> && operand<B> && (handle<A> || handle<B>);
-template <class A>
-concept mutable_handle = handle<A> && !std::is_const_v<A>;
-template <class A, class B> // not whether A has an assignment: it has one for its message
-concept result_fits = std::is_convertible_v<const B&, A>;
-
-template <class A, class B> constexpr A& assign(A& a, const B& b) {
-  static_assert(result_fits<A, B>,
-                "tapeless: a += b: a + b has the type and extents of a; a tl::var takes any, so for - * /");
-  if constexpr (result_fits<A, B>) a = b;
-  return a;
-}
-
-} // namespace detail
 
 // ---- what the user writes -------------------------------------------------------------------------------------
 // Shapes: the operands broadcast; a number beside a tensor has the tensor's element type.
@@ -366,7 +95,7 @@ template <detail::handle A> constexpr auto stop_gradient(const A& a) {
 }
 
 // cast<T>(a): the elements as T. bool becomes 0 or 1, a float is truncated to int32; no derivative.
-// To bf16 a float is rounded to the nearest, a tie to the even one; the derivative of this and of the way back is 1.
+// From float to bf16 it rounds to nearest even; the derivative of this cast and of the cast back is 1.
 // Errors: a compile error from float to double or back, and between bf16 and any type but float.
 template <element T, detail::handle A> constexpr auto cast(const A& a) {
   using namespace detail;
@@ -387,21 +116,7 @@ template <element T, detail::handle A> constexpr auto cast(const A& a) {
   }
 }
 
-namespace detail {
-constexpr int negated(graph& g, int c) {
-  const node v = g[c];
-  if (v.o == op::logical_not) return v.in[0];
-  if (v.o == op::eq || v.o == op::ne) return binary(g, v.o == op::eq ? op::ne : op::eq, v.in[0], v.in[1]);
-  return unary(g, op::logical_not, c);
-}
-// where(c, 0, b) = where(!c, b, 0): a condition that leaves rows out is a mask, whichever way it is written.
-constexpr int where_not_zero(graph& g, int c, int a, int b) {
-  if (!g.is(unexpanded(g, a), 0) || g.is(unexpanded(g, b), 0)) return where(g, c, a, b);
-  return where(g, expand(g, negated(g, unexpanded(g, c)), g[c].s), b, a);
-}
-} // namespace detail
-
-// where(c, a, b)[i] = c[i] ? a[i] : b[i]        c: bool; a and b may be numbers: two have the element type of the result
+// where(c, a, b)[i] = c[i] ? a[i] : b[i]        c: bool; a and b may be numbers. Two numbers have the result's type
 template <detail::handle C, detail::operand A, detail::operand B>
 constexpr auto where(const C& c, const A& a, const B& b) {
   using namespace detail;
@@ -441,7 +156,7 @@ namespace detail {
 
 constexpr void pow_vjp(vjp_context& c) {
   const var a = c.x(0), b = c.x(1);
-  // 0^0 gives 0 * 0^1, not 0 * 0^-1; elsewhere the exponent stays b - 1, which the second derivative by b reads
+  // 0^0 gives 0 * 0^1, not 0 * 0^-1; elsewhere the exponent is b - 1, which the second derivative by b reads
   if (c.needs(0)) {
     if (c.g.is_konst(b.node))
       c.give(0, c.bar * (b * pow(a, c.g.value(b.node) == 0 ? 1.0 : c.g.value(b.node) - 1)));

@@ -5,7 +5,7 @@
 // x = scatter_add<axis, N>(i, y)  x[.., i[j], ..] += y[.., j, ..]         its transpose
 // argmax<axes...>(x): int32, the first maximum;   iota<axis>(x): int32, 0, 1, ... along one axis
 //
-// Indices that come from an argument are checked before a run's first step; computed ones are clamped into range.
+// Indices that come from an argument are checked before the first step of a run; computed ones are clamped into range.
 #pragma once
 #include <bit>
 #include "shape.hpp" // IWYU pragma: export
@@ -13,30 +13,23 @@
 namespace tapeless {
 namespace detail {
 
-// row-major position within s
-constexpr int iota(graph& g, shape s) {
-  node v;
-  v.o = op::iota;
-  v.t = dtype::i32;
-  v.s = s;
-  return g.intern(v);
+constexpr int iota(graph& g, shape s) { // row-major position within s
+  return g.intern({.o = op::iota, .t = dtype::i32, .s = s});
 }
 constexpr int argmax(graph& g, int a, unsigned axes) {
-  node v;
-  v.o = op::argmax;
-  v.t = dtype::i32;
-  v.attr = axes;
-  v.in[0] = dense(g, a);
-  v.s = keepdims(g[a].s, axes);
-  return g.intern(v);
+  return g.intern({.o = op::argmax,
+                   .t = dtype::i32,
+                   .in = {dense(g, a), no_node, no_node},
+                   .attr = axes,
+                   .s = keepdims(g[a].s, axes)});
 }
-// index, known to lie in [0, bound): an argument is checked when a run reads it, a computed one is clamped, and so is
-// one of selected rows. passes: a number that an argument may hold besides
-inline constexpr extent_t no_index = extent_t{1} << 32; // no int32
+// index, so that it lies in [0, bound): an argument is checked when a run reads it; a computed one is clamped, and so
+// is one of selected rows. passes: one more number that an argument may hold
+inline constexpr extent_t no_index = extent_t{1} << 32; // not an int32
 constexpr bool is_all_positions(const graph& g, int index, extent_t bound) {
   return g[index].o == op::iota && g[index].s == shape{1, {bound}};
 }
-constexpr bool is_view_of_argument(const graph& g, int x) { // of all of it
+constexpr bool is_view_of_argument(const graph& g, int x) { // of a whole argument
   while (g[x].o == op::reshape || g[x].o == op::transpose || g[x].o == op::expand || g[x].o == op::copy)
     x = g[x].in[0];
   return g[x].o == op::input;
@@ -50,8 +43,7 @@ constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes
            : v.o == op::expand    ? expand(g, x, v.s)
                                   : x;
   }
-  if (g[index].o ==
-      op::select) { // positions of values: in range where there are no more of them than `bound`
+  if (g[index].o == op::select) { // positions: in range if there are at most `bound` values
     const extent_t values = g[g[index].in[0]].s.d[0];
     const bool known = is_static(values) && is_static(bound);
     g.require(!known || values <= bound,
@@ -65,17 +57,14 @@ constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes
     return binary(g, op::max, binary(g, op::min, index, binary(g, op::sub, top, g.constant(1, dtype::i32))),
                   g.constant(0, dtype::i32));
   }
-  node v;
-  v.o = op::checked_index;
-  v.t = dtype::i32;
-  v.attr = static_cast<std::uint64_t>(bound);
-  v.attr2 = static_cast<std::uint64_t>(passes);
-  v.in[0] = index;
-  v.s = g[index].s;
-  return g.intern(v);
+  return g.intern({.o = op::checked_index,
+                   .t = dtype::i32,
+                   .in = {index, no_node, no_node},
+                   .attr = static_cast<std::uint64_t>(bound),
+                   .attr2 = static_cast<std::uint64_t>(passes),
+                   .s = g[index].s});
 }
-// s with the axis replaced by the axes of index
-constexpr shape gathered(const shape& s, const shape& index, int axis) {
+constexpr shape gathered(const shape& s, const shape& index, int axis) { // s, its axis replaced by index
   shape r;
   for (int i = 0; i < s.rank; ++i) {
     if (i != axis) r.d[r.rank++] = s.d[i];
@@ -86,16 +75,13 @@ constexpr shape gathered(const shape& s, const shape& index, int axis) {
 }
 constexpr int gather(graph& g, int a, int index, int axis) {
   if (is_all_positions(g, index, g[a].s.d[axis])) return a;
-  node v;
-  v.o = op::gather;
-  v.t = g[a].t;
-  v.attr = static_cast<std::uint64_t>(axis);
-  v.in[0] = dense(g, a);
-  v.in[1] = dense(g, index);
-  v.s = gathered(g[a].s, g[index].s, axis);
-  return g.intern(v);
+  return g.intern({.o = op::gather,
+                   .t = g[a].t,
+                   .in = {dense(g, a), dense(g, index), no_node},
+                   .attr = static_cast<std::uint64_t>(axis),
+                   .s = gathered(g[a].s, g[index].s, axis)});
 }
-// base: what d is added to; none: zeros. Only programs that are rewritten for their rows have one: no vjp knows it.
+// base: what d is added to; none: zeros. Only the rewrites of rows make one, after differentiation: it has no vjp.
 constexpr int scatter_add(graph& g, int d, int index, int axis, shape to, int base = no_node) {
   node v;
   v.o = op::scatter_add;
@@ -107,11 +93,10 @@ constexpr int scatter_add(graph& g, int d, int index, int axis, shape to, int ba
   v.s = to;
   return g.intern(v);
 }
-constexpr shape along(const shape& s, int axis) {
-  shape r = s;
+constexpr shape along(shape s, int axis) {
   for (int i = 0; i < s.rank; ++i)
-    if (i != axis) r.d[i] = 1;
-  return r;
+    if (i != axis) s.d[i] = 1;
+  return s;
 }
 template <int... Axes> constexpr unsigned axes_mask(int rank) {
   if constexpr (sizeof...(Axes) == 0) return (1u << rank) - 1u;
@@ -136,13 +121,13 @@ template <int Rank, int... Axes>
 concept axes_differ = named_once<Axes...>(Rank);
 template <shape S, unsigned Axes>
 concept axes_not_empty = not_empty(S, Axes);
-// Is there something for the indices to name? (A named extent is known at run time only.)
+// Is there an element that the indices can name? (A named extent is known only at run time.)
 constexpr bool has_range(extent_t bound, const shape& index) {
   return bound != 0 || numel(index) == 0 || !is_static(numel(index));
 }
 template <extent_t Bound, shape Index>
 concept indices_have_a_range = has_range(Bound, Index);
-// the extents that index and d have in common, and the rest of d
+// Does d have the extents of index at the axis?
 constexpr bool scatterable(const shape& index, const shape& d, int axis) {
   if (axis + index.rank > d.rank) return false;
   for (int i = 0; i < index.rank; ++i)
@@ -163,8 +148,7 @@ concept rank_fits = Rank <= max_rank;
 
 } // namespace detail
 
-// iota<axis>(a): int32 0, 1, ... along the axis, extent 1 along the others: broadcasts against a
-// Cost: none, it is computed in the loop that reads it.
+// iota<axis>(a): int32 0, 1, ... along the axis, extent 1 along the others. Cost: none, its reader's loop computes it.
 template <int Axis, detail::handle A> constexpr auto iota(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -180,10 +164,9 @@ template <int Axis, detail::handle A> constexpr auto iota(const A& a) {
   }
 }
 
-// argmax<axes...>(a): row-major position of the first maximum within the axes (all axes where none is given).
-//   (.., axes.., ..) -> (.., ..) int32
-// A NaN counts as the maximum. The axes may not be empty: a named extent that is 0 is an exception at run.
-// Cost: one flop for each element of a.
+// argmax<axes...>(a): row-major position of the first maximum within the axes (all axes if none is given).
+//   (.., axes.., ..) -> (.., ..) int32    Cost: one flop for each element of a.
+// A NaN counts as the maximum. The axes may not be empty: a named extent that is 0 is an exception at run time.
 template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
@@ -209,8 +192,8 @@ template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
 }
 
 // gather<axis>(x, index): x[:axis] + index.shape + x[axis+1:]
-// Errors: an index outside [0, extent) in an argument is an exception at run; a computed one is clamped, and reads 0
-// where the extent is 0. Cost: no flops.
+// Errors: an index outside [0, extent) in an argument is an exception at run time; a computed one is clamped, and reads
+// 0 if the extent is 0. Cost: no flops.
 template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gather(const A& a,
                                                                                   const I& index) {
   using namespace detail;
@@ -245,7 +228,7 @@ template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gathe
   }
 }
 
-// scatter_add<axis, n>(index, d): zeros of extent n at the axis, d added at the indices; repeated ones add up
+// scatter_add<axis, n>(index, d): zeros of extent n at the axis, with d added at the indices; repeated indices add up
 //   d[:axis] + index.shape + d[axis+index.rank:]  ->  d[:axis] + (n) + d[axis+index.rank:]
 // Errors: as gather; a computed index into an extent n that is 0 adds nothing. Cost: one flop for each element of d.
 template <int Axis, extent_t N, detail::handle I, detail::handle D>
@@ -270,12 +253,12 @@ constexpr auto scatter_add(const I& index, const D& d) {
                   "tapeless: scatter_add<axis, n>(index, d): index is int32");
     static_assert(axis >= 0 && index_shape_is_ds_at_the_axis<I::extents, D::extents, axis>,
                   "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis");
-    constexpr bool fits = rank_fits<D::extents.rank - I::extents.rank + 1>;
     static_assert(rank_fits<D::extents.rank - I::extents.rank + 1>,
                   "tapeless: scatter_add<axis, n>(index, d): the result has at most 6 axes");
     static_assert(indices_have_a_range<N, I::extents>,
                   "tapeless: scatter_add<axis, n>(index, d): n is at least 1 where index is not empty");
-    if constexpr (index_type<typename I::value_type> && axis >= 0 && fits &&
+    if constexpr (index_type<typename I::value_type> && axis >= 0 &&
+                  rank_fits<D::extents.rank - I::extents.rank + 1> &&
                   scatterable(I::extents, D::extents, axis)) {
       constexpr shape to = scattered(I::extents, D::extents, axis, N);
       return wrap<typename D::value_type, to>(

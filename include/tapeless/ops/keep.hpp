@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// keep<axis, mask>(a): what a mask that the compiler knows leaves of a, zeros elsewhere. It is written as
+// keep<axis, mask>(a): a where a mask known at compile time is true, zeros elsewhere. It is built as
 //   spread(c): the elements of a smaller tensor c in runs along one axis, = sum over runs of pad(slice(c))
-// which convolution reads back: channels and filters that are zeros by construction take no part in it.
+// Convolution recognises this form, and leaves out channels and filters that are zeros by construction.
 #pragma once
 #include <array>
 #include "shape.hpp"
@@ -16,7 +16,7 @@ struct axis_run {
   extent_t offset = 0, extent = 0;
   int node = no_node; // what is padded
 };
-// Is `a` a sum of pads along the axis whose runs do not meet? Then they are here, in order.
+// Is `a` a sum of pads along the axis whose runs do not overlap? Then fills in the runs, in order.
 constexpr bool find_runs(const graph& g, int a, int axis, vec<axis_run>& runs) {
   const node& v = g[a];
   if (v.o == op::add) {
@@ -30,7 +30,7 @@ constexpr bool find_runs(const graph& g, int a, int axis, vec<axis_run>& runs) {
   runs.push_back(r);
   return true;
 }
-// c of spread(c). Runs that are slices of one tensor, one behind the other, are that tensor.
+// c of spread(c). Runs that are consecutive slices of one tensor are that tensor.
 constexpr int spread_tensor(graph& g, const vec<axis_run>& runs, int axis) {
   int whole = no_node;
   extent_t at = 0;
@@ -49,7 +49,7 @@ constexpr int spread_tensor(graph& g, const vec<axis_run>& runs, int axis) {
   for (int k = 1; k < runs.size(); ++k) c = concat(g, c, runs[k].node, axis);
   return c;
 }
-// The runs of x, one behind the other.
+// The runs of x, one after the other.
 constexpr int gather_runs(graph& g, int x, const vec<axis_run>& runs, int axis) {
   int c = no_node;
   for (const axis_run& r : runs) {
@@ -96,11 +96,11 @@ concept mask_of_the_extent = is_static(N) && N == static_cast<extent_t>(Mask);
 } // namespace detail
 
 // keep<axis, mask>(a): y[.., i, ..] = mask[i] ? a[.., i, ..] : 0     mask: a constant std::array<bool, extent>
-// Weights of conv2d that are masked like this along their channels or filters cost what is left of them; so do the
+// Weights of conv2d that are masked like this along their channels or filters cost only what the mask keeps; so do the
 // gradients, which are zero where the mask is false.
 // Errors: compile errors. The axis exists (negative: from the end); the mask has its extent, which is static.
-// Cost: nothing where only convolutions read it; elsewhere a copy for each run of the mask, and an addition an element
-// for each run after the first, which makes 0 of -0.
+// Cost: nothing if only convolutions read it; otherwise a copy for each run of the mask, and for each run after the
+// first an addition for each element, which turns -0 into 0.
 template <int Axis, auto Mask, detail::handle A> constexpr auto keep(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);

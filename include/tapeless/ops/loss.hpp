@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // softmax, log_softmax over the last axis (or a named one); losses.
-// They are written in terms of other ops, so that their derivatives fuse with what stands around them.
+// They are written in terms of other ops, so that their derivatives fuse with the ops around them.
 #pragma once
 #include <limits>
 #include "reduce.hpp"
@@ -17,7 +17,7 @@ struct ignore_label {
   constexpr explicit ignore_label(std::int32_t label) : value(label), given(true) {}
 };
 
-// Tag: softmax of a row that is masked as a whole, by -inf, is 0.
+// Tag: softmax of a row that is all -inf, masked as a whole, is 0.
 struct masked_rows_zero_t {};
 inline constexpr masked_rows_zero_t masked_rows_zero{};
 
@@ -27,7 +27,7 @@ template <shape Logits, shape Labels>
 concept one_label_for_each_row =
     Logits.rank >= 1 && dropped(Logits, 1u << (Logits.rank > 0 ? Logits.rank - 1 : 0)) == Labels;
 
-// 0 where a label that the program computes is a class, NaN elsewhere
+// for labels that the program computes: 0 if the label is a class, NaN otherwise
 constexpr int nan_of_other_labels(graph& g, int label, extent_t classes, dtype t) {
   const int low = binary(g, op::lt, label, g.constant(0, dtype::i32));
   const int high = binary(g, op::gt, label,
@@ -36,16 +36,16 @@ constexpr int nan_of_other_labels(graph& g, int label, extent_t classes, dtype t
   return where(g, unary(g, op::logical_not, binary(g, op::logical_or, low, high), dtype::boolean),
                g.constant(0, t), nan);
 }
-// log(sum(exp(x - m))) - (x - m)[label], over the last axis; the pick is a comparison with iota, which fuses
+// log(sum(exp(x - m))) - (x - m)[label], over the last axis; a comparison with iota picks the label and fuses
 constexpr int softmax_cross_entropy(graph& g, int x, int label, ignore_label ignored) {
   const shape s = g[x].s;
   const int last = s.rank - 1;
   const unsigned axes = 1u << last;
   const int zero = g.constant(0, g[x].t);
-  int counts = no_node; // does the row count?
+  int counts = no_node; // is the label not ignored?
   if (ignored.given) {
     counts = binary(g, op::ne, label, g.constant(ignored.value, dtype::i32));
-    x = where(g, reshape(g, counts, keepdims(s, axes)), x, zero); // not even a NaN of other rows is read
+    x = where(g, reshape(g, counts, keepdims(s, axes)), x, zero); // ignored rows are not read, not even a NaN
   }
   const bool computed = !is_view_of_argument(g, label) || g.has_data_dependent_rows(s.d[last]);
   const int checked =
@@ -82,27 +82,27 @@ template <reduction F, int Axis, class A> constexpr auto apply_softmax(const A& 
 } // namespace detail
 
 // softmax<axis>(a) = exp(a) / sum(exp(a)) along the axis, shifted so that nothing overflows; a's shape
-// Errors: compile errors. The axis exists, a is float or double; a named axis that is 0 at run is an exception.
-// Cost: that of max, exp, sum and a product, and of a division for each sum.
+// Errors: compile errors. The axis exists, a is float or double; a named extent of 0 is an exception at run time.
+// Cost: that of max, exp, sum and a product, plus one division for each sum.
 template <int Axis = -1, detail::handle A> constexpr auto softmax(const A& a) {
   return detail::apply_softmax<detail::softmax<false>, Axis>(a);
 }
-// softmax<axis>(a, masked_rows_zero): a row of nothing but -inf, which is NaN otherwise, is 0, and gets the cotangent 0
+// softmax<axis>(a, masked_rows_zero): a row of only -inf, otherwise NaN, is 0 and gets the cotangent 0
 template <int Axis = -1, detail::handle A> constexpr auto softmax(const A& a, masked_rows_zero_t) {
   return detail::apply_softmax<detail::softmax<true>, Axis>(a);
 }
-// log_softmax<axis>(a) = a - logsumexp<axis>(a, keepdims), to the last digit however far from 0 the row is; shape and
-// errors as softmax
+// log_softmax<axis>(a) = a - logsumexp<axis>(a, keepdims), accurate however far from 0 the row is; shape and errors as
+// softmax
 template <int Axis = -1, detail::handle A> constexpr auto log_softmax(const A& a) {
   return detail::apply_softmax<detail::log_softmax, Axis>(a);
 }
 
-// softmax_cross_entropy(logits, label)[i] = logsumexp(logits[i]) - logits[i, label[i]], to the last digit as log_softmax
+// softmax_cross_entropy(logits, label)[i] = logsumexp(logits[i]) - logits[i, label[i]], accurate as log_softmax
 //   logits: (.., classes)   label: (..) int32 in [0, classes)   result: (..), the loss of each row
-// softmax_cross_entropy<ignore_label{i}>(logits, label): exactly 0 where the label is i, and no cotangent from there;
+// softmax_cross_entropy<ignore_label{i}>(logits, label): exactly 0 where the label is i, with no cotangent;
 // a mask of rows (plan/analysis/masks.hpp)
-// Errors: compile errors for shapes and types; a label outside the range, in an argument, is an exception at run;
-// if the program computes it, the loss of its row is NaN.
+// Errors: compile errors for shapes and types; a label out of range in an argument is an exception at run time; if the
+// program computes it, the loss of its row is NaN.
 // Cost: that of logsumexp, a comparison and a sum over the classes.
 template <ignore_label Ignored = ignore_label{}, detail::handle A, detail::handle L>
 constexpr auto softmax_cross_entropy(const A& logits, const L& label) {

@@ -4,7 +4,7 @@
 // c[.., m, n] = sum_k a[.., m, k] * b[.., k, n]       batch axes broadcast as in NumPy
 // vjp: a_bar += c_bar b^T    b_bar += a^T c_bar       (summed over broadcast batch axes)
 // A transposed operand is read in place: matmul(transpose(a), b) copies nothing.
-// Operands of bf16 give float: products are exact, sums float. Their vjp rounds c_bar to bf16 and multiplies likewise.
+// bf16 operands give float: products are exact, sums are float. Their vjp rounds c_bar to bf16 and multiplies likewise.
 #pragma once
 #include "bf16.hpp"
 #include "reduce.hpp"
@@ -40,27 +40,24 @@ constexpr int matmul(graph& g, int a, int b, bool ta = false, bool tb = false) {
   const shape batch = broadcast(batch_of(x), batch_of(y));
   const extent_t m = rows(x, ta), n = cols(y, tb);
   const bool a_single = numel(batch_of(x)) == 1, b_single = numel(batch_of(y)) == 1;
-  if (batch.rank > 0 && b_single && !ta) { // one matrix for all rows of the batch: a taller matrix
+  if (batch.rank > 0 && b_single && !ta) { // b is one matrix for the whole batch: make a one taller matrix
     const int c = matmul(g, reshape(g, a, shape{2, {times(numel(batch_of(x)), m), cols(x, ta)}}),
                          reshape(g, b, shape{2, {rows(y, false), cols(y, false)}}), false, tb);
     return reshape(g, c, with_matrix(batch, m, n));
   }
-  // an operand is either one matrix or one for each member of the batch
+  // an operand is one matrix, or one for each member of the batch
   if (!a_single && batch_of(x) != batch) a = expand(g, a, matrices_of(x, batch));
   if (!b_single && batch_of(y) != batch) b = expand(g, b, matrices_of(y, batch));
-  node v;
-  v.o = op::matmul;
-  v.t = tangent_type(g[a].t);
-  v.attr = (ta ? 1u : 0u) | (tb ? 2u : 0u);
-  v.in[0] = dense(g, a);
-  v.in[1] = dense(g, b);
-  v.s = with_matrix(batch, m, n);
-  return g.intern(v);
+  return g.intern({.o = op::matmul,
+                   .t = tangent_type(g[a].t),
+                   .in = {dense(g, a), dense(g, b), no_node},
+                   .attr = (ta ? 1u : 0u) | (tb ? 2u : 0u),
+                   .s = with_matrix(batch, m, n)});
 }
 
 template <extent_t A, extent_t B>
 concept inner_extents_agree = A == B;
-// Would the rows of a, its other axes as one, agree? Or all of a, as one row?
+// Would the inner extents agree if a were flattened: each row a[i, ..] to a vector, or all of a to one row?
 constexpr bool not_flattened(const shape& a, const shape& b) {
   extent_t row = 1;
   for (int i = 1; i < a.rank; ++i) row = multipliable(row, a.d[i]) ? times(row, a.d[i]) : 0;
@@ -92,8 +89,8 @@ constexpr int product(graph& g, int a, int b) {
 
 // matmul(a, b): matrices, batches of matrices, vectors; as numpy.matmul
 //   (.., m, k) (.., k, n) -> (.., m, n); a vector is a row on the left, a column on the right, and its axis vanishes
-// bf16 operands give float: each product is exact, sums are of float.
-// Errors: compile errors. Both are float, both double or both bf16 and have an axis, the inner extents agree, batch
+// bf16 operands give float: each product is exact, sums are float.
+// Errors: compile errors. Both are float, both double or both bf16; each has an axis, the inner extents agree, batch
 // axes broadcast.
 // Cost: 2 m n k flops for each member of the batch.
 template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, const B& b) {
@@ -158,7 +155,7 @@ constexpr void matmul_vjp(vjp_context& c) {
   graph& g = c.g;
   const int a = c.v.in[0], b = c.v.in[1];
   const int d = cotangent_of_product(c);
-  // the weights' gradient first: the data's is then followed by the elementwise steps that read it
+  // the gradient of the weights first: the elementwise steps that read the one of the data then follow it
   if (c.needs(1))
     c.give(1, {&g, tb ? fusible_matmul(g, d, a, true, ta) : fusible_matmul(g, a, d, !ta, false)});
   if (c.needs(0))

@@ -2,143 +2,17 @@
 // SPDX-License-Identifier: MIT
 //
 // y = (x - mean) / sqrt(variance + eps) * gamma + beta        variance = mean((x - mean)^2), over some axes
-//   batch_norm      x: (N, C, ...)      over N and the axes behind C                gamma, beta: (C)
-//   instance_norm   x: (N, C, L, ...)   over the axes behind C                      gamma, beta: (C)
-//   group_norm<g>   x: (N, C, ...)      over C / g channels and the axes behind C   gamma, beta: (C)
+//   batch_norm      x: (N, C, ...)      over N and the axes after C                 gamma, beta: (C)
+//   instance_norm   x: (N, C, L, ...)   over the axes after C                       gamma, beta: (C)
+//   group_norm<g>   x: (N, C, ...)      over C / g channels and the axes after C    gamma, beta: (C)
 //   layer_norm<k>   x: (..., D...)      over the last k axes, D...                  gamma, beta: (D...)
 // rms_norm<k>: y = x / sqrt(mean(x^2) + eps) * gamma, over the last k axes
-//
-// For every constant u:  variance = mean((x - u)^2) - (mean - u)^2  and  x - mean = (x - u) - (mean - u).
-// Here u is the mean held constant, with the rounding of its sum, and mean - u = mean(x - u) corrects it: a large mean
-// costs no digit. (Chan, Golub, LeVeque 1983: the corrected two-pass algorithm.) The sums of x - u and of its square are in
-// one loop. Through mean - u, one number a mean, passes the derivative of the mean, and no cotangent of x - u is summed in
-// a loop of its own. Derivatives of every order are exact.
-// Where sum(x^2) overflows, or vanishes beside a tiny eps, all of it is computed of x t, t a power of two held constant;
-// else t is 1.
 #pragma once
+#include "moments.hpp"
 #include "reduce.hpp"
 
 namespace tapeless {
 namespace detail {
-
-// The value of a, with the derivatives of b: derivatives are taken of a formula that is cheaper to differentiate.
-// @pre the shapes agree
-constexpr int straight_through(graph& g, int a, int b) {
-  const shape s = g[a].s;
-  node v;
-  v.o = op::straight_through;
-  v.t = g[a].t;
-  v.in[0] = dense(g, a);
-  v.in[1] = b;
-  v.s = s;
-  return g.intern(v);
-}
-
-// Sums and means that broadcast with x, over some axes.
-struct over_axes {
-  unsigned axes;
-  constexpr extent_t count(const shape& x) const { return count_of(x, axes); }
-  constexpr int sum(graph& g, int x) const { return detail::sum(g, x, axes); }
-  constexpr int mean(graph& g, int x) const { return detail::mean(g, x, axes); }
-};
-constexpr unsigned batch_axes(const shape& x) { return all_axes(x) & ~2u; }
-constexpr unsigned axes_behind_channels(const shape& x) { return all_axes(x) & ~3u; }
-constexpr unsigned last_axes(const shape& x, int k) { return all_axes(x) & ~((1u << (x.rank - k)) - 1u); }
-// (N, C, ...) -> (N, C, 1, ...): the sum of each channel, then of its group, so that all loops over x have x's shape
-struct over_groups {
-  int groups;
-  constexpr shape grouped(const shape& x) const { return {3, {x.d[0], groups, x.d[1] / groups}}; }
-  constexpr int total(graph& g, int x) const { // (N, groups, 1)
-    return detail::sum(g, reshape(g, detail::sum(g, x, axes_behind_channels(g[x].s)), grouped(g[x].s)),
-                       0b100u);
-  }
-  constexpr int repeated(graph& g, int a, const shape& x) const {
-    return reshape(g, expand(g, a, grouped(x)), keepdims(x, axes_behind_channels(x)));
-  }
-  constexpr extent_t count(const shape& x) const {
-    return times(grouped(x).d[2], count_of(x, axes_behind_channels(x)));
-  }
-  constexpr int sum(graph& g, int x) const { return repeated(g, total(g, x), g[x].s); }
-  constexpr int mean(graph& g, int x) const {
-    const shape s = g[x].s;
-    return repeated(g, binary(g, op::div, total(g, x), g.extent_value(count(s), g[x].t)), s);
-  }
-};
-
-// What the exponents of a type ask for. Squares of x * small do not overflow, nor vanish where those of x overflow; middle
-// and big are for numbers whose squares vanish; (x * small + offset)^2 is no denormal number, which would take long.
-// No eps above `no_eps` meets squares that vanish; floor stands for eps where x is scaled by small.
-struct exponents {
-  double small, middle, big, offset, no_eps, floor;
-};
-constexpr exponents exponents_of(dtype t) {
-  return t == dtype::f32 ? exponents{0x1p-84, 0x1p40, 0x1p80, 0x1p-62, 0x1p-100, 0x1p-120}
-                         : exponents{0x1p-600, 0x1p300, 0x1p600, 0x1p-500, 0x1p-900, 0x1p-1000};
-}
-// t, and eps t^2, of the sum of squares of n elements
-struct scaling {
-  int t, eps, fits; // fits: do the squares?
-  bool may_vanish;
-};
-constexpr scaling scaling_of(graph& g, int squares, int n, double eps) {
-  const dtype type = g[squares].t;
-  const exponents e = exponents_of(type);
-  const auto number = [&](double x) { return g.constant(x, type); };
-  const int fits = binary(g, op::eq, binary(g, op::sub, squares, squares), number(0));
-  const int floor = number(eps < e.floor ? eps : e.floor);
-  if (eps >= e.no_eps)
-    return {where(g, fits, number(1), number(e.small)), where(g, fits, number(eps), floor), fits, false};
-  const int mean = binary(g, op::div, squares, n);
-  const auto below = [&](double x, int a, int b) {
-    return where(g, binary(g, op::lt, mean, number(x)), a, b);
-  };
-  const int tiny = below(1 / (e.big * e.middle), number(e.big), number(e.middle));
-  const int t = where(g, fits, below(1 / e.big, tiny, number(1)), number(e.small));
-  const int of_small = binary(g, op::mul, binary(g, op::mul, number(eps), t), t);
-  return {t, eps == 0 ? number(0) : where(g, fits, of_small, floor), fits, true};
-}
-
-struct moments {
-  int u, t;
-  int centred, scaled;      // x - u, (x - u) t
-  int drift, variance, eps; // (mean - u) t, variance t^2, eps t^2
-};
-template <class Over> constexpr moments moments_of(graph& g, int x, Over over, double eps) {
-  const dtype type = g[x].t;
-  const int n = g.extent_value(over.count(g[x].s), type);
-  const int part = binary(g, op::div, g.constant(1, type), n); // of each element: a sum of all may overflow
-  const int u = unary(g, op::stop_gradient, over.sum(g, binary(g, op::mul, x, part)));
-  const int squares = unary(g, op::stop_gradient, over.sum(g, unary(g, op::square, x)));
-  const scaling q = scaling_of(g, squares, n, eps);
-  const int centred = binary(g, op::sub, x, u), c = binary(g, op::mul, centred, q.t);
-  // The derivatives are those of z = c, which no loop of the primal computes: no loop stores it for another one.
-  const int z = binary(g, op::sub, binary(g, op::mul, x, q.t), binary(g, op::mul, u, q.t));
-  const int scaled = straight_through(g, c, z);
-  const int d = over.mean(g, scaled), d2 = unary(g, op::square, d);
-  const int mean_square =
-      straight_through(g, over.mean(g, unary(g, op::square, c)), over.mean(g, unary(g, op::square, z)));
-  const int v = binary(g, op::sub, mean_square, d2);
-  // A variance below 2^-14 (mean - u)^2 is one of roundings: that is added which is missing.
-  const int missing = binary(g, op::sub, binary(g, op::mul, d2, g.constant(0x1p-14, type)), v);
-  const int added = unary(g, op::stop_gradient, binary(g, op::max, missing, g.constant(0, type)));
-  return {u, q.t, centred, scaled, d, binary(g, op::add, v, added), q.eps};
-}
-// a / sqrt(variance + eps)
-constexpr int over_deviation(graph& g, int a, int variance, int eps) {
-  return binary(g, op::div, a, unary(g, op::sqrt, binary(g, op::add, variance, eps)));
-}
-constexpr int over_deviation(graph& g, const moments& q) {
-  return over_deviation(g, g.constant(1, g[q.variance].t), q.variance, q.eps);
-}
-// (x - mean) t * scale + shift, where there is a shift. In the derivatives drift * scale is one number a mean.
-constexpr int scaled(graph& g, const moments& q, int scale, int shift = no_node) {
-  const int c = binary(g, op::sub, q.centred, binary(g, op::div, q.drift, q.t));
-  const int y = binary(g, op::mul, c, binary(g, op::mul, q.t, scale));
-  const int z = binary(g, op::mul, q.scaled, scale), d = binary(g, op::mul, q.drift, scale);
-  if (shift == no_node) return straight_through(g, y, binary(g, op::sub, z, d));
-  return straight_through(g, binary(g, op::add, y, shift),
-                          binary(g, op::add, z, binary(g, op::sub, shift, d)));
-}
 
 // [c] -> [c, 1, ...], which meets axis 1 of a
 constexpr int along_channels(graph& g, int a, int rank) {
@@ -157,7 +31,7 @@ constexpr int channel_norm(graph& g, Over over, double eps, int x, int gamma, in
   return scaled(g, q, over_deviation(g, along_channels(g, gamma, rank), q.variance, q.eps),
                 along_channels(g, beta, rank));
 }
-// with given statistics
+// with the statistics as arguments
 constexpr int channel_norm(graph& g, double eps, int x, int gamma, int beta, int mean, int variance) {
   const int rank = g[x].s.rank;
   const int scale = along_channels(g, over_deviation(g, gamma, variance, g.constant(eps, g[x].t)), rank);
@@ -182,7 +56,7 @@ template <int K, class... P> constexpr int rms_norm(graph& g, double eps, int x,
   const int squares = unary(g, op::stop_gradient, over.sum(g, unary(g, op::square, x)));
   const scaling q = scaling_of(g, squares, n, eps);
   int total = over.sum(g, unary(g, op::square, binary(g, op::mul, x, q.t)));
-  if (!q.may_vanish) { // the same, from the loop of the squares: t is 1 or small
+  if (!q.may_vanish) { // the same in the loop of the squares: t is 1 or small
     const int low =
         binary(g, op::add, binary(g, op::mul, x, g.constant(e.small, type)), g.constant(e.offset, type));
     total = straight_through(g, where(g, q.fits, squares, over.sum(g, unary(g, op::square, low))), total);
@@ -218,7 +92,7 @@ template <class X, class... P> constexpr bool require_one_float_type(graph& g, c
                  "tapeless: normalisation(x, gamma, beta): all are float, or all are double");
 }
 
-// What each op asks for, in words for vars and for typed handles.
+// The rules of each op, as sentences for vars and for typed handles.
 struct batch_norm_rules {
   static constexpr const char
       *axes = "tapeless: batch_norm(x, gamma, beta): x is (N, C, ...)",
@@ -341,17 +215,17 @@ template <class Rules, class X, class... P> constexpr auto apply_norm(const X& x
 } // namespace detail
 
 // Shapes: y has x's. Without gamma and beta y is the normalised x. eps is added to the variance, as in PyTorch.
-// Errors: compile errors. All are float or all are double; x has the axes, gamma and beta the extents that the op names.
-// Of no elements mean and variance are NaN.
-// Cost: 13 flops an element, layer_norm 14, without gamma and beta 12; rms_norm 8, without gamma 7; batch_norm of given
-// statistics 3; some more a mean. Three loops over x, rms_norm two, given statistics one.
+// Errors: compile errors. All are float or all are double; x has the axes, gamma and beta the extents that the op
+// names. Mean and variance of no elements are NaN.
+// Cost: 13 flops for each element, layer_norm 14, without gamma and beta 12; rms_norm 8, without gamma 7; batch_norm
+// with statistics as arguments 3; and some for each mean. Three loops over x, rms_norm two, this batch_norm one.
 
 // clang-format off
-// batch_norm(x, gamma, beta): statistics of this batch, for training. x: (N, C, ...), gamma, beta: (C)  (Ioffe, Szegedy 2015)
+// batch_norm(x, gamma, beta): statistics of this batch, for training. x: (N, C, ...)  (Ioffe, Szegedy 2015)
 template <detail::handle X> constexpr auto batch_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::batch_norm_rules>(x, eps); }
 template <detail::handle X, detail::handle G, detail::handle B>
 constexpr auto batch_norm(const X& x, const G& gamma, const B& beta, double eps = 1e-5) { return detail::apply_norm<detail::batch_norm_rules>(x, eps, gamma, beta); }
-// batch_norm(x, gamma, beta, mean, variance): given statistics (C), for inference
+// batch_norm(x, gamma, beta, mean, variance): statistics (C) as arguments, for inference
 template <detail::handle X, detail::handle G, detail::handle B, detail::handle M, detail::handle V>
 constexpr auto batch_norm(const X& x, const G& gamma, const B& beta, const M& mean, const V& variance, double eps = 1e-5) {
   return detail::apply_norm<detail::batch_norm_rules>(x, eps, gamma, beta, mean, variance);
@@ -374,8 +248,8 @@ template <int K = 1, detail::handle X, detail::handle G>
 constexpr auto rms_norm(const X& x, const G& gamma, double eps = 1e-5) { return detail::apply_norm<detail::rms_norm_rules<K>>(x, eps, gamma); }
 // clang-format on
 
-// batch_norm_stats(x): {mean, variance} of each channel, both (C): what batch_norm(x, gamma, beta) divides by, at no
-// further cost beside it. The variance is that of the n elements (divided by n); PyTorch's running average takes
+// batch_norm_stats(x): {mean, variance} of each channel, both (C), as batch_norm(x, gamma, beta) uses them; beside it
+// they cost nothing more. The variance is that of the n elements (divided by n); PyTorch's running average takes
 // variance * n / (n - 1).   Errors: as batch_norm.
 template <detail::handle X> constexpr auto batch_norm_stats(const X& x) {
   using namespace detail;

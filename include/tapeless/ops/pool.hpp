@@ -5,21 +5,21 @@
 // avg_pool2d:  y = window_sum(x) / taps     vjp: x_bar += window_spread(y_bar / taps)
 //   y = window_gather(x, i) is the transpose of window_scatter; the factor 1 / taps is an attribute of sum and spread
 //   x: (N, C, H, W)   y: (N, C, P, Q)   i: int32, row-major position in the (H, W) plane
-// The first maximum in row-major order wins; padding never does.
+// The first maximum in row-major order wins; padding is never the maximum.
 #pragma once
 #include "reduce.hpp"
 #include "window.hpp"
 
 namespace tapeless {
 
-// Attributes of the pools; each number stands for both axes, a pair is (height, width).
+// Attributes of the pools; one number is used for both axes, a pair is (height, width).
 struct pool {
   pair2 kernel{2};           // taps of a window, 1 to 255
   pair2 stride{0};           // step between windows, 1 to 255; 0: the kernel's extent, as in PyTorch
   padding2 padding{0};       // around the image, 0 to 255, less than the kernel; or `same`, as for conv
   pair2 dilation{1};         // step between taps, 1 to 255
   bool count_padding = true; // avg_pool2d divides by all taps; otherwise by those inside the image
-  tapeless::layout layout = tapeless::layout::nchw; // of x and y, as the program has them
+  tapeless::layout layout = tapeless::layout::nchw; // of x and y in the program
 };
 
 namespace detail {
@@ -33,7 +33,7 @@ constexpr window_attributes attributes_of(const pool& p) {
 constexpr std::uint64_t pack_kernel(const pair2& k) {
   return static_cast<std::uint64_t>(k.h) | (static_cast<std::uint64_t>(k.w) << 16);
 }
-inline constexpr std::uint64_t mean_of_taps = std::uint64_t{1} << 32; // beside a kernel: times 1 / taps
+inline constexpr std::uint64_t mean_of_taps = std::uint64_t{1} << 32; // in a packed kernel: times 1 / taps
 constexpr bool is_mean(std::uint64_t k) { return (k & mean_of_taps) != 0; }
 constexpr pair2 unpack_kernel(std::uint64_t k) {
   return {static_cast<int>(k & 0xffff), static_cast<int>((k >> 16) & 0xffff)};
@@ -56,7 +56,7 @@ constexpr int window_node(graph& g, op o, int a, int index, std::uint64_t packed
   v.s = s;
   return g.intern(v);
 }
-// The maximum of relus is the relu of the maximum, with the same cotangents: fewer are computed, and x need not be kept.
+// The maximum of relus is the relu of the maximum, with the same cotangents: there are fewer relus, and x is not kept.
 constexpr int max_pool(graph& g, int x, const pair2& k, const window_attributes& a) {
   const auto is_relu = [&](int i) { return g[i].o == op::relu; };
   const auto relu_of = [&](int i) { return unary(g, op::relu, max_pool(g, i, k, a)); };
@@ -64,7 +64,8 @@ constexpr int max_pool(graph& g, int x, const pair2& k, const window_attributes&
   if (g[x].o == op::transpose && is_relu(g[x].in[0]))
     return relu_of(transpose(g, g[g[x].in[0]].in[0], g[x].attr));
   const shape s = pool_shape(g[x].s, k, a);
-  // a vjp reads the positions: made here they are computed beside the maximum, and x is not kept; dead otherwise
+  // A vjp reads the positions. Made here, they are computed with the maximum and x is not kept; without a vjp they are
+  // dead.
   window_node(g, op::window_argmax, x, -1, pack(a), pack_kernel(k), s);
   return window_node(g, op::window_max, x, -1, pack(a), pack_kernel(k), s);
 }
@@ -73,7 +74,7 @@ constexpr int avg_pool(graph& g, int x, const pair2& k, const window_attributes&
   if (count_padding || a.padding == padding2{0})
     return window_node(g, op::window_sum, x, -1, pack(a), pack_kernel(k) | mean_of_taps, s);
   const int sum = window_node(g, op::window_sum, x, -1, pack(a), pack_kernel(k), s);
-  // the taps inside the image are counted at run: the windows of a plane of ones
+  // a run counts the taps inside the image: the sums of a plane of ones
   const int one = expand(g, g.constant(1, g[x].t), shape{4, {1, 1, sx.d[2], sx.d[3]}});
   return binary(
       g, op::div, sum,
@@ -152,7 +153,7 @@ template <class X> constexpr X pool_without_attributes(const X& x) {
 // max_pool2d<pool{.kernel = 2}>(x): y[n,c,p,q] = max over the window's taps inside the image; a NaN is the maximum
 //   x: (N, C, H, W)   y: (N, C, P, Q), P = floor((H + top + bottom - (kernel - 1) dilation - 1) / stride) + 1
 //   with .layout = layout::nhwc:  x: (N, H, W, C)   y: (N, P, Q, C)
-// Of a relu it is traced as the relu of the maximum, with the same values and cotangents.
+// max_pool2d(relu(x)) is traced as the relu of the maximum, with the same values and cotangents.
 // Errors: compile errors. H and W are static, the padding is smaller than the kernel, the kernel fits.
 // Cost: one flop for each tap that meets the image; a vjp takes one more and keeps the positions, int32.
 template <pool P, detail::handle X> constexpr auto max_pool2d(const X& x) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// y = sum<axes...>(x), mean, max, logsumexp       all axes where none is given; negative axes count from the end
+// y = sum<axes...>(x), mean, max, logsumexp       all axes if none is given; negative axes count from the end
 // sum<1>(x, keepdims) keeps the axes with extent 1.
 // vjp: x_bar += y_bar repeated (sum); max gives y_bar to the first maximum.
 #pragma once
@@ -10,14 +10,14 @@
 
 namespace tapeless {
 
-// Tag: the reduced axes stay, with extent 1.
+// Tag: the reduced axes keep extent 1.
 struct keepdims_t {};
 inline constexpr keepdims_t keepdims{};
 
 namespace detail {
 
-// Over the axes of the mask, which stay with extent 1. A sum of a sum is one sum of the operand, and a sum over a
-// repeated axis is the product with its extent, and 0 where that is 0, whatever was repeated.
+// Sum over the axes of the mask, which keep extent 1. A sum of a sum is one sum. A sum over a repeated axis is the
+// product with its extent, and 0 if that is 0, whatever was repeated.
 constexpr int sum(graph& g, int a, unsigned axes) {
   const shape s = g[a].s;
   for (int i = 0; i < s.rank; ++i)
@@ -25,7 +25,7 @@ constexpr int sum(graph& g, int a, unsigned axes) {
   if (axes == 0) return a;
   if (g[a].o == op::sum) return sum(g, g[a].in[0], axes | static_cast<unsigned>(g[a].attr));
   if (g[a].o == op::expand || g.is_konst(a)) {
-    // a repeated axis is a factor, no sum
+    // a repeated axis is a factor, not a sum
     const int inner = g[a].o == op::expand ? g[a].in[0] : a;
     const shape q = g[inner].s;
     extent_t factor = 1;
@@ -46,13 +46,8 @@ constexpr int sum(graph& g, int a, unsigned axes) {
           keepdims(s, axes));
     }
   }
-  node v;
-  v.o = op::sum;
-  v.t = g[a].t;
-  v.attr = axes;
-  v.in[0] = a;
-  v.s = keepdims(s, axes);
-  return g.intern(v);
+  return g.intern(
+      {.o = op::sum, .t = g[a].t, .in = {a, no_node, no_node}, .attr = axes, .s = keepdims(s, axes)});
 }
 // The transpose of broadcasting: a summed down to shape s.   @pre broadcast(s, g[a].s) == g[a].s
 constexpr int sum_to(graph& g, int a, shape s) {
@@ -66,13 +61,11 @@ constexpr int sum_to(graph& g, int a, shape s) {
   return reshape(g, sum(g, a, axes), s);
 }
 constexpr int max_reduce(graph& g, int a, unsigned axes) {
-  node v;
-  v.o = op::max_reduce;
-  v.t = g[a].t;
-  v.attr = axes;
-  v.in[0] = a;
-  v.s = keepdims(g[a].s, axes);
-  return g.intern(v);
+  return g.intern({.o = op::max_reduce,
+                   .t = g[a].t,
+                   .in = {a, no_node, no_node},
+                   .attr = axes,
+                   .s = keepdims(g[a].s, axes)});
 }
 constexpr extent_t count_of(const shape& s, unsigned axes) {
   extent_t n = 1;
@@ -84,13 +77,13 @@ constexpr int mean(graph& g, int a, unsigned axes) {
   const extent_t n = count_of(g[a].s, axes);
   return binary(g, op::div, sum(g, a, axes), g.extent_value(n, g[a].t));
 }
-// The largest finite number of a type; and one that vanishes beside 1, and whose powers are far from 0.
+// The largest finite number of a type; and a number that added to 1 gives 1, but whose powers are far from 0.
 constexpr double largest(dtype t) {
   return t == dtype::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
 }
 constexpr double beside_one(dtype t) { return t == dtype::f32 ? 0x1p-26 : 0x1p-56; }
 
-// exp(a - m) and its sum; m is the maximum, held constant and finite. The sum is at least 1, or 0 where all are -inf.
+// exp(a - m) and its sum; m is the maximum, held constant and finite. The sum is at least 1, or 0 if all are -inf.
 struct exponentials {
   int top;             // the maximum, held constant
   int shifted, e, sum; // a - m, exp(a - m)
@@ -103,12 +96,12 @@ constexpr exponentials exponentials_of(graph& g, int a, unsigned axes) {
   const int shifted = binary(g, op::sub, a, m), e = unary(g, op::exp, shifted);
   return {top, shifted, e, sum(g, e, axes)};
 }
-// a, or a number that is not 0 where a is: 0 times its inverse is 0
+// a, but not 0: where a is 0, 0 divided by it is 0
 constexpr int off_zero(graph& g, int a) {
   return binary(g, op::add, a, g.constant(beside_one(g[a].t), g[a].t));
 }
 
-// -inf of nothing but -inf, and no cotangent passes there
+// -inf if all are -inf; then no cotangent passes
 constexpr int logsumexp(graph& g, int a, unsigned axes) {
   const exponentials q = exponentials_of(g, a, axes);
   return binary(g, op::add, unary(g, op::log, off_zero(g, q.sum)), q.top);
@@ -163,17 +156,17 @@ template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr
 
 } // namespace detail
 
-// y = reduction<axes...>(a), over the named axes, all of them where none is named; a negative axis counts from the end.
-// Shapes: the axes vanish; with keepdims they stay with extent 1. a is float or double.
+// y = reduction<axes...>(a), over the named axes, or all if none is named; a negative axis counts from the end.
+// Shapes: the axes vanish; with keepdims they keep extent 1. a is float or double.
 // Errors: compile errors. Each axis exists and is named once.
-// Cost: a reduction ends a fused loop. sum and max: one flop an element of a; mean one more an element of y;
-// logsumexp four an element of a and five an element of y.
+// Cost: a reduction ends a fused loop. sum and max: one flop for each element of a; mean one more for each element of
+// y; logsumexp four for each element of a and five for each element of y.
 
 // clang-format off
-// sum<axes...>(a); 0 of no elements
+// sum<axes...>(a); the sum of no elements is 0
 template <int... Axes, detail::handle A> constexpr auto sum(const A& a) { return detail::apply_reduction<detail::sum, false, false, Axes...>(a); }
 template <int... Axes, detail::handle A> constexpr auto sum(const A& a, keepdims_t) { return detail::apply_reduction<detail::sum, true, false, Axes...>(a); }
-// mean<axes...>(a) = sum / count; NaN where the count is 0
+// mean<axes...>(a) = sum / count; NaN if the count is 0
 template <int... Axes, detail::handle A> constexpr auto mean(const A& a) { return detail::apply_reduction<detail::mean, false, false, Axes...>(a); }
 template <int... Axes, detail::handle A> constexpr auto mean(const A& a, keepdims_t) { return detail::apply_reduction<detail::mean, true, false, Axes...>(a); }
 // max<axes...>(a): the axes may not be empty (at run time an exception); a NaN is the maximum

@@ -3,8 +3,8 @@
 //
 // op_rule: what the compiler knows of an op, one row of a table in its family's file:
 //   op, name, kind, flops, vjp
-// A vjp rule states  x_bar[k] += d  as c.give(k, d). d may have more extent than the operand: the adjoint pass sums
-// the broadcast axes.
+// A vjp rule states  x_bar[k] += d  as c.give(k, d). d may have the broadcast shape: the adjoint pass sums over the
+// axes along which the operand is repeated.
 #pragma once
 #include "../expr/handle.hpp" // IWYU pragma: export
 
@@ -14,11 +14,11 @@ enum class kind : std::uint8_t {
   leaf,
   elementwise, // fused with its neighbours
   reduction,   // ends a fused group
-  view,        // read through by its consumers
+  view,        // its consumers read through it
   kernel       // a step of its own with a kernel of its own
 };
 
-// One node under differentiation.
+// The node that is being differentiated.
 struct vjp_context {
   graph& g;
   const node v; // a copy: the graph grows while the rule runs
@@ -39,7 +39,7 @@ struct count {
   double c = 0;
   extent_t names = 0;
   constexpr count() = default;
-  // k for each element of s; also where there are more of them than a tensor can have
+  // k for each element of s; there may be more elements than a tensor can have
   constexpr count(double k, const shape& s) : c(k) {
     for (int i = 0; i < s.rank; ++i) {
       c *= static_cast<double>(coefficient(s.d[i]));
@@ -48,15 +48,15 @@ struct count {
   }
 };
 
-// x[k]: the shape of operand k. The count is that of the naive reference: one for each + - * / min max compare
-// sqrt exp log tanh erf pow.
+// x[k]: the shape of operand k. Flops are counted as in the naive reference: one for each + - * / min max compare sqrt
+// exp log tanh erf pow.
 using flops_rule = count (*)(const node& v, const shape* x);
 template <int K> constexpr count per_output(const node& v, const shape*) { return {K, v.s}; }
 template <int K> constexpr count per_input(const node&, const shape* x) { return {K, x[0]}; }
 constexpr count no_flops(const node&, const shape*) { return {}; }
 
 // A row without a vjp has no derivative: leaves, comparisons, indices.
-// (Whether it has one is a bool: with -fsanitize=undefined g++ folds no comparison of pointers.)
+// (`differentiable` is a bool: with -fsanitize=undefined g++ does not fold a comparison of pointers.)
 struct op_rule {
   using vjp_rule = void (*)(vjp_context&);
   op o = op::count_;

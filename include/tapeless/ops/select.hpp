@@ -3,96 +3,17 @@
 //
 // Selections: the positions of some elements of a vector, as int32 in ascending order.
 //   top_k<64>(loss), bottom_k<64>(loss), where<'k'>(loss > t), top_k_of_each<8, 10, 'k'>(loss, label)
-// gather(x, rows) then keeps those rows. What is computed from them alone costs that many rows, forward and adjoint: see
+// gather(x, rows) then keeps those rows. What is computed only from them costs that many rows, forward and adjoint: see
 // plan/analysis/op_axes.hpp. A selection is a constant for derivatives.
 //
-// How many there are is known at compile time, or is a named extent that the run counts: its name is the user's.
-// Of no rows a sum is 0, a mean NaN, a maximum -infinity, and gradients are 0.
+// The number of rows is known at compile time, or it is data-dependent: a named extent that the run counts, with a name
+// that the user gives. A sum of no rows is 0, a mean NaN, a maximum -infinity, and gradients are 0.
 #pragma once
 #include "index.hpp"
+#include "select_node.hpp" // IWYU pragma: export
 
 namespace tapeless {
-
-// percent{25} of the elements, rounded down, but at least one of them.
-struct percent {
-  int value;
-};
-// Tags, the last argument: top_k<64>(values, recompute), where<'k'>(mask, retain). What the adjoint
-// reads of the selected rows is computed again from the arguments: less memory, and the flops of their forward once more;
-// or it is read from what the forward pass stored for all rows. Without a tag the cheaper of the two is done, by the back
-// end's cost model (plan/analysis/row_cost.hpp).
-struct recompute_t {};
-inline constexpr recompute_t recompute{};
-struct retain_t {};
-inline constexpr retain_t retain{};
-
 namespace detail {
-
-enum class selection : std::uint8_t { where, top, bottom, top_of_each, bottom_of_each }; // even: the least
-
-// What the adjoint reads of selected rows.
-enum class residual : std::uint8_t { by_cost, recomputed, retained };
-
-template <class R>
-concept residual_tag = std::is_same_v<R, recompute_t> || std::is_same_v<R, retain_t>;
-template <class... R> inline constexpr bool one_tag = sizeof...(R) < 2;
-template <class... R> constexpr residual residual_of() {
-  static_assert(one_tag<R...>, "tapeless: top_k<k>(values, tag): one tag, tl::retain or tl::recompute");
-  if constexpr (sizeof...(R) == 0) return residual::by_cost;
-  else return (std::is_same_v<R, recompute_t> && ...) ? residual::recomputed : residual::retained;
-}
-
-// attr of op::select: the selection, the percentage where that is meant, what becomes of residuals; attr2: k and the number
-// of segments
-struct select_attributes {
-  selection what = selection::where;
-  int percentage = 0;
-  extent_t k = 0, segments = 0;
-  residual rows = residual::by_cost;
-  // of integers: for an enumeration all == on handles would be looked at
-  constexpr bool is_open() const { return static_cast<int>(rows) == static_cast<int>(residual::by_cost); }
-  constexpr bool recomputes() const {
-    return static_cast<int>(rows) == static_cast<int>(residual::recomputed);
-  }
-  constexpr bool by_order() const { return static_cast<int>(what) > 0; }
-  constexpr bool least() const { return static_cast<int>(what) % 2 == 0; } // @pre by_order()
-  // Of n > 0 values, where no run says fewer.   @pre by_order(), without segments
-  constexpr extent_t most_of(extent_t n) const {
-    return percentage == 0 ? k : n * percentage / 100 > 1 ? n * percentage / 100 : 1;
-  }
-};
-inline constexpr extent_t most_selected = (extent_t{1} << 31) - 1;
-// v: a node or a step
-template <class V> constexpr select_attributes attributes_of_select(const V& v) {
-  return {static_cast<selection>(v.attr & 255), static_cast<int>((v.attr >> 8) & 255),
-          static_cast<extent_t>(v.attr2 & 0xffffffffu), static_cast<extent_t>(v.attr2 >> 32),
-          static_cast<residual>((v.attr >> 16) & 3)};
-}
-// second: the run-time k, or the segment of each element
-constexpr int select(graph& g, int a, int second, const select_attributes& q, extent_t count) {
-  if (q.by_order() && q.segments == 0 && second < 0 && is_static(count) &&
-      g[a].s == shape{1, {count}}) // all, in order
-    return iota(g, shape{1, {count}});
-  node v;
-  v.o = op::select;
-  v.t = dtype::i32;
-  v.attr = static_cast<std::uint64_t>(q.what) | static_cast<std::uint64_t>(q.percentage) << 8 |
-           static_cast<std::uint64_t>(q.rows) << 16;
-  v.attr2 = static_cast<std::uint64_t>(q.k) | static_cast<std::uint64_t>(q.segments) << 32;
-  v.in[0] = dense(g, a);
-  v.in[1] = second < 0 ? no_node : dense(g, second);
-  v.s = shape{1, {count}};
-  if (!is_static(count)) g.learn_count(count);
-  return g.intern(v);
-}
-// How many it may have, of whatever number of elements.
-constexpr extent_t most_of_select(const node& v) {
-  const select_attributes q = attributes_of_select(v);
-  if (!q.by_order() || q.percentage > 0) return most_selected;
-  return q.segments > 0 && q.k > most_selected / q.segments ? most_selected
-         : q.segments > 0                                   ? q.k * q.segments
-                                                            : q.k;
-}
 
 // K of top_k: a number or a percentage
 template <auto K> inline constexpr bool is_percent =
@@ -179,7 +100,7 @@ template <auto K, char Name, class A> constexpr bool may_select() {
   }
   return false;
 }
-// What a misuse returns: an index, so that what reads it has no rule to break.
+// What a misuse returns: an index, so that an op that reads it breaks no further rule.
 template <class A> constexpr auto no_rows(const A& a) {
   constexpr shape s{1, {1}};
   graph& g = graph_of(a);
@@ -198,7 +119,7 @@ constexpr auto select_by_order(const A& a, int second = no_node, extent_t segmen
     return wrap<std::int32_t, s>(g, select(g, a.id(), second, q, count));
   } else return no_rows(a);
 }
-// A count that is an argument is checked before the first step, as an index is; select clamps a computed one.
+// A count that is an argument is checked before the first step, like an index; select clamps a computed one.
 template <auto K> constexpr int checked_count(graph& g, int count) {
   if constexpr (std::is_integral_v<std::remove_cv_t<decltype(K)>>)
     if (is_view_of_argument(g, count)) return checked_index(g, count, static_cast<extent_t>(K) + 1);
@@ -263,10 +184,10 @@ template <class A> constexpr auto select_of_each_without_k(const A& a) {
 //   (n) -> (k) int32; k: a number, or tl::percent{p} of n, rounded down but at least 1
 // rows = top_k<k, 'k'>(values): min(k, n) positions, for values of a named extent; the run counts them under that name
 // rows = top_k<k, 'k'>(values, count): min(count, n) of them, count an int32 of the run, 0 to k
-// bottom_k: the least ones.
-// Ties: lower positions first. NaN counts as the greatest value, -0 equals 0.
-// Errors: compile errors. values has one axis, is float, double or int32; k <= n where n is static; the name is that of no
-// argument and of no other selection.
+// bottom_k: the k smallest.
+// Ties: lower positions first. NaN counts as the greatest value; -0 equals 0.
+// Errors: compile errors. values has one axis and is float, double or int32; k <= n if n is static; no argument and no
+// other selection has the name.
 // Cost: no flops; a few passes over values. gather(x, rows) and what follows cost k rows, forward and adjoint.
 // clang-format off
 template <auto K, char Name = 0, detail::handle A, detail::residual_tag... R>
@@ -280,8 +201,9 @@ template <auto K, char Name = 0, detail::handle A, detail::handle_or_number C, d
 constexpr auto bottom_k(const A& values, const C& count, R...) { return detail::select_counted<detail::selection::bottom, K, Name, detail::residual_of<R...>()>(values, count); }
 template <detail::handle A, class... C> constexpr auto bottom_k(const A& values, const C&...) { return detail::select_without_k(values); }
 
-// rows = top_k_of_each<k, segments, 'k'>(values, segment): of each segment (class, image) its k greatest elements, or all
-// that it has; ascending by position. segment[i] in [0, segments) is that of element i; any other number is no segment.
+// rows = top_k_of_each<k, segments, 'k'>(values, segment): the k greatest elements of each segment (class, image), or
+// all if it has fewer; ascending by position. segment[i] in [0, segments) is that of element i; other numbers are no
+// segment.
 //   (n), (n) int32 -> (k) int32, k counted by the run
 template <auto K, extent_t Segments, char Name = 0, detail::handle A, detail::handle S, detail::residual_tag... R>
 constexpr auto top_k_of_each(const A& values, const S& segment, R...) { return detail::select_of_each<detail::selection::top_of_each, K, Segments, Name, detail::residual_of<R...>()>(values, segment); }

@@ -1,28 +1,25 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A dense matrix beside a sparse one of its extents, (m, n), with the entries a_e at (i_e, j_e):
+// Between a dense (m, n) matrix and a sparse one of the same extents, with the entries a_e at (i_e, j_e):
 //   entries_of   y_e = d[i_e, j_e]
 //   dense_of     y[i_e, j_e] = a_e, and 0 elsewhere
-// Each is linear, and its vjp is the other one.
+// Each is linear, and its vjp is the other.
 #pragma once
 #include "shape.hpp"
 #include "spmm.hpp"
 
 namespace tapeless::detail {
 
-// attr of both: in_tiles and
+// attr of both: in_tiles, and
 inline constexpr std::uint64_t entries_wide = 1; // the row ends are int64
 
 constexpr int beside_dense(graph& g, op o, int pattern, int x, const shape& s) {
-  node v;
-  v.o = o;
-  v.t = g[x].t;
-  v.in[0] = pattern;
-  v.in[1] = dense(g, x);
-  v.attr = tiles_of(g, pattern) | (has_wide_row_ends(g, pattern) ? entries_wide : 0);
-  v.s = s;
-  return g.intern(v);
+  return g.intern({.o = o,
+                   .t = g[x].t,
+                   .in = {pattern, dense(g, x), no_node},
+                   .attr = tiles_of(g, pattern) | (has_wide_row_ends(g, pattern) ? entries_wide : 0),
+                   .s = s});
 }
 // @pre d is (rows, cols)
 constexpr int entries_of(graph& g, int pattern, int d) {

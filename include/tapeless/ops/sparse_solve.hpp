@@ -11,42 +11,36 @@
 
 namespace tapeless {
 
-// Which triangle solve_triangular reads; unit: the diagonal is taken for ones, whatever is stored.
+// Which triangle solve_triangular reads; unit: the diagonal is taken as ones, whatever is stored.
 struct triangle {
   bool upper = false, unit = false;
 };
 
 namespace detail {
 
-// attr of sparse_solve: spmm_transposed, and of the matrix as it is stored
+// attr of sparse_solve: spmm_transposed, and these of the matrix as stored
 inline constexpr std::uint64_t solves_upper = 8, solves_unit = 16, solves_wide = 32; // its row ends are int64
 
 // @pre b is (n) or (n, k), the matrix (n, n)
 constexpr int sparse_solve(graph& g, int pattern, int values, int b, std::uint64_t attr) {
   if (g.is(b, 0)) return b;
-  node v;
-  v.o = op::sparse_solve;
-  v.t = g[values].t;
-  v.in[0] = pattern;
-  v.in[1] = dense(g, values);
-  v.in[2] = dense(g, b);
-  v.attr = attr | (has_wide_row_ends(g, pattern) ? solves_wide : 0);
-  v.attr2 = g[pattern].attr2;
-  v.s = g[b].s;
-  return g.intern(v);
+  return g.intern({.o = op::sparse_solve,
+                   .t = g[values].t,
+                   .in = {pattern, dense(g, values), dense(g, b)},
+                   .attr = attr | (has_wide_row_ends(g, pattern) ? solves_wide : 0),
+                   .attr2 = g[pattern].attr2,
+                   .s = g[b].s});
 }
 // 1 for each entry that a solve reads, 0 for the others
 constexpr int entries_of_triangle(graph& g, int pattern, dtype t, std::uint64_t attr) {
-  node v;
-  v.o = op::sddmm;
-  v.t = t;
-  v.in[0] = pattern;
-  v.attr = first_is_ones | second_is_ones |
-           ((attr & solves_upper) != 0 ? in_upper_triangle : in_lower_triangle) |
-           ((attr & solves_unit) != 0 ? off_diagonal : 0);
-  v.attr2 = g[pattern].attr2;
-  v.s = shape{1, {nnz_of_pattern(g[pattern])}};
-  return g.intern(v);
+  return g.intern({.o = op::sddmm,
+                   .t = t,
+                   .in = {pattern, no_node, no_node},
+                   .attr = first_is_ones | second_is_ones |
+                           ((attr & solves_upper) != 0 ? in_upper_triangle : in_lower_triangle) |
+                           ((attr & solves_unit) != 0 ? off_diagonal : 0),
+                   .attr2 = g[pattern].attr2,
+                   .s = shape{1, {nnz_of_pattern(g[pattern])}}});
 }
 template <shape S>
 concept is_square = S.rank == 2 && S.d[0] == S.d[1];
@@ -54,9 +48,10 @@ concept is_square = S.rank == 2 && S.d[0] == S.d[1];
 } // namespace detail
 
 // solve_triangular<triangle{.upper, .unit}>(A, b): the x with A x = b; A is (n, n), b (n) or (n, k); A may be a
-// transpose(A), whose triangle is the other one. Entries out of the triangle are not read, and their gradient is 0.
-// Errors: compile errors: A is square, b has its rows and its element type. A zero or missing diagonal gives inf or NaN.
-// Cost: at most 2 e k flops; one thread, for each row waits for those before it.
+// transpose(A), whose triangle is the other one. Entries outside the triangle are not read; their gradient is 0.
+// Errors: compile errors. A is square, b has its rows and its element type. A zero or missing diagonal gives inf or
+// NaN.
+// Cost: at most 2 e k flops, in one thread: each row waits for those before it.
 template <triangle Triangle = triangle{}, detail::sparse_operand A, detail::handle B>
 constexpr auto solve_triangular(const A& a, const B& b) {
   using namespace detail;
@@ -94,7 +89,8 @@ constexpr auto solve_triangular(const A& a, const B& b) {
 
 namespace detail {
 
-// A product and a difference for an entry, a division for a diagonal one; of the other triangle nothing is known here.
+// A product and a difference for each entry, a division on the diagonal; how many lie in the triangle is not known
+// here.
 constexpr count sparse_solve_flops(const node& v, const shape*) {
   return {2, shape{2, {static_cast<extent_t>(v.attr2), v.s.rank == 2 ? v.s.d[1] : 1}}};
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The product of two sparse matrices on a pattern that is there: c_ij = sum_k a_ik b_kj for the entries (i, j) of C.
+// The product of two sparse matrices on a given pattern: c_ij = sum_k a_ik b_kj for the entries (i, j) of C.
 //   vjp: a_ik = sum_j c_ij b_kj     b_kj = sum_i a_ik c_ij
-// Three halves of one trilinear form: spgemm computes the values of one matrix from those of the two others.
+// These three are one trilinear form: spgemm computes the values of one matrix from those of the two others.
 #pragma once
 #include "../core/csr.hpp"
 #include "shape.hpp"
@@ -13,21 +13,14 @@
 namespace tapeless {
 namespace detail {
 
-// attr of spgemm: which of a, b, c it computes; the two others are its operands, in this order
+// attr of spgemm: which of a, b, c it computes; the other two are its operands, in this order
 inline constexpr std::uint64_t spgemm_a = 0, spgemm_b = 1, spgemm_c = 2;
 constexpr std::uint64_t made_by_spgemm(std::uint64_t attr) { return attr & 3; }
 // and whether the row ends of its pattern 0, 1 or 2 are int64
 constexpr std::uint64_t spgemm_wide(int pattern) { return std::uint64_t{4} << pattern; }
 
 constexpr int three_patterns(graph& g, int a, int b, int c) {
-  node v;
-  v.o = op::three_patterns;
-  v.t = dtype::i32;
-  v.in[0] = a;
-  v.in[1] = b;
-  v.in[2] = c;
-  v.s = g[c].s;
-  return g.intern(v);
+  return g.intern({.o = op::three_patterns, .t = dtype::i32, .in = {a, b, c}, .s = g[c].s});
 }
 constexpr int spgemm(graph& g, int patterns, std::uint64_t which, int x, int y) {
   node v;
@@ -49,9 +42,9 @@ concept product_extents = A.d[0] == C.d[0] && A.d[1] == B.d[0] && B.d[1] == C.d[
 
 // sampled_matmul(C, A, B): the pattern of C with the values of A B; those of C are not read
 //   A: (m, k)   B: (k, n)   C: (m, n), all sparse; csr_product_pattern(a, b) makes a C that misses no entry of A B
-// Errors: compile errors: the extents agree, one element type.
-// Cost: for each pair of an entry of A and one of B that meet, a product, a sum and a search in a row of C. The flops
-// depend on the patterns: cost states none.
+// Errors: compile errors. The extents agree, and the element types.
+// Cost: for each a_ik and b_kj a product, a sum and a search in a row of C. The flops depend on the patterns: cost
+// reports none.
 template <detail::csr_matrix C, detail::csr_matrix A, detail::csr_matrix B>
 constexpr auto sampled_matmul(const C& c, const A& a, const B& b) {
   using namespace detail;

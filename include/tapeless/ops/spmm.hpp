@@ -3,10 +3,10 @@
 //
 // The nodes and rules of products with sparse matrices. For A with the entries a_e at (i_e, j_e):
 //   spmm    C = A B:   C[i_e, :] += a_e B[j_e, :]       C = A^T B:   C[j_e, :] += a_e B[i_e, :]
-//   sddmm   a_e = <L[i_e, :], R[j_e, :]>                on a pattern that is there
-// Each is linear in its two operands, and their vjps are the other one and itself:
+//   sddmm   a_e = <L[i_e, :], R[j_e, :]>                on a given pattern
+// Each is linear in its two operands; its vjp is the other for one operand, itself for the other:
 //   spmm:  a_bar = sddmm(C_bar, B)     B_bar = A^T C_bar         sddmm:  L_bar = A(a_bar) R     R_bar = A(a_bar)^T L
-// An operand that is all ones is left out: row sums are A 1, the values s[i_e] of a row are sddmm(s, 1).
+// An operand of all ones is left out: row sums are A 1, and sddmm(s, 1) gives each entry the number s[i_e] of its row.
 #pragma once
 #include "matmul.hpp"
 #include "shape.hpp"
@@ -15,23 +15,20 @@ namespace tapeless::detail {
 
 // ---- attributes of spmm and sddmm; attr2 is nnz ---------------------------------------------------------------
 inline constexpr std::uint64_t spmm_transposed = 1, first_is_ones = 2, second_is_ones = 4;
-// of an sddmm of ones and ones: the entries out of a triangle are 0 (sparse_solve.hpp)
+// of an sddmm of ones and ones: the entries outside a triangle are 0 (sparse_solve.hpp)
 inline constexpr std::uint64_t in_lower_triangle = 8, in_upper_triangle = 16, off_diagonal = 32;
 inline constexpr std::uint64_t in_tiles = 64; // the matrix is tiled
-// of a step A^T C: rows of C are zero outside selected ones
+// of a step A^T C: C is zero outside selected rows
 inline constexpr std::uint64_t skips_zero_rows = 128;
 
-// Its columns and row_end as one operand: attr is cols, attr2 nnz, the extent that of the rows.
+// The columns and row_end of a as one operand: attr is cols, attr2 nnz, the extent the number of rows.
 template <class A> constexpr int pattern_of(graph& g, const A& a) {
-  node v;
-  v.o = is_tiled_v<A> ? op::tiles : op::pattern;
-  v.t = dtype::i32;
-  v.in[0] = a.columns().id();
-  v.in[1] = a.row_end().id();
-  v.attr = static_cast<std::uint64_t>(A::extents.d[1]);
-  v.attr2 = static_cast<std::uint64_t>(A::values_type::extents.d[0]);
-  v.s = shape{1, {A::extents.d[0]}};
-  return g.intern(v);
+  return g.intern({.o = is_tiled_v<A> ? op::tiles : op::pattern,
+                   .t = dtype::i32,
+                   .in = {a.columns().id(), a.row_end().id(), no_node},
+                   .attr = static_cast<std::uint64_t>(A::extents.d[1]),
+                   .attr2 = static_cast<std::uint64_t>(A::values_type::extents.d[0]),
+                   .s = shape{1, {A::extents.d[0]}}});
 }
 constexpr extent_t cols_of_pattern(const node& v) { return static_cast<extent_t>(v.attr); }
 constexpr extent_t nnz_of_pattern(const node& v) { return static_cast<extent_t>(v.attr2); }
@@ -44,11 +41,11 @@ constexpr bool all_ones(const graph& g, int x) {
   while (g[x].o == op::expand || g[x].o == op::reshape) x = g[x].in[0];
   return g.is(x, 1);
 }
-// an operand, or the ones that stand for it
+// the operand x, or ones if there is none
 constexpr int factor(graph& g, int x, dtype t, extent_t n) {
   return x >= 0 ? x : expand(g, g.constant(1, t), shape{1, {n}});
 }
-// operand k of v, or nothing where it is all ones
+// makes x operand k of v, unless it is all ones
 constexpr void take_factor(graph& g, node& v, int k, int x, std::uint64_t ones) {
   if (all_ones(g, x)) v.attr |= ones;
   else v.in[k] = dense(g, x);
@@ -60,11 +57,11 @@ struct scaled_values {
   scales what = scales::nothing;
   int by = no_node, rest = no_node;
 };
-// Those of rows and columns are arguments: what a program computes may be infinite in a row or column without entries, as
-// 1 / sum<1>(A), and 0 there all the same.
+// For rows and columns `by` must be an argument: a computed number, as 1 / sum<1>(A), may be infinite in a row or
+// column without entries, where the product must still be 0.
 constexpr scaled_values scaling_of(const graph& g, int pattern, int values) {
   const node& v = g[values];
-  const auto is_spread = [&](int x, std::uint64_t ones) { // of one vector
+  const auto is_spread = [&](int x, std::uint64_t ones) { // a vector over the entries
     if (g[x].o != op::sddmm || g[x].in[0] != pattern || (g[x].attr & ~in_tiles) != ones) return false;
     int s = g[x].in[ones == second_is_ones ? 1 : 2];
     while (g[s].o == op::reshape || g[s].o == op::copy || g[s].o == op::cast || g[s].o == op::slice)
@@ -85,7 +82,7 @@ constexpr scaled_values scaling_of(const graph& g, int pattern, int values) {
   return {};
 }
 
-// In a product with a vector scaled values are not made: diag(s) A b = s (A b), and (A diag(s)) b = A (s b).
+// A product with a vector does not scale the values: diag(s) A b = s (A b), and (A diag(s)) b = A (s b).
 // @pre b is (cols) or (cols, k); transposed: (rows) or (rows, k)
 constexpr int spmm(graph& g, int pattern, int values, int b, bool transposed) {
   shape result = g[b].s;
@@ -153,7 +150,7 @@ constexpr bool comes_of_product(const graph& g, int x, int pattern) {
   }
   return false;
 }
-// number * rest, where the number comes of a product with the matrix; no_node: there is no such factor
+// x = number * rest, the number depends on a product with the matrix; no_node: there is no such factor
 struct number_and_rest {
   int number = no_node, rest = no_node;
 };
@@ -179,8 +176,8 @@ constexpr number_and_rest without_number(graph& g, int x, int pattern) {
       return {r.number, expand(g, with_branch(g, v, k, r.rest), v.s)};
   return {};
 }
-// A^T (s r) = s (A^T r): rows then need no number that comes of all of them, as in the gradient of a root of a sum.
-// Where no row counts, the root is 0 and s infinite, and the gradient is 0 nevertheless.
+// A^T (s r) = s (A^T r): then a row does not wait for a number that depends on all rows, as in the gradient of the root
+// of a sum. If all rows are zero, the root is 0 and s infinite, but the gradient is still 0.
 constexpr int spmm_of_cotangent(graph& g, int pattern, int values, int bar, bool transposed) {
   if (transposed && g[bar].s.rank == 1)
     if (const number_and_rest r = without_number(g, bar, pattern); r.number >= 0) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // unfold:  y[n D' + o, c T + t, h, w] = x[n, c, o stride - front + t dilation, h, w], zero outside x
-// fold is its transpose: each element of x_bar is the sum of those of y_bar that were read from it.
+// fold is its transpose: each element of x_bar is the sum of the elements of y_bar that were read from it.
 //   x: (N, C, D, H, W)   y: (N D', C T, H, W)
-// With it a convolution over (d, h, w) is one over (h, w) whose channels are (c, t).
+// It turns a convolution over (d, h, w) into one over (h, w) with channels (c, t).
 #pragma once
 #include "shape.hpp"
 #include "window.hpp"
@@ -31,13 +31,7 @@ constexpr shape unfolded(const shape& x, const axis_window& a) {
   return {4, {times(x.d[0], a.count(x.d[2])), times(x.d[1], a.taps), x.d[3], x.d[4]}};
 }
 constexpr int unfold_node(graph& g, op o, int a, std::uint64_t packed, shape s) {
-  node v;
-  v.o = o;
-  v.t = g[a].t;
-  v.attr = packed;
-  v.in[0] = dense(g, a);
-  v.s = s;
-  return g.intern(v);
+  return g.intern({.o = o, .t = g[a].t, .in = {dense(g, a), no_node, no_node}, .attr = packed, .s = s});
 }
 constexpr int unfold(graph& g, int x, const axis_window& a) {
   return unfold_node(g, op::unfold, x, pack(a), unfolded(g[x].s, a));

@@ -9,7 +9,7 @@
 
 namespace tapeless {
 
-// (height, width); one number stands for both.
+// (height, width); one number is used for both.
 struct pair2 {
   int h = 1, w = 1;
   constexpr pair2(int both) : h(both), w(both) {}
@@ -17,14 +17,13 @@ struct pair2 {
   friend constexpr bool operator==(const pair2&, const pair2&) = default;
 };
 
-// The padding that makes the output's extent ceil(extent / stride); an odd one has the larger half at the end.
+// The padding that makes the output's extent ceil(extent / stride); if it is odd, the larger half is at the end.
 struct same_padding {
-  static constexpr int number =
-      std::numeric_limits<int>::min(); // what stands in its place until it is resolved
+  static constexpr int number = std::numeric_limits<int>::min(); // placeholder until it is resolved
 };
 inline constexpr same_padding same;
 
-// Zeros around an image. One number stands for all sides, two for (top and bottom, left and right).
+// Zeros around an image. One number is used for all sides, two for (top and bottom, left and right).
 struct padding2 {
   int top = 0, bottom = 0, left = 0, right = 0;
   constexpr padding2(int all) : top(all), bottom(all), left(all), right(all) {}
@@ -34,8 +33,8 @@ struct padding2 {
   friend constexpr bool operator==(const padding2&, const padding2&) = default;
 };
 
-// The axes of an image: (N, C, H, W) or (N, H, W, C). Weights are (K, C/groups, R, S) with both. It says nothing of how
-// a plan keeps images between its steps: see plan/rewrite/assign_layouts.hpp.
+// The axes of an image: (N, C, H, W) or (N, H, W, C). Weights are (K, C/groups, R, S) in both. How a plan stores images
+// between its steps is another matter: see assign_layouts.hpp.
 enum class layout : std::uint8_t { nchw, nhwc };
 
 namespace detail {
@@ -51,7 +50,7 @@ constexpr bool in_byte(const padding2& p) {
   return in_byte(p.top) && in_byte(p.bottom) && in_byte(p.left) && in_byte(p.right);
 }
 constexpr bool positive_byte(const pair2& x) { return x.h >= 1 && x.w >= 1 && in_byte(x.h) && in_byte(x.w); }
-// As the user gave them: `same` is no number yet.
+// As the user gives them: `same` is not a number yet.
 constexpr bool valid(const window_attributes& a) {
   return positive_byte(a.stride) && positive_byte(a.dilation) &&
          (a.padding == padding2(same) || in_byte(a.padding));
@@ -69,10 +68,10 @@ constexpr window_attributes unpack(std::uint64_t p) {
   return {pair2{at(0), at(1)}, padding2{at(2), at(3), at(4), at(5)}, pair2{at(6), at(7)}};
 }
 
-// Beside the options of a convolution or pool: its images are channels last: set by the planner alone, see plan/rewrite/assign_layouts.hpp.
+// In the options of a convolution or pool: its images are NHWC. Only the planner sets it, see assign_layouts.hpp.
 inline constexpr std::uint64_t channels_last_bit = std::uint64_t{1} << 40;
 constexpr bool is_channels_last(std::uint64_t options) { return (options & channels_last_bit) != 0; }
-inline constexpr std::uint64_t to_channels_last = 0x1320, to_channels_first = 0x2130; // perms of transpose
+inline constexpr std::uint64_t to_channels_last = 0x1320, to_channels_first = 0x2130; // for transpose
 // an image of a node with these options as (N, C, H, W)
 constexpr shape image_of(const shape& s, std::uint64_t options) {
   return is_channels_last(options) ? permuted(s, to_channels_first) : s;
@@ -115,8 +114,8 @@ concept padding_of_same_fits = in_byte(Resolved.padding);
 template <int Rank>
 concept has_four_axes = Rank == 4;
 
-// Attributes as for (N, C, H, W), and f on (N, C, H, W) for an x that is (N, H, W, C): two views, which a plan whose
-// images are channels last reads through.
+// Attributes as for (N, C, H, W); and f, which takes (N, C, H, W), on an x that is (N, H, W, C). That adds two views,
+// which a plan with NHWC images reads through.
 template <auto Attributes> inline constexpr auto of_planes = [] {
   auto a = Attributes;
   a.layout = layout::nchw;

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What is the constant 0, and which functions keep a zero.
+// Which nodes are the constant 0, and which functions keep a zero.
 #pragma once
 #include <bit>
 #include "rule.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
 
-// A repeated operand is read unrepeated: f(expand(a), b) = expand(f(a, b)).
+// Skips expand: f(expand(a), b) = expand(f(a, b)).
 // v: node a
 constexpr int unexpanded(const node& v, int a) { return v.o == op::expand ? v.in[0] : a; }
 constexpr int unexpanded(const graph& g, int a) { return unexpanded(g[a], a); }
@@ -17,7 +17,7 @@ template <class Nodes> constexpr bool is_zero(const Nodes& nodes, int a) {
   const node& c = nodes[unexpanded(nodes[a], a)];
   return c.o == op::constant && std::bit_cast<double>(c.attr) == 0;
 }
-// The operand of where(c, a, b) that stands beside the constant 0: 1 or 2; 0 where there is none.
+// The operand of where(c, a, b) whose other branch is the constant 0: 1 or 2; 0: there is none.
 constexpr int branch_beside_zero(const graph& g, int i) {
   const node& w = g[i];
   if (w.o != op::where) return 0;
@@ -41,7 +41,7 @@ constexpr bool keeps_zero(op f) {
     default: return false;
   }
 }
-// Is v = f(x) 0 where x is, and nowhere else but where it underflows?
+// Is v = f(x) 0 where x is 0, and elsewhere only by underflow?
 constexpr bool has_zeros_of_operand(const node& v) {
   return keeps_zero(v.o) && v.o != op::relu && (v.o != op::cast || is_float(v.t));
 }

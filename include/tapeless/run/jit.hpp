@@ -65,7 +65,7 @@ template <class... X> name_values capacities_of(const X&... x) {
 }
 
 template <class... X>
-concept arguments_of_a_bound_program = sizeof...(X) > 1000; // never: a program that is not bound takes none
+concept arguments_of_a_bound_program = never<X...>; // a program that is not bound takes none
 
 template <class F> struct jit_fn {
   template <class... A> static constexpr bool traceable() {

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// compact: the nodes of a graph that its outputs need, renumbered, as a program.
+// compact: the nodes of a graph that its outputs need, renumbered, as a program
 #pragma once
 #include "../expr/program.hpp"
 #include "../ops/all.hpp"
 
 namespace tapeless::detail {
 
-// Has v the extent that the selection counts, or does it read it?
+// Does v have or read the extent that the selection counts?
 constexpr bool reads_count(const node& v, const node& selection) {
   return (names_read(v) & set_of_names(selection.s.d[0])) != 0;
 }
-// The extent that two selections count, 0 where each counts its own.
+// An extent that two selections count; 0 if each counts its own.
 constexpr extent_t counted_twice(const raw_program& r, const vec<int>& counted) {
   for (int i = 0; i < counted.size(); ++i)
     for (int j = 0; j < i; ++j)
@@ -31,9 +31,9 @@ constexpr bool reads_before(const raw_program& p, const vec<int>& counted) {
   return false;
 }
 
-// The program with its nodes in such an order that what reads a count comes after the selection that counts.
+// The program with its nodes reordered: a node that reads a count comes after the selection that counts it.
 // counted: these selections
-// @pre each selection counts an extent of its own, which no argument has: else there is no such order
+// @pre each selection counts an extent of its own, which no argument has; otherwise there is no such order
 constexpr raw_program after_counts(const raw_program& p, const vec<int>& counted) {
   if (!reads_before(p, counted)) return p;
   raw_program r;
@@ -64,7 +64,7 @@ constexpr raw_program after_counts(const raw_program& p, const vec<int>& counted
   return r;
 }
 
-// The selections that count, but for those of arguments that a transform has replaced.
+// The selections with data-dependent rows, without those that depend on arguments that a transform has replaced.
 constexpr vec<int> selections_that_count(const graph& g) {
   vec<int> r;
   if (!g.has_counts()) return r;
@@ -79,13 +79,13 @@ constexpr vec<int> selections_that_count(const graph& g) {
   }
   return r;
 }
-// What stands for derivatives only has done its part: straight_through(a, b) is a.
+// straight_through(a, b) is a: its second operand serves derivatives only, which are made by now.
 constexpr int value_of(const graph& g, int a) {
   while (a >= 0 && g[a].o == op::straight_through) a = g[a].in[0];
   return a;
 }
-// What the outputs need: operands, and the selections that count an extent. An extent begins at a node none of whose
-// operands has it, as a repeated number or the value of the extent: it has no other edge to its selection.
+// What the outputs need: operands, and the selections that count an extent. A node may have an extent that none of its
+// operands has, as a repeated number or the value of the extent: then no operand leads to the selection.
 constexpr vec<char> needed_by(const graph& g, const vec<int>& outputs) {
   vec<char> needed(g.size(), 0);
   char* const r = needed.begin();
@@ -120,7 +120,7 @@ constexpr vec<char> needed_by(const graph& g, const vec<int>& outputs) {
 constexpr raw_program compact(graph& g, vec<int> outputs) {
   for (int k = 0; k < outputs.size(); ++k) {
     outputs[k] = value_of(g, outputs[k]);
-    if (is_pattern_leaf(g[outputs[k]])) continue; // where the argument is
+    if (is_pattern_leaf(g[outputs[k]])) continue; // it stays in the argument
     while (g[outputs[k]].o == op::reshape)
       outputs[k] = value_of(g, g[outputs[k]].in[0]); // the same elements in the same order
     bool own = rule(g[outputs[k]].o).k != kind::leaf && rule(g[outputs[k]].o).k != kind::view;
@@ -134,7 +134,7 @@ constexpr raw_program compact(graph& g, vec<int> outputs) {
     v.attr = static_cast<std::uint64_t>(k) + 1; // two outputs never share a buffer
     outputs[k] = g.intern(v);
   }
-  // not const, for begin() const would be one instantiation more of each program
+  // not const: begin() const would be one more instantiation in each program
   vec<char> needed = needed_by(g, outputs);
   vec<int> number(g.size(), no_node), counted;
   raw_program r;

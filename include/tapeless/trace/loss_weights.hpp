@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// mark_weights: which arguments weigh losses. The product of such an argument with a loss goes into a sum over its rows,
-// through ops that are linear in it, as in mean(w * square(z - t)). What comes of a product or convolution by linear ops
-// alone, as z - t, is no loss: w in sum(w * z) may be any vector. Nor are factors that a loss reads: labels s of 1 and -1
-// in mean(log(1 + exp(-s * z))).
+// mark_loss_weights: which arguments are loss weights. The product of such an argument with a loss goes into a sum over
+// its rows, through ops that are linear in it, as in mean(w * square(z - t)).
+// Not a loss is what follows a product or convolution by linear ops alone, as z - t: w in sum(w * z) may be any vector.
+// Not a loss weight is a factor that a loss reads, as the labels s of 1 and -1 in mean(log(1 + exp(-s * z))).
 #pragma once
 #include "../ops/conv.hpp"
 #include "../ops/zero.hpp"
@@ -12,16 +12,16 @@
 namespace tapeless::detail {
 
 class weights_of_losses {
-  using set = std::uint64_t; // of the arguments that are known first
+  using set = std::uint64_t; // of arguments, a bit each
   struct role {
-    bool linear = false, loss = false;   // comes of a product: by linear ops; by others
-    set weight = 0;                      // it is zero where one of these is: known before any product
-    set weighed_linear = 0, weighed = 0; // and comes of a product, by linear ops or as a loss
+    bool linear = false, loss = false;   // depends on a product: by linear ops; by others
+    set weight = 0;                      // zero where one of these is; depends on no product
+    set weighed_linear = 0, weighed = 0; // the same, depending on a product: linearly; as a loss
     constexpr bool of_network() const { return linear || loss; }
   };
   graph& g_;
   vec<role> role_;
-  vec<int> argument_; // of each bit
+  vec<int> argument_; // of each bit of a set
 
   constexpr role of(int x) const { return x < 0 ? role{} : role_[x]; }
   static constexpr role product(const role& a, const role& b) {
@@ -78,11 +78,11 @@ class weights_of_losses {
         r.weight = 0;
         return r;
       }
-      case op::gather: // the rows that are selected
+      case op::gather: // of selected rows
         if (g_[v.in[1]].o == op::select) return a;
         break;
       case op::mul: return product(a, b);
-      case op::div: { // by what is no weight
+      case op::div: { // the divisor is no weight
         role r = a;
         r.loss = a.loss || b.of_network();
         r.linear = a.linear && !r.loss;
@@ -116,7 +116,7 @@ public:
     for (int i = 0; i < g_.size(); ++i) any = any || is_heavy(g_[i].o);
     for (int i = 0; any && i < g_.size(); ++i) {
       role_[i] = made(i);
-      if (g_[i].o != op::sum || g_[i].adjoint) continue; // sums of cotangents are none of losses
+      if (g_[i].o != op::sum || g_[i].adjoint) continue; // a sum of cotangents is not a loss
       for (int k = 0; k < argument_.size(); ++k)
         if ((role_[i].weighed >> k & 1u) != 0 && end_of_group(g_[i].s, squeezed(g_[argument_[k]].s)) < 0)
           g_.nodes[argument_[k]].is_loss_weight = true;

@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A layer that is written in parts is one layer:
+// Merges a layer that is written in parts into one layer:
 //   conv(x[:, :c], w[:, :c]) + conv(x[:, c:], w[:, c:])   = conv(x, w)     the same for matmul along its inner axis
 //   concat(conv(x, w[:k]), conv(x, w[k:]))                = conv(x, w)     the same for rows and columns of matmul
 // for any number of parts, also of unequal size and with elementwise ops between product and concatenation. Parts of x
-// are slices of one tensor. So are parts of w, or they are joined by a copy where each of their elements is used often.
-// Sums are added in another order, as wherever a sum is cut otherwise.
-// A part that something else reads, too, stays. This pass runs before a program is differentiated, so that its adjoint is
-// that of the whole layer.
+// are slices of one tensor. So are parts of w; otherwise a copy joins them, if each of their elements is used often.
+// Sums are added in another order. A part that something else also reads is not merged. This pass runs before a program
+// is differentiated, so that its adjoint is that of the whole layer.
 #pragma once
+#include <utility>
 #include "../ops/all.hpp"
 
 namespace tapeless::detail {
 
 constexpr bool can_be_a_part(op o) { return o == op::matmul || o == op::conv_fprop; }
-// What a is a part of, or a view or copy of.
+// The tensor that a is a part, a view or a copy of.
 constexpr int origin(const graph& g, int a) {
   while (g[a].o == op::copy || g[a].o == op::reshape || g[a].o == op::slice || g[a].o == op::transpose)
     a = g[a].in[0];
@@ -24,8 +24,8 @@ constexpr int origin(const graph& g, int a) {
 
 class part_merger {
   graph& g_;
-  vec<int> uses_;    // by number of node, as far as it goes
-  int products_ = 0; // merged by an attempt
+  vec<int> uses_;    // by node; newer nodes have one
+  int products_ = 0; // merged in the current attempt
 
   constexpr int uses(int a) const { return a < uses_.size() ? uses_[a] : 1; }
   constexpr bool are_parts(int a, int b) const {
@@ -33,7 +33,7 @@ class part_merger {
     return can_be_a_part(u.o) && u.o == v.o && u.attr == v.attr && u.attr2 == v.attr2 && u.t == v.t &&
            u.s.rank == v.s.rank && uses(a) == 1 && uses(b) == 1;
   }
-  // Is each element of the weights of a product with this result used often enough to copy it?
+  // Does the product with result v use each element of its weights often enough to pay for a copy?
   static constexpr bool reuses_weights(const node& v) {
     extent_t n = 1;
     for (int i = 0; i < v.s.rank; ++i)
@@ -53,14 +53,13 @@ class part_merger {
     return with_extent(u.s, axis, u.s.d[axis] + v.s.d[axis]);
   }
 
-  // concat(a, b) without a copy, or with one of small tensors alone, where `copies`; no_node: there is none.
+  // concat(a, b) without a copy, or, if `copies`, with a copy of small tensors only; no_node: impossible.
   constexpr int joined(int a, int b, int axis, bool copies) {
     const node u = g_[a], v = g_[b];
     if (u.t != v.t || !concatenable(u.s, v.s, axis)) return no_node;
     const int before = products_;
     int c = u.o == v.o ? joined_alike(a, b, u, v, axis, copies) : no_node;
-    if (products_ != before && (uses(a) > 1 || uses(b) > 1))
-      c = no_node; // the parts would be computed as well
+    if (products_ != before && (uses(a) > 1 || uses(b) > 1)) c = no_node; // the parts would still be computed
     return c == no_node && copies ? concat(g_, a, b, axis) : c;
   }
   constexpr int joined_alike(int a, int b, const node& u, const node& v, int axis, bool copies) {
@@ -102,7 +101,7 @@ class part_merger {
       }
     return no_node;
   }
-  // An operand of elementwise ops or of expand, which may be broadcast along the axis; it is small then.
+  // Joins operands of elementwise ops or of expand, which may be broadcast along the axis and are small then.
   constexpr int joined_operands(int x, int y, const node& u, const node& v, int axis) {
     const int at = axis - (u.s.rank - g_[x].s.rank);
     const bool smaller = !(g_[x].s == u.s);
@@ -129,16 +128,12 @@ class part_merger {
           all = w.in[k] != no_node;
         }
       if (!all) continue;
-      if (commutes(w.o) && w.in[0] > w.in[1]) {
-        const int k = w.in[0];
-        w.in[0] = w.in[1];
-        w.in[1] = k;
-      }
+      if (commutes(w.o) && w.in[0] > w.in[1]) std::swap(w.in[0], w.in[1]);
       return g_.intern(w);
     }
     return no_node;
   }
-  // Results next to each other along the axis
+  // Joins products whose results are next to each other along the axis.
   constexpr int joined_products(const node& u, const node& v, int axis) {
     const shape s = joined_shape(u, v, axis), x = g_[u.in[0]].s, w = g_[u.in[1]].s;
     if (u.o == op::matmul) {
@@ -161,11 +156,11 @@ class part_merger {
     }
     return no_node;
   }
-  // a + b as one product; no_node: it is none.
+  // a + b as one product; no_node: impossible.
   constexpr int summed(int a, int b) {
     if ((g_[a].o == op::transpose || g_[a].o == op::reshape) && g_[a].o == g_[b].o && uses(a) == 1 &&
         uses(b) == 1) {
-      const node u = g_[a], v = g_[b]; // of views of products
+      const node u = g_[a], v = g_[b]; // views of products
       if (u.attr != v.attr || !(u.s == v.s) || !(g_[u.in[0]].s == g_[v.in[0]].s)) return no_node;
       const int c = summed(u.in[0], v.in[0]);
       return c == no_node ? c : u.o == op::transpose ? transpose(g_, c, u.attr) : reshape(g_, c, u.s);
@@ -181,7 +176,7 @@ class part_merger {
     return w == no_node ? w : whole(u, x, w, u.s);
   }
 
-  // The terms of a sum, or the parts of a concatenation along one axis, that nothing else reads.
+  // Collects the terms of a sum, or the parts of a concatenation along one axis, through nodes that nothing else reads.
   constexpr void leaves_of(const node& top, int a, vec<int>& leaves) const {
     for (const int k : {g_[a].in[0], g_[a].in[1]})
       if (g_[k].o == top.o && uses(k) == 1 && g_[k].attr == top.attr &&
@@ -189,7 +184,7 @@ class part_merger {
         leaves_of(top, k, leaves);
       else leaves.push_back(k);
   }
-  // Replaces entries that can be merged; entry i by that of entries i and j.   @return has any been?
+  // Merges entries i and j where it can, into one entry.   @return was any merged?
   constexpr bool merge_entries(vec<int>& entries, bool sum, int axis) {
     bool any = false;
     for (int i = 0; i < entries.size(); ++i)
@@ -205,10 +200,28 @@ class part_merger {
         for (int k = 0; k < entries.size(); ++k)
           if (k != i + j - at) rest.push_back(entries[k]);
         entries = rest;
-        i = -1; // from the beginning
+        i = -1; // start again
         break;
       }
     return any;
+  }
+  // Node a replaces node b.
+  constexpr int counted_as(int a, int b) {
+    while (uses_.size() <= a) uses_.push_back(1);
+    uses_[a] = uses_[a] > uses_[b] ? uses_[a] : uses_[b];
+    return a;
+  }
+  constexpr int merged(int i) {
+    const node top = g_[i];
+    vec<int> entries;
+    leaves_of(top, i, entries);
+    const bool sum = top.o == op::add;
+    const int axis = static_cast<int>(top.attr);
+    if (!merge_entries(entries, sum, axis)) return no_node;
+    int c = entries[0];
+    for (int k = 1; k < entries.size(); ++k)
+      c = sum ? binary(g_, op::add, c, entries[k]) : concat(g_, c, entries[k], axis);
+    return c;
   }
 
 public:
@@ -217,7 +230,7 @@ public:
   constexpr void operator()(vec<int>& roots) {
     const int size = g_.size();
     uses_ = vec<int>(size, 0);
-    vec<char> inner(size, 0); // is read by a sum or concatenation that it is a part of
+    vec<char> inner(size, 0); // its reader is a larger sum or concatenation
     for (const int i : roots) uses_[i] += 1;
     for (int i = size - 1; i >= 0; --i)
       if (uses_[i] > 0)
@@ -252,29 +265,9 @@ public:
     for (int& i : roots)
       if (now[i] >= 0) i = now[i];
   }
-
-private:
-  // a stands where b stood
-  constexpr int counted_as(int a, int b) {
-    while (uses_.size() <= a) uses_.push_back(1);
-    uses_[a] = uses_[a] > uses_[b] ? uses_[a] : uses_[b];
-    return a;
-  }
-  constexpr int merged(int i) {
-    const node top = g_[i];
-    vec<int> entries;
-    leaves_of(top, i, entries);
-    const bool sum = top.o == op::add;
-    const int axis = static_cast<int>(top.attr);
-    if (!merge_entries(entries, sum, axis)) return no_node;
-    int c = entries[0];
-    for (int k = 1; k < entries.size(); ++k)
-      c = sum ? binary(g_, op::add, c, entries[k]) : concat(g_, c, entries[k], axis);
-    return c;
-  }
 };
 
-// Do two products that the roots need read one tensor, or parts of one?
+// Do two products that the roots need read the same tensor, or parts of it?
 constexpr bool may_have_parts(const graph& g, const vec<int>& roots) {
   vec<char> needed(g.size(), 0), read(g.size(), 0);
   for (const int i : roots) needed[i] = 1;
@@ -294,12 +287,11 @@ constexpr bool may_have_parts(const graph& g, const vec<int>& roots) {
   return joins && shared;
 }
 
-// The nodes `roots` with layers in parts merged.   @return have they changed?
+// Merges the parts of layers that `roots` need.   @return have the roots changed?
 constexpr bool merge_parts(graph& g, vec<int>& roots) {
   if (!g.sound() || !may_have_parts(g, roots)) return false;
   vec<int> before = roots;
-  part_merger merger(g);
-  merger(roots);
+  part_merger{g}(roots);
   for (int k = 0; k < roots.size(); ++k)
     if (roots[k] != before[k]) return true;
   return false;

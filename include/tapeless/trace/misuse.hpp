@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// report<trace, a, b>(): the rule that an op on vars broke, as the first line of the compile error, as it is for typed
-// handles; a and b are the shapes that broke it. A static_assert takes a literal only, hence the list: every sentence
-// of a require(graph, ...). tests/trace/misuse.cpp breaks each rule and compares. One that is missing here stands in
-// the notes of the error that follows: the trace is repeated and stops at the user's line.
+// report<trace, a, b>(): makes the rule that an op on vars broke the first line of the compile error, as for typed
+// handles; a and b are the shapes that broke it. A static_assert takes only a literal, hence this list: every sentence
+// of a require(graph, ...). tests/trace/misuse.cpp breaks each rule and compares. A sentence that is missing here
+// appears in the notes of the next error: the trace is repeated and stops at the user's line.
 #pragma once
 #include "../core/shape.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// trace: calls the user's function once, in constant evaluation, with handles, and keeps what its results need.
-// traced<F, A...>::value is that program, a constant.
+// trace: calls the user's function once with handles, in constant evaluation, and keeps the nodes that its results
+// need. traced<F, A...>::value is that program, a constant.
 #pragma once
 #include <utility>
 #include "../core/tensor.hpp"
@@ -35,7 +35,7 @@ template <class X> constexpr void add_inputs(X& x, graph& g, int& position) {
 template <class F, class... A> using traced_result =
     decltype(F{}(std::declval<const traced_argument_t<A>&>()...));
 
-// a function: the front end of nvcc finds a lambda in a concept never satisfied
+// a function: to the front end of nvcc a concept with a lambda is never satisfied
 template <class R> constexpr bool has_typed_handles_alone() {
   if constexpr (parameter_tree<R>) {
     bool ok = true;
@@ -47,7 +47,7 @@ template <class R> constexpr bool has_typed_handles_alone() {
 template <class R>
 concept result_is_a_tree_of_typed_handles = has_typed_handles_alone<R>();
 
-// F's result; g has its nodes then.
+// F's result; its nodes are in g afterwards.
 template <class F, class... A> constexpr auto called_on(graph& g) {
   return [&g](traced_argument_t<A>... a) {
     int position = 0;
@@ -67,7 +67,7 @@ template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse =
   vec<int> outputs;
   for_each_leaf(y, [&](const auto& h) { outputs.push_back(h.id()); });
   merge_parts(g, outputs);
-  mark_loss_weights(g); // while the losses are there, whose gradient alone may be wanted
+  mark_loss_weights(g); // before compact, which drops the losses if only their gradient is a result
   raw_program r = compact(g, outputs);
   r.broken = g.broken;
   return r;
@@ -76,7 +76,7 @@ template <class F, class... A> constexpr raw_program trace(bool stop_at_misuse =
 template <class F, class... A> struct tracing {
   constexpr raw_program operator()() const { return trace<F, A...>(); }
 };
-// Can the compiler run f?
+// Can the compiler evaluate f?
 template <class F, class... A> constexpr bool runs() {
   graph g;
   called_on<F, A...>(g);
@@ -91,7 +91,7 @@ template <class F, class... A> struct traced {
   using made = made_program<tracing<F, A...>, 64 + 64 * leaves, 16 + 4 * leaves>;
   static constexpr const auto& broken = made::checked.broken;
   static constexpr bool sound = !broken.found;
-  // @pre !sound: this is no constant expression
+  // @pre !sound: then this is not a constant expression
   static constexpr int repeat() { return trace<F, A...>(true).nodes.size(); }
   static constexpr const auto& value = made::value;
   using result = traced_result<F, A...>;
