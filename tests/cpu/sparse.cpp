@@ -251,7 +251,7 @@ TEST_CASE("sparse: which entries are asked for while a row is added") {
   const std::int32_t end[] = {3, 5, 305, 306};
   const csr_rows a{end, static_cast<const std::int32_t*>(nullptr)};
   const auto to_next = [&](index_t row, index_t then, index_t until, index_t nnz) {
-    return detail::entries_to_next(a, every_row{}, row, then, rows_next{until, nnz});
+    return entries_to_next(a, every_row{}, row, then, rows_next{until, nnz});
   };
   CHECK(to_next(0, 1, 4, 306) == 3);
   CHECK(to_next(0, 3, 4, 308) == 305);
@@ -259,7 +259,7 @@ TEST_CASE("sparse: which entries are asked for while a row is added") {
   CHECK(to_next(1, 2, 4, 306) == 2);
   CHECK(to_next(1, 2, 2, 306) == 0);  // no such row
   CHECK(to_next(2, 3, 4, 1000) == 0); // a long row
-  CHECK(detail::entries_to_next(a, every_row{}, 0, 1, nothing_next{}) == 0);
+  CHECK(entries_to_next(a, every_row{}, 0, 1, nothing_next{}) == 0);
 }
 
 TEST_CASE_TEMPLATE("sparse: K columns give the same bits in any cut and list", T, float, double) {

@@ -21,14 +21,12 @@ namespace tapeless::cpu {
 
 template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
   using outer_sums = fused_sums<Code, V>;
-  using outer_sums::axes, outer_sums::base_of, outer_sums::carry_of, outer_sums::has_chains,
-      outer_sums::identity, outer_sums::in_chains, outer_sums::out, outer_sums::slots;
   using typename outer_sums::position, typename outer_sums::sums, typename outer_sums::arguments_in_chains;
   using lanes = fused_lanes<Code, V>;
   using registers_t = typename lanes::registers_t;
   using row_state = typename lanes::row_state;
   using T = typename V::value_type;
-  static constexpr int W = static_cast<int>(V::size);
+  static constexpr int W = static_cast<int>(V::size), axes = Code.axes, slots = Code.slots;
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
     return lanes::template element<E>(w, slot, c);
   }
@@ -42,7 +40,7 @@ template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
                                           index_t c, int n, unsigned moved) {
     lanes::template execute_all<false, Partial>(r, w, c, n, typename lanes::all_codes{});
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
-      constexpr auto y = out(k);
+      constexpr auto y = outer_sums::out(k);
       constexpr dtype C = register_class(y.t);
       if constexpr (y.k == store_kind::dense && C == dtype::boolean) {
         bool* const q = element<bool>(w, y.slot, c);
@@ -65,13 +63,13 @@ template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
       } else if constexpr (y.k == store_kind::column) {
         T* const q = element<T>(w, y.slot, c);
         bool first;
-        if constexpr (in_chains(k)) first = s.of[k].is_first(moved);
+        if constexpr (outer_sums::in_chains(k)) first = s.of[k].is_first(moved);
         else first = (moved & y.reduced) == 0;
         if constexpr (Partial)
           store_n(q, first ? r.f[y.reg] : combine(y.is_max, load_n<V>(q, n), r.f[y.reg]), n);
         else cpu::store(q, first ? r.f[y.reg] : combine(y.is_max, load<V>(q), r.f[y.reg]));
       } else if constexpr (Partial) {
-        acc[k] = combine(y.is_max, acc[k], select(lane_mask<V>(n), r.f[y.reg], V(identity(k))));
+        acc[k] = combine(y.is_max, acc[k], select(lane_mask<V>(n), r.f[y.reg], V(outer_sums::identity(k))));
       } else {
         acc[k] = combine(y.is_max, acc[k], r.f[y.reg]);
       }
@@ -88,7 +86,7 @@ template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
   // Within a chain `streams` vectors are summed side by side: a single one would wait for its last addition.
   static constexpr bool accumulates() {
     for (int k = 0; k < Code.stores; ++k)
-      if (out(k).k == store_kind::row || out(k).k == store_kind::total) return true;
+      if (outer_sums::out(k).k == store_kind::row || outer_sums::out(k).k == store_kind::total) return true;
     return false;
   }
   static constexpr int streams = accumulates() && Code.codes <= 6 ? 4 : 1;
@@ -103,7 +101,8 @@ template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
     else {
       const instruction from(Code.code[0]), to(Code.code[1]);
       return from.o == op::input && static_cast<access>(from.imm) == access::strided && to.o == op::copy &&
-             from.t != dtype::bf16 && register_class(from.t) == dtype::f32 && out(0).k == store_kind::dense;
+             from.t != dtype::bf16 && register_class(from.t) == dtype::f32 &&
+             outer_sums::out(0).k == store_kind::dense;
     }
   }
 
@@ -112,7 +111,7 @@ template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
                                          index_t end, unsigned moved) {
     row_state w;
     for (int k = 0; k < slots; ++k) {
-      w.base[k] = base_of(a, k);
+      w.base[k] = outer_sums::base_of(a, k);
 #if defined(__GNUC__)
       asm("" : "+r"(w.base[k])); // one by one: a load of several pointers would wait for their stores
 #endif
@@ -134,9 +133,9 @@ template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
     const auto behind = [&](int slot) {
       return reinterpret_cast<std::uintptr_t>(element<const T>(w, slot, c)) % sizeof(V);
     };
-    const std::uintptr_t n = behind(out(first).slot);
+    const std::uintptr_t n = behind(outer_sums::out(first).slot);
     for (int k = first + 1; k < Code.stores; ++k)
-      if (((Code.past_caches >> k) & 1u) != 0 && behind(out(k).slot) != n) return -1;
+      if (((Code.past_caches >> k) & 1u) != 0 && behind(outer_sums::out(k).slot) != n) return -1;
     if (n == 0) return 0;
     return accumulates() || n % sizeof(T) != 0 ? -1 : static_cast<index_t>((sizeof(V) - n) / sizeof(T));
   }
@@ -147,7 +146,7 @@ template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
     lanes::template execute_all<true, false>(r, w, 0, W, typename lanes::all_codes{});
     V acc[Code.stores]; // of the row
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
-      if constexpr (out(k).k == store_kind::row) acc[k] = V(identity(k));
+      if constexpr (outer_sums::out(k).k == store_kind::row) acc[k] = V(outer_sums::identity(k));
     });
     if constexpr (PastCaches && !accumulates())
       if (c < head) {
@@ -159,7 +158,8 @@ template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
     while (c < end) {
       V part[streams][Code.stores];
       unroll<streams>([&](auto u) __attribute__((always_inline)) {
-        unroll<Code.stores>([&](auto k) __attribute__((always_inline)) { part[u][k] = V(identity(k)); });
+        unroll<Code.stores>([&](auto k)
+                                __attribute__((always_inline)) { part[u][k] = V(outer_sums::identity(k)); });
       });
       const index_t stop = end - c > sum_block ? c + sum_block : end;
       if constexpr (streams > 1)
@@ -171,7 +171,7 @@ template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
       if (c < stop) body<true, PastCaches>(r, part[0], s, w, c, static_cast<int>(stop - c), moved);
       c = stop;
       unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
-        constexpr auto y = out(k);
+        constexpr auto y = outer_sums::out(k);
         if constexpr (y.k == store_kind::row || y.k == store_kind::total) {
           unroll<streams - 1>([&](auto u) __attribute__((always_inline)) {
             part[0][k] = combine(y.is_max, part[0][k], part[u + 1][k]);
@@ -188,12 +188,12 @@ template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
     if constexpr (sums_all<store_kind::row>())
       if (is_long) end_chains_of<store_kind::row>(s, acc, blocks, is_long);
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
-      constexpr auto y = out(k);
+      constexpr auto y = outer_sums::out(k);
       if constexpr (y.k == store_kind::row) {
         T* const q = element<T>(w, y.slot, 0);
         const T x = reduce_lanes(y.is_max, !y.is_max && is_long ? sum_of(s.high[k], s.low[k]) : acc[k]);
         bool first;
-        if constexpr (in_chains(k)) first = s.of[k].is_first(moved);
+        if constexpr (outer_sums::in_chains(k)) first = s.of[k].is_first(moved);
         else first = (moved & (y.reduced & ~(1u << (axes - 1)))) == 0;
         *q = first ? x : combine(y.is_max, *q, x);
       }
@@ -201,14 +201,14 @@ template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
   }
   template <store_kind Kind> static constexpr bool sums_all() {
     for (int k = 0; k < Code.stores; ++k)
-      if (out(k).k == Kind && !out(k).is_max) return true;
+      if (outer_sums::out(k).k == Kind && !outer_sums::out(k).is_max) return true;
     return false;
   }
   // chain: that of the sums of this kind.   is_long: high and low already hold others
   template <store_kind Kind>
   [[gnu::always_inline]] static void end_chains_of(sums& s, V* chain, int& length, bool& is_long) {
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
-      if constexpr (out(k).k == Kind && !out(k).is_max) {
+      if constexpr (outer_sums::out(k).k == Kind && !outer_sums::out(k).is_max) {
         if (!is_long) s.high[k] = s.low[k] = V(T(0));
         end_chain(s.high[k], s.low[k], chain[k]);
       }
@@ -264,28 +264,28 @@ public:
     if constexpr (copies())
       if (const int along = axis_of_neighbours(a); along < axes - 1) {
         nest_transposed<0>(a, along, along == 0 ? hi - lo : a.loop[along], lo, hi,
-                           static_cast<const T*>(base_of(a, 0)) + a.slot[0].start,
-                           static_cast<T*>(base_of(a, 1)) + a.slot[1].start);
+                           static_cast<const T*>(outer_sums::base_of(a, 0)) + a.slot[0].start,
+                           static_cast<T*>(outer_sums::base_of(a, 1)) + a.slot[1].start);
         if constexpr (Code.past_caches != 0) end_stores_past_caches();
         return;
       }
     sums s;
-    unroll<Code.stores>([&](auto k) { s.total[k] = V(identity(k)); });
+    unroll<Code.stores>([&](auto k) { s.total[k] = V(outer_sums::identity(k)); });
     position p;
     for (int k = 0; k < slots; ++k) p[k] = a.slot[k].start;
     const unsigned moved = a.done > 0 ? 1u : 0u;
-    if constexpr (has_chains()) nest<0>(s, arguments_in_chains(a, s), p, lo, hi, moved);
+    if constexpr (outer_sums::has_chains()) nest<0>(s, arguments_in_chains(a, s), p, lo, hi, moved);
     else nest<0>(s, a, p, lo, hi, moved);
     if constexpr (Code.past_caches != 0) end_stores_past_caches();
     if constexpr (sums_all<store_kind::total>())
       if (s.is_long) end_chains_of<store_kind::total>(s, s.total, s.added, s.is_long);
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
-      constexpr auto y = out(k);
+      constexpr auto y = outer_sums::out(k);
       if constexpr (y.k == store_kind::total) {
-        T* const q = static_cast<T*>(base_of(a, y.slot));
+        T* const q = static_cast<T*>(outer_sums::base_of(a, y.slot));
         const T x = reduce_lanes(y.is_max, !y.is_max && s.is_long ? sum_of(s.high[k], s.low[k]) : s.total[k]);
         if constexpr (y.carries) {
-          T& low = *static_cast<T*>(carry_of(k, a));
+          T& low = *static_cast<T*>(outer_sums::carry_of(k, a));
           if (a.done == 0) {
             *q = x;
             low = 0;
