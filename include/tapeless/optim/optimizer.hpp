@@ -37,7 +37,7 @@ concept back_end_is_included =
     requires { typename backend_for<typename space_of_parameters<Params>::type>::type; };
 template <class Params> constexpr auto find_back_end() {
   static_assert(back_end_is_included<Params>,
-                "tapeless: opt.step(p, gradient): a back end does it: include tapeless/tapeless.hpp");
+                "tapeless: opt.step(p, gradient): a step runs on a back end: include tapeless/tapeless.hpp");
   if constexpr (back_end_is_included<Params>)
     return std::type_identity<typename backend_for<typename space_of_parameters<Params>::type>::type>{};
 }
