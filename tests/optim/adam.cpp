@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include <tapeless/optim/adam.hpp>
+#include <tapeless/tapeless.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include <tapeless/optim/sgd.hpp>
+#include <tapeless/tapeless.hpp>
 
 #include <cstddef>
 #include <limits>

@@ -10,6 +10,7 @@
 #include "../core/tensor.hpp"
 #include "../expr/node.hpp"
 #include "../plan/ir/step.hpp"
+#include "base/simd.hpp"
 #include "base/thread_team.hpp"
 #include "cost_model.hpp"
 #include "exec/csr/sweep.hpp"
@@ -30,6 +31,18 @@ template <team Team, class Arch = simd<float>> struct backend {
   template <const auto& P> using frame_type = frame<P>;
 
   using cost_model = cpu::cost_model<Arch>;
+
+  // What optimizers ask for: see optim/optimizer.hpp. The last group may be a part of one.
+  template <class T> using lanes = simd<T>;
+  template <class T, class F> [[gnu::always_inline]] static void each_group(index_t n, F&& body) {
+    using V = simd<T>;
+    index_t i = 0;
+    for (; i + width<T> <= n; i += width<T>)
+      body([i](const T* p) { return load<V>(p + i); }, [i](T* p, const V& v) { store(p + i, v); });
+    if (const index_t rest = n - i; rest > 0)
+      body([=](const T* p) { return load_n<V>(p + i, rest); },
+           [=](T* p, const V& v) { store_n(p + i, v, rest); });
+  }
 
   // Kernel scratch in bytes, for each member and shared. It does not depend on named extents.
   template <const auto& P> static constexpr scratch_need scratch() {

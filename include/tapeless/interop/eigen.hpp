@@ -1,12 +1,13 @@
 #pragma once
-#include <limits>
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Eigen::SparseMatrix and csr. Eigen is not included: whoever calls these has the matrix, and so its header.
+// Eigen::SparseMatrix and csr. Eigen is not included here: who calls these functions has included it.
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "../core/csr.hpp"
@@ -32,14 +33,14 @@ template <class M>
 concept eigen_by_rows = eigen_sparse<M> && std::remove_cvref_t<M>::IsRowMajor != 0;
 template <class M>
 concept eigen_with_int32 = std::is_same_v<typename std::remove_cvref_t<M>::StorageIndex, std::int32_t>;
-// Eigen's columns have the type of its row ends, those of a matrix here are int32.
+// In Eigen's matrices the columns have the type of the row ends. Here they are int32.
 template <class A>
 concept row_ends_as_columns = std::is_same_v<row_end_of<A>, std::int32_t>;
 
 } // namespace detail
 
-// eigen_view<csr<T, ...>>(m): a view of an Eigen::SparseMatrix<T, Eigen::RowMajor, int> or a Map of one, which stays
-// Eigen's and lives longer; of a const one, of csr<const T, ...>. Nothing is copied.
+// eigen_view<csr<T, ...>>(m): a view of an Eigen::SparseMatrix<T, Eigen::RowMajor, int> or of a Map of one. A const m
+// needs csr<const T, ...>. Nothing is copied: m must outlive the view.
 // Errors: argument_error where m is not compressed, and as csr_view. Cost: one pass over the pattern.
 template <detail::host_sparse_matrix A, detail::eigen_sparse M> A eigen_view(M& m) {
   constexpr bool by_rows = detail::eigen_by_rows<M>;
@@ -58,7 +59,7 @@ template <detail::host_sparse_matrix A, detail::eigen_sparse M> A eigen_view(M& 
     if (!m.isCompressed()) detail::refuse("tapeless: eigen_view(m): m is not compressed: m.makeCompressed()");
     const std::int32_t* const row_ptr = m.outerIndexPtr();
     const std::int32_t* const columns = m.innerIndexPtr();
-    if (m.rows() == 0) { // Eigen may hold no array at all
+    if (m.rows() == 0) { // Eigen may have no array then
       static constexpr std::int32_t zero[1] = {};
       return csr_view<A>(0, m.cols(), &zero[0], columns, m.valuePtr());
     }
@@ -67,7 +68,7 @@ template <detail::host_sparse_matrix A, detail::eigen_sparse M> A eigen_view(M& 
 }
 
 // csr_from_eigen<A>(m): a copy of a sparse matrix by rows or by columns, compressed or not.
-// Errors: argument_error as csr_from_csr and csr_from_csc. Memory: of an uncompressed m, a compressed copy meanwhile.
+// Errors: argument_error as csr_from_csr and csr_from_csc. Memory: an uncompressed m is copied meanwhile.
 template <detail::host_sparse_matrix A, detail::eigen_sparse M> owned<A> csr_from_eigen(const M& m) {
   static_assert(
       detail::are_in_rows<A>,
@@ -79,14 +80,14 @@ template <detail::host_sparse_matrix A, detail::eigen_sparse M> owned<A> csr_fro
   }
   using index = typename M::StorageIndex;
   static constexpr index zero[1] = {};
-  const bool none = m.outerSize() == 0; // Eigen may hold no array at all
+  const bool none = m.outerSize() == 0; // Eigen may have no array then
   const index* const ptr = none ? &zero[0] : m.outerIndexPtr();
   if constexpr (detail::eigen_by_rows<M>)
     return csr_from_csr<A>(m.rows(), m.cols(), ptr, m.innerIndexPtr(), m.valuePtr());
   else return csr_from_csc<A>(m.rows(), m.cols(), ptr, m.innerIndexPtr(), m.valuePtr());
 }
 
-// to_eigen<Eigen::SparseMatrix<T, Eigen::RowMajor>>(a): a copy. a is checked.
+// to_eigen<Eigen::SparseMatrix<T, Eigen::RowMajor>>(a): a copy of a, which is checked.
 template <detail::eigen_sparse M, detail::host_sparse_matrix A> M to_eigen(const A& a) {
   constexpr bool by_rows = detail::eigen_by_rows<M>;
   static_assert(by_rows, "tapeless: to_eigen<M>(a): M is row-major");

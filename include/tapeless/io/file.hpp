@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// What all formats share: io_error, how a file is read and how much memory it may ask for, a whole file in memory, a
-// file that is replaced as a whole.
+// What all formats share: io_error, read_options and the limit on memory, files that are read, files that are replaced
+// as a whole.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -43,9 +43,9 @@ private:
 };
 
 // How a file is read.
-//   strict: only files of the exact element type, row-major and little-endian; Matrix Market as its definition has it.
-//   limit: the most bytes of memory for what a file declares and does not hold itself: inflated data, rows of a sparse
-//     matrix, its entries. 0: 64 MiB and 256 bytes for each byte of the file. What needs more is an io_error.
+//   strict: only files of the exact element type, row-major and little-endian; Matrix Market exactly as it is defined.
+//   limit: the most bytes of memory for what a file declares without holding it: inflated data, the rows of a sparse
+//     matrix, its entries. 0 stands for 64 MiB and 256 bytes for each byte of the file. More is an io_error.
 struct read_options {
   bool strict = false;
   std::uint64_t limit = 0;
@@ -55,7 +55,7 @@ namespace detail {
 
 inline std::string reason(int error) { return std::generic_category().message(error); }
 
-// A file, or a member of an archive, of which errors speak.
+// The file, or the member of an archive, that errors name.
 struct file_place {
   const std::filesystem::path& path;
   std::string_view member;
@@ -70,19 +70,19 @@ struct file_place {
 // What is left of read_options::limit.
 class memory_limit {
 public:
-  // known: bytes that the caller's own arrays account for
+  // known: bytes of the caller's own arrays; they raise the limit where options has none
   memory_limit(const read_options& options, std::uint64_t file_size, std::uint64_t known = 0)
       : limit_(options.limit != 0 ? options.limit
                                   : added(known, added(64u << 20, multiplied(file_size, 256)))) {}
 
-  // n: of rows, "rows"
+  // what: the things that n counts, as "rows"
   void take(const file_place& place, std::uint64_t n, std::uint64_t bytes_each, const char* what) {
     used_ = added(used_, multiplied(n, bytes_each));
     if (used_ > limit_)
       place.fail(n, " ", what, ": ", used_, " bytes of memory, and the limit of this file is ", limit_,
                  "; tl::read_options{.limit = ", used_, "} allows it");
   }
-  // for one more array
+  // Bytes that one more array may have.
   std::uint64_t left() const { return limit_ - used_; }
 
 private:
@@ -97,8 +97,8 @@ private:
   std::uint64_t limit_, used_ = 0;
 };
 
-// What a sparse matrix A and the work on it take. Rows that the type states are the caller's.
-// more: bytes of an entry meanwhile
+// Takes the memory of a sparse matrix A and of building it. Rows count only where the type does not state their number.
+// more: bytes for each entry while it is built
 template <class A>
 void take_matrix(const file_place& place, memory_limit& memory, extent_t rows, extent_t entries,
                  std::size_t more) {
@@ -118,13 +118,13 @@ inline void read_exactly(const std::filesystem::path& path, std::FILE* file, voi
     throw io_error(path, std::ferror(file) != 0 ? "read error" : "truncated");
 }
 
-// An open file that stands at its begin.
+// An open file, at its first byte.
 struct input_file {
   file_handle file;
   std::uintmax_t size = 0;
 
   explicit input_file(const std::filesystem::path& path) {
-    std::error_code error; // the size first: opening a pipe would wait
+    std::error_code error; // before it is opened: opening a pipe would wait
     size = std::filesystem::file_size(path, error);
     if (error) throw io_error(path, joined("cannot be read: ", error.message()));
     errno = 0;
@@ -140,7 +140,7 @@ inline std::string whole_file(const std::filesystem::path& path) {
   return bytes;
 }
 
-// f(), whose argument_error speaks of the file's content
+// f(). An argument_error becomes an io_error: it is about the content of the file.
 template <class F> auto as_io_error(const std::filesystem::path& path, F&& f) {
   constexpr std::string_view prefix = "tapeless: ";
   try {
@@ -153,10 +153,9 @@ template <class F> auto as_io_error(const std::filesystem::path& path, F&& f) {
   } catch (const std::length_error&) { throw io_error(path, "needs more memory than there is"); }
 }
 
-// A file that is written. Bytes go to a new file beside the target, which becomes the target in finish() and is gone
-// where finish() is not reached. A link stays a link, and what it points to is replaced; a file that is replaced hands
-// down its mode and, where the system allows it, its owner. Devices, pipes and open descriptors (/dev/stdout) are
-// written to as they are.
+// A file that is written. Bytes go to a new file beside the target. finish() renames it to the target; without finish()
+// it is removed. A link stays a link; its target is replaced. The new file takes over the mode of the old one and,
+// where the system allows it, the owner. Devices, pipes and open descriptors (/dev/stdout) are written to directly.
 class output_file {
 public:
   explicit output_file(const std::filesystem::path& path) : path_(path), target_(path) {
@@ -174,7 +173,7 @@ public:
     const bool exists = ::stat(path.c_str(), &old) == 0;
     errno = 0;
     if (descriptor >= 0) {
-      std::fflush(nullptr); // what the program has written to it stands before
+      std::fflush(nullptr); // what the program wrote to it comes first
       descriptor = ::dup(descriptor);
     } else if (exists && S_ISDIR(old.st_mode)) fail(EISDIR);
     else if (exists && !S_ISREG(old.st_mode)) descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -212,7 +211,7 @@ public:
 
 private:
   static constexpr int most_links = 40;         // as of Linux
-  static constexpr std::size_t name_kept = 150; // with what is appended below the 255 bytes of a name
+  static constexpr std::size_t name_kept = 150; // with what is appended, below the 255 bytes of a name
 
   [[noreturn]] void fail(int error) const {
     throw io_error(path_, joined("cannot be written: ", reason(error)));
@@ -221,7 +220,7 @@ private:
     std::error_code ignored;
     if (!partial_.empty()) std::filesystem::remove(partial_, ignored);
   }
-  // n of /dev/fd/n, /proc/self/fd/n; -1 of other paths
+  // n for /dev/fd/n and /proc/self/fd/n, -1 for other paths.
   int own_descriptor() const {
     namespace fs = std::filesystem;
     const std::string name = target_.filename().string();
@@ -232,7 +231,7 @@ private:
     const fs::path own = fs::canonical("/dev/fd", no_descriptors);
     return no_folder || no_descriptors || folder != own ? -1 : std::atoi(name.c_str());
   }
-  // A file of a name of its own beside the target. Files that a killed process has left are no obstacle.
+  // Makes a file beside the target under a name that no file has. Files that a killed process left do no harm.
   int new_file(const struct ::stat* old) {
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     int descriptor = -1;
@@ -245,7 +244,7 @@ private:
       if (descriptor >= 0) partial_ = name;
       else if (errno != EEXIST) break;
     }
-    if (descriptor >= 0 && old != nullptr) { // the owner first: a change of it clears bits of the mode
+    if (descriptor >= 0 && old != nullptr) { // the owner first: changing it clears bits of the mode
       const bool foreign = ::geteuid() != old->st_uid || ::getegid() != old->st_gid;
       if (foreign && ::fchown(descriptor, old->st_uid, old->st_gid) != 0) errno = 0;
       if (::fchmod(descriptor, old->st_mode & 07777) != 0) errno = 0;

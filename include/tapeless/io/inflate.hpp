@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// zlib's inflate on a file in memory: gzip files and the deflated members of zip archives. zlib is used where
-// TAPELESS_WITH_ZLIB is defined, as by the CMake target tapeless::zlib; compressed data is an io_error without.
+// Inflates a file in memory with zlib: gzip files and the deflated members of zip archives. It needs
+// TAPELESS_WITH_ZLIB, which the CMake target tapeless::zlib defines. Without it compressed data is an io_error.
 
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace tapeless::detail {
 enum class deflated { gzip, raw };
 
 #ifdef TAPELESS_WITH_ZLIB
-// size: raw: of what comes out; gzip: of what may come out at most, all members together
+// size: for raw, the bytes that come out; for gzip, the most bytes that may come out of all members together
 inline std::string inflated(const file_place& place, std::string_view from, deflated kind,
                             std::uint64_t size) {
   struct stream : z_stream {

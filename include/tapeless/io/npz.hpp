@@ -6,9 +6,9 @@
 //   csr, csc: format.npy '|S3', shape.npy (2), indptr.npy, indices.npy, data.npy
 //   coo:      format.npy '|S3', shape.npy (2), row.npy, col.npy, data.npy
 //   bsr:      as csr of blocks (R, C): data.npy (blocks, R, C), shape.npy (rows, cols) in elements
-//   dia:      format.npy '|S3', shape.npy (2), offsets.npy (D), data.npy (D, L): data[d, j] stands in row
+//   dia:      format.npy '|S3', shape.npy (2), offsets.npy (D), data.npy (D, L): data[d, j] is in row
 //             j - offsets[d] and column j
-// Members by other names are not read. Arrays of NumPy stand in npz_arrays.hpp.
+// Members with other names are not read. npz_arrays.hpp reads and writes arrays of NumPy.
 
 #include <algorithm>
 #include <cstddef>
@@ -32,13 +32,13 @@
 namespace tapeless {
 namespace detail::npz {
 
-// SciPy allows room behind the last entry.
+// The first n elements: SciPy allows unused room after the last entry.
 template <class X> array_argument<X> first(const array& from, const array_argument<X>& x, extent_t n) {
   if (x.size < n) from.fail("has ", x.size, " elements, expected ", n);
   return {x.data, n};
 }
 
-// Of all diagonals what is in the matrix and not zero; zeros fill the diagonals up, as in SciPy.
+// The elements of the diagonals that are inside the matrix and not zero, as in SciPy.
 template <class A>
 owned<A> from_diagonals(const char* who, const array& offset_member, extent_t rows, extent_t cols,
                         const std::vector<std::int64_t>& offsets, extent_t length,
@@ -67,7 +67,7 @@ owned<A> from_diagonals(const char* who, const array& offset_member, extent_t ro
 }
 
 // Every element of a block is an entry.
-//   ptr: (rows / height + 1)     columns, of blocks: (ptr[rows / height])     data: (blocks, height, width)
+//   ptr: (rows / height + 1)     columns: (ptr[rows / height]), those of blocks     data: (blocks, height, width)
 template <class A>
 owned<A> from_blocks(const char* who, extent_t rows, extent_t cols, extent_t height, extent_t width,
                      const std::vector<row_end_of<A>>& ptr, const std::int32_t* columns,
@@ -75,7 +75,7 @@ owned<A> from_blocks(const char* who, extent_t rows, extent_t cols, extent_t hei
   const extent_t lines = rows / height, blocks = ptr.back(), entries = blocks * height * width;
   check_line_ends(who, "row of blocks", lines, ptr.data() + 1, blocks);
   memory.take(place, static_cast<std::uint64_t>(blocks), sizeof(std::int32_t), "blocks");
-  std::vector<std::int32_t> line(static_cast<std::size_t>(blocks)); // of each block
+  std::vector<std::int32_t> line(static_cast<std::size_t>(blocks)); // that of each block
   for (extent_t i = 0; i < lines; ++i)
     std::fill(line.begin() + ptr[static_cast<std::size_t>(i)],
               line.begin() + ptr[static_cast<std::size_t>(i) + 1], static_cast<std::int32_t>(i));
@@ -154,14 +154,14 @@ template <class A> owned<A> parse(const std::filesystem::path& path, std::string
 } // namespace detail::npz
 
 // load_npz<csr<float, dyn<'r'>, dyn<'c'>, dyn<'e'>>>(path): a matrix that SciPy has saved as csr, csc, coo, bsr or dia.
-// Indices that do not ascend are sorted, equal ones summed; of dia zeros are left out, all elements of a block are
-// entries. Elements are converted to the type of the matrix as by npy_read<T>; with read_options::strict they are of
-// that type, and csr, csc and coo are read. Deflated members (compressed=True, which is SciPy's default) need zlib (see
-// inflate.hpp).
+// Indices that do not ascend are sorted. Entries of equal row and column are summed. Zeros of dia make no entries;
+// every element of a block of bsr is one. Elements are converted to the type of the matrix as by npy_read<T>. With
+// read_options::strict they must be of that type, and only csr, csc and coo are read. Deflated members
+// (compressed=True, SciPy's default) need zlib (see inflate.hpp).
 // Throws io_error where the archive is cut, corrupt (every member has a CRC-32), zip64 or of another format, a member
-// is missing or of another type or shape, indices are outside of the matrix (the row is named), extents disagree with
-// the type, or memory beyond the limit of read_options would be taken. Memory: the file, its arrays once or twice more,
-// and the matrix.
+// is missing or of another type or shape, an index is outside the matrix (the row is named), extents disagree with the
+// type, or the limit of read_options on memory would be exceeded. Memory: the file, its arrays once or twice more, the
+// matrix.
 template <detail::host_sparse_matrix A> owned<A> load_npz(const std::filesystem::path& path,
                                                           const read_options& options = {}) {
   static_assert(
@@ -171,9 +171,9 @@ template <detail::host_sparse_matrix A> owned<A> load_npz(const std::filesystem:
                              [&] { return detail::npz::parse<A>(path, detail::whole_file(path), options); });
 }
 
-// save_npz(path, a): csr, stored (not compressed), for scipy.sparse.load_npz. The file is replaced as a whole, as by
-// npy_write. Throws argument_error, before a file is opened, where csr_check does, and io_error where the disk refuses
-// or the archive would have 4 GB.
+// save_npz(path, a): writes csr for scipy.sparse.load_npz, not compressed. The file is replaced as a whole, as by
+// npy_write. Throws argument_error where csr_check does, before a file is opened; io_error where the disk refuses or
+// the archive would have 4 GB or more.
 template <detail::host_sparse_matrix A> void save_npz(const std::filesystem::path& path, const A& a) {
   static_assert(detail::are_in_rows<A>,
                 "tapeless: save_npz(path, a): a is not tiled; csr_untiled(a) has its entries by rows");

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// NumPy's files of several arrays, numpy.savez and savez_compressed: a zip archive with a member <name>.npy for each
-// array; arrays without a name are arr_0, arr_1, ...
-// A tree is read from one and written to one, by names or in the order of its leaves. Deflated members
-// (savez_compressed) need zlib (see inflate.hpp). Sparse matrices stand in npz.hpp.
+// NumPy's files of several arrays, as numpy.savez and savez_compressed write them: a zip archive with a member
+// <name>.npy for each array. Arrays without a name are arr_0, arr_1, ...
+// A tree is read and written by names or in the order of its leaves. Deflated members (savez_compressed) need zlib (see
+// inflate.hpp). npz.hpp reads and writes sparse matrices.
 
 #include <algorithm>
 #include <cstddef>
@@ -29,7 +29,7 @@
 namespace tapeless {
 namespace detail::npz {
 
-// A member as it stands in the archive: a .npy file of any element type.
+// A member of the archive: a .npy file of any element type.
 class array {
 public:
   array(const zip::archive& archive, const std::filesystem::path& path, std::string name,
@@ -42,7 +42,7 @@ public:
                       length = static_cast<std::size_t>(literal.length);
     elements_ = begin + length;
     how_ = npy::header_parser(here, bytes.substr(begin, length), strict).parse();
-    size_ = static_cast<std::uint64_t>(npy::byte_count(here, how_.shape, 1)); // elements of one byte
+    size_ = static_cast<std::uint64_t>(npy::byte_count(here, how_.shape, 1)); // elements: an item of 1 byte
   }
 
   file_place place() const { return {path_, name_}; }
@@ -58,7 +58,7 @@ public:
       if (c != '\0') result += c;
     return result;
   }
-  // What exceeds an Index is refused. Strict: '<i4' and '<i8' are read.
+  // Throws io_error where an element exceeds an Index. Strict: only '<i4' and '<i8' are read.
   template <class Index> std::vector<Index> integers(std::size_t axes, memory_limit& memory) const {
     npy::layout how = how_;
     const bool known = !how.strict || how.descr == "<i4" || how.descr == "<i8";
@@ -73,7 +73,7 @@ public:
     npy::store(how, data(), result.data());
     return result;
   }
-  // Converted as by npy_read<T>. Strict: of T.
+  // The elements, converted as by npy_read<T>. Strict: they must be of type T.
   template <class T>
   std::span<T> values(std::size_t axes, std::unique_ptr<T[]>& owner, memory_limit& memory) const {
     npy::layout how = how_;
@@ -89,7 +89,7 @@ public:
     return {owner.get(), n};
   }
 
-  // The elements and how they stand: all are there.
+  // How all elements are stored. Throws io_error where one is missing.
   const npy::layout& whole() {
     how_.take_type(place());
     require_elements(how_);
@@ -109,7 +109,7 @@ private:
     if (size_ > rest || size_ * item != rest)
       fail(rest, " bytes of elements, ", size_, " of ", item, " expected");
   }
-  // @return how many
+  // @return their number
   std::size_t require_elements(const npy::layout& how, std::size_t bytes_each, memory_limit& memory) const {
     require_elements(how);
     memory.take(place(), size_, bytes_each, "elements");
@@ -129,7 +129,7 @@ template <class X> std::string_view bytes_of(const X* data, std::size_t n) {
 }
 
 inline std::string member_name(const std::string& name) { return name + ".npy"; }
-// One name a leaf: those given, or arr_0, arr_1, ...
+// A name for each leaf: those given, or arr_0, arr_1, ...
 inline std::vector<std::string> names_of_leaves(const std::string& who, std::size_t leaves,
                                                 const std::vector<std::string>& given) {
   if (!given.empty() && given.size() != leaves)
@@ -153,7 +153,7 @@ npy_array read(const std::filesystem::path& path, const std::string& name, const
 
 } // namespace detail::npz
 
-// The arrays of a file in their order there, without ".npy"; other members are left out.
+// The names of the arrays of a file, in their order there and without ".npy". Other members are left out.
 inline std::vector<std::string> npz_names(const std::filesystem::path& path) {
   return detail::as_io_error(path, [&] {
     const std::string bytes = detail::whole_file(path);
@@ -164,8 +164,8 @@ inline std::vector<std::string> npz_names(const std::filesystem::path& path) {
   });
 }
 
-// npz_read(path, name), npz_read<T>(path, name): one array, as by npy_read. Throws io_error as npy_read does, and
-// where the archive has no such array, is cut, corrupt or encrypted, or inflates beyond the limit.
+// npz_read(path, name), npz_read<T>(path, name): one array, as by npy_read. Throws io_error as npy_read does, and where
+// the archive has no such array, is cut, corrupt or encrypted, or inflates beyond the limit.
 inline npy_array npz_read(const std::filesystem::path& path, const std::string& name,
                           const read_options& options = {}) {
   return detail::npz::read<void>(path, name, options);
@@ -175,12 +175,12 @@ template <class T> npy_array npz_read(const std::filesystem::path& path, const s
   return detail::npz::read<T>(path, name, options);
 }
 
-// load_npz(path, tree, {"w", "b"}): fills the leaves, in the order of declaration, from the arrays of these names;
-// without names from arr_0, arr_1, ... Other arrays are not looked at. Elements are converted to the type of the leaf
-// as by npy_read_into. Everything is read and checked before the first leaf is touched. The limit is raised by what
-// the tree has elements for. Memory: the file and its arrays.
-// Throws io_error as npz_read does, and where an array has another shape than its leaf; argument_error where a leaf is
-// null or there are more or fewer names than leaves.
+// load_npz(path, tree, {"w", "b"}): fills the leaves, in the order of declaration, from the arrays of these names, or
+// without names from arr_0, arr_1, ... Other arrays are not read. Elements are converted to the type of the leaf as by
+// npy_read_into. Everything is read and checked before the first leaf is written. The limit on memory is raised by 8
+// bytes for each element of the tree. Memory: the file and its arrays.
+// Throws io_error as npz_read does, and where an array has another shape than its leaf. Throws argument_error where a
+// leaf is null or there are more or fewer names than leaves.
 template <detail::parameter_tree Tree>
   requires(!detail::is_csr_v<Tree>)
 void load_npz(const std::filesystem::path& path, const Tree& tree, const std::vector<std::string>& names = {},
@@ -221,10 +221,10 @@ void load_npz(const std::filesystem::path& path, const Tree& tree, const std::ve
   });
 }
 
-// save_npz(path, tree, {"w", "b"}): the leaves by these names, without names arr_0, arr_1, ..., not compressed, for
-// numpy.load. The file is replaced as a whole, as by npy_write. Throws, before a file is opened, argument_error where a
-// leaf is null, there are more or fewer names than leaves, or a name is empty, stands twice or is longer than 65531
-// bytes, and io_error where the disk refuses or the archive would have 4 GB.
+// save_npz(path, tree, {"w", "b"}): writes the leaves under these names, or without names as arr_0, arr_1, ..., for
+// numpy.load, not compressed. The file is replaced as a whole, as by npy_write. Before a file is opened, throws
+// argument_error where a leaf is null, there are more or fewer names than leaves, or a name is empty, occurs twice or
+// is longer than 65531 bytes. Throws io_error where the disk refuses or the archive would have 4 GB or more.
 template <detail::parameter_tree Tree>
   requires(!detail::is_csr_v<Tree>)
 void save_npz(const std::filesystem::path& path, const Tree& tree,

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// A parameter tree as a folder of .npy files, one a leaf in declaration order: 00.npy, 01.npy, ... (three digits
-// from 101 leaves on). NumPy reads each of them; the names of the members are not kept.
+// A parameter tree as a folder of .npy files, one for each leaf in the order of declaration: 00.npy, 01.npy, ... (three
+// digits from 101 leaves on). NumPy can read each file. The names of the members are not stored.
 
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace detail::npy {
 template <class Leaf>
 concept leaf_can_be_filled = !std::is_const_v<typename Leaf::element_type>;
 template <class Leaf>
-concept no_sparse_matrix = !is_pattern_v<Leaf>; // load_npz and load_matrix_market look at a pattern
+concept no_sparse_matrix = !is_pattern_v<Leaf>; // load_npz and load_matrix_market check patterns
 
 // Leaf i of a tree of `count` leaves.
 inline std::filesystem::path leaf_path(const std::filesystem::path& folder, std::size_t i,
@@ -57,9 +57,10 @@ template <class Leaf> std::vector<std::int64_t> shape_of_leaf(const Leaf& leaf) 
 
 } // namespace detail::npy
 
-// Writes the leaves into the folder, which is made where there is none. Each file is replaced as a whole; where
-// the disk refuses one, those before it are new and those behind it old. Throws io_error then, and before it
-// writes where the folder holds a tree of more leaves; argument_error, before that, where a leaf is null.
+// Writes the leaves into the folder and makes the folder where there is none. Each file is replaced as a whole. Where
+// the disk refuses one, the files before it are new and those after it are old.
+// Throws argument_error where a leaf is null. Throws io_error where the folder holds a tree of more leaves, both before
+// it writes, and where the disk refuses a file.
 template <detail::parameter_tree Tree> void save_npy(const std::filesystem::path& folder, const Tree& tree) {
   constexpr std::size_t count = detail::count_leaves<Tree>();
   detail::npy::require_data_of_leaves(tree, "save_npy(folder, tree)");
@@ -76,11 +77,12 @@ template <detail::parameter_tree Tree> void save_npy(const std::filesystem::path
   });
 }
 
-// Fills the leaves from the folder of a save_npy, or of files by these names from elsewhere: elements are converted to
-// the type of the leaf as by npy_read_into. Everything is read and checked before the first leaf is touched: the tree
-// is the one of the folder or, after an exception, what it was. Memory: that of the files.
-// Throws io_error where a file is missing, not whole, of another shape or of elements that the leaf has no values for,
-// with read_options::strict of another element type, or one too many, and argument_error where a leaf is null.
+// Fills the leaves from a folder that save_npy wrote, or that has files with these names from elsewhere. Elements are
+// converted to the type of the leaf as by npy_read_into. Everything is read and checked before the first leaf is
+// written, so the tree is unchanged after an exception. Memory: that of the files.
+// Throws io_error where a file is missing, incomplete, of another shape or (strict) of another element type, holds an
+// element that the leaf's type has no value for, or there is one file too many. Throws argument_error where a leaf is
+// null.
 template <detail::parameter_tree Tree>
 void load_npy(const std::filesystem::path& folder, const Tree& tree, const read_options& options = {}) {
   constexpr std::size_t count = detail::count_leaves<Tree>();

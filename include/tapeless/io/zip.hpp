@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Zip archives below 4 GB, as NumPy's .npz files are: [local header, data]..., the central directory, its end.
-// Members are read by the directory alone, stored or (with zlib) deflated; written stored. Every offset and size is
-// checked against the file before it is followed, every member's CRC-32 before it is given out.
+// Zip archives below 4 GB, as NumPy's .npz files are: [local header, data]..., the central directory, the end record.
+// Members are found by the directory alone. They are read stored or (with zlib) deflated, and written stored. Every
+// offset and size is checked against the file before it is used. Every member's CRC-32 is checked before its bytes are
+// returned.
 
 #include <array>
 #include <cstddef>
@@ -30,7 +31,7 @@ inline constexpr std::array<std::uint32_t, 256> crc_table = [] {
   }
   return table;
 }();
-// crc32(b, crc32(a)) is that of a and b in sequence
+// crc32(b, crc32(a)) is the CRC-32 of a followed by b.
 inline std::uint32_t crc32(std::string_view bytes, std::uint32_t before = 0) {
   std::uint32_t c = ~before;
   for (const char byte : bytes) c = (c >> 8) ^ crc_table[(c ^ static_cast<unsigned char>(byte)) & 255];
@@ -70,7 +71,7 @@ public:
     for (const member& m : members_) result.emplace_back(m.name);
     return result;
   }
-  // "; it has a, b", for a message
+  // "; it has a, b", for messages.
   std::string first_names() const {
     constexpr std::size_t most = 8;
     std::string result;
@@ -83,7 +84,7 @@ public:
     const member* const m = find(name);
     if (m == nullptr) fail("has no member ", std::string(name), first_names());
     const std::string who = joined(std::string(name), ": ");
-    const std::size_t at = m->offset; // the sizes in the local header may be missing: they are not read
+    const std::size_t at = m->offset; // the local header is not read for sizes: it may lack them
     if (at > directory_ || directory_ - at < local_size || u32(at) != local_signature)
       fail(who, "corrupt: no local header");
     const std::size_t head = local_size + u16(at + 26) + u16(at + 28);
@@ -117,7 +118,7 @@ private:
   }
   std::uint32_t u32(std::size_t at) const { return u16(at) | u16(at + 2) << 16; }
 
-  // The record at the end, before a comment of any length.
+  // The place of the end record. A comment of any length may follow it.
   std::size_t find_end() const {
     if (bytes_.size() >= 4 && u32(0) != local_signature && u32(0) != end_signature)
       fail("bad magic: no zip archive");
@@ -158,7 +159,7 @@ private:
   std::map<std::string_view, std::size_t> by_name_;
 };
 
-// A member to be written: its pieces in sequence.
+// A member to be written: the pieces in sequence.
 struct stored_member {
   std::string name;
   std::vector<std::string_view> pieces;
@@ -180,7 +181,7 @@ inline void write_stored(const std::filesystem::path& path, const std::vector<st
   const auto number = [&record](std::size_t x, int bytes) {
     for (int i = 0; i < bytes; ++i) record += static_cast<char>(x >> (8 * i) & 255);
   };
-  // What local header and directory share: version 2.0, no flags, stored, 1980-01-01 00:00
+  // What the local header and the directory share: version 2.0, no flags, stored, 1980-01-01 00:00.
   const auto common = [&](std::uint32_t crc, std::size_t size, const std::string& name) {
     number(20, 2);
     number(0, 2);

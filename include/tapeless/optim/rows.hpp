@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// The gradient of a table of which few rows were read, as those rows: rows[i] is the row that gradient[i] belongs to. A row
-// that occurs several times has the sum. merged_rows gives each row once, with its sum.
+// The gradient of some rows of a table: gradient[i] belongs to row rows[i]. Where a row occurs several times, its
+// gradients are summed. merged_rows visits each row once, with its sum.
 
 #include "../core/error.hpp"
 #include "../expr/handle.hpp"
@@ -18,7 +18,7 @@ template <class X>
 concept list_of_rows =
     typed_handle<X> && X::extents.rank == 1 && std::is_same_v<typename X::value_type, std::int32_t>;
 
-// gradient: (k, ...) of a table (n, ...), the axes behind the first one alike, with rows (k)
+// Is it a table (n, ...) with rows (k) and a gradient (k, ...)? The axes after the first are equal.
 template <class Table, class Rows, class Gradient> constexpr bool rows_match() {
   using list = std::remove_cvref_t<Rows>;
   using slopes = std::remove_cvref_t<Gradient>;
@@ -31,12 +31,13 @@ template <class Table, class Rows, class Gradient> constexpr bool rows_match() {
   } else return false;
 }
 
-// The operands of a step of some rows. Throws argument_error where they do not fit: see adam.step_rows.
+// The operands of a step of some rows.
 struct rows_to_step {
   leaf_span table, gradient;
   const std::int32_t* rows;
   extent_t count, n, width; // n: rows of the table
 };
+// Throws argument_error where they do not fit: see adam.step_rows.
 template <class Table, class Rows, class Gradient>
 rows_to_step checked_rows(const Table& p, const Rows& rows, const Gradient& gradient, const char* who) {
   rows_to_step r{spans_of(p, who)[0], spans_of(gradient, who)[0], nullptr, 0, 0, 0};
@@ -57,7 +58,7 @@ rows_to_step checked_rows(const Table& p, const Rows& rows, const Gradient& grad
   return r;
 }
 
-// Elements of an array that only grows; new ones are `value`.
+// The first n elements of an array, which grows where it has fewer. New elements are `value`.
 template <class X> X* grown(block& array, extent_t n, X value) {
   const extent_t old = static_cast<extent_t>(array.size() / sizeof(X));
   if (n > old) {
@@ -70,12 +71,13 @@ template <class X> X* grown(block& array, extent_t n, X value) {
 }
 
 template <class T> class merged_rows {
-  // of each row its first occurrence that is not yet taken, or -1; of each occurrence the next one, or -1
-  block first_, next_, sum_;
+  block first_; // for each row: its first occurrence that has not been visited, or -1
+  block next_;  // for each occurrence: the next one of its row, or -1
+  block sum_;
 
 public:
-  // f(row, gradient of that row) for each row that occurs, once, in the order of first occurrences; its sum is taken in that
-  // order too. Allocates where the table or the list is larger than any before.
+  // Calls f(row, gradient of that row) once for each row that occurs, in the order of first occurrences. Gradients of
+  // one row are added in their order. Allocates where the table or the list is larger than any before.
   template <class F> void for_each(const rows_to_step& q, F f) {
     const T* const gradient = static_cast<const T*>(q.gradient.data);
     std::int32_t *const first = grown(first_, q.n, std::int32_t(-1)), *const next = grown(next_, q.count,
@@ -86,7 +88,7 @@ public:
       first[q.rows[i]] = static_cast<std::int32_t>(i);
     }
     for (extent_t i = 0; i < q.count; ++i) {
-      if (first[q.rows[i]] != i) continue; // an earlier occurrence has taken it along
+      if (first[q.rows[i]] != i) continue; // it was visited with an earlier occurrence
       first[q.rows[i]] = -1;
       const T* slope = gradient + i * q.width;
       if (std::int32_t j = next[i]; j >= 0) {

@@ -5,19 +5,18 @@
 // Gradient descent with momentum:      d = g + weight_decay p
 //                                      velocity = momentum velocity + d
 //                                      p -= learning_rate velocity
-// elementwise over the leaves of a parameter tree; without momentum velocity is d and is not stored.
+// elementwise over the leaves of a parameter tree. Without momentum the velocity is d and is not stored.
 // Source: Polyak, "Some methods of speeding up the convergence of iteration methods", 1964, in the form of
 // Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013, with the
 // learning rate outside the velocity, so that it may change between steps.
 
-#include <memory>
+#include <cmath>
+#include <type_traits>
 
 #include "../core/error.hpp"
 #include "../core/extent.hpp"
-#include "../cpu/base/simd.hpp"
 #include "../run/arguments.hpp"
-#include "../run/memory.hpp"
-#include "../run/spans.hpp"
+#include "optimizer.hpp" // IWYU pragma: export
 #include "rows.hpp"
 #include "state.hpp"
 
@@ -32,133 +31,100 @@ struct sgd_options {
 // tl::sgd<params> opt(tl::sgd_options{.learning_rate = 0.1, .momentum = 0.9});   one block, with momentum
 // tl::sgd<params> opt(0.1);    tl::sgd<params> opt;                              none
 // opt.step(*p, gradient);                                                        none
-template <class Params> class sgd {
+template <class Params> class sgd : public detail::optimizer<Params, sgd_options, 1> { // the velocity
+  using base = detail::optimizer<Params, sgd_options, 1>;
   static_assert(detail::parameters_named<Params>,
                 "tapeless: sgd opt(1e-3): name the parameter tree: tl::sgd<params> opt(1e-3)");
   static_assert(detail::trainable_tree<Params>,
                 "tapeless: sgd<params>: params is a tree of tensors of mutable float or double");
 
 public:
-  // With momentum one dim for each named extent of Params. Throws argument_error where one is missing, or an option is
-  // out of its range.
+  // With momentum, takes one dim for each named extent of Params. Throws argument_error where one is missing or an
+  // option is out of range.
   template <char... Name> explicit sgd(dim<Name>... extents) : sgd(sgd_options{}, extents...) {}
   template <class Rate, char... Name>
     requires std::is_arithmetic_v<Rate>
   explicit sgd(Rate learning_rate, dim<Name>... extents)
       : sgd(sgd_options{.learning_rate = static_cast<double>(learning_rate)}, extents...) {}
-  template <char... Name> explicit sgd(const sgd_options& options, dim<Name>... extents) : options_(options) {
+  template <char... Name> explicit sgd(const sgd_options& options, dim<Name>... extents) : base(options) {
     set_learning_rate(options.learning_rate);
     if (!(options.momentum >= 0 && options.momentum < 1))
       throw argument_error("tapeless: sgd(options): momentum lies in [0, 1)");
     if (!(options.weight_decay >= 0 && std::isfinite(options.weight_decay)))
       throw argument_error("tapeless: sgd(options): weight_decay is finite and not negative");
-    if (options.momentum > 0) velocity_ = std::make_unique<owned<Params>>(extents...);
+    if (options.momentum > 0) this->make_state(extents...);
   }
 
-  const sgd_options& options() const { return options_; }
   void set_learning_rate(double rate) {
-    if (!(rate >= 0 && std::isfinite(rate)))
-      throw argument_error("tapeless: sgd: the learning rate is finite and not negative");
-    options_.learning_rate = rate;
+    this->set_rate(rate, "tapeless: sgd: the learning rate is finite and not negative");
   }
 
-  // One step down the gradient. p and the gradient are trees of the leaves of Params, or owned ones. Cost: 2 flops
-  // an element, and 2 each for momentum and weight decay that are not 0; p and velocity are read and written once,
-  // the gradient is read once. No allocation.
-  // Throws argument_error, before it writes, where a leaf has no data or other extents.
+  // One step down the gradient. p and the gradient are trees, or owned trees, with the leaves of Params.
+  // Cost: 2 flops an element, 2 more for momentum and 2 more for weight decay where they are not 0. p and the velocity
+  // are read and written once, the gradient is read once. No allocation.
+  // Throws argument_error before it writes where a leaf has no data or other extents.
   template <class P = Params, class Gradient> void step(const P& parameters, const Gradient& slopes) {
-    const auto& p = detail::view_of(parameters);
-    const auto& gradient = detail::view_of(slopes);
-    constexpr bool ours = detail::parameters_like<std::remove_cvref_t<decltype(p)>, Params>;
-    constexpr bool match = detail::leaves_match<decltype(gradient), Params>;
+    constexpr bool ours = detail::parameters_like<detail::viewed<P>, Params>;
+    constexpr bool match = detail::leaves_match<detail::viewed<Gradient>, Params>;
     static_assert(ours, "tapeless: sgd.step(p, gradient): p has the leaves of params, and none is const");
     static_assert(
         match,
         "tapeless: sgd.step(p, gradient): the gradient has the leaves of p; of a value_and_grad it is the second result");
-    if constexpr (ours && match) {
-      const auto weight = detail::spans_of(p, "sgd.step(p, gradient): p");
-      const auto slope = detail::spans_of(gradient, "sgd.step(p, gradient): the gradient");
-      detail::require_same_extents(slope, weight, "sgd.step(p, gradient): the gradient");
-      if (velocity_) {
-        const auto velocity = detail::spans_of(velocity_->view(), "sgd.step(p, gradient): the velocity");
-        detail::require_same_extents(weight, velocity, "sgd.step(p, gradient): p");
-        descend_all<true>(weight, slope, velocity);
-      } else descend_all<false>(weight, slope, weight);
-    }
+    if constexpr (ours && match)
+      this->checked(detail::view_of(parameters), detail::view_of(slopes),
+                    {"sgd.step(p, gradient): p", "sgd.step(p, gradient): the gradient",
+                     "sgd.step(p, gradient): the velocity"})
+          .for_each([this](const auto& e) { descend(e); });
   }
 
-  // One step of some rows of a table, as adam.step_rows: rows (k) of Params, one tensor (n, ...), with the gradient (k, ...).
-  // Without momentum and decay it is step() with zeros in the other rows; with them the other rows stay as they are.
+  // One step of some rows of a table, as adam.step_rows. Params is one tensor (n, ...); gradient (k, ...) is that of
+  // rows (k). Other rows and their velocity are neither read nor written. Without momentum and decay this equals step()
+  // with zeros in the other rows.
   template <class Table = Params, class Rows, class Gradient>
   void step_rows(const Table& parameters, const Rows& rows, const Gradient& slopes) {
-    const auto& p = detail::view_of(parameters);
-    const auto& gradient = detail::view_of(slopes);
-    const auto& list = detail::view_of(rows);
-    constexpr bool ours =
-        detail::parameters_like<std::remove_cvref_t<decltype(p)>, Params> && detail::trainable<Params>;
-    constexpr bool match = detail::rows_match<Params, decltype(list), decltype(gradient)>();
+    constexpr bool ours = detail::parameters_like<detail::viewed<Table>, Params> && detail::trainable<Params>;
+    constexpr bool match = detail::rows_match<Params, detail::viewed<Rows>, detail::viewed<Gradient>>();
     static_assert(ours,
                   "tapeless: sgd.step_rows(p, rows, gradient): params is one tensor, and p has its extents");
     static_assert(
         match,
         "tapeless: sgd.step_rows(p, rows, gradient): rows is int32 with one axis, and gradient has p's "
         "extents with that of rows in the first place");
-    if constexpr (ours && match) {
-      using T = typename Params::value_type;
-      constexpr const char* who = "sgd.step_rows(p, rows, gradient)";
-      const detail::rows_to_step q = detail::checked_rows(p, list, gradient, who);
-      T* velocity = nullptr;
-      if (velocity_) {
-        const auto state = detail::spans_of(velocity_->view(), who);
-        detail::require_same_extents(std::array{q.table}, state, who);
-        velocity = static_cast<T*>(state[0].data);
-      }
-      const bool decays = options_.weight_decay > 0;
-      rows_.for_each(q, [&](extent_t row, const T* g) {
-        T* const w = static_cast<T*>(q.table.data) + row * q.width;
-        T* const v = velocity == nullptr ? w : velocity + row * q.width;
-        if (velocity != nullptr && decays) descend<true, true>(q.width, w, g, v);
-        else if (velocity != nullptr) descend<true, false>(q.width, w, g, v);
-        else if (decays) descend<false, true>(q.width, w, g, v);
-        else descend<false, false>(q.width, w, g, v);
-      });
-    }
+    if constexpr (ours && match)
+      this->for_each_row(this->checked_rows(detail::view_of(parameters), detail::view_of(rows),
+                                            detail::view_of(slopes), "sgd.step_rows(p, rows, gradient)"),
+                         [this](const auto& e) { descend(e); });
   }
 
 private:
-  // velocity: not read without momentum
-  template <bool Momentum>
-  void descend_all(const detail::leaf_spans<Params>& p, const detail::leaf_spans<Params>& g,
-                   const detail::leaf_spans<Params>& velocity) const {
-    detail::for_each_leaf_type<Params>([&]<class T>(T, std::size_t i) {
-      T* const w = static_cast<T*>(p[i].data);
-      T* const v = static_cast<T*>(velocity[i].data);
-      const T* const slope = static_cast<const T*>(g[i].data);
-      if (options_.weight_decay > 0) descend<Momentum, true>(p[i].size, w, slope, v);
-      else descend<Momentum, false>(p[i].size, w, slope, v);
-    });
+  using base::options_;
+
+  template <class T> void descend(const detail::elements_to_step<T, 1>& e) const {
+    const bool momentum = e.state[0] != nullptr, decay = options_.weight_decay > 0;
+    if (momentum && decay) descend<true, true>(e);
+    else if (momentum) descend<true, false>(e);
+    else if (decay) descend<false, true>(e);
+    else descend<false, false>(e);
   }
   // A decay of 0 is left out: 0 times an infinite weight is no number.
-  template <bool Momentum, bool Decay, class T>
-  void descend(cpu::index_t n, T* p, const T* g, T* velocity) const {
-    using V = cpu::simd<T>;
+  template <bool Momentum, bool Decay, class T, class B = detail::back_end_of<Params>>
+  void descend(const detail::elements_to_step<T, 1>& e) const {
+    using V = typename B::template lanes<T>;
     const V rate(static_cast<T>(-options_.learning_rate)), decay(static_cast<T>(options_.weight_decay)),
         momentum(static_cast<T>(options_.momentum));
-    detail::for_each_group<T>(n, [&](auto load, auto store) {
+    T *const p = e.p, *const velocity = e.state[0];
+    const T* const g = e.gradient;
+    B::template each_group<T>(e.n, [&](auto load, auto store) {
       const V w = load(p);
       V d = load(g);
-      if constexpr (Decay) d = cpu::fma(decay, w, d);
+      if constexpr (Decay) d = fma(decay, w, d);
       if constexpr (Momentum) {
-        d = cpu::fma(momentum, load(velocity), d);
+        d = fma(momentum, load(velocity), d);
         store(velocity, d);
       }
-      store(p, cpu::fma(rate, d, w));
+      store(p, fma(rate, d, w));
     });
   }
-
-  sgd_options options_;
-  std::unique_ptr<owned<Params>> velocity_;                    // null without momentum
-  detail::merged_rows<detail::element_of_first<Params>> rows_; // of step_rows
 };
 
 template <class... X> sgd(const X&...) -> sgd<detail::no_parameters>;

@@ -2,13 +2,15 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// What optimizers share: the leaves of parameters, gradient and state, walked side by side.
+// The parameter trees that optimizers take, and the leaves of parameters, gradient and state side by side.
 
-#include <cmath>
+#include <array>
+#include <cstddef>
+#include <type_traits>
 
+#include "../core/extent.hpp"
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"
-#include "../cpu/base/simd.hpp"
 #include "../expr/handle.hpp"
 #include "../run/arguments.hpp"
 #include "../run/spans.hpp"
@@ -19,7 +21,7 @@ template <class Leaf>
 concept trainable = typed_handle<Leaf> && (std::is_same_v<typename Leaf::element_type, float> ||
                                            std::is_same_v<typename Leaf::element_type, double>);
 
-// What an optimizer has been given whose template argument is left out.
+// The tree of an optimizer whose template argument is left out.
 struct no_parameters {};
 template <class Tree>
 concept parameters_named = !std::is_same_v<Tree, no_parameters>;
@@ -33,7 +35,7 @@ template <class Tree> constexpr bool is_trainable_tree() {
 template <class Tree>
 concept trainable_tree = parameter_tree<Tree> && is_trainable_tree<Tree>();
 
-// What an optimizer writes to: the leaves of Params, none of them const.
+// An optimizer writes to a P: it has the leaves of Params, and none is const.
 template <class P, class Params>
 concept parameters_like = trainable_tree<P> && leaves_match<P, Params>;
 
@@ -54,16 +56,28 @@ template <class Tree, class F> void for_each_leaf_type(F&& update) {
       tree, [&](auto& leaf) { update(typename std::remove_cvref_t<decltype(leaf)>::value_type{}, at++); });
 }
 
-// body(offset, load, store) over n elements: whole groups of lanes, then the rest. load(p) and store(p, v) are
-// those of the group at p + offset.
-template <class T, class F> [[gnu::always_inline]] inline void for_each_group(cpu::index_t n, F&& body) {
-  using V = cpu::simd<T>;
-  cpu::index_t i = 0;
-  for (; i + cpu::width<T> <= n; i += cpu::width<T>)
-    body([i](const T* p) { return cpu::load<V>(p + i); }, [i](T* p, const V& v) { cpu::store(p + i, v); });
-  if (const cpu::index_t rest = n - i; rest > 0)
-    body([=](const T* p) { return cpu::load_n<V>(p + i, rest); },
-         [=](T* p, const V& v) { cpu::store_n(p + i, v, rest); });
-}
+// The elements of one leaf, or of one row of it.
+template <class T, std::size_t States> struct elements_to_step {
+  extent_t n;
+  T* p;
+  const T* gradient;
+  std::array<T*, States> state; // null where the optimizer keeps none
+};
+
+// The leaves of one step. They have the same extents.
+template <class Params, std::size_t States> struct leaves_to_step {
+  leaf_spans<Params> p, gradient;
+  std::array<leaf_spans<Params>, States> state; // without data where the optimizer keeps none
+
+  // update(elements_to_step) for each leaf
+  template <class F> void for_each(F&& update) const {
+    for_each_leaf_type<Params>([&]<class T>(T, std::size_t i) {
+      elements_to_step<T, States> leaf{
+          p[i].size, static_cast<T*>(p[i].data), static_cast<const T*>(gradient[i].data), {}};
+      for (std::size_t k = 0; k < States; ++k) leaf.state[k] = static_cast<T*>(state[k][i].data);
+      update(leaf);
+    });
+  }
+};
 
 } // namespace tapeless::detail

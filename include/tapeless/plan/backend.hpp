@@ -73,6 +73,7 @@ inline constexpr plan<plan_counts{.steps = 1}> any_plan{};
 //   frame_type<P>       what it keeps for a bound program P; frame.fill(context) when the named extents have changed
 //   scratch<P>()        bytes, constexpr: .each of a member, .shared of one step after another, .packed for all of them
 //   run_step<P, I>(team, frame)    step I of a run, if any; load_step<P, I>: what a load does for it
+//   each_group<T>(n, body)         what optimizers ask for: see optim/optimizer.hpp
 template <class B>
 concept backend = cost_model<typename B::cost_model> &&
                   requires(const typename B::team_type& team,

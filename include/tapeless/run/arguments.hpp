@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The boundary between a program and the caller's data: every run-time mistake is found here, before the first step.
+// The boundary between a program and the caller's data. Every run-time mistake is found here, before the first step.
 #pragma once
 #include <cmath>
 #include <cstdio>
@@ -14,7 +14,7 @@
 
 namespace tapeless { namespace detail {
 
-// Do the leaves of X and A have the same element types (but for const) and extents, in order?
+// Appends the element types (without const) and the extents of the leaves of X, in order.
 template <class X> constexpr void leaf_types(vec<dtype>& t, vec<shape>& s) {
   X x{};
   for_each_leaf(x, [&](auto& leaf) {
@@ -22,7 +22,7 @@ template <class X> constexpr void leaf_types(vec<dtype>& t, vec<shape>& s) {
     if constexpr (typed_handle<H>) {
       t.push_back(dtype_of<typename H::value_type>);
       s.push_back(H::extents);
-      if constexpr (is_tiled_pattern_v<H>) { // not as that of a matrix in rows
+      if constexpr (is_tiled_pattern_v<H>) { // tells it from a matrix in rows
         t.push_back(dtype::boolean);
         s.push_back(shape{});
       }
@@ -32,6 +32,7 @@ template <class X> constexpr void leaf_types(vec<dtype>& t, vec<shape>& s) {
     }
   });
 }
+// Do the leaves of X and A have the same element types (but for const) and extents, in order?
 template <class X, class A> constexpr bool leaves_match_impl() {
   if constexpr (std::is_same_v<X, A>) return true;
   else if constexpr (number<X> && number<A>) return true;
@@ -66,19 +67,19 @@ concept as_many_arguments = N == M;
 template <class Out>
 concept no_leaf_is_const = !has_const_leaf<Out>();
 
-// A number for a number: a floating-point one is not rounded to an integer.
+// May X be passed for A? A floating-point number is not rounded to an integer.
 template <class X, class A>
 concept number_without_fraction =
     !number<X> || !number<A> || !std::is_floating_point_v<std::remove_cvref_t<X>> ||
     std::is_floating_point_v<std::remove_cvref_t<A>>;
 
-// Is X what the first argument of a program may be?
+// May X be the first argument of a program?
 template <class X, class A, class... Rest> constexpr bool first_matches() {
   return leaves_match<X, A> && number_without_fraction<X, A>;
 }
 template <class X> constexpr bool first_matches() { return false; }
 
-// x as a B. Floating-point numbers round; argument_error where x is beyond the range of B.
+// x as a B. Floating-point numbers are rounded. Throws argument_error where x is beyond the range of B.
 template <class B, class X> B number_as(X x, int argument) {
   using limits = std::numeric_limits<B>;
   bool in_range = true;
@@ -93,7 +94,7 @@ template <class B, class X> B number_as(X x, int argument) {
   return static_cast<B>(x);
 }
 
-// Is every named extent of R that of an argument?
+// Is every named extent of R one of an argument?
 template <class R, class... A> constexpr bool names_are_of_arguments() {
   constexpr name_values v = names_of_arguments<A...>(), r = names_of_arguments<R>();
   for (int i = 0; i < r.count; ++i)
@@ -108,7 +109,7 @@ struct byte_range {
 };
 inline bool overlap(const byte_range& a, const byte_range& b) { return a.begin < b.end && b.begin < a.end; }
 
-// How a message names leaf k of all: "argument 2", and where that is a tree "argument 2, leaf 1".
+// How messages name a leaf: "argument 2", or "argument 2, leaf 1" where the argument is a tree.
 struct leaf_name {
   char text[48];
 };
@@ -127,8 +128,8 @@ struct leaves_of_arguments {
   }
 };
 
-// Reads the leaves of arguments and outputs: pointers and the values of the named extents, which must agree. None lies
-// in the program's own arena, not even in part.
+// Reads the pointers and the named extents of arguments and outputs. The values of one name must agree. No leaf may
+// overlap the program's own arena.
 class argument_reader {
   name_values capacity_, values_;
   byte_range arena_;
@@ -173,7 +174,7 @@ public:
   argument_reader(const name_values& capacity, const byte_range& arena)
       : capacity_(capacity), values_(capacity), arena_(arena) {}
 
-  // to[at++] = data of each leaf
+  // Sets to[at++] = data of each leaf.
   template <class X> void read(const X& x, void** to, int& at, bool output = false) {
     const int first = at;
     for_each_leaf(x, [&](const auto& leaf) {
@@ -198,7 +199,7 @@ public:
   const name_values& values() const { return values_; }
 };
 
-// Indices out of [0, bound), before anything is written; `passes` is none of them.
+// Throws argument_error where an index is outside [0, bound) and is not `passes`.
 inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound, extent_t passes,
                           const leaves_of_arguments& all, int leaf) {
   for (extent_t i = 0; i < n; ++i)
@@ -206,7 +207,7 @@ inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound,
       refuse("tapeless: run: %s: index %d at position %lld is outside [0, %lld)", all.name(leaf).text,
              static_cast<int>(index[i]), wide(i), wide(bound));
 }
-// The same of one number: an index, or how many rows are selected.
+// The same for one number: an index, or how many rows are selected.
 inline void check_number(std::int32_t x, extent_t bound, extent_t passes, const leaves_of_arguments& all,
                          int leaf) {
   if ((x < 0 || x >= bound) && x != passes)

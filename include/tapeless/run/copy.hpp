@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// copy(from, to): the elements of one parameter tree into another of equal extents. A view that is copied copies
-// no element, and owned trees only move.
+// copy(from, to) copies the elements of one parameter tree to another of equal extents. (Copying a view copies no
+// element, and owned trees can only be moved.)
 #pragma once
 #include <cstring>
 #include "../core/extent.hpp"
@@ -20,9 +20,9 @@ template <class X>
 concept owns_its_elements = is_owned<X>;
 } // namespace detail
 
-// to = from, element by element. Both are trees of the same leaves, or owned ones, whose elements may be const for others;
-// leaf i may overlap leaf i only.
-// No allocation. Throws argument_error, before it writes, where a leaf has no data or other extents.
+// to = from, element by element. Both are trees, or owned trees, of the same leaves. An owned `to` may have const
+// elements. A leaf may overlap only the same leaf of the other tree.
+// No allocation. Throws argument_error before it writes where a leaf has no data or other extents.
 template <class From, class To> void copy(const From& from, const To& to) {
   using F = std::remove_cvref_t<decltype(detail::view_of(from))>;
   using T = std::remove_cvref_t<decltype(detail::view_of(to))>;
@@ -40,7 +40,7 @@ template <class From, class To> void copy(const From& from, const To& to) {
       using E = typename std::remove_cvref_t<decltype(leaf)>::value_type;
       const std::size_t bytes = static_cast<std::size_t>(target[i].size) * sizeof(E);
       if (bytes > 0) std::memmove(target[i].data, source[i].data, bytes);
-      if constexpr (detail::is_bool<E>) // any byte but 0 is true, and is 1 here
+      if constexpr (detail::is_bool<E>) // any byte but 0 is true, and is copied as 1
         for (extent_t k = 0; k < target[i].size; ++k)
           static_cast<bool*>(target[i].data)[k] = detail::read_element(leaf.data(), k);
       ++i;

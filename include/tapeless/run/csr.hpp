@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// csr_view: a sparse matrix on the caller's arrays.   csr_check: the invariants of core/csr.hpp, looked at.
+// csr_view: a sparse matrix on the caller's arrays.   csr_check: checks the invariants of core/csr.hpp.
 //   row_ptr: (rows + 1), row_ptr[0] == 0       columns, values: (row_ptr[rows])
 //   the entries of row i are [row_ptr[i], row_ptr[i + 1]); the columns of a row ascend strictly
-// Columns are std::int32_t; row_ptr is what the matrix type's row ends are, std::int32_t or std::int64_t.
-// Everything that may be wrong with a matrix from outside is found here, and the message names the row.
+// Columns are std::int32_t. row_ptr has the type of the matrix type's row ends, std::int32_t or std::int64_t.
+// Every mistake in a matrix from outside is found here, and the message names the row.
 #pragma once
 #include <concepts>
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace detail {
 
 inline constexpr extent_t largest_index = 2147483647;
 
-// Of the row ends of a matrix type
+// The type of the row ends of a matrix type.
 template <class A> using row_end_of = typename A::row_end_type::value_type;
 template <class A> inline constexpr extent_t largest_nnz = std::numeric_limits<row_end_of<A>>::max();
 
@@ -31,7 +31,7 @@ concept host_sparse_matrix = is_csr_v<A> && std::is_same_v<typename A::values_ty
 template <extent_t E>
 concept number_or_name = is_static(E) || (degree(E) == 1 && coefficient(E) == 1);
 
-// The numbers that the names of a matrix type stand for.
+// The values of the names of a matrix type.
 class csr_names {
   const char* who_;
   name_values values_;
@@ -40,7 +40,7 @@ class csr_names {
 public:
   explicit csr_names(const char* who) : who_(who) {}
 
-  // e, the extent of this axis in the type, is n.
+  // The extent of this axis is e in the type and n in the data.
   void take(const char* axis, extent_t e, extent_t n) {
     if (n < 0) refuse("tapeless: %s: %s = %lld: an extent is not negative", who_, axis, wide(n));
     if (is_static(e)) {
@@ -82,7 +82,7 @@ private:
   }
 };
 
-// Of a pointer, array, span or vector: its data, and its size or, of a pointer, -1.
+// The data of a pointer, array, span or vector, and its size, -1 for a pointer.
 template <class T> struct array_argument {
   T* data;
   extent_t size;
@@ -104,7 +104,7 @@ template <class X>
 concept array_or_pointer =
     std::is_pointer_v<std::remove_cvref_t<X>> || std::is_array_v<std::remove_reference_t<X>> ||
     has_data_and_size<std::remove_reference_t<X>>;
-// Does what x points to live on when x is gone?
+// Do the elements stay alive when x is gone?
 template <class X>
 concept outlives_the_call =
     std::is_lvalue_reference_v<X> || std::is_pointer_v<X> || is_span_v<std::remove_cv_t<X>>;
@@ -129,7 +129,7 @@ concept array_of_type = std::is_same_v<std::remove_const_t<element_of_array<X>>,
 template <class X, class T>
 concept viewable_as = std::is_convertible_v<element_of_array<X> (*)[], T (*)[]>;
 
-// The line ends never fall and end at nnz.   line: "row" of row_ptr, "column" of col_ptr
+// Checks that the line ends never fall and that the last one is nnz.   line: "row" for row_ptr, "column" for col_ptr
 template <class Index>
 void check_line_ends(const char* who, const char* line, extent_t lines, const Index* end, extent_t nnz) {
   extent_t before = 0;
@@ -147,7 +147,7 @@ void check_line_ends(const char* who, const char* line, extent_t lines, const In
     refuse("tapeless: %s: the last %s ends at entry %lld, but nnz = %lld", who, line, wide(before),
            wide(nnz));
 }
-// @return nnz = ptr[lines], where ptr has lines + 1 elements and begins at 0
+// Checks that ptr has lines + 1 elements and begins at 0.   @return nnz = ptr[lines]
 template <class Index>
 extent_t check_line_ptr(const char* who, const char* name, const array_argument<Index>& ptr, extent_t lines) {
   ptr.require(who, name, lines + 1);
@@ -171,9 +171,10 @@ extent_t check_line_ptr(const char* who, const char* name, const array_argument<
       refuse("tapeless: %s: row %lld: column %d stands behind column %d: they ascend strictly", who,
              wide(row), c, static_cast<int>(columns[k - 1]));
   }
-  refuse("tapeless: %s: row %lld: the columns do not ascend strictly", who, wide(row)); // written meanwhile
+  refuse("tapeless: %s: row %lld: the columns do not ascend strictly", who,
+         wide(row)); // another thread writes them
 }
-// The invariants of core/csr.hpp. Each array is read once.
+// Checks the invariants of core/csr.hpp. Each array is read once.
 template <class RowEnd> void check_pattern(const char* who, extent_t rows, extent_t cols, extent_t nnz,
                                            const RowEnd* row_end, const std::int32_t* columns) {
   check_line_ends(who, "row", rows, row_end, nnz);
@@ -206,7 +207,7 @@ template <class A> void check_csr(const char* who, const A& a) {
 template <class A>
 A csr_on(const name_values& names, typename A::values_type::element_type* values, const std::int32_t* columns,
          const row_end_of<A>* row_end) {
-  // no program writes a pattern
+  // const_cast: no program writes a pattern
   return A(trusted, make_view<typename A::values_type>(values, names),
            make_view<typename A::columns_type>(const_cast<std::int32_t*>(columns), names),
            make_view<typename A::row_end_type>(const_cast<row_end_of<A>*>(row_end), names),
@@ -257,16 +258,16 @@ template <class A, class RowPtr, class Columns, class Values> constexpr bool can
 
 } // namespace detail
 
-// csr_view<csr<float, dyn<'r'>, dyn<'c'>, dyn<'e'>>>(rows, cols, row_ptr, columns, values): a view, nothing is
-// copied. The arrays are pointers, arrays, spans or vectors; they stay the caller's and live longer than the view.
+// csr_view<csr<float, dyn<'r'>, dyn<'c'>, dyn<'e'>>>(rows, cols, row_ptr, columns, values): a view; nothing is copied.
+// The arrays are pointers, arrays, spans or vectors of the caller, which must outlive the view.
 //   row_ptr: (rows + 1) std::int32_t     columns: (nnz) std::int32_t     values: (nnz)     nnz = row_ptr[rows]
-//   of csr<T, rows, cols, nnz, std::int64_t>: row_ptr std::int64_t
-// Static extents equal these numbers; a name that stands twice stands for equal ones.
+//   for csr<T, rows, cols, nnz, std::int64_t>: row_ptr std::int64_t
+// Static extents must equal these numbers. A name that occurs twice must have one value.
 // Errors: argument_error where extents disagree, are negative or exceed 2^31 - 1 (nnz: with int32 row ends), an array
 // is null or has another size, row_ptr does not begin at 0, falls or does not end at nnz, or the columns of a row are
-// outside [0, cols) or do not ascend strictly; the message names the row. Behind a pointer rows + 1 and row_ptr[rows]
-// elements are read.
-// Cost: one pass over row_ptr and columns.
+// outside
+// [0, cols) or do not ascend strictly. The message names the row. From pointers, rows + 1 and row_ptr[rows] elements
+// are read. Cost: one pass over row_ptr and columns.
 template <detail::host_sparse_matrix A, class RowPtr, class Columns, class Values>
 A csr_view(extent_t rows, extent_t cols, RowPtr&& row_ptr, Columns&& columns, Values&& values) {
   if constexpr (detail::can_be_viewed<A, RowPtr, Columns, Values>())
@@ -276,8 +277,8 @@ A csr_view(extent_t rows, extent_t cols, RowPtr&& row_ptr, Columns&& columns, Va
   else return A{};
 }
 
-// csr_view<A>(trusted, ...): the same without the pass. Extents, sizes, null pointers and row_ptr[0] are checked.
-// @pre the invariants of core/csr.hpp: kernels read and write out of bounds where they do not hold
+// csr_view<A>(trusted, ...): the same without the pass. Only extents, sizes, null pointers and row_ptr[0] are checked.
+// @pre the invariants of core/csr.hpp. Where they do not hold, kernels read and write out of bounds.
 template <detail::host_sparse_matrix A, class RowPtr, class Columns, class Values>
 A csr_view(trusted_t, extent_t rows, extent_t cols, RowPtr&& row_ptr, Columns&& columns, Values&& values) {
   if constexpr (detail::can_be_viewed<A, RowPtr, Columns, Values>())
@@ -287,7 +288,7 @@ A csr_view(trusted_t, extent_t rows, extent_t cols, RowPtr&& row_ptr, Columns&& 
   else return A{};
 }
 
-// csr_check(a): argument_error where a is not what csr_view would have made. Cost: one pass over the pattern.
+// csr_check(a): throws argument_error where csr_view would have refused a. Cost: one pass over the pattern.
 template <detail::host_sparse_matrix A> void csr_check(const A& a) {
   static_assert(detail::are_in_rows<A>,
                 "tapeless: csr_check(a): a is not tiled; csr_untiled(a) has its entries by rows");

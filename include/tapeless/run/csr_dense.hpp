@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Sparse matrices of dense ones, and back.   to_dense(csr_from_dense<A>(x)) == x, but for the signs of zeros
+// Dense matrices to sparse ones, and back.   to_dense(csr_from_dense<A>(x)) == x, but for the signs of zeros
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +24,9 @@ concept matrix_of_type = host_matrix_view<X> && std::is_same_v<typename X::value
 
 } // namespace detail
 
-// csr_from_dense<A>(x): the elements of a matrix view that are not zero; NaN is kept, -0 is zero.
-// Errors: argument_error where extents disagree with the type or exceed 2^31 - 1, as nnz may with int32 row ends, or x
-// is null.
-// Cost: two passes over x.
+// csr_from_dense<A>(x): the elements of a matrix view that are not zero. NaN is an entry, -0 is none.
+// Errors: argument_error where extents disagree with the type or exceed 2^31 - 1 (nnz: with int32 row ends), or x is
+// null. Cost: two passes over x.
 template <detail::host_sparse_matrix A, class X> owned<A> csr_from_dense(const X& x) {
   constexpr bool matrix = detail::matrix_of_type<X, typename A::value_type>;
   static_assert(matrix,
@@ -60,7 +59,7 @@ template <detail::host_sparse_matrix A, class X> owned<A> csr_from_dense(const X
   } else return owned<A>();
 }
 
-// to_dense(a): owned<tensor<T, rows, cols>>, zero where a stores nothing. a is checked.
+// to_dense(a): an owned<tensor<T, rows, cols>>, zero where a has no entry. a is checked.
 template <detail::host_sparse_matrix A> auto to_dense(const A& a) {
   static_assert(detail::are_in_rows<A>,
                 "tapeless: to_dense(a): a is not tiled; csr_untiled(a) has its entries by rows");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// csr_product_pattern<C>(a, b): the entries that A B has, for sampled_matmul(c, a, b).
+// csr_product_pattern<C>(a, b): the pattern of A B, for sampled_matmul(c, a, b).
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -14,10 +14,10 @@
 
 namespace tapeless {
 
-// owned<C> c = csr_product_pattern<C>(a, b): an entry of value 0 wherever A B has one, A: (m, k), B: (k, n), C: (m, n)
-// Errors: argument_error where a or b breaks a rule of core/csr.hpp (a trusted view may), the extents disagree with C or with
-// one another, or C has 2^31 entries or more and int32 row ends.
-// Cost: a step for each pair of an entry of A and one of B that meet, and the columns of each row sorted.
+// owned<C> c = csr_product_pattern<C>(a, b): an entry of value 0 for each entry of A B.   A: (m, k), B: (k, n), C: (m,
+// n) Errors: argument_error where a or b breaks a rule of core/csr.hpp (a trusted view may), extents disagree with C or
+// with one another, or C has int32 row ends and 2^31 entries or more.
+// Cost: a step for each pair of entries A[i, k], B[k, j], and sorting the columns of each row.
 template <detail::host_sparse_matrix C, detail::host_sparse_matrix A, detail::host_sparse_matrix B>
 owned<C> csr_product_pattern(const A& a, const B& b) {
   static_assert(
@@ -32,7 +32,8 @@ owned<C> csr_product_pattern(const A& a, const B& b) {
                    detail::wide(b.rows()));
   std::vector<detail::row_end_of<C>> row_ptr{0};
   std::vector<std::int32_t> columns, row;
-  std::vector<extent_t> seen(static_cast<std::size_t>(b.cols()), -1); // column -> the last row that has it
+  std::vector<extent_t> seen(static_cast<std::size_t>(b.cols()),
+                             -1); // column -> the last row that has an entry there
   for (extent_t i = 0; i < a.rows(); ++i) {
     row.clear();
     for (extent_t e = a.row_begin(i); e < a.row_end()[i]; ++e) {

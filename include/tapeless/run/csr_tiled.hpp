@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// csr_tiled(a): the same matrix in tiles (core/csr_tiles.hpp), for programs that pass over it many times.
-// csr_untiled(t): back.   csr_untiled(*csr_tiled(a)) == a
+// csr_tiled(a): the same matrix in tiles (core/csr_tiles.hpp), for programs that read it many times.
+// csr_untiled(t): the matrix in rows again.   csr_untiled(*csr_tiled(a)) == a
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace tapeless {
 namespace detail {
 
-// An entry of a tile, and a segment of it: `length` entries of one row from `first` on.
+// An entry of a tile; a segment of a tile: `length` entries of one row, the first of which is entry `first`.
 template <class T> struct tile_entry {
   std::uint16_t row, col;
   T value;
@@ -27,10 +27,11 @@ template <class T> struct tile_entry {
 struct tile_segment {
   extent_t row, length, first;
 };
-// The segments of n entries by rows, in their order; `by_rows` is room for as many.
+// Cuts n entries, sorted by rows, into segments, and sorts these by length, longest first. `by_rows` is scratch.
 template <class T> void cut_tile(const tile_entry<T>* entries, extent_t n, std::vector<tile_segment>& by_rows,
                                  std::vector<tile_segment>& segments) {
-  extent_t begin[longest_segment + 2] = {}; // of the segments of length l: begin[longest_segment - l]
+  extent_t begin[longest_segment + 2] =
+      {}; // where the segments of length l begin: begin[longest_segment - l]
   by_rows.clear();
   for (extent_t e = 0; e < n;) {
     const extent_t first = e;
@@ -51,7 +52,7 @@ template <class A>
 concept of_float_or_double =
     std::is_same_v<typename A::value_type, float> || std::is_same_v<typename A::value_type, double>;
 
-// What the names of A stand for: its extents are those of b.
+// The names of A with their values, where A has the extents of b.
 template <class A, class B> name_values names_of_matrix(const char* who, const B& b) {
   csr_names names(who);
   names.take_rows_and_cols<A>(b.rows(), b.cols());
@@ -64,11 +65,11 @@ template <class A> tiling tiling_of_matrix(const A& a) {
 
 } // namespace detail
 
-// owned<csr<T, rows, cols, nnz, tiled>> t = csr_tiled(a): a copy of a, its entries in tiles; a is checked.
-// A program takes *t wherever it takes a, but for what its documentation names; its values() stand in this order.
-// Errors: argument_error as of csr_check(a), where there are 2^31 entries or more, or too many columns: more than 65536
-// for each row; from 2^26 columns on perhaps fewer.
-// Cost: three passes over the entries, a second copy of them for a block of rows.
+// owned<csr<T, rows, cols, nnz, tiled>> t = csr_tiled(a): a copy of a with its entries in tiles. a is checked.
+// A program takes *t wherever it takes a, with the exceptions that the documentation names. values() are in tile order.
+// Errors: argument_error as by csr_check(a), and where there are 2^31 entries or more or too many columns: more than
+// 65536 for each row, from 2^26 columns on perhaps fewer.
+// Cost: three passes over the entries, and a second copy of the entries of one block of rows.
 template <detail::host_sparse_matrix A> auto csr_tiled(const A& a) {
   using namespace detail;
   static_assert(are_in_rows<A>, "tapeless: csr_tiled(a): a is in rows; this one is tiled already");
@@ -84,9 +85,10 @@ template <detail::host_sparse_matrix A> auto csr_tiled(const A& a) {
   owned<B> result = make_owned_csr<B>(names_of_matrix<B>(who, a));
   T* const values = mutable_values(result);
   std::int32_t *const numbers = result->columns().data(), *const end = result->row_end().data();
-  std::vector<extent_t> at(static_cast<std::size_t>(t.col_blocks)); // of each tile: where its next entry goes
+  std::vector<extent_t> at(
+      static_cast<std::size_t>(t.col_blocks)); // for each tile: where its next entry goes
   std::vector<extent_t> begin(at.size() + 1);
-  std::vector<tile_entry<T>> sorted; // of a block, by tiles and rows
+  std::vector<tile_entry<T>> sorted; // the entries of a block, by tiles and rows
   std::vector<tile_segment> by_rows, segments;
   std::fill_n(numbers, a.nnz(), 0);
   for (extent_t q = 0; q < t.row_blocks; ++q) {
@@ -132,7 +134,7 @@ template <detail::host_sparse_matrix A> auto csr_tiled(const A& a) {
 }
 
 // owned<csr<T, rows, cols, nnz>> a = csr_untiled(t): the entries by rows again.
-// Also of what a program returns: a gradient with respect to the entries of a tiled matrix is tiled as they are.
+// It also takes what a program returns: a gradient with respect to a tiled matrix has the same tiles.
 // @pre the pattern of t is that of a csr_tiled(a)
 // Cost: three passes over the entries.
 template <detail::host_sparse_matrix B> auto csr_untiled(const B& b) {
@@ -156,7 +158,7 @@ template <detail::host_sparse_matrix B> auto csr_untiled(const B& b) {
   each_entry([&](extent_t i, extent_t, extent_t) { ++end[i]; });
   std::int32_t before = 0;
   for (extent_t i = 0; i < t.rows; ++i) before += std::exchange(end[i], before); // counts become begins
-  each_entry([&](extent_t i, extent_t j, extent_t e) {                           // and, by steps, ends
+  each_entry([&](extent_t i, extent_t j, extent_t e) {                           // and, entry by entry, ends
     const extent_t to = end[i]++;
     result->columns()[to] = static_cast<std::int32_t>(j);
     mutable_values(result)[to] = read_element(b.values().data(), e);

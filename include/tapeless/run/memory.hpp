@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// block: one aligned allocation.   owned<tree>: the elements of a whole parameter tree in one block.
+// block: one aligned allocation, set to 0.   owned<tree>: the elements of a whole parameter tree in one block.
 #pragma once
 #include <cstddef>
 #include <new>
@@ -21,7 +21,7 @@ namespace detail {
 
 inline constexpr std::size_t block_alignment = 64;
 
-// Of blocks that large: where the system has pages of 2 MB for those who ask, they are asked for.
+// Blocks of this size and above ask the system for pages of 2 MB, where it gives them on request.
 inline constexpr std::size_t large_block = std::size_t{1} << 22;
 #if defined(MADV_HUGEPAGE)
 inline constexpr std::size_t large_page = std::size_t{1} << 21;
@@ -58,21 +58,21 @@ public:
   std::size_t size() const { return size_; }
 };
 
-// H{data, value of each name}
+// The view H{data, value of each name}.
 template <class H, class P> constexpr H make_view(P* data, const name_values& names) {
   return [&]<int... I>(std::integer_sequence<int, I...>) {
     return H{data, names.of(H::names.name[I])...};
   }(std::make_integer_sequence<int, H::names.count>{});
 }
 
-// Bytes of so many elements, up to the next aligned one.
+// The bytes of so many elements, rounded up to the alignment of a block.
 inline extent_t padded_bytes(extent_t elements, std::size_t size, const char* who) {
   constexpr extent_t unit = static_cast<extent_t>(block_alignment);
   const extent_t bytes = checked_product(elements, static_cast<extent_t>(size), who);
   return checked_sum(bytes, unit - 1, who) / unit * unit;
 }
 
-// The names of one leaf with the values that d... give them.
+// The names of one leaf with their values in d...
 template <char... Name> name_values values_of_names(name_values names, dim<Name>... d) {
   for (int i = 0; i < names.count; ++i) {
     const char name = names.name[static_cast<std::size_t>(i)];
@@ -98,7 +98,8 @@ template <class X> constexpr bool has_const_leaf() {
   });
   return found;
 }
-// The tree of mutable elements: tensor<float, ..> of tensor<const float, ..>, params<float> of params<const float>.
+// The same tree with mutable elements: tensor<const float, ..> -> tensor<float, ..>, params<const float> ->
+// params<float>.
 template <class X> struct with_mutable_elements {
   using type = std::remove_const_t<X>;
 };
@@ -118,7 +119,7 @@ template <template <class...> class Tree, class... X> struct with_mutable_elemen
 template <class Tree>
 concept mutable_tree_is_known = !has_const_leaf<typename with_mutable_elements<Tree>::type>();
 
-// The values of a leaf's names.
+// A leaf's names with their values.
 template <class H> name_values names_of_view(const H& leaf) {
   name_values names = H::names;
   for (int i = 0; i < names.count; ++i) names.value[static_cast<std::size_t>(i)] = leaf.name_value(i);
@@ -129,7 +130,7 @@ template <class H> name_values names_of_view(const H& leaf) {
 
 // owned<params> p;                 zero-initialized; p.view() is a params
 // owned<images> x(dim<'n'>(64));   a value for each named extent; values of other names are ignored
-// One allocation. Errors: argument_error where a name has no value or a negative one, or sizes exceed 63 bits.
+// One allocation. Errors: argument_error where a name has no value or a negative one, or a size exceeds 63 bits.
 template <class Tree> class owned {
   Tree view_{};
   detail::block memory_;
@@ -156,7 +157,7 @@ public:
       at += detail::padded_bytes(leaf.size(), sizeof(T), who);
     });
   }
-  // An owned tree that was moved from has no elements and no pointers to any.
+  // A tree that was moved from has no elements and no pointers to elements.
   owned(owned&& o) noexcept : view_(std::exchange(o.view_, Tree{})), memory_(std::move(o.memory_)) {}
   owned& operator=(owned&& o) noexcept {
     if (this != &o) {
@@ -169,8 +170,8 @@ public:
   const Tree& operator*() const TAPELESS_LIFETIMEBOUND { return view_; }
   const Tree* operator->() const TAPELESS_LIFETIMEBOUND { return &view_; }
 
-  // Of a tree of const elements, which are this object's own and may be written: the same tree of mutable ones, a
-  // tensor<float, ..> where Tree is tensor<const float, ..>, params<float> where it is params<const float>.
+  // The same tree with mutable elements: tensor<float, ..> where Tree is tensor<const float, ..>, params<float> where
+  // it is params<const float>. The elements are this object's own, so they may be written.
   auto mutable_view() const TAPELESS_LIFETIMEBOUND {
     static_assert(
         detail::mutable_tree_is_known<Tree>,
@@ -195,7 +196,7 @@ public:
     }
     return tree;
   }
-  // f(leaf) for every leaf, as a view of mutable elements.
+  // Calls f(leaf) for every leaf, as a view of mutable elements.
   template <class F> void for_each_mutable_leaf(F&& f) const {
     detail::for_each_leaf(view_, [&](const auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;

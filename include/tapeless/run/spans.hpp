@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The leaves of a tree as a list of spans, so that trees of different types are walked side by side.
+// The leaves of a tree as an array of spans, so that trees of different types can be walked side by side.
 #pragma once
 #include <array>
 #include "../core/error.hpp"
@@ -15,7 +15,7 @@ namespace tapeless::detail {
 template <class X> const X& view_of(const X& x) { return x; }
 template <class Tree> const Tree& view_of(const owned<Tree>& x) { return x.view(); }
 
-// Where the elements of one leaf lie, and its extents as numbers.
+// Where the elements of one leaf are, and its extents as numbers.
 struct leaf_span {
   void* data = nullptr;
   extent_t size = 0;
@@ -39,7 +39,7 @@ template <class Tree> leaf_spans<Tree> spans_of(const Tree& tree, const char* wh
   return spans;
 }
 
-// Throws argument_error unless each leaf has the same extents here as there.
+// Throws argument_error unless each leaf has the same extents in both.
 template <std::size_t N>
 void require_same_extents(const std::array<leaf_span, N>& here, const std::array<leaf_span, N>& there,
                           const char* who) {
