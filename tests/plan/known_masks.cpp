@@ -3,10 +3,10 @@
 
 // Rows that the program is given: those where a condition holds that is known before the network, and those whose losses
 // an argument weighs. Left out is what else there is, also in networks that are too small for it to pay.
-#include "given_rows.hpp"
+#include "known_rows.hpp"
 
 namespace tl = tapeless;
-using namespace given;
+using namespace known;
 
 namespace {
 
@@ -72,7 +72,7 @@ static_assert(has_all_rows(form) &&
 } // namespace
 
 TEST_CASE(
-    "given masks: where a condition does not hold, a row is zero whatever it has, in a small network too") {
+    "known masks: where a condition does not hold, a row is zero whatever it has, in a small network too") {
   constexpr auto product = [](const auto& p, auto x, auto t, auto keep) {
     return tl::sum(tl::cast<double>(keep) * losses(p, x, t));
   };
@@ -127,7 +127,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("given masks: where a weight is zero, a row is zero whatever it has, in a small network too") {
+TEST_CASE("known masks: where a weight is zero, a row is zero whatever it has, in a small network too") {
   constexpr auto summed = [](const auto& p, auto x, auto t, auto w) { return tl::sum(w * losses(p, x, t)); };
   constexpr auto averaged = [](const auto& p, auto x, auto t, auto w) {
     return -static_cast<double>(n) * tl::mean(-losses(p, x, t) * w);
@@ -222,7 +222,7 @@ TEST_CASE("given masks: where a weight is zero, a row is zero whatever it has, i
   }
 }
 
-TEST_CASE("given masks: several masks of one loss leave out what any of them does") {
+TEST_CASE("known masks: several masks of one loss leave out what any of them does") {
   batch b;
   tl::owned<condition> keep;
   tl::owned<numbers> weight, other;
@@ -294,7 +294,7 @@ TEST_CASE("given masks: several masks of one loss leave out what any of them doe
   });
 }
 
-TEST_CASE("given masks: masks along different axes of one extent are not joined") {
+TEST_CASE("known masks: masks along different axes of one extent are not combined") {
   constexpr int m = 6; // rows and outputs
   using square_data = tl::tensor<double, m, 3>;
   using square_weights = tl::tensor<double, 3, m>;

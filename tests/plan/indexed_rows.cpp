@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 // Rows that the program is given: those of an index list, of whatever length, and of these where a condition holds.
-#include "given_rows.hpp"
+#include "known_rows.hpp"
 
 namespace tl = tapeless;
-using namespace given;
+using namespace known;
 
 namespace {
 
@@ -45,7 +45,7 @@ static_assert(cost_of_listed_where.flops().at(tl::dim<'#'>(9)) <=
 
 } // namespace
 
-TEST_CASE("given rows: lists of any length, whose rows may repeat") {
+TEST_CASE("indexed rows: lists of any length, whose rows may repeat") {
   batch b;
   const auto check = [&](auto& run, const auto& rows) {
     std::vector<double> w(n, 0.0);
@@ -65,7 +65,7 @@ TEST_CASE("given rows: lists of any length, whose rows may repeat") {
   check(most, *nine);
 }
 
-TEST_CASE("given rows: of a list, those where a condition holds") {
+TEST_CASE("indexed rows: of a list, those where a condition holds") {
   batch b;
   tl::owned<condition> keep;
   tl::owned<of_nine> rows;
@@ -84,7 +84,7 @@ TEST_CASE("given rows: of a list, those where a condition holds") {
   CHECK(agree(value_and_gradient(run, *b.p, *b.x, *b.t, *keep, *rows), reference));
 }
 
-TEST_CASE("given rows: selected from fewer values than there are rows, all of these too") {
+TEST_CASE("indexed rows: selected from fewer values than there are rows, all of these too") {
   constexpr auto some = [](const auto& p, auto x, auto t, auto first) {
     return tl::sum(tl::gather(losses(p, x, t), tl::where<'k'>(first)));
   };
@@ -100,7 +100,7 @@ TEST_CASE("given rows: selected from fewer values than there are rows, all of th
   }
 }
 
-TEST_CASE("given rows: read from what was stored, or computed again, as a tag says") {
+TEST_CASE("indexed rows: read from what was stored, or computed again, as a tag says") {
   const auto check = [](const auto& f, const char* said) {
     using F = std::remove_cvref_t<decltype(f)>;
     constexpr auto step = tl::jit(tl::value_and_grad<0>(F{}));
@@ -130,7 +130,7 @@ TEST_CASE("given rows: read from what was stored, or computed again, as a tag sa
 }
 
 // One list along both axes of a square: its rows and its columns are two cotangents.
-TEST_CASE("given rows: of one list along two axes") {
+TEST_CASE("indexed rows: of one list along two axes") {
   constexpr int extent = 256, few = 4;
   using square = tl::tensor<double, extent, extent>;
   using list = tl::tensor<std::int32_t, few>;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Strips of rows, end to end: what a program over many rows computes is what the same program computes of each row.
+// Sweeps of rows, end to end: what a program over many rows computes is what the same program computes of each row.
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ constexpr auto network = [](auto x, auto gamma, auto beta) {
 };
 constexpr auto pullback = tl::vjp<0>(network);
 
-template <class F, class... X> constexpr int steps_in_strips() {
+template <class F, class... X> constexpr int steps_in_sweeps() {
   const auto& p = tl::detail::planned<F, X...>::value;
   int n = 0;
   for (int i = 0; i < p.steps; ++i) n += p.step_[i].sweep;
@@ -99,8 +99,8 @@ template <class View> double difference(const View& v, int i, const std::vector<
   return worst;
 }
 
-// What lives within a strip: it lies in the scratch of a member, and no step writes where it reads.
-template <class F, class... X> constexpr bool strips_keep_to_their_scratch() {
+// What lives within a sweep: it lies in the scratch of a member, and no step writes where it reads.
+template <class F, class... X> constexpr bool sweeps_keep_to_their_scratch() {
   using namespace tl::detail;
   const auto& p = planned<F, X...>::value;
   for (int i = 0; i < p.steps; ++i) {
@@ -109,15 +109,15 @@ template <class F, class... X> constexpr bool strips_keep_to_their_scratch() {
     for (int k = s.slot0; k < s.slot0 + n; ++k) {
       const slot& q = p.slot_[k];
       if (q.at.where != place::sweep) continue;
-      const bool in_a_strip = s.sweep || (i + 1 < p.steps && p.step_[i + 1].sweep);
-      if (!in_a_strip || q.at.offset < 0 || q.at.offset >= p.sweep_bytes) return false;
+      const bool in_a_sweep = s.sweep || (i + 1 < p.steps && p.step_[i + 1].sweep);
+      if (!in_a_sweep || q.at.offset < 0 || q.at.offset >= p.sweep_bytes) return false;
       for (int w = s.slot0 + s.loads; w < s.slot0 + n; ++w)
         if (w != k && p.slot_[w].at == q.at) return false;
     }
   }
   return true;
 }
-template <class F, class... X> constexpr int values_within_strips() {
+template <class F, class... X> constexpr int values_within_sweeps() {
   const auto& p = tl::detail::planned<F, X...>::value;
   int n = 0;
   for (int i = 0; i < p.steps; ++i)
@@ -132,15 +132,15 @@ constexpr auto exponentials = [](auto x) {
   return std::tuple{e * (1.0 / tl::sum<1>(e, tl::keepdims)), e};
 };
 
-// sums and a maximum over rows beside and between the steps of strips
+// sums and a maximum over rows beside and between the steps of sweeps
 constexpr auto over_rows = [](auto x) {
   auto y = tl::softmax(x);
   auto bottom = tl::softmax(y - tl::max<0>(y) + tl::sum(x * x));
   return std::tuple{bottom, tl::sum<0>(y * x), tl::sum(y * bottom), tl::max<0>(bottom)};
 };
 
-// Of a strip, no step writes in the arena where another one reads or writes.
-template <class F, class... X> bool strips_are_disjoint() {
+// Of a sweep, no step writes in the arena where another one reads or writes.
+template <class F, class... X> bool sweeps_are_disjoint() {
   using namespace tl::detail;
   const auto& p = planned<F, X...>::value;
   const auto bytes = [&](const step& s, const slot& q) {
@@ -166,35 +166,35 @@ template <class F, class... X> bool strips_are_disjoint() {
 
 } // namespace
 
-TEST_CASE("strips: many rows at once are each row by itself") {
-  static_assert(steps_in_strips<decltype(network), rows<count>, scale, scale>() >= 6);
-  static_assert(steps_in_strips<decltype(pullback), rows<count>, scale, scale, rows<count>>() >= 6);
-  static_assert(steps_in_strips<decltype(network), rows<1>, scale, scale>() == 0);
+TEST_CASE("sweeps: many rows at once are each row by itself") {
+  static_assert(steps_in_sweeps<decltype(network), rows<count>, scale, scale>() >= 6);
+  static_assert(steps_in_sweeps<decltype(pullback), rows<count>, scale, scale, rows<count>>() >= 6);
+  static_assert(steps_in_sweeps<decltype(network), rows<1>, scale, scale>() == 0);
   for (int threads : {1, 2}) {
     check_rows<decltype(network), 0>(threads);
     check_rows<std::remove_const_t<decltype(pullback)>, 1>(threads);
   }
 }
 
-TEST_CASE("strips: within one nothing is written where another step reads or writes") {
-  CHECK(strips_are_disjoint<decltype(network), rows<count>, scale, scale>());
+TEST_CASE("sweeps: within one nothing is written where another step reads or writes") {
+  CHECK(sweeps_are_disjoint<decltype(network), rows<count>, scale, scale>());
   CHECK(
-      strips_are_disjoint<std::remove_const_t<decltype(pullback)>, rows<count>, scale, scale, rows<count>>());
+      sweeps_are_disjoint<std::remove_const_t<decltype(pullback)>, rows<count>, scale, scale, rows<count>>());
 }
 
-TEST_CASE("strips: what only a strip reads has no buffer of the tensor's size") {
+TEST_CASE("sweeps: what only a sweep reads has no buffer of the tensor's size") {
   using X = rows<count>;
   using tl::detail::aligned;
-  static_assert(values_within_strips<decltype(softmax_of_rows), X>() == 5);
+  static_assert(values_within_sweeps<decltype(softmax_of_rows), X>() == 5);
   static_assert(tl::jit(softmax_of_rows).cost<X>().arena == aligned(4 * count * row));
   static_assert(tl::jit(softmax_of_rows).cost<X>().bytes() == 2 * 4 * count * row);
   // a result is memory, and so is what a step outside reads
-  static_assert(values_within_strips<decltype(exponentials), X>() == 3);
-  static_assert(values_within_strips<decltype(softmax_of_rows), rows<1>>() == 0);
-  static_assert(strips_keep_to_their_scratch<decltype(softmax_of_rows), X>());
-  static_assert(strips_keep_to_their_scratch<decltype(network), X, scale, scale>());
-  static_assert(strips_keep_to_their_scratch<decltype(pullback), X, scale, scale, X>());
-  static_assert(strips_keep_to_their_scratch<decltype(across), tl::tensor<double, 300, 300>>());
+  static_assert(values_within_sweeps<decltype(exponentials), X>() == 3);
+  static_assert(values_within_sweeps<decltype(softmax_of_rows), rows<1>>() == 0);
+  static_assert(sweeps_keep_to_their_scratch<decltype(softmax_of_rows), X>());
+  static_assert(sweeps_keep_to_their_scratch<decltype(network), X, scale, scale>());
+  static_assert(sweeps_keep_to_their_scratch<decltype(pullback), X, scale, scale, X>());
+  static_assert(sweeps_keep_to_their_scratch<decltype(across), tl::tensor<double, 300, 300>>());
   tl::owned<X> x;
   fill(7, *x);
   auto bound = tl::jit(exponentials).bind<X>(tl::threads(2));
@@ -205,10 +205,10 @@ TEST_CASE("strips: what only a strip reads has no buffer of the tensor's size") 
   CHECK(*std::max_element(e.begin(), e.end()) == 1.0f);
 }
 
-TEST_CASE("strips: sums over rows are partial sums of each chunk") {
+TEST_CASE("sweeps: sums over rows are partial sums of each chunk") {
   using named = tl::tensor<double, tl::dyn<'n'>, row>;
   constexpr const auto& p = tl::detail::planned<decltype(over_rows), named>::value;
-  static_assert(steps_in_strips<decltype(over_rows), named>() >= 4);
+  static_assert(steps_in_sweeps<decltype(over_rows), named>() >= 4);
   constexpr int first = [] {
     int k = 0;
     while (!p.step_[k].sweep) ++k;
@@ -279,7 +279,7 @@ TEST_CASE("strips: sums over rows are partial sums of each chunk") {
   for (const double v : std::get<0>(nothing)) CHECK(v == 0);
 }
 
-TEST_CASE("strips: any number of rows, none among them, into the caller's buffer") {
+TEST_CASE("sweeps: any number of rows, none among them, into the caller's buffer") {
   using named = tl::tensor<float, tl::dyn<'n'>, row>;
   auto bound = tl::jit(network).bind<named, scale, scale>(tl::dim<'n'>(700), tl::threads(2));
   auto single = tl::jit(network).bind<rows<1>, scale, scale>();
@@ -301,12 +301,12 @@ TEST_CASE("strips: any number of rows, none among them, into the caller's buffer
   }
 }
 
-TEST_CASE("strips: a step that reads other rows than its own waits for all of them") {
+TEST_CASE("sweeps: a step that reads other rows than its own waits for all of them") {
   // the stride of a named extent times a long row is no number
-  static_assert(steps_in_strips<decltype(across), tl::tensor<float, 500000, tl::dyn<'n'>>>() >= 1);
+  static_assert(steps_in_sweeps<decltype(across), tl::tensor<float, 500000, tl::dyn<'n'>>>() >= 1);
   constexpr int n = 300;
   using square = tl::tensor<double, n, n>;
-  static_assert(steps_in_strips<decltype(across), square>() >= 4);
+  static_assert(steps_in_sweeps<decltype(across), square>() >= 4);
   tl::owned<square> x;
   fill(5, *x);
   auto bound = tl::jit(across).bind<square>(tl::threads(2));
@@ -321,9 +321,9 @@ TEST_CASE("strips: a step that reads other rows than its own waits for all of th
   CHECK(worst < 1e-13);
 }
 
-TEST_CASE("strips: a row that all read, and a part of each row") {
+TEST_CASE("sweeps: a row that all read, and a part of each row") {
   using X = tl::tensor<double, count, row>;
-  static_assert(steps_in_strips<decltype(first_row), X>() >= 3);
+  static_assert(steps_in_sweeps<decltype(first_row), X>() >= 3);
   tl::owned<X> x;
   fill(6, *x);
   auto bound = tl::jit(first_row).bind<X>(tl::threads(2));
@@ -340,7 +340,7 @@ TEST_CASE("strips: a row that all read, and a part of each row") {
   CHECK(worst < 1e-13);
 }
 
-TEST_CASE("strips: results larger than the caches, whether or not their rows begin at vectors") {
+TEST_CASE("sweeps: results larger than the caches, whether or not their rows begin at vectors") {
   constexpr int n = 8200, m = 1027;
   using X = tl::tensor<float, n, m>;
   constexpr const auto& p = tl::detail::planned<decltype(softmax_of_rows), X>::value;
@@ -370,14 +370,14 @@ constexpr auto gradients = tl::value_and_grad<0, 1, 2>(
 } // namespace
 
 // The same program with a named extent passes over the whole tensor once for each of its loops.
-TEST_CASE("strips: channel by channel of a large tensor, as the whole tensor loop by loop") {
+TEST_CASE("sweeps: channel by channel of a large tensor, as the whole tensor loop by loop") {
   constexpr int n = 3, c = 19, h = 150, w = 1000; // rows of h * w elements do not begin at vectors
   using X = tl::tensor<float, n, c, h, w>;
   using named = tl::tensor<float, tl::dyn<'n'>, c, h, w>;
   using C = tl::tensor<float, c>;
   constexpr const auto& p = tl::detail::planned<decltype(gradients), X, C, C, X>::value;
   static_assert(p.step_[0].loop[0] == c && p.step_[0].loop[1] == n);
-  static_assert(steps_in_strips<decltype(gradients), X, C, C, X>() == p.steps - 1);
+  static_assert(steps_in_sweeps<decltype(gradients), X, C, C, X>() == p.steps - 1);
   static_assert(tl::detail::planned<decltype(batch_norm), named, C, C>::value.step_[0].loop[1] == c);
   tl::owned<X> x, u;
   tl::owned<C> gamma, beta;

@@ -171,18 +171,18 @@ constexpr auto of_several = [](auto x, auto w1, auto w2) {
 
 } // namespace
 
-TEST_CASE("kept places: the greatest and the least images, in double and in float") {
+TEST_CASE("recycled slots: the greatest and the least images, in double and in float") {
   check<double, k_greatest, false>();
   check<double, k_least, true>();
   check<float, a_quarter, false>();
 }
 
-TEST_CASE("kept places: pools in the strip") {
+TEST_CASE("recycled slots: pools in the sweep") {
   // in double: of float, which of two near maxima is the greater depends on rounding
   check<double, k_least, true, true>();
 }
 
-TEST_CASE("kept places: as many images as the run says, and two selections") {
+TEST_CASE("recycled slots: as many images as the run says, and two selections") {
   using count = tl::tensor<std::int32_t>;
   static_assert(has_places<double, decltype(of_some), count>());
   static_assert(!has_places<double, decltype(of_both)>()); // an image is read if either takes it
@@ -198,7 +198,7 @@ TEST_CASE("kept places: as many images as the run says, and two selections") {
   }
 }
 
-TEST_CASE("kept places: a sum over several images has the same bits, wherever they are") {
+TEST_CASE("recycled slots: a sum over several images has the same bits, wherever they are") {
   using F = std::remove_const_t<decltype(of_several)>;
   static_assert(tl::cpu::has_recycled_slots<plan_of<F, images<double, n>, first<double>, second<double>>>);
   data<double> d;
@@ -213,7 +213,7 @@ TEST_CASE("kept places: a sum over several images has the same bits, wherever th
   for (const double b : bits) CHECK(b == bits[0]);
 }
 
-TEST_CASE("kept places: beside weights that a load packs") {
+TEST_CASE("recycled slots: beside weights that a load packs") {
   constexpr auto program = [](auto w, auto x, auto scale) {
     const auto l = losses(x, scale, std::get<0>(w), std::get<1>(w));
     return tl::sum(tl::gather(l, tl::top_k<1>(l)) * 3.0);
@@ -240,7 +240,7 @@ TEST_CASE("kept places: beside weights that a load packs") {
   }
 }
 
-TEST_CASE("kept places: the images that k others beat go, in whatever order they come") {
+TEST_CASE("recycled slots: the images that k others beat go, in whatever order they come") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> values{3, 1, nan, 4, 1, 5, -0.0, 9, 2, nan, 6, 5, 3, 5, 0.0, 8, 9, 7, 9, 3};
   const auto size = static_cast<std::int32_t>(values.size());

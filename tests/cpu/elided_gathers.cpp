@@ -28,7 +28,7 @@ template <class F, class... A> struct steps_of {
       count += !plan.step_[i].fused && plan.step_[i].o == tl::detail::op::gather ? 1 : 0;
     return count;
   }
-  static constexpr int unmade() {
+  static constexpr int elided() {
     int count = 0;
     for (int i = 0; i < plan.steps; ++i) count += tl::cpu::is_elided<plan>(i) ? 1 : 0;
     return count;
@@ -63,12 +63,12 @@ const std::vector<std::int32_t> lists[] = {
     {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30},
 };
 
-// Unmade: the gathers that copy nothing.
-template <int Unmade, class F> void check(F) {
+// Elided: the gathers that copy nothing.
+template <int Elided, class F> void check(F) {
   using listed = of_listed<F>;
   using plan = steps_of<listed, rows, picks, some_rows>;
   CHECK(plan::gathers() == 1);
-  CHECK(plan::unmade() == Unmade);
+  CHECK(plan::elided() == Elided);
   auto x = support::random_values<element>(n * width, 1), t = support::random_values<element>(k * width, 2);
   for (const int members : {1, 2}) {
     auto run = tl::jit(listed{}).template bind<rows, picks, some_rows>(tl::threads(members));
@@ -117,14 +117,14 @@ constexpr auto by_weights_of_all =
 
 } // namespace
 
-TEST_CASE("unmade gathers: loops that store, and sum over rows, over columns, over everything") {
+TEST_CASE("elided gathers: loops that store, and sum over rows, over columns, over everything") {
   check<1>([](auto y, auto t) { return y * t; });
   check<1>([](auto y, auto t) { return tl::sum<0>(y * t); });
   check<1>([](auto y, auto t) { return tl::max<0>(y - t); });
   check<1>([](auto y, auto t) { return tl::sum<1>(y * t); });
   check<1>([](auto y, auto t) { return tl::sum(y * t); });
 }
-TEST_CASE("unmade gathers: several loops, a strip of them, rows read in another order") {
+TEST_CASE("elided gathers: several loops, a sweep of them, rows read in another order") {
   check<1>([](auto y, auto t) { return tl::log_softmax<1>(y + t) * t; });
   check<0>([](auto y, auto t) { return tl::transpose(y) * tl::transpose(t); });
   check<1>([](auto y, auto t) { return tl::slice<1, 3, 77>(y) * tl::slice<1, 0, 74>(t); });
@@ -134,14 +134,14 @@ TEST_CASE("unmade gathers: several loops, a strip of them, rows read in another 
     return tl::transpose<0, 2, 1>(a) * b;
   });
 }
-TEST_CASE("unmade gathers: products read them on either side, others have them copied") {
+TEST_CASE("elided gathers: products read them on either side, others have them copied") {
   check<1>(product);
   check<1>([](auto y, auto t) { return product(t, y); });
   check<1>([](auto y, auto t) { return product(y * t, y) + product(y, t); });
   check<0>([](auto y, auto t) { return tl::matmul(y, tl::transpose(t)); });
   check<0>([](auto y, auto t) { return tl::matmul(tl::transpose(y), tl::matmul(y, tl::transpose(t))); });
 }
-TEST_CASE("unmade gathers: a reshape gives a product other rows") {
+TEST_CASE("elided gathers: a reshape gives a product other rows") {
   check<0>([](auto y, auto t) {
     return product(tl::reshape<2 * k, width / 2>(y), tl::reshape<2 * k, width / 2>(t));
   });
@@ -151,7 +151,7 @@ TEST_CASE("unmade gathers: a reshape gives a product other rows") {
   check<1>(
       [](auto y, auto t) { return tl::reshape<2 * k, width / 2>(y) * tl::reshape<2 * k, width / 2>(t); });
 }
-TEST_CASE("unmade gathers: named columns of a product, one or two of them in a run") {
+TEST_CASE("elided gathers: named columns of a product, one or two of them in a run") {
   using columns = tl::tensor<element, k, tl::dyn<'m'>>;
   constexpr auto f = [](auto x, auto s, auto t) { return product(tl::gather(x, s), t); };
   constexpr auto copied = [](auto y, auto t) { return product(y, t); };
@@ -166,7 +166,7 @@ TEST_CASE("unmade gathers: named columns of a product, one or two of them in a r
                 flat(reference(some_rows(y.data()), columns(t.data(), m)))));
   }
 }
-TEST_CASE("unmade gathers: rows of rows, where the first selection takes all of them") {
+TEST_CASE("elided gathers: rows of rows, where the first selection takes all of them") {
   constexpr int all = 64, wide = 40;
   using inputs = tl::tensor<element, all, wide>;
   using first = tl::tensor<element, wide, deep>;
@@ -191,7 +191,7 @@ TEST_CASE("unmade gathers: rows of rows, where the first selection takes all of 
   CHECK(std::fabs(value(run) - exact) <= 1e-10 * std::fabs(exact));
 }
 // Its scratch is less than what the partial results of chunks may take: nothing is taken for overwritten by it.
-TEST_CASE("unmade gathers: rows of rows, behind a selection for each segment") {
+TEST_CASE("elided gathers: rows of rows, behind a selection for each segment") {
   using X = tl::tensor<const double, tl::dyn<'n'>>;
   using segments = tl::tensor<const std::int32_t, tl::dyn<'n'>>;
   using mask = tl::tensor<const bool, tl::dyn<'n'>>;
@@ -214,14 +214,14 @@ TEST_CASE("unmade gathers: rows of rows, behind a selection for each segment") {
   }
 }
 
-TEST_CASE("unmade gathers: weights' gradients of convolutions read images") {
+TEST_CASE("elided gathers: weights' gradients of convolutions read images") {
   constexpr int image = 3 * 12 * 12;
   using images = tl::tensor<element, n, 3, 12, 12>;
   using some_images = tl::tensor<element, few, 3, 12, 12>;
   using first = tl::tensor<element, 8, 3, 3, 3>;
   using second = tl::tensor<element, 4, 8, 3, 3>;
   using plan = steps_of<std::remove_const_t<decltype(by_weights_of_some)>, images, first, second>;
-  CHECK(plan::unmade() >= 2); // the images, and what the first layer makes of them
+  CHECK(plan::elided() >= 2); // the images, and what the first layer makes of them
   auto x = support::random_values<element>(n * image, 1), w1 = support::random_values<element>(8 * 27, 2),
        w2 = support::random_values<element>(4 * 72, 3);
   auto losses_of_all = tl::jit(losses_of_images).bind<images, first, second>(tl::threads(1));
@@ -243,7 +243,7 @@ TEST_CASE("unmade gathers: weights' gradients of convolutions read images") {
   }
 }
 
-TEST_CASE("unmade gathers: a list of all rows in their order is none") {
+TEST_CASE("elided gathers: a list of all rows in their order is none") {
   const std::int32_t list[] = {0, 1, 2, 3}, turned[] = {0, 2, 1, 3};
   CHECK(tl::cpu::names_all_rows(list, 4, 4));
   CHECK(tl::cpu::names_all_rows(list, 0, 0));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Of given_rows and given_masks: a small network, its losses of rows, and what the rows that count give.
+// Of indexed_rows and known_masks: a small network, its losses of rows, and what the rows that count give.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 #include <support/trees.hpp>
 #include <tapeless/tapeless.hpp>
 
-namespace given {
+namespace known {
 
 namespace tl = tapeless;
 
@@ -80,4 +80,4 @@ constexpr double flops_of_all_rows(
   return r;
 }
 
-} // namespace given
+} // namespace known

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Strips with convolutions, end to end: what a program over many images computes is the sum, or the list, of what the
+// Sweeps with convolutions, end to end: what a program over many images computes is the sum, or the list, of what the
 // same program computes of each image.
 
 #include <doctest/doctest.h>
@@ -27,32 +27,32 @@ template <class T, int N, int C> using images = tl::tensor<T, N, C, side, side>;
 // ---- plans
 template <class F, class... X> struct plan_of {
   static constexpr const auto& p = tl::detail::planned<F, X...>::value;
-  static constexpr bool in_strip(int i) {
+  static constexpr bool in_sweep(int i) {
     return p.step_[i].sweep || (i + 1 < p.steps && p.step_[i + 1].sweep);
   }
-  static constexpr int convolutions(bool strips) {
+  static constexpr int convolutions(bool sweeps) {
     int n = 0;
     for (int i = 0; i < p.steps; ++i)
-      n += tl::detail::is_conv(p.step_[i].o) && (in_strip(i) || !strips) ? 1 : 0;
+      n += tl::detail::is_conv(p.step_[i].o) && (in_sweep(i) || !sweeps) ? 1 : 0;
     return n;
   }
-  static constexpr bool all_in_strips() {
+  static constexpr bool all_in_sweeps() {
     return convolutions(false) > 0 && convolutions(true) == convolutions(false);
   }
-  static constexpr int pools_in_strips() {
+  static constexpr int pools_in_sweeps() {
     int n = 0;
     for (int i = 0; i < p.steps; ++i)
-      n += !p.step_[i].fused && tl::detail::slides(p.step_[i].o) && in_strip(i) ? 1 : 0;
+      n += !p.step_[i].fused && tl::detail::slides(p.step_[i].o) && in_sweep(i) ? 1 : 0;
     return n;
   }
-  // How many loops over a multiple of `rows` are in no strip.
+  // How many loops over a multiple of `rows` are in no sweep.
   static constexpr int loops_outside(tl::extent_t rows) {
     int n = 0;
     for (int i = 0; i < p.steps; ++i)
-      n += p.step_[i].fused && p.step_[i].loop[0] % rows == 0 && !in_strip(i) ? 1 : 0;
+      n += p.step_[i].fused && p.step_[i].loop[0] % rows == 0 && !in_sweep(i) ? 1 : 0;
     return n;
   }
-  // What passes from a step of a strip to another one is in scratch, and no place of it is written while it is read.
+  // What passes from a step of a sweep to another one is in scratch, and no place of it is written while it is read.
   static constexpr bool keep_to_their_scratch() {
     using namespace tl::detail;
     for (int i = 0; i < p.steps; ++i) {
@@ -61,7 +61,7 @@ template <class F, class... X> struct plan_of {
       for (int k = s.slot0; k < s.slot0 + n; ++k) {
         const slot& q = p.slot_[k];
         if (q.at.where != place::sweep) continue;
-        if (!in_strip(i) || q.at.offset < 0 || q.at.offset >= p.sweep_bytes) return false;
+        if (!in_sweep(i) || q.at.offset < 0 || q.at.offset >= p.sweep_bytes) return false;
         for (int w = s.slot0 + s.loads; w < s.slot0 + n; ++w)
           if (w != k && p.slot_[w].at == q.at) return false;
         // maxima are written with their positions
@@ -115,7 +115,7 @@ template <class T, tl::conv C, int N, int Channels, int Filters> void check_laye
   using Y = tl::tensor<T, N, Filters, out, out>;
   constexpr auto gradient = tl::value_and_grad<0, 1, 2>(layer<C>{});
   using plan = plan_of<std::remove_const_t<decltype(gradient)>, X, W, B, Y>;
-  static_assert(plan::all_in_strips());
+  static_assert(plan::all_in_sweeps());
   static_assert(plan::keep_to_their_scratch());
 
   tl::owned<X> x;
@@ -204,7 +204,7 @@ template <auto Network, int K> constexpr auto hard_pooled = [](auto x, auto w1, 
   return tl::sum(tl::gather(each, tl::top_k<K>(each)));
 };
 
-// Two layers with a mean between them, which no strip passes, and beside them a loop over gathered images.
+// Two layers with a mean between them, which no sweep passes, and beside them a loop over gathered images.
 constexpr auto beside = [](auto x, auto w1, auto w2, auto a, auto b) {
   auto h = tl::conv2d<tl::conv{.padding = 1}>(x, w1);
   auto y = tl::conv2d<tl::conv{.stride = 2, .padding = 1}>(tl::relu(h - tl::mean(h)), w2);
@@ -217,7 +217,7 @@ constexpr auto beside_gathered = [](auto x, auto w1, auto w2, auto a, auto b, au
 
 } // namespace
 
-TEST_CASE("strips of images: one layer, value and all gradients") {
+TEST_CASE("batch sweeps: one layer, value and all gradients") {
   check_layer<double, tl::conv{.stride = 2, .padding = 1}, 61, 16, 24>();
   check_layer<double, tl::conv{.padding = 1, .groups = 4}, 33, 16, 24>();
   check_layer<float, tl::conv{.padding = 1}, 47, 13, 19>();
@@ -225,7 +225,7 @@ TEST_CASE("strips of images: one layer, value and all gradients") {
   check_layer<float, tl::conv{.groups = 32}, 37, 32, 32>();
 }
 
-TEST_CASE("strips of images: layers in a row, weights that are made first, and chosen images") {
+TEST_CASE("batch sweeps: layers in a row, weights that are made first, and chosen images") {
   using T = double;
   constexpr int n = 64, k = 41, channels = 9, width = 20;
   using X = images<T, n, channels>;
@@ -235,8 +235,8 @@ TEST_CASE("strips of images: layers in a row, weights that are made first, and c
   constexpr auto hard = tl::value_and_grad<1, 2>(hard_network<k>{});
   using plan = plan_of<std::remove_const_t<decltype(gradient)>, X, W1, W2, W2>;
   using hard_plan = plan_of<std::remove_const_t<decltype(hard)>, X, W1, W2, W2>;
-  static_assert(plan::all_in_strips() && plan::keep_to_their_scratch());
-  static_assert(hard_plan::all_in_strips() && hard_plan::keep_to_their_scratch());
+  static_assert(plan::all_in_sweeps() && plan::keep_to_their_scratch());
+  static_assert(hard_plan::all_in_sweeps() && hard_plan::keep_to_their_scratch());
   static_assert(hard_plan::loops_outside(k) == 1); // the sum of the chosen losses
 
   tl::owned<X> x;
@@ -289,7 +289,7 @@ TEST_CASE("strips of images: layers in a row, weights that are made first, and c
   check(hard, k);
 }
 
-// pools: steps in strips of the program of all images
+// pools: steps in sweeps of the program of all images
 template <class T, auto Network, int pools> void check_pools() {
   constexpr std::size_t n = 61, k = 41;
   constexpr int channels = 8, width = 24;
@@ -299,9 +299,9 @@ template <class T, auto Network, int pools> void check_pools() {
   constexpr auto gradient = tl::value_and_grad<0, 1, 2>(loss_of_pooled<Network>);
   constexpr auto hard = tl::value_and_grad<0, 1, 2>(hard_pooled<Network, k>);
   using plan = plan_of<std::remove_const_t<decltype(gradient)>, X, W1, W2>;
-  static_assert(plan::all_in_strips() && plan::pools_in_strips() == pools && plan::keep_to_their_scratch());
+  static_assert(plan::all_in_sweeps() && plan::pools_in_sweeps() == pools && plan::keep_to_their_scratch());
   using hard_plan = plan_of<std::remove_const_t<decltype(hard)>, X, W1, W2>;
-  static_assert(hard_plan::all_in_strips() && hard_plan::pools_in_strips() > 0);
+  static_assert(hard_plan::all_in_sweeps() && hard_plan::pools_in_sweeps() > 0);
   static_assert(hard_plan::keep_to_their_scratch());
 
   tl::owned<X> x;
@@ -366,12 +366,12 @@ template <class T, auto Network, int pools> void check_pools() {
   check(gradient, n);
   check(hard, k);
 }
-TEST_CASE("strips of images: pools, of all and of chosen images") {
+TEST_CASE("batch sweeps: pools, of all and of chosen images") {
   check_pools<double, pooled_network, 5>();
   check_pools<double, pools_of_images, 10>();
 }
 
-TEST_CASE("strips of images: loops over gathered images that no convolution reads") {
+TEST_CASE("batch sweeps: loops over gathered images that no convolution reads") {
   using T = double;
   constexpr int n = 64, all = 100, channels = 9;
   using X = images<T, n, channels>;
@@ -414,7 +414,7 @@ TEST_CASE("strips of images: loops over gathered images that no convolution read
   }
 }
 
-TEST_CASE("strips of images: what a load computes is no part of them") {
+TEST_CASE("batch sweeps: what a load computes is no part of them") {
   using T = float;
   using P = std::tuple<images<T, 32, 16>, tl::tensor<T, 16, side, side>>;
   using W = tl::tensor<T, 24, 16, 3, 3>;

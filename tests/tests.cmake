@@ -1,0 +1,40 @@
+# What is said of tests by name: how they are compiled, which are quick, which misuses are a family.
+
+# Files without test cases, which are parts of another one's program
+set(parts_of_cpu/conv cpu/conv_nhwc cpu/conv_winograd)
+set(parts_of_run/member run/member_elsewhere)
+set(parts_of_run/checked run/member_elsewhere)
+set(parts ${parts_of_cpu/conv} ${parts_of_run/member})
+
+# Programs of a few elements each, whose tests take minutes to compile and moments to run: without optimisation, but for
+# those of many elements. That tests what a debug build computes, too.
+set(folders_of_few_elements laws ops)
+set(tests_of_many_elements laws/nhwc laws/conv laws/norm laws/sums ops/norm ops/sparse ops/sparse_tiles)
+# Those that check which masks and rows the planner takes. They are of few elements, too.
+set(tests_of_rows
+    plan/choose_masks plan/collapse_axes plan/combine_masks plan/counted_rows plan/csr_sweep_masks plan/csr_sweep_selected
+    plan/indexed_rows plan/known_masks plan/masks plan/masks_of_any_rows plan/random_subset plan/selected_batch_norm
+    plan/selected_rows)
+# Of kernels these check how plans use them, not what an optimiser makes of them.
+set(tests_of_plans cpu/batch_sweeps cpu/elided_gathers cpu/epilogue cpu/sums_of_products cpu/sweeps)
+# Beside them two that take minutes with -O3
+set(kernels_at_o1 cpu/pool cpu/recycled_slots)
+
+# The quick tests: of each room of the headers one, of each family of ops a law or a case. They compile in three minutes on two
+# cores, together with a misuse of each family.
+set(quick_tests core/extent)
+
+# Misuses, by what stands before the first _ of the file's name; all others are the family `other`
+set(misuse_families conv csr custom load norm optim rows run sparse tensor transforms var)
+set(prefixes_of_conv "conv[^_/]*")
+set(prefixes_of_csr "csr")
+set(prefixes_of_custom "custom")
+set(prefixes_of_load "copy|load|save")
+set(prefixes_of_norm "batch|group|instance|layer|rms")
+set(prefixes_of_optim "adam|sgd")
+set(prefixes_of_rows "gather|index|scatter|selections?|top|where")
+set(prefixes_of_run "bind|jit|run")
+set(prefixes_of_sparse "solve|sparse")
+set(prefixes_of_tensor "at|extent|member|named|number|owned|tensor|tree")
+set(prefixes_of_transforms "grad|hvp|jvp|vjp")
+set(prefixes_of_var "var")
