@@ -43,19 +43,19 @@ endfunction()
 
 # For their time, legs leave out what takes minutes to compile: how plans use kernels, which masks and rows the planner takes, ops
 # that are made of kernels, layouts of whole programs, and some kernels. The tests of the machine's own compiler have all of it.
-# In the sanitizers' leg pool, matmul_small, recycled_slots and conv_bf16 are missed most. What xsimd's versions differ in,
+# In the sanitizers' leg pools, small products, recycled_slots and conv_bf16 are missed most. What xsimd's versions differ in,
 # math, matmul, sparse and transpose use.
 set(asan_without
-    cpu/conv_bf16 cpu/matmul_small cpu/pool cpu/recycled_slots
-    ops/bf16 ops/conv_bf16 ops/custom ops/ignore_label ops/loss ops/norm ops/sparse ops/sparse_factors ops/sparse_row_ends
-    ops/sparse_tiles
+    cpu/conv_bf16 ${small_products} ${pools} ${recycled_slots}
+    ops/batch_norm ops/bf16 ops/conv_bf16 ops/custom ops/ignore_label ops/loss ops/norm ops/sparse ops/sparse_factors
+    ops/sparse_gradients ops/sparse_row_ends ops/sparse_runs ops/sparse_tiles
     run/bound run/loaded ${tests_of_plans})
 list(JOIN asan_without "," asan_without)
 set(TAPELESS_ASAN_WITHOUT ${asan_without} CACHE STRING "Tests that the sanitizer leg leaves out")
 set(clang16_without plan/assign_layouts plan/row_cost ${tests_of_rows} run/bound)
-set(clang19_without cpu/frame cpu/matmul_small cpu/recycled_slots cpu/sparse ${tests_of_plans} plan/assign_layouts ${tests_of_rows})
-set(xsimd14_without cpu/conv cpu/conv_bf16 cpu/frame cpu/matmul_small cpu/pool cpu/recycled_slots cpu/team ${tests_of_plans})
-set(sse2_without cpu/frame cpu/matmul_small cpu/pool cpu/recycled_slots ${tests_of_plans})
+set(clang19_without cpu/frame cpu/sparse ${small_products} ${recycled_slots} ${tests_of_plans} plan/assign_layouts ${tests_of_rows})
+set(xsimd14_without cpu/conv cpu/conv_bf16 cpu/frame cpu/team ${small_products} ${pools} ${recycled_slots} ${tests_of_plans})
+set(sse2_without cpu/frame ${small_products} ${pools} ${recycled_slots} ${tests_of_plans})
 foreach(leg clang16 clang19 xsimd14 sse2)
   list(JOIN ${leg}_without "," ${leg}_without)
 endforeach()

@@ -1,7 +1,8 @@
+#pragma once
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-//
-// Images (N, H, W, C): convolution and pooling, which then run channels last.
+
+// Images (N, H, W, C): the cases of convolution and pooling, which then run in NHWC.
 #include "laws.hpp"
 
 #include <doctest/doctest.h>
@@ -10,6 +11,8 @@
 #include <reference/pool.hpp>
 #include <reference/shape.hpp>
 
+namespace nhwc_laws {
+
 namespace tl = tapeless;
 using namespace laws;
 using tl::conv;
@@ -17,8 +20,6 @@ using tl::layout;
 using tl::padding2;
 using tl::pair2;
 using tl::pool;
-
-namespace {
 
 constexpr tl::extent_t n = tl::dyn<'n'>;
 
@@ -73,7 +74,7 @@ template <pool P> constexpr auto average(const char* name) {
 
 template <class T> using wide_arguments = arguments<tl::tensor<T, 2, 7, 9, 4>, tl::tensor<T, 3, 4, 3, 3>,
                                                     tl::tensor<T, 5, 4, 1, 1>, tl::tensor<T, 2, 4, 2, 5>>;
-constexpr auto wide = cases<wide_arguments<double>>(
+inline constexpr auto wide = cases<wide_arguments<double>>(
     convolution<conv{}, 1>("3x3"), //
     convolution<conv{.padding = 1}, 1>("3x3, padding 1"),
     convolution<conv{.stride = 2, .padding = 1}, 1>("3x3, stride 2, padding 1"),
@@ -89,7 +90,7 @@ template <class T>
 using grouped_arguments =
     arguments<tl::tensor<T, 2, 5, 6, 18>, tl::tensor<T, 6, 9, 3, 3>, tl::tensor<T, 18, 1, 3, 3>,
               tl::tensor<T, 36, 1, 2, 2>, tl::tensor<T, 3, 18, 5, 6>>;
-constexpr auto grouped = cases<grouped_arguments<double>>(
+inline constexpr auto grouped = cases<grouped_arguments<double>>(
     convolution<conv{.groups = 2}, 1>("groups 2"), //
     convolution<conv{.stride = 2, .padding = 1, .groups = 2}, 1>("groups 2, stride 2, padding 1"),
     convolution<conv{.padding = 1, .groups = 18}, 2>("depthwise"),
@@ -98,7 +99,7 @@ constexpr auto grouped = cases<grouped_arguments<double>>(
     convolution<conv{.stride = 3, .groups = 18}, 3>("depthwise, two filters a channel, stride 3"),
     convolution<conv{}, 4>("kernel = image"));
 template <class T> using named_arguments = arguments<tl::tensor<T, n, 6, 5, 3>, tl::tensor<T, 4, 3, 3, 3>>;
-constexpr auto named =
+inline constexpr auto named =
     cases<named_arguments<double>>(convolution<conv{.padding = 1}, 1>("3x3 of n images"),
                                    convolution<conv{.stride = 2}, 1>("3x3 of n images, stride 2"),
                                    largest<pool{.kernel = 2, .layout = layout::nhwc}>("max 2x2 of n images"));
@@ -106,12 +107,12 @@ constexpr auto named =
 // wide enough for minimal filtering: tests/cpu/conv.cpp
 template <class T> using filtered_arguments =
     arguments<tl::tensor<T, 2, 8, 9, 40>, tl::tensor<T, 40, 40, 3, 3>>;
-constexpr auto filtered = cases<filtered_arguments<double>>(
+inline constexpr auto filtered = cases<filtered_arguments<double>>(
     convolution<conv{.padding = 1}, 1>("3x3 of 40 channels, padding 1"),
     convolution<conv{.padding = 2, .dilation = 2}, 1>("3x3 of 40 channels, padding 2, dilation 2"));
 
 template <class T> using pooled_arguments = arguments<tl::tensor<T, 2, 7, 9, 21>>;
-constexpr auto maxima = cases<pooled_arguments<double>>(
+inline constexpr auto maxima = cases<pooled_arguments<double>>(
     largest<pool{.kernel = 2, .layout = layout::nhwc}>("max 2x2"),
     largest<pool{.kernel = 3, .stride = 2, .padding = 1, .layout = layout::nhwc}>(
         "max 3x3, stride 2, padding 1"),
@@ -120,31 +121,12 @@ constexpr auto maxima = cases<pooled_arguments<double>>(
                  .padding = {1, 0, 2, 1},
                  .dilation = {1, 2},
                  .layout = layout::nhwc}>("max, all different"));
-constexpr auto means = cases<pooled_arguments<double>>(
+inline constexpr auto means = cases<pooled_arguments<double>>(
     average<pool{.kernel = 2, .layout = layout::nhwc}>("mean 2x2"),
     average<pool{.kernel = 3, .stride = 2, .padding = 1, .count_padding = false, .layout = layout::nhwc}>(
         "mean 3x3, stride 2, padding 1 not counted"),
     average<pool{.kernel = {7, 9}, .layout = layout::nhwc}>("mean of the image"));
 
-const std::vector<domain> anywhere{{-1, 1}}, distinct{{-1, 1, true}};
+inline const std::vector<domain> anywhere{{-1, 1}}, distinct{{-1, 1, true}};
 
-} // namespace
-
-TEST_CASE("channels last: the laws hold for convolutions") {
-  check_laws(wide, no_names, anywhere);
-  check_laws(grouped, no_names, anywhere);
-  check_laws(named, {0, 1, 3}, distinct);
-  check_laws(filtered, no_names, anywhere);
-}
-TEST_CASE("channels last: the laws hold for pools") {
-  check_laws(maxima, no_names, distinct);
-  check_laws(means, no_names, anywhere);
-}
-TEST_CASE("channels last: float equals the reference") {
-  check_values(with<wide_arguments<float>>(wide), no_names, anywhere);
-  check_values(with<grouped_arguments<float>>(grouped), no_names, anywhere);
-  check_values(with<named_arguments<float>>(named), {0, 1, 7, 17}, anywhere);
-  check_values(with<filtered_arguments<float>>(filtered), no_names, anywhere);
-  check_values(with<pooled_arguments<float>>(maxima), no_names, anywhere);
-  check_values(with<pooled_arguments<float>>(means), no_names, anywhere);
-}
+} // namespace nhwc_laws

@@ -1,14 +1,17 @@
+#pragma once
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
+
+// The cases of normalisation.
 #include "laws.hpp"
 
 #include <doctest/doctest.h>
 #include <reference/norm.hpp>
 
+namespace norm_laws {
+
 namespace tl = tapeless;
 using namespace laws;
-
-namespace {
 
 constexpr tl::extent_t n = tl::dyn<'n'>;
 
@@ -17,14 +20,14 @@ constexpr tl::extent_t n = tl::dyn<'n'>;
 template <class Op, class Ref> constexpr auto composed(const char* name, Op op, Ref r) {
   return pair(name, op, r, 64);
 }
-constexpr auto away = [](const auto& y) {
+inline constexpr auto away = [](const auto& y) {
   if constexpr (tl::detail::handle<decltype(y)>) return y * 0.5 + 8.0;
   else {
     using T = typename std::remove_cvref_t<decltype(y)>::value_type;
     return y * ref::constant(T(0.5)) + ref::constant(T(8));
   }
 };
-const std::vector<domain> with_statistics{
+inline const std::vector<domain> with_statistics{
     {-1, 1, true}, {-0.5, 0.5, true}, {6, 7, true}, {-1, 1, true}, {0.5, 2, true}};
 
 // x, gamma, beta, mean, variance
@@ -123,7 +126,7 @@ template <class X> constexpr auto group_cases =
 template <class T, tl::extent_t D> using rows =
     arguments<tl::tensor<T, n, 3, D>, tl::tensor<T, D>, tl::tensor<T, D>, tl::tensor<T, 3, D>,
               tl::tensor<T, 3, D>>;
-const std::vector<domain> of_rows{
+inline const std::vector<domain> of_rows{
     {-1, 1, true}, {-0.5, 0.5, true}, {6, 7, true}, {-0.5, 0.5, true}, {6, 7, true}};
 template <class X> constexpr auto layer_cases =
     cases<X>(composed(
@@ -175,24 +178,4 @@ template <class X> constexpr auto layer_cases =
                    return away(ref::rms_norm(x));
                  }));
 
-} // namespace
-
-TEST_CASE("batch_norm: the laws hold") {
-  check_laws(batch_cases<channels<double, 5>>, {1, 2, 3, 7, 8, 17}, with_statistics);
-  check_laws(batch_cases<channels<double, 3, 1, 7>>, {1, 2, 3, 11}, with_statistics);
-}
-TEST_CASE("batch_norm of given statistics, instance_norm: the laws hold") {
-  check_laws(row_cases<channels<double, 2, 9>>, {0, 1, 2, 3, 11}, with_statistics);
-}
-TEST_CASE("group_norm: the laws hold") {
-  check_laws(group_cases<channels<double, 6, 1, 5>>, {0, 1, 2, 7}, with_statistics);
-}
-TEST_CASE("layer_norm, rms_norm: the laws hold") {
-  check_laws(layer_cases<rows<double, 17>>, {0, 1, 2, 7, 9}, of_rows);
-}
-TEST_CASE("norm: float equals the reference, also where a sum is cut into chunks") {
-  check_values(batch_cases<channels<float, 3, 1, 7>>, {2, 3000}, with_statistics);
-  check_values(row_cases<channels<float, 3, 1, 7>>, {0, 1, 3000}, with_statistics);
-  check_values(group_cases<channels<float, 6, 3>>, {0, 1, 3000}, with_statistics);
-  check_values(layer_cases<rows<float, 7>>, {0, 1, 1000}, of_rows);
-}
+} // namespace norm_laws
