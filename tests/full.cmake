@@ -41,24 +41,21 @@ function(tapeless_leg name)
     --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure --no-tests=error -L ^unit$)
 endfunction()
 
-# For their time, legs leave out what takes minutes to compile: how plans use kernels, ops that are made of kernels, layouts of
-# whole programs, and some kernels. The tests of the machine's own compiler have all of it. In the sanitizers' leg pool,
-# matmul_small, kept_places and conv_bf16 are missed most. What xsimd's versions differ in, math, matmul, sparse and
-# transpose use. cpu/conv needs conv_channels_last and conv_winograd.
+# For their time, legs leave out what takes minutes to compile: how plans use kernels, which masks and rows the planner takes, ops
+# that are made of kernels, layouts of whole programs, and some kernels. The tests of the machine's own compiler have all of it.
+# In the sanitizers' leg pools, small products, recycled_slots and conv_bf16 are missed most. What xsimd's versions differ in,
+# math, matmul, sparse and transpose use.
 set(asan_without
-    cpu/conv_bf16 cpu/kept_places cpu/matmul_small cpu/pool
-    ops/bf16 ops/computed_masks ops/conv_bf16 ops/counted_rows ops/custom ops/given_masks ops/given_rows ops/ignore_label
-    ops/loss ops/masks_of_any_rows ops/masks_of_axes ops/norm ops/random_subset ops/selected_batch_norm ops/selected_masks
-    ops/selected_rows ops/several_masks ops/sparse ops/sparse_factors ops/sparse_masks ops/sparse_row_ends
-    ops/sparse_selected ops/sparse_tiles
+    cpu/conv_bf16 ${small_products} ${pools} ${recycled_slots}
+    ops/batch_norm ops/bf16 ops/conv_bf16 ops/custom ops/ignore_label ops/loss ops/norm ops/sparse ops/sparse_factors
+    ops/sparse_gradients ops/sparse_row_ends ops/sparse_runs ops/sparse_tiles
     run/bound run/loaded ${tests_of_plans})
 list(JOIN asan_without "," asan_without)
 set(TAPELESS_ASAN_WITHOUT ${asan_without} CACHE STRING "Tests that the sanitizer leg leaves out")
-set(clang16_without plan/layout plan/row_cost run/bound)
-set(clang19_without cpu/frame cpu/kept_places cpu/matmul_small cpu/sparse ${tests_of_plans} plan/layout)
-set(xsimd14_without cpu/conv cpu/conv_bf16 cpu/conv_channels_last cpu/conv_winograd cpu/frame cpu/kept_places
-    cpu/matmul_small cpu/pool cpu/team ${tests_of_plans})
-set(sse2_without cpu/frame cpu/kept_places cpu/matmul_small cpu/pool ${tests_of_plans})
+set(clang16_without plan/assign_layouts plan/row_cost ${tests_of_rows} run/bound)
+set(clang19_without cpu/frame cpu/sparse ${small_products} ${recycled_slots} ${tests_of_plans} plan/assign_layouts ${tests_of_rows})
+set(xsimd14_without cpu/conv cpu/conv_bf16 cpu/frame cpu/team ${small_products} ${pools} ${recycled_slots} ${tests_of_plans})
+set(sse2_without cpu/frame ${small_products} ${pools} ${recycled_slots} ${tests_of_plans})
 foreach(leg clang16 clang19 xsimd14 sse2)
   list(JOIN ${leg}_without "," ${leg}_without)
 endforeach()
@@ -95,8 +92,10 @@ endif()
 
 # A sentence of ours is the first line of every compiler; the families where they differed, and what f itself may be
 list(FILTER misuses INCLUDE REGEX "/(bind|compiler|custom|global|jit|load|member|run|select|sparse|top|vjp)[^/]*$")
-tapeless_fail_tests(full.fail.clang19 "${TAPELESS_CLANG19}" --misuses-only LABELS full)
-tapeless_fail_tests(full.fail.clang16 "${TAPELESS_CLANG16}" --misuses-only LABELS full)
+tapeless_fail_test(full.fail.clang19 full --compiler "${TAPELESS_CLANG19}" --misuses-only ${misuses})
+tapeless_fail_test(full.fail.clang19.self_test full --compiler "${TAPELESS_CLANG19}" --self-test)
+tapeless_fail_test(full.fail.clang16 full --compiler "${TAPELESS_CLANG16}" --misuses-only ${misuses})
+tapeless_fail_test(full.fail.clang16.self_test full --compiler "${TAPELESS_CLANG16}" --self-test)
 
 # Each header compiles by itself
 tapeless_full_test(headers "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}"

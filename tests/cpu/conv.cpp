@@ -568,7 +568,7 @@ TEST_CASE("conv: minimal filtering is taken where it pays, and only as far as it
   constexpr conv_extents laws{
       .c = 40, .h = 8, .w = 9, .k = 40, .r = 3, .s = 3, .p = 8, .q = 9, .pad_top = 1, .pad_left = 1};
   static_assert(all_are(conv_kernel::winograd, laws, 0.0));
-  // channels last, and those of tests/laws/channels_last.cpp
+  // channels last, and those of tests/laws/nhwc.hpp
   static_assert(all_are(conv_kernel::channels_last_winograd, in_channels_last(e), 0.0f));
   static_assert(!all_are(conv_kernel::channels_last_winograd, in_channels_last(with(e, 0)), 0.0f));
   static_assert(all_are(conv_kernel::channels_last_winograd, in_channels_last(laws), 0.0));

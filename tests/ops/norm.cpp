@@ -1,134 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Normalisation where the laws do not reach: one element, none, a large mean, the third derivative, the plan.
-#include <tapeless/tapeless.hpp>
+// Norms of equal, huge and tiny numbers, of one element, of vars.
+#include "norm.hpp"
 
-#include <doctest/doctest.h>
-
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <tuple>
-#include <vector>
-
-namespace tl = tapeless;
-
-namespace {
-
-constexpr tl::extent_t n = tl::dyn<'n'>;
-
-template <class Tree> void fill(const Tree& tree, double step) {
-  double e = 0.3;
-  tl::detail::for_each_leaf(tree, [&](const auto& leaf) {
-    for (auto& x : leaf) x = static_cast<std::remove_cvref_t<decltype(x)>>(e = std::fmod(e + step, 1.0));
-  });
-}
-constexpr auto batch = [](const auto& x, const auto& g, const auto& b) { return tl::batch_norm(x, g, b); };
-constexpr auto layer = [](const auto& x, const auto& g, const auto& b) { return tl::layer_norm(x, g, b); };
-constexpr auto groups = [](const auto& x, const auto& g, const auto& b) {
-  return tl::group_norm<4>(x, g, b);
-};
-
-// In images: forward reads x three times, for x - mean is computed again, and writes y; the gradients read x three times
-// and y_bar three times, and write x_bar.
-using images = tl::tensor<float, n, 16, 8, 8>;
-using channels = tl::tensor<float, 16>;
-constexpr auto image_bytes = 4 * 16 * 8 * 8;
-template <class F> constexpr tl::cost forward = tl::jit(F{}).template cost<images, channels, channels>();
-template <class F> constexpr tl::cost gradients =
-    tl::jit(tl::vjp<0, 1, 2>(F{})).template cost<images, channels, channels, images>();
-constexpr double images_moved(const tl::cost& c) {
-  return (c.bytes().at(tl::dim<'n'>(1000)) - c.bytes().at(tl::dim<'n'>(0))) / (1000.0 * image_bytes);
-}
-using batch_t = std::remove_const_t<decltype(batch)>;
-using groups_t = std::remove_const_t<decltype(groups)>;
-static_assert(forward<batch_t>.steps() == 5 && gradients<batch_t>.steps() == 5);
-static_assert(images_moved(forward<batch_t>) == 4 && images_moved(gradients<batch_t>) == 7);
-static_assert(images_moved(forward<groups_t>) < 6 && images_moved(gradients<groups_t>) < 9);
-
-// third derivatives
-constexpr auto ours = [](auto x) { return sum(tanh(tl::batch_norm(x, 0.125))); };
-constexpr auto formula = [](auto x) {
-  const auto c = x - tl::mean<0>(x, tl::keepdims);
-  return sum(tanh(c / sqrt(tl::mean<0>(square(c), tl::keepdims) + 0.125)));
-};
-constexpr auto third = [](auto f, auto x, auto v) {
-  return tl::grad<0>([f](auto a, auto b) { return sum(square(tl::hvp(f)(a, b))); })(x, v);
-};
-
-// Rows of N numbers, y and the vjp by u, beside the formula in long double, whose exponent has room.
-template <int N> using row_of = tl::tensor<float, 1, N>;
-struct errors {
-  double y, x_bar; // the largest ones, over the largest of the exact numbers; infinite where one is NaN
-};
-template <class F, int N> errors errors_of(const std::vector<float>& x, bool centred, double eps) {
-  static auto run = tl::jit([](auto a, auto u) {
-                      return std::tuple{F{}(a), tl::vjp<0>(F{})(a, u)};
-                    }).template bind<row_of<N>, row_of<N>>();
-  using real = long double;
-  tl::owned<row_of<N>> u;
-  fill(*u, 0.371);
-  const auto [y, x_bar] = run(row_of<N>(const_cast<float*>(x.data())), *u);
-  real mean = 0, square = 0, u_mean = 0, uy_mean = 0;
-  for (const float e : x) mean += centred ? real(e) / N : 0;
-  for (const float e : x) square += (e - mean) * (e - mean) / N;
-  const real r = 1 / std::sqrt(square + real(eps));
-  const auto at = [&](int i) { return (x[static_cast<std::size_t>(i)] - mean) * r; };
-  for (int i = 0; i < N; ++i) {
-    u_mean += centred ? real((*u)[i]) / N : 0;
-    uy_mean += (*u)[i] * at(i) / N;
-  }
-  real off[2] = {0, 0}, top[2] = {0, 0};
-  for (int i = 0; i < N; ++i) {
-    const real exact[] = {at(i), r * ((*u)[i] - u_mean - at(i) * uy_mean)};
-    const float got[] = {y[i], x_bar[i]};
-    for (int k = 0; k < 2; ++k) {
-      top[k] = std::fmax(top[k], k == 0 ? std::abs(exact[k]) : r); // u is about 1
-      off[k] = std::isnan(got[k]) ? std::numeric_limits<real>::infinity()
-                                  : std::fmax(off[k], std::abs(got[k] - exact[k]));
-    }
-  }
-  return {double(off[0] / top[0]), double(off[1] / top[1])};
-}
-// numbers about `offset` whose deviation is about 1, times scale
-template <int N> std::vector<float> numbers(double offset, double scale) {
-  std::vector<float> x;
-  double e = 0.3;
-  for (int i = 0; i < N; ++i)
-    x.push_back(static_cast<float>(scale * (offset + 4 * (e = std::fmod(e + 0.381966, 1.0)) - 2)));
-  return x;
-}
-constexpr auto plain_layer = [](auto x) { return tl::layer_norm(x); };
-constexpr auto exact_layer = [](auto x) { return tl::layer_norm(x, 0.0); };
-constexpr auto plain_rms = [](auto x) { return tl::rms_norm(x); };
-constexpr auto exact_rms = [](auto x) { return tl::rms_norm(x, 0.0); };
-template <int N> void check_magnitudes(std::initializer_list<double> scales,
-                                       std::initializer_list<double> offsets) {
-  for (const double scale : scales)
-    for (const double offset : offsets) {
-      CAPTURE(N);
-      CAPTURE(scale);
-      CAPTURE(offset);
-      const auto x = numbers<N>(offset, scale);
-      const auto check = [](const errors& e) {
-        CHECK(e.y < 2e-6);
-        CHECK(e.x_bar < 1e-5);
-      };
-      check(errors_of<std::remove_const_t<decltype(plain_layer)>, N>(x, true, 1e-5));
-      check(errors_of<std::remove_const_t<decltype(exact_layer)>, N>(x, true, 0));
-      check(errors_of<std::remove_const_t<decltype(plain_rms)>, N>(x, false, 1e-5));
-      check(errors_of<std::remove_const_t<decltype(exact_rms)>, N>(x, false, 0));
-    }
-}
-template <class View> double largest(const View& v) {
-  double r = 0;
-  for (const auto e : v)
-    r = std::isnan(e) ? std::numeric_limits<double>::infinity() : std::fmax(r, std::abs(double(e)));
-  return r;
-}
-
-} // namespace
+using namespace norm_programs;
 
 TEST_CASE("layer_norm, rms_norm: neither a large mean, nor huge or tiny numbers cost a digit") {
   check_magnitudes<2>({1, 1e30}, {0, 1e5});
@@ -180,27 +56,6 @@ TEST_CASE("norms of very many equal numbers: at most 1e-3 at any magnitude, and 
   }
 }
 
-TEST_CASE("batch_norm: squares that overflow make neither zeros nor NaN") {
-  using X = tl::tensor<float, 4, 1>;
-  using C = tl::tensor<float, 1>;
-  auto run = tl::jit([](auto x, auto c, auto u) {
-               return std::tuple{batch(x, c, c), tl::batch_norm_stats(x), tl::vjp<0, 1>(batch)(x, c, c, u)};
-             }).bind<X, C, X>();
-  float x[] = {1e30f, -1e30f, 2e30f, 0}, c[] = {1}, u[] = {1, 2, 3, 5};
-  const auto [y, stats, bars] = run(X(x), C(c), X(u));
-  const double expected[] = {0.4472136, -1.3416408, 1.3416408, -0.4472136};
-  double u_mean = 2.75, uy = 0;
-  for (int i = 0; i < 4; ++i) uy += u[i] * expected[i];
-  const double r = 0.8944272e-30; // 1 / deviation
-  for (int i = 0; i < 4; ++i) {
-    CHECK(y[i] == doctest::Approx(1 + expected[i]));
-    CHECK(std::get<0>(bars)[i] * 1e30 == doctest::Approx(1e30 * r * (u[i] - u_mean - expected[i] * uy / 4)));
-  }
-  CHECK(std::get<1>(bars)[0] == doctest::Approx(uy));
-  CHECK(std::get<0>(stats)[0] == doctest::Approx(5e29));
-  CHECK(std::isinf(std::get<1>(stats)[0])); // 1.25e60
-}
-
 TEST_CASE("norms in double: squares that overflow and vanish") {
   using X = tl::tensor<double, 1, 4>;
   auto run =
@@ -235,61 +90,6 @@ TEST_CASE("normalisation of one element is beta, and its x_bar is 0") {
     CHECK(z[c] == std::get<2>(*a)[c]);
     CHECK(x_bar[c] == 0);
   }
-}
-
-TEST_CASE(
-    "an empty batch: layer_norm's parameters get 0; batch_norm has no mean, so gamma gets NaN and beta 0") {
-  using X = tl::tensor<float, n, 3>;
-  using C = tl::tensor<float, 3>;
-  const auto f = [](const auto& x, const auto& g, const auto& b, const auto& u) {
-    return std::tuple{tl::vjp<1, 2>(layer)(x, g, b, u), tl::vjp<1, 2>(batch)(x, g, b, u),
-                      tl::batch_norm_stats(x), tl::batch_norm(x, g, b)};
-  };
-  auto run = tl::jit(f).bind<X, C, C, X>(tl::dim<'n'>(2));
-  const tl::owned<C> c;
-  const float unread = 0;
-  const tl::tensor<const float, n, 3> none(&unread, 0);
-  const auto [of_layer, of_batch, stats, y] = run(none, *c, *c, none);
-  CHECK(y.size() == 0);
-  for (std::int64_t i = 0; i < 3; ++i) {
-    CHECK(std::get<0>(of_layer)[i] == 0);
-    CHECK(std::get<1>(of_layer)[i] == 0);
-    CHECK(std::isnan(std::get<0>(of_batch)[i]));
-    CHECK(std::get<1>(of_batch)[i] == 0);
-    CHECK(std::isnan(std::get<0>(stats)[i]));
-    CHECK(std::isnan(std::get<1>(stats)[i]));
-  }
-}
-
-TEST_CASE("a mean that is large beside the deviation costs no digits") {
-  using X = tl::tensor<float, 8, 4>;
-  auto run = tl::jit([](const auto& x) {
-               return std::tuple{tl::batch_norm(x, 0.0), tl::batch_norm_stats(x)};
-             }).bind<X>();
-  tl::owned<X> near, far;
-  fill(*near, 0.371);
-  for (std::int64_t i = 0; i < 32; ++i) {
-    (*near)[i] = std::round((*near)[i] * 64) / 64; // exact also behind 65536
-    (*far)[i] = (*near)[i] + 65536;
-  }
-  tl::owned<std::tuple<X, std::tuple<tl::tensor<float, 4>, tl::tensor<float, 4>>>> expected;
-  tl::copy(run(*near), *expected);
-  const auto& [y, stats] = run(*far);
-  for (std::int64_t i = 0; i < 32; ++i)
-    CHECK(y[i] == doctest::Approx(std::get<0>(*expected)[i]).epsilon(0.02));
-  for (std::int64_t i = 0; i < 4; ++i)
-    CHECK(std::get<1>(stats)[i] == doctest::Approx(std::get<1>(std::get<1>(*expected))[i]).epsilon(1e-4));
-}
-
-TEST_CASE("batch_norm: the third derivative is that of the formula") {
-  using X = tl::tensor<double, 7, 3>;
-  tl::owned<std::tuple<X, X>> a;
-  fill(*a, 0.3719);
-  auto run = tl::jit([](auto x, auto v) {
-               return std::tuple{third(ours, x, v), third(formula, x, v)};
-             }).bind<X, X>();
-  const auto [d, expected] = std::apply(run, *a);
-  for (std::int64_t i = 0; i < d.size(); ++i) CHECK(d[i] == doctest::Approx(expected[i]).epsilon(1e-10));
 }
 
 TEST_CASE("norm: a var gives what a typed handle gives") {

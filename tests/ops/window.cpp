@@ -146,7 +146,7 @@ template <int N> void check_maxima_of_two_shapes() {
 }
 TEST_CASE("max_pool2d of a tensor and of a reshape of it: each has its own windows") {
   check_maxima_of_two_shapes<2>();
-  check_maxima_of_two_shapes<256>(); // in strips
+  check_maxima_of_two_shapes<256>(); // in sweeps
 }
 
 TEST_CASE("avg_pool2d counts no taps where there is no padding to leave out") {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A back end says which ways of running steps it has (plan_rules). One that has neither strips nor epilogues runs one step
+// A back end says which ways of running steps it has (plan_rules). One that has neither sweeps nor epilogues runs one step
 // after another, and computes the same.
 #include <doctest/doctest.h>
 
@@ -21,7 +21,7 @@ struct plain : tl::cpu::backend<tl::cpu::default_team> {
   static constexpr tl::detail::plan_rules rules{.sweeps = false, .epilogues = false};
 };
 
-template <class Plan> constexpr int strips(const Plan& p) {
+template <class Plan> constexpr int sweeps(const Plan& p) {
   int n = 0;
   for (int i = 0; i < p.steps; ++i) n += p.step_[i].sweep ? 1 : 0;
   return n;
@@ -59,13 +59,13 @@ template <class Results> void check_equal(const Results& swept, const Results& p
   CHECK(difference <= 1e-12 * largest);
 }
 
-// Strips, Epilogues: how many the CPU's plan has.
-template <int Strips, int Epilogues, class F, class... A, class... Option>
+// Sweeps, Epilogues: how many the CPU's plan has.
+template <int Sweeps, int Epilogues, class F, class... A, class... Option>
 void same_step_by_step(std::tuple<A...> arguments, Option... option) {
   constexpr const auto& swept = tl::detail::planned<F, A...>::value;
   constexpr const auto& unswept = tl::detail::planned_for<false, plain, F, A...>::value;
-  static_assert(strips(swept) == Strips && epilogues(swept) == Epilogues);
-  static_assert(strips(unswept) == 0 && epilogues(unswept) == 0);
+  static_assert(sweeps(swept) == Sweeps && epilogues(swept) == Epilogues);
+  static_assert(sweeps(unswept) == 0 && epilogues(unswept) == 0);
   auto run = tl::jit(F{}).template bind<A...>(option...);
   auto plainly = tl::detail::bound<plain, false, F, A...>(option...);
   std::apply([&](const auto&... x) { check_equal(run(x...), plainly(x...)); }, arguments);
@@ -111,7 +111,7 @@ TEST_CASE("rules: the loss of the hardest rows") {
   }
 }
 
-TEST_CASE("rules: loops over rows, a strip at a time and one loop after another") {
+TEST_CASE("rules: loops over rows, a sweep at a time and one loop after another") {
   using rows = tl::tensor<double, 600, 130>;
   using scale = tl::tensor<double, 130>;
   constexpr auto loss = [](auto x, auto gamma, auto beta) {

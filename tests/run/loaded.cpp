@@ -223,7 +223,7 @@ TEST_CASE("what only a load reads takes no place that runs keep; what runs read 
   for (int k = 0; k < 3; ++k) CHECK(near(infer(table(x.data())), run(table(w.data()), table(x.data()))));
   using F = std::remove_const_t<decltype(f)>;
   CHECK(steps_of_a_run<true, F, table, table>() == 1);
-  // the result and what is read of the load; a strip holds the rest
+  // the result and what is read of the load; a sweep holds the rest
   const auto& p = tl::detail::planned_with<true, F, table, table>::value;
   CHECK(p.parts == 1);
   CHECK(p.part_size[0] < 4 * 1024 * 128 * 4);
