@@ -5,7 +5,7 @@
 find_program(TAPELESS_CLANG16 clang++-16 REQUIRED)
 find_program(TAPELESS_CLANG19 clang++-19 REQUIRED)
 find_program(TAPELESS_CLANG_FORMAT clang-format-19 REQUIRED)
-find_program(TAPELESS_CLANG_TIDY clang-tidy-19)
+find_program(TAPELESS_CLANG_TIDY clang-tidy-19 REQUIRED)
 
 # Folders that a leg does not name are not built.
 set(TAPELESS_ASAN_FOLDERS core,cpu,ops,run,io CACHE STRING "Test folders of the sanitizer leg")
@@ -97,9 +97,10 @@ tapeless_fail_test(full.fail.clang19.self_test full --compiler "${TAPELESS_CLANG
 tapeless_fail_test(full.fail.clang16 full --compiler "${TAPELESS_CLANG16}" --misuses-only ${misuses})
 tapeless_fail_test(full.fail.clang16.self_test full --compiler "${TAPELESS_CLANG16}" --self-test)
 
-# Each header compiles by itself
-tapeless_full_test(headers "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}"
-                   --target all_verify_interface_header_sets -- -k 0)
+# Each header compiles by itself and includes what it uses
+set(check_includes Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/layers/includes.py" --tidy "${TAPELESS_CLANG_TIDY}")
+tapeless_full_test(includes ${check_includes} --system-include "${xsimd_dir}" --flag=-march=native "${PROJECT_SOURCE_DIR}/include/tapeless")
+tapeless_full_test(includes.self_test ${check_includes} --self-test)
 
 # No warning under users' flags, also where the headers are not those of the system
 set(no_warnings -std=c++20 -O1 ${common_machine} -fsyntax-only -Werror -Wall -Wextra -Wpedantic -Wshadow -Wconversion

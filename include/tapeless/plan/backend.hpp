@@ -4,7 +4,7 @@
 // What plan/ and run/ ask of a back end: all of it. A back end is a class B with static members; backend<B> checks them.
 #pragma once
 #include <cstddef>
-#include "../core/extent.hpp"
+#include "../core/tensor.hpp"
 #include "../expr/node.hpp"
 #include "emit/make_plan.hpp" // IWYU pragma: export
 #include "ir/step.hpp"

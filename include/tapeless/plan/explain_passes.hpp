@@ -4,8 +4,8 @@
 // The program after each pass of the pipeline, as text: a line for each node.
 #pragma once
 #include <string>
+#include "../expr/program.hpp"
 #include "explain.hpp"
-#include "pipeline.hpp"
 
 namespace tapeless::detail {
 

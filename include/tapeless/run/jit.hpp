@@ -10,9 +10,11 @@
 #include "../adjoint/transforms.hpp"
 #include "../core/error.hpp"
 #include "../core/tree.hpp"
+#include "../plan/backend.hpp"
 #include "../plan/explain.hpp"
 #include "../plan/explain_passes.hpp"
 #include "../plan/ir/cost.hpp"
+#include "../plan/pipeline.hpp"
 #include "../trace/misuse.hpp"
 #include "../trace/trace.hpp"
 #include "bound.hpp"
@@ -31,9 +33,10 @@ template <class A> constexpr void check_tree() {
                 "tapeless: parameter tree: a number inside an aggregate is written tl::scalar<T>");
   static_assert(at_most_32_members<facts_of<A>.largest_aggregate>,
                 "tapeless: parameter tree: an aggregate has at most 32 members");
-  static_assert(lives_on_the_host<facts_of<A>.on_host>,
-                "tapeless: jit(f): the arguments of a program live in one space, on the host: no back end for another "
-                "one is included");
+  static_assert(
+      lives_on_the_host<facts_of<A>.on_host>,
+      "tapeless: jit(f): the arguments of a program live in one space, on the host: no back end for another "
+      "one is included");
 }
 
 // The names of these arguments with their values, at least 1, as capacities.
@@ -69,10 +72,10 @@ concept arguments_of_a_bound_program = never<X...>; // a program that is not bou
 
 template <class F> struct jit_fn {
   template <class... A> static constexpr bool traceable() {
-    constexpr bool trees = ((facts_of<A>.tree && no_number_inside<facts_of<A>.numbers_inside> &&
-                             at_most_32_members<facts_of<A>.largest_aggregate> &&
-                             lives_on_the_host<facts_of<A>.on_host>) &&
-                            ...);
+    constexpr bool trees =
+        ((facts_of<A>.tree && no_number_inside<facts_of<A>.numbers_inside> &&
+          at_most_32_members<facts_of<A>.largest_aggregate> && lives_on_the_host<facts_of<A>.on_host>) &&
+         ...);
     (check_tree<A>(), ...);
     static_assert(
         stateless<F>,

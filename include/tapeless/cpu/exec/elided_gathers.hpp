@@ -11,7 +11,7 @@
 #include "../../core/shape.hpp"
 #include "../../plan/analysis/row_axis.hpp"
 #include "../../plan/ir/step.hpp"
-#include "dispatch.hpp"
+#include "extents.hpp"
 #include "liveness.hpp"
 
 namespace tapeless::cpu {

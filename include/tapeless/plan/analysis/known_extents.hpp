@@ -4,9 +4,8 @@
 // extents_are_known(plan, names of the arguments): does each named extent have a value when it is read? An argument has
 // it, or a selection has counted it before.
 #pragma once
-#include "../../core/shape.hpp"
 #include "../../core/tree.hpp"
-#include "../../expr/op.hpp"
+#include "../../expr/handle.hpp"
 #include "../ir/step.hpp"
 
 namespace tapeless::detail {

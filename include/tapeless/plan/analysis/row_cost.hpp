@@ -90,7 +90,7 @@ template <class Cost> constexpr bool fits_into_cache(const raw_program& p) {
 }
 // The cost of products and convolutions alone.
 template <class Cost> constexpr double cost_of_products(const raw_program& p,
-                                                           const assumed_extents& extents) {
+                                                        const assumed_extents& extents) {
   double sum = 0;
   for (const node& v : p.nodes) {
     if (!is_heavy(v.o)) continue;

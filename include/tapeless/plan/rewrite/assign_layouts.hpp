@@ -66,7 +66,7 @@ template <class Cost, int N, int O> constexpr raw_program assign_layouts(const p
       v.attr2 |= channels_last_bit;
       if (v.o != op::conv_wgrad) v.s = permuted(v.s, to_channels_last);
       c.nhwc = Cost::conv_ns(v, permuted(q[0], to_channels_last),
-                                v.o == op::conv_wgrad ? permuted(q[1], to_channels_last) : q[1]);
+                             v.o == op::conv_wgrad ? permuted(q[1], to_channels_last) : q[1]);
       different.push_back(c);
     }
     written += c.written;

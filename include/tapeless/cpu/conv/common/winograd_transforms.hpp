@@ -5,7 +5,6 @@
 //   y = At [(G w Gt) . (Bt x B)] A       x: (M + 2, M + 2)   w: (3, 3)   y: (M, M)   . is element by element
 // (S. Winograd, Arithmetic Complexity of Computations, 1980; A. Lavin and S. Gray, Fast Algorithms for Convolutional
 // Neural Networks, 2016). The functions below do one axis of each transform, and of the transposes for wgrad.
-#include "../../base/simd.hpp"
 
 namespace tapeless::cpu {
 
