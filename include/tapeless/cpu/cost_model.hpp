@@ -29,7 +29,7 @@ template <class T> constexpr double ns_of_conv(const detail::node& v, const shap
   e.channels_last = false;
   const conv_kernel planes = conv_kernel_of<V>(pass, e), there = conv_kernel_of<V>(pass, in_channels_last(e));
   const bool pays = channels_last_pays<V>(pass, e);
-  const bool filtered = planes == conv_kernel::winograd || planes == conv_kernel::winograd4;
+  const bool minimal = planes == conv_kernel::winograd || planes == conv_kernel::winograd4;
   const double products =
       static_cast<double>(e.k * (e.c / e.groups) * e.r * e.s) * static_cast<double>(e.n * e.p * e.q);
   struct speed {
@@ -44,20 +44,20 @@ template <class T> constexpr double ns_of_conv(const detail::node& v, const shap
   };
   const double lanes = full(pass == conv_pass::dgrad ? e.c / e.groups : e.k / e.groups);
   constexpr auto W = static_cast<index_t>(V::size);
-  speed is = depthwise && pays                ? (in_place ? speed{0.6, 0.78} : speed{0.22, 0.55})
-             : depthwise && e.c < W           ? speed{0.45, 0.4 * full(e.c)} // one vector for each pixel
-             : depthwise && e.q % W == 0      ? speed{0.42, 0.4}
-             : depthwise                      ? (e.q <= 28 ? speed{0.45, 0.68} : speed{0.42, 0.47})
-             : pays && e.q <= 4               ? speed{0.42, 0.84}
-             : e.q <= 8 && (pays || filtered) ? speed{0.75, 0.9}
-             : filtered                       ? speed{1.1, trimmed ? 1.2 : 0.9}
-             : pays                           ? speed{0.8, 0.92}
-                                              : speed{0.85, 0.77};
+  speed is = depthwise && pays               ? (in_place ? speed{0.6, 0.78} : speed{0.22, 0.55})
+             : depthwise && e.c < W          ? speed{0.45, 0.4 * full(e.c)} // one vector for each pixel
+             : depthwise && e.q % W == 0     ? speed{0.42, 0.4}
+             : depthwise                     ? (e.q <= 28 ? speed{0.45, 0.68} : speed{0.42, 0.47})
+             : pays && e.q <= 4              ? speed{0.42, 0.84}
+             : e.q <= 8 && (pays || minimal) ? speed{0.75, 0.9}
+             : minimal                       ? speed{1.1, trimmed ? 1.2 : 0.9}
+             : pays                          ? speed{0.8, 0.92}
+                                             : speed{0.85, 0.77};
   if (there == conv_kernel::channels_last_winograd) {
     const double gain = channels_last_filtering_gain<V>(pass, e) * lanes; // over full vectors
     const index_t line = ceil_div(e.q, 2); // lanes on NCHW: do they fill vectors?
     is.last = (pass == conv_pass::wgrad ? 0.9 : 1.15) * gain;
-    if (filtered && pass == conv_pass::wgrad)
+    if (minimal && pass == conv_pass::wgrad)
       is.planes = (e.dil_w > 1                             ? 0.52
                    : line * 10 >= whole_lanes<V>(line) * 9 ? 0.84
                                                            : 0.7) *
@@ -65,7 +65,7 @@ template <class T> constexpr double ns_of_conv(const detail::node& v, const shap
   } else if (there == conv_kernel::channels_last || trimmed) {
     is.last *= lanes;
   }
-  if (filtered && pass != conv_pass::wgrad)
+  if (minimal && pass != conv_pass::wgrad)
     is.planes = 0.76 * filtering_gain<V>(pass == conv_pass::fprop ? e : transposed(e));
   if (trimmed && pays) {
     is.last = 0.95 * lanes * static_cast<double>(e.p * e.q * e.r * e.s) /

@@ -75,7 +75,7 @@ public:
                                         {"adam.step(p, gradient): p", "adam.step(p, gradient): the gradient",
                                          "adam.step(p, gradient): the state"});
       count_step();
-      leaves.for_each([this](const auto& e) { descend(e); });
+      leaves.for_each([this](const auto& e) { this->descend(e); });
     }
   }
 
@@ -99,7 +99,7 @@ public:
       const auto operands = this->checked_rows(detail::view_of(parameters), detail::view_of(rows),
                                                detail::view_of(slopes), "adam.step_rows(p, rows, gradient)");
       count_step();
-      this->for_each_row(operands, [this](const auto& e) { descend(e); });
+      this->for_each_row(operands, [this](const auto& e) { this->descend(e); });
     }
   }
 

@@ -74,7 +74,7 @@ public:
       this->checked(detail::view_of(parameters), detail::view_of(slopes),
                     {"sgd.step(p, gradient): p", "sgd.step(p, gradient): the gradient",
                      "sgd.step(p, gradient): the velocity"})
-          .for_each([this](const auto& e) { descend(e); });
+          .for_each([this](const auto& e) { this->descend(e); });
   }
 
   // One step of some rows of a table, as adam.step_rows. Params is one tensor (n, ...); gradient (k, ...) is that of
@@ -93,7 +93,7 @@ public:
     if constexpr (ours && match)
       this->for_each_row(this->checked_rows(detail::view_of(parameters), detail::view_of(rows),
                                             detail::view_of(slopes), "sgd.step_rows(p, rows, gradient)"),
-                         [this](const auto& e) { descend(e); });
+                         [this](const auto& e) { this->descend(e); });
   }
 
 private:

@@ -271,7 +271,7 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
   if (now == conv_kernel::winograd || now == conv_kernel::winograd4)
     return there == conv_kernel::channels_last_trimmed && e.q <= (p == conv_pass::wgrad ? 8 : 10);
   const bool product = pointwise(e), strided = e.stride_h > 1 || e.stride_w > 1;
-  const bool many = cg * kg >= 1 << 14;
+  const bool large = cg * kg >= 1 << 14;
   switch (p) {
     case conv_pass::fprop:
       if (kg < W || (cg < 4 && !(long_vectors && cg == 1)) || (long_vectors && !filled(kg, 75))) return false;
@@ -283,7 +283,7 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
     case conv_pass::wgrad:
       if (long_vectors && strided && e.r * e.s == 1) return false;
       if (product) return area <= 1 << 10 || std::min(cg, kg) <= 4 * W;
-      return std::min(cg, kg) >= W && (many || e.q <= (strided ? W : 2 * W));
+      return std::min(cg, kg) >= W && (large || e.q <= (strided ? W : 2 * W));
   }
   return false;
 }

@@ -20,13 +20,17 @@
 namespace tapeless::cpu {
 
 template <auto Code, class V> class fused_kernel : public fused_sums<Code, V> {
+public:
+  static constexpr int slots = Code.slots;
+
+private:
   using outer_sums = fused_sums<Code, V>;
   using typename outer_sums::position, typename outer_sums::sums, typename outer_sums::arguments_in_chains;
   using lanes = fused_lanes<Code, V>;
   using registers_t = typename lanes::registers_t;
   using row_state = typename lanes::row_state;
   using T = typename V::value_type;
-  static constexpr int W = static_cast<int>(V::size), axes = Code.axes, slots = Code.slots;
+  static constexpr int W = static_cast<int>(V::size), axes = Code.axes;
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
     return lanes::template element<E>(w, slot, c);
   }
