@@ -1,5 +1,5 @@
 // budget: 15 s, 500 MB
-// instantiations: 7675
+// instantiations: 7733
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 

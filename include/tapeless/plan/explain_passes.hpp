@@ -31,7 +31,8 @@ inline void append_node(std::string& text, const node& v, int number) {
 template <int N, int O> std::string program_text(const program<N, O>& p) {
   std::string text;
   for (int i = 0; i < p.size; ++i) append_node(text, p.nodes[i], i);
-  text += "  results:";
+  const char* const results = "  results:";
+  text += results;
   for (const int k : p.outputs) {
     text += ' ';
     text += std::to_string(k);

@@ -128,7 +128,10 @@ class part_merger {
           all = w.in[k] != no_node;
         }
       if (!all) continue;
-      if (commutes(w.o) && w.in[0] > w.in[1]) std::swap(w.in[0], w.in[1]);
+      if (const int first = w.in[0]; commutes(w.o) && first > w.in[1]) {
+        w.in[0] = w.in[1];
+        w.in[1] = first;
+      }
       return g_.intern(w);
     }
     return no_node;

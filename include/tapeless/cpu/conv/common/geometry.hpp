@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Predicates of convolution extents, for several kernels and for their choice.
-#include <utility>
 #include "../../../core/geometry.hpp"
 
 namespace tapeless::cpu {
@@ -29,9 +28,12 @@ constexpr bool three_by_three(const conv_extents& e) {
 /// dgrad of a 3 x 3 convolution without stride as an fprop: taps reversed, filters and channels exchanged.
 constexpr conv_extents transposed(const conv_extents& e) {
   conv_extents r = e;
-  std::swap(r.c, r.k);
-  std::swap(r.h, r.p);
-  std::swap(r.w, r.q);
+  r.c = e.k;
+  r.k = e.c;
+  r.h = e.p;
+  r.p = e.h;
+  r.w = e.q;
+  r.q = e.w;
   r.pad_top = 2 * e.dil_h - e.pad_top;
   r.pad_left = 2 * e.dil_w - e.pad_left;
   return r;
