@@ -150,18 +150,14 @@ set_tests_properties(full.random_programs.build PROPERTIES FIXTURES_SETUP random
 
 # Format and lint
 tapeless_full_test(format "${PROJECT_SOURCE_DIR}/.ci/format" --check)
-if(TAPELESS_CLANG_TIDY)
-  string(REPLACE "," "|" wanted "${TAPELESS_TIDY_FOLDERS}")
-  file(GLOB tidy_sources CONFIGURE_DEPENDS */*.cpp)
-  list(FILTER tidy_sources INCLUDE REGEX "/(${wanted})/[^/]*$")
-  if(tidy_sources)
-    tapeless_full_test(tidy "${TAPELESS_CLANG_TIDY}" -p "${CMAKE_BINARY_DIR}" --quiet
-                       --extra-arg=-Wno-invalid-feature-combination # see .cmake/programs.cmake
-                       --extra-arg=-Wno-unused-command-line-argument # what only g++ knows
-                       ${tidy_sources})
-  endif()
-else()
-  message(STATUS "full.tidy: no clang-tidy-19")
+string(REPLACE "," "|" wanted "${TAPELESS_TIDY_FOLDERS}")
+file(GLOB tidy_sources CONFIGURE_DEPENDS */*.cpp)
+list(FILTER tidy_sources INCLUDE REGEX "/(${wanted})/[^/]*$")
+if(tidy_sources)
+  tapeless_full_test(tidy "${TAPELESS_CLANG_TIDY}" -p "${CMAKE_BINARY_DIR}" --quiet
+                     --extra-arg=-Wno-invalid-feature-combination # see .cmake/programs.cmake
+                     --extra-arg=-Wno-unused-command-line-argument # what only g++ knows
+                     ${tidy_sources})
 endif()
 
 include(package/tests.cmake)
