@@ -47,7 +47,7 @@ template <class Team> struct dealt {
   Team members;
   int size() const { return members.size(); }
   bool start() const { return members.start(); }
-  template <class F> void run(index_t chunks, F&& f) const { deal(members, chunks, f); }
+  template <class F> void run(index_t chunks, F&& f) const { for_each_chunk_dynamic(members, chunks, f); }
 };
 
 // each breaks one part of the law
@@ -171,7 +171,7 @@ TEST_CASE("team: dealt chunks wait for no member that has a long one") {
   if (omp_get_thread_limit() < 2 || omp_get_dynamic() != 0) return; // one thread may be all there is
   std::atomic<int> done = 0;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  deal(openmp_team(2), 16, [&](index_t chunk, int) {
+  for_each_chunk_dynamic(openmp_team(2), 16, [&](index_t chunk, int) {
     while (chunk == 0 && done != 15 && std::chrono::steady_clock::now() < until) {}
     if (chunk == 0) CHECK(done == 15);
     ++done;
