@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include <tapeless/adjoint/transforms.hpp>
+#include <tapeless/trace/misuse.hpp>
 #include <tapeless/trace/trace.hpp>
 
 namespace tl = tapeless;

@@ -32,7 +32,7 @@ template <class F> constexpr marks weighs(F) {
   const auto p = tl::detail::trace<network<F>, data, matrix, vector, vector>();
   marks r;
   for (const tl::detail::node& x : p.nodes)
-    if (x.o == tl::detail::op::input && x.weighs) {
+    if (x.o == tl::detail::op::input && x.is_loss_weight) {
       r.w = r.w || x.attr == 2;
       r.v = r.v || x.attr == 3;
     }
@@ -74,5 +74,5 @@ static_assert(weighs([](auto l, auto, auto w, auto v) { return tl::sum(tl::gathe
 TEST_CASE("weights: without a product there are none") {
   const auto p = tl::detail::trace<decltype([](auto x, auto w) { return tl::sum(w * tl::square(x)); }),
                                    vector, vector>();
-  for (const tl::detail::node& x : p.nodes) CHECK_FALSE(x.weighs);
+  for (const tl::detail::node& x : p.nodes) CHECK_FALSE(x.is_loss_weight);
 }
