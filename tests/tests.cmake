@@ -30,8 +30,8 @@ set(pools cpu/pool_max cpu/pool_nhwc cpu/pool_sum)
 set(small_products cpu/matmul_small cpu/matmul_small_blocks)
 set(kernels_at_o1 ${pools} ${recycled_slots})
 
-# The quick tests: one of each room of the headers, a law or a case of each family of ops. They compile in three minutes on
-# two cores, together with a misuse of each family.
+# The quick tests: one of each room of the headers, a law or a case of each family of ops. Chosen by what they take to compile;
+# a misuse of each family is run beside them.
 set(quick_tests
     core/extent core/tree expr/graph trace/functions trace/misuse adjoint/graph
     plan/plan plan/mask_sets plan/random_subset plan/csr_sweep_selected

@@ -16,10 +16,8 @@ namespace tl = tapeless;
 
 namespace {
 
-// The CPU's kernels, one step after another.
-struct plain : tl::cpu::backend<tl::cpu::default_team> {
-  static constexpr tl::detail::plan_rules rules{.sweeps = false, .epilogues = false};
-};
+// That of tl::plain: the CPU's kernels, one step after another.
+using plain = tl::detail::plain_backend<tl::cpu::backend<tl::cpu::default_team>>;
 
 template <class Plan> constexpr int sweeps(const Plan& p) {
   int n = 0;
