@@ -16,24 +16,9 @@
 #include "../trace/trace.hpp"
 #include "arguments.hpp"
 #include "memory.hpp"
+#include "options.hpp" // IWYU pragma: export
 
-namespace tapeless {
-
-// bind<...>(threads(2)): how many members the team has, at least 1; without it as many as there are processors for this
-// process. Results do not depend on it.
-struct threads {
-  int count;
-  constexpr explicit threads(int n) : count(n) {}
-};
-
-namespace detail {
-
-template <class X> inline constexpr bool is_option_v = false;
-template <char Name> inline constexpr bool is_option_v<dim<Name>> = true;
-template <> inline constexpr bool is_option_v<threads> = true;
-template <> inline constexpr bool is_option_v<plain_t> = true;
-template <class X>
-concept option_of_bind = is_option_v<X>;
+namespace tapeless { namespace detail {
 
 // Results are views into the bound object, so they are asked of one that stays.
 template <class Self>
@@ -409,5 +394,4 @@ public:
   std::size_t arena_bytes() const { return memory_.size(); }
 };
 
-} // namespace detail
-} // namespace tapeless
+}} // namespace tapeless::detail
