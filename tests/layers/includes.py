@@ -51,8 +51,9 @@ def inspect(root, header, options):
         fixes = pathlib.Path(folder) / "fixes.yaml"
         command = [options.tidy, "--checks=-*,misc-include-cleaner", '--config={Checks: "-*"}',
                    f"--export-fixes={fixes}", str(header), "--", "-x", "c++", "-std=c++20", f"-I{root.parent}"]
-        result = subprocess.run(command + [f"-isystem{path}" for path in options.system_include] + options.flag,
-                                capture_output=True, text=True, check=False)
+        # Before the compiler's own folders, /usr/include hides the C headers that those of C++ include next.
+        command += [f"-isystem{path}" for path in options.system_include if path != "/usr/include"]
+        result = subprocess.run(command + options.flag, capture_output=True, text=True, check=False)
         if "error:" in result.stdout + result.stderr:
             return {}, {}, (re.findall(r"^.*error:.*", result.stdout, re.M) or ["clang-tidy: " + result.stderr])[0]
         text = fixes.read_text() if fixes.exists() else ""

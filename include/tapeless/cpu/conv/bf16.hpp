@@ -53,7 +53,7 @@ constexpr conv_product product_of(conv_pass p, const conv_extents& e) {
 }
 /// The same for any batch: for scratch, and for an empty batch.
 constexpr conv_product product_of_many(conv_pass p, conv_extents e) {
-  e.n = many;
+  e.n = unknown_extent;
   return product_of(p, e);
 }
 constexpr bool is_product_of(conv_pass p, const conv_extents& e) { return product_of_many(p, e).e.m > 0; }

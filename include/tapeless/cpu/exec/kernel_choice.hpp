@@ -37,20 +37,20 @@ template <class T> constexpr scratch_need scratch_of_conv(const step& s, const s
     default: return {};
   }
 }
-// The extents of a matmul with operands and result q; named extents are `many`.
+// The extents of a matmul with operands and result q; named extents are `unknown_extent`.
 constexpr matmul_extents most_of_matmul(const step& s, const shape (&q)[3]) {
   matmul_extents e = matmul_of(s, assumed(q[0]), assumed(q[1]), assumed(q[2]));
   const auto named = [](extent_t n) { return !detail::is_static(n); };
   const int batch = q[2].rank - 2;
-  if (named(q[2].d[batch])) e.m = many;
-  if (named(q[2].d[batch + 1])) e.n = many;
-  if (named(detail::cols(q[0], e.ta))) e.k = many;
+  if (named(q[2].d[batch])) e.m = unknown_extent;
+  if (named(q[2].d[batch + 1])) e.n = unknown_extent;
+  if (named(detail::cols(q[0], e.ta))) e.k = unknown_extent;
   for (int i = 0; i < batch; ++i)
-    if (named(q[2].d[i])) e.batch = many;
+    if (named(q[2].d[i])) e.batch = unknown_extent;
   return e;
 }
 constexpr bool may_pack(const matmul_extents& e, const shape (&q)[3]) {
-  return q[1].rank == 2 && e.n != many && e.k != many;
+  return q[1].rank == 2 && e.n != unknown_extent && e.k != unknown_extent;
 }
 // Counted in elements of bf16.
 template <class Arch> constexpr scratch_need scratch_of_bf16(const step& s, const shape (&q)[3]) {
@@ -90,7 +90,7 @@ template <class T, bool Convolutions> constexpr scratch_need scratch_of(const st
 template <class T, bool Convolutions> constexpr bool reads_lists(const step& s, const shape (&q)[3]) {
   if (s.o == op::matmul) {
     const matmul_extents e = most_of_matmul(s, q);
-    const bool known = e.m != many && e.n != many; // a run may bring one row or column
+    const bool known = e.m != unknown_extent && e.n != unknown_extent; // a run may bring one row or column
     return known && q[0].rank == 2 && q[1].rank == 2 && small_product_of(e, sizeof(T)).m == 0 &&
            matmul_reads_lists(e);
   }

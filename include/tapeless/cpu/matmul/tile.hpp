@@ -13,7 +13,7 @@
 namespace tapeless::cpu {
 
 /// An extent that is not known yet when scratch is reserved.
-inline constexpr index_t many = 1 << 20;
+inline constexpr index_t unknown_extent = 1 << 20;
 
 /// The most elements of c that a long sum takes at once. For each, scratch holds the sum of a block and what rounding
 /// has lost.

@@ -14,7 +14,7 @@ constexpr index_t dense_inner(const conv_extents& e) { return e.channels_last ? 
 // For any batch: the batch is in m, in wgrad in k.
 template <class V> constexpr scratch_need dense_need(matmul_extents e) {
   using T = typename V::value_type;
-  (e.ta ? e.k : e.m) = many;
+  (e.ta ? e.k : e.m) = unknown_extent;
   return {.each = matmul_scratch<T, V>(e), .shared = matmul_shared<T, V>(e)};
 }
 
