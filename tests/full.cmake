@@ -97,9 +97,14 @@ tapeless_fail_test(full.fail.clang19.self_test full --compiler "${TAPELESS_CLANG
 tapeless_fail_test(full.fail.clang16 full --compiler "${TAPELESS_CLANG16}" --misuses-only ${misuses})
 tapeless_fail_test(full.fail.clang16.self_test full --compiler "${TAPELESS_CLANG16}" --self-test)
 
-# Each header compiles by itself and includes what it uses
+# Each header compiles by itself and includes what it uses, on each machine that it has code for
+set(machines --flag=-march=native)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(machines --flag=-march=x86-64-v3 --flag=-march=sapphirerapids)
+endif()
 set(check_includes Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/layers/includes.py" --tidy "${TAPELESS_CLANG_TIDY}")
-tapeless_full_test(includes ${check_includes} --system-include "${xsimd_dir}" --flag=-march=native "${PROJECT_SOURCE_DIR}/include/tapeless")
+tapeless_full_test(includes ${check_includes} --system-include "${xsimd_dir}" ${machines}
+  "${PROJECT_SOURCE_DIR}/include/tapeless")
 tapeless_full_test(includes.self_test ${check_includes} --self-test)
 
 # No warning under users' flags, also where the headers are not those of the system

@@ -5,6 +5,7 @@
 
 includes.py DIR [HEADER...]   checks the headers under DIR, or these of them; prints each breach with file and line
 includes.py --fix DIR ...     writes what is missing, takes out what is not used
+includes.py --flag=-march=A --flag=-march=B DIR   for both machines: a header may need more on one of them
 includes.py --self-test       plants breaches in a temporary tree; each must be found, and nothing else
 
 What a header passes on is marked there: `#include "node.hpp" // IWYU pragma: export`. Headers of the standard library are
@@ -46,6 +47,18 @@ def exported(header):
 
 
 def inspect(root, header, options):
+    """What all variants say together: missing in any, not used in all."""
+    missing, unused = {}, None
+    for flag in options.flag or ["-std=c++20"]:
+        more, idle, error = inspect_one(root, header, options, flag)
+        if error:
+            return {}, {}, error
+        missing |= more
+        unused = idle if unused is None else {line: own for line, own in unused.items() if line in idle}
+    return missing, unused, None
+
+
+def inspect_one(root, header, options, flag):
     """Returns {header of the library: (line, a name of it)} that is missing, {line: header} that is not used, and an error."""
     with tempfile.TemporaryDirectory() as folder:
         fixes = pathlib.Path(folder) / "fixes.yaml"
@@ -53,7 +66,7 @@ def inspect(root, header, options):
                    f"--export-fixes={fixes}", str(header), "--", "-x", "c++", "-std=c++20", f"-I{root.parent}"]
         # Before the compiler's own folders, /usr/include hides the C headers that those of C++ include next.
         command += [f"-isystem{path}" for path in options.system_include if path != "/usr/include"]
-        result = subprocess.run(command + options.flag, capture_output=True, text=True, check=False)
+        result = subprocess.run(command + [flag], capture_output=True, text=True, check=False)
         if "error:" in result.stdout + result.stderr:
             return {}, {}, (re.findall(r"^.*error:.*", result.stdout, re.M) or ["clang-tidy: " + result.stderr])[0]
         text = fixes.read_text() if fixes.exists() else ""
@@ -160,7 +173,7 @@ def main():
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--tidy", default="clang-tidy-19")
     parser.add_argument("--system-include", action="append", default=[])
-    parser.add_argument("--flag", action="append", default=[])
+    parser.add_argument("--flag", action="append", default=[], help="of a variant; each is read by itself")
     options = parser.parse_args()
     if options.self_test:
         return self_test(options)
