@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-
+//
 // How the elements of a .npy file are stored: their type, their shape, the order of axes and of bytes.
 
 #include <algorithm>
@@ -14,7 +14,6 @@
 #include <string_view>
 #include <type_traits>
 #include <vector>
-
 #include "file.hpp"
 
 namespace tapeless {

@@ -10,6 +10,7 @@
 #include "bf16.hpp"
 #include "keep.hpp"
 #include "reduce.hpp"
+#include "nhwc.hpp"
 #include "window.hpp"
 
 namespace tapeless {

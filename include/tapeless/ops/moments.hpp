@@ -8,15 +8,13 @@
 // mean costs no digits. (Chan, Golub, LeVeque 1983: the corrected two-pass algorithm.) One loop sums x - u and its
 // square. The derivative of the mean passes through mean - u, one number for each mean, so that no extra loop sums the
 // cotangent of x - u. Derivatives of every order are exact.
-// If sum(x^2) overflows, or underflows while eps is tiny, all is computed of x t, t a power of two held constant; else
-// t is 1.
+// All is computed of x t, t a power of two held constant: 1 unless sum(x^2) overflows, or underflows while eps is tiny.
 #pragma once
 #include "reduce.hpp"
 
 namespace tapeless::detail {
 
-// The value of a with the derivatives of b, a formula that is cheaper to differentiate.
-// @pre the shapes agree
+// The value of a with the derivatives of b, which are cheaper.   @pre the shapes agree
 constexpr int straight_through(graph& g, int a, int b) {
   const shape s = g[a].s;
   return g.intern({.o = op::straight_through, .t = g[a].t, .in = {dense(g, a), b, no_node}, .s = s});

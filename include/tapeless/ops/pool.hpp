@@ -8,6 +8,7 @@
 // The first maximum in row-major order wins; padding is never the maximum.
 #pragma once
 #include "reduce.hpp"
+#include "nhwc.hpp"
 #include "window.hpp"
 
 namespace tapeless {

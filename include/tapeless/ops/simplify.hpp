@@ -52,14 +52,7 @@ constexpr int where(graph& g, int c, int a, int b) {
   a = unexpanded(g, a);
   b = unexpanded(g, b);
   const shape s = broadcast(g[c].s, broadcast(g[a].s, g[b].s));
-  node v;
-  v.o = op::where;
-  v.t = g[a].t;
-  v.in[0] = c;
-  v.in[1] = a;
-  v.in[2] = b;
-  v.s = s;
-  return expand(g, g.intern(v), full);
+  return expand(g, g.intern({.o = op::where, .t = g[a].t, .in = {c, a, b}, .s = s}), full);
 }
 
 constexpr int logsumexp(graph& g, int a, unsigned axes); // of reduce.hpp

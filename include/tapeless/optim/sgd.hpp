@@ -112,15 +112,14 @@ private:
     using V = typename B::template lanes<T>;
     const V rate(static_cast<T>(-options_.learning_rate)), decay(static_cast<T>(options_.weight_decay)),
         momentum(static_cast<T>(options_.momentum));
-    T *const p = e.p, *const velocity = e.state[0];
-    const T* const g = e.gradient;
-    B::template each_group<T>(e.n, [&](auto load, auto store) {
+    const auto [n, p, g, velocity] = e;
+    B::template each_group<T>(n, [&](auto load, auto store) {
       const V w = load(p);
       V d = load(g);
       if constexpr (Decay) d = fma(decay, w, d);
       if constexpr (Momentum) {
-        d = fma(momentum, load(velocity), d);
-        store(velocity, d);
+        d = fma(momentum, load(velocity[0]), d);
+        store(velocity[0], d);
       }
       store(p, fma(rate, d, w));
     });

@@ -10,6 +10,7 @@
 #include "../adjoint/transforms.hpp"
 #include "../core/error.hpp"
 #include "../core/tree.hpp"
+#include "../core/tree_facts.hpp"
 #include "../plan/backend.hpp"
 #include "../plan/explain.hpp"
 #include "../plan/explain_passes.hpp"

@@ -43,8 +43,7 @@ constexpr vec<char> of_loaded(const program<N, O>& p, const vec<char>& is_output
 }
 
 // Numbers such as 1 / n: each loop that reads them computes them, for they would be steps of their own. One that a
-// kernel step reads has a buffer.
-// @pre r.root
+// kernel step reads has a buffer.   @pre r.root
 template <int N, int O>
 constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, grouping& r) {
   vec<char> in_buffer(N, 0); // a kernel step reads it
