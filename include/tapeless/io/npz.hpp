@@ -26,6 +26,7 @@
 #include "../run/memory.hpp"
 #include "file.hpp"
 #include "npy.hpp"
+#include "npz_array.hpp"
 #include "npz_arrays.hpp"
 #include "zip.hpp"
 

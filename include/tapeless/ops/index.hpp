@@ -3,7 +3,7 @@
 //
 // y = gather<axis>(x, i)          y[.., j, ..] = x[.., i[j], ..]          i: int32, any shape in place of the axis
 // x = scatter_add<axis, N>(i, y)  x[.., i[j], ..] += y[.., j, ..]         its transpose
-// argmax<axes...>(x): int32, the first maximum;   iota<axis>(x): int32, 0, 1, ... along one axis
+// iota<axis>(x): int32, 0, 1, ... along one axis
 //
 // Indices that come from an argument are checked before the first step of a run; computed ones are clamped into range.
 #pragma once
@@ -15,13 +15,6 @@ namespace detail {
 
 constexpr int iota(graph& g, shape s) { // row-major position within s
   return g.intern({.o = op::iota, .t = dtype::i32, .s = s});
-}
-constexpr int argmax(graph& g, int a, unsigned axes) {
-  return g.intern({.o = op::argmax,
-                   .t = dtype::i32,
-                   .in = {dense(g, a), no_node, no_node},
-                   .attr = axes,
-                   .s = keepdims(g[a].s, axes)});
 }
 // index, so that it lies in [0, bound): an argument is checked when a run reads it; a computed one is clamped, and so
 // is one of selected rows. passes: one more number that an argument may hold
@@ -161,33 +154,6 @@ template <int Axis, detail::handle A> constexpr auto iota(const A& a) {
     static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: iota<axis>(a): the axis exists");
     constexpr shape s = along(A::extents, axis_of(Axis, A::extents.rank));
     return wrap<std::int32_t, s>(g, iota(g, s));
-  }
-}
-
-// argmax<axes...>(a): row-major position of the first maximum within the axes (all axes if none is given).
-//   (.., axes.., ..) -> (.., ..) int32    Cost: one flop for each element of a.
-// A NaN counts as the maximum. The axes may not be empty: a named extent that is 0 is an exception at run time.
-template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
-  using namespace detail;
-  graph& g = graph_of(a);
-  if constexpr (any_var<A>) {
-    const shape s = g[a.id()].s;
-    if (!require(g, in_range<Axes...>(s.rank), "tapeless: argmax<axes...>(a): the axes exist", s) ||
-        !require(g, named_once<Axes...>(s.rank), "tapeless: argmax<axes...>(a): no axis is named twice", s))
-      return var{&g, a.id()};
-    const unsigned axes = axes_mask<Axes...>(s.rank);
-    require(g, not_empty(s, axes), "tapeless: argmax<axes...>(a): the axes are not empty", s);
-    return var{&g, reshape(g, argmax(g, a.id(), axes), dropped(s, axes))};
-  } else {
-    static_assert(axes_exist<A::extents.rank, Axes...>, "tapeless: argmax<axes...>(a): the axes exist");
-    if constexpr (axes_exist<A::extents.rank, Axes...>) {
-      static_assert(axes_differ<A::extents.rank, Axes...>,
-                    "tapeless: argmax<axes...>(a): no axis is named twice");
-      constexpr unsigned axes = axes_mask<Axes...>(A::extents.rank);
-      static_assert(axes_not_empty<A::extents, axes>, "tapeless: argmax<axes...>(a): the axes are not empty");
-      return wrap<std::int32_t, dropped(A::extents, axes)>(
-          g, reshape(g, argmax(g, a.id(), axes), dropped(A::extents, axes)));
-    } else return a;
   }
 }
 

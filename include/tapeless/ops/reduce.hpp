@@ -6,6 +6,7 @@
 // vjp: x_bar += y_bar repeated (sum); max gives y_bar to the first maximum.
 #pragma once
 #include <limits>
+#include "argmax.hpp" // IWYU pragma: export
 #include "index.hpp" // IWYU pragma: export
 
 namespace tapeless {

@@ -5,6 +5,7 @@
 // Each is linear; its vjp is the transposed move: slice <-> pad, concat -> slices, broadcast_to -> sum.
 #pragma once
 #include "elementwise.hpp" // IWYU pragma: export
+#include "slice.hpp"       // IWYU pragma: export
 #include "views.hpp"       // IWYU pragma: export
 
 namespace tapeless {

@@ -17,6 +17,7 @@
 #include "../base/long_sums.hpp"
 #include "../base/team.hpp"
 #include "nhwc.hpp"
+#include "nhwc_pull.hpp"
 #include "pull.hpp"
 #include "window.hpp"
 #include "window_lanes.hpp"

@@ -9,7 +9,7 @@
 #include "../../core/geometry.hpp"
 #include "../base/long_sums.hpp"
 #include "../base/simd.hpp"
-#include "nhwc.hpp"
+#include "nhwc_pull.hpp"
 #include "window_lanes.hpp"
 
 namespace tapeless::cpu {

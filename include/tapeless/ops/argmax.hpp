@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// argmax<axes...>(x): int32, the position of the first maximum. Its rule stands in index.hpp.
+#pragma once
+#include "index.hpp"
+
+namespace tapeless {
+
+namespace detail {
+
+constexpr int argmax(graph& g, int a, unsigned axes) {
+  return g.intern({.o = op::argmax,
+                   .t = dtype::i32,
+                   .in = {dense(g, a), no_node, no_node},
+                   .attr = axes,
+                   .s = keepdims(g[a].s, axes)});
+}
+
+} // namespace detail
+
+// argmax<axes...>(a): row-major position of the first maximum within the axes (all axes if none is given).
+//   (.., axes.., ..) -> (.., ..) int32    Cost: one flop for each element of a.
+// A NaN counts as the maximum. The axes may not be empty: a named extent that is 0 is an exception at run time.
+template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
+  using namespace detail;
+  graph& g = graph_of(a);
+  if constexpr (any_var<A>) {
+    const shape s = g[a.id()].s;
+    if (!require(g, in_range<Axes...>(s.rank), "tapeless: argmax<axes...>(a): the axes exist", s) ||
+        !require(g, named_once<Axes...>(s.rank), "tapeless: argmax<axes...>(a): no axis is named twice", s))
+      return var{&g, a.id()};
+    const unsigned axes = axes_mask<Axes...>(s.rank);
+    require(g, not_empty(s, axes), "tapeless: argmax<axes...>(a): the axes are not empty", s);
+    return var{&g, reshape(g, argmax(g, a.id(), axes), dropped(s, axes))};
+  } else {
+    static_assert(axes_exist<A::extents.rank, Axes...>, "tapeless: argmax<axes...>(a): the axes exist");
+    if constexpr (axes_exist<A::extents.rank, Axes...>) {
+      static_assert(axes_differ<A::extents.rank, Axes...>,
+                    "tapeless: argmax<axes...>(a): no axis is named twice");
+      constexpr unsigned axes = axes_mask<Axes...>(A::extents.rank);
+      static_assert(axes_not_empty<A::extents, axes>, "tapeless: argmax<axes...>(a): the axes are not empty");
+      return wrap<std::int32_t, dropped(A::extents, axes)>(
+          g, reshape(g, argmax(g, a.id(), axes), dropped(A::extents, axes)));
+    } else return a;
+  }
+}
+
+} // namespace tapeless
