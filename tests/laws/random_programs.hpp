@@ -7,7 +7,8 @@
 // a selection keeps. The leading extent is a name, a prime, 1 or 0. Values stay of order 1, so that finite differences are
 // exact enough.
 //   check_programs<First, Count, Length>(): for each seed, and for each value of a named extent,
-//     f(x) == the same ops by the loops of ref::, and <gradient, v> == the finite difference of these along a random v
+//     f(x) == the same ops by the loops of ref::, <gradient, v> == the finite difference of these along a random v,
+//     and value and gradient are those of the program bound with tl::plain
 
 #include <reference/elementwise.hpp>
 #include <reference/index.hpp>
@@ -21,6 +22,7 @@
 #include <doctest/doctest.h>
 #include <support/fd.hpp>
 #include <support/random.hpp>
+#include <support/same_results.hpp>
 
 #include <algorithm>
 #include <array>
@@ -521,11 +523,13 @@ void check_program(std::integer_sequence<int, K...>) {
   [[maybe_unused]] constexpr auto f =
       tl::jit(tl::value_and_grad<K...>(program<Seed, Length>{})); // it has no state
   constexpr bool named = e.p == tl::dyn<'n'>;
-  auto run = [&] {
+  const auto bound = [&](auto... option) {
     if constexpr (named)
-      return f.template bind<tensor_of<shapes_of(extents_of(Seed))[K]>...>(tl::dim<'n'>(17));
-    else return f.template bind<tensor_of<shapes_of(extents_of(Seed))[K]>...>();
-  }();
+      return f.template bind<tensor_of<shapes_of(extents_of(Seed))[K]>...>(tl::dim<'n'>(17), option...);
+    else return f.template bind<tensor_of<shapes_of(extents_of(Seed))[K]>...>(option...);
+  };
+  auto run = bound();
+  auto plainly = bound(tl::plain);
   std::vector<tl::extent_t> sizes{e.p};
   if (named) sizes = {17, e.may_be_empty ? 0 : 2, 5, 1};
   for (const tl::extent_t n : sizes) {
@@ -537,9 +541,12 @@ void check_program(std::integer_sequence<int, K...>) {
       dims.push_back(q);
       begin.push_back(begin.back() + static_cast<std::size_t>(ref::element_count(q)));
     }
-    const auto values_at = [&](const std::vector<double>& x) {
+    const auto results_at = [&](auto& of, const std::vector<double>& x) {
       auto* const data = const_cast<double*>(x.data());
-      const auto y = run(of_data<tensor_of<shapes_of(extents_of(Seed))[K]>>(data + begin[K], n)...);
+      return of(of_data<tensor_of<shapes_of(extents_of(Seed))[K]>>(data + begin[K], n)...);
+    };
+    const auto values_at = [&](const std::vector<double>& x) {
+      const auto y = results_at(run, x);
       program_values r{std::get<0>(y)[0], {}};
       (r.gradient.insert(r.gradient.end(), std::get<K + 1>(y).begin(), std::get<K + 1>(y).end()), ...);
       return r;
@@ -558,6 +565,9 @@ void check_program(std::integer_sequence<int, K...>) {
     CHECK_MESSAGE(c.equal_values(), "value ", c.value, ", reference ", c.expected);
     CHECK_MESSAGE(c.equal(), "<gradient, v> = ", c.along, ", finite difference ", c.estimate.value);
     CHECK(c.says_something());
+    const std::vector<double> x = support::random_values<double>(begin.back(), Seed + 3000);
+    CHECK(support::apart(support::leaves_of(results_at(plainly, x)),
+                         support::leaves_of(results_at(run, x))) <= support::order_of_sums);
   }
 }
 template <std::uint64_t First, int Count, int Length> void check_programs() {

@@ -14,9 +14,9 @@ namespace support {
 
 class splitmix64 {
 public:
-  explicit splitmix64(std::uint64_t seed) : state_(seed) {}
+  constexpr explicit splitmix64(std::uint64_t seed) : state_(seed) {}
 
-  std::uint64_t next() {
+  constexpr std::uint64_t next() {
     state_ += 0x9e3779b97f4a7c15u;
     std::uint64_t z = state_;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -28,7 +28,7 @@ public:
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-52 - 1.0; }
 
   // In 0 .. n - 1; the bias of the remainder is below n / 2^64.
-  std::uint64_t below(std::uint64_t n) { return next() % n; }
+  constexpr std::uint64_t below(std::uint64_t n) { return next() % n; }
 
 private:
   std::uint64_t state_;
