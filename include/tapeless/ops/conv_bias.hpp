@@ -45,10 +45,9 @@ template <int Channels, class Y, class B> constexpr auto plus_bias(const Y& y, c
   }
 }
 
-template <class X> inline constexpr bool two_or_three_tensors = false;
 template <class X> constexpr auto no_convolution(const X& x) {
   static_assert(
-      two_or_three_tensors<X>,
+      never<X>,
       "tapeless: convolution(x, w, b): two or three tensors; stride, padding, dilation and groups are "
       "members of the template argument, as in conv2d<conv{.stride = 2}>(x, w)");
   return x;

@@ -7,7 +7,7 @@
 #pragma once
 #include <limits>
 #include "argmax.hpp" // IWYU pragma: export
-#include "index.hpp" // IWYU pragma: export
+#include "index.hpp"  // IWYU pragma: export
 
 namespace tapeless {
 
