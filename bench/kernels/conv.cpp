@@ -89,6 +89,7 @@ const char* name_of(conv_kernel k) {
     case conv_kernel::channels_last_trimmed: return "channels_last_trimmed";
     case conv_kernel::channels_last_depthwise: return "channels_last_depthwise";
     case conv_kernel::channels_last_winograd: return "channels_last_winograd";
+    case conv_kernel::channels_last_pointwise: return "channels_last_pointwise";
   }
   return "";
 }
@@ -122,19 +123,17 @@ class program {
       ((k.k == K ? f.template operator()<cpu::conv_bf16_kernel{widened, K}>() : void()), ...);
     };
     if (k.words == product) f.template operator()<cpu::conv_bf16_kernel{product, conv_kernel::dense}>();
-    else if (k.words == pairs && k.k == conv_kernel::dense)
-      f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::dense}>();
+    else if (k.words == pairs && k.k == conv_kernel::channels_last_pointwise)
+      f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::channels_last_pointwise}>();
     else if (k.words == pairs)
       f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::channels_last}>();
-    else {
+    else
       widened_of(
-          std::integer_sequence<conv_kernel, conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense,
-                                conv_kernel::depthwise, conv_kernel::pointwise, conv_kernel::turned,
-                                conv_kernel::channels_last, conv_kernel::channels_last_trimmed,
-                                conv_kernel::channels_last_depthwise>{});
-      if constexpr (P == conv_pass::wgrad)
-        widened_of(std::integer_sequence<conv_kernel, conv_kernel::narrow>{});
-    }
+          std::integer_sequence<conv_kernel, conv_kernel::columns, conv_kernel::indirect,
+                                conv_kernel::depthwise, conv_kernel::pointwise, conv_kernel::narrow,
+                                conv_kernel::turned, conv_kernel::channels_last,
+                                conv_kernel::channels_last_trimmed, conv_kernel::channels_last_depthwise,
+                                conv_kernel::channels_last_pointwise>{});
   }
   template <conv_pass P> void add_bf16(const layer& l, bool channels_last,
                                        const bench::aligned_vector<float>& a,
@@ -188,9 +187,9 @@ class program {
 
   template <conv_pass P, conv_kernel K>
   void add(const layer& l, const bench::aligned_vector<float>& a, const bench::aligned_vector<float>& b,
-           bench::aligned_vector<float>& first, std::vector<contestant>& all, bool channels_last = false) {
+           bench::aligned_vector<float>& first, std::vector<contestant>& all) {
     auto e = l.extents();
-    e.channels_last = channels_last;
+    e.channels_last = cpu::takes_channels_last(K);
     if (!cpu::conv_kernel_takes<lanes>(P, K, e)) return;
     struct state {
       bench::aligned_vector<float> packed, each, shared, y, a, b;
@@ -251,17 +250,17 @@ class program {
     add<P, conv_kernel::depthwise>(l, a, b, first, all);
     add<P, conv_kernel::winograd>(l, a, b, first, all);
     add<P, conv_kernel::pointwise>(l, a, b, first, all);
-    if constexpr (P == conv_pass::wgrad) add<P, conv_kernel::narrow>(l, a, b, first, all);
+    add<P, conv_kernel::narrow>(l, a, b, first, all);
     add<P, conv_kernel::turned>(l, a, b, first, all);
     // what conv_kernel_of chooses among unless it is asked for less exact sums
     const std::size_t ours = all.size();
     add<P, conv_kernel::winograd4>(l, a, b, first, all);
     const std::size_t last = all.size();
-    add<P, conv_kernel::channels_last>(l, a, b, first, all, true);
-    add<P, conv_kernel::channels_last_trimmed>(l, a, b, first, all, true);
-    add<P, conv_kernel::channels_last_depthwise>(l, a, b, first, all, true);
-    add<P, conv_kernel::channels_last_winograd>(l, a, b, first, all, true);
-    add<P, conv_kernel::dense>(l, a, b, first, all, true);
+    add<P, conv_kernel::channels_last>(l, a, b, first, all);
+    add<P, conv_kernel::channels_last_trimmed>(l, a, b, first, all);
+    add<P, conv_kernel::channels_last_depthwise>(l, a, b, first, all);
+    add<P, conv_kernel::channels_last_winograd>(l, a, b, first, all);
+    add<P, conv_kernel::channels_last_pointwise>(l, a, b, first, all);
     const std::size_t last_end = all.size();
     if (bf16_)
       for (const bool channels_last : {false, true}) add_bf16<P>(l, channels_last, a, b, first, all);

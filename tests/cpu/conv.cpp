@@ -493,7 +493,7 @@ TEST_CASE("conv: wgrad of every kernel may be told which images there are") {
   CHECK(conv2d_reads_lists<V>(conv_kernel::pointwise, {.c = 8, .h = 4, .w = 4, .k = 8, .p = 4, .q = 4}));
   CHECK(conv2d_reads_lists<V>(conv_kernel::dense, {.c = 8, .h = 3, .w = 3, .k = 5, .r = 3, .s = 3}));
   // pixels are the rows of a product; several small images are read together
-  CHECK(!conv2d_reads_lists<V>(conv_kernel::dense,
+  CHECK(!conv2d_reads_lists<V>(conv_kernel::channels_last_pointwise,
                                in_channels_last({.c = 8, .h = 4, .w = 4, .k = 8, .p = 4, .q = 4})));
   CHECK(!conv2d_reads_lists<V>(
       conv_kernel::channels_last_trimmed,
@@ -521,7 +521,8 @@ TEST_CASE("conv: scratch does not depend on the batch") {
          {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense, conv_kernel::depthwise,
           conv_kernel::winograd, conv_kernel::winograd4, conv_kernel::pointwise, conv_kernel::narrow,
           conv_kernel::turned, conv_kernel::channels_last, conv_kernel::channels_last_trimmed,
-          conv_kernel::channels_last_winograd, conv_kernel::channels_last_depthwise})
+          conv_kernel::channels_last_winograd, conv_kernel::channels_last_depthwise,
+          conv_kernel::channels_last_pointwise})
       if (conv2d_scratch<P, simd<float>>(k, one) != conv2d_scratch<P, simd<float>>(k, many)) return false;
     return conv_kernel_of<simd<float>>(P, one) == conv_kernel_of<simd<float>>(P, many);
   };

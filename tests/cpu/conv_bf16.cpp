@@ -48,13 +48,12 @@ void check(const conv_extents& e) {
               using enum conv_words;
               check_kernel<pass.value, product, conv_kernel::dense>(of, exact, a, b);
               check_kernel<pass.value, pairs, conv_kernel::channels_last>(of, exact, a, b);
-              check_kernel<pass.value, pairs, conv_kernel::dense>(of, exact, a, b);
+              check_kernel<pass.value, pairs, conv_kernel::channels_last_pointwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::pointwise>(of, exact, a, b);
-              check_kernel<pass.value, widened, conv_kernel::dense>(of, exact, a, b);
+              check_kernel<pass.value, widened, conv_kernel::channels_last_pointwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::channels_last_depthwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::columns>(of, exact, a, b);
-              if constexpr (pass.value == conv_pass::wgrad)
-                check_kernel<pass.value, widened, conv_kernel::narrow>(of, exact, a, b);
+              check_kernel<pass.value, widened, conv_kernel::narrow>(of, exact, a, b);
             });
 }
 void check(conv_extents e, index_t end) {

@@ -54,7 +54,7 @@ void check(const conv_extents& e, const products::exact_sums& exact, const std::
     check_kernel<T, P, conv_kernel::dense>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::depthwise>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::pointwise>(e, exact, a, b);
-    if constexpr (P == conv_pass::wgrad) check_kernel<T, P, conv_kernel::narrow>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::narrow>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::turned>(e, exact, a, b);
   } else if constexpr (F == filtered) {
     check_kernel<T, P, conv_kernel::winograd>(e, exact, a, b);
@@ -64,7 +64,7 @@ void check(const conv_extents& e, const products::exact_sums& exact, const std::
     check_kernel<T, P, conv_kernel::channels_last_trimmed>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::channels_last_depthwise>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::channels_last_winograd>(e, exact, a, b);
-    check_kernel<T, P, conv_kernel::dense>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::channels_last_pointwise>(e, exact, a, b);
   }
 }
 

@@ -183,7 +183,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
   const bool strided = e.stride_w > 1;
   if (e.channels_last)
-    return is_product(e)                           ? conv_kernel::dense
+    return is_product(e)                           ? conv_kernel::channels_last_pointwise
            : one_filter_a_channel(e) && e.c > 1    ? conv_kernel::channels_last_depthwise
            : channels_last_filtering_pays<V>(p, e) ? conv_kernel::channels_last_winograd
            : trimmed_pays<V>(p, e) && conv_kernel_takes<V>(p, conv_kernel::channels_last_trimmed, e)

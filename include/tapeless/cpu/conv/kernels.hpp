@@ -2,14 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // The kernels of 2-d convolution by name, and which extents each of them can take.
-#include <cstddef>
-#include <cstdint>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-
 #include "../../core/geometry.hpp"
-#include "../base/team.hpp"
 #include "common/as_matmul.hpp"
 #include "common/geometry.hpp"
 #include "nchw/depthwise.hpp"
@@ -36,107 +29,120 @@
 namespace tapeless::cpu {
 
 enum class conv_pass : std::uint8_t { fprop, dgrad, wgrad };
-enum class conv_layout : std::uint8_t { nchw, nhwc, both };
 enum class conv_kernel : std::uint8_t {
-  columns,                 // lanes are columns of the image
+  columns,                 // NCHW: lanes are columns of the image
   indirect,                // lanes are channels
-  dense,                   // one matrix product
+  dense,                   // filters as large as the image
   depthwise,               // one channel a group
   winograd,                // 3 x 3 without stride, tiles of 2 x 2
   winograd4,               // tiles of 4 x 4: fewer products, less exact
   pointwise,               // 1 x 1 without stride or padding
-  narrow,                  // groups narrower than a vector, 3 x 3 without stride
+  narrow,                  // wgrad of groups narrower than a vector, 3 x 3 without stride
   turned,                  // small images, transposed to NHWC in the cache
-  channels_last,           // lanes are channels
+  channels_last,           // NHWC; so are those below
   channels_last_trimmed,   // small images, without the taps on padding
   channels_last_winograd,  // 3 x 3 without stride, tiles of 2 x 2
   channels_last_depthwise, // one channel and one filter a group
+  channels_last_pointwise, // 1 x 1 without stride, padding or groups
 };
 
-/// A pass that a kernel lacks.
-struct no_conv_pass {
-  static constexpr bool takes(const conv_extents&) { return false; }
-  static constexpr scratch_need need(const conv_extents&) { return {}; }
+template <class Fprop, class Dgrad, class Wgrad> struct conv_passes {
+  using fprop = Fprop;
+  using dgrad = Dgrad;
+  using wgrad = Wgrad;
 };
-/// A kernel: its layout, the extents that it takes, its passes. A pass that takes fewer extents has takes() of its own.
-template <conv_kernel K, conv_layout L, bool (*Takes)(const conv_extents&), class Fprop, class Dgrad,
-          class Wgrad>
-struct conv_row {
-  static constexpr conv_kernel kernel = K;
-  template <conv_pass P> using pass =
-      std::conditional_t<P == conv_pass::fprop, Fprop,
-                         std::conditional_t<P == conv_pass::dgrad, Dgrad, Wgrad>>;
-
-  template <class Pass> static constexpr bool pass_takes(const conv_extents& e) {
-    if constexpr (requires { Pass::takes(e); }) return Pass::takes(e);
-    else return true;
-  }
-  static constexpr bool takes(conv_pass p, const conv_extents& e) {
-    if ((L != conv_layout::both && e.channels_last != (L == conv_layout::nhwc)) || !Takes(e)) return false;
-    return p == conv_pass::fprop   ? pass_takes<Fprop>(e)
-           : p == conv_pass::dgrad ? pass_takes<Dgrad>(e)
-                                   : pass_takes<Wgrad>(e);
-  }
-};
-constexpr bool all_extents(const conv_extents&) { return true; }
-constexpr bool no_product(const conv_extents& e) { return !is_product(e); }
-
-// clang-format off
-/// In the order of the enumerators.
-template <class V> using conv_rows = std::tuple<
-    conv_row<conv_kernel::columns, conv_layout::nchw, all_extents,
-             columns_fprop<V>, columns_dgrad<V>, columns_wgrad<V>>,
-    conv_row<conv_kernel::indirect, conv_layout::nchw, all_extents,
-             indirect_fprop<V>, indirect_dgrad<V>, indirect_wgrad<V>>,
-    conv_row<conv_kernel::dense, conv_layout::both, is_dense,
-             dense_fprop<V>, dense_dgrad<V>, dense_wgrad<V>>,
-    conv_row<conv_kernel::depthwise, conv_layout::nchw, one_channel_a_group,
-             depthwise_fprop<V>, depthwise_dgrad<V>, depthwise_wgrad<V>>,
-    conv_row<conv_kernel::winograd, conv_layout::nchw, three_by_three,
-             winograd_fprop<V, 2>, winograd_dgrad<V, 2>, winograd_wgrad<V, 2>>,
-    conv_row<conv_kernel::winograd4, conv_layout::nchw, three_by_three,
-             winograd_fprop<V, 4>, winograd_dgrad<V, 4>, winograd_wgrad<V, 4>>,
-    conv_row<conv_kernel::pointwise, conv_layout::nchw, pointwise,
-             pointwise_fprop<V>, pointwise_dgrad<V>, pointwise_wgrad<V>>,
-    conv_row<conv_kernel::narrow, conv_layout::nchw, all_extents,
-             no_conv_pass, no_conv_pass, narrow_wgrad<V>>,
-    conv_row<conv_kernel::turned, conv_layout::nchw, all_extents,
-             turned_fprop<V>, turned_dgrad<V>, turned_wgrad<V>>,
-    conv_row<conv_kernel::channels_last, conv_layout::nhwc, no_product,
-             channels_last_fprop<V>, channels_last_dgrad<V>, channels_last_wgrad<V>>,
-    conv_row<conv_kernel::channels_last_trimmed, conv_layout::nhwc, takes_trimmed,
-             channels_last_trimmed_fprop<V>, channels_last_trimmed_dgrad<V>, channels_last_trimmed_wgrad<V>>,
-    conv_row<conv_kernel::channels_last_winograd, conv_layout::nhwc, three_by_three,
-             channels_last_winograd_fprop<V>, channels_last_winograd_dgrad<V>, channels_last_winograd_wgrad<V>>,
-    conv_row<conv_kernel::channels_last_depthwise, conv_layout::nhwc, one_filter_a_channel,
-             channels_last_depthwise_fprop<V>, channels_last_depthwise_dgrad<V>, channels_last_depthwise_wgrad<V>>>;
-// clang-format on
-template <conv_kernel K, class V> using conv_row_of =
-    std::tuple_element_t<static_cast<std::size_t>(K), conv_rows<V>>;
+template <conv_kernel K, class V> struct conv_family;
+template <class V> struct conv_family<conv_kernel::columns, V>
+    : conv_passes<columns_fprop<V>, columns_dgrad<V>, columns_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::indirect, V>
+    : conv_passes<indirect_fprop<V>, indirect_dgrad<V>, indirect_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::dense, V>
+    : conv_passes<dense_fprop<V>, dense_dgrad<V>, dense_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::depthwise, V>
+    : conv_passes<depthwise_fprop<V>, depthwise_dgrad<V>, depthwise_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::winograd, V>
+    : conv_passes<winograd_fprop<V, 2>, winograd_dgrad<V, 2>, winograd_wgrad<V, 2>> {};
+template <class V> struct conv_family<conv_kernel::winograd4, V>
+    : conv_passes<winograd_fprop<V, 4>, winograd_dgrad<V, 4>, winograd_wgrad<V, 4>> {};
+template <class V> struct conv_family<conv_kernel::pointwise, V>
+    : conv_passes<pointwise_fprop<V>, pointwise_dgrad<V>, pointwise_wgrad<V>> {};
+// conv_kernel_takes refuses fprop and dgrad of it.
+template <class V> struct conv_family<conv_kernel::narrow, V>
+    : conv_passes<columns_fprop<V>, columns_dgrad<V>, narrow_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::turned, V>
+    : conv_passes<turned_fprop<V>, turned_dgrad<V>, turned_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::channels_last, V>
+    : conv_passes<channels_last_fprop<V>, channels_last_dgrad<V>, channels_last_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::channels_last_trimmed, V>
+    : conv_passes<channels_last_trimmed_fprop<V>, channels_last_trimmed_dgrad<V>,
+                  channels_last_trimmed_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::channels_last_winograd, V>
+    : conv_passes<channels_last_winograd_fprop<V>, channels_last_winograd_dgrad<V>,
+                  channels_last_winograd_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::channels_last_depthwise, V>
+    : conv_passes<channels_last_depthwise_fprop<V>, channels_last_depthwise_dgrad<V>,
+                  channels_last_depthwise_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::channels_last_pointwise, V>
+    : conv_family<conv_kernel::dense, V> {};
 template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
-    typename conv_row_of<K, V>::template pass<P>;
+    std::conditional_t<P == conv_pass::fprop, typename conv_family<K, V>::fprop,
+                       std::conditional_t<P == conv_pass::dgrad, typename conv_family<K, V>::dgrad,
+                                          typename conv_family<K, V>::wgrad>>;
 
-template <conv_kernel K> using conv_kernel_constant = std::integral_constant<conv_kernel, K>;
-/// f(conv_kernel_constant<k>)
-template <class F> constexpr auto with_conv_kernel(conv_kernel k, const F& f) {
-  decltype(f(conv_kernel_constant<conv_kernel{}>{})) result{};
-  [&]<int... I>(std::integer_sequence<int, I...>) {
-    ((static_cast<int>(k) == I ? void(result = f(conv_kernel_constant<conv_kernel{I}>{})) : void()), ...);
-  }(std::make_integer_sequence<int, std::tuple_size_v<conv_rows<void>>>{});
-  return result;
+constexpr bool takes_channels_last(conv_kernel k) {
+  using enum conv_kernel;
+  return k == channels_last || k == channels_last_trimmed || k == channels_last_winograd ||
+         k == channels_last_depthwise || k == channels_last_pointwise;
 }
-
 constexpr conv_extents in_channels_last(conv_extents e) {
   e.channels_last = true;
   return e;
 }
 /// Can kernel k run pass p of e?
 template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, const conv_extents& e) {
-  return with_conv_kernel(k, [&](auto kernel) {
-    using row = conv_row_of<kernel, V>;
-    static_assert(row::kernel == kernel);
-    return row::takes(p, e);
-  });
+  if (e.channels_last != takes_channels_last(k)) return false;
+  switch (k) {
+    case conv_kernel::columns: return p == conv_pass::wgrad || !pointwise(e);
+    case conv_kernel::indirect: return p != conv_pass::wgrad || indirect_wgrad<V>::takes(e);
+    case conv_kernel::dense: return filters_cover_image(e);
+    case conv_kernel::depthwise: return one_channel_a_group(e);
+    case conv_kernel::winograd:
+    case conv_kernel::winograd4:
+    case conv_kernel::channels_last_winograd: return three_by_three(e);
+    case conv_kernel::pointwise: return pointwise(e);
+    case conv_kernel::narrow: return p == conv_pass::wgrad && narrow_wgrad<V>::takes(e);
+    case conv_kernel::turned:
+      return p == conv_pass::wgrad ? turned_wgrad<V>::takes(e) : takes_turned<typename V::value_type>(e);
+    case conv_kernel::channels_last: return !is_product(e);
+    case conv_kernel::channels_last_trimmed:
+      return p == conv_pass::wgrad ? channels_last_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
+    case conv_kernel::channels_last_depthwise: return one_filter_a_channel(e);
+    case conv_kernel::channels_last_pointwise: return is_product(e);
+  }
+  return false;
+}
+
+template <conv_kernel K> using conv_kernel_constant = std::integral_constant<conv_kernel, K>;
+/// f(conv_kernel_constant<k>)   @pre k is one of them
+template <class F> constexpr auto with_conv_kernel(conv_kernel k, const F& f) {
+  using enum conv_kernel;
+  switch (k) {
+    case columns: return f(conv_kernel_constant<columns>{});
+    case indirect: return f(conv_kernel_constant<indirect>{});
+    case dense: return f(conv_kernel_constant<dense>{});
+    case depthwise: return f(conv_kernel_constant<depthwise>{});
+    case winograd: return f(conv_kernel_constant<winograd>{});
+    case winograd4: return f(conv_kernel_constant<winograd4>{});
+    case pointwise: return f(conv_kernel_constant<pointwise>{});
+    case narrow: return f(conv_kernel_constant<narrow>{});
+    case turned: return f(conv_kernel_constant<turned>{});
+    case channels_last: return f(conv_kernel_constant<channels_last>{});
+    case channels_last_trimmed: return f(conv_kernel_constant<channels_last_trimmed>{});
+    case channels_last_winograd: return f(conv_kernel_constant<channels_last_winograd>{});
+    case channels_last_depthwise: return f(conv_kernel_constant<channels_last_depthwise>{});
+    case channels_last_pointwise: break;
+  }
+  return f(conv_kernel_constant<channels_last_pointwise>{});
 }
 
 } // namespace tapeless::cpu

@@ -48,7 +48,6 @@ template <class V, bool ToImage> struct turned_conv {
     index_t channels, pixels;
     constexpr index_t size() const { return channels * pixels; }
   };
-  static constexpr bool takes(const conv_extents& e) { return takes_turned<T>(e); }
   static constexpr scratch_need need(const conv_extents& e) {
     return {.packed = last::need(e).packed, .each = turned_images(e, sizeof(T)).each()};
   }

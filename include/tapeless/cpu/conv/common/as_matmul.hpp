@@ -4,14 +4,10 @@
 // Convolution that is one matrix product with w as (k, inner):
 //   filters that cover the whole image      x as (n, c h w)
 //   1 x 1 of NHWC images                    x as (n h w, c)
-#include "geometry.hpp"
 #include "tile.hpp"
 
 namespace tapeless::cpu {
 
-constexpr bool is_dense(const conv_extents& e) {
-  return e.channels_last ? is_product(e) : filters_cover_image(e);
-}
 // Rows and columns of x.
 constexpr index_t dense_rows(const conv_extents& e) { return e.channels_last ? e.n * e.h * e.w : e.n; }
 constexpr index_t dense_inner(const conv_extents& e) { return e.channels_last ? e.c : e.c * e.h * e.w; }

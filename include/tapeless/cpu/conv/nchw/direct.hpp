@@ -7,7 +7,6 @@
 // are sorted by residue modulo sw, so a vector of outputs meets a contiguous vector of x at every tap. Then the
 // microkernel of matmul runs with one offset per tap. dgrad does the same on a tile of dy, once for each residue of
 // (h, w) modulo (sh, sw), with the taps of that residue. Padding takes part as zeros.
-#include "../common/geometry.hpp"
 #include "../common/tile.hpp"
 #include "../../base/transpose.hpp"
 
@@ -138,7 +137,6 @@ template <class T, class V> struct dgrad_plan {
 
 template <class V> struct columns_fprop {
   using T = typename V::value_type;
-  static constexpr bool takes(const conv_extents& e) { return !pointwise(e); }
   static constexpr scratch_need need(const conv_extents& e) {
     return {.packed = reorders(e) ? e.k * (e.c / e.groups) * e.r * e.s : 0,
             .each = fprop_plan<T, V>(e, true).elements() + blocking<V>::W}; // read up to a whole vector
@@ -197,7 +195,6 @@ template <class V> struct columns_fprop {
 
 template <class V> struct columns_dgrad {
   using T = typename V::value_type;
-  static constexpr bool takes(const conv_extents& e) { return !pointwise(e); }
   static constexpr scratch_need need(const conv_extents& e) {
     const dgrad_plan<T, V> plan(e);
     return {.packed = e.k * (e.c / e.groups) * e.r * e.s, .each = plan.tile.size() + plan.out};
