@@ -136,22 +136,36 @@ if(TEST full.compile)
   set_tests_properties(full.compile PROPERTIES ENVIRONMENT TAPELESS_BUDGET_SCALE=2)
 endif()
 
-# Random programs: block b checks programs 16 b to 16 b + 15, some minutes of compile time each
+# Programs that take minutes to compile, without optimisation. One test builds all of them.
+set(slow_programs)
+function(tapeless_slow_program name)  # tapeless_slow_program(name source... [FLAGS flag...])
+  cmake_parse_arguments(slow "" "" "FLAGS" ${ARGN})
+  set(target full_${name})
+  string(REPLACE "." "_" target ${target})
+  add_executable(${target} EXCLUDE_FROM_ALL ${slow_UNPARSED_ARGUMENTS} $<TARGET_OBJECTS:test_main>)
+  target_link_libraries(${target} PRIVATE tapeless::tapeless doctest::doctest)
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0> ${memory_for_time} ${slow_FLAGS})
+  tapeless_full_test(${name} ${target})
+  set_tests_properties(full.${name} PROPERTIES FIXTURES_REQUIRED slow_programs)
+  set(slow_programs ${slow_programs} ${target} PARENT_SCOPE)
+endfunction()
+
+# Random programs against the reference and against tl::plain: block b checks programs 16 b to 16 b + 15
 set(TAPELESS_RANDOM_BLOCKS 4 CACHE STRING "Blocks of 16 random programs, at least 1")
 math(EXPR last_block "${TAPELESS_RANDOM_BLOCKS} - 1")
-set(random_programs)
 foreach(block RANGE ${last_block})
-  add_executable(random_programs_${block} EXCLUDE_FROM_ALL laws/full/random_programs.cpp $<TARGET_OBJECTS:test_main>)
-  target_link_libraries(random_programs_${block} PRIVATE tapeless::tapeless doctest::doctest)
-  target_include_directories(random_programs_${block} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_compile_options(random_programs_${block} PRIVATE $<$<CONFIG:Release>:-O0> ${memory_for_time})
-  target_compile_definitions(random_programs_${block} PRIVATE TAPELESS_BLOCK=${block})
-  list(APPEND random_programs random_programs_${block})
-  tapeless_full_test(random_programs.${block} random_programs_${block})
-  set_tests_properties(full.random_programs.${block} PROPERTIES FIXTURES_REQUIRED random_programs)
+  tapeless_slow_program(random_programs.${block} laws/full/random_programs.cpp FLAGS -DTAPELESS_BLOCK=${block})
 endforeach()
-tapeless_full_test(random_programs.build "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}" --target ${random_programs})
-set_tests_properties(full.random_programs.build PROPERTIES FIXTURES_SETUP random_programs)
+# Random programs of what sweeps exist for, against tl::plain
+tapeless_slow_program(swept_programs laws/full/swept_programs.cpp)
+# Laws of ops that sweeps take, with every program bound with tl::plain: unswept against the reference
+foreach(law IN ITEMS layer_norm select shape)
+  tapeless_slow_program(plain.${law} laws/${law}.cpp laws/laws.cpp FLAGS -include
+    "${CMAKE_CURRENT_SOURCE_DIR}/support/plain_backend.hpp")
+endforeach()
+tapeless_full_test(slow_programs.build "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}" --target ${slow_programs})
+set_tests_properties(full.slow_programs.build PROPERTIES FIXTURES_SETUP slow_programs)
 
 # Format and lint
 tapeless_full_test(format "${PROJECT_SOURCE_DIR}/.ci/format" --check)
