@@ -6,6 +6,7 @@
 #include <reference/elementwise.hpp>
 
 #include <cstdint>
+#include <string>
 #include <tuple>
 
 namespace tl = tapeless;
@@ -211,7 +212,7 @@ TEST_CASE("keeps_zero: f(0) is 0 of these functions and of no others") {
   std::apply(
       [&](const auto&... y) {
         const auto check = [&](float value) {
-          CAPTURE(tl::detail::rule(static_cast<op>(f)).name);
+          CAPTURE(std::string(tl::detail::rule(static_cast<op>(f)).name));
           CHECK((value == 0) == keeps_zero(static_cast<op>(f++)));
           if (f == static_cast<int>(op::widen)) CHECK(keeps_zero(static_cast<op>(f++))); // read with narrow
         };
