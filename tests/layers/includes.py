@@ -143,7 +143,10 @@ def self_test(options):
         "run/lucky.hpp": ('#include "../core/b.hpp"\nstruct lucky : b {\n  a one;\n};\n',
                           "run/lucky.hpp:4: uses a of core/a.hpp, which it does not include"),
         "run/idle.hpp": ('#include "../core/a.hpp"\n', "run/idle.hpp:2: includes ../core/a.hpp and uses nothing of it"),
+        "run/wide.hpp": ('#include "../core/b.hpp"\n#ifdef WIDE\nstruct wide : b {\n  a one;\n};\n#else\nstruct wide : b {};\n#endif\n',
+                         "run/wide.hpp:5: uses a of core/a.hpp, which it does not include"),
     }
+    options.flag = ["-DNARROW", "-DWIDE"]
     failed = 0
     for name, (text, expected) in {"": ("", None), **planted}.items():
         with tempfile.TemporaryDirectory() as folder:

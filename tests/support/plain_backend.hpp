@@ -18,4 +18,6 @@ template <class A, class... More> struct program_space<A, More...> {
   using type = plain_host;
 };
 
+static_assert(!rules_of<backend_of<float>>().sweeps && !rules_of<backend_of<>>().sweeps);
+
 } // namespace tapeless::detail

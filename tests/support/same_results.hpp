@@ -38,6 +38,14 @@ inline double apart(const leaves& a, const leaves& b) {
   return worst;
 }
 
+// Is there an element other than zero? Two runs that compute nothing agree.
+inline bool says_something(const leaves& a) {
+  for (const auto& leaf : a)
+    for (const double x : leaf)
+      if (x != 0) return true;
+  return false;
+}
+
 // The programs are in double: each sum of up to some ten thousand terms may be off by some of its last bits.
 inline constexpr double order_of_sums = 1e-12;
 

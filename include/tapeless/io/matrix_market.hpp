@@ -15,17 +15,14 @@
 // A symmetric file holds one triangle; a skew-symmetric one holds the entries on one side of the diagonal. The reader
 // adds the mirrored entries. Entries with equal row and column are summed.
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "../core/csr.hpp"
 #include "../core/extent.hpp"

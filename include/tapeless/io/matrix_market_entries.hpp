@@ -3,11 +3,9 @@
 //
 // The entries of a Matrix Market file, with those that its symmetry mirrors.
 #pragma once
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>

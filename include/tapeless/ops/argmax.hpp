@@ -6,7 +6,6 @@
 #include "index.hpp"
 
 namespace tapeless {
-
 namespace detail {
 
 constexpr int argmax(graph& g, int a, unsigned axes) {

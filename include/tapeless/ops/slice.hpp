@@ -6,7 +6,6 @@
 #include "views.hpp"
 
 namespace tapeless {
-
 namespace detail {
 
 template <extent_t Begin, extent_t End, extent_t N>

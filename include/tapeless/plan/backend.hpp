@@ -12,7 +12,8 @@
 namespace tapeless {
 
 // bind<...>(tl::plain): the plan without what makes it fast: one step after another over whole tensors, no sweeps, no
-// epilogues, images as they are. The results are the same but for the order of sums. For debugging: a difference is a fault.
+// epilogues, images as they are. The results are the same but for the order of sums. For debugging: a difference is a fault,
+// but where a CSR sweep leaves out rows by a factor 0 whose data are infinite or NaN: here they are visited.
 struct plain_t {};
 inline constexpr plain_t plain{};
 

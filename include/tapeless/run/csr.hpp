@@ -5,13 +5,9 @@
 //   row_ptr: (rows + 1), row_ptr[0] == 0       columns, values: (row_ptr[rows])
 //   the entries of row i are [row_ptr[i], row_ptr[i + 1]); the columns of a row ascend strictly
 // Columns are std::int32_t. row_ptr has the type of the matrix type's row ends, std::int32_t or std::int64_t.
-// Every mistake in a matrix from outside is found here, and the message names the row.
+// Every mistake in a matrix from outside is found (csr_checks.hpp).
 #pragma once
-#include <concepts>
-#include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <span>
 #include "../core/csr.hpp"
 #include "../core/extent.hpp"
 #include "csr_arrays.hpp" // IWYU pragma: export

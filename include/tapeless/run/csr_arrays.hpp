@@ -3,7 +3,6 @@
 //
 // Arrays of the caller: pointers, arrays, spans and vectors, with their sizes.
 #pragma once
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>

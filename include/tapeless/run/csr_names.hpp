@@ -3,8 +3,6 @@
 //
 // csr_names: the values of the named extents of a matrix type, as its arrays give them.
 #pragma once
-#include <concepts>
-#include <cstdint>
 #include <limits>
 #include <type_traits>
 #include "../core/csr.hpp"

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 
 #include "../../core/geometry.hpp"
 #include "../base/long_sums.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// CSR matrices times vectors, their transposes, and how both are cut into chunks.
+// CSR matrices times vectors, and their transposes. rows.hpp says how both are cut into chunks.
 // a: (M, N) in rows of entries; e counts the entries of all rows, k the rows that are visited, i = rows(k).
 //   spmv             y[k]         = sum_e values[e] * x[column[e]]          x: (N)   y: (rows visited)
 //   spmv_transposed  g[column[e]] += values[e] * r[k]                       r: (rows visited)   g: (N)
@@ -9,8 +9,6 @@
 // Stride: element j of x and g lies at [Stride * j]. With 2 a value and its gradient lie side by side. Then what spmv
 // has loaded is in L1 when spmv_transposed comes to the same row.
 // A sum over the entries of a row has one order, whatever the range of rows, their choice and Stride.
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>

@@ -4,7 +4,6 @@
 // The rows of a CSR matrix: all of them, those of a list or a mask, and how threads share them.
 #pragma once
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
