@@ -49,6 +49,75 @@ struct taps_of_step {
   index_t a_tap;
 };
 
+/// Prefetches a block of c of this width, whose rows are pages apart. Into L2 if its sums have many steps: b passes
+/// through L1 meanwhile. Into L1 if they are little but stores.
+template <class T>
+[[gnu::always_inline]] inline void prefetch_block(int rows, int width, int lanes, bool taps, index_t steps,
+                                                  const T* c, index_t c_row) {
+  const bool wide = width > 64 / static_cast<int>(sizeof(T));
+  if (rows == 1) return;
+  if (steps >= (taps ? 64 : 128))
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+      __builtin_prefetch(c + i * c_row, 0, 2);
+      if (wide) __builtin_prefetch(c + i * c_row + width - lanes, 0, 2);
+      if (taps) __builtin_prefetch(c + i * c_row + width - 1, 0, 2);
+    }
+  else if (!taps && steps <= (lanes * static_cast<int>(sizeof(T)) == 64 ? 16 : 8))
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+      __builtin_prefetch(c + i * c_row, 1, 3);
+      if (wide) __builtin_prefetch(c + i * c_row + width - lanes, 1, 3);
+    }
+}
+
+/// Prefetches one line of each of these rows, or as many steps as a line has elements, from `next` on. Returns where
+/// the next call begins. L1 is for the current operands, unless they are small.
+template <class T>
+[[gnu::always_inline]] inline const T* prefetch_next(int rows, bool small, const fetched<T>& of,
+                                                     const T* next) {
+  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
+  const index_t step = of.step, apart = step != 0 ? step : of.row;
+  const auto fetch = [&](index_t i) __attribute__((always_inline)) {
+    small ? __builtin_prefetch(next + i * apart, 0, 3) : __builtin_prefetch(next + i * apart, 0, 2);
+  };
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i)
+    if (i < line || step == 0) fetch(i);
+  for (index_t i = rows; step != 0 && i < line; ++i) fetch(i);
+  return next + line * (step != 0 ? step : 1);
+}
+
+/// c (+)= acc. The last vector of c has `last` lanes.
+template <class V, int M, int NV, class T>
+[[gnu::always_inline]] inline void put_block(V (&acc)[M][NV], T* c, index_t c_row, index_t last, bool add,
+                                             const first_lanes<V>& lanes) {
+  constexpr int W = static_cast<int>(V::size);
+  const auto put = [&](auto adds, auto whole) __attribute__((always_inline)) {
+    T* q = c;
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i, q += c_row) {
+      V(&sum)[NV] = acc[i];
+      T* const end = q + (NV - 1) * W;
+      if (adds) {
+#pragma GCC unroll 16
+        for (int j = 0; j < NV - 1; ++j) sum[j] = load<V>(q + j * W) + sum[j];
+        sum[NV - 1] = (whole ? load<V>(end) : lanes.load(end)) + sum[NV - 1];
+      }
+#pragma GCC unroll 16
+      for (int j = 0; j < NV - 1; ++j) store(q + j * W, sum[j]);
+      if constexpr (whole) store(end, sum[NV - 1]);
+      else lanes.store(end, sum[NV - 1]);
+    }
+  };
+  // This is much of a large block's code. So if its last vector is partial, each row tests whether it adds.
+  using yes = std::true_type;
+  using no = std::false_type;
+  if (last == W) add ? put(yes{}, yes{}) : put(no{}, yes{});
+  else if constexpr (M * NV <= 8) add ? put(yes{}, no{}) : put(no{}, no{});
+  else put(add, no{});
+}
+
 /// c[i, j] (+)= sum_p sum_t a[i * a_row + p * a_step + t * a_tap] * b[p * b_step + at[t] + j]     (M, NV * W)
 /// Without Taps: one t with at[0] = 0, and taps is nullptr. The last vector of c has `last` lanes; with Masked that of
 /// b as well. The compiler unrolls the loops: as calls of unroll they take twice as long to compile.
@@ -64,21 +133,8 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
-  // Rows of c are pages apart, so they are prefetched while the sums are computed. Into L2: b passes through L1
-  // meanwhile.
-  if (M > 1 && (Taps ? k * taps->count >= 64 : k >= 128))
-#pragma GCC unroll 16
-    for (int i = 0; i < M; ++i) {
-      __builtin_prefetch(c + i * c_row, 0, 2);
-      if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 0, 2);
-      if constexpr (Taps) __builtin_prefetch(c + i * c_row + NV * W - 1, 0, 2);
-    }
-  else if (M > 1 && !Taps && k <= (sizeof(V) == 64 ? 16 : 8)) // little but stores
-#pragma GCC unroll 16
-    for (int i = 0; i < M; ++i) {
-      __builtin_prefetch(c + i * c_row, 1, 3);
-      if constexpr (NV * W > line) __builtin_prefetch(c + i * c_row + (NV - 1) * W, 1, 3);
-    }
+  const index_t steps = Taps ? k * taps->count : k;
+  prefetch_block(M, NV * W, W, Taps, steps, c, c_row);
   // One pointer for four rows of a keeps the additions of a step few: on some machines they use the ports that
   // multiply.
   constexpr int pointers = (M + 3) / 4;
@@ -111,7 +167,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
     }
   };
   chain_sums<V, M, NV> sums;
-  const index_t chain = steps_of_chain<V>(Taps ? k * taps->count : k);
+  const index_t chain = steps_of_chain<V>(steps);
   constexpr bool fetches_b = M > 1 && NV == vectors_of_panel<V>(M) && !Taps && !Masked;
   if constexpr (Taps) {
     const auto [at, count, a_tap] = *taps;
@@ -122,11 +178,8 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
                   for (int t = 0; t < count; ++t, walk(a_tap)) step(b + at[t]);
               });
   } else {
-    // L1 is for the current operands, unless they are small.
-    constexpr int near = NV > 1 ? 2 : 3;
     const fetched<T> of = fetch != nullptr ? *fetch : fetched<T>{};
     const T* next = of.p;
-    const index_t next_step = of.step, next_line = next_step != 0 ? next_step : of.row;
     index_t room = chain;
     for (index_t count; k > 0; k -= count, room -= count) {
       if (room <= 0) {
@@ -134,14 +187,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
         room = chain;
       }
       count = std::min(k, NV <= 2 && next ? line : chain);
-      if (NV <= 2 && next) {
-#pragma GCC unroll 16
-        for (int i = 0; i < M; ++i)
-          if (i < line || next_step == 0) __builtin_prefetch(next + i * next_line, 0, near);
-        for (index_t i = M; next_step != 0 && i < line; ++i)
-          __builtin_prefetch(next + i * next_line, 0, near);
-        next += line * (next_step != 0 ? next_step : 1);
-      }
+      if (NV <= 2 && next) next = prefetch_next(M, NV == 1, of, next);
       if constexpr (fetches_b)
         if (of.ahead != 0) {
           for (index_t p = count; p > 0; --p, walk(a_step), b += b_step) {
@@ -155,29 +201,7 @@ template <class V, int M, int NV, bool Taps = false, bool Masked = false, class 
     }
   }
   sums.finish(acc);
-  const auto finish = [&](auto adds, auto whole) __attribute__((always_inline)) {
-    T* q = c;
-#pragma GCC unroll 16
-    for (int i = 0; i < M; ++i, q += c_row) {
-      V(&sum)[NV] = acc[i];
-      T* const end = q + (NV - 1) * W;
-      if (adds) {
-#pragma GCC unroll 16
-        for (int j = 0; j < NV - 1; ++j) sum[j] = load<V>(q + j * W) + sum[j];
-        sum[NV - 1] = (whole ? load<V>(end) : lanes.load(end)) + sum[NV - 1];
-      }
-#pragma GCC unroll 16
-      for (int j = 0; j < NV - 1; ++j) store(q + j * W, sum[j]);
-      if constexpr (whole) store(end, sum[NV - 1]);
-      else lanes.store(end, sum[NV - 1]);
-    }
-  };
-  // This is much of a large block's code. So if its last vector is partial, each row tests whether it adds.
-  using yes = std::true_type;
-  using no = std::false_type;
-  if (last == W) add ? finish(yes{}, yes{}) : finish(no{}, yes{});
-  else if constexpr (M * NV <= 8) add ? finish(yes{}, no{}) : finish(no{}, no{});
-  else finish(add, no{});
+  put_block(acc, c, c_row, last, add, lanes);
 }
 
 /// micro<V, M, NV, Taps, Masked> for M in 1 ... MR. NV == 0: as many vectors as vectors_of_panel says.

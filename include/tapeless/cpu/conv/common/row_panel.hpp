@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// The microkernel whose lanes are channels: a block of rows, each with its own address, times a panel of lanes,
-//   c[i][j] = sum_p sum_t a_i[p * a_step + tap[t]] * b[p * b_step + t * b_row + j]
+// The microkernel whose lanes are channels: a block of rows, each with its own address, times a panel of lanes
 // (addresses instead of copies of patches: M. Dukhan, The Indirect Convolution Algorithm, 2019)
 #include "tile.hpp"
 
@@ -22,17 +21,13 @@ template <class T> struct row_of_lanes {
   T* to;
 };
 
-template <class T> struct panel_of_lanes {
-  index_t k, a_step;
-  const index_t* tap;
-  int taps;
-  const T* b;
-  index_t b_step, b_row;
-  bool add;
-};
-
-template <class V, int M, int NV, class T>
-[[gnu::noinline]] void lanes_kernel(const panel_of_lanes<T>& s, const row_of_lanes<T> (&row)[M]) {
+/// A register tile of M rows, each with its own address, by NV vectors of lanes:
+///   row[i].to[j] (+)= sum over (outer, inner) steps of row[i].from[at] * b[j]
+/// r.each_step(first, end of outer steps, first, end of inner steps, width of a tile, step) calls step(at, b) for those
+/// steps. The last vector of `to` has `last` lanes.
+template <class V, int M, int NV, class T, class Reduction>
+[[gnu::noinline]] void rows_kernel(const row_of_lanes<T> (&row)[M], const Reduction& r, index_t outer,
+                                   index_t inner, bool add, index_t last) {
   constexpr index_t W = static_cast<index_t>(V::size);
   V acc[M][NV];
   const T* a[M];
@@ -42,41 +37,58 @@ template <class V, int M, int NV, class T>
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
   }
-  const index_t* const tap = s.tap;
-  const index_t taps = s.taps, b_row = s.b_row;
-  chain_sums<V, M, NV> sums;
-  const auto chain = [&](index_t p, index_t p_end, index_t t0, index_t t_end) __attribute__((always_inline)) {
-    for (; p < p_end; ++p) {
-      const index_t start = p * s.a_step;
-      const T* b = s.b + p * s.b_step + t0 * b_row;
-      for (index_t t = t0; t < t_end; ++t, b += b_row) {
-        const index_t at = start + tap[t];
-        V lane[NV];
+  const auto step = [&](index_t at, const T* b) __attribute__((always_inline)) {
+    V lane[NV];
 #pragma GCC unroll 16
-        for (int j = 0; j < NV; ++j) {
-          V v = load<V>(b + j * W);
-          opaque(v);
-          lane[j] = v;
-        }
+    for (int j = 0; j < NV; ++j) {
+      V v = load<V>(b + j * W);
+      opaque(v);
+      lane[j] = v;
+    }
 #pragma GCC unroll 16
-        for (int i = 0; i < M; ++i) {
-          const V x(a[i][at]);
+    for (int i = 0; i < M; ++i) {
+      const V x(a[i][at]);
 #pragma GCC unroll 16
-          for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, lane[j], acc[i][j]);
-        }
-      }
+      for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, lane[j], acc[i][j]);
     }
   };
-  in_chains_of_rows(s.k, taps, steps_of_chain<V>(s.k * taps), acc, sums, chain);
+  chain_sums<V, M, NV> sums;
+  in_chains_of_rows(outer, inner, steps_of_chain<V>(outer * inner), acc, sums,
+                    [&](index_t i, index_t i_end, index_t j, index_t j_end)
+                        __attribute__((always_inline)) { r.each_step(i, i_end, j, j_end, NV * W, step); });
   sums.finish(acc);
+  const first_lanes<V> lanes(last);
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j) {
       T* const q = row[i].to + j * W;
-      store(q, s.add ? load<V>(q) + acc[i][j] : acc[i][j]);
+      if (j < NV - 1 || last == W) store(q, add ? load<V>(q) + acc[i][j] : acc[i][j]);
+      else lanes.store(q, add ? lanes.load(q) + acc[i][j] : acc[i][j]);
     }
 }
+
+/// sum_p sum_t a_i[p * a_step + tap[t]] * b[p * b_step + t * b_row + j]      p < k, t < taps
+template <class T> struct panel_of_lanes {
+  index_t k, a_step;
+  const index_t* tap;
+  int taps;
+  const T* b;
+  index_t b_step, b_row;
+  bool add;
+
+  template <class Step> [[gnu::always_inline]] void each_step(index_t p, index_t p_end, index_t t0,
+                                                              index_t t_end, index_t,
+                                                              const Step& step) const {
+    const index_t* const at = tap;
+    const index_t row = b_row;
+    for (; p < p_end; ++p) {
+      const index_t start = p * a_step;
+      const T* q = b + p * b_step + t0 * row;
+      for (index_t t = t0; t < t_end; ++t, q += row) step(start + at[t], q);
+    }
+  }
+};
 
 /// Runs rows at(0) ... at(rows - 1) for `lanes` lanes. The target of a row has room for whole vectors.
 template <class V, class T, class At>
@@ -93,7 +105,7 @@ void rows_of_lanes(index_t rows, index_t lanes, panel_of_lanes<T> s, const At& a
           block[m] = at(std::min(i + m, rows - 1));
           block[m].to = i + m < rows ? block[m].to + j : spare;
         }
-        lanes_kernel<V, M, NV>(s, block);
+        rows_kernel<V, M, NV>(block, s, s.k, s.taps, s.add, B::W);
       }
     });
 }

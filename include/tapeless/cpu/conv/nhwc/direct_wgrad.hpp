@@ -202,7 +202,7 @@ template <class V> struct channels_last_wgrad {
           if (m + i < rows) block[i] = next(m + i);
           else block[i] = {x, none};
         }
-        lanes_kernel<V, M, NV>(panel, block);
+        rows_kernel<V, M, NV>(block, panel, panel.k, panel.taps, panel.add, W);
       }
     });
   }

@@ -37,54 +37,20 @@ template <class T> struct panel_of_runs {
   const T* b;   // (tap, l, lane)
   index_t last; // lanes of the last vector
   bool add;
-};
 
-template <class V, int M, int NV, class T>
-[[gnu::noinline]] void runs_kernel(const panel_of_runs<T>& s, const row_of_lanes<T> (&row)[M]) {
-  constexpr index_t W = static_cast<index_t>(V::size);
-  V acc[M][NV];
-  const T* a[M];
-#pragma GCC unroll 16
-  for (int i = 0; i < M; ++i) {
-    a[i] = row[i].from;
-#pragma GCC unroll 16
-    for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
-  }
-  chain_sums<V, M, NV> sums;
-  const auto chain = [&](index_t t, index_t t_end, index_t l, index_t l_end) __attribute__((always_inline)) {
+  template <class Step> [[gnu::always_inline]] void each_step(index_t t, index_t t_end, index_t l,
+                                                              index_t l_end, index_t width,
+                                                              const Step& step) const {
     for (; t < t_end; ++t) {
-      const index_t end = s.tap[t] + l_end;
-      const T* b = s.b + t * (s.run * NV * W + s.gap) + l * NV * W;
-      for (index_t at = s.tap[t] + l; at < end; ++at, b += NV * W) {
+      const index_t end = tap[t] + l_end;
+      const T* q = b + t * (run * width + gap) + l * width;
+      for (index_t at = tap[t] + l; at < end; ++at, q += width) {
         opaque_scalar(at); // one index for all rows, not a pointer for each
-        V lane[NV];
-#pragma GCC unroll 16
-        for (int j = 0; j < NV; ++j) {
-          V v = load<V>(b + j * W);
-          opaque(v);
-          lane[j] = v;
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < M; ++i) {
-          const V x(a[i][at]);
-#pragma GCC unroll 16
-          for (int j = 0; j < NV; ++j) acc[i][j] = fma(x, lane[j], acc[i][j]);
-        }
+        step(at, q);
       }
     }
-  };
-  in_chains_of_rows(s.taps, s.run, steps_of_chain<V>(s.taps * s.run), acc, sums, chain);
-  sums.finish(acc);
-  const first_lanes<V> lanes(s.last);
-#pragma GCC unroll 16
-  for (int i = 0; i < M; ++i)
-#pragma GCC unroll 16
-    for (int j = 0; j < NV; ++j) {
-      T* const q = row[i].to + j * W;
-      if (j < NV - 1 || s.last == W) store(q, s.add ? load<V>(q) + acc[i][j] : acc[i][j]);
-      else lanes.store(q, s.add ? lanes.load(q) + acc[i][j] : acc[i][j]);
-    }
-}
+  }
+};
 
 /// Pixels (image, row, column), and how far apart they are where they are read and where they are written.
 struct pixel_grid {
@@ -136,7 +102,7 @@ void rows_of_runs(const pixel_grid& g, const T* from, T* to, const panel_of_runs
       block[m] = walk.next();
       if (m >= left) block[m].to = spare;
     }
-    runs_kernel<V, N, NV>(s, block);
+    rows_kernel<V, N, NV>(block, s, s.taps, s.run, s.add, s.last);
     left -= N;
   };
   for (; less > 0; --less) take(std::integral_constant<int, M - 1>{});

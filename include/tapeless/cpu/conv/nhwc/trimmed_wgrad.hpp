@@ -12,55 +12,26 @@
 
 namespace tapeless::cpu {
 
-/// c[i][j] (+)= sum over pixels of a_i[pixel] * b[pixel, j];  g.from: where pixels lie in a, g.to: in b
-template <class V, int M, int NV, class T>
-[[gnu::noinline]] void pixels_kernel(const pixel_grid& g, const T* b, bool add,
-                                     const row_of_lanes<T> (&row)[M]) {
-  constexpr index_t W = static_cast<index_t>(V::size);
-  V acc[M][NV];
-  const T* a[M];
-#pragma GCC unroll 16
-  for (int i = 0; i < M; ++i) {
-    a[i] = row[i].from;
-#pragma GCC unroll 16
-    for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
-  }
-  const index_t a_step = g.from.col, b_step = g.to.col, cols = g.cols;
-  chain_sums<V, M, NV> sums;
-  const auto chain = [&](index_t n, index_t n_end, index_t x0, index_t x_end) __attribute__((always_inline)) {
+/// sum over pixels of a_i[pixel] * b[pixel, j];  g.from: where pixels lie in a, g.to: in b
+template <class T> struct panel_of_pixels {
+  const pixel_grid& g;
+  const T* b;
+
+  template <class Step> [[gnu::always_inline]] void each_step(index_t n, index_t n_end, index_t x0,
+                                                              index_t x_end, index_t,
+                                                              const Step& step) const {
+    const index_t a_step = g.from.col, b_step = g.to.col;
     for (index_t z = n / g.rows, y = n % g.rows; n < n_end; ++n) {
       index_t at = z * g.from.image + y * g.from.row + x0 * a_step;
       const T* p = b + z * g.to.image + y * g.to.row + x0 * b_step;
       if (++y == g.rows) ++z, y = 0;
       for (index_t x = x0; x < x_end; ++x, at += a_step, p += b_step) {
         opaque_scalar(at); // one index for all rows, not a pointer for each
-        V lane[NV];
-#pragma GCC unroll 16
-        for (int j = 0; j < NV; ++j) {
-          V v = load<V>(p + j * W);
-          opaque(v);
-          lane[j] = v;
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < M; ++i) {
-          const V v(a[i][at]);
-#pragma GCC unroll 16
-          for (int j = 0; j < NV; ++j) acc[i][j] = fma(v, lane[j], acc[i][j]);
-        }
+        step(at, p);
       }
     }
-  };
-  const index_t lines = g.images * g.rows;
-  in_chains_of_rows(lines, cols, steps_of_chain<V>(lines * cols), acc, sums, chain);
-  sums.finish(acc);
-#pragma GCC unroll 16
-  for (int i = 0; i < M; ++i)
-#pragma GCC unroll 16
-    for (int j = 0; j < NV; ++j) {
-      T* const q = row[i].to + j * W;
-      store(q, add ? load<V>(q) + acc[i][j] : acc[i][j]);
-    }
-}
+  }
+};
 
 template <class V> struct channels_last_trimmed_wgrad {
   using T = typename V::value_type;
@@ -155,7 +126,7 @@ template <class V> struct channels_last_trimmed_wgrad {
         for (index_t m = 0; m < M; ++m)
           block[m] = c + m < channels ? row_of_lanes<T>{x + c + m, to + (c + m) * pitch}
                                       : row_of_lanes<T>{x + c, spare};
-        pixels_kernel<V, M, NV>(g, dy, add, block);
+        rows_kernel<V, M, NV>(block, panel_of_pixels<T>{g, dy}, g.images * g.rows, g.cols, add, B::W);
       }
     });
   }
