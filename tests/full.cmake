@@ -113,6 +113,11 @@ set(no_warnings -std=c++20 -O1 ${common_machine} -fsyntax-only -Werror -Wall -We
 tapeless_full_test(warnings "${CMAKE_CXX_COMPILER}" ${no_warnings})
 tapeless_full_test(warnings.clang19 "${TAPELESS_CLANG19}" ${no_warnings})
 
+# No function of the library is longer than 80 lines
+tapeless_full_test(function_size "${TAPELESS_CLANG_TIDY}" --quiet
+  "--config-file=${CMAKE_CURRENT_SOURCE_DIR}/layers/function_size.clang-tidy" "${CMAKE_CURRENT_SOURCE_DIR}/warnings.cpp"
+  -- -std=c++20 ${common_machine} "-I${PROJECT_SOURCE_DIR}/include" "-I${xsimd_dir}")
+
 # Without optimisation the intrinsics of AVX-512 are macros, which xsimd 8 does not use rightly everywhere
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   tapeless_full_test(avx512_debug "${CMAKE_CXX_COMPILER}" -std=c++20 -O0 -march=skylake-avx512 -fsyntax-only

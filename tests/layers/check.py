@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: the tapeless authors
 # SPDX-License-Identifier: MIT
-"""The graph of the rooms of headers is acyclic and goes one way: the rules are in include/tapeless/layers.txt.
+"""The graph of the rooms of headers is acyclic and goes one way: the rules are in include/tapeless/layers.txt. Rooms
+and headers are small.
 
 check.py DIR          checks the headers under DIR; prints each breach with file and line
 check.py --self-test  plants breaches in a temporary tree; each must be found, and nothing else
@@ -17,6 +18,7 @@ VENDORS = ((re.compile(r"xsimd/"), "cpu"), (re.compile(r"(cu(da|blas|dnn|sparse)
            (re.compile(r"mpi\.h$"), "mpi"))  # these headers are seen by one folder only
 LEAVES = {"version.hpp"}  # headers beside the folders that everybody may include; the others are umbrellas
 MOST_HEADERS = 12  # of a room within plan/ or cpu/
+MOST_LINES = 400  # of a header
 
 
 def read_layers(path):
@@ -103,6 +105,9 @@ def check(root):
             breaches.append(f"{own}: the folder {folder}/ is not in layers.txt")
             continue
         graph[own] = []
+        length = len(header.read_text().splitlines())
+        if length > MOST_LINES:
+            breaches.append(f"{own}: {length} lines; a header has at most {MOST_LINES}")
         for number, target, known in includes(root, header):
             where = f"{own}:{number}: "
             if known is None:
@@ -160,6 +165,8 @@ def self_test():
         "mpi/deep.hpp": ("#include <tapeless/cpu/base/b.hpp>", "mpi/deep.hpp:1: mpi/ may not include cpu/base/"),
         "run/deep.hpp": ('#include "../cpu/one/o.hpp"', "run/deep.hpp:1: run/ may not include cpu/one/"),
         "cpu/three/n.hpp": ("", "cpu/three/n.hpp: the folder cpu/three/ is not in layers.txt"),
+        "core/long.hpp": ("\n" * (MOST_LINES + 1),
+                          f"core/long.hpp: {MOST_LINES + 1} lines; a header has at most {MOST_LINES}"),
         "core/loop.hpp": ('#include "loop.hpp"', "cycle: core/loop.hpp -> core/loop.hpp"),
     }
 
