@@ -99,6 +99,22 @@ constexpr shape with_depth(const shape& y, extent_t n, extent_t depth) {
   return {5, {n, depth, y.d[1], y.d[2], y.d[3]}};
 }
 inline constexpr std::uint64_t depth_behind_channels = 0x43120; // (N, D', K, P, Q) -> (N, K, D', P, Q)
+// f(x, w), a convolution of images, of signals as images of height 1
+template <class X, class W, class F> constexpr auto as_images(graph& g, const X& x, const W& w, const F& f) {
+  if constexpr (any_var<X, W>) {
+    const var y = f(var{&g, reshape(g, x.id(), with_height_1(g[x.id()].s))},
+                    var{&g, reshape(g, w.id(), with_height_1(g[w.id()].s))});
+    return g.sound() ? var{&g, reshape(g, y.node, without_height(y.dims()))} : y;
+  } else {
+    using T = typename X::value_type;
+    using Image = basic_tensor<T, with_height_1(X::extents)>;
+    using Weights = basic_tensor<typename W::value_type, with_height_1(W::extents)>;
+    const auto y =
+        f(Image{&g, reshape(g, x.id(), Image::extents)}, Weights{&g, reshape(g, w.id(), Weights::extents)});
+    constexpr shape sy = without_height(decltype(y)::extents);
+    return wrap<product_type<T>, sy>(g, reshape(g, y.id(), sy));
+  }
+}
 template <auto C>
 concept positive_depth =
     C.stride.d >= 1 && in_byte(C.stride.d) && C.dilation.d >= 1 && in_byte(C.dilation.d) &&
@@ -117,29 +133,21 @@ template <conv1 Attributes = conv1{}, detail::handle X, detail::handle W> conste
                                                                                                 const W& w) {
   using namespace detail;
   graph& g = graph_of(x, w);
-  constexpr conv a = as_conv2d<Attributes>;
+  constexpr auto conv2d_of = [](const auto& image, const auto& filters) {
+    return conv2d<as_conv2d<Attributes>>(image, filters);
+  };
   if constexpr (any_var<X, W>) {
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
     require(g, sx.rank == 3 && sw.rank == 3,
             "tapeless: conv1d<conv1>(x, w): x is (N, C, L), w is (K, C/groups, R)", sx, sw);
     if (!g.sound()) return var{&g, x.id()};
-    const var y = conv2d<a>(var{&g, reshape(g, x.id(), with_height_1(sx))},
-                            var{&g, reshape(g, w.id(), with_height_1(sw))});
-    if (!g.sound()) return y;
-    return var{&g, reshape(g, y.node, without_height(y.dims()))};
+    return as_images(g, x, w, conv2d_of);
   } else {
     constexpr shape sx = X::extents, sw = W::extents;
     static_assert(has_three_axes<sx.rank>, "tapeless: conv1d<conv1>(x, w): x is (N, C, L)");
     static_assert(has_three_axes<sw.rank>, "tapeless: conv1d<conv1>(x, w): w is (K, C/groups, R)");
-    if constexpr (has_three_axes<sx.rank> && has_three_axes<sw.rank>) {
-      using T = typename X::value_type;
-      using Image = basic_tensor<T, with_height_1(sx)>;
-      using Weights = basic_tensor<typename W::value_type, with_height_1(sw)>;
-      const auto y = conv2d<a>(Image{&g, reshape(g, x.id(), Image::extents)},
-                               Weights{&g, reshape(g, w.id(), Weights::extents)});
-      constexpr shape sy = without_height(decltype(y)::extents);
-      return wrap<product_type<T>, sy>(g, reshape(g, y.id(), sy));
-    } else return x;
+    if constexpr (has_three_axes<sx.rank> && has_three_axes<sw.rank>) return as_images(g, x, w, conv2d_of);
+    else return x;
   }
 }
 

@@ -175,32 +175,24 @@ template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, deta
 constexpr auto conv_transpose1d(const X& x, const W& w) {
   using namespace detail;
   graph& g = graph_of(x, w);
-  constexpr conv_transpose a = as_conv_transpose2d<Attributes>;
+  constexpr auto conv2d_of = [](const auto& image, const auto& filters) {
+    return conv_transpose2d<as_conv_transpose2d<Attributes>>(image, filters);
+  };
   if constexpr (any_var<X, W>) {
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
     require(g, sx.rank == 3 && sw.rank == 3,
             "tapeless: conv_transpose1d<conv_transpose1>(x, w): x is (N, K, P), w is (K, C/groups, R)", sx,
             sw);
     if (!g.sound()) return var{&g, x.id()};
-    const var y = conv_transpose2d<a>(var{&g, reshape(g, x.id(), with_height_1(sx))},
-                                      var{&g, reshape(g, w.id(), with_height_1(sw))});
-    if (!g.sound()) return y;
-    return var{&g, reshape(g, y.node, without_height(y.dims()))};
+    return as_images(g, x, w, conv2d_of);
   } else {
     constexpr shape sx = X::extents, sw = W::extents;
     static_assert(has_three_axes<sx.rank>,
                   "tapeless: conv_transpose1d<conv_transpose1>(x, w): x is (N, K, P)");
     static_assert(has_three_axes<sw.rank>,
                   "tapeless: conv_transpose1d<conv_transpose1>(x, w): w is (K, C/groups, R)");
-    if constexpr (has_three_axes<sx.rank> && has_three_axes<sw.rank>) {
-      using T = typename X::value_type;
-      using Image = basic_tensor<T, with_height_1(sx)>;
-      using Weights = basic_tensor<typename W::value_type, with_height_1(sw)>;
-      const auto y = conv_transpose2d<a>(Image{&g, reshape(g, x.id(), Image::extents)},
-                                         Weights{&g, reshape(g, w.id(), Weights::extents)});
-      constexpr shape sy = without_height(decltype(y)::extents);
-      return wrap<product_type<T>, sy>(g, reshape(g, y.id(), sy));
-    } else return x;
+    if constexpr (has_three_axes<sx.rank> && has_three_axes<sw.rank>) return as_images(g, x, w, conv2d_of);
+    else return x;
   }
 }
 

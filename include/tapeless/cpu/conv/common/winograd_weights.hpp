@@ -4,6 +4,7 @@
 // Minimal filtering in both layouts: the transform of the weights, and the transposed transform of the sums of their
 // gradient.
 #include <algorithm>
+#include <type_traits>
 #include "../../../core/geometry.hpp"
 #include "../../base/simd.hpp"
 #include "../../base/transpose.hpp"
@@ -40,6 +41,31 @@ void winograd_weights(const Team& team, index_t rows, index_t n, const T* w, ind
       });
     }
   });
+}
+
+/// Transformed tiles of x and of dy: element (point, tile, i) at p[point * point_step + tile * tile_step + i * step].
+template <class T> struct winograd_operand {
+  const T* p;
+  index_t point, tile, step;
+};
+/// sums[point, filter, channel] (+)= the products of dy (`filters`) and x (`lanes` channels) over the tiles. `kg` filters
+/// of `lanes` channels lie in a point of the sums. The step of x is 1.
+template <class V, class T>
+void winograd_products(index_t points, index_t filters, index_t lanes, index_t tiles,
+                       const winograd_operand<T>& dy, const winograd_operand<T>& x, T* sums, index_t kg,
+                       bool add) {
+  using B = blocking<V>;
+  for (index_t q = 0; q < points; ++q)
+    for (index_t c = 0; c < lanes; c += B::NR)
+      row_blocks<B::MR>(filters, [&](index_t k, index_t m) {
+        const auto run = [&](auto nv) {
+          micro_rows<V, nv.value>(m, tiles, dy.p + q * dy.point + k * dy.step, dy.step, dy.tile,
+                                  x.p + q * x.point + c, x.tile, sums + (q * kg + k) * lanes + c, lanes, B::W,
+                                  add);
+        };
+        if (lanes - c > B::W) run(std::integral_constant<int, 2>{});
+        else run(std::integral_constant<int, 1>{});
+      });
 }
 
 /// dw = the transposed transform of the weights, of the sums of all slots, in their order: (slot, group, point, filter,

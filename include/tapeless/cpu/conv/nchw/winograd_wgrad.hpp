@@ -176,18 +176,9 @@ template <class V, int M> struct winograd_wgrad {
                                              p.cotangent_point());
                   });
                 }
-              for (index_t q = 0; q < p.points; ++q)
-                for (index_t c = 0; c < p.lanes; c += B::NR)
-                  row_blocks<B::MR>(filters, [&](index_t k, index_t m) {
-                    const auto run = [&](auto nv) {
-                      micro_rows<V, nv.value>(m, images * tiles,
-                                              cotangent + q * p.cotangent_point() + k * t.pitch, t.pitch, 1,
-                                              data + q * p.data_point() + c, p.lanes,
-                                              sum + (q * p.kg + k) * p.lanes + c, p.lanes, B::W, u > begin);
-                    };
-                    if (p.lanes - c > B::W) run(std::integral_constant<int, 2>{});
-                    else run(std::integral_constant<int, 1>{});
-                  });
+              winograd_products<V, T>(p.points, filters, p.lanes, images * tiles,
+                                      {cotangent, p.cotangent_point(), 1, t.pitch},
+                                      {data, p.data_point(), p.lanes, 1}, sum, p.kg, u > begin);
             }
           });
         });
