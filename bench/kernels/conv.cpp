@@ -9,7 +9,7 @@
 // ("onednn-own") and on channels-last tensors ("onednn-nhwc"), weights as they come;
 // {"layer","pass","chosen","best","regret"}: what conv_kernel_of takes on NCHW, and its time over that of the fastest
 // kernel there; and {"layer","pass","layout_gain","pays"}: time of that one over the time of the fastest kernel on
-// channels-last tensors, which are given so, and whether channels_last_pays. With --bf16 further kernels are what takes the
+// channels-last tensors, which are given so, and whether nhwc_pays. With --bf16 further kernels are what takes the
 // operands rounded to bf16, as planes ("bf16") and channels last ("bf16_last"); their share may exceed 1. A kernel is
 // timed only where all kernels agree on the result.
 
@@ -83,20 +83,20 @@ const char* name_of(conv_kernel k) {
     case conv_kernel::winograd: return "winograd";
     case conv_kernel::winograd4: return "winograd4";
     case conv_kernel::pointwise: return "pointwise";
-    case conv_kernel::narrow: return "narrow";
-    case conv_kernel::turned: return "turned";
-    case conv_kernel::channels_last: return "channels_last";
-    case conv_kernel::channels_last_trimmed: return "channels_last_trimmed";
-    case conv_kernel::channels_last_depthwise: return "channels_last_depthwise";
-    case conv_kernel::channels_last_winograd: return "channels_last_winograd";
-    case conv_kernel::channels_last_pointwise: return "channels_last_pointwise";
+    case conv_kernel::narrow_groups: return "narrow_groups";
+    case conv_kernel::via_nhwc: return "via_nhwc";
+    case conv_kernel::nhwc: return "nhwc";
+    case conv_kernel::nhwc_trimmed: return "nhwc_trimmed";
+    case conv_kernel::nhwc_depthwise: return "nhwc_depthwise";
+    case conv_kernel::nhwc_winograd: return "nhwc_winograd";
+    case conv_kernel::nhwc_pointwise: return "nhwc_pointwise";
   }
   return "";
 }
 
 // (n, area, c) of (n, c, area), or back
-bench::aligned_vector<float> with_channels_last(index_t n, index_t c, index_t area,
-                                                const bench::aligned_vector<float>& v, bool back = false) {
+bench::aligned_vector<float> with_nhwc(index_t n, index_t c, index_t area,
+                                       const bench::aligned_vector<float>& v, bool back = false) {
   bench::aligned_vector<float> to(v.size());
   for (index_t i = 0; i < n; ++i)
     for (index_t j = 0; j < c; ++j)
@@ -123,34 +123,30 @@ class program {
       ((k.k == K ? f.template operator()<cpu::conv_bf16_kernel{widened, K}>() : void()), ...);
     };
     if (k.words == product) f.template operator()<cpu::conv_bf16_kernel{product, conv_kernel::dense}>();
-    else if (k.words == pairs && k.k == conv_kernel::channels_last_pointwise)
-      f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::channels_last_pointwise}>();
-    else if (k.words == pairs)
-      f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::channels_last}>();
+    else if (k.words == pairs && k.k == conv_kernel::nhwc_pointwise)
+      f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::nhwc_pointwise}>();
+    else if (k.words == pairs) f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::nhwc}>();
     else
       widened_of(
           std::integer_sequence<conv_kernel, conv_kernel::columns, conv_kernel::indirect,
-                                conv_kernel::depthwise, conv_kernel::pointwise, conv_kernel::narrow,
-                                conv_kernel::turned, conv_kernel::channels_last,
-                                conv_kernel::channels_last_trimmed, conv_kernel::channels_last_depthwise,
-                                conv_kernel::channels_last_pointwise>{});
+                                conv_kernel::depthwise, conv_kernel::pointwise, conv_kernel::narrow_groups,
+                                conv_kernel::via_nhwc, conv_kernel::nhwc, conv_kernel::nhwc_trimmed,
+                                conv_kernel::nhwc_depthwise, conv_kernel::nhwc_pointwise>{});
   }
-  template <conv_pass P> void add_bf16(const layer& l, bool channels_last,
-                                       const bench::aligned_vector<float>& a,
+  template <conv_pass P> void add_bf16(const layer& l, bool nhwc, const bench::aligned_vector<float>& a,
                                        const bench::aligned_vector<float>& b,
                                        const bench::aligned_vector<float>& first,
                                        std::vector<contestant>& all) {
     auto e = l.extents();
-    e.channels_last = channels_last;
+    e.nhwc = nhwc;
     using tapeless::bf16;
     struct state {
       bench::aligned_vector<bf16> a, b, packed, each, shared;
       bench::aligned_vector<float> y;
     };
     const auto image = [&](const bench::aligned_vector<float>& v, bool of_x, bool back = false) {
-      if (!channels_last) return v;
-      return of_x ? with_channels_last(e.n, e.c, e.h * e.w, v, back)
-                  : with_channels_last(e.n, e.k, e.p * e.q, v, back);
+      if (!nhwc) return v;
+      return of_x ? with_nhwc(e.n, e.c, e.h * e.w, v, back) : with_nhwc(e.n, e.k, e.p * e.q, v, back);
     };
     const auto rounded = [](const bench::aligned_vector<float>& v) {
       bench::aligned_vector<bf16> r;
@@ -177,7 +173,7 @@ class program {
         off += (double{result[i]} - double{first[i]}) * (double{result[i]} - double{first[i]});
         norm += double{first[i]} * double{first[i]};
       }
-      const char* const name = channels_last ? "bf16_last" : "bf16";
+      const char* const name = nhwc ? "bf16_last" : "bf16";
       if (off <= 0x1p-14 * norm) return all.push_back({name, run});
       std::fprintf(stderr, "bench_kernels: %s %s %s: error %g\n", l.name, name_of(P), name,
                    std::sqrt(off / norm));
@@ -189,7 +185,7 @@ class program {
   void add(const layer& l, const bench::aligned_vector<float>& a, const bench::aligned_vector<float>& b,
            bench::aligned_vector<float>& first, std::vector<contestant>& all) {
     auto e = l.extents();
-    e.channels_last = cpu::takes_channels_last(K);
+    e.nhwc = cpu::takes_nhwc(K);
     if (!cpu::conv_kernel_takes<lanes>(P, K, e)) return;
     struct state {
       bench::aligned_vector<float> packed, each, shared, y, a, b;
@@ -206,10 +202,9 @@ class program {
                                       {},
                                       {}});
     const auto image = [&](const bench::aligned_vector<float>& v, bool of_x, bool back = false) {
-      return of_x ? with_channels_last(e.n, e.c, e.h * e.w, v, back)
-                  : with_channels_last(e.n, e.k, e.p * e.q, v, back);
+      return of_x ? with_nhwc(e.n, e.c, e.h * e.w, v, back) : with_nhwc(e.n, e.k, e.p * e.q, v, back);
     };
-    if (e.channels_last) {
+    if (e.nhwc) {
       s->a = image(a, P != conv_pass::dgrad);
       if (P == conv_pass::wgrad) s->b = image(b, false);
     }
@@ -223,14 +218,14 @@ class program {
     run();
     if (first.empty()) first = s->y;
     const bench::aligned_vector<float> result =
-        e.channels_last && P != conv_pass::wgrad ? image(s->y, P == conv_pass::dgrad, true) : s->y;
+        e.nhwc && P != conv_pass::wgrad ? image(s->y, P == conv_pass::dgrad, true) : s->y;
     float worst = 0, largest = 0;
     for (std::size_t i = 0; i < first.size(); ++i) {
       const float error = std::abs(result[i] - first[i]);
       worst = error <= worst ? worst : error; // a NaN stays
       largest = std::max(largest, std::abs(first[i]));
     }
-    if (K == conv_kernel::winograd || K == conv_kernel::winograd4 || K == conv_kernel::channels_last_winograd)
+    if (K == conv_kernel::winograd || K == conv_kernel::winograd4 || K == conv_kernel::nhwc_winograd)
       std::printf("{\"layer\":\"%s\",\"pass\":\"%s\",\"kernel\":\"%s\",\"error\":%.2g}\n", l.name, name_of(P),
                   name_of(K), static_cast<double>(worst / largest));
     if (worst <= 1e-4f * largest) return all.push_back({name_of(K), run});
@@ -250,20 +245,20 @@ class program {
     add<P, conv_kernel::depthwise>(l, a, b, first, all);
     add<P, conv_kernel::winograd>(l, a, b, first, all);
     add<P, conv_kernel::pointwise>(l, a, b, first, all);
-    add<P, conv_kernel::narrow>(l, a, b, first, all);
-    add<P, conv_kernel::turned>(l, a, b, first, all);
+    add<P, conv_kernel::narrow_groups>(l, a, b, first, all);
+    add<P, conv_kernel::via_nhwc>(l, a, b, first, all);
     // what conv_kernel_of chooses among unless it is asked for less exact sums
     const std::size_t ours = all.size();
     add<P, conv_kernel::winograd4>(l, a, b, first, all);
     const std::size_t last = all.size();
-    add<P, conv_kernel::channels_last>(l, a, b, first, all);
-    add<P, conv_kernel::channels_last_trimmed>(l, a, b, first, all);
-    add<P, conv_kernel::channels_last_depthwise>(l, a, b, first, all);
-    add<P, conv_kernel::channels_last_winograd>(l, a, b, first, all);
-    add<P, conv_kernel::channels_last_pointwise>(l, a, b, first, all);
+    add<P, conv_kernel::nhwc>(l, a, b, first, all);
+    add<P, conv_kernel::nhwc_trimmed>(l, a, b, first, all);
+    add<P, conv_kernel::nhwc_depthwise>(l, a, b, first, all);
+    add<P, conv_kernel::nhwc_winograd>(l, a, b, first, all);
+    add<P, conv_kernel::nhwc_pointwise>(l, a, b, first, all);
     const std::size_t last_end = all.size();
     if (bf16_)
-      for (const bool channels_last : {false, true}) add_bf16<P>(l, channels_last, a, b, first, all);
+      for (const bool nhwc : {false, true}) add_bf16<P>(l, nhwc, a, b, first, all);
 #ifdef TAPELESS_WITH_DNNL
     if (peers_)
       bench::onednn(e, team_.size(), [&](std::string_view pass, const char* peer, std::function<void()> run) {
@@ -277,9 +272,9 @@ class program {
           "{\"layer\":\"%s\",\"pass\":\"%s\",\"kernel\":\"%s\",\"threads\":%d,\"min_ms\":%.5g,\"share\":%.3f}\n",
           l.name, name_of(P), c.name.c_str(), team_.size(), c.ms, flops / c.ms * 1e-6 / peak_);
     // the time of the best of [begin, end), the kernels of one layout
-    const auto best_of = [&](std::size_t begin, std::size_t end, bool channels_last) {
+    const auto best_of = [&](std::size_t begin, std::size_t end, bool nhwc) {
       auto f = e;
-      f.channels_last = channels_last;
+      f.nhwc = nhwc;
       const std::string chosen = name_of(cpu::conv_kernel_of<lanes>(P, f));
       const contestant *best = &all[begin], *taken = best;
       for (std::size_t i = begin; i < end; ++i) {
@@ -292,7 +287,7 @@ class program {
     };
     const double planes_ms = best_of(0, ours, false), last_ms = best_of(last, last_end, true);
     std::printf("{\"layer\":\"%s\",\"pass\":\"%s\",\"layout_gain\":%.3f,\"pays\":%s}\n", l.name, name_of(P),
-                planes_ms / last_ms, cpu::channels_last_pays<lanes>(P, e) ? "true" : "false");
+                planes_ms / last_ms, cpu::nhwc_pays<lanes>(P, e) ? "true" : "false");
     std::fflush(stdout);
   }
 

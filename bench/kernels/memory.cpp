@@ -105,7 +105,7 @@ constexpr auto avg_pool = [](auto x) { return tl::avg_pool2d<tl::pool{.kernel = 
 constexpr auto layer_norm = [](auto x, auto gamma, auto beta) { return tl::layer_norm(x, gamma, beta); };
 constexpr auto batch_norm = [](auto x, auto gamma, auto beta) { return tl::batch_norm(x, gamma, beta); };
 constexpr auto softmax = [](auto x) { return tl::softmax(x); };
-constexpr auto to_channels_last = [](auto x) { return tl::transpose<0, 2, 3, 1>(x); };
+constexpr auto to_nhwc = [](auto x) { return tl::transpose<0, 2, 3, 1>(x); };
 
 } // namespace
 
@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
   p.op<images, channels, channels>("batch-norm", batch_norm);
   p.op<images, channels, channels, images>("batch-norm-vjp", tl::vjp<0, 1, 2>(batch_norm));
   p.op<square>("transpose", [](auto x) { return tl::transpose(x); });
-  p.op<images>("to-channels-last", to_channels_last);
+  p.op<images>("to-channels-last", to_nhwc);
   p.op<images>("max-pool", max_pool);
   p.op<images, halves>("max-pool-vjp", tl::vjp<0>(max_pool));
   p.op<images>("avg-pool", avg_pool);

@@ -20,7 +20,7 @@ namespace {
 template <class T, conv_pass P> void check_pass(const conv_extents& e, const exact_sums& exact,
                                                 const std::vector<T>& a, const std::vector<T>& b) {
   CAPTURE(static_cast<int>(P));
-  if (e.channels_last) conv_kernels::check<T, P, conv_kernels::last>(e, exact, a, b);
+  if (e.nhwc) conv_kernels::check<T, P, conv_kernels::last>(e, exact, a, b);
   else {
     conv_kernels::check<T, P, conv_kernels::planes>(e, exact, a, b);
     conv_kernels::check<T, P, conv_kernels::filtered>(e, exact, a, b);
@@ -110,7 +110,7 @@ TEST_CASE_TEMPLATE("conv: groups that are narrower than a vector", T, TAPELESS_E
       for (const index_t dil : {1, 2}) {
         const index_t c = 2 * std::max(W, channels);
         const conv_extents e = filter_of_three(3, c, 7, 9, c, pad, dil, 3 - dil, c / channels);
-        CHECK(conv_kernel_takes<simd<T>>(conv_pass::wgrad, conv_kernel::narrow, e) ==
+        CHECK(conv_kernel_takes<simd<T>>(conv_pass::wgrad, conv_kernel::narrow_groups, e) ==
               (sizeof(simd<T>) >= 32 && channels < W));
         check<T>(e);
       }
@@ -434,10 +434,10 @@ TEST_CASE_TEMPLATE("conv: windows trimmed to small images, in several chunks of 
                               .stride_w = 2,
                               .pad_top = 1,
                               .pad_left = 1};
-  constexpr auto trimmed = conv_kernel::channels_last_trimmed;
-  static_assert(conv_kernel_of<simd<T>>(conv_pass::fprop, in_channels_last(tiny)) == trimmed);
-  static_assert(conv_kernel_of<simd<T>>(conv_pass::dgrad, in_channels_last(tiny)) == trimmed);
-  static_assert(conv_kernel_of<simd<T>>(conv_pass::wgrad, in_channels_last(tiny)) == trimmed);
+  constexpr auto trimmed = conv_kernel::nhwc_trimmed;
+  static_assert(conv_kernel_of<simd<T>>(conv_pass::fprop, in_nhwc(tiny)) == trimmed);
+  static_assert(conv_kernel_of<simd<T>>(conv_pass::dgrad, in_nhwc(tiny)) == trimmed);
+  static_assert(conv_kernel_of<simd<T>>(conv_pass::wgrad, in_nhwc(tiny)) == trimmed);
 }
 
 TEST_CASE("conv: images narrower than vectors are turned in the cache") {
@@ -458,7 +458,7 @@ TEST_CASE("conv: images narrower than vectors are turned in the cache") {
     return e;
   }(narrow);
   constexpr auto turns = [](conv_pass p, conv_extents e, auto lane) {
-    return conv_kernel_of<simd<decltype(lane)>>(p, e) == conv_kernel::turned;
+    return conv_kernel_of<simd<decltype(lane)>>(p, e) == conv_kernel::via_nhwc;
   };
   constexpr auto with_groups = [](conv_extents e) {
     e.groups = 2;
@@ -475,7 +475,7 @@ TEST_CASE("conv: images narrower than vectors are turned in the cache") {
     CHECK(turns(p, tiny, 0.f) == (sizeof(simd<float>) >= 32));
     CHECK(!turns(p, with_groups(narrow), 0.f));
     CHECK(!turns(p, larger(narrow), 0.f)); // images that leave the cache
-    CHECK(!turns(p, in_channels_last(narrow), 0.f));
+    CHECK(!turns(p, in_nhwc(narrow), 0.f));
   }
 }
 
@@ -485,18 +485,18 @@ TEST_CASE("conv: wgrad of every kernel may be told which images there are") {
       .c = 24, .h = 16, .w = 16, .k = 32, .r = 3, .s = 3, .p = 16, .q = 16, .pad_top = 1, .pad_left = 1};
   for (const conv_kernel k :
        {conv_kernel::columns, conv_kernel::indirect, conv_kernel::depthwise, conv_kernel::winograd,
-        conv_kernel::winograd4, conv_kernel::narrow, conv_kernel::turned})
+        conv_kernel::winograd4, conv_kernel::narrow_groups, conv_kernel::via_nhwc})
     CHECK(conv2d_reads_lists<V>(k, e));
-  for (const conv_kernel k : {conv_kernel::channels_last, conv_kernel::channels_last_winograd,
-                              conv_kernel::channels_last_depthwise, conv_kernel::channels_last_trimmed})
-    CHECK(conv2d_reads_lists<V>(k, in_channels_last(e)));
+  for (const conv_kernel k : {conv_kernel::nhwc, conv_kernel::nhwc_winograd, conv_kernel::nhwc_depthwise,
+                              conv_kernel::nhwc_trimmed})
+    CHECK(conv2d_reads_lists<V>(k, in_nhwc(e)));
   CHECK(conv2d_reads_lists<V>(conv_kernel::pointwise, {.c = 8, .h = 4, .w = 4, .k = 8, .p = 4, .q = 4}));
   CHECK(conv2d_reads_lists<V>(conv_kernel::dense, {.c = 8, .h = 3, .w = 3, .k = 5, .r = 3, .s = 3}));
   // pixels are the rows of a product; several small images are read together
-  CHECK(!conv2d_reads_lists<V>(conv_kernel::channels_last_pointwise,
-                               in_channels_last({.c = 8, .h = 4, .w = 4, .k = 8, .p = 4, .q = 4})));
+  CHECK(!conv2d_reads_lists<V>(conv_kernel::nhwc_pointwise,
+                               in_nhwc({.c = 8, .h = 4, .w = 4, .k = 8, .p = 4, .q = 4})));
   CHECK(!conv2d_reads_lists<V>(
-      conv_kernel::channels_last_trimmed,
+      conv_kernel::nhwc_trimmed,
       {.c = 8, .h = 3, .w = 3, .k = 8, .r = 3, .s = 3, .p = 3, .q = 3, .pad_top = 1, .pad_left = 1}));
 }
 
@@ -519,10 +519,9 @@ TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr auto equals = [=]<conv_pass P>(std::integral_constant<conv_pass, P>) {
     for (const conv_kernel k :
          {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense, conv_kernel::depthwise,
-          conv_kernel::winograd, conv_kernel::winograd4, conv_kernel::pointwise, conv_kernel::narrow,
-          conv_kernel::turned, conv_kernel::channels_last, conv_kernel::channels_last_trimmed,
-          conv_kernel::channels_last_winograd, conv_kernel::channels_last_depthwise,
-          conv_kernel::channels_last_pointwise})
+          conv_kernel::winograd, conv_kernel::winograd4, conv_kernel::pointwise, conv_kernel::narrow_groups,
+          conv_kernel::via_nhwc, conv_kernel::nhwc, conv_kernel::nhwc_trimmed, conv_kernel::nhwc_winograd,
+          conv_kernel::nhwc_depthwise, conv_kernel::nhwc_pointwise})
       if (conv2d_scratch<P, simd<float>>(k, one) != conv2d_scratch<P, simd<float>>(k, many)) return false;
     return conv_kernel_of<simd<float>>(P, one) == conv_kernel_of<simd<float>>(P, many);
   };
@@ -569,9 +568,9 @@ TEST_CASE("conv: minimal filtering is taken where it pays, and only as far as it
       .c = 40, .h = 8, .w = 9, .k = 40, .r = 3, .s = 3, .p = 8, .q = 9, .pad_top = 1, .pad_left = 1};
   static_assert(all_are(conv_kernel::winograd, laws, 0.0));
   // channels last, and those of tests/laws/nhwc.hpp
-  static_assert(all_are(conv_kernel::channels_last_winograd, in_channels_last(e), 0.0f));
-  static_assert(!all_are(conv_kernel::channels_last_winograd, in_channels_last(with(e, 0)), 0.0f));
-  static_assert(all_are(conv_kernel::channels_last_winograd, in_channels_last(laws), 0.0));
+  static_assert(all_are(conv_kernel::nhwc_winograd, in_nhwc(e), 0.0f));
+  static_assert(!all_are(conv_kernel::nhwc_winograd, in_nhwc(with(e, 0)), 0.0f));
+  static_assert(all_are(conv_kernel::nhwc_winograd, in_nhwc(laws), 0.0));
   constexpr conv_extents dilated{.c = 40,
                                  .h = 8,
                                  .w = 9,
@@ -584,7 +583,7 @@ TEST_CASE("conv: minimal filtering is taken where it pays, and only as far as it
                                  .pad_left = 2,
                                  .dil_h = 2,
                                  .dil_w = 2};
-  static_assert(all_are(conv_kernel::channels_last_winograd, in_channels_last(dilated), 0.0));
+  static_assert(all_are(conv_kernel::nhwc_winograd, in_nhwc(dilated), 0.0));
   constexpr conv_extents tiles{.c = 24,
                                .h = 20,
                                .w = 21,

@@ -23,7 +23,7 @@ template <conv_pass P, conv_words Words, conv_kernel K> void check_kernel(const 
                                                                           const std::vector<bf16>& b) {
   constexpr conv_bf16_kernel kernel{Words, K};
   conv_extents plain = e;
-  plain.channels_last = Words == conv_words::pairs || e.channels_last;
+  plain.nhwc = Words == conv_words::pairs || e.nhwc;
   if (conv2d_bf16_kernel_of(P, e).words == conv_words::product) {
     if (Words != conv_words::product) return;
   } else if (Words == conv_words::product || !conv_kernel_takes<simd<float>>(P, K, plain)) return;
@@ -44,16 +44,16 @@ void check(const conv_extents& e) {
             [](auto pass, const conv_extents& of, const exact_sums& exact, const std::vector<bf16>& a,
                const std::vector<bf16>& b) {
               CAPTURE(static_cast<int>(pass.value));
-              CAPTURE(of.channels_last);
+              CAPTURE(of.nhwc);
               using enum conv_words;
               check_kernel<pass.value, product, conv_kernel::dense>(of, exact, a, b);
-              check_kernel<pass.value, pairs, conv_kernel::channels_last>(of, exact, a, b);
-              check_kernel<pass.value, pairs, conv_kernel::channels_last_pointwise>(of, exact, a, b);
+              check_kernel<pass.value, pairs, conv_kernel::nhwc>(of, exact, a, b);
+              check_kernel<pass.value, pairs, conv_kernel::nhwc_pointwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::pointwise>(of, exact, a, b);
-              check_kernel<pass.value, widened, conv_kernel::channels_last_pointwise>(of, exact, a, b);
-              check_kernel<pass.value, widened, conv_kernel::channels_last_depthwise>(of, exact, a, b);
+              check_kernel<pass.value, widened, conv_kernel::nhwc_pointwise>(of, exact, a, b);
+              check_kernel<pass.value, widened, conv_kernel::nhwc_depthwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::columns>(of, exact, a, b);
-              check_kernel<pass.value, widened, conv_kernel::narrow>(of, exact, a, b);
+              check_kernel<pass.value, widened, conv_kernel::narrow_groups>(of, exact, a, b);
             });
 }
 void check(conv_extents e, index_t end) {
@@ -144,10 +144,10 @@ TEST_CASE("conv of bf16: scratch and kernel do not depend on the batch, and mini
     const conv_kernel k = taken.k;
     if (taken.words == conv_words::product)
       return conv2d_bf16_scratch<P>(taken, e) == conv2d_bf16_scratch<P>(taken, more);
-    const conv_bf16_kernel pairs{conv_words::pairs, conv_kernel::channels_last},
+    const conv_bf16_kernel pairs{conv_words::pairs, conv_kernel::nhwc},
         plain{conv_words::widened, conv_kernel::columns};
     return conv2d_bf16_kernel_of(P, e) == conv2d_bf16_kernel_of(P, more) && k != conv_kernel::winograd &&
-           k != conv_kernel::winograd4 && k != conv_kernel::channels_last_winograd &&
+           k != conv_kernel::winograd4 && k != conv_kernel::nhwc_winograd &&
            conv2d_bf16_scratch<P>(taken, e) == conv2d_bf16_scratch<P>(taken, more) &&
            conv2d_bf16_scratch<P>(pairs, e) == conv2d_bf16_scratch<P>(pairs, more) &&
            conv2d_bf16_scratch<P>(plain, e) == conv2d_bf16_scratch<P>(plain, more);
@@ -165,7 +165,7 @@ TEST_CASE("conv of bf16: scratch and kernel do not depend on the batch, and mini
 TEST_CASE(
     "conv of bf16: what is finite in float is finite: infinite elements of x reach the taps that meet them") {
   const conv_extents e{.n = 1, .c = 2, .h = 5, .w = 6, .k = 16, .r = 3, .s = 3, .p = 3, .q = 4};
-  constexpr conv_bf16_kernel pairs{conv_words::pairs, conv_kernel::channels_last};
+  constexpr conv_bf16_kernel pairs{conv_words::pairs, conv_kernel::nhwc};
   std::vector<bf16> x(static_cast<std::size_t>(x_size(e)), bf16(1.0f));
   const std::vector<bf16> dy(static_cast<std::size_t>(y_size(e)), bf16(1.0f));
   x[4 * 6 + 2] = bf16(std::numeric_limits<float>::infinity()); // taps of the last row meet it

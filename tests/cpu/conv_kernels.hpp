@@ -34,9 +34,9 @@ void check_kernel(const conv_extents& e, const products::exact_sums& exact, cons
                                  conv2d_run<P, K, V>(team, e, x.data(), y.data(), out,
                                                      {packed, each, packed + need.packed}, lists);
                                }),
-        K == conv_kernel::winograd || K == conv_kernel::channels_last_winograd ? 3
-        : K == conv_kernel::winograd4                                          ? 24
-                                                                               : 0);
+        K == conv_kernel::winograd || K == conv_kernel::nhwc_winograd ? 3
+        : K == conv_kernel::winograd4                                 ? 24
+                                                                      : 0);
   };
   CHECK(agrees(a, b));
   if constexpr (P == conv_pass::wgrad)
@@ -54,17 +54,17 @@ void check(const conv_extents& e, const products::exact_sums& exact, const std::
     check_kernel<T, P, conv_kernel::dense>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::depthwise>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::pointwise>(e, exact, a, b);
-    check_kernel<T, P, conv_kernel::narrow>(e, exact, a, b);
-    check_kernel<T, P, conv_kernel::turned>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::narrow_groups>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::via_nhwc>(e, exact, a, b);
   } else if constexpr (F == filtered) {
     check_kernel<T, P, conv_kernel::winograd>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::winograd4>(e, exact, a, b);
   } else {
-    check_kernel<T, P, conv_kernel::channels_last>(e, exact, a, b);
-    check_kernel<T, P, conv_kernel::channels_last_trimmed>(e, exact, a, b);
-    check_kernel<T, P, conv_kernel::channels_last_depthwise>(e, exact, a, b);
-    check_kernel<T, P, conv_kernel::channels_last_winograd>(e, exact, a, b);
-    check_kernel<T, P, conv_kernel::channels_last_pointwise>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::nhwc>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::nhwc_trimmed>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::nhwc_depthwise>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::nhwc_winograd>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::nhwc_pointwise>(e, exact, a, b);
   }
 }
 

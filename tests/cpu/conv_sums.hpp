@@ -40,7 +40,7 @@ template <class F> void each_product(const conv_extents& e, F&& f) {
 }
 
 // (n, h, w, c) of (n, c, h, w), of vectors of any kind
-template <class Vector> Vector channels_last(index_t n, index_t c, index_t area, const Vector& v) {
+template <class Vector> Vector nhwc(index_t n, index_t c, index_t area, const Vector& v) {
   Vector to = v;
   for (index_t i = 0; i < n; ++i)
     for (index_t j = 0; j < c; ++j)
@@ -48,10 +48,10 @@ template <class Vector> Vector channels_last(index_t n, index_t c, index_t area,
   return to;
 }
 template <class Vector> Vector x_last(const conv_extents& e, const Vector& v) {
-  return channels_last(e.n, e.c, e.h * e.w, v);
+  return nhwc(e.n, e.c, e.h * e.w, v);
 }
 template <class Vector> Vector y_last(const conv_extents& e, const Vector& v) {
-  return channels_last(e.n, e.k, e.p * e.q, v);
+  return nhwc(e.n, e.k, e.p * e.q, v);
 }
 
 // p and q from padding at the bottom and on the right; false where no window fits
@@ -100,7 +100,7 @@ void each_pass(const conv_extents& e, const Values& x, const Values& w, const Va
   f(dgrad, e, dx, dy, w);
   f(wgrad, e, dw, x, dy);
   conv_extents last = e;
-  last.channels_last = true;
+  last.nhwc = true;
   const auto in_x = [&](exact_sums s) {
     for (auto* v : {&s.sum, &s.size, &s.terms}) *v = x_last(e, *v);
     return s;

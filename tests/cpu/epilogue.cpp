@@ -133,7 +133,8 @@ TEST_CASE("epilogue: the same for each kernel of convolution, behind which an ac
   CHECK(choice(first) == conv_kernel::depthwise);
   if (tl::cpu::width<double> == 4) CHECK(choice(second) == conv_kernel::columns);
   CHECK(choice(filtered) == conv_kernel::winograd);
-  CHECK(choice(third) == (sizeof(tl::cpu::simd<double>) == 64 ? conv_kernel::turned : conv_kernel::indirect));
+  CHECK(choice(third) ==
+        (sizeof(tl::cpu::simd<double>) == 64 ? conv_kernel::via_nhwc : conv_kernel::indirect));
   CHECK(choice(fourth) == conv_kernel::dense);
   constexpr tl::conv_extents narrow{.c = 40, .h = 12, .w = 12, .k = 16, .p = 12, .q = 12};
   CHECK(choice(narrow) == conv_kernel::pointwise);

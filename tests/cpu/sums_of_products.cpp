@@ -98,7 +98,7 @@ template <class T> void check_forms(index_t m, index_t n, index_t k) {
 }
 
 template <conv_pass P, conv_kernel K> void check_conv(conv_extents e) {
-  e.channels_last = takes_channels_last(K);
+  e.nhwc = takes_nhwc(K);
   e.p = e.h - e.r + 1;
   e.q = e.w - e.s + 1;
   REQUIRE(conv_kernel_takes<simd<float>>(P, K, e));
@@ -116,7 +116,7 @@ template <conv_pass P, conv_kernel K> void check_conv(conv_extents e) {
     for (index_t i = 0; i < static_cast<index_t>(b.size()); ++i)
       b[size(i)] = t.v[size(P == conv_pass::fprop   ? i % (cg * taps)
                             : P == conv_pass::dgrad ? i / (cg * taps) % (e.k / e.groups) * taps + i % taps
-                            : e.channels_last       ? i / e.k
+                            : e.nhwc                ? i / e.k
                                                     : i / (e.k * area) * area + i % area)];
     const auto need = conv2d_scratch<P, simd<float>>(K, e);
     const auto y = on_teams(kind == 1, [&](const auto& team) {
@@ -133,7 +133,7 @@ template <conv_pass P, conv_kernel K> void check_conv(conv_extents e) {
     });
     for (index_t i = 0; i < static_cast<index_t>(y.size()); ++i) {
       if (P == conv_pass::dgrad) { // only pixels that meet all taps
-        const index_t at = e.channels_last ? i / e.c % (e.h * e.w) : i % (e.h * e.w);
+        const index_t at = e.nhwc ? i / e.c % (e.h * e.w) : i % (e.h * e.w);
         const index_t row = at / e.w, col = at % e.w;
         if (row < e.r - 1 || col < e.s - 1 || row + e.r > e.h || col + e.s > e.w) continue;
       }
@@ -197,22 +197,22 @@ TEST_CASE("sums of products: gradients of weights along images and pixels") {
   check_conv<wgrad, columns>(images);
   check_conv<wgrad, indirect>({.c = 2, .h = 2000, .w = 300, .k = 2, .r = 2, .s = 2});
   check_conv<wgrad, indirect>(images);
-  check_conv<wgrad, channels_last>(image);
-  check_conv<wgrad, channels_last>(images);
+  check_conv<wgrad, nhwc>(image);
+  check_conv<wgrad, nhwc>(images);
   check_conv<wgrad, dense>({.n = 10000000, .c = 1, .k = 1});
   check_conv<wgrad, pointwise>({.n = 10, .c = 1, .h = 1000, .w = 1000, .k = 1});
   check_conv<wgrad, pointwise>({.c = 5, .h = 700, .w = 900, .k = 3});
-  check_conv<wgrad, channels_last_pointwise>({.n = 10, .c = 2, .h = 100, .w = 300, .k = 9});
+  check_conv<wgrad, nhwc_pointwise>({.n = 10, .c = 2, .h = 100, .w = 300, .k = 9});
   constexpr index_t W = static_cast<index_t>(simd<float>::size);
   const conv_extents small{.n = 30000, .c = 8, .h = 5, .w = 5, .k = W, .r = 3, .s = 3};
-  check_conv<wgrad, channels_last_trimmed>(small);
-  check_conv<wgrad, turned>(small);
+  check_conv<wgrad, nhwc_trimmed>(small);
+  check_conv<wgrad, via_nhwc>(small);
   const conv_extents planes{.n = 2, .c = 2, .h = 700, .w = 602, .k = 2, .r = 3, .s = 3, .groups = 2};
   check_conv<wgrad, depthwise>(planes);
-  check_conv<wgrad, channels_last_depthwise>(planes);
+  check_conv<wgrad, nhwc_depthwise>(planes);
   check_conv<wgrad, depthwise>({.n = 40000, .c = 1, .h = 5, .w = 6, .k = 1, .r = 3, .s = 4});
   if constexpr (W >= 8)
-    check_conv<wgrad, narrow>({.c = W, .h = 500, .w = 500, .k = W, .r = 3, .s = 3, .groups = W / 4});
+    check_conv<wgrad, narrow_groups>({.c = W, .h = 500, .w = 500, .k = W, .r = 3, .s = 3, .groups = W / 4});
 }
 
 TEST_CASE("sums of products: convolutions along channels and taps") {
@@ -222,13 +222,13 @@ TEST_CASE("sums of products: convolutions along channels and taps") {
     (P == conv_pass::fprop ? e.c : e.k) = channels;
     check_conv<P, columns>(e);
     check_conv<P, indirect>(e);
-    check_conv<P, channels_last>(e);
-    check_conv<P, channels_last_trimmed>(e);
+    check_conv<P, nhwc>(e);
+    check_conv<P, nhwc_trimmed>(e);
     e.r = e.s = 1;
     check_conv<P, pointwise>(e);
-    check_conv<P, channels_last_pointwise>(e);
+    check_conv<P, nhwc_pointwise>(e);
     check_conv<P, depthwise>({.c = 1, .h = 25, .w = 25, .k = 1, .r = 11, .s = 11});
-    check_conv<P, channels_last_depthwise>({.c = 9, .h = 25, .w = 25, .k = 9, .r = 11, .s = 11, .groups = 9});
+    check_conv<P, nhwc_depthwise>({.c = 9, .h = 25, .w = 25, .k = 9, .r = 11, .s = 11, .groups = 9});
   };
   for (const index_t channels : {100, 700, 30000}) {
     check(std::integral_constant<conv_pass, conv_pass::fprop>{}, channels);

@@ -111,7 +111,7 @@ TEST_CASE("transpose: a program's copies in another order, from a part of the op
     for (auto& x : view) x = static_cast<std::remove_cvref_t<decltype(x)>>(i++);
   };
   constexpr auto part = [](auto x) { return tl::transpose(tl::slice<1, 3, 190>(x)); };
-  constexpr auto channels_last = [](auto x) { return tl::transpose<0, 2, 3, 1>(x); };
+  constexpr auto nhwc = [](auto x) { return tl::transpose<0, 2, 3, 1>(x); };
   constexpr auto exchange = [](auto x) { return tl::transpose(x); };
   for (const int threads : {1, 2}) {
     using matrix = tl::tensor<float, 300, 200>; // several chunks of rows
@@ -129,7 +129,7 @@ TEST_CASE("transpose: a program's copies in another order, from a part of the op
     using images = tl::tensor<double, 2, 20, 17, 19>;
     tl::owned<images> x;
     number(*x);
-    auto bound = tl::jit(channels_last).bind<images>();
+    auto bound = tl::jit(nhwc).bind<images>();
     const auto y = bound(*x);
     bool right = true;
     for (int n = 0; n < 2; ++n)

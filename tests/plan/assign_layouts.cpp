@@ -55,7 +55,7 @@ template <int N> using planes = tl::tensor<double, N, 8, 9, 7>;
 template <int N> using rows_of_channels = tl::tensor<double, N, 9, 7, 8>;
 
 // (N, C, H, W) -> (N, H, W, C)
-std::vector<double> channels_last(const std::vector<double>& x, int n, int c, int area) {
+std::vector<double> nhwc(const std::vector<double>& x, int n, int c, int area) {
   std::vector<double> r(x.size());
   for (int i = 0; i < n; ++i)
     for (int k = 0; k < c; ++k)
@@ -86,10 +86,10 @@ template <class Program> constexpr int reorders(const Program& p) {
                                                                                                          : 0;
   return n;
 }
-template <class Program> constexpr int convs_channels_last(const Program& p) {
+template <class Program> constexpr int convs_nhwc(const Program& p) {
   int n = 0;
   for (const tl::detail::node& v : p.nodes)
-    n += tl::detail::is_conv(v.o) && tl::detail::is_channels_last(v.attr2) ? 1 : 0;
+    n += tl::detail::is_conv(v.o) && tl::detail::is_nhwc(v.attr2) ? 1 : 0;
   return n;
 }
 
@@ -104,7 +104,7 @@ TEST_CASE_TEMPLATE("channels last gives what planes give: value and gradients", 
     const auto r = support::random_values<double>(leaf.size(), seed++);
     for (std::size_t i = 0; i < r.size(); ++i) leaf.data()[i] = r[i];
   });
-  std::vector<double> x = support::random_values<double>(n * 8 * 63, 20), last = channels_last(x, n, 8, 63);
+  std::vector<double> x = support::random_values<double>(n * 8 * 63, 20), last = nhwc(x, n, 8, 63);
   constexpr auto first_step = tl::jit(tl::value_and_grad<0, 1>(network<layout::nchw>));
   constexpr auto last_step = tl::jit(tl::value_and_grad<0, 1>(network<layout::nhwc>));
   auto run = first_step.template bind<weights, planes<n>>();
@@ -113,17 +113,17 @@ TEST_CASE_TEMPLATE("channels last gives what planes give: value and gradients", 
   auto [value_last, by_p_last, by_x_last] = run_last(*p, rows_of_channels<n>(last.data()));
   // the program on planes is rewritten, axis by axis; the other one loses its permutations. Kernels: tests/laws
   using F = decltype(tl::value_and_grad<0, 1>(network<layout::nchw>));
-  CHECK(convs_channels_last(tl::detail::laid_out<F, weights, planes<n>>::value) == 12);
+  CHECK(convs_nhwc(tl::detail::laid_out<F, weights, planes<n>>::value) == 12);
   CHECK(value_last[0] == doctest::Approx(value[0]).epsilon(1e-12));
   near(elements(by_p_last), elements(by_p));
-  near(elements(by_x_last), channels_last(elements(by_x), n, 8, 63));
+  near(elements(by_x_last), nhwc(elements(by_x), n, 8, 63));
 }
 
 TEST_CASE("a program of images that are channels last has no reorder") {
   using F = decltype(tl::value_and_grad<0, 1>(network<layout::nhwc>));
   constexpr const auto& p = tl::detail::laid_out<F, weights, rows_of_channels<4>>::value;
   CHECK(reorders(p) == 0);
-  CHECK(convs_channels_last(p) == 12); // four convolutions, two gradients each
+  CHECK(convs_nhwc(p) == 12); // four convolutions, two gradients each
 }
 
 namespace {
@@ -148,7 +148,7 @@ TEST_CASE("a chain that suits channels last has reorders at its edges alone") {
   using X = tl::tensor<float, 8, 96, 7, 7>;
   using F = decltype(tl::value_and_grad<0, 1>(chain));
   constexpr const auto& p = tl::detail::laid_out<F, separable_weights, X>::value;
-  CHECK(convs_channels_last(p) == 18);
+  CHECK(convs_nhwc(p) == 18);
   CHECK(reorders(p) == 2); // x, and its gradient
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("depthwise layers of channels that fill no vector stay on planes") {
   using W = tl::tensor<float, 3, 1, 3, 3>;
   using F = decltype(tl::value_and_grad<0, 1, 2>(layers));
   constexpr const auto& p = tl::detail::laid_out<F, X, W, W>::value;
-  CHECK(convs_channels_last(p) == 0);
+  CHECK(convs_nhwc(p) == 0);
 }
 
 TEST_CASE("a reorder is a loop of its own, ahead of the convolution whose epilogue reads it") {

@@ -27,7 +27,7 @@ struct conv_extents {
   // the largest output tile of Winograd kernels that may be chosen: 2, 4, or 0 for none
   std::int64_t winograd = 2;
   // NHWC: x is (n, h, w, c), y is (n, p, q, k); weights do not change
-  bool channels_last = false;
+  bool nhwc = false;
   constexpr bool operator==(const conv_extents&) const = default;
 };
 

@@ -41,7 +41,7 @@ constexpr int groups_of(std::uint64_t options) { return static_cast<int>(options
 // One channel or one filter with windows of one pixel: elementwise products and their sum, which fuse. A sum over the
 // channels of x stays a convolution, whose kernel keeps the sums in registers. So does every NHWC convolution.
 constexpr bool is_product_of_pixels(op o, const shape& w, const window_attributes& a, std::uint64_t options) {
-  return groups_of(options) == 1 && !is_channels_last(options) && w.d[2] == 1 && w.d[3] == 1 &&
+  return groups_of(options) == 1 && !is_nhwc(options) && w.d[2] == 1 && w.d[3] == 1 &&
          (w.d[1] == 1 || (w.d[0] == 1 && o != op::conv_fprop)) && a.stride.h == 1 && a.stride.w == 1 &&
          a.padding == padding2(0);
 }
@@ -163,7 +163,7 @@ template <conv Attributes = conv{}, detail::handle X, detail::handle W> constexp
   static_assert(known_filtering<Attributes.winograd>, "tapeless: convolution(x, w): winograd is 0, 2 or 4");
   constexpr std::uint64_t options = conv_options(Attributes.groups, Attributes.winograd);
   if constexpr (Attributes.layout == layout::nhwc) {
-    return as_channels_last(x, [&](const auto& planes) { return conv2d<of_planes<Attributes>>(planes, w); });
+    return as_nhwc(x, [&](const auto& planes) { return conv2d<of_planes<Attributes>>(planes, w); });
   } else if constexpr (any_var<X, W>) {
     const shape sx = g[x.id()].s, sw = g[w.id()].s;
     require(g, sx.rank == 4 && sw.rank == 4,

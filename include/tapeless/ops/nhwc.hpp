@@ -15,7 +15,7 @@ template <auto Attributes> inline constexpr auto of_planes = [] {
   a.layout = layout::nchw;
   return a;
 }();
-template <class X, class F> constexpr auto as_channels_last(const X& x, const F& f) {
+template <class X, class F> constexpr auto as_nhwc(const X& x, const F& f) {
   if constexpr (any_var<X>) {
     graph& g = graph_of(x);
     require(g, g[x.id()].s.rank == 4, "tapeless: layout::nhwc: x is (N, H, W, C)", g[x.id()].s);

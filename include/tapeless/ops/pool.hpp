@@ -138,7 +138,7 @@ template <pool P, bool Max, class X> constexpr auto apply_pool(const X& x) {
 
 template <pool P, bool Max, class X> constexpr auto apply_pool_in_layout(const X& x) {
   if constexpr (P.layout == layout::nchw) return apply_pool<P, Max>(x);
-  else return as_channels_last(x, [](const auto& planes) { return apply_pool<of_planes<P>, Max>(planes); });
+  else return as_nhwc(x, [](const auto& planes) { return apply_pool<of_planes<P>, Max>(planes); });
 }
 
 template <class X> inline constexpr bool attributes_given = false;

@@ -69,12 +69,12 @@ constexpr window_attributes unpack(std::uint64_t p) {
 }
 
 // In the options of a convolution or pool: its images are NHWC. Only the planner sets it, see assign_layouts.hpp.
-inline constexpr std::uint64_t channels_last_bit = std::uint64_t{1} << 40;
-constexpr bool is_channels_last(std::uint64_t options) { return (options & channels_last_bit) != 0; }
-inline constexpr std::uint64_t to_channels_last = 0x1320, to_channels_first = 0x2130; // for transpose
+inline constexpr std::uint64_t nhwc_bit = std::uint64_t{1} << 40;
+constexpr bool is_nhwc(std::uint64_t options) { return (options & nhwc_bit) != 0; }
+inline constexpr std::uint64_t to_nhwc = 0x1320, to_nchw = 0x2130; // for transpose
 // an image of a node with these options as (N, C, H, W)
 constexpr shape image_of(const shape& s, std::uint64_t options) {
-  return is_channels_last(options) ? permuted(s, to_channels_first) : s;
+  return is_nhwc(options) ? permuted(s, to_nchw) : s;
 }
 
 constexpr extent_t spread(int taps, int dilation) { return extent_t{taps - 1} * dilation + 1; }

@@ -4,8 +4,8 @@
 // Convolution of bf16 operands; the result is float, products are exact, sums are of float. Extents: conv.hpp.
 //
 // Operands become 32-bit words, which kernels of float take as elements. With AVX512_BF16 a word holds two
-// neighbours along the summed axis, and one instruction adds both products. The kernels are channels_last, and
-// channels_last_pointwise for 1 x 1:
+// neighbours along the summed axis, and one instruction adds both products. The kernels are nhwc, and
+// nhwc_pointwise for 1 x 1:
 //   fprop   pairs of channels
 //   dgrad   pairs of filters
 //   wgrad   pairs of images, or the halves of a single image
@@ -33,9 +33,9 @@ struct conv_product {
 };
 constexpr conv_product product_of(conv_pass p, const conv_extents& e) {
   const index_t area = e.h * e.w;
-  const bool whole = !e.channels_last && filters_cover_image(e);
+  const bool whole = !e.nhwc && filters_cover_image(e);
   if (!whole && (!is_product(e) || is_shallow_product(p, e))) return {};
-  if (whole || e.channels_last) {
+  if (whole || e.nhwc) {
     const index_t rows = whole ? e.n : e.n * area, c = whole ? e.c * area : e.c;
     switch (p) {
       case conv_pass::fprop: return {{.m = rows, .n = e.k, .k = c, .tb = true, .b_batched = false}};
@@ -80,11 +80,10 @@ constexpr conv_bf16_kernel conv2d_bf16_kernel_of(conv_pass p, const conv_extents
   const index_t cg = e.c / e.groups, kg = e.k / e.groups;
   const index_t lanes = p == conv_pass::dgrad ? cg : kg, summed = p == conv_pass::dgrad ? kg : cg;
   const bool wgrad = p == conv_pass::wgrad, full = lanes * 10 >= 6 * whole_lanes<V>(lanes);
-  const bool pays = e.channels_last ? (wgrad ? e.groups == 1 || cg > 1 : summed > 1)
-                                    : full && (wgrad || summed * e.r * e.s >= 64);
+  const bool pays =
+      e.nhwc ? (wgrad ? e.groups == 1 || cg > 1 : summed > 1) : full && (wgrad || summed * e.r * e.s >= 64);
   if (bf16_lanes<V>::depth == 2 && pays && !is_shallow_product(p, e))
-    return {conv_words::pairs,
-            is_product(e) ? conv_kernel::channels_last_pointwise : conv_kernel::channels_last};
+    return {conv_words::pairs, is_product(e) ? conv_kernel::nhwc_pointwise : conv_kernel::nhwc};
   conv_extents plain = e;
   plain.winograd = 0;
   return {conv_words::widened, conv_kernel_of<V>(p, plain)};
@@ -93,7 +92,7 @@ constexpr conv_bf16_kernel conv2d_bf16_kernel_of(conv_pass p, const conv_extents
 /// Which kernels conv2d_bf16_kernel_of may choose for widened elements.
 constexpr bool is_of_widened_words(conv_kernel k) {
   using enum conv_kernel;
-  return k != dense && k != winograd && k != winograd4 && k != channels_last_winograd;
+  return k != dense && k != winograd && k != winograd4 && k != nhwc_winograd;
 }
 /// Scratch in elements of bf16; it does not depend on n.
 template <conv_pass P, class V = simd<float>>
@@ -102,9 +101,8 @@ constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extent
     return {.packed = packed_of_product<V>(P, e), .each = matmul_bf16_scratch<V>(product_of_many(P, e).e)};
   const auto need = [&] {
     if (k.words == conv_words::pairs)
-      return k.k == conv_kernel::channels_last
-                 ? conv_of_words<P, conv_kernel::channels_last, true, V>::need(e)
-                 : conv_of_words<P, conv_kernel::channels_last_pointwise, true, V>::need(e);
+      return k.k == conv_kernel::nhwc ? conv_of_words<P, conv_kernel::nhwc, true, V>::need(e)
+                                      : conv_of_words<P, conv_kernel::nhwc_pointwise, true, V>::need(e);
     return with_conv_kernel(k.k, [&](auto kernel) {
       if constexpr (is_of_widened_words(kernel)) return conv_of_words<P, kernel, false, V>::need(e);
       else return scratch_need{};

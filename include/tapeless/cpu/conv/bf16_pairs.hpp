@@ -20,11 +20,11 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
   using kernel = conv_kernel_type<P, K, typename L::lanes>;
 
   /// NCHW operands are transposed to NHWC words, and results back.
-  static constexpr bool turns(const conv_extents& e) { return Pairs && !e.channels_last; }
+  static constexpr bool turns(const conv_extents& e) { return Pairs && !e.nhwc; }
   static constexpr conv_extents on_words(conv_extents e) {
     e.winograd = 0;
     if (!Pairs) return e;
-    e.channels_last = true;
+    e.nhwc = true;
     if (P == conv_pass::fprop) e.c = e.groups * steps_of<L>(e.c / e.groups);
     if (P == conv_pass::dgrad) e.k = e.groups * steps_of<L>(e.k / e.groups);
     return e;
@@ -133,10 +133,10 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
     const auto turn = [&](const bf16* p, index_t rows, index_t width, index_t channels, index_t wanted,
                           index_t above, index_t below, index_t left_out, float* to) {
       const auto row = [&](index_t i) {
-        return i < 0 || i >= rows ? nullptr : p + i * width * (e.channels_last ? channels : 1);
+        return i < 0 || i >= rows ? nullptr : p + i * width * (e.nhwc ? channels : 1);
       };
       words_of_lines<L>(
-          team, 1, wanted, width, channels, rows * width, e.channels_last,
+          team, 1, wanted, width, channels, rows * width, e.nhwc,
           [&](index_t, index_t i) {
             return pair_of_lines{row(i - above), i < left_out ? nullptr : row(i - above + below)};
           },

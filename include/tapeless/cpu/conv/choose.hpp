@@ -68,9 +68,9 @@ template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents&
   return of.p * of.q >= 64 && filtering_gain<V>(of) >= (others ? 1.28 : 1.08);
 }
 
-/// How much faster minimal filtering of NHWC tensors is than the kernel channels_last. Counts vectors of products
+/// How much faster minimal filtering of NHWC tensors is than the kernel nhwc. Counts vectors of products
 /// and of the transforms of a tile, with coefficients fitted to small-s1, masked and distill-a-2 of bench_kernels.
-template <class V> constexpr double channels_last_filtering_gain(conv_pass p, const conv_extents& e) {
+template <class V> constexpr double nhwc_filtering_gain(conv_pass p, const conv_extents& e) {
   constexpr bool avx512 = sizeof(V) == 64;
   if (!three_by_three(e)) return 0;
   const auto vectors = [](index_t n) { return whole_lanes<V>(n) / static_cast<index_t>(V::size); };
@@ -112,12 +112,12 @@ template <class V> constexpr bool trimmed_pays(conv_pass p, const conv_extents& 
   return e.c >= 8 && (avx512 ? e.p * e.q <= 1024 || stays(1 << 19) : e.p * e.q <= 64 && e.c <= 128);
 }
 /// NHWC scratch pays on narrow images, whose columns do not fill vectors, if their channels do.
-template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e) {
+template <class V> constexpr bool via_nhwc_pays(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
   constexpr bool avx512 = sizeof(V) == 64;
   const auto filled = [](index_t n, index_t percent) { return n * 100 >= percent * whole_lanes<V>(n); };
   const index_t taps = e.r * e.s;
-  if (sizeof(V) < 32 || !takes_turned<typename V::value_type>(e) || std::min(e.c, e.k) < 8) return false;
+  if (sizeof(V) < 32 || !takes_via_nhwc<typename V::value_type>(e) || std::min(e.c, e.k) < 8) return false;
   if (taps == 1 && !(avx512 && p == conv_pass::dgrad && e.stride_w > 1)) return false;
   // with short vectors also wider images, if a filter has many taps: each transposed pixel is used by all taps
   const bool narrow = e.q <= W || (!avx512 && taps > 9 && e.q <= 4 * W && !filled(e.q, 87));
@@ -129,7 +129,7 @@ template <class V> constexpr bool turned_pays(conv_pass p, const conv_extents& e
       return filled(e.c, 75) && !(avx512 && taps > 25 && e.stride_w == 1 && e.pad_left > 0) &&
              (e.w <= W || (e.stride_w > 1 && e.w <= 4 * W) || !filled(e.w, avx512 ? 87 : 88));
     case conv_pass::wgrad:
-      return turned_wgrad<V>::takes(e) &&
+      return via_nhwc_wgrad<V>::takes(e) &&
              (avx512 ? narrow || !filled(e.q, 87) : narrow && (e.w <= W || taps > 9));
   }
   return false;
@@ -162,16 +162,16 @@ template <class V> constexpr bool few_filtered_weights(conv_pass p, const conv_e
   if (p == conv_pass::dgrad) return weights <= 10 * million;
   return weights <= (area < 400 ? 2.5 : 4) * million;
 }
-/// Does minimal filtering of NHWC tensors pay, compared with channels_last and channels_last_trimmed?
-template <class V> constexpr bool channels_last_filtering_pays(conv_pass p, const conv_extents& e) {
+/// Does minimal filtering of NHWC tensors pay, compared with nhwc and nhwc_trimmed?
+template <class V> constexpr bool nhwc_filtering_pays(conv_pass p, const conv_extents& e) {
   if (!three_by_three(e) || e.winograd == 0 || std::min(e.p, e.q) < 6 || !few_filtered_weights<V>(p, e))
     return false;
   const index_t area = p == conv_pass::dgrad ? e.h * e.w : e.p * e.q;
-  const bool trimmed = p == conv_pass::wgrad ? channels_last_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
+  const bool trimmed = p == conv_pass::wgrad ? nhwc_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
   const double inside = trimmed && trimmed_pays<V>(p, e)
                             ? static_cast<double>(products_inside(e)) / static_cast<double>(9 * area)
                             : 1;
-  return channels_last_filtering_gain<V>(p, e) * inside >= 1.1;
+  return nhwc_filtering_gain<V>(p, e) * inside >= 1.1;
 }
 
 /// The fastest kernel. Vectors of columns are half empty on narrow images. Vectors of channels need enough channels,
@@ -182,25 +182,25 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
   constexpr bool long_vectors = W >= 16; // columns often do not fill them
   const index_t cg = e.c / e.groups, kg = e.k / e.groups, taps = e.r * e.s;
   const bool strided = e.stride_w > 1;
-  if (e.channels_last)
-    return is_product(e)                           ? conv_kernel::channels_last_pointwise
-           : one_filter_a_channel(e) && e.c > 1    ? conv_kernel::channels_last_depthwise
-           : channels_last_filtering_pays<V>(p, e) ? conv_kernel::channels_last_winograd
-           : trimmed_pays<V>(p, e) && conv_kernel_takes<V>(p, conv_kernel::channels_last_trimmed, e)
-               ? conv_kernel::channels_last_trimmed
-               : conv_kernel::channels_last;
+  if (e.nhwc)
+    return is_product(e)                        ? conv_kernel::nhwc_pointwise
+           : one_filter_a_channel(e) && e.c > 1 ? conv_kernel::nhwc_depthwise
+           : nhwc_filtering_pays<V>(p, e)       ? conv_kernel::nhwc_winograd
+           : trimmed_pays<V>(p, e) && conv_kernel_takes<V>(p, conv_kernel::nhwc_trimmed, e)
+               ? conv_kernel::nhwc_trimmed
+               : conv_kernel::nhwc;
   if (filters_cover_image(e)) return conv_kernel::dense;
-  const bool turned = turned_pays<V>(p, e);
+  const bool via_nhwc = via_nhwc_pays<V>(p, e);
   // transformed weights that do not fit in the nearest caches
   const bool streamed = p != conv_pass::wgrad && e.p * e.q <= 256 && 16 * cg * kg >= 1 << 20;
   const index_t area = e.p * e.q;
   const bool small = !long_vectors                                ? area <= 64
                      : p == conv_pass::wgrad && cg * kg > 1 << 13 ? area < 64
                                                                   : area <= 144;
-  if (turned && (small || streamed)) return conv_kernel::turned;
+  if (via_nhwc && (small || streamed)) return conv_kernel::via_nhwc;
   if (e.winograd > 0 && winograd_pays<V>(p, e))
     return takes_larger_tiles(e) ? conv_kernel::winograd4 : conv_kernel::winograd;
-  if (turned) return conv_kernel::turned;
+  if (via_nhwc) return conv_kernel::via_nhwc;
   bool indirect = false;
   switch (p) {
     case conv_pass::fprop:
@@ -230,7 +230,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       break;
     case conv_pass::wgrad:
       if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && taps > 1))) return conv_kernel::depthwise;
-      if (narrow_wgrad<V>::takes(e)) return conv_kernel::narrow;
+      if (narrow_groups_wgrad<V>::takes(e)) return conv_kernel::narrow_groups;
       if (pointwise_wgrad_pays<V>(e)) return conv_kernel::pointwise;
       if (long_vectors) // `columns` takes up to five times as long for few filters of many channels, or with strides
         indirect =
@@ -248,8 +248,8 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
 
 /// Is the best NHWC kernel at least 5 % faster than the best NCHW kernel, without reorders? It gains where lanes of
 /// columns are half empty, strided or far apart, and loses to minimal filtering.
-///   @pre !e.channels_last
-template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_extents& e) {
+///   @pre !e.nhwc
+template <class V> constexpr bool nhwc_pays(conv_pass p, const conv_extents& e) {
   constexpr index_t W = static_cast<index_t>(V::size);
   const auto filled = [](index_t n, index_t percent) { return n * 100 >= percent * whole_lanes<V>(n); };
   constexpr bool long_vectors = W >= 16;
@@ -260,16 +260,16 @@ template <class V> constexpr bool channels_last_pays(conv_pass p, const conv_ext
   }
   const conv_kernel now = conv_kernel_of<V>(p, e);
   if (now == conv_kernel::dense) return false;
-  if (now == conv_kernel::turned) return true; // the same kernel without the transposes
+  if (now == conv_kernel::via_nhwc) return true; // the same kernel without the transposes
   const bool dilated = e.dil_h > 1 || e.dil_w > 1;
-  const conv_kernel there = conv_kernel_of<V>(p, in_channels_last(e));
-  if (there == conv_kernel::channels_last_winograd)
+  const conv_kernel there = conv_kernel_of<V>(p, in_nhwc(e));
+  if (there == conv_kernel::nhwc_winograd)
     // dilation tears the lines of NCHW: it loses from 2 W channels on, else (but for wgrad) above 2 W
     return now == conv_kernel::winograd
                ? std::min(cg, kg) >= (dilated || p == conv_pass::wgrad ? 2 * W : 2 * W + 1)
                : now != conv_kernel::winograd4;
   if (now == conv_kernel::winograd || now == conv_kernel::winograd4)
-    return there == conv_kernel::channels_last_trimmed && e.q <= (p == conv_pass::wgrad ? 8 : 10);
+    return there == conv_kernel::nhwc_trimmed && e.q <= (p == conv_pass::wgrad ? 8 : 10);
   const bool product = pointwise(e), strided = e.stride_h > 1 || e.stride_w > 1;
   const bool large = cg * kg >= 1 << 14;
   switch (p) {

@@ -6,7 +6,7 @@
 //   dgrad   dx = the transpose of fprop in x:  (dy, w) -> dx
 //   wgrad   dw = the transpose of fprop in w:  (x, dy) -> dw;  zeros where n is 0
 //
-// With e.channels_last (NHWC) x is (n, h, w, c) and y (n, p, q, k). NHWC and NCHW have different kernels.
+// With e.nhwc (NHWC) x is (n, h, w, c) and y (n, p, q, k). NHWC and NCHW have different kernels.
 //
 // n may be 0; all other extents are at least 1. Results are overwritten and overlap no operand. conv_kernel_of
 // chooses the kernel by all extents but n.

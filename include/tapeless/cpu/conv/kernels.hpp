@@ -30,20 +30,20 @@ namespace tapeless::cpu {
 
 enum class conv_pass : std::uint8_t { fprop, dgrad, wgrad };
 enum class conv_kernel : std::uint8_t {
-  columns,                 // NCHW: lanes are columns of the image
-  indirect,                // lanes are channels
-  dense,                   // filters as large as the image
-  depthwise,               // one channel a group
-  winograd,                // 3 x 3 without stride, tiles of 2 x 2
-  winograd4,               // tiles of 4 x 4: fewer products, less exact
-  pointwise,               // 1 x 1 without stride or padding
-  narrow,                  // wgrad of groups narrower than a vector, 3 x 3 without stride
-  turned,                  // small images, transposed to NHWC in the cache
-  channels_last,           // NHWC; so are those below
-  channels_last_trimmed,   // small images, without the taps on padding
-  channels_last_winograd,  // 3 x 3 without stride, tiles of 2 x 2
-  channels_last_depthwise, // one channel and one filter a group
-  channels_last_pointwise, // 1 x 1 without stride, padding or groups
+  columns,        // NCHW: lanes are columns of the image
+  indirect,       // lanes are channels
+  dense,          // filters as large as the image
+  depthwise,      // one channel a group
+  winograd,       // 3 x 3 without stride, tiles of 2 x 2
+  winograd4,      // tiles of 4 x 4: fewer products, less exact
+  pointwise,      // 1 x 1 without stride or padding
+  narrow_groups,  // wgrad of groups narrower than a vector, 3 x 3 without stride
+  via_nhwc,       // small images, transposed to NHWC in the cache
+  nhwc,           // NHWC; so are those below
+  nhwc_trimmed,   // small images, without the taps on padding
+  nhwc_winograd,  // 3 x 3 without stride, tiles of 2 x 2
+  nhwc_depthwise, // one channel and one filter a group
+  nhwc_pointwise, // 1 x 1 without stride, padding or groups
 };
 
 template <class Fprop, class Dgrad, class Wgrad> struct conv_passes {
@@ -67,40 +67,35 @@ template <class V> struct conv_family<conv_kernel::winograd4, V>
 template <class V> struct conv_family<conv_kernel::pointwise, V>
     : conv_passes<pointwise_fprop<V>, pointwise_dgrad<V>, pointwise_wgrad<V>> {};
 // conv_kernel_takes refuses fprop and dgrad of it.
-template <class V> struct conv_family<conv_kernel::narrow, V>
-    : conv_passes<columns_fprop<V>, columns_dgrad<V>, narrow_wgrad<V>> {};
-template <class V> struct conv_family<conv_kernel::turned, V>
-    : conv_passes<turned_fprop<V>, turned_dgrad<V>, turned_wgrad<V>> {};
-template <class V> struct conv_family<conv_kernel::channels_last, V>
-    : conv_passes<channels_last_fprop<V>, channels_last_dgrad<V>, channels_last_wgrad<V>> {};
-template <class V> struct conv_family<conv_kernel::channels_last_trimmed, V>
-    : conv_passes<channels_last_trimmed_fprop<V>, channels_last_trimmed_dgrad<V>,
-                  channels_last_trimmed_wgrad<V>> {};
-template <class V> struct conv_family<conv_kernel::channels_last_winograd, V>
-    : conv_passes<channels_last_winograd_fprop<V>, channels_last_winograd_dgrad<V>,
-                  channels_last_winograd_wgrad<V>> {};
-template <class V> struct conv_family<conv_kernel::channels_last_depthwise, V>
-    : conv_passes<channels_last_depthwise_fprop<V>, channels_last_depthwise_dgrad<V>,
-                  channels_last_depthwise_wgrad<V>> {};
-template <class V> struct conv_family<conv_kernel::channels_last_pointwise, V>
-    : conv_family<conv_kernel::dense, V> {};
+template <class V> struct conv_family<conv_kernel::narrow_groups, V>
+    : conv_passes<columns_fprop<V>, columns_dgrad<V>, narrow_groups_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::via_nhwc, V>
+    : conv_passes<via_nhwc_fprop<V>, via_nhwc_dgrad<V>, via_nhwc_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::nhwc, V>
+    : conv_passes<nhwc_fprop<V>, nhwc_dgrad<V>, nhwc_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::nhwc_trimmed, V>
+    : conv_passes<nhwc_trimmed_fprop<V>, nhwc_trimmed_dgrad<V>, nhwc_trimmed_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::nhwc_winograd, V>
+    : conv_passes<nhwc_winograd_fprop<V>, nhwc_winograd_dgrad<V>, nhwc_winograd_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::nhwc_depthwise, V>
+    : conv_passes<nhwc_depthwise_fprop<V>, nhwc_depthwise_dgrad<V>, nhwc_depthwise_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::nhwc_pointwise, V> : conv_family<conv_kernel::dense, V> {};
 template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
     std::conditional_t<P == conv_pass::fprop, typename conv_family<K, V>::fprop,
                        std::conditional_t<P == conv_pass::dgrad, typename conv_family<K, V>::dgrad,
                                           typename conv_family<K, V>::wgrad>>;
 
-constexpr bool takes_channels_last(conv_kernel k) {
+constexpr bool takes_nhwc(conv_kernel k) {
   using enum conv_kernel;
-  return k == channels_last || k == channels_last_trimmed || k == channels_last_winograd ||
-         k == channels_last_depthwise || k == channels_last_pointwise;
+  return k == nhwc || k == nhwc_trimmed || k == nhwc_winograd || k == nhwc_depthwise || k == nhwc_pointwise;
 }
-constexpr conv_extents in_channels_last(conv_extents e) {
-  e.channels_last = true;
+constexpr conv_extents in_nhwc(conv_extents e) {
+  e.nhwc = true;
   return e;
 }
 /// Can kernel k run pass p of e?
 template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, const conv_extents& e) {
-  if (e.channels_last != takes_channels_last(k)) return false;
+  if (e.nhwc != takes_nhwc(k)) return false;
   switch (k) {
     case conv_kernel::columns: return p == conv_pass::wgrad || !pointwise(e);
     case conv_kernel::indirect: return p != conv_pass::wgrad || indirect_wgrad<V>::takes(e);
@@ -108,16 +103,16 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
     case conv_kernel::depthwise: return one_channel_a_group(e);
     case conv_kernel::winograd:
     case conv_kernel::winograd4:
-    case conv_kernel::channels_last_winograd: return three_by_three(e);
+    case conv_kernel::nhwc_winograd: return three_by_three(e);
     case conv_kernel::pointwise: return pointwise(e);
-    case conv_kernel::narrow: return p == conv_pass::wgrad && narrow_wgrad<V>::takes(e);
-    case conv_kernel::turned:
-      return p == conv_pass::wgrad ? turned_wgrad<V>::takes(e) : takes_turned<typename V::value_type>(e);
-    case conv_kernel::channels_last: return !is_product(e);
-    case conv_kernel::channels_last_trimmed:
-      return p == conv_pass::wgrad ? channels_last_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
-    case conv_kernel::channels_last_depthwise: return one_filter_a_channel(e);
-    case conv_kernel::channels_last_pointwise: return is_product(e);
+    case conv_kernel::narrow_groups: return p == conv_pass::wgrad && narrow_groups_wgrad<V>::takes(e);
+    case conv_kernel::via_nhwc:
+      return p == conv_pass::wgrad ? via_nhwc_wgrad<V>::takes(e) : takes_via_nhwc<typename V::value_type>(e);
+    case conv_kernel::nhwc: return !is_product(e);
+    case conv_kernel::nhwc_trimmed:
+      return p == conv_pass::wgrad ? nhwc_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
+    case conv_kernel::nhwc_depthwise: return one_filter_a_channel(e);
+    case conv_kernel::nhwc_pointwise: return is_product(e);
   }
   return false;
 }
@@ -134,15 +129,15 @@ template <class F> constexpr auto with_conv_kernel(conv_kernel k, const F& f) {
     case winograd: return f(conv_kernel_constant<winograd>{});
     case winograd4: return f(conv_kernel_constant<winograd4>{});
     case pointwise: return f(conv_kernel_constant<pointwise>{});
-    case narrow: return f(conv_kernel_constant<narrow>{});
-    case turned: return f(conv_kernel_constant<turned>{});
-    case channels_last: return f(conv_kernel_constant<channels_last>{});
-    case channels_last_trimmed: return f(conv_kernel_constant<channels_last_trimmed>{});
-    case channels_last_winograd: return f(conv_kernel_constant<channels_last_winograd>{});
-    case channels_last_depthwise: return f(conv_kernel_constant<channels_last_depthwise>{});
-    case channels_last_pointwise: break;
+    case narrow_groups: return f(conv_kernel_constant<narrow_groups>{});
+    case via_nhwc: return f(conv_kernel_constant<via_nhwc>{});
+    case nhwc: return f(conv_kernel_constant<nhwc>{});
+    case nhwc_trimmed: return f(conv_kernel_constant<nhwc_trimmed>{});
+    case nhwc_winograd: return f(conv_kernel_constant<nhwc_winograd>{});
+    case nhwc_depthwise: return f(conv_kernel_constant<nhwc_depthwise>{});
+    case nhwc_pointwise: break;
   }
-  return f(conv_kernel_constant<channels_last_pointwise>{});
+  return f(conv_kernel_constant<nhwc_pointwise>{});
 }
 
 } // namespace tapeless::cpu

@@ -10,9 +10,9 @@
 namespace tapeless::cpu {
 
 /// Images of a chunk: as many as have at most 192 KB of x and y, but at least one.
-struct turned_images {
+struct images_via_nhwc {
   index_t of_x, of_y, count;
-  constexpr explicit turned_images(const conv_extents& e, index_t element)
+  constexpr explicit images_via_nhwc(const conv_extents& e, index_t element)
       : of_x(e.c * e.h * e.w),
         of_y(e.k * e.p * e.q),
         count(std::clamp<index_t>((3 << 16) / element / std::max<index_t>(of_x + of_y, 1), 1, 32)) {}
@@ -21,7 +21,7 @@ struct turned_images {
   index_t together(index_t n, int team) const { return std::clamp<index_t>(ceil_div(n, team), 1, count); }
 };
 /// x and y of one image stay in the second-level cache.
-template <class T> constexpr bool takes_turned(const conv_extents& e) {
+template <class T> constexpr bool takes_via_nhwc(const conv_extents& e) {
   constexpr index_t element = static_cast<index_t>(sizeof(T));
   return takes_trimmed(e) && (e.c * e.h * e.w + e.k * e.p * e.q) * element <= 1 << 19;
 }
@@ -41,22 +41,22 @@ template <class V, class T> void turn_to_first(index_t images, index_t channels,
 }
 
 /// fprop, or (ToImage) dgrad.
-template <class V, bool ToImage> struct turned_conv {
+template <class V, bool ToImage> struct via_nhwc_conv {
   using T = typename V::value_type;
-  using last = std::conditional_t<ToImage, channels_last_trimmed_dgrad<V>, channels_last_trimmed_fprop<V>>;
+  using last = std::conditional_t<ToImage, nhwc_trimmed_dgrad<V>, nhwc_trimmed_fprop<V>>;
   struct side {
     index_t channels, pixels;
     constexpr index_t size() const { return channels * pixels; }
   };
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.packed = last::need(e).packed, .each = turned_images(e, sizeof(T)).each()};
+    return {.packed = last::need(e).packed, .each = images_via_nhwc(e, sizeof(T)).each()};
   }
   template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
     last::pack(team, e, w, packed);
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* a, const T*,
                                         T* result, const scratch_of_kernel<T>& s) {
-    const turned_images i(e, sizeof(T));
+    const images_via_nhwc i(e, sizeof(T));
     const side x{e.c, e.h * e.w}, y{e.k, e.p * e.q}, in = ToImage ? y : x, out = ToImage ? x : y;
     const index_t together = i.together(e.n, team.size()), chunks = ceil_div(e.n, together);
     const index_t cuts = cuts_of_lanes<V>(chunks, out.channels, e.n * i.of_y * e.c * e.r * e.s, team.size());
@@ -72,24 +72,24 @@ template <class V, bool ToImage> struct turned_conv {
     });
   }
 };
-template <class V> using turned_fprop = turned_conv<V, false>;
-template <class V> using turned_dgrad = turned_conv<V, true>;
+template <class V> using via_nhwc_fprop = via_nhwc_conv<V, false>;
+template <class V> using via_nhwc_dgrad = via_nhwc_conv<V, true>;
 
 /// Sums over parts of the batch (slots) are added in their order.
-template <class V> struct turned_wgrad {
+template <class V> struct via_nhwc_wgrad {
   using T = typename V::value_type;
-  using last = channels_last_trimmed_wgrad<V>;
-  static constexpr bool takes(const conv_extents& e) { return takes_turned<T>(e) && last::takes(e); }
+  using last = nhwc_trimmed_wgrad<V>;
+  static constexpr bool takes(const conv_extents& e) { return takes_via_nhwc<T>(e) && last::takes(e); }
   static constexpr index_t slots(const conv_extents& e) {
     return std::clamp<index_t>((1 << 18) / (e.k * e.c * e.r * e.s), 1, 8);
   }
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.each = turned_images(e, sizeof(T)).each(), .shared = (slots(e) + 2) * e.k * e.c * e.r * e.s};
+    return {.each = images_via_nhwc(e, sizeof(T)).each(), .shared = (slots(e) + 2) * e.k * e.c * e.r * e.s};
   }
   static constexpr bool reads_lists(const conv_extents&) { return true; }
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
-    const turned_images i(e, sizeof(T));
+    const images_via_nhwc i(e, sizeof(T));
     const index_t size = e.k * e.c * e.r * e.s, units = last::units_of(e, 1), most = slots(e);
     if (e.n == 0) return void(std::fill_n(dw, size, T(0)));
     // a slot of few images takes fewer at a time

@@ -48,7 +48,7 @@ template <class Step> constexpr conv_extents conv_of(const Step& s, const shape&
   e.s = w.d[3];
   e.groups = detail::groups_of(s.attr2);
   e.winograd = detail::winograd_of(s.attr2);
-  e.channels_last = detail::is_channels_last(s.attr2);
+  e.nhwc = detail::is_nhwc(s.attr2);
   return e;
 }
 template <class Step> constexpr conv_extents conv_of(const Step& s, const shape (&q)[3]) {
@@ -61,7 +61,7 @@ constexpr window_extents window_of(const step& s, const shape& image, const shap
   const shape x = image_of(image, s.attr2), y = image_of(result, s.attr2);
   const pair2 k = detail::unpack_kernel(s.attr2);
   auto e = sliding<window_extents>(s, x, y);
-  const bool last = detail::is_channels_last(s.attr2);
+  const bool last = detail::is_nhwc(s.attr2);
   e.planes = last ? x.d[0] : x.d[0] * x.d[1];
   e.inner = last ? x.d[1] : 1;
   e.r = k.h;

@@ -63,10 +63,10 @@ template <class Cost, int N, int O> constexpr raw_program assign_layouts(const p
     if (c.of < 0) {
       c.of = i;
       c.written = Cost::conv_ns(v, q[0], q[1]);
-      v.attr2 |= channels_last_bit;
-      if (v.o != op::conv_wgrad) v.s = permuted(v.s, to_channels_last);
-      c.nhwc = Cost::conv_ns(v, permuted(q[0], to_channels_last),
-                             v.o == op::conv_wgrad ? permuted(q[1], to_channels_last) : q[1]);
+      v.attr2 |= nhwc_bit;
+      if (v.o != op::conv_wgrad) v.s = permuted(v.s, to_nhwc);
+      c.nhwc =
+          Cost::conv_ns(v, permuted(q[0], to_nhwc), v.o == op::conv_wgrad ? permuted(q[1], to_nhwc) : q[1]);
       different.push_back(c);
     }
     written += c.written;

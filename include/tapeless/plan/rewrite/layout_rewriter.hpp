@@ -24,7 +24,7 @@ template <class Nodes> constexpr extent_t images_of_sweep(const Nodes& nodes, in
 }
 
 template <int N, int O> class layout_rewriter {
-  struct forms { // ids in the new graph, or not made yet; nhwc: the tensor permuted by to_channels_last
+  struct forms { // ids in the new graph, or not made yet; nhwc: the tensor permuted by to_nhwc
     int nchw = no_node, nhwc = no_node;
   };
   const program<N, O>& p_;
@@ -60,7 +60,7 @@ template <int N, int O> class layout_rewriter {
     if (made_[i].nchw >= 0) return made_[i].nchw;
     const node& v = at(i);
     int r = no_node;
-    if (!is_view(v.o)) r = permute(made_[i].nhwc, to_channels_first);
+    if (!is_view(v.o)) r = permute(made_[i].nhwc, to_nchw);
     else {
       const int a = as_nchw(v.in[0]);
       switch (v.o) {
@@ -86,21 +86,21 @@ template <int N, int O> class layout_rewriter {
     const node& v = at(i);
     int r = no_node;
     if (v.o == op::copy) r = as_nhwc(v.in[0]);
-    else if (v.o == op::expand) r = expand(g_, beside_nhwc(v.in[0]), permuted(v.s, to_channels_last));
+    else if (v.o == op::expand) r = expand(g_, beside_nhwc(v.in[0]), permuted(v.s, to_nhwc));
     else if (v.o == op::slice)
       r = slice(g_, as_nhwc(v.in[0]), axis_in_nhwc(static_cast<int>(v.attr)), static_cast<extent_t>(v.attr2),
                 v.s.d[static_cast<int>(v.attr)]);
-    else r = permute(as_nchw(i), to_channels_last);
+    else r = permute(as_nchw(i), to_nhwc);
     return made_[i].nhwc = r;
   }
   static constexpr int axis_in_nhwc(int axis) {
     int k = 0;
-    while (perm_axis(to_channels_last, k) != axis) ++k;
+    while (perm_axis(to_nhwc, k) != axis) ++k;
     return k;
   }
   static constexpr std::uint64_t axes_in_nhwc(std::uint64_t axes) {
     std::uint64_t r = 0;
-    for (int k = 0; k < 4; ++k) r |= ((axes >> perm_axis(to_channels_last, k)) & 1u) << k;
+    for (int k = 0; k < 4; ++k) r |= ((axes >> perm_axis(to_nhwc, k)) & 1u) << k;
     return r;
   }
   // An operand that broadcasts to a tensor in NHWC.
@@ -110,7 +110,7 @@ template <int N, int O> class layout_rewriter {
     if (s.rank == 4) return as_nhwc(x);
     shape wide{4, {1, 1, 1, 1}};
     for (int i = 0; i < s.rank; ++i) wide.d[4 - s.rank + i] = s.d[i];
-    return permute(reshape(g_, as_nchw(x), wide), to_channels_last);
+    return permute(reshape(g_, as_nchw(x), wide), to_nhwc);
   }
   // Loops read whole tensors in the order of their elements. One in another order is copied once.
   constexpr int in_order(int id) { return g_[id].o == op::transpose ? dense(g_, id) : id; }
@@ -142,7 +142,7 @@ template <int N, int O> class layout_rewriter {
     if (v.s.rank != 4) return false;
     if (v.o == op::copy || v.o == op::slice) return lies_in_nhwc(v.in[0]);
     if (v.o == op::transpose)
-      return v.attr == to_channels_first && !lies_in_nhwc(v.in[0]) && at(v.in[0]).o != op::transpose;
+      return v.attr == to_nchw && !lies_in_nhwc(v.in[0]) && at(v.in[0]).o != op::transpose;
     return in_nhwc_[i] != 0;
   }
   // Repeated elements have no order of their own.
@@ -194,7 +194,7 @@ template <int N, int O> class layout_rewriter {
 
   constexpr void make_conv(int i) {
     node v = at(i);
-    v.attr2 |= channels_last_bit;
+    v.attr2 |= nhwc_bit;
     ids x{{no_node, no_node, no_node}};
     for (int k = 0; k < 2; ++k) {
       x.in[k] = dense(g_, is_image(v.o, k) ? as_nhwc(v.in[k]) : as_nchw(v.in[k]));
@@ -202,7 +202,7 @@ template <int N, int O> class layout_rewriter {
     }
     if (v.o == op::conv_wgrad) made_[i].nchw = renewed(v, x, v.s);
     else {
-      made_[i].nhwc = renewed(v, x, permuted(v.s, to_channels_last));
+      made_[i].nhwc = renewed(v, x, permuted(v.s, to_nhwc));
       in_nhwc_[i] = 1;
     }
   }
@@ -216,9 +216,9 @@ template <int N, int O> class layout_rewriter {
                   : moves(v)                                  ? dense(g_, as_nhwc(v.in[k]))
                                                               : operand_in_nhwc(v.in[k], loop);
     if (rule(v.o).k == kind::reduction) v.attr = axes_in_nhwc(v.attr);
-    else if (slides(v.o)) v.attr2 |= channels_last_bit;
+    else if (slides(v.o)) v.attr2 |= nhwc_bit;
     else if (moves(v)) v.attr = static_cast<std::uint64_t>(axis_in_nhwc(static_cast<int>(v.attr)));
-    made_[i].nhwc = renewed(v, x, permuted(v.s, to_channels_last));
+    made_[i].nhwc = renewed(v, x, permuted(v.s, to_nhwc));
     in_nhwc_[i] = 1;
   }
   constexpr void make_nchw(int i) {

@@ -9,8 +9,8 @@
 namespace tapeless::cpu {
 
 // Rows and columns of x.
-constexpr index_t dense_rows(const conv_extents& e) { return e.channels_last ? e.n * e.h * e.w : e.n; }
-constexpr index_t dense_inner(const conv_extents& e) { return e.channels_last ? e.c : e.c * e.h * e.w; }
+constexpr index_t dense_rows(const conv_extents& e) { return e.nhwc ? e.n * e.h * e.w : e.n; }
+constexpr index_t dense_inner(const conv_extents& e) { return e.nhwc ? e.c : e.c * e.h * e.w; }
 // For any batch: the batch is in m, in wgrad in k.
 template <class V> constexpr scratch_need dense_need(matmul_extents e) {
   using T = typename V::value_type;
@@ -49,7 +49,7 @@ template <class V> struct dense_wgrad {
   }
   static constexpr scratch_need need(const conv_extents& e) { return dense_need<V>(product(e)); }
   static constexpr bool reads_lists(const conv_extents& e) { // in NHWC rows are pixels, not images
-    return !e.channels_last && matmul_reads_lists(product(e));
+    return !e.nhwc && matmul_reads_lists(product(e));
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {

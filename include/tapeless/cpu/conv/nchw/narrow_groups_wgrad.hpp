@@ -87,7 +87,7 @@ template <class V, int J, class T>
   });
 }
 
-template <class V> struct narrow_wgrad {
+template <class V> struct narrow_groups_wgrad {
   using T = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size);
   static constexpr int J = sizeof(V) == 64 ? 2 : 1; // channels whose sums stay in registers

@@ -147,7 +147,7 @@ template <class V> struct channel_parts {
   constexpr index_t begin(index_t part) const { return part == parts ? c : c / W * part / parts * W; }
 };
 
-template <class V, bool Transposed> struct channels_last_depthwise_sweep {
+template <class V, bool Transposed> struct nhwc_depthwise_sweep {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) { return {.packed = e.c * e.r * e.s}; }
   /// packed: (tap, c)
@@ -217,7 +217,7 @@ private:
   }
   static constexpr index_t W = static_cast<index_t>(V::size);
 };
-template <class V> using channels_last_depthwise_fprop = channels_last_depthwise_sweep<V, false>;
-template <class V> using channels_last_depthwise_dgrad = channels_last_depthwise_sweep<V, true>;
+template <class V> using nhwc_depthwise_fprop = nhwc_depthwise_sweep<V, false>;
+template <class V> using nhwc_depthwise_dgrad = nhwc_depthwise_sweep<V, true>;
 
 } // namespace tapeless::cpu

@@ -86,7 +86,7 @@ template <class V, int Stride, class T>
   }
 }
 
-template <class V> struct channels_last_depthwise_wgrad {
+template <class V> struct nhwc_depthwise_wgrad {
   using T = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size);
   static constexpr int N = 9; // taps at a time

@@ -11,7 +11,7 @@
 
 namespace tapeless::cpu {
 
-template <class V> struct channels_last_wgrad {
+template <class V> struct nhwc_wgrad {
   using T = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size), NR = lane_blocking<V>::NR;
   static constexpr index_t most_pixels = 512; // of one unit; their offsets lie on the stack

@@ -99,11 +99,11 @@ void each_trimmed_part(const Team& team, index_t n, index_t together, index_t ro
   });
 }
 
-/// The weights are packed as for channels_last_fprop.
-template <class V> struct channels_last_trimmed_fprop : channels_last_fprop<V> {
+/// The weights are packed as for nhwc_fprop.
+template <class V> struct nhwc_trimmed_fprop : nhwc_fprop<V> {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.packed = channels_last_fprop<V>::need(e).packed};
+    return {.packed = nhwc_fprop<V>::need(e).packed};
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
                                         const scratch_of_kernel<T>& s) {
@@ -125,11 +125,11 @@ template <class V> struct channels_last_trimmed_fprop : channels_last_fprop<V> {
   }
 };
 
-/// The weights are packed as for channels_last_dgrad.
-template <class V> struct channels_last_trimmed_dgrad : channels_last_dgrad<V> {
+/// The weights are packed as for nhwc_dgrad.
+template <class V> struct nhwc_trimmed_dgrad : nhwc_dgrad<V> {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.packed = channels_last_dgrad<V>::need(e).packed};
+    return {.packed = nhwc_dgrad<V>::need(e).packed};
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
                                         const scratch_of_kernel<T>& s) {

@@ -33,7 +33,7 @@ template <class T> struct panel_of_pixels {
   }
 };
 
-template <class V> struct channels_last_trimmed_wgrad {
+template <class V> struct nhwc_trimmed_wgrad {
   using T = typename V::value_type;
   using B = lane_blocking<V>;
   // Filters must fill vectors, because dy is read in place.

@@ -142,13 +142,13 @@ template <class V, class T> [[gnu::noinline]] void winograd_results(const conv_e
   });
 }
 
-template <class V> struct channels_last_winograd_plan {
+template <class V> struct nhwc_winograd_plan {
   using T = typename V::value_type;
   using B = blocking<V>;
   static constexpr index_t points = filtered_points, count = 36; // tiles of a chunk, at most
   index_t cg, kg, channels, filters;                             // of a group; whole vectors of them
   tile_list list;
-  constexpr explicit channels_last_winograd_plan(const conv_extents& e)
+  constexpr explicit nhwc_winograd_plan(const conv_extents& e)
       : cg(e.c / e.groups),
         kg(e.k / e.groups),
         channels(round_up(cg, B::W)),
@@ -162,12 +162,11 @@ template <class V> struct channels_last_winograd_plan {
 };
 
 /// y = conv(x, transformed weights)
-template <class V, class Team, class T> void channels_last_winograd(const Team& team, const conv_extents& e,
-                                                                    const T* x, const T* w, T* y,
-                                                                    T* scratch) {
+template <class V, class Team, class T> void nhwc_winograd(const Team& team, const conv_extents& e,
+                                                           const T* x, const T* w, T* y, T* scratch) {
   using B = blocking<V>;
   constexpr index_t W = B::W;
-  const channels_last_winograd_plan<V> plan(e);
+  const nhwc_winograd_plan<V> plan(e);
   const index_t all = e.n * plan.list.of_image(e);
   const index_t count = std::min(plan.count, round_up(ceil_div(all, 2 * team.size()), B::MR));
   const index_t chunks = ceil_div(all, std::max<index_t>(count, 1));
@@ -203,38 +202,38 @@ template <class V, class Team, class T> void channels_last_winograd(const Team& 
   });
 }
 
-template <class V> struct channels_last_winograd_fprop {
+template <class V> struct nhwc_winograd_fprop {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
-    const channels_last_winograd_plan<V> plan(e);
+    const nhwc_winograd_plan<V> plan(e);
     return {.packed = plan.packed(e), .each = plan.scratch()};
   }
   template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
-    const channels_last_winograd_plan<V> p(e);
+    const nhwc_winograd_plan<V> p(e);
     for (index_t g = 0; g < e.groups; ++g)
       winograd_weights<V, filtered, false>(team, p.cg, p.kg, w + g * p.kg * p.cg * 9, 9, p.cg * 9,
                                            packed + g * p.points * p.cg * p.filters, p.filters);
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
                                         const scratch_of_kernel<T>& s) {
-    channels_last_winograd<V>(team, e, x, s.packed, y, s.each);
+    nhwc_winograd<V>(team, e, x, s.packed, y, s.each);
   }
 };
 
-template <class V> struct channels_last_winograd_dgrad {
+template <class V> struct nhwc_winograd_dgrad {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
-    return channels_last_winograd_fprop<V>::need(transposed(e));
+    return nhwc_winograd_fprop<V>::need(transposed(e));
   }
   template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
-    const channels_last_winograd_plan<V> p(transposed(e));
+    const nhwc_winograd_plan<V> p(transposed(e));
     for (index_t g = 0; g < e.groups; ++g)
       winograd_weights<V, filtered, true>(team, p.cg, p.kg, w + g * p.kg * p.cg * 9, p.kg * 9, 9,
                                           packed + g * p.points * p.cg * p.filters, p.filters);
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
                                         const scratch_of_kernel<T>& s) {
-    channels_last_winograd<V>(team, transposed(e), dy, s.packed, dx, s.each);
+    nhwc_winograd<V>(team, transposed(e), dy, s.packed, dx, s.each);
   }
 };
 

@@ -10,7 +10,7 @@
 
 namespace tapeless::cpu {
 
-template <class V> struct channels_last_winograd_wgrad {
+template <class V> struct nhwc_winograd_wgrad {
   using T = typename V::value_type;
   using B = blocking<V>;
   // At least so many products in each point of a slot: each further slot has sums to write and to add.
