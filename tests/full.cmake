@@ -117,6 +117,10 @@ tapeless_full_test(warnings.clang19 "${TAPELESS_CLANG19}" ${no_warnings})
 tapeless_full_test(function_size "${TAPELESS_CLANG_TIDY}" --quiet
   "--config-file=${CMAKE_CURRENT_SOURCE_DIR}/layers/function_size.clang-tidy" "${CMAKE_CURRENT_SOURCE_DIR}/warnings.cpp"
   -- -std=c++20 ${common_machine} "-I${PROJECT_SOURCE_DIR}/include" "-I${xsimd_dir}")
+tapeless_full_test(function_size.self_test "${TAPELESS_CLANG_TIDY}" --quiet
+  "--config-file=${CMAKE_CURRENT_SOURCE_DIR}/layers/function_size.clang-tidy"
+  "${CMAKE_CURRENT_SOURCE_DIR}/layers/planted/long_function.cpp" --)
+set_tests_properties(full.function_size.self_test PROPERTIES WILL_FAIL TRUE)
 
 # Without optimisation the intrinsics of AVX-512 are macros, which xsimd 8 does not use rightly everywhere
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // A program that instantiates much: compiled with the warnings that users have, -Wconversion among them.
+#include <tapeless/interop/eigen.hpp>
 #include <tapeless/io/matrix_market.hpp>
 #include <tapeless/io/npz.hpp>
 #include <tapeless/io/tree.hpp>

@@ -6,11 +6,11 @@
 // JSON lines: the limits; of minimal filtering {"layer","pass","kernel","error"}, the largest difference to the sums of
 // the formula over the largest of these, both in float; for each layer, pass and kernel that takes it {"layer","pass","kernel","min_ms","share"}, share
 // of the FMA peak; with --peers oneDNN on NCHW with its reorders ("onednn-user") and in the layout that it likes best
-// ("onednn-own") and on channels-last tensors ("onednn-nhwc"), weights as they come;
+// ("onednn-own") and on NHWC tensors ("onednn-nhwc"), weights as they come;
 // {"layer","pass","chosen","best","regret"}: what conv_kernel_of takes on NCHW, and its time over that of the fastest
 // kernel there; and {"layer","pass","layout_gain","pays"}: time of that one over the time of the fastest kernel on
-// channels-last tensors, which are given so, and whether nhwc_pays. With --bf16 further kernels are what takes the
-// operands rounded to bf16, as planes ("bf16") and channels last ("bf16_last"); their share may exceed 1. A kernel is
+// NHWC tensors, which are given so, and whether nhwc_pays. With --bf16 further kernels are what takes the
+// operands rounded to bf16, as planes ("bf16") and channels last ("bf16_nhwc"); their share may exceed 1. A kernel is
 // timed only where all kernels agree on the result.
 
 #include <tapeless/cpu/conv/bf16.hpp>
@@ -76,7 +76,7 @@ const char* name_of(conv_pass p) {
 }
 const char* name_of(conv_kernel k) {
   switch (k) {
-    case conv_kernel::columns: return "columns";
+    case conv_kernel::direct: return "direct";
     case conv_kernel::indirect: return "indirect";
     case conv_kernel::dense: return "dense";
     case conv_kernel::depthwise: return "depthwise";
@@ -85,7 +85,7 @@ const char* name_of(conv_kernel k) {
     case conv_kernel::pointwise: return "pointwise";
     case conv_kernel::narrow_groups: return "narrow_groups";
     case conv_kernel::via_nhwc: return "via_nhwc";
-    case conv_kernel::nhwc: return "nhwc";
+    case conv_kernel::nhwc_direct: return "nhwc_direct";
     case conv_kernel::nhwc_trimmed: return "nhwc_trimmed";
     case conv_kernel::nhwc_depthwise: return "nhwc_depthwise";
     case conv_kernel::nhwc_winograd: return "nhwc_winograd";
@@ -125,12 +125,13 @@ class program {
     if (k.words == product) f.template operator()<cpu::conv_bf16_kernel{product, conv_kernel::dense}>();
     else if (k.words == pairs && k.k == conv_kernel::nhwc_pointwise)
       f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::nhwc_pointwise}>();
-    else if (k.words == pairs) f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::nhwc}>();
+    else if (k.words == pairs)
+      f.template operator()<cpu::conv_bf16_kernel{pairs, conv_kernel::nhwc_direct}>();
     else
       widened_of(
-          std::integer_sequence<conv_kernel, conv_kernel::columns, conv_kernel::indirect,
+          std::integer_sequence<conv_kernel, conv_kernel::direct, conv_kernel::indirect,
                                 conv_kernel::depthwise, conv_kernel::pointwise, conv_kernel::narrow_groups,
-                                conv_kernel::via_nhwc, conv_kernel::nhwc, conv_kernel::nhwc_trimmed,
+                                conv_kernel::via_nhwc, conv_kernel::nhwc_direct, conv_kernel::nhwc_trimmed,
                                 conv_kernel::nhwc_depthwise, conv_kernel::nhwc_pointwise>{});
   }
   template <conv_pass P> void add_bf16(const layer& l, bool nhwc, const bench::aligned_vector<float>& a,
@@ -173,7 +174,7 @@ class program {
         off += (double{result[i]} - double{first[i]}) * (double{result[i]} - double{first[i]});
         norm += double{first[i]} * double{first[i]};
       }
-      const char* const name = nhwc ? "bf16_last" : "bf16";
+      const char* const name = nhwc ? "bf16_nhwc" : "bf16";
       if (off <= 0x1p-14 * norm) return all.push_back({name, run});
       std::fprintf(stderr, "bench_kernels: %s %s %s: error %g\n", l.name, name_of(P), name,
                    std::sqrt(off / norm));
@@ -239,7 +240,7 @@ class program {
     const auto e = l.extents();
     bench::aligned_vector<float> first;
     std::vector<contestant> all;
-    add<P, conv_kernel::columns>(l, a, b, first, all);
+    add<P, conv_kernel::direct>(l, a, b, first, all);
     add<P, conv_kernel::indirect>(l, a, b, first, all);
     add<P, conv_kernel::dense>(l, a, b, first, all);
     add<P, conv_kernel::depthwise>(l, a, b, first, all);
@@ -251,7 +252,7 @@ class program {
     const std::size_t ours = all.size();
     add<P, conv_kernel::winograd4>(l, a, b, first, all);
     const std::size_t last = all.size();
-    add<P, conv_kernel::nhwc>(l, a, b, first, all);
+    add<P, conv_kernel::nhwc_direct>(l, a, b, first, all);
     add<P, conv_kernel::nhwc_trimmed>(l, a, b, first, all);
     add<P, conv_kernel::nhwc_depthwise>(l, a, b, first, all);
     add<P, conv_kernel::nhwc_winograd>(l, a, b, first, all);

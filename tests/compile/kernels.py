@@ -35,6 +35,9 @@ void run(const conv_extents& e, const float* a, const float* b, float* c, float*
 """
 
 
+TAKEN = {"narrow_groups": ["wgrad"]}  # the passes of a kernel that does not take all three
+
+
 def kernels_of(include):
     text = (include / "tapeless/cpu/conv/kernels.hpp").read_text()
     body = re.search(r"enum class conv_kernel[^{]*\{(.*?)\};", text, re.S)[1]
@@ -46,8 +49,7 @@ def sources_of(kernel):
     if kernel == "matmul":
         yield kernel, MATMUL
         return
-    taken = {"narrow": ["wgrad"]}
-    for each in taken.get(kernel, ["fprop", "dgrad", "wgrad"]):
+    for each in TAKEN.get(kernel, ["fprop", "dgrad", "wgrad"]):
         yield f"{kernel} {each}", CONV % (each, kernel)
 
 
@@ -72,7 +74,7 @@ def main():
     options = parser.parse_args()
     command = [options.compiler, "-std=c++20", *options.flags.split(), *(f"-I{i}" for i in options.include)]
     known = kernels_of(options.include[0])
-    for kernel in options.kernels:
+    for kernel in [*TAKEN, *options.kernels]:
         if kernel not in known:
             parser.error(f"{kernel} is none of {', '.join(known)}")
     with tempfile.TemporaryDirectory() as name:

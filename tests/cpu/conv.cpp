@@ -440,7 +440,7 @@ TEST_CASE_TEMPLATE("conv: windows trimmed to small images, in several chunks of 
   static_assert(conv_kernel_of<simd<T>>(conv_pass::wgrad, in_nhwc(tiny)) == trimmed);
 }
 
-TEST_CASE("conv: images narrower than vectors are turned in the cache") {
+TEST_CASE("conv: images narrower than vectors are transposed to NHWC in the cache") {
   constexpr conv_extents narrow{.c = 32,
                                 .h = 32,
                                 .w = 32,
@@ -484,11 +484,11 @@ TEST_CASE("conv: wgrad of every kernel may be told which images there are") {
   const conv_extents e{
       .c = 24, .h = 16, .w = 16, .k = 32, .r = 3, .s = 3, .p = 16, .q = 16, .pad_top = 1, .pad_left = 1};
   for (const conv_kernel k :
-       {conv_kernel::columns, conv_kernel::indirect, conv_kernel::depthwise, conv_kernel::winograd,
+       {conv_kernel::direct, conv_kernel::indirect, conv_kernel::depthwise, conv_kernel::winograd,
         conv_kernel::winograd4, conv_kernel::narrow_groups, conv_kernel::via_nhwc})
     CHECK(conv2d_reads_lists<V>(k, e));
-  for (const conv_kernel k : {conv_kernel::nhwc, conv_kernel::nhwc_winograd, conv_kernel::nhwc_depthwise,
-                              conv_kernel::nhwc_trimmed})
+  for (const conv_kernel k : {conv_kernel::nhwc_direct, conv_kernel::nhwc_winograd,
+                              conv_kernel::nhwc_depthwise, conv_kernel::nhwc_trimmed})
     CHECK(conv2d_reads_lists<V>(k, in_nhwc(e)));
   CHECK(conv2d_reads_lists<V>(conv_kernel::pointwise, {.c = 8, .h = 4, .w = 4, .k = 8, .p = 4, .q = 4}));
   CHECK(conv2d_reads_lists<V>(conv_kernel::dense, {.c = 8, .h = 3, .w = 3, .k = 5, .r = 3, .s = 3}));
@@ -518,10 +518,10 @@ TEST_CASE("conv: scratch does not depend on the batch") {
   constexpr conv_extents many{.n = 999, .c = 8, .h = 28, .w = 28, .k = 32, .r = 3, .s = 3, .p = 26, .q = 26};
   constexpr auto equals = [=]<conv_pass P>(std::integral_constant<conv_pass, P>) {
     for (const conv_kernel k :
-         {conv_kernel::columns, conv_kernel::indirect, conv_kernel::dense, conv_kernel::depthwise,
+         {conv_kernel::direct, conv_kernel::indirect, conv_kernel::dense, conv_kernel::depthwise,
           conv_kernel::winograd, conv_kernel::winograd4, conv_kernel::pointwise, conv_kernel::narrow_groups,
-          conv_kernel::via_nhwc, conv_kernel::nhwc, conv_kernel::nhwc_trimmed, conv_kernel::nhwc_winograd,
-          conv_kernel::nhwc_depthwise, conv_kernel::nhwc_pointwise})
+          conv_kernel::via_nhwc, conv_kernel::nhwc_direct, conv_kernel::nhwc_trimmed,
+          conv_kernel::nhwc_winograd, conv_kernel::nhwc_depthwise, conv_kernel::nhwc_pointwise})
       if (conv2d_scratch<P, simd<float>>(k, one) != conv2d_scratch<P, simd<float>>(k, many)) return false;
     return conv_kernel_of<simd<float>>(P, one) == conv_kernel_of<simd<float>>(P, many);
   };
@@ -567,7 +567,7 @@ TEST_CASE("conv: minimal filtering is taken where it pays, and only as far as it
   constexpr conv_extents laws{
       .c = 40, .h = 8, .w = 9, .k = 40, .r = 3, .s = 3, .p = 8, .q = 9, .pad_top = 1, .pad_left = 1};
   static_assert(all_are(conv_kernel::winograd, laws, 0.0));
-  // channels last, and those of tests/laws/nhwc.hpp
+  // NHWC, and those of tests/laws/nhwc.hpp
   static_assert(all_are(conv_kernel::nhwc_winograd, in_nhwc(e), 0.0f));
   static_assert(!all_are(conv_kernel::nhwc_winograd, in_nhwc(with(e, 0)), 0.0f));
   static_assert(all_are(conv_kernel::nhwc_winograd, in_nhwc(laws), 0.0));

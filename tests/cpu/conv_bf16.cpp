@@ -47,12 +47,12 @@ void check(const conv_extents& e) {
               CAPTURE(of.nhwc);
               using enum conv_words;
               check_kernel<pass.value, product, conv_kernel::dense>(of, exact, a, b);
-              check_kernel<pass.value, pairs, conv_kernel::nhwc>(of, exact, a, b);
+              check_kernel<pass.value, pairs, conv_kernel::nhwc_direct>(of, exact, a, b);
               check_kernel<pass.value, pairs, conv_kernel::nhwc_pointwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::pointwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::nhwc_pointwise>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::nhwc_depthwise>(of, exact, a, b);
-              check_kernel<pass.value, widened, conv_kernel::columns>(of, exact, a, b);
+              check_kernel<pass.value, widened, conv_kernel::direct>(of, exact, a, b);
               check_kernel<pass.value, widened, conv_kernel::narrow_groups>(of, exact, a, b);
             });
 }
@@ -144,8 +144,8 @@ TEST_CASE("conv of bf16: scratch and kernel do not depend on the batch, and mini
     const conv_kernel k = taken.k;
     if (taken.words == conv_words::product)
       return conv2d_bf16_scratch<P>(taken, e) == conv2d_bf16_scratch<P>(taken, more);
-    const conv_bf16_kernel pairs{conv_words::pairs, conv_kernel::nhwc},
-        plain{conv_words::widened, conv_kernel::columns};
+    const conv_bf16_kernel pairs{conv_words::pairs, conv_kernel::nhwc_direct},
+        plain{conv_words::widened, conv_kernel::direct};
     return conv2d_bf16_kernel_of(P, e) == conv2d_bf16_kernel_of(P, more) && k != conv_kernel::winograd &&
            k != conv_kernel::winograd4 && k != conv_kernel::nhwc_winograd &&
            conv2d_bf16_scratch<P>(taken, e) == conv2d_bf16_scratch<P>(taken, more) &&
@@ -165,7 +165,7 @@ TEST_CASE("conv of bf16: scratch and kernel do not depend on the batch, and mini
 TEST_CASE(
     "conv of bf16: what is finite in float is finite: infinite elements of x reach the taps that meet them") {
   const conv_extents e{.n = 1, .c = 2, .h = 5, .w = 6, .k = 16, .r = 3, .s = 3, .p = 3, .q = 4};
-  constexpr conv_bf16_kernel pairs{conv_words::pairs, conv_kernel::nhwc};
+  constexpr conv_bf16_kernel pairs{conv_words::pairs, conv_kernel::nhwc_direct};
   std::vector<bf16> x(static_cast<std::size_t>(x_size(e)), bf16(1.0f));
   const std::vector<bf16> dy(static_cast<std::size_t>(y_size(e)), bf16(1.0f));
   x[4 * 6 + 2] = bf16(std::numeric_limits<float>::infinity()); // taps of the last row meet it

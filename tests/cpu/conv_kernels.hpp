@@ -49,7 +49,7 @@ template <class T, conv_pass P, family F>
 void check(const conv_extents& e, const products::exact_sums& exact, const std::vector<T>& a,
            const std::vector<T>& b) {
   if constexpr (F == planes) {
-    check_kernel<T, P, conv_kernel::columns>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::direct>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::indirect>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::dense>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::depthwise>(e, exact, a, b);
@@ -60,7 +60,7 @@ void check(const conv_extents& e, const products::exact_sums& exact, const std::
     check_kernel<T, P, conv_kernel::winograd>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::winograd4>(e, exact, a, b);
   } else {
-    check_kernel<T, P, conv_kernel::nhwc>(e, exact, a, b);
+    check_kernel<T, P, conv_kernel::nhwc_direct>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::nhwc_trimmed>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::nhwc_depthwise>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::nhwc_winograd>(e, exact, a, b);

@@ -131,7 +131,7 @@ TEST_CASE("epilogue: the same for each kernel of convolution, behind which an ac
       .c = 16, .h = 12, .w = 12, .k = 16, .r = 3, .s = 3, .p = 5, .q = 5, .stride_h = 2, .stride_w = 2};
   constexpr tl::conv_extents fourth{.c = 16, .h = 5, .w = 5, .k = 300, .r = 5, .s = 5};
   CHECK(choice(first) == conv_kernel::depthwise);
-  if (tl::cpu::width<double> == 4) CHECK(choice(second) == conv_kernel::columns);
+  if (tl::cpu::width<double> == 4) CHECK(choice(second) == conv_kernel::direct);
   CHECK(choice(filtered) == conv_kernel::winograd);
   CHECK(choice(third) ==
         (sizeof(tl::cpu::simd<double>) == 64 ? conv_kernel::via_nhwc : conv_kernel::indirect));

@@ -193,12 +193,12 @@ TEST_CASE("sums of products: gradients of weights along images and pixels") {
   constexpr auto wgrad = conv_pass::wgrad;
   const conv_extents image{.c = 2, .h = 1000, .w = 1001, .k = 2, .r = 2, .s = 2},
       images{.n = 30000, .c = 2, .h = 3, .w = 3, .k = 2, .r = 2, .s = 2};
-  check_conv<wgrad, columns>(image);
-  check_conv<wgrad, columns>(images);
+  check_conv<wgrad, direct>(image);
+  check_conv<wgrad, direct>(images);
   check_conv<wgrad, indirect>({.c = 2, .h = 2000, .w = 300, .k = 2, .r = 2, .s = 2});
   check_conv<wgrad, indirect>(images);
-  check_conv<wgrad, nhwc>(image);
-  check_conv<wgrad, nhwc>(images);
+  check_conv<wgrad, nhwc_direct>(image);
+  check_conv<wgrad, nhwc_direct>(images);
   check_conv<wgrad, dense>({.n = 10000000, .c = 1, .k = 1});
   check_conv<wgrad, pointwise>({.n = 10, .c = 1, .h = 1000, .w = 1000, .k = 1});
   check_conv<wgrad, pointwise>({.c = 5, .h = 700, .w = 900, .k = 3});
@@ -220,9 +220,9 @@ TEST_CASE("sums of products: convolutions along channels and taps") {
   const auto check = []<conv_pass P>(std::integral_constant<conv_pass, P>, index_t channels) {
     conv_extents e{.c = 2, .h = 6, .w = 6, .k = 2, .r = 3, .s = 3};
     (P == conv_pass::fprop ? e.c : e.k) = channels;
-    check_conv<P, columns>(e);
+    check_conv<P, direct>(e);
     check_conv<P, indirect>(e);
-    check_conv<P, nhwc>(e);
+    check_conv<P, nhwc_direct>(e);
     check_conv<P, nhwc_trimmed>(e);
     e.r = e.s = 1;
     check_conv<P, pointwise>(e);

@@ -25,18 +25,20 @@ template <class T> constexpr double ns_of_conv(const detail::node& v, const shap
   conv_extents e = conv_of(v, q);
   using V = simd<T>;
   const conv_pass pass = pass_of(v.o);
-  const bool last = e.nhwc;
+  const bool nhwc = e.nhwc;
   e.nhwc = false;
-  const conv_kernel planes = conv_kernel_of<V>(pass, e), there = conv_kernel_of<V>(pass, in_nhwc(e));
+  const conv_kernel nchw_kernel = conv_kernel_of<V>(pass, e),
+                    nhwc_kernel = conv_kernel_of<V>(pass, in_nhwc(e));
   const bool pays = nhwc_pays<V>(pass, e);
-  const bool minimal = planes == conv_kernel::winograd || planes == conv_kernel::winograd4;
+  const bool minimal = nchw_kernel == conv_kernel::winograd || nchw_kernel == conv_kernel::winograd4;
   const double products =
       static_cast<double>(e.k * (e.c / e.groups) * e.r * e.s) * static_cast<double>(e.n * e.p * e.q);
   struct speed {
-    double planes, last; // NCHW and NHWC: products a ns, as a share of the peak
+    double nchw, nhwc; // products a ns, as a share of the peak
   };
   const bool in_place = reads_in_place<V>(e) && e.q > 24;
-  const bool depthwise = one_filter_a_channel(e) && e.c > 1, trimmed = there == conv_kernel::nhwc_trimmed;
+  const bool depthwise = one_filter_a_channel(e) && e.c > 1,
+             trimmed = nhwc_kernel == conv_kernel::nhwc_trimmed;
   // the share of lanes that so many channels fill
   const auto full = [](index_t lanes) {
     return static_cast<double>(lanes) / static_cast<double>(whole_lanes<V>(lanes));
@@ -52,26 +54,26 @@ template <class T> constexpr double ns_of_conv(const detail::node& v, const shap
              : minimal                       ? speed{1.1, trimmed ? 1.2 : 0.9}
              : pays                          ? speed{0.8, 0.92}
                                              : speed{0.85, 0.77};
-  if (there == conv_kernel::nhwc_winograd) {
+  if (nhwc_kernel == conv_kernel::nhwc_winograd) {
     const double gain = nhwc_filtering_gain<V>(pass, e) * lanes; // over full vectors
     const index_t line = ceil_div(e.q, 2);                       // lanes on NCHW: do they fill vectors?
-    is.last = (pass == conv_pass::wgrad ? 0.9 : 1.15) * gain;
+    is.nhwc = (pass == conv_pass::wgrad ? 0.9 : 1.15) * gain;
     if (minimal && pass == conv_pass::wgrad)
-      is.planes = (e.dil_w > 1                             ? 0.52
-                   : line * 10 >= whole_lanes<V>(line) * 9 ? 0.84
-                                                           : 0.7) *
-                  gain / full(e.c / e.groups);
-  } else if (there == conv_kernel::nhwc || trimmed) {
-    is.last *= lanes;
+      is.nchw = (e.dil_w > 1                             ? 0.52
+                 : line * 10 >= whole_lanes<V>(line) * 9 ? 0.84
+                                                         : 0.7) *
+                gain / full(e.c / e.groups);
+  } else if (nhwc_kernel == conv_kernel::nhwc_direct || trimmed) {
+    is.nhwc *= lanes;
   }
   if (minimal && pass != conv_pass::wgrad)
-    is.planes = 0.76 * filtering_gain<V>(pass == conv_pass::fprop ? e : transposed(e));
+    is.nchw = 0.76 * filtering_gain<V>(pass == conv_pass::fprop ? e : transposed(e));
   if (trimmed && pays) {
-    is.last = 0.95 * lanes * static_cast<double>(e.p * e.q * e.r * e.s) /
+    is.nhwc = 0.95 * lanes * static_cast<double>(e.p * e.q * e.r * e.s) /
               static_cast<double>(std::max<index_t>(products_inside(e), 1));
-    if (planes == conv_kernel::via_nhwc) is.planes = 0.77 * is.last;
+    if (nchw_kernel == conv_kernel::via_nhwc) is.nchw = 0.77 * is.nhwc;
   }
-  return products / 50 / (last ? is.last : is.planes);
+  return products / 50 / (nhwc ? is.nhwc : is.nchw);
 }
 // The time of a bf16 convolution. Products and pairs run at nearly twice the peak; pairs of NCHW are transposed. All
 // others take the time of float and of a copy.
@@ -89,10 +91,10 @@ template <class Arch> constexpr double ns_of_bf16_conv(detail::node v, const sha
   const double full = static_cast<double>(lanes) / static_cast<double>(whole_lanes<Arch>(lanes));
   const double products =
       static_cast<double>(e.k * (e.c / e.groups) * e.r * e.s) * static_cast<double>(e.n * e.p * e.q);
-  const bool turns = words == conv_words::pairs && !e.nhwc;
-  const double turned =
-      turns ? 0.15 * (size(q[0]) + (pass == conv_pass::wgrad ? size(q[1]) : size(q[2]))) : 0;
-  return products / 50 / (1.75 * full) + turned;
+  const bool transposes = words == conv_words::pairs && !e.nhwc;
+  const double transpose_ns =
+      transposes ? 0.15 * (size(q[0]) + (pass == conv_pass::wgrad ? size(q[1]) : size(q[2]))) : 0;
+  return products / 50 / (1.75 * full) + transpose_ns;
 }
 // A copy of n elements in another order: in the caches, or in memory.
 constexpr double ns_of_reorder(double n) { return (n <= 1 << 17 ? 0.25 : 0.8) * n; }

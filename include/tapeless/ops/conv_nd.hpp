@@ -99,8 +99,9 @@ constexpr shape with_depth(const shape& y, extent_t n, extent_t depth) {
   return {5, {n, depth, y.d[1], y.d[2], y.d[3]}};
 }
 inline constexpr std::uint64_t depth_behind_channels = 0x43120; // (N, D', K, P, Q) -> (N, K, D', P, Q)
-// f(x, w), a convolution of images, of signals as images of height 1
-template <class X, class W, class F> constexpr auto as_images(graph& g, const X& x, const W& w, const F& f) {
+// f, a convolution of images, on signals: x and w get height 1, and the result loses it.
+template <class X, class W, class F> constexpr auto on_images_of_height_1(graph& g, const X& x, const W& w,
+                                                                          const F& f) {
   if constexpr (any_var<X, W>) {
     const var y = f(var{&g, reshape(g, x.id(), with_height_1(g[x.id()].s))},
                     var{&g, reshape(g, w.id(), with_height_1(g[w.id()].s))});
@@ -141,12 +142,13 @@ template <conv1 Attributes = conv1{}, detail::handle X, detail::handle W> conste
     require(g, sx.rank == 3 && sw.rank == 3,
             "tapeless: conv1d<conv1>(x, w): x is (N, C, L), w is (K, C/groups, R)", sx, sw);
     if (!g.sound()) return var{&g, x.id()};
-    return as_images(g, x, w, conv2d_of);
+    return on_images_of_height_1(g, x, w, conv2d_of);
   } else {
     constexpr shape sx = X::extents, sw = W::extents;
     static_assert(has_three_axes<sx.rank>, "tapeless: conv1d<conv1>(x, w): x is (N, C, L)");
     static_assert(has_three_axes<sw.rank>, "tapeless: conv1d<conv1>(x, w): w is (K, C/groups, R)");
-    if constexpr (has_three_axes<sx.rank> && has_three_axes<sw.rank>) return as_images(g, x, w, conv2d_of);
+    if constexpr (has_three_axes<sx.rank> && has_three_axes<sw.rank>)
+      return on_images_of_height_1(g, x, w, conv2d_of);
     else return x;
   }
 }

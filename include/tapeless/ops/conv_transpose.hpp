@@ -175,7 +175,7 @@ template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, deta
 constexpr auto conv_transpose1d(const X& x, const W& w) {
   using namespace detail;
   graph& g = graph_of(x, w);
-  constexpr auto conv2d_of = [](const auto& image, const auto& filters) {
+  constexpr auto conv_transpose2d_of = [](const auto& image, const auto& filters) {
     return conv_transpose2d<as_conv_transpose2d<Attributes>>(image, filters);
   };
   if constexpr (any_var<X, W>) {
@@ -184,14 +184,15 @@ constexpr auto conv_transpose1d(const X& x, const W& w) {
             "tapeless: conv_transpose1d<conv_transpose1>(x, w): x is (N, K, P), w is (K, C/groups, R)", sx,
             sw);
     if (!g.sound()) return var{&g, x.id()};
-    return as_images(g, x, w, conv2d_of);
+    return on_images_of_height_1(g, x, w, conv_transpose2d_of);
   } else {
     constexpr shape sx = X::extents, sw = W::extents;
     static_assert(has_three_axes<sx.rank>,
                   "tapeless: conv_transpose1d<conv_transpose1>(x, w): x is (N, K, P)");
     static_assert(has_three_axes<sw.rank>,
                   "tapeless: conv_transpose1d<conv_transpose1>(x, w): w is (K, C/groups, R)");
-    if constexpr (has_three_axes<sx.rank> && has_three_axes<sw.rank>) return as_images(g, x, w, conv2d_of);
+    if constexpr (has_three_axes<sx.rank> && has_three_axes<sw.rank>)
+      return on_images_of_height_1(g, x, w, conv_transpose2d_of);
     else return x;
   }
 }

@@ -12,8 +12,9 @@
 namespace tapeless {
 
 // bind<...>(tl::plain): the plan without what makes it fast: one step after another over whole tensors, no sweeps, no
-// epilogues, images as they are. The results are the same but for the order of sums. For debugging: a difference is a fault,
-// but where a CSR sweep leaves out rows by a factor 0 whose data are infinite or NaN: here they are visited.
+// epilogues, images as they are. For debugging. The results differ only in the order of
+// sums; any other difference is a fault. One exception: a CSR sweep skips rows whose factor is 0. Here they are
+// computed, so infinite or NaN data in them shows.
 struct plain_t {};
 inline constexpr plain_t plain{};
 

@@ -16,11 +16,11 @@ template <class Cost, class Of, row_pass Pass, bool Zeroed> struct first_row_pas
 };
 template <class Cost, class First> struct second_row_pass {
   constexpr raw_program operator()() const {
-    return with_rest_of_rows<Cost>(First::value, First::checked.second_pass);
+    return second_pass_of_rows<Cost>(First::value, First::checked.second_pass);
   }
 };
 template <class First> struct zeros_in_other_rows {
-  constexpr raw_program operator()() const { return with_zeros_in_rest_of_rows(First::value); }
+  constexpr raw_program operator()() const { return with_zeros_in_rows(First::value); }
 };
 template <class Of> struct zeroed_by_its_masks {
   constexpr raw_program operator()() const { return zeroed_by_masks(written_as(Of::value)); }

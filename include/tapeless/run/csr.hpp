@@ -79,9 +79,9 @@ template <class A, class RowPtr, class Columns, class Values> constexpr bool can
 // Static extents must equal these numbers. A name that occurs twice must have one value.
 // Errors: argument_error where extents disagree, are negative or exceed 2^31 - 1 (nnz: with int32 row ends), an array
 // is null or has another size, row_ptr does not begin at 0, falls or does not end at nnz, or the columns of a row are
-// outside
-// [0, cols) or do not ascend strictly. The message names the row. From pointers, rows + 1 and row_ptr[rows] elements
-// are read. Cost: one pass over row_ptr and columns.
+// outside [0, cols) or do not ascend strictly. The message names the row. From pointers, rows + 1 and row_ptr[rows]
+// elements are read.
+// Cost: one pass over row_ptr and columns.
 template <detail::host_sparse_matrix A, class RowPtr, class Columns, class Values>
 A csr_view(extent_t rows, extent_t cols, RowPtr&& row_ptr, Columns&& columns, Values&& values) {
   if constexpr (detail::can_be_viewed<A, RowPtr, Columns, Values>())

@@ -14,8 +14,9 @@
 
 namespace tapeless {
 
-// owned<C> c = csr_product_pattern<C>(a, b): an entry of value 0 for each entry of A B.   A: (m, k), B: (k, n), C: (m,
-// n) Errors: argument_error where a or b breaks a rule of core/csr.hpp (a trusted view may), extents disagree with C or
+// owned<C> c = csr_product_pattern<C>(a, b): an entry of value 0 for each entry of A B.
+//   A: (m, k)   B: (k, n)   C: (m, n)
+// Errors: argument_error where a or b breaks a rule of core/csr.hpp (a trusted view may), extents disagree with C or
 // with one another, or C has int32 row ends and 2^31 entries or more.
 // Cost: a step for each pair of entries A[i, k], B[k, j], and sorting the columns of each row.
 template <detail::host_sparse_matrix C, detail::host_sparse_matrix A, detail::host_sparse_matrix B>

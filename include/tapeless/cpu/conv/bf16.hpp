@@ -4,7 +4,7 @@
 // Convolution of bf16 operands; the result is float, products are exact, sums are of float. Extents: conv.hpp.
 //
 // Operands become 32-bit words, which kernels of float take as elements. With AVX512_BF16 a word holds two
-// neighbours along the summed axis, and one instruction adds both products. The kernels are nhwc, and
+// neighbours along the summed axis, and one instruction adds both products. The kernels are nhwc_direct, and
 // nhwc_pointwise for 1 x 1:
 //   fprop   pairs of channels
 //   dgrad   pairs of filters
@@ -83,7 +83,7 @@ constexpr conv_bf16_kernel conv2d_bf16_kernel_of(conv_pass p, const conv_extents
   const bool pays =
       e.nhwc ? (wgrad ? e.groups == 1 || cg > 1 : summed > 1) : full && (wgrad || summed * e.r * e.s >= 64);
   if (bf16_lanes<V>::depth == 2 && pays && !is_shallow_product(p, e))
-    return {conv_words::pairs, is_product(e) ? conv_kernel::nhwc_pointwise : conv_kernel::nhwc};
+    return {conv_words::pairs, is_product(e) ? conv_kernel::nhwc_pointwise : conv_kernel::nhwc_direct};
   conv_extents plain = e;
   plain.winograd = 0;
   return {conv_words::widened, conv_kernel_of<V>(p, plain)};
@@ -101,8 +101,9 @@ constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extent
     return {.packed = packed_of_product<V>(P, e), .each = matmul_bf16_scratch<V>(product_of_many(P, e).e)};
   const auto need = [&] {
     if (k.words == conv_words::pairs)
-      return k.k == conv_kernel::nhwc ? conv_of_words<P, conv_kernel::nhwc, true, V>::need(e)
-                                      : conv_of_words<P, conv_kernel::nhwc_pointwise, true, V>::need(e);
+      return k.k == conv_kernel::nhwc_direct
+                 ? conv_of_words<P, conv_kernel::nhwc_direct, true, V>::need(e)
+                 : conv_of_words<P, conv_kernel::nhwc_pointwise, true, V>::need(e);
     return with_conv_kernel(k.k, [&](auto kernel) {
       if constexpr (is_of_widened_words(kernel)) return conv_of_words<P, kernel, false, V>::need(e);
       else return scratch_need{};

@@ -20,7 +20,7 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
   using kernel = conv_kernel_type<P, K, typename L::lanes>;
 
   /// NCHW operands are transposed to NHWC words, and results back.
-  static constexpr bool turns(const conv_extents& e) { return Pairs && !e.nhwc; }
+  static constexpr bool transposes(const conv_extents& e) { return Pairs && !e.nhwc; }
   static constexpr conv_extents on_words(conv_extents e) {
     e.winograd = 0;
     if (!Pairs) return e;
@@ -50,7 +50,7 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
     return std::clamp<index_t>(words_together / std::max<index_t>(size, 1), 1, 64);
   }
   static constexpr index_t size_of_image(const conv_extents& e) {
-    return operand(on_words(e)).size() + (turns(e) ? result(e).size() : 0);
+    return operand(on_words(e)).size() + (transposes(e) ? result(e).size() : 0);
   }
   static constexpr index_t words_of_weights(const conv_extents& e) {
     return elements_of_weights(on_words(e));
@@ -80,10 +80,11 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
     for (index_t z = 0; z < e.n; z += count) {
       words.n = std::min(count, e.n - z);
       float* const result = y + z * out.size();
-      words_of_channels<L>(team, words.n, e.groups, in.channels / e.groups, in.pixels, !turns(e),
+      words_of_channels<L>(team, words.n, e.groups, in.channels / e.groups, in.pixels, !transposes(e),
                            a + z * in.size(), from);
-      kernel::run(team, words, from, s.packed + kernel::need(words).packed, turns(e) ? to : result, rest);
-      if (turns(e)) to_planes(team, words.n, out.channels, out.pixels, to, result);
+      kernel::run(team, words, from, s.packed + kernel::need(words).packed, transposes(e) ? to : result,
+                  rest);
+      if (transposes(e)) to_planes(team, words.n, out.channels, out.pixels, to, result);
     }
   }
 
@@ -107,17 +108,17 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
     words.n = ceil_div(images, depth);
     const index_t count = together(size_of_pair(e));
     float *const xs = s.shared, *const ys = xs + count * image(e).size();
-    const auto turn = [&](const side& of, const bf16* p, float* to) {
+    const auto to_words = [&](const side& of, const bf16* p, float* to) {
       words_of_lines<L>(
-          team, words.n, 1, of.pixels, of.channels, of.pixels, !turns(e),
+          team, words.n, 1, of.pixels, of.channels, of.pixels, !transposes(e),
           [&](index_t z, index_t) {
             const bf16* const q = p + (first + z * depth) * of.size();
             return pair_of_lines{q, depth == 2 && z * depth + 1 < images ? q + of.size() : nullptr};
           },
           to);
     };
-    turn(image(e), x, xs);
-    turn(cotangent(e), dy, ys);
+    to_words(image(e), x, xs);
+    to_words(cotangent(e), dy, ys);
     kernel::run(team, words, image_batch<float>{xs, image(e).size()},
                 image_batch<float>{ys, cotangent(e).size()}, dw,
                 {s.packed, s.each, s.shared + count * size_of_pair(e)});
@@ -130,8 +131,9 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
     const conv_extents words = on_words(halved(e));
     const index_t apart = e.p - words.p, in_both = words.p - apart; // rows of dy
     float *const xs = s.shared, *const ys = xs + image(words).size();
-    const auto turn = [&](const bf16* p, index_t rows, index_t width, index_t channels, index_t wanted,
-                          index_t above, index_t below, index_t left_out, float* to) {
+    const auto halves_to_words = [&](const bf16* p, index_t rows, index_t width, index_t channels,
+                                     index_t wanted, index_t above, index_t below, index_t left_out,
+                                     float* to) {
       const auto row = [&](index_t i) {
         return i < 0 || i >= rows ? nullptr : p + i * width * (e.nhwc ? channels : 1);
       };
@@ -142,8 +144,8 @@ template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words 
           },
           to);
     };
-    turn(x, e.h, e.w, e.c, words.h, e.pad_top, apart * e.stride_h, 0, xs);
-    turn(dy, e.p, e.q, e.k, words.p, 0, apart, in_both, ys);
+    halves_to_words(x, e.h, e.w, e.c, words.h, e.pad_top, apart * e.stride_h, 0, xs);
+    halves_to_words(dy, e.p, e.q, e.k, words.p, 0, apart, in_both, ys);
     kernel::run(team, words, image_batch<float>{xs, image(words).size()},
                 image_batch<float>{ys, cotangent(words).size()}, dw,
                 {s.packed, s.each, s.shared + size_of_pair(words)});

@@ -61,14 +61,14 @@ template <class V> constexpr bool winograd_pays(conv_pass p, const conv_extents&
   }
   if (torn && line < W) return false;
   const conv_extents of = p == conv_pass::fprop ? e : transposed(e);
-  if (avx512 && of.c / of.groups < 8) return false; // the kernel `columns` is up to 2.9 times as fast
+  if (avx512 && of.c / of.groups < 8) return false; // the kernel `direct` is up to 2.9 times as fast
   // on narrow images kernels with lanes of filters are faster too, if these lanes are full
   const index_t filters = of.k / of.groups;
   const bool others = of.q < (avx512 ? 24 : 32) && filters * 4 >= whole_lanes<V>(filters) * 3;
   return of.p * of.q >= 64 && filtering_gain<V>(of) >= (others ? 1.28 : 1.08);
 }
 
-/// How much faster minimal filtering of NHWC tensors is than the kernel nhwc. Counts vectors of products
+/// How much faster minimal filtering of NHWC tensors is than the kernel `nhwc_direct`. Counts vectors of products
 /// and of the transforms of a tile, with coefficients fitted to small-s1, masked and distill-a-2 of bench_kernels.
 template <class V> constexpr double nhwc_filtering_gain(conv_pass p, const conv_extents& e) {
   constexpr bool avx512 = sizeof(V) == 64;
@@ -162,7 +162,7 @@ template <class V> constexpr bool few_filtered_weights(conv_pass p, const conv_e
   if (p == conv_pass::dgrad) return weights <= 10 * million;
   return weights <= (area < 400 ? 2.5 : 4) * million;
 }
-/// Does minimal filtering of NHWC tensors pay, compared with nhwc and nhwc_trimmed?
+/// Does minimal filtering of NHWC tensors pay, compared with nhwc_direct and nhwc_trimmed?
 template <class V> constexpr bool nhwc_filtering_pays(conv_pass p, const conv_extents& e) {
   if (!three_by_three(e) || e.winograd == 0 || std::min(e.p, e.q) < 6 || !few_filtered_weights<V>(p, e))
     return false;
@@ -188,7 +188,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
            : nhwc_filtering_pays<V>(p, e)       ? conv_kernel::nhwc_winograd
            : trimmed_pays<V>(p, e) && conv_kernel_takes<V>(p, conv_kernel::nhwc_trimmed, e)
                ? conv_kernel::nhwc_trimmed
-               : conv_kernel::nhwc;
+               : conv_kernel::nhwc_direct;
   if (filters_cover_image(e)) return conv_kernel::dense;
   const bool via_nhwc = via_nhwc_pays<V>(p, e);
   // transformed weights that do not fit in the nearest caches
@@ -232,7 +232,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       if (cg == 1 && (e.groups > 1 || (e.q >= 8 * W && taps > 1))) return conv_kernel::depthwise;
       if (narrow_groups_wgrad<V>::takes(e)) return conv_kernel::narrow_groups;
       if (pointwise_wgrad_pays<V>(e)) return conv_kernel::pointwise;
-      if (long_vectors) // `columns` takes up to five times as long for few filters of many channels, or with strides
+      if (long_vectors) // `direct` takes up to five times as long for few filters of many channels, or with strides
         indirect =
             (e.q < 2 * W && cg * taps > 4 && 2 * kg > W) || (cg * taps >= 32 * W && cg >= 8 * kg) ||
             (strided && taps > 1 && cg >= W) || (taps == 1 && kg > 4 && cg > 4) ||
@@ -243,7 +243,7 @@ template <class V> constexpr conv_kernel conv_kernel_of(conv_pass p, const conv_
       break;
   }
   if (indirect && conv_kernel_takes<V>(p, conv_kernel::indirect, e)) return conv_kernel::indirect;
-  return p != conv_pass::wgrad && pointwise(e) ? conv_kernel::pointwise : conv_kernel::columns;
+  return p != conv_pass::wgrad && pointwise(e) ? conv_kernel::pointwise : conv_kernel::direct;
 }
 
 /// Is the best NHWC kernel at least 5 % faster than the best NCHW kernel, without reorders? It gains where lanes of

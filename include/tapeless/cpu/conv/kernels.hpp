@@ -30,7 +30,7 @@ namespace tapeless::cpu {
 
 enum class conv_pass : std::uint8_t { fprop, dgrad, wgrad };
 enum class conv_kernel : std::uint8_t {
-  columns,        // NCHW: lanes are columns of the image
+  direct,         // NCHW: lanes are columns of the image
   indirect,       // lanes are channels
   dense,          // filters as large as the image
   depthwise,      // one channel a group
@@ -39,7 +39,7 @@ enum class conv_kernel : std::uint8_t {
   pointwise,      // 1 x 1 without stride or padding
   narrow_groups,  // wgrad of groups narrower than a vector, 3 x 3 without stride
   via_nhwc,       // small images, transposed to NHWC in the cache
-  nhwc,           // NHWC; so are those below
+  nhwc_direct,    // any NHWC layer but those of nhwc_pointwise
   nhwc_trimmed,   // small images, without the taps on padding
   nhwc_winograd,  // 3 x 3 without stride, tiles of 2 x 2
   nhwc_depthwise, // one channel and one filter a group
@@ -52,8 +52,8 @@ template <class Fprop, class Dgrad, class Wgrad> struct conv_passes {
   using wgrad = Wgrad;
 };
 template <conv_kernel K, class V> struct conv_family;
-template <class V> struct conv_family<conv_kernel::columns, V>
-    : conv_passes<columns_fprop<V>, columns_dgrad<V>, columns_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::direct, V>
+    : conv_passes<direct_fprop<V>, direct_dgrad<V>, direct_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::indirect, V>
     : conv_passes<indirect_fprop<V>, indirect_dgrad<V>, indirect_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::dense, V>
@@ -68,11 +68,11 @@ template <class V> struct conv_family<conv_kernel::pointwise, V>
     : conv_passes<pointwise_fprop<V>, pointwise_dgrad<V>, pointwise_wgrad<V>> {};
 // conv_kernel_takes refuses fprop and dgrad of it.
 template <class V> struct conv_family<conv_kernel::narrow_groups, V>
-    : conv_passes<columns_fprop<V>, columns_dgrad<V>, narrow_groups_wgrad<V>> {};
+    : conv_passes<direct_fprop<V>, direct_dgrad<V>, narrow_groups_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::via_nhwc, V>
     : conv_passes<via_nhwc_fprop<V>, via_nhwc_dgrad<V>, via_nhwc_wgrad<V>> {};
-template <class V> struct conv_family<conv_kernel::nhwc, V>
-    : conv_passes<nhwc_fprop<V>, nhwc_dgrad<V>, nhwc_wgrad<V>> {};
+template <class V> struct conv_family<conv_kernel::nhwc_direct, V>
+    : conv_passes<nhwc_direct_fprop<V>, nhwc_direct_dgrad<V>, nhwc_direct_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::nhwc_trimmed, V>
     : conv_passes<nhwc_trimmed_fprop<V>, nhwc_trimmed_dgrad<V>, nhwc_trimmed_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::nhwc_winograd, V>
@@ -87,7 +87,8 @@ template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
 
 constexpr bool takes_nhwc(conv_kernel k) {
   using enum conv_kernel;
-  return k == nhwc || k == nhwc_trimmed || k == nhwc_winograd || k == nhwc_depthwise || k == nhwc_pointwise;
+  return k == nhwc_direct || k == nhwc_trimmed || k == nhwc_winograd || k == nhwc_depthwise ||
+         k == nhwc_pointwise;
 }
 constexpr conv_extents in_nhwc(conv_extents e) {
   e.nhwc = true;
@@ -97,7 +98,7 @@ constexpr conv_extents in_nhwc(conv_extents e) {
 template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, const conv_extents& e) {
   if (e.nhwc != takes_nhwc(k)) return false;
   switch (k) {
-    case conv_kernel::columns: return p == conv_pass::wgrad || !pointwise(e);
+    case conv_kernel::direct: return p == conv_pass::wgrad || !pointwise(e);
     case conv_kernel::indirect: return p != conv_pass::wgrad || indirect_wgrad<V>::takes(e);
     case conv_kernel::dense: return filters_cover_image(e);
     case conv_kernel::depthwise: return one_channel_a_group(e);
@@ -108,7 +109,7 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
     case conv_kernel::narrow_groups: return p == conv_pass::wgrad && narrow_groups_wgrad<V>::takes(e);
     case conv_kernel::via_nhwc:
       return p == conv_pass::wgrad ? via_nhwc_wgrad<V>::takes(e) : takes_via_nhwc<typename V::value_type>(e);
-    case conv_kernel::nhwc: return !is_product(e);
+    case conv_kernel::nhwc_direct: return !is_product(e);
     case conv_kernel::nhwc_trimmed:
       return p == conv_pass::wgrad ? nhwc_trimmed_wgrad<V>::takes(e) : takes_trimmed(e);
     case conv_kernel::nhwc_depthwise: return one_filter_a_channel(e);
@@ -122,7 +123,7 @@ template <conv_kernel K> using conv_kernel_constant = std::integral_constant<con
 template <class F> constexpr auto with_conv_kernel(conv_kernel k, const F& f) {
   using enum conv_kernel;
   switch (k) {
-    case columns: return f(conv_kernel_constant<columns>{});
+    case direct: return f(conv_kernel_constant<direct>{});
     case indirect: return f(conv_kernel_constant<indirect>{});
     case dense: return f(conv_kernel_constant<dense>{});
     case depthwise: return f(conv_kernel_constant<depthwise>{});
@@ -131,7 +132,7 @@ template <class F> constexpr auto with_conv_kernel(conv_kernel k, const F& f) {
     case pointwise: return f(conv_kernel_constant<pointwise>{});
     case narrow_groups: return f(conv_kernel_constant<narrow_groups>{});
     case via_nhwc: return f(conv_kernel_constant<via_nhwc>{});
-    case nhwc: return f(conv_kernel_constant<nhwc>{});
+    case nhwc_direct: return f(conv_kernel_constant<nhwc_direct>{});
     case nhwc_trimmed: return f(conv_kernel_constant<nhwc_trimmed>{});
     case nhwc_winograd: return f(conv_kernel_constant<nhwc_winograd>{});
     case nhwc_depthwise: return f(conv_kernel_constant<nhwc_depthwise>{});

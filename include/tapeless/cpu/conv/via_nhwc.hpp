@@ -27,14 +27,14 @@ template <class T> constexpr bool takes_via_nhwc(const conv_extents& e) {
 }
 
 /// Transposes images from `first` on: (channels, pixels) to (pixels, channels).
-template <class V, class T> void turn_to_last(const image_batch<T>& from, index_t first, index_t images,
-                                              index_t channels, index_t pixels, T* to) {
+template <class V, class T> void to_nhwc(const image_batch<T>& from, index_t first, index_t images,
+                                         index_t channels, index_t pixels, T* to) {
   for (index_t z = 0; z < images; ++z)
     transpose<V>(channels, pixels, from(first + z), pixels, to + z * channels * pixels, channels);
 }
 /// Transposes channels [first, end) back.
-template <class V, class T> void turn_to_first(index_t images, index_t channels, index_t pixels,
-                                               index_t first, index_t end, const T* from, T* to) {
+template <class V, class T> void to_nchw(index_t images, index_t channels, index_t pixels, index_t first,
+                                         index_t end, const T* from, T* to) {
   for (index_t z = 0; z < images; ++z)
     transpose<V>(pixels, end - first, from + z * channels * pixels + first, channels,
                  to + (z * channels + first) * pixels, pixels);
@@ -43,16 +43,16 @@ template <class V, class T> void turn_to_first(index_t images, index_t channels,
 /// fprop, or (ToImage) dgrad.
 template <class V, bool ToImage> struct via_nhwc_conv {
   using T = typename V::value_type;
-  using last = std::conditional_t<ToImage, nhwc_trimmed_dgrad<V>, nhwc_trimmed_fprop<V>>;
+  using kernel = std::conditional_t<ToImage, nhwc_trimmed_dgrad<V>, nhwc_trimmed_fprop<V>>;
   struct side {
     index_t channels, pixels;
     constexpr index_t size() const { return channels * pixels; }
   };
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.packed = last::need(e).packed, .each = images_via_nhwc(e, sizeof(T)).each()};
+    return {.packed = kernel::need(e).packed, .each = images_via_nhwc(e, sizeof(T)).each()};
   }
   template <class Team> static void pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
-    last::pack(team, e, w, packed);
+    kernel::pack(team, e, w, packed);
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* a, const T*,
                                         T* result, const scratch_of_kernel<T>& s) {
@@ -66,9 +66,9 @@ template <class V, bool ToImage> struct via_nhwc_conv {
       const index_t end = first_of_cut<V>(cut + 1, cuts, out.channels);
       T* const from = s.each + member * i.each();
       T* const to = from + i.count * in.size();
-      turn_to_last<V>(image_batch<T>{a, in.size()}, z, images, in.channels, in.pixels, from);
-      last::some(e, images, {0, 1, lane, end}, from, s.packed, to);
-      turn_to_first<V>(images, out.channels, out.pixels, lane, end, to, result + z * out.size());
+      to_nhwc<V>(image_batch<T>{a, in.size()}, z, images, in.channels, in.pixels, from);
+      kernel::some(e, images, {0, 1, lane, end}, from, s.packed, to);
+      to_nchw<V>(images, out.channels, out.pixels, lane, end, to, result + z * out.size());
     });
   }
 };
@@ -78,8 +78,8 @@ template <class V> using via_nhwc_dgrad = via_nhwc_conv<V, true>;
 /// Sums over parts of the batch (slots) are added in their order.
 template <class V> struct via_nhwc_wgrad {
   using T = typename V::value_type;
-  using last = nhwc_trimmed_wgrad<V>;
-  static constexpr bool takes(const conv_extents& e) { return takes_via_nhwc<T>(e) && last::takes(e); }
+  using kernel = nhwc_trimmed_wgrad<V>;
+  static constexpr bool takes(const conv_extents& e) { return takes_via_nhwc<T>(e) && kernel::takes(e); }
   static constexpr index_t slots(const conv_extents& e) {
     return std::clamp<index_t>((1 << 18) / (e.k * e.c * e.r * e.s), 1, 8);
   }
@@ -90,11 +90,11 @@ template <class V> struct via_nhwc_wgrad {
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const images_via_nhwc i(e, sizeof(T));
-    const index_t size = e.k * e.c * e.r * e.s, units = last::units_of(e, 1), most = slots(e);
+    const index_t size = e.k * e.c * e.r * e.s, units = kernel::units_of(e, 1), most = slots(e);
     if (e.n == 0) return void(std::fill_n(dw, size, T(0)));
     // a slot of few images takes fewer at a time
     const index_t together =
-        std::clamp<index_t>(ceil_div(e.n, most), 1, std::min(i.count, last::images_at_once(e)));
+        std::clamp<index_t>(ceil_div(e.n, most), 1, std::min(i.count, kernel::images_at_once(e)));
     const auto all = sum_in_rounds<V>(
         team, ceil_div(e.n, together), most, size, s.shared, s.shared + (most + 1) * size,
         [&](index_t first, index_t end_of_all, index_t parts, T* to) {
@@ -106,14 +106,14 @@ template <class V> struct via_nhwc_wgrad {
             T* const ys = xs + i.count * i.of_x;
             for (index_t u = begin; u < end; ++u) {
               const index_t z = u * together, images = std::min(together, e.n - z);
-              turn_to_last<V>(x, z, images, e.c, e.h * e.w, xs);
-              turn_to_last<V>(dy, z, images, e.k, e.p * e.q, ys);
-              last::some(e, images, 1, cut * units / cuts, (cut + 1) * units / cuts, xs, ys, to + slot * size,
-                         u > begin);
+              to_nhwc<V>(x, z, images, e.c, e.h * e.w, xs);
+              to_nhwc<V>(dy, z, images, e.k, e.p * e.q, ys);
+              kernel::some(e, images, 1, cut * units / cuts, (cut + 1) * units / cuts, xs, ys,
+                           to + slot * size, u > begin);
             }
           });
         });
-    last::finish(team, e, all.slots, all.p, dw);
+    kernel::finish(team, e, all.slots, all.p, dw);
   }
 };
 

@@ -49,8 +49,8 @@ struct taps_of_step {
   index_t a_tap;
 };
 
-/// Prefetches a block of c of this width, whose rows are pages apart. Into L2 if its sums have many steps: b passes
-/// through L1 meanwhile. Into L1 if they are little but stores.
+/// Prefetches the block of c that the sums go to, while they are computed: its rows are pages apart. With many steps
+/// into L2, because b passes through L1 meanwhile; with few steps, where stores dominate, into L1.
 template <class T>
 [[gnu::always_inline]] inline void prefetch_block(int rows, int width, int lanes, bool taps, index_t steps,
                                                   const T* c, index_t c_row) {
@@ -71,8 +71,9 @@ template <class T>
     }
 }
 
-/// Prefetches one line of each of these rows, or as many steps as a line has elements, from `next` on. Returns where
-/// the next call begins. L1 is for the current operands, unless they are small.
+/// Prefetches the next part of what `of` describes, from `next` on: a line of each of `rows` rows, or, if of.step is not
+/// 0, as many steps as a line has elements. Returns where the next call begins. Into L2, because L1 holds the current
+/// operands; into L1 if those are small.
 template <class T>
 [[gnu::always_inline]] inline const T* prefetch_next(int rows, bool small, const fetched<T>& of,
                                                      const T* next) {

@@ -31,7 +31,8 @@ void each_meeting(const spgemm_patterns<Ends>& p, index_t lo, index_t hi, F act)
     }
 }
 
-// `to`, the entries of `of`, gets what act adds for all meetings, some rows of A and C at a time
+// `to`, the entries of `of`, gets what act adds for every pair of entries of A and B that meet in an entry of C, in
+// blocks of rows of A and C.
 template <class T, class Team, class Ends, class F>
 void sum_by_rows(const Team& team, const spgemm_patterns<Ends>& p, const csr_rows<Ends>& of, T* to, T* lost,
                  F act) {

@@ -69,8 +69,8 @@ protected:
     return renewed(v, operand, s);
   }
 
-  // (before.., n * block, after..) -> (before, n, block * after). Three axes: (.., n, block, ..) could be 7 of at most
-  // 6.
+  // (before.., n * block, after..) -> (before, n, block * after). Three axes, because (.., n, block, ..) could be
+  // seven, and six is the most.
   static constexpr shape split(const shape& s, const row_axis& a, extent_t n) {
     shape r{3, {1, n, a.block}};
     for (int i = 0; i < s.rank; ++i)

@@ -71,7 +71,8 @@ template <int N, int O> class kernel_steps {
     s.partial0 = r_.slots;
     if ((v.attr & spmm_transposed) != 0 && v.o == op::spmm) { // sums over rows: each chunk has partial ones
       const extent_t chunks = v.s.rank > 1 ? max_row_chunks_of_matrices : max_row_chunks;
-      // with room for long sums, and for the vector that they alternate with in a sweep: see csr_sweep_form.hpp
+      // With room for long sums. In a sweep the sums alternate in memory with the vector that is multiplied, which
+      // needs room for a copy of it in each chunk.
       const extent_t copies = (v.s.rank == 1 && s.sweep ? 4 : 3) * chunks;
       b_.add_slot(b_.allocate(numel(v.s), copies * size_of(v.t), group), v.t, v.s);
       s.partials = 1;

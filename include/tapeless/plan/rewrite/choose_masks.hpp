@@ -104,7 +104,7 @@ constexpr masked_program without_rows(const raw_program& p, const vec<int>& mask
   if (masks.size() == 1) return without_rows(p, combine_masks::result{p, masks, vec<unsigned>(1, 1u)});
   return without_rows(p, combine_masks(p, masks).run());
 }
-// The same if losses may have masks of their own: first without the rows that no loss counts. with_rest_of_rows then
+// The same if losses may have masks of their own: first without the rows that no loss counts. second_pass_of_rows then
 // gives each loss its own rows.
 constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int>& masks) {
   if (masks.size() == 1) return without_rows(p, masks);
@@ -128,9 +128,9 @@ constexpr double most_with_weights(double dense) { return 0.1 * dense > 20e3 ? 0
 // so far have at most this many nodes. g++ reached its limit of operations in one constant at about 660.
 inline constexpr int max_masks = 4, max_tried_nodes = 400;
 
-// Passes that apply masks: the only one; the first, which may leave the masks of several losses to with_rest_of_rows;
-// and that one, which applies masks known before the forward pass and no others.
-enum class row_pass { only, first, rest };
+// Passes that apply masks: the only one; the first, which may leave the masks of several losses to second_pass_of_rows;
+// and the second, which applies masks known before the forward pass and no others.
+enum class row_pass { only, first, second };
 
 // Finds the best program without the rows of some masks. In order of importance it
 //   applies the most masks known before the forward pass (if `forces`), also if that costs more
@@ -184,7 +184,7 @@ template <class Cost> class choose_masks {
       }
       if (r.program.second_pass != no_second_pass) return left;
     }
-    if (pass_ == row_pass::rest) return left;
+    if (pass_ == row_pass::second) return left;
     int tried = 0;
     for (const int m : masks) {
       const bool is_weight = is_weight_before_forward(nodes, m);

@@ -109,25 +109,25 @@ template <class Cost> constexpr void choose_lists(const raw_program& written, co
 
 // The second pass. It is a constant of its own, for compilers limit the steps of one. Masks of several axes then are
 // masks of rows that are kept, as m in sum(s * sum<1>(m * l)) after rows were left out by s.
-// @return a broken program if p has fewer masks than `rest`
+// @return a broken program if fewer than `second_pass` losses have masks of their own
 template <class Cost, int N, int O>
-constexpr raw_program with_rest_of_rows(const program<N, O>& p, int rest) {
+constexpr raw_program second_pass_of_rows(const program<N, O>& p, int second_pass) {
   const raw_program written = written_as(p);
-  if (rest == second_pass_of_axes) {
-    const choose_masks<Cost> choosing(written, cost_of_rows<Cost>(written), true, row_pass::rest);
+  if (second_pass == second_pass_of_axes) {
+    const choose_masks<Cost> choosing(written, cost_of_rows<Cost>(written), true, row_pass::second);
     if (choosing.applies_masks()) return choosing.best().program;
     return written;
   }
   const vec<int> masks = masks_before_forward(written, true); // combine_masks keeps a reference
   const combine_masks::result combined = combine_masks(written, masks).run();
-  if (combined.losses >= rest)
+  if (combined.losses >= second_pass)
     return without_rows(written, combined, combined.masks.size() == combined.losses).program;
   raw_program none;
   none.broken.found = true;
   return none;
 }
 // In its place, if lists of the rows of each loss do not pay: zeros in the other rows.
-template <int N, int O> constexpr raw_program with_zeros_in_rest_of_rows(const program<N, O>& p) {
+template <int N, int O> constexpr raw_program with_zeros_in_rows(const program<N, O>& p) {
   const raw_program written = written_as(p);
   const vec<int> masks = masks_before_forward(written, true);
   return combine_masks(written, masks).with_zeros();

@@ -96,7 +96,7 @@ template <int N, int O>
 constexpr vec<int> mask_candidates(const program<N, O>& p, const grouping& r, const sweep_nodes& s) {
   extent_t rows = 0;
   dtype type = dtype::f32; // of the matrix
-  // 1: its rows are multiplied by A^T or spread; 2: it goes into such rows, through a step
+  // 1: its rows are multiplied by A^T or spread. 2: such rows are computed from it.
   vec<char> makes(s.last + 1, 0);
   for (int i = s.lowest; i <= s.last; ++i) {
     if (!s.holds(r, i) || !is_sparse(p.nodes[i].o)) continue;

@@ -64,8 +64,8 @@ template <int N, int O> class loop_fusion {
       }
     }
   }
-  constexpr bool is_wide(int v) const { return (lanes_[v] & wide_lanes) != 0; }
-  constexpr bool is_narrow(int v) const { return (lanes_[v] & simd_width_class) != 0; }
+  constexpr bool is_wide(int v) const { return (lanes_[v] & lanes_64) != 0; }
+  constexpr bool is_narrow(int v) const { return (lanes_[v] & lanes_32) != 0; }
   constexpr bool fits(int v, const group& g) const {
     return g.fused && g.it == r_.loop[v] && g.loaded == (r_.loaded[v] != 0) &&
            g.nodes + weight_[v] <= max_group_nodes && !(is_wide(v) && g.narrow) &&
@@ -134,7 +134,7 @@ template <int N, int O> class loop_fusion {
       waiting += weight_[u];
     });
     if (waiting >= max_group_nodes) each_waiting(i, [&](int u) { place(u); });
-    if (all != (wide_lanes | simd_width_class)) return all;
+    if (all != (lanes_64 | lanes_32)) return all;
     each_waiting(i, [&](int u) { // a mask of the other width is computed in a group of its own
       if (lanes_[u] != own) place(u);
     });
@@ -158,8 +158,8 @@ template <int N, int O> class loop_fusion {
     r_.groups[g] = {};
     start_loop(r_.groups[g], i);
     r_.groups[g].nodes = max_group_nodes;
-    r_.groups[g].wide = (own & wide_lanes) != 0;
-    r_.groups[g].narrow = (own & simd_width_class) != 0;
+    r_.groups[g].wide = (own & lanes_64) != 0;
+    r_.groups[g].narrow = (own & lanes_32) != 0;
   }
   constexpr void add_kernel(int i) {
     r_.of[i] = r_.groups.size();

@@ -11,9 +11,9 @@
 
 namespace tapeless::detail {
 
-inline constexpr int simd_width_class = 1, wide_lanes = 2;
+inline constexpr int lanes_32 = 1, lanes_64 = 2;
 constexpr int lanes_of(dtype t) {
-  return t == dtype::f32 || t == dtype::bf16 ? simd_width_class : t == dtype::f64 ? wide_lanes : 0;
+  return t == dtype::f32 || t == dtype::bf16 ? lanes_32 : t == dtype::f64 ? lanes_64 : 0;
 }
 // A kernel step behind which a loop may run row by row.
 constexpr bool leads_an_epilogue(op o) {

@@ -62,11 +62,13 @@ template <int N, int O> class group_order {
   int start_ = 0, first_ = no_node; // first_: the node that opens it
   bool sparse_ = false;
   extent_t rows_ = 0, widest_ = 0;
-  // Of a later group: may it take part; does it depend on nothing of the sweep, and may come before it; does it share
-  // a value with a member; does it come before? Each is set, in ascending order, before it is read for a sweep.
-  vec<char> may_{groups_, 0}, independent_{groups_, 0}, shares_{groups_, 0}, ahead_{groups_, 0};
-  vec<int> near_;  // those that may or are independent
-  vec<int> taken_; // loops over gathered rows that move to the sweep; the last one first
+  // Facts of a later group. Each is set, in ascending order, before it is read for a sweep.
+  vec<char> may_{groups_, 0};         // it may be in the sweep
+  vec<char> independent_{groups_, 0}; // it reads nothing of the sweep, so it may run before it
+  vec<char> shares_{groups_, 0};      // it reads or writes a value of a member
+  vec<char> ahead_{groups_, 0};       // it runs before the sweep
+  vec<int> near_;                     // those that may or are independent
+  vec<int> taken_;                    // loops over gathered rows that move to the sweep; the last one first
   // For each group the first group of the last sweep whose opener or taken loops read it, and of the last sweep for
   // which a group that stays before it reads it.
   vec<int> wanted_, needed_ahead_;

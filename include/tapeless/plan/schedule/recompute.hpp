@@ -18,8 +18,7 @@ constexpr bool is_cheap(op o) {
   return o == op::add || o == op::sub || o == op::neg || o == op::relu || o == op::widen;
 }
 
-// How many elements of a loop over s, from the innermost axis on, a broadcast operand gives in one manner: one after
-// the other, or the same one again.
+// The length of the innermost run of a loop over s in which a broadcast operand is either contiguous or constant.
 constexpr extent_t run_of(const strided_view& w, const shape& x, const shape& s) {
   extent_t run = 1;
   bool begun = false, repeats = false;

@@ -27,7 +27,7 @@ constexpr bool rows_worth_a_sweep(const shape& it) {
   return row >= sweep_row && (!is_static(it.d[0]) || it.d[0] * row >= sweep_elements);
 }
 
-// Does x, at index i of the outermost axis, read of y only what y holds for i?
+// Does loop x, at index i of its outermost axis, read of y only row i?
 constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
   extent_t last = 0; // of a row
   for (int a = 1; a < it.rank; ++a) {
@@ -81,7 +81,7 @@ struct sweep {
   template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
     return has_room(steps) && pattern == nodes[i].in[0] && opens_csr_sweep(nodes, i);
   }
-  // Does step s, the last of r, read of the earlier steps of the sweep only their current rows?
+  // Does step s, the last of r, read only the current rows of what earlier steps of the sweep write?
   // it: the loop, of a fused step
   template <class Plan> constexpr bool joins(const Plan& r, const step& s, const shape& it) const {
     if (!may.sweeps || rows == 0) return false;
@@ -108,7 +108,7 @@ struct sweep {
   // How many rows pass together.
   constexpr extent_t at_once() const { return images ? images_at_once(row) : sweep_size(row); }
 
-  // The last of `steps` has not joined: a sweep over n rows may begin with it; n is 0 where none may.
+  // The last of `steps` has not joined. It may begin a new sweep, over n rows; n == 0: it may not.
   constexpr void open(extent_t n, int steps) {
     rows = n;
     begin = steps - 1;

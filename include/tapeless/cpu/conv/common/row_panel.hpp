@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// The microkernel whose lanes are channels: a block of rows, each with its own address, times a panel of lanes
+// The microkernel whose lanes are channels: a block of rows, each with its own address, times a panel of lanes,
+//   y_i[j] (+)= sum over (p, t) of x_i[at(p, t)] * b[p, t, j]
 // (addresses instead of copies of patches: M. Dukhan, The Indirect Convolution Algorithm, 2019)
 #include "tile.hpp"
 
@@ -21,13 +22,13 @@ template <class T> struct row_of_lanes {
   T* to;
 };
 
-/// A register tile of M rows, each with its own address, by NV vectors of lanes:
-///   row[i].to[j] (+)= sum over (outer, inner) steps of row[i].from[at] * b[j]
-/// r.each_step(first, end of outer steps, first, end of inner steps, width of a tile, step) calls step(at, b) for those
-/// steps. The last vector of `to` has `last` lanes.
-template <class V, int M, int NV, class T, class Reduction>
-[[gnu::noinline]] void rows_kernel(const row_of_lanes<T> (&row)[M], const Reduction& r, index_t outer,
-                                   index_t inner, bool add, index_t last) {
+/// The register tile: M rows, each with its own address, times a panel of NV vectors of lanes,
+///   row[i].to[j] (+)= sum over the terms of the panel of row[i].from[at] * b[j]
+/// The panel has s.outer * s.inner terms. s.each_term(i, i_end, j, j_end, width, term) calls term(at, b) for those of
+/// outer index [i, i_end) and inner index [j, j_end); `width` is NV vectors. If the panel is `partial`, the last vector
+/// of a row has s.last lanes.
+template <class V, int M, int NV, class T, class Panel>
+[[gnu::noinline]] void rows_kernel(const row_of_lanes<T> (&row)[M], const Panel& s) {
   constexpr index_t W = static_cast<index_t>(V::size);
   V acc[M][NV];
   const T* a[M];
@@ -37,7 +38,7 @@ template <class V, int M, int NV, class T, class Reduction>
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j) acc[i][j] = V(T(0));
   }
-  const auto step = [&](index_t at, const T* b) __attribute__((always_inline)) {
+  const auto term = [&](index_t at, const T* b) __attribute__((always_inline)) {
     V lane[NV];
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j) {
@@ -53,39 +54,44 @@ template <class V, int M, int NV, class T, class Reduction>
     }
   };
   chain_sums<V, M, NV> sums;
-  in_chains_of_rows(outer, inner, steps_of_chain<V>(outer * inner), acc, sums,
+  in_chains_of_rows(s.outer, s.inner, steps_of_chain<V>(s.outer * s.inner), acc, sums,
                     [&](index_t i, index_t i_end, index_t j, index_t j_end)
-                        __attribute__((always_inline)) { r.each_step(i, i_end, j, j_end, NV * W, step); });
+                        __attribute__((always_inline)) { s.each_term(i, i_end, j, j_end, NV * W, term); });
   sums.finish(acc);
+  const index_t last = [&] {
+    if constexpr (Panel::partial) return s.last;
+    else return W;
+  }();
   const first_lanes<V> lanes(last);
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j) {
       T* const q = row[i].to + j * W;
-      if (j < NV - 1 || last == W) store(q, add ? load<V>(q) + acc[i][j] : acc[i][j]);
-      else lanes.store(q, add ? lanes.load(q) + acc[i][j] : acc[i][j]);
+      if (j < NV - 1 || last == W) store(q, s.add ? load<V>(q) + acc[i][j] : acc[i][j]);
+      else lanes.store(q, s.add ? lanes.load(q) + acc[i][j] : acc[i][j]);
     }
 }
 
-/// sum_p sum_t a_i[p * a_step + tap[t]] * b[p * b_step + t * b_row + j]      p < k, t < taps
+/// sum_p sum_t a_i[p * a_step + tap[t]] * b[p * b_step + t * b_row + j]      p < outer, t < inner
 template <class T> struct panel_of_lanes {
-  index_t k, a_step;
+  static constexpr bool partial = false;
+  index_t outer, a_step;
   const index_t* tap;
-  int taps;
+  index_t inner;
   const T* b;
   index_t b_step, b_row;
   bool add;
 
-  template <class Step> [[gnu::always_inline]] void each_step(index_t p, index_t p_end, index_t t0,
+  template <class Term> [[gnu::always_inline]] void each_term(index_t p, index_t p_end, index_t t0,
                                                               index_t t_end, index_t,
-                                                              const Step& step) const {
-    const index_t* const at = tap;
-    const index_t row = b_row;
+                                                              const Term& term) const {
+    const index_t* const taps = tap;
+    const index_t next = b_row;
     for (; p < p_end; ++p) {
       const index_t start = p * a_step;
-      const T* q = b + p * b_step + t0 * row;
-      for (index_t t = t0; t < t_end; ++t, q += row) step(start + at[t], q);
+      const T* q = b + p * b_step + t0 * next;
+      for (index_t t = t0; t < t_end; ++t, q += next) term(start + taps[t], q);
     }
   }
 };
@@ -105,7 +111,7 @@ void rows_of_lanes(index_t rows, index_t lanes, panel_of_lanes<T> s, const At& a
           block[m] = at(std::min(i + m, rows - 1));
           block[m].to = i + m < rows ? block[m].to + j : spare;
         }
-        rows_kernel<V, M, NV>(block, s, s.k, s.taps, s.add, B::W);
+        rows_kernel<V, M, NV>(block, s);
       }
     });
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Minimal filtering in both layouts: the transform of the weights, and the transposed transform of the sums of their
-// gradient.
+// Minimal filtering in both layouts: the transform of the weights; in wgrad the products of transformed tiles, and the
+// transposed transform of their sums.
 #include <algorithm>
 #include <type_traits>
 #include "../../../core/geometry.hpp"
@@ -43,25 +43,26 @@ void winograd_weights(const Team& team, index_t rows, index_t n, const T* w, ind
   });
 }
 
-/// Transformed tiles of x and of dy: element (point, tile, i) at p[point * point_step + tile * tile_step + i * step].
+/// Transformed tiles: element (point, tile, i) at p[point * point_step + tile * tile_step + i * step], step 1 unless it
+/// is said.
 template <class T> struct winograd_operand {
   const T* p;
-  index_t point, tile, step;
+  index_t point_step, tile_step;
 };
-/// sums[point, filter, channel] (+)= the products of dy (`filters`) and x (`lanes` channels) over the tiles. `kg` filters
-/// of `lanes` channels lie in a point of the sums. The step of x is 1.
+/// sums[point, filter, channel] (+)= the products of dy (`filters`, dy_step apart) and x (`lanes` channels) over the
+/// tiles. A point of the sums has `kg` filters of `lanes` channels.
 template <class V, class T>
 void winograd_products(index_t points, index_t filters, index_t lanes, index_t tiles,
-                       const winograd_operand<T>& dy, const winograd_operand<T>& x, T* sums, index_t kg,
-                       bool add) {
+                       const winograd_operand<T>& dy, index_t dy_step, const winograd_operand<T>& x, T* sums,
+                       index_t kg, bool add) {
   using B = blocking<V>;
   for (index_t q = 0; q < points; ++q)
     for (index_t c = 0; c < lanes; c += B::NR)
       row_blocks<B::MR>(filters, [&](index_t k, index_t m) {
         const auto run = [&](auto nv) {
-          micro_rows<V, nv.value>(m, tiles, dy.p + q * dy.point + k * dy.step, dy.step, dy.tile,
-                                  x.p + q * x.point + c, x.tile, sums + (q * kg + k) * lanes + c, lanes, B::W,
-                                  add);
+          micro_rows<V, nv.value>(m, tiles, dy.p + q * dy.point_step + k * dy_step, dy_step, dy.tile_step,
+                                  x.p + q * x.point_step + c, x.tile_step, sums + (q * kg + k) * lanes + c,
+                                  lanes, B::W, add);
         };
         if (lanes - c > B::W) run(std::integral_constant<int, 2>{});
         else run(std::integral_constant<int, 1>{});

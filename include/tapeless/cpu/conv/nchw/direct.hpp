@@ -135,7 +135,7 @@ template <class T, class V> struct dgrad_plan {
   }
 };
 
-template <class V> struct columns_fprop {
+template <class V> struct direct_fprop {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
     return {.packed = reorders(e) ? e.k * (e.c / e.groups) * e.r * e.s : 0,
@@ -193,7 +193,7 @@ template <class V> struct columns_fprop {
   }
 };
 
-template <class V> struct columns_dgrad {
+template <class V> struct direct_dgrad {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
     const dgrad_plan<T, V> plan(e);

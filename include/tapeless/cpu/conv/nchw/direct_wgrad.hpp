@@ -79,7 +79,7 @@ template <class V, int M, int N, class T>
     }
 }
 
-template <class V> struct columns_wgrad {
+template <class V> struct direct_wgrad {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
     const wgrad_plan<T, V> plan(e);

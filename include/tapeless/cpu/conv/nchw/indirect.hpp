@@ -108,10 +108,10 @@ template <class V> struct indirect_fprop {
         index_t tap[tap_block];
         const int count = static_cast<int>(std::min<index_t>(tap_block, taps - first));
         for (int b = 0; b < count; ++b) tap[b] = in.tap(e, first + b, v.line);
-        const panel_of_lanes<T> panel{.k = cg,
+        const panel_of_lanes<T> panel{.outer = cg,
                                       .a_step = v.plane,
                                       .tap = tap,
-                                      .taps = count,
+                                      .inner = count,
                                       .b = s.packed + (g * cg * taps + first) * lanes,
                                       .b_step = taps * lanes,
                                       .b_row = lanes,
@@ -203,10 +203,10 @@ template <class V> struct indirect_dgrad {
           const auto flush = [&] {
             if (rows > 0 && cols > 0)
               rows_of_lanes<V>(images * rows * cols, cg,
-                               panel_of_lanes<T>{.k = kg,
+                               panel_of_lanes<T>{.outer = kg,
                                                  .a_step = t.plane(),
                                                  .tap = tap,
-                                                 .taps = held,
+                                                 .inner = held,
                                                  .b = b,
                                                  .b_step = count * lanes,
                                                  .b_row = lanes,

@@ -81,10 +81,10 @@ template <class V> struct indirect_wgrad {
               index_t at[most_pixels];
               for (index_t m = 0; m < pixels; ++m)
                 at[m] = m / e.q * e.stride_h * v.line + m % e.q * e.stride_w;
-              const panel_of_lanes<T> panel{.k = images,
+              const panel_of_lanes<T> panel{.outer = images,
                                             .a_step = v.image,
                                             .tap = at,
-                                            .taps = static_cast<int>(pixels),
+                                            .inner = static_cast<int>(pixels),
                                             .b = rows_of_dy,
                                             .b_step = pixels * p.lanes,
                                             .b_row = p.lanes,

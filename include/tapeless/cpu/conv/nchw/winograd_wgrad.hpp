@@ -177,8 +177,8 @@ template <class V, int M> struct winograd_wgrad {
                   });
                 }
               winograd_products<V, T>(p.points, filters, p.lanes, images * tiles,
-                                      {cotangent, p.cotangent_point(), 1, t.pitch},
-                                      {data, p.data_point(), p.lanes, 1}, sum, p.kg, u > begin);
+                                      {cotangent, p.cotangent_point(), 1}, t.pitch,
+                                      {data, p.data_point(), p.lanes}, sum, p.kg, u > begin);
             }
           });
         });

@@ -52,7 +52,7 @@ template <class T> struct pixel_view {
   index_t image, line, pixel;
 };
 
-template <class V> struct nhwc_fprop {
+template <class V> struct nhwc_direct_fprop {
   using T = typename V::value_type;
   struct plan {
     index_t cg, kg, span_h, width;
@@ -134,7 +134,7 @@ template <class V> struct nhwc_fprop {
   }
 };
 
-template <class V> struct nhwc_dgrad {
+template <class V> struct nhwc_direct_dgrad {
   using T = typename V::value_type;
   struct plan {
     cotangent_window see;

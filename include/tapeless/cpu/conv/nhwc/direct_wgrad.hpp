@@ -11,7 +11,7 @@
 
 namespace tapeless::cpu {
 
-template <class V> struct nhwc_wgrad {
+template <class V> struct nhwc_direct_wgrad {
   using T = typename V::value_type;
   static constexpr index_t W = static_cast<index_t>(V::size), NR = lane_blocking<V>::NR;
   static constexpr index_t most_pixels = 512; // of one unit; their offsets lie on the stack
@@ -181,8 +181,14 @@ template <class V> struct nhwc_wgrad {
   /// sum[(c, tap), lane] (+)= sum over the pixels for the channels of one block
   static void rows_of_block(const conv_extents& e, const plan& p, index_t rows, index_t lanes, int pixels,
                             const index_t* at, const T* x, const T* dy, T* sum, bool add) {
-    const panel_of_lanes<T> panel{
-        .k = 1, .a_step = 0, .tap = at, .taps = pixels, .b = dy, .b_step = 0, .b_row = lanes, .add = add};
+    const panel_of_lanes<T> panel{.outer = 1,
+                                  .a_step = 0,
+                                  .tap = at,
+                                  .inner = pixels,
+                                  .b = dy,
+                                  .b_step = 0,
+                                  .b_row = lanes,
+                                  .add = add};
     index_t c = 0, r = 0, t = 0; // of the next row
     const auto next = [&](index_t m) {
       const row_of_lanes<T> row{x + (r * e.dil_h * p.width + t * e.dil_w) * p.block + c, sum + m * lanes};
@@ -202,7 +208,7 @@ template <class V> struct nhwc_wgrad {
           if (m + i < rows) block[i] = next(m + i);
           else block[i] = {x, none};
         }
-        rows_kernel<V, M, NV>(block, panel, panel.k, panel.taps, panel.add, W);
+        rows_kernel<V, M, NV>(block, panel);
       }
     });
   }

@@ -31,22 +31,23 @@ template <class V, class T> void fill_pixels(index_t rows, index_t width, index_
 }
 
 template <class T> struct panel_of_runs {
+  static constexpr bool partial = true;
   const index_t* tap;
-  index_t taps, run;
-  index_t gap;  // numbers of b between two runs
-  const T* b;   // (tap, l, lane)
-  index_t last; // lanes of the last vector
+  index_t outer, inner; // taps, numbers of a run
+  index_t gap;          // numbers of b between two runs
+  const T* b;           // (tap, l, lane)
+  index_t last;         // lanes of the last vector
   bool add;
 
-  template <class Step> [[gnu::always_inline]] void each_step(index_t t, index_t t_end, index_t l,
+  template <class Term> [[gnu::always_inline]] void each_term(index_t t, index_t t_end, index_t l,
                                                               index_t l_end, index_t width,
-                                                              const Step& step) const {
+                                                              const Term& term) const {
     for (; t < t_end; ++t) {
       const index_t end = tap[t] + l_end;
-      const T* q = b + t * (run * width + gap) + l * width;
+      const T* q = b + t * (inner * width + gap) + l * width;
       for (index_t at = tap[t] + l; at < end; ++at, q += width) {
         opaque_scalar(at); // one index for all rows, not a pointer for each
-        step(at, q);
+        term(at, q);
       }
     }
   }
@@ -102,7 +103,7 @@ void rows_of_runs(const pixel_grid& g, const T* from, T* to, const panel_of_runs
       block[m] = walk.next();
       if (m >= left) block[m].to = spare;
     }
-    rows_kernel<V, N, NV>(block, s, s.taps, s.run, s.add, s.last);
+    rows_kernel<V, N, NV>(block, s);
     left -= N;
   };
   for (; less > 0; --less) take(std::integral_constant<int, M - 1>{});
@@ -156,8 +157,8 @@ void lanes_of_runs(const pixel_grid& g, const T* from, T* to, index_t lane, inde
           rows_of_runs<V, NV, Few>(
               g, from + c, to + j,
               panel_of_runs<T>{.tap = t.tap + first,
-                               .taps = std::min(together, t.taps - first),
-                               .run = std::min(run, t.channels - c),
+                               .outer = std::min(together, t.taps - first),
+                               .inner = std::min(run, t.channels - c),
                                .gap = t.gap * NV * B::W,
                                .b = b + j * b_size + (b_first + first * (t.channels + t.gap) + c) * NV * B::W,
                                .last = here - (NV - 1) * B::W,

@@ -99,11 +99,11 @@ void each_trimmed_part(const Team& team, index_t n, index_t together, index_t ro
   });
 }
 
-/// The weights are packed as for nhwc_fprop.
-template <class V> struct nhwc_trimmed_fprop : nhwc_fprop<V> {
+/// The weights are packed as for nhwc_direct_fprop.
+template <class V> struct nhwc_trimmed_fprop : nhwc_direct_fprop<V> {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.packed = nhwc_fprop<V>::need(e).packed};
+    return {.packed = nhwc_direct_fprop<V>::need(e).packed};
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* x, const T*, T* y,
                                         const scratch_of_kernel<T>& s) {
@@ -125,11 +125,11 @@ template <class V> struct nhwc_trimmed_fprop : nhwc_fprop<V> {
   }
 };
 
-/// The weights are packed as for nhwc_dgrad.
-template <class V> struct nhwc_trimmed_dgrad : nhwc_dgrad<V> {
+/// The weights are packed as for nhwc_direct_dgrad.
+template <class V> struct nhwc_trimmed_dgrad : nhwc_direct_dgrad<V> {
   using T = typename V::value_type;
   static constexpr scratch_need need(const conv_extents& e) {
-    return {.packed = nhwc_dgrad<V>::need(e).packed};
+    return {.packed = nhwc_direct_dgrad<V>::need(e).packed};
   }
   template <class Team> static void run(const Team& team, const conv_extents& e, const T* dy, const T*, T* dx,
                                         const scratch_of_kernel<T>& s) {

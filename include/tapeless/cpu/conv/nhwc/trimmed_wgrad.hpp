@@ -14,12 +14,15 @@ namespace tapeless::cpu {
 
 /// sum over pixels of a_i[pixel] * b[pixel, j];  g.from: where pixels lie in a, g.to: in b
 template <class T> struct panel_of_pixels {
+  static constexpr bool partial = false;
   const pixel_grid& g;
   const T* b;
+  bool add;
+  index_t outer, inner; // rows of all images, columns
 
-  template <class Step> [[gnu::always_inline]] void each_step(index_t n, index_t n_end, index_t x0,
+  template <class Term> [[gnu::always_inline]] void each_term(index_t n, index_t n_end, index_t x0,
                                                               index_t x_end, index_t,
-                                                              const Step& step) const {
+                                                              const Term& term) const {
     const index_t a_step = g.from.col, b_step = g.to.col;
     for (index_t z = n / g.rows, y = n % g.rows; n < n_end; ++n) {
       index_t at = z * g.from.image + y * g.from.row + x0 * a_step;
@@ -27,7 +30,7 @@ template <class T> struct panel_of_pixels {
       if (++y == g.rows) ++z, y = 0;
       for (index_t x = x0; x < x_end; ++x, at += a_step, p += b_step) {
         opaque_scalar(at); // one index for all rows, not a pointer for each
-        step(at, p);
+        term(at, p);
       }
     }
   }
@@ -126,7 +129,7 @@ template <class V> struct nhwc_trimmed_wgrad {
         for (index_t m = 0; m < M; ++m)
           block[m] = c + m < channels ? row_of_lanes<T>{x + c + m, to + (c + m) * pitch}
                                       : row_of_lanes<T>{x + c, spare};
-        rows_kernel<V, M, NV>(block, panel_of_pixels<T>{g, dy}, g.images * g.rows, g.cols, add, B::W);
+        rows_kernel<V, M, NV>(block, panel_of_pixels<T>{g, dy, add, g.images * g.rows, g.cols});
       }
     });
   }

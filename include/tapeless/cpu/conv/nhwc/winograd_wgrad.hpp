@@ -74,8 +74,8 @@ template <class V> struct nhwc_winograd_wgrad {
                                                                    p.cotangent_point());
               });
               winograd_products<V, T>(p.points, filters, p.lanes, last - first,
-                                      {cotangent, p.cotangent_point(), p.pitch(), 1},
-                                      {data, p.data_point(), p.lanes, 1}, sum, p.kg, u > begin);
+                                      {cotangent, p.cotangent_point(), p.pitch()}, 1,
+                                      {data, p.data_point(), p.lanes}, sum, p.kg, u > begin);
             }
           });
         });
