@@ -17,16 +17,6 @@
 
 namespace {
 
-std::vector<bench::workload> all_workloads() {
-  std::vector<bench::workload> all;
-  for (const auto kind : {bench::conv_workloads(), bench::masked_conv_workloads(), bench::chain_workloads(),
-                          bench::mlp_workloads(), bench::hard_conv_workloads(),
-                          bench::hard_classifier_workloads(), bench::sparse_workloads()})
-    all.insert(all.end(), kind.begin(), kind.end());
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
-  return all;
-}
-
 bool run(const std::vector<bench::workload>& chosen, bench::purpose of, int threads) {
   bench::session s(of, threads);
   for (const bench::workload& w : chosen) {
@@ -46,7 +36,7 @@ int misuse(const char* what, std::string_view word) {
 } // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<bench::workload> all = all_workloads();
+  const std::vector<bench::workload> all = bench::all_workloads();
   std::vector<bench::workload> chosen;
   int threads = 1;
   bool plans = false;

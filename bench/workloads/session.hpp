@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: MIT
 
 // A workload is a function of a session. It is called twice: once to check every phase against the naive
-// reference, and when all phases of all workloads are right, once more to time them. Or once, to print its plans.
+// reference, and when all phases of all workloads are right, once more to time them. Or once, to print its plans, or to
+// hand its phases to who compares two versions of the library (bench/against).
 
 #include <tapeless/tapeless.hpp>
 
@@ -36,6 +37,15 @@ std::span<const workload> mlp_workloads();
 std::span<const workload> hard_conv_workloads();
 std::span<const workload> hard_classifier_workloads();
 std::span<const workload> sparse_workloads();
+// In the order of workloads.def.
+inline std::vector<workload> all_workloads() {
+  std::vector<workload> all;
+  for (const auto kind : {conv_workloads(), masked_conv_workloads(), chain_workloads(), mlp_workloads(),
+                          hard_conv_workloads(), hard_classifier_workloads(), sparse_workloads()})
+    all.insert(all.end(), kind.begin(), kind.end());
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
+  return all;
+}
 
 using values = std::vector<double>;
 using leaves = std::vector<values>;
@@ -60,7 +70,12 @@ template <class View> values copy(const View& v) { return values(v.begin(), v.en
 // it by 1 / sqrt(terms). Errors are measured against the largest element.
 inline double tolerance(double terms) { return 4 * std::sqrt(std::max(terms, 4.0)) * 0x1p-24; }
 
-enum class purpose { check, time, plan };
+enum class purpose { check, time, plan, hand_over };
+
+// Of purpose::hand_over: gets each phase in place of the session's clock; call(run) is one call.
+using phase_handler = void(const char* workload, const char* phase, void (*call)(const void*),
+                           const void* run);
+inline phase_handler* handler = nullptr;
 
 class session {
 public:
@@ -87,6 +102,8 @@ public:
   void phase(const char* name, double terms, const Run& run, const Expected& expected) {
     if (of_ == purpose::plan) return;
     if (of_ == purpose::time) return report(name, time(run));
+    if (of_ == purpose::hand_over)
+      return handler(workload_, name, [](const void* r) { (*static_cast<const Run*>(r))(); }, &run);
     leaves got;
     const auto tree = run();
     tl::for_each_leaf(tree, [&](const auto& leaf) { got.push_back(copy(leaf)); });
