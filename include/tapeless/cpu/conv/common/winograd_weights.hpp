@@ -19,8 +19,8 @@ template <class T> constexpr index_t apart(index_t elements) {
   return round_up(elements, 4096 / element) + 64 / element;
 }
 
-/// to[(point * rows + row) * pitch + i] = transformed weights, i < n, and up to a whole vector where the pitch has
-/// room; filter (row, i) at w[row * w_row + i * w_step], its taps reversed where asked
+/// to[(point * rows + row) * pitch + i] = transformed weights, i < n, in whole vectors: the pitch has room for them;
+/// filter (row, i) at w[row * w_row + i * w_step], its taps reversed where asked
 template <class V, int M, bool Reversed, class Team, class T>
 void winograd_weights(const Team& team, index_t rows, index_t n, const T* w, index_t w_row, index_t w_step,
                       T* to, index_t pitch) {
@@ -28,17 +28,12 @@ void winograd_weights(const Team& team, index_t rows, index_t n, const T* w, ind
   constexpr int A = M + 2;
   team.run(rows, [&](index_t row, int) {
     for (index_t i = 0; i < n; i += W) {
-      const index_t lanes = std::min(W, n - i);
       T taps[9 * V::size];
-      transpose<V, true>(lanes, 9, w + row * w_row + i * w_step, w_step, taps, W);
+      transpose<V, true>(std::min(W, n - i), 9, w + row * w_row + i * w_step, w_step, taps, W);
       V f[3][3], r[A][A];
       unroll<9>([&](auto t) { f[t / 3][t % 3] = load<V>(taps + (Reversed ? 8 - t : t.value) * W); });
       both_axes(typename winograd<M>::weights{}, f, r);
-      unroll<A * A>([&](auto p) {
-        T* const q = to + (p * rows + row) * pitch + i;
-        if (pitch - i >= W) store(q, r[p / A][p % A]);
-        else store_n(q, r[p / A][p % A], lanes);
-      });
+      unroll<A * A>([&](auto p) { store(to + (p * rows + row) * pitch + i, r[p / A][p % A]); });
     }
   });
 }
