@@ -3,7 +3,7 @@
 
 // compare OLD.so NEW.so SECONDS NAME...   times the phases of two versions of the library in one process, in turns, on
 // one thread. Each version runs in a thread of its own that waits while the other one is timed: it holds its data and
-// its bound programs. A line a phase: the medians in ms, and the median of the ratios new / old, pair by pair.
+// its bound programs. A line a phase: the medians in ms, and the median of the ratios.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -57,27 +57,27 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// Alternates which one is first. Pairs of batches of 2 ms, for some seconds and at least 15 pairs.
+// Batches of 2 ms in the order old, new, new, old, for some seconds and at least 10 times. The ratio of these times,
+// (new + new) / (old + old), does not see that who comes second finds other caches.
 void compare(const std::string& name, double seconds) {
+  const version &before = versions[0], &after = versions[1];
   double once = 1e9;
   for (int i = 0; i < 3; ++i) {
-    once = std::min(once, versions[0].ms(1));
-    versions[1].ms(1);
+    once = std::min(once, before.ms(1));
+    after.ms(1);
   }
   const long calls = std::max(1L, static_cast<long>(2 / once));
   std::vector<double> old_ms, new_ms, ratios;
   const auto start = std::chrono::steady_clock::now();
-  while (ratios.size() < 15 ||
+  while (ratios.size() < 10 ||
          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < seconds) {
-    const std::size_t first = ratios.size() % 2;
-    std::array<double, 2> ms{};
-    ms[first] = versions[first].ms(calls);
-    ms[1 - first] = versions[1 - first].ms(calls);
-    old_ms.push_back(ms[0]);
-    new_ms.push_back(ms[1]);
-    ratios.push_back(ms[1] / ms[0]);
+    const double old_first = before.ms(calls), new_second = after.ms(calls);
+    const double new_first = after.ms(calls), old_second = before.ms(calls);
+    old_ms.push_back((old_first + old_second) / 2);
+    new_ms.push_back((new_first + new_second) / 2);
+    ratios.push_back(new_ms.back() / old_ms.back());
   }
-  std::printf("%-20s %-22s %10.4f ms -> %10.4f ms   %.3f\n", name.c_str(), versions[0].phase.c_str(),
+  std::printf("%-20s %-22s %10.4f ms -> %10.4f ms   %.3f\n", name.c_str(), before.phase.c_str(),
               median(old_ms), median(new_ms), median(ratios));
   std::fflush(stdout);
 }
