@@ -102,6 +102,11 @@ int main(int argc, char** argv) {
       reinterpret_cast<void (*)(void (*)(const char*))>(dlsym(opened, "each_name"))(
           [](const char* n) { names.emplace_back(n); });
   }
+  for (int i = 4; i < argc; ++i)
+    if (std::find(names.begin(), names.end(), argv[i]) == names.end()) {
+      std::fprintf(stderr, "compare: unknown workload: %s\n", argv[i]);
+      return 2;
+    }
   for (const std::string& name : names) {
     if (argc > 4 && std::find(argv + 4, argv + argc, std::string_view(name)) == argv + argc) continue;
     std::thread threads[] = {std::thread(run_in_thread<0>, name), std::thread(run_in_thread<1>, name)};

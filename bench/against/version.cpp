@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // The workloads with one version of the library: a shared object that compare.cpp opens.
-#include "../workloads/session.hpp"
-
 #include <string_view>
+
+#include "workloads/session.hpp"
 
 #define TAPELESS_EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -38,13 +38,12 @@ void winograd_weights(const Team& team, index_t rows, index_t n, const T* w, ind
   });
 }
 
-/// Transformed tiles: element (point, tile, i) at p[point * point_step + tile * tile_step + i * step], step 1 unless it
-/// is said.
+/// Transformed tiles: channel or filter i of (point, tile) at p[point * point_step + tile * tile_step + i].
 template <class T> struct winograd_operand {
   const T* p;
   index_t point_step, tile_step;
 };
-/// sums[point, filter, channel] (+)= the products of dy (`filters`, dy_step apart) and x (`lanes` channels) over the
+/// sums[point, filter, channel] (+)= the products of dy (`filters`, which lie dy_step apart) and x (`lanes` channels) over the
 /// tiles. A point of the sums has `kg` filters of `lanes` channels.
 template <class V, class T>
 void winograd_products(index_t points, index_t filters, index_t lanes, index_t tiles,
