@@ -4,6 +4,8 @@
 #include <tapeless/tapeless.hpp>
 
 #include <cstdio>
+#include <sstream>
+#include <string>
 
 namespace tl = tapeless;
 
@@ -38,8 +40,17 @@ constexpr auto masked = tl::jit(tl::value_and_grad<0>([](const auto& p, auto x, 
 }));
 // [/mask]
 
+void print(const char* rows, const tl::cost& c) {
+  std::printf("%-15s %-18s %s\n", rows, to_string(c.primal.flops).c_str(), to_string(c.adjoint.flops).c_str());
+}
+
 int main() {
-  std::fputs(hard_rows.explain<network, images, targets>().c_str(), stdout);
-  std::puts("");
-  std::fputs(masked.explain<network, images, targets, flags>().c_str(), stdout);
+  std::istringstream plan(hard_rows.explain<network, images, targets>());
+  for (std::string line; std::getline(plan, line);)
+    for (const char* word : {"step ", "top_k", "adjoint "})
+      if (line.find(word) != std::string::npos) std::puts(line.c_str());
+  std::puts("\nflops           forward            backward");
+  print("all rows", all);
+  print("hard_rows", hard);
+  print("masked", masked.cost<network, images, targets, flags>());
 }
