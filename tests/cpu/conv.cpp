@@ -12,7 +12,7 @@ using namespace conv_sums;
 
 namespace conv_kernels {
 TAPELESS_CONV_CHECKS(extern template, filtered)
-TAPELESS_CONV_CHECKS(extern template, last)
+TAPELESS_CONV_CHECKS(extern template, nhwc)
 } // namespace conv_kernels
 
 namespace {
@@ -20,9 +20,9 @@ namespace {
 template <class T, conv_pass P> void check_pass(const conv_extents& e, const exact_sums& exact,
                                                 const std::vector<T>& a, const std::vector<T>& b) {
   CAPTURE(static_cast<int>(P));
-  if (e.nhwc) conv_kernels::check<T, P, conv_kernels::last>(e, exact, a, b);
+  if (e.nhwc) conv_kernels::check<T, P, conv_kernels::nhwc>(e, exact, a, b);
   else {
-    conv_kernels::check<T, P, conv_kernels::planes>(e, exact, a, b);
+    conv_kernels::check<T, P, conv_kernels::nchw>(e, exact, a, b);
     conv_kernels::check<T, P, conv_kernels::filtered>(e, exact, a, b);
   }
   CHECK(conv_kernel_takes<simd<T>>(P, conv_kernel_of<simd<T>>(P, e), e));
@@ -222,7 +222,7 @@ TEST_CASE_TEMPLATE("conv: a dilated filter with as many taps as the image has el
   check<T>({.n = 3, .c = 4, .h = 1, .w = 5, .k = 9, .r = 1, .s = 5, .p = 1, .q = 1, .dil_h = 3});
 }
 
-TEST_CASE_TEMPLATE("conv: planes in bands, rows of more than 512 columns", T, TAPELESS_ELEMENTS) {
+TEST_CASE_TEMPLATE("conv: images in bands, rows of more than 512 columns", T, TAPELESS_ELEMENTS) {
   check<T>({.n = 2,
             .c = 2,
             .h = 260,
@@ -457,7 +457,7 @@ TEST_CASE("conv: images narrower than vectors are transposed to NHWC in the cach
     e.h = e.w = 8, e.p = e.q = 4;
     return e;
   }(narrow);
-  constexpr auto turns = [](conv_pass p, conv_extents e, auto lane) {
+  constexpr auto goes_via_nhwc = [](conv_pass p, conv_extents e, auto lane) {
     return conv_kernel_of<simd<decltype(lane)>>(p, e) == conv_kernel::via_nhwc;
   };
   constexpr auto with_groups = [](conv_extents e) {
@@ -470,12 +470,12 @@ TEST_CASE("conv: images narrower than vectors are transposed to NHWC in the cach
   };
   for (const conv_pass p : {conv_pass::fprop, conv_pass::dgrad, conv_pass::wgrad}) {
     const bool as_wide_as_a_vector = sizeof(simd<float>) == 64;
-    CHECK(turns(p, narrow, 0.f) ==
+    CHECK(goes_via_nhwc(p, narrow, 0.f) ==
           (as_wide_as_a_vector || (p == conv_pass::dgrad && sizeof(simd<float>) == 32)));
-    CHECK(turns(p, tiny, 0.f) == (sizeof(simd<float>) >= 32));
-    CHECK(!turns(p, with_groups(narrow), 0.f));
-    CHECK(!turns(p, larger(narrow), 0.f)); // images that leave the cache
-    CHECK(!turns(p, in_nhwc(narrow), 0.f));
+    CHECK(goes_via_nhwc(p, tiny, 0.f) == (sizeof(simd<float>) >= 32));
+    CHECK(!goes_via_nhwc(p, with_groups(narrow), 0.f));
+    CHECK(!goes_via_nhwc(p, larger(narrow), 0.f)); // images that leave the cache
+    CHECK(!goes_via_nhwc(p, in_nhwc(narrow), 0.f));
   }
 }
 

@@ -17,7 +17,7 @@ namespace conv_kernels {
 using namespace tapeless;
 using namespace tapeless::cpu;
 
-enum family { planes, filtered, last };
+enum family { nchw, filtered, nhwc }; // filtered: minimal filtering of NCHW tensors
 
 template <class T, conv_pass P, conv_kernel K>
 void check_kernel(const conv_extents& e, const products::exact_sums& exact, const std::vector<T>& a,
@@ -48,7 +48,7 @@ void check_kernel(const conv_extents& e, const products::exact_sums& exact, cons
 template <class T, conv_pass P, family F>
 void check(const conv_extents& e, const products::exact_sums& exact, const std::vector<T>& a,
            const std::vector<T>& b) {
-  if constexpr (F == planes) {
+  if constexpr (F == nchw) {
     check_kernel<T, P, conv_kernel::direct>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::indirect>(e, exact, a, b);
     check_kernel<T, P, conv_kernel::dense>(e, exact, a, b);

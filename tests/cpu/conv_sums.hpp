@@ -47,10 +47,10 @@ template <class Vector> Vector nhwc(index_t n, index_t c, index_t area, const Ve
       for (index_t x = 0; x < area; ++x) to[(i * area + x) * c + j] = v[(i * c + j) * area + x];
   return to;
 }
-template <class Vector> Vector x_last(const conv_extents& e, const Vector& v) {
+template <class Vector> Vector x_nhwc(const conv_extents& e, const Vector& v) {
   return nhwc(e.n, e.c, e.h * e.w, v);
 }
-template <class Vector> Vector y_last(const conv_extents& e, const Vector& v) {
+template <class Vector> Vector y_nhwc(const conv_extents& e, const Vector& v) {
   return nhwc(e.n, e.k, e.p * e.q, v);
 }
 
@@ -63,7 +63,7 @@ inline bool complete(conv_extents& e, index_t bottom, index_t right) {
   return true;
 }
 
-// f(pass, extents, exact sums, a, b) for each pass, of planes and of the same numbers channels last.
+// f(pass, extents, exact sums, a, b) for each pass, in NCHW, and of the same numbers in NHWC.
 template <class Values, class F>
 void each_pass(const conv_extents& e, const Values& x, const Values& w, const Values& dy, F&& f) {
   CAPTURE(e.n);
@@ -99,19 +99,18 @@ void each_pass(const conv_extents& e, const Values& x, const Values& w, const Va
   f(fprop, e, y, x, w);
   f(dgrad, e, dx, dy, w);
   f(wgrad, e, dw, x, dy);
-  conv_extents last = e;
-  last.nhwc = true;
+  const conv_extents of_nhwc = in_nhwc(e);
   const auto in_x = [&](exact_sums s) {
-    for (auto* v : {&s.sum, &s.size, &s.terms}) *v = x_last(e, *v);
+    for (auto* v : {&s.sum, &s.size, &s.terms}) *v = x_nhwc(e, *v);
     return s;
   };
   const auto in_y = [&](exact_sums s) {
-    for (auto* v : {&s.sum, &s.size, &s.terms}) *v = y_last(e, *v);
+    for (auto* v : {&s.sum, &s.size, &s.terms}) *v = y_nhwc(e, *v);
     return s;
   };
-  f(fprop, last, in_y(y), x_last(e, x), w);
-  f(dgrad, last, in_x(dx), y_last(e, dy), w);
-  f(wgrad, last, dw, x_last(e, x), y_last(e, dy));
+  f(fprop, of_nhwc, in_y(y), x_nhwc(e, x), w);
+  f(dgrad, of_nhwc, in_x(dx), y_nhwc(e, dy), w);
+  f(wgrad, of_nhwc, dw, x_nhwc(e, x), y_nhwc(e, dy));
 }
 
 } // namespace conv_sums
