@@ -35,7 +35,7 @@ struct facts {
                                                              const flags& constant) {
     return zero_outside(v, in, [&](int k) { return constant[k]; });
   };
-  bool (*keeps)(op) = [](op o) { return keeps_zero(o); };
+  bool (*keeps)(const node&) = [](const node& v) { return keeps_zero(v); };
   bool (*has_zeros)(const node&) = [](const node& v) { return has_zeros_of_operand(v); };
   rows_of_operands (*rows)(const node&, const tl::shape (&)[3], const row_axis&,
                            tl::extent_t) = [](const node& v, const tl::shape (&s)[3], const row_axis& at,
@@ -432,10 +432,9 @@ class examination {
                  "is not zero where " + operands(in) + " are, and the constants " + operands(constant));
       }
     });
-    const op o = q_.v().o;
-    if (say_.keeps(o)) expect(q_.v().in[1] < 0 && is_zero_where({true, false, false}), "f(0) is not 0");
+    if (say_.keeps(q_.v())) expect(q_.v().in[1] < 0 && is_zero_where({true, false, false}), "f(0) is not 0");
     if (!say_.has_zeros(q_.v())) return;
-    expect(say_.keeps(o), "has the zeros of its operand, but does not keep them");
+    expect(say_.keeps(q_.v()), "has the zeros of its operand, but does not keep them");
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       std::vector<flat> x = q_.draw(seed);
       for (double& e : values(x, 0)) e = e == 0 ? 1 : e;
@@ -559,7 +558,7 @@ findings examine_nothing(op o, const facts& say) {
     for (unsigned set = 1; set < 64; ++set) {
       const flags in = {(set & 1u) != 0, (set & 2u) != 0, (set & 4u) != 0},
                   constant = {(set & 8u) != 0, (set & 16u) != 0, (set & 32u) != 0};
-      if (say.linear(v, in) || say.zero(v, in, constant) || say.keeps(o) || say.has_zeros(v))
+      if (say.linear(v, in) || say.zero(v, in, constant) || say.keeps(v) || say.has_zeros(v))
         r.wrong.assign(1, std::string(rule(o).name) + ": what is said of it needs a sample");
     }
   }
@@ -641,7 +640,7 @@ TEST_CASE("facts: one that is wrong is noticed") {
   CHECK(says(examine_with<op::add>(zero_in_one), "add: is not zero where {0} are"));
   CHECK(says(examine_with<op::where>(zero_in_one), "where: is not zero where {1} are"));
   CHECK(says(examine_with<op::exp>(zero_in_one), "exp: is not zero where {0} are"));
-  CHECK(says(examine_with<op::sigmoid>([](facts& say) { say.keeps = [](op) { return true; }; }),
+  CHECK(says(examine_with<op::sigmoid>([](facts& say) { say.keeps = [](const node&) { return true; }; }),
              "sigmoid: f(0) is not 0"));
   CHECK(says(examine_with<op::relu>([](facts& say) { say.has_zeros = [](const node&) { return true; }; }),
              "relu: is 0 where its operand is not"));

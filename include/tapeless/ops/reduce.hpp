@@ -189,10 +189,13 @@ constexpr void max_reduce_vjp(vjp_context& c) {
   c.give(0, {&c.g, where(c.g, first, expand(c.g, c.bar.node, c.dims(0)), c.g.constant(0, c.v.t))});
 }
 
+constexpr row_sum sums_of_sum(const node& v, const shape*, int, const row_axis& from) {
+  return {((v.attr >> from.axis) & 1u) != 0, -1, {}};
+}
 // clang-format off
 inline constexpr op_rule reduce_rules[] = {
-  {op::sum,        "sum", kind::reduction, per_input<1>, [](vjp_context& c) { c.give(0, {&c.g, expand(c.g, c.bar.node, c.dims(0))}); }},
-  {op::max_reduce, "max", kind::reduction, per_input<1>, max_reduce_vjp},
+  {op::sum,        "sum", kind::reduction, per_input<1>, {axes_but_those, sums_of_sum, {zero_0}, nowhere, {operand_0}}, [](vjp_context& c) { c.give(0, {&c.g, expand(c.g, c.bar.node, c.dims(0))}); }},
+  {op::max_reduce, "max", kind::reduction, per_input<1>, {axes_but_those, no_sums, {zero_0}, nowhere, not_linear}, max_reduce_vjp},
 };
 // clang-format on
 

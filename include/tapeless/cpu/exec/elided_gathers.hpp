@@ -9,7 +9,7 @@
 #pragma once
 #include "../../core/dtype.hpp"
 #include "../../core/shape.hpp"
-#include "../../plan/analysis/row_axis.hpp"
+#include "../../ops/row_axis.hpp"
 #include "../../plan/ir/step.hpp"
 #include "extents.hpp"
 #include "liveness.hpp"

@@ -4,7 +4,7 @@
 // mask_sets: the rows outside of which a node is zero, as sets of masks of rows. w * (v * l) is zero where w or v is 0:
 // one set {w, v}. w * l1 + v * l2 is zero where both are 0: two sets {w} and {v}.
 #pragma once
-#include "../../ops/zero.hpp"
+#include "../../ops/read_facts.hpp"
 #include "graph_rewriter.hpp"
 
 namespace tapeless::detail {

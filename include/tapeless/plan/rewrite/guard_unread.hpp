@@ -77,7 +77,7 @@ class guard_unread : unread_boxes {
       case op::add:
       case op::sub: l = united(of_[v.in[0]], of_[v.in[1]]); break;
       default:
-        if (keeps_zero(v.o)) l = of_[v.in[0]];
+        if (keeps_zero(v)) l = of_[v.in[0]];
     }
     for (part& p : l) p.s = ranked(p.s, v.s.rank);
     guards = guards && v.adjoint && !l.empty();

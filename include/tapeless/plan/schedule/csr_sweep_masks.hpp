@@ -4,7 +4,7 @@
 // Which rows of its matrix a CSR sweep need not visit: those for which all that it computes is zero or unread.
 #pragma once
 #include "../../expr/program.hpp"
-#include "../../ops/zero.hpp"
+#include "../../ops/read_facts.hpp"
 #include "csr_sweeps.hpp"
 #include "fusion_groups.hpp"
 
@@ -19,42 +19,20 @@ template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, i
                                                            const vec<left_out>& of) {
   using enum left_out;
   const node& v = nodes[i];
-  const auto is = [&](int k, left_out x) { return of[v.in[k]] == x; };
-  const auto both = [&](left_out x, left_out y) { return is(0, x) && is(1, y); };
-  const bool zeros = v.in[1] >= 0 && both(zero, zero);
-  const bool differ = v.in[1] >= 0 && (both(zero, nonzero) || both(nonzero, zero));
-  switch (v.o) {
-    case op::constant: {
-      const double x = std::bit_cast<double>(v.attr), size = x < 0 ? -x : x;
-      return x == 0 ? zero : size > 1e-30 && size < 1e30 ? nonzero : unknown; // a float of any type
-    }
-    case op::copy:
-    case op::stop_gradient:
-    case op::neg:
-    case op::expand:
-    case op::reshape: return of[v.in[0]];
-    case op::cast:
-      return is(0, nonzero) && is_float(nodes[v.in[0]].t) ? unknown : of[v.in[0]]; // 0.5 becomes 0
-    case op::div: return is(0, zero) ? zero : unknown;
-    case op::mul: return is(0, zero) || is(1, zero) ? zero : unknown;
-    case op::add:
-    case op::sub:
-    case op::max:
-    case op::min:
-    case op::lt:
-    case op::gt: return zeros ? zero : unknown;
-    case op::le:
-    case op::ge: return zeros ? nonzero : unknown;
-    case op::eq: return zeros ? nonzero : differ ? zero : unknown;
-    case op::ne: return zeros ? zero : differ ? nonzero : unknown;
-    case op::logical_not: return is(0, zero) ? nonzero : is(0, nonzero) ? zero : unknown;
-    case op::logical_and:
-      return is(0, zero) || is(1, zero) ? zero : both(nonzero, nonzero) ? nonzero : unknown;
-    case op::logical_or: return is(0, nonzero) || is(1, nonzero) ? nonzero : zeros ? zero : unknown;
-    case op::where:
-      return is(0, zero) ? of[v.in[2]] : is(0, nonzero) || of[v.in[1]] == of[v.in[2]] ? of[v.in[1]] : unknown;
-    default: return keeps_zero(v.o) && is(0, zero) ? zero : unknown;
+  if (v.o == op::constant) {
+    const double x = std::bit_cast<double>(v.attr), size = x < 0 ? -x : x;
+    return x == 0 ? zero : size > 1e-30 && size < 1e30 ? nonzero : unknown; // a float of any type
   }
+  unsigned zeros = 0, others = 0; // operands
+  for (int k = 0; k < 3; ++k) {
+    if (v.in[k] < 0) continue;
+    if (of[v.in[k]] == zero) zeros |= 1u << k;
+    if (of[v.in[k]] == nonzero) others |= 1u << k;
+  }
+  const op_facts& facts = rule(v.o).facts;
+  if (holds(facts.zero, zeros, others, maybe)) return zero;
+  const bool truncates = v.o == op::cast && is_float(nodes[v.in[0]].t); // 0.5 becomes 0
+  return !truncates && holds(facts.nonzero, zeros, others, underflows) ? nonzero : unknown;
 }
 
 inline constexpr int max_row_masks = 4;
