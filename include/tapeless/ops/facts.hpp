@@ -11,7 +11,7 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
-#include "../expr/node.hpp"
+#include "../expr/graph.hpp"
 #include "row_axis.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
@@ -82,16 +82,38 @@ struct row_sum {
 using sums_fact = row_sum (*)(const node& v, const shape* x, int k, const row_axis& from);
 constexpr row_sum no_sums(const node&, const shape*, int, const row_axis&) { return {}; }
 
+// What node::attr says of axes.
+enum class attr_names : std::uint8_t { nothing, axis, axes, permutation };
+// The attribute where axis a is at(a).
+template <class F> constexpr std::uint64_t renumbered(std::uint64_t attr, attr_names names, int rank, F at) {
+  std::uint64_t r = 0;
+  if (names == attr_names::axis) return static_cast<std::uint64_t>(at(static_cast<int>(attr)));
+  if (names != attr_names::axes) return attr;
+  for (int a = 0; a < rank; ++a) r |= (attr >> a & 1u) << at(a);
+  return r;
+}
+// Makes v again from other operands, simplified like an op of the user. Without such a rule it stays as it is.
+struct make_rule {
+  using function = int (*)(graph& g, const node& v, const int (&in)[3], const shape& s);
+  bool simplifies = false;
+  function call = nullptr;
+  constexpr make_rule() = default;
+  constexpr make_rule(function f) : simplifies(true), call(f) {}
+};
+
 struct op_facts {
   axes_fact axes;
   sums_fact sums;
   fact_list zero, nonzero, linear;
+  attr_names attr = attr_names::nothing;
+  make_rule make{};
 };
 // Of leaves and of ops of which the passes need to know nothing.
-inline constexpr op_facts no_facts{no_axes, no_sums, nowhere, nowhere, not_linear};
+inline constexpr op_facts no_facts{
+    .axes = no_axes, .sums = no_sums, .zero = nowhere, .nonzero = nowhere, .linear = not_linear};
 // Of an elementwise op.
 constexpr op_facts aligned(const fact_list& zero, const fact_list& nonzero, const fact_list& linear) {
-  return {aligned_axes, no_sums, zero, nonzero, linear};
+  return {.axes = aligned_axes, .sums = no_sums, .zero = zero, .nonzero = nonzero, .linear = linear};
 }
 
 } // namespace tapeless::detail

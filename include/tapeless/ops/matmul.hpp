@@ -173,8 +173,11 @@ constexpr row_sum sums_of_matmul(const node& v, const shape* x, int k, const row
   const int inner[2] = {x[0].rank - (ta ? 2 : 1), x[1].rank - (tb ? 1 : 2)};
   return {from.axis == inner[k], 1 - k, {inner[1 - k], from.block}};
 }
+constexpr int make_matmul(graph& g, const node& v, const int (&in)[3], const shape&) {
+  return matmul(g, in[0], in[1], (v.attr & 1u) != 0, (v.attr & 2u) != 0);
+}
 inline constexpr op_rule matmul_rules[] = {{op::matmul, "matmul", kind::kernel, matmul_flops,
-                                           {matmul_axes, sums_of_matmul, {zero_0, zero_1}, nowhere, {operand_0, operand_1}}, matmul_vjp}};
+                                           {.axes = matmul_axes, .sums = sums_of_matmul, .zero = {zero_0, zero_1}, .nonzero = nowhere, .linear = {operand_0, operand_1}, .make = make_matmul}, matmul_vjp}};
 
 } // namespace detail
 } // namespace tapeless

@@ -192,10 +192,13 @@ constexpr void max_reduce_vjp(vjp_context& c) {
 constexpr row_sum sums_of_sum(const node& v, const shape*, int, const row_axis& from) {
   return {((v.attr >> from.axis) & 1u) != 0, -1, {}};
 }
+constexpr int make_sum(graph& g, const node& v, const int (&in)[3], const shape&) {
+  return sum(g, in[0], static_cast<unsigned>(v.attr));
+}
 // clang-format off
 inline constexpr op_rule reduce_rules[] = {
-  {op::sum,        "sum", kind::reduction, per_input<1>, {axes_but_those, sums_of_sum, {zero_0}, nowhere, {operand_0}}, [](vjp_context& c) { c.give(0, {&c.g, expand(c.g, c.bar.node, c.dims(0))}); }},
-  {op::max_reduce, "max", kind::reduction, per_input<1>, {axes_but_those, no_sums, {zero_0}, nowhere, not_linear}, max_reduce_vjp},
+  {op::sum,        "sum", kind::reduction, per_input<1>, {.axes = axes_but_those, .sums = sums_of_sum, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::axes, .make = make_sum}, [](vjp_context& c) { c.give(0, {&c.g, expand(c.g, c.bar.node, c.dims(0))}); }},
+  {op::max_reduce, "max", kind::reduction, per_input<1>, {.axes = axes_but_those, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = not_linear, .attr = attr_names::axes}, max_reduce_vjp},
 };
 // clang-format on
 
