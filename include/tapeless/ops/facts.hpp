@@ -84,12 +84,14 @@ constexpr row_sum no_sums(const node&, const shape*, int, const row_axis&) { ret
 
 // What node::attr says of axes.
 enum class attr_names : std::uint8_t { nothing, axis, axes, permutation };
-// The attribute where axis a is at(a).
+// The attribute of a node of this rank if axis a is axis at(a) instead.
 template <class F> constexpr std::uint64_t renumbered(std::uint64_t attr, attr_names names, int rank, F at) {
-  std::uint64_t r = 0;
+  if (names == attr_names::nothing) return attr;
   if (names == attr_names::axis) return static_cast<std::uint64_t>(at(static_cast<int>(attr)));
-  if (names != attr_names::axes) return attr;
-  for (int a = 0; a < rank; ++a) r |= (attr >> a & 1u) << at(a);
+  std::uint64_t r = 0;
+  for (int a = 0; a < rank; ++a)
+    if (names == attr_names::axes) r |= (attr >> a & 1u) << at(a);
+    else r |= static_cast<std::uint64_t>(at(static_cast<int>(attr >> (4 * a) & 15))) << (4 * at(a));
   return r;
 }
 // Makes v again from other operands, simplified like an op of the user. Without such a rule it stays as it is.

@@ -62,21 +62,11 @@ template <int N, int O> class layout_rewriter {
     int r = no_node;
     if (!is_view(v.o)) r = permute(made_[i].nhwc, to_nchw);
     else {
-      const int a = as_nchw(v.in[0]);
-      switch (v.o) {
-        case op::copy: r = a; break;
-        case op::expand: r = expand(g_, a, v.s); break;
-        case op::transpose: r = transpose(g_, a, v.attr); break;
-        case op::slice:
-          r = slice(g_, a, static_cast<int>(v.attr), static_cast<extent_t>(v.attr2),
-                    v.s.d[static_cast<int>(v.attr)]);
-          break;
-        case op::reshape: r = reshape(g_, a, v.s); break;
-        default:
-          r = renewed(v,
-                      {a, v.in[1] < 0 ? no_node : as_nchw(v.in[1]), v.in[2] < 0 ? no_node : as_nchw(v.in[2])},
-                      v.s);
-      }
+      ids x{{no_node, no_node, no_node}};
+      for (int k = 0; k < 3; ++k)
+        if (v.in[k] >= 0) x.in[k] = as_nchw(v.in[k]);
+      const make_rule& make = rule(v.o).facts.make;
+      r = v.o == op::copy ? x.in[0] : make.simplifies ? make.call(g_, v, x.in, v.s) : renewed(v, x, v.s);
     }
     return made_[i].nchw = r;
   }
@@ -97,11 +87,6 @@ template <int N, int O> class layout_rewriter {
     int k = 0;
     while (perm_axis(to_nhwc, k) != axis) ++k;
     return k;
-  }
-  static constexpr std::uint64_t axes_in_nhwc(std::uint64_t axes) {
-    std::uint64_t r = 0;
-    for (int k = 0; k < 4; ++k) r |= ((axes >> perm_axis(to_nhwc, k)) & 1u) << k;
-    return r;
   }
   // An operand that broadcasts to a tensor in NHWC.
   constexpr int beside_nhwc(int x) {
@@ -154,8 +139,11 @@ template <int N, int O> class layout_rewriter {
   constexpr bool moves_samples(const node& v) const {
     return (v.o == op::gather || v.o == op::scatter_add) && v.attr == 0 && at(v.in[1]).s.rank == 1;
   }
+  // Does it compute elements along one axis of those along the same axis, or slide a window?
   constexpr bool moves(const node& v) const {
-    return v.o == op::pad || v.o == op::concat || slides(v.o) || moves_samples(v);
+    const bool along_axis = rule(v.o).facts.attr == attr_names::axis && rule(v.o).k == kind::kernel &&
+                            v.o != op::gather && v.o != op::scatter_add;
+    return along_axis || slides(v.o) || moves_samples(v);
   }
   constexpr bool takes_any_order(const node& v) const {
     return rule(v.o).k == kind::elementwise || rule(v.o).k == kind::reduction || moves(v);
@@ -215,9 +203,8 @@ template <int N, int O> class layout_rewriter {
         x.in[k] = at(v.in[k]).s.rank != 4 && moves_samples(v) ? dense(g_, as_nchw(v.in[k])) // the indices
                   : moves(v)                                  ? dense(g_, as_nhwc(v.in[k]))
                                                               : operand_in_nhwc(v.in[k], loop);
-    if (rule(v.o).k == kind::reduction) v.attr = axes_in_nhwc(v.attr);
-    else if (slides(v.o)) v.attr2 |= nhwc_bit;
-    else if (moves(v)) v.attr = static_cast<std::uint64_t>(axis_in_nhwc(static_cast<int>(v.attr)));
+    if (slides(v.o)) v.attr2 |= nhwc_bit;
+    v.attr = renumbered(v.attr, rule(v.o).facts.attr, 4, axis_in_nhwc);
     made_[i].nhwc = renewed(v, x, permuted(v.s, to_nhwc));
     in_nhwc_[i] = 1;
   }
