@@ -108,6 +108,7 @@ struct op_facts {
   sums_fact sums;
   fact_list zero, nonzero, linear;
   attr_names attr = attr_names::nothing;
+  bool moves = false; // each element of y is one of x0 or 0: of any type
   make_rule make{};
 };
 // Of leaves and of ops of which the passes need to know nothing.

@@ -250,7 +250,7 @@ inline constexpr op_rule index_rules[] = {
   {op::iota,     "iota",     kind::leaf, no_flops, no_facts},
   {op::checked_index, "checked_index", kind::view, no_flops, no_facts},
   {op::argmax,   "argmax",   kind::kernel, per_input<1>, {.axes = axes_but_those, .sums = no_sums, .zero = nowhere, .nonzero = nowhere, .linear = not_linear, .attr = attr_names::axes}},
-  {op::gather,   "gather",   kind::kernel, no_flops, {.axes = gather_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::axis}, [](vjp_context& c) {
+  {op::gather,   "gather",   kind::kernel, no_flops, {.axes = gather_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::axis, .moves = true}, [](vjp_context& c) {
      c.give(0, {&c.g, scatter_add(c.g, c.bar.node, c.v.in[1], static_cast<int>(c.v.attr), c.dims(0))}); }},
   {op::scatter_add, "scatter_add", kind::kernel, per_input<1>, {.axes = no_axes, .sums = no_sums, .zero = nowhere, .nonzero = nowhere, .linear = {operand_0 | operand_2}, .attr = attr_names::axis}, [](vjp_context& c) {
      c.give(0, {&c.g, gather(c.g, c.bar.node, c.v.in[1], static_cast<int>(c.v.attr))}); }},

@@ -120,15 +120,15 @@ constexpr int make_transpose(graph& g, const node& v, const int (&in)[3], const 
 }
 // clang-format off
 inline constexpr op_rule shape_rules[] = {
-  {op::expand,    "broadcast_to", kind::view,  no_flops, {.axes = aligned_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .make = make_expand}, [](vjp_context& c) { c.give(0, c.bar); }}, // the pass sums
-  {op::reshape,   "reshape",   kind::view,  no_flops, {.axes = reshape_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .make = make_reshape}, [](vjp_context& c) { c.give(0, {&c.g, reshape(c.g, c.bar.node, c.dims(0))}); }},
-  {op::transpose, "transpose", kind::view,  no_flops, {.axes = transpose_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .attr = attr_names::permutation, .make = make_transpose}, [](vjp_context& c) {
+  {op::expand,    "broadcast_to", kind::view,  no_flops, {.axes = aligned_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .moves = true, .make = make_expand}, [](vjp_context& c) { c.give(0, c.bar); }}, // the pass sums
+  {op::reshape,   "reshape",   kind::view,  no_flops, {.axes = reshape_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .moves = true, .make = make_reshape}, [](vjp_context& c) { c.give(0, {&c.g, reshape(c.g, c.bar.node, c.dims(0))}); }},
+  {op::transpose, "transpose", kind::view,  no_flops, {.axes = transpose_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .attr = attr_names::permutation, .moves = true, .make = make_transpose}, [](vjp_context& c) {
      c.give(0, {&c.g, transpose(c.g, c.bar.node, inverse_perm(c.v.attr, c.v.s.rank))}); }},
-  {op::slice,     "slice",     kind::view,  no_flops, {.axes = axes_but_one, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .attr = attr_names::axis, .make = make_slice}, [](vjp_context& c) {
+  {op::slice,     "slice",     kind::view,  no_flops, {.axes = axes_but_one, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .attr = attr_names::axis, .moves = true, .make = make_slice}, [](vjp_context& c) {
      const int axis = static_cast<int>(c.v.attr);
      const auto lo = static_cast<extent_t>(c.v.attr2);
      c.give(0, {&c.g, pad(c.g, c.bar.node, axis, lo, c.dims(0).d[axis] - lo - c.v.s.d[axis])}); }},
-  {op::pad,       "pad",       kind::kernel, no_flops, {.axes = axes_but_one, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::axis}, [](vjp_context& c) {
+  {op::pad,       "pad",       kind::kernel, no_flops, {.axes = axes_but_one, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::axis, .moves = true}, [](vjp_context& c) {
      const int axis = static_cast<int>(c.v.attr);
      c.give(0, {&c.g, slice(c.g, c.bar.node, axis, static_cast<extent_t>(c.v.attr2), c.dims(0).d[axis])}); }},
   {op::concat,    "concat",    kind::kernel, no_flops, {.axes = axes_but_one, .sums = no_sums, .zero = {zero_0 | zero_1}, .nonzero = {nonzero_0 | nonzero_1}, .linear = {operand_0 | operand_1}, .attr = attr_names::axis}, [](vjp_context& c) {
