@@ -208,7 +208,7 @@ template <class Arch, const auto& P> struct sweep {
     constexpr bool sums = ((P.step_[First + K].partials + P.step_[First + K].carries > 0) || ...);
     constexpr bool in_batch_tiles = (is_batch_tiled(P.step_[First + K].o) || ...);
     const index_t rows = f.step[First].loop[0];
-    if constexpr (!in_batch_tiles) // a batch has at least least_images
+    if constexpr (!in_batch_tiles) // a batch has at least least_batch
       if (rows == 0) {
         if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
         return;

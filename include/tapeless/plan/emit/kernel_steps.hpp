@@ -88,7 +88,7 @@ template <int N, int O> class kernel_steps {
   // A convolution or a pool that may join a sweep over batch tiles. Its sums of weights' gradients: see end_sweep.
   constexpr void put_in_sweep(int i, int group, step& s) {
     const node& v = b_.at(i);
-    const image_rows of = b_.images(i);
+    const batch_tiling of = b_.tiling(i);
     if (of.n == 0) {
       for (int k = s.slot0; k < r_.slots; ++k) b_.count_bytes(s.adjoint, r_.slot_[k].s, r_.slot_[k].t);
       return;
@@ -97,11 +97,11 @@ template <int N, int O> class kernel_steps {
     s.loop[0] = of.n;
     s.loop[1] = of.row;
     for (int k = s.slot0; k < r_.slots; ++k)
-      if (k == s.slot0 + s.loads ? writes_batch_rows(v.o) : reads_images(v.o, k - s.slot0))
+      if (k == s.slot0 + s.loads ? writes_batch_rows(v.o) : reads_batch_rows(v.o, k - s.slot0))
         r_.slot_[k].stride[0] = numel(r_.slot_[k].s) / of.n;
-    join(s, group, b_.open_sweep.takes_images(v.o, of.n, r_.steps - 1));
-    if (s.sweep) b_.open_sweep.join_images(of);
-    else b_.open_sweep.open_images(of, r_.steps);
+    join(s, group, b_.open_sweep.takes_batch(v.o, of.n, r_.steps - 1));
+    if (s.sweep) b_.open_sweep.join_batch(of);
+    else b_.open_sweep.open_batch(of, r_.steps);
     if (v.o != op::conv_wgrad) return;
     s.partial0 = r_.slots;
     b_.add_slot({}, v.t, v.s);

@@ -25,13 +25,13 @@ constexpr shape visited_of(shape it, const extent_t (&stride)[max_rank]) {
   return it;
 }
 
-// Strides of a loop with axis `lead` outermost: those of the axes other than 1.
-constexpr void loop_strides(const shape& s, const extent_t (&from)[max_rank], int lead,
+// Strides of a loop: those of the axes of s other than 1, and of these axis `outermost` first.
+constexpr void loop_strides(const shape& s, const extent_t (&from)[max_rank], int outermost,
                             extent_t (&to)[max_rank]) {
   int k = 0;
   for (int i = 0; i < s.rank; ++i)
     if (s.d[i] != 1) to[k++] = from[i];
-  outermost(to, lead);
+  move_to_front(to, outermost);
 }
 struct loop_load { // what a load reads, and whether only the adjoint does
   shape visited;

@@ -69,7 +69,7 @@ template <int N, int O> class loop_steps {
   constexpr void join(step& s, int group, const shape& it) {
     const bool together = b_.follows(s);
     const bool joins = together && b_.open_sweep.joins(r_, s, it);
-    s.epilogue = together && b_.may().epilogues && !(joins && b_.open_sweep.images) &&
+    s.epilogue = together && b_.may().epilogues && !(joins && b_.open_sweep.batch_tiles) &&
                  is_epilogue(r_, b_.source.nodes, b_.home, s, it);
     s.fuses_producer = s.epilogue && g_.last[r_.step_[r_.steps - 2].node] <= group;
     s.sweep = joins && !s.epilogue;
@@ -80,7 +80,7 @@ template <int N, int O> class loop_steps {
     const int n = s.loads + s.stores;
     s.axes = it.rank;
     for (int a = 0; a < it.rank; ++a) s.loop[a] = it.d[a];
-    const bool keeps_rows = s.epilogue || s.sweep || b_.leads_images(group);
+    const bool keeps_rows = s.epilogue || s.sweep || b_.opens_batch_sweep(group);
     for (int a = s.axes - 2; a >= (keeps_rows ? 1 : 0); --a) {
       bool one = multipliable(s.loop[a], s.loop[a + 1]);
       for (int k = 0; k < n && one; ++k) {
@@ -121,7 +121,7 @@ template <int N, int O> class loop_steps {
             : all          ? store_kind::total
             : inner        ? store_kind::row
                            : store_kind::column;
-      y.splits = (y.reduced & 1u) && (s.sweep || may_split(s)); // a sweep is cut as its first step
+      y.has_partials = (y.reduced & 1u) && (s.sweep || may_split(s)); // a sweep is cut as its first step
       y.carries = carries(s, y);
       r_.store_[r_.stores++] = y.word();
       b_.open_sweep.slots.push_back({s.slot0 + y.slot, v.s, v.adjoint});
@@ -133,7 +133,7 @@ template <int N, int O> class loop_steps {
   constexpr void place_partials(step& s, int group) {
     s.partial0 = r_.slots;
     for (int k = 0; k < s.stores && b_.may().chunks > 0; ++k) {
-      if (!store(r_.store_[s.store0 + k]).splits) continue;
+      if (!store(r_.store_[s.store0 + k]).has_partials) continue;
       const node& v = b_.at(code_.results[k].node);
       b_.add_slot(b_.allocate_copies(b_.may().chunks, v, group), v.t, v.s);
       ++s.partials;

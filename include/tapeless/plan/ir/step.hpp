@@ -79,7 +79,7 @@ struct step {
   bool packs_ahead = false;    // a convolution or matmul whose weights are packed then
   int code0 = 0, codes = 0, constant0 = 0, constants = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
-  int partial0 = 0; // slots of partial results, one for each store that splits
+  int partial0 = 0; // slots of partial results, one for each store that has them
   int partials = 0;
   int carries = 0; // slots behind them, one for each store that carries: chains, and what high sums have lost
   // first step of a CSR sweep: slots from slot0 + mask on of its masks. It visits the rows that all masks let pass.

@@ -16,7 +16,7 @@ namespace tapeless::detail {
 // What the reorders of a program cost, in ns of the cost model. Reorders in a sweep over batch tiles are cheaper: the tile is
 // still in a cache.
 template <class Cost, class Nodes> constexpr double reorder_cost(const Nodes& nodes, int n) {
-  const bool sweeps = images_of_sweep(nodes, n) > 0;
+  const bool sweeps = batch_sweep_images(nodes, n) > 0;
   const auto in_sweep = [&](extent_t images) {
     for (int i = 0; sweeps && i < n; ++i)
       if (is_conv(nodes[i].o) && batch_tiling_of(nodes, i).n == images) return true;

@@ -12,7 +12,7 @@
 namespace tapeless::detail {
 
 // The number of images of a program that may be one sweep over batch tiles (batch_tiles.hpp), else 0.
-template <class Nodes> constexpr extent_t images_of_sweep(const Nodes& nodes, int n) {
+template <class Nodes> constexpr extent_t batch_sweep_images(const Nodes& nodes, int n) {
   extent_t images = 0;
   int convolutions = 0;
   for (int i = 0; i < n; ++i)
@@ -20,7 +20,7 @@ template <class Nodes> constexpr extent_t images_of_sweep(const Nodes& nodes, in
       ++convolutions;
       if (const extent_t of = batch_tiling_of(nodes, i).n; of > images) images = of;
     }
-  return convolutions > convolutions_of_sweep ? 0 : images;
+  return convolutions > batch_sweep_convolutions ? 0 : images;
 }
 
 template <int N, int O> class layout_rewriter {
@@ -234,7 +234,8 @@ template <int N, int O> class layout_rewriter {
   }
 
 public:
-  constexpr explicit layout_rewriter(const program<N, O>& p) : p_(p), images_(images_of_sweep(p.nodes, N)) {}
+  constexpr explicit layout_rewriter(const program<N, O>& p)
+      : p_(p), images_(batch_sweep_images(p.nodes, N)) {}
 
   // convs_in_nhwc: of each node, is it a convolution that runs in NHWC?   @return .broken if a rule is broken
   constexpr raw_program with(const vec<char>& convs_in_nhwc) {

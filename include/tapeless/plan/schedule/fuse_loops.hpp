@@ -216,7 +216,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
   grouping r = ungrouped(p, is_output, loaded_leaves);
   loop_fusion<N, O>(p, is_output, r).run();
   cluster_for_sweeps(p, r);
-  choose_leading_axes(p.nodes, N, r);
+  choose_outermost_axes(p.nodes, N, r);
   stored_values<N, O> values(p, is_output, r);
   values.find_readers();
   values.recompute();

@@ -23,7 +23,7 @@ constexpr bool makes_rows_of_sweep(const node& v) {
   return is_batch_tiled(v.o) ? writes_batch_rows(v.o) : makes_rows(v);
 }
 constexpr bool reads_rows_of_sweep(const node& v, int k) {
-  return is_batch_tiled(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
+  return is_batch_tiled(v.o) ? reads_batch_rows(v.o, k) : operand_of_rows(v) == k;
 }
 
 // For each group the node with which a sweep may begin: a sparse product, or a convolution or pool over batch tiles;
@@ -125,9 +125,9 @@ template <int N, int O> class group_order {
     start_ = start;
     first_ = opener_[start];
     sparse_ = is_sparse(p_.nodes[first_].o);
-    const image_rows images = batch_tiling_of(p_.nodes, first_);
-    rows_ = sparse_ ? p_.nodes[p_.nodes[first_].in[0]].s.d[0] : images.n;
-    widest_ = sparse_ ? widest_row : longest_row * images.row;
+    const batch_tiling tiling = batch_tiling_of(p_.nodes, first_);
+    rows_ = sparse_ ? p_.nodes[p_.nodes[first_].in[0]].s.d[0] : tiling.n;
+    widest_ = sparse_ ? widest_row : longest_row * tiling.row;
     taken_.clear();
     may_[start] = 1;
     independent_[start] = 0;

@@ -43,13 +43,13 @@ constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
 // `unsettled`.
 struct sweep {
   plan_rules may{};
-  extent_t rows = 0;     // its outermost extent; 0: none is open
-  int begin = 0;         // its first step
-  extent_t row = 1;      // elements of a row of the first step; of batch tiles the most of a step
-  int pattern = no_node; // of the matrix, where it is a CSR sweep
-  int first_group = 0;   // of a CSR sweep
-  int mask_room = 0;     // slots for its masks, behind those of its first step
-  bool images = false;   // its rows are images
+  extent_t rows = 0;        // its outermost extent; 0: none is open
+  int begin = 0;            // its first step
+  extent_t row = 1;         // elements of a row of the first step; of batch tiles the most of a step
+  int pattern = no_node;    // of the matrix, where it is a CSR sweep
+  int first_group = 0;      // of a CSR sweep
+  int mask_room = 0;        // slots for its masks, behind those of its first step
+  bool batch_tiles = false; // its rows are images
   struct value {
     int node, group, last;          // the group that stores it, and the last one that reads it
     extent_t offset = 0, bytes = 0; // of its scratch
@@ -67,7 +67,7 @@ struct sweep {
 
   // Is there room for a step behind `steps`, and for `more` behind that?
   constexpr bool has_room(int steps, int more = 0) const {
-    return may.sweeps && rows != 0 && steps - begin + more < (images ? batch_sweep_steps : sweep_steps);
+    return may.sweeps && rows != 0 && steps - begin + more < (batch_tiles ? batch_sweep_steps : sweep_steps);
   }
 
   // May a group over `it` join, as far as its loop tells? If so, no buffer is freed: an earlier step may still read
@@ -98,15 +98,15 @@ struct sweep {
     return true;
   }
   // May a convolution or pool over n images take part? One that makes images needs room for their reader, too.
-  constexpr bool takes_images(op o, extent_t n, int steps) const {
+  constexpr bool takes_batch(op o, extent_t n, int steps) const {
     return n == rows && pattern < 0 && has_room(steps, writes_batch_rows(o) ? 1 : 0);
   }
-  constexpr void join_images(const image_rows& of) {
-    row = images && row > of.row ? row : of.row;
-    images = true;
+  constexpr void join_batch(const batch_tiling& of) {
+    row = batch_tiles && row > of.row ? row : of.row;
+    batch_tiles = true;
   }
   // How many rows pass together.
-  constexpr extent_t at_once() const { return images ? images_at_once(row) : sweep_size(row); }
+  constexpr extent_t at_once() const { return batch_tiles ? images_of_tile(row) : sweep_size(row); }
 
   // The last of `steps` has not joined. It may begin a new sweep, over n rows; n == 0: it may not.
   constexpr void open(extent_t n, int steps) {
@@ -114,11 +114,11 @@ struct sweep {
     begin = steps - 1;
     row = 1;
     pattern = no_node;
-    images = false;
+    batch_tiles = false;
   }
-  constexpr void open_images(const image_rows& of, int steps) {
+  constexpr void open_batch(const batch_tiling& of, int steps) {
     open(of.n, steps);
-    join_images(of);
+    join_batch(of);
   }
   template <class Nodes> constexpr void open_csr_sweep(const Nodes& nodes, int i, int group, int steps,
                                                        int room) {
