@@ -91,7 +91,8 @@ concept backend = cost_model<typename B::cost_model> &&
                     B::template load_step<any_plan, 0>(team, frame);
                   };
 
-// Where the arguments live decides the back end.
+// The space of a program's arguments, or of an optimizer's parameters, decides the back end. It is the host: jit refuses
+// others. It is a template, so that backend_for is looked up where it is used, after a back end has been included.
 template <class... A> struct program_space {
   using type = host;
 };

@@ -15,9 +15,12 @@
 
 namespace tapeless::cpu {
 
-/// Scratch of one pass; it does not depend on n.
+/// Scratch of one pass; it does not depend on n. Without a kernel of the pass it is empty.
 template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kernel k, const conv_extents& e) {
-  return with_conv_kernel(k, [&](auto kernel) { return conv_kernel_type<P, kernel, V>::need(e); });
+  return with_conv_kernel(k, [&](auto kernel) {
+    if constexpr (has_conv_kernel<P, kernel, V>) return conv_kernel_type<P, kernel, V>::need(e);
+    else return scratch_need{};
+  });
 }
 
 /// Can wgrad read images by a list?

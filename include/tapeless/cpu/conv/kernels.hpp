@@ -46,6 +46,7 @@ enum class conv_kernel : std::uint8_t {
   nhwc_pointwise, // 1 x 1 without stride, padding or groups
 };
 
+struct no_conv_kernel {}; // of a pass that a family leaves to others
 template <class Fprop, class Dgrad, class Wgrad> struct conv_passes {
   using fprop = Fprop;
   using dgrad = Dgrad;
@@ -66,9 +67,8 @@ template <class V> struct conv_family<conv_kernel::winograd4, V>
     : conv_passes<winograd_fprop<V, 4>, winograd_dgrad<V, 4>, winograd_wgrad<V, 4>> {};
 template <class V> struct conv_family<conv_kernel::pointwise, V>
     : conv_passes<pointwise_fprop<V>, pointwise_dgrad<V>, pointwise_wgrad<V>> {};
-// conv_kernel_takes refuses fprop and dgrad of it.
 template <class V> struct conv_family<conv_kernel::narrow_groups, V>
-    : conv_passes<direct_fprop<V>, direct_dgrad<V>, narrow_groups_wgrad<V>> {};
+    : conv_passes<no_conv_kernel, no_conv_kernel, narrow_groups_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::via_nhwc, V>
     : conv_passes<via_nhwc_fprop<V>, via_nhwc_dgrad<V>, via_nhwc_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::nhwc_direct, V>
@@ -79,11 +79,20 @@ template <class V> struct conv_family<conv_kernel::nhwc_winograd, V>
     : conv_passes<nhwc_winograd_fprop<V>, nhwc_winograd_dgrad<V>, nhwc_winograd_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::nhwc_depthwise, V>
     : conv_passes<nhwc_depthwise_fprop<V>, nhwc_depthwise_dgrad<V>, nhwc_depthwise_wgrad<V>> {};
+// The same matrix product. It is an enumerator of its own since that tells the layout: takes_nhwc.
 template <class V> struct conv_family<conv_kernel::nhwc_pointwise, V> : conv_family<conv_kernel::dense, V> {};
-template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
+template <conv_pass P, conv_kernel K, class V> using conv_kernel_of_family =
     std::conditional_t<P == conv_pass::fprop, typename conv_family<K, V>::fprop,
                        std::conditional_t<P == conv_pass::dgrad, typename conv_family<K, V>::dgrad,
                                           typename conv_family<K, V>::wgrad>>;
+template <conv_pass P, conv_kernel K, class V>
+inline constexpr bool has_conv_kernel = !std::is_same_v<conv_kernel_of_family<P, K, V>, no_conv_kernel>;
+template <conv_pass P, conv_kernel K, class V> struct checked_conv_kernel {
+  static_assert(has_conv_kernel<P, K, V>, "convolution: this kernel does not run this pass");
+  using type = conv_kernel_of_family<P, K, V>;
+};
+template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
+    typename checked_conv_kernel<P, K, V>::type;
 
 constexpr bool takes_nhwc(conv_kernel k) {
   using enum conv_kernel;
