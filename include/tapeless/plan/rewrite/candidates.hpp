@@ -8,6 +8,10 @@
 
 namespace tapeless::detail {
 
+// What the first pass over rows leaves to a second one, raw_program::unfinished: nothing; masks of several axes; everything,
+// from the program in which masked losses are zero; any other number: the masks of so many losses.
+inline constexpr int no_second_pass = 0, second_pass_of_axes = 1, second_pass_of_zeros = -1;
+
 template <int N, int O> constexpr raw_program written_as(const program<N, O>& p) {
   raw_program r;
   for (const node& v : p.nodes) r.nodes.push_back(v);

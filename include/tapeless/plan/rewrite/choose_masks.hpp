@@ -115,7 +115,7 @@ constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int
   if ((combined.blocks && adjoint) || combined.masks.size() > 1) return without_rows(p, masks);
   masked_program r = without_rows(p, combined);
   if (r.masks == 0) return without_rows(p, masks);
-  r.program.second_pass = combined.losses;
+  r.program.unfinished = combined.losses;
   return r;
 }
 
@@ -182,7 +182,7 @@ template <class Cost> class choose_masks {
         most = cost_of_rows<Cost>(r.program);
         offer(r.program, most, known);
       }
-      if (r.program.second_pass != no_second_pass) return left;
+      if (r.program.unfinished != no_second_pass) return left;
     }
     if (pass_ == row_pass::second) return left;
     int tried = 0;

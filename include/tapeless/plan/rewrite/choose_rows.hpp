@@ -139,7 +139,7 @@ constexpr bool costs_no_more(const program<N, O>& p, const program<M, O>& than) 
 
 // zeroed: p is what zeroed_by_masks makes
 // @pre pass is `only` or `first`
-// @return .second_pass is second_pass_of_zeros if a mask known before the forward pass was not applied: then the
+// @return .unfinished is second_pass_of_zeros if a mask known before the forward pass was not applied: then the
 // program is to be made from the zeroed one
 template <class Cost, int N, int O>
 constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass, bool zeroed) {
@@ -162,12 +162,12 @@ constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass, bo
   }
   if (const costed_program& masked = choosing.best(); choosing.applies_masks()) {
     best = masked;
-    if (best.program.second_pass == no_second_pass && !masks_of_axes(best.program).empty())
-      best.program.second_pass = second_pass_of_axes;
+    if (best.program.unfinished == no_second_pass && !masks_of_axes(best.program).empty())
+      best.program.unfinished = second_pass_of_axes;
   } else if (masked.found() && masked.cost < best.cost) best = masked;
   if (!chosen && !zeroed && !choosing.applies_all_masks() &&
       !masks_before_forward(with_weights_of_rows(written)).empty())
-    best.program.second_pass = second_pass_of_zeros;
+    best.program.unfinished = second_pass_of_zeros;
   return best.program;
 }
 
