@@ -121,7 +121,7 @@ class program {
     const cpu::conv_bf16_kernel k = cpu::conv2d_bf16_kernel_of(P, e);
     const auto widened_of = [&]<conv_kernel... K>(std::integer_sequence<conv_kernel, K...>) {
       const auto run_if_taken = [&]<conv_kernel Each>() {
-        if constexpr (cpu::has_conv_kernel<P, Each, lanes>)
+        if constexpr (cpu::has_conv_kernel(P, Each))
           if (k.k == Each) f.template operator()<cpu::conv_bf16_kernel{widened, Each}>();
       };
       (run_if_taken.template operator()<K>(), ...);

@@ -46,7 +46,7 @@ enum class conv_kernel : std::uint8_t {
   nhwc_pointwise, // 1 x 1 without stride, padding or groups
 };
 
-struct no_conv_kernel {}; // of a pass that a family leaves to others
+struct no_conv_kernel {}; // of a pass for which has_conv_kernel is false
 template <class Fprop, class Dgrad, class Wgrad> struct conv_passes {
   using fprop = Fprop;
   using dgrad = Dgrad;
@@ -81,18 +81,14 @@ template <class V> struct conv_family<conv_kernel::nhwc_depthwise, V>
     : conv_passes<nhwc_depthwise_fprop<V>, nhwc_depthwise_dgrad<V>, nhwc_depthwise_wgrad<V>> {};
 // The same matrix product. It is an enumerator of its own since that tells the layout: takes_nhwc.
 template <class V> struct conv_family<conv_kernel::nhwc_pointwise, V> : conv_family<conv_kernel::dense, V> {};
-template <conv_pass P, conv_kernel K, class V> using conv_kernel_of_family =
+template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
     std::conditional_t<P == conv_pass::fprop, typename conv_family<K, V>::fprop,
                        std::conditional_t<P == conv_pass::dgrad, typename conv_family<K, V>::dgrad,
                                           typename conv_family<K, V>::wgrad>>;
-template <conv_pass P, conv_kernel K, class V>
-inline constexpr bool has_conv_kernel = !std::is_same_v<conv_kernel_of_family<P, K, V>, no_conv_kernel>;
-template <conv_pass P, conv_kernel K, class V> struct checked_conv_kernel {
-  static_assert(has_conv_kernel<P, K, V>, "convolution: this kernel does not run this pass");
-  using type = conv_kernel_of_family<P, K, V>;
-};
-template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
-    typename checked_conv_kernel<P, K, V>::type;
+/// Has family k a kernel for pass p?
+constexpr bool has_conv_kernel(conv_pass p, conv_kernel k) {
+  return p == conv_pass::wgrad || k != conv_kernel::narrow_groups;
+}
 
 constexpr bool takes_nhwc(conv_kernel k) {
   using enum conv_kernel;
@@ -105,7 +101,7 @@ constexpr conv_extents in_nhwc(conv_extents e) {
 }
 /// Can kernel k run pass p of e?
 template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, const conv_extents& e) {
-  if (e.nhwc != takes_nhwc(k)) return false;
+  if (e.nhwc != takes_nhwc(k) || !has_conv_kernel(p, k)) return false;
   switch (k) {
     case conv_kernel::direct: return p == conv_pass::wgrad || !pointwise(e);
     case conv_kernel::indirect: return p != conv_pass::wgrad || indirect_wgrad<V>::takes(e);
@@ -115,7 +111,7 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
     case conv_kernel::winograd4:
     case conv_kernel::nhwc_winograd: return three_by_three(e);
     case conv_kernel::pointwise: return pointwise(e);
-    case conv_kernel::narrow_groups: return p == conv_pass::wgrad && narrow_groups_wgrad<V>::takes(e);
+    case conv_kernel::narrow_groups: return narrow_groups_wgrad<V>::takes(e);
     case conv_kernel::via_nhwc:
       return p == conv_pass::wgrad ? via_nhwc_wgrad<V>::takes(e) : takes_via_nhwc<typename V::value_type>(e);
     case conv_kernel::nhwc_direct: return !is_product(e);
