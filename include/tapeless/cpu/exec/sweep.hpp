@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A sweep: fused steps, and convolutions and pools whose rows are images, go through some rows before the next rows.
+// A sweep: some rows go through all steps before the next rows. Steps are loops, or convolutions and pools whose rows are
+// images.
 #pragma once
 #include <algorithm>
 #include "../../core/dtype.hpp"
@@ -106,7 +107,7 @@ template <class Arch, const auto& P> struct batch_sweep {
     conv2d_run<pass_of(s.o), kernels::template kernel_of_step<P, I>(), simd<T>>(
         serial_team{}, conv_of(s, q), at[0], at[1], at[2], scratch, listed.lists);
     if constexpr (wgrad) {
-      T* const lost = chunk_sums<I>(f, detail::max_chunks + r.chunk); // what the sums of the chunk have lost
+      T* const lost = chunk_sums<I>(f, detail::max_chunks + r.chunk); // the lost parts of the chunk's sums
       const index_t n = product(q[2], 0, q[2].rank);
       if (adds) add_compensated<simd<T>>(n, at[2], chunk_sums<I>(f, r.chunk), lost);
       else std::fill_n(lost, n, T(0));

@@ -13,7 +13,8 @@ namespace tapeless::detail {
 
 inline constexpr extent_t least_batch = 16;     // each thread gets chunks of its own
 inline constexpr extent_t tile_grain = 1 << 15; // elements of the images in a tile
-// Elements of images and results together. One pair with more does not fit in a cache; all with less fit in one.
+// Elements. An image and its result have at most most_of_pair, so that a cache holds them. All images and results have at
+// least least_of_pairs: a cache holds fewer without tiles.
 inline constexpr extent_t most_of_pair = 1 << 17, least_of_pairs = 1 << 18;
 inline constexpr int batch_sweep_steps = 12; // a longer sweep would leave the cache
 // A sweep has at most the convolutions of two layers, with their loops and reorders.

@@ -30,7 +30,7 @@ constexpr extent_t sums_at_once(const step& s, const store& y) {
     if ((y.reduced & ((2u << a) - 1u)) != 0 && ((y.reduced >> a) & 1u) == 0) n = times(n, s.loop[a]);
   return n;
 }
-// Does y add so many terms in outer loops, or over calls of the kernel, that one chain of them is too inexact?
+// Does y add too many terms for one chain to be exact enough? The terms of a row do not count.
 constexpr bool carries(const step& s, const store& y) {
   if (y.is_max || y.k == store_kind::dense) return false;
   extent_t n = 1, most = short_sum;
@@ -40,7 +40,7 @@ constexpr bool carries(const step& s, const store& y) {
     if (!is_static(s.loop[a])) return true;
     n *= s.loop[a];
   }
-  if (y.k == store_kind::total) most = 4096; // of a call are added in lanes
+  if (y.k == store_kind::total) most = 4096; // a call adds them in lanes
   return n > most;
 }
 template <int N, int O> class loop_steps {
@@ -121,7 +121,8 @@ template <int N, int O> class loop_steps {
             : all          ? store_kind::total
             : inner        ? store_kind::row
                            : store_kind::column;
-      y.has_partials = (y.reduced & 1u) && (s.sweep || may_split(s)); // a sweep is cut as its first step
+      y.has_partials =
+          (y.reduced & 1u) && (s.sweep || may_split(s)); // the first step of a sweep says how it is cut
       y.carries = carries(s, y);
       r_.store_[r_.stores++] = y.word();
       b_.open_sweep.slots.push_back({s.slot0 + y.slot, v.s, v.adjoint});
@@ -140,7 +141,7 @@ template <int N, int O> class loop_steps {
     }
   }
 
-  // Room for the chains of long sums, and for what their sums have lost.
+  // Room for the chains of long sums, and for the lost parts of sums.
   constexpr void place_carries(step& s, int group) {
     for (int k = 0; k < s.stores; ++k) {
       const store y(r_.store_[s.store0 + k]);

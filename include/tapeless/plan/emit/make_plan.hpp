@@ -24,7 +24,7 @@ template <int N, int O> class planner {
   kernel_steps<N, O> kernels_{b_};
   int expired_ = 0; // groups whose buffers are free again
 
-  // A scatter_add adds to its base in place, where nothing reads the base after it.
+  // A scatter_add adds to its base in place if no later step reads the base.
   constexpr void find_in_place() {
     for (int i = N - 1; i >= 0; --i) {
       const node& v = b_.at(i);
@@ -59,7 +59,7 @@ template <int N, int O> class planner {
       if (b_.is_in_place(i) && b_.home[i].where == place::result) b_.home[b_.base_in_place[i]] = b_.home[i];
   }
 
-  // What a load writes and runs read has a place of its own.
+  // A value that a load writes and a run reads has a place of its own.
   constexpr void place_loaded() {
     const auto keep_operands = [&](int i) {
       for (const int x : b_.at(i).in) {

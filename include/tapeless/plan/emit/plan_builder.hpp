@@ -86,8 +86,8 @@ template <int N, int O> struct plan_builder {
   constexpr shape loop_of(int group) const {
     return with_outermost(grouped.groups[group].it, grouped.groups[group].outermost);
   }
-  // Does the loop of a fused group open a sweep that a step over as many images joins? All loops up to that step must
-  // be over these images, and the loop must be cut into no fewer chunks than that step would be.
+  // Does the loop of a fused group open a sweep that a convolution or pool joins? All loops up to that step must be over
+  // its images, and this loop must be cut into at least as many chunks as that step would be.
   constexpr bool opens_batch_sweep(int group) const {
     const int end =
         grouped.groups.size() < group + batch_sweep_steps ? grouped.groups.size() : group + batch_sweep_steps;
@@ -129,7 +129,7 @@ template <int N, int O> struct plan_builder {
     else made.step_[open_sweep.begin].at_once = open_sweep.at_once();
     for (int k = made.step_[open_sweep.begin].slot0; k < made.slots; ++k)
       if (location& l = made.slot_[k].at; sweep::is_unsettled(l)) l = home[l.index];
-    for (int k = 0; k < open_sweep.slots.size(); ++k) { // memory traffic: what is not in cache
+    for (int k = 0; k < open_sweep.slots.size(); ++k) { // memory traffic: slots that are not in cache
       const sweep::traffic& x = open_sweep.slots[k];
       const slot& q = made.slot_[x.slot];
       bool in_cache = q.at.where == place::sweep;
@@ -163,7 +163,7 @@ private:
     for (int i = 0; i < N; ++i)
       if (grouped.of[i] >= 0) member[next[grouped.of[i]]++] = i;
   }
-  // Masks of the CSR sweep that ends before `group`: rows that it need not visit.
+  // Finds the masks of the CSR sweep that ends before `group`. They say which rows it visits.
   constexpr void mask_rows(int group) {
     if (open_sweep.mask_room == 0) return;
     if (of_masks.always.empty()) of_masks = mask_facts_of(source, grouped);

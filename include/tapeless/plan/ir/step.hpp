@@ -11,7 +11,7 @@
 
 namespace tapeless::detail {
 
-// Which ways of running steps a back end has; the others are not planned.
+// The ways of running steps that a back end has. The planner uses no others.
 struct plan_rules {
   bool layouts = true;   // images as its cost model likes them, NCHW or NHWC; else all NCHW
   bool sweeps = true;    // steps that pass some rows at a time: loops, batch tiles, CSR sweeps

@@ -3,7 +3,7 @@
 //
 // assign_layouts: the layouts of convolutions that suit the whole program. In the user's program images are NCHW, (N,
 // C, H, W); a convolution may also run in NHWC, (N, H, W, C). The weights stay as the user has them. The back end says
-// what a convolution and a reorder cost. Of these assignments the cheapest is taken:
+// what a convolution and a reorder cost. The cheapest of these assignments is taken:
 //   as written | all in NHWC | those in NHWC that gain by it
 #pragma once
 #include "../../expr/program.hpp"
@@ -32,7 +32,7 @@ template <class Cost, class Nodes> constexpr double reorder_cost(const Nodes& no
   return sum;
 }
 
-// Has the program convolutions or pools? Others stay as they are.
+// Has the program convolutions or pools? If not, it stays as it is.
 template <int N, int O> constexpr bool has_images(const program<N, O>& p) {
   for (int i = 0; i < N; ++i)
     if (is_batch_tiled(p.nodes[i].o)) return true;

@@ -24,8 +24,8 @@ constexpr bool has_products_of(const raw_program& p, extent_t count) {
   }
   return false;
 }
-// Masks of one axis that are applied whatever that costs: conditions known before the forward pass, and arguments that
-// are loss weights (a reshape to one axis counts). rows: only masks that are themselves rows of a list that masks keep.
+// Masks of one axis that are always applied: conditions known before the forward pass, and arguments that are loss
+// weights. A reshape of these to one axis counts. rows: only masks that are rows of a list that masks keep.
 inline constexpr int max_masks_before_forward = 8;
 constexpr vec<int> masks_before_forward(const node* nodes, int size, const vec<int>& masks,
                                         bool rows = false) {
@@ -124,8 +124,8 @@ constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int
 // bound a step took at most 3 % longer than the dense one if no row was left out, and at most 9 % if one was.
 constexpr double most_with_weights(double dense) { return 0.1 * dense > 20e3 ? 0.9 * dense : dense - 20e3; }
 
-// Other masks are applied if that saves something. So many are tried, and after the first only while the programs tried
-// so far have at most this many nodes. g++ reached its limit of operations in one constant at about 660.
+// Other masks are applied if that saves something. At most max_masks are tried, and after the first one only while the
+// programs tried so far have at most max_tried_nodes nodes. g++ reached its limit of operations in one constant at about 660.
 inline constexpr int max_masks = 4, max_tried_nodes = 400;
 
 // Passes that apply masks: the only one; the first, which may leave the masks of several losses to second_pass_of_rows;

@@ -13,7 +13,7 @@ namespace tapeless::detail {
 
 inline constexpr extent_t by_channels_elements =
     1 << 23; // of the tensor, at least: the last cache holds smaller ones
-inline constexpr extent_t channel_elements = 1 << 19; // of a channel, at most: a cache near by holds it
+inline constexpr extent_t channel_elements = 1 << 19; // of a channel, at most: an inner cache holds it
 inline constexpr extent_t channel_run = 1024;         // contiguous ones, at least
 inline constexpr extent_t least_channels = 16;        // for threads, which take whole channels
 
@@ -30,7 +30,7 @@ constexpr void move_to_front(extent_t (&stride)[max_rank], int axis) {
   stride[0] = first;
 }
 
-// The axis of its loop that reduction v keeps, where it is one.   operand: the shape that it reduces
+// The one axis of its loop that reduction v keeps, or how many it keeps.   operand: the shape that it reduces
 inline constexpr int keeps_none = -2, keeps_several = -1;
 constexpr int kept_axis(const node& v, const shape& operand) {
   int kept = keeps_none, a = 0;
@@ -52,9 +52,9 @@ constexpr bool pays_as_outermost(const shape& it, int axis) {
          all / it.d[axis] <= channel_elements;
 }
 
-// Sets the outermost axis of all groups: one for all that share a loop.
+// Sets the outermost axis of all groups. Groups that share a loop have the same.
 template <class Nodes> constexpr void choose_outermost_axes(const Nodes& nodes, int n, grouping& r) {
-  // that all reductions of a group keep, except those over all axes
+  // the axis that all reductions of a group keep; those over all axes do not count
   vec<int> axis(r.groups.size(), keeps_none);
   bool any = false;
   for (int i = 0; i < n; ++i) {

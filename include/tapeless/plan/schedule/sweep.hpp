@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which steps run together, some rows of their outermost axis at a time, so that what they pass on stays in cache:
+// Steps that run together, some rows of their outermost axis at a time. The rows that they pass on stay in cache.
 //   sweep        consecutive fused steps over the same rows, each of which reads only the current row of the others
 //   batch tiles  a sweep with convolutions or pools, whose rows are images (batch_tiles.hpp)
 //   CSR sweep    a sweep that a product with a sparse matrix opens; further products with it may join (csr_sweeps.hpp)
@@ -27,7 +27,7 @@ constexpr bool rows_worth_a_sweep(const shape& it) {
   return row >= sweep_row && (!is_static(it.d[0]) || it.d[0] * row >= sweep_elements);
 }
 
-// Does loop x, at index i of its outermost axis, read of y only row i?
+// Does a loop over `it` read only row i of y through x, at index i of its outermost axis?
 constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
   extent_t last = 0; // of a row
   for (int a = 1; a < it.rank; ++a) {
@@ -55,7 +55,7 @@ struct sweep {
     extent_t offset = 0, bytes = 0; // of its scratch
   };
   vec<value> values;
-  struct traffic { // of a slot, if that is in memory in the end
+  struct traffic { // of a slot that may be in memory in the end
     int slot;
     shape visited;
     bool adjoint;
@@ -70,14 +70,14 @@ struct sweep {
     return may.sweeps && rows != 0 && steps - begin + more < (batch_tiles ? batch_sweep_steps : sweep_steps);
   }
 
-  // May a group over `it` join, as far as its loop tells? If so, no buffer is freed: an earlier step may still read
+  // Does the loop of a group over `it` allow it to join? If it does, no buffer is freed: an earlier step may still read
   // other rows of it.
   constexpr bool takes(const shape& it, int steps) const {
     if (!has_room(steps)) return false;
     // wider rows leave the cache
     return is_loop_over_rows(it, rows, pattern >= 0 ? widest_row : longest_row * row);
   }
-  // May a sparse op take part, as far as its matrix tells?
+  // Does the matrix of a sparse op allow it to take part?
   template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
     return has_room(steps) && pattern == nodes[i].in[0] && opens_csr_sweep(nodes, i);
   }
@@ -105,7 +105,7 @@ struct sweep {
     row = batch_tiles && row > of.row ? row : of.row;
     batch_tiles = true;
   }
-  // How many rows pass together.
+  // The number of rows that pass together.
   constexpr extent_t at_once() const { return batch_tiles ? images_of_tile(row) : sweep_size(row); }
 
   // The last of `steps` has not joined. It may begin a new sweep, over n rows; n == 0: it may not.
