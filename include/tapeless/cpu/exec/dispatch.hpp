@@ -146,10 +146,10 @@ template <op O, auto K, class T, class Team> void run_kernel(const Team& team, c
                                                              const frame_step& f,
                                                              const scratch_of_kernel<T>& scratch,
                                                              const detail::name_values& names,
-                                                             const indexed_operands& listed = {}) {
+                                                             const indexed_operands& indexed = {}) {
   const int result = s.loads;
   const auto in = [&](int k) {
-    return static_cast<const T*>(k < 2 && listed.from[k] != nullptr ? listed.from[k] : f.slot[k].data());
+    return static_cast<const T*>(k < 2 && indexed.from[k] != nullptr ? indexed.from[k] : f.slot[k].data());
   };
   const auto index = [&](int k) { return static_cast<const std::int32_t*>(f.slot[k].data()); };
   T* const y = static_cast<T*>(f.slot[result].data());
@@ -165,13 +165,13 @@ template <op O, auto K, class T, class Team> void run_kernel(const Team& team, c
   else if constexpr (O == op::matmul) {
     if constexpr (is_small(K)) matmul_small<K, T>(team, f.matmul, in(0), in(1), y, scratch.packed);
     else
-      matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed, listed.lists);
+      matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed, indexed.lists);
   } else if constexpr (is_conv(O) && is_bf16<T>)
     conv2d_bf16_run<pass_of(O), K>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1),
                                    static_cast<float*>(f.slot[result].data()), scratch);
   else if constexpr (is_conv(O))
     conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch,
-                                       listed.lists);
+                                       indexed.lists);
   else if constexpr (O == op::window_max) window_max<T>(team, window_of(s, x, out), in(0), y);
   else if constexpr (O == op::window_argmax) window_argmax<T>(team, window_of(s, x, out), in(0), position);
   else if constexpr (O == op::window_gather) window_gather<T>(team, window_of(s, x, out), in(0), index(1), y);

@@ -82,7 +82,7 @@ template <const auto& P> class recycled_slots : liveness<P> {
       });
     if (!fits || !later) return;
     moved[y] = true;
-    liveness<P>::each_reader(i, y, [&](int r, int k) { (in_sweep(r) ? moved[k] : listed[r]) = true; });
+    liveness<P>::each_reader(i, y, [&](int r, int k) { (in_sweep(r) ? moved[k] : reads_list[r]) = true; });
   }
   // Do the values that move to recycled slots overlap anything else that the sweep reads or writes?
   constexpr bool conflicts() const {
@@ -96,7 +96,7 @@ template <const auto& P> class recycled_slots : liveness<P> {
   constexpr void forget() {
     select = -1;
     for (bool& m : moved) m = false;
-    for (bool& l : listed) l = false;
+    for (bool& l : reads_list) l = false;
   }
 
 public:
@@ -105,7 +105,7 @@ public:
   index_t images = 0, most = 0; // how many images; how many are selected, at most
   bool least = false;           // are the least selected?
   bool moved[slots]{};          // slot k: its row i is row place[i] of the state
-  bool listed[steps]{};         // gather i reads the rows `list` of the state
+  bool reads_list[steps]{};     // gather i reads the rows `list` of the state
 
   constexpr recycled_slots() {
     for (int t = 0; t < P.steps && select < 0; ++t) {

@@ -90,22 +90,22 @@ template <class Arch, const auto& P> struct batch_sweep {
     const frame_slot* const slot = f.step[I].slot;
     shape q[3];
     T* at[3];
-    indexed_operands listed = indexed_operands_of<P>(f, I);
-    if (listed.lists.a != nullptr) listed.lists.a += r.lo;
-    if (listed.lists.b != nullptr) listed.lists.b += r.lo;
+    indexed_operands indexed = indexed_operands_of<P>(f, I);
+    if (indexed.lists.a != nullptr) indexed.lists.a += r.lo;
+    if (indexed.lists.b != nullptr) indexed.lists.b += r.lo;
     for (int k = 0; k < 3; ++k) {
       q[k] = slot[k].s;
-      at[k] = k < 2 && listed.from[k] != nullptr ? static_cast<T*>(const_cast<void*>(listed.from[k]))
-                                                 : static_cast<T*>(base_of<P, I>(f, k, r));
+      at[k] = k < 2 && indexed.from[k] != nullptr ? static_cast<T*>(const_cast<void*>(indexed.from[k]))
+                                                  : static_cast<T*>(base_of<P, I>(f, k, r));
       if (slot[k].stride[0] == 0) continue; // weights
       q[k].d[0] = r.hi - r.lo;
-      const bool by_list = (k == 0 ? listed.lists.a : k == 1 ? listed.lists.b : nullptr) != nullptr;
+      const bool by_list = (k == 0 ? indexed.lists.a : k == 1 ? indexed.lists.b : nullptr) != nullptr;
       if (!by_list) at[k] += r.lo * slot[k].stride[0];
     }
     const bool adds = wgrad && r.done > 0;
     if constexpr (wgrad) at[2] = adds ? reinterpret_cast<T*>(own) : chunk_sums<I>(f, r.chunk);
     conv2d_run<pass_of(s.o), kernels::template kernel_of_step<P, I>(), simd<T>>(
-        serial_team{}, conv_of(s, q), at[0], at[1], at[2], scratch, listed.lists);
+        serial_team{}, conv_of(s, q), at[0], at[1], at[2], scratch, indexed.lists);
     if constexpr (wgrad) {
       T* const lost = chunk_sums<I>(f, detail::max_chunks + r.chunk); // the lost parts of the chunk's sums
       const index_t n = product(q[2], 0, q[2].rank);
