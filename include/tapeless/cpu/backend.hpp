@@ -32,7 +32,7 @@ template <team Team, class Arch = simd<float>> struct backend {
 
   using cost_model = cpu::cost_model<Arch>;
 
-  // What optimizers ask for: see optim/optimizer.hpp. The last group may be a part of one.
+  // For optimizers: see optim/optimizer.hpp. The last group may have fewer elements.
   template <class T> using lanes = simd<T>;
   template <class T, class F> [[gnu::always_inline]] static void each_group(index_t n, F&& body) {
     using V = simd<T>;

@@ -12,7 +12,7 @@ struct raw_program {
   block_list<node> nodes;
   vec<int> outputs;
   broken_rule broken;
-  int unfinished = 0; // what the pass that made it leaves to another pass, as these number it; 0: nothing
+  int unfinished = 0; // work for another pass, as the pass that made it numbers this; 0: none
 };
 
 // A constant program without dead nodes.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// How the readers of an elided gather read its rows: indexed_operands_of for kernel steps, loop_of for loops.
+// The readers of an elided gather: a kernel step gets its rows from indexed_operands_of, a loop from loop_of.
 #pragma once
 #include "../fused/loop.hpp"
 #include "dispatch.hpp"
@@ -38,8 +38,8 @@ template <const auto& P> indexed_operands indexed_operands_of(const frame<P>& f,
 }
 
 // A loop whose loads L read indexed rows: one call of the kernel for each run of consecutive rows. Sums over several
-// rows depend on these runs. Recycled slots are consecutive by chance of timing, so each of their rows is a run of
-// its own.
+// rows depend on these runs. Recycled slots may be consecutive by chance, depending on time, so each of their rows is a
+// run of its own.
 template <indexed_loads L, class Kernel> struct indexed_loop {
   const std::byte* from[L.count];
   const std::int32_t* list[L.count];

@@ -167,7 +167,7 @@ public:
     s.extents = r_.extents - s.extent0;
     s.customs = r_.customs - s.custom0;
   }
-  // How each load follows the innermost axis.   @pre the axes are final
+  // Sets the access of each load: how it follows the innermost axis.   @pre the axes are final
   constexpr void access_kinds(const step& s) {
     for (int k = s.code0; k < s.code0 + s.codes; ++k) {
       instruction q(r_.code[k]);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Steps that are loops: one for each group whose nodes share a loop. Here: its axes, stores, partial results of
-// chunks and sums of many terms. loop_code.hpp has its code.
+// Loop steps: one for each group whose nodes share a loop. Here are its axes, its stores, the partial results of its chunks
+// and its long sums. loop_code.hpp has its code.
 #pragma once
 #include "../../expr/node.hpp"
 #include "../ir/step.hpp"
@@ -23,7 +23,7 @@ constexpr bool may_split(const step& s) {
   return s.loop[0] > 0 && chunks_of(s.loop[0], n / s.loop[0], s.axes == 1).count > 1;
 }
 
-// How many sums y adds to at once: they are over its first reduced axis and the axes behind that.
+// The number of sums that y adds to at once. They are over its first reduced axis and the axes behind that.
 constexpr extent_t sums_at_once(const step& s, const store& y) {
   extent_t n = 1;
   for (int a = 0; a < s.axes; ++a)

@@ -13,8 +13,8 @@
 
 namespace tapeless::detail {
 
-// What the reorders of a program cost, in ns of the cost model. Reorders in a sweep over batch tiles are cheaper: the tile is
-// still in a cache.
+// The cost of a program's reorders, in ns of the cost model. A reorder in a sweep over batch tiles is cheaper: the tile is still
+// in a cache.
 template <class Cost, class Nodes> constexpr double reorder_cost(const Nodes& nodes, int n) {
   const bool sweeps = batch_sweep_images(nodes, n) > 0;
   const auto in_sweep = [&](extent_t images) {

@@ -8,8 +8,11 @@
 
 namespace tapeless::detail {
 
-// What the first pass over rows leaves to a second one, raw_program::unfinished: nothing; masks of several axes; everything,
-// from the program in which masked losses are zero; any other number: the masks of so many losses.
+// raw_program::unfinished of the first pass over rows: the work that it leaves to a second pass.
+//   no_second_pass         nothing
+//   second_pass_of_axes    masks of several axes
+//   second_pass_of_zeros   all, from the program in which masked losses are zero
+//   n > 1                  a mask for each of n losses
 inline constexpr int no_second_pass = 0, second_pass_of_axes = 1, second_pass_of_zeros = -1;
 
 template <int N, int O> constexpr raw_program written_as(const program<N, O>& p) {

@@ -154,8 +154,8 @@ template <class Cost> class choose_masks {
     dense_ = dense;
     best_.offer(r, cost);
   }
-  // Tries the masks of one axis of p, a program with the same results. @return masks of several axes, and those whose
-  // rows other axes may have
+  // Tries the masks of one axis of p, a program with the same results. @return the masks for other axes: those of several
+  // axes, and those whose rows may be on other axes
   constexpr vec<int> choose_in(const raw_program& p) {
     const vec<node> all_nodes = nodes_of(p);
     const node* const nodes = &all_nodes[0];

@@ -63,7 +63,7 @@ struct row_mask {
   int node = no_node;
   bool passes_where_zero = false;
 };
-// What holds in every CSR sweep of a program.
+// Facts that hold in every CSR sweep of a program.
 struct mask_facts {
   vec<left_out> always; // the values that do not depend on the mask
   vec<char> is_tested;  // is the node read as a condition? Rows may then also pass where it is zero

@@ -47,7 +47,7 @@ template <int N, int O> class group_order {
   const vec<int>& opener_;
   const int groups_ = r_.groups.size();
   vec<char> counts_{groups_, 0}; // a selection: extents of later groups are known after it only
-  // What a group reads of group `from`: operand k of its node, made at root. Those of group g begin at first_read_[g].
+  // A read of group `from`: operand k of a node, whose block is that of root. The reads of group g begin at first_read_[g].
   struct group_read {
     int node, k, root, from;
   };
