@@ -105,6 +105,9 @@ TEST_CASE_TEMPLATE("conv: groups see their own channels, down to one channel eac
 
 TEST_CASE_TEMPLATE("conv: groups that are narrower than a vector", T, TAPELESS_ELEMENTS) {
   constexpr auto W = static_cast<index_t>(simd<T>::size);
+  static_assert(has_conv_kernel(conv_pass::wgrad, conv_kernel::narrow_groups) &&
+                !has_conv_kernel(conv_pass::fprop, conv_kernel::narrow_groups) &&
+                !has_conv_kernel(conv_pass::dgrad, conv_kernel::narrow_groups));
   for (const index_t channels : {2, 4, 8}) // of a group
     for (const index_t pad : {0, 1, 2, 5})
       for (const index_t dil : {1, 2}) {
@@ -457,7 +460,7 @@ TEST_CASE("conv: images narrower than vectors are transposed to NHWC in the cach
     e.h = e.w = 8, e.p = e.q = 4;
     return e;
   }(narrow);
-  constexpr auto turns = [](conv_pass p, conv_extents e, auto lane) {
+  constexpr auto goes_via_nhwc = [](conv_pass p, conv_extents e, auto lane) {
     return conv_kernel_of<simd<decltype(lane)>>(p, e) == conv_kernel::via_nhwc;
   };
   constexpr auto with_groups = [](conv_extents e) {
@@ -470,12 +473,12 @@ TEST_CASE("conv: images narrower than vectors are transposed to NHWC in the cach
   };
   for (const conv_pass p : {conv_pass::fprop, conv_pass::dgrad, conv_pass::wgrad}) {
     const bool as_wide_as_a_vector = sizeof(simd<float>) == 64;
-    CHECK(turns(p, narrow, 0.f) ==
+    CHECK(goes_via_nhwc(p, narrow, 0.f) ==
           (as_wide_as_a_vector || (p == conv_pass::dgrad && sizeof(simd<float>) == 32)));
-    CHECK(turns(p, tiny, 0.f) == (sizeof(simd<float>) >= 32));
-    CHECK(!turns(p, with_groups(narrow), 0.f));
-    CHECK(!turns(p, larger(narrow), 0.f)); // images that leave the cache
-    CHECK(!turns(p, in_nhwc(narrow), 0.f));
+    CHECK(goes_via_nhwc(p, tiny, 0.f) == (sizeof(simd<float>) >= 32));
+    CHECK(!goes_via_nhwc(p, with_groups(narrow), 0.f));
+    CHECK(!goes_via_nhwc(p, larger(narrow), 0.f)); // images that leave the cache
+    CHECK(!goes_via_nhwc(p, in_nhwc(narrow), 0.f));
   }
 }
 

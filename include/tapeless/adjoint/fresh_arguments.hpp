@@ -70,7 +70,7 @@ constexpr void require_same_types(graph& g, const vec<int>& x, const vec<int>& x
 // Are they distinct leaves of the graph? Such leaves depend on nothing.
 constexpr bool independent(const graph& g, const vec<int>& leaves) {
   for (int i = 0; i < leaves.size(); ++i)
-    if (rule(g[leaves[i]].o).k != kind::leaf || g.is_konst(leaves[i])) return false;
+    if (rule(g[leaves[i]].o).k != kind::leaf || g.is_constant(leaves[i])) return false;
   vec<char> seen(g.size(), 0);
   for (const int i : leaves) {
     if (seen[i]) return false;

@@ -158,7 +158,7 @@ constexpr void pow_vjp(vjp_context& c) {
   const var a = c.x(0), b = c.x(1);
   // 0^0 gives 0 * 0^1, not 0 * 0^-1; elsewhere the exponent is b - 1, which the second derivative by b reads
   if (c.needs(0)) {
-    if (c.g.is_konst(b.node))
+    if (c.g.is_constant(b.node))
       c.give(0, c.bar * (b * pow(a, c.g.value(b.node) == 0 ? 1.0 : c.g.value(b.node) - 1)));
     else c.give(0, c.bar * (b * pow(a, where(a == 0.0 && b == 0.0, 1.0, b - 1.0))));
   }

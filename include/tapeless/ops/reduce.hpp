@@ -25,7 +25,7 @@ constexpr int sum(graph& g, int a, unsigned axes) {
     if (s.d[i] == 1) axes &= ~(1u << i);
   if (axes == 0) return a;
   if (g[a].o == op::sum) return sum(g, g[a].in[0], axes | static_cast<unsigned>(g[a].attr));
-  if (g[a].o == op::expand || g.is_konst(a)) {
+  if (g[a].o == op::expand || g.is_constant(a)) {
     // a repeated axis is a factor, not a sum
     const int inner = g[a].o == op::expand ? g[a].in[0] : a;
     const shape q = g[inner].s;
@@ -40,7 +40,7 @@ constexpr int sum(graph& g, int a, unsigned axes) {
     if (factor == 0) return zeros(g, g[a].t, keepdims(s, axes));
     if (factor != 1) {
       const int part = sum(g, inner, rest), n = g.extent_value(factor, g[a].t), zero = g.constant(0, g[a].t);
-      const bool finite = g.is_konst(part) && g.value(part) - g.value(part) == 0;
+      const bool finite = g.is_constant(part) && g.value(part) - g.value(part) == 0;
       const int product = binary(g, op::mul, part, n);
       return expand(
           g, is_static(factor) || finite ? product : where(g, binary(g, op::gt, n, zero), product, zero),

@@ -22,7 +22,7 @@ constexpr int reshape(graph& g, int a, shape s) {
   if (g[a].s == s) return a;
   if (g[a].o == op::reshape) return reshape(g, g[a].in[0], s);
   if (g[a].o == op::expand && g[g[a].in[0]].s.rank == 0) return expand(g, g[a].in[0], s);
-  if (g.is_konst(a) || g[a].o == op::extent) return expand(g, a, s);
+  if (g.is_constant(a) || g[a].o == op::extent) return expand(g, a, s);
   if (const int k = g.in_adjoint ? branch_beside_zero(g, a) : 0;
       k > 0 && squeezed(g[a].s) == squeezed(s) && g[g[a].in[0]].s == g[a].s) {
     // Only axes of extent 1 change: the zero stays exact, as in binary.

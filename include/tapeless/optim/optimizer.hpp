@@ -29,17 +29,12 @@ namespace tapeless::detail {
 // The tree behind a tree or an owned one.
 template <class X> using viewed = std::remove_cvref_t<decltype(view_of(std::declval<const X&>()))>;
 
-template <class Params> struct space_of_parameters {
-  using type = host;
-};
 template <class Params>
-concept back_end_is_included =
-    requires { typename backend_for<typename space_of_parameters<Params>::type>::type; };
+concept back_end_is_included = requires { typename backend_of<Params>; };
 template <class Params> constexpr auto find_back_end() {
   static_assert(back_end_is_included<Params>,
                 "tapeless: opt.step(p, gradient): a step runs on a back end: include tapeless/tapeless.hpp");
-  if constexpr (back_end_is_included<Params>)
-    return std::type_identity<typename backend_for<typename space_of_parameters<Params>::type>::type>{};
+  if constexpr (back_end_is_included<Params>) return std::type_identity<backend_of<Params>>{};
 }
 template <class Params> using back_end_of = typename decltype(find_back_end<Params>())::type;
 

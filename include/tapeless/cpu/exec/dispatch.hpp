@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Kernel steps: from the slots of a step to the call of its kernel. One branch for each op.
+// Kernel steps: from the slots of a step to the call of its kernel, a branch for each op.
 #pragma once
 #include "../../core/csr_tiles.hpp"
 #include "../../core/dtype.hpp"
@@ -33,9 +33,8 @@
 
 namespace tapeless::cpu {
 
-// Does step i compute the maxima of windows whose positions step i - 1 computes? If both or neither are in a sweep,
-// one pass computes both. It may write the maxima early: the last reader of anything else in their place ran before
-// step i - 1.
+// Does step i compute the maxima whose positions step i - 1 computes? If both or neither are in a sweep, one pass computes
+// both. It may write the maxima early: step i - 1 reads nothing in their place, and earlier readers are done.
 template <const auto& P> constexpr bool is_made_with_positions(int i) {
   if (i == 0 || i >= P.steps) return false;
   const step &s = P.step_[i], &w = P.step_[i - 1];
@@ -77,7 +76,7 @@ void pack_kernel(const Team& team, const step& s, const frame_step& f, T* packed
     }
   }
 }
-// Returns how many rows it has chosen.
+// Returns the number of chosen rows.
 template <class T> index_t run_select(const step& s, const frame_step& f) {
   const detail::select_attributes q = detail::attributes_of_select(s);
   const index_t n = f.slot[0].s.d[0];
@@ -87,7 +86,7 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
   if constexpr (std::is_same_v<T, detail::mask_byte>) return select_nonzero(n, x, rows);
   else {
     if (!q.by_order()) return select_nonzero(n, x, rows);
-    if (q.segments > 0) { // sorts all rows: the result may be too small for them
+    if (q.segments > 0) { // sorts all rows in scratch: the result may have no room for all
       const auto scratch = [&](int k) { return static_cast<std::int32_t*>(f.slot[s.loads + k].data()); };
       const index_t count =
           select_extreme_of_each(q.least(), n, q.k, q.segments, x, second, scratch(2), scratch(1));
@@ -98,7 +97,7 @@ template <class T> index_t run_select(const step& s, const frame_step& f) {
     return select_extreme(q.least(), n, second == nullptr ? most : std::min<index_t>(most, *second), x, rows);
   }
 }
-// The sources and lists of the first two operands, if elided gathers read them by lists.
+// The sources and lists of the first two operands that are elided gathers.
 struct indexed_operands {
   const void* from[2]{};
   row_lists lists;
@@ -147,10 +146,10 @@ template <op O, auto K, class T, class Team> void run_kernel(const Team& team, c
                                                              const frame_step& f,
                                                              const scratch_of_kernel<T>& scratch,
                                                              const detail::name_values& names,
-                                                             const indexed_operands& listed = {}) {
+                                                             const indexed_operands& indexed = {}) {
   const int result = s.loads;
   const auto in = [&](int k) {
-    return static_cast<const T*>(k < 2 && listed.from[k] != nullptr ? listed.from[k] : f.slot[k].data());
+    return static_cast<const T*>(k < 2 && indexed.from[k] != nullptr ? indexed.from[k] : f.slot[k].data());
   };
   const auto index = [&](int k) { return static_cast<const std::int32_t*>(f.slot[k].data()); };
   T* const y = static_cast<T*>(f.slot[result].data());
@@ -166,13 +165,13 @@ template <op O, auto K, class T, class Team> void run_kernel(const Team& team, c
   else if constexpr (O == op::matmul) {
     if constexpr (is_small(K)) matmul_small<K, T>(team, f.matmul, in(0), in(1), y, scratch.packed);
     else
-      matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed, listed.lists);
+      matmul<T>(team, f.matmul, in(0), in(1), y, scratch.each, scratch.shared, scratch.packed, indexed.lists);
   } else if constexpr (is_conv(O) && is_bf16<T>)
     conv2d_bf16_run<pass_of(O), K>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1),
                                    static_cast<float*>(f.slot[result].data()), scratch);
   else if constexpr (is_conv(O))
     conv2d_run<pass_of(O), K, simd<T>>(team, conv_of(s, {x, f.slot[1].s, out}), in(0), in(1), y, scratch,
-                                       listed.lists);
+                                       indexed.lists);
   else if constexpr (O == op::window_max) window_max<T>(team, window_of(s, x, out), in(0), y);
   else if constexpr (O == op::window_argmax) window_argmax<T>(team, window_of(s, x, out), in(0), position);
   else if constexpr (O == op::window_gather) window_gather<T>(team, window_of(s, x, out), in(0), index(1), y);

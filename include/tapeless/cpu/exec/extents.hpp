@@ -19,7 +19,7 @@ constexpr shape assumed(const shape& s) {
   return r;
 }
 
-// What convolution and pooling share: image x, output y, and how the window slides.
+// The extents that convolution and pooling share: of image x, output y and the sliding window.
 template <class Extents, class Step> constexpr Extents sliding(const Step& s, const shape& x,
                                                                const shape& y) {
   const detail::window_attributes a = detail::unpack(s.attr);

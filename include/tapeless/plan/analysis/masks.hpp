@@ -85,7 +85,7 @@ constexpr extent_t rows_of_product(const node& v) {
   for (int a = 1; v.o == op::matmul && a + 1 < v.s.rank; ++a) rows = times(rows, v.s.d[a]);
   return rows;
 }
-// Products and convolutions, one for each number of rows.
+// Products and convolutions: one for each number of rows.
 constexpr vec<int> products(const node* nodes, int size) {
   vec<int> r;
   for (int i = 0; i < size; ++i) {
@@ -96,8 +96,7 @@ constexpr vec<int> products(const node* nodes, int size) {
   }
   return r;
 }
-// Positions are int32. If a mask has several axes, some product must have its rows: else it may be a tensor of another
-// kind.
+// May it be a mask of rows? Positions of rows are int32. A mask of several axes is one only if some product has its rows.
 constexpr bool may_have_rows(const node* nodes, const node& mask, const vec<int>& of_products) {
   const shape rows = squeezed(mask.s);
   const extent_t n = numel(rows);

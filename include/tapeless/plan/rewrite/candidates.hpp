@@ -8,6 +8,13 @@
 
 namespace tapeless::detail {
 
+// raw_program::unfinished of the first pass over rows: the work that it leaves to a second pass.
+//   no_second_pass         nothing
+//   second_pass_of_axes    masks of several axes
+//   second_pass_of_zeros   all, from the program in which masked losses are zero
+//   n > 1                  a mask for each of n losses
+inline constexpr int no_second_pass = 0, second_pass_of_axes = 1, second_pass_of_zeros = -1;
+
 template <int N, int O> constexpr raw_program written_as(const program<N, O>& p) {
   raw_program r;
   for (const node& v : p.nodes) r.nodes.push_back(v);

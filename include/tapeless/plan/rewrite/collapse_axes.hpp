@@ -3,11 +3,11 @@
 //
 // collapse_axes: a program in which a group of leading axes is one axis, (b, h, w, c) -> (b * h * w, c). A mask of
 // several axes then is a mask of rows. If a reshape makes the rows of a selection, the tensor before it has them, too
-// (choose_rows.hpp). Collapsed are
+// (choose_rows.hpp). It collapses
 //   elementwise ops of the shape of the group
 //   reshapes of a tensor of b * h * w rows to the group
 //   what is computed from these, as long as the ops keep the axes together
-// Elsewhere stands a reshape. A sum over some axes of the group becomes a scatter_add, which reads rows:
+// A reshape stands between these and other ops. A sum over some axes of the group becomes a scatter_add, which reads rows:
 // sum<1, 2>(x)[i] = sum of x[r] over the rows r of image i.
 #pragma once
 #include "../analysis/graph_rewriter.hpp"

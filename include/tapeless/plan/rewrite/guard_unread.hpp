@@ -87,7 +87,7 @@ class guard_unread : unread_boxes {
   }
   constexpr int product(int i, int (&in)[3], parts& l) {
     const node& v = at(i);
-    parts of_only_term; // the sum has one term: its operand is guarded, and the result needs no guard
+    parts of_only_term; // of a sum with one term: its operand is guarded, so the result needs no guard
     if (v.o == op::matmul) {
       for (int k = 0; k < 2; ++k)
         if (found(v.in[k])) {
@@ -182,7 +182,7 @@ public:
   }
 };
 
-// Is there anything to guard in p? Other programs stay as they are.
+// Is there anything to guard in p? If not, it stays as it is.
 template <int N, int O> constexpr bool multiplies_unread(const program<N, O>& p) {
   bool zeros = false;
   for (const node& v : p.nodes)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// layout_rewriter: a program again with some of its convolutions in NHWC. What lies between two of them then is in
-// NHWC, too. Where the layout changes stands a copy, the reorder.
+// layout_rewriter: makes a program again with some of its convolutions in NHWC. Ops between two of them are in NHWC, too.
+// A copy, the reorder, stands where the layout changes.
 #pragma once
 #include "../../ops/window.hpp"
 #include "../../trace/compact.hpp"
@@ -11,8 +11,8 @@
 
 namespace tapeless::detail {
 
-// The number of images of a program that may be one sweep over batch tiles (batch_tiles.hpp), else 0.
-template <class Nodes> constexpr extent_t images_of_sweep(const Nodes& nodes, int n) {
+// How many images the program has, if it may be one sweep over batch tiles (batch_tiles.hpp); else 0.
+template <class Nodes> constexpr extent_t batch_sweep_images(const Nodes& nodes, int n) {
   extent_t images = 0;
   int convolutions = 0;
   for (int i = 0; i < n; ++i)
@@ -20,7 +20,7 @@ template <class Nodes> constexpr extent_t images_of_sweep(const Nodes& nodes, in
       ++convolutions;
       if (const extent_t of = batch_tiling_of(nodes, i).n; of > images) images = of;
     }
-  return convolutions > convolutions_of_sweep ? 0 : images;
+  return convolutions > batch_sweep_convolutions ? 0 : images;
 }
 
 template <int N, int O> class layout_rewriter {
@@ -97,7 +97,7 @@ template <int N, int O> class layout_rewriter {
     for (int i = 0; i < s.rank; ++i) wide.d[4 - s.rank + i] = s.d[i];
     return permute(reshape(g_, as_nchw(x), wide), to_nhwc);
   }
-  // Loops read whole tensors in the order of their elements. One in another order is copied once.
+  // A loop reads a whole tensor in the order of its elements. A tensor in another order is copied once.
   constexpr int in_order(int id) { return g_[id].o == op::transpose ? dense(g_, id) : id; }
   constexpr int operand_in_nhwc(int x, const shape& loop) {
     if (at(x).s.rank != 4 || !(at(x).s == loop)) return beside_nhwc(x);
@@ -148,14 +148,14 @@ template <int N, int O> class layout_rewriter {
   constexpr bool takes_any_order(const node& v) const {
     return rule(v.o).k == kind::elementwise || rule(v.o).k == kind::reduction || moves(v);
   }
-  // Was the whole tensor copied to NHWC? Then some samples of it are read there. Not so for an argument in batch tiles:
-  // its copy need not stay.
+  // Has the whole tensor a copy in NHWC, from which samples can be read? The copy of an argument in batch tiles does not
+  // count: it need not stay.
   constexpr bool has_copy_in_nhwc(int x) const {
     return made_[x].nhwc >= 0 && g_[made_[x].nhwc].o == op::copy &&
            !(at(x).o == op::input && at(x).s.d[0] == images_);
   }
-  // Is the result made in NHWC? It is if an operand as large as the loop is, or if all of these are repeated elements
-  // and NHWC is wanted.
+  // Is the result made in NHWC? It is if an operand as large as the loop is in NHWC. If all operands of that size are
+  // repeated elements, it is if NHWC is wanted.
   constexpr bool follows(int i) const {
     const node& v = at(i);
     const shape& loop = rule(v.o).k == kind::reduction ? at(v.in[0]).s : v.s;
@@ -221,7 +221,8 @@ template <int N, int O> class layout_rewriter {
   }
 
 public:
-  constexpr explicit layout_rewriter(const program<N, O>& p) : p_(p), images_(images_of_sweep(p.nodes, N)) {}
+  constexpr explicit layout_rewriter(const program<N, O>& p)
+      : p_(p), images_(batch_sweep_images(p.nodes, N)) {}
 
   // convs_in_nhwc: of each node, is it a convolution that runs in NHWC?   @return .broken if a rule is broken
   constexpr raw_program with(const vec<char>& convs_in_nhwc) {

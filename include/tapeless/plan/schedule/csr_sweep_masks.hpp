@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which rows of its matrix a CSR sweep need not visit: those for which all that it computes is zero or unread.
+// The rows of its matrix that a CSR sweep need not visit: all that it computes for them is zero or unread.
 #pragma once
 #include "../../expr/program.hpp"
 #include "../../ops/read_facts.hpp"
@@ -10,10 +10,10 @@
 
 namespace tapeless::detail {
 
-// What a value is in every row that a mask leaves out.
+// The value of a node in all rows that a mask leaves out.
 enum class left_out : std::uint8_t { unknown, zero, nonzero };
 
-// The same of node i, from what its operands are.
+// The same for node i, from the values of its operands.
 // 0 * x and 0 / x count as zero for every x: infinity, NaN and zero too.
 template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, int i,
                                                            const vec<left_out>& of) {
@@ -36,14 +36,14 @@ template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, i
 }
 
 inline constexpr int max_row_masks = 4;
-// A node that tells which rows a sweep visits: those where it is not zero, or those where it is zero.
+// A node that decides which rows a sweep visits: those where it is not zero, or those where it is zero.
 struct row_mask {
   int node = no_node;
   bool passes_where_zero = false;
 };
-// What holds in every CSR sweep of a program.
+// Facts that hold in every CSR sweep of a program.
 struct mask_facts {
-  vec<left_out> always; // what a value is whatever the mask
+  vec<left_out> always; // the values that do not depend on the mask
   vec<char> is_tested;  // is the node read as a condition? Rows may then also pass where it is zero
 };
 template <class Nodes> constexpr void find_left_out(const Nodes& nodes, int i, vec<left_out>& is) {
@@ -102,7 +102,7 @@ constexpr vec<int> mask_candidates(const program<N, O>& p, const grouping& r, co
     for (const int x : p.nodes[i].in)
       if (const int m = x < 0 ? no_node : r.through[x]; m >= 0 && !s.holds(r, m)) consider(m);
   }
-  // what an earlier step made the rows of, if it still has its buffer
+  // a value from which an earlier step made the rows, if it still has its buffer
   for (int i = s.last; i >= 0; --i) {
     if (makes[i] == 0) continue;
     const kind k = rule(p.nodes[i].o).k;
@@ -117,8 +117,8 @@ constexpr vec<int> mask_candidates(const program<N, O>& p, const grouping& r, co
   }
   return candidates;
 }
-// What the sweep of the groups [first, end) computes for the rows of its matrix is needed only in the rows that all
-// of these masks let pass: nodes made before the sweep, conditions first, at most max_row_masks.
+// The masks of the sweep of groups [first, end). The sweep need only visit rows of its matrix that all of them let pass.
+// They are nodes made before the sweep, conditions first, at most max_row_masks.
 // stays(i): no step after the sweep reads node i
 template <int N, int O, class F>
 constexpr vec<row_mask> masks_of_csr_sweep(const program<N, O>& p, const grouping& r, const mask_facts& facts,
@@ -136,7 +136,7 @@ constexpr vec<row_mask> masks_of_csr_sweep(const program<N, O>& p, const groupin
     vec<left_out> is = facts.always;
     is[m] = passes_where_zero ? left_out::nonzero : left_out::zero;
     bool all = true;
-    // nodes of the sweep that were traced before m may need the rows, too, whatever m is
+    // a node of the sweep that was traced before m may need the rows, too, at any value of m
     for (int i = s.lowest < m + 1 ? s.lowest : m + 1; i <= s.last && all; ++i) {
       if (i > m) find_left_out(p.nodes, i, is);
       if (!s.holds(r, i) || r.stored[i] == 0) continue;

@@ -18,7 +18,7 @@ template <class Nodes> constexpr bool opens_csr_sweep(const Nodes& nodes, int i)
   if (v.o == op::spmm) return v.s.rank == 1;
   return v.o == op::sddmm && (v.in[1] < 0 || nodes[v.in[1]].s.rank == 1);
 }
-// Which operand has a row for each row of the matrix; 0: the result has, or that operand is all ones.
+// The operand with a row for each row of the matrix; 0: the result has these rows, or the operand is all ones.
 constexpr int operand_of_rows(const node& v) {
   const int k = v.o == op::sddmm ? 1 : (v.attr & spmm_transposed) != 0 ? 2 : 0;
   return k > 0 && v.in[k] >= 0 ? k : 0;

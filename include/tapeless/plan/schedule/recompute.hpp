@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which values every group that reads them computes again, so that none stores them. They are cheap, and made of one
-// tensor that is in memory anyway and of what broadcasts with it, such as x - mean. The groups read that tensor in
-// their place.
+// Values that are not stored: every group that reads one computes it again. Such a value is cheap. It is made of one
+// tensor that is in memory anyway and of operands that broadcast with it, as x - mean. The groups read that tensor.
 #pragma once
 #include "../analysis/strided_view.hpp"
 
