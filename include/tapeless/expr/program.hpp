@@ -23,6 +23,18 @@ template <int N, int O> struct program {
   static constexpr int output_count = O;
 };
 
+// The shapes of the operands of v.
+struct operand_shapes {
+  shape of[3]{};
+
+  constexpr operand_shapes(const raw_program& p, const node& v) {
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) of[k] = p.nodes[v.in[k]].s;
+  }
+  using three = shape[3];
+  constexpr operator const three&() const { return of; }
+};
+
 // The part of a program that has room here. Its size is known once it has been made.
 template <int Room, int Outputs> struct roomy_program {
   node nodes[Room]{};

@@ -140,10 +140,6 @@ protected:
     for (int a = 0; a < v.s.rank; ++a) rows += v.s.d[a] == numel(m.s) ? 1 : 0;
     return rows == 1;
   }
-  constexpr void shapes_of(const node& v, shape (&s)[3]) const {
-    for (int k = 0; k < 3; ++k)
-      if (v.in[k] >= 0) s[k] = at(v.in[k]).s;
-  }
   constexpr raw_program finished(const vec<int>& outputs) {
     raw_program r = compact(g_, outputs);
     r.broken = g_.broken;

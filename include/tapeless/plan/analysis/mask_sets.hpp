@@ -106,8 +106,7 @@ class mask_sets_of : graph_rewriter {
         r.axis = first_axis(v.s);
         return r;
       }
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     int axis = no_node;
     unsigned along = 0; // operands with rows along that axis; others are ignored
     for (int k = 0; k < 3; ++k) {

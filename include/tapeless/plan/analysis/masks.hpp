@@ -158,9 +158,7 @@ constexpr vec<int> masks_of(const node* nodes, int size, bool one = false) {
   for (int i = 0; i < size; ++i)
     for (int k = 0; k < 2; ++k) {
       const int m = mask_of(nodes, weights, nodes[i], k);
-      bool known = m < 0;
-      for (const int j : all) known = known || j == m;
-      if (!known && may_have_rows(nodes, nodes[m], of_products)) all.push_back(m);
+      if (m >= 0 && !all.contains(m) && may_have_rows(nodes, nodes[m], of_products)) all.push_back(m);
       if (one && !all.empty()) return all;
     }
   const auto turn_of = [&](int m) {

@@ -37,9 +37,7 @@ constexpr int densified(const raw_program& p) {
 // Groups of axes that a program has in place of rows. Each is there once.
 inline constexpr int max_groups = 4; // so many are tried
 constexpr void add_group(vec<shape>& groups, const shape& group) {
-  bool known = groups.size() == max_groups;
-  for (const shape& g : groups) known = known || g == group;
-  if (!known) groups.push_back(group);
+  if (groups.size() < max_groups && !groups.contains(group)) groups.push_back(group);
 }
 // Adds the groups in place of n rows: (b, t) if a reshape makes n rows of them, b * t = n.
 constexpr void add_groups_of(vec<shape>& groups, const raw_program& p, extent_t n) {

@@ -103,8 +103,7 @@ private:
       mask_sets kept = zero_[i];
       if (known[i] != 0) kept = kept.common(kept_by_masks_ahead(i, read[i]));
       if (zero_[i].found()) zero_[i] = kept;
-      shape of[3]{};
-      shapes_of(at(i), of);
+      const operand_shapes of(p_, at(i));
       for (int k = 0; k < 3; ++k) {
         const int x = at(i).in[k];
         if (x < 0) continue;

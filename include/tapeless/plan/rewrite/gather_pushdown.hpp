@@ -46,8 +46,7 @@ class gather_pushdown : graph_rewriter {
         (rule(v.o).k != kind::elementwise || in_memory_[i] != 0))
       return false;
     if (!recomputes(d.list) && stands_beside_maximum(i)) return false;
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     r = where_rows_come_from(v, s, d.axis, d.n);
     return r.known;
   }
@@ -104,8 +103,7 @@ class gather_pushdown : graph_rewriter {
     const node& v = at(i);
     const demand& d = wanted_[i];
     g_.in_adjoint = v.adjoint;
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     const rows_of_operands r = where_rows_come_from(v, s, d.axis, d.n);
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)

@@ -248,8 +248,7 @@ public:
       g_.in_adjoint = v.adjoint;
       if (rule(v.o).k == kind::leaf) made_[i].all = leaf(v);
       else {
-        shape s[3]{};
-        shapes_of(v, s);
+        const operand_shapes s(p_, v);
         bool done = as_source(i);
         for (int k = 0; k < 3 && !done; ++k)
           if (has_rows(v.in[k])) done = as_rows(i, k, s) || as_sum(i, k, s);

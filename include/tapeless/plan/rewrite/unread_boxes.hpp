@@ -91,8 +91,7 @@ protected:
   constexpr int padded(int i, int k, const int (&in)[3], const parts& l) {
     const node& v = at(i);
     box b = box_of(v.in[k]);
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     if (!b.found() || b.n == 1) return no_node;
     row_axis to = where_rows_go(v, s, k, {b.axis, 1}, b.n);
     for (int a = 0; v.o == op::reshape && !to.found() && a < v.s.rank; ++a) { // the axis is split in two
@@ -127,8 +126,7 @@ protected:
   constexpr int summed_in_box(int i, int k, int (&in)[3]) {
     const node& v = at(i);
     const box b = box_of(v.in[k]);
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     if (!b.found() || b.n == 1) return no_node;
     const row_sum q = where_rows_are_summed(v, s, k, {b.axis, 1});
     if (!q.found || q.other < 0 || q.axis.block != 1) return no_node;

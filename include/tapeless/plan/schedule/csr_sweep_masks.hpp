@@ -90,9 +90,7 @@ constexpr vec<int> mask_candidates(const program<N, O>& p, const grouping& r, co
     if (!(squeezed(p.nodes[m].s) == loop)) return;
     if (p.nodes[m].o != op::input && (r.of[m] < 0 || r.stored[m] == 0)) return;
     if (is_float(p.nodes[m].t) && p.nodes[m].t != type) return;
-    bool known = false;
-    for (const int c : candidates) known = known || c == m;
-    if (!known) candidates.push_back(m);
+    if (!candidates.contains(m)) candidates.push_back(m);
   };
   for (int i = s.lowest; i <= s.last; ++i) {
     if (!s.holds(r, i)) continue;
