@@ -119,7 +119,7 @@ class collapse_axes : graph_rewriter {
     node v = at(i);
     const int end = end_of(at(v.in[0]).s), axis = static_cast<int>(v.attr);
     if (axis < end) return false;
-    v.attr = static_cast<std::uint64_t>(axis - end + 1);
+    v.attr = static_cast<std::uint64_t>(axis - end) + 1;
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) in[k] = k < operands ? collapsed(v.in[k]) : uncollapsed(v.in[k]);
