@@ -73,11 +73,25 @@ protected:
     const int above = binary(g_, op::ge, at, number(lo));
     return hi == n ? above : binary(g_, op::logical_and, above, below);
   }
-  // The mask that is true at the positions in a list of indices.
-  constexpr int mask_of_indices(int index, extent_t n) {
-    const int ones = expand(g_, g_.constant(1, dtype::i32), g_[index].s);
-    const int occurrences = scatter_add(g_, ones, index, 0, shape{1, {n}});
-    return binary(g_, op::gt, occurrences, g_.constant(0, dtype::i32));
+  // The mask that is true at the positions in a list of indices; of those alone that `counts`, a mask of the list.
+  constexpr int mask_of_indices(int index, extent_t n, int counts = no_node) {
+    const int none = g_.constant(0, dtype::i32), one = g_.constant(1, dtype::i32);
+    const int ones = expand(g_, counts < 0 ? one : where(g_, counts, one, none), g_[index].s);
+    return binary(g_, op::gt, scatter_add(g_, ones, index, 0, shape{1, {n}}), none);
+  }
+  // A part of the elements that scatter_add node i adds, as a part of its result: the positions of those that it keeps.
+  // An empty shape: it varies along other axes.
+  constexpr part scattered(const part& p, int i) {
+    const node& v = at(i);
+    const int axis = static_cast<int>(v.attr), axes = at(v.in[1]).s.rank;
+    shape of_list;
+    for (int a = 0; a < p.s.rank; ++a)
+      if (a >= axis && a < axis + axes) of_list.d[of_list.rank++] = p.s.d[a];
+      else if (varies(p, a)) return {};
+    const extent_t n = v.s.d[axis];
+    const shape s = one_axis(v.s.rank, axis, n);
+    if (dry_) return p.as(no_node, s);
+    return p.as(reshape(g_, mask_of_indices(made_[v.in[1]], n, reshape(g_, p.mask, of_list)), s), s);
   }
   static constexpr shape one_axis(int rank, int axis, extent_t n) {
     shape s;
@@ -152,7 +166,10 @@ protected:
           }
           if (axis == p.s.rank) s.d[s.rank++] = 1;
           if (!along) add(r, moved(p, s));
-          else drops = true;
+          else if (const part q = scattered(p, i); q.s.rank == v.s.rank) {
+            r[0].implied = !dry_; // the positions in the list
+            add(r, q);
+          } else drops = true;
           break;
         }
         default: break;
