@@ -176,8 +176,17 @@ constexpr row_sum sums_of_matmul(const node& v, const shape* x, int k, const row
 constexpr int make_matmul(graph& g, const node& v, const int (&in)[3], const shape&) {
   return matmul(g, in[0], in[1], (v.attr & 1u) != 0, (v.attr & 2u) != 0);
 }
-inline constexpr op_rule matmul_rules[] = {{op::matmul, "matmul", kind::kernel, matmul_flops,
-                                           {.axes = matmul_axes, .sums = sums_of_matmul, .zero = {zero_0, zero_1}, .nonzero = nowhere, .linear = {operand_0, operand_1}, .make = make_matmul}, matmul_vjp}};
+inline constexpr op_rule matmul_rules[] = {{op::matmul,
+                                            "matmul",
+                                            kind::kernel,
+                                            matmul_flops,
+                                            {.axes = matmul_axes,
+                                             .sums = sums_of_matmul,
+                                             .zero = {zero_0, zero_1},
+                                             .nonzero = nowhere,
+                                             .linear = {operand_0, operand_1},
+                                             .make = make_matmul},
+                                            matmul_vjp}};
 
 } // namespace detail
 } // namespace tapeless

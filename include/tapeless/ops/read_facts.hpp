@@ -27,7 +27,7 @@ template <class F> constexpr bool zero_outside(const node& v, const bool (&zero)
   if (cases.empty()) return false;
   unsigned is = bits_of(zero);
   for (int k = 0; k < 3; ++k)
-    if (!zero[k] && v.in[k] >= 0 && is_constant_zero(k)) is |= 1u << k;
+    if (!zero[k] && (v.in[k] < 0 || is_constant_zero(k))) is |= 1u << k;
   return holds(cases, is, 0, maybe);
 }
 // f(0) = 0, f of one operand and elementwise.

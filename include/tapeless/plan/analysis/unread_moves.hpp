@@ -73,11 +73,25 @@ protected:
     const int above = binary(g_, op::ge, at, number(lo));
     return hi == n ? above : binary(g_, op::logical_and, above, below);
   }
-  // The mask that is true at the positions in a list of indices.
-  constexpr int mask_of_indices(int index, extent_t n) {
-    const int ones = expand(g_, g_.constant(1, dtype::i32), g_[index].s);
-    const int occurrences = scatter_add(g_, ones, index, 0, shape{1, {n}});
-    return binary(g_, op::gt, occurrences, g_.constant(0, dtype::i32));
+  // The mask that is true at the positions in a list of indices; of those alone that `counts`, a mask of the list.
+  constexpr int mask_of_indices(int index, extent_t n, int counts = no_node) {
+    const int none = g_.constant(0, dtype::i32), one = g_.constant(1, dtype::i32);
+    const int ones = expand(g_, counts < 0 ? one : where(g_, counts, one, none), g_[index].s);
+    return binary(g_, op::gt, scatter_add(g_, ones, index, 0, shape{1, {n}}), none);
+  }
+  // A part of the elements that scatter_add node i adds, as a part of its result: the positions of those that it keeps.
+  // An empty shape: it varies along other axes.
+  constexpr part scattered(const part& p, int i) {
+    const node& v = at(i);
+    const int axis = static_cast<int>(v.attr), axes = at(v.in[1]).s.rank;
+    shape of_list;
+    for (int a = 0; a < p.s.rank; ++a)
+      if (a >= axis && a < axis + axes) of_list.d[of_list.rank++] = p.s.d[a];
+      else if (varies(p, a)) return {};
+    const extent_t n = v.s.d[axis];
+    const shape s = one_axis(v.s.rank, axis, n);
+    if (dry_) return p.as(no_node, s);
+    return p.as(reshape(g_, mask_of_indices(made_[v.in[1]], n, reshape(g_, p.mask, of_list)), s), s);
   }
   static constexpr shape one_axis(int rank, int axis, extent_t n) {
     shape s;
@@ -101,7 +115,7 @@ protected:
     shape s[3]{};
     shapes_of(v, s);
     shape to = one_axis(v.s.rank, no_node, 1), made = v.s; // made: where v moves the elements of the mask
-    unsigned left = 0;                                      // axes of the mask that no axis of the result follows
+    unsigned left = 0; // axes of the mask that no axis of the result follows
     for (int a = 0; a < p.s.rank; ++a)
       if (varies(p, a)) left |= 1u << a;
     bool in_order = true;
@@ -111,8 +125,8 @@ protected:
       if (!from.found()) continue;
       if (from.block != 1) { // images of several rows: each as often as the mask repeats it
         if (left != 1u << from.axis) continue;
-        const int m = repeated_from(p, v.s.d[a]);
-        if (dry_ || m >= 0) return p.as(mask_as(m, one_axis(v.s.rank, a, v.s.d[a])), one_axis(v.s.rank, a, v.s.d[a]));
+        const shape all = one_axis(v.s.rank, a, v.s.d[a]);
+        if (const int m = repeated_from(p, v.s.d[a]); dry_ || m >= 0) return p.as(mask_as(m, all), all);
         continue;
       }
       made.d[a] = to.d[a] = p.s.d[from.axis];
@@ -122,6 +136,7 @@ protected:
       before = from.axis;
     }
     if (left == 0 && in_order) return moved(p, to);
+    if (v.o == op::scatter_add && k == 0) return scattered(p, i);
     if (facts.moves) {
       if (dry_) return p.as(no_node, made);
       node w = v;
@@ -134,7 +149,8 @@ protected:
     for (int a = 0; a < p.s.rank; ++a) // rows that become several neighbours
       if (left == 1u << a)
         if (const row_axis r = where_rows_go(v, s, k, {a, 1}, p.s.d[a]); r.found()) {
-          const shape one{2, {p.s.d[a], 1}}, each{2, {p.s.d[a], r.block}}, all = one_axis(v.s.rank, r.axis, v.s.d[r.axis]);
+          const shape one{2, {p.s.d[a], 1}}, each{2, {p.s.d[a], r.block}},
+              all = one_axis(v.s.rank, r.axis, v.s.d[r.axis]);
           return p.as(dry_ ? no_node : reshape(g_, expand(g_, reshape(g_, p.mask, one), each), all), all);
         }
     return {};
@@ -156,8 +172,11 @@ protected:
     if (v.o == op::scatter_add) {
       const int axis = static_cast<int>(v.attr);
       const shape s = one_axis(v.s.rank, axis, v.s.d[axis]);
-      add(r, {dry_ ? no_node : reshape(g_, mask_of_indices(made_[v.in[1]], v.s.d[axis]), s), s});
-      add_all(r, passed_parts(i, 0));
+      const parts of_elements = passed_parts(i, 0);
+      part in_list{dry_ ? no_node : reshape(g_, mask_of_indices(made_[v.in[1]], v.s.d[axis]), s), s};
+      for (const part& p : of_elements) in_list.implied = in_list.implied || (!dry_ && varies(p, axis));
+      add(r, in_list);
+      add_all(r, of_elements);
       if (v.in[2] >= 0) return united(r, of_[v.in[2]]);
       return r;
     }

@@ -78,7 +78,7 @@ constexpr raw_program zeroed_by_masks(const raw_program& written) {
   const raw_program p = with_weights_of_rows(written);
   const vec<int> masks = masks_before_forward(p);
   if (masks.empty()) return written;
-  const raw_program zeroed = combine_masks(p, masks).with_zeros();
+  raw_program zeroed = combine_masks(p, masks).with_zeros();
   if (zeroed.broken.found) return written;
   return zeroed;
 }
@@ -190,7 +190,8 @@ template <class Cost> class choose_masks {
       const bool is_weight = is_weight_before_forward(nodes, m);
       if (squeezed(nodes[m].s).rank > 1) continue;
       if ((known > 0 || zeroed_) && (is_weight || is_condition_before_forward(nodes, m))) continue;
-      if (++tried > max_masks || (tried > 1 && tried_nodes_ > max_tried_nodes)) break;
+      ++tried;
+      if (tried > max_masks || (tried > 1 && tried_nodes_ > max_tried_nodes)) break;
       tried_nodes_ += p.nodes.size();
       vec<int> with;
       if (known > 0) with = all;

@@ -112,7 +112,7 @@ template <class Cost> constexpr void choose_lists(const raw_program& written, co
 // @return a broken program if fewer than `second_pass` losses have masks of their own
 template <class Cost, int N, int O>
 constexpr raw_program second_pass_of_rows(const program<N, O>& p, int second_pass) {
-  const raw_program written = written_as(p);
+  raw_program written = written_as(p);
   if (second_pass == second_pass_of_axes) {
     const choose_masks<Cost> choosing(written, cost_of_rows<Cost>(written), true, row_pass::second);
     if (choosing.applies_masks()) return choosing.best().program;

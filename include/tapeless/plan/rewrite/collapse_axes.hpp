@@ -124,7 +124,8 @@ class collapse_axes : graph_rewriter {
       for (int k = 0; k < 3; ++k) has_group[k] = has_group[k] && r.operand[k].equals({a, 1});
     }
     if (!has_group[0] || is_heavy(v.o)) return false;
-    v.attr = renumbered(v.attr, rule(v.o).facts.attr, v.s.rank, [&](int a) { return a < end ? 0 : a - end + 1; });
+    v.attr =
+        renumbered(v.attr, rule(v.o).facts.attr, v.s.rank, [&](int a) { return a < end ? 0 : a - end + 1; });
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) in[k] = has_group[k] ? collapsed(v.in[k]) : uncollapsed(v.in[k]);
