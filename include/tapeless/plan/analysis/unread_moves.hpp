@@ -112,8 +112,7 @@ protected:
     const node& v = at(i);
     if (v.o == op::reshape) return reshaped(p, at(v.in[0]).s, v.s);
     const op_facts& facts = rule(v.o).facts;
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     shape to = one_axis(v.s.rank, no_node, 1), made = v.s; // made: where v moves the elements of the mask
     unsigned left = 0; // axes of the mask that no axis of the result follows
     for (int a = 0; a < p.s.rank; ++a)

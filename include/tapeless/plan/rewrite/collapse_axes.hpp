@@ -116,8 +116,7 @@ class collapse_axes : graph_rewriter {
   constexpr bool row_by_row(int i) {
     node v = at(i);
     const int end = end_of(v.s);
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     bool has_group[3] = {end >= 0, end >= 0 && v.in[1] >= 0, end >= 0 && v.in[2] >= 0};
     for (int a = 0; a < end; ++a) {
       const rows_of_operands r = where_rows_come_from(v, s, {a, 1}, v.s.d[a]);
