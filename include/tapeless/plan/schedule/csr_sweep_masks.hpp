@@ -4,6 +4,7 @@
 // Which rows of its matrix a CSR sweep need not visit: those for which all that it computes is zero or unread.
 #pragma once
 #include "../../expr/program.hpp"
+#include "../../ops/all.hpp"
 #include "../../ops/zero.hpp"
 #include "csr_sweeps.hpp"
 #include "fusion_groups.hpp"
@@ -15,8 +16,7 @@ enum class left_out : std::uint8_t { unknown, zero, nonzero };
 
 // The same of node i, from what its operands are.
 // 0 * x and 0 / x count as zero for every x: infinity, NaN and zero too.
-template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, int i,
-                                                           const vec<left_out>& of) {
+constexpr left_out in_rows_left_out(const node* nodes, int i, const vec<left_out>& of) {
   using enum left_out;
   const node& v = nodes[i];
   const auto is = [&](int k, left_out x) { return of[v.in[k]] == x; };
@@ -68,7 +68,7 @@ struct mask_facts {
   vec<left_out> always; // what a value is whatever the mask
   vec<char> is_tested;  // is the node read as a condition? Rows may then also pass where it is zero
 };
-template <class Nodes> constexpr void find_left_out(const Nodes& nodes, int i, vec<left_out>& is) {
+constexpr void find_left_out(const node* nodes, int i, vec<left_out>& is) {
   const kind k = rule(nodes[i].o).k;
   if (k == kind::elementwise || k == kind::view || nodes[i].o == op::constant)
     is[i] = in_rows_left_out(nodes, i, is);

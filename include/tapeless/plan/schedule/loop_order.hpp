@@ -53,7 +53,7 @@ constexpr bool is_worth_leading(const shape& it, int axis) {
 }
 
 // Sets the outermost axis of all groups: one for all that share a loop.
-template <class Nodes> constexpr void choose_leading_axes(const Nodes& nodes, int n, grouping& r) {
+constexpr void choose_leading_axes(const node* nodes, int n, grouping& r) {
   // that all reductions of a group keep, except those over all axes
   vec<int> axis(r.groups.size(), keeps_none);
   bool any = false;
