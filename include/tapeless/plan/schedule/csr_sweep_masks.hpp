@@ -15,8 +15,7 @@ enum class left_out : std::uint8_t { unknown, zero, nonzero };
 
 // The same for node i, from the values of its operands.
 // 0 * x and 0 / x count as zero for every x: infinity, NaN and zero too.
-template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, int i,
-                                                           const vec<left_out>& of) {
+constexpr left_out in_rows_left_out(const node* nodes, int i, const vec<left_out>& of) {
   using enum left_out;
   const node& v = nodes[i];
   if (v.o == op::constant) {
@@ -46,7 +45,7 @@ struct mask_facts {
   vec<left_out> always; // the values that do not depend on the mask
   vec<char> is_tested;  // is the node read as a condition? Rows may then also pass where it is zero
 };
-template <class Nodes> constexpr void find_left_out(const Nodes& nodes, int i, vec<left_out>& is) {
+constexpr void find_left_out(const node* nodes, int i, vec<left_out>& is) {
   const kind k = rule(nodes[i].o).k;
   if (k == kind::elementwise || k == kind::view || nodes[i].o == op::constant)
     is[i] = in_rows_left_out(nodes, i, is);

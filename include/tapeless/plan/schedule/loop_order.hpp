@@ -53,7 +53,7 @@ constexpr bool pays_as_outermost(const shape& it, int axis) {
 }
 
 // Sets the outermost axis of all groups. Groups that share a loop have the same.
-template <class Nodes> constexpr void choose_outermost_axes(const Nodes& nodes, int n, grouping& r) {
+constexpr void choose_outermost_axes(const node* nodes, int n, grouping& r) {
   // the axis that all reductions of a group keep; those over all axes do not count
   vec<int> axis(r.groups.size(), keeps_none);
   bool any = false;

@@ -78,7 +78,7 @@ struct sweep {
     return is_loop_over_rows(it, rows, pattern >= 0 ? widest_row : longest_row * row);
   }
   // Does the matrix of a sparse op allow it to take part?
-  template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
+  constexpr bool takes_product(const node* nodes, int i, int steps) const {
     return has_room(steps) && pattern == nodes[i].in[0] && opens_csr_sweep(nodes, i);
   }
   // Does step s, the last of r, read only the current rows of what earlier steps of the sweep write?
@@ -120,8 +120,7 @@ struct sweep {
     open(of.n, steps);
     join_batch(of);
   }
-  template <class Nodes> constexpr void open_csr_sweep(const Nodes& nodes, int i, int group, int steps,
-                                                       int room) {
+  constexpr void open_csr_sweep(const node* nodes, int i, int group, int steps, int room) {
     open(opens_csr_sweep(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0, steps);
     pattern = nodes[i].in[0];
     mask_room = room;
@@ -134,7 +133,7 @@ struct sweep {
   }
   // The sweep has ended before `group`: act(value, place in scratch or none) for what the groups before it store.
   // Two values share a place where one is read last before the other is written.   -> bytes of scratch
-  template <class Nodes, class F> constexpr extent_t settle(const Nodes& nodes, int group, F act) {
+  template <class F> constexpr extent_t settle(const node* nodes, int group, F act) {
     arena_part scratch;
     int kept = 0;
     for (int k = 0; k < values.size(); ++k) {
@@ -168,9 +167,8 @@ struct sweep {
 
 // Is s an epilogue? It follows a matmul or convolution and reads its result row by row: rows are finished chunk by
 // chunk, while the chunk is in cache.
-template <class Plan, class Nodes, class Homes>
-constexpr bool is_epilogue(const Plan& r, const Nodes& nodes, const Homes& home, const step& s,
-                           const shape& it) {
+template <class Plan> constexpr bool is_epilogue(const Plan& r, const node* nodes, const vec<location>& home,
+                                                 const step& s, const shape& it) {
   if (r.steps < 2) return false;
   const step& w = r.step_[r.steps - 2];
   const bool by_rows =
