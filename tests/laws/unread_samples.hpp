@@ -50,7 +50,8 @@ inline constexpr auto wide = [](auto y) {
   else return y;
 };
 
-inline constexpr const char* cuts[] = {"slice", "where", "gather"};
+inline constexpr const char* cuts[] = {"slice", "where", "gather", "two conditions"};
+inline constexpr int cut_count = 4;
 
 // The law of one sample: F of arguments X.
 template <class F, class... X> struct law {
@@ -77,17 +78,18 @@ template <class F, class... X> struct law {
       return F{}(argument<K>(p, q)...);
     }(std::index_sequence_for<X...>{}));
     if constexpr (Cut == 0) return tl::sum(tl::square(tl::slice<A, n_of(A) / 2, n_of(A)>(y)));
-    else if constexpr (Cut == 1) {
+    else if constexpr (Cut != 2) {
       const auto along = [&]<std::size_t... B>(std::index_sequence<B...>) {
         return tl::reshape<(B == 0 ? n_of(A) : 1)...>(m);
       }(std::make_index_sequence<static_cast<std::size_t>(s.rank - A)>{});
-      return tl::sum(where(along, tl::square(y), 0.0));
+      if constexpr (Cut == 1) return tl::sum(where(along, tl::square(y), 0.0));
+      else return tl::sum(where(along && y > -1e9, tl::square(y), 0.0)) + tl::sum(where(along, y, 0.0));
     } else return tl::sum(tl::square(tl::gather<A>(y, i)));
   };
   template <int A> static constexpr auto of_axis = [](auto p, auto q, auto m, auto i) {
-    return std::tuple{tl::value_and_grad<0>(loss<A, 0>)(p, q, m, i),
-                      tl::value_and_grad<0>(loss<A, 1>)(p, q, m, i),
-                      tl::value_and_grad<0>(loss<A, 2>)(p, q, m, i)};
+    return [&]<int... C>(std::integer_sequence<int, C...>) {
+      return std::tuple{tl::value_and_grad<0>(loss<A, C>)(p, q, m, i)...};
+    }(std::make_integer_sequence<int, cut_count>{});
   };
 
   static void fill(auto& view, const flat& x, std::size_t& from) {
@@ -151,7 +153,7 @@ template <class F, class... X> struct law {
         if (!is_read[k]) large[k] = 1000;
       const flat got = evaluate(large);
       const std::size_t each = 1 + x.size();
-      for (std::size_t cut = 0; cut < 3; ++cut) {
+      for (std::size_t cut = 0; cut < cut_count; ++cut) {
         bool same = true;
         for (std::size_t k = 0; k < each; ++k) {
           const double a = got[cut * each + k], b = right[cut * each + k];
