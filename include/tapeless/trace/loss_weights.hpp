@@ -6,7 +6,7 @@
 // Not a loss is what follows a product or convolution by linear ops alone, as z - t: w in sum(w * z) may be any vector.
 // Not a loss weight is a factor that a loss reads, as the labels s of 1 and -1 in mean(log(1 + exp(-s * z))).
 #pragma once
-#include "../ops/conv.hpp"
+#include "../ops/all.hpp"
 #include "../ops/read_facts.hpp"
 
 namespace tapeless::detail {

@@ -4,7 +4,6 @@
 // The readers of an elided gather: a kernel step gets its rows from indexed_operands_of, a loop from loop_of.
 #pragma once
 #include "../fused/loop.hpp"
-#include "dispatch.hpp"
 #include "elided_gathers.hpp"
 #include "frame.hpp"
 #include "recycled_slots.hpp"

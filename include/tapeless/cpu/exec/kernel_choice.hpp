@@ -6,17 +6,13 @@
 #include "../../ops/matmul.hpp"
 #include "../conv/bf16.hpp"
 #include "../conv/kernels.hpp"
-#include "../matmul/bf16.hpp"
+#include "../conv/steps.hpp"
 #include "../matmul/matmul.hpp"
 #include "../matmul/small.hpp"
 #include "extents.hpp"
 #include "frame.hpp"
 
 namespace tapeless::cpu {
-
-constexpr conv_pass pass_of(op o) {
-  return o == op::conv_fprop ? conv_pass::fprop : o == op::conv_dgrad ? conv_pass::dgrad : conv_pass::wgrad;
-}
 
 template <class T> inline constexpr bool is_bf16 = false;
 template <> inline constexpr bool is_bf16<bf16> = true;

@@ -4,6 +4,7 @@
 // A kernel step of a plan: the element type, kernel and scratch that its shapes need, and its packed weights.
 #pragma once
 #include "../../core/dtype.hpp"
+#include "../../ops/conv.hpp"
 #include "../../plan/ir/arena.hpp"
 #include "../fused/lanes.hpp"
 #include "../matmul/small.hpp"
@@ -97,8 +98,10 @@ template <class Arch> struct kernel_steps {
   }
   template <const auto& P, int I, class Team>
   [[gnu::always_inline]] static inline void pack_step(const Team& team, const frame<P>& f) {
-    pack_kernel<P.step_[I].o, kernel_of_step<P, I>(), element_of<P, I>>(team, P.step_[I], f.step[I],
-                                                                        packed_of<P, I>(f));
+    constexpr step s = P.step_[I];
+    if constexpr (detail::is_heavy(s.o))
+      kernel_for<s.o>::template pack<kernel_of_step<P, I>(), element_of<P, I>>(team, s, f.step[I],
+                                                                               packed_of<P, I>(f));
   }
 };
 

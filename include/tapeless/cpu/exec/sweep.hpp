@@ -7,6 +7,7 @@
 #include <algorithm>
 #include "../../core/dtype.hpp"
 #include "../../plan/ir/step.hpp"
+#include "../conv/steps.hpp"
 #include "../fused/chunks.hpp"
 #include "../fused/lanes.hpp"
 #include "../fused/loop.hpp"

@@ -4,6 +4,7 @@
 // Which nodes are masks of rows: factors or conditions of the losses of rows that may be exactly 0, as in
 // mean(mask * loss). A mask may have several axes, as one of pixels. It then has as many rows as elements.
 #pragma once
+#include "../../ops/all.hpp"
 #include "../../ops/read_facts.hpp"
 
 namespace tapeless::detail {

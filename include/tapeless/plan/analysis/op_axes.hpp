@@ -9,6 +9,7 @@
 //   is_linear               is it linear in these operands?
 // scatter_pullup.hpp and gather_pushdown.hpp rewrite programs by them.
 #pragma once
+#include "../../ops/all.hpp"
 #include "../../ops/read_facts.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {

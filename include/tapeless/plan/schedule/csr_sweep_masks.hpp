@@ -4,6 +4,7 @@
 // The rows of its matrix that a CSR sweep need not visit: all that it computes for them is zero or unread.
 #pragma once
 #include "../../expr/program.hpp"
+#include "../../ops/all.hpp"
 #include "../../ops/read_facts.hpp"
 #include "csr_sweeps.hpp"
 #include "fusion_groups.hpp"
