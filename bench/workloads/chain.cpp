@@ -10,8 +10,7 @@
 #include <tuple>
 #include <utility>
 
-namespace bench {
-namespace {
+namespace bench { namespace {
 
 struct chain_row {
   struct layer {
@@ -116,6 +115,4 @@ const workload rows[] = {
 };
 const bool listed = list(rows);
 
-} // namespace
-
-} // namespace bench
+}} // namespace bench

@@ -8,8 +8,7 @@
 
 #include "reference.hpp"
 
-namespace bench {
-namespace {
+namespace bench { namespace {
 
 struct conv_row {
   int n, c, h, w, k, r, stride, pad, dil, groups;
@@ -101,6 +100,4 @@ const workload rows[] = {
 };
 const bool listed = list(rows);
 
-} // namespace
-
-} // namespace bench
+}} // namespace bench

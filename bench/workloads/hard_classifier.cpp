@@ -11,8 +11,7 @@
 
 #include "reference.hpp"
 
-namespace bench {
-namespace {
+namespace bench { namespace {
 
 struct hard_classifier_row {
   int n, c, h, w, k1, k2, classes;
@@ -164,6 +163,4 @@ const workload rows[] = {
 };
 const bool listed = list(rows);
 
-} // namespace
-
-} // namespace bench
+}} // namespace bench

@@ -8,8 +8,7 @@
 
 #include "reference.hpp"
 
-namespace bench {
-namespace {
+namespace bench { namespace {
 
 struct hard_conv_row {
   int n, c, h, w, k1, k2, r;
@@ -121,6 +120,4 @@ const workload rows[] = {
 };
 const bool listed = list(rows);
 
-} // namespace
-
-} // namespace bench
+}} // namespace bench

@@ -8,8 +8,7 @@
 
 #include "reference.hpp"
 
-namespace bench {
-namespace {
+namespace bench { namespace {
 
 struct masked_conv_row {
   int n, c, h, w, k, c_true, r, stride, pad, dil, groups;
@@ -97,6 +96,4 @@ const workload rows[] = {
 };
 const bool listed = list(rows);
 
-} // namespace
-
-} // namespace bench
+}} // namespace bench

@@ -20,8 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace bench {
-namespace {
+namespace bench { namespace {
 
 struct mlp_row {
   int rows;
@@ -255,6 +254,4 @@ const workload rows[] = {
 };
 const bool listed = list(rows);
 
-} // namespace
-
-} // namespace bench
+}} // namespace bench

@@ -20,8 +20,7 @@
 
 #include <string>
 
-namespace bench {
-namespace {
+namespace bench { namespace {
 
 struct sparse_row {
   std::int64_t m, n, per_row;
@@ -280,6 +279,4 @@ const workload rows[] = {
 };
 const bool listed = list(rows);
 
-} // namespace
-
-} // namespace bench
+}} // namespace bench
