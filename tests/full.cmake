@@ -197,4 +197,14 @@ if(tidy_sources)
                      ${tidy_sources})
 endif()
 
+# What keeps one core busy shares the machine. All others take both, or are timed.
+set_tests_properties(full.warnings full.warnings.clang19 full.tidy.headers full.tidy.self_test full.format
+                     full.fail.clang19.self_test full.fail.clang16.self_test full.includes.self_test full.compile.self_test
+                     PROPERTIES RUN_SERIAL OFF)
+foreach(name IN ITEMS tidy avx512_debug swept_programs)
+  if(TEST full.${name})
+    set_tests_properties(full.${name} PROPERTIES RUN_SERIAL OFF)
+  endif()
+endforeach()
+
 include(package/tests.cmake)

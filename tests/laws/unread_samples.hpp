@@ -25,7 +25,6 @@ namespace unread_samples {
 namespace tl = tapeless;
 using namespace op_samples;
 using flat = std::vector<double>;
-using strings = std::vector<std::string>;
 
 template <class X> constexpr bool is_real =
     !std::is_same_v<typename X::value_type, bool> && !std::is_same_v<typename X::value_type, std::int32_t>;
@@ -79,13 +78,19 @@ template <class F, class... X> struct law {
     }(std::index_sequence_for<X...>{}));
     if constexpr (Cut == 0) return tl::sum(tl::square(tl::slice<A, n_of(A) / 2, n_of(A)>(y)));
     else if constexpr (Cut != 2) {
-      const auto along = [&]<std::size_t... B>(std::index_sequence<B...>) {
-        return tl::reshape<(B == 0 ? n_of(A) : 1)...>(m);
-      }(std::make_index_sequence<static_cast<std::size_t>(s.rank - A)>{});
-      if constexpr (Cut == 1) return tl::sum(where(along, tl::square(y), 0.0));
-      else { // a condition that nothing knows before y
-        const auto computed = (along && y > -1e9) || (y > 1e9 && y < 1e10);
-        return tl::sum(where(computed, tl::square(y), 0.0)) + tl::sum(where(along, y, 0.0));
+      const auto along = [](auto rows) { // (n) as (n, 1, ..)
+        return [&]<std::size_t... B>(std::index_sequence<B...>) {
+          return tl::reshape<(B == 0 ? n_of(A) : 1)...>(rows);
+        }(std::make_index_sequence<static_cast<std::size_t>(s.rank - A)>{});
+      };
+      if constexpr (Cut == 1) return tl::sum(where(along(m), tl::square(y), 0.0));
+      else { // beside it a condition that nobody knows before y
+        const auto r = [&]<int... B>(std::integer_sequence<int, B...>) {
+          if constexpr (s.rank == 1) return tl::square(y);
+          else return tl::sum<(B < A ? B : B + 1)...>(tl::square(y));
+        }(std::make_integer_sequence<int, s.rank - 1>{});
+        const auto computed = along((m && r > -1.0) || (r > 1e9 && r < 1e10));
+        return tl::sum(where(computed, tl::square(y), 0.0)) + tl::sum(where(along(m), y, 0.0));
       }
     } else return tl::sum(tl::square(tl::gather<A>(y, i)));
   };
@@ -111,7 +116,7 @@ template <class F, class... X> struct law {
       for (std::size_t k = from; k < from + each; ++k) is_read[k] = unread < looked_at || looked_at == 0;
     }
   }
-  template <int A> static void check(const std::string& name, bool by_images, strings& found) {
+  template <int A> static void check(const std::string& name, bool by_images, std::string& found) {
     constexpr int n = n_of(A);
     if constexpr (n > 1) {
       auto run = tl::jit(of_axis<A>).template bind<reals, others, mask<A>, list<A>>();
@@ -163,12 +168,13 @@ template <class F, class... X> struct law {
           same = same && (k > 0 && !is_read[k - 1] ? a == 0 && b == 0
                                                    : std::fabs(a - b) <= 1e-6 * (1 + std::fabs(b)));
         }
-        if (!same) found.push_back(name + ": axis " + std::to_string(A) + " by " + cuts[cut]);
+        if (!same) found += name + ": axis " + std::to_string(A) + " by " + cuts[cut] + "; ";
       }
     }
   }
   // FirstAxis: along the first axis alone.
-  template <bool FirstAxis> static void check_all(const std::string& name, bool by_images, strings& found) {
+  template <bool FirstAxis> static void check_all(const std::string& name, bool by_images,
+                                                  std::string& found) {
     [&]<int... A>(std::integer_sequence<int, A...>) {
       (check<A>(name, by_images, found), ...);
     }(std::make_integer_sequence<int, (FirstAxis ? 1 : s.rank)>{});
@@ -195,17 +201,17 @@ template <op O, class F, class... X> constexpr bool has_derivative = [] {
     if (p.nodes[i].o == O) return rule(O).differentiable && !(O == op::scatter_add && p.nodes[i].in[2] >= 0);
   return false;
 }();
-template <op O, class F, class... X> void check(sample<F, X...>, int number, strings& found) {
+template <op O, class F, class... X> void check(sample<F, X...>, int number, std::string& found) {
   if constexpr (has_derivative<O, F, X...>)
     law<F, X...>::template check_all<is_by_images(O) ||
                                      (rule(O).k == kind::elementwise && sizeof...(X) == 1)>(
         std::string(rule(O).name) + " " + std::to_string(number), is_by_images(O), found);
 }
-template <op O, class... S> void check(samples<S...>, int, strings& found) {
+template <op O, class... S> void check(samples<S...>, int, std::string& found) {
   int number = 0;
   (check<O>(S{}, number++, found), ...);
 }
-template <op> void check(nothing, int, strings&) {}
+template <op> void check(nothing, int, std::string&) {}
 
 // Ops with a derivative behind which zeros are numbers like others (docs/explanation/subgradients.md), or that no program has.
 inline constexpr op exempt[] = {op::spmm,       op::sddmm,    op::sparse_solve,  op::spgemm,
@@ -219,9 +225,9 @@ template <op O>
 concept has_law = !rule(O).differentiable || is_exempt(O) ||
                   (has_entry<O> && !std::is_same_v<decltype(unread_samples_of<O>), const nothing>);
 // Of the ops from From to before To, the samples, axes and cuts behind which something is passed.
-template <op From, op To> strings findings() {
+template <op From, op To> std::string findings() {
   return [&]<int... I>(std::integer_sequence<int, I...>) {
-    strings r;
+    std::string r;
     const auto of = [&]<op O>(std::integral_constant<op, O>) {
       static_assert(has_law<O>, "each op with a derivative has a sample, or is exempt");
       check<O>(unread_samples_of<O>, 0, r);
