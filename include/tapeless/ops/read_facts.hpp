@@ -3,7 +3,7 @@
 //
 // Questions that the facts of an op answer (facts.hpp): where a node is zero, and in which operands it is linear.
 #pragma once
-#include "all.hpp"
+#include "all.hpp"  // IWYU pragma: export
 #include "zero.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {

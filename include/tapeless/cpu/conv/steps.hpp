@@ -5,7 +5,10 @@
 #pragma once
 #include <type_traits>
 #include "../../core/bf16.hpp"
+#include "../../expr/op.hpp"
 #include "../../ops/conv.hpp"
+#include "../../ops/window.hpp"
+#include "../../plan/ir/step.hpp"
 #include "../base/operand.hpp"
 #include "../pool/window.hpp"
 #include "bf16.hpp"

@@ -11,6 +11,9 @@
 #include "../matmul/small.hpp"
 #include "extents.hpp"
 #include "frame.hpp"
+#include "../matmul/tile.hpp"
+#include "../matmul/bf16.hpp"
+#include "../conv/conv.hpp"
 
 namespace tapeless::cpu {
 

@@ -5,6 +5,8 @@
 #pragma once
 #include <type_traits>
 #include "../../core/bf16.hpp"
+#include "../../expr/op.hpp"
+#include "../../plan/ir/step.hpp"
 #include "../base/operand.hpp"
 #include "bf16.hpp"
 #include "matmul.hpp"

@@ -10,6 +10,7 @@
 #include "../base/long_sums.hpp"
 #include "../base/operand.hpp"
 #include "../base/team.hpp"
+#include "../../plan/ir/step.hpp"
 
 namespace tapeless::cpu {
 

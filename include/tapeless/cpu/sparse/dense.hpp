@@ -12,6 +12,7 @@
 #include "../base/operand.hpp"
 #include "csr.hpp"
 #include "tiles.hpp"
+#include "../../plan/ir/step.hpp"
 
 namespace tapeless::cpu {
 

@@ -10,6 +10,7 @@
 #include "../base/long_sums.hpp"
 #include "../base/operand.hpp"
 #include "csr.hpp"
+#include "../../plan/ir/step.hpp"
 
 namespace tapeless::cpu {
 

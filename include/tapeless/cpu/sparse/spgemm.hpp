@@ -11,6 +11,7 @@
 #include "../base/long_sums.hpp"
 #include "../base/operand.hpp"
 #include "csr.hpp"
+#include "../../plan/ir/step.hpp"
 
 namespace tapeless::cpu {
 

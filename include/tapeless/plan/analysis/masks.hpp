@@ -6,6 +6,8 @@
 #pragma once
 #include "../../ops/all.hpp"
 #include "../../ops/read_facts.hpp"
+#include "../../ops/conv.hpp"
+#include "../../ops/select_node.hpp"
 
 namespace tapeless::detail {
 
