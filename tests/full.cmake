@@ -113,18 +113,6 @@ set(no_warnings -std=c++20 -O1 ${common_machine} -fsyntax-only -Werror -Wall -We
 tapeless_full_test(warnings "${CMAKE_CXX_COMPILER}" ${no_warnings})
 tapeless_full_test(warnings.clang19 "${TAPELESS_CLANG19}" ${no_warnings})
 
-# No function of the library is longer than 80 lines
-tapeless_full_test(function_size "${TAPELESS_CLANG_TIDY}" --quiet
-  "--config-file=${CMAKE_CURRENT_SOURCE_DIR}/layers/function_size.clang-tidy" "${CMAKE_CURRENT_SOURCE_DIR}/warnings.cpp"
-  -- -std=c++20 ${common_machine} "-I${PROJECT_SOURCE_DIR}/include" "-I${xsimd_dir}")
-string(REPEAT "  ++x;\n" 80 long_body)
-file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/long_function.cpp" "int long_function(int x) {\n${long_body}  return x;\n}\n")
-tapeless_full_test(function_size.self_test "${TAPELESS_CLANG_TIDY}" --quiet
-  "--config-file=${CMAKE_CURRENT_SOURCE_DIR}/layers/function_size.clang-tidy"
-  "${CMAKE_CURRENT_BINARY_DIR}/long_function.cpp" --)
-set_tests_properties(full.function_size.self_test PROPERTIES
-  PASS_REGULAR_EXPRESSION "function 'long_function' exceeds")
-
 # Without optimisation the intrinsics of AVX-512 are macros, which xsimd 8 does not use rightly everywhere
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   tapeless_full_test(avx512_debug "${CMAKE_CXX_COMPILER}" -std=c++20 -O0 -march=skylake-avx512 -fsyntax-only
@@ -179,16 +167,44 @@ endforeach()
 tapeless_full_test(slow_programs.build "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}" --target ${slow_programs})
 set_tests_properties(full.slow_programs.build PROPERTIES FIXTURES_SETUP slow_programs)
 
+# bench/against: two versions of the library in one process, here this one and that of HEAD; one small workload
+tapeless_full_test(bench_against "${PROJECT_SOURCE_DIR}/bench/against/run" HEAD small-mlp)
+set_tests_properties(full.bench_against PROPERTIES SKIP_RETURN_CODE 77 PASS_REGULAR_EXPRESSION "small-mlp .* ms -> .* ms"
+  ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER};KINDS=mlp;FLAGS=-O0;SECONDS_EACH=0;BUILD_DIR=${CMAKE_BINARY_DIR}/against")
+
 # Format and lint
 tapeless_full_test(format "${PROJECT_SOURCE_DIR}/.ci/format" --check)
+set(tidy "${TAPELESS_CLANG_TIDY}" --quiet "--config-file=${PROJECT_SOURCE_DIR}/.clang-tidy")
+# All headers, as part of one program, and what it instantiates of them
+tapeless_full_test(tidy.headers ${tidy} "${CMAKE_CURRENT_SOURCE_DIR}/warnings.cpp"
+  -- -std=c++20 ${common_machine} "-I${PROJECT_SOURCE_DIR}/include" "-I${xsimd_dir}")
+# It sees them, and how long a function is
+string(REPEAT "  ++x;\n" 80 long_body)
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/include/tapeless/long_function.hpp"
+     "inline int long_function(int x) {\n${long_body}  return x;\n}\n")
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/long_function.cpp" "#include <tapeless/long_function.hpp>\n")
+tapeless_full_test(tidy.self_test ${tidy} "${CMAKE_CURRENT_BINARY_DIR}/long_function.cpp"
+  -- "-I${CMAKE_CURRENT_BINARY_DIR}/include")
+set_tests_properties(full.tidy.self_test PROPERTIES
+  PASS_REGULAR_EXPRESSION "function 'long_function' exceeds")
 string(REPLACE "," "|" wanted "${TAPELESS_TIDY_FOLDERS}")
 file(GLOB tidy_sources CONFIGURE_DEPENDS */*.cpp)
 list(FILTER tidy_sources INCLUDE REGEX "/(${wanted})/[^/]*$")
 if(tidy_sources)
-  tapeless_full_test(tidy "${TAPELESS_CLANG_TIDY}" -p "${CMAKE_BINARY_DIR}" --quiet
+  tapeless_full_test(tidy ${tidy} -p "${CMAKE_BINARY_DIR}"
                      --extra-arg=-Wno-invalid-feature-combination # see .cmake/programs.cmake
                      --extra-arg=-Wno-unused-command-line-argument # what only g++ knows
                      ${tidy_sources})
 endif()
+
+# What keeps one core busy shares the machine. All others take both, or are timed.
+set_tests_properties(full.warnings full.warnings.clang19 full.tidy.headers full.tidy.self_test full.format
+                     full.fail.clang19.self_test full.fail.clang16.self_test full.includes.self_test full.compile.self_test
+                     PROPERTIES RUN_SERIAL OFF)
+foreach(name IN ITEMS tidy avx512_debug swept_programs)
+  if(TEST full.${name})
+    set_tests_properties(full.${name} PROPERTIES RUN_SERIAL OFF)
+  endif()
+endforeach()
 
 include(package/tests.cmake)

@@ -120,7 +120,11 @@ class program {
     using enum cpu::conv_words;
     const cpu::conv_bf16_kernel k = cpu::conv2d_bf16_kernel_of(P, e);
     const auto widened_of = [&]<conv_kernel... K>(std::integer_sequence<conv_kernel, K...>) {
-      ((k.k == K ? f.template operator()<cpu::conv_bf16_kernel{widened, K}>() : void()), ...);
+      const auto run_if_taken = [&]<conv_kernel Each>() {
+        if constexpr (cpu::has_conv_kernel(P, Each))
+          if (k.k == Each) f.template operator()<cpu::conv_bf16_kernel{widened, Each}>();
+      };
+      (run_if_taken.template operator()<K>(), ...);
     };
     if (k.words == product) f.template operator()<cpu::conv_bf16_kernel{product, conv_kernel::dense}>();
     else if (k.words == pairs && k.k == conv_kernel::nhwc_pointwise)
@@ -246,7 +250,7 @@ class program {
     add<P, conv_kernel::depthwise>(l, a, b, first, all);
     add<P, conv_kernel::winograd>(l, a, b, first, all);
     add<P, conv_kernel::pointwise>(l, a, b, first, all);
-    add<P, conv_kernel::narrow_groups>(l, a, b, first, all);
+    if constexpr (P == conv_pass::wgrad) add<P, conv_kernel::narrow_groups>(l, a, b, first, all);
     add<P, conv_kernel::via_nhwc>(l, a, b, first, all);
     // what conv_kernel_of chooses among unless it is asked for less exact sums
     const std::size_t ours = all.size();

@@ -105,6 +105,9 @@ TEST_CASE_TEMPLATE("conv: groups see their own channels, down to one channel eac
 
 TEST_CASE_TEMPLATE("conv: groups that are narrower than a vector", T, TAPELESS_ELEMENTS) {
   constexpr auto W = static_cast<index_t>(simd<T>::size);
+  static_assert(has_conv_kernel(conv_pass::wgrad, conv_kernel::narrow_groups) &&
+                !has_conv_kernel(conv_pass::fprop, conv_kernel::narrow_groups) &&
+                !has_conv_kernel(conv_pass::dgrad, conv_kernel::narrow_groups));
   for (const index_t channels : {2, 4, 8}) // of a group
     for (const index_t pad : {0, 1, 2, 5})
       for (const index_t dil : {1, 2}) {

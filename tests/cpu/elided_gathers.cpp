@@ -244,10 +244,10 @@ TEST_CASE("elided gathers: weights' gradients of convolutions read images") {
 }
 
 TEST_CASE("elided gathers: a list of all rows in their order is none") {
-  const std::int32_t list[] = {0, 1, 2, 3}, turned[] = {0, 2, 1, 3};
+  const std::int32_t list[] = {0, 1, 2, 3}, swapped[] = {0, 2, 1, 3};
   CHECK(tl::cpu::names_all_rows(list, 4, 4));
   CHECK(tl::cpu::names_all_rows(list, 0, 0));
   CHECK(!tl::cpu::names_all_rows(list, 3, 4));
   CHECK(!tl::cpu::names_all_rows(list, 4, 3));
-  CHECK(!tl::cpu::names_all_rows(turned, 4, 4));
+  CHECK(!tl::cpu::names_all_rows(swapped, 4, 4));
 }

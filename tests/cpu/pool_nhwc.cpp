@@ -40,8 +40,8 @@ TEST_CASE_TEMPLATE("pool: of rows of channels what it is of the channels' planes
         f(team, rows, x_rows.data(), dy_rows.data(), r.data());
         return r;
       });
-      const auto turned = as_rows(expected, area, rows.inner);
-      CHECK(std::equal(got.begin(), got.end(), turned.begin(), [](R a, R b) {
+      const auto in_rows = as_rows(expected, area, rows.inner);
+      CHECK(std::equal(got.begin(), got.end(), in_rows.begin(), [](R a, R b) {
         return same_number(a, b) &&
                std::signbit(static_cast<double>(a)) == std::signbit(static_cast<double>(b));
       }));

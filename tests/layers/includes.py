@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+CONDITION = re.compile(r"^\s*#\s*(if|elif)", re.M)
 WARNING = re.compile(r"^(\S+?):(\d+):\d+: warning: (no header providing \"(?P<name>[^\"]+)\" is directly included|"
                      r"included header (?P<unused>\S+) is not used directly)", re.M)
 MISSING = re.compile(r"Message: +'no header providing \"([^\"]+)\".*?Replacements:(.*?)Level:", re.S)
@@ -47,9 +48,10 @@ def exported(header):
 
 
 def inspect(root, header, options):
-    """What all variants say together: missing in any, not used in all."""
+    """What all variants say together: missing in any, not used in all. A header without conditions is the same in all."""
     missing, unused = {}, None
-    for flag in options.flag or ["-std=c++20"]:
+    variants = options.flag or ["-std=c++20"]
+    for flag in variants if CONDITION.search(header.read_text()) else variants[-1:]:
         more, idle, error = inspect_one(root, header, options, flag)
         if error:
             return {}, {}, error

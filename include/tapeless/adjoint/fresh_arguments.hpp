@@ -70,7 +70,7 @@ constexpr void require_same_types(graph& g, const vec<int>& x, const vec<int>& x
 // Are they distinct leaves of the graph? Such leaves depend on nothing.
 constexpr bool independent(const graph& g, const vec<int>& leaves) {
   for (int i = 0; i < leaves.size(); ++i)
-    if (rule(g[leaves[i]].o).k != kind::leaf || g.is_konst(leaves[i])) return false;
+    if (rule(g[leaves[i]].o).k != kind::leaf || g.is_constant(leaves[i])) return false;
   vec<char> seen(g.size(), 0);
   for (const int i : leaves) {
     if (seen[i]) return false;
@@ -78,23 +78,24 @@ constexpr bool independent(const graph& g, const vec<int>& leaves) {
   }
   return true;
 }
-template <class X> constexpr void collect_handles(const X& x, vec<int>& ids) {
-  for_each_leaf(x, [&](const auto& h) {
-    if constexpr (handle<decltype(h)>) ids.push_back(h.id());
-  });
-}
-// @pre a leaf of x... is a handle
-template <class... X> constexpr graph& graph_in(const X&... x) {
+// The handles among the leaves of x..., and their graph.         @pre there is one
+struct handles_in {
+  vec<int> ids;
   graph* g = nullptr;
-  const auto look = [&](const auto& h) {
-    if constexpr (handle<decltype(h)>) g = &graph_of(h);
-  };
-  (for_each_leaf(x, look), ...);
-  return *g;
-}
+
+  template <class... X> constexpr explicit handles_in(const X&... x) {
+    const auto look = [&](const auto& h) {
+      if constexpr (handle<decltype(h)>) {
+        ids.push_back(h.id());
+        g = &graph_of(h);
+      }
+    };
+    (for_each_leaf(x, look), ...);
+  }
+};
 
 // Puts fresh leaves into the arguments x of f; put_back then replaces them by the actual ones in the results.
-// all: the leaves of all arguments, also of y_bar or the x_dot. If they are independent, no fresh leaves are needed.
+// all: of all arguments, also of y_bar or the x_dot. If they are independent, no fresh leaves are needed.
 class fresh_arguments {
   bool direct_;
 
@@ -102,8 +103,10 @@ public:
   vec<int> actual, fresh;
 
   template <class F, class... X>
-  constexpr fresh_arguments(const F&, graph& g, const vec<int>& all, X&... x)
-      : direct_(std::is_empty_v<F> && independent(g, all)) {
+  constexpr fresh_arguments(const F&, const handles_in& all, X&... x)
+      : direct_(std::is_empty_v<F> && independent(*all.g, all.ids)) {
+    (check_differentiable<X>(), ...);
+    graph& g = *all.g;
     (collect(x, actual), ...);
     require_tangents(g, actual);
     for (const int i : actual) {

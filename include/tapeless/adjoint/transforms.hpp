@@ -67,20 +67,23 @@ template <class Y> constexpr const auto& primary(const Y& y) {
 }
 
 // A derivative is a function; jit makes a program of it.
-template <class... A> constexpr int no_program() {
-  static_assert(
-      never<A...>,
-      "tapeless: grad(f).bind<A...>(), .cost, .explain: of a program: tl::jit(tl::grad(f)).bind<A...>(), and "
-      "so value_and_grad, vjp, jvp and hvp");
-  return 0;
-}
-
-template <bool WithValue, class F, int... I> struct grad_fn {
+template <class F> struct derivative_of {
   [[no_unique_address]] F f;
 
   template <class... A, class... O> static constexpr auto bind(const O&...) { return no_program<A...>(); }
   template <class... A> static constexpr auto cost() { return no_program<A...>(); }
   template <class... A> static constexpr auto explain() { return no_program<A...>(); }
+  template <class... A> static constexpr int no_program() {
+    static_assert(
+        never<A...>,
+        "tapeless: grad(f).bind<A...>(), .cost, .explain: of a program: tl::jit(tl::grad(f)).bind<A...>(), and "
+        "so value_and_grad, vjp, jvp and hvp");
+    return 0;
+  }
+};
+
+template <bool WithValue, class F, int... I> struct grad_fn : derivative_of<F> {
+  using derivative_of<F>::f;
 
   template <class... A> constexpr auto operator()(A... a) const {
     static_assert(wrt_names_an_argument<sizeof...(A), I...>,
@@ -90,12 +93,10 @@ template <bool WithValue, class F, int... I> struct grad_fn {
         "tapeless: grad<i...>(f): f takes these arguments, numbers too as auto or tl::scalar<T>; hvp<i>(f) takes "
         "one v more");
     if constexpr (wrt_names_an_argument<sizeof...(A), I...> && takes_these_arguments<F, A...>) {
-      (check_differentiable<std::tuple_element_t<I, std::tuple<A...>>>(), ...);
       const auto x = references(a...);
-      graph& g = graph_in(a...);
-      vec<int> all;
-      (collect_handles(a, all), ...);
-      const fresh_arguments wrt(f, g, all, nth<I>(x)...);
+      const handles_in all(a...);
+      graph& g = *all.g;
+      const fresh_arguments wrt(f, all, nth<I>(x)...);
       using Y = decltype(f(a...));
       static_assert(returns_something<Y>, "tapeless: grad<i...>(f): f returns a value: a return is missing");
       auto y = f(a...);
@@ -134,12 +135,8 @@ template <class X, std::size_t... K> constexpr auto first_of(const X& x, std::in
   return std::tuple<std::remove_cvref_t<decltype(nth<K>(x))>...>{nth<K>(x)...};
 }
 
-template <class F, int... I> struct vjp_fn {
-  [[no_unique_address]] F f;
-
-  template <class... A, class... O> static constexpr auto bind(const O&...) { return no_program<A...>(); }
-  template <class... A> static constexpr auto cost() { return no_program<A...>(); }
-  template <class... A> static constexpr auto explain() { return no_program<A...>(); }
+template <class F, int... I> struct vjp_fn : derivative_of<F> {
+  using derivative_of<F>::f;
 
   template <class... A> constexpr auto operator()(const A&... a) const {
     constexpr int n = static_cast<int>(sizeof...(A)) - 1;
@@ -153,11 +150,9 @@ template <class F, int... I> struct vjp_fn {
     if constexpr (wrt_names_an_argument<n, I...> && takes) {
       const auto x = references(a...);
       auto arguments = first_of(x, std::make_index_sequence<n>{});
-      (check_differentiable<std::tuple_element_t<I, decltype(arguments)>>(), ...);
-      graph& g = graph_in(a...);
-      vec<int> all;
-      (collect_handles(a, all), ...);
-      const fresh_arguments wrt(f, g, all, std::get<I>(arguments)...);
+      const handles_in all(a...);
+      graph& g = *all.g;
+      const fresh_arguments wrt(f, all, std::get<I>(arguments)...);
       const auto y = with_elements(arguments, f);
       static_assert(tangent_has_the_type_of_its_argument<std::remove_const_t<decltype(y)>,
                                                          std::tuple_element_t<n, std::tuple<A...>>>,
@@ -179,12 +174,8 @@ template <class F, int... I> struct vjp_fn {
   }
 };
 
-template <class F, int... I> struct jvp_fn {
-  [[no_unique_address]] F f;
-
-  template <class... A, class... O> static constexpr auto bind(const O&...) { return no_program<A...>(); }
-  template <class... A> static constexpr auto cost() { return no_program<A...>(); }
-  template <class... A> static constexpr auto explain() { return no_program<A...>(); }
+template <class F, int... I> struct jvp_fn : derivative_of<F> {
+  using derivative_of<F>::f;
 
   template <class... A> constexpr auto operator()(const A&... a) const {
     constexpr int n = static_cast<int>(sizeof...(A)) - static_cast<int>(sizeof...(I));
@@ -198,15 +189,12 @@ template <class F, int... I> struct jvp_fn {
     if constexpr (wrt_names_an_argument<n, I...> && takes) {
       const auto x = references(a...);
       auto arguments = first_of(x, std::make_index_sequence<n>{});
-      using Arguments = decltype(arguments);
-      (check_differentiable<std::tuple_element_t<I, Arguments>>(), ...);
-      graph& g = graph_in(a...);
-      vec<int> all;
-      (collect_handles(a, all), ...);
-      const fresh_arguments wrt(f, g, all, std::get<I>(arguments)...);
+      const handles_in all(a...);
+      graph& g = *all.g;
+      const fresh_arguments wrt(f, all, std::get<I>(arguments)...);
       vec<int> x_dot;
       [&]<std::size_t... K>(std::index_sequence<K...>) {
-        static_assert((tangent_has_the_type_of_its_argument<std::tuple_element_t<I, Arguments>,
+        static_assert((tangent_has_the_type_of_its_argument<std::tuple_element_t<I, decltype(arguments)>,
                                                             std::tuple_element_t<n + K, std::tuple<A...>>> &&
                        ...),
                       "tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument");
@@ -238,24 +226,24 @@ template <class F, int... I> struct jvp_fn {
 // grad<I...>(f)(x...) = df/dx_I, in the type of x_I; a tuple for several I. f returns a scalar, or a tuple that begins
 // with one.
 template <int... I, class F> constexpr auto grad(F f) {
-  if constexpr (sizeof...(I) == 0) return detail::grad_fn<false, F, 0>{f};
-  else return detail::grad_fn<false, F, I...>{f};
+  if constexpr (sizeof...(I) == 0) return detail::grad_fn<false, F, 0>{{f}};
+  else return detail::grad_fn<false, F, I...>{{f}};
 }
 // value_and_grad<I...>(f)(x...) = (f(x), df/dx_I...). If f returns a tuple, its first member is differentiated; the
 // others are auxiliary and are returned with the value.
 template <int... I, class F> constexpr auto value_and_grad(F f) {
-  if constexpr (sizeof...(I) == 0) return detail::grad_fn<true, F, 0>{f};
-  else return detail::grad_fn<true, F, I...>{f};
+  if constexpr (sizeof...(I) == 0) return detail::grad_fn<true, F, 0>{{f}};
+  else return detail::grad_fn<true, F, I...>{{f}};
 }
 // vjp<I...>(f)(x..., y_bar) = J_I^T y_bar, shaped as the result of grad; y_bar has the type of f's result.
 template <int... I, class F> constexpr auto vjp(F f) {
-  if constexpr (sizeof...(I) == 0) return detail::vjp_fn<F, 0>{f};
-  else return detail::vjp_fn<F, I...>{f};
+  if constexpr (sizeof...(I) == 0) return detail::vjp_fn<F, 0>{{f}};
+  else return detail::vjp_fn<F, I...>{{f}};
 }
 // jvp<I...>(f)(x..., x_dot_I...) = sum_I J_I x_dot_I, in the type of f's result; x_dot_I has the type of x_I.
 template <int... I, class F> constexpr auto jvp(F f) {
-  if constexpr (sizeof...(I) == 0) return detail::jvp_fn<F, 0>{f};
-  else return detail::jvp_fn<F, I...>{f};
+  if constexpr (sizeof...(I) == 0) return detail::jvp_fn<F, 0>{{f}};
+  else return detail::jvp_fn<F, I...>{{f}};
 }
 // hvp<I>(f)(x..., v) = H_II v, in the type of x_I, as v is. f returns a scalar.
 template <int I = 0, class F> constexpr auto hvp(F f) { return jvp<I>(grad<I>(f)); }

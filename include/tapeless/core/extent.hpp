@@ -59,8 +59,6 @@ constexpr bool has_generated_name(extent_t e) {
     if ((packed & 63) >= first_generated) return true;
   return false;
 }
-// The k-th of packed names, 0 if there are fewer.   @pre k < max_names
-constexpr char nth_name(extent_t packed, int k) { return name_of((packed >> (name_bits * k)) & 63); }
 // Packed names without a coefficient have room for ten: the flops of a matmul have one name more than its result.
 inline constexpr int max_degree = 10;
 // Is the one name of `counted` a name of e?

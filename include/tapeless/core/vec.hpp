@@ -43,6 +43,11 @@ public:
   constexpr T* end() { return p_ + n_; }
   constexpr const T* begin() const { return p_; }
   constexpr const T* end() const { return p_ + n_; }
+  constexpr bool contains(const T& x) const {
+    for (int i = 0; i < n_; ++i)
+      if (p_[i] == x) return true;
+    return false;
+  }
   constexpr void clear() { n_ = 0; }
   constexpr void truncate(int n) { n_ = n; }
   constexpr void push_back(const T& x) {

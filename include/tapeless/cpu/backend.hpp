@@ -32,7 +32,7 @@ template <team Team, class Arch = simd<float>> struct backend {
 
   using cost_model = cpu::cost_model<Arch>;
 
-  // What optimizers ask for: see optim/optimizer.hpp. The last group may be a part of one.
+  // For optimizers: see optim/optimizer.hpp. The last group may have fewer elements.
   template <class T> using lanes = simd<T>;
   template <class T, class F> [[gnu::always_inline]] static void each_group(index_t n, F&& body) {
     using V = simd<T>;
@@ -155,14 +155,14 @@ private:
       run_fused<code, T>(team, f.step[I], loop,
                          rows_of<P.step_[I - 1].o, K, typename kernels::template element_of<P, I - 1>>{
                              P.step_[I - 1], f.step[I - 1], f.scratch, scratch_of_member<P>(), own,
-                             kernels::template packed_of<P, I - 1>(f), f.names, consumed_by<P>(I),
-                             replaced_by<P>(I, code.past_caches),
+                             kernels::template packed_of<P, I - 1>(f), f.names, producer_loads<P>(I),
+                             overwriting_slot<P>(I, code.past_caches),
                              // one place for each member, where there are more chunks than members
                              team.size() < f.step[I].chunks ? f.step[I].chunk : 0});
     }
   }
-  // The loads of epilogue i that are the result of the step before it and that nothing else reads, as a bit mask.
-  template <const auto& P> static constexpr unsigned consumed_by(int i) {
+  // The loads of epilogue i that read the result of the step before it, as a bit mask; 0: another step reads it, too.
+  template <const auto& P> static constexpr unsigned producer_loads(int i) {
     const step &s = P.step_[i], &w = P.step_[i - 1];
     unsigned loads = 0;
     for (int k = 0; s.fuses_producer && k < s.loads; ++k)
@@ -170,10 +170,10 @@ private:
     return loads;
   }
 
-  // The slot of a result of epilogue i that may overwrite what it consumes, element by element; -1: none.
-  template <const auto& P> static constexpr int replaced_by(int i, unsigned past_caches) {
+  // The slot of a result of epilogue i that may overwrite that result, element by element; -1: none.
+  template <const auto& P> static constexpr int overwriting_slot(int i, unsigned past_caches) {
     const step& s = P.step_[i];
-    const unsigned loads = consumed_by<P>(i);
+    const unsigned loads = producer_loads<P>(i);
     const auto alike = [&](const detail::slot& a, const detail::slot& b) {
       bool r = a.t == b.t;
       for (int x = 0; x < s.axes; ++x) r = r && a.stride[x] == b.stride[x];
@@ -201,20 +201,20 @@ private:
     index_t each, own; // bytes of a member; elements before its `shared`
     T* packed;
     const detail::name_values& names;
-    unsigned consumed; // the epilogue's loads of them, as a bit mask, if nothing else reads them
-    int replaced;      // the epilogue's result that overwrites them; -1: none
-    index_t chunk;     // rows of a member's own place; 0: it has none
+    unsigned only_loads; // the epilogue's loads of them, as a bit mask, if nothing else reads them
+    int overwritten_by;  // slot of the epilogue's result in their place; -1: none
+    index_t chunk;       // rows of a member's own place; 0: it has none
     void operator()(index_t lo, index_t hi, int member, void** base) const {
       T* const mine = reinterpret_cast<T*>(scratch + member * each);
       const shape& result = f.slot[s.loads].s;
       void* rows = f.slot[s.loads].data(); // address of row 0
       // a shallow product would wait for cache lines of another place
-      if (O == op::matmul && replaced >= 0 && f.matmul.k >= 128) rows = base[replaced];
-      else if (consumed != 0 && chunk != 0)
+      if (O == op::matmul && overwritten_by >= 0 && f.matmul.k >= 128) rows = base[overwritten_by];
+      else if (only_loads != 0 && chunk != 0)
         rows = before(rows, (lo - member * chunk) * product(result, 1, result.rank) * bytes_of_result<T>());
       run_rows<O, K, T>(s, f, lo, hi, rows, {packed, mine, mine + own}, names);
-      for (int k = 0; consumed >> k != 0; ++k)
-        if ((consumed >> k & 1u) != 0) base[k] = rows;
+      for (int k = 0; only_loads >> k != 0; ++k)
+        if ((only_loads >> k & 1u) != 0) base[k] = rows;
     }
   };
 };

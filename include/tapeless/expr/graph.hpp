@@ -94,9 +94,9 @@ struct graph : rule_watch {
   }
   // Are there data-dependent rows?
   constexpr bool has_counts() const { return counted_.count > 0; }
-  constexpr bool is_konst(int id) const { return nodes[id].o == op::constant; }
+  constexpr bool is_constant(int id) const { return nodes[id].o == op::constant; }
   constexpr double value(int id) const { return std::bit_cast<double>(nodes[id].attr); }
-  constexpr bool is(int id, double x) const { return is_konst(id) && value(id) == x; }
+  constexpr bool is(int id, double x) const { return is_constant(id) && value(id) == x; }
 
 private:
   // Is v, as a cotangent, zero by construction in places? In an equal node of the user's the zero is an ordinary

@@ -8,14 +8,11 @@
 
 namespace tapeless::detail {
 
-inline constexpr int no_second_pass = 0, second_pass_of_axes = 1, second_pass_of_zeros = -1;
 struct raw_program {
   block_list<node> nodes;
   vec<int> outputs;
   broken_rule broken;
-  // What a second rewriting of its rows (plan/rewrite/choose_rows.hpp) is to do: nothing; masks of several axes; the
-  // masks of that many losses; everything, starting from the program in which masked losses are zero.
-  int second_pass = no_second_pass;
+  int unfinished = 0; // work for another pass, as the pass that made it numbers this; 0: none
 };
 
 // A constant program without dead nodes.
@@ -26,16 +23,28 @@ template <int N, int O> struct program {
   static constexpr int output_count = O;
 };
 
+// The shapes of the operands of v.
+struct operand_shapes {
+  shape of[3]{};
+
+  constexpr operand_shapes(const raw_program& p, const node& v) {
+    for (int k = 0; k < 3; ++k)
+      if (v.in[k] >= 0) of[k] = p.nodes[v.in[k]].s;
+  }
+  using three = shape[3];
+  constexpr operator const three&() const { return of; }
+};
+
 // The part of a program that has room here. Its size is known once it has been made.
 template <int Room, int Outputs> struct roomy_program {
   node nodes[Room]{};
   int outputs[Outputs + 1]{}; // + 1: no array is empty
   int size = 0, output_count = 0;
   broken_rule broken;
-  int second_pass;
+  int unfinished;
 
   constexpr explicit roomy_program(const raw_program& r)
-      : size(r.nodes.size()), output_count(r.outputs.size()), broken(r.broken), second_pass(r.second_pass) {
+      : size(r.nodes.size()), output_count(r.outputs.size()), broken(r.broken), unfinished(r.unfinished) {
     for (int i = 0; i < size && i < Room; ++i) nodes[i] = r.nodes[i];
     for (int i = 0; i < output_count && i < Outputs; ++i) outputs[i] = r.outputs[i];
   }
@@ -45,13 +54,13 @@ template <int Room, int Outputs> struct roomy_program {
 template <int N, int O> struct checked_program {
   program<N, O> value;
   broken_rule broken;
-  int second_pass;
+  int unfinished;
 };
 // What Make{}() returns, as a constant. Making it takes long: it is made once if it has room, else twice.
 template <class Make, int Room, int Outputs> struct made_program {
   static constexpr auto checked = [] {
     constexpr roomy_program<Room, Outputs> roomy{Make{}()}; // automatic: a static one would be data at -O0
-    checked_program<roomy.size, roomy.output_count> r{{}, roomy.broken, roomy.second_pass};
+    checked_program<roomy.size, roomy.output_count> r{{}, roomy.broken, roomy.unfinished};
     const auto fill = [](auto& to, const auto& from) {
       for (int i = 0; i < to.size; ++i) to.nodes[i] = from.nodes[i];
       for (int i = 0; i < to.output_count; ++i) to.outputs[i] = from.outputs[i];

@@ -108,12 +108,12 @@ private:
   }
   template <class T> static std::errc parse(std::string_view text, T& x) {
     if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-    const char* const end = text.data() + text.size();
-    auto [stop, error] = std::from_chars(text.data(), end, x);
+    const char *const begin = text.data(), *const end = begin + text.size();
+    auto [stop, error] = std::from_chars(begin, end, x);
     if constexpr (std::is_same_v<T, float>)
       if (error == std::errc::result_out_of_range) { // too small for a float: round the double
         double wide = 0;
-        const auto again = std::from_chars(text.data(), end, wide);
+        const auto again = std::from_chars(begin, end, wide);
         if (again.ec == std::errc() && std::abs(wide) < 1) {
           x = static_cast<float>(wide);
           error = std::errc();

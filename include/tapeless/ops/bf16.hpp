@@ -22,8 +22,8 @@ template <class T> using product_type = std::conditional_t<for_storage<T>, float
 
 // clang-format off
 inline constexpr op_rule bf16_rules[] = {
-  {op::narrow, "narrow", kind::elementwise, no_flops, [](vjp_context& c) { c.give(0, c.bar); }},
-  {op::widen,  "widen",  kind::elementwise, no_flops, [](vjp_context& c) { c.give(0, c.bar); }},
+  {op::narrow, "narrow", kind::elementwise, no_flops, aligned({zero_0}, {nonzero_0 | underflows}, not_linear), [](vjp_context& c) { c.give(0, c.bar); }},
+  {op::widen,  "widen",  kind::elementwise, no_flops, aligned({zero_0}, {nonzero_0}, {operand_0}), [](vjp_context& c) { c.give(0, c.bar); }},
 };
 // clang-format on
 

@@ -236,11 +236,17 @@ constexpr void conv_wgrad_vjp(vjp_context& c) {
   if (c.needs(1)) c.give(1, {&g, conv_node(g, op::conv_fprop, c.v.in[0], d, c.v.attr, c.v.attr2, c.dims(1))});
   if (c.needs(0)) c.give(0, {&g, conv_node(g, op::conv_dgrad, c.v.in[1], d, c.v.attr, c.v.attr2, c.dims(0))});
 }
+constexpr row_sum sums_over_images(const node&, const shape*, int k, const row_axis& from) {
+  return {from.axis == 0, 1 - k, from};
+}
 // clang-format off
 inline constexpr op_rule conv_rules[] = {
-  {op::conv_fprop, "conv2d",       kind::kernel, [](const node& v, const shape* x) { return conv_count(x[0], x[1], v.s, v); }, conv_fprop_vjp},
-  {op::conv_dgrad, "conv2d_dgrad", kind::kernel, [](const node& v, const shape* x) { return conv_count(v.s, x[1], x[0], v); }, conv_dgrad_vjp},
-  {op::conv_wgrad, "conv2d_wgrad", kind::kernel, [](const node& v, const shape* x) { return conv_count(x[0], v.s, x[1], v); }, conv_wgrad_vjp},
+  {op::conv_fprop, "conv2d",       kind::kernel, [](const node& v, const shape* x) { return conv_count(x[0], x[1], v.s, v); },
+   {.axes = first_axis_of_images, .sums = no_sums, .zero = {zero_0, zero_1}, .nonzero = nowhere, .linear = {operand_0, operand_1}}, conv_fprop_vjp},
+  {op::conv_dgrad, "conv2d_dgrad", kind::kernel, [](const node& v, const shape* x) { return conv_count(v.s, x[1], x[0], v); },
+   {.axes = first_axis_of_images, .sums = no_sums, .zero = {zero_0, zero_1}, .nonzero = nowhere, .linear = {operand_0, operand_1}}, conv_dgrad_vjp},
+  {op::conv_wgrad, "conv2d_wgrad", kind::kernel, [](const node& v, const shape* x) { return conv_count(x[0], v.s, x[1], v); },
+   {.axes = no_axes, .sums = sums_over_images, .zero = {zero_0, zero_1}, .nonzero = nowhere, .linear = {operand_0, operand_1}}, conv_wgrad_vjp},
 };
 // clang-format on
 

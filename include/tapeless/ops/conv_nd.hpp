@@ -99,14 +99,19 @@ constexpr shape with_depth(const shape& y, extent_t n, extent_t depth) {
   return {5, {n, depth, y.d[1], y.d[2], y.d[3]}};
 }
 inline constexpr std::uint64_t depth_behind_channels = 0x43120; // (N, D', K, P, Q) -> (N, K, D', P, Q)
-// f, a convolution of images, on signals: x and w get height 1, and the result loses it.
-template <class X, class W, class F> constexpr auto on_images_of_height_1(graph& g, const X& x, const W& w,
-                                                                          const F& f) {
+// f, a convolution of images, on signals: x and w get height 1, and the result loses it. rule: of their ranks; that of
+// types is asserted where f is known.
+template <class X, class W, class F> constexpr auto on_images_of_height_1(const X& x, const W& w,
+                                                                          const char* rule, const F& f) {
+  graph& g = graph_of(x, w);
   if constexpr (any_var<X, W>) {
-    const var y = f(var{&g, reshape(g, x.id(), with_height_1(g[x.id()].s))},
-                    var{&g, reshape(g, w.id(), with_height_1(g[w.id()].s))});
+    const shape sx = g[x.id()].s, sw = g[w.id()].s;
+    require(g, sx.rank == 3 && sw.rank == 3, rule, sx, sw);
+    if (!g.sound()) return var{&g, x.id()};
+    const var y =
+        f(var{&g, reshape(g, x.id(), with_height_1(sx))}, var{&g, reshape(g, w.id(), with_height_1(sw))});
     return g.sound() ? var{&g, reshape(g, y.node, without_height(y.dims()))} : y;
-  } else {
+  } else if constexpr (has_three_axes<X::extents.rank> && has_three_axes<W::extents.rank>) {
     using T = typename X::value_type;
     using Image = basic_tensor<T, with_height_1(X::extents)>;
     using Weights = basic_tensor<typename W::value_type, with_height_1(W::extents)>;
@@ -114,7 +119,7 @@ template <class X, class W, class F> constexpr auto on_images_of_height_1(graph&
         f(Image{&g, reshape(g, x.id(), Image::extents)}, Weights{&g, reshape(g, w.id(), Weights::extents)});
     constexpr shape sy = without_height(decltype(y)::extents);
     return wrap<product_type<T>, sy>(g, reshape(g, y.id(), sy));
-  }
+  } else return x;
 }
 template <auto C>
 concept positive_depth =
@@ -133,24 +138,13 @@ concept front_and_back_fit = in_byte(A.front) && in_byte(A.back);
 template <conv1 Attributes = conv1{}, detail::handle X, detail::handle W> constexpr auto conv1d(const X& x,
                                                                                                 const W& w) {
   using namespace detail;
-  graph& g = graph_of(x, w);
-  constexpr auto conv2d_of = [](const auto& image, const auto& filters) {
-    return conv2d<as_conv2d<Attributes>>(image, filters);
-  };
-  if constexpr (any_var<X, W>) {
-    const shape sx = g[x.id()].s, sw = g[w.id()].s;
-    require(g, sx.rank == 3 && sw.rank == 3,
-            "tapeless: conv1d<conv1>(x, w): x is (N, C, L), w is (K, C/groups, R)", sx, sw);
-    if (!g.sound()) return var{&g, x.id()};
-    return on_images_of_height_1(g, x, w, conv2d_of);
-  } else {
-    constexpr shape sx = X::extents, sw = W::extents;
-    static_assert(has_three_axes<sx.rank>, "tapeless: conv1d<conv1>(x, w): x is (N, C, L)");
-    static_assert(has_three_axes<sw.rank>, "tapeless: conv1d<conv1>(x, w): w is (K, C/groups, R)");
-    if constexpr (has_three_axes<sx.rank> && has_three_axes<sw.rank>)
-      return on_images_of_height_1(g, x, w, conv2d_of);
-    else return x;
+  if constexpr (!any_var<X, W>) {
+    static_assert(has_three_axes<X::extents.rank>, "tapeless: conv1d<conv1>(x, w): x is (N, C, L)");
+    static_assert(has_three_axes<W::extents.rank>, "tapeless: conv1d<conv1>(x, w): w is (K, C/groups, R)");
   }
+  return on_images_of_height_1(
+      x, w, "tapeless: conv1d<conv1>(x, w): x is (N, C, L), w is (K, C/groups, R)",
+      [](const auto& image, const auto& filters) { return conv2d<as_conv2d<Attributes>>(image, filters); });
 }
 
 // conv3d<conv3{.padding = 1}>(x, w): conv2d with a third axis,

@@ -174,27 +174,17 @@ constexpr auto conv_transpose2d(const X& x, const W& w) {
 template <conv_transpose1 Attributes = conv_transpose1{}, detail::handle X, detail::handle W>
 constexpr auto conv_transpose1d(const X& x, const W& w) {
   using namespace detail;
-  graph& g = graph_of(x, w);
-  constexpr auto conv_transpose2d_of = [](const auto& image, const auto& filters) {
-    return conv_transpose2d<as_conv_transpose2d<Attributes>>(image, filters);
-  };
-  if constexpr (any_var<X, W>) {
-    const shape sx = g[x.id()].s, sw = g[w.id()].s;
-    require(g, sx.rank == 3 && sw.rank == 3,
-            "tapeless: conv_transpose1d<conv_transpose1>(x, w): x is (N, K, P), w is (K, C/groups, R)", sx,
-            sw);
-    if (!g.sound()) return var{&g, x.id()};
-    return on_images_of_height_1(g, x, w, conv_transpose2d_of);
-  } else {
-    constexpr shape sx = X::extents, sw = W::extents;
-    static_assert(has_three_axes<sx.rank>,
+  if constexpr (!any_var<X, W>) {
+    static_assert(has_three_axes<X::extents.rank>,
                   "tapeless: conv_transpose1d<conv_transpose1>(x, w): x is (N, K, P)");
-    static_assert(has_three_axes<sw.rank>,
+    static_assert(has_three_axes<W::extents.rank>,
                   "tapeless: conv_transpose1d<conv_transpose1>(x, w): w is (K, C/groups, R)");
-    if constexpr (has_three_axes<sx.rank> && has_three_axes<sw.rank>)
-      return on_images_of_height_1(g, x, w, conv_transpose2d_of);
-    else return x;
   }
+  return on_images_of_height_1(
+      x, w, "tapeless: conv_transpose1d<conv_transpose1>(x, w): x is (N, K, P), w is (K, C/groups, R)",
+      [](const auto& image, const auto& filters) {
+        return conv_transpose2d<as_conv_transpose2d<Attributes>>(image, filters);
+      });
 }
 
 // conv_transpose3d<conv_transpose3{.stride = 2}>(x, w): conv_transpose2d with a third axis,

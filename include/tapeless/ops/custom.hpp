@@ -137,8 +137,9 @@ namespace detail {
 constexpr count custom_flops_of(const node& v, const shape*) { return {v.custom->flops, v.s}; }
 constexpr void custom_rule_vjp(vjp_context& c) { c.v.custom->vjp(c); }
 inline constexpr op_rule custom_rules[] = {
-    {op::custom_elementwise, "custom", kind::elementwise, custom_flops_of, custom_rule_vjp},
-    {op::custom_tensor, "custom", kind::kernel, custom_flops_of, custom_rule_vjp},
+    {op::custom_elementwise, "custom", kind::elementwise, custom_flops_of,
+     aligned(nowhere, nowhere, not_linear), custom_rule_vjp},
+    {op::custom_tensor, "custom", kind::kernel, custom_flops_of, no_facts, custom_rule_vjp},
 };
 
 } // namespace detail

@@ -158,7 +158,7 @@ constexpr void pow_vjp(vjp_context& c) {
   const var a = c.x(0), b = c.x(1);
   // 0^0 gives 0 * 0^1, not 0 * 0^-1; elsewhere the exponent is b - 1, which the second derivative by b reads
   if (c.needs(0)) {
-    if (c.g.is_konst(b.node))
+    if (c.g.is_constant(b.node))
       c.give(0, c.bar * (b * pow(a, c.g.value(b.node) == 0 ? 1.0 : c.g.value(b.node) - 1)));
     else c.give(0, c.bar * (b * pow(a, where(a == 0.0 && b == 0.0, 1.0, b - 1.0))));
   }
@@ -168,43 +168,44 @@ constexpr void pow_vjp(vjp_context& c) {
 
 // clang-format off
 inline constexpr op_rule elementwise_rules[] = {
-  {op::neg,     "neg",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, -c.bar); }},
-  {op::square,  "square",  kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * (c.x(0) * 2.0)); }},
-  {op::sqrt,    "sqrt",    kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * (0.5 / c.y)); }},
-  {op::exp,     "exp",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * c.y); }},
-  {op::log,     "log",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar / c.x(0)); }},
-  {op::tanh,    "tanh",    kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * (1.0 - square(c.y))); }},
-  {op::erf,     "erf",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar * (2.0 * std::numbers::inv_sqrtpi * exp(-square(c.x(0))))); }},
-  {op::sigmoid, "sigmoid", kind::elementwise, per_output<4>, [](vjp_context& c) { c.give(0, c.bar * (c.y * (1.0 - c.y))); }},
-  {op::relu,    "relu",    kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, where(c.y > 0.0, c.bar, 0.0)); }},
-  {op::logical_not, "not", kind::elementwise, no_flops},
-  {op::copy,    "copy",    kind::elementwise, no_flops,      [](vjp_context& c) { c.give(0, c.bar); }},
-  {op::cast,    "cast",    kind::elementwise, no_flops},
-  {op::stop_gradient, "stop_gradient", kind::elementwise, no_flops},
-  {op::add,     "add",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar); c.give(1, c.bar); }},
-  {op::sub,     "sub",     kind::elementwise, per_output<1>, [](vjp_context& c) { c.give(0, c.bar); if (c.needs(1)) c.give(1, -c.bar); }},
-  {op::mul,     "mul",     kind::elementwise, per_output<1>, [](vjp_context& c) {
+  {op::neg,     "neg",     kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, {operand_0}), [](vjp_context& c) { c.give(0, -c.bar); }},
+  {op::square,  "square",  kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0 | underflows}, not_linear), [](vjp_context& c) { c.give(0, c.bar * (c.x(0) * 2.0)); }},
+  {op::sqrt,    "sqrt",    kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, not_linear), [](vjp_context& c) { c.give(0, c.bar * (0.5 / c.y)); }},
+  {op::exp,     "exp",     kind::elementwise, per_output<1>, aligned(nowhere, nowhere, not_linear), [](vjp_context& c) { c.give(0, c.bar * c.y); }},
+  {op::log,     "log",     kind::elementwise, per_output<1>, aligned(nowhere, nowhere, not_linear), [](vjp_context& c) { c.give(0, c.bar / c.x(0)); }},
+  {op::tanh,    "tanh",    kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0 | underflows}, not_linear), [](vjp_context& c) { c.give(0, c.bar * (1.0 - square(c.y))); }},
+  {op::erf,     "erf",     kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0 | underflows}, not_linear), [](vjp_context& c) { c.give(0, c.bar * (2.0 * std::numbers::inv_sqrtpi * exp(-square(c.x(0))))); }},
+  {op::sigmoid, "sigmoid", kind::elementwise, per_output<4>, aligned(nowhere, nowhere, not_linear), [](vjp_context& c) { c.give(0, c.bar * (c.y * (1.0 - c.y))); }},
+  {op::relu,    "relu",    kind::elementwise, per_output<1>, aligned({zero_0}, nowhere, not_linear), [](vjp_context& c) { c.give(0, where(c.y > 0.0, c.bar, 0.0)); }},
+  {op::logical_not, "not", kind::elementwise, no_flops, aligned({nonzero_0}, {zero_0}, not_linear)},
+  {op::copy,    "copy",    kind::elementwise, no_flops, aligned({zero_0}, {nonzero_0}, {operand_0}), [](vjp_context& c) { c.give(0, c.bar); }},
+  {op::cast,    "cast",    kind::elementwise, no_flops, aligned({zero_0}, {nonzero_0}, not_linear)},
+  {op::stop_gradient, "stop_gradient", kind::elementwise, no_flops, aligned({zero_0}, {nonzero_0}, {operand_0})},
+  {op::add,     "add",     kind::elementwise, per_output<1>, aligned({zero_0 | zero_1}, nowhere, {operand_0 | operand_1}), [](vjp_context& c) { c.give(0, c.bar); c.give(1, c.bar); }},
+  {op::sub,     "sub",     kind::elementwise, per_output<1>, aligned({zero_0 | zero_1, maybe}, nowhere, {operand_0 | operand_1}), [](vjp_context& c) { c.give(0, c.bar); if (c.needs(1)) c.give(1, -c.bar); }},
+  {op::mul,     "mul",     kind::elementwise, per_output<1>, aligned({zero_0, zero_1}, {nonzero_0 | nonzero_1 | underflows}, {operand_0, operand_1}), [](vjp_context& c) {
      if (c.needs(0)) c.give(0, c.bar * c.x(1));
      if (c.needs(1)) c.give(1, c.bar * c.x(0)); }},
-  {op::div,     "div",     kind::elementwise, per_output<1>, [](vjp_context& c) {
+  {op::div,     "div",     kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0 | underflows}, {operand_0}), [](vjp_context& c) {
      if (c.needs(0)) c.give(0, c.bar / c.x(1));
      if (c.needs(1)) c.give(1, -(c.bar * (c.y / c.x(1)))); }},
-  {op::pow,     "pow",     kind::elementwise, per_output<1>, pow_vjp},
-  {op::max,     "max",     kind::elementwise, per_output<1>, [](vjp_context& c) {
+  {op::pow,     "pow",     kind::elementwise, per_output<1>, aligned({zero_0 | maybe}, nowhere, not_linear), pow_vjp},
+  {op::max,     "max",     kind::elementwise, per_output<1>, aligned({zero_0 | zero_1, zero_0 | maybe, zero_1 | maybe}, nowhere, not_linear), [](vjp_context& c) {
      if (c.needs(0)) c.give(0, where(c.x(0) >= c.x(1), c.bar, 0.0));
      if (c.needs(1)) c.give(1, where(c.x(0) >= c.x(1), 0.0, c.bar)); }},
-  {op::min,     "min",     kind::elementwise, per_output<1>, [](vjp_context& c) {
+  {op::min,     "min",     kind::elementwise, per_output<1>, aligned({zero_0 | zero_1, zero_0 | maybe, zero_1 | maybe}, nowhere, not_linear), [](vjp_context& c) {
      if (c.needs(0)) c.give(0, where(c.x(0) <= c.x(1), c.bar, 0.0));
      if (c.needs(1)) c.give(1, where(c.x(0) <= c.x(1), 0.0, c.bar)); }},
-  {op::eq,      "eq",      kind::elementwise, per_output<1>},
-  {op::ne,      "ne",      kind::elementwise, per_output<1>},
-  {op::lt,      "lt",      kind::elementwise, per_output<1>},
-  {op::le,      "le",      kind::elementwise, per_output<1>},
-  {op::gt,      "gt",      kind::elementwise, per_output<1>},
-  {op::ge,      "ge",      kind::elementwise, per_output<1>},
-  {op::logical_and, "and", kind::elementwise, no_flops},
-  {op::logical_or,  "or",  kind::elementwise, no_flops},
-  {op::where,   "where",   kind::elementwise, no_flops, [](vjp_context& c) {
+  {op::eq,      "eq",      kind::elementwise, per_output<1>, aligned({zero_0 | nonzero_1, nonzero_0 | zero_1}, {zero_0 | zero_1}, not_linear)},
+  {op::ne,      "ne",      kind::elementwise, per_output<1>, aligned({zero_0 | zero_1}, {zero_0 | nonzero_1, nonzero_0 | zero_1}, not_linear)},
+  {op::lt,      "lt",      kind::elementwise, per_output<1>, aligned({zero_0 | zero_1}, nowhere, not_linear)},
+  {op::le,      "le",      kind::elementwise, per_output<1>, aligned(nowhere, {zero_0 | zero_1}, not_linear)},
+  {op::gt,      "gt",      kind::elementwise, per_output<1>, aligned({zero_0 | zero_1}, nowhere, not_linear)},
+  {op::ge,      "ge",      kind::elementwise, per_output<1>, aligned(nowhere, {zero_0 | zero_1}, not_linear)},
+  {op::logical_and, "and", kind::elementwise, no_flops, aligned({zero_0, zero_1}, {nonzero_0 | nonzero_1}, not_linear)},
+  {op::logical_or,  "or",  kind::elementwise, no_flops, aligned({zero_0 | zero_1}, {nonzero_0, nonzero_1}, not_linear)},
+  {op::where,   "where",   kind::elementwise, no_flops, aligned({zero_1 | zero_2, zero_0 | zero_2, nonzero_0 | zero_1}, {nonzero_1 | nonzero_2, zero_0 | nonzero_2, nonzero_0 | nonzero_1},
+           {operand_1 | operand_2}), [](vjp_context& c) {
      if (c.needs(1)) c.give(1, where(c.x(0), c.bar, 0.0));
      if (c.needs(2)) c.give(2, where(c.x(0), 0.0, c.bar)); }},
 };

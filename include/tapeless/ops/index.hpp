@@ -235,18 +235,29 @@ constexpr auto scatter_add(const I& index, const D& d) {
 
 namespace detail {
 
+constexpr operand_rows gather_axes(const node& v, const shape* x, int k, const row_axis& at, extent_t) {
+  const int axis = static_cast<int>(v.attr), taken = x[1].rank;
+  const bool of_index = at.axis >= axis && at.axis < axis + taken;
+  if (k == 1) return {of_index ? row_axis{at.axis - axis, at.block} : row_axis{}};
+  return {of_index ? row_axis{} : row_axis{at.axis < axis ? at.axis : at.axis - taken + 1, at.block}};
+}
+constexpr operand_rows scatter_axes(const node& v, const shape* x, int k, const row_axis& at, extent_t) {
+  const int axis = static_cast<int>(v.attr),
+            from = at.axis < axis || k == 2 ? at.axis : at.axis + x[1].rank - 1;
+  return {at.axis == axis || k == 1 ? row_axis{} : row_axis{from, at.block}};
+}
 // clang-format off
 inline constexpr op_rule index_rules[] = {
-  {op::input,    "input",    kind::leaf},
-  {op::argument, "argument", kind::leaf},
-  {op::constant,    "constant", kind::leaf},
-  {op::extent,   "extent",   kind::leaf},
-  {op::iota,     "iota",     kind::leaf},
-  {op::checked_index, "checked_index", kind::view},
-  {op::argmax,   "argmax",   kind::kernel, per_input<1>},
-  {op::gather,   "gather",   kind::kernel, no_flops, [](vjp_context& c) {
+  {op::input,    "input",    kind::leaf, no_flops, no_facts},
+  {op::argument, "argument", kind::leaf, no_flops, no_facts},
+  {op::constant,    "constant", kind::leaf, no_flops, no_facts},
+  {op::extent,   "extent",   kind::leaf, no_flops, no_facts},
+  {op::iota,     "iota",     kind::leaf, no_flops, no_facts},
+  {op::checked_index, "checked_index", kind::view, no_flops, no_facts},
+  {op::argmax,   "argmax",   kind::kernel, per_input<1>, {.axes = axes_but_those, .sums = no_sums, .zero = nowhere, .nonzero = nowhere, .linear = not_linear, .attr = attr_names::axes}},
+  {op::gather,   "gather",   kind::kernel, no_flops, {.axes = gather_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::axis, .moves = true}, [](vjp_context& c) {
      c.give(0, {&c.g, scatter_add(c.g, c.bar.node, c.v.in[1], static_cast<int>(c.v.attr), c.dims(0))}); }},
-  {op::scatter_add, "scatter_add", kind::kernel, per_input<1>, [](vjp_context& c) {
+  {op::scatter_add, "scatter_add", kind::kernel, per_input<1>, {.axes = scatter_axes, .sums = no_sums, .zero = {zero_0 | zero_2}, .nonzero = nowhere, .linear = {operand_0 | operand_2}, .attr = attr_names::axis}, [](vjp_context& c) {
      c.give(0, {&c.g, gather(c.g, c.bar.node, c.v.in[1], static_cast<int>(c.v.attr))}); }},
 };
 // clang-format on

@@ -161,7 +161,32 @@ constexpr void matmul_vjp(vjp_context& c) {
   if (c.needs(0))
     c.give(0, {&g, ta ? fusible_matmul(g, b, d, tb, true) : fusible_matmul(g, d, b, false, !tb)});
 }
-inline constexpr op_rule matmul_rules[] = {{op::matmul, "matmul", kind::kernel, matmul_flops, matmul_vjp}};
+constexpr operand_rows matmul_axes(const node& v, const shape* x, int k, const row_axis& at, extent_t n) {
+  const bool transposed = (v.attr >> k & 1u) != 0;
+  if (at.axis < v.s.rank - 2) return {aligned_axes(v, x, k, at, n).axis};
+  const bool has = at.axis == v.s.rank - (k == 0 ? 2 : 1);
+  const int axis = x[k].rank - ((k == 0) != transposed ? 2 : 1);
+  return {has ? row_axis{axis, at.block} : row_axis{}};
+}
+constexpr row_sum sums_of_matmul(const node& v, const shape* x, int k, const row_axis& from) {
+  const bool ta = (v.attr & 1u) != 0, tb = (v.attr & 2u) != 0;
+  const int inner[2] = {x[0].rank - (ta ? 2 : 1), x[1].rank - (tb ? 1 : 2)};
+  return {from.axis == inner[k], 1 - k, {inner[1 - k], from.block}};
+}
+constexpr int make_matmul(graph& g, const node& v, const int (&in)[3], const shape&) {
+  return matmul(g, in[0], in[1], (v.attr & 1u) != 0, (v.attr & 2u) != 0);
+}
+inline constexpr op_rule matmul_rules[] = {{op::matmul,
+                                            "matmul",
+                                            kind::kernel,
+                                            matmul_flops,
+                                            {.axes = matmul_axes,
+                                             .sums = sums_of_matmul,
+                                             .zero = {zero_0, zero_1},
+                                             .nonzero = nowhere,
+                                             .linear = {operand_0, operand_1},
+                                             .make = make_matmul},
+                                            matmul_vjp}};
 
 } // namespace detail
 } // namespace tapeless

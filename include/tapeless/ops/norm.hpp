@@ -285,7 +285,7 @@ namespace detail {
 
 // clang-format off
 inline constexpr op_rule norm_rules[] = {
-  {op::straight_through, "straight_through", kind::elementwise, no_flops, [](vjp_context& c) { c.give(1, c.bar); }},
+  {op::straight_through, "straight_through", kind::elementwise, no_flops, no_facts, [](vjp_context& c) { c.give(1, c.bar); }},
 };
 // clang-format on
 

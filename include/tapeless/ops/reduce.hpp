@@ -25,7 +25,7 @@ constexpr int sum(graph& g, int a, unsigned axes) {
     if (s.d[i] == 1) axes &= ~(1u << i);
   if (axes == 0) return a;
   if (g[a].o == op::sum) return sum(g, g[a].in[0], axes | static_cast<unsigned>(g[a].attr));
-  if (g[a].o == op::expand || g.is_konst(a)) {
+  if (g[a].o == op::expand || g.is_constant(a)) {
     // a repeated axis is a factor, not a sum
     const int inner = g[a].o == op::expand ? g[a].in[0] : a;
     const shape q = g[inner].s;
@@ -40,7 +40,7 @@ constexpr int sum(graph& g, int a, unsigned axes) {
     if (factor == 0) return zeros(g, g[a].t, keepdims(s, axes));
     if (factor != 1) {
       const int part = sum(g, inner, rest), n = g.extent_value(factor, g[a].t), zero = g.constant(0, g[a].t);
-      const bool finite = g.is_konst(part) && g.value(part) - g.value(part) == 0;
+      const bool finite = g.is_constant(part) && g.value(part) - g.value(part) == 0;
       const int product = binary(g, op::mul, part, n);
       return expand(
           g, is_static(factor) || finite ? product : where(g, binary(g, op::gt, n, zero), product, zero),
@@ -189,10 +189,16 @@ constexpr void max_reduce_vjp(vjp_context& c) {
   c.give(0, {&c.g, where(c.g, first, expand(c.g, c.bar.node, c.dims(0)), c.g.constant(0, c.v.t))});
 }
 
+constexpr row_sum sums_of_sum(const node& v, const shape*, int, const row_axis& from) {
+  return {((v.attr >> from.axis) & 1u) != 0, -1, {}};
+}
+constexpr int make_sum(graph& g, const node& v, const int (&in)[3], const shape&) {
+  return sum(g, in[0], static_cast<unsigned>(v.attr));
+}
 // clang-format off
 inline constexpr op_rule reduce_rules[] = {
-  {op::sum,        "sum", kind::reduction, per_input<1>, [](vjp_context& c) { c.give(0, {&c.g, expand(c.g, c.bar.node, c.dims(0))}); }},
-  {op::max_reduce, "max", kind::reduction, per_input<1>, max_reduce_vjp},
+  {op::sum,        "sum", kind::reduction, per_input<1>, {.axes = axes_but_those, .sums = sums_of_sum, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::axes, .make = make_sum}, [](vjp_context& c) { c.give(0, {&c.g, expand(c.g, c.bar.node, c.dims(0))}); }},
+  {op::max_reduce, "max", kind::reduction, per_input<1>, {.axes = axes_but_those, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = not_linear, .attr = attr_names::axes}, max_reduce_vjp},
 };
 // clang-format on
 

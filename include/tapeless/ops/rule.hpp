@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: MIT
 //
 // op_rule: what the compiler knows of an op, one row of a table in its family's file:
-//   op, name, kind, flops, vjp
+//   op, name, kind, flops, facts, vjp
 // A vjp rule states  x_bar[k] += d  as c.give(k, d). d may have the broadcast shape: the adjoint pass sums over the
 // axes along which the operand is repeated.
 #pragma once
+#include <cstdint>
 #include "../expr/handle.hpp" // IWYU pragma: export
+#include "facts.hpp"          // IWYU pragma: export
 
 namespace tapeless::detail {
 
@@ -63,14 +65,15 @@ struct op_rule {
   const char* name = "";
   kind k = kind::leaf;
   flops_rule flops = no_flops;
+  op_facts facts = no_facts;
   bool differentiable = false;
   vjp_rule vjp = nullptr;
 
   constexpr op_rule() = default;
-  constexpr op_rule(op code, const char* called, kind what, flops_rule f = no_flops)
-      : o(code), name(called), k(what), flops(f) {}
-  constexpr op_rule(op code, const char* called, kind what, flops_rule f, vjp_rule v)
-      : o(code), name(called), k(what), flops(f), differentiable(true), vjp(v) {}
+  constexpr op_rule(op code, const char* called, kind what, flops_rule f, const op_facts& told)
+      : o(code), name(called), k(what), flops(f), facts(told) {}
+  constexpr op_rule(op code, const char* called, kind what, flops_rule f, const op_facts& told, vjp_rule v)
+      : o(code), name(called), k(what), flops(f), facts(told), differentiable(true), vjp(v) {}
 };
 
 } // namespace tapeless::detail

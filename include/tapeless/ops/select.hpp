@@ -247,7 +247,7 @@ constexpr auto where(const A& mask, R...) {
 
 namespace detail {
 
-inline constexpr op_rule select_rules[] = {{op::select, "select", kind::kernel}};
+inline constexpr op_rule select_rules[] = {{op::select, "select", kind::kernel, no_flops, no_facts}};
 
 } // namespace detail
 } // namespace tapeless

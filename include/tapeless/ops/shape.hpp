@@ -99,20 +99,39 @@ constexpr auto concat(const A& a, const B& b, const Rest&... rest) {
 // ---- rules ----------------------------------------------------------------------------------------------------
 namespace detail {
 
+constexpr operand_rows reshape_axes(const node& v, const shape* x, int, const row_axis& at, extent_t n) {
+  return {reshaped_rows(v.s, at, n, x[0])};
+}
+constexpr operand_rows transpose_axes(const node& v, const shape*, int, const row_axis& at, extent_t) {
+  return {row_axis{perm_axis(v.attr, at.axis), at.block}};
+}
+constexpr int make_slice(graph& g, const node& v, const int (&in)[3], const shape& s) {
+  const int axis = static_cast<int>(v.attr);
+  return slice(g, in[0], axis, static_cast<extent_t>(v.attr2), s.d[axis]);
+}
+constexpr int make_expand(graph& g, const node&, const int (&in)[3], const shape& s) {
+  return expand(g, in[0], s);
+}
+constexpr int make_reshape(graph& g, const node&, const int (&in)[3], const shape& s) {
+  return reshape(g, in[0], s);
+}
+constexpr int make_transpose(graph& g, const node& v, const int (&in)[3], const shape&) {
+  return transpose(g, in[0], v.attr);
+}
 // clang-format off
 inline constexpr op_rule shape_rules[] = {
-  {op::expand,    "broadcast_to", kind::view,  no_flops, [](vjp_context& c) { c.give(0, c.bar); }}, // the pass sums
-  {op::reshape,   "reshape",   kind::view,  no_flops, [](vjp_context& c) { c.give(0, {&c.g, reshape(c.g, c.bar.node, c.dims(0))}); }},
-  {op::transpose, "transpose", kind::view,  no_flops, [](vjp_context& c) {
+  {op::expand,    "broadcast_to", kind::view,  no_flops, {.axes = aligned_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .moves = true, .make = make_expand}, [](vjp_context& c) { c.give(0, c.bar); }}, // the pass sums
+  {op::reshape,   "reshape",   kind::view,  no_flops, {.axes = reshape_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .moves = true, .make = make_reshape}, [](vjp_context& c) { c.give(0, {&c.g, reshape(c.g, c.bar.node, c.dims(0))}); }},
+  {op::transpose, "transpose", kind::view,  no_flops, {.axes = transpose_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .attr = attr_names::permutation, .moves = true, .make = make_transpose}, [](vjp_context& c) {
      c.give(0, {&c.g, transpose(c.g, c.bar.node, inverse_perm(c.v.attr, c.v.s.rank))}); }},
-  {op::slice,     "slice",     kind::view,  no_flops, [](vjp_context& c) {
+  {op::slice,     "slice",     kind::view,  no_flops, {.axes = axes_but_one, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .attr = attr_names::axis, .moves = true, .make = make_slice}, [](vjp_context& c) {
      const int axis = static_cast<int>(c.v.attr);
      const auto lo = static_cast<extent_t>(c.v.attr2);
      c.give(0, {&c.g, pad(c.g, c.bar.node, axis, lo, c.dims(0).d[axis] - lo - c.v.s.d[axis])}); }},
-  {op::pad,       "pad",       kind::kernel, no_flops, [](vjp_context& c) {
+  {op::pad,       "pad",       kind::kernel, no_flops, {.axes = axes_but_one, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::axis, .moves = true}, [](vjp_context& c) {
      const int axis = static_cast<int>(c.v.attr);
      c.give(0, {&c.g, slice(c.g, c.bar.node, axis, static_cast<extent_t>(c.v.attr2), c.dims(0).d[axis])}); }},
-  {op::concat,    "concat",    kind::kernel, no_flops, [](vjp_context& c) {
+  {op::concat,    "concat",    kind::kernel, no_flops, {.axes = axes_but_one, .sums = no_sums, .zero = {zero_0 | zero_1}, .nonzero = {nonzero_0 | nonzero_1}, .linear = {operand_0 | operand_1}, .attr = attr_names::axis}, [](vjp_context& c) {
      const int axis = static_cast<int>(c.v.attr);
      const extent_t n = c.dims(0).d[axis];
      if (c.needs(0)) c.give(0, {&c.g, slice(c.g, c.bar.node, axis, 0, n)});

@@ -22,7 +22,7 @@ constexpr int reshape(graph& g, int a, shape s) {
   if (g[a].s == s) return a;
   if (g[a].o == op::reshape) return reshape(g, g[a].in[0], s);
   if (g[a].o == op::expand && g[g[a].in[0]].s.rank == 0) return expand(g, g[a].in[0], s);
-  if (g.is_konst(a) || g[a].o == op::extent) return expand(g, a, s);
+  if (g.is_constant(a) || g[a].o == op::extent) return expand(g, a, s);
   if (const int k = g.in_adjoint ? branch_beside_zero(g, a) : 0;
       k > 0 && squeezed(g[a].s) == squeezed(s) && g[g[a].in[0]].s == g[a].s) {
     // Only axes of extent 1 change: the zero stays exact, as in binary.
@@ -75,44 +75,31 @@ constexpr std::uint64_t matrix_perm(int rank) {
   return r;
 }
 
+// a node like a, with another extent of one axis
+constexpr node along_axis(const graph& g, op o, int a, int axis, extent_t extent) {
+  node v{.o = o, .t = g[a].t, .attr = static_cast<std::uint64_t>(axis), .s = g[a].s};
+  v.in[0] = a;
+  v.s.d[axis] = extent;
+  return v;
+}
 // elements [begin, begin + extent) along one axis
 constexpr int slice(graph& g, int a, int axis, extent_t begin, extent_t extent) {
   if (extent == g[a].s.d[axis]) return a;
-  node v;
-  v.o = op::slice;
-  v.t = g[a].t;
-  v.attr = static_cast<std::uint64_t>(axis);
+  node v = along_axis(g, op::slice, a, axis, extent);
   v.attr2 = static_cast<std::uint64_t>(begin);
-  v.in[0] = a;
-  v.s = g[a].s;
-  v.s.d[axis] = extent;
   return g.intern(v);
 }
 // lo zeros before and hi zeros after along one axis
 constexpr int pad(graph& g, int a, int axis, extent_t lo, extent_t hi) {
   if (lo == 0 && hi == 0) return a;
-  if (g[a].s.d[axis] == 0) {
-    shape s = g[a].s;
-    s.d[axis] = lo + hi;
-    return zeros(g, g[a].t, s);
-  }
-  node v;
-  v.o = op::pad;
-  v.t = g[a].t;
-  v.attr = static_cast<std::uint64_t>(axis);
+  node v = along_axis(g, op::pad, a, axis, g[a].s.d[axis] + lo + hi);
+  if (g[a].s.d[axis] == 0) return zeros(g, v.t, v.s);
   v.attr2 = static_cast<std::uint64_t>(lo);
   v.in[0] = dense(g, a);
-  v.s = g[a].s;
-  v.s.d[axis] += lo + hi;
   return g.intern(v);
 }
 constexpr int concat(graph& g, int a, int b, int axis) {
-  node v;
-  v.o = op::concat;
-  v.t = g[a].t;
-  v.attr = static_cast<std::uint64_t>(axis);
-  v.s = g[a].s;
-  v.s.d[axis] += g[b].s.d[axis];
+  node v = along_axis(g, op::concat, a, axis, g[a].s.d[axis] + g[b].s.d[axis]);
   v.in[0] = dense(g, a);
   v.in[1] = dense(g, b);
   return g.intern(v);

@@ -24,7 +24,7 @@ constexpr int with_branch(graph& g, const node& w, int k, int d) {
 }
 
 constexpr int unary(graph& g, op o, int a, dtype result) {
-  if (g.is_konst(a)) {
+  if (g.is_constant(a)) {
     const double x = g.value(a);
     if (o == op::neg) return g.constant(-x, result);
     if (o == op::square) return g.constant(x * x, result);
@@ -47,7 +47,7 @@ constexpr bool commutes(op o) { return o == op::add || o == op::mul || o == op::
 constexpr int where(graph& g, int c, int a, int b) {
   const shape full = broadcast(g[c].s, broadcast(g[a].s, g[b].s));
   if (a == b) return expand(g, a, full);
-  if (g.is_konst(unexpanded(g, c))) return expand(g, g.value(unexpanded(g, c)) != 0 ? a : b, full);
+  if (g.is_constant(unexpanded(g, c))) return expand(g, g.value(unexpanded(g, c)) != 0 ? a : b, full);
   c = unexpanded(g, c);
   a = unexpanded(g, a);
   b = unexpanded(g, b);
@@ -73,7 +73,7 @@ constexpr int binary(graph& g, op o, int a, int b) {
   const shape s = broadcast(g[a].s, g[b].s);
   if (!(s == full)) return expand(g, binary(g, o, a, b), full);
   const dtype t = g[a].t, result = compares(o) ? dtype::boolean : t;
-  if (g.is_konst(a) && g.is_konst(b)) {
+  if (g.is_constant(a) && g.is_constant(b)) {
     const double x = g.value(a), y = g.value(b);
     if (o == op::add) return g.constant(x + y, t);
     if (o == op::sub) return g.constant(x - y, t);

@@ -37,7 +37,7 @@ constexpr void dense_of_vjp(vjp_context& c) {
   if (c.needs(1)) c.give(1, {&c.g, entries_of(c.g, c.v.in[0], c.bar.node)});
 }
 inline constexpr op_rule sparse_dense_rules[] = {
-    {op::entries_of, "entries_of", kind::kernel, no_flops, entries_of_vjp},
-    {op::dense_of, "dense_of", kind::kernel, no_flops, dense_of_vjp}};
+    {op::entries_of, "entries_of", kind::kernel, no_flops, no_facts, entries_of_vjp},
+    {op::dense_of, "dense_of", kind::kernel, no_flops, no_facts, dense_of_vjp}};
 
 } // namespace tapeless::detail

@@ -105,7 +105,7 @@ constexpr void sparse_solve_vjp(vjp_context& c) {
   c.give(1, {&g, unary(g, op::neg, binary(g, op::mul, d, entries_of_triangle(g, p, c.v.t, c.v.attr)))});
 }
 inline constexpr op_rule sparse_solve_rules[] = {
-    {op::sparse_solve, "sparse_solve", kind::kernel, sparse_solve_flops, sparse_solve_vjp}};
+    {op::sparse_solve, "sparse_solve", kind::kernel, sparse_solve_flops, no_facts, sparse_solve_vjp}};
 
 } // namespace detail
 } // namespace tapeless

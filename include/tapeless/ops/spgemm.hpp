@@ -89,8 +89,9 @@ constexpr void spgemm_vjp(vjp_context& c) {
       if (c.needs(2)) c.give(2, {&g, spgemm(g, p, spgemm_c, x, d)});
   }
 }
-inline constexpr op_rule spgemm_rules[] = {{op::three_patterns, "patterns", kind::view},
-                                           {op::spgemm, "spgemm", kind::kernel, no_flops, spgemm_vjp}};
+inline constexpr op_rule spgemm_rules[] = {
+    {op::three_patterns, "patterns", kind::view, no_flops, no_facts},
+    {op::spgemm, "spgemm", kind::kernel, no_flops, no_facts, spgemm_vjp}};
 
 } // namespace detail
 } // namespace tapeless

@@ -213,10 +213,10 @@ constexpr void sddmm_vjp(vjp_context& c) {
 }
 // clang-format off
 inline constexpr op_rule sparse_rules[] = {
-  {op::pattern, "pattern", kind::view},
-  {op::tiles,   "tiles",   kind::view},
-  {op::spmm,    "spmm",    kind::kernel, spmm_flops, spmm_vjp},
-  {op::sddmm,   "sddmm",   kind::kernel, sddmm_flops, sddmm_vjp},
+  {op::pattern, "pattern", kind::view, no_flops, no_facts},
+  {op::tiles,   "tiles",   kind::view, no_flops, no_facts},
+  {op::spmm,    "spmm",    kind::kernel, spmm_flops, no_facts, spmm_vjp},
+  {op::sddmm,   "sddmm",   kind::kernel, sddmm_flops, no_facts, sddmm_vjp},
 };
 // clang-format on
 

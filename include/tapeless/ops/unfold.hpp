@@ -43,10 +43,19 @@ constexpr count fold_flops(const node& v, const shape*) {
   return {taps_inside(v.s.d[2], a.count(v.s.d[2]), a.front, a.taps, a.dilation, a.stride),
           shape{4, {v.s.d[0], v.s.d[1], v.s.d[3], v.s.d[4]}}};
 }
+// unfold makes images of planes: the rows of one image become those of its planes.
+constexpr operand_rows unfold_axes(const node& v, const shape* x, int, const row_axis& at, extent_t) {
+  const extent_t block = block_of(at.block, quotient(v.s.d[0], x[0].d[0]));
+  return {at.axis == 0 && block > 0 ? row_axis{0, block} : row_axis{}};
+}
+constexpr operand_rows fold_axes(const node& v, const shape* x, int, const row_axis& at, extent_t) {
+  const extent_t planes = quotient(x[0].d[0], v.s.d[0]);
+  return {at.axis == 0 && planes > 0 ? row_axis{0, times(at.block, planes)} : row_axis{}};
+}
 // clang-format off
 inline constexpr op_rule unfold_rules[] = {
-  {op::unfold, "unfold", kind::kernel, no_flops,   [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::fold, c.bar.node, c.v.attr, c.dims(0))}); }},
-  {op::fold,   "fold",   kind::kernel, fold_flops, [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::unfold, c.bar.node, c.v.attr, c.dims(0))}); }},
+  {op::unfold, "unfold", kind::kernel, no_flops,   {.axes = unfold_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}}, [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::fold, c.bar.node, c.v.attr, c.dims(0))}); }},
+  {op::fold,   "fold",   kind::kernel, fold_flops, {.axes = fold_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}}, [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::unfold, c.bar.node, c.v.attr, c.dims(0))}); }},
 };
 // clang-format on
 

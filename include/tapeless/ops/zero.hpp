@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which nodes are the constant 0, and which functions keep a zero.
+// Which nodes are the constant 0.
 #pragma once
 #include <bit>
 #include "rule.hpp" // IWYU pragma: export
@@ -22,28 +22,6 @@ constexpr int branch_beside_zero(const graph& g, int i) {
   const node& w = g[i];
   if (w.o != op::where) return 0;
   return g.is(w.in[2], 0) ? 1 : g.is(w.in[1], 0) ? 2 : 0;
-}
-
-// f(0) = 0, f of one operand.
-constexpr bool keeps_zero(op f) {
-  switch (f) {
-    case op::neg:
-    case op::square:
-    case op::sqrt:
-    case op::tanh:
-    case op::erf:
-    case op::relu:
-    case op::copy:
-    case op::cast:
-    case op::narrow:
-    case op::widen:
-    case op::stop_gradient: return true;
-    default: return false;
-  }
-}
-// Is v = f(x) 0 where x is 0, and elsewhere only by underflow?
-constexpr bool has_zeros_of_operand(const node& v) {
-  return keeps_zero(v.o) && v.o != op::relu && (v.o != op::cast || is_float(v.t));
 }
 
 } // namespace tapeless::detail

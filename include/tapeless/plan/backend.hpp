@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What plan/ and run/ ask of a back end: all of it. A back end is a class B with static members; backend<B> checks them.
+// A back end as plan/ and run/ see it: a class B with static members. backend<B> checks them.
 #pragma once
 #include <cstddef>
 #include "../core/tensor.hpp"
@@ -11,10 +11,9 @@
 
 namespace tapeless {
 
-// bind<...>(tl::plain): the plan without what makes it fast: one step after another over whole tensors, no sweeps, no
-// epilogues, images as they are. For debugging. The results differ only in the order of
-// sums; any other difference is a fault. One exception: a CSR sweep skips rows whose factor is 0. Here they are
-// computed, so infinite or NaN data in them shows.
+// bind<...>(tl::plain): a plan for debugging. One step runs after another over whole tensors, without sweeps, epilogues
+// or a choice of layouts. Its results differ only in the order of sums; any other difference is a fault. One exception:
+// a CSR sweep skips rows whose factor is 0. The plain plan computes them, so infinite or NaN data in them shows.
 struct plain_t {};
 inline constexpr plain_t plain{};
 
@@ -23,7 +22,7 @@ namespace detail {
 // The back end for tensors that live in Space: specialised by cpu/, cuda/.
 template <class Space> struct backend_for;
 
-// What is planned for B: B::rules; without them all of it.
+// The rules of B: B::rules if it has them, else all.
 template <class B> constexpr plan_rules rules_of() {
   if constexpr (requires { B::rules; }) return B::rules;
   else return {};
@@ -44,7 +43,7 @@ struct run_context {
   extent_t part_unit[max_parts]; // the value of each part's product of names at bind
   std::byte* scratch;            // of member 0; the next member's follows
   std::byte* shared;
-  std::byte* packed; // what a load packs, and what of a run outlasts a step
+  std::byte* packed; // what a load packs; what a run keeps from one step to the next
 };
 
 // Nanoseconds that the passes weigh against each other; only ratios count.
@@ -70,11 +69,11 @@ inline constexpr plan<plan_counts{.steps = 1}> any_plan{};
 
 //   space               where its tensors live
 //   cost_model          see above
-//   rules               plan_rules, where it does not take all
-//   team_type           who runs a step: size() members; start() before the first run, false where they cannot be had
+//   rules               plan_rules, unless it takes all
+//   team_type           its size() members run a step; start(), before the first run, is false if it cannot have them
 //   frame_type<P>       what it keeps for a bound program P; frame.fill(context) when the named extents have changed
 //   scratch<P>()        bytes, constexpr: .each of a member, .shared of one step after another, .packed for all of them
-//   run_step<P, I>(team, frame)    step I of a run, if any; load_step<P, I>: what a load does for it
+//   run_step<P, I>(team, frame)    runs step I, unless a load does; load_step<P, I>: what a load does for step I
 //   each_group<T>(n, body)         what optimizers ask for: see optim/optimizer.hpp
 template <class B>
 concept backend = cost_model<typename B::cost_model> &&
@@ -91,7 +90,8 @@ concept backend = cost_model<typename B::cost_model> &&
                     B::template load_step<any_plan, 0>(team, frame);
                   };
 
-// Where the arguments live decides the back end.
+// The space of a program's arguments, or of an optimizer's parameters, decides the back end. It is the host: jit refuses
+// others. It is a template, so that backend_for is looked up where it is used, after a back end has been included.
 template <class... A> struct program_space {
   using type = host;
 };

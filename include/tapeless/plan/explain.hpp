@@ -83,7 +83,7 @@ inline std::string text_of(const location& l) {
   }
 }
 
-// What the CSR sweep that begins with step s reads: its entries, and which of its rows.
+// The CSR sweep that begins with step s: the entries that it reads, and its masks of rows.
 template <plan_counts Room> std::string csr_sweep_text(const plan<Room>& r, const step& s) {
   const slot *const columns = &r.slot_[s.slot0], *const row_end = columns + 1, *const values = columns + 2;
   const int entry = 4 + ((s.attr & first_is_ones) == 0 && s.o == op::spmm ? size_of(values->t) : 0);

@@ -5,6 +5,8 @@
 // The first pass may leave work to a second one. Each pass is a constant of its own, for compilers limit what one may take.
 #pragma once
 #include "../expr/program.hpp"
+#include "rewrite/candidates.hpp"
+#include "rewrite/candidates.hpp"
 #include "rewrite/choose_masks.hpp"
 #include "rewrite/choose_rows.hpp"
 
@@ -16,7 +18,7 @@ template <class Cost, class Of, row_pass Pass, bool Zeroed> struct first_row_pas
 };
 template <class Cost, class First> struct second_row_pass {
   constexpr raw_program operator()() const {
-    return second_pass_of_rows<Cost>(First::value, First::checked.second_pass);
+    return second_pass_of_rows<Cost>(First::value, First::checked.unfinished);
   }
 };
 template <class First> struct zeros_in_other_rows {
@@ -30,7 +32,7 @@ template <class Make, class Of> using made_of =
 
 template <class Cost, class First> constexpr const auto& cheaper_second_pass() {
   using lists = made_of<second_row_pass<Cost, First>, First>;
-  if constexpr (First::checked.second_pass == second_pass_of_axes || lists::checked.broken.found)
+  if constexpr (First::checked.unfinished == second_pass_of_axes || lists::checked.broken.found)
     return lists::checked;
   else {
     using zeros = made_of<zeros_in_other_rows<First>, First>;
@@ -41,8 +43,8 @@ template <class Cost, class First> constexpr const auto& cheaper_second_pass() {
 }
 template <class Cost, class Of, row_pass Pass, bool Zeroed> constexpr const auto& with_rows_selected() {
   using first = made_of<first_row_pass<Cost, Of, Pass, Zeroed>, Of>;
-  if constexpr (first::checked.second_pass == no_second_pass) return first::value;
-  else if constexpr (first::checked.second_pass == second_pass_of_zeros)
+  if constexpr (first::checked.unfinished == no_second_pass) return first::value;
+  else if constexpr (first::checked.unfinished == second_pass_of_zeros)
     return with_rows_selected<Cost, made_of<zeroed_by_its_masks<Of>, Of>, Pass, true>();
   else {
     constexpr const auto& second = cheaper_second_pass<Cost, first>();

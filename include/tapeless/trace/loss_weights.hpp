@@ -6,8 +6,8 @@
 // Not a loss is what follows a product or convolution by linear ops alone, as z - t: w in sum(w * z) may be any vector.
 // Not a loss weight is a factor that a loss reads, as the labels s of 1 and -1 in mean(log(1 + exp(-s * z))).
 #pragma once
-#include "../ops/conv.hpp"
-#include "../ops/zero.hpp"
+#include "../ops/all.hpp"
+#include "../ops/read_facts.hpp"
 
 namespace tapeless::detail {
 
@@ -44,65 +44,51 @@ class weights_of_losses {
     if (r.linear) r.weighed_linear = (a.weighed_linear | a.weight) & (b.weighed_linear | b.weight);
     return r;
   }
+  // a / b, and other ops that are linear in a alone: b is no weight.
+  static constexpr role quotient_of(const role& a, const role& b) {
+    role r = a;
+    r.loss = a.loss || b.of_network();
+    r.linear = a.linear && !r.loss;
+    if (r.loss) r.weighed |= a.weighed_linear | a.weight;
+    if (r.of_network()) r.weight = 0;
+    if (!r.linear) r.weighed_linear = 0;
+    return r;
+  }
   constexpr role made(int i) {
     const node& v = g_[i];
     const role a = of(v.in[0]), b = of(v.in[1]), c = of(v.in[2]);
     if (is_heavy(v.o)) return {.linear = true};
-    switch (v.o) {
-      case op::input:
-        if (v.s.rank == 0 || v.t == dtype::boolean || argument_.size() == 64) return {};
-        argument_.push_back(i);
-        return {.weight = set{1} << (argument_.size() - 1)};
-      case op::neg:
-      case op::copy:
-      case op::narrow:
-      case op::widen:
-      case op::stop_gradient:
-      case op::expand:
-      case op::transpose:
-      case op::slice:
-      case op::pad:
-      case op::reshape: return a;
-      case op::cast: {
-        role r = a;
-        if (!has_zeros_of_operand(v)) r.weight = 0;
-        return r;
-      }
-      case op::concat: {
-        role r = sum_of(a, b, true);
-        r.weighed_linear = r.linear ? a.weighed_linear | b.weighed_linear : 0;
-        return r;
-      }
-      case op::sum: {
-        role r = a;
-        r.weight = 0;
-        return r;
-      }
-      case op::gather: // of selected rows
-        if (g_[v.in[1]].o == op::select) return a;
-        break;
-      case op::mul: return product(a, b);
-      case op::div: { // the divisor is no weight
-        role r = a;
-        r.loss = a.loss || b.of_network();
-        r.linear = a.linear && !r.loss;
-        if (r.loss) r.weighed |= a.weighed_linear | a.weight;
-        if (r.of_network()) r.weight = 0;
-        if (!r.linear) r.weighed_linear = 0;
-        return r;
-      }
-      case op::add:
-      case op::sub: return sum_of(a, b, true);
-      case op::where: {
-        role r = sum_of(b, c, false);
-        if (g_.is(v.in[2], 0) && !r.loss) r.weight = b.weight;
-        return r;
-      }
-      default: break;
+    if (v.o == op::input) {
+      if (v.s.rank == 0 || v.t == dtype::boolean || argument_.size() == 64) return {};
+      argument_.push_back(i);
+      return {.weight = set{1} << (argument_.size() - 1)};
+    }
+    if (v.o == op::where) {
+      role r = sum_of(b, c, false);
+      if (g_.is(v.in[2], 0) && !r.loss) r.weight = b.weight;
+      return r;
+    }
+    const bool one = v.in[1] < 0, rounds = v.o == op::cast || v.o == op::narrow;
+    if (one && (rounds || is_linear(v, {true, false, false}))) {
+      role r = a;
+      const bool moves = rule(v.o).k == kind::view || v.o == op::pad;
+      if (!moves && !has_zeros_of_operand(v)) r.weight = 0; // a sum may have other zeros
+      return r;
+    }
+    if (v.o == op::gather && g_[v.in[1]].o == op::select) return a;
+    if (v.o == op::concat) {
+      role r = sum_of(a, b, true);
+      r.weighed_linear = r.linear ? a.weighed_linear | b.weighed_linear : 0;
+      return r;
+    }
+    if (rule(v.o).k == kind::elementwise) {
+      if (is_linear(v, {true, false, false}) && is_linear(v, {false, true, false})) return product(a, b);
+      if (is_linear(v, {true, false, false})) return quotient_of(a, b);
+      if (is_linear(v, {true, true, false})) return sum_of(a, b, true);
     }
     role r;
     r.loss = a.of_network() || b.of_network() || c.of_network();
-    if (keeps_zero(v.o)) {
+    if (keeps_zero(v)) {
       if (has_zeros_of_operand(v)) r.weight = a.weight;
       r.weighed = a.weighed | a.weighed_linear;
     }

@@ -105,7 +105,8 @@ constexpr scratch_need conv2d_bf16_scratch(conv_bf16_kernel k, const conv_extent
                  ? conv_of_words<P, conv_kernel::nhwc_direct, true, V>::need(e)
                  : conv_of_words<P, conv_kernel::nhwc_pointwise, true, V>::need(e);
     return with_conv_kernel(k.k, [&](auto kernel) {
-      if constexpr (is_of_widened_words(kernel)) return conv_of_words<P, kernel, false, V>::need(e);
+      if constexpr (is_of_widened_words(kernel) && has_conv_kernel(P, kernel))
+        return conv_of_words<P, kernel, false, V>::need(e);
       else return scratch_need{};
     });
   }();

@@ -15,6 +15,7 @@ inline constexpr index_t words_together = 1 << 19;
 
 // Scratch is counted in floats; packed, each and shared as in scratch_need.
 template <conv_pass P, conv_kernel K, bool Pairs, class V> struct conv_of_words {
+  static_assert(has_conv_kernel(P, K));
   using L = std::conditional_t<Pairs, bf16_lanes<V>, widened_lanes<V>>;
   static constexpr index_t depth = L::depth;
   using kernel = conv_kernel_type<P, K, typename L::lanes>;

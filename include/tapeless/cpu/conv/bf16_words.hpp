@@ -33,7 +33,7 @@ template <class L> void put_pair(index_t n, pair_of_lines p, float* to) {
 }
 /// to[i * pitch + j] = the words of lines(j), i < n, j < count
 template <class L, class Lines>
-void turn_pairs(index_t count, index_t n, const Lines& lines, index_t pitch, float* to) {
+void transpose_pairs(index_t count, index_t n, const Lines& lines, index_t pitch, float* to) {
   using V = simd<float>;
   constexpr index_t W = L::W;
   for (index_t j = 0; j < count; j += W) {
@@ -75,7 +75,7 @@ template <class L, class Team> void words_of_channels(const Team& team, index_t 
     float* const out = to + (z * pixels + i) * pitch;
     if (!last)
       for (index_t g = 0; g < groups; ++g)
-        turn_pairs<L>(
+        transpose_pairs<L>(
             words, n,
             [&](index_t j) {
               const index_t c = j * L::depth;
@@ -103,7 +103,7 @@ void words_of_lines(const Team& team, index_t pairs, index_t rows, index_t width
     const pair_of_lines p = lines(row / rows, row % rows);
     float* const out = to + (row * width + j) * channels;
     if (last) put_pair<L>(n * channels, p.at(j * channels), out);
-    else turn_pairs<L>(channels, n, [&](index_t c) { return p.at(c * plane + j); }, channels, out);
+    else transpose_pairs<L>(channels, n, [&](index_t c) { return p.at(c * plane + j); }, channels, out);
   });
 }
 /// (images, pixels, channels) -> (images, channels, pixels)

@@ -15,9 +15,12 @@
 
 namespace tapeless::cpu {
 
-/// Scratch of one pass; it does not depend on n.
+/// Scratch of one pass; it does not depend on n. Without a kernel of the pass it is empty.
 template <conv_pass P, class V> constexpr scratch_need conv2d_scratch(conv_kernel k, const conv_extents& e) {
-  return with_conv_kernel(k, [&](auto kernel) { return conv_kernel_type<P, kernel, V>::need(e); });
+  return with_conv_kernel(k, [&](auto kernel) {
+    if constexpr (has_conv_kernel(P, kernel)) return conv_kernel_type<P, kernel, V>::need(e);
+    else return scratch_need{};
+  });
 }
 
 /// Can wgrad read images by a list?
@@ -29,12 +32,14 @@ template <class V> constexpr bool conv2d_reads_lists(conv_kernel k, const conv_e
 /// Call conv2d_pack once for the weights, then conv2d_run for the batch or parts of it. wgrad packs nothing.
 template <conv_pass P, conv_kernel K, class V, team Team, class T = typename V::value_type>
 void conv2d_pack(const Team& team, const conv_extents& e, const T* w, T* packed) {
+  static_assert(has_conv_kernel(P, K));
   if constexpr (P != conv_pass::wgrad) conv_kernel_type<P, K, V>::pack(team, e, w, packed);
 }
 /// lists: for wgrad, of e.n images each.   @pre no lists, or conv2d_reads_lists(K, e)
 template <conv_pass P, conv_kernel K, class V, team Team, class T = typename V::value_type>
 void conv2d_run(const Team& team, const conv_extents& e, const T* a, const T* b, T* result,
                 const scratch_of_kernel<T>& scratch, const row_lists& lists = {}) {
+  static_assert(has_conv_kernel(P, K));
   using kernel = conv_kernel_type<P, K, V>;
   if constexpr (P == conv_pass::wgrad)
     kernel::run(team, e, image_batch<T>{a, e.c * e.h * e.w, lists.a},

@@ -46,6 +46,7 @@ enum class conv_kernel : std::uint8_t {
   nhwc_pointwise, // 1 x 1 without stride, padding or groups
 };
 
+struct no_conv_kernel {}; // of a pass for which has_conv_kernel is false
 template <class Fprop, class Dgrad, class Wgrad> struct conv_passes {
   using fprop = Fprop;
   using dgrad = Dgrad;
@@ -66,9 +67,8 @@ template <class V> struct conv_family<conv_kernel::winograd4, V>
     : conv_passes<winograd_fprop<V, 4>, winograd_dgrad<V, 4>, winograd_wgrad<V, 4>> {};
 template <class V> struct conv_family<conv_kernel::pointwise, V>
     : conv_passes<pointwise_fprop<V>, pointwise_dgrad<V>, pointwise_wgrad<V>> {};
-// conv_kernel_takes refuses fprop and dgrad of it.
 template <class V> struct conv_family<conv_kernel::narrow_groups, V>
-    : conv_passes<direct_fprop<V>, direct_dgrad<V>, narrow_groups_wgrad<V>> {};
+    : conv_passes<no_conv_kernel, no_conv_kernel, narrow_groups_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::via_nhwc, V>
     : conv_passes<via_nhwc_fprop<V>, via_nhwc_dgrad<V>, via_nhwc_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::nhwc_direct, V>
@@ -79,11 +79,16 @@ template <class V> struct conv_family<conv_kernel::nhwc_winograd, V>
     : conv_passes<nhwc_winograd_fprop<V>, nhwc_winograd_dgrad<V>, nhwc_winograd_wgrad<V>> {};
 template <class V> struct conv_family<conv_kernel::nhwc_depthwise, V>
     : conv_passes<nhwc_depthwise_fprop<V>, nhwc_depthwise_dgrad<V>, nhwc_depthwise_wgrad<V>> {};
+// The same matrix product. It is an enumerator of its own since that tells the layout: takes_nhwc.
 template <class V> struct conv_family<conv_kernel::nhwc_pointwise, V> : conv_family<conv_kernel::dense, V> {};
 template <conv_pass P, conv_kernel K, class V> using conv_kernel_type =
     std::conditional_t<P == conv_pass::fprop, typename conv_family<K, V>::fprop,
                        std::conditional_t<P == conv_pass::dgrad, typename conv_family<K, V>::dgrad,
                                           typename conv_family<K, V>::wgrad>>;
+/// Has family k a kernel for pass p?
+constexpr bool has_conv_kernel(conv_pass p, conv_kernel k) {
+  return p == conv_pass::wgrad || k != conv_kernel::narrow_groups;
+}
 
 constexpr bool takes_nhwc(conv_kernel k) {
   using enum conv_kernel;
@@ -96,7 +101,7 @@ constexpr conv_extents in_nhwc(conv_extents e) {
 }
 /// Can kernel k run pass p of e?
 template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, const conv_extents& e) {
-  if (e.nhwc != takes_nhwc(k)) return false;
+  if (e.nhwc != takes_nhwc(k) || !has_conv_kernel(p, k)) return false;
   switch (k) {
     case conv_kernel::direct: return p == conv_pass::wgrad || !pointwise(e);
     case conv_kernel::indirect: return p != conv_pass::wgrad || indirect_wgrad<V>::takes(e);
@@ -106,7 +111,7 @@ template <class V> constexpr bool conv_kernel_takes(conv_pass p, conv_kernel k, 
     case conv_kernel::winograd4:
     case conv_kernel::nhwc_winograd: return three_by_three(e);
     case conv_kernel::pointwise: return pointwise(e);
-    case conv_kernel::narrow_groups: return p == conv_pass::wgrad && narrow_groups_wgrad<V>::takes(e);
+    case conv_kernel::narrow_groups: return narrow_groups_wgrad<V>::takes(e);
     case conv_kernel::via_nhwc:
       return p == conv_pass::wgrad ? via_nhwc_wgrad<V>::takes(e) : takes_via_nhwc<typename V::value_type>(e);
     case conv_kernel::nhwc_direct: return !is_product(e);

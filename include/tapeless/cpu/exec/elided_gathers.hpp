@@ -5,11 +5,11 @@
 //   a loop      row by row, with its pointer moved to each row; it may read up to indexed_loads::most such gathers
 //   a^T b       while it packs a or b
 //   wgrad       image by image
-// A gather is elided if all readers are of these kinds, and if operand and list last until the last reader is done.
+// A gather is elided if all its readers are of these kinds, and if its operand and list last as long as they run.
 #pragma once
 #include "../../core/dtype.hpp"
 #include "../../core/shape.hpp"
-#include "../../plan/analysis/row_axis.hpp"
+#include "../../ops/row_axis.hpp"
 #include "../../plan/ir/step.hpp"
 #include "extents.hpp"
 #include "liveness.hpp"
@@ -49,7 +49,7 @@ template <const auto& P> class elided_gathers : liveness<P> {
     const index_t unit = row / q.stride[0];
     if (s.loop[0] != times(n, unit)) return 0;
     if (!is_static(q.offset[0]) || !is_static(q.offset[1])) return 0;
-    index_t farthest = q.offset[0] + q.offset[1] + (unit - 1) * q.stride[0]; // that is read of a row
+    index_t farthest = q.offset[0] + q.offset[1] + (unit - 1) * q.stride[0]; // the last element read of a row
     if (q.offset[0] + q.offset[1] < 0) return 0;
     for (int a = 1; a < s.axes; ++a) {
       if (!is_static(s.loop[a]) || !is_static(q.stride[a]) || q.stride[a] < 0) return 0;
@@ -77,7 +77,7 @@ template <const auto& P> class elided_gathers : liveness<P> {
     if (i + 1 < P.steps && P.step_[i + 1].epilogue) return false;
     // the result of another gather may lie where its operand is: see full_selection
     if (const int w = liveness<P>::writer_of(i, s.slot0); w >= 0 && P.step_[w].o == op::gather) return false;
-    if (is_static(x.s.d[0])) return x.s.d[0] > 0; // of zero rows, which a run may bring, zeros are gathered
+    if (is_static(x.s.d[0])) return x.s.d[0] > 0; // a run may bring zero rows: the gather then makes zeros
     const int w = liveness<P>::writer_of(i, s.slot0 + 1);
     return w >= 0 && P.step_[w].o == op::select;
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// frame: the values of a plan's monomials. Filled at bind, and again when a run brings other extents. Steps only
+// frame: the values of a plan's monomials. bind fills it, and a run that brings other extents fills it again. Steps only
 // read it.
 #pragma once
 #include <type_traits>

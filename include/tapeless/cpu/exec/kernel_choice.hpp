@@ -6,24 +6,23 @@
 #include "../../ops/matmul.hpp"
 #include "../conv/bf16.hpp"
 #include "../conv/kernels.hpp"
-#include "../matmul/bf16.hpp"
+#include "../conv/steps.hpp"
 #include "../matmul/matmul.hpp"
 #include "../matmul/small.hpp"
 #include "extents.hpp"
 #include "frame.hpp"
+#include "../matmul/tile.hpp"
+#include "../matmul/bf16.hpp"
+#include "../conv/conv.hpp"
 
 namespace tapeless::cpu {
-
-constexpr conv_pass pass_of(op o) {
-  return o == op::conv_fprop ? conv_pass::fprop : o == op::conv_dgrad ? conv_pass::dgrad : conv_pass::wgrad;
-}
 
 template <class T> inline constexpr bool is_bf16 = false;
 template <> inline constexpr bool is_bf16<bf16> = true;
 // Bytes of an element of the result of a product or convolution of operands of T.
 template <class T> constexpr index_t bytes_of_result() { return is_bf16<T> ? sizeof(float) : sizeof(T); }
 
-// Which kernel runs a convolution, and its scratch: functions of the shapes, whatever values named extents have.
+// The kernel of a convolution and its scratch are functions of the shapes. They do not depend on values of named extents.
 template <class T> constexpr conv_kernel kernel_of(const step& s, const shape (&q)[3]) {
   return conv_kernel_of<simd<T>>(pass_of(s.o), conv_of(s, {assumed(q[0]), assumed(q[1]), assumed(q[2])}));
 }

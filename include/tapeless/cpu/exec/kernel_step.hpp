@@ -4,6 +4,7 @@
 // A kernel step of a plan: the element type, kernel and scratch that its shapes need, and its packed weights.
 #pragma once
 #include "../../core/dtype.hpp"
+#include "../../ops/conv.hpp"
 #include "../../plan/ir/arena.hpp"
 #include "../fused/lanes.hpp"
 #include "../matmul/small.hpp"
@@ -68,14 +69,14 @@ template <class Arch> struct kernel_steps {
           most_of_matmul(s, {P.slot_[s.slot0].s, P.slot_[s.slot0 + 1].s, P.slot_[s.slot0 + 2].s}), sizeof(T));
   }
 
-  // Bytes of the weights that a load packs for the steps before step i, and of what lies before them.
+  // The place of step i's weights among those that a load packs, in bytes: recycled slots and earlier weights come first.
   template <const auto& P> static constexpr index_t packed_before(int i) {
     index_t bytes = bytes_of_recycled_slots<P>();
     for (int k = 0; k < i; ++k)
       if (P.step_[k].packs_ahead) bytes += detail::aligned(need_of<P>(k).packed * scratch_unit(P.step_[k]));
     return bytes;
   }
-  // Bytes of the weights that a run packs for the steps of a batch sweep before its step i.
+  // The place of step i's weights among those that a run packs for a batch sweep, in bytes.
   template <const auto& P> static constexpr index_t packed_in_sweep_before(int i) {
     index_t bytes = 0;
     while (P.step_[i].sweep)
@@ -97,8 +98,10 @@ template <class Arch> struct kernel_steps {
   }
   template <const auto& P, int I, class Team>
   [[gnu::always_inline]] static inline void pack_step(const Team& team, const frame<P>& f) {
-    pack_kernel<P.step_[I].o, kernel_of_step<P, I>(), element_of<P, I>>(team, P.step_[I], f.step[I],
-                                                                        packed_of<P, I>(f));
+    constexpr step s = P.step_[I];
+    if constexpr (detail::is_heavy(s.o))
+      kernel_for<s.o>::template pack<kernel_of_step<P, I>(), element_of<P, I>>(team, s, f.step[I],
+                                                                               packed_of<P, I>(f));
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// liveness: which step of a plan writes where another step reads, and until when a value is there.
+// liveness: does a step of a plan write where another step reads, and how long does a value stay?
 #pragma once
 #include "../../core/dtype.hpp"
 #include "../../core/shape.hpp"
@@ -42,7 +42,7 @@ template <const auto& P> struct liveness {
   }
   // May step w write where slot k of step i is?
   static constexpr bool writes(int w, int i, int k) { return writes(w, i, k, end_of(w)); }
-  // May a result of step w? The bytes of a result are known exactly.
+  // Does a result of step w lie there? The bytes of results are known exactly.
   static constexpr bool results_in(int w, int i, int k) { return writes(w, i, k, end_of_results(w)); }
   static constexpr bool writes(int w, int i, int k, int end) {
     for (int j = result_of(w); j < end; ++j)
@@ -55,8 +55,7 @@ template <const auto& P> struct liveness {
       if (results_in(w, i, k)) return w;
     return -1;
   }
-  // f(step, slot) for each slot that reads the result of step i. The result lasts until a step writes another result
-  // to the same place.
+  // f(step, slot) for each slot that reads the result of step i. The result stays until a step writes another one there.
   template <class F> static constexpr void each_reader(int i, F&& f) { each_reader(i, result_of(i), f); }
   // The same for result y of step i.
   template <class F> static constexpr void each_reader(int i, int y, F&& f) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// code_of: a loop's instructions as a template argument, with what the plan knows of its memory: which stores go
-// past the caches, and which operands are prefetched.
+// code_of: a loop's instructions as a template argument. It also says which stores go past the caches, and which operands
+// are prefetched.
 #include <algorithm>
 #include "../../core/dtype.hpp"
 #include "../../core/extent.hpp"

@@ -3,8 +3,8 @@
 //
 // recycled_slots: a running top-k. A batch sweep takes its images one by one, and a selection keeps the k most
 // extreme ones. Only their results are read later. So an image that k others beat gives its slot to the next image.
-// No more slots are written than k, and one for each member of the team. The slot of an image that is beaten at once
-// is still in cache.
+// At most k slots and one for each member of the team are written. The slot of an image that is beaten at once is still
+// in cache.
 #pragma once
 #include <algorithm>
 #include "../../core/dtype.hpp"
@@ -16,7 +16,7 @@
 
 namespace tapeless::cpu {
 
-// The recycled slots of plan P: those of the first selection that has some.
+// The recycled slots of plan P. Only the first selection that can have recycled slots has them.
 template <const auto& P> class recycled_slots : liveness<P> {
   using liveness<P>::result_of, liveness<P>::end_of_results;
   static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1;
@@ -39,7 +39,7 @@ template <const auto& P> class recycled_slots : liveness<P> {
     return farthest < row ? row : 0;
   }
   constexpr bool in_sweep(int i) const { return first <= i && i <= last; }
-  // Finds the sweep that takes images one by one and makes the values that step t selects from, one for each image.
+  // Finds the sweep that takes images one by one and makes one value for each: step t selects from these values.
   constexpr bool find_sweep(int t) {
     using namespace tapeless::detail;
     const step& s = P.step_[t];
@@ -82,9 +82,9 @@ template <const auto& P> class recycled_slots : liveness<P> {
       });
     if (!fits || !later) return;
     moved[y] = true;
-    liveness<P>::each_reader(i, y, [&](int r, int k) { (in_sweep(r) ? moved[k] : listed[r]) = true; });
+    liveness<P>::each_reader(i, y, [&](int r, int k) { (in_sweep(r) ? moved[k] : reads_list[r]) = true; });
   }
-  // Does anything else that the sweep reads or writes overlap what moves to recycled slots?
+  // Do the values that move to recycled slots overlap anything else that the sweep reads or writes?
   constexpr bool conflicts() const {
     for (int i = first; i <= last; ++i)
       for (int y = result_of(i); y < end_of_results(i); ++y)
@@ -96,7 +96,7 @@ template <const auto& P> class recycled_slots : liveness<P> {
   constexpr void forget() {
     select = -1;
     for (bool& m : moved) m = false;
-    for (bool& l : listed) l = false;
+    for (bool& l : reads_list) l = false;
   }
 
 public:
@@ -105,7 +105,7 @@ public:
   index_t images = 0, most = 0; // how many images; how many are selected, at most
   bool least = false;           // are the least selected?
   bool moved[slots]{};          // slot k: its row i is row place[i] of the state
-  bool listed[steps]{};         // gather i reads the rows `list` of the state
+  bool reads_list[steps]{};     // gather i reads the rows `list` of the state
 
   constexpr recycled_slots() {
     for (int t = 0; t < P.steps && select < 0; ++t) {

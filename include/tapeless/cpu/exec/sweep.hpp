@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A sweep: fused steps, and convolutions and pools whose rows are images, go through some rows before the next rows.
+// A sweep: some rows go through all steps before the next rows. Steps are loops, or convolutions and pools whose rows are
+// images.
 #pragma once
 #include <algorithm>
 #include "../../core/dtype.hpp"
 #include "../../plan/ir/step.hpp"
+#include "../conv/steps.hpp"
 #include "../fused/chunks.hpp"
 #include "../fused/lanes.hpp"
 #include "../fused/loop.hpp"
@@ -89,24 +91,24 @@ template <class Arch, const auto& P> struct batch_sweep {
     const frame_slot* const slot = f.step[I].slot;
     shape q[3];
     T* at[3];
-    indexed_operands listed = indexed_operands_of<P>(f, I);
-    if (listed.lists.a != nullptr) listed.lists.a += r.lo;
-    if (listed.lists.b != nullptr) listed.lists.b += r.lo;
+    indexed_operands indexed = indexed_operands_of<P>(f, I);
+    if (indexed.lists.a != nullptr) indexed.lists.a += r.lo;
+    if (indexed.lists.b != nullptr) indexed.lists.b += r.lo;
     for (int k = 0; k < 3; ++k) {
       q[k] = slot[k].s;
-      at[k] = k < 2 && listed.from[k] != nullptr ? static_cast<T*>(const_cast<void*>(listed.from[k]))
-                                                 : static_cast<T*>(base_of<P, I>(f, k, r));
+      at[k] = k < 2 && indexed.from[k] != nullptr ? static_cast<T*>(const_cast<void*>(indexed.from[k]))
+                                                  : static_cast<T*>(base_of<P, I>(f, k, r));
       if (slot[k].stride[0] == 0) continue; // weights
       q[k].d[0] = r.hi - r.lo;
-      const bool by_list = (k == 0 ? listed.lists.a : k == 1 ? listed.lists.b : nullptr) != nullptr;
+      const bool by_list = (k == 0 ? indexed.lists.a : k == 1 ? indexed.lists.b : nullptr) != nullptr;
       if (!by_list) at[k] += r.lo * slot[k].stride[0];
     }
     const bool adds = wgrad && r.done > 0;
     if constexpr (wgrad) at[2] = adds ? reinterpret_cast<T*>(own) : chunk_sums<I>(f, r.chunk);
     conv2d_run<pass_of(s.o), kernels::template kernel_of_step<P, I>(), simd<T>>(
-        serial_team{}, conv_of(s, q), at[0], at[1], at[2], scratch, listed.lists);
+        serial_team{}, conv_of(s, q), at[0], at[1], at[2], scratch, indexed.lists);
     if constexpr (wgrad) {
-      T* const lost = chunk_sums<I>(f, detail::max_chunks + r.chunk); // what the sums of the chunk have lost
+      T* const lost = chunk_sums<I>(f, detail::max_chunks + r.chunk); // the lost parts of the chunk's sums
       const index_t n = product(q[2], 0, q[2].rank);
       if (adds) add_compensated<simd<T>>(n, at[2], chunk_sums<I>(f, r.chunk), lost);
       else std::fill_n(lost, n, T(0));
@@ -208,7 +210,7 @@ template <class Arch, const auto& P> struct sweep {
     constexpr bool sums = ((P.step_[First + K].partials + P.step_[First + K].carries > 0) || ...);
     constexpr bool in_batch_tiles = (is_batch_tiled(P.step_[First + K].o) || ...);
     const index_t rows = f.step[First].loop[0];
-    if constexpr (!in_batch_tiles) // a batch has at least least_images
+    if constexpr (!in_batch_tiles) // a batch has at least least_batch
       if (rows == 0) {
         if constexpr (sums) (stores_of_step<P, First + K>::clear(f.step[First + K]), ...);
         return;

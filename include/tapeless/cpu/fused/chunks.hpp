@@ -38,7 +38,7 @@ template <auto Code, class T> struct stores_of {
   static void redirect(const frame_step& f, index_t chunk, void** base) {
     int part = 0;
     for (int k = 0; k < Code.stores; ++k)
-      if (at(k).splits) {
+      if (at(k).has_partials) {
         base[at(k).slot] = partial(f, part) + chunk * size(f, part);
         ++part;
       }
@@ -53,7 +53,7 @@ template <auto Code, class T> struct stores_of {
     void* of[carries() > 0 ? carries() : 1];
     carried(const frame_step& f, index_t chunk) {
       int n = slots;
-      for (int k = 0; k < Code.stores; ++k) n += at(k).splits;
+      for (int k = 0; k < Code.stores; ++k) n += at(k).has_partials;
       for (int k = 0; k < carries(); ++k) {
         const frame_slot& s = f.slot[n + k];
         of[k] = static_cast<T*>(s.data()) + chunk * 2 * s.s.d[0];
@@ -67,12 +67,12 @@ template <auto Code, class T> struct stores_of {
     void* base[slots];
     redirect(f, chunk, base);
     for (int k = 0, part = 0; k < Code.stores; ++k)
-      if (at(k).splits) std::fill_n(static_cast<T*>(base[at(k).slot]), size(f, part++), identity(k));
+      if (at(k).has_partials) std::fill_n(static_cast<T*>(base[at(k).slot]), size(f, part++), identity(k));
   }
   static void combine(const frame_step& f, index_t chunks) {
     int part = 0;
     for (int k = 0; k < Code.stores; ++k)
-      if (at(k).splits) {
+      if (at(k).has_partials) {
         combine_partials(at(k).is_max, partial(f, part), chunks, size(f, part),
                          static_cast<T*>(f.slot[at(k).slot].data()));
         ++part;

@@ -49,7 +49,7 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
   constexpr index_t ahead = 8;
   const index_t blocks = ceil_div(rows, MR), size = rows / blocks, larger = rows % blocks;
   const auto steps = [&](index_t first, index_t last, auto inside,
-                         auto listed) __attribute__((always_inline)) {
+                         auto by_list) __attribute__((always_inline)) {
     for (index_t p = first; p < last; ++p) {
       const T* from = a.line(p);
       if (p + ahead < k)
@@ -58,7 +58,7 @@ template <class V, class T> void pack_columns(index_t rows, index_t k, const mat
       T* t = to + p * (size + 1);
       const auto part = [&](index_t block, index_t i) __attribute__((always_inline)) {
         const index_t lanes = std::min(W, block - i);
-        if constexpr (inside && !listed)
+        if constexpr (inside && !by_list)
           store(t + i, load<V>(from + i)); // later steps overwrite what is too much
         else {
           const V v = end - from - i >= W ? load<V>(from + i) : load_n<V>(from + i, lanes);

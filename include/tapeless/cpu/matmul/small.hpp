@@ -93,7 +93,8 @@ template <class T, int M, int NV, int N, int Last, int Chains, int K, int ARow, 
     const int end = std::min(whole, first + block);
     for (int p = first + Chains; p < end; p += Chains)
       unroll<Chains>([&](auto t) __attribute__((always_inline)) { step(p + t, t, std::false_type{}); });
-    if ((first += block) >= whole) break;
+    first += block;
+    if (first >= whole) break;
     unroll<M>([&](auto i) __attribute__((always_inline)) {
       unroll<NV>([&](auto j) __attribute__((always_inline)) {
         V sum = acc[0][i][j];

@@ -142,7 +142,7 @@ template <class V, class T> struct tiles_to_come {
     const index_t jn = next_panel(j), more = next_rows();
     const index_t later = (call < lines && jn > 0) || more > 0 ? p : p + kb;
     const index_t x = (j / B::NR * (ceil_div(mc, B::MR) - lines) + call - lines) * line;
-    if (kb < 128 || later >= k) return {}; // short: little comes from far
+    if (kb < 128 || later >= k) return {}; // short: little of it comes from memory
     if (call < lines) return {.p = b.at(later, j0 + jn).p + call * line, .step = b.row};
     if (x >= rows - more) return {};
     return {.p = a.at(more + x, later).p, .step = a.col};

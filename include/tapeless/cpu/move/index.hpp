@@ -6,10 +6,11 @@
 #pragma once
 #include <algorithm>
 #include <type_traits>
-#include "../../core/shape.hpp"
+#include "../../expr/op.hpp"
 #include "../base/long_sums.hpp"
-#include "../base/simd.hpp"
+#include "../base/operand.hpp"
 #include "../base/team.hpp"
+#include "../../plan/ir/step.hpp"
 
 namespace tapeless::cpu {
 
@@ -171,5 +172,43 @@ template <class T, class Team> void argmax_axes(const Team& team, const shape& s
     y[k] = where;
   });
 }
+
+// ---- steps
+template <> struct kernel_for<detail::op::pad> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    const shape &x = c.operand(0), &y = c.result();
+    pad_axis(team, c.before_axis(x), x.d[c.axis()], y.d[c.axis()], c.after_axis(x),
+             static_cast<index_t>(c.step.attr2), c.in(0), c.out());
+  }
+};
+template <> struct kernel_for<detail::op::concat> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    const shape &a = c.operand(0), &b = c.operand(1);
+    concat_axis(team, c.before_axis(a), a.d[c.axis()], b.d[c.axis()], c.after_axis(a), c.in(0), c.in(1),
+                c.out());
+  }
+};
+template <> struct kernel_for<detail::op::gather> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    const shape &x = c.operand(0), &i = c.operand(1);
+    gather_axis(team, c.before_axis(x), x.d[c.axis()], product(i, 0, i.rank), c.after_axis(x), c.in(0),
+                c.index(1), c.out());
+  }
+};
+template <> struct kernel_for<detail::op::scatter_add> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    const shape &y = c.result(), &i = c.operand(1);
+    T* const lost = c.step.carries > 0 ? static_cast<T*>(c.frame.slot[c.step.loads + 1].data()) : nullptr;
+    scatter_add_axis(team, c.before_axis(y), y.d[c.axis()], product(i, 0, i.rank), c.after_axis(y), c.in(0),
+                     c.index(1), c.step.loads > 2 ? c.in(2) : nullptr, c.out(), lost,
+                     lost ? reinterpret_cast<std::uint8_t*>(lost + product(y, 0, y.rank)) : nullptr);
+  }
+};
+template <> struct kernel_for<detail::op::argmax> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    argmax_axes(team, c.operand(0), static_cast<unsigned>(c.step.attr), c.in(0),
+                c.template out<std::int32_t>());
+  }
+};
 
 } // namespace tapeless::cpu

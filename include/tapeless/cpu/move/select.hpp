@@ -14,6 +14,9 @@
 #include <limits>
 #include <type_traits>
 #include "../../core/dtype.hpp"
+#include "../../ops/select.hpp"
+#include "../../plan/ir/step.hpp"
+#include "../base/operand.hpp"
 #include "../base/team.hpp"
 
 namespace tapeless::cpu {
@@ -203,6 +206,29 @@ index_t select_extreme_of_each(bool least, index_t n, index_t k, index_t segment
     count += int(s < segments) & int(!before(start[s], row));
   }
   return count;
+}
+
+// ---- steps
+// Returns the number of chosen rows.
+template <class T> index_t run_select(const detail::step& s, const frame_step& f) {
+  const detail::select_attributes q = detail::attributes_of_select(s);
+  const index_t n = f.slot[0].s.d[0];
+  const T* const x = static_cast<const T*>(f.slot[0].data());
+  const auto* const second = s.loads > 1 ? static_cast<const std::int32_t*>(f.slot[1].data()) : nullptr;
+  const auto rows = static_cast<std::int32_t*>(f.slot[s.loads].data());
+  if constexpr (std::is_same_v<T, detail::mask_byte>) return select_nonzero(n, x, rows);
+  else {
+    if (!q.by_order()) return select_nonzero(n, x, rows);
+    if (q.segments > 0) { // sorts all rows in scratch: the result may have no room for all
+      const auto scratch = [&](int k) { return static_cast<std::int32_t*>(f.slot[s.loads + k].data()); };
+      const index_t count =
+          select_extreme_of_each(q.least(), n, q.k, q.segments, x, second, scratch(2), scratch(1));
+      std::copy_n(scratch(2), count, rows);
+      return count;
+    }
+    const index_t most = q.most_of(n);
+    return select_extreme(q.least(), n, second == nullptr ? most : std::min<index_t>(most, *second), x, rows);
+  }
 }
 
 } // namespace tapeless::cpu

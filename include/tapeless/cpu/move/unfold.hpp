@@ -5,9 +5,12 @@
 // A chunk of unfold is one (n, o), of fold one (n, c). V names the architecture.
 #include <algorithm>
 
-#include "../../core/geometry.hpp"
+#include "../../core/bf16.hpp"
+#include "../../expr/op.hpp"
+#include "../../ops/unfold.hpp"
+#include "../../plan/ir/step.hpp"
 #include "../base/long_sums.hpp"
-#include "../base/simd.hpp"
+#include "../base/operand.hpp"
 #include "../base/team.hpp"
 
 namespace tapeless::cpu {
@@ -58,5 +61,32 @@ void fold(const Team& team, const unfold_extents& e, const T* dy, T* dx) {
       }
   });
 }
+
+// ---- steps
+// x: the operand of unfold, the result of fold
+constexpr unfold_extents unfold_of(const detail::step& s, const shape& x) {
+  const detail::axis_window a = detail::unpack_axis(s.attr);
+  return {.n = x.d[0],
+          .c = x.d[1],
+          .d = x.d[2],
+          .area = x.d[3] * x.d[4],
+          .taps = a.taps,
+          .out = a.count(x.d[2]),
+          .stride = a.stride,
+          .front = a.front,
+          .dil = a.dilation};
+}
+
+template <> struct kernel_for<detail::op::unfold> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    using V = simd<std::conditional_t<std::is_same_v<T, bf16>, float, T>>;
+    unfold<T, Team, V>(team, unfold_of(c.step, c.operand(0)), c.in(0), c.out());
+  }
+};
+template <> struct kernel_for<detail::op::fold> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    fold<T>(team, unfold_of(c.step, c.result()), c.in(0), c.out());
+  }
+};
 
 } // namespace tapeless::cpu

@@ -13,8 +13,12 @@
 #include <cstdint>
 #include <limits>
 
-#include "../../core/geometry.hpp"
+#include "../../expr/op.hpp"
+#include "../../ops/pool.hpp"
+#include "../../ops/window.hpp"
+#include "../../plan/ir/step.hpp"
 #include "../base/long_sums.hpp"
+#include "../base/operand.hpp"
 #include "../base/team.hpp"
 #include "nhwc.hpp"
 #include "nhwc_pull.hpp"
@@ -186,5 +190,60 @@ template <class T, team Team, class V = simd<T>> void window_spread(const Team& 
       }
   });
 }
+
+constexpr window_extents window_of(const detail::step& s, const shape& image, const shape& result) {
+  using detail::image_of;
+  const shape x = image_of(image, s.attr2), y = image_of(result, s.attr2);
+  const pair2 k = detail::unpack_kernel(s.attr2);
+  auto e = sliding<window_extents>(s, x, y);
+  const bool nhwc = detail::is_nhwc(s.attr2);
+  e.planes = nhwc ? x.d[0] : x.d[0] * x.d[1];
+  e.inner = nhwc ? x.d[1] : 1;
+  e.r = k.h;
+  e.s = k.w;
+  return e;
+}
+template <class T> constexpr T window_factor(const detail::step& s) {
+  const pair2 k = detail::unpack_kernel(s.attr2);
+  return detail::is_mean(s.attr2) ? static_cast<T>(1.0 / (k.h * k.w)) : T(1);
+}
+
+// ---- steps
+template <class T> constexpr window_extents window_down(const kernel_call<T>& c) {
+  return window_of(c.step, c.operand(0), c.result());
+}
+template <class T> constexpr window_extents window_up(const kernel_call<T>& c) {
+  return window_of(c.step, c.result(), c.operand(0));
+}
+template <> struct kernel_for<detail::op::window_max> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    window_max<T>(team, window_down(c), c.in(0), c.out());
+  }
+};
+template <> struct kernel_for<detail::op::window_argmax> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    window_argmax<T>(team, window_down(c), c.in(0), c.template out<std::int32_t>());
+  }
+};
+template <> struct kernel_for<detail::op::window_gather> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    window_gather<T>(team, window_down(c), c.in(0), c.index(1), c.out());
+  }
+};
+template <> struct kernel_for<detail::op::window_scatter> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    window_scatter<T>(team, window_up(c), c.index(1), c.in(0), c.out());
+  }
+};
+template <> struct kernel_for<detail::op::window_sum> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    window_sum<T>(team, window_down(c), window_factor<T>(c.step), c.in(0), c.out());
+  }
+};
+template <> struct kernel_for<detail::op::window_spread> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    window_spread<T>(team, window_up(c), window_factor<T>(c.step), c.in(0), c.out());
+  }
+};
 
 } // namespace tapeless::cpu

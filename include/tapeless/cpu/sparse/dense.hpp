@@ -5,9 +5,14 @@
 //   entries_of   y[e] = d[i_e, j_e]          dense_of   y[i_e, j_e] = values[e], and 0 elsewhere
 #pragma once
 #include <algorithm>
-#include "../base/simd.hpp"
+#include "../../core/csr_tiles.hpp"
+#include "../../expr/op.hpp"
+#include "../../ops/sparse_dense.hpp"
+#include "../../ops/spmm.hpp"
+#include "../base/operand.hpp"
 #include "csr.hpp"
 #include "tiles.hpp"
+#include "../../plan/ir/step.hpp"
 
 namespace tapeless::cpu {
 
@@ -44,5 +49,31 @@ void dense_of(const Team& team, const Matrix& a, index_t rows, index_t columns, 
     each([&](index_t e, index_t i, index_t j) { y[i * columns + j] = values[e]; });
   });
 }
+
+// ---- steps
+// act(matrix, rows, columns): the pattern of the step, and the extents of s, the dense matrix
+template <class T, class Act> void with_pattern(const kernel_call<T>& c, const shape& s, Act act) {
+  const index_t rows = s.d[0], columns = s.d[1];
+  if ((c.step.attr & detail::in_tiles) != 0)
+    act(csr_tiles{detail::tiling_of(rows, columns, c.operand(0).d[0], sizeof(T)), c.index(1), c.index(0)},
+        rows, columns);
+  else
+    act(csr_rows{row_ends{c.frame.slot[1].data(), (c.step.attr & detail::entries_wide) != 0}, c.index(0)},
+        rows, columns);
+}
+template <> struct kernel_for<detail::op::entries_of> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    with_pattern(c, c.operand(2), [&](const auto& a, index_t rows, index_t columns) {
+      entries_of<T>(team, a, rows, columns, c.in(2), c.out());
+    });
+  }
+};
+template <> struct kernel_for<detail::op::dense_of> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    with_pattern(c, c.result(), [&](const auto& a, index_t rows, index_t columns) {
+      dense_of<T>(team, a, rows, columns, c.in(2), c.out());
+    });
+  }
+};
 
 } // namespace tapeless::cpu

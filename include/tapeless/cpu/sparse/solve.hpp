@@ -4,8 +4,13 @@
 // Substitution with a triangle of a square CSR matrix A: A x = b, or A^T x = b with the rows in place.
 #pragma once
 #include <algorithm>
+#include "../../expr/op.hpp"
+#include "../../ops/sparse_solve.hpp"
+#include "../../ops/spmm.hpp"
 #include "../base/long_sums.hpp"
+#include "../base/operand.hpp"
 #include "csr.hpp"
+#include "../../plan/ir/step.hpp"
 
 namespace tapeless::cpu {
 
@@ -73,5 +78,20 @@ template <class T, class Ends> void keep_triangle(const csr_rows<Ends>& a, bool 
     if (diagonal && row.diagonal >= 0) y[row.diagonal] = T(1);
   }
 }
+
+// ---- steps
+template <> struct kernel_for<detail::op::sparse_solve> {
+  template <auto, class T, class Team> static void run(const Team&, const kernel_call<T>& c) {
+    const auto has = [&](std::uint64_t attribute) { return (c.step.attr & attribute) != 0; };
+    const shape& x = c.result();
+    const triangular_solve how{x.d[0], product(x, 1, x.rank), has(detail::solves_upper),
+                               has(detail::solves_unit), has(detail::spmm_transposed)};
+    if (!has(detail::solves_wide)) solve<T>(how, csr_rows{c.index(1), c.index(0)}, c.in(2), c.in(3), c.out());
+    else {
+      const auto* const end = static_cast<const std::int64_t*>(c.frame.slot[1].data());
+      solve<T>(how, csr_rows{end, c.index(0)}, c.in(2), c.in(3), c.out());
+    }
+  }
+};
 
 } // namespace tapeless::cpu

@@ -6,8 +6,12 @@
 // its sums has lost.
 #pragma once
 #include <algorithm>
+#include "../../expr/op.hpp"
+#include "../../ops/spgemm.hpp"
 #include "../base/long_sums.hpp"
+#include "../base/operand.hpp"
 #include "csr.hpp"
+#include "../../plan/ir/step.hpp"
 
 namespace tapeless::cpu {
 
@@ -60,5 +64,28 @@ void spgemm_b(const spgemm_patterns<Ends>& p, index_t nnz, const T* a, const T* 
   each_meeting(p, 0, p.rows,
                [&](index_t i, index_t j, index_t k) { add_compensated(b[j], lost[j], a[i] * c[k]); });
 }
+
+// ---- steps
+template <> struct kernel_for<detail::op::spgemm> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    const index_t n = c.operand(1).d[0];
+    const std::uint64_t attr = c.step.attr;
+    const auto run = [&](const auto& p) {
+      const auto makes = detail::made_by_spgemm(attr);
+      T* const lost = static_cast<T*>(c.frame.slot[c.step.loads + 1].data());
+      if (makes == detail::spgemm_a) spgemm_a<T>(team, p, c.in(6), c.in(7), c.out(), lost);
+      else if (makes == detail::spgemm_c) spgemm_c<T>(team, p, c.in(6), c.in(7), c.out(), lost);
+      else spgemm_b<T>(p, c.result().d[0], c.in(6), c.in(7), c.out(), lost);
+    };
+    const auto rows = [&](int k) {
+      const bool wide = (attr & detail::spgemm_wide(k)) != 0;
+      return csr_rows{row_ends{c.frame.slot[2 * k + 1].data(), wide}, c.index(2 * k)};
+    };
+    if (detail::made_by_spgemm(attr) != attr) run(spgemm_patterns<row_ends>{rows(0), rows(1), rows(2), n});
+    else
+      run(spgemm_patterns<const std::int32_t*>{
+          {c.index(1), c.index(0)}, {c.index(3), c.index(2)}, {c.index(5), c.index(4)}, n});
+  }
+};
 
 } // namespace tapeless::cpu

@@ -96,23 +96,12 @@ protected:
     if (!a.found()) return x;
     const node v = g_[x];
     const shape s = with_rows(v.s, a, list.count);
-    switch (v.o) {
-      case op::copy:
-        if (v.attr == 0) return gathered(v.in[0], list, a);
-        break;
-      case op::expand: {
-        const shape inner = g_[v.in[0]].s;
-        const int axis = a.axis - (v.s.rank - inner.rank);
-        const bool repeats = axis < 0 || inner.d[axis] == 1;
-        return expand(g_, repeats ? v.in[0] : gathered(v.in[0], list, {axis, a.block}), s);
-      }
-      case op::transpose:
-        return transpose(g_, gathered(v.in[0], list, {perm_axis(v.attr, a.axis), a.block}), v.attr);
-      case op::reshape:
-        if (const row_axis b = reshaped_rows(v.s, a, list.n, g_[v.in[0]].s); b.found())
-          return reshape(g_, gathered(v.in[0], list, b), s);
-        break;
-      default: break;
+    if (v.o == op::copy && v.attr == 0) return gathered(v.in[0], list, a);
+    if (rule(v.o).k == kind::view && v.o != op::slice) {
+      const shape inner[3] = {g_[v.in[0]].s};
+      const operand_rows x = rule(v.o).facts.axes(v, inner, 0, a, list.n);
+      if (x.repeated || x.axis.found())
+        return remade(v, {x.repeated ? v.in[0] : gathered(v.in[0], list, x.axis), no_node, no_node}, s);
     }
     if (v.o == op::reshape && v.s.rank > 1 &&
         squeezed(v.s) == shape{1, {list.n}}) // a vector with axes of extent 1
@@ -140,18 +129,8 @@ protected:
                                      : unary(g_, v.o, in[0], v.t);
       return expand(g_, r, s);
     }
-    switch (v.o) {
-      case op::sum: return sum(g_, in[0], static_cast<unsigned>(v.attr));
-      case op::expand: return expand(g_, in[0], s);
-      case op::reshape: return reshape(g_, in[0], s);
-      case op::transpose: return transpose(g_, in[0], v.attr);
-      case op::slice: {
-        const int axis = static_cast<int>(v.attr);
-        return slice(g_, in[0], axis, static_cast<extent_t>(v.attr2), s.d[axis]);
-      }
-      case op::matmul: return matmul(g_, in[0], in[1], (v.attr & 1u) != 0, (v.attr & 2u) != 0);
-      default: return again(v, in, s);
-    }
+    const make_rule& make = rule(v.o).facts.make;
+    return make.simplifies ? make.call(g_, v, in, s) : again(v, in, s);
   }
   // Is node i this vector, or a reshape of the same node?
   constexpr bool is_reshape_of(int i, int vector) const {
@@ -160,10 +139,6 @@ protected:
     int rows = 0;
     for (int a = 0; a < v.s.rank; ++a) rows += v.s.d[a] == numel(m.s) ? 1 : 0;
     return rows == 1;
-  }
-  constexpr void shapes_of(const node& v, shape (&s)[3]) const {
-    for (int k = 0; k < 3; ++k)
-      if (v.in[k] >= 0) s[k] = at(v.in[k]).s;
   }
   constexpr raw_program finished(const vec<int>& outputs) {
     raw_program r = compact(g_, outputs);

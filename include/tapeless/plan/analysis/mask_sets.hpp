@@ -4,7 +4,7 @@
 // mask_sets: the rows outside of which a node is zero, as sets of masks of rows. w * (v * l) is zero where w or v is 0:
 // one set {w, v}. w * l1 + v * l2 is zero where both are 0: two sets {w} and {v}.
 #pragma once
-#include "../../ops/zero.hpp"
+#include "../../ops/read_facts.hpp"
 #include "graph_rewriter.hpp"
 
 namespace tapeless::detail {
@@ -106,8 +106,7 @@ class mask_sets_of : graph_rewriter {
         r.axis = first_axis(v.s);
         return r;
       }
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     int axis = no_node;
     unsigned along = 0; // operands with rows along that axis; others are ignored
     for (int k = 0; k < 3; ++k) {

@@ -5,7 +5,9 @@
 // mean(mask * loss). A mask may have several axes, as one of pixels. It then has as many rows as elements.
 #pragma once
 #include "../../ops/all.hpp"
-#include "row_axis.hpp"
+#include "../../ops/read_facts.hpp"
+#include "../../ops/conv.hpp"
+#include "../../ops/select_node.hpp"
 
 namespace tapeless::detail {
 
@@ -18,6 +20,7 @@ constexpr bool asks_if_finite(const node* nodes, const node& v) {
 }
 // max(x, c) with c > 0, or min(x, c) with c < 0
 constexpr bool bounded_off_zero(const node* nodes, const node& v) {
+  if (v.o != op::max && v.o != op::min) return false;
   for (int k = 0; k < 2; ++k) {
     const node& c = nodes[unexpanded(nodes[v.in[k]], v.in[k])];
     if (c.o != op::constant) continue;
@@ -25,6 +28,9 @@ constexpr bool bounded_off_zero(const node* nodes, const node& v) {
     if (v.o == op::max ? bound > 0 : bound < 0) return true;
   }
   return false;
+}
+constexpr bool is_elementwise_or_view(const node& v) {
+  return rule(v.o).k == kind::elementwise || rule(v.o).k == kind::view;
 }
 // For each node: is it a weight that may be exactly 0, and through which no derivative flows? It may be 0 if its op
 // keeps a zero or can make one; exp(x) and 1 / x cannot.
@@ -40,20 +46,10 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
       }
     if (v.active) varies[i] = 1;
     if (v.o == op::stop_gradient || v.t == dtype::boolean || v.t == dtype::i32) varies[i] = 0;
-    bool may = v.t == dtype::boolean || ((rule(v.o).k == kind::view || keeps_zero(v.o)) && z[0]);
-    switch (v.o) {
-      case op::input:
-      case op::sub: may = true; break;
-      case op::constant: may = is_zero(nodes, i); break;
-      case op::div:
-      case op::pow:
-      case op::gather: may = may || z[0]; break;
-      case op::mul: may = z[0] || z[1]; break;
-      case op::max:
-      case op::min: may = (z[0] || z[1]) && !bounded_off_zero(nodes, v); break;
-      case op::add: may = z[0] && z[1]; break;
-      case op::where: may = may || z[1] || z[2]; break;
-      default: break;
+    bool may = v.t == dtype::boolean || v.o == op::input || (v.o == op::constant && is_zero(nodes, i));
+    if (is_elementwise_or_view(v) || v.o == op::gather) {
+      const unsigned zeros = (z[0] ? 1u : 0u) | (z[1] ? 2u : 0u) | (z[2] ? 4u : 0u);
+      may = may || (holds(rule(v.o).facts.zero, zeros, 7, 0) && !bounded_off_zero(nodes, v));
     }
     zero[i] = may;
   }
@@ -92,7 +88,7 @@ constexpr extent_t rows_of_product(const node& v) {
   for (int a = 1; v.o == op::matmul && a + 1 < v.s.rank; ++a) rows = times(rows, v.s.d[a]);
   return rows;
 }
-// Products and convolutions, one for each number of rows.
+// Products and convolutions: one for each number of rows.
 constexpr vec<int> products(const node* nodes, int size) {
   vec<int> r;
   for (int i = 0; i < size; ++i) {
@@ -103,8 +99,7 @@ constexpr vec<int> products(const node* nodes, int size) {
   }
   return r;
 }
-// Positions are int32. If a mask has several axes, some product must have its rows: else it may be a tensor of another
-// kind.
+// May it be a mask of rows? Positions of rows are int32. A mask of several axes is one only if some product has its rows.
 constexpr bool may_have_rows(const node* nodes, const node& mask, const vec<int>& of_products) {
   const shape rows = squeezed(mask.s);
   const extent_t n = numel(rows);
@@ -140,13 +135,11 @@ constexpr bool keeps_weight(const node* nodes, int m) {
   const auto is = [&](int x) { return x >= 0 && keeps[x] != 0; };
   for (int i = 0; i <= m; ++i) {
     const node& v = nodes[i];
-    switch (v.o) {
-      case op::input: keeps[i] = v.is_loss_weight; break;
-      case op::mul: keeps[i] = is(v.in[0]) || is(v.in[1]); break;
-      case op::where: keeps[i] = is(v.in[1]) && is_zero(nodes, v.in[2]); break;
-      case op::div: keeps[i] = is(v.in[0]); break;
-      default: keeps[i] = (rule(v.o).k == kind::view || has_zeros_of_operand(v)) && is(v.in[0]);
-    }
+    const op_facts& facts = rule(v.o).facts;
+    if (v.o == op::input) keeps[i] = v.is_loss_weight;
+    else if (v.o == op::where) keeps[i] = is(v.in[1]) && is_zero(nodes, v.in[2]);
+    else if (is_elementwise_or_view(v) && (v.o != op::cast || is_float(v.t)) && holds(facts.nonzero, 0, 7, 0))
+      keeps[i] = holds(facts.zero, (is(v.in[0]) ? 1u : 0u) | (is(v.in[1]) ? 2u : 0u), 0, maybe);
   }
   return keeps[m] != 0;
 }
@@ -168,9 +161,7 @@ constexpr vec<int> masks_of(const node* nodes, int size, bool one = false) {
   for (int i = 0; i < size; ++i)
     for (int k = 0; k < 2; ++k) {
       const int m = mask_of(nodes, weights, nodes[i], k);
-      bool known = m < 0;
-      for (const int j : all) known = known || j == m;
-      if (!known && may_have_rows(nodes, nodes[m], of_products)) all.push_back(m);
+      if (m >= 0 && !all.contains(m) && may_have_rows(nodes, nodes[m], of_products)) all.push_back(m);
       if (one && !all.empty()) return all;
     }
   const auto turn_of = [&](int m) {

@@ -94,9 +94,7 @@ template <class Cost> constexpr double cost_of_products(const raw_program& p,
   double sum = 0;
   for (const node& v : p.nodes) {
     if (!is_heavy(v.o)) continue;
-    shape s[3]{};
-    for (int k = 0; k < 3; ++k)
-      if (v.in[k] >= 0) s[k] = p.nodes[v.in[k]].s;
+    const operand_shapes s(p, v);
     sum += Cost::product_ns(extents.number(rule(v.o).flops(v, s)));
   }
   return sum;
@@ -105,9 +103,7 @@ template <class Cost> constexpr double cost_of_rows(const raw_program& p) {
   const assumed_extents extents(p);
   double sum = cost_of_products<Cost>(p, extents);
   for (const node& v : p.nodes) {
-    shape s[3]{};
-    for (int k = 0; k < 3; ++k)
-      if (v.in[k] >= 0) s[k] = p.nodes[v.in[k]].s;
+    const operand_shapes s(p, v);
     const kind k = rule(v.o).k;
     if (k == kind::elementwise || k == kind::reduction)
       sum += Cost::elementwise_ns(extents.number(rule(v.o).flops(v, s)));

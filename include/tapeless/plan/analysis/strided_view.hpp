@@ -39,7 +39,7 @@ constexpr void unsqueeze(const shape& inner, const extent_t (&si)[max_rank], con
   }
 }
 
-template <class Nodes> constexpr strided_view strides_through_views(const Nodes& nodes, int x) {
+constexpr strided_view strides_through_views(const node* nodes, int x) {
   const node& v = nodes[x];
   strided_view r;
   if (rule(v.o).k != kind::view) {

@@ -73,11 +73,25 @@ protected:
     const int above = binary(g_, op::ge, at, number(lo));
     return hi == n ? above : binary(g_, op::logical_and, above, below);
   }
-  // The mask that is true at the positions in a list of indices.
-  constexpr int mask_of_indices(int index, extent_t n) {
-    const int ones = expand(g_, g_.constant(1, dtype::i32), g_[index].s);
-    const int occurrences = scatter_add(g_, ones, index, 0, shape{1, {n}});
-    return binary(g_, op::gt, occurrences, g_.constant(0, dtype::i32));
+  // The mask that is true at the positions in a list of indices; of those alone that `counts`, a mask of the list.
+  constexpr int mask_of_indices(int index, extent_t n, int counts = no_node) {
+    const int none = g_.constant(0, dtype::i32), one = g_.constant(1, dtype::i32);
+    const int ones = expand(g_, counts < 0 ? one : where(g_, counts, one, none), g_[index].s);
+    return binary(g_, op::gt, scatter_add(g_, ones, index, 0, shape{1, {n}}), none);
+  }
+  // A part of the elements that scatter_add node i adds, as a part of its result: the positions of those that it keeps.
+  // An empty shape: it varies along other axes.
+  constexpr part scattered(const part& p, int i) {
+    const node& v = at(i);
+    const int axis = static_cast<int>(v.attr), axes = at(v.in[1]).s.rank;
+    shape of_list;
+    for (int a = 0; a < p.s.rank; ++a)
+      if (a >= axis && a < axis + axes) of_list.d[of_list.rank++] = p.s.d[a];
+      else if (varies(p, a)) return {};
+    const extent_t n = v.s.d[axis];
+    const shape s = one_axis(v.s.rank, axis, n);
+    if (dry_) return p.as(no_node, s);
+    return p.as(reshape(g_, mask_of_indices(made_[v.in[1]], n, reshape(g_, p.mask, of_list)), s), s);
   }
   static constexpr shape one_axis(int rank, int axis, extent_t n) {
     shape s;
@@ -93,110 +107,84 @@ protected:
     const shape s = one_axis(v.s.rank, axis, n);
     return {dry_ ? no_node : reshape(g_, range(n, lo, lo + from.d[axis]), s), s};
   }
-  // The parts of node i, a view or a move of elements, from those of operand 0.
-  constexpr parts moved_parts(int i) {
+  // A part of operand k of node i, as a part of the result. An empty shape: it has no such form.
+  constexpr part passed(int i, int k, const part& p) {
     const node& v = at(i);
-    const shape from = at(v.in[0]).s;
-    const int axis = static_cast<int>(v.attr);
-    parts r;
-    if (v.o == op::pad) add(r, part_of_pad(v, from));
-    if (v.o == op::scatter_add) {
-      const shape s = one_axis(v.s.rank, axis, v.s.d[axis]);
-      add(r, {dry_ ? no_node : reshape(g_, mask_of_indices(made_[v.in[1]], v.s.d[axis]), s), s});
-    }
-    bool drops = false;
-    for (const part& p : of_[v.in[0]]) {
-      shape s = p.s;
-      switch (v.o) {
-        case op::expand: add(r, p.as(p.mask, ranked(p.s, v.s.rank))); break;
-        case op::reshape:
-          if (const part q = reshaped(p, from, v.s); q.s.rank == v.s.rank && (dry_ || q.mask >= 0)) add(r, q);
-          else drops = true;
-          break;
-        case op::transpose:
-          for (int a = 0; a < s.rank; ++a) s.d[a] = p.s.d[perm_axis(v.attr, a)];
-          add(r, p.as(dry_ ? no_node : transpose(g_, reshape(g_, p.mask, p.s), v.attr), s));
-          break;
-        case op::slice:
-          if (!varies(p, axis)) add(r, p);
-          else {
-            s.d[axis] = v.s.d[axis];
-            const auto lo = static_cast<extent_t>(v.attr2);
-            add(r, p.as(dry_ ? no_node : slice(g_, reshape(g_, p.mask, p.s), axis, lo, s.d[axis]), s));
-          }
-          break;
-        case op::pad:
-          if (!varies(p, axis)) add(r, p);
-          else {
-            s.d[axis] = v.s.d[axis];
-            const auto lo = static_cast<extent_t>(v.attr2), hi = v.s.d[axis] - lo - from.d[axis];
-            add(r, p.as(dry_ ? no_node : pad(g_, reshape(g_, p.mask, p.s), axis, lo, hi), s));
-          }
-          break;
-        case op::gather: {
-          const shape index = at(v.in[1]).s;
-          if (varies(p, axis)) {
-            s = detail::gathered(p.s, index, axis);
-            add(r, p.as(dry_ ? no_node : gather(g_, reshape(g_, p.mask, p.s), made_[v.in[1]], axis), s));
-          } else add(r, moved(p, detail::gathered(p.s, keepdims(index, all_axes(index)), axis)));
-          break;
-        }
-        case op::scatter_add: {
-          const int axes = at(v.in[1]).s.rank;
-          bool along = false;
-          for (int a = axis; a < axis + axes; ++a) along = along || varies(p, a);
-          s = {};
-          for (int a = 0; a < p.s.rank; ++a) {
-            if (a == axis) s.d[s.rank++] = 1;
-            if (a < axis || a >= axis + axes) s.d[s.rank++] = p.s.d[a];
-          }
-          if (axis == p.s.rank) s.d[s.rank++] = 1;
-          if (!along) add(r, moved(p, s));
-          else drops = true;
-          break;
-        }
-        default: break;
-      }
-    }
-    r = kept(r, drops);
-    if (v.o == op::scatter_add && v.in[2] >= 0) return united(r, of_[v.in[2]]);
-    return r;
-  }
-  // The parts of a sum over axes.
-  constexpr parts summed_parts(int i) const {
-    const node& v = at(i);
-    parts r;
-    bool drops = false;
-    for (const part& p : of_[v.in[0]]) {
-      bool along = false;
-      for (int a = 0; a < p.s.rank; ++a) along = along || (((v.attr >> a) & 1u) != 0 && varies(p, a));
-      if (!along) add(r, p);
-      else drops = true;
-    }
-    return kept(r, drops);
-  }
-  // The parts of an op that computes each image from the same image of its operand.
-  constexpr parts parts_of_images(int i) {
-    const node& v = at(i);
-    parts r;
-    bool drops = false;
-    for (const part& p : of_[v.in[0]]) {
-      if (!is_of_images(p)) {
-        drops = true;
+    if (v.o == op::reshape) return reshaped(p, at(v.in[0]).s, v.s);
+    const op_facts& facts = rule(v.o).facts;
+    const operand_shapes s(p_, v);
+    shape to = one_axis(v.s.rank, no_node, 1), made = v.s; // made: where v moves the elements of the mask
+    unsigned left = 0; // axes of the mask that no axis of the result follows
+    for (int a = 0; a < p.s.rank; ++a)
+      if (varies(p, a)) left |= 1u << a;
+    bool in_order = true;
+    int before = no_node;
+    for (int a = 0; a < v.s.rank; ++a) {
+      const row_axis from = facts.axes(v, s, k, {a, 1}, v.s.d[a]).axis;
+      if (!from.found()) continue;
+      if (from.block != 1) { // images of several rows: each as often as the mask repeats it
+        if (left != 1u << from.axis) continue;
+        const shape all = one_axis(v.s.rank, a, v.s.d[a]);
+        if (const int m = repeated_from(p, v.s.d[a]); dry_ || m >= 0) return p.as(mask_as(m, all), all);
         continue;
       }
-      const extent_t n = p.s.d[0];
-      const shape s = one_axis(v.s.rank, 0, n == 1 ? 1 : v.s.d[0]);
-      if (n == s.d[0]) add(r, moved(p, s));
-      else if (const extent_t planes = quotient(v.s.d[0], n); v.o == op::unfold && planes > 0) {
-        const shape one{2, {n, 1}}, each{2, {n, planes}};
-        add(r, p.as(dry_ ? no_node : reshape(g_, expand(g_, reshape(g_, p.mask, one), each), s), s));
-      } else if (const int m = v.o == op::fold ? repeated_from(p, v.s.d[0]) : no_node;
-                 m >= 0 || (dry_ && v.o == op::fold))
-        add(r, p.as(mask_as(m, s), s));
-      else drops = true;
+      made.d[a] = to.d[a] = p.s.d[from.axis];
+      left &= ~(1u << from.axis);
+      if (to.d[a] == 1) continue;
+      in_order = in_order && from.axis > before;
+      before = from.axis;
     }
+    if (left == 0 && in_order) return moved(p, to);
+    if (v.o == op::scatter_add && k == 0) return scattered(p, i);
+    if (facts.moves) {
+      if (dry_) return p.as(no_node, made);
+      node w = v;
+      w.t = dtype::boolean;
+      int in[3] = {reshape(g_, p.mask, p.s), no_node, no_node};
+      for (int j = 1; j < 3; ++j)
+        if (v.in[j] >= 0) in[j] = made_[v.in[j]];
+      return p.as(remade(w, in, made), made);
+    }
+    for (int a = 0; a < p.s.rank; ++a) // rows that become several neighbours
+      if (left == 1u << a)
+        if (const row_axis r = where_rows_go(v, s, k, {a, 1}, p.s.d[a]); r.found()) {
+          const shape one{2, {p.s.d[a], 1}}, each{2, {p.s.d[a], r.block}},
+              all = one_axis(v.s.rank, r.axis, v.s.d[r.axis]);
+          return p.as(dry_ ? no_node : reshape(g_, expand(g_, reshape(g_, p.mask, one), each), all), all);
+        }
+    return {};
+  }
+  // The parts of operand k as parts of the result.
+  constexpr parts passed_parts(int i, int k) {
+    parts r;
+    bool drops = false;
+    for (const part& p : of_[at(i).in[k]])
+      if (const part q = passed(i, k, p); q.s.rank == at(i).s.rank && (dry_ || q.mask >= 0)) add(r, q);
+      else drops = true;
     return kept(r, drops);
+  }
+  // The parts of an op that is zero where some of its operands are.
+  constexpr parts passed_parts(int i) {
+    const node& v = at(i);
+    parts r;
+    if (v.o == op::pad) add(r, part_of_pad(v, at(v.in[0]).s));
+    if (v.o == op::scatter_add) {
+      const int axis = static_cast<int>(v.attr);
+      const shape s = one_axis(v.s.rank, axis, v.s.d[axis]);
+      const parts of_elements = passed_parts(i, 0);
+      part in_list{dry_ ? no_node : reshape(g_, mask_of_indices(made_[v.in[1]], v.s.d[axis]), s), s};
+      for (const part& p : of_elements) in_list.implied = in_list.implied || (!dry_ && varies(p, axis));
+      add(r, in_list);
+      add_all(r, of_elements);
+      if (v.in[2] >= 0) return united(r, of_[v.in[2]]);
+      return r;
+    }
+    for (const unsigned zeros : rule(v.o).facts.zero) {
+      if (zeros == (zero_0 | zero_1)) add_all(r, united(passed_parts(i, 0), passed_parts(i, 1)));
+      for (int k = 0; k < 2; ++k)
+        if (zeros == 1u << k) add_all(r, passed_parts(i, k));
+    }
+    return r;
   }
   // The node of n elements that the mask of this part repeats, or no_node.
   constexpr int repeated_from(const part& p, extent_t n) const {

@@ -33,7 +33,7 @@ template <int N, int O> class kernel_steps {
 
   // A slot of node x, whose block is that of node root: it is dense by construction.
   constexpr slot& add_operand(int root, int x) { return b_.add_slot(b_.home[root], b_.at(x).t, b_.at(x).s); }
-  // May s join the open sweep, as far as that tells, and does it?
+  // s joins the open sweep if it may and can. If it does not, the sweep ends.
   constexpr void join(step& s, int group, bool may) {
     s.sweep = may && b_.follows(s) && b_.open_sweep.joins(r_, s, {});
     if (!s.sweep) b_.end_sweep(group);
@@ -41,8 +41,8 @@ template <int N, int O> class kernel_steps {
   }
 
   // ---- steps of sparse matrices
-  // Slots for the masks of a CSR sweep, which are found when it ends: as many as there are ops that may make or read
-  // a mask, as far as the nodes of later groups leave room.
+  // The number of slots kept free for the masks of a CSR sweep, which are found when it ends: one for each op that may
+  // make or read a mask, unless nodes of later groups need the room.
   int most_masks_ = 0;
   constexpr int room_for_masks(int group) const {
     const int later = b_.member.size() - b_.first[group + 1];
@@ -85,10 +85,10 @@ template <int N, int O> class kernel_steps {
     if (!s.sweep) b_.open_sweep.open_csr_sweep(b_.source.nodes, i, group, r_.steps, room);
   }
 
-  // A convolution or a pool that may join a sweep over batch tiles. Its sums of weights' gradients: see end_sweep.
+  // A convolution or a pool may join a sweep over batch tiles. end_sweep places its partial gradients of weights.
   constexpr void put_in_sweep(int i, int group, step& s) {
     const node& v = b_.at(i);
-    const image_rows of = b_.images(i);
+    const batch_tiling of = b_.tiling(i);
     if (of.n == 0) {
       for (int k = s.slot0; k < r_.slots; ++k) b_.count_bytes(s.adjoint, r_.slot_[k].s, r_.slot_[k].t);
       return;
@@ -97,18 +97,18 @@ template <int N, int O> class kernel_steps {
     s.loop[0] = of.n;
     s.loop[1] = of.row;
     for (int k = s.slot0; k < r_.slots; ++k)
-      if (k == s.slot0 + s.loads ? writes_batch_rows(v.o) : reads_images(v.o, k - s.slot0))
+      if (k == s.slot0 + s.loads ? writes_batch_rows(v.o) : reads_batch_rows(v.o, k - s.slot0))
         r_.slot_[k].stride[0] = numel(r_.slot_[k].s) / of.n;
-    join(s, group, b_.open_sweep.takes_images(v.o, of.n, r_.steps - 1));
-    if (s.sweep) b_.open_sweep.join_images(of);
-    else b_.open_sweep.open_images(of, r_.steps);
+    join(s, group, b_.open_sweep.takes_batch(v.o, of.n, r_.steps - 1));
+    if (s.sweep) b_.open_sweep.join_batch(of);
+    else b_.open_sweep.open_batch(of, r_.steps);
     if (v.o != op::conv_wgrad) return;
     s.partial0 = r_.slots;
     b_.add_slot({}, v.t, v.s);
     s.partials = 1;
   }
 
-  // Slots of what a kernel needs besides operands and result.
+  // The slots that a kernel needs besides operands and result.
   constexpr void add_scratch(int i, step& s) {
     const node& v = b_.at(i);
     if (v.o == op::select && attributes_of_select(v).segments > 0) {
@@ -121,7 +121,7 @@ template <int N, int O> class kernel_steps {
     }
     const extent_t terms = v.o == op::scatter_add ? numel(r_.slot_[s.slot0 + 1].s) : 0;
     const bool scatters = v.o == op::scatter_add && is_float(v.t) && (!is_static(terms) || terms > short_sum);
-    // what sums have lost; of scatter_add also the hits of rows, a byte each
+    // the lost parts of sums; for scatter_add also the hits of each row, a byte each
     if (scatters || v.o == op::spgemm) {
       b_.add_slot(b_.allocate(numel(v.s), size_of(v.t) + 1, g_.of[i]), v.t, v.s);
       s.carries = 1;
@@ -137,7 +137,7 @@ template <int N, int O> class kernel_steps {
     const auto load = [&](int x) {
       const slot& q = add_operand(strides_through_views(b_.source.nodes, x).root, x);
       ++s.loads;
-      // read: of a base that is added to in place the rows; of a dense matrix the entries of a pattern
+      // only these are read: the rows of a base that is added to in place, the entries of a pattern in a dense matrix
       const bool as_made = v.o == op::entries_of && x == v.in[1];
       if (!is_batch_tiled(v.o))
         b_.count_bytes(s.adjoint,

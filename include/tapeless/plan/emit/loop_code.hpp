@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The code of a loop: the nodes of a group become instructions over registers, and what they read becomes slots.
+// The code of a loop. The nodes of a group become instructions over registers; the blocks that they read become slots.
 #pragma once
 #include "../analysis/strided_view.hpp"
 #include "../ir/step.hpp"
@@ -18,20 +18,20 @@ constexpr bool same_slot(const slot& a, const slot& b) {
     if (a.stride[i] != b.stride[i]) return false;
   return same_start(a, b);
 }
-// What a loop over `it` reads of a block: axes along which it stays have extent 1.
+// The shape of what a loop over `it` reads of a block. Axes along which it stays have extent 1.
 constexpr shape visited_of(shape it, const extent_t (&stride)[max_rank]) {
   for (int a = 0; a < it.rank; ++a)
     if (stride[a] == 0) it.d[a] = 1;
   return it;
 }
 
-// Strides of a loop with axis `lead` outermost: those of the axes other than 1.
-constexpr void loop_strides(const shape& s, const extent_t (&from)[max_rank], int lead,
+// The strides of the axes of s other than 1, in the order of the loop: its axis `outermost` comes first.
+constexpr void loop_strides(const shape& s, const extent_t (&from)[max_rank], int outermost,
                             extent_t (&to)[max_rank]) {
   int k = 0;
   for (int i = 0; i < s.rank; ++i)
     if (s.d[i] != 1) to[k++] = from[i];
-  outermost(to, lead);
+  move_to_front(to, outermost);
 }
 struct loop_load { // what a load reads, and whether only the adjoint does
   shape visited;
@@ -167,7 +167,7 @@ public:
     s.extents = r_.extents - s.extent0;
     s.customs = r_.customs - s.custom0;
   }
-  // How each load follows the innermost axis.   @pre the axes are final
+  // Sets the access of each load: how it follows the innermost axis.   @pre the axes are final
   constexpr void access_kinds(const step& s) {
     for (int k = s.code0; k < s.code0 + s.codes; ++k) {
       instruction q(r_.code[k]);

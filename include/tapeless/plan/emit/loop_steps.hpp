@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Steps that are loops: one for each group whose nodes share a loop. Here: its axes, stores, partial results of
-// chunks and sums of many terms. loop_code.hpp has its code.
+// Loop steps: one for each group whose nodes share a loop. Here are its axes, its stores, the partial results of its chunks
+// and its long sums. loop_code.hpp has its code.
 #pragma once
 #include "../../expr/node.hpp"
 #include "../ir/step.hpp"
@@ -23,14 +23,14 @@ constexpr bool may_split(const step& s) {
   return s.loop[0] > 0 && chunks_of(s.loop[0], n / s.loop[0], s.axes == 1).count > 1;
 }
 
-// How many sums y adds to at once: they are over its first reduced axis and the axes behind that.
+// The number of sums that y adds to at once. They are over its first reduced axis and the axes behind that.
 constexpr extent_t sums_at_once(const step& s, const store& y) {
   extent_t n = 1;
   for (int a = 0; a < s.axes; ++a)
     if ((y.reduced & ((2u << a) - 1u)) != 0 && ((y.reduced >> a) & 1u) == 0) n = times(n, s.loop[a]);
   return n;
 }
-// Does y add so many terms in outer loops, or over calls of the kernel, that one chain of them is too inexact?
+// Does y add too many terms for one chain to be exact enough? The terms of a row do not count.
 constexpr bool carries(const step& s, const store& y) {
   if (y.is_max || y.k == store_kind::dense) return false;
   extent_t n = 1, most = short_sum;
@@ -40,7 +40,7 @@ constexpr bool carries(const step& s, const store& y) {
     if (!is_static(s.loop[a])) return true;
     n *= s.loop[a];
   }
-  if (y.k == store_kind::total) most = 4096; // of a call are added in lanes
+  if (y.k == store_kind::total) most = 4096; // a call adds them in lanes
   return n > most;
 }
 template <int N, int O> class loop_steps {
@@ -69,7 +69,7 @@ template <int N, int O> class loop_steps {
   constexpr void join(step& s, int group, const shape& it) {
     const bool together = b_.follows(s);
     const bool joins = together && b_.open_sweep.joins(r_, s, it);
-    s.epilogue = together && b_.may().epilogues && !(joins && b_.open_sweep.images) &&
+    s.epilogue = together && b_.may().epilogues && !(joins && b_.open_sweep.batch_tiles) &&
                  is_epilogue(r_, b_.source.nodes, b_.home, s, it);
     s.fuses_producer = s.epilogue && g_.last[r_.step_[r_.steps - 2].node] <= group;
     s.sweep = joins && !s.epilogue;
@@ -80,7 +80,7 @@ template <int N, int O> class loop_steps {
     const int n = s.loads + s.stores;
     s.axes = it.rank;
     for (int a = 0; a < it.rank; ++a) s.loop[a] = it.d[a];
-    const bool keeps_rows = s.epilogue || s.sweep || b_.leads_images(group);
+    const bool keeps_rows = s.epilogue || s.sweep || b_.opens_batch_sweep(group);
     for (int a = s.axes - 2; a >= (keeps_rows ? 1 : 0); --a) {
       bool one = multipliable(s.loop[a], s.loop[a + 1]);
       for (int k = 0; k < n && one; ++k) {
@@ -121,7 +121,8 @@ template <int N, int O> class loop_steps {
             : all          ? store_kind::total
             : inner        ? store_kind::row
                            : store_kind::column;
-      y.splits = (y.reduced & 1u) && (s.sweep || may_split(s)); // a sweep is cut as its first step
+      y.has_partials =
+          (y.reduced & 1u) && (s.sweep || may_split(s)); // the first step of a sweep says how it is cut
       y.carries = carries(s, y);
       r_.store_[r_.stores++] = y.word();
       b_.open_sweep.slots.push_back({s.slot0 + y.slot, v.s, v.adjoint});
@@ -133,14 +134,14 @@ template <int N, int O> class loop_steps {
   constexpr void place_partials(step& s, int group) {
     s.partial0 = r_.slots;
     for (int k = 0; k < s.stores && b_.may().chunks > 0; ++k) {
-      if (!store(r_.store_[s.store0 + k]).splits) continue;
+      if (!store(r_.store_[s.store0 + k]).has_partials) continue;
       const node& v = b_.at(code_.results[k].node);
       b_.add_slot(b_.allocate_copies(b_.may().chunks, v, group), v.t, v.s);
       ++s.partials;
     }
   }
 
-  // Room for the chains of long sums, and for what their sums have lost.
+  // Room for the chains of long sums, and for the lost parts of sums.
   constexpr void place_carries(step& s, int group) {
     for (int k = 0; k < s.stores; ++k) {
       const store y(r_.store_[s.store0 + k]);

@@ -24,7 +24,7 @@ template <int N, int O> class planner {
   kernel_steps<N, O> kernels_{b_};
   int expired_ = 0; // groups whose buffers are free again
 
-  // A scatter_add adds to its base in place, where nothing reads the base after it.
+  // A scatter_add adds to its base in place if no later step reads the base.
   constexpr void find_in_place() {
     for (int i = N - 1; i >= 0; --i) {
       const node& v = b_.at(i);
@@ -59,7 +59,7 @@ template <int N, int O> class planner {
       if (b_.is_in_place(i) && b_.home[i].where == place::result) b_.home[b_.base_in_place[i]] = b_.home[i];
   }
 
-  // What a load writes and runs read has a place of its own.
+  // A value that a load writes and a run reads has a place of its own.
   constexpr void place_loaded() {
     const auto keep_operands = [&](int i) {
       for (const int x : b_.at(i).in) {
@@ -100,7 +100,7 @@ template <int N, int O> class planner {
     const int i = b_.member[b_.first[group]];
     if (g_.groups[group].fused) return b_.open_sweep.takes(b_.loop_of(group), r_.steps);
     return is_sparse(b_.at(i).o) ? b_.open_sweep.takes_product(b_.source.nodes, i, r_.steps)
-                                 : b_.open_sweep.takes_images(b_.at(i).o, b_.images(i).n, r_.steps);
+                                 : b_.open_sweep.takes_batch(b_.at(i).o, b_.tiling(i).n, r_.steps);
   }
 
 public:
@@ -124,7 +124,7 @@ public:
         if (!g_.stored[i] || b_.home[i].where != place::none) continue;
         if (b_.is_in_place(i)) b_.home[i] = b_.home[b_.base_in_place[i]];
         else if (!g_.groups[group].fused && !(makes_rows(b_.at(i)) && opens_csr_sweep(b_.source.nodes, i)) &&
-                 !(writes_batch_rows(b_.at(i).o) && b_.images(i).n > 0))
+                 !(writes_batch_rows(b_.at(i).o) && b_.tiling(i).n > 0))
           b_.home[i] = b_.allocate(b_.at(i), g_.last[i]);
         else {
           b_.home[i] = sweep::unsettled(i);

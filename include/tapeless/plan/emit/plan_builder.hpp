@@ -79,23 +79,23 @@ template <int N, int O> struct plan_builder {
   }
 
   constexpr bool is_in_place(int i) const { return !base_in_place.empty() && base_in_place[i] >= 0; }
-  constexpr image_rows images(int i) const {
-    return grouped.loaded[i] == 0 ? batch_tiling_of(source.nodes, i) : image_rows{};
+  constexpr batch_tiling tiling(int i) const {
+    return grouped.loaded[i] == 0 ? batch_tiling_of(source.nodes, i) : batch_tiling{};
   }
   // The loop of a fused group.
   constexpr shape loop_of(int group) const {
     return with_outermost(grouped.groups[group].it, grouped.groups[group].outermost);
   }
-  // Does the loop of a fused group open a sweep that a step over as many images joins? All loops up to that step must
-  // be over these images, and the loop must be cut into no fewer chunks than that step would be.
-  constexpr bool leads_images(int group) const {
+  // Does the loop of a fused group open a sweep that a convolution or pool joins? All loops up to that step must be over
+  // its images, and this loop must be cut into at least as many chunks as that step would be.
+  constexpr bool opens_batch_sweep(int group) const {
     const int end =
         grouped.groups.size() < group + batch_sweep_steps ? grouped.groups.size() : group + batch_sweep_steps;
     const shape it = loop_of(group);
     if (it.rank == 0 || !rows_worth_a_sweep(it)) return false;
     for (int g = group; g < end && grouped.groups[g].loaded == grouped.groups[group].loaded; ++g) {
       if (!grouped.groups[g].fused) {
-        const image_rows of = first[g] < first[g + 1] ? images(member[first[g]]) : image_rows{};
+        const batch_tiling of = first[g] < first[g + 1] ? tiling(member[first[g]]) : batch_tiling{};
         const auto chunk = [&](extent_t row) { return chunks_of(of.n, row, false).size; };
         return of.n == it.d[0] && chunk(numel(it) / of.n) <= chunk(of.row);
       }
@@ -119,7 +119,7 @@ template <int N, int O> struct plan_builder {
     const auto is_member = [&](int k) {
       return k < made.steps && (k == open_sweep.begin || made.step_[k].sweep);
     };
-    for (int k = open_sweep.begin; open_sweep.images && is_member(k); ++k) { // sums of chunks of images
+    for (int k = open_sweep.begin; open_sweep.batch_tiles && is_member(k); ++k) { // sums of chunks of images
       step& s = made.step_[k];
       if (s.o != op::conv_wgrad || s.fused) continue;
       if (!is_member(open_sweep.begin + 1)) s.partials = 0;
@@ -129,7 +129,7 @@ template <int N, int O> struct plan_builder {
     else made.step_[open_sweep.begin].at_once = open_sweep.at_once();
     for (int k = made.step_[open_sweep.begin].slot0; k < made.slots; ++k)
       if (location& l = made.slot_[k].at; sweep::is_unsettled(l)) l = home[l.index];
-    for (int k = 0; k < open_sweep.slots.size(); ++k) { // memory traffic: what is not in cache
+    for (int k = 0; k < open_sweep.slots.size(); ++k) { // memory traffic: slots that are not in cache
       const sweep::traffic& x = open_sweep.slots[k];
       const slot& q = made.slot_[x.slot];
       bool in_cache = q.at.where == place::sweep;
@@ -163,7 +163,7 @@ private:
     for (int i = 0; i < N; ++i)
       if (grouped.of[i] >= 0) member[next[grouped.of[i]]++] = i;
   }
-  // Masks of the CSR sweep that ends before `group`: rows that it need not visit.
+  // Finds the masks of the CSR sweep that ends before `group`. They say which rows it visits.
   constexpr void mask_rows(int group) {
     if (open_sweep.mask_room == 0) return;
     if (of_masks.always.empty()) of_masks = mask_facts_of(source, grouped);

@@ -55,10 +55,10 @@ struct store {
   int reg = 0, slot = 0;
   dtype t = dtype::f32;
   store_kind k = store_kind::dense;
-  bool is_max = false;  // reductions: max instead of sum
-  unsigned reduced = 0; // the loop axes that are reduced, bit mask
-  bool splits = false;  // the outermost axis is reduced: chunks have partial results
-  bool carries = false; // a long sum: its chains are added in pairs of numbers
+  bool is_max = false;       // reductions: max instead of sum
+  unsigned reduced = 0;      // the loop axes that are reduced, bit mask
+  bool has_partials = false; // the outermost axis is reduced: each chunk has a partial result
+  bool carries = false;      // a long sum: its chains are added in pairs of numbers
 
   constexpr store() = default;
   constexpr explicit store(std::uint64_t w)
@@ -68,12 +68,12 @@ struct store {
         k(static_cast<store_kind>((w >> 24) & 255)),
         is_max(((w >> 32) & 1) != 0),
         reduced(static_cast<unsigned>((w >> 40) & 255)),
-        splits(((w >> 33) & 1) != 0),
+        has_partials(((w >> 33) & 1) != 0),
         carries(((w >> 34) & 1) != 0) {}
   constexpr std::uint64_t word() const {
     return static_cast<std::uint64_t>(reg) | static_cast<std::uint64_t>(slot) << 8 |
            static_cast<std::uint64_t>(t) << 16 | static_cast<std::uint64_t>(k) << 24 |
-           (is_max ? std::uint64_t{1} << 32 : 0) | (splits ? std::uint64_t{1} << 33 : 0) |
+           (is_max ? std::uint64_t{1} << 32 : 0) | (has_partials ? std::uint64_t{1} << 33 : 0) |
            (carries ? std::uint64_t{1} << 34 : 0) | static_cast<std::uint64_t>(reduced) << 40;
   }
 };

@@ -11,7 +11,7 @@
 
 namespace tapeless::detail {
 
-// Which ways of running steps a back end has; the others are not planned.
+// The ways of running steps that a back end has. The planner uses no others.
 struct plan_rules {
   bool layouts = true;   // images as its cost model likes them, NCHW or NHWC; else all NCHW
   bool sweeps = true;    // steps that pass some rows at a time: loops, batch tiles, CSR sweeps
@@ -57,13 +57,13 @@ constexpr chunking chunks_of(extent_t outer, extent_t inner, bool vector_axis) {
 // The most terms that a sum adds in one chain.
 inline constexpr extent_t short_sum = 40;
 
-// How many rows of `row` elements a sweep takes at once.
+// The number of rows, of `row` elements each, that a sweep takes at once.
 inline constexpr extent_t sweep_grain = 16384;
 constexpr extent_t sweep_size(extent_t row) { return row < sweep_grain ? sweep_grain / row : 1; }
 
-// Chunks of the rows of a sparse matrix, for threads and partial sums, at most; its entries decide at run time.
+// The most chunks of a sparse matrix's rows, for threads and partial sums. At run time the entries decide how many.
 inline constexpr extent_t max_row_chunks = 16, max_row_chunks_of_matrices = 4;
-// Rows that a CSR sweep takes at once, at most, and rows whose masks it reads at once.
+// csr_sweep_rows: a CSR sweep takes at most so many rows at once. mask_block: it reads the masks of so many at once.
 inline constexpr extent_t csr_sweep_rows = 1024, mask_block = 1024;
 // + 16: so that values do not lie whole pages apart
 inline constexpr extent_t room_of_csr_sweep_rows = csr_sweep_rows + 16;
@@ -79,7 +79,7 @@ struct step {
   bool packs_ahead = false;    // a convolution or matmul whose weights are packed then
   int code0 = 0, codes = 0, constant0 = 0, constants = 0, slot0 = 0, loads = 0, stores = 0, store0 = 0;
   int extent0 = 0, extents = 0, custom0 = 0, customs = 0;
-  int partial0 = 0; // slots of partial results, one for each store that splits
+  int partial0 = 0; // slots of partial results, one for each store that has them
   int partials = 0;
   int carries = 0; // slots behind them, one for each store that carries: chains, and what high sums have lost
   // first step of a CSR sweep: slots from slot0 + mask on of its masks. It visits the rows that all masks let pass.
@@ -104,7 +104,7 @@ struct index_check {
   extent_t bound = 0, passes = no_index; // passes: a number outside [0, bound) that is valid
 };
 
-// How many there are of each part of a plan.
+// The size of each part of a plan.
 struct plan_counts {
   int steps = 0, codes = 0, constants = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0,
       nonempty = 0, results = 0;

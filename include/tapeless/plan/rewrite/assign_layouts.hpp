@@ -3,7 +3,7 @@
 //
 // assign_layouts: the layouts of convolutions that suit the whole program. In the user's program images are NCHW, (N,
 // C, H, W); a convolution may also run in NHWC, (N, H, W, C). The weights stay as the user has them. The back end says
-// what a convolution and a reorder cost. Of these assignments the cheapest is taken:
+// what a convolution and a reorder cost. The cheapest of these assignments is taken:
 //   as written | all in NHWC | those in NHWC that gain by it
 #pragma once
 #include "../../expr/program.hpp"
@@ -13,10 +13,10 @@
 
 namespace tapeless::detail {
 
-// What the reorders of a program cost, in ns of the cost model. Reorders in a sweep over batch tiles are cheaper: the tile is
-// still in a cache.
+// The cost of a program's reorders, in ns of the cost model. A reorder in a sweep over batch tiles is cheaper: the tile is still
+// in a cache.
 template <class Cost, class Nodes> constexpr double reorder_cost(const Nodes& nodes, int n) {
-  const bool sweeps = images_of_sweep(nodes, n) > 0;
+  const bool sweeps = batch_sweep_images(nodes, n) > 0;
   const auto in_sweep = [&](extent_t images) {
     for (int i = 0; sweeps && i < n; ++i)
       if (is_conv(nodes[i].o) && batch_tiling_of(nodes, i).n == images) return true;
@@ -32,7 +32,7 @@ template <class Cost, class Nodes> constexpr double reorder_cost(const Nodes& no
   return sum;
 }
 
-// Has the program convolutions or pools? Others stay as they are.
+// Has the program convolutions or pools? If not, it stays as it is.
 template <int N, int O> constexpr bool has_images(const program<N, O>& p) {
   for (int i = 0; i < N; ++i)
     if (is_batch_tiled(p.nodes[i].o)) return true;

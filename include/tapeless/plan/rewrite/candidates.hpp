@@ -8,6 +8,13 @@
 
 namespace tapeless::detail {
 
+// raw_program::unfinished of the first pass over rows: the work that it leaves to a second pass.
+//   no_second_pass         nothing
+//   second_pass_of_axes    masks of several axes
+//   second_pass_of_zeros   all, from the program in which masked losses are zero
+//   n > 1                  a mask for each of n losses
+inline constexpr int no_second_pass = 0, second_pass_of_axes = 1, second_pass_of_zeros = -1;
+
 template <int N, int O> constexpr raw_program written_as(const program<N, O>& p) {
   raw_program r;
   for (const node& v : p.nodes) r.nodes.push_back(v);
@@ -30,9 +37,7 @@ constexpr int densified(const raw_program& p) {
 // Groups of axes that a program has in place of rows. Each is there once.
 inline constexpr int max_groups = 4; // so many are tried
 constexpr void add_group(vec<shape>& groups, const shape& group) {
-  bool known = groups.size() == max_groups;
-  for (const shape& g : groups) known = known || g == group;
-  if (!known) groups.push_back(group);
+  if (groups.size() < max_groups && !groups.contains(group)) groups.push_back(group);
 }
 // Adds the groups in place of n rows: (b, t) if a reshape makes n rows of them, b * t = n.
 constexpr void add_groups_of(vec<shape>& groups, const raw_program& p, extent_t n) {

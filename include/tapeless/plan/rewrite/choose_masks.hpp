@@ -24,8 +24,8 @@ constexpr bool has_products_of(const raw_program& p, extent_t count) {
   }
   return false;
 }
-// Masks of one axis that are applied whatever that costs: conditions known before the forward pass, and arguments that
-// are loss weights (a reshape to one axis counts). rows: only masks that are themselves rows of a list that masks keep.
+// Masks of one axis that are always applied: conditions known before the forward pass, and arguments that are loss
+// weights. A reshape of these to one axis counts. rows: only masks that are rows of a list that masks keep.
 inline constexpr int max_masks_before_forward = 8;
 constexpr vec<int> masks_before_forward(const node* nodes, int size, const vec<int>& masks,
                                         bool rows = false) {
@@ -78,7 +78,7 @@ constexpr raw_program zeroed_by_masks(const raw_program& written) {
   const raw_program p = with_weights_of_rows(written);
   const vec<int> masks = masks_before_forward(p);
   if (masks.empty()) return written;
-  const raw_program zeroed = combine_masks(p, masks).with_zeros();
+  raw_program zeroed = combine_masks(p, masks).with_zeros();
   if (zeroed.broken.found) return written;
   return zeroed;
 }
@@ -115,7 +115,7 @@ constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int
   if ((combined.blocks && adjoint) || combined.masks.size() > 1) return without_rows(p, masks);
   masked_program r = without_rows(p, combined);
   if (r.masks == 0) return without_rows(p, masks);
-  r.program.second_pass = combined.losses;
+  r.program.unfinished = combined.losses;
   return r;
 }
 
@@ -124,8 +124,8 @@ constexpr masked_program without_rows_of_all(const raw_program& p, const vec<int
 // bound a step took at most 3 % longer than the dense one if no row was left out, and at most 9 % if one was.
 constexpr double most_with_weights(double dense) { return 0.1 * dense > 20e3 ? 0.9 * dense : dense - 20e3; }
 
-// Other masks are applied if that saves something. So many are tried, and after the first only while the programs tried
-// so far have at most this many nodes. g++ reached its limit of operations in one constant at about 660.
+// Other masks are applied if that saves something. At most max_masks are tried, and after the first one only while the
+// programs tried so far have at most max_tried_nodes nodes. g++ reached its limit of operations in one constant at about 660.
 inline constexpr int max_masks = 4, max_tried_nodes = 400;
 
 // Passes that apply masks: the only one; the first, which may leave the masks of several losses to second_pass_of_rows;
@@ -154,8 +154,8 @@ template <class Cost> class choose_masks {
     dense_ = dense;
     best_.offer(r, cost);
   }
-  // Tries the masks of one axis of p, a program with the same results. @return masks of several axes, and those whose
-  // rows other axes may have
+  // Tries the masks of one axis of p, a program with the same results. @return the masks for other axes: those of several
+  // axes, and those whose rows may be on other axes
   constexpr vec<int> choose_in(const raw_program& p) {
     const vec<node> all_nodes = nodes_of(p);
     const node* const nodes = &all_nodes[0];
@@ -182,7 +182,7 @@ template <class Cost> class choose_masks {
         most = cost_of_rows<Cost>(r.program);
         offer(r.program, most, known);
       }
-      if (r.program.second_pass != no_second_pass) return left;
+      if (r.program.unfinished != no_second_pass) return left;
     }
     if (pass_ == row_pass::second) return left;
     int tried = 0;
@@ -190,7 +190,8 @@ template <class Cost> class choose_masks {
       const bool is_weight = is_weight_before_forward(nodes, m);
       if (squeezed(nodes[m].s).rank > 1) continue;
       if ((known > 0 || zeroed_) && (is_weight || is_condition_before_forward(nodes, m))) continue;
-      if (++tried > max_masks || (tried > 1 && tried_nodes_ > max_tried_nodes)) break;
+      ++tried;
+      if (tried > max_masks || (tried > 1 && tried_nodes_ > max_tried_nodes)) break;
       tried_nodes_ += p.nodes.size();
       vec<int> with;
       if (known > 0) with = all;

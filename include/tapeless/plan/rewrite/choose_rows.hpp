@@ -25,7 +25,7 @@ constexpr bool selects(const node* nodes, const node& v) {
   return lists_rows(nodes[v.in[1]], all.s.d[static_cast<int>(v.attr)]);
 }
 
-// Does with_sparse_rows have anything to do? Other programs stay as they are.
+// Has with_sparse_rows anything to do? If not, the program stays as it is.
 constexpr bool selects_rows(const node* nodes, int size) {
   for (int i = 0; i < size; ++i)
     if (selects(nodes, nodes[i])) return true;
@@ -74,7 +74,7 @@ constexpr bool leaves_residuals_open(const raw_program& p) {
 // Applies the lists of rows of a program, also if that costs more: rows that are left out count as exactly zero.
 template <class Cost> constexpr void choose_lists(const raw_program& written, costed_program& best) {
   // Offers the program that keeps what the forward pass stored, and those that compute it again.
-  // takes(r): is r taken whatever it costs?
+  // takes(r): is r taken at any cost?
   const auto offer_pushed_down = [&](const raw_program& pulled_up, auto takes) {
     const auto offer = [&](const raw_program& r) {
       if (!r.broken.found) best.offer(r, cost_of_rows<Cost>(r));
@@ -94,7 +94,7 @@ template <class Cost> constexpr void choose_lists(const raw_program& written, co
   };
   scatter_pullup one(written);
   offer_pushed_down(one.run(), [](const raw_program&) { return true; });
-  if (one.lists_meet()) // and with the two lists apart
+  if (one.lists_meet()) // try it with the two lists apart, too
     offer_pushed_down(scatter_pullup(written, true).run(), [](const raw_program&) { return false; });
   if (densified(best.program) == 0) return;
   const auto has_fewer_dense = [&](const raw_program& r) { return densified(r) < densified(best.program); };
@@ -112,7 +112,7 @@ template <class Cost> constexpr void choose_lists(const raw_program& written, co
 // @return a broken program if fewer than `second_pass` losses have masks of their own
 template <class Cost, int N, int O>
 constexpr raw_program second_pass_of_rows(const program<N, O>& p, int second_pass) {
-  const raw_program written = written_as(p);
+  raw_program written = written_as(p);
   if (second_pass == second_pass_of_axes) {
     const choose_masks<Cost> choosing(written, cost_of_rows<Cost>(written), true, row_pass::second);
     if (choosing.applies_masks()) return choosing.best().program;
@@ -139,7 +139,7 @@ constexpr bool costs_no_more(const program<N, O>& p, const program<M, O>& than) 
 
 // zeroed: p is what zeroed_by_masks makes
 // @pre pass is `only` or `first`
-// @return .second_pass is second_pass_of_zeros if a mask known before the forward pass was not applied: then the
+// @return .unfinished is second_pass_of_zeros if a mask known before the forward pass was not applied: then the
 // program is to be made from the zeroed one
 template <class Cost, int N, int O>
 constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass, bool zeroed) {
@@ -162,12 +162,12 @@ constexpr raw_program with_sparse_rows(const program<N, O>& p, row_pass pass, bo
   }
   if (const costed_program& masked = choosing.best(); choosing.applies_masks()) {
     best = masked;
-    if (best.program.second_pass == no_second_pass && !masks_of_axes(best.program).empty())
-      best.program.second_pass = second_pass_of_axes;
+    if (best.program.unfinished == no_second_pass && !masks_of_axes(best.program).empty())
+      best.program.unfinished = second_pass_of_axes;
   } else if (masked.found() && masked.cost < best.cost) best = masked;
   if (!chosen && !zeroed && !choosing.applies_all_masks() &&
       !masks_before_forward(with_weights_of_rows(written)).empty())
-    best.program.second_pass = second_pass_of_zeros;
+    best.program.unfinished = second_pass_of_zeros;
   return best.program;
 }
 

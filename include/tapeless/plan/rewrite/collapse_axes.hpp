@@ -3,11 +3,11 @@
 //
 // collapse_axes: a program in which a group of leading axes is one axis, (b, h, w, c) -> (b * h * w, c). A mask of
 // several axes then is a mask of rows. If a reshape makes the rows of a selection, the tensor before it has them, too
-// (choose_rows.hpp). Collapsed are
+// (choose_rows.hpp). It collapses
 //   elementwise ops of the shape of the group
 //   reshapes of a tensor of b * h * w rows to the group
 //   what is computed from these, as long as the ops keep the axes together
-// Elsewhere stands a reshape. A sum over some axes of the group becomes a scatter_add, which reads rows:
+// A reshape stands between these and other ops. A sum over some axes of the group becomes a scatter_add, which reads rows:
 // sum<1, 2>(x)[i] = sum of x[r] over the rows r of image i.
 #pragma once
 #include "../analysis/graph_rewriter.hpp"
@@ -77,7 +77,7 @@ class collapse_axes : graph_rewriter {
   // Bits of axes from `end` on, as axes of a collapsed shape. The group is its axis 0.
   static constexpr unsigned shifted(unsigned axes, int end) { return axes >> end << 1; }
   constexpr bool reduced(int i) {
-    const node& v = at(i);
+    node v = at(i);
     const shape s = at(v.in[0]).s;
     const int end = end_of(s);
     const auto axes = static_cast<unsigned>(v.attr);
@@ -86,12 +86,10 @@ class collapse_axes : graph_rewriter {
       if (s.d[k] != 1) of_group |= 1u << k;
     const bool whole = (axes & of_group) == of_group;
     if (!whole && (axes & of_group) != 0) return masked_[v.in[0]] != 0 && summed_in_parts(i, axes);
-    const unsigned now = shifted(axes, end) | (whole ? 1u : 0u);
     const int x = collapsed(v.in[0]);
-    const int r = v.o == op::sum          ? sum(g_, x, now)
-                  : v.o == op::max_reduce ? max_reduce(g_, x, now)
-                                          : argmax(g_, x, now);
-    if (whole) uncollapsed_[i] = reshape(g_, r, v.s);
+    v.attr = shifted(axes, end) | (whole ? 1u : 0u);
+    const int r = remade(v, {x, no_node, no_node}, keepdims(g_[x].s, static_cast<unsigned>(v.attr)));
+    if (whole) uncollapsed_[i] = reshape(g_, r, at(i).s);
     else collapsed_[i] = r;
     return true;
   }
@@ -114,28 +112,23 @@ class collapse_axes : graph_rewriter {
     uncollapsed_[i] = reshape(g_, scatter_add(g_, x, place, 0, to), v.s);
     return true;
   }
-  // An op that moves elements along one axis after the group.
-  constexpr bool moved(int i, int operands) {
+  // An op that makes each row of the group of the same row of its operands. Its attribute names axes after the group.
+  constexpr bool row_by_row(int i) {
     node v = at(i);
-    const int end = end_of(at(v.in[0]).s), axis = static_cast<int>(v.attr);
-    if (axis < end) return false;
-    v.attr = static_cast<std::uint64_t>(axis - end + 1);
+    const int end = end_of(v.s);
+    const operand_shapes s(p_, v);
+    bool has_group[3] = {end >= 0, end >= 0 && v.in[1] >= 0, end >= 0 && v.in[2] >= 0};
+    for (int a = 0; a < end; ++a) {
+      const rows_of_operands r = where_rows_come_from(v, s, {a, 1}, v.s.d[a]);
+      for (int k = 0; k < 3; ++k) has_group[k] = has_group[k] && r.operand[k].equals({a, 1});
+    }
+    if (!has_group[0] || is_heavy(v.o)) return false;
+    v.attr =
+        renumbered(v.attr, rule(v.o).facts.attr, v.s.rank, [&](int a) { return a < end ? 0 : a - end + 1; });
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
-      if (v.in[k] >= 0) in[k] = k < operands ? collapsed(v.in[k]) : uncollapsed(v.in[k]);
+      if (v.in[k] >= 0) in[k] = has_group[k] ? collapsed(v.in[k]) : uncollapsed(v.in[k]);
     collapsed_[i] = remade(v, in, collapsed_shape(v.s, end));
-    return true;
-  }
-  constexpr bool transposed(int i) {
-    const node& v = at(i);
-    const int end = end_of(at(v.in[0]).s);
-    std::uint64_t perm = 0;
-    for (int k = 0; k < v.s.rank; ++k) {
-      const int from = perm_axis(v.attr, k);
-      if (k < end && from != k) return false;
-      if (k >= end) perm |= static_cast<std::uint64_t>(from - end + 1) << (4 * (k - end + 1));
-    }
-    collapsed_[i] = transpose(g_, collapsed(v.in[0]), perm);
     return true;
   }
   constexpr bool elementwise(int i) {
@@ -185,25 +178,18 @@ class collapse_axes : graph_rewriter {
       return true;
     }
     if (!is_together(v.in[0])) return false;
-    switch (v.o) {
-      case op::sum:
-      case op::max_reduce:
-      case op::argmax: return reduced(i);
-      case op::expand:
-        if (end < 0 || end_of(at(v.in[0]).s) != end - (v.s.rank - at(v.in[0]).s.rank)) return false;
-        collapsed_[i] = expand(g_, collapsed(v.in[0]), collapsed_shape(v.s, end));
-        return true;
-      case op::transpose: return transposed(i);
-      case op::slice:
-      case op::pad:
-      case op::gather: return moved(i, 1);
-      case op::concat: return moved(i, 2);
-      case op::scatter_add: // the gradient of a table
-        if (v.attr != 0 || v.in[2] >= 0 || end_of(at(v.in[1]).s) != end_of(at(v.in[0]).s)) return false;
-        uncollapsed_[i] = scatter_add(g_, collapsed(v.in[0]), collapsed(v.in[1]), 0, v.s);
-        return true;
-      default: return false;
+    if (rule(v.o).facts.attr == attr_names::axes) return reduced(i);
+    if (v.o == op::expand) {
+      if (end < 0 || end_of(at(v.in[0]).s) != end - (v.s.rank - at(v.in[0]).s.rank)) return false;
+      collapsed_[i] = expand(g_, collapsed(v.in[0]), collapsed_shape(v.s, end));
+      return true;
     }
+    if (v.o == op::scatter_add) { // the gradient of a table
+      if (v.attr != 0 || v.in[2] >= 0 || end_of(at(v.in[1]).s) != end_of(at(v.in[0]).s)) return false;
+      uncollapsed_[i] = scatter_add(g_, collapsed(v.in[0]), collapsed(v.in[1]), 0, v.s);
+      return true;
+    }
+    return row_by_row(i);
   }
 
 public:

@@ -37,7 +37,7 @@ private:
   const vec<int>& masks_;
   vec<mask_sets> zero_;    // each node is zero outside of these rows
   vec<char> network_;      // it is computed from a product
-  vec<char> zeros_matter_; // a node reads it that is not zero in all rows where it is
+  vec<char> zeros_matter_; // it is zero in a row in which one of its readers is not
   vec<int> made_, zeroed_;
   vec<int> vector_; // each mask in the new graph, or not made yet
   vec<condition> conditions_;
@@ -48,17 +48,18 @@ private:
 
   // Is it a loss, or computed from one?
   constexpr bool is_of_losses(int i) const { return network_[i] != 0 && at(i).t != dtype::boolean; }
-  // Is its operand x zero in rows where node i is not? If x is computed from weights alone, which are finite, it
-  // matters only if i has zeros itself.
+  // Has operand x zeros in rows where node i has none? If x is computed from weights alone, it is finite: then this
+  // matters only if i has zeros, too.
   constexpr bool zeros_end(int i, int x) const {
     return zero_[x].found() && !zero_[x].includes(zero_[i]) && (network_[x] != 0 || zero_[i].found());
   }
   constexpr bool reads_zeros(int i, int x) const {
     if (!is_of_losses(i) || at(x).t == dtype::boolean) return false;
-    const bool all_terms = at(i).o == op::add || at(i).o == op::sub || at(i).o == op::where; // become zero
+    const bool all_terms =
+        at(i).o == op::add || at(i).o == op::sub || at(i).o == op::where; // all terms become zero
     return zeros_end(i, x) || ((is_of_losses(x) || all_terms) && zero_[x].same(zero_[i]));
   }
-  // Must it be made zero outside its rows here, because no operand brings the zeros?
+  // Must node i be made zero outside its rows? It need not if an operand brings the zeros.
   constexpr bool zeros_begin(int i) const {
     if (zeros_matter_[i] == 0) return false;
     for (const int x : at(i).in)
@@ -69,7 +70,7 @@ private:
     const bool multiplies = at(i).o == op::mul || at(i).o == op::div;
     return zeros_begin(i) || (how_ == use::zeros && zeros_matter_[i] != 0 && multiplies);
   }
-  // These rows, or more: only by masks that are known when node i is made.
+  // These rows, or more of them: as far as masks tell that are known when node i is made.
   constexpr mask_sets kept_by_masks_ahead(int i, const mask_sets& rows) const {
     unsigned ahead = 0;
     for (int k = 0; k < masks_.size(); ++k)
@@ -92,8 +93,8 @@ private:
     }
     return kept.found();
   }
-  // A node that is zero outside of some rows, and whose readers are zero outside of others, may be zero outside of the
-  // rows in both: m * l in w * (k + m * l).
+  // If a node is zero outside of rows A, and its readers are zero outside of rows B, it may be zero outside of the rows
+  // in both, as m * l in w * (k + m * l).
   constexpr void leave_unread_rows() {
     vec<mask_sets> read(size(), mask_sets{}); // rows of each node that are read; no sets: all
     vec<char> known(size(), 0);               // some node reads it
@@ -102,8 +103,7 @@ private:
       mask_sets kept = zero_[i];
       if (known[i] != 0) kept = kept.common(kept_by_masks_ahead(i, read[i]));
       if (zero_[i].found()) zero_[i] = kept;
-      shape of[3]{};
-      shapes_of(at(i), of);
+      const operand_shapes of(p_, at(i));
       for (int k = 0; k < 3; ++k) {
         const int x = at(i).in[k];
         if (x < 0) continue;

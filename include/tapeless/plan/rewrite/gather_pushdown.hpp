@@ -17,9 +17,9 @@ class gather_pushdown : graph_rewriter {
   vec<demand> wanted_;
   vec<char> all_wanted_, in_memory_, pushed_;
   vec<char> lists_;     // it is a list by which rows are wanted
-  vec<char> read_;      // it is a list by which rows of computed values are read from all rows
-  bool recomputes_;     // for selections that do not say
-  bool in_turn_;        // rows of rows of x are read from the latter, not from x
+  vec<char> read_;      // it lists rows of a computed value that has all rows
+  bool recomputes_;     // are rows computed again, if the selection does not say?
+  bool in_turn_;        // x[S][T] reads rows T of x[S], not rows S[T] of x
   vec<int> all_, rows_; // all of each node in the new graph, and its rows
 
   constexpr bool takes_rows(const node& v) const {
@@ -46,12 +46,12 @@ class gather_pushdown : graph_rewriter {
         (rule(v.o).k != kind::elementwise || in_memory_[i] != 0))
       return false;
     if (!recomputes(d.list) && stands_beside_maximum(i)) return false;
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     r = where_rows_come_from(v, s, d.axis, d.n);
     return r.known;
   }
-  // Is it the positions of maxima that are computed for all rows anyway? With all positions the operand need not stay.
+  // Is node i the positions of maxima that are computed for all rows anyway? If it has all rows, too, its operand need
+  // not stay.
   constexpr bool stands_beside_maximum(int i) const {
     const node& v = at(i);
     if (v.o != op::window_argmax || rule(at(v.in[0]).o).k == kind::leaf) return false;
@@ -103,8 +103,7 @@ class gather_pushdown : graph_rewriter {
     const node& v = at(i);
     const demand& d = wanted_[i];
     g_.in_adjoint = v.adjoint;
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     const rows_of_operands r = where_rows_come_from(v, s, d.axis, d.n);
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)

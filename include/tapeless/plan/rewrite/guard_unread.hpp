@@ -46,39 +46,31 @@ class guard_unread : unread_boxes {
   constexpr int elementwise(int i, const int (&in)[3], parts& l) {
     const node& v = at(i);
     bool guards = false;
-    switch (v.o) {
-      case op::mul:
-        for (int k = 0; k < 2; ++k) {
-          add_all(l, of_[v.in[k]]);
-          guards = guards || (found(v.in[k]) && of_constants_[v.in[1 - k]] == 0);
+    if (v.o == op::where) {
+      for (int k = 1; k < 3; ++k)
+        if (is_zero(p_.nodes, v.in[3 - k])) {
+          l = of_[v.in[k]];
+          for (part& p : l) p.s = ranked(p.s, v.s.rank);
+          add_condition(l, v.in[0], v.s.rank, k == 1);
+          if (v.adjoint)
+            if (const int y = padded(i, k, in, {}); y >= 0) return y;
+          return remake(i, in);
         }
-        break;
-      case op::div:
-        l = of_[v.in[0]];
-        guards = found(v.in[0]) && of_constants_[v.in[1]] == 0;
-        break;
-      case op::where:
-        for (int k = 1; k < 3; ++k)
-          if (is_zero(p_.nodes, v.in[3 - k])) {
-            l = of_[v.in[k]];
-            for (part& p : l) p.s = ranked(p.s, v.s.rank);
-            add_condition(l, v.in[0], v.s.rank, k == 1);
-            if (v.adjoint)
-              if (const int y = padded(i, k, in, {}); y >= 0) return y;
-            return remake(i, in);
+      if (found(v.in[1]) && found(v.in[2])) {
+        parts one = of_[v.in[1]], two = of_[v.in[2]];
+        add_condition(one, v.in[0], v.s.rank, true);
+        add_condition(two, v.in[0], v.s.rank, false);
+        l = united(one, two);
+      }
+    } else if (v.t != dtype::boolean)
+      for (const unsigned zeros : rule(v.o).facts.zero) {
+        if (zeros == (zero_0 | zero_1)) add_all(l, united(of_[v.in[0]], of_[v.in[1]]));
+        for (int k = 0; k < 2; ++k)
+          if (zeros == 1u << k && found(v.in[k])) { // the other operand may be infinite
+            add_all(l, of_[v.in[k]]);
+            guards = guards || (v.in[1] >= 0 && of_constants_[v.in[1 - k]] == 0);
           }
-        if (found(v.in[1]) && found(v.in[2])) {
-          parts one = of_[v.in[1]], two = of_[v.in[2]];
-          add_condition(one, v.in[0], v.s.rank, true);
-          add_condition(two, v.in[0], v.s.rank, false);
-          l = united(one, two);
-        }
-        break;
-      case op::add:
-      case op::sub: l = united(of_[v.in[0]], of_[v.in[1]]); break;
-      default:
-        if (keeps_zero(v.o)) l = of_[v.in[0]];
-    }
+      }
     for (part& p : l) p.s = ranked(p.s, v.s.rank);
     guards = guards && v.adjoint && !l.empty();
     guards_ = guards_ || guards;
@@ -95,7 +87,7 @@ class guard_unread : unread_boxes {
   }
   constexpr int product(int i, int (&in)[3], parts& l) {
     const node& v = at(i);
-    parts of_only_term; // the sum has one term: its operand is guarded, and the result needs no guard
+    parts of_only_term; // of a sum with one term: its operand is guarded, so the result needs no guard
     if (v.o == op::matmul) {
       for (int k = 0; k < 2; ++k)
         if (found(v.in[k])) {
@@ -113,7 +105,7 @@ class guard_unread : unread_boxes {
           if (v.adjoint) guard_operand(i, k, wgrad_parts(i, k, true), in);
           add_all(l, wgrad_parts(i, k, false));
         }
-    } else l = parts_of_images(i);
+    } else l = passed_parts(i, 0);
     if (v.adjoint && !l.empty()) {
       guards_ = true;
       for (int k = 0; k < 2; ++k)
@@ -136,7 +128,7 @@ class guard_unread : unread_boxes {
     if (y < 0) return false;
     const parts all = of_[x];
     of_[x] = rest_of(all, box_of(x), box_of(x).axis);
-    parts l = moved_parts(i);
+    parts l = passed_parts(i, 0);
     of_[x] = all;
     made_[i] = y;
     add(l, part_of_pad(node{g_[y]}, shape{g_[g_[y].in[0]].s}));
@@ -164,23 +156,7 @@ class guard_unread : unread_boxes {
     else {
       if (v.o == op::reshape && v.adjoint && reshape_box(i, in)) return;
       made_[i] = remake(i, in);
-      switch (v.o) {
-        case op::expand:
-        case op::reshape:
-        case op::transpose:
-        case op::slice:
-        case op::pad:
-        case op::gather:
-        case op::scatter_add: l = moved_parts(i); break;
-        case op::sum: l = summed_parts(i); break;
-        case op::unfold:
-        case op::fold:
-        case op::window_gather:
-        case op::window_scatter:
-        case op::window_sum:
-        case op::window_spread: l = parts_of_images(i); break;
-        default: break;
-      }
+      l = passed_parts(i);
     }
     of_[i] = l;
   }
@@ -206,7 +182,7 @@ public:
   }
 };
 
-// Is there anything to guard in p? Other programs stay as they are.
+// Is there anything to guard in p? If not, it stays as it is.
 template <int N, int O> constexpr bool multiplies_unread(const program<N, O>& p) {
   bool zeros = false;
   for (const node& v : p.nodes)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// layout_rewriter: a program again with some of its convolutions in NHWC. What lies between two of them then is in
-// NHWC, too. Where the layout changes stands a copy, the reorder.
+// layout_rewriter: makes a program again with some of its convolutions in NHWC. Ops between two of them are in NHWC, too.
+// A copy, the reorder, stands where the layout changes.
 #pragma once
 #include "../../ops/window.hpp"
 #include "../../trace/compact.hpp"
@@ -11,8 +11,8 @@
 
 namespace tapeless::detail {
 
-// The number of images of a program that may be one sweep over batch tiles (batch_tiles.hpp), else 0.
-template <class Nodes> constexpr extent_t images_of_sweep(const Nodes& nodes, int n) {
+// How many images the program has, if it may be one sweep over batch tiles (batch_tiles.hpp); else 0.
+template <class Nodes> constexpr extent_t batch_sweep_images(const Nodes& nodes, int n) {
   extent_t images = 0;
   int convolutions = 0;
   for (int i = 0; i < n; ++i)
@@ -20,7 +20,7 @@ template <class Nodes> constexpr extent_t images_of_sweep(const Nodes& nodes, in
       ++convolutions;
       if (const extent_t of = batch_tiling_of(nodes, i).n; of > images) images = of;
     }
-  return convolutions > convolutions_of_sweep ? 0 : images;
+  return convolutions > batch_sweep_convolutions ? 0 : images;
 }
 
 template <int N, int O> class layout_rewriter {
@@ -62,21 +62,11 @@ template <int N, int O> class layout_rewriter {
     int r = no_node;
     if (!is_view(v.o)) r = permute(made_[i].nhwc, to_nchw);
     else {
-      const int a = as_nchw(v.in[0]);
-      switch (v.o) {
-        case op::copy: r = a; break;
-        case op::expand: r = expand(g_, a, v.s); break;
-        case op::transpose: r = transpose(g_, a, v.attr); break;
-        case op::slice:
-          r = slice(g_, a, static_cast<int>(v.attr), static_cast<extent_t>(v.attr2),
-                    v.s.d[static_cast<int>(v.attr)]);
-          break;
-        case op::reshape: r = reshape(g_, a, v.s); break;
-        default:
-          r = renewed(v,
-                      {a, v.in[1] < 0 ? no_node : as_nchw(v.in[1]), v.in[2] < 0 ? no_node : as_nchw(v.in[2])},
-                      v.s);
-      }
+      ids x{{no_node, no_node, no_node}};
+      for (int k = 0; k < 3; ++k)
+        if (v.in[k] >= 0) x.in[k] = as_nchw(v.in[k]);
+      const make_rule& make = rule(v.o).facts.make;
+      r = v.o == op::copy ? x.in[0] : make.simplifies ? make.call(g_, v, x.in, v.s) : renewed(v, x, v.s);
     }
     return made_[i].nchw = r;
   }
@@ -98,11 +88,6 @@ template <int N, int O> class layout_rewriter {
     while (perm_axis(to_nhwc, k) != axis) ++k;
     return k;
   }
-  static constexpr std::uint64_t axes_in_nhwc(std::uint64_t axes) {
-    std::uint64_t r = 0;
-    for (int k = 0; k < 4; ++k) r |= ((axes >> perm_axis(to_nhwc, k)) & 1u) << k;
-    return r;
-  }
   // An operand that broadcasts to a tensor in NHWC.
   constexpr int beside_nhwc(int x) {
     const shape s = at(x).s;
@@ -112,7 +97,7 @@ template <int N, int O> class layout_rewriter {
     for (int i = 0; i < s.rank; ++i) wide.d[4 - s.rank + i] = s.d[i];
     return permute(reshape(g_, as_nchw(x), wide), to_nhwc);
   }
-  // Loops read whole tensors in the order of their elements. One in another order is copied once.
+  // A loop reads a whole tensor in the order of its elements. A tensor in another order is copied once.
   constexpr int in_order(int id) { return g_[id].o == op::transpose ? dense(g_, id) : id; }
   constexpr int operand_in_nhwc(int x, const shape& loop) {
     if (at(x).s.rank != 4 || !(at(x).s == loop)) return beside_nhwc(x);
@@ -154,20 +139,23 @@ template <int N, int O> class layout_rewriter {
   constexpr bool moves_samples(const node& v) const {
     return (v.o == op::gather || v.o == op::scatter_add) && v.attr == 0 && at(v.in[1]).s.rank == 1;
   }
+  // Does it compute elements along one axis of those along the same axis, or slide a window?
   constexpr bool moves(const node& v) const {
-    return v.o == op::pad || v.o == op::concat || slides(v.o) || moves_samples(v);
+    const bool along_axis = rule(v.o).facts.attr == attr_names::axis && rule(v.o).k == kind::kernel &&
+                            v.o != op::gather && v.o != op::scatter_add;
+    return along_axis || slides(v.o) || moves_samples(v);
   }
   constexpr bool takes_any_order(const node& v) const {
     return rule(v.o).k == kind::elementwise || rule(v.o).k == kind::reduction || moves(v);
   }
-  // Was the whole tensor copied to NHWC? Then some samples of it are read there. Not so for an argument in batch tiles:
-  // its copy need not stay.
+  // Has the whole tensor a copy in NHWC, from which samples can be read? The copy of an argument in batch tiles does not
+  // count: it need not stay.
   constexpr bool has_copy_in_nhwc(int x) const {
     return made_[x].nhwc >= 0 && g_[made_[x].nhwc].o == op::copy &&
            !(at(x).o == op::input && at(x).s.d[0] == images_);
   }
-  // Is the result made in NHWC? It is if an operand as large as the loop is, or if all of these are repeated elements
-  // and NHWC is wanted.
+  // Is the result made in NHWC? It is if an operand as large as the loop is in NHWC. If all operands of that size are
+  // repeated elements, it is if NHWC is wanted.
   constexpr bool follows(int i) const {
     const node& v = at(i);
     const shape& loop = rule(v.o).k == kind::reduction ? at(v.in[0]).s : v.s;
@@ -215,9 +203,8 @@ template <int N, int O> class layout_rewriter {
         x.in[k] = at(v.in[k]).s.rank != 4 && moves_samples(v) ? dense(g_, as_nchw(v.in[k])) // the indices
                   : moves(v)                                  ? dense(g_, as_nhwc(v.in[k]))
                                                               : operand_in_nhwc(v.in[k], loop);
-    if (rule(v.o).k == kind::reduction) v.attr = axes_in_nhwc(v.attr);
-    else if (slides(v.o)) v.attr2 |= nhwc_bit;
-    else if (moves(v)) v.attr = static_cast<std::uint64_t>(axis_in_nhwc(static_cast<int>(v.attr)));
+    if (slides(v.o)) v.attr2 |= nhwc_bit;
+    v.attr = renumbered(v.attr, rule(v.o).facts.attr, 4, axis_in_nhwc);
     made_[i].nhwc = renewed(v, x, permuted(v.s, to_nhwc));
     in_nhwc_[i] = 1;
   }
@@ -234,7 +221,8 @@ template <int N, int O> class layout_rewriter {
   }
 
 public:
-  constexpr explicit layout_rewriter(const program<N, O>& p) : p_(p), images_(images_of_sweep(p.nodes, N)) {}
+  constexpr explicit layout_rewriter(const program<N, O>& p)
+      : p_(p), images_(batch_sweep_images(p.nodes, N)) {}
 
   // convs_in_nhwc: of each node, is it a convolution that runs in NHWC?   @return .broken if a rule is broken
   constexpr raw_program with(const vec<char>& convs_in_nhwc) {

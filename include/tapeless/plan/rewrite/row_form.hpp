@@ -3,7 +3,7 @@
 //
 // row_forms: the nodes of a program as rows of a list that are added to zeros, or to a base:
 //   value = base + scatter(rows, list, axis)
-// A value may have two such terms with different lists. all(i) makes the whole tensor where somebody needs it. A mask
+// A value may have two such terms with different lists. all(i) makes the whole tensor if an op needs it. A mask
 // is a value of this form, too: it is zero outside the list of its nonzero rows. scatter_pullup.hpp has the rules.
 #pragma once
 #include "../analysis/graph_rewriter.hpp" // IWYU pragma: export
@@ -13,15 +13,15 @@ namespace tapeless::detail {
 class row_forms : protected graph_rewriter {
 protected:
   struct form {         // nodes of the new graph
-    int all = no_node;  // the whole tensor, or not made yet
-    int rows = no_node; // its rows in the list, or it has no such form
+    int all = no_node;  // the whole tensor; none: not made yet
+    int rows = no_node; // its rows in the list; none: it has no such form
     row_list list;
     row_axis axis;
     int base = no_node; // what the rows are added to; none: zeros
   };
   vec<form> made_;
-  // If splits_: the two terms of node i, cotangents with different lists, are 2 i and 2 i + 1. The second has rows, or
-  // i is no such sum.
+  // If splits_: 2 i and 2 i + 1 are the two terms of node i, cotangents with different lists. If the second has no rows, i
+  // is no such sum.
   vec<form> parts_;
   bool splits_;
   const int first_count_ = generated_name_count(p_);
@@ -46,8 +46,8 @@ protected:
       return binary(g_, op::add, first, scattered(b.rows, b.list, b.axis, v.s));
     }
     if (f.base >= 0) return scattered(f.rows, f.list, f.axis, v.s, f.base);
-    // Computed from whole operands if all are made. Not a product: it may be infinite or NaN outside the rows. Not
-    // where(mask, x, 0): it may need rows of x only.
+    // It is computed from whole operands if all are made. A product is not: it may be infinite or NaN outside the rows.
+    // Nor is where(mask, x, 0): it may need rows of x only.
     bool cheap = (rule(v.o).k == kind::elementwise && v.o != op::mul && v.o != op::div &&
                   !(v.o == op::where && has_rows(v.in[0]))) ||
                  rule(v.o).k == kind::view;

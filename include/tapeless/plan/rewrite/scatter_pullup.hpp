@@ -41,7 +41,7 @@ class scatter_pullup : row_forms {
   constexpr bool as_rows(int i, int k, const shape (&s)[3]) {
     return as_rows_of(row_list{made_[at(i).in[k]].list}, i, k, s);
   }
-  // A sum over the rows of operand k, or a gather of them by their own list: needs these rows alone.
+  // A sum over the rows of operand k, or a gather of them by their own list, needs these rows alone.
   constexpr bool as_sum(int i, int k, const shape (&s)[3]) {
     const node& v = at(i);
     const form from = made_[v.in[k]];
@@ -136,9 +136,9 @@ class scatter_pullup : row_forms {
       for (int p = 0; p < 2; ++p) parts_[2 * i + p] = part[p];
     return true;
   }
-  // Sums of rows S and a whole tensor b, as the cotangent of batch normalisation is. The two stay apart,
+  // A sum of rows S and a whole tensor b, such as the cotangent of batch normalisation. The two stay apart,
   //   f(scatter(r) + b) = f(scatter(r)) + f(b)
-  // as long as f is linear and elementwise, a view or a sum. Then the rows are added to the base in place.
+  // as long as f is linear and is elementwise, a view or a sum. In the end the rows are added to the base in place.
   constexpr bool as_rows_and_base(int i, const shape (&s)[3]) {
     const node& v = at(i);
     if (!v.adjoint) return false;
@@ -159,7 +159,7 @@ class scatter_pullup : row_forms {
     if (k < 0 || made_[v.in[k]].all >= 0) return false;
     zero[k] = true;
     if (!is_linear_in(v, zero)) return false;
-    // where(c, x, y) is linear in x and y together: the rows of the other one would count in the rows and in the base
+    // where(c, x, y) is linear in x and y together: the rows of y would count twice, in the rows and in the base
     for (int j = 0; j < 3; ++j)
       if (j != k && has_rows(v.in[j])) return false;
     const form whole = made_[v.in[k]];
@@ -248,8 +248,7 @@ public:
       g_.in_adjoint = v.adjoint;
       if (rule(v.o).k == kind::leaf) made_[i].all = leaf(v);
       else {
-        shape s[3]{};
-        shapes_of(v, s);
+        const operand_shapes s(p_, v);
         bool done = as_source(i);
         for (int k = 0; k < 3 && !done; ++k)
           if (has_rows(v.in[k])) done = as_rows(i, k, s) || as_sum(i, k, s);

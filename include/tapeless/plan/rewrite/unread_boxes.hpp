@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// An operand that is zero outside of one slice, pad(d'): the rest of the program is computed within that slice, the
-// box.
+// If an operand is zero outside of one slice, as pad(d) is, its readers are computed within that slice, the box:
 //   pad(d) * f  ->  pad(d * slice(f))      a^T pad(d)  ->  slice(a)^T d      pad(d) b  ->  pad(d b)
 #pragma once
 #include "../analysis/unread_moves.hpp" // IWYU pragma: export
@@ -16,7 +15,7 @@ protected:
   // where(all parts, x, 0)
   constexpr int guarded(int x, const parts& l) {
     const int m = all_of(l);
-    if (m < 0) return x; // all are implied by what is not in l: a box around x, or zeros of the other operand
+    if (m < 0) return x; // others imply all of l: a box around x, or zeros of the other operand
     return expand(g_, where(g_, m, x, g_.constant(0, g_[x].t)), g_[x].s);
   }
 
@@ -56,7 +55,7 @@ protected:
     }
     return slice(g_, x, axis, lo, extent);
   }
-  // If node i sums over this axis of operand k: the axis of the other operand that is summed with it; else no_node.
+  // The axis of the other operand that node i sums with this axis of operand k; no_node: it does not sum over this one.
   constexpr int summed_axis(int i, int k, int axis) const {
     const node& v = at(i);
     if (v.o != op::matmul) return axis == 0 ? 0 : no_node; // images
@@ -68,7 +67,7 @@ protected:
       if (varies(p, a) != (a == axis)) return false;
     return true;
   }
-  // The parts but for the one that says the same as the box, which is along this axis.
+  // All parts but the one that says the same as the box. The box is along this axis.
   constexpr parts rest_of(const parts& l, const box& b, int axis) {
     const int m = range(b.n, b.lo, b.lo + b.extent);
     parts r;
@@ -92,8 +91,7 @@ protected:
   constexpr int padded(int i, int k, const int (&in)[3], const parts& l) {
     const node& v = at(i);
     box b = box_of(v.in[k]);
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     if (!b.found() || b.n == 1) return no_node;
     row_axis to = where_rows_go(v, s, k, {b.axis, 1}, b.n);
     for (int a = 0; v.o == op::reshape && !to.found() && a < v.s.rank; ++a) { // the axis is split in two
@@ -124,12 +122,11 @@ protected:
     const parts rest = rest_of(l, b, to.axis);
     return rest.empty() || has_condition(inner, rest) ? y : guarded(y, rest);
   }
-  // A product that sums over the axis of the box of operand k: the sum is over the box alone. no_node: there is no such box.
+  // A product that sums over the axis of operand k's box sums over the box alone. no_node: there is no such box.
   constexpr int summed_in_box(int i, int k, int (&in)[3]) {
     const node& v = at(i);
     const box b = box_of(v.in[k]);
-    shape s[3]{};
-    shapes_of(v, s);
+    const operand_shapes s(p_, v);
     if (!b.found() || b.n == 1) return no_node;
     const row_sum q = where_rows_are_summed(v, s, k, {b.axis, 1});
     if (!q.found || q.other < 0 || q.axis.block != 1) return no_node;

@@ -1,74 +1,52 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which rows of its matrix a CSR sweep need not visit: those for which all that it computes is zero or unread.
+// The rows of its matrix that a CSR sweep need not visit: all that it computes for them is zero or unread.
 #pragma once
 #include "../../expr/program.hpp"
-#include "../../ops/zero.hpp"
+#include "../../ops/all.hpp"
+#include "../../ops/read_facts.hpp"
 #include "csr_sweeps.hpp"
 #include "fusion_groups.hpp"
 
 namespace tapeless::detail {
 
-// What a value is in every row that a mask leaves out.
+// The value of a node in all rows that a mask leaves out.
 enum class left_out : std::uint8_t { unknown, zero, nonzero };
 
-// The same of node i, from what its operands are.
+// The same for node i, from the values of its operands.
 // 0 * x and 0 / x count as zero for every x: infinity, NaN and zero too.
-template <class Nodes> constexpr left_out in_rows_left_out(const Nodes& nodes, int i,
-                                                           const vec<left_out>& of) {
+constexpr left_out in_rows_left_out(const node* nodes, int i, const vec<left_out>& of) {
   using enum left_out;
   const node& v = nodes[i];
-  const auto is = [&](int k, left_out x) { return of[v.in[k]] == x; };
-  const auto both = [&](left_out x, left_out y) { return is(0, x) && is(1, y); };
-  const bool zeros = v.in[1] >= 0 && both(zero, zero);
-  const bool differ = v.in[1] >= 0 && (both(zero, nonzero) || both(nonzero, zero));
-  switch (v.o) {
-    case op::constant: {
-      const double x = std::bit_cast<double>(v.attr), size = x < 0 ? -x : x;
-      return x == 0 ? zero : size > 1e-30 && size < 1e30 ? nonzero : unknown; // a float of any type
-    }
-    case op::copy:
-    case op::stop_gradient:
-    case op::neg:
-    case op::expand:
-    case op::reshape: return of[v.in[0]];
-    case op::cast:
-      return is(0, nonzero) && is_float(nodes[v.in[0]].t) ? unknown : of[v.in[0]]; // 0.5 becomes 0
-    case op::div: return is(0, zero) ? zero : unknown;
-    case op::mul: return is(0, zero) || is(1, zero) ? zero : unknown;
-    case op::add:
-    case op::sub:
-    case op::max:
-    case op::min:
-    case op::lt:
-    case op::gt: return zeros ? zero : unknown;
-    case op::le:
-    case op::ge: return zeros ? nonzero : unknown;
-    case op::eq: return zeros ? nonzero : differ ? zero : unknown;
-    case op::ne: return zeros ? zero : differ ? nonzero : unknown;
-    case op::logical_not: return is(0, zero) ? nonzero : is(0, nonzero) ? zero : unknown;
-    case op::logical_and:
-      return is(0, zero) || is(1, zero) ? zero : both(nonzero, nonzero) ? nonzero : unknown;
-    case op::logical_or: return is(0, nonzero) || is(1, nonzero) ? nonzero : zeros ? zero : unknown;
-    case op::where:
-      return is(0, zero) ? of[v.in[2]] : is(0, nonzero) || of[v.in[1]] == of[v.in[2]] ? of[v.in[1]] : unknown;
-    default: return keeps_zero(v.o) && is(0, zero) ? zero : unknown;
+  if (v.o == op::constant) {
+    const double x = std::bit_cast<double>(v.attr), size = x < 0 ? -x : x;
+    return x == 0 ? zero : size > 1e-30 && size < 1e30 ? nonzero : unknown; // a float of any type
   }
+  unsigned zeros = 0, others = 0; // operands
+  for (int k = 0; k < 3; ++k) {
+    if (v.in[k] < 0) continue;
+    if (of[v.in[k]] == zero) zeros |= 1u << k;
+    if (of[v.in[k]] == nonzero) others |= 1u << k;
+  }
+  const op_facts& facts = rule(v.o).facts;
+  if (holds(facts.zero, zeros, others, maybe)) return zero;
+  const bool truncates = v.o == op::cast && is_float(nodes[v.in[0]].t); // 0.5 becomes 0
+  return !truncates && holds(facts.nonzero, zeros, others, underflows) ? nonzero : unknown;
 }
 
 inline constexpr int max_row_masks = 4;
-// A node that tells which rows a sweep visits: those where it is not zero, or those where it is zero.
+// A node that decides which rows a sweep visits: those where it is not zero, or those where it is zero.
 struct row_mask {
   int node = no_node;
   bool passes_where_zero = false;
 };
-// What holds in every CSR sweep of a program.
+// Facts that hold in every CSR sweep of a program.
 struct mask_facts {
-  vec<left_out> always; // what a value is whatever the mask
+  vec<left_out> always; // the values that do not depend on the mask
   vec<char> is_tested;  // is the node read as a condition? Rows may then also pass where it is zero
 };
-template <class Nodes> constexpr void find_left_out(const Nodes& nodes, int i, vec<left_out>& is) {
+constexpr void find_left_out(const node* nodes, int i, vec<left_out>& is) {
   const kind k = rule(nodes[i].o).k;
   if (k == kind::elementwise || k == kind::view || nodes[i].o == op::constant)
     is[i] = in_rows_left_out(nodes, i, is);
@@ -112,9 +90,7 @@ constexpr vec<int> mask_candidates(const program<N, O>& p, const grouping& r, co
     if (!(squeezed(p.nodes[m].s) == loop)) return;
     if (p.nodes[m].o != op::input && (r.of[m] < 0 || r.stored[m] == 0)) return;
     if (is_float(p.nodes[m].t) && p.nodes[m].t != type) return;
-    bool known = false;
-    for (const int c : candidates) known = known || c == m;
-    if (!known) candidates.push_back(m);
+    if (!candidates.contains(m)) candidates.push_back(m);
   };
   for (int i = s.lowest; i <= s.last; ++i) {
     if (!s.holds(r, i)) continue;
@@ -124,7 +100,7 @@ constexpr vec<int> mask_candidates(const program<N, O>& p, const grouping& r, co
     for (const int x : p.nodes[i].in)
       if (const int m = x < 0 ? no_node : r.through[x]; m >= 0 && !s.holds(r, m)) consider(m);
   }
-  // what an earlier step made the rows of, if it still has its buffer
+  // a value from which an earlier step made the rows, if it still has its buffer
   for (int i = s.last; i >= 0; --i) {
     if (makes[i] == 0) continue;
     const kind k = rule(p.nodes[i].o).k;
@@ -139,8 +115,8 @@ constexpr vec<int> mask_candidates(const program<N, O>& p, const grouping& r, co
   }
   return candidates;
 }
-// What the sweep of the groups [first, end) computes for the rows of its matrix is needed only in the rows that all
-// of these masks let pass: nodes made before the sweep, conditions first, at most max_row_masks.
+// The masks of the sweep of groups [first, end). The sweep need only visit rows of its matrix that all of them let pass.
+// They are nodes made before the sweep, conditions first, at most max_row_masks.
 // stays(i): no step after the sweep reads node i
 template <int N, int O, class F>
 constexpr vec<row_mask> masks_of_csr_sweep(const program<N, O>& p, const grouping& r, const mask_facts& facts,
@@ -158,7 +134,7 @@ constexpr vec<row_mask> masks_of_csr_sweep(const program<N, O>& p, const groupin
     vec<left_out> is = facts.always;
     is[m] = passes_where_zero ? left_out::nonzero : left_out::zero;
     bool all = true;
-    // nodes of the sweep that were traced before m may need the rows, too, whatever m is
+    // a node of the sweep that was traced before m may need the rows, too, at any value of m
     for (int i = s.lowest < m + 1 ? s.lowest : m + 1; i <= s.last && all; ++i) {
       if (i > m) find_left_out(p.nodes, i, is);
       if (!s.holds(r, i) || r.stored[i] == 0) continue;

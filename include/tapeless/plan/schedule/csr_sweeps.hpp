@@ -13,12 +13,12 @@ namespace tapeless::detail {
 constexpr bool is_sparse(op o) { return o == op::spmm || o == op::sddmm; }
 // A product with a dense matrix opens none: such products take longer together than one by one, for rows of the dense
 // matrix leave the cache.
-template <class Nodes> constexpr bool opens_csr_sweep(const Nodes& nodes, int i) {
+constexpr bool opens_csr_sweep(const node* nodes, int i) {
   const node& v = nodes[i];
   if (v.o == op::spmm) return v.s.rank == 1;
   return v.o == op::sddmm && (v.in[1] < 0 || nodes[v.in[1]].s.rank == 1);
 }
-// Which operand has a row for each row of the matrix; 0: the result has, or that operand is all ones.
+// The operand with a row for each row of the matrix; 0: the result has these rows, or the operand is all ones.
 constexpr int operand_of_rows(const node& v) {
   const int k = v.o == op::sddmm ? 1 : (v.attr & spmm_transposed) != 0 ? 2 : 0;
   return k > 0 && v.in[k] >= 0 ? k : 0;

@@ -29,7 +29,7 @@ template <int N, int O> class loop_fusion {
   vec<int> uses_{N, 0},
       user_{N, no_node};     // readers of a node, and the last one; no_node: it needs the buffer
   vec<int> earliest_{N, 0};  // the first group that may compute a node
-  vec<int> weight_{N, 0};    // ops of a node, and of what waits for it
+  vec<int> weight_{N, 0};    // ops of a node and of the nodes that wait for it
   vec<char> lanes_{N, 0};    // the same of lanes
   vec<char> deferred_{N, 0}; // waits for its one reader, and goes into the reader's group
   vec<int> selections_;      // whose rows depend on data
@@ -98,7 +98,7 @@ template <int N, int O> class loop_fusion {
     g.it = r_.loop[v];
   }
 
-  // What has or reads an extent that a selection counts comes after the selection.
+  // The first group, from `low` on, for a node that has or reads extent e: after the selections that count e.
   constexpr int after_count(extent_t e, int low) const {
     for (const int x : selections_)
       if (has_name_of(e, p_.nodes[x].s.d[0]) && r_.of[x] + 1 > low) low = r_.of[x] + 1;
@@ -126,7 +126,7 @@ template <int N, int O> class loop_fusion {
     for (const int x : p_.nodes[i].in)
       if (const int u = x < 0 ? no_node : source(i, x); u >= 0 && deferred_[u]) act(u);
   }
-  // Places those operands that cannot wait until i is placed.   -> lanes of i and of what still waits
+  // Places the operands that cannot wait until i is placed.   -> lanes of i and of the operands that still wait
   constexpr int place_operands(int i, int own) {
     int all = own, waiting = 0;
     each_waiting(i, [&](int u) {
@@ -216,7 +216,7 @@ template <int N, int O> constexpr grouping make_groups(const program<N, O>& p, i
   grouping r = ungrouped(p, is_output, loaded_leaves);
   loop_fusion<N, O>(p, is_output, r).run();
   cluster_for_sweeps(p, r);
-  choose_leading_axes(p.nodes, N, r);
+  choose_outermost_axes(p.nodes, N, r);
   stored_values<N, O> values(p, is_output, r);
   values.find_readers();
   values.recompute();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What is known of each node before loops are formed: which ops may be in a loop, what is computed at a load, which
-// numbers are computed wherever they are read, and on which side of a CSR sweep a node is.
+// Facts about each node before loops are formed. May it be in a loop? Is it computed at a load, or again wherever it is
+// read? On which side of a CSR sweep is it?
 #pragma once
 #include "../../expr/program.hpp"
 #include "../../ops/all.hpp"
@@ -26,8 +26,8 @@ constexpr bool is_reorder(const node* nodes, int x) {
 }
 constexpr bool fuses(op o) { return rule(o).k == kind::elementwise || rule(o).k == kind::reduction; }
 
-// Which nodes depend on the first `leaves` leaves of the arguments alone: they are computed when these are loaded,
-// not in each run. Results are not among them, and their extents are static.
+// The nodes that depend on the first `leaves` leaves of the arguments alone. They are computed when these are loaded, not
+// in each run. They have static extents and are no results.
 template <int N, int O>
 constexpr vec<char> of_loaded(const program<N, O>& p, const vec<char>& is_output, int leaves) {
   vec<char> r(N, 0);
@@ -42,8 +42,8 @@ constexpr vec<char> of_loaded(const program<N, O>& p, const vec<char>& is_output
   return r;
 }
 
-// Numbers such as 1 / n: each loop that reads them computes them, for they would be steps of their own. One that a
-// kernel step reads has a buffer.   @pre r.root
+// Numbers such as 1 / n. Each loop that reads one computes it, which saves a step. A number that a kernel step reads has a
+// buffer.   @pre r.root
 template <int N, int O>
 constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, grouping& r) {
   vec<char> in_buffer(N, 0); // a kernel step reads it

@@ -13,24 +13,24 @@ namespace tapeless::detail {
 
 inline constexpr extent_t by_channels_elements =
     1 << 23; // of the tensor, at least: the last cache holds smaller ones
-inline constexpr extent_t channel_elements = 1 << 19; // of a channel, at most: a cache near by holds it
+inline constexpr extent_t channel_elements = 1 << 19; // of a channel, at most: an inner cache holds it
 inline constexpr extent_t channel_run = 1024;         // contiguous ones, at least
 inline constexpr extent_t least_channels = 16;        // for threads, which take whole channels
 
-// `it` with axis `outermost` in front
+// `it` with axis `outermost` in front; move_to_front: strides in that order
 constexpr shape with_outermost(const shape& it, int outermost) {
   shape r = it;
   for (int a = outermost; a > 0; --a) r.d[a] = r.d[a - 1];
   if (outermost > 0) r.d[0] = it.d[outermost];
   return r;
 }
-constexpr void outermost(extent_t (&stride)[max_rank], int axis) {
+constexpr void move_to_front(extent_t (&stride)[max_rank], int axis) {
   const extent_t first = stride[axis];
   for (int a = axis; a > 0; --a) stride[a] = stride[a - 1];
   stride[0] = first;
 }
 
-// The axis of its loop that reduction v keeps, where it is one.   operand: the shape that it reduces
+// The one axis of its loop that reduction v keeps, or how many it keeps.   operand: the shape that it reduces
 inline constexpr int keeps_none = -2, keeps_several = -1;
 constexpr int kept_axis(const node& v, const shape& operand) {
   int kept = keeps_none, a = 0;
@@ -41,7 +41,7 @@ constexpr int kept_axis(const node& v, const shape& operand) {
   }
   return kept;
 }
-constexpr bool is_worth_leading(const shape& it, int axis) {
+constexpr bool pays_as_outermost(const shape& it, int axis) {
   extent_t all = 1, run = 1;
   for (int a = 0; a < it.rank; ++a) {
     if (!is_static(it.d[a])) return false;
@@ -52,9 +52,9 @@ constexpr bool is_worth_leading(const shape& it, int axis) {
          all / it.d[axis] <= channel_elements;
 }
 
-// Sets the outermost axis of all groups: one for all that share a loop.
-template <class Nodes> constexpr void choose_leading_axes(const Nodes& nodes, int n, grouping& r) {
-  // that all reductions of a group keep, except those over all axes
+// Sets the outermost axis of all groups. Groups that share a loop have the same.
+constexpr void choose_outermost_axes(const node* nodes, int n, grouping& r) {
+  // the axis that all reductions of a group keep; those over all axes do not count
   vec<int> axis(r.groups.size(), keeps_none);
   bool any = false;
   for (int i = 0; i < n; ++i) {
@@ -63,11 +63,11 @@ template <class Nodes> constexpr void choose_leading_axes(const Nodes& nodes, in
     const int g = r.of[i], kept = kept_axis(v, nodes[v.in[0]].s);
     if (kept == keeps_none) continue;
     axis[g] = axis[g] == keeps_none || axis[g] == kept ? kept : keeps_several;
-    any = any || is_worth_leading(r.groups[g].it, kept);
+    any = any || pays_as_outermost(r.groups[g].it, kept);
   }
   if (!any) return;
   for (int g = 0; g < r.groups.size(); ++g) {
-    if (axis[g] < 0 || !is_worth_leading(r.groups[g].it, axis[g])) continue;
+    if (axis[g] < 0 || !pays_as_outermost(r.groups[g].it, axis[g])) continue;
     int sharing = 0;
     bool agree = true;
     for (int h = 0; h < r.groups.size(); ++h)

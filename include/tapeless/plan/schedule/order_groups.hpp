@@ -23,7 +23,7 @@ constexpr bool makes_rows_of_sweep(const node& v) {
   return is_batch_tiled(v.o) ? writes_batch_rows(v.o) : makes_rows(v);
 }
 constexpr bool reads_rows_of_sweep(const node& v, int k) {
-  return is_batch_tiled(v.o) ? reads_images(v.o, k) : operand_of_rows(v) == k;
+  return is_batch_tiled(v.o) ? reads_batch_rows(v.o, k) : operand_of_rows(v) == k;
 }
 
 // For each group the node with which a sweep may begin: a sparse product, or a convolution or pool over batch tiles;
@@ -47,7 +47,7 @@ template <int N, int O> class group_order {
   const vec<int>& opener_;
   const int groups_ = r_.groups.size();
   vec<char> counts_{groups_, 0}; // a selection: extents of later groups are known after it only
-  // What a group reads of group `from`: operand k of its node, made at root. Those of group g begin at first_read_[g].
+  // A read of group `from`: operand k of a node, whose block is that of root. The reads of group g begin at first_read_[g].
   struct group_read {
     int node, k, root, from;
   };
@@ -69,8 +69,8 @@ template <int N, int O> class group_order {
   vec<char> ahead_{groups_, 0};       // it runs before the sweep
   vec<int> near_;                     // those that may or are independent
   vec<int> taken_;                    // loops over gathered rows that move to the sweep; the last one first
-  // For each group the first group of the last sweep whose opener or taken loops read it, and of the last sweep for
-  // which a group that stays before it reads it.
+  // For each group the first group of a sweep. wanted_: the last sweep whose opener or taken loops read it.
+  // needed_ahead_: the last sweep before which a reader of it stays.
   vec<int> wanted_, needed_ahead_;
 
   constexpr void find_reads() {
@@ -109,12 +109,12 @@ template <int N, int O> class group_order {
   constexpr void mark(int g, vec<int>& read) const {
     for (int e = first_read_[g]; e < first_read_[g + 1]; ++e) read[reads_[e].from] = start_;
   }
-  // act(what g reads) for all that does not come before the sweep already.
+  // act(read) for each read of g whose group does not stand before the sweep already.
   template <class F> constexpr void each_read(int g, F act) const {
     for (int e = first_read_[g]; e < first_read_[g + 1]; ++e)
       if (!placed_[reads_[e].from] || reads_[e].from == start_) act(reads_[e]);
   }
-  // Does member g read the current row of another member? What else it reads comes before the sweep.
+  // Is x, a read of member g, the current row of another member? If not, it comes before the sweep.
   constexpr bool own_row(int g, const group_read& x) const {
     return may_[x.from] != 0 && rule(p_.nodes[x.root].o).k != kind::reduction &&
            (opener_[x.from] < 0 || makes_rows_of_sweep(p_.nodes[x.root])) &&
@@ -125,14 +125,14 @@ template <int N, int O> class group_order {
     start_ = start;
     first_ = opener_[start];
     sparse_ = is_sparse(p_.nodes[first_].o);
-    const image_rows images = batch_tiling_of(p_.nodes, first_);
-    rows_ = sparse_ ? p_.nodes[p_.nodes[first_].in[0]].s.d[0] : images.n;
-    widest_ = sparse_ ? widest_row : longest_row * images.row;
+    const batch_tiling tiling = batch_tiling_of(p_.nodes, first_);
+    rows_ = sparse_ ? p_.nodes[p_.nodes[first_].in[0]].s.d[0] : tiling.n;
+    widest_ = sparse_ ? widest_row : longest_row * tiling.row;
     taken_.clear();
     may_[start] = 1;
     independent_[start] = 0;
   }
-  // Loops over gathered rows, which have their place already, move to the sweep that reads them.
+  // Loops over gathered rows have a place already. They move to the sweep that reads them.
   constexpr void take_gathered() {
     mark(start_, wanted_);
     const int oldest = order_.size() - batch_sweep_steps;
@@ -174,7 +174,8 @@ template <int N, int O> class group_order {
       ahead_[g] = sparse_ && independent_[g] != 0 && r_.groups[g].ahead ? 1 : 0;
     }
   }
-  // What a sweep over batch tiles has no room for keeps its place, and so do loops that share no value with it.
+  // A group keeps its place if a sweep over batch tiles has no room for it, or if it is a loop that shares no value with
+  // the sweep.
   constexpr void limit_members() {
     for (const int g : near_)
       each_read(g, [&](const group_read& x) {
@@ -184,7 +185,7 @@ template <int N, int O> class group_order {
     for (const int g : near_)
       if (may_[g] != 0 && ((shares_[g] == 0 && opener_[g] < 0) || ++n > batch_sweep_steps)) may_[g] = 0;
   }
-  // What a member reads as a whole comes before the sweep, and what that reads.
+  // Before the sweep come the values that a member reads as a whole, and all that these depend on.
   constexpr void find_ahead() {
     for (int k = near_.size() - 1; k >= 0; --k)
       each_read(near_[k], [&](const group_read& x) {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which values every group that reads them computes again, so that none stores them. They are cheap, and made of one
-// tensor that is in memory anyway and of what broadcasts with it, such as x - mean. The groups read that tensor in
-// their place.
+// Values that are not stored: every group that reads one computes it again. Such a value is cheap. It is made of one
+// tensor that is in memory anyway and of operands that broadcast with it, as x - mean. The groups read that tensor.
 #pragma once
 #include "../analysis/strided_view.hpp"
+#include "fusion_groups.hpp"
 
 namespace tapeless::detail {
 
@@ -37,8 +37,7 @@ constexpr extent_t run_of(const strided_view& w, const shape& x, const shape& s)
 
 // May each reader of node i compute it from what is in memory?
 // in_memory(root): is it an argument, or does it have a buffer?
-template <class Nodes, class Groups, class F>
-constexpr bool recomputes(const Nodes& nodes, const Groups& g, int i, F in_memory) {
+template <class F> constexpr bool recomputes(const node* nodes, const grouping& g, int i, F in_memory) {
   const node& v = nodes[i];
   if (!is_cheap(v.o) || !is_float(v.t)) return false;
   int whole = 0;

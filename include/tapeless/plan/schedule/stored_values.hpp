@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which values have a buffer, and which group reads each buffer last.
+// The values that have a buffer, and the group that reads each buffer last.
 #pragma once
 #include "../../expr/program.hpp"
 #include "../../ops/all.hpp"
@@ -17,7 +17,7 @@ template <int N, int O> class stored_values {
   const program<N, O>& p_;
   const vec<char>& is_output_;
   grouping& r_;
-  // the other groups of a node's loop that read it, and how many; most_readers + 1 where a node needs the buffer
+  // the other groups over a node's loop that read it, and how many; most_readers + 1: the node needs its buffer
   vec<int> reader_{most_readers * N, no_node}, readers_{N, 0};
   vec<char> own_{N, 0}; // a node of its group reads it
   int room_ = 3 * N;    // of the plan: three operands of every node
@@ -31,7 +31,7 @@ template <int N, int O> class stored_values {
     while (k < readers_[root] && k < most_readers && reader_[most_readers * root + k] != g) ++k;
     if (k == most_readers) readers_[root] = k + 1;
     else if (k == readers_[root]) reader_[most_readers * root + readers_[root]++] = g;
-    // an epilogue runs in chunks with the step before it, which still reads: its operands live one group longer
+    // an epilogue runs in chunks with the step before it, so the operands of that step live one group longer
     const bool leads =
         leads_an_epilogue(p_.nodes[i].o) && (r_.loaded[i] != 0 || batch_tiling_of(p_.nodes, i).n == 0);
     const int until = leads ? g + 1 : g;
@@ -48,7 +48,7 @@ public:
       const kind k = rule(v.o).k;
       if (k == kind::view || is_leaf(p_.nodes, r_, i)) continue;
       if (k != kind::elementwise || is_output_[i] || is_reorder(p_.nodes, i)) r_.stored[i] = 1;
-      // its extent alone may be read
+      // perhaps only its extent is read
       if (has_data_dependent_rows(v) && r_.last[i] < r_.of[i]) r_.last[i] = r_.of[i];
       for (const int x : v.in) {
         if (x < 0) continue;
@@ -61,7 +61,7 @@ public:
     }
   }
 
-  // Cheap values lose their buffer where each group that reads them has room for one op more.
+  // A cheap value loses its buffer if each group that reads it has room for one more op.
   constexpr void recompute() {
     const auto in_memory = [&](int root) { return is_leaf(p_.nodes, r_, root) || r_.stored[root]; };
     for (int i = 0; i < N; ++i) {

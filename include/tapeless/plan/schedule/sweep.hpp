@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which steps run together, some rows of their outermost axis at a time, so that what they pass on stays in cache:
+// Steps that run together, some rows of their outermost axis at a time. The rows that they pass on stay in cache.
 //   sweep        consecutive fused steps over the same rows, each of which reads only the current row of the others
 //   batch tiles  a sweep with convolutions or pools, whose rows are images (batch_tiles.hpp)
 //   CSR sweep    a sweep that a product with a sparse matrix opens; further products with it may join (csr_sweeps.hpp)
@@ -27,7 +27,7 @@ constexpr bool rows_worth_a_sweep(const shape& it) {
   return row >= sweep_row && (!is_static(it.d[0]) || it.d[0] * row >= sweep_elements);
 }
 
-// Does loop x, at index i of its outermost axis, read of y only row i?
+// Does a loop over `it` read only row i of y through x, at index i of its outermost axis?
 constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
   extent_t last = 0; // of a row
   for (int a = 1; a < it.rank; ++a) {
@@ -43,19 +43,19 @@ constexpr bool reads_own_row(const slot& x, const slot& y, const shape& it) {
 // `unsettled`.
 struct sweep {
   plan_rules may{};
-  extent_t rows = 0;     // its outermost extent; 0: none is open
-  int begin = 0;         // its first step
-  extent_t row = 1;      // elements of a row of the first step; of batch tiles the most of a step
-  int pattern = no_node; // of the matrix, where it is a CSR sweep
-  int first_group = 0;   // of a CSR sweep
-  int mask_room = 0;     // slots for its masks, behind those of its first step
-  bool images = false;   // its rows are images
+  extent_t rows = 0;        // its outermost extent; 0: none is open
+  int begin = 0;            // its first step
+  extent_t row = 1;         // elements of a row of the first step; of batch tiles the most of a step
+  int pattern = no_node;    // of the matrix, where it is a CSR sweep
+  int first_group = 0;      // of a CSR sweep
+  int mask_room = 0;        // slots for its masks, behind those of its first step
+  bool batch_tiles = false; // its rows are images
   struct value {
     int node, group, last;          // the group that stores it, and the last one that reads it
     extent_t offset = 0, bytes = 0; // of its scratch
   };
   vec<value> values;
-  struct traffic { // of a slot, if that is in memory in the end
+  struct traffic { // of a slot that may be in memory in the end
     int slot;
     shape visited;
     bool adjoint;
@@ -67,18 +67,18 @@ struct sweep {
 
   // Is there room for a step behind `steps`, and for `more` behind that?
   constexpr bool has_room(int steps, int more = 0) const {
-    return may.sweeps && rows != 0 && steps - begin + more < (images ? batch_sweep_steps : sweep_steps);
+    return may.sweeps && rows != 0 && steps - begin + more < (batch_tiles ? batch_sweep_steps : sweep_steps);
   }
 
-  // May a group over `it` join, as far as its loop tells? If so, no buffer is freed: an earlier step may still read
+  // Does the loop of a group over `it` allow it to join? If it does, no buffer is freed: an earlier step may still read
   // other rows of it.
   constexpr bool takes(const shape& it, int steps) const {
     if (!has_room(steps)) return false;
     // wider rows leave the cache
     return is_loop_over_rows(it, rows, pattern >= 0 ? widest_row : longest_row * row);
   }
-  // May a sparse op take part, as far as its matrix tells?
-  template <class Nodes> constexpr bool takes_product(const Nodes& nodes, int i, int steps) const {
+  // Does the matrix of a sparse op allow it to take part?
+  constexpr bool takes_product(const node* nodes, int i, int steps) const {
     return has_room(steps) && pattern == nodes[i].in[0] && opens_csr_sweep(nodes, i);
   }
   // Does step s, the last of r, read only the current rows of what earlier steps of the sweep write?
@@ -98,15 +98,15 @@ struct sweep {
     return true;
   }
   // May a convolution or pool over n images take part? One that makes images needs room for their reader, too.
-  constexpr bool takes_images(op o, extent_t n, int steps) const {
+  constexpr bool takes_batch(op o, extent_t n, int steps) const {
     return n == rows && pattern < 0 && has_room(steps, writes_batch_rows(o) ? 1 : 0);
   }
-  constexpr void join_images(const image_rows& of) {
-    row = images && row > of.row ? row : of.row;
-    images = true;
+  constexpr void join_batch(const batch_tiling& of) {
+    row = batch_tiles && row > of.row ? row : of.row;
+    batch_tiles = true;
   }
-  // How many rows pass together.
-  constexpr extent_t at_once() const { return images ? images_at_once(row) : sweep_size(row); }
+  // The number of rows that pass together.
+  constexpr extent_t at_once() const { return batch_tiles ? images_of_tile(row) : sweep_size(row); }
 
   // The last of `steps` has not joined. It may begin a new sweep, over n rows; n == 0: it may not.
   constexpr void open(extent_t n, int steps) {
@@ -114,14 +114,13 @@ struct sweep {
     begin = steps - 1;
     row = 1;
     pattern = no_node;
-    images = false;
+    batch_tiles = false;
   }
-  constexpr void open_images(const image_rows& of, int steps) {
+  constexpr void open_batch(const batch_tiling& of, int steps) {
     open(of.n, steps);
-    join_images(of);
+    join_batch(of);
   }
-  template <class Nodes> constexpr void open_csr_sweep(const Nodes& nodes, int i, int group, int steps,
-                                                       int room) {
+  constexpr void open_csr_sweep(const node* nodes, int i, int group, int steps, int room) {
     open(opens_csr_sweep(nodes, i) ? nodes[nodes[i].in[0]].s.d[0] : 0, steps);
     pattern = nodes[i].in[0];
     mask_room = room;
@@ -134,7 +133,7 @@ struct sweep {
   }
   // The sweep has ended before `group`: act(value, place in scratch or none) for what the groups before it store.
   // Two values share a place where one is read last before the other is written.   -> bytes of scratch
-  template <class Nodes, class F> constexpr extent_t settle(const Nodes& nodes, int group, F act) {
+  template <class F> constexpr extent_t settle(const node* nodes, int group, F act) {
     arena_part scratch;
     int kept = 0;
     for (int k = 0; k < values.size(); ++k) {
@@ -168,9 +167,8 @@ struct sweep {
 
 // Is s an epilogue? It follows a matmul or convolution and reads its result row by row: rows are finished chunk by
 // chunk, while the chunk is in cache.
-template <class Plan, class Nodes, class Homes>
-constexpr bool is_epilogue(const Plan& r, const Nodes& nodes, const Homes& home, const step& s,
-                           const shape& it) {
+template <class Plan> constexpr bool is_epilogue(const Plan& r, const node* nodes, const vec<location>& home,
+                                                 const step& s, const shape& it) {
   if (r.steps < 2) return false;
   const step& w = r.step_[r.steps - 2];
   const bool by_rows =

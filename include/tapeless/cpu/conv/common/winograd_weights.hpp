@@ -89,4 +89,53 @@ void winograd_sums(const Team& team, const conv_extents& e, index_t lanes, const
   });
 }
 
+/// What wgrad plans in both layouts: sums over the tiles, (slot, group, point, filter, channel), in chunks of filters.
+template <class V, int M> struct winograd_wgrad_plan {
+  using T = typename V::value_type;
+  static constexpr index_t W = static_cast<index_t>(V::size), points = (M + 2) * (M + 2);
+  index_t cg, kg, lanes;     // lanes: whole vectors of channels
+  index_t blocks, filters;   // chunks of a group, filters of a chunk
+  index_t group, all, slots; // sums of a group, of all groups; slots: partial sums over the tiles
+  index_t data_point = 0, cotangent_point = 0, rest = 0; // scratch: a point of x and of dy, and other
+  constexpr explicit winograd_wgrad_plan(const conv_extents& e)
+      : cg(e.c / e.groups),
+        kg(e.k / e.groups),
+        lanes(round_up(cg, W)),
+        blocks(ceil_div(kg, 64)),
+        filters(ceil_div(kg, blocks)),
+        group(points * kg * lanes),
+        all(e.groups * group),
+        slots(std::clamp<index_t>((1 << 20) / all, 1, 8)) {}
+  constexpr index_t scratch() const { return points * (data_point + cotangent_point) + rest; }
+  constexpr scratch_need need() const { return {.each = scratch(), .shared = (slots + 2) * all}; }
+};
+/// A chunk: the filters [k0, k0 + filters) of a group, and the units [begin, end) of a slot.
+template <class T> struct winograd_chunk {
+  index_t g, k0, filters, begin, end;
+  T *data, *cotangent, *rest; // transformed x, (point, tile, channel); transformed dy; other scratch
+  T* sum;                     // (point, filter, channel)
+};
+/// dw in up to `slots` slots: add_up(chunk) makes the sums of a chunk over its units.
+template <class V, int M, class Team, class T, class AddUp>
+void winograd_wgrad_in_chunks(const winograd_wgrad_plan<V, M>& p, const Team& team, const conv_extents& e,
+                              index_t units, index_t slots, const scratch_of_kernel<T>& s, T* dw,
+                              const AddUp& add_up) {
+  if (units == 0) return void(std::fill_n(dw, e.k * p.cg * 9, T(0)));
+  const auto all = sum_in_rounds<V>(
+      team, units, slots, p.all, s.shared, s.shared + (slots + 1) * p.all,
+      [&](index_t first, index_t last, index_t parts, T* shared) {
+        team.run(parts * e.groups * p.blocks, [&](index_t chunk, int member) {
+          const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups;
+          const index_t slot = chunk / (p.blocks * e.groups), count = last - first;
+          T* const data = s.each + member * p.scratch();
+          T* const cotangent = data + p.points * p.data_point;
+          add_up(winograd_chunk<T>{g, k0, std::min(p.filters, p.kg - k0), first + slot * count / parts,
+                                   first + (slot + 1) * count / parts, data, cotangent,
+                                   cotangent + p.points * p.cotangent_point,
+                                   shared + slot * p.all + g * p.group + k0 * p.lanes});
+        });
+      });
+  winograd_sums<V, M>(team, e, p.lanes, all.p, all.slots, dw);
+}
+
 } // namespace tapeless::cpu

@@ -217,10 +217,10 @@ template <class V> struct depthwise_dgrad {
           for (index_t u = chunk * part; u < std::min(units, (chunk + 1) * part); ++u)
             for (index_t m = 0; m < p.kg; ++m) {
               const index_t z = u / bands, i = u % bands * band, k = z % e.c * p.kg + m;
-              T turned[9];
-              std::reverse_copy(scratch.packed + k * 9, scratch.packed + k * 9 + 9, turned);
+              T reversed[9];
+              std::reverse_copy(scratch.packed + k * 9, scratch.packed + k * 9 + 9, reversed);
               plane_in_place<V, T>(
-                  turned,
+                  reversed,
                   {dy + (z / e.c * e.k + k) * e.p * e.q, e.p, e.q, 2 - e.pad_top, 2 - e.pad_left, e.p * e.q},
                   i, dx + (z * e.h + i) * e.w, std::min(band, e.h - i), e.w, m > 0);
             }

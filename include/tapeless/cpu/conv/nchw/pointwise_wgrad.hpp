@@ -12,10 +12,10 @@ namespace tapeless::cpu {
 template <class V> struct pointwise_wgrad {
   using T = typename V::value_type;
   static constexpr index_t pixels = 1024; // of one product: some rows of both stay in cache
-  /// turned: computes x dy^T (channels, filters), transposed at the end. The operand with lanes is copied: its
+  /// transposed: computes x dy^T (channels, filters) and transposes it at the end. The operand with lanes is copied: its
   /// columns should fill vectors. The other operand, if it has few rows, needs no copy.
   struct plan {
-    bool few, turned;
+    bool few, transposed;
     index_t rows, cols, pieces, slots; // slots: partial sums
     constexpr explicit plan(const conv_extents& e) {
       const index_t cg = e.c / e.groups, kg = e.k / e.groups, area = e.h * e.w;
@@ -24,9 +24,9 @@ template <class V> struct pointwise_wgrad {
       const auto work = [](index_t of_rows, index_t of_cols) { // on a pixel
         return of_rows * whole_lanes<V>(of_cols) + 12 * of_cols;
       };
-      turned = few ? cg < kg : work(cg, kg) + 30 * cg * kg / area < work(kg, cg);
-      rows = turned ? cg : kg;
-      cols = turned ? kg : cg;
+      transposed = few ? cg < kg : work(cg, kg) + 30 * cg * kg / area < work(kg, cg);
+      rows = transposed ? cg : kg;
+      cols = transposed ? kg : cg;
       pieces = ceil_div(area, pixels);
       slots = std::clamp<index_t>((1 << 18) / (e.k * cg), 1, 8);
     }
@@ -34,7 +34,7 @@ template <class V> struct pointwise_wgrad {
   static constexpr scratch_need need(const conv_extents& e) {
     const plan p(e);
     return {.each = p.few ? 0 : tile_scratch<V>(p.rows, p.cols, pixels),
-            .shared = (p.slots + (p.turned ? 2 : 1)) * e.k * (e.c / e.groups)};
+            .shared = (p.slots + (p.transposed ? 2 : 1)) * e.k * (e.c / e.groups)};
   }
   static constexpr bool reads_lists(const conv_extents&) { return true; }
   template <class Team> static void run(const Team& team, const conv_extents& e, const image_batch<T>& x,
@@ -45,10 +45,11 @@ template <class V> struct pointwise_wgrad {
     const index_t units = e.n * p.pieces;
     if (units == 0) return void(std::fill_n(dw, size, T(0)));
     const auto all = sum_in_rounds<V>(
-        team, units, p.slots, size, s.shared, p.turned ? s.shared + (p.slots + 1) * size : dw,
+        team, units, p.slots, size, s.shared, p.transposed ? s.shared + (p.slots + 1) * size : dw,
         [&](index_t first, index_t last, index_t slots, T* shared) {
-          T* const sums =
-              units == last - first && slots == 1 && !p.turned ? dw : shared; // (slots, groups, rows, cols)
+          T* const sums = units == last - first && slots == 1 && !p.transposed
+                              ? dw
+                              : shared; // (slots, groups, rows, cols)
           // rows are cut only if the team has too little else to do: each part copies the columns
           const bool cut = !p.few && team.size() > 1 && slots * e.groups < 4 * team.size();
           const index_t mb = cut ? std::min<index_t>(p.rows, 6 * blocking<V>::MR) : p.rows,
@@ -63,8 +64,8 @@ template <class V> struct pointwise_wgrad {
               const index_t z = u / p.pieces, j = u % p.pieces * pixels, k = std::min(pixels, area - j);
               const T* const filters = dy(z) + g * (e.k / e.groups) * area + j;
               const T* const channels = x(z) + g * (e.c / e.groups) * area + j;
-              const matrix<T> a{(p.turned ? channels : filters) + i * area, area, 1};
-              const matrix<T> b{p.turned ? filters : channels, 1, area};
+              const matrix<T> a{(p.transposed ? channels : filters) + i * area, area, 1};
+              const matrix<T> b{p.transposed ? filters : channels, 1, area};
               if (p.few) few_rows<V>(p.rows, m, p.cols, k, a, b, to, p.cols, u > begin);
               else
                 tile<V>(m, p.cols, k, a, b, to, p.cols, s.each + member * each, blocking<V>::KC,
@@ -72,7 +73,7 @@ template <class V> struct pointwise_wgrad {
             }
           });
         });
-    if (!p.turned) {
+    if (!p.transposed) {
       if (all.slots > 1) add_slices<V>(team, all.slots, size, all.p, dw);
       return;
     }

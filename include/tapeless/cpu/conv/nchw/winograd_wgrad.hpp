@@ -7,6 +7,7 @@
 // of its filter or channel.
 #include "../common/tile.hpp"
 #include "../common/winograd_transforms.hpp"
+#include "../common/winograd_weights.hpp"
 #include "winograd.hpp"
 
 namespace tapeless::cpu {
@@ -83,36 +84,22 @@ template <class V, int M, class T> [[gnu::noinline]] void winograd_cotangent(ind
 
 template <class V, int M> struct winograd_wgrad {
   using T = typename V::value_type;
-  using B = blocking<V>;
-  struct plan {
-    static constexpr index_t W = B::W, points = (M + 2) * (M + 2), element = static_cast<index_t>(sizeof(T));
-    index_t cg, kg, lanes, filters, blocks; // lanes: whole vectors of channels; filters: of a chunk
+  struct plan : winograd_wgrad_plan<V, M> {
+    using base = winograd_wgrad_plan<V, M>;
+    using base::lanes, base::points, base::W;
     winograd_tiles<V, M> tiles;
-    index_t columns, image;    // of W channels of a band of x
-    index_t group, all, slots; // sums of a group, of all groups; slots: partial sums over the images
+    index_t columns; // of W channels of a band of x
     constexpr explicit plan(const conv_extents& e)
-        : cg(e.c / e.groups),
-          kg(e.k / e.groups),
-          lanes(round_up(cg, W)),
-          tiles(e, std::clamp<index_t>((1 << 18) / (element * points * lanes), 32, 256)) {
-      blocks = ceil_div(kg, 64);
-      filters = ceil_div(kg, blocks);
-      columns = e.dil_w * (M * tiles.line + 2);
-      image = (tiles.band + 2 * e.dil_h) * columns * W;
-      group = points * kg * lanes;
-      all = e.groups * group;
-      slots = std::clamp<index_t>((1 << 20) / all, 1, 8);
-    }
-    constexpr index_t data_point() const { return apart<T>(tiles.count * lanes); }
-    constexpr index_t cotangent_point() const { return apart<T>(filters * tiles.pitch); }
-    constexpr index_t scratch() const {
-      return points * (data_point() + cotangent_point()) + std::max(image, tiles.plane.size());
+        : base(e),
+          tiles(e,
+                std::clamp<index_t>((1 << 18) / (static_cast<index_t>(sizeof(T)) * points * lanes), 32, 256)),
+          columns(e.dil_w * (M * tiles.line + 2)) {
+      this->data_point = apart<T>(tiles.count * lanes);
+      this->cotangent_point = apart<T>(this->filters * tiles.pitch);
+      this->rest = std::max((tiles.band + 2 * e.dil_h) * columns * W, tiles.plane.size());
     }
   };
-  static constexpr scratch_need need(const conv_extents& e) {
-    const plan p(e);
-    return {.each = p.scratch(), .shared = (p.slots + 2) * p.all};
-  }
+  static constexpr scratch_need need(const conv_extents& e) { return plan(e).need(); }
 
   /// Transformed x of one image: `channels` channels, rows from y0 on.
   static void transform_data(const plan& p, const conv_extents& e, index_t rows, index_t y0, const T* x,
@@ -133,7 +120,7 @@ template <class V, int M> struct winograd_wgrad {
       p.tiles.each_line(e, rows, [&](index_t first, index_t row, index_t residue) {
         winograd_channels<V, M>(p.tiles.line, tile + (row * p.columns + residue) * p.W,
                                 e.dil_h * p.columns * p.W, e.dil_w * p.W, to + first * p.lanes + c,
-                                p.data_point(), p.lanes);
+                                p.data_point, p.lanes);
       });
     }
   }
@@ -143,46 +130,32 @@ template <class V, int M> struct winograd_wgrad {
                                         const image_batch<T>& dy, T* dw, const scratch_of_kernel<T>& s) {
     const plan p(e);
     const winograd_tiles<V, M>& t = p.tiles;
-    const index_t units = ceil_div(e.n, t.images) * t.bands;
-    if (units == 0) return void(std::fill_n(dw, e.k * p.cg * 9, T(0)));
-    const auto all = sum_in_rounds<V>(
-        team, units, p.slots, p.all, s.shared, s.shared + (p.slots + 1) * p.all,
-        [&](index_t begin_of_all, index_t last, index_t slots, T* shared) {
-          team.run(slots * e.groups * p.blocks, [&](index_t chunk, int member) {
-            const index_t k0 = chunk % p.blocks * p.filters, g = chunk / p.blocks % e.groups;
-            const index_t slot = chunk / (p.blocks * e.groups), filters = std::min(p.filters, p.kg - k0);
-            T* const data = s.each + member * p.scratch();         // (point, tile, channel)
-            T* const cotangent = data + p.points * p.data_point(); // (point, filter, tile)
-            T* const tile = cotangent + p.points * p.cotangent_point();
-            T* const sum = shared + slot * p.all + g * p.group + k0 * p.lanes; // (point, filter, channel)
-            const index_t count = last - begin_of_all, begin = begin_of_all + slot * count / slots,
-                          end = begin_of_all + (slot + 1) * count / slots;
-            for (index_t u = begin; u < end; ++u) {
-              const index_t z0 = u / t.bands * t.images, i = u % t.bands * t.band;
-              const index_t images = std::min(t.images, e.n - z0), rows = std::min(t.band, e.p - i);
-              const index_t tiles = t.tiles_of_rows(e, rows);
-              for (index_t z = 0; z < images; ++z)
-                transform_data(p, e, rows, i - e.pad_top, x(z0 + z) + g * p.cg * e.h * e.w, tile,
-                               data + z * tiles * p.lanes);
-              image_tile plane = t.plane;
-              plane.rows = t.band;
-              for (index_t k = 0; k < filters; ++k)
-                for (index_t z = 0; z < images; ++z) {
-                  fill<V>(plane, tile, dy(z0 + z) + (g * p.kg + k0 + k) * e.p * e.q, e.p, e.q, i, index_t(0));
-                  t.each_line(e, rows, [&](index_t first, index_t row, index_t residue) {
-                    winograd_cotangent<V, M>(t.line, tile + row * plane.line() + residue * plane.width,
-                                             e.dil_h * plane.line(), e.dil_w * plane.width,
-                                             cotangent + k * t.pitch + z * tiles + first,
-                                             p.cotangent_point());
-                  });
-                }
-              winograd_products<V, T>(p.points, filters, p.lanes, images * tiles,
-                                      {cotangent, p.cotangent_point(), 1}, t.pitch,
-                                      {data, p.data_point(), p.lanes}, sum, p.kg, u > begin);
-            }
-          });
+    winograd_wgrad_in_chunks(
+        p, team, e, ceil_div(e.n, t.images) * t.bands, p.slots, s, dw, [&](const winograd_chunk<T>& c) {
+          for (index_t u = c.begin; u < c.end; ++u) {
+            const index_t z0 = u / t.bands * t.images, i = u % t.bands * t.band;
+            const index_t images = std::min(t.images, e.n - z0), rows = std::min(t.band, e.p - i);
+            const index_t tiles = t.tiles_of_rows(e, rows);
+            for (index_t z = 0; z < images; ++z)
+              transform_data(p, e, rows, i - e.pad_top, x(z0 + z) + c.g * p.cg * e.h * e.w, c.rest,
+                             c.data + z * tiles * p.lanes);
+            image_tile plane = t.plane;
+            plane.rows = t.band;
+            for (index_t k = 0; k < c.filters; ++k)
+              for (index_t z = 0; z < images; ++z) {
+                fill<V>(plane, c.rest, dy(z0 + z) + (c.g * p.kg + c.k0 + k) * e.p * e.q, e.p, e.q, i,
+                        index_t(0));
+                t.each_line(e, rows, [&](index_t first, index_t row, index_t residue) {
+                  winograd_cotangent<V, M>(t.line, c.rest + row * plane.line() + residue * plane.width,
+                                           e.dil_h * plane.line(), e.dil_w * plane.width,
+                                           c.cotangent + k * t.pitch + z * tiles + first, p.cotangent_point);
+                });
+              }
+            winograd_products<V, T>(p.points, c.filters, p.lanes, images * tiles,
+                                    {c.cotangent, p.cotangent_point, 1}, t.pitch,
+                                    {c.data, p.data_point, p.lanes}, c.sum, p.kg, u > c.begin);
+          }
         });
-    winograd_sums<V, M>(team, e, p.lanes, all.p, all.slots, dw);
   }
 };
 

@@ -107,7 +107,7 @@ void rows_of_runs(const pixel_grid& g, const T* from, T* to, const panel_of_runs
     left -= N;
   };
   for (; less > 0; --less) take(std::integral_constant<int, M - 1>{});
-  while (left > 0) {
+  while (left > 0) { // NOLINT(bugprone-infinite-loop): take() lowers it
     if constexpr (Few)
       if (left <= std::max(2, small)) {
         take(std::integral_constant<int, small>{});

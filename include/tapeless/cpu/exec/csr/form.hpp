@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The form of a CSR sweep, from its plan and extents: which steps multiply and which sum, which x alternates with
-// which sums, how rows are cut into chunks and tiles, and the scratch of a member.
+// The form of a CSR sweep, from its plan and extents: the steps that multiply and those that sum, the pairs of x and sums
+// that alternate, the cut of rows into chunks and tiles, and the scratch of a member.
 #pragma once
 #include <algorithm>
 
@@ -27,8 +27,8 @@ constexpr index_t power_of_two(index_t n) {
   while (2 * power <= n) power *= 2;
   return power;
 }
-// How many chunks: enough for threads, but each must have enough entries to be worth its start and its copy of the
-// `summed` sums. A power of two: two threads take as long for 5 chunks as for 6.
+// The number of chunks. There are enough for threads, but each must have enough entries to be worth its start and its copy
+// of the `summed` sums. It is a power of two: two threads take as long for 5 chunks as for 6.
 constexpr index_t row_chunks(index_t rows, index_t nnz, index_t summed, index_t most) {
   index_t n = nnz / 8192;
   if (summed > 0) n = std::min(n, nnz / (8 * summed));
@@ -39,15 +39,15 @@ constexpr index_t columns_of_slice(index_t K, index_t slices, index_t line) {
   return std::max(line, ((K + slices - 1) / slices + line - 1) / line * line);
 }
 inline constexpr index_t rows_beside_long_vectors = 64;
-// How many rows the sweep takes at a time. Where entries are read twice, as many as the first-level cache holds with
-// the elements of vectors that they touch; if the vectors are short (apart), as many as the second-level cache holds.
+// The number of rows that the sweep takes at a time. If entries are read twice, the first-level cache must hold them and the
+// elements of vectors that they touch. If the vectors are short (apart), the second-level cache must.
 constexpr index_t rows_of_tile(index_t rows, index_t nnz, index_t entry_bytes, bool once, bool apart) {
   const index_t entries = apart ? bytes_in_second_level / entry_bytes : entries_at_hand;
   const index_t most = apart ? detail::csr_sweep_rows : rows_beside_long_vectors;
   return once ? most : std::clamp<index_t>(entries / (nnz / rows + 1), 1, most);
 }
-// Up to so many bytes x and its sums do not alternate: the first-level cache holds much of x, and would hold only
-// half as much of it in alternation.
+// x and its sums do not alternate if x has at most so many bytes: the first-level cache holds much of x, and would hold half
+// as much of it in alternation.
 inline constexpr index_t short_vector = 128 * 1024;
 
 template <const auto& P, int First> struct csr_sweep_form {
@@ -71,7 +71,7 @@ template <const auto& P, int First> struct csr_sweep_form {
       if (P.slot_[s.slot0 + k].s.rank != 1) return false;
     return true;
   }
-  // A transposed product with a dense matrix alone: its columns may be shared among members.
+  // Is it a transposed product with a dense matrix and nothing else? Members may then share its columns.
   static constexpr bool has_slices = steps == 1 && sums(First) && !is_vector(First);
   static constexpr bool is_triangle(int i) {
     using namespace tapeless::detail;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// The sums over rows of a CSR sweep, by columns: a copy for each chunk, begun, taken in chains of rows, and added up
-// in the order of the chunks.
+// The sums over rows of a CSR sweep, by columns. Each chunk has a copy of them: it is begun, it takes chains of rows, and
+// copies are added up in the order of the chunks.
 #include "../../../plan/ir/step.hpp"
 #include "../../fused/lanes.hpp"
 #include "../../sparse/csr.hpp"
@@ -20,7 +20,7 @@ template <class Arch, const auto& P, int First> struct csr_sweep_sums : csr_swee
   using V = simd<T>;
   using cut = typename form::cut;
 
-  // Before a chunk: the entries of rows that masks drop are 0.
+  // Before a chunk: sets the entries of rows [lo, hi) to 0, for masks may drop some of these rows.
   template <int I> static void begin_entries(const frame<P>& f, const cut& c, index_t lo, index_t hi) {
     if constexpr (masks > 0 && P.step_[I].o == op::sddmm) {
       T* const y = static_cast<T*>(f.step[I].slot[of_result(I)].data());

@@ -7,10 +7,10 @@
 // The rows are cut into chunks by their number of entries. Sums over rows (A^T r, the reductions of fused steps) are
 // taken chunk by chunk and added in the order of the chunks. If a sweep multiplies x and sums g by columns, and
 // neither is short, x and g alternate in memory: (x_0, g_0, x_1, g_1, ...), a copy for each chunk. So one cache line
-// serves both. Of a tiled matrix it takes a block of rows of tiles at a time; x and g stay apart.
+// serves both. If the matrix is tiled, the sweep takes a block of rows of tiles at a time, and x and g stay apart.
 //
-// A row with a large share of all entries is cut into pieces for the team. Its own sums are taken before the sweep.
-// What it adds to sums by columns, or spreads, comes after the sweep: its pieces have different columns.
+// A row with a large share of all entries is cut into pieces for the team. Its own sums are taken before the sweep. It adds
+// to sums by columns, or spreads, after the sweep, for its pieces have different columns.
 #include "../../../plan/ir/step.hpp"
 #include "../../sparse/csr.hpp"
 #include "../../sparse/tiles.hpp"

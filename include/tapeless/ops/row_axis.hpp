@@ -4,7 +4,7 @@
 // row_axis: the axis of a tensor that has the rows of a list. The list names positions along one axis of extent n; a
 // reshape may have made each of these rows a block of `block` neighbours.
 #pragma once
-#include "../../core/shape.hpp"
+#include "../core/shape.hpp"
 
 namespace tapeless::detail {
 

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Questions that the facts of an op answer (facts.hpp): where a node is zero, and in which operands it is linear.
+#pragma once
+#include "all.hpp"  // IWYU pragma: export
+#include "zero.hpp" // IWYU pragma: export
+
+namespace tapeless::detail {
+
+// Does a case of the list hold where the operands in `zero` are 0 and those in `nonzero` are not?
+// ignored: cases with one of these bits do not count
+constexpr bool holds(const fact_list& cases, unsigned zero, unsigned nonzero, unsigned ignored) {
+  const unsigned missing = ~(zero | nonzero << 3) & 63u;
+  for (const unsigned c : cases)
+    if ((c & ignored) == 0 && (c & missing) == 0) return true;
+  return false;
+}
+constexpr unsigned bits_of(const bool (&in)[3]) {
+  return (in[0] ? 1u : 0u) | (in[1] ? 2u : 0u) | (in[2] ? 4u : 0u);
+}
+
+// Is v zero where the operands in `zero` are? A product with a zero counts as zero, even if the other factor is
+// infinite. is_constant_zero(k): is operand k a constant 0?
+template <class F> constexpr bool zero_outside(const node& v, const bool (&zero)[3], F is_constant_zero) {
+  const fact_list& cases = rule(v.o).facts.zero;
+  if (cases.empty()) return false;
+  unsigned is = bits_of(zero);
+  for (int k = 0; k < 3; ++k)
+    if (!zero[k] && (v.in[k] < 0 || is_constant_zero(k))) is |= 1u << k;
+  return holds(cases, is, 0, maybe);
+}
+// f(0) = 0, f of one operand and elementwise.
+constexpr bool keeps_zero(const node& v) {
+  const op_rule& r = rule(v.o);
+  return r.k == kind::elementwise && v.in[1] < 0 && holds(r.facts.zero, operand_0, 0, maybe);
+}
+// Is v = f(x) 0 where x is 0, and elsewhere only by underflow?
+constexpr bool has_zeros_of_operand(const node& v) {
+  if (v.o == op::cast && !is_float(v.t)) return false; // 0.5 becomes 0
+  return keeps_zero(v) && holds(rule(v.o).facts.nonzero, 0, operand_0, 0);
+}
+
+// Is v linear in exactly these operands together, the others held fixed? Then v of a sum is the sum of v of its terms,
+// and a list may have a row twice. Operands that v does not have do not count.
+constexpr bool is_linear(const node& v, const bool (&in)[3]) {
+  unsigned there = 0;
+  for (int k = 0; k < 3; ++k)
+    if (v.in[k] >= 0) there |= 1u << k;
+  const unsigned of = bits_of(in);
+  for (const unsigned set : rule(v.o).facts.linear)
+    if ((set & there) == of && of != 0) return true;
+  return false;
+}
+
+} // namespace tapeless::detail
