@@ -62,8 +62,9 @@ template <class T, class Visit> void each_function(Visit visit) {
   visit("log10", [](V x) { return cpu::log10(x); }, [](W x) { return std::log10(x); }, 2);
   visit("rsqrt", [](V x) { return cpu::rsqrt(x); }, [](W x) { return 1 / std::sqrt(x); }, 2);
   visit("cbrt", [](V x) { return cpu::cbrt(x); }, [](W x) { return std::cbrt(x); }, 2);
-  visit("softplus", [](V x) { return cpu::softplus(x); },
-        [](W x) { return (x > 0 ? x : W(0)) + std::log1p(std::exp(-std::abs(x))); }, 2);
+  visit(
+      "softplus", [](V x) { return cpu::softplus(x); },
+      [](W x) { return (x > 0 ? x : W(0)) + std::log1p(std::exp(-std::abs(x))); }, 2);
   visit("abs", [](V x) { return cpu::abs(x); }, [](W x) { return std::abs(x); }, 0);
   visit("sign", [](V x) { return cpu::sign(x); }, [](W x) { return x > 0 ? W(1) : x < 0 ? W(-1) : x; }, 0);
   visit("floor", [](V x) { return cpu::floor(x); }, [](W x) { return std::floor(x); }, 0);

@@ -41,14 +41,15 @@ template <class Look> void inputs(double, std::uint64_t, std::uint64_t count, Lo
   const auto unit = [&] { return std::ldexp(static_cast<double>(random() >> 11), -53) * 2 - 1; };
   for (std::uint64_t i = 0; i < count; i += x.size()) {
     for (double& y : x) switch (random() % 4) {
-      case 0: y = std::bit_cast<double>(random()); break;
-      case 1: y = std::ldexp(unit(), static_cast<int>(random() % 60) - 40); break; // exponents near 0
-      case 2: y = unit() * (random() % 2 != 0 ? 800 : 4); break;
-      default: // next to multiples of pi / 2 and of ln 2, and to 1
-        const double n = std::ldexp(std::round(unit() * 1024), static_cast<int>(random() % 30));
-        const double points[] = {n * 1.5707963267948966, std::round(unit() * 1500) * 0.34657359027997264, 1 + unit() * 1e-5, n};
-        y = points[random() % 4];
-        y = std::bit_cast<double>(std::bit_cast<std::uint64_t>(y) + random() % 5 - 2);
+        case 0: y = std::bit_cast<double>(random()); break;
+        case 1: y = std::ldexp(unit(), static_cast<int>(random() % 60) - 40); break; // exponents near 0
+        case 2: y = unit() * (random() % 2 != 0 ? 800 : 4); break;
+        default: // next to multiples of pi / 2 and of ln 2, and to 1
+          const double n = std::ldexp(std::round(unit() * 1024), static_cast<int>(random() % 30));
+          const double points[] = {n * 1.5707963267948966, std::round(unit() * 1500) * 0.34657359027997264,
+                                   1 + unit() * 1e-5, n};
+          y = points[random() % 4];
+          y = std::bit_cast<double>(std::bit_cast<std::uint64_t>(y) + random() % 5 - 2);
       }
     look(x);
   }
@@ -57,7 +58,8 @@ template <class Look> void inputs(double, std::uint64_t, std::uint64_t count, Lo
 template <class T> bool measure(std::uint64_t step, std::uint64_t count, char** names, char** end) {
   bool good = true;
   reference::each_function<T>([&](const char* name, auto f, auto exact, double bound) {
-    if (names != end && std::none_of(names, end, [&](const char* n) { return std::strcmp(n, name) == 0; })) return;
+    if (names != end && std::none_of(names, end, [&](const char* n) { return std::strcmp(n, name) == 0; }))
+      return;
     double largest = 0;
     T at = 0;
     inputs(T(), step, count, [&](const std::array<T, W<T>>& x) {
@@ -68,7 +70,8 @@ template <class T> bool measure(std::uint64_t step, std::uint64_t count, char** 
         if (e > largest) largest = e, at = x[i];
       }
     });
-    std::printf("%-8s %s %8.3f at %a\n", name, sizeof(T) == 4 ? "f32" : "f64", largest, static_cast<double>(at));
+    std::printf("%-8s %s %8.3f at %a\n", name, sizeof(T) == 4 ? "f32" : "f64", largest,
+                static_cast<double>(at));
     std::fflush(stdout);
     good &= largest <= bound;
   });

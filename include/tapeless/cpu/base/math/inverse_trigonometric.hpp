@@ -12,16 +12,21 @@
 
 namespace tapeless::cpu {
 
-// half_turns pi / 2 - y, half_turns = 1 or 2
-template <int half_turns, class V> [[gnu::always_inline]] inline V from_right_angle(const V& y) {
+// right_angles pi / 2 - (y.high + y.low), right_angles = 1 or 2
+template <int right_angles, class V> [[gnu::always_inline]] inline V below_angle(const exact<V>& y) {
   using T = typename V::value_type;
-  constexpr T high = static_cast<T>(of_floats<V> ? 0x1.921fb6p+0 : 0x1.921fb54442d18p+0) * half_turns;
-  constexpr T low = static_cast<T>(of_floats<V> ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54) * half_turns;
-  return V(high) - (y - V(low));
+  constexpr T high = static_cast<T>(of_floats<V> ? 0x1.921fb6p+0 : 0x1.921fb54442d18p+0) * right_angles;
+  constexpr T low = static_cast<T>(of_floats<V> ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54) * right_angles;
+  const exact<V> d = exact_sum_ordered(V(high), -y.high);
+  return d.high - ((y.low - V(low)) - d.low);
 }
 
-// x + x^3 p(z), z = x^2 <= 1/4
-template <class V> [[gnu::always_inline]] inline V asin_of(const V& x, const V& z) {
+template <class V> [[gnu::always_inline]] inline exact<V> twice(const exact<V>& y) {
+  return {y.high + y.high, y.low + y.low};
+}
+
+// asin x = x + x^3 p(z), z = x^2 <= 1/4
+template <class V> [[gnu::always_inline]] inline exact<V> asin_of(const V& x, const V& z) {
   static constexpr double f[] = {0.1666665986,  0.0750051178,  0.04451556993,
                                  0.03181875309, 0.01439864004, 0.03757037155};
   static constexpr double d[] = {0.166666666666667623,   0.0749999999997028207, 0.0446428571751059816,
@@ -29,26 +34,27 @@ template <class V> [[gnu::always_inline]] inline V asin_of(const V& x, const V& 
                                  0.0139809587761248169,  0.0113977959016868342, 0.0107864282591009219,
                                  0.00368338232860963637, 0.0217627678795035182, -0.0210763916185918006,
                                  0.0326764082794095981};
-  return fma(x * z, polynomial(f, d, z), x);
+  return {x, x * z * polynomial(f, d, z)};
 }
 template <class V> [[gnu::always_inline]] inline V asin(const V& x) {
   using T = typename V::value_type;
   const V a = xsimd::abs(x), half(T(0.5));
   const auto far = a > half;
-  const V z = select(far, half - half * a, a * a), y = asin_of(select(far, xsimd::sqrt(z), a), z);
-  return with_sign(select(far, from_right_angle<1>(y + y), y), x);
+  const V z = select(far, half - half * a, a * a);
+  const exact<V> y = asin_of(select(far, xsimd::sqrt(z), a), z);
+  return with_sign(select(far, below_angle<1>(twice(y)), y.high + y.low), x);
 }
 template <class V> [[gnu::always_inline]] inline V acos(const V& x) {
   using T = typename V::value_type;
   const V a = xsimd::abs(x), half(T(0.5));
   const auto far = a > half;
-  const V z = select(far, half - half * a, a * a), y = asin_of(select(far, xsimd::sqrt(z), x), z);
-  const V twice = y + y;
-  return select(far, select(x > V(T(0)), twice, from_right_angle<2>(twice)), from_right_angle<1>(y));
+  const V z = select(far, half - half * a, a * a);
+  const exact<V> y = asin_of(select(far, xsimd::sqrt(z), x), z), d = twice(y);
+  return select(far, select(x > V(T(0)), d.high + d.low, below_angle<2>(d)), below_angle<1>(y));
 }
 
-// 0 <= x <= 1
-template <class V> [[gnu::always_inline]] inline V atan_of(const V& x) {
+// atan x = x + x^3 p(x^2), 0 <= x <= 1
+template <class V> [[gnu::always_inline]] inline exact<V> atan_of(const V& x) {
   static constexpr double f[] = {-0.333333019,  0.1999863934,   -0.1426524927, 0.1095758052,  -0.08419434151,
                                  0.05823360984, -0.03145435908, 0.01106354769, -0.00182698267};
   static constexpr double d[] = {-0.333333333333332902,    0.199999999999912512,    -0.142857142850870553,
@@ -59,13 +65,13 @@ template <class V> [[gnu::always_inline]] inline V atan_of(const V& x) {
                                  0.0113993367654365571,    -0.00566639526857005,    0.00217770758709042261,
                                  -0.000601605293783240362, 0.000105662373761630644, -8.82502741631453653e-6};
   const V z = x * x;
-  return fma(x * z, polynomial(f, d, z), x);
+  return {x, x * z * polynomial(f, d, z)};
 }
 template <class V> [[gnu::always_inline]] inline V atan(const V& x) {
   const V a = xsimd::abs(x), one(typename V::value_type(1));
   const auto far = a > one;
-  const V y = atan_of(select(far, one / a, a));
-  return with_sign(select(far, from_right_angle<1>(y), y), x);
+  const exact<V> y = atan_of(select(far, one / a, a));
+  return with_sign(select(far, below_angle<1>(y), y.high + y.low), x);
 }
 /// The angle of the point (x, y), -pi to pi.
 template <class V> [[gnu::always_inline]] inline V atan2(const V& y, const V& x) {
@@ -74,10 +80,10 @@ template <class V> [[gnu::always_inline]] inline V atan2(const V& y, const V& x)
   const auto steep = b > a;
   const V less = select(steep, a, b), more = select(steep, b, a);
   // 0 / 0 is 0, inf / inf is 1
-  const V angle = atan_of(select(less == more, select(less == zero, zero, one), less / more));
-  const V y_first = select(steep, from_right_angle<1>(angle), angle);
+  const exact<V> angle = atan_of(select(less == more, select(less == zero, zero, one), less / more));
+  const V first = select(steep, below_angle<1>(angle), angle.high + angle.low);
   const auto left = with_sign(one, x) < zero;
-  return with_sign(select(left, from_right_angle<2>(y_first), y_first), y);
+  return with_sign(select(left, below_angle<2>(exact<V>{first, zero}), first), y);
 }
 
 } // namespace tapeless::cpu

@@ -111,14 +111,14 @@ template <class V>
   return y;
 }
 
-// Of floats, low = 0. With FMA n times a term is not rounded; without, it is in doubles.
+// Of floats, low = 0. With FMA the first difference is exact, and the last one far below the rounding error of the second one
+// unless r is small; without, it is in doubles.
 template <class V>
   requires of_floats<V>
 [[gnu::always_inline]] inline reduced<V> reduce(const V& x) {
   const V shift(format_of<V>::shift), t = fma(x, V(0x1.45f306p-1f), shift), n = t - shift, zero(0.0f);
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  const V a = fma(n, V(-0x1.921fb6p+0f), x), h = fma(n, V(0x1.777a5cp-25f), a);
-  const V r = h + fma(n, V(0x1.ee59dap-50f), fma(n, V(0x1.777a5cp-25f), a - h));
+  const V r = fma(n, V(0x1.ee59dap-50f), fma(n, V(0x1.777a5cp-25f), fma(n, V(-0x1.921fb6p+0f), x)));
 #else
   constexpr int W = static_cast<int>(V::size);
   using floats = typename vector_of<float, W>::type;

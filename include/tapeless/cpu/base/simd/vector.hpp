@@ -36,8 +36,18 @@ template <class V> using mask_of = typename V::batch_bool_type;
 template <class V>
 using int_of = simd<std::conditional_t<sizeof(typename V::value_type) == 8, std::int64_t, std::int32_t>>;
 
-using xsimd::fma;    // a * b + c; two roundings where the machine has no FMA
-using xsimd::select; // select(mask, a, b) = mask ? a : b, lane by lane
+using xsimd::fma;        // a * b + c; two roundings where the machine has no FMA
+using xsimd::select;     // select(mask, a, b) = mask ? a : b, lane by lane
+#if defined(__AVX512F__) // xsimd 8's are a product and a sum there, which clang does not contract
+[[gnu::always_inline]] inline simd<float> fma(const simd<float>& a, const simd<float>& b,
+                                              const simd<float>& c) {
+  return _mm512_fmadd_ps(a.data, b.data, c.data);
+}
+[[gnu::always_inline]] inline simd<double> fma(const simd<double>& a, const simd<double>& b,
+                                               const simd<double>& c) {
+  return _mm512_fmadd_pd(a.data, b.data, c.data);
+}
+#endif
 
 /// a * b + c of scalars. It is rounded once exactly where fma() of lanes is, whatever the compiler contracts.
 template <class T> [[gnu::always_inline]] inline T fma_scalar(T a, T b, T c) {
