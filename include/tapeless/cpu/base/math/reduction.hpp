@@ -76,7 +76,7 @@ template <class T, class B, int W>
     if (wrong[i] == 0) continue;
     const reduced_scalar s = reduce_exactly(static_cast<double>(x[i]));
     r[i] = static_cast<T>(s.r);
-    low[i] = static_cast<T>(s.low);
+    low[i] = static_cast<T>((s.r - static_cast<double>(r[i])) + s.low);
     n[i] = s.n;
   }
 }
@@ -111,24 +111,30 @@ template <class V>
   return y;
 }
 
-// Of floats, low = 0. With FMA the first difference is exact, and the last one far below the rounding error of the second one
-// unless r is small; without, it is in doubles.
+// Of floats. With FMA the first difference is exact, the second one is rounded, the third one and low are what is left; without,
+// the differences are in doubles.
 template <class V>
   requires of_floats<V>
 [[gnu::always_inline]] inline reduced<V> reduce(const V& x) {
-  const V shift(format_of<V>::shift), t = fma(x, V(0x1.45f306p-1f), shift), n = t - shift, zero(0.0f);
+  const V shift(format_of<V>::shift), t = fma(x, V(0x1.45f306p-1f), shift), n = t - shift;
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  const V r = fma(n, V(0x1.ee59dap-50f), fma(n, V(0x1.777a5cp-25f), fma(n, V(-0x1.921fb6p+0f), x)));
+  const V h = fma(n, V(0x1.777a5cp-25f), fma(n, V(-0x1.921fb6p+0f), x)), third(0x1.ee59dap-50f),
+          r = fma(n, third, h);
+  const V low = fma(n, third, h - r);
 #else
   constexpr int W = static_cast<int>(V::size);
   using floats = typename vector_of<float, W>::type;
   using doubles = typename vector_of<double, W>::type;
-  const doubles xd = __builtin_convertvector(std::bit_cast<floats>(x.data), doubles);
-  const doubles nd = __builtin_convertvector(std::bit_cast<floats>(n.data), doubles);
-  const doubles rd = (xd - nd * 0x1.921fb544p+0) - nd * 0x1.0b4611a6263p-34;
-  const V r(std::bit_cast<typename V::register_type>(__builtin_convertvector(rd, floats)));
+  // not functions: doubles may be wider than what the machine returns in a register
+  const doubles x2 = __builtin_convertvector(std::bit_cast<floats>(x.data), doubles);
+  const doubles n2 = __builtin_convertvector(std::bit_cast<floats>(n.data), doubles);
+  const doubles r2 = (x2 - n2 * 0x1.921fb544p+0) - n2 * 0x1.0b4611a6263p-34;
+  const floats r1 = __builtin_convertvector(r2, floats);
+  const floats low1 = __builtin_convertvector(r2 - __builtin_convertvector(r1, doubles), floats);
+  const V r(std::bit_cast<typename V::register_type>(r1)),
+      low(std::bit_cast<typename V::register_type>(low1));
 #endif
-  reduced<V> y{r, zero, to_bits(t)};
+  reduced<V> y{r, low, to_bits(t)};
   reduce_where(x > V(0x1p16f), x, y);
   return y;
 }
