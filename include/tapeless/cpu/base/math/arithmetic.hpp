@@ -78,11 +78,35 @@ template <class V, int N> [[gnu::always_inline]] inline V polynomial(const doubl
                     __attribute__((always_inline)) { y = fma(y, u, V(static_cast<T>(c[N - 2 - k]))); });
   return y;
 }
+// The same from blocks of Size coefficients, whose sums the machine computes beside one another. Size is 4 or 8.
+template <int Size, class V, int N>
+[[gnu::always_inline]] inline V polynomial_of_blocks(const double (&c)[N], const V& u) {
+  using T = typename V::value_type;
+  constexpr int blocks = (N + Size - 1) / Size;
+  const V u2 = u * u, u4 = u2 * u2, power = Size == 4 ? u4 : u4 * u4;
+  const auto block = [&](auto k) __attribute__((always_inline)) {
+    constexpr int from = k * Size, last = (from + Size < N ? from + Size : N) - 1;
+    V y(static_cast<T>(c[last]));
+    unroll<last - from>(
+        [&](auto i) __attribute__((always_inline)) { y = fma(y, u, V(static_cast<T>(c[last - 1 - i]))); });
+    return y;
+  };
+  V y = block(std::integral_constant<int, blocks - 1>{});
+  unroll<blocks - 1>([&](auto k) __attribute__((always_inline)) {
+    y = fma(y, power, block(std::integral_constant<int, blocks - 2 - k>{}));
+  });
+  return y;
+}
+template <class V, int N> [[gnu::always_inline]] inline V polynomial_of_length(const double (&c)[N],
+                                                                               const V& u) {
+  if constexpr (N < 7) return polynomial(c, u);
+  else return polynomial_of_blocks<(N < 13 ? 4 : 8)>(c, u);
+}
 /// The first one for floats, the second one for doubles.
 template <class V, int N, int M>
 [[gnu::always_inline]] inline V polynomial(const double (&f)[N], const double (&d)[M], const V& u) {
-  if constexpr (of_floats<V>) return polynomial(f, u);
-  else return polynomial(d, u);
+  if constexpr (of_floats<V>) return polynomial_of_length(f, u);
+  else return polynomial_of_length(d, u);
 }
 
 // high + low is exact, high is the rounded sum or product

@@ -12,17 +12,14 @@
 
 namespace tapeless::cpu {
 
-// right_angles pi / 2 - (y.high + y.low), right_angles = 1 or 2
-template <int right_angles, class V> [[gnu::always_inline]] inline V below_angle(const exact<V>& y) {
+// right_angles pi / 2 - times (y.high + y.low), each factor 1 or 2
+template <int right_angles, int times, class V> [[gnu::always_inline]] inline V below_angle(
+    const exact<V>& y) {
   using T = typename V::value_type;
   constexpr T high = static_cast<T>(of_floats<V> ? 0x1.921fb6p+0 : 0x1.921fb54442d18p+0) * right_angles;
   constexpr T low = static_cast<T>(of_floats<V> ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54) * right_angles;
-  const exact<V> d = exact_sum_ordered(V(high), -y.high);
-  return d.high - ((y.low - V(low)) - d.low);
-}
-
-template <class V> [[gnu::always_inline]] inline exact<V> twice(const exact<V>& y) {
-  return {y.high + y.high, y.low + y.low};
+  const V minus(T(-times)), d = fma(minus, y.high, V(high)), d_low = fma(minus, y.high, V(high) - d);
+  return d + (fma(minus, y.low, V(low)) + d_low);
 }
 
 // asin x = x + x^3 p(z), z = x^2 <= 1/4
@@ -40,17 +37,18 @@ template <class V> [[gnu::always_inline]] inline V asin(const V& x) {
   using T = typename V::value_type;
   const V a = xsimd::abs(x), half(T(0.5));
   const auto far = a > half;
-  const V z = select(far, half - half * a, a * a);
+  const V z = select(far, fma(-half, a, half), a * a);
   const exact<V> y = asin_of(select(far, xsimd::sqrt(z), a), z);
-  return with_sign(select(far, below_angle<1>(twice(y)), y.high + y.low), x);
+  return with_sign(select(far, below_angle<1, 2>(y), y.high + y.low), x);
 }
 template <class V> [[gnu::always_inline]] inline V acos(const V& x) {
   using T = typename V::value_type;
-  const V a = xsimd::abs(x), half(T(0.5));
+  const V a = xsimd::abs(x), half(T(0.5)), two(T(2));
   const auto far = a > half;
-  const V z = select(far, half - half * a, a * a);
-  const exact<V> y = asin_of(select(far, xsimd::sqrt(z), x), z), d = twice(y);
-  return select(far, select(x > V(T(0)), d.high + d.low, below_angle<2>(d)), below_angle<1>(y));
+  const V z = select(far, fma(-half, a, half), a * a);
+  const exact<V> y = asin_of(select(far, xsimd::sqrt(z), x), z);
+  return select(far, select(x > V(T(0)), fma(y.high, two, y.low + y.low), below_angle<2, 2>(y)),
+                below_angle<1, 1>(y));
 }
 
 // atan x = x + x^3 p(x^2), 0 <= x <= 1
@@ -71,7 +69,7 @@ template <class V> [[gnu::always_inline]] inline V atan(const V& x) {
   const V a = xsimd::abs(x), one(typename V::value_type(1));
   const auto far = a > one;
   const exact<V> y = atan_of(select(far, one / a, a));
-  return with_sign(select(far, below_angle<1>(y), y.high + y.low), x);
+  return with_sign(select(far, below_angle<1, 1>(y), y.high + y.low), x);
 }
 /// The angle of the point (x, y), -pi to pi.
 template <class V> [[gnu::always_inline]] inline V atan2(const V& y, const V& x) {
@@ -81,9 +79,9 @@ template <class V> [[gnu::always_inline]] inline V atan2(const V& y, const V& x)
   const V less = select(steep, a, b), more = select(steep, b, a);
   // 0 / 0 is 0, inf / inf is 1
   const exact<V> angle = atan_of(select(less == more, select(less == zero, zero, one), less / more));
-  const V first = select(steep, below_angle<1>(angle), angle.high + angle.low);
+  const V first = select(steep, below_angle<1, 1>(angle), angle.high + angle.low);
   const auto left = with_sign(one, x) < zero;
-  return with_sign(select(left, below_angle<2>(exact<V>{first, zero}), first), y);
+  return with_sign(select(left, below_angle<2, 1>(exact<V>{first, zero}), first), y);
 }
 
 } // namespace tapeless::cpu

@@ -34,6 +34,14 @@ template <class V> [[gnu::always_inline]] inline V log_rest(const V& f, const V&
 
 // y for x > 0; -inf at 0, NaN below, x if x is infinite or NaN
 template <class V> [[gnu::always_inline]] inline V log_or_special(const V& x, const V& y) {
+#if defined(__AVX512F__)
+  // What y becomes, four bits each, the last ones first: x NaN, NaN, 0, 1, -inf, inf, < 0, > 0. 0: it stays, 2: x as a quiet NaN,
+  // 3: NaN, 4: -inf, 5: inf
+  if constexpr (sizeof(V) == 64 && of_floats<V>)
+    return _mm512_fixupimm_ps(y.data, x.data, _mm512_set1_epi32(0x03530422), 0);
+  else if constexpr (sizeof(V) == 64)
+    return _mm512_fixupimm_pd(y.data, x.data, _mm512_set1_epi64(0x03530422), 0);
+#endif
   using limits = std::numeric_limits<typename V::value_type>;
   const V zero(typename V::value_type(0)), inf(limits::infinity());
   const V special = select(x == zero, -inf, V(limits::quiet_NaN()));

@@ -98,30 +98,46 @@ template <class V> [[gnu::always_inline]] inline void reduce_where(const mask_of
   std::memcpy(&y.n, n, sizeof n);
 }
 
-// Of doubles, n < 2^20: n times the first two terms of pi / 2 is exact, the error of n times the third one below 2^-99. So r must be
-// above n 2^-66.
-template <class V>
-  requires(!of_floats<V>)
-[[gnu::always_inline]] inline reduced<V> reduce(const V& x) {
-  const V shift(format_of<V>::shift), t = fma(x, V(0x1.45f306dc9c883p-1), shift), n = t - shift;
-  const V a = fma(n, V(-0x1.921fb544p+0), x), b = n * V(0x1.0b4611a6p-34), h = a - b;
-  const V rest = fma(n, V(-0x1.3198a2e037073p-69), (a - h) - b), r = h + rest;
-  reduced<V> y{r, rest - (r - h), to_bits(t)};
-  reduce_where((x > V(0x1p20)) | (xsimd::abs(r) < n * V(0x1p-66)), x, y);
+// Up to here the first way does: so far n is right, and what the terms leave of pi / 2, n times, is small
+template <class V> inline constexpr double reduced_quickly = of_floats<V> ? 0x1p16 : 0x1p20;
+
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+// The first difference is exact, the second one is rounded, the third one is small. Precise: low is what the rounding leaves; else
+// it is 0.
+template <bool Precise, class V> [[gnu::always_inline]] inline reduced<V> reduce(const V& x) {
+  using T = typename V::value_type;
+  constexpr double term[] = {of_floats<V> ? 0x1.921fb6p+0 : 0x1.921fb54442d18p+0,
+                             of_floats<V> ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54,
+                             of_floats<V> ? -0x1.ee59dap-50 : -0x1.f1976b7ed8fbcp-110};
+  const V first(static_cast<T>(-term[0])), second(static_cast<T>(-term[1])), third(static_cast<T>(-term[2]));
+  const V shift(format_of<V>::shift), t = fma(x, V(static_cast<T>(0x1.45f306dc9c883p-1)), shift),
+                                      n = t - shift;
+  const V a = fma(n, first, x);
+  reduced<V> y;
+  if constexpr (Precise) {
+    const exact<V> b = exact_product(n, second), h = exact_sum_ordered(a, b.high);
+    y = {h.high, fma(n, third, h.low + b.low), to_bits(t)};
+  } else y = {fma(n, third, fma(n, second, a)), V(T(0)), to_bits(t)};
+  reduce_where(x > V(static_cast<T>(reduced_quickly<V>)), x, y);
   return y;
 }
-
-// Of floats. With FMA the first difference is exact, the second one is rounded, the third one and low are what is left; without,
-// the differences are in doubles.
-template <class V>
+#else
+// Of doubles: n times the first two terms is exact, the error of n times the third one is below 2^-99. So r must be above n 2^-66.
+template <bool, class V>
+  requires(!of_floats<V>)
+[[gnu::always_inline]] inline reduced<V> reduce(const V& x) {
+  const V shift(format_of<V>::shift), t = x * V(0x1.45f306dc9c883p-1) + shift, n = t - shift;
+  const V a = x - n * V(0x1.921fb544p+0), b = n * V(0x1.0b4611a6p-34), h = a - b;
+  const V rest = ((a - h) - b) - n * V(0x1.3198a2e037073p-69), r = h + rest;
+  reduced<V> y{r, rest - (r - h), to_bits(t)};
+  reduce_where((x > V(reduced_quickly<V>)) | (xsimd::abs(r) < n * V(0x1p-66)), x, y);
+  return y;
+}
+// Of floats, in doubles.
+template <bool, class V>
   requires of_floats<V>
 [[gnu::always_inline]] inline reduced<V> reduce(const V& x) {
-  const V shift(format_of<V>::shift), t = fma(x, V(0x1.45f306p-1f), shift), n = t - shift;
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  const V h = fma(n, V(0x1.777a5cp-25f), fma(n, V(-0x1.921fb6p+0f), x)), third(0x1.ee59dap-50f),
-          r = fma(n, third, h);
-  const V low = fma(n, third, h - r);
-#else
+  const V shift(format_of<V>::shift), t = x * V(0x1.45f306p-1f) + shift, n = t - shift;
   constexpr int W = static_cast<int>(V::size);
   using floats = typename vector_of<float, W>::type;
   using doubles = typename vector_of<double, W>::type;
@@ -133,10 +149,10 @@ template <class V>
   const floats low1 = __builtin_convertvector(r2 - __builtin_convertvector(r1, doubles), floats);
   const V r(std::bit_cast<typename V::register_type>(r1)),
       low(std::bit_cast<typename V::register_type>(low1));
-#endif
   reduced<V> y{r, low, to_bits(t)};
-  reduce_where(x > V(0x1p16f), x, y);
+  reduce_where(x > V(static_cast<float>(reduced_quickly<V>)), x, y);
   return y;
 }
+#endif
 
 } // namespace tapeless::cpu

@@ -16,6 +16,13 @@ template <class V> [[gnu::always_inline]] inline mask_of<V> is_odd(const bit_lan
   return from_bits<V>((n & 1) << format_of<V>::digits) > V(typename V::value_type(0));
 }
 
+// Is low, what r leaves, below half an ulp of r? It is not where three roundings make r.
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+template <class V> inline constexpr bool low_is_small = true;
+#else
+template <class V> inline constexpr bool low_is_small = of_floats<V>;
+#endif
+
 // sin(r + low) = r + r^3 p(r^2) + low cos r
 template <class V> [[gnu::always_inline]] inline V sin_of(const reduced<V>& x, const V& z) {
   static constexpr double f[] = {-0.1666665486, 0.008332172964, -0.0001951658114};
@@ -23,7 +30,7 @@ template <class V> [[gnu::always_inline]] inline V sin_of(const reduced<V>& x, c
                                  2.75573192141469297e-6, -2.50521048998606719e-8, 1.60583650930844216e-10,
                                  -7.5786201359946315e-13};
   const V p = polynomial(f, d, z), cube = x.r * z;
-  if constexpr (of_floats<V>) return fma(cube, p, x.r);
+  if constexpr (low_is_small<V>) return fma(cube, p, x.r);
   else return x.r + fma(cube, p, fma(x.low, V(-0.5) * z, x.low));
 }
 // cos(r + low) = 1 - r^2 / 2 + r^4 p(r^2) - low r
@@ -33,7 +40,7 @@ template <class V> [[gnu::always_inline]] inline V cos_of(const reduced<V>& x, c
                                  -2.75573143262330412e-7, 2.08757195629634417e-9,  -1.13594477059601937e-11};
   using T = typename V::value_type;
   const V p = polynomial(f, d, z), one(T(1)), half = V(T(0.5)) * z;
-  if constexpr (of_floats<V>) return fma(z * z, p, one - half);
+  if constexpr (low_is_small<V>) return fma(z * z, p, one - half);
   else {
     const V w = one - half;
     return w + fma(z * z, p, fma(-x.r, x.low, (one - w) - half));
@@ -41,7 +48,7 @@ template <class V> [[gnu::always_inline]] inline V cos_of(const reduced<V>& x, c
 }
 // sin(|x| + turn pi / 2)
 template <int turn, class V> [[gnu::always_inline]] inline V sin_turned(const V& x) {
-  const reduced<V> y = reduce(xsimd::abs(x));
+  const reduced<V> y = reduce<false>(xsimd::abs(x));
   const V z = y.r * y.r;
   const bit_lanes<V> n = y.n + turn;
   const V v = select(is_odd<V>(n), cos_of(y, z), sin_of(y, z));
@@ -62,7 +69,7 @@ template <class V> [[gnu::always_inline]] inline V tan(const V& x) {
       0.000243864643086445065,  0.0000832844222033627822,  0.0000676952754122513597, -0.000026201812344547376,
       0.0000490864673668209212, -0.0000244862240963629682, 9.84403919955907244e-6};
   using T = typename V::value_type;
-  const reduced<V> y = reduce(xsimd::abs(x));
+  const reduced<V> y = reduce<true>(xsimd::abs(x));
   const V z = y.r * y.r, cube = y.r * z, p = polynomial(f, d, z), one(T(1));
   const V rest = fma(cube, p, fma(y.low, z, y.low));
   const exact<V> t = exact_sum_ordered(y.r, rest);
