@@ -36,12 +36,11 @@ template <class T> double error_in_ulp(T y, wider<T> exact) {
   return static_cast<double>(std::abs(value - exact) / std::ldexp(W(1), exponent - limits::digits));
 }
 
-// visit(name, f, exact, bound in ulp) for each function of one argument. exp and sigmoid are looked at where they are normal
-// numbers, in math.cpp.
-template <class T, class Visit> void each_function(Visit visit) {
+// visit(name, f, exact, bound in ulp) for each function of one argument. V is a batch of any width. exp, erf and sigmoid, which may
+// be 0 below the normal numbers, are in math.cpp.
+template <class V, class Visit> void each_function(Visit visit) {
   namespace cpu = tapeless::cpu;
-  using V = cpu::simd<T>;
-  using W = wider<T>;
+  using W = wider<typename V::value_type>;
   visit("sin", [](V x) { return cpu::sin(x); }, [](W x) { return std::sin(x); }, 2);
   visit("cos", [](V x) { return cpu::cos(x); }, [](W x) { return std::cos(x); }, 2);
   visit("tan", [](V x) { return cpu::tan(x); }, [](W x) { return std::tan(x); }, 2);

@@ -57,7 +57,7 @@ template <class Look> void inputs(double, std::uint64_t, std::uint64_t count, Lo
 
 template <class T> bool measure(std::uint64_t step, std::uint64_t count, char** names, char** end) {
   bool good = true;
-  reference::each_function<T>([&](const char* name, auto f, auto exact, double bound) {
+  reference::each_function<cpu::simd<T>>([&](const char* name, auto f, auto exact, double bound) {
     if (names != end && std::none_of(names, end, [&](const char* n) { return std::strcmp(n, name) == 0; }))
       return;
     double largest = 0;
