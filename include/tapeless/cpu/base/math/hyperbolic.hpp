@@ -18,6 +18,7 @@
 #include "exponential.hpp"
 #include "logarithm.hpp"
 #include "piecewise.hpp"
+#include "significand.hpp"
 
 namespace tapeless::cpu {
 
