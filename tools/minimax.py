@@ -5,7 +5,7 @@
 
 A polynomial p approximates f on [low, high] so that the largest |weight (p - f)| is least. Its degree is the least one whose
 error is below that of the type: 2^-28 for float, 2^-58 for double. The weight makes of the error of p that of the function,
-relative to its value. Needs mpmath.
+relative to its value. Needs mpmath; takes some ten seconds.
 """
 import sys
 
@@ -81,19 +81,22 @@ FUNCTIONS = {
     "asin": (odd(mpmath.asin), lambda z: z, EDGE / 4, mpf(1) / 4),
     "atan": (odd(mpmath.atan), lambda z: z, EDGE, mpf(1)),
     "atanh": (odd(mpmath.atanh), lambda z: z, mpf("0.27") ** 2 * EDGE, mpf("0.27") ** 2),
+    # m^(-1/3), which steps of Newton follow
+    "cbrt": (lambda m: 1 / mpmath.cbrt(m), mpmath.cbrt, mpf("0.35355"), mpf("2.82843")),
 }
+STEPS_FOLLOW = {"cbrt"}
 
 
 def main():
     for name in sys.argv[1:] or FUNCTIONS:
-        for bits, digits in ((28, 10), (58, 18)):
+        for type_name, bits, digits in (("both", 7, 9),) if name in STEPS_FOLLOW else (("float", 28, 10), ("double", 58, 18)):
             degree = 2
             while True:
                 coefficients, error = remez(*FUNCTIONS[name], degree)
                 if error < mpf(2) ** -bits:
                     break
                 degree += 1
-            print(f"{name} {'float' if bits == 28 else 'double'}: 2^{mpmath.nstr(mpmath.log(error, 2), 4)}")
+            print(f"{name} {type_name}: 2^{mpmath.nstr(mpmath.log(error, 2), 4)}")
             print("  {" + ", ".join(mpmath.nstr(c, digits) for c in coefficients) + "}")
 
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What the functions of this room are made of: the bits of lanes, powers of two, polynomials, and sums and products with
-// their rounding errors (Dekker, Numerische Mathematik 18, 1971; Knuth, TAOCP 2, 4.2.2).
+// What the functions of this room are made of: bits of lanes, powers of two, polynomials, and sums and products with their
+// rounding errors (Dekker, Numerische Mathematik 18, 1971; Knuth, TAOCP 2, 4.2.2).
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -109,21 +109,24 @@ template <class V, int N, int M>
   else return polynomial_of_length(d, u);
 }
 
-// high + low is exact, high is the rounded sum or product
-template <class V> struct exact {
+// A sum that is not added up: |low| is at most about half an ulp of high, or small beside it
+template <class V> struct two_terms {
   V high, low;
 };
-template <class V> [[gnu::always_inline]] inline exact<V> exact_sum(const V& a, const V& b) {
+/// a + b, high is the rounded sum.
+template <class V> [[gnu::always_inline]] inline two_terms<V> exact_sum(const V& a, const V& b) {
   const V s = a + b, t = s - a;
   return {s, (a - (s - t)) + (b - t)};
 }
 /// The same for |a| >= |b|, or a = 0.
-template <class V> [[gnu::always_inline]] inline exact<V> exact_sum_ordered(const V& a, const V& b) {
+template <class V> [[gnu::always_inline]] inline two_terms<V> exact_sum_ordered(const V& a, const V& b) {
   const V s = a + b;
   return {s, b - (s - a)};
 }
-template <class V> [[gnu::always_inline]] inline exact<V> exact_product(const V& a, const V& b) {
-  const V p = a * b;
+/// a b, high is the rounded product.
+template <class V> [[gnu::always_inline]] inline two_terms<V> exact_product(const V& a, const V& b) {
+  V p = a * b;
+  opaque(p); // no compiler contracts it into a sum
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return {p, fma(a, b, -p)};
 #else
@@ -139,7 +142,7 @@ template <class V> [[gnu::always_inline]] inline V residual(const V& a, const V&
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return fma(a, b, c);
 #else
-  const exact<V> p = exact_product(a, b);
+  const two_terms<V> p = exact_product(a, b);
   return (p.high + c) + p.low;
 #endif
 }
@@ -151,7 +154,7 @@ template <class V> struct ln2_of {
   static constexpr T low = static_cast<T>(of_floats<V> ? -2.12194440e-4 : 1.90821492927058770002e-10);
 };
 /// x - n ln 2, where it is less than n ln 2.
-template <class V> [[gnu::always_inline]] inline exact<V> minus_ln2(const V& x, const V& n) {
+template <class V> [[gnu::always_inline]] inline two_terms<V> minus_ln2(const V& x, const V& n) {
   const V high = fma(n, V(-ln2_of<V>::high), x), low = n * V(ln2_of<V>::low), r = high - low;
   return {r, (high - r) - low};
 }

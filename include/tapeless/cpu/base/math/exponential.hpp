@@ -102,7 +102,7 @@ template <class V> [[gnu::always_inline]] inline exp_parts<V> exp_parts_of(const
                                  2.09242898490611459e-9};
   using T = typename V::value_type;
   const V n = nearest(x * V(std::numbers::log2e_v<T>));
-  const exact<V> r = minus_ln2(x, n);
+  const two_terms<V> r = minus_ln2(x, n);
   return {n, r.high + fma(r.high * r.high, polynomial(f, d, r.high), r.low)};
 }
 

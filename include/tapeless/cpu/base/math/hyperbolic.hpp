@@ -49,7 +49,7 @@ template <bool Sinh, class V> [[gnu::always_inline]] inline V sinh_or_cosh(const
   using T = typename V::value_type;
   const V a = at_most(xsimd::abs(x), of_floats<V> ? 90 : 711), one(T(1));
   const V n = nearest(fma(a, V(std::numbers::log2e_v<T>), V(T(-0.25))));
-  const exact<V> r = minus_ln2(a, n);
+  const two_terms<V> r = minus_ln2(a, n);
   const V z = r.high * r.high, q = power_of_two(at_most(n, 30) * V(T(-2)));
   const V s = r.high + fma(r.high * z, polynomial(sf, sd, z), r.low);
   const V c = fma(z, polynomial(cf, cd, z), r.high * r.low);
@@ -62,17 +62,17 @@ template <class V> [[gnu::always_inline]] inline V sinh(const V& x) {
 template <class V> [[gnu::always_inline]] inline V cosh(const V& x) { return sinh_or_cosh<false>(x); }
 
 // sqrt(s.high + s.low) - root, root = sqrt(s.high)
-template <class V> [[gnu::always_inline]] inline V square_root_rest(const exact<V>& s, const V& root) {
+template <class V> [[gnu::always_inline]] inline V square_root_rest(const two_terms<V>& s, const V& root) {
   using T = typename V::value_type;
   const V tiny(std::numeric_limits<T>::min());
   return (residual(-root, root, s.high) + s.low) * (V(T(0.5)) / select(root > tiny, root, tiny));
 }
 // log(1 + z), log(2 x) of a large x; x if it is infinite or NaN
-template <class V> [[gnu::always_inline]] inline V log_of_sum(const exact<V>& z, const V& x) {
+template <class V> [[gnu::always_inline]] inline V log_of_sum(const two_terms<V>& z, const V& x) {
   using T = typename V::value_type;
   const V one(T(1)), zero(T(0));
   const auto far = x > V(static_cast<T>(of_floats<V> ? 0x1p14 : 0x1p28));
-  const exact<V> sum = exact_sum(one, z.high);
+  const two_terms<V> sum = exact_sum(one, z.high);
   const V u = select(far, x, sum.high);
   const significand<V> s = significand_of(u);
   const auto near = s.k == zero;
@@ -82,19 +82,19 @@ template <class V> [[gnu::always_inline]] inline V log_of_sum(const exact<V>& z,
 }
 template <class V> [[gnu::always_inline]] inline V asinh(const V& x) {
   const V a = xsimd::abs(x), one(typename V::value_type(1));
-  const exact<V> p = exact_product(a, a), q = exact_sum(one, p.high);
-  const exact<V> s{q.high, q.low + p.low};
+  const two_terms<V> p = exact_product(a, a), q = exact_sum(one, p.high);
+  const two_terms<V> s{q.high, q.low + p.low};
   const V root = xsimd::sqrt(s.high);
-  const exact<V> z = exact_sum_ordered(a, root - one);
+  const two_terms<V> z = exact_sum_ordered(a, root - one);
   return with_sign(log_of_sum<V>({z.high, z.low + square_root_rest(s, root)}, a), x);
 }
 template <class V> [[gnu::always_inline]] inline V acosh(const V& x) {
   using T = typename V::value_type;
   const V one(T(1)), t = x - one;
-  const exact<V> more = exact_sum_ordered(x, one), p = exact_product(t, more.high);
-  const exact<V> s{p.high, fma(t, more.low, p.low)};
+  const two_terms<V> more = exact_sum_ordered(x, one), p = exact_product(t, more.high);
+  const two_terms<V> s{p.high, fma(t, more.low, p.low)};
   const V root = xsimd::sqrt(s.high);
-  const exact<V> z = exact_sum_ordered(root, t);
+  const two_terms<V> z = exact_sum_ordered(root, t);
   const V y = log_of_sum<V>({z.high, z.low + square_root_rest(s, root)}, x);
   return select(x < one, V(std::numeric_limits<T>::quiet_NaN()), y);
 }

@@ -14,7 +14,7 @@ namespace tapeless::cpu {
 
 // right_angles pi / 2 - times (y.high + y.low), each factor 1 or 2
 template <int right_angles, int times, class V> [[gnu::always_inline]] inline V below_angle(
-    const exact<V>& y) {
+    const two_terms<V>& y) {
   using T = typename V::value_type;
   constexpr T high = static_cast<T>(of_floats<V> ? 0x1.921fb6p+0 : 0x1.921fb54442d18p+0) * right_angles;
   constexpr T low = static_cast<T>(of_floats<V> ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54) * right_angles;
@@ -23,7 +23,7 @@ template <int right_angles, int times, class V> [[gnu::always_inline]] inline V 
 }
 
 // asin x = x + x^3 p(z), z = x^2 <= 1/4
-template <class V> [[gnu::always_inline]] inline exact<V> asin_of(const V& x, const V& z) {
+template <class V> [[gnu::always_inline]] inline two_terms<V> asin_of(const V& x, const V& z) {
   static constexpr double f[] = {0.1666665986,  0.0750051178,  0.04451556993,
                                  0.03181875309, 0.01439864004, 0.03757037155};
   static constexpr double d[] = {0.166666666666667623,   0.0749999999997028207, 0.0446428571751059816,
@@ -38,7 +38,7 @@ template <class V> [[gnu::always_inline]] inline V asin(const V& x) {
   const V a = xsimd::abs(x), half(T(0.5));
   const auto far = a > half;
   const V z = select(far, fma(-half, a, half), a * a);
-  const exact<V> y = asin_of(select(far, xsimd::sqrt(z), a), z);
+  const two_terms<V> y = asin_of(select(far, xsimd::sqrt(z), a), z);
   return with_sign(select(far, below_angle<1, 2>(y), y.high + y.low), x);
 }
 template <class V> [[gnu::always_inline]] inline V acos(const V& x) {
@@ -46,13 +46,13 @@ template <class V> [[gnu::always_inline]] inline V acos(const V& x) {
   const V a = xsimd::abs(x), half(T(0.5)), two(T(2));
   const auto far = a > half;
   const V z = select(far, fma(-half, a, half), a * a);
-  const exact<V> y = asin_of(select(far, xsimd::sqrt(z), x), z);
+  const two_terms<V> y = asin_of(select(far, xsimd::sqrt(z), x), z);
   return select(far, select(x > V(T(0)), fma(y.high, two, y.low + y.low), below_angle<2, 2>(y)),
                 below_angle<1, 1>(y));
 }
 
 // atan x = x + x^3 p(x^2), 0 <= x <= 1
-template <class V> [[gnu::always_inline]] inline exact<V> atan_of(const V& x) {
+template <class V> [[gnu::always_inline]] inline two_terms<V> atan_of(const V& x) {
   static constexpr double f[] = {-0.333333019,  0.1999863934,   -0.1426524927, 0.1095758052,  -0.08419434151,
                                  0.05823360984, -0.03145435908, 0.01106354769, -0.00182698267};
   static constexpr double d[] = {-0.333333333333332902,    0.199999999999912512,    -0.142857142850870553,
@@ -68,7 +68,7 @@ template <class V> [[gnu::always_inline]] inline exact<V> atan_of(const V& x) {
 template <class V> [[gnu::always_inline]] inline V atan(const V& x) {
   const V a = xsimd::abs(x), one(typename V::value_type(1));
   const auto far = a > one;
-  const exact<V> y = atan_of(select(far, one / a, a));
+  const two_terms<V> y = atan_of(select(far, one / a, a));
   return with_sign(select(far, below_angle<1, 1>(y), y.high + y.low), x);
 }
 /// The angle of the point (x, y), -pi to pi.
@@ -78,10 +78,10 @@ template <class V> [[gnu::always_inline]] inline V atan2(const V& y, const V& x)
   const auto steep = b > a;
   const V less = select(steep, a, b), more = select(steep, b, a);
   // 0 / 0 is 0, inf / inf is 1
-  const exact<V> angle = atan_of(select(less == more, select(less == zero, zero, one), less / more));
+  const two_terms<V> angle = atan_of(select(less == more, select(less == zero, zero, one), less / more));
   const V first = select(steep, below_angle<1, 1>(angle), angle.high + angle.low);
   const auto left = with_sign(one, x) < zero;
-  return with_sign(select(left, below_angle<2, 1>(exact<V>{first, zero}), first), y);
+  return with_sign(select(left, below_angle<2, 1>(two_terms<V>{first, zero}), first), y);
 }
 
 } // namespace tapeless::cpu

@@ -68,10 +68,10 @@ template <class V> [[gnu::always_inline]] inline V log1p_of(const log1p_parts<V>
   const V low = fma(p.k, V(ln2_of<V>::low), p.c / p.u) + log_rest(p.f, half);
   return fma(p.k, V(ln2_of<V>::high), p.f - (half - low));
 }
-template <class V> [[gnu::always_inline]] inline log1p_parts<V> log1p_parts_of(const exact<V>& z) {
+template <class V> [[gnu::always_inline]] inline log1p_parts<V> log1p_parts_of(const two_terms<V>& z) {
   using T = typename V::value_type;
   const V one(T(1)), zero(T(0));
-  const exact<V> u = exact_sum(one, z.high);
+  const two_terms<V> u = exact_sum(one, z.high);
   const significand<V> s = significand_of(u.high);
   const auto near = s.k == zero;
   return {u.high, s.k, select(near, z.high, s.m - one), select(near, z.low, u.low + z.low)};
@@ -104,7 +104,7 @@ template <class Base, class V> [[gnu::always_inline]] inline V log_to(const V& x
   const significand<V> s = significand_of(x);
   const V f = s.m - V(T(1)), half = V(T(0.5)) * f * f;
   const V high = from_bits<V>(to_bits(f - half) & upper), low = ((f - high) - half) + log_rest(f, half);
-  const exact<V> sum = exact_sum_ordered(s.k * constant(Base::of_2, 0), high * constant(Base::scale, 0));
+  const two_terms<V> sum = exact_sum_ordered(s.k * constant(Base::of_2, 0), high * constant(Base::scale, 0));
   const V rest = fma(low + high, constant(Base::scale, 1),
                      fma(low, constant(Base::scale, 0), s.k * constant(Base::of_2, 1)));
   return log_or_special(x, sum.high + (sum.low + rest));

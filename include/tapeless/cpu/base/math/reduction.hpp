@@ -8,6 +8,7 @@
 #pragma once
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include "../simd/vector.hpp"
@@ -34,7 +35,8 @@ struct reduced_scalar {
 };
 // x > 0.25. x = m 2^e, m < 2^53. Bits of 2 / pi before the one of weight 2^(1 - e) add multiples of 4 to 2 x / pi. The product of m
 // and 192 bits from there, modulo 2^192, is 2^190 (2 x / pi modulo 4): at least 2^-62 from an integer, to 2^-137.
-template <class = void> [[gnu::noinline]] reduced_scalar reduce_exactly(double x) {
+// V names the machine, so that objects built with other flags have functions of other names.
+template <class V> [[gnu::noinline]] reduced_scalar reduce_exactly(double x) {
   if (!(x <= 0x1.fffffffffffffp1023)) return {x - x, x - x, 0};
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(x), m = (bits & ((1ULL << 52) - 1)) | (1ULL << 52);
   const int e = static_cast<int>(bits >> 52) - 1075, first = e - 2 + 64;
@@ -70,11 +72,11 @@ template <class = void> [[gnu::noinline]] reduced_scalar reduce_exactly(double x
 }
 
 // The lanes where wrong is not 0
-template <class T, class B, int W>
-[[gnu::noinline]] void reduce_lanes(const T* x, const T* wrong, T* r, T* low, B* n) {
-  for (int i = 0; i < W; ++i) {
+template <class V, class T>
+[[gnu::noinline]] void reduce_lanes(const T* x, const T* wrong, T* r, T* low, bit_lane<V>* n) {
+  for (std::size_t i = 0; i < V::size; ++i) {
     if (wrong[i] == 0) continue;
-    const reduced_scalar s = reduce_exactly(static_cast<double>(x[i]));
+    const reduced_scalar s = reduce_exactly<V>(static_cast<double>(x[i]));
     r[i] = static_cast<T>(s.r);
     low[i] = static_cast<T>((s.r - static_cast<double>(r[i])) + s.low);
     n[i] = s.n;
@@ -92,17 +94,16 @@ template <class V> [[gnu::always_inline]] inline void reduce_where(const mask_of
   y.r.store_aligned(r);
   y.low.store_aligned(low);
   std::memcpy(n, &y.n, sizeof n);
-  reduce_lanes<T, bit_lane<V>, W>(in, flag, r, low, n);
+  reduce_lanes<V>(in, flag, r, low, n);
   y.r = V::load_aligned(r);
   y.low = V::load_aligned(low);
   std::memcpy(&y.n, n, sizeof n);
 }
 
-// Up to here the first way does: so far n is right, and what the terms leave of pi / 2, n times, is small
-template <class V> inline constexpr double reduced_quickly = of_floats<V> ? 0x1p16 : 0x1p20;
-
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-// The first difference is exact, the second one is rounded, the third one is small. Precise: low is what the rounding leaves; else
+// Up to here the first way does: n is right, n times what the terms leave of pi / 2 is small, the first difference is exact.
+template <class V> inline constexpr double reduced_quickly = of_floats<V> ? 0x1p16 : 0x1p30;
+// The second difference is rounded, the third one is small. Precise: low is what the rounding leaves; else
 // it is 0.
 template <bool Precise, class V> [[gnu::always_inline]] inline reduced<V> reduce(const V& x) {
   using T = typename V::value_type;
@@ -115,13 +116,14 @@ template <bool Precise, class V> [[gnu::always_inline]] inline reduced<V> reduce
   const V a = fma(n, first, x);
   reduced<V> y;
   if constexpr (Precise) {
-    const exact<V> b = exact_product(n, second), h = exact_sum_ordered(a, b.high);
+    const two_terms<V> b = exact_product(n, second), h = exact_sum_ordered(a, b.high);
     y = {h.high, fma(n, third, h.low + b.low), to_bits(t)};
   } else y = {fma(n, third, fma(n, second, a)), V(T(0)), to_bits(t)};
   reduce_where(x > V(static_cast<T>(reduced_quickly<V>)), x, y);
   return y;
 }
 #else
+template <class V> inline constexpr double reduced_quickly = of_floats<V> ? 0x1p16 : 0x1p20;
 // Of doubles: n times the first two terms is exact, the error of n times the third one is below 2^-99. So r must be above n 2^-66.
 template <bool, class V>
   requires(!of_floats<V>)

@@ -28,7 +28,7 @@ template <class V> [[gnu::always_inline]] inline V cbrt(const V& x) {
   r = fma(r * e, fma(e, V(static_cast<T>(2.0 / 9)), third), r);
   if constexpr (!of_floats<V>) r = fma(r * third, one - m * r * r * r, r);
   const V r2 = r * r, y = m * r2;
-  const exact<V> y2 = exact_product(y, y);
+  const two_terms<V> y2 = exact_product(y, y);
   const V rest = residual(-y2.high, y, m) - y2.low * y;
   const V root = fma(rest, r2 * third, y) * power_of_two(j);
   const V inf(std::numeric_limits<T>::infinity());

@@ -72,7 +72,7 @@ template <class V> [[gnu::always_inline]] inline V tan(const V& x) {
   const reduced<V> y = reduce<true>(xsimd::abs(x));
   const V z = y.r * y.r, cube = y.r * z, p = polynomial(f, d, z), one(T(1));
   const V rest = fma(cube, p, fma(y.low, z, y.low));
-  const exact<V> t = exact_sum_ordered(y.r, rest);
+  const two_terms<V> t = exact_sum_ordered(y.r, rest);
   const V q = V(T(-1)) / t.high, inverse = fma(q, fma(q, t.low, residual(q, t.high, one)), q);
   const V v = select(is_odd<V>(y.n), inverse, t.high);
   return from_bits<V>(to_bits(v) ^ (to_bits(x) & format_of<V>::sign));
