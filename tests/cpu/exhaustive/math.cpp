@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// math [STEP [COUNT [NAME...]]]: the largest errors of the functions of cpu/base/math/, by hand. Floats: every STEP-th bit pattern
+// math [STEP [COUNT [NAME...]]]: the largest errors of the functions of cpu/base/math/, by hand, of atan2 over COUNT random pairs. Floats: every STEP-th bit pattern
 // (default 1, all of them: minutes a function). Doubles: COUNT (default 10,000,000) random ones, of four kinds. Prints for each
 // function the largest error in ulp, and where; a function beyond its bound ends the program with 1.
 //
-//   g++ -std=c++20 -O2 -march=native -Iinclude -Itests tests/cpu/exhaustive/math.cpp -o /tmp/exhaustive && /tmp/exhaustive 16
+//   g++ -std=c++20 -O2 -march=native -Iinclude -Itests tests/cpu/exhaustive/math.cpp -o /tmp/exhaustive && /tmp/exhaustive 17
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -55,6 +55,33 @@ template <class Look> void inputs(double, std::uint64_t, std::uint64_t count, Lo
   }
 }
 
+// atan2 of random pairs
+template <class T> bool measure_atan2(std::uint64_t count) {
+  std::mt19937_64 random(2);
+  double largest = 0;
+  T at[2] = {};
+  for (std::uint64_t i = 0; i < count; i += cpu::simd<T>::size) {
+    alignas(64) std::array<T, W<T>> y, x, angle;
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      y[k] = std::bit_cast<T>(static_cast<reference::bits_of<T>>(random()));
+      x[k] = random() % 4 == 0
+                 ? std::bit_cast<T>(static_cast<reference::bits_of<T>>(random()))
+                 : std::ldexp(y[k], static_cast<int>(random() % 7) - 3) * static_cast<T>(random() % 1000);
+    }
+    cpu::atan2(cpu::simd<T>::load_aligned(y.data()), cpu::simd<T>::load_aligned(x.data()))
+        .store_aligned(angle.data());
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      using Wide = reference::wider<T>;
+      const double e =
+          reference::error_in_ulp<T>(angle[k], std::atan2(static_cast<Wide>(y[k]), static_cast<Wide>(x[k])));
+      if (e > largest) largest = e, at[0] = y[k], at[1] = x[k];
+    }
+  }
+  std::printf("%-8s %s %8.3f at %a, %a\n", "atan2", sizeof(T) == 4 ? "f32" : "f64", largest,
+              static_cast<double>(at[0]), static_cast<double>(at[1]));
+  return largest <= 2;
+}
+
 template <class T> bool measure(std::uint64_t step, std::uint64_t count, char** names, char** end) {
   bool good = true;
   reference::each_function<cpu::simd<T>>([&](const char* name, auto f, auto exact, double bound) {
@@ -75,6 +102,7 @@ template <class T> bool measure(std::uint64_t step, std::uint64_t count, char** 
     std::fflush(stdout);
     good &= largest <= bound;
   });
+  if (names == end) good &= measure_atan2<T>(count);
   return good;
 }
 
