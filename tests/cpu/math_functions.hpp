@@ -36,8 +36,8 @@ template <class T> double error_in_ulp(T y, wider<T> exact) {
   return static_cast<double>(std::abs(value - exact) / std::ldexp(W(1), exponent - limits::digits));
 }
 
-// visit(name, f, exact, bound in ulp) for each function of one argument. V is a batch of any width. exp, erf and sigmoid, which may
-// be 0 below the normal numbers, are in math.cpp.
+// visit(name, f, exact, bound in ulp) for each function of one argument. V is a batch of any width. exp, erf and sigmoid, which
+// may be 0 below the normal numbers, are in math.cpp.
 template <class V, class Visit> void each_function(Visit visit) {
   namespace cpu = tapeless::cpu;
   using W = wider<typename V::value_type>;

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// math [STEP [COUNT [NAME...]]]: the largest errors of the functions of cpu/base/math/, by hand, of atan2 over COUNT random pairs. Floats: every STEP-th bit pattern
-// (default 1, all of them: minutes a function). Doubles: COUNT (default 10,000,000) random ones, of four kinds. Prints for each
-// function the largest error in ulp, and where; a function beyond its bound ends the program with 1.
+// math [STEP [COUNT [NAME...]]]: the largest errors of the functions of cpu/base/math/, by hand. Floats: every STEP-th bit
+// pattern (default 1, all of them: minutes a function); an odd STEP meets all last bits. Doubles: COUNT (default 10,000,000)
+// random ones, of four kinds. atan2: COUNT random pairs. Prints for each function the largest error in ulp, and where; a function
+// beyond its bound ends the program with 1.
 //
 //   g++ -std=c++20 -O2 -march=native -Iinclude -Itests tests/cpu/exhaustive/math.cpp -o /tmp/exhaustive && /tmp/exhaustive 17
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// erf and softplus within 2 ulp, sigmoid within 3, of all lanes; of erf and sigmoid where the result is a normal number: below, it
-// may be 0. NaN stays NaN.
+// erf and softplus within 2 ulp, sigmoid within 3, of all lanes. Of erf and sigmoid that holds where the result is a normal
+// number: below, it may be 0. NaN stays NaN.
 //   softplus x = log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
 #pragma once
 #include "../simd/vector.hpp"

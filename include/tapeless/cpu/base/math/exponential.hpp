@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// e^x, 2^x and e^x - 1 within 2 ulp, of all lanes. exp(x) may be 0 where it is below the smallest normal number; the others are
-// exact there, too. NaN stays NaN, expm1(+-0) = +-0.
+// e^x, 2^x and e^x - 1 within 2 ulp, of all lanes. exp(x) may be 0 where it is below the smallest normal number; of the others
+// the bound holds there, too. NaN stays NaN, expm1(+-0) = +-0.
 //   exp: own for floats, xsimd's for doubles
 //   exp2: x = n + f, |f| <= 1/2; 2^n (1 + f p(f))
-//   expm1: x = n ln 2 + r + c, ln 2 in two terms (Cody and Waite), c the rounding error of r; m = r + (r^2 p(r) + c) = e^(r + c) - 1
-//   and e^x - 1 = 2^n (m + (1 - 2^-n))
+//   expm1: x = n ln 2 + r + c, ln 2 in two terms (Cody and Waite), c the rounding error of r;
+//     m = e^(r + c) - 1 = r + (r^2 p(r) + c), e^x - 1 = 2^n (m + (1 - 2^-n))
 // Coefficients: tools/minimax.py.
 #pragma once
 #include <bit>

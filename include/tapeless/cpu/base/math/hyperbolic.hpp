@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// tanh, sinh, cosh and their inverses within 2 ulp, of all lanes; where a result is subnormal, too. NaN stays NaN; odd functions keep
-// the sign of zero.
+// tanh, sinh, cosh and their inverses within 2 ulp, of all lanes; where a result is subnormal, too. NaN stays NaN; odd functions
+// keep the sign of zero.
 //   tanh: own for floats, xsimd's for doubles
 //   sinh, cosh: |x| = n ln 2 + r, -ln(2) / 4 <= r < 3 ln(2) / 4; S = sinh r, C = cosh r - 1, q = 2^-2n;
 //     sinh |x| = 2^(n-1) ((1 - q) (1 + C) + (1 + q) S),   cosh x = 2^(n-1) ((1 + q) (1 + C) + (1 - q) S)
 //   asinh |x| = log(|x| + sqrt(x^2 + 1)),   acosh x = log(x + sqrt((x - 1)(x + 1))): log1p of a sum of two terms
-//   atanh |x| = (1/2) log((1 + |x|) / (1 - |x|)) = k ln(2) / 2 + atanh s, s = (2 |x| - (2^k - 1) d) / (2 + (2^k - 1) d), d = 1 - |x|
+//   atanh |x| = (1/2) log((1 + |x|) / (1 - |x|)) = k ln(2) / 2 + atanh s,
+//     s = (2 |x| - (2^k - 1) d) / (2 + (2^k - 1) d), d = 1 - |x|; k = 0 gives s = |x|
 // Coefficients: tools/minimax.py.
 #pragma once
 #include <bit>

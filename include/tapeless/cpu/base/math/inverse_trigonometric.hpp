@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// asin, acos, atan and atan2 within 2 ulp, of all lanes; where a result is subnormal, too. NaN stays NaN, odd functions keep the sign
-// of zero; asin and acos are NaN beyond 1. atan2 has the special values of C (Annex F).
+// asin, acos, atan and atan2 within 2 ulp, of all lanes; where a result is subnormal, too. NaN stays NaN, odd functions keep the
+// sign of zero; asin and acos are NaN beyond 1. atan2 has the special values of C (Annex F).
 //   asin x = x + x^3 p(x^2) for |x| <= 1/2; beyond, asin |x| = pi / 2 - 2 asin(sqrt((1 - |x|) / 2))
 //   atan x = x + x^3 p(x^2) for |x| <= 1; beyond, atan |x| = pi / 2 - atan(1 / |x|)
 // pi / 2 and pi are sums of two terms. Coefficients: tools/minimax.py.

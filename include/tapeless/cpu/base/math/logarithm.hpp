@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// log(x), log2(x), log10(x) and log(1 + x) within 1 ulp, of all lanes; subnormal numbers, too. -inf at 0 (of log1p: at -1), NaN
-// below; log1p(+-0) = +-0.
-//   x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log x = k ln 2 + log(1 + f), ln 2 in two terms; log(1 + f) = f - f^2 / 2 + rest
-//   rest: float f^3 p(f) (Cephes); double s (f^2 / 2 + z p(z)), s = f / (2 + f), z = s^2, for log(1 + f) = 2 atanh s (fdlibm)
+// log(x), log2(x), log10(x) and log(1 + x) within 1.5 ulp, of all lanes; subnormal numbers, too. -inf at 0 (of log1p: at -1),
+// NaN below; log1p(+-0) = +-0.
+//   x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log x = k ln 2 + log(1 + f), ln 2 in two terms;
+//   log(1 + f) = f - f^2 / 2 + rest: float f^3 p(f) (Cephes); double s (f^2 / 2 + z p(z)), s = f / (2 + f), z = s^2, for
+//     log(1 + f) = 2 atanh s (fdlibm)
 //   log2, log10: f - f^2 / 2 + rest in two terms times 1 / ln 2, 1 / ln 10 in two terms; the products of the first ones are exact
 //   log1p: 1 + x = u + c, c the rounding error of u; log(1 + x) = log u + c / u. Where k = 0, f is x itself.
 #pragma once
@@ -57,8 +58,7 @@ template <class V> [[gnu::always_inline]] inline V log(const V& x) {
   else return log_or_special(x, fma(s.k, high, f - (half - fma(s.k, low, log_rest(f, half)))));
 }
 
-// log(1 + z + low), z > -1, |low| at most the rounding error of z. A z that is infinite or NaN gives anything. In the lanes of
-// `doubled` it is log(2 z).
+// log(u + c) = k ln 2 + log(1 + f) + c / u, u = 2^k (1 + f), c small beside u
 template <class V> struct log1p_parts {
   V u, k, f, c;
 };
@@ -68,6 +68,7 @@ template <class V> [[gnu::always_inline]] inline V log1p_of(const log1p_parts<V>
   const V low = fma(p.k, V(ln2_of<V>::low), p.c / p.u) + log_rest(p.f, half);
   return fma(p.k, V(ln2_of<V>::high), p.f - (half - low));
 }
+// Of 1 + z, z > -1. A z that is infinite or NaN gives anything.
 template <class V> [[gnu::always_inline]] inline log1p_parts<V> log1p_parts_of(const two_terms<V>& z) {
   using T = typename V::value_type;
   const V one(T(1)), zero(T(0));

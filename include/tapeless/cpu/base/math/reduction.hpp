@@ -3,8 +3,8 @@
 //
 // x = n pi / 2 + r + low, |r| <= pi / 4 (a little more), for x >= 0. What follows needs n modulo 4.
 //   up to a bound: n is the integer nearest to 2 x / pi, and n pi / 2 is subtracted in three terms (Cody and Waite)
-//   beyond, and where r is so small that the three terms do not do: one lane after another, 2 x / pi modulo 4 from the bits of
-//   2 / pi that count (Payne and Hanek, SIGNUM Newsletter 18, 1983)
+//   beyond (without FMA also where r is so small that the terms do not do): one lane after another, 2 x / pi modulo 4 from the
+//   bits of 2 / pi that count (Payne and Hanek, SIGNUM Newsletter 18, 1983)
 #pragma once
 #include <bit>
 #include <cmath>
@@ -33,8 +33,9 @@ struct reduced_scalar {
   double r, low;
   unsigned n;
 };
-// x > 0.25. x = m 2^e, m < 2^53. Bits of 2 / pi before the one of weight 2^(1 - e) add multiples of 4 to 2 x / pi. The product of m
-// and 192 bits from there, modulo 2^192, is 2^190 (2 x / pi modulo 4): at least 2^-62 from an integer, to 2^-137.
+// x > 0.25. x = m 2^e, m < 2^53. Bits of 2 / pi before the one of weight 2^(1 - e) add multiples of 4 to 2 x / pi. The product
+// of m and 192 bits from there, modulo 2^192, is 2^190 (2 x / pi modulo 4), to within 2^-137 of what is at least 2^-62 from an
+// integer.
 // V names the machine, so that objects built with other flags have functions of other names.
 template <class V> [[gnu::noinline]] reduced_scalar reduce_exactly(double x) {
   if (!(x <= 0x1.fffffffffffffp1023)) return {x - x, x - x, 0};

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-//
 #pragma once
 // x = 2^k m with sqrt(1/2) <= m < sqrt(2), x > 0 and finite: subnormal numbers, too.
 #include <bit>
