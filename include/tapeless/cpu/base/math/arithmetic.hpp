@@ -44,7 +44,8 @@ template <class V> [[gnu::always_inline]] inline V power_of_two(const V& n) {
   using format = format_of<V>;
   return from_bits<V>(to_bits(n + V(format::shift + format::bias)) << format::digits);
 }
-/// y 2^n, n an integer, |n| at most twice the largest exponent. It is rounded once, below the normal numbers, too.
+/// y 2^n, n an integer, |n| at most twice the largest exponent; |y| > 1/4 where n is less than -1. It is rounded once, below the
+/// normal numbers, too.
 template <class V> [[gnu::always_inline]] inline V scale(const V& y, const V& n) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64 && of_floats<V>) return V(_mm512_scalef_ps(y.data, n.data));
@@ -52,6 +53,9 @@ template <class V> [[gnu::always_inline]] inline V scale(const V& y, const V& n)
   else
 #endif
   {
+    // a power that is normal, or two
+    if (!xsimd::any(xsimd::abs(n) > V(static_cast<typename V::value_type>(format_of<V>::bias - 1))))
+      return y * power_of_two(n);
     const V half = nearest(n * V(typename V::value_type(0.5)));
     return y * power_of_two(half) * power_of_two(n - half);
   }
@@ -64,10 +68,10 @@ template <class V> [[gnu::always_inline]] inline V with_sign(const V& x, const V
 }
 /// y, at most `most`. A NaN stays.
 template <class V> [[gnu::always_inline]] inline V at_most(const V& y, typename V::value_type most) {
-  return select(y > V(most), V(most), y);
+  return min_or_second(V(most), y);
 }
 template <class V> [[gnu::always_inline]] inline V at_least(const V& y, typename V::value_type least) {
-  return select(y < V(least), V(least), y);
+  return max_or_second(V(least), y);
 }
 
 /// c[0] + c[1] u + c[2] u^2 + ...

@@ -75,7 +75,7 @@ template <class V> [[gnu::always_inline]] inline V log_of_sum(const two_terms<V>
   const auto far = x > V(static_cast<T>(of_floats<V> ? 0x1p14 : 0x1p28));
   const two_terms<V> sum = exact_sum(one, z.high);
   const V u = select(far, x, sum.high);
-  const significand<V> s = significand_of(u);
+  const significand<V> s = significand_of<false>(u);
   const auto near = s.k == zero;
   const V f = select(near, z.high, s.m - one), c = select(near, z.low, select(far, zero, sum.low + z.low));
   const V y = log1p_of<V>({u, s.k + select(far, one, zero), f, c});

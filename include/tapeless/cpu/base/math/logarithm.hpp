@@ -45,13 +45,14 @@ template <class V> [[gnu::always_inline]] inline V log_or_special(const V& x, co
 #endif
   using limits = std::numeric_limits<typename V::value_type>;
   const V zero(typename V::value_type(0)), inf(limits::infinity());
+  if (xsimd::all((x > zero) & (x < inf))) return y;
   const V special = select(x == zero, -inf, V(limits::quiet_NaN()));
   return select(x > zero, select(x < inf, y, x), special);
 }
 
 template <class V> [[gnu::always_inline]] inline V log(const V& x) {
   using T = typename V::value_type;
-  const significand<V> s = significand_of(x);
+  const significand<V> s = significand_of<true>(x);
   const V f = s.m - V(T(1)), half = V(T(0.5)) * f * f, high(ln2_of<V>::high), low(ln2_of<V>::low);
   if constexpr (of_floats<V>)
     return log_or_special(x, fma(s.k, high, f + (log_rest(f, half) + fma(s.k, low, -half))));
@@ -73,7 +74,7 @@ template <class V> [[gnu::always_inline]] inline log1p_parts<V> log1p_parts_of(c
   using T = typename V::value_type;
   const V one(T(1)), zero(T(0));
   const two_terms<V> u = exact_sum(one, z.high);
-  const significand<V> s = significand_of(u.high);
+  const significand<V> s = significand_of<false>(u.high);
   const auto near = s.k == zero;
   return {u.high, s.k, select(near, z.high, s.m - one), select(near, z.low, u.low + z.low)};
 }
@@ -102,7 +103,7 @@ template <class Base, class V> [[gnu::always_inline]] inline V log_to(const V& x
   };
   constexpr bit_lane<V> upper =
       static_cast<bit_lane<V>>(of_floats<V> ? ~bit_lane<V>(0xfff) : ~bit_lane<V>(0xffffffff));
-  const significand<V> s = significand_of(x);
+  const significand<V> s = significand_of<true>(x);
   const V f = s.m - V(T(1)), half = V(T(0.5)) * f * f;
   const V high = from_bits<V>(to_bits(f - half) & upper), low = ((f - high) - half) + log_rest(f, half);
   const two_terms<V> sum = exact_sum_ordered(s.k * constant(Base::of_2, 0), high * constant(Base::scale, 0));

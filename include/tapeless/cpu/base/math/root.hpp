@@ -21,7 +21,7 @@ template <class V> [[gnu::always_inline]] inline V cbrt(const V& x) {
   using T = typename V::value_type;
   static constexpr double p[] = {1.89178736, -1.76312555, 1.22726938, -0.415418987, 0.0529507739};
   const V a = xsimd::abs(x), one(T(1)), third(static_cast<T>(1.0 / 3));
-  const significand<V> s = significand_of(a);
+  const significand<V> s = significand_of<true>(a);
   const V j = nearest(s.k * third), m = s.m * power_of_two(fma(j, V(T(-3)), s.k));
   V r = polynomial(p, m);
   const V e = one - m * r * r * r;
