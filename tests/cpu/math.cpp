@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The bound of cpu/base/math.hpp over numbers of every exponent: bit patterns at an odd step, against the C library in the
-// next larger type.
+// The bounds of the functions of cpu/base/math/ that programs use, over numbers of every exponent: bit patterns at an odd step,
+// against the C library in the next larger type. The bounds hold for normal results; math_functions.cpp has the other functions.
 #include <tapeless/tapeless.hpp>
 
 #include <doctest/doctest.h>
@@ -83,7 +83,7 @@ template <class T, class F, class Exact> double largest_error(F f, Exact exact) 
 
 } // namespace
 
-TEST_CASE_TEMPLATE("functions are as exact as math.hpp says", T, float, double) {
+TEST_CASE_TEMPLATE("functions are as exact as their headers say", T, float, double) {
   using V = cpu::simd<T>;
   using W = wider<T>;
   CHECK(largest_error<T>([](V x) { return cpu::exp(x); }, [](W x) { return std::exp(x); }) <= 2);

@@ -137,6 +137,24 @@ TEST_CASE_TEMPLATE("simd: fma, select and opaque work lane by lane", T, float, d
   CHECK(lanes_of(a) == p);
 }
 
+TEST_CASE_TEMPLATE("simd: fma of lanes is rounded as that of scalars", T, float, double) {
+  volatile T one = 1; // unknown to the compiler, which may fuse what it computes itself
+  const T a = one + std::numeric_limits<T>::epsilon(), c = -(1 + 2 * std::numeric_limits<T>::epsilon());
+  const auto y = lanes_of(fma(simd<T>(a), simd<T>(a), simd<T>(c)));
+  for (const T lane : y) CHECK(lane == fma_scalar(a, a, c));
+}
+
+TEST_CASE_TEMPLATE("simd: of a NaN and a number, max and min give the second one or the NaN", T, float,
+                   double) {
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  for (const T x : lanes_of(max_or_second(simd<T>(T(1)), simd<T>(nan)))) CHECK(x != x);
+  for (const T x : lanes_of(min_or_second(simd<T>(T(1)), simd<T>(nan)))) CHECK(x != x);
+  for (const T x : lanes_of(max_or_second(simd<T>(nan), simd<T>(T(1))))) CHECK((x == 1 || x != x));
+  for (const T x : lanes_of(min_or_second(simd<T>(nan), simd<T>(T(1))))) CHECK((x == 1 || x != x));
+  for (const T x : lanes_of(max_or_second(simd<T>(T(2)), simd<T>(T(1))))) CHECK(x == 2);
+  for (const T x : lanes_of(min_or_second(simd<T>(T(2)), simd<T>(T(1))))) CHECK(x == 1);
+}
+
 TEST_CASE_TEMPLATE("simd: 32-bit integers of memory travel through lanes unchanged", T, float, double) {
   using V = simd<T>;
   using I = typename int_of<V>::value_type;

@@ -109,14 +109,16 @@ struct op_facts {
   fact_list zero, nonzero, linear;
   attr_names attr = attr_names::nothing;
   bool moves = false; // each element of y is one of x0 or 0: of any type
+  bool slow = false;
   make_rule make{};
 };
 // Of leaves and of ops of which the passes need to know nothing.
 inline constexpr op_facts no_facts{
     .axes = no_axes, .sums = no_sums, .zero = nowhere, .nonzero = nowhere, .linear = not_linear};
-// Of an elementwise op.
-constexpr op_facts aligned(const fact_list& zero, const fact_list& nonzero, const fact_list& linear) {
-  return {.axes = aligned_axes, .sums = no_sums, .zero = zero, .nonzero = nonzero, .linear = linear};
+// Of an elementwise op. slow: it takes as long as ten additions.
+constexpr op_facts aligned(const fact_list& zero, const fact_list& nonzero, const fact_list& linear,
+                           bool slow = false) {
+  return {.axes = aligned_axes, .sums = no_sums, .zero = zero, .nonzero = nonzero, .linear = linear, .slow = slow};
 }
 
 } // namespace tapeless::detail

@@ -111,10 +111,9 @@ public:
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
     return static_cast<E*>(w.base[slot]) + w.at[slot] + c;
   }
-  // xsimd::max(y, x) is x, or a NaN, if one of them is a NaN. So only y is tested, which no earlier step of a
-  // reduction has to wait for.
+  // If x is a NaN, so is the maximum of y and x. So only y is tested, which no earlier step of a reduction has to wait for.
   [[gnu::always_inline]] static V nan_wins_max(const V& x, const V& y) {
-    return select(y == y, xsimd::max(y, x), y);
+    return select(y == y, max_or_second(y, x), y);
   }
 
 private:

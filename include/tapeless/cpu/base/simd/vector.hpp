@@ -36,8 +36,18 @@ template <class V> using mask_of = typename V::batch_bool_type;
 template <class V>
 using int_of = simd<std::conditional_t<sizeof(typename V::value_type) == 8, std::int64_t, std::int32_t>>;
 
-using xsimd::fma;    // a * b + c; two roundings where the machine has no FMA
-using xsimd::select; // select(mask, a, b) = mask ? a : b, lane by lane
+using xsimd::fma;        // a * b + c; two roundings where the machine has no FMA
+using xsimd::select;     // select(mask, a, b) = mask ? a : b, lane by lane
+#if defined(__AVX512F__) // xsimd 8's are a product and a sum there, which clang does not contract
+[[gnu::always_inline]] inline simd<float> fma(const simd<float>& a, const simd<float>& b,
+                                              const simd<float>& c) {
+  return _mm512_fmadd_ps(a.data, b.data, c.data);
+}
+[[gnu::always_inline]] inline simd<double> fma(const simd<double>& a, const simd<double>& b,
+                                               const simd<double>& c) {
+  return _mm512_fmadd_pd(a.data, b.data, c.data);
+}
+#endif
 
 /// a * b + c of scalars. It is rounded once exactly where fma() of lanes is, whatever the compiler contracts.
 template <class T> [[gnu::always_inline]] inline T fma_scalar(T a, T b, T c) {
@@ -54,6 +64,40 @@ template <int N, class F> [[gnu::always_inline]] inline void unroll(F&& f) {
   [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
     (f(std::integral_constant<int, I>{}), ...);
   }(std::make_integer_sequence<int, N>{});
+}
+
+// The larger one of a and b, or the smaller one; b, or a NaN, if one of them is a NaN. Of xsimd's max and min the versions
+// differ in that.
+template <bool Max, class V> [[gnu::always_inline]] inline V extreme_or_second(const V& a, const V& b) {
+  [[maybe_unused]] constexpr bool floats = sizeof(typename V::value_type) == 4;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64 && floats)
+    return Max ? _mm512_max_ps(a.data, b.data) : _mm512_min_ps(a.data, b.data);
+  else if constexpr (sizeof(V) == 64)
+    return Max ? _mm512_max_pd(a.data, b.data) : _mm512_min_pd(a.data, b.data);
+  else
+#endif
+#if defined(__AVX__)
+      if constexpr (sizeof(V) == 32 && floats)
+    return Max ? _mm256_max_ps(a.data, b.data) : _mm256_min_ps(a.data, b.data);
+  else if constexpr (sizeof(V) == 32)
+    return Max ? _mm256_max_pd(a.data, b.data) : _mm256_min_pd(a.data, b.data);
+  else
+#endif
+#if defined(__SSE2__)
+      if constexpr (sizeof(V) == 16 && floats)
+    return Max ? _mm_max_ps(a.data, b.data) : _mm_min_ps(a.data, b.data);
+  else if constexpr (sizeof(V) == 16) return Max ? _mm_max_pd(a.data, b.data) : _mm_min_pd(a.data, b.data);
+  else
+#endif
+    return Max ? xsimd::max(a, b) : xsimd::min(a, b);
+}
+/// max(a, b); b, or a NaN, if one of them is a NaN.
+template <class V> [[gnu::always_inline]] inline V max_or_second(const V& a, const V& b) {
+  return extreme_or_second<true>(a, b);
+}
+template <class V> [[gnu::always_inline]] inline V min_or_second(const V& a, const V& b) {
+  return extreme_or_second<false>(a, b);
 }
 
 /// Pins v in a register. GCC otherwise repeats a load as the memory operand of every use. Pass local copies only: an

@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The functions of cpu/base/math/ over numbers of every exponent and where they bend, of each width that the machine has: against
+// the C library in the next larger type.
+#include "cpu/math_functions.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace cpu = tapeless::cpu;
+using reference::bits_of;
+using reference::error_in_ulp;
+using reference::wider;
+
+namespace {
+
+#if defined(__AVX512F__)
+#define WIDTHS(T) cpu::simd<T>, xsimd::batch<T, xsimd::fma3<xsimd::avx2>>
+#else
+#define WIDTHS(T) cpu::simd<T>
+#endif
+
+template <class T> std::vector<T> special_values() {
+  using limits = std::numeric_limits<T>;
+  std::vector<T> x;
+  for (const T y : {T(0),
+                    T(1),
+                    T(0.5),
+                    T(1.5),
+                    T(2.5),
+                    T(2),
+                    T(3),
+                    T(10),
+                    T(1000),
+                    limits::infinity(),
+                    limits::max(),
+                    limits::min(),
+                    limits::denorm_min(),
+                    limits::min() / 1024,
+                    limits::epsilon(),
+                    T(1e22),
+                    T(1e30),
+                    std::nextafter(T(1), T(0)),
+                    std::nextafter(T(1), T(2)),
+                    std::nextafter(T(0.5), T(0)),
+                    T(88.722839),
+                    T(89.41598),
+                    T(-103.97),
+                    T(709.782712893384),
+                    T(710.4758600739439),
+                    T(744.44),
+                    T(127.99999),
+                    T(149),
+                    T(150),
+                    T(1023.9999999999999),
+                    T(1074),
+                    T(1075),
+                    limits::quiet_NaN()})
+    x.insert(x.end(), {y, -y});
+  return x;
+}
+
+// Bit patterns at an odd step, numbers near 0 and 1, neighbours of multiples of pi / 2 and of ln 2 / 2
+template <class T> std::vector<T> samples() {
+  using bits = bits_of<T>;
+  std::vector<T> x = special_values<T>();
+  const bits step = sizeof(T) == 4 ? bits(39983) : static_cast<bits>(184467440737095553ULL);
+  bits b = 0;
+  do x.push_back(std::bit_cast<T>(b));
+  while ((b += step) >= step);
+  for (int k = -30'000; k <= 30'000; ++k) {
+    x.push_back(static_cast<T>(k) * T(0x1.8p-12) + T(0x1p-30));
+    x.push_back(T(1) + static_cast<T>(k) * T(0x1p-17));
+    x.push_back(static_cast<T>(k) * T(0.0371));
+  }
+  for (int k = -2'000; k <= 2'000; ++k)
+    for (const double c : {1.5707963267948966, 1.5707963267948966 * 64, 0.34657359027997264})
+      for (int e = -1; e <= 1; ++e)
+        x.push_back(std::bit_cast<T>(
+            static_cast<bits>(std::bit_cast<bits>(static_cast<T>(k * c)) + static_cast<bits>(e))));
+  while (x.size() % 64 != 0) x.push_back(T(1));
+  return x;
+}
+
+template <class V, class F> auto lanes(F f, const typename V::value_type* x) {
+  alignas(64) std::array<typename V::value_type, V::size> y;
+  f(V::load_unaligned(x)).store_aligned(y.data());
+  return y;
+}
+template <class V, class F> typename V::value_type of_one(F f, typename V::value_type x) {
+  alignas(64) std::array<typename V::value_type, V::size> y;
+  f(V(x)).store_aligned(y.data());
+  return y[0];
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("functions are within their bounds over numbers of every exponent", V, WIDTHS(float),
+                   WIDTHS(double)) {
+  using T = typename V::value_type;
+  const std::vector<T> x = samples<T>();
+  reference::each_function<V>([&](const char* name, auto f, auto exact, double bound) {
+    double largest = 0;
+    T at = 0;
+    for (std::size_t i = 0; i < x.size(); i += V::size) {
+      const auto y = lanes<V>(f, &x[i]);
+      for (std::size_t k = 0; k < y.size(); ++k) {
+        const double e = error_in_ulp<T>(y[k], exact(static_cast<wider<T>>(x[i + k])));
+        if (e > largest) largest = e, at = x[i + k];
+      }
+    }
+    CAPTURE(name);
+    CAPTURE(at);
+    CHECK(largest <= bound);
+  });
+}
+
+TEST_CASE_TEMPLATE("a lane does not depend on the others", V, WIDTHS(float), WIDTHS(double)) {
+  using T = typename V::value_type;
+  const std::vector<T> x = special_values<T>();
+  reference::each_function<V>([&](const char* name, auto f, auto, double) {
+    CAPTURE(name);
+    for (std::size_t i = 0; i + V::size <= x.size(); ++i) {
+      const auto y = lanes<V>(f, &x[i]);
+      for (std::size_t k = 0; k < y.size(); ++k) {
+        const T alone = of_one<V>(f, x[i + k]);
+        CHECK((std::bit_cast<bits_of<T>>(y[k]) == std::bit_cast<bits_of<T>>(alone) ||
+               (std::isnan(y[k]) && std::isnan(alone))));
+      }
+    }
+  });
+}
+
+TEST_CASE_TEMPLATE("atan2 has C's special values and is within its bound", V, WIDTHS(float), WIDTHS(double)) {
+  using T = typename V::value_type;
+  using limits = std::numeric_limits<T>;
+  const auto check = [](T y, T x) {
+    alignas(64) std::array<T, V::size> a;
+    cpu::atan2(V(y), V(x)).store_aligned(a.data());
+    CAPTURE(y);
+    CAPTURE(x);
+    CHECK(error_in_ulp<T>(a[0], std::atan2(static_cast<wider<T>>(y), static_cast<wider<T>>(x))) <= 2);
+  };
+  const T values[] = {T(0),
+                      T(1),
+                      T(2),
+                      T(0.3),
+                      limits::infinity(),
+                      limits::max(),
+                      limits::min(),
+                      limits::denorm_min(),
+                      limits::quiet_NaN()};
+  for (const T y : values)
+    for (const T x : values)
+      for (const T s : {T(1), T(-1)})
+        for (const T t : {T(1), T(-1)}) check(s * y, t * x);
+  for (int k = 0; k < 2000; ++k) {
+    const T angle = static_cast<T>(k) * T(0.00314), size = std::ldexp(T(1), k % 40 - 20);
+    check(size * std::sin(angle), size * std::cos(angle));
+    check(std::ldexp(std::sin(angle), k % 97 - 48), std::cos(angle));
+  }
+}
+
+TEST_CASE_TEMPLATE("special values, as in C's Annex F", V, WIDTHS(float), WIDTHS(double)) {
+  using T = typename V::value_type;
+  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  const auto is = [](T y, T expected) {
+    return std::isnan(expected) ? std::isnan(y) : y == expected && std::signbit(y) == std::signbit(expected);
+  };
+#define IS(f, x, y) CHECK(is(of_one<V>([](V v) { return cpu::f(v); }, T(x)), T(y)))
+  IS(sin, -0.0, -0.0);
+  IS(sin, inf, nan);
+  IS(cos, -inf, nan);
+  IS(cos, 0, 1);
+  IS(tan, -0.0, -0.0);
+  IS(tan, inf, nan);
+  IS(asin, -0.0, -0.0);
+  IS(asin, 1.001, nan);
+  IS(acos, 1, 0);
+  IS(acos, -1.001, nan);
+  IS(atan, -0.0, -0.0);
+  IS(atan, nan, nan);
+  IS(sinh, -0.0, -0.0);
+  IS(sinh, -inf, -inf);
+  IS(cosh, -inf, inf);
+  IS(cosh, -0.0, 1);
+  IS(asinh, -0.0, -0.0);
+  IS(asinh, -inf, -inf);
+  IS(acosh, 1, 0);
+  IS(acosh, 0.999, nan);
+  IS(acosh, -inf, nan);
+  IS(acosh, inf, inf);
+  IS(atanh, -0.0, -0.0);
+  IS(atanh, 1, inf);
+  IS(atanh, -1, -inf);
+  IS(atanh, 1.001, nan);
+  IS(atanh, inf, nan);
+  IS(exp2, -inf, 0);
+  IS(exp2, inf, inf);
+  IS(exp2, -0.0, 1);
+  IS(exp2, 3, 8);
+  IS(exp2, nan, nan);
+  IS(expm1, -0.0, -0.0);
+  IS(expm1, -inf, -1);
+  IS(expm1, inf, inf);
+  IS(expm1, nan, nan);
+  IS(log1p, -0.0, -0.0);
+  IS(log1p, -1, -inf);
+  IS(log1p, -1.001, nan);
+  IS(log1p, inf, inf);
+  IS(log1p, -inf, nan);
+  IS(log2, 0, -inf);
+  IS(log2, -0.0, -inf);
+  IS(log2, -1, nan);
+  IS(log2, inf, inf);
+  IS(log2, 1, 0);
+  IS(log2, 8, 3);
+  IS(log10, -0.0, -inf);
+  IS(log10, -inf, nan);
+  IS(log10, inf, inf);
+  IS(log10, 1, 0);
+  IS(log10, nan, nan);
+  IS(rsqrt, 0, inf);
+  IS(rsqrt, -0.0, -inf);
+  IS(rsqrt, -1, nan);
+  IS(rsqrt, inf, 0);
+  IS(rsqrt, 4, 0.5);
+  IS(cbrt, -0.0, -0.0);
+  IS(cbrt, -inf, -inf);
+  IS(cbrt, -8, -2);
+  IS(cbrt, nan, nan);
+  IS(softplus, -inf, 0);
+  IS(softplus, inf, inf);
+  IS(softplus, nan, nan);
+  IS(softplus, 1000, 1000);
+  IS(abs, -0.0, 0);
+  IS(abs, -inf, inf);
+  IS(abs, nan, nan);
+  IS(sign, 0, 0);
+  IS(sign, -0.0, -0.0);
+  IS(sign, nan, nan);
+  IS(sign, -inf, -1);
+  IS(sign, std::numeric_limits<T>::denorm_min(), 1);
+  IS(floor, -0.0, -0.0);
+  IS(floor, -0.5, -1);
+  IS(floor, inf, inf);
+  IS(ceil, -0.5, -0.0);
+  IS(ceil, 0.5, 1);
+  IS(ceil, nan, nan);
+  // half to even
+  IS(round, 0.5, 0);
+  IS(round, -0.5, -0.0);
+  IS(round, 1.5, 2);
+  IS(round, 2.5, 2);
+  IS(round, -3.5, -4);
+  IS(round, inf, inf);
+#undef IS
+}
+
+TEST_CASE("huge arguments of sin, cos and tan") {
+  using F = cpu::simd<float>;
+  using D = cpu::simd<double>;
+  const auto sin = [](auto x) { return cpu::sin(x); };
+  const auto cos = [](auto x) { return cpu::cos(x); };
+  const auto tan = [](auto x) { return cpu::tan(x); };
+  CHECK(error_in_ulp<double>(of_one<D>(sin, 1e22), -0.852200849767188802L) <= 2);
+  CHECK(error_in_ulp<double>(of_one<D>(cos, 1e22), 0.523214785395138945L) <= 2);
+  CHECK(error_in_ulp<double>(of_one<D>(tan, 1e22), -1.62877822560689888L) <= 2);
+  CHECK(error_in_ulp<double>(of_one<D>(sin, std::numeric_limits<double>::max()), 0.00496195478918406179L) <=
+        2);
+  CHECK(error_in_ulp<float>(of_one<F>(sin, std::numeric_limits<float>::max()), -0.521876523334) <= 2);
+  // the double that is nearest to a multiple of pi / 2
+  CHECK(error_in_ulp<double>(of_one<D>(cos, 0x1.6ac5b262ca1ffp+849), -4.68716592425462761e-19L) <= 2);
+}
