@@ -115,6 +115,8 @@ enum class op : std::uint8_t {
   custom_tensor,
   count_ // not an op: the number of ops
 };
+// elementwise, of two operands
+constexpr bool takes_two(op o) { return o >= op::add && o <= op::straight_through; }
 constexpr bool compares(op o) { return o >= op::eq && o <= op::ge; }
 
 } // namespace tapeless::detail

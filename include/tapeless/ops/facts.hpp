@@ -115,10 +115,15 @@ struct op_facts {
 // Of leaves and of ops of which the passes need to know nothing.
 inline constexpr op_facts no_facts{
     .axes = no_axes, .sums = no_sums, .zero = nowhere, .nonzero = nowhere, .linear = not_linear};
-// Of an elementwise op. slow: it takes as long as ten additions.
-constexpr op_facts aligned(const fact_list& zero, const fact_list& nonzero, const fact_list& linear,
-                           bool slow = false) {
-  return {.axes = aligned_axes, .sums = no_sums, .zero = zero, .nonzero = nonzero, .linear = linear, .slow = slow};
+// Of an elementwise op.
+constexpr op_facts aligned(const fact_list& zero, const fact_list& nonzero, const fact_list& linear) {
+  return {.axes = aligned_axes, .sums = no_sums, .zero = zero, .nonzero = nonzero, .linear = linear};
+}
+// Of one that takes as long as ten additions and is linear in nothing.
+constexpr op_facts slow_function(const fact_list& zero, const fact_list& nonzero) {
+  op_facts r = aligned(zero, nonzero, not_linear);
+  r.slow = true;
+  return r;
 }
 
 } // namespace tapeless::detail

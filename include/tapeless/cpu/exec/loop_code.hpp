@@ -45,13 +45,9 @@ struct fetched_part {
 };
 // Instructions for a vector of step s; a function counts as exp.
 template <class Plan> constexpr index_t work_of(const Plan& p, const step& s) {
-  using detail::op;
   index_t n = 0;
-  for (int k = s.code0; k < s.code0 + s.codes; ++k) {
-    const op o = detail::instruction(p.code[k]).o;
-    const bool function = o == op::exp || o == op::log || o == op::tanh || o == op::erf || o == op::sigmoid;
-    n += function ? 9 : 1;
-  }
+  for (int k = s.code0; k < s.code0 + s.codes; ++k)
+    n += detail::rule(detail::instruction(p.code[k]).o).facts.slow ? 9 : 1;
   return n;
 }
 // The share of load k of step i.

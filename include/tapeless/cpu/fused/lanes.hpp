@@ -15,8 +15,8 @@
 #include "../../ops/custom.hpp"
 #include "../../plan/ir/step.hpp"
 #include "../base/bf16.hpp"
-#include "../base/math.hpp"
 #include "../base/operand.hpp"
+#include "functions.hpp"
 
 namespace tapeless::cpu {
 
@@ -111,14 +111,8 @@ public:
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
     return static_cast<E*>(w.base[slot]) + w.at[slot] + c;
   }
-  // If x is a NaN, so is the maximum of y and x. So only y is tested, which no earlier step of a reduction has to wait for.
-  [[gnu::always_inline]] static V nan_wins_max(const V& x, const V& y) {
-    return select(y == y, max_or_second(y, x), y);
-  }
 
 private:
-  // != of xsimd 8.1 is false for a NaN on AVX
-  [[gnu::always_inline]] static M is_nan(const V& x) { return !(x == x); }
   template <int K, bool Partial>
   [[gnu::always_inline]] static void load_slot(registers_t& r, const row_state& w, index_t c, int n) {
     constexpr instruction q = at(K);
@@ -220,34 +214,17 @@ private:
       else if constexpr (q.o == op::ge) dst = mask(x >= bank[q.b]);
       else if constexpr (q.o == op::copy || q.o == op::stop_gradient || q.o == op::widen) dst = x;
       else if constexpr (C == dtype::i32) {
+        const I zero(S(0));
         if constexpr (q.o == op::max) dst = select(x >= bank[q.b], x, bank[q.b]);
+        else if constexpr (q.o == op::min) dst = select(x <= bank[q.b], x, bank[q.b]);
+        else if constexpr (q.o == op::abs) dst = select(x < zero, -x, x);
         else {
-          static_assert(q.o == op::min);
-          dst = select(x <= bank[q.b], x, bank[q.b]);
+          static_assert(q.o == op::sign, "tapeless: an elementwise op of int32 has a line in cpu/fused/lanes.hpp");
+          dst = select(x > zero, I(S(1)), select(x < zero, I(S(-1)), zero));
         }
-      } else if constexpr (q.o == op::max) dst = nan_wins_max(x, bank[q.b]);
-      else if constexpr (q.o == op::min) dst = select((x <= bank[q.b]) | is_nan(x), x, bank[q.b]);
-      else if constexpr (q.o == op::div) dst = x / bank[q.b];
-      else if constexpr (q.o == op::sqrt) dst = xsimd::sqrt(x);
-      else if constexpr (q.o == op::exp) dst = cpu::exp(x);
-      else if constexpr (q.o == op::log) dst = cpu::log(x);
-      else if constexpr (q.o == op::tanh) dst = cpu::tanh(x);
-      else if constexpr (q.o == op::erf) dst = cpu::erf(x);
-      else if constexpr (q.o == op::sigmoid) dst = cpu::sigmoid(x);
-      else if constexpr (q.o == op::narrow) dst = round_to_bf16(x);
-      else if constexpr (q.o == op::relu) dst = select(x <= V(S(0)), V(S(0)), x); // a NaN stays
-      else {
-        static_assert(q.o == op::pow);
-        dst = lanewise(x, bank[q.b], [](T u, T v) { return std::pow(u, v); });
-      }
+      } else if constexpr (detail::takes_two(q.o)) dst = function<q.o>(x, bank[q.b]);
+      else dst = function<q.o>(x);
     }
-  }
-  template <class F> [[gnu::always_inline]] static V lanewise(const V& x, const V& y, F f) {
-    alignas(64) T u[W], v[W];
-    x.store_aligned(u);
-    y.store_aligned(v);
-    for (int k = 0; k < W; ++k) u[k] = f(u[k], v[k]);
-    return V::load_aligned(u);
   }
   template <int K> [[gnu::always_inline]] static void custom_lanes(registers_t& r, V& dst) {
     constexpr instruction q = at(K);

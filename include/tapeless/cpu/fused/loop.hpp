@@ -36,7 +36,7 @@ private:
   }
   template <class R> [[gnu::always_inline]] static R combine(bool is_max, const R& x, const R& y) {
     if constexpr (std::is_same_v<R, T>) return is_max ? (x >= y || x != x ? x : y) : x + y;
-    else return is_max ? lanes::nan_wins_max(x, y) : x + y;
+    else return is_max ? nan_wins_max(x, y) : x + y;
   }
 
   template <bool Partial, bool PastCaches>
