@@ -11,6 +11,7 @@
 #include "conv_nd.hpp"
 #include "conv_transpose.hpp"
 #include "custom.hpp"
+#include "functions.hpp"
 #include "keep.hpp"
 #include "loss.hpp"
 #include "matmul.hpp"
@@ -40,6 +41,7 @@ inline constexpr rule_table rules = [] {
   t.add(index_rules);
   t.add(select_rules);
   t.add(elementwise_rules);
+  t.add(function_rules);
   t.add(bf16_rules);
   t.add(shape_rules);
   t.add(reduce_rules);

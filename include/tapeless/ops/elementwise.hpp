@@ -15,10 +15,9 @@ namespace tapeless {
 // ---- what the user writes -------------------------------------------------------------------------------------
 // Shapes: the operands broadcast; a number beside a tensor has the tensor's element type.
 // Errors: compile errors. The shapes broadcast; all operands have one element type, which the op takes:
-//   + - * neg square abs sign max min < <= > >=   float, double, int32
-//   other functions                               float, double
-//   == !=                                         any          && || !   bool
-// Cost: one flop an element of the result, rsqrt two, sigmoid four, softplus six; && || ! where, cast and stop_gradient none.
+//   + - * neg square max min < <= > >=         float, double, int32        == !=      any
+//   / pow sqrt exp log tanh erf sigmoid relu   float, double               && || !    bool
+// Cost: one flop an element of the result, sigmoid four; && || ! where, cast and stop_gradient none.
 // clang-format off
 
 // a + b, a - b, a * b, a / b    (+ - * also for int32)
@@ -51,9 +50,6 @@ template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto min(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::min>(a, b); }
 template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto pow(const A& a, const B& b) { return detail::apply_real<detail::op::pow>(a, b); }
-// atan2(y, x): the angle of the point (x, y), in [-pi, pi]. Its derivatives at (0, 0) are 0.
-template <class Y, class X> requires detail::handle_among<Y, X>
-constexpr auto atan2(const Y& y, const X& x) { return detail::apply_real<detail::op::atan2>(y, x); }
 
 template <detail::handle A> constexpr auto square(const A& a) { return detail::apply_arithmetic<detail::op::square>(a); }
 template <detail::handle A> constexpr auto sqrt(const A& a) { return detail::apply_real<detail::op::sqrt>(a); }
@@ -66,39 +62,6 @@ template <detail::handle A> constexpr auto erf(const A& a) { return detail::appl
 template <detail::handle A> constexpr auto sigmoid(const A& a) { return detail::apply_real<detail::op::sigmoid>(a); }
 // relu(a) = max(a, 0), relu'(0) = 0
 template <detail::handle A> constexpr auto relu(const A& a) { return detail::apply_real<detail::op::relu>(a); }
-
-// |a|, abs'(0) = 0. The sign of a: -1, 0 or 1; no derivative. Both also of int32.
-template <detail::handle A> constexpr auto abs(const A& a) { return detail::apply_arithmetic<detail::op::abs>(a); }
-template <detail::handle A> constexpr auto sign(const A& a) { return detail::apply_arithmetic<detail::op::sign>(a); }
-// a in radians, of any size
-template <detail::handle A> constexpr auto sin(const A& a) { return detail::apply_real<detail::op::sin>(a); }
-template <detail::handle A> constexpr auto cos(const A& a) { return detail::apply_real<detail::op::cos>(a); }
-template <detail::handle A> constexpr auto tan(const A& a) { return detail::apply_real<detail::op::tan>(a); }
-// asin, acos: a in [-1, 1]; elsewhere NaN
-template <detail::handle A> constexpr auto asin(const A& a) { return detail::apply_real<detail::op::asin>(a); }
-template <detail::handle A> constexpr auto acos(const A& a) { return detail::apply_real<detail::op::acos>(a); }
-template <detail::handle A> constexpr auto atan(const A& a) { return detail::apply_real<detail::op::atan>(a); }
-// acosh: a >= 1, atanh: |a| <= 1; elsewhere NaN
-template <detail::handle A> constexpr auto sinh(const A& a) { return detail::apply_real<detail::op::sinh>(a); }
-template <detail::handle A> constexpr auto cosh(const A& a) { return detail::apply_real<detail::op::cosh>(a); }
-template <detail::handle A> constexpr auto asinh(const A& a) { return detail::apply_real<detail::op::asinh>(a); }
-template <detail::handle A> constexpr auto acosh(const A& a) { return detail::apply_real<detail::op::acosh>(a); }
-template <detail::handle A> constexpr auto atanh(const A& a) { return detail::apply_real<detail::op::atanh>(a); }
-// exp2(a) = 2^a   expm1(a) = exp(a) - 1   log1p(a) = log(1 + a): exact near a = 0
-template <detail::handle A> constexpr auto exp2(const A& a) { return detail::apply_real<detail::op::exp2>(a); }
-template <detail::handle A> constexpr auto expm1(const A& a) { return detail::apply_real<detail::op::expm1>(a); }
-template <detail::handle A> constexpr auto log1p(const A& a) { return detail::apply_real<detail::op::log1p>(a); }
-template <detail::handle A> constexpr auto log2(const A& a) { return detail::apply_real<detail::op::log2>(a); }
-template <detail::handle A> constexpr auto log10(const A& a) { return detail::apply_real<detail::op::log10>(a); }
-// rsqrt(a) = 1 / sqrt(a)   cbrt(a) = a^(1/3), of negative a, too
-template <detail::handle A> constexpr auto rsqrt(const A& a) { return detail::apply_real<detail::op::rsqrt>(a); }
-template <detail::handle A> constexpr auto cbrt(const A& a) { return detail::apply_real<detail::op::cbrt>(a); }
-// The integer below, above, or nearest; ties to even. No derivative.
-template <detail::handle A> constexpr auto floor(const A& a) { return detail::apply_real<detail::op::floor>(a); }
-template <detail::handle A> constexpr auto ceil(const A& a) { return detail::apply_real<detail::op::ceil>(a); }
-template <detail::handle A> constexpr auto round(const A& a) { return detail::apply_real<detail::op::round>(a); }
-// softplus(a) = log(1 + exp(a))
-template <detail::handle A> constexpr auto softplus(const A& a) { return detail::apply_real<detail::op::softplus>(a); }
 
 // comparisons give bool and have no derivative
 template <class A, class B> requires detail::handle_among<A, B>
@@ -203,15 +166,6 @@ constexpr void pow_vjp(vjp_context& c) {
   if (c.needs(1)) c.give(1, c.bar * where(a > 0.0, c.y * log(where(a > 0.0, a, 1.0)), 0.0));
 }
 
-// Both operands are divided by the larger one, so that no square overflows.
-constexpr void atan2_vjp(vjp_context& c) {
-  const var y = c.x(0), x = c.x(1), larger = max(abs(y), abs(x)), size = where(larger > 0.0, larger, 1.0);
-  const var u = y / size, v = x / size, squares = u * u + v * v;
-  const var per_size = c.bar / (size * where(squares > 0.0, squares, 1.0));
-  if (c.needs(0)) c.give(0, per_size * v);
-  if (c.needs(1)) c.give(1, -(per_size * u));
-}
-
 // clang-format off
 inline constexpr op_rule elementwise_rules[] = {
   {op::neg,     "neg",     kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, {operand_0}), [](vjp_context& c) { c.give(0, -c.bar); }},
@@ -223,30 +177,6 @@ inline constexpr op_rule elementwise_rules[] = {
   {op::erf,     "erf",     kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * (2.0 * std::numbers::inv_sqrtpi * exp(-square(c.x(0))))); }},
   {op::sigmoid, "sigmoid", kind::elementwise, per_output<4>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (c.y * (1.0 - c.y))); }},
   {op::relu,    "relu",    kind::elementwise, per_output<1>, aligned({zero_0}, nowhere, not_linear), [](vjp_context& c) { c.give(0, where(c.y > 0.0, c.bar, 0.0)); }},
-  {op::abs, "abs", kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, not_linear), [](vjp_context& c) { c.give(0, c.bar * sign(c.x(0))); }},
-  {op::sign, "sign", kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, not_linear)},
-  {op::sin, "sin", kind::elementwise, per_output<1>, slow_function({zero_0}, nowhere), [](vjp_context& c) { c.give(0, c.bar * cos(c.x(0))); }},
-  {op::cos, "cos", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, -(c.bar * sin(c.x(0)))); }},
-  {op::tan, "tan", kind::elementwise, per_output<1>, slow_function({zero_0}, nowhere), [](vjp_context& c) { c.give(0, c.bar * (1.0 + square(c.y))); }},
-  {op::asin, "asin", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * rsqrt((1.0 - c.x(0)) * (1.0 + c.x(0)))); }},
-  {op::acos, "acos", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, -(c.bar * rsqrt((1.0 - c.x(0)) * (1.0 + c.x(0))))); }},
-  {op::atan, "atan", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar / (1.0 + square(c.x(0)))); }},
-  {op::sinh, "sinh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * cosh(c.x(0))); }},
-  {op::cosh, "cosh", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * sinh(c.x(0))); }},
-  {op::asinh, "asinh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * rsqrt(1.0 + square(c.x(0)))); }},
-  {op::acosh, "acosh", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * rsqrt((c.x(0) - 1.0) * (c.x(0) + 1.0))); }},
-  {op::atanh, "atanh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar / ((1.0 - c.x(0)) * (1.0 + c.x(0)))); }},
-  {op::exp2, "exp2", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (c.y * std::numbers::ln2)); }},
-  {op::expm1, "expm1", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * (c.y + 1.0)); }},
-  {op::log1p, "log1p", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar / (1.0 + c.x(0))); }},
-  {op::log2, "log2", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (std::numbers::log2e / c.x(0))); }},
-  {op::log10, "log10", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (std::numbers::log10e / c.x(0))); }},
-  {op::rsqrt, "rsqrt", kind::elementwise, per_output<2>, aligned(nowhere, nowhere, not_linear), [](vjp_context& c) { c.give(0, c.bar * (-0.5 * (c.y / c.x(0)))); }},
-  {op::cbrt, "cbrt", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar / (3.0 * square(c.y))); }},
-  {op::floor, "floor", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
-  {op::ceil, "ceil", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
-  {op::round, "round", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
-  {op::softplus, "softplus", kind::elementwise, per_output<6>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * sigmoid(c.x(0))); }},
   {op::logical_not, "not", kind::elementwise, no_flops, aligned({nonzero_0}, {zero_0}, not_linear)},
   {op::copy,    "copy",    kind::elementwise, no_flops, aligned({zero_0}, {nonzero_0}, {operand_0}), [](vjp_context& c) { c.give(0, c.bar); }},
   {op::cast,    "cast",    kind::elementwise, no_flops, aligned({zero_0}, {nonzero_0}, not_linear)},
@@ -260,7 +190,6 @@ inline constexpr op_rule elementwise_rules[] = {
      if (c.needs(0)) c.give(0, c.bar / c.x(1));
      if (c.needs(1)) c.give(1, -(c.bar * (c.y / c.x(1)))); }},
   {op::pow,     "pow",     kind::elementwise, per_output<1>, slow_function({zero_0 | maybe}, nowhere), pow_vjp},
-  {op::atan2,   "atan2",   kind::elementwise, per_output<1>, slow_function({zero_0 | maybe}, nowhere), atan2_vjp},
   {op::max,     "max",     kind::elementwise, per_output<1>, aligned({zero_0 | zero_1, zero_0 | maybe, zero_1 | maybe}, nowhere, not_linear), [](vjp_context& c) {
      if (c.needs(0)) c.give(0, where(c.x(0) >= c.x(1), c.bar, 0.0));
      if (c.needs(1)) c.give(1, where(c.x(0) >= c.x(1), 0.0, c.bar)); }},

@@ -51,8 +51,7 @@ template <detail::op O, class V> [[gnu::always_inline]] inline V function(const 
   else if constexpr (O == op::sign) return cpu::sign(x);
   else if constexpr (O == op::narrow) return round_to_bf16(x);
   else if constexpr (O == op::relu) return select(x <= V(0), V(0), x); // a NaN stays
-  else
-    static_assert(O == op::count_, "tapeless: an elementwise op has a line in cpu/fused/functions.hpp");
+  else static_assert(O == op::count_, "tapeless: an elementwise op has a line in cpu/fused/functions.hpp");
 }
 // z = f(x, y)
 template <detail::op O, class V> [[gnu::always_inline]] inline V function(const V& x, const V& y) {
@@ -69,8 +68,7 @@ template <detail::op O, class V> [[gnu::always_inline]] inline V function(const 
     y.store_aligned(v);
     for (std::size_t k = 0; k < V::size; ++k) u[k] = std::pow(u[k], v[k]);
     return V::load_aligned(u);
-  } else
-    static_assert(O == op::count_, "tapeless: an elementwise op has a line in cpu/fused/functions.hpp");
+  } else static_assert(O == op::count_, "tapeless: an elementwise op has a line in cpu/fused/functions.hpp");
 }
 
 } // namespace tapeless::cpu

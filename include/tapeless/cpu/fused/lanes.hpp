@@ -219,7 +219,8 @@ private:
         else if constexpr (q.o == op::min) dst = select(x <= bank[q.b], x, bank[q.b]);
         else if constexpr (q.o == op::abs) dst = select(x < zero, -x, x);
         else {
-          static_assert(q.o == op::sign, "tapeless: an elementwise op of int32 has a line in cpu/fused/lanes.hpp");
+          static_assert(q.o == op::sign,
+                        "tapeless: an elementwise op of int32 has a line in cpu/fused/lanes.hpp");
           dst = select(x > zero, I(S(1)), select(x < zero, I(S(-1)), zero));
         }
       } else if constexpr (detail::takes_two(q.o)) dst = function<q.o>(x, bank[q.b]);

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include "laws.hpp"
+
+#include <doctest/doctest.h>
+#include <reference/functions.hpp>
+
+#include <cstdint>
+#include <numbers>
+
+namespace tl = tapeless;
+using namespace laws;
+
+namespace {
+
+constexpr tl::extent_t n = tl::dyn<'n'>;
+const std::vector<std::int64_t> sizes{0, 1, 7, 17, 64};
+
+// x in [-0.7, 0.7], p positive, q above 1
+template <class T> using operands = arguments<tl::tensor<T, n>, tl::tensor<T, n>, tl::tensor<T, n>>;
+const std::vector<domain> domains{{-0.7, 0.7, true}, {0.3, 2}, {1.2, 3}};
+constexpr auto trigonometric = cases<operands<double>>(
+    both("sin", [](const auto& x, const auto&, const auto&) { return sin(x); }),
+    both("cos", [](const auto& x, const auto&, const auto&) { return cos(x); }),
+    both("tan", [](const auto& x, const auto&, const auto&) { return tan(x); }),
+    both("asin", [](const auto& x, const auto&, const auto&) { return asin(x); }),
+    both("acos", [](const auto& x, const auto&, const auto&) { return acos(x); }),
+    both("atan", [](const auto& x, const auto&, const auto&) { return atan(x); }),
+    both("atan2", [](const auto& x, const auto& p, const auto&) { return atan2(x, p); }));
+constexpr auto hyperbolic =
+    cases<operands<double>>(both("sinh", [](const auto& x, const auto&, const auto&) { return sinh(x); }),
+                            both("cosh", [](const auto& x, const auto&, const auto&) { return cosh(x); }),
+                            both("asinh", [](const auto& x, const auto&, const auto&) { return asinh(x); }),
+                            both("acosh", [](const auto&, const auto&, const auto& q) { return acosh(q); }),
+                            both("atanh", [](const auto& x, const auto&, const auto&) { return atanh(x); }));
+constexpr auto others = cases<operands<double>>(
+    both("abs", [](const auto& x, const auto&, const auto&) { return abs(x); }),
+    both("exp2", [](const auto& x, const auto&, const auto&) { return exp2(x); }),
+    both("expm1", [](const auto& x, const auto&, const auto&) { return expm1(x); }),
+    both("log1p", [](const auto& x, const auto&, const auto&) { return log1p(x); }),
+    both("log2", [](const auto&, const auto& p, const auto&) { return log2(p); }),
+    both("log10", [](const auto&, const auto& p, const auto&) { return log10(p); }),
+    both("rsqrt", [](const auto&, const auto& p, const auto&) { return rsqrt(p); }),
+    both("cbrt", [](const auto& x, const auto&, const auto&) { return cbrt(x); }),
+    both("softplus", [](const auto& x, const auto&, const auto&) { return softplus(x); }));
+// A step has no derivative: x is inside as a condition, which is constant nearby.
+constexpr auto steps = cases<operands<double>>(
+    both("floor", [](const auto& x, const auto& p, const auto&) { return floor(sign(x)) * p; }),
+    both("ceil", [](const auto& x, const auto& p, const auto&) { return ceil(sign(x)) * p; }),
+    both("round", [](const auto& x, const auto& p, const auto&) { return round(sign(x)) * p; }),
+    both("sign", [](const auto& x, const auto& p, const auto&) { return sign(x) * p; }));
+
+using tl::detail::function_rules;
+static_assert(covers(function_rules, trigonometric, hyperbolic, others, steps));
+static_assert(counts(function_rules, trigonometric, hyperbolic, others, steps));
+static_assert(!covers(function_rules, trigonometric, hyperbolic, others)); // the steps are missed
+
+// f and its derivative at one number
+template <class F> std::pair<double, double> at(F, double x) {
+  static auto run = tl::jit([](auto a) {
+                      constexpr auto sum = [](auto z) { return tl::sum(F{}(z)); };
+                      return std::tuple{F{}(a), tl::grad(sum)(a)};
+                    }).template bind<tl::tensor<double, 1>>();
+  tl::owned<tl::tensor<double, 1>> a;
+  (*a)[0] = x;
+  const auto [y, d] = run(*a);
+  return {y[0], d[0]};
+}
+
+} // namespace
+
+TEST_CASE("functions: the laws hold for trigonometric functions") {
+  check_laws(trigonometric, sizes, domains);
+}
+TEST_CASE("functions: the laws hold for hyperbolic functions") { check_laws(hyperbolic, sizes, domains); }
+TEST_CASE("functions: the laws hold for other functions") { check_laws(others, sizes, domains); }
+TEST_CASE("functions: the laws hold through steps") { check_laws(steps, sizes, domains); }
+TEST_CASE("functions: float equals the reference") {
+  check_values(with<operands<float>>(trigonometric), sizes, domains);
+  check_values(with<operands<float>>(hyperbolic), sizes, domains);
+  check_values(with<operands<float>>(others), sizes, domains);
+  check_values(with<operands<float>>(steps), sizes, domains);
+}
+TEST_CASE("functions: values and derivatives at kinks, ends and far out") {
+  using pair = std::pair<double, double>;
+  const double inf = std::numeric_limits<double>::infinity();
+  CHECK(at([](auto x) { return abs(x); }, 0) == pair(0, 0));
+  CHECK(at([](auto x) { return abs(x); }, -2) == pair(2, -1));
+  CHECK(at([](auto x) { return sign(x); }, -3) == pair(-1, 0));
+  CHECK(at([](auto x) { return floor(x); }, -1.5) == pair(-2, 0));
+  CHECK(at([](auto x) { return ceil(x); }, -1.5) == pair(-1, 0));
+  CHECK(at([](auto x) { return round(x); }, 2.5) == pair(2, 0)); // ties to even
+  CHECK(at([](auto x) { return round(x); }, 3.5) == pair(4, 0));
+  CHECK(at([](auto x) { return asin(x); }, 1) == pair(std::asin(1.0), inf));
+  CHECK(at([](auto x) { return acosh(x); }, 1) == pair(0, inf));
+  CHECK(at([](auto x) { return atanh(x); }, 1) == pair(inf, inf));
+  CHECK(at([](auto x) { return log1p(x); }, -1) == pair(-inf, inf));
+  CHECK(at([](auto x) { return cbrt(x); }, 0) == pair(0, inf));
+  CHECK(at([](auto x) { return rsqrt(x); }, 0) == pair(inf, -inf));
+  CHECK(at([](auto x) { return softplus(x); }, 1000) == pair(1000, 1));
+  CHECK(at([](auto x) { return softplus(x); }, -1000) == pair(0, 0));
+  CHECK(at([](auto x) { return sin(x); }, 1e22).first == doctest::Approx(-0.8522008497671888).epsilon(1e-15));
+  CHECK(at([](auto x) { return atan2(x, x); }, 0).second == 0);
+  CHECK(at([](auto x) { return atan2(x, 1e-300 + 0 * x); }, 1e300).second ==
+        doctest::Approx(0).epsilon(1e-12));
+  CHECK(at([](auto x) { return atan2(x, 1e200 + 0 * x); }, 1e200).second == doctest::Approx(5e-201));
+  CHECK(std::isnan(at([](auto x) { return asin(x); }, 1.5).first));
+}
+TEST_CASE("functions: abs and sign of int32") {
+  using X = tl::tensor<std::int32_t, 21>;
+  tl::owned<X> x;
+  for (int i = 0; i < 21; ++i) (*x)[i] = i - 10;
+  auto run = tl::jit([](auto a) { return std::tuple{abs(a), sign(a)}; }).bind<X>();
+  const auto [size, s] = run(*x);
+  for (int i = 0; i < 21; ++i) {
+    CHECK(size[i] == std::abs(i - 10));
+    CHECK(s[i] == (i > 10) - (i < 10));
+  }
+}
