@@ -152,6 +152,8 @@ template <> constexpr auto samples_of<op::pad> = of<M>([](auto a) { return tl::p
 template <> constexpr auto samples_of<op::concat> =
     all(of<M, M>([](auto a, auto b) { return tl::concat<0>(a, b); }),
         of<M, M>([](auto a, auto b) { return tl::concat<1>(a, b); }));
+template <> constexpr auto samples_of<op::cumsum> =
+    all(of<T>([](auto a) { return tl::cumsum<1>(a); }), of<M>([](auto a) { return tl::cumsum<0>(a); }));
 template <> constexpr auto samples_of<op::gather> =
     all(of<M, list>([](auto a, auto i) { return tl::gather<0>(a, i); }),
         of<T, list>([](auto a, auto i) { return tl::gather<1>(a, i); }));

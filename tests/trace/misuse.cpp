@@ -144,6 +144,8 @@ constexpr broken found[] = {
     breaks<M>([](var h) { return tl::argmax<-3>(h); }),
     breaks<M>([](var h) { return tl::argmax<1, -1>(h); }),
     breaks<E>([](var h) { return tl::argmax<0>(h); }),
+    breaks<M>([](var h) { return tl::cumsum<2>(h); }),
+    breaks<M>([](var h) { return tl::cumsum<0>(h > 0.0); }),
     breaks<M>([](var h) { return tl::gather<0>(h, h); }),
     breaks<M, I>([](var h, var k) { return tl::gather<2>(h, k); }),
     breaks<R6, I2>([](var h, var k) { return tl::gather<2>(h, k); }),

@@ -92,6 +92,7 @@ enum class op : std::uint8_t {
   select, // rows: the positions of the selected elements, ascending; attr, attr2: see select_node.hpp
   pad,
   concat,
+  cumsum,
   gather,
   scatter_add,
   matmul,

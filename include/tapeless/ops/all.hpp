@@ -10,6 +10,7 @@
 #include "conv_bias.hpp"
 #include "conv_nd.hpp"
 #include "conv_transpose.hpp"
+#include "cumsum.hpp"
 #include "custom.hpp"
 #include "functions.hpp"
 #include "keep.hpp"
@@ -45,6 +46,7 @@ inline constexpr rule_table rules = [] {
   t.add(bf16_rules);
   t.add(shape_rules);
   t.add(reduce_rules);
+  t.add(cumsum_rules);
   t.add(norm_rules);
   t.add(matmul_rules);
   t.add(conv_rules);

@@ -109,6 +109,7 @@ struct op_facts {
   fact_list zero, nonzero, linear;
   attr_names attr = attr_names::nothing;
   bool moves = false; // each element of y is one of x0 or 0: of any type
+  bool adds = false;  // each element of y is a sum of some of x0: also of int32
   bool slow = false;
   make_rule make{};
 };

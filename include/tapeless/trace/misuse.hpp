@@ -68,6 +68,8 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: argmax<axes...>(a): the axes exist") \
   rule("tapeless: argmax<axes...>(a): no axis is named twice") \
   rule("tapeless: argmax<axes...>(a): the axes are not empty") \
+  rule("tapeless: cumsum<axis>(a): the axis exists") \
+  rule("tapeless: cumsum<axis>(a): the element type is float, double or int32") \
   rule("tapeless: gather<axis>(x, index): index is int32; of a mask, where<'k'>(mask)") \
   rule("tapeless: gather<axis>(x, index): the axis exists") \
   rule("tapeless: gather<axis>(x, index): the result has at most 6 axes") \

@@ -5,6 +5,7 @@
 #pragma once
 #include "../conv/steps.hpp"
 #include "../matmul/steps.hpp"
+#include "../move/cumsum.hpp"
 #include "../move/index.hpp"
 #include "../move/select.hpp"
 #include "../move/unfold.hpp"

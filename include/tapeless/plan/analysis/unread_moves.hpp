@@ -136,6 +136,14 @@ protected:
     }
     if (left == 0 && in_order) return moved(p, to);
     if (v.o == op::scatter_add && k == 0) return scattered(p, i);
+    if (facts.adds) { // of which sums is a term left?
+      if (dry_) return p.as(no_node, made);
+      const int none = g_.constant(0, dtype::i32);
+      node w = v;
+      w.t = dtype::i32;
+      const int left = where(g_, reshape(g_, p.mask, p.s), g_.constant(1, dtype::i32), none);
+      return p.as(binary(g_, op::gt, remade(w, {left, no_node, no_node}, made), none), made);
+    }
     if (facts.moves) {
       if (dry_) return p.as(no_node, made);
       node w = v;

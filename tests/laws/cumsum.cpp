@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include "laws.hpp"
+
+#include <doctest/doctest.h>
+#include <reference/cumsum.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace tl = tapeless;
+using namespace laws;
+
+namespace {
+
+constexpr tl::extent_t n = tl::dyn<'n'>;
+const std::vector<std::int64_t> sizes{0, 1, 2, 7, 17, 64};
+
+template <int Axis> constexpr auto along(const char* name) {
+  return pair(
+      name, [](const auto& x) { return tl::cumsum<Axis>(x); },
+      [](const auto& x) { return ref::cumsum(x, Axis); }, 16, scale::terms);
+}
+template <class T> using cube = arguments<tl::tensor<T, 3, 5, 19>>;
+constexpr auto axes =
+    cases<cube<double>>(along<0>("cumsum<0>"), along<1>("cumsum<1>"), along<-1>("cumsum<-1>"));
+template <class T> using named = arguments<tl::tensor<T, n, 3>>;
+constexpr auto rows = cases<named<double>>(along<0>("named rows"), along<1>("along 3 of n rows"));
+template <class T> using thin = arguments<tl::tensor<T, 1, 4, 1>>;
+constexpr auto thin_axes = cases<thin<double>>(along<0>("one element"), along<1>("a column"));
+template <class T> using empty = arguments<tl::tensor<T, 2, 0, 3>>;
+constexpr auto no_elements = cases<empty<double>>(along<1>("no element"), along<2>("no row"));
+
+using tl::detail::cumsum_rules;
+static_assert(covers(cumsum_rules, axes));
+static_assert(counts(cumsum_rules, axes));
+
+} // namespace
+
+TEST_CASE("cumsum: the laws hold for every axis") { check_laws(axes, no_names, {{-1, 1}}); }
+TEST_CASE("cumsum: the laws hold for a named extent") { check_laws(rows, sizes, {{-1, 1}}); }
+TEST_CASE("cumsum: the laws hold for axes of extent 1 and for no elements") {
+  check_laws(thin_axes, no_names, {{-1, 1}});
+  check_laws(no_elements, no_names, {{-1, 1}});
+}
+TEST_CASE("cumsum: float equals the reference") {
+  check_values(with<cube<float>>(axes), no_names, {{-1, 1}});
+  check_values(with<named<float>>(rows), sizes, {{-1, 1}});
+}
+TEST_CASE("cumsum: int32 wraps around nowhere but where + does") {
+  using X = tl::tensor<std::int32_t, 2, 5>;
+  tl::owned<X> x;
+  for (int i = 0; i < 10; ++i) (*x)[i] = 3 * i - 7;
+  auto run = tl::jit([](auto a) { return tl::cumsum<1>(a); }).bind<X>();
+  const auto y = run(*x);
+  for (int r = 0; r < 2; ++r)
+    for (int i = 0, sum = 0; i < 5; ++i) {
+      sum += 3 * (5 * r + i) - 7;
+      CHECK(y[5 * r + i] == sum);
+    }
+}
+// 2^24 + 1 is no float: one by one the ones would be lost.
+TEST_CASE("cumsum: a long sum keeps its small terms; infinity and NaN stay") {
+  constexpr tl::extent_t length = 40'000;
+  using X = tl::tensor<float, length>;
+  tl::owned<X> x;
+  for (tl::extent_t i = 0; i < length; ++i) (*x)[i] = i == 0 ? 0x1p24f : 1.0f;
+  auto run = tl::jit([](auto a) { return tl::cumsum<0>(a); }).bind<X>();
+  {
+    const auto y = run(*x);
+    bool close = true;
+    for (tl::extent_t i = 0; i < length; ++i)
+      close = close && std::abs(static_cast<double>(y[i]) - (0x1p24 + static_cast<double>(i))) <= 1;
+    CHECK(close);
+  }
+  const float inf = std::numeric_limits<float>::infinity();
+  (*x)[7] = inf;
+  CHECK(run(*x)[6] == 0x1p24f + 6);
+  CHECK(run(*x)[9] == inf);
+  (*x)[8] = -inf;
+  CHECK(std::isnan(run(*x)[9]));
+}
+TEST_CASE("cumsum: what no result reads gets no gradient") {
+  using X = tl::tensor<double, 4, 3>;
+  tl::owned<X> x;
+  for (int i = 0; i < 12; ++i) (*x)[i] = i < 6 ? 0.1 * i : 1000; // exp overflows
+  const auto check = [&](auto f) {
+    auto run = tl::jit(tl::grad(f)).template bind<X>();
+    const auto d = run(*x);
+    for (int i = 0; i < 12; ++i) CHECK((i < 6 ? d[i] > 0 : d[i] == 0));
+  };
+  check([](auto a) { return tl::sum(tl::slice<0, 0, 2>(tl::cumsum<1>(exp(a)))); });
+  check([](auto a) { return tl::sum(tl::slice<0, 0, 2>(tl::cumsum<0>(exp(a)))); });
+}
