@@ -92,7 +92,7 @@ inline constexpr op_rule function_rules[] = {
   {op::ceil, "ceil", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
   {op::round, "round", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
   {op::softplus, "softplus", kind::elementwise, per_output<6>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * sigmoid(c.x(0))); }},
-  {op::atan2, "atan2", kind::elementwise, per_output<1>, slow_function({zero_0 | maybe}, nowhere), atan2_vjp},
+  {op::atan2, "atan2", kind::elementwise, per_output<1>, slow_function({zero_0 | zero_1, zero_0 | maybe}, nowhere), atan2_vjp},
 };
 // clang-format on
 
