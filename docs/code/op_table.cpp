@@ -59,6 +59,11 @@ void cover_all() {
     auto mask = (!(a == b) && a != b) || a < b || a <= b || a > b || a >= b;
     return std::tuple{a, tl::where(mask, y, tl::custom<cube>(b)), tl::mean(a), tl::cast<float>(tl::iota<0>(a)) * a};
   });
+  cover<V>([](auto a) {
+    return abs(a) + sign(a) + sin(a) + cos(a) + tan(a) + asin(a) + acos(a) + atan(a) + atan2(a, a) + sinh(a) + cosh(a) + asinh(a) + acosh(a) + atanh(a) + exp2(a) + expm1(a) +
+           log1p(a) + log2(a) + log10(a) + rsqrt(a) + cbrt(a) + floor(a) + ceil(a) + tl::round(a) + softplus(a);
+  });
+  cover<M>([](auto a) { return tl::cumsum<0>(a); });
   cover<M, I>([](auto a, auto i) {
     auto r = tl::pad<0, 1, 1>(tl::slice<0, 1, 3>(a)) * tl::custom<energy>(a);
     auto c = tl::concat<0>(tl::gather<0>(a, i), r);
@@ -108,8 +113,10 @@ int main() {
   rows("index", tl::detail::index_rules);
   rows("select", tl::detail::select_rules);
   rows("elementwise", tl::detail::elementwise_rules);
+  rows("functions", tl::detail::function_rules);
   rows("bf16", tl::detail::bf16_rules);
   rows("reduce", tl::detail::reduce_rules);
+  rows("cumsum", tl::detail::cumsum_rules);
   rows("shape", tl::detail::shape_rules);
   rows("matmul", tl::detail::matmul_rules);
   rows("sparse", tl::detail::sparse_rules);
