@@ -48,7 +48,10 @@ template <class V> [[gnu::always_inline]] inline V erf(const V& x) {
   {
     using terms = erf_terms<T>;
     const V one(T(1)), a = xsimd::abs(x), b = select(a < V(terms::one), a, V(terms::one));
-    const V tail = polynomial(terms::q, one / (b + V(T(2)))) * xsimd::exp(-(b * b));
+    V power = -(b * b);
+    if constexpr (of_floats<V>) power = exp_within(power);
+    else power = cpu::exp(power);
+    const V tail = polynomial(terms::q, one / (b + V(T(2)))) * power;
     const V far = select(x < V(T(0)), tail - one, one - tail);
     return select(a > one, far, fma(x, polynomial(terms::p, x * x), x)); // a NaN is not > 1
   }

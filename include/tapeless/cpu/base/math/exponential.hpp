@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// e^x, 2^x and e^x - 1 within 2 ulp, of all lanes. exp(x) may be 0 where it is below the smallest normal number; of the others
+// e^x, 2^x and e^x - 1 within 2 ulp, of all lanes. exp(x) of floats may be 0 where it is below the smallest normal number; else
 // the bound holds there, too. NaN stays NaN, expm1(+-0) = +-0.
-//   exp: own for floats, xsimd's for doubles
 //   exp2: x = n + f, |f| <= 1/2; 2^n (1 + f p(f))
 //   expm1: x = n ln 2 + r + c, ln 2 in two terms (Cody and Waite), c the rounding error of r;
-//     m = e^(r + c) - 1 = r + (r^2 p(r) + c), e^x - 1 = 2^n (m + (1 - 2^-n))
+//     m = e^(r + c) - 1 = r + (r^2 p(r) + c), e^x - 1 = 2^n (m + (1 - 2^-n)); exp of doubles: 2^n (1 + m)
 // Coefficients: tools/minimax.py.
 #pragma once
 #include <bit>
@@ -50,38 +49,6 @@ template <class V> [[gnu::always_inline]] inline V exp_within(const V& x) {
 }
 #endif
 
-// Doubles: xsimd's exp is infinite from 709.44 on, e^x only from 709.783 on. So beyond 709 it is e * exp(x - 1), where
-// x - 1 is exact.
-template <class V> [[gnu::always_inline]] inline V exp(const V& x) {
-  using T = typename V::value_type;
-#if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4 && sizeof(V) == 64) return V(exp_by_table(x.data));
-  else
-#endif
-      if constexpr (sizeof(T) == 4) {
-    const V y = select(x < V(-87.33654f), V(0.0f), exp_within(x));
-    return select(x <= V(88.72283f), y, x + V(std::numeric_limits<float>::infinity())); // a NaN is not <=
-  } else {
-    V y = xsimd::exp(x);
-    const auto high = x > V(T(709));
-    if (xsimd::any(high)) y = select(high, xsimd::exp(x - V(T(1))) * V(std::numbers::e_v<T>), y);
-    return y;
-  }
-}
-
-template <class V> [[gnu::always_inline]] inline V exp2(const V& x) {
-  static constexpr double f[] = {0.6931472048,  0.2402265135,   0.0555032962,
-                                 0.00961800305, 0.001339977424, 0.0001547652447};
-  static constexpr double d[] = {0.693147180559945309,    0.240226506959100712,    0.0555041086648216893,
-                                 0.00961812910762849455,  0.00133335581463921181,  0.000154035303933417898,
-                                 0.000015252733854910747, 1.32154868327168894e-6,  1.01780516806639157e-7,
-                                 7.05488832667840228e-9,  4.45661172735951225e-10, 2.57417494390927634e-11};
-  using T = typename V::value_type;
-  const V y = at_most(at_least(x, of_floats<V> ? -160 : -1080), of_floats<V> ? 130 : 1030), n = nearest(y),
-          r = y - n;
-  return scale(fma(r, polynomial(f, d, r), V(T(1))), n);
-}
-
 // e^x = 2^n (1 + m), |m| < 0.42, for |x| < 2000
 template <class V> struct exp_parts {
   V n, m;
@@ -104,6 +71,32 @@ template <class V> [[gnu::always_inline]] inline exp_parts<V> exp_parts_of(const
   const V n = nearest(x * V(std::numbers::log2e_v<T>));
   const two_terms<V> r = minus_ln2(x, n);
   return {n, r.high + fma(r.high * r.high, polynomial(f, d, r.high), r.low)};
+}
+
+template <class V> [[gnu::always_inline]] inline V exp(const V& x) {
+#if defined(__AVX512F__)
+  if constexpr (of_floats<V> && sizeof(V) == 64) return V(exp_by_table(x.data));
+  else
+#endif
+      if constexpr (of_floats<V>) {
+    const V y = select(x < V(-87.33654f), V(0.0f), exp_within(x));
+    return select(x <= V(88.72283f), y, x + V(std::numeric_limits<float>::infinity())); // a NaN is not <=
+  } else {
+    const exp_parts<V> e = exp_parts_of(at_most(at_least(x, -760), 711));
+    return scale(V(1.0) + e.m, e.n);
+  }
+}
+template <class V> [[gnu::always_inline]] inline V exp2(const V& x) {
+  static constexpr double f[] = {0.6931472048,  0.2402265135,   0.0555032962,
+                                 0.00961800305, 0.001339977424, 0.0001547652447};
+  static constexpr double d[] = {0.693147180559945309,    0.240226506959100712,    0.0555041086648216893,
+                                 0.00961812910762849455,  0.00133335581463921181,  0.000154035303933417898,
+                                 0.000015252733854910747, 1.32154868327168894e-6,  1.01780516806639157e-7,
+                                 7.05488832667840228e-9,  4.45661172735951225e-10, 2.57417494390927634e-11};
+  using T = typename V::value_type;
+  const V y = at_most(at_least(x, of_floats<V> ? -160 : -1080), of_floats<V> ? 130 : 1030), n = nearest(y),
+          r = y - n;
+  return scale(fma(r, polynomial(f, d, r), V(T(1))), n);
 }
 
 template <class V> [[gnu::always_inline]] inline V expm1(const V& x) {
