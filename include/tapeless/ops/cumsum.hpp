@@ -3,7 +3,7 @@
 //
 // cumsum<axis>(a): y[.., i, ..] = a[.., 0, ..] + ... + a[.., i, ..]        its transpose sums from i to the end
 #pragma once
-#include "slice.hpp"
+#include "apply_elementwise.hpp"
 #include "views.hpp"
 
 namespace tapeless {

@@ -4,9 +4,7 @@
 // code_of: a loop's instructions as a template argument. It also says which stores go past the caches, and which operands
 // are prefetched.
 #include <algorithm>
-#include "../../core/dtype.hpp"
-#include "../../core/extent.hpp"
-#include "../../expr/op.hpp"
+#include "../../ops/all.hpp"
 #include "../../plan/ir/step.hpp"
 #include "../base/simd.hpp"
 #include "../fused/lanes.hpp"
