@@ -57,9 +57,14 @@ constexpr auto atan2(const Y& y, const X& x) { return detail::apply_real<detail:
 // ---- rules ----------------------------------------------------------------------------------------------------
 namespace detail {
 
+// Not the functions of the user: as templates they would be instantiated by every program.
+constexpr var of(op f, const var& x) { return {x.g, unary(*x.g, f, x.node)}; }
+constexpr var of(op f, const var& x, const var& y) { return {x.g, binary(*x.g, f, x.node, y.node)}; }
+
 // Both operands are divided by the larger one, so that no square overflows.
 constexpr void atan2_vjp(vjp_context& c) {
-  const var y = c.x(0), x = c.x(1), larger = max(abs(y), abs(x)), size = where(larger > 0.0, larger, 1.0);
+  const var y = c.x(0), x = c.x(1), larger = of(op::max, of(op::abs, y), of(op::abs, x)),
+            size = where(larger > 0.0, larger, 1.0);
   const var u = y / size, v = x / size, squares = u * u + v * v;
   const var per_size = c.bar / (size * where(squares > 0.0, squares, 1.0));
   if (c.needs(0)) c.give(0, per_size * v);
@@ -68,18 +73,18 @@ constexpr void atan2_vjp(vjp_context& c) {
 
 // clang-format off
 inline constexpr op_rule function_rules[] = {
-  {op::abs, "abs", kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, not_linear), [](vjp_context& c) { c.give(0, c.bar * sign(c.x(0))); }},
+  {op::abs, "abs", kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, not_linear), [](vjp_context& c) { c.give(0, c.bar * of(op::sign, c.x(0))); }},
   {op::sign, "sign", kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, not_linear)},
-  {op::sin, "sin", kind::elementwise, per_output<1>, slow_function({zero_0}, nowhere), [](vjp_context& c) { c.give(0, c.bar * cos(c.x(0))); }},
-  {op::cos, "cos", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, -(c.bar * sin(c.x(0)))); }},
+  {op::sin, "sin", kind::elementwise, per_output<1>, slow_function({zero_0}, nowhere), [](vjp_context& c) { c.give(0, c.bar * of(op::cos, c.x(0))); }},
+  {op::cos, "cos", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, -(c.bar * of(op::sin, c.x(0)))); }},
   {op::tan, "tan", kind::elementwise, per_output<1>, slow_function({zero_0}, nowhere), [](vjp_context& c) { c.give(0, c.bar * (1.0 + square(c.y))); }},
-  {op::asin, "asin", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * rsqrt((1.0 - c.x(0)) * (1.0 + c.x(0)))); }},
-  {op::acos, "acos", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, -(c.bar * rsqrt((1.0 - c.x(0)) * (1.0 + c.x(0))))); }},
+  {op::asin, "asin", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * of(op::rsqrt, (1.0 - c.x(0)) * (1.0 + c.x(0)))); }},
+  {op::acos, "acos", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, -(c.bar * of(op::rsqrt, (1.0 - c.x(0)) * (1.0 + c.x(0))))); }},
   {op::atan, "atan", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar / (1.0 + square(c.x(0)))); }},
-  {op::sinh, "sinh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * cosh(c.x(0))); }},
-  {op::cosh, "cosh", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * sinh(c.x(0))); }},
-  {op::asinh, "asinh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * rsqrt(1.0 + square(c.x(0)))); }},
-  {op::acosh, "acosh", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * rsqrt((c.x(0) - 1.0) * (c.x(0) + 1.0))); }},
+  {op::sinh, "sinh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * of(op::cosh, c.x(0))); }},
+  {op::cosh, "cosh", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * of(op::sinh, c.x(0))); }},
+  {op::asinh, "asinh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * of(op::rsqrt, 1.0 + square(c.x(0)))); }},
+  {op::acosh, "acosh", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * of(op::rsqrt, (c.x(0) - 1.0) * (c.x(0) + 1.0))); }},
   {op::atanh, "atanh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar / ((1.0 - c.x(0)) * (1.0 + c.x(0)))); }},
   {op::exp2, "exp2", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (c.y * std::numbers::ln2)); }},
   {op::expm1, "expm1", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * (c.y + 1.0)); }},
@@ -91,7 +96,7 @@ inline constexpr op_rule function_rules[] = {
   {op::floor, "floor", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
   {op::ceil, "ceil", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
   {op::round, "round", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
-  {op::softplus, "softplus", kind::elementwise, per_output<6>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * sigmoid(c.x(0))); }},
+  {op::softplus, "softplus", kind::elementwise, per_output<6>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * of(op::sigmoid, c.x(0))); }},
   {op::atan2, "atan2", kind::elementwise, per_output<1>, slow_function({zero_0 | zero_1, zero_0 | maybe}, nowhere), atan2_vjp},
 };
 // clang-format on

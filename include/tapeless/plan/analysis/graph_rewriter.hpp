@@ -99,9 +99,9 @@ protected:
     if (v.o == op::copy && v.attr == 0) return gathered(v.in[0], list, a);
     if (rule(v.o).k == kind::view && v.o != op::slice) {
       const shape inner[3] = {g_[v.in[0]].s};
-      const operand_rows x = rule(v.o).facts.axes(v, inner, 0, a, list.n);
-      if (x.repeated || x.axis.found())
-        return remade(v, {x.repeated ? v.in[0] : gathered(v.in[0], list, x.axis), no_node, no_node}, s);
+      const operand_rows of = rule(v.o).facts.axes(v, inner, 0, a, list.n);
+      if (of.repeated || of.axis.found())
+        return remade(v, {of.repeated ? v.in[0] : gathered(v.in[0], list, of.axis), no_node, no_node}, s);
     }
     if (v.o == op::reshape && v.s.rank > 1 &&
         squeezed(v.s) == shape{1, {list.n}}) // a vector with axes of extent 1

@@ -141,8 +141,8 @@ protected:
       const int none = g_.constant(0, dtype::i32);
       node w = v;
       w.t = dtype::i32;
-      const int left = where(g_, reshape(g_, p.mask, p.s), g_.constant(1, dtype::i32), none);
-      return p.as(binary(g_, op::gt, remade(w, {left, no_node, no_node}, made), none), made);
+      const int terms = where(g_, reshape(g_, p.mask, p.s), g_.constant(1, dtype::i32), none);
+      return p.as(binary(g_, op::gt, remade(w, {terms, no_node, no_node}, made), none), made);
     }
     if (facts.moves) {
       if (dry_) return p.as(no_node, made);
