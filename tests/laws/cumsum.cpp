@@ -49,16 +49,16 @@ TEST_CASE("cumsum: float equals the reference") {
   check_values(with<cube<float>>(axes), no_names, {{-1, 1}});
   check_values(with<named<float>>(rows), sizes, {{-1, 1}});
 }
-TEST_CASE("cumsum: int32 wraps around nowhere but where + does") {
+TEST_CASE("cumsum: sums of int32 wrap around as + does") {
   using X = tl::tensor<std::int32_t, 2, 5>;
   tl::owned<X> x;
-  for (int i = 0; i < 10; ++i) (*x)[i] = 3 * i - 7;
+  for (int i = 0; i < 10; ++i) (*x)[i] = i < 5 ? 3 * i - 7 : 1'000'000'000;
   auto run = tl::jit([](auto a) { return tl::cumsum<1>(a); }).bind<X>();
   const auto y = run(*x);
   for (int r = 0; r < 2; ++r)
-    for (int i = 0, sum = 0; i < 5; ++i) {
-      sum += 3 * (5 * r + i) - 7;
-      CHECK(y[5 * r + i] == sum);
+    for (std::int64_t i = 0, sum = 0; i < 5; ++i) {
+      sum += (*x)[5 * r + i];
+      CHECK(y[5 * r + i] == static_cast<std::int32_t>(sum));
     }
 }
 // 2^24 + 1 is no float: one by one the ones would be lost.
@@ -81,6 +81,30 @@ TEST_CASE("cumsum: a long sum keeps its small terms; infinity and NaN stay") {
   CHECK(run(*x)[9] == inf);
   (*x)[8] = -inf;
   CHECK(std::isnan(run(*x)[9]));
+}
+// Its convolutions are in NHWC: the sums run over another axis in memory.
+TEST_CASE("cumsum: between convolutions it takes their layout, and is what it is alone") {
+  using image = tl::tensor<double, 2, 32, 7, 7>;
+  using filter = tl::tensor<double, 32, 32, 3, 3>;
+  constexpr auto conv = [](auto x, auto w) { return tl::conv2d<tl::conv{.padding = 1}>(x, w); };
+  tl::owned<image> x;
+  tl::owned<filter> w;
+  for (tl::extent_t i = 0; i < (*x).size(); ++i) (*x)[i] = 0.01 * static_cast<double>(i % 37) - 0.1;
+  for (tl::extent_t i = 0; i < (*w).size(); ++i) (*w)[i] = 0.01 * static_cast<double>(i % 29) - 0.15;
+  auto first = tl::jit(conv).bind<image, filter>();
+  auto second = tl::jit(conv).bind<image, filter>();
+  const auto each = [&](auto sum, auto both) {
+    auto alone = tl::jit(sum).template bind<image>();
+    auto together = tl::jit(both).template bind<image, filter>();
+    const auto expected = second(alone(first(*x, *w)), *w), got = together(*x, *w);
+    double off = 0;
+    for (tl::extent_t i = 0; i < expected.size(); ++i) off = std::fmax(off, std::abs(got[i] - expected[i]));
+    CHECK(off < 1e-9);
+  };
+  each([](auto a) { return tl::cumsum<1>(a); },
+       [](auto a, auto f) { return conv(tl::cumsum<1>(conv(a, f)), f); });
+  each([](auto a) { return tl::cumsum<3>(a); },
+       [](auto a, auto f) { return conv(tl::cumsum<3>(conv(a, f)), f); });
 }
 TEST_CASE("cumsum: what no result reads gets no gradient") {
   using X = tl::tensor<double, 4, 3>;

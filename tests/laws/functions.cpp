@@ -81,7 +81,7 @@ TEST_CASE("functions: float equals the reference") {
   check_values(with<operands<float>>(others), sizes, domains);
   check_values(with<operands<float>>(steps), sizes, domains);
 }
-TEST_CASE("functions: values and derivatives at kinks, ends and far out") {
+TEST_CASE("functions: values and derivatives are right at kinks, at the ends of ranges and far out") {
   using pair = std::pair<double, double>;
   const double inf = std::numeric_limits<double>::infinity();
   CHECK(at([](auto x) { return abs(x); }, 0) == pair(0, 0));
@@ -104,9 +104,16 @@ TEST_CASE("functions: values and derivatives at kinks, ends and far out") {
   CHECK(at([](auto x) { return atan2(x, 1e-300 + 0 * x); }, 1e300).second ==
         doctest::Approx(0).epsilon(1e-12));
   CHECK(at([](auto x) { return atan2(x, 1e200 + 0 * x); }, 1e200).second == doctest::Approx(5e-201));
+  CHECK(at([](auto x) { return atan2(x, 1.0 + 0 * x); }, inf).second == 0);
   CHECK(std::isnan(at([](auto x) { return asin(x); }, 1.5).first));
+  const pair below = at([](auto x) { return acosh(x); }, -2);
+  CHECK((std::isnan(below.first) && std::isnan(below.second)));
+  CHECK(at([](auto x) { return asinh(x); }, 1e200).second == doctest::Approx(1e-200));
+  CHECK(at([](auto x) { return asinh(x); }, -1e17).second == doctest::Approx(1e-17));
+  CHECK(at([](auto x) { return acosh(x); }, 1e200).second == doctest::Approx(1e-200));
+  CHECK(at([](auto x) { return expm1(x); }, -50).second == doctest::Approx(std::exp(-50.0)));
 }
-TEST_CASE("functions: abs and sign of int32") {
+TEST_CASE("functions: abs and sign take int32") {
   using X = tl::tensor<std::int32_t, 21>;
   tl::owned<X> x;
   for (int i = 0; i < 21; ++i) (*x)[i] = i - 10;

@@ -516,6 +516,25 @@ TEST_CASE("all rows are visited where one of weight 0 matters") {
         return std::tuple{all, tl::matmul(tl::transpose(a), z * tl::matmul(w, v))};
       },
       X{}, A{}, W{}, V{}));
+  // the factor of a row is that of another one, too
+  using A40 = tl::csr<double, 40, 37, 90>;
+  using X37 = tl::tensor<double, 37>;
+  using Y40 = tl::tensor<double, 40>;
+  CHECK(visits_all(
+      [](auto x, auto a, auto y, auto w) {
+        return tl::sum((w + tl::slice<0, 0, 1>(w)) * tl::square(tl::matmul(a, x) - y));
+      },
+      X37{}, A40{}, Y40{}, Y40{}));
+  CHECK(visits_all(
+      [](auto x, auto a, auto y, auto w) {
+        const auto turned = tl::reshape<40>(tl::transpose(tl::reshape<4, 10>(w)));
+        return tl::sum((w + turned) * tl::square(tl::matmul(a, x) - y));
+      },
+      X37{}, A40{}, Y40{}, Y40{}));
+  // atan2(0, -0) is pi
+  CHECK(visits_all(
+      [](auto x, auto a, auto y, auto w) { return tl::sum(tl::atan2(w * tl::matmul(a, x), w * y)); }, X37{},
+      A40{}, Y40{}, Y40{}));
   // a sum is zero where both terms are; what is multiplied has no factor
   CHECK(visits_all([](auto a, auto y, auto mask) { return tl::matmul(tl::transpose(a), y + mask); }, A{}, Y{},
                    Y{}));

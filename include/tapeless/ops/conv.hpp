@@ -242,11 +242,11 @@ constexpr row_sum sums_over_images(const node&, const shape*, int k, const row_a
 // clang-format off
 inline constexpr op_rule conv_rules[] = {
   {op::conv_fprop, "conv2d",       kind::kernel, [](const node& v, const shape* x) { return conv_count(x[0], x[1], v.s, v); },
-   {.axes = first_axis_of_images, .sums = no_sums, .zero = {zero_0, zero_1}, .nonzero = nowhere, .linear = {operand_0, operand_1}}, conv_fprop_vjp},
+   {.axes = first_axis_of_images, .sums = no_sums, .zero = {zero_0, zero_1}, .nonzero = nowhere, .linear = {operand_0, operand_1}, .attr = attr_names::nothing}, conv_fprop_vjp},
   {op::conv_dgrad, "conv2d_dgrad", kind::kernel, [](const node& v, const shape* x) { return conv_count(v.s, x[1], x[0], v); },
-   {.axes = first_axis_of_images, .sums = no_sums, .zero = {zero_0, zero_1}, .nonzero = nowhere, .linear = {operand_0, operand_1}}, conv_dgrad_vjp},
+   {.axes = first_axis_of_images, .sums = no_sums, .zero = {zero_0, zero_1}, .nonzero = nowhere, .linear = {operand_0, operand_1}, .attr = attr_names::nothing}, conv_dgrad_vjp},
   {op::conv_wgrad, "conv2d_wgrad", kind::kernel, [](const node& v, const shape* x) { return conv_count(x[0], v.s, x[1], v); },
-   {.axes = no_axes, .sums = sums_over_images, .zero = {zero_0, zero_1}, .nonzero = nowhere, .linear = {operand_0, operand_1}}, conv_wgrad_vjp},
+   {.axes = no_axes, .sums = sums_over_images, .zero = {zero_0, zero_1}, .nonzero = nowhere, .linear = {operand_0, operand_1}, .attr = attr_names::nothing}, conv_wgrad_vjp},
 };
 // clang-format on
 

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// op_facts: what the passes ask of an op y = f(x0, x1, x2). No fact has a default. tests/laws/facts.cpp compares each
-// with what the op does.
+// op_facts: what the passes ask of an op y = f(x0, x1, x2). tests/laws/facts.cpp compares the first five with what the op
+// does; they and attr have no default.
 //   axes     which axis of an operand has the rows of y along one of its axes
 //   sums     is y a sum over the rows of an operand?
 //   zero     where y is 0, from where the operands are 0 and where they are not
 //   nonzero  where y is not 0
 //   linear   in which operands together f is linear, the others held fixed
+//   attr     what the attribute of a node says of axes
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -16,7 +17,8 @@
 
 namespace tapeless::detail {
 
-// zero_0 | nonzero_1: wherever x0 is 0 and x1 is not. A product with a zero counts as zero, whatever the other factor.
+// zero_0 | nonzero_1: wherever x0 is 0 and x1 is not. A product with a zero and a zero that is divided count as zero,
+// whatever the other operand.
 enum : std::uint8_t {
   zero_0 = 1,
   zero_1 = 2,
@@ -24,11 +26,11 @@ enum : std::uint8_t {
   nonzero_0 = 8,
   nonzero_1 = 16,
   nonzero_2 = 32,
-  maybe = 64,      // in `zero`: y may be zero there
+  maybe = 64,      // in `zero`: y may be zero there, alone: anywhere. Where y rarely is, it need not be said
   underflows = 128 // in `nonzero`: y may be zero there, but only by underflow
 };
 // x0 | x1: the set of the first two operands.
-enum : std::uint8_t { operand_0 = 1, operand_1 = 2, operand_2 = 4 };
+enum : std::uint8_t { operand_0 = 1, operand_1 = 2, operand_2 = 4, all_operands = 7 };
 // Up to three cases, or sets.
 struct fact_list {
   std::uint8_t of[3]{};
@@ -84,6 +86,10 @@ constexpr row_sum no_sums(const node&, const shape*, int, const row_axis&) { ret
 
 // What node::attr says of axes.
 enum class attr_names : std::uint8_t { nothing, axis, axes, permutation };
+struct attr_fact { // has no default
+  attr_names names;
+  constexpr attr_fact(attr_names n) : names(n) {}
+};
 // The attribute of a node of this rank if axis a is axis at(a) instead.
 template <class F> constexpr std::uint64_t renumbered(std::uint64_t attr, attr_names names, int rank, F at) {
   if (names == attr_names::nothing) return attr;
@@ -107,20 +113,29 @@ struct op_facts {
   axes_fact axes;
   sums_fact sums;
   fact_list zero, nonzero, linear;
-  attr_names attr = attr_names::nothing;
+  attr_fact attr;
   bool moves = false; // each element of y is one of x0 or 0: of any type
   bool adds = false;  // each element of y is a sum of some of x0: also of int32
   bool slow = false;
   make_rule make{};
 };
 // Of leaves and of ops of which the passes need to know nothing.
-inline constexpr op_facts no_facts{
-    .axes = no_axes, .sums = no_sums, .zero = nowhere, .nonzero = nowhere, .linear = not_linear};
+inline constexpr op_facts no_facts{.axes = no_axes,
+                                   .sums = no_sums,
+                                   .zero = nowhere,
+                                   .nonzero = nowhere,
+                                   .linear = not_linear,
+                                   .attr = attr_names::nothing};
 // Of an elementwise op.
 constexpr op_facts aligned(const fact_list& zero, const fact_list& nonzero, const fact_list& linear) {
-  return {.axes = aligned_axes, .sums = no_sums, .zero = zero, .nonzero = nonzero, .linear = linear};
+  return {.axes = aligned_axes,
+          .sums = no_sums,
+          .zero = zero,
+          .nonzero = nonzero,
+          .linear = linear,
+          .attr = attr_names::nothing};
 }
-// Of one that takes as long as ten additions and is linear in nothing.
+// Of one that takes as long as some ten additions and is linear in nothing.
 constexpr op_facts slow_function(const fact_list& zero, const fact_list& nonzero) {
   op_facts r = aligned(zero, nonzero, not_linear);
   r.slow = true;

@@ -6,6 +6,7 @@
 // elementwise.hpp has sqrt, exp, log, tanh, erf, sigmoid, relu, max, min and pow. At a kink the derivative is 0: abs'(0),
 // and those of sign, floor, ceil and round everywhere.
 #pragma once
+#include <limits>
 #include <numbers>
 #include "elementwise.hpp"
 
@@ -58,36 +59,43 @@ constexpr auto atan2(const Y& y, const X& x) { return detail::apply_real<detail:
 namespace detail {
 
 // Not the functions of the user: as templates they would be instantiated by every program.
-constexpr var of(op f, const var& x) { return {x.g, unary(*x.g, f, x.node)}; }
-constexpr var of(op f, const var& x, const var& y) { return {x.g, binary(*x.g, f, x.node, y.node)}; }
+constexpr var applied(op f, const var& x) { return {x.g, unary(*x.g, f, x.node)}; }
+constexpr var applied(op f, const var& x, const var& y) { return {x.g, binary(*x.g, f, x.node, y.node)}; }
 
-// Both operands are divided by the larger one, so that no square overflows.
+// 1 / sqrt(1 + a^2), and 1 / |a| where a^2 might overflow
+constexpr void asinh_vjp(vjp_context& c) {
+  const var size = applied(op::abs, c.x(0)), far = size > 1e15;
+  c.give(0, c.bar * where(far, 1.0 / where(far, size, 1.0),
+                          applied(op::rsqrt, 1.0 + square(where(far, 1.0, c.x(0))))));
+}
+// Both operands are divided by the larger one, so that no square overflows. At the origin and where one is infinite: 0.
 constexpr void atan2_vjp(vjp_context& c) {
-  const var y = c.x(0), x = c.x(1), larger = of(op::max, of(op::abs, y), of(op::abs, x)),
-            size = where(larger > 0.0, larger, 1.0);
-  const var u = y / size, v = x / size, squares = u * u + v * v;
-  const var per_size = c.bar / (size * where(squares > 0.0, squares, 1.0));
+  const var y = c.x(0), x = c.x(1), larger = applied(op::max, applied(op::abs, y), applied(op::abs, x));
+  const var has_none = larger == 0.0 || larger == std::numeric_limits<double>::infinity();
+  const var size = where(has_none, 1.0, larger), u = where(has_none, 0.0, y / size),
+            v = where(has_none, 0.0, x / size);
+  const var per_size = c.bar / (size * where(has_none, 1.0, u * u + v * v));
   if (c.needs(0)) c.give(0, per_size * v);
   if (c.needs(1)) c.give(1, -(per_size * u));
 }
 
 // clang-format off
 inline constexpr op_rule function_rules[] = {
-  {op::abs, "abs", kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, not_linear), [](vjp_context& c) { c.give(0, c.bar * of(op::sign, c.x(0))); }},
+  {op::abs, "abs", kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, not_linear), [](vjp_context& c) { c.give(0, c.bar * applied(op::sign, c.x(0))); }},
   {op::sign, "sign", kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, not_linear)},
-  {op::sin, "sin", kind::elementwise, per_output<1>, slow_function({zero_0}, nowhere), [](vjp_context& c) { c.give(0, c.bar * of(op::cos, c.x(0))); }},
-  {op::cos, "cos", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, -(c.bar * of(op::sin, c.x(0)))); }},
+  {op::sin, "sin", kind::elementwise, per_output<1>, slow_function({zero_0}, nowhere), [](vjp_context& c) { c.give(0, c.bar * applied(op::cos, c.x(0))); }},
+  {op::cos, "cos", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, -(c.bar * applied(op::sin, c.x(0)))); }},
   {op::tan, "tan", kind::elementwise, per_output<1>, slow_function({zero_0}, nowhere), [](vjp_context& c) { c.give(0, c.bar * (1.0 + square(c.y))); }},
-  {op::asin, "asin", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * of(op::rsqrt, (1.0 - c.x(0)) * (1.0 + c.x(0)))); }},
-  {op::acos, "acos", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, -(c.bar * of(op::rsqrt, (1.0 - c.x(0)) * (1.0 + c.x(0))))); }},
+  {op::asin, "asin", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * applied(op::rsqrt, (1.0 - c.x(0)) * (1.0 + c.x(0)))); }},
+  {op::acos, "acos", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, -(c.bar * applied(op::rsqrt, (1.0 - c.x(0)) * (1.0 + c.x(0))))); }},
   {op::atan, "atan", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar / (1.0 + square(c.x(0)))); }},
-  {op::sinh, "sinh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * of(op::cosh, c.x(0))); }},
-  {op::cosh, "cosh", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * of(op::sinh, c.x(0))); }},
-  {op::asinh, "asinh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * of(op::rsqrt, 1.0 + square(c.x(0)))); }},
-  {op::acosh, "acosh", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * of(op::rsqrt, (c.x(0) - 1.0) * (c.x(0) + 1.0))); }},
+  {op::sinh, "sinh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * applied(op::cosh, c.x(0))); }},
+  {op::cosh, "cosh", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * applied(op::sinh, c.x(0))); }},
+  {op::asinh, "asinh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), asinh_vjp},
+  {op::acosh, "acosh", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (applied(op::rsqrt, c.x(0) - 1.0) * applied(op::rsqrt, c.x(0) + 1.0))); }},
   {op::atanh, "atanh", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar / ((1.0 - c.x(0)) * (1.0 + c.x(0)))); }},
   {op::exp2, "exp2", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (c.y * std::numbers::ln2)); }},
-  {op::expm1, "expm1", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * (c.y + 1.0)); }},
+  {op::expm1, "expm1", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * applied(op::exp, c.x(0))); }},
   {op::log1p, "log1p", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar / (1.0 + c.x(0))); }},
   {op::log2, "log2", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (std::numbers::log2e / c.x(0))); }},
   {op::log10, "log10", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (std::numbers::log10e / c.x(0))); }},
@@ -96,8 +104,8 @@ inline constexpr op_rule function_rules[] = {
   {op::floor, "floor", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
   {op::ceil, "ceil", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
   {op::round, "round", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
-  {op::softplus, "softplus", kind::elementwise, per_output<6>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * of(op::sigmoid, c.x(0))); }},
-  {op::atan2, "atan2", kind::elementwise, per_output<1>, slow_function({zero_0 | zero_1, zero_0 | maybe}, nowhere), atan2_vjp},
+  {op::softplus, "softplus", kind::elementwise, per_output<6>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * applied(op::sigmoid, c.x(0))); }},
+  {op::atan2, "atan2", kind::elementwise, per_output<1>, slow_function({zero_0 | maybe}, nowhere), atan2_vjp},
 };
 // clang-format on
 

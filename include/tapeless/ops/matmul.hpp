@@ -185,6 +185,7 @@ inline constexpr op_rule matmul_rules[] = {{op::matmul,
                                              .zero = {zero_0, zero_1},
                                              .nonzero = nowhere,
                                              .linear = {operand_0, operand_1},
+                                             .attr = attr_names::nothing,
                                              .make = make_matmul},
                                             matmul_vjp}};
 

@@ -196,17 +196,17 @@ constexpr count window_flops(const node& v, const shape* x) {
 }
 // clang-format off
 inline constexpr op_rule pool_rules[] = {
-  {op::window_max,     "window_max",     kind::kernel, window_flops, {.axes = first_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = not_linear}, [](vjp_context& c) {
+  {op::window_max,     "window_max",     kind::kernel, window_flops, {.axes = first_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = not_linear, .attr = attr_names::nothing}, [](vjp_context& c) {
      const int at = window_node(c.g, op::window_argmax, c.v.in[0], -1, c.v.attr, c.v.attr2, c.v.s);
      c.give(0, {&c.g, window_node(c.g, op::window_scatter, c.bar.node, at, c.v.attr, c.v.attr2, c.dims(0))}); }},
-  {op::window_argmax,  "window_argmax",  kind::kernel, window_flops, {.axes = first_axes, .sums = no_sums, .zero = nowhere, .nonzero = nowhere, .linear = not_linear}},
-  {op::window_gather,  "window_gather",  kind::kernel, no_flops,     {.axes = first_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}}, [](vjp_context& c) {
+  {op::window_argmax,  "window_argmax",  kind::kernel, window_flops, {.axes = first_axes, .sums = no_sums, .zero = nowhere, .nonzero = nowhere, .linear = not_linear, .attr = attr_names::nothing}},
+  {op::window_gather,  "window_gather",  kind::kernel, no_flops,     {.axes = first_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::nothing}, [](vjp_context& c) {
      c.give(0, {&c.g, window_node(c.g, op::window_scatter, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))}); }},
-  {op::window_scatter, "window_scatter", kind::kernel, per_input<1>, {.axes = first_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}}, [](vjp_context& c) {
+  {op::window_scatter, "window_scatter", kind::kernel, per_input<1>, {.axes = first_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::nothing}, [](vjp_context& c) {
      c.give(0, {&c.g, window_node(c.g, op::window_gather, c.bar.node, c.v.in[1], c.v.attr, c.v.attr2, c.dims(0))}); }},
-  {op::window_sum,     "window_sum",     kind::kernel, window_flops, {.axes = first_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}}, [](vjp_context& c) {
+  {op::window_sum,     "window_sum",     kind::kernel, window_flops, {.axes = first_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::nothing}, [](vjp_context& c) {
      c.give(0, {&c.g, window_node(c.g, op::window_spread, c.bar.node, -1, c.v.attr, c.v.attr2, c.dims(0))}); }},
-  {op::window_spread,  "window_spread",  kind::kernel, window_flops, {.axes = first_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}}, [](vjp_context& c) {
+  {op::window_spread,  "window_spread",  kind::kernel, window_flops, {.axes = first_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::nothing}, [](vjp_context& c) {
      c.give(0, {&c.g, window_node(c.g, op::window_sum, c.bar.node, -1, c.v.attr, c.v.attr2, c.dims(0))}); }},
 };
 // clang-format on

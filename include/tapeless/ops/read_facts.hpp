@@ -35,10 +35,16 @@ constexpr bool keeps_zero(const node& v) {
   const op_rule& r = rule(v.o);
   return r.k == kind::elementwise && v.in[1] < 0 && holds(r.facts.zero, operand_0, 0, maybe);
 }
-// Is v = f(x) 0 where x is 0, and elsewhere only by underflow?
+// Is v other than 0 where the operands in `zero` are 0 and those in `nonzero` are not?
+// t: the type of operand 0; underflow: is v asked for but for underflow?
+constexpr bool is_nonzero(const node& v, dtype t, unsigned zero, unsigned nonzero, bool underflow) {
+  if (v.o == op::cast && is_float(t) && !is_float(v.t)) return false; // 0.5 becomes 0
+  // an integer does not underflow: 65536^2 is 0 by wrapping around
+  return holds(rule(v.o).facts.nonzero, zero, nonzero, underflow && is_float(v.t) ? 0 : underflows);
+}
+// Is v = f(x) 0 where x is 0, and elsewhere only by underflow? The type of x is not known: any.
 constexpr bool has_zeros_of_operand(const node& v) {
-  if (v.o == op::cast && !is_float(v.t)) return false; // 0.5 becomes 0
-  return keeps_zero(v) && holds(rule(v.o).facts.nonzero, 0, operand_0, 0);
+  return keeps_zero(v) && is_nonzero(v, dtype::f32, 0, operand_0, true);
 }
 
 // Is v linear in exactly these operands together, the others held fixed? Then v of a sum is the sum of v of its terms,

@@ -120,8 +120,8 @@ constexpr int make_transpose(graph& g, const node& v, const int (&in)[3], const 
 }
 // clang-format off
 inline constexpr op_rule shape_rules[] = {
-  {op::expand,    "broadcast_to", kind::view,  no_flops, {.axes = aligned_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .moves = true, .make = make_expand}, [](vjp_context& c) { c.give(0, c.bar); }}, // the pass sums
-  {op::reshape,   "reshape",   kind::view,  no_flops, {.axes = reshape_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .moves = true, .make = make_reshape}, [](vjp_context& c) { c.give(0, {&c.g, reshape(c.g, c.bar.node, c.dims(0))}); }},
+  {op::expand,    "broadcast_to", kind::view,  no_flops, {.axes = aligned_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .attr = attr_names::nothing, .moves = true, .make = make_expand}, [](vjp_context& c) { c.give(0, c.bar); }}, // the pass sums
+  {op::reshape,   "reshape",   kind::view,  no_flops, {.axes = reshape_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .attr = attr_names::nothing, .moves = true, .make = make_reshape}, [](vjp_context& c) { c.give(0, {&c.g, reshape(c.g, c.bar.node, c.dims(0))}); }},
   {op::transpose, "transpose", kind::view,  no_flops, {.axes = transpose_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .attr = attr_names::permutation, .moves = true, .make = make_transpose}, [](vjp_context& c) {
      c.give(0, {&c.g, transpose(c.g, c.bar.node, inverse_perm(c.v.attr, c.v.s.rank))}); }},
   {op::slice,     "slice",     kind::view,  no_flops, {.axes = axes_but_one, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .attr = attr_names::axis, .moves = true, .make = make_slice}, [](vjp_context& c) {

@@ -54,8 +54,8 @@ constexpr operand_rows fold_axes(const node& v, const shape* x, int, const row_a
 }
 // clang-format off
 inline constexpr op_rule unfold_rules[] = {
-  {op::unfold, "unfold", kind::kernel, no_flops,   {.axes = unfold_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}}, [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::fold, c.bar.node, c.v.attr, c.dims(0))}); }},
-  {op::fold,   "fold",   kind::kernel, fold_flops, {.axes = fold_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}}, [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::unfold, c.bar.node, c.v.attr, c.dims(0))}); }},
+  {op::unfold, "unfold", kind::kernel, no_flops,   {.axes = unfold_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::nothing}, [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::fold, c.bar.node, c.v.attr, c.dims(0))}); }},
+  {op::fold,   "fold",   kind::kernel, fold_flops, {.axes = fold_axes, .sums = no_sums, .zero = {zero_0}, .nonzero = nowhere, .linear = {operand_0}, .attr = attr_names::nothing}, [](vjp_context& c) { c.give(0, {&c.g, unfold_node(c.g, op::unfold, c.bar.node, c.v.attr, c.dims(0))}); }},
 };
 // clang-format on
 

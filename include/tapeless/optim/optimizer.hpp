@@ -20,7 +20,6 @@
 #include "../core/tensor.hpp"
 #include "../plan/backend.hpp"
 #include "../run/arguments.hpp"
-#include "../run/arguments.hpp"
 #include "../run/memory.hpp"
 #include "../run/spans.hpp"
 #include "rows.hpp"

@@ -68,10 +68,11 @@ class weights_of_losses {
       if (g_.is(v.in[2], 0) && !r.loss) r.weight = b.weight;
       return r;
     }
-    const bool one = v.in[1] < 0, rounds = v.o == op::cast || v.o == op::narrow;
+    const bool rounds = v.o == op::cast || v.o == op::narrow,
+               moves = rule(v.o).k == kind::view || v.o == op::pad;
+    const bool one = v.in[1] < 0 && (moves || rule(v.o).k != kind::kernel); // a pool is a loss
     if (one && (rounds || is_linear(v, {true, false, false}))) {
       role r = a;
-      const bool moves = rule(v.o).k == kind::view || v.o == op::pad;
       if (!moves && !has_zeros_of_operand(v)) r.weight = 0; // a sum may have other zeros
       return r;
     }

@@ -48,8 +48,7 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
     if (v.o == op::stop_gradient || v.t == dtype::boolean || v.t == dtype::i32) varies[i] = 0;
     bool may = v.t == dtype::boolean || v.o == op::input || (v.o == op::constant && is_zero(nodes, i));
     if (is_elementwise_or_view(v) || v.o == op::gather) {
-      const unsigned zeros = (z[0] ? 1u : 0u) | (z[1] ? 2u : 0u) | (z[2] ? 4u : 0u);
-      may = may || (holds(rule(v.o).facts.zero, zeros, 7, 0) && !bounded_off_zero(nodes, v));
+      may = may || (holds(rule(v.o).facts.zero, bits_of(z), all_operands, 0) && !bounded_off_zero(nodes, v));
     }
     zero[i] = may;
   }
@@ -135,11 +134,10 @@ constexpr bool keeps_weight(const node* nodes, int m) {
   const auto is = [&](int x) { return x >= 0 && keeps[x] != 0; };
   for (int i = 0; i <= m; ++i) {
     const node& v = nodes[i];
-    const op_facts& facts = rule(v.o).facts;
     if (v.o == op::input) keeps[i] = v.is_loss_weight;
     else if (v.o == op::where) keeps[i] = is(v.in[1]) && is_zero(nodes, v.in[2]);
-    else if (is_elementwise_or_view(v) && (v.o != op::cast || is_float(v.t)) && holds(facts.nonzero, 0, 7, 0))
-      keeps[i] = holds(facts.zero, (is(v.in[0]) ? 1u : 0u) | (is(v.in[1]) ? 2u : 0u), 0, maybe);
+    else if (is_elementwise_or_view(v) && is_nonzero(v, dtype::f32, 0, all_operands, true))
+      keeps[i] = holds(rule(v.o).facts.zero, bits_of({is(v.in[0]), is(v.in[1]), false}), 0, maybe);
   }
   return keeps[m] != 0;
 }

@@ -5,8 +5,7 @@
 //   where_rows_come_from    the rows of the operands that rows S of the result need:    f(x)[S] = f(x[S])
 //   where_rows_go           the axis of the result that has the rows of an operand
 //   where_rows_are_summed   is the result a sum over the rows of an operand?
-//   zero_outside            is it zero outside S if these operands are?                 f(scatter(x)) = scatter(f(x))
-//   is_linear               is it linear in these operands?
+// ops/read_facts.hpp says where it is zero, and in which operands it is linear.
 // scatter_pullup.hpp and gather_pushdown.hpp rewrite programs by them.
 #pragma once
 #include "../../ops/all.hpp"

@@ -113,8 +113,9 @@ protected:
     if (v.o == op::reshape) return reshaped(p, at(v.in[0]).s, v.s);
     const op_facts& facts = rule(v.o).facts;
     const operand_shapes s(p_, v);
-    shape to = one_axis(v.s.rank, no_node, 1), made = v.s; // made: where v moves the elements of the mask
-    unsigned left = 0; // axes of the mask that no axis of the result follows
+    shape to = one_axis(v.s.rank, no_node, 1),
+          moved_to = v.s; // moved_to: where v moves the elements of the mask
+    unsigned left = 0;    // axes of the mask that no axis of the result follows
     for (int a = 0; a < p.s.rank; ++a)
       if (varies(p, a)) left |= 1u << a;
     bool in_order = true;
@@ -128,7 +129,7 @@ protected:
         if (const int m = repeated_from(p, v.s.d[a]); dry_ || m >= 0) return p.as(mask_as(m, all), all);
         continue;
       }
-      made.d[a] = to.d[a] = p.s.d[from.axis];
+      moved_to.d[a] = to.d[a] = p.s.d[from.axis];
       left &= ~(1u << from.axis);
       if (to.d[a] == 1) continue;
       in_order = in_order && from.axis > before;
@@ -137,21 +138,21 @@ protected:
     if (left == 0 && in_order) return moved(p, to);
     if (v.o == op::scatter_add && k == 0) return scattered(p, i);
     if (facts.adds) { // of which sums is a term left?
-      if (dry_) return p.as(no_node, made);
+      if (dry_) return p.as(no_node, moved_to);
       const int none = g_.constant(0, dtype::i32);
       node w = v;
       w.t = dtype::i32;
       const int terms = where(g_, reshape(g_, p.mask, p.s), g_.constant(1, dtype::i32), none);
-      return p.as(binary(g_, op::gt, remade(w, {terms, no_node, no_node}, made), none), made);
+      return p.as(binary(g_, op::gt, remade(w, {terms, no_node, no_node}, moved_to), none), moved_to);
     }
     if (facts.moves) {
-      if (dry_) return p.as(no_node, made);
+      if (dry_) return p.as(no_node, moved_to);
       node w = v;
       w.t = dtype::boolean;
       int in[3] = {reshape(g_, p.mask, p.s), no_node, no_node};
       for (int j = 1; j < 3; ++j)
         if (v.in[j] >= 0) in[j] = made_[v.in[j]];
-      return p.as(remade(w, in, made), made);
+      return p.as(remade(w, in, moved_to), moved_to);
     }
     for (int a = 0; a < p.s.rank; ++a) // rows that become several neighbours
       if (left == 1u << a)

@@ -123,8 +123,8 @@ class collapse_axes : graph_rewriter {
       for (int k = 0; k < 3; ++k) has_group[k] = has_group[k] && r.operand[k].equals({a, 1});
     }
     if (!has_group[0] || is_heavy(v.o)) return false;
-    v.attr =
-        renumbered(v.attr, rule(v.o).facts.attr, v.s.rank, [&](int a) { return a < end ? 0 : a - end + 1; });
+    v.attr = renumbered(v.attr, rule(v.o).facts.attr.names, v.s.rank,
+                        [&](int a) { return a < end ? 0 : a - end + 1; });
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) in[k] = has_group[k] ? collapsed(v.in[k]) : uncollapsed(v.in[k]);
@@ -178,7 +178,7 @@ class collapse_axes : graph_rewriter {
       return true;
     }
     if (!is_together(v.in[0])) return false;
-    if (rule(v.o).facts.attr == attr_names::axes) return reduced(i);
+    if (rule(v.o).facts.attr.names == attr_names::axes) return reduced(i);
     if (v.o == op::expand) {
       if (end < 0 || end_of(at(v.in[0]).s) != end - (v.s.rank - at(v.in[0]).s.rank)) return false;
       collapsed_[i] = expand(g_, collapsed(v.in[0]), collapsed_shape(v.s, end));
@@ -217,8 +217,7 @@ public:
       }
       together_[i] = collapsed_[i] >= 0 ? 1 : 0;
       masked_[i] = is_masked(i) ? 1 : 0;
-      for (const int m : masks)
-        if (m == i) masked_[i] = 1;
+      if (masks.contains(i)) masked_[i] = 1;
     }
     vec<int> outputs;
     for (const int o : p_.outputs) {

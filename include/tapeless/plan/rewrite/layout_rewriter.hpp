@@ -141,7 +141,7 @@ template <int N, int O> class layout_rewriter {
   }
   // Does it compute elements along one axis of those along the same axis, or slide a window?
   constexpr bool moves(const node& v) const {
-    const bool along_axis = rule(v.o).facts.attr == attr_names::axis && rule(v.o).k == kind::kernel &&
+    const bool along_axis = rule(v.o).facts.attr.names == attr_names::axis && rule(v.o).k == kind::kernel &&
                             v.o != op::gather && v.o != op::scatter_add;
     return along_axis || slides(v.o) || moves_samples(v);
   }
@@ -204,7 +204,7 @@ template <int N, int O> class layout_rewriter {
                   : moves(v)                                  ? dense(g_, as_nhwc(v.in[k]))
                                                               : operand_in_nhwc(v.in[k], loop);
     if (slides(v.o)) v.attr2 |= nhwc_bit;
-    v.attr = renumbered(v.attr, rule(v.o).facts.attr, 4, axis_in_nhwc);
+    v.attr = renumbered(v.attr, rule(v.o).facts.attr.names, 4, axis_in_nhwc);
     made_[i].nhwc = renewed(v, x, permuted(v.s, to_nhwc));
     in_nhwc_[i] = 1;
   }

@@ -29,10 +29,8 @@ constexpr left_out in_rows_left_out(const node* nodes, int i, const vec<left_out
     if (of[v.in[k]] == zero) zeros |= 1u << k;
     if (of[v.in[k]] == nonzero) others |= 1u << k;
   }
-  const op_facts& facts = rule(v.o).facts;
-  if (holds(facts.zero, zeros, others, maybe)) return zero;
-  const bool truncates = v.o == op::cast && is_float(nodes[v.in[0]].t); // 0.5 becomes 0
-  return !truncates && holds(facts.nonzero, zeros, others, underflows) ? nonzero : unknown;
+  if (holds(rule(v.o).facts.zero, zeros, others, maybe)) return zero;
+  return is_nonzero(v, nodes[v.in[0]].t, zeros, others, false) ? nonzero : unknown;
 }
 
 inline constexpr int max_row_masks = 4;
@@ -47,8 +45,9 @@ struct mask_facts {
   vec<char> is_tested;  // is the node read as a condition? Rows may then also pass where it is zero
 };
 constexpr void find_left_out(const node* nodes, int i, vec<left_out>& is) {
-  const kind k = rule(nodes[i].o).k;
-  if (k == kind::elementwise || k == kind::view || nodes[i].o == op::constant)
+  const op o = nodes[i].o;
+  // expand and reshape leave a row where it is; other views give it a value of another one
+  if (rule(o).k == kind::elementwise || o == op::expand || o == op::reshape || o == op::constant)
     is[i] = in_rows_left_out(nodes, i, is);
 }
 template <int N, int O> constexpr mask_facts mask_facts_of(const program<N, O>& p, const grouping& r) {

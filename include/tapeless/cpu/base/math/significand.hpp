@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#pragma once
+//
 // x = 2^k m with sqrt(1/2) <= m < sqrt(2), x > 0 and finite; subnormal only if Subnormal says so.
+#pragma once
 #include <bit>
 #include <limits>
 #include "../simd/vector.hpp"
