@@ -33,6 +33,8 @@ constexpr auto thin_axes = cases<thin<double>>(along<0>("one element"), along<1>
 template <class T> using empty = arguments<tl::tensor<T, 2, 0, 3>>;
 constexpr auto no_elements = cases<empty<double>>(along<1>("no element"), along<2>("no row"));
 
+constexpr auto conv = [](auto x, auto w) { return tl::conv2d<tl::conv{.padding = 1}>(x, w); };
+
 using tl::detail::cumsum_rules;
 static_assert(covers(cumsum_rules, axes));
 static_assert(counts(cumsum_rules, axes));
@@ -86,7 +88,6 @@ TEST_CASE("cumsum: a long sum keeps its small terms; infinity and NaN stay") {
 TEST_CASE("cumsum: between convolutions it takes their layout, and is what it is alone") {
   using image = tl::tensor<double, 2, 32, 7, 7>;
   using filter = tl::tensor<double, 32, 32, 3, 3>;
-  constexpr auto conv = [](auto x, auto w) { return tl::conv2d<tl::conv{.padding = 1}>(x, w); };
   tl::owned<image> x;
   tl::owned<filter> w;
   for (tl::extent_t i = 0; i < (*x).size(); ++i) (*x)[i] = 0.01 * static_cast<double>(i % 37) - 0.1;

@@ -104,7 +104,7 @@ TEST_CASE("functions: values and derivatives are right at kinks, at the ends of 
   CHECK(at([](auto x) { return atan2(x, 1e-300 + 0 * x); }, 1e300).second ==
         doctest::Approx(0).epsilon(1e-12));
   CHECK(at([](auto x) { return atan2(x, 1e200 + 0 * x); }, 1e200).second == doctest::Approx(5e-201));
-  CHECK(at([](auto x) { return atan2(x, 1.0 + 0 * x); }, inf).second == 0);
+  CHECK(at([](auto x) { return atan2(x, 2.0); }, inf).second == 0);
   CHECK(std::isnan(at([](auto x) { return asin(x); }, 1.5).first));
   const pair below = at([](auto x) { return acosh(x); }, -2);
   CHECK((std::isnan(below.first) && std::isnan(below.second)));

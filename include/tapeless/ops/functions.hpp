@@ -71,7 +71,8 @@ constexpr void asinh_vjp(vjp_context& c) {
 // Both operands are divided by the larger one, so that no square overflows. At the origin and where one is infinite: 0.
 constexpr void atan2_vjp(vjp_context& c) {
   const var y = c.x(0), x = c.x(1), larger = applied(op::max, applied(op::abs, y), applied(op::abs, x));
-  const var has_none = larger == 0.0 || larger == std::numeric_limits<double>::infinity();
+  const var has_none =
+      applied(op::logical_or, larger == 0.0, larger == std::numeric_limits<double>::infinity());
   const var size = where(has_none, 1.0, larger), u = where(has_none, 0.0, y / size),
             v = where(has_none, 0.0, x / size);
   const var per_size = c.bar / (size * where(has_none, 1.0, u * u + v * v));
