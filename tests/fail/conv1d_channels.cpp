@@ -1,4 +1,5 @@
 // expect: tapeless: convolution(x, w): the channels of x are groups times those of w
+// within: 30
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

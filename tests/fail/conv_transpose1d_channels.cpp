@@ -1,4 +1,5 @@
 // expect: tapeless: transposed convolution(x, w): the channels of x are the filters of w
+// within: 30
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

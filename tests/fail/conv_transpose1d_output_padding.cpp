@@ -1,4 +1,5 @@
 // expect: tapeless: transposed convolution(x, w): 0 <= output_padding < stride
+// within: 30
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>
