@@ -46,9 +46,11 @@ template <> struct kernel_for<op::custom_tensor> {
 };
 
 // K: the kernel of a convolution, the extents of a small product
+// Not inlined: a program has many steps and few kernels.
 template <op O, auto K, class T, class Team>
-void run_kernel(const Team& team, const step& s, const frame_step& f, const scratch_of_kernel<T>& scratch,
-                const detail::name_values& names, const indexed_operands& indexed = {}) {
+[[gnu::noinline]] void run_kernel(const Team& team, const step& s, const frame_step& f,
+                                  const scratch_of_kernel<T>& scratch, const detail::name_values& names,
+                                  const indexed_operands& indexed = {}) {
   kernel_for<O>::template run<K, T>(team, kernel_call<T>{s, f, scratch, names, indexed});
 }
 
