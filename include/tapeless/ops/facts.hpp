@@ -108,6 +108,7 @@ struct make_rule {
   constexpr make_rule() = default;
   constexpr make_rule(function f) : simplifies(true), call(f) {}
 };
+inline constexpr make_rule as_it_is;
 
 struct op_facts {
   axes_fact axes;
@@ -117,7 +118,7 @@ struct op_facts {
   bool moves = false; // each element of y is one of x0 or 0: of any type
   bool adds = false;  // each element of y is a sum of some of x0: also of int32
   bool slow = false;
-  make_rule make{};
+  make_rule make = as_it_is;
 };
 // Of leaves and of ops of which the passes need to know nothing.
 inline constexpr op_facts no_facts{.axes = no_axes,

@@ -6,7 +6,6 @@
 #pragma once
 #include "../expr/program.hpp"
 #include "rewrite/candidates.hpp"
-#include "rewrite/candidates.hpp"
 #include "rewrite/choose_masks.hpp"
 #include "rewrite/choose_rows.hpp"
 
