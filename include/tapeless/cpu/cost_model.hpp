@@ -12,6 +12,7 @@
 #include "conv/nhwc/depthwise.hpp"
 #include "conv/nhwc/trimmed.hpp"
 #include "exec/dispatch.hpp"
+#include "conv/steps.hpp"
 #include "exec/extents.hpp"
 #include "exec/kernel_choice.hpp"
 #include "matmul/micro.hpp"
