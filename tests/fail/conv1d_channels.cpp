@@ -1,5 +1,4 @@
 // expect: tapeless: convolution(x, w): the channels of x are groups times those of w
-// within: 30
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,5 +1,4 @@
 // expect: tapeless: convolution(x, w): stride and dilation are 1 to 255, padding is 0 to 255
-// within: 30
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,5 +1,4 @@
 // expect: tapeless: transposed convolution(x, w): the padding is numbers, not same
-// within: 30
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,5 +1,4 @@
 // expect: tapeless: elementwise op(a, b): both have one element type; cast one first
-// within: 30
 // extents: double
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

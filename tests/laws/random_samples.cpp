@@ -13,5 +13,5 @@ static_assert(std::find(of_one_last.begin(), of_one_last.end(), op::cumsum) != o
 static_assert(std::find(of_one.begin(), of_one.end(), op::floor) == of_one.end()); // no derivative
 
 TEST_CASE("random samples: programs of the ops in the rule table, against finite differences and tl::plain") {
-  check_all<0>(std::make_integer_sequence<std::uint64_t, 10>{});
+  check_all<0>(std::make_integer_sequence<std::uint64_t, programs>{});
 }

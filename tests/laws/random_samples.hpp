@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Random programs of the ops in the rule table: each op whose sample takes and gives matrices is drawn, without being named
+// Random programs of the ops in the rule table: each op whose sample takes and gives matrices stands in one, without being named
 // here. program<Seed> is a function of two matrices and a mask of their rows. For each seed
 //   <gradient, v> == the finite difference of the value along a random v,
 //   value and gradient are those of the program bound with tl::plain
@@ -94,19 +94,26 @@ struct choice {
   std::size_t a = 0, b = 0;
 };
 inline constexpr std::size_t length = 6;
+// All that can be drawn. Programs take them in turn, in an order of their own, so that none is left out.
+inline constexpr auto all_choices = [] {
+  constexpr std::size_t n = of_one.size() + of_one_last.size() + of_two.size();
+  std::array<choice, n> r{};
+  std::size_t k = 0;
+  for (const op o : of_one) r[k++] = {false, false, o};
+  for (const op o : of_one_last) r[k++] = {false, true, o};
+  for (const op o : of_two) r[k++] = {true, false, o};
+  return r;
+}();
+inline constexpr std::size_t stride_of_choices = 31;
+static_assert(all_choices.size() % stride_of_choices != 0); // a prime: each is met
+inline constexpr std::size_t programs = (all_choices.size() + length - 1) / length;
 constexpr std::array<choice, length> choices(std::uint64_t seed) {
   drawer draw(seed);
   std::array<choice, length> r{};
-  for (std::size_t k = 0; k < length; ++k) {
-    choice& c = r[k];
-    const std::size_t kind = draw.below(4); // values so far: x, y and k results
-    c.two = kind == 0;
-    c.last = kind == 1;
-    c.o = c.two    ? of_two[draw.below(of_two.size())]
-          : c.last ? of_one_last[draw.below(of_one_last.size())]
-                   : of_one[draw.below(of_one.size())];
-    c.a = k == 0 ? 0 : k + 1 - draw.below(2);
-    c.b = draw.below(k + 2);
+  for (std::size_t k = 0; k < length; ++k) { // values so far: x, y and k results
+    r[k] = all_choices[(seed * length + k) * stride_of_choices % all_choices.size()];
+    r[k].a = k == 0 ? 0 : k + 1 - draw.below(2);
+    r[k].b = draw.below(k + 2);
   }
   return r;
 }
@@ -125,7 +132,8 @@ template <std::uint64_t Seed, std::size_t K> constexpr auto step(const auto& val
   else return squashed(function<c.o, false, c.last>()(a));
 }
 template <std::uint64_t Seed, std::size_t K = 0> constexpr auto steps(const auto& values) {
-  if constexpr (K == length) return std::get<length + 1>(values);
+  if constexpr (K == length) // each of them counts
+    return std::apply([](const auto&... v) { return (square(v) + ...); }, values);
   else return steps<Seed, K + 1>(std::tuple_cat(values, std::tuple{step<Seed, K>(values)}));
 }
 using rows = tl::tensor<bool, 6, 1>;
