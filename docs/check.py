@@ -9,6 +9,7 @@ check.py                 checks *.md, include/tapeless/README.md and docs/**/*.m
                            - each sentence `tapeless: ...` on a reference page stands in a header
                            - each link to a file leads to one
                            - a reference page has the fixed headings in their order
+                           - each op of reference/ops.md that is called by its name stands on the page of its family
 check.py --programs DIR  the same, and runs DIR/<name> for each docs/code/<name>.cpp: it prints its expected text
 check.py --update [--programs DIR]   writes the blocks, and the expected texts, instead of comparing them
 check.py --self-test     plants breaches in a temporary tree; each must be found, and nothing else
@@ -27,6 +28,8 @@ import tempfile
 HEADINGS = ["Signature", "Shapes", "Forward", "vjp", "Residuals", "Cost", "Errors", "Back ends"]
 BLOCK = re.compile(r"(?:<!-- (code|output): (\S+) -->\n)?```(\w+)\n(.*?)```\n", re.S)
 GENERATED = re.compile(r"<!-- begin: (\S+) -->\n(.*?)<!-- end: \1 -->\n", re.S)
+OP = re.compile(r"^\| (\w+) \| \[\w+\]\((\w+\.md)\) \|", re.M)  # a row of reference/ops.md
+CALLED = re.compile(r"^(?:template <.*> )?constexpr auto (\w+)\(const \w+& \w+", re.M)
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 
 
@@ -120,6 +123,11 @@ def check_page(root, page, headers, update):
         found = re.findall(r"^## (.*)$", prose, re.M)
         if found and own.name != "ops.md" and found != HEADINGS:
             breaches.append(f"{own}: the headings are {', '.join(found)}")
+    if own == pathlib.Path("docs/reference/ops.md"):
+        called = set(CALLED.findall(headers))
+        for name, family in OP.findall(text):
+            if name in called and not re.search(rf"\b{name}[(<]", BLOCK.sub("", (page.parent / family).read_text())):
+                breaches.append(f"{own}: {name} is not described in {family}")
     return breaches
 
 
@@ -165,6 +173,8 @@ def self_test():
                      "<!-- begin: p -->\n1\n<!-- end: p -->\n```sh\nls\n```\n",
         "docs/reference/f.md": "".join(f"## {h}\n`tapeless: f(x): x is 1`\n" for h in HEADINGS)
                                + "<!-- code: q.cpp#r -->\n```cpp\nint x;\n```\n",
+        "include/tapeless/b.hpp": "template <handle A> constexpr auto f(const A& a) { return g(a); }\n",
+        "docs/reference/ops.md": "| f | [f](f.md) | kind |\n",
         "docs/code/p.cpp": "// SPDX-A\n// SPDX-B\n\nint main() {}\n",
         "docs/code/q.cpp": "void f() {\n  // [r]\n  int x;\n  // [/r]\n}\n",
         "docs/code/expected/p.txt": "1\n", "docs/code/expected/q.txt": "",
@@ -180,8 +190,10 @@ def self_test():
         "a dead link": ({"README.md": "[x](docs/none.md)\n"}, "README.md: docs/none.md leads nowhere"),
         "a sentence of no header": ({"include/tapeless/a.hpp": ""},
                                     ["docs/reference/f.md: no header says `tapeless: f(x): x is 1`"] * len(HEADINGS)),
-        "a heading too many": ({"docs/reference/f.md": "## Signature\n## Notes\n"},
+        "a heading too many": ({"docs/reference/f.md": "## Signature\n## Notes\n`f(x)`\n"},
                                "docs/reference/f.md: the headings are Signature, Notes"),
+        "an op without a description": ({"docs/reference/f.md": "## Signature\n"},
+                                        ["docs/reference/f.md: the headings are", "docs/reference/ops.md: f is not described in f.md"]),
         "another text": ({"programs/p": "#!/bin/sh\necho 2\n"}, "p prints something else: line 1 is '1', expected '2'"),
         "a failure": ({"programs/q": "#!/bin/sh\nexit 3\n"}, "q ends with 3"),
         "a program that is gone": ({"programs/q": None}, "programs/q does not exist"),

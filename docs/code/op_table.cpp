@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Prints the table of reference/ops.md from the rule tables. "CPU: yes" means: a program below holds the op, and it ran.
+// Prints the table of reference/ops.md from the rule tables. "CPU: yes" means: a program with the op ran, its sample or one
+// of those below.
 #include <tapeless/tapeless.hpp>
 
+#include "../../tests/laws/op_samples.hpp"
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 namespace tl = tapeless;
 using tl::detail::op;
@@ -34,10 +37,6 @@ template <class... A, class F> void cover(F f) {
   for (const tl::detail::node& v : tl::detail::traced<F, A...>::value.nodes) has_run[static_cast<int>(v.o)] = true;
 }
 
-struct cube {
-  template <class T> static T primal(T x) { return x * x * x; }
-  static constexpr auto vjp(auto x, auto, auto y_bar) { return y_bar * (3.0 * square(x)); }
-};
 struct energy {
   static constexpr tl::shape result(tl::shape) { return {}; }
   static void primal(auto y, auto x) {
@@ -47,38 +46,24 @@ struct energy {
   static constexpr auto vjp(auto x, auto, auto y_bar) { return y_bar * (2.0 * x); }
 };
 
+template <class F, class... A> void cover_sample(op_samples::sample<F, A...>) { cover<A...>(F{}); }
+template <class One, class... More> void cover_sample(op_samples::samples<One, More...>) { cover_sample(One{}); }
+void cover_sample(op_samples::nothing) {} // see below
+
 using V = tl::tensor<float, tl::dyn<'n'>>;
 using M = tl::tensor<float, 4, 4>;
-using I = tl::tensor<std::int32_t, 4>;
-using image = tl::tensor<float, 1, 1, 4, 4>;
-using filter = tl::tensor<float, 1, 1, 3, 3>;
+using A = tl::csr<float, 4, 4, 6>;
 
 void cover_all() {
-  cover<V, V>([](auto a, auto b) {
-    auto y = -a + square(a) - sqrt(a) * exp(a) / log(b) + tanh(a) + erf(a) + sigmoid(a) + relu(a) + tl::stop_gradient(a) + pow(a, b) + max(a, b) + min(a, b);
-    auto mask = (!(a == b) && a != b) || a < b || a <= b || a > b || a >= b;
-    return std::tuple{a, tl::where(mask, y, tl::custom<cube>(b)), tl::mean(a), tl::cast<float>(tl::iota<0>(a)) * a};
-  });
-  cover<V>([](auto a) {
-    return abs(a) + sign(a) + sin(a) + cos(a) + tan(a) + asin(a) + acos(a) + atan(a) + atan2(a, a) + sinh(a) + cosh(a) + asinh(a) + acosh(a) + atanh(a) + exp2(a) + expm1(a) +
-           log1p(a) + log2(a) + log10(a) + rsqrt(a) + cbrt(a) + floor(a) + ceil(a) + tl::round(a) + softplus(a);
-  });
-  cover<M>([](auto a) { return tl::cumsum<0>(a); });
-  cover<M, I>([](auto a, auto i) {
-    auto r = tl::pad<0, 1, 1>(tl::slice<0, 1, 3>(a)) * tl::custom<energy>(a);
-    auto c = tl::concat<0>(tl::gather<0>(a, i), r);
-    return std::tuple{tl::sum<0>(a), tl::max<1>(c), tl::transpose(a), tl::broadcast_to<4, 4>(tl::slice<0, 0, 1>(a)), tl::reshape<2, 2, 4>(a) * 2.0, tl::argmax<1>(a),
-                      tl::scatter_add<0, 4>(i, a), tl::matmul(a, a)};
-  });
-  cover<M>([](auto a) { return tl::cast<float>(tl::cast<tl::bf16>(a)); });
-  cover<image, filter>(tl::grad<0, 1>([](auto x, auto w) { return tl::sum(square(tl::conv2d<tl::conv{.padding = 1}>(x, w))); }));
-  cover<tl::tensor<float, 1, 1, 2, 4, 4>, tl::tensor<float, 1, 1, 2, 3, 3>>(tl::grad<0>([](auto x, auto w) { return tl::sum(square(tl::conv3d(x, w))); }));
-  cover<image>(tl::value_and_grad([](auto x) { return tl::sum(tl::max_pool2d<tl::pool{}>(x) * tl::avg_pool2d<tl::pool{}>(x)); }));
-  cover<tl::csr<float, 4, 4, 6>, M>(tl::grad<0, 1>([](auto a, auto b) { return tl::sum(square(tl::matmul(a, tl::solve_triangular(a, b)))) + tl::sum(tl::sampled_matmul(a, a, a)); }));
-  cover<tl::csr<float, 4, 4, 6, tl::tiled>, M>([](auto a, auto b) { return tl::matmul(a, b); });
-  cover<tl::csr<float, 4, 4, 6>, M>(tl::grad<0, 1>([](auto a, auto d) { return tl::sum(a * d); }));
+  [&]<int... O>(std::integer_sequence<int, O...>) {
+    (cover_sample(op_samples::samples_of<static_cast<op>(O)>), ...);
+  }(std::make_integer_sequence<int, op_count>{});
+  cover<V>([](auto a) { return std::tuple{tl::mean(a), tl::cast<float>(tl::iota<0>(a)) * a}; });
   cover<tl::tensor<float, 4>>([](auto x) { return tl::gather(x, tl::top_k<2>(x)); });
-  cover<image>([](auto x) { return tl::jvp([](auto a) { return tl::max_pool2d<tl::pool{}>(a); })(x, x); });
+  cover<M>([](auto a) { return tl::custom<energy>(a); });
+  cover<A, M>(tl::grad<0, 1>([](auto a, auto b) { return tl::sum(square(tl::matmul(a, tl::solve_triangular(a, b)))) + tl::sum(tl::sampled_matmul(a, a, a)); }));
+  cover<tl::csr<float, 4, 4, 6, tl::tiled>, M>([](auto a, auto b) { return tl::matmul(a, b); });
+  cover<A, M>(tl::grad<0, 1>([](auto a, auto d) { return tl::sum(a * d); }));
 }
 
 const char* name_of(tl::detail::kind k) {

@@ -129,16 +129,20 @@ template <> constexpr auto samples_of<op::where> =
 template <> constexpr auto samples_of<op::custom_elementwise> =
     of<M, M>([](auto a, auto b) { return tl::custom<product>(a, b); });
 template <> constexpr auto samples_of<op::sum> =
-    all(of<T>([](auto a) { return tl::sum<1>(a); }), of<T>([](auto a) { return tl::sum<0, 2>(a); }));
+    all(of<T>([](auto a) { return tl::sum<1>(a); }), of<T>([](auto a) { return tl::sum<0, 2>(a); }),
+        of<T>([](auto a) { return tl::sum<2>(a); }));
 template <> constexpr auto samples_of<op::max_reduce> =
-    all(of<T>([](auto a) { return tl::max<1>(a); }), of<T>([](auto a) { return tl::max<0, 2>(a); }));
+    all(of<T>([](auto a) { return tl::max<1>(a); }), of<T>([](auto a) { return tl::max<0, 2>(a); }),
+        of<T>([](auto a) { return tl::max<2>(a); }));
 // A view is read by a neg, which is linear and zero where it is.
 template <> constexpr auto samples_of<op::expand> =
     all(of<tl::tensor<double, 4>>([](auto a) { return tl::broadcast_to<6, 4>(a); }),
         of<tl::tensor<double, 6, 1>>([](auto a) { return tl::broadcast_to<6, 4>(a); }));
 template <> constexpr auto samples_of<op::transpose> =
-    of<T>([](auto a) { return tl::transpose<2, 0, 1>(a); });
-template <> constexpr auto samples_of<op::slice> = of<M>([](auto a) { return tl::slice<0, 1, 5>(a); });
+    all(of<T>([](auto a) { return tl::transpose<2, 0, 1>(a); }),
+        of<tl::tensor<double, 3, 4, 2, 5>>([](auto a) { return tl::transpose<0, 1, 3, 2>(a); }));
+template <> constexpr auto samples_of<op::slice> = all(of<M>([](auto a) { return tl::slice<0, 1, 5>(a); }),
+                                                       of<T>([](auto a) { return tl::slice<2, 1, 2>(a); }));
 template <> constexpr auto samples_of<op::reshape> = all(
     of<T>([](auto a) { return -tl::reshape<24, 2>(a); }), of<T>([](auto a) { return -tl::reshape<6, 8>(a); }),
     of<T>([](auto a) { return -tl::reshape<2, 3, 8>(a); }));
@@ -146,19 +150,25 @@ template <> constexpr auto samples_of<op::checked_index> = nothing{};
 template <> constexpr auto samples_of<op::pattern> = nothing{};
 template <> constexpr auto samples_of<op::tiles> = nothing{};
 template <> constexpr auto samples_of<op::three_patterns> = nothing{};
-template <> constexpr auto samples_of<op::argmax> = of<T>([](auto a) { return tl::argmax<1>(a); });
+template <> constexpr auto samples_of<op::argmax> =
+    all(of<T>([](auto a) { return tl::argmax<1>(a); }), of<T>([](auto a) { return tl::argmax<2>(a); }));
 template <> constexpr auto samples_of<op::select> = nothing{};
-template <> constexpr auto samples_of<op::pad> = of<M>([](auto a) { return tl::pad<0, 1, 2>(a); });
+template <> constexpr auto samples_of<op::pad> =
+    all(of<M>([](auto a) { return tl::pad<0, 1, 2>(a); }), of<T>([](auto a) { return tl::pad<2, 1, 2>(a); }));
 template <> constexpr auto samples_of<op::concat> =
     all(of<M, M>([](auto a, auto b) { return tl::concat<0>(a, b); }),
-        of<M, M>([](auto a, auto b) { return tl::concat<1>(a, b); }));
+        of<M, M>([](auto a, auto b) { return tl::concat<1>(a, b); }),
+        of<T, T>([](auto a, auto b) { return tl::concat<2>(a, b); }));
 template <> constexpr auto samples_of<op::cumsum> =
-    all(of<T>([](auto a) { return tl::cumsum<1>(a); }), of<M>([](auto a) { return tl::cumsum<0>(a); }));
+    all(of<T>([](auto a) { return tl::cumsum<1>(a); }), of<M>([](auto a) { return tl::cumsum<0>(a); }),
+        of<T>([](auto a) { return tl::cumsum<2>(a); }));
 template <> constexpr auto samples_of<op::gather> =
     all(of<M, list>([](auto a, auto i) { return tl::gather<0>(a, i); }),
-        of<T, list>([](auto a, auto i) { return tl::gather<1>(a, i); }));
+        of<T, list>([](auto a, auto i) { return tl::gather<1>(a, i); }),
+        of<tl::tensor<double, 2, 4, 6>, list>([](auto a, auto i) { return tl::gather<2>(a, i); }));
 template <> constexpr auto samples_of<op::scatter_add> =
     all(of<tl::tensor<double, 3, 4>, list>([](auto a, auto i) { return tl::scatter_add<0, 6>(i, a); }),
+        of<tl::tensor<double, 5, 4, 3>, list>([](auto a, auto i) { return tl::scatter_add<2, 6>(i, a); }),
         of<tl::tensor<double, 3, 4>, list, M>([](auto a, auto i, auto base) { // as programs of rows have it
           graph& g = graph_of(a);
           return wrap<double, M::extents>(

@@ -42,27 +42,6 @@ public:
   friend counted log(counted a) { return tally(std::log(a.value_)); }
   friend counted erf(counted a) { return tally(std::erf(a.value_)); }
   friend counted tanh(counted a) { return tally(std::tanh(a.value_)); }
-  friend counted sin(counted a) { return tally(std::sin(a.value_)); }
-  friend counted cos(counted a) { return tally(std::cos(a.value_)); }
-  friend counted tan(counted a) { return tally(std::tan(a.value_)); }
-  friend counted asin(counted a) { return tally(std::asin(a.value_)); }
-  friend counted acos(counted a) { return tally(std::acos(a.value_)); }
-  friend counted atan(counted a) { return tally(std::atan(a.value_)); }
-  friend counted sinh(counted a) { return tally(std::sinh(a.value_)); }
-  friend counted cosh(counted a) { return tally(std::cosh(a.value_)); }
-  friend counted asinh(counted a) { return tally(std::asinh(a.value_)); }
-  friend counted acosh(counted a) { return tally(std::acosh(a.value_)); }
-  friend counted atanh(counted a) { return tally(std::atanh(a.value_)); }
-  friend counted exp2(counted a) { return tally(std::exp2(a.value_)); }
-  friend counted expm1(counted a) { return tally(std::expm1(a.value_)); }
-  friend counted log1p(counted a) { return tally(std::log1p(a.value_)); }
-  friend counted log2(counted a) { return tally(std::log2(a.value_)); }
-  friend counted log10(counted a) { return tally(std::log10(a.value_)); }
-  friend counted cbrt(counted a) { return tally(std::cbrt(a.value_)); }
-  friend counted floor(counted a) { return tally(std::floor(a.value_)); }
-  friend counted ceil(counted a) { return tally(std::ceil(a.value_)); }
-  friend counted abs(counted a) { return tally(std::abs(a.value_)); }
-  friend counted nearbyint(counted a) { return tally(std::nearbyint(a.value_)); }
   friend counted atan2(counted a, counted b) { return tally(std::atan2(a.value_, b.value_)); }
   friend counted pow(counted a, counted b) { return tally(std::pow(a.value_, b.value_)); }
 

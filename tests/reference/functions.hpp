@@ -10,119 +10,107 @@
 
 namespace ref {
 
+// f(a): one flop for a counted number.
+template <class F>
+counted once(const counted& a, F f) {
+  return counted::tally(f(a.value()));
+}
+template <class T, class F>
+T once(T a, F f) {
+  return f(a);
+}
+template <class T, class F>
+array<T> each(const array<T>& a, F f) {
+  return map<T>(a, [f](T x) { return once(x, f); });
+}
+
 template <class T>
 array<T> sin(const array<T>& a) {
-  using std::sin;
-  return map<T>(a, [](T x) { return sin(x); });
+  return each(a, [](auto x) { return std::sin(x); });
 }
 template <class T>
 array<T> cos(const array<T>& a) {
-  using std::cos;
-  return map<T>(a, [](T x) { return cos(x); });
+  return each(a, [](auto x) { return std::cos(x); });
 }
 template <class T>
 array<T> tan(const array<T>& a) {
-  using std::tan;
-  return map<T>(a, [](T x) { return tan(x); });
+  return each(a, [](auto x) { return std::tan(x); });
 }
 template <class T>
 array<T> asin(const array<T>& a) {
-  using std::asin;
-  return map<T>(a, [](T x) { return asin(x); });
+  return each(a, [](auto x) { return std::asin(x); });
 }
 template <class T>
 array<T> acos(const array<T>& a) {
-  using std::acos;
-  return map<T>(a, [](T x) { return acos(x); });
+  return each(a, [](auto x) { return std::acos(x); });
 }
 template <class T>
 array<T> atan(const array<T>& a) {
-  using std::atan;
-  return map<T>(a, [](T x) { return atan(x); });
+  return each(a, [](auto x) { return std::atan(x); });
 }
 template <class T>
 array<T> sinh(const array<T>& a) {
-  using std::sinh;
-  return map<T>(a, [](T x) { return sinh(x); });
+  return each(a, [](auto x) { return std::sinh(x); });
 }
 template <class T>
 array<T> cosh(const array<T>& a) {
-  using std::cosh;
-  return map<T>(a, [](T x) { return cosh(x); });
+  return each(a, [](auto x) { return std::cosh(x); });
 }
 template <class T>
 array<T> asinh(const array<T>& a) {
-  using std::asinh;
-  return map<T>(a, [](T x) { return asinh(x); });
+  return each(a, [](auto x) { return std::asinh(x); });
 }
 template <class T>
 array<T> acosh(const array<T>& a) {
-  using std::acosh;
-  return map<T>(a, [](T x) { return acosh(x); });
+  return each(a, [](auto x) { return std::acosh(x); });
 }
 template <class T>
 array<T> atanh(const array<T>& a) {
-  using std::atanh;
-  return map<T>(a, [](T x) { return atanh(x); });
+  return each(a, [](auto x) { return std::atanh(x); });
 }
 template <class T>
 array<T> exp2(const array<T>& a) {
-  using std::exp2;
-  return map<T>(a, [](T x) { return exp2(x); });
+  return each(a, [](auto x) { return std::exp2(x); });
 }
 template <class T>
 array<T> expm1(const array<T>& a) {
-  using std::expm1;
-  return map<T>(a, [](T x) { return expm1(x); });
+  return each(a, [](auto x) { return std::expm1(x); });
 }
 template <class T>
 array<T> log1p(const array<T>& a) {
-  using std::log1p;
-  return map<T>(a, [](T x) { return log1p(x); });
+  return each(a, [](auto x) { return std::log1p(x); });
 }
 template <class T>
 array<T> log2(const array<T>& a) {
-  using std::log2;
-  return map<T>(a, [](T x) { return log2(x); });
+  return each(a, [](auto x) { return std::log2(x); });
 }
 template <class T>
 array<T> log10(const array<T>& a) {
-  using std::log10;
-  return map<T>(a, [](T x) { return log10(x); });
+  return each(a, [](auto x) { return std::log10(x); });
 }
 template <class T>
 array<T> cbrt(const array<T>& a) {
-  using std::cbrt;
-  return map<T>(a, [](T x) { return cbrt(x); });
+  return each(a, [](auto x) { return std::cbrt(x); });
 }
 template <class T>
 array<T> floor(const array<T>& a) {
-  using std::floor;
-  return map<T>(a, [](T x) { return floor(x); });
+  return each(a, [](auto x) { return std::floor(x); });
 }
 template <class T>
 array<T> ceil(const array<T>& a) {
-  using std::ceil;
-  return map<T>(a, [](T x) { return ceil(x); });
+  return each(a, [](auto x) { return std::ceil(x); });
 }
 template <class T>
 array<T> abs(const array<T>& a) {
-  using std::abs;
-  return map<T>(a, [](T x) { return abs(x); });
+  return each(a, [](auto x) { return std::abs(x); });
 }
 template <class T>
 array<T> round(const array<T>& a) {
-  using std::nearbyint;
-  return map<T>(a, [](T x) { return nearbyint(x); });
+  return each(a, [](auto x) { return std::nearbyint(x); });
 }
-template <class T>
-T sign_of(T x) {
-  return x > 0 ? T(1) : x < 0 ? T(-1) : x;
-}
-inline counted sign_of(counted x) { return counted::tally(sign_of(x.value())); }
 template <class T>
 array<T> sign(const array<T>& a) {
-  return map<T>(a, [](T x) { return sign_of(x); });
+  return each(a, [](auto x) { return x > 0 ? 1 : x < 0 ? -1 : x; });
 }
 template <class T>
 array<T> rsqrt(const array<T>& a) {
@@ -131,8 +119,11 @@ array<T> rsqrt(const array<T>& a) {
 }
 template <class T>
 array<T> softplus(const array<T>& a) {
-  using std::abs, std::exp, std::log1p;
-  return map<T>(a, [](T x) { return larger(x, T(0)) + log1p(exp(-abs(x))); });
+  return map<T>(a, [](T x) {
+    using std::exp;
+    const T minus_size = -once(x, [](auto e) { return std::abs(e); });
+    return larger(x, T(0)) + once(T(exp(minus_size)), [](auto e) { return std::log1p(e); });
+  });
 }
 template <class T>
 array<T> atan2(const array<T>& y, const array<T>& x) {

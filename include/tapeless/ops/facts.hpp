@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// op_facts: what the passes ask of an op y = f(x0, x1, x2). tests/laws/facts.cpp compares the first five with what the op
-// does; they and attr have no default.
+// op_facts: what the passes ask of an op y = f(x0, x1, x2). tests/laws/facts.cpp and, for attr,
+// collapsed_samples.cpp compare them with what the op does. They have no default.
 //   axes     which axis of an operand has the rows of y along one of its axes
 //   sums     is y a sum over the rows of an operand?
 //   zero     where y is 0, from where the operands are 0 and where they are not
