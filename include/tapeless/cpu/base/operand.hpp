@@ -9,28 +9,15 @@
 #include "../../core/geometry.hpp" // IWYU pragma: export
 #include "../../core/shape.hpp"    // IWYU pragma: export
 #include "../../expr/op.hpp"
+#include "../../plan/frame.hpp"
 #include "../../plan/ir/step.hpp"
 #include "simd.hpp" // IWYU pragma: export
 #include "team.hpp"
 
 namespace tapeless::cpu {
 
-constexpr index_t product(const shape& s, int from, int to) {
-  index_t n = 1;
-  for (int i = from; i < to; ++i) n *= s.d[i];
-  return n;
-}
-
-// Where an operand is, and how the step's loop walks it.
-struct frame_slot {
-  void* const* source = nullptr; // argument, result or arena part: a pointer that may change between runs
-  std::ptrdiff_t offset = 0;     // bytes
-  index_t start = 0;             // iota: the first value
-  index_t stride[max_rank]{};    // fused: elements
-  shape s{};                     // kernel steps and partial results: extents
-
-  void* data() const { return static_cast<std::byte*>(*source) + offset; }
-};
+using detail::frame_slot;
+using detail::product;
 
 struct frame_step {
   const frame_slot* slot = nullptr;
@@ -47,25 +34,21 @@ struct indexed_operands {
   row_lists lists;
 };
 // A call of a kernel whose operands have elements of T.
-template <class T> struct kernel_call {
-  const detail::step& step;
+template <class T> struct kernel_call : detail::step_operands {
   const frame_step& frame;
   const scratch_of_kernel<T>& scratch;
   const detail::name_values& names;
   const indexed_operands& indexed;
 
+  kernel_call(const detail::step& s, const frame_step& f, const scratch_of_kernel<T>& room,
+              const detail::name_values& n, const indexed_operands& lists)
+      : step_operands{s, f.slot}, frame(f), scratch(room), names(n), indexed(lists) {}
   const T* in(int k) const {
-    return static_cast<const T*>(k < 2 && indexed.from[k] != nullptr ? indexed.from[k]
-                                                                     : frame.slot[k].data());
+    return k < 2 && indexed.from[k] != nullptr ? static_cast<const T*>(indexed.from[k])
+                                               : step_operands::in<T>(k);
   }
-  const std::int32_t* index(int k) const { return static_cast<const std::int32_t*>(frame.slot[k].data()); }
-  template <class Y = T> Y* out() const { return static_cast<Y*>(frame.slot[step.loads].data()); }
-  const shape& operand(int k) const { return frame.slot[k].s; }
-  const shape& result() const { return frame.slot[step.loads].s; }
-  // Of the axis that the attribute names: how many elements stand before it and after it in s.
-  int axis() const { return static_cast<int>(step.attr); }
-  index_t before_axis(const shape& s) const { return product(s, 0, axis()); }
-  index_t after_axis(const shape& s) const { return product(s, axis() + 1, s.rank); }
+  const std::int32_t* index(int k) const { return step_operands::in<std::int32_t>(k); }
+  template <class Y = T> Y* out() const { return step_operands::out<Y>(); }
 };
 // The kernel of op O. Its family specialises it beside the kernel:
 //   template <> struct kernel_for<op::pad> {

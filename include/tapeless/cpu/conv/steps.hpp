@@ -8,9 +8,9 @@
 #include "../../expr/op.hpp"
 #include "../../ops/conv.hpp"
 #include "../../ops/window.hpp"
+#include "../../plan/ir/kernel_extents.hpp"
 #include "../../plan/ir/step.hpp"
 #include "../base/operand.hpp"
-#include "../pool/window.hpp"
 #include "bf16.hpp"
 #include "conv.hpp"
 
@@ -21,27 +21,6 @@ constexpr conv_pass pass_of(detail::op o) {
          : o == detail::op::conv_dgrad ? conv_pass::dgrad
                                        : conv_pass::wgrad;
 }
-// image, w, result: of fprop, whichever of them the step (or node) computes
-template <class Step> constexpr conv_extents conv_of(const Step& s, const shape& image, const shape& w,
-                                                     const shape& result) {
-  const shape x = detail::image_of(image, s.attr2), y = detail::image_of(result, s.attr2);
-  auto e = sliding<conv_extents>(s, x, y);
-  e.n = x.d[0];
-  e.c = x.d[1];
-  e.k = w.d[0];
-  e.r = w.d[2];
-  e.s = w.d[3];
-  e.groups = detail::groups_of(s.attr2);
-  e.winograd = detail::winograd_of(s.attr2);
-  e.nhwc = detail::is_nhwc(s.attr2);
-  return e;
-}
-template <class Step> constexpr conv_extents conv_of(const Step& s, const shape (&q)[3]) {
-  return s.o == detail::op::conv_fprop   ? conv_of(s, q[0], q[1], q[2])
-         : s.o == detail::op::conv_dgrad ? conv_of(s, q[2], q[1], q[0])
-                                         : conv_of(s, q[0], q[2], q[1]);
-}
-
 constexpr bool is_small(const conv_kernel&) { return false; }
 constexpr bool is_small(const conv_bf16_kernel&) { return false; }
 

@@ -3,6 +3,7 @@
 //
 // Kernel steps: from the slots of a step to the call of its kernel, a branch for each op.
 #pragma once
+#include "../../plan/ir/kernel_extents.hpp"
 #include "../conv/steps.hpp"
 #include "../matmul/steps.hpp"
 #include "../move/cumsum.hpp"
@@ -51,7 +52,7 @@ template <op O, auto K, class T, class Team>
 [[gnu::noinline]] void run_kernel(const Team& team, const step& s, const frame_step& f,
                                   const scratch_of_kernel<T>& scratch, const detail::name_values& names,
                                   const indexed_operands& indexed = {}) {
-  kernel_for<O>::template run<K, T>(team, kernel_call<T>{s, f, scratch, names, indexed});
+  kernel_for<O>::template run<K, T>(team, kernel_call<T>(s, f, scratch, names, indexed));
 }
 
 // Rows [lo, hi) of a step whose first operand and result have the same outermost axis. result: the address of row 0

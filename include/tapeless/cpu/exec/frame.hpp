@@ -5,27 +5,13 @@
 // read it.
 #pragma once
 #include <type_traits>
-#include "../../core/dtype.hpp"
 #include "../../ops/matmul.hpp"
+#include "../../plan/frame.hpp"
 #include "../../plan/ir/step.hpp"
 #include "../base/operand.hpp" // IWYU pragma: export
 #include "full_selection.hpp"  // IWYU pragma: export
 
 namespace tapeless::cpu {
-
-// a, b, c: shapes of the operands and the result of a step, as numbers
-constexpr matmul_extents matmul_of(const step& s, const shape& a, const shape& b, const shape& c) {
-  matmul_extents e;
-  e.ta = (s.attr & 1u) != 0;
-  e.tb = (s.attr & 2u) != 0;
-  e.batch = product(c, 0, c.rank - 2);
-  e.m = c.d[c.rank - 2];
-  e.n = c.d[c.rank - 1];
-  e.k = detail::cols(a, e.ta);
-  e.a_batched = e.batch != 1 && product(a, 0, a.rank - 2) == e.batch;
-  e.b_batched = e.batch != 1 && product(b, 0, b.rank - 2) == e.batch;
-  return e;
-}
 
 // The frame of one program, in the block that bind allocates.
 template <const auto& P> struct frame {
@@ -52,7 +38,6 @@ template <const auto& P> struct frame {
   }
   void fill(detail::run_context& c) {
     using detail::eval;
-    using detail::place;
     context = &c;
     names = c.names;
     scratch = c.scratch;
@@ -62,33 +47,11 @@ template <const auto& P> struct frame {
     for (int k = 0; k < P.extents; ++k) extent[k] = eval(P.extent[k], names);
     for (int k = 0; k < P.slots; ++k) {
       const detail::slot& q = P.slot_[k];
-      frame_slot& f = slot[k];
-      const index_t start = eval(q.offset[0], names) + eval(q.offset[1], names);
-      f.start = 0;
-      f.offset = start * detail::size_of(q.t);
       const detail::location& at = [&]() -> const detail::location& {
         if constexpr (P.counted > 0) return selection.at(k, names);
         else return q.at;
       }();
-      switch (at.where) {
-        case place::input: f.source = c.input + at.index; break;
-        case place::result: f.source = c.result + at.index; break;
-        case place::arena:
-          f.source = &part[at.index];
-          f.offset += at.offset * c.part_unit[at.index];
-          break;
-        case place::sweep: f.source = &nothing; break; // each member has its own rows: see base_of
-        default:
-          f.source = &nothing;
-          f.offset = 0;
-          f.start = start;
-          break;
-      }
-      f.s = q.s;
-      for (int a = 0; a < max_rank; ++a) {
-        f.stride[a] = eval(q.stride[a], names);
-        f.s.d[a] = eval(q.s.d[a], names);
-      }
+      detail::fill_slot(slot[k], q, at, c, part, &nothing);
     }
     for (int i = 0; i < P.steps; ++i) {
       const detail::step& s = P.step_[i];

@@ -4,16 +4,15 @@
 // From the shapes of a step to its kernel, the scratch that the kernel needs, and whether it reads rows by a list.
 #include "../../core/bf16.hpp"
 #include "../../ops/matmul.hpp"
+#include "../../plan/ir/kernel_extents.hpp"
 #include "../conv/bf16.hpp"
-#include "../conv/kernels.hpp"
+#include "../conv/conv.hpp"
 #include "../conv/steps.hpp"
+#include "../matmul/bf16.hpp"
 #include "../matmul/matmul.hpp"
 #include "../matmul/small.hpp"
 #include "extents.hpp"
 #include "frame.hpp"
-#include "../matmul/tile.hpp"
-#include "../matmul/bf16.hpp"
-#include "../conv/conv.hpp"
 
 namespace tapeless::cpu {
 

@@ -6,6 +6,7 @@
 #pragma once
 #include <algorithm>
 #include "../../core/dtype.hpp"
+#include "../../plan/ir/kernel_extents.hpp"
 #include "../../plan/ir/step.hpp"
 #include "../conv/steps.hpp"
 #include "../fused/chunks.hpp"

@@ -63,20 +63,6 @@ void fold(const Team& team, const unfold_extents& e, const T* dy, T* dx) {
 }
 
 // ---- steps
-// x: the operand of unfold, the result of fold
-constexpr unfold_extents unfold_of(const detail::step& s, const shape& x) {
-  const detail::axis_window a = detail::unpack_axis(s.attr);
-  return {.n = x.d[0],
-          .c = x.d[1],
-          .d = x.d[2],
-          .area = x.d[3] * x.d[4],
-          .taps = a.taps,
-          .out = a.count(x.d[2]),
-          .stride = a.stride,
-          .front = a.front,
-          .dil = a.dilation};
-}
-
 template <> struct kernel_for<detail::op::unfold> {
   template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
     using V = simd<std::conditional_t<std::is_same_v<T, bf16>, float, T>>;

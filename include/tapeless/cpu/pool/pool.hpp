@@ -14,7 +14,6 @@
 #include <limits>
 
 #include "../../expr/op.hpp"
-#include "../../ops/pool.hpp"
 #include "../../ops/window.hpp"
 #include "../../plan/ir/step.hpp"
 #include "../base/long_sums.hpp"
@@ -189,23 +188,6 @@ template <class T, team Team, class V = simd<T>> void window_spread(const Team& 
         t.each_tap(e, [&](index_t here, auto) { plane[here] += factor * from[t.at]; });
       }
   });
-}
-
-constexpr window_extents window_of(const detail::step& s, const shape& image, const shape& result) {
-  using detail::image_of;
-  const shape x = image_of(image, s.attr2), y = image_of(result, s.attr2);
-  const pair2 k = detail::unpack_kernel(s.attr2);
-  auto e = sliding<window_extents>(s, x, y);
-  const bool nhwc = detail::is_nhwc(s.attr2);
-  e.planes = nhwc ? x.d[0] : x.d[0] * x.d[1];
-  e.inner = nhwc ? x.d[1] : 1;
-  e.r = k.h;
-  e.s = k.w;
-  return e;
-}
-template <class T> constexpr T window_factor(const detail::step& s) {
-  const pair2 k = detail::unpack_kernel(s.attr2);
-  return detail::is_mean(s.attr2) ? static_cast<T>(1.0 / (k.h * k.w)) : T(1);
 }
 
 // ---- steps

@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "../../core/geometry.hpp"
-#include "../../core/shape.hpp"
 #include "../../ops/window.hpp"
 #include "../base/simd.hpp"
 
@@ -67,23 +66,5 @@ struct window {
     });
   }
 };
-
-// The extents that convolution and pooling share: of image x, output y and the sliding window.
-template <class Extents, class Step> constexpr Extents sliding(const Step& s, const shape& x,
-                                                               const shape& y) {
-  const detail::window_attributes a = detail::unpack(s.attr);
-  Extents e;
-  e.h = x.d[2];
-  e.w = x.d[3];
-  e.p = y.d[2];
-  e.q = y.d[3];
-  e.stride_h = a.stride.h;
-  e.stride_w = a.stride.w;
-  e.pad_top = a.padding.top;
-  e.pad_left = a.padding.left;
-  e.dil_h = a.dilation.h;
-  e.dil_w = a.dilation.w;
-  return e;
-}
 
 } // namespace tapeless::cpu
