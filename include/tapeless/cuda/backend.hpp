@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// A device as a back end: each step of a plan is a launch or two, one after another. Device: what launches, see exec/launch.hpp.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include "../core/bf16.hpp"
+#include "../plan/backend.hpp"
+#include "../plan/ir/step.hpp"
+#include "cost_model.hpp"
+#include "exec/frame.hpp"
+#include "exec/kernels.hpp"
+#include "exec/launch.hpp"
+#include "exec/loop_step.hpp"
+
+namespace tapeless {
+
+struct cuda_space {}; // memory of the device
+
+namespace cuda {
+
+struct scratch_need {
+  extent_t each = 0, shared = 0, packed = 0;
+};
+
+template <class Device> struct backend {
+  using team_type = Device;
+  using space = cuda_space;
+  using cost_model = cuda::cost_model;
+  // Values have buffers: nothing passes through them in pieces.
+  static constexpr detail::plan_rules rules{.layouts = false, .sweeps = false, .epilogues = false, .chunks = 0};
+  template <const auto& P> using frame_type = frame<P>;
+
+  template <const auto& P> static constexpr scratch_need scratch() {
+    scratch_need r;
+    for (int i = 0; i < P.steps; ++i)
+      if (P.step_[i].fused && partial_bytes(P.step_[i]) > r.shared) r.shared = partial_bytes(P.step_[i]);
+    return r;
+  }
+  template <const auto& P, int I> static void run_step(const Device& device, const frame<P>& f) {
+    if constexpr (!P.step_[I].at_load) execute<P, I>(device, f);
+  }
+  template <const auto& P, int I> static void load_step(const Device& device, const frame<P>& f) {
+    if constexpr (P.step_[I].at_load) execute<P, I>(device, f);
+  }
+
+private:
+  template <const auto& P, int I> static void execute(const Device& device, const frame<P>& f) {
+    constexpr detail::step s = P.step_[I];
+    if constexpr (s.fused) loop_step<P, I>::run(device, f);
+    else {
+      using T = decltype(zero_of<P.slot_[s.slot0].t>());
+      kernel_for<s.o>::launch(device, kernel_call<T>{{P.step_[I], f.slot + s.slot0}});
+    }
+  }
+  template <dtype Type> static constexpr auto zero_of() {
+    if constexpr (Type == dtype::f32) return float{};
+    else if constexpr (Type == dtype::f64) return double{};
+    else if constexpr (Type == dtype::bf16) return bf16{};
+    else if constexpr (Type == dtype::i32) return std::int32_t{};
+    else return bool{};
+  }
+};
+
+} // namespace cuda
+} // namespace tapeless

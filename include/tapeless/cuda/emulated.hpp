@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// emulated_device: runs the kernels on the host, a block and a thread after another, to test them where no device is.
+#pragma once
+#include "../core/geometry.hpp"
+#include "exec/launch.hpp"
+#include "kernels/block.hpp"
+#include "kernels/matmul.hpp"
+
+namespace tapeless::cuda {
+
+struct emulated_device {
+  static constexpr count_t blocks = 7; // fewer than there are groups: threads go on to the next ones
+  template <class Kernel> void launch(const Kernel& k, count_t, int = 1) const {
+    for (count_t b = blocks; b-- > 0;) k(host_block{b, blocks}); // the last block first
+  }
+  template <class T, class X> void matmul(const matmul_extents& e, const X* a, const X* b, T* c) const {
+    const count_t items = counted(e.batch * e.m * e.n);
+    launch(matmul_kernel<T, X>{a, b, c, items, e}, items);
+  }
+  // As a team.
+  int size() const { return 1; }
+  bool start() const { return true; }
+};
+
+} // namespace tapeless::cuda

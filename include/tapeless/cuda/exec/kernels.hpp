@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The kernels of ops that have a step of their own.
+#pragma once
+#include <type_traits>
+#include "../../core/bf16.hpp"
+#include "../kernels/conv.hpp"
+#include "../kernels/cumsum.hpp"
+#include "../kernels/index.hpp"
+#include "../kernels/matmul.hpp"
+#include "../kernels/pool.hpp"
+#include "../kernels/shape.hpp"
+#include "../kernels/unfold.hpp"
+#include "launch.hpp"
+
+namespace tapeless::cuda {
+
+template <> struct kernel_for<detail::op::pad> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    const shape &x = c.operand(0), &y = c.result();
+    device.launch(pad_kernel<T>{c.in(0), c.out(), c.results(), c.axis_of(x), c.axis_of(y), c.after(x),
+                                counted(static_cast<index_t>(c.step.attr2))},
+                  c.results());
+  }
+};
+template <> struct kernel_for<detail::op::concat> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    const shape &a = c.operand(0), &b = c.operand(1);
+    device.launch(concat_kernel<T>{c.in(0), c.in(1), c.out(), c.results(), c.axis_of(a), c.axis_of(b), c.after(a)},
+                  c.results());
+  }
+};
+template <> struct kernel_for<detail::op::gather> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    const shape &x = c.operand(0), &at = c.operand(1);
+    device.launch(gather_kernel<T>{c.in(0), c.index(1), c.out(), c.results(), c.axis_of(x), counted(elements_of(at)),
+                                   c.after(x)},
+                  c.results());
+  }
+};
+template <> struct kernel_for<detail::op::scatter_add> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    const shape &x = c.result(), &at = c.operand(1);
+    device.launch(scatter_add_kernel<T>{c.in(0), c.index(1), c.step.loads > 2 ? c.in(2) : nullptr, c.out(),
+                                        c.results(), c.axis_of(x), counted(elements_of(at)), c.after(x)},
+                  c.results());
+  }
+};
+template <> struct kernel_for<detail::op::argmax> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    argmax_kernel<T> k{c.in(0), c.template out<std::int32_t>(), c.results(), 1, 0, 0, {}, {}, {}, {}};
+    const shape& x = c.operand(0);
+    index_t stride = 1;
+    for (int a = x.rank - 1; a >= 0; --a) {
+      const count_t n = counted(x.d[a]);
+      if (((c.step.attr >> a) & 1u) != 0) {
+        k.reduced_extent[k.reduced] = n;
+        k.reduced_stride[k.reduced++] = stride;
+        k.positions = counted(index_t{k.positions} * n);
+      } else {
+        k.kept_extent[k.kept] = n;
+        k.kept_stride[k.kept++] = stride;
+      }
+      stride *= n;
+    }
+    device.launch(k, c.results());
+  }
+};
+template <> struct kernel_for<detail::op::cumsum> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    const shape& x = c.operand(0);
+    const count_t lines = counted(c.before_axis(x) * c.after_axis(x));
+    device.launch(cumsum_kernel<T>{c.in(0), c.out(), lines, c.axis_of(x), c.after(x), c.step.attr2 != 0}, lines);
+  }
+};
+
+// Sums of products of bf16 are float.
+template <class X> using sum_of_products = std::conditional_t<std::is_same_v<X, bf16>, float, X>;
+
+template <> struct kernel_for<detail::op::matmul> {
+  template <class X, class Device> static void launch(const Device& device, const kernel_call<X>& c) {
+    using T = sum_of_products<X>;
+    device.template matmul<T, X>(detail::matmul_of(c.step, c.operand(0), c.operand(1), c.result()), c.in(0), c.in(1),
+                                 c.template out<T>());
+  }
+};
+
+template <template <class, class> class Kernel> struct conv_kernel_for {
+  template <class X, class Device> static void launch(const Device& device, const kernel_call<X>& c) {
+    using T = sum_of_products<X>;
+    const shape q[3] = {c.operand(0), c.operand(1), c.result()};
+    device.launch(Kernel<T, X>{{c.in(0), c.in(1), c.template out<T>(), c.results(), detail::conv_of(c.step, q)}},
+                  c.results(), Kernel<T, X>::lanes);
+  }
+};
+template <> struct kernel_for<detail::op::conv_fprop> : conv_kernel_for<conv_fprop_kernel> {};
+template <> struct kernel_for<detail::op::conv_dgrad> : conv_kernel_for<conv_dgrad_kernel> {};
+template <> struct kernel_for<detail::op::conv_wgrad> : conv_kernel_for<conv_wgrad_kernel> {};
+
+template <> struct kernel_for<detail::op::unfold> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    device.launch(unfold_kernel<T>{c.in(0), c.out(), c.results(), detail::unfold_of(c.step, c.operand(0))},
+                  c.results());
+  }
+};
+template <> struct kernel_for<detail::op::fold> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    device.launch(fold_kernel<T>{c.in(0), c.out(), c.results(), detail::unfold_of(c.step, c.result())}, c.results());
+  }
+};
+
+template <class T> window_extents windows_of_operand(const kernel_call<T>& c) {
+  return detail::window_of(c.step, c.operand(0), c.result());
+}
+template <class T> window_extents windows_of_result(const kernel_call<T>& c) {
+  return detail::window_of(c.step, c.result(), c.operand(0));
+}
+template <> struct kernel_for<detail::op::window_max> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    device.launch(window_max_kernel<T>{c.in(0), c.out(), nullptr, c.results(), windows_of_operand(c)}, c.results());
+  }
+};
+template <> struct kernel_for<detail::op::window_argmax> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    device.launch(window_max_kernel<T>{c.in(0), nullptr, c.template out<std::int32_t>(), c.results(),
+                                       windows_of_operand(c)},
+                  c.results());
+  }
+};
+template <> struct kernel_for<detail::op::window_gather> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    device.launch(window_gather_kernel<T>{c.in(0), c.index(1), c.out(), c.results(), windows_of_operand(c)},
+                  c.results());
+  }
+};
+template <> struct kernel_for<detail::op::window_sum> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    device.launch(window_sum_kernel<T>{c.in(0), c.out(), detail::window_factor<T>(c.step), c.results(),
+                                       windows_of_operand(c)},
+                  c.results());
+  }
+};
+template <> struct kernel_for<detail::op::window_scatter> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    device.launch(window_transposed_kernel<T>{c.in(0), c.index(1), c.out(), T(1), c.results(), windows_of_result(c)},
+                  c.results());
+  }
+};
+template <> struct kernel_for<detail::op::window_spread> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    device.launch(window_transposed_kernel<T>{c.in(0), nullptr, c.out(), detail::window_factor<T>(c.step), c.results(),
+                                              windows_of_result(c)},
+                  c.results());
+  }
+};
+
+} // namespace tapeless::cuda

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// What a device does: device.launch(kernel, members, lanes) runs a kernel whose threads go through `members`, `lanes`
+// threads each. kernel_for<op>: which kernel a step of this op launches.
+#pragma once
+#include "../../core/error.hpp"
+#include "../../expr/op.hpp"
+#include "../../plan/frame.hpp"
+#include "../kernels/block.hpp"
+
+namespace tapeless::cuda {
+
+// n, which a launch counts in 32 bits.
+inline count_t counted(index_t n) {
+  if (n > index_t{most_counted})
+    detail::refuse("tapeless: cuda: run: a step of %lld elements: at most 4026531840, the kernels count in 32 bits",
+                   static_cast<long long>(n));
+  return static_cast<count_t>(n);
+}
+inline index_t elements_of(const shape& s) { return detail::product(s, 0, s.rank); }
+
+// A call of a kernel whose operands have elements of T.
+template <class T> struct kernel_call : detail::step_operands {
+  const T* in(int k) const { return step_operands::in<T>(k); }
+  const std::int32_t* index(int k) const { return step_operands::in<std::int32_t>(k); }
+  template <class Y = T> Y* out() const { return step_operands::out<Y>(); }
+  // (outer, axis, inner) of x along the axis of the attribute
+  count_t axis_of(const shape& x) const { return counted(x.d[axis()]); }
+  count_t before(const shape& x) const { return counted(before_axis(x)); }
+  count_t after(const shape& x) const { return counted(after_axis(x)); }
+  count_t results() const { return counted(elements_of(result())); }
+};
+// Its family specialises it:
+//   template <> struct kernel_for<op::pad> {
+//     template <class T, class Device> static void launch(const Device&, const kernel_call<T>&);
+//   };
+template <detail::op O> struct kernel_for {
+  static_assert(O == detail::op::count_,
+                "tapeless: cuda: this op has no kernel for the device yet: docs/reference/ops.md lists those that have");
+};
+
+} // namespace tapeless::cuda

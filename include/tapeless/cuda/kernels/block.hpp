@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// What a kernel sees of the threads that run it. The headers of this folder are one text for two compilers: that of the
+// device, and that of the host, where blocks and threads are loops. So tests and sanitizers see the kernels themselves. They
+// include each other and headers without std alone. A kernel is an object: its members are the arguments, block runs it.
+//   kernel(block)
+//   block.each(n, f)                             f(i) for i in [0, n), each by one thread of the grid
+//   block.groups<G, R>(n, each, combine, end)    for i in [0, n), each by a group of G threads, neighbours in a warp:
+//                                                r = each(i, lane) of all lanes, combined as a tree; end(i, r) by one lane
+// The order of a combination depends on G alone: sums have the same bits on each device, and on the host but for functions
+// and contraction.
+#pragma once
+#include <cstdint>
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define TAPELESS_KERNEL __host__ __device__ __forceinline__
+#define TAPELESS_UNROLL _Pragma("unroll")
+#else
+#define TAPELESS_KERNEL [[gnu::always_inline]] inline
+#define TAPELESS_UNROLL _Pragma("GCC unroll 8")
+#endif
+
+namespace tapeless::cuda {
+
+using index_t = std::int64_t;
+using count_t = std::uint32_t; // of what the threads of a launch go through: at most most_counted
+
+inline constexpr count_t block_threads = 256, most_counted = 0xf0000000u;
+
+// Blocks and threads as loops.
+struct host_block {
+  count_t index = 0, blocks = 1;
+  template <class F> void each(count_t n, F&& f) const {
+    for (std::uint64_t first = std::uint64_t{index} * block_threads; first < n;
+         first += std::uint64_t{blocks} * block_threads)
+      for (std::uint64_t i = first; i < first + block_threads && i < n; ++i) f(static_cast<count_t>(i));
+  }
+  template <int G, class R, class Each, class Combine, class End>
+  void groups(count_t n, Each&& each, Combine&& combine, End&& end) const {
+    static_assert(G <= 32 && (G & (G - 1)) == 0);
+    constexpr std::uint64_t per = block_threads / G;
+    for (std::uint64_t first = index * per; first < n; first += blocks * per)
+      for (std::uint64_t i = first; i < first + per && i < n; ++i) {
+        R r[G];
+        for (int lane = 0; lane < G; ++lane) r[lane] = each(static_cast<count_t>(i), static_cast<count_t>(lane));
+        for (int d = G / 2; d > 0; d /= 2)
+          for (int l = 0; l < d; ++l) combine(r[l], r[l + d]);
+        end(static_cast<count_t>(i), r[0]);
+      }
+  }
+};
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+struct device_block {
+  template <class F> __device__ __forceinline__ void each(count_t n, F&& f) const {
+    // most_counted leaves room: i does not wrap
+    for (count_t i = blockIdx.x * block_threads + threadIdx.x; i < n; i += gridDim.x * block_threads) f(i);
+  }
+  // R is an array x of numbers.
+  template <class R> __device__ __forceinline__ static R from_lane(const R& r, int d) {
+    R y;
+    constexpr int n = sizeof(r.x) / sizeof(r.x[0]);
+    TAPELESS_UNROLL
+    for (int k = 0; k < n; ++k) y.x[k] = __shfl_down_sync(0xffffffffu, r.x[k], d);
+    return y;
+  }
+  template <int G, class R, class Each, class Combine, class End>
+  __device__ __forceinline__ void groups(count_t n, Each&& each, Combine&& combine, End&& end) const {
+    constexpr count_t per = block_threads / G;
+    const count_t g = threadIdx.x / G, lane = threadIdx.x % G;
+    for (count_t first = blockIdx.x * per; first < n; first += gridDim.x * per) {
+      const bool mine = first + g < n;
+      R r{};
+      if (mine) r = each(first + g, lane);
+      if constexpr (G > 1)
+        for (int d = G / 2; d > 0; d /= 2) combine(r, from_lane(r, d));
+      if (mine && lane == 0) end(first + g, r);
+    }
+  }
+};
+template <class Kernel> __global__ void __launch_bounds__(block_threads) run_kernel(const Kernel k) {
+  k(device_block{});
+}
+#endif
+
+} // namespace tapeless::cuda

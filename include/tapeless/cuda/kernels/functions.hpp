@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The functions of one or two numbers, by op: those of the device's library, or of the host's.
+#pragma once
+#include "../../core/bf16.hpp"
+#include "../../expr/op.hpp"
+#include "block.hpp"
+#if defined(__CUDACC_RTC__)
+#define TAPELESS_MATH ::
+#else
+#include <cmath>
+#define TAPELESS_MATH std::
+#endif
+
+namespace tapeless::cuda {
+
+template <class T> TAPELESS_KERNEL T infinity() {
+  if constexpr (sizeof(T) == 4) return __builtin_bit_cast(T, std::uint32_t{0x7f800000u});
+  else return __builtin_bit_cast(T, std::uint64_t{0x7ff0000000000000u});
+}
+// A NaN wins.
+template <class T> TAPELESS_KERNEL T larger(T x, T y) { return x >= y || x != x ? x : y; }
+template <class T> TAPELESS_KERNEL T smaller(T x, T y) { return x <= y || x != x ? x : y; }
+
+// y = f(x)
+template <detail::op O, class T> TAPELESS_KERNEL T function(T x) {
+  using detail::op;
+  if constexpr (O == op::sqrt) return TAPELESS_MATH sqrt(x);
+  else if constexpr (O == op::exp) return TAPELESS_MATH exp(x);
+  else if constexpr (O == op::log) return TAPELESS_MATH log(x);
+  else if constexpr (O == op::tanh) return TAPELESS_MATH tanh(x);
+  else if constexpr (O == op::erf) return TAPELESS_MATH erf(x);
+  else if constexpr (O == op::sigmoid) {
+    // exp of what is not positive does not overflow
+    const T e = TAPELESS_MATH exp(x < 0 ? x : -x), small = e / (T(1) + e);
+    return x < 0 ? small : T(1) / (T(1) + e);
+  } else if constexpr (O == op::relu) return x <= 0 ? T(0) : x; // a NaN stays
+  else if constexpr (O == op::abs) return TAPELESS_MATH fabs(x);
+  else if constexpr (O == op::sign) return x > 0 ? T(1) : x < 0 ? T(-1) : x;
+  else if constexpr (O == op::sin) return TAPELESS_MATH sin(x);
+  else if constexpr (O == op::cos) return TAPELESS_MATH cos(x);
+  else if constexpr (O == op::tan) return TAPELESS_MATH tan(x);
+  else if constexpr (O == op::asin) return TAPELESS_MATH asin(x);
+  else if constexpr (O == op::acos) return TAPELESS_MATH acos(x);
+  else if constexpr (O == op::atan) return TAPELESS_MATH atan(x);
+  else if constexpr (O == op::sinh) return TAPELESS_MATH sinh(x);
+  else if constexpr (O == op::cosh) return TAPELESS_MATH cosh(x);
+  else if constexpr (O == op::asinh) return TAPELESS_MATH asinh(x);
+  else if constexpr (O == op::acosh) return TAPELESS_MATH acosh(x);
+  else if constexpr (O == op::atanh) return TAPELESS_MATH atanh(x);
+  else if constexpr (O == op::exp2) return TAPELESS_MATH exp2(x);
+  else if constexpr (O == op::expm1) return TAPELESS_MATH expm1(x);
+  else if constexpr (O == op::log1p) return TAPELESS_MATH log1p(x);
+  else if constexpr (O == op::log2) return TAPELESS_MATH log2(x);
+  else if constexpr (O == op::log10) return TAPELESS_MATH log10(x);
+  else if constexpr (O == op::rsqrt) return T(1) / TAPELESS_MATH sqrt(x);
+  else if constexpr (O == op::cbrt) return TAPELESS_MATH cbrt(x);
+  else if constexpr (O == op::floor) return TAPELESS_MATH floor(x);
+  else if constexpr (O == op::ceil) return TAPELESS_MATH ceil(x);
+  else if constexpr (O == op::round) return TAPELESS_MATH rint(x);
+  else if constexpr (O == op::softplus)
+    return larger(x, T(0)) + TAPELESS_MATH log1p(TAPELESS_MATH exp(-TAPELESS_MATH fabs(x)));
+  else if constexpr (O == op::narrow) return static_cast<T>(static_cast<float>(bf16(static_cast<float>(x))));
+  else static_assert(O == op::count_, "tapeless: an elementwise op has a line in cuda/kernels/functions.hpp");
+}
+// z = f(x, y)
+template <detail::op O, class T> TAPELESS_KERNEL T function(T x, T y) {
+  using detail::op;
+  if constexpr (O == op::div) return x / y;
+  else if constexpr (O == op::max) return larger(x, y);
+  else if constexpr (O == op::min) return smaller(x, y);
+  else if constexpr (O == op::pow) return TAPELESS_MATH pow(x, y);
+  else if constexpr (O == op::atan2) return TAPELESS_MATH atan2(x, y);
+  else static_assert(O == op::count_, "tapeless: an elementwise op has a line in cuda/kernels/functions.hpp");
+}
+
+} // namespace tapeless::cuda

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// gather, scatter_add, argmax. (outer, axis, inner) are the extents before, at and after the axis.
+#pragma once
+#include "sums.hpp"
+
+namespace tapeless::cuda {
+
+// y[o, j, i] = x[o, at[j], i]                         x: (outer, n, inner)   at: (count)   y: (outer, count, inner)
+// 0 where n is 0. y may be x where at[j] == j.   @pre 0 <= at[j] < n, or n == 0
+template <class T> struct gather_kernel {
+  const T* x;
+  const std::int32_t* at;
+  T* y;
+  count_t items, n, count, inner;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(items, [this](count_t e) {
+      const count_t i = e % inner, row = e / inner, j = row % count, o = row / count;
+      y[e] = n == 0 ? T{} : x[(static_cast<index_t>(o) * n + at[j]) * inner + i];
+    });
+  }
+};
+
+// x[o, k, i] = base[o, k, i] + sum of y[o, j, i] over at[j] == k, in the order of j     @pre 0 <= at[j] < n
+// base: nullptr for zeros; it may be x. A thread an element of x, which looks at each at[j].
+template <class T> struct scatter_add_kernel {
+  const T* y;
+  const std::int32_t* at;
+  const T* base;
+  T* x;
+  count_t items, n, count, inner;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(items, [this](count_t e) {
+      const count_t i = e % inner, row = e / inner, o = row / n;
+      const auto k = static_cast<std::int32_t>(row % n);
+      long_sum<T> sum;
+      if (base != nullptr) sum.add(base[e]);
+      for (count_t j = 0; j < count; ++j)
+        if (at[j] == k) sum.add(y[(static_cast<index_t>(o) * count + j) * inner + i]);
+      x[e] = sum.value();
+    });
+  }
+};
+
+// Row-major position, within the reduced axes, of the first maximum; a NaN counts as the maximum. Axes: the last one first.
+template <class T> struct argmax_kernel {
+  const T* x;
+  std::int32_t* y;
+  count_t items, positions;
+  int kept, reduced; // axes
+  count_t kept_extent[6], reduced_extent[6];
+  index_t kept_stride[6], reduced_stride[6];
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(items, [this](count_t e) {
+      const T* const from = x + place(e, kept, kept_extent, kept_stride);
+      T best = from[0];
+      count_t where = 0;
+      for (count_t p = 1; p < positions; ++p) {
+        const T v = from[place(p, reduced, reduced_extent, reduced_stride)];
+        if (v > best || (v != v && best == best)) best = v, where = p;
+      }
+      y[e] = static_cast<std::int32_t>(where);
+    });
+  }
+
+private:
+  TAPELESS_KERNEL static index_t place(count_t i, int axes, const count_t* extent, const index_t* stride) {
+    index_t at = 0;
+    for (int a = 0; a < axes; ++a) {
+      at += static_cast<index_t>(i % extent[a]) * stride[a];
+      i /= extent[a];
+    }
+    return at;
+  }
+};
+
+} // namespace tapeless::cuda

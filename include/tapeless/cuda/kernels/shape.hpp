@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// pad, concat: a thread an element of the result. (outer, axis, inner) are the extents before, at and after the axis.
+#pragma once
+#include "block.hpp"
+
+namespace tapeless::cuda {
+
+// y[o, lo + j, i] = x[o, j, i], zero elsewhere       x: (outer, n, inner)   y: (outer, m, inner)
+template <class T> struct pad_kernel {
+  const T* x;
+  T* y;
+  count_t items, n, m, inner, lo;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(items, [this](count_t e) {
+      const count_t i = e % inner, row = e / inner, j = row % m - lo, o = row / m; // j wraps around below 0
+      y[e] = j < n ? x[(static_cast<index_t>(o) * n + j) * inner + i] : T{};
+    });
+  }
+};
+// y = a and b side by side along the axis            a: (outer, n, inner)   b: (outer, m, inner)
+template <class T> struct concat_kernel {
+  const T *a, *b;
+  T* y;
+  count_t items, n, m, inner;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(items, [this](count_t e) {
+      const count_t i = e % inner, row = e / inner, j = row % (n + m), o = row / (n + m);
+      y[e] = j < n ? a[(static_cast<index_t>(o) * n + j) * inner + i]
+                   : b[(static_cast<index_t>(o) * m + (j - n)) * inner + i];
+    });
+  }
+};
+
+} // namespace tapeless::cuda
