@@ -97,6 +97,8 @@ TEST_CASE("functions: values and derivatives are right at kinks, at the ends of 
   CHECK(at([](auto x) { return log1p(x); }, -1) == pair(-inf, inf));
   CHECK(at([](auto x) { return cbrt(x); }, 0) == pair(0, inf));
   CHECK(at([](auto x) { return rsqrt(x); }, 0) == pair(inf, -inf));
+  CHECK(at([](auto x) { return rsqrt(x); }, 2.52e-206).second ==
+        doctest::Approx(-1.2498763e308).epsilon(1e-3)); // y / a would be infinite
   CHECK(at([](auto x) { return softplus(x); }, 1000) == pair(1000, 1));
   CHECK(at([](auto x) { return softplus(x); }, -1000) == pair(0, 0));
   CHECK(at([](auto x) { return sin(x); }, 1e22).first == doctest::Approx(-0.8522008497671888).epsilon(1e-15));

@@ -100,7 +100,7 @@ inline constexpr op_rule function_rules[] = {
   {op::log1p, "log1p", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar / (1.0 + c.x(0))); }},
   {op::log2, "log2", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (std::numbers::log2e / c.x(0))); }},
   {op::log10, "log10", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (std::numbers::log10e / c.x(0))); }},
-  {op::rsqrt, "rsqrt", kind::elementwise, per_output<2>, aligned(nowhere, nowhere, not_linear), [](vjp_context& c) { c.give(0, c.bar * (-0.5 * (c.y / c.x(0)))); }},
+  {op::rsqrt, "rsqrt", kind::elementwise, per_output<2>, aligned(nowhere, nowhere, not_linear), [](vjp_context& c) { c.give(0, c.bar * (-0.5 * c.y / c.x(0))); }},
   {op::cbrt, "cbrt", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar / (3.0 * square(c.y))); }},
   {op::floor, "floor", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
   {op::ceil, "ceil", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
