@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 #include "../core/bf16.hpp"
+#include "../core/element_type.hpp"
+#include "../core/extent.hpp"
 #include "../plan/backend.hpp"
 #include "../plan/ir/step.hpp"
 #include "cost_model.hpp"
@@ -29,7 +31,8 @@ template <class Device> struct backend {
   using space = cuda_space;
   using cost_model = cuda::cost_model;
   // Values have buffers: nothing passes through them in pieces.
-  static constexpr detail::plan_rules rules{.layouts = false, .sweeps = false, .epilogues = false, .chunks = 0};
+  static constexpr detail::plan_rules rules{
+      .layouts = false, .sweeps = false, .epilogues = false, .chunks = 0};
   template <const auto& P> using frame_type = frame<P>;
 
   template <const auto& P> static constexpr scratch_need scratch() {

@@ -4,7 +4,10 @@
 // frame: the values of a plan's monomials. bind fills it, and a run that brings other extents fills it again. Steps only
 // read it.
 #pragma once
+#include "../../core/shape.hpp"
+#include "../../plan/backend.hpp"
 #include "../../plan/frame.hpp"
+#include "../../plan/ir/arena.hpp"
 #include "../kernels/block.hpp"
 
 namespace tapeless::cuda {

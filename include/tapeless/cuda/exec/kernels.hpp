@@ -5,6 +5,10 @@
 #pragma once
 #include <type_traits>
 #include "../../core/bf16.hpp"
+#include "../../core/geometry.hpp"
+#include "../../core/shape.hpp"
+#include "../../expr/op.hpp"
+#include "../kernels/block.hpp"
 #include "../kernels/conv.hpp"
 #include "../kernels/cumsum.hpp"
 #include "../kernels/index.hpp"
@@ -27,15 +31,16 @@ template <> struct kernel_for<detail::op::pad> {
 template <> struct kernel_for<detail::op::concat> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
     const shape &a = c.operand(0), &b = c.operand(1);
-    device.launch(concat_kernel<T>{c.in(0), c.in(1), c.out(), c.results(), c.axis_of(a), c.axis_of(b), c.after(a)},
-                  c.results());
+    device.launch(
+        concat_kernel<T>{c.in(0), c.in(1), c.out(), c.results(), c.axis_of(a), c.axis_of(b), c.after(a)},
+        c.results());
   }
 };
 template <> struct kernel_for<detail::op::gather> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
     const shape &x = c.operand(0), &at = c.operand(1);
-    device.launch(gather_kernel<T>{c.in(0), c.index(1), c.out(), c.results(), c.axis_of(x), counted(elements_of(at)),
-                                   c.after(x)},
+    device.launch(gather_kernel<T>{c.in(0), c.index(1), c.out(), c.results(), c.axis_of(x),
+                                   counted(elements_of(at)), c.after(x)},
                   c.results());
   }
 };
@@ -71,7 +76,8 @@ template <> struct kernel_for<detail::op::cumsum> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
     const shape& x = c.operand(0);
     const count_t lines = counted(c.before_axis(x) * c.after_axis(x));
-    device.launch(cumsum_kernel<T>{c.in(0), c.out(), lines, c.axis_of(x), c.after(x), c.step.attr2 != 0}, lines);
+    device.launch(cumsum_kernel<T>{c.in(0), c.out(), lines, c.axis_of(x), c.after(x), c.step.attr2 != 0},
+                  lines);
   }
 };
 
@@ -81,8 +87,8 @@ template <class X> using sum_of_products = std::conditional_t<std::is_same_v<X, 
 template <> struct kernel_for<detail::op::matmul> {
   template <class X, class Device> static void launch(const Device& device, const kernel_call<X>& c) {
     using T = sum_of_products<X>;
-    device.template matmul<T, X>(detail::matmul_of(c.step, c.operand(0), c.operand(1), c.result()), c.in(0), c.in(1),
-                                 c.template out<T>());
+    device.template matmul<T, X>(detail::matmul_of(c.step, c.operand(0), c.operand(1), c.result()), c.in(0),
+                                 c.in(1), c.template out<T>());
   }
 };
 
@@ -90,8 +96,9 @@ template <template <class, class> class Kernel> struct conv_kernel_for {
   template <class X, class Device> static void launch(const Device& device, const kernel_call<X>& c) {
     using T = sum_of_products<X>;
     const shape q[3] = {c.operand(0), c.operand(1), c.result()};
-    device.launch(Kernel<T, X>{{c.in(0), c.in(1), c.template out<T>(), c.results(), detail::conv_of(c.step, q)}},
-                  c.results(), Kernel<T, X>::lanes);
+    device.launch(
+        Kernel<T, X>{{c.in(0), c.in(1), c.template out<T>(), c.results(), detail::conv_of(c.step, q)}},
+        c.results(), Kernel<T, X>::lanes);
   }
 };
 template <> struct kernel_for<detail::op::conv_fprop> : conv_kernel_for<conv_fprop_kernel> {};
@@ -106,7 +113,8 @@ template <> struct kernel_for<detail::op::unfold> {
 };
 template <> struct kernel_for<detail::op::fold> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
-    device.launch(fold_kernel<T>{c.in(0), c.out(), c.results(), detail::unfold_of(c.step, c.result())}, c.results());
+    device.launch(fold_kernel<T>{c.in(0), c.out(), c.results(), detail::unfold_of(c.step, c.result())},
+                  c.results());
   }
 };
 
@@ -118,7 +126,8 @@ template <class T> window_extents windows_of_result(const kernel_call<T>& c) {
 }
 template <> struct kernel_for<detail::op::window_max> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
-    device.launch(window_max_kernel<T>{c.in(0), c.out(), nullptr, c.results(), windows_of_operand(c)}, c.results());
+    device.launch(window_max_kernel<T>{c.in(0), c.out(), nullptr, c.results(), windows_of_operand(c)},
+                  c.results());
   }
 };
 template <> struct kernel_for<detail::op::window_argmax> {
@@ -143,14 +152,15 @@ template <> struct kernel_for<detail::op::window_sum> {
 };
 template <> struct kernel_for<detail::op::window_scatter> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
-    device.launch(window_transposed_kernel<T>{c.in(0), c.index(1), c.out(), T(1), c.results(), windows_of_result(c)},
-                  c.results());
+    device.launch(
+        window_transposed_kernel<T>{c.in(0), c.index(1), c.out(), T(1), c.results(), windows_of_result(c)},
+        c.results());
   }
 };
 template <> struct kernel_for<detail::op::window_spread> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
-    device.launch(window_transposed_kernel<T>{c.in(0), nullptr, c.out(), detail::window_factor<T>(c.step), c.results(),
-                                              windows_of_result(c)},
+    device.launch(window_transposed_kernel<T>{c.in(0), nullptr, c.out(), detail::window_factor<T>(c.step),
+                                              c.results(), windows_of_result(c)},
                   c.results());
   }
 };

@@ -5,6 +5,7 @@
 // threads each. kernel_for<op>: which kernel a step of this op launches.
 #pragma once
 #include "../../core/error.hpp"
+#include "../../core/shape.hpp"
 #include "../../expr/op.hpp"
 #include "../../plan/frame.hpp"
 #include "../kernels/block.hpp"
@@ -14,8 +15,9 @@ namespace tapeless::cuda {
 // n, which a launch counts in 32 bits.
 inline count_t counted(index_t n) {
   if (n > index_t{most_counted})
-    detail::refuse("tapeless: cuda: run: a step of %lld elements: at most 4026531840, the kernels count in 32 bits",
-                   static_cast<long long>(n));
+    detail::refuse(
+        "tapeless: cuda: run: a step of %lld elements: at most 4026531840, the kernels count in 32 bits",
+        static_cast<long long>(n));
   return static_cast<count_t>(n);
 }
 inline index_t elements_of(const shape& s) { return detail::product(s, 0, s.rank); }
@@ -36,8 +38,9 @@ template <class T> struct kernel_call : detail::step_operands {
 //     template <class T, class Device> static void launch(const Device&, const kernel_call<T>&);
 //   };
 template <detail::op O> struct kernel_for {
-  static_assert(O == detail::op::count_,
-                "tapeless: cuda: this op has no kernel for the device yet: docs/reference/ops.md lists those that have");
+  static_assert(
+      O == detail::op::count_,
+      "tapeless: cuda: this op has no kernel for the device yet: docs/reference/ops.md lists those that have");
 };
 
 } // namespace tapeless::cuda

@@ -5,9 +5,13 @@
 // sets of axes is a launch for each of them, the first of which also makes what is stored.
 #pragma once
 #include <utility>
+#include "../../core/extent.hpp"
 #include "../../ops/custom_op.hpp"
+#include "../../plan/frame.hpp"
 #include "../../plan/ir/step.hpp"
+#include "../kernels/block.hpp"
 #include "../kernels/loop.hpp"
+#include "../kernels/loop_code.hpp"
 #include "frame.hpp"
 #include "launch.hpp"
 
@@ -77,10 +81,10 @@ template <const auto& P, int I, int Of, int... K>
 struct words_of_step<P, I, Of, std::integer_sequence<int, K...>> {
   using type = words<word_of<P, I, Of>(K)...>;
 };
-template <const auto& P, int I, int Of> using words_of = typename words_of_step<
-    P, I, Of,
-    std::make_integer_sequence<int, 1 + P.step_[I].codes + P.step_[I].constants +
-                                        launches_of<P>{P.step_[I]}.stores(Of)>>::type;
+template <const auto& P, int I, int Of> using words_of =
+    typename words_of_step<P, I, Of,
+                           std::make_integer_sequence<int, 1 + P.step_[I].codes + P.step_[I].constants +
+                                                               launches_of<P>{P.step_[I]}.stores(Of)>>::type;
 
 // The lanes that share an item of step s: as many as the innermost axis has terms, up to a warp.
 constexpr int lanes_of(const detail::step& s, unsigned terms) {
@@ -103,7 +107,8 @@ struct term_split {
     if (items == 0 || terms == 0) return;
     const std::uint64_t threads = std::uint64_t{items} * lanes;
     std::uint64_t n = threads >= most_split_threads ? 1 : most_split_threads / threads;
-    if (const std::uint64_t most = terms / (8 * lanes); n > most) n = most > 0 ? most : 1; // 8 terms a lane, at least
+    if (const std::uint64_t most = terms / (8 * lanes); n > most)
+      n = most > 0 ? most : 1; // 8 terms a lane, at least
     chunk = static_cast<count_t>((terms + n - 1) / n);
     splits = (terms + chunk - 1) / chunk;
   }
@@ -160,7 +165,11 @@ template <const auto& P, int I> class loop_step {
         using T = typename loop::T;
         combine_kernel<T, y.is_max> c{static_cast<const T*>(k.partial[loop::sums_before(K)]),
                                       static_cast<T*>(k.memory.base[y.slot]),
-                                      k.items, k.splits, 0, {}, {}};
+                                      k.items,
+                                      k.splits,
+                                      0,
+                                      {},
+                                      {}};
         for (int a = 0; a < loop::axes; ++a)
           if (!loop::is_term(a)) {
             c.extent[c.axes] = k.extent[a];

@@ -43,7 +43,8 @@ struct host_block {
     for (std::uint64_t first = index * per; first < n; first += blocks * per)
       for (std::uint64_t i = first; i < first + per && i < n; ++i) {
         R r[G];
-        for (int lane = 0; lane < G; ++lane) r[lane] = each(static_cast<count_t>(i), static_cast<count_t>(lane));
+        for (int lane = 0; lane < G; ++lane)
+          r[lane] = each(static_cast<count_t>(i), static_cast<count_t>(lane));
         for (int d = G / 2; d > 0; d /= 2)
           for (int l = 0; l < d; ++l) combine(r[l], r[l + d]);
         end(static_cast<count_t>(i), r[0]);

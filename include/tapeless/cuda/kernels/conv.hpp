@@ -4,14 +4,14 @@
 // Convolution, see conv_extents: a thread an element of the result, which goes over its products. For the emulated device, and
 // where the library of convolutions cannot.
 #pragma once
-#include "../../core/bf16.hpp"
 #include "../../core/geometry.hpp"
 #include "block.hpp"
 
 namespace tapeless::cuda {
 
 // The index of a row of the output that sees row "at" of the input by tap r; -1: none.
-TAPELESS_KERNEL index_t seen_by(index_t at, index_t r, index_t dil, index_t pad, index_t stride, index_t outputs) {
+TAPELESS_KERNEL index_t seen_by(index_t at, index_t r, index_t dil, index_t pad, index_t stride,
+                                index_t outputs) {
   const index_t from = at + pad - r * dil;
   return from >= 0 && from % stride == 0 && from / stride < outputs ? from / stride : -1;
 }
@@ -46,7 +46,8 @@ template <class T, class X> struct conv_fprop_kernel : conv_kernel_base<T, X> {
         T part(0);
         for (index_t r = 0; r < e.r; ++r)
           for (index_t s = 0; s < e.s; ++s) {
-            const index_t h = i * e.stride_h - e.pad_top + r * e.dil_h, w = j * e.stride_w - e.pad_left + s * e.dil_w;
+            const index_t h = i * e.stride_h - e.pad_top + r * e.dil_h,
+                          w = j * e.stride_w - e.pad_left + s * e.dil_w;
             if (h >= 0 && h < e.h && w >= 0 && w < e.w)
               part += static_cast<T>(this->a[n * x.n + (first + c) * x.c + h * x.h + w * x.w]) *
                       static_cast<T>(this->b[((k * channels + c) * e.r + r) * e.s + s]);

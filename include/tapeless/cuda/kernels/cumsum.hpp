@@ -3,6 +3,7 @@
 //
 // cumsum along an axis: x, y (before, n, after); to_end: the sums begin at the end. A thread a line.
 #pragma once
+#include "block.hpp"
 #include "sums.hpp"
 
 namespace tapeless::cuda {

@@ -3,6 +3,7 @@
 //
 // gather, scatter_add, argmax. (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
+#include "block.hpp"
 #include "sums.hpp"
 
 namespace tapeless::cuda {

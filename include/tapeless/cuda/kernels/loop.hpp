@@ -6,6 +6,8 @@
 // A group of G threads has one item and one of `splits` ranges of its terms: G = 1 where neighbours along the innermost axis
 // are items, up to 32 where they are terms. combine_kernel adds up what the splits have summed, in their order.
 #pragma once
+#include "../../plan/ir/instruction.hpp"
+#include "block.hpp"
 #include "loop_code.hpp"
 
 namespace tapeless::cuda {

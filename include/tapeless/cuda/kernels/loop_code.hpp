@@ -7,7 +7,9 @@
 #pragma once
 #include "../../core/bf16.hpp"
 #include "../../core/element_type.hpp"
+#include "../../expr/op.hpp"
 #include "../../plan/ir/instruction.hpp"
+#include "block.hpp"
 #include "functions.hpp"
 
 namespace tapeless::cuda {
@@ -121,10 +123,10 @@ public:
   }
 
 private:
-  template <int K, class Y> TAPELESS_KERNEL static void load(Y& y, const loop_memory<W>& m, const index_t* at) {
+  template <int K, class Y> TAPELESS_KERNEL static void load(Y& y, const loop_memory<W>& m,
+                                                             const index_t* at) {
     constexpr instruction q = loop::at(K);
-    if constexpr (static_cast<access>(q.imm) == access::index)
-      y = static_cast<Y>(m.start[q.a] + at[q.a]);
+    if constexpr (static_cast<access>(q.imm) == access::index) y = static_cast<Y>(m.start[q.a] + at[q.a]);
     else if constexpr (q.t == dtype::bf16)
       y = static_cast<Y>(static_cast<float>(static_cast<const bf16*>(m.base[q.a])[at[q.a]]));
     else y = static_cast<const Y*>(m.base[q.a])[at[q.a]];

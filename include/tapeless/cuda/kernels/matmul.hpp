@@ -4,8 +4,8 @@
 // C[b] = op(A[b]) op(B[b]), see matmul_extents: a thread an element of C. For the emulated device, and where the library
 // of products cannot.
 #pragma once
-#include "../../core/bf16.hpp"
 #include "../../core/geometry.hpp"
+#include "block.hpp"
 #include "sums.hpp"
 
 namespace tapeless::cuda {

@@ -8,6 +8,7 @@
 // Elements of a window outside the plane do not exist; a window without elements gives 0. A thread an element of the result.
 #pragma once
 #include "../../core/geometry.hpp"
+#include "block.hpp"
 #include "conv.hpp"
 #include "functions.hpp"
 #include "sums.hpp"
@@ -18,7 +19,10 @@ namespace tapeless::cuda {
 struct plane_index {
   index_t z, i, j, c;
   TAPELESS_KERNEL plane_index(count_t at, index_t rows, index_t columns, index_t inner)
-      : z(at / inner / columns / rows), i(at / inner / columns % rows), j(at / inner % columns), c(at % inner) {}
+      : z(at / inner / columns / rows),
+        i(at / inner / columns % rows),
+        j(at / inner % columns),
+        c(at % inner) {}
 };
 // f(flat index in the plane) for each tap of window (i, j) inside the plane, in scan order.
 template <class F> TAPELESS_KERNEL void each_tap(const window_extents& e, index_t i, index_t j, F&& f) {

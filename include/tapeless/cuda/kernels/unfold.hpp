@@ -5,6 +5,7 @@
 // A thread an element of the result.
 #pragma once
 #include "../../core/geometry.hpp"
+#include "block.hpp"
 #include "sums.hpp"
 
 namespace tapeless::cuda {
@@ -30,7 +31,8 @@ template <class T> struct fold_kernel {
   unfold_extents e;
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(items, [this](count_t k) {
-      const index_t i = k % e.area, at = k / e.area % e.d, c = k / e.area / e.d % e.c, n = k / e.area / e.d / e.c;
+      const index_t i = k % e.area, at = k / e.area % e.d, c = k / e.area / e.d % e.c,
+                    n = k / e.area / e.d / e.c;
       long_sum<T> sum;
       for (index_t o = 0; o < e.out; ++o) {
         const index_t t = at + e.front - o * e.stride;
