@@ -23,6 +23,15 @@ protected:
     int all = no_node;  // the whole tensor; none: not made yet
     int base = no_node; // what the terms are added to; none: zeros
     const term* of[2] = {nullptr, nullptr};
+    // Has it a base if o has one, and terms with the same lists in the same order?
+    constexpr bool is_like(const form& o) const {
+      bool r = (base >= 0) == (o.base >= 0);
+      for (int p = 0; p < 2; ++p) {
+        r = r && (of[p] != nullptr) == (o.of[p] != nullptr);
+        if (r && of[p] != nullptr) r = of[p]->has_list_of(*o.of[p]);
+      }
+      return r;
+    }
   };
   vec<form> made_;
   block_list<term> terms_;

@@ -104,38 +104,35 @@ class scatter_pullup : row_forms {
     return r;
   }
 
-  // f(a + b) = f(a) + f(b) if f is linear in the operand that is a sum, and each term has a rule. The base stays apart
+  // f(a + b) = f(a) + f(b) if f is linear in the operands that are sums, and each term has a rule. The base stays apart
   // only from f that is elementwise, a view or a sum. In the end the rows are added to the base in place.
-  constexpr bool is_made_of_sum(int i, const shape (&s)[3]) {
+  constexpr bool is_made_of_sums(int i, const shape (&s)[3]) {
     const node& v = at(i);
-    const term* of[3] = {nullptr, nullptr, nullptr};
-    bool sum[3] = {false, false, false};
-    int k = no_node;
-    for (int j = 0; j < 3; ++j) {
-      of[j] = rows_of(v.in[j]);
-      sum[j] = is_sum(v.in[j]);
-      if (sum[j] && k >= 0) return false;
-      if (sum[j]) k = j;
-    }
-    if (k < 0 || !is_linear_in(v, sum)) return false;
-    const form x = made_[v.in[k]];
+    bool sum[3];
+    int first = no_node;
+    for (int k = 2; k >= 0; --k)
+      if (sum[k] = is_sum(v.in[k]); sum[k]) first = k;
+    if (first < 0 || !is_linear_in(v, sum)) return false;
+    const form x = made_[v.in[first]];
     if (x.base >= 0 &&
         (x.all >= 0 || (rule(v.o).k != kind::elementwise && rule(v.o).k != kind::view && v.o != op::sum)))
       return false;
+    for (int k = 0; k < 3; ++k)
+      if (sum[k] && !made_[v.in[k]].is_like(x)) return false;
     form r;
     const auto add_to_base = [&](int a) { r.base = r.base < 0 ? a : binary(g_, op::add, r.base, a); };
-    for (const term* const t : x.of)
-      if (t != nullptr) {
-        of[k] = t;
-        const term f = of_terms(i, of, s);
-        if (f.rows < 0) return false;
-        if (f.axis.found()) r.of[r.of[0] != nullptr ? 1 : 0] = kept(f);
-        else add_to_base(f.rows);
-      }
+    for (int p = 0; p < 2 && x.of[p] != nullptr; ++p) {
+      const term* of[3];
+      for (int k = 0; k < 3; ++k) of[k] = sum[k] ? made_[v.in[k]].of[p] : rows_of(v.in[k]);
+      const term t = of_terms(i, of, s);
+      if (t.rows < 0) return false;
+      if (t.axis.found()) r.of[r.of[0] != nullptr ? 1 : 0] = kept(t);
+      else add_to_base(t.rows);
+    }
     if (x.base >= 0) {
       int in[3] = {no_node, no_node, no_node};
-      for (int j = 0; j < 3; ++j)
-        if (v.in[j] >= 0) in[j] = j == k ? x.base : all(v.in[j]);
+      for (int k = 0; k < 3; ++k)
+        if (v.in[k] >= 0) in[k] = sum[k] ? made_[v.in[k]].base : all(v.in[k]);
       add_to_base(remade(v, in, v.s));
     }
     if (r.of[0] == nullptr) r = {r.base, no_node, {nullptr, nullptr}};
@@ -201,7 +198,7 @@ public:
         if (r.rows < 0) r = of_terms(i, of, s);
         if (r.axis.found()) made_[i].of[0] = kept(r);
         else if (r.rows >= 0) made_[i].all = r.rows;
-        else if (!is_made_of_sum(i, s) && !is_sum_of(i, 3) && !is_sum_of(i, 1) && !is_sum_of(i, 2)) {
+        else if (!is_made_of_sums(i, s) && !is_sum_of(i, 3) && !is_sum_of(i, 1) && !is_sum_of(i, 2)) {
           int in[3] = {no_node, no_node, no_node};
           for (int k = 0; k < 3; ++k)
             if (v.in[k] >= 0) in[k] = all(v.in[k]);
