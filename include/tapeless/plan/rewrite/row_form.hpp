@@ -14,7 +14,7 @@ class row_forms : protected graph_rewriter {
 protected:
   // Rows of a list, and zeros. A rule also returns a whole tensor in this way: then no axis is found.
   struct term {
-    int rows = no_node;
+    int rows = no_node; // none: all are zero
     row_list list;
     row_axis axis;
     constexpr bool has_list_of(const term& o) const { return list.id == o.list.id && axis.equals(o.axis); }
@@ -23,15 +23,6 @@ protected:
     int all = no_node;  // the whole tensor; none: not made yet
     int base = no_node; // what the terms are added to; none: zeros
     const term* of[2] = {nullptr, nullptr};
-    // Has it a base if o has one, and terms with the same lists in the same order?
-    constexpr bool is_like(const form& o) const {
-      bool r = (base >= 0) == (o.base >= 0);
-      for (int p = 0; p < 2; ++p) {
-        r = r && (of[p] != nullptr) == (o.of[p] != nullptr);
-        if (r && of[p] != nullptr) r = of[p]->has_list_of(*o.of[p]);
-      }
-      return r;
-    }
   };
   vec<form> made_;
   block_list<term> terms_;
@@ -78,11 +69,11 @@ protected:
   constexpr bool is_known_zero(int x) const { return made_[x].all >= 0 && is_zero(g_, made_[x].all); }
   // Is v linear in these operands, the others held fixed or known to be zero?
   constexpr bool is_linear_in(const node& v, const bool (&in)[3]) const {
-    bool with_zeros[3] = {in[0], in[1], in[2]};
-    for (int k = 0; k < 3; ++k) with_zeros[k] = in[k] || (v.in[k] >= 0 && is_known_zero(v.in[k]));
-    return is_linear(v, in) || is_linear(v, with_zeros);
+    const unsigned set = linear_with(v, bits_of(in));
+    bool r = set != 0;
+    for (int k = 0; k < 3; ++k) r = r && ((set >> k & 1u) == 0 || in[k] || is_known_zero(v.in[k]));
+    return r;
   }
-
   // The rows of a term of x, and zeros, in the order of a longer list that holds them.
   constexpr int among(const row_list& list, const term& t, int x) {
     if (t.list.id == list.id) return t.rows;

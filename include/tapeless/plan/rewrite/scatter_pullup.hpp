@@ -14,7 +14,9 @@ class scatter_pullup : row_forms {
   bool lists_meet_ = false; // two lists were added up
   unsigned covering_ = 0;   // bits of masks that together keep each row, or 0
 
-  using terms = const term* [3]; // of the operands of a node; null: the operand is whole
+  const term nothing_;
+  using terms =
+      const term* [3]; // of the operands of a node: rows, nothing_ or, if the operand is whole, null
 
   // Each rule returns what node i makes of these terms, or no rows.
 
@@ -26,13 +28,18 @@ class scatter_pullup : row_forms {
     const rows_of_operands r = where_rows_come_from(v, s, to, list.n);
     bool zero[3] = {false, false, false};
     for (int j = 0; j < 3; ++j)
-      zero[j] = of[j] != nullptr && list.holds(of[j]->list) && of[j]->axis.equals(r.operand[j]);
+      zero[j] = of[j] == &nothing_ ||
+                (of[j] != nullptr && list.holds(of[j]->list) && of[j]->axis.equals(r.operand[j]));
     if (!zero_outside(v, zero, [&](int j) { return is_known_zero(v.in[j]); })) return {};
     if (!list.distinct && !is_linear_in(v, zero)) return {};
     int in[3] = {no_node, no_node, no_node};
     for (int j = 0; j < 3; ++j)
       if (v.in[j] >= 0)
-        in[j] = zero[j] ? among(list, *of[j], v.in[j]) : gathered(all(v.in[j]), list, r.operand[j]);
+        in[j] = of[j] == &nothing_
+                    ? zeros(g_, at(v.in[j]).t,
+                            r.operand[j].found() ? with_rows(s[j], r.operand[j], list.count) : s[j])
+                : zero[j] ? among(list, *of[j], v.in[j])
+                          : gathered(all(v.in[j]), list, r.operand[j]);
     return {remade(v, in, with_rows(v.s, to, list.count)), list, to};
   }
   // A sum over the rows of operand k, or a gather of them by their own list, needs these rows alone.
@@ -65,7 +72,7 @@ class scatter_pullup : row_forms {
     int first = no_node;
     row_list list;
     for (int k = 2; k >= 0; --k)
-      if (of[k] != nullptr) {
+      if (of[k] != nullptr && of[k] != &nothing_) {
         const row_list& l = of[k]->list;
         if (l.mask < 0 || (first >= 0 && l.n != list.n)) return {};
         if (first >= 0 && (list.masks | l.masks) == covering_) return {};
@@ -76,7 +83,7 @@ class scatter_pullup : row_forms {
   }
   constexpr term of_terms(int i, const terms& of, const shape (&s)[3]) {
     for (int k = 0; k < 3; ++k)
-      if (of[k] != nullptr) {
+      if (of[k] != nullptr && of[k] != &nothing_) {
         term r = rows_in(of[k]->list, i, k, of, s);
         if (r.rows < 0) r = sum_over_rows(i, k, of, s);
         if (r.rows >= 0) return r;
@@ -104,75 +111,61 @@ class scatter_pullup : row_forms {
     return r;
   }
 
-  // f(a + b) = f(a) + f(b) if f is linear in the operands that are sums, and each term has a rule. The base stays apart
-  // only from f that is elementwise, a view or a sum. In the end the rows are added to the base in place.
-  constexpr bool is_made_of_sums(int i, const shape (&s)[3]) {
+  // f(a + b) = f(a) + f(b) if f is linear in the operands that are sums. The terms of those with a bit in `apart` stay
+  // terms, if each has a rule. The others are whole: f of them and of the bases is the base, as in the cotangent of
+  // batch normalisation. In the end the rows are added to the base in place.
+  constexpr bool is_sum_of_terms(int i, unsigned apart, const shape (&s)[3]) {
     const node& v = at(i);
-    bool sum[3];
-    int first = no_node;
-    for (int k = 2; k >= 0; --k)
-      if (sum[k] = is_sum(v.in[k]); sum[k]) first = k;
-    if (first < 0 || !is_linear_in(v, sum)) return false;
-    const form x = made_[v.in[first]];
-    if (x.base >= 0 &&
-        (x.all >= 0 || (rule(v.o).k != kind::elementwise && rule(v.o).k != kind::view && v.o != op::sum)))
-      return false;
+    unsigned sums = 0;
     for (int k = 0; k < 3; ++k)
-      if (sum[k] && !made_[v.in[k]].is_like(x)) return false;
+      if ((apart >> k & 1u) != 0 && v.in[k] >= 0 && made_[v.in[k]].of[0] != nullptr) sums |= 1u << k;
+    const unsigned linear = linear_with(v, sums);
+    if (linear == 0) return false;
+    form x[3];
+    const term* lists[2] = {nullptr, nullptr}; // a term of each list
+    bool with_base = false, keeps_base = v.adjoint && (rule(v.o).k == kind::elementwise ||
+                                                       rule(v.o).k == kind::view || v.o == op::sum);
+    for (int k = 0; k < 3; ++k) {
+      if ((linear >> k & 1u) == 0) continue;
+      if ((sums >> k & 1u) != 0) x[k] = made_[v.in[k]];
+      with_base = with_base || ((sums >> k & 1u) != 0 ? x[k].base >= 0 : !is_known_zero(v.in[k]));
+      keeps_base = keeps_base && x[k].all < 0;
+      for (const term* const t : x[k].of) {
+        int p = 0;
+        while (t != nullptr && p < max_terms_ && lists[p] != nullptr && !lists[p]->has_list_of(*t)) ++p;
+        if (p == max_terms_) {
+          lists_meet_ = true;
+          return false;
+        }
+        if (t != nullptr) lists[p] = t;
+      }
+    }
+    if (with_base ? !keeps_base : lists[1] == nullptr) return false;
     form r;
     const auto add_to_base = [&](int a) { r.base = r.base < 0 ? a : binary(g_, op::add, r.base, a); };
-    for (int p = 0; p < 2 && x.of[p] != nullptr; ++p) {
+    for (const term* const list : lists) {
+      if (list == nullptr) continue;
       const term* of[3];
-      for (int k = 0; k < 3; ++k) of[k] = sum[k] ? made_[v.in[k]].of[p] : rows_of(v.in[k]);
+      for (int k = 0; k < 3; ++k) {
+        of[k] = (linear >> k & 1u) != 0 ? &nothing_ : rows_of(v.in[k]);
+        for (const term* const t : x[k].of)
+          if (t != nullptr && t->has_list_of(*list)) of[k] = t;
+      }
       const term t = of_terms(i, of, s);
       if (t.rows < 0) return false;
       if (t.axis.found()) r.of[r.of[0] != nullptr ? 1 : 0] = kept(t);
       else add_to_base(t.rows);
     }
-    if (x.base >= 0) {
+    if (with_base) {
       int in[3] = {no_node, no_node, no_node};
-      for (int k = 0; k < 3; ++k)
-        if (v.in[k] >= 0) in[k] = sum[k] ? made_[v.in[k]].base : all(v.in[k]);
+      for (int k = 0; k < 3; ++k) {
+        if (v.in[k] < 0) continue;
+        in[k] = (sums >> k & 1u) == 0 ? all(v.in[k]) : x[k].base;
+        if (in[k] < 0) in[k] = zeros(g_, at(v.in[k]).t, s[k]);
+      }
       add_to_base(remade(v, in, v.s));
     }
     if (r.of[0] == nullptr) r = {r.base, no_node, {nullptr, nullptr}};
-    made_[i] = r;
-    return true;
-  }
-  // a + b or a - b: the terms of the operands with a bit in `apart` stay apart. Another operand is the base, such as in
-  // the cotangent of batch normalisation.
-  constexpr bool is_sum_of(int i, unsigned apart) {
-    const node& v = at(i);
-    if (v.o != op::add && v.o != op::sub) return false;
-    form r;
-    bool with_base = v.adjoint;
-    for (int k = 0; k < 2; ++k) {
-      const int x = v.in[k];
-      const auto plus = [&](int a, int b) { // b is of operand k
-        if (b < 0) return a;
-        if (a >= 0) return binary(g_, v.o, a, b);
-        return k == 1 && v.o == op::sub ? unary(g_, op::neg, b, v.t) : b;
-      };
-      form f{no_node, no_node, {nullptr, nullptr}};
-      if ((apart >> k & 1u) == 0) f.base = expand(g_, all(x), v.s);
-      else {
-        f = made_[x];
-        if (f.of[0] == nullptr || !(at(x).s == v.s)) return false;
-        with_base = with_base && f.all < 0;
-      }
-      for (const term* const t : f.of)
-        if (t != nullptr) {
-          int p = 0;
-          while (p < max_terms_ && r.of[p] != nullptr && !r.of[p]->has_list_of(*t)) ++p;
-          if (p == max_terms_) {
-            lists_meet_ = true;
-            return false;
-          }
-          r.of[p] = kept({plus(r.of[p] != nullptr ? r.of[p]->rows : no_node, t->rows), t->list, t->axis});
-        }
-      r.base = plus(r.base, f.base);
-    }
-    if (r.base >= 0 && !with_base) return false;
     made_[i] = r;
     return true;
   }
@@ -198,7 +191,7 @@ public:
         if (r.rows < 0) r = of_terms(i, of, s);
         if (r.axis.found()) made_[i].of[0] = kept(r);
         else if (r.rows >= 0) made_[i].all = r.rows;
-        else if (!is_made_of_sums(i, s) && !is_sum_of(i, 3) && !is_sum_of(i, 1) && !is_sum_of(i, 2)) {
+        else if (!is_sum_of_terms(i, 7, s) && !is_sum_of_terms(i, 1, s) && !is_sum_of_terms(i, 2, s)) {
           int in[3] = {no_node, no_node, no_node};
           for (int k = 0; k < 3; ++k)
             if (v.in[k] >= 0) in[k] = all(v.in[k]);
