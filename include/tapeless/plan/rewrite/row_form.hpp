@@ -34,9 +34,12 @@ protected:
     terms_.push_back(t);
     return &terms_[terms_.size() - 1];
   }
-  constexpr bool is_sum(int x) const { return x >= 0 && (made_[x].base >= 0 || made_[x].of[1] != nullptr); }
-  // The rows of x, if they are all of it; or null.
-  constexpr const term* rows_of(int x) const { return x < 0 || is_sum(x) ? nullptr : made_[x].of[0]; }
+  constexpr bool is_sum(int x) const { return made_[x].base >= 0 || made_[x].of[1] != nullptr; }
+  // x as an operand with one term: a sum of several is whole.
+  constexpr form operand(int x) const {
+    if (x < 0) return {};
+    return is_sum(x) ? form{made_[x].all, no_node, {nullptr, nullptr}} : made_[x];
+  }
   // The whole of node i.
   constexpr int all(int i) {
     if (made_[i].all >= 0) return made_[i].all;
@@ -52,7 +55,7 @@ protected:
     // It is computed from whole operands if all are made. A product is not: it may be infinite or NaN outside the rows.
     // Nor is where(mask, x, 0): it may need rows of x only.
     bool cheap = !is_sum(i) && ((rule(v.o).k == kind::elementwise && v.o != op::mul && v.o != op::div &&
-                                 !(v.o == op::where && rows_of(v.in[0]) != nullptr)) ||
+                                 !(v.o == op::where && operand(v.in[0]).of[0] != nullptr)) ||
                                 rule(v.o).k == kind::view);
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
@@ -66,12 +69,12 @@ protected:
       if (t != nullptr) r = scattered(t->rows, t->list, t->axis, v.s, r);
     return r;
   }
-  constexpr bool is_known_zero(int x) const { return made_[x].all >= 0 && is_zero(g_, made_[x].all); }
+  constexpr bool is_known_zero(const form& x) const { return x.all >= 0 && is_zero(g_, x.all); }
   // Is v linear in these operands, the others held fixed or known to be zero?
-  constexpr bool is_linear_in(const node& v, const bool (&in)[3]) const {
+  constexpr bool is_linear_in(const node& v, const bool (&in)[3], const form (&x)[3]) const {
     const unsigned set = linear_with(v, bits_of(in));
     bool r = set != 0;
-    for (int k = 0; k < 3; ++k) r = r && ((set >> k & 1u) == 0 || in[k] || is_known_zero(v.in[k]));
+    for (int k = 0; k < 3; ++k) r = r && ((set >> k & 1u) == 0 || in[k] || is_known_zero(x[k]));
     return r;
   }
   // The rows of a term of x, and zeros, in the order of a longer list that holds them.

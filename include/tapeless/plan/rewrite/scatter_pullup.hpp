@@ -14,81 +14,79 @@ class scatter_pullup : row_forms {
   bool lists_meet_ = false; // two lists were added up
   unsigned covering_ = 0;   // bits of masks that together keep each row, or 0
 
-  const term nothing_;
-  using terms =
-      const term* [3]; // of the operands of a node: rows, nothing_ or, if the operand is whole, null
+  using operands = form[3]; // of a node, each with one term or whole
 
-  // Each rule returns what node i makes of these terms, or no rows.
+  constexpr int whole(const node& v, const operands& x, int k) {
+    return x[k].all >= 0 ? x[k].all : all(v.in[k]);
+  }
+
+  // Each rule returns what node i makes of these operands, or no rows.
 
   // Rows of a list that holds the rows of operand k.
-  constexpr term rows_in(const row_list& list, int i, int k, const terms& of, const shape (&s)[3]) {
+  constexpr term rows_in(const row_list& list, int i, int k, const operands& x, const shape (&s)[3]) {
     const node& v = at(i);
-    const row_axis to = where_rows_go(v, s, k, of[k]->axis, list.n);
+    const row_axis to = where_rows_go(v, s, k, x[k].of[0]->axis, list.n);
     if (!to.found()) return {};
     const rows_of_operands r = where_rows_come_from(v, s, to, list.n);
     bool zero[3] = {false, false, false};
     for (int j = 0; j < 3; ++j)
-      zero[j] = of[j] == &nothing_ ||
-                (of[j] != nullptr && list.holds(of[j]->list) && of[j]->axis.equals(r.operand[j]));
-    if (!zero_outside(v, zero, [&](int j) { return is_known_zero(v.in[j]); })) return {};
-    if (!list.distinct && !is_linear_in(v, zero)) return {};
+      if (const term* const t = x[j].of[0]; t != nullptr)
+        zero[j] = list.holds(t->list) && t->axis.equals(r.operand[j]);
+    if (!zero_outside(v, zero, [&](int j) { return is_known_zero(x[j]); })) return {};
+    if (!list.distinct && !is_linear_in(v, zero, x)) return {};
     int in[3] = {no_node, no_node, no_node};
     for (int j = 0; j < 3; ++j)
       if (v.in[j] >= 0)
-        in[j] = of[j] == &nothing_
-                    ? zeros(g_, at(v.in[j]).t,
-                            r.operand[j].found() ? with_rows(s[j], r.operand[j], list.count) : s[j])
-                : zero[j] ? among(list, *of[j], v.in[j])
-                          : gathered(all(v.in[j]), list, r.operand[j]);
+        in[j] = zero[j] ? among(list, *x[j].of[0], v.in[j]) : gathered(whole(v, x, j), list, r.operand[j]);
     return {remade(v, in, with_rows(v.s, to, list.count)), list, to};
   }
   // A sum over the rows of operand k, or a gather of them by their own list, needs these rows alone.
-  constexpr term sum_over_rows(int i, int k, const terms& of, const shape (&s)[3]) {
+  constexpr term sum_over_rows(int i, int k, const operands& x, const shape (&s)[3]) {
     const node& v = at(i);
-    const term& from = *of[k];
+    const term& from = *x[k].of[0];
     int in[3] = {no_node, no_node, no_node};
     if (v.o == op::gather && k == 0 && from.list.distinct && static_cast<int>(v.attr) == from.axis.axis &&
-        from.axis.block == 1 && made_[v.in[1]].all == from.list.id)
+        from.axis.block == 1 && x[1].all == from.list.id)
       return {from.rows, {}, {}};
     in[k] = from.rows;
     const int axis_of_index = from.axis.axis - static_cast<int>(v.attr);
     if (v.o == op::scatter_add && k == 0 && v.in[2] < 0 && axis_of_index >= 0 &&
         axis_of_index < s[1].rank) { // the gradient of a table
-      in[1] = gathered(all(v.in[1]), from.list, {axis_of_index, from.axis.block});
+      in[1] = gathered(whole(v, x, 1), from.list, {axis_of_index, from.axis.block});
       return {remade(v, in, v.s), {}, {}};
     }
     const row_sum q = where_rows_are_summed(v, s, k, from.axis);
     if (!q.found) return {};
     if (q.other >= 0) {
-      const term* const x = of[q.other];
+      const term* const t = x[q.other].of[0];
       const bool same =
-          from.list.distinct && x != nullptr && x->list.id == from.list.id && x->axis.equals(q.axis);
-      in[q.other] = same ? x->rows : gathered(all(v.in[q.other]), from.list, q.axis);
+          from.list.distinct && t != nullptr && t->list.id == from.list.id && t->axis.equals(q.axis);
+      in[q.other] = same ? t->rows : gathered(whole(v, x, q.other), from.list, q.axis);
     }
     return {remade(v, in, v.s), {}, {}};
   }
   // Operands with rows of several masks: the result is zero outside the rows that one of them keeps.
-  constexpr term rows_of_masks(int i, const terms& of, const shape (&s)[3]) {
+  constexpr term rows_of_masks(int i, const operands& x, const shape (&s)[3]) {
     int first = no_node;
     row_list list;
     for (int k = 2; k >= 0; --k)
-      if (of[k] != nullptr && of[k] != &nothing_) {
-        const row_list& l = of[k]->list;
+      if (x[k].of[0] != nullptr) {
+        const row_list& l = x[k].of[0]->list;
         if (l.mask < 0 || (first >= 0 && l.n != list.n)) return {};
         if (first >= 0 && (list.masks | l.masks) == covering_) return {};
         list = first < 0 ? l : together(list, l);
         first = k;
       }
-    return first >= 0 && list.id != of[first]->list.id ? rows_in(list, i, first, of, s) : term{};
+    return first >= 0 && list.id != x[first].of[0]->list.id ? rows_in(list, i, first, x, s) : term{};
   }
-  constexpr term of_terms(int i, const terms& of, const shape (&s)[3]) {
+  constexpr term made_of_rows(int i, const operands& x, const shape (&s)[3]) {
     for (int k = 0; k < 3; ++k)
-      if (of[k] != nullptr && of[k] != &nothing_) {
-        term r = rows_in(of[k]->list, i, k, of, s);
-        if (r.rows < 0) r = sum_over_rows(i, k, of, s);
+      if (x[k].of[0] != nullptr) {
+        term r = rows_in(x[k].of[0]->list, i, k, x, s);
+        if (r.rows < 0) r = sum_over_rows(i, k, x, s);
         if (r.rows >= 0) return r;
       }
-    return rows_of_masks(i, of, s);
+    return rows_of_masks(i, x, s);
   }
   // scatter_add(d, S): here the form begins.
   constexpr term source(int i) {
@@ -99,7 +97,8 @@ class scatter_pullup : row_forms {
     term r;
     r.axis = {static_cast<int>(v.attr), 1};
     r.list = {all(v.in[1]), axis_extent, at(v.in[1]).s.d[0], at(v.in[1]).o == op::select};
-    if (const term* const d = rows_of(v.in[0]); d != nullptr && d->axis.equals(r.axis)) { // the list is S[T]
+    if (const term* const d = operand(v.in[0]).of[0];
+        d != nullptr && d->axis.equals(r.axis)) { // the list is S[T]
       r.rows = d->rows;
       r.list.id = gathered(r.list.id, d->list, {0, 1});
       r.list.count = d->list.count;
@@ -111,47 +110,50 @@ class scatter_pullup : row_forms {
     return r;
   }
 
-  // f(a + b) = f(a) + f(b) if f is linear in the operands that are sums. The terms of those with a bit in `apart` stay
-  // terms, if each has a rule. The others are whole: f of them and of the bases is the base, as in the cotangent of
-  // batch normalisation. In the end the rows are added to the base in place.
-  constexpr bool is_sum_of_terms(int i, unsigned apart, const shape (&s)[3]) {
+  // f(a + b) = f(a) + f(b) if f is linear in the operands that are sums. Terms stay terms, if each has a rule. f of the
+  // bases is the base, as in the cotangent of batch normalisation. In the end the rows are added to it in place.
+  constexpr bool is_sum_of_terms(int i, const shape (&s)[3]) {
     const node& v = at(i);
     unsigned sums = 0;
     for (int k = 0; k < 3; ++k)
-      if ((apart >> k & 1u) != 0 && v.in[k] >= 0 && made_[v.in[k]].of[0] != nullptr) sums |= 1u << k;
+      if (v.in[k] >= 0 && made_[v.in[k]].of[0] != nullptr) sums |= 1u << k;
     const unsigned linear = linear_with(v, sums);
-    if (linear == 0) return false;
     form x[3];
     const term* lists[2] = {nullptr, nullptr}; // a term of each list
-    bool with_base = false, keeps_base = v.adjoint && (rule(v.o).k == kind::elementwise ||
-                                                       rule(v.o).k == kind::view || v.o == op::sum);
+    bool with_base = false;
     for (int k = 0; k < 3; ++k) {
       if ((linear >> k & 1u) == 0) continue;
-      if ((sums >> k & 1u) != 0) x[k] = made_[v.in[k]];
-      with_base = with_base || ((sums >> k & 1u) != 0 ? x[k].base >= 0 : !is_known_zero(v.in[k]));
-      keeps_base = keeps_base && x[k].all < 0;
+      x[k] = made_[v.in[k]];
+      const term* with[2] = {lists[0], lists[1]};
+      bool apart = x[k].of[0] != nullptr && (x[k].base < 0 || x[k].all < 0);
       for (const term* const t : x[k].of) {
         int p = 0;
-        while (t != nullptr && p < max_terms_ && lists[p] != nullptr && !lists[p]->has_list_of(*t)) ++p;
+        while (t != nullptr && p < max_terms_ && with[p] != nullptr && !with[p]->has_list_of(*t)) ++p;
         if (p == max_terms_) {
           lists_meet_ = true;
-          return false;
-        }
-        if (t != nullptr) lists[p] = t;
+          apart = false;
+        } else if (t != nullptr) with[p] = t;
       }
+      if (!apart) x[k] = {no_node, is_known_zero(x[k]) ? no_node : all(v.in[k]), {nullptr, nullptr}};
+      else
+        for (int p = 0; p < 2; ++p) lists[p] = with[p];
+      with_base = with_base || x[k].base >= 0;
     }
-    if (with_base ? !keeps_base : lists[1] == nullptr) return false;
+    const bool keeps_base =
+        v.adjoint && (rule(v.o).k == kind::elementwise || rule(v.o).k == kind::view || v.o == op::sum);
+    if (lists[0] == nullptr || (with_base ? !keeps_base : lists[1] == nullptr)) return false;
     form r;
     const auto add_to_base = [&](int a) { r.base = r.base < 0 ? a : binary(g_, op::add, r.base, a); };
     for (const term* const list : lists) {
       if (list == nullptr) continue;
-      const term* of[3];
+      form of[3];
       for (int k = 0; k < 3; ++k) {
-        of[k] = (linear >> k & 1u) != 0 ? &nothing_ : rows_of(v.in[k]);
+        if ((linear >> k & 1u) == 0) of[k] = operand(v.in[k]);
         for (const term* const t : x[k].of)
-          if (t != nullptr && t->has_list_of(*list)) of[k] = t;
+          if (t != nullptr && t->has_list_of(*list)) of[k].of[0] = t;
+        if ((linear >> k & 1u) != 0 && of[k].of[0] == nullptr) of[k].all = zeros(g_, at(v.in[k]).t, s[k]);
       }
-      const term t = of_terms(i, of, s);
+      const term t = made_of_rows(i, of, s);
       if (t.rows < 0) return false;
       if (t.axis.found()) r.of[r.of[0] != nullptr ? 1 : 0] = kept(t);
       else add_to_base(t.rows);
@@ -160,7 +162,7 @@ class scatter_pullup : row_forms {
       int in[3] = {no_node, no_node, no_node};
       for (int k = 0; k < 3; ++k) {
         if (v.in[k] < 0) continue;
-        in[k] = (sums >> k & 1u) == 0 ? all(v.in[k]) : x[k].base;
+        in[k] = (linear >> k & 1u) == 0 ? all(v.in[k]) : x[k].base;
         if (in[k] < 0) in[k] = zeros(g_, at(v.in[k]).t, s[k]);
       }
       add_to_base(remade(v, in, v.s));
@@ -186,12 +188,12 @@ public:
       if (rule(v.o).k == kind::leaf) made_[i].all = leaf(v);
       else {
         const operand_shapes s(p_, v);
-        const term* const of[3] = {rows_of(v.in[0]), rows_of(v.in[1]), rows_of(v.in[2])};
+        const form x[3] = {operand(v.in[0]), operand(v.in[1]), operand(v.in[2])};
         term r = source(i);
-        if (r.rows < 0) r = of_terms(i, of, s);
+        if (r.rows < 0) r = made_of_rows(i, x, s);
         if (r.axis.found()) made_[i].of[0] = kept(r);
         else if (r.rows >= 0) made_[i].all = r.rows;
-        else if (!is_sum_of_terms(i, 7, s) && !is_sum_of_terms(i, 1, s) && !is_sum_of_terms(i, 2, s)) {
+        else if (!is_sum_of_terms(i, s)) {
           int in[3] = {no_node, no_node, no_node};
           for (int k = 0; k < 3; ++k)
             if (v.in[k] >= 0) in[k] = all(v.in[k]);
