@@ -12,17 +12,19 @@ namespace tapeless::detail {
 
 class row_forms : protected graph_rewriter {
 protected:
-  // Rows of a list, and zeros. A rule also returns a whole tensor in this way: then no axis is found.
+  // Rows of a list among zeros. Nodes are those of the new graph.
   struct term {
-    int rows = no_node; // none: all are zero
+    int rows = no_node;
     row_list list;
     row_axis axis;
     constexpr bool has_list_of(const term& o) const { return list.id == o.list.id && axis.equals(o.axis); }
   };
-  struct form {         // nodes of the new graph
+  struct form {
     int all = no_node;  // the whole tensor; none: not made yet
     int base = no_node; // what the terms are added to; none: zeros
     const term* of[2] = {nullptr, nullptr};
+    constexpr bool found() const { return all >= 0 || of[0] != nullptr; }
+    constexpr bool is_sum() const { return base >= 0 || of[1] != nullptr; }
   };
   vec<form> made_;
   block_list<term> terms_;
@@ -30,15 +32,14 @@ protected:
   const int first_count_ = generated_name_count(p_);
   vec<row_list> of_masks_; // the k-th has unwritten_extent(first_count_ + k) rows
 
-  constexpr const term* kept(const term& t) {
+  constexpr form rows_of(const term& t) {
     terms_.push_back(t);
-    return &terms_[terms_.size() - 1];
+    return {no_node, no_node, {&terms_[terms_.size() - 1], nullptr}};
   }
-  constexpr bool is_sum(int x) const { return made_[x].base >= 0 || made_[x].of[1] != nullptr; }
   // x as an operand with one term: a sum of several is whole.
   constexpr form operand(int x) const {
     if (x < 0) return {};
-    return is_sum(x) ? form{made_[x].all, no_node, {nullptr, nullptr}} : made_[x];
+    return made_[x].is_sum() ? form{made_[x].all} : made_[x];
   }
   // The whole of node i.
   constexpr int all(int i) {
@@ -54,9 +55,9 @@ protected:
     const node& v = at(i);
     // It is computed from whole operands if all are made. A product is not: it may be infinite or NaN outside the rows.
     // Nor is where(mask, x, 0): it may need rows of x only.
-    bool cheap = !is_sum(i) && ((rule(v.o).k == kind::elementwise && v.o != op::mul && v.o != op::div &&
-                                 !(v.o == op::where && operand(v.in[0]).of[0] != nullptr)) ||
-                                rule(v.o).k == kind::view);
+    bool cheap = !f.is_sum() && ((rule(v.o).k == kind::elementwise && v.o != op::mul && v.o != op::div &&
+                                  !(v.o == op::where && operand(v.in[0]).of[0] != nullptr)) ||
+                                 rule(v.o).k == kind::view);
     int in[3] = {no_node, no_node, no_node};
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0) {
@@ -101,7 +102,7 @@ protected:
     r.rows = at(i).t == dtype::boolean
                  ? expand(g_, g_.constant(1, dtype::boolean), with_rows(s, r.axis, r.list.count))
                  : gathered(made_[i].all, r.list, r.axis);
-    made_[i].of[0] = kept(r);
+    made_[i].of[0] = rows_of(r).of[0];
   }
   // The list of the rows that one of two masks keeps, or both.
   constexpr row_list together(const row_list& a, const row_list& b) {

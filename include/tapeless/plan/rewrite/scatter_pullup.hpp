@@ -23,7 +23,7 @@ class scatter_pullup : row_forms {
   // Each rule returns what node i makes of these operands, or no rows.
 
   // Rows of a list that holds the rows of operand k.
-  constexpr term rows_in(const row_list& list, int i, int k, const operands& x, const shape (&s)[3]) {
+  constexpr form rows_in(const row_list& list, int i, int k, const operands& x, const shape (&s)[3]) {
     const node& v = at(i);
     const row_axis to = where_rows_go(v, s, k, x[k].of[0]->axis, list.n);
     if (!to.found()) return {};
@@ -38,22 +38,22 @@ class scatter_pullup : row_forms {
     for (int j = 0; j < 3; ++j)
       if (v.in[j] >= 0)
         in[j] = zero[j] ? among(list, *x[j].of[0], v.in[j]) : gathered(whole(v, x, j), list, r.operand[j]);
-    return {remade(v, in, with_rows(v.s, to, list.count)), list, to};
+    return rows_of({remade(v, in, with_rows(v.s, to, list.count)), list, to});
   }
   // A sum over the rows of operand k, or a gather of them by their own list, needs these rows alone.
-  constexpr term sum_over_rows(int i, int k, const operands& x, const shape (&s)[3]) {
+  constexpr form sum_over_rows(int i, int k, const operands& x, const shape (&s)[3]) {
     const node& v = at(i);
     const term& from = *x[k].of[0];
     int in[3] = {no_node, no_node, no_node};
     if (v.o == op::gather && k == 0 && from.list.distinct && static_cast<int>(v.attr) == from.axis.axis &&
         from.axis.block == 1 && x[1].all == from.list.id)
-      return {from.rows, {}, {}};
+      return {from.rows};
     in[k] = from.rows;
     const int axis_of_index = from.axis.axis - static_cast<int>(v.attr);
     if (v.o == op::scatter_add && k == 0 && v.in[2] < 0 && axis_of_index >= 0 &&
         axis_of_index < s[1].rank) { // the gradient of a table
       in[1] = gathered(whole(v, x, 1), from.list, {axis_of_index, from.axis.block});
-      return {remade(v, in, v.s), {}, {}};
+      return {remade(v, in, v.s)};
     }
     const row_sum q = where_rows_are_summed(v, s, k, from.axis);
     if (!q.found) return {};
@@ -63,10 +63,10 @@ class scatter_pullup : row_forms {
           from.list.distinct && t != nullptr && t->list.id == from.list.id && t->axis.equals(q.axis);
       in[q.other] = same ? t->rows : gathered(whole(v, x, q.other), from.list, q.axis);
     }
-    return {remade(v, in, v.s), {}, {}};
+    return {remade(v, in, v.s)};
   }
   // Operands with rows of several masks: the result is zero outside the rows that one of them keeps.
-  constexpr term rows_of_masks(int i, const operands& x, const shape (&s)[3]) {
+  constexpr form rows_of_masks(int i, const operands& x, const shape (&s)[3]) {
     int first = no_node;
     row_list list;
     for (int k = 2; k >= 0; --k)
@@ -77,19 +77,19 @@ class scatter_pullup : row_forms {
         list = first < 0 ? l : together(list, l);
         first = k;
       }
-    return first >= 0 && list.id != x[first].of[0]->list.id ? rows_in(list, i, first, x, s) : term{};
+    return first >= 0 && list.id != x[first].of[0]->list.id ? rows_in(list, i, first, x, s) : form{};
   }
-  constexpr term made_of_rows(int i, const operands& x, const shape (&s)[3]) {
+  constexpr form made_of_rows(int i, const operands& x, const shape (&s)[3]) {
     for (int k = 0; k < 3; ++k)
       if (x[k].of[0] != nullptr) {
-        term r = rows_in(x[k].of[0]->list, i, k, x, s);
-        if (r.rows < 0) r = sum_over_rows(i, k, x, s);
-        if (r.rows >= 0) return r;
+        form r = rows_in(x[k].of[0]->list, i, k, x, s);
+        if (!r.found()) r = sum_over_rows(i, k, x, s);
+        if (r.found()) return r;
       }
     return rows_of_masks(i, x, s);
   }
   // scatter_add(d, S): here the form begins.
-  constexpr term source(int i) {
+  constexpr form source(int i) {
     const node& v = at(i);
     if (v.o != op::scatter_add || v.in[2] >= 0 || at(v.in[1]).s.rank != 1) return {};
     const extent_t axis_extent = v.s.d[static_cast<int>(v.attr)];
@@ -103,21 +103,22 @@ class scatter_pullup : row_forms {
       r.list.id = gathered(r.list.id, d->list, {0, 1});
       r.list.count = d->list.count;
       r.list.distinct = r.list.distinct && d->list.distinct;
-      return r;
+      return rows_of(r);
     }
     r.rows = all(v.in[0]);
     if (g_[r.rows].o == op::copy && g_[r.rows].attr == 0) r.rows = g_[r.rows].in[0];
-    return r;
+    return rows_of(r);
   }
 
   // f(a + b) = f(a) + f(b) if f is linear in the operands that are sums. Terms stay terms, if each has a rule. f of the
   // bases is the base, as in the cotangent of batch normalisation. In the end the rows are added to it in place.
-  constexpr bool is_sum_of_terms(int i, const shape (&s)[3]) {
+  constexpr form sum_of_terms(int i, const shape (&s)[3]) {
     const node& v = at(i);
     unsigned sums = 0;
     for (int k = 0; k < 3; ++k)
       if (v.in[k] >= 0 && made_[v.in[k]].of[0] != nullptr) sums |= 1u << k;
     const unsigned linear = linear_with(v, sums);
+    if (linear == 0) return {};
     form x[3];
     const term* lists[2] = {nullptr, nullptr}; // a term of each list
     bool with_base = false;
@@ -134,14 +135,14 @@ class scatter_pullup : row_forms {
           apart = false;
         } else if (t != nullptr) with[p] = t;
       }
-      if (!apart) x[k] = {no_node, is_known_zero(x[k]) ? no_node : all(v.in[k]), {nullptr, nullptr}};
+      if (!apart) x[k] = {no_node, is_known_zero(x[k]) ? no_node : all(v.in[k])};
       else
         for (int p = 0; p < 2; ++p) lists[p] = with[p];
       with_base = with_base || x[k].base >= 0;
     }
     const bool keeps_base =
         v.adjoint && (rule(v.o).k == kind::elementwise || rule(v.o).k == kind::view || v.o == op::sum);
-    if (lists[0] == nullptr || (with_base ? !keeps_base : lists[1] == nullptr)) return false;
+    if (lists[0] == nullptr || (with_base ? !keeps_base : lists[1] == nullptr)) return {};
     form r;
     const auto add_to_base = [&](int a) { r.base = r.base < 0 ? a : binary(g_, op::add, r.base, a); };
     for (const term* const list : lists) {
@@ -153,10 +154,10 @@ class scatter_pullup : row_forms {
           if (t != nullptr && t->has_list_of(*list)) of[k].of[0] = t;
         if ((linear >> k & 1u) != 0 && of[k].of[0] == nullptr) of[k].all = zeros(g_, at(v.in[k]).t, s[k]);
       }
-      const term t = made_of_rows(i, of, s);
-      if (t.rows < 0) return false;
-      if (t.axis.found()) r.of[r.of[0] != nullptr ? 1 : 0] = kept(t);
-      else add_to_base(t.rows);
+      const form t = made_of_rows(i, of, s);
+      if (!t.found()) return {};
+      if (t.of[0] != nullptr) r.of[r.of[0] != nullptr ? 1 : 0] = t.of[0];
+      else add_to_base(t.all);
     }
     if (with_base) {
       int in[3] = {no_node, no_node, no_node};
@@ -167,9 +168,7 @@ class scatter_pullup : row_forms {
       }
       add_to_base(remade(v, in, v.s));
     }
-    if (r.of[0] == nullptr) r = {r.base, no_node, {nullptr, nullptr}};
-    made_[i] = r;
-    return true;
+    return r.of[0] != nullptr ? r : form{r.base};
   }
 
 public:
@@ -189,16 +188,16 @@ public:
       else {
         const operand_shapes s(p_, v);
         const form x[3] = {operand(v.in[0]), operand(v.in[1]), operand(v.in[2])};
-        term r = source(i);
-        if (r.rows < 0) r = made_of_rows(i, x, s);
-        if (r.axis.found()) made_[i].of[0] = kept(r);
-        else if (r.rows >= 0) made_[i].all = r.rows;
-        else if (!is_sum_of_terms(i, s)) {
+        form r = source(i);
+        if (!r.found()) r = made_of_rows(i, x, s);
+        if (!r.found()) r = sum_of_terms(i, s);
+        if (!r.found()) {
           int in[3] = {no_node, no_node, no_node};
           for (int k = 0; k < 3; ++k)
             if (v.in[k] >= 0) in[k] = all(v.in[k]);
-          made_[i].all = again(v, in, v.s);
+          r.all = again(v, in, v.s);
         }
+        made_[i] = r;
       }
       for (int k = 0; k < masks.size(); ++k)
         if (is_reshape_of(i, masks[k])) list_mask(i, 1u << k);
