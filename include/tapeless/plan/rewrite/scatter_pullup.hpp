@@ -97,67 +97,76 @@ class scatter_pullup : row_forms {
     term r;
     r.axis = {static_cast<int>(v.attr), 1};
     r.list = {all(v.in[1]), axis_extent, at(v.in[1]).s.d[0], at(v.in[1]).o == op::select};
-    if (const term* const d = operand(v.in[0]).of[0];
-        d != nullptr && d->axis.equals(r.axis)) { // the list is S[T]
+    const term* const d = operand(v.in[0]).of[0];
+    if (d != nullptr && d->axis.equals(r.axis)) { // d has rows of a list T: the list is S[T]
       r.rows = d->rows;
       r.list.id = gathered(r.list.id, d->list, {0, 1});
       r.list.count = d->list.count;
       r.list.distinct = r.list.distinct && d->list.distinct;
-      return rows_of(r);
+    } else {
+      r.rows = all(v.in[0]);
+      if (g_[r.rows].o == op::copy && g_[r.rows].attr == 0) r.rows = g_[r.rows].in[0];
     }
-    r.rows = all(v.in[0]);
-    if (g_[r.rows].o == op::copy && g_[r.rows].attr == 0) r.rows = g_[r.rows].in[0];
     return rows_of(r);
   }
 
+  // Takes the lists of f up among these, unless there are too many.
+  constexpr bool takes_up(form& lists, const form& f) {
+    form with = lists;
+    for (const term* const t : f.of) {
+      if (t == nullptr) break;
+      int p = 0;
+      while (p < max_terms_ && with.of[p] != nullptr && !with.of[p]->has_list_of(*t)) ++p;
+      if (p == max_terms_) {
+        lists_meet_ = true;
+        return false;
+      }
+      with.of[p] = t;
+    }
+    lists = with;
+    return true;
+  }
   // f(a + b) = f(a) + f(b) if f is linear in the operands that are sums. Terms stay terms, if each has a rule. f of the
-  // bases is the base, as in the cotangent of batch normalisation. In the end the rows are added to it in place.
+  // bases is the base, as in the cotangent of batch normalisation: only if f is elementwise, a view or a sum. In the
+  // end the rows are added to the base in place.
   constexpr form sum_of_terms(int i, const shape (&s)[3]) {
     const node& v = at(i);
-    unsigned sums = 0;
+    unsigned rows = 0, sums = 0; // bits of operands with terms; of those that are sums
     for (int k = 0; k < 3; ++k)
-      if (v.in[k] >= 0 && made_[v.in[k]].of[0] != nullptr) sums |= 1u << k;
-    const unsigned linear = linear_with(v, sums);
+      if (v.in[k] >= 0) {
+        rows |= (made_[v.in[k]].of[0] != nullptr ? 1u : 0u) << k;
+        sums |= (made_[v.in[k]].is_sum() ? 1u : 0u) << k;
+      }
+    const unsigned linear = linear_with(v, sums != 0 ? sums : rows);
     if (linear == 0) return {};
-    form x[3];
-    const term* lists[2] = {nullptr, nullptr}; // a term of each list
+    form x[3], lists; // lists.of: a term with each list of the operands
     bool with_base = false;
     for (int k = 0; k < 3; ++k) {
       if ((linear >> k & 1u) == 0) continue;
       x[k] = made_[v.in[k]];
-      const term* with[2] = {lists[0], lists[1]};
-      bool apart = x[k].of[0] != nullptr && (x[k].base < 0 || x[k].all < 0);
-      for (const term* const t : x[k].of) {
-        int p = 0;
-        while (t != nullptr && p < max_terms_ && with[p] != nullptr && !with[p]->has_list_of(*t)) ++p;
-        if (p == max_terms_) {
-          lists_meet_ = true;
-          apart = false;
-        } else if (t != nullptr) with[p] = t;
-      }
+      const bool apart = x[k].of[0] != nullptr && (x[k].base < 0 || x[k].all < 0) && takes_up(lists, x[k]);
       if (!apart) x[k] = {no_node, is_known_zero(x[k]) ? no_node : all(v.in[k])};
-      else
-        for (int p = 0; p < 2; ++p) lists[p] = with[p];
       with_base = with_base || x[k].base >= 0;
     }
-    const bool keeps_base =
-        v.adjoint && (rule(v.o).k == kind::elementwise || rule(v.o).k == kind::view || v.o == op::sum);
-    if (lists[0] == nullptr || (with_base ? !keeps_base : lists[1] == nullptr)) return {};
+    const kind of_f = rule(v.o).k;
+    const bool keeps_base = v.adjoint && (of_f == kind::elementwise || of_f == kind::view || v.o == op::sum);
+    if (lists.of[0] == nullptr || (with_base ? !keeps_base : lists.of[1] == nullptr)) return {};
     form r;
     const auto add_to_base = [&](int a) { r.base = r.base < 0 ? a : binary(g_, op::add, r.base, a); };
-    for (const term* const list : lists) {
-      if (list == nullptr) continue;
-      form of[3];
-      for (int k = 0; k < 3; ++k) {
-        if ((linear >> k & 1u) == 0) of[k] = operand(v.in[k]);
-        for (const term* const t : x[k].of)
-          if (t != nullptr && t->has_list_of(*list)) of[k].of[0] = t;
-        if ((linear >> k & 1u) != 0 && of[k].of[0] == nullptr) of[k].all = zeros(g_, at(v.in[k]).t, s[k]);
-      }
-      const form t = made_of_rows(i, of, s);
-      if (!t.found()) return {};
-      if (t.of[0] != nullptr) r.of[r.of[0] != nullptr ? 1 : 0] = t.of[0];
-      else add_to_base(t.all);
+    for (const term* const list : lists.of) {
+      if (list == nullptr) break;
+      form part[3];
+      for (int k = 0; k < 3; ++k)
+        if ((linear >> k & 1u) == 0) part[k] = operand(v.in[k]);
+        else {
+          for (const term* const t : x[k].of)
+            if (t != nullptr && t->has_list_of(*list)) part[k].of[0] = t;
+          if (part[k].of[0] == nullptr) part[k].all = zeros(g_, at(v.in[k]).t, s[k]);
+        }
+      const form f = made_of_rows(i, part, s);
+      if (!f.found()) return {};
+      if (f.of[0] != nullptr) r.of[r.of[0] != nullptr ? 1 : 0] = f.of[0];
+      else add_to_base(f.all);
     }
     if (with_base) {
       int in[3] = {no_node, no_node, no_node};
@@ -172,9 +181,8 @@ class scatter_pullup : row_forms {
   }
 
 public:
-  // splits: a sum of cotangents with two different lists stays two terms
-  constexpr explicit scatter_pullup(const raw_program& p, bool splits = false)
-      : row_forms(p, splits ? 2 : 1) {}
+  // max_terms: 2 if a sum of cotangents with two different lists stays two terms, or 1
+  constexpr explicit scatter_pullup(const raw_program& p, int max_terms = 1) : row_forms(p, max_terms) {}
   constexpr bool lists_meet() const { return lists_meet_; }                   // @pre run
   constexpr const vec<row_list>& lists_of_masks() const { return of_masks_; } // @pre run
 
