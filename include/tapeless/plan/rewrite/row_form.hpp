@@ -30,7 +30,7 @@ protected:
   block_list<term> terms_;
   int max_terms_;
   const int first_count_ = generated_name_count(p_);
-  vec<row_list> of_masks_; // the k-th has unwritten_extent(first_count_ + k) rows
+  block_list<term> of_masks_; // lists without rows: the k-th has unwritten_extent(first_count_ + k)
 
   constexpr form rows_of(const term& t) {
     terms_.push_back(t);
@@ -87,11 +87,12 @@ protected:
   }
   // The list of the rows where a vector is not zero; it is made of these masks.
   constexpr row_list list_of(int vector, unsigned masks) {
-    for (const row_list& l : of_masks_)
-      if (l.mask == vector) return l;
+    for (int k = 0; k < of_masks_.size(); ++k)
+      if (of_masks_[k].list.mask == vector) return of_masks_[k].list;
     const extent_t n = g_[vector].s.d[0], count = unwritten_extent(first_count_ + of_masks_.size());
-    of_masks_.push_back({select(g_, vector, no_node, {}, count), n, count, true, vector, masks});
-    return of_masks_.back();
+    const row_list r{select(g_, vector, no_node, {}, count), n, count, true, vector, masks};
+    of_masks_.push_back({no_node, r, {}});
+    return r;
   }
   // Adds the list of its nonzero rows to the form of a mask.
   constexpr void list_mask(int i, unsigned mask) {

@@ -183,8 +183,9 @@ class scatter_pullup : row_forms {
 public:
   // max_terms: 2 if a sum of cotangents with two different lists stays two terms, or 1
   constexpr explicit scatter_pullup(const raw_program& p, int max_terms = 1) : row_forms(p, max_terms) {}
-  constexpr bool lists_meet() const { return lists_meet_; }                   // @pre run
-  constexpr const vec<row_list>& lists_of_masks() const { return of_masks_; } // @pre run
+  // @pre run
+  constexpr bool lists_meet() const { return lists_meet_; }
+  constexpr const block_list<term>& lists_of_masks() const { return of_masks_; }
 
   // masks: nodes whose rows of zeros are left out; covers: in every row one of them is not zero
   constexpr raw_program run(const vec<int>& masks = {}, bool covers = false) {
