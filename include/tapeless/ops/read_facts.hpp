@@ -47,16 +47,21 @@ constexpr bool has_zeros_of_operand(const node& v) {
   return keeps_zero(v) && is_nonzero(v, dtype::f32, 0, operand_0, true);
 }
 
-// Is v linear in exactly these operands together, the others held fixed? Then v of a sum is the sum of v of its terms,
-// and a list may have a row twice. Operands that v does not have do not count.
-constexpr bool is_linear(const node& v, const bool (&in)[3]) {
+// Bits of the operands in which v is linear together, the others held fixed: those with a bit in `in`, and maybe more.
+// 0: it is not linear in them. Operands that v does not have do not count.
+constexpr unsigned linear_with(const node& v, unsigned in) {
   unsigned there = 0;
   for (int k = 0; k < 3; ++k)
     if (v.in[k] >= 0) there |= 1u << k;
-  const unsigned of = bits_of(in);
   for (const unsigned set : rule(v.o).facts.linear)
-    if ((set & there) == of && of != 0) return true;
-  return false;
+    if (in != 0 && (in & ~(set & there)) == 0) return set & there;
+  return 0;
+}
+// Is v linear in exactly these operands together? Then v of a sum is the sum of v of its terms, and a list may have a
+// row twice.
+constexpr bool is_linear(const node& v, const bool (&in)[3]) {
+  const unsigned set = linear_with(v, bits_of(in));
+  return set != 0 && set == bits_of(in);
 }
 
 } // namespace tapeless::detail

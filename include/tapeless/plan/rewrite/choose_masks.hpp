@@ -96,7 +96,7 @@ constexpr masked_program without_rows(const raw_program& p, const combine_masks:
   for (int k = 0; k < pullup.lists_of_masks().size() && !r.program.broken.found; ++k) {
     if (!has_products_of(r.program, unwritten_extent(first + k))) continue;
     for (int j = 0; j < combined.sets.size(); ++j)
-      if ((pullup.lists_of_masks()[k].masks >> j & 1u) != 0) r.masks |= combined.sets[j];
+      if ((pullup.lists_of_masks()[k].list.masks >> j & 1u) != 0) r.masks |= combined.sets[j];
   }
   return r;
 }

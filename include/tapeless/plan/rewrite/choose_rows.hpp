@@ -95,7 +95,7 @@ template <class Cost> constexpr void choose_lists(const raw_program& written, co
   scatter_pullup one(written);
   offer_pushed_down(one.run(), [](const raw_program&) { return true; });
   if (one.lists_meet()) // try it with the two lists apart, too
-    offer_pushed_down(scatter_pullup(written, true).run(), [](const raw_program&) { return false; });
+    offer_pushed_down(scatter_pullup(written, 2).run(), [](const raw_program&) { return false; });
   if (densified(best.program) == 0) return;
   const auto has_fewer_dense = [&](const raw_program& r) { return densified(r) < densified(best.program); };
   for (const shape& group : groups_of_selected(written)) {
@@ -103,7 +103,7 @@ template <class Cost> constexpr void choose_lists(const raw_program& written, co
     if (collapsed.broken.found) continue;
     scatter_pullup pullup(collapsed);
     offer_pushed_down(pullup.run(), has_fewer_dense);
-    if (pullup.lists_meet()) offer_pushed_down(scatter_pullup(collapsed, true).run(), has_fewer_dense);
+    if (pullup.lists_meet()) offer_pushed_down(scatter_pullup(collapsed, 2).run(), has_fewer_dense);
   }
 }
 
