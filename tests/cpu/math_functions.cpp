@@ -195,6 +195,10 @@ TEST_CASE_TEMPLATE("special values, as in C's Annex F", V, WIDTHS(float), WIDTHS
   IS(cosh, -0.0, 1);
   IS(asinh, -0.0, -0.0);
   IS(asinh, -inf, -inf);
+  IS(erfc, -0.0, 1);
+  IS(erfc, inf, 0);
+  IS(erfc, -inf, 2);
+  IS(erfc, nan, nan);
   IS(acosh, 1, 0);
   IS(acosh, 0.999, nan);
   IS(acosh, -inf, nan);

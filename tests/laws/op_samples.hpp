@@ -86,6 +86,7 @@ template <> constexpr auto samples_of<op::floor> = of<M>([](auto a) { return tl:
 template <> constexpr auto samples_of<op::ceil> = of<M>([](auto a) { return tl::ceil(a); });
 template <> constexpr auto samples_of<op::round> = of<M>([](auto a) { return tl::round(a); });
 template <> constexpr auto samples_of<op::softplus> = of<M>([](auto a) { return tl::softplus(a); });
+template <> constexpr auto samples_of<op::erfc> = of<M>([](auto a) { return tl::erfc(a); });
 template <> constexpr auto samples_of<op::logical_not> = of<B>([](auto a) { return !a; });
 template <> constexpr auto samples_of<op::copy> = of<M>([](auto a) { return a; });
 template <> constexpr auto samples_of<op::cast> =

@@ -48,6 +48,7 @@ enum class op : std::uint8_t {
   ceil,
   round,
   softplus,
+  erfc,
   logical_not,
   copy,
   cast,
