@@ -3,6 +3,8 @@
 //
 // The functions of cpu/base/math/ over numbers of every exponent and where they bend, of each width that the machine has: against
 // the C library in the next larger type.
+#include <tapeless/ops/all.hpp>
+
 #include "cpu/math_functions.hpp"
 
 #include <doctest/doctest.h>
@@ -14,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace cpu = tapeless::cpu;
@@ -122,6 +125,15 @@ TEST_CASE_TEMPLATE("functions are within their bounds over numbers of every expo
     CAPTURE(at);
     CHECK(largest <= bound);
   });
+}
+
+TEST_CASE("each function of one operand in the rule table has a bound") {
+  std::vector<std::string> bounded;
+  reference::each_function<cpu::simd<float>>(
+      [&](const char* name, auto, auto, double) { bounded.emplace_back(name); });
+  for (const auto& r : tapeless::detail::function_rules)
+    if (!takes_two(r.o))
+      CHECK_MESSAGE(std::count(bounded.begin(), bounded.end(), r.name) == 1, std::string(r.name));
 }
 
 TEST_CASE_TEMPLATE("a lane does not depend on the others", V, WIDTHS(float), WIDTHS(double)) {
