@@ -47,6 +47,7 @@ template <detail::op O, class V> [[gnu::always_inline]] inline V function(const 
   else if constexpr (O == op::ceil) return cpu::ceil(x);
   else if constexpr (O == op::round) return cpu::round(x);
   else if constexpr (O == op::softplus) return cpu::softplus(x);
+  else if constexpr (O == op::erfc) return cpu::erfc(x);
   else if constexpr (O == op::abs) return cpu::abs(x);
   else if constexpr (O == op::sign) return cpu::sign(x);
   else if constexpr (O == op::narrow) return round_to_bf16(x);
