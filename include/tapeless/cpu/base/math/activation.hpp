@@ -5,6 +5,7 @@
 // normal number: below, it may be 0. NaN stays NaN.
 //   softplus x = log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
 #pragma once
+#include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
 #include "exponential.hpp"
@@ -98,5 +99,19 @@ template <class V> [[gnu::always_inline]] inline V softplus(const V& x) {
   const exp_parts<V> e = exp_parts_of(at_least(-xsimd::abs(x), of_floats<V> ? -110 : -760));
   return select(x > zero, x, zero) + log1p_of(log1p_parts_of<V>({scale(one + e.m, e.n), zero}));
 }
+
+// ---- by op
+template <> struct function_for<detail::op::erf> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::erf(x); }
+};
+template <> struct function_for<detail::op::erfc> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::erfc(x); }
+};
+template <> struct function_for<detail::op::sigmoid> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::sigmoid(x); }
+};
+template <> struct function_for<detail::op::softplus> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::softplus(x); }
+};
 
 } // namespace tapeless::cpu
