@@ -57,6 +57,11 @@ def odd(f):  # q of f(r) = r + r^3 q(r^2)
     return q
 
 
+def erfc_by_exp(t):  # (1 + 2x) e^(x^2) erfc(x), x = 3 (1 + t) / (1 - t)
+    x = 3 * (1 + t) / (1 - t)
+    return (1 + 2 * x) * mpmath.exp(x * x) * mpmath.erfc(x)
+
+
 TINY = mpf("1e-25")
 EDGE = mpf(1) / 1000  # where a weight vanishes at 0, the interval begins a little beyond
 QUARTER = mpmath.pi / 4 * mpf("1.001")
@@ -81,6 +86,8 @@ FUNCTIONS = {
     "asin": (odd(mpmath.asin), lambda z: z, EDGE / 4, mpf(1) / 4),
     "atan": (odd(mpmath.atan), lambda z: z, EDGE, mpf(1)),
     "atanh": (odd(mpmath.atanh), lambda z: z, mpf("0.27") ** 2 * EDGE, mpf("0.27") ** 2),
+    # (1 + 2x) e^(x^2) erfc(x) = 9/8 + p(t), 3/4 <= x <= 28
+    "erfc": (lambda t: erfc_by_exp(t) - mpf("1.125"), lambda t: mpf(1), -mpf(3) / 5, mpf(25) / 31),
     # m^(-1/3), which steps of Newton follow
     "cbrt": (lambda m: 1 / mpmath.cbrt(m), mpmath.cbrt, mpf("0.35355"), mpf("2.82843")),
 }

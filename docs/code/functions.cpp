@@ -19,7 +19,8 @@ constexpr auto functions = [](auto x, auto y) {
   auto i = abs(y) + sign(y);
   auto j = floor(y) + ceil(y) + tl::round(y);
   auto k = softplus(y);
-  return std::tuple{a, b, c, d, e, f, g, h, i, j, k};
+  auto l = erfc(y);                               // 1 - erf(y)
+  return std::tuple{a, b, c, d, e, f, g, h, i, j, k, l};
 };
 // [/signature]
 
@@ -31,7 +32,7 @@ int main() {
     (*y)[i] = static_cast<float>(i) - 1.5f;
   }
   auto run = tl::jit(functions).bind<X, X>();
-  const auto [a, b, c, d, e, f, g, h, i, j, k] = run(*x, *y);
+  const auto [a, b, c, d, e, f, g, h, i, j, k, l] = run(*x, *y);
   show("a", a);
   show("b", b);
   show("c", c);
@@ -43,4 +44,5 @@ int main() {
   show("i", i);
   show("j", j);
   show("k", k);
+  show("l", l);
 }

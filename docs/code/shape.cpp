@@ -24,7 +24,8 @@ constexpr auto shape = [](auto x, auto v) {
   auto k = tl::slice<1, 2>(x, 1);            // (2, 2): two elements of axis 1, from 1 on
   auto l = tl::at<1>(x, 0);                  // (2): column 0
   for (int column = 1; column < 3; ++column) l = l * tl::at<1>(x, column);
-  return std::tuple{a, b, c, d, e, f, g, h, i, j, k, l};
+  auto m = tl::flip<1>(x);                   // (2, 3): axis 1 from its end
+  return std::tuple{a, b, c, d, e, f, g, h, i, j, k, l, m};
 };
 // [/signature]
 
@@ -34,7 +35,7 @@ int main() {
   tl::owned<std::tuple<X, V>> in;
   count_up(*in);
   auto run = tl::jit(shape).bind<X, V>();
-  const auto [a, b, c, d, e, f, g, h, i, j, k, l] = run(std::get<0>(*in), std::get<1>(*in));
+  const auto [a, b, c, d, e, f, g, h, i, j, k, l, m] = run(std::get<0>(*in), std::get<1>(*in));
   show("a", a);
   show("b", b);
   show("c", c);
@@ -47,4 +48,5 @@ int main() {
   show("j", j);
   show("k", k);
   show("l", l);
+  show("m", m);
 }

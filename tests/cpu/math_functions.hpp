@@ -64,6 +64,7 @@ template <class V, class Visit> void each_function(Visit visit) {
   visit(
       "softplus", [](V x) { return cpu::softplus(x); },
       [](W x) { return (x > 0 ? x : W(0)) + std::log1p(std::exp(-std::abs(x))); }, 2);
+  visit("erfc", [](V x) { return cpu::erfc(x); }, [](W x) { return std::erfc(x); }, 2);
   visit("abs", [](V x) { return cpu::abs(x); }, [](W x) { return std::abs(x); }, 0);
   visit("sign", [](V x) { return cpu::sign(x); }, [](W x) { return x > 0 ? W(1) : x < 0 ? W(-1) : x; }, 0);
   visit("floor", [](V x) { return cpu::floor(x); }, [](W x) { return std::floor(x); }, 0);

@@ -98,6 +98,7 @@ template <op O, class Axis, class... S> tally compared(samples<S...>) {
 }
 template <op O, class Axis> tally compared(nothing) { return {}; }
 template <op O> void compare_all() {
+  static_assert(has_entry<O>, "each op has samples, or nothing is said of it");
   if constexpr (rule(O).k != kind::elementwise && !is_heavy(O)) { // as the pass that collapses axes
     const tally found = compared<O, one_less>(samples_of<O>);
     CHECK_MESSAGE(found.same == found.met, std::string(rule(O).name),

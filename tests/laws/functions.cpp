@@ -42,7 +42,8 @@ constexpr auto others = cases<operands<double>>(
     both("log10", [](const auto&, const auto& p, const auto&) { return log10(p); }),
     both("rsqrt", [](const auto&, const auto& p, const auto&) { return rsqrt(p); }),
     both("cbrt", [](const auto& x, const auto&, const auto&) { return cbrt(x); }),
-    both("softplus", [](const auto& x, const auto&, const auto&) { return softplus(x); }));
+    both("softplus", [](const auto& x, const auto&, const auto&) { return softplus(x); }),
+    both("erfc", [](const auto& x, const auto&, const auto&) { return erfc(x); }));
 // A step has no derivative: x is inside as a condition, which is constant nearby.
 constexpr auto steps = cases<operands<double>>(
     both("floor", [](const auto& x, const auto& p, const auto&) { return floor(sign(x)) * p; }),

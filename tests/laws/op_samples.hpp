@@ -86,6 +86,7 @@ template <> constexpr auto samples_of<op::floor> = of<M>([](auto a) { return tl:
 template <> constexpr auto samples_of<op::ceil> = of<M>([](auto a) { return tl::ceil(a); });
 template <> constexpr auto samples_of<op::round> = of<M>([](auto a) { return tl::round(a); });
 template <> constexpr auto samples_of<op::softplus> = of<M>([](auto a) { return tl::softplus(a); });
+template <> constexpr auto samples_of<op::erfc> = of<M>([](auto a) { return tl::erfc(a); });
 template <> constexpr auto samples_of<op::logical_not> = of<B>([](auto a) { return !a; });
 template <> constexpr auto samples_of<op::copy> = of<M>([](auto a) { return a; });
 template <> constexpr auto samples_of<op::cast> =
@@ -159,6 +160,9 @@ template <> constexpr auto samples_of<op::concat> =
     all(of<M, M>([](auto a, auto b) { return tl::concat<0>(a, b); }),
         of<M, M>([](auto a, auto b) { return tl::concat<1>(a, b); }),
         of<T, T>([](auto a, auto b) { return tl::concat<2>(a, b); }));
+template <> constexpr auto samples_of<op::flip> =
+    all(of<M>([](auto a) { return tl::flip<1>(a); }), of<M>([](auto a) { return tl::flip<0>(a); }),
+        of<T>([](auto a) { return tl::flip<2>(a); }));
 template <> constexpr auto samples_of<op::cumsum> =
     all(of<T>([](auto a) { return tl::cumsum<1>(a); }), of<M>([](auto a) { return tl::cumsum<0>(a); }),
         of<T>([](auto a) { return tl::cumsum<2>(a); }));

@@ -39,41 +39,31 @@ template <class F> struct function_of<sample<F, M, M>> {
   using one = no_function;
   using two = F;
 };
-// The sample, or the first of several.
-template <class S> struct first_of {
-  using type = S;
-};
-template <class S, class... Rest> struct first_of<samples<S, Rest...>> {
-  using type = S;
-};
-template <class S> struct last_of : first_of<S> {};
-template <class... S> struct last_of<samples<S...>> {
-  using type = std::tuple_element_t<sizeof...(S) - 1, std::tuple<S...>>;
-};
-template <op O, bool Two, bool Last> constexpr auto function() {
-  using S = std::remove_cvref_t<decltype(samples_of<O>)>;
-  using f = function_of<typename std::conditional_t<Last, last_of<S>, first_of<S>>::type>;
+// The first of several samples that takes matrices.
+template <class S, class... Rest> struct function_of<samples<S, Rest...>>
+    : std::conditional_t<!std::is_same_v<typename function_of<S>::one, typename function_of<S>::two>,
+                         function_of<S>, function_of<samples<Rest...>>> {};
+template <op O, bool Two> constexpr auto function() {
+  using f = function_of<std::remove_cvref_t<decltype(samples_of<O>)>>;
   return std::conditional_t<Two, typename f::two, typename f::one>{};
 }
 // Does the op have a derivative, and give a matrix of the same shape?
-template <op O, bool Two, bool Last> constexpr bool is_drawn = [] {
-  using F = decltype(function<O, Two, Last>());
+template <op O, bool Two> constexpr bool is_drawn = [] {
+  using F = decltype(function<O, Two>());
   if constexpr (!rule(O).differentiable || std::is_same_v<F, no_function>) return false;
   else if constexpr (Two) return std::is_same_v<typename traced<F, M, M>::result, M>;
   else return std::is_same_v<typename traced<F, M>::result, M>;
 }();
-template <bool Two, bool Last, std::size_t... O> constexpr auto drawn_ops(std::index_sequence<O...>) {
-  constexpr std::size_t n = ((is_drawn<static_cast<op>(O), Two, Last> ? 1u : 0u) + ...);
+template <bool Two, std::size_t... O> constexpr auto drawn_ops(std::index_sequence<O...>) {
+  constexpr std::size_t n = ((is_drawn<static_cast<op>(O), Two> ? 1u : 0u) + ...);
   std::array<op, n> ops{};
   std::size_t k = 0;
-  ((is_drawn<static_cast<op>(O), Two, Last> ? static_cast<void>(ops[k++] = static_cast<op>(O)) : void()),
-   ...);
+  ((is_drawn<static_cast<op>(O), Two> ? static_cast<void>(ops[k++] = static_cast<op>(O)) : void()), ...);
   return ops;
 }
 using all_ops = std::make_index_sequence<static_cast<std::size_t>(op_count)>;
-inline constexpr auto of_one = drawn_ops<false, false>(all_ops{});
-inline constexpr auto of_one_last = drawn_ops<false, true>(all_ops{});
-inline constexpr auto of_two = drawn_ops<true, false>(all_ops{});
+inline constexpr auto of_one = drawn_ops<false>(all_ops{});
+inline constexpr auto of_two = drawn_ops<true>(all_ops{});
 
 class drawer {
   std::uint64_t state_;
@@ -89,24 +79,23 @@ public:
   }
 };
 struct choice {
-  bool two = false, last = false;
+  bool two = false;
   op o = op::copy;
   std::size_t a = 0, b = 0;
 };
 inline constexpr std::size_t length = 6;
 // All that can be drawn. Programs take them in turn, in an order of their own, so that none is left out.
 inline constexpr auto all_choices = [] {
-  constexpr std::size_t n = of_one.size() + of_one_last.size() + of_two.size();
+  constexpr std::size_t n = of_one.size() + of_two.size();
   std::array<choice, n> r{};
   std::size_t k = 0;
-  for (const op o : of_one) r[k++] = {false, false, o};
-  for (const op o : of_one_last) r[k++] = {false, true, o};
-  for (const op o : of_two) r[k++] = {true, false, o};
+  for (const op o : of_one) r[k++] = {false, o};
+  for (const op o : of_two) r[k++] = {true, o};
   return r;
 }();
 inline constexpr std::size_t stride_of_choices = 31;
 static_assert(all_choices.size() % stride_of_choices != 0); // a prime: each is met
-inline constexpr std::size_t programs = (all_choices.size() + length - 1) / length;
+inline constexpr std::size_t programs = 2 * ((all_choices.size() + length - 1) / length); // each twice
 constexpr std::array<choice, length> choices(std::uint64_t seed) {
   drawer draw(seed);
   std::array<choice, length> r{};
@@ -128,8 +117,8 @@ template <op O> constexpr auto inside(auto x) {
 template <std::uint64_t Seed, std::size_t K> constexpr auto step(const auto& values) {
   constexpr choice c = choices(Seed)[K];
   const auto a = inside<c.o>(std::get<c.a>(values));
-  if constexpr (c.two) return squashed(function<c.o, true, false>()(a, std::get<c.b>(values)));
-  else return squashed(function<c.o, false, c.last>()(a));
+  if constexpr (c.two) return squashed(function<c.o, true>()(a, std::get<c.b>(values)));
+  else return squashed(function<c.o, false>()(a));
 }
 template <std::uint64_t Seed, std::size_t K = 0> constexpr auto steps(const auto& values) {
   if constexpr (K == length) // each of them counts

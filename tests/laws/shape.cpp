@@ -113,6 +113,13 @@ constexpr auto copies = cases<two_blocks<double>>(
         },
         rounds_once),
     pair(
+        "flip<1>", [](const auto& x, const auto&) { return tl::square(tl::flip<1>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::flip(x, 1)); }, rounds_once),
+    pair(
+        "flip<-1> of a transpose",
+        [](const auto& x, const auto&) { return tl::flip<-1>(tl::transpose<2, 1, 0>(x)); },
+        [](const auto& x, const auto&) { return ref::flip(ref::transpose(x, {2, 1, 0}), 2); }, exact),
+    pair(
         "broadcast_to",
         [](const auto&, const auto& y) { return tl::square(tl::broadcast_to<2, 2, 3, 5>(y)); },
         [](const auto&, const auto& y) { return ref::broadcast_to(ref::square(y), {2, 2, 3, 5}); },
@@ -168,6 +175,9 @@ constexpr auto named = cases<named_blocks<double>>(
     pair(
         "pad<1> of (n, 3, 5)", [](const auto& x, const auto&) { return tl::pad<1, 1, 1>(x); },
         [](const auto& x, const auto&) { return ref::pad(x, 1, 1, 1); }, exact),
+    pair(
+        "flip<0> of (n, 3, 5)", [](const auto& x, const auto&) { return tl::square(tl::flip<0>(x)); },
+        [](const auto& x, const auto&) { return ref::square(ref::flip(x, 0)); }, rounds_once),
     pair(
         "concat<1> of (n, 3, 5), (n, 2, 5)",
         [](const auto& x, const auto& y) { return tl::square(tl::concat<1>(x, y)); },

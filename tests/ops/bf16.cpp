@@ -131,6 +131,7 @@ TEST_CASE("bf16: what moves elements moves these") {
                                  tl::gather<0>(x, i),
                                  tl::concat<0>(x, tl::slice<0, 0, 1>(x)),
                                  tl::pad<1, 1, 0>(x),
+                                 tl::flip<1>(x),
                                  tl::matmul(tl::slice<1, 1, 4>(x), tl::slice<0, 1, 4>(x)),
                                  tl::cast<float>(tl::broadcast_to<2, 5>(tl::slice<0, 3, 4>(x))),
                                  tl::cast<bf16>(tl::cast<float>(x))};
@@ -139,7 +140,8 @@ TEST_CASE("bf16: what moves elements moves these") {
   const auto& [x, i] = *in;
   fill(x, 4);
   i[0] = 4, i[1] = 0, i[2] = 4;
-  const auto [flat, t, t_flat, rows, columns, chosen, longer, padded, product, repeated, same] = run(x, i);
+  const auto [flat, t, t_flat, rows, columns, chosen, longer, padded, flipped, product, repeated, same] =
+      run(x, i);
   const auto f = [&](int p, int q) { return static_cast<float>(x(p, q)); };
   for (int p = 0; p < 6; ++p)
     for (int q = 0; q < 5; ++q) {
@@ -150,6 +152,7 @@ TEST_CASE("bf16: what moves elements moves these") {
       CHECK(longer(p, q).bits == x(p, q).bits);
       CHECK(padded(p, q + 1).bits == x(p, q).bits);
       CHECK(padded(p, 0).bits == 0);
+      CHECK(flipped(p, 4 - q).bits == x(p, q).bits);
       double sum = 0;
       for (int z = 0; z < 3; ++z) sum += f(p, z + 1) * f(z + 1, q);
       CHECK(close(product(p, q), sum, 1e-6));

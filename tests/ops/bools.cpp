@@ -124,7 +124,8 @@ TEST_CASE("bytes of bools: results of ops that move elements are 0 and 1, in the
   constexpr auto program = tl::jit([](auto a, auto c, auto i) {
     return std::tuple{tl::gather(a, i),     tl::gather<1>(a, tl::slice<0, 0, 1>(i)),
                       tl::gather(c, i),     tl::concat<1>(a, !a),
-                      tl::pad<1, 2, 1>(a),  tl::gather(c, i) && tl::gather(!c, i),
+                      tl::pad<1, 2, 1>(a),  tl::flip<1>(a),
+                      tl::flip<0>(c),       tl::gather(c, i) && tl::gather(!c, i),
                       tl::stop_gradient(c), tl::reshape<tl::dyn<'n'>, m, 1>(a)};
   });
   const std::vector<std::int32_t> at = {4, 0, 4, 36, 20, 21, 22, 1, 2};

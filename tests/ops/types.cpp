@@ -128,13 +128,15 @@ TEST_CASE("int32 and bool through the ops that move elements") {
                                  tl::pad<0, 1, 2>(m),
                                  tl::concat<0>(j, j),
                                  tl::concat<0>(m, !m),
+                                 tl::flip<0>(j),
+                                 tl::flip<0>(m),
                                  tl::gather(j, places),
                                  tl::gather(m, places),
                                  tl::scatter_add<0, 12>(places, tl::slice<0, 1, 4>(j)),
                                  tl::transpose(tl::broadcast_to<2, n>(m)),
                                  tl::reshape<1, n>(m)};
              }).bind<I, B>();
-  const auto [pi, pb, ci, cb, gi, gb, si, tb, rb] = run(i, b);
+  const auto [pi, pb, ci, cb, fi, fb, gi, gb, si, tb, rb] = run(i, b);
   for (int k = 0; k < n + 3; ++k) {
     const bool inside = k >= 1 && k <= n;
     CHECK((pi[k] == (inside ? number(k - 1) : 0) && pb[k] == (inside && number(k - 1) > 0)));
@@ -142,6 +144,7 @@ TEST_CASE("int32 and bool through the ops that move elements") {
   for (int k = 0; k < n; ++k) {
     CHECK((ci[k] == number(k) && ci[n + k] == number(k) && cb[k] == (number(k) > 0) &&
            cb[n + k] == !(number(k) > 0)));
+    CHECK((fi[n - 1 - k] == number(k) && fb[n - 1 - k] == (number(k) > 0)));
     CHECK((tb[2 * k] == (number(k) > 0) && tb[2 * k + 1] == (number(k) > 0) && rb[k] == (number(k) > 0)));
   }
   for (int k = 0; k < 3; ++k) CHECK((gi[k] == number(4 * k) && gb[k] == (number(4 * k) > 0)));

@@ -89,6 +89,10 @@ array<T> log10(const array<T>& a) {
   return each(a, [](auto x) { return std::log10(x); });
 }
 template <class T>
+array<T> erfc(const array<T>& a) {
+  return each(a, [](auto x) { return std::erfc(x); });
+}
+template <class T>
 array<T> cbrt(const array<T>& a) {
   return each(a, [](auto x) { return std::cbrt(x); });
 }

@@ -94,6 +94,18 @@ array<T> concat(const std::vector<array<T>>& parts, std::int64_t axis) {
 }
 
 template <class T>
+array<T> flip(const array<T>& x, std::int64_t axis) {
+  const std::size_t a = axis_of(x.rank(), axis);
+  array<T> y(x.shape);
+  for_each_index(x.shape, [&](const dims& i) {
+    dims j = i;
+    j[a] = x.shape[a] - 1 - i[a];
+    y.at(i) = x.at(j);
+  });
+  return y;
+}
+
+template <class T>
 array<T> broadcast_to(const array<T>& x, const dims& shape) {
   if (broadcast_shape(x.shape, shape) != shape)
     throw std::invalid_argument("reference: does not broadcast to it");

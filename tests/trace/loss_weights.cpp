@@ -57,6 +57,7 @@ static_assert(weighs([](auto l, auto, auto w, auto v) { return tl::sum(tl::relu(
 // of the rows of a matrix
 static_assert(weighs([](auto, auto z, auto w, auto v) { return tl::sum(tl::reshape<n, 1>(w) * tl::square(z)) + tl::sum(v); }) == first);
 static_assert(weighs([](auto, auto z, auto w, auto v) { return tl::sum(tl::square(tl::reshape<n, 1>(w) * z)) + tl::sum(v); }) == first);
+static_assert(weighs([](auto l, auto, auto w, auto v) { return tl::sum(tl::flip<0>(w) * l) + tl::sum(v); }) == first);
 // a form is no loss, a label no weight, a loss of what is not weighed neither
 static_assert(weighs([](auto, auto z, auto w, auto v) { return tl::sum(tl::reshape<n, 1>(w) * z) + tl::sum(v); }) == none);
 static_assert(weighs([](auto, auto z, auto w, auto v) { return tl::sum(tl::log(1 + tl::exp(-(w * tl::sum<1>(z))))) + tl::sum(v); }) == none);

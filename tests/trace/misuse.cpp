@@ -138,6 +138,7 @@ constexpr broken found[] = {
     breaks<M>([](var h) { return tl::pad<-3, 0, 1>(h); }),
     breaks<N>([](var h) { return tl::pad<0, 0, 1>(h); }),
     breaks<M, V>([](var h, var k) { return tl::concat<0>(h, k); }),
+    breaks<M>([](var h) { return tl::flip<2>(h); }),
     breaks<M>([](var h) { return tl::broadcast_to<4, 7>(h); }),
     breaks<M>([](var h) { return channel(h); }),
     breaks<M>([](var h) { return tl::iota<2>(h); }),

@@ -45,7 +45,7 @@ constexpr bool takes_bf16(op o) {
   return o == op::widen || o == op::matmul || o == op::conv_fprop || o == op::conv_dgrad ||
          o == op::conv_wgrad || o == op::unfold || o == op::copy || o == op::stop_gradient ||
          o == op::expand || o == op::transpose || o == op::slice || o == op::reshape || o == op::pad ||
-         o == op::concat || o == op::gather;
+         o == op::concat || o == op::flip || o == op::gather;
 }
 constexpr bool is_custom(op o) { return o == op::custom_elementwise || o == op::custom_tensor; }
 

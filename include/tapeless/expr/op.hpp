@@ -48,6 +48,7 @@ enum class op : std::uint8_t {
   ceil,
   round,
   softplus,
+  erfc,
   logical_not,
   copy,
   cast,
@@ -92,6 +93,7 @@ enum class op : std::uint8_t {
   select, // rows: the positions of the selected elements, ascending; attr, attr2: see select_node.hpp
   pad,
   concat,
+  flip,
   cumsum,
   gather,
   scatter_add,

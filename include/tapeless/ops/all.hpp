@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// The list of ops: one include and one line of `families` for each file.
+// The list of ops: one include and one `t.add(...)` for each file.
 // The set is closed under vjp: whatever a rule gives is written with ops of this list.
 #pragma once
+#include <cstddef>
 // IWYU pragma: begin_exports
 #include "bf16.hpp"
 #include "conv.hpp"
@@ -33,30 +34,32 @@ namespace tapeless::detail {
 
 struct rule_table {
   op_rule row[op_count]{};
-  template <int N> constexpr void add(const op_rule (&family)[N]) {
-    for (const op_rule& r : family) row[static_cast<int>(r.o)] = r;
+  // The rules of a family, so many bytes: a template over their number would be one instantiation a family.
+  constexpr void add(const op_rule* family, std::size_t bytes) {
+    for (const op_rule* r = family; r != family + bytes / sizeof(op_rule); ++r)
+      row[static_cast<int>(r->o)] = *r;
   }
 };
 inline constexpr rule_table rules = [] {
   rule_table t;
-  t.add(index_rules);
-  t.add(select_rules);
-  t.add(elementwise_rules);
-  t.add(function_rules);
-  t.add(bf16_rules);
-  t.add(shape_rules);
-  t.add(reduce_rules);
-  t.add(cumsum_rules);
-  t.add(norm_rules);
-  t.add(matmul_rules);
-  t.add(conv_rules);
-  t.add(unfold_rules);
-  t.add(pool_rules);
-  t.add(sparse_rules);
-  t.add(sparse_solve_rules);
-  t.add(spgemm_rules);
-  t.add(sparse_dense_rules);
-  t.add(custom_rules);
+  t.add(index_rules, sizeof index_rules);
+  t.add(select_rules, sizeof select_rules);
+  t.add(elementwise_rules, sizeof elementwise_rules);
+  t.add(function_rules, sizeof function_rules);
+  t.add(bf16_rules, sizeof bf16_rules);
+  t.add(shape_rules, sizeof shape_rules);
+  t.add(reduce_rules, sizeof reduce_rules);
+  t.add(cumsum_rules, sizeof cumsum_rules);
+  t.add(norm_rules, sizeof norm_rules);
+  t.add(matmul_rules, sizeof matmul_rules);
+  t.add(conv_rules, sizeof conv_rules);
+  t.add(unfold_rules, sizeof unfold_rules);
+  t.add(pool_rules, sizeof pool_rules);
+  t.add(sparse_rules, sizeof sparse_rules);
+  t.add(sparse_solve_rules, sizeof sparse_solve_rules);
+  t.add(spgemm_rules, sizeof spgemm_rules);
+  t.add(sparse_dense_rules, sizeof sparse_dense_rules);
+  t.add(custom_rules, sizeof custom_rules);
   return t;
 }();
 static_assert(

@@ -50,6 +50,8 @@ template <detail::handle A> constexpr auto ceil(const A& a) { return detail::app
 template <detail::handle A> constexpr auto round(const A& a) { return detail::apply_real<detail::op::round>(a); }
 // softplus(a) = log(1 + exp(a))
 template <detail::handle A> constexpr auto softplus(const A& a) { return detail::apply_real<detail::op::softplus>(a); }
+// erfc(a) = 1 - erf(a), exact where that cancels, too
+template <detail::handle A> constexpr auto erfc(const A& a) { return detail::apply_real<detail::op::erfc>(a); }
 // atan2(y, x): the angle of the point (x, y), in [-pi, pi]. Its derivatives at (0, 0) are 0.
 template <class Y, class X> requires detail::handle_among<Y, X>
 constexpr auto atan2(const Y& y, const X& x) { return detail::apply_real<detail::op::atan2>(y, x); }
@@ -106,6 +108,7 @@ inline constexpr op_rule function_rules[] = {
   {op::ceil, "ceil", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
   {op::round, "round", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
   {op::softplus, "softplus", kind::elementwise, per_output<6>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * applied(op::sigmoid, c.x(0))); }},
+  {op::erfc, "erfc", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (-2.0 * std::numbers::inv_sqrtpi * applied(op::exp, -square(c.x(0))))); }},
   {op::atan2, "atan2", kind::elementwise, per_output<1>, slow_function({zero_0 | maybe}, nowhere), atan2_vjp},
 };
 // clang-format on

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Ops that move elements and compute nothing: the views of views.hpp, and pad and concat, which copy.
-// Each is linear; its vjp is the transposed move: slice <-> pad, concat -> slices, broadcast_to -> sum.
+// Ops that move elements and compute nothing: the views of views.hpp, and pad, concat and flip, which copy.
+// Each is linear; its vjp is the transposed move: slice <-> pad, concat -> slices, flip -> flip, broadcast_to -> sum.
 #pragma once
 #include "elementwise.hpp" // IWYU pragma: export
 #include "slice.hpp"       // IWYU pragma: export
@@ -96,6 +96,26 @@ constexpr auto concat(const A& a, const B& b, const Rest&... rest) {
   return concat<Axis>(concat<Axis>(a, b), rest...);
 }
 
+// flip<axis>(a): y[.., i, ..] = a[.., n - 1 - i, ..], n the extent of the axis
+// Errors: compile errors. The axis exists (negative: from the end).
+// Cost: one copy, no flops.
+template <int Axis, detail::handle A> constexpr auto flip(const A& a) {
+  using namespace detail;
+  graph& g = graph_of(a);
+  if constexpr (any_var<A>) {
+    const shape s = g[a.id()].s;
+    const int axis = axis_of(Axis, s.rank);
+    if (!require(g, axis >= 0 && axis < s.rank, "tapeless: flip<axis>(a): the axis exists", s))
+      return var{&g, a.id()};
+    return var{&g, flip(g, a.id(), axis)};
+  } else {
+    static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: flip<axis>(a): the axis exists");
+    if constexpr (axis_in_range<Axis, A::extents.rank>)
+      return wrap<typename A::value_type, A::extents>(g, flip(g, a.id(), axis_of(Axis, A::extents.rank)));
+    else return a;
+  }
+}
+
 // ---- rules ----------------------------------------------------------------------------------------------------
 namespace detail {
 
@@ -136,6 +156,8 @@ inline constexpr op_rule shape_rules[] = {
      const extent_t n = c.dims(0).d[axis];
      if (c.needs(0)) c.give(0, {&c.g, slice(c.g, c.bar.node, axis, 0, n)});
      if (c.needs(1)) c.give(1, {&c.g, slice(c.g, c.bar.node, axis, n, c.dims(1).d[axis])}); }},
+  {op::flip,      "flip",      kind::kernel, no_flops, {.axes = axes_but_one, .sums = no_sums, .zero = {zero_0}, .nonzero = {nonzero_0}, .linear = {operand_0}, .attr = attr_names::axis, .moves = true}, [](vjp_context& c) {
+     c.give(0, {&c.g, flip(c.g, c.bar.node, static_cast<int>(c.v.attr))}); }},
 };
 // clang-format on
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Builders of the nodes that move elements: reshape, transpose, slice, pad, concat, and dense, which copies a view.
+// Builders of the nodes that move elements: reshape, transpose, slice, pad, concat, flip, and dense, which copies a view.
 // Shapes are passed by value: a reference into the graph is invalid once the graph grows.
 #pragma once
 #include "simplify.hpp" // IWYU pragma: export
@@ -102,6 +102,14 @@ constexpr int concat(graph& g, int a, int b, int axis) {
   node v = along_axis(g, op::concat, a, axis, g[a].s.d[axis] + g[b].s.d[axis]);
   v.in[0] = dense(g, a);
   v.in[1] = dense(g, b);
+  return g.intern(v);
+}
+// twice along one axis: a
+constexpr int flip(graph& g, int a, int axis) {
+  if (g[a].s.d[axis] == 1) return a;
+  if (g[a].o == op::flip && g[a].attr == static_cast<std::uint64_t>(axis)) return g[a].in[0];
+  node v = along_axis(g, op::flip, a, axis, g[a].s.d[axis]);
+  v.in[0] = dense(g, a);
   return g.intern(v);
 }
 

@@ -69,7 +69,7 @@ class weights_of_losses {
       return r;
     }
     const bool rounds = v.o == op::cast || v.o == op::narrow,
-               moves = rule(v.o).k == kind::view || v.o == op::pad;
+               moves = rule(v.o).k == kind::view || rule(v.o).facts.moves;
     const bool one = v.in[1] < 0 && (moves || rule(v.o).k != kind::kernel); // a pool is a loss
     if (one && (rounds || is_linear(v, {true, false, false}))) {
       role r = a;

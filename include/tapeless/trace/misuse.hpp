@@ -62,6 +62,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: pad<axis, before, after>(a): the axis exists") \
   rule("tapeless: pad<axis, before, after>(a): the extent of the axis is static") \
   rule("tapeless: concat<axis>(a, b): all other extents agree, the axis is static, one element type") \
+  rule("tapeless: flip<axis>(a): the axis exists") \
   rule("tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it") \
   rule("tapeless: channel(b): b has one axis") \
   rule("tapeless: iota<axis>(a): the axis exists") \

@@ -15,6 +15,7 @@
 #include "../../ops/custom.hpp"
 #include "../../plan/ir/step.hpp"
 #include "../base/bf16.hpp"
+#include "../base/math/arithmetic.hpp"
 #include "../base/operand.hpp"
 #include "functions.hpp"
 
@@ -223,8 +224,8 @@ private:
                         "tapeless: an elementwise op of int32 has a line in cpu/fused/lanes.hpp");
           dst = select(x > zero, I(S(1)), select(x < zero, I(S(-1)), zero));
         }
-      } else if constexpr (detail::takes_two(q.o)) dst = function<q.o>(x, bank[q.b]);
-      else dst = function<q.o>(x);
+      } else if constexpr (detail::takes_two(q.o)) dst = function_for<q.o>::of(x, bank[q.b]);
+      else dst = function_for<q.o>::of(x);
     }
   }
   template <int K> [[gnu::always_inline]] static void custom_lanes(registers_t& r, V& dst) {

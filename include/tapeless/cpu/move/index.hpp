@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Kernels that move elements: pad, concat, gather, scatter_add; and argmax.
+// Kernels that move elements: pad, concat, flip, gather, scatter_add; and argmax.
 // Every tensor is dense; (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
 #include <algorithm>
@@ -32,6 +32,18 @@ template <class T, class Team> void concat_axis(const Team& team, index_t outer,
     T* const q = y + o * (n + m) * inner;
     std::copy(a + o * n * inner, a + (o + 1) * n * inner, q);
     std::copy(b + o * m * inner, b + (o + 1) * m * inner, q + n * inner);
+  });
+}
+
+// y[o, j, i] = x[o, n - 1 - j, i]                    x, y: (outer, n, inner)
+template <class T, class Team> void flip_axis(const Team& team, index_t outer, index_t n, index_t inner,
+                                              const T* x, T* y) {
+  team.run(outer, [=](index_t o, int) {
+    const T* const p = x + o * n * inner;
+    T* const q = y + o * n * inner;
+    if (inner == 1) std::reverse_copy(p, p + n, q);
+    else
+      for (index_t j = 0; j < n; ++j) std::copy_n(p + (n - 1 - j) * inner, inner, q + j * inner);
   });
 }
 
@@ -186,6 +198,12 @@ template <> struct kernel_for<detail::op::concat> {
     const shape &a = c.operand(0), &b = c.operand(1);
     concat_axis(team, c.before_axis(a), a.d[c.axis()], b.d[c.axis()], c.after_axis(a), c.in(0), c.in(1),
                 c.out());
+  }
+};
+template <> struct kernel_for<detail::op::flip> {
+  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
+    const shape& x = c.operand(0);
+    flip_axis(team, c.before_axis(x), x.d[c.axis()], c.after_axis(x), c.in(0), c.out());
   }
 };
 template <> struct kernel_for<detail::op::gather> {

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// erf and softplus within 2 ulp, sigmoid within 3, of all lanes. Of erf and sigmoid that holds where the result is a normal
-// number: below, it may be 0. NaN stays NaN.
+// erf, erfc and softplus within 2 ulp, sigmoid within 3, of all lanes. Of erf and sigmoid that holds where the result is a
+// normal number: below, it may be 0. NaN stays NaN.
 //   softplus x = log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
 #pragma once
+#include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
 #include "exponential.hpp"
@@ -57,6 +58,34 @@ template <class V> [[gnu::always_inline]] inline V erf(const V& x) {
   }
 }
 
+// erfc(x) = (1 - x) - x p(x^2) for |x| <= 3/4, p that of erf; beyond, for a = |x|: e^(-a^2) (9/8 + q(t)) / (1 + 2a), t = (a - 3)
+// / (a + 3) (Shepherd and Laframboise, Math. Comp. 36, 1981), and 2 minus that for x < 0. The factors have two
+// terms. Coefficients of q: tools/minimax.py.
+template <class V> [[gnu::always_inline]] inline V erfc(const V& x) {
+  static constexpr double f[] = {0.1280080562,   -0.1356211009,   -0.04756203996, 0.1296448925,
+                                 -0.1192787023,  0.06831253375,   -0.02373536782, 0.00249671079,
+                                 0.001787368112, -0.0006757290279};
+  static constexpr double d[] = {
+      0.128008058269729653,   -0.135621106124581203,     -0.0475622943534512665,   0.129645158702764484,
+      -0.119273663415267393,  0.0683080273438212684,     -0.0237705149198691385,   0.00252939181930007493,
+      0.00188869037667436056, -0.000779832312216278137,  -0.000105159936246440916, 0.000125099673163393794,
+      4.95008965207816376e-6, -0.0000201022502975099027, -7.32907061657278746e-7,  3.47812154386610973e-6,
+      3.57486755292588358e-7, -6.2860397648482019e-7,    -1.36924122119419868e-7,  1.15669786892222007e-7,
+      3.07424501322841347e-8, -1.94555732942729526e-8};
+  using T = typename V::value_type;
+  const V one(T(1)), middle(T(3)), a = at_most(xsimd::abs(x), of_floats<V> ? 11 : 28);
+  const two_terms<V> q = exact_sum_ordered(V(T(1.125)), polynomial(f, d, (a - middle) / (a + middle)));
+  const two_terms<V> b = exact_sum(one, a + a), square = exact_product(a, a);
+  const V per_b = one / b.high, r = q.high * per_b, // r + r_low = (9/8 + q) / (1 + 2a)
+      r_low = (residual(-r, b.high, q.high) + (q.low - r * b.low)) * per_b;
+  const exp_parts<V> e = exp_parts_of(-square.high);
+  const V power = one + e.m;
+  const V far = scale(r + fma(r, e.m - square.low * power, r_low * power), e.n);
+  const two_terms<V> line = exact_sum_ordered(one, -x);
+  const V near = line.high + (line.low - x * polynomial(erf_terms<T>::p, x * x));
+  return select(a > V(T(0.75)), select(x < V(T(0)), V(T(2)) - far, far), near); // a NaN is not > 3/4
+}
+
 // 1 / (1 + e^-x), without an e^-x that overflows
 template <class V> [[gnu::always_inline]] inline V sigmoid(const V& x) {
   using T = typename V::value_type;
@@ -70,5 +99,19 @@ template <class V> [[gnu::always_inline]] inline V softplus(const V& x) {
   const exp_parts<V> e = exp_parts_of(at_least(-xsimd::abs(x), of_floats<V> ? -110 : -760));
   return select(x > zero, x, zero) + log1p_of(log1p_parts_of<V>({scale(one + e.m, e.n), zero}));
 }
+
+// ---- by op
+template <> struct function_for<detail::op::erf> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::erf(x); }
+};
+template <> struct function_for<detail::op::erfc> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::erfc(x); }
+};
+template <> struct function_for<detail::op::sigmoid> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::sigmoid(x); }
+};
+template <> struct function_for<detail::op::softplus> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::softplus(x); }
+};
 
 } // namespace tapeless::cpu

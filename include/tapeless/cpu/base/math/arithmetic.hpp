@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 
 namespace tapeless::cpu {
@@ -162,5 +163,12 @@ template <class V> [[gnu::always_inline]] inline two_terms<V> minus_ln2(const V&
   const V high = fma(n, V(-ln2_of<V>::high), x), low = n * V(ln2_of<V>::low), r = high - low;
   return {r, (high - r) - low};
 }
+
+// function_for<O>::of(x...): op O of vectors of floating-point numbers. Specialised beside the function.
+template <detail::op O> struct function_for {
+  static_assert(
+      O == detail::op::count_,
+      "tapeless: an elementwise op has its function of vectors: cpu::function_for<op> in cpu/base/math/");
+};
 
 } // namespace tapeless::cpu

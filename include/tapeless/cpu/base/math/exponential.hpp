@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
 
@@ -106,5 +107,16 @@ template <class V> [[gnu::always_inline]] inline V expm1(const V& x) {
   const V one(T(1)), y = e.m + (one - power_of_two(-at_most(e.n, 70)));
   return with_sign(scale(y, e.n), x);
 }
+
+// ---- by op
+template <> struct function_for<detail::op::exp> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::exp(x); }
+};
+template <> struct function_for<detail::op::exp2> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::exp2(x); }
+};
+template <> struct function_for<detail::op::expm1> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::expm1(x); }
+};
 
 } // namespace tapeless::cpu

@@ -14,6 +14,7 @@
 #include <bit>
 #include <limits>
 #include <numbers>
+#include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
 #include "exponential.hpp"
@@ -123,5 +124,25 @@ template <class V> [[gnu::always_inline]] inline V atanh(const V& x) {
       select(a == one, V(std::numeric_limits<T>::infinity()), V(std::numeric_limits<T>::quiet_NaN()));
   return with_sign(select(a < one, y, special), x);
 }
+
+// ---- by op
+template <> struct function_for<detail::op::tanh> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::tanh(x); }
+};
+template <> struct function_for<detail::op::sinh> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::sinh(x); }
+};
+template <> struct function_for<detail::op::cosh> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::cosh(x); }
+};
+template <> struct function_for<detail::op::asinh> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::asinh(x); }
+};
+template <> struct function_for<detail::op::acosh> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::acosh(x); }
+};
+template <> struct function_for<detail::op::atanh> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::atanh(x); }
+};
 
 } // namespace tapeless::cpu

@@ -7,6 +7,7 @@
 //   atan x = x + x^3 p(x^2) for |x| <= 1; beyond, atan |x| = pi / 2 - atan(1 / |x|)
 // pi / 2 and pi are sums of two terms. Coefficients: tools/minimax.py.
 #pragma once
+#include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
 
@@ -83,5 +84,19 @@ template <class V> [[gnu::always_inline]] inline V atan2(const V& y, const V& x)
   const auto left = with_sign(one, x) < zero;
   return with_sign(select(left, below_angle<2, 1>(two_terms<V>{first, zero}), first), y);
 }
+
+// ---- by op
+template <> struct function_for<detail::op::asin> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::asin(x); }
+};
+template <> struct function_for<detail::op::acos> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::acos(x); }
+};
+template <> struct function_for<detail::op::atan> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::atan(x); }
+};
+template <> struct function_for<detail::op::atan2> {
+  template <class V> [[gnu::always_inline]] static V of(const V& y, const V& x) { return cpu::atan2(y, x); }
+};
 
 } // namespace tapeless::cpu

@@ -10,6 +10,7 @@
 //   log1p: 1 + x = u + c, c the rounding error of u; log(1 + x) = log u + c / u. Where k = 0, f is x itself.
 #pragma once
 #include <limits>
+#include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
 #include "significand.hpp"
@@ -113,5 +114,19 @@ template <class Base, class V> [[gnu::always_inline]] inline V log_to(const V& x
 }
 template <class V> [[gnu::always_inline]] inline V log2(const V& x) { return log_to<base_2>(x); }
 template <class V> [[gnu::always_inline]] inline V log10(const V& x) { return log_to<base_10>(x); }
+
+// ---- by op
+template <> struct function_for<detail::op::log> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::log(x); }
+};
+template <> struct function_for<detail::op::log1p> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::log1p(x); }
+};
+template <> struct function_for<detail::op::log2> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::log2(x); }
+};
+template <> struct function_for<detail::op::log10> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::log10(x); }
+};
 
 } // namespace tapeless::cpu

@@ -7,6 +7,7 @@
 // Coefficients: tools/minimax.py.
 #pragma once
 #include <limits>
+#include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
 #include "significand.hpp"
@@ -34,5 +35,13 @@ template <class V> [[gnu::always_inline]] inline V cbrt(const V& x) {
   const V inf(std::numeric_limits<T>::infinity());
   return select((a > V(T(0))) & (a < inf), with_sign(root, x), x);
 }
+
+// ---- by op
+template <> struct function_for<detail::op::rsqrt> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::rsqrt(x); }
+};
+template <> struct function_for<detail::op::cbrt> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::cbrt(x); }
+};
 
 } // namespace tapeless::cpu

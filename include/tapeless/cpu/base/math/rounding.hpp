@@ -5,6 +5,7 @@
 //   sign x = -1, x, 1   for x < 0, x = 0, x > 0
 //   round x: the nearest integer, the even one of two, as in NumPy, PyTorch and JAX; std::round goes away from zero
 #pragma once
+#include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
 
@@ -28,5 +29,22 @@ template <class V> [[gnu::always_inline]] inline V floor(const V& x) { return xs
 template <class V> [[gnu::always_inline]] inline V ceil(const V& x) { return xsimd::ceil(x); }
 template <class V> [[gnu::always_inline]] inline V round(const V& x) { return xsimd::nearbyint(x); }
 #endif
+
+// ---- by op
+template <> struct function_for<detail::op::abs> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::abs(x); }
+};
+template <> struct function_for<detail::op::sign> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::sign(x); }
+};
+template <> struct function_for<detail::op::floor> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::floor(x); }
+};
+template <> struct function_for<detail::op::ceil> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::ceil(x); }
+};
+template <> struct function_for<detail::op::round> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::round(x); }
+};
 
 } // namespace tapeless::cpu

@@ -6,6 +6,7 @@
 //   |x| = n pi / 2 + r + low (reduction.hpp); sin and cos of r + low, which n modulo 4 chooses; tan, or -1 / tan for an odd n
 // Coefficients: tools/minimax.py.
 #pragma once
+#include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
 #include "reduction.hpp"
@@ -77,5 +78,16 @@ template <class V> [[gnu::always_inline]] inline V tan(const V& x) {
   const V v = select(is_odd<V>(y.n), inverse, t.high);
   return from_bits<V>(to_bits(v) ^ (to_bits(x) & format_of<V>::sign));
 }
+
+// ---- by op
+template <> struct function_for<detail::op::sin> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::sin(x); }
+};
+template <> struct function_for<detail::op::cos> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::cos(x); }
+};
+template <> struct function_for<detail::op::tan> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::tan(x); }
+};
 
 } // namespace tapeless::cpu
