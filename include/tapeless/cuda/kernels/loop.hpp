@@ -45,14 +45,14 @@ template <class W, int G, auto... Custom> struct loop_kernel {
 
 private:
   TAPELESS_KERNEL sums of_lane(count_t member, count_t lane) const {
-    sums r;
+    sums r{};
     clear<0>(r);
     index_t first[slots];
     for (int k = 0; k < slots; ++k) first[k] = 0;
     move<false>(first, member % items);
     const count_t lo = member / items * chunk, hi = lo + chunk < terms ? lo + chunk : terms;
     for (count_t term = lo + lane; term < hi;) {
-      sums part;
+      sums part{};
       clear<0>(part);
       for (count_t k = 0; k < chain_of_terms && term < hi; ++k, term += G) {
         index_t at[slots];

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// Loops on the emulated device compute what the CPU does. The laws of all ops run there among the slow checks; here are
+// what is the device's own: sums over several sets of axes, split terms, and what a launch can count.
+#include <support/emulated_backend.hpp>
+#include <support/random.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+namespace tl = tapeless;
+namespace cuda = tapeless::cuda;
+
+namespace {
+
+using device = cuda::backend<cuda::emulated_device>;
+static_assert(tl::detail::backend<device>);
+
+template <class Backend, class F, class... A> using bound_on = tl::detail::bound<Backend, false, F, A...>;
+template <class F, class... A> class both_back_ends {
+  using host = tl::detail::backend_for<tl::host>::type;
+  bound_on<host, F, A...> host_;
+  bound_on<device, F, A...> device_;
+
+public:
+  template <class... Option> explicit both_back_ends(Option... option)
+      : host_(option...), device_(option...) {}
+  // The largest difference, as a part of the largest element of a leaf.
+  double difference(const A&... a) {
+    std::vector<std::vector<double>> x, y;
+    const auto copy_to = [](auto& to) {
+      return [&to](const auto& leaf) { to.emplace_back(leaf.begin(), leaf.end()); };
+    };
+    const auto of_host = host_(a...), of_device = device_(a...);
+    tl::detail::for_each_leaf(of_host, copy_to(x));
+    tl::detail::for_each_leaf(of_device, copy_to(y));
+    REQUIRE(x.size() == y.size());
+    double worst = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      REQUIRE(x[k].size() == y[k].size());
+      double largest = 1e-30, most = 0;
+      for (std::size_t i = 0; i < x[k].size(); ++i) {
+        if (std::isfinite(x[k][i])) largest = std::fmax(largest, std::fabs(x[k][i]));
+        if (x[k][i] == y[k][i] || (std::isnan(x[k][i]) && std::isnan(y[k][i]))) continue;
+        most = std::fmax(most, std::fabs(x[k][i] - y[k][i]));
+      }
+      worst = std::fmax(worst, most / largest);
+    }
+    return worst;
+  }
+};
+template <class Tree> void fill(const Tree& tree, std::uint64_t seed) {
+  support::splitmix64 random(seed);
+  tl::detail::for_each_leaf(tree, [&](const auto& leaf) {
+    for (auto& e : leaf)
+      e = static_cast<std::remove_reference_t<decltype(e)>>(static_cast<double>(random.below(2001)) / 1000 -
+                                                            1);
+  });
+}
+// f on the two back ends for each n
+template <class X, class F> double worst_of(F, std::initializer_list<std::int64_t> sizes) {
+  both_back_ends<F, X> both(tl::dim<'n'>{std::max(sizes)});
+  double worst = 0;
+  for (const std::int64_t n : sizes) {
+    tl::owned<X> x(tl::dim<'n'>{n});
+    fill(*x, static_cast<std::uint64_t>(n));
+    worst = std::fmax(worst, both.difference(*x));
+  }
+  return worst;
+}
+
+struct cube {
+  template <class T> static T primal(T a, T b) { return a * a * a + b; }
+  static constexpr auto vjp(auto a, auto, auto, auto y_bar) {
+    return std::tuple{3.0 * square(a) * y_bar, y_bar};
+  }
+};
+constexpr tl::extent_t n = tl::dyn<'n'>;
+
+} // namespace
+
+TEST_CASE("cuda: a loop with sums over several sets of axes is as many launches") {
+  const auto f = [](auto x) {
+    const auto y = exp(x) * x;
+    return std::tuple{tl::sum<0, 2>(y), tl::sum<1>(y), tl::sum(y), tl::max<2>(y), tanh(y), tl::max(y)};
+  };
+  using X = tl::tensor<float, n, 5, 12>;
+  CHECK(worst_of<X>(f, {1, 2, 33, 1000}) < 2e-6);
+  using planned = tl::detail::planned_for<false, device, decltype(f), X>;
+  constexpr const auto& plan = planned::value;
+  static_assert(cuda::launches_of<plan>{plan.step_[0]}.count() == 4);
+}
+TEST_CASE("cuda: terms are split by their number, in chains") {
+  const auto f = [](auto x) { return std::tuple{tl::sum(x * x), tl::max(x), tl::sum<0>(exp(x)), tl::sum<1>(x)}; };
+  CHECK(worst_of<tl::tensor<float, n, 3>>(f, {1, 7, 4096, 100003, 200000}) < 2e-6);
+  constexpr cuda::term_split one(1, 1u << 20, 32), many(1u << 18, 1000, 1), few(10, 60, 1), none(0, 5, 1);
+  static_assert(one.splits == 4096 && one.chunk == 256 && many.splits == 1 && few.splits == 7 &&
+                none.splits == 1);
+}
+TEST_CASE("cuda: loops of extent 0 end their sums") {
+  const auto f = [](auto x) { return std::tuple{tl::sum<0>(x), tl::sum(x), x + 1.0}; };
+  CHECK(worst_of<tl::tensor<double, n, 4>>(f, {0, 3}) == 0);
+}
+TEST_CASE("cuda: gradients through products, masks, custom ops and bf16") {
+  const auto f = tl::value_and_grad([](auto x) {
+    const auto h = relu(tl::matmul(x, tl::transpose(x)));
+    const auto z = tl::where(x > 0.1, tl::custom<cube>(x, x), tl::cast<float>(tl::cast<tl::bf16>(x)));
+    return tl::mean(h) + tl::sum(square(z)) + tl::sum(tl::cast<float>(tl::argmax<1>(x)) * tl::max<1>(x));
+  });
+  CHECK(worst_of<tl::tensor<float, n, 9>>(f, {1, 2, 17, 64}) < 2e-6);
+}
+TEST_CASE("cuda: a launch counts in 32 bits, more is an exception") {
+  CHECK(cuda::counted(cuda::most_counted) == cuda::most_counted);
+  CHECK_THROWS_WITH_AS(
+      cuda::counted(cuda::index_t{1} << 32),
+      "tapeless: cuda: run: a step of 4294967296 elements: at most 4026531840, the kernels count in 32 bits",
+      tl::argument_error);
+}
