@@ -99,7 +99,9 @@ TEST_CASE("cuda: a loop with sums over several sets of axes is as many launches"
   static_assert(cuda::launches_of<plan>{plan.step_[0]}.count() == 4);
 }
 TEST_CASE("cuda: terms are split by their number, in chains") {
-  const auto f = [](auto x) { return std::tuple{tl::sum(x * x), tl::max(x), tl::sum<0>(exp(x)), tl::sum<1>(x)}; };
+  const auto f = [](auto x) {
+    return std::tuple{tl::sum(x * x), tl::max(x), tl::sum<0>(exp(x)), tl::sum<1>(x)};
+  };
   CHECK(worst_of<tl::tensor<float, n, 3>>(f, {1, 7, 4096, 100003, 200000}) < 2e-6);
   constexpr cuda::term_split one(1, 1u << 20, 32), many(1u << 18, 1000, 1), few(10, 60, 1), none(0, 5, 1);
   static_assert(one.splits == 4096 && one.chunk == 256 && many.splits == 1 && few.splits == 7 &&

@@ -8,6 +8,7 @@
 #include "../core/bf16.hpp"
 #include "../core/element_type.hpp"
 #include "../core/extent.hpp"
+#include "../expr/op.hpp"
 #include "../plan/backend.hpp"
 #include "../plan/ir/step.hpp"
 #include "cost_model.hpp"
@@ -26,6 +27,9 @@ struct scratch_need {
   extent_t each = 0, shared = 0, packed = 0;
 };
 
+template <int Counted>
+concept counts_no_rows = Counted == 0;
+
 template <class Device> struct backend {
   using team_type = Device;
   using space = cuda_space;
@@ -37,8 +41,11 @@ template <class Device> struct backend {
 
   template <const auto& P> static constexpr scratch_need scratch() {
     scratch_need r;
-    for (int i = 0; i < P.steps; ++i)
-      if (P.step_[i].fused && partial_bytes(P.step_[i]) > r.shared) r.shared = partial_bytes(P.step_[i]);
+    for (int i = 0; i < P.steps; ++i) {
+      const detail::step& s = P.step_[i];
+      const extent_t n = s.fused ? partial_bytes(s) : s.o == detail::op::select ? scratch_of_select : 0;
+      if (n > r.shared) r.shared = n;
+    }
     return r;
   }
   template <const auto& P, int I> static void run_step(const Device& device, const frame<P>& f) {
@@ -51,10 +58,14 @@ template <class Device> struct backend {
 private:
   template <const auto& P, int I> static void execute(const Device& device, const frame<P>& f) {
     constexpr detail::step s = P.step_[I];
+    static_assert(
+        counts_no_rows<P.counted>,
+        "tapeless: cuda: a selection whose rows a run counts, where<'k'>, a percentage or a count, is not there yet; "
+        "top_k<k>(values) of static extents is");
     if constexpr (s.fused) loop_step<P, I>::run(device, f);
     else {
       using T = decltype(zero_of<P.slot_[s.slot0].t>());
-      kernel_for<s.o>::launch(device, kernel_call<T>{{P.step_[I], f.slot + s.slot0}});
+      kernel_for<s.o>::launch(device, kernel_call<T>{{P.step_[I], f.slot + s.slot0}, *f.names, f.shared});
     }
   }
   template <dtype Type> static constexpr auto zero_of() {

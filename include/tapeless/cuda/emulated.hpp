@@ -3,9 +3,11 @@
 //
 // emulated_device: runs the kernels on the host, a block and a thread after another, to test them where no device is.
 #pragma once
+#include "../core/extent.hpp"
 #include "../core/geometry.hpp"
+#include "../ops/custom_op.hpp"
 #include "exec/launch.hpp"
-#include "kernels/block.hpp"
+#include "base/block.hpp"
 #include "kernels/matmul.hpp"
 
 namespace tapeless::cuda {
@@ -18,6 +20,10 @@ struct emulated_device {
   template <class T, class X> void matmul(const matmul_extents& e, const X* a, const X* b, T* c) const {
     const count_t items = counted(e.batch * e.m * e.n);
     launch(matmul_kernel<T, X>{a, b, c, items, e}, items);
+  }
+  void run(const detail::custom_op& op, void* y, const void* const* x,
+           const detail::name_values& names) const {
+    op.run(y, x, names);
   }
   // As a team.
   int size() const { return 1; }

@@ -8,7 +8,7 @@
 #include "../../plan/backend.hpp"
 #include "../../plan/frame.hpp"
 #include "../../plan/ir/arena.hpp"
-#include "../kernels/block.hpp"
+#include "../base/block.hpp"
 
 namespace tapeless::cuda {
 
@@ -21,9 +21,11 @@ template <const auto& P> struct frame {
   void* part[detail::max_parts];
   void* nothing = nullptr; // what an iota reads
   std::byte* shared = nullptr;
+  const detail::name_values* names = nullptr;
 
   void fill(const detail::run_context& c) {
     shared = c.shared;
+    names = &c.names;
     for (int k = 0; k < P.parts; ++k) part[k] = c.part[k];
     for (int k = 0; k < P.extents; ++k) extent[k] = detail::eval(P.extent[k], c.names);
     for (int k = 0; k < P.slots; ++k)

@@ -8,12 +8,14 @@
 #include "../../core/geometry.hpp"
 #include "../../core/shape.hpp"
 #include "../../expr/op.hpp"
-#include "../kernels/block.hpp"
+#include "../base/block.hpp"
 #include "../kernels/conv.hpp"
 #include "../kernels/cumsum.hpp"
 #include "../kernels/index.hpp"
 #include "../kernels/matmul.hpp"
 #include "../kernels/pool.hpp"
+#include "../kernels/select.hpp"
+#include "../../ops/select_node.hpp"
 #include "../kernels/shape.hpp"
 #include "../kernels/unfold.hpp"
 #include "launch.hpp"
@@ -34,6 +36,12 @@ template <> struct kernel_for<detail::op::concat> {
     device.launch(
         concat_kernel<T>{c.in(0), c.in(1), c.out(), c.results(), c.axis_of(a), c.axis_of(b), c.after(a)},
         c.results());
+  }
+};
+template <> struct kernel_for<detail::op::flip> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    const shape& x = c.operand(0);
+    device.launch(flip_kernel<T>{c.in(0), c.out(), c.results(), c.axis_of(x), c.after(x)}, c.results());
   }
 };
 template <> struct kernel_for<detail::op::gather> {
@@ -162,6 +170,37 @@ template <> struct kernel_for<detail::op::window_spread> {
     device.launch(window_transposed_kernel<T>{c.in(0), nullptr, c.out(), detail::window_factor<T>(c.step),
                                               c.results(), windows_of_result(c)},
                   c.results());
+  }
+};
+
+// The cut, and counts.
+inline constexpr index_t scratch_of_cut = 2048;
+inline constexpr index_t scratch_of_select = scratch_of_cut + index_t{sizeof(range_counts)};
+template <> struct kernel_for<detail::op::select> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    using U = key_type<T>;
+    static_assert(sizeof(selection_cut<U>) <= scratch_of_cut);
+    const bool least = detail::attributes_of_select(c.step).least();
+    auto* const cut = reinterpret_cast<selection_cut<U>*>(c.scratch);
+    auto* const counts = reinterpret_cast<range_counts*>(c.scratch + scratch_of_cut);
+    const count_t n = counted(elements_of(c.operand(0)));
+    device.launch(begin_cut_kernel<U>{cut, c.results()}, 256);
+    for (int shift = 8 * static_cast<int>(sizeof(U)) - 8; shift >= 0; shift -= 8) {
+      device.launch(digit_counts_kernel<T>{c.in(0), cut, n, shift, least}, n);
+      device.launch(cut_kernel<U>{cut, shift}, 1);
+    }
+    const values_in_ranges<T> values{c.in(0), cut, counts, n, (n + ranges - 1) / ranges, least};
+    device.launch(range_counts_kernel<T>{values}, ranges);
+    device.launch(group_counts_kernel{counts}, ranges / ranges_of_group);
+    device.launch(positions_kernel<T>{values, c.template out<std::int32_t>()}, ranges);
+  }
+};
+
+template <> struct kernel_for<detail::op::custom_tensor> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    const void* operands[3]{};
+    for (int k = 0; k < c.step.loads; ++k) operands[k] = c.slot[k].data();
+    device.run(*c.step.custom, c.template out<void>(), operands, c.names);
   }
 };
 

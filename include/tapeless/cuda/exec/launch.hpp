@@ -8,7 +8,7 @@
 #include "../../core/shape.hpp"
 #include "../../expr/op.hpp"
 #include "../../plan/frame.hpp"
-#include "../kernels/block.hpp"
+#include "../base/block.hpp"
 
 namespace tapeless::cuda {
 
@@ -24,6 +24,9 @@ inline index_t elements_of(const shape& s) { return detail::product(s, 0, s.rank
 
 // A call of a kernel whose operands have elements of T.
 template <class T> struct kernel_call : detail::step_operands {
+  const detail::name_values& names;
+  std::byte* scratch; // scratch_bytes of the step
+
   const T* in(int k) const { return step_operands::in<T>(k); }
   const std::int32_t* index(int k) const { return step_operands::in<std::int32_t>(k); }
   template <class Y = T> Y* out() const { return step_operands::out<Y>(); }

@@ -9,9 +9,9 @@
 #include "../../ops/custom_op.hpp"
 #include "../../plan/frame.hpp"
 #include "../../plan/ir/step.hpp"
-#include "../kernels/block.hpp"
-#include "../kernels/loop.hpp"
-#include "../kernels/loop_code.hpp"
+#include "../base/block.hpp"
+#include "../fused/loop.hpp"
+#include "../fused/loop_code.hpp"
 #include "frame.hpp"
 #include "launch.hpp"
 

@@ -5,7 +5,7 @@
 // where the library of convolutions cannot.
 #pragma once
 #include "../../core/geometry.hpp"
-#include "block.hpp"
+#include "../base/block.hpp"
 
 namespace tapeless::cuda {
 

@@ -3,8 +3,8 @@
 //
 // cumsum along an axis: x, y (before, n, after); to_end: the sums begin at the end. A thread a line.
 #pragma once
-#include "block.hpp"
-#include "sums.hpp"
+#include "../base/block.hpp"
+#include "../base/sums.hpp"
 
 namespace tapeless::cuda {
 

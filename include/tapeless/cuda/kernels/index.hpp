@@ -3,8 +3,8 @@
 //
 // gather, scatter_add, argmax. (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
-#include "block.hpp"
-#include "sums.hpp"
+#include "../base/block.hpp"
+#include "../base/sums.hpp"
 
 namespace tapeless::cuda {
 

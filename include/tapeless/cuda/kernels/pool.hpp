@@ -8,10 +8,10 @@
 // Elements of a window outside the plane do not exist; a window without elements gives 0. A thread an element of the result.
 #pragma once
 #include "../../core/geometry.hpp"
-#include "block.hpp"
+#include "../base/block.hpp"
 #include "conv.hpp"
-#include "functions.hpp"
-#include "sums.hpp"
+#include "../base/functions.hpp"
+#include "../base/sums.hpp"
 
 namespace tapeless::cuda {
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// pad, concat: a thread an element of the result. (outer, axis, inner) are the extents before, at and after the axis.
+// pad, concat, flip: a thread an element of the result. (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
-#include "block.hpp"
+#include "../base/block.hpp"
 
 namespace tapeless::cuda {
 
@@ -29,6 +29,18 @@ template <class T> struct concat_kernel {
       const count_t i = e % inner, row = e / inner, j = row % (n + m), o = row / (n + m);
       y[e] = j < n ? a[(static_cast<index_t>(o) * n + j) * inner + i]
                    : b[(static_cast<index_t>(o) * m + (j - n)) * inner + i];
+    });
+  }
+};
+// y[o, j, i] = x[o, n - 1 - j, i]                    x, y: (outer, n, inner)
+template <class T> struct flip_kernel {
+  const T* x;
+  T* y;
+  count_t items, n, inner;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(items, [this](count_t e) {
+      const count_t i = e % inner, row = e / inner, j = row % n, o = row / n;
+      y[e] = x[(static_cast<index_t>(o) * n + (n - 1 - j)) * inner + i];
     });
   }
 };

@@ -5,8 +5,8 @@
 // A thread an element of the result.
 #pragma once
 #include "../../core/geometry.hpp"
-#include "block.hpp"
-#include "sums.hpp"
+#include "../base/block.hpp"
+#include "../base/sums.hpp"
 
 namespace tapeless::cuda {
 

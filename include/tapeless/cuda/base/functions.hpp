@@ -31,6 +31,7 @@ template <detail::op O, class T> TAPELESS_KERNEL T function(T x) {
   else if constexpr (O == op::log) return TAPELESS_MATH log(x);
   else if constexpr (O == op::tanh) return TAPELESS_MATH tanh(x);
   else if constexpr (O == op::erf) return TAPELESS_MATH erf(x);
+  else if constexpr (O == op::erfc) return TAPELESS_MATH erfc(x);
   else if constexpr (O == op::sigmoid) {
     // exp of what is not positive does not overflow
     const T e = TAPELESS_MATH exp(x < 0 ? x : -x), small = e / (T(1) + e);
@@ -62,7 +63,7 @@ template <detail::op O, class T> TAPELESS_KERNEL T function(T x) {
   else if constexpr (O == op::softplus)
     return larger(x, T(0)) + TAPELESS_MATH log1p(TAPELESS_MATH exp(-TAPELESS_MATH fabs(x)));
   else if constexpr (O == op::narrow) return static_cast<T>(static_cast<float>(bf16(static_cast<float>(x))));
-  else static_assert(O == op::count_, "tapeless: an elementwise op has a line in cuda/kernels/functions.hpp");
+  else static_assert(O == op::count_, "tapeless: an elementwise op has a line in cuda/base/functions.hpp");
 }
 // z = f(x, y)
 template <detail::op O, class T> TAPELESS_KERNEL T function(T x, T y) {
@@ -72,7 +73,7 @@ template <detail::op O, class T> TAPELESS_KERNEL T function(T x, T y) {
   else if constexpr (O == op::min) return smaller(x, y);
   else if constexpr (O == op::pow) return TAPELESS_MATH pow(x, y);
   else if constexpr (O == op::atan2) return TAPELESS_MATH atan2(x, y);
-  else static_assert(O == op::count_, "tapeless: an elementwise op has a line in cuda/kernels/functions.hpp");
+  else static_assert(O == op::count_, "tapeless: an elementwise op has a line in cuda/base/functions.hpp");
 }
 
 } // namespace tapeless::cuda

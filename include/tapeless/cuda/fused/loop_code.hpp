@@ -9,8 +9,8 @@
 #include "../../core/element_type.hpp"
 #include "../../expr/op.hpp"
 #include "../../plan/ir/instruction.hpp"
-#include "block.hpp"
-#include "functions.hpp"
+#include "../base/block.hpp"
+#include "../base/functions.hpp"
 
 namespace tapeless::cuda {
 
@@ -190,7 +190,7 @@ private:
     else if constexpr (O == op::sign) return a > 0 ? 1 : a < 0 ? -1 : 0;
     else
       static_assert(O == op::count_,
-                    "tapeless: an elementwise op of int32 has a line in cuda/kernels/loop_code.hpp");
+                    "tapeless: an elementwise op of int32 has a line in cuda/fused/loop_code.hpp");
   }
 };
 

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What a kernel sees of the threads that run it. The headers of this folder are one text for two compilers: that of the
-// device, and that of the host, where blocks and threads are loops. So tests and sanitizers see the kernels themselves. They
+// What a kernel sees of the threads that run it. The headers of base/, fused/ and kernels/ are one text for two compilers:
+// that of the device, and that of the host, where blocks and threads are loops. So tests and sanitizers see the kernels themselves. They
 // include each other and headers without std alone. A kernel is an object: its members are the arguments, block runs it.
 //   kernel(block)
 //   block.each(n, f)                             f(i) for i in [0, n), each by one thread of the grid
 //   block.groups<G, R>(n, each, combine, end)    for i in [0, n), each by a group of G threads, neighbours in a warp:
 //                                                r = each(i, lane) of all lanes, combined as a tree; end(i, r) by one lane
+//   block.add(p, n)                              *p += n, of integers: in any order the same
 // The order of a combination depends on G alone: sums have the same bits on each device, and on the host but for functions
 // and contraction.
 #pragma once
@@ -50,6 +51,7 @@ struct host_block {
         end(static_cast<count_t>(i), r[0]);
       }
   }
+  void add(count_t* p, count_t n) const { *p += n; }
 };
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -79,6 +81,7 @@ struct device_block {
       if (mine && lane == 0) end(first + g, r);
     }
   }
+  __device__ __forceinline__ void add(count_t* p, count_t n) const { atomicAdd(p, n); }
 };
 template <class Kernel> __global__ void __launch_bounds__(block_threads) run_kernel(const Kernel k) {
   k(device_block{});

@@ -7,7 +7,7 @@
 // are items, up to 32 where they are terms. combine_kernel adds up what the splits have summed, in their order.
 #pragma once
 #include "../../plan/ir/instruction.hpp"
-#include "block.hpp"
+#include "../base/block.hpp"
 #include "loop_code.hpp"
 
 namespace tapeless::cuda {

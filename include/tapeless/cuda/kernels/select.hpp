@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The positions, ascending, of the k greatest (least) of n values; of equal values the first. The order of values: -0 == +0, a
+// NaN is greater than everything else and equal to every NaN.
+//   digits: a byte at a time, from the highest: digit_counts_kernel counts the bytes of the keys that agree with the cut,
+//   cut_kernel makes the cut one byte longer. Then counts of each range of values, and the positions.
+// Counts are integers: the order of threads does not matter.
+#pragma once
+#include "../base/block.hpp"
+
+namespace tapeless::cuda {
+
+template <bool Wide> struct key_bits {
+  using type = std::uint32_t;
+};
+template <> struct key_bits<true> {
+  using type = std::uint64_t;
+};
+template <class T> using key_type = typename key_bits<sizeof(T) == 8>::type;
+// key_of(a) < key_of(b) exactly where a < b in the order above; least: the other way round
+template <class T> TAPELESS_KERNEL key_type<T> key_of(T v, bool least) {
+  using U = key_type<T>;
+  constexpr U half = U(1) << (8 * sizeof(T) - 1);
+  U key;
+  if constexpr (T(1) / T(2) == T(0)) key = static_cast<U>(v) ^ half; // an integer
+  else {
+    const U bits = __builtin_bit_cast(U, v), size = bits & ~half,
+            negative = U(0) - (bits >> (8 * sizeof(T) - 1));
+    key = v != v ? ~U(0) : static_cast<U>(half + ((size ^ negative) - negative));
+  }
+  return least ? ~key : key;
+}
+
+// Key x is selected if (x & known) > digits. Of those with (x & known) == digits, the first `ties` are.
+template <class U> struct selection_cut {
+  U known, digits;
+  count_t ties;
+  count_t count[256]; // of the byte that comes next
+};
+// Before the first byte.
+template <class U> struct begin_cut_kernel {
+  selection_cut<U>* cut;
+  count_t k;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(256, [this](count_t i) {
+      cut->count[i] = 0;
+      if (i == 0) cut->known = 0, cut->digits = 0, cut->ties = k;
+    });
+  }
+};
+template <class T> struct digit_counts_kernel {
+  using U = key_type<T>;
+  const T* x;
+  selection_cut<U>* cut;
+  count_t n;
+  int shift;
+  bool least;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    const U known = cut->known, digits = cut->digits;
+    block.each(n, [&, this](count_t i) {
+      const U key = key_of(x[i], least);
+      if ((key & known) == digits) block.add(cut->count + ((key >> shift) & 255), 1);
+    });
+  }
+};
+template <class U> struct cut_kernel {
+  selection_cut<U>* cut;
+  int shift;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(1, [this](count_t) {
+      count_t ties = cut->ties;
+      U d = 255;
+      for (; d > 0 && cut->count[d] < ties; --d) ties -= cut->count[d];
+      cut->ties = ties;
+      cut->digits |= d << shift;
+      cut->known |= U(255) << shift;
+      for (count_t i = 0; i < 256; ++i) cut->count[i] = 0;
+    });
+  }
+};
+
+// The values in ranges, a thread each, and the ranges in groups. Of each: keys above the cut, and ties.
+inline constexpr count_t ranges = 1u << 16, ranges_of_group = 256;
+struct range_counts {
+  count_t above[ranges], ties[ranges], above_in_group[ranges / ranges_of_group],
+      ties_in_group[ranges / ranges_of_group];
+};
+template <class T> struct values_in_ranges {
+  const T* x;
+  const selection_cut<key_type<T>>* cut;
+  range_counts* counts;
+  count_t n, each; // each: values of a range
+  bool least;
+  // act(position, is it above the cut?, is it a tie?) for the values of a range
+  template <class Act> TAPELESS_KERNEL void of_range(count_t range, Act act) const {
+    const std::uint64_t lo = std::uint64_t{range} * each, end = lo + each < n ? lo + each : n;
+    for (std::uint64_t i = lo; i < end; ++i) {
+      const auto key = key_of(x[i], least) & cut->known;
+      act(static_cast<count_t>(i), key > cut->digits, key == cut->digits);
+    }
+  }
+};
+template <class T> struct range_counts_kernel : values_in_ranges<T> {
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(ranges, [this](count_t range) {
+      count_t above = 0, ties = 0;
+      this->of_range(range, [&](count_t, bool is_above, bool is_tie) { above += is_above, ties += is_tie; });
+      this->counts->above[range] = above;
+      this->counts->ties[range] = ties;
+    });
+  }
+};
+struct group_counts_kernel {
+  range_counts* counts;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(ranges / ranges_of_group, [this](count_t group) {
+      count_t above = 0, ties = 0;
+      for (count_t r = group * ranges_of_group; r < (group + 1) * ranges_of_group; ++r)
+        above += counts->above[r], ties += counts->ties[r];
+      counts->above_in_group[group] = above;
+      counts->ties_in_group[group] = ties;
+    });
+  }
+};
+template <class T> struct positions_kernel : values_in_ranges<T> {
+  std::int32_t* rows;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(ranges, [this](count_t range) {
+      const range_counts& c = *this->counts;
+      const count_t group = range / ranges_of_group, most = this->cut->ties;
+      count_t above = 0, ties = 0; // before the range, then before the value
+      for (count_t g = 0; g < group; ++g) above += c.above_in_group[g], ties += c.ties_in_group[g];
+      for (count_t r = group * ranges_of_group; r < range; ++r) above += c.above[r], ties += c.ties[r];
+      this->of_range(range, [&](count_t i, bool is_above, bool is_tie) {
+        if (is_above || (is_tie && ties < most))
+          rows[above + (ties < most ? ties : most)] = static_cast<std::int32_t>(i);
+        above += is_above;
+        ties += is_tie;
+      });
+    });
+  }
+};
+
+} // namespace tapeless::cuda
