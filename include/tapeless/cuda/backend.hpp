@@ -9,8 +9,10 @@
 #include "../core/element_type.hpp"
 #include "../core/extent.hpp"
 #include "../expr/op.hpp"
+#include "../ops/select_node.hpp"
 #include "../plan/backend.hpp"
 #include "../plan/ir/step.hpp"
+#include "base/block.hpp"
 #include "cost_model.hpp"
 #include "exec/frame.hpp"
 #include "exec/kernels.hpp"
@@ -27,16 +29,13 @@ struct scratch_need {
   extent_t each = 0, shared = 0, packed = 0;
 };
 
-template <int Counted>
-concept counts_no_rows = Counted == 0;
-
 template <class Device> struct backend {
   using team_type = Device;
   using space = cuda_space;
   using cost_model = cuda::cost_model;
   // Values have buffers: nothing passes through them in pieces.
   static constexpr detail::plan_rules rules{
-      .layouts = false, .sweeps = false, .epilogues = false, .chunks = 0};
+      .layouts = false, .sweeps = false, .epilogues = false, .chunks = 0, .host_counts = false};
   template <const auto& P> using frame_type = frame<P>;
 
   template <const auto& P> static constexpr scratch_need scratch() {
@@ -46,27 +45,34 @@ template <class Device> struct backend {
       const extent_t n = s.fused ? partial_bytes(s) : s.o == detail::op::select ? scratch_of_select : 0;
       if (n > r.shared) r.shared = n;
     }
+    r.packed = detail::aligned(P.counted * extent_t{sizeof(index_t)}); // frame::count
     return r;
   }
-  template <const auto& P, int I> static void run_step(const Device& device, const frame<P>& f) {
+  template <const auto& P, int I> static void run_step(const Device& device, frame<P>& f) {
     if constexpr (!P.step_[I].at_load) execute<P, I>(device, f);
   }
-  template <const auto& P, int I> static void load_step(const Device& device, const frame<P>& f) {
+  template <const auto& P, int I> static void load_step(const Device& device, frame<P>& f) {
     if constexpr (P.step_[I].at_load) execute<P, I>(device, f);
   }
 
 private:
-  template <const auto& P, int I> static void execute(const Device& device, const frame<P>& f) {
+  template <const auto& P, int I> static void execute(const Device& device, frame<P>& f) {
     constexpr detail::step s = P.step_[I];
-    static_assert(
-        counts_no_rows<P.counted>,
-        "tapeless: cuda: a selection whose rows a run counts, where<'k'>, a percentage or a count, is not there yet; "
-        "top_k<k>(values) of static extents is");
     if constexpr (s.fused) loop_step<P, I>::run(device, f);
     else {
       using T = decltype(zero_of<P.slot_[s.slot0].t>());
-      kernel_for<s.o>::launch(device, kernel_call<T>{{P.step_[I], f.slot + s.slot0}, *f.names, f.shared});
+      constexpr int counts =
+          s.o == detail::op::select ? counted_name<P>(P.slot_[s.slot0 + s.loads].s.d[0]) : -1;
+      static_assert(!selects_of_each_segment(s),
+                    "tapeless: cuda: top_k_of_each has no kernel for the device yet: docs/reference/ops.md");
+      index_t* const count = counts < 0 ? nullptr : f.count + counts;
+      kernel_for<s.o>::launch(
+          device, kernel_call<T>{{P.step_[I], f.slot + s.slot0}, f.context->names, f.shared, count});
+      if constexpr (counts >= 0) device.tell(count, f.context->names, P.count[counts].name);
     }
+  }
+  static constexpr bool selects_of_each_segment(const detail::step& s) {
+    return s.o == detail::op::select && detail::attributes_of_select(s).segments > 0;
   }
   template <dtype Type> static constexpr auto zero_of() {
     if constexpr (Type == dtype::f32) return float{};

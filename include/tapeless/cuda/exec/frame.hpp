@@ -12,6 +12,14 @@
 
 namespace tapeless::cuda {
 
+// The number, among the counted extents of P, of the name of e; -1: none.
+template <const auto& P> constexpr int counted_name(extent_t e) {
+  for (extent_t packed = detail::names(e); packed != 0; packed >>= detail::name_bits)
+    for (int k = 0; k < P.counted; ++k)
+      if (P.count[k].name == detail::name_of(packed & 63)) return k;
+  return -1;
+}
+
 template <const auto& P> struct frame {
   static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1,
                        extents = P.extents > 0 ? P.extents : 1;
@@ -21,17 +29,25 @@ template <const auto& P> struct frame {
   void* part[detail::max_parts];
   void* nothing = nullptr; // what an iota reads
   std::byte* shared = nullptr;
-  const detail::name_values* names = nullptr;
+  detail::run_context* context = nullptr;
+  index_t* count = nullptr;      // of each counted extent, in memory of the device
+  index_t each[steps][max_rank]; // of a counted loop axis: elements for each row
 
-  void fill(const detail::run_context& c) {
+  void fill(detail::run_context& c) {
     shared = c.shared;
-    names = &c.names;
+    context = &c;
+    count = reinterpret_cast<index_t*>(c.packed);
+    detail::name_values ones = c.names; // with 1 for what is counted
+    for (int k = 0; k < P.counted; ++k) ones.value[static_cast<std::size_t>(ones.find(P.count[k].name))] = 1;
     for (int k = 0; k < P.parts; ++k) part[k] = c.part[k];
-    for (int k = 0; k < P.extents; ++k) extent[k] = detail::eval(P.extent[k], c.names);
+    for (int k = 0; k < P.extents; ++k) extent[k] = detail::eval(P.extent[k], ones);
     for (int k = 0; k < P.slots; ++k)
       detail::fill_slot(slot[k], P.slot_[k], P.slot_[k].at, c, part, &nothing);
     for (int i = 0; i < P.steps; ++i)
-      for (int a = 0; a < P.step_[i].axes; ++a) loop[i][a] = detail::eval(P.step_[i].loop[a], c.names);
+      for (int a = 0; a < P.step_[i].axes; ++a) {
+        loop[i][a] = detail::eval(P.step_[i].loop[a], c.names);
+        each[i][a] = detail::eval(P.step_[i].loop[a], ones);
+      }
   }
 };
 

@@ -25,7 +25,8 @@ inline index_t elements_of(const shape& s) { return detail::product(s, 0, s.rank
 // A call of a kernel whose operands have elements of T.
 template <class T> struct kernel_call : detail::step_operands {
   const detail::name_values& names;
-  std::byte* scratch; // scratch_bytes of the step
+  std::byte* scratch; // what backend::scratch says
+  index_t* count;     // where a selection puts the number of its rows; nullptr: the plan knows it
 
   const T* in(int k) const { return step_operands::in<T>(k); }
   const std::int32_t* index(int k) const { return step_operands::in<std::int32_t>(k); }

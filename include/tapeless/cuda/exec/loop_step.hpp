@@ -61,13 +61,20 @@ template <const auto& P> struct launches_of {
   }
 };
 
+template <const auto& P, int I> constexpr int counted_axes() {
+  int r = 0;
+  for (int a = 0; a < P.step_[I].axes; ++a)
+    if (counted_name<P>(P.step_[I].loop[a]) >= 0) r |= 1 << a;
+  return r;
+}
 template <const auto& P, int I, int Of> constexpr std::uint64_t word_of(int k) {
   constexpr detail::step s = P.step_[I];
   constexpr launches_of<P> launches{P.step_[I]};
   const auto byte = [](int x, int at) { return static_cast<std::uint64_t>(x) << (8 * at); };
   if (k == 0)
     return byte(s.axes, 0) | byte(s.loads + s.stores, 1) | byte(s.codes, 2) | byte(s.constants, 3) |
-           byte(launches.stores(Of), 4) | byte(s.extents, 5) | byte(s.wide ? 1 : 0, 6);
+           byte(launches.stores(Of), 4) | byte(s.extents, 5) | byte(s.wide ? 1 : 0, 6) |
+           byte(counted_axes<P, I>(), 7);
   k -= 1;
   if (k < s.codes) return P.code[s.code0 + k];
   k -= s.codes;
@@ -140,11 +147,19 @@ template <const auto& P, int I> class loop_step {
       k.memory.start[j] = slot[j].start;
       for (int a = 0; a < loop::axes; ++a) k.stride[j][a] = slot[j].stride[a];
     }
-    for (int j = 0; j < loop::extents; ++j) k.memory.extent[j] = f.extent[s.extent0 + j];
+    for (int j = 0; j < loop::extents; ++j) {
+      const int counted = counted_name<P>(P.extent[s.extent0 + j]);
+      k.memory.extent[j] = f.extent[s.extent0 + j];
+      k.memory.extent_count[j] = counted < 0 ? nullptr : f.count + counted;
+    }
     index_t items = 1, terms = 1;
     for (int a = 0; a < loop::axes; ++a) {
       k.extent[a] = counted(f.loop[I][a]);
       (loop::is_term(a) ? terms : items) *= f.loop[I][a];
+      if (loop::is_counted(a)) {
+        k.count[a] = f.count + counted_name<P>(s.loop[a]);
+        k.each[a] = counted(f.each[I][a]);
+      }
     }
     k.items = counted(items);
     k.terms = counted(terms);

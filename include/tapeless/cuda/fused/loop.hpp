@@ -4,7 +4,7 @@
 // loop_kernel: a fused loop.
 //   for item in item axes:  for term in summed axes:  registers = code(loads);  store, or add to the sums of the item
 // A group of G threads has one item and one of `splits` ranges of its terms: G = 1 where neighbours along the innermost axis
-// are items, up to 32 where they are terms. combine_kernel adds up what the splits have summed, in their order.
+// are items, up to 32 where they are terms. Rows of a counted axis that are not there add nothing, and are stored as 0. combine_kernel adds up what the splits have summed, in their order.
 #pragma once
 #include "../../plan/ir/instruction.hpp"
 #include "../base/block.hpp"
@@ -31,6 +31,9 @@ template <class W, int G, auto... Custom> struct loop_kernel {
   loop_memory<W> memory;
   index_t stride[slots][loop::axes]; // elements
   count_t extent[loop::axes];
+  static constexpr int counts = loop::counted != 0 ? loop::axes : 1;
+  const index_t* count[counts]; // of a counted axis, in elements of it each
+  count_t each[counts];
   void* partial[loop::sums > 0 ? loop::sums : 1]; // [splits][items]; nullptr: the kernel ends the sum
   count_t items, terms, splits, chunk;            // chunk: terms of a split
 
@@ -49,7 +52,7 @@ private:
     clear<0>(r);
     index_t first[slots];
     for (int k = 0; k < slots; ++k) first[k] = 0;
-    move<false>(first, member % items);
+    const bool is_there = move<false>(first, member % items);
     const count_t lo = member / items * chunk, hi = lo + chunk < terms ? lo + chunk : terms;
     for (count_t term = lo + lane; term < hi;) {
       sums part{};
@@ -57,18 +60,20 @@ private:
       for (count_t k = 0; k < chain_of_terms && term < hi; ++k, term += G) {
         index_t at[slots];
         for (int s = 0; s < slots; ++s) at[s] = first[s];
-        move<true>(at, term);
-        typename code::registers q;
-        code::run(q, memory, at);
+        typename code::registers q{};
+        if (move<true>(at, term) && is_there) {
+          code::run(q, memory, at);
+          add<0>(part, q);
+        }
         code::store(q, memory, at);
-        add<0>(part, q);
       }
       join<0>(r, part);
     }
-    return r;
+    return is_there ? r : sums{};
   }
-  // From position 0 to index i of the term axes, or of the item axes.
-  template <bool Terms> TAPELESS_KERNEL void move(index_t* at, count_t i) const {
+  // From position 0 to index i of the term axes, or of the item axes.   @return is it there?
+  template <bool Terms> TAPELESS_KERNEL bool move(index_t* at, count_t i) const {
+    bool is_there = true;
     constexpr unsigned all = (1u << loop::axes) - 1u, mask = Terms ? loop::terms : ~loop::terms & all;
     TAPELESS_UNROLL
     for (int x = loop::axes - 1; x >= 0; --x) {
@@ -76,8 +81,10 @@ private:
       const bool last = (mask & ((1u << x) - 1u)) == 0; // no axis ahead: no division
       const count_t k = last ? i : i % extent[x];
       if (!last) i /= extent[x];
+      if (loop::is_counted(x)) is_there = is_there && k < each[x] * *count[x];
       for (int s = 0; s < slots; ++s) at[s] += static_cast<index_t>(k) * stride[s][x];
     }
+    return is_there;
   }
   template <int K> TAPELESS_KERNEL static void clear(sums& r) {
     if constexpr (K < loop::stores) {

@@ -19,7 +19,7 @@ using detail::instruction;
 using detail::op;
 using detail::store_kind;
 
-// axes | slots | codes | constants | stores | extents | wide, a byte each; then code, constants, stores
+// axes | slots | codes | constants | stores | extents | wide | counted, a byte each; then code, constants, stores
 template <std::uint64_t... W> struct words {
   static constexpr std::uint64_t word[] = {W...};
 };
@@ -43,6 +43,9 @@ template <class W> struct loop_words {
   static constexpr int axes = byte(0), slots = byte(1), codes = byte(2), constants = byte(3),
                        stores = byte(4), extents = byte(5);
   using T = typename float_of<byte(6) != 0>::type;
+  // Axes, a bit each, along which only counted rows are there: the device knows how many. The others are left out, what is
+  // stored of them is 0.
+  static constexpr unsigned counted = static_cast<unsigned>(byte(7));
   static constexpr instruction at(int k) { return instruction(W::word[1 + k]); }
   static constexpr std::uint64_t constant(int k) { return W::word[1 + codes + k]; }
   static constexpr detail::store out(int k) { return detail::store(W::word[1 + codes + constants + k]); }
@@ -61,6 +64,7 @@ template <class W> struct loop_words {
     return 0u;
   }();
   static constexpr bool is_term(int axis) { return ((terms >> axis) & 1u) != 0; }
+  static constexpr bool is_counted(int axis) { return ((counted >> axis) & 1u) != 0; }
   static constexpr int registers(dtype c) {
     int n = 1;
     for (int k = 0; k < codes; ++k)
@@ -74,7 +78,9 @@ template <class W> struct loop_memory {
   using loop = loop_words<W>;
   void* base[loop::slots];
   index_t start[loop::slots]; // iota: the first value
+  // times the count, where it is not nullptr
   index_t extent[loop::extents > 0 ? loop::extents : 1];
+  const index_t* extent_count[loop::extents > 0 ? loop::extents : 1];
 };
 
 // A custom op's text for the device: see custom.hpp.
@@ -107,7 +113,7 @@ public:
   }
   // Writes the stores that are no sums.
   template <int K = 0>
-  TAPELESS_KERNEL static void store(registers& r, const loop_memory<W>& m, const index_t* at) {
+  TAPELESS_KERNEL static void store(const registers& r, const loop_memory<W>& m, const index_t* at) {
     if constexpr (K < loop::stores) {
       constexpr detail::store y = loop::out(K);
       if constexpr (y.k == store_kind::dense) {
@@ -142,7 +148,9 @@ private:
       constexpr std::uint64_t bits = loop::constant(q.imm);
       constexpr double x = __builtin_bit_cast(double, bits);
       y = converted<Y>(x);
-    } else if constexpr (q.o == op::extent) y = converted<Y>(m.extent[q.imm]);
+    } else if constexpr (q.o == op::extent)
+      y = converted<Y>(m.extent_count[q.imm] == nullptr ? m.extent[q.imm]
+                                                        : m.extent[q.imm] * *m.extent_count[q.imm]);
     else if constexpr (q.o == op::where) y = r.b[q.a] ? r.template get<C>(q.b) : r.template get<C>(q.c);
     else if constexpr (q.o == op::cast) y = converted<Y>(r.template get<C>(q.a));
     else if constexpr (q.o == op::custom_elementwise) {

@@ -17,7 +17,7 @@ template <bool Wide> struct key_bits {
 template <> struct key_bits<true> {
   using type = std::uint64_t;
 };
-template <class T> using key_type = typename key_bits<sizeof(T) == 8>::type;
+template <class T> using key_type = typename key_bits<sizeof(T) == 8>::type; // 32 bits for a bool, too
 // key_of(a) < key_of(b) exactly where a < b in the order above; least: the other way round
 template <class T> TAPELESS_KERNEL key_type<T> key_of(T v, bool least) {
   using U = key_type<T>;
@@ -38,14 +38,25 @@ template <class U> struct selection_cut {
   count_t ties;
   count_t count[256]; // of the byte that comes next
 };
-// Before the first byte.
+// Before the first byte: there is no cut, `most` are selected, or as many as are asked for. None of the rows is known.
 template <class U> struct begin_cut_kernel {
   selection_cut<U>* cut;
-  count_t k;
+  const std::int32_t* asked; // nullptr: most
+  index_t* selected;         // their number; nullptr: nobody asks
+  std::int32_t* rows;
+  count_t most, room; // room: for rows, those that are not selected are -1
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
-    block.each(256, [this](count_t i) {
-      cut->count[i] = 0;
-      if (i == 0) cut->known = 0, cut->digits = 0, cut->ties = k;
+    block.each(room < 256 ? 256 : room, [this](count_t i) {
+      if (i < room) rows[i] = -1;
+      if (i < 256) cut->count[i] = 0;
+      if (i > 0) return;
+      const count_t k = asked == nullptr || *asked >= static_cast<index_t>(most) ? most
+                        : *asked < 0                                             ? 0
+                                     : static_cast<count_t>(*asked);
+      cut->known = 0;
+      cut->digits = 0;
+      cut->ties = k;
+      if (selected != nullptr) *selected = k;
     });
   }
 };
@@ -86,7 +97,8 @@ struct range_counts {
   count_t above[ranges], ties[ranges], above_in_group[ranges / ranges_of_group],
       ties_in_group[ranges / ranges_of_group];
 };
-template <class T> struct values_in_ranges {
+// Of a mask those are above the cut that are not 0.
+template <class T, bool Mask> struct values_in_ranges {
   const T* x;
   const selection_cut<key_type<T>>* cut;
   range_counts* counts;
@@ -95,13 +107,15 @@ template <class T> struct values_in_ranges {
   // act(position, is it above the cut?, is it a tie?) for the values of a range
   template <class Act> TAPELESS_KERNEL void of_range(count_t range, Act act) const {
     const std::uint64_t lo = std::uint64_t{range} * each, end = lo + each < n ? lo + each : n;
-    for (std::uint64_t i = lo; i < end; ++i) {
-      const auto key = key_of(x[i], least) & cut->known;
-      act(static_cast<count_t>(i), key > cut->digits, key == cut->digits);
-    }
+    for (std::uint64_t i = lo; i < end; ++i)
+      if constexpr (Mask) act(static_cast<count_t>(i), x[i] != T(0), false);
+      else {
+        const auto key = key_of(x[i], least) & cut->known;
+        act(static_cast<count_t>(i), key > cut->digits, key == cut->digits);
+      }
   }
 };
-template <class T> struct range_counts_kernel : values_in_ranges<T> {
+template <class T, bool Mask> struct range_counts_kernel : values_in_ranges<T, Mask> {
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(ranges, [this](count_t range) {
       count_t above = 0, ties = 0;
@@ -123,12 +137,13 @@ struct group_counts_kernel {
     });
   }
 };
-template <class T> struct positions_kernel : values_in_ranges<T> {
+template <class T, bool Mask> struct positions_kernel : values_in_ranges<T, Mask> {
   std::int32_t* rows;
+  index_t* selected; // of a mask: their number
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(ranges, [this](count_t range) {
       const range_counts& c = *this->counts;
-      const count_t group = range / ranges_of_group, most = this->cut->ties;
+      const count_t group = range / ranges_of_group, most = Mask ? 0 : this->cut->ties;
       count_t above = 0, ties = 0; // before the range, then before the value
       for (count_t g = 0; g < group; ++g) above += c.above_in_group[g], ties += c.ties_in_group[g];
       for (count_t r = group * ranges_of_group; r < range; ++r) above += c.above[r], ties += c.ties[r];
@@ -138,6 +153,7 @@ template <class T> struct positions_kernel : values_in_ranges<T> {
         above += is_above;
         ties += is_tie;
       });
+      if (Mask && range == ranges - 1 && selected != nullptr) *selected = above;
     });
   }
 };

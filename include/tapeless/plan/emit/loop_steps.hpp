@@ -82,7 +82,8 @@ template <int N, int O> class loop_steps {
     for (int a = 0; a < it.rank; ++a) s.loop[a] = it.d[a];
     const bool keeps_rows = s.epilogue || s.sweep || b_.opens_batch_sweep(group);
     for (int a = s.axes - 2; a >= (keeps_rows ? 1 : 0); --a) {
-      bool one = multipliable(s.loop[a], s.loop[a + 1]);
+      bool one =
+          multipliable(s.loop[a], s.loop[a + 1]) && (b_.may().host_counts || !b_.is_counted(s.loop[a + 1]));
       for (int k = 0; k < n && one; ++k) {
         const slot& q = r_.slot_[s.slot0 + k];
         one = multipliable(q.stride[a + 1], s.loop[a + 1]) &&

@@ -74,11 +74,6 @@ template <int N, int O> class planner {
       if (!g_.groups[r.group].loaded) keep_operands(r.node);
   }
 
-  constexpr bool has_data_dependent_rows(extent_t e) const { // by a selection
-    for (int i = 0; i < N; ++i)
-      if (detail::has_data_dependent_rows(b_.at(i)) && has_name_of(e, b_.at(i).s.d[0])) return true;
-    return false;
-  }
   constexpr void find_checks() {
     for (int i = 0; i < N; ++i) {
       const node& v = b_.at(i);
@@ -87,10 +82,10 @@ template <int N, int O> class planner {
                                  static_cast<extent_t>(v.attr2)};
       if (v.o == op::max_reduce || v.o == op::argmax) {
         const extent_t n = count_of(b_.at(v.in[0]).s, static_cast<unsigned>(v.attr));
-        if (!is_static(n) && !has_data_dependent_rows(n)) r_.not_empty[r_.nonempty++] = n;
+        if (!is_static(n) && !b_.is_counted(n)) r_.not_empty[r_.nonempty++] = n;
       }
       if (densifies(b_.source.nodes, N, i)) ++r_.cost.densified;
-      if (detail::has_data_dependent_rows(v))
+      if (has_data_dependent_rows(v))
         r_.count[r_.counted++] = {name_of(names(v.s.d[0])), most_of_select(v), b_.at(v.in[0]).s.d[0]};
     }
   }

@@ -104,6 +104,12 @@ template <int N, int O> struct plan_builder {
     return false;
   }
   // Do step s and the one before it both run at a load, or both in a run?
+  // Is a name of e that of a selection that the run counts?
+  constexpr bool is_counted(extent_t e) const {
+    for (const node& v : source.nodes)
+      if (has_data_dependent_rows(v) && has_name_of(e, v.s.d[0])) return true;
+    return false;
+  }
   constexpr bool follows(const step& s) const {
     return made.steps > 1 && made.step_[made.steps - 2].at_load == s.at_load;
   }
