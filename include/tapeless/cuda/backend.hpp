@@ -18,6 +18,7 @@
 #include "exec/kernels.hpp"
 #include "exec/launch.hpp"
 #include "exec/loop_step.hpp"
+#include "exec/select.hpp"
 
 namespace tapeless {
 
@@ -63,16 +64,11 @@ private:
       using T = decltype(zero_of<P.slot_[s.slot0].t>());
       constexpr int counts =
           s.o == detail::op::select ? counted_name<P>(P.slot_[s.slot0 + s.loads].s.d[0]) : -1;
-      static_assert(!selects_of_each_segment(s),
-                    "tapeless: cuda: top_k_of_each has no kernel for the device yet: docs/reference/ops.md");
       index_t* const count = counts < 0 ? nullptr : f.count + counts;
       kernel_for<s.o>::launch(
           device, kernel_call<T>{{P.step_[I], f.slot + s.slot0}, f.context->names, f.shared, count});
       if constexpr (counts >= 0) device.tell(count, f.context->names, P.count[counts].name);
     }
-  }
-  static constexpr bool selects_of_each_segment(const detail::step& s) {
-    return s.o == detail::op::select && detail::attributes_of_select(s).segments > 0;
   }
   template <dtype Type> static constexpr auto zero_of() {
     if constexpr (Type == dtype::f32) return float{};

@@ -37,17 +37,26 @@ template <const auto& P> struct frame {
     shared = c.shared;
     context = &c;
     count = reinterpret_cast<index_t*>(c.packed);
-    detail::name_values ones = c.names; // with 1 for what is counted
-    for (int k = 0; k < P.counted; ++k) ones.value[static_cast<std::size_t>(ones.find(P.count[k].name))] = 1;
+    // Places are for as many rows as can be counted; what is multiplied by a count has 1 instead.
+    detail::run_context full = c;
+    for (int k = 0; k < P.counted; ++k)
+      value_of(full.names, k) = std::min(P.count[k].most, detail::eval(P.count[k].rows, full.names));
+    detail::name_values ones = c.names;
+    for (int k = 0; k < P.counted; ++k) value_of(ones, k) = 1;
     for (int k = 0; k < P.parts; ++k) part[k] = c.part[k];
     for (int k = 0; k < P.extents; ++k) extent[k] = detail::eval(P.extent[k], ones);
     for (int k = 0; k < P.slots; ++k)
-      detail::fill_slot(slot[k], P.slot_[k], P.slot_[k].at, c, part, &nothing);
+      detail::fill_slot(slot[k], P.slot_[k], P.slot_[k].at, full, part, &nothing);
     for (int i = 0; i < P.steps; ++i)
       for (int a = 0; a < P.step_[i].axes; ++a) {
-        loop[i][a] = detail::eval(P.step_[i].loop[a], c.names);
+        loop[i][a] = detail::eval(P.step_[i].loop[a], full.names);
         each[i][a] = detail::eval(P.step_[i].loop[a], ones);
       }
+  }
+
+private:
+  static extent_t& value_of(detail::name_values& names, int counted) {
+    return names.value[static_cast<std::size_t>(names.find(P.count[counted].name))];
   }
 };
 

@@ -14,8 +14,6 @@
 #include "../kernels/index.hpp"
 #include "../kernels/matmul.hpp"
 #include "../kernels/pool.hpp"
-#include "../kernels/select.hpp"
-#include "../../ops/select_node.hpp"
 #include "../kernels/shape.hpp"
 #include "../kernels/unfold.hpp"
 #include "launch.hpp"
@@ -170,43 +168,6 @@ template <> struct kernel_for<detail::op::window_spread> {
     device.launch(window_transposed_kernel<T>{c.in(0), nullptr, c.out(), detail::window_factor<T>(c.step),
                                               c.results(), windows_of_result(c)},
                   c.results());
-  }
-};
-
-// The cut, and counts.
-inline constexpr index_t scratch_of_cut = 2048;
-inline constexpr index_t scratch_of_select = scratch_of_cut + index_t{sizeof(range_counts)};
-template <> struct kernel_for<detail::op::select> {
-  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
-    using U = key_type<T>;
-    static_assert(sizeof(selection_cut<U>) <= scratch_of_cut);
-    const detail::select_attributes q = detail::attributes_of_select(c.step);
-    auto* const cut = reinterpret_cast<selection_cut<U>*>(c.scratch);
-    auto* const counts = reinterpret_cast<range_counts*>(c.scratch + scratch_of_cut);
-    const count_t n = counted(elements_of(c.operand(0)));
-    const index_t most = q.by_order() ? q.most_of(n) : 0;
-    device.launch(
-        begin_cut_kernel<U>{cut, c.step.loads > 1 ? c.index(1) : nullptr, c.count,
-                            c.template out<std::int32_t>(), most < n ? counted(most) : n, c.results()},
-        c.results() < 256 ? 256 : c.results());
-    if (!q.by_order()) finish<true>(device, c, cut, counts, n, false);
-    else if constexpr (!std::is_same_v<T, bool>) {
-      for (int shift = 8 * static_cast<int>(sizeof(U)) - 8; shift >= 0; shift -= 8) {
-        device.launch(digit_counts_kernel<T>{c.in(0), cut, n, shift, q.least()}, n);
-        device.launch(cut_kernel<U>{cut, shift}, 1);
-      }
-      finish<false>(device, c, cut, counts, n, q.least());
-    }
-  }
-
-private:
-  template <bool Mask, class T, class Device>
-  static void finish(const Device& device, const kernel_call<T>& c, const selection_cut<key_type<T>>* cut,
-                     range_counts* counts, count_t n, bool least) {
-    const values_in_ranges<T, Mask> values{c.in(0), cut, counts, n, (n + ranges - 1) / ranges, least};
-    device.launch(range_counts_kernel<T, Mask>{values}, ranges);
-    device.launch(group_counts_kernel{counts}, ranges / ranges_of_group);
-    device.launch(positions_kernel<T, Mask>{values, c.template out<std::int32_t>(), c.count}, ranges);
   }
 };
 

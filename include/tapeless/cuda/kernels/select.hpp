@@ -158,4 +158,28 @@ template <class T, bool Mask> struct positions_kernel : values_in_ranges<T, Mask
   }
 };
 
+// chosen[i] = is row i among the k first of its segment? A row whose segment is not in [0, segments) is not. Each row looks at
+// the others of its segment until k are ahead of it.
+template <class T> struct of_each_segment_kernel {
+  const T* x;
+  const std::int32_t* segment;
+  std::int32_t* chosen;
+  count_t n, k;
+  std::int32_t segments;
+  bool least;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(n, [this](count_t i) {
+      const std::int32_t mine = segment[i];
+      const auto key = key_of(x[i], least);
+      count_t ahead = mine >= 0 && mine < segments ? 0 : k;
+      for (count_t j = 0; j < n && ahead < k; ++j)
+        if (segment[j] == mine) {
+          const auto other = key_of(x[j], least);
+          ahead += other > key || (other == key && j < i) ? 1u : 0u;
+        }
+      chosen[i] = ahead < k ? 1 : 0;
+    });
+  }
+};
+
 } // namespace tapeless::cuda
