@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// op_facts: what the passes ask of an op y = f(x0, x1, x2). tests/laws/facts.cpp and, for attr,
-// collapsed_samples.cpp compare them with what the op does. They have no default.
-//   axes     which axis of an operand has the rows of y along one of its axes
+// op_facts: what the passes ask of an op y = f(x0, x1, x2). These have no default:
+//   axes     the axis of an operand that has the rows of y along an axis of y
 //   sums     is y a sum over the rows of an operand?
 //   zero     where y is 0, from where the operands are 0 and where they are not
 //   nonzero  where y is not 0
 //   linear   in which operands together f is linear, the others held fixed
 //   attr     what the attribute of a node says of axes
+// tests/laws/facts.cpp compares them, moves and adds with what the op does; for attr it is collapsed_samples.cpp.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -26,7 +26,8 @@ enum : std::uint8_t {
   nonzero_0 = 8,
   nonzero_1 = 16,
   nonzero_2 = 32,
-  maybe = 64,      // in `zero`: y may be zero there, alone: anywhere. Where y rarely is, it need not be said
+  maybe =
+      64, // in `zero`: y may be zero there; if it stands alone, anywhere. An op that rarely is need not say it
   underflows = 128 // in `nonzero`: y may be zero there, but only by underflow
 };
 // x0 | x1: the set of the first two operands.
@@ -117,7 +118,7 @@ struct op_facts {
   attr_fact attr;
   bool moves = false; // each element of y is one of x0 or 0: of any type
   bool adds = false;  // each element of y is a sum of some of x0: also of int32
-  bool slow = false;
+  bool slow = false;  // it takes as long as some ten additions
   make_rule make = as_it_is;
 };
 // Of leaves and of ops of which the passes need to know nothing.
@@ -136,7 +137,7 @@ constexpr op_facts aligned(const fact_list& zero, const fact_list& nonzero, cons
           .linear = linear,
           .attr = attr_names::nothing};
 }
-// Of one that takes as long as some ten additions and is linear in nothing.
+// Of a slow one that is linear in nothing.
 constexpr op_facts slow_function(const fact_list& zero, const fact_list& nonzero) {
   op_facts r = aligned(zero, nonzero, not_linear);
   r.slow = true;
