@@ -98,28 +98,30 @@ template <op O, class A, class B> constexpr auto apply_real(const A& a, const B&
   static_assert(any_var<A, B> || computes<value_type_t<A, B>>,
                 "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
   static_assert(any_var<A, B> || floating_point<value_type_t<A, B>>,
-                "tapeless: real op(a, b): the element type is float or double");
+                "tapeless: real op(a, b): the element type is float or double; cast both first");
   if constexpr (any_var<A, B>)
     require(graph_of(a, b), is_float(dtype_among(a, b)),
-            "tapeless: real op(a, b): the element type is float or double");
+            "tapeless: real op(a, b): the element type is float or double; cast both first");
   return apply_binary<O>(a, b);
 }
 template <op O, class A> constexpr auto apply_real(const A& a) {
   using T = value_type_t<A>;
   static_assert(any_var<A> || computes<T>, "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
-  static_assert(any_var<A> || floating_point<T>, "tapeless: real op(a): the element type is float or double");
+  static_assert(any_var<A> || floating_point<T>,
+                "tapeless: real op(a): the element type is float or double; cast<float>(a) first");
   if constexpr (any_var<A>)
-    require(graph_of(a), is_float(a.type()), "tapeless: real op(a): the element type is float or double");
+    require(graph_of(a), is_float(a.type()),
+            "tapeless: real op(a): the element type is float or double; cast<float>(a) first");
   return apply_unary<O, T>(a);
 }
 template <op O, class A> constexpr auto apply_arithmetic(const A& a) {
   using T = value_type_t<A>;
   static_assert(any_var<A> || computes<T>, "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
   static_assert(any_var<A> || arithmetic<T>,
-                "tapeless: arithmetic op(a): the element type is float, double or int32");
+                "tapeless: arithmetic op(a): the element type is float, double or int32; cast a mask first");
   if constexpr (any_var<A>)
     require(graph_of(a), a.type() != dtype::boolean,
-            "tapeless: arithmetic op(a): the element type is float, double or int32");
+            "tapeless: arithmetic op(a): the element type is float, double or int32; cast a mask first");
   return apply_unary<O, T>(a);
 }
 template <op O, class A, class B> constexpr auto apply_logical(const A& a, const B& b) {

@@ -18,7 +18,7 @@
 namespace tapeless::detail {
 
 // zero_0 | nonzero_1: wherever x0 is 0 and x1 is not. A product with a zero and a zero that is divided count as zero,
-// whatever the other operand.
+// whatever the other operand. An op that rarely makes a zero need not say `maybe`.
 enum : std::uint8_t {
   zero_0 = 1,
   zero_1 = 2,
@@ -26,8 +26,7 @@ enum : std::uint8_t {
   nonzero_0 = 8,
   nonzero_1 = 16,
   nonzero_2 = 32,
-  maybe =
-      64, // in `zero`: y may be zero there; if it stands alone, anywhere. An op that rarely is need not say it
+  maybe = 64,      // in `zero`: y may be zero there; if it stands alone, anywhere
   underflows = 128 // in `nonzero`: y may be zero there, but only by underflow
 };
 // x0 | x1: the set of the first two operands.
