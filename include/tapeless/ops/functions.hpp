@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// y[i] = f(a[i]), z[i] = f(y[i], x[i])      the functions of the C library, and what a program of layers needs besides
+// y[i] = f(a[i]), z[i] = f(y[i], x[i])      the functions of the C library, and sign, rsqrt and softplus
 //
 // elementwise.hpp has sqrt, exp, log, tanh, erf, sigmoid, relu, max, min and pow. At a kink the derivative is 0: abs'(0),
 // and those of sign, floor, ceil and round everywhere.
