@@ -8,7 +8,7 @@
 //   nonzero  where y is not 0
 //   linear   in which operands together f is linear, the others held fixed
 //   attr     what the attribute of a node says of axes
-// tests/laws/facts.cpp compares them, moves and adds with what the op does; for attr it is collapsed_samples.cpp.
+// tests/laws/facts.cpp compares them, moves and adds with what the op does, collapsed_samples.cpp attr and make.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -115,8 +115,8 @@ struct op_facts {
   sums_fact sums;
   fact_list zero, nonzero, linear;
   attr_fact attr;
-  bool moves = false; // each element of y is one of x0 or 0: of any type
-  bool adds = false;  // each element of y is a sum of some of x0: also of int32
+  bool moves = false; // each element of y is one of x0 or 0; the op takes any type
+  bool adds = false;  // each element of y is a sum of some of x0; the op takes int32, too
   bool slow = false;  // it takes as long as some ten additions
   make_rule make = as_it_is;
 };
