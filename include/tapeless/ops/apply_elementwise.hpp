@@ -4,6 +4,7 @@
 // From the operands of an elementwise op to its node. Checks element types and shapes: of typed handles by
 // static_assert, of vars in the graph.
 #pragma once
+#include "../core/csr.hpp"
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"
 #include "simplify.hpp" // IWYU pragma: export
@@ -103,6 +104,27 @@ template <op O, class A, class B> constexpr auto apply_real(const A& a, const B&
     require(graph_of(a, b), is_float(dtype_among(a, b)),
             "tapeless: real op(a, b): the element type is float or double; cast both first");
   return apply_binary<O>(a, b);
+}
+// A function of one operand, which may not be a sparse matrix: the zeros that it does not store would be 1 of exp.
+template <class A>
+concept function_operand = handle<A> || csr_matrix<A>;
+template <class A>
+concept is_a_tensor = handle<A>;
+template <class A> constexpr A no_function(const A& a) {
+  static_assert(is_a_tensor<A>,
+                "tapeless: sparse f(a): write a.with(f(a.values())), which computes with the entries stored");
+  return a;
+}
+// The sentence once more: a call of no_function would put the user's line further from the error.
+template <op O, csr_matrix A> constexpr A apply_real(const A& a) {
+  static_assert(is_a_tensor<A>,
+                "tapeless: sparse f(a): write a.with(f(a.values())), which computes with the entries stored");
+  return a;
+}
+template <op O, csr_matrix A> constexpr A apply_arithmetic(const A& a) {
+  static_assert(is_a_tensor<A>,
+                "tapeless: sparse f(a): write a.with(f(a.values())), which computes with the entries stored");
+  return a;
 }
 template <op O, class A> constexpr auto apply_real(const A& a) {
   using T = value_type_t<A>;
