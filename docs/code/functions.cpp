@@ -6,7 +6,7 @@
 namespace tl = tapeless;
 
 // [signature]
-// x: tensor<float, 4>   y: tensor<float, 4>
+// x: tensor<float, 4>, 1 2 3 4   y: tensor<float, 4>, -1.5 -0.5 0.5 1.5
 constexpr auto functions = [](auto x, auto y) {
   auto a = sin(x) + cos(x) * tan(x);              // radians
   auto b = asin(0.1 * x) + acos(0.1 * x) - atan(x);
@@ -17,7 +17,7 @@ constexpr auto functions = [](auto x, auto y) {
   auto g = log2(x) + log10(x);
   auto h = rsqrt(x) + cbrt(-x);
   auto i = abs(y) + sign(y);
-  auto j = floor(y) + ceil(y) + tl::round(y);
+  auto j = floor(y) + ceil(y) + round(y);
   auto k = softplus(y);
   auto l = erfc(y);                               // 1 - erf(y)
   return std::tuple{a, b, c, d, e, f, g, h, i, j, k, l};

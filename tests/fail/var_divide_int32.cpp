@@ -1,4 +1,4 @@
-// expect: tapeless: real op(a, b): the element type is float or double
+// expect: tapeless: real op(a, b): the element type is float or double; cast both first
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

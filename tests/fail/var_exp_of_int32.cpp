@@ -1,4 +1,4 @@
-// expect: tapeless: real op(a): the element type is float or double
+// expect: tapeless: real op(a): the element type is float or double; cast<float>(a) first
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

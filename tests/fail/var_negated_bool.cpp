@@ -1,4 +1,4 @@
-// expect: tapeless: arithmetic op(a): the element type is float, double or int32
+// expect: tapeless: arithmetic op(a): the element type is float, double or int32; cast a mask first
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -3,7 +3,7 @@
 
 // What facts.attr says is so. Where an op makes rows of its first two axes from the same rows of an operand, the two can be
 // one axis: the op of the reshaped operands, with its attribute renumbered, is the reshaped result. Each op whose
-// attribute names axes is met.
+// attribute names axes is met. And facts.make makes an op of the same operands again.
 #include "op_samples.hpp"
 
 #include <doctest/doctest.h>
@@ -63,6 +63,26 @@ template <class F, op O, class Axis> struct collapsed_sample {
         g, reshape(g, g.intern(v), decltype(y)::extents));
   }
 };
+// The op of sample F made again by facts.make. change: of the node before that.
+struct no_change {
+  constexpr void operator()(node&) const {}
+};
+struct from_begin { // of a slice: a wrong one, to see that it is noticed
+  constexpr void operator()(node& v) const { v.attr2 = 0; }
+};
+template <class F, op O, class Change> struct remade_sample {
+  constexpr auto operator()(auto... x) const {
+    const auto y = F{}(x...);
+    graph& g = graph_of(y);
+    node top = g[y.id()];
+    node v = top.o == O ? top : g[top.in[0]]; // behind a reduction, before a neg
+    g.require(v.o == O, "the sample is the op, or one op of it");
+    Change{}(v);
+    const int in[3] = {v.in[0], v.in[1], v.in[2]}, r = rule(O).facts.make.call(g, v, in, v.s);
+    if (top.o != O) top.in[0] = r;
+    return wrap<typename decltype(y)::value_type, decltype(y)::extents>(g, top.o == O ? r : g.intern(top));
+  }
+};
 // Does the program with collapsed axes differ from that of the sample?
 template <class F, class G, class... X> constexpr bool is_another() {
   return traced<F, X...>::value.size != traced<G, X...>::value.size;
@@ -97,6 +117,17 @@ template <op O, class Axis, class... S> tally compared(samples<S...>) {
   return (compared<O, Axis>(S{}) + ... + tally{});
 }
 template <op O, class Axis> tally compared(nothing) { return {}; }
+template <op O, class Change, class F, class... X> bool is_remade(sample<F, X...>) {
+  return values<F, X...>() == values<remade_sample<F, O, Change>, X...>();
+}
+template <op O, class Change, class... S> bool is_remade(samples<S...>) {
+  return (is_remade<O, Change>(S{}) && ...);
+}
+template <op O> void check_remade() {
+  if constexpr (rule(O).facts.make.simplifies)
+    CHECK_MESSAGE((is_remade<O, no_change>(samples_of<O>)), std::string(rule(O).name),
+                  ": made again it has other values");
+}
 template <op O> void compare_all() {
   static_assert(has_entry<O>, "each op has samples, or nothing is said of it");
   if constexpr (rule(O).k != kind::elementwise && !is_heavy(O)) { // as the pass that collapses axes
@@ -119,4 +150,10 @@ TEST_CASE("collapsed samples: an op whose first axes are one axis has the same v
 TEST_CASE("collapsed samples: a wrong axis is noticed") {
   const tally found = compared<op::cumsum, to_first>(samples_of<op::cumsum>);
   CHECK((found.met == 1 && found.same == 0));
+}
+TEST_CASE("collapsed samples: an op that is made again from the same operands has the same values") {
+  []<int... O>(std::integer_sequence<int, O...>) {
+    (check_remade<static_cast<op>(O)>(), ...);
+  }(std::make_integer_sequence<int, op_count>{});
+  CHECK_FALSE(is_remade<op::slice, from_begin>(samples_of<op::slice>));
 }

@@ -84,8 +84,8 @@ TEST_CASE("cumsum: a long sum keeps its small terms; infinity and NaN stay") {
   (*x)[8] = -inf;
   CHECK(std::isnan(run(*x)[9]));
 }
-// Its convolutions are in NHWC: the sums run over another axis in memory.
-TEST_CASE("cumsum: between convolutions it takes their layout, and is what it is alone") {
+// The convolutions are in NHWC: an op along an axis runs over another axis in memory. Its facts tell which.
+TEST_CASE("cumsum, flip: between convolutions they take the layout of these, and are what they are alone") {
   using image = tl::tensor<double, 2, 32, 7, 7>;
   using filter = tl::tensor<double, 32, 32, 3, 3>;
   tl::owned<image> x;
@@ -106,6 +106,10 @@ TEST_CASE("cumsum: between convolutions it takes their layout, and is what it is
        [](auto a, auto f) { return conv(tl::cumsum<1>(conv(a, f)), f); });
   each([](auto a) { return tl::cumsum<3>(a); },
        [](auto a, auto f) { return conv(tl::cumsum<3>(conv(a, f)), f); });
+  each([](auto a) { return tl::flip<1>(a); },
+       [](auto a, auto f) { return conv(tl::flip<1>(conv(a, f)), f); });
+  each([](auto a) { return tl::flip<2>(a); },
+       [](auto a, auto f) { return conv(tl::flip<2>(conv(a, f)), f); });
 }
 TEST_CASE("cumsum: what no result reads gets no gradient") {
   using X = tl::tensor<double, 4, 3>;

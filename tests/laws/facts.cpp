@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// What the planner is told of ops is so, in numbers, for every op of the list: in which operands together it is linear, zero
-// where which of them are zero, of which rows of the operands its rows are made, over which it sums. An op has samples, programs
-// in which it stands once, or nothing may be said of it; one without an entry here does not compile.
+// The facts of every op hold, in numbers:
+//   linear        in which operands together it is linear
+//   zero, nonzero where it is zero, and where it is not
+//   axes, sums    which rows of the operands make one of its rows, and which rows it sums
+//   moves, adds   which elements of x0 make one of its elements
+// An op has samples, programs in which it stands once, or nothing may be said of it. One without an entry does not compile.
 #include "op_samples.hpp"
 
 #include <doctest/doctest.h>
@@ -37,6 +40,12 @@ struct facts {
   };
   bool (*keeps)(const node&) = [](const node& v) { return keeps_zero(v); };
   bool (*has_zeros)(const node&) = [](const node& v) { return has_zeros_of_operand(v); };
+  bool (*nonzero)(const node&, tl::dtype, unsigned, unsigned) = [](const node& v, tl::dtype t, unsigned zeros,
+                                                                   unsigned others) {
+    return is_nonzero(v, t, zeros, others, true);
+  };
+  bool (*moves)(const node&) = [](const node& v) { return rule(v.o).facts.moves; };
+  bool (*adds)(const node&) = [](const node& v) { return rule(v.o).facts.adds; };
   rows_of_operands (*rows)(const node&, const tl::shape (&)[3], const row_axis&,
                            tl::extent_t) = [](const node& v, const tl::shape (&s)[3], const row_axis& at,
                                               tl::extent_t n) { return where_rows_come_from(v, s, at, n); };
@@ -289,6 +298,53 @@ class examination {
     }
   }
 
+  // Nothing in y is 0 where operands are 0, not 0 or any, as the digits of `code` say.
+  void nonzero() {
+    const node& v = q_.v();
+    for (int code = 0; code < 27; ++code) {
+      const int of[3] = {code % 3, code / 3 % 3, code / 9}; // 1: it is 0, 2: it is not
+      unsigned zero = 0, other = 0;
+      bool there = true;
+      for (int k = 0; k < 3; ++k) {
+        there = there && (of[k] == 0 || (q_.has(k) && !(of[k] == 1 && !may_be_zero(k))));
+        if (of[k] == 1) zero |= 1u << k;
+        if (of[k] == 2) other |= 1u << k;
+      }
+      if (!there || !say_.nonzero(v, q_.nodes[v.in[0]].t, zero, other)) continue;
+      for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        std::vector<flat> x = q_.draw(seed);
+        for (int k = 0; k < 3; ++k)
+          if (of[k] != 0)
+            for (double& e : values(x, k)) e = of[k] == 1 ? 0 : e == 0 ? 1 : e;
+        const flat y = q_.run(x);
+        expect(std::none_of(y.begin(), y.end(), [](double e) { return e == 0; }),
+               "is 0 where operands " + std::to_string(code) + " make it nonzero");
+      }
+    }
+  }
+  // Each element of y is 0 or one of x0, up to the sign: a reshape is read by a neg.
+  void moves() {
+    if (!say_.moves(q_.v())) return;
+    std::vector<flat> x = q_.draw(1);
+    const flat& from = values(x, 0);
+    for (const double e : q_.run(x))
+      expect(e == 0 ||
+                 std::any_of(from.begin(), from.end(), [&](double a) { return std::abs(a) == std::abs(e); }),
+             "has an element that is none of its operand");
+  }
+  // Each element of y is a sum of some of x0: linear, and 0 or 1 if one of x0 is 1 and the others are 0.
+  void adds() {
+    if (!say_.adds(q_.v())) return;
+    expect(is_linear_in({true, false, false}), "is no sum of elements");
+    std::vector<flat> x = q_.draw(1);
+    flat& of = values(x, 0);
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      std::fill(of.begin(), of.end(), 0.0);
+      of[i] = 1;
+      for (const double e : q_.run(x)) expect(e == 0 || e == 1, "is no sum of elements");
+    }
+  }
+
   // Does row `row` of y along this axis stay the same if all other rows of operand k along axis `a` change?
   bool reads_own_row_alone(int axis, int k, int a) const {
     const row_axis of_y{axis, 1}, of_x{a, 1};
@@ -350,7 +406,18 @@ class examination {
           }
       }
   }
-  // The result is the sum of those of the operand's rows, each with the same rows of the other operand.
+  // The rows of x along axis a in the opposite order.
+  static void reverse_rows(const tl::shape& s, const row_axis& a, flat& x) {
+    const flat from = x;
+    std::size_t stride = 1;
+    for (int i = s.rank - 1; i > a.axis; --i) stride *= static_cast<std::size_t>(s.d[i]);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const tl::extent_t at = index_along(s, a.axis, i), to = s.d[a.axis] - 1 - at;
+      x[i - static_cast<std::size_t>(at) * stride + static_cast<std::size_t>(to) * stride] = from[i];
+    }
+  }
+  // The result is the sum of those of the operand's rows, each with the same rows of the other operand. So their order
+  // does not matter: it does for other linear ops.
   void summed() {
     const node& v = q_.v();
     for (int k = 0; k < 3; ++k) {
@@ -372,6 +439,11 @@ class examination {
         }
         expect(close(sum, q_.run(x)),
                "rows of operand " + std::to_string(k) + " are not summed over, axis " + std::to_string(axis));
+        std::vector<flat> reversed = x;
+        reverse_rows(s_[k], from, values(reversed, k));
+        if (r.other >= 0) reverse_rows(s_[r.other], r.axis, values(reversed, r.other));
+        expect(close(q_.run(reversed), q_.run(x)), "the order of rows of operand " + std::to_string(k) +
+                                                       " matters, axis " + std::to_string(axis));
       }
     }
   }
@@ -421,6 +493,9 @@ public:
                       " is no argument of the sample");
     linear();
     zero();
+    nonzero();
+    moves();
+    adds();
     rows();
     summed();
     left_out_rows();
@@ -442,7 +517,8 @@ findings examine_nothing(op o, const facts& say) {
     for (unsigned set = 1; set < 64; ++set) {
       const flags in = {(set & 1u) != 0, (set & 2u) != 0, (set & 4u) != 0},
                   constant = {(set & 8u) != 0, (set & 16u) != 0, (set & 32u) != 0};
-      if (say.linear(v, in) || say.zero(v, in, constant) || say.keeps(v) || say.has_zeros(v))
+      if (say.linear(v, in) || say.zero(v, in, constant) || say.keeps(v) || say.has_zeros(v) ||
+          say.nonzero(v, tl::dtype::f32, 0, set & 7u) || say.moves(v) || say.adds(v))
         r.wrong.assign(1, std::string(rule(o).name) + ": what is said of it needs a sample");
     }
   }
@@ -570,6 +646,25 @@ TEST_CASE("facts: one that is wrong is noticed") {
   CHECK(says(examine_with<op::cast>([](facts& say) { say.has_zeros = [](const node&) { return true; }; }),
              "cast: is 0 where its operand is not"));
 
+  const auto is_nonzero = [](facts& say) {
+    say.nonzero = [](const node&, tl::dtype, unsigned, unsigned other) { return (other & 1u) != 0; };
+  };
+  CHECK(says(examine_with<op::pad>(is_nonzero), "pad: is 0 where"));
+  CHECK(says(examine_with<op::relu>(is_nonzero), "relu: is 0 where"));
+  CHECK(says(examine_with<op::scatter_add>(is_nonzero), "scatter_add: is 0 where"));
+  CHECK(examine_with<op::concat>([](facts& say) {
+          say.nonzero = [](const node&, tl::dtype, unsigned, unsigned other) { return other == 3; };
+        }).wrong.empty());
+  const auto moves = [](facts& say) { say.moves = [](const node&) { return true; }; };
+  CHECK(says(examine_with<op::cumsum>(moves), "cumsum: has an element"));
+  CHECK(says(examine_with<op::exp>(moves), "exp: has an element"));
+  const auto adds = [](facts& say) { say.adds = [](const node&) { return true; }; };
+  CHECK(says(examine_with<op::neg>(adds), "neg: is no sum"));
+  CHECK(says(examine_with<op::square>(adds), "square: is no sum"));
+  CHECK(examine_with<op::sum>(adds).wrong.empty());
+  for (void (*const wrong)(facts&) : {+is_nonzero, +moves, +adds})
+    CHECK_FALSE(examine_with<op::spmm>(wrong).wrong.empty());
+
   const auto rows_of_first = [](facts& say) {
     say.rows = [](const node&, const tl::shape(&)[3], const row_axis& at, tl::extent_t) {
       rows_of_operands r;
@@ -591,6 +686,8 @@ TEST_CASE("facts: one that is wrong is noticed") {
   };
   CHECK(says(examine_with<op::max_reduce>(first_axis_summed), "max: rows of operand 0 are not summed"));
   CHECK(says(examine_with<op::exp>(first_axis_summed), "exp: rows of operand 0 are not summed"));
+  CHECK(says(examine_with<op::neg>(first_axis_summed), "neg: the order of rows of operand 0 matters"));
+  CHECK(says(examine_with<op::cumsum>(first_axis_summed), "cumsum: the order of rows of operand 0 matters"));
 
   const auto nonzero = [](facts& say) {
     say.in_rows = [](const node*, int, const vec<left_out>& of) { return of[of.size() - 2]; };

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// What nobody reads passes nothing, behind every op that has a derivative: of each sample op(exp(x)), a part of the result along
-// each axis is read. The elements of x that do not reach this part overflow; their gradients are 0, and those of the others
-// are what they are with other values. A new op without a sample does not compile here; one that loses the zeros of its
-// cotangent is a finding.
+// Behind every op that has a derivative, what no result reads gets no gradient. The program is op(exp(x)), of whose result a
+// part along each axis is read. The elements of x that do not reach this part overflow. Their gradients are 0, and those of the
+// others are as if nothing overflowed. An op that loses the zeros of its cotangent is a finding. A new op without a sample does
+// not compile here.
 #include "op_samples.hpp"
 
 #include <doctest/doctest.h>

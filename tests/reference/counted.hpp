@@ -55,6 +55,16 @@ private:
   double value_ = 0;
 };
 
+// f(a): one flop for a counted number.
+template <class F>
+counted once(const counted& a, F f) {
+  return counted::tally(f(a.value()));
+}
+template <class T, class F>
+T once(T a, F f) {
+  return f(a);
+}
+
 // The operations that f() does on counted values.
 template <class F>
 std::int64_t flops_of(F&& f) {

@@ -10,15 +10,6 @@
 
 namespace ref {
 
-// f(a): one flop for a counted number.
-template <class F>
-counted once(const counted& a, F f) {
-  return counted::tally(f(a.value()));
-}
-template <class T, class F>
-T once(T a, F f) {
-  return f(a);
-}
 template <class T, class F>
 array<T> each(const array<T>& a, F f) {
   return map<T>(a, [f](T x) { return once(x, f); });

@@ -523,10 +523,9 @@ TEST_CASE("counted: every operation counts 1, copies and conversions 0") {
           exp(a);
           log(a);
           tanh(a);
-          sin(a);
-          cos(a);
           pow(a, b);
-        }) == 7);
+          ref::once(a, [](double x) { return std::sin(x); });
+        }) == 6);
   CHECK(ref::flops_of([&] {
           a += b;
           a -= b;

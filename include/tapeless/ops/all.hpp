@@ -34,9 +34,10 @@ namespace tapeless::detail {
 
 struct rule_table {
   op_rule row[op_count]{};
+  int added = 0;
   // The rules of a family, so many bytes: a template over their number would be one instantiation a family.
   constexpr void add(const op_rule* family, std::size_t bytes) {
-    for (const op_rule* r = family; r != family + bytes / sizeof(op_rule); ++r)
+    for (const op_rule* r = family; r != family + bytes / sizeof(op_rule); ++r, ++added)
       row[static_cast<int>(r->o)] = *r;
   }
 };
@@ -66,9 +67,9 @@ static_assert(
     [] {
       for (int i = 0; i < op_count; ++i)
         if (rules.row[i].o != static_cast<op>(i)) return false;
-      return true;
+      return rules.added == op_count;
     }(),
-    "tapeless: every op has a rule");
+    "tapeless: every op has one rule");
 
 constexpr const op_rule& rule(op o) { return rules.row[static_cast<int>(o)]; }
 

@@ -4,6 +4,7 @@
 // From the operands of an elementwise op to its node. Checks element types and shapes: of typed handles by
 // static_assert, of vars in the graph.
 #pragma once
+#include "../core/csr.hpp"
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"
 #include "simplify.hpp" // IWYU pragma: export
@@ -98,28 +99,51 @@ template <op O, class A, class B> constexpr auto apply_real(const A& a, const B&
   static_assert(any_var<A, B> || computes<value_type_t<A, B>>,
                 "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
   static_assert(any_var<A, B> || floating_point<value_type_t<A, B>>,
-                "tapeless: real op(a, b): the element type is float or double");
+                "tapeless: real op(a, b): the element type is float or double; cast both first");
   if constexpr (any_var<A, B>)
     require(graph_of(a, b), is_float(dtype_among(a, b)),
-            "tapeless: real op(a, b): the element type is float or double");
+            "tapeless: real op(a, b): the element type is float or double; cast both first");
   return apply_binary<O>(a, b);
+}
+// A function of one operand, which may not be a sparse matrix: the zeros that it does not store would be 1 of exp.
+template <class A>
+concept function_operand = handle<A> || csr_matrix<A>;
+template <class A>
+concept is_a_tensor = handle<A>;
+template <class A> constexpr A no_function(const A& a) {
+  static_assert(is_a_tensor<A>,
+                "tapeless: sparse f(a): write a.with(f(a.values())), which computes with the entries stored");
+  return a;
+}
+// The sentence once more: a call of no_function would put the user's line further from the error.
+template <op O, csr_matrix A> constexpr A apply_real(const A& a) {
+  static_assert(is_a_tensor<A>,
+                "tapeless: sparse f(a): write a.with(f(a.values())), which computes with the entries stored");
+  return a;
+}
+template <op O, csr_matrix A> constexpr A apply_arithmetic(const A& a) {
+  static_assert(is_a_tensor<A>,
+                "tapeless: sparse f(a): write a.with(f(a.values())), which computes with the entries stored");
+  return a;
 }
 template <op O, class A> constexpr auto apply_real(const A& a) {
   using T = value_type_t<A>;
   static_assert(any_var<A> || computes<T>, "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
-  static_assert(any_var<A> || floating_point<T>, "tapeless: real op(a): the element type is float or double");
+  static_assert(any_var<A> || floating_point<T>,
+                "tapeless: real op(a): the element type is float or double; cast<float>(a) first");
   if constexpr (any_var<A>)
-    require(graph_of(a), is_float(a.type()), "tapeless: real op(a): the element type is float or double");
+    require(graph_of(a), is_float(a.type()),
+            "tapeless: real op(a): the element type is float or double; cast<float>(a) first");
   return apply_unary<O, T>(a);
 }
 template <op O, class A> constexpr auto apply_arithmetic(const A& a) {
   using T = value_type_t<A>;
   static_assert(any_var<A> || computes<T>, "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
   static_assert(any_var<A> || arithmetic<T>,
-                "tapeless: arithmetic op(a): the element type is float, double or int32");
+                "tapeless: arithmetic op(a): the element type is float, double or int32; cast a mask first");
   if constexpr (any_var<A>)
     require(graph_of(a), a.type() != dtype::boolean,
-            "tapeless: arithmetic op(a): the element type is float, double or int32");
+            "tapeless: arithmetic op(a): the element type is float, double or int32; cast a mask first");
   return apply_unary<O, T>(a);
 }
 template <op O, class A, class B> constexpr auto apply_logical(const A& a, const B& b) {

@@ -47,6 +47,11 @@ template <int Axis, detail::handle A> constexpr auto cumsum(const A& a) {
     else return a;
   }
 }
+template <detail::handle A, class... Axis> constexpr A cumsum(const A& a, const Axis&...) {
+  static_assert(!detail::handle<A>,
+                "tapeless: cumsum<axis>(a): the axis is a template argument, as in cumsum<1>(a)");
+  return a;
+}
 
 namespace detail {
 

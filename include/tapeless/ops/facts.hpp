@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// op_facts: what the passes ask of an op y = f(x0, x1, x2). tests/laws/facts.cpp and, for attr,
-// collapsed_samples.cpp compare them with what the op does. They have no default.
-//   axes     which axis of an operand has the rows of y along one of its axes
+// op_facts: what the passes ask of an op y = f(x0, x1, x2). These have no default:
+//   axes     the axis of an operand that has the rows of y along an axis of y
 //   sums     is y a sum over the rows of an operand?
 //   zero     where y is 0, from where the operands are 0 and where they are not
 //   nonzero  where y is not 0
 //   linear   in which operands together f is linear, the others held fixed
 //   attr     what the attribute of a node says of axes
+// tests/laws/facts.cpp compares them, moves and adds with what the op does, collapsed_samples.cpp attr and make.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -18,7 +18,7 @@
 namespace tapeless::detail {
 
 // zero_0 | nonzero_1: wherever x0 is 0 and x1 is not. A product with a zero and a zero that is divided count as zero,
-// whatever the other operand.
+// whatever the other operand. An op that rarely makes a zero need not say `maybe`.
 enum : std::uint8_t {
   zero_0 = 1,
   zero_1 = 2,
@@ -26,7 +26,7 @@ enum : std::uint8_t {
   nonzero_0 = 8,
   nonzero_1 = 16,
   nonzero_2 = 32,
-  maybe = 64,      // in `zero`: y may be zero there, alone: anywhere. Where y rarely is, it need not be said
+  maybe = 64,      // in `zero`: y may be zero there; if it stands alone, anywhere
   underflows = 128 // in `nonzero`: y may be zero there, but only by underflow
 };
 // x0 | x1: the set of the first two operands.
@@ -115,9 +115,9 @@ struct op_facts {
   sums_fact sums;
   fact_list zero, nonzero, linear;
   attr_fact attr;
-  bool moves = false; // each element of y is one of x0 or 0: of any type
-  bool adds = false;  // each element of y is a sum of some of x0: also of int32
-  bool slow = false;
+  bool moves = false; // each element of y is one of x0 or 0; the op takes any type
+  bool adds = false;  // each element of y is a sum of some of x0; the op takes int32, too
+  bool slow = false;  // it takes as long as some ten additions
   make_rule make = as_it_is;
 };
 // Of leaves and of ops of which the passes need to know nothing.
@@ -136,7 +136,7 @@ constexpr op_facts aligned(const fact_list& zero, const fact_list& nonzero, cons
           .linear = linear,
           .attr = attr_names::nothing};
 }
-// Of one that takes as long as some ten additions and is linear in nothing.
+// Of a slow one that is linear in nothing.
 constexpr op_facts slow_function(const fact_list& zero, const fact_list& nonzero) {
   op_facts r = aligned(zero, nonzero, not_linear);
   r.slow = true;

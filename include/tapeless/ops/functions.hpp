@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// y[i] = f(a[i]), z[i] = f(y[i], x[i])      the functions of the C library, and what a program of layers needs besides
+// y[i] = f(a[i]), z[i] = f(y[i], x[i])      the functions of the C library, and sign, rsqrt and softplus
 //
 // elementwise.hpp has sqrt, exp, log, tanh, erf, sigmoid, relu, max, min and pow. At a kink the derivative is 0: abs'(0),
 // and those of sign, floor, ceil and round everywhere.
@@ -19,39 +19,39 @@ namespace tapeless {
 // clang-format off
 
 // |a|. The sign of a: -1, 0 or 1; a NaN stays
-template <detail::handle A> constexpr auto abs(const A& a) { return detail::apply_arithmetic<detail::op::abs>(a); }
-template <detail::handle A> constexpr auto sign(const A& a) { return detail::apply_arithmetic<detail::op::sign>(a); }
+template <detail::function_operand A> constexpr auto abs(const A& a) { return detail::apply_arithmetic<detail::op::abs>(a); }
+template <detail::function_operand A> constexpr auto sign(const A& a) { return detail::apply_arithmetic<detail::op::sign>(a); }
 // a in radians, of any size
-template <detail::handle A> constexpr auto sin(const A& a) { return detail::apply_real<detail::op::sin>(a); }
-template <detail::handle A> constexpr auto cos(const A& a) { return detail::apply_real<detail::op::cos>(a); }
-template <detail::handle A> constexpr auto tan(const A& a) { return detail::apply_real<detail::op::tan>(a); }
+template <detail::function_operand A> constexpr auto sin(const A& a) { return detail::apply_real<detail::op::sin>(a); }
+template <detail::function_operand A> constexpr auto cos(const A& a) { return detail::apply_real<detail::op::cos>(a); }
+template <detail::function_operand A> constexpr auto tan(const A& a) { return detail::apply_real<detail::op::tan>(a); }
 // asin, acos: a in [-1, 1]; elsewhere NaN
-template <detail::handle A> constexpr auto asin(const A& a) { return detail::apply_real<detail::op::asin>(a); }
-template <detail::handle A> constexpr auto acos(const A& a) { return detail::apply_real<detail::op::acos>(a); }
-template <detail::handle A> constexpr auto atan(const A& a) { return detail::apply_real<detail::op::atan>(a); }
+template <detail::function_operand A> constexpr auto asin(const A& a) { return detail::apply_real<detail::op::asin>(a); }
+template <detail::function_operand A> constexpr auto acos(const A& a) { return detail::apply_real<detail::op::acos>(a); }
+template <detail::function_operand A> constexpr auto atan(const A& a) { return detail::apply_real<detail::op::atan>(a); }
 // acosh: a >= 1, atanh: |a| <= 1; elsewhere NaN
-template <detail::handle A> constexpr auto sinh(const A& a) { return detail::apply_real<detail::op::sinh>(a); }
-template <detail::handle A> constexpr auto cosh(const A& a) { return detail::apply_real<detail::op::cosh>(a); }
-template <detail::handle A> constexpr auto asinh(const A& a) { return detail::apply_real<detail::op::asinh>(a); }
-template <detail::handle A> constexpr auto acosh(const A& a) { return detail::apply_real<detail::op::acosh>(a); }
-template <detail::handle A> constexpr auto atanh(const A& a) { return detail::apply_real<detail::op::atanh>(a); }
+template <detail::function_operand A> constexpr auto sinh(const A& a) { return detail::apply_real<detail::op::sinh>(a); }
+template <detail::function_operand A> constexpr auto cosh(const A& a) { return detail::apply_real<detail::op::cosh>(a); }
+template <detail::function_operand A> constexpr auto asinh(const A& a) { return detail::apply_real<detail::op::asinh>(a); }
+template <detail::function_operand A> constexpr auto acosh(const A& a) { return detail::apply_real<detail::op::acosh>(a); }
+template <detail::function_operand A> constexpr auto atanh(const A& a) { return detail::apply_real<detail::op::atanh>(a); }
 // exp2(a) = 2^a   expm1(a) = exp(a) - 1   log1p(a) = log(1 + a): exact near a = 0
-template <detail::handle A> constexpr auto exp2(const A& a) { return detail::apply_real<detail::op::exp2>(a); }
-template <detail::handle A> constexpr auto expm1(const A& a) { return detail::apply_real<detail::op::expm1>(a); }
-template <detail::handle A> constexpr auto log1p(const A& a) { return detail::apply_real<detail::op::log1p>(a); }
-template <detail::handle A> constexpr auto log2(const A& a) { return detail::apply_real<detail::op::log2>(a); }
-template <detail::handle A> constexpr auto log10(const A& a) { return detail::apply_real<detail::op::log10>(a); }
+template <detail::function_operand A> constexpr auto exp2(const A& a) { return detail::apply_real<detail::op::exp2>(a); }
+template <detail::function_operand A> constexpr auto expm1(const A& a) { return detail::apply_real<detail::op::expm1>(a); }
+template <detail::function_operand A> constexpr auto log1p(const A& a) { return detail::apply_real<detail::op::log1p>(a); }
+template <detail::function_operand A> constexpr auto log2(const A& a) { return detail::apply_real<detail::op::log2>(a); }
+template <detail::function_operand A> constexpr auto log10(const A& a) { return detail::apply_real<detail::op::log10>(a); }
 // rsqrt(a) = 1 / sqrt(a)   cbrt(a) = a^(1/3), of negative a, too
-template <detail::handle A> constexpr auto rsqrt(const A& a) { return detail::apply_real<detail::op::rsqrt>(a); }
-template <detail::handle A> constexpr auto cbrt(const A& a) { return detail::apply_real<detail::op::cbrt>(a); }
+template <detail::function_operand A> constexpr auto rsqrt(const A& a) { return detail::apply_real<detail::op::rsqrt>(a); }
+template <detail::function_operand A> constexpr auto cbrt(const A& a) { return detail::apply_real<detail::op::cbrt>(a); }
 // The integer below, above, or nearest; ties to even. No derivative.
-template <detail::handle A> constexpr auto floor(const A& a) { return detail::apply_real<detail::op::floor>(a); }
-template <detail::handle A> constexpr auto ceil(const A& a) { return detail::apply_real<detail::op::ceil>(a); }
-template <detail::handle A> constexpr auto round(const A& a) { return detail::apply_real<detail::op::round>(a); }
+template <detail::function_operand A> constexpr auto floor(const A& a) { return detail::apply_real<detail::op::floor>(a); }
+template <detail::function_operand A> constexpr auto ceil(const A& a) { return detail::apply_real<detail::op::ceil>(a); }
+template <detail::function_operand A> constexpr auto round(const A& a) { return detail::apply_real<detail::op::round>(a); }
 // softplus(a) = log(1 + exp(a))
-template <detail::handle A> constexpr auto softplus(const A& a) { return detail::apply_real<detail::op::softplus>(a); }
+template <detail::function_operand A> constexpr auto softplus(const A& a) { return detail::apply_real<detail::op::softplus>(a); }
 // erfc(a) = 1 - erf(a), exact where that cancels, too
-template <detail::handle A> constexpr auto erfc(const A& a) { return detail::apply_real<detail::op::erfc>(a); }
+template <detail::function_operand A> constexpr auto erfc(const A& a) { return detail::apply_real<detail::op::erfc>(a); }
 // atan2(y, x): the angle of the point (x, y), in [-pi, pi]. Its derivatives at (0, 0) are 0.
 template <class Y, class X> requires detail::handle_among<Y, X>
 constexpr auto atan2(const Y& y, const X& x) { return detail::apply_real<detail::op::atan2>(y, x); }

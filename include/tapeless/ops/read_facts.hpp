@@ -30,6 +30,14 @@ template <class F> constexpr bool zero_outside(const node& v, const bool (&zero)
     if (!zero[k] && (v.in[k] < 0 || is_constant_zero(k))) is |= 1u << k;
   return holds(cases, is, 0, maybe);
 }
+// Is v a product or quotient, which is 0 where its operand k is? The other operand may be infinite or NaN there.
+constexpr bool has_factor(const node& v, int k) {
+  if (rule(v.o).k != kind::elementwise || v.in[1] < 0 || v.t == dtype::boolean) return false;
+  bool r = false;
+  for (const unsigned c : rule(v.o).facts.zero) r = r || c == 1u << k;
+  return r;
+}
+constexpr bool has_factor(const node& v) { return has_factor(v, 0) || has_factor(v, 1); }
 // f(0) = 0, f of one operand and elementwise.
 constexpr bool keeps_zero(const node& v) {
   const op_rule& r = rule(v.o);

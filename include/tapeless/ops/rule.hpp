@@ -50,8 +50,8 @@ struct count {
   }
 };
 
-// x[k]: the shape of operand k. Flops are counted as in the naive reference: one for each + - * / min max compare sqrt
-// exp log tanh erf pow.
+// x[k]: the shape of operand k. Flops are counted as in the naive reference: one for each + - * / min max compare and
+// function of the C library.
 using flops_rule = count (*)(const node& v, const shape* x);
 template <int K> constexpr count per_output(const node& v, const shape*) { return {K, v.s}; }
 template <int K> constexpr count per_input(const node&, const shape* x) { return {K, x[0]}; }

@@ -72,13 +72,6 @@ template <class A, class B> constexpr A no_sum(const A& a) {
       "stored");
   return a;
 }
-template <class A>
-concept is_a_tensor = handle<A>;
-template <class A> constexpr A no_function(const A& a) {
-  static_assert(is_a_tensor<A>,
-                "tapeless: sparse f(a): write a.with(f(a.values())), which computes with the entries stored");
-  return a;
-}
 template <class A> constexpr A no_quotient(const A& a) {
   static_assert(is_a_tensor<A>,
                 "tapeless: sparse a / b: write a.with(a.values() / b.values()), which computes with the "
@@ -204,14 +197,6 @@ template <detail::csr_matrix C, class A, detail::sparse_operand B> constexpr aut
 template <detail::csr_matrix C, detail::csr_matrix A, class B> constexpr auto sampled_matmul(const C&, const A&, const detail::transposed_csr<B>& b) { return detail::no_operation(b); }
 template <detail::csr_matrix A, detail::csr_matrix B> constexpr auto operator/(const A& a, const B&) { return detail::no_quotient(a); }
 template <detail::operand S, detail::csr_matrix A> constexpr auto operator/(const S&, const A& a) { return detail::no_function(a); }
-template <detail::csr_matrix A> constexpr auto square(const A& a) { return detail::no_function(a); }
-template <detail::csr_matrix A> constexpr auto sqrt(const A& a) { return detail::no_function(a); }
-template <detail::csr_matrix A> constexpr auto exp(const A& a) { return detail::no_function(a); }
-template <detail::csr_matrix A> constexpr auto log(const A& a) { return detail::no_function(a); }
-template <detail::csr_matrix A> constexpr auto tanh(const A& a) { return detail::no_function(a); }
-template <detail::csr_matrix A> constexpr auto erf(const A& a) { return detail::no_function(a); }
-template <detail::csr_matrix A> constexpr auto sigmoid(const A& a) { return detail::no_function(a); }
-template <detail::csr_matrix A> constexpr auto relu(const A& a) { return detail::no_function(a); }
 template <detail::csr_matrix A, class B> requires(detail::csr_matrix<B> || detail::operand<B>)
 constexpr auto pow(const A& a, const B&) { return detail::no_function(a); }
 template <detail::operand S, detail::csr_matrix A> constexpr auto pow(const S&, const A& a) { return detail::no_function(a); }

@@ -40,9 +40,9 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: elementwise op(a, b): a floating-point number does not meet an int32 or bool tensor; cast the tensor") \
   rule("tapeless: elementwise op(a, b): a number beside an int32 tensor is an int32") \
   rule("tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first") \
-  rule("tapeless: arithmetic op(a): the element type is float, double or int32") \
-  rule("tapeless: real op(a, b): the element type is float or double") \
-  rule("tapeless: real op(a): the element type is float or double") \
+  rule("tapeless: arithmetic op(a): the element type is float, double or int32; cast a mask first") \
+  rule("tapeless: real op(a, b): the element type is float or double; cast both first") \
+  rule("tapeless: real op(a): the element type is float or double; cast<float>(a) first") \
   rule("tapeless: logical op(a, b): the element type is bool") \
   rule("tapeless: logical op(a): the element type is bool") \
   rule("tapeless: cast<T>(a): float and double do not mix in one program") \

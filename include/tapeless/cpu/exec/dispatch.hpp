@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Kernel steps: from the slots of a step to the call of its kernel, a branch for each op.
+// Kernel steps: run_kernel calls kernel_for<op> with the slots of a step, run_rows with some rows of them.
 #pragma once
 #include "../../plan/ir/kernel_extents.hpp"
 #include "../conv/steps.hpp"

@@ -10,8 +10,8 @@
 namespace tapeless::cpu {
 
 // A selection with a data-dependent number of rows may take all of them. Then the gather of these rows copies nothing: its
-// readers read its operand, if that is still there. The operand is dense, so they need only its location. bind
-// constructs it.
+// readers read its operand, if that is still there. The operand is dense, so they need only its location. bind finds
+// these gathers.
 template <const auto& P> struct full_selection : liveness<P> {
   using liveness<P>::result_of, liveness<P>::writer_of;
   static constexpr int slots = P.slots > 0 ? P.slots : 1;

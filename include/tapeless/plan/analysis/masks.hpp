@@ -47,9 +47,8 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
     if (v.active) varies[i] = 1;
     if (v.o == op::stop_gradient || v.t == dtype::boolean || v.t == dtype::i32) varies[i] = 0;
     bool may = v.t == dtype::boolean || v.o == op::input || (v.o == op::constant && is_zero(nodes, i));
-    if (is_elementwise_or_view(v) || v.o == op::gather) {
+    if (is_elementwise_or_view(v) || v.o == op::gather)
       may = may || (holds(rule(v.o).facts.zero, bits_of(z), all_operands, 0) && !bounded_off_zero(nodes, v));
-    }
     zero[i] = may;
   }
   vec<char> primal(size, 0); // a node of the primal, or a view, rows or a condition of such
@@ -67,8 +66,7 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
 // weight or a condition that no transform differentiates by. It has the first axes of what it is multiplied by. If it
 // is a view, a cast or a stop_gradient, the mask is the last node of that chain that has these axes.
 constexpr int mask_of(const node* nodes, const vec<char>& weights, const node& user, int k) {
-  const bool is_factor = user.o == op::mul || ((user.o == op::where || user.o == op::div) && k == 0);
-  if (user.in[k] < 0 || !is_factor) return no_node;
+  if (!has_factor(user, k) && !(user.o == op::where && k == 0)) return no_node;
   // where(mask, l, c) with a c that is not 0
   if (user.o == op::where && nodes[user.in[2]].o == op::constant && !is_zero(nodes, user.in[2]))
     return no_node;

@@ -67,8 +67,7 @@ private:
     return true;
   }
   constexpr bool becomes_zero(int i) const {
-    const bool multiplies = at(i).o == op::mul || at(i).o == op::div;
-    return zeros_begin(i) || (how_ == use::zeros && zeros_matter_[i] != 0 && multiplies);
+    return zeros_begin(i) || (how_ == use::zeros && zeros_matter_[i] != 0 && has_factor(at(i)));
   }
   // These rows, or more of them: as far as masks tell that are known when node i is made.
   constexpr mask_sets kept_by_masks_ahead(int i, const mask_sets& rows) const {

@@ -53,9 +53,9 @@ protected:
   constexpr int made_dense(int i) {
     const form& f = made_[i];
     const node& v = at(i);
-    // It is computed from whole operands if all are made. A product is not: it may be infinite or NaN outside the rows.
-    // Nor is where(mask, x, 0): it may need rows of x only.
-    bool cheap = !f.is_sum() && ((rule(v.o).k == kind::elementwise && v.o != op::mul && v.o != op::div &&
+    // It is computed from whole operands if all are made. A product is not: outside the rows a factor may be infinite or
+    // NaN. Nor is where(mask, x, 0): it may need rows of x only.
+    bool cheap = !f.is_sum() && ((rule(v.o).k == kind::elementwise && !has_factor(v) &&
                                   !(v.o == op::where && operand(v.in[0]).of[0] != nullptr)) ||
                                  rule(v.o).k == kind::view);
     int in[3] = {no_node, no_node, no_node};
