@@ -4,6 +4,8 @@
 // frame: the values of a plan's monomials. bind fills it, and a run that brings other extents fills it again. Steps only
 // read it.
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include "../../core/shape.hpp"
 #include "../../plan/backend.hpp"
 #include "../../plan/frame.hpp"

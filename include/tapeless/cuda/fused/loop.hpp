@@ -4,7 +4,8 @@
 // loop_kernel: a fused loop.
 //   for item in item axes:  for term in summed axes:  registers = code(loads);  store, or add to the sums of the item
 // A group of G threads has one item and one of `splits` ranges of its terms: G = 1 where neighbours along the innermost axis
-// are items, up to 32 where they are terms. Rows of a counted axis that are not there add nothing, and are stored as 0. combine_kernel adds up what the splits have summed, in their order.
+// are items, up to 32 where they are terms. combine_kernel adds up what the splits have summed, in their order.
+// Rows of a counted axis that are not there add nothing, and are stored as 0.
 #pragma once
 #include "../../plan/ir/instruction.hpp"
 #include "../base/block.hpp"
