@@ -8,7 +8,7 @@ find_program(TAPELESS_CLANG_FORMAT clang-format-19 REQUIRED)
 find_program(TAPELESS_CLANG_TIDY clang-tidy-19 REQUIRED)
 
 # Folders that a leg does not name are not built.
-set(TAPELESS_ASAN_FOLDERS core,cpu,ops,run,io CACHE STRING "Test folders of the sanitizer leg")
+set(TAPELESS_ASAN_FOLDERS core,cpu,cuda,ops,run,io CACHE STRING "Test folders of the sanitizer leg")
 set(TAPELESS_CLANG16_FOLDERS core,expr,trace,adjoint,plan,run,io,interop,optim CACHE STRING "Test folders of the leg with clang 16")
 set(TAPELESS_CLANG19_FOLDERS expr,trace,adjoint,plan,cpu,interop,optim CACHE STRING "Test folders of the leg with clang 19, beside those of the sanitizers")
 set(TAPELESS_XSIMD14_FOLDERS cpu CACHE STRING "Test folders of the leg with xsimd 14")

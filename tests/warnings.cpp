@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // A program that instantiates much: compiled with the warnings that users have, -Wconversion among them.
+#include <tapeless/cuda/backend.hpp>
+#include <tapeless/cuda/emulated.hpp>
 #include <tapeless/interop/eigen.hpp>
 #include <tapeless/io/matrix_market.hpp>
 #include <tapeless/io/npz.hpp>
@@ -46,6 +48,10 @@ float train(const std::filesystem::path& path) {
   tl::owned<labels> l(tl::dim<'n'>(8));
   auto step = tl::jit(tl::value_and_grad<0>(loss)).bind_for(*p, *x, *l);
   const auto r = step(*p, *x, *l);
+  using step_fn = decltype(tl::value_and_grad<0>(loss));
+  using device = tl::cuda::backend<tl::cuda::emulated_device>;
+  tl::detail::bound<device, false, step_fn, params, images, labels> on_device(tl::dim<'n'>(8));
+  on_device(*p, *x, *l);
   tl::adam<params> adam;
   adam.step(p, std::get<1>(r));
   tl::sgd<params> sgd;

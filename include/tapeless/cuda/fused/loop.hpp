@@ -42,9 +42,7 @@ template <class W, int G, auto... Custom> struct loop_kernel {
     block.template groups<G, sums>(
         items * splits, [this](count_t member, count_t lane) { return of_lane(member, lane); },
         [](sums& x, const sums& y) { join<0>(x, y); },
-        [this](count_t member, const sums& r) {
-          if constexpr (loop::sums > 0) write<0>(member, r);
-        });
+        [this](count_t member, const sums& r) { write<0>(member, r); });
   }
 
 private:

@@ -21,7 +21,7 @@ using detail::store_kind;
 
 // axes | slots | codes | constants | stores | extents | wide | counted, a byte each; then code, constants, stores
 template <std::uint64_t... W> struct words {
-  static constexpr std::uint64_t word[] = {W...};
+  static constexpr std::uint64_t word[sizeof...(W)] = {W...};
 };
 
 // f32 stands for both floating-point types, and for bf16, which is a float in registers.

@@ -28,19 +28,19 @@ struct image_strides {
 
 template <class T, class X> struct conv_kernel_base {
   static constexpr int lanes = 1;
-  const X *a, *b; // operands of the step
-  T* y;
+  const X *first, *second; // operands of the step
+  T* result;
   count_t items;
-  conv_extents e;
+  conv_extents extents;
 };
 // y[n, k, p, q]
 template <class T, class X> struct conv_fprop_kernel : conv_kernel_base<T, X> {
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(this->items, [this](count_t at) {
-      const conv_extents& e = this->e;
+      const conv_extents& e = this->extents;
       const image_strides x(e.nhwc, e.c, e.h, e.w), y(e.nhwc, e.k, e.p, e.q);
       const index_t j = at % e.q, i = at / e.q % e.p, k = at / e.q / e.p % e.k, n = at / e.q / e.p / e.k,
-                    channels = e.c / e.groups, first = k / (e.k / e.groups) * channels;
+                    channels = e.c / e.groups, first_channel = k / (e.k / e.groups) * channels;
       T sum(0);
       for (index_t c = 0; c < channels; ++c) {
         T part(0);
@@ -49,12 +49,12 @@ template <class T, class X> struct conv_fprop_kernel : conv_kernel_base<T, X> {
             const index_t h = i * e.stride_h - e.pad_top + r * e.dil_h,
                           w = j * e.stride_w - e.pad_left + s * e.dil_w;
             if (h >= 0 && h < e.h && w >= 0 && w < e.w)
-              part += static_cast<T>(this->a[n * x.n + (first + c) * x.c + h * x.h + w * x.w]) *
-                      static_cast<T>(this->b[((k * channels + c) * e.r + r) * e.s + s]);
+              part += static_cast<T>(this->first[n * x.n + (first_channel + c) * x.c + h * x.h + w * x.w]) *
+                      static_cast<T>(this->second[((k * channels + c) * e.r + r) * e.s + s]);
           }
         sum += part;
       }
-      this->y[n * y.n + k * y.c + i * y.h + j * y.w] = sum;
+      this->result[n * y.n + k * y.c + i * y.h + j * y.w] = sum;
     });
   }
 };
@@ -62,24 +62,25 @@ template <class T, class X> struct conv_fprop_kernel : conv_kernel_base<T, X> {
 template <class T, class X> struct conv_dgrad_kernel : conv_kernel_base<T, X> {
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(this->items, [this](count_t at) {
-      const conv_extents& e = this->e;
+      const conv_extents& e = this->extents;
       const image_strides x(e.nhwc, e.c, e.h, e.w), y(e.nhwc, e.k, e.p, e.q);
       const index_t w = at % e.w, h = at / e.w % e.h, c = at / e.w / e.h % e.c, n = at / e.w / e.h / e.c,
-                    channels = e.c / e.groups, filters = e.k / e.groups, first = c / channels * filters;
+                    channels = e.c / e.groups, filters = e.k / e.groups,
+                    first_filter = c / channels * filters;
       T sum(0);
-      for (index_t k = first; k < first + filters; ++k) {
+      for (index_t k = first_filter; k < first_filter + filters; ++k) {
         T part(0);
         for (index_t r = 0; r < e.r; ++r)
           for (index_t s = 0; s < e.s; ++s) {
             const index_t i = seen_by(h, r, e.dil_h, e.pad_top, e.stride_h, e.p),
                           j = seen_by(w, s, e.dil_w, e.pad_left, e.stride_w, e.q);
             if (i >= 0 && j >= 0)
-              part += static_cast<T>(this->a[n * y.n + k * y.c + i * y.h + j * y.w]) *
-                      static_cast<T>(this->b[((k * channels + c % channels) * e.r + r) * e.s + s]);
+              part += static_cast<T>(this->first[n * y.n + k * y.c + i * y.h + j * y.w]) *
+                      static_cast<T>(this->second[((k * channels + c % channels) * e.r + r) * e.s + s]);
           }
         sum += part;
       }
-      this->y[n * x.n + c * x.c + h * x.h + w * x.w] = sum;
+      this->result[n * x.n + c * x.c + h * x.h + w * x.w] = sum;
     });
   }
 };
@@ -93,12 +94,12 @@ template <class T, class X> struct conv_wgrad_kernel : conv_kernel_base<T, X> {
     block.template groups<32, sum_of_lane>(
         this->items, [this](count_t at, count_t lane) { return of_lane(at, lane); },
         [](sum_of_lane& a, const sum_of_lane& b) { a.x[0] += b.x[0]; },
-        [this](count_t at, const sum_of_lane& sum) { this->y[at] = sum.x[0]; });
+        [this](count_t at, const sum_of_lane& sum) { this->result[at] = sum.x[0]; });
   }
 
 private:
   TAPELESS_KERNEL sum_of_lane of_lane(count_t at, count_t lane) const {
-    const conv_extents& e = this->e;
+    const conv_extents& e = this->extents;
     const image_strides x(e.nhwc, e.c, e.h, e.w), y(e.nhwc, e.k, e.p, e.q);
     const index_t channels = e.c / e.groups, s = at % e.s, r = at / e.s % e.r, c = at / e.s / e.r % channels,
                   k = at / e.s / e.r / channels, of_x = k / (e.k / e.groups) * channels + c;
@@ -111,8 +112,8 @@ private:
         for (index_t j = lane; j < e.q; j += 32) {
           const index_t w = j * e.stride_w - e.pad_left + s * e.dil_w;
           if (w >= 0 && w < e.w)
-            part += static_cast<T>(this->a[n * x.n + of_x * x.c + h * x.h + w * x.w]) *
-                    static_cast<T>(this->b[n * y.n + k * y.c + i * y.h + j * y.w]);
+            part += static_cast<T>(this->first[n * x.n + of_x * x.c + h * x.h + w * x.w]) *
+                    static_cast<T>(this->second[n * y.n + k * y.c + i * y.h + j * y.w]);
         }
         sum += part;
       }
