@@ -31,9 +31,8 @@ template <class T> struct kernel_call : detail::step_operands {
   const T* in(int k) const { return step_operands::in<T>(k); }
   const std::int32_t* index(int k) const { return step_operands::in<std::int32_t>(k); }
   template <class Y = T> Y* out() const { return step_operands::out<Y>(); }
-  // (outer, axis, inner) of x along the axis of the attribute
+  // The extents of x at the axis of the attribute and after it
   count_t axis_of(const shape& x) const { return counted(x.d[axis()]); }
-  count_t before(const shape& x) const { return counted(before_axis(x)); }
   count_t after(const shape& x) const { return counted(after_axis(x)); }
   count_t results() const { return counted(elements_of(result())); }
 };
@@ -44,7 +43,7 @@ template <class T> struct kernel_call : detail::step_operands {
 template <detail::op O> struct kernel_for {
   static_assert(
       O == detail::op::count_,
-      "tapeless: cuda: this op has no kernel for the device yet: docs/reference/ops.md lists those that have");
+      "tapeless: cuda: this op has no kernel for the device yet: cuda/exec/ has cuda::kernel_for<op> of those that have");
 };
 
 } // namespace tapeless::cuda
