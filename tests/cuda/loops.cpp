@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -50,6 +51,7 @@ public:
       for (std::size_t i = 0; i < x[k].size(); ++i) {
         if (std::isfinite(x[k][i])) largest = std::fmax(largest, std::fabs(x[k][i]));
         if (x[k][i] == y[k][i] || (std::isnan(x[k][i]) && std::isnan(y[k][i]))) continue;
+        if (std::isnan(x[k][i]) || std::isnan(y[k][i])) return std::numeric_limits<double>::infinity();
         most = std::fmax(most, std::fabs(x[k][i] - y[k][i]));
       }
       worst = std::fmax(worst, most / largest);
@@ -84,6 +86,7 @@ struct cube {
   }
 };
 constexpr tl::extent_t n = tl::dyn<'n'>;
+constexpr auto rows = [](auto x) { return tl::gather<0>(x, tl::where<'k'>(tl::sum<1>(x) > 0.0)); };
 
 } // namespace
 
@@ -118,6 +121,20 @@ TEST_CASE("cuda: gradients through products, masks, custom ops and bf16") {
     return tl::mean(h) + tl::sum(square(z)) + tl::sum(tl::cast<float>(tl::argmax<1>(x)) * tl::max<1>(x));
   });
   CHECK(worst_of<tl::tensor<float, n, 9>>(f, {1, 2, 17, 64}) < 2e-6);
+}
+TEST_CASE("cuda: counted rows come first, or the program is refused") {
+  using X = tl::tensor<float, n, 3>;
+  const auto keeps = []<class F>(F) {
+    return cuda::keeps_counted_rows_first<tl::detail::planned_for<false, device, F, X>::value>();
+  };
+  CHECK(keeps([](auto x) { return tl::sum<0>(exp(rows(x))); }));
+  CHECK(keeps([](auto x) { return tl::matmul(tl::transpose(rows(x)), square(rows(x))); }));
+  CHECK_FALSE(keeps([](auto x) { return tl::flip<0>(rows(x)); }));
+  CHECK_FALSE(keeps([](auto x) { return tl::cumsum<1>(tl::transpose(rows(x))); }));
+  CHECK_FALSE(keeps([](auto x) { return tl::argmax<0>(rows(x)); }));
+  CHECK_FALSE(keeps([](auto x) { return tl::top_k<2, 'l'>(tl::sum<1>(rows(x))); }));
+  CHECK_FALSE(
+      keeps([](auto x) { return tl::gather<1>(tl::transpose(x), tl::where<'k'>(tl::sum<1>(x) > 0.0)); }));
 }
 TEST_CASE("cuda: a launch counts in 32 bits, more is an exception") {
   CHECK(cuda::counted(cuda::most_counted) == cuda::most_counted);

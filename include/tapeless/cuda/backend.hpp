@@ -14,6 +14,7 @@
 #include "../plan/ir/step.hpp"
 #include "base/block.hpp"
 #include "cost_model.hpp"
+#include "exec/counted.hpp"
 #include "exec/frame.hpp"
 #include "exec/kernels.hpp"
 #include "exec/launch.hpp"
@@ -59,6 +60,10 @@ template <class Device> struct backend {
 private:
   template <const auto& P, int I> static void execute(const Device& device, frame<P>& f) {
     constexpr detail::step s = P.step_[I];
+    static_assert(
+        counted_rows_come_first<P>,
+        "tapeless: cuda: the rows of a selection that is counted, as where<'k'>, are rows of a first axis: do not "
+        "flip or transpose them, select among them or take their argmax; or select a static number, top_k<64>");
     if constexpr (s.fused) loop_step<P, I>::run(device, f);
     else {
       using T = decltype(zero_of<P.slot_[s.slot0].t>());

@@ -3,8 +3,8 @@
 //
 // What a kernel sees of the threads that run it. The headers of base/, fused/ and kernels/ are one text for two compilers:
 // that of the device, and that of the host, where blocks and threads are loops. So tests and sanitizers see the kernels
-// themselves. These headers include each other and headers without std alone. A kernel is an object: its members are the
-// arguments, block runs it.
+// themselves. On the device they include nothing of std but <cstdint>. A kernel is an object: its members are the arguments,
+// block runs it.
 //   kernel(block)
 //   block.each(n, f)                             f(i) for i in [0, n), each by one thread of the grid
 //   block.groups<G, R>(n, each, combine, end)    for i in [0, n), each by a group of G threads, neighbours in a warp:

@@ -14,14 +14,6 @@
 
 namespace tapeless::cuda {
 
-// The number, among the counted extents of P, of the name of e; -1: none.
-template <const auto& P> constexpr int counted_name(extent_t e) {
-  for (extent_t packed = detail::names(e); packed != 0; packed >>= detail::name_bits)
-    for (int k = 0; k < P.counted; ++k)
-      if (P.count[k].name == detail::name_of(packed & 63)) return k;
-  return -1;
-}
-
 template <const auto& P> struct frame {
   static constexpr int slots = P.slots > 0 ? P.slots : 1, steps = P.steps > 0 ? P.steps : 1,
                        extents = P.extents > 0 ? P.extents : 1;

@@ -135,6 +135,10 @@ template <const auto& P, int I> class loop_step {
   }
   template <int Of> using kernel_of = decltype(kernel_type<Of>(std::make_integer_sequence<int, s.customs>{}));
 
+  // of a byte each: see words
+  static_assert(s.codes < 256 && s.constants < 256 && s.loads + s.stores < 256 && s.extents < 256,
+                "tapeless: cuda: a fused loop has at most 255 instructions, constants, operands and extents");
+
   template <int Of, class Device> static void launch(const Device& device, const frame<P>& f) {
     using kernel = kernel_of<Of>;
     using loop = typename kernel::loop;

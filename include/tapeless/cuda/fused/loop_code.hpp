@@ -83,7 +83,7 @@ template <class W> struct loop_memory {
   const index_t* extent_count[loop::extents > 0 ? loop::extents : 1];
 };
 
-// A custom op's text for the device: see custom.hpp.
+// A custom op of three numbers: exec/loop_step.hpp has that of the host.
 template <auto Op, class T> TAPELESS_KERNEL T custom_function(T x, T y, T z);
 
 template <class W, auto... Custom> class loop_code {
