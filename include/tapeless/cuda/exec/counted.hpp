@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Extents that the device counts. A value has room for all rows that can be counted; those that are there come first, and
-// the others are 0. So a counted extent is that of the first axis, and no kernel mixes rows along it.
+// the others are 0. So no kernel mixes rows along a counted axis, and in a result it is the first one.
 #pragma once
 #include "../../core/extent.hpp"
 #include "../../core/shape.hpp"
 #include "../../expr/op.hpp"
+#include "../../ops/select_node.hpp"
 #include "../../plan/ir/step.hpp"
 
 namespace tapeless::cuda {
@@ -26,39 +27,44 @@ template <const auto& P> constexpr int counted_names(extent_t e) {
     for (int k = 0; k < P.counted; ++k) n += P.count[k].name == detail::name_of(packed & 63) ? 1 : 0;
   return n;
 }
-template <const auto& P> constexpr bool has_counted_rows(const shape& s) {
-  return s.rank > 0 && counted_names<P>(s.d[0]) > 0;
-}
-// Do the rows that are there come first in this block?
-template <const auto& P> constexpr bool has_rows_first(const detail::slot& q) {
-  bool r =
-      counted_names<P>(q.s.d[0]) < 2 && counted_names<P>(q.offset[0]) + counted_names<P>(q.offset[1]) == 0;
+// Has the block a counted axis that is not its first one?
+template <const auto& P> constexpr bool is_across(const detail::slot& q) {
+  bool r = false;
   for (int a = 0; a < max_rank; ++a)
-    r = r && counted_names<P>(q.stride[a]) == 0 &&
-        (a == 0 || a >= q.s.rank || counted_names<P>(q.s.d[a]) == 0);
+    r = r || counted_names<P>(q.stride[a]) > 0 || (a > 0 && a < q.s.rank && counted_names<P>(q.s.d[a]) > 0);
   return r;
 }
-// Does a kernel step put rows elsewhere, or read those that are not there as if they were? An axis that is padded or
+// Does a kernel step put rows elsewhere, or take those that are not there for zeros that count? An axis that is padded or
 // concatenated is static.
 template <const auto& P> constexpr bool mixes_counted_rows(const detail::step& s) {
   using detail::op;
-  const bool mixes =
-      s.o == op::select || (s.o == op::flip && s.attr == 0) || (s.o == op::argmax && (s.attr & 1u) != 0);
-  return mixes && has_counted_rows<P>(P.slot_[s.slot0].s);
+  const shape& x = P.slot_[s.slot0].s;
+  for (int a = 0; a < x.rank; ++a) {
+    const bool along = (s.o == op::select && detail::attributes_of_select(s).by_order()) ||
+                       (s.o == op::flip && static_cast<int>(s.attr) == a) ||
+                       (s.o == op::argmax && ((s.attr >> a) & 1u) != 0);
+    if (along && counted_names<P>(x.d[a]) > 0) return true;
+  }
+  return false;
 }
+// Within a program a block may be across: places are for all rows that can be counted. But no result is, for the caller sees
+// as many as there are.
 template <const auto& P> constexpr bool keeps_counted_rows_first() {
   if (P.counted == 0) return true;
+  bool kept = true;
+  for (int k = 0; k < P.slots; ++k) {
+    const detail::slot& q = P.slot_[k];
+    kept = kept && counted_names<P>(q.s.d[0]) < 2 &&
+           counted_names<P>(q.offset[0]) + counted_names<P>(q.offset[1]) == 0;
+  }
   for (int i = 0; i < P.steps; ++i) {
     const detail::step& s = P.step_[i];
-    for (int a = 0; a < s.axes; ++a)
-      if (counted_names<P>(s.loop[a]) > 1) return false;
-    if (!s.fused && mixes_counted_rows<P>(s)) return false;
+    for (int a = 0; a < s.axes; ++a) kept = kept && counted_names<P>(s.loop[a]) < 2;
+    kept = kept && (s.fused || !mixes_counted_rows<P>(s));
   }
-  for (int k = 0; k < P.slots; ++k)
-    if (!has_rows_first<P>(P.slot_[k])) return false;
-  for (int k = 0; k < P.extents; ++k)
-    if (counted_names<P>(P.extent[k]) > 1) return false;
-  return true;
+  for (int k = 0; k < P.results; ++k) kept = kept && !is_across<P>(P.result[k]);
+  for (int k = 0; k < P.extents; ++k) kept = kept && counted_names<P>(P.extent[k]) < 2;
+  return kept;
 }
 template <const auto& P>
 concept counted_rows_come_first = keeps_counted_rows_first<P>();
