@@ -3,6 +3,7 @@
 //
 // tanh and erf of 16 floats: a polynomial for each of 32 intervals, whose coefficients permutations look up.
 #pragma once
+#include "../simd/vector.hpp"
 
 #if defined(__AVX512F__)
 namespace tapeless::cpu {
