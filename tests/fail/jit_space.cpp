@@ -1,4 +1,4 @@
-// expect: tapeless: jit(f): the arguments of a program live in one space, on the host: no back end for another one is included
+// expect: tapeless: jit(f): a whole argument lives on the host, or on a device as cuda::on<tree>, with tapeless/cuda.hpp included
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

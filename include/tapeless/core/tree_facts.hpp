@@ -3,6 +3,7 @@
 //
 // What may be wrong with a parameter tree. jit checks it first, so that the message is near the user's line.
 #pragma once
+#include "placed.hpp"
 #include "tensor.hpp"
 #include "tree.hpp"
 
@@ -24,7 +25,10 @@ template <class X> constexpr void inspect(X& x, tree_facts& facts, bool root = t
   else if constexpr (is_tensor_v<U>) facts.on_host &= std::is_same_v<typename U::space, host>;
   else if constexpr (is_csr_v<U>) facts.on_host &= std::is_same_v<typename U::values_type::space, host>;
   else if constexpr (tensor_like<U> || !parameter_tree<U>) return;
-  else if constexpr (is_array_v<U>) {
+  else if constexpr (placed<U>) {
+    facts.on_host &= root; // a whole argument is on a device
+    inspect(x.tree, facts, false);
+  } else if constexpr (is_array_v<U>) {
     for (auto& e : x) inspect(e, facts, false);
   } else if constexpr (is_tuple_v<U>) {
     with_elements(x, [&](auto&... e) { (inspect(e, facts, false), ...); });

@@ -20,12 +20,9 @@
 #include "exec/launch.hpp"
 #include "exec/loop_step.hpp"
 #include "exec/select.hpp"
+#include "on.hpp" // IWYU pragma: export
 
-namespace tapeless {
-
-struct cuda_space {}; // memory of the device
-
-namespace cuda {
+namespace tapeless { namespace cuda {
 
 struct scratch_need {
   extent_t each = 0, shared = 0, packed = 0;
@@ -84,5 +81,4 @@ private:
   }
 };
 
-} // namespace cuda
-} // namespace tapeless
+}} // namespace tapeless::cuda

@@ -4,6 +4,7 @@
 // A back end as plan/ and run/ see it: a class B with static members. backend<B> checks them.
 #pragma once
 #include <cstddef>
+#include "../core/placed.hpp"
 #include "../core/tensor.hpp"
 #include "../expr/node.hpp"
 #include "emit/make_plan.hpp" // IWYU pragma: export
@@ -75,6 +76,12 @@ inline constexpr plan<plan_counts{.steps = 1}> any_plan{};
 //   scratch<P>()        bytes, constexpr: .each of a member, .shared of one step after another, .packed for all of them
 //   run_step<P, I>(team, frame)    runs step I, unless a load does; load_step<P, I>: what a load does for step I
 //   each_group<T>(n, body)         what optimizers ask for: see optim/optimizer.hpp
+// A back end with memory of its own has besides:
+//   prepare<P>(team, frame)        at bind, after frame.fill
+//   team_type::with(options...)    the team for the options of bind; team.another(): one like it, for run.load(p)
+//   team.allocate(bytes)           the arena, which the team keeps; team.allocated(): bytes
+//   team.store(place, number)      *place = an argument that is a number, ahead of the steps
+//   team.run_or_replay(context, inputs, outputs, steps)   runs steps(), or what it has kept of a run with these pointers and extents
 template <class B>
 concept backend = cost_model<typename B::cost_model> &&
                   requires(const typename B::team_type& team,
@@ -90,11 +97,14 @@ concept backend = cost_model<typename B::cost_model> &&
                     B::template load_step<any_plan, 0>(team, frame);
                   };
 
-// The space of a program's arguments, or of an optimizer's parameters, decides the back end. It is the host: jit refuses
-// others. It is a template, so that backend_for is looked up where it is used, after a back end has been included.
+// The space of a program's arguments, or of an optimizer's parameters, decides the back end. It is a template, so that
+// backend_for is looked up where it is used, after a back end has been included.
 template <class... A> struct program_space {
   using type = host;
 };
+template <class A, class... More>
+  requires(placed<A> || (placed<More> || ...))
+struct program_space<A, More...> : space_of<A, More...> {};
 template <class... A> using backend_of = typename backend_for<typename program_space<A...>::type>::type;
 
 } // namespace detail

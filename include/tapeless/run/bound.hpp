@@ -7,6 +7,7 @@
 #include <algorithm>
 #include "../core/config.hpp"
 #include "../core/error.hpp"
+#include "../core/placed.hpp"
 #include "../core/run_watch.hpp"
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"
@@ -15,8 +16,10 @@
 #include "../plan/pipeline.hpp"
 #include "../trace/trace.hpp"
 #include "arguments.hpp"
+#include "capacities.hpp"
 #include "memory.hpp"
 #include "options.hpp" // IWYU pragma: export
+#include "run_steps.hpp"
 
 namespace tapeless { namespace detail {
 
@@ -24,28 +27,18 @@ namespace tapeless { namespace detail {
 template <class Self>
 concept bound_object_with_a_name = std::is_lvalue_reference_v<Self>;
 
-// In chunks: clang folds at most 256 operands, and short packs keep symbol names short.
-template <class Backend, const auto& P, bool Load, int First, class Team, class Frame, int... I>
-[[gnu::always_inline]] inline void run_chunk(const Team& team, Frame& f, std::integer_sequence<int, I...>) {
-  if constexpr (Load) (Backend::template load_step<P, First + I>(team, f), ...);
-  else (Backend::template run_step<P, First + I>(team, f), ...);
-}
-template <class Backend, const auto& P, bool Load, int First, int Count, class Team, class Frame>
-void run_steps(const Team& team, Frame& f) {
-  if constexpr (Count <= 64)
-    run_chunk<Backend, P, Load, First>(team, f, std::make_integer_sequence<int, Count>{});
-  else {
-    run_steps<Backend, P, Load, First, Count / 2>(team, f);
-    run_steps<Backend, P, Load, First + Count / 2, Count - Count / 2>(team, f);
-  }
-}
-
 template <class Backend, class P, class F, class... A> class loaded; // loaded.hpp
+
+template <class Team>
+concept has_memory_of_its_own = requires(Team& team, extent_t bytes) { team.allocate(bytes); };
 
 template <class Backend, bool Load, class F, class... A> class bound {
   using trace = traced<F, A...>;
-  using result_type = typename trace::result;
+  using result_type = typename result_of<typename trace::result, A...>::type;
   using team_type = typename Backend::team_type;
+  // On a device: the arena, and what each run reads but the state, is in its memory.
+  static constexpr bool apart_ = has_memory_of_its_own<team_type>;
+  static constexpr int numbers_ = apart_ ? (0 + ... + (number<A> ? 1 : 0)) : 0;
   static constexpr const auto& plan_ = planned_for<Load, Backend, F, A...>::value;
   static constexpr int leaves = (count_leaves<A>() + ... + 0), outputs = trace::value.output_count;
   static constexpr int leaf_count_[] = {count_leaves<A>()..., 0};
@@ -56,7 +49,9 @@ template <class Backend, bool Load, class F, class... A> class bound {
     void* input[leaves > 0 ? leaves : 1];
     void* result[outputs > 0 ? outputs : 1];
     void* own[outputs > 0 ? outputs : 1]; // the results' places in the arena
-    int busy;                             // is a run on?
+    byte_range arena;
+    std::byte* numbers; // on a device: the arguments that are numbers
+    int busy;           // is a run on?
     run_context context;
     typename Backend::template frame_type<plan_> frame;
   };
@@ -66,66 +61,52 @@ template <class Backend, bool Load, class F, class... A> class bound {
   team_type team_;
   name_values capacity_ = names_of_arguments<A...>();
 
-  template <char Name> void set(dim<Name> d) {
-    const int i = capacity_.find(Name);
-    if (i < 0) refuse("tapeless: bind: no argument has an extent named %c", Name);
-    if (d.value < 1) refuse("tapeless: bind: the capacity of %c is at least 1", Name);
-    capacity_.value[static_cast<std::size_t>(i)] = d.value;
-  }
-  static void set(threads t) { members(t); }
-  static void set(plain_t) {}
+  template <char Name> void set(dim<Name> d) { set_capacity(capacity_, Name, d.value); }
+  template <class Option> static void set(const Option&) {} // of the team
   template <char Name> static int team_of(dim<Name>, int n) { return n; }
-  static int team_of(threads t, int) { return t.count; }
-  static int team_of(plain_t, int n) { return n; }
+  static int team_of(threads t, int) {
+    if (t.count < 1) refuse("tapeless: bind: threads(%d): a team has at least 1", t.count);
+    return t.count;
+  }
+  template <class Option> static int team_of(const Option&, int n) { return n; }
 
-  // No argument and no loop is too large at the capacity, and then at no run either.
   void check_sizes() const {
     const auto check = [&](const auto& argument) {
       for_each_leaf(argument, [&](const auto& leaf) {
         using H = std::remove_cvref_t<decltype(leaf)>;
-        if constexpr (typed_handle<H>)
-          padded_bytes(checked_eval(numel(H::extents), capacity_, "bind"), sizeof(typename H::value_type),
-                       "bind");
+        if constexpr (typed_handle<H>) check_size(H::extents, sizeof(typename H::value_type), capacity_);
       });
     };
     (check(A{}), ...);
-    for (int i = 0; i < plan_.steps; ++i) {
-      extent_t n = 1;
-      for (int a = 0; a < plan_.step_[i].axes; ++a)
-        n = checked_product(n, checked_eval(plan_.step_[i].loop[a], capacity_, "bind"), "bind");
-    }
+    for (int i = 0; i < plan_.steps; ++i) check_size(plan_.step_[i], capacity_);
   }
 
   void allocate() {
-    for (int i = 0; i < names_of_arguments<A...>().count; ++i)
-      if (capacity_.value[static_cast<std::size_t>(i)] < 1) {
-        const char name = capacity_.name[static_cast<std::size_t>(i)];
-        refuse("tapeless: bind: give the capacity of %c, as in bind<...>(tl::dim<'%c'>(64))", name, name);
-      }
-    for (int k = 0; k < plan_.counted; ++k) {
-      const auto i = static_cast<std::size_t>(capacity_.add(plan_.count[k].name));
-      const extent_t rows = checked_eval(plan_.count[k].rows, capacity_, "bind");
-      if (rows > most_selected)
-        refuse(
-            "tapeless: bind: a selection among %lld values: at most 2147483647, positions are std::int32_t",
-            wide(rows));
-      capacity_.value[i] = std::min(plan_.count[k].most, rows);
-    }
+    require_capacities(capacity_);
+    for (int k = 0; k < plan_.counted; ++k) add_counted(capacity_, plan_.count[k]);
     check_sizes();
     constexpr auto scratch = Backend::template scratch<plan_>();
     const extent_t head = padded_bytes(1, sizeof(state), "bind");
-    extent_t unit[max_parts]{}, part[max_parts]{}, bytes = head;
+    extent_t unit[max_parts]{}, part[max_parts]{}, bytes = padded_bytes(numbers_, sizeof(double), "bind");
     for (int k = 0; k < plan_.parts; ++k) {
       unit[k] = checked_eval(extent_t{1} | (plan_.part_names[k] << name_shift), capacity_, "bind");
       part[k] = padded_bytes(unit[k], static_cast<std::size_t>(plan_.part_size[k]), "bind");
       bytes = checked_sum(bytes, part[k], "bind");
     }
     bytes = checked_sum(bytes, scratch.shared + scratch.packed + scratch.each * team_.size(), "bind");
-    memory_ = block(static_cast<std::size_t>(bytes));
+    const extent_t here = apart_ ? head : checked_sum(head, bytes, "bind");
+    memory_ = block(static_cast<std::size_t>(here));
     state& s = *new (memory_.data()) state{};
+    std::byte* at = memory_.data() + head;
+    s.arena = {memory_.data(), memory_.data() + memory_.size()};
+    if constexpr (apart_) {
+      at = team_.allocate(bytes);
+      s.arena = {at, at + bytes};
+      s.numbers = at;
+      at += padded_bytes(numbers_, sizeof(double), "bind");
+    }
     if constexpr (reads_are_checked) watch_.begin();
     run_context& c = s.context;
-    std::byte* at = memory_.data() + head;
     for (int k = 0; k < plan_.parts; ++k) {
       c.part[k] = at;
       c.part_unit[k] = unit[k];
@@ -142,6 +123,8 @@ template <class Backend, bool Load, class F, class... A> class bound {
       s.own[k] = returns_argument(k) ? nullptr : c.part[l.index] + l.offset * unit[l.index];
     }
     s.frame.fill(c);
+    if constexpr (requires { Backend::template prepare<plan_>(team_, s.frame); })
+      Backend::template prepare<plan_>(team_, s.frame);
     start_team("bind"); // threads start now, not in the first run
   }
 
@@ -154,20 +137,6 @@ template <class Backend, bool Load, class F, class... A> class bound {
   // The pattern of a matrix: the result's leaf is that of the argument.
   static constexpr bool returns_argument(int k) { return plan_.result[k].at.where == place::input; }
 
-  // What uses the state: one thread at a time.
-  class use {
-    int& busy_;
-
-  public:
-    explicit use(state& s) : busy_(s.busy) {
-      if (__atomic_exchange_n(&busy_, 1, __ATOMIC_ACQUIRE) != 0)
-        misused(
-            "tapeless: run: the bound object is in use by another thread: each thread binds its own, bind<...>(), or "
-            "waits");
-    }
-    use(const use&) = delete;
-    ~use() { __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE); }
-  };
   // @pre not moved from
   state& at_head() { return *std::launder(reinterpret_cast<state*>(memory_.data())); }
 
@@ -184,11 +153,15 @@ template <class Backend, bool Load, class F, class... A> class bound {
                   "tapeless: run(x...): as many arguments as the program was bound for");
     if constexpr (as_many_arguments<sizeof...(X), sizeof...(A)>) {
       static_assert(
+          (lives_where<X, A> && ...),
+          "tapeless: run(x...): each argument lives where it was bound for: on a device as cuda::on<tree>, or on the host");
+      static_assert(
           (leaves_match<X, A> && ...),
           "tapeless: run(x...): each argument has the element types and extents it was bound for, as *p of an owned p, X(v.data(), n) of a vector v");
       static_assert((number_without_fraction<X, A> && ...),
                     "tapeless: run(x...): an argument of int32 or bool is no floating-point number");
-      if constexpr ((leaves_match<X, A> && ...) && (number_without_fraction<X, A> && ...))
+      if constexpr ((lives_where<X, A> && ...) && (leaves_match<X, A> && ...) &&
+                    (number_without_fraction<X, A> && ...))
         return [&]<int... I>(std::integer_sequence<int, I...>) {
           return execute_kept(out, keep<A>(x, I)...);
         }(std::make_integer_sequence<int, sizeof...(X)>{});
@@ -202,9 +175,9 @@ template <class Backend, bool Load, class F, class... A> class bound {
     if (memory_.data() == nullptr) refuse("tapeless: run: the bound object has been moved from");
     start_team("run"); // where this thread is not that of bind
     state& s = at_head();
-    const use alone(s);
+    const use alone(s.busy);
     for (int k = 0; k < outputs; ++k) result[k] = s.own[k];
-    argument_reader reader(capacity_, {memory_.data(), memory_.data() + memory_.size()});
+    argument_reader reader(capacity_, at_head().arena);
     int at = 0;
     (reader.read(x, input, at), ...);
     for (int k = 0; k < outputs; ++k)
@@ -234,19 +207,39 @@ template <class Backend, bool Load, class F, class... A> class bound {
           if (!returns_argument(j) && !returns_argument(k) &&
               overlap(output_range(j, result, values), output_range(k, result, values)))
             refuse("tapeless: run.into(out)(x...): outputs %d and %d overlap", j, k);
-    if constexpr (plan_.checks > 0 || user_output) {
+    // What is in the memory of a device is not looked at: its kernels leave out what an index beyond asks for.
+    if constexpr ((plan_.checks > 0 && !apart_) || user_output) {
       at = 0;
       (check<user_output>(x, input, result, values, at), ...);
     }
     for (int k = 0; k < leaves; ++k) s.input[k] = input[k];
     for (int k = 0; k < outputs; ++k) s.result[k] = result[k];
+    if constexpr (numbers_ > 0) store_numbers(s, at = 0, x...);
     next_run();
     if (values.value != s.context.names.value) {
       s.context.names = values;
       s.frame.fill(s.context);
     }
-    run_steps<Backend, plan_, false, 0, plan_.steps>(team_, s.frame);
+    const auto steps = [this, &s] { run_steps<Backend, plan_, false, 0, plan_.steps>(team_, s.frame); };
+    if constexpr (requires { team_.run_or_replay(s.context, leaves, outputs, steps); })
+      team_.run_or_replay(s.context, leaves, outputs, steps);
+    else steps();
     return s.context.names;
+  }
+
+  // Numbers are copied to the device, where steps find them.
+  template <class... X> void store_numbers(state& s, int leaf, const X&... x) const {
+    int n = 0;
+    const auto store = [&](const auto& argument) {
+      for_each_leaf(argument, [&](const auto& value) {
+        if constexpr (number<decltype(value)>) {
+          s.input[leaf] = s.numbers + static_cast<std::ptrdiff_t>(sizeof(double)) * n++;
+          team_.store(s.input[leaf], value);
+        }
+        ++leaf;
+      });
+    };
+    (store(x), ...);
   }
 
   static byte_range output_range(int k, void* const* result, const name_values& values) {
@@ -264,7 +257,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
         for (int k = 0; UserOutput && k < outputs; ++k)
           if (!returns_argument(k) && overlap(mine, output_range(k, result, values)))
             refuse("tapeless: run.into(out)(x...): output %d overlaps %s", k, leaves_.name(at).text);
-        if constexpr (std::is_same_v<T, std::int32_t>)
+        if constexpr (!apart_ && std::is_same_v<T, std::int32_t>)
           for (int k = 0; k < plan_.checks; ++k)
             if (const index_check c = plan_.check[k]; c.input == at) {
               if constexpr (H::extents.rank == 0)
@@ -293,13 +286,6 @@ template <class Backend, bool Load, class F, class... A> class bound {
     return r;
   }
 
-  template <class... Option> static team_type make_team(const Option&... option) {
-    int n = 0;
-    ((n = team_of(option, n)), ...);
-    if constexpr (std::is_constructible_v<team_type, int>) return n > 0 ? team_type(n) : team_type();
-    else return team_type();
-  }
-
   // No watch where a file without TAPELESS_CHECKED has bound the program.
   void next_run() const {
     if constexpr (reads_are_checked)
@@ -311,31 +297,39 @@ template <class Backend, bool Load, class F, class... A> class bound {
     void* input[leaves > 0 ? leaves : 1];
     if (memory_.data() == nullptr) refuse("tapeless: run: the bound object has been moved from");
     start_team("run.load(p)");
-    argument_reader reader(capacity_, {memory_.data(), memory_.data() + memory_.size()});
+    argument_reader reader(capacity_, at_head().arena);
     int at = 0;
     reader.read(p, input, at);
     const int count = at;
-    check<false>(p, input, input, capacity_, at = 0);
+    if constexpr (!apart_) check<false>(p, input, input, capacity_, at = 0);
     state& s = at_head();
-    const use alone(s);
+    const use alone(s.busy);
     next_run();
     for (int k = 0; k < count; ++k) s.input[k] = input[k];
+    if constexpr (apart_ && number<P>) store_numbers(s, 0, p);
     run_steps<Backend, plan_, true, 0, plan_.steps>(team_, s.frame);
   }
   template <class, class, class, class...> friend class loaded;
 
 public:
-  static int members(threads t) {
-    if (t.count < 1) refuse("tapeless: bind: threads(%d): a team has at least 1", t.count);
-    return t.count;
+  template <class... Option> static team_type make_team(const Option&... option) {
+    int n = 0;
+    ((n = team_of(option, n)), ...);
+    if constexpr (requires { team_type::with(option...); }) return team_type::with(option...);
+    else if constexpr (std::is_constructible_v<team_type, int>) return n > 0 ? team_type(n) : team_type();
+    else return team_type();
   }
   template <class... Option> explicit bound(const Option&... option) : team_(make_team(option...)) {
     (set(option), ...);
     allocate();
   }
-  // members: of the team, 0 for as many as without threads(n)
-  bound(const name_values& capacity, int members) : team_(make_team(threads(members))), capacity_(capacity) {
+  bound(const name_values& capacity, team_type&& team) : team_(std::move(team)), capacity_(capacity) {
     allocate();
+  }
+  // For a program beside this one.
+  team_type another_team() const {
+    if constexpr (requires { team_.another(); }) return team_.another();
+    else return make_team(threads(static_cast<int>(team_.size())));
   }
 
   // Runs the program. The result's leaves are views into the arena, valid until the next run and no longer than
@@ -356,9 +350,11 @@ public:
   // run.into(out)(x...): as run(x...), with the results in the caller's buffers, a tree like the result's.
   // Errors: argument_error also where an output overlaps an argument, another output or the program's own arena.
   template <class Out> auto into(const Out& out) & TAPELESS_LIFETIMEBOUND {
+    static_assert(lives_where<Out, result_type>,
+                  "tapeless: run.into(out): out lives where the arguments do: on a device as cuda::on<tree>");
     static_assert(leaves_match<Out, result_type>,
                   "tapeless: run.into(out): out has the element types and extents of the result");
-    if constexpr (leaves_match<Out, result_type>)
+    if constexpr (leaves_match<Out, result_type> && lives_where<Out, result_type>)
       static_assert(no_leaf_is_const<Out>, "tapeless: run.into(out): no leaf of out is const");
     static_assert(
         extents_known_before_a_run<result_type, A...>,
@@ -383,15 +379,21 @@ public:
   template <class P> auto load(const P& p) const {
     static_assert(sizeof...(A) >= 1 && first_matches<P, A...>(),
                   "tapeless: run.load(p): p has the element types and extents of the first argument");
+    static_assert(
+        lives_where<P, std::tuple_element_t<0, std::tuple<A..., void>>>,
+        "tapeless: run.load(p): p lives where the first argument does: on a device as cuda::on<tree>");
     static_assert(all_extents_static<P>(), "tapeless: run.load(p): the extents of p are static");
     if constexpr (sizeof...(A) >= 1 && first_matches<P, A...>() && all_extents_static<P>()) {
       if (memory_.data() == nullptr) refuse("tapeless: run: the bound object has been moved from");
       using first = std::conditional_t<number<P>, std::tuple_element_t<0, std::tuple<A...>>, P>;
-      return loaded<Backend, first, F, A...>(capacity_, static_cast<int>(team_.size()), keep<first>(p, 0));
+      return loaded<Backend, first, F, A...>(capacity_, another_team(), keep<first>(p, 0));
     }
   }
-  // bytes of the one allocation
-  std::size_t arena_bytes() const { return memory_.size(); }
+  // bytes of the one allocation; on a device also of what is there
+  std::size_t arena_bytes() const {
+    if constexpr (apart_) return memory_.size() + team_.allocated();
+    else return memory_.size();
+  }
 };
 
 }} // namespace tapeless::detail

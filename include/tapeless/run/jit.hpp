@@ -9,6 +9,7 @@
 #pragma once
 #include "../adjoint/transforms.hpp"
 #include "../core/error.hpp"
+#include "../core/placed.hpp"
 #include "../core/tree.hpp"
 #include "../core/tree_facts.hpp"
 #include "../plan/backend.hpp"
@@ -36,8 +37,7 @@ template <class A> constexpr void check_tree() {
                 "tapeless: parameter tree: an aggregate has at most 32 members");
   static_assert(
       lives_on_the_host<facts_of<A>.on_host>,
-      "tapeless: jit(f): the arguments of a program live in one space, on the host: no back end for another "
-      "one is included");
+      "tapeless: jit(f): a whole argument lives on the host, or on a device as cuda::on<tree>, with tapeless/cuda.hpp included");
 }
 
 // The names of these arguments with their values, at least 1, as capacities.
@@ -79,10 +79,13 @@ template <class F> struct jit_fn {
          ...);
     (check_tree<A>(), ...);
     static_assert(
+        arguments_in_one_space<A...>,
+        "tapeless: jit(f): the arguments live in one space: each tree is a cuda::on<tree>, or none is");
+    static_assert(
         stateless<F>,
         "tapeless: jit(f): f has no run-time captures; pass captured values as arguments, a plain function as "
         "tl::fn<&function>");
-    if constexpr (stateless<F> && trees) {
+    if constexpr (stateless<F> && trees && arguments_in_one_space<A...>) {
       static_assert(takes_these_arguments<F, traced_argument_t<A>...>,
                     "tapeless: jit(f): f takes these arguments, numbers too as auto or tl::scalar<T>");
       if constexpr (takes_these_arguments<F, traced_argument_t<A>...>) {
@@ -148,12 +151,14 @@ template <class F> struct jit_fn {
   template <class... X> static auto bind_for(threads team, const X&... x) {
     if constexpr (traceable<std::remove_cvref_t<X>...>()) {
       using run = bound<backend_of<X...>, false, F, std::remove_cvref_t<X>...>;
-      return run(capacities_of(x...), run::members(team));
+      return run(capacities_of(x...), run::make_team(team));
     }
   }
   template <class... X> static auto bind_for(const X&... x) {
-    if constexpr (traceable<std::remove_cvref_t<X>...>())
-      return bound<backend_of<X...>, false, F, std::remove_cvref_t<X>...>(capacities_of(x...), 0);
+    if constexpr (traceable<std::remove_cvref_t<X>...>()) {
+      using run = bound<backend_of<X...>, false, F, std::remove_cvref_t<X>...>;
+      return run(capacities_of(x...), run::make_team());
+    }
   }
   template <class... X> auto operator()(const X&...) const {
     static_assert(arguments_of_a_bound_program<X...>,

@@ -25,7 +25,8 @@ template <class Backend, class P, class F, class... A> class loaded {
   }
 
 public:
-  loaded(const name_values& capacity, int members, const P& p) : run_(capacity, members), p_(p) {
+  template <class Team>
+  loaded(const name_values& capacity, Team team, const P& p) : run_(capacity, std::move(team)), p_(p) {
     run_.load_first(p_);
   }
   // Other weights, or the same after a change. No allocation.

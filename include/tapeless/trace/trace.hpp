@@ -5,6 +5,7 @@
 // need. traced<F, A...>::value is that program, a constant.
 #pragma once
 #include <utility>
+#include "../core/placed.hpp"
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"
 #include "../expr/program.hpp" // IWYU pragma: export
@@ -15,13 +16,16 @@
 
 namespace tapeless::detail {
 
-// What the function receives for an argument of type A: a number becomes a rank-0 handle.
+// What the function receives for an argument of type A: a number becomes a rank-0 handle, a tree is the same wherever it is.
 template <class A> struct traced_argument {
   using type = A;
 };
 template <number A> struct traced_argument<A> {
   static_assert(element<A>, "tapeless: jit(f): a number argument is float, double, int32 or bool");
   using type = tensor<A>;
+};
+template <placed A> struct traced_argument<A> {
+  using type = typename A::tree_type;
 };
 template <class A> using traced_argument_t = typename traced_argument<std::remove_cvref_t<A>>::type;
 

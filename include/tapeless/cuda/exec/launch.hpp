@@ -4,6 +4,8 @@
 // What a device does: device.launch(kernel, members, lanes) runs a kernel whose threads go through `members`, `lanes`
 // threads each. kernel_for<op>: which kernel a step of this op launches.
 #pragma once
+#include <cstdint>
+#include <cstring>
 #include "../../core/error.hpp"
 #include "../../core/shape.hpp"
 #include "../../expr/op.hpp"
@@ -19,6 +21,12 @@ inline count_t counted(index_t n) {
         "tapeless: cuda: run: a step of %lld elements: at most 4026531840, the kernels count in 32 bits",
         static_cast<long long>(n));
   return static_cast<count_t>(n);
+}
+// The bits of a number, which a device reads as a T.
+template <class T> std::uint64_t bits_of(T value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
 }
 inline index_t elements_of(const shape& s) { return detail::product(s, 0, s.rank); }
 

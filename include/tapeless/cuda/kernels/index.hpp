@@ -9,7 +9,7 @@
 namespace tapeless::cuda {
 
 // y[o, j, i] = x[o, at[j], i]                         x: (outer, n, inner)   at: (count)   y: (outer, count, inner)
-// 0 where n is 0, and where at[j] < 0. y may be x where at[j] == j.   @pre at[j] < n, or n == 0
+// 0 where at[j] is not in [0, n). y may be x where at[j] == j.
 template <class T> struct gather_kernel {
   const T* x;
   const std::int32_t* at;
@@ -18,12 +18,13 @@ template <class T> struct gather_kernel {
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(items, [this](count_t e) {
       const count_t i = e % inner, row = e / inner, j = row % count, o = row / count;
-      y[e] = n == 0 || at[j] < 0 ? T{} : x[(static_cast<index_t>(o) * n + at[j]) * inner + i];
+      const auto from = static_cast<count_t>(at[j]); // below 0: beyond n
+      y[e] = from < n ? x[(static_cast<index_t>(o) * n + from) * inner + i] : T{};
     });
   }
 };
 
-// x[o, k, i] = base[o, k, i] + sum of y[o, j, i] over at[j] == k, in the order of j     @pre at[j] < n
+// x[o, k, i] = base[o, k, i] + sum of y[o, j, i] over at[j] == k, in the order of j
 // base: nullptr for zeros; it may be x. A thread an element of x, which looks at each at[j].
 template <class T> struct scatter_add_kernel {
   const T* y;

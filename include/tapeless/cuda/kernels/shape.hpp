@@ -1,11 +1,19 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// pad, concat, flip: a thread an element of the result. (outer, axis, inner) are the extents before, at and after the axis.
+// store: a number of the host. pad, concat, flip: a thread an element of the result. (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
 #include "../base/block.hpp"
 
 namespace tapeless::cuda {
+
+// *to = value, the bits of an argument that is a number
+struct store_kernel {
+  std::uint64_t *to, value;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(1, [this](count_t) { *to = value; });
+  }
+};
 
 // y[o, lo + j, i] = x[o, j, i], zero elsewhere       x: (outer, n, inner)   y: (outer, m, inner)
 template <class T> struct pad_kernel {
