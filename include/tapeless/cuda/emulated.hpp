@@ -8,6 +8,7 @@
 #include "../ops/custom_op.hpp"
 #include "exec/launch.hpp"
 #include "base/block.hpp"
+#include "kernels/conv.hpp"
 #include "kernels/matmul.hpp"
 
 namespace tapeless::cuda {
@@ -20,6 +21,12 @@ struct emulated_device {
   template <class T, class X> void matmul(const matmul_extents& e, const X* a, const X* b, T* c) const {
     const count_t items = counted(e.batch * e.m * e.n);
     launch(matmul_kernel<T, X>{a, b, c, items, e}, items);
+  }
+  template <conv_pass Pass, class T, class X>
+  void conv(const conv_extents& e, const X* first, const X* second, T* result) const {
+    using kernel = conv_kernel<Pass, T, X>;
+    const count_t items = counted(results_of(Pass, e));
+    launch(kernel{{first, second, result, items, e}}, items, kernel::lanes);
   }
   void run(const detail::custom_op& op, void* y, const void* const* x,
            const detail::name_values& names) const {

@@ -98,18 +98,16 @@ template <> struct kernel_for<detail::op::matmul> {
   }
 };
 
-template <template <class, class> class Kernel> struct conv_kernel_for {
+template <conv_pass Pass> struct conv_kernel_for {
   template <class X, class Device> static void launch(const Device& device, const kernel_call<X>& c) {
     using T = sum_of_products<X>;
     const shape q[3] = {c.operand(0), c.operand(1), c.result()};
-    device.launch(
-        Kernel<T, X>{{c.in(0), c.in(1), c.template out<T>(), c.results(), detail::conv_of(c.step, q)}},
-        c.results(), Kernel<T, X>::lanes);
+    device.template conv<Pass, T, X>(detail::conv_of(c.step, q), c.in(0), c.in(1), c.template out<T>());
   }
 };
-template <> struct kernel_for<detail::op::conv_fprop> : conv_kernel_for<conv_fprop_kernel> {};
-template <> struct kernel_for<detail::op::conv_dgrad> : conv_kernel_for<conv_dgrad_kernel> {};
-template <> struct kernel_for<detail::op::conv_wgrad> : conv_kernel_for<conv_wgrad_kernel> {};
+template <> struct kernel_for<detail::op::conv_fprop> : conv_kernel_for<conv_pass::fprop> {};
+template <> struct kernel_for<detail::op::conv_dgrad> : conv_kernel_for<conv_pass::dgrad> {};
+template <> struct kernel_for<detail::op::conv_wgrad> : conv_kernel_for<conv_pass::wgrad> {};
 
 template <> struct kernel_for<detail::op::unfold> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {

@@ -4,10 +4,20 @@
 // Convolution, see conv_extents: a thread an element of the result, which goes over its products. For the emulated device, and
 // where the library of convolutions cannot.
 #pragma once
+#include "../../core/bf16.hpp"
 #include "../../core/geometry.hpp"
 #include "../base/block.hpp"
 
 namespace tapeless::cuda {
+
+// The three forms of convolution, and the operands of each:
+//   fprop  y of x, w     dgrad  x_bar of y_bar, w     wgrad  w_bar of x, y_bar
+enum class conv_pass : std::uint8_t { fprop, dgrad, wgrad };
+constexpr index_t results_of(conv_pass pass, const conv_extents& e) {
+  return pass == conv_pass::fprop   ? e.n * e.k * e.p * e.q
+         : pass == conv_pass::dgrad ? e.n * e.c * e.h * e.w
+                                    : e.k * (e.c / e.groups) * e.r * e.s;
+}
 
 // The index of a row of the output that sees row "at" of the input by tap r; -1: none.
 TAPELESS_KERNEL index_t seen_by(index_t at, index_t r, index_t dil, index_t pad, index_t stride,
@@ -120,5 +130,28 @@ private:
     return {{sum}};
   }
 };
+
+// y = x
+struct widen_kernel {
+  const bf16* x;
+  float* y;
+  count_t items;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(items, [this](count_t at) { y[at] = static_cast<float>(x[at]); });
+  }
+};
+
+template <conv_pass> struct conv_kernel_of;
+template <> struct conv_kernel_of<conv_pass::fprop> {
+  template <class T, class X> using type = conv_fprop_kernel<T, X>;
+};
+template <> struct conv_kernel_of<conv_pass::dgrad> {
+  template <class T, class X> using type = conv_dgrad_kernel<T, X>;
+};
+template <> struct conv_kernel_of<conv_pass::wgrad> {
+  template <class T, class X> using type = conv_wgrad_kernel<T, X>;
+};
+template <conv_pass Pass, class T, class X> using conv_kernel =
+    typename conv_kernel_of<Pass>::template type<T, X>;
 
 } // namespace tapeless::cuda

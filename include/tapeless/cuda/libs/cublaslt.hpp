@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// C[b] = op(A[b]) op(B[b]), see matmul_extents, by cuBLASLt. A plan is made once for each product: extents, types, and how
+// pointers are aligned. Sums are deterministic: partial sums, if any, are of the type of the sum and are added in order.
+//   lt_products products(options);
+//   products.prepare<T, X>(e)                                 at bind: bytes of workspace
+//   products.run<T, X>(e, a, b, c, workspace, stream)
+// One object serves one thread at a time.
+#pragma once
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <vector>
+#include "../../core/bf16.hpp"
+#include "../../core/geometry.hpp"
+#include "check.hpp"
+#include "options.hpp"
+
+namespace tapeless::cuda {
+
+inline void check(cublasStatus_t status, const char* op) {
+  if (status != CUBLAS_STATUS_SUCCESS) failed(op, "cuBLASLt", cublasLtGetStatusName(status));
+}
+
+template <class X> inline constexpr cudaDataType_t library_type = [] {
+  static_assert(std::is_same_v<X, float> || std::is_same_v<X, double> || std::is_same_v<X, bf16>,
+                "tapeless: cuda: cuBLASLt multiplies float, double and bf16");
+  return std::is_same_v<X, float> ? CUDA_R_32F : std::is_same_v<X, double> ? CUDA_R_64F : CUDA_R_16BF;
+}();
+
+// Matrices of A that B serves all of are one matrix.
+constexpr matmul_extents with_merged_batch(matmul_extents e) {
+  if (e.batch != 1 && e.a_batched && !e.b_batched && !e.ta) {
+    e.m *= e.batch;
+    e.batch = 1;
+    e.a_batched = false;
+  }
+  return e;
+}
+
+// The library counts the matrices of a batch in 32 bits.
+constexpr bool lt_supports(const matmul_extents& e) {
+  return with_merged_batch(e).batch <= std::numeric_limits<std::int32_t>::max();
+}
+
+class lt_products {
+public:
+  static constexpr std::uint32_t most_aligned = 256;
+  struct key {
+    matmul_extents extents;
+    cudaDataType_t result, operand;
+    std::uint32_t align_a = most_aligned, align_b = most_aligned, align_c = most_aligned;
+    bool operator==(const key&) const = default;
+  };
+  // Row-major C = op(A) op(B) is column-major C^T = op(B)^T op(A)^T: B is the library's first operand.
+  struct plan {
+    key k;
+    holder<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product;
+    holder<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> a, b, c;
+    cublasLtMatmulAlgo_t algorithm{};
+    std::size_t workspace = 0;
+    plan(const key& k, const options& may);
+  };
+
+  explicit lt_products(const options& may = {}) : may_(may) { check(cublasLtCreate(lt_.put()), "matmul"); }
+
+  // @pre lt_supports(e)
+  template <class T, class X> std::size_t prepare(const matmul_extents& e) {
+    if (e.batch == 0 || e.m == 0 || e.n == 0 || e.k == 0) return 0;
+    return find({with_merged_batch(e), library_type<T>, library_type<X>}, may_.matmul_workspace).workspace;
+  }
+  // @pre lt_supports(e)
+  template <class T, class X> void run(const matmul_extents& e, const X* a, const X* b, T* c,
+                                       const workspace& scratch, cudaStream_t stream) {
+    if (e.batch == 0 || e.m == 0 || e.n == 0) return;
+    if (e.k == 0)
+      return fill_with_zeros(c, static_cast<std::size_t>(e.batch * e.m * e.n) * sizeof(T), stream, "matmul");
+    const plan& p =
+        find({with_merged_batch(e), library_type<T>, library_type<X>, alignment_of(a, most_aligned),
+              alignment_of(b, most_aligned), alignment_of(c, most_aligned)},
+             scratch.bytes);
+    using scale = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const scale one = 1, zero = 0;
+    check(cublasLtMatmul(lt_.get(), p.product.get(), &one, b, p.b.get(), a, p.a.get(), &zero, c, p.c.get(), c,
+                         p.c.get(), &p.algorithm, scratch.data, p.workspace, stream),
+          "matmul");
+  }
+
+private:
+  holder<cublasLtHandle_t, cublasLtDestroy> lt_;
+  options may_;
+  std::vector<std::unique_ptr<plan>> plans_;
+
+  // The plan of these, with at most `room` bytes of workspace.
+  const plan& find(const key& k, std::size_t room) {
+    for (const auto& p : plans_)
+      if (p->k == k && p->workspace <= room) return *p;
+    auto made = std::make_unique<plan>(k, may_);
+    choose(*made, std::min(room, may_.matmul_workspace));
+    return *plans_.emplace_back(std::move(made));
+  }
+  void choose(plan& p, std::size_t room) const {
+    holder<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> wanted;
+    check(cublasLtMatmulPreferenceCreate(wanted.put()), "matmul");
+    const auto want = [&](cublasLtMatmulPreferenceAttributes_t name, const auto& value) {
+      check(cublasLtMatmulPreferenceSetAttribute(wanted.get(), name, &value, sizeof value), "matmul");
+    };
+    want(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{room});
+    want(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+    want(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.k.align_b);
+    want(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.k.align_a);
+    want(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.k.align_c);
+    want(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.k.align_c);
+    cublasLtMatmulHeuristicResult_t best{};
+    int found = 0;
+    check(cublasLtMatmulAlgoGetHeuristic(lt_.get(), p.product.get(), p.b.get(), p.a.get(), p.c.get(),
+                                         p.c.get(), wanted.get(), 1, &best, &found),
+          "matmul");
+    if (found == 0) failed("matmul", "cuBLASLt", "no algorithm");
+    check(best.state, "matmul");
+    p.algorithm = best.algo;
+    p.workspace = best.workspaceSize;
+  }
+};
+
+inline lt_products::plan::plan(const key& of, const options& may) : k(of) {
+  const matmul_extents& e = k.extents;
+  const bool wide = k.operand == CUDA_R_64F, tf32 = may.tf32 && k.operand == CUDA_R_32F;
+  check(cublasLtMatmulDescCreate(product.put(),
+                                 wide   ? CUBLAS_COMPUTE_64F
+                                 : tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                        : CUBLAS_COMPUTE_32F,
+                                 wide ? CUDA_R_64F : CUDA_R_32F),
+        "matmul");
+  const auto operation = [&](cublasLtMatmulDescAttributes_t name, bool transposed) {
+    const cublasOperation_t o = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check(cublasLtMatmulDescSetAttribute(product.get(), name, &o, sizeof o), "matmul");
+  };
+  operation(CUBLASLT_MATMUL_DESC_TRANSA, e.tb);
+  operation(CUBLASLT_MATMUL_DESC_TRANSB, e.ta);
+  // rows: of the column-major matrix, which lie side by side
+  const auto layout = [&](auto& l, cudaDataType_t type, std::int64_t rows, std::int64_t columns,
+                          bool batched) {
+    check(cublasLtMatrixLayoutCreate(l.put(), type, static_cast<std::uint64_t>(rows),
+                                     static_cast<std::uint64_t>(columns), rows),
+          "matmul");
+    const auto set = [&](cublasLtMatrixLayoutAttribute_t name, const auto& value) {
+      check(cublasLtMatrixLayoutSetAttribute(l.get(), name, &value, sizeof value), "matmul");
+    };
+    set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(e.batch));
+    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, batched ? rows * columns : std::int64_t{0});
+  };
+  layout(a, k.operand, e.ta ? e.m : e.k, e.ta ? e.k : e.m, e.a_batched);
+  layout(b, k.operand, e.tb ? e.k : e.n, e.tb ? e.n : e.k, e.b_batched);
+  layout(c, k.result, e.n, e.m, e.batch != 1);
+}
+
+} // namespace tapeless::cuda

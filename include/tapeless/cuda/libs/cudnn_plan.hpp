@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// conv_plan: how cuDNN computes one form of convolution, see conv_extents and conv_pass: the first engine of its heuristics
+// that rounds as it may.
+#pragma once
+#include <cudnn.h>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+#include "../../core/geometry.hpp"
+#include "../kernels/conv.hpp"
+#include "check.hpp"
+#include "cudnn.hpp"
+#include "options.hpp"
+
+namespace tapeless::cuda {
+
+// Zeros before and after an axis, as cuDNN takes them: it counts the windows itself.
+struct axis_padding {
+  std::int64_t before = 0, after = 0;
+  bool possible = false; // not, if there is room for more windows than are wanted
+  constexpr axis_padding(std::int64_t extent, std::int64_t taps, std::int64_t stride, std::int64_t pad,
+                         std::int64_t dilation, std::int64_t windows)
+      : before(pad) {
+    const std::int64_t span = (taps - 1) * dilation + 1, room = extent + pad - span;
+    const auto windows_with = [&](std::int64_t more) {
+      return room + more < 0 ? 0 : (room + more) / stride + 1;
+    };
+    after = std::max((windows - 1) * stride - room, std::int64_t{0});
+    if (windows_with(pad) == windows) after = pad; // more engines take equal ones
+    possible = pad >= 0 && windows_with(after) == windows;
+  }
+};
+constexpr axis_padding padding_of_rows(const conv_extents& e) {
+  return {e.h, e.r, e.stride_h, e.pad_top, e.dil_h, e.p};
+}
+constexpr axis_padding padding_of_columns(const conv_extents& e) {
+  return {e.w, e.s, e.stride_w, e.pad_left, e.dil_w, e.q};
+}
+// Can cuDNN be told these?
+constexpr bool cudnn_can_state(const conv_extents& e) {
+  return padding_of_rows(e).possible && padding_of_columns(e).possible;
+}
+
+// Whose plans are made: the device of a handle, or one that its properties describe. A plan of the latter does not run.
+class cudnn_device {
+  holder<cudnnHandle_t, cudnnDestroy> handle_;
+  std::optional<descriptor> properties_;
+
+public:
+  cudnn_device() { check(cudnnCreate(handle_.put()), "cudnnCreate"); }
+  // json: what cuDNN gives as CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
+  explicit cudnn_device(std::string_view json) {
+    properties_.emplace(descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR)
+                            .set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json)
+                            .end());
+  }
+  cudnnHandle_t handle() const { return handle_.get(); }
+  descriptor graph() const {
+    descriptor d(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    if (handle_) d.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, {handle()});
+    return d;
+  }
+  descriptor heuristics() const {
+    descriptor d(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    if (properties_) d.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *properties_);
+    return d;
+  }
+  descriptor plan() const {
+    descriptor d(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    if (properties_) d.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *properties_);
+    else d.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, {handle()});
+    return d;
+  }
+};
+
+// What a plan is for.
+struct conv_key {
+  conv_pass pass = conv_pass::fprop;
+  conv_extents extents;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT; // of operands and result: float or double
+  bool short_operands = false;             // of float: they have 8 bits of significand
+  std::int64_t alignment = 16;             // of pointers
+  bool operator==(const conv_key&) const = default;
+};
+
+// May an engine with these notes compute it?
+class engine_filter {
+  bool tensor_cores_, any_order_, winograd_on_tensor_cores_;
+  std::int64_t winograd_;
+
+public:
+  engine_filter(const conv_key& k, const options& may)
+      : tensor_cores_(k.type != CUDNN_DATA_FLOAT || k.short_operands || may.tf32),
+        any_order_(may.nondeterministic),
+        winograd_on_tensor_cores_(k.type != CUDNN_DATA_FLOAT || may.tf32),
+        winograd_(k.extents.winograd) {}
+  bool accepts(const std::vector<cudnnBackendNumericalNote_t>& notes) const {
+    const auto has = [&](cudnnBackendNumericalNote_t n) {
+      return std::find(notes.begin(), notes.end(), n) != notes.end();
+    };
+    const bool on_tensor_cores = has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+    if (has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) ||
+        has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) || has(CUDNN_NUMERICAL_NOTE_FFT) ||
+        (on_tensor_cores && !tensor_cores_) || (has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) && !any_order_))
+      return false;
+    if (!has(CUDNN_NUMERICAL_NOTE_WINOGRAD)) return true;
+    // its tiles of the image: those of the result and 2 more
+    const int tile = has(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13) ? 13
+                     : has(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6) ? 4
+                     : has(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4) ? 2
+                                                                   : 13;
+    return tile <= winograd_ && (!on_tensor_cores || winograd_on_tensor_cores_);
+  }
+};
+
+class conv_plan {
+public:
+  // The first that the heuristics offer, with at most `room` bytes of workspace; none, if no engine may.
+  static std::optional<conv_plan> make(const cudnn_device& device, const conv_key& k, const options& may,
+                                       std::size_t room) {
+    const descriptor graph = graph_of(device, k);
+    const engine_filter filter(k, may);
+    for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
+      descriptor heuristics = device.heuristics();
+      heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, {mode});
+      if (heuristics.try_end() != CUDNN_STATUS_SUCCESS) continue;
+      for (const descriptor& config :
+           heuristics.parts(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)) {
+        if (!filter.accepts(notes_of(config))) continue;
+        descriptor plan = device.plan();
+        plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+        if (plan.try_end() != CUDNN_STATUS_SUCCESS) continue;
+        const auto bytes = plan.values<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1);
+        if (const auto n = static_cast<std::size_t>(bytes[0]); n <= room)
+          return conv_plan(std::move(plan), n, notes_of(config));
+      }
+    }
+    return std::nullopt;
+  }
+  std::size_t workspace() const { return workspace_; }
+  const std::vector<cudnnBackendNumericalNote_t>& notes() const { return notes_; }
+
+  // x, w, y: image, weights and result of fprop, whichever of them the form computes
+  void run(cudnnHandle_t handle, void* x, void* w, void* y, void* workspace) const {
+    const descriptor pointers = descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
+                                    .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {id_of_x, id_of_w, id_of_y})
+                                    .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, {x, w, y})
+                                    .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, {workspace})
+                                    .end();
+    check(cudnnBackendExecute(handle, plan_.get(), pointers.get()), "convolution");
+  }
+
+private:
+  static constexpr std::int64_t id_of_x = 'x', id_of_w = 'w', id_of_y = 'y';
+  descriptor plan_;
+  std::size_t workspace_;
+  std::vector<cudnnBackendNumericalNote_t> notes_;
+
+  conv_plan(descriptor plan, std::size_t workspace, std::vector<cudnnBackendNumericalNote_t> notes)
+      : plan_(std::move(plan)), workspace_(workspace), notes_(std::move(notes)) {}
+
+  static std::vector<cudnnBackendNumericalNote_t> notes_of(const descriptor& config) {
+    const auto engine = config.part(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    return engine.values<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                                      CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  }
+  // (a, b, h, w) in this order, or b innermost
+  static descriptor tensor(const conv_key& k, std::int64_t id, bool last, std::int64_t a, std::int64_t b,
+                           std::int64_t h, std::int64_t w) {
+    return descriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR)
+        .set(CUDNN_ATTR_TENSOR_DATA_TYPE, {k.type})
+        .set(CUDNN_ATTR_TENSOR_DIMENSIONS, {a, b, h, w})
+        .set(CUDNN_ATTR_TENSOR_STRIDES, {b * h * w, last ? 1 : h * w, last ? w * b : w, last ? b : 1})
+        .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {id})
+        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, {k.alignment})
+        .end();
+  }
+  struct names {
+    cudnnBackendDescriptorType_t operation;
+    cudnnBackendAttributeName_t x, w, y, convolution, alpha, beta;
+  };
+  static constexpr names names_of(conv_pass pass) {
+    if (pass == conv_pass::fprop)
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+    if (pass == conv_pass::dgrad)
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+    return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+  }
+  // What is computed: a graph of one operation
+  static descriptor graph_of(const cudnn_device& device, const conv_key& k) {
+    const conv_extents& e = k.extents;
+    const axis_padding rows = padding_of_rows(e), columns = padding_of_columns(e);
+    const descriptor x = tensor(k, id_of_x, e.nhwc, e.n, e.c, e.h, e.w),
+                     w = tensor(k, id_of_w, false, e.k, e.c / e.groups, e.r, e.s),
+                     y = tensor(k, id_of_y, e.nhwc, e.n, e.k, e.p, e.q),
+                     convolution =
+                         descriptor(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)
+                             .set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, {k.type})
+                             .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, {CUDNN_CROSS_CORRELATION})
+                             .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {std::int64_t{2}})
+                             .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, {rows.before, columns.before})
+                             .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, {rows.after, columns.after})
+                             .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, {e.dil_h, e.dil_w})
+                             .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, {e.stride_h, e.stride_w})
+                             .end();
+    const names name = names_of(k.pass);
+    descriptor operation(name.operation);
+    operation.set(name.x, x).set(name.w, w).set(name.y, y).set(name.convolution, convolution);
+    if (k.type == CUDNN_DATA_DOUBLE) operation.set(name.alpha, {1.0}).set(name.beta, {0.0});
+    else operation.set(name.alpha, {1.0f}).set(name.beta, {0.0f});
+    operation = std::move(operation).end();
+    return device.graph().set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation).end();
+  }
+};
+
+} // namespace tapeless::cuda
