@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// kernel_list: a device that runs nothing. It notes the names of the kernels that it is to launch, each once.
+#pragma once
+#include <string>
+#include <vector>
+#include "../../core/extent.hpp"
+#include "../../core/geometry.hpp"
+#include "../../ops/custom_op.hpp"
+#include "../base/block.hpp"
+#include "../rtc/kernel_name.hpp"
+
+namespace tapeless::cuda {
+
+struct kernel_list {
+  std::vector<std::string>* names = nullptr;
+
+  // Whatever the extents are, it is asked for.
+  static constexpr bool lists() { return true; }
+  template <class Kernel> void launch(const Kernel&, count_t, int = 1) const { note(kernel_name<Kernel>()); }
+  template <class T, class X> void matmul(const matmul_extents&, const X*, const X*, T*) const {}
+  void run(const detail::custom_op&, void*, const void* const*, const detail::name_values&) const {}
+  void tell(const index_t*, detail::name_values&, char) const {}
+  int size() const { return 1; }
+  bool start() const { return names != nullptr; }
+
+private:
+  void note(std::string name) const {
+    for (const std::string& known : *names)
+      if (known == name) return;
+    names->push_back(std::move(name));
+  }
+};
+
+} // namespace tapeless::cuda
