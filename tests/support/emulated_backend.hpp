@@ -5,13 +5,14 @@
 #include <tapeless/tapeless.hpp>
 
 #include <tapeless/cuda/backend.hpp>
-#include <tapeless/cuda/emulated.hpp>
+
+#include "noting_device.hpp"
 
 namespace tapeless::detail {
 
 struct emulated_space {};
 template <> struct backend_for<emulated_space> {
-  using type = cuda::backend<cuda::emulated_device>;
+  using type = cuda::backend<support::noting_device>;
 };
 template <> struct program_space<> {
   using type = emulated_space;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// argument_error, refuse(...) that throws it, sizes that are checked for overflow, usage_error, and cuda::error.
+// argument_error, refuse(...) that throws it, sizes that are checked for overflow, and usage_error.
 #pragma once
 #include <cstdarg>
 #include <cstdio>
@@ -22,19 +22,6 @@ struct argument_error : std::invalid_argument {
 struct usage_error : std::logic_error {
   using std::logic_error::logic_error;
 };
-
-namespace cuda {
-// Thrown where a library of the device fails; it says at which op, which library, and the status.
-struct error : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-[[noreturn, gnu::cold, gnu::noinline]] inline void failed(const char* op, const char* library,
-                                                          const char* status) {
-  char message[512];
-  std::snprintf(message, sizeof message, "tapeless: cuda: %s: %s: %s", op, library, status);
-  throw error(message);
-}
-} // namespace cuda
 
 namespace detail {
 

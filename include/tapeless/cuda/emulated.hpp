@@ -36,6 +36,7 @@ struct emulated_device {
   void tell(const index_t* count, detail::name_values& names, char name) const {
     names.value[static_cast<std::size_t>(names.find(name))] = *count;
   }
+  static constexpr bool lists() { return false; }
   // As a team.
   int size() const { return 1; }
   bool start() const { return true; }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What a device does: device.launch(kernel, members, lanes) runs a kernel whose threads go through `members`, `lanes`
-// threads each. kernel_for<op>: which kernel a step of this op launches.
+// threads each. Where device.lists(), it only notes the kernels: it is asked for all that may be launched, whatever the extents
+// are. kernel_for<op>: which kernel a step of this op launches.
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -174,7 +174,7 @@ template <const auto& P, int I> class loop_step {
       k.partial[n] = split.splits == 1 ? nullptr : f.shared + n * items * split.splits * index_t{sizeof(T)};
     device.launch(k, counted(items * split.splits), lanes);
     if constexpr (loop::sums > 0)
-      if (split.splits > 1) combine<0>(device, k);
+      if (split.splits > 1 || device.lists()) combine<0>(device, k);
   }
   template <int K, class Kernel, class Device> static void combine(const Device& device, const Kernel& k) {
     using loop = typename Kernel::loop;

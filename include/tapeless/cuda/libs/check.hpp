@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include "../../core/error.hpp"
+#include "../rtc/error.hpp"
 
 // Is there cuDNN? The target tapeless::cuda says so.
 #if !defined(TAPELESS_CUDNN)
@@ -21,7 +21,7 @@
 namespace tapeless::cuda {
 
 inline void check(cudaError_t status, const char* op) {
-  if (status != cudaSuccess) failed(op, "CUDA runtime", cudaGetErrorString(status));
+  if (status != cudaSuccess) failed(op, "CUDA runtime", static_cast<int>(status), cudaGetErrorString(status));
 }
 
 // Owns h, which End(h) destroys.

@@ -25,7 +25,8 @@
 namespace tapeless::cuda {
 
 inline void check(cublasStatus_t status, const char* op) {
-  if (status != CUBLAS_STATUS_SUCCESS) failed(op, "cuBLASLt", cublasLtGetStatusName(status));
+  if (status != CUBLAS_STATUS_SUCCESS)
+    failed(op, "cuBLASLt", static_cast<int>(status), cublasLtGetStatusName(status));
 }
 
 template <class X> inline constexpr cudaDataType_t library_type = [] {
@@ -122,7 +123,7 @@ private:
     check(cublasLtMatmulAlgoGetHeuristic(lt_.get(), p.product.get(), p.b.get(), p.a.get(), p.c.get(),
                                          p.c.get(), wanted.get(), 1, &best, &found),
           "matmul");
-    if (found == 0) failed("matmul", "cuBLASLt", "no algorithm");
+    if (found == 0) failed("matmul", "cuBLASLt", 0, "no algorithm");
     check(best.state, "matmul");
     p.algorithm = best.algo;
     p.workspace = best.workspaceSize;

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-#include "../../core/error.hpp"
+#include "../rtc/error.hpp"
 
 namespace tapeless::cuda {
 
@@ -21,7 +21,7 @@ inline void check(cudnnStatus_t status, const char* op) {
   char why[256] = "", text[400];
   cudnnGetLastErrorString(why, sizeof why);
   std::snprintf(text, sizeof text, "%s: %s", cudnnGetErrorString(status), why);
-  failed(op, "cuDNN", text);
+  failed(op, "cuDNN", static_cast<int>(status), text);
 }
 
 // What cuDNN calls the type of an attribute's values.

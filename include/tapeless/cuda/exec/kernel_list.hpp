@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// kernel_list: a device that runs nothing. It notes the names of the kernels that it is to launch, each once.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+#include "../../core/bf16.hpp"
+#include "../../core/extent.hpp"
+#include "../../core/geometry.hpp"
+#include "../../ops/custom_op.hpp"
+#include "../base/block.hpp"
+#include "../kernels/conv.hpp"
+#include "../kernels/matmul.hpp"
+#include "../rtc/kernel_name.hpp"
+
+namespace tapeless::cuda {
+
+struct kernel_list {
+  std::vector<std::string>* names = nullptr;
+
+  // Whatever the extents are, it is asked for.
+  static constexpr bool lists() { return true; }
+  template <class Kernel> void launch(const Kernel&, count_t, int = 1) const { note(kernel_name<Kernel>()); }
+  // A library has products of floating-point numbers, and most convolutions.
+  template <class T, class X> void matmul(const matmul_extents&, const X*, const X*, T*) const {
+    if constexpr (std::is_same_v<X, std::int32_t>) note(kernel_name<matmul_kernel<T, X>>());
+  }
+  template <conv_pass Pass, class T, class X>
+  void conv(const conv_extents&, const X*, const X*, T*) const {
+    note(kernel_name<conv_kernel<Pass, T, X>>());
+    if constexpr (std::is_same_v<X, bf16>) note(kernel_name<widen_kernel>());
+  }
+  void run(const detail::custom_op&, void*, const void* const*, const detail::name_values&) const {}
+  void tell(const index_t*, detail::name_values&, char) const {}
+  int size() const { return 1; }
+  bool start() const { return names != nullptr; }
+
+private:
+  void note(std::string name) const {
+    for (const std::string& known : *names)
+      if (known == name) return;
+    names->push_back(std::move(name));
+  }
+};
+
+} // namespace tapeless::cuda

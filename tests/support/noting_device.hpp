@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// noting_device: the emulated device. Where TAPELESS_KERNEL_NAMES names a file, the names of the kernels that it has launched
+// are added to that file at the end, a line each; where TAPELESS_KERNELS_ONLY is set too, no kernel runs.
+#include <tapeless/cuda/emulated.hpp>
+#include <tapeless/cuda/rtc/kernel_name.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace support {
+
+class noted_kernels {
+  std::mutex mutex_;
+  std::set<std::string> names_;
+  const char* file_ = std::getenv("TAPELESS_KERNEL_NAMES");
+
+public:
+  const bool are_noted = file_ != nullptr, run = std::getenv("TAPELESS_KERNELS_ONLY") == nullptr;
+  static noted_kernels& of_process() {
+    static noted_kernels all;
+    return all;
+  }
+  void add(std::string name) {
+    const std::lock_guard lock(mutex_);
+    names_.insert(std::move(name));
+  }
+  std::set<std::string> names() {
+    const std::lock_guard lock(mutex_);
+    return names_;
+  }
+  noted_kernels() = default;
+  noted_kernels(const noted_kernels&) = delete;
+  ~noted_kernels() {
+    std::string lines;
+    for (const std::string& name : names_) lines += name + '\n';
+    std::FILE* const f = file_ == nullptr ? nullptr : std::fopen(file_, "a");
+    if (f == nullptr) return;
+    std::fwrite(lines.data(), 1, lines.size(), f);
+    std::fclose(f);
+  }
+};
+
+struct noting_device : tapeless::cuda::emulated_device {
+  template <class Kernel> void launch(const Kernel& k, tapeless::cuda::count_t n, int lanes = 1) const {
+    noted_kernels& all = noted_kernels::of_process();
+    if constexpr (tapeless::cuda::has_device_text<Kernel>)
+      if (all.are_noted) {
+        static const bool once = (all.add(tapeless::cuda::kernel_name<Kernel>()), true);
+        static_cast<void>(once);
+      }
+    if (all.run) emulated_device::launch(k, n, lanes);
+  }
+  template <class T, class X>
+  void matmul(const tapeless::matmul_extents& e, const X* a, const X* b, T* c) const {
+    const tapeless::cuda::count_t items = tapeless::cuda::counted(e.batch * e.m * e.n);
+    launch(tapeless::cuda::matmul_kernel<T, X>{a, b, c, items, e}, items);
+  }
+  void tell(const tapeless::cuda::index_t* count, tapeless::detail::name_values& names, char name) const {
+    if (noted_kernels::of_process().run) emulated_device::tell(count, names, name);
+  }
+};
+
+} // namespace support
