@@ -54,6 +54,25 @@ template <class Device> struct backend {
     if constexpr (P.step_[I].at_load) execute<P, I>(device, f);
   }
 
+  // load_step and run_step of each step. In chunks: clang folds at most 256 operands.
+  template <const auto& P, int First = 0, int Count = P.steps>
+  static void each_step(const Device& device, frame<P>& f) {
+    if constexpr (Count <= 64)
+      [&]<int... I>(std::integer_sequence<int, I...>) {
+        ((load_step<P, First + I>(device, f), run_step<P, First + I>(device, f)), ...);
+      }(std::make_integer_sequence<int, Count>{});
+    else {
+      each_step<P, First, Count / 2>(device, f);
+      each_step<P, First + Count / 2, Count - Count / 2>(device, f);
+    }
+  }
+  // At bind a device hears what the steps need.
+  template <const auto& P>
+    requires requires(const Device& d) { d.prepare([] {}); }
+  static void prepare(const Device& device, frame<P>& f) {
+    device.prepare([&] { each_step<P>(device, f); });
+  }
+
 private:
   template <const auto& P, int I> static void execute(const Device& device, frame<P>& f) {
     constexpr detail::step s = P.step_[I];

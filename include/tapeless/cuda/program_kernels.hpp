@@ -22,20 +22,6 @@
 
 namespace tapeless::cuda {
 
-// In chunks: clang folds at most 256 operands.
-template <const auto& P, int First, int Count> void list_steps(const kernel_list& list, frame<P>& f) {
-  if constexpr (Count <= 64)
-    [&]<int... I>(std::integer_sequence<int, I...>) {
-      using listing = backend<kernel_list>;
-      ((listing::template load_step<P, First + I>(list, f),
-        listing::template run_step<P, First + I>(list, f)),
-       ...);
-    }(std::make_integer_sequence<int, Count>{});
-  else {
-    list_steps<P, First, Count / 2>(list, f);
-    list_steps<P, First + Count / 2, Count - Count / 2>(list, f);
-  }
-}
 // How many arguments and results the operands of P are of.
 template <const auto& P> constexpr int most_places() {
   int n = 1;
@@ -64,7 +50,7 @@ template <const auto& P> std::vector<std::string> plan_kernels(detail::name_valu
   frame<P> f;
   f.fill(c);
   std::vector<std::string> r;
-  list_steps<P, 0, P.steps>(kernel_list{&r}, f);
+  backend<kernel_list>::each_step<P>(kernel_list{&r}, f);
   return r;
 }
 template <class F, class... A> std::vector<std::string> program_kernels() {

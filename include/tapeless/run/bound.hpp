@@ -389,6 +389,12 @@ public:
       return loaded<Backend, first, F, A...>(capacity_, another_team(), keep<first>(p, 0));
     }
   }
+  // On a device: the next run is captured as a graph, though it is the first with its pointers and extents.
+  void capture()
+    requires requires(const team_type& t) { t.capture_next(); }
+  {
+    team_.capture_next();
+  }
   // bytes of the one allocation; on a device also of what is there
   std::size_t arena_bytes() const {
     if constexpr (apart_) return memory_.size() + team_.allocated();

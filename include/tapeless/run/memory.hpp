@@ -126,45 +126,61 @@ template <class H> name_values names_of_view(const H& leaf) {
   return names;
 }
 
-} // namespace detail
-
-// owned<params> p;                 zero-initialized; p.view() is a params
-// owned<images> x(dim<'n'>(64));   a value for each named extent; values of other names are ignored
-// One allocation. Errors: argument_error where a name has no value or a negative one, or a size exceeds 63 bits.
-template <class Tree> class owned {
+// A tree whose leaves are in one Block, each aligned. names_of(leaf, its number) are the names of its type with their values;
+// make(bytes) is the block.
+template <class Tree, class Block> class tree_in_block {
+protected:
   Tree view_{};
-  detail::block memory_;
+  Block memory_;
 
-public:
-  template <char... Name> explicit owned(dim<Name>... d) {
-    constexpr const char* who = "owned<tree>(dims...)";
+  template <class NamesOf, class Make> void place(const char* who, NamesOf&& names_of, Make&& make) {
     extent_t bytes = 0;
-    detail::for_each_leaf(view_, [&](auto& leaf) {
+    int at = 0;
+    for_each_leaf(view_, [&](auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
-      const detail::name_values names = detail::values_of_names(H::names, d...);
-      bytes = detail::checked_sum(
-          bytes,
-          detail::padded_bytes(detail::checked_eval(detail::numel(H::extents), names, who),
-                               sizeof(typename H::value_type), who),
-          who);
+      const extent_t size = checked_eval(numel(H::extents), names_of(leaf, at++), who);
+      bytes = checked_sum(bytes, padded_bytes(size, sizeof(typename H::value_type), who), who);
     });
-    memory_ = detail::block(static_cast<std::size_t>(bytes));
-    std::byte* at = memory_.data();
-    detail::for_each_leaf(view_, [&](auto& leaf) {
+    memory_ = make(static_cast<std::size_t>(bytes));
+    std::byte* p = memory_.data();
+    at = 0;
+    for_each_leaf(view_, [&](auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
       using T = typename H::value_type;
-      leaf = detail::make_view<H>(reinterpret_cast<T*>(at), detail::values_of_names(H::names, d...));
-      at += detail::padded_bytes(leaf.size(), sizeof(T), who);
+      leaf = make_view<H>(reinterpret_cast<T*>(p), names_of(leaf, at++));
+      p += padded_bytes(leaf.size(), sizeof(T), who);
     });
   }
+  tree_in_block() = default;
   // A tree that was moved from has no elements and no pointers to elements.
-  owned(owned&& o) noexcept : view_(std::exchange(o.view_, Tree{})), memory_(std::move(o.memory_)) {}
-  owned& operator=(owned&& o) noexcept {
+  tree_in_block(tree_in_block&& o) noexcept
+      : view_(std::exchange(o.view_, Tree{})), memory_(std::move(o.memory_)) {}
+  tree_in_block& operator=(tree_in_block&& o) noexcept {
     if (this != &o) {
       view_ = std::exchange(o.view_, Tree{});
       memory_ = std::move(o.memory_);
     }
     return *this;
+  }
+  ~tree_in_block() = default;
+};
+
+} // namespace detail
+
+// owned<params> p;                 zero-initialized; p.view() is a params
+// owned<images> x(dim<'n'>(64));   a value for each named extent; values of other names are ignored
+// One allocation. Errors: argument_error where a name has no value or a negative one, or a size exceeds 63 bits.
+template <class Tree> class owned : detail::tree_in_block<Tree, detail::block> {
+  using detail::tree_in_block<Tree, detail::block>::view_;
+
+public:
+  template <char... Name> explicit owned(dim<Name>... d) {
+    this->place(
+        "owned<tree>(dims...)",
+        [&](const auto& leaf, int) {
+          return detail::values_of_names(std::remove_cvref_t<decltype(leaf)>::names, d...);
+        },
+        [](std::size_t bytes) { return detail::block(bytes); });
   }
   const Tree& view() const TAPELESS_LIFETIMEBOUND { return view_; }
   const Tree& operator*() const TAPELESS_LIFETIMEBOUND { return view_; }

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// tapeless for NVIDIA GPUs, and for the CPU. It needs the CUDA toolkit, but no CUDA compiler: the CMake target is
+// tapeless::cuda.
+#pragma once
+// IWYU pragma: begin_exports
+#include "tapeless.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/device/device.hpp"
+#include "cuda/on.hpp"
+#include "transfer/trees.hpp"
+// IWYU pragma: end_exports
+
+namespace tapeless::detail {
+
+template <> struct backend_for<cuda_space> {
+  using type = cuda::backend<cuda::device>;
+};
+template <> inline constexpr bool is_option_v<cuda::stream> = true;
+template <> inline constexpr bool is_option_v<cuda::options> = true;
+
+} // namespace tapeless::detail

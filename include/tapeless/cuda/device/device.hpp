@@ -1,0 +1,251 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// cuda::device: a bound program's part of a device, as a team: its stream, its memory, its kernels and graphs. Kernels are
+// compiled at bind. Products are cuBLASLt's, convolutions cuDNN's where it is there; the others are kernels of ours.
+#pragma once
+#include <cuda_runtime_api.h>
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+#include "../../core/bf16.hpp"
+#include "../../core/extent.hpp"
+#include "../../core/geometry.hpp"
+#include "../../core/shape.hpp"
+#include "../../ops/custom_op.hpp"
+#include "../../plan/backend.hpp"
+#include "../base/block.hpp"
+#include "../exec/launch.hpp"
+#include "../kernels/conv.hpp"
+#include "../kernels/matmul.hpp"
+#include "../libs/check.hpp"
+#include "../libs/options.hpp"
+#include "../rtc/kernel_name.hpp"
+#include "graphs.hpp"
+#include "libraries.hpp"
+#include "loaded_kernels.hpp"
+#include "memory.hpp"
+#include "stream.hpp"
+
+namespace tapeless::cuda {
+
+// Each class of kernels has a number in the process.
+inline std::size_t next_kernel_number() {
+  static std::atomic<std::size_t> next{0};
+  return next++;
+}
+template <class Kernel> std::size_t kernel_number() {
+  static const std::size_t number = next_kernel_number();
+  return number;
+}
+
+// In tests the runtime is one of the host: a kernel is what it calls.
+#if defined(TAPELESS_CUDA_EMULATED)
+struct emulated_kernel {
+  std::size_t size;
+  void (*run)(const void* object, unsigned blocks);
+};
+template <class Kernel> inline constexpr emulated_kernel emulated{
+    sizeof(Kernel), [](const void* object, unsigned blocks) {
+      for (count_t b = blocks; b-- > 0;) (*static_cast<const Kernel*>(object))(host_block{b, blocks});
+    }};
+#endif
+
+class device {
+  using graph = holder<cudaGraphExec_t, cudaGraphExecDestroy>;
+  struct state {
+    options may;
+    cudaStream_t stream = nullptr;
+    int ordinal = 0;
+    count_t most_blocks = 0;
+    std::string arch;
+    device_block arena, scratch;
+    std::size_t scratch_bytes = 0; // what products and convolutions ask for
+    libraries has;
+    std::vector<cudaKernel_t> kernel; // by number; nullptr: not of this program
+    // bind asks each step what it needs
+    bool lists = false;
+    std::vector<std::size_t> number;
+    std::vector<std::string> name;
+    graph_cache<graph> graphs;
+    std::vector<std::uint64_t> key;
+    bool captures_at_once = false;
+
+    state(const cuda::stream& s, const options& o)
+        : may(o),
+          stream(s.get()),
+          ordinal(s.device()),
+          has(o) {
+      int processors = 0, major = 0, minor = 0;
+      check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, ordinal), "bind");
+      check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal), "bind");
+      check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal), "bind");
+      most_blocks = static_cast<count_t>(processors) * 8; // all that a processor holds at once
+      arch = "sm_" + std::to_string(10 * major + minor);
+    }
+    workspace room() const { return {scratch.data(), scratch.size()}; }
+  };
+  std::unique_ptr<state> s_;
+  device(const cuda::stream& s, const options& o) : s_(std::make_unique<state>(s, o)) {}
+
+  template <class Option> static const cuda::stream* stream_in(const Option& option) {
+    if constexpr (std::is_same_v<Option, cuda::stream>) return &option;
+    else return nullptr;
+  }
+  template <class Option> static void take(options& may, const Option& option) {
+    if constexpr (std::is_same_v<Option, options>) may = option;
+  }
+
+public:
+  // For the options of bind: a stream, cuda::options.
+  template <class... Option> static device with(const Option&... option) {
+    const cuda::stream* given = nullptr;
+    ((given = stream_in(option) != nullptr ? stream_in(option) : given), ...);
+    options may;
+    (take(may, option), ...);
+    const cuda::stream& s = given != nullptr ? *given : cuda::stream::common();
+    const on_device here(s.device());
+    return {s, may};
+  }
+  device another() const {
+    const on_device here(s_->ordinal);
+    device r(cuda::stream(s_->stream), s_->may);
+    return r;
+  }
+  cudaStream_t stream() const { return s_->stream; }
+
+  // As a team with memory of its own.
+  int size() const { return 1; }
+  bool start() const { return true; }
+  std::byte* allocate(extent_t bytes) {
+    const on_device here(s_->ordinal);
+    s_->arena = device_block(static_cast<std::size_t>(bytes), s_->stream, "bind");
+    return s_->arena.data();
+  }
+  std::size_t allocated() const { return s_->arena.size() + s_->scratch.size(); }
+  // The runtime has copied so few bytes before it returns.
+  template <class T> void store(void* place, T value) const {
+    const on_device here(s_->ordinal);
+    check(cudaMemcpyAsync(place, &value, sizeof value, cudaMemcpyHostToDevice, s_->stream), "run");
+  }
+  // ask() runs all steps, which ask for what they need: afterwards it is there.
+  template <class Ask> void prepare(Ask&& ask) const {
+    const on_device here(s_->ordinal);
+    s_->lists = true;
+    ask();
+    s_->lists = false;
+    const std::vector<cudaKernel_t> loaded = loaded_kernels::of_process().get(s_->name, s_->arch);
+    for (std::size_t k = 0; k < loaded.size(); ++k) {
+      if (s_->number[k] >= s_->kernel.size()) s_->kernel.resize(s_->number[k] + 1);
+      s_->kernel[s_->number[k]] = loaded[k];
+    }
+    s_->scratch = device_block(s_->scratch_bytes, s_->stream, "bind");
+  }
+  void capture_next() const { s_->captures_at_once = true; }
+  template <class Steps> void run_or_replay(const detail::run_context& c, int inputs, int outputs,
+                                            Steps&& steps) const {
+    const on_device here(s_->ordinal);
+    std::vector<std::uint64_t>& key = s_->key;
+    key.clear();
+    for (int k = 0; k < inputs; ++k) key.push_back(reinterpret_cast<std::uintptr_t>(c.input[k]));
+    for (int k = 0; k < outputs; ++k) key.push_back(reinterpret_cast<std::uintptr_t>(c.result[k]));
+    for (int k = 0; k < c.names.count; ++k)
+      key.push_back(static_cast<std::uint64_t>(c.names.value[static_cast<std::size_t>(k)]));
+    bool is_new = false;
+    auto& e = s_->graphs.find(key.data(), key.size(), is_new);
+    if (is_new && !s_->captures_at_once) return steps();
+    s_->captures_at_once = false;
+    if (!e.is_captured) {
+      e.graph = captured(steps);
+      e.is_captured = true;
+    }
+    check(cudaGraphLaunch(e.graph.get(), s_->stream), "run");
+  }
+
+  // As a device: see exec/launch.hpp
+  bool lists() const { return s_->lists; }
+  template <class Kernel> void launch(const Kernel& k, count_t members, int lanes = 1) const {
+#if defined(TAPELESS_CUDA_EMULATED)
+    if (!lists()) launch(&emulated<Kernel>, &k, members, lanes);
+#else
+    const std::size_t number = kernel_number<Kernel>();
+    if (lists()) note(number, [] { return kernel_name<Kernel>(); });
+    else launch(s_->kernel[number], &k, members, lanes);
+#endif
+  }
+  template <class T, class X> void matmul(const matmul_extents& e, const X* a, const X* b, T* c) const {
+    if (lists()) {
+      if (ask_for(s_->has.template prepare_matmul<T, X>(e))) return;
+    } else {
+      const on_device here(s_->ordinal);
+      if (s_->has.template matmul<T, X>(e, a, b, c, s_->room(), s_->stream)) return;
+    }
+    const count_t items = counted(e.batch * e.m * e.n);
+    launch(matmul_kernel<T, X>{a, b, c, items, e}, items);
+  }
+  template <conv_pass Pass, class T, class X>
+  void conv(const conv_extents& e, const X* first, const X* second, T* result) const {
+    if (lists()) {
+      ask_for(s_->has.template prepare_conv<X>(Pass, e));
+      if constexpr (std::is_same_v<X, bf16>) launch(widen_kernel{}, 0);
+      // There may be no plan for other pointers: the kernel is asked for, too.
+    } else {
+      const on_device here(s_->ordinal);
+      if (s_->has.template conv<X>(*this, Pass, e, first, second, result, s_->room(), s_->stream)) return;
+    }
+    using kernel = conv_kernel<Pass, T, X>;
+    const count_t items = counted(results_of(Pass, e));
+    launch(kernel{{first, second, result, items, e}}, items, kernel::lanes);
+  }
+  // A custom op of tensors
+  template <class Op> void run(const Op&, void*, const void* const*, const detail::name_values&) const {
+    static_assert(sizeof(Op) == 0,
+                  "tapeless: cuda: custom(...): the kernel of a custom op of tensors runs on the host: write it of other "
+                  "ops, or run its program on the host");
+  }
+  // On a device the number of rows is not known to the host: values have room for all of them.
+  void tell(const index_t*, detail::name_values&, char) const {}
+
+private:
+  // @return have they any?
+  bool ask_for(const std::optional<std::size_t>& bytes) const {
+    s_->scratch_bytes = std::max(s_->scratch_bytes, bytes.value_or(0));
+    return bytes.has_value();
+  }
+  template <class Name> void note(std::size_t number, Name&& name) const {
+    if (std::find(s_->number.begin(), s_->number.end(), number) != s_->number.end()) return;
+    s_->name.push_back(name());
+    s_->number.push_back(number);
+  }
+  void launch(const void* function, const void* kernel, count_t members, int lanes) const {
+    const std::uint64_t threads = std::uint64_t{members} * static_cast<std::uint64_t>(lanes);
+    if (threads == 0) return;
+    const auto blocks = static_cast<count_t>(
+        std::min<std::uint64_t>((threads + block_threads - 1) / block_threads, s_->most_blocks));
+    void* argument[] = {const_cast<void*>(kernel)};
+    const on_device here(s_->ordinal);
+    check(cudaLaunchKernel(function, dim3(blocks), dim3(block_threads), argument, 0, s_->stream), "run");
+  }
+  template <class Steps> graph captured(Steps&& steps) const {
+    check(cudaStreamBeginCapture(s_->stream, cudaStreamCaptureModeThreadLocal), "capture");
+    holder<cudaGraph_t, cudaGraphDestroy> made;
+    try {
+      steps();
+    } catch (...) {
+      cudaStreamEndCapture(s_->stream, made.put());
+      throw;
+    }
+    check(cudaStreamEndCapture(s_->stream, made.put()), "capture");
+    graph r;
+    check(cudaGraphInstantiate(r.put(), made.get(), 0), "capture");
+    return r;
+  }
+};
+
+} // namespace tapeless::cuda

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+
+// Programs on the device as users write them, on a runtime that runs on the host: streams, memory, graphs.
+#include <tapeless/cuda.hpp>
+
+#include <support/cuda_runtime.hpp>
+#include <support/random.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace tl = tapeless;
+namespace cuda = tapeless::cuda;
+
+namespace {
+
+struct params {
+  tl::tensor<float, 5, 7> w;
+  tl::tensor<float, 7> b;
+};
+using images = tl::tensor<const float, tl::dyn<'n'>, 5>;
+using labels = tl::tensor<std::int32_t, tl::dyn<'n'>>;
+
+constexpr auto loss = [](auto p, auto x, auto y) {
+  return tl::mean(tl::softmax_cross_entropy(tl::relu(tl::matmul(x, p.w) + p.b), y));
+};
+constexpr auto step = tl::jit(tl::value_and_grad(loss));
+constexpr tl::dim<'n'> n{9};
+
+void fill(const auto& view, std::uint64_t seed) {
+  const auto values = support::random_values<float>(static_cast<std::size_t>(view.size()), seed);
+  std::copy(values.begin(), values.end(), view.data());
+}
+struct data {
+  tl::owned<params> p;
+  tl::owned<images> x{n};
+  tl::owned<labels> y{n};
+  explicit data(std::uint64_t seed = 1) {
+    fill(p->w, seed);
+    fill(p->b, seed + 1);
+    fill(x.mutable_view(), seed + 2);
+    for (int i = 0; i < 9; ++i) y->data()[i] = i % 7;
+  }
+};
+struct on_the_device {
+  cuda::owned<params> p;
+  cuda::owned<images> x;
+  cuda::owned<labels> y;
+  on_the_device(const cuda::stream& s, const data& d) : p(s, d.p), x(s, d.x), y(s, d.y) {}
+};
+template <class... Option> auto bound(const Option&... option) {
+  return step.bind<cuda::on<params>, cuda::on<images>, cuda::on<labels>>(option...);
+}
+auto bound_on_the_host() { return step.bind<params, images, labels>(n); }
+void check_close(const auto& a, const auto& b) {
+  REQUIRE(a.size() == b.size());
+  for (tl::extent_t i = 0; i < a.size(); ++i)
+    CHECK(a.data()[i] == doctest::Approx(b.data()[i]).epsilon(1e-5));
+}
+
+} // namespace
+
+TEST_CASE("a step, eager, captured and replayed") {
+  const cuda::stream s;
+  data d;
+  const on_the_device at(s, d);
+  auto run = bound(s, n);
+  auto host = bound_on_the_host();
+  cuda::pinned<params> gradient;
+  cuda::pinned<tl::scalar<float>> value;
+  for (std::uint64_t k = 0; k < 5; ++k) {
+    fill(d.p->w, 10 + k);
+    tl::copy(d.p, at.p, s);
+    const auto [v, g] = run(*at.p, *at.x, *at.y);
+    tl::copy(g, gradient, s);
+    tl::copy(v, value, s);
+    fill(d.p->b, 100 + k); // pageable memory has been read
+    s.wait();
+    fill(d.p->b, 2);
+    const auto [expected, expected_gradient] = host(*d.p, *d.x, *d.y);
+    check_close(*value, expected);
+    check_close(gradient->w, expected_gradient.w);
+    check_close(gradient->b, expected_gradient.b);
+  }
+}
+
+TEST_CASE("a graph is of its pointers and extents") {
+  const cuda::stream s;
+  const data one(1), two(50);
+  const on_the_device a(s, one), b(s, two);
+  auto run = bound(s, n);
+  auto host = bound_on_the_host();
+  for (int k = 0; k < 4; ++k)
+    for (int which = 0; which < 2; ++which)
+      for (const tl::extent_t rows : {tl::extent_t{9}, tl::extent_t{4}, tl::extent_t{0}}) {
+        const on_the_device& at = which == 0 ? a : b;
+        const data& d = which == 0 ? one : two;
+        const cuda::on x{images((*at.x).tree.data(), rows)};
+        const cuda::on y{labels((*at.y).tree.data(), rows)};
+        cuda::pinned<params> gradient;
+        tl::copy(std::get<1>(run(*at.p, x, y)), gradient, s);
+        s.wait();
+        const auto expected = host(*d.p, images(d.x->data(), rows), labels(d.y->data(), rows));
+        if (rows > 0) check_close(gradient->w, std::get<1>(expected).w);
+      }
+}
+
+TEST_CASE("capture() makes the graph in the next run") {
+  const cuda::stream s;
+  const data d;
+  const on_the_device at(s, d);
+  auto run = bound(s, n);
+  run.capture();
+  cuda::pinned<tl::scalar<float>> value;
+  tl::copy(std::get<0>(run(*at.p, *at.x, *at.y)), value, s);
+  s.wait();
+  auto host = bound_on_the_host();
+  check_close(*value, std::get<0>(host(*d.p, *d.x, *d.y)));
+}
+
+TEST_CASE("numbers change from run to run") {
+  const cuda::stream s;
+  const data d;
+  const cuda::owned<params> p(s, d.p);
+  constexpr auto scaled = [](auto q, auto factor) { return q.b * factor; };
+  auto run = tl::jit(scaled).bind<cuda::on<params>, float>(s);
+  cuda::pinned<tl::tensor<float, 7>> y;
+  std::vector<float> first;
+  for (int k = 1; k < 5; ++k) {
+    tl::copy(run(*p, static_cast<float>(k)), y, s);
+    s.wait();
+    for (int i = 0; i < 7; ++i) CHECK(y->data()[i] == d.p->b.data()[i] * static_cast<float>(k));
+  }
+}
+
+TEST_CASE("a bound object may move, and several share a stream") {
+  const data d;
+  const cuda::stream& s = cuda::stream::common();
+  const on_the_device at(s, d);
+  auto first = bound(n);
+  auto second = bound(n, cuda::options{});
+  auto run = std::move(first);
+  cuda::pinned<tl::scalar<float>> a, b;
+  for (int k = 0; k < 3; ++k) {
+    tl::copy(std::get<0>(run(*at.p, *at.x, *at.y)), a, s);
+    tl::copy(std::get<0>(second(*at.p, *at.x, *at.y)), b, s);
+  }
+  s.wait();
+  CHECK((*a)() == (*b)());
+}
+
+TEST_CASE("where memory does not suffice, nothing stays behind") {
+  const cuda::stream s;
+  const data d;
+  const on_the_device at(s, d);
+  s.wait();
+  const std::size_t before = memory_in_use();
+  set_memory_of_the_device(before + 100);
+  std::string message;
+  try {
+    bound(s, n);
+  } catch (const cuda::error& e) {
+    message = e.what();
+  }
+  set_memory_of_the_device(std::size_t{1} << 40);
+  CHECK(message == "tapeless: cuda: bind: CUDA runtime: out of memory");
+  CHECK(memory_in_use() == before);
+}
+
+TEST_CASE("trees of the device") {
+  const cuda::stream s;
+  const data d;
+  cuda::owned<images> x(s, d.x), moved = std::move(x);
+  CHECK((*x).tree.data() == nullptr);
+  const cuda::owned<images> copy(s, moved);
+  tl::owned<images> back(n);
+  tl::copy(copy, back, s);
+  s.wait();
+  for (tl::extent_t i = 0; i < back->size(); ++i) CHECK(back->data()[i] == d.x->data()[i]);
+  CHECK_THROWS_WITH_AS(tl::copy(copy, tl::owned<images>(tl::dim<'n'>(8)), s),
+                       "tapeless: copy(from, to, stream): to has 40 elements in leaf 0, expected 45",
+                       tl::argument_error);
+}

@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#pragma once
+// Questions to cuda_runtime.cpp.
+#include <cstddef>
+
+void set_memory_of_the_device(std::size_t bytes);
+std::size_t memory_in_use();
