@@ -32,6 +32,7 @@
 #include "run/memory.hpp"
 #include "optim/adam.hpp"
 #include "optim/sgd.hpp"
+#include "optim/update.hpp"
 // IWYU pragma: end_exports
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop

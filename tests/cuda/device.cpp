@@ -140,6 +140,68 @@ TEST_CASE("numbers change from run to run") {
   }
 }
 
+TEST_CASE("a training step, gradient and Adam, is one launch, in place") {
+  constexpr auto train = [](auto p, auto state, auto x, auto y) {
+    const auto [value, gradient] = tl::value_and_grad(loss)(p, x, y);
+    const auto [next, next_state] =
+        tl::adam_update(p, gradient, state, tl::adam_options{.learning_rate = 0.05});
+    return std::tuple{value, next, next_state};
+  };
+  using state_type = tl::adam_state<params>;
+  const cuda::stream s;
+  data d;
+  const on_the_device at(s, d);
+  const cuda::owned<state_type> state(s);
+  const cuda::owned<tl::scalar<float>> value(s);
+  auto run =
+      tl::jit(train).bind<cuda::on<params>, cuda::on<state_type>, cuda::on<images>, cuda::on<labels>>(s, n);
+  tl::adam<params> host_adam(tl::adam_options{.learning_rate = 0.05});
+  auto host = bound_on_the_host();
+  cuda::pinned<params> p;
+  for (int k = 0; k < 6; ++k) {
+    const int before = calls_of_the_runtime();
+    run.into(std::tuple{*value, *at.p, *state})(*at.p, *state, *at.x, *at.y);
+    if (k > 1) CHECK(calls_of_the_runtime() - before == 1);
+    host_adam.step(d.p, std::get<1>(host(*d.p, *d.x, *d.y)));
+    tl::copy(at.p, p, s);
+    s.wait();
+    check_close(p->w, d.p->w);
+    check_close(p->b, d.p->b);
+  }
+}
+
+TEST_CASE("results that are copied into arguments at the end are part of what a graph is of") {
+  using square = tl::tensor<float, 3, 3>;
+  const cuda::stream s;
+  tl::owned<square> a, b;
+  fill(*a, 1);
+  fill(*b, 2);
+  // Both arguments are read after either result is made.
+  constexpr auto f = [](auto x, auto y) {
+    const auto z = tl::matmul(x, y), w = tl::matmul(y, x);
+    return std::tuple{z, w, tl::matmul(tl::matmul(z, x), tl::matmul(w, y))};
+  };
+  auto run = tl::jit(f).bind<cuda::on<square>, cuda::on<square>>(s);
+  auto host = tl::jit(f).bind<square, square>();
+  const auto [first, second, third] = host(*a, *b);
+  cuda::pinned<square> p, q;
+  const cuda::owned<square> x(s, a), y(s, b), z(s);
+  for (int k = 0; k < 6; ++k) {
+    tl::copy(a, x, s);
+    tl::copy(b, y, s);
+    if (k % 2 == 0) run.into(std::tuple{*x, *y, *z})(*x, *y);
+    else run.into(std::tuple{*y, *x, *z})(*x, *y);
+    tl::copy(k % 2 == 0 ? x : y, p, s);
+    tl::copy(k % 2 == 0 ? y : x, q, s);
+    s.wait();
+    check_close(*p, first);
+    check_close(*q, second);
+    tl::copy(z, p, s);
+    s.wait();
+    check_close(*p, third);
+  }
+}
+
 TEST_CASE("a bound object may move, and several share a stream") {
   const data d;
   const cuda::stream& s = cuda::stream::common();
@@ -166,9 +228,7 @@ TEST_CASE("where memory does not suffice, nothing stays behind") {
   std::string message;
   try {
     bound(s, n);
-  } catch (const cuda::error& e) {
-    message = e.what();
-  }
+  } catch (const cuda::error& e) { message = e.what(); }
   set_memory_of_the_device(std::size_t{1} << 40);
   CHECK(message == "tapeless: cuda: bind: CUDA runtime: out of memory");
   CHECK(memory_in_use() == before);

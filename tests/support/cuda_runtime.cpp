@@ -47,6 +47,7 @@ std::vector<queue*>& queues() {
   static std::vector<queue*> q;
   return q;
 }
+int calls = 0;
 std::size_t room = std::size_t{1} << 40, in_use = 0;
 
 queue& of(cudaStream_t s) { return *reinterpret_cast<queue*>(s); }
@@ -68,6 +69,7 @@ cudaError_t make(void** p, std::size_t n, kind k) {
 }
 cudaError_t end(void* p) {
   const std::lock_guard hold(lock);
+  ++calls;
   for (queue* q : queues()) q->run(); // as the runtime does, it waits
   if (const auto at = memory().find(static_cast<const std::byte*>(p)); at != memory().end()) {
     in_use -= at->second.k == kind::device ? at->second.size : 0;
@@ -82,6 +84,7 @@ cudaError_t end(void* p) {
 // How much the device has, and how much is in use.
 void set_memory_of_the_device(std::size_t bytes) { room = bytes; }
 std::size_t memory_in_use() { return in_use; }
+int calls_of_the_runtime() { return calls; }
 
 extern "C" {
 
@@ -98,7 +101,10 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr a, int) {
   *value = a == cudaDevAttrMultiProcessorCount ? 3 : a == cudaDevAttrComputeCapabilityMajor ? 9 : 0;
   return cudaSuccess;
 }
-cudaError_t cudaMalloc(void** p, std::size_t n) { return make(p, n, kind::device); }
+cudaError_t cudaMalloc(void** p, std::size_t n) {
+  ++calls;
+  return make(p, n, kind::device);
+}
 cudaError_t cudaMallocHost(void** p, std::size_t n) { return make(p, n, kind::pinned); }
 cudaError_t cudaFree(void* p) { return end(p); }
 cudaError_t cudaFreeHost(void* p) { return end(p); }
@@ -117,16 +123,19 @@ cudaError_t cudaStreamDestroy(cudaStream_t s) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t s) {
   const std::lock_guard hold(lock);
+  ++calls;
   of(s).run();
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* p, int value, std::size_t n, cudaStream_t s) {
   const std::lock_guard hold(lock);
+  ++calls;
   of(s).put([=] { std::memset(p, value, n); });
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind, cudaStream_t s) {
   const std::lock_guard hold(lock);
+  ++calls;
   if (range_of(from) != nullptr) of(s).put([=] { std::memcpy(to, from, n); });
   else { // it has been read when the call returns
     const auto* const p = static_cast<const std::byte*>(from);
@@ -137,6 +146,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcp
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode) {
   const std::lock_guard hold(lock);
+  ++calls;
   of(s).capturing = std::make_unique<graph>();
   return cudaSuccess;
 }
@@ -161,16 +171,19 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e) {
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s) {
   const std::lock_guard hold(lock);
+  ++calls;
   for (const action& a : reinterpret_cast<graph*>(e)->actions) of(s).put(a);
   return cudaSuccess;
 }
 // kernel: a function that runs the kernel object in argument[0], of a size, with so many blocks
-cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3, void** argument, std::size_t, cudaStream_t s) {
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3, void** argument, std::size_t,
+                             cudaStream_t s) {
   struct emulated_kernel {
     std::size_t size;
     void (*run)(const void* object, unsigned blocks);
   };
   const std::lock_guard hold(lock);
+  ++calls;
   const auto& k = *static_cast<const emulated_kernel*>(kernel);
   struct alignas(16) words {
     std::byte b[16];
@@ -182,8 +195,8 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3, void** argum
 }
 
 // Nobody loads a kernel.
-cudaError_t cudaLibraryLoadData(cudaLibrary_t*, const void*, cudaJitOption*, void**, unsigned, cudaLibraryOption*,
-                                void**, unsigned) {
+cudaError_t cudaLibraryLoadData(cudaLibrary_t*, const void*, cudaJitOption*, void**, unsigned,
+                                cudaLibraryOption*, void**, unsigned) {
   return cudaErrorNotSupported;
 }
 cudaError_t cudaLibraryGetKernel(cudaKernel_t*, cudaLibrary_t, const char*) { return cudaErrorNotSupported; }

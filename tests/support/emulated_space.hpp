@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace support {
 
@@ -26,6 +27,7 @@ public:
   template <class T> void store(void* to, T value) const {
     launch(tapeless::cuda::store_kernel{static_cast<std::uint64_t*>(to), tapeless::cuda::bits_of(value)}, 1);
   }
+  void copy(void* to, const void* from, std::size_t bytes) const { std::memcpy(to, from, bytes); }
   device_apart another() const { return {}; }
 };
 

@@ -81,7 +81,8 @@ inline constexpr plan<plan_counts{.steps = 1}> any_plan{};
 //   team_type::with(options...)    the team for the options of bind; team.another(): one like it, for run.load(p)
 //   team.allocate(bytes)           the arena, which the team keeps; team.allocated(): bytes
 //   team.store(place, number)      *place = an argument that is a number, ahead of the steps
-//   team.run_or_replay(context, inputs, outputs, steps)   runs steps(), or what it has kept of a run with these pointers and extents
+//   team.copy(to, from, bytes)     within its memory, behind the steps
+//   team.run_or_replay(context, inputs, result, outputs, steps)   runs steps(), or what it has kept of a run with these pointers and extents
 template <class B>
 concept backend = cost_model<typename B::cost_model> &&
                   requires(const typename B::team_type& team,

@@ -4,7 +4,6 @@
 // bound: a program with its arena. Calling it reads the arguments, checks them and runs the steps one after the
 // other: no allocation, no dispatch. One thread uses a bound object at a time; many objects run concurrently.
 #pragma once
-#include <algorithm>
 #include "../core/config.hpp"
 #include "../core/error.hpp"
 #include "../core/placed.hpp"
@@ -19,6 +18,7 @@
 #include "capacities.hpp"
 #include "memory.hpp"
 #include "options.hpp" // IWYU pragma: export
+#include "outputs.hpp"
 #include "run_steps.hpp"
 
 namespace tapeless { namespace detail {
@@ -147,7 +147,9 @@ template <class Backend, bool Load, class F, class... A> class bound {
   }
 
   // out: the caller's output buffers, whose pointers then go to `result`; or in_arena
-  struct in_arena {};
+  struct in_arena {
+    explicit in_arena(void* const*) {}
+  };
   template <class Out, class... X> name_values execute(const Out& out, const X&... x) {
     static_assert(as_many_arguments<sizeof...(X), sizeof...(A)>,
                   "tapeless: run(x...): as many arguments as the program was bound for");
@@ -182,17 +184,9 @@ template <class Backend, bool Load, class F, class... A> class bound {
     (reader.read(x, input, at), ...);
     for (int k = 0; k < outputs; ++k)
       if (returns_argument(k)) result[k] = input[plan_.result[k].at.index];
-    if constexpr (user_output) {
-      void* given[outputs > 0 ? outputs : 1];
-      reader.read(out, given, at = 0, true);
-      for (int k = 0; k < outputs; ++k)
-        if (returns_argument(k) && given[k] != result[k])
-          refuse(
-              "tapeless: run.into(out)(x...): leaf %d of out belongs to the pattern of a matrix: it is that of the "
-              "argument",
-              k);
-      for (int k = 0; k < outputs; ++k) result[k] = given[k];
-    }
+    void* given[outputs > 0 ? outputs : 1];
+    if constexpr (user_output) reader.read(out, given, at = 0, true);
+    std::conditional_t<user_output, output_places<plan_, leaves>, in_arena> places(given);
     name_values values = reader.values();
     for (int k = 0; k < plan_.counted; ++k) { // until it is counted again, as in the run before
       const auto i = static_cast<std::size_t>(values.find(plan_.count[k].name));
@@ -201,17 +195,13 @@ template <class Backend, bool Load, class F, class... A> class bound {
     for (int k = 0; k < plan_.nonempty; ++k)
       if (eval(plan_.not_empty[k], values) == 0)
         refuse("tapeless: run: max and argmax need at least one element, but an extent is 0");
-    if constexpr (user_output)
-      for (int k = 0; k < outputs; ++k)
-        for (int j = 0; j < k; ++j)
-          if (!returns_argument(j) && !returns_argument(k) &&
-              overlap(output_range(j, result, values), output_range(k, result, values)))
-            refuse("tapeless: run.into(out)(x...): outputs %d and %d overlap", j, k);
+    if constexpr (user_output) places.check(result, values);
     // What is in the memory of a device is not looked at: its kernels leave out what an index beyond asks for.
     if constexpr ((plan_.checks > 0 && !apart_) || user_output) {
       at = 0;
-      (check<user_output>(x, input, result, values, at), ...);
+      (check(x, input, places, values, at), ...);
     }
+    if constexpr (user_output) places.place(result, s.own);
     for (int k = 0; k < leaves; ++k) s.input[k] = input[k];
     for (int k = 0; k < outputs; ++k) s.result[k] = result[k];
     if constexpr (numbers_ > 0) store_numbers(s, at = 0, x...);
@@ -220,9 +210,12 @@ template <class Backend, bool Load, class F, class... A> class bound {
       s.context.names = values;
       s.frame.fill(s.context);
     }
-    const auto steps = [this, &s] { run_steps<Backend, plan_, false, 0, plan_.steps>(team_, s.frame); };
-    if constexpr (requires { team_.run_or_replay(s.context, leaves, outputs, steps); })
-      team_.run_or_replay(s.context, leaves, outputs, steps);
+    const auto steps = [&] {
+      run_steps<Backend, plan_, false, 0, plan_.steps>(team_, s.frame);
+      if constexpr (user_output) places.end(s.own, s.context.names, team_);
+    };
+    if constexpr (requires { team_.run_or_replay(s.context, leaves, result, outputs, steps); })
+      team_.run_or_replay(s.context, leaves, user_output ? given : result, outputs, steps);
     else steps();
     return s.context.names;
   }
@@ -242,21 +235,16 @@ template <class Backend, bool Load, class F, class... A> class bound {
     (store(x), ...);
   }
 
-  static byte_range output_range(int k, void* const* result, const name_values& values) {
-    const auto* p = static_cast<const std::byte*>(result[k]);
-    return {p, p + eval(numel(plan_.result[k].s), values) * size_of(plan_.result[k].t)};
-  }
-  template <bool UserOutput, class X> static void check(const X& x, void* const* input, void* const* result,
-                                                        const name_values& values, int& at) {
+  template <class Places, class X>
+  static void check(const X& x, void* const* input, Places& places, const name_values& values, int& at) {
     for_each_leaf(x, [&](const auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
       if constexpr (typed_handle<H>) {
         using T = typename H::value_type;
-        const auto* p = static_cast<const std::byte*>(input[at]);
-        const byte_range mine{p, p + leaf.size() * static_cast<extent_t>(sizeof(T))};
-        for (int k = 0; UserOutput && k < outputs; ++k)
-          if (!returns_argument(k) && overlap(mine, output_range(k, result, values)))
-            refuse("tapeless: run.into(out)(x...): output %d overlaps %s", k, leaves_.name(at).text);
+        if constexpr (!std::is_same_v<Places, in_arena>) {
+          const auto* p = static_cast<const std::byte*>(input[at]);
+          places.meet_argument(at, {p, p + leaf.size() * static_cast<extent_t>(sizeof(T))}, leaves_, values);
+        }
         if constexpr (!apart_ && std::is_same_v<T, std::int32_t>)
           for (int k = 0; k < plan_.checks; ++k)
             if (const index_check c = plan_.check[k]; c.input == at) {
@@ -301,7 +289,8 @@ template <class Backend, bool Load, class F, class... A> class bound {
     int at = 0;
     reader.read(p, input, at);
     const int count = at;
-    if constexpr (!apart_) check<false>(p, input, input, capacity_, at = 0);
+    in_arena no_outputs(nullptr);
+    if constexpr (!apart_) check(p, input, no_outputs, capacity_, at = 0);
     state& s = at_head();
     const use alone(s.busy);
     next_run();
@@ -336,7 +325,7 @@ public:
   // the bound object, which therefore is no temporary.
   // Errors: argument_error; nothing has been computed then.
   template <class... X> result_type operator()(const X&... x) & TAPELESS_LIFETIMEBOUND {
-    const name_values values = execute(in_arena{}, x...);
+    const name_values values = execute(in_arena(nullptr), x...);
     return views(at_head().result, values);
   }
   template <class... X, class Self = bound> result_type operator()(const X&...) && {
@@ -348,7 +337,8 @@ public:
   }
 
   // run.into(out)(x...): as run(x...), with the results in the caller's buffers, a tree like the result's.
-  // Errors: argument_error also where an output overlaps an argument, another output or the program's own arena.
+  // A leaf of out may be a leaf of an argument of the same size, which then holds the result.
+  // Errors: argument_error also where an output otherwise overlaps an argument, another output or the program's own arena.
   template <class Out> auto into(const Out& out) & TAPELESS_LIFETIMEBOUND {
     static_assert(lives_where<Out, result_type>,
                   "tapeless: run.into(out): out lives where the arguments do: on a device as cuda::on<tree>");

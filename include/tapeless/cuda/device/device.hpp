@@ -77,11 +77,7 @@ class device {
     std::vector<std::uint64_t> key;
     bool captures_at_once = false;
 
-    state(const cuda::stream& s, const options& o)
-        : may(o),
-          stream(s.get()),
-          ordinal(s.device()),
-          has(o) {
+    state(const cuda::stream& s, const options& o) : may(o), stream(s.get()), ordinal(s.device()), has(o) {
       int processors = 0, major = 0, minor = 0;
       check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, ordinal), "bind");
       check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal), "bind");
@@ -134,6 +130,11 @@ public:
     const on_device here(s_->ordinal);
     check(cudaMemcpyAsync(place, &value, sizeof value, cudaMemcpyHostToDevice, s_->stream), "run");
   }
+  void copy(void* to, const void* from, std::size_t bytes) const {
+    if (bytes == 0) return;
+    const on_device here(s_->ordinal);
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, s_->stream), "run");
+  }
   // ask() runs all steps, which ask for what they need: afterwards it is there.
   template <class Ask> void prepare(Ask&& ask) const {
     const on_device here(s_->ordinal);
@@ -148,13 +149,14 @@ public:
     s_->scratch = device_block(s_->scratch_bytes, s_->stream, "bind");
   }
   void capture_next() const { s_->captures_at_once = true; }
-  template <class Steps> void run_or_replay(const detail::run_context& c, int inputs, int outputs,
-                                            Steps&& steps) const {
+  // result: where the caller finds the results
+  template <class Steps> void run_or_replay(const detail::run_context& c, int inputs, void* const* result,
+                                            int outputs, Steps&& steps) const {
     const on_device here(s_->ordinal);
     std::vector<std::uint64_t>& key = s_->key;
     key.clear();
     for (int k = 0; k < inputs; ++k) key.push_back(reinterpret_cast<std::uintptr_t>(c.input[k]));
-    for (int k = 0; k < outputs; ++k) key.push_back(reinterpret_cast<std::uintptr_t>(c.result[k]));
+    for (int k = 0; k < outputs; ++k) key.push_back(reinterpret_cast<std::uintptr_t>(result[k]));
     for (int k = 0; k < c.names.count; ++k)
       key.push_back(static_cast<std::uint64_t>(c.names.value[static_cast<std::size_t>(k)]));
     bool is_new = false;
@@ -205,9 +207,10 @@ public:
   }
   // A custom op of tensors
   template <class Op> void run(const Op&, void*, const void* const*, const detail::name_values&) const {
-    static_assert(sizeof(Op) == 0,
-                  "tapeless: cuda: custom(...): the kernel of a custom op of tensors runs on the host: write it of other "
-                  "ops, or run its program on the host");
+    static_assert(
+        sizeof(Op) == 0,
+        "tapeless: cuda: custom(...): the kernel of a custom op of tensors runs on the host: write it of other "
+        "ops, or run its program on the host");
   }
   // On a device the number of rows is not known to the host: values have room for all of them.
   void tell(const index_t*, detail::name_values&, char) const {}

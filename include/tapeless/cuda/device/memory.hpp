@@ -24,7 +24,8 @@ protected:
 
 public:
   basic_block() = default;
-  basic_block(basic_block&& o) noexcept : p_(std::exchange(o.p_, nullptr)), size_(std::exchange(o.size_, 0)) {}
+  basic_block(basic_block&& o) noexcept
+      : p_(std::exchange(o.p_, nullptr)), size_(std::exchange(o.size_, 0)) {}
   basic_block& operator=(basic_block&& o) noexcept {
     basic_block taken(std::move(o)); // o is left empty
     std::swap(p_, taken.p_);

@@ -54,7 +54,8 @@ public:
   static const stream& common() {
     static constexpr std::size_t most_devices = 64;
     static std::mutex making;
-    static auto& made = *new std::array<std::unique_ptr<stream>, most_devices>; // outlives the driver's own end
+    static auto& made =
+        *new std::array<std::unique_ptr<stream>, most_devices>; // outlives the driver's own end
     const auto device = static_cast<std::size_t>(current_device());
     if (device >= most_devices) failed("stream", "CUDA runtime", 0, "more than 64 devices: give a stream");
     const std::lock_guard lock(making);

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// May a result lie where an argument does? Only if each step that reads the argument has run before the result is written, or
+// is the loop that writes it, element by element where it reads.
+#pragma once
+#include "instruction.hpp"
+#include "step.hpp"
+
+namespace tapeless::detail {
+
+// Steps that share an outer loop count as one.
+template <int Inputs, int Results> struct in_place_facts {
+  int last_read[Inputs + 1]{},
+      written[Results + 1]{}; // by the number of the first step of those that share a loop
+};
+template <int Inputs, int Results, class Plan> constexpr auto facts_of_places(const Plan& p) {
+  in_place_facts<Inputs, Results> f;
+  for (int& last : f.last_read) last = -1;
+  for (int& first : f.written) first = p.steps;
+  int at = 0;
+  for (int i = 0; i < p.steps; ++i) {
+    const step& s = p.step_[i];
+    if (!s.sweep && !s.epilogue) at = i;
+    const int end = i + 1 < p.steps ? p.step_[i + 1].slot0 : p.slots;
+    for (int q = s.slot0; q < end; ++q) {
+      const location& l = p.slot_[q].at;
+      if (l.where == place::input) f.last_read[l.index] = at;
+      if (l.where == place::result && f.written[l.index] > at) f.written[l.index] = at;
+    }
+  }
+  return f;
+}
+// Does step i, a loop of its own, read input j only where it writes result k?
+template <class Plan> constexpr bool reads_what_it_writes(const Plan& p, int i, int j, int k) {
+  const step& s = p.step_[i];
+  if (!s.fused || (i + 1 < p.steps && (p.step_[i + 1].sweep || p.step_[i + 1].epilogue))) return false;
+  const slot* written = nullptr;
+  for (int n = 0; n < s.stores; ++n) {
+    const store y(p.store_[s.store0 + n]);
+    const slot& q = p.slot_[s.slot0 + y.slot];
+    if (y.k != store_kind::dense)
+      return false; // a back end may take the sums of a loop in a pass of their own
+    if (q.at.where != place::result || q.at.index != k) continue;
+    if (written != nullptr) return false;
+    written = &q;
+  }
+  if (written == nullptr) return false;
+  for (int n = 0; n < s.loads; ++n) {
+    const slot& q = p.slot_[s.slot0 + n];
+    if (q.at.where != place::input || q.at.index != j) continue;
+    if (q.t != written->t) return false;
+    for (int a = 0; a < s.axes; ++a)
+      if (q.stride[a] != written->stride[a]) return false;
+    for (int a = 0; a < 2; ++a)
+      if (q.offset[a] != written->offset[a]) return false;
+  }
+  return true;
+}
+template <class Plan, class Facts> constexpr bool may_replace(const Plan& p, const Facts& f, int j, int k) {
+  return f.last_read[j] < f.written[k] ||
+         (f.last_read[j] == f.written[k] && reads_what_it_writes(p, f.written[k], j, k));
+}
+
+} // namespace tapeless::detail
