@@ -7,7 +7,6 @@
 //   cuda::pinned<params> r;               a tree of the host that the device copies from and to by itself
 //   tl::copy(from, to, s);                on the stream s, in either direction
 #pragma once
-#include <cuda_runtime_api.h>
 #include <cstddef>
 #include <type_traits>
 #include "../core/config.hpp"
@@ -17,7 +16,6 @@
 #include "../core/tree.hpp"
 #include "../cuda/device/memory.hpp"
 #include "../cuda/device/stream.hpp"
-#include "../cuda/libs/check.hpp"
 #include "../cuda/on.hpp"
 #include "../run/arguments.hpp"
 #include "../run/copy.hpp"
@@ -59,9 +57,7 @@ template <class From, class To> void copy(const From& from, const To& to, const 
     detail::for_each_leaf(detail::view_of(to), [&](const auto& leaf) {
       using E = typename std::remove_cvref_t<decltype(leaf)>::value_type;
       const std::size_t bytes = static_cast<std::size_t>(target[i].size) * sizeof(E);
-      if (bytes > 0)
-        cuda::check(cudaMemcpyAsync(target[i].data, source[i].data, bytes, cudaMemcpyDefault, s.get()),
-                    "copy");
+      cuda::copy_bytes(target[i].data, source[i].data, bytes, s.get(), "copy");
       ++i;
     });
   }

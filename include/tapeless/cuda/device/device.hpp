@@ -128,12 +128,11 @@ public:
   // The runtime has copied so few bytes before it returns.
   template <class T> void store(void* place, T value) const {
     const on_device here(s_->ordinal);
-    check(cudaMemcpyAsync(place, &value, sizeof value, cudaMemcpyHostToDevice, s_->stream), "run");
+    copy_bytes(place, &value, sizeof value, s_->stream, "run");
   }
   void copy(void* to, const void* from, std::size_t bytes) const {
-    if (bytes == 0) return;
     const on_device here(s_->ordinal);
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, s_->stream), "run");
+    copy_bytes(to, from, bytes, s_->stream, "run");
   }
   // ask() runs all steps, which ask for what they need: afterwards it is there.
   template <class Ask> void prepare(Ask&& ask) const {

@@ -66,4 +66,9 @@ public:
   }
 };
 
+// Between any two of host and device.
+inline void copy_bytes(void* to, const void* from, std::size_t bytes, cudaStream_t stream, const char* op) {
+  if (bytes > 0) check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), op);
+}
+
 } // namespace tapeless::cuda
