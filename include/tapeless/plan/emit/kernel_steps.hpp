@@ -11,6 +11,7 @@
 #include "../schedule/csr_sweeps.hpp"
 #include "../schedule/fusion_groups.hpp"
 #include "plan_builder.hpp"
+#include "sparse_lines.hpp"
 
 namespace tapeless::detail {
 
@@ -40,6 +41,55 @@ template <int N, int O> class kernel_steps {
     for (int k = s.slot0; k < r_.slots; ++k) b_.open_sweep.slots.push_back({k, r_.slot_[k].s, s.adjoint});
   }
 
+  // ---- lines of sparse matrices, for a back end that reads these
+  vec<int> lines_; // 2 * pattern + (columns ? 1 : 0) -> the first slot that its step has made: crosses, ends, entries
+  // Makes the lines that node i reads, unless they are there. They stay as long as a step reads them.
+  constexpr int emit_lines(int i, int group) {
+    const lines_of_matrix of = lines_read(b_.source.nodes, i);
+    if (!b_.may().lines || of.pattern < 0) return -1;
+    if (lines_.empty()) lines_ = vec<int>(2 * N, -1);
+    int& made = lines_[2 * of.pattern + (of.columns ? 1 : 0)];
+    if (made >= 0) return made;
+    b_.end_sweep(group);
+    const node& v = b_.at(of.pattern);
+    const bool tiled = v.o == op::tiles, loaded = g_.loaded[of.pattern] != 0;
+    int last = loaded ? g_.groups.size() : group;
+    for (int k = 0; k < N && !loaded; ++k)
+      if (g_.of[k] > last && lines_read(b_.source.nodes, k) == of) last = g_.of[k];
+    step& s = begin(of.pattern);
+    s.o = op::pattern;
+    s.adjoint = b_.at(i).adjoint;
+    s.wide = b_.at(i).t == dtype::f64;
+    s.attr = (of.columns ? spmm_transposed : 0) | (tiled ? in_tiles : 0) | wide_ends_of(of.pattern);
+    s.attr2 = v.attr; // the columns of the matrix
+    for (const int k : {0, 1}) add_operand(v.in[k], v.in[k]);
+    s.loads = 2;
+    s.stores = 1;
+    made = r_.slots;
+    const extent_t nnz = nnz_of_pattern(v);
+    // for a tiled matrix then the rows and columns of its entries
+    for (const extent_t n : {nnz, of.columns ? cols_of_pattern(v) : v.s.d[0], nnz, nnz, nnz}) {
+      if (r_.slots == made + (tiled ? 5 : 3)) break;
+      const int until = r_.slots < made + 3 || loaded ? last : group;
+      b_.add_slot(b_.allocate(n, size_of(dtype::i32), until), dtype::i32, shape{1, {n}});
+      b_.count_bytes(s.adjoint, shape{1, {n}}, dtype::i32);
+    }
+    s.partials = r_.slots - made - 1;
+    ++b_.part_of(s.adjoint).steps;
+    return made;
+  }
+  // Step s has its operands. It reads lines, if they are made, instead of its first pattern; their entries come last.
+  constexpr void read_lines(step& s, int made) {
+    if (made < 0) return;
+    s.attr |= in_lines;
+    ++s.loads;
+    ++r_.slots;
+    for (const int k : {0, 1, 2}) r_.slot_[k < 2 ? s.slot0 + k : r_.slots - 1] = r_.slot_[made + k];
+  }
+  constexpr std::uint64_t wide_ends_of(int pattern) const {
+    return b_.at(b_.at(pattern).in[1]).t == dtype::i64 ? wide_row_ends : 0;
+  }
+
   // ---- steps of sparse matrices
   // The number of slots kept free for the masks of a CSR sweep, which are found when it ends: one for each op that may
   // make or read a mask, unless nodes of later groups need the room.
@@ -51,8 +101,10 @@ template <int N, int O> class kernel_steps {
   }
   constexpr void emit_sparse(int i, int group) {
     const node& v = b_.at(i);
+    const int lines = emit_lines(i, group);
     step& s = begin(i);
     s.attr2 = b_.at(v.in[0]).attr; // the columns of the matrix
+    s.attr |= wide_ends_of(v.in[0]);
     if (v.s.rank == 2 && operand_of_rows(v) == 2 && is_zero_elsewhere(b_.at(v.in[2])))
       s.attr |= skips_zero_rows;
     s.wide = v.t == dtype::f64;
@@ -66,10 +118,11 @@ template <int N, int O> class kernel_steps {
       if (v.in[k] >= 0) add(v.in[k], k == of_rows);
     s.loads = r_.slots - s.slot0;
     s.stores = 1;
+    read_lines(s, lines);
     add(i, makes_rows(v));
     join(s, group, b_.open_sweep.takes_product(b_.source.nodes, i, r_.steps - 1));
     s.partial0 = r_.slots;
-    if ((v.attr & spmm_transposed) != 0 && v.o == op::spmm) { // sums over rows: each chunk has partial ones
+    if ((v.attr & spmm_transposed) != 0 && v.o == op::spmm && lines < 0) { // sums over rows: each chunk has partial ones
       const extent_t chunks = v.s.rank > 1 ? max_row_chunks_of_matrices : max_row_chunks;
       // With room for long sums. In a sweep the sums alternate in memory with the vector that is multiplied, which
       // needs room for a copy of it in each chunk.
@@ -122,13 +175,14 @@ template <int N, int O> class kernel_steps {
     const extent_t terms = v.o == op::scatter_add ? numel(r_.slot_[s.slot0 + 1].s) : 0;
     const bool scatters = v.o == op::scatter_add && is_float(v.t) && (!is_static(terms) || terms > short_sum);
     // the lost parts of sums; for scatter_add also the hits of each row, a byte each
-    if (scatters || v.o == op::spgemm) {
+    if (scatters || (v.o == op::spgemm && !b_.may().lines)) {
       b_.add_slot(b_.allocate(numel(v.s), size_of(v.t) + 1, g_.of[i]), v.t, v.s);
       s.carries = 1;
     }
   }
   constexpr void emit_kernel(int i, int group) {
     const node& v = b_.at(i);
+    const int lines = emit_lines(i, group);
     step& s = begin(i);
     s.attr2 = v.attr2;
     s.custom = v.custom;
@@ -156,6 +210,7 @@ template <int N, int O> class kernel_steps {
         for (const int k : b_.at(x).in) load_pattern(k);
       else load(x);
     }
+    read_lines(s, lines);
     add_operand(i, i);
     s.stores = 1;
     s.wide = v.t == dtype::f64 || r_.slot_[s.slot0].t == dtype::f64;
@@ -175,6 +230,12 @@ public:
       if ((k == kind::elementwise || k == kind::kernel) && !is_sparse(v.o) && most_masks_ < max_row_masks)
         ++most_masks_;
     }
+  }
+  // What a load makes stays: before all that a run may overwrite.
+  constexpr void emit_loaded_lines() {
+    for (int i = 0; i < N; ++i)
+      if (const int k = lines_read(b_.source.nodes, i).pattern; g_.of[i] >= 0 && k >= 0 && g_.loaded[k] != 0)
+        emit_lines(i, 0);
   }
   // The step of node i, the one of its group.
   constexpr void emit(int i, int group) {

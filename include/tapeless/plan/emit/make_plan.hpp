@@ -108,6 +108,7 @@ public:
     place_arguments_and_results();
     place_loaded();
     find_checks();
+    kernels_.emit_loaded_lines();
     for (int group = 0; group < g_.groups.size(); ++group) {
       if (!may_join_sweep(group)) {
         b_.end_sweep(group);
