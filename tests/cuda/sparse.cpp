@@ -134,7 +134,8 @@ TEST_CASE("cuda: triangular solves, and products of two sparse matrices, with gr
     const auto b = a.with(a.values() * 0.05f + 1.0f);
     const auto u = tl::solve_triangular(b, x) * r;
     return tl::sum(u * tl::solve_triangular<tl::triangle{.upper = true}>(tl::transpose(b), x)) +
-           tl::sum(tl::solve_triangular<tl::triangle{.upper = true, .unit = true}>(b.with(a.values() * 0.01f), u));
+           tl::sum(tl::solve_triangular<tl::triangle{.upper = true, .unit = true}>(b.with(a.values() * 0.01f),
+                                                                                   u));
   });
   const auto squares = tl::value_and_grad<0>([](auto a, auto x, auto) {
     return tl::sum(square(matmul(tl::sampled_matmul(a, a, a.with(sin(a.values()))), x)));
@@ -170,7 +171,8 @@ TEST_CASE("cuda: a load makes the lines of a matrix, once for many runs") {
   using F = decltype(gradients);
   constexpr const auto& plan = tl::detail::planned_for<true, device, F, fixed, of_columns, of_rows>::value;
   static_assert(plan.step_[0].o == tl::detail::op::pattern && plan.step_[0].at_load);
-  constexpr const auto& in_runs = tl::detail::planned_for<false, device, F, fixed, of_columns, of_rows>::value;
+  constexpr const auto& in_runs =
+      tl::detail::planned_for<false, device, F, fixed, of_columns, of_rows>::value;
   const auto count = [](const auto& p) {
     int lines = 0;
     for (int i = 0; i < p.steps; ++i) lines += p.step_[i].o == tl::detail::op::pattern ? 1 : 0;

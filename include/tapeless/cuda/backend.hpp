@@ -39,15 +39,19 @@ template <class Device> struct backend {
   using space = cuda_space;
   using cost_model = cuda::cost_model;
   // Values have buffers: nothing passes through them in pieces.
-  static constexpr detail::plan_rules rules{
-      .layouts = false, .sweeps = false, .epilogues = false, .chunks = 0, .lines = true, .host_counts = false};
+  static constexpr detail::plan_rules rules{.layouts = false,
+                                            .sweeps = false,
+                                            .epilogues = false,
+                                            .chunks = 0,
+                                            .lines = true,
+                                            .host_counts = false};
   template <const auto& P> using frame_type = frame<P>;
 
   template <const auto& P> static constexpr scratch_need scratch() {
     scratch_need r;
     for (int i = 0; i < P.steps; ++i) {
       const detail::step& s = P.step_[i];
-      const extent_t n = s.fused                       ? partial_bytes(s)
+      const extent_t n = s.fused                      ? partial_bytes(s)
                          : s.o == detail::op::select  ? scratch_of_select
                          : s.o == detail::op::pattern ? scratch_of_sort
                                                       : 0;

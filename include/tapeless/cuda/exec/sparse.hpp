@@ -62,8 +62,8 @@ template <> struct kernel_for<detail::op::pattern> {
                    reinterpret_cast<count_t*>(made(1)));
     if (cross != nullptr) device.launch(cross_of_place_kernel{cross, entry, made(0), n}, n);
     else
-      device.launch(row_of_place_kernel{lines_at(c, 0, has(c, detail::wide_row_ends)), entry, made(0), n, rows},
-                    n);
+      device.launch(
+          row_of_place_kernel{lines_at(c, 0, has(c, detail::wide_row_ends)), entry, made(0), n, rows}, n);
   }
 };
 
@@ -82,11 +82,11 @@ private:
   template <int G, class T, class Device>
   static void start(const Device& device, const kernel_call<T>& c, count_t k) {
     const bool values = !has(c, detail::first_is_ones);
-    device.launch(line_products_kernel<T, G>{lines_of(c, has(c, detail::wide_row_ends)),
-                                             values ? c.in(2) : nullptr,
-                                             has(c, detail::second_is_ones) ? nullptr : c.in(values ? 3 : 2),
-                                             c.out(), c.results(), k, has(c, detail::spmm_transposed)},
-                  c.results(), G);
+    device.launch(
+        line_products_kernel<T, G>{lines_of(c, has(c, detail::wide_row_ends)), values ? c.in(2) : nullptr,
+                                   has(c, detail::second_is_ones) ? nullptr : c.in(values ? 3 : 2), c.out(),
+                                   c.results(), k, has(c, detail::spmm_transposed)},
+        c.results(), G);
   }
 };
 
@@ -100,8 +100,8 @@ template <> struct kernel_for<detail::op::sddmm> {
       device.launch(triangle_kernel<T>{a, c.out(), lines, has(c, in_upper_triangle), !has(c, off_diagonal)},
                     lines, 8);
     else if (!first || !second || c.operand(2).rank == 1)
-      device.launch(spread_kernel<T>{a, first ? c.in(2) : nullptr,
-                                     second ? c.in(first ? 3 : 2) : nullptr, c.out(), lines},
+      device.launch(spread_kernel<T>{a, first ? c.in(2) : nullptr, second ? c.in(first ? 3 : 2) : nullptr,
+                                     c.out(), lines},
                     lines, 8);
     else {
       const count_t k = counted(c.operand(2).d[1]);

@@ -70,9 +70,8 @@ struct row_of_place_kernel {
   std::int32_t* cross;
   count_t places, lines; // lines: rows
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
-    block.each(places, [this](count_t p) {
-      cross[p] = static_cast<std::int32_t>(rows.line_of(entry[p], lines));
-    });
+    block.each(places,
+               [this](count_t p) { cross[p] = static_cast<std::int32_t>(rows.line_of(entry[p], lines)); });
   }
 };
 
@@ -93,9 +92,9 @@ struct tile_entries_kernel {
       };
       for (index_t segment = 0, e = 0; e < n && segment < n; segment += lanes)
         for (std::uint32_t step = 0; step < number(n + segment) >> row_bits; ++step)
-          for (index_t l = segment; l < segment + lanes && l < n && number(n + l) >> row_bits > step; ++l, ++e) {
-            row[begin + e] =
-                static_cast<std::int32_t>(first_row + (number(n + l) & ((1u << row_bits) - 1u)));
+          for (index_t l = segment; l < segment + lanes && l < n && number(n + l) >> row_bits > step;
+               ++l, ++e) {
+            row[begin + e] = static_cast<std::int32_t>(first_row + (number(n + l) & ((1u << row_bits) - 1u)));
             column[begin + e] = static_cast<std::int32_t>((k << col_bits) + number(e));
           }
     });

@@ -33,7 +33,8 @@ struct sort_pass {
     const std::uint64_t lo = std::uint64_t{piece} * each, end = lo + each < n ? lo + each : n;
     for (std::uint64_t i = lo; i < end; ++i) {
       const count_t position = from == nullptr ? static_cast<count_t>(i) : from[i];
-      act(position, scratch->counts + ((key_of(key, most, position) >> shift) & (sort_digits - 1)) * pieces + piece);
+      act(position,
+          scratch->counts + ((key_of(key, most, position) >> shift) & (sort_digits - 1)) * pieces + piece);
     }
   }
 };

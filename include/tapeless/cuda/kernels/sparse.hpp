@@ -117,8 +117,7 @@ template <class T, int G> struct sampled_kernel {
           const T* const y = r + static_cast<index_t>(a.cross[p]) * k;
           return sum_of_terms<G, T>(0, k, lane, [x, y](count_t c) { return x[c] * y[c]; });
         },
-        add_lanes<T>{},
-        [this](count_t p, const sum_of_lane<T>& sum) { out[a.entry_of(p)] = sum.x[0]; });
+        add_lanes<T>{}, [this](count_t p, const sum_of_lane<T>& sum) { out[a.entry_of(p)] = sum.x[0]; });
   }
 };
 

@@ -42,7 +42,8 @@ template <int N, int O> class kernel_steps {
   }
 
   // ---- lines of sparse matrices, for a back end that reads these
-  vec<int> lines_; // 2 * pattern + (columns ? 1 : 0) -> the first slot that its step has made: crosses, ends, entries
+  vec<int>
+      lines_; // 2 * pattern + (columns ? 1 : 0) -> the first slot that its step has made: crosses, ends, entries
   // Makes the lines that node i reads, unless they are there. They stay as long as a step reads them.
   constexpr int emit_lines(int i, int group) {
     const lines_of_matrix of = lines_read(b_.source.nodes, i);
@@ -55,22 +56,21 @@ template <int N, int O> class kernel_steps {
     const bool tiled = v.o == op::tiles, loaded = g_.loaded[of.pattern] != 0;
     int last = loaded ? g_.groups.size() : group;
     for (int k = 0; k < N && !loaded; ++k)
-      if (g_.of[k] > last && lines_read(b_.source.nodes, k) == of) last = g_.of[k];
+      if (g_.of[k] > last && lines_read(b_.source.nodes, k).is(of)) last = g_.of[k];
     step& s = begin(of.pattern);
     s.o = op::pattern;
     s.adjoint = b_.at(i).adjoint;
     s.wide = b_.at(i).t == dtype::f64;
-    s.attr = (of.columns ? spmm_transposed : 0) | (tiled ? in_tiles : 0) | wide_ends_of(of.pattern);
+    s.attr = (of.columns ? spmm_transposed : 0) | (tiled ? in_tiles : 0) |
+             (b_.at(v.in[1]).t == dtype::i64 ? wide_row_ends : 0);
     s.attr2 = v.attr; // the columns of the matrix
     for (const int k : {0, 1}) add_operand(v.in[k], v.in[k]);
     s.loads = 2;
     s.stores = 1;
     made = r_.slots;
-    const extent_t nnz = nnz_of_pattern(v);
-    // for a tiled matrix then the rows and columns of its entries
-    for (const extent_t n : {nnz, of.columns ? cols_of_pattern(v) : v.s.d[0], nnz, nnz, nnz}) {
-      if (r_.slots == made + (tiled ? 5 : 3)) break;
-      const int until = r_.slots < made + 3 || loaded ? last : group;
+    for (int k = 0; k < (tiled ? 5 : 3); ++k) { // of a tiled matrix then the rows and columns of its entries
+      const extent_t n = k != 1 ? nnz_of_pattern(v) : of.columns ? cols_of_pattern(v) : v.s.d[0];
+      const int until = k < 3 || loaded ? last : group;
       b_.add_slot(b_.allocate(n, size_of(dtype::i32), until), dtype::i32, shape{1, {n}});
       b_.count_bytes(s.adjoint, shape{1, {n}}, dtype::i32);
     }
@@ -85,9 +85,6 @@ template <int N, int O> class kernel_steps {
     ++s.loads;
     ++r_.slots;
     for (const int k : {0, 1, 2}) r_.slot_[k < 2 ? s.slot0 + k : r_.slots - 1] = r_.slot_[made + k];
-  }
-  constexpr std::uint64_t wide_ends_of(int pattern) const {
-    return b_.at(b_.at(pattern).in[1]).t == dtype::i64 ? wide_row_ends : 0;
   }
 
   // ---- steps of sparse matrices
@@ -104,7 +101,7 @@ template <int N, int O> class kernel_steps {
     const int lines = emit_lines(i, group);
     step& s = begin(i);
     s.attr2 = b_.at(v.in[0]).attr; // the columns of the matrix
-    s.attr |= wide_ends_of(v.in[0]);
+    if (b_.at(b_.at(v.in[0]).in[1]).t == dtype::i64) s.attr |= wide_row_ends;
     if (v.s.rank == 2 && operand_of_rows(v) == 2 && is_zero_elsewhere(b_.at(v.in[2])))
       s.attr |= skips_zero_rows;
     s.wide = v.t == dtype::f64;
@@ -122,7 +119,8 @@ template <int N, int O> class kernel_steps {
     add(i, makes_rows(v));
     join(s, group, b_.open_sweep.takes_product(b_.source.nodes, i, r_.steps - 1));
     s.partial0 = r_.slots;
-    if ((v.attr & spmm_transposed) != 0 && v.o == op::spmm && lines < 0) { // sums over rows: each chunk has partial ones
+    if ((v.attr & spmm_transposed) != 0 && v.o == op::spmm &&
+        lines < 0) { // sums over rows: each chunk has partial ones
       const extent_t chunks = v.s.rank > 1 ? max_row_chunks_of_matrices : max_row_chunks;
       // With room for long sums. In a sweep the sums alternate in memory with the vector that is multiplied, which
       // needs room for a copy of it in each chunk.

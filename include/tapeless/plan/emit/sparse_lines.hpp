@@ -14,13 +14,15 @@ namespace tapeless::detail {
 struct lines_of_matrix {
   int pattern = no_node;
   bool columns = false;
-  friend constexpr bool operator==(const lines_of_matrix&, const lines_of_matrix&) = default;
+  constexpr bool is(const lines_of_matrix& b) const { return pattern == b.pattern && columns == b.columns; }
 };
 constexpr lines_of_matrix lines_read(const node* nodes, int i) {
   const node& v = nodes[i];
   if (v.o == op::spgemm)
-    return made_by_spgemm(v.attr) == spgemm_b ? lines_of_matrix{nodes[v.in[0]].in[0], true} : lines_of_matrix{};
-  const bool products = v.o == op::spmm || v.o == op::sddmm, beside_dense = v.o == op::entries_of || v.o == op::dense_of;
+    return made_by_spgemm(v.attr) == spgemm_b ? lines_of_matrix{nodes[v.in[0]].in[0], true}
+                                              : lines_of_matrix{};
+  const bool products = v.o == op::spmm || v.o == op::sddmm,
+             beside_dense = v.o == op::entries_of || v.o == op::dense_of;
   if (!products && !beside_dense && v.o != op::sparse_solve) return {};
   const bool columns = !beside_dense && v.o != op::sddmm && (v.attr & spmm_transposed) != 0;
   return columns || nodes[v.in[0]].o == op::tiles ? lines_of_matrix{v.in[0], columns} : lines_of_matrix{};
