@@ -12,7 +12,6 @@
 #include "../ops/select_node.hpp"
 #include "../plan/backend.hpp"
 #include "../plan/ir/step.hpp"
-#include "../plan/schedule/csr_sweeps.hpp"
 #include "base/block.hpp"
 #include "cost_model.hpp"
 #include "exec/counted.hpp"
@@ -43,7 +42,7 @@ template <class Device> struct backend {
                                             .sweeps = false,
                                             .epilogues = false,
                                             .chunks = 0,
-                                            .lines = true,
+                                            .sorts = true,
                                             .host_counts = false};
   template <const auto& P> using frame_type = frame<P>;
 
@@ -51,10 +50,10 @@ template <class Device> struct backend {
     scratch_need r;
     for (int i = 0; i < P.steps; ++i) {
       const detail::step& s = P.step_[i];
-      const extent_t n = s.fused                      ? partial_bytes(s)
-                         : s.o == detail::op::select  ? scratch_of_select
-                         : s.o == detail::op::pattern ? scratch_of_sort
-                                                      : 0;
+      const extent_t n = s.fused                                                        ? partial_bytes(s)
+                         : s.o == detail::op::select                                    ? scratch_of_select
+                         : s.o == detail::op::pattern || s.o == detail::op::scatter_add ? scratch_of_sort
+                                                                                        : 0;
       if (n > r.shared) r.shared = n;
     }
     r.packed = detail::aligned(P.counted * extent_t{sizeof(index_t)}); // frame::count
@@ -89,7 +88,7 @@ private:
   }
   static constexpr bool is_sparse(detail::op o) {
     using detail::op;
-    return detail::is_sparse(o) || o == op::pattern || o == op::sparse_solve || o == op::spgemm ||
+    return o == op::pattern || o == op::spmm || o == op::sddmm || o == op::sparse_solve || o == op::spgemm ||
            o == op::entries_of || o == op::dense_of;
   }
   template <dtype Type> static constexpr auto zero_of() {

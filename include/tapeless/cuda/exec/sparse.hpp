@@ -12,6 +12,7 @@
 #include "../../ops/sparse_solve.hpp"
 #include "../../ops/spgemm.hpp"
 #include "../../ops/spmm.hpp"
+#include "../../plan/ir/kernel_extents.hpp"
 #include "../base/block.hpp"
 #include "../kernels/lines.hpp"
 #include "../kernels/sparse.hpp"

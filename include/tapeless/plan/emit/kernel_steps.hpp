@@ -47,7 +47,7 @@ template <int N, int O> class kernel_steps {
   // Makes the lines that node i reads, unless they are there. They stay as long as a step reads them.
   constexpr int emit_lines(int i, int group) {
     const lines_of_matrix of = lines_read(b_.source.nodes, i);
-    if (!b_.may().lines || of.pattern < 0) return -1;
+    if (!b_.may().sorts || of.pattern < 0) return -1;
     if (lines_.empty()) lines_ = vec<int>(2 * N, -1);
     int& made = lines_[2 * of.pattern + (of.columns ? 1 : 0)];
     if (made >= 0) return made;
@@ -162,18 +162,26 @@ template <int N, int O> class kernel_steps {
   // The slots that a kernel needs besides operands and result.
   constexpr void add_scratch(int i, step& s) {
     const node& v = b_.at(i);
+    const auto scratch = [&](extent_t n) { // int32
+      b_.add_slot(b_.allocate(n, size_of(dtype::i32), g_.of[i]), dtype::i32, shape{1, {n}});
+      ++s.partials;
+    };
     if (v.o == op::select && attributes_of_select(v).segments > 0) {
-      const auto scratch = [&](extent_t n) { // int32
-        b_.add_slot(b_.allocate(n, size_of(dtype::i32), g_.of[i]), dtype::i32, shape{1, {n}});
-        ++s.partials;
-      };
       scratch(attributes_of_select(v).segments + 1); // where each segment begins
       scratch(b_.at(v.in[0]).s.d[0]);                // the rows by segment
     }
     const extent_t terms = v.o == op::scatter_add ? numel(r_.slot_[s.slot0 + 1].s) : 0;
-    const bool scatters = v.o == op::scatter_add && is_float(v.t) && (!is_static(terms) || terms > short_sum);
+    const bool many = !is_static(terms) || terms > short_sum;
+    if (b_.may().sorts) {
+      if (many) { // the positions by their rows, a place for the sort, where each row ends
+        scratch(terms);
+        scratch(terms);
+        scratch(v.s.d[v.attr]);
+      }
+      return;
+    }
     // the lost parts of sums; for scatter_add also the hits of each row, a byte each
-    if (scatters || (v.o == op::spgemm && !b_.may().lines)) {
+    if ((many && is_float(v.t) && v.o == op::scatter_add) || v.o == op::spgemm) {
       b_.add_slot(b_.allocate(numel(v.s), size_of(v.t) + 1, g_.of[i]), v.t, v.s);
       s.carries = 1;
     }

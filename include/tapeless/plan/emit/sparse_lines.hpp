@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Which lines of a sparse matrix an op reads, on a back end that takes entries line by line (plan_rules::lines): its rows as
+// Which lines of a sparse matrix an op reads, on a back end that takes entries line by line (plan_rules::sorts): its rows as
 // they are, or lines that are made before: its columns, or the rows of a tiled matrix.
 #pragma once
 #include "../../expr/node.hpp"

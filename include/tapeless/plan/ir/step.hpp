@@ -17,8 +17,7 @@ struct plan_rules {
   bool sweeps = true;    // steps that pass some rows at a time: loops, batch tiles, CSR sweeps
   bool epilogues = true; // a loop after every few rows of a matmul or convolution
   extent_t chunks = 16;  // of a fused step, each with partial results; 0: the back end keeps these elsewhere
-  bool lines =
-      false; // entries of a sparse matrix are read line by line: a step op::pattern makes its columns
+  bool sorts = false;    // columns of sparse matrices, by a step op::pattern; indices of a scatter_add
   bool host_counts =
       true; // the host knows how many rows a selection has before the next step; else they come first in loops
 };
