@@ -52,7 +52,7 @@ struct mixed {
   }
 };
 template <class X = in_columns, class R = in_rows, class F, class Is>
-double difference(F, std::int64_t rows, std::int64_t cols, Is is_entry) {
+double difference(F, std::int64_t rows, std::int64_t cols, Is is_entry, double where_r_is_0 = 0) {
   const std::int64_t nnz = entries(rows, cols, is_entry);
   const tl::dim<'m'> of_m{rows};
   const tl::dim<'n'> of_n{cols};
@@ -64,6 +64,13 @@ double difference(F, std::int64_t rows, std::int64_t cols, Is is_entry) {
   fill(a->values(), 1);
   fill(*x, 2);
   fill(*r, 3);
+  for (std::int64_t i = 1; i < rows; i += 4)
+    if constexpr (R::rank() == 1) {
+      (*r)[i] = 0;
+      if (where_r_is_0 != 0)
+        for (std::int64_t k = a->row_end()[i - 1]; k < a->row_end()[i]; ++k)
+          a->values()[k] = static_cast<float>(where_r_is_0);
+    }
   both_back_ends<F, A, X, R> both(tl::dim<'m'>{std::max<std::int64_t>(rows, 1)},
                                   tl::dim<'n'>{std::max<std::int64_t>(cols, 1)},
                                   tl::dim<'e'>{std::max<std::int64_t>(nnz, 1)});
@@ -91,6 +98,10 @@ constexpr auto masked = [](auto a, auto x, auto r) {
   const auto z = matmul(a, x) - r;
   return tl::sum(tl::where(r > 0.0, square(z), 0.0f));
 };
+// of a function of A x and r, row by row
+template <class F> struct loss_of {
+  constexpr auto operator()(auto a, auto x, auto r) const { return tl::sum(F{}(matmul(a, x), r)); }
+};
 constexpr auto gradients = tl::value_and_grad<0, 1>(masked);
 
 } // namespace
@@ -113,6 +124,33 @@ TEST_CASE("cuda: the gradients of masked least squares in x and in the matrix ar
   CHECK(difference(gradients, 37, 53, mixed{5}) < 1e-6);
   CHECK(difference(gradients, 257, 300, mixed{3}) < 1e-6);
   CHECK(difference(gradients, 1, 1, mixed{1}) < 1e-6);
+}
+TEST_CASE("cuda: rows of A x that a mask leaves out are skipped, if nobody needs them") {
+  constexpr auto masks = []<class F>(F) {
+    constexpr const auto& plan = tl::detail::planned_for<false, device, F, A, in_columns, in_rows>::value;
+    int n = 0;
+    for (int i = 0; i < plan.steps; ++i) n += plan.step_[i].masks;
+    return n;
+  };
+  const auto gradient_of = []<class F>(F) { return tl::value_and_grad<1>(loss_of<F>{}); };
+  const auto chosen = gradient_of([](auto z, auto r) { return tl::where(r > 0.0, log(z), 0.0f); });
+  const auto weighted = gradient_of([](auto z, auto r) { return r * (softplus(z) - z); });
+  const auto poisson = gradient_of([](auto z, auto r) { return r * (exp(z) - z); });
+  const auto infinite = gradient_of([](auto z, auto r) { return r * log(z); });
+  const auto read = gradient_of([](auto z, auto r) { return r * z + z; });
+  const auto negated = gradient_of([](auto z, auto r) { return tl::where(r == 0.0, square(z), 0.0f); });
+  CHECK(masks(chosen) == 1);
+  CHECK(masks(weighted) == 1);
+  CHECK(masks(poisson) == 1);
+  CHECK(masks(negated) == 1);
+  CHECK(masks(infinite) == 0);
+  CHECK(masks(read) == 0);
+  CHECK(masks(products) == 0);
+  for (const double bad : {0.0, std::numeric_limits<double>::quiet_NaN()}) {
+    CHECK(difference(weighted, 37, 53, mixed{5}, bad) < 1e-6);
+    CHECK(difference(poisson, 37, 53, mixed{5}, bad) < 1e-6);
+    CHECK(difference(chosen, 37, 53, mixed{5}, bad) < 1e-6);
+  }
 }
 TEST_CASE("cuda: products of sparse and dense matrices, narrow and wide") {
   const auto f = [](auto a, auto x, auto r) {

@@ -83,11 +83,16 @@ private:
   template <int G, class T, class Device>
   static void start(const Device& device, const kernel_call<T>& c, count_t k) {
     const bool values = !has(c, detail::first_is_ones);
-    device.launch(
-        line_products_kernel<T, G>{lines_of(c, has(c, detail::wide_row_ends)), values ? c.in(2) : nullptr,
-                                   has(c, detail::second_is_ones) ? nullptr : c.in(values ? 3 : 2), c.out(),
-                                   c.results(), k, has(c, detail::spmm_transposed)},
-        c.results(), G);
+    device.launch(line_products_kernel<T, G>{lines_of(c, has(c, detail::wide_row_ends)),
+                                             values ? c.in(2) : nullptr,
+                                             has(c, detail::second_is_ones) ? nullptr : c.in(values ? 3 : 2),
+                                             c.out(),
+                                             c.results(),
+                                             k,
+                                             has(c, detail::spmm_transposed),
+                                             {c.step.masks > 0 ? c.slot[c.step.mask].data() : nullptr,
+                                              has(c, detail::bool_mask), c.step.passes_where_zero != 0}},
+                  c.results(), G);
   }
 };
 

@@ -14,6 +14,17 @@
 
 namespace tapeless::cuda {
 
+// The lines that have values: those where `of` is not zero, or where it is. nullptr: all.
+template <class T> struct line_mask {
+  const void* of;
+  bool is_bool, passes_where_zero;
+  TAPELESS_KERNEL bool passes(count_t i) const {
+    if (of == nullptr) return true;
+    const bool zero =
+        is_bool ? static_cast<const unsigned char*>(of)[i] == 0 : static_cast<const T*>(of)[i] == T(0);
+    return zero == passes_where_zero;
+  }
+};
 // G threads for each element of Y, which is (lines, k). values, x: nullptr for ones. skips: where x is 0, entries do not count,
 // infinite ones neither.
 template <class T, int G> struct line_products_kernel {
@@ -22,11 +33,13 @@ template <class T, int G> struct line_products_kernel {
   T* y;
   count_t items, k;
   bool skips;
+  line_mask<T> mask;
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.template groups<G, sum_of_lane<T>>(
         items,
         [this](count_t item, count_t lane) {
           const count_t i = item / k, c = item % k;
+          if (!mask.passes(i)) return sum_of_lane<T>{};
           return sum_of_terms<G, T>(a.begin(i), a.end_of(i), lane, [this, c](count_t p) {
             const T factor = x == nullptr ? T(1) : x[static_cast<index_t>(a.cross[p]) * k + c];
             if (values == nullptr || (skips && factor == T(0))) return factor;

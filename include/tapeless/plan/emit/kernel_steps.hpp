@@ -10,6 +10,7 @@
 #include "../schedule/csr_sweep_masks.hpp"
 #include "../schedule/csr_sweeps.hpp"
 #include "../schedule/fusion_groups.hpp"
+#include "../schedule/product_masks.hpp"
 #include "plan_builder.hpp"
 #include "sparse_lines.hpp"
 
@@ -44,40 +45,6 @@ template <int N, int O> class kernel_steps {
   // ---- lines of sparse matrices, for a back end that reads these
   vec<int>
       lines_; // 2 * pattern + (columns ? 1 : 0) -> the first slot that its step has made: crosses, ends, entries
-  // Makes the lines that node i reads, unless they are there. They stay as long as a step reads them.
-  constexpr int emit_lines(int i, int group) {
-    const lines_of_matrix of = lines_read(b_.source.nodes, i);
-    if (!b_.may().sorts || of.pattern < 0) return -1;
-    if (lines_.empty()) lines_ = vec<int>(2 * N, -1);
-    int& made = lines_[2 * of.pattern + (of.columns ? 1 : 0)];
-    if (made >= 0) return made;
-    b_.end_sweep(group);
-    const node& v = b_.at(of.pattern);
-    const bool tiled = v.o == op::tiles, loaded = g_.loaded[of.pattern] != 0;
-    int last = loaded ? g_.groups.size() : group;
-    for (int k = 0; k < N && !loaded; ++k)
-      if (g_.of[k] > last && lines_read(b_.source.nodes, k).is(of)) last = g_.of[k];
-    step& s = begin(of.pattern);
-    s.o = op::pattern;
-    s.adjoint = b_.at(i).adjoint;
-    s.wide = b_.at(i).t == dtype::f64;
-    s.attr = (of.columns ? spmm_transposed : 0) | (tiled ? in_tiles : 0) |
-             (b_.at(v.in[1]).t == dtype::i64 ? wide_row_ends : 0);
-    s.attr2 = v.attr; // the columns of the matrix
-    for (const int k : {0, 1}) add_operand(v.in[k], v.in[k]);
-    s.loads = 2;
-    s.stores = 1;
-    made = r_.slots;
-    for (int k = 0; k < (tiled ? 5 : 3); ++k) { // of a tiled matrix then the rows and columns of its entries
-      const extent_t n = k != 1 ? nnz_of_pattern(v) : of.columns ? cols_of_pattern(v) : v.s.d[0];
-      const int until = k < 3 || loaded ? last : group;
-      b_.add_slot(b_.allocate(n, size_of(dtype::i32), until), dtype::i32, shape{1, {n}});
-      b_.count_bytes(s.adjoint, shape{1, {n}}, dtype::i32);
-    }
-    s.partials = r_.slots - made - 1;
-    ++b_.part_of(s.adjoint).steps;
-    return made;
-  }
   // Step s has its operands. It reads lines, if they are made, instead of its first pattern; their entries come last.
   constexpr void read_lines(step& s, int made) {
     if (made < 0) return;
@@ -127,6 +94,17 @@ template <int N, int O> class kernel_steps {
       const extent_t copies = (v.s.rank == 1 && s.sweep ? 4 : 3) * chunks;
       b_.add_slot(b_.allocate(numel(v.s), copies * size_of(v.t), group), v.t, v.s);
       s.partials = 1;
+    }
+    if (b_.may().sorts && makes_rows(v) && v.s.rank == 1) {
+      if (b_.of_masks.always.empty()) b_.of_masks = mask_facts_of(b_.source, g_);
+      if (const row_mask m = mask_of_product(b_.source, g_, b_.of_masks, i, group, b_.base_in_place);
+          m.node >= 0) {
+        s.mask = r_.slots - s.slot0;
+        s.masks = 1;
+        s.passes_where_zero = m.passes_where_zero ? 1 : 0;
+        if (b_.at(m.node).t == dtype::boolean) s.attr |= bool_mask;
+        add_operand(m.node, m.node);
+      }
     }
     const int room =
         s.sweep || !b_.may().sweeps || !opens_csr_sweep(b_.source.nodes, i) ? 0 : room_for_masks(group);
@@ -237,11 +215,39 @@ public:
         ++most_masks_;
     }
   }
-  // What a load makes stays: before all that a run may overwrite.
-  constexpr void emit_loaded_lines() {
-    for (int i = 0; i < N; ++i)
-      if (const int k = lines_read(b_.source.nodes, i).pattern; g_.of[i] >= 0 && k >= 0 && g_.loaded[k] != 0)
-        emit_lines(i, 0);
+  // Makes the lines that node i reads, unless they are there. They stay as long as a step reads them.
+  constexpr int emit_lines(int i, int group) {
+    const lines_of_matrix of = lines_read(b_.source.nodes, i);
+    if (!b_.may().sorts || of.pattern < 0) return -1;
+    if (lines_.empty()) lines_ = vec<int>(2 * N, -1);
+    int& made = lines_[2 * of.pattern + (of.columns ? 1 : 0)];
+    if (made >= 0) return made;
+    b_.end_sweep(group);
+    const node& v = b_.at(of.pattern);
+    const bool tiled = v.o == op::tiles, loaded = g_.loaded[of.pattern] != 0;
+    int last = loaded ? g_.groups.size() : group;
+    for (int k = 0; k < N && !loaded; ++k)
+      if (g_.of[k] > last && lines_read(b_.source.nodes, k).is(of)) last = g_.of[k];
+    step& s = begin(of.pattern);
+    s.o = op::pattern;
+    s.adjoint = b_.at(i).adjoint;
+    s.wide = b_.at(i).t == dtype::f64;
+    s.attr = (of.columns ? spmm_transposed : 0) | (tiled ? in_tiles : 0) |
+             (b_.at(v.in[1]).t == dtype::i64 ? wide_row_ends : 0);
+    s.attr2 = v.attr; // the columns of the matrix
+    for (const int k : {0, 1}) add_operand(v.in[k], v.in[k]);
+    s.loads = 2;
+    s.stores = 1;
+    made = r_.slots;
+    for (int k = 0; k < (tiled ? 5 : 3); ++k) { // of a tiled matrix then the rows and columns of its entries
+      const extent_t n = k != 1 ? nnz_of_pattern(v) : of.columns ? cols_of_pattern(v) : v.s.d[0];
+      const int until = k < 3 || loaded ? last : group;
+      b_.add_slot(b_.allocate(n, size_of(dtype::i32), until), dtype::i32, shape{1, {n}});
+      b_.count_bytes(s.adjoint, shape{1, {n}}, dtype::i32);
+    }
+    s.partials = r_.slots - made - 1;
+    ++b_.part_of(s.adjoint).steps;
+    return made;
   }
   // The step of node i, the one of its group.
   constexpr void emit(int i, int group) {

@@ -13,6 +13,7 @@
 #include "kernel_steps.hpp"
 #include "loop_steps.hpp"
 #include "plan_builder.hpp"
+#include "sparse_lines.hpp"
 
 namespace tapeless::detail {
 
@@ -108,7 +109,9 @@ public:
     place_arguments_and_results();
     place_loaded();
     find_checks();
-    kernels_.emit_loaded_lines();
+    for (int i = 0; i < N; ++i) // what a load makes stays: ahead of all that a run may overwrite
+      if (const int k = lines_read(b_.source.nodes, i).pattern; k >= 0 && g_.of[i] >= 0 && g_.loaded[k] != 0)
+        kernels_.emit_lines(i, 0);
     for (int group = 0; group < g_.groups.size(); ++group) {
       if (!may_join_sweep(group)) {
         b_.end_sweep(group);
