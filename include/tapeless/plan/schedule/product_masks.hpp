@@ -67,31 +67,47 @@ constexpr char reliance_of(const node* nodes, int i, int z, const vec<left_out>&
   const bool of_product = v.in[0] == z && (v.o == op::exp || v.o == op::expm1); // 1 and 0 where z is 0
   return is_total(v.o) || of_product ? most : relies;
 }
+// Has node i an element for each row of z, which stems from that row of its operands?
+constexpr bool is_by_row(const node* nodes, int i, const shape& rows) {
+  const node& v = nodes[i];
+  return (rule(v.o).k == kind::elementwise || v.o == op::expand || v.o == op::reshape) &&
+         squeezed(v.s) == rows;
+}
 // Does anyone need the rows of z at which node m has this value? always: see mask_facts
 template <int N, int O> constexpr bool needs_rows(const program<N, O>& p, int z, int m, left_out value,
                                                   const vec<left_out>& always) {
-  const node* const nodes = p.nodes;
-  const shape rows = squeezed(nodes[z].s);
   vec<left_out> is = always;
   vec<char> on(N, relies_not);
   is[m] = value;
   on[z] = relies_finite;
   for (int i = 0; i < N; ++i) {
     if (i == m || i == z) continue;
-    const node& v = nodes[i];
-    const kind k = rule(v.o).k;
-    const bool by_row =
-        (k == kind::elementwise || v.o == op::expand || v.o == op::reshape) && squeezed(v.s) == rows;
-    if (by_row) {
-      find_left_out(nodes, i, is);
-      on[i] = reliance_of(nodes, i, z, is, on);
+    if (is_by_row(p.nodes, i, p.nodes[z].s)) {
+      find_left_out(p.nodes, i, is);
+      on[i] = reliance_of(p.nodes, i, z, is, on);
     } else
-      for (const int x : v.in)
+      for (const int x : p.nodes[i].in)
         if (x >= 0 && on[x] != relies_not) return true;
   }
   for (int k = 0; k < O; ++k)
     if (on[p.outputs[k]] != relies_not) return true;
   return false;
+}
+// The nodes that what is made of z row by row is multiplied by or chosen with, and what those stem from.
+constexpr vec<char> beside_product(const node* nodes, int n, int z) {
+  vec<char> of_z(n, 0), beside(n, 0);
+  of_z[z] = 1;
+  for (int i = z + 1; i < n; ++i)
+    for (const int x : nodes[i].in)
+      if (x >= 0 && of_z[x] != 0 && is_by_row(nodes, i, nodes[z].s)) of_z[i] = 1;
+  for (int i = n - 1; i >= 0; --i) {
+    const op o = nodes[i].o;
+    const bool masks = of_z[i] != 0 && (o == op::where || o == op::mul || o == op::logical_and);
+    if (!masks && (beside[i] == 0 || !is_by_row(nodes, i, nodes[z].s))) continue;
+    for (const int x : nodes[i].in)
+      if (x >= 0 && of_z[x] == 0) beside[x] = 1;
+  }
+  return beside;
 }
 
 // The mask of step A x, node z in `group`; node == no_node: all rows are needed.
@@ -99,17 +115,19 @@ template <int N, int O> constexpr bool needs_rows(const program<N, O>& p, int z,
 template <int N, int O>
 constexpr row_mask mask_of_product(const program<N, O>& p, const grouping& r, const mask_facts& facts, int z,
                                    int group, const vec<int>& overwritten) {
-  if (r.loaded[z] != 0 || p.nodes[p.nodes[z].in[0]].o == op::tiles) return {};
+  const node& y = p.nodes[z];
+  if (r.loaded[z] != 0 || p.nodes[y.in[0]].o == op::tiles) return {};
+  const vec<char> beside = beside_product(p.nodes, N, z);
   for (const bool conditions : {true, false})
     for (int m = 0; m < N; ++m) {
       const node& v = p.nodes[m];
+      if (beside[m] == 0 || !(squeezed(v.s) == y.s) || conditions != (v.t == dtype::boolean) ||
+          (!conditions && v.t != y.t) || overwritten.contains(m))
+        continue;
       const bool is_there =
           v.o == op::input || (r.of[m] >= 0 && r.of[m] < group && r.stored[m] != 0 && r.last[m] >= group);
-      if (!is_there || !(squeezed(v.s) == p.nodes[z].s) || conditions != (v.t == dtype::boolean) ||
-          (!conditions && v.t != p.nodes[z].t) || overwritten.contains(m))
-        continue;
       for (const bool passes_where_zero : {false, true})
-        if ((!passes_where_zero || facts.is_tested[m] != 0) &&
+        if (is_there && (!passes_where_zero || facts.is_tested[m] != 0) &&
             !needs_rows(p, z, m, passes_where_zero ? left_out::nonzero : left_out::zero, facts.always))
           return {m, passes_where_zero};
     }
