@@ -128,9 +128,9 @@ TEST_CASE("cuda: the gradients of masked least squares in x and in the matrix ar
 TEST_CASE("cuda: rows of A x that a mask leaves out are skipped, if nobody needs them") {
   constexpr auto masks = []<class F>(F) {
     constexpr const auto& plan = tl::detail::planned_for<false, device, F, A, in_columns, in_rows>::value;
-    int n = 0;
-    for (int i = 0; i < plan.steps; ++i) n += plan.step_[i].masks;
-    return n;
+    int count = 0;
+    for (int i = 0; i < plan.steps; ++i) count += plan.step_[i].masks;
+    return count;
   };
   const auto gradient_of = []<class F>(F) { return tl::value_and_grad<1>(loss_of<F>{}); };
   const auto chosen = gradient_of([](auto z, auto r) { return tl::where(r > 0.0, log(z), 0.0f); });

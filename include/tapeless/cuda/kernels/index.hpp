@@ -36,15 +36,15 @@ template <class T> struct scatter_add_kernel {
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(items, [this](count_t e) {
       const count_t i = e % inner, row = e / inner, o = row / n, k = row % n;
-      const T* const from = y + static_cast<index_t>(o) * count * inner + i;
+      const index_t first = static_cast<index_t>(o) * count * inner + i;
       long_sum<T> sum;
       if (base != nullptr) sum.add(base[e]);
       if (sorted != nullptr)
         for (count_t p = k == 0 ? 0 : end[k - 1]; p < end[k]; ++p)
-          sum.add(from[static_cast<index_t>(sorted[p]) * inner]);
+          sum.add(y[first + static_cast<index_t>(sorted[p]) * inner]);
       else
         for (count_t j = 0; j < count; ++j)
-          if (at[j] == static_cast<std::int32_t>(k)) sum.add(from[static_cast<index_t>(j) * inner]);
+          if (at[j] == static_cast<std::int32_t>(k)) sum.add(y[first + static_cast<index_t>(j) * inner]);
       x[e] = sum.value();
     });
   }
