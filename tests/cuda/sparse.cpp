@@ -5,6 +5,8 @@
 // checks; here are the lines that products read: made at a load, or in each run, of matrices of many shapes.
 #include <support/both_back_ends.hpp>
 
+#include <tapeless/run/csr_tiled.hpp>
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -211,13 +213,16 @@ TEST_CASE("cuda: a load makes the lines of a matrix, once for many runs") {
   static_assert(plan.step_[0].o == tl::detail::op::pattern && plan.step_[0].at_load);
   constexpr const auto& in_runs =
       tl::detail::planned_for<false, device, F, fixed, of_columns, of_rows>::value;
-  const auto count = [](const auto& p) {
-    int lines = 0;
-    for (int i = 0; i < p.steps; ++i) lines += p.step_[i].o == tl::detail::op::pattern ? 1 : 0;
-    return lines;
+  const auto count = [](const auto& p, tl::detail::op o) {
+    int steps = 0;
+    for (int i = 0; i < p.steps; ++i) steps += p.step_[i].o == o ? 1 : 0;
+    return steps;
   };
-  CHECK(count(plan) == 1);
-  CHECK(count(in_runs) == 1);
+  CHECK(count(plan, tl::detail::op::pattern) == 1);
+  CHECK(count(plan, tl::detail::op::gather) == 1); // the values in the order of columns
+  CHECK(plan.step_[1].at_load);
+  CHECK(count(in_runs, tl::detail::op::pattern) == 1);
+  CHECK(count(in_runs, tl::detail::op::gather) == 0);
 
   tl::owned<fixed> a;
   tl::owned<of_columns> x;
@@ -242,6 +247,29 @@ TEST_CASE("cuda: a load makes the lines of a matrix, once for many runs") {
     auto& host = both.on_host();
     CHECK(difference_of(host(*a, *x, *r), loaded(*x, *r)) < 1e-6);
   }
+}
+TEST_CASE("cuda: a load makes the lines of a tiled matrix") {
+  using rows = tl::csr<double, 29, 31, 120>;
+  using tiles = tl::csr<double, 29, 31, 120, tl::tiled>;
+  using of_columns = tl::tensor<double, 31>;
+  using of_rows = tl::tensor<double, 29>;
+  const auto f = [](auto a, auto x, auto r) {
+    return std::tuple{matmul(a, x), matmul(transpose(a), r), tl::sampled_matmul(a, r, x).values()};
+  };
+  tl::owned<rows> a;
+  tl::owned<of_columns> x;
+  tl::owned<of_rows> r;
+  std::int64_t left = 120;
+  set_pattern(*a, [&](std::int64_t i, std::int64_t j) {
+    return left > 0 && ((i * 5 + j * 3) % 7 == 0 || i * 31 + j + left >= 29 * 31) && left-- > 0;
+  });
+  fill(a->values(), 1);
+  fill(*x, 2);
+  fill(*r, 3);
+  const auto tiled = tl::csr_tiled(*a);
+  both_back_ends<decltype(f), tiles, of_columns, of_rows> both;
+  auto loaded = both.on_device().load(*tiled);
+  CHECK(difference_of(both.on_host()(*tiled, *x, *r), loaded(*x, *r)) < 1e-14);
 }
 TEST_CASE("cuda: a dense column is summed with small errors, in one order") {
   using fixed = tl::csr<float, 200000, 2, 200000>;

@@ -43,15 +43,25 @@ template <int N, int O> class kernel_steps {
   }
 
   // ---- lines of sparse matrices, for a back end that reads these
+  // 2 * pattern + (columns ? 1 : 0) -> the first slot that its step has made: crosses, ends, entries
+  vec<int> lines_;
   vec<int>
-      lines_; // 2 * pattern + (columns ? 1 : 0) -> the first slot that its step has made: crosses, ends, entries
-  // Step s has its operands. It reads lines, if they are made, instead of its first pattern; their entries come last.
-  constexpr void read_lines(step& s, int made) {
+      sorted_; // 2 * values -> the slot of the same in the order of columns; behind it the pattern these are of
+  // Step s of node i has its operands. Lines that are made come instead of its first pattern, and their entries last; or none,
+  // where the values are in their order.
+  constexpr void read_lines(step& s, int i, int made) {
     if (made < 0) return;
+    const node& v = b_.at(i);
+    for (const int k : {0, 1}) r_.slot_[s.slot0 + k] = r_.slot_[made + k];
+    if (v.o == op::spmm && (v.attr & spmm_transposed) != 0 && v.in[1] >= 0 && !sorted_.empty() &&
+        sorted_[2 * v.in[1] + 1] == v.in[0]) {
+      r_.slot_[s.slot0 + 2] = r_.slot_[sorted_[2 * v.in[1]]];
+      s.attr &= ~wide_row_ends;
+      return;
+    }
     s.attr |= in_lines;
     ++s.loads;
-    ++r_.slots;
-    for (const int k : {0, 1, 2}) r_.slot_[k < 2 ? s.slot0 + k : r_.slots - 1] = r_.slot_[made + k];
+    r_.slot_[r_.slots++] = r_.slot_[made + 2];
   }
 
   // ---- steps of sparse matrices
@@ -82,7 +92,7 @@ template <int N, int O> class kernel_steps {
       if (v.in[k] >= 0) add(v.in[k], k == of_rows);
     s.loads = r_.slots - s.slot0;
     s.stores = 1;
-    read_lines(s, lines);
+    read_lines(s, i, lines);
     add(i, makes_rows(v));
     join(s, group, b_.open_sweep.takes_product(b_.source.nodes, i, r_.steps - 1));
     s.partial0 = r_.slots;
@@ -194,7 +204,7 @@ template <int N, int O> class kernel_steps {
         for (const int k : b_.at(x).in) load_pattern(k);
       else load(x);
     }
-    read_lines(s, lines);
+    read_lines(s, i, lines);
     add_operand(i, i);
     s.stores = 1;
     s.wide = v.t == dtype::f64 || r_.slot_[s.slot0].t == dtype::f64;
@@ -248,6 +258,28 @@ public:
     s.partials = r_.slots - made - 1;
     ++b_.part_of(s.adjoint).steps;
     return made;
+  }
+  // What a load makes for node i: lines, and in their order the values, if these are loaded as they are.
+  constexpr void emit_at_load(int i) {
+    const lines_of_matrix of = lines_read(b_.source.nodes, i);
+    if (of.pattern < 0 || g_.of[i] < 0 || g_.loaded[of.pattern] == 0) return;
+    const int made = emit_lines(i, 0), x = b_.at(i).in[1];
+    if (made < 0 || !of.columns || b_.at(i).o != op::spmm || x < 0 || b_.at(x).o != op::input ||
+        g_.loaded[x] == 0 || numel(b_.at(x).s) > most_selected)
+      return;
+    if (sorted_.empty()) sorted_ = vec<int>(2 * N, -1);
+    if (sorted_[2 * x] >= 0) return;
+    step& s = begin(x);
+    s.o = op::gather;
+    s.attr = 0; // the axis
+    s.loads = 2;
+    s.stores = 1;
+    add_operand(x, x);
+    r_.slot_[r_.slots++] = r_.slot_[made + 2];
+    sorted_[2 * x] = r_.slots;
+    sorted_[2 * x + 1] = of.pattern;
+    b_.add_slot(b_.allocate(b_.at(x), g_.groups.size()), b_.at(x).t, b_.at(x).s);
+    ++b_.part_of(s.adjoint).steps;
   }
   // The step of node i, the one of its group.
   constexpr void emit(int i, int group) {

@@ -13,7 +13,6 @@
 #include "kernel_steps.hpp"
 #include "loop_steps.hpp"
 #include "plan_builder.hpp"
-#include "sparse_lines.hpp"
 
 namespace tapeless::detail {
 
@@ -109,9 +108,7 @@ public:
     place_arguments_and_results();
     place_loaded();
     find_checks();
-    for (int i = 0; i < N; ++i) // what a load makes stays: ahead of all that a run may overwrite
-      if (const int k = lines_read(b_.source.nodes, i).pattern; k >= 0 && g_.of[i] >= 0 && g_.loaded[k] != 0)
-        kernels_.emit_lines(i, 0);
+    for (int i = 0; i < N; ++i) kernels_.emit_at_load(i); // it stays: ahead of all that a run may overwrite
     for (int group = 0; group < g_.groups.size(); ++group) {
       if (!may_join_sweep(group)) {
         b_.end_sweep(group);
