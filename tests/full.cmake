@@ -164,11 +164,12 @@ foreach(law IN ITEMS layer_norm select shape)
   tapeless_slow_program(plain.${law} laws/${law}.cpp laws/laws.cpp FLAGS -include
     "${CMAKE_CURRENT_SOURCE_DIR}/support/plain_backend.hpp")
 endforeach()
-# Laws on the emulated device, three each day
-set(emulated_laws conv conv_nd conv_transpose  elementwise functions pool  index matmul select  cumsum reduce shape)
+# Laws on the emulated device, four each day
+set(emulated_laws conv conv_nd conv_transpose sparse  elementwise functions pool sparse_dense  index matmul select sparse_forms
+    cumsum reduce shape sparse_named)
 string(TIMESTAMP day "%j" UTC)
-math(EXPR first "3 * (1${day} % 4)")
-list(SUBLIST emulated_laws ${first} 3 emulated_laws)
+math(EXPR first "4 * (1${day} % 4)")
+list(SUBLIST emulated_laws ${first} 4 emulated_laws)
 foreach(law IN LISTS emulated_laws)
   tapeless_slow_program(emulated.${law} laws/${law}.cpp laws/laws.cpp FLAGS -include
     "${CMAKE_CURRENT_SOURCE_DIR}/support/emulated_backend.hpp")

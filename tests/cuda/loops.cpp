@@ -3,8 +3,7 @@
 
 // Loops on the emulated device compute what the CPU does. The laws of all ops run there among the slow checks; here are
 // what is the device's own: sums over several sets of axes, split terms, and what a launch can count.
-#include <support/emulated_backend.hpp>
-#include <support/random.hpp>
+#include <support/both_back_ends.hpp>
 
 #include <doctest/doctest.h>
 
@@ -12,61 +11,15 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <tuple>
-#include <type_traits>
-#include <vector>
 
 namespace tl = tapeless;
 namespace cuda = tapeless::cuda;
 
 namespace {
 
-using device = cuda::backend<cuda::emulated_device>;
-static_assert(tl::detail::backend<device>);
+using cuda_tests::both_back_ends, cuda_tests::device, cuda_tests::fill;
 
-template <class Backend, class F, class... A> using bound_on = tl::detail::bound<Backend, false, F, A...>;
-template <class F, class... A> class both_back_ends {
-  using host = tl::detail::backend_for<tl::host>::type;
-  bound_on<host, F, A...> host_;
-  bound_on<device, F, A...> device_;
-
-public:
-  template <class... Option> explicit both_back_ends(Option... option)
-      : host_(option...), device_(option...) {}
-  // The largest difference, as a part of the largest element of a leaf.
-  double difference(const A&... a) {
-    std::vector<std::vector<double>> x, y;
-    const auto copy_to = [](auto& to) {
-      return [&to](const auto& leaf) { to.emplace_back(leaf.begin(), leaf.end()); };
-    };
-    const auto of_host = host_(a...), of_device = device_(a...);
-    tl::detail::for_each_leaf(of_host, copy_to(x));
-    tl::detail::for_each_leaf(of_device, copy_to(y));
-    REQUIRE(x.size() == y.size());
-    double worst = 0;
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      REQUIRE(x[k].size() == y[k].size());
-      double largest = 1e-30, most = 0;
-      for (std::size_t i = 0; i < x[k].size(); ++i) {
-        if (std::isfinite(x[k][i])) largest = std::fmax(largest, std::fabs(x[k][i]));
-        if (x[k][i] == y[k][i] || (std::isnan(x[k][i]) && std::isnan(y[k][i]))) continue;
-        if (std::isnan(x[k][i]) || std::isnan(y[k][i])) return std::numeric_limits<double>::infinity();
-        most = std::fmax(most, std::fabs(x[k][i] - y[k][i]));
-      }
-      worst = std::fmax(worst, most / largest);
-    }
-    return worst;
-  }
-};
-template <class Tree> void fill(const Tree& tree, std::uint64_t seed) {
-  support::splitmix64 random(seed);
-  tl::detail::for_each_leaf(tree, [&](const auto& leaf) {
-    for (auto& e : leaf)
-      e = static_cast<std::remove_reference_t<decltype(e)>>(static_cast<double>(random.below(2001)) / 1000 -
-                                                            1);
-  });
-}
 // f on the two back ends for each n
 template <class X, class F> double worst_of(F, std::initializer_list<std::int64_t> sizes) {
   both_back_ends<F, X> both(tl::dim<'n'>{std::max(sizes)});

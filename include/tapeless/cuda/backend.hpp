@@ -20,6 +20,8 @@
 #include "exec/launch.hpp"
 #include "exec/loop_step.hpp"
 #include "exec/select.hpp"
+#include "exec/sort.hpp"
+#include "exec/sparse.hpp"
 #include "on.hpp" // IWYU pragma: export
 
 namespace tapeless { namespace cuda {
@@ -33,15 +35,22 @@ template <class Device> struct backend {
   using space = cuda_space;
   using cost_model = cuda::cost_model;
   // Values have buffers: nothing passes through them in pieces.
-  static constexpr detail::plan_rules rules{
-      .layouts = false, .sweeps = false, .epilogues = false, .chunks = 0, .host_counts = false};
+  static constexpr detail::plan_rules rules{.layouts = false,
+                                            .sweeps = false,
+                                            .epilogues = false,
+                                            .chunks = 0,
+                                            .sorts = true,
+                                            .host_counts = false};
   template <const auto& P> using frame_type = frame<P>;
 
   template <const auto& P> static constexpr scratch_need scratch() {
     scratch_need r;
     for (int i = 0; i < P.steps; ++i) {
       const detail::step& s = P.step_[i];
-      const extent_t n = s.fused ? partial_bytes(s) : s.o == detail::op::select ? scratch_of_select : 0;
+      const extent_t n = s.fused                                                        ? partial_bytes(s)
+                         : s.o == detail::op::select                                    ? scratch_of_select
+                         : s.o == detail::op::pattern || s.o == detail::op::scatter_add ? scratch_of_sort
+                                                                                        : 0;
       if (n > r.shared) r.shared = n;
     }
     r.packed = detail::aligned(P.counted * extent_t{sizeof(index_t)}); // frame::count
@@ -82,7 +91,9 @@ private:
         "flip or transpose them, select among them or take their argmax; or select a static number, top_k<64>");
     if constexpr (s.fused) loop_step<P, I>::run(device, f);
     else {
-      using T = decltype(zero_of<P.slot_[s.slot0].t>());
+      // The first operand of a sparse op is a pattern.
+      constexpr dtype type = !is_sparse(s.o) ? P.slot_[s.slot0].t : s.wide ? dtype::f64 : dtype::f32;
+      using T = decltype(zero_of<type>());
       constexpr int counts =
           s.o == detail::op::select ? counted_name<P>(P.slot_[s.slot0 + s.loads].s.d[0]) : -1;
       index_t* const count = counts < 0 ? nullptr : f.count + counts;
@@ -90,6 +101,11 @@ private:
           device, kernel_call<T>{{P.step_[I], f.slot + s.slot0}, f.context->names, f.shared, count});
       if constexpr (counts >= 0) device.tell(count, f.context->names, P.count[counts].name);
     }
+  }
+  static constexpr bool is_sparse(detail::op o) {
+    using detail::op;
+    return o == op::pattern || o == op::spmm || o == op::sddmm || o == op::sparse_solve || o == op::spgemm ||
+           o == op::entries_of || o == op::dense_of;
   }
   template <dtype Type> static constexpr auto zero_of() {
     if constexpr (Type == dtype::f32) return float{};

@@ -20,6 +20,9 @@ inline constexpr std::uint64_t in_lower_triangle = 8, in_upper_triangle = 16, of
 inline constexpr std::uint64_t in_tiles = 64; // the matrix is tiled
 // of a step A^T C: C is zero outside selected rows
 inline constexpr std::uint64_t skips_zero_rows = 128;
+// of a step of any sparse op: it reads lines (plan_rules::sorts); of a product or lines: the row ends are int64; of a product
+// with a mask: it is bool
+inline constexpr std::uint64_t in_lines = 256, wide_row_ends = 512, bool_mask = 1024;
 
 // The columns and row_end of a as one operand: attr is cols, attr2 nnz, the extent the number of rows.
 template <class A> constexpr int pattern_of(graph& g, const A& a) {

@@ -9,6 +9,8 @@
 //   block.each(n, f)                             f(i) for i in [0, n), each by one thread of the grid
 //   block.groups<G, R>(n, each, combine, end)    for i in [0, n), each by a group of G threads, neighbours in a warp:
 //                                                r = each(i, lane) of all lanes, combined as a tree; end(i, r) by one lane
+//   block.chains<G, R>(n, steps, each, combine, end)   the same of each(i, step, lane) and end(i, step, r), for one step after
+//                                                another: a step sees what the steps of its i before it have written
 //   block.add(p, n)                              *p += n, of integers: in any order the same
 // The order of a combination depends on G alone: sums have the same bits on each device, and on the host but for functions
 // and contraction.
@@ -52,6 +54,13 @@ struct host_block {
         end(static_cast<count_t>(i), r[0]);
       }
   }
+  template <int G, class R, class Each, class Combine, class End>
+  void chains(count_t n, count_t steps, Each&& each, Combine&& combine, End&& end) const {
+    for (count_t step = 0; step < steps; ++step)
+      groups<G, R>(
+          n, [&](count_t i, count_t lane) { return each(i, step, lane); }, combine,
+          [&](count_t i, const R& r) { end(i, step, r); });
+  }
   void add(count_t* p, count_t n) const { *p += n; }
 };
 
@@ -80,6 +89,16 @@ struct device_block {
       if constexpr (G > 1)
         for (int d = G / 2; d > 0; d /= 2) combine(r, from_lane(r, d));
       if (mine && lane == 0) end(first + g, r);
+    }
+  }
+  template <int G, class R, class Each, class Combine, class End>
+  __device__ __forceinline__ void chains(count_t n, count_t steps, Each&& each, Combine&& combine,
+                                         End&& end) const {
+    for (count_t step = 0; step < steps; ++step) {
+      groups<G, R>(
+          n, [&](count_t i, count_t lane) { return each(i, step, lane); }, combine,
+          [&](count_t i, const R& r) { end(i, step, r); });
+      __syncwarp();
     }
   }
   __device__ __forceinline__ void add(count_t* p, count_t n) const { atomicAdd(p, n); }

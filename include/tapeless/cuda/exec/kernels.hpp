@@ -17,6 +17,7 @@
 #include "../kernels/shape.hpp"
 #include "../kernels/unfold.hpp"
 #include "launch.hpp"
+#include "sort.hpp"
 
 namespace tapeless::cuda {
 
@@ -52,9 +53,14 @@ template <> struct kernel_for<detail::op::gather> {
 };
 template <> struct kernel_for<detail::op::scatter_add> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
-    const shape &x = c.result(), &at = c.operand(1);
+    const shape& x = c.result();
+    const count_t n = counted(elements_of(c.operand(1))), rows = c.axis_of(x);
+    const auto made = [&c](int k) { return static_cast<count_t*>(c.slot[c.step.loads + k].data()); };
+    const bool sorts = c.step.partials > 0; // else there are few indices
+    if (sorts) sort_positions(device, c.scratch, c.index(1), n, rows, made(1), made(2), made(3));
     device.launch(scatter_add_kernel<T>{c.in(0), c.index(1), c.step.loads > 2 ? c.in(2) : nullptr, c.out(),
-                                        c.results(), c.axis_of(x), counted(elements_of(at)), c.after(x)},
+                                        sorts ? made(1) : nullptr, sorts ? made(3) : nullptr, c.results(),
+                                        rows, n, c.after(x)},
                   c.results());
   }
 };

@@ -25,21 +25,27 @@ template <class T> struct gather_kernel {
 };
 
 // x[o, k, i] = base[o, k, i] + sum of y[o, j, i] over at[j] == k, in the order of j
-// base: nullptr for zeros; it may be x. A thread an element of x, which looks at each at[j].
+// base: nullptr for zeros; it may be x. A thread an element of x. sorted: the j by their rows, end: where each row ends
+// (sort.hpp); nullptr: a thread looks at each at[j].
 template <class T> struct scatter_add_kernel {
   const T* y;
   const std::int32_t* at;
   const T* base;
   T* x;
+  const count_t *sorted, *end;
   count_t items, n, count, inner;
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(items, [this](count_t e) {
-      const count_t i = e % inner, row = e / inner, o = row / n;
-      const auto k = static_cast<std::int32_t>(row % n);
+      const count_t i = e % inner, row = e / inner, o = row / n, k = row % n;
+      const index_t first = static_cast<index_t>(o) * count * inner + i;
       long_sum<T> sum;
       if (base != nullptr) sum.add(base[e]);
-      for (count_t j = 0; j < count; ++j)
-        if (at[j] == k) sum.add(y[(static_cast<index_t>(o) * count + j) * inner + i]);
+      if (sorted != nullptr)
+        for (count_t p = k == 0 ? 0 : end[k - 1]; p < end[k]; ++p)
+          sum.add(y[first + static_cast<index_t>(sorted[p]) * inner]);
+      else
+        for (count_t j = 0; j < count; ++j)
+          if (at[j] == static_cast<std::int32_t>(k)) sum.add(y[first + static_cast<index_t>(j) * inner]);
       x[e] = sum.value();
     });
   }

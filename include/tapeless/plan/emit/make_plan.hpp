@@ -108,6 +108,7 @@ public:
     place_arguments_and_results();
     place_loaded();
     find_checks();
+    for (int i = 0; i < N; ++i) kernels_.emit_at_load(i); // it stays: ahead of all that a run may overwrite
     for (int group = 0; group < g_.groups.size(); ++group) {
       if (!may_join_sweep(group)) {
         b_.end_sweep(group);

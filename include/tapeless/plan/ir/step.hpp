@@ -17,6 +17,7 @@ struct plan_rules {
   bool sweeps = true;    // steps that pass some rows at a time: loops, batch tiles, CSR sweeps
   bool epilogues = true; // a loop after every few rows of a matmul or convolution
   extent_t chunks = 16;  // of a fused step, each with partial results; 0: the back end keeps these elsewhere
+  bool sorts = false;    // columns of sparse matrices, by a step op::pattern; indices of a scatter_add
   bool host_counts =
       true; // the host knows how many rows a selection has before the next step; else they come first in loops
 };
@@ -84,7 +85,8 @@ struct step {
   int partial0 = 0; // slots of partial results, one for each store that has them
   int partials = 0;
   int carries = 0; // slots behind them, one for each store that carries: chains, and what high sums have lost
-  // first step of a CSR sweep: slots from slot0 + mask on of its masks. It visits the rows that all masks let pass.
+  // first step of a CSR sweep: slots from slot0 + mask on of its masks. It visits the rows that all masks let pass. Without
+  // sweeps: a product A x; in other rows it is 0
   int mask = 0, masks = 0;
   unsigned passes_where_zero = 0; // bit k: mask k lets rows pass where it is 0, not where it is not
   int axes = 0; // fused: loop axes, collapsed; a convolution or pool in batch tiles: images and the rest

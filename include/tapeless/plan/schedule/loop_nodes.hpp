@@ -27,14 +27,14 @@ constexpr bool is_reorder(const node* nodes, int x) {
 constexpr bool fuses(op o) { return rule(o).k == kind::elementwise || rule(o).k == kind::reduction; }
 
 // The nodes that depend on the first `leaves` leaves of the arguments alone. They are computed when these are loaded, not
-// in each run. They have static extents and are no results.
+// in each run. They have static extents and are no results, but for the pattern of a matrix, which is not computed.
 template <int N, int O>
 constexpr vec<char> of_loaded(const program<N, O>& p, const vec<char>& is_output, int leaves) {
   vec<char> r(N, 0);
   if (leaves == 0) return r;
   for (int i = 0; i < N; ++i) {
     const node& v = p.nodes[i];
-    bool all = is_output[i] == 0 && is_static(numel(v.s)) && v.o != op::extent &&
+    bool all = (is_output[i] == 0 || is_pattern_leaf(v)) && is_static(numel(v.s)) && v.o != op::extent &&
                (v.o != op::input || v.attr < static_cast<std::uint64_t>(leaves));
     for (const int x : v.in) all = all && (x < 0 || r[x] != 0);
     r[i] = all ? 1 : 0;
