@@ -27,7 +27,8 @@ template <const auto& P, int First, int Count> void list_steps(const kernel_list
   if constexpr (Count <= 64)
     [&]<int... I>(std::integer_sequence<int, I...>) {
       using listing = backend<kernel_list>;
-      ((listing::template load_step<P, First + I>(list, f), listing::template run_step<P, First + I>(list, f)),
+      ((listing::template load_step<P, First + I>(list, f),
+        listing::template run_step<P, First + I>(list, f)),
        ...);
     }(std::make_integer_sequence<int, Count>{});
   else {
@@ -39,7 +40,8 @@ template <const auto& P, int First, int Count> void list_steps(const kernel_list
 template <const auto& P> constexpr int most_places() {
   int n = 1;
   const auto count = [&](const detail::location& l) {
-    if ((l.where == detail::place::input || l.where == detail::place::result) && l.index >= n) n = l.index + 1;
+    if ((l.where == detail::place::input || l.where == detail::place::result) && l.index >= n)
+      n = l.index + 1;
   };
   for (int k = 0; k < P.slots; ++k) count(P.slot_[k].at);
   return n;

@@ -85,7 +85,8 @@ struct device_block {
   __device__ __forceinline__ void add(count_t* p, count_t n) const { atomicAdd(p, n); }
 };
 // __grid_constant__: members stay where the launch has put them, without a copy in local memory.
-template <class Kernel> __global__ void __launch_bounds__(block_threads) run_kernel(const __grid_constant__ Kernel k) {
+template <class Kernel> __global__ void __launch_bounds__(block_threads)
+    run_kernel(const __grid_constant__ Kernel k) {
   k(device_block{});
 }
 #endif

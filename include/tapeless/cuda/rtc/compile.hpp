@@ -29,11 +29,11 @@ struct compile_report {
 // The whole text, with its own integers in the place of <cstdint>.
 inline const std::string& whole_kernel_text() {
   static const std::string text = [] {
-    std::string r = "namespace std { using int8_t = signed char; using int16_t = short; using int32_t = int; "
-                    "using int64_t = long long; using uint8_t = unsigned char; using uint16_t = unsigned short; "
-                    "using uint32_t = unsigned; using uint64_t = unsigned long long; }\n";
-    for (const header_text& h : kernel_text)
-      ((((r += "#line 1 \"") += h.name) += "\"\n") += h.text) += '\n';
+    std::string r =
+        "namespace std { using int8_t = signed char; using int16_t = short; using int32_t = int; "
+        "using int64_t = long long; using uint8_t = unsigned char; using uint16_t = unsigned short; "
+        "using uint32_t = unsigned; using uint64_t = unsigned long long; }\n";
+    for (const header_text& h : kernel_text) ((((r += "#line 1 \"") += h.name) += "\"\n") += h.text) += '\n';
     return r;
   }();
   return text;
@@ -80,11 +80,13 @@ inline kernel_binary compile(const nvrtc& compiler, const std::string& name, con
     std::string log = compiler.name() + "\n" + name + "\n";
     for (const std::string& o : options) log += o + '\n';
     log += compiler.get(compiler.log_size, compiler.log, p);
-    throw error("bind", "NVRTC", s,
-                std::string(compiler.text_of_status(s)) + " for " + arch + "; the log is in " + write_log(log));
+    throw error(
+        "bind", "NVRTC", s,
+        std::string(compiler.text_of_status(s)) + " for " + arch + "; the log is in " + write_log(log));
   }
   if (report != nullptr)
-    *report = {compiler.get(compiler.log_size, compiler.log, p), compiler.get(compiler.ptx_size, compiler.ptx, p)};
+    *report = {compiler.get(compiler.log_size, compiler.log, p),
+               compiler.get(compiler.ptx_size, compiler.ptx, p)};
   const char* lowered = nullptr;
   compiler.check(compiler.lowered_name(p, name.c_str(), &lowered), "nvrtcGetLoweredName");
   return {compiler.name(), lowered, compiler.get(compiler.cubin_size, compiler.cubin, p)};

@@ -55,8 +55,9 @@ template <class K> struct kernel_class {
 };
 template <template <class...> class K, class T, class... X> struct kernel_class<K<T, X...>> {
   static std::string name() {
-    static_assert(element_name<T> != nullptr && ((element_name<X> != nullptr) && ...),
-                  "tapeless: cuda: the template arguments of a kernel have a line in cuda/rtc/kernel_name.hpp");
+    static_assert(
+        element_name<T> != nullptr && ((element_name<X> != nullptr) && ...),
+        "tapeless: cuda: the template arguments of a kernel have a line in cuda/rtc/kernel_name.hpp");
     std::string s = template_name<K>() + '<' + element_name<T>;
     ((s += ',', s += element_name<X>), ...);
     return s + '>';
