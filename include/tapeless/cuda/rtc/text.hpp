@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Made by tools/kernel_text: the headers of kernels, each after those that it includes. The test cuda.kernel_text
-// compares.
+// Made by tools/kernel_text: the headers of kernels, each after those that it includes. The test kernel_text compares.
 #pragma once
 
 namespace tapeless::cuda {
