@@ -192,14 +192,20 @@ list(FILTER workloads EXCLUDE REGEX "/sparse\\.cpp$")
 tapeless_slow_program(workload_kernels cuda/full/workload_kernels.cpp ${workloads} FLAGS -include
   "${CMAKE_CURRENT_SOURCE_DIR}/support/emulated_backend.hpp" "-I${bench}")
 tapeless_notes_kernels(workload_kernels TAPELESS_KERNELS_ONLY=1)
-# They compile for the device: nothing is spilled, nothing traps
+# They compile for that device and, every other day, for an older or a newer one: see support::fault_of
 add_executable(full_compile_kernels EXCLUDE_FROM_ALL cuda/full/compile_kernels.cpp)
 target_link_libraries(full_compile_kernels PRIVATE tapeless::tapeless ${CMAKE_DL_LIBS})
 target_include_directories(full_compile_kernels PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
 list(APPEND slow_programs full_compile_kernels)
-tapeless_full_test(kernels.laws full_compile_kernels sm_90 0 ${files_of_laws})
-tapeless_full_test(kernels.workloads full_compile_kernels sm_90 64 "${kernel_names}/workload_kernels")
-set_tests_properties(full.kernels.laws full.kernels.workloads PROPERTIES FIXTURES_REQUIRED kernel_names SKIP_RETURN_CODE 77)
+math(EXPR first "1${day} % 2")
+set(other_device sm_80 sm_120)
+list(GET other_device ${first} other_device)
+foreach(device IN ITEMS sm_90 ${other_device})
+  tapeless_full_test(kernels.laws.${device} full_compile_kernels ${device} 0 ${files_of_laws})
+  tapeless_full_test(kernels.workloads.${device} full_compile_kernels ${device} 64 "${kernel_names}/workload_kernels")
+  set_tests_properties(full.kernels.laws.${device} full.kernels.workloads.${device} PROPERTIES
+    FIXTURES_REQUIRED kernel_names SKIP_RETURN_CODE 77)
+endforeach()
 tapeless_full_test(slow_programs.build "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}" --target ${slow_programs})
 set_tests_properties(full.slow_programs.build PROPERTIES FIXTURES_SETUP slow_programs)
 

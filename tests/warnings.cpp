@@ -4,6 +4,8 @@
 // A program that instantiates much: compiled with the warnings that users have, -Wconversion among them.
 #include <tapeless/cuda/backend.hpp>
 #include <tapeless/cuda/emulated.hpp>
+#include <tapeless/cuda/program_kernels.hpp>
+#include <tapeless/cuda/rtc/kernel_store.hpp>
 #include <tapeless/interop/eigen.hpp>
 #include <tapeless/io/matrix_market.hpp>
 #include <tapeless/io/npz.hpp>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// The kernels of a program are known without a device, and the device's compiler takes them: nothing is spilled, nothing traps,
-// loops of floats have 64 registers at most. full.kernels compiles those of the laws, the workloads and the examples.
+// The kernels of a program are known without a device, and the device's compiler takes them: without a trap, loops of floats
+// without spills and with 64 registers at most. full.kernels compiles those of the laws and the workloads.
 #include <support/kernel_facts.hpp>
 #include <support/noting_device.hpp>
 
@@ -151,14 +151,15 @@ TEST_CASE("a trap, a warning, a stack and too many registers are seen") {
   CHECK(fault("sign").find(" a warning;") != std::string::npos);
   CHECK(fault("spill").find(" bytes of stack;") != std::string::npos);
   CHECK(fault("missing").find("the log is in ") != std::string::npos);
-  const support::kernel_facts wide{
-      .name = run + "tapeless::cuda::loop_kernel<tapeless::cuda::words<0x201ull>,1>>",
-      .error = "",
-      .registers = 65,
-      .spilled_bytes = 0,
-      .stack_bytes = 0,
-      .traps = false,
-      .warns = false};
+  support::kernel_facts wide;
+  wide.name = run + "tapeless::cuda::loop_kernel<tapeless::cuda::words<0x201ull>,1>>";
+  wide.registers = 65;
+  wide.spilled_bytes = wide.stack_bytes = 0;
+  wide.traps = wide.warns = false;
   CHECK(support::fault_of(wide, 64) != "");
   CHECK(support::fault_of(wide, 65) == "");
+  wide.spilled_bytes = 8;
+  CHECK(support::fault_of(wide, 65) != "");
+  wide.name = run + "tapeless::cuda::loop_kernel<tapeless::cuda::words<0x1000000000201ull>,1>>"; // of doubles
+  CHECK(support::fault_of(wide, 64) == "");
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// compile_kernels ARCH MOST_REGISTERS FILE...: compiles the kernels that the files name, a line each. It fails where one spills,
-// has a stack or a trap, or is a loop of floats with more registers than MOST_REGISTERS, unless that is 0. It prints how many
-// kernels there are of each number of registers. Ends with 77 where there is no compiler.
+// compile_kernels ARCH MOST_REGISTERS FILE...: compiles the kernels that the files name, a line each. It fails where one is not
+// as support::fault_of wants it. It prints how many kernels there are of each number of registers. Ends with 77 where there is
+// no compiler.
 #include <support/kernel_facts.hpp>
 
 #include <cstdio>
