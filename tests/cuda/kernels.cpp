@@ -12,10 +12,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -72,6 +74,30 @@ constexpr auto hard = [](auto w, auto x, auto y) {
 constexpr auto network = [](auto w, auto x, auto y) {
   const auto h = tl::layer_norm<1>(tl::sigmoid(tl::matmul(x, w)), tl::sum<0>(w), tl::max<0>(w));
   return tl::mean(tl::softmax_cross_entropy(tl::softplus(h), y)) + 0.01f * tl::sum(tl::square(w));
+};
+
+// The text of a custom op is what the host compiles.
+#define TEXT_OF(...) #__VA_ARGS__
+#define SOFTPLUS                              \
+  {                                           \
+    const T e = exp(x < 0 ? x : -x);          \
+    return (x < 0 ? T(0) : x) + log1p(e) * y; \
+  }
+#define TEXT(BODY) TEXT_OF(BODY)
+struct scaled_softplus {
+  template <class T> static T primal(T x, T y) {
+    using std::exp, std::log1p;
+    SOFTPLUS
+  }
+  static constexpr auto vjp(auto x, auto y, auto, auto z_bar) {
+    return std::tuple{z_bar * tl::sigmoid(x), z_bar * y};
+  }
+  static constexpr const char* device = TEXT(SOFTPLUS);
+};
+struct cube {
+  template <class T> static T primal(T x) { return x * x * x; }
+  static constexpr auto vjp(auto x, auto, auto y_bar) { return y_bar * x; }
+  static constexpr const char* device = "return x *\n x * x;";
 };
 
 template <class F> names listed(const F&) { return cuda::program_kernels<F, weights, rows, labels>(); }
@@ -131,6 +157,21 @@ TEST_CASE("the loops of programs compile") {
   check_kernels(listed(tl::value_and_grad<0>(classifier)), 64);
   check_kernels(listed(tl::value_and_grad<0>(hard)), 64);
   check_kernels(listed(tl::value_and_grad<0>(network)), 64);
+}
+TEST_CASE("a custom op of elements is compiled from its text") {
+  const auto f = [](auto w, auto x, auto y) {
+    return tl::custom<scaled_softplus>(tl::custom<cube>(x), x) + tl::sum(w) + tl::sum(tl::cast<float>(y));
+  };
+  const names list = listed(f);
+  const auto loop = std::find_if(list.begin(), list.end(), [](const std::string& name) {
+    return name.find("custom_function<1,float>") != std::string::npos;
+  });
+  REQUIRE(loop != list.end());
+  CHECK(loop->find('\n') == std::string::npos);
+  CHECK(loop->find("{ using T = float; return x *  x * x; }") != std::string::npos);
+  CHECK(loop->find("log1p(e) * y") != std::string::npos);
+  check_kernels(list, 64);
+  CHECK(launched(f, 40).count(*loop) == 1);
 }
 TEST_CASE("a trap, a warning, a stack and too many registers are seen") {
   const cuda::nvrtc* const compiler = support::compiler_of_kernels();
