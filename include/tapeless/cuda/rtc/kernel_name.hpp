@@ -8,9 +8,11 @@
 #pragma once
 #include <cstdint>
 #include <cstdio>
+#include <span>
 #include <string>
 #include "../../core/bf16.hpp"
 #include "../fused/loop.hpp"
+#include "../fused/loop_code.hpp"
 
 namespace tapeless::cuda {
 
@@ -39,11 +41,11 @@ template <> inline constexpr const char* element_name<bf16> = "tapeless::bf16";
 template <> inline constexpr const char* element_name<std::uint32_t> = "unsigned";
 template <> inline constexpr const char* element_name<std::uint64_t> = "std::uint64_t";
 
-inline std::string loop_name(const std::uint64_t* word, std::size_t words, int lanes) {
+inline std::string loop_name(std::span<const std::uint64_t> words, int lanes) {
   std::string s = "tapeless::cuda::loop_kernel<tapeless::cuda::words<";
-  for (std::size_t k = 0; k < words; ++k) {
+  for (const std::uint64_t word : words) {
     char number[32];
-    std::snprintf(number, sizeof number, "0x%llxull,", static_cast<unsigned long long>(word[k]));
+    std::snprintf(number, sizeof number, "0x%llxull,", static_cast<unsigned long long>(word));
     s += number;
   }
   s.back() = '>';
@@ -85,7 +87,7 @@ template <class K> struct loop_class {
 template <class W, int G, auto... Custom> struct loop_class<loop_kernel<W, G, Custom...>> {
   static constexpr bool is_loop = true, has_text = ((Custom->device != nullptr) && ...);
   static std::string name() {
-    std::string s = loop_name(W::word, sizeof(W::word) / sizeof(W::word[0]), G);
+    std::string s = loop_name(W::word, G);
     s.pop_back();
     for (std::size_t k = 0; k < sizeof...(Custom); ++k) (s += ',') += std::to_string(k);
     return s + '>';
