@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// compile(nvrtc, name, arch): the machine code of one kernel. The text is that of the headers of kernels, kernel_text, all of
+// compile(nvrtc, name, arch): the machine code of one kernel. The text is that of the headers of kernels, kernel_text(), all of
 // it for each kernel; the name says which one.
 #pragma once
 #include <unistd.h>
@@ -33,7 +33,8 @@ inline const std::string& whole_kernel_text() {
         "namespace std { using int8_t = signed char; using int16_t = short; using int32_t = int; "
         "using int64_t = long long; using uint8_t = unsigned char; using uint16_t = unsigned short; "
         "using uint32_t = unsigned; using uint64_t = unsigned long long; }\n";
-    for (const header_text& h : kernel_text) ((((r += "#line 1 \"") += h.name) += "\"\n") += h.text) += '\n';
+    for (const header_text& h : kernel_text())
+      ((((r += "#line 1 \"") += h.name) += "\"\n") += h.text) += '\n';
     return r;
   }();
   return text;
