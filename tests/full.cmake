@@ -164,15 +164,48 @@ foreach(law IN ITEMS layer_norm select shape)
   tapeless_slow_program(plain.${law} laws/${law}.cpp laws/laws.cpp FLAGS -include
     "${CMAKE_CURRENT_SOURCE_DIR}/support/plain_backend.hpp")
 endforeach()
-# Laws on the emulated device, four each day
+# Laws on the emulated device, four each day. They note the kernels that they launch.
 set(emulated_laws conv conv_nd conv_transpose sparse  elementwise functions pool sparse_dense  index matmul select sparse_forms
     cumsum reduce shape sparse_named)
 string(TIMESTAMP day "%j" UTC)
 math(EXPR first "4 * (1${day} % 4)")
 list(SUBLIST emulated_laws ${first} 4 emulated_laws)
+set(kernel_names "${CMAKE_BINARY_DIR}/kernel_names")
+tapeless_full_test(kernels.fresh "${CMAKE_COMMAND}" -E rm -rf "${kernel_names}")
+tapeless_full_test(kernels.folder "${CMAKE_COMMAND}" -E make_directory "${kernel_names}")
+set_tests_properties(full.kernels.fresh full.kernels.folder PROPERTIES FIXTURES_SETUP kernel_names_folder)
+set_tests_properties(full.kernels.folder PROPERTIES DEPENDS full.kernels.fresh)
+set(files_of_laws)
+function(tapeless_notes_kernels name)  # tapeless_notes_kernels(name variable...)
+  set_tests_properties(full.${name} PROPERTIES FIXTURES_REQUIRED "slow_programs;kernel_names_folder" FIXTURES_SETUP kernel_names
+    ENVIRONMENT "TAPELESS_KERNEL_NAMES=${kernel_names}/${name};${ARGN}")
+endfunction()
 foreach(law IN LISTS emulated_laws)
   tapeless_slow_program(emulated.${law} laws/${law}.cpp laws/laws.cpp FLAGS -include
     "${CMAKE_CURRENT_SOURCE_DIR}/support/emulated_backend.hpp")
+  tapeless_notes_kernels(emulated.${law})
+  list(APPEND files_of_laws "${kernel_names}/emulated.${law}")
+endforeach()
+# Those of the workloads, too; matrices have no kernels yet
+set(bench "${PROJECT_SOURCE_DIR}/bench")
+file(GLOB workloads CONFIGURE_DEPENDS "${bench}/workloads/*.cpp")
+list(FILTER workloads EXCLUDE REGEX "/sparse\\.cpp$")
+tapeless_slow_program(workload_kernels cuda/full/workload_kernels.cpp ${workloads} FLAGS -include
+  "${CMAKE_CURRENT_SOURCE_DIR}/support/emulated_backend.hpp" "-I${bench}")
+tapeless_notes_kernels(workload_kernels TAPELESS_KERNELS_ONLY=1)
+# They compile for that device and, every other day, for an older or a newer one: see support::fault_of
+add_executable(full_compile_kernels EXCLUDE_FROM_ALL cuda/full/compile_kernels.cpp)
+target_link_libraries(full_compile_kernels PRIVATE tapeless::tapeless ${CMAKE_DL_LIBS})
+target_include_directories(full_compile_kernels PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+list(APPEND slow_programs full_compile_kernels)
+math(EXPR first "1${day} % 2")
+set(other_device sm_80 sm_120)
+list(GET other_device ${first} other_device)
+foreach(device IN ITEMS sm_90 ${other_device})
+  tapeless_full_test(kernels.laws.${device} full_compile_kernels ${device} 0 ${files_of_laws})
+  tapeless_full_test(kernels.workloads.${device} full_compile_kernels ${device} 64 "${kernel_names}/workload_kernels")
+  set_tests_properties(full.kernels.laws.${device} full.kernels.workloads.${device} PROPERTIES
+    FIXTURES_REQUIRED kernel_names SKIP_RETURN_CODE 77)
 endforeach()
 tapeless_full_test(slow_programs.build "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}" --target ${slow_programs})
 set_tests_properties(full.slow_programs.build PROPERTIES FIXTURES_SETUP slow_programs)

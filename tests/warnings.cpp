@@ -4,6 +4,8 @@
 // A program that instantiates much: compiled with the warnings that users have, -Wconversion among them.
 #include <tapeless/cuda/backend.hpp>
 #include <tapeless/cuda/emulated.hpp>
+#include <tapeless/cuda/program_kernels.hpp>
+#include <tapeless/cuda/rtc/kernel_store.hpp>
 #include <tapeless/interop/eigen.hpp>
 #include <tapeless/io/matrix_market.hpp>
 #include <tapeless/io/npz.hpp>
@@ -52,6 +54,7 @@ float train(const std::filesystem::path& path) {
   using device = tl::cuda::backend<tl::cuda::emulated_device>;
   tl::detail::bound<device, false, step_fn, params, images, labels> on_device(tl::dim<'n'>(8));
   on_device(*p, *x, *l);
+  tl::cuda::kernels().prepare(tl::cuda::program_kernels<step_fn, params, images, labels>(), "sm_90");
   tl::adam<params> adam;
   adam.step(p, std::get<1>(r));
   tl::sgd<params> sgd;

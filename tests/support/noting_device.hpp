@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace support {
 
@@ -20,18 +21,20 @@ class noted_kernels {
   const char* file_ = std::getenv("TAPELESS_KERNEL_NAMES");
 
 public:
-  const bool are_noted = file_ != nullptr, run = std::getenv("TAPELESS_KERNELS_ONLY") == nullptr;
+  bool are_noted = file_ != nullptr; // a test may ask, too
+  const bool run = std::getenv("TAPELESS_KERNELS_ONLY") == nullptr;
   static noted_kernels& of_process() {
     static noted_kernels all;
     return all;
   }
-  void add(std::string name) {
+  void add(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    names_.insert(std::move(name));
+    names_.insert(name);
   }
-  std::set<std::string> names() {
+  // Those since the last time
+  std::set<std::string> take() {
     const std::lock_guard lock(mutex_);
-    return names_;
+    return std::exchange(names_, {});
   }
   noted_kernels() = default;
   noted_kernels(const noted_kernels&) = delete;
@@ -50,8 +53,8 @@ struct noting_device : tapeless::cuda::emulated_device {
     noted_kernels& all = noted_kernels::of_process();
     if constexpr (tapeless::cuda::has_device_text<Kernel>)
       if (all.are_noted) {
-        static const bool once = (all.add(tapeless::cuda::kernel_name<Kernel>()), true);
-        static_cast<void>(once);
+        static const std::string name = tapeless::cuda::kernel_name<Kernel>();
+        all.add(name);
       }
     if (all.run) emulated_device::launch(k, n, lanes);
   }

@@ -15,6 +15,8 @@
 // that the operand broadcasts to (the library then sums over the repeated axes).
 // jvp(a, b, c, y, a_dot, b_dot, c_dot) is optional and returns a handle that broadcasts to y; without it the jvp is the
 // transpose of the vjp. `flops` is optional: per element of the result.
+// device, of an elementwise op that a device runs: the body of primal as text, of x, y, z of type T; without // comments.
+//     static constexpr const char* device = "return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));";
 #pragma once
 #include "../core/tensor.hpp"
 #include "custom_op.hpp" // IWYU pragma: export

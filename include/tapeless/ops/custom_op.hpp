@@ -20,6 +20,7 @@ struct custom_op {
   // elementwise: n elements of each operand
   void (*lanes_f32)(const float* const* x, float* y, int n) = nullptr;
   void (*lanes_f64)(const double* const* x, double* y, int n) = nullptr;
+  const char* device = nullptr; // the primal as text, for a device's compiler
   // whole-tensor: dense blocks, and the values of the named extents
   void (*run)(void* y, const void* const* x, const name_values& names) = nullptr;
 };
@@ -38,6 +39,11 @@ template <class... Types> constexpr std::uint64_t type_id() {
 template <class Op> constexpr double custom_flops() {
   if constexpr (requires { Op::flops; }) return Op::flops;
   else return 1;
+}
+
+template <class Op> constexpr const char* custom_device() {
+  if constexpr (requires { Op::device; }) return Op::device;
+  else return nullptr;
 }
 
 template <class R> inline constexpr bool is_tuple_of_handles = false;
@@ -136,6 +142,7 @@ template <class Op, class T, class... V> inline constexpr custom_op elementwise_
   }
   if constexpr (std::is_same_v<T, float>) c.lanes_f32 = custom_lanes<Op, float, sizeof...(V)>;
   else c.lanes_f64 = custom_lanes<Op, double, sizeof...(V)>;
+  c.device = custom_device<Op>();
   return c;
 }();
 

@@ -23,7 +23,9 @@ constexpr index_t results_of(conv_pass pass, const conv_extents& e) {
 TAPELESS_KERNEL index_t seen_by(index_t at, index_t r, index_t dil, index_t pad, index_t stride,
                                 index_t outputs) {
   const index_t from = at + pad - r * dil;
-  return from >= 0 && from % stride == 0 && from / stride < outputs ? from / stride : -1;
+  // divided in 32 bits: a launch counts elements in these, and most_counted leaves room for the padding
+  const count_t i = static_cast<count_t>(from) / static_cast<count_t>(stride);
+  return from >= 0 && i * stride == from && i < outputs ? index_t{i} : -1;
 }
 
 // Strides of images: NCHW, or NHWC.

@@ -18,11 +18,17 @@ namespace tapeless::cuda {
 // Element (z, i, j, c) of a row-major (planes, rows, columns, inner).
 struct plane_index {
   index_t z, i, j, c;
-  TAPELESS_KERNEL plane_index(count_t at, index_t rows, index_t columns, index_t inner)
-      : z(at / inner / columns / rows),
-        i(at / inner / columns % rows),
-        j(at / inner % columns),
-        c(at % inner) {}
+  TAPELESS_KERNEL plane_index(count_t at, index_t rows, index_t columns, index_t inner) {
+    // divided in 32 bits: none of the extents exceeds the number of elements
+    const auto m = static_cast<count_t>(rows), n = static_cast<count_t>(columns),
+               l = static_cast<count_t>(inner);
+    c = at % l;
+    at /= l;
+    j = at % n;
+    at /= n;
+    i = at % m;
+    z = at / m;
+  }
 };
 // f(flat index in the plane) for each tap of window (i, j) inside the plane, in scan order.
 template <class F> TAPELESS_KERNEL void each_tap(const window_extents& e, index_t i, index_t j, F&& f) {

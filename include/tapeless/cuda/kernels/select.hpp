@@ -143,8 +143,9 @@ template <class T, bool Mask> struct positions_kernel : values_in_ranges<T, Mask
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(ranges, [this](count_t range) {
       const range_counts& c = *this->counts;
-      const count_t group = range / ranges_of_group, most = Mask ? 0 : this->cut->ties;
-      count_t above = 0, ties = 0; // before the range, then before the value
+      const count_t group = range / ranges_of_group;
+      count_t most = 0, above = 0, ties = 0; // before the range, then before the value
+      if constexpr (!Mask) most = this->cut->ties;
       for (count_t g = 0; g < group; ++g) above += c.above_in_group[g], ties += c.ties_in_group[g];
       for (count_t r = group * ranges_of_group; r < range; ++r) above += c.above[r], ties += c.ties[r];
       this->of_range(range, [&](count_t i, bool is_above, bool is_tie) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// compile(nvrtc, name, arch): the machine code of one kernel. The text is that of the headers of kernels, kernel_text, all of
+// compile(nvrtc, name, arch): the machine code of one kernel. The text is that of the headers of kernels, kernel_text(), all of
 // it for each kernel; the name says which one.
 #pragma once
 #include <unistd.h>
@@ -33,7 +33,8 @@ inline const std::string& whole_kernel_text() {
         "namespace std { using int8_t = signed char; using int16_t = short; using int32_t = int; "
         "using int64_t = long long; using uint8_t = unsigned char; using uint16_t = unsigned short; "
         "using uint32_t = unsigned; using uint64_t = unsigned long long; }\n";
-    for (const header_text& h : kernel_text) ((((r += "#line 1 \"") += h.name) += "\"\n") += h.text) += '\n';
+    for (const header_text& h : kernel_text())
+      ((((r += "#line 1 \"") += h.name) += "\"\n") += h.text) += '\n';
     return r;
   }();
   return text;
@@ -60,8 +61,14 @@ inline std::string write_log(const std::string& log) {
 inline kernel_binary compile(const nvrtc& compiler, const std::string& name, const std::string& arch,
                              compile_report* report = nullptr,
                              const std::string& text = whole_kernel_text()) {
+  // behind a name stand the custom ops of the kernel
+  const std::size_t end_of_name = name.find(';');
+  const std::string function = name.substr(0, end_of_name),
+                    own = end_of_name == std::string::npos
+                              ? ""
+                              : "#line 1 \"custom\"\n" + name.substr(end_of_name + 1);
   nvrtc::program p = nullptr;
-  compiler.check(compiler.create(&p, text.c_str(), "tapeless_kernels.cu", 0, nullptr, nullptr),
+  compiler.check(compiler.create(&p, (text + own).c_str(), "tapeless_kernels.cu", 0, nullptr, nullptr),
                  "nvrtcCreateProgram");
   const struct at_end {
     const nvrtc& n;
@@ -70,7 +77,7 @@ inline kernel_binary compile(const nvrtc& compiler, const std::string& name, con
     at_end(const at_end&) = delete;
     ~at_end() { n.destroy(&p); }
   } end(compiler, p);
-  compiler.check(compiler.add_name(p, name.c_str()), "nvrtcAddNameExpression");
+  compiler.check(compiler.add_name(p, function.c_str()), "nvrtcAddNameExpression");
   std::vector<std::string> options = compile_options(arch);
   if (report != nullptr) options.emplace_back("--ptxas-options=-v");
   std::vector<const char*> option;
@@ -88,7 +95,7 @@ inline kernel_binary compile(const nvrtc& compiler, const std::string& name, con
     *report = {compiler.get(compiler.log_size, compiler.log, p),
                compiler.get(compiler.ptx_size, compiler.ptx, p)};
   const char* lowered = nullptr;
-  compiler.check(compiler.lowered_name(p, name.c_str(), &lowered), "nvrtcGetLoweredName");
+  compiler.check(compiler.lowered_name(p, function.c_str(), &lowered), "nvrtcGetLoweredName");
   return {compiler.name(), lowered, compiler.get(compiler.cubin_size, compiler.cubin, p)};
 }
 

@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -86,9 +87,9 @@ class kernel_store {
                                                : std::thread::hardware_concurrency();
     if (threads > missing.size()) threads = missing.size();
     std::vector<std::thread> team;
-    try {
-      while (team.size() + 1 < threads) team.emplace_back(work);
-    } catch (...) {} // no more threads: those that are there do
+    while (team.size() + 1 < threads) try {
+        team.emplace_back(work);
+      } catch (const std::system_error&) { break; } // no more threads: those that are there do
     work();
     for (std::thread& t : team) t.join();
     if (failed) std::rethrow_exception(failed);
