@@ -13,6 +13,12 @@
 #include <tapeless/run/csr_product.hpp>
 #include <tapeless/run/csr_tiled.hpp>
 #include <tapeless/tapeless.hpp>
+#if __has_include(<cublasLt.h>)
+#include <tapeless/cuda/libs/cublaslt.hpp>
+#endif
+#if __has_include(<cudnn.h>)
+#include <tapeless/cuda/libs/cudnn_conv.hpp>
+#endif
 
 namespace tl = tapeless;
 
@@ -71,3 +77,26 @@ float train(const std::filesystem::path& path) {
   auto run = tl::jit(tl::value_and_grad<1>(sparse)).bind_for(*b, columns(v, 8), rows(u, 8));
   return std::get<0>(r)[0] + static_cast<float>(std::get<0>(run(*b, columns(v, 8), rows(u, 8)))[0]);
 }
+
+#if __has_include(<cublasLt.h>)
+template <class T, class X> void multiply(const X* a, const X* b, T* c);
+template <class T, class X> void multiply(const X* a, const X* b, T* c) {
+  tl::cuda::lt_products products;
+  products.prepare<T, X>({});
+  products.run<T, X>({}, a, b, c, {}, nullptr);
+}
+template void multiply(const float*, const float*, float*);
+template void multiply(const double*, const double*, double*);
+template void multiply(const tl::bf16*, const tl::bf16*, float*);
+#endif
+#if __has_include(<cudnn.h>)
+template <class X, class T> void convolve(const X* x, const X* w, T* y);
+template <class X, class T> void convolve(const X* x, const X* w, T* y) {
+  tl::cuda::cudnn_convolutions convolutions;
+  convolutions.prepare<X>(tl::cuda::conv_pass::fprop, {});
+  convolutions.run(tl::cuda::emulated_device{}, tl::cuda::conv_pass::fprop, {}, x, w, y, {}, nullptr);
+}
+template void convolve(const float*, const float*, float*);
+template void convolve(const double*, const double*, double*);
+template void convolve(const tl::bf16*, const tl::bf16*, float*);
+#endif

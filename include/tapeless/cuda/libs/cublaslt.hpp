@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <vector>
 #include "../../core/bf16.hpp"
+#include "../../core/error.hpp"
 #include "../../core/geometry.hpp"
 #include "check.hpp"
 #include "options.hpp"

@@ -125,11 +125,12 @@ public:
   // The first that the heuristics offer, with at most `room` bytes of workspace; none, if no engine may.
   static std::optional<conv_plan> make(const cudnn_device& device, const conv_key& k, const options& may,
                                        std::size_t room) {
-    const descriptor graph = graph_of(device, k);
+    const std::optional<descriptor> graph = graph_of(device, k);
+    if (!graph) return std::nullopt;
     const engine_filter filter(k, may);
     for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
       descriptor heuristics = device.heuristics();
-      heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, {mode});
+      heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, {mode});
       if (heuristics.try_end() != CUDNN_STATUS_SUCCESS) continue;
       for (const descriptor& config :
            heuristics.parts(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)) {
@@ -211,8 +212,15 @@ private:
             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
   }
-  // What is computed: a graph of one operation
-  static descriptor graph_of(const cudnn_device& device, const conv_key& k) {
+  // False, if cuDNN does not support what the descriptor says.
+  static bool end_if_supported(descriptor& d) {
+    const cudnnStatus_t status = d.try_end();
+    if (status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000) return false;
+    check(status, "convolution");
+    return true;
+  }
+  // What is computed: a graph of one operation. None, if cuDNN does not support it.
+  static std::optional<descriptor> graph_of(const cudnn_device& device, const conv_key& k) {
     const conv_extents& e = k.extents;
     const axis_padding rows = padding_of_rows(e), columns = padding_of_columns(e);
     const descriptor x = tensor(k, id_of_x, e.nhwc, e.n, e.c, e.h, e.w),
@@ -233,8 +241,11 @@ private:
     operation.set(name.x, x).set(name.w, w).set(name.y, y).set(name.convolution, convolution);
     if (k.type == CUDNN_DATA_DOUBLE) operation.set(name.alpha, {1.0}).set(name.beta, {0.0});
     else operation.set(name.alpha, {1.0f}).set(name.beta, {0.0f});
-    operation = std::move(operation).end();
-    return device.graph().set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation).end();
+    if (!end_if_supported(operation)) return std::nullopt;
+    descriptor graph = device.graph();
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
+    if (!end_if_supported(graph)) return std::nullopt;
+    return graph;
   }
 };
 
