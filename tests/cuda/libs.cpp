@@ -159,8 +159,9 @@ static_assert(!axis_padding(9, 3, 1, 0, 1, 5).possible); // there is room for 7
 
 constexpr auto tensor_cores = CUDNN_NUMERICAL_NOTE_TENSOR_CORE,
                any_order = CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, winograd = CUDNN_NUMERICAL_NOTE_WINOGRAD;
-bool has(const std::optional<conv_plan>& p, cudnnBackendNumericalNote_t note) {
-  return p && std::find(p->notes().begin(), p->notes().end(), note) != p->notes().end();
+bool has(const conv_plan& p, cudnnBackendNumericalNote_t note) {
+  const auto& notes = p.notes();
+  return std::find(notes.begin(), notes.end(), note) != notes.end();
 }
 
 } // namespace
@@ -193,19 +194,22 @@ TEST_CASE("cuDNN: float without tensor cores, deterministic, unless they are ask
     const conv_key key{pass, a_convolution};
     const auto strict = conv_plan::make(device, key, {}, room),
                fast = conv_plan::make(device, key, {.tf32 = true, .nondeterministic = true}, room);
-    REQUIRE(strict);
-    REQUIRE(fast);
-    CHECK_FALSE(has(strict, tensor_cores));
-    CHECK_FALSE(has(strict, any_order));
-    CHECK(strict->workspace() <= room);
-    some_on_tensor_cores = some_on_tensor_cores || has(fast, tensor_cores);
+    REQUIRE(strict.size() == 1);
+    REQUIRE(fast.size() == 1);
+    CHECK_FALSE(has(strict[0], tensor_cores));
+    CHECK_FALSE(has(strict[0], any_order));
+    CHECK(strict[0].workspace() <= room);
+    some_on_tensor_cores = some_on_tensor_cores || has(fast[0], tensor_cores);
     conv_key of_short = key;
     of_short.short_operands = true;
     const auto exact = conv_plan::make(device, of_short, {}, room);
-    REQUIRE(exact);
-    CHECK_FALSE((has(exact, tensor_cores) && has(exact, winograd)));
-    short_on_tensor_cores = short_on_tensor_cores || has(exact, tensor_cores);
+    REQUIRE(exact.size() == 1);
+    CHECK_FALSE((has(exact[0], tensor_cores) && has(exact[0], winograd)));
+    short_on_tensor_cores = short_on_tensor_cores || has(exact[0], tensor_cores);
   }
+  const auto several = conv_plan::make(device, {conv_pass::fprop, a_convolution}, {}, room, 4);
+  CHECK(several.size() == 4);
+  for (const conv_plan& p : several) CHECK_FALSE(has(p, tensor_cores));
   CHECK(some_on_tensor_cores);
   CHECK(short_on_tensor_cores);
 }

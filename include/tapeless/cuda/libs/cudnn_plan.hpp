@@ -122,28 +122,32 @@ public:
 
 class conv_plan {
 public:
-  // The first that the heuristics offer, with at most `room` bytes of workspace; none, if no engine may.
-  static std::optional<conv_plan> make(const cudnn_device& device, const conv_key& k, const options& may,
-                                       std::size_t room) {
+  // The first that the heuristics offer and that may compute it, at most `most`, each with at most `room` bytes of workspace.
+  static std::vector<conv_plan> make(const cudnn_device& device, const conv_key& k, const options& may,
+                                     std::size_t room, std::size_t most = 1) {
+    std::vector<conv_plan> made;
     const std::optional<descriptor> graph = graph_of(device, k);
-    if (!graph) return std::nullopt;
+    if (!graph) return made;
     const engine_filter filter(k, may);
     for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
+      if (!made.empty()) break;
       descriptor heuristics = device.heuristics();
       heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, {mode});
       if (heuristics.try_end() != CUDNN_STATUS_SUCCESS) continue;
       for (const descriptor& config :
            heuristics.parts(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)) {
-        if (!filter.accepts(notes_of(config))) continue;
+        if (made.size() == most) break;
+        auto notes = notes_of(config);
+        if (!filter.accepts(notes)) continue;
         descriptor plan = device.plan();
         plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
         if (plan.try_end() != CUDNN_STATUS_SUCCESS) continue;
-        const auto bytes = plan.values<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1);
-        if (const auto n = static_cast<std::size_t>(bytes[0]); n <= room)
-          return conv_plan(std::move(plan), n, notes_of(config));
+        const auto bytes = static_cast<std::size_t>(
+            plan.values<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1).at(0));
+        if (bytes <= room) made.push_back(conv_plan(std::move(plan), bytes, std::move(notes)));
       }
     }
-    return std::nullopt;
+    return made;
   }
   std::size_t workspace() const { return workspace_; }
   const std::vector<cudnnBackendNumericalNote_t>& notes() const { return notes_; }
