@@ -60,7 +60,8 @@ public:
   cudnnBackendDescriptor_t get() const { return d_; }
 
   template <class T> descriptor& set(cudnnBackendAttributeName_t name, const T* values, std::size_t n) {
-    check(cudnnBackendSetAttribute(d_, name, attribute_type<T>::value, static_cast<std::int64_t>(n), values),
+    check(cudnnBackendSetAttribute(d_, name, attribute_type<T>::value, static_cast<std::int64_t>(n),
+                                   static_cast<const void*>(values)),
           "cudnnBackendSetAttribute");
     return *this;
   }
@@ -71,7 +72,8 @@ public:
     return set(name, text.data(), text.size());
   }
   descriptor& set(cudnnBackendAttributeName_t name, const descriptor& value) {
-    check(cudnnBackendSetAttribute(d_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value.d_),
+    check(cudnnBackendSetAttribute(d_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                                   static_cast<const void*>(&value.d_)),
           "cudnnBackendSetAttribute");
     return *this;
   }
@@ -94,7 +96,7 @@ public:
   descriptor part(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t t) const {
     descriptor r(t);
     std::int64_t n = 0;
-    check(cudnnBackendGetAttribute(d_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, &r.d_),
+    check(cudnnBackendGetAttribute(d_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, static_cast<void*>(&r.d_)),
           "cudnnBackendGetAttribute");
     return r;
   }
@@ -106,7 +108,8 @@ public:
     std::vector<descriptor> r;
     std::vector<cudnnBackendDescriptor_t> raw;
     for (std::int64_t k = 0; k < n; ++k) raw.push_back(r.emplace_back(t).get());
-    check(cudnnBackendGetAttribute(d_, name, type, n, &n, raw.data()), "cudnnBackendGetAttribute");
+    check(cudnnBackendGetAttribute(d_, name, type, n, &n, static_cast<void*>(raw.data())),
+          "cudnnBackendGetAttribute");
     while (static_cast<std::int64_t>(r.size()) > n) r.pop_back();
     return r;
   }

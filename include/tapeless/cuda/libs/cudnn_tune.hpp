@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <limits>
 #include <vector>
-#include "../../core/geometry.hpp"
 #include "../kernels/conv.hpp"
 #include "check.hpp"
 #include "cudnn.hpp"
