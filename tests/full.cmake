@@ -74,7 +74,8 @@ set(quick_release -DCMAKE_CXX_FLAGS_RELEASE=-O1)
 # by itself (null), what cannot be in this code (vptr), and conversions of floats, for xsimd converts lanes that it drops.
 tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}" COMPILER "${TAPELESS_CLANG19}"
   FLAGS "${common_machine} -DTAPELESS_TEST_FLOAT_ONLY -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
-  OPTIONS ${quick_release} -DTAPELESS_OPENMP=OFF "-DTAPELESS_TEST_WITHOUT=${TAPELESS_ASAN_WITHOUT}") # libomp keeps what it allocates
+  OPTIONS ${quick_release} -DTAPELESS_OPENMP=OFF -DTAPELESS_CUDA=OFF # libomp and cuDNN keep what they allocate
+          "-DTAPELESS_TEST_WITHOUT=${TAPELESS_ASAN_WITHOUT}")
 tapeless_leg(clang16 FOLDERS "${TAPELESS_CLANG16_FOLDERS}" COMPILER "${TAPELESS_CLANG16}"
   FLAGS "${common_machine} -DTAPELESS_WITHOUT_THREADS"
   OPTIONS -DTAPELESS_OPENMP=OFF "-DTAPELESS_TEST_WITHOUT=${clang16_without}")
@@ -102,14 +103,20 @@ set(machines --flag=-march=native)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(machines --flag=-march=x86-64-v3 --flag=-march=sapphirerapids)
 endif()
+set(toolkit_dirs)
+if(TARGET tapeless::cuda_toolkit)
+  get_target_property(toolkit_dirs tapeless::cuda_toolkit INTERFACE_INCLUDE_DIRECTORIES)
+endif()
+list(TRANSFORM toolkit_dirs PREPEND "--system-include=" OUTPUT_VARIABLE toolkit_of_includes)
+list(TRANSFORM toolkit_dirs PREPEND "-isystem" OUTPUT_VARIABLE toolkit_of_compilers)
 set(check_includes Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/layers/includes.py" --tidy "${TAPELESS_CLANG_TIDY}")
-tapeless_full_test(includes ${check_includes} --system-include "${xsimd_dir}" ${machines}
+tapeless_full_test(includes ${check_includes} --system-include "${xsimd_dir}" ${toolkit_of_includes} ${machines}
   "${PROJECT_SOURCE_DIR}/include/tapeless")
 tapeless_full_test(includes.self_test ${check_includes} --self-test)
 
 # No warning under users' flags, also where the headers are not those of the system
 set(no_warnings -std=c++20 -O1 ${common_machine} -fsyntax-only -Werror -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-    "-I${PROJECT_SOURCE_DIR}/include" "-I${xsimd_dir}" "${CMAKE_CURRENT_SOURCE_DIR}/warnings.cpp")
+    "-I${PROJECT_SOURCE_DIR}/include" "-I${xsimd_dir}" ${toolkit_of_compilers} "${CMAKE_CURRENT_SOURCE_DIR}/warnings.cpp")
 tapeless_full_test(warnings "${CMAKE_CXX_COMPILER}" ${no_warnings})
 tapeless_full_test(warnings.clang19 "${TAPELESS_CLANG19}" ${no_warnings})
 
@@ -220,7 +227,7 @@ tapeless_full_test(format "${PROJECT_SOURCE_DIR}/.ci/format" --check)
 set(tidy "${TAPELESS_CLANG_TIDY}" --quiet "--config-file=${PROJECT_SOURCE_DIR}/.clang-tidy")
 # All headers, as part of one program, and what it instantiates of them
 tapeless_full_test(tidy.headers ${tidy} "${CMAKE_CURRENT_SOURCE_DIR}/warnings.cpp"
-  -- -std=c++20 ${common_machine} "-I${PROJECT_SOURCE_DIR}/include" "-I${xsimd_dir}")
+  -- -std=c++20 ${common_machine} "-I${PROJECT_SOURCE_DIR}/include" "-I${xsimd_dir}" ${toolkit_of_compilers})
 # It sees them, and how long a function is
 string(REPEAT "  ++x;\n" 80 long_body)
 file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/include/tapeless/long_function.hpp"

@@ -15,6 +15,9 @@
 #include <tapeless/run/csr_product.hpp>
 #include <tapeless/run/csr_tiled.hpp>
 #include <tapeless/tapeless.hpp>
+#if __has_include(<cublasLt.h>)
+#include <tapeless/cuda/libs/libraries.hpp>
+#endif
 
 namespace tl = tapeless;
 
@@ -74,3 +77,18 @@ float train(const std::filesystem::path& path) {
   auto run = tl::jit(tl::value_and_grad<1>(sparse)).bind_for(*b, columns(v, 8), rows(u, 8));
   return std::get<0>(r)[0] + static_cast<float>(std::get<0>(run(*b, columns(v, 8), rows(u, 8)))[0]);
 }
+
+#if __has_include(<cublasLt.h>)
+template <class T, class X> bool by_libraries(const X* a, const X* b, T* c);
+template <class T, class X> bool by_libraries(const X* a, const X* b, T* c) {
+  const tl::cuda::emulated_device device;
+  tl::cuda::libraries libraries;
+  libraries.plan_product<T, X>({});
+  libraries.plan_convolution<X>(tl::cuda::conv_pass::fprop, {});
+  return libraries.multiply({}, a, b, c, {}, nullptr) &&
+         libraries.convolve<tl::cuda::conv_pass::fprop>(device, {}, a, b, c, {}, nullptr);
+}
+template bool by_libraries(const float*, const float*, float*);
+template bool by_libraries(const double*, const double*, double*);
+template bool by_libraries(const tl::bf16*, const tl::bf16*, float*);
+#endif

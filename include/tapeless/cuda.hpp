@@ -5,10 +5,13 @@
 // tapeless::cuda.
 #pragma once
 // IWYU pragma: begin_exports
-#include "tapeless.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/device.hpp"
-#include "cuda/on.hpp"
+#include "cuda/device/stream.hpp"
+#include "cuda/libs/options.hpp"
+#include "plan/backend.hpp"
+#include "run/options.hpp"
+#include "tapeless.hpp"
 #include "transfer/trees.hpp"
 // IWYU pragma: end_exports
 

@@ -11,6 +11,7 @@ includes.py --self-test       plants breaches in a temporary tree; each must be 
 What a header passes on is marked there: `#include "node.hpp" // IWYU pragma: export`. Headers of the standard library are
 not looked at. clang-tidy's misc-include-cleaner finds the names. Those that a template looks up when it is instantiated it
 cannot know: a header is used, too, where one of its names is written. `keep` in place of `export` marks what no name shows.
+A header that needs the CUDA toolkit is left out where that is not.
 """
 import argparse
 import concurrent.futures
@@ -27,6 +28,7 @@ WARNING = re.compile(r"^(\S+?):(\d+):\d+: warning: (no header providing \"(?P<na
 MISSING = re.compile(r"Message: +'no header providing \"([^\"]+)\".*?Replacements:(.*?)Level:", re.S)
 INSERTED = re.compile(r'ReplacementText: +"#include \\"tapeless/([^\\]+)\\"')
 OWN = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+OF_TOOLKIT = re.compile(r"error: '(cu\w+|nvrtc)\.h' file not found")
 DECLARED = re.compile(r"^(?!\s|//|#).*?(?:\b(?:struct|class|concept|using|enum class|namespace)\s+(\w+)|\b(\w+)\s*(?:\(|=|\{))", re.M)
 
 
@@ -69,6 +71,8 @@ def inspect_one(root, header, options, flag):
         # Before the compiler's own folders, /usr/include hides the C headers that those of C++ include next.
         command += [f"-isystem{path}" for path in options.system_include if path != "/usr/include"]
         result = subprocess.run(command + [flag], capture_output=True, text=True, check=False)
+        if OF_TOOLKIT.search(result.stdout):
+            return {}, {}, None
         if "error:" in result.stdout + result.stderr:
             return {}, {}, (re.findall(r"^.*error:.*", result.stdout, re.M) or ["clang-tidy: " + result.stderr])[0]
         text = fixes.read_text() if fixes.exists() else ""
@@ -140,7 +144,8 @@ def self_test(options):
     good = {"core/a.hpp": "struct a {};\n", "core/b.hpp": '#include "a.hpp"\nstruct b : a {};\n',
             "core/passed_on.hpp": '#include "b.hpp" // IWYU pragma: export\n',
             "run/c.hpp": '#include <cstddef>\n#include "../core/b.hpp"\nstruct c : b {};\n',
-            "run/d.hpp": '#include "../core/passed_on.hpp"\nstruct d : b {};\n'}
+            "run/d.hpp": '#include "../core/passed_on.hpp"\nstruct d : b {};\n',
+            "run/toolkit.hpp": "#include <cu_of_no_machine.h>\nstruct toolkit {};\n"}
     planted = {
         "run/lucky.hpp": ('#include "../core/b.hpp"\nstruct lucky : b {\n  a one;\n};\n',
                           "run/lucky.hpp:4: uses a of core/a.hpp, which it does not include"),

@@ -1,4 +1,5 @@
-# The program of a consumer; with_openmp: once more with the threads of OpenMP where there are some
+# The program of a consumer; with_openmp: once more with the threads of OpenMP where there are some; and another one with the
+# libraries of CUDA where there are some
 enable_testing()
 set(train "${CMAKE_CURRENT_LIST_DIR}/../../test_package/train.cpp")
 add_executable(consumer "${train}")
@@ -8,4 +9,9 @@ if(with_openmp AND TARGET tapeless::openmp)
   add_executable(consumer_openmp "${train}")
   target_link_libraries(consumer_openmp PRIVATE tapeless::openmp)
   add_test(NAME consumer_openmp COMMAND consumer_openmp)
+endif()
+if(TARGET tapeless::cuda)
+  add_executable(consumer_cuda "${CMAKE_CURRENT_LIST_DIR}/with_cuda.cpp")
+  target_link_libraries(consumer_cuda PRIVATE tapeless::cuda)
+  add_test(NAME consumer_cuda COMMAND consumer_cuda)
 endif()

@@ -14,12 +14,10 @@
 #include <tuple>
 #include <type_traits>
 
-#include "../core/shape.hpp"
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"
-#include "../core/vec.hpp"
 #include "../expr/handle.hpp"
-#include "../ops/functions.hpp"
+#include "../run/arguments.hpp"
 #include "adam.hpp"
 #include "sgd.hpp"
 #include "state.hpp"

@@ -10,8 +10,6 @@
 #include <cstddef>
 #include <type_traits>
 #include "../core/config.hpp"
-#include "../core/extent.hpp"
-#include "../core/placed.hpp"
 #include "../core/shape.hpp"
 #include "../core/tree.hpp"
 #include "../cuda/device/memory.hpp"

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // cuda::device: a bound program's part of a device, as a team: its stream, its memory, its kernels and graphs. Kernels are
-// compiled at bind. Products are cuBLASLt's, convolutions cuDNN's where it is there; the others are kernels of ours.
+// compiled at bind. Where a library has no plan for a product or a convolution, and for pointers that are aligned otherwise than
+// at bind, there is a kernel of ours: it is compiled, too.
 #pragma once
 #include <cuda_runtime_api.h>
 #include <algorithm>
@@ -22,16 +23,19 @@
 #include "../../plan/backend.hpp"
 #include "../base/block.hpp"
 #include "../exec/launch.hpp"
+#include "../exec/products.hpp"
 #include "../kernels/conv.hpp"
 #include "../kernels/matmul.hpp"
 #include "../libs/check.hpp"
 #include "../libs/options.hpp"
 #include "../rtc/kernel_name.hpp"
 #include "graphs.hpp"
-#include "libraries.hpp"
 #include "loaded_kernels.hpp"
 #include "memory.hpp"
 #include "stream.hpp"
+#if !defined(TAPELESS_CUDA_EMULATED)
+#include "../libs/libraries.hpp"
+#endif
 
 namespace tapeless::cuda {
 
@@ -45,8 +49,11 @@ template <class Kernel> std::size_t kernel_number() {
   return number;
 }
 
-// In tests the runtime is one of the host: a kernel is what it calls.
+// In tests the runtime is one of the host: a kernel is what it calls, and there are no libraries.
 #if defined(TAPELESS_CUDA_EMULATED)
+struct libraries {
+  explicit libraries(const options&) {}
+};
 struct emulated_kernel {
   std::size_t size;
   void (*run)(const void* object, unsigned blocks);
@@ -65,8 +72,7 @@ class device {
     int ordinal = 0;
     count_t most_blocks = 0;
     std::string arch;
-    device_block arena, scratch;
-    std::size_t scratch_bytes = 0; // what products and convolutions ask for
+    device_block arena, scratch; // scratch: of the libraries
     libraries has;
     std::vector<cudaKernel_t> kernel; // by number; nullptr: not of this program
     // bind asks each step what it needs
@@ -145,7 +151,9 @@ public:
       if (s_->number[k] >= s_->kernel.size()) s_->kernel.resize(s_->number[k] + 1);
       s_->kernel[s_->number[k]] = loaded[k];
     }
-    s_->scratch = device_block(s_->scratch_bytes, s_->stream, "bind");
+#if !defined(TAPELESS_CUDA_EMULATED)
+    s_->scratch = device_block(s_->has.need(), s_->stream, "bind");
+#endif
   }
   void capture_next() const { s_->captures_at_once = true; }
   // result: where the caller finds the results
@@ -181,28 +189,24 @@ public:
 #endif
   }
   template <class T, class X> void matmul(const matmul_extents& e, const X* a, const X* b, T* c) const {
-    if (lists()) {
-      if (ask_for(s_->has.template prepare_matmul<T, X>(e))) return;
-    } else {
-      const on_device here(s_->ordinal);
-      if (s_->has.template matmul<T, X>(e, a, b, c, s_->room(), s_->stream)) return;
-    }
-    const count_t items = counted(e.batch * e.m * e.n);
-    launch(matmul_kernel<T, X>{a, b, c, items, e}, items);
+#if !defined(TAPELESS_CUDA_EMULATED)
+    const on_device here(s_->ordinal);
+    if (lists()) s_->has.template plan_product<T, X>(e);
+    else if (s_->has.template multiply<T, X>(e, a, b, c, s_->room(), s_->stream)) return;
+#endif
+    cuda::multiply(*this, e, a, b, c);
   }
   template <conv_pass Pass, class T, class X>
   void conv(const conv_extents& e, const X* first, const X* second, T* result) const {
+#if !defined(TAPELESS_CUDA_EMULATED)
+    const on_device here(s_->ordinal);
     if (lists()) {
-      ask_for(s_->has.template prepare_conv<X>(Pass, e));
+      s_->has.template plan_convolution<X>(Pass, e);
       if constexpr (std::is_same_v<X, bf16>) launch(widen_kernel{}, 0);
-      // There may be no plan for other pointers: the kernel is asked for, too.
-    } else {
-      const on_device here(s_->ordinal);
-      if (s_->has.template conv<X>(*this, Pass, e, first, second, result, s_->room(), s_->stream)) return;
-    }
-    using kernel = conv_kernel<Pass, T, X>;
-    const count_t items = counted(results_of(Pass, e));
-    launch(kernel{{first, second, result, items, e}}, items, kernel::lanes);
+    } else if (s_->has.template convolve<Pass>(*this, e, first, second, result, s_->room(), s_->stream))
+      return;
+#endif
+    cuda::convolve<Pass>(*this, e, first, second, result);
   }
   // A custom op of tensors
   template <class Op> void run(const Op&, void*, const void* const*, const detail::name_values&) const {
@@ -215,11 +219,6 @@ public:
   void tell(const index_t*, detail::name_values&, char) const {}
 
 private:
-  // @return have they any?
-  bool ask_for(const std::optional<std::size_t>& bytes) const {
-    s_->scratch_bytes = std::max(s_->scratch_bytes, bytes.value_or(0));
-    return bytes.has_value();
-  }
   template <class Name> void note(std::size_t number, Name&& name) const {
     if (std::find(s_->number.begin(), s_->number.end(), number) != s_->number.end()) return;
     s_->name.push_back(name());

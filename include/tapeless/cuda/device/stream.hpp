@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include "../libs/check.hpp"
+#include "../rtc/error.hpp"
 
 namespace tapeless::cuda {
 

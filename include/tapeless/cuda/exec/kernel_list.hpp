@@ -13,8 +13,8 @@
 #include "../../ops/custom_op.hpp"
 #include "../base/block.hpp"
 #include "../kernels/conv.hpp"
-#include "../kernels/matmul.hpp"
 #include "../rtc/kernel_name.hpp"
+#include "products.hpp"
 
 namespace tapeless::cuda {
 
@@ -24,14 +24,13 @@ struct kernel_list {
   // Whatever the extents are, it is asked for.
   static constexpr bool lists() { return true; }
   template <class Kernel> void launch(const Kernel&, count_t, int = 1) const { note(kernel_name<Kernel>()); }
-  // A library has products of floating-point numbers, and most convolutions.
-  template <class T, class X> void matmul(const matmul_extents&, const X*, const X*, T*) const {
-    if constexpr (std::is_same_v<X, std::int32_t>) note(kernel_name<matmul_kernel<T, X>>());
+  template <class T, class X> void matmul(const matmul_extents& e, const X* a, const X* b, T* c) const {
+    multiply(*this, e, a, b, c);
   }
   template <conv_pass Pass, class T, class X>
-  void conv(const conv_extents&, const X*, const X*, T*) const {
-    note(kernel_name<conv_kernel<Pass, T, X>>());
-    if constexpr (std::is_same_v<X, bf16>) note(kernel_name<widen_kernel>());
+  void conv(const conv_extents& e, const X* first, const X* second, T* result) const {
+    if constexpr (std::is_same_v<X, bf16>) launch(widen_kernel{}, 0); // ahead of a library's
+    convolve<Pass>(*this, e, first, second, result);
   }
   void run(const detail::custom_op&, void*, const void* const*, const detail::name_values&) const {}
   void tell(const index_t*, detail::name_values&, char) const {}

@@ -27,6 +27,7 @@
 #include "check.hpp"
 #include "cudnn.hpp"
 #include "cudnn_plan.hpp"
+#include "cudnn_tune.hpp"
 #include "options.hpp"
 
 namespace tapeless::cuda {
@@ -40,7 +41,8 @@ public:
   // Bytes of workspace; none, if there is no plan.
   template <class X> std::optional<std::size_t> prepare(conv_pass pass, const conv_extents& e) {
     if (is_empty(pass, e)) return 0;
-    const conv_plan* const p = find(key_of<X>(pass, e, 16), may_.conv_workspace);
+    const conv_plan* const p =
+        find(key_of<X>(pass, e, 16), may_.conv_workspace, may_.autotune && device_.handle() != nullptr);
     if (p == nullptr) return std::nullopt;
     return p->workspace() + widened_bytes<X>(pass, e);
   }
@@ -75,6 +77,7 @@ public:
   }
 
 private:
+  static constexpr std::size_t most_tuned = 8;
   struct cached {
     conv_key key;
     std::size_t room;
@@ -120,14 +123,17 @@ private:
     else p.run(device_.handle(), a, result, b, scratch);
   }
   // The plan, which takes at most `room` bytes; nullptr: there is none.
-  const conv_plan* find(const conv_key& k, std::size_t room) {
+  const conv_plan* find(const conv_key& k, std::size_t room, bool tuned = false) {
     room = std::min(room, may_.conv_workspace);
     for (const cached& c : plans_)
       if (c.key == k && (c.plan ? c.plan->workspace() <= room : c.room >= room))
         return c.plan ? &*c.plan : nullptr;
-    auto plan = cudnn_can_state(k.extents) ? conv_plan::make(device_, k, may_, room) : std::nullopt;
-    const cached& made = plans_.emplace_back(k, room, std::move(plan));
-    return made.plan ? &*made.plan : nullptr;
+    std::vector<conv_plan> plans;
+    if (cudnn_can_state(k.extents)) plans = conv_plan::make(device_, k, may_, room, tuned ? most_tuned : 1);
+    const std::size_t best = plans.size() > 1 ? fastest(device_, k, plans) : 0;
+    cached& made = plans_.emplace_back(k, room, std::nullopt);
+    if (plans.empty()) return nullptr;
+    return &made.plan.emplace(std::move(plans[best]));
   }
 };
 

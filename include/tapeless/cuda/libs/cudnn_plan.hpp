@@ -54,7 +54,7 @@ class cudnn_device {
   std::optional<descriptor> properties_;
 
 public:
-  cudnn_device() { check(cudnnCreate(handle_.put()), "cudnnCreate"); }
+  cudnn_device() { check(cudnnCreate(handle_.put()), "convolution"); }
   // json: what cuDNN gives as CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
   explicit cudnn_device(std::string_view json) {
     properties_.emplace(descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR)
@@ -122,27 +122,32 @@ public:
 
 class conv_plan {
 public:
-  // The first that the heuristics offer, with at most `room` bytes of workspace; none, if no engine may.
-  static std::optional<conv_plan> make(const cudnn_device& device, const conv_key& k, const options& may,
-                                       std::size_t room) {
-    const descriptor graph = graph_of(device, k);
+  // The first that the heuristics offer and that may compute it, at most `most`, each with at most `room` bytes of workspace.
+  static std::vector<conv_plan> make(const cudnn_device& device, const conv_key& k, const options& may,
+                                     std::size_t room, std::size_t most = 1) {
+    std::vector<conv_plan> made;
+    const std::optional<descriptor> graph = graph_of(device, k);
+    if (!graph) return made;
     const engine_filter filter(k, may);
     for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
+      if (!made.empty()) break;
       descriptor heuristics = device.heuristics();
-      heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, {mode});
+      heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, {mode});
       if (heuristics.try_end() != CUDNN_STATUS_SUCCESS) continue;
       for (const descriptor& config :
            heuristics.parts(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)) {
-        if (!filter.accepts(notes_of(config))) continue;
+        if (made.size() == most) break;
+        auto notes = notes_of(config);
+        if (!filter.accepts(notes)) continue;
         descriptor plan = device.plan();
         plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
         if (plan.try_end() != CUDNN_STATUS_SUCCESS) continue;
-        const auto bytes = plan.values<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1);
-        if (const auto n = static_cast<std::size_t>(bytes[0]); n <= room)
-          return conv_plan(std::move(plan), n, notes_of(config));
+        const auto bytes = static_cast<std::size_t>(
+            plan.values<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1).at(0));
+        if (bytes <= room) made.push_back(conv_plan(std::move(plan), bytes, std::move(notes)));
       }
     }
-    return std::nullopt;
+    return made;
   }
   std::size_t workspace() const { return workspace_; }
   const std::vector<cudnnBackendNumericalNote_t>& notes() const { return notes_; }
@@ -211,8 +216,15 @@ private:
             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
   }
-  // What is computed: a graph of one operation
-  static descriptor graph_of(const cudnn_device& device, const conv_key& k) {
+  // False, if cuDNN does not support what the descriptor says.
+  static bool end_if_supported(descriptor& d) {
+    const cudnnStatus_t status = d.try_end();
+    if (status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000) return false;
+    check(status, "convolution");
+    return true;
+  }
+  // What is computed: a graph of one operation. None, if cuDNN does not support it.
+  static std::optional<descriptor> graph_of(const cudnn_device& device, const conv_key& k) {
     const conv_extents& e = k.extents;
     const axis_padding rows = padding_of_rows(e), columns = padding_of_columns(e);
     const descriptor x = tensor(k, id_of_x, e.nhwc, e.n, e.c, e.h, e.w),
@@ -233,8 +245,11 @@ private:
     operation.set(name.x, x).set(name.w, w).set(name.y, y).set(name.convolution, convolution);
     if (k.type == CUDNN_DATA_DOUBLE) operation.set(name.alpha, {1.0}).set(name.beta, {0.0});
     else operation.set(name.alpha, {1.0f}).set(name.beta, {0.0f});
-    operation = std::move(operation).end();
-    return device.graph().set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation).end();
+    if (!end_if_supported(operation)) return std::nullopt;
+    descriptor graph = device.graph();
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
+    if (!end_if_supported(graph)) return std::nullopt;
+    return graph;
   }
 };
 

@@ -12,6 +12,8 @@ struct options {
   bool tf32 = false;
   // Convolutions: sums in any order, so that the bits differ from run to run.
   bool nondeterministic = false;
+  // Convolutions: at bind the device times some plans, and the fastest is taken. Another run may take another one.
+  bool autotune = false;
   // Bytes of scratch that a product and a convolution may take, at most.
   std::size_t matmul_workspace = std::size_t{32} << 20, conv_workspace = std::size_t{1} << 30;
   constexpr bool operator==(const options&) const = default;
