@@ -47,7 +47,7 @@ struct matrix {
     REQUIRE(next >= static_cast<std::int64_t>(rows));
   }
   std::int64_t place(std::int64_t s, std::uint64_t i, std::uint64_t j) const {
-    REQUIRE((i < rows && j < columns));
+    if (i >= rows || j >= columns) FAIL("outside of a matrix");
     return s * next_matrix + static_cast<std::int64_t>(j) * next + static_cast<std::int64_t>(i);
   }
   double at(std::int64_t s, std::uint64_t i, std::uint64_t j) const {
