@@ -137,6 +137,24 @@ std::string h200() {
 constexpr conv_extents a_convolution{
     .c = 64, .h = 160, .w = 120, .k = 64, .r = 3, .s = 3, .p = 160, .q = 120, .pad_top = 1, .pad_left = 1};
 
+// Convolutions of networks
+constexpr conv_extents usual[] = {
+    // n, c, h, w, k, r, s, p, q, stride_h, stride_w, pad_top, pad_left, dil_h, dil_w, groups
+    {64, 3, 224, 224, 64, 7, 7, 112, 112, 2, 2, 3, 3, 1, 1, 1}, // the first of a ResNet
+    {64, 64, 56, 56, 64, 1, 1, 56, 56, 1, 1, 0, 0, 1, 1, 1},    // pointwise
+    {64, 128, 56, 56, 128, 3, 3, 28, 28, 2, 2, 1, 1, 1, 1, 1},  // stride 2
+    {64, 512, 7, 7, 512, 3, 3, 7, 7, 1, 1, 1, 1, 1, 1, 1},      // few pixels
+    {8, 64, 160, 120, 64, 3, 3, 160, 120, 1, 1, 1, 1, 1, 1, 1}, // a square
+    {4, 32, 40, 40, 32, 3, 3, 40, 40, 1, 1, 2, 2, 2, 2, 1},     // dilation 2
+    {4, 32, 40, 40, 64, 3, 3, 40, 40, 1, 1, 1, 1, 1, 1, 4},     // groups
+    {4, 32, 40, 40, 32, 3, 3, 40, 40, 1, 1, 1, 1, 1, 1, 32},    // depthwise
+    {4, 32, 40, 40, 128, 5, 5, 20, 20, 2, 2, 2, 2, 1, 1, 32},   // depthwise, four filters a channel
+    {64, 1, 8, 8, 16, 3, 3, 8, 8, 1, 1, 1, 1, 1, 1, 1},         // one channel
+    {3, 5, 13, 17, 7, 3, 3, 13, 17, 1, 1, 1, 1, 1, 1, 1},       // odd
+    {16, 64, 1, 1000, 64, 1, 9, 1, 1000, 1, 1, 0, 8, 1, 1, 1},  // one axis, causal
+    {2, 96, 32, 32, 96, 3, 3, 32, 32, 1, 1, 1, 1, 1, 1, 1, 0},  // no Winograd
+    {2, 96, 32, 32, 96, 3, 3, 32, 32, 1, 1, 1, 1, 1, 1, 1, 4}}; // larger tiles
+
 // cuDNN counts as many windows as there are, for each padding behind the image that gives so many.
 constexpr bool paddings_give_the_windows() {
   for (std::int64_t extent = 1; extent <= 9; ++extent)
@@ -166,10 +184,12 @@ bool has(const conv_plan& p, cudnnBackendNumericalNote_t note) {
 
 } // namespace
 
-TEST_CASE("cuDNN: there is a plan for each form of each convolution of the laws") {
+TEST_CASE("cuDNN: there is a plan for each form of each convolution of the laws, and of usual ones") {
   cudnn_convolutions convolutions(h200());
   int missing = 0;
-  for (conv_extents e : conv_cases)
+  std::vector<conv_extents> all(std::begin(conv_cases), std::end(conv_cases));
+  all.insert(all.end(), std::begin(usual), std::end(usual));
+  for (conv_extents e : all)
     for (const bool nhwc : {false, true})
       for (const conv_pass pass : passes) {
         e.nhwc = nhwc;

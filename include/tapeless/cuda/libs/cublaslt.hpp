@@ -29,11 +29,14 @@ inline void check(cublasStatus_t status, const char* op) {
   if (status != CUBLAS_STATUS_SUCCESS) failed(op, "cuBLASLt", cublasLtGetStatusName(status));
 }
 
-template <class X> inline constexpr cudaDataType_t library_type = [] {
-  static_assert(std::is_same_v<X, float> || std::is_same_v<X, double> || std::is_same_v<X, bf16>,
-                "tapeless: cuda: cuBLASLt multiplies float, double and bf16");
-  return std::is_same_v<X, float> ? CUDA_R_32F : std::is_same_v<X, double> ? CUDA_R_64F : CUDA_R_16BF;
-}();
+// Products of other types are the kernel's.
+template <class X> inline constexpr bool lt_multiplies =
+    std::is_same_v<X, float> || std::is_same_v<X, double> || std::is_same_v<X, bf16>;
+template <class X>
+  requires lt_multiplies<X>
+inline constexpr cudaDataType_t library_type = std::is_same_v<X, float>    ? CUDA_R_32F
+                                               : std::is_same_v<X, double> ? CUDA_R_64F
+                                                                           : CUDA_R_16BF;
 
 // Matrices of A that B serves all of are one matrix.
 constexpr matmul_extents with_merged_batch(matmul_extents e) {
