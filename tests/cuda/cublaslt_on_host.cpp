@@ -22,6 +22,7 @@ using tapeless::matmul_extents;
 
 namespace {
 
+bool has_algorithm = true;
 int plans_made = 0, products_run = 0;
 std::uint32_t reductions = 0, least_alignment = 0;
 
@@ -85,7 +86,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   found[0] = {};
   found[0].state = CUBLAS_STATUS_SUCCESS;
   found[0].workspaceSize = room < 1000 ? 0 : 1000;
-  *count = 1;
+  *count = has_algorithm ? 1 : 0;
   ++plans_made;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -142,8 +143,8 @@ template <class T, class X> double difference(lt_products& products, const matmu
   const auto a = operand<X>((e.a_batched ? e.batch : 1) * e.m * e.k, 1),
              b = operand<X>((e.b_batched ? e.batch : 1) * e.k * e.n, 2);
   std::vector<T> c(static_cast<std::size_t>(e.batch * e.m * e.n), T(3)), expected = c;
-  std::vector<char> scratch(products.prepare<T, X>(e));
-  products.run<T, X>(e, a.data(), b.data(), c.data(), {scratch.data(), scratch.size()}, nullptr);
+  std::vector<char> scratch(products.prepare<T, X>(e).value());
+  REQUIRE(products.run<T, X>(e, a.data(), b.data(), c.data(), {scratch.data(), scratch.size()}, nullptr));
   emulated_device{}.matmul<T, X>(e, a.data(), b.data(), expected.data());
   double most = 0;
   for (std::size_t i = 0; i < c.size(); ++i)
@@ -181,7 +182,7 @@ TEST_CASE("cuBLASLt: nothing is run for a product without elements") {
   for (const matmul_extents& e : {matmul_extents{.batch = 0, .m = 2, .n = 2, .k = 2},
                                   matmul_extents{.n = 2, .k = 2}, matmul_extents{.m = 2, .k = 2}}) {
     CHECK(products.prepare<float, float>(e) == 0);
-    products.run<float, float>(e, nullptr, nullptr, nullptr, {}, nullptr);
+    CHECK(products.run<float, float>(e, nullptr, nullptr, nullptr, {}, nullptr));
   }
   CHECK(products_run == 0);
 }
@@ -189,11 +190,11 @@ TEST_CASE("cuBLASLt: a plan is made once for equal products; partial sums are of
   lt_products products;
   const matmul_extents e{.m = 4, .n = 5, .k = 9};
   alignas(256) static float a[64], b[64], c[64];
-  std::vector<char> scratch(products.prepare<float, float>(e));
+  std::vector<char> scratch(products.prepare<float, float>(e).value());
   CHECK(scratch.size() == 1000);
   plans_made = 0;
   const auto run = [&](const float* at) {
-    products.run<float, float>(e, a, at, c, {scratch.data(), scratch.size()}, nullptr);
+    CHECK(products.run<float, float>(e, a, at, c, {scratch.data(), scratch.size()}, nullptr));
     return plans_made;
   };
   CHECK(run(b) == 0);
@@ -205,4 +206,18 @@ TEST_CASE("cuBLASLt: a plan is made once for equal products; partial sums are of
   scratch.clear(); // a plan that needs less
   CHECK(run(b) == 2);
   CHECK(run(b) == 2);
+}
+TEST_CASE("cuBLASLt: where it has no algorithm, nothing is run, and it is asked once") {
+  lt_products products;
+  has_algorithm = false;
+  plans_made = products_run = 0;
+  const matmul_extents e{.m = 4, .n = 5, .k = 9}, too_many{.batch = 1ll << 31, .m = 1, .n = 1, .k = 1};
+  float x = 0;
+  for (int k = 0; k < 2; ++k) {
+    CHECK_FALSE(products.prepare<float, float>(e));
+    CHECK_FALSE(products.prepare<float, float>(too_many));
+    CHECK_FALSE(products.run<float, float>(too_many, &x, &x, &x, {}, nullptr));
+  }
+  CHECK((plans_made == 1 && products_run == 0));
+  has_algorithm = true;
 }

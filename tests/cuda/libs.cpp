@@ -73,8 +73,8 @@ static_assert(with_merged_batch({.batch = 3, .m = 5, .n = 7, .k = 2, .b_batched 
               matmul_extents{.batch = 1, .m = 15, .n = 7, .k = 2, .a_batched = false, .b_batched = false});
 static_assert(with_merged_batch(a_product) == a_product);
 static_assert(with_merged_batch({.batch = 3, .m = 5, .n = 7, .k = 2}).batch == 3);
-static_assert(lt_supports({.batch = 1ll << 31, .m = 1, .n = 1, .k = 1, .b_batched = false}) &&
-              !lt_supports({.batch = 1ll << 31, .m = 1, .n = 1, .k = 1}));
+static_assert(lt_can_state({.batch = 1ll << 31, .m = 1, .n = 1, .k = 1, .b_batched = false}) &&
+              !lt_can_state({.batch = 1ll << 31, .m = 1, .n = 1, .k = 1}));
 
 } // namespace
 
@@ -331,9 +331,9 @@ template <class T, class X> void check_product(lt_products& products, const matm
   std::vector<T> c(static_cast<std::size_t>(e.batch * e.m * e.n), T(3));
   const device_values<X> on_a(a), on_b(b);
   const device_values<T> on_c(c);
-  const device_values<char> scratch(std::vector<char>(products.prepare<T, X>(e)));
-  products.run<T, X>(e, on_a.data(), on_b.data(), on_c.data(), {scratch.data(), products.prepare<T, X>(e)},
-                     nullptr);
+  const std::size_t bytes = products.prepare<T, X>(e).value();
+  const device_values<char> scratch{std::vector<char>(bytes)};
+  REQUIRE(products.run<T, X>(e, on_a.data(), on_b.data(), on_c.data(), {scratch.data(), bytes}, nullptr));
   emulated_device{}.matmul<T, X>(e, a.data(), b.data(), c.data());
   check_close(on_c.values(), c, e.k);
 }

@@ -6,10 +6,9 @@
 #include "../core/extent.hpp"
 #include "../core/geometry.hpp"
 #include "../ops/custom_op.hpp"
-#include "exec/launch.hpp"
+#include "exec/products.hpp"
 #include "base/block.hpp"
 #include "kernels/conv.hpp"
-#include "kernels/matmul.hpp"
 
 namespace tapeless::cuda {
 
@@ -19,14 +18,11 @@ struct emulated_device {
     for (count_t b = blocks; b-- > 0;) k(host_block{b, blocks}); // the last block first
   }
   template <class T, class X> void matmul(const matmul_extents& e, const X* a, const X* b, T* c) const {
-    const count_t items = counted(e.batch * e.m * e.n);
-    launch(matmul_kernel<T, X>{a, b, c, items, e}, items);
+    multiply(*this, e, a, b, c);
   }
   template <conv_pass Pass, class T, class X>
   void conv(const conv_extents& e, const X* first, const X* second, T* result) const {
-    using kernel = conv_kernel<Pass, T, X>;
-    const count_t items = counted(results_of(Pass, e));
-    launch(kernel{{first, second, result, items, e}}, items, kernel::lanes);
+    convolve<Pass>(*this, e, first, second, result);
   }
   void run(const detail::custom_op& op, void* y, const void* const* x,
            const detail::name_values& names) const {

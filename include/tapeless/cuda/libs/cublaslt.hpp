@@ -6,6 +6,7 @@
 //   lt_products products(options);
 //   products.prepare<T, X>(e)                                 at bind: bytes of workspace
 //   products.run<T, X>(e, a, b, c, workspace, stream)
+// Where they say that there is no plan, kernels/matmul.hpp has a kernel.
 // One object serves one thread at a time.
 #pragma once
 #include <cublasLt.h>
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <vector>
 #include "../../core/bf16.hpp"
@@ -49,7 +51,7 @@ constexpr matmul_extents with_merged_batch(matmul_extents e) {
 }
 
 // The library counts the matrices of a batch in 32 bits.
-constexpr bool lt_supports(const matmul_extents& e) {
+constexpr bool lt_can_state(const matmul_extents& e) {
   return with_merged_batch(e).batch <= std::numeric_limits<std::int32_t>::max();
 }
 
@@ -68,32 +70,40 @@ public:
     holder<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product;
     holder<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> a, b, c;
     cublasLtMatmulAlgo_t algorithm{};
-    std::size_t workspace = 0;
+    std::size_t workspace = 0, room = 0; // what it takes, and what it might have taken
+    bool possible = false;               // there is an algorithm
     plan(const key& k, const options& may);
   };
 
   explicit lt_products(const options& may = {}) : may_(may) { check(cublasLtCreate(lt_.put()), "matmul"); }
 
-  // @pre lt_supports(e)
-  template <class T, class X> std::size_t prepare(const matmul_extents& e) {
+  // Bytes of workspace; none, if there is no plan.
+  template <class T, class X> std::optional<std::size_t> prepare(const matmul_extents& e) {
     if (e.batch == 0 || e.m == 0 || e.n == 0 || e.k == 0) return 0;
-    return find({with_merged_batch(e), library_type<T>, library_type<X>}, may_.matmul_workspace).workspace;
+    const plan* const p =
+        find({with_merged_batch(e), library_type<T>, library_type<X>}, may_.matmul_workspace);
+    if (p == nullptr) return std::nullopt;
+    return p->workspace;
   }
-  // @pre lt_supports(e)
-  template <class T, class X> void run(const matmul_extents& e, const X* a, const X* b, T* c,
+  // False, and nothing is done, if there is no plan that the workspace suffices for.
+  template <class T, class X> bool run(const matmul_extents& e, const X* a, const X* b, T* c,
                                        const workspace& scratch, cudaStream_t stream) {
-    if (e.batch == 0 || e.m == 0 || e.n == 0) return;
-    if (e.k == 0)
-      return fill_with_zeros(c, static_cast<std::size_t>(e.batch * e.m * e.n) * sizeof(T), stream, "matmul");
-    const plan& p =
+    if (e.batch == 0 || e.m == 0 || e.n == 0) return true;
+    if (e.k == 0) {
+      fill_with_zeros(c, static_cast<std::size_t>(e.batch * e.m * e.n) * sizeof(T), stream, "matmul");
+      return true;
+    }
+    const plan* const p =
         find({with_merged_batch(e), library_type<T>, library_type<X>, alignment_of(a, most_aligned),
               alignment_of(b, most_aligned), alignment_of(c, most_aligned)},
              scratch.bytes);
+    if (p == nullptr) return false;
     using scale = std::conditional_t<std::is_same_v<T, double>, double, float>;
     const scale one = 1, zero = 0;
-    check(cublasLtMatmul(lt_.get(), p.product.get(), &one, b, p.b.get(), a, p.a.get(), &zero, c, p.c.get(), c,
-                         p.c.get(), &p.algorithm, scratch.data, p.workspace, stream),
+    check(cublasLtMatmul(lt_.get(), p->product.get(), &one, b, p->b.get(), a, p->a.get(), &zero, c,
+                         p->c.get(), c, p->c.get(), &p->algorithm, scratch.data, p->workspace, stream),
           "matmul");
+    return true;
   }
 
 private:
@@ -101,13 +111,16 @@ private:
   options may_;
   std::vector<std::unique_ptr<plan>> plans_;
 
-  // The plan of these, with at most `room` bytes of workspace.
-  const plan& find(const key& k, std::size_t room) {
+  // The plan, which takes at most `room` bytes; nullptr: there is none.
+  const plan* find(const key& k, std::size_t room) {
+    room = std::min(room, may_.matmul_workspace);
     for (const auto& p : plans_)
-      if (p->k == k && p->workspace <= room) return *p;
-    auto made = std::make_unique<plan>(k, may_);
-    choose(*made, std::min(room, may_.matmul_workspace));
-    return *plans_.emplace_back(std::move(made));
+      if (p->k == k && (p->possible ? p->workspace <= room : p->room >= room))
+        return p->possible ? p.get() : nullptr;
+    if (!lt_can_state(k.extents)) return nullptr;
+    plan& made = *plans_.emplace_back(std::make_unique<plan>(k, may_));
+    choose(made, room);
+    return made.possible ? &made : nullptr;
   }
   void choose(plan& p, std::size_t room) const {
     holder<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> wanted;
@@ -123,11 +136,12 @@ private:
     want(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.k.align_c);
     cublasLtMatmulHeuristicResult_t best{};
     int found = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(lt_.get(), p.product.get(), p.b.get(), p.a.get(), p.c.get(),
-                                         p.c.get(), wanted.get(), 1, &best, &found),
-          "matmul");
-    if (found == 0) failed("matmul", "cuBLASLt", "no algorithm");
-    check(best.state, "matmul");
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(lt_.get(), p.product.get(), p.b.get(), p.a.get(), p.c.get(), p.c.get(),
+                                       wanted.get(), 1, &best, &found);
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(status, "matmul");
+    p.room = room;
+    p.possible = status == CUBLAS_STATUS_SUCCESS && found > 0 && best.state == CUBLAS_STATUS_SUCCESS;
     p.algorithm = best.algo;
     p.workspace = best.workspaceSize;
   }

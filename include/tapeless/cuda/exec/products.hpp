@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Products and convolutions by kernels: on the emulated device, and where the libraries of a device have none.
+#pragma once
+#include "../../core/geometry.hpp"
+#include "../base/block.hpp"
+#include "../kernels/conv.hpp"
+#include "../kernels/matmul.hpp"
+#include "launch.hpp"
+
+namespace tapeless::cuda {
+
+template <class T, class X, class Device>
+void multiply(const Device& device, const matmul_extents& e, const X* a, const X* b, T* c) {
+  const count_t items = counted(e.batch * e.m * e.n);
+  device.launch(matmul_kernel<T, X>{a, b, c, items, e}, items);
+}
+template <conv_pass Pass, class T, class X, class Device>
+void convolve(const Device& device, const conv_extents& e, const X* first, const X* second, T* result) {
+  using kernel = conv_kernel<Pass, T, X>;
+  const count_t items = counted(results_of(Pass, e));
+  device.launch(kernel{{first, second, result, items, e}}, items, kernel::lanes);
+}
+
+} // namespace tapeless::cuda
