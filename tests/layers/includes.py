@@ -144,7 +144,8 @@ def self_test(options):
     good = {"core/a.hpp": "struct a {};\n", "core/b.hpp": '#include "a.hpp"\nstruct b : a {};\n',
             "core/passed_on.hpp": '#include "b.hpp" // IWYU pragma: export\n',
             "run/c.hpp": '#include <cstddef>\n#include "../core/b.hpp"\nstruct c : b {};\n',
-            "run/d.hpp": '#include "../core/passed_on.hpp"\nstruct d : b {};\n'}
+            "run/d.hpp": '#include "../core/passed_on.hpp"\nstruct d : b {};\n',
+            "run/toolkit.hpp": "#include <cu_of_no_machine.h>\nstruct toolkit {};\n"}
     planted = {
         "run/lucky.hpp": ('#include "../core/b.hpp"\nstruct lucky : b {\n  a one;\n};\n',
                           "run/lucky.hpp:4: uses a of core/a.hpp, which it does not include"),

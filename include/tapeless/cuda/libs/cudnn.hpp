@@ -14,6 +14,8 @@
 #include <vector>
 #include "../../core/error.hpp"
 
+static_assert(CUDNN_MAJOR >= 9, "tapeless: cuda: convolutions need cuDNN 9 or newer, or -DTAPELESS_CUDNN=0");
+
 namespace tapeless::cuda {
 
 inline void check(cudnnStatus_t status, const char* op) {
@@ -47,7 +49,7 @@ class descriptor {
 
 public:
   explicit descriptor(cudnnBackendDescriptorType_t t) {
-    check(cudnnBackendCreateDescriptor(t, &d_), "cudnnBackendCreateDescriptor");
+    check(cudnnBackendCreateDescriptor(t, &d_), "convolution");
   }
   descriptor(descriptor&& o) noexcept : d_(std::exchange(o.d_, nullptr)) {}
   descriptor& operator=(descriptor&& o) noexcept {
@@ -62,7 +64,7 @@ public:
   template <class T> descriptor& set(cudnnBackendAttributeName_t name, const T* values, std::size_t n) {
     check(cudnnBackendSetAttribute(d_, name, attribute_type<T>::value, static_cast<std::int64_t>(n),
                                    static_cast<const void*>(values)),
-          "cudnnBackendSetAttribute");
+          "convolution");
     return *this;
   }
   template <class T> descriptor& set(cudnnBackendAttributeName_t name, std::initializer_list<T> values) {
@@ -74,11 +76,11 @@ public:
   descriptor& set(cudnnBackendAttributeName_t name, const descriptor& value) {
     check(cudnnBackendSetAttribute(d_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
                                    static_cast<const void*>(&value.d_)),
-          "cudnnBackendSetAttribute");
+          "convolution");
     return *this;
   }
   descriptor&& end() {
-    check(try_end(), "cudnnBackendFinalize");
+    check(try_end(), "convolution");
     return std::move(*this);
   }
   // For what may not be supported.
@@ -87,8 +89,7 @@ public:
   template <class T> std::vector<T> values(cudnnBackendAttributeName_t name, std::int64_t most) const {
     std::vector<T> v(static_cast<std::size_t>(most));
     std::int64_t n = 0;
-    check(cudnnBackendGetAttribute(d_, name, attribute_type<T>::value, most, &n, v.data()),
-          "cudnnBackendGetAttribute");
+    check(cudnnBackendGetAttribute(d_, name, attribute_type<T>::value, most, &n, v.data()), "convolution");
     v.resize(static_cast<std::size_t>(n < most ? n : most));
     return v;
   }
@@ -97,19 +98,18 @@ public:
     descriptor r(t);
     std::int64_t n = 0;
     check(cudnnBackendGetAttribute(d_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, static_cast<void*>(&r.d_)),
-          "cudnnBackendGetAttribute");
+          "convolution");
     return r;
   }
   // The descriptors, of type t, that the attribute holds.
   std::vector<descriptor> parts(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t t) const {
     constexpr auto type = CUDNN_TYPE_BACKEND_DESCRIPTOR;
     std::int64_t n = 0;
-    check(cudnnBackendGetAttribute(d_, name, type, 0, &n, nullptr), "cudnnBackendGetAttribute");
+    check(cudnnBackendGetAttribute(d_, name, type, 0, &n, nullptr), "convolution");
     std::vector<descriptor> r;
     std::vector<cudnnBackendDescriptor_t> raw;
     for (std::int64_t k = 0; k < n; ++k) raw.push_back(r.emplace_back(t).get());
-    check(cudnnBackendGetAttribute(d_, name, type, n, &n, static_cast<void*>(raw.data())),
-          "cudnnBackendGetAttribute");
+    check(cudnnBackendGetAttribute(d_, name, type, n, &n, static_cast<void*>(raw.data())), "convolution");
     while (static_cast<std::int64_t>(r.size()) > n) r.pop_back();
     return r;
   }

@@ -54,7 +54,7 @@ class cudnn_device {
   std::optional<descriptor> properties_;
 
 public:
-  cudnn_device() { check(cudnnCreate(handle_.put()), "cudnnCreate"); }
+  cudnn_device() { check(cudnnCreate(handle_.put()), "convolution"); }
   // json: what cuDNN gives as CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
   explicit cudnn_device(std::string_view json) {
     properties_.emplace(descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR)
