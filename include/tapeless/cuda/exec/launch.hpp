@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What a device does: device.launch(kernel, members, lanes) runs a kernel whose threads go through `members`, `lanes`
-// threads each. kernel_for<op>: which kernel a step of this op launches.
+// What a device does:
+//   device.launch(kernel, members, lanes)                     runs a kernel whose threads go through `members`, `lanes` threads each
+//   device.matmul<T, X>(extents, a, b, c)                     c of T, operands of X
+//   device.conv<Pass, T, X>(extents, first, second, result)   see conv_pass
+// The last two by a library, or by the kernels of products.hpp. kernel_for<op>: what a step of this op asks the device for.
 #pragma once
 #include "../../core/error.hpp"
 #include "../../core/shape.hpp"
