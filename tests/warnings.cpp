@@ -14,10 +14,7 @@
 #include <tapeless/run/csr_tiled.hpp>
 #include <tapeless/tapeless.hpp>
 #if __has_include(<cublasLt.h>)
-#include <tapeless/cuda/libs/cublaslt.hpp>
-#endif
-#if __has_include(<cudnn.h>)
-#include <tapeless/cuda/libs/cudnn_conv.hpp>
+#include <tapeless/cuda/libs/libraries.hpp>
 #endif
 
 namespace tl = tapeless;
@@ -79,24 +76,16 @@ float train(const std::filesystem::path& path) {
 }
 
 #if __has_include(<cublasLt.h>)
-template <class T, class X> void multiply(const X* a, const X* b, T* c);
-template <class T, class X> void multiply(const X* a, const X* b, T* c) {
-  tl::cuda::lt_products products;
-  products.prepare<T, X>({});
-  products.run<T, X>({}, a, b, c, {}, nullptr);
+template <class T, class X> bool by_libraries(const X* a, const X* b, T* c);
+template <class T, class X> bool by_libraries(const X* a, const X* b, T* c) {
+  const tl::cuda::emulated_device device;
+  tl::cuda::libraries libraries;
+  libraries.plan_product<T, X>({});
+  libraries.plan_convolution<X>(tl::cuda::conv_pass::fprop, {});
+  return libraries.multiply({}, a, b, c, {}, nullptr) &&
+         libraries.convolve<tl::cuda::conv_pass::fprop>(device, {}, a, b, c, {}, nullptr);
 }
-template void multiply(const float*, const float*, float*);
-template void multiply(const double*, const double*, double*);
-template void multiply(const tl::bf16*, const tl::bf16*, float*);
-#endif
-#if __has_include(<cudnn.h>)
-template <class X, class T> void convolve(const X* x, const X* w, T* y);
-template <class X, class T> void convolve(const X* x, const X* w, T* y) {
-  tl::cuda::cudnn_convolutions convolutions;
-  convolutions.prepare<X>(tl::cuda::conv_pass::fprop, {});
-  convolutions.run(tl::cuda::emulated_device{}, tl::cuda::conv_pass::fprop, {}, x, w, y, {}, nullptr);
-}
-template void convolve(const float*, const float*, float*);
-template void convolve(const double*, const double*, double*);
-template void convolve(const tl::bf16*, const tl::bf16*, float*);
+template bool by_libraries(const float*, const float*, float*);
+template bool by_libraries(const double*, const double*, double*);
+template bool by_libraries(const tl::bf16*, const tl::bf16*, float*);
 #endif

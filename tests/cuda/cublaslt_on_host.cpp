@@ -4,7 +4,7 @@
 // lt_products tells cuBLASLt the product that is meant. The library's functions that need a device are those of this file:
 // they do, on the host, what descriptors and layouts say. The others are the library's own.
 #include <tapeless/cuda/emulated.hpp>
-#include <tapeless/cuda/libs/cublaslt.hpp>
+#include <tapeless/cuda/libs/libraries.hpp>
 
 #include <support/random.hpp>
 
@@ -220,4 +220,56 @@ TEST_CASE("cuBLASLt: where it has no algorithm, nothing is run, and it is asked 
   }
   CHECK((plans_made == 1 && products_run == 0));
   has_algorithm = true;
+}
+
+// A program whose products are the library's, and all else kernels on the host
+namespace {
+
+struct device_with_libraries : emulated_device {
+  libraries* of = nullptr;
+  bool* plans = nullptr;
+  int* by_kernels = nullptr;
+  std::vector<char>* scratch = nullptr;
+  template <class Kernel> void launch(const Kernel& k, count_t members, int lanes = 1) const {
+    if (!*plans) emulated_device::launch(k, members, lanes);
+  }
+  template <class T, class X> void matmul(const matmul_extents& e, const X* a, const X* b, T* c) const {
+    if (*plans) return of->plan_product<T, X>(e);
+    if (of->multiply<T, X>(e, a, b, c, {scratch->data(), scratch->size()}, nullptr)) return;
+    ++*by_kernels;
+    multiply(*this, e, a, b, c);
+  }
+};
+
+} // namespace
+TEST_CASE("libraries: plans at bind, then products; those of integers are the kernel's") {
+  libraries of;
+  bool plans = true;
+  int by_kernels = 0;
+  std::vector<char> scratch;
+  device_with_libraries device;
+  device.of = &of;
+  device.plans = &plans;
+  device.by_kernels = &by_kernels;
+  device.scratch = &scratch;
+  const matmul_extents e{.m = 4, .n = 5, .k = 9};
+  const std::vector<float> a(36, 2.0f), b(45, 3.0f);
+  const std::vector<std::int32_t> i(45, 2);
+  std::vector<float> c(20);
+  std::vector<std::int32_t> j(20);
+  const auto step = [&] {
+    device.matmul(e, a.data(), b.data(), c.data());
+    device.matmul(e, i.data(), i.data(), j.data());
+  };
+  CHECK(of.need() == 0);
+  step();
+  CHECK(of.need() == 1000);
+  CHECK(c == std::vector<float>(20, 0.0f));
+  scratch.resize(of.need());
+  plans = false;
+  products_run = 0;
+  step();
+  CHECK(c == std::vector<float>(20, 54.0f));
+  CHECK(j == std::vector<std::int32_t>(20, 36));
+  CHECK((products_run == 1 && by_kernels == 1));
 }

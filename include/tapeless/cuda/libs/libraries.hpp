@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// The libraries of a device. Each is begun when a program first needs it.
+//   libraries.plan_product<T, X>(e);  libraries.plan_convolution<X>(pass, e);      at bind, for each step
+//   workspace scratch = ...;                                                       of libraries.need() bytes, for all of them
+//   libraries.multiply<T, X>(e, a, b, c, scratch, stream)                          false: nothing is done, a kernel has to
+//   libraries.convolve<Pass>(device, e, first, second, result, scratch, stream)    likewise
+// After the plans are made these neither allocate nor wait. One object serves one thread at a time.
+#pragma once
+#include <cuda_runtime_api.h>
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include "../../core/geometry.hpp"
+#include "../kernels/conv.hpp"
+#include "check.hpp"
+#include "cublaslt.hpp"
+#include "options.hpp"
+#if TAPELESS_CUDNN
+#include "cudnn_conv.hpp"
+#endif
+
+namespace tapeless::cuda {
+
+class libraries {
+  options may_;
+  std::optional<lt_products> products_;
+#if TAPELESS_CUDNN
+  std::optional<cudnn_convolutions> convolutions_;
+  cudnn_convolutions& convolutions() { return convolutions_ ? *convolutions_ : convolutions_.emplace(may_); }
+#endif
+  std::size_t need_ = 0;
+  lt_products& products() { return products_ ? *products_ : products_.emplace(may_); }
+
+public:
+  explicit libraries(const options& may = {}) : may_(may) {}
+  const options& allowed() const { return may_; }
+  std::size_t need() const { return need_; }
+
+  template <class T, class X> void plan_product(const matmul_extents& e) {
+    if constexpr (lt_multiplies<X>) need_ = std::max(need_, products().prepare<T, X>(e).value_or(0));
+  }
+  template <class X> void plan_convolution([[maybe_unused]] conv_pass pass,
+                                           [[maybe_unused]] const conv_extents& e) {
+#if TAPELESS_CUDNN
+    need_ = std::max(need_, convolutions().prepare<X>(pass, e).value_or(0));
+#endif
+  }
+  template <class T, class X> bool multiply(const matmul_extents& e, const X* a, const X* b, T* c,
+                                            const workspace& scratch, cudaStream_t stream) {
+    if constexpr (lt_multiplies<X>) return products().run<T, X>(e, a, b, c, scratch, stream);
+    else return false;
+  }
+  template <conv_pass Pass, class T, class X, class Device>
+  bool convolve([[maybe_unused]] const Device& device, [[maybe_unused]] const conv_extents& e,
+                [[maybe_unused]] const X* first, [[maybe_unused]] const X* second, [[maybe_unused]] T* result,
+                [[maybe_unused]] const workspace& scratch, [[maybe_unused]] cudaStream_t stream) {
+#if TAPELESS_CUDNN
+    return convolutions().run(device, Pass, e, first, second, result, scratch, stream);
+#else
+    return false;
+#endif
+  }
+};
+
+} // namespace tapeless::cuda
