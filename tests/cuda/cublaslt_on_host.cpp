@@ -134,6 +134,7 @@ namespace {
 
 template <class X> std::vector<X> operand(std::int64_t n, std::uint64_t seed) {
   std::vector<X> x;
+  x.reserve(static_cast<std::size_t>(n) + 1); // no null pointer
   using number = std::conditional_t<std::is_same_v<X, double>, double, float>;
   for (const double v : support::random_values<double>(static_cast<std::size_t>(n), seed))
     x.push_back(X(static_cast<number>(v)));
