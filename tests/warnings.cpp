@@ -16,7 +16,7 @@
 #include <tapeless/run/csr_tiled.hpp>
 #include <tapeless/tapeless.hpp>
 #if __has_include(<cublasLt.h>)
-#include <tapeless/cuda/libs/libraries.hpp>
+#include <tapeless/cuda.hpp>
 #endif
 
 namespace tl = tapeless;
@@ -45,6 +45,27 @@ using matrix = tl::csr<double, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
 constexpr auto sparse = [](auto a, auto x, auto y) { return tl::sum(tl::square(tl::matmul(a, x) - y)); };
 
 } // namespace
+
+#if __has_include(<cublasLt.h>)
+void train_on_device(const tl::cuda::stream& s);
+void train_on_device(const tl::cuda::stream& s) {
+  using tl::cuda::on;
+  const tl::owned<params> q;
+  tl::cuda::owned<params> p(s, q), g(s);
+  const tl::cuda::owned<images> x(s, tl::dim<'n'>(8));
+  const tl::cuda::owned<labels> l(s, tl::dim<'n'>(8));
+  constexpr auto step = [](auto w, auto image, auto label, auto rate) {
+    return tl::sgd_update(w, tl::grad(loss)(w, image, label), rate);
+  };
+  auto run =
+      tl::jit(step).bind<on<params>, on<images>, on<labels>, float>(s, tl::dim<'n'>(8), tl::cuda::options{});
+  run.into (*g)(*p, *x, *l, 0.1f);
+  run.capture();
+  const tl::cuda::pinned<params> result;
+  tl::copy(run(*p, *x, *l, 0.1f), result, s);
+  s.wait();
+}
+#endif
 
 float train(const std::filesystem::path& path);
 float train(const std::filesystem::path& path) {
