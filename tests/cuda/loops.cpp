@@ -89,6 +89,36 @@ TEST_CASE("cuda: counted rows come first, or the program is refused") {
   CHECK_FALSE(
       keeps([](auto x) { return tl::gather<1>(tl::transpose(x), tl::where<'k'>(tl::sum<1>(x) > 0.0)); }));
 }
+TEST_CASE(
+    "cuda: a reshape that joins counted rows with an axis ahead of them is refused, behind them it is right") {
+  using X = tl::tensor<float, n, 3>;
+  const auto keeps = []<class F>(F) {
+    return cuda::keeps_counted_rows_first<tl::detail::planned_for<false, device, F, X>::value>();
+  };
+  const auto behind = [](auto x) {
+    return tl::sum(square(tl::reshape<tl::extent_product<3, tl::dyn<'k'>>>(rows(x)) + 1.0f));
+  };
+  CHECK(keeps(behind));
+  CHECK_FALSE(keeps([](auto x) {
+    return tl::sum(square(tl::reshape<tl::extent_product<3, tl::dyn<'k'>>>(tl::transpose(rows(x))) + 1.0f));
+  }));
+}
+TEST_CASE(
+    "cuda: what is gathered by gathered indices, and running sums of counted rows, have no other rows") {
+  using X = tl::tensor<float, n, 3>;
+  using I = tl::tensor<std::int32_t, n>;
+  const auto f = [](auto x, auto at) {
+    const auto chosen = tl::where<'k'>(tl::sum<1>(x) > 0.0);
+    const auto y = tl::gather(x, tl::gather(at, chosen)) * 1.0f; // row 0, where no row is
+    const auto z = tl::cumsum<0>(tl::gather(x, chosen));
+    return std::tuple{tl::matmul(tl::transpose(y), z), tl::matmul(tl::transpose(z), z), tl::sum<0>(y)};
+  };
+  std::vector<float> x = support::random_values<float>(3 * 20, 3);
+  std::vector<std::int32_t> at(20);
+  for (int i = 0; i < 20; ++i) at[static_cast<std::size_t>(i)] = (7 * i + 3) % 20;
+  both_back_ends<decltype(f), X, I> run(tl::dim<'n'>(20));
+  CHECK(run.difference(X(x.data(), 20), I(at.data(), 20)) < 1e-6);
+}
 TEST_CASE("cuda: a launch counts in 32 bits, more is an exception") {
   CHECK(cuda::counted(cuda::most_counted) == cuda::most_counted);
   CHECK_THROWS_WITH_AS(

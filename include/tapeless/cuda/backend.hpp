@@ -98,10 +98,27 @@ private:
           s.o == detail::op::select ? counted_name<P>(P.slot_[s.slot0 + s.loads].s.d[0]) : -1;
       index_t* const count = counts < 0 ? nullptr : f.count + counts;
       kernel_for<s.o>::launch(
-          device, kernel_call<T>{{P.step_[I], f.slot + s.slot0}, f.context->names, f.shared, count});
+          device,
+          kernel_call<T>{
+              {P.step_[I], f.slot + s.slot0}, f.context->names, f.shared, count, counted_rows_of<P, I>(f)});
       if constexpr (counts >= 0) device.tell(count, f.context->names, P.count[counts].name);
     }
   }
+  // Rows that are not there are 0 in what a step writes. The others keep zeros as zeros.
+  template <const auto& P, int I> static counted_rows counted_rows_of(const frame<P>& f) {
+    constexpr detail::step s = P.step_[I];
+    constexpr bool gathers = s.o == detail::op::gather, sums = s.o == detail::op::cumsum;
+    if constexpr (gathers || sums) {
+      constexpr int operand = s.slot0 + (gathers ? 1 : 0), axis = gathers ? 0 : static_cast<int>(s.attr),
+                    name = counted_name<P>(P.slot_[operand].s.d[axis]);
+      if constexpr (name >= 0)
+        return {f.count + name, f.most[name] == 0 ? 0
+                                                  : counted(f.slot[operand].s.d[axis] / f.most[name] *
+                                                            (gathers ? after_first(f.slot[operand].s) : 1))};
+    }
+    return {};
+  }
+  static index_t after_first(const shape& s) { return detail::product(s, 1, s.rank); }
   static constexpr bool is_sparse(detail::op o) {
     using detail::op;
     return o == op::pattern || o == op::spmm || o == op::sddmm || o == op::sparse_solve || o == op::spgemm ||

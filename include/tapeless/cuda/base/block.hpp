@@ -32,6 +32,13 @@ using count_t = std::uint32_t; // of what the threads of a launch go through: at
 
 inline constexpr count_t block_threads = 256, most_counted = 0xf0000000u;
 
+// Which rows of a counted axis are there: `each` for each one that was counted. count: nullptr if all are.
+struct counted_rows {
+  const index_t* count;
+  count_t each;
+  TAPELESS_KERNEL bool has(count_t row) const { return count == nullptr || row < each * *count; }
+};
+
 // Blocks and threads as loops.
 struct host_block {
   count_t index = 0, blocks = 1;

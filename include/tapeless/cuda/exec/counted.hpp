@@ -39,6 +39,9 @@ template <const auto& P> constexpr bool is_across(const detail::slot& q) {
 template <const auto& P> constexpr bool mixes_counted_rows(const detail::step& s) {
   using detail::op;
   const shape& x = P.slot_[s.slot0].s;
+  if (const shape& at = P.slot_[s.slot0 + 1].s; s.o == op::gather)
+    for (int a = 1; a < at.rank; ++a)
+      if (counted_names<P>(at.d[a]) > 0) return true;
   for (int a = 0; a < x.rank; ++a) {
     const bool along = (s.o == op::select && detail::attributes_of_select(s).by_order()) ||
                        (s.o == op::flip && static_cast<int>(s.attr) == a) ||
@@ -51,7 +54,7 @@ template <const auto& P> constexpr bool mixes_counted_rows(const detail::step& s
 // as many as there are.
 template <const auto& P> constexpr bool keeps_counted_rows_first() {
   if (P.counted == 0) return true;
-  bool kept = true;
+  bool kept = !P.counted_rows_join;
   for (int k = 0; k < P.slots; ++k) {
     const detail::slot& q = P.slot_[k];
     kept = kept && counted_names<P>(q.s.d[0]) < 2 &&

@@ -25,6 +25,7 @@ template <const auto& P> struct frame {
   std::byte* shared = nullptr;
   detail::run_context* context = nullptr;
   index_t* count = nullptr;      // of each counted extent, in memory of the device
+  index_t most[P.counted + 1];   // and what it is at most
   index_t each[steps][max_rank]; // of a counted loop axis: elements for each row
 
   void fill(detail::run_context& c) {
@@ -34,7 +35,8 @@ template <const auto& P> struct frame {
     // Places are for as many rows as can be counted; what is multiplied by a count has 1 instead.
     detail::run_context full = c;
     for (int k = 0; k < P.counted; ++k)
-      value_of(full.names, k) = std::min(P.count[k].most, detail::eval(P.count[k].rows, full.names));
+      most[k] = value_of(full.names, k) =
+          std::min(P.count[k].most, detail::eval(P.count[k].rows, full.names));
     detail::name_values ones = c.names;
     for (int k = 0; k < P.counted; ++k) value_of(ones, k) = 1;
     for (int k = 0; k < P.parts; ++k) part[k] = c.part[k];

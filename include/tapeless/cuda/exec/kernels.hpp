@@ -47,7 +47,7 @@ template <> struct kernel_for<detail::op::gather> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
     const shape &x = c.operand(0), &at = c.operand(1);
     device.launch(gather_kernel<T>{c.in(0), c.index(1), c.out(), c.results(), c.axis_of(x),
-                                   counted(elements_of(at)), c.after(x)},
+                                   counted(elements_of(at)), c.after(x), c.rows},
                   c.results());
   }
 };
@@ -88,8 +88,9 @@ template <> struct kernel_for<detail::op::cumsum> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
     const shape& x = c.operand(0);
     const count_t lines = counted(c.before_axis(x) * c.after_axis(x));
-    device.launch(cumsum_kernel<T>{c.in(0), c.out(), lines, c.axis_of(x), c.after(x), c.step.attr2 != 0},
-                  lines);
+    device.launch(
+        cumsum_kernel<T>{c.in(0), c.out(), lines, c.axis_of(x), c.after(x), c.rows, c.step.attr2 != 0},
+        lines);
   }
 };
 

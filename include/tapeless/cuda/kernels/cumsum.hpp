@@ -12,6 +12,7 @@ template <class T> struct cumsum_kernel {
   const T* x;
   T* y;
   count_t items, n, after; // items: before * after
+  counted_rows rows;       // 0 where they are not there
   bool to_end;
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(items, [this](count_t e) {
@@ -20,7 +21,7 @@ template <class T> struct cumsum_kernel {
       for (count_t i = 0; i < n; ++i) {
         const index_t at = first + static_cast<index_t>(to_end ? n - 1 - i : i) * after;
         sum.add(x[at]);
-        y[at] = sum.value();
+        y[at] = rows.has(to_end ? n - 1 - i : i) ? sum.value() : T(0);
       }
     });
   }

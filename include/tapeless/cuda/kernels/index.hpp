@@ -9,16 +9,17 @@
 namespace tapeless::cuda {
 
 // y[o, j, i] = x[o, at[j], i]                         x: (outer, n, inner)   at: (count)   y: (outer, count, inner)
-// 0 where at[j] is not in [0, n). y may be x where at[j] == j.
+// 0 where at[j] is not in [0, n), and where row j is not there. y may be x where at[j] == j.
 template <class T> struct gather_kernel {
   const T* x;
   const std::int32_t* at;
   T* y;
   count_t items, n, count, inner;
+  counted_rows rows;
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(items, [this](count_t e) {
       const count_t i = e % inner, row = e / inner, j = row % count, o = row / count;
-      const auto from = static_cast<count_t>(at[j]); // below 0: beyond n
+      const auto from = rows.has(j) ? static_cast<count_t>(at[j]) : n; // below 0: beyond n
       y[e] = from < n ? x[(static_cast<index_t>(o) * n + from) * inner + i] : T{};
     });
   }

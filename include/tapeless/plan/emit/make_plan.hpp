@@ -85,9 +85,24 @@ template <int N, int O> class planner {
         if (!is_static(n) && !b_.is_counted(n)) r_.not_empty[r_.nonempty++] = n;
       }
       if (densifies(b_.source.nodes, N, i)) ++r_.cost.densified;
+      if (!b_.may().host_counts && v.o == op::reshape && joins_counted_rows(b_.at(v.in[0]).s, v.s))
+        r_.counted_rows_join = true;
       if (has_data_dependent_rows(v))
         r_.count[r_.counted++] = {name_of(names(v.s.d[0])), most_of_select(v), b_.at(v.in[0]).s.d[0]};
     }
+  }
+
+  // Has a counted axis other elements ahead of it in `to` than in `from`?
+  constexpr bool joins_counted_rows(const shape& from, const shape& to) const {
+    const auto ahead = [this](const shape& s) {
+      shape before{};
+      while (before.rank < s.rank && !b_.is_counted(s.d[before.rank])) {
+        before.d[before.rank] = s.d[before.rank];
+        ++before.rank;
+      }
+      return numel(before);
+    };
+    return !(ahead(from) == ahead(to));
   }
 
   constexpr bool may_join_sweep(int group) const {

@@ -123,6 +123,7 @@ constexpr plan_counts most_of_plan(int n, int results) {
 struct plan_facts : plan_counts {
   bool bf16 = false; // is any step?
   int counted = 0;
+  bool counted_rows_join = false; // does a reshape join counted rows with an axis ahead of them?
   counted_extent count[max_counted_names]{};
   int parts = 0;
   extent_t part_names[max_parts]{};
