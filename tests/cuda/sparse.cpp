@@ -106,6 +106,9 @@ template <class F> struct loss_of {
 };
 constexpr auto gradients = tl::value_and_grad<0, 1>(masked);
 
+// tl::plain sorts, too
+static_assert(tl::detail::plain_backend<device>::rules.sorts);
+
 } // namespace
 
 TEST_CASE("cuda: products with a sparse matrix and its transpose are those of the CPU, of any extents") {
