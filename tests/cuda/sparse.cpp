@@ -151,6 +151,9 @@ TEST_CASE("cuda: rows of A x that a mask leaves out are skipped, if nobody needs
   CHECK(masks(infinite) == 0);
   CHECK(masks(read) == 0);
   CHECK(masks(products) == 0);
+  const auto kept = gradient_of([](auto z, auto keep) { return tl::where(keep, square(z), 0.0f); });
+  CHECK(difference<in_columns, tl::tensor<bool, m>>(kept, 37, 53, mixed{5}, 1e38) < 1e-6);
+  CHECK(difference(negated, 37, 53, mixed{5}) < 1e-6);
   for (const double bad : {0.0, std::numeric_limits<double>::quiet_NaN()}) {
     CHECK(difference(weighted, 37, 53, mixed{5}, bad) < 1e-6);
     CHECK(difference(poisson, 37, 53, mixed{5}, bad) < 1e-6);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A device as a back end: each step of a plan is a launch or two, one after another. Device: what launches, see exec/launch.hpp.
+// A device as a back end: each step of a plan is a few launches, one after another. Device: what launches, see exec/launch.hpp.
 #pragma once
 #include <cstdint>
 #include <type_traits>

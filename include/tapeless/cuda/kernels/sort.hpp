@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The positions [0, n) in the order of their keys, those of one key in ascending order, and where each key ends.
-// A key is sorted by a byte at a time, from the lowest. Each pass: digit_counts, group_sums, digit_places, place.
-// Counts are integers that one thread writes: there is one order.
+// A byte of the keys at a time, from the lowest: sort_counts_kernel counts the bytes of each piece of the positions, sort_sums and
+// sort_places_kernel add these up, digit by digit and piece by piece, and sort_kernel puts the positions in their places.
+// A thread has a piece and writes what no other writes: there is one order.
 #pragma once
 #include "../base/block.hpp"
 
