@@ -294,4 +294,6 @@ TEST_CASE("cuda: a dense column is summed with small errors, in one order") {
   const auto g = both.on_device()(*a, *r);
   CHECK(g[0] == 0);
   CHECK(std::fabs(g[1] - exact) < 1e-7 * exact);
+  static_assert(cuda::parts_of_lines(200000, 2, 64) == 97 && cuda::parts_of_lines(200000, 1000, 32000) == 1 &&
+                cuda::parts_of_lines(1 << 20, 2, 1 << 16) == 2 && cuda::parts_of_lines(0, 0, 0) == 1);
 }
