@@ -8,6 +8,7 @@
 #include "../core/bf16.hpp"
 #include "../core/element_type.hpp"
 #include "../core/extent.hpp"
+#include "../core/shape.hpp"
 #include "../expr/op.hpp"
 #include "../ops/select_node.hpp"
 #include "../plan/backend.hpp"
