@@ -35,7 +35,8 @@ bool is_sorted(std::size_t n, cuda::count_t keys) {
   const std::vector<std::int32_t> key = random_keys(n, keys);
   const auto at = [&](cuda::count_t p) { return key[p] < 0 ? keys : static_cast<cuda::count_t>(key[p]); };
   counts sorted(n), spare(n), end(keys), expected(n), ends(keys);
-  std::vector<std::byte> scratch(cuda::scratch_of_sort);
+  std::vector<std::byte> scratch(
+      static_cast<std::size_t>(cuda::scratch_of_sort(static_cast<tl::extent_t>(n))));
   cuda::sort_positions(cuda::emulated_device{}, scratch.data(), key.data(), static_cast<cuda::count_t>(n),
                        keys, sorted.data(), spare.data(), end.data());
   std::iota(expected.begin(), expected.end(), cuda::count_t{0});

@@ -106,6 +106,9 @@ template <class F> struct loss_of {
 };
 constexpr auto gradients = tl::value_and_grad<0, 1>(masked);
 
+// tl::plain sorts, too
+static_assert(tl::detail::plain_backend<device>::rules.sorts);
+
 } // namespace
 
 TEST_CASE("cuda: products with a sparse matrix and its transpose are those of the CPU, of any extents") {
@@ -148,6 +151,9 @@ TEST_CASE("cuda: rows of A x that a mask leaves out are skipped, if nobody needs
   CHECK(masks(infinite) == 0);
   CHECK(masks(read) == 0);
   CHECK(masks(products) == 0);
+  const auto kept = gradient_of([](auto z, auto keep) { return tl::where(keep, square(z), 0.0f); });
+  CHECK(difference<in_columns, tl::tensor<bool, m>>(kept, 37, 53, mixed{5}, 1e38) < 1e-6);
+  CHECK(difference(negated, 37, 53, mixed{5}) < 1e-6);
   for (const double bad : {0.0, std::numeric_limits<double>::quiet_NaN()}) {
     CHECK(difference(weighted, 37, 53, mixed{5}, bad) < 1e-6);
     CHECK(difference(poisson, 37, 53, mixed{5}, bad) < 1e-6);
@@ -288,4 +294,6 @@ TEST_CASE("cuda: a dense column is summed with small errors, in one order") {
   const auto g = both.on_device()(*a, *r);
   CHECK(g[0] == 0);
   CHECK(std::fabs(g[1] - exact) < 1e-7 * exact);
+  static_assert(cuda::parts_of_lines(200000, 2, 64) == 97 && cuda::parts_of_lines(200000, 1000, 32000) == 1 &&
+                cuda::parts_of_lines(1 << 20, 2, 1 << 16) == 2 && cuda::parts_of_lines(0, 0, 0) == 1);
 }

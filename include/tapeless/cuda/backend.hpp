@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A device as a back end: each step of a plan is a launch or two, one after another. Device: what launches, see exec/launch.hpp.
+// A device as a back end: each step of a plan is a few launches, one after another. Device: what launches, see exec/launch.hpp.
 #pragma once
 #include <cstdint>
 #include <type_traits>
 #include "../core/bf16.hpp"
 #include "../core/element_type.hpp"
 #include "../core/extent.hpp"
+#include "../core/shape.hpp"
 #include "../expr/op.hpp"
 #include "../ops/select_node.hpp"
 #include "../plan/backend.hpp"
@@ -47,11 +48,14 @@ template <class Device> struct backend {
     scratch_need r;
     for (int i = 0; i < P.steps; ++i) {
       const detail::step& s = P.step_[i];
-      const extent_t n = s.fused                                                        ? partial_bytes(s)
-                         : s.o == detail::op::select                                    ? scratch_of_select
-                         : s.o == detail::op::pattern || s.o == detail::op::scatter_add ? scratch_of_sort
-                                                                                        : 0;
-      if (n > r.shared) r.shared = n;
+      const shape &first = P.slot_[s.slot0].s, &second = P.slot_[s.slot0 + 1].s;
+      const extent_t n = s.fused                          ? partial_bytes(s)
+                         : s.o == detail::op::select      ? scratch_of_select
+                         : s.o == detail::op::pattern     ? scratch_of_sort(first.d[0])
+                         : s.o == detail::op::spmm        ? scratch_of_products
+                         : s.o == detail::op::scatter_add ? scratch_of_sort(detail::numel(second))
+                                                          : 0;
+      if (n > r.shared) r.shared = detail::aligned(n);
     }
     r.packed = detail::aligned(P.counted * extent_t{sizeof(index_t)}); // frame::count
     return r;

@@ -30,9 +30,12 @@ template <class B> constexpr plan_rules rules_of() {
 }
 
 // B for tl::plain
+constexpr plan_rules without_choices(plan_rules r) {
+  r.layouts = r.sweeps = r.epilogues = false;
+  return r;
+}
 template <class B> struct plain_backend : B {
-  static constexpr plan_rules rules = {
-      .layouts = false, .sweeps = false, .epilogues = false, .chunks = rules_of<B>().chunks};
+  static constexpr plan_rules rules = without_choices(rules_of<B>());
 };
 
 // What a frame is filled from. The arrays stay where they are for the life of the bound object.

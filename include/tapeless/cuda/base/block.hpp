@@ -9,8 +9,9 @@
 //   block.each(n, f)                             f(i) for i in [0, n), each by one thread of the grid
 //   block.groups<G, R>(n, each, combine, end)    for i in [0, n), each by a group of G threads, neighbours in a warp:
 //                                                r = each(i, lane) of all lanes, combined as a tree; end(i, r) by one lane
-//   block.chains<G, R>(n, steps, each, combine, end)   the same of each(i, step, lane) and end(i, step, r), for one step after
-//                                                another: a step sees what the steps of its i before it have written
+//   block.chains<G, R>(n, steps, each, combine, end)
+//                                                for one step after another: the same of each(i, step, lane) and
+//                                                end(i, step, r); a step sees what earlier steps of its i have written
 //   block.add(p, n)                              *p += n, of integers: in any order the same
 // The order of a combination depends on G alone: sums have the same bits on each device, and on the host but for functions
 // and contraction.

@@ -14,6 +14,7 @@
 #include "../../ops/spmm.hpp"
 #include "../../plan/ir/kernel_extents.hpp"
 #include "../base/block.hpp"
+#include "../fused/loop.hpp"
 #include "../kernels/lines.hpp"
 #include "../kernels/sparse.hpp"
 #include "launch.hpp"
@@ -68,6 +69,14 @@ template <> struct kernel_for<detail::op::pattern> {
   }
 };
 
+// Few long lines are cut into parts, so that there are threads enough: as extents say. Bytes of what parts sum up to.
+inline constexpr count_t most_product_threads = 1u << 17, least_of_part = 1024;
+inline constexpr index_t scratch_of_products = index_t{most_product_threads} * 8;
+constexpr count_t parts_of_lines(count_t entries, count_t lines, std::uint64_t threads) {
+  if (lines == 0 || threads >= most_product_threads) return 1;
+  const std::uint64_t most = most_product_threads / threads, long_enough = entries / lines / least_of_part;
+  return static_cast<count_t>(long_enough < 1 ? 1 : long_enough < most ? long_enough : most);
+}
 template <> struct kernel_for<detail::op::spmm> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
     const shape& y = c.result();
@@ -83,16 +92,24 @@ private:
   template <int G, class T, class Device>
   static void start(const Device& device, const kernel_call<T>& c, count_t k) {
     const bool values = !has(c, detail::first_is_ones);
+    const count_t items = c.results(),
+                  parts = items == 0 ? 1
+                                     : parts_of_lines(entries_of_pattern(c), lines_of_pattern(c),
+                                                      std::uint64_t{items} * G);
+    T* const y = parts > 1 ? reinterpret_cast<T*>(c.scratch) : c.out();
     device.launch(line_products_kernel<T, G>{lines_of(c, has(c, detail::wide_row_ends)),
                                              values ? c.in(2) : nullptr,
                                              has(c, detail::second_is_ones) ? nullptr : c.in(values ? 3 : 2),
-                                             c.out(),
-                                             c.results(),
+                                             y,
+                                             items,
                                              k,
+                                             parts,
                                              has(c, detail::spmm_transposed),
                                              {c.step.masks > 0 ? c.slot[c.step.mask].data() : nullptr,
                                               has(c, detail::bool_mask), c.step.passes_where_zero != 0}},
-                  c.results(), G);
+                  items * parts, G);
+    if (parts > 1)
+      device.launch(combine_kernel<T, false>{y, c.out(), items, parts, 1, {items}, {1}}, items, 32);
   }
 };
 

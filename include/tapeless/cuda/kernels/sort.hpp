@@ -2,25 +2,22 @@
 // SPDX-License-Identifier: MIT
 //
 // The positions [0, n) in the order of their keys, those of one key in ascending order, and where each key ends.
-// A key is sorted by a byte at a time, from the lowest. Each pass: digit_counts, group_sums, digit_places, place.
-// Counts are integers that one thread writes: there is one order.
+// A byte of the keys at a time, from the lowest: sort_counts_kernel counts the bytes of each piece of the positions, sort_sums and
+// sort_places_kernel add these up, digit by digit and piece by piece, and sort_kernel puts the positions in their places.
+// A thread has a piece and writes what no other writes: there is one order.
 #pragma once
 #include "../base/block.hpp"
 
 namespace tapeless::cuda {
 
-inline constexpr count_t sort_digits = 256, most_pieces = 4096;
-// counts[digit][piece]: the positions of a piece that have the digit. Then: where these go.
-struct sort_scratch {
-  count_t counts[sort_digits * most_pieces], sums[most_pieces];
-};
+inline constexpr count_t sort_digits = 256, most_pieces = 16384;
 
 // The positions of a piece, a thread each.
 struct sort_pass {
   const std::int32_t* key;
   const count_t* from; // nullptr: the first pass
   count_t* to;
-  sort_scratch* scratch;
+  count_t* counts; // [digit][piece]: the positions of a piece that have the digit. Then: where these go
   count_t n, most, pieces, each; // most: a key outside [0, most) is `most`
   int shift;
 
@@ -33,40 +30,39 @@ struct sort_pass {
     const std::uint64_t lo = std::uint64_t{piece} * each, end = lo + each < n ? lo + each : n;
     for (std::uint64_t i = lo; i < end; ++i) {
       const count_t position = from == nullptr ? static_cast<count_t>(i) : from[i];
-      act(position,
-          scratch->counts + ((key_of(key, most, position) >> shift) & (sort_digits - 1)) * pieces + piece);
+      act(position, counts + ((key_of(key, most, position) >> shift) & (sort_digits - 1)) * pieces + piece);
     }
   }
 };
 struct sort_counts_kernel : sort_pass {
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(pieces, [this](count_t piece) {
-      for (count_t d = 0; d < sort_digits; ++d) scratch->counts[d * pieces + piece] = 0;
+      for (count_t d = 0; d < sort_digits; ++d) counts[d * pieces + piece] = 0;
       of_piece(piece, [](count_t, count_t* count) { ++*count; });
     });
   }
 };
 // The counts in groups of `sort_digits`: there are `pieces` groups.
 struct sort_sums_kernel {
-  sort_scratch* scratch;
+  count_t *counts, *sums;
   count_t pieces;
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(pieces, [this](count_t group) {
       count_t sum = 0;
-      for (count_t k = 0; k < sort_digits; ++k) sum += scratch->counts[group * sort_digits + k];
-      scratch->sums[group] = sum;
+      for (count_t k = 0; k < sort_digits; ++k) sum += counts[group * sort_digits + k];
+      sums[group] = sum;
     });
   }
 };
 struct sort_places_kernel {
-  sort_scratch* scratch;
+  count_t *counts, *sums;
   count_t pieces;
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(pieces, [this](count_t group) {
       count_t before = 0;
-      for (count_t g = 0; g < group; ++g) before += scratch->sums[g];
+      for (count_t g = 0; g < group; ++g) before += sums[g];
       for (count_t k = 0; k < sort_digits; ++k) {
-        count_t& place = scratch->counts[group * sort_digits + k];
+        count_t& place = counts[group * sort_digits + k];
         const count_t count = place;
         place = before;
         before += count;

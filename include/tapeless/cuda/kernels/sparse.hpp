@@ -25,28 +25,31 @@ template <class T> struct line_mask {
     return zero == passes_where_zero;
   }
 };
-// G threads for each element of Y, which is (lines, k). values, x: nullptr for ones. skips: where x is 0, entries do not count,
-// infinite ones neither.
+// G threads for each element of Y, which is (lines, k), and each of the parts that its line is cut into. values, x: nullptr for
+// ones. skips: where x is 0, entries do not count, infinite ones neither.
 template <class T, int G> struct line_products_kernel {
   sparse_lines a;
   const T *values, *x;
-  T* y;
-  count_t items, k;
+  T* y; // (parts, lines, k)
+  count_t items, k, parts;
   bool skips;
   line_mask<T> mask;
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.template groups<G, sum_of_lane<T>>(
-        items,
-        [this](count_t item, count_t lane) {
-          const count_t i = item / k, c = item % k;
+        items * parts,
+        [this](count_t member, count_t lane) {
+          const count_t item = member % items, part = member / items, i = item / k, c = item % k;
           if (!mask.passes(i)) return sum_of_lane<T>{};
-          return sum_of_terms<G, T>(a.begin(i), a.end_of(i), lane, [this, c](count_t p) {
+          const count_t begin = a.begin(i), end = a.end_of(i), each = (end - begin + parts - 1) / parts,
+                        from = begin + part * each;
+          if (part * std::uint64_t{each} >= end - begin) return sum_of_lane<T>{};
+          return sum_of_terms<G, T>(from, end - from > each ? from + each : end, lane, [this, c](count_t p) {
             const T factor = x == nullptr ? T(1) : x[static_cast<index_t>(a.cross[p]) * k + c];
             if (values == nullptr || (skips && factor == T(0))) return factor;
             return values[a.entry_of(p)] * factor;
           });
         },
-        add_lanes<T>{}, [this](count_t item, const sum_of_lane<T>& sum) { y[item] = sum.x[0]; });
+        add_lanes<T>{}, [this](count_t member, const sum_of_lane<T>& sum) { y[member] = sum.x[0]; });
   }
 };
 
