@@ -199,6 +199,7 @@ TEST_CASE("a trap, a warning, a stack and too many registers are seen") {
   wide.traps = wide.warns = false;
   CHECK(support::fault_of(wide, 64) != "");
   CHECK(support::fault_of(wide, 65) == "");
+  CHECK(support::fault_of(wide, 0) == "");
   wide.spilled_bytes = 8;
   CHECK(support::fault_of(wide, 65) != "");
   wide.name = run + "tapeless::cuda::loop_kernel<tapeless::cuda::words<0x1000000000201ull>,1>>"; // of doubles
