@@ -193,6 +193,24 @@ foreach(law IN LISTS emulated_laws)
   tapeless_notes_kernels(emulated.${law})
   list(APPEND files_of_laws "${kernel_names}/emulated.${law}")
 endforeach()
+# Examples print the same there; two each day
+set(emulated_examples
+    01_gradient 03_custom_op  04_hessian_vector_product 06_loop_over_layers  07_two_threads 08_layers_of_different_extents)
+math(EXPR first "2 * (1${day} % 3)")
+list(SUBLIST emulated_examples ${first} 2 emulated_examples)
+set(examples "${PROJECT_SOURCE_DIR}/examples")
+foreach(example IN LISTS emulated_examples)
+  add_executable(full_example_${example} EXCLUDE_FROM_ALL "${examples}/${example}.cpp")
+  target_link_libraries(full_example_${example} PRIVATE tapeless::tapeless)
+  target_include_directories(full_example_${example} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+  target_compile_options(full_example_${example} PRIVATE $<$<CONFIG:Release>:-O0> ${memory_for_time} -include
+    "${CMAKE_CURRENT_SOURCE_DIR}/support/emulated_backend.hpp")
+  list(APPEND slow_programs full_example_${example})
+  tapeless_full_test(example.${example} "${CMAKE_COMMAND}" -DPROGRAM=$<TARGET_FILE:full_example_${example}>
+    "-DEXPECTED=${examples}/expected/${example}.txt" -P "${PROJECT_SOURCE_DIR}/.cmake/compare_output.cmake")
+  tapeless_notes_kernels(example.${example})
+  list(APPEND files_of_laws "${kernel_names}/example.${example}")
+endforeach()
 # Those of the workloads, too; matrices have no kernels yet
 set(bench "${PROJECT_SOURCE_DIR}/bench")
 file(GLOB workloads CONFIGURE_DEPENDS "${bench}/workloads/*.cpp")
@@ -209,7 +227,7 @@ math(EXPR first "1${day} % 2")
 set(other_device sm_80 sm_120)
 list(GET other_device ${first} other_device)
 foreach(device IN ITEMS sm_90 ${other_device})
-  tapeless_full_test(kernels.laws.${device} full_compile_kernels ${device} 0 ${files_of_laws})
+  tapeless_full_test(kernels.laws.${device} full_compile_kernels ${device} 0 ${files_of_laws}) # and of examples
   tapeless_full_test(kernels.workloads.${device} full_compile_kernels ${device} 64 "${kernel_names}/workload_kernels")
   set_tests_properties(full.kernels.laws.${device} full.kernels.workloads.${device} PROPERTIES
     FIXTURES_REQUIRED kernel_names SKIP_RETURN_CODE 77)

@@ -140,6 +140,13 @@ TEST_CASE("the list of a program has what its runs launch, each once, whatever t
   check(tl::value_and_grad<0>(hard));
   check(tl::value_and_grad<0>(network));
 }
+TEST_CASE("what a load runs is listed, too") {
+  constexpr auto f = [](auto w, auto x, auto) { return tl::matmul(x, tl::exp(w)); };
+  using listing = cuda::backend<cuda::kernel_list>;
+  constexpr const auto& plan =
+      tl::detail::planned_for<true, listing, decltype(f), weights, rows, labels>::value;
+  CHECK(cuda::plan_kernels<plan>(tl::detail::names_of_arguments<weights, rows, labels>()) == listed(f));
+}
 TEST_CASE("every kernel of an op compiles") {
   names all;
   of_any_type<float>(all), of_any_type<double>(all), of_any_type<std::int32_t>(all), of_any_type<bool>(all),
@@ -199,6 +206,7 @@ TEST_CASE("a trap, a warning, a stack and too many registers are seen") {
   wide.traps = wide.warns = false;
   CHECK(support::fault_of(wide, 64) != "");
   CHECK(support::fault_of(wide, 65) == "");
+  CHECK(support::fault_of(wide, 0) == "");
   wide.spilled_bytes = 8;
   CHECK(support::fault_of(wide, 65) != "");
   wide.name = run + "tapeless::cuda::loop_kernel<tapeless::cuda::words<0x1000000000201ull>,1>>"; // of doubles

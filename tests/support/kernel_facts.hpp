@@ -65,12 +65,12 @@ inline bool is_loop_of_floats(const std::string& name) {
   if (at == std::string::npos) return false;
   return ((std::strtoull(name.c_str() + at + begin.size(), nullptr, 16) >> 48) & 255) == 0;
 }
-// What is wrong with a kernel; "" if it is good. A loop of floats spills nothing, and has most_registers at most; 0 for as many
-// as it likes. Others may spill a few bytes, which the compiler trades for a further block on a multiprocessor; functions of
-// doubles that reduce an angle have a stack of 40.
+// What is wrong with a kernel; "" if it is good. Where most_registers is not 0, a loop of floats has so many at most, and spills
+// nothing. Others may spill a few bytes, which the compiler trades for a further block on a multiprocessor; functions that reduce
+// an angle have a stack of 40.
 inline std::string fault_of(const kernel_facts& f, int most_registers) {
   if (!f.error.empty()) return f.error;
-  const bool is_strict = is_loop_of_floats(f.name);
+  const bool is_strict = most_registers > 0 && is_loop_of_floats(f.name);
   const int most_bytes = is_strict ? 0 : 64;
   std::string r;
   if (f.registers < 0 || f.spilled_bytes < 0 || f.stack_bytes < 0) r += " the log does not say;";
@@ -78,7 +78,7 @@ inline std::string fault_of(const kernel_facts& f, int most_registers) {
   if (f.stack_bytes > most_bytes) r += " " + std::to_string(f.stack_bytes) + " bytes of stack;";
   if (f.traps) r += " a trap;";
   if (f.warns) r += " a warning;";
-  if (most_registers > 0 && f.registers > most_registers && is_strict)
+  if (is_strict && f.registers > most_registers)
     r += " " + std::to_string(f.registers) + " registers, more than " + std::to_string(most_registers) + ";";
   return r.empty() ? r : f.name + ":" + r;
 }
