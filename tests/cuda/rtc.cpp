@@ -291,6 +291,7 @@ TEST_CASE("kernels of a prepared file need no compiler") {
   CHECK(first == &store.get(flip, "sm_90"));
   store.prepare({pad, flip}, "sm_90");
   store.write(folder.file("again"), {flip, pad}, {"sm_90"});
+  CHECK((fs::status(folder.file("again")).permissions() & fs::perms::others_read) != fs::perms::none);
   CHECK(bytes_of(folder.file("again")) == cuda::written(entry(flip)) + cuda::written(entry(pad)));
   CHECK(store.compiled() == 0);
 

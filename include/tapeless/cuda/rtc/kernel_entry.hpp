@@ -6,6 +6,7 @@
 //   source   the kernel's name, architecture and options, the length and the hash of the text
 // The files of the cache have one entry each, a prepared file has one after another.
 #pragma once
+#include <sys/stat.h>
 #include <unistd.h>
 #include <array>
 #include <cstdint>
@@ -99,12 +100,12 @@ inline bool read_file(const std::string& path, std::string& bytes) {
   std::fclose(f);
   return whole;
 }
-// Other processes see all of the file, or what was there before.
-inline bool write_file(const std::string& path, std::string_view bytes) {
+// Other processes see all of the file, or what was there before. mode: who may read it
+inline bool write_file(const std::string& path, std::string_view bytes, mode_t mode = 0600) {
   std::string draft = path + ".XXXXXX";
   const int file = mkstemp(draft.data());
   if (file < 0) return false;
-  bool done = true;
+  bool done = fchmod(file, mode) == 0;
   while (done && !bytes.empty()) {
     const ssize_t n = write(file, bytes.data(), bytes.size());
     done = n > 0;

@@ -151,7 +151,7 @@ public:
       prepare(names, arch);
       for (const std::string& name : names) bytes += written({source_of(name, arch), get(name, arch)});
     }
-    if (!write_file(path, bytes))
+    if (!write_file(path, bytes, 0644))
       throw error("prepare", "prepared kernels", 0, path + ": it cannot be written");
   }
   // Kernels that this store has compiled: neither prepared nor found in the cache.
