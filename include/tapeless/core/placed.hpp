@@ -27,7 +27,8 @@ template <class X> constexpr bool all_placed() {
   else return placed<X>;
 }
 template <class X, class A>
-concept lives_where = number<A> || all_placed<std::remove_cvref_t<X>>() == all_placed<A>();
+concept lives_where = number<A> || std::is_same_v<std::remove_cvref_t<X>, A> ||
+                      all_placed<std::remove_cvref_t<X>>() == all_placed<A>();
 
 // The space of the first of A that is placed.
 template <class A, class... More> struct space_of : space_of<More...> {};

@@ -7,11 +7,11 @@
 #include <type_traits>
 #include "../core/bf16.hpp"
 #include "../core/element_type.hpp"
-#include "../core/extent.hpp"
 #include "../core/shape.hpp"
 #include "../expr/op.hpp"
 #include "../ops/select_node.hpp"
 #include "../plan/backend.hpp"
+#include "../plan/ir/kernel_extents.hpp"
 #include "../plan/ir/step.hpp"
 #include "base/block.hpp"
 #include "cost_model.hpp"

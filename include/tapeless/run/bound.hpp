@@ -148,7 +148,12 @@ template <class Backend, bool Load, class F, class... A> class bound {
 
   // out: the caller's output buffers, whose pointers then go to `result`; or in_arena
   struct in_arena {
+    using places = in_arena;
     explicit in_arena(void* const*) {}
+  };
+  template <class Out> struct in_buffers {
+    using places = output_places<plan_, leaves>;
+    const Out& out;
   };
   template <class Out, class... X> name_values execute(const Out& out, const X&... x) {
     static_assert(as_many_arguments<sizeof...(X), sizeof...(A)>,
@@ -185,8 +190,8 @@ template <class Backend, bool Load, class F, class... A> class bound {
     for (int k = 0; k < outputs; ++k)
       if (returns_argument(k)) result[k] = input[plan_.result[k].at.index];
     void* given[outputs > 0 ? outputs : 1];
-    if constexpr (user_output) reader.read(out, given, at = 0, true);
-    std::conditional_t<user_output, output_places<plan_, leaves>, in_arena> places(given);
+    if constexpr (user_output) reader.read(out.out, given, at = 0, true);
+    typename Out::places places(given);
     name_values values = reader.values();
     for (int k = 0; k < plan_.counted; ++k) { // until it is counted again, as in the run before
       const auto i = static_cast<std::size_t>(values.find(plan_.count[k].name));
@@ -351,7 +356,7 @@ public:
         "tapeless: run.into(out): the extents of the results are known before the run; the rows of a "
         "selection that it counts are read from run(x...)");
     return [this, out](const auto&... x) -> Out {
-      this->execute(out, x...);
+      this->execute(in_buffers<Out>{out}, x...);
       return out;
     };
   }

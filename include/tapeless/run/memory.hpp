@@ -126,7 +126,7 @@ template <class H> name_values names_of_view(const H& leaf) {
   return names;
 }
 
-// A tree whose leaves are in one Block, each aligned. names_of(leaf, its number) are the names of its type with their values;
+// A tree whose leaves are in one Block, each aligned. names_of(names of its type, its number) gives them their values;
 // make(bytes) is the block.
 template <class Tree, class Block> class tree_in_block {
 protected:
@@ -138,7 +138,7 @@ protected:
     int at = 0;
     for_each_leaf(view_, [&](auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
-      const extent_t size = checked_eval(numel(H::extents), names_of(leaf, at++), who);
+      const extent_t size = checked_eval(numel(H::extents), names_of(H::names, at++), who);
       bytes = checked_sum(bytes, padded_bytes(size, sizeof(typename H::value_type), who), who);
     });
     memory_ = make(static_cast<std::size_t>(bytes));
@@ -147,7 +147,7 @@ protected:
     for_each_leaf(view_, [&](auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
       using T = typename H::value_type;
-      leaf = make_view<H>(reinterpret_cast<T*>(p), names_of(leaf, at++));
+      leaf = make_view<H>(reinterpret_cast<T*>(p), names_of(H::names, at++));
       p += padded_bytes(leaf.size(), sizeof(T), who);
     });
   }
@@ -177,9 +177,7 @@ public:
   template <char... Name> explicit owned(dim<Name>... d) {
     this->place(
         "owned<tree>(dims...)",
-        [&](const auto& leaf, int) {
-          return detail::values_of_names(std::remove_cvref_t<decltype(leaf)>::names, d...);
-        },
+        [&](const detail::name_values& names, int) { return detail::values_of_names(names, d...); },
         [](std::size_t bytes) { return detail::block(bytes); });
   }
   const Tree& view() const TAPELESS_LIFETIMEBOUND { return view_; }

@@ -76,9 +76,7 @@ template <class Tree> class owned : detail::tree_in_block<Tree, device_block> {
 
 public:
   template <char... Name> explicit owned(const stream& s, dim<Name>... d) {
-    make(s, [&](const auto& leaf, int) {
-      return detail::values_of_names(std::remove_cvref_t<decltype(leaf)>::names, d...);
-    });
+    make(s, [&](const detail::name_values& names, int) { return detail::values_of_names(names, d...); });
   }
   // A copy of a host's tree, or of another one on the device.
   template <class From>
@@ -93,7 +91,7 @@ public:
       int at = 0;
       detail::for_each_leaf(detail::view_of(from),
                             [&](const auto& leaf) { names[at++] = detail::names_of_view(leaf); });
-      make(s, [&](const auto&, int k) { return names[k]; });
+      make(s, [&](const detail::name_values&, int k) { return names[k]; });
       tapeless::copy(from, *this, s);
     }
   }
@@ -112,9 +110,7 @@ public:
   template <char... Name> explicit pinned(dim<Name>... d) {
     this->place(
         "cuda::pinned<tree>(dims...)",
-        [&](const auto& leaf, int) {
-          return detail::values_of_names(std::remove_cvref_t<decltype(leaf)>::names, d...);
-        },
+        [&](const detail::name_values& names, int) { return detail::values_of_names(names, d...); },
         [](std::size_t bytes) { return pinned_block(bytes); });
   }
   const Tree& view() const TAPELESS_LIFETIMEBOUND { return this->view_; }

@@ -107,7 +107,8 @@ template <int N, int O> class kernel_steps {
     }
     if (b_.may().sorts && makes_rows(v) && v.s.rank == 1) {
       if (b_.of_masks.always.empty()) b_.of_masks = mask_facts_of(b_.source, g_);
-      if (const row_mask m = mask_of_product(b_.source, g_, b_.of_masks, i, group, b_.base_in_place);
+      if (const row_mask m = mask_of_product({b_.source.nodes, N, b_.source.outputs, O}, g_, b_.of_masks, i,
+                                             group, b_.base_in_place);
           m.node >= 0) {
         s.mask = r_.slots - s.slot0;
         s.masks = 1;

@@ -73,14 +73,21 @@ constexpr bool is_by_row(const node* nodes, int i, const shape& rows) {
   return (rule(v.o).k == kind::elementwise || v.o == op::expand || v.o == op::reshape) &&
          squeezed(v.s) == rows;
 }
+// A program of any size
+struct nodes_and_results {
+  const node* nodes;
+  int size;
+  const int* outputs;
+  int output_count;
+};
 // Does anyone need the rows of z at which node m has this value? always: see mask_facts
-template <int N, int O> constexpr bool needs_rows(const program<N, O>& p, int z, int m, left_out value,
-                                                  const vec<left_out>& always) {
+constexpr bool needs_rows(const nodes_and_results& p, int z, int m, left_out value,
+                          const vec<left_out>& always) {
   vec<left_out> is = always;
-  vec<char> on(N, relies_not);
+  vec<char> on(p.size, relies_not);
   is[m] = value;
   on[z] = relies_finite;
-  for (int i = 0; i < N; ++i) {
+  for (int i = 0; i < p.size; ++i) {
     if (i == m || i == z) continue;
     if (is_by_row(p.nodes, i, p.nodes[z].s)) {
       find_left_out(p.nodes, i, is);
@@ -89,7 +96,7 @@ template <int N, int O> constexpr bool needs_rows(const program<N, O>& p, int z,
       for (const int x : p.nodes[i].in)
         if (x >= 0 && on[x] != relies_not) return true;
   }
-  for (int k = 0; k < O; ++k)
+  for (int k = 0; k < p.output_count; ++k)
     if (on[p.outputs[k]] != relies_not) return true;
   return false;
 }
@@ -112,14 +119,13 @@ constexpr vec<char> beside_product(const node* nodes, int n, int z) {
 
 // The mask of step A x, node z in `group`; node == no_node: all rows are needed.
 // overwritten: node -> the base that it is added to in place
-template <int N, int O>
-constexpr row_mask mask_of_product(const program<N, O>& p, const grouping& r, const mask_facts& facts, int z,
-                                   int group, const vec<int>& overwritten) {
+constexpr row_mask mask_of_product(const nodes_and_results& p, const grouping& r, const mask_facts& facts,
+                                   int z, int group, const vec<int>& overwritten) {
   const node& y = p.nodes[z];
   if (r.loaded[z] != 0 || p.nodes[y.in[0]].o == op::tiles) return {};
-  const vec<char> beside = beside_product(p.nodes, N, z);
+  const vec<char> beside = beside_product(p.nodes, p.size, z);
   for (const bool conditions : {true, false})
-    for (int m = 0; m < N; ++m) {
+    for (int m = 0; m < p.size; ++m) {
       const node& v = p.nodes[m];
       if (beside[m] == 0 || !(squeezed(v.s) == y.s) || conditions != (v.t == dtype::boolean) ||
           (!conditions && v.t != y.t) || overwritten.contains(m))
