@@ -171,7 +171,8 @@ foreach(law IN ITEMS layer_norm select shape)
   tapeless_slow_program(plain.${law} laws/${law}.cpp laws/laws.cpp FLAGS -include
     "${CMAKE_CURRENT_SOURCE_DIR}/support/plain_backend.hpp")
 endforeach()
-# Laws on the emulated device, four each day. They note the kernels that they launch.
+# Laws on the emulated device, four each day, two of them with sanitizers. They note the kernels that they launch.
+set(sanitized -fsanitize=address,undefined -fno-sanitize-recover=all -g1)
 set(emulated_laws conv conv_nd conv_transpose sparse  elementwise functions pool sparse_dense  index matmul select sparse_forms
     cumsum reduce shape sparse_named)
 string(TIMESTAMP day "%j" UTC)
@@ -192,7 +193,29 @@ foreach(law IN LISTS emulated_laws)
     "${CMAKE_CURRENT_SOURCE_DIR}/support/emulated_backend.hpp")
   tapeless_notes_kernels(emulated.${law})
   list(APPEND files_of_laws "${kernel_names}/emulated.${law}")
+  list(FIND emulated_laws ${law} place)
+  if(place LESS 2)
+    target_compile_options(full_emulated_${law} PRIVATE ${sanitized})
+    target_link_options(full_emulated_${law} PRIVATE ${sanitized})
+  endif()
 endforeach()
+# A law of the day once more with the threads of a block in other orders
+list(GET emulated_laws 2 law)
+foreach(order IN ITEMS 1 2)
+  tapeless_full_test(emulated.${law}.order_${order} full_emulated_${law})
+  set_tests_properties(full.emulated.${law}.order_${order} PROPERTIES FIXTURES_REQUIRED slow_programs
+    ENVIRONMENT TAPELESS_THREAD_ORDER=${order})
+endforeach()
+# A kernel that writes beyond its operand is ended
+add_executable(full_planted EXCLUDE_FROM_ALL cuda/planted.cpp main.cpp)
+target_link_libraries(full_planted PRIVATE tapeless::tapeless doctest::doctest)
+target_include_directories(full_planted PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+target_compile_options(full_planted PRIVATE ${sanitized})
+target_link_options(full_planted PRIVATE ${sanitized})
+list(APPEND slow_programs full_planted)
+tapeless_full_test(planted full_planted)
+set_tests_properties(full.planted PROPERTIES FIXTURES_REQUIRED slow_programs ENVIRONMENT TAPELESS_BEYOND=1
+  PASS_REGULAR_EXPRESSION "heap-buffer-overflow")
 # Examples print the same there; two each day
 set(emulated_examples
     01_gradient 03_custom_op  04_hessian_vector_product 06_loop_over_layers  07_two_threads 08_layers_of_different_extents)

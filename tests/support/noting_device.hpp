@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // noting_device: the emulated device. Where TAPELESS_KERNEL_NAMES names a file, the names of the kernels that it has launched
-// are added to that file at the end, a line each; where TAPELESS_KERNELS_ONLY is set too, no kernel runs.
+// are added to that file at the end, a line each; where TAPELESS_KERNELS_ONLY is set too, no kernel runs. TAPELESS_THREAD_ORDER
+// is the number of the order in which threads run.
 #include <tapeless/cuda/emulated.hpp>
 #include <tapeless/cuda/rtc/kernel_name.hpp>
 
@@ -36,7 +37,11 @@ public:
     const std::lock_guard lock(mutex_);
     return std::exchange(names_, {});
   }
-  noted_kernels() = default;
+  noted_kernels() {
+    using tapeless::cuda::thread_order;
+    if (const char* const order = std::getenv("TAPELESS_THREAD_ORDER"))
+      tapeless::cuda::emulated_device::order = static_cast<thread_order>(std::atoi(order));
+  }
   noted_kernels(const noted_kernels&) = delete;
   ~noted_kernels() {
     std::string lines;

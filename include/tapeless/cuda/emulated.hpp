@@ -14,8 +14,9 @@ namespace tapeless::cuda {
 
 struct emulated_device {
   static constexpr count_t blocks = 7; // fewer than there are groups: threads go on to the next ones
+  static inline thread_order order = thread_order::ascending;
   template <class Kernel> void launch(const Kernel& k, count_t, int = 1) const {
-    for (count_t b = blocks; b-- > 0;) k(host_block{b, blocks}); // the last block first
+    for (count_t b = blocks; b-- > 0;) k(host_block{b, blocks, order}); // the last block first
   }
   template <class T, class X> void matmul(const matmul_extents& e, const X* a, const X* b, T* c) const {
     multiply(*this, e, a, b, c);

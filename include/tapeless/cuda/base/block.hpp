@@ -40,27 +40,31 @@ struct counted_rows {
   TAPELESS_KERNEL bool has(count_t row) const { return count == nullptr || row < each * *count; }
 };
 
-// Blocks and threads as loops.
+// Blocks and threads as loops. A device has no order of threads: tests take several.
+enum class thread_order { ascending, descending, odd_first };
 struct host_block {
   count_t index = 0, blocks = 1;
+  thread_order order = thread_order::ascending;
+
   template <class F> void each(count_t n, F&& f) const {
     for (std::uint64_t first = std::uint64_t{index} * block_threads; first < n;
          first += std::uint64_t{blocks} * block_threads)
-      for (std::uint64_t i = first; i < first + block_threads && i < n; ++i) f(static_cast<count_t>(i));
+      in_order(n - first < block_threads ? n - first : block_threads,
+               [&](std::uint64_t i) { f(static_cast<count_t>(first + i)); });
   }
   template <int G, class R, class Each, class Combine, class End>
   void groups(count_t n, Each&& each, Combine&& combine, End&& end) const {
     static_assert(G <= 32 && (G & (G - 1)) == 0);
     constexpr std::uint64_t per = block_threads / G;
     for (std::uint64_t first = index * per; first < n; first += blocks * per)
-      for (std::uint64_t i = first; i < first + per && i < n; ++i) {
+      in_order(n - first < per ? n - first : per, [&](std::uint64_t group) {
+        const auto i = static_cast<count_t>(first + group);
         R r[G];
-        for (int lane = 0; lane < G; ++lane)
-          r[lane] = each(static_cast<count_t>(i), static_cast<count_t>(lane));
+        in_order(G, [&](std::uint64_t lane) { r[lane] = each(i, static_cast<count_t>(lane)); });
         for (int d = G / 2; d > 0; d /= 2)
           for (int l = 0; l < d; ++l) combine(r[l], r[l + d]);
-        end(static_cast<count_t>(i), r[0]);
-      }
+        end(i, r[0]);
+      });
   }
   template <int G, class R, class Each, class Combine, class End>
   void chains(count_t n, count_t steps, Each&& each, Combine&& combine, End&& end) const {
@@ -70,6 +74,18 @@ struct host_block {
           [&](count_t i, const R& r) { end(i, step, r); });
   }
   void add(count_t* p, count_t n) const { *p += n; }
+
+private:
+  template <class F> void in_order(std::uint64_t n, F&& f) const {
+    if (order == thread_order::ascending)
+      for (std::uint64_t i = 0; i < n; ++i) f(i);
+    else if (order == thread_order::descending)
+      for (std::uint64_t i = n; i-- > 0;) f(i);
+    else {
+      for (std::uint64_t i = 1; i < n; i += 2) f(i);
+      for (std::uint64_t i = 0; i < n; i += 2) f(i);
+    }
+  }
 };
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
