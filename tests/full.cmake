@@ -120,6 +120,23 @@ set(no_warnings -std=c++20 -O1 ${common_machine} -fsyntax-only -Werror -Wall -We
 tapeless_full_test(warnings "${CMAKE_CXX_COMPILER}" ${no_warnings})
 tapeless_full_test(warnings.clang19 "${TAPELESS_CLANG19}" ${no_warnings})
 
+# Compilers of CUDA take programs, too
+if(toolkit_dirs)
+  list(GET toolkit_dirs 0 toolkit)
+  cmake_path(GET toolkit PARENT_PATH toolkit)
+  set(of_devices "-I${PROJECT_SOURCE_DIR}/include" "-I${xsimd_dir}" -std=c++20 -O1 -c
+      "${CMAKE_CURRENT_SOURCE_DIR}/cuda/full/front_ends.cpp" -o /dev/null)
+  find_program(TAPELESS_NVCC nvcc HINTS "${toolkit}/bin")
+  if(TAPELESS_NVCC)
+    tapeless_full_test(cuda.nvcc "${TAPELESS_NVCC}" -x cu --expt-relaxed-constexpr -arch=sm_90 ${of_devices})
+  endif()
+  find_program(TAPELESS_CLANG22 clang++-22)
+  if(TAPELESS_CLANG22 AND EXISTS "${toolkit}/bin/ptxas")
+    tapeless_full_test(cuda.clang22 "${TAPELESS_CLANG22}" -x cuda --cuda-gpu-arch=sm_90 "--cuda-path=${toolkit}"
+      -Wno-unknown-cuda-version --no-offload-new-driver ${of_devices})
+  endif()
+endif()
+
 # Without optimisation the intrinsics of AVX-512 are macros, which xsimd 8 does not use rightly everywhere
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   tapeless_full_test(avx512_debug "${CMAKE_CXX_COMPILER}" -std=c++20 -O0 -march=skylake-avx512 -fsyntax-only

@@ -25,8 +25,10 @@
 #include "adjoint/transforms.hpp"
 #include "plan/explain.hpp"
 #include "plan/emit/make_plan.hpp"
-// kernels
+// kernels; nvcc's front end does not take them, and so programs on the host
+#if !defined(__NVCC__)
 #include "cpu/backend.hpp"
+#endif
 // run
 #include "run/jit.hpp"
 #include "run/memory.hpp"

@@ -90,7 +90,7 @@ private:
   template <const auto& P, int I> static void execute(const Device& device, frame<P>& f) {
     constexpr detail::step s = P.step_[I];
     static_assert(
-        counted_rows_come_first<P>,
+        counted_rows_come_first<keeps_counted_rows_first<P>()>,
         "tapeless: cuda: the rows of a selection that is counted, as where<'k'>, are rows of a first axis: do not "
         "flip or transpose them, select among them or take their argmax; or select a static number, top_k<64>");
     if constexpr (s.fused) loop_step<P, I>::run(device, f);

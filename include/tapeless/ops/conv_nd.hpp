@@ -47,6 +47,8 @@ struct padding3 {
   constexpr padding3(int front, int back, int top, int bottom, int left, int right)
       : depth(front, back), plane(top, bottom, left, right) {}
   constexpr padding3(same_padding s) : depth(s), plane(s) {}
+  constexpr padding3(padding1 d, padding2 sides)
+      : depth(d), plane(sides) {} // as nvcc writes a template argument
   friend constexpr bool operator==(const padding3&, const padding3&) = default;
 };
 

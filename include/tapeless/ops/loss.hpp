@@ -15,6 +15,8 @@ struct ignore_label {
   bool given = false;
   constexpr ignore_label() = default;
   constexpr explicit ignore_label(std::int32_t label) : value(label), given(true) {}
+  constexpr ignore_label(std::int32_t label, bool g)
+      : value(label), given(g) {} // as nvcc writes a template argument
 };
 
 // Tag: softmax of a row that is all -inf, masked as a whole, is 0.

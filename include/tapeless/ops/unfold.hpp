@@ -46,11 +46,14 @@ constexpr count fold_flops(const node& v, const shape*) {
 // unfold makes images of planes: the rows of one image become those of its planes.
 constexpr operand_rows unfold_axes(const node& v, const shape* x, int, const row_axis& at, extent_t) {
   const extent_t block = block_of(at.block, quotient(v.s.d[0], x[0].d[0]));
-  return {at.axis == 0 && block > 0 ? row_axis{0, block} : row_axis{}};
+  if (at.axis != 0 || block <= 0)
+    return {}; // an if: in a list the front end of nvcc fails on a ? : with such a condition
+  return {row_axis{0, block}};
 }
 constexpr operand_rows fold_axes(const node& v, const shape* x, int, const row_axis& at, extent_t) {
   const extent_t planes = quotient(x[0].d[0], v.s.d[0]);
-  return {at.axis == 0 && planes > 0 ? row_axis{0, times(at.block, planes)} : row_axis{}};
+  if (at.axis != 0 || planes <= 0) return {};
+  return {row_axis{0, times(at.block, planes)}};
 }
 // clang-format off
 inline constexpr op_rule unfold_rules[] = {

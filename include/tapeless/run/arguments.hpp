@@ -215,4 +215,17 @@ inline void check_number(std::int32_t x, extent_t bound, extent_t passes, const 
            all.name(leaf).text, static_cast<int>(x), wide(bound));
 }
 
+// The same for a leaf of int32, or a number, that is input `at` of a plan.
+template <class Leaf, class Plan> void check_indices_in(const Leaf& leaf, const Plan& p,
+                                                        const name_values& values,
+                                                        const leaves_of_arguments& all, int at) {
+  for (int k = 0; k < p.checks; ++k) {
+    if (p.check[k].input != at) continue;
+    const extent_t bound = eval(p.check[k].bound, values), passes = p.check[k].passes;
+    if constexpr (number<Leaf>) check_number(leaf, bound, passes, all, at);
+    else if constexpr (Leaf::extents.rank == 0) check_number(leaf[0], bound, passes, all, at);
+    else check_indices(leaf.data(), leaf.size(), bound, passes, all, at);
+  }
+}
+
 }} // namespace tapeless::detail

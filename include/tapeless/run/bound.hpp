@@ -250,17 +250,11 @@ template <class Backend, bool Load, class F, class... A> class bound {
           const auto* p = static_cast<const std::byte*>(input[at]);
           places.meet_argument(at, {p, p + leaf.size() * static_cast<extent_t>(sizeof(T))}, leaves_, values);
         }
-        if constexpr (!apart_ && std::is_same_v<T, std::int32_t>)
-          for (int k = 0; k < plan_.checks; ++k)
-            if (const index_check c = plan_.check[k]; c.input == at) {
-              if constexpr (H::extents.rank == 0)
-                check_number(leaf[0], eval(c.bound, values), c.passes, leaves_, at);
-              else check_indices(leaf.data(), leaf.size(), eval(c.bound, values), c.passes, leaves_, at);
-            }
+        if constexpr (!apart_ && std::is_same_v<T, std::int32_t>) {
+          check_indices_in(leaf, plan_, values, leaves_, at);
+        }
       } else if constexpr (std::is_same_v<H, std::int32_t>) {
-        for (int k = 0; k < plan_.checks; ++k)
-          if (const index_check c = plan_.check[k]; c.input == at)
-            check_number(leaf, eval(c.bound, values), c.passes, leaves_, at);
+        check_indices_in(leaf, plan_, values, leaves_, at);
       }
       ++at;
     });

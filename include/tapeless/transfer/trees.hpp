@@ -64,12 +64,12 @@ template <class From, class To> void copy(const From& from, const To& to, const 
 namespace cuda {
 
 // Errors of the constructors: argument_error as of tl::owned; cuda::error, also where the memory does not suffice.
-template <class Tree> class owned : detail::tree_in_block<Tree, device_block> {
+template <class Tree> class owned : detail::tree_in_block<Tree, device_memory> {
   on<Tree> on_;
   template <class NamesOf> void make(const stream& s, NamesOf&& names_of) {
     const on_device here(s.device());
     this->place("cuda::owned<tree>(stream, ...)", names_of, [&s](std::size_t bytes) {
-      return device_block(bytes, s.get(), "cuda::owned<tree>(stream, ...)");
+      return device_memory(bytes, s.get(), "cuda::owned<tree>(stream, ...)");
     });
     on_.tree = this->view_;
   }
@@ -96,22 +96,22 @@ public:
     }
   }
   owned(owned&& o) noexcept
-      : detail::tree_in_block<Tree, device_block>(std::move(o)), on_(std::exchange(o.on_, on<Tree>{})) {}
+      : detail::tree_in_block<Tree, device_memory>(std::move(o)), on_(std::exchange(o.on_, on<Tree>{})) {}
   owned& operator=(owned&& o) noexcept {
-    detail::tree_in_block<Tree, device_block>::operator=(std::move(o));
+    detail::tree_in_block<Tree, device_memory>::operator=(std::move(o));
     on_ = std::exchange(o.on_, on<Tree>{});
     return *this;
   }
   const on<Tree>& view() const TAPELESS_LIFETIMEBOUND { return on_; }
   const on<Tree>& operator*() const TAPELESS_LIFETIMEBOUND { return on_; }
 };
-template <class Tree> class pinned : detail::tree_in_block<Tree, pinned_block> {
+template <class Tree> class pinned : detail::tree_in_block<Tree, pinned_memory> {
 public:
   template <char... Name> explicit pinned(dim<Name>... d) {
     this->place(
         "cuda::pinned<tree>(dims...)",
         [&](const detail::name_values& names, int) { return detail::values_of_names(names, d...); },
-        [](std::size_t bytes) { return pinned_block(bytes); });
+        [](std::size_t bytes) { return pinned_memory(bytes); });
   }
   const Tree& view() const TAPELESS_LIFETIMEBOUND { return this->view_; }
   const Tree& operator*() const TAPELESS_LIFETIMEBOUND { return this->view_; }

@@ -72,7 +72,7 @@ class device {
     int ordinal = 0;
     count_t most_blocks = 0;
     std::string arch;
-    device_block arena, scratch; // scratch: of the libraries
+    device_memory arena, scratch; // scratch: of the libraries
     libraries has;
     std::vector<cudaKernel_t> kernel; // by number; nullptr: not of this program
     // bind asks each step what it needs
@@ -127,7 +127,7 @@ public:
   bool start() const { return true; }
   std::byte* allocate(extent_t bytes) {
     const on_device here(s_->ordinal);
-    s_->arena = device_block(static_cast<std::size_t>(bytes), s_->stream, "bind");
+    s_->arena = device_memory(static_cast<std::size_t>(bytes), s_->stream, "bind");
     return s_->arena.data();
   }
   std::size_t allocated() const { return s_->arena.size() + s_->scratch.size(); }
@@ -152,7 +152,7 @@ public:
       s_->kernel[s_->number[k]] = loaded[k];
     }
 #if !defined(TAPELESS_CUDA_EMULATED)
-    s_->scratch = device_block(s_->has.need(), s_->stream, "bind");
+    s_->scratch = device_memory(s_->has.need(), s_->stream, "bind");
 #endif
   }
   void capture_next() const { s_->captures_at_once = true; }
@@ -182,6 +182,8 @@ public:
   template <class Kernel> void launch(const Kernel& k, count_t members, int lanes = 1) const {
 #if defined(TAPELESS_CUDA_EMULATED)
     if (!lists()) launch(&emulated<Kernel>, &k, members, lanes);
+#elif defined(__CUDACC__) // a compiler of CUDA: it has compiled the kernel
+    if (!lists()) launch(reinterpret_cast<const void*>(&run_kernel<Kernel>), &k, members, lanes);
 #else
     const std::size_t number = kernel_number<Kernel>();
     if (lists()) note(number, [] { return kernel_name<Kernel>(); });

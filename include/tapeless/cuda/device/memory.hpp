@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Blocks of memory, set to 0: device_block, and pinned_block of the host, which the device copies from and to by itself.
+// Blocks of memory, set to 0: device_memory, and pinned_memory of the host, which the device copies from and to by itself.
 #pragma once
 #include <cuda_runtime_api.h>
 #include <cstddef>
@@ -17,22 +17,22 @@ struct free_device {
 struct free_pinned {
   static void at(void* p) { cudaFreeHost(p); }
 };
-template <class Free> class basic_block {
+template <class Free> class basic_memory {
 protected:
   void* p_ = nullptr;
   std::size_t size_ = 0;
 
 public:
-  basic_block() = default;
-  basic_block(basic_block&& o) noexcept
+  basic_memory() = default;
+  basic_memory(basic_memory&& o) noexcept
       : p_(std::exchange(o.p_, nullptr)), size_(std::exchange(o.size_, 0)) {}
-  basic_block& operator=(basic_block&& o) noexcept {
-    basic_block taken(std::move(o)); // o is left empty
+  basic_memory& operator=(basic_memory&& o) noexcept {
+    basic_memory taken(std::move(o)); // o is left empty
     std::swap(p_, taken.p_);
     std::swap(size_, taken.size_);
     return *this;
   }
-  ~basic_block() {
+  ~basic_memory() {
     if (p_ != nullptr) Free::at(p_);
   }
   std::byte* data() const { return static_cast<std::byte*>(p_); }
@@ -44,21 +44,21 @@ inline void check_memory(cudaError_t status, const char* op) {
   if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
   check(status, op);
 }
-class device_block : public basic_block<free_device> {
+class device_memory : public basic_memory<free_device> {
 public:
-  device_block() = default;
+  device_memory() = default;
   // On the current device; the zeros are there before what is put on the stream next.
-  device_block(std::size_t bytes, cudaStream_t stream, const char* op) {
+  device_memory(std::size_t bytes, cudaStream_t stream, const char* op) {
     if (bytes == 0) return;
     check_memory(cudaMalloc(&p_, bytes), op);
     size_ = bytes;
     fill_with_zeros(p_, bytes, stream, op);
   }
 };
-class pinned_block : public basic_block<free_pinned> {
+class pinned_memory : public basic_memory<free_pinned> {
 public:
-  pinned_block() = default;
-  explicit pinned_block(std::size_t bytes) {
+  pinned_memory() = default;
+  explicit pinned_memory(std::size_t bytes) {
     if (bytes == 0) return;
     check_memory(cudaMallocHost(&p_, bytes), "pinned");
     size_ = bytes;

@@ -69,7 +69,7 @@ template <const auto& P> constexpr bool keeps_counted_rows_first() {
   for (int k = 0; k < P.extents; ++k) kept = kept && counted_names<P>(P.extent[k]) < 2;
   return kept;
 }
-template <const auto& P>
-concept counted_rows_come_first = keeps_counted_rows_first<P>();
+template <bool Holds>
+concept counted_rows_come_first = Holds;
 
 } // namespace tapeless::cuda
