@@ -17,15 +17,10 @@
 namespace tapeless::detail {
 
 // Has a counted axis of v other elements ahead of it than in what v is made of?
-constexpr bool joins_counted_rows(const node* nodes, int n, const node& v) {
-  const auto is_counted = [&](extent_t e) {
-    for (int i = 0; i < n; ++i)
-      if (has_data_dependent_rows(nodes[i]) && has_name_of(e, nodes[i].s.d[0])) return true;
-    return false;
-  };
+constexpr bool joins_counted_rows(const node* nodes, std::uint64_t counted_names, const node& v) {
   const auto ahead = [&](const shape& s) {
     shape before{};
-    for (; before.rank < s.rank && !is_counted(s.d[before.rank]); ++before.rank)
+    for (; before.rank < s.rank && (set_of_names(s.d[before.rank]) & counted_names) == 0; ++before.rank)
       before.d[before.rank] = s.d[before.rank];
     return numel(before);
   };
@@ -101,7 +96,8 @@ template <int N, int O> class planner {
         if (!is_static(n) && !b_.is_counted(n)) r_.not_empty[r_.nonempty++] = n;
       }
       if (densifies(b_.source.nodes, N, i)) ++r_.cost.densified;
-      if (!b_.may().host_counts && v.o == op::reshape && joins_counted_rows(b_.source.nodes, N, v))
+      if (!b_.may().host_counts && v.o == op::reshape &&
+          joins_counted_rows(b_.source.nodes, b_.counted_names, v))
         r_.counted_rows_join = true;
       if (has_data_dependent_rows(v))
         r_.count[r_.counted++] = {name_of(names(v.s.d[0])), most_of_select(v), b_.at(v.in[0]).s.d[0]};

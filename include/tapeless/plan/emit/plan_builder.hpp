@@ -37,10 +37,13 @@ template <int N, int O> struct plan_builder {
   vec<int> base_in_place; // node -> the base that a scatter_add adds to in place; empty: no node does
   sweep open_sweep;
   mask_facts of_masks; // made with the first masks
+  std::uint64_t counted_names = 0;
 
   constexpr plan_builder(const program<N, O>& p, int loaded_leaves, const plan_rules& may)
       : source(p), grouped(make_groups(p, loaded_leaves)), arena(grouped.groups.size()) {
     open_sweep.may = may;
+    for (const node& v : source.nodes)
+      if (has_data_dependent_rows(v)) counted_names |= set_of_names(v.s.d[0]);
     order_members();
   }
 
@@ -103,13 +106,9 @@ template <int N, int O> struct plan_builder {
     }
     return false;
   }
-  // Do step s and the one before it both run at a load, or both in a run?
   // Is a name of e that of a selection that the run counts?
-  constexpr bool is_counted(extent_t e) const {
-    for (const node& v : source.nodes)
-      if (has_data_dependent_rows(v) && has_name_of(e, v.s.d[0])) return true;
-    return false;
-  }
+  constexpr bool is_counted(extent_t e) const { return (set_of_names(e) & counted_names) != 0; }
+  // Do step s and the one before it both run at a load, or both in a run?
   constexpr bool follows(const step& s) const {
     return made.steps > 1 && made.step_[made.steps - 2].at_load == s.at_load;
   }
