@@ -12,6 +12,7 @@
 #include "plan/backend.hpp"
 #include "run/options.hpp"
 #include "tapeless.hpp"
+#include "transfer/prepare.hpp"
 #include "transfer/trees.hpp"
 // IWYU pragma: end_exports
 

@@ -234,6 +234,15 @@ TEST_CASE("where memory does not suffice, nothing stays behind") {
   CHECK(memory_in_use() == before);
 }
 
+TEST_CASE("the kernels of a program are those that its steps and its loads launch") {
+  constexpr auto infer = tl::jit([](auto p, auto x) { return tl::matmul(x, tl::exp(p.w)) + p.b; });
+  const auto names = cuda::kernels_of<cuda::on<params>, cuda::on<images>>(infer);
+  CHECK(names == cuda::kernels_of<params, images>(infer));
+  // exp is a step of the load, and part of the run's loops otherwise
+  CHECK(names.size() >= 3);
+  for (const std::string& name : names) CHECK(name.find("tapeless::cuda::run_kernel<") == 0);
+}
+
 TEST_CASE("trees of the device") {
   const cuda::stream s;
   const data d;
