@@ -222,6 +222,9 @@ def self_test():
                 if check(root, root / "programs"):
                     failed += 1
                     print(f"planted {name}: --update leaves {check(root, root / 'programs')}")
+            if name == "a failure" and check(root, root / "programs", without="q"):
+                failed += 1
+                print(f"planted {name}: --without runs it")
     print(f"{len(planted) + 1} planted, {failed} failed")
     return failed
 
