@@ -11,7 +11,8 @@ check.py                 checks *.md, include/tapeless/README.md and docs/**/*.m
                            - a reference page has the fixed headings in their order
                            - each op of reference/ops.md that is called by its name stands on the page of its family
 check.py --programs DIR  the same, and runs DIR/<name> for each docs/code/<name>.cpp: it prints its expected text
-check.py --update [--programs DIR]   writes the blocks, and the expected texts, instead of comparing them
+check.py --programs DIR --without NAME     the same, and there is no DIR/NAME
+check.py --update [--programs DIR [--without NAME]]   writes the blocks, and the expected texts, instead of comparing them
 check.py --self-test     plants breaches in a temporary tree; each must be found, and nothing else
 
   <!-- code: name.cpp -->          before ```cpp : the whole file, without its licence lines
@@ -131,10 +132,12 @@ def check_page(root, page, headers, update):
     return breaches
 
 
-def run_programs(root, folder, update):
+def run_programs(root, folder, update, without):
     breaches = []
     code = root / "docs/code"
     for source in sorted(code.glob("*.cpp")):
+        if source.stem == without:
+            continue
         program = folder.resolve() / source.stem
         if not program.exists():
             breaches.append(f"{program} does not exist")
@@ -156,8 +159,8 @@ def pages(root):
     return [page for page in beside if page.is_file()]
 
 
-def check(root, programs=None, update=False):
-    breaches = run_programs(root, programs, update) if programs else []
+def check(root, programs=None, update=False, without=None):
+    breaches = run_programs(root, programs, update, without) if programs else []
     headers = sentences(root / "include")
     for page in pages(root):
         breaches += check_page(root, page, headers, update)
@@ -219,6 +222,9 @@ def self_test():
                 if check(root, root / "programs"):
                     failed += 1
                     print(f"planted {name}: --update leaves {check(root, root / 'programs')}")
+            if name == "a failure" and check(root, root / "programs", without="q"):
+                failed += 1
+                print(f"planted {name}: --without runs it")
     print(f"{len(planted) + 1} planted, {failed} failed")
     return failed
 
@@ -229,12 +235,14 @@ def main():
         return self_test() != 0
     update = "--update" in arguments
     arguments = [a for a in arguments if a != "--update"]
-    programs = pathlib.Path(arguments[1]) if len(arguments) == 2 and arguments[0] == "--programs" else None
+    programs = without = None
+    if len(arguments) in (2, 4) and arguments[0] == "--programs" and arguments[2:3] in ([], ["--without"]):
+        programs, without = pathlib.Path(arguments[1]), arguments[3] if len(arguments) == 4 else None
     if arguments and programs is None:
         print(__doc__)
         return 2
     root = pathlib.Path(__file__).resolve().parent.parent
-    breaches = check(root, programs, update)
+    breaches = check(root, programs, update, without)
     print("\n".join(breaches + [f"{len(pages(root))} pages, {len(breaches)} breaches"]))
     return bool(breaches)
 

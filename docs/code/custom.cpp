@@ -15,6 +15,7 @@ struct softplus {
   static constexpr double flops = 3;              // for cost, an element; 1 where it is missing
   template <class T> static T primal(T x) { return std::log1p(std::exp(x)); }
   static constexpr auto vjp(auto x, auto /*y*/, auto y_bar) { return y_bar * sigmoid(x); }
+  static constexpr const char* device = "return log1p(exp(x));"; // primal as text, for a GPU alone
 };
 // [/elementwise]
 

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 // Prints the table of reference/ops.md from the rule tables. "CPU: yes" means: a program with the op ran, its sample or one
-// of those below.
+// of those below. CUDA says what the same programs asked of a device, for which the host ran the text of the kernels.
+#include <tapeless/cuda/backend.hpp>
+#include <tapeless/cuda/emulated.hpp>
+#include <tapeless/cuda/rtc/kernel_name.hpp>
 #include <tapeless/tapeless.hpp>
 
 #include "../../tests/laws/op_samples.hpp"
@@ -19,6 +22,41 @@ namespace {
 
 bool has_run[op_count] = {};
 
+// What the steps of an op ask of a device.
+enum class asks { nothing, kernel, product, convolution, host };
+asks asked[op_count] = {};
+bool is_in_loop[op_count] = {}, lacks_text[op_count] = {};
+op now = op::count_; // the op of the step that runs; count_: a loop
+
+struct watcher : tl::cuda::emulated_device {
+  static void note(asks what) {
+    if (now != op::count_) asked[static_cast<int>(now)] = what;
+  }
+  template <class Kernel> void launch(const Kernel& k, tl::cuda::count_t n, int lanes = 1) const {
+    if (!tl::cuda::has_device_text<Kernel>) lacks_text[static_cast<int>(op::custom_elementwise)] = true;
+    note(asks::kernel);
+    emulated_device::launch(k, n, lanes);
+  }
+  template <class T, class X> void matmul(const tl::matmul_extents& e, const X* a, const X* b, T* c) const {
+    tl::cuda::multiply(*this, e, a, b, c);
+    note(asks::product);
+  }
+  template <tl::cuda::conv_pass Pass, class T, class X> void conv(const tl::conv_extents& e, const X* first, const X* second, T* result) const {
+    tl::cuda::convolve<Pass>(*this, e, first, second, result);
+    note(asks::convolution);
+  }
+  void run(const tl::detail::custom_op& o, void* y, const void* const* x, const tl::detail::name_values& names) const {
+    emulated_device::run(o, y, x, names);
+    note(asks::host);
+  }
+};
+struct watched : tl::cuda::backend<watcher> {
+  template <const auto& P, int I> static void run_step(const watcher& device, tl::cuda::frame<P>& f) {
+    now = P.step_[I].fused ? op::count_ : P.step_[I].o;
+    backend::run_step<P, I>(device, f);
+  }
+};
+
 // Runs f on zeros, n = 2, and marks the ops of its program.
 template <class A> constexpr bool is_named = false;
 template <class T, tl::shape S> constexpr bool is_named<tl::basic_tensor<T, S>> = tl::basic_tensor<T, S>::names.count > 0;
@@ -33,8 +71,15 @@ template <class... A, class F> void cover(F f) {
     else return tl::jit(F{}).template bind<A...>();
   }();
   static_cast<void>(f);
-  std::apply([&](const auto&... a) { run(a...); }, *in);
-  for (const tl::detail::node& v : tl::detail::traced<F, A...>::value.nodes) has_run[static_cast<int>(v.o)] = true;
+  auto on_device = [] {
+    if constexpr (named) return tl::detail::bound<watched, false, F, A...>(tl::dim<'n'>(2));
+    else return tl::detail::bound<watched, false, F, A...>();
+  }();
+  std::apply([&](const auto&... a) { run(a...), on_device(a...); }, *in);
+  for (const tl::detail::node& v : tl::detail::traced<F, A...>::value.nodes) {
+    has_run[static_cast<int>(v.o)] = true;
+    is_in_loop[static_cast<int>(v.o)] = tl::detail::rule(v.o).k != tl::detail::kind::kernel;
+  }
 }
 
 struct energy {
@@ -83,10 +128,24 @@ std::string flops_of(const tl::detail::op_rule& r) {
   const tl::shape operand{};
   return std::to_string(std::lround(r.flops(v, &operand).c)) + " a result";
 }
+const char* cuda_of(const tl::detail::op_rule& r) {
+  const int o = static_cast<int>(r.o);
+  switch (asked[o]) {
+    case asks::kernel: return "kernel";
+    case asks::product: return "cuBLASLt, kernel";
+    case asks::convolution: return "cuDNN, kernel";
+    case asks::host: return "no";
+    default: break;
+  }
+  if (r.o == op::argument) return "not in a plan";
+  if (!is_in_loop[o]) return "NO";
+  if (r.k == tl::detail::kind::view || r.k == tl::detail::kind::leaf) return "yes";
+  return lacks_text[o] ? "loop, with its text" : "loop";
+}
 template <int N> void rows(const char* family, const tl::detail::op_rule (&table)[N]) {
   for (const tl::detail::op_rule& r : table) {
     const char* const cpu = has_run[static_cast<int>(r.o)] ? "yes" : r.o == op::argument ? "not in a plan" : "NO";
-    std::printf("| %s | [%s](%s.md) | %s | %s | %s | %s |\n", r.name, family, family, name_of(r.k), r.vjp != nullptr ? "yes" : "-", flops_of(r).c_str(), cpu);
+    std::printf("| %s | [%s](%s.md) | %s | %s | %s | %s | %s |\n", r.name, family, family, name_of(r.k), r.vjp != nullptr ? "yes" : "-", flops_of(r).c_str(), cpu, cuda_of(r));
   }
 }
 
@@ -94,7 +153,7 @@ template <int N> void rows(const char* family, const tl::detail::op_rule (&table
 
 int main() {
   cover_all();
-  std::printf("| op | family | kind | vjp | flops, each element | CPU |\n|---|---|---|---|---|---|\n");
+  std::printf("| op | family | kind | vjp | flops, each element | CPU | CUDA |\n|---|---|---|---|---|---|---|\n");
   rows("index", tl::detail::index_rules);
   rows("select", tl::detail::select_rules);
   rows("elementwise", tl::detail::elementwise_rules);
