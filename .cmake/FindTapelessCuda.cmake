@@ -22,7 +22,7 @@ list(APPEND _tapeless_cuda_roots /usr/local/cuda /opt/cuda)
 # wheels: nvidia/cu13/include, or nvidia/cuda_runtime/include and so on
 set(_tapeless_cuda_hints)
 foreach(_tapeless_root IN LISTS _tapeless_cuda_roots)
-  foreach(_tapeless_part IN ITEMS . cu13 cuda_runtime cublas cusparse cuda_nvrtc cudnn ../cudnn)
+  foreach(_tapeless_part IN ITEMS . cu13 cuda_runtime cublas cudnn ../cudnn)
     if(IS_DIRECTORY "${_tapeless_root}/${_tapeless_part}")
       list(APPEND _tapeless_cuda_hints "${_tapeless_root}/${_tapeless_part}")
     endif()
@@ -43,13 +43,11 @@ macro(_tapeless_cuda_part name header library)
 endmacro()
 _tapeless_cuda_part(CUDART cuda_runtime_api.h cudart 13 12)
 _tapeless_cuda_part(CUBLASLT cublasLt.h cublasLt 13 12)
-_tapeless_cuda_part(CUSPARSE cusparse.h cusparse 12)
-_tapeless_cuda_part(NVRTC nvrtc.h nvrtc 13 12)
 _tapeless_cuda_part(CUDNN cudnn.h cudnn 9)
 
 set(_tapeless_cuda_includes)
-set(_tapeless_cuda_libraries)
-foreach(_tapeless_part IN ITEMS CUDART CUBLASLT CUSPARSE NVRTC)
+set(_tapeless_cuda_libraries ${CMAKE_DL_LIBS})  # NVRTC is opened where a kernel is compiled
+foreach(_tapeless_part IN ITEMS CUDART CUBLASLT)
   list(APPEND _tapeless_cuda_includes "${TAPELESS_${_tapeless_part}_INCLUDE_DIR}")
   list(APPEND _tapeless_cuda_libraries "${TAPELESS_${_tapeless_part}_LIBRARY}")
 endforeach()
@@ -78,8 +76,7 @@ endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(TapelessCuda
   REQUIRED_VARS TAPELESS_CUDART_LIBRARY TAPELESS_CUDART_INCLUDE_DIR TAPELESS_CUBLASLT_LIBRARY
-                TAPELESS_CUBLASLT_INCLUDE_DIR TAPELESS_CUSPARSE_LIBRARY TAPELESS_CUSPARSE_INCLUDE_DIR
-                TAPELESS_NVRTC_LIBRARY TAPELESS_NVRTC_INCLUDE_DIR
+                TAPELESS_CUBLASLT_INCLUDE_DIR
   VERSION_VAR TapelessCuda_VERSION
   REASON_FAILURE_MESSAGE
     "tapeless::cuda needs the CUDA toolkit 12.8 or newer: its folder, or site-packages/nvidia, is TAPELESS_CUDA_ROOT")

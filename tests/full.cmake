@@ -92,7 +92,7 @@ if(TEST full.xsimd14)
 endif()
 
 # A sentence of ours is the first line of every compiler; the families where they differed, and what f itself may be
-list(FILTER misuses INCLUDE REGEX "/(bind|compiler|custom|global|jit|load|member|run|select|sparse|top|vjp)[^/]*$")
+list(FILTER misuses INCLUDE REGEX "/(bind|compiler|cuda|custom|global|jit|load|member|run|select|sparse|top|vjp)[^/]*$")
 tapeless_fail_test(full.fail.clang19 full --compiler "${TAPELESS_CLANG19}" --misuses-only ${misuses})
 tapeless_fail_test(full.fail.clang19.self_test full --compiler "${TAPELESS_CLANG19}" --self-test)
 tapeless_fail_test(full.fail.clang16 full --compiler "${TAPELESS_CLANG16}" --misuses-only ${misuses})

@@ -21,7 +21,7 @@ namespace tapeless::detail {
 template <> struct backend_for<cuda_space> {
   using type = cuda::backend<cuda::device>;
 };
-template <> inline constexpr bool is_option_v<cuda::stream> = true;
-template <> inline constexpr bool is_option_v<cuda::options> = true;
+template <> inline constexpr bool is_device_option_v<cuda::stream> = true;
+template <> inline constexpr bool is_device_option_v<cuda::options> = true;
 
 } // namespace tapeless::detail

@@ -1,4 +1,4 @@
-// expect: tapeless: bind<...>(options...): an option is tl::dim<'n'>(64) or tl::threads(2)
+// expect: tapeless: bind<...>(options...): an option is tl::dim<'n'>(64) or tl::threads(2), on a device a tl::cuda::stream or tl::cuda::options
 // extents: is_option_v
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

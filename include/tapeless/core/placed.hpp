@@ -15,6 +15,12 @@ namespace tapeless::detail {
 template <class X>
 concept placed = requires { typename std::remove_cvref_t<X>::placed_in; };
 
+// Are the elements of X, a tree or what owns one, on a device?
+template <class X>
+concept on_a_device = placed<X> || requires { typename std::remove_cvref_t<X>::elements_in; };
+template <class... X>
+concept on_the_host = (!on_a_device<X> && ...);
+
 // A number has no place: it is passed by value.
 template <class... A>
 concept arguments_in_one_space = (!placed<A> && ...) || ((placed<A> || number<A>) && ...);

@@ -39,9 +39,14 @@ template <extent_t... N> constexpr shape shape_with() {
   static_assert((number_or_product_of_names<N> && ...),
                 "tapeless: tensor<T, extents...>: an extent is a number of at most 39 bits, a name, or an "
                 "extent_product of such, which 24 * dyn<'b'> is not");
-  shape s{}; // no list {N...}: the front end of nvcc writes it without the dots
+#if defined(__NVCC__) // whose front end writes the list {N...} without the dots
+  shape s{};
   if constexpr (at_most_six_axes<sizeof...(N)>) ((s.d[s.rank++] = N), ...);
   return s;
+#else
+  if constexpr (at_most_six_axes<sizeof...(N)>) return {static_cast<int>(sizeof...(N)), {N...}};
+  else return {};
+#endif
 }
 } // namespace detail
 

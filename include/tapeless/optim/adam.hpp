@@ -13,6 +13,7 @@
 #include <cstddef>
 
 #include "../core/error.hpp"
+#include "../core/placed.hpp"
 #include "optimizer.hpp" // IWYU pragma: export
 #include "state.hpp"
 
@@ -75,6 +76,10 @@ template <class Params> class adam : public detail::optimizer<Params, detail::ad
   using base = detail::optimizer<Params, detail::adam_rule>;
   static_assert(detail::parameters_named<Params>,
                 "tapeless: adam opt(1e-3): name the parameter tree: tl::adam<params> opt(1e-3)");
+  static_assert(
+      detail::on_the_host<Params>,
+      "tapeless: adam<params>: params lives on the host: on a device a step is a part of the program, "
+      "adam_update");
   static_assert(detail::trainable_tree<Params>,
                 "tapeless: adam<params>: params is a tree of tensors of mutable float or double");
 
@@ -85,12 +90,16 @@ public:
   // Cost: 13 flops an element. p, m and v are read and written once, the gradient is read once. No allocation.
   // Throws argument_error before it writes where a leaf has no data or other extents.
   template <class P = Params, class Gradient> void step(const P& parameters, const Gradient& slopes) {
+    static_assert(
+        detail::on_the_host<P, Gradient>,
+        "tapeless: adam.step(p, gradient): p lives on the host: on a device a step is a part of the program, "
+        "adam_update");
     static_assert(base::template steps<P>,
                   "tapeless: adam.step(p, gradient): p has the leaves of params, and none is const");
     static_assert(
         base::template steps_by<Gradient>,
         "tapeless: adam.step(p, gradient): the gradient has the leaves of p; of a value_and_grad it is the second result");
-    this->step_leaves(parameters, slopes);
+    if constexpr (detail::on_the_host<P, Gradient>) this->step_leaves(parameters, slopes);
   }
 
   // One step of some rows of a table. Params is one tensor (n, ...); rows (k) lists the rows, gradient (k, ...) is

@@ -14,6 +14,7 @@
 #include <cstddef>
 
 #include "../core/error.hpp"
+#include "../core/placed.hpp"
 #include "optimizer.hpp" // IWYU pragma: export
 #include "state.hpp"
 
@@ -79,6 +80,10 @@ template <class Params> class sgd : public detail::optimizer<Params, detail::sgd
   using base = detail::optimizer<Params, detail::sgd_rule>;
   static_assert(detail::parameters_named<Params>,
                 "tapeless: sgd opt(1e-3): name the parameter tree: tl::sgd<params> opt(1e-3)");
+  static_assert(
+      detail::on_the_host<Params>,
+      "tapeless: sgd<params>: params lives on the host: on a device a step is a part of the program, "
+      "sgd_update");
   static_assert(detail::trainable_tree<Params>,
                 "tapeless: sgd<params>: params is a tree of tensors of mutable float or double");
 
@@ -89,12 +94,16 @@ public:
   // Cost: 2 flops an element, 2 more for momentum and 2 more for weight decay where they are not 0. p and the velocity
   // are read and written once, the gradient is read once. No allocation.
   template <class P = Params, class Gradient> void step(const P& parameters, const Gradient& slopes) {
+    static_assert(
+        detail::on_the_host<P, Gradient>,
+        "tapeless: sgd.step(p, gradient): p lives on the host: on a device a step is a part of the program, "
+        "sgd_update");
     static_assert(base::template steps<P>,
                   "tapeless: sgd.step(p, gradient): p has the leaves of params, and none is const");
     static_assert(
         base::template steps_by<Gradient>,
         "tapeless: sgd.step(p, gradient): the gradient has the leaves of p; of a value_and_grad it is the second result");
-    this->step_leaves(parameters, slopes);
+    if constexpr (detail::on_the_host<P, Gradient>) this->step_leaves(parameters, slopes);
   }
 
   // One step of some rows of a table, as adam.step_rows. Params is one tensor (n, ...); gradient (k, ...) is that of

@@ -202,7 +202,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
         refuse("tapeless: run: max and argmax need at least one element, but an extent is 0");
     if constexpr (user_output) places.check(result, values);
     // What is in the memory of a device is not looked at: its kernels leave out what an index beyond asks for.
-    if constexpr ((plan_.checks > 0 && !apart_) || user_output) {
+    if constexpr (plan_.checks > 0 || user_output) {
       at = 0;
       (check(x, input, places, values, at), ...);
     }

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstring>
 #include "../core/extent.hpp"
+#include "../core/placed.hpp"
 #include "../core/tree.hpp"
 #include "arguments.hpp"
 #include "memory.hpp"
@@ -27,9 +28,11 @@ template <class From, class To> void copy(const From& from, const To& to) {
   using F = std::remove_cvref_t<decltype(detail::view_of(from))>;
   using T = std::remove_cvref_t<decltype(detail::view_of(to))>;
   constexpr bool trees = detail::parameter_tree<F> && detail::parameter_tree<T>;
+  static_assert(detail::on_the_host<From, To>,
+                "tapeless: copy(from, to): a tree of a device is copied on a stream: copy(from, to, stream)");
   static_assert(trees && detail::leaves_match<F, T>,
                 "tapeless: copy(from, to): two trees of the same leaves");
-  if constexpr (trees && detail::leaves_match<F, T>) {
+  if constexpr (detail::on_the_host<From, To> && trees && detail::leaves_match<F, T>) {
     static_assert(detail::no_leaf_is_const<T> || detail::owns_its_elements<To>,
                   "tapeless: copy(from, to): no leaf of to is const, unless to is owned");
     const auto source = detail::spans_of(detail::view_of(from), "copy(from, to): from");

@@ -26,7 +26,13 @@
 namespace tapeless {
 namespace detail {
 
+template <class A>
+concept names_a_tree = !on_a_device<A> || placed<A>;
+
 template <class A> constexpr void check_tree() {
+  static_assert(
+      names_a_tree<A>,
+      "tapeless: bind<...>: an argument on a device is a cuda::on<tree>, not the cuda::owned<tree> that owns it");
   static_assert(
       is_a_tree<facts_of<A>.tree>,
       "tapeless: parameter tree: a leaf is a tensor; a node is a std::array, std::tuple or aggregate of "
@@ -137,9 +143,15 @@ template <class F> struct jit_fn {
   // A capacity for each named extent: dim<'n'>(64). One allocation.
   // Errors: argument_error where a capacity is missing, unknown, below 1 or so large that a size overflows.
   template <class... A, class... Option> static auto bind(const Option&... option) {
-    static_assert((option_of_bind<Option> && ...),
-                  "tapeless: bind<...>(options...): an option is tl::dim<'n'>(64) or tl::threads(2)");
-    if constexpr (traceable<A...>() && (option_of_bind<Option> && ...)) {
+    static_assert(
+        (option_of_bind<Option> && ...),
+        "tapeless: bind<...>(options...): an option is tl::dim<'n'>(64) or tl::threads(2), on a device a "
+        "tl::cuda::stream or tl::cuda::options");
+    static_assert(
+        (option_for<Option, A...> && ...),
+        "tapeless: bind<...>(options...): a stream and cuda::options are for arguments on a device, "
+        "cuda::on<tree>, tl::threads for arguments on the host");
+    if constexpr (traceable<A...>() && (option_of_bind<Option> && ...) && (option_for<Option, A...> && ...)) {
       using backend = backend_of<A...>;
       if constexpr ((std::is_same_v<Option, plain_t> || ...))
         return bound<plain_backend<backend>, false, F, std::remove_cvref_t<A>...>(option...);
@@ -148,13 +160,20 @@ template <class F> struct jit_fn {
   }
   // bind<X...>() whose capacities are the extents of these arguments, for runs of as many elements, or fewer.
   // Errors: argument_error where extents of one name differ.
-  template <class... X> static auto bind_for(threads team, const X&... x) {
-    if constexpr (traceable<std::remove_cvref_t<X>...>()) {
-      using run = bound<backend_of<X...>, false, F, std::remove_cvref_t<X>...>;
-      return run(capacities_of(x...), run::make_team(team));
-    }
+  // The options of a team come first: bind_for(threads(2), x...), bind_for(stream, x...).
+  template <option_of_bind Option, class... X> static auto bind_for(const Option& option, const X&... x) {
+    static_assert(
+        option_for<Option, X...>,
+        "tapeless: bind_for(option, x...): a stream and cuda::options are for arguments on a device, "
+        "cuda::on<tree>, tl::threads for arguments on the host");
+    if constexpr (option_for<Option, X...>)
+      if constexpr (traceable<std::remove_cvref_t<X>...>()) {
+        using run = bound<backend_of<X...>, false, F, std::remove_cvref_t<X>...>;
+        return run(capacities_of(x...), run::make_team(option));
+      }
   }
   template <class... X> static auto bind_for(const X&... x) {
+    static_assert((!option_of_bind<X> && ...), "tapeless: bind_for(option, x...): the option comes first");
     if constexpr (traceable<std::remove_cvref_t<X>...>()) {
       using run = bound<backend_of<X...>, false, F, std::remove_cvref_t<X>...>;
       return run(capacities_of(x...), run::make_team());

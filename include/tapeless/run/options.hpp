@@ -4,6 +4,7 @@
 // The options of bind: dim<'n'>(64), threads(2), plain.
 #pragma once
 #include "../core/extent.hpp"
+#include "../core/placed.hpp"
 #include "../plan/backend.hpp"
 
 namespace tapeless {
@@ -21,8 +22,14 @@ template <class X> inline constexpr bool is_option_v = false;
 template <char Name> inline constexpr bool is_option_v<dim<Name>> = true;
 template <> inline constexpr bool is_option_v<threads> = true;
 template <> inline constexpr bool is_option_v<plain_t> = true;
+// Of programs on a device: a stream, cuda::options
+template <class X> inline constexpr bool is_device_option_v = false;
 template <class X>
-concept option_of_bind = is_option_v<X>;
+concept option_of_bind = is_option_v<X> || is_device_option_v<X>;
+// Is the option for a program of these arguments?
+template <class Option, class... A>
+concept option_for = !(is_device_option_v<Option> && (!placed<A> && ...)) &&
+                     !(std::is_same_v<Option, threads> && (placed<A> || ...));
 
 } // namespace detail
 } // namespace tapeless

@@ -25,6 +25,10 @@ namespace tapeless {
 namespace cuda {
 template <class Tree> class owned;
 template <class Tree> class pinned;
+template <class X>
+concept stream_comes_first = false && std::is_void_v<X>; // that of no single argument
+template <class X>
+concept only_dims = false && std::is_void_v<X>;
 } // namespace cuda
 
 namespace detail {
@@ -75,12 +79,17 @@ template <class Tree> class owned : detail::tree_in_block<Tree, device_memory> {
   }
 
 public:
+  using elements_in = cuda_space;
   template <char... Name> explicit owned(const stream& s, dim<Name>... d) {
     make(s, [&](const detail::name_values& names, int) { return detail::values_of_names(names, d...); });
   }
+  template <class X> explicit owned(const X&) {
+    static_assert(stream_comes_first<X>,
+                  "tapeless: cuda::owned<tree> q(stream, from), q(stream, dims...): the stream comes first");
+  }
   // A copy of a host's tree, or of another one on the device.
   template <class From>
-    requires(!detail::is_option_v<From>) // a dim is one
+    requires(!detail::option_of_bind<From>) // a dim is one
   owned(const stream& s, const From& from) {
     using F = std::remove_cvref_t<decltype(detail::view_of(from))>;
     static_assert(detail::leaves_match<F, Tree>,
@@ -112,6 +121,11 @@ public:
         "cuda::pinned<tree>(dims...)",
         [&](const detail::name_values& names, int) { return detail::values_of_names(names, d...); },
         [](std::size_t bytes) { return pinned_memory(bytes); });
+  }
+  template <class X> explicit pinned(const X&) {
+    static_assert(
+        only_dims<X>,
+        "tapeless: cuda::pinned<tree> q(dims...): its elements are copied, tl::copy(from, q, stream)");
   }
   const Tree& view() const TAPELESS_LIFETIMEBOUND { return this->view_; }
   const Tree& operator*() const TAPELESS_LIFETIMEBOUND { return this->view_; }

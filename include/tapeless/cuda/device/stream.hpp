@@ -29,7 +29,7 @@ public:
 };
 inline int current_device() {
   int ordinal = 0;
-  check(cudaGetDevice(&ordinal), "bind");
+  check(cudaGetDevice(&ordinal), "stream");
   return ordinal;
 }
 
