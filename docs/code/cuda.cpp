@@ -22,11 +22,8 @@ constexpr auto loss = [](auto p, auto x, auto y) { return tl::mean(tl::square(pr
 constexpr auto step = tl::jit(tl::value_and_grad<0>(loss));
 // [/program]
 // [prepared]
-#include <tapeless/cuda/program_kernels.hpp>
-
 void write_kernels(const char* path) {
-  const auto names = cuda::program_kernels<decltype(tl::value_and_grad<0>(loss)), cuda::on<params>, cuda::on<points>, cuda::on<values>>();
-  cuda::kernels().write(path, names, {"sm_90", "sm_120"});
+  cuda::prepare<cuda::on<params>, cuda::on<points>, cuda::on<values>>(step, path, {"sm_90", "sm_120"});
 }
 // [/prepared]
 // [train]
