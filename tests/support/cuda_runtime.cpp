@@ -200,6 +200,7 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t*, const void*, cudaJitOption*, voi
   return cudaErrorNotSupported;
 }
 cudaError_t cudaLibraryGetKernel(cudaKernel_t*, cudaLibrary_t, const char*) { return cudaErrorNotSupported; }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) { return cudaErrorNotSupported; }
 cudaError_t cudaLibraryUnload(cudaLibrary_t) { return cudaErrorNotSupported; }
 
 } // extern "C"

@@ -150,6 +150,7 @@ public:
     for (std::size_t k = 0; k < loaded.size(); ++k) {
       if (s_->number[k] >= s_->kernel.size()) s_->kernel.resize(s_->number[k] + 1);
       s_->kernel[s_->number[k]] = loaded[k];
+      load(loaded[k]);
     }
 #if !defined(TAPELESS_CUDA_EMULATED)
     s_->scratch = device_memory(s_->has.need(), s_->stream, "bind");
@@ -183,11 +184,13 @@ public:
 #if defined(TAPELESS_CUDA_EMULATED)
     if (!lists()) launch(&emulated<Kernel>, &k, members, lanes);
 #elif defined(__CUDACC__) // a compiler of CUDA: it has compiled the kernel
-    if (!lists()) launch(reinterpret_cast<const void*>(&run_kernel<Kernel>), &k, members, lanes);
+    const auto* const function = reinterpret_cast<const void*>(&run_kernel<Kernel>);
+    if (lists()) load(function);
+    else launch(function, &k, members, lanes);
 #else
     const std::size_t number = kernel_number<Kernel>();
     if (lists()) note(number, [] { return kernel_name<Kernel>(); });
-    else launch(s_->kernel[number], &k, members, lanes);
+    else launch(number < s_->kernel.size() ? s_->kernel[number] : nullptr, &k, members, lanes);
 #endif
   }
   template <class T, class X> void matmul(const matmul_extents& e, const X* a, const X* b, T* c) const {
@@ -221,6 +224,11 @@ public:
   void tell(const index_t*, detail::name_values&, char) const {}
 
 private:
+  // The runtime loads a kernel when it is first asked for; a stream that is captured cannot wait for that.
+  static void load(const void* function) {
+    cudaFuncAttributes facts{};
+    check(cudaFuncGetAttributes(&facts, function), "bind");
+  }
   template <class Name> void note(std::size_t number, Name&& name) const {
     if (std::find(s_->number.begin(), s_->number.end(), number) != s_->number.end()) return;
     s_->name.push_back(name());
@@ -231,6 +239,7 @@ private:
     if (threads == 0) return;
     const auto blocks = static_cast<count_t>(
         std::min<std::uint64_t>((threads + block_threads - 1) / block_threads, s_->most_blocks));
+    if (function == nullptr) failed("run", "tapeless", 0, "a kernel that bind was not asked for");
     void* argument[] = {const_cast<void*>(kernel)};
     const on_device here(s_->ordinal);
     check(cudaLaunchKernel(function, dim3(blocks), dim3(block_threads), argument, 0, s_->stream), "run");
