@@ -164,13 +164,12 @@ template <bool Load, class F, class... A> class bound<support::on_the_device, Lo
 
   // The result on the host; what a selection counts has as many rows as it has counted.
   template <class Device> result_type copied(const Device& on_device) {
-    stream_->wait();
     result_type r{};
     if (!support::how_programs_run().copies) return r;
     std::map<char, cuda::index_t> counted;
     for (const auto& [name, at] : counts_->at)
       cuda::copy_bytes(&counted[name], at, sizeof(cuda::index_t), stream_->get(), "copy");
-    stream_->wait();
+    stream_->wait(); // for the counts, and for errors of the run
     std::vector<std::pair<const void*, name_values>> leaves;
     for_each_leaf(on_device, [&](const auto& leaf) {
       name_values names = names_of_view(leaf);
