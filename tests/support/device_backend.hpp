@@ -84,8 +84,10 @@ public:
 struct on_the_device : tapeless::cuda::backend<tapeless::cuda::device> {
   using space = tapeless::host;
   // Optimizers that are called on the host run there.
+  using on_the_host = tapeless::detail::backend_for<tapeless::host>::type;
+  template <class T> using lanes = on_the_host::lanes<T>;
   template <class T, class Body> static void each_group(tapeless::extent_t n, Body&& body) {
-    tapeless::detail::backend_for<tapeless::host>::type::each_group<T>(n, std::forward<Body>(body));
+    on_the_host::each_group<T>(n, std::forward<Body>(body));
   }
 };
 
