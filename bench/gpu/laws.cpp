@@ -2,14 +2,19 @@
 // SPDX-License-Identifier: MIT
 //
 // The main of the laws on the device: a line for each test case, {"what": "law", "case": ..., "holds": ...}. Test cases are
-// chosen as doctest does. GPU_KERNELS=FILE: writes the kernels of all programs to FILE, and runs nothing.
+// chosen as doctest does; --list: the files of tests/laws, one a line. GPU_KERNELS=FILE: writes the kernels of all programs to FILE, and runs nothing.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
+#include <cstdio>
+#include <cstring>
+#include <sstream>
+
 #include "kernels.hpp"
-#include "study/common.hpp"
 
 namespace {
+
+unsigned cases = 0; // that have run
 
 struct lines : doctest::IReporter {
   const doctest::TestCaseData* now = nullptr;
@@ -20,7 +25,8 @@ struct lines : doctest::IReporter {
   void report_query(const doctest::QueryData&) override {}
   void test_run_start() override {}
   void test_run_end(const doctest::TestRunStats& s) override {
-    line("laws").put("cases", s.numTestCasesPassingFilters).put("failed", s.numTestCasesFailed);
+    cases = s.numTestCasesPassingFilters;
+    line("laws").put("cases", cases).put("failed", s.numTestCasesFailed);
   }
   void test_case_start(const doctest::TestCaseData& c) override {
     now = &c;
@@ -57,10 +63,15 @@ DOCTEST_REGISTER_REPORTER("lines", 1, lines);
 } // namespace
 
 int main(int argc, char** argv) {
-  const char* const stage = std::getenv("GPU_STAGE");
   if (gpu::only_writes_kernels()) return 0;
-  need_device(stage != nullptr ? stage : "law");
+  if (argc > 1 && std::strcmp(argv[1], "--list") == 0) {
+    std::istringstream files(GPU_LAWS);
+    for (std::string file; files >> file;) std::puts((file + ".cpp").c_str());
+    return 0;
+  }
+  gpu::need_device("law");
   doctest::Context context(argc, argv);
   context.setOption("reporters", "lines");
-  return context.run();
+  const int status = context.run();
+  return cases > 0 ? status : 1; // a law that was not compiled holds nowhere
 }

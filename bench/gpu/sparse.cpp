@@ -18,7 +18,6 @@
 #include <tapeless/run/csr.hpp>
 
 #include "kernels.hpp"
-#include "study/common.hpp"
 
 namespace {
 
@@ -240,7 +239,7 @@ int main(int argc, char** argv) {
       if (r.name != nullptr) std::puts(r.name);
     return 0;
   }
-  need_device("sparse");
+  gpu::need_device("sparse");
   bool right = true;
   try {
     print_limit();

@@ -6,10 +6,6 @@
 //                      the device and of the process before and after
 // The programs: a training step of a small network, gradient and Adam, in place; and the gradient of a convolution with a
 // loss of the hardest images.
-#if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
-#include <dlfcn.h>
 #include <unistd.h>
 #include <cstdint>
 #include <cstdio>
@@ -17,46 +13,9 @@
 #include <exception>
 #include <tuple>
 
-#include "kernels.hpp"
-#include "study/common.hpp"
-
-// How often this program has called the runtime
-#if defined(TAPELESS_CUDA_EMULATED)
 #include <support/cuda_runtime.hpp>
-#else
-namespace {
-int calls = 0;
-int calls_of_the_runtime() { return calls; }
-template <class F> F* next(const char* name) {
-  ++calls;
-  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
-}
-} // namespace
-extern "C" {
-cudaError_t cudaMalloc(void** p, std::size_t n) { return next<decltype(cudaMalloc)>("cudaMalloc")(p, n); }
-cudaError_t cudaFree(void* p) { return next<decltype(cudaFree)>("cudaFree")(p); }
-cudaError_t cudaStreamSynchronize(cudaStream_t s) {
-  return next<decltype(cudaStreamSynchronize)>("cudaStreamSynchronize")(s);
-}
-cudaError_t cudaMemsetAsync(void* p, int value, std::size_t n, cudaStream_t s) {
-  return next<decltype(cudaMemsetAsync)>("cudaMemsetAsync")(p, value, n, s);
-}
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind k, cudaStream_t s) {
-  return next<decltype(cudaMemcpyAsync)>("cudaMemcpyAsync")(to, from, n, k, s);
-}
-cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode m) {
-  return next<decltype(cudaStreamBeginCapture)>("cudaStreamBeginCapture")(s, m);
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s) {
-  return next<decltype(cudaGraphLaunch)>("cudaGraphLaunch")(e, s);
-}
-cudaError_t cudaLaunchKernel(const void* k, dim3 blocks, dim3 threads, void** arguments, std::size_t shared,
-                             cudaStream_t s) {
-  return next<cudaError_t(const void*, dim3, dim3, void**, std::size_t, cudaStream_t)>("cudaLaunchKernel")(
-      k, blocks, threads, arguments, shared, s);
-}
-} // extern "C"
-#endif
+
+#include "kernels.hpp"
 
 namespace {
 
@@ -234,7 +193,7 @@ int main(int argc, char** argv) {
       cuda::program_kernels<decltype(hard_step), cuda::on<filters>, cuda::on<images>>};
   if (gpu::only_writes_kernels()) return 0;
   const std::string which = argc > 1 ? argv[1] : "";
-  need_device(which.c_str());
+  gpu::need_device(which.c_str());
   try {
     if (which == "launches") return launches() ? 0 : 1;
     if (which == "leaks") return leaks(argc > 2 ? std::atol(argv[2]) : 100000) ? 0 : 1;

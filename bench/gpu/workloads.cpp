@@ -13,7 +13,6 @@
 #include <exception>
 
 #include "kernels.hpp"
-#include "study/common.hpp"
 
 namespace {
 
@@ -72,7 +71,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   const bool check = argc > 1 && std::strcmp(argv[1], "--check") == 0;
-  need_device("workloads");
+  gpu::need_device("workloads");
   bench::handler = time_phase;
   bool right = true;
   for (int i = check ? 2 : 1; i < argc; ++i)
