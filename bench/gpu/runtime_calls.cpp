@@ -38,9 +38,11 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcp
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode) {
   return TAPELESS_COUNTED(cudaStreamBeginCapture, s, mode);
 }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s) { return TAPELESS_COUNTED(cudaGraphLaunch, e, s); }
-cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments, std::size_t shared,
-                             cudaStream_t s) {
+cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s) {
+  return TAPELESS_COUNTED(cudaGraphLaunch, e, s);
+}
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments,
+                             std::size_t shared, cudaStream_t s) {
   return TAPELESS_COUNTED(cudaLaunchKernel, kernel, blocks, threads, arguments, shared, s);
 }
 } // extern "C"

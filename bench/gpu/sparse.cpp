@@ -74,8 +74,7 @@ public:
   template <class What> void time(const char* phase, double parts, const What& what) const {
     for (const bool eager : {true, false}) {
       support::how_programs_run().eager = eager;
-      const times t = timed(
-          s_.get(), [&](cudaStream_t) { what(); }, repeats, warm);
+      const times t = timed(s_.get(), [&](cudaStream_t) { what(); }, repeats, warm);
       line("time")
           .put("workload", name_)
           .put("phase", phase)
@@ -87,7 +86,11 @@ public:
     support::how_programs_run().eager = false;
   }
   void check(const char* phase, double error, double limit) {
-    line("check").put("check", name_).put("phase", phase).put("max_rel_err", error).put("holds", error <= limit);
+    line("check")
+        .put("check", name_)
+        .put("phase", phase)
+        .put("max_rel_err", error)
+        .put("holds", error <= limit);
     right = right && error <= limit;
   }
 };
@@ -129,7 +132,8 @@ template <sparse_row R> bool run(const char* name) {
           static_cast<double>(values[static_cast<std::size_t>(e)]));
     };
     double sum = 0;
-    entries([&](std::size_t j, double v) { sum += v * static_cast<double>((*x)[static_cast<std::int64_t>(j)]); });
+    entries(
+        [&](std::size_t j, double v) { sum += v * static_cast<double>((*x)[static_cast<std::int64_t>(j)]); });
     const double yi = static_cast<double>((*y)[i]), z = static_cast<double>((*mask)[i]) * (sum - yi);
     ax[static_cast<std::size_t>(i)] = sum;
     value[0] += z * z / static_cast<double>(m);
@@ -193,8 +197,8 @@ template <sparse_row R> std::vector<std::string> kernels() {
   for (const auto& more :
        {cuda::program_kernels<decltype(transposed), cuda::on<A>, cuda::on<Y>>(),
         cuda::program_kernels<S, cuda::on<A>, cuda::on<X>, cuda::on<Y>, cuda::on<Y>>(),
-        cuda::plan_kernels<tl::detail::planned_for<true, cuda::backend<cuda::kernel_list>, S, cuda::on<A>, cuda::on<X>,
-                                                   cuda::on<Y>, cuda::on<Y>>::value>({})})
+        cuda::plan_kernels<tl::detail::planned_for<true, cuda::backend<cuda::kernel_list>, S, cuda::on<A>,
+                                                   cuda::on<X>, cuda::on<Y>, cuda::on<Y>>::value>({})})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

@@ -37,8 +37,7 @@ constexpr auto loss = [](auto p, auto x, auto t) {
 };
 constexpr auto train = [](auto p, auto s, auto x, auto t) {
   const auto [value, gradient] = tl::value_and_grad(loss)(p, x, t);
-  const auto [next, next_state] =
-      tl::adam_update(p, gradient, s, tl::adam_options{.learning_rate = 0.01});
+  const auto [next, next_state] = tl::adam_update(p, gradient, s, tl::adam_options{.learning_rate = 0.01});
   return std::tuple{value, next, next_state};
 };
 using images = tl::tensor<float, 16, 4, 8, 8>;
@@ -172,8 +171,8 @@ bool leaks(long steps) {
   const float at_last = (all.step(most_rows), all.loss());
   const std::int64_t device = after.first - before.first, host = after.second - before.second;
   // Allocators keep pieces; a leak of 60 bytes a step is found in 100000.
-  const bool holds = device <= (std::int64_t{2} << 20) && host <= (std::int64_t{4} << 20) + 20 * steps &&
-                     at_last < at_first;
+  const bool holds =
+      device <= (std::int64_t{2} << 20) && host <= (std::int64_t{4} << 20) + 20 * steps && at_last < at_first;
   line("leaks")
       .put("steps", steps)
       .put("device_bytes", device)
@@ -189,7 +188,8 @@ bool leaks(long steps) {
 
 int main(int argc, char** argv) {
   support::bound_programs() = {
-      cuda::program_kernels<decltype(train), cuda::on<params>, cuda::on<state>, cuda::on<rows>, cuda::on<targets>>,
+      cuda::program_kernels<decltype(train), cuda::on<params>, cuda::on<state>, cuda::on<rows>,
+                            cuda::on<targets>>,
       cuda::program_kernels<decltype(hard_step), cuda::on<filters>, cuda::on<images>>};
   if (gpu::only_writes_kernels()) return 0;
   const std::string which = argc > 1 ? argv[1] : "";

@@ -29,8 +29,8 @@ void time_phase(const char* workload, const char* phase, void (*call)(const void
   how.copies = false;
   for (const bool eager : {true, false}) {
     how.eager = eager;
-    const times t = timed(
-        tapeless::cuda::stream::common().get(), [&](cudaStream_t) { call(run); }, repeats, warm);
+    const times t =
+        timed(tapeless::cuda::stream::common().get(), [&](cudaStream_t) { call(run); }, repeats, warm);
     line("time")
         .put("workload", workload)
         .put("phase", phase)

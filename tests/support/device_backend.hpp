@@ -159,9 +159,7 @@ template <bool Load, class F, class... A> class bound<support::on_the_device, Lo
   std::tuple<argument<A>...> arguments_;
   support::host_result kept_;
 
-  static std::vector<std::string> kernels() {
-    return cuda::program_kernels<F, typename there<A>::type...>();
-  }
+  static std::vector<std::string> kernels() { return cuda::program_kernels<F, typename there<A>::type...>(); }
   static inline const bool is_listed_ = (support::bound_programs().push_back(&kernels), true);
 
   // The result on the host; what a selection counts has as many rows as it has counted.
