@@ -39,5 +39,5 @@ library() {
 # All that the programs are made of, as one number
 version_of_sources() {
   find include tests/laws tests/reference tests/support bench/workloads bench/workloads.def bench/gpu examples \
-    \( -name '*.hpp' -o -name '*.cpp' -o -name '*.def' -o -name build \) -type f -print0 | sort -z | xargs -0 cat | sha256sum | cut -c1-16
+    \( -name '*.hpp' -o -name '*.cpp' -o -name '*.def' -o -name build \) -type f -print0 | LC_ALL=C sort -z | xargs -0 cat | sha256sum | cut -c1-16
 }

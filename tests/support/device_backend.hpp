@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #pragma once
-// Every program of host trees that is bound runs on the device: its arguments are copied there, its results back. A file is
-// compiled with -include of this header, unedited. With TAPELESS_CUDA_EMULATED the device is that of cuda_runtime.cpp.
+// Every program of host trees that is bound runs on the device as one of cuda::on<tree>: its arguments are copied there, its
+// results back. A file is compiled with -include of this header, unedited. With TAPELESS_CUDA_EMULATED the device is that of
+// cuda_runtime.cpp. What is not there: run.into, run.load, bind_for.
 #include <tapeless/cuda.hpp>
 
 #include <tapeless/cpu/backend.hpp>
 #include <tapeless/cuda/program_kernels.hpp>
 
-#include <array>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -91,11 +91,6 @@ struct on_the_device : tapeless::cuda::backend<tapeless::cuda::device> {
   }
 };
 
-// A result of the host; names: of the arguments, and how many rows have been counted.
-struct host_result {
-  std::vector<std::vector<std::byte>> leaf;
-};
-
 } // namespace support
 
 namespace tapeless::detail {
@@ -157,7 +152,7 @@ template <bool Load, class F, class... A> class bound<support::on_the_device, Lo
   const cuda::stream* stream_ = &cuda::stream::common();
   inner run_;
   std::tuple<argument<A>...> arguments_;
-  support::host_result kept_;
+  std::vector<std::vector<std::byte>> kept_; // the results' leaves
 
   static std::vector<std::string> kernels() { return cuda::program_kernels<F, typename there<A>::type...>(); }
   static inline const bool is_listed_ = (support::bound_programs().push_back(&kernels), true);
@@ -178,13 +173,13 @@ template <bool Load, class F, class... A> class bound<support::on_the_device, Lo
           names.value[static_cast<std::size_t>(i)] = static_cast<extent_t>(c->second);
       leaves.emplace_back(leaf.data(), names);
     });
-    kept_.leaf.resize(leaves.size());
+    kept_.resize(leaves.size());
     std::size_t k = 0;
     for_each_leaf(r, [&](auto& leaf) {
       using H = std::remove_cvref_t<decltype(leaf)>;
       using T = typename H::value_type;
       const auto& [data, names] = leaves[k];
-      std::vector<std::byte>& to = kept_.leaf[k++];
+      std::vector<std::byte>& to = kept_[k++];
       const auto size = static_cast<std::size_t>(make_view<H>(static_cast<T*>(nullptr), names).size());
       to.resize(size * sizeof(T) + 1);
       cuda::copy_bytes(to.data(), data, size * sizeof(T), stream_->get(), "copy");
