@@ -280,6 +280,17 @@ tapeless_full_test(bench_against "${PROJECT_SOURCE_DIR}/bench/against/run" here 
 set_tests_properties(full.bench_against PROPERTIES PASS_REGULAR_EXPRESSION "small-mlp .* ms -> .* ms"
   ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER};KINDS=mlp;FLAGS=-O0;SECONDS_EACH=0;BUILD_DIR=${CMAKE_BINARY_DIR}/against")
 
+# bench/gpu/run, rehearsed where no device is: its programs of a few elements, on the runtime of the host
+if(TARGET tapeless::cuda)
+  tapeless_full_test(bench_gpu.build "${PROJECT_SOURCE_DIR}/bench/gpu/build" --emulated)
+  tapeless_full_test(bench_gpu "${PROJECT_SOURCE_DIR}/bench/gpu/run" --emulated)
+  string(REPLACE ";" " " flags "-O0;${toolkit_of_compilers}")
+  set_tests_properties(full.bench_gpu.build PROPERTIES FIXTURES_SETUP bench_gpu)
+  set_tests_properties(full.bench_gpu PROPERTIES FIXTURES_REQUIRED bench_gpu TIMEOUT 600)
+  set_tests_properties(full.bench_gpu full.bench_gpu.build PROPERTIES
+    ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER};FLAGS=${flags};BUILD_DIR=${CMAKE_BINARY_DIR}/gpu")
+endif()
+
 # Format and lint
 tapeless_full_test(format "${PROJECT_SOURCE_DIR}/.ci/format" --check)
 set(tidy "${TAPELESS_CLANG_TIDY}" --quiet "--config-file=${PROJECT_SOURCE_DIR}/.clang-tidy")

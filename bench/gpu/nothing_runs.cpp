@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// A CUDA runtime, cuBLASLt and cuDNN for LD_PRELOAD, where no device is: memory is the host's, every kernel loads and none runs,
+// and the libraries have no plans. With it bench/gpu/build --check binds the programs that are for a GPU.
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// of tests/support/cuda_runtime.cpp, whose kernels run
+#define cudaLaunchKernel launch_of_the_host
+#define cudaLibraryLoadData load_of_the_host
+#define cudaLibraryGetKernel kernel_of_the_host
+#define cudaLibraryUnload unload_of_the_host
+#include "../../tests/support/cuda_runtime.cpp"
+#undef cudaLaunchKernel
+#undef cudaLibraryLoadData
+#undef cudaLibraryGetKernel
+#undef cudaLibraryUnload
+
+namespace {
+template <class Handle> void give(Handle* h) { *h = reinterpret_cast<Handle>(std::uintptr_t{8}); }
+} // namespace
+
+extern "C" {
+
+cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t, cudaStream_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void*, cudaJitOption*, void**, unsigned,
+                                cudaLibraryOption*, void**, unsigned) {
+  give(library);
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t, const char*) {
+  give(kernel);
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryUnload(cudaLibrary_t) { return cudaSuccess; }
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* h) {
+  give(h);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; }
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatmulPreference_t, int,
+                                              cublasLtMatmulHeuristicResult_t*, int* found) {
+  *found = 0;
+  return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cudnnStatus_t cudnnCreate(cudnnHandle_t* h) {
+  give(h);
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnDestroy(cudnnHandle_t) { return CUDNN_STATUS_SUCCESS; }
+cudnnStatus_t cudnnSetStream(cudnnHandle_t, cudaStream_t) { return CUDNN_STATUS_SUCCESS; }
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t, cudnnBackendDescriptor_t* d) {
+  give(d);
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t) { return CUDNN_STATUS_SUCCESS; }
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t) { return CUDNN_STATUS_SUCCESS; }
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t, cudnnBackendAttributeName_t,
+                                       cudnnBackendAttributeType_t, std::int64_t, const void*) {
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t, cudnnBackendAttributeName_t,
+                                       cudnnBackendAttributeType_t, std::int64_t, std::int64_t* count,
+                                       void*) {
+  if (count != nullptr) *count = 0;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+} // extern "C"
