@@ -4,6 +4,12 @@
 // tapeless for NVIDIA GPUs, and for the CPU. It needs the CUDA toolkit, but no CUDA compiler: the CMake target is
 // tapeless::cuda.
 #pragma once
+#include "tapeless.hpp" // IWYU pragma: export
+// As in tapeless.hpp
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
 // IWYU pragma: begin_exports
 #include "cuda/backend.hpp"
 #include "cuda/device/device.hpp"
@@ -11,10 +17,12 @@
 #include "cuda/libs/options.hpp"
 #include "plan/backend.hpp"
 #include "run/options.hpp"
-#include "tapeless.hpp"
 #include "transfer/prepare.hpp"
 #include "transfer/trees.hpp"
 // IWYU pragma: end_exports
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 namespace tapeless::detail {
 

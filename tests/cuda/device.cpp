@@ -125,6 +125,38 @@ TEST_CASE("capture() makes the graph in the next run") {
   check_close(*value, std::get<0>(host(*d.p, *d.x, *d.y)));
 }
 
+TEST_CASE("results of counted rows have room for those of this run") {
+  using vector = tl::tensor<const float, tl::dyn<'n'>>;
+  constexpr auto chosen = [](auto x) {
+    const auto k = tl::where<'k'>(x > 0.0f);
+    return std::tuple{k, tl::gather(x, k)};
+  };
+  const cuda::stream s;
+  const std::vector<float> values{1, 2, -3, 4, 5, 6};
+  auto run = tl::jit(chosen).bind<cuda::on<vector>>(s, tl::dim<'n'>(6));
+  const cuda::owned<vector> x(s, vector(values.data(), 6));
+  for (int again = 0; again < 3; ++again)
+    for (const tl::extent_t rows : {6, 3, 0, 5}) {
+      const auto [positions, kept] = run(cuda::on{vector((*x).tree.data(), rows)});
+      REQUIRE(kept.tree.extent(0) == rows);
+      cuda::pinned<std::remove_cvref_t<decltype(kept.tree)>> here(tl::dim<'k'>{rows});
+      cuda::pinned<std::remove_cvref_t<decltype(positions.tree)>> at(tl::dim<'k'>{rows});
+      tl::copy(kept, here, s);
+      tl::copy(positions, at, s);
+      s.wait();
+      int k = 0;
+      for (int i = 0; i < rows; ++i)
+        if (values[static_cast<std::size_t>(i)] > 0) {
+          CHECK(here->data()[k] == values[static_cast<std::size_t>(i)]);
+          CHECK(at->data()[k++] == i);
+        }
+      for (; k < rows; ++k) {
+        CHECK(here->data()[k] == 0);
+        CHECK(at->data()[k] == -1);
+      }
+    }
+}
+
 TEST_CASE("numbers change from run to run") {
   const cuda::stream s;
   const data d;

@@ -301,6 +301,31 @@ TEST_CASE("run.into: an output may be a leaf of an argument, which then holds th
   CHECK(b == p);
 }
 
+TEST_CASE("run.into: a leaf whose rows were gathered may hold a result, though nobody has copied the rows") {
+  using table = tl::tensor<float, 3, 128>;
+  using rows_of = tl::tensor<std::int32_t, 3>;
+  const auto f = [](auto x, auto i) { // the second result is written before the third is computed
+    const auto g = tl::gather(x, i);
+    const auto sums = tl::sum<1>(g * 0.5f);
+    return std::tuple{-g, tl::matmul(tl::transpose(g), g), sums};
+  };
+  const auto x = support::random_values<float>(3 * 128, 5);
+  std::vector<std::int32_t> i{2, 0, 1};
+  auto run = tl::jit(f).bind<table, rows_of>();
+  std::vector<float> a = x;
+  const auto [negative, products, sums] = run(table{a.data()}, rows_of{i.data()});
+  const std::vector<float> first(negative.begin(), negative.end()), third(sums.begin(), sums.end());
+  std::vector<float> p(128 * 128), s(3);
+  run.into(std::tuple{table{a.data()}, tl::tensor<float, 128, 128>{p.data()},
+                      tl::tensor<float, 3>{s.data()}})(table{a.data()}, rows_of{i.data()});
+  CHECK(a == first);
+  CHECK(s == third);
+  auto alone = tl::jit([](auto y, auto k) { return -tl::gather(y, k); }).bind<table, rows_of>();
+  a = x;
+  alone.into(table{a.data()})(table{a.data()}, rows_of{i.data()});
+  CHECK(a == first);
+}
+
 TEST_CASE("run.into: an output that overlaps an argument or another output is refused, also in part") {
   std::vector<float> x = support::random_values<float>(4 * 3, 4), memory(3 * 12, -7);
   using outputs = std::tuple<rows, rows>;

@@ -193,9 +193,11 @@ template <class Backend, bool Load, class F, class... A> class bound {
     if constexpr (user_output) reader.read(out.out, given, at = 0, true);
     typename Out::places places(given);
     name_values values = reader.values();
-    for (int k = 0; k < plan_.counted; ++k) { // until it is counted again, as in the run before
+    for (int k = 0; k < plan_.counted; ++k) {
       const auto i = static_cast<std::size_t>(values.find(plan_.count[k].name));
-      values.value[i] = s.context.names.value[i];
+      // until it is counted again, as in the run before; where the host does not count, as many as there may be
+      if constexpr (rules_of<Backend>().host_counts) values.value[i] = s.context.names.value[i];
+      else values.value[i] = std::min(plan_.count[k].most, eval(plan_.count[k].rows, values));
     }
     for (int k = 0; k < plan_.nonempty; ++k)
       if (eval(plan_.not_empty[k], values) == 0)

@@ -83,7 +83,9 @@ public:
   template <char... Name> explicit owned(const stream& s, dim<Name>... d) {
     make(s, [&](const detail::name_values& names, int) { return detail::values_of_names(names, d...); });
   }
-  template <class X> explicit owned(const X&) {
+  template <class X>
+    requires(!std::is_same_v<X, stream>)
+  explicit owned(const X&) {
     static_assert(stream_comes_first<X>,
                   "tapeless: cuda::owned<tree> q(stream, from), q(stream, dims...): the stream comes first");
   }
@@ -122,7 +124,9 @@ public:
         [&](const detail::name_values& names, int) { return detail::values_of_names(names, d...); },
         [](std::size_t bytes) { return pinned_memory(bytes); });
   }
-  template <class X> explicit pinned(const X&) {
+  template <class X>
+    requires(!detail::option_of_bind<X>)
+  explicit pinned(const X&) {
     static_assert(
         only_dims<X>,
         "tapeless: cuda::pinned<tree> q(dims...): its elements are copied, tl::copy(from, q, stream)");

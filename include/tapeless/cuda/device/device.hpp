@@ -16,7 +16,6 @@
 #include <type_traits>
 #include <vector>
 #include "../../core/bf16.hpp"
-#include "../../core/extent.hpp"
 #include "../../core/geometry.hpp"
 #include "../../core/shape.hpp"
 #include "../../ops/custom_op.hpp"
@@ -28,6 +27,7 @@
 #include "../kernels/matmul.hpp"
 #include "../libs/check.hpp"
 #include "../libs/options.hpp"
+#include "../rtc/error.hpp"
 #include "../rtc/kernel_name.hpp"
 #include "graphs.hpp"
 #include "loaded_kernels.hpp"
