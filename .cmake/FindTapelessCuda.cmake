@@ -1,5 +1,5 @@
-# Finds what programs for CUDA devices link, and makes tapeless::cuda_toolkit of it: the runtime, cuBLASLt, cuSPARSE and
-# NVRTC, and cuDNN 9 where there is one (TapelessCuda_CUDNN). A toolkit in its own folder, the packages of a distribution, and
+# Finds what programs for CUDA devices link, and makes tapeless::cuda_toolkit of it: the runtime and cuBLASLt,
+# and cuDNN 9 where there is one (TapelessCuda_CUDNN). A toolkit in its own folder, the packages of a distribution, and
 # the wheels of PyPI (nvidia-cuda-runtime, nvidia-cublas, ...) have different files; so each is found by itself.
 # TAPELESS_CUDA_ROOT: where to look first: the toolkit's folder, or site-packages/nvidia
 set(TAPELESS_CUDA_ROOT "" CACHE PATH "Folder of the CUDA toolkit, or site-packages/nvidia")

@@ -157,6 +157,45 @@ TEST_CASE("results of counted rows have room for those of this run") {
     }
 }
 
+TEST_CASE("bind has all kernels that other extents ask for") {
+  using matrix = tl::csr<float, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
+  using columns = tl::tensor<float, tl::dyn<'c'>, tl::dyn<'k'>>;
+  using rows = tl::tensor<float, tl::dyn<'r'>, tl::dyn<'k'>>;
+  constexpr auto f = [](auto a, auto x, auto y) { return tl::sum(tl::square(tl::matmul(a, x) - y)); };
+  const cuda::stream s;
+  const tl::dim<'r'> r{60};
+  const tl::dim<'c'> c{50};
+  const tl::dim<'e'> e{3000};
+  const tl::dim<'k'> most{20};
+  auto run = tl::jit(tl::value_and_grad<0, 1>(f))
+                 .bind<cuda::on<matrix>, cuda::on<columns>, cuda::on<rows>>(s, r, c, e, most);
+  auto host = tl::jit(tl::value_and_grad<0, 1>(f)).bind<matrix, columns, rows>(r, c, e, most);
+  for (const auto [m, each, k] :
+       {std::array<int, 3>{60, 50, 1}, {60, 1, 1}, {60, 2, 20}, {1, 50, 3}, {0, 0, 9}}) {
+    const tl::dim<'r'> here{m};
+    const tl::dim<'k'> width{k};
+    tl::owned<matrix> a(here, c, tl::dim<'e'>{m * each});
+    a.for_each_mutable_leaf([&, leaf = 0](const auto& x) mutable {
+      using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+      for (tl::extent_t i = 0; i < x.size(); ++i)
+        x.data()[i] = static_cast<T>(leaf == 0 ? i % 7 - 3 : leaf == 1 ? i % each : (i + 1) * each);
+      ++leaf;
+    });
+    tl::owned<columns> x(c, width);
+    tl::owned<rows> y(here, width);
+    fill(*x, 1);
+    fill(*y, 2);
+    const cuda::owned<matrix> da(s, a);
+    const cuda::owned<columns> dx(s, x);
+    const cuda::owned<rows> dy(s, y);
+    cuda::pinned<columns> gradient(c, width);
+    tl::copy(std::get<2>(run(*da, *dx, *dy)), gradient, s);
+    s.wait();
+    const auto expected = host(*a, *x, *y);
+    check_close(*gradient, std::get<2>(expected));
+  }
+}
+
 TEST_CASE("numbers change from run to run") {
   const cuda::stream s;
   const data d;

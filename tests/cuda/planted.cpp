@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Faults of kernels that the emulated device finds: a kernel whose threads need an order, and one that writes beyond its
-// operand. With an argument the program runs the second: a sanitizer has to end it.
+// operand. Where TAPELESS_BEYOND is set it runs the second: a sanitizer has to end it.
 #include <tapeless/cuda/base/block.hpp>
 #include <tapeless/cuda/emulated.hpp>
 

@@ -64,8 +64,12 @@ template <class T, class X> constexpr auto rate_for(const X& x) {
   else return x;
 }
 
+template <class Rate> constexpr bool is_rate() {
+  if constexpr (typed_handle<Rate>) return std::remove_cvref_t<Rate>::extents.rank == 0;
+  else return number<Rate>;
+}
 template <class Rate>
-concept rate_of_learning = number<Rate> || handle<Rate>;
+concept learning_rate = is_rate<Rate>();
 template <class Gradient, class Params>
 concept gradient_of = leaves_match<Gradient, Params>;
 
@@ -85,7 +89,7 @@ template <class Params> struct sgd_state {
 };
 
 // p - learning_rate gradient, a tree like p. learning_rate: a number, or a scalar of the program.
-template <class Params, class Gradient, detail::rate_of_learning Rate>
+template <class Params, class Gradient, detail::learning_rate Rate>
 constexpr Params sgd_update(const Params& p, const Gradient& gradient, const Rate& learning_rate) {
   static_assert(detail::gradient_of<Gradient, Params>,
                 "tapeless: sgd_update(p, gradient, learning_rate): the gradient has the leaves of p");
@@ -100,7 +104,7 @@ constexpr Params sgd_update(const Params& p, const Gradient& gradient, const Rat
   return next;
 }
 // With momentum and weight decay: {the next p, the next state}. options.learning_rate does not count: the argument does.
-template <class Params, class Gradient, detail::rate_of_learning Rate>
+template <class Params, class Gradient, detail::learning_rate Rate>
 constexpr std::tuple<Params, sgd_state<Params>> sgd_update(const Params& p, const Gradient& gradient,
                                                            const sgd_state<Params>& state,
                                                            const Rate& learning_rate,
@@ -119,7 +123,8 @@ constexpr std::tuple<Params, sgd_state<Params>> sgd_update(const Params& p, cons
       const H d = options.weight_decay > 0
                       ? H(slope + w.template get<H>(k) * static_cast<T>(options.weight_decay))
                       : slope;
-      return v * static_cast<T>(options.momentum) + d;
+      // A momentum of 0 is left out: 0 times an infinite velocity is no number.
+      return options.momentum > 0 ? H(v * static_cast<T>(options.momentum) + d) : d;
     });
     next = sgd_update(p, kept.velocity, learning_rate);
   }
@@ -127,7 +132,7 @@ constexpr std::tuple<Params, sgd_state<Params>> sgd_update(const Params& p, cons
 }
 
 // {the next p, the next state}. options.learning_rate does not count where a learning rate is an argument.
-template <class Params, class Gradient, detail::rate_of_learning Rate>
+template <class Params, class Gradient, detail::learning_rate Rate>
 constexpr std::tuple<Params, adam_state<Params>> adam_update(const Params& p, const Gradient& gradient,
                                                              const adam_state<Params>& state,
                                                              const Rate& learning_rate,

@@ -163,6 +163,10 @@ template <class F> struct jit_fn {
   // The options of a team come first: bind_for(threads(2), x...), bind_for(stream, x...).
   template <option_of_bind Option, class... X> static auto bind_for(const Option& option, const X&... x) {
     static_assert(
+        option_of_a_team<Option>,
+        "tapeless: bind_for(option, x...): the option is tl::threads, or a stream or cuda::options; the "
+        "capacities are the extents of x, and tl::plain is an option of bind");
+    static_assert(
         option_for<Option, X...>,
         "tapeless: bind_for(option, x...): a stream and cuda::options are for arguments on a device, "
         "cuda::on<tree>, tl::threads for arguments on the host");

@@ -26,6 +26,8 @@ template <> inline constexpr bool is_option_v<plain_t> = true;
 template <class X> inline constexpr bool is_device_option_v = false;
 template <class X>
 concept option_of_bind = is_option_v<X> || is_device_option_v<X>;
+template <class X>
+concept option_of_a_team = std::is_same_v<X, threads> || is_device_option_v<X>;
 // Is the option for a program of these arguments?
 template <class Option, class... A>
 concept option_for = !(is_device_option_v<Option> && (!placed<A> && ...)) &&

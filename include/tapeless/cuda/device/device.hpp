@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 #include "../../core/bf16.hpp"
 #include "../../core/geometry.hpp"
@@ -82,6 +82,8 @@ class device {
     graph_cache<graph> graphs;
     std::vector<std::uint64_t> key;
     bool captures_at_once = false;
+    // Captures: what other threads put on the program's stream meanwhile is no part of the graph
+    holder<cudaStream_t, cudaStreamDestroy> capturing;
 
     state(const cuda::stream& s, const options& o) : may(o), stream(s.get()), ordinal(s.device()), has(o) {
       int processors = 0, major = 0, minor = 0;
@@ -146,13 +148,13 @@ public:
     s_->lists = true;
     ask();
     s_->lists = false;
+#if !defined(TAPELESS_CUDA_EMULATED)
     const std::vector<cudaKernel_t> loaded = loaded_kernels::of_process().get(s_->name, s_->arch);
     for (std::size_t k = 0; k < loaded.size(); ++k) {
       if (s_->number[k] >= s_->kernel.size()) s_->kernel.resize(s_->number[k] + 1);
       s_->kernel[s_->number[k]] = loaded[k];
       load(loaded[k]);
     }
-#if !defined(TAPELESS_CUDA_EMULATED)
     s_->scratch = device_memory(s_->has.need(), s_->stream, "bind");
 #endif
   }
@@ -182,7 +184,9 @@ public:
   bool lists() const { return s_->lists; }
   template <class Kernel> void launch(const Kernel& k, count_t members, int lanes = 1) const {
 #if defined(TAPELESS_CUDA_EMULATED)
-    if (!lists()) launch(&emulated<Kernel>, &k, members, lanes);
+    const std::size_t number = kernel_number<Kernel>();
+    if (lists()) note(number, [] { return std::string(); });
+    else launch(is_noted(number) ? &emulated<Kernel> : nullptr, &k, members, lanes);
 #elif defined(__CUDACC__) // a compiler of CUDA: it has compiled the kernel
     const auto* const function = reinterpret_cast<const void*>(&run_kernel<Kernel>);
     if (lists()) load(function);
@@ -229,8 +233,11 @@ private:
     cudaFuncAttributes facts{};
     check(cudaFuncGetAttributes(&facts, function), "bind");
   }
+  bool is_noted(std::size_t number) const {
+    return std::find(s_->number.begin(), s_->number.end(), number) != s_->number.end();
+  }
   template <class Name> void note(std::size_t number, Name&& name) const {
-    if (std::find(s_->number.begin(), s_->number.end(), number) != s_->number.end()) return;
+    if (is_noted(number)) return;
     s_->name.push_back(name());
     s_->number.push_back(number);
   }
@@ -244,16 +251,23 @@ private:
     const on_device here(s_->ordinal);
     check(cudaLaunchKernel(function, dim3(blocks), dim3(block_threads), argument, 0, s_->stream), "run");
   }
+  // Libraries may load kernels meanwhile: the capture is relaxed.
   template <class Steps> graph captured(Steps&& steps) const {
-    check(cudaStreamBeginCapture(s_->stream, cudaStreamCaptureModeThreadLocal), "capture");
+    if (!s_->capturing)
+      check(cudaStreamCreateWithFlags(s_->capturing.put(), cudaStreamNonBlocking), "capture");
     holder<cudaGraph_t, cudaGraphDestroy> made;
+    const cudaStream_t of_program = std::exchange(s_->stream, s_->capturing.get());
     try {
+      check(cudaStreamBeginCapture(s_->stream, cudaStreamCaptureModeRelaxed), "capture");
       steps();
     } catch (...) {
       cudaStreamEndCapture(s_->stream, made.put());
+      s_->stream = of_program;
       throw;
     }
-    check(cudaStreamEndCapture(s_->stream, made.put()), "capture");
+    const cudaError_t ended = cudaStreamEndCapture(s_->stream, made.put());
+    s_->stream = of_program;
+    check(ended, "capture");
     graph r;
     check(cudaGraphInstantiate(r.put(), made.get(), 0), "capture");
     return r;

@@ -47,7 +47,10 @@ public:
     queue_ = own_.get();
   }
   explicit stream(cudaStream_t foreign) : queue_(foreign), device_(current_device()) {}
-  void wait() const { check(cudaStreamSynchronize(queue_), "stream.wait()"); }
+  void wait() const {
+    const on_device here(device_);
+    check(cudaStreamSynchronize(queue_), "stream.wait()");
+  }
   cudaStream_t get() const { return queue_; }
   int device() const { return device_; }
 

@@ -83,9 +83,10 @@ template <> struct kernel_for<detail::op::spmm> {
     const count_t n = entries_of_pattern(c), lines = lines_of_pattern(c),
                   k = counted(detail::product(y, 1, y.rank));
     // neighbours have elements side by side, or entries
-    if (k >= 8) start<1>(device, c, k);
-    else if (n / 16 < lines) start<4>(device, c, k);
-    else start<32>(device, c, k);
+    const int lanes = k >= 8 ? 1 : n / 16 < lines ? 4 : 32;
+    if (lanes == 1 || device.lists()) start<1>(device, c, k);
+    if (lanes == 4 || device.lists()) start<4>(device, c, k);
+    if (lanes == 32 || device.lists()) start<32>(device, c, k);
   }
 
 private:
@@ -108,7 +109,7 @@ private:
                                              {c.step.masks > 0 ? c.slot[c.step.mask].data() : nullptr,
                                               has(c, detail::bool_mask), c.step.passes_where_zero != 0}},
                   items * parts, G);
-    if (parts > 1)
+    if (parts > 1 || device.lists())
       device.launch(combine_kernel<T, false>{y, c.out(), items, parts, 1, {items}, {1}}, items, 32);
   }
 };
@@ -128,8 +129,10 @@ template <> struct kernel_for<detail::op::sddmm> {
                     lines, 8);
     else {
       const count_t k = counted(c.operand(2).d[1]);
-      if (k < 16) device.launch(sampled_kernel<T, 1>{a, c.in(2), c.in(3), c.out(), n, lines, k}, n);
-      else device.launch(sampled_kernel<T, 16>{a, c.in(2), c.in(3), c.out(), n, lines, k}, n, 16);
+      if (k < 16 || device.lists())
+        device.launch(sampled_kernel<T, 1>{a, c.in(2), c.in(3), c.out(), n, lines, k}, n);
+      if (k >= 16 || device.lists())
+        device.launch(sampled_kernel<T, 16>{a, c.in(2), c.in(3), c.out(), n, lines, k}, n, 16);
     }
   }
 };

@@ -59,7 +59,8 @@ constexpr bool lt_can_state(const matmul_extents& e) {
 
 class lt_products {
 public:
-  static constexpr std::uint32_t most_aligned = 256;
+  // Places in the arena and leaves of owned trees are aligned to 64 bytes, or more.
+  static constexpr std::uint32_t most_aligned = 64;
   struct key {
     matmul_extents extents;
     cudaDataType_t result, operand;

@@ -87,6 +87,7 @@ class kernel_store {
                                                : std::thread::hardware_concurrency();
     if (threads > missing.size()) threads = missing.size();
     std::vector<std::thread> team;
+    team.reserve(threads); // threads that run are not lost
     while (team.size() + 1 < threads) try {
         team.emplace_back(work);
       } catch (const std::system_error&) { break; } // no more threads: those that are there do
