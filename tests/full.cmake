@@ -188,8 +188,7 @@ foreach(law IN ITEMS layer_norm select shape)
   tapeless_slow_program(plain.${law} laws/${law}.cpp laws/laws.cpp FLAGS -include
     "${CMAKE_CURRENT_SOURCE_DIR}/support/plain_backend.hpp")
 endforeach()
-# Laws on the emulated device, four each day, two of them with sanitizers. They note the kernels that they launch.
-set(sanitized -fsanitize=address,undefined -fno-sanitize-recover=all -g1)
+# Laws on the emulated device, four each day. They note the kernels that they launch.
 set(emulated_laws conv conv_nd conv_transpose sparse  elementwise functions pool sparse_dense  index matmul select sparse_forms
     cumsum reduce shape sparse_named)
 string(TIMESTAMP day "%j" UTC)
@@ -210,11 +209,6 @@ foreach(law IN LISTS emulated_laws)
     "${CMAKE_CURRENT_SOURCE_DIR}/support/emulated_backend.hpp")
   tapeless_notes_kernels(emulated.${law})
   list(APPEND files_of_laws "${kernel_names}/emulated.${law}")
-  list(FIND emulated_laws ${law} place)
-  if(place LESS 2)
-    target_compile_options(full_emulated_${law} PRIVATE ${sanitized})
-    target_link_options(full_emulated_${law} PRIVATE ${sanitized})
-  endif()
 endforeach()
 # A law of the day once more with the threads of a block in other orders
 list(GET emulated_laws 2 law)
@@ -224,6 +218,7 @@ foreach(order IN ITEMS 1 2)
     ENVIRONMENT TAPELESS_THREAD_ORDER=${order})
 endforeach()
 # A kernel that writes beyond its operand is ended
+set(sanitized -fsanitize=address,undefined -fno-sanitize-recover=all -g1)
 add_executable(full_planted EXCLUDE_FROM_ALL cuda/planted.cpp main.cpp)
 target_link_libraries(full_planted PRIVATE tapeless::tapeless doctest::doctest)
 target_include_directories(full_planted PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")

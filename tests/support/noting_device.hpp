@@ -68,6 +68,10 @@ struct noting_device : tapeless::cuda::emulated_device {
     const tapeless::cuda::count_t items = tapeless::cuda::counted(e.batch * e.m * e.n);
     launch(tapeless::cuda::matmul_kernel<T, X>{a, b, c, items, e}, items);
   }
+  template <tapeless::cuda::conv_pass Pass, class T, class X>
+  void conv(const tapeless::conv_extents& e, const X* first, const X* second, T* result) const {
+    tapeless::cuda::convolve<Pass>(*this, e, first, second, result);
+  }
   void tell(const tapeless::cuda::index_t* count, tapeless::detail::name_values& names, char name) const {
     if (noted_kernels::of_process().run) emulated_device::tell(count, names, name);
   }
