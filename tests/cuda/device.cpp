@@ -5,7 +5,7 @@
 #include <tapeless/cuda.hpp>
 
 #include <support/cuda_runtime.hpp>
-#include <support/random.hpp>
+#include <support/labelled_rows.hpp>
 
 #include <doctest/doctest.h>
 
@@ -21,34 +21,8 @@ namespace cuda = tapeless::cuda;
 
 namespace {
 
-struct params {
-  tl::tensor<float, 5, 7> w;
-  tl::tensor<float, 7> b;
-};
-using images = tl::tensor<const float, tl::dyn<'n'>, 5>;
-using labels = tl::tensor<std::int32_t, tl::dyn<'n'>>;
+using namespace support::labelled_rows;
 
-constexpr auto loss = [](auto p, auto x, auto y) {
-  return tl::mean(tl::softmax_cross_entropy(tl::relu(tl::matmul(x, p.w) + p.b), y));
-};
-constexpr auto step = tl::jit(tl::value_and_grad(loss));
-constexpr tl::dim<'n'> n{9};
-
-void fill(const auto& view, std::uint64_t seed) {
-  const auto values = support::random_values<float>(static_cast<std::size_t>(view.size()), seed);
-  std::copy(values.begin(), values.end(), view.data());
-}
-struct data {
-  tl::owned<params> p;
-  tl::owned<images> x{n};
-  tl::owned<labels> y{n};
-  explicit data(std::uint64_t seed = 1) {
-    fill(p->w, seed);
-    fill(p->b, seed + 1);
-    fill(x.mutable_view(), seed + 2);
-    for (int i = 0; i < 9; ++i) y->data()[i] = i % 7;
-  }
-};
 struct on_the_device {
   cuda::owned<params> p;
   cuda::owned<images> x;
@@ -59,12 +33,6 @@ template <class... Option> auto bound(const Option&... option) {
   return step.bind<cuda::on<params>, cuda::on<images>, cuda::on<labels>>(option...);
 }
 auto bound_on_the_host() { return step.bind<params, images, labels>(n); }
-void check_close(const auto& a, const auto& b) {
-  REQUIRE(a.size() == b.size());
-  for (tl::extent_t i = 0; i < a.size(); ++i)
-    CHECK(a.data()[i] == doctest::Approx(b.data()[i]).epsilon(1e-5));
-}
-
 } // namespace
 
 TEST_CASE("a step, eager, captured and replayed") {
@@ -110,6 +78,20 @@ TEST_CASE("a graph is of its pointers and extents") {
         const auto expected = host(*d.p, images(d.x->data(), rows), labels(d.y->data(), rows));
         if (rows > 0) check_close(gradient->w, std::get<1>(expected).w);
       }
+}
+
+TEST_CASE("the default stream of the device is a stream of the caller's") {
+  const cuda::stream s(nullptr);
+  const data d;
+  const on_the_device at(s, d);
+  auto run = bound(s, n);
+  auto host = bound_on_the_host();
+  cuda::pinned<params> gradient;
+  for (int k = 0; k < 3; ++k) {
+    tl::copy(std::get<1>(run(*at.p, *at.x, *at.y)), gradient, s);
+    s.wait();
+    check_close(gradient->w, std::get<1>(host(*d.p, *d.x, *d.y)).w);
+  }
 }
 
 TEST_CASE("capture() makes the graph in the next run") {
@@ -203,7 +185,6 @@ TEST_CASE("numbers change from run to run") {
   constexpr auto scaled = [](auto q, auto factor) { return q.b * factor; };
   auto run = tl::jit(scaled).bind<cuda::on<params>, float>(s);
   cuda::pinned<tl::tensor<float, 7>> y;
-  std::vector<float> first;
   for (int k = 1; k < 5; ++k) {
     tl::copy(run(*p, static_cast<float>(k)), y, s);
     s.wait();

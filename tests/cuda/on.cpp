@@ -3,7 +3,7 @@
 
 // Programs whose trees are cuda::on<tree>: their results lie on the device too, and are those of the host.
 #include <support/emulated_space.hpp>
-#include <support/random.hpp>
+#include <support/labelled_rows.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,45 +19,14 @@ namespace cuda = tapeless::cuda;
 
 namespace {
 
-struct params {
-  tl::tensor<float, 5, 7> w;
-  tl::tensor<float, 7> b;
-};
-using images = tl::tensor<const float, tl::dyn<'n'>, 5>;
-using labels = tl::tensor<const std::int32_t, tl::dyn<'n'>>;
-
-constexpr auto loss = [](auto p, auto x, auto y) {
-  return tl::mean(tl::softmax_cross_entropy(tl::relu(tl::matmul(x, p.w) + p.b), y));
-};
-constexpr auto step = tl::jit(tl::value_and_grad(loss));
-
-void fill(const auto& view, std::uint64_t seed) {
-  const auto values = support::random_values<float>(static_cast<std::size_t>(view.size()), seed);
-  std::copy(values.begin(), values.end(), view.data());
-}
-struct data {
-  tl::owned<params> p;
-  tl::owned<images> x{tl::dim<'n'>(9)};
-  tl::owned<labels> y{tl::dim<'n'>(9)};
-  data() {
-    fill(p.view().w, 1);
-    fill(p.view().b, 2);
-    fill(x.mutable_view(), 3);
-    for (int i = 0; i < 9; ++i) y.mutable_view().data()[i] = i % 7;
-  }
-};
-void check_close(const auto& a, const auto& b) {
-  REQUIRE(a.size() == b.size());
-  for (tl::extent_t i = 0; i < a.size(); ++i)
-    CHECK(a.data()[i] == doctest::Approx(b.data()[i]).epsilon(1e-5));
-}
+using namespace support::labelled_rows;
 
 } // namespace
 
 TEST_CASE("results lie where the arguments do") {
   const data d;
-  auto run = step.bind<cuda::on<params>, cuda::on<images>, cuda::on<labels>>(tl::dim<'n'>(9));
-  auto host = step.bind<params, images, labels>(tl::dim<'n'>(9));
+  auto run = step.bind<cuda::on<params>, cuda::on<images>, cuda::on<labels>>(n);
+  auto host = step.bind<params, images, labels>(n);
   const auto [value, gradient] = run(cuda::on{*d.p}, cuda::on{*d.x}, cuda::on{*d.y});
   static_assert(std::is_same_v<std::remove_const_t<decltype(value)>, cuda::scalar<float>>);
   static_assert(std::is_same_v<std::remove_const_t<decltype(gradient)>, cuda::on<params>>);
@@ -100,9 +69,9 @@ TEST_CASE("numbers are copied to the device") {
 TEST_CASE("weights are loaded on the device") {
   const data d;
   constexpr auto infer = [](auto p, auto x) { return tl::matmul(x, tl::exp(p.w)) + p.b; };
-  auto run = tl::jit(infer).bind<cuda::on<params>, cuda::on<images>>(tl::dim<'n'>(9));
+  auto run = tl::jit(infer).bind<cuda::on<params>, cuda::on<images>>(n);
   auto loaded = run.load(cuda::on{*d.p});
-  auto host = tl::jit(infer).bind<params, images>(tl::dim<'n'>(9));
+  auto host = tl::jit(infer).bind<params, images>(n);
   check_close(loaded(cuda::on{*d.x}).tree, host(*d.p, *d.x));
   for (float& v : d.p->w) v += 0.5f;
   loaded.load(cuda::on{*d.p});

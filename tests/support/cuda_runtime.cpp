@@ -50,7 +50,13 @@ std::vector<queue*>& queues() {
 int calls = 0;
 std::size_t room = std::size_t{1} << 40, in_use = 0;
 
-queue& of(cudaStream_t s) { return *reinterpret_cast<queue*>(s); }
+queue& of(cudaStream_t s) {
+  static queue* const of_all = [] {
+    queues().push_back(new queue); // nullptr: the default stream
+    return queues().back();
+  }();
+  return s == nullptr ? *of_all : *reinterpret_cast<queue*>(s);
+}
 // nullptr: pageable memory of the host
 const range* range_of(const void* p) {
   const auto* const at = static_cast<const std::byte*>(p);
@@ -147,6 +153,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcp
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode) {
   const std::lock_guard hold(lock);
   ++calls;
+  if (s == nullptr) return cudaErrorStreamCaptureUnsupported;
   of(s).capturing = std::make_unique<graph>();
   return cudaSuccess;
 }

@@ -65,7 +65,7 @@ concept tensor_or_placed_tensor = is_tensor_v<typename tensor_in<X>::type>;
 
 } // namespace detail
 
-// A view of t as an X, a tensor, or a tensor on a device such as cuda::on<tensor>. Cost: none of the elements is touched.
+// A view of t as an X, a tensor, or a tensor on a device such as cuda::on<tensor>; on which device is the caller's to know. Cost: none of the elements is touched.
 // Errors: argument_error where t is elsewhere, of another element type or of other extents, or has elements that are not in
 // the order of rows without gaps.
 template <class X, detail::dl_tensor D> X from_dlpack(const D& t) {

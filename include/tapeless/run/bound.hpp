@@ -219,7 +219,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
     }
     const auto steps = [&] {
       run_steps<Backend, plan_, false, 0, plan_.steps>(team_, s.frame);
-      if constexpr (user_output) places.end(s.own, s.context.names, team_);
+      if constexpr (user_output) places.end(s.own, team_);
     };
     if constexpr (requires { team_.run_or_replay(s.context, leaves, result, outputs, steps); })
       team_.run_or_replay(s.context, leaves, user_output ? given : result, outputs, steps);
@@ -250,7 +250,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
         using T = typename H::value_type;
         if constexpr (!std::is_same_v<Places, in_arena>) {
           const auto* p = static_cast<const std::byte*>(input[at]);
-          places.meet_argument(at, {p, p + leaf.size() * static_cast<extent_t>(sizeof(T))}, leaves_, values);
+          places.meet_argument(at, {p, p + leaf.size() * static_cast<extent_t>(sizeof(T))}, leaves_);
         }
         if constexpr (!apart_ && std::is_same_v<T, std::int32_t>) {
           check_indices_in(leaf, plan_, values, leaves_, at);

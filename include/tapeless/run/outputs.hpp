@@ -20,12 +20,9 @@ template <const auto& P, int Inputs> class output_places {
   static constexpr int outputs = P.results > 0 ? P.results : 1;
   static constexpr auto facts_ = facts_of_places<Inputs, P.results>(P);
   void* given_[outputs];
+  byte_range range_[outputs]{};
   bool at_the_end_[outputs]{};
 
-  static byte_range range(int k, void* const* at, const name_values& values) {
-    const auto* p = static_cast<const std::byte*>(at[k]);
-    return {p, p + eval(numel(P.result[k].s), values) * size_of(P.result[k].t)};
-  }
   // The pattern of a matrix: the result's leaf is that of the argument.
   static constexpr bool is_argument(int k) { return P.result[k].at.where == place::input; }
 
@@ -34,7 +31,11 @@ public:
     for (int k = 0; k < P.results; ++k) given_[k] = given[k];
   }
   // result: of what is no leaf of an argument, anything
-  void check(void* const* result, const name_values& values) const {
+  void check(void* const* result, const name_values& values) {
+    for (int k = 0; k < P.results; ++k) {
+      const auto* p = static_cast<const std::byte*>(given_[k]);
+      range_[k] = {p, p + eval(numel(P.result[k].s), values) * size_of(P.result[k].t)};
+    }
     for (int k = 0; k < P.results; ++k)
       if (is_argument(k) && given_[k] != result[k])
         refuse(
@@ -42,15 +43,14 @@ public:
             k);
     for (int k = 0; k < P.results; ++k)
       for (int j = 0; j < k; ++j)
-        if (!is_argument(j) && !is_argument(k) && overlap(range(j, given_, values), range(k, given_, values)))
+        if (!is_argument(j) && !is_argument(k) && overlap(range_[j], range_[k]))
           refuse("tapeless: run.into(out)(x...): outputs %d and %d overlap", j, k);
   }
   // of_argument: the elements of leaf j of the arguments
-  void meet_argument(int j, const byte_range& of_argument, const leaves_of_arguments& all,
-                     const name_values& values) {
+  void meet_argument(int j, const byte_range& of_argument, const leaves_of_arguments& all) {
     for (int k = 0; k < P.results; ++k) {
       if (is_argument(k)) continue;
-      const byte_range mine = range(k, given_, values);
+      const byte_range& mine = range_[k];
       if (!overlap(of_argument, mine)) continue;
       if (mine.begin != of_argument.begin || mine.end != of_argument.end)
         refuse("tapeless: run.into(out)(x...): output %d overlaps %s", k, all.name(j).text);
@@ -62,11 +62,10 @@ public:
     for (int k = 0; k < P.results; ++k) result[k] = at_the_end_[k] ? own[k] : given_[k];
   }
   // Copies what is copied at the end.
-  template <class Team> void end(void* const* own, const name_values& values, const Team& team) const {
+  template <class Team> void end(void* const* own, const Team& team) const {
     for (int k = 0; k < P.results; ++k)
       if (at_the_end_[k]) {
-        const byte_range all = range(k, given_, values);
-        const auto bytes = static_cast<std::size_t>(all.end - all.begin);
+        const auto bytes = static_cast<std::size_t>(range_[k].end - range_[k].begin);
         if constexpr (requires { team.copy(given_[k], own[k], bytes); }) team.copy(given_[k], own[k], bytes);
         else std::memcpy(given_[k], own[k], bytes);
       }

@@ -36,7 +36,7 @@ public:
       cudaKernel_t kernel = nullptr;
       check(cudaLibraryGetKernel(&kernel, library, code.lowered.c_str()), "bind");
       there_.emplace(std::pair{name, arch}, kernel);
-      *held.put() = nullptr;
+      held.release();
     }
     std::vector<cudaKernel_t> r;
     for (const std::string& name : names) r.push_back(there_.at({name, arch}));

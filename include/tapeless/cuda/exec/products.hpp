@@ -13,13 +13,14 @@ namespace tapeless::cuda {
 
 template <class T, class X, class Device>
 void multiply(const Device& device, const matmul_extents& e, const X* a, const X* b, T* c) {
-  const count_t items = counted(e.batch * e.m * e.n);
+  const count_t items =
+      device.lists() ? 0 : counted(e.batch * e.m * e.n); // a library may do what a launch cannot count
   device.launch(matmul_kernel<T, X>{a, b, c, items, e}, items);
 }
 template <conv_pass Pass, class T, class X, class Device>
 void convolve(const Device& device, const conv_extents& e, const X* first, const X* second, T* result) {
   using kernel = conv_kernel<Pass, T, X>;
-  const count_t items = counted(results_of(Pass, e));
+  const count_t items = device.lists() ? 0 : counted(results_of(Pass, e));
   device.launch(kernel{{first, second, result, items, e}}, items, kernel::lanes);
 }
 

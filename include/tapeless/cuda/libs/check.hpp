@@ -41,7 +41,8 @@ public:
   }
   H get() const { return h_; }
   explicit operator bool() const { return h_ != H{}; }
-  H* put() { return &h_; } // for functions that make one     @pre *this holds none
+  H* put() { return &h_; }                       // for functions that make one     @pre *this holds none
+  H release() { return std::exchange(h_, H{}); } // the caller ends it, or nobody
 };
 
 // The largest power of two, at most `most`, that divides the address.

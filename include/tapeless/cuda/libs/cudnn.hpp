@@ -16,8 +16,6 @@
 
 static_assert(CUDNN_MAJOR >= 9, "tapeless: cuda: convolutions need cuDNN 9 or newer, or -DTAPELESS_CUDNN=0");
 
-static_assert(CUDNN_MAJOR >= 9, "tapeless: cuda: convolutions need cuDNN 9 or newer, or -DTAPELESS_CUDNN=0");
-
 namespace tapeless::cuda {
 
 inline void check(cudnnStatus_t status, const char* op) {

@@ -6,7 +6,7 @@
 //   workspace scratch = ...;                                                       of libraries.need() bytes, for all of them
 //   libraries.multiply<T, X>(e, a, b, c, scratch, stream)                          false: nothing is done, a kernel has to
 //   libraries.convolve<Pass>(device, e, first, second, result, scratch, stream)    likewise
-// After the plans are made these neither allocate nor wait. One object serves one thread at a time.
+// After the plans are made these do not wait. One object serves one thread at a time.
 #pragma once
 #include <cuda_runtime_api.h>
 #include <algorithm>
@@ -35,7 +35,6 @@ class libraries {
 
 public:
   explicit libraries(const options& may = {}) : may_(may) {}
-  const options& allowed() const { return may_; }
   std::size_t need() const { return need_; }
 
   template <class T, class X> void plan_product(const matmul_extents& e) {
