@@ -25,6 +25,10 @@
 #include "adjoint/transforms.hpp"
 #include "plan/explain.hpp"
 #include "plan/emit/make_plan.hpp"
+// what a back end stands on
+#include "plan/backend.hpp"
+#include "plan/frame.hpp"
+#include "plan/ir/kernel_extents.hpp"
 // kernels; nvcc's front end does not take them, and so programs on the host
 #if !defined(__NVCC__)
 #include "cpu/backend.hpp"
