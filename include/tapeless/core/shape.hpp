@@ -48,6 +48,18 @@ template <extent_t... N> constexpr shape shape_with() {
   else return {};
 #endif
 }
+// An extent as a template argument of tensor, csr, reshape, broadcast_to. Integers take the first overload; the others are for
+// what would silently be one.
+constexpr extent_t extent_of(extent_t n) { return n; }
+template <int Letters = 0> constexpr extent_t extent_of(char name) {
+  static_assert(Letters != 0,
+                "tapeless: extents...: a named extent is written dyn<'n'>; 'n' alone is a number");
+  return name;
+}
+template <int Reals = 0> constexpr extent_t extent_of(double n) {
+  static_assert(Reals != 0, "tapeless: extents...: an extent is an integer, or a name as dyn<'n'>");
+  return static_cast<extent_t>(n);
+}
 } // namespace detail
 
 template <extent_t... N> inline constexpr shape shape_of = detail::shape_with<N...>();

@@ -238,7 +238,7 @@ private:
 };
 
 // tensor<float, 3, dyn<'n'>>: element type and extents, in host memory.
-template <class T, extent_t... N> using tensor = basic_tensor<T, shape_of<N...>>;
+template <class T, auto... N> using tensor = basic_tensor<T, shape_of<detail::extent_of(N)...>>;
 // A run-time number inside a parameter tree.
 template <class T> using scalar = tensor<T>;
 

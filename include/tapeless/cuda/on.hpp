@@ -7,12 +7,21 @@
 //   auto [value, gradient] = run(p, x);      // tl::cuda::on<tl::scalar<float>>, tl::cuda::on<params>
 #pragma once
 #include "../core/csr.hpp"
-#include "../core/extent.hpp"
-#include "../core/tensor.hpp"
+#include "../core/rules.hpp"
 
 namespace tapeless {
 
 struct cuda_space;
+
+namespace detail {
+// What it returns converts to all, so that no other error comes first.
+template <class... I> auto refuse_element() {
+  static_assert(
+      never<I...>,
+      "tapeless: cuda::on<tree>: the host reads no element of a device: copy(from, to, stream) brings them");
+  return no_member{};
+}
+} // namespace detail
 
 namespace cuda {
 
@@ -22,12 +31,15 @@ template <class Tree> struct on {
   using placed_in = cuda_space;
   using tree_type = Tree;
   Tree tree{};
+
+  template <class... I> auto operator()(const I&...) const { return detail::refuse_element<I...>(); }
+  template <class I> auto operator[](const I&) const { return detail::refuse_element<I>(); }
 };
 template <class Tree> on(Tree) -> on<Tree>;
 
-template <class T, extent_t... N> using tensor = on<tapeless::tensor<T, N...>>;
+template <class T, auto... N> using tensor = on<tapeless::tensor<T, N...>>;
 template <class T> using scalar = on<tapeless::scalar<T>>;
-template <element T, extent_t Rows, extent_t Cols, extent_t Nnz, class RowEnd = std::int32_t> using csr =
+template <element T, auto Rows, auto Cols, auto Nnz, class RowEnd = std::int32_t> using csr =
     on<tapeless::csr<T, Rows, Cols, Nnz, RowEnd>>;
 
 } // namespace cuda

@@ -56,10 +56,10 @@ constexpr shape flattened(const shape& s) {
 // reshape<N...>(a): the same elements in row-major order.    numel(a) = product of N
 // Errors: a compile error if the number of elements differs. Cost: none; but the reshape of a transpose, slice or
 // broadcast is a copy.
-template <extent_t... N, detail::handle A> constexpr auto reshape(const A& a) {
+template <auto... N, detail::handle A> constexpr auto reshape(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
-  constexpr shape to = shape_of<N...>;
+  constexpr shape to = shape_of<detail::extent_of(N)...>;
   if constexpr (any_var<A>) {
     require(g, numel(g[a.id()].s) == numel(to),
             "tapeless: reshape<extents...>(a): the number of elements stays", g[a.id()].s, to);
@@ -116,10 +116,10 @@ template <int... P, detail::handle A> constexpr auto transpose(const A& a) {
 
 // broadcast_to<N...>(a): a repeated along its axes of extent 1 and along new leading axes; the result has extents N
 // Errors: a compile error if a's shape does not broadcast to N. Cost: none, a view.
-template <extent_t... N, detail::handle A> constexpr auto broadcast_to(const A& a) {
+template <auto... N, detail::handle A> constexpr auto broadcast_to(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
-  constexpr shape to = shape_of<N...>;
+  constexpr shape to = shape_of<detail::extent_of(N)...>;
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
     require(g, broadcasts_onto(s, to), "tapeless: broadcast_to<extents...>(a): a's shape broadcasts to it", s,

@@ -48,6 +48,9 @@ public:
     });
   }
   template <class H> constexpr H get(int k) const { return H{graph_, id_[k]}; }
+  constexpr void require(bool holds, const char* rule) const {
+    if (graph_ != nullptr) graph_->require(holds, rule);
+  }
 };
 // Each leaf of y = f(its number, itself), as a handle of the same type.
 template <class Tree, class F> constexpr void set_each(Tree& y, F&& f) {
@@ -116,6 +119,8 @@ constexpr std::tuple<Params, sgd_state<Params>> sgd_update(const Params& p, cons
   sgd_state<Params> kept = state;
   if constexpr (detail::gradient_of<Gradient, Params>) {
     const detail::handles_of_tree w(p), g(gradient);
+    g.require(options.momentum >= 0 && options.momentum < 1,
+              "tapeless: sgd_update(p, gradient, state, rate, options): momentum lies in [0, 1)");
     detail::set_each(kept.velocity, [&](int k, const auto& v) {
       using H = std::remove_cvref_t<decltype(v)>;
       using T = typename H::value_type;
@@ -149,6 +154,8 @@ constexpr std::tuple<Params, adam_state<Params>> adam_update(const Params& p, co
       return old * beta(b, T(1)) + now * beta(1 - b, T(1));
     };
     const detail::handles_of_tree g(gradient);
+    g.require(options.beta1 >= 0 && options.beta1 < 1 && options.beta2 >= 0 && options.beta2 < 1,
+              "tapeless: adam_update(p, gradient, state, options): beta1 and beta2 lie in [0, 1)");
     detail::set_each(kept.mean, [&](int k, const auto& m) {
       return averaged(m, g.template get<std::remove_cvref_t<decltype(m)>>(k), options.beta1);
     });
@@ -177,6 +184,20 @@ template <class Params, class Gradient>
 constexpr auto adam_update(const Params& p, const Gradient& gradient, const adam_state<Params>& state,
                            const adam_options& options = {}) {
   return adam_update(p, gradient, state, options.learning_rate, options);
+}
+
+// Other arguments
+template <class... A> constexpr auto sgd_update(const A&...) {
+  static_assert(
+      detail::never<A...>,
+      "tapeless: sgd_update(p, gradient, rate), sgd_update(p, gradient, state, rate, options): in this order; the "
+      "state is an sgd_state of p's type, the rate a number or a scalar");
+}
+template <class... A> constexpr auto adam_update(const A&...) {
+  static_assert(
+      detail::never<A...>,
+      "tapeless: adam_update(p, gradient, state), (p, gradient, state, rate), either with options behind: in this "
+      "order; the state is an adam_state of p's type, the rate a number or a scalar");
 }
 
 } // namespace tapeless
