@@ -52,6 +52,7 @@ template <class Device> struct backend {
       const extent_t n = s.fused                          ? partial_bytes(s)
                          : s.o == detail::op::select      ? scratch_of_select
                          : s.o == detail::op::pattern     ? scratch_of_sort(first.d[0])
+                         : s.o == detail::op::cumsum      ? scratch_of_cumsum
                          : s.o == detail::op::spmm        ? scratch_of_products
                          : s.o == detail::op::scatter_add ? scratch_of_sort(detail::numel(second))
                                                           : 0;

@@ -3,12 +3,14 @@
 //
 // The kernels of ops that have a step of their own.
 #pragma once
+#include <algorithm>
 #include <type_traits>
 #include "../../core/bf16.hpp"
 #include "../../core/geometry.hpp"
 #include "../../core/shape.hpp"
 #include "../../expr/op.hpp"
 #include "../base/block.hpp"
+#include "../base/sums.hpp"
 #include "../kernels/conv.hpp"
 #include "../kernels/cumsum.hpp"
 #include "../kernels/index.hpp"
@@ -81,16 +83,35 @@ template <> struct kernel_for<detail::op::argmax> {
       }
       stride *= n;
     }
-    device.launch(k, c.results());
+    device.launch(k, c.results(), k.lanes);
   }
 };
+// Chunks of a cumsum: at most so many of all lines, of a line, and elements of each at least.
+inline constexpr count_t most_chunks = 1u << 13, most_of_line = 512, least_of_chunk = 32;
+inline constexpr index_t scratch_of_cumsum = most_chunks * index_t{sizeof(long_sum<double>)};
+
 template <> struct kernel_for<detail::op::cumsum> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
     const shape& x = c.operand(0);
-    const count_t lines = counted(c.before_axis(x) * c.after_axis(x));
-    device.launch(
-        cumsum_kernel<T>{c.in(0), c.out(), lines, c.axis_of(x), c.after(x), c.rows, c.step.attr2 != 0},
-        lines);
+    const count_t lines = counted(c.before_axis(x) * c.after_axis(x)), n = c.axis_of(x),
+                  most = std::min({n / least_of_chunk, most_of_line, most_chunks / std::max(lines, 1u)}),
+                  each = most > 1 ? (n + most - 1) / most : n, chunks = most > 1 ? (n + each - 1) / each : 1;
+    const bool cut = chunks > 1 || device.lists();
+    const cumsum_lines<T> k{c.in(0),
+                            c.out(),
+                            cut ? reinterpret_cast<long_sum<T>*>(c.scratch) : nullptr,
+                            lines,
+                            n,
+                            c.after(x),
+                            chunks,
+                            each,
+                            c.rows,
+                            c.step.attr2 != 0};
+    if (cut) {
+      device.launch(chunk_sums_kernel<T>{k}, lines * chunks);
+      device.launch(chunk_begins_kernel<T>{k}, lines);
+    }
+    device.launch(cumsum_kernel<T>{k}, lines * chunks);
   }
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 #include "../base/block.hpp"
 #include "../base/sums.hpp"
+#include "select.hpp"
 
 namespace tapeless::cuda {
 
@@ -54,6 +55,11 @@ template <class T> struct scatter_add_kernel {
 
 // Row-major position, within the reduced axes, of the first maximum; a NaN counts as the maximum. Axes: the last one first.
 template <class T> struct argmax_kernel {
+  static constexpr int lanes = 32;
+  using U = key_type<T>;
+  struct best_of_lane {
+    U x[2]; // its key; its position
+  };
   const T* x;
   std::int32_t* y;
   count_t items, positions;
@@ -61,19 +67,23 @@ template <class T> struct argmax_kernel {
   count_t kept_extent[6], reduced_extent[6];
   index_t kept_stride[6], reduced_stride[6];
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
-    block.each(items, [this](count_t e) {
-      const T* const from = x + place(e, kept, kept_extent, kept_stride);
-      T best = from[0];
-      count_t where = 0;
-      for (count_t p = 1; p < positions; ++p) {
-        const T v = from[place(p, reduced, reduced_extent, reduced_stride)];
-        if (v > best || (v != v && best == best)) best = v, where = p;
-      }
-      y[e] = static_cast<std::int32_t>(where);
-    });
+    block.template groups<lanes, best_of_lane>(
+        items,
+        [this](count_t e, count_t lane) {
+          const T* const from = x + place(e, kept, kept_extent, kept_stride);
+          best_of_lane best{{0, ~U(0)}}; // loses to every value
+          for (count_t p = lane; p < positions; p += lanes)
+            take(best, {{key_of(from[place(p, reduced, reduced_extent, reduced_stride)], false), U(p)}});
+          return best;
+        },
+        [](best_of_lane& a, const best_of_lane& b) { take(a, b); },
+        [this](count_t e, const best_of_lane& best) { y[e] = static_cast<std::int32_t>(best.x[1]); });
   }
 
 private:
+  TAPELESS_KERNEL static void take(best_of_lane& a, const best_of_lane& b) {
+    if (b.x[0] > a.x[0] || (b.x[0] == a.x[0] && b.x[1] < a.x[1])) a = b;
+  }
   TAPELESS_KERNEL static index_t place(count_t i, int axes, const count_t* extent, const index_t* stride) {
     index_t at = 0;
     for (int a = 0; a < axes; ++a) {
