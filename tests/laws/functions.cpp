@@ -106,15 +106,15 @@ TEST_CASE("functions: values and derivatives are right at kinks, at the ends of 
   CHECK(at([](auto x) { return atan2(x, x); }, 0).second == 0);
   CHECK(at([](auto x) { return atan2(x, 1e-300 + 0 * x); }, 1e300).second ==
         doctest::Approx(0).epsilon(1e-12));
-  CHECK(at([](auto x) { return atan2(x, 1e200 + 0 * x); }, 1e200).second == doctest::Approx(5e-201));
+  CHECK(at([](auto x) { return atan2(x, 1e200 + 0 * x); }, 1e200).second == doctest::Approx(5e-201).scale(0));
   CHECK(at([](auto x) { return atan2(x, 2.0); }, inf).second == 0);
   CHECK(std::isnan(at([](auto x) { return asin(x); }, 1.5).first));
   const pair below = at([](auto x) { return acosh(x); }, -2);
   CHECK((std::isnan(below.first) && std::isnan(below.second)));
-  CHECK(at([](auto x) { return asinh(x); }, 1e200).second == doctest::Approx(1e-200));
-  CHECK(at([](auto x) { return asinh(x); }, -1e17).second == doctest::Approx(1e-17));
-  CHECK(at([](auto x) { return acosh(x); }, 1e200).second == doctest::Approx(1e-200));
-  CHECK(at([](auto x) { return expm1(x); }, -50).second == doctest::Approx(std::exp(-50.0)));
+  CHECK(at([](auto x) { return asinh(x); }, 1e200).second == doctest::Approx(1e-200).scale(0));
+  CHECK(at([](auto x) { return asinh(x); }, -1e17).second == doctest::Approx(1e-17).scale(0));
+  CHECK(at([](auto x) { return acosh(x); }, 1e200).second == doctest::Approx(1e-200).scale(0));
+  CHECK(at([](auto x) { return expm1(x); }, -50).second == doctest::Approx(std::exp(-50.0)).scale(0));
 }
 TEST_CASE("functions: abs and sign take int32") {
   using X = tl::tensor<std::int32_t, 21>;

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstddef>
 // IWYU pragma: begin_exports
+#include "activations.hpp"
 #include "bf16.hpp"
 #include "conv.hpp"
 #include "conv_bias.hpp"
