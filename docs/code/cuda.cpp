@@ -32,8 +32,8 @@ constexpr auto training = tl::jit([](auto p, auto state, auto x, auto y, auto ra
   const auto [next, next_state] = tl::adam_update(p, gradient, state, rate);
   return std::tuple{value, next, next_state};
 });
-// [/train]
 using state = tl::adam_state<params>;
+// [/train]
 
 // The product of two numbers, at 64 points
 constexpr int count = 64;
@@ -89,8 +89,8 @@ int main(int arguments, char** argument) {
   auto fast = step.bind<cuda::on<params>, cuda::on<points>, cuda::on<values>>(s, n, cuda::options{.tf32 = true});
   // [/options]
   // [capture]
-  fast.capture(); // the next run, too, is a graph
-  fast(*p, *x, *y);
+  run.capture(); // the next run, too, is a graph
+  run(*p, *x, *y);
   // [/capture]
 
   // [load]

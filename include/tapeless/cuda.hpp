@@ -4,6 +4,9 @@
 // tapeless for NVIDIA GPUs, and for the CPU. It needs the CUDA toolkit, but no CUDA compiler: the CMake target is
 // tapeless::cuda.
 #pragma once
+#if !__has_include(<cuda_runtime_api.h>)
+#error "tapeless: cuda.hpp needs the CUDA toolkit: -isystem /usr/local/cuda/include, or tapeless::cuda"
+#endif
 #include "tapeless.hpp" // IWYU pragma: export
 // As in tapeless.hpp
 #if defined(__GNUC__) && !defined(__clang__)

@@ -315,7 +315,8 @@ TEST_CASE("a prepared file of another text does not count; a damaged one is an e
              ("damaged: damaged at byte " + std::to_string(good.size())).c_str()));
   CHECK(says(error_of([&] { store.read(folder.file("none")); }), "none: it cannot be read"));
   store.read(folder.file("stale"));
-  CHECK(says(error_of([&] { store.write(folder.file("no/folder"), {}, {}); }), "it cannot be written"));
+  CHECK(
+      says(error_of([&] { store.write(folder.file("no/folder"), {}, {"sm_90"}); }), "it cannot be written"));
 }
 TEST_CASE("a library that is not NVRTC is an error that names what it lacks") {
   CHECK(says(error_of([] { const cuda::nvrtc wrong("libm.so.6"); }), "it has no function nvrtcVersion"));
@@ -388,6 +389,21 @@ TEST_CASE("prepared kernels of several architectures are read back without a com
   for (const char* arch : {"sm_80", "sm_90"})
     for (const std::string& name : {pad, flip}) CHECK(is(store.get(name, arch), maker.get(name, arch)));
 }
+TEST_CASE("a prepared file is of architectures that devices have, each once") {
+  const scratch folder;
+  const std::string file = folder.file("kernels");
+  put_bytes(file, cuda::written(entry(pad)));
+  cuda::kernel_store store(alone());
+  store.read(file);
+  for (const char* arch : {"compute_90", "sm_90a", "90", "sm90", "sm_", ""})
+    CHECK_THROWS_AS(store.write(folder.file("new"), {pad}, {"sm_90", arch}), tapeless::argument_error);
+  CHECK_THROWS_AS(store.write(folder.file("new"), {pad}, {}), tapeless::argument_error);
+  CHECK(folder.files().size() == 1);
+  store.write(folder.file("new"), {pad}, {"sm_90", "sm_90"});
+  CHECK(bytes_of(folder.file("new")) == bytes_of(file));
+  put_bytes(file, "#include <tapeless/cuda.hpp>");
+  CHECK(says(error_of([&] { store.read(file); }), "it is no file of cuda::prepare"));
+}
 TEST_CASE("the one store of the process reads TAPELESS_KERNELS") {
   const scratch folder;
   put_bytes(folder.file("kernels"), cuda::written(entry(pad)));
@@ -410,7 +426,9 @@ TEST_CASE("a compilation that fails names the file of its log") {
   CHECK(log.find("no_kernel") != std::string::npos);
   // the store is as good as before
   CHECK(store.get(pad, "sm_90").cubin.size() > 0);
-  CHECK(says(error_of([&] { store.get(pad, "sm_1"); }), "for sm_1; the log is in "));
+  // no log where there is nothing to compile
+  CHECK(says(error_of([&] { store.get(pad, "sm_1"); }), "does not compile for sm_1, but for sm_"));
+  CHECK(folder.files().size() == 1);
   const set_variable nowhere("TMPDIR", "/nowhere");
   CHECK(says(error_of([&] { store.get(wrong, "sm_90"); }),
              "the log is in no file, for /nowhere cannot be written"));

@@ -1,4 +1,4 @@
-// expect: tapeless: run(x...): each argument lives where it was bound for: on a device as cuda::on<tree>, or on the host
+// expect: tapeless: run(x...): each argument lives where it was bound for: on a device as cuda::on<tree>, of an owner p as *p, or on the host
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

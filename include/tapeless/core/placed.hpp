@@ -12,9 +12,6 @@
 
 namespace tapeless::detail {
 
-template <class X>
-concept placed = requires { typename std::remove_cvref_t<X>::placed_in; };
-
 // Are the elements of X, a tree or what owns one, on a device?
 template <class X>
 concept on_a_device = placed<X> || requires { typename std::remove_cvref_t<X>::elements_in; };

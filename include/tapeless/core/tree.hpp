@@ -23,6 +23,12 @@ template <class X> inline constexpr bool is_tuple_v = false;
 template <class... X> inline constexpr bool is_tuple_v<std::tuple<X...>> = true;
 template <class A, class B> inline constexpr bool is_tuple_v<std::pair<A, B>> = true;
 
+// Is X a tree on a device, with its place in its type? (placed.hpp)
+template <class X>
+concept placed = requires { typename std::remove_cvref_t<X>::placed_in; };
+template <class X>
+concept tree_of_the_host = !placed<X>;
+
 template <class X>
 concept tensor_like = is_tensor_v<std::remove_cvref_t<X>> || std::is_same_v<std::remove_cvref_t<X>, var>;
 template <class X>
@@ -97,6 +103,9 @@ template <class X> constexpr int count_leaves() {
 
 // for_each_leaf(tree, f): f(tensor) for every leaf, in declaration order
 template <class Tree, class F> constexpr void for_each_leaf(Tree&& tree, F&& f) {
+  static_assert(
+      detail::tree_of_the_host<Tree>,
+      "tapeless: for_each_leaf(tree, f): a tree of the host; of a device tl::copy(tree, here, stream) first");
   detail::for_each_leaf(tree, f);
 }
 

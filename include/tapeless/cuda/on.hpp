@@ -8,6 +8,7 @@
 #pragma once
 #include "../core/csr.hpp"
 #include "../core/rules.hpp"
+#include "../core/tree.hpp"
 
 namespace tapeless {
 
@@ -15,11 +16,11 @@ struct cuda_space;
 
 namespace detail {
 // What it returns converts to all, so that no other error comes first.
-template <class... I> auto refuse_element() {
+template <class... X> no_member refuse_element() {
   static_assert(
-      never<I...>,
+      never<X...>,
       "tapeless: cuda::on<tree>: the host reads no element of a device: copy(from, to, stream) brings them");
-  return no_member{};
+  return {};
 }
 } // namespace detail
 
@@ -32,8 +33,24 @@ template <class Tree> struct on {
   using tree_type = Tree;
   Tree tree{};
 
-  template <class... I> auto operator()(const I&...) const { return detail::refuse_element<I...>(); }
-  template <class I> auto operator[](const I&) const { return detail::refuse_element<I>(); }
+  static_assert(
+      detail::tree_member_is_no_number<Tree>,
+      "tapeless: cuda::on<tree>: a number is an argument by value, as float, without on; of memory of the device it "
+      "is on<tl::scalar<float>>");
+  static_assert(
+      detail::parameter_tree<Tree>,
+      "tapeless: cuda::on<tree>: a leaf is a tensor; a node is a std::array, std::tuple or aggregate of trees");
+  template <class... I> detail::no_member operator()(const I&...) const {
+    return detail::refuse_element<I...>();
+  }
+  template <class I> detail::no_member operator[](const I&) const { return detail::refuse_element<I>(); }
+  template <class X>
+    requires detail::number<X>
+  operator X() const {
+    return detail::refuse_element<X>();
+  }
+  const float* begin() const { return detail::refuse_element<Tree>(); }
+  const float* end() const { return nullptr; }
 };
 template <class Tree> on(Tree) -> on<Tree>;
 

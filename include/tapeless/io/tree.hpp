@@ -63,6 +63,9 @@ template <class Leaf> std::vector<std::int64_t> shape_of_leaf(const Leaf& leaf) 
 // it writes, and where the disk refuses a file.
 template <detail::parameter_tree Tree> void save_npy(const std::filesystem::path& folder, const Tree& tree) {
   constexpr std::size_t count = detail::count_leaves<Tree>();
+  static_assert(
+      detail::tree_of_the_host<Tree>,
+      "tapeless: save_npy(folder, tree): a tree of the host; of a device tl::copy(tree, here, stream) first");
   detail::npy::require_data_of_leaves(tree, "save_npy(folder, tree)");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -86,6 +89,9 @@ template <detail::parameter_tree Tree> void save_npy(const std::filesystem::path
 template <detail::parameter_tree Tree>
 void load_npy(const std::filesystem::path& folder, const Tree& tree, const read_options& options = {}) {
   constexpr std::size_t count = detail::count_leaves<Tree>();
+  static_assert(
+      detail::tree_of_the_host<Tree>,
+      "tapeless: load_npy(folder, tree): a tree of the host; for a device tl::copy(here, tree, stream) afterwards");
   detail::npy::require_data_of_leaves(tree, "load_npy(folder, tree)");
   detail::npy::require_no_further_leaf(folder, count);
   std::vector<std::vector<std::byte>> bytes(count);

@@ -161,7 +161,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
     if constexpr (as_many_arguments<sizeof...(X), sizeof...(A)>) {
       static_assert(
           (lives_where<X, A> && ...),
-          "tapeless: run(x...): each argument lives where it was bound for: on a device as cuda::on<tree>, or on the host");
+          "tapeless: run(x...): each argument lives where it was bound for: on a device as cuda::on<tree>, of an owner p as *p, or on the host");
       static_assert(
           (leaves_match<X, A> && ...),
           "tapeless: run(x...): each argument has the element types and extents it was bound for, as *p of an owned p, X(v.data(), n) of a vector v");

@@ -28,10 +28,10 @@ template <class X>
 concept option_of_bind = is_option_v<X> || is_device_option_v<X>;
 template <class X>
 concept option_of_a_team = std::is_same_v<X, threads> || is_device_option_v<X>;
-// Is the option for a program of these arguments?
+// Is the option for a program of these arguments? (An owner in place of a tree has a sentence of its own.)
 template <class Option, class... A>
-concept option_for = !(is_device_option_v<Option> && (!placed<A> && ...)) &&
-                     !(std::is_same_v<Option, threads> && (placed<A> || ...));
+concept option_for = !(is_device_option_v<Option> && (!on_a_device<A> && ...)) &&
+                     !(std::is_same_v<Option, threads> && (on_a_device<A> || ...));
 
 } // namespace detail
 } // namespace tapeless

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <type_traits>
 #include <vector>
+#include "../core/rules.hpp"
 #include "../cuda/backend.hpp"
 #include "../cuda/exec/kernel_list.hpp"
 #include "../cuda/program_kernels.hpp"
@@ -21,6 +22,12 @@
 #include "../run/jit.hpp"
 
 namespace tapeless::cuda {
+
+template <class... X> inline constexpr bool arguments_of_prepare = false;
+template <class F, class Path, class Archs>
+inline constexpr bool arguments_of_prepare<detail::jit_fn<F>, Path, Archs> =
+    std::is_convertible_v<const Path&, std::string> &&
+    std::is_convertible_v<const Archs&, std::vector<std::string>>;
 
 // The kernels of program.bind<A...>(), and of run.load(p) if the extents of the first argument are static.
 template <class... A, class F> std::vector<std::string> kernels_of(const detail::jit_fn<F>&) {
@@ -33,11 +40,21 @@ template <class... A, class F> std::vector<std::string> kernels_of(const detail:
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   return names;
 }
-// archs: of devices, as "sm_90".   Errors: cuda::error where a kernel cannot be compiled, or the file not written.
+// archs: of devices, as {"sm_90", "sm_120"}: a device takes the kernels of its own alone.
+// Errors: argument_error where there is none, or one that NVRTC does not compile for; cuda::error where a kernel cannot be compiled, or the file not written.
 template <class... A, class F>
 void prepare(const detail::jit_fn<F>& program, const std::string& path,
              const std::vector<std::string>& archs) {
   kernels().write(path, kernels_of<A...>(program), archs);
+}
+// Other arguments
+template <class... A, class... X>
+  requires(!arguments_of_prepare<X...>)
+void prepare(const X&...) {
+  static_assert(
+      detail::never<X...>,
+      "tapeless: cuda::prepare<arguments...>(program, path, archs): the program is that of jit, the path a string, "
+      "archs a list of strings, each as sm_90");
 }
 
 } // namespace tapeless::cuda

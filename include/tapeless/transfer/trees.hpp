@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <type_traits>
 #include "../core/config.hpp"
+#include "../core/placed.hpp"
+#include "../core/rules.hpp"
 #include "../core/shape.hpp"
 #include "../core/tree.hpp"
 #include "../cuda/device/memory.hpp"
@@ -25,10 +27,9 @@ namespace tapeless {
 namespace cuda {
 template <class Tree> class owned;
 template <class Tree> class pinned;
-template <class X>
-concept stream_comes_first = false && std::is_void_v<X>; // that of no single argument
-template <class X>
-concept only_dims = false && std::is_void_v<X>;
+template <class Tree>
+concept tree_to_own = detail::parameter_tree<Tree> && !detail::number<Tree> && !detail::on_a_device<Tree> &&
+                      !std::is_const_v<Tree>;
 } // namespace cuda
 
 namespace detail {
@@ -65,11 +66,22 @@ template <class From, class To> void copy(const From& from, const To& to, const 
   }
 }
 
+template <class From, class To> void copy(const cuda::stream&, const From&, const To&) {
+  static_assert(detail::never<From>, "tapeless: copy(from, to, stream): the stream comes last");
+}
+
 namespace cuda {
 
 // Errors of the constructors: argument_error as of tl::owned; cuda::error, also where the memory does not suffice.
 template <class Tree> class owned : detail::tree_in_block<Tree, device_memory> {
+  static_assert(
+      tree_to_own<Tree>,
+      "tapeless: cuda::owned<tree>: a tree of tensors, neither const nor an on<tree>; a number is tl::scalar<float>");
   on<Tree> on_;
+  template <class X> static void refuse_order() {
+    static_assert(detail::never<X>,
+                  "tapeless: cuda::owned<tree> q(stream, from), q(stream, dims...): the stream comes first");
+  }
   template <class NamesOf> void make(const stream& s, NamesOf&& names_of) {
     const on_device here(s.device());
     this->place("cuda::owned<tree>(stream, ...)", names_of, [&s](std::size_t bytes) {
@@ -83,12 +95,12 @@ public:
   template <char... Name> explicit owned(const stream& s, dim<Name>... d) {
     make(s, [&](const detail::name_values& names, int) { return detail::values_of_names(names, d...); });
   }
-  template <class X>
+  template <class X, class... More>
     requires(!std::is_same_v<X, stream>)
-  explicit owned(const X&) {
-    static_assert(stream_comes_first<X>,
-                  "tapeless: cuda::owned<tree> q(stream, from), q(stream, dims...): the stream comes first");
+  explicit owned(const X&, const More&...) {
+    refuse_order<X>();
   }
+  template <class X = Tree> owned() { refuse_order<X>(); }
   // A copy of a host's tree, or of another one on the device.
   template <class From>
     requires(!detail::option_of_bind<From>) // a dim is one
@@ -115,8 +127,19 @@ public:
   }
   const on<Tree>& view() const TAPELESS_LIFETIMEBOUND { return on_; }
   const on<Tree>& operator*() const TAPELESS_LIFETIMEBOUND { return on_; }
+  template <class X = Tree> const X* operator->() const {
+    static_assert(
+        detail::never<X>,
+        "tapeless: cuda::owned<tree>: its elements are in memory of the device: fill a tl::owned<tree> h, then "
+        "cuda::owned<tree> q(stream, *h), or tl::copy(q, h, stream)");
+    return nullptr;
+  }
 };
 template <class Tree> class pinned : detail::tree_in_block<Tree, pinned_memory> {
+  static_assert(
+      tree_to_own<Tree>,
+      "tapeless: cuda::pinned<tree>: a tree of tensors, neither const nor an on<tree>; a number is tl::scalar<float>");
+
 public:
   template <char... Name> explicit pinned(dim<Name>... d) {
     this->place(
@@ -124,12 +147,12 @@ public:
         [&](const detail::name_values& names, int) { return detail::values_of_names(names, d...); },
         [](std::size_t bytes) { return pinned_memory(bytes); });
   }
-  template <class X>
-    requires(!detail::option_of_bind<X>)
-  explicit pinned(const X&) {
+  template <class X, class... More>
+    requires(!detail::option_of_bind<X> || std::is_same_v<X, stream>)
+  explicit pinned(const X&, const More&...) {
     static_assert(
-        only_dims<X>,
-        "tapeless: cuda::pinned<tree> q(dims...): its elements are copied, tl::copy(from, q, stream)");
+        detail::never<X>,
+        "tapeless: cuda::pinned<tree> q(dims...): without a stream; its elements are copied, tl::copy(from, q, stream)");
   }
   const Tree& view() const TAPELESS_LIFETIMEBOUND { return this->view_; }
   const Tree& operator*() const TAPELESS_LIFETIMEBOUND { return this->view_; }

@@ -16,11 +16,16 @@
 #else
 #define TAPELESS_CUDNN 0
 #endif
+#elif TAPELESS_CUDNN && !__has_include(<cudnn.h>)
+#error "tapeless: cuda: TAPELESS_CUDNN is 1 and there is no cudnn.h: -isystem its folder"
 #endif
 
 namespace tapeless::cuda {
 
 inline void check(cudaError_t status, const char* op) {
+  if (status == cudaErrorInsufficientDriver)
+    failed(op, "CUDA runtime", static_cast<int>(status),
+           "there is no NVIDIA driver here, or it is older than the toolkit");
   if (status != cudaSuccess) failed(op, "CUDA runtime", static_cast<int>(status), cudaGetErrorString(status));
 }
 

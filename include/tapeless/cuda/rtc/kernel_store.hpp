@@ -14,7 +14,9 @@
 //   TAPELESS_CACHE       off: there is no cache.  TAPELESS_CACHE_DIR: its folder, see kernel_cache.hpp
 //   TAPELESS_NVRTC       the compiler's path, see nvrtc.hpp
 #pragma once
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <map>
 #include <memory>
@@ -26,6 +28,7 @@
 #include <thread>
 #include <utility>
 #include <vector>
+#include "../../core/error.hpp"
 #include "compile.hpp"
 #include "error.hpp"
 #include "kernel_cache.hpp"
@@ -62,6 +65,7 @@ class kernel_store {
   }
   void compile_all(const std::vector<std::pair<std::string, std::string>>& missing, const std::string& arch) {
     const nvrtc& with = compiler();
+    with.require(arch);
     std::atomic<std::size_t> next{0};
     std::exception_ptr failed;
     std::mutex failing;
@@ -94,6 +98,17 @@ class kernel_store {
     work();
     for (std::thread& t : team) t.join();
     if (failed) std::rethrow_exception(failed);
+  }
+  static void require_archs(const std::vector<std::string>& archs) {
+    for (const std::string& arch : archs)
+      if (arch.size() < 5 || arch.compare(0, 3, "sm_") != 0 ||
+          arch.find_first_not_of("0123456789", 3) != std::string::npos)
+        throw argument_error(
+            "tapeless: cuda::prepare(program, path, archs): an architecture is sm_ and digits, as sm_90, not " +
+            arch);
+    if (archs.empty())
+      throw argument_error(
+          "tapeless: cuda::prepare(program, path, archs): at least one architecture, as sm_90");
   }
   int compiled_ = 0;
 
@@ -130,25 +145,33 @@ public:
   // @return how many of its kernels are of this version of the library
   int read(const std::string& path) {
     std::string bytes;
-    if (!read_file(path, bytes)) throw error("bind", "prepared kernels", 0, path + ": it cannot be read");
+    if (!read_file(path, bytes)) throw error("read", "prepared kernels", 0, path + ": it cannot be read");
     const std::string source = source_of({}, {}), text = source.substr(0, source.find('\n') + 1);
     int taken = 0;
     const std::lock_guard lock(looking_);
     for (std::string_view rest = bytes; !rest.empty();) {
       kernel_entry e;
       if (!read_entry(rest, e))
-        throw error("bind", "prepared kernels", 0,
-                    path + ": damaged at byte " + std::to_string(bytes.size() - rest.size()));
+        throw error("read", "prepared kernels", 0,
+                    path + (rest.size() == bytes.size()
+                                ? ": it is no file of cuda::prepare, or damaged at its begin"
+                                : ": damaged at byte " + std::to_string(bytes.size() - rest.size())));
       if (e.source.compare(0, text.size(), text) != 0) continue;
       prepared_.emplace(std::move(e.source), std::move(e.binary));
       ++taken;
     }
     return taken;
   }
+  // Errors: argument_error where an architecture is no sm_ and digits, or there is none; cuda::error.
   void write(const std::string& path, const std::vector<std::string>& names,
              const std::vector<std::string>& archs) {
+    require_archs(archs);
     std::string bytes;
-    for (const std::string& arch : archs) {
+    for (std::size_t k = 0; k < archs.size(); ++k) {
+      const std::string& arch = archs[k];
+      if (std::find(archs.begin(), archs.begin() + static_cast<std::ptrdiff_t>(k), arch) !=
+          archs.begin() + static_cast<std::ptrdiff_t>(k))
+        continue;
       prepare(names, arch);
       for (const std::string& name : names) bytes += written({source_of(name, arch), get(name, arch)});
     }

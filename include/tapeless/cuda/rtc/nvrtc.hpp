@@ -50,7 +50,7 @@ public:
       throw error("bind", "NVRTC", 0,
                   "it cannot be opened: " + said +
                       "; install it (libnvrtc of a toolkit, or the package nvidia-cuda-nvrtc), name it by "
-                      "TAPELESS_NVRTC, or ship prepared kernels, see tapeless/cuda/rtc/kernel_store.hpp");
+                      "TAPELESS_NVRTC, or ship the kernels that tl::cuda::prepare makes");
     find(version_, "nvrtcVersion");
     find(text_of_status, "nvrtcGetErrorString");
     find(create, "nvrtcCreateProgram");
@@ -64,6 +64,8 @@ public:
     find(ptx, "nvrtcGetPTX");
     find(cubin_size, "nvrtcGetCUBINSize");
     find(cubin, "nvrtcGetCUBIN");
+    find(count_archs_, "nvrtcGetNumSupportedArchs");
+    find(archs_, "nvrtcGetSupportedArchs");
     int major = 0, minor = 0;
     check(version_(&major, &minor), "nvrtcVersion");
     name_ = "NVRTC " + std::to_string(major) + '.' + std::to_string(minor);
@@ -78,6 +80,20 @@ public:
   void check(status s, const char* function) const {
     if (s != 0) throw error("bind", "NVRTC", s, std::string(function) + ": " + text_of_status(s));
   }
+  // Errors: cuda::error where it does not compile for devices of arch, as "sm_90".
+  void require(const std::string& arch) const {
+    int n = 0;
+    check(count_archs_(&n), "nvrtcGetNumSupportedArchs");
+    std::vector<int> known(static_cast<std::size_t>(n));
+    check(archs_(known.data()), "nvrtcGetSupportedArchs");
+    std::string said;
+    for (const int k : known) {
+      const std::string name = "sm_" + std::to_string(k);
+      if (name == arch) return;
+      said += ' ' + name;
+    }
+    throw error("bind", "NVRTC", 0, name_ + " does not compile for " + arch + ", but for" + said);
+  }
   // A text that the compiler has, as get(log_size, log, p).
   std::string get(status (*size)(program, std::size_t*), status (*text)(program, char*), program p) const {
     std::size_t n = 0;
@@ -91,6 +107,8 @@ private:
   void* library_ = nullptr;
   std::string name_;
   status (*version_)(int*, int*) = nullptr;
+  status (*count_archs_)(int*) = nullptr;
+  status (*archs_)(int*) = nullptr;
 
   template <class F> void find(F*& f, const char* name) {
     f = reinterpret_cast<F*>(dlsym(library_, name));

@@ -1,0 +1,15 @@
+// expect: tapeless: cuda::owned<tree> q(stream, from), q(stream, dims...): the stream comes first
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/transfer/trees.hpp>
+namespace tl = tapeless;
+
+using X = tl::tensor<float, 4>;
+void use(const tl::cuda::stream& s) {
+#ifdef TAPELESS_BAD
+  const tl::cuda::owned<X> q;
+  static_cast<void>(s);
+#else
+  const tl::cuda::owned<X> q(s);
+#endif
+}
