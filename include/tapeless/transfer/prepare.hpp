@@ -41,7 +41,8 @@ template <class... A, class F> std::vector<std::string> kernels_of(const detail:
   return names;
 }
 // archs: of devices, as {"sm_90", "sm_120"}: a device takes the kernels of its own alone.
-// Errors: argument_error where there is none, or one that NVRTC does not compile for; cuda::error where a kernel cannot be compiled, or the file not written.
+// Errors: argument_error where there is none, or no sm_ and digits; cuda::error where a kernel cannot be compiled, or the file not
+// written.
 template <class... A, class F>
 void prepare(const detail::jit_fn<F>& program, const std::string& path,
              const std::vector<std::string>& archs) {

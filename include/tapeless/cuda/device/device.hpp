@@ -109,6 +109,9 @@ class device {
 public:
   // For the options of bind: a stream, cuda::options.
   template <class... Option> static device with(const Option&... option) {
+    static_assert((0 + ... + int{std::is_same_v<Option, cuda::stream>}) < 2 &&
+                      (0 + ... + int{std::is_same_v<Option, options>}) < 2,
+                  "tapeless: bind<...>(options...): one stream and one cuda::options at most");
     const cuda::stream* given = nullptr;
     ((given = stream_in(option) != nullptr ? stream_in(option) : given), ...);
     options may;
