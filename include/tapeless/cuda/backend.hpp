@@ -94,8 +94,10 @@ private:
         counted_rows_come_first<keeps_counted_rows_first<P>()>,
         "tapeless: cuda: the rows of a selection that is counted, as where<'k'>, are rows of a first axis: do not "
         "flip or transpose them, select among them or take their argmax; or select a static number, top_k<64>");
-    if constexpr (epilogue_of<P>(I - 1).is_epilogue) {} // the step before it has run it
-    else if constexpr (s.fused) loop_step<P, I>::run(device, f);
+    if constexpr (epilogue_of<P>(I - 1).is_epilogue) {
+    } // the step before it has run it
+    else if constexpr (s.fused)
+      loop_step<P, I>::run(device, f);
     else {
       // The first operand of a sparse op is a pattern.
       constexpr dtype type = !is_sparse(s.o) ? P.slot_[s.slot0].t : s.wide ? dtype::f64 : dtype::f32;

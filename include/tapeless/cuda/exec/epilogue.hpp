@@ -39,7 +39,8 @@ template <class Plan> constexpr loop_behind read_code(const Plan& p, const detai
     if (q.t != type) return r;
     const value a = of[q.a], b = of[q.b]; // of an input: of no meaning
     value& y = of[q.dst];
-    const bool with_bias = (a == value::product && b == value::bias) || (a == value::bias && b == value::product);
+    const bool with_bias =
+        (a == value::product && b == value::bias) || (a == value::bias && b == value::product);
     if (q.o == op::input) {
       const bool is_product = p.slot_[t.slot0 + q.a].at == made;
       int& slot = is_product ? r.product : r.bias;
@@ -126,16 +127,17 @@ template <const auto& P, int I> struct product_with_loop {
       const detail::frame_slot* const t = f.slot + P.step_[I + 1].slot0;
       const matmul_extents e = detail::matmul_of(s.step, s.operand(0), s.operand(1), s.result());
       const X *const a = s.template in<X>(0), *const b = s.template in<X>(1);
+      static constexpr T unknown{}; // at bind, where arguments have no place yet
       const T* bias = nullptr;
-      if constexpr (loop.bias >= 0) bias = static_cast<const T*>(t[loop.bias].data());
+      if constexpr (loop.bias >= 0)
+        bias = device.lists() ? &unknown : static_cast<const T*>(t[loop.bias].data());
       T* const d = static_cast<T*>(t[loop.result].data());
       const auto bytes = [](index_t n, std::size_t each) { return n * static_cast<index_t>(each); };
       const index_t of_d = bytes(e.batch * e.m * e.n, sizeof(T));
-      const bool apart =
-          !overlap(a, bytes(elements_of(s.operand(0)), sizeof(X)), d, of_d) &&
-          !overlap(b, bytes(elements_of(s.operand(1)), sizeof(X)), d, of_d) &&
-          (bias == nullptr || !overlap(bias, bytes(e.n, sizeof(T)), d, of_d));
-      return (apart || device.lists()) && device.matmul(e, a, b, d, bias, loop.relu);
+      const bool apart = !overlap(a, bytes(elements_of(s.operand(0)), sizeof(X)), d, of_d) &&
+                         !overlap(b, bytes(elements_of(s.operand(1)), sizeof(X)), d, of_d) &&
+                         (bias == nullptr || !overlap(bias, bytes(e.n, sizeof(T)), d, of_d));
+      return (device.lists() || apart) && device.matmul(e, a, b, d, bias, loop.relu);
     } else return false;
   }
 };
