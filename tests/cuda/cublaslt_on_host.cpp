@@ -165,3 +165,113 @@ TEST_CASE("libraries: plans at bind, then products; those of integers are the ke
   CHECK(j == std::vector<std::int32_t>(20, 36));
   CHECK((products_run == 1 && by_kernels == 1));
 }
+
+// ---- Products with a bias, a relu, or both behind them
+namespace {
+
+// Ahead of 12.8.4 a bias is left out where m or n is 1. A batch that shares B is one product.
+static_assert(lt_adds_bias({.m = 2, .n = 2}, 120803) && !lt_adds_bias({.m = 1, .n = 2}, 120803) &&
+              !lt_adds_bias({.m = 2, .n = 1}, 120803) && lt_adds_bias({.m = 1, .n = 1}, 120804));
+static_assert(lt_adds_bias({.batch = 3, .m = 1, .n = 2, .b_batched = false}, 120803) &&
+              !lt_adds_bias({.batch = 3, .m = 1, .n = 2}, 120803));
+
+template <class T, class X>
+double difference_behind(lt_products& products, const matmul_extents& e, bool has_bias, bool relu) {
+  const auto a = operand<X>((e.a_batched ? e.batch : 1) * e.m * e.k, 1),
+             b = operand<X>((e.b_batched ? e.batch : 1) * e.k * e.n, 2);
+  const auto bias = operand<T>(e.n, 3);
+  std::vector<T> c(static_cast<std::size_t>(e.batch * e.m * e.n), T(3)), expected = c;
+  std::vector<char> scratch(products.prepare<T, X>(e, has_bias, relu).value());
+  REQUIRE(products.run<T, X>(e, a.data(), b.data(), c.data(), {scratch.data(), scratch.size()}, nullptr,
+                             has_bias ? bias.data() : nullptr, relu));
+  emulated_device{}.matmul<T, X>(e, a.data(), b.data(), expected.data());
+  double most = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    double y = static_cast<double>(expected[i]) + (has_bias ? static_cast<double>(bias[i % bias.size()]) : 0);
+    if (relu && y < 0) y = 0;
+    most = std::fmax(most, std::abs(static_cast<double>(c[i]) - y));
+  }
+  return most;
+}
+
+} // namespace
+TEST_CASE("cuBLASLt is told the bias of the columns and the relu") {
+  lt_products products({.fused_relu = true});
+  epilogues_run = 0;
+  int cases = 0;
+  for (const int transposed : {0, 1, 2, 3})
+    for (const int batched : {0, 1, 2, 3})
+      for (const int behind : {1, 2, 3})
+        for (const std::int64_t m : {1, 4}) {
+          const matmul_extents e{.batch = batched == 0 ? 1 : 3,
+                                 .m = m,
+                                 .n = 5,
+                                 .k = 9,
+                                 .ta = (transposed & 1) != 0,
+                                 .tb = (transposed & 2) != 0,
+                                 .a_batched = (batched & 1) != 0,
+                                 .b_batched = (batched & 2) != 0};
+          const bool bias = (behind & 1) != 0, relu = (behind & 2) != 0;
+          CHECK(difference_behind<float, float>(products, e, bias, relu) <= 1e-5);
+          CHECK(difference_behind<double, double>(products, e, bias, relu) <= 1e-14);
+          CHECK(difference_behind<float, tl::bf16>(products, e, bias, relu) <= 1e-5);
+          cases += 3;
+        }
+  CHECK(epilogues_run == cases);
+}
+TEST_CASE("cuBLASLt: a product of no terms has no bias; no relu that is not asked for") {
+  lt_products products;
+  std::vector<float> a(8, 1.0f), b(8, 1.0f), c(4, 3.0f), bias(2, 1.0f);
+  const matmul_extents e{.m = 2, .n = 2, .k = 2}, no_terms{.m = 2, .n = 2, .k = 0};
+  products_run = 0;
+  const auto run = [&](const matmul_extents& of, const float* with, bool relu) {
+    return products.run<float, float>(of, a.data(), b.data(), c.data(), {}, nullptr, with, relu);
+  };
+  CHECK(products.prepare<float, float>(no_terms, true) == 0u);
+  CHECK_FALSE(run(no_terms, bias.data(), false));
+  CHECK_FALSE(products.prepare<float, float>(e, false, true));
+  CHECK_FALSE(products.prepare<float, float>(e, true, true));
+  CHECK_FALSE(run(e, nullptr, true));
+  CHECK_FALSE(run(e, bias.data(), true));
+  CHECK((products_run == 0 && c == std::vector<float>(4, 3.0f)));
+  CHECK(run(no_terms, nullptr, true)); // the relu of zeros
+  CHECK(c == std::vector<float>(4, 0.0f));
+  CHECK(run(e, bias.data(), false));
+  CHECK((products_run == 1 && c == std::vector<float>(4, 3.0f)));
+}
+TEST_CASE("cuBLASLt: plans are kept by what is behind the product, and how the bias is aligned") {
+  lt_products products({.fused_relu = true});
+  const matmul_extents e{.m = 4, .n = 5, .k = 9};
+  alignas(256) static float a[64], b[64], c[64], bias[64];
+  for (const bool relu : {false, true})
+    for (const bool has : {false, true}) products.prepare<float, float>(e, has, relu);
+  plans_made = 0;
+  const auto run = [&](const float* with, bool relu) {
+    std::vector<char> scratch(1000);
+    CHECK(products.run<float, float>(e, a, b, c, {scratch.data(), 1000}, nullptr, with, relu));
+    return plans_made;
+  };
+  bias[0] = 1;
+  bias[1] = -2;
+  CHECK(run(nullptr, false) == 0);
+  CHECK((run(bias, false) == 0 && c[0] == 1 && c[1] == -2));
+  CHECK((run(bias, true) == 0 && c[0] == 1 && c[1] == 0));
+  CHECK((run(nullptr, true) == 0 && c[0] == 0));
+  CHECK((run(bias + 1, false) == 1 && c[0] == -2)); // less aligned
+  CHECK(least_alignment_of_bias == 4);
+  CHECK((run(bias + 3, false) == 1 && c[0] == 0));
+  CHECK((run(bias, false) == 1 && c[0] == 1));
+}
+TEST_CASE("cuBLASLt: where it has no algorithm for an epilogue, nothing is run, and it is asked once") {
+  lt_products products;
+  has_epilogues = false;
+  plans_made = products_run = 0;
+  const matmul_extents e{.m = 4, .n = 5, .k = 9};
+  alignas(64) float x[64]{};
+  for (int k = 0; k < 2; ++k) {
+    CHECK_FALSE(products.prepare<float, float>(e, true));
+    CHECK_FALSE(products.run<float, float>(e, x, x, x, {}, nullptr, x));
+  }
+  CHECK((plans_made == 1 && products_run == 0));
+  has_epilogues = true;
+}
