@@ -54,17 +54,17 @@ template <class Plan> constexpr loop_behind read_code(const Plan& p, const detai
   const detail::store y(p.store_[t.store0]);
   r.result = y.slot;
   r.relu = of[y.reg] == value::relu;
-  r.is_epilogue = y.k == detail::store_kind::dense && y.t == type && (r.relu || of[y.reg] == value::sum);
+  r.is_epilogue = y.t == type && (r.relu || of[y.reg] == value::sum);
   return r;
 }
 // Does slot q walk all of c in the order of the loop of t?
 constexpr bool walks_all(const detail::step& t, const detail::slot& q, const detail::slot& c) {
   extent_t n = 1;
   for (int a = t.axes - 1; a >= 0; --a) {
-    if (q.stride[a] != n) return false;
+    if (t.loop[a] != 1 && q.stride[a] != n) return false;
     n = detail::times(n, t.loop[a]);
   }
-  return n == detail::numel(c.s) && q.t == c.t;
+  return n == detail::numel(c.s);
 }
 // Is slot q a row of c, at each row the same? dense: a slot that walks all of c
 constexpr bool is_row(const detail::step& t, const detail::slot& q, const detail::slot& dense,
@@ -74,7 +74,7 @@ constexpr bool is_row(const detail::step& t, const detail::slot& q, const detail
   for (; a >= 0 && q.stride[a] == dense.stride[a]; --a) n = detail::times(n, t.loop[a]);
   for (; a >= 0; --a)
     if (q.stride[a] != 0) return false;
-  return n == c.s.d[c.s.rank - 1] && q.t == c.t && q.at.where != detail::place::none;
+  return n == c.s.d[c.s.rank - 1];
 }
 // Does a step from `first` on read the value at l, before it is written anew?
 template <class Plan> constexpr bool is_read_from(const Plan& p, int first, const detail::location& l) {
@@ -101,9 +101,9 @@ template <const auto& P> constexpr loop_behind epilogue_of(int i) {
   if (c.at.where != detail::place::arena || (c.t != dtype::f32 && c.t != dtype::f64)) return {};
   loop_behind r = read_code(P, t, c.at, c.t);
   if (!r.is_epilogue || r.product < 0) return {};
-  const detail::slot &product = P.slot_[t.slot0 + r.product], &result = P.slot_[t.slot0 + r.result];
-  r.is_epilogue = walks_all(t, product, c) && product.offset[0] == 0 && product.offset[1] == 0 &&
-                  walks_all(t, result, c) && !is_read_from(P, i + 2, c.at);
+  const detail::slot& product = P.slot_[t.slot0 + r.product];
+  r.is_epilogue = walks_all(t, product, c) && walks_all(t, P.slot_[t.slot0 + r.result], c) &&
+                  !is_read_from(P, i + 2, c.at);
   if (r.bias >= 0) r.is_epilogue = r.is_epilogue && is_row(t, P.slot_[t.slot0 + r.bias], product, c);
   for (int a = 0; a < t.axes; ++a) // rows that are not there stay 0
     r.is_epilogue = r.is_epilogue && counted_names<P>(t.loop[a]) == 0;
