@@ -7,16 +7,16 @@
 // on what the product reads, product and loop run one after the other. product_with_loop<P, I> is of step I and the one behind.
 #pragma once
 #include <cstdint>
-#include "../../core/extent.hpp"
+#include "../../core/element_type.hpp"
 #include "../../core/shape.hpp"
 #include "../../expr/op.hpp"
-#include "../../plan/ir/instruction.hpp"
-#include "../../plan/ir/kernel_extents.hpp"
+#include "../../plan/frame.hpp"
 #include "../../plan/ir/step.hpp"
 #include "../base/block.hpp"
 #include "counted.hpp"
 #include "frame.hpp"
 #include "kernels.hpp"
+#include "launch.hpp"
 
 namespace tapeless::cuda {
 
