@@ -114,8 +114,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   found[0] = {};
   found[0].state = CUBLAS_STATUS_SUCCESS;
   found[0].workspaceSize = room < 1000 ? 0 : 1000;
-  *count = (then.bias != nullptr || then.relu ? has_epilogues : has_algorithm) ? 1 : 0;
+  *count = has_algorithm ? 1 : 0;
   ++plans_made;
+  if ((then.bias != nullptr || then.relu) && !has_epilogues) return CUBLAS_STATUS_INVALID_VALUE;
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void* alpha,
