@@ -91,7 +91,9 @@ public:
 
   private:
     template <class V> void describe(cublasLtMatmulDescAttributes_t name, const V& value) const {
-      check(cublasLtMatmulDescSetAttribute(product.get(), name, &value, sizeof value), "matmul");
+      check(
+          cublasLtMatmulDescSetAttribute(product.get(), name, static_cast<const void*>(&value), sizeof value),
+          "matmul");
     }
   };
 
