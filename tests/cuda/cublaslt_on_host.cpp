@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// lt_products tells cuBLASLt the product that is meant. The library's functions that need a device are those of this file:
-// they do, on the host, what descriptors and layouts say. The others are the library's own.
+// lt_products tells cuBLASLt the product that is meant.
+#include "cublaslt_on_host.hpp"
 #include <tapeless/cuda/emulated.hpp>
 #include <tapeless/cuda/libs/libraries.hpp>
 
@@ -12,7 +12,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -20,115 +19,7 @@ namespace tl = tapeless;
 using namespace tapeless::cuda;
 using tapeless::matmul_extents;
 
-namespace {
-
-bool has_algorithm = true;
-int plans_made = 0, products_run = 0;
-std::uint32_t reductions = 0, least_alignment = 0;
-
-struct matrix {
-  const std::byte* data;
-  cudaDataType_t type{};
-  std::uint64_t rows = 0, columns = 0;
-  std::int64_t next = 0, next_matrix = 0;
-  std::int32_t matrices = 0;
-  matrix(const void* p, cublasLtMatrixLayout_t l) : data(static_cast<const std::byte*>(p)) {
-    const auto get = [&](cublasLtMatrixLayoutAttribute_t name, auto& value) {
-      REQUIRE(cublasLtMatrixLayoutGetAttribute(l, name, &value, sizeof value, nullptr) ==
-              CUBLAS_STATUS_SUCCESS);
-    };
-    std::uint32_t t = 0;
-    get(CUBLASLT_MATRIX_LAYOUT_TYPE, t);
-    type = static_cast<cudaDataType_t>(t);
-    get(CUBLASLT_MATRIX_LAYOUT_ROWS, rows);
-    get(CUBLASLT_MATRIX_LAYOUT_COLS, columns);
-    get(CUBLASLT_MATRIX_LAYOUT_LD, next);
-    get(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, next_matrix);
-    get(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, matrices);
-    REQUIRE(next >= static_cast<std::int64_t>(rows));
-  }
-  std::int64_t place(std::int64_t s, std::uint64_t i, std::uint64_t j) const {
-    if (i >= rows || j >= columns) FAIL("outside of a matrix");
-    return s * next_matrix + static_cast<std::int64_t>(j) * next + static_cast<std::int64_t>(i);
-  }
-  double at(std::int64_t s, std::uint64_t i, std::uint64_t j) const {
-    const std::int64_t k = place(s, i, j);
-    if (type == CUDA_R_64F) return reinterpret_cast<const double*>(data)[k];
-    if (type == CUDA_R_32F) return static_cast<double>(reinterpret_cast<const float*>(data)[k]);
-    REQUIRE(type == CUDA_R_16BF);
-    return static_cast<double>(static_cast<float>(reinterpret_cast<const tl::bf16*>(data)[k]));
-  }
-};
-
-} // namespace
-
-extern "C" {
-cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
-  static char a_library;
-  *handle = reinterpret_cast<cublasLtHandle_t>(&a_library);
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; }
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatmulPreference_t wanted,
-                                              int asked, cublasLtMatmulHeuristicResult_t found[],
-                                              int* count) {
-  const auto get = [&](cublasLtMatmulPreferenceAttributes_t name, auto& value) {
-    REQUIRE(cublasLtMatmulPreferenceGetAttribute(wanted, name, &value, sizeof value, nullptr) ==
-            CUBLAS_STATUS_SUCCESS);
-  };
-  get(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions);
-  get(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, least_alignment);
-  std::uint64_t room = 0;
-  get(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, room);
-  REQUIRE(asked == 1);
-  found[0] = {};
-  found[0].state = CUBLAS_STATUS_SUCCESS;
-  found[0].workspaceSize = room < 1000 ? 0 : 1000;
-  *count = has_algorithm ? 1 : 0;
-  ++plans_made;
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void* alpha,
-                              const void* a, cublasLtMatrixLayout_t of_a, const void* b,
-                              cublasLtMatrixLayout_t of_b, const void* beta, const void* c,
-                              cublasLtMatrixLayout_t of_c, void* d, cublasLtMatrixLayout_t of_d,
-                              const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t) {
-  const matrix x(a, of_a), y(b, of_b), z(d, of_d);
-  REQUIRE((c == d && of_c == of_d));
-  const auto transposed = [&](cublasLtMatmulDescAttributes_t name) {
-    std::int32_t o = 0;
-    REQUIRE(cublasLtMatmulDescGetAttribute(product, name, &o, sizeof o, nullptr) == CUBLAS_STATUS_SUCCESS);
-    return o == CUBLAS_OP_T;
-  };
-  const bool tx = transposed(CUBLASLT_MATMUL_DESC_TRANSA), ty = transposed(CUBLASLT_MATMUL_DESC_TRANSB);
-  const bool wide = z.type == CUDA_R_64F;
-  const auto scale = [&](const void* p) {
-    return wide ? *static_cast<const double*>(p) : static_cast<double>(*static_cast<const float*>(p));
-  };
-  REQUIRE((scale(alpha) == 1 && scale(beta) == 0));
-  REQUIRE((x.matrices == z.matrices && y.matrices == z.matrices));
-  const std::uint64_t terms = tx ? x.rows : x.columns;
-  REQUIRE((terms == (ty ? y.columns : y.rows)));
-  for (std::int32_t s = 0; s < z.matrices; ++s)
-    for (std::uint64_t j = 0; j < z.columns; ++j)
-      for (std::uint64_t i = 0; i < z.rows; ++i) {
-        double sum = 0;
-        for (std::uint64_t k = 0; k < terms; ++k)
-          sum += (tx ? x.at(s, k, i) : x.at(s, i, k)) * (ty ? y.at(s, j, k) : y.at(s, k, j));
-        const std::int64_t at = z.place(s, i, j);
-        if (wide) static_cast<double*>(d)[at] = sum;
-        else static_cast<float*>(d)[at] = static_cast<float>(sum);
-      }
-  ++products_run;
-  return CUBLAS_STATUS_SUCCESS;
-}
-cudaError_t cudaMemsetAsync(void* p, int value, size_t n, cudaStream_t) {
-  std::memset(p, value, n);
-  return cudaSuccess;
-}
-}
+using namespace cublaslt_on_host;
 
 namespace {
 
@@ -273,4 +164,114 @@ TEST_CASE("libraries: plans at bind, then products; those of integers are the ke
   CHECK(c == std::vector<float>(20, 54.0f));
   CHECK(j == std::vector<std::int32_t>(20, 36));
   CHECK((products_run == 1 && by_kernels == 1));
+}
+
+// ---- Products with a bias, a relu, or both behind them
+namespace {
+
+// Ahead of 12.8.4 a bias is left out where m or n is 1. A batch that shares B is one product.
+static_assert(lt_adds_bias({.m = 2, .n = 2}, 120803) && !lt_adds_bias({.m = 1, .n = 2}, 120803) &&
+              !lt_adds_bias({.m = 2, .n = 1}, 120803) && lt_adds_bias({.m = 1, .n = 1}, 120804));
+static_assert(lt_adds_bias({.batch = 3, .m = 1, .n = 2, .b_batched = false}, 120803) &&
+              !lt_adds_bias({.batch = 3, .m = 1, .n = 2}, 120803));
+
+template <class T, class X>
+double difference_behind(lt_products& products, const matmul_extents& e, bool has_bias, bool relu) {
+  const auto a = operand<X>((e.a_batched ? e.batch : 1) * e.m * e.k, 1),
+             b = operand<X>((e.b_batched ? e.batch : 1) * e.k * e.n, 2);
+  const auto bias = operand<T>(e.n, 3);
+  std::vector<T> c(static_cast<std::size_t>(e.batch * e.m * e.n), T(3)), expected = c;
+  std::vector<char> scratch(products.prepare<T, X>(e, has_bias, relu).value());
+  REQUIRE(products.run<T, X>(e, a.data(), b.data(), c.data(), {scratch.data(), scratch.size()}, nullptr,
+                             has_bias ? bias.data() : nullptr, relu));
+  emulated_device{}.matmul<T, X>(e, a.data(), b.data(), expected.data());
+  double most = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    double y = static_cast<double>(expected[i]) + (has_bias ? static_cast<double>(bias[i % bias.size()]) : 0);
+    if (relu && y < 0) y = 0;
+    most = std::fmax(most, std::abs(static_cast<double>(c[i]) - y));
+  }
+  return most;
+}
+
+} // namespace
+TEST_CASE("cuBLASLt is told the bias of the columns and the relu") {
+  lt_products products({.fused_relu = true});
+  epilogues_run = 0;
+  int cases = 0;
+  for (const int transposed : {0, 1, 2, 3})
+    for (const int batched : {0, 1, 2, 3})
+      for (const int behind : {1, 2, 3})
+        for (const std::int64_t m : {1, 4}) {
+          const matmul_extents e{.batch = batched == 0 ? 1 : 3,
+                                 .m = m,
+                                 .n = 5,
+                                 .k = 9,
+                                 .ta = (transposed & 1) != 0,
+                                 .tb = (transposed & 2) != 0,
+                                 .a_batched = (batched & 1) != 0,
+                                 .b_batched = (batched & 2) != 0};
+          const bool bias = (behind & 1) != 0, relu = (behind & 2) != 0;
+          CHECK(difference_behind<float, float>(products, e, bias, relu) <= 1e-5);
+          CHECK(difference_behind<double, double>(products, e, bias, relu) <= 1e-14);
+          CHECK(difference_behind<float, tl::bf16>(products, e, bias, relu) <= 1e-5);
+          cases += 3;
+        }
+  CHECK(epilogues_run == cases);
+}
+TEST_CASE("cuBLASLt: a product of no terms has no bias; no relu that is not asked for") {
+  lt_products products;
+  std::vector<float> a(8, 1.0f), b(8, 1.0f), c(4, 3.0f), bias(2, 1.0f);
+  const matmul_extents e{.m = 2, .n = 2, .k = 2}, no_terms{.m = 2, .n = 2, .k = 0};
+  products_run = 0;
+  const auto run = [&](const matmul_extents& of, const float* with, bool relu) {
+    return products.run<float, float>(of, a.data(), b.data(), c.data(), {}, nullptr, with, relu);
+  };
+  CHECK(products.prepare<float, float>(no_terms, true) == 0u);
+  CHECK_FALSE(run(no_terms, bias.data(), false));
+  CHECK_FALSE(products.prepare<float, float>(e, false, true));
+  CHECK_FALSE(products.prepare<float, float>(e, true, true));
+  CHECK_FALSE(run(e, nullptr, true));
+  CHECK_FALSE(run(e, bias.data(), true));
+  CHECK((products_run == 0 && c == std::vector<float>(4, 3.0f)));
+  CHECK(run(no_terms, nullptr, true)); // the relu of zeros
+  CHECK(c == std::vector<float>(4, 0.0f));
+  CHECK(run(e, bias.data(), false));
+  CHECK((products_run == 1 && c == std::vector<float>(4, 3.0f)));
+}
+TEST_CASE("cuBLASLt: plans are kept by what is behind the product, and how the bias is aligned") {
+  lt_products products({.fused_relu = true});
+  const matmul_extents e{.m = 4, .n = 5, .k = 9};
+  alignas(256) static float a[64], b[64], c[64], bias[64];
+  for (const bool relu : {false, true})
+    for (const bool has : {false, true}) products.prepare<float, float>(e, has, relu);
+  plans_made = 0;
+  const auto run = [&](const float* with, bool relu) {
+    std::vector<char> scratch(1000);
+    CHECK(products.run<float, float>(e, a, b, c, {scratch.data(), 1000}, nullptr, with, relu));
+    return plans_made;
+  };
+  bias[0] = 1;
+  bias[1] = -2;
+  CHECK(run(nullptr, false) == 0);
+  CHECK((run(bias, false) == 0 && c[0] == 1 && c[1] == -2));
+  CHECK((run(bias, true) == 0 && c[0] == 1 && c[1] == 0));
+  CHECK((run(nullptr, true) == 0 && c[0] == 0));
+  CHECK((run(bias + 1, false) == 1 && c[0] == -2)); // less aligned
+  CHECK(least_alignment_of_bias == 4);
+  CHECK((run(bias + 3, false) == 1 && c[0] == 0));
+  CHECK((run(bias, false) == 1 && c[0] == 1));
+}
+TEST_CASE("cuBLASLt: where it has no algorithm for an epilogue, nothing is run, and it is asked once") {
+  lt_products products;
+  has_epilogues = false;
+  plans_made = products_run = 0;
+  const matmul_extents e{.m = 4, .n = 5, .k = 9};
+  alignas(64) float x[64]{};
+  for (int k = 0; k < 2; ++k) {
+    CHECK_FALSE(products.prepare<float, float>(e, true));
+    CHECK_FALSE(products.run<float, float>(e, x, x, x, {}, nullptr, x));
+  }
+  CHECK((plans_made == 1 && products_run == 0));
+  has_epilogues = true;
 }

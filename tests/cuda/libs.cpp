@@ -21,6 +21,8 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -342,6 +344,28 @@ template <class T, class X> void check_product(lt_products& products, const matm
   emulated_device{}.matmul<T, X>(e, a.data(), b.data(), c.data());
   check_close(on_c.values(), c, e.k);
 }
+// With a bias, a relu, or both, where the library has that. The relu of a NaN may be 0.
+template <class T, class X> int check_product_behind(lt_products& products, const matmul_extents& e,
+                                                     bool has_bias, bool relu) {
+  const std::optional<std::size_t> bytes = products.prepare<T, X>(e, has_bias, relu);
+  if (!bytes) return 0;
+  const auto a = random_operand<X>((e.a_batched ? e.batch : 1) * e.m * e.k, 1),
+             b = random_operand<X>((e.b_batched ? e.batch : 1) * e.k * e.n, 2);
+  const auto bias = random_operand<T>(e.n, 3);
+  std::vector<T> c(static_cast<std::size_t>(e.batch * e.m * e.n), T(3));
+  const device_values<X> on_a(a), on_b(b);
+  const device_values<T> on_c(c), on_bias(bias);
+  const device_values<char> scratch{std::vector<char>(*bytes)};
+  REQUIRE(products.run<T, X>(e, on_a.data(), on_b.data(), on_c.data(), {scratch.data(), *bytes}, nullptr,
+                             has_bias ? on_bias.data() : nullptr, relu));
+  emulated_device{}.matmul<T, X>(e, a.data(), b.data(), c.data());
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    if (has_bias) c[i] += bias[i % bias.size()];
+    if (relu && c[i] < 0) c[i] = 0;
+  }
+  check_close(on_c.values(), c, e.k + 1);
+  return 1;
+}
 
 } // namespace
 
@@ -363,6 +387,46 @@ TEST_CASE("on a device: cuBLASLt's products are those of the kernel") {
         check_product<double, double>(products, e);
         check_product<float, tl::bf16>(products, e);
       }
+}
+TEST_CASE("on a device: a bias and a relu behind cuBLASLt's products") {
+  if (!has_device()) return;
+  lt_products products({.fused_relu = true});
+  int cases = 0;
+  for (const int transposed : {0, 1, 2, 3})
+    for (const int batched : {0, 1, 2, 3})
+      for (const int behind : {1, 2, 3})
+        for (const std::int64_t m : {1, 17})
+          for (const std::int64_t n : {1, 20}) {
+            const matmul_extents e{.batch = batched == 0 ? 1 : 3,
+                                   .m = m,
+                                   .n = n,
+                                   .k = 33,
+                                   .ta = (transposed & 1) != 0,
+                                   .tb = (transposed & 2) != 0,
+                                   .a_batched = (batched & 1) != 0,
+                                   .b_batched = (batched & 2) != 0};
+            const bool bias = (behind & 1) != 0, relu = (behind & 2) != 0;
+            cases += check_product_behind<float, float>(products, e, bias, relu);
+            cases += check_product_behind<double, double>(products, e, bias, relu);
+            cases += check_product_behind<float, tl::bf16>(products, e, bias, relu);
+          }
+  MESSAGE(cases, " of 576 have a plan");
+  CHECK(cases > 0);
+}
+TEST_CASE("on a device: the relu of a NaN in cuBLASLt's product") {
+  if (!has_device()) return;
+  lt_products products({.fused_relu = true});
+  const matmul_extents e{.m = 16, .n = 16, .k = 16};
+  const std::optional<std::size_t> bytes = products.prepare<float, float>(e, false, true);
+  if (!bytes) return;
+  const device_values<float> a(std::vector<float>(256, std::numeric_limits<float>::quiet_NaN())),
+      c(std::vector<float>(256, 3.0f));
+  const device_values<char> scratch{std::vector<char>(*bytes)};
+  REQUIRE(products.run<float, float>(e, a.data(), a.data(), c.data(), {scratch.data(), *bytes}, nullptr,
+                                     nullptr, true));
+  const float of_nan = c.values()[0];
+  MESSAGE("relu(NaN) is ", of_nan);
+  CHECK((of_nan == 0 || std::isnan(of_nan)));
 }
 #if TAPELESS_CUDNN
 namespace {

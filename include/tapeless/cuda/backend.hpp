@@ -16,6 +16,7 @@
 #include "base/block.hpp"
 #include "cost_model.hpp"
 #include "exec/counted.hpp"
+#include "exec/epilogue.hpp"
 #include "exec/frame.hpp"
 #include "exec/kernels.hpp"
 #include "exec/launch.hpp"
@@ -94,7 +95,10 @@ private:
         counted_rows_come_first<keeps_counted_rows_first<P>()>,
         "tapeless: cuda: the rows of a selection that is counted, as where<'k'>, are rows of a first axis: do not "
         "flip or transpose them, select among them or take their argmax; or select a static number, top_k<64>");
-    if constexpr (s.fused) loop_step<P, I>::run(device, f);
+    if constexpr (epilogue_of<P>(I - 1).is_epilogue) {
+    } // the step before it has run it
+    else if constexpr (s.fused)
+      loop_step<P, I>::run(device, f);
     else {
       // The first operand of a sparse op is a pattern.
       constexpr dtype type = !is_sparse(s.o) ? P.slot_[s.slot0].t : s.wide ? dtype::f64 : dtype::f32;
@@ -102,11 +106,14 @@ private:
       constexpr int counts =
           s.o == detail::op::select ? counted_name<P>(P.slot_[s.slot0 + s.loads].s.d[0]) : -1;
       index_t* const count = counts < 0 ? nullptr : f.count + counts;
+      if constexpr (epilogue_of<P>(I).is_epilogue)
+        if (product_with_loop<P, I>::template run<T>(device, f)) return;
       kernel_for<s.o>::launch(
           device,
           kernel_call<T>{
               {P.step_[I], f.slot + s.slot0}, f.context->names, f.shared, count, counted_rows_of<P, I>(f)});
       if constexpr (counts >= 0) device.tell(count, f.context->names, P.count[counts].name);
+      if constexpr (epilogue_of<P>(I).is_epilogue) loop_step<P, I + 1>::run(device, f);
     }
   }
   // Rows that are not there are 0 in what a step writes. The others keep zeros as zeros.

@@ -208,6 +208,18 @@ public:
 #endif
     cuda::multiply(*this, e, a, b, c);
   }
+  // c = relu(product + bias), the relu and the bias where they are asked for.   @return is it done?
+  template <class T, class X>
+  bool matmul([[maybe_unused]] const matmul_extents& e, [[maybe_unused]] const X* a,
+              [[maybe_unused]] const X* b, [[maybe_unused]] T* c, [[maybe_unused]] const T* bias,
+              [[maybe_unused]] bool relu) const {
+#if !defined(TAPELESS_CUDA_EMULATED)
+    const on_device here(s_->ordinal);
+    if (!lists()) return s_->has.template multiply<T, X>(e, a, b, c, s_->room(), s_->stream, bias, relu);
+    s_->has.template plan_product<T, X>(e, bias != nullptr, relu);
+#endif
+    return false;
+  }
   template <conv_pass Pass, class T, class X>
   void conv(const conv_extents& e, const X* first, const X* second, T* result) const {
 #if !defined(TAPELESS_CUDA_EMULATED)

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 //
 // The libraries of a device. Each is begun when a program first needs it.
-//   libraries.plan_product<T, X>(e);  libraries.plan_convolution<X>(pass, e);      at bind, for each step
+//   libraries.plan_product<T, X>(e, has_bias, relu);                               at bind, for each step
+//   libraries.plan_convolution<X>(pass, e);                                        likewise
 //   workspace scratch = ...;                                                       of libraries.need() bytes, for all of them
-//   libraries.multiply<T, X>(e, a, b, c, scratch, stream)                          false: nothing is done, a kernel has to
+//   libraries.multiply<T, X>(e, a, b, c, scratch, stream, bias, relu)              false: nothing is done, a kernel has to
 //   libraries.convolve<Pass>(device, e, first, second, result, scratch, stream)    likewise
 // After the plans are made these do not wait. One object serves one thread at a time.
 #pragma once
@@ -37,8 +38,10 @@ public:
   explicit libraries(const options& may = {}) : may_(may) {}
   std::size_t need() const { return need_; }
 
-  template <class T, class X> void plan_product(const matmul_extents& e) {
-    if constexpr (lt_multiplies<X>) need_ = std::max(need_, products().prepare<T, X>(e).value_or(0));
+  template <class T, class X>
+  void plan_product(const matmul_extents& e, bool has_bias = false, bool relu = false) {
+    if constexpr (lt_multiplies<X>)
+      need_ = std::max(need_, products().prepare<T, X>(e, has_bias, relu).value_or(0));
   }
   template <class X> void plan_convolution([[maybe_unused]] conv_pass pass,
                                            [[maybe_unused]] const conv_extents& e) {
@@ -46,9 +49,10 @@ public:
     need_ = std::max(need_, convolutions().prepare<X>(pass, e).value_or(0));
 #endif
   }
-  template <class T, class X> bool multiply(const matmul_extents& e, const X* a, const X* b, T* c,
-                                            const workspace& scratch, cudaStream_t stream) {
-    if constexpr (lt_multiplies<X>) return products().run<T, X>(e, a, b, c, scratch, stream);
+  template <class T, class X>
+  bool multiply(const matmul_extents& e, const X* a, const X* b, T* c, const workspace& scratch,
+                cudaStream_t stream, const T* bias = nullptr, bool relu = false) {
+    if constexpr (lt_multiplies<X>) return products().run<T, X>(e, a, b, c, scratch, stream, bias, relu);
     else return false;
   }
   template <conv_pass Pass, class T, class X, class Device>

@@ -10,6 +10,8 @@ namespace tapeless::cuda {
 struct options {
   // Products and convolutions of float: operands are rounded to 10 bits of significand, for tensor cores.
   bool tf32 = false;
+  // A relu behind a product is a part of it. The library's relu makes 0 of a NaN.
+  bool fused_relu = false;
   // Convolutions: sums in any order, so that the bits differ from run to run.
   bool nondeterministic = false;
   // Convolutions: at bind the device times some plans, and the fastest is taken. Another run may take another one.
