@@ -221,19 +221,23 @@ function(tapeless_slow_program name)  # tapeless_slow_program(name source... [FL
   set(slow_programs ${slow_programs} ${target} PARENT_SCOPE)
 endfunction()
 
-# Random programs against the reference and against tl::plain, half of them each day: block b checks programs 16 b to 16 b + 15
+# Random programs, half of them each day. Block b checks programs 16 b to 16 b + 15 against the reference and against tl::plain;
+# swept_programs checks those of what sweeps exist for against tl::plain.
 set(TAPELESS_RANDOM_BLOCKS 4 CACHE STRING "Blocks of 16 random programs, at least 1")
 math(EXPR last_block "${TAPELESS_RANDOM_BLOCKS} - 1")
-set(blocks)
+set(random_programs swept_programs) # it takes twice as long
 foreach(block RANGE ${last_block})
-  list(APPEND blocks ${block})
+  list(APPEND random_programs random_programs.${block})
 endforeach()
-tapeless_turn(blocks 2)
-foreach(block IN LISTS blocks)
-  tapeless_slow_program(random_programs.${block} laws/full/random_programs.cpp FLAGS -DTAPELESS_BLOCK=${block})
+tapeless_turn(random_programs 2)
+foreach(name IN LISTS random_programs)
+  if(name STREQUAL swept_programs)
+    tapeless_slow_program(swept_programs laws/full/swept_programs.cpp)
+  else()
+    string(REGEX MATCH "[0-9]+$" block ${name})
+    tapeless_slow_program(${name} laws/full/random_programs.cpp FLAGS -DTAPELESS_BLOCK=${block})
+  endif()
 endforeach()
-# Random programs of what sweeps exist for, against tl::plain
-tapeless_slow_program(swept_programs laws/full/swept_programs.cpp)
 # Laws of ops that sweeps take, one each day, with every program bound with tl::plain: unswept against the reference
 set(plain_laws layer_norm select shape)
 tapeless_turn(plain_laws 3)
@@ -372,3 +376,4 @@ foreach(name IN ITEMS tidy avx512_debug swept_programs)
 endforeach()
 
 include(package/tests.cmake)
+tapeless_take_turns(bench_against package.conan)
