@@ -1,14 +1,38 @@
 # The slow checks, each one test with the label full: `cmake --workflow --preset full`.
 # A leg is this project, configured anew in a folder of its own with another compiler, other flags or another
 # xsimd. It builds the unit tests of a few folders and runs them.
+# What seldom finds a fault alone takes turns by the day of the year: tapeless_turn says how many days all of it takes.
 
 find_program(TAPELESS_CLANG16 clang++-16 REQUIRED)
 find_program(TAPELESS_CLANG19 clang++-19 REQUIRED)
 find_program(TAPELESS_CLANG_FORMAT clang-format-19 REQUIRED)
 find_program(TAPELESS_CLANG_TIDY clang-tidy-19 REQUIRED)
 
+set(TAPELESS_DAY "" CACHE STRING "Day of the year, say 001, whose turns are run; empty: today; all: every turn")
+set(day "${TAPELESS_DAY}")
+if(day STREQUAL "")
+  string(TIMESTAMP day "%j" UTC)
+endif()
+# tapeless_turn(variable days): leaves of the list what the day runs; so many days run all of it.
+function(tapeless_turn variable days)
+  if(day STREQUAL "all")
+    return()
+  endif()
+  list(LENGTH ${variable} length)
+  math(EXPR first "(1${day} % ${days}) * ${length} / ${days}")
+  math(EXPR count "(1${day} % ${days} + 1) * ${length} / ${days} - ${first}")
+  list(SUBLIST ${variable} ${first} ${count} ${variable})
+  set(${variable} ${${variable}} PARENT_SCOPE)
+endfunction()
+
 # Folders that a leg does not name are not built.
-set(TAPELESS_ASAN_FOLDERS core,cpu,cuda,ops,run,io CACHE STRING "Test folders of the sanitizer leg")
+set(asan_folders core,cpu,cuda,io ops,run) # the halves take as long
+tapeless_turn(asan_folders 2)
+list(JOIN asan_folders "," asan_folders)
+set(TAPELESS_ASAN_FOLDERS "" CACHE STRING "Test folders of the sanitizer leg; empty: those of the day")
+if(TAPELESS_ASAN_FOLDERS)
+  set(asan_folders "${TAPELESS_ASAN_FOLDERS}")
+endif()
 set(TAPELESS_CLANG16_FOLDERS core,expr,trace,adjoint,plan,run,io,interop,optim CACHE STRING "Test folders of the leg with clang 16")
 set(TAPELESS_CLANG19_FOLDERS expr,trace,adjoint,plan,cpu,interop,optim CACHE STRING "Test folders of the leg with clang 19, beside those of the sanitizers")
 set(TAPELESS_XSIMD14_FOLDERS cpu CACHE STRING "Test folders of the leg with xsimd 14")
@@ -38,7 +62,22 @@ function(tapeless_leg name)
     --build-options -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${leg_COMPILER}"
                     "-DCMAKE_CXX_FLAGS=${leg_FLAGS}" -DTAPELESS_BUILD_EXAMPLES=OFF
                     -DTAPELESS_TEST_FOLDERS=${leg_FOLDERS} ${leg_OPTIONS}
-    --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure --no-tests=error -L ^unit$)
+    --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure --no-tests=error --parallel 2 -L ^unit$)
+endfunction()
+
+# tapeless_take_turns(group...): names joined by commas. A group has the label full on its own day only; by its name a test runs
+# on any day.
+function(tapeless_take_turns)
+  set(today ${ARGN})
+  list(LENGTH today days)
+  tapeless_turn(today ${days})
+  foreach(group IN LISTS ARGN)
+    if(NOT group IN_LIST today)
+      string(REPLACE "," ";" names "${group}")
+      list(TRANSFORM names PREPEND full.)
+      set_tests_properties(${names} PROPERTIES LABELS full_on_another_day)
+    endif()
+  endforeach()
 endfunction()
 
 # For their time, legs leave out what takes minutes to compile: how plans use kernels, which masks and rows the planner takes, ops
@@ -72,8 +111,10 @@ set(quick_release -DCMAKE_CXX_FLAGS_RELEASE=-O1)
 
 # Clang's sanitizers: GCC takes more than twice as long to compile the kernels with its own. Not looked for: what traps
 # by itself (null), what cannot be in this code (vptr), and conversions of floats, for xsimd converts lanes that it drops.
-tapeless_leg(asan FOLDERS "${TAPELESS_ASAN_FOLDERS}" COMPILER "${TAPELESS_CLANG19}"
-  FLAGS "${common_machine} -DTAPELESS_TEST_FLOAT_ONLY -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
+set(sanitizers "-fsanitize=address,undefined -fno-sanitize=null,object-size,vptr,float-cast-overflow")
+string(APPEND sanitizers " -fno-sanitize-recover=all -fno-omit-frame-pointer -g1")
+tapeless_leg(asan FOLDERS "${asan_folders}" COMPILER "${TAPELESS_CLANG19}"
+  FLAGS "${common_machine} -DTAPELESS_TEST_FLOAT_ONLY ${sanitizers}"
   OPTIONS ${quick_release} -DTAPELESS_OPENMP=OFF -DTAPELESS_CUDA=OFF # libomp and cuDNN keep what they allocate
           "-DTAPELESS_TEST_WITHOUT=${TAPELESS_ASAN_WITHOUT}")
 tapeless_leg(clang16 FOLDERS "${TAPELESS_CLANG16_FOLDERS}" COMPILER "${TAPELESS_CLANG16}"
@@ -87,9 +128,7 @@ tapeless_leg(xsimd14 FOLDERS "${TAPELESS_XSIMD14_FOLDERS}" FLAGS -march=native
   OPTIONS "-DTAPELESS_XSIMD_INCLUDE_DIR=${CMAKE_BINARY_DIR}/xsimd14_headers" ${quick_release}
           "-DTAPELESS_TEST_WITHOUT=${xsimd14_without}"
   WRAPPER Python3::Interpreter "${PROJECT_SOURCE_DIR}/.ci/with_xsimd14" "${CMAKE_BINARY_DIR}/xsimd14_headers")
-if(TEST full.xsimd14)
-  set_tests_properties(full.xsimd14 PROPERTIES SKIP_RETURN_CODE 77)
-endif()
+set_tests_properties(full.xsimd14 PROPERTIES SKIP_RETURN_CODE 77)
 
 # A sentence of ours is the first line of every compiler; the families where they differed, and what f itself may be
 list(FILTER misuses INCLUDE REGEX "/(bind|compiler|cuda|custom|global|jit|load|member|run|select|sparse|top|vjp)[^/]*$")
@@ -97,6 +136,8 @@ tapeless_fail_test(full.fail.clang19 full --compiler "${TAPELESS_CLANG19}" --mis
 tapeless_fail_test(full.fail.clang19.self_test full --compiler "${TAPELESS_CLANG19}" --self-test)
 tapeless_fail_test(full.fail.clang16 full --compiler "${TAPELESS_CLANG16}" --misuses-only ${misuses})
 tapeless_fail_test(full.fail.clang16.self_test full --compiler "${TAPELESS_CLANG16}" --self-test)
+tapeless_take_turns(clang16,fail.clang16 clang19,fail.clang19)
+tapeless_take_turns(sse2 xsimd14)
 
 # Each header compiles by itself and includes what it uses, on each machine that it has code for
 set(machines --flag=-march=native)
@@ -144,8 +185,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     "${CMAKE_CURRENT_SOURCE_DIR}/cpu/math.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/cpu/simd.cpp")
 endif()
 
-# Compile budgets
+# Compile budgets: of those whose instantiations are counted each day, half of the others
 file(GLOB budgets CONFIGURE_DEPENDS compile/*.cpp)
+set(counted_budgets ${budgets})
+list(FILTER counted_budgets INCLUDE REGEX "/(small_gradient|residual_20)\\.cpp$")
+list(REMOVE_ITEM budgets ${counted_budgets})
+tapeless_turn(budgets 2)
+list(PREPEND budgets ${counted_budgets})
 set(run_budgets Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/compile/run.py"
     --compiler "${CMAKE_CXX_COMPILER}" --counting-compiler "${TAPELESS_CLANG19}")
 tapeless_full_test(compile.self_test ${run_budgets} --self-test)
@@ -175,25 +221,31 @@ function(tapeless_slow_program name)  # tapeless_slow_program(name source... [FL
   set(slow_programs ${slow_programs} ${target} PARENT_SCOPE)
 endfunction()
 
-# Random programs against the reference and against tl::plain: block b checks programs 16 b to 16 b + 15
+# Random programs, half of them each day. Block b checks programs 16 b to 16 b + 15 against the reference and against tl::plain;
+# swept_programs checks those of what sweeps exist for against tl::plain.
 set(TAPELESS_RANDOM_BLOCKS 4 CACHE STRING "Blocks of 16 random programs, at least 1")
 math(EXPR last_block "${TAPELESS_RANDOM_BLOCKS} - 1")
+set(random_programs swept_programs) # it takes twice as long
 foreach(block RANGE ${last_block})
-  tapeless_slow_program(random_programs.${block} laws/full/random_programs.cpp FLAGS -DTAPELESS_BLOCK=${block})
+  list(APPEND random_programs random_programs.${block})
 endforeach()
-# Random programs of what sweeps exist for, against tl::plain
-tapeless_slow_program(swept_programs laws/full/swept_programs.cpp)
-# Laws of ops that sweeps take, with every program bound with tl::plain: unswept against the reference
-foreach(law IN ITEMS layer_norm select shape)
+tapeless_turn(random_programs 2)
+foreach(name IN LISTS random_programs)
+  if(name STREQUAL swept_programs)
+    tapeless_slow_program(swept_programs laws/full/swept_programs.cpp)
+  else()
+    string(REGEX MATCH "[0-9]+$" block ${name})
+    tapeless_slow_program(${name} laws/full/random_programs.cpp FLAGS -DTAPELESS_BLOCK=${block})
+  endif()
+endforeach()
+# Laws of ops that sweeps take, one each day, with every program bound with tl::plain: unswept against the reference
+set(plain_laws layer_norm select shape)
+tapeless_turn(plain_laws 3)
+foreach(law IN LISTS plain_laws)
   tapeless_slow_program(plain.${law} laws/${law}.cpp laws/laws.cpp FLAGS -include
     "${CMAKE_CURRENT_SOURCE_DIR}/support/plain_backend.hpp")
 endforeach()
-# Laws on the emulated device, four each day. They note the kernels that they launch.
-set(emulated_laws conv conv_nd conv_transpose sparse  elementwise functions pool sparse_dense  index matmul select sparse_forms
-    cumsum reduce shape sparse_named)
-string(TIMESTAMP day "%j" UTC)
-math(EXPR first "4 * (1${day} % 4)")
-list(SUBLIST emulated_laws ${first} 4 emulated_laws)
+# Those that run on the emulated device note the kernels that they launch.
 set(kernel_names "${CMAKE_BINARY_DIR}/kernel_names")
 tapeless_full_test(kernels.fresh "${CMAKE_COMMAND}" -E rm -rf "${kernel_names}")
 tapeless_full_test(kernels.folder "${CMAKE_COMMAND}" -E make_directory "${kernel_names}")
@@ -204,35 +256,38 @@ function(tapeless_notes_kernels name)  # tapeless_notes_kernels(name variable...
   set_tests_properties(full.${name} PROPERTIES FIXTURES_REQUIRED "slow_programs;kernel_names_folder" FIXTURES_SETUP kernel_names
     ENVIRONMENT "TAPELESS_KERNEL_NAMES=${kernel_names}/${name};${ARGN}")
 endfunction()
-foreach(law IN LISTS emulated_laws)
-  tapeless_slow_program(emulated.${law} laws/${law}.cpp laws/laws.cpp FLAGS -include
-    "${CMAKE_CURRENT_SOURCE_DIR}/support/emulated_backend.hpp")
-  tapeless_notes_kernels(emulated.${law})
-  list(APPEND files_of_laws "${kernel_names}/emulated.${law}")
-endforeach()
-# A law of the day once more with the threads of a block in other orders
-list(GET emulated_laws 2 law)
+# Laws on that device, four each day, by the sanitizers: a kernel that reads or writes beyond its operands is ended
+set(emulated_laws conv conv_nd conv_transpose sparse  elementwise functions pool sparse_dense  index matmul select sparse_forms
+    cumsum reduce shape sparse_named)
+tapeless_turn(emulated_laws 4)
+list(TRANSFORM emulated_laws PREPEND laws/)
+file(GLOB not_emulated CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" laws/*.cpp cuda/*.cpp)
+list(TRANSFORM not_emulated REPLACE "\\.cpp$" "")
+list(REMOVE_ITEM not_emulated cuda/planted ${emulated_laws})
+list(JOIN not_emulated "," not_emulated)
+tapeless_leg(emulated FOLDERS laws,cuda COMPILER "${TAPELESS_CLANG19}" FLAGS "${common_machine} ${sanitizers}"
+  OPTIONS ${quick_release} -DTAPELESS_OPENMP=OFF -DTAPELESS_CUDA=OFF -DTAPELESS_TEST_BACKEND=emulated
+          "-DTAPELESS_TEST_WITHOUT=${not_emulated}")
+tapeless_notes_kernels(emulated)
+list(APPEND files_of_laws "${kernel_names}/emulated")
+set_tests_properties(full.emulated PROPERTIES FIXTURES_REQUIRED kernel_names_folder FIXTURES_SETUP "kernel_names;emulated")
+# Once more with the threads of a block in other orders
 foreach(order IN ITEMS 1 2)
-  tapeless_full_test(emulated.${law}.order_${order} full_emulated_${law})
-  set_tests_properties(full.emulated.${law}.order_${order} PROPERTIES FIXTURES_REQUIRED slow_programs
+  tapeless_full_test(emulated.order_${order} "${CMAKE_CTEST_COMMAND}" --test-dir "${CMAKE_BINARY_DIR}/emulated"
+    --output-on-failure --no-tests=error --parallel 2 -R "^laws\\.")
+  set_tests_properties(full.emulated.order_${order} PROPERTIES FIXTURES_REQUIRED emulated
     ENVIRONMENT TAPELESS_THREAD_ORDER=${order})
 endforeach()
-# A kernel that writes beyond its operand is ended
-set(sanitized -fsanitize=address,undefined -fno-sanitize-recover=all -g1)
-add_executable(full_planted EXCLUDE_FROM_ALL cuda/planted.cpp main.cpp)
-target_link_libraries(full_planted PRIVATE tapeless::tapeless doctest::doctest)
-target_include_directories(full_planted PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-target_compile_options(full_planted PRIVATE ${sanitized})
-target_link_options(full_planted PRIVATE ${sanitized})
-list(APPEND slow_programs full_planted)
-tapeless_full_test(planted full_planted)
-set_tests_properties(full.planted PROPERTIES FIXTURES_REQUIRED slow_programs ENVIRONMENT TAPELESS_BEYOND=1
-  PASS_REGULAR_EXPRESSION "heap-buffer-overflow")
+# Planted kernels that read and write beyond their operands are ended
+foreach(planted IN ITEMS READ WRITE)
+  tapeless_full_test(planted.${planted} "${CMAKE_BINARY_DIR}/emulated/tests/test_cuda_planted")
+  set_tests_properties(full.planted.${planted} PROPERTIES FIXTURES_REQUIRED emulated ENVIRONMENT TAPELESS_BEYOND=${planted}
+    PASS_REGULAR_EXPRESSION "heap-buffer-overflow[^\n]*\n${planted} of size 4")
+endforeach()
 # Examples print the same there; two each day
 set(emulated_examples
     01_gradient 03_custom_op  04_hessian_vector_product 06_loop_over_layers  07_two_threads 08_layers_of_different_extents)
-math(EXPR first "2 * (1${day} % 3)")
-list(SUBLIST emulated_examples ${first} 2 emulated_examples)
+tapeless_turn(emulated_examples 3)
 set(examples "${PROJECT_SOURCE_DIR}/examples")
 foreach(example IN LISTS emulated_examples)
   add_executable(full_example_${example} EXCLUDE_FROM_ALL "${examples}/${example}.cpp")
@@ -258,10 +313,9 @@ add_executable(full_compile_kernels EXCLUDE_FROM_ALL cuda/full/compile_kernels.c
 target_link_libraries(full_compile_kernels PRIVATE tapeless::tapeless ${CMAKE_DL_LIBS})
 target_include_directories(full_compile_kernels PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
 list(APPEND slow_programs full_compile_kernels)
-math(EXPR first "1${day} % 2")
-set(other_device sm_80 sm_120)
-list(GET other_device ${first} other_device)
-foreach(device IN ITEMS sm_90 ${other_device})
+set(other_devices sm_80 sm_120)
+tapeless_turn(other_devices 2)
+foreach(device IN ITEMS sm_90 ${other_devices})
   tapeless_full_test(kernels.laws.${device} full_compile_kernels ${device} 0 ${files_of_laws}) # and of examples
   tapeless_full_test(kernels.workloads.${device} full_compile_kernels ${device} 64 "${kernel_names}/workload_kernels")
   set_tests_properties(full.kernels.laws.${device} full.kernels.workloads.${device} PROPERTIES
@@ -322,3 +376,4 @@ foreach(name IN ITEMS tidy avx512_debug swept_programs)
 endforeach()
 
 include(package/tests.cmake)
+tapeless_take_turns(bench_against package.conan)

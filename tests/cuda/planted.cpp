@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Faults of kernels that the emulated device finds: a kernel whose threads need an order, and one that writes beyond its
-// operand. Where TAPELESS_BEYOND is set it runs the second: a sanitizer has to end it.
+// Faults of kernels that the emulated device finds: a kernel whose threads need an order, and those that read or write beyond
+// their operand. Where TAPELESS_BEYOND is READ or WRITE it runs one of the latter: a sanitizer has to end it.
 #include <tapeless/cuda/base/block.hpp>
 #include <tapeless/cuda/emulated.hpp>
 
@@ -44,6 +44,14 @@ struct lanes_without_a_barrier {
         [this](count_t i, const nothing& r) { y[i] = r.x[0]; });
   }
 };
+struct copies {
+  const float* x;
+  float* y;
+  count_t n;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(n, [this](count_t i) { y[i] = x[i]; });
+  }
+};
 struct doubles {
   float* x;
   count_t n;
@@ -63,13 +71,15 @@ template <class Run> std::size_t versions(Run run) {
   cuda::emulated_device::order = cuda::thread_order::ascending;
   return all.size();
 }
-// n: one more than there are
-void beyond(count_t n) {
-  std::vector<float> x(n - 1, 1.0f);
-  cuda::emulated_device{}.launch(doubles{x.data(), n}, n);
+// One element more is read than there are, or written.
+void beyond(bool read) {
+  const count_t n = 100;
+  const std::vector<float> x(read ? n - 1 : n, 1.0f);
+  std::vector<float> y(read ? n : n - 1);
+  cuda::emulated_device{}.launch(copies{x.data(), y.data(), n}, n);
 }
 const bool runs_beyond = [] {
-  if (std::getenv("TAPELESS_BEYOND") != nullptr) beyond(100);
+  if (const char* const how = std::getenv("TAPELESS_BEYOND")) beyond(std::string(how) == "READ");
   return true;
 }();
 
