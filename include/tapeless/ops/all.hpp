@@ -29,6 +29,7 @@
 #include "spgemm.hpp"
 #include "spmm.hpp"
 #include "unfold.hpp"
+#include "vector_norm.hpp"
 // IWYU pragma: end_exports
 
 namespace tapeless::detail {

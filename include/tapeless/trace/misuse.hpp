@@ -23,6 +23,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: elementwise op(a, b): the operands belong to one trace") \
   rule("tapeless: a tensor has at most 2^39 elements and four named extents, intermediate results too") \
   rule("tapeless: a named extent is that of an argument") \
+  rule("tapeless: norm<axes...>(a, p): p is above 0") \
   rule("tapeless: adam_update(p, gradient, state, options): beta1 and beta2 lie in [0, 1)") \
   rule("tapeless: sgd_update(p, gradient, state, rate, options): momentum lies in [0, 1)") \
   rule("tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use tl::mean, or pass the number as an argument") \

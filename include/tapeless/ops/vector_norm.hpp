@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+//
+// Lengths of vectors along axes, and what is made of them: norm, normalize, cosine_similarity, pairwise_distance, variance,
+// std_dev.
+//
+// They are written with other ops. Where a root would be that of 0, its derivative is 0: a subgradient, and right for a square.
+#pragma once
+#include <limits>
+#include "elementwise.hpp"
+#include "functions.hpp"
+#include "reduce.hpp"
+
+namespace tapeless {
+
+// Tag: the sum of squares is divided by n - 1.
+struct unbiased_t {};
+inline constexpr unbiased_t unbiased{};
+
+namespace detail {
+
+// With u the mean held constant: mean((a - u)^2) - (mean(a - u))^2, of which the second term corrects the rounding of u.
+// (Chan, Golub, LeVeque 1983.) Derivatives of every order are exact.
+template <bool Unbiased> constexpr int variance(graph& g, int a, unsigned axes) {
+  const dtype t = g[a].t;
+  const int centred = binary(g, op::sub, a, unary(g, op::stop_gradient, mean(g, a, axes)));
+  const int v = binary(g, op::sub, mean(g, unary(g, op::square, centred), axes),
+                       unary(g, op::square, mean(g, centred, axes)));
+  const int biased = binary(g, op::max, v, g.constant(0, t));
+  if (!Unbiased) return biased;
+  const int n = g.extent_value(count_of(g[a].s, axes), t);
+  return binary(g, op::mul, biased, binary(g, op::div, n, binary(g, op::sub, n, g.constant(1, t))));
+}
+
+// sqrt(a), with the derivative 0 at 0
+template <handle A> constexpr auto root(const A& a) { return where(a == 0.0, 0.0, sqrt(a)); }
+
+template <int... Axes, handle A, class... Keep>
+constexpr auto pow_of_sum(const A& powers, double p, const Keep&... keep) {
+  const auto total = sum<Axes...>(powers, keep...);
+  return where(total == 0.0, 0.0, pow(total, 1 / p));
+}
+// max, which does not compile for empty axes, whatever p is
+template <int... Axes, handle A, class... Keep> constexpr auto largest_of(const A& a, const Keep&...) {
+  const shape s = graph_of(a)[a.id()].s;
+  require(graph_of(a), count_of(s, axes_mask<Axes...>(s.rank)) != 0,
+          "tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty", s);
+  return apply_reduction < max_reduce, sizeof...(Keep) != 0, false, Axes... > (a);
+}
+template <int... Axes, handle A, class... Keep>
+constexpr auto norm_of_order(const A& a, double p, const Keep&... keep) {
+  const auto size = [&] { return abs(a); };
+  using result = decltype(sum<Axes...>(a, keep...));
+  if (p == 2) return result(root(sum<Axes...>(square(a), keep...)));
+  if (p == 1) return result(sum<Axes...>(size(), keep...));
+  if (p == std::numeric_limits<double>::infinity()) return result(largest_of<Axes...>(size(), keep...));
+  require(graph_of(a), p > 0, "tapeless: norm<axes...>(a, p): p is above 0");
+  if (p < 1)
+    return result(
+        pow_of_sum<Axes...>(where(size() == 0.0, 0.0, pow(size(), p)), p, keep...)); // else inf at 0
+  return result(pow_of_sum<Axes...>(pow(size(), p), p, keep...));
+}
+
+} // namespace detail
+
+// norm<axes...>(a) = sqrt(sum(a^2)); norm<axes...>(a, p) = (sum |a|^p)^(1/p), p > 0, which may be infinity: the largest |a|
+// Over all axes if none is given; with keepdims they keep extent 1. A vector of zeros has the derivative 0.
+// Errors: compile errors, those of sum (p = infinity: of max).
+// Cost: two flops an element, two for each result; p = 1 and infinity: none of the latter; other p: one more an element (pow).
+template <int... Axes, detail::handle A> constexpr auto norm(const A& a, double p = 2) {
+  return detail::norm_of_order<Axes...>(a, p);
+}
+template <int... Axes, detail::handle A> constexpr auto norm(const A& a, keepdims_t) {
+  return detail::norm_of_order<Axes...>(a, 2, keepdims);
+}
+template <int... Axes, detail::handle A> constexpr auto norm(const A& a, double p, keepdims_t) {
+  return detail::norm_of_order<Axes...>(a, p, keepdims);
+}
+
+// normalize<axes...>(a) = a / max(norm(a), eps): vectors of length 1, and zeros where all are 0.
+// Cost: that of norm, and one flop an element.
+template <int... Axes, detail::handle A> constexpr auto normalize(const A& a, double p = 2,
+                                                                  double eps = 1e-12) {
+  return a / max(norm<Axes...>(a, p, keepdims), eps);
+}
+// cosine_similarity<axes...>(a, b) = sum(a b) / max(norm(a) norm(b), eps); over the last axis if none is given.
+// Cost: six flops an element, eight for each result.
+template <int... Axes, detail::handle A, detail::handle B> constexpr auto cosine_similarity(
+    const A& a, const B& b, double eps = 1e-8) {
+  if constexpr (sizeof...(Axes) == 0) return cosine_similarity<-1>(a, b, eps);
+  else return sum<Axes...>(a * b) / max(norm<Axes...>(a) * norm<Axes...>(b), eps);
+}
+// pairwise_distance<axes...>(a, b, p) = norm<axes...>(a - b, p), over the last axis if none is given; a and b broadcast: of
+// points a (n, 1, d) and b (m, d) all n m distances. Where two points are equal the derivative is 0.
+// Cost: that of norm, and one flop an element.
+template <int... Axes, class A, class B>
+  requires detail::handle_among<A, B>
+constexpr auto pairwise_distance(const A& a, const B& b, double p = 2) {
+  if constexpr (sizeof...(Axes) == 0) return norm<-1>(a - b, p);
+  else return norm<Axes...>(a - b, p);
+}
+
+// variance<axes...>(a) = mean((a - mean(a))^2); variance<axes...>(a, unbiased) divides by n - 1 in place of n
+// std_dev<axes...>(a), std_dev<axes...>(a, unbiased): its root, with the derivative 0 where all are equal
+// Over all axes if none is given; with keepdims they keep extent 1. Nothing cancels, however far from 0 a lies. Of no elements
+// it is NaN, and of one element, unbiased.
+// Errors: as sum.   Cost: five flops an element, five for each result, one more if unbiased (three where n is named), two more
+// for std_dev.
+template <int... Axes, detail::handle A> constexpr auto variance(const A& a) {
+  return detail::apply_reduction<detail::variance<false>, false, false, Axes...>(a);
+}
+template <int... Axes, detail::handle A> constexpr auto variance(const A& a, keepdims_t) {
+  return detail::apply_reduction<detail::variance<false>, true, false, Axes...>(a);
+}
+template <int... Axes, detail::handle A> constexpr auto variance(const A& a, unbiased_t) {
+  return detail::apply_reduction<detail::variance<true>, false, false, Axes...>(a);
+}
+template <int... Axes, detail::handle A> constexpr auto variance(const A& a, unbiased_t, keepdims_t) {
+  return detail::apply_reduction<detail::variance<true>, true, false, Axes...>(a);
+}
+template <int... Axes, detail::handle A, class... Tag> constexpr auto std_dev(const A& a, const Tag&... tag) {
+  return detail::root(variance<Axes...>(a, tag...));
+}
+
+} // namespace tapeless
