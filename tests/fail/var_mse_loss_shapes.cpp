@@ -1,4 +1,4 @@
-// expect: tapeless: mse_loss(a, b): the shapes agree
+// expect: tapeless: loss(prediction, target): the shapes agree
 // extents: {8, 1}
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors

@@ -19,6 +19,7 @@
 #include "loss.hpp"
 #include "matmul.hpp"
 #include "norm.hpp"
+#include "pointwise_loss.hpp"
 #include "pool.hpp"
 #include "reduce.hpp"
 #include "select.hpp"

@@ -60,9 +60,6 @@ constexpr int softmax_cross_entropy(graph& g, int x, int label, ignore_label ign
   return ignored.given ? where(g, counts, losses, zero) : losses;
 }
 
-template <shape A, shape B>
-concept shapes_agree = A == B;
-
 template <reduction F, int Axis, class A> constexpr auto apply_softmax(const A& a) {
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
@@ -159,22 +156,6 @@ constexpr auto softmax_cross_entropy(const A& logits, const L&, const More&...) 
                 "tapeless: softmax_cross_entropy<label>(logits, label): a label to ignore is given as "
                 "softmax_cross_entropy<tl::ignore_label{255}>(logits, label)");
   return mean<-1>(logits);
-}
-
-// mse_loss(a, b) = mean((a - b)^2), a scalar; a and b have one shape, or one of them is a number
-// Errors: compile errors for shapes and types.   Cost: 3 flops for each element.
-template <class A, class B>
-  requires detail::handle_among<A, B>
-constexpr auto mse_loss(const A& a, const B& b) {
-  using namespace detail;
-  if constexpr (handle<A> && handle<B>) {
-    if constexpr (any_var<A, B>) {
-      graph& g = graph_of(a, b);
-      require(g, g[a.id()].s == g[b.id()].s, "tapeless: mse_loss(a, b): the shapes agree", g[a.id()].s,
-              g[b.id()].s);
-    } else static_assert(shapes_agree<A::extents, B::extents>, "tapeless: mse_loss(a, b): the shapes agree");
-  }
-  return mean(square(a - b));
 }
 
 } // namespace tapeless

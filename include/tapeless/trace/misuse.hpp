@@ -141,7 +141,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: custom<op>(x...): the shapes broadcast") \
   rule("tapeless: custom<op>(x...): a cotangent of vjp has its operand's element type and shape") \
   rule("tapeless: custom<op>(x...): the tangent of jvp has the result's element type and shape") \
-  rule("tapeless: mse_loss(a, b): the shapes agree") \
+  rule("tapeless: loss(prediction, target): the shapes agree") \
   rule("tapeless: normalisation(x, gamma, beta): all are float, or all are double") \
   rule("tapeless: batch_norm(x, gamma, beta): x is (N, C, ...)") \
   rule("tapeless: batch_norm(x, gamma, beta): gamma, beta, mean and variance are (C)") \
