@@ -136,6 +136,7 @@ public:
     const engine_filter filter(k, may);
     for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
       if (!made.empty()) break;
+      if (mode == CUDNN_HEUR_MODE_B && k.operands == conv_operands::bf16) continue; // cuDNN answers as A
       descriptor heuristics = device.heuristics();
       heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, {mode});
       if (heuristics.try_end() != CUDNN_STATUS_SUCCESS) continue;
@@ -195,7 +196,8 @@ private:
         .set(CUDNN_ATTR_TENSOR_STRIDES,
              {c * h * w, t.last ? 1 : h * w, t.last ? w * c : w, t.last ? c : std::int64_t{1}})
         .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {only_passes ? id_of_sums : t.id})
-        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, {k.alignment});
+        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT,
+             {std::max(k.alignment, std::int64_t{type == CUDNN_DATA_FLOAT ? 4 : type == CUDNN_DATA_DOUBLE ? 8 : 2})});
     if (only_passes) d.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, {true});
     return std::move(d).end();
   }
