@@ -274,3 +274,22 @@ TEST_CASE("libraries: plans at bind, then products; those of integers are the ke
   CHECK(j == std::vector<std::int32_t>(20, 36));
   CHECK((products_run == 1 && by_kernels == 1));
 }
+TEST_CASE("libraries: of many plans those of other extents go that were not used last") {
+  libraries of;
+  const std::vector<float> a(200, 2.0f), b(5, 3.0f);
+  std::vector<float> c(1000);
+  const auto makes_a_plan = [&](std::int64_t m) {
+    plans_made = 0;
+    CHECK(of.multiply<float, float>({.m = m, .n = 5, .k = 1}, a.data(), b.data(), c.data(), {}, nullptr));
+    return plans_made == 1;
+  };
+  of.plan_product<float, float>({.m = 1, .n = 5, .k = 1});
+  std::int64_t m = 1;
+  while (!of.has_many_plans() && m < 200) CHECK(makes_a_plan(++m));
+  CHECK((m > 50 && m < 100));
+  for (std::int64_t k = 2; k <= m; ++k) CHECK_FALSE(makes_a_plan(k)); // none has gone yet
+  of.keep_recent();
+  CHECK_FALSE(of.has_many_plans());
+  CHECK_FALSE(makes_a_plan(m));
+  CHECK(makes_a_plan(m - 1));
+}

@@ -63,7 +63,7 @@ struct notes {
   double alpha = 0, beta = 1;
   std::array<std::int64_t, 3> ids{};
   std::map<std::int64_t, std::byte*> data;
-  int runs = 0, runs_of_bf16 = 0;
+  int runs = 0, runs_of_bf16 = 0, errors_asked_for = 0;
   // Plans that cuDNN would compile kernels for: here nothing is compiled.
   std::set<void*> plans, not_compiled;
 } told;
@@ -204,6 +204,14 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t, cudnn
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnSetStream(cudnnHandle_t, cudaStream_t) { return CUDNN_STATUS_SUCCESS; }
+// A device whose memory is used up
+cudaError_t cudaMalloc(void**, size_t) { return cudaErrorMemoryAllocation; }
+cudaError_t cudaGetLastError() {
+  ++told.errors_asked_for;
+  return cudaErrorMemoryAllocation;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned) { return cudaSuccess; }
+cudaError_t cudaEventCreate(cudaEvent_t*) { return cudaSuccess; }
 cudaError_t cudaMemsetAsync(void* p, int value, size_t n, cudaStream_t) {
   std::memset(p, value, n);
   return cudaSuccess;
@@ -310,6 +318,15 @@ TEST_CASE("cuDNN is told nothing of a convolution without elements, or of sums w
     CHECK(w == std::vector<float>(w.size(), 0.0f));
   }
   CHECK(told.runs == 0);
+}
+TEST_CASE("cuDNN: where memory does not suffice to time plans, the first is taken, and no error stays") {
+  const cudnn_device device(h200());
+  const conv_key key{conv_pass::fprop, conv_cases[0]};
+  const auto plans = conv_plan::make(device, key, {}, std::size_t{1} << 28, 3);
+  REQUIRE(plans.size() > 1);
+  told.errors_asked_for = 0;
+  CHECK(fastest(device, key, plans) == 0);
+  CHECK(told.errors_asked_for > 0);
 }
 TEST_CASE("cuDNN: nothing runs where the workspace is too small, or where there is no plan") {
   told.runs = 0;

@@ -204,8 +204,8 @@ TEST_CASE("cuDNN: there is a plan for each form of each convolution of the laws,
         if (f32 && f64 && b16) continue;
         ++missing;
         MESSAGE("no plan for form ", static_cast<int>(pass), f32 ? "" : ", float", f64 ? "" : ", double",
-                b16 ? "" : ", widened bf16", nhwc ? ", nhwc" : "", ": n ", e.n, " c ", e.c, " h ", e.h, " w ", e.w,
-                " k ", e.k, " r ", e.r, " s ", e.s, " p ", e.p, " q ", e.q, " stride ", e.stride_h, " ",
+                b16 ? "" : ", widened bf16", nhwc ? ", nhwc" : "", ": n ", e.n, " c ", e.c, " h ", e.h, " w ",
+                e.w, " k ", e.k, " r ", e.r, " s ", e.s, " p ", e.p, " q ", e.q, " stride ", e.stride_h, " ",
                 e.stride_w, " pad ", e.pad_top, " ", e.pad_left, " dilation ", e.dil_h, " ", e.dil_w,
                 " groups ", e.groups);
       }
@@ -266,7 +266,8 @@ TEST_CASE("cuDNN: engines that round otherwise are passed over") {
   CHECK(accepts(large, 4));
   CHECK_FALSE(accepts(largest, 4));
   CHECK_FALSE(accepts({winograd}, 4));
-  CHECK_FALSE(accepts({tensor_cores, winograd, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4}, 2, conv_operands::widened));
+  CHECK_FALSE(
+      accepts({tensor_cores, winograd, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4}, 2, conv_operands::widened));
 }
 TEST_CASE("cuDNN: a convolution of nothing needs no plan") {
   cudnn_convolutions convolutions(h200());
@@ -284,11 +285,13 @@ TEST_CASE("cuDNN: what it cannot be told has no plan") {
     CHECK_THROWS_AS(conv_plan::make(cudnn_device(h200()), {pass, fewer}, {}, 0), error);
   }
 }
-TEST_CASE("cuDNN: bf16 with its channels last has plans on tensor cores, for each form of dense convolutions") {
+TEST_CASE(
+    "cuDNN: bf16 with its channels last has plans on tensor cores, for each form of dense convolutions") {
   const cudnn_device device(h200());
   const auto plans_of = [&](conv_pass pass, conv_extents e) {
     e.nhwc = true;
-    return conv_plan::make(device, {pass, e, CUDNN_DATA_FLOAT, conv_operands::bf16}, {}, std::size_t{1} << 28);
+    return conv_plan::make(device, {pass, e, CUDNN_DATA_FLOAT, conv_operands::bf16}, {},
+                           std::size_t{1} << 28);
   };
   int plans = 0;
   for (const conv_extents& e : usual) { // cuDNN compiles each: a few of them

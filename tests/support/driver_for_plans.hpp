@@ -11,7 +11,9 @@ extern "C" {
 void* dlopen(const char* name, int flags) noexcept {
   static const auto next = reinterpret_cast<void* (*)(const char*, int)>(dlsym(RTLD_NEXT, "dlopen"));
   void* const found = next(name, flags);
-  const bool is_driver = name != nullptr && std::string_view(name).ends_with("libcuda.so.1");
+  const std::string_view file = name == nullptr ? "" : name;
+  if (file.find("libnvrtc") != file.npos) next(name, flags); // cuDNN closes it after each plan: it stays open
+  const bool is_driver = file.ends_with("libcuda.so.1");
   return found == nullptr && is_driver ? next(nullptr, RTLD_NOW) : found;
 }
 int cuLibraryLoadData(void** library, const void*, void*, void*, unsigned, void*, void*, unsigned) {
@@ -25,7 +27,7 @@ int cuLibraryGetKernel(void** kernel, void* library, const char*) {
 }
 int cuLibraryUnload(void*) { return 0; }
 // The others are looked up: CUDA_ERROR_NO_DEVICE
-#define NOT_THERE(name)                                                                                      \
+#define NOT_THERE(name) \
   int name() { return 100; }
 #define NOT_THERE_3(a, b, c) NOT_THERE(a) NOT_THERE(b) NOT_THERE(c)
 NOT_THERE_3(cuInit, cuDriverGetVersion, cuDeviceGet)

@@ -53,8 +53,9 @@ template <class Kernel> std::size_t kernel_number() {
 #if defined(TAPELESS_CUDA_EMULATED)
 struct libraries {
   explicit libraries(const options&) {}
-  bool has_many_plans() const { return false; }
-  void keep_recent() {}
+  static inline bool many = false;
+  bool has_many_plans() const { return many; }
+  void keep_recent() { many = false; }
 };
 struct emulated_kernel {
   std::size_t size;
@@ -87,7 +88,8 @@ class device {
     // Captures: what other threads put on the program's stream meanwhile is no part of the graph
     holder<cudaStream_t, cudaStreamDestroy> capturing;
 
-    state(const cuda::stream& s, const options& o) : may(checked(o)), stream(s.get()), ordinal(s.device()), has(o) {
+    state(const cuda::stream& s, const options& o)
+        : may(checked(o)), stream(s.get()), ordinal(s.device()), has(o) {
       int processors = 0, major = 0, minor = 0;
       check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, ordinal), "bind");
       check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal), "bind");

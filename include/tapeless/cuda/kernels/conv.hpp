@@ -158,8 +158,7 @@ template <class T> struct turn_kernel {
       const index_t image = index_t{at / m / of_image} * n * m;
       TAPELESS_UNROLL
       for (count_t k = 0; k < run; ++k)
-        if (first + k < n)
-          y[image + index_t{j} * n + first + k] = x[image + index_t{first + k} * m + j];
+        if (first + k < n) y[image + index_t{j} * n + first + k] = x[image + index_t{first + k} * m + j];
     });
   }
 };

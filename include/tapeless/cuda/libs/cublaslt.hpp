@@ -120,9 +120,8 @@ private:
   // The plan, which takes at most `room` bytes; nullptr: there is none.
   const plan* find(const key& k, std::size_t room) {
     room = std::min(room, may_.matmul_workspace);
-    if (const plan* const known = plans_.find([&](const plan& p) {
-          return p.k == k && (p.possible ? p.workspace <= room : p.room >= room);
-        }))
+    if (const plan* const known = plans_.find(
+            [&](const plan& p) { return p.k == k && (p.possible ? p.workspace <= room : p.room >= room); }))
       return known->possible ? known : nullptr;
     if (!lt_can_state(k.extents)) return nullptr;
     plan& made = plans_.add(std::make_unique<plan>(k, may_));

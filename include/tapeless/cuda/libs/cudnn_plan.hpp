@@ -197,7 +197,9 @@ private:
              {c * h * w, t.last ? 1 : h * w, t.last ? w * c : w, t.last ? c : std::int64_t{1}})
         .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {only_passes ? id_of_sums : t.id})
         .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT,
-             {std::max(k.alignment, std::int64_t{type == CUDNN_DATA_FLOAT ? 4 : type == CUDNN_DATA_DOUBLE ? 8 : 2})});
+             {std::max(k.alignment, std::int64_t{type == CUDNN_DATA_FLOAT    ? 4
+                                                 : type == CUDNN_DATA_DOUBLE ? 8
+                                                                             : 2})});
     if (only_passes) d.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, {true});
     return std::move(d).end();
   }
@@ -260,8 +262,8 @@ private:
                                   {id_of_w, {e.k, e.c / e.groups, e.r, e.s}, of_bf16}};
     const auto of = [&](conv_pass made) {
       const bool is_result = made == k.pass;
-      return tensor(k, of_bf16 && !is_result ? CUDNN_DATA_BFLOAT16 : k.type,
-                    facts[static_cast<int>(made)], of_bf16 && is_result);
+      return tensor(k, of_bf16 && !is_result ? CUDNN_DATA_BFLOAT16 : k.type, facts[static_cast<int>(made)],
+                    of_bf16 && is_result);
     };
     const descriptor y = of(conv_pass::fprop), x = of(conv_pass::dgrad), w = of(conv_pass::wgrad),
                      convolution = convolution_of(k);

@@ -24,10 +24,10 @@ struct options {
 // @throws argument_error where a number is one that was negative
 inline const options& checked(const options& o) {
   if (o.matmul_workspace > PTRDIFF_MAX || o.conv_workspace > PTRDIFF_MAX)
-    detail::refuse("tapeless: cuda: bind: options.%s is %lld: a number of bytes is not negative",
-                   o.matmul_workspace > PTRDIFF_MAX ? "matmul_workspace" : "conv_workspace",
-                   static_cast<long long>(o.matmul_workspace > PTRDIFF_MAX ? o.matmul_workspace
-                                                                           : o.conv_workspace));
+    detail::refuse(
+        "tapeless: cuda: bind: options.%s is %lld: a number of bytes is not negative",
+        o.matmul_workspace > PTRDIFF_MAX ? "matmul_workspace" : "conv_workspace",
+        static_cast<long long>(o.matmul_workspace > PTRDIFF_MAX ? o.matmul_workspace : o.conv_workspace));
   return o;
 }
 
