@@ -75,8 +75,8 @@ class device {
     int ordinal = 0;
     count_t most_blocks = 0;
     std::string arch;
-    device_memory arena, scratch; // scratch: of the libraries
-    libraries has;
+    libraries has;                    // its plans outlive what waits for their kernels: the release of memory
+    device_memory arena, scratch;     // scratch: of the libraries
     std::vector<cudaKernel_t> kernel; // by number; nullptr: not of this program
     // bind asks each step what it needs
     bool lists = false;
@@ -89,7 +89,7 @@ class device {
     holder<cudaStream_t, cudaStreamDestroy> capturing;
 
     state(const cuda::stream& s, const options& o)
-        : may(checked(o)), stream(s.get()), ordinal(s.device()), has(o) {
+        : may(checked(o)), stream(s.get()), ordinal(s.device()), has(may) {
       int processors = 0, major = 0, minor = 0;
       check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, ordinal), "bind");
       check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal), "bind");
