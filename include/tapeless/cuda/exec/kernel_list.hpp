@@ -7,7 +7,6 @@
 #include <string>
 #include <type_traits>
 #include <vector>
-#include "../../core/bf16.hpp"
 #include "../../core/extent.hpp"
 #include "../../core/geometry.hpp"
 #include "../../ops/custom_op.hpp"
