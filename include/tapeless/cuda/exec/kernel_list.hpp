@@ -5,7 +5,6 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <vector>
 #include "../../core/extent.hpp"
 #include "../../core/geometry.hpp"
