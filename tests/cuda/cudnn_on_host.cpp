@@ -292,6 +292,15 @@ TEST_CASE("cuDNN is told how operands of bf16 are aligned that it reads where th
   }
   CHECK(told.runs_of_bf16 >= 6);
 }
+TEST_CASE("cuDNN: operands of bf16 are widened where it cannot compile a kernel") {
+  const conv_extents e{.n = 2, .c = 4, .h = 5, .w = 6, .k = 8, .p = 5, .q = 6};
+  for (const bool has_driver : {false, true}) {
+    has_driver_for_plans = has_driver;
+    told.runs = told.runs_of_bf16 = 0;
+    CHECK(difference<tl::bf16>(e) <= 2);
+    CHECK((told.runs == 3 && (told.runs_of_bf16 > 0) == has_driver));
+  }
+}
 TEST_CASE("cuDNN: of many plans those stay that were used last") {
   cudnn_convolutions convolutions(h200());
   const auto prepare = [&](std::int64_t n) {

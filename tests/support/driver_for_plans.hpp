@@ -7,6 +7,8 @@
 
 #include <string_view>
 
+inline bool has_driver_for_plans = true;
+
 extern "C" {
 void* dlopen(const char* name, int flags) noexcept {
   static const auto next = reinterpret_cast<void* (*)(const char*, int)>(dlsym(RTLD_NEXT, "dlopen"));
@@ -14,7 +16,7 @@ void* dlopen(const char* name, int flags) noexcept {
   const std::string_view file = name == nullptr ? "" : name;
   if (file.find("libnvrtc") != file.npos) next(name, flags); // cuDNN closes it after each plan: it stays open
   const bool is_driver = file.ends_with("libcuda.so.1");
-  return found == nullptr && is_driver ? next(nullptr, RTLD_NOW) : found;
+  return found == nullptr && is_driver && has_driver_for_plans ? next(nullptr, RTLD_NOW) : found;
 }
 int cuLibraryLoadData(void** library, const void*, void*, void*, unsigned, void*, void*, unsigned) {
   static char one;
