@@ -275,3 +275,22 @@ TEST_CASE("cuBLASLt: where it has no algorithm for an epilogue, nothing is run, 
   CHECK((plans_made == 1 && products_run == 0));
   has_epilogues = true;
 }
+TEST_CASE("libraries: of many plans those of other extents go that were not used last") {
+  libraries of;
+  const std::vector<float> a(200, 2.0f), b(5, 3.0f);
+  std::vector<float> c(1000);
+  const auto makes_a_plan = [&](std::int64_t m) {
+    plans_made = 0;
+    CHECK(of.multiply<float, float>({.m = m, .n = 5, .k = 1}, a.data(), b.data(), c.data(), {}, nullptr));
+    return plans_made == 1;
+  };
+  of.plan_product<float, float>({.m = 1, .n = 5, .k = 1});
+  std::int64_t m = 1;
+  while (!of.has_many_plans() && m < 200) CHECK(makes_a_plan(++m));
+  CHECK((m > 50 && m < 100));
+  for (std::int64_t k = 2; k <= m; ++k) CHECK_FALSE(makes_a_plan(k)); // none has gone yet
+  of.keep_recent();
+  CHECK_FALSE(of.has_many_plans());
+  CHECK_FALSE(makes_a_plan(m));
+  CHECK(makes_a_plan(m - 1));
+}

@@ -178,6 +178,45 @@ TEST_CASE("bind has all kernels that other extents ask for") {
   }
 }
 
+TEST_CASE("where plans of libraries go, the graphs that may have them go first") {
+  const cuda::stream s;
+  const data d;
+  const on_the_device at(s, d);
+  auto run = bound(s, n);
+  const auto calls = [&] {
+    const int before = calls_of_the_runtime();
+    run(*at.p, *at.x, *at.y);
+    return calls_of_the_runtime() - before;
+  };
+  for (int k = 0; k < 2; ++k) calls();
+  CHECK(calls() == 1); // a graph
+  cuda::libraries::many = true;
+  CHECK(calls() > 2);
+  CHECK(!cuda::libraries::many);
+  calls();
+  CHECK(calls() == 1);
+}
+
+TEST_CASE("a stream of the caller's is of its own device") {
+  cudaSetDevice(1);
+  cuda::stream made;
+  cudaSetDevice(0);
+  CHECK(made.device() == 1);
+  CHECK(cuda::stream(made.get()).device() == 1);
+  CHECK(cuda::stream(nullptr).device() == 0);
+}
+
+TEST_CASE("options are numbers of bytes") {
+  CHECK_THROWS_WITH_AS(
+      bound(n, cuda::options{.conv_workspace = static_cast<std::size_t>(-1)}),
+      "tapeless: cuda: bind: options.conv_workspace is -1: a number of bytes is not negative",
+      tl::argument_error);
+  CHECK_THROWS_WITH_AS(
+      bound(n, cuda::options{.matmul_workspace = static_cast<std::size_t>(-5)}),
+      "tapeless: cuda: bind: options.matmul_workspace is -5: a number of bytes is not negative",
+      tl::argument_error);
+}
+
 TEST_CASE("numbers change from run to run") {
   const cuda::stream s;
   const data d;
@@ -293,6 +332,15 @@ TEST_CASE("the kernels of a program are those that its steps and its loads launc
   // exp is a step of the load, and part of the run's loops otherwise
   CHECK(names.size() >= 3);
   for (const std::string& name : names) CHECK(name.find("tapeless::cuda::run_kernel<") == 0);
+}
+
+TEST_CASE("what may turn the operands of a convolution of bf16 is among its kernels") {
+  using tl::bf16;
+  constexpr auto f = tl::jit([](auto x, auto w) { return tl::conv2d(x, w); });
+  const auto names = cuda::kernels_of<tl::tensor<bf16, 2, 3, 5, 6>, tl::tensor<bf16, 4, 3, 3, 3>>(f);
+  for (const char* const part : {"widen_kernel", "turn_kernel<tapeless::bf16>", "turn_kernel<float>"})
+    CHECK(std::any_of(names.begin(), names.end(),
+                      [&](const std::string& name) { return name.find(part) != name.npos; }));
 }
 
 TEST_CASE("trees of the device") {

@@ -158,7 +158,8 @@ TEST_CASE("every kernel of an op compiles") {
        cuda::begin_cut_kernel<std::uint32_t>, cuda::begin_cut_kernel<std::uint64_t>,
        cuda::cut_kernel<std::uint32_t>, cuda::cut_kernel<std::uint64_t>, cuda::matmul_kernel<float, tl::bf16>,
        cuda::conv_fprop_kernel<float, tl::bf16>, cuda::conv_dgrad_kernel<float, tl::bf16>,
-       cuda::conv_wgrad_kernel<float, tl::bf16>>(all);
+       cuda::conv_wgrad_kernel<float, tl::bf16>, cuda::widen_kernel, cuda::turn_kernel<tl::bf16>,
+       cuda::turn_kernel<float>>(all);
   check_kernels(all, 0);
 }
 TEST_CASE("the loops of programs compile") {

@@ -11,6 +11,7 @@
 #include <tapeless/cuda/libs/cudnn_conv.hpp>
 #endif
 
+#include <support/driver_for_plans.hpp>
 #include <support/random.hpp>
 
 #include <doctest/doctest.h>
@@ -189,6 +190,7 @@ bool has(const conv_plan& p, cudnnBackendNumericalNote_t note) {
 
 TEST_CASE("cuDNN: there is a plan for each form of each convolution of the laws, and of usual ones") {
   cudnn_convolutions convolutions(h200());
+  const cudnn_device device(h200());
   int missing = 0;
   std::vector<conv_extents> all(std::begin(conv_cases), std::end(conv_cases));
   all.insert(all.end(), std::begin(usual), std::end(usual));
@@ -198,12 +200,14 @@ TEST_CASE("cuDNN: there is a plan for each form of each convolution of the laws,
         e.nhwc = nhwc;
         const bool f32 = convolutions.prepare<float>(pass, e).has_value(),
                    f64 = convolutions.prepare<double>(pass, e).has_value(),
-                   b16 = convolutions.prepare<tl::bf16>(pass, e).has_value();
+                   b16 = !conv_plan::make(device, {pass, e, CUDNN_DATA_FLOAT, conv_operands::widened}, {},
+                                          options{}.conv_workspace)
+                              .empty();
         if (f32 && f64 && b16) continue;
         ++missing;
         MESSAGE("no plan for form ", static_cast<int>(pass), f32 ? "" : ", float", f64 ? "" : ", double",
-                b16 ? "" : ", bf16", nhwc ? ", nhwc" : "", ": n ", e.n, " c ", e.c, " h ", e.h, " w ", e.w,
-                " k ", e.k, " r ", e.r, " s ", e.s, " p ", e.p, " q ", e.q, " stride ", e.stride_h, " ",
+                b16 ? "" : ", widened bf16", nhwc ? ", nhwc" : "", ": n ", e.n, " c ", e.c, " h ", e.h, " w ",
+                e.w, " k ", e.k, " r ", e.r, " s ", e.s, " p ", e.p, " q ", e.q, " stride ", e.stride_h, " ",
                 e.stride_w, " pad ", e.pad_top, " ", e.pad_left, " dilation ", e.dil_h, " ", e.dil_w,
                 " groups ", e.groups);
       }
@@ -224,7 +228,7 @@ TEST_CASE("cuDNN: float without tensor cores, deterministic, unless they are ask
     CHECK(strict[0].workspace() <= room);
     some_on_tensor_cores = some_on_tensor_cores || has(fast[0], tensor_cores);
     conv_key of_short = key;
-    of_short.short_operands = true;
+    of_short.operands = conv_operands::widened;
     const auto exact = conv_plan::make(device, of_short, {}, room);
     REQUIRE(exact.size() == 1);
     CHECK_FALSE((has(exact[0], tensor_cores) && has(exact[0], winograd)));
@@ -238,22 +242,23 @@ TEST_CASE("cuDNN: float without tensor cores, deterministic, unless they are ask
 }
 TEST_CASE("cuDNN: engines that round otherwise are passed over") {
   using notes = std::vector<cudnnBackendNumericalNote_t>;
-  const auto accepts = [](const notes& n, std::int64_t tile, bool short_operands = false,
+  const auto accepts = [](const notes& n, std::int64_t tile, conv_operands operands = conv_operands::whole,
                           const options& may = {}) {
     conv_key k{conv_pass::fprop, a_convolution};
     k.extents.winograd = tile;
-    k.short_operands = short_operands;
+    k.operands = operands;
     return engine_filter(k, may).accepts(n);
   };
   CHECK(accepts({}, 0));
   CHECK_FALSE(accepts({tensor_cores}, 2));
-  CHECK(accepts({tensor_cores}, 2, false, {.tf32 = true}));
-  CHECK(accepts({tensor_cores}, 2, true));
+  CHECK(accepts({tensor_cores}, 2, conv_operands::whole, {.tf32 = true}));
+  CHECK(accepts({tensor_cores}, 2, conv_operands::widened));
+  CHECK(accepts({tensor_cores}, 2, conv_operands::bf16));
   CHECK_FALSE(accepts({any_order}, 2));
-  CHECK(accepts({any_order}, 2, false, {.nondeterministic = true}));
+  CHECK(accepts({any_order}, 2, conv_operands::whole, {.nondeterministic = true}));
   for (const auto never : {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, CUDNN_NUMERICAL_NOTE_FFT,
                            CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION})
-    CHECK_FALSE(accepts({never}, 4, true, {.tf32 = true, .nondeterministic = true}));
+    CHECK_FALSE(accepts({never}, 4, conv_operands::bf16, {.tf32 = true, .nondeterministic = true}));
   const notes small{winograd, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4},
       large{winograd, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6},
       largest{winograd, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13};
@@ -263,7 +268,8 @@ TEST_CASE("cuDNN: engines that round otherwise are passed over") {
   CHECK(accepts(large, 4));
   CHECK_FALSE(accepts(largest, 4));
   CHECK_FALSE(accepts({winograd}, 4));
-  CHECK_FALSE(accepts({tensor_cores, winograd, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4}, 2, true));
+  CHECK_FALSE(
+      accepts({tensor_cores, winograd, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4}, 2, conv_operands::widened));
 }
 TEST_CASE("cuDNN: a convolution of nothing needs no plan") {
   cudnn_convolutions convolutions(h200());
@@ -281,11 +287,44 @@ TEST_CASE("cuDNN: what it cannot be told has no plan") {
     CHECK_THROWS_AS(conv_plan::make(cudnn_device(h200()), {pass, fewer}, {}, 0), error);
   }
 }
-TEST_CASE("cuDNN: operands of bf16 become float in the workspace") {
+TEST_CASE(
+    "cuDNN: bf16 with its channels last has plans on tensor cores, for each form of dense convolutions") {
+  const cudnn_device device(h200());
+  const auto plans_of = [&](conv_pass pass, conv_extents e) {
+    e.nhwc = true;
+    return conv_plan::make(device, {pass, e, CUDNN_DATA_FLOAT, conv_operands::bf16}, {},
+                           std::size_t{1} << 28);
+  };
+  int plans = 0;
+  for (const conv_extents& e : usual) { // cuDNN compiles each: a few of them
+    const bool is_dense = e.groups == 1 && e.c % 2 == 0 && e.k % 2 == 0;
+    if (!is_dense || e.n > 4) continue;
+    for (const conv_pass pass : passes) {
+      const auto p = plans_of(pass, e);
+      REQUIRE(p.size() == 1);
+      CHECK(has(p[0], tensor_cores));
+      CHECK_FALSE(has(p[0], any_order));
+      ++plans;
+    }
+  }
+  CHECK(plans == 9);
+  const conv_extents &causal = usual[11], &depthwise = usual[7];
+  CHECK(plans_of(conv_pass::fprop, causal).size() == 1); // padding ahead of the image alone
+  CHECK(plans_of(conv_pass::fprop, depthwise).empty());
+}
+TEST_CASE("cuDNN: what is turned, or becomes float, is part of the workspace") {
   cudnn_convolutions convolutions(h200());
-  const std::size_t images = 64 * 160 * 120 * 4, weights = 64 * 64 * 9 * 4;
-  CHECK(convolutions.prepare<tl::bf16>(conv_pass::fprop, a_convolution) >= images + weights);
-  CHECK(convolutions.prepare<tl::bf16>(conv_pass::wgrad, a_convolution) >= images + images);
+  const std::size_t images = 64 * 160 * 120, weights = 64 * 64 * 9;
+  const auto bytes = [&](conv_pass pass, bool nhwc, std::int64_t filters) {
+    conv_extents e = a_convolution;
+    e.nhwc = nhwc;
+    e.k = filters;
+    return convolutions.prepare<tl::bf16>(pass, e).value();
+  };
+  CHECK(bytes(conv_pass::fprop, false, 64) == 2 * images + 2 * weights + 4 * images);
+  CHECK(bytes(conv_pass::wgrad, false, 64) == 2 * images + 2 * images + 4 * weights);
+  CHECK(bytes(conv_pass::fprop, true, 64) == 2 * weights); // cuDNN needs nothing for itself
+  CHECK(bytes(conv_pass::wgrad, false, 63) >= 4 * images + 4 * images / 64 * 63); // widened
 }
 TEST_CASE("cuDNN: without a device an error says so") {
   if (has_device()) return;

@@ -3,7 +3,7 @@
 
 // The CUDA runtime, as far as the library calls it, on the host: programs that are compiled with TAPELESS_CUDA_EMULATED run
 // where no device is. A stream is lazy: what is put on it runs when somebody waits. So a program that reads too early, or
-// frees too early, or changes what a graph has kept, is found. One device of 3 processors.
+// frees too early, or changes what a graph has kept, is found. Two devices of 3 processors, whose memory is one.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -23,7 +23,9 @@ using action = std::function<void()>;
 struct graph {
   std::vector<action> actions;
 };
+thread_local int current = 0;
 struct queue {
+  int device = current;
   std::vector<action> actions;
   std::unique_ptr<graph> capturing;
   void put(action a) { (capturing ? capturing->actions : actions).push_back(std::move(a)); }
@@ -95,10 +97,17 @@ int calls_of_the_runtime() { return calls; }
 extern "C" {
 
 cudaError_t cudaGetDevice(int* d) {
-  *d = 0;
+  *d = current;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaSetDevice(int d) {
+  current = d;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamGetDevice(cudaStream_t s, int* d) {
+  *d = of(s).device;
+  return cudaSuccess;
+}
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t e) {
   return e == cudaErrorMemoryAllocation ? "out of memory" : "an error";

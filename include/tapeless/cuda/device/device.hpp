@@ -53,6 +53,9 @@ template <class Kernel> std::size_t kernel_number() {
 #if defined(TAPELESS_CUDA_EMULATED)
 struct libraries {
   explicit libraries(const options&) {}
+  static inline bool many = false;
+  bool has_many_plans() const { return many; }
+  void keep_recent() { many = false; }
 };
 struct emulated_kernel {
   std::size_t size;
@@ -72,8 +75,8 @@ class device {
     int ordinal = 0;
     count_t most_blocks = 0;
     std::string arch;
-    device_memory arena, scratch; // scratch: of the libraries
-    libraries has;
+    libraries has;                    // its plans outlive what waits for their kernels: the release of memory
+    device_memory arena, scratch;     // scratch: of the libraries
     std::vector<cudaKernel_t> kernel; // by number; nullptr: not of this program
     // bind asks each step what it needs
     bool lists = false;
@@ -85,7 +88,8 @@ class device {
     // Captures: what other threads put on the program's stream meanwhile is no part of the graph
     holder<cudaStream_t, cudaStreamDestroy> capturing;
 
-    state(const cuda::stream& s, const options& o) : may(o), stream(s.get()), ordinal(s.device()), has(o) {
+    state(const cuda::stream& s, const options& o)
+        : may(checked(o)), stream(s.get()), ordinal(s.device()), has(may) {
       int processors = 0, major = 0, minor = 0;
       check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, ordinal), "bind");
       check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal), "bind");
@@ -166,6 +170,11 @@ public:
   template <class Steps> void run_or_replay(const detail::run_context& c, int inputs, void* const* result,
                                             int outputs, Steps&& steps) const {
     const on_device here(s_->ordinal);
+    if (s_->has.has_many_plans()) { // seldom
+      check(cudaStreamSynchronize(s_->stream), "run");
+      s_->graphs = {};
+      s_->has.keep_recent();
+    }
     std::vector<std::uint64_t>& key = s_->key;
     key.clear();
     for (int k = 0; k < inputs; ++k) key.push_back(reinterpret_cast<std::uintptr_t>(c.input[k]));
@@ -226,7 +235,7 @@ public:
     const on_device here(s_->ordinal);
     if (lists()) {
       s_->has.template plan_convolution<X>(Pass, e);
-      if constexpr (std::is_same_v<X, bf16>) launch(widen_kernel{}, 0);
+      list_moves<X>(*this);
     } else if (s_->has.template convolve<Pass>(*this, e, first, second, result, s_->room(), s_->stream))
       return;
 #endif

@@ -32,9 +32,15 @@ inline int current_device() {
   check(cudaGetDevice(&ordinal), "stream");
   return ordinal;
 }
+// nullptr, the default stream, is of the current one.
+inline int device_of(cudaStream_t s) {
+  int ordinal = current_device();
+  if (s != nullptr) check(cudaStreamGetDevice(s, &ordinal), "stream");
+  return ordinal;
+}
 
 // stream s;                a new one of the current device
-// stream s(foreign);       a stream of the caller's, who keeps it until nothing uses s
+// stream s(foreign);       a stream of the caller's, of whichever device; the caller keeps it until nothing uses s
 // s.wait();                until all is done that was put on it   Errors: cuda::error, also those of what has run
 class stream {
   holder<cudaStream_t, cudaStreamDestroy> own_;
@@ -46,7 +52,7 @@ public:
     check(cudaStreamCreateWithFlags(own_.put(), cudaStreamNonBlocking), "stream");
     queue_ = own_.get();
   }
-  explicit stream(cudaStream_t foreign) : queue_(foreign), device_(current_device()) {}
+  explicit stream(cudaStream_t foreign) : queue_(foreign), device_(device_of(foreign)) {}
   void wait() const {
     const on_device here(device_);
     check(cudaStreamSynchronize(queue_), "stream.wait()");

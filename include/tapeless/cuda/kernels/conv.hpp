@@ -143,6 +143,26 @@ struct widen_kernel {
   }
 };
 
+// y[o, j, i] = x[o, i, j]                            x: (outer, n, m)
+// Planes become channels last, and the other way round. A thread moves `run` elements: neighbours read side by side, and what a
+// thread writes is side by side.
+template <class T> struct turn_kernel {
+  static constexpr count_t run = 8;
+  const T* x;
+  T* y;
+  count_t items, n, m; // items: outer * runs(n) * m
+  static constexpr index_t runs(index_t n) { return (n + run - 1) / run; }
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(items, [this](count_t at) {
+      const count_t of_image = (n + run - 1) / run, j = at % m, first = at / m % of_image * run;
+      const index_t image = index_t{at / m / of_image} * n * m;
+      TAPELESS_UNROLL
+      for (count_t k = 0; k < run; ++k)
+        if (first + k < n) y[image + index_t{j} * n + first + k] = x[image + index_t{first + k} * m + j];
+    });
+  }
+};
+
 template <conv_pass> struct conv_kernel_of;
 template <> struct conv_kernel_of<conv_pass::fprop> {
   template <class T, class X> using type = conv_fprop_kernel<T, X>;

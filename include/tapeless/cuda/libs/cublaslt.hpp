@@ -20,13 +20,13 @@
 #include <memory>
 #include <optional>
 #include <type_traits>
-#include <vector>
 #include "../../core/bf16.hpp"
 #include "../../core/error.hpp"
 #include "../../core/geometry.hpp"
 #include "../rtc/error.hpp"
 #include "check.hpp"
 #include "options.hpp"
+#include "plan_cache.hpp"
 
 namespace tapeless::cuda {
 
@@ -134,22 +134,25 @@ public:
           "matmul");
     return true;
   }
+  // Plans so far, of which keep(n) leaves n, see plan_cache.
+  std::size_t plans() const { return plans_.size(); }
+  void keep(std::size_t n) { plans_.keep(n); }
 
 private:
   holder<cublasLtHandle_t, cublasLtDestroy> lt_;
   options may_;
-  std::vector<std::unique_ptr<plan>> plans_;
+  plan_cache<plan> plans_;
 
   // The plan, which takes at most `room` bytes; nullptr: there is none.
   const plan* find(const key& k, std::size_t room) {
     room = std::min(room, may_.matmul_workspace);
-    for (const auto& p : plans_)
-      if (p->k == k && (p->possible ? p->workspace <= room : p->room >= room))
-        return p->possible ? p.get() : nullptr;
+    if (const plan* const known = plans_.find(
+            [&](const plan& p) { return p.k == k && (p.possible ? p.workspace <= room : p.room >= room); }))
+      return known->possible ? known : nullptr;
     if (!lt_can_state(k.extents) || (k.relu && !may_.fused_relu) ||
         (k.align_bias > 0 && !lt_adds_bias(k.extents, cublasLtGetVersion())))
       return nullptr;
-    plan& made = *plans_.emplace_back(std::make_unique<plan>(k, may_));
+    plan& made = plans_.add(std::make_unique<plan>(k, may_));
     choose(made, room);
     return made.possible ? &made : nullptr;
   }

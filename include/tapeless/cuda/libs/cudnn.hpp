@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <initializer_list>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 #include "../rtc/error.hpp"
@@ -41,6 +42,7 @@ template <> struct attribute_type<cudnnHandle_t> : attribute_type_is<CUDNN_TYPE_
 template <> struct attribute_type<cudnnDataType_t> : attribute_type_is<CUDNN_TYPE_DATA_TYPE> {};
 template <> struct attribute_type<cudnnConvolutionMode_t> : attribute_type_is<CUDNN_TYPE_CONVOLUTION_MODE> {};
 template <> struct attribute_type<cudnnBackendHeurMode_t> : attribute_type_is<CUDNN_TYPE_HEUR_MODE> {};
+template <> struct attribute_type<cudnnPointwiseMode_t> : attribute_type_is<CUDNN_TYPE_POINTWISE_MODE> {};
 template <>
 struct attribute_type<cudnnBackendNumericalNote_t> : attribute_type_is<CUDNN_TYPE_NUMERICAL_NOTE> {};
 
@@ -73,9 +75,12 @@ public:
   descriptor& set(cudnnBackendAttributeName_t name, std::string_view text) {
     return set(name, text.data(), text.size());
   }
-  descriptor& set(cudnnBackendAttributeName_t name, const descriptor& value) {
-    check(cudnnBackendSetAttribute(d_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                                   static_cast<const void*>(&value.d_)),
+  template <class... D>
+    requires(std::is_same_v<D, descriptor> && ...)
+  descriptor& set(cudnnBackendAttributeName_t name, const descriptor& value, const D&... more) {
+    const cudnnBackendDescriptor_t all[] = {value.d_, more.d_...};
+    check(cudnnBackendSetAttribute(d_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1 + sizeof...(D),
+                                   static_cast<const void*>(all)),
           "convolution");
     return *this;
   }

@@ -6,6 +6,7 @@
 #pragma once
 #include <cudnn.h>
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -80,13 +81,17 @@ public:
   }
 };
 
+// whole      as the result, float or double
+// widened    float that has been bf16: 8 bits of significand
+// bf16       the result is float; channels are last, those of the weights, too
+enum class conv_operands : std::uint8_t { whole, widened, bf16 };
 // What a plan is for.
 struct conv_key {
   conv_pass pass = conv_pass::fprop;
   conv_extents extents;
-  cudnnDataType_t type = CUDNN_DATA_FLOAT; // of operands and result: float or double
-  bool short_operands = false;             // of float: they have 8 bits of significand
-  std::int64_t alignment = 16;             // of pointers
+  cudnnDataType_t type = CUDNN_DATA_FLOAT; // of the result and its sums: float or double
+  conv_operands operands = conv_operands::whole;
+  std::int64_t alignment = 16; // of pointers
   bool operator==(const conv_key&) const = default;
 };
 
@@ -97,7 +102,7 @@ class engine_filter {
 
 public:
   engine_filter(const conv_key& k, const options& may)
-      : tensor_cores_(k.type != CUDNN_DATA_FLOAT || k.short_operands || may.tf32),
+      : tensor_cores_(k.type != CUDNN_DATA_FLOAT || k.operands != conv_operands::whole || may.tf32),
         any_order_(may.nondeterministic),
         winograd_on_tensor_cores_(k.type != CUDNN_DATA_FLOAT || may.tf32),
         winograd_(k.extents.winograd) {}
@@ -131,6 +136,7 @@ public:
     const engine_filter filter(k, may);
     for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
       if (!made.empty()) break;
+      if (mode == CUDNN_HEUR_MODE_B && k.operands == conv_operands::bf16) continue; // cuDNN answers as A
       descriptor heuristics = device.heuristics();
       heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, {mode});
       if (heuristics.try_end() != CUDNN_STATUS_SUCCESS) continue;
@@ -163,7 +169,7 @@ public:
   }
 
 private:
-  static constexpr std::int64_t id_of_x = 'x', id_of_w = 'w', id_of_y = 'y';
+  static constexpr std::int64_t id_of_x = 'x', id_of_w = 'w', id_of_y = 'y', id_of_sums = 's';
   descriptor plan_;
   std::size_t workspace_;
   std::vector<cudnnBackendNumericalNote_t> notes_;
@@ -176,16 +182,26 @@ private:
     return engine.values<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
                                                       CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   }
-  // (a, b, h, w) in this order, or b innermost
-  static descriptor tensor(const conv_key& k, std::int64_t id, bool last, std::int64_t a, std::int64_t b,
-                           std::int64_t h, std::int64_t w) {
-    return descriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR)
-        .set(CUDNN_ATTR_TENSOR_DATA_TYPE, {k.type})
-        .set(CUDNN_ATTR_TENSOR_DIMENSIONS, {a, b, h, w})
-        .set(CUDNN_ATTR_TENSOR_STRIDES, {b * h * w, last ? 1 : h * w, last ? w * b : w, last ? b : 1})
-        .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {id})
-        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, {k.alignment})
-        .end();
+  struct tensor_facts {
+    std::int64_t id;
+    std::array<std::int64_t, 4> extent;
+    bool last; // channels, extent[1], are innermost
+  };
+  static descriptor tensor(const conv_key& k, cudnnDataType_t type, const tensor_facts& t,
+                           bool only_passes = false) {
+    const auto [n, c, h, w] = t.extent;
+    descriptor d(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    d.set(CUDNN_ATTR_TENSOR_DATA_TYPE, {type})
+        .set(CUDNN_ATTR_TENSOR_DIMENSIONS, {n, c, h, w})
+        .set(CUDNN_ATTR_TENSOR_STRIDES,
+             {c * h * w, t.last ? 1 : h * w, t.last ? w * c : w, t.last ? c : std::int64_t{1}})
+        .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {only_passes ? id_of_sums : t.id})
+        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT,
+             {std::max(k.alignment, std::int64_t{type == CUDNN_DATA_FLOAT    ? 4
+                                                 : type == CUDNN_DATA_DOUBLE ? 8
+                                                                             : 2})});
+    if (only_passes) d.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, {true});
+    return std::move(d).end();
   }
   struct names {
     cudnnBackendDescriptorType_t operation;
@@ -223,31 +239,56 @@ private:
     check(status, "convolution");
     return true;
   }
-  // What is computed: a graph of one operation. None, if cuDNN does not support it.
-  static std::optional<descriptor> graph_of(const cudnn_device& device, const conv_key& k) {
+  static descriptor convolution_of(const conv_key& k) {
     const conv_extents& e = k.extents;
     const axis_padding rows = padding_of_rows(e), columns = padding_of_columns(e);
-    const descriptor x = tensor(k, id_of_x, e.nhwc, e.n, e.c, e.h, e.w),
-                     w = tensor(k, id_of_w, false, e.k, e.c / e.groups, e.r, e.s),
-                     y = tensor(k, id_of_y, e.nhwc, e.n, e.k, e.p, e.q),
-                     convolution =
-                         descriptor(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)
-                             .set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, {k.type})
-                             .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, {CUDNN_CROSS_CORRELATION})
-                             .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {std::int64_t{2}})
-                             .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, {rows.before, columns.before})
-                             .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, {rows.after, columns.after})
-                             .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, {e.dil_h, e.dil_w})
-                             .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, {e.stride_h, e.stride_w})
-                             .end();
+    return descriptor(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)
+        .set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, {k.type})
+        .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, {CUDNN_CROSS_CORRELATION})
+        .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {std::int64_t{2}})
+        .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, {rows.before, columns.before})
+        .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, {rows.after, columns.after})
+        .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, {e.dil_h, e.dil_w})
+        .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, {e.stride_h, e.stride_w})
+        .end();
+  }
+  // What is computed. None, if cuDNN does not support it. Float of bf16 is a graph of two operations: a convolution, and an
+  // identity that writes its sums. cuDNN has no convolution alone of these types, and engines for this graph.
+  static std::optional<descriptor> graph_of(const cudnn_device& device, const conv_key& k) {
+    const conv_extents& e = k.extents;
+    const bool of_bf16 = k.operands == conv_operands::bf16;
+    const tensor_facts facts[] = {{id_of_y, {e.n, e.k, e.p, e.q}, e.nhwc},
+                                  {id_of_x, {e.n, e.c, e.h, e.w}, e.nhwc},
+                                  {id_of_w, {e.k, e.c / e.groups, e.r, e.s}, of_bf16}};
+    const auto of = [&](conv_pass made) {
+      const bool is_result = made == k.pass;
+      return tensor(k, of_bf16 && !is_result ? CUDNN_DATA_BFLOAT16 : k.type, facts[static_cast<int>(made)],
+                    of_bf16 && is_result);
+    };
+    const descriptor y = of(conv_pass::fprop), x = of(conv_pass::dgrad), w = of(conv_pass::wgrad),
+                     convolution = convolution_of(k);
     const names name = names_of(k.pass);
-    descriptor operation(name.operation);
+    descriptor operation(name.operation), graph = device.graph();
     operation.set(name.x, x).set(name.w, w).set(name.y, y).set(name.convolution, convolution);
     if (k.type == CUDNN_DATA_DOUBLE) operation.set(name.alpha, {1.0}).set(name.beta, {0.0});
     else operation.set(name.alpha, {1.0f}).set(name.beta, {0.0f});
     if (!end_if_supported(operation)) return std::nullopt;
-    descriptor graph = device.graph();
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
+    if (!of_bf16) graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
+    else {
+      const descriptor identity = descriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR)
+                                      .set(CUDNN_ATTR_POINTWISE_MODE, {CUDNN_POINTWISE_IDENTITY})
+                                      .set(CUDNN_ATTR_POINTWISE_MATH_PREC, {k.type})
+                                      .end(),
+                       result = tensor(k, k.type, facts[static_cast<int>(k.pass)]);
+      descriptor writes(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+      writes.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, identity)
+          .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, k.pass == conv_pass::fprop   ? y
+                                                     : k.pass == conv_pass::dgrad ? x
+                                                                                  : w)
+          .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, result);
+      if (!end_if_supported(writes)) return std::nullopt;
+      graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation, writes);
+    }
     if (!end_if_supported(graph)) return std::nullopt;
     return graph;
   }

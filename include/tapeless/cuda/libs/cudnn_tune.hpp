@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// fastest(device, key, plans): the number of the plan that takes the least time on the device.
+// fastest(device, key, plans): the number of the plan that takes the least time on the device; of the first one, where memory
+// does not suffice to try them.
 #pragma once
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
@@ -19,13 +20,16 @@ namespace tapeless::cuda {
 // Zeros in memory of the device, while plans are timed.
 class tuning_buffer {
   holder<void*, cudaFree> at_;
+  bool is_there_ = true;
 
 public:
   tuning_buffer(std::size_t n, cudaStream_t stream) {
     if (n == 0) return;
-    check(cudaMalloc(at_.put(), n), "autotune");
-    fill_with_zeros(at_.get(), n, stream, "autotune");
+    is_there_ = cudaMalloc(at_.put(), n) == cudaSuccess;
+    if (is_there_) fill_with_zeros(at_.get(), n, stream, "autotune");
+    else static_cast<void>(cudaGetLastError()); // the runtime keeps an error until it is asked for
   }
+  explicit operator bool() const { return is_there_; }
   void* get() const { return at_.get(); }
 };
 
@@ -45,6 +49,7 @@ inline std::size_t fastest(const cudnn_device& device, const conv_key& k,
   for (const conv_plan& p : plans) most = std::max(most, p.workspace());
   const tuning_buffer x(bytes(conv_pass::dgrad), stream.get()), w(bytes(conv_pass::wgrad), stream.get()),
       y(bytes(conv_pass::fprop), stream.get()), scratch(most, stream.get());
+  if (!x || !w || !y || !scratch) return 0;
   check(cudnnSetStream(device.handle(), stream.get()), "autotune");
   std::size_t best = 0;
   float least = std::numeric_limits<float>::infinity();

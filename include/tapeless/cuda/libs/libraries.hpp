@@ -31,22 +31,30 @@ class libraries {
   std::optional<cudnn_convolutions> convolutions_;
   cudnn_convolutions& convolutions() { return convolutions_ ? *convolutions_ : convolutions_.emplace(may_); }
 #endif
-  std::size_t need_ = 0;
+  std::size_t need_ = 0, plans_of_bind_ = 0;
   lt_products& products() { return products_ ? *products_ : products_.emplace(may_); }
 
 public:
   explicit libraries(const options& may = {}) : may_(may) {}
   std::size_t need() const { return need_; }
+  // Extents that change from run to run have made more plans than graphs of a program could use. keep_recent() leaves as many as
+  // bind has made, those used last: nothing of them runs, and no graph has them.
+  bool has_many_plans() const { return plans() > 64 + 8 * plans_of_bind_; }
+  void keep_recent() {
+    if (products_) products_->keep(plans_of_bind_);
+#if TAPELESS_CUDNN
+    if (convolutions_) convolutions_->keep(plans_of_bind_);
+#endif
+  }
 
   template <class T, class X>
   void plan_product(const matmul_extents& e, bool has_bias = false, bool relu = false) {
-    if constexpr (lt_multiplies<X>)
-      need_ = std::max(need_, products().prepare<T, X>(e, has_bias, relu).value_or(0));
+    if constexpr (lt_multiplies<X>) note_need(products().prepare<T, X>(e, has_bias, relu));
   }
   template <class X> void plan_convolution([[maybe_unused]] conv_pass pass,
                                            [[maybe_unused]] const conv_extents& e) {
 #if TAPELESS_CUDNN
-    need_ = std::max(need_, convolutions().prepare<X>(pass, e).value_or(0));
+    note_need(convolutions().prepare<X>(pass, e));
 #endif
   }
   template <class T, class X>
@@ -64,6 +72,19 @@ public:
 #else
     return false;
 #endif
+  }
+
+private:
+  std::size_t plans() const {
+    std::size_t n = products_ ? products_->plans() : 0;
+#if TAPELESS_CUDNN
+    n += convolutions_ ? convolutions_->plans() : 0;
+#endif
+    return n;
+  }
+  void note_need(const std::optional<std::size_t>& bytes) {
+    need_ = std::max(need_, bytes.value_or(0));
+    plans_of_bind_ = plans();
   }
 };
 

@@ -4,6 +4,8 @@
 // What the libraries of the device may do.
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include "../../core/error.hpp"
 
 namespace tapeless::cuda {
 
@@ -17,8 +19,18 @@ struct options {
   // Convolutions: at bind the device times some plans, and the fastest is taken. Another run may take another one.
   bool autotune = false;
   // Bytes of scratch that a product and a convolution may take, at most.
-  std::size_t matmul_workspace = std::size_t{32} << 20, conv_workspace = std::size_t{1} << 30;
+  std::size_t matmul_workspace = std::size_t{32} << 20, conv_workspace = std::size_t{256} << 20;
   constexpr bool operator==(const options&) const = default;
 };
+
+// @throws argument_error where a number is one that was negative
+inline const options& checked(const options& o) {
+  if (o.matmul_workspace > PTRDIFF_MAX || o.conv_workspace > PTRDIFF_MAX)
+    detail::refuse(
+        "tapeless: cuda: bind: options.%s is %lld: a number of bytes is not negative",
+        o.matmul_workspace > PTRDIFF_MAX ? "matmul_workspace" : "conv_workspace",
+        static_cast<long long>(o.matmul_workspace > PTRDIFF_MAX ? o.matmul_workspace : o.conv_workspace));
+  return o;
+}
 
 } // namespace tapeless::cuda
