@@ -89,9 +89,10 @@ constexpr detail::whole_result<Op, X...> custom(const X&... x) {
   graph& g = graph_of(x...);
   int in[3] = {-1, -1, -1}, k = 0;
   ((in[k++] = x.id()), ...);
-  return {&g, custom_node(g, op::custom_tensor,
-                          whole_description<Op, Y, basic_tensor<typename X::value_type, X::extents>...>::address, in,
-                          dtype_of<typename Y::value_type>, Y::extents)};
+  return {&g,
+          custom_node(g, op::custom_tensor,
+                      whole_description<Op, Y, basic_tensor<typename X::value_type, X::extents>...>::address,
+                      in, dtype_of<typename Y::value_type>, Y::extents)};
 }
 template <class Op, detail::handle... X>
   requires detail::any_var<X...>

@@ -23,9 +23,10 @@ private:
   template <class Device, class Op, class Y, class... X>
   static void start(const Device& device, const detail::step_operands& c, const detail::name_values& names,
                     detail::whole_types<Op, Y, X...>) {
-    static_assert(op_has_launch<Op, typename Device::stream_type, Y, X...>,
-                  "tapeless: cuda: a custom op of tensors has a member that puts its work on a stream of the device: "
-                  "static void launch(auto stream, auto y, auto x), see tapeless/ops/custom.hpp");
+    static_assert(
+        op_has_launch<Op, typename Device::stream_type, Y, X...>,
+        "tapeless: cuda: a custom op of tensors has a member that puts its work on a stream of the device: "
+        "static void launch(auto stream, auto y, auto x), see tapeless/ops/custom.hpp");
     if constexpr (op_has_launch<Op, typename Device::stream_type, Y, X...>)
       device.enqueue([&](auto stream) {
         [&]<int... I>(std::integer_sequence<int, I...>) {
