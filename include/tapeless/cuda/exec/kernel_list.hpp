@@ -12,6 +12,7 @@
 #include "../../core/geometry.hpp"
 #include "../base/block.hpp"
 #include "../kernels/conv.hpp"
+#include "../kernels/lines.hpp"
 #include "../rtc/kernel_name.hpp"
 #include "products.hpp"
 
@@ -32,6 +33,17 @@ struct kernel_list {
   void conv(const conv_extents& e, const X* first, const X* second, T* result) const {
     if constexpr (std::is_same_v<X, bf16>) launch(widen_kernel{}, 0); // ahead of a library's
     convolve<Pass>(*this, e, first, second, result);
+  }
+  template <class T>
+  bool line_products(const line_extents&, const sparse_lines&, const T*, const T*, T*) const {
+    launch(line_offsets_kernel{}, 0); // ahead of a library's
+    launch(entries_by_place_kernel<T>{}, 0);
+    return false;
+  }
+  template <class T>
+  bool line_samples(const line_extents&, const sparse_lines&, const T*, const T*, T*) const {
+    launch(line_offsets_kernel{}, 0);
+    return false;
   }
   using stream_type = CUstream_st*; // cudaStream_t
   template <class Put> void enqueue(Put&&) const {}
