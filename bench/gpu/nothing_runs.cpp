@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// A CUDA runtime, cuBLASLt and cuDNN for LD_PRELOAD, where no device is: memory is the host's, every kernel loads and none runs,
+// A CUDA runtime, cuBLASLt, cuSPARSE and cuDNN for LD_PRELOAD, where no device is: memory is the host's, every kernel loads and none runs,
 // and the libraries have no plans. With it bench/gpu/build --check binds the programs that are for a GPU.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
+#if __has_include(<cusparse.h>)
+#include <cusparse.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -53,6 +56,26 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   *found = 0;
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
+
+#if __has_include(<cusparse.h>)
+cusparseStatus_t cusparseCreate(cusparseHandle_t* h) {
+  give(h);
+  return CUSPARSE_STATUS_SUCCESS;
+}
+cusparseStatus_t cusparseDestroy(cusparseHandle_t) { return CUSPARSE_STATUS_SUCCESS; }
+cusparseStatus_t cusparseSpMM_bufferSize(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t,
+                                         const void*, cusparseConstSpMatDescr_t, cusparseConstDnMatDescr_t,
+                                         const void*, cusparseDnMatDescr_t, cudaDataType, cusparseSpMMAlg_t,
+                                         std::size_t*) {
+  return CUSPARSE_STATUS_NOT_SUPPORTED;
+}
+cusparseStatus_t cusparseSDDMM_bufferSize(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t,
+                                          const void*, cusparseConstDnMatDescr_t, cusparseConstDnMatDescr_t,
+                                          const void*, cusparseSpMatDescr_t, cudaDataType, cusparseSDDMMAlg_t,
+                                          std::size_t*) {
+  return CUSPARSE_STATUS_NOT_SUPPORTED;
+}
+#endif
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t* h) {
   give(h);

@@ -25,7 +25,7 @@ bool has_run[op_count] = {};
 // What the steps of an op ask of a device.
 enum class asks { nothing, kernel, product, convolution, users };
 asks asked[op_count] = {};
-bool is_in_loop[op_count] = {}, lacks_text[op_count] = {};
+bool is_in_loop[op_count] = {}, lacks_text[op_count] = {}, by_lines[op_count] = {};
 op now = op::count_; // the op of the step that runs; count_: a loop
 
 struct watcher : tl::cuda::emulated_device {
@@ -44,6 +44,12 @@ struct watcher : tl::cuda::emulated_device {
   template <tl::cuda::conv_pass Pass, class T, class X> void conv(const tl::conv_extents& e, const X* first, const X* second, T* result) const {
     tl::cuda::convolve<Pass>(*this, e, first, second, result);
     note(asks::convolution);
+  }
+  template <class T> bool line_products(const tl::cuda::line_extents&, const tl::cuda::sparse_lines&, const T*, const T*, T*) const { return asks_lines(); }
+  template <class T> bool line_samples(const tl::cuda::line_extents&, const tl::cuda::sparse_lines&, const T*, const T*, T*) const { return asks_lines(); }
+  static bool asks_lines() {
+    if (now != op::count_) by_lines[static_cast<int>(now)] = true;
+    return false;
   }
   template <class Put> void enqueue(Put&& put) const {
     emulated_device::enqueue(put);
@@ -132,7 +138,7 @@ std::string flops_of(const tl::detail::op_rule& r) {
 const char* cuda_of(const tl::detail::op_rule& r) {
   const int o = static_cast<int>(r.o);
   switch (asked[o]) {
-    case asks::kernel: return "kernel";
+    case asks::kernel: return by_lines[o] ? "cuSPARSE, kernel" : "kernel";
     case asks::product: return "cuBLASLt, kernel";
     case asks::convolution: return "cuDNN, kernel";
     case asks::users: return "its launch";

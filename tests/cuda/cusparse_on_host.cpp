@@ -485,6 +485,26 @@ TEST_CASE("cuSPARSE: row ends of 64 bits become offsets of 32") {
   CHECK(difference<float, std::int64_t>(values, 38, 54, 4, all{}, {2, 1}) < 1e-6);
   CHECK(difference<double, std::int64_t>(gradients, 38, 54, 4, mixed{5}, {4, 2}) < 1e-14);
 }
+TEST_CASE("cuSPARSE: entries of rows that are zero in A^T R do not count, even infinite ones: the kernel's") {
+  using A = tl::csr<float, 38, 54, 38 * 54>;
+  using X = tl::tensor<float, 54, 4>;
+  using index = tl::tensor<std::int32_t, 6>;
+  using F = decltype(tl::value_and_grad<1>(
+      [](auto a, auto x, auto at) { return tl::sum(square(tl::gather(matmul(a, x), at))); }));
+  tl::owned<A> a;
+  tl::owned<X> x;
+  tl::owned<index> at;
+  set_pattern(*a, all{});
+  fill(a->values(), 1);
+  fill(*x, 2);
+  for (int i = 0; i < 6; ++i) (*at)[i] = 5 * i;
+  a->values()[54 * 7 + 3] = std::numeric_limits<float>::infinity(); // of a row that is not chosen
+  device_with_libraries::state state;
+  device_with_libraries::now = &state;
+  cuda_tests::bound_on<tl::detail::backend_for<tl::host>::type, F, A, X, index> host;
+  cuda_tests::bound_on<with_library, F, A, X, index> run;
+  CHECK(difference_of(host(*a, *x, *at), run(*a, *x, *at)) < 2e-6);
+}
 TEST_CASE("cuSPARSE is left out where the options say so, and where it has no plan") {
   CHECK(difference<float>(gradients, 38, 54, 4, all{}, {0, 0}, {.own_sparse = true}) < 2e-6);
   told.is_supported = false;
