@@ -18,11 +18,13 @@
 #define cudaLibraryLoadData load_of_the_host
 #define cudaLibraryGetKernel kernel_of_the_host
 #define cudaLibraryUnload unload_of_the_host
+#define cudaFuncGetAttributes attributes_of_the_host
 #include "../../tests/support/cuda_runtime.cpp"
 #undef cudaLaunchKernel
 #undef cudaLibraryLoadData
 #undef cudaLibraryGetKernel
 #undef cudaLibraryUnload
+#undef cudaFuncGetAttributes
 
 namespace {
 template <class Handle> void give(Handle* h) { *h = reinterpret_cast<Handle>(std::uintptr_t{8}); }
@@ -43,6 +45,7 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t, const char
   return cudaSuccess;
 }
 cudaError_t cudaLibraryUnload(cudaLibrary_t) { return cudaSuccess; }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) { return cudaSuccess; }
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* h) {
   give(h);
