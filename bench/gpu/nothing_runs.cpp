@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A CUDA runtime, cuBLASLt, cuSPARSE and cuDNN for LD_PRELOAD, where no device is: memory is the host's, every kernel loads and none runs,
-// and the libraries have no plans. With it bench/gpu/build --check binds the programs that are for a GPU.
+// cuBLASLt and cuDNN have no plans, and cuSPARSE computes nothing. With it bench/gpu/build --check binds the programs that are for a GPU.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
@@ -66,17 +66,28 @@ cusparseStatus_t cusparseCreate(cusparseHandle_t* h) {
   return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t cusparseDestroy(cusparseHandle_t) { return CUSPARSE_STATUS_SUCCESS; }
+cusparseStatus_t cusparseSetStream(cusparseHandle_t, cudaStream_t) { return CUSPARSE_STATUS_SUCCESS; }
 cusparseStatus_t cusparseSpMM_bufferSize(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t,
                                          const void*, cusparseConstSpMatDescr_t, cusparseConstDnMatDescr_t,
                                          const void*, cusparseDnMatDescr_t, cudaDataType, cusparseSpMMAlg_t,
                                          std::size_t*) {
-  return CUSPARSE_STATUS_NOT_SUPPORTED;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+cusparseStatus_t cusparseSpMM(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t, const void*,
+                              cusparseConstSpMatDescr_t, cusparseConstDnMatDescr_t, const void*,
+                              cusparseDnMatDescr_t, cudaDataType, cusparseSpMMAlg_t, void*) {
+  return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t cusparseSDDMM_bufferSize(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t,
                                           const void*, cusparseConstDnMatDescr_t, cusparseConstDnMatDescr_t,
                                           const void*, cusparseSpMatDescr_t, cudaDataType, cusparseSDDMMAlg_t,
                                           std::size_t*) {
-  return CUSPARSE_STATUS_NOT_SUPPORTED;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+cusparseStatus_t cusparseSDDMM(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t, const void*,
+                               cusparseConstDnMatDescr_t, cusparseConstDnMatDescr_t, const void*,
+                               cusparseSpMatDescr_t, cudaDataType, cusparseSDDMMAlg_t, void*) {
+  return CUSPARSE_STATUS_SUCCESS;
 }
 #endif
 

@@ -10,6 +10,7 @@
 #if TAPELESS_CUSPARSE
 #include <tapeless/cuda/libs/cusparse.hpp>
 #include <tapeless/cuda/libs/libraries.hpp>
+#include <tapeless/cuda/program_kernels.hpp>
 #include <tapeless/run/csr_tiled.hpp>
 
 #include <support/both_back_ends.hpp>
@@ -504,6 +505,45 @@ TEST_CASE("cuSPARSE: entries of rows that are zero in A^T R do not count, even i
   cuda_tests::bound_on<tl::detail::backend_for<tl::host>::type, F, A, X, index> host;
   cuda_tests::bound_on<with_library, F, A, X, index> run;
   CHECK(difference_of(host(*a, *x, *at), run(*a, *x, *at)) < 2e-6);
+}
+TEST_CASE("cuSPARSE: products with a tiled matrix are the kernels'") {
+  using rows = tl::csr<double, 38, 54, 38 * 54>;
+  using tiles = tl::csr<double, 38, 54, 38 * 54, tl::tiled>;
+  using X = tl::tensor<double, 54, 4>;
+  using R = tl::tensor<double, 38, 4>;
+  using F = std::remove_const_t<decltype(values)>;
+  tl::owned<rows> a;
+  tl::owned<X> x;
+  tl::owned<R> r;
+  set_pattern(*a, all{});
+  fill(a->values(), 1);
+  fill(*x, 2);
+  fill(*r, 3);
+  const auto tiled = tl::csr_tiled(*a);
+  device_with_libraries::state state;
+  device_with_libraries::now = &state;
+  cuda_tests::bound_on<tl::detail::backend_for<tl::host>::type, F, tiles, X, R> host;
+  cuda_tests::bound_on<with_library, F, tiles, X, R> run;
+  told.products = told.samples = 0;
+  CHECK(difference_of(host(*tiled, *x, *r), run(*tiled, *x, *r)) < 1e-14);
+  CHECK((told.products == 0 && told.samples == 0));
+}
+TEST_CASE("cuSPARSE: what runs ahead of it is listed for programs with several columns alone") {
+  const auto lists = [](const std::vector<std::string>& all, const char* kernel) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const std::string& name) { return name.find(kernel) != std::string::npos; });
+  };
+  const auto several =
+      program_kernels<decltype(gradients), matrix<float>, in_columns<float>, in_rows<float>>();
+  CHECK(lists(several, "line_offsets_kernel"));
+  CHECK(lists(several, "entries_by_place_kernel<float>"));
+  CHECK(lists(several, "line_products_kernel<float, 1>"));
+  const auto samples = [](auto a, auto x, auto r) { return tl::sampled_matmul(a, r, x).values(); };
+  CHECK(lists(program_kernels<decltype(samples), matrix<float>, in_columns<float>, in_rows<float>>(),
+              "line_offsets_kernel"));
+  const auto one = [](auto a, auto x) { return matmul(a, x); };
+  CHECK_FALSE(
+      lists(program_kernels<decltype(one), matrix<float>, tl::tensor<float, n>>(), "line_offsets_kernel"));
 }
 TEST_CASE("cuSPARSE is left out where the options say so, and where it has no plan") {
   CHECK(difference<float>(gradients, 38, 54, 4, all{}, {0, 0}, {.own_sparse = true}) < 2e-6);
