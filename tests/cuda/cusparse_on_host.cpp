@@ -197,7 +197,7 @@ struct device_with_libraries : emulated_device {
   static inline state* now = nullptr; // of the program that runs
   template <class T> bool line_products(const line_extents& e, const sparse_lines& a, const T* values,
                                         const T* x, T* y) const {
-    if (now->lists) return now->of.plan_line_products<T>(e, now->nowhere), false;
+    if (now->lists) return now->of.plan_line_products<T>(e, a, now->nowhere), false;
     return now->of.line_products(emulated_device{}, e, a, values, x, y, room(), a_stream());
   }
   template <class T> bool line_samples(const line_extents& e, const sparse_lines& a, const T* l, const T* r,
@@ -379,7 +379,9 @@ template <class T> double product_difference(const lines_and_matrices<T>& q, boo
                            items);
   tl::owned<tl::tensor<T, tl::dyn<'a'>>> y(tl::dim<'a'>{q.e.lines * q.e.k});
   std::fill(y->begin(), y->end(), static_cast<T>(no_number));
-  std::vector<char> scratch(by.prepare<T>(sparse_way::products, q.e, y->data()).value() + 256);
+  std::vector<char> scratch(
+      by.prepare<T>(in_order ? sparse_way::products : sparse_way::sorted_products, q.e, y->data()).value() +
+      256);
   void* at = scratch.data();
   std::size_t room = scratch.size(), need = room - 256;
   std::align(256, need, at, room);
@@ -434,8 +436,9 @@ TEST_CASE(
   alignas(256) static float y[64];
   alignas(256) static char room[1 << 14];
   told.sizes = 0;
-  const std::size_t need = by.prepare<float>(sparse_way::products, q.e, y).value();
+  const std::size_t need = by.prepare<float>(sparse_way::sorted_products, q.e, y).value();
   CHECK(need == 256 + 256 + 1000);
+  CHECK(by.prepare<float>(sparse_way::products, q.e, y) == 256u + 1000u);
   CHECK(by.prepare<float>(sparse_way::samples, q.e, y) == 256u + 1000u);
   const auto runs = [&](const float* x, float* to, std::size_t bytes) {
     return by.multiply(emulated_device{}, q.e, q.lines(false), (*q.values).data(), x, to, {room, bytes},

@@ -227,7 +227,7 @@ public:
     if (!lists()) return s_->has.line_products(*this, e, a, values, x, y, s_->room(), s_->stream);
     launch(line_offsets_kernel{}, 0);
     launch(entries_by_place_kernel<T>{}, 0);
-    s_->has.template plan_line_products<T>(e, s_->arena.data());
+    s_->has.template plan_line_products<T>(e, a, s_->arena.data());
 #endif
     return false;
   }

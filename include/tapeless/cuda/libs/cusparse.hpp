@@ -40,7 +40,8 @@ inline void check(cusparseStatus_t status, const char* op) {
     failed(op, "cuSPARSE", static_cast<int>(status), cusparseGetErrorName(status));
 }
 
-enum class sparse_way { products, samples };
+// Products of lines whose entries are in order, or not; samples.
+enum class sparse_way { products, sorted_products, samples };
 
 class sparse_products {
 public:
@@ -49,9 +50,9 @@ public:
   // Bytes of workspace; none, if there is no plan. nowhere: some memory of the device, which stands for all that a run brings.
   template <class T>
   std::optional<std::size_t> prepare(sparse_way way, const line_extents& e, void* nowhere) {
-    const plan* const p = find<T>(way, e, nowhere);
+    const plan* const p = find<T>(way != sparse_way::samples, e, nowhere);
     if (p == nullptr) return std::nullopt;
-    return bytes_of_offsets(e) + (way == sparse_way::products ? bytes_of_values<T>(e) : 0) + p->buffer;
+    return bytes_of_offsets(e) + (way == sparse_way::sorted_products ? bytes_of_values<T>(e) : 0) + p->buffer;
   }
   // False, and nothing is done, if there is no plan that the workspace suffices for, or if something is aligned to less
   // than 16 bytes.
@@ -60,7 +61,7 @@ public:
                 const T* x, T* y, const workspace& scratch, cudaStream_t stream) {
     const std::size_t sorted = a.entry == nullptr ? 0 : bytes_of_values<T>(e);
     if (!(are_aligned(a.cross, x, y) && (sorted > 0 || are_aligned(values)))) return false;
-    plan* const p = find<T>(sparse_way::products, e, y);
+    plan* const p = find<T>(true, e, y);
     if (p == nullptr || scratch.bytes < bytes_of_offsets(e) + sorted + p->buffer) return false;
     auto* const at = static_cast<std::byte*>(scratch.data);
     if (sorted > 0) {
@@ -83,7 +84,7 @@ public:
   bool sample(const Device& device, const line_extents& e, const sparse_lines& a, const T* l, const T* r,
               T* out, const workspace& scratch, cudaStream_t stream) {
     if (a.entry != nullptr || !are_aligned(a.cross, l, r, out)) return false;
-    plan* const p = find<T>(sparse_way::samples, e, out);
+    plan* const p = find<T>(false, e, out);
     if (p == nullptr || scratch.bytes < bytes_of_offsets(e) + p->buffer) return false;
     auto* const at = static_cast<std::byte*>(scratch.data);
     begin(device, *p, a, out, at, stream);
@@ -106,7 +107,7 @@ private:
 
   using dense = holder<cusparseDnMatDescr_t, cusparseDestroyDnMat>;
   struct plan {
-    sparse_way way;
+    bool multiplies; // else it samples
     line_extents e;
     cudaDataType t;
     holder<cusparseSpMatDescr_t, cusparseDestroySpMat> a{};
@@ -136,12 +137,11 @@ private:
            std::max({e.lines, e.crosses, e.entries}) <= most;
   }
   // The descriptors of descriptions that only differ in pointers are the same.
-  template <class T> plan* find(sparse_way way, const line_extents& e, void* somewhere) {
+  template <class T> plan* find(bool multiplies, const line_extents& e, void* somewhere) {
     for (const auto& p : plans_)
-      if (p->way == way && p->e == e && p->t == type<T>) return p->possible ? p.get() : nullptr;
+      if (p->multiplies == multiplies && p->e == e && p->t == type<T>) return p->possible ? p.get() : nullptr;
     if (!can_state(e)) return nullptr;
-    plan& p = *plans_.emplace_back(std::make_unique<plan>(plan{way, e, type<T>}));
-    const bool multiplies = way == sparse_way::products;
+    plan& p = *plans_.emplace_back(std::make_unique<plan>(plan{multiplies, e, type<T>}));
     check(cusparseCreateCsr(p.a.put(), e.lines, e.crosses, e.entries, somewhere, somewhere, somewhere,
                             CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p.t),
           "sparse matmul");

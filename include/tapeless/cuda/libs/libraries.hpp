@@ -3,7 +3,7 @@
 //
 // The libraries of a device. Each is begun when a program first needs it.
 //   libraries.plan_product<T, X>(e);  libraries.plan_convolution<X>(pass, e);      at bind, for each step
-//   libraries.plan_line_products<T>(e, nowhere);  libraries.plan_line_samples<T>(e, nowhere);
+//   libraries.plan_line_products<T>(e, lines, nowhere);  libraries.plan_line_samples<T>(e, nowhere);
 //   workspace scratch = ...;                                                       of libraries.need() bytes, for all of them
 //   libraries.multiply<T, X>(e, a, b, c, scratch, stream)                          false: nothing is done, a kernel has to
 //   libraries.convolve<Pass>(device, e, first, second, result, scratch, stream)    likewise
@@ -77,9 +77,10 @@ public:
   }
 
   template <class T>
-  void plan_line_products([[maybe_unused]] const line_extents& e, [[maybe_unused]] void* nowhere) {
+  void plan_line_products([[maybe_unused]] const line_extents& e, [[maybe_unused]] const sparse_lines& a,
+                          [[maybe_unused]] void* nowhere) {
 #if TAPELESS_CUSPARSE
-    plan_sparse<T>(sparse_way::products, e, nowhere);
+    plan_sparse<T>(a.entry == nullptr ? sparse_way::products : sparse_way::sorted_products, e, nowhere);
 #endif
   }
   template <class T>
