@@ -8,14 +8,15 @@
 //   products.prepare<T>(way, e, nowhere)                                at bind: bytes of workspace
 //   products.multiply(device, e, lines, values, x, y, workspace, stream)
 //   products.sample(device, e, lines, l, r, out, workspace, stream)
-// Where they say that there is no plan, kernels/sparse.hpp has kernels. What is relied on, of the documentation of cuSPARSE 12.5 to
-// 13 (docs.nvidia.com/cuda/cusparse, cusparseSpMM() and cusparseSDDMM(), properties):
+// Where they say that there is no plan, kernels/sparse.hpp has kernels. What is relied on, of cuSPARSE's documentation
+// (docs.nvidia.com/cuda/cusparse: cusparseSpMM() and cusparseSDDMM(), properties):
 // - "deterministic (bit-wise) results for each run": of SpMM on CSR only CSR_ALG3, for opA not transposed; SDDMM;
 // - both support asynchronous execution and CUDA graph capture, and unsorted columns;
 // - the call that prepares for a pattern is optional: it is left out, for a pattern may change in place between runs;
 // - offsets are as many as lines, and one more: ours begin behind the first. So a kernel writes them in each run;
 // - what beta = 0 does with what is not a number in the result is not said: the result is set to 0 ahead.
-// compute-sanitizer may report races within SpMM: those are known there and not real.
+// Some versions fail where pointers are aligned to less than 16 bytes (kokkos-kernels 1889, pytorch 175347), though nothing is
+// said of that: these are for the kernels. compute-sanitizer may report races within SpMM, which by the documentation are none.
 // One object serves one thread at a time.
 #pragma once
 #include <cuda_runtime_api.h>
@@ -110,10 +111,12 @@ private:
     bool multiplies; // else it samples
     line_extents e;
     cudaDataType t;
-    holder<cusparseSpMatDescr_t, cusparseDestroySpMat> a{};
-    dense left{}, right{}; // x and y; l and r
+    holder<cusparseSpMatDescr_t, cusparseDestroySpMat> a;
+    dense left, right; // x and y; l and r
     std::size_t buffer = 0;
     bool possible = false;
+    plan(bool m, const line_extents& of, cudaDataType type_of_values)
+        : multiplies(m), e(of), t(type_of_values) {}
   };
   holder<cusparseHandle_t, cusparseDestroy> handle_;
   std::vector<std::unique_ptr<plan>> plans_;
@@ -141,7 +144,7 @@ private:
     for (const auto& p : plans_)
       if (p->multiplies == multiplies && p->e == e && p->t == type<T>) return p->possible ? p.get() : nullptr;
     if (!can_state(e)) return nullptr;
-    plan& p = *plans_.emplace_back(std::make_unique<plan>(plan{multiplies, e, type<T>}));
+    plan& p = *plans_.emplace_back(std::make_unique<plan>(multiplies, e, type<T>));
     check(cusparseCreateCsr(p.a.put(), e.lines, e.crosses, e.entries, somewhere, somewhere, somewhere,
                             CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p.t),
           "sparse matmul");
