@@ -1,5 +1,5 @@
-# Finds what programs for CUDA devices link, and makes tapeless::cuda_toolkit of it: the runtime and cuBLASLt,
-# and cuDNN 9 where there is one (TapelessCuda_CUDNN). A toolkit in its own folder, the packages of a distribution, and
+# Finds what programs for CUDA devices link, and makes tapeless::cuda_toolkit of it: the runtime and cuBLASLt, and
+# cuSPARSE and cuDNN 9 where they are (TapelessCuda_CUSPARSE, TapelessCuda_CUDNN). A toolkit in its own folder, the packages of a distribution, and
 # the wheels of PyPI (nvidia-cuda-runtime, nvidia-cublas, ...) have different files; so each is found by itself.
 # TAPELESS_CUDA_ROOT: where to look first: the toolkit's folder, or site-packages/nvidia
 set(TAPELESS_CUDA_ROOT "" CACHE PATH "Folder of the CUDA toolkit, or site-packages/nvidia")
@@ -27,7 +27,7 @@ endif()
 # wheels: nvidia/cu13/include, or nvidia/cuda_runtime/include and so on
 set(_tapeless_cuda_hints)
 foreach(_tapeless_root IN LISTS _tapeless_cuda_roots)
-  foreach(_tapeless_part IN ITEMS . cu13 cuda_runtime cublas cudnn ../cudnn)
+  foreach(_tapeless_part IN ITEMS . cu13 cuda_runtime cublas cusparse cudnn ../cudnn)
     if(IS_DIRECTORY "${_tapeless_root}/${_tapeless_part}")
       list(APPEND _tapeless_cuda_hints "${_tapeless_root}/${_tapeless_part}")
     endif()
@@ -48,6 +48,7 @@ macro(_tapeless_cuda_part name header library)
 endmacro()
 _tapeless_cuda_part(CUDART cuda_runtime_api.h cudart 13 12)
 _tapeless_cuda_part(CUBLASLT cublasLt.h cublasLt 13 12)
+_tapeless_cuda_part(CUSPARSE cusparse.h cusparse 12)
 _tapeless_cuda_part(CUDNN cudnn.h cudnn 9)
 
 set(_tapeless_cuda_includes)
@@ -66,6 +67,12 @@ if(TAPELESS_CUDART_INCLUDE_DIR)
     math(EXPR _tapeless_minor "${_tapeless_number} % 1000 / 10")
     set(TapelessCuda_VERSION ${_tapeless_major}.${_tapeless_minor})
   endif()
+endif()
+set(TapelessCuda_CUSPARSE FALSE)
+if(TAPELESS_CUSPARSE_INCLUDE_DIR AND TAPELESS_CUSPARSE_LIBRARY)
+  set(TapelessCuda_CUSPARSE TRUE)
+  list(APPEND _tapeless_cuda_includes "${TAPELESS_CUSPARSE_INCLUDE_DIR}")
+  list(APPEND _tapeless_cuda_libraries "${TAPELESS_CUSPARSE_LIBRARY}")
 endif()
 set(TapelessCuda_CUDNN FALSE)
 if(TAPELESS_CUDNN_INCLUDE_DIR AND TAPELESS_CUDNN_LIBRARY AND EXISTS "${TAPELESS_CUDNN_INCLUDE_DIR}/cudnn_version.h")
@@ -91,5 +98,6 @@ if(TapelessCuda_FOUND AND NOT TARGET tapeless::cuda_toolkit)
   add_library(tapeless::cuda_toolkit INTERFACE IMPORTED)
   target_include_directories(tapeless::cuda_toolkit SYSTEM INTERFACE ${_tapeless_cuda_includes})
   target_link_libraries(tapeless::cuda_toolkit INTERFACE ${_tapeless_cuda_libraries})
-  target_compile_definitions(tapeless::cuda_toolkit INTERFACE TAPELESS_CUDNN=$<BOOL:${TapelessCuda_CUDNN}>)
+  target_compile_definitions(tapeless::cuda_toolkit INTERFACE TAPELESS_CUDNN=$<BOOL:${TapelessCuda_CUDNN}>
+                             TAPELESS_CUSPARSE=$<BOOL:${TapelessCuda_CUSPARSE}>)
 endif()

@@ -7,7 +7,7 @@ set(parts_of_run/checked run/member_elsewhere)
 set(parts ${parts_of_cpu/conv} ${parts_of_run/member})
 
 # Built where there is the CUDA toolkit. They need no device.
-set(tests_of_toolkit cuda/cublaslt_on_host cuda/cudnn_on_host cuda/device cuda/epilogues cuda/libs)
+set(tests_of_toolkit cuda/cublaslt_on_host cuda/cudnn_on_host cuda/cusparse_on_host cuda/device cuda/epilogues cuda/libs)
 # Those whose CUDA runtime is one of the host
 set(parts_of_cuda/device support/cuda_runtime)
 set(tests_of_runtime cuda/device)

@@ -53,7 +53,7 @@ def main():
             continue
         is_sparse = workload.startswith("sparse-")
         of_peer = phase.removesuffix("_loaded")
-        for to in (GRAPH, "torch-gpu-eager", "torch-gpu-compile"):
+        for to in (GRAPH, "torch-gpu-eager", "torch-gpu-compile", "tapeless-gpu-own-graph"):
             theirs = times.get((workload, of_peer, to))
             if theirs is None:
                 continue

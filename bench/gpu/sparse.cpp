@@ -5,6 +5,8 @@
 //   fwd           A x          bwd     A^T r
 //   step          mean(mask * (A x - y)^2) and its gradient by x
 //   step_loaded   the same of a matrix that has been loaded: the lines of A^T are made once
+// With B of k columns: fwd A B, bwd A^T R, values <R[i, :], B[j, :]> of the entries; by cuSPARSE, and once more by the library's own
+// kernels, the peer tapeless-gpu-own.
 // Each is compared with the sums in double on the host, then timed as in workloads.cpp. The columns of a row are one in each
 // of per_row equal ranges, as the matrix of peer.py. Also {"what": "limit", "limit": "copy_GBs"}: what the device reads
 // and writes when it copies; GBs of a step counts two reads of A.
@@ -35,6 +37,10 @@ struct sparse_row {
   bool skewed = false;
 };
 
+struct spmm_row {
+  std::int64_t m, n, per_row, k;
+};
+
 std::uint64_t mixed(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -44,8 +50,24 @@ float unit(std::uint64_t k) {
   return static_cast<float>(mixed(k * 0x9e3779b97f4a7c15u) >> 40) * 0x1p-23f - 1.0f;
 }
 
+struct pattern {
+  std::vector<std::int32_t> row_ptr, columns;
+  std::vector<float> values;
+  pattern(std::int64_t m, std::int64_t n, std::int64_t per_row) {
+    const std::int64_t nnz = m * per_row, width = n / per_row;
+    for (std::int64_t e = 0; e < nnz; ++e) {
+      const auto k = static_cast<std::uint64_t>(e);
+      columns.push_back(static_cast<std::int32_t>(e % per_row * width +
+                                                  static_cast<std::int64_t>(mixed(k + 7) >> 33) % width));
+      values.push_back(unit(k));
+    }
+    for (std::int64_t i = 0; i <= m; ++i) row_ptr.push_back(static_cast<std::int32_t>(i * per_row));
+  }
+};
+
 constexpr auto product = [](auto a, auto x) { return tl::matmul(a, x); };
 constexpr auto transposed = [](auto a, auto r) { return tl::matmul(tl::transpose(a), r); };
+constexpr auto samples = [](auto a, auto x, auto r) { return tl::sampled_matmul(a, r, x).values(); };
 constexpr auto loss = [](auto a, auto x, auto y, auto mask) {
   return tl::mean(mask * tl::square(tl::matmul(a, x) - y));
 };
@@ -71,14 +93,17 @@ public:
   bench(const char* name, double bytes, const cuda::stream& s) : name_(name), bytes_(bytes), s_(s) {}
 
   // what(): one run.   parts: of A that it reads
-  template <class What> void time(const char* phase, double parts, const What& what) const {
+  template <class What>
+  void time(const char* phase, double parts, const What& what, bool own = false) const {
     for (const bool eager : {true, false}) {
       support::how_programs_run().eager = eager;
       const times t = timed(s_.get(), [&](cudaStream_t) { what(); }, repeats, warm);
       line("time")
           .put("workload", name_)
           .put("phase", phase)
-          .put("peer", eager ? "tapeless-gpu-eager" : "tapeless-gpu-graph")
+          .put("peer", own     ? eager ? "tapeless-gpu-own-eager" : "tapeless-gpu-own-graph"
+                       : eager ? "tapeless-gpu-eager"
+                               : "tapeless-gpu-graph")
           .put("min_ms", t.min_us / 1e3)
           .put("median_ms", t.median_us / 1e3)
           .put("GBs", parts * bytes_ / t.median_us / 1e3);
@@ -106,17 +131,8 @@ template <sparse_row R> bool run(const char* name) {
   using Y = tl::tensor<float, m>;
   tl::owned<X> x;
   tl::owned<Y> y, mask;
-  std::vector<std::int32_t> row_ptr(static_cast<std::size_t>(m) + 1), columns(static_cast<std::size_t>(nnz));
-  std::vector<float> values(static_cast<std::size_t>(nnz));
-  const std::int64_t width = n / R.per_row;
-  for (std::int64_t e = 0; e < nnz; ++e) {
-    const auto k = static_cast<std::uint64_t>(e);
-    columns[k] = static_cast<std::int32_t>(e % R.per_row * width +
-                                           static_cast<std::int64_t>(mixed(k + 7) >> 33) % width);
-    values[k] = unit(k);
-  }
-  for (std::int64_t i = 0; i <= m; ++i)
-    row_ptr[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i * R.per_row);
+  pattern of_a(R.m, R.n, R.per_row);
+  auto& [row_ptr, columns, values] = of_a;
   for (std::int64_t j = 0; j < n; ++j) (*x)[j] = unit(static_cast<std::uint64_t>(j + 11 * nnz));
   for (std::int64_t i = 0; i < m; ++i) {
     (*y)[i] = unit(static_cast<std::uint64_t>(i + 13 * nnz));
@@ -187,6 +203,92 @@ template <sparse_row R> bool run(const char* name) {
   return b.right;
 }
 
+// Some columns, and some entries, are compared.
+template <spmm_row R> bool run_matrices(const char* name) {
+  constexpr tl::extent_t m = R.m, n = R.n, nnz = R.m * R.per_row, k = R.k, compared = 2, every = 101;
+  using A = tl::csr<float, m, n, nnz>;
+  using X = tl::tensor<float, n, k>;
+  using Y = tl::tensor<float, m, k>;
+  using V = tl::tensor<float, nnz>;
+  tl::owned<X> x;
+  tl::owned<Y> y;
+  pattern of_a(R.m, R.n, R.per_row);
+  for (std::int64_t j = 0; j < x->size(); ++j) x->data()[j] = unit(static_cast<std::uint64_t>(j + 11 * nnz));
+  for (std::int64_t i = 0; i < y->size(); ++i) y->data()[i] = unit(static_cast<std::uint64_t>(i + 13 * nnz));
+
+  const auto at = [](const auto& t, std::int64_t i, std::int64_t c) {
+    return static_cast<double>(t->data()[i * k + c]);
+  };
+  std::vector<double> ax(static_cast<std::size_t>(m * compared)), aty(static_cast<std::size_t>(n * compared)),
+      some;
+  for (std::int64_t e = 0; e < nnz; ++e) {
+    const std::int64_t i = e / R.per_row, j = of_a.columns[static_cast<std::size_t>(e)];
+    const auto v = static_cast<double>(of_a.values[static_cast<std::size_t>(e)]);
+    for (std::int64_t c = 0; c < compared; ++c) {
+      ax[static_cast<std::size_t>(i * compared + c)] += v * at(x, j, c);
+      aty[static_cast<std::size_t>(j * compared + c)] += v * at(y, i, c);
+    }
+    if (e % every != 0) continue;
+    some.push_back(0);
+    for (std::int64_t c = 0; c < k; ++c) some.back() += at(y, i, c) * at(x, j, c);
+  }
+  const auto columns_of = [](const auto& t, std::int64_t rows) {
+    std::vector<float> r;
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t c = 0; c < compared; ++c) r.push_back(t->data()[i * k + c]);
+    return r;
+  };
+
+  const cuda::stream s;
+  const cuda::owned<A> a(s, tl::csr_view<A>(m, n, of_a.row_ptr, of_a.columns, of_a.values));
+  const cuda::owned<X> xs(s, x);
+  const cuda::owned<Y> ys(s, y);
+  bench b(name, static_cast<double>(nnz) * 8, s);
+  const double limit = 4 * std::sqrt(static_cast<double>(m)) * 0x1p-24;
+  support::counted_rows no_counts;
+  const support::notes_counts noted{&no_counts};
+  cuda::pinned<X> of_columns;
+  cuda::pinned<Y> of_rows;
+  cuda::pinned<V> of_entries;
+  for (const bool own : {false, true}) {
+    const cuda::options may{.own_sparse = own};
+    {
+      on_device<decltype(product), A, X> program(s, noted, may);
+      tl::copy(program(*a, *xs), of_rows, s);
+      s.wait();
+      b.check("fwd", error_of(ax, columns_of(of_rows, m).data()), limit);
+      b.time("fwd", 1, [&] { program(*a, *xs); }, own);
+    }
+    {
+      on_device<decltype(transposed), A, Y> program(s, noted, may);
+      tl::copy(program(*a, *ys), of_columns, s);
+      s.wait();
+      b.check("bwd", error_of(aty, columns_of(of_columns, n).data()), limit);
+      b.time("bwd", 1, [&] { program(*a, *ys); }, own);
+    }
+    {
+      on_device<decltype(samples), A, X, Y> program(s, noted, may);
+      tl::copy(program(*a, *xs, *ys), of_entries, s);
+      s.wait();
+      std::vector<float> got;
+      for (std::int64_t e = 0; e < nnz; e += every) got.push_back(of_entries->data()[e]);
+      b.check("values", error_of(some, got.data()), limit);
+      b.time("values", 1, [&] { program(*a, *xs, *ys); }, own);
+    }
+  }
+  return b.right;
+}
+template <spmm_row R> std::vector<std::string> kernels_of_matrices() {
+  using A = tl::csr<float, R.m, R.n, R.m * R.per_row>;
+  using X = tl::tensor<float, R.n, R.k>;
+  using Y = tl::tensor<float, R.m, R.k>;
+  std::vector<std::string> all = cuda::program_kernels<decltype(product), cuda::on<A>, cuda::on<X>>();
+  for (const auto& more : {cuda::program_kernels<decltype(transposed), cuda::on<A>, cuda::on<Y>>(),
+                           cuda::program_kernels<decltype(samples), cuda::on<A>, cuda::on<X>, cuda::on<Y>>()})
+    all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 template <sparse_row R> std::vector<std::string> kernels() {
   using A = tl::csr<float, R.m, R.n, R.m * R.per_row>;
   using X = tl::tensor<float, R.n>;
@@ -215,7 +317,10 @@ template <sparse_row R> row row_of(const char* name) {
 }
 const row rows[] = {
 #define TAPELESS_SPARSE(name, ...) row_of<sparse_row{__VA_ARGS__}>(name),
+#define TAPELESS_SPMM(name, ...) \
+  {name, run_matrices<spmm_row{__VA_ARGS__}>, kernels_of_matrices<spmm_row{__VA_ARGS__}>},
     TAPELESS_SPARSE("check-sparse", .m = 150, .n = 60, .per_row = 6)
+        TAPELESS_SPMM("check-spmm", .m = 150, .n = 60, .per_row = 6, .k = 8)
 #if !defined(GPU_SMALL)
 #include "../workloads.def"
 #endif
@@ -225,7 +330,7 @@ void print_limit() {
 #if !defined(GPU_SMALL)
   const cuda::stream& s = cuda::stream::common();
   const std::size_t bytes = std::size_t{1} << 30;
-  const cuda::device_block from(bytes, s.get(), "limit"), to(bytes, s.get(), "limit");
+  const cuda::device_memory from(bytes, s.get(), "limit"), to(bytes, s.get(), "limit");
   const times t = timed(
       s.get(), [&](cudaStream_t q) { cuda::copy_bytes(to.data(), from.data(), bytes, q, "limit"); }, 20, 3);
   line("limit").put("limit", "copy_GBs").put("value", 2 * static_cast<double>(bytes) / t.median_us / 1e3);

@@ -3,6 +3,7 @@
 
 // [program]
 #include <tapeless/cuda.hpp> // and all of tapeless/tapeless.hpp
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <thread>
@@ -34,6 +35,24 @@ constexpr auto training = tl::jit([](auto p, auto state, auto x, auto y, auto ra
 });
 using state = tl::adam_state<params>;
 // [/train]
+
+// [custom]
+// y_i = x_(i + By), around the end      vjp: x_bar_i += y_bar_(i - By)
+template <int By> struct rotated {
+  static constexpr tl::shape result(tl::shape x) { return x; }
+  static tl::extent_t first(tl::extent_t n) { return n > 0 ? (By % n + n) % n : 0; }
+  static void primal(auto y, auto x) { std::rotate_copy(x.begin(), x.begin() + first(x.size()), x.end(), y.begin()); }
+  static void launch(cudaStream_t stream, auto y, auto x) { // for a device alone: puts the work on the stream
+    const auto copy = [stream](float* to, const float* from, tl::extent_t n) {
+      cudaMemcpyAsync(to, from, static_cast<std::size_t>(n) * sizeof(float), cudaMemcpyDeviceToDevice, stream);
+    };
+    const tl::extent_t at = first(x.size()), rest = x.size() - at;
+    copy(y.data(), x.data() + at, rest);
+    copy(y.data() + rest, x.data(), at);
+  }
+  static constexpr auto vjp(auto, auto, auto y_bar) { return tl::custom<rotated<-By>>(y_bar); }
+};
+// [/custom]
 
 // The product of two numbers, at 64 points
 constexpr int count = 64;
@@ -128,6 +147,15 @@ int main(int arguments, char** argument) {
   other.join();
   // [/threads]
   std::printf("two threads, the same bits: %s\n", a == b ? "yes" : "no");
+
+  constexpr auto smooth = tl::jit(tl::grad([](auto v) { return tl::sum(tl::square(tl::custom<rotated<1>>(v) - v)); }));
+  tl::owned<tl::tensor<float, tl::dyn<'n'>>> of_device(n);
+  auto smooth_there = smooth.bind<cuda::on<values>>(s, n);
+  auto smooth_here = smooth.bind<values>(n);
+  tl::copy(smooth_there(*y), of_device, s);
+  s.wait();
+  const auto of_host = smooth_here(*host_y);
+  std::printf("an op of one's own, the gradient of the CPU: %s\n", std::equal(of_host.begin(), of_host.end(), of_device->begin()) ? "yes" : "no");
 
   // [errors]
   try {

@@ -23,9 +23,9 @@ namespace {
 bool has_run[op_count] = {};
 
 // What the steps of an op ask of a device.
-enum class asks { nothing, kernel, product, convolution, host };
+enum class asks { nothing, kernel, product, convolution, users };
 asks asked[op_count] = {};
-bool is_in_loop[op_count] = {}, lacks_text[op_count] = {};
+bool is_in_loop[op_count] = {}, lacks_text[op_count] = {}, by_lines[op_count] = {};
 op now = op::count_; // the op of the step that runs; count_: a loop
 
 struct watcher : tl::cuda::emulated_device {
@@ -45,9 +45,15 @@ struct watcher : tl::cuda::emulated_device {
     tl::cuda::convolve<Pass>(*this, e, first, second, result);
     note(asks::convolution);
   }
-  void run(const tl::detail::custom_op& o, void* y, const void* const* x, const tl::detail::name_values& names) const {
-    emulated_device::run(o, y, x, names);
-    note(asks::host);
+  template <class T> bool line_products(const tl::cuda::line_extents&, const tl::cuda::sparse_lines&, const T*, const T*, T*) const { return asks_lines(); }
+  template <class T> bool line_samples(const tl::cuda::line_extents&, const tl::cuda::sparse_lines&, const T*, const T*, T*) const { return asks_lines(); }
+  static bool asks_lines() {
+    if (now != op::count_) by_lines[static_cast<int>(now)] = true;
+    return false;
+  }
+  template <class Put> void enqueue(Put&& put) const {
+    emulated_device::enqueue(put);
+    note(asks::users);
   }
 };
 struct watched : tl::cuda::backend<watcher> {
@@ -88,6 +94,7 @@ struct energy {
     y[0] = 0;
     for (const auto e : x) y[0] += e * e;
   }
+  static void launch(auto, auto y, auto x) { primal(y, x); }
   static constexpr auto vjp(auto x, auto, auto y_bar) { return y_bar * (2.0 * x); }
 };
 
@@ -131,10 +138,10 @@ std::string flops_of(const tl::detail::op_rule& r) {
 const char* cuda_of(const tl::detail::op_rule& r) {
   const int o = static_cast<int>(r.o);
   switch (asked[o]) {
-    case asks::kernel: return "kernel";
+    case asks::kernel: return by_lines[o] ? "cuSPARSE, kernel" : "kernel";
     case asks::product: return "cuBLASLt, kernel";
     case asks::convolution: return "cuDNN, kernel";
-    case asks::host: return "no";
+    case asks::users: return "its launch";
     default: break;
   }
   if (r.o == op::argument) return "not in a plan";

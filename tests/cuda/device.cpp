@@ -217,6 +217,82 @@ TEST_CASE("options are numbers of bytes") {
       tl::argument_error);
 }
 
+namespace {
+
+// y_ij = a_i b_j by a kernel of the user's, which the user launches
+struct outer_kernel {
+  float* y;
+  const float *a, *b;
+  tl::extent_t rows, columns;
+  void operator()(const cuda::host_block& block) const {
+    if (block.index == 0)
+      for (tl::extent_t k = 0; k < rows * columns; ++k) y[k] = a[k / columns] * b[k % columns];
+  }
+};
+bool launches_nothing = false;
+int launches = 0;
+struct outer {
+  static constexpr tl::shape result(tl::shape a, tl::shape b) { return {2, {a[0], b[0]}}; }
+  static void primal(auto y, auto a, auto b) {
+    for (tl::extent_t i = 0; i < a.extent(0); ++i)
+      for (tl::extent_t j = 0; j < b.extent(0); ++j) y(i, j) = a[i] * b[j];
+  }
+  static void launch(cudaStream_t stream, auto y, auto a, auto b) {
+    ++launches;
+    outer_kernel k{y.data(), a.data(), b.data(), a.size(), b.size()};
+    void* argument[] = {&k};
+    static_cast<void>(cudaLaunchKernel(&cuda::emulated<outer_kernel>, dim3(launches_nothing ? 0 : 2),
+                                       dim3(32), argument, 0, stream));
+  }
+  static constexpr auto vjp(auto a, auto b, auto, auto y_bar) {
+    return std::tuple{tl::matmul(y_bar, b), tl::matmul(a, y_bar)};
+  }
+};
+using vector = tl::tensor<float, tl::dyn<'n'>>;
+constexpr auto loss_of_outer = tl::jit(tl::value_and_grad<0, 1>(
+    [](auto a, auto b) { return tl::sum(tl::square(tl::custom<outer>(a, tl::exp(b)))); }));
+
+} // namespace
+
+TEST_CASE("a custom op of tensors launches a kernel of the user's: eager, captured and replayed") {
+  const cuda::stream s;
+  tl::owned<vector> a(n), b(n);
+  const cuda::owned<vector> on_a(s, a), on_b(s, b);
+  auto run = loss_of_outer.bind<cuda::on<vector>, cuda::on<vector>>(s, n);
+  CHECK(launches == 0); // not at bind
+  auto host = loss_of_outer.bind<vector, vector>(n);
+  cuda::pinned<vector> of_a(n), of_b(n);
+  for (std::uint64_t k = 0; k < 5; ++k) {
+    fill(*a, k);
+    fill(*b, 10 + k);
+    tl::copy(a, on_a, s);
+    tl::copy(b, on_b, s);
+    const int before = calls_of_the_runtime();
+    const auto [value, along_a, along_b] = run(*on_a, *on_b);
+    if (k > 1) CHECK(calls_of_the_runtime() - before == 1);
+    tl::copy(along_a, of_a, s);
+    tl::copy(along_b, of_b, s);
+    s.wait();
+    const auto [expected, expected_a, expected_b] = host(*a, *b);
+    check_close(*of_a, expected_a);
+    check_close(*of_b, expected_b);
+  }
+  CHECK(launches == 2); // eager and captured
+}
+
+TEST_CASE("what the user's launch does wrong is an error of the run") {
+  const cuda::stream s;
+  const cuda::owned<vector> a(s, n), b(s, n);
+  auto run = loss_of_outer.bind<cuda::on<vector>, cuda::on<vector>>(s, n);
+  launches_nothing = true;
+  CHECK_THROWS_WITH_AS(run(*a, *b), "tapeless: cuda: custom: CUDA runtime: invalid configuration argument",
+                       cuda::error);
+  launches_nothing = false;
+  run.capture();
+  run(*a, *b);
+  s.wait();
+}
+
 TEST_CASE("numbers change from run to run") {
   const cuda::stream s;
   const data d;

@@ -154,6 +154,9 @@ TEST_CASE("every kernel of an op compiles") {
       of_any_type<tl::bf16>(all);
   of_numbers<float>(all), of_numbers<double>(all), of_numbers<std::int32_t>(all);
   of_floats<float>(all), of_floats<double>(all);
+  name<cuda::line_offsets_kernel, cuda::entries_by_place_kernel<std::int32_t>,
+       cuda::entries_by_place_kernel<float>,
+       cuda::entries_by_place_kernel<double>>(all); // ahead of cuSPARSE
   name<cuda::range_counts_kernel<bool, true>, cuda::positions_kernel<bool, true>, cuda::group_counts_kernel,
        cuda::begin_cut_kernel<std::uint32_t>, cuda::begin_cut_kernel<std::uint64_t>,
        cuda::cut_kernel<std::uint32_t>, cuda::cut_kernel<std::uint64_t>, cuda::matmul_kernel<float, tl::bf16>,

@@ -10,6 +10,10 @@
 #if TAPELESS_CUDNN
 #include <tapeless/cuda/libs/cudnn_conv.hpp>
 #endif
+#if TAPELESS_CUSPARSE
+#include <tapeless/cuda/kernels/sparse.hpp>
+#include <tapeless/cuda/libs/cusparse.hpp>
+#endif
 
 #include <support/driver_for_plans.hpp>
 #include <support/random.hpp>
@@ -129,6 +133,17 @@ TEST_CASE("without a device an error says op, library and status") {
   } catch (const error& e) { text = e.what(); }
   CHECK(text.starts_with("tapeless: cuda: bind: CUDA runtime: "));
 }
+
+#if TAPELESS_CUSPARSE
+TEST_CASE("cuSPARSE: without a device an error says so") {
+  if (has_device()) return;
+  std::string text;
+  try {
+    sparse_products{};
+  } catch (const error& e) { text = e.what(); }
+  CHECK(text == "tapeless: cuda: sparse matmul: cuSPARSE: CUSPARSE_STATUS_NOT_INITIALIZED");
+}
+#endif
 
 #if TAPELESS_CUDNN
 namespace {

@@ -75,6 +75,14 @@ TEST_CASE("cuda: gradients through products, masks, custom ops and bf16") {
   });
   CHECK(worst_of<tl::tensor<float, n, 9>>(f, {1, 2, 17, 64}) < 2e-6);
 }
+struct plus_one {
+  static constexpr tl::shape result(tl::shape x) { return x; }
+  static void primal(auto y, auto x) {
+    for (tl::extent_t i = 0; i < x.size(); ++i) y.data()[i] = x.data()[i] + 1;
+  }
+  static void launch(auto, auto y, auto x) { primal(y, x); }
+  static constexpr auto vjp(auto, auto, auto y_bar) { return y_bar; }
+};
 TEST_CASE("cuda: counted rows come first, or the program is refused") {
   using X = tl::tensor<float, n, 3>;
   const auto keeps = []<class F>(F) {
@@ -85,6 +93,9 @@ TEST_CASE("cuda: counted rows come first, or the program is refused") {
   CHECK_FALSE(keeps([](auto x) { return tl::flip<0>(rows(x)); }));
   CHECK_FALSE(keeps([](auto x) { return tl::transpose(rows(x)); }));
   CHECK_FALSE(keeps([](auto x) { return tl::argmax<0>(rows(x)); }));
+  CHECK(keeps([](auto x) { return tl::sum<0>(rows(tl::custom<plus_one>(x))); }));
+  CHECK_FALSE(
+      keeps([](auto x) { return tl::sum<0>(tl::custom<plus_one>(rows(x))); })); // a row that is not there: 1
   CHECK_FALSE(keeps([](auto x) { return tl::top_k<2, 'l'>(tl::sum<1>(rows(x))); }));
   CHECK_FALSE(
       keeps([](auto x) { return tl::gather<1>(tl::transpose(x), tl::where<'k'>(tl::sum<1>(x) > 0.0)); }));

@@ -50,6 +50,7 @@ std::vector<queue*>& queues() {
   return q;
 }
 int calls = 0;
+cudaError_t last_error = cudaSuccess;
 std::size_t room = std::size_t{1} << 40, in_use = 0;
 
 queue& of(cudaStream_t s) {
@@ -108,9 +109,11 @@ cudaError_t cudaStreamGetDevice(cudaStream_t s, int* d) {
   *d = of(s).device;
   return cudaSuccess;
 }
-cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 const char* cudaGetErrorString(cudaError_t e) {
-  return e == cudaErrorMemoryAllocation ? "out of memory" : "an error";
+  return e == cudaErrorMemoryAllocation       ? "out of memory"
+         : e == cudaErrorInvalidConfiguration ? "invalid configuration argument"
+                                              : "an error";
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr a, int) {
   *value = a == cudaDevAttrMultiProcessorCount ? 3 : a == cudaDevAttrComputeCapabilityMajor ? 9 : 0;
@@ -200,6 +203,7 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3, void** argum
   };
   const std::lock_guard hold(lock);
   ++calls;
+  if (blocks.x == 0) return last_error = cudaErrorInvalidConfiguration;
   const auto& k = *static_cast<const emulated_kernel*>(kernel);
   struct alignas(16) words {
     std::byte b[16];

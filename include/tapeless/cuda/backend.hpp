@@ -16,6 +16,7 @@
 #include "base/block.hpp"
 #include "cost_model.hpp"
 #include "exec/counted.hpp"
+#include "exec/custom.hpp"
 #include "exec/epilogue.hpp"
 #include "exec/frame.hpp"
 #include "exec/kernels.hpp"
@@ -94,11 +95,14 @@ private:
     static_assert(
         counted_rows_come_first<keeps_counted_rows_first<P>()>,
         "tapeless: cuda: the rows of a selection that is counted, as where<'k'>, are rows of a first axis: do not "
-        "flip or transpose them, select among them or take their argmax; or select a static number, top_k<64>");
+        "flip or transpose them, select among them, take their argmax or give them to a custom op of tensors; or "
+        "select a static number, top_k<64>");
     if constexpr (epilogue_of<P>(I - 1).is_epilogue) {
     } // the step before it has run it
     else if constexpr (s.fused)
       loop_step<P, I>::run(device, f);
+    else if constexpr (s.o == detail::op::custom_tensor)
+      custom_step<P.step_[I].custom>::run(device, {P.step_[I], f.slot + s.slot0}, f.context->names);
     else {
       // The first operand of a sparse op is a pattern.
       constexpr dtype type = !is_sparse(s.o) ? P.slot_[s.slot0].t : s.wide ? dtype::f64 : dtype::f32;

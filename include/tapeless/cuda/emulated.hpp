@@ -5,12 +5,14 @@
 #pragma once
 #include "../core/extent.hpp"
 #include "../core/geometry.hpp"
-#include "../ops/custom_op.hpp"
 #include "exec/products.hpp"
 #include "base/block.hpp"
 #include "kernels/conv.hpp"
 
 namespace tapeless::cuda {
+
+// What a custom op of tensors gets for a stream: what is put on it has run when it is there.
+struct emulated_stream {};
 
 struct emulated_device {
   static constexpr count_t blocks = 7; // fewer than there are groups: threads go on to the next ones
@@ -25,10 +27,8 @@ struct emulated_device {
   void conv(const conv_extents& e, const X* first, const X* second, T* result) const {
     convolve<Pass>(*this, e, first, second, result);
   }
-  void run(const detail::custom_op& op, void* y, const void* const* x,
-           const detail::name_values& names) const {
-    op.run(y, x, names);
-  }
+  using stream_type = emulated_stream;
+  template <class Put> void enqueue(Put&& put) const { put(emulated_stream{}); }
   // A selection has so many rows: here the host knows it at once.
   void tell(const index_t* count, detail::name_values& names, char name) const {
     names.value[static_cast<std::size_t>(names.find(name))] = *count;

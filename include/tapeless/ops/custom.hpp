@@ -15,8 +15,12 @@
 // that the operand broadcasts to (the library then sums over the repeated axes).
 // jvp(a, b, c, y, a_dot, b_dot, c_dot) is optional and returns a handle that broadcasts to y; without it the jvp is the
 // transpose of the vjp. `flops` is optional: per element of the result.
-// device, of an elementwise op that a device runs: the body of primal as text, of x, y, z of type T; without // comments.
+// For a device, and for it alone:
+//   elementwise: the body of primal as text, of x, y, z of type T; without // comments.
 //     static constexpr const char* device = "return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));";
+//   whole-tensor: launch(stream, y, a, b, c), of a cudaStream_t and of the views that primal gets, here of device memory. It puts
+//   its work on the stream, where a graph may be recording it: it neither waits nor allocates, and reads no element.
+//     static void launch(auto stream, auto y, auto x);
 #pragma once
 #include "../core/tensor.hpp"
 #include "custom_op.hpp" // IWYU pragma: export
@@ -85,9 +89,10 @@ constexpr detail::whole_result<Op, X...> custom(const X&... x) {
   graph& g = graph_of(x...);
   int in[3] = {-1, -1, -1}, k = 0;
   ((in[k++] = x.id()), ...);
-  return {&g, custom_node(g, op::custom_tensor,
-                          &whole_custom<Op, Y, basic_tensor<typename X::value_type, X::extents>...>, in,
-                          dtype_of<typename Y::value_type>, Y::extents)};
+  return {&g,
+          custom_node(g, op::custom_tensor,
+                      whole_description<Op, Y, basic_tensor<typename X::value_type, X::extents>...>::address,
+                      in, dtype_of<typename Y::value_type>, Y::extents)};
 }
 template <class Op, detail::handle... X>
   requires detail::any_var<X...>

@@ -173,4 +173,28 @@ template <class Op, class Y, class... X> inline constexpr custom_op whole_custom
   return c;
 }();
 
+// From a description, which is a constant of the plan, back to the types that it was made of: a device looks for
+// Op::launch, which is not instantiated for programs of the host. whole_description defines types_of for its own key.
+template <class Op, class Y, class... X> struct whole_types {};
+// Each key has a function of its own; compilers ask whether that is meant.
+#if defined(__NVCC__)
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1301
+#elif defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wnon-template-friend"
+#endif
+template <const custom_op* C> struct whole_key {
+  friend constexpr auto types_of(whole_key<C>);
+};
+#if defined(__NVCC__)
+#pragma nv_diagnostic pop
+#elif defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+template <class Op, class Y, class... X> struct whole_description {
+  static constexpr const custom_op* address = &whole_custom<Op, Y, X...>;
+  friend constexpr auto types_of(whole_key<&whole_custom<Op, Y, X...>>) { return whole_types<Op, Y, X...>{}; }
+};
+
 } // namespace tapeless::detail

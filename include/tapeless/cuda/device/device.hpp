@@ -18,12 +18,12 @@
 #include "../../core/bf16.hpp"
 #include "../../core/geometry.hpp"
 #include "../../core/shape.hpp"
-#include "../../ops/custom_op.hpp"
 #include "../../plan/backend.hpp"
 #include "../base/block.hpp"
 #include "../exec/launch.hpp"
 #include "../exec/products.hpp"
 #include "../kernels/conv.hpp"
+#include "../kernels/lines.hpp"
 #include "../kernels/matmul.hpp"
 #include "../libs/check.hpp"
 #include "../libs/options.hpp"
@@ -241,12 +241,38 @@ public:
 #endif
     cuda::convolve<Pass>(*this, e, first, second, result);
   }
-  // A custom op of tensors
-  template <class Op> void run(const Op&, void*, const void* const*, const detail::name_values&) const {
-    static_assert(
-        sizeof(Op) == 0,
-        "tapeless: cuda: custom(...): the kernel of a custom op of tensors runs on the host: write it of other "
-        "ops, or run its program on the host");
+  // See has_line_products
+  template <class T> bool line_products([[maybe_unused]] const line_extents& e,
+                                        [[maybe_unused]] const sparse_lines& a,
+                                        [[maybe_unused]] const T* values, [[maybe_unused]] const T* x,
+                                        [[maybe_unused]] T* y) const {
+#if !defined(TAPELESS_CUDA_EMULATED)
+    const on_device here(s_->ordinal);
+    if (!lists()) return s_->has.line_products(*this, e, a, values, x, y, s_->room(), s_->stream);
+    launch(line_offsets_kernel{}, 0);
+    launch(entries_by_place_kernel<T>{}, 0);
+    s_->has.template plan_line_products<T>(e, a, s_->arena.data());
+#endif
+    return false;
+  }
+  template <class T> bool line_samples([[maybe_unused]] const line_extents& e,
+                                       [[maybe_unused]] const sparse_lines& a, [[maybe_unused]] const T* l,
+                                       [[maybe_unused]] const T* r, [[maybe_unused]] T* out) const {
+#if !defined(TAPELESS_CUDA_EMULATED)
+    const on_device here(s_->ordinal);
+    if (!lists()) return s_->has.line_samples(*this, e, a, l, r, out, s_->room(), s_->stream);
+    launch(line_offsets_kernel{}, 0);
+    s_->has.template plan_line_samples<T>(e, s_->arena.data());
+#endif
+    return false;
+  }
+  // put(stream): a custom op of tensors. What it launches is not ours: the runtime is asked for its error.
+  using stream_type = cudaStream_t;
+  template <class Put> void enqueue(Put&& put) const {
+    if (lists()) return;
+    const on_device here(s_->ordinal);
+    put(s_->stream);
+    check(cudaGetLastError(), "custom");
   }
   // On a device the number of rows is not known to the host: values have room for all of them.
   void tell(const index_t*, detail::name_values&, char) const {}

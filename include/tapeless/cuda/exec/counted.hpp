@@ -39,6 +39,10 @@ template <const auto& P> constexpr bool is_across(const detail::slot& q) {
 template <const auto& P> constexpr bool mixes_counted_rows(const detail::step& s) {
   using detail::op;
   const shape& x = P.slot_[s.slot0].s;
+  for (int k = 0; s.o == op::custom_tensor && k <= s.loads;
+       ++k) // the user's kernel sees views of all that can be counted
+    for (int a = 0; a < max_rank; ++a)
+      if (counted_names<P>(P.slot_[s.slot0 + k].s.d[a]) > 0) return true;
   if (const shape& at = P.slot_[s.slot0 + 1].s; s.o == op::gather)
     for (int a = 1; a < at.rank; ++a)
       if (counted_names<P>(at.d[a]) > 0) return true;

@@ -197,12 +197,4 @@ template <> struct kernel_for<detail::op::window_spread> {
   }
 };
 
-template <> struct kernel_for<detail::op::custom_tensor> {
-  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
-    const void* operands[3]{};
-    for (int k = 0; k < c.step.loads; ++k) operands[k] = c.slot[k].data();
-    device.run(*c.step.custom, c.template out<void>(), operands, c.names);
-  }
-};
-
 } // namespace tapeless::cuda

@@ -6,6 +6,7 @@
 //   device.matmul<T, X>(extents, a, b, c)                     c of T, operands of X
 //   device.conv<Pass, T, X>(extents, first, second, result)   see conv_pass
 //   device.matmul<T, X>(extents, a, b, c, bias, relu)         true if c is relu(product + bias): see epilogue.hpp. It may lack it
+//   device.enqueue(put)                                       put(stream), with a stream_type of the device's
 // Products and convolutions by a library, or by the kernels of products.hpp. Where device.lists(), it only notes what it is asked for:
 // all kernels that may be launched, whatever the extents are. kernel_for<op>: what a step of this op asks the device for.
 #pragma once

@@ -40,6 +40,15 @@ template <class T> count_t lines_of_pattern(const kernel_call<T>& c, int k = 0) 
   return counted(c.operand(k + 1).d[0]);
 }
 
+// A device may have libraries for matrices of several columns. Where they do nothing, they say false.
+//   device.line_products(extents, lines, values, x, y)        Y[i, :] = sum_p values[e] X[j, :], all of them
+//   device.line_samples(extents, rows, l, r, out)             out[e] = <L[i, :], R[j, :]>
+template <class Device, class T>
+concept has_line_products = requires(const Device& device, line_extents e, sparse_lines a, const T* x, T* y) {
+  device.line_products(e, a, x, x, y);
+  device.line_samples(e, a, x, x, y);
+};
+
 // The lines of a pattern: crosses, ends, entries; then a place for the sort, and the rows and columns of a tiled matrix.
 template <> struct kernel_for<detail::op::pattern> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
@@ -62,7 +71,7 @@ template <> struct kernel_for<detail::op::pattern> {
     }
     sort_positions(device, c.scratch, key, n, lines, entry, reinterpret_cast<count_t*>(made(0)),
                    reinterpret_cast<count_t*>(made(1)));
-    if (cross != nullptr) device.launch(cross_of_place_kernel{cross, entry, made(0), n}, n);
+    if (cross != nullptr) device.launch(entries_by_place_kernel<std::int32_t>{cross, entry, made(0), n}, n);
     else
       device.launch(
           row_of_place_kernel{lines_at(c, 0, has(c, detail::wide_row_ends)), entry, made(0), n, rows}, n);
@@ -82,6 +91,7 @@ template <> struct kernel_for<detail::op::spmm> {
     const shape& y = c.result();
     const count_t n = entries_of_pattern(c), lines = lines_of_pattern(c),
                   k = counted(detail::product(y, 1, y.rank));
+    if (y.rank > 1 && (k > 1 || device.lists()) && by_library(device, c, k)) return;
     // neighbours have elements side by side, or entries
     const int lanes = k >= 8 ? 1 : n / 16 < lines ? 4 : 32;
     if (lanes == 1 || device.lists()) start<1>(device, c, k);
@@ -90,6 +100,16 @@ template <> struct kernel_for<detail::op::spmm> {
   }
 
 private:
+  // A library adds all entries, of rows that are zero, too.
+  template <class T, class Device>
+  static bool by_library(const Device& device, const kernel_call<T>& c, count_t k) {
+    if constexpr (has_line_products<Device, T>)
+      if (!has(c,
+               detail::first_is_ones | detail::second_is_ones | detail::in_tiles | detail::skips_zero_rows))
+        return device.line_products({c.result().d[0], c.operand(3).d[0], c.operand(0).d[0], k},
+                                    lines_of(c, has(c, detail::wide_row_ends)), c.in(2), c.in(3), c.out());
+    return false;
+  }
   template <int G, class T, class Device>
   static void start(const Device& device, const kernel_call<T>& c, count_t k) {
     const bool values = !has(c, detail::first_is_ones);
@@ -129,6 +149,11 @@ template <> struct kernel_for<detail::op::sddmm> {
                     lines, 8);
     else {
       const count_t k = counted(c.operand(2).d[1]);
+      if constexpr (has_line_products<Device, T>)
+        if ((k > 1 || device.lists()) && !has(c, in_tiles) &&
+            device.line_samples({c.operand(2).d[0], c.operand(3).d[0], c.operand(0).d[0], k}, a, c.in(2),
+                                c.in(3), c.out()))
+          return;
       if (k < 16 || device.lists())
         device.launch(sampled_kernel<T, 1>{a, c.in(2), c.in(3), c.out(), n, lines, k}, n);
       if (k >= 16 || device.lists())

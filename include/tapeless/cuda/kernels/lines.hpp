@@ -100,14 +100,30 @@ struct tile_entries_kernel {
     });
   }
 };
-// cross[place] = of[entry[place]]
-struct cross_of_place_kernel {
-  const std::int32_t* of;
+// to[place] = of[entry[place]]
+template <class T> struct entries_by_place_kernel {
+  const T* of;
   const count_t* entry;
-  std::int32_t* cross;
+  T* to;
   count_t places;
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
-    block.each(places, [this](count_t p) { cross[p] = of[entry[p]]; });
+    block.each(places, [this](count_t p) { to[p] = of[entry[p]]; });
+  }
+};
+
+// ---- for libraries
+// Lines with crosses below a number, and matrices of k columns beside them.
+struct line_extents {
+  index_t lines, crosses, entries, k;
+  constexpr bool operator==(const line_extents&) const = default;
+};
+// Where each line begins, and where the last one ends.
+struct line_offsets_kernel {
+  sparse_lines a;
+  count_t* offset;
+  count_t lines;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(lines + 1, [this](count_t i) { offset[i] = a.begin(i); });
   }
 };
 

@@ -9,7 +9,14 @@
 #include <utility>
 #include "../rtc/error.hpp"
 
-// Is there cuDNN? The target tapeless::cuda says so.
+// Are there cuDNN and cuSPARSE? The target tapeless::cuda says so.
+#if !defined(TAPELESS_CUSPARSE)
+#if __has_include(<cusparse.h>)
+#define TAPELESS_CUSPARSE 1
+#else
+#define TAPELESS_CUSPARSE 0
+#endif
+#endif
 #if !defined(TAPELESS_CUDNN)
 #if __has_include(<cudnn.h>)
 #define TAPELESS_CUDNN 1

@@ -18,6 +18,8 @@ struct options {
   bool nondeterministic = false;
   // Convolutions: at bind the device times some plans, and the fastest is taken. Another run may take another one.
   bool autotune = false;
+  // Products of sparse matrices with several columns: by the library's own kernels, not by cuSPARSE.
+  bool own_sparse = false;
   // Bytes of scratch that a product and a convolution may take, at most.
   std::size_t matmul_workspace = std::size_t{32} << 20, conv_workspace = std::size_t{256} << 20;
   constexpr bool operator==(const options&) const = default;
