@@ -18,6 +18,9 @@ set(folders_of_few_elements laws ops)
 set(tests_of_many_elements
     laws/batch_norm laws/conv laws/conv_groups laws/group_norm laws/layer_norm laws/nhwc_conv laws/nhwc_groups laws/nhwc_pool
     laws/sums ops/batch_norm ops/norm ops/sparse ops/sparse_gradients ops/sparse_runs ops/sparse_tiles)
+if(TAPELESS_TEST_BACKEND STREQUAL "emulated") # where a kernel's threads take turns at each element
+  list(APPEND tests_of_many_elements laws/conv_transpose laws/select)
+endif()
 # Those that check which masks and rows the planner takes. They are of few elements, too.
 set(tests_of_rows
     plan/choose_masks plan/collapse_axes plan/collapse_axes_means plan/collapse_axes_mixed plan/combine_masks

@@ -21,7 +21,8 @@ struct frame_slot {
   extent_t stride[max_rank]{};   // fused: elements
   shape s{};                     // kernel steps and partial results: extents
 
-  void* data() const { return static_cast<std::byte*>(*source) + offset; }
+  // nullptr: an argument without elements, of whatever offset
+  void* data() const { return *source == nullptr ? nullptr : static_cast<std::byte*>(*source) + offset; }
 };
 // Slot q, which is at `at`, in this run. part: the parts of the arena. nothing: what is read where no memory is: of an iota,
 // and of a value that lives within a sweep. Both stay where they are.
