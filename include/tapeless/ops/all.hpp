@@ -7,6 +7,7 @@
 #include <cstddef>
 // IWYU pragma: begin_exports
 #include "activations.hpp"
+#include "arrange.hpp"
 #include "bf16.hpp"
 #include "conv.hpp"
 #include "conv_bias.hpp"
@@ -15,6 +16,7 @@
 #include "cumsum.hpp"
 #include "custom.hpp"
 #include "functions.hpp"
+#include "grid.hpp"
 #include "keep.hpp"
 #include "loss.hpp"
 #include "matmul.hpp"

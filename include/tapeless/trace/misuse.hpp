@@ -24,6 +24,20 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: a tensor has at most 2^39 elements and four named extents, intermediate results too") \
   rule("tapeless: a named extent is that of an argument") \
   rule("tapeless: norm<axes...>(a, p): p is above 0") \
+  rule("tapeless: expand_dims<axis>(a): the result has the axis, and at most 6") \
+  rule("tapeless: squeeze<axis>(a): the axis exists and has the extent 1") \
+  rule("tapeless: split<axis, n>(a): the axis exists and is static, and n divides it") \
+  rule("tapeless: tile<axis, n>(a): the axis exists, and a has at most 5") \
+  rule("tapeless: repeat<axis, n>(a): the axis exists, and a has at most 5") \
+  rule("tapeless: roll<axis, shift>(a): the axis exists and is static") \
+  rule("tapeless: slice<axis, begin, end, step>(a): the axis exists and is static, a has at most 5; 0 <= begin <= end <= extent, or, of a step below 0, -1 <= end <= begin < extent") \
+  rule("tapeless: pad<axis, before, after>(a, mode): the axis exists and is static, and is long enough for the border") \
+  rule("tapeless: tril<k>(a), triu<k>(a): a has at least two axes") \
+  rule("tapeless: diagonal<k>(a), trace<k>(a): a has two axes that it crosses; they are static, or k is 0 and they are equal") \
+  rule("tapeless: eye_like(a): a has at least two axes") \
+  rule("tapeless: one_hot<T, n>(label): label is int32") \
+  rule("tapeless: one_hot<T, n>(label): label has at most 5 axes") \
+  rule("tapeless: outer(a, b), meshgrid(a, b): both have one axis") \
   rule("tapeless: adam_update(p, gradient, state, options): beta1 and beta2 lie in [0, 1)") \
   rule("tapeless: sgd_update(p, gradient, state, rate, options): momentum lies in [0, 1)") \
   rule("tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use tl::mean, or pass the number as an argument") \
