@@ -256,15 +256,15 @@ function(tapeless_notes_kernels name)  # tapeless_notes_kernels(name variable...
   set_tests_properties(full.${name} PROPERTIES FIXTURES_REQUIRED "slow_programs;kernel_names_folder" FIXTURES_SETUP kernel_names
     ENVIRONMENT "TAPELESS_KERNEL_NAMES=${kernel_names}/${name};${ARGN}")
 endfunction()
-# Laws on that device, four each day, by the sanitizers: a kernel that reads or writes beyond its operands is ended
-set(emulated_laws conv conv_nd conv_transpose sparse  elementwise functions pool sparse_dense  index matmul select sparse_forms
-    cumsum reduce shape sparse_named)
-tapeless_turn(emulated_laws 4)
-list(GET emulated_laws 2 law_of_orders)
-list(TRANSFORM emulated_laws PREPEND laws/)
-file(GLOB not_emulated CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" laws/*.cpp cuda/*.cpp)
-list(TRANSFORM not_emulated REPLACE "\\.cpp$" "")
-list(REMOVE_ITEM not_emulated cuda/planted ${emulated_laws})
+# Laws on that device, half of them each day, by the sanitizers: a kernel that reads or writes beyond its operands is ended
+set(emulated_laws ${laws_on_a_device})
+tapeless_turn(emulated_laws 2)
+set(not_emulated ${laws_on_a_device})
+list(REMOVE_ITEM not_emulated ${emulated_laws})
+file(GLOB tests_of_cuda CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" cuda/*.cpp)
+list(TRANSFORM tests_of_cuda REPLACE "\\.cpp$" "")
+list(REMOVE_ITEM tests_of_cuda cuda/planted)
+list(APPEND not_emulated ${tests_of_cuda})
 list(JOIN not_emulated "," not_emulated)
 tapeless_leg(emulated FOLDERS laws,cuda COMPILER "${TAPELESS_CLANG19}" FLAGS "${common_machine} ${sanitizers}"
   OPTIONS ${quick_release} -DTAPELESS_OPENMP=OFF -DTAPELESS_CUDA=OFF -DTAPELESS_TEST_BACKEND=emulated
@@ -272,9 +272,18 @@ tapeless_leg(emulated FOLDERS laws,cuda COMPILER "${TAPELESS_CLANG19}" FLAGS "${
 tapeless_notes_kernels(emulated)
 list(APPEND files_of_laws "${kernel_names}/emulated")
 set_tests_properties(full.emulated PROPERTIES FIXTURES_REQUIRED kernel_names_folder FIXTURES_SETUP "kernel_names;emulated")
-# A law of the day once more with the threads of a block in other orders
+# One of them, another one each time, once more with the threads of a block in other orders
+if(day STREQUAL "all")
+  set(number_of_day 0)
+else()
+  math(EXPR number_of_day "1${day} / 2")
+endif()
+list(LENGTH emulated_laws length)
+math(EXPR law_of_orders "${number_of_day} % ${length}")
+list(GET emulated_laws ${law_of_orders} law_of_orders)
+string(REPLACE "/" "_" law_of_orders "test_${law_of_orders}")
 foreach(order IN ITEMS 1 2)
-  tapeless_full_test(emulated.order_${order} "${CMAKE_BINARY_DIR}/emulated/tests/test_laws_${law_of_orders}")
+  tapeless_full_test(emulated.order_${order} "${CMAKE_BINARY_DIR}/emulated/tests/${law_of_orders}")
   set_tests_properties(full.emulated.order_${order} PROPERTIES FIXTURES_REQUIRED emulated RUN_SERIAL OFF
     ENVIRONMENT TAPELESS_THREAD_ORDER=${order})
 endforeach()
@@ -308,14 +317,12 @@ list(FILTER workloads EXCLUDE REGEX "/sparse\\.cpp$")
 tapeless_slow_program(workload_kernels cuda/full/workload_kernels.cpp ${workloads} FLAGS -include
   "${CMAKE_CURRENT_SOURCE_DIR}/support/emulated_backend.hpp" "-I${bench}")
 tapeless_notes_kernels(workload_kernels TAPELESS_KERNELS_ONLY=1)
-# They compile for that device and, every other day, for an older or a newer one: see support::fault_of
+# They compile for that device, an older and a newer one: see support::fault_of
 add_executable(full_compile_kernels EXCLUDE_FROM_ALL cuda/full/compile_kernels.cpp)
 target_link_libraries(full_compile_kernels PRIVATE tapeless::tapeless ${CMAKE_DL_LIBS})
 target_include_directories(full_compile_kernels PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
 list(APPEND slow_programs full_compile_kernels)
-set(other_devices sm_80 sm_120)
-tapeless_turn(other_devices 2)
-foreach(device IN ITEMS sm_90 ${other_devices})
+foreach(device IN ITEMS sm_90 sm_80 sm_120)
   tapeless_full_test(kernels.laws.${device} full_compile_kernels ${device} 0 ${files_of_laws}) # and of examples
   tapeless_full_test(kernels.workloads.${device} full_compile_kernels ${device} 64 "${kernel_names}/workload_kernels")
   set_tests_properties(full.kernels.laws.${device} full.kernels.workloads.${device} PROPERTIES

@@ -95,7 +95,7 @@ int main(int arguments, char** argument) {
   const cuda::owned<state> moments(s); // zeros
   const cuda::owned<tl::scalar<float>> last(s);
   auto train = training.bind<cuda::on<params>, cuda::on<state>, cuda::on<points>, cuda::on<values>, float>(s, n);
-  for (int k = 0; k < 500; ++k) // from the third on a step is the copy of a number and one launch
+  for (int k = 0; k < 500; ++k) // from the third on a step is two launches: of a number, and of all else
     train.into(std::tuple{*last, *p, *moments})(*p, *moments, *x, *y, k < 250 ? 0.03f : 0.003f);
   tl::copy(last, loss_here, s);
   tl::copy(p, host, s); // into any tree of the host

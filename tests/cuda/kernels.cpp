@@ -47,8 +47,8 @@ template <class T> void of_any_type(names& to) {
   name<cuda::pad_kernel<T>, cuda::concat_kernel<T>, cuda::flip_kernel<T>, cuda::gather_kernel<T>>(to);
 }
 template <class T> void of_numbers(names& to) {
-  name<cuda::scatter_add_kernel<T>, cuda::argmax_kernel<T>, cuda::digit_counts_kernel<T>,
-       cuda::of_each_segment_kernel<T>, cuda::range_counts_kernel<T, false>,
+  name<cuda::argmax_kernel<bool>, cuda::scatter_add_kernel<T>, cuda::argmax_kernel<T>,
+       cuda::digit_counts_kernel<T>, cuda::of_each_segment_kernel<T>, cuda::range_counts_kernel<T, false>,
        cuda::range_counts_kernel<T, true>, cuda::positions_kernel<T, false>, cuda::positions_kernel<T, true>,
        cuda::cumsum_kernel<T>, cuda::chunk_sums_kernel<T>, cuda::chunk_begins_kernel<T>,
        cuda::matmul_kernel<T, T>>(to);

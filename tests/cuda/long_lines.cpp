@@ -54,7 +54,8 @@ TEST_CASE("cuda: argmax of long lines is the first maximum, and NaN is one") {
   using rows = tl::tensor<float, 5, n, 2>;
   using integers = tl::tensor<std::int32_t, n, 3>;
   const auto f = [](auto x, auto y, auto i) {
-    return std::tuple{tl::argmax(x), tl::argmax<1>(y), tl::argmax<0, 2>(y), tl::argmax<0>(i), tl::argmax(-i)};
+    return std::tuple{tl::argmax(x),    tl::argmax<1>(y), tl::argmax<0, 2>(y),
+                      tl::argmax<0>(i), tl::argmax(-i),   tl::argmax<1>(y > 0.5f)};
   };
   both_back_ends<decltype(f), line, rows, integers> both(tl::dim<'n'>{sizes[8]});
   for (const std::int64_t size : sizes) {

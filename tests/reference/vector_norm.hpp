@@ -4,7 +4,7 @@
 
 // norm(x, axes, p) = (sum |x|^p)^(1/p), p infinite: max |x|
 // variance(x, axes, unbiased) = mean((x - mean(x))^2), of n or of n - 1 elements; std_dev, its root
-// Flops, n elements in m vectors: norm 2 n + 2 m (p = 2), 2 n (p = 1, infinity), 2 n + 2 m (other p); variance 5 n + 5 m (as the
+// Flops, n elements in m vectors: norm 2 n + 2 m (p = 2), 2 n (p = 1, infinity), 2 n + 2 m (other p); variance 5 n + 6 m (as the
 // library computes it: what corrects the rounding of a mean is counted), unbiased m more; a root 2 m.
 
 #include "array.hpp"

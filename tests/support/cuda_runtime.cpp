@@ -110,6 +110,7 @@ cudaError_t cudaStreamGetDevice(cudaStream_t s, int* d) {
   return cudaSuccess;
 }
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
 const char* cudaGetErrorString(cudaError_t e) {
   return e == cudaErrorMemoryAllocation       ? "out of memory"
          : e == cudaErrorInvalidConfiguration ? "invalid configuration argument"

@@ -123,8 +123,8 @@ private:
 // csr<float, rows, cols, nnz>: static extents or named ones, in host memory.
 //   using table = tl::csr<float, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
 // csr<float, rows, cols, nnz, std::int64_t>: for 2^31 entries and more. csr<float, rows, cols, nnz, tiled>: in tiles.
-template <element T, auto Rows, auto Cols, auto Nnz, class RowEnd = std::int32_t> using csr =
-    basic_csr<T, detail::extent_of(Rows), detail::extent_of(Cols), detail::extent_of(Nnz), host, RowEnd>;
+template <element T, extent_t Rows, extent_t Cols, extent_t Nnz, class RowEnd = std::int32_t> using csr =
+    basic_csr<T, Rows, Cols, Nnz, host, RowEnd>;
 
 namespace detail {
 template <class X> inline constexpr bool is_csr_v = false;

@@ -48,7 +48,7 @@ template <extent_t... N> constexpr shape shape_with() {
   else return {};
 #endif
 }
-// An extent as a template argument of tensor, csr, reshape, broadcast_to. Integers take the first overload; the others are for
+// An extent as a template argument of tensor, reshape, broadcast_to, one_hot. Integers take the first overload; the others are for
 // what would silently be one.
 constexpr extent_t extent_of(extent_t n) { return n; }
 template <int Letters = 0> constexpr extent_t extent_of(char name) {

@@ -25,6 +25,7 @@
 #include "exec/select.hpp"
 #include "exec/sort.hpp"
 #include "exec/sparse.hpp"
+#include "kernels/shape.hpp"
 #include "on.hpp" // IWYU pragma: export
 
 namespace tapeless { namespace cuda {
@@ -83,10 +84,13 @@ template <class Device> struct backend {
     }
   }
   // At bind a device hears what the steps need.
-  template <const auto& P>
+  template <const auto& P, int Numbers>
     requires requires(const Device& d) { d.prepare([] {}); }
   static void prepare(const Device& device, frame<P>& f) {
-    device.prepare([&] { each_step<P>(device, f); });
+    device.prepare([&] {
+      if constexpr (Numbers > 0) device.launch(store_kernel{}, 1);
+      each_step<P>(device, f);
+    });
   }
 
 private:

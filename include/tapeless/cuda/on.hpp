@@ -7,6 +7,7 @@
 //   auto [value, gradient] = run(p, x);      // tl::cuda::on<tl::scalar<float>>, tl::cuda::on<params>
 #pragma once
 #include "../core/csr.hpp"
+#include "../core/extent.hpp"
 #include "../core/rules.hpp"
 #include "../core/tree.hpp"
 
@@ -56,7 +57,7 @@ template <class Tree> on(Tree) -> on<Tree>;
 
 template <class T, auto... N> using tensor = on<tapeless::tensor<T, N...>>;
 template <class T> using scalar = on<tapeless::scalar<T>>;
-template <element T, auto Rows, auto Cols, auto Nnz, class RowEnd = std::int32_t> using csr =
+template <element T, extent_t Rows, extent_t Cols, extent_t Nnz, class RowEnd = std::int32_t> using csr =
     on<tapeless::csr<T, Rows, Cols, Nnz, RowEnd>>;
 
 } // namespace cuda

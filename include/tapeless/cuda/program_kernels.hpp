@@ -11,14 +11,16 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "../core/extent.hpp"
 #include "../core/shape.hpp"
+#include "../core/tree.hpp"
 #include "../plan/backend.hpp"
 #include "../plan/ir/step.hpp"
 #include "../plan/pipeline.hpp"
 #include "backend.hpp"
 #include "exec/frame.hpp"
 #include "exec/kernel_list.hpp"
+#include "kernels/shape.hpp"
+#include "rtc/kernel_name.hpp"
 
 namespace tapeless::cuda {
 
@@ -54,8 +56,10 @@ template <const auto& P> std::vector<std::string> plan_kernels(detail::name_valu
   return r;
 }
 template <class F, class... A> std::vector<std::string> program_kernels() {
-  return plan_kernels<detail::planned_for<false, backend<kernel_list>, F, A...>::value>(
+  std::vector<std::string> r = plan_kernels<detail::planned_for<false, backend<kernel_list>, F, A...>::value>(
       detail::names_of_arguments<A...>());
+  if constexpr ((detail::number<A> || ...)) r.push_back(kernel_name<store_kernel>()); // no step has it
+  return r;
 }
 
 } // namespace tapeless::cuda

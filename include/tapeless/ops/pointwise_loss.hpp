@@ -119,10 +119,12 @@ constexpr auto poisson_nll_loss(const A& a, const B& count) {
   return mean(poisson_nll_loss(a, count, unreduced));
 }
 
-// gaussian_nll_loss(a, b, v) = mean((log(v) + (a - b)^2 / v) / 2), v: variances, raised to eps; less log(2 pi) / 2. 7 flops
+// gaussian_nll_loss(a, b, v) = mean((log(v) + (a - b)^2 / v) / 2), v: variances, of a's shape, raised to
+// eps; less log(2 pi) / 2. 7 flops
 template <detail::handle A, detail::operand B, detail::handle V>
 constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, unreduced_t, double eps = 1e-6) {
   detail::require_one_shape(a, b);
+  detail::require_one_shape(a, v);
   const auto bounded = max(v, eps);
   return 0.5 * (log(bounded) + square(a - b) / bounded);
 }

@@ -84,7 +84,7 @@ template <int... Axes, detail::handle A> constexpr auto normalize(const A& a, do
   return a / max(norm<Axes...>(a, p, keepdims), eps);
 }
 // cosine_similarity<axes...>(a, b) = sum(a b) / max(norm(a) norm(b), eps); over the last axis if none is given.
-// Cost: six flops an element, eight for each result.
+// Cost: six flops an element, seven for each result.
 template <int... Axes, detail::handle A, detail::handle B> constexpr auto cosine_similarity(
     const A& a, const B& b, double eps = 1e-8) {
   if constexpr (sizeof...(Axes) == 0) return cosine_similarity<-1>(a, b, eps);
@@ -104,7 +104,7 @@ constexpr auto pairwise_distance(const A& a, const B& b, double p = 2) {
 // std_dev<axes...>(a), std_dev<axes...>(a, unbiased): its root, with the derivative 0 where all are equal
 // Over all axes if none is given; with keepdims they keep extent 1. Nothing cancels, however far from 0 a lies. Of no elements
 // it is NaN, and of one element, unbiased.
-// Errors: as sum.   Cost: five flops an element, five for each result, one more if unbiased (three where n is named), two more
+// Errors: as sum.   Cost: five flops an element, six for each result, one more if unbiased (three where n is named), two more
 // for std_dev.
 template <int... Axes, detail::handle A> constexpr auto variance(const A& a) {
   return detail::apply_reduction<detail::variance<false>, false, false, Axes...>(a);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
-#pragma once
+//
 // Steps of optimizers as functions of programs: a training step, gradient and update, is then one program.
 //   constexpr auto train = tl::jit([](auto p, auto state, auto x, auto y) {
 //     auto [value, gradient] = tl::value_and_grad(loss)(p, x, y);
@@ -10,10 +10,9 @@
 //   run.into(std::tuple{*value, *p, *state})(*p, *state, *x, *y);     results take the place of the arguments
 // The formulas stand in sgd.hpp and adam.hpp. Options are constants of the program; a learning rate that changes is an argument
 // of it, a number.
-
+#pragma once
 #include <tuple>
 #include <type_traits>
-
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"
 #include "../expr/handle.hpp"

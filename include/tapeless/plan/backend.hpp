@@ -80,7 +80,7 @@ inline constexpr plan<plan_counts{.steps = 1}> any_plan{};
 //   run_step<P, I>(team, frame)    runs step I, unless a load does; load_step<P, I>: what a load does for step I
 //   each_group<T>(n, body)         what optimizers ask for: see optim/optimizer.hpp
 // A back end with memory of its own has besides:
-//   prepare<P>(team, frame)        at bind, after frame.fill
+//   prepare<P, Numbers>(team, frame)   at bind, after frame.fill; so many arguments are numbers
 //   team_type::with(options...)    the team for the options of bind; team.another(): one like it, for run.load(p)
 //   team.allocate(bytes)           the arena, which the team keeps; team.allocated(): bytes
 //   team.store(place, number)      *place = an argument that is a number, ahead of the steps

@@ -123,8 +123,8 @@ template <class Backend, bool Load, class F, class... A> class bound {
       s.own[k] = returns_argument(k) ? nullptr : c.part[l.index] + l.offset * unit[l.index];
     }
     s.frame.fill(c);
-    if constexpr (requires { Backend::template prepare<plan_>(team_, s.frame); })
-      Backend::template prepare<plan_>(team_, s.frame);
+    if constexpr (requires { Backend::template prepare<plan_, numbers_>(team_, s.frame); })
+      Backend::template prepare<plan_, numbers_>(team_, s.frame);
     start_team("bind"); // threads start now, not in the first run
   }
 

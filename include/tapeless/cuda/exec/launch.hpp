@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// What a device does:
+// What steps ask of a device:
 //   device.launch(kernel, members, lanes)                     runs a kernel whose threads go through `members`, `lanes` threads each
 //   device.matmul<T, X>(extents, a, b, c)                     c of T, operands of X
 //   device.conv<Pass, T, X>(extents, first, second, result)   see conv_pass

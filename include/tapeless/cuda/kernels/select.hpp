@@ -21,9 +21,10 @@ template <class T> using key_type = typename key_bits<sizeof(T) == 8>::type; // 
 // key_of(a) < key_of(b) exactly where a < b in the order above; least: the other way round
 template <class T> TAPELESS_KERNEL key_type<T> key_of(T v, bool least) {
   using U = key_type<T>;
-  constexpr U half = U(1) << (8 * sizeof(T) - 1);
+  constexpr U half = U(1) << (8 * sizeof(U) - 1);
   U key;
-  if constexpr (T(1) / T(2) == T(0)) key = static_cast<U>(v) ^ half; // an integer
+  if constexpr (sizeof(T) == 1) key = v;                                  // a bool
+  else if constexpr (T(1) / T(2) == T(0)) key = static_cast<U>(v) ^ half; // an integer
   else {
     const U bits = __builtin_bit_cast(U, v), size = bits & ~half,
             negative = U(0) - (bits >> (8 * sizeof(T) - 1));

@@ -152,9 +152,10 @@ private:
     if (!lt_can_state(k.extents) || (k.relu && !may_.fused_relu) ||
         (k.align_bias > 0 && !lt_adds_bias(k.extents, cublasLtGetVersion())))
       return nullptr;
-    plan& made = plans_.add(std::make_unique<plan>(k, may_));
-    choose(made, room);
-    return made.possible ? &made : nullptr;
+    auto made = std::make_unique<plan>(k, may_);
+    choose(*made, room);
+    const plan& kept = plans_.add(std::move(made));
+    return kept.possible ? &kept : nullptr;
   }
   void choose(plan& p, std::size_t room) const {
     holder<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> wanted;

@@ -147,7 +147,8 @@ private:
             [&](const plan& p) { return p.multiplies == multiplies && p.e == e && p.t == type<T>; }))
       return known->possible ? known : nullptr;
     if (!can_state(e)) return nullptr;
-    plan& p = plans_.add(std::make_unique<plan>(multiplies, e, type<T>));
+    auto made = std::make_unique<plan>(multiplies, e, type<T>);
+    plan& p = *made;
     check(cusparseCreateCsr(p.a.put(), e.lines, e.crosses, e.entries, somewhere, somewhere, somewhere,
                             CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p.t),
           "sparse matmul");
@@ -164,10 +165,10 @@ private:
                                       p.right.get(), p.t, CUSPARSE_SPMM_CSR_ALG3, &p.buffer)
             : cusparseSDDMM_bufferSize(handle_.get(), as_is, transposed, &one, p.left.get(), p.right.get(),
                                        &zero, p.a.get(), p.t, CUSPARSE_SDDMM_ALG_DEFAULT, &p.buffer);
-    if (status == CUSPARSE_STATUS_NOT_SUPPORTED) return nullptr;
-    check(status, "sparse matmul");
-    p.possible = true;
-    return &p;
+    p.possible = status != CUSPARSE_STATUS_NOT_SUPPORTED;
+    if (p.possible) check(status, "sparse matmul");
+    plans_.add(std::move(made));
+    return p.possible ? &p : nullptr;
   }
   template <class T> static void set(const dense& d, const T* values) {
     check(cusparseDnMatSetValues(d.get(), const_cast<T*>(values)), "sparse matmul");
