@@ -199,6 +199,14 @@ if(budgets)
   tapeless_full_test(compile ${run_budgets} --include "${PROJECT_SOURCE_DIR}/include" --include "${xsimd_dir}"
                      ${budgets})
 endif()
+if(TARGET tapeless::cuda_toolkit) # programs of a device, one each day
+  file(GLOB cuda_budgets CONFIGURE_DEPENDS compile/cuda/*.cpp)
+  tapeless_turn(cuda_budgets 2)
+  get_target_property(cuda_dirs tapeless::cuda_toolkit INTERFACE_INCLUDE_DIRECTORIES)
+  list(TRANSFORM cuda_dirs PREPEND --include=)
+  tapeless_full_test(compile.cuda ${run_budgets} --include "${PROJECT_SOURCE_DIR}/include" --include "${xsimd_dir}" ${cuda_dirs}
+                     ${cuda_budgets})
+endif()
 
 # Budgets are processor seconds of a quiet machine; twice that is allowed here, so that a busy one does not
 # fail. What must not grow unseen, the count of instantiations, is exact.
