@@ -485,6 +485,16 @@ TEST_CASE("cuSPARSE: products of nothing, and of one column, are those of the ke
   check(13, 0, 3, none{});
   check(13, 11, 0, all{});
 }
+TEST_CASE("cuSPARSE: capacities may hold more entries than the matrix has places") {
+  sparse_products by;
+  alignas(256) static float y[64];
+  const line_extents capacity{.lines = 2, .crosses = 2, .entries = 5, .k = 2};
+  CHECK_FALSE(by.prepare<float>(sparse_way::products, capacity, y));
+  CHECK_FALSE(by.prepare<float>(sparse_way::samples, capacity, y));
+  line_extents full = capacity;
+  full.entries = 4;
+  CHECK(by.prepare<float>(sparse_way::products, full, y));
+}
 TEST_CASE("cuSPARSE: row ends of 64 bits become offsets of 32") {
   CHECK(difference<float, std::int64_t>(values, 38, 54, 4, all{}, {2, 1}) < 1e-6);
   CHECK(difference<double, std::int64_t>(gradients, 38, 54, 4, mixed{5}, {4, 2}) < 1e-14);

@@ -90,6 +90,8 @@ template <class Backend, bool Load, class F, class... A> class bound {
     extent_t unit[max_parts]{}, part[max_parts]{}, bytes = padded_bytes(numbers_, sizeof(double), "bind");
     for (int k = 0; k < plan_.parts; ++k) {
       unit[k] = checked_eval(extent_t{1} | (plan_.part_names[k] << name_shift), capacity_, "bind");
+      // A place is a multiple of 8 units: libraries of a device read what is aligned to a block.
+      if (apart_ && plan_.part_names[k] != 0) unit[k] = checked_sum(unit[k], 7, "bind") / 8 * 8;
       part[k] = padded_bytes(unit[k], static_cast<std::size_t>(plan_.part_size[k]), "bind");
       bytes = checked_sum(bytes, part[k], "bind");
     }

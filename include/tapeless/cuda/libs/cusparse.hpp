@@ -139,7 +139,8 @@ private:
   static constexpr bool can_state(const line_extents& e) {
     constexpr index_t most = std::numeric_limits<std::int32_t>::max();
     return std::min({e.lines, e.crosses, e.entries, e.k}) > 0 &&
-           std::max({e.lines, e.crosses, e.entries}) <= most;
+           std::max({e.lines, e.crosses, e.entries}) <= most &&
+           e.entries <= e.lines * e.crosses; // of capacities there may be more
   }
   // The descriptors of descriptions that only differ in pointers are the same.
   template <class T> plan* find(bool multiplies, const line_extents& e, void* somewhere) {
