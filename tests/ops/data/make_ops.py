@@ -1,0 +1,171 @@
+# SPDX-FileCopyrightText: the tapeless authors
+# SPDX-License-Identifier: MIT
+"""Makes ops.npz for against_jax.cpp, with NumPy 2.4, mpmath 1.4 and JAX 0.10 on the CPU: python3 make_ops.py
+
+An array for each function, its numbers in this order: the arguments, y_bar, the tangents of the arguments; the value, the vjp
+by each argument, the jvp. Arguments, y_bar and tangents are floats, so that programs of float and double read the same numbers.
+
+Functions of single elements and their derivatives are those of mpmath with 40 digits; at kinks, where a difference quotient
+means nothing, the derivatives are written here as the pages of docs/reference have them. Functions of rows are those of JAX
+in double; the derivative of a root of 0 is 0, as the page of norms has it.
+"""
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import mpmath as mp
+import numpy as np
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_platforms", "cpu")
+mp.mp.dps = 40
+random = np.random.default_rng(20)
+inf, nan = float("inf"), float("nan")
+arrays = {}
+
+
+def floats(x):
+    return np.asarray(x, dtype=np.float32).astype(np.float64)
+
+
+def normal(shape):
+    return floats(random.standard_normal(shape))
+
+
+def store(name, arguments, y_bar, tangents, results):
+    with np.errstate(all="ignore"):
+        parts = [*arguments, y_bar, *tangents, *results]
+        arrays[name] = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in parts])
+
+
+# Of single elements: f of mpmath's numbers. kinks: what the page says at some arguments, the value and each derivative.
+def elements(name, f, *columns, kinks=()):
+    columns = [floats(column) for column in columns]
+    smooth = len(columns[0])
+    value, slopes = np.empty(smooth), [np.empty(smooth) for _ in columns]
+    for i in range(smooth):
+        at = [mp.mpf(column[i]) for column in columns]
+        value[i] = f(*at)
+        for j, slope in enumerate(slopes):
+            slope[i] = mp.diff(lambda x: f(*at[:j], x, *at[j + 1:]), at[j])
+    for arguments, there, derivatives in kinks:
+        columns = [np.append(column, x) for column, x in zip(columns, np.atleast_1d(arguments))]
+        value = np.append(value, there)
+        slopes = [np.append(slope, d) for slope, d in zip(slopes, np.atleast_1d(derivatives))]
+    y_bar, tangents = normal(len(value)), [normal(len(value)) for _ in columns]
+    jvp = sum(slope * tangent for slope, tangent in zip(slopes, tangents))
+    store(name, columns, y_bar, tangents, [value, *[slope * y_bar for slope in slopes], jvp])
+
+
+# Of rows: f of JAX's arrays
+def rows(name, f, *arguments):
+    arguments = [floats(argument) for argument in arguments]
+    value, pull = jax.vjp(f, *arguments)
+    y_bar, tangents = normal(value.shape), [normal(argument.shape) for argument in arguments]
+    store(name, arguments, y_bar, tangents, [value, *pull(y_bar), jax.jvp(f, arguments, tangents)[1]])
+
+
+points = [-80.0, -20.0, -10.0, -4.5, -3.5, -2.0, -1.5, -0.625, -2.0**-9, -(2.0**-30), 2.0**-30, 2.0**-9, 0.375, 0.875, 1.25,
+          2.5, 3.5, 6.0, 10.0, 20.0, 80.0]
+
+
+def sigmoid(a):
+    return 1 / (1 + mp.exp(-a))
+
+
+def softplus(a):
+    return mp.log1p(mp.exp(a))
+
+
+def elu(a, alpha):
+    return a if a > 0 else alpha * mp.expm1(a)
+
+
+def clamp(a, lo, hi):
+    return min(max(a, lo), hi)
+
+
+alpha, scale = mp.mpf("1.6732632423543772848170429916717"), mp.mpf("1.0507009873554804934193349852946")
+elements("clamp", lambda a: clamp(a, -1, 2), points, kinks=[(-1, -1, 1), (2, 2, 1), (-inf, -1, 0), (inf, 2, 0)])
+elements("hardtanh", lambda a: clamp(a, -1, 1), points, kinks=[(-1, -1, 1), (1, 1, 1), (inf, 1, 0)])
+elements("reciprocal", lambda a: 1 / a, points)
+elements("leaky_relu", lambda a: a if a > 0 else a / 4, points, kinks=[(0, 0, 0.25)])
+elements("elu", lambda a: elu(a, mp.mpf(0.5)), points, kinks=[(0, 0, 0.5), (-inf, -0.5, 0)])
+elements("selu", lambda a: scale * elu(a, alpha), points, kinks=[(0, 0, scale * alpha)])
+elements("gelu", lambda a: a * mp.erfc(-a / mp.sqrt(2)) / 2, points[1:], kinks=[(0, 0, 0.5)])
+elements("gelu_tanh", lambda a: a * sigmoid(2 * mp.sqrt(2 / mp.pi) * (a + mp.mpf("0.044715") * a**3)), points[2:])
+elements("silu", lambda a: a * sigmoid(a), points)
+elements("mish", lambda a: a * mp.tanh(softplus(a)), points)
+elements("hardswish", lambda a: a * clamp(a + 3, 0, 6) / 6, points, kinks=[(-3, 0, -0.5), (3, 3, 1.5)])
+elements("log_sigmoid", lambda a: -softplus(-a), points)
+elements("trunc", lambda a: mp.mpf(int(a)), [x for x in points if x != int(x)],
+         kinks=[(0, 0, 0), (3, 3, 0), (-1, -1, 0), (inf, inf, 0), (nan, nan, 0)])
+elements("nan_to_num", lambda a: a, points, kinks=[(nan, 0.5, 0), (inf, 9, 0), (-inf, -9, 0)])
+# where(is(a), b, -b)
+elements("isnan", lambda a, b: -b, points, points, kinks=[((x, 2), s * 2, (0, s)) for x, s in ((nan, 1), (inf, -1), (-inf, -1))])
+elements("isinf", lambda a, b: -b, points, points, kinks=[((x, 2), s * 2, (0, s)) for x, s in ((nan, -1), (inf, 1), (-inf, 1))])
+elements("isfinite", lambda a, b: b, points, points, kinks=[((x, 2), -2, (0, -1)) for x in (nan, inf, -inf)])
+
+targets = normal(len(points))
+signs, counts, variances = np.sign(targets), 2 + np.floor(np.abs(2 * targets)), np.exp(normal(len(points)))
+elements("mse_loss", lambda a, b: (a - b)**2, points, targets)
+elements("l1_loss", lambda a, b: abs(a - b), points, targets, kinks=[((2, 2), 0, (0, 0))])
+elements("huber_loss", lambda a, b: (a - b)**2 / 2 if abs(a - b) <= 0.5 else (abs(a - b) - mp.mpf(0.25)) / 2, points, targets,
+         kinks=[((2, 1.5), 0.125, (0.5, -0.5)), ((1, 1), 0, (0, 0))])
+# ends of [0, 1] where the loss is almost 0
+likely = np.select([np.array(points) < -9, np.array(points) > 9], [0, 1], 1 / (1 + np.exp(-targets)))
+elements("binary_cross_entropy_with_logits", lambda a, b: b * softplus(-a) + (1 - b) * softplus(a), points, likely)
+elements("hinge_loss", lambda a, b: max(1 - a * b, 0), points, signs, kinks=[((1, 1), 0, (0, 0)), ((-1, -1), 0, (0, 0))])
+elements("poisson_nll_loss", lambda a, b: mp.exp(a) - b * a, points[2:-2], counts[2:-2])
+elements("gaussian_nll_loss", lambda a, b, v: (mp.log(max(v, 0.5)) + (a - b)**2 / max(v, 0.5)) / 2, points, targets, variances)
+
+
+def root(sum_of_squares):
+    zero = sum_of_squares == 0
+    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, sum_of_squares)))
+
+
+def norm(a, p=2.0):
+    if p == 2:
+        return root(jnp.sum(a * a, 1))
+    if p == inf:
+        return jnp.max(jnp.abs(a), 1)
+    size = jnp.abs(jnp.where(a == 0, 1, a))
+    powers = jnp.sum(jnp.where(a == 0, 0, size**p), 1)
+    return jnp.where(powers == 0, 0, jnp.where(powers == 0, 1, powers) ** (1 / p))
+
+
+def divergence(log_q, p):
+    return jnp.sum(jnp.where(p == 0, 0, p * (jnp.log(jnp.where(p == 0, 1, p)) - log_q)), 1)
+
+
+def variance(a, divisor):
+    return jnp.sum((a - jnp.mean(a, 1, keepdims=True))**2, 1) / divisor
+
+
+shape = (5, 7)
+a, b = normal(shape), normal(shape)
+b[3] = a[3]  # two equal points
+some_zeros = np.where(np.arange(7) % 3 == 1, 0, a)
+some_zeros[4] = 0
+equal = a.copy()
+equal[2] = 0.75
+rows("norm", norm, some_zeros)
+rows("norm_1", lambda x: norm(x, 1), some_zeros)
+rows("norm_3", lambda x: norm(x, 3), some_zeros)
+rows("norm_half", lambda x: norm(x, 0.5), some_zeros)
+rows("norm_inf", lambda x: norm(x, inf), a)
+rows("normalize", lambda x: x / jnp.maximum(norm(x), 1e-12)[:, None], a)
+rows("normalize_1", lambda x: x / jnp.maximum(norm(x, 1), 0.5)[:, None], some_zeros)
+rows("cosine_similarity", lambda x, y: jnp.sum(x * y, 1) / jnp.maximum(norm(x) * norm(y), 1e-8), a, b)
+rows("pairwise_distance", lambda x, y: norm(x - y), a, b)
+rows("pairwise_distance_3", lambda x, y: norm(x - y, 3), a, b)
+rows("variance", lambda x: variance(x, 7), a + 256)
+rows("variance_unbiased", lambda x: variance(x, 6), a)
+rows("std_dev", lambda x: root(variance(x, 7)), equal)
+rows("std_dev_unbiased", lambda x: root(variance(x, 6)), equal)
+log_q, p = jax.nn.log_softmax(a, 1), np.exp(b)
+p[:, 2] = 0
+rows("kl_divergence", divergence, log_q, p / p.sum(1, keepdims=True))
+
+np.savez(pathlib.Path(__file__).parent / "ops.npz", **arrays)
