@@ -6,7 +6,7 @@ namespace tl = tapeless;
 
 constexpr auto f = tl::jit([](auto x) {
 #ifdef TAPELESS_BAD
-  return tl::norm(x, -1);
+  return tl::norm(x, 0);
 #else
   return tl::norm(x, 1);
 #endif

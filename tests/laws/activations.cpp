@@ -101,6 +101,8 @@ TEST_CASE("activations: values and derivatives are right at kinks and far out") 
   CHECK(cubic.second == doctest::Approx(-0.000335123197122670758).epsilon(1e-13).scale(0));
   CHECK(at([](auto x) { return gelu(x); }, 1e10) == pair(1e10, 1));
   CHECK(at([](auto x) { return gelu_tanh(x); }, 1e10) == pair(1e10, 1));
+  CHECK(at([](auto x) { return gelu_tanh(x); }, 1e200) == pair(1e200, 1));
+  CHECK(at([](auto x) { return gelu_tanh(x); }, -1e200) == pair(0, 0));
   CHECK(at([](auto x) { return silu(x); }, -800).first == doctest::Approx(0));
   CHECK(at([](auto x) { return silu(x); }, 800) == pair(800, 1));
   CHECK(at([](auto x) { return mish(x); }, 800) == pair(800, 1));

@@ -133,6 +133,12 @@ TEST_CASE("losses of elements: values and derivatives are right at kinks and far
   CHECK(at([](auto a, auto b) { return tl::kl_divergence<0>(a, b); }, -3, 0) == pair(0, 0));
   CHECK(at([](auto a, auto b) { return tl::gaussian_nll_loss(a, b, a * 0.0); }, 1, 1).first ==
         doctest::Approx(0.5 * std::log(1e-6)));
+  // it is smooth where both are equal
+  constexpr auto slope = [](auto a, auto b) {
+    return tl::sum(
+        tl::grad<0>([](auto x, auto y) { return tl::sum(tl::huber_loss(x, y, tl::unreduced)); })(a, b));
+  };
+  CHECK(at(slope, 2, 2) == pair(0, 1));
   // a number as the target
   CHECK(at([](auto a, auto) { return tl::binary_cross_entropy_with_logits(a, 1.0); }, 0, 0).second == -0.5);
   CHECK(at([](auto a, auto) { return tl::huber_loss(a, 1.0); }, 3, 0) == pair(1.5, 1));

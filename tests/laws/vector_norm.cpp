@@ -119,9 +119,25 @@ TEST_CASE("norms: the derivative is 0 where all is 0, and 2 x of a square") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   CHECK(std::isnan(std::get<0>(at([](auto x) { return tl::norm(x); }, {nan, 0, 0}))));
 }
+TEST_CASE("cosine_similarity: operands broadcast") {
+  using X = tl::tensor<double, 3, 2>;
+  double x[] = {1, 2, 3, 4, 5, 6}, y[] = {2, -1};
+  constexpr auto f = [](auto a, auto b) {
+    return std::tuple{tl::cosine_similarity<0>(a, b), tl::cosine_similarity(a, tl::reshape<1, 2>(b)),
+                      tl::cosine_similarity<0, 1>(b, a)};
+  };
+  auto run = tl::jit(f).bind<X, tl::tensor<double, 2>>();
+  const auto [columns, rows, all] = run(X(x), tl::tensor<double, 2>(y));
+  CHECK(columns[0] == doctest::Approx(9 / std::sqrt(35.0 * 3)));
+  CHECK(columns[1] == doctest::Approx(-12 / std::sqrt(56.0 * 3)));
+  CHECK(rows[1] == doctest::Approx(2 / (5 * std::sqrt(5.0))));
+  CHECK(all[0] == doctest::Approx((18 - 12) / std::sqrt(91.0 * 15)));
+}
 TEST_CASE("std_dev: 0 and without a derivative where all are equal; exact far from 0") {
   CHECK(at([](auto x) { return tl::std_dev(x); }, {3, 3, 3}) == found{0.0f, {0, 0, 0}});
   CHECK(at([](auto x) { return tl::std_dev(x); }, {0.1f, 0.1f, 0.1f}) == found{0.0f, {0, 0, 0}});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(std::isnan(std::get<1>(at([](auto x) { return tl::variance(x); }, {nan, 1, 2}))[1]));
   const auto [y, g] = at([](auto x) { return tl::std_dev(x); }, {1e6f, 1e6f + 1, 1e6f + 2});
   CHECK(y == doctest::Approx(std::sqrt(2.0 / 3)));
   CHECK(g[0] == doctest::Approx(-std::sqrt(1.0 / 6)));

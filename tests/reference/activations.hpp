@@ -4,7 +4,7 @@
 
 // y[i] = f(x[i]), as the papers write them, by the functions of the C library.
 // Flops per element: reciprocal 1; clamp, hardtanh, leaky_relu 2; elu, trunc, nan_to_num 3; selu, gelu 4; silu, hardswish 5;
-// mish, log_sigmoid 8; gelu_tanh 9.
+// mish, log_sigmoid 8; gelu_tanh 11.
 
 #include "elementwise.hpp"
 #include "functions.hpp"
@@ -56,7 +56,7 @@ array<T> gelu(const array<T>& a) {
 }
 template <class T>
 array<T> gelu_tanh(const array<T>& a) {
-  return each_of(a, 9, [](auto x) {
+  return each_of(a, 11, [](auto x) {
     return x / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
   });
 }

@@ -38,12 +38,13 @@ template <detail::function_operand A> constexpr auto selu(const A& a) {
   return where(a > 0.0, s * a, (s * alpha) * expm1(a));
 }
 // gelu(a) = a P(Z <= a), Z a standard normal variable; exact far below 0, too. 4 flops
-// gelu_tanh(a): a P approximated, a (1 + tanh(sqrt(2 / pi) (a + 0.044715 a^3))) / 2. 9 flops
+// gelu_tanh(a): a P approximated, a (1 + tanh(sqrt(2 / pi) (a + 0.044715 a^3))) / 2. 11 flops
 //   Hendrycks, Gimpel, "Gaussian error linear units", arXiv:1606.08415
 template <detail::function_operand A> constexpr auto gelu(const A& a) { return a * (0.5 * erfc(-std::numbers::sqrt2 / 2 * a)); }
 template <detail::function_operand A> constexpr auto gelu_tanh(const A& a) {
   constexpr double twice = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi; // (1 + tanh(u)) / 2 = sigmoid(2 u)
-  return a * sigmoid(a * (twice + twice * 0.044715 * square(a)));
+  const auto b = clamp(a, -40.0, 40.0); // beyond it is a or 0, and a^3 might overflow
+  return a * sigmoid(b * (twice + twice * 0.044715 * square(b)));
 }
 // silu(a) = a sigmoid(a), also called swish. 5 flops
 template <detail::function_operand A> constexpr auto silu(const A& a) { return a * sigmoid(a); }

@@ -64,14 +64,19 @@ constexpr auto l1_loss(const A& a, const B& b) {
   return mean(l1_loss(a, b, unreduced));
 }
 
-// huber_loss(a, b, delta): (a - b)^2 / 2 where |a - b| <= delta, elsewhere delta (|a - b| - delta / 2). 6 flops
+// huber_loss(a, b, delta): (a - b)^2 / 2 where |a - b| <= delta, elsewhere delta (|a - b| - delta / 2). 7 flops
 //   Huber, "Robust estimation of a location parameter", Annals of Statistics 53 (1964)
 template <class A, class B>
   requires detail::handle_among<A, B>
 constexpr auto huber_loss(const A& a, const B& b, double delta, unreduced_t) {
   detail::require_one_shape(a, b);
-  const auto size = abs(a - b), inner = min(size, delta);
-  return inner * (size - 0.5 * inner);
+  const auto d = a - b, size = abs(d);
+  return where(size <= delta, 0.5 * square(d), delta * (size - 0.5 * delta));
+}
+template <class A, class B>
+  requires detail::handle_among<A, B>
+constexpr auto huber_loss(const A& a, const B& b, unreduced_t) {
+  return huber_loss(a, b, 1, unreduced);
 }
 template <class A, class B>
   requires detail::handle_among<A, B>
@@ -122,7 +127,7 @@ constexpr auto poisson_nll_loss(const A& a, const B& count) {
 // gaussian_nll_loss(a, b, v) = mean((log(v) + (a - b)^2 / v) / 2), v: variances, of a's shape, raised to
 // eps; less log(2 pi) / 2. 7 flops
 template <detail::handle A, detail::operand B, detail::handle V>
-constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, unreduced_t, double eps = 1e-6) {
+constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, double eps, unreduced_t) {
   detail::require_one_shape(a, b);
   detail::require_one_shape(a, v);
   const auto bounded = max(v, eps);
@@ -130,7 +135,11 @@ constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, unreduced_t
 }
 template <detail::handle A, detail::operand B, detail::handle V>
 constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, double eps = 1e-6) {
-  return mean(gaussian_nll_loss(a, b, v, unreduced, eps));
+  return mean(gaussian_nll_loss(a, b, v, eps, unreduced));
+}
+template <detail::handle A, detail::operand B, detail::handle V>
+constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, unreduced_t) {
+  return gaussian_nll_loss(a, b, v, 1e-6, unreduced);
 }
 
 // kl_divergence(log_q, p) = sum(p (log(p) - log_q)) along the last axis, or that which is named: of probabilities p from the

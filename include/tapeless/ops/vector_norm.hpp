@@ -26,12 +26,20 @@ template <bool Unbiased> constexpr int variance(graph& g, int a, unsigned axes) 
   const int centred = binary(g, op::sub, a, unary(g, op::stop_gradient, mean(g, a, axes)));
   const int v = binary(g, op::sub, mean(g, unary(g, op::square, centred), axes),
                        unary(g, op::square, mean(g, centred, axes)));
-  const int biased = binary(g, op::max, v, g.constant(0, t));
+  const int zero = g.constant(0, t),
+            biased = where(g, binary(g, op::lt, v, zero), zero, v); // a NaN stays one
   if (!Unbiased) return biased;
   const int n = g.extent_value(count_of(g[a].s, axes), t);
   return binary(g, op::mul, biased, binary(g, op::div, n, binary(g, op::sub, n, g.constant(1, t))));
 }
 
+// a in the shape that it and b have together   @pre they broadcast
+template <handle A, handle B> constexpr auto broadcast_with(const A& a, const B& b) {
+  graph& g = graph_of(a, b);
+  const int r = expand(g, a.id(), broadcast(g[a.id()].s, g[b.id()].s));
+  if constexpr (any_var<A, B>) return var{&g, r};
+  else return wrap<typename A::value_type, broadcast(A::extents, B::extents)>(g, r);
+}
 // sqrt(a), with the derivative 0 at 0
 template <handle A> constexpr auto root(const A& a) { return where(a == 0.0, 0.0, sqrt(a)); }
 
@@ -54,7 +62,7 @@ constexpr auto norm_of_order(const A& a, double p, const Keep&... keep) {
   if (p == 2) return result(root(sum<Axes...>(square(a), keep...)));
   if (p == 1) return result(sum<Axes...>(size(), keep...));
   if (p == std::numeric_limits<double>::infinity()) return result(largest_of<Axes...>(size(), keep...));
-  require(graph_of(a), p > 0, "tapeless: norm<axes...>(a, p): p is above 0");
+  if (!require(graph_of(a), p > 0, "tapeless: norm<axes...>(a, p): p is above 0")) p = 1;
   if (p < 1)
     return result(
         pow_of_sum<Axes...>(where(size() == 0.0, 0.0, pow(size(), p)), p, keep...)); // else inf at 0
@@ -88,7 +96,12 @@ template <int... Axes, detail::handle A> constexpr auto normalize(const A& a, do
 template <int... Axes, detail::handle A, detail::handle B> constexpr auto cosine_similarity(
     const A& a, const B& b, double eps = 1e-8) {
   if constexpr (sizeof...(Axes) == 0) return cosine_similarity<-1>(a, b, eps);
-  else return sum<Axes...>(a * b) / max(norm<Axes...>(a) * norm<Axes...>(b), eps);
+  else {
+    const auto product = sum<Axes...>(a * b);
+    return product /
+           max(norm<Axes...>(detail::broadcast_with(a, b)) * norm<Axes...>(detail::broadcast_with(b, a)),
+               eps);
+  }
 }
 // pairwise_distance<axes...>(a, b, p) = norm<axes...>(a - b, p), over the last axis if none is given; a and b broadcast: of
 // points a (n, 1, d) and b (m, d) all n m distances. Where two points are equal the derivative is 0.
