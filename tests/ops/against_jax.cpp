@@ -136,7 +136,7 @@ constexpr auto entropy = [](auto a, auto b) {
 constexpr auto hinge = [](auto a, auto b) { return tl::hinge_loss(a, b, tl::unreduced); };
 constexpr auto poisson = [](auto a, auto b) { return tl::poisson_nll_loss(a, b, tl::unreduced); };
 constexpr auto gaussian = [](auto a, auto b, auto v) {
-  return tl::gaussian_nll_loss(a, b, v, tl::unreduced, 0.5);
+  return tl::gaussian_nll_loss(a, b, v, 0.5, tl::unreduced);
 };
 
 constexpr auto norm = [](auto a) { return tl::norm<1>(a); };
