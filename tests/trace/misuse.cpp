@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include <tapeless/adjoint/transforms.hpp>
+#include <tapeless/optim/update.hpp>
 #include <tapeless/trace/misuse.hpp>
 #include <tapeless/trace/trace.hpp>
 
@@ -240,6 +241,27 @@ constexpr broken found[] = {
     breaks<I>([](var h) { return tl::vjp(twice)(h, h); }),
     breaks<V, M>([](var h, var k) { return tl::vjp(twice)(h, k); }),
     breaks<V, M>([](var h, var k) { return tl::jvp(twice)(h, k); }),
+    breaks<V>([](var h) { return tl::norm(h, 0); }),
+    breaks<V>(
+        [](V h) { return tl::sgd_update(h, h, tl::sgd_state<V>{h}, 0.1f, tl::sgd_options{.momentum = 1}); }),
+    breaks<V>([](V h) {
+      return tl::adam_update(h, h, tl::adam_state<V>{h, h, tl::sum(h), tl::sum(h)},
+                             tl::adam_options{.beta1 = 1});
+    }),
+    breaks<R6>([](var h) { return tl::expand_dims<0>(h); }),
+    breaks<M>([](var h) { return tl::squeeze<1>(h); }),
+    breaks<M>([](var h) { return tl::split<1, 4>(h)[0]; }),
+    breaks<M>([](var h) { return tl::tile<2, 2>(h); }),
+    breaks<M>([](var h) { return tl::repeat<2, 2>(h); }),
+    breaks<N>([](var h) { return tl::roll<0, 1>(h); }),
+    breaks<M>([](var h) { return tl::slice<1, 0, 7, 2>(h); }),
+    breaks<M>([](var h) { return tl::pad<0, 4, 0>(h, tl::reflect); }),
+    breaks<V>([](var h) { return tl::tril(h); }),
+    breaks<N>([](var h) { return tl::diagonal(h); }),
+    breaks<V>([](var h) { return tl::eye_like(h); }),
+    breaks<V>([](var h) { return tl::one_hot<float, 3>(h); }),
+    breaks<R6>([](var h) { return tl::one_hot<float, 3>(tl::cast<std::int32_t>(h)); }),
+    breaks<V, M>([](var h, var k) { return tl::outer(h, k); }),
 };
 
 // their lengths are counted once: clang takes a million steps in a constant evaluation
