@@ -6,6 +6,7 @@
 #include <cstddef>
 #include "../core/placed.hpp"
 #include "../core/tensor.hpp"
+#include "../core/tree.hpp"
 #include "../expr/node.hpp"
 #include "emit/make_plan.hpp" // IWYU pragma: export
 #include "ir/step.hpp"
