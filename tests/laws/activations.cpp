@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 #include <reference/activations.hpp>
+#include <support/at_a_number.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 namespace tl = tapeless;
 using namespace laws;
+using support::at;
 
 namespace {
 
@@ -52,18 +54,6 @@ constexpr auto far = cases<operands<double>>(
 constexpr auto far_up =
     cases<operands<double>>(both("gelu", [](const auto& x) { return gelu(x); }),
                             both("gelu_tanh", [](const auto& x) { return gelu_tanh(x); }));
-
-// f and its derivative at one number
-template <class F> std::pair<double, double> at(F, double x) {
-  static auto run = tl::jit([](auto a) {
-                      constexpr auto sum = [](auto z) { return tl::sum(F{}(z)); };
-                      return std::tuple{F{}(a), tl::grad(sum)(a)};
-                    }).template bind<tl::tensor<double, 1>>();
-  tl::owned<tl::tensor<double, 1>> a;
-  (*a)[0] = x;
-  const auto [y, d] = run(*a);
-  return {y[0], d[0]};
-}
 
 } // namespace
 

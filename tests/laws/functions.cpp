@@ -4,12 +4,14 @@
 
 #include <doctest/doctest.h>
 #include <reference/functions.hpp>
+#include <support/at_a_number.hpp>
 
 #include <cstdint>
 #include <numbers>
 
 namespace tl = tapeless;
 using namespace laws;
+using support::at;
 
 namespace {
 
@@ -55,18 +57,6 @@ using tl::detail::function_rules;
 static_assert(covers(function_rules, trigonometric, hyperbolic, others, steps));
 static_assert(counts(function_rules, trigonometric, hyperbolic, others, steps));
 static_assert(!covers(function_rules, trigonometric, hyperbolic, others)); // the steps are missed
-
-// f and its derivative at one number
-template <class F> std::pair<double, double> at(F, double x) {
-  static auto run = tl::jit([](auto a) {
-                      constexpr auto sum = [](auto z) { return tl::sum(F{}(z)); };
-                      return std::tuple{F{}(a), tl::grad(sum)(a)};
-                    }).template bind<tl::tensor<double, 1>>();
-  tl::owned<tl::tensor<double, 1>> a;
-  (*a)[0] = x;
-  const auto [y, d] = run(*a);
-  return {y[0], d[0]};
-}
 
 } // namespace
 

@@ -4,6 +4,7 @@
 // Losses of a prediction and a target, element by element: l = f(a, b), and their mean.
 // They are written with other ops, so that their derivatives fuse with the ops around them. Those of classes stand in loss.hpp.
 #pragma once
+#include <concepts>
 #include "elementwise.hpp"
 #include "functions.hpp"
 #include "reduce.hpp"
@@ -32,6 +33,9 @@ template <class A, class B> constexpr void require_one_shape(const A& a, const B
   }
 }
 
+constexpr auto reduced(const handle auto& losses) { return mean(losses); }
+constexpr auto reduced(const handle auto& losses, unreduced_t) { return losses; }
+
 } // namespace detail
 
 // Shapes: two tensors of one shape, or one of them is a number. The mean is a scalar; with unreduced the shape stays.
@@ -39,29 +43,19 @@ template <class A, class B> constexpr void require_one_shape(const A& a, const B
 // Cost: stated with each, flops an element, and one for the mean.
 
 // mse_loss(a, b) = mean((a - b)^2). 2 flops
-template <class A, class B>
+template <class A, class B, std::same_as<unreduced_t>... Tag>
   requires detail::handle_among<A, B>
-constexpr auto mse_loss(const A& a, const B& b, unreduced_t) {
+constexpr auto mse_loss(const A& a, const B& b, Tag... tag) {
   detail::require_one_shape(a, b);
-  return square(a - b);
-}
-template <class A, class B>
-  requires detail::handle_among<A, B>
-constexpr auto mse_loss(const A& a, const B& b) {
-  return mean(mse_loss(a, b, unreduced));
+  return detail::reduced(square(a - b), tag...);
 }
 
 // l1_loss(a, b) = mean(|a - b|); where they are equal the derivative is 0. 2 flops
-template <class A, class B>
+template <class A, class B, std::same_as<unreduced_t>... Tag>
   requires detail::handle_among<A, B>
-constexpr auto l1_loss(const A& a, const B& b, unreduced_t) {
+constexpr auto l1_loss(const A& a, const B& b, Tag... tag) {
   detail::require_one_shape(a, b);
-  return abs(a - b);
-}
-template <class A, class B>
-  requires detail::handle_among<A, B>
-constexpr auto l1_loss(const A& a, const B& b) {
-  return mean(l1_loss(a, b, unreduced));
+  return detail::reduced(abs(a - b), tag...);
 }
 
 // huber_loss(a, b, delta): (a - b)^2 / 2 where |a - b| <= delta, elsewhere delta (|a - b| - delta / 2). 7 flops
@@ -86,42 +80,29 @@ constexpr auto huber_loss(const A& a, const B& b, double delta = 1) {
 
 // binary_cross_entropy_with_logits(a, y) = mean(-y log(sigmoid(a)) - (1 - y) log(1 - sigmoid(a))), y in [0, 1]; exact however
 // far from 0 a lies, and so is its derivative, sigmoid(a) - y. 13 flops
-template <detail::handle A, detail::operand B>
-constexpr auto binary_cross_entropy_with_logits(const A& a, const B& y, unreduced_t) {
+template <detail::handle A, detail::operand B, std::same_as<unreduced_t>... Tag>
+constexpr auto binary_cross_entropy_with_logits(const A& a, const B& y, Tag... tag) {
   detail::require_one_shape(a, y);
   const auto positive = a > 0.0;
-  return softplus(where(positive, -a, a)) + where(positive, a * (1.0 - y), a * -y); // nothing cancels
-}
-template <detail::handle A, detail::operand B>
-constexpr auto binary_cross_entropy_with_logits(const A& a, const B& y) {
-  return mean(binary_cross_entropy_with_logits(a, y, unreduced));
+  return detail::reduced(softplus(where(positive, -a, a)) + where(positive, a * (1.0 - y), a * -y),
+                         tag...); // nothing cancels
 }
 
 // hinge_loss(a, y) = mean(max(1 - y a, 0)), y = -1 or 1; at the kink the derivative is 0. 3 flops
-template <class A, class B>
+template <class A, class B, std::same_as<unreduced_t>... Tag>
   requires detail::handle_among<A, B>
-constexpr auto hinge_loss(const A& a, const B& y, unreduced_t) {
+constexpr auto hinge_loss(const A& a, const B& y, Tag... tag) {
   detail::require_one_shape(a, y);
-  return relu(1.0 - a * y);
-}
-template <class A, class B>
-  requires detail::handle_among<A, B>
-constexpr auto hinge_loss(const A& a, const B& y) {
-  return mean(hinge_loss(a, y, unreduced));
+  return detail::reduced(relu(1.0 - a * y), tag...);
 }
 
 // poisson_nll_loss(a, count) = mean(exp(a) - count a), the negative log-likelihood of counts whose rate is exp(a), less what does
 // not depend on a. 3 flops
-template <class A, class B>
+template <class A, class B, std::same_as<unreduced_t>... Tag>
   requires detail::handle_among<A, B>
-constexpr auto poisson_nll_loss(const A& a, const B& count, unreduced_t) {
+constexpr auto poisson_nll_loss(const A& a, const B& count, Tag... tag) {
   detail::require_one_shape(a, count);
-  return exp(a) - count * a;
-}
-template <class A, class B>
-  requires detail::handle_among<A, B>
-constexpr auto poisson_nll_loss(const A& a, const B& count) {
-  return mean(poisson_nll_loss(a, count, unreduced));
+  return detail::reduced(exp(a) - count * a, tag...);
 }
 
 // gaussian_nll_loss(a, b, v) = mean((log(v) + (a - b)^2 / v) / 2), v: variances, of a's shape, raised to
