@@ -167,7 +167,8 @@ int main() {
   rows("functions", tl::detail::function_rules);
   rows("bf16", tl::detail::bf16_rules);
   rows("reduce", tl::detail::reduce_rules);
-  rows("cumsum", tl::detail::cumsum_rules);
+  rows("scan", tl::detail::scan_rules);
+  rows("along_axis", tl::detail::along_axis_rules);
   rows("shape", tl::detail::shape_rules);
   rows("matmul", tl::detail::matmul_rules);
   rows("sparse", tl::detail::sparse_rules);

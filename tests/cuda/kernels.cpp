@@ -48,16 +48,17 @@ template <class T> void of_any_type(names& to) {
 }
 template <class T> void of_numbers(names& to) {
   name<cuda::argmax_kernel<bool>, cuda::scatter_add_kernel<T>, cuda::argmax_kernel<T>,
-       cuda::digit_counts_kernel<T>, cuda::of_each_segment_kernel<T>, cuda::range_counts_kernel<T, false>,
-       cuda::range_counts_kernel<T, true>, cuda::positions_kernel<T, false>, cuda::positions_kernel<T, true>,
-       cuda::cumsum_kernel<T>, cuda::chunk_sums_kernel<T>, cuda::chunk_begins_kernel<T>,
+       cuda::digit_counts_kernel<T>, cuda::of_each_segment_kernel<T>, cuda::range_counts_kernel<T, 0>,
+       cuda::range_counts_kernel<T, 1>, cuda::positions_kernel<T, 0>, cuda::positions_kernel<T, 1>,
+       cuda::scatter_argmax_kernel<T>, cuda::scan_kernel<T, cuda::scans::sum>,
+       cuda::chunk_ends_kernel<T, cuda::scans::sum>, cuda::chunk_begins_kernel<T, cuda::scans::sum>,
        cuda::matmul_kernel<T, T>>(to);
 }
 template <class T> void of_floats(names& to) {
-  name<cuda::combine_kernel<T, false>, cuda::combine_kernel<T, true>, cuda::unfold_kernel<T>,
-       cuda::fold_kernel<T>, cuda::window_max_kernel<T>, cuda::window_gather_kernel<T>,
-       cuda::window_sum_kernel<T>, cuda::window_transposed_kernel<T>, cuda::conv_fprop_kernel<T, T>,
-       cuda::conv_dgrad_kernel<T, T>, cuda::conv_wgrad_kernel<T, T>>(to);
+  name<cuda::combine_kernel<T, 0>, cuda::combine_kernel<T, 1>, cuda::combine_kernel<T, 2>,
+       cuda::unfold_kernel<T>, cuda::fold_kernel<T>, cuda::window_max_kernel<T>,
+       cuda::window_gather_kernel<T>, cuda::window_sum_kernel<T>, cuda::window_transposed_kernel<T>,
+       cuda::conv_fprop_kernel<T, T>, cuda::conv_dgrad_kernel<T, T>, cuda::conv_wgrad_kernel<T, T>>(to);
 }
 
 // A program, its arguments' types and their extents
@@ -157,7 +158,7 @@ TEST_CASE("every kernel of an op compiles") {
   name<cuda::line_offsets_kernel, cuda::entries_by_place_kernel<std::int32_t>,
        cuda::entries_by_place_kernel<float>,
        cuda::entries_by_place_kernel<double>>(all); // ahead of cuSPARSE
-  name<cuda::range_counts_kernel<bool, true>, cuda::positions_kernel<bool, true>, cuda::group_counts_kernel,
+  name<cuda::range_counts_kernel<bool, 1>, cuda::positions_kernel<bool, 1>, cuda::group_counts_kernel,
        cuda::begin_cut_kernel<std::uint32_t>, cuda::begin_cut_kernel<std::uint64_t>,
        cuda::cut_kernel<std::uint32_t>, cuda::cut_kernel<std::uint64_t>, cuda::matmul_kernel<float, tl::bf16>,
        cuda::conv_fprop_kernel<float, tl::bf16>, cuda::conv_dgrad_kernel<float, tl::bf16>,

@@ -119,10 +119,10 @@ TEST_CASE("a kernel has the same name from each compiler") {
         "tapeless::cuda::run_kernel<tapeless::cuda::matmul_kernel<float,tapeless::bf16>>");
   CHECK(cuda::kernel_name<cuda::group_counts_kernel>() ==
         "tapeless::cuda::run_kernel<tapeless::cuda::group_counts_kernel>");
-  CHECK(cuda::kernel_name<cuda::positions_kernel<bool, true>>() ==
-        "tapeless::cuda::run_kernel<tapeless::cuda::positions_kernel<bool,true>>");
-  CHECK(cuda::kernel_name<cuda::combine_kernel<double, false>>() ==
-        "tapeless::cuda::run_kernel<tapeless::cuda::combine_kernel<double,false>>");
+  CHECK(cuda::kernel_name<cuda::positions_kernel<bool, 1>>() ==
+        "tapeless::cuda::run_kernel<tapeless::cuda::positions_kernel<bool,1>>");
+  CHECK(cuda::kernel_name<cuda::combine_kernel<double, 0>>() ==
+        "tapeless::cuda::run_kernel<tapeless::cuda::combine_kernel<double,0>>");
   CHECK(cuda::kernel_name<cuda::cut_kernel<std::uint64_t>>() ==
         "tapeless::cuda::run_kernel<tapeless::cuda::cut_kernel<std::uint64_t>>");
   CHECK(cuda::kernel_name<cuda::cut_kernel<std::uint32_t>>() ==

@@ -135,6 +135,9 @@ template <> constexpr auto samples_of<op::sum> =
 template <> constexpr auto samples_of<op::max_reduce> =
     all(of<T>([](auto a) { return tl::max<1>(a); }), of<T>([](auto a) { return tl::max<0, 2>(a); }),
         of<T>([](auto a) { return tl::max<2>(a); }));
+template <> constexpr auto samples_of<op::prod> =
+    all(of<T>([](auto a) { return tl::prod<1>(a); }), of<T>([](auto a) { return tl::prod<0, 2>(a); }),
+        of<T>([](auto a) { return tl::prod<2>(a); }));
 // A view is read by a neg, which is linear and zero where it is.
 template <> constexpr auto samples_of<op::expand> =
     all(of<tl::tensor<double, 4>>([](auto a) { return tl::broadcast_to<6, 4>(a); }),
@@ -166,6 +169,17 @@ template <> constexpr auto samples_of<op::flip> =
 template <> constexpr auto samples_of<op::cumsum> =
     all(of<T>([](auto a) { return tl::cumsum<1>(a); }), of<M>([](auto a) { return tl::cumsum<0>(a); }),
         of<T>([](auto a) { return tl::cumsum<2>(a); }));
+template <> constexpr auto samples_of<op::cumprod> =
+    all(of<T>([](auto a) { return tl::cumprod<1>(a); }), of<M>([](auto a) { return tl::cumprod<0>(a); }),
+        of<T>([](auto a) { return tl::cumprod<2>(a); }));
+template <> constexpr auto samples_of<op::cummax> =
+    all(of<T>([](auto a) { return tl::cummax<1>(a); }), of<M>([](auto a) { return tl::cummax<0>(a); }),
+        of<T>([](auto a) { return tl::cummax<2>(a); }));
+template <> constexpr auto samples_of<op::cumargmax> = nothing{};
+template <> constexpr auto samples_of<op::linear_scan> =
+    all(of<T, T>([](auto a, auto b) { return tl::linear_scan<1>(a, b); }),
+        of<M, M>([](auto a, auto b) { return tl::linear_scan<0>(a, b); }),
+        of<T, T>([](auto a, auto b) { return tl::linear_scan<2>(a, b); }));
 template <> constexpr auto samples_of<op::gather> =
     all(of<M, list>([](auto a, auto i) { return tl::gather<0>(a, i); }),
         of<T, list>([](auto a, auto i) { return tl::gather<1>(a, i); }),
@@ -178,6 +192,7 @@ template <> constexpr auto samples_of<op::scatter_add> =
           return wrap<double, M::extents>(
               g, scatter_add(g, a.id(), checked_index(g, i.id(), 6), 0, M::extents, base.id()));
         }));
+template <> constexpr auto samples_of<op::scatter_argmax> = nothing{};
 template <> constexpr auto samples_of<op::matmul> =
     all(of<M, N>([](auto a, auto b) { return tl::matmul(a, b); }),
         of<N, N>([](auto a, auto b) { return tl::matmul(tl::transpose(a), b); }),

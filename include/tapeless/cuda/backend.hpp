@@ -52,13 +52,13 @@ template <class Device> struct backend {
     for (int i = 0; i < P.steps; ++i) {
       const detail::step& s = P.step_[i];
       const shape &first = P.slot_[s.slot0].s, &second = P.slot_[s.slot0 + 1].s;
-      const extent_t n = s.fused                          ? partial_bytes(s)
-                         : s.o == detail::op::select      ? scratch_of_select
-                         : s.o == detail::op::pattern     ? scratch_of_sort(first.d[0])
-                         : s.o == detail::op::cumsum      ? scratch_of_cumsum
-                         : s.o == detail::op::spmm        ? scratch_of_products
-                         : s.o == detail::op::scatter_add ? scratch_of_sort(detail::numel(second))
-                                                          : 0;
+      const extent_t n = s.fused                      ? partial_bytes(s)
+                         : s.o == detail::op::select  ? scratch_of_select
+                         : s.o == detail::op::pattern ? scratch_of_sort(first.d[0])
+                         : detail::is_scan(s.o)       ? scratch_of_scan
+                         : s.o == detail::op::spmm    ? scratch_of_products
+                         : detail::is_scatter(s.o)    ? scratch_of_sort(detail::numel(second))
+                                                      : 0;
       if (n > r.shared) r.shared = detail::aligned(n);
     }
     r.packed = detail::aligned(P.counted * extent_t{sizeof(index_t)}); // frame::count
@@ -127,8 +127,8 @@ private:
   // Rows that are not there are 0 in what a step writes. The others keep zeros as zeros.
   template <const auto& P, int I> static counted_rows counted_rows_of(const frame<P>& f) {
     constexpr detail::step s = P.step_[I];
-    constexpr bool gathers = s.o == detail::op::gather, sums = s.o == detail::op::cumsum;
-    if constexpr (gathers || sums) {
+    constexpr bool gathers = s.o == detail::op::gather, scans = detail::is_scan(s.o);
+    if constexpr (gathers || scans) {
       constexpr int operand = s.slot0 + (gathers ? 1 : 0), axis = gathers ? 0 : static_cast<int>(s.attr),
                     name = counted_name<P>(P.slot_[operand].s.d[axis]);
       if constexpr (name >= 0)

@@ -79,6 +79,7 @@ enum class op : std::uint8_t {
   // reductions over the axes in attr, which keep extent 1
   sum,
   max_reduce,
+  prod,
   // views: no step of their own
   expand,
   transpose,
@@ -95,8 +96,13 @@ enum class op : std::uint8_t {
   concat,
   flip,
   cumsum,
+  cumprod,
+  cummax,
+  cumargmax,
+  linear_scan,
   gather,
   scatter_add,
+  scatter_argmax,
   matmul,
   conv_fprop,
   conv_dgrad,
@@ -120,6 +126,9 @@ enum class op : std::uint8_t {
 };
 // elementwise, of two operands
 constexpr bool takes_two(op o) { return o >= op::add && o <= op::straight_through; }
+// running ops along the axis in attr
+constexpr bool is_scan(op o) { return o >= op::cumsum && o <= op::linear_scan; }
+constexpr bool is_scatter(op o) { return o == op::scatter_add || o == op::scatter_argmax; }
 constexpr bool compares(op o) { return o >= op::eq && o <= op::ge; }
 
 } // namespace tapeless::detail

@@ -7,13 +7,13 @@
 #include <cstddef>
 // IWYU pragma: begin_exports
 #include "activations.hpp"
+#include "along_axis.hpp"
 #include "arrange.hpp"
 #include "bf16.hpp"
 #include "conv.hpp"
 #include "conv_bias.hpp"
 #include "conv_nd.hpp"
 #include "conv_transpose.hpp"
-#include "cumsum.hpp"
 #include "custom.hpp"
 #include "functions.hpp"
 #include "grid.hpp"
@@ -24,6 +24,7 @@
 #include "pointwise_loss.hpp"
 #include "pool.hpp"
 #include "reduce.hpp"
+#include "scan.hpp"
 #include "select.hpp"
 #include "sparse.hpp"
 #include "sparse_arithmetic.hpp"
@@ -55,7 +56,8 @@ inline constexpr rule_table rules = [] {
   t.add(bf16_rules, sizeof bf16_rules);
   t.add(shape_rules, sizeof shape_rules);
   t.add(reduce_rules, sizeof reduce_rules);
-  t.add(cumsum_rules, sizeof cumsum_rules);
+  t.add(scan_rules, sizeof scan_rules);
+  t.add(along_axis_rules, sizeof along_axis_rules);
   t.add(norm_rules, sizeof norm_rules);
   t.add(matmul_rules, sizeof matmul_rules);
   t.add(conv_rules, sizeof conv_rules);

@@ -5,7 +5,6 @@
 // their order. The cut depends on extents alone, so results do not depend on the number of threads.
 #pragma once
 #include <algorithm>
-#include <limits>
 #include "../../plan/ir/instruction.hpp"
 #include "../base/operand.hpp"
 #include "../base/team.hpp"
@@ -15,13 +14,11 @@
 namespace tapeless::cpu {
 
 // y = combination of `chunks` partial results of n elements each, in the order of the chunks
-template <class T> void combine_partials(bool is_max, const T* partial, index_t chunks, index_t n, T* y) {
+template <class T> void combine_partials(detail::folding f, const T* partial, index_t chunks, index_t n,
+                                         T* y) {
   for (index_t i = 0; i < n; ++i) {
     T x = partial[i];
-    for (index_t k = 1; k < chunks; ++k) {
-      const T z = partial[k * n + i];
-      x = is_max ? (x >= z || x != x ? x : z) : x + z;
-    }
+    for (index_t k = 1; k < chunks; ++k) x = joined(f, x, partial[k * n + i]);
     y[i] = x;
   }
 }
@@ -61,8 +58,8 @@ template <auto Code, class T> struct stores_of {
     }
   };
   // The result of no terms.
-  static constexpr T identity(int k) { return at(k).is_max ? -std::numeric_limits<T>::infinity() : T(0); }
-  // Chunk `chunk` visits nothing: its sums are 0.
+  static constexpr T identity(int k) { return neutral<T>(at(k).f); }
+  // Chunk `chunk` visits nothing.
   static void clear_partial(const frame_step& f, index_t chunk) {
     void* base[slots];
     redirect(f, chunk, base);
@@ -73,12 +70,12 @@ template <auto Code, class T> struct stores_of {
     int part = 0;
     for (int k = 0; k < Code.stores; ++k)
       if (at(k).has_partials) {
-        combine_partials(at(k).is_max, partial(f, part), chunks, size(f, part),
+        combine_partials(at(k).f, partial(f, part), chunks, size(f, part),
                          static_cast<T*>(f.slot[at(k).slot].data()));
         ++part;
       }
   }
-  // Nothing is visited: sums are 0. Maxima are -infinity, which only selected rows allow.
+  // Nothing is visited. Maxima are -infinity, which only selected rows allow.
   static void clear(const frame_step& f) {
     for (int k = 0; k < Code.stores; ++k) {
       if (at(k).k == store_kind::dense) continue;

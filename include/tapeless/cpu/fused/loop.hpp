@@ -34,10 +34,10 @@ private:
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
     return lanes::template element<E>(w, slot, c);
   }
-  template <class R> [[gnu::always_inline]] static R combine(bool is_max, const R& x, const R& y) {
-    if constexpr (std::is_same_v<R, T>) return is_max ? (x >= y || x != x ? x : y) : x + y;
-    else return is_max ? nan_wins_max(x, y) : x + y;
+  [[gnu::always_inline]] static V combine(folding f, const V& x, const V& y) {
+    return f == folding::max ? nan_wins_max(x, y) : f == folding::product ? x * y : x + y;
   }
+  [[gnu::always_inline]] static T combine(folding f, const T& x, const T& y) { return joined(f, x, y); }
 
   template <bool Partial, bool PastCaches>
   [[gnu::always_inline]] static void body(registers_t& r, V* acc, const sums& s, const row_state& w,
@@ -69,21 +69,20 @@ private:
         bool first;
         if constexpr (outer_sums::in_chains(k)) first = s.of[k].is_first(moved);
         else first = (moved & y.reduced) == 0;
-        if constexpr (Partial)
-          store_n(q, first ? r.f[y.reg] : combine(y.is_max, load_n<V>(q, n), r.f[y.reg]), n);
-        else cpu::store(q, first ? r.f[y.reg] : combine(y.is_max, load<V>(q), r.f[y.reg]));
+        if constexpr (Partial) store_n(q, first ? r.f[y.reg] : combine(y.f, load_n<V>(q, n), r.f[y.reg]), n);
+        else cpu::store(q, first ? r.f[y.reg] : combine(y.f, load<V>(q), r.f[y.reg]));
       } else if constexpr (Partial) {
-        acc[k] = combine(y.is_max, acc[k], select(lane_mask<V>(n), r.f[y.reg], V(outer_sums::identity(k))));
+        acc[k] = combine(y.f, acc[k], select(lane_mask<V>(n), r.f[y.reg], V(outer_sums::identity(k))));
       } else {
-        acc[k] = combine(y.is_max, acc[k], r.f[y.reg]);
+        acc[k] = combine(y.f, acc[k], r.f[y.reg]);
       }
     });
   }
-  static T reduce_lanes(bool is_max, const V& v) {
+  static T reduce_lanes(folding f, const V& v) {
     alignas(64) T t[W];
     v.store_aligned(t);
-    if (!is_max) return hsum(v);
-    for (int k = 1; k < W; ++k) t[0] = combine(true, t[0], t[k]);
+    if (f == folding::sum) return hsum(v);
+    for (int k = 1; k < W; ++k) t[0] = combine(f, t[0], t[k]);
     return t[0];
   }
 
@@ -178,10 +177,10 @@ private:
         constexpr auto y = outer_sums::out(k);
         if constexpr (y.k == store_kind::row || y.k == store_kind::total) {
           unroll<streams - 1>([&](auto u) __attribute__((always_inline)) {
-            part[0][k] = combine(y.is_max, part[0][k], part[u + 1][k]);
+            part[0][k] = combine(y.f, part[0][k], part[u + 1][k]);
           });
           V& to = y.k == store_kind::row ? acc[k] : s.total[k];
-          to = combine(y.is_max, to, part[0][k]);
+          to = combine(y.f, to, part[0][k]);
         }
       });
       if constexpr (sums_all<store_kind::row>())
@@ -195,24 +194,24 @@ private:
       constexpr auto y = outer_sums::out(k);
       if constexpr (y.k == store_kind::row) {
         T* const q = element<T>(w, y.slot, 0);
-        const T x = reduce_lanes(y.is_max, !y.is_max && is_long ? sum_of(s.high[k], s.low[k]) : acc[k]);
+        const T x = reduce_lanes(y.f, y.f == folding::sum && is_long ? sum_of(s.high[k], s.low[k]) : acc[k]);
         bool first;
         if constexpr (outer_sums::in_chains(k)) first = s.of[k].is_first(moved);
         else first = (moved & (y.reduced & ~(1u << (axes - 1)))) == 0;
-        *q = first ? x : combine(y.is_max, *q, x);
+        *q = first ? x : combine(y.f, *q, x);
       }
     });
   }
   template <store_kind Kind> static constexpr bool sums_all() {
     for (int k = 0; k < Code.stores; ++k)
-      if (outer_sums::out(k).k == Kind && !outer_sums::out(k).is_max) return true;
+      if (outer_sums::out(k).k == Kind && outer_sums::out(k).f == folding::sum) return true;
     return false;
   }
   // chain: that of the sums of this kind.   is_long: high and low already hold others
   template <store_kind Kind>
   [[gnu::always_inline]] static void end_chains_of(sums& s, V* chain, int& length, bool& is_long) {
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
-      if constexpr (outer_sums::out(k).k == Kind && !outer_sums::out(k).is_max) {
+      if constexpr (outer_sums::out(k).k == Kind && outer_sums::out(k).f == folding::sum) {
         if (!is_long) s.high[k] = s.low[k] = V(T(0));
         end_chain(s.high[k], s.low[k], chain[k]);
       }
@@ -287,14 +286,15 @@ public:
       constexpr auto y = outer_sums::out(k);
       if constexpr (y.k == store_kind::total) {
         T* const q = static_cast<T*>(outer_sums::base_of(a, y.slot));
-        const T x = reduce_lanes(y.is_max, !y.is_max && s.is_long ? sum_of(s.high[k], s.low[k]) : s.total[k]);
+        const T x =
+            reduce_lanes(y.f, y.f == folding::sum && s.is_long ? sum_of(s.high[k], s.low[k]) : s.total[k]);
         if constexpr (y.carries) {
           T& low = *static_cast<T*>(outer_sums::carry_of(k, a));
           if (a.done == 0) {
             *q = x;
             low = 0;
           } else two_sum(*q, low, x);
-        } else *q = a.done > 0 ? combine(y.is_max, *q, x) : x;
+        } else *q = a.done > 0 ? combine(y.f, *q, x) : x;
       }
     });
   }

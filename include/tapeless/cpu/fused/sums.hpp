@@ -14,6 +14,14 @@
 
 namespace tapeless::cpu {
 
+// The reduction of no elements, and of two. A NaN is the maximum.
+template <class T> constexpr T neutral(folding f) {
+  return f == folding::max ? -std::numeric_limits<T>::infinity() : T(f == folding::product ? 1 : 0);
+}
+template <class T> [[gnu::always_inline]] inline T joined(folding f, T x, T y) {
+  return f == folding::max ? (x >= y || x != x ? x : y) : f == folding::product ? x * y : x + y;
+}
+
 struct fused_arguments {
   void* const* base; // of each slot; nullptr: the slots' own
   const frame_slot* slot;
@@ -49,7 +57,7 @@ protected:
   using T = typename V::value_type;
   static constexpr int axes = Code.axes;
   static constexpr detail::store out(int k) { return detail::store(Code.store[k]); }
-  static constexpr T identity(int k) { return out(k).is_max ? -std::numeric_limits<T>::infinity() : T(0); }
+  static constexpr T identity(int k) { return neutral<T>(out(k).f); }
   using position = index_t[slots];
   [[gnu::always_inline]] static void* base_of(const fused_arguments& a, int k) {
     return a.base == nullptr ? a.slot[k].data() : a.base[k];

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Kernels that move elements: pad, concat, flip, gather, scatter_add; and argmax.
+// Kernels that move elements: pad, concat, flip, gather, scatter_add; argmax and scatter_argmax.
 // Every tensor is dense; (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
 #include <algorithm>
@@ -185,6 +185,18 @@ template <class T, class Team> void argmax_axes(const Team& team, const shape& s
   });
 }
 
+// w[k]: the first position of the largest d[j] over at[j] == k, or -1 if no such d[j] is larger than base[k]; a NaN is the largest
+// d, at: (count)   base, w: (n)
+template <class T> void scatter_argmax(index_t n, index_t count, const T* d, const std::int32_t* at,
+                                       const T* base, std::int32_t* w) {
+  std::fill_n(w, n, std::int32_t{-1});
+  for (index_t j = 0; j < count; ++j) {
+    std::int32_t& best = w[at[j]];
+    const T x = d[j], y = best < 0 ? base[at[j]] : d[best];
+    if (x > y || (x != x && y == y)) best = static_cast<std::int32_t>(j);
+  }
+}
+
 // ---- steps
 template <> struct kernel_for<detail::op::pad> {
   template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
@@ -220,6 +232,13 @@ template <> struct kernel_for<detail::op::scatter_add> {
     scatter_add_axis(team, c.before_axis(y), y.d[c.axis()], product(i, 0, i.rank), c.after_axis(y), c.in(0),
                      c.index(1), c.step.loads > 2 ? c.in(2) : nullptr, c.out(), lost,
                      lost ? reinterpret_cast<std::uint8_t*>(lost + product(y, 0, y.rank)) : nullptr);
+  }
+};
+template <> struct kernel_for<detail::op::scatter_argmax> {
+  template <auto, class T, class Team> static void run(const Team&, const kernel_call<T>& c) {
+    const shape &d = c.operand(0), &base = c.operand(2);
+    scatter_argmax(product(base, 0, base.rank), product(d, 0, d.rank), c.in(0), c.index(1), c.in(2),
+                   c.template out<std::int32_t>());
   }
 };
 template <> struct kernel_for<detail::op::argmax> {

@@ -12,10 +12,10 @@
 #include "../base/block.hpp"
 #include "../base/sums.hpp"
 #include "../kernels/conv.hpp"
-#include "../kernels/cumsum.hpp"
 #include "../kernels/index.hpp"
 #include "../kernels/matmul.hpp"
 #include "../kernels/pool.hpp"
+#include "../kernels/scan.hpp"
 #include "../kernels/shape.hpp"
 #include "../kernels/unfold.hpp"
 #include "launch.hpp"
@@ -53,17 +53,35 @@ template <> struct kernel_for<detail::op::gather> {
                   c.results());
   }
 };
+// The positions of a scatter, sorted by the rows that they go to; nullptr: there are few.
+struct sorted_positions {
+  const count_t *sorted = nullptr, *end = nullptr;
+};
+template <class T, class Device>
+sorted_positions positions_of_scatter(const Device& device, const kernel_call<T>& c, count_t n,
+                                      count_t rows) {
+  if (c.step.partials == 0) return {};
+  const auto made = [&c](int k) { return static_cast<count_t*>(c.slot[c.step.loads + k].data()); };
+  sort_positions(device, c.scratch, c.index(1), n, rows, made(1), made(2), made(3));
+  return {made(1), made(3)};
+}
 template <> struct kernel_for<detail::op::scatter_add> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
     const shape& x = c.result();
     const count_t n = counted(elements_of(c.operand(1))), rows = c.axis_of(x);
-    const auto made = [&c](int k) { return static_cast<count_t*>(c.slot[c.step.loads + k].data()); };
-    const bool sorts = c.step.partials > 0; // else there are few indices
-    if (sorts) sort_positions(device, c.scratch, c.index(1), n, rows, made(1), made(2), made(3));
+    const sorted_positions p = positions_of_scatter(device, c, n, rows);
     device.launch(scatter_add_kernel<T>{c.in(0), c.index(1), c.step.loads > 2 ? c.in(2) : nullptr, c.out(),
-                                        sorts ? made(1) : nullptr, sorts ? made(3) : nullptr, c.results(),
-                                        rows, n, c.after(x)},
+                                        p.sorted, p.end, c.results(), rows, n, c.after(x)},
                   c.results());
+  }
+};
+template <> struct kernel_for<detail::op::scatter_argmax> {
+  template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    const count_t n = counted(elements_of(c.operand(1))), rows = c.results();
+    const sorted_positions p = positions_of_scatter(device, c, n, rows);
+    device.launch(scatter_argmax_kernel<T>{c.in(0), c.index(1), c.in(2), c.template out<std::int32_t>(),
+                                           p.sorted, p.end, rows, n},
+                  rows);
   }
 };
 template <> struct kernel_for<detail::op::argmax> {
@@ -86,34 +104,41 @@ template <> struct kernel_for<detail::op::argmax> {
     device.launch(k, c.results(), k.lanes);
   }
 };
-// Chunks of a cumsum: at most so many of all lines, of a line, and elements of each at least.
+// Chunks of a scan: at most so many of all lines, of a line, and elements of each at least.
 inline constexpr count_t most_chunks = 1u << 13, most_of_line = 512, least_of_chunk = 32;
-inline constexpr index_t scratch_of_cumsum = most_chunks * index_t{sizeof(long_sum<double>)};
+inline constexpr index_t scratch_of_scan = most_chunks * index_t{sizeof(scan_state<double, scans::linear>)};
 
-template <> struct kernel_for<detail::op::cumsum> {
+template <int Scan> struct scan_kernel_for {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    using state = scan_state<T, Scan>;
     const shape& x = c.operand(0);
     const count_t lines = counted(c.before_axis(x) * c.after_axis(x)), n = c.axis_of(x),
                   most = std::min({n / least_of_chunk, most_of_line, most_chunks / std::max(lines, 1u)}),
                   each = most > 1 ? (n + most - 1) / most : n, chunks = most > 1 ? (n + each - 1) / each : 1;
     const bool cut = chunks > 1 || device.lists();
-    const cumsum_lines<T> k{c.in(0),
-                            c.out(),
-                            cut ? reinterpret_cast<long_sum<T>*>(c.scratch) : nullptr,
-                            lines,
-                            n,
-                            c.after(x),
-                            chunks,
-                            each,
-                            c.rows,
-                            c.step.attr2 != 0};
+    const scan_lines<T, Scan> k{c.in(0),
+                                c.in(Scan == scans::linear ? 1 : 0),
+                                c.template out<void>(),
+                                cut ? reinterpret_cast<state*>(c.scratch) : nullptr,
+                                lines,
+                                n,
+                                c.after(x),
+                                chunks,
+                                each,
+                                c.rows,
+                                c.step.attr2 != 0};
     if (cut) {
-      device.launch(chunk_sums_kernel<T>{k}, lines * chunks);
-      device.launch(chunk_begins_kernel<T>{k}, lines);
+      device.launch(chunk_ends_kernel<T, Scan>{k}, lines * chunks);
+      device.launch(chunk_begins_kernel<T, Scan>{k}, lines);
     }
-    device.launch(cumsum_kernel<T>{k}, lines * chunks);
+    device.launch(scan_kernel<T, Scan>{k}, lines * chunks);
   }
 };
+template <> struct kernel_for<detail::op::cumsum> : scan_kernel_for<scans::sum> {};
+template <> struct kernel_for<detail::op::cumprod> : scan_kernel_for<scans::product> {};
+template <> struct kernel_for<detail::op::cummax> : scan_kernel_for<scans::max> {};
+template <> struct kernel_for<detail::op::cumargmax> : scan_kernel_for<scans::place_of_max> {};
+template <> struct kernel_for<detail::op::linear_scan> : scan_kernel_for<scans::linear> {};
 
 // Sums of products of bf16 are float.
 template <class X> using sum_of_products = std::conditional_t<std::is_same_v<X, bf16>, float, X>;

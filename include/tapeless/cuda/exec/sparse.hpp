@@ -130,7 +130,7 @@ private:
                                               has(c, detail::bool_mask), c.step.passes_where_zero != 0}},
                   items * parts, G);
     if (parts > 1 || device.lists())
-      device.launch(combine_kernel<T, false>{y, c.out(), items, parts, 1, {items}, {1}}, items, 32);
+      device.launch(combine_kernel<T, 0>{y, c.out(), items, parts, 1, {items}, {1}}, items, 32);
   }
 };
 

@@ -17,8 +17,12 @@ namespace tapeless::cuda {
 template <class T, int N> struct partial_sums {
   T x[N > 0 ? N : 1];
 };
-template <class T> TAPELESS_KERNEL T neutral(bool is_max) { return is_max ? -infinity<T>() : T(0); }
-template <class T> TAPELESS_KERNEL T joined(bool is_max, T x, T y) { return is_max ? larger(x, y) : x + y; }
+template <class T> TAPELESS_KERNEL T neutral(detail::folding f) {
+  return f == detail::folding::max ? -infinity<T>() : T(f == detail::folding::product ? 1 : 0);
+}
+template <class T> TAPELESS_KERNEL T joined(detail::folding f, T x, T y) {
+  return f == detail::folding::max ? larger(x, y) : f == detail::folding::product ? x * y : x + y;
+}
 // A lane adds so many terms in one chain, and then the chain to its sum: rounding errors stay small.
 inline constexpr count_t chain_of_terms = 32;
 
@@ -88,7 +92,7 @@ private:
   template <int K> TAPELESS_KERNEL static void clear(sums& r) {
     if constexpr (K < loop::stores) {
       constexpr detail::store y = loop::out(K);
-      if constexpr (loop::is_sum(K)) r.x[loop::sums_before(K)] = neutral<T>(y.is_max);
+      if constexpr (loop::is_sum(K)) r.x[loop::sums_before(K)] = neutral<T>(y.f);
       clear<K + 1>(r);
     }
   }
@@ -96,7 +100,7 @@ private:
     if constexpr (K < loop::stores) {
       constexpr detail::store y = loop::out(K);
       constexpr int n = loop::sums_before(K);
-      if constexpr (loop::is_sum(K)) r.x[n] = joined(y.is_max, r.x[n], q.f[y.reg]);
+      if constexpr (loop::is_sum(K)) r.x[n] = joined(y.f, r.x[n], q.f[y.reg]);
       add<K + 1>(r, q);
     }
   }
@@ -104,7 +108,7 @@ private:
     if constexpr (K < loop::stores) {
       constexpr detail::store out = loop::out(K);
       constexpr int n = loop::sums_before(K);
-      if constexpr (loop::is_sum(K)) x.x[n] = joined(out.is_max, x.x[n], y.x[n]);
+      if constexpr (loop::is_sum(K)) x.x[n] = joined(out.f, x.x[n], y.x[n]);
       join<K + 1>(x, y);
     }
   }
@@ -127,7 +131,8 @@ private:
 };
 
 // y[item] = combination of partial[split][item] over splits
-template <class T, bool IsMax> struct combine_kernel {
+template <class T, int Fold> struct combine_kernel { // Fold: a detail::folding
+  static constexpr auto F = static_cast<detail::folding>(Fold);
   const T* partial;
   T* y;
   count_t items, splits, axes; // axes: those of items
@@ -139,16 +144,16 @@ template <class T, bool IsMax> struct combine_kernel {
     block.template groups<32, sums>(
         items,
         [this](count_t item, count_t lane) {
-          sums r{{neutral<T>(IsMax)}};
+          sums r{{neutral<T>(F)}};
           for (count_t j = lane; j < splits;) {
-            T part = neutral<T>(IsMax);
+            T part = neutral<T>(F);
             for (count_t k = 0; k < chain_of_terms && j < splits; ++k, j += 32)
-              part = joined(IsMax, part, partial[static_cast<index_t>(j) * items + item]);
-            r.x[0] = joined(IsMax, r.x[0], part);
+              part = joined(F, part, partial[static_cast<index_t>(j) * items + item]);
+            r.x[0] = joined(F, r.x[0], part);
           }
           return r;
         },
-        [](sums& a, const sums& b) { a.x[0] = joined(IsMax, a.x[0], b.x[0]); },
+        [](sums& a, const sums& b) { a.x[0] = joined(F, a.x[0], b.x[0]); },
         [this](count_t item, const sums& r) {
           index_t at = 0;
           for (int a = static_cast<int>(axes) - 1; a >= 0; --a) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// gather, scatter_add, argmax. (outer, axis, inner) are the extents before, at and after the axis.
+// gather, scatter_add, scatter_argmax, argmax. (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
 #include "../base/block.hpp"
 #include "../base/sums.hpp"
@@ -49,6 +49,35 @@ template <class T> struct scatter_add_kernel {
         for (count_t j = 0; j < count; ++j)
           if (at[j] == static_cast<std::int32_t>(k)) sum.add(y[first + static_cast<index_t>(j) * inner]);
       x[e] = sum.value();
+    });
+  }
+};
+
+// w[k]: the first position of the largest d[j] over at[j] == k, or -1 if no such d[j] is larger than base[k]; a NaN is the largest
+// d, at: (count)   base, w: (items). sorted, end: as above; those of a row ascend
+template <class T> struct scatter_argmax_kernel {
+  const T* d;
+  const std::int32_t* at;
+  const T* base;
+  std::int32_t* w;
+  const count_t *sorted, *end;
+  count_t items, count;
+  template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
+    block.each(items, [this](count_t k) {
+      T y = base[k];
+      std::int32_t best = -1;
+      const auto take = [&](count_t j) {
+        const T x = d[j];
+        if (!(x > y || (x != x && y == y))) return;
+        y = x;
+        best = static_cast<std::int32_t>(j);
+      };
+      if (sorted != nullptr)
+        for (count_t p = k == 0 ? 0 : end[k - 1]; p < end[k]; ++p) take(sorted[p]);
+      else
+        for (count_t j = 0; j < count; ++j)
+          if (at[j] == static_cast<std::int32_t>(k)) take(j);
+      w[k] = best;
     });
   }
 };

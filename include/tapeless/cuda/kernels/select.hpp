@@ -99,7 +99,7 @@ struct range_counts {
       ties_in_group[ranges / ranges_of_group];
 };
 // Of a mask those are above the cut that are not 0.
-template <class T, bool Mask> struct values_in_ranges {
+template <class T, int Mask> struct values_in_ranges {
   const T* x;
   const selection_cut<key_type<T>>* cut;
   range_counts* counts;
@@ -109,14 +109,14 @@ template <class T, bool Mask> struct values_in_ranges {
   template <class Act> TAPELESS_KERNEL void of_range(count_t range, Act act) const {
     const std::uint64_t lo = std::uint64_t{range} * each, end = lo + each < n ? lo + each : n;
     for (std::uint64_t i = lo; i < end; ++i)
-      if constexpr (Mask) act(static_cast<count_t>(i), x[i] != T(0), false);
+      if constexpr (Mask != 0) act(static_cast<count_t>(i), x[i] != T(0), false);
       else {
         const auto key = key_of(x[i], least) & cut->known;
         act(static_cast<count_t>(i), key > cut->digits, key == cut->digits);
       }
   }
 };
-template <class T, bool Mask> struct range_counts_kernel : values_in_ranges<T, Mask> {
+template <class T, int Mask> struct range_counts_kernel : values_in_ranges<T, Mask> {
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(ranges, [this](count_t range) {
       count_t above = 0, ties = 0;
@@ -138,7 +138,7 @@ struct group_counts_kernel {
     });
   }
 };
-template <class T, bool Mask> struct positions_kernel : values_in_ranges<T, Mask> {
+template <class T, int Mask> struct positions_kernel : values_in_ranges<T, Mask> {
   std::int32_t* rows;
   index_t* selected; // of a mask: their number
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
@@ -146,7 +146,7 @@ template <class T, bool Mask> struct positions_kernel : values_in_ranges<T, Mask
       const range_counts& c = *this->counts;
       const count_t group = range / ranges_of_group;
       count_t most = 0, above = 0, ties = 0; // before the range, then before the value
-      if constexpr (!Mask) most = this->cut->ties;
+      if constexpr (Mask == 0) most = this->cut->ties;
       for (count_t g = 0; g < group; ++g) above += c.above_in_group[g], ties += c.ties_in_group[g];
       for (count_t r = group * ranges_of_group; r < range; ++r) above += c.above[r], ties += c.ties[r];
       this->of_range(range, [&](count_t i, bool is_above, bool is_tie) {
@@ -155,7 +155,7 @@ template <class T, bool Mask> struct positions_kernel : values_in_ranges<T, Mask
         above += is_above;
         ties += is_tie;
       });
-      if (Mask && range == ranges - 1 && selected != nullptr) *selected = above;
+      if (Mask != 0 && range == ranges - 1 && selected != nullptr) *selected = above;
     });
   }
 };

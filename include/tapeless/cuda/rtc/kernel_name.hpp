@@ -27,7 +27,7 @@ template <class Named> std::string class_name() { return parameter_in(__PRETTY_F
 template <template <class...> class Named> std::string template_name() {
   return parameter_in(__PRETTY_FUNCTION__);
 }
-template <template <class, bool> class Named> std::string template_name() {
+template <template <class, int> class Named> std::string template_name() {
   return parameter_in(__PRETTY_FUNCTION__);
 }
 
@@ -75,9 +75,9 @@ template <template <class...> class K, class T, class... X> struct kernel_class<
     return s + '>';
   }
 };
-template <template <class, bool> class K, class T, bool B> struct kernel_class<K<T, B>> {
+template <template <class, int> class K, class T, int N> struct kernel_class<K<T, N>> {
   static std::string name() {
-    return template_name<K>() + '<' + element_name<T> + (B ? ",true>" : ",false>");
+    return template_name<K>() + '<' + element_name<T> + ',' + std::to_string(N) + '>';
   }
 };
 // The name of a loop, whose template arguments are numbers.

@@ -159,7 +159,7 @@ template <int N, int O> class kernel_steps {
       scratch(attributes_of_select(v).segments + 1); // where each segment begins
       scratch(b_.at(v.in[0]).s.d[0]);                // the rows by segment
     }
-    const extent_t terms = v.o == op::scatter_add ? numel(r_.slot_[s.slot0 + 1].s) : 0;
+    const extent_t terms = is_scatter(v.o) ? numel(r_.slot_[s.slot0 + 1].s) : 0;
     const bool many = !is_static(terms) || terms > short_sum;
     if (b_.may().sorts) {
       if (many) { // the positions by their rows, a place for the sort, where each row ends

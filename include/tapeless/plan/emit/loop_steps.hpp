@@ -32,7 +32,7 @@ constexpr extent_t sums_at_once(const step& s, const store& y) {
 }
 // Does y add too many terms for one chain to be exact enough? The terms of a row do not count.
 constexpr bool carries(const step& s, const store& y) {
-  if (y.is_max || y.k == store_kind::dense) return false;
+  if (y.f != folding::sum || y.k == store_kind::dense) return false;
   extent_t n = 1, most = short_sum;
   for (int a = 0; a < s.axes; ++a) {
     const bool in_row = a == s.axes - 1 && y.k == store_kind::row;
@@ -112,7 +112,7 @@ template <int N, int O> class loop_steps {
       y.reg = code_.results[k].reg;
       y.slot = s.loads + k;
       y.t = v.t;
-      y.is_max = v.o == op::max_reduce;
+      y.f = v.o == op::max_reduce ? folding::max : v.o == op::prod ? folding::product : folding::sum;
       if (is_reduction(v))
         for (int a = 0; a < s.axes; ++a)
           if (q.stride[a] == 0) y.reduced |= 1u << a;

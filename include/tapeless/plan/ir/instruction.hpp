@@ -21,9 +21,9 @@ enum class access : std::uint8_t {
 // What a fused loop does with a result.
 enum class store_kind : std::uint8_t {
   dense,  // y[.., c] = x
-  row,    // the innermost axis is summed: y[..] += sum_c x
-  column, // an outer axis is summed: y[.., c] += x
-  total   // all axes are summed
+  row,    // the innermost axis is reduced: y[..] += sum_c x
+  column, // an outer axis is reduced: y[.., c] += x
+  total   // all axes are reduced
 };
 
 struct instruction {
@@ -51,11 +51,14 @@ struct instruction {
 };
 // op::input is a load: dst = slot a, with access imm.
 
+// How a reduction joins two elements.
+enum class folding : std::uint8_t { sum, max, product };
+
 struct store {
   int reg = 0, slot = 0;
   dtype t = dtype::f32;
   store_kind k = store_kind::dense;
-  bool is_max = false;       // reductions: max instead of sum
+  folding f = folding::sum;  // of a reduction
   unsigned reduced = 0;      // the loop axes that are reduced, bit mask
   bool has_partials = false; // the outermost axis is reduced: each chunk has a partial result
   bool carries = false;      // a long sum: its chains are added in pairs of numbers
@@ -66,15 +69,18 @@ struct store {
         slot(static_cast<int>((w >> 8) & 255)),
         t(static_cast<dtype>((w >> 16) & 255)),
         k(static_cast<store_kind>((w >> 24) & 255)),
-        is_max(((w >> 32) & 1) != 0),
+        f(static_cast<folding>((w >> 32 & 1) | (w >> 34 & 2))),
         reduced(static_cast<unsigned>((w >> 40) & 255)),
         has_partials(((w >> 33) & 1) != 0),
         carries(((w >> 34) & 1) != 0) {}
   constexpr std::uint64_t word() const {
     return static_cast<std::uint64_t>(reg) | static_cast<std::uint64_t>(slot) << 8 |
            static_cast<std::uint64_t>(t) << 16 | static_cast<std::uint64_t>(k) << 24 |
-           (is_max ? std::uint64_t{1} << 32 : 0) | (has_partials ? std::uint64_t{1} << 33 : 0) |
-           (carries ? std::uint64_t{1} << 34 : 0) | static_cast<std::uint64_t>(reduced) << 40;
+           (f == folding::max       ? std::uint64_t{1} << 32
+            : f == folding::product ? std::uint64_t{1} << 35
+                                    : 0) |
+           (has_partials ? std::uint64_t{1} << 33 : 0) | (carries ? std::uint64_t{1} << 34 : 0) |
+           static_cast<std::uint64_t>(reduced) << 40;
   }
 };
 
