@@ -54,7 +54,14 @@ template <class T> void of_numbers(names& to) {
        cuda::chunk_ends_kernel<T, cuda::scans::sum>, cuda::chunk_begins_kernel<T, cuda::scans::sum>,
        cuda::matmul_kernel<T, T>>(to);
 }
+template <class T, int Scan> void of_scan(names& to) {
+  name<cuda::scan_kernel<T, Scan>, cuda::chunk_ends_kernel<T, Scan>, cuda::chunk_begins_kernel<T, Scan>>(to);
+}
 template <class T> void of_floats(names& to) {
+  of_scan<T, cuda::scans::product>(to);
+  of_scan<T, cuda::scans::max>(to);
+  of_scan<T, cuda::scans::place_of_max>(to);
+  of_scan<T, cuda::scans::linear>(to);
   name<cuda::combine_kernel<T, 0>, cuda::combine_kernel<T, 1>, cuda::combine_kernel<T, 2>,
        cuda::unfold_kernel<T>, cuda::fold_kernel<T>, cuda::window_max_kernel<T>,
        cuda::window_gather_kernel<T>, cuda::window_sum_kernel<T>, cuda::window_transposed_kernel<T>,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// Ops of which several threads share a line: cumsum, argmax.
+// Ops of which several threads share a line: running ops, products, argmax.
 #include <support/both_back_ends.hpp>
 
 #include <doctest/doctest.h>
@@ -47,6 +47,43 @@ TEST_CASE("cuda: cumsum of long lines is that of the CPU, along any axis, and so
     // what stands before an infinite number is finite, what stands behind it is not NaN
     (*x)[static_cast<std::size_t>(size / 2)] = std::numeric_limits<double>::infinity();
     CHECK(both.difference(*x, *y, *z, *i) < 1e-6);
+  }
+}
+TEST_CASE(
+    "cuda: running products, maxima and recurrences of long lines are those of the CPU, and so are their gradients") {
+  using line = tl::tensor<double, n>;
+  using rows = tl::tensor<double, 3, n>;
+  using columns = tl::tensor<double, n, 2>;
+  const auto f = [](auto x, auto y, auto z) {
+    const auto slopes = [](auto v) {
+      const auto near_one = 1.0 + 1e-3 * v;
+      return tl::sum(tl::cumprod<-1>(near_one)) + tl::sum(tl::linear_scan<-1>(v, v)) +
+             tl::sum(tl::cummax<-1>(v)) + tl::sum(tl::logcumsumexp<-1>(v)) + tl::sum(tl::prod<-1>(near_one));
+    };
+    return std::tuple{tl::cumprod<0>(1.0 + 1e-3 * x),
+                      tl::cummax<1>(y),
+                      tl::cumargmax<0>(z),
+                      tl::linear_scan<0>(x, x),
+                      tl::linear_scan<1>(0.75, y),
+                      tl::logcumsumexp<0>(z),
+                      tl::prod(1.0 + 1e-3 * z),
+                      tl::grad(slopes)(y)};
+  };
+  both_back_ends<decltype(f), line, rows, columns> both(tl::dim<'n'>{sizes[8]});
+  for (const std::int64_t size : sizes) {
+    CAPTURE(size);
+    tl::owned<line> x(tl::dim<'n'>{size});
+    tl::owned<rows> y(tl::dim<'n'>{size});
+    tl::owned<columns> z(tl::dim<'n'>{size});
+    fill(*x, 1);
+    fill(*y, 2);
+    fill(*z, 3);
+    CHECK(both.difference(*x, *y, *z) < 1e-9);
+    // a factor of 0 in one chunk, a NaN in another
+    (*x)[static_cast<std::size_t>(size / 2)] = -1000;
+    (*y)[static_cast<std::size_t>(size / 3)] = -1000;
+    (*z)[static_cast<std::size_t>(size)] = std::numeric_limits<double>::quiet_NaN();
+    CHECK(both.difference(*x, *y, *z) < 1e-9);
   }
 }
 TEST_CASE("cuda: argmax of long lines is the first maximum, and NaN is one") {

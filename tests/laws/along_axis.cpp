@@ -5,7 +5,9 @@
 #include <doctest/doctest.h>
 #include <reference/along_axis.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <tuple>
 #include <vector>
@@ -124,4 +126,95 @@ TEST_CASE("along an axis: the laws hold for a named extent") {
 }
 TEST_CASE("along an axis: float equals the reference") {
   check_values(with<two<float>, index_constants>(fixed), no_names, distinct, fill);
+}
+
+TEST_CASE("along an axis: an index of an argument is checked, a computed one is clamped") {
+  using X = tl::tensor<float, 2, 3>;
+  using I = tl::tensor<std::int32_t, 2, 2>;
+  tl::owned<X> x;
+  tl::owned<I> i;
+  for (int k = 0; k < 6; ++k) (*x)[k] = static_cast<float>(k);
+  for (int k = 0; k < 4; ++k) (*i)[k] = k - 1;
+  auto checked = tl::jit([](auto a, auto at) { return tl::take_along_axis<1>(a, at); }).bind<X, I>();
+  CHECK_THROWS_AS(checked(*x, *i), tl::argument_error);
+  auto clamped = tl::jit([](auto a, auto at) { return tl::take_along_axis<1>(a, at * 2); }).bind<X, I>();
+  const auto y = clamped(*x, *i); // -2 0 2 4: 0 0 2 2
+  CHECK((y[0] == 0 && y[1] == 0 && y[2] == 5 && y[3] == 5));
+}
+TEST_CASE(
+    "scatter_max, scatter_min: a NaN wins; at a tie a gets the cotangent, then the first of d; int32 and nothing at all") {
+  using X = tl::tensor<double, 3>;
+  using I = tl::tensor<std::int32_t, 4>;
+  using D = tl::tensor<double, 4>;
+  tl::owned<X> x;
+  tl::owned<I> i;
+  tl::owned<D> d;
+  const auto set = [](const auto& to, std::initializer_list<double> from) {
+    std::int64_t k = 0;
+    for (const double e : from) to[k++] = static_cast<std::remove_cvref_t<decltype(to[0])>>(e);
+  };
+  set(*x, {1, 2, 3});
+  set(*i, {0, 0, 1, 2});
+  set(*d, {4, 4, 2, std::numeric_limits<double>::quiet_NaN()});
+  constexpr auto f = [](auto a, auto at, auto e) { return tl::scatter_max_along_axis<0>(a, at, e); };
+  constexpr auto g = [](auto a, auto at, auto e) { return tl::scatter_min_along_axis<0>(a, at, e); };
+  auto largest = tl::jit(f).bind<X, I, D>();
+  auto least = tl::jit(g).bind<X, I, D>();
+  {
+    const auto y = largest(*x, *i, *d);
+    CHECK((y[0] == 4 && y[1] == 2 && y[2] != y[2]));
+    const auto z = least(*x, *i, *d);
+    CHECK((z[0] == 1 && z[1] == 2 && z[2] != z[2]));
+  }
+  auto slope = tl::jit(tl::grad<0, 2>([](auto a, auto at, auto e) {
+                 return tl::sum(tl::scatter_max_along_axis<0>(a, at, e));
+               })).bind<X, I, D>();
+  const auto [dx, dd] = slope(*x, *i, *d);
+  CHECK((dx[0] == 0 && dx[1] == 1 && dx[2] == 0));
+  CHECK((dd[0] == 1 && dd[1] == 0 && dd[2] == 0 && dd[3] == 1));
+
+  using N = tl::tensor<std::int32_t, 3>;
+  using M = tl::tensor<std::int32_t, 4>;
+  auto ints =
+      tl::jit([](auto a, auto at, auto e) {
+        return std::tuple{tl::scatter_max_along_axis<0>(a, at, e), tl::scatter_add_along_axis<0>(a, at, e)};
+      }).bind<N, I, M>();
+  tl::owned<N> xi;
+  tl::owned<M> di;
+  set(*xi, {1, 2, 3});
+  set(*di, {4, -4, 7, 1});
+  const auto [m, s] = ints(*xi, *i, *di);
+  CHECK((m[0] == 4 && m[1] == 7 && m[2] == 3));
+  CHECK((s[0] == 1 && s[1] == 9 && s[2] == 4));
+
+  auto none = tl::jit(f).bind<X, tl::tensor<std::int32_t, 0>, tl::tensor<double, 0>>();
+  tl::owned<tl::tensor<std::int32_t, 0>> no_index;
+  tl::owned<tl::tensor<double, 0>> no_value;
+  CHECK(none(*x, *no_index, *no_value)[2] == 3);
+}
+TEST_CASE("along an axis: many indices into one place, which a device sorts") {
+  using X = tl::tensor<float, 5>;
+  using D = tl::tensor<float, 3000>;
+  using I = tl::tensor<std::int32_t, 3000>;
+  tl::owned<X> x;
+  tl::owned<I> i;
+  tl::owned<D> d;
+  std::vector<double> sums(5, 0.5), most(5, 0.5);
+  for (int k = 0; k < 5; ++k) (*x)[k] = 0.5f;
+  for (int k = 0; k < 3000; ++k) {
+    (*i)[k] = k * 7 % 4;
+    (*d)[k] = static_cast<float>(k * 37 % 1009) / 1009;
+    const auto to = static_cast<std::size_t>((*i)[k]);
+    sums[to] += (*d)[k];
+    most[to] = std::max(most[to], static_cast<double>((*d)[k]));
+  }
+  auto run =
+      tl::jit([](auto a, auto at, auto e) {
+        return std::tuple{tl::scatter_add_along_axis<0>(a, at, e), tl::scatter_max_along_axis<0>(a, at, e)};
+      }).bind<X, I, D>();
+  const auto [s, m] = run(*x, *i, *d);
+  for (int k = 0; k < 5; ++k) {
+    CHECK(s[k] == doctest::Approx(sums[static_cast<std::size_t>(k)]).epsilon(1e-6));
+    CHECK(m[k] == static_cast<float>(most[static_cast<std::size_t>(k)]));
+  }
 }

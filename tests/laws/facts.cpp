@@ -571,9 +571,9 @@ TEST_CASE("facts: of what the samples show, only this is not said") {
       // of functions that only the user knows
       "custom: linear {0}", "custom: linear {1}", "custom: zero {0}", "custom: zero {1}",
       // no cotangent is a position
-      "argmax: zero {0}",
+      "argmax: zero {0}", "cumargmax: zero {0}", "scatter_argmax: zero {0, 2}",
       // the list would have to be one of the rows alone
-      "scatter_add: rows 0 of {2} 0",
+      "scatter_add: rows 0 of {2} 0", "scatter_argmax: rows 0 of {2} 0",
       // along channels: no pass takes some of the channels
       "conv2d: rows 1 of {1} 0", "conv2d_dgrad: rows 1 of {1} 1", "conv2d_wgrad: rows 0 of {1} 1",
       "conv2d_wgrad: rows 1 of {0} 1", "window_max: rows 1 of {0} 1", "window_argmax: rows 1 of {0} 1",

@@ -175,11 +175,13 @@ template <> constexpr auto samples_of<op::cumprod> =
 template <> constexpr auto samples_of<op::cummax> =
     all(of<T>([](auto a) { return tl::cummax<1>(a); }), of<M>([](auto a) { return tl::cummax<0>(a); }),
         of<T>([](auto a) { return tl::cummax<2>(a); }));
-template <> constexpr auto samples_of<op::cumargmax> = nothing{};
+template <> constexpr auto samples_of<op::cumargmax> =
+    all(of<T>([](auto a) { return tl::cumargmax<1>(a); }), of<T>([](auto a) { return tl::cumargmax<2>(a); }));
 template <> constexpr auto samples_of<op::linear_scan> =
     all(of<T, T>([](auto a, auto b) { return tl::linear_scan<1>(a, b); }),
         of<M, M>([](auto a, auto b) { return tl::linear_scan<0>(a, b); }),
-        of<T, T>([](auto a, auto b) { return tl::linear_scan<2>(a, b); }));
+        of<tl::tensor<double, 2, 4, 6>, tl::tensor<double, 2, 4, 6>>(
+            [](auto a, auto b) { return tl::linear_scan<2>(a, b); }));
 template <> constexpr auto samples_of<op::gather> =
     all(of<M, list>([](auto a, auto i) { return tl::gather<0>(a, i); }),
         of<T, list>([](auto a, auto i) { return tl::gather<1>(a, i); }),
@@ -192,7 +194,9 @@ template <> constexpr auto samples_of<op::scatter_add> =
           return wrap<double, M::extents>(
               g, scatter_add(g, a.id(), checked_index(g, i.id(), 6), 0, M::extents, base.id()));
         }));
-template <> constexpr auto samples_of<op::scatter_argmax> = nothing{};
+template <> constexpr auto samples_of<op::scatter_argmax> =
+    of<tl::tensor<double, 6>, list, tl::tensor<double, 3>>(
+        [](auto a, auto i, auto d) { return tl::scatter_max_along_axis<0>(a, i, d); });
 template <> constexpr auto samples_of<op::matmul> =
     all(of<M, N>([](auto a, auto b) { return tl::matmul(a, b); }),
         of<N, N>([](auto a, auto b) { return tl::matmul(tl::transpose(a), b); }),

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <reference/scan.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -213,4 +214,86 @@ TEST_CASE("cumsum: what no result reads gets no gradient") {
   };
   check([](auto a) { return tl::sum(tl::slice<0, 0, 2>(tl::cumsum<1>(exp(a)))); });
   check([](auto a) { return tl::sum(tl::slice<0, 0, 2>(tl::cumsum<0>(exp(a)))); });
+}
+
+namespace {
+
+// f at a vector
+template <int N, class F> std::vector<double> at(F f, const double (&x)[N]) {
+  using X = tl::tensor<double, N>;
+  auto run = tl::jit(f).template bind<X>();
+  tl::owned<X> v;
+  std::copy(x, x + N, v->begin());
+  const auto y = run(*v);
+  return {y.begin(), y.end()};
+}
+constexpr double inf = std::numeric_limits<double>::infinity(),
+                 not_a_number = std::numeric_limits<double>::quiet_NaN();
+bool same(const std::vector<double>& x, const std::vector<double>& y) {
+  if (x.size() != y.size()) return false;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!(x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i])))) return false;
+  return true;
+}
+
+} // namespace
+
+TEST_CASE("cumprod, prod: derivatives are right where factors are 0") {
+  constexpr auto all = [](auto x) { return tl::prod(x); };
+  constexpr auto running_sum = [](auto x) { return tl::sum(tl::cumprod<0>(x)); };
+  CHECK(same(at(tl::grad(all), {2, 0, 3, 5}), {0, 30, 0, 0}));
+  CHECK(same(at(tl::grad(all), {2, 0, 3, 0}), {0, 0, 0, 0}));
+  CHECK(same(at(tl::grad(running_sum), {2, 0, 3, 5}), {1, 2 + 6 + 30, 0, 0}));
+  // the second derivatives along ones: of a product the sum of the products without two of the factors
+  constexpr auto along_ones = [](auto x) {
+    return tl::grad([](auto v) { return tl::sum(tl::grad([](auto w) { return tl::prod(w); })(v)); })(x);
+  };
+  CHECK(same(at(along_ones, {2, 0, 3, 0}), {0, 6, 0, 6}));
+  CHECK(same(at(along_ones, {2, 0, 3, 5}), {15, 10 + 6 + 15, 10, 6}));
+}
+TEST_CASE("prod: of nothing it is 1, also of a named axis without elements") {
+  auto run = tl::jit([](auto x) { return tl::prod<1>(x); }).bind<tl::tensor<double, 2, n>>(tl::dim<'n'>{3});
+  tl::owned<tl::tensor<double, 2, n>> none(tl::dim<'n'>{0}), three(tl::dim<'n'>{3});
+  for (int i = 0; i < 6; ++i) (*three)[i] = i + 1;
+  CHECK(run(*none)[1] == 1);
+  CHECK(run(*three)[1] == 120);
+  auto empty = tl::jit([](auto x) { return tl::prod<1>(x); }).bind<tl::tensor<double, 2, 0>>();
+  tl::owned<tl::tensor<double, 2, 0>> nothing;
+  CHECK(empty(*nothing)[0] == 1);
+}
+TEST_CASE("prod: a NaN stays, and zero times infinity is one") {
+  CHECK(std::isnan(at([](auto x) { return tl::prod(x); }, {2, not_a_number, 0})[0]));
+  CHECK(std::isnan(at([](auto x) { return tl::prod(x); }, {0, inf, 2})[0]));
+  CHECK(at([](auto x) { return tl::prod(x); }, {-1, inf, 2})[0] == -inf);
+}
+TEST_CASE("cummax, cummin: a NaN stays; the first of equal extremes gets the cotangent") {
+  constexpr auto largest = [](auto x) { return tl::cummax<0>(x); };
+  constexpr auto least = [](auto x) { return tl::cummin<0>(x); };
+  constexpr auto place = [](auto x) { return tl::cast<double>(tl::cumargmax<0>(x)); };
+  CHECK(same(at(largest, {-inf, 1, 1, not_a_number, 5}), {-inf, 1, 1, not_a_number, not_a_number}));
+  CHECK(same(at(least, {inf, 1, 1, not_a_number, -5}), {inf, 1, 1, not_a_number, not_a_number}));
+  CHECK(same(at(place, {-inf, -inf, 1, 1, not_a_number, not_a_number, 5}), {0, 0, 2, 2, 4, 4, 4}));
+  CHECK(
+      same(at(tl::grad([](auto x) { return tl::sum(tl::cummax<0>(x)); }), {1, 2, 2, 1, 3}), {1, 3, 0, 0, 1}));
+  CHECK(
+      same(at(tl::grad([](auto x) { return tl::sum(tl::cummin<0>(x)); }), {3, 2, 2, 4, 1}), {1, 3, 0, 0, 1}));
+}
+TEST_CASE("logcumsumexp: it neither overflows nor underflows, and begins with -inf") {
+  constexpr auto f = [](auto x) { return tl::logcumsumexp<0>(x); };
+  const double two = std::log(2.0);
+  CHECK(same(at(f, {1000, 1000, -1000, 3000}), {1000, 1000 + two, 1000 + two, 3000}));
+  CHECK(same(at(f, {-inf, -inf, 0, -inf}), {-inf, -inf, 0, 0}));
+  CHECK(same(at(f, {0, inf, 1}), {0, inf, inf}));
+  CHECK(same(at(tl::grad([](auto x) { return tl::sum(tl::logcumsumexp<0>(x)); }), {-inf, -inf, 0, 0}),
+             {0, 0, 1.5, 0.5}));
+}
+TEST_CASE("linear_scan: what stands before the first element is not read, and moving averages are one") {
+  constexpr auto f = [](auto a, auto b) { return tl::linear_scan<0>(a, b); };
+  using X = tl::tensor<double, 3>;
+  auto run = tl::jit(f).bind<X, X>();
+  tl::owned<X> a, b;
+  for (int i = 0; i < 3; ++i) (*a)[i] = i == 0 ? not_a_number : 0.5, (*b)[i] = i + 1;
+  const auto y = run(*a, *b);
+  CHECK((y[0] == 1 && y[1] == 2.5 && y[2] == 4.25));
+  CHECK(same(at([](auto x) { return tl::linear_scan<0>(0.75, 0.25 * x); }, {4, 4, 8}), {1, 1.75, 3.3125}));
 }

@@ -32,6 +32,8 @@ using M = tl::tensor<float, 4, 6>;
 using S = tl::tensor<float>;
 using N = tl::tensor<float, tl::dyn<'n'>, 6>;
 using E = tl::tensor<float, 0, 6>;
+using none = tl::tensor<float, 0>;
+using huge = tl::tensor<float, 2'147'483'648>;
 using R6 = tl::tensor<float, 1, 1, 1, 1, 4, 4>;
 using I = tl::tensor<std::int32_t, 4>;
 using I2 = tl::tensor<std::int32_t, 2, 2>;
@@ -148,6 +150,22 @@ constexpr broken found[] = {
     breaks<E>([](var h) { return tl::argmax<0>(h); }),
     breaks<M>([](var h) { return tl::cumsum<2>(h); }),
     breaks<M>([](var h) { return tl::cumsum<0>(h > 0.0); }),
+    breaks<M>([](var h) { return tl::cumprod<2>(h); }),
+    breaks<I>([](var h) { return tl::cummax<0>(h); }),
+    breaks<V, S6>([](var h, var k) { return tl::linear_scan<0>(h, k); }),
+    breaks<I>([](var h) { return tl::linear_scan<0>(h, 2); }),
+    breaks<V>([](var h) { return tl::linear_scan<1>(h, h); }),
+    breaks<V>([](var h) { return tl::take_along_axis<0>(h, h); }),
+    breaks<M, I>([](var h, var k) { return tl::take_along_axis<0>(h, k); }),
+    breaks<none, I>([](var h, var k) { return tl::take_along_axis<0>(h, k); }),
+    breaks<huge, I>([](var h, var k) { return tl::take_along_axis<0>(h, k); }),
+    breaks<V>([](var h) { return tl::scatter_add_along_axis<0>(h, h, h); }),
+    breaks<V, I>([](var h, var k) { return tl::scatter_add_along_axis<0>(h, k, k); }),
+    breaks<M, I>([](var h, var k) { return tl::scatter_max_along_axis<0>(h, k, h); }),
+    breaks<V, I, S6>([](var h, var k, var l) { return tl::scatter_min_along_axis<0>(h, k, l); }),
+    breaks<none, I, V>(
+        [](var h, var k, var l) { return tl::scatter_add_along_axis<0>(h, k, tl::at<0>(l, 0)); }),
+    breaks<huge, I>([](var h, var k) { return tl::scatter_add_along_axis<0>(h, k, tl::at<0>(h, 0)); }),
     breaks<M>([](var h) { return tl::gather<0>(h, h); }),
     breaks<M, I>([](var h, var k) { return tl::gather<2>(h, k); }),
     breaks<R6, I2>([](var h, var k) { return tl::gather<2>(h, k); }),

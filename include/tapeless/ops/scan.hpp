@@ -33,6 +33,7 @@ constexpr int cumsum(graph& g, int a, int axis, bool to_end = false) {
 }
 constexpr int cumprod(graph& g, int a, int axis) { return scan(g, op::cumprod, a, axis); }
 constexpr int cummax(graph& g, int a, int axis) { return scan(g, op::cummax, a, axis); }
+constexpr int cumargmax(graph& g, int a, int axis) { return scan(g, op::cumargmax, a, axis); }
 // y_i = a_i y_(i-1) + b_i, y_0 = b_0;   from the end: y_i = a_(i+1) y_(i+1) + b_i, its transpose in b
 constexpr int linear_scan(graph& g, int a, int b, int axis, bool to_end = false) {
   return scan(g, op::linear_scan, a, axis, to_end, b);
@@ -67,7 +68,8 @@ constexpr int running_logsumexp(graph& g, int a, int axis) {
 }
 
 using running = int (*)(graph&, int, int);
-template <running F, int Axis, class A> constexpr auto apply_scan(const A& a) {
+// Y: the element type of the result; void: that of a
+template <running F, int Axis, class Y = void, class A> constexpr auto apply_scan(const A& a) {
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
@@ -83,7 +85,8 @@ template <running F, int Axis, class A> constexpr auto apply_scan(const A& a) {
     static_assert(floating_point<T>,
                   "tapeless: running op<axis>(a): the element type is float or double; cast<float>(a) first");
     if constexpr (axis_in_range<Axis, A::extents.rank> && floating_point<T>)
-      return wrap<T, A::extents>(g, F(g, a.id(), axis_of(Axis, A::extents.rank)));
+      return wrap<std::conditional_t<std::is_void_v<Y>, T, Y>, A::extents>(
+          g, F(g, a.id(), axis_of(Axis, A::extents.rank)));
     else return a;
   }
 }
@@ -134,6 +137,10 @@ template <int Axis, detail::handle A> constexpr auto cummax(const A& a) {
 }
 template <int Axis, detail::handle A> constexpr auto cummin(const A& a) {
   return detail::apply_scan<detail::running_min, Axis>(a);
+}
+// cumargmax<axis>(a): int32, the place of the first maximum of the elements up to each one, or of the first NaN. Cost: one flop an element.
+template <int Axis, detail::handle A> constexpr auto cumargmax(const A& a) {
+  return detail::apply_scan<detail::cumargmax, Axis, std::int32_t>(a);
 }
 // logcumsumexp<axis>(a) = log(cumsum<axis>(exp(a))), shifted by the running maximum so that nothing overflows; -inf as long as all
 // are -inf, and these get the cotangent 0. Cost: twelve flops an element.
@@ -233,7 +240,7 @@ constexpr void cumprod_vjp(vjp_context& c) {
   c.give(0, {&c.g, binary(c.g, op::mul, total, previous(c.g, c.y.node, axis, 1))});
 }
 constexpr void cummax_vjp(vjp_context& c) {
-  const int axis = static_cast<int>(c.v.attr), place = scan(c.g, op::cumargmax, c.v.in[0], axis);
+  const int axis = static_cast<int>(c.v.attr), place = cumargmax(c.g, c.v.in[0], axis);
   c.give(0, {&c.g, scatter_along(c.g, c.dims(0), place, c.bar.node, axis)});
 }
 constexpr void linear_scan_vjp(vjp_context& c) {

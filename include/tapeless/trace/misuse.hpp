@@ -88,6 +88,21 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: argmax<axes...>(a): the axes are not empty") \
   rule("tapeless: cumsum<axis>(a): the axis exists") \
   rule("tapeless: cumsum<axis>(a): the element type is float, double or int32") \
+  rule("tapeless: running op<axis>(a): the axis exists") \
+  rule("tapeless: running op<axis>(a): the element type is float or double; cast<float>(a) first") \
+  rule("tapeless: linear_scan<axis>(a, b): the shapes broadcast") \
+  rule("tapeless: linear_scan<axis>(a, b): both are float, or both are double") \
+  rule("tapeless: linear_scan<axis>(a, b): the axis exists") \
+  rule("tapeless: take_along_axis<axis>(a, index): index is int32") \
+  rule("tapeless: take_along_axis<axis>(a, index): the axis exists, and index has a's rank and, beside the axis, its extents or 1") \
+  rule("tapeless: take_along_axis<axis>(a, index): the axis is not empty where index is not") \
+  rule("tapeless: take_along_axis<axis>(a, index): a has less than 2^31 elements") \
+  rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: index is int32") \
+  rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: a and d have one element type: float, double or int32") \
+  rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: the axis exists, and index has a's rank and, beside the axis, its extents or 1") \
+  rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: d has an element for each index, or is repeated") \
+  rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: the axis is not empty where index is not") \
+  rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: a has less than 2^31 elements") \
   rule("tapeless: gather<axis>(x, index): index is int32; of a mask, where<'k'>(mask)") \
   rule("tapeless: gather<axis>(x, index): the axis exists") \
   rule("tapeless: gather<axis>(x, index): the result has at most 6 axes") \

@@ -1,0 +1,14 @@
+// expect: tapeless: scatter_add_along_axis, .._max_.., .._min_..: the axis is not empty where index is not
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+constexpr auto f = [](auto x, [[maybe_unused]] auto i) {
+#ifdef TAPELESS_BAD
+  return tl::scatter_add_along_axis<1>(x, i, tl::cast<float>(i));
+#else
+  return x;
+#endif
+};
+constexpr tl::cost cost = tl::jit(f).cost<tl::tensor<float, 4, 0>, tl::tensor<std::int32_t, 4, 1>>();
