@@ -109,7 +109,9 @@ void scan_axis(const Team& team, index_t before, index_t n, index_t after, bool 
   });
 }
 
-template <detail::op O> struct scan_kernel_for {
+template <detail::op O>
+  requires(detail::is_scan(O))
+struct kernel_for<O> {
   template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
     using Y = std::conditional_t<O == detail::op::cumargmax, std::int32_t, T>;
     const shape& x = c.operand(0);
@@ -117,10 +119,4 @@ template <detail::op O> struct scan_kernel_for {
                  O == detail::op::linear_scan ? c.in(1) : nullptr, c.template out<Y>());
   }
 };
-template <> struct kernel_for<detail::op::cumsum> : scan_kernel_for<detail::op::cumsum> {};
-template <> struct kernel_for<detail::op::cumprod> : scan_kernel_for<detail::op::cumprod> {};
-template <> struct kernel_for<detail::op::cummax> : scan_kernel_for<detail::op::cummax> {};
-template <> struct kernel_for<detail::op::cumargmax> : scan_kernel_for<detail::op::cumargmax> {};
-template <> struct kernel_for<detail::op::linear_scan> : scan_kernel_for<detail::op::linear_scan> {};
-
 } // namespace tapeless::cpu

@@ -108,8 +108,19 @@ template <> struct kernel_for<detail::op::argmax> {
 inline constexpr count_t most_chunks = 1u << 13, most_of_line = 512, least_of_chunk = 32;
 inline constexpr index_t scratch_of_scan = most_chunks * index_t{sizeof(scan_state<double, scans::linear>)};
 
-template <int Scan> struct scan_kernel_for {
+constexpr int scan_of(detail::op o) {
+  using detail::op;
+  return o == op::cumsum      ? scans::sum
+         : o == op::cumprod   ? scans::product
+         : o == op::cummax    ? scans::max
+         : o == op::cumargmax ? scans::place_of_max
+                              : scans::linear;
+}
+template <detail::op O>
+  requires(detail::is_scan(O))
+struct kernel_for<O> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
+    constexpr int Scan = scan_of(O);
     using state = scan_state<T, Scan>;
     const shape& x = c.operand(0);
     const count_t lines = counted(c.before_axis(x) * c.after_axis(x)), n = c.axis_of(x),
@@ -134,12 +145,6 @@ template <int Scan> struct scan_kernel_for {
     device.launch(scan_kernel<T, Scan>{k}, lines * chunks);
   }
 };
-template <> struct kernel_for<detail::op::cumsum> : scan_kernel_for<scans::sum> {};
-template <> struct kernel_for<detail::op::cumprod> : scan_kernel_for<scans::product> {};
-template <> struct kernel_for<detail::op::cummax> : scan_kernel_for<scans::max> {};
-template <> struct kernel_for<detail::op::cumargmax> : scan_kernel_for<scans::place_of_max> {};
-template <> struct kernel_for<detail::op::linear_scan> : scan_kernel_for<scans::linear> {};
-
 // Sums of products of bf16 are float.
 template <class X> using sum_of_products = std::conditional_t<std::is_same_v<X, bf16>, float, X>;
 
