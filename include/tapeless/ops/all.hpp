@@ -19,6 +19,7 @@
 #include "grid.hpp"
 #include "keep.hpp"
 #include "loss.hpp"
+#include "masked.hpp"
 #include "matmul.hpp"
 #include "norm.hpp"
 #include "pointwise_loss.hpp"

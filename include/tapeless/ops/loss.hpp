@@ -60,20 +60,22 @@ constexpr int softmax_cross_entropy(graph& g, int x, int label, ignore_label ign
   return ignored.given ? where(g, counts, losses, zero) : losses;
 }
 
-template <reduction F, int Axis, class A> constexpr auto apply_softmax(const A& a) {
+// F(graph, a, axes, further...)
+template <auto F, int Axis, class A, class... Further>
+constexpr auto apply_softmax(const A& a, Further... further) {
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
     if (!require(g, Axis >= -s.rank && Axis < s.rank, "tapeless: softmax<axis>(a): the axis exists", s))
       return var{&g, a.id()};
     require(g, is_float(g[a.id()].t), "tapeless: softmax<axis>(a): the element type is float or double");
-    return var{&g, F(g, a.id(), axes_mask<Axis>(s.rank))};
+    return var{&g, F(g, a.id(), axes_mask<Axis>(s.rank), further...)};
   } else {
     using T = typename A::value_type;
     static_assert(floating_point<T>, "tapeless: softmax<axis>(a): the element type is float or double");
     static_assert(axis_in_range<Axis, A::extents.rank>, "tapeless: softmax<axis>(a): the axis exists");
     if constexpr (floating_point<T> && axis_in_range<Axis, A::extents.rank>)
-      return wrap<T, A::extents>(g, F(g, a.id(), axes_mask<Axis>(A::extents.rank)));
+      return wrap<T, A::extents>(g, F(g, a.id(), axes_mask<Axis>(A::extents.rank), further...));
     else return a;
   }
 }

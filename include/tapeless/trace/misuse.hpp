@@ -99,7 +99,10 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: reduction<axes...>(a): the element type is float or double; of a mask it is that of cast<float>(mask)") \
   rule("tapeless: reduction<axes...>(a): the axes exist") \
   rule("tapeless: reduction<axes...>(a): no axis is named twice") \
-  rule("tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty") \
+  rule("tapeless: max<axes...>(a), min<axes...>(a), logsumexp<axes...>(a): the axes are not empty") \
+  rule("tapeless: any<axes...>(a), all<axes...>(a): the element type is bool") \
+  rule("tapeless: op(a, over(mask)): the mask is bool") \
+  rule("tapeless: op(a, over(mask)): the mask's shape broadcasts to a's") \
   rule("tapeless: matmul(a, b): a and b have at least one axis") \
   rule("tapeless: matmul(a, b): both are float, both are double or both are bf16") \
   rule("tapeless: matmul(a, b): both are float or both are double") \
