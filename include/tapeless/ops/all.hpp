@@ -18,6 +18,7 @@
 #include "functions.hpp"
 #include "grid.hpp"
 #include "keep.hpp"
+#include "log_space.hpp"
 #include "loss.hpp"
 #include "masked.hpp"
 #include "matmul.hpp"
