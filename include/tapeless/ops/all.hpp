@@ -15,6 +15,7 @@
 #include "conv_transpose.hpp"
 #include "cumsum.hpp"
 #include "custom.hpp"
+#include "einsum.hpp"
 #include "functions.hpp"
 #include "grid.hpp"
 #include "keep.hpp"
