@@ -17,9 +17,9 @@ template <class A, class B>
   requires detail::handle_among<A, B>
 constexpr auto logaddexp(const A& a, const B& b) {
   const auto larger = max(a, b);
-  const auto same = a == b && abs(larger) == std::numeric_limits<double>::infinity();
+  const auto endless = a == b && abs(larger) == std::numeric_limits<double>::infinity();
   const auto first = a > b;
-  return where(same, stop_gradient(larger), where(first, a, b) + softplus(where(first, b - a, a - b)));
+  return where(endless, stop_gradient(larger), where(first, a, b) + softplus(where(first, b - a, a - b)));
 }
 
 } // namespace tapeless

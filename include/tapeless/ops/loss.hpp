@@ -191,7 +191,10 @@ constexpr auto apply_entropy_of_probabilities(const A& logits, const L& p, const
   graph& g = graph_of(logits, p);
   const shape s = g[logits.id()].s;
   if constexpr (any_var<A, L>) {
-    if (!require(g,
+    if (!require(g, !Ignored.given,
+                 "tapeless: softmax_cross_entropy<label>(logits, probabilities): a label to ignore is one of "
+                 "int32 labels; weigh the rows instead") ||
+        !require(g,
                  s.rank >= 1 && s == g[p.id()].s && is_float(g[p.id()].t) && g[p.id()].t == g[logits.id()].t,
                  "tapeless: softmax_cross_entropy(logits, probabilities): they have the shape and the "
                  "element type of the logits",

@@ -122,6 +122,8 @@ template <std::size_t N> constexpr parsed_subscripts parsed(const subscripts<N>&
   return p;
 }
 
+template <subscripts S> inline constexpr parsed_subscripts parsed_of = parsed(S);
+
 // The extent of each label. Axes of ellipses broadcast, those of a letter are equal.
 struct label_extents {
   extent_t of[label_count]{};
