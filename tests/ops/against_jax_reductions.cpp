@@ -58,6 +58,8 @@ constexpr auto positive_weight = [](auto a, auto b, auto w) {
   return tl::binary_cross_entropy_with_logits(a, b, tl::positive_weight(w), tl::unreduced);
 };
 
+} // namespace
+
 TEST_CASE("reductions are those of JAX") {
   arrays<minimum, tl::tensor<float, 4, 7>>("min");
   arrays<argmin, M>("argmin");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// softmax, log_softmax over the last axis (or a named one); losses.
+// softmax, log_softmax over the last axis (or a named one); cross entropies of labels and of probabilities.
 // They are written in terms of other ops, so that their derivatives fuse with the ops around them.
 #pragma once
 #include <limits>
