@@ -18,6 +18,16 @@ constexpr auto losses = [](auto logits, auto label) {
   return std::tuple{a, b, c, d, e};
 };
 // [/signature]
+// [options]
+// weights: tensor<float, 3>   p: tensor<float, 2, 3>, probabilities
+constexpr auto options = [](auto logits, auto label, auto weights, auto p) {
+  auto a = tl::softmax_cross_entropy(logits, label, tl::class_weights(weights));
+  auto b = tl::softmax_cross_entropy(logits, label, tl::label_smoothing(0.1));
+  auto c = tl::softmax_cross_entropy(logits, p);
+  auto d = tl::sum(a) / tl::sum(tl::gather(weights, label)); // (): PyTorch's mean with weights
+  return std::tuple{a, b, c, d};
+};
+// [/options]
 
 int main() {
   using logits = tl::tensor<float, 2, 3>;
@@ -31,6 +41,17 @@ int main() {
   show("c", c);
   show("d", d);
   show("e", e);
+
+  const float weights[] = {1, 2, 4}, likely[] = {0.5, 0.25, 0.25, 0.5, 0.5, 0};
+  auto with_options = tl::jit(options).bind<tl::tensor<const float, 2, 3>, tl::tensor<const std::int32_t, 2>, tl::tensor<const float, 3>,
+                                            tl::tensor<const float, 2, 3>>();
+  const auto [weighted, smoothed, of_likely, mean] =
+      with_options(tl::tensor<const float, 2, 3>(x), tl::tensor<const std::int32_t, 2>(y), tl::tensor<const float, 3>(weights),
+                   tl::tensor<const float, 2, 3>(likely));
+  show("weighted", weighted);
+  show("smoothed", smoothed);
+  show("of p", of_likely);
+  show("mean", mean);
 
   auto gradient = tl::jit(tl::grad([](auto v, auto t) { return tl::sum(tl::softmax_cross_entropy(v, t)); })).bind<logits, label>();
   tl::owned<std::tuple<logits, label>> in;

@@ -19,6 +19,18 @@ constexpr auto reduce = [](auto x) {
   return std::tuple{a, b, c, d, e, f};
 };
 // [/signature]
+// [masks]
+// x: tensor<float, 2, 3>   m: tensor<bool, 2, 3>, 1 0 1 / 0 0 1
+constexpr auto masked = [](auto x, auto m) {
+  auto a = tl::mean<1>(x, tl::over(m));    // (2): of the elements at which m is true
+  auto b = tl::min<0>(x);                  // (3)
+  auto c = tl::min<0>(x, tl::over(m));     // (3): infinity where none counts
+  auto d = tl::softmax(x, tl::over(m));    // (2, 3): 0 where m is false
+  auto e = tl::any<0>(m), f = tl::all(m);  // (3), (): bool
+  auto g = tl::logaddexp(x, 4.0f);         // (2, 3): log(exp(x) + exp(4))
+  return std::tuple{a, b, c, d, e, f, g};
+};
+// [/masks]
 
 int main() {
   using X = tl::tensor<float, 2, 3>;
@@ -32,6 +44,17 @@ int main() {
   show("d", d);
   show("e", e);
   show("f", f);
+
+  bool m[] = {true, false, true, false, false, true};
+  auto over_mask = tl::jit(masked).bind<X, tl::tensor<bool, 2, 3>>();
+  const auto [mean_m, min_0, min_m, softmax_m, any_0, all_m, sums] = over_mask(*x, tl::tensor<bool, 2, 3>(m));
+  show("mean, m", mean_m);
+  show("min", min_0);
+  show("min, m", min_m);
+  show("softmax, m", softmax_m);
+  show("any", any_0);
+  show("all", all_m);
+  show("logaddexp", sums);
 
   // no elements
   const std::vector<float> nothing;

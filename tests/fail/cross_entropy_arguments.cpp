@@ -1,5 +1,5 @@
-// expect: tapeless: softmax_cross_entropy(logits, label): two tensors; a label to ignore is a template argument, as in softmax_cross_entropy<tl::ignore_label{255}>(logits, label), and weights are factors of the result
-// extents: logits_and_label_alone
+// expect: tapeless: softmax_cross_entropy(logits, label, options...): an option is tl::class_weights(w) or tl::label_smoothing(e); a label to ignore is a template argument, as in softmax_cross_entropy<tl::ignore_label{255}>(logits, label), and weights of rows are factors of the result
+// extents: options_of_cross_entropy
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

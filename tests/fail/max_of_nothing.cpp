@@ -1,4 +1,4 @@
-// expect: tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty
+// expect: tapeless: max<axes...>(a), min<axes...>(a), logsumexp<axes...>(a): the axes are not empty
 // extents: {4, 0}
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// expect: tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty
+// expect: tapeless: max<axes...>(a), min<axes...>(a), logsumexp<axes...>(a): the axes are not empty
 // extents: {3, 0
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors

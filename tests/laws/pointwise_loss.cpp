@@ -56,6 +56,18 @@ constexpr auto losses = cases<two<double>>(
           return ref::binary_cross_entropy(b * ref::constant(T(-1)), a);
         }),
     composed(
+        "binary_cross_entropy_with_logits, positive_weight, unreduced",
+        [](const auto& a, const auto& b) {
+          return tl::binary_cross_entropy_with_logits(b, a, tl::positive_weight(2.5), tl::unreduced);
+        },
+        [](const auto& a, const auto& b) { return ref::binary_cross_entropy(b, a, 2.5); }),
+    composed(
+        "logaddexp", [](const auto& a, const auto& b) { return tl::logaddexp(a, b); },
+        [](const auto& a, const auto& b) { return ref::logaddexp(a, b); }),
+    composed(
+        "logaddexp, the other way", [](const auto& a, const auto& b) { return tl::logaddexp(b, a); },
+        [](const auto& a, const auto& b) { return ref::logaddexp(b, a); }),
+    composed(
         "hinge_loss, unreduced",
         [](const auto& a, const auto& b) { return tl::hinge_loss(a, b * -1.0, tl::unreduced); },
         [](const auto& a, const auto& b) {

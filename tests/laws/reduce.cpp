@@ -78,7 +78,15 @@ constexpr auto maxima = cases<cube<double>>(
         [](const auto& x) { return ref::max(x, {1, 2}); }),
     pair(
         "max<1>, keepdims, squared", [](const auto& x) { return tl::square(tl::max<1>(x, tl::keepdims)); },
-        [](const auto& x) { return ref::square(ref::max(x, {1}, true)); }));
+        [](const auto& x) { return ref::square(ref::max(x, {1}, true)); }),
+    pair(
+        "min", [](const auto& x) { return tl::min(x); }, [](const auto& x) { return ref::min(x); }),
+    pair(
+        "min<0, 2>, squared", [](const auto& x) { return tl::square(tl::min<0, 2>(x)); },
+        [](const auto& x) { return ref::square(ref::min(x, {0, 2})); }),
+    pair(
+        "min<-1>, keepdims", [](const auto& x) { return tl::min<-1>(x, tl::keepdims); },
+        [](const auto& x) { return ref::min(x, {2}, true); }));
 
 // Functions of several ops. Of |x| they are at least 1: what is subtracted in them does not cancel. 64 roundings are
 // those of some 20 operations and of n + 5 terms in a row.

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 
 // y[kept axes] = fold over the reduced axes of x, for any set of axes; keepdims leaves them with extent 1.
-// Flops, n elements into m results: sum, max, argmax n; mean n + m; logsumexp 4 n + 5 m, two of the latter to make the
+// Flops, n elements into m results: sum, max, argmax n; mean n + m; min 2 n + m; logsumexp 4 n + 5 m, two of the latter to make the
 // maximum finite.
 
 #include "array.hpp"
@@ -83,6 +83,11 @@ array<T> max(const array<T>& x, const dims& axes, bool keepdims = false) {
   return fold(x, axes, keepdims, lowest<T>(), larger<T>);
 }
 
+template <class T>
+array<T> min(const array<T>& x, const dims& axes, bool keepdims = false) {
+  return -max(-x, axes, keepdims);
+}
+
 // max(x), the finite number next to it where that is infinite: what exp(x - m) is shifted by.
 // 2 flops an element of the result more
 template <class T>
@@ -142,6 +147,10 @@ array<T> mean(const array<T>& x) {
 template <class T>
 array<T> max(const array<T>& x) {
   return max(x, all_axes(x.rank()));
+}
+template <class T>
+array<T> min(const array<T>& x) {
+  return min(x, all_axes(x.rank()));
 }
 template <class T>
 array<T> logsumexp(const array<T>& x) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// argmax<axes...>(x): int32, the position of the first maximum. Its rule stands in index.hpp.
+// argmax<axes...>(x), argmin: int32, the position of the first maximum or minimum. The rule stands in index.hpp.
 #pragma once
 #include "index.hpp"
 
@@ -16,13 +16,15 @@ constexpr int argmax(graph& g, int a, unsigned axes) {
                    .s = keepdims(g[a].s, axes)});
 }
 
-} // namespace detail
+// The same in reverse order, exactly: NaN stays NaN, and no int32 overflows.
+constexpr int in_reverse_order(graph& g, int a) {
+  if (g[a].t == dtype::boolean) return negated(g, a);
+  if (g[a].t == dtype::i32) return binary(g, op::sub, g.constant(-1, dtype::i32), a);
+  return unary(g, op::neg, a);
+}
+constexpr int argmin(graph& g, int a, unsigned axes) { return argmax(g, in_reverse_order(g, a), axes); }
 
-// argmax<axes...>(a): row-major position of the first maximum within the axes (all axes if none is given).
-//   (.., axes.., ..) -> (.., ..) int32    Cost: one flop for each element of a.
-// A NaN counts as the maximum. The axes may not be empty: a named extent that is 0 is an exception at run time.
-template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
-  using namespace detail;
+template <auto F, int... Axes, class A> constexpr auto apply_argmax(const A& a) {
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
@@ -31,7 +33,7 @@ template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
       return var{&g, a.id()};
     const unsigned axes = axes_mask<Axes...>(s.rank);
     require(g, not_empty(s, axes), "tapeless: argmax<axes...>(a): the axes are not empty", s);
-    return var{&g, reshape(g, argmax(g, a.id(), axes), dropped(s, axes))};
+    return var{&g, reshape(g, F(g, a.id(), axes), dropped(s, axes))};
   } else {
     static_assert(axes_exist<A::extents.rank, Axes...>, "tapeless: argmax<axes...>(a): the axes exist");
     if constexpr (axes_exist<A::extents.rank, Axes...>) {
@@ -40,9 +42,22 @@ template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
       constexpr unsigned axes = axes_mask<Axes...>(A::extents.rank);
       static_assert(axes_not_empty<A::extents, axes>, "tapeless: argmax<axes...>(a): the axes are not empty");
       return wrap<std::int32_t, dropped(A::extents, axes)>(
-          g, reshape(g, argmax(g, a.id(), axes), dropped(A::extents, axes)));
+          g, reshape(g, F(g, a.id(), axes), dropped(A::extents, axes)));
     } else return a;
   }
+}
+
+} // namespace detail
+
+// argmax<axes...>(a): row-major position of the first maximum within the axes (all axes if none is given).
+//   (.., axes.., ..) -> (.., ..) int32    Cost: one flop for each element of a.
+// A NaN counts as the maximum. The axes may not be empty: a named extent that is 0 is an exception at run time.
+template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
+  return detail::apply_argmax<detail::argmax, Axes...>(a);
+}
+// argmin<axes...>(a): that of the first minimum; a NaN counts as the minimum. Cost: two flops for each element of a.
+template <int... Axes, detail::handle A> constexpr auto argmin(const A& a) {
+  return detail::apply_argmax<detail::argmin, Axes...>(a);
 }
 
 } // namespace tapeless

@@ -15,6 +15,12 @@ namespace tapeless {
 struct unreduced_t {};
 inline constexpr unreduced_t unreduced{};
 
+// Option of binary_cross_entropy_with_logits: a factor of the targets that are 1, a number or a tensor, as (classes)
+template <detail::operand W> struct positive_weight {
+  W weight;
+  constexpr explicit positive_weight(const W& w) : weight(w) {}
+};
+
 namespace detail {
 
 template <shape A, shape B>
@@ -30,6 +36,20 @@ template <class A, class B> constexpr void require_one_shape(const A& a, const B
     } else
       static_assert(shapes_agree<A::extents, B::extents>,
                     "tapeless: loss(prediction, target): the shapes agree");
+  }
+}
+
+// w takes no part in the shape of the losses
+template <class W, class A>
+concept weighs_elements = any_var<W, A> || broadcasts_to<W::extents, A::extents>;
+template <class W, class A> constexpr void require_broadcasts_to(const W& w, const A& a) {
+  if constexpr (handle<W>) {
+    static_assert(weighs_elements<W, A>,
+                  "tapeless: positive_weight(w): w broadcasts to the shape of the prediction");
+    graph& g = graph_of(a, w);
+    require(g, broadcasts_onto(g[w.id()].s, g[a.id()].s),
+            "tapeless: positive_weight(w): w broadcasts to the shape of the prediction", g[w.id()].s,
+            g[a.id()].s);
   }
 }
 
@@ -80,12 +100,24 @@ constexpr auto huber_loss(const A& a, const B& b, double delta = 1) {
 
 // binary_cross_entropy_with_logits(a, y) = mean(-y log(sigmoid(a)) - (1 - y) log(1 - sigmoid(a))), y in [0, 1]; exact however
 // far from 0 a lies, and so is its derivative, sigmoid(a) - y. 13 flops
+// binary_cross_entropy_with_logits(a, y, positive_weight(w)): w is a factor of the first term, and broadcasts to a. 17 flops
 template <detail::handle A, detail::operand B, std::same_as<unreduced_t>... Tag>
 constexpr auto binary_cross_entropy_with_logits(const A& a, const B& y, Tag... tag) {
   detail::require_one_shape(a, y);
   const auto positive = a > 0.0;
   return detail::reduced(softplus(where(positive, -a, a)) + where(positive, a * (1.0 - y), a * -y),
                          tag...); // nothing cancels
+}
+template <detail::handle A, detail::operand B, class W, std::same_as<unreduced_t>... Tag>
+constexpr auto binary_cross_entropy_with_logits(const A& a, const B& y, const positive_weight<W>& w,
+                                                Tag... tag) {
+  detail::require_one_shape(a, y);
+  detail::require_broadcasts_to(w.weight, a);
+  const auto positive = a > 0.0;
+  const auto first = w.weight * y;
+  const auto second = 1.0 - y;
+  return detail::reduced(
+      (first + second) * softplus(where(positive, -a, a)) + where(positive, a * second, a * -first), tag...);
 }
 
 // hinge_loss(a, y) = mean(max(1 - y a, 0)), y = -1 or 1; at the kink the derivative is 0. 3 flops

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// y = sum<axes...>(x), mean, max, logsumexp       all axes if none is given; negative axes count from the end
-// sum<1>(x, keepdims) keeps the axes with extent 1.
-// vjp: x_bar += y_bar repeated (sum); max gives y_bar to the first maximum.
+// y = sum<axes...>(x), mean, max, min, logsumexp, any, all       all axes if none is given; negative axes count from the end
+// sum<1>(x, keepdims) keeps the axes with extent 1. masked.hpp has those over the elements of a mask.
+// vjp: x_bar += y_bar repeated (sum); max and min give y_bar to the first of equal ones.
 #pragma once
 #include <limits>
 #include "argmax.hpp" // IWYU pragma: export
@@ -68,6 +68,9 @@ constexpr int max_reduce(graph& g, int a, unsigned axes) {
                    .attr = axes,
                    .s = keepdims(g[a].s, axes)});
 }
+constexpr int min_reduce(graph& g, int a, unsigned axes) {
+  return unary(g, op::neg, max_reduce(g, unary(g, op::neg, a), axes));
+}
 constexpr extent_t count_of(const shape& s, unsigned axes) {
   extent_t n = 1;
   for (int i = 0; i < s.rank; ++i)
@@ -118,10 +121,9 @@ template <bool MaskedRowsZero> constexpr int softmax(graph& g, int a, unsigned a
   return binary(g, op::mul, q.e, binary(g, op::div, g.constant(1, g[a].t), total));
 }
 
-using reduction = int (*)(graph&, int, unsigned);
-
-template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr auto apply_reduction(
-    const A& a) {
+// F(graph, a, axes, further...)
+template <auto F, bool Keep, bool NotEmpty, int... Axes, class A, class... Further>
+constexpr auto apply_reduction(const A& a, Further... further) {
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
@@ -133,9 +135,9 @@ template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr
     require(g, named_once<Axes...>(s.rank), "tapeless: reduction<axes...>(a): no axis is named twice", s);
     const unsigned axes = axes_mask<Axes...>(s.rank);
     require(g, !NotEmpty || count_of(s, axes) != 0,
-            "tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty", s);
+            "tapeless: max<axes...>(a), min<axes...>(a), logsumexp<axes...>(a): the axes are not empty", s);
     if (!g.sound()) return var{&g, a.id()};
-    const int r = F(g, a.id(), axes);
+    const int r = F(g, a.id(), axes, further...);
     return var{&g, Keep ? r : reshape(g, r, dropped(s, axes))};
   } else {
     using T = typename A::value_type;
@@ -147,10 +149,47 @@ template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr
     if constexpr (axes_exist<rank, Axes...> && floating_point<T>) {
       static_assert(axes_differ<rank, Axes...>, "tapeless: reduction<axes...>(a): no axis is named twice");
       constexpr unsigned axes = axes_mask<Axes...>(rank);
-      static_assert(!NotEmpty || axes_not_empty<A::extents, axes>,
-                    "tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty");
+      static_assert(
+          !NotEmpty || axes_not_empty<A::extents, axes>,
+          "tapeless: max<axes...>(a), min<axes...>(a), logsumexp<axes...>(a): the axes are not empty");
       constexpr shape s = Keep ? keepdims(A::extents, axes) : dropped(A::extents, axes);
-      return wrap<T, s>(g, reshape(g, F(g, a.id(), axes), s));
+      return wrap<T, s>(g, reshape(g, F(g, a.id(), axes, further...), s));
+    } else return a;
+  }
+}
+
+// Is one of the bools true? all: are all of them? Of bools that are 0 or 1, a sum above 0 is exact.
+constexpr int count_true(graph& g, int a, unsigned axes) {
+  return sum(g, unary(g, op::cast, a, dtype::f32), axes);
+}
+constexpr int any(graph& g, int a, unsigned axes) {
+  return binary(g, op::ne, count_true(g, a, axes), g.constant(0, dtype::f32));
+}
+constexpr int all(graph& g, int a, unsigned axes) {
+  return binary(g, op::eq, count_true(g, negated(g, a), axes), g.constant(0, dtype::f32));
+}
+template <auto F, bool Keep, int... Axes, class A> constexpr auto reduce_mask(const A& a) {
+  graph& g = graph_of(a);
+  if constexpr (any_var<A>) {
+    const shape s = g[a.id()].s;
+    if (!require(g, g[a.id()].t == dtype::boolean,
+                 "tapeless: any<axes...>(a), all<axes...>(a): the element type is bool") ||
+        !require(g, in_range<Axes...>(s.rank), "tapeless: reduction<axes...>(a): the axes exist", s) ||
+        !require(g, named_once<Axes...>(s.rank), "tapeless: reduction<axes...>(a): no axis is named twice",
+                 s))
+      return var{&g, a.id()};
+    const unsigned axes = axes_mask<Axes...>(s.rank);
+    return var{&g, reshape(g, F(g, a.id(), axes), Keep ? keepdims(s, axes) : dropped(s, axes))};
+  } else {
+    constexpr int rank = A::extents.rank;
+    static_assert(boolean<typename A::value_type>,
+                  "tapeless: any<axes...>(a), all<axes...>(a): the element type is bool");
+    static_assert(axes_exist<rank, Axes...>, "tapeless: reduction<axes...>(a): the axes exist");
+    if constexpr (axes_exist<rank, Axes...> && boolean<typename A::value_type>) {
+      static_assert(axes_differ<rank, Axes...>, "tapeless: reduction<axes...>(a): no axis is named twice");
+      constexpr unsigned axes = axes_mask<Axes...>(rank);
+      constexpr shape s = Keep ? keepdims(A::extents, axes) : dropped(A::extents, axes);
+      return wrap<bool, s>(g, reshape(g, F(g, a.id(), axes), s));
     } else return a;
   }
 }
@@ -161,7 +200,7 @@ template <reduction F, bool Keep, bool NotEmpty, int... Axes, class A> constexpr
 // Shapes: the axes vanish; with keepdims they keep extent 1. a is float or double.
 // Errors: compile errors. Each axis exists and is named once.
 // Cost: a reduction ends a fused loop. sum and max: one flop for each element of a; mean one more for each element of
-// y; logsumexp four for each element of a and five for each element of y.
+// y; min two and one; logsumexp four for each element of a and five for each element of y.
 
 // clang-format off
 // sum<axes...>(a); the sum of no elements is 0
@@ -173,9 +212,18 @@ template <int... Axes, detail::handle A> constexpr auto mean(const A& a, keepdim
 // max<axes...>(a): the axes may not be empty (at run time an exception); a NaN is the maximum
 template <int... Axes, detail::handle A> constexpr auto max(const A& a) { return detail::apply_reduction<detail::max_reduce, false, true, Axes...>(a); }
 template <int... Axes, detail::handle A> constexpr auto max(const A& a, keepdims_t) { return detail::apply_reduction<detail::max_reduce, true, true, Axes...>(a); }
+// min<axes...>(a) = -max<axes...>(-a)
+template <int... Axes, detail::handle A> constexpr auto min(const A& a) { return detail::apply_reduction<detail::min_reduce, false, true, Axes...>(a); }
+template <int... Axes, detail::handle A> constexpr auto min(const A& a, keepdims_t) { return detail::apply_reduction<detail::min_reduce, true, true, Axes...>(a); }
 // logsumexp<axes...>(a) = log(sum(exp(a))), shifted by the maximum so that nothing overflows; the axes as for max
 template <int... Axes, detail::handle A> constexpr auto logsumexp(const A& a) { return detail::apply_reduction<detail::logsumexp, false, true, Axes...>(a); }
 template <int... Axes, detail::handle A> constexpr auto logsumexp(const A& a, keepdims_t) { return detail::apply_reduction<detail::logsumexp, true, true, Axes...>(a); }
+// any<axes...>(a), all<axes...>(a): bool, of a bool tensor a. Of no elements: false, true
+// Cost: one flop for each element of a and one for each of y.
+template <int... Axes, detail::handle A> constexpr auto any(const A& a) { return detail::reduce_mask<detail::any, false, Axes...>(a); }
+template <int... Axes, detail::handle A> constexpr auto any(const A& a, keepdims_t) { return detail::reduce_mask<detail::any, true, Axes...>(a); }
+template <int... Axes, detail::handle A> constexpr auto all(const A& a) { return detail::reduce_mask<detail::all, false, Axes...>(a); }
+template <int... Axes, detail::handle A> constexpr auto all(const A& a, keepdims_t) { return detail::reduce_mask<detail::all, true, Axes...>(a); }
 // clang-format on
 
 namespace detail {

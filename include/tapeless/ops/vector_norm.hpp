@@ -19,18 +19,19 @@ inline constexpr unbiased_t unbiased{};
 
 namespace detail {
 
-// With u the mean held constant: mean((a - u)^2) - (mean(a - u))^2, of which the second term corrects the rounding of u.
-// (Chan, Golub, LeVeque 1983.) Derivatives of every order are exact.
-template <bool Unbiased> constexpr int variance(graph& g, int a, unsigned axes) {
-  const dtype t = g[a].t;
-  const int centred = binary(g, op::sub, a, unary(g, op::stop_gradient, mean(g, a, axes)));
-  const int v = binary(g, op::sub, mean(g, unary(g, op::square, centred), axes),
-                       unary(g, op::square, mean(g, centred, axes)));
-  const int zero = g.constant(0, t),
+// With u the mean held constant, centred = a - u, of n elements in each sum: mean((a - u)^2) - (mean(a - u))^2, of which the second
+// term corrects the rounding of u. (Chan, Golub, LeVeque 1983.) Derivatives of every order are exact.
+template <bool Unbiased> constexpr int variance_about(graph& g, int centred, int n, unsigned axes) {
+  const auto mean = [&](int x) { return binary(g, op::div, sum(g, x, axes), n); };
+  const int v = binary(g, op::sub, mean(unary(g, op::square, centred)), unary(g, op::square, mean(centred)));
+  const int zero = g.constant(0, g[v].t),
             biased = where(g, binary(g, op::lt, v, zero), zero, v); // a NaN stays one
   if (!Unbiased) return biased;
-  const int n = g.extent_value(count_of(g[a].s, axes), t);
-  return binary(g, op::mul, biased, binary(g, op::div, n, binary(g, op::sub, n, g.constant(1, t))));
+  return binary(g, op::mul, biased, binary(g, op::div, n, binary(g, op::sub, n, g.constant(1, g[v].t))));
+}
+template <bool Unbiased> constexpr int variance(graph& g, int a, unsigned axes) {
+  const int centred = binary(g, op::sub, a, unary(g, op::stop_gradient, mean(g, a, axes)));
+  return variance_about<Unbiased>(g, centred, g.extent_value(count_of(g[a].s, axes), g[a].t), axes);
 }
 
 // a in the shape that it and b have together   @pre they broadcast
@@ -52,7 +53,7 @@ constexpr auto pow_of_sum(const A& powers, double p, const Keep&... keep) {
 template <int... Axes, handle A, class... Keep> constexpr auto largest_of(const A& a, const Keep&...) {
   const shape s = graph_of(a)[a.id()].s;
   require(graph_of(a), count_of(s, axes_mask<Axes...>(s.rank)) != 0,
-          "tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty", s);
+          "tapeless: max<axes...>(a), min<axes...>(a), logsumexp<axes...>(a): the axes are not empty", s);
   return apply_reduction < max_reduce, sizeof...(Keep) != 0, false, Axes... > (a);
 }
 template <int... Axes, handle A, class... Keep>

@@ -114,13 +114,20 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: reduction<axes...>(a): the element type is float or double; of a mask it is that of cast<float>(mask)") \
   rule("tapeless: reduction<axes...>(a): the axes exist") \
   rule("tapeless: reduction<axes...>(a): no axis is named twice") \
-  rule("tapeless: max<axes...>(a), logsumexp<axes...>(a): the axes are not empty") \
+  rule("tapeless: max<axes...>(a), min<axes...>(a), logsumexp<axes...>(a): the axes are not empty") \
+  rule("tapeless: any<axes...>(a), all<axes...>(a): the element type is bool") \
+  rule("tapeless: op(a, over(mask)): the mask is bool") \
+  rule("tapeless: op(a, over(mask)): the mask's shape broadcasts to a's") \
   rule("tapeless: matmul(a, b): a and b have at least one axis") \
   rule("tapeless: matmul(a, b): both are float, both are double or both are bf16") \
   rule("tapeless: matmul(a, b): both are float or both are double") \
   rule("tapeless: matmul(a, b): the inner extents agree") \
   rule("tapeless: matmul(a, b): the inner extents agree; images (n, c, h, w) are rows (n, c h w) by tl::flatten(a), one image is tl::reshape<extents...>(a)") \
   rule("tapeless: matmul(a, b): the batch axes broadcast") \
+  rule("tapeless: einsum<subscripts>(a, ...): all are float or all are double") \
+  rule("tapeless: einsum<subscripts>(a, ...): each operand has an axis for each of its letters") \
+  rule("tapeless: einsum<subscripts>(a, ...): a letter stands for one extent") \
+  rule("tapeless: einsum<subscripts>(a, ...): a product of the first operands has at most 6 axes") \
   rule("tapeless: matmul(a, b), a sparse: b is (n) or (n, k), n the columns of a") \
   rule("tapeless: matmul(a, b), b sparse: a is (m) or (k, m), m the rows of b") \
   rule("tapeless: sparse op(a, b): the operands belong to one trace") \
@@ -163,6 +170,10 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: softmax_cross_entropy(logits, label): one label for each row of logits") \
   rule("tapeless: softmax_cross_entropy(logits, label): logits are float or double") \
   rule("tapeless: softmax_cross_entropy(logits, label): label is int32") \
+  rule("tapeless: softmax_cross_entropy<label>(logits, probabilities): a label to ignore is one of int32 labels; weigh the rows instead") \
+  rule("tapeless: softmax_cross_entropy(logits, probabilities): they have the shape and the element type of the logits") \
+  rule("tapeless: class_weights(w): w is (classes), of the element type of the logits") \
+  rule("tapeless: label_smoothing(e): 0 <= e <= 1") \
   rule("tapeless: softmax<axis>(a): the axis exists") \
   rule("tapeless: softmax<axis>(a): the element type is float or double") \
   rule("tapeless: custom<op>(x...): the element type is float or double") \
@@ -171,6 +182,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: custom<op>(x...): a cotangent of vjp has its operand's element type and shape") \
   rule("tapeless: custom<op>(x...): the tangent of jvp has the result's element type and shape") \
   rule("tapeless: loss(prediction, target): the shapes agree") \
+  rule("tapeless: positive_weight(w): w broadcasts to the shape of the prediction") \
   rule("tapeless: normalisation(x, gamma, beta): all are float, or all are double") \
   rule("tapeless: batch_norm(x, gamma, beta): x is (N, C, ...)") \
   rule("tapeless: batch_norm(x, gamma, beta): gamma, beta, mean and variance are (C)") \

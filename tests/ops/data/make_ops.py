@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tapeless authors
 # SPDX-License-Identifier: MIT
-"""Makes ops.npz for against_jax.cpp, with NumPy 2.4, mpmath 1.4 and JAX 0.10 on the CPU: python3 make_ops.py
+"""Makes ops.npz for against_jax*.cpp, with NumPy 2.4, mpmath 1.4 and JAX 0.10 on the CPU: python3 make_ops.py
 
 An array for each function, its numbers in this order: the arguments, y_bar, the tangents of the arguments; the value, the vjp
 by each argument, the jvp. Arguments, y_bar and tangents are floats, so that programs of float and double read the same numbers.
@@ -167,5 +167,103 @@ rows("std_dev_unbiased", lambda x: root(variance(x, 6)), equal)
 log_q, p = jax.nn.log_softmax(a, 1), np.exp(b)
 p[:, 2] = 0
 rows("kl_divergence", divergence, log_q, p / p.sum(1, keepdims=True))
+
+
+# Arrangements: those of NumPy, exactly
+random = np.random.default_rng(21)
+x, y = normal((2, 3, 5)), normal((2, 3, 5))
+rows("expand_dims", lambda a: jnp.expand_dims(a, -1), x)
+rows("squeeze", lambda a: jnp.squeeze(a, 1), normal((2, 1, 5)))
+rows("tile", lambda a: jnp.tile(a, (1, 3, 1)), x)
+rows("repeat", lambda a: jnp.repeat(a, 2, -1), x)
+rows("roll", lambda a: jnp.roll(a, -7, 2), x)
+rows("slice_2", lambda a: a[:, :, 1:4:2], x)
+rows("slice_back", lambda a: a[:, :, 4:0:-3], x)
+rows("pad_reflect", lambda a: jnp.pad(a, ((0, 0), (0, 0), (4, 2)), "reflect"), x)
+rows("pad_edge", lambda a: jnp.pad(a, ((0, 0), (2, 1), (0, 0)), "edge"), x)
+rows("pad_wrap", lambda a: jnp.pad(a, ((0, 0), (3, 2), (0, 0)), "wrap"), x)
+rows("stack", lambda a, b: jnp.stack([a, b], 1), x, y)
+rows("split", lambda a: jnp.split(a, 3, 1)[2], x)
+rows("tril", lambda a: jnp.tril(a, -1), x)
+rows("triu", lambda a: jnp.triu(a, 1), x)
+rows("diagonal", lambda a: jnp.diagonal(a, 1, 1, 2), x)
+rows("trace", lambda a: jnp.trace(a, -1, 1, 2), x)
+rows("eye_like", lambda a: jnp.eye(3, 5) * a, x)
+rows("one_hot", lambda a, i: a * jax.nn.one_hot(i.astype(int), 5, axis=-1), x, np.arange(6).reshape(2, 3) - 0.0)
+rows("outer", jnp.outer, normal(3), normal(5))
+rows("meshgrid", lambda a, b: jnp.multiply(*jnp.meshgrid(a, b, indexing="ij")), normal(3), normal(5))
+
+# Reductions. A mask and labels are arguments, too: numbers above 0.5 are true, and the derivative by them is 0.
+random = np.random.default_rng(22)
+a, mask = normal((5, 7)), np.float64(random.random((5, 7)) > 0.4)
+a[1, 3] = a[1, 5] = -9  # a tie
+mask[:, 1] = mask[:, 4] = 1
+rows("min", lambda x: -jnp.max(-x, 1), np.unique(a).reshape(2, 17)[:, :14].reshape(4, 7))
+rows("argmin", lambda x: jnp.where(jnp.arange(7) == jnp.argmin(x, 1)[:, None], x, 0), a)
+rows("any", lambda x: jnp.where(jnp.any(x > 1, 1, keepdims=True), x, 0), a)
+rows("all", lambda x: jnp.where(jnp.all(x < 1, 0), x, 0), a)
+rows("sum_over", lambda x, m: jnp.sum(x, 1, where=m > 0.5), a, mask)
+rows("mean_over", lambda x, m: jnp.mean(x, 1, where=m > 0.5), a, mask)
+rows("max_over", lambda x, m: jnp.max(x, 1, where=m > 0.5, initial=-inf), a, mask)
+rows("min_over", lambda x, m: jnp.min(x, 0, where=m > 0.5, initial=inf), a, mask)
+rows("logsumexp_over", lambda x, m: jax.nn.logsumexp(x, 1, where=m > 0.5), a, mask)
+rows("softmax_over", lambda x, m: jax.nn.softmax(x, 1, where=m > 0.5), a, mask)
+rows("log_softmax_over", lambda x, m: jnp.where(m > 0.5, jax.nn.log_softmax(x, 1, where=m > 0.5), 0), a, mask)
+rows("variance_over", lambda x, m: jnp.var(x, 1, where=m > 0.5), a, mask)
+rows("std_dev_over", lambda x, m: jnp.std(x, 1, where=m > 0.5, ddof=1), a, mask)
+
+labels, weights = np.array([3, 0, 6, 2, 2]), np.exp(normal(7))
+
+
+# As PyTorch defines it, for labels or probabilities
+def cross_entropy(x, p, w=None, smoothing=0.0):
+    if p.ndim == 1:
+        p = jax.nn.one_hot(p.astype(int), 7)
+    p = p * (1 - smoothing) + smoothing / 7
+    return -jnp.sum(p * (1 if w is None else w) * jax.nn.log_softmax(x, 1), 1)
+
+
+rows("cross_entropy_weights", lambda x, i, w: cross_entropy(x, i, w), a, labels, weights)
+rows("cross_entropy_smoothing", lambda x, i: cross_entropy(x, i, None, 0.25), a, labels)
+rows("cross_entropy_both", lambda x, i, w: cross_entropy(x, i, w, 0.25), a, labels, weights)
+rows("cross_entropy_ignored", lambda x, i, w: jnp.where(i == 2, 0, cross_entropy(x, i, w, 0.25)), a, labels, weights)
+probabilities = np.exp(normal((5, 7)))
+rows("cross_entropy_probabilities", cross_entropy, a, probabilities / probabilities.sum(1, keepdims=True))
+rows("cross_entropy_all", lambda x, p, w: cross_entropy(x, p, w, 0.25), a, probabilities, weights)
+pairs = normal(len(points))
+elements("logaddexp", lambda a, b: mp.log(mp.exp(a) + mp.exp(b)), points, pairs,
+         kinks=[((inf, inf), inf, (0, 0)), ((-inf, -inf), -inf, (0, 0)), ((inf, 1), inf, (1, 0)), ((-inf, 1), 1, (0, 1)), ((2, 2), 2 + mp.log(2), (0.5, 0.5))])
+elements("positive_weight", lambda a, b, w: w * b * softplus(-a) + (1 - b) * softplus(a), points, likely, np.exp(pairs))
+
+
+# einsum: the values are those of numpy.einsum
+def einsum(name, subscripts, *shapes):
+    arguments = [normal(s) for s in shapes]
+    rows(name, lambda *a: jnp.einsum(subscripts, *a), *arguments)
+    size = sum(a.size for a in arguments)
+    expected = np.ravel(np.einsum(subscripts, *[floats(a) for a in arguments]))
+    found = arrays[name][2 * size + expected.size:][:expected.size]
+    assert np.allclose(found, expected, rtol=1e-12, atol=1e-12), name
+
+
+random = np.random.default_rng(23)
+einsum("einsum_0", "ij,jk->ik", (3, 4), (4, 5))
+einsum("einsum_1", "ij,jk", (3, 4), (4, 5))
+einsum("einsum_2", "ji,kj->ki", (4, 3), (5, 4))
+einsum("einsum_3", "bij,bjk->bik", (2, 3, 4), (2, 4, 5))
+einsum("einsum_4", "bhqd,bhkd->bhqk", (2, 2, 3, 4), (2, 2, 5, 4))
+einsum("einsum_5", "abc,cba->", (2, 3, 4), (4, 3, 2))
+einsum("einsum_6", "...ij,...jk->...ik", (2, 1, 3, 4), (2, 4, 5))
+einsum("einsum_7", "i,j,k->kij", (2,), (3,), (4,))
+einsum("einsum_8", "iij->j", (3, 3, 4))
+einsum("einsum_9", "ijij", (2, 3, 2, 3))
+einsum("einsum_10", "iji,ik->jk", (3, 2, 3), (3, 4))
+einsum("einsum_11", "b...,c...->...cb", (2, 3), (4, 3))
+einsum("einsum_12", "ab,bc,cd->da", (2, 3), (3, 4), (4, 5))
+einsum("einsum_13", "abc,bd,cd->a", (2, 3, 4), (3, 5), (4, 5))
+einsum("einsum_14", "nc, nc, c -> n", (4, 3), (4, 3), (3,))
+einsum("einsum_15", "ijk,lmk->iljm", (2, 3, 4), (3, 2, 4))
+einsum("einsum_16", "ijkl->lj", (2, 3, 2, 3))
+einsum("einsum_17", "ij,ik,il->jkl", (3, 2), (3, 2), (3, 4))
 
 np.savez(pathlib.Path(__file__).parent / "ops.npz", **arrays)
