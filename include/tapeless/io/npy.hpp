@@ -99,7 +99,7 @@ inline npy_array npy_read(const std::filesystem::path& path, const read_options&
   if (!opened.how.is_plain()) return detail::npy::to_array<void>(path, std::move(opened.how), bytes.data());
   return {std::move(opened.how.shape), opened.how.type, std::move(bytes)};
 }
-// npy_read<T>(path) converts the elements to T, which is float, double, std::int32_t or bool. With read_options::strict
+// npy_read<T>(path) converts the elements to T, an element type but bf16. With read_options::strict
 // the file must have elements of type T.
 template <class T> npy_array npy_read(const std::filesystem::path& path, const read_options& options = {}) {
   detail::npy::opened opened = detail::npy::open(path, options);

@@ -3,6 +3,7 @@
 //
 // The boundary between a program and the caller's data. Every run-time mistake is found here, before the first step.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -200,22 +201,24 @@ public:
 };
 
 // Throws argument_error where an index is outside [0, bound) and is not `passes`.
-inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound, extent_t passes,
-                          const leaves_of_arguments& all, int leaf) {
+template <class I> void check_indices(const I* index, extent_t n, extent_t bound, extent_t passes,
+                                      const leaves_of_arguments& all, int leaf) {
+  const extent_t end = std::min(bound, extent_t{1} << 31); // the program reads an int64 as an int32
   for (extent_t i = 0; i < n; ++i)
-    if ((index[i] < 0 || index[i] >= bound) && index[i] != passes)
-      refuse("tapeless: run: %s: index %d at position %lld is outside [0, %lld)", all.name(leaf).text,
-             static_cast<int>(index[i]), wide(i), wide(bound));
+    if (const extent_t x = index[i]; (x < 0 || x >= end) && x != passes)
+      refuse("tapeless: run: %s: index %lld at position %lld is outside [0, %lld)", all.name(leaf).text,
+             wide(x), wide(i), wide(end));
 }
 // The same for one number: an index, or how many rows are selected.
-inline void check_number(std::int32_t x, extent_t bound, extent_t passes, const leaves_of_arguments& all,
+inline void check_number(extent_t x, extent_t bound, extent_t passes, const leaves_of_arguments& all,
                          int leaf) {
+  bound = std::min(bound, extent_t{1} << 31);
   if ((x < 0 || x >= bound) && x != passes)
-    refuse("tapeless: run: %s: %d, an index or how many rows are selected, is outside [0, %lld)",
-           all.name(leaf).text, static_cast<int>(x), wide(bound));
+    refuse("tapeless: run: %s: %lld, an index or how many rows are selected, is outside [0, %lld)",
+           all.name(leaf).text, wide(x), wide(bound));
 }
 
-// The same for a leaf of int32, or a number, that is input `at` of a plan.
+// The same for a leaf of integers, or a number, that is input `at` of a plan.
 template <class Leaf, class Plan> void check_indices_in(const Leaf& leaf, const Plan& p,
                                                         const name_values& values,
                                                         const leaves_of_arguments& all, int at) {
