@@ -200,20 +200,25 @@ public:
   const name_values& values() const { return values_; }
 };
 
+// May the program read x as an index? It reads an int64 as an int32.
+constexpr bool is_index_within(extent_t x, extent_t end, extent_t passes) {
+  return (x >= 0 && x < end) || (x == passes && passes != no_index);
+}
+constexpr extent_t end_of_indices(extent_t bound) { return std::min(bound, extent_t{1} << 31); }
 // Throws argument_error where an index is outside [0, bound) and is not `passes`.
 template <class I> void check_indices(const I* index, extent_t n, extent_t bound, extent_t passes,
                                       const leaves_of_arguments& all, int leaf) {
-  const extent_t end = std::min(bound, extent_t{1} << 31); // the program reads an int64 as an int32
+  const extent_t end = end_of_indices(bound);
   for (extent_t i = 0; i < n; ++i)
-    if (const extent_t x = index[i]; (x < 0 || x >= end) && x != passes)
+    if (const extent_t x = index[i]; !is_index_within(x, end, passes))
       refuse("tapeless: run: %s: index %lld at position %lld is outside [0, %lld)", all.name(leaf).text,
              wide(x), wide(i), wide(end));
 }
 // The same for one number: an index, or how many rows are selected.
 inline void check_number(extent_t x, extent_t bound, extent_t passes, const leaves_of_arguments& all,
                          int leaf) {
-  bound = std::min(bound, extent_t{1} << 31);
-  if ((x < 0 || x >= bound) && x != passes)
+  bound = end_of_indices(bound);
+  if (!is_index_within(x, bound, passes))
     refuse("tapeless: run: %s: %lld, an index or how many rows are selected, is outside [0, %lld)",
            all.name(leaf).text, wide(x), wide(bound));
 }
