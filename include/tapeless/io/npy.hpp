@@ -6,7 +6,8 @@
 // {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, spaces and '\n' up to a multiple of 64, the elements.
 // Read: versions 1.0, 2.0 and 3.0; either order of axes and of bytes; bool, integers of 8 to 64 bits, real numbers of
 // 16 to 64 bits. Elements are converted where the caller names a type.
-// Written: version 1.0, row-major; '<f4' for float, '<f8' for double, '<i4' for int32, '|b1' for bool.
+// Written: version 1.0, row-major; '<f4' for float, '<f8' for double, '<i4' for int32, '|b1' for bool, '<i8'
+// for int64, '|u1' for uint8.
 // A reader checks that the file is complete before it allocates or writes an element.
 //
 // Conversions of x in the file to T:

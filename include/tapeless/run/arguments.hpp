@@ -10,6 +10,7 @@
 #include "../core/error.hpp"
 #include "../core/tree.hpp"
 #include "../expr/handle.hpp"
+#include "../ops/index.hpp"
 #include "../plan/analysis/known_extents.hpp"
 #include "memory.hpp"
 
