@@ -42,6 +42,21 @@ constexpr auto loss = [](const auto& p, auto x, auto label) {
          tl::sum(tl::gather(p.table, label)) + tl::mean(kept);
 };
 using matrix = tl::csr<double, tl::dyn<'r'>, tl::dyn<'c'>, tl::dyn<'e'>>;
+struct files {
+  tl::tensor<std::uint8_t, tl::dyn<'n'>, 6> image;
+  tl::tensor<std::int64_t, tl::dyn<'n'>> label;
+};
+constexpr auto casts = [](const auto& in) {
+  auto index = tl::cast<std::int32_t>(in.label);
+  auto x = tl::cast<float>(tl::gather(in.image, index));
+  return std::tuple{tl::cast<std::uint8_t>(x + 0.5f),
+                    tl::cast<std::int64_t>(x),
+                    tl::cast<bool>(in.label),
+                    tl::cast<std::uint8_t>(index),
+                    tl::cast<double>(tl::transpose(in.image)),
+                    tl::cast<std::int64_t>(tl::cast<double>(in.label)),
+                    tl::pad<1, 1, 1>(in.image)};
+};
 constexpr auto sparse = [](auto a, auto x, auto y) { return tl::sum(tl::square(tl::matmul(a, x) - y)); };
 
 } // namespace
@@ -79,6 +94,13 @@ float train(const std::filesystem::path& path) {
   tl::detail::bound<device, false, step_fn, params, images, labels> on_device(tl::dim<'n'>(8));
   on_device(*p, *x, *l);
   tl::cuda::kernels().prepare(tl::cuda::program_kernels<step_fn, params, images, labels>(), "sm_90");
+  tl::owned<files> stored(tl::dim<'n'>(8));
+  tl::load_npy(path, *stored);
+  auto cast_all = tl::jit(casts).bind_for(*stored);
+  cast_all(*stored);
+  using casts_fn = std::remove_const_t<decltype(casts)>;
+  tl::detail::bound<device, false, casts_fn, files> casts_on_device(tl::dim<'n'>(8));
+  casts_on_device(*stored);
   tl::adam<params> adam;
   adam.step(p, std::get<1>(r));
   tl::sgd<params> sgd;

@@ -18,6 +18,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -159,7 +160,7 @@ TEST_CASE("what a load runs is listed, too") {
 TEST_CASE("every kernel of an op compiles") {
   names all;
   of_any_type<float>(all), of_any_type<double>(all), of_any_type<std::int32_t>(all), of_any_type<bool>(all),
-      of_any_type<tl::bf16>(all);
+      of_any_type<tl::bf16>(all), of_any_type<std::uint8_t>(all), of_any_type<std::int64_t>(all);
   of_numbers<float>(all), of_numbers<double>(all), of_numbers<std::int32_t>(all);
   of_floats<float>(all), of_floats<double>(all);
   name<cuda::line_offsets_kernel, cuda::entries_by_place_kernel<std::int32_t>,
@@ -177,6 +178,24 @@ TEST_CASE("the loops of programs compile") {
   check_kernels(listed(tl::value_and_grad<0>(classifier)), 64);
   check_kernels(listed(tl::value_and_grad<0>(hard)), 64);
   check_kernels(listed(tl::value_and_grad<0>(network)), 64);
+}
+TEST_CASE("loops that cast uint8 and int64 compile") {
+  const auto f = [](auto image, auto label) {
+    const auto x = tl::cast<float>(image);
+    return std::tuple{x * 0.5f,
+                      tl::cast<std::uint8_t>(x + 1.0f),
+                      tl::cast<std::int64_t>(x + 2.0f),
+                      tl::cast<double>(tl::transpose(image)),
+                      tl::cast<std::int32_t>(label),
+                      tl::cast<std::uint8_t>(label),
+                      tl::cast<double>(label),
+                      tl::cast<std::int64_t>(tl::cast<double>(label) * 3.0),
+                      tl::cast<bool>(label),
+                      tl::stop_gradient(label)};
+  };
+  check_kernels(cuda::program_kernels<std::remove_const_t<decltype(f)>, tl::tensor<std::uint8_t, 20, 30>,
+                                      tl::tensor<std::int64_t, 40>>(),
+                64);
 }
 TEST_CASE("a custom op of elements is compiled from its text") {
   const auto f = [](auto w, auto x, auto y) {

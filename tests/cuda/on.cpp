@@ -93,6 +93,29 @@ TEST_CASE("an index beyond is left out") {
   CHECK(y.tree(3, 0) == (*x)(0, 0));
 }
 
+TEST_CASE("bytes and int64 lie on the device; a label beyond int32 is no index there, too") {
+  using bytes = tl::tensor<std::uint8_t, 6, 5>;
+  using wide = tl::tensor<std::int64_t, 4>;
+  tl::owned<bytes> x;
+  for (int i = 0; i < 30; ++i) x->data()[i] = static_cast<std::uint8_t>(i * 11);
+  tl::owned<wide> at;
+  const std::int64_t values[] = {5, std::int64_t{1} << 32, -(std::int64_t{1} << 32), 0};
+  for (int i = 0; i < 4; ++i) at->data()[i] = values[i];
+  constexpr auto rows = [](auto t, auto k) {
+    return std::tuple{tl::gather(t, tl::cast<std::int32_t>(k)), tl::cast<float>(t) * 0.5f, tl::flip<0>(k)};
+  };
+  auto run = tl::jit(rows).bind<cuda::on<bytes>, cuda::on<wide>>();
+  const auto [picked, half, turned] = run(cuda::on{*x}, cuda::on{*at});
+  for (int j = 0; j < 5; ++j) {
+    CHECK(picked.tree(0, j) == (*x)(5, j));
+    CHECK(picked.tree(1, j) == 0);
+    CHECK(picked.tree(2, j) == 0);
+    CHECK(picked.tree(3, j) == (*x)(0, j));
+    CHECK(half.tree(4, j) == 0.5f * static_cast<float>((*x)(4, j)));
+  }
+  for (int i = 0; i < 4; ++i) CHECK(turned.tree[i] == values[3 - i]);
+}
+
 TEST_CASE("what is the same on both sides") {
   static_assert(step.cost<cuda::on<params>, cuda::on<images>, cuda::on<labels>>().primal.steps ==
                 step.cost<params, images, labels>().primal.steps);

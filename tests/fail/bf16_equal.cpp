@@ -1,4 +1,4 @@
-// expect: tapeless: op(a): bf16 is for storage; cast<float>(a) first
+// expect: tapeless: op(a): bf16, uint8 and int64 are for storage; cast<float>(a) first, or cast<std::int32_t>(a) of integers
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// expect: tapeless: softmax_cross_entropy(logits, label): label is int32
+// expect: tapeless: softmax_cross_entropy(logits, label): label is int32, as cast<std::int32_t>(label) is
 // extents: index_type
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// expect: tapeless: gather<axis>(x, index): index is int32; of a mask, where<'k'>(mask)
+// expect: tapeless: gather<axis>(x, index): index is int32, as cast<std::int32_t>(index) is; of a mask, where<'k'>(mask)
 // extents: index_type
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// expect: tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent
+// expect: tapeless: grad<i>(f): every leaf of argument i is float or double; integers and bool have no tangent
 // extents: i32
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// expect: tapeless: one_hot<T, n>(label): label is int32
+// expect: tapeless: one_hot<T, n>(label): label is int32, as cast<std::int32_t>(label) is
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

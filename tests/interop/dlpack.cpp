@@ -103,6 +103,25 @@ TEST_CASE("what does not fit is refused") {
         "tapeless: from_dlpack<X>(t): axis 1 of t has the stride 8, without gaps it is 2: make a "
         "copy of t without gaps first");
 }
+TEST_CASE("bytes and int64, as images and labels come, go either way; another size or sign is refused") {
+  std::uint8_t pixel[6] = {0, 1, 2, 3, 4, 255};
+  std::int64_t label[3] = {-1, 0, std::int64_t{1} << 40};
+  using image = tl::tensor<std::uint8_t, tl::dyn<'n'>, 2>;
+  using labels = tl::tensor<std::int64_t, 3>;
+  const tl::dlpack_tensor<DLTensor> images_(image(pixel, 3)), labels_(labels{label});
+  CHECK(images_.tensor.dtype.code == kDLUInt);
+  CHECK(images_.tensor.dtype.bits == 8);
+  CHECK(labels_.tensor.dtype.code == kDLInt);
+  CHECK(labels_.tensor.dtype.bits == 64);
+  CHECK(tl::from_dlpack<image>(images_.tensor)(2, 1) == 255);
+  CHECK(tl::from_dlpack<labels>(labels_.tensor)[2] == std::int64_t{1} << 40);
+  CHECK(why_not<tl::tensor<std::int32_t, 3>>(labels_.tensor) ==
+        "tapeless: from_dlpack<X>(t): t has elements of code 0 and 64 bits, and X those of int32");
+  DLTensor other = images_.tensor;
+  other.dtype.code = kDLInt;
+  CHECK(why_not<image>(other) ==
+        "tapeless: from_dlpack<X>(t): t has elements of code 0 and 8 bits, and X those of uint8");
+}
 TEST_CASE("to DLPack and back") {
   foreign f;
   const images x(f.data.data(), 4);

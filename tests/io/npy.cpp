@@ -170,6 +170,8 @@ TEST_CASE("npy: what is written is read, for every type, rank 0, and without ele
   round_trip<double>(path, {1, 2, 3, 4, 5, 6, 7, 1e300}, {2, 1, 4}, npy_type::f8);
   round_trip<std::int32_t>(path, {-1, 2147483647, -2147483647 - 1}, {3}, npy_type::i4);
   round_trip<bool>(path, {true, false, true, true}, {2, 2}, npy_type::b1);
+  round_trip<std::int64_t>(path, {-1, std::int64_t{1} << 62}, {2}, npy_type::i8);
+  round_trip<std::uint8_t>(path, {0, 1, 128, 255, 7, 8}, {1, 2, 3}, npy_type::u1);
   round_trip<double>(path, {42}, {}, npy_type::f8);
   round_trip<float>(path, {}, {3, 0, 2}, npy_type::f4);
   round_trip<float>(path, {7}, extents(40, 1), npy_type::f4); // a header beyond 128 bytes
@@ -276,8 +278,8 @@ TEST_CASE("npy: what is not read is named") {
   CHECK(says(header("'<f4'", "False", "(2,)")) == "");
   CHECK(strictly(header("'<f4'", "False", "(2,)")) == "");
   CHECK(strictly(header("'>f4'", "False", "(2,)")) ==
-        "unsupported dtype '>f4': '<f4', '<f8', '<i4' and '|b1' are read");
-  for (const char* other : {"<i8", "<f2", "|u1", "f4", "=f4", "?"})
+        "unsupported dtype '>f4': '<f4', '<f8', '<i4', '|b1', '<i8' and '|u1' are read");
+  for (const char* other : {"<i2", "<f2", "<u1", "i8", "f4", "=f4", "?"})
     CHECK(strictly(header(std::string("'") + other + "'", "False", "(2,)"))
               .starts_with(std::string("unsupported dtype '") + other + "'"));
   CHECK(strictly(header("'<f4'", "True", "(2,)")) == "fortran_order: column-major data is not read");
@@ -577,6 +579,18 @@ TEST_CASE("npy: a number that the type has no value for is named with its place,
   CHECK(says("<f8", f8{NAN}, label) == "element 0 = nan is not whole");
   CHECK(says("<f8", f8{INFINITY}, label) == "element 0 = inf exceeds an std::int32_t");
   CHECK(says("<f4", f4{0.5f}, label) == "element 0 = 0.5 is not whole");
+  const std::uint8_t pixel = 0;
+  CHECK(says("<i8", i8{0, 255}, pixel) == "");
+  CHECK(says("<i8", i8{0, 256}, pixel) == "element 1 = 256 exceeds an std::uint8_t");
+  CHECK(says("<i8", i8{-1}, pixel) == "element 0 = -1 exceeds an std::uint8_t");
+  CHECK(says("<f4", f4{255, -0.0f}, pixel) == "");
+  CHECK(says("<f4", f4{256}, pixel) == "element 0 = 256 exceeds an std::uint8_t");
+  CHECK(says("<f4", f4{-1}, pixel) == "element 0 = -1 exceeds an std::uint8_t");
+  CHECK(says("<f4", f4{0.5f}, pixel) == "element 0 = 0.5 is not whole");
+  CHECK(says("<u8", std::vector<std::uint64_t>{std::uint64_t{1} << 63}, std::int64_t{}) ==
+        "element 0 = 9223372036854775808 exceeds an std::int64_t");
+  CHECK(says("<f8", f8{0x1p63}, std::int64_t{}).ends_with("exceeds an std::int64_t"));
+  CHECK(says("<f8", f8{-0x1p63}, std::int64_t{}) == "");
   CHECK(says("<f8", f8{1, 1e39}, 0.0f) == "element 1 = 1e+39 exceeds a float");
   CHECK(says("<f8", f8{-0x1.ffffffp+127}, 0.0f).ends_with("exceeds a float")); // rounded it were infinite
   CHECK(says("<f8", f8{-0x1.fffffefffffffp+127}, 0.0f) == "");

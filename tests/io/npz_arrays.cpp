@@ -159,7 +159,8 @@ TEST_CASE(
     CHECK(complaint(path, [&] { tl::npz_read(path, "columns", {.strict = true}); }) ==
           "columns.npy: fortran_order: column-major data is not read");
     CHECK(complaint(path, [&] { tl::npz_read<float>(path, "pixels", {.strict = true}); }) ==
-          "pixels.npy: unsupported dtype '|u1': '<f4', '<f8', '<i4' and '|b1' are read");
+          "pixels.npy: wrong dtype: found '|u1', expected '<f4'");
+    CHECK(tl::npz_read<std::uint8_t>(path, "pixels", {.strict = true}).type == tl::npy_type::u1);
 
     tl::owned<params> p;
     tl::load_npz(path, *p, names);
@@ -167,6 +168,14 @@ TEST_CASE(
     CHECK(counts_up(std::vector<std::int32_t>(p->inner.labels.begin(), p->inner.labels.end()), 7));
     CHECK(std::vector<bool>(p->inner.mask.begin(), p->inner.mask.end()) ==
           std::vector<bool>{false, true, false, true});
+    struct batch {
+      tl::tensor<std::uint8_t, 2, 3> pixels;
+      tl::tensor<std::int64_t, 7> labels;
+    };
+    tl::owned<batch> stored;
+    tl::load_npz(path, *stored, {"pixels", "labels"}, {.strict = true});
+    CHECK(counts_up(std::vector<std::uint8_t>(stored->pixels.begin(), stored->pixels.end()), 6));
+    CHECK(counts_up(std::vector<std::int64_t>(stored->labels.begin(), stored->labels.end()), 7));
     for (const auto& b : p->b) CHECK(counts_up(std::vector<double>(b.begin(), b.end()), 6));
   }
 }

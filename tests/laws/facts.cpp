@@ -83,9 +83,9 @@ struct subject {
 };
 
 template <class X> constexpr element element_of =
-    std::is_same_v<typename X::value_type, bool>           ? element::condition
-    : std::is_same_v<typename X::value_type, std::int32_t> ? element::index
-                                                           : element::real;
+    std::is_same_v<typename X::value_type, bool>                 ? element::condition
+    : tl::detail::is_index(tl::dtype_of<typename X::value_type>) ? element::index
+                                                                 : element::real;
 // Reals of both signs that are not near 0; what float and bf16 hold exactly; positions 0 and 1.
 double value_of(element is, support::splitmix64& random) {
   const auto steps = static_cast<double>(random.below(28) + 4);

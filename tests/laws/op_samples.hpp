@@ -91,7 +91,10 @@ template <> constexpr auto samples_of<op::logical_not> = of<B>([](auto a) { retu
 template <> constexpr auto samples_of<op::copy> = of<M>([](auto a) { return a; });
 template <> constexpr auto samples_of<op::cast> =
     all(of<M>([](auto a) { return tl::cast<std::int32_t>(a); }),
-        of<I>([](auto a) { return tl::cast<double>(a); }), of<B>([](auto a) { return tl::cast<double>(a); }));
+        of<I>([](auto a) { return tl::cast<double>(a); }), of<B>([](auto a) { return tl::cast<double>(a); }),
+        of<tl::tensor<std::uint8_t, 6, 4>>([](auto a) { return tl::cast<double>(a); }),
+        of<tl::tensor<std::int64_t, 6, 4>>([](auto a) { return tl::cast<std::int32_t>(a); }),
+        of<M>([](auto a) { return tl::cast<std::uint8_t>(a); }));
 using float_matrix = tl::tensor<float, 6, 4>;
 template <> constexpr auto samples_of<op::narrow> =
     of<float_matrix>([](auto a) { return tl::cast<tl::bf16>(a); });

@@ -27,7 +27,7 @@ using namespace op_samples;
 using flat = std::vector<double>;
 
 template <class X> constexpr bool is_real =
-    !std::is_same_v<typename X::value_type, bool> && !std::is_same_v<typename X::value_type, std::int32_t>;
+    is_float(tl::dtype_of<typename X::value_type>) || std::is_same_v<typename X::value_type, tl::bf16>;
 // bf16 has no tangent: the argument is float then
 template <class X> struct argument_of {
   using type = X;

@@ -40,7 +40,6 @@ using I2 = tl::tensor<std::int32_t, 2, 2>;
 using I0 = tl::tensor<std::int32_t>;
 using B = tl::tensor<bool, 4>;
 using A = tl::csr<float, 4, 6, 9>;
-using W = tl::csr<float, 4, 6, 9, std::int64_t>;
 using S6 = tl::tensor<float, 6>;
 using Q = tl::csr<float, 4, 4, 9>;
 using image = tl::tensor<float, 1, 4, 5, 5>;
@@ -198,7 +197,6 @@ constexpr broken found[] = {
     breaks<V, A, A>([](V, A a, A b) { return a + b; }),
     breaks<V, A>([](V x, A) { return matmul(x, A{}); }),
     breaks<V, A>([](V x, A a) { return a * var(x); }),
-    breaks<V, W>([](V, W a) { return tl::cast<float>(a.row_end()); }),
     breaks<V, S6, A>([](V x, S6 y, A a) { return sampled_matmul(a, y, var(x)); }),
     breaks<D, S6, A>([](D x, S6 y, A a) { return sampled_matmul(a, var(x), y); }),
     breaks<S6, A>([](S6 x, A a) { return scale_rows(var(x), a); }),

@@ -48,7 +48,7 @@ constexpr void check_differentiable() {
                 "tapeless: grad<i>(f): bf16 has no tangent: argument i is float, and f casts it to bf16");
   static_assert(
       leaf_has_a_tangent<Leaf, Type>,
-      "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent");
+      "tapeless: grad<i>(f): every leaf of argument i is float or double; integers and bool have no tangent");
 }
 
 // The rules for leaves whose types are in the graph.
@@ -59,7 +59,7 @@ constexpr void require_tangents(graph& g, const vec<int>& wrt) {
   for (const int i : wrt)
     require(
         g, is_float(g[i].t),
-        "tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent",
+        "tapeless: grad<i>(f): every leaf of argument i is float or double; integers and bool have no tangent",
         g[i].s);
 }
 constexpr void require_same_types(graph& g, const vec<int>& x, const vec<int>& x_dot, const char* rule) {

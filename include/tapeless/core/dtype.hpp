@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The element types of the language: float, double (differentiable), int32 (labels, indices), bool (masks).
-// bf16 is a type for storage; only matmul and convolutions multiply it.
-// int64 is not an element type: it stores the row ends of sparse matrices, and nothing computes with it.
+// Three are for storage. Matmul and convolutions multiply bf16. int64 (labels, row ends of sparse matrices) and uint8
+// (images) are moved and cast, and nothing else computes with them.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -32,16 +32,24 @@ template <> struct dtype_of_impl<std::int64_t> {
 template <> struct dtype_of_impl<bf16> {
   static constexpr dtype value = dtype::bf16;
 };
+template <> struct dtype_of_impl<std::uint8_t> {
+  static constexpr dtype value = dtype::u8;
+};
 
 constexpr bool is_float(dtype t) { return t == dtype::f32 || t == dtype::f64; }
-constexpr bool is_element(dtype t) { return t != dtype::i64; }
+constexpr bool is_stored_integer(dtype t) { return t == dtype::i64 || t == dtype::u8; }
+constexpr bool is_for_storage(dtype t) { return t == dtype::bf16 || is_stored_integer(t); }
+constexpr bool is_index(dtype t) { return t == dtype::i32 || is_stored_integer(t); } // or may be cast to one
 // The element type of tangents and cotangents of t.   @pre is_float(t) or t is bf16
 constexpr dtype tangent_type(dtype t) { return t == dtype::bf16 ? dtype::f32 : t; }
 constexpr int size_of(dtype t) {
-  return t == dtype::f64 || t == dtype::i64 ? 8 : t == dtype::boolean ? 1 : t == dtype::bf16 ? 2 : 4;
+  return t == dtype::f64 || t == dtype::i64      ? 8
+         : t == dtype::boolean || t == dtype::u8 ? 1
+         : t == dtype::bf16                      ? 2
+                                                 : 4;
 }
 constexpr const char* name_of(dtype t) {
-  constexpr const char* n[] = {"float", "double", "int32", "bool", "int64", "bf16"};
+  constexpr const char* n[] = {"float", "double", "int32", "bool", "int64", "bf16", "uint8"};
   return n[static_cast<int>(t)];
 }
 
@@ -65,14 +73,9 @@ template <class T> inline std::remove_const_t<T> read_element(T* x, std::int64_t
   if constexpr (is_bool<T>) return reinterpret_cast<const mask_byte*>(x)[i];
   else return x[i];
 }
-
-template <class T>
-concept storable = requires { dtype_of_impl<std::remove_const_t<T>>::value; };
 } // namespace detail
 template <class T>
-concept element =
-    requires { requires detail::is_element(detail::dtype_of_impl<std::remove_const_t<T>>::value); };
-template <detail::storable T> inline constexpr dtype dtype_of =
-    detail::dtype_of_impl<std::remove_const_t<T>>::value;
+concept element = requires { detail::dtype_of_impl<std::remove_const_t<T>>::value; };
+template <element T> inline constexpr dtype dtype_of = detail::dtype_of_impl<std::remove_const_t<T>>::value;
 
 } // namespace tapeless

@@ -6,5 +6,5 @@
 #include <cstdint>
 
 namespace tapeless {
-enum class dtype : std::uint8_t { f32, f64, i32, boolean, i64, bf16 };
+enum class dtype : std::uint8_t { f32, f64, i32, boolean, i64, bf16, u8 };
 } // namespace tapeless

@@ -84,8 +84,8 @@ public:
   using space = Space;
   static constexpr shape extents = S;
   static constexpr detail::name_values names = detail::names_of(S);
-  static_assert(element<T> || detail::is_pattern_space<Space>,
-                "tapeless: tensor<T, extents...>: T is float, double, int32, bool or bf16");
+  static_assert(element<T>,
+                "tapeless: tensor<T, extents...>: T is float, double, int32, bool, bf16, uint8 or int64");
   static_assert(detail::numel_representable(S),
                 "tapeless: tensor<T, extents...>: at most 2^39 elements and four named extents in one shape");
 

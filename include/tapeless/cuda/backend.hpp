@@ -149,6 +149,8 @@ private:
     else if constexpr (Type == dtype::f64) return double{};
     else if constexpr (Type == dtype::bf16) return bf16{};
     else if constexpr (Type == dtype::i32) return std::int32_t{};
+    else if constexpr (Type == dtype::u8) return std::uint8_t{};
+    else if constexpr (Type == dtype::i64) return std::int64_t{};
     else return bool{};
   }
 };

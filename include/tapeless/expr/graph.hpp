@@ -33,7 +33,7 @@ struct graph : rule_watch {
       require(knows_names(v.s), "tapeless: a named extent is that of an argument", v.s);
     }
     if (has_storage_) require_elements(v);
-    has_storage_ = has_storage_ || v.t == dtype::i64 || v.t == dtype::bf16;
+    has_storage_ = has_storage_ || is_for_storage(v.t);
     int* const slot = table_.begin();
     std::uint32_t mask = static_cast<std::uint32_t>(table_.size() - 1), at = hash(v) & mask;
     for (; slot[at] >= 0; at = (at + 1) & mask)
@@ -123,11 +123,10 @@ private:
   }
   constexpr void require_elements(const node& v) { // for operands
     for (const int k : v.in)
-      require(k < 0 || v.o == op::pattern || is_element(nodes[k].t),
-              "tapeless: op(a.row_end()): row ends of std::int64_t are read by sparse ops only");
-    for (const int k : v.in)
-      require(k < 0 || nodes[k].t != dtype::bf16 || takes_bf16(v.o),
-              "tapeless: op(a): bf16 is for storage; cast<float>(a) first", v.s);
+      require(
+          k < 0 || takes(v.o, nodes[k].t),
+          "tapeless: op(a): bf16, uint8 and int64 are for storage; cast<float>(a) first, or cast<std::int32_t>(a) of integers",
+          v.s);
   }
   constexpr void rehash() {
     table_ = vec<int>(table_.size() * 4, -1);
@@ -142,7 +141,7 @@ private:
 
   vec<int> table_{64, -1}; // open addressing over nodes
   std::uint64_t serial_ = 0;
-  bool has_storage_ = false; // is any node of int64 or bf16?
+  bool has_storage_ = false; // is any node of a type for storage?
   name_values names_;        // of the arguments
   name_values counted_;      // of selections
 };

@@ -79,8 +79,8 @@ template <class X> constexpr int lift(graph& g, const X& x, dtype t) {
     if constexpr (std::is_floating_point_v<std::remove_cvref_t<X>>)
       g.require(
           is_float(t),
-          t == dtype::bf16
-              ? "tapeless: op(a): bf16 is for storage; cast<float>(a) first"
+          is_for_storage(t)
+              ? "tapeless: op(a): bf16, uint8 and int64 are for storage; cast<float>(a) first, or cast<std::int32_t>(a) of integers"
               : "tapeless: elementwise op(a, b): a floating-point number does not meet an int32 or bool "
                 "tensor; cast the tensor");
     else if (t == dtype::i32)

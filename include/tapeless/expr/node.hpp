@@ -40,12 +40,22 @@ constexpr std::uint64_t names_read(const node& v) {
   return r;
 }
 constexpr bool is_pattern_leaf(const node& v) { return v.o == op::input && v.attr2 != 0; }
-// Ops that move elements, and products, whose sums are float.
+constexpr bool moves_elements(op o) {
+  return o == op::copy || o == op::stop_gradient || o == op::expand || o == op::transpose || o == op::slice ||
+         o == op::reshape || o == op::pad || o == op::concat || o == op::flip || o == op::gather;
+}
+// Products too: their sums are float.
 constexpr bool takes_bf16(op o) {
-  return o == op::widen || o == op::matmul || o == op::conv_fprop || o == op::conv_dgrad ||
-         o == op::conv_wgrad || o == op::unfold || o == op::copy || o == op::stop_gradient ||
-         o == op::expand || o == op::transpose || o == op::slice || o == op::reshape || o == op::pad ||
-         o == op::concat || o == op::flip || o == op::gather;
+  return moves_elements(o) || o == op::widen || o == op::matmul || o == op::conv_fprop ||
+         o == op::conv_dgrad || o == op::conv_wgrad || o == op::unfold;
+}
+// uint8, int64: an index that is cast is checked ahead of the cast. Patterns of sparse matrices have row ends.
+constexpr bool takes_stored_integers(op o) {
+  return moves_elements(o) || o == op::cast || o == op::checked_index || o == op::pattern;
+}
+// Does op o take elements of t?
+constexpr bool takes(op o, dtype t) {
+  return t == dtype::bf16 ? takes_bf16(o) : !is_stored_integer(t) || takes_stored_integers(o);
 }
 constexpr bool is_custom(op o) { return o == op::custom_elementwise || o == op::custom_tensor; }
 

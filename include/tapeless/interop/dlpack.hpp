@@ -44,6 +44,7 @@ enum class dl_device : int { cpu = 1, cuda = 2, cuda_host = 3, cuda_managed = 13
 constexpr dl_code dl_code_of(dtype t) {
   return t == dtype::bf16                     ? dl_code::bfloat
          : t == dtype::boolean                ? dl_code::boolean
+         : t == dtype::u8                     ? dl_code::unsigned_integer
          : t == dtype::i32 || t == dtype::i64 ? dl_code::integer
                                               : dl_code::floating;
 }

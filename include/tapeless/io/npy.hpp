@@ -6,7 +6,8 @@
 // {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, spaces and '\n' up to a multiple of 64, the elements.
 // Read: versions 1.0, 2.0 and 3.0; either order of axes and of bytes; bool, integers of 8 to 64 bits, real numbers of
 // 16 to 64 bits. Elements are converted where the caller names a type.
-// Written: version 1.0, row-major; '<f4' for float, '<f8' for double, '<i4' for int32, '|b1' for bool.
+// Written: version 1.0, row-major; '<f4' for float, '<f8' for double, '<i4' for int32, '|b1' for bool, '<i8'
+// for int64, '|u1' for uint8.
 // A reader checks that the file is complete before it allocates or writes an element.
 //
 // Conversions of x in the file to T:
@@ -99,7 +100,7 @@ inline npy_array npy_read(const std::filesystem::path& path, const read_options&
   if (!opened.how.is_plain()) return detail::npy::to_array<void>(path, std::move(opened.how), bytes.data());
   return {std::move(opened.how.shape), opened.how.type, std::move(bytes)};
 }
-// npy_read<T>(path) converts the elements to T, which is float, double, std::int32_t or bool. With read_options::strict
+// npy_read<T>(path) converts the elements to T, an element type but bf16. With read_options::strict
 // the file must have elements of type T.
 template <class T> npy_array npy_read(const std::filesystem::path& path, const read_options& options = {}) {
   detail::npy::opened opened = detail::npy::open(path, options);

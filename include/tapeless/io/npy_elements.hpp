@@ -128,11 +128,13 @@ template <class T, class X> constexpr const char* misfit(X x) {
                                                                                      : nullptr;
     } else return nullptr;
   } else {
-    constexpr const char* exceeds = sizeof(T) == 4 ? "exceeds an std::int32_t" : "exceeds an std::int64_t";
+    constexpr const char* exceeds = sizeof(T) == 4   ? "exceeds an std::int32_t"
+                                    : sizeof(T) == 1 ? "exceeds an std::uint8_t"
+                                                     : "exceeds an std::int64_t";
     if constexpr (real) {
-      constexpr X end = sizeof(T) == 4 ? X(0x1p31) : X(0x1p63);
+      constexpr X end = sizeof(T) == 4 ? X(0x1p31) : sizeof(T) == 1 ? X(0x1p8) : X(0x1p63);
       if (x != x) return "is not whole";
-      if (x < -end || x >= end) return exceeds;
+      if (x < (sizeof(T) == 1 ? 0 : -end) || x >= end) return exceeds;
       return x == std::trunc(x) ? nullptr : "is not whole";
     } else return std::in_range<T>(x) ? nullptr : exceeds;
   }

@@ -31,21 +31,27 @@ namespace detail::npy {
 static_assert(std::endian::native == std::endian::little,
               "tapeless: npy: files are little-endian, so is the host");
 
-// In the order of npy_type. Files are written with the first four.
+// In the order of npy_type
 inline constexpr std::string_view descriptions[] = {"<f4", "<f8", "<i4", "|b1", "<f2", "|i1",
                                                     "<i2", "<i8", "|u1", "<u2", "<u4", "<u8"};
-inline constexpr int written_types = 4;
+// Of files that are written, and of those that are read where reading is strict.
+inline constexpr npy_type written_types[] = {npy_type::f4, npy_type::f8, npy_type::i4,
+                                             npy_type::b1, npy_type::i8, npy_type::u1};
 inline constexpr std::int64_t item_sizes[] = {4, 8, 4, 1, 2, 1, 2, 8, 1, 2, 4, 8};
 
 template <class T>
 constexpr npy_type type_of() {
   constexpr bool is_element = std::is_same_v<T, float> || std::is_same_v<T, double> ||
-                              std::is_same_v<T, std::int32_t> || std::is_same_v<T, bool>;
+                              std::is_same_v<T, std::int32_t> || std::is_same_v<T, bool> ||
+                              std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint8_t>;
   static_assert(is_element,
-                "tapeless: npy(path, data, shape): elements are float, double, std::int32_t or bool");
+                "tapeless: npy(path, data, shape): elements are float, double, bool, std::int32_t, "
+                "std::int64_t or std::uint8_t");
   if constexpr (std::is_same_v<T, float>) return npy_type::f4;
   else if constexpr (std::is_same_v<T, double>) return npy_type::f8;
   else if constexpr (std::is_same_v<T, std::int32_t>) return npy_type::i4;
+  else if constexpr (std::is_same_v<T, std::int64_t>) return npy_type::i8;
+  else if constexpr (std::is_same_v<T, std::uint8_t>) return npy_type::u1;
   else return npy_type::b1;
 }
 
@@ -84,12 +90,12 @@ struct layout {
   bool big_endian = false, column_major = false;
   bool strict = false;
 
-  // Strict: descr is one of the four that are written.
+  // Strict: descr is one of those that are written.
   void take_type(const file_place& place) {
     if (strict) {
-      for (int i = 0; i < written_types; ++i)
-        if (descr == descriptions[i]) return void(type = static_cast<npy_type>(i));
-      place.fail("unsupported dtype '", descr, "': '<f4', '<f8', '<i4' and '|b1' are read");
+      for (const npy_type written : written_types)
+        if (descr == description(written)) return void(type = written);
+      place.fail("unsupported dtype '", descr, "': '<f4', '<f8', '<i4', '|b1', '<i8' and '|u1' are read");
     }
     std::string_view code = descr; // NumPy takes "f4", "=f4" and "<i1", too
     if (!code.empty() && std::string_view("<>=|").find(code[0]) != std::string_view::npos) {

@@ -22,11 +22,11 @@ concept arithmetic = floating_point<T> || std::is_same_v<T, std::int32_t>;
 template <class From, class To>
 concept casts_to = !(floating_point<From> && floating_point<To>) || std::is_same_v<From, To>;
 template <class T>
-concept for_storage = std::is_same_v<T, bf16>;
+concept computes = !is_for_storage(dtype_of<T>);
 template <class T>
-concept computes = !for_storage<T>;
+concept rounded = std::is_same_v<T, bf16>;
 template <class From, class To>
-concept rounds_to = std::is_same_v<From, To> || (!for_storage<From> && !for_storage<To>) ||
+concept rounds_to = std::is_same_v<From, To> || (!rounded<From> && !rounded<To>) ||
                     std::is_same_v<From, float> || std::is_same_v<To, float>;
 constexpr bool rounds(dtype from, dtype to) {
   return from == to || (from != dtype::bf16 && to != dtype::bf16) || from == dtype::f32 || to == dtype::f32;
@@ -85,8 +85,9 @@ template <op O, class A, class B> constexpr auto apply_binary(const A& a, const 
   }
 }
 template <op O, class A, class B> constexpr auto apply_arithmetic(const A& a, const B& b) {
-  static_assert(any_var<A, B> || computes<value_type_t<A, B>>,
-                "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
+  static_assert(
+      any_var<A, B> || computes<value_type_t<A, B>>,
+      "tapeless: op(a): bf16, uint8 and int64 are for storage; cast<float>(a) first, or cast<std::int32_t>(a) of integers");
   static_assert(
       any_var<A, B> || arithmetic<value_type_t<A, B>>,
       "tapeless: arithmetic op(a, b): the element type is float, double or int32; cast a mask first");
@@ -96,8 +97,9 @@ template <op O, class A, class B> constexpr auto apply_arithmetic(const A& a, co
   return apply_binary<O>(a, b);
 }
 template <op O, class A, class B> constexpr auto apply_real(const A& a, const B& b) {
-  static_assert(any_var<A, B> || computes<value_type_t<A, B>>,
-                "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
+  static_assert(
+      any_var<A, B> || computes<value_type_t<A, B>>,
+      "tapeless: op(a): bf16, uint8 and int64 are for storage; cast<float>(a) first, or cast<std::int32_t>(a) of integers");
   static_assert(any_var<A, B> || floating_point<value_type_t<A, B>>,
                 "tapeless: real op(a, b): the element type is float or double; cast both first");
   if constexpr (any_var<A, B>)
@@ -128,7 +130,9 @@ template <op O, csr_matrix A> constexpr A apply_arithmetic(const A& a) {
 }
 template <op O, class A> constexpr auto apply_real(const A& a) {
   using T = value_type_t<A>;
-  static_assert(any_var<A> || computes<T>, "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
+  static_assert(
+      any_var<A> || computes<T>,
+      "tapeless: op(a): bf16, uint8 and int64 are for storage; cast<float>(a) first, or cast<std::int32_t>(a) of integers");
   static_assert(any_var<A> || floating_point<T>,
                 "tapeless: real op(a): the element type is float or double; cast<float>(a) first");
   if constexpr (any_var<A>)
@@ -138,7 +142,9 @@ template <op O, class A> constexpr auto apply_real(const A& a) {
 }
 template <op O, class A> constexpr auto apply_arithmetic(const A& a) {
   using T = value_type_t<A>;
-  static_assert(any_var<A> || computes<T>, "tapeless: op(a): bf16 is for storage; cast<float>(a) first");
+  static_assert(
+      any_var<A> || computes<T>,
+      "tapeless: op(a): bf16, uint8 and int64 are for storage; cast<float>(a) first, or cast<std::int32_t>(a) of integers");
   static_assert(any_var<A> || arithmetic<T>,
                 "tapeless: arithmetic op(a): the element type is float, double or int32; cast a mask first");
   if constexpr (any_var<A>)

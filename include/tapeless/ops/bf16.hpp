@@ -18,7 +18,7 @@ constexpr int cotangent_of_product(vjp_context& c) {
   return c.g[c.v.in[0]].t == dtype::bf16 ? narrow(c.g, c.bar.node) : c.bar.node;
 }
 // The element type of its result.
-template <class T> using product_type = std::conditional_t<for_storage<T>, float, T>;
+template <class T> using product_type = std::conditional_t<rounded<T>, float, T>;
 
 // clang-format off
 inline constexpr op_rule bf16_rules[] = {

@@ -111,7 +111,7 @@ constexpr int convolve(graph& g, int x, int w, std::uint64_t packed, std::uint64
 
 // The rules for x and w of a convolution in either direction.
 template <class T, class U, shape X, shape W, int Groups> constexpr bool operands_of_convolution() {
-  static_assert((floating_point<T> || for_storage<T>) && same_element_type<T, U>,
+  static_assert((floating_point<T> || rounded<T>) && same_element_type<T, U>,
                 "tapeless: convolution(x, w): both are float, both are double or both are bf16");
   static_assert(kernel_extents_static<W.d[2], W.d[3]>,
                 "tapeless: convolution(x, w): the kernel extents are static and at least 1");

@@ -15,7 +15,7 @@ namespace tapeless {
 // ---- what the user writes -------------------------------------------------------------------------------------
 // Shapes: the operands broadcast; a number beside a tensor has the tensor's element type.
 // Errors: compile errors. The shapes broadcast; all operands have one element type, which the op takes:
-//   + - * neg square max min < <= > >=         float, double, int32        == !=      any
+//   + - * neg square max min < <= > >=         float, double, int32        == !=      those and bool
 //   / pow sqrt exp log tanh erf sigmoid relu   float, double               && || !    bool
 // Cost: one flop an element of the result, sigmoid four; && || ! where, cast and stop_gradient none.
 // clang-format off
@@ -96,6 +96,7 @@ template <detail::handle A> constexpr auto stop_gradient(const A& a) {
 
 // cast<T>(a): the elements as T. bool becomes 0 or 1, a float is truncated to int32; no derivative.
 // From float to bf16 it rounds to nearest even; the derivative of this cast and of the cast back is 1.
+// To uint8 and int64, and from int64 to int32: the nearer end of the type where a does not fit, 0 where it is NaN.
 // Errors: a compile error from float to double or back, and between bf16 and any type but float.
 template <element T, detail::handle A> constexpr auto cast(const A& a) {
   using namespace detail;

@@ -134,12 +134,14 @@ template <detail::handle A> constexpr auto eye_like(const A& a) {
 // n: a number, or the name of an extent of an argument. Its reader's loop computes it.
 template <element T, auto N, detail::handle A> constexpr auto one_hot(const A& label) {
   using rule = detail::one_hot_rule<T, detail::extent_of(N)>;
-  static_assert(detail::of_labels<A>, "tapeless: one_hot<T, n>(label): label is int32");
+  static_assert(detail::of_labels<A>,
+                "tapeless: one_hot<T, n>(label): label is int32, as cast<std::int32_t>(label) is");
   static_assert(detail::arrangeable<rule, A>, "tapeless: one_hot<T, n>(label): label has at most 5 axes");
   using namespace detail;
   graph& g = graph_of(label);
   if constexpr (any_var<A>) {
-    require(g, g[label.id()].t == dtype::i32, "tapeless: one_hot<T, n>(label): label is int32");
+    require(g, g[label.id()].t == dtype::i32,
+            "tapeless: one_hot<T, n>(label): label is int32, as cast<std::int32_t>(label) is");
     if (!require(g, rule::takes(g[label.id()].s), "tapeless: one_hot<T, n>(label): label has at most 5 axes"))
       return label;
     return var{&g, rule::build(g, label.id())};

@@ -22,18 +22,24 @@ inline constexpr extent_t no_index = extent_t{1} << 32; // not an int32
 constexpr bool is_all_positions(const graph& g, int index, extent_t bound) {
   return g[index].o == op::iota && g[index].s == shape{1, {bound}};
 }
-constexpr bool is_view_of_argument(const graph& g, int x) { // of a whole argument
-  while (g[x].o == op::reshape || g[x].o == op::transpose || g[x].o == op::expand || g[x].o == op::copy)
+constexpr bool casts_labels(const graph& g, int x) { // of uint8 or int64
+  return g[x].o == op::cast && g[x].t == dtype::i32 && is_stored_integer(g[g[x].in[0]].t);
+}
+constexpr bool is_view_of_argument(const graph& g, int x) { // of a whole argument, as int32
+  while (g[x].o == op::reshape || g[x].o == op::transpose || g[x].o == op::expand || g[x].o == op::copy ||
+         casts_labels(g, x))
     x = g[x].in[0];
   return g[x].o == op::input;
 }
 constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes = no_index) {
-  if (g[index].o != op::input && is_view_of_argument(g, index)) {
+  if (g[index].o != op::input && is_view_of_argument(g, index) &&
+      !(casts_labels(g, index) && g.has_data_dependent_rows(bound))) {
     const node v = g[index];
     const int x = checked_index(g, v.in[0], bound, passes);
     return v.o == op::reshape     ? reshape(g, x, v.s)
            : v.o == op::transpose ? transpose(g, x, v.attr)
            : v.o == op::expand    ? expand(g, x, v.s)
+           : v.o == op::cast      ? unary(g, op::cast, x, dtype::i32)
                                   : x;
   }
   if (g[index].o == op::select) { // positions: in range if there are at most `bound` values
@@ -51,7 +57,7 @@ constexpr int checked_index(graph& g, int index, extent_t bound, extent_t passes
                   g.constant(0, dtype::i32));
   }
   return g.intern({.o = op::checked_index,
-                   .t = dtype::i32,
+                   .t = g[index].t,
                    .in = {index, no_node, no_node},
                    .attr = static_cast<std::uint64_t>(bound),
                    .attr2 = static_cast<std::uint64_t>(passes),
@@ -167,8 +173,9 @@ template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gathe
   if constexpr (any_var<A, I>) {
     const shape s = g[a.id()].s, si = g[index.id()].s;
     const int axis = axis_of(Axis, s.rank);
-    require(g, g[index.id()].t == dtype::i32,
-            "tapeless: gather<axis>(x, index): index is int32; of a mask, where<'k'>(mask)");
+    require(
+        g, g[index.id()].t == dtype::i32,
+        "tapeless: gather<axis>(x, index): index is int32, as cast<std::int32_t>(index) is; of a mask, where<'k'>(mask)");
     require(g, in_range<Axis>(s.rank), "tapeless: gather<axis>(x, index): the axis exists", s);
     require(g, s.rank - 1 + si.rank <= max_rank,
             "tapeless: gather<axis>(x, index): the result has at most 6 axes", s, si);
@@ -178,8 +185,9 @@ template <int Axis = 0, detail::handle A, detail::handle I> constexpr auto gathe
     return var{&g, gather(g, a.id(), checked_index(g, index.id(), s.d[axis]), axis)};
   } else {
     constexpr int rank = A::extents.rank;
-    static_assert(index_type<typename I::value_type>,
-                  "tapeless: gather<axis>(x, index): index is int32; of a mask, where<'k'>(mask)");
+    static_assert(
+        index_type<typename I::value_type>,
+        "tapeless: gather<axis>(x, index): index is int32, as cast<std::int32_t>(index) is; of a mask, where<'k'>(mask)");
     static_assert(axis_in_range<Axis, rank>, "tapeless: gather<axis>(x, index): the axis exists");
     static_assert(rank_fits<rank - 1 + I::extents.rank>,
                   "tapeless: gather<axis>(x, index): the result has at most 6 axes");
@@ -204,7 +212,8 @@ constexpr auto scatter_add(const I& index, const D& d) {
   if constexpr (any_var<D, I>) {
     const shape s = g[d.id()].s, si = g[index.id()].s;
     const int axis = axis_of(Axis, s.rank - si.rank + 1);
-    require(g, g[index.id()].t == dtype::i32, "tapeless: scatter_add<axis, n>(index, d): index is int32");
+    require(g, g[index.id()].t == dtype::i32,
+            "tapeless: scatter_add<axis, n>(index, d): index is int32, as cast<std::int32_t>(index) is");
     require(g, axis >= 0 && scatterable(si, s, axis),
             "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis", si, s);
     require(g, s.rank - si.rank + 1 <= max_rank,
@@ -215,8 +224,9 @@ constexpr auto scatter_add(const I& index, const D& d) {
     return var{&g, scatter_add(g, d.id(), checked_index(g, index.id(), N), axis, scattered(si, s, axis, N))};
   } else {
     constexpr int axis = axis_of(Axis, D::extents.rank - I::extents.rank + 1);
-    static_assert(index_type<typename I::value_type>,
-                  "tapeless: scatter_add<axis, n>(index, d): index is int32");
+    static_assert(
+        index_type<typename I::value_type>,
+        "tapeless: scatter_add<axis, n>(index, d): index is int32, as cast<std::int32_t>(index) is");
     static_assert(axis >= 0 && index_shape_is_ds_at_the_axis<I::extents, D::extents, axis>,
                   "tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis");
     static_assert(rank_fits<D::extents.rank - I::extents.rank + 1>,

@@ -228,8 +228,9 @@ constexpr auto apply_cross_entropy(const A& logits, const L& label, const entrop
     if (!g.sound()) return var{&g, logits.id()};
     require(g, is_float(g[logits.id()].t),
             "tapeless: softmax_cross_entropy(logits, label): logits are float or double");
-    require(g, g[label.id()].t == dtype::i32,
-            "tapeless: softmax_cross_entropy(logits, label): label is int32");
+    require(
+        g, g[label.id()].t == dtype::i32,
+        "tapeless: softmax_cross_entropy(logits, label): label is int32, as cast<std::int32_t>(label) is");
     return var{&g, softmax_cross_entropy(g, logits.id(), label.id(), Ignored, o)};
   } else if constexpr (of_probabilities<A, L>)
     return apply_entropy_of_probabilities<Ignored>(logits, label, o);
@@ -237,8 +238,9 @@ constexpr auto apply_cross_entropy(const A& logits, const L& label, const entrop
     using T = typename A::value_type;
     static_assert(floating_point<T>,
                   "tapeless: softmax_cross_entropy(logits, label): logits are float or double");
-    static_assert(index_type<typename L::value_type>,
-                  "tapeless: softmax_cross_entropy(logits, label): label is int32");
+    static_assert(
+        index_type<typename L::value_type>,
+        "tapeless: softmax_cross_entropy(logits, label): label is int32, as cast<std::int32_t>(label) is");
     static_assert(one_label_for_each_row<A::extents, L::extents>,
                   "tapeless: softmax_cross_entropy(logits, label): one label for each row of logits");
     if constexpr (floating_point<T> && index_type<typename L::value_type> &&

@@ -115,7 +115,7 @@ template <detail::handle A, detail::handle B> constexpr auto matmul(const A& a, 
   } else {
     using T = typename A::value_type;
     constexpr shape sa = A::extents, sb = B::extents;
-    static_assert((floating_point<T> || for_storage<T>) && same_element_type<T, typename B::value_type>,
+    static_assert((floating_point<T> || rounded<T>) && same_element_type<T, typename B::value_type>,
                   "tapeless: matmul(a, b): both are float, both are double or both are bf16");
     static_assert(at_least_one_axis<sa.rank, sb.rank>,
                   "tapeless: matmul(a, b): a and b have at least one axis");

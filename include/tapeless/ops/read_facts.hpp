@@ -46,7 +46,8 @@ constexpr bool keeps_zero(const node& v) {
 // Is v other than 0 where the operands in `zero` are 0 and those in `nonzero` are not?
 // t: the type of operand 0; underflow: is v asked for but for underflow?
 constexpr bool is_nonzero(const node& v, dtype t, unsigned zero, unsigned nonzero, bool underflow) {
-  if (v.o == op::cast && is_float(t) && !is_float(v.t)) return false; // 0.5 becomes 0
+  if (v.o == op::cast && is_float(t) && !is_float(v.t)) return false;           // 0.5 becomes 0
+  if (v.o == op::cast && v.t == dtype::u8 && t != dtype::boolean) return false; // and so does -1
   // an integer does not underflow: 65536^2 is 0 by wrapping around
   return holds(rule(v.o).facts.nonzero, zero, nonzero, underflow && is_float(v.t) ? 0 : underflows);
 }

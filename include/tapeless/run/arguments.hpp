@@ -3,12 +3,14 @@
 //
 // The boundary between a program and the caller's data. Every run-time mistake is found here, before the first step.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include "../core/error.hpp"
 #include "../core/tree.hpp"
 #include "../expr/handle.hpp"
+#include "../ops/index.hpp"
 #include "../plan/analysis/known_extents.hpp"
 #include "memory.hpp"
 
@@ -199,23 +201,30 @@ public:
   const name_values& values() const { return values_; }
 };
 
+// May the program read x as an index? It reads an int64 as an int32.
+constexpr bool is_index_within(extent_t x, extent_t end, extent_t passes) {
+  return (x >= 0 && x < end) || (x == passes && passes != no_index);
+}
+constexpr extent_t end_of_indices(extent_t bound) { return std::min(bound, extent_t{1} << 31); }
 // Throws argument_error where an index is outside [0, bound) and is not `passes`.
-inline void check_indices(const std::int32_t* index, extent_t n, extent_t bound, extent_t passes,
-                          const leaves_of_arguments& all, int leaf) {
+template <class I> void check_indices(const I* index, extent_t n, extent_t bound, extent_t passes,
+                                      const leaves_of_arguments& all, int leaf) {
+  const extent_t end = end_of_indices(bound);
   for (extent_t i = 0; i < n; ++i)
-    if ((index[i] < 0 || index[i] >= bound) && index[i] != passes)
-      refuse("tapeless: run: %s: index %d at position %lld is outside [0, %lld)", all.name(leaf).text,
-             static_cast<int>(index[i]), wide(i), wide(bound));
+    if (const extent_t x = index[i]; !is_index_within(x, end, passes))
+      refuse("tapeless: run: %s: index %lld at position %lld is outside [0, %lld)", all.name(leaf).text,
+             wide(x), wide(i), wide(end));
 }
 // The same for one number: an index, or how many rows are selected.
-inline void check_number(std::int32_t x, extent_t bound, extent_t passes, const leaves_of_arguments& all,
+inline void check_number(extent_t x, extent_t bound, extent_t passes, const leaves_of_arguments& all,
                          int leaf) {
-  if ((x < 0 || x >= bound) && x != passes)
-    refuse("tapeless: run: %s: %d, an index or how many rows are selected, is outside [0, %lld)",
-           all.name(leaf).text, static_cast<int>(x), wide(bound));
+  bound = end_of_indices(bound);
+  if (!is_index_within(x, bound, passes))
+    refuse("tapeless: run: %s: %lld, an index or how many rows are selected, is outside [0, %lld)",
+           all.name(leaf).text, wide(x), wide(bound));
 }
 
-// The same for a leaf of int32, or a number, that is input `at` of a plan.
+// The same for a leaf of integers, or a number, that is input `at` of a plan.
 template <class Leaf, class Plan> void check_indices_in(const Leaf& leaf, const Plan& p,
                                                         const name_values& values,
                                                         const leaves_of_arguments& all, int at) {

@@ -254,7 +254,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
           const auto* p = static_cast<const std::byte*>(input[at]);
           places.meet_argument(at, {p, p + leaf.size() * static_cast<extent_t>(sizeof(T))}, leaves_);
         }
-        if constexpr (!apart_ && std::is_same_v<T, std::int32_t>) {
+        if constexpr (!apart_ && is_index(dtype_of<T>)) {
           check_indices_in(leaf, plan_, values, leaves_, at);
         }
       } else if constexpr (std::is_same_v<H, std::int32_t>) {

@@ -35,7 +35,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: tril<k>(a), triu<k>(a): a has at least two axes") \
   rule("tapeless: diagonal<k>(a), trace<k>(a): a has two axes that it crosses; they are static, or k is 0 and they are equal") \
   rule("tapeless: eye_like(a): a has at least two axes") \
-  rule("tapeless: one_hot<T, n>(label): label is int32") \
+  rule("tapeless: one_hot<T, n>(label): label is int32, as cast<std::int32_t>(label) is") \
   rule("tapeless: one_hot<T, n>(label): label has at most 5 axes") \
   rule("tapeless: outer(a, b), meshgrid(a, b): both have one axis") \
   rule("tapeless: adam_update(p, gradient, state, options): beta1 and beta2 lie in [0, 1)") \
@@ -43,8 +43,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: x.extent(axis), x.size(): a named extent has no value while tracing; use tl::mean, or pass the number as an argument") \
   rule("tapeless: x[i]: a tensor has no elements while tracing; tl::at<axis>(x, i) is traced") \
   rule("tapeless: jit(f): at most four named extents in one program") \
-  rule("tapeless: op(a.row_end()): row ends of std::int64_t are read by sparse ops only") \
-  rule("tapeless: op(a): bf16 is for storage; cast<float>(a) first") \
+  rule("tapeless: op(a): bf16, uint8 and int64 are for storage; cast<float>(a) first, or cast<std::int32_t>(a) of integers") \
   rule("tapeless: selection: its name is no extent of an argument") \
   rule("tapeless: selection: at most eight names of selections in one program") \
   rule("tapeless: selection: its name is that of no other selection") \
@@ -103,11 +102,11 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: d has an element for each index, or is repeated") \
   rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: the axis is not empty where index is not") \
   rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: a has less than 2^31 elements") \
-  rule("tapeless: gather<axis>(x, index): index is int32; of a mask, where<'k'>(mask)") \
+  rule("tapeless: gather<axis>(x, index): index is int32, as cast<std::int32_t>(index) is; of a mask, where<'k'>(mask)") \
   rule("tapeless: gather<axis>(x, index): the axis exists") \
   rule("tapeless: gather<axis>(x, index): the result has at most 6 axes") \
   rule("tapeless: gather<axis>(x, index): the axis is not empty where index is not") \
-  rule("tapeless: scatter_add<axis, n>(index, d): index is int32") \
+  rule("tapeless: scatter_add<axis, n>(index, d): index is int32, as cast<std::int32_t>(index) is") \
   rule("tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis") \
   rule("tapeless: scatter_add<axis, n>(index, d): the result has at most 6 axes") \
   rule("tapeless: scatter_add<axis, n>(index, d): n is at least 1 where index is not empty") \
@@ -169,7 +168,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: pool2d<pool>(x): the padding is smaller than the kernel") \
   rule("tapeless: softmax_cross_entropy(logits, label): one label for each row of logits") \
   rule("tapeless: softmax_cross_entropy(logits, label): logits are float or double") \
-  rule("tapeless: softmax_cross_entropy(logits, label): label is int32") \
+  rule("tapeless: softmax_cross_entropy(logits, label): label is int32, as cast<std::int32_t>(label) is") \
   rule("tapeless: softmax_cross_entropy<label>(logits, probabilities): a label to ignore is one of int32 labels; weigh the rows instead") \
   rule("tapeless: softmax_cross_entropy(logits, probabilities): they have the shape and the element type of the logits") \
   rule("tapeless: class_weights(w): w is (classes), of the element type of the logits") \
@@ -195,7 +194,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: rms_norm<k>(x, gamma): x has at least k axes, and k is at least 1") \
   rule("tapeless: rms_norm<k>(x, gamma): gamma has the extents of the last k axes") \
   rule("tapeless: grad<i...>(f): f returns a scalar; reduce it with sum or mean") \
-  rule("tapeless: grad<i>(f): every leaf of argument i is float or double; int32 and bool have no tangent") \
+  rule("tapeless: grad<i>(f): every leaf of argument i is float or double; integers and bool have no tangent") \
   rule("tapeless: grad<i>(f): bf16 has no tangent: argument i is float, and f casts it to bf16") \
   rule("tapeless: vjp<i...>(f)(x..., y_bar): y_bar has the type of f's result") \
   rule("tapeless: jvp<i...>(f)(x..., x_dot...): a tangent has the type of its argument")

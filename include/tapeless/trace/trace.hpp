@@ -21,7 +21,8 @@ template <class A> struct traced_argument {
   using type = A;
 };
 template <number A> struct traced_argument<A> {
-  static_assert(element<A>, "tapeless: jit(f): a number argument is float, double, int32 or bool");
+  static_assert(element<A> && computes<A>,
+                "tapeless: jit(f): a number argument is float, double, int32 or bool");
   using type = tensor<A>;
 };
 template <placed A> struct traced_argument<A> {

@@ -33,6 +33,8 @@ template <class Arch> struct kernel_steps {
       return std::conditional_t<s.wide, double, float>(0);
     else if constexpr (t == dtype::bf16) return bf16{};
     else if constexpr (t == dtype::i32) return std::int32_t{};
+    else if constexpr (t == dtype::u8) return std::uint8_t{};
+    else if constexpr (t == dtype::i64) return std::int64_t{};
     else return detail::mask_byte{};
   }
   template <const auto& P, int I> using element_of = decltype(zero_of<P, I>());

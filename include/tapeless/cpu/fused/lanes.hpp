@@ -4,6 +4,7 @@
 // The code of a fused group for one vector of lanes: loads, elementwise ops and casts over registers. loop.hpp runs it
 // over loops and stores what it computes.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <utility>
 #include "../../core/bf16.hpp"
 #include "../../core/element_type.hpp"
+#include "../../core/saturated.hpp"
 #include "../../expr/op.hpp"
 #include "../../ops/custom.hpp"
 #include "../../plan/ir/step.hpp"
@@ -42,9 +44,11 @@ template <int Codes, int Constants, int Stores, int Customs> struct fused_code {
   static constexpr int codes = Codes, constants = Constants, stores = Stores, customs = Customs;
 };
 
-// The register class of t. f32 stands for both floating-point types: the kernel's T decides. bf16 is a float in
-// registers.
-constexpr dtype register_class(dtype t) { return t == dtype::f64 || t == dtype::bf16 ? dtype::f32 : t; }
+// The register class of t. f32 stands for both floating-point types: the kernel's T decides. In registers
+// bf16 is a float and uint8 an int32.
+constexpr dtype register_class(dtype t) {
+  return t == dtype::f64 || t == dtype::bf16 ? dtype::f32 : t == dtype::u8 ? dtype::i32 : t;
+}
 
 // V names the architecture, so that objects built with other flags have kernels of other names.
 template <auto Code, class V> class fused_lanes {
@@ -91,8 +95,10 @@ public:
     V f[registers(dtype::f32)];
     I i[registers(dtype::i32)];
     M b[registers(dtype::boolean)];
+    std::int64_t l[registers(dtype::i64)][W];
     template <dtype C> [[gnu::always_inline]] auto& get(int k) {
       if constexpr (C == dtype::boolean) return b[k];
+      else if constexpr (C == dtype::i64) return l[k];
       else if constexpr (C == dtype::i32) return i[k];
       else return f[k];
     }
@@ -134,6 +140,15 @@ private:
         for (int k = 0; k < (Partial ? n : W); ++k) t[k] = x[k * stride];
         r.b[q.dst] = load_bool<V>(t);
       }
+    } else if constexpr (q.t == dtype::u8) {
+      const std::uint8_t* const x = element<const std::uint8_t>(w, q.a, where);
+      if constexpr (how == access::splat) r.i[q.dst] = I(static_cast<typename I::value_type>(*x));
+      else if constexpr (how == access::dense && !Partial) r.i[q.dst] = load_byte<V>(x);
+      else r.i[q.dst] = load_byte_n<V>(x, stride, Partial ? n : W);
+    } else if constexpr (q.t == dtype::i64) {
+      const std::int64_t* const x = element<const std::int64_t>(w, q.a, where);
+      for (int k = 0; k < W; ++k)
+        r.l[q.dst][k] = how == access::splat ? *x : !Partial || k < n ? x[k * stride] : 0;
     } else if constexpr (q.t == dtype::i32) {
       const std::int32_t* const x = element<const std::int32_t>(w, q.a, where);
       if constexpr (how == access::splat) r.i[q.dst] = I(static_cast<typename I::value_type>(*x));
@@ -166,7 +181,12 @@ private:
     constexpr instruction q = at(K);
     constexpr dtype C = register_class(q.t);
     auto& dst = r.template get<result_class(q)>(q.dst);
-    if constexpr (q.o == op::constant) {
+    if constexpr (C == dtype::i64 && q.o == op::constant) {
+      constexpr auto x = detail::saturated<std::int64_t>(std::bit_cast<double>(Code.constant[q.imm]));
+      std::fill_n(dst, W, x);
+    } else if constexpr (C == dtype::i64 && q.o != op::cast) { // copy, stop_gradient
+      std::copy_n(r.l[q.a], W, dst);
+    } else if constexpr (q.o == op::constant) {
       constexpr double x = std::bit_cast<double>(Code.constant[q.imm]);
       if constexpr (C == dtype::boolean) dst = M(x != 0);
       else if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(x));
@@ -241,10 +261,63 @@ private:
     else custom->lanes_f64(in, y, W);
     dst = V::load_aligned(y);
   }
+  // Lanes of int64 are not vectors: a cast goes through memory.
+  template <dtype To, class D> [[gnu::always_inline]] static void from_int64(const std::int64_t (&x)[W],
+                                                                             D& dst) {
+    const auto each = [&](auto* t, auto f) __attribute__((always_inline)) {
+      for (int k = 0; k < W; ++k) t[k] = f(x[k]);
+    };
+    if constexpr (To == dtype::i64) std::copy_n(x, W, dst);
+    else if constexpr (register_class(To) == dtype::f32) {
+      alignas(64) T t[W];
+      each(t, [](std::int64_t e) { return static_cast<T>(e); });
+      dst = V::load_aligned(t);
+    } else if constexpr (To == dtype::i32) {
+      std::int32_t t[W];
+      each(t, detail::saturated<std::int32_t, std::int64_t>);
+      dst = load_int<V>(t);
+    } else {
+      std::uint8_t t[W];
+      if constexpr (To == dtype::u8) {
+        each(t, detail::saturated<std::uint8_t, std::int64_t>);
+        dst = load_byte<V>(t);
+      } else {
+        each(t, [](std::int64_t e) { return static_cast<std::uint8_t>(e != 0); });
+        dst = load_bool<V>(t);
+      }
+    }
+  }
+  template <dtype From> [[gnu::always_inline]] static void to_int64(registers_t& r, int a,
+                                                                    std::int64_t (&dst)[W]) {
+    const auto each = [&](const auto* t) __attribute__((always_inline)) {
+      for (int k = 0; k < W; ++k) dst[k] = detail::saturated<std::int64_t>(t[k]);
+    };
+    if constexpr (From == dtype::f32) {
+      alignas(64) T t[W];
+      r.f[a].store_aligned(t);
+      each(t);
+    } else if constexpr (From == dtype::i32) {
+      std::int32_t t[W];
+      store_int(t, r.i[a]);
+      each(t);
+    } else {
+      bool t[W];
+      store_bool(t, r.b[a]);
+      each(t);
+    }
+  }
   template <int K, class D> [[gnu::always_inline]] static void cast(registers_t& r, D& dst) {
     constexpr instruction q = at(K);
-    constexpr dtype from = register_class(q.t), to = register_class(static_cast<dtype>(q.imm));
-    if constexpr (from == to) dst = r.template get<from>(q.a);
+    constexpr dtype type = static_cast<dtype>(q.imm), from = register_class(q.t), to = register_class(type);
+    if constexpr (from == dtype::i64) from_int64<type>(r.l[q.a], dst);
+    else if constexpr (to == dtype::i64) to_int64<from>(r, q.a, dst);
+    else if constexpr (type == dtype::u8 && from == dtype::f32) { // NaN is not above 0
+      const V x = r.f[q.a], top(T(255));
+      dst = float_to_int(select(x > V(T(0)), select(x < top, x, top), V(T(0))));
+    } else if constexpr (type == dtype::u8 && q.t == dtype::i32) {
+      const I x = r.i[q.a], low(typename I::value_type(0)), top(typename I::value_type(255));
+      dst = select(x > low, select(x < top, x, top), low);
+    } else if constexpr (from == to) dst = r.template get<from>(q.a);
     else if constexpr (to == dtype::f32 && from == dtype::i32) dst = int_to_float<V>(r.i[q.a]);
     else if constexpr (to == dtype::f32) dst = select(r.b[q.a], V(T(1)), V(T(0)));
     else if constexpr (to == dtype::i32 && from == dtype::f32) dst = float_to_int(r.f[q.a]);

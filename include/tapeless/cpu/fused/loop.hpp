@@ -50,6 +50,14 @@ private:
         bool* const q = element<bool>(w, y.slot, c);
         if constexpr (Partial) store_bool_n(q, r.b[y.reg], n);
         else store_bool(q, r.b[y.reg]);
+      } else if constexpr (y.t == dtype::u8) {
+        static_assert(y.k == store_kind::dense);
+        std::uint8_t* const q = element<std::uint8_t>(w, y.slot, c);
+        if constexpr (Partial) store_byte_n(q, r.i[y.reg], n);
+        else store_byte(q, r.i[y.reg]);
+      } else if constexpr (y.t == dtype::i64) {
+        static_assert(y.k == store_kind::dense);
+        std::copy_n(r.l[y.reg], Partial ? n : W, element<std::int64_t>(w, y.slot, c));
       } else if constexpr (y.k == store_kind::dense && C == dtype::i32) {
         std::int32_t* const q = element<std::int32_t>(w, y.slot, c);
         if constexpr (Partial) store_int_n(q, r.i[y.reg], n);

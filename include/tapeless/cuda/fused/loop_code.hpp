@@ -7,6 +7,7 @@
 #pragma once
 #include "../../core/bf16.hpp"
 #include "../../core/element_type.hpp"
+#include "../../core/saturated.hpp"
 #include "../../expr/op.hpp"
 #include "../../plan/ir/instruction.hpp"
 #include "../base/block.hpp"
@@ -24,8 +25,10 @@ template <std::uint64_t... W> struct words {
   static constexpr std::uint64_t word[sizeof...(W)] = {W...};
 };
 
-// f32 stands for both floating-point types, and for bf16, which is a float in registers.
-constexpr dtype register_class(dtype t) { return t == dtype::f64 || t == dtype::bf16 ? dtype::f32 : t; }
+// f32 stands for both floating-point types. In registers bf16 is a float and uint8 an int32.
+constexpr dtype register_class(dtype t) {
+  return t == dtype::f64 || t == dtype::bf16 ? dtype::f32 : t == dtype::u8 ? dtype::i32 : t;
+}
 constexpr dtype class_of_result(const instruction& q) {
   if (detail::compares(q.o) || q.o == op::logical_and || q.o == op::logical_or || q.o == op::logical_not)
     return dtype::boolean;
@@ -95,8 +98,10 @@ public:
     T f[loop::registers(dtype::f32)];
     std::int32_t i[loop::registers(dtype::i32)];
     bool b[loop::registers(dtype::boolean)];
+    std::int64_t l[loop::registers(dtype::i64)];
     template <dtype C> TAPELESS_KERNEL auto& get(int k) {
       if constexpr (C == dtype::boolean) return b[k];
+      else if constexpr (C == dtype::i64) return l[k];
       else if constexpr (C == dtype::i32) return i[k];
       else return f[k];
     }
@@ -118,6 +123,10 @@ public:
       constexpr detail::store y = loop::out(K);
       if constexpr (y.k == store_kind::dense) {
         if constexpr (y.t == dtype::boolean) static_cast<bool*>(m.base[y.slot])[at[y.slot]] = r.b[y.reg];
+        else if constexpr (y.t == dtype::u8)
+          static_cast<std::uint8_t*>(m.base[y.slot])[at[y.slot]] = static_cast<std::uint8_t>(r.i[y.reg]);
+        else if constexpr (y.t == dtype::i64)
+          static_cast<std::int64_t*>(m.base[y.slot])[at[y.slot]] = r.l[y.reg];
         else if constexpr (y.t == dtype::i32)
           static_cast<std::int32_t*>(m.base[y.slot])[at[y.slot]] = r.i[y.reg];
         else if constexpr (y.t == dtype::bf16)
@@ -135,11 +144,18 @@ private:
     if constexpr (static_cast<access>(q.imm) == access::index) y = static_cast<Y>(m.start[q.a] + at[q.a]);
     else if constexpr (q.t == dtype::bf16)
       y = static_cast<Y>(static_cast<float>(static_cast<const bf16*>(m.base[q.a])[at[q.a]]));
+    else if constexpr (q.t == dtype::u8) y = static_cast<const std::uint8_t*>(m.base[q.a])[at[q.a]];
     else y = static_cast<const Y*>(m.base[q.a])[at[q.a]];
   }
   template <class Y, class X> TAPELESS_KERNEL static Y converted(X x) {
     if constexpr (sizeof(Y) == 1) return x != X(0);
     else return static_cast<Y>(x);
+  }
+  template <dtype From, dtype To, class Y, class X> TAPELESS_KERNEL static Y cast(X x) {
+    if constexpr (To == dtype::u8) return detail::saturated<std::uint8_t>(x);
+    else if constexpr (To == dtype::i64 || (To == dtype::i32 && From == dtype::i64))
+      return detail::saturated<Y>(x);
+    else return converted<Y>(x);
   }
   template <int K, class Y> TAPELESS_KERNEL static void compute(Y& y, registers& r, const loop_memory<W>& m) {
     constexpr instruction q = loop::at(K);
@@ -152,7 +168,7 @@ private:
       y = converted<Y>(m.extent_count[q.imm] == nullptr ? m.extent[q.imm]
                                                         : m.extent[q.imm] * *m.extent_count[q.imm]);
     else if constexpr (q.o == op::where) y = r.b[q.a] ? r.template get<C>(q.b) : r.template get<C>(q.c);
-    else if constexpr (q.o == op::cast) y = converted<Y>(r.template get<C>(q.a));
+    else if constexpr (q.o == op::cast) y = cast<q.t, static_cast<dtype>(q.imm), Y>(r.template get<C>(q.a));
     else if constexpr (q.o == op::custom_elementwise) {
       constexpr auto of = nth<q.imm, Custom...>();
       y = custom_function<of>(r.f[q.a], r.f[q.b], r.f[q.c]);

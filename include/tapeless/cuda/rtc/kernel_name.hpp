@@ -38,6 +38,8 @@ template <> inline constexpr const char* element_name<double> = "double";
 template <> inline constexpr const char* element_name<bool> = "bool";
 template <> inline constexpr const char* element_name<std::int32_t> = "int";
 template <> inline constexpr const char* element_name<bf16> = "tapeless::bf16";
+template <> inline constexpr const char* element_name<std::uint8_t> = "std::uint8_t";
+template <> inline constexpr const char* element_name<std::int64_t> = "std::int64_t";
 template <> inline constexpr const char* element_name<std::uint32_t> = "unsigned";
 template <> inline constexpr const char* element_name<std::uint64_t> = "std::uint64_t";
 

@@ -45,7 +45,8 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
         if (varies[v.in[k]] != 0) varies[i] = 1;
       }
     if (v.active) varies[i] = 1;
-    if (v.o == op::stop_gradient || v.t == dtype::boolean || v.t == dtype::i32) varies[i] = 0;
+    if (v.o == op::stop_gradient || v.t == dtype::boolean || v.t == dtype::i32 || is_stored_integer(v.t))
+      varies[i] = 0;
     bool may = v.t == dtype::boolean || v.o == op::input || (v.o == op::constant && is_zero(nodes, i));
     if (is_elementwise_or_view(v) || v.o == op::gather)
       may = may || (holds(rule(v.o).facts.zero, bits_of(z), all_operands, 0) && !bounded_off_zero(nodes, v));
@@ -58,7 +59,7 @@ constexpr vec<char> weights_among(const node* nodes, int size) {
     for (int k = 0; k < (v.o == op::gather ? 1 : 3); ++k)
       reads = reads && (v.in[k] < 0 || primal[v.in[k]] != 0);
     primal[i] = !v.adjoint || rule(v.o).k == kind::leaf || reads;
-    zero[i] = zero[i] != 0 && varies[i] == 0 && primal[i] != 0;
+    zero[i] = zero[i] != 0 && varies[i] == 0 && primal[i] != 0 && !is_stored_integer(v.t);
   }
   return zero;
 }

@@ -46,10 +46,13 @@ template <int N, int O> class loop_code {
   plan<most_of_plan(N, O)>& r_ = b_.made;
   const grouping& g_ = b_.grouped;
   vec<int> reg_{N, no_node}, made_in_{N, no_node}; // a node's register in the group that computed it last
-  int floats_ = 0, ints_ = 0, bools_ = 0;          // registers of the current group
+  int floats_ = 0, ints_ = 0, bools_ = 0, wide_ints_ = 0; // registers of the current group
 
   constexpr int new_register(dtype t) {
-    return t == dtype::boolean ? bools_++ : t == dtype::i32 ? ints_++ : floats_++;
+    return t == dtype::boolean                 ? bools_++
+           : t == dtype::i32 || t == dtype::u8 ? ints_++
+           : t == dtype::i64                   ? wide_ints_++
+                                               : floats_++;
   }
 
   // The register of instruction q, which is emitted if the loop does not have it already.
@@ -144,7 +147,7 @@ public:
 
   // Writes the code of s, and its loads.
   constexpr void write_code(step& s, int group) {
-    floats_ = ints_ = bools_ = 0;
+    floats_ = ints_ = bools_ = wide_ints_ = 0;
     loads.clear();
     results.clear();
     s.adjoint = true;

@@ -141,7 +141,7 @@ template <plan_counts Room> struct plan : plan_facts {
   std::uint64_t store_[Room.stores + 1]{};
   extent_t extent[Room.extents + 1]{};
   const custom_op* custom[Room.customs + 1]{};
-  index_check check[Room.checks + 1]{};    // int32 arguments that are scanned before the first step
+  index_check check[Room.checks + 1]{};    // arguments of integers that are scanned before the first step
   extent_t not_empty[Room.nonempty + 1]{}; // extents of which a maximum is taken: zero is an exception
   slot result[Room.results + 1]{};
 

@@ -94,6 +94,32 @@ template <class I, class A>
   return {std::bit_cast<typename xsimd::batch<I, A>::register_type>(r.data)};
 }
 
+/// W bytes in memory as integers of 0 to 255. store_byte writes such lanes.
+template <class V> [[gnu::always_inline]] inline int_of<V> load_byte(const std::uint8_t* p) {
+  constexpr int W = static_cast<int>(V::size);
+  using I = typename int_of<V>::value_type;
+  block<std::uint8_t, W> b;
+  std::memcpy(&b, p, sizeof b);
+  return int_of<V>(convert<std::uint8_t, I, W, typename int_of<V>::register_type>(b));
+}
+template <class V> [[gnu::always_inline]] inline int_of<V> load_byte_n(const std::uint8_t* p, index_t stride,
+                                                                       index_t n) {
+  std::uint8_t t[V::size] = {};
+  for (index_t i = 0; i < n; ++i) t[i] = p[i * stride];
+  return load_byte<V>(t);
+}
+template <class I> [[gnu::always_inline]] inline void store_byte(std::uint8_t* p, const simd<I>& v) {
+  using block = block<std::uint8_t, width<I>>;
+  const block b = convert<I, std::uint8_t, width<I>, block>(v.data);
+  std::memcpy(p, &b, sizeof b);
+}
+template <class I> [[gnu::always_inline]] inline void store_byte_n(std::uint8_t* p, const simd<I>& v,
+                                                                   index_t n) {
+  std::uint8_t t[width<I>];
+  store_byte(t, v);
+  for (index_t i = 0; i < n; ++i) p[i] = t[i];
+}
+
 /// W bools in memory as a mask of V: every byte but 0 is true. store_bool writes 0 and 1.
 template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool(const std::uint8_t* p) {
   constexpr int W = static_cast<int>(V::size);

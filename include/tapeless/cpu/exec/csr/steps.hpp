@@ -151,6 +151,8 @@ template <class Arch, const auto& P, int First> struct csr_sweep_steps : csr_swe
     else if constexpr (t == dtype::f32) return float{};
     else if constexpr (t == dtype::bf16) return bf16{};
     else if constexpr (t == dtype::i32) return std::int32_t{};
+    else if constexpr (t == dtype::u8) return std::uint8_t{};
+    else if constexpr (t == dtype::i64) return std::int64_t{};
     else return detail::mask_byte{};
   }
   template <int Slot> using element_of_slot = decltype(zero_of_slot<Slot>());
