@@ -1,4 +1,4 @@
-// expect: tapeless: scatter_add_along_axis, .._max_.., .._min_..: index is int32
+// expect: tapeless: scatter_add_along_axis, .._max_.., .._min_..: index is int32, as cast<std::int32_t>(index) is
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,4 +1,4 @@
-// expect: tapeless: take_along_axis<axis>(a, index): index is int32
+// expect: tapeless: take_along_axis<axis>(a, index): index is int32, as cast<std::int32_t>(index) is
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -98,8 +98,9 @@ constexpr auto apply_put_along(const A& a, const I& index, const D& d) {
   if constexpr (any_var<A, I, D>) {
     const shape s = g[a.id()].s, si = g[index.id()].s, sd = g[d.id()].s;
     const int axis = axis_of(Axis, s.rank);
-    require(g, g[index.id()].t == dtype::i32,
-            "tapeless: scatter_add_along_axis, .._max_.., .._min_..: index is int32");
+    require(
+        g, g[index.id()].t == dtype::i32,
+        "tapeless: scatter_add_along_axis, .._max_.., .._min_..: index is int32, as cast<std::int32_t>(index) is");
     require(
         g, g[a.id()].t == g[d.id()].t && g[a.id()].t != dtype::boolean && g[a.id()].t != dtype::bf16,
         "tapeless: scatter_add_along_axis, .._max_.., .._min_..: a and d have one element type: float, double or int32");
@@ -124,8 +125,9 @@ constexpr auto apply_put_along(const A& a, const I& index, const D& d) {
     return var{&g, Put(g, a.id(), index.id(), d.id(), axis)};
   } else {
     using T = typename A::value_type;
-    static_assert(index_type<typename I::value_type>,
-                  "tapeless: scatter_add_along_axis, .._max_.., .._min_..: index is int32");
+    static_assert(
+        index_type<typename I::value_type>,
+        "tapeless: scatter_add_along_axis, .._max_.., .._min_..: index is int32, as cast<std::int32_t>(index) is");
     static_assert(
         arithmetic<T> && same_element_type<T, typename D::value_type>,
         "tapeless: scatter_add_along_axis, .._max_.., .._min_..: a and d have one element type: float, double or int32");
@@ -168,7 +170,8 @@ template <int Axis, detail::handle A, detail::handle I> constexpr auto take_alon
   if constexpr (any_var<A, I>) {
     const shape s = g[a.id()].s, si = g[index.id()].s;
     const int axis = axis_of(Axis, s.rank);
-    require(g, g[index.id()].t == dtype::i32, "tapeless: take_along_axis<axis>(a, index): index is int32");
+    require(g, g[index.id()].t == dtype::i32,
+            "tapeless: take_along_axis<axis>(a, index): index is int32, as cast<std::int32_t>(index) is");
     if (!require(
             g, indexes_along(s, si, axis),
             "tapeless: take_along_axis<axis>(a, index): the axis exists, and index has a's rank and, beside the axis, its "
@@ -181,8 +184,9 @@ template <int Axis, detail::handle A, detail::handle I> constexpr auto take_alon
     if (!g.sound()) return var{&g, a.id()};
     return var{&g, take_along(g, a.id(), index.id(), axis)};
   } else {
-    static_assert(index_type<typename I::value_type>,
-                  "tapeless: take_along_axis<axis>(a, index): index is int32");
+    static_assert(
+        index_type<typename I::value_type>,
+        "tapeless: take_along_axis<axis>(a, index): index is int32, as cast<std::int32_t>(index) is");
     static_assert(
         index_along_axis<A::extents, I::extents, Axis>,
         "tapeless: take_along_axis<axis>(a, index): the axis exists, and index has a's rank and, beside the axis, its "

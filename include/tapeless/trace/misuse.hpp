@@ -92,11 +92,11 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: linear_scan<axis>(a, b): the shapes broadcast") \
   rule("tapeless: linear_scan<axis>(a, b): both are float, or both are double") \
   rule("tapeless: linear_scan<axis>(a, b): the axis exists") \
-  rule("tapeless: take_along_axis<axis>(a, index): index is int32") \
+  rule("tapeless: take_along_axis<axis>(a, index): index is int32, as cast<std::int32_t>(index) is") \
   rule("tapeless: take_along_axis<axis>(a, index): the axis exists, and index has a's rank and, beside the axis, its extents or 1") \
   rule("tapeless: take_along_axis<axis>(a, index): the axis is not empty where index is not") \
   rule("tapeless: take_along_axis<axis>(a, index): a has less than 2^31 elements") \
-  rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: index is int32") \
+  rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: index is int32, as cast<std::int32_t>(index) is") \
   rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: a and d have one element type: float, double or int32") \
   rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: the axis exists, and index has a's rank and, beside the axis, its extents or 1") \
   rule("tapeless: scatter_add_along_axis, .._max_.., .._min_..: d has an element for each index, or is repeated") \
