@@ -15,7 +15,8 @@ constexpr auto running = [](auto x) {
   auto e = tl::cummax<1>(tl::flip<1>(x));
   auto f = tl::logcumsumexp<1>(x);
   auto g = tl::linear_scan<1>(0.5f, x); // each row: what has come before counts half
-  return std::tuple{a, b, c, d, e, f, g};
+  auto h = tl::prod<1>(x); // (2)
+  return std::tuple{a, b, c, d, e, f, g, h};
 };
 // [/signature]
 
@@ -24,7 +25,7 @@ int main() {
   tl::owned<X> x;
   count_up(*x);
   auto run = tl::jit(running).bind<X>();
-  const auto [a, b, c, d, e, f, g] = run(*x);
+  const auto [a, b, c, d, e, f, g, h] = run(*x);
   show("a", a);
   show("b", b);
   show("c", c);
@@ -32,6 +33,7 @@ int main() {
   show("e", e);
   show("f", f);
   show("g", g);
+  show("h", h);
   auto gradient = tl::jit(tl::grad([](auto z) { return tl::sum(tl::cumsum<1>(z)); })).bind<X>();
   show("gradient", gradient(*x));
   (*x)[1] = 0;
