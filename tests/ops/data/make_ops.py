@@ -266,4 +266,53 @@ einsum("einsum_15", "ijk,lmk->iljm", (2, 3, 4), (3, 2, 4))
 einsum("einsum_16", "ijkl->lj", (2, 3, 2, 3))
 einsum("einsum_17", "ij,ik,il->jkl", (3, 2), (3, 2), (3, 4))
 
+# Running ops, products, and indices along an axis. x has a factor of 0 in two lines, y two of them in one.
+random = np.random.default_rng(24)
+x, y = normal((2, 3, 5)), normal((2, 3, 5))
+x[0, 1, 2] = x[1, 2, 0] = y[1, 0, 1] = y[1, 0, 3] = 0
+
+
+def linear_scan(a, b, axis):
+    a, b = jnp.moveaxis(a, axis, 0), jnp.moveaxis(b, axis, 0)
+    first = jnp.zeros_like(b[0])
+    return jnp.moveaxis(jax.lax.scan(lambda y, ab: 2 * (ab[0] * y + ab[1],), first, (a, b))[1], 0, axis)
+
+
+def running(f):
+    return lambda a: jnp.stack([f(a[..., : i + 1], -1) for i in range(a.shape[-1])], -1)
+
+
+rows("cumsum", lambda a: jnp.cumsum(a, 1), x)
+rows("cumprod", running(jnp.prod), y)
+rows("cummax", running(jnp.max), normal((2, 3, 5)))
+rows("cummin", running(jnp.min), normal((2, 3, 5)))
+rows("logcumsumexp", running(jax.nn.logsumexp), 30 * normal((2, 3, 5)))
+rows("linear_scan", lambda a, b: linear_scan(a, b, 1), x, y)
+rows("linear_scan_last", lambda a, b: linear_scan(a, b, 2), x, y)
+rows("prod", lambda a: jnp.prod(a, 2), x)
+rows("prod_two", lambda a: jnp.prod(a, (0, 2)), y)
+rows("second_prod", lambda a: jax.grad(lambda v: jnp.sum(jnp.prod(v, 2)))(a), y)
+rows("second_cumprod", lambda a: jax.grad(lambda v: jnp.sum(running(jnp.prod)(v)))(a), y)
+
+places = np.float64(random.integers(0, 3, (2, 4, 5)))
+d = normal((2, 4, 5))
+
+
+def put(a, i):
+    return a.at[jnp.arange(2)[:, None, None], i.astype(int), jnp.arange(5)]
+
+
+rows("take_along_axis", lambda a, i: jnp.take_along_axis(a, i.astype(int), 1), x, places)
+rows("scatter_add_along_axis", lambda a, i, v: put(a, i).add(v), x, places, d)
+
+
+# The largest of a and of what is put there, by comparisons with all: there is no tie
+def put_max(a, i, v):
+    hits = i[:, None].astype(int) == jnp.arange(3)[:, None, None]  # (2, 3, 4, 5)
+    return jnp.maximum(a, jnp.max(jnp.where(hits, v[:, None], -inf), 2))
+
+
+rows("scatter_max_along_axis", put_max, x, places, d)
+rows("scatter_min_along_axis", lambda a, i, v: -put_max(-a, i, -v), x, places, d)
+
 np.savez(pathlib.Path(__file__).parent / "ops.npz", **arrays)
