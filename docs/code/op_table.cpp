@@ -165,6 +165,7 @@ int main() {
   rows("select", tl::detail::select_rules);
   rows("elementwise", tl::detail::elementwise_rules);
   rows("functions", tl::detail::function_rules);
+  rows("integer", tl::detail::integer_rules);
   rows("bf16", tl::detail::bf16_rules);
   rows("reduce", tl::detail::reduce_rules);
   rows("cumsum", tl::detail::cumsum_rules);

@@ -59,7 +59,7 @@ struct facts {
 
 // ---- a sample in numbers
 
-enum class element { real, index, condition };
+enum class element { real, index, integer, condition };
 struct operand_values {
   element is = element::real;
   tl::shape s;
@@ -84,12 +84,14 @@ struct subject {
 
 template <class X> constexpr element element_of =
     std::is_same_v<typename X::value_type, bool>           ? element::condition
+    : std::is_same_v<X, I>                                 ? element::integer
     : std::is_same_v<typename X::value_type, std::int32_t> ? element::index
                                                            : element::real;
-// Reals of both signs that are not near 0; what float and bf16 hold exactly; positions 0 and 1.
+// Reals of both signs that are not near 0; what float and bf16 hold exactly; positions 0 and 1; integers of both signs, and 0.
 double value_of(element is, support::splitmix64& random) {
   const auto steps = static_cast<double>(random.below(28) + 4);
   const bool negative = random.below(2) == 1;
+  if (is == element::integer) return (negative ? -1 : 1) * (steps - 4);
   if (is != element::real) return negative ? 1 : 0;
   return (negative ? -1 : 1) * steps / 16;
 }

@@ -113,6 +113,13 @@ template <> constexpr auto samples_of<op::div> =
         of<M, tl::tensor<double>>([](auto a, auto b) { return a / b; }));
 template <> constexpr auto samples_of<op::pow> = of<M, M>([](auto a, auto b) { return tl::pow(a, b); });
 template <> constexpr auto samples_of<op::atan2> = of<M, M>([](auto a, auto b) { return tl::atan2(a, b); });
+template <> constexpr auto samples_of<op::quotient> = of<I, I>([](auto a, auto b) { return a / b; });
+template <> constexpr auto samples_of<op::modulo> = of<I, I>([](auto a, auto b) { return a % b; });
+template <> constexpr auto samples_of<op::bit_and> = of<I, I>([](auto a, auto b) { return a & b; });
+template <> constexpr auto samples_of<op::bit_or> = of<I, I>([](auto a, auto b) { return a | b; });
+template <> constexpr auto samples_of<op::bit_xor> = of<I, I>([](auto a, auto b) { return a ^ b; });
+template <> constexpr auto samples_of<op::shift_left> = of<I, I>([](auto a, auto b) { return a << b; });
+template <> constexpr auto samples_of<op::shift_right> = of<I, I>([](auto a, auto b) { return a >> b; });
 template <> constexpr auto samples_of<op::max> = of<M, M>([](auto a, auto b) { return tl::max(a, b); });
 template <> constexpr auto samples_of<op::min> = of<M, M>([](auto a, auto b) { return tl::min(a, b); });
 template <> constexpr auto samples_of<op::eq> = of<M, M>([](auto a, auto b) { return a == b; });

@@ -62,6 +62,13 @@ enum class op : std::uint8_t {
   div,
   pow,
   atan2,
+  quotient, // of int32, as the six below
+  modulo,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,
+  shift_right,
   max,
   min,
   eq,
