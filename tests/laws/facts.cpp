@@ -216,7 +216,10 @@ class examination {
       found_.wrong.push_back(text);
   }
   // 0 divided by what may be 0 counts as 0: a divisor stays what it is.
-  bool may_be_zero(int k) const { return !(q_.v().o == op::div && k == 1); }
+  bool may_be_zero(int k) const {
+    const op o = q_.v().o;
+    return !((o == op::div || o == op::fmod || o == op::remainder) && k == 1);
+  }
   flat& values(std::vector<flat>& x, int k) const { return x[static_cast<std::size_t>(q_.argument[k])]; }
 
   // f(x + z) == f(x) + f(z), f(3 x) == 3 f(x) where x and z are these operands and the others are held

@@ -49,6 +49,9 @@ enum class op : std::uint8_t {
   round,
   softplus,
   erfc,
+  erfinv,
+  lgamma,
+  digamma,
   logical_not,
   copy,
   cast,
@@ -62,7 +65,11 @@ enum class op : std::uint8_t {
   div,
   pow,
   atan2,
-  quotient, // of int32, as the six below
+  fmod,
+  remainder,
+  hypot,
+  polygamma, // of an order, a constant, and a number
+  quotient,  // of int32, as the six below
   modulo,
   bit_and,
   bit_or,
