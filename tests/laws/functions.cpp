@@ -58,7 +58,7 @@ constexpr auto special = cases<operands<double>>(
     both(
         "lgamma", [](const auto&, const auto& p, const auto&) { return lgamma(p); }, 8),
     both(
-        "digamma", [](const auto&, const auto& p, const auto&) { return digamma(p); }, 64),
+        "digamma", [](const auto&, const auto&, const auto& q) { return digamma(q + q); }, 8),
     pair(
         "polygamma<2>", [](const auto&, const auto& p, const auto&) { return tl::polygamma<2>(p); },
         [](const auto&, const auto& p, const auto&) { return ref::polygamma<2>(p); }, 8));

@@ -9,10 +9,12 @@
 // At 0: as 1 / x^(n+1) there, with a sign that is that of the zero. At -1, -2, ..: NaN, for odd n infinity, as is
 // the limit from both sides.
 #pragma once
+#include <cstdint>
 
 namespace tapeless::detail {
 
-inline constexpr double no_number = __builtin_nan(""), unbounded = __builtin_inf();
+inline constexpr double no_number = __builtin_bit_cast(double, std::uint64_t{0x7ff8000000000000u}),
+                        unbounded = __builtin_bit_cast(double, std::uint64_t{0x7ff0000000000000u});
 
 template <class Math> constexpr double digamma_of(double x) {
   if (x == 0) return -1 / x;
