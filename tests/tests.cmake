@@ -15,7 +15,7 @@ set(tests_of_runtime cuda/device)
 # Laws of programs that a device takes
 set(laws_on_a_device conv conv_nd conv_transpose conv_groups matmul index sparse sparse_forms elementwise functions layer_norm custom
     pool reduce shape scan along_axis select sparse_dense sparse_named batch_norm activations arrange pointwise_loss vector_norm
-    masked cross_entropy einsum)
+    masked cross_entropy einsum integer)
 list(TRANSFORM laws_on_a_device PREPEND laws/)
 
 # Programs of a few elements each, whose tests take minutes to compile and moments to run: without optimisation, but for

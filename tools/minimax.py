@@ -62,6 +62,28 @@ def erfc_by_exp(t):  # (1 + 2x) e^(x^2) erfc(x), x = 3 (1 + t) / (1 - t)
     return (1 + 2 * x) * mpmath.exp(x * x) * mpmath.erfc(x)
 
 
+def lgamma_by_t(t):  # lgamma(2 + t) / t
+    return mpmath.loggamma(2 + t) / t if abs(t) > TINY else mpmath.digamma(2)
+
+
+def lgamma_rest(u):  # x (lgamma(x) - (x - 1/2) log x + x - log(2 pi) / 2), u = 1 / x^2
+    x = 1 / mpmath.sqrt(u)
+    return x * (mpmath.loggamma(x) - (x - mpf(1) / 2) * mpmath.log(x) + x - mpmath.log(2 * mpmath.pi) / 2)
+
+
+def digamma_rest(u):  # x^2 (log x - 1 / (2x) - digamma(x)), u = 1 / x^2
+    x = 1 / mpmath.sqrt(u)
+    return (mpmath.log(x) - 1 / (2 * x) - mpmath.digamma(x)) / u
+
+
+DIGAMMA_ROOT = mpmath.findroot(mpmath.digamma, mpf("1.4616321449683623"))
+
+
+def digamma_by_root(t):  # digamma(x) / (x - root), x = 3/2 + t
+    x = mpf(3) / 2 + t
+    return mpmath.digamma(x) / (x - DIGAMMA_ROOT) if abs(x - DIGAMMA_ROOT) > TINY else mpmath.psi(1, x)
+
+
 TINY = mpf("1e-25")
 EDGE = mpf(1) / 1000  # where a weight vanishes at 0, the interval begins a little beyond
 QUARTER = mpmath.pi / 4 * mpf("1.001")
@@ -88,6 +110,12 @@ FUNCTIONS = {
     "atanh": (odd(mpmath.atanh), lambda z: z, mpf("0.27") ** 2 * EDGE, mpf("0.27") ** 2),
     # (1 + 2x) e^(x^2) erfc(x) = 9/8 + p(t), 3/4 <= x <= 28
     "erfc": (lambda t: erfc_by_exp(t) - mpf("1.125"), lambda t: mpf(1), -mpf(3) / 5, mpf(25) / 31),
+    # lgamma(2 + t) = t p(t), |t| <= 1/2; lgamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + p(1 / x^2) / x, x >= 8
+    "lgamma": (lgamma_by_t, lambda t: 1 / lgamma_by_t(t), -mpf(1) / 2, mpf(1) / 2),
+    "lgamma far": (lgamma_rest, lambda u: mpf(1) / 64, EDGE / 64, mpf(1) / 64),
+    # digamma(3/2 + t) = (3/2 + t - root) p(t), |t| <= 1/2; digamma(x) = log x - 1 / (2x) - u p(u), u = 1 / x^2, x >= 8
+    "digamma": (digamma_by_root, lambda t: 1 / digamma_by_root(t), -mpf(1) / 2, mpf(1) / 2),
+    "digamma far": (digamma_rest, lambda u: u / 2, EDGE / 64, mpf(1) / 64),
     # m^(-1/3), which steps of Newton follow
     "cbrt": (lambda m: 1 / mpmath.cbrt(m), mpmath.cbrt, mpf("0.35355"), mpf("2.82843")),
 }

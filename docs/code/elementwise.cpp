@@ -15,7 +15,7 @@ constexpr auto elementwise = [](auto x, auto row, auto i) {
   auto e = sigmoid(x) + relu(x - 3.0);          // (2, 3)
   auto mask = (x > row && x != 4.0) || !(row <= 2.0) || x < 1.0 || x >= 6.0 || i == 1; // (2, 3) bool
   auto f = where(mask, x, 0.0);                 // (2, 3)
-  auto g = tl::cast<std::int32_t>(x) + i * 2;   // (2, 3) int32: + - * min max and comparisons exist
+  auto g = tl::cast<std::int32_t>(x) + i * 2;   // (2, 3) int32, with operators of its own: integer.md
   auto h = x * tl::stop_gradient(x);            // (2, 3)
   return std::tuple{a, b, c, d, e, mask, f, g, h};
 };

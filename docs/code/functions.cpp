@@ -20,7 +20,13 @@ constexpr auto functions = [](auto x, auto y) {
   auto j = floor(y) + ceil(y) + round(y);
   auto k = softplus(y);
   auto l = erfc(y);                               // 1 - erf(y)
-  return std::tuple{a, b, c, d, e, f, g, h, i, j, k, l};
+  auto m = fmod(y, 0.7);                          // the sign of y
+  auto n = remainder(y, 0.7);                     // the sign of 0.7
+  auto o = hypot(x, y);                           // sqrt(x^2 + y^2)
+  auto p = erfinv(0.5 * y);                       // of -0.75 .. 0.75
+  auto q = lgamma(x) + lgamma(y);                 // log |Gamma|
+  auto r = digamma(x) + tl::polygamma<1>(x);      // its first and second derivative
+  return std::tuple{a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r};
 };
 // [/signature]
 
@@ -32,7 +38,7 @@ int main() {
     (*y)[i] = static_cast<float>(i) - 1.5f;
   }
   auto run = tl::jit(functions).bind<X, X>();
-  const auto [a, b, c, d, e, f, g, h, i, j, k, l] = run(*x, *y);
+  const auto [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = run(*x, *y);
   show("a", a);
   show("b", b);
   show("c", c);
@@ -45,4 +51,10 @@ int main() {
   show("j", j);
   show("k", k);
   show("l", l);
+  show("m", m);
+  show("n", n);
+  show("o", o);
+  show("p", p);
+  show("q", q);
+  show("r", r);
 }

@@ -112,6 +112,7 @@ void cover_all() {
   }(std::make_integer_sequence<int, op_count>{});
   cover<V>([](auto a) { return std::tuple{tl::mean(a), tl::cast<float>(tl::iota<0>(a)) * a}; });
   cover<tl::tensor<float, 4>>([](auto x) { return tl::gather(x, tl::top_k<2>(x)); });
+  cover<M>([](auto a) { return tl::polygamma<1>(a); });
   cover<M>([](auto a) { return tl::custom<energy>(a); });
   cover<A, M>(tl::grad<0, 1>([](auto a, auto b) { return tl::sum(square(tl::matmul(a, tl::solve_triangular(a, b)))) + tl::sum(tl::sampled_matmul(a, a, a)); }));
   cover<tl::csr<float, 4, 4, 6, tl::tiled>, M>([](auto a, auto b) { return tl::matmul(a, b); });
@@ -165,6 +166,7 @@ int main() {
   rows("select", tl::detail::select_rules);
   rows("elementwise", tl::detail::elementwise_rules);
   rows("functions", tl::detail::function_rules);
+  rows("integer", tl::detail::integer_rules);
   rows("bf16", tl::detail::bf16_rules);
   rows("reduce", tl::detail::reduce_rules);
   rows("scan", tl::detail::scan_rules);

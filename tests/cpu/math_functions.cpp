@@ -131,6 +131,8 @@ TEST_CASE("each function of one operand in the rule table has a bound") {
   std::vector<std::string> bounded;
   reference::each_function<cpu::simd<float>>(
       [&](const char* name, auto, auto, double) { bounded.emplace_back(name); });
+  reference::each_function_of_gamma<cpu::simd<float>>(
+      [&](const char* name, auto, auto, double, double) { bounded.emplace_back(name); });
   for (const auto& r : tapeless::detail::function_rules)
     if (!takes_two(r.o))
       CHECK_MESSAGE(std::count(bounded.begin(), bounded.end(), r.name) == 1, std::string(r.name));
@@ -154,6 +156,166 @@ TEST_CASE_TEMPLATE("a lane does not depend on the others", V, WIDTHS(float), WID
       }
     }
   });
+}
+
+TEST_CASE_TEMPLATE("lgamma and digamma are within their bounds, relative where they are above 1", V,
+                   WIDTHS(float), WIDTHS(double)) {
+  using T = typename V::value_type;
+  using W = wider<T>;
+  std::vector<T> x{T(0), T(-0.0), T(-1), T(-2), T(-1e30)};
+  for (int k = 1; k < 12'000; ++k) {
+    x.push_back(static_cast<T>(k) * T(0.00137));
+    x.push_back(-static_cast<T>(k) * T(0.00137));
+    x.push_back(std::ldexp(T(1) + static_cast<T>(k) * T(0x1p-14), k % 120 - 90));
+    x.push_back(-std::ldexp(T(1) + static_cast<T>(k) * T(0x1p-14), k % 96 - 90));
+    x.push_back(T(1.5) + static_cast<T>(k) * T(0x1p-15));
+    x.push_back(T(1) + static_cast<T>(k - 6000) * T(0x1p-18));
+  }
+  while (x.size() % 64 != 0) x.push_back(T(1));
+  reference::each_function_of_gamma<V>([&](const char* name, auto f, auto exact, double bound,
+                                           double bound_below) {
+    CAPTURE(std::string(name));
+    double largest = 0, below = 0;
+    T at = 0, at_below = 0;
+    bool special = true;
+    for (std::size_t i = 0; i < x.size(); i += V::size) {
+      const auto y = lanes<V>(f, &x[i]);
+      for (std::size_t k = 0; k < y.size(); ++k) {
+        const W e = exact(static_cast<W>(x[i + k]));
+        special = special && (std::isnan(e) ? std::isnan(y[k]) : !std::isinf(e) || y[k] == static_cast<T>(e));
+        if (!std::isfinite(e)) continue;
+        // of a reflected x: what lgamma(-x) is beside 1
+        const W size =
+            std::max(std::max(W(1), std::abs(e)),
+                     bound_below == 0 && x[i + k] < 0 ? std::lgamma(-static_cast<W>(x[i + k])) : W(0));
+        const double error = static_cast<double>(std::abs(static_cast<W>(y[k]) - e) / size /
+                                                 std::numeric_limits<T>::epsilon());
+        if (x[i + k] < 0 && error > below) below = error, at_below = x[i + k];
+        if (!(x[i + k] < 0) && error > largest) largest = error, at = x[i + k];
+      }
+    }
+    CAPTURE(at);
+    CAPTURE(at_below);
+    CHECK(special);
+    CHECK(largest <= bound);
+    CHECK(below <= (bound_below == 0 ? bound : bound_below));
+    const T values[] = {T(0.3), T(-0.3), T(2.7),  T(-2.7),
+                        T(1e9), T(-3),   T(-0.0), std::numeric_limits<T>::infinity()};
+    for (const T one : values)
+      for (const T other : values) { // a lane does not depend on the others
+        std::vector<T> mixed(V::size, other);
+        mixed[0] = one;
+        const T y = lanes<V>(f, mixed.data())[0], alone = of_one<V>(f, one);
+        CHECK((y == alone || (std::isnan(y) && std::isnan(alone))));
+      }
+  });
+}
+
+TEST_CASE_TEMPLATE(
+    "polygamma up to order 5 is within 8 eps of max(1, |y|), 64 eps where it is reflected, and has its poles",
+    V, WIDTHS(float), WIDTHS(double)) {
+  using T = typename V::value_type;
+  const auto of = [](int n, T x) {
+    return of_one<V>([&](V v) { return cpu::polygamma(V(static_cast<T>(n)), v); }, x);
+  };
+  const T inf = std::numeric_limits<T>::infinity();
+  double largest[2] = {};
+  for (int n = 0; n <= 5; ++n)
+    for (int k = 1; k < 400; ++k)
+      for (const T x :
+           {static_cast<T>(k) * T(0.0137), -static_cast<T>(k) * T(0.0137), std::ldexp(T(1.1), k % 40 - 12)}) {
+        const long double e = ref::polygamma(n, x), size = std::max(1.0L, std::abs(e));
+        double& most = largest[x < 0 ? 1 : 0];
+        most = std::max(most, static_cast<double>(std::abs(static_cast<long double>(of(n, x)) - e) / size /
+                                                  std::numeric_limits<T>::epsilon()));
+      }
+  CHECK(largest[0] <= 8);
+  CHECK(largest[1] <= 64);
+  for (int n = 1; n <= 4; ++n) {
+    CHECK(of(n, inf) == 0);
+    CHECK(of(n, T(0)) == (n % 2 == 1 ? inf : -inf));
+    CHECK(of(n, T(-0.0)) == inf);
+    CHECK((n % 2 == 1 ? of(n, T(-3)) == inf : std::isnan(of(n, T(-3)))));
+    CHECK(std::isnan(of(n, -inf)));
+    CHECK(std::isnan(of(n, std::numeric_limits<T>::quiet_NaN())));
+  }
+}
+
+TEST_CASE_TEMPLATE("fmod is C's, remainder has the sign of the divisor", V, WIDTHS(float), WIDTHS(double)) {
+  using T = typename V::value_type;
+  using limits = std::numeric_limits<T>;
+  const auto same = [](T a, T b) {
+    return std::isnan(b) ? std::isnan(a) : a == b && std::signbit(a) == std::signbit(b);
+  };
+  const auto check = [&](const T(&x)[V::size], const T(&y)[V::size]) {
+    alignas(64) T r[V::size], z[V::size];
+    cpu::fmod(V::load_unaligned(x), V::load_unaligned(y)).store_aligned(r);
+    cpu::remainder(V::load_unaligned(x), V::load_unaligned(y)).store_aligned(z);
+    for (std::size_t k = 0; k < V::size; ++k) {
+      CAPTURE(x[k]);
+      CAPTURE(y[k]);
+      const T exact = std::fmod(x[k], y[k]);
+      CHECK(same(r[k], exact));
+      CHECK(same(z[k], exact == 0                  ? std::copysign(exact, y[k])
+                       : (exact < 0) == (y[k] < 0) ? exact
+                                                   : exact + y[k]));
+    }
+  };
+  const T values[] = {T(0),
+                      T(1),
+                      T(3),
+                      T(0.1),
+                      T(0.3),
+                      T(7.5),
+                      limits::max(),
+                      limits::min(),
+                      limits::denorm_min(),
+                      limits::infinity(),
+                      T(0x1p23),
+                      limits::quiet_NaN()};
+  T x[V::size], y[V::size];
+  for (const T u : values)
+    for (const T v : values)
+      for (const int signs : {0, 1, 2, 3}) {
+        for (std::size_t k = 0; k < V::size; ++k) x[k] = signs & 1 ? -u : u, y[k] = signs & 2 ? -v : v;
+        check(x, y);
+      }
+  for (int i = 0; i < 4000; ++i) { // quotients that are near to integers, and of up to 60 bits
+    for (std::size_t k = 0; k < V::size; ++k) {
+      const int n = i * 16 + static_cast<int>(k);
+      y[k] = std::ldexp(T(1) + static_cast<T>(n % 977) * T(0x1p-10), n % 7 - 3) * (n % 2 == 0 ? T(1) : T(-1));
+      x[k] = y[k] * static_cast<T>(n % 1013 + 1) * (n % 3 == 0 ? T(1) : T(-1));
+      if (i % 5 == 0) x[k] = std::nextafter(x[k], T(0));
+      if (i % 7 == 0) x[k] *= std::ldexp(T(1), n % 60);
+    }
+    check(x, y);
+  }
+}
+
+TEST_CASE_TEMPLATE("hypot is within its bound, and neither overflows nor underflows on the way", V,
+                   WIDTHS(float), WIDTHS(double)) {
+  using T = typename V::value_type;
+  using limits = std::numeric_limits<T>;
+  const auto error = [](T x, T y) {
+    alignas(64) std::array<T, V::size> a;
+    cpu::hypot(V(x), V(y)).store_aligned(a.data());
+    return error_in_ulp<T>(a[0], std::hypot(static_cast<wider<T>>(x), static_cast<wider<T>>(y)));
+  };
+  double largest = 0;
+  for (int e = limits::min_exponent - limits::digits; e < limits::max_exponent; ++e)
+    for (int k = 0; k < 40; ++k)
+      largest = std::max(largest, error(std::ldexp(T(0.5) + static_cast<T>(k) * T(0.0119), e),
+                                        std::ldexp(T(-0.97) + static_cast<T>(k) * T(0.0113), e - k % 30)));
+  CHECK(largest <= 2);
+  const T values[] = {T(0),
+                      T(3),
+                      limits::infinity(),
+                      limits::max(),
+                      limits::min(),
+                      limits::denorm_min(),
+                      limits::quiet_NaN()};
+  for (const T x : values)
+    for (const T y : values) CHECK(error(x, -y) <= 2);
 }
 
 TEST_CASE_TEMPLATE("atan2 has C's special values and is within its bound", V, WIDTHS(float), WIDTHS(double)) {
@@ -215,6 +377,26 @@ TEST_CASE_TEMPLATE("special values, as in C's Annex F", V, WIDTHS(float), WIDTHS
   IS(erfc, inf, 0);
   IS(erfc, -inf, 2);
   IS(erfc, nan, nan);
+  IS(erfinv, -0.0, -0.0);
+  IS(erfinv, 1, inf);
+  IS(erfinv, -1, -inf);
+  IS(erfinv, 1.001, nan);
+  IS(erfinv, -inf, nan);
+  IS(erfinv, nan, nan);
+  IS(lgamma, 0, inf);
+  IS(lgamma, -0.0, inf);
+  IS(lgamma, -5, inf);
+  IS(lgamma, 1, 0);
+  IS(lgamma, 2, 0);
+  IS(lgamma, inf, inf);
+  IS(lgamma, -inf, inf);
+  IS(lgamma, nan, nan);
+  IS(digamma, 0, -inf);
+  IS(digamma, -0.0, inf);
+  IS(digamma, -5, nan);
+  IS(digamma, inf, inf);
+  IS(digamma, -inf, nan);
+  IS(digamma, nan, nan);
   IS(acosh, 1, 0);
   IS(acosh, 0.999, nan);
   IS(acosh, -inf, nan);

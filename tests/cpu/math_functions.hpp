@@ -6,6 +6,8 @@
 #pragma once
 #include <tapeless/cpu/base/math.hpp>
 
+#include <reference/gamma.hpp>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -37,7 +39,7 @@ template <class T> double error_in_ulp(T y, wider<T> exact) {
 }
 
 // visit(name, f, exact, bound in ulp) for each function of one argument. V is a batch of any width. exp, erf and sigmoid, which
-// may be 0 below the normal numbers, are in math.cpp.
+// may be 0 below the normal numbers, are in math.cpp; lgamma and digamma below.
 template <class V, class Visit> void each_function(Visit visit) {
   namespace cpu = tapeless::cpu;
   using W = wider<typename V::value_type>;
@@ -65,11 +67,23 @@ template <class V, class Visit> void each_function(Visit visit) {
       "softplus", [](V x) { return cpu::softplus(x); },
       [](W x) { return (x > 0 ? x : W(0)) + std::log1p(std::exp(-std::abs(x))); }, 2);
   visit("erfc", [](V x) { return cpu::erfc(x); }, [](W x) { return std::erfc(x); }, 2);
+  visit("erfinv", [](V x) { return cpu::erfinv(x); }, [](W x) { return static_cast<W>(ref::erfinv(x)); }, 5);
   visit("abs", [](V x) { return cpu::abs(x); }, [](W x) { return std::abs(x); }, 0);
   visit("sign", [](V x) { return cpu::sign(x); }, [](W x) { return x > 0 ? W(1) : x < 0 ? W(-1) : x; }, 0);
   visit("floor", [](V x) { return cpu::floor(x); }, [](W x) { return std::floor(x); }, 0);
   visit("ceil", [](V x) { return cpu::ceil(x); }, [](W x) { return std::ceil(x); }, 0);
   visit("round", [](V x) { return cpu::round(x); }, [](W x) { return std::nearbyint(x); }, 0);
+}
+
+// visit(name, f, exact, bound, bound of x < 0 or 0), each in eps max(1, |exact|): near a root the error is absolute. Of x < 0 the
+// reflection subtracts numbers of the size of lgamma(-x).
+template <class V, class Visit> void each_function_of_gamma(Visit visit) {
+  namespace cpu = tapeless::cpu;
+  using W = wider<typename V::value_type>;
+  visit("lgamma", [](V x) { return cpu::lgamma(x); }, [](W x) { return std::lgamma(x); }, 3, 0);
+  visit(
+      "digamma", [](V x) { return cpu::digamma(x); },
+      [](W x) { return static_cast<W>(ref::polygamma(0, x)); }, 2, 8);
 }
 
 } // namespace reference

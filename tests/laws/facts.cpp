@@ -59,7 +59,7 @@ struct facts {
 
 // ---- a sample in numbers
 
-enum class element { real, index, condition };
+enum class element { real, index, integer, condition };
 struct operand_values {
   element is = element::real;
   tl::shape s;
@@ -84,12 +84,14 @@ struct subject {
 
 template <class X> constexpr element element_of =
     std::is_same_v<typename X::value_type, bool>                 ? element::condition
+    : std::is_same_v<X, I>                                       ? element::integer
     : tl::detail::is_index(tl::dtype_of<typename X::value_type>) ? element::index
                                                                  : element::real;
-// Reals of both signs that are not near 0; what float and bf16 hold exactly; positions 0 and 1.
+// Reals of both signs that are not near 0; what float and bf16 hold exactly; positions 0 and 1; integers of both signs, and 0.
 double value_of(element is, support::splitmix64& random) {
   const auto steps = static_cast<double>(random.below(28) + 4);
   const bool negative = random.below(2) == 1;
+  if (is == element::integer) return (negative ? -1 : 1) * (steps - 4);
   if (is != element::real) return negative ? 1 : 0;
   return (negative ? -1 : 1) * steps / 16;
 }
@@ -214,7 +216,10 @@ class examination {
       found_.wrong.push_back(text);
   }
   // 0 divided by what may be 0 counts as 0: a divisor stays what it is.
-  bool may_be_zero(int k) const { return !(q_.v().o == op::div && k == 1); }
+  bool may_be_zero(int k) const {
+    const op o = q_.v().o;
+    return !((o == op::div || o == op::fmod || o == op::remainder) && k == 1);
+  }
   flat& values(std::vector<flat>& x, int k) const { return x[static_cast<std::size_t>(q_.argument[k])]; }
 
   // f(x + z) == f(x) + f(z), f(3 x) == 3 f(x) where x and z are these operands and the others are held

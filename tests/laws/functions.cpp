@@ -46,6 +46,22 @@ constexpr auto others = cases<operands<double>>(
     both("cbrt", [](const auto& x, const auto&, const auto&) { return cbrt(x); }),
     both("softplus", [](const auto& x, const auto&, const auto&) { return softplus(x); }),
     both("erfc", [](const auto& x, const auto&, const auto&) { return erfc(x); }));
+// What is left of a division has a kink where the quotient steps: beside it the law sees a constant one.
+constexpr auto of_two = cases<operands<double>>(
+    both("hypot", [](const auto& x, const auto& p, const auto&) { return hypot(x, p); }),
+    both(
+        "fmod", [](const auto& x, const auto& p, const auto&) { return fmod(x, p); }, 8),
+    both("remainder", [](const auto& x, const auto& p, const auto&) { return remainder(x, p); }, 8));
+constexpr auto special = cases<operands<double>>(
+    both(
+        "erfinv", [](const auto& x, const auto&, const auto&) { return erfinv(x); }, 8),
+    both(
+        "lgamma", [](const auto&, const auto& p, const auto&) { return lgamma(p); }, 8),
+    both(
+        "digamma", [](const auto&, const auto&, const auto& q) { return digamma(q + q); }, 8),
+    pair(
+        "polygamma<2>", [](const auto&, const auto& p, const auto&) { return tl::polygamma<2>(p); },
+        [](const auto&, const auto& p, const auto&) { return ref::polygamma<2>(p); }, 8));
 // A step has no derivative: x is inside as a condition, which is constant nearby.
 constexpr auto steps = cases<operands<double>>(
     both("floor", [](const auto& x, const auto& p, const auto&) { return floor(sign(x)) * p; }),
@@ -54,9 +70,10 @@ constexpr auto steps = cases<operands<double>>(
     both("sign", [](const auto& x, const auto& p, const auto&) { return sign(x) * p; }));
 
 using tl::detail::function_rules;
-static_assert(covers(function_rules, trigonometric, hyperbolic, others, steps));
-static_assert(counts(function_rules, trigonometric, hyperbolic, others, steps));
-static_assert(!covers(function_rules, trigonometric, hyperbolic, others)); // the steps are missed
+static_assert(covers(function_rules, trigonometric, hyperbolic, others, of_two, special, steps));
+static_assert(counts(function_rules, trigonometric, hyperbolic, others, of_two, special, steps));
+static_assert(!covers(function_rules, trigonometric, hyperbolic, others, of_two,
+                      special)); // the steps are missed
 
 } // namespace
 
@@ -65,11 +82,17 @@ TEST_CASE("functions: the laws hold for trigonometric functions") {
 }
 TEST_CASE("functions: the laws hold for hyperbolic functions") { check_laws(hyperbolic, sizes, domains); }
 TEST_CASE("functions: the laws hold for other functions") { check_laws(others, sizes, domains); }
+TEST_CASE("functions: the laws hold for functions of two operands") { check_laws(of_two, sizes, domains); }
+TEST_CASE("functions: the laws hold for erfinv and what has to do with Gamma") {
+  check_laws(special, sizes, domains);
+}
 TEST_CASE("functions: the laws hold through steps") { check_laws(steps, sizes, domains); }
 TEST_CASE("functions: float equals the reference") {
   check_values(with<operands<float>>(trigonometric), sizes, domains);
   check_values(with<operands<float>>(hyperbolic), sizes, domains);
   check_values(with<operands<float>>(others), sizes, domains);
+  check_values(with<operands<float>>(of_two), sizes, domains);
+  check_values(with<operands<float>>(special), sizes, domains);
   check_values(with<operands<float>>(steps), sizes, domains);
 }
 TEST_CASE("functions: values and derivatives are right at kinks, at the ends of ranges and far out") {
@@ -105,6 +128,33 @@ TEST_CASE("functions: values and derivatives are right at kinks, at the ends of 
   CHECK(at([](auto x) { return asinh(x); }, -1e17).second == doctest::Approx(1e-17).scale(0));
   CHECK(at([](auto x) { return acosh(x); }, 1e200).second == doctest::Approx(1e-200).scale(0));
   CHECK(at([](auto x) { return expm1(x); }, -50).second == doctest::Approx(std::exp(-50.0)).scale(0));
+  CHECK(at([](auto x) { return fmod(x, 3.0); }, -7) == pair(-1, 1));
+  CHECK(at([](auto x) { return remainder(x, 3.0); }, -7) == pair(2, 1));
+  CHECK(at([](auto y) { return fmod(7.5, y); }, -2) == pair(1.5, 3));
+  CHECK(at([](auto y) { return remainder(7.5, y); }, -2) == pair(-0.5, 4));
+  CHECK(at([](auto x) { return fmod(x, 0.1); }, 0.3).second ==
+        1); // the quotient is 2, 0.3 / 0.1 is rounded to 3
+  CHECK(at([](auto y) { return fmod(0.3, y); }, 0.1).second == -2);
+  CHECK(std::isnan(at([](auto x) { return fmod(x, 0.0); }, 1).first));
+  CHECK(at([](auto x) { return remainder(x, 1.0); }, -1e-20) == pair(1, 1));
+  CHECK(at([](auto x) { return remainder(x, std::numeric_limits<double>::infinity()); }, -2).first == inf);
+  CHECK(at([](auto x) { return hypot(x, 0.0); }, 0) == pair(0, 0));
+  CHECK(at([](auto x) { return hypot(x, 0.0); }, -2) == pair(2, -1));
+  CHECK(at([](auto x) { return hypot(x, 4e200); }, 3e200).first == doctest::Approx(5e200).epsilon(1e-15));
+  CHECK(at([](auto x) { return hypot(x, 4e-200); }, 3e-200).second == doctest::Approx(0.6).epsilon(1e-15));
+  CHECK(at([](auto x) { return erfinv(x); }, 1) == pair(inf, inf));
+  CHECK(std::isnan(at([](auto x) { return erfinv(x); }, 1.5).first));
+  CHECK(at([](auto x) { return lgamma(x); }, 0).first == inf);
+  CHECK(at([](auto x) { return lgamma(x); }, -3).first == inf);
+  CHECK(at([](auto x) { return lgamma(x); }, 1).second ==
+        doctest::Approx(-0.5772156649015329).epsilon(1e-15));
+  CHECK(at([](auto x) { return digamma(x); }, 0).first == -inf);
+  CHECK(at([](auto x) { return digamma(x); }, -0.0).first == inf);
+  CHECK(std::isnan(at([](auto x) { return digamma(x); }, -1).first));
+  CHECK(at([](auto x) { return tl::polygamma<0>(x); }, 1).second ==
+        doctest::Approx(1.6449340668482264).epsilon(1e-15));
+  CHECK(at([](auto x) { return tl::polygamma<1>(x); }, -2).first == inf);
+  CHECK(std::isnan(at([](auto x) { return tl::polygamma<2>(x); }, -2).first));
 }
 TEST_CASE("functions: abs and sign take int32") {
   using X = tl::tensor<std::int32_t, 21>;

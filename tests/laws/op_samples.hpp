@@ -87,6 +87,9 @@ template <> constexpr auto samples_of<op::ceil> = of<M>([](auto a) { return tl::
 template <> constexpr auto samples_of<op::round> = of<M>([](auto a) { return tl::round(a); });
 template <> constexpr auto samples_of<op::softplus> = of<M>([](auto a) { return tl::softplus(a); });
 template <> constexpr auto samples_of<op::erfc> = of<M>([](auto a) { return tl::erfc(a); });
+template <> constexpr auto samples_of<op::erfinv> = of<M>([](auto a) { return tl::erfinv(a); });
+template <> constexpr auto samples_of<op::lgamma> = of<M>([](auto a) { return tl::lgamma(a); });
+template <> constexpr auto samples_of<op::digamma> = of<M>([](auto a) { return tl::digamma(a); });
 template <> constexpr auto samples_of<op::logical_not> = of<B>([](auto a) { return !a; });
 template <> constexpr auto samples_of<op::copy> = of<M>([](auto a) { return a; });
 template <> constexpr auto samples_of<op::cast> =
@@ -116,6 +119,18 @@ template <> constexpr auto samples_of<op::div> =
         of<M, tl::tensor<double>>([](auto a, auto b) { return a / b; }));
 template <> constexpr auto samples_of<op::pow> = of<M, M>([](auto a, auto b) { return tl::pow(a, b); });
 template <> constexpr auto samples_of<op::atan2> = of<M, M>([](auto a, auto b) { return tl::atan2(a, b); });
+template <> constexpr auto samples_of<op::fmod> = of<M, M>([](auto a, auto b) { return tl::fmod(a, b); });
+template <> constexpr auto samples_of<op::remainder> =
+    of<M, M>([](auto a, auto b) { return tl::remainder(a, b); });
+template <> constexpr auto samples_of<op::hypot> = of<M, M>([](auto a, auto b) { return tl::hypot(a, b); });
+template <> constexpr auto samples_of<op::polygamma> = nothing{}; // its order is a constant
+template <> constexpr auto samples_of<op::quotient> = of<I, I>([](auto a, auto b) { return a / b; });
+template <> constexpr auto samples_of<op::modulo> = of<I, I>([](auto a, auto b) { return a % b; });
+template <> constexpr auto samples_of<op::bit_and> = of<I, I>([](auto a, auto b) { return a & b; });
+template <> constexpr auto samples_of<op::bit_or> = of<I, I>([](auto a, auto b) { return a | b; });
+template <> constexpr auto samples_of<op::bit_xor> = of<I, I>([](auto a, auto b) { return a ^ b; });
+template <> constexpr auto samples_of<op::shift_left> = of<I, I>([](auto a, auto b) { return a << b; });
+template <> constexpr auto samples_of<op::shift_right> = of<I, I>([](auto a, auto b) { return a >> b; });
 template <> constexpr auto samples_of<op::max> = of<M, M>([](auto a, auto b) { return tl::max(a, b); });
 template <> constexpr auto samples_of<op::min> = of<M, M>([](auto a, auto b) { return tl::min(a, b); });
 template <> constexpr auto samples_of<op::eq> = of<M, M>([](auto a, auto b) { return a == b; });

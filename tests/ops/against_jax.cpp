@@ -31,6 +31,15 @@ constexpr auto of_nan = [](auto a, auto b) { return tl::where(tl::isnan(a), b, -
 constexpr auto of_infinite = [](auto a, auto b) { return tl::where(tl::isinf(a), b, -b); };
 constexpr auto of_finite = [](auto a, auto b) { return tl::where(tl::isfinite(a), b, -b); };
 
+constexpr auto erfinv = [](auto a) { return tl::erfinv(a); };
+constexpr auto lgamma_of = [](auto a) { return tl::lgamma(a); };
+constexpr auto digamma = [](auto a) { return tl::digamma(a); };
+constexpr auto polygamma_1 = [](auto a) { return tl::polygamma<1>(a); };
+constexpr auto polygamma_4 = [](auto a) { return tl::polygamma<4>(a); };
+constexpr auto fmod_of = [](auto a, auto b) { return tl::fmod(a, b); };
+constexpr auto remainder_of = [](auto a, auto b) { return tl::remainder(a, b); };
+constexpr auto hypot_of = [](auto a, auto b) { return tl::hypot(a, b); };
+
 constexpr auto mse = [](auto a, auto b) { return tl::mse_loss(a, b, tl::unreduced); };
 constexpr auto l1 = [](auto a, auto b) { return tl::l1_loss(a, b, tl::unreduced); };
 constexpr auto huber = [](auto a, auto b) { return tl::huber_loss(a, b, 0.5, tl::unreduced); };
@@ -82,6 +91,18 @@ TEST_CASE("activations are those of mpmath") {
   elements<of_nan, 2>("isnan", 0);
   elements<of_infinite, 2>("isinf", 0);
   elements<of_finite, 2>("isfinite", 0);
+}
+
+// Left of 0 what is near a pole or a root is off by what x is beside its distance from there.
+TEST_CASE("functions are those of mpmath") {
+  elements<erfinv, 1>("erfinv", 128);
+  elements<lgamma_of, 1>("lgamma", 64);
+  elements<digamma, 1>("digamma", 64);
+  elements<polygamma_1, 1>("polygamma_1", 64);
+  elements<polygamma_4, 1>("polygamma_4", 64);
+  elements<fmod_of, 2>("fmod", 4);
+  elements<remainder_of, 2>("remainder", 4);
+  elements<hypot_of, 2>("hypot", 8);
 }
 
 TEST_CASE("losses of elements are those of mpmath") {

@@ -2,9 +2,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 
-// y[i] = f(x[i]) by the C library. round: ties to even. sign(NaN) = NaN. One flop each, but rsqrt 2 and softplus 6.
+// y[i] = f(x[i]) by the C library; erfinv, digamma and polygamma in long double, by gamma.hpp. round: ties to even. sign(NaN) =
+// NaN. One flop each, but rsqrt 2 and softplus 6.
 
 #include "elementwise.hpp"
+#include "gamma.hpp"
 
 #include <cmath>
 
@@ -124,6 +126,46 @@ template <class T>
 array<T> atan2(const array<T>& y, const array<T>& x) {
   using std::atan2;
   return zip<T>(y, x, [](T a, T b) { return atan2(a, b); });
+}
+
+template <class T>
+array<T> erfinv(const array<T>& a) {
+  return each(a, [](auto x) { return static_cast<double>(erfinv(static_cast<long double>(x))); });
+}
+template <class T>
+array<T> lgamma(const array<T>& a) {
+  return each(a, [](auto x) { return static_cast<double>(std::lgamma(static_cast<long double>(x))); });
+}
+template <class T>
+array<T> digamma(const array<T>& a) {
+  return each(a, [](auto x) { return static_cast<double>(polygamma(0, static_cast<long double>(x))); });
+}
+template <int N, class T>
+array<T> polygamma(const array<T>& a) {
+  return each(a, [](auto x) { return static_cast<double>(polygamma(N, static_cast<long double>(x))); });
+}
+
+// z[i] = f(x[i], y[i]), one flop
+template <class T, class F>
+array<T> each(const array<T>& a, const array<T>& b, F f) {
+  return zip<T>(a, b, [f](T x, T y) {
+    return once(x, [&](auto u) { return f(u, static_cast<decltype(u)>(static_cast<double>(y))); });
+  });
+}
+template <class T>
+array<T> fmod(const array<T>& a, const array<T>& b) {
+  return each(a, b, [](auto x, auto y) { return std::fmod(x, y); });
+}
+template <class T>
+array<T> remainder(const array<T>& a, const array<T>& b) {
+  return each(a, b, [](auto x, auto y) {
+    const auto r = std::fmod(x, y);
+    return r == 0 ? std::copysign(r, y) : (r < 0) == (y < 0) ? r : r + y;
+  });
+}
+template <class T>
+array<T> hypot(const array<T>& a, const array<T>& b) {
+  return each(a, b, [](auto x, auto y) { return std::hypot(x, y); });
 }
 
 } // namespace ref

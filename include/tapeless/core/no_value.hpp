@@ -9,6 +9,9 @@
 #include "extent.hpp"
 
 namespace tapeless {
+namespace integer_operators {
+struct of_handles {}; // a base of handles, whose operators are looked up here
+} // namespace integer_operators
 namespace detail {
 
 template <class X>
@@ -31,7 +34,7 @@ struct no_member { // converts to whatever the code after it needs
 #define TAPELESS_OP(name)                  \
   template <auto... I> TAPELESS_NO_MEMBER( \
       name, "ops are functions, as tl::sum<axes...>(x), tl::exp(x), tl::matmul(x, w)")(...);
-struct no_members {
+struct no_members : integer_operators::of_handles {
   TAPELESS_OP(sum)
   TAPELESS_OP(mean)
   TAPELESS_OP(max)
@@ -102,8 +105,10 @@ template <class Handle> struct has_no_value : no_members {
 
 } // namespace detail
 
-// for its message
-template <class Stream, class Handle> Stream& operator<<(Stream& out, const detail::has_no_value<Handle>&) {
+// for its message; what is left of << is no handle and no number, of which it is a shift
+template <class Stream, class Handle>
+  requires(std::is_class_v<Stream> && !detail::handle_as_index<std::remove_const_t<Stream>>)
+Stream& operator<<(Stream& out, const detail::has_no_value<Handle>&) {
   static_assert(
       detail::is_a_number<Handle>,
       "tapeless: out << x: a tensor is not printed as a whole: a result of rank 0 is y[0], the elements of any "

@@ -18,6 +18,7 @@
 #include "einsum.hpp"
 #include "functions.hpp"
 #include "grid.hpp"
+#include "integer.hpp"
 #include "keep.hpp"
 #include "log_space.hpp"
 #include "loss.hpp"
@@ -56,6 +57,7 @@ inline constexpr rule_table rules = [] {
   t.add(select_rules, sizeof select_rules);
   t.add(elementwise_rules, sizeof elementwise_rules);
   t.add(function_rules, sizeof function_rules);
+  t.add(integer_rules, sizeof integer_rules);
   t.add(bf16_rules, sizeof bf16_rules);
   t.add(shape_rules, sizeof shape_rules);
   t.add(reduce_rules, sizeof reduce_rules);

@@ -161,8 +161,6 @@ template <op O, class A, class B> constexpr auto apply_logical(const A& a, const
   return apply_binary<O>(a, b);
 }
 template <class A, class B>
-concept all_numbers = number<A> && number<B>;
-template <class A, class B>
 concept handle_among = operand<A> && operand<B> && (handle<A> || handle<B>);
 template <class A>
 concept mutable_handle = handle<A> && !std::is_const_v<A>;

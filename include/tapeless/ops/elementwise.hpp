@@ -16,11 +16,12 @@ namespace tapeless {
 // Shapes: the operands broadcast; a number beside a tensor has the tensor's element type.
 // Errors: compile errors. The shapes broadcast; all operands have one element type, which the op takes:
 //   + - * neg square max min < <= > >=         float, double, int32        == !=      those and bool
-//   / pow sqrt exp log tanh erf sigmoid relu   float, double               && || !    bool
+//   pow sqrt exp log tanh erf sigmoid relu     float, double               && || !    bool
+//   / float, double, and of int32 as integer.hpp says
 // Cost: one flop an element of the result, sigmoid four; && || ! where, cast and stop_gradient none.
 // clang-format off
 
-// a + b, a - b, a * b, a / b    (+ - * also for int32)
+// a + b, a - b, a * b, a / b
 template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto operator+(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::add>(a, b); }
 template <class A, class B> requires detail::handle_among<A, B>
@@ -28,13 +29,7 @@ constexpr auto operator-(const A& a, const B& b) { return detail::apply_arithmet
 template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto operator*(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::mul>(a, b); }
 template <class A, class B> requires detail::handle_among<A, B>
-constexpr auto operator/(const A& a, const B& b) { return detail::apply_real<detail::op::div>(a, b); }
-template <class A, class B> requires detail::handle_among<A, B>
-constexpr auto operator%(const A& a, const B& b) {
-  static_assert(detail::all_numbers<A, B>, "tapeless: a % b: there is no such op; write it as tl::custom<op>(a, b)");
-  if constexpr (detail::handle<A>) return a;
-  else return b;
-}
+constexpr auto operator/(const A& a, const B& b) { return detail::apply_arithmetic<detail::op::div>(a, b); }
 template <detail::handle A> constexpr auto operator-(const A& a) { return detail::apply_arithmetic<detail::op::neg>(a); }
 
 // a += b is a = a + b, and so on: the result has a's type and extents; a var takes any

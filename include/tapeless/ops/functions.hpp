@@ -1,21 +1,27 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// y[i] = f(a[i]), z[i] = f(y[i], x[i])      the functions of the C library, and sign, rsqrt and softplus
+// y[i] = f(a[i]), z[i] = f(y[i], x[i])      the functions of the C library, and sign, rsqrt, softplus, erfinv and the derivatives of
+//                                           lgamma
 //
 // elementwise.hpp has sqrt, exp, log, tanh, erf, sigmoid, relu, max, min and pow. At a kink the derivative is 0: abs'(0),
-// and those of sign, floor, ceil and round everywhere.
+// and those of sign, floor, ceil and round everywhere;
+// the quotient of fmod and remainder is constant.
 #pragma once
 #include <limits>
 #include <numbers>
 #include "elementwise.hpp"
 
 namespace tapeless {
+namespace detail {
+template <int N>
+concept is_an_order = N >= 0;
+} // namespace detail
 
 // ---- what the user writes -------------------------------------------------------------------------------------
 // Errors: compile errors. The element type is float or double, of abs and sign also int32.
 // Cost: one flop an element of the result, rsqrt two, softplus six.
-// Exactness: cpu/base/math/ says it for each; 2 units in the last place at most.
+// Exactness: cpu/base/math/ says it for each; 2 units in the last place at most, but of erfinv and what has to do with Gamma.
 // clang-format off
 
 // |a|. The sign of a: -1, 0 or 1; a NaN stays
@@ -52,6 +58,26 @@ template <detail::function_operand A> constexpr auto round(const A& a) { return 
 template <detail::function_operand A> constexpr auto softplus(const A& a) { return detail::apply_real<detail::op::softplus>(a); }
 // erfc(a) = 1 - erf(a), exact where that cancels, too
 template <detail::function_operand A> constexpr auto erfc(const A& a) { return detail::apply_real<detail::op::erfc>(a); }
+// erfinv(a): the inverse of erf, +-inf at +-1, NaN beyond
+template <detail::function_operand A> constexpr auto erfinv(const A& a) { return detail::apply_real<detail::op::erfinv>(a); }
+// lgamma(a) = log |Gamma(a)|, inf at 0, -1, -2, ..   digamma(a): its derivative
+// polygamma<n>(a): the nth derivative of digamma(a), n >= 0
+template <detail::function_operand A> constexpr auto lgamma(const A& a) { return detail::apply_real<detail::op::lgamma>(a); }
+template <detail::function_operand A> constexpr auto digamma(const A& a) { return detail::apply_real<detail::op::digamma>(a); }
+template <int N, detail::function_operand A> constexpr auto polygamma(const A& a) {
+  static_assert(detail::is_an_order<N>, "tapeless: polygamma<n>(a): n is at least 0");
+  if constexpr (N > 0 && detail::handle<A>) return detail::apply_real<detail::op::polygamma>(static_cast<double>(N), a);
+  else return digamma(a);
+}
+// fmod(x, y) = x - q y, q the quotient towards 0: it has the sign of x, as std::fmod. remainder(x, y): the same with q towards minus
+// infinity: it has the sign of y, as in NumPy, PyTorch and JAX. (std::remainder takes the nearest q: x - y round(x / y).)
+template <class X, class Y> requires detail::handle_among<X, Y>
+constexpr auto fmod(const X& x, const Y& y) { return detail::apply_real<detail::op::fmod>(x, y); }
+template <class X, class Y> requires detail::handle_among<X, Y>
+constexpr auto remainder(const X& x, const Y& y) { return detail::apply_real<detail::op::remainder>(x, y); }
+// hypot(x, y) = sqrt(x^2 + y^2), without overflow on the way. Its derivatives at (0, 0) are 0.
+template <class X, class Y> requires detail::handle_among<X, Y>
+constexpr auto hypot(const X& x, const Y& y) { return detail::apply_real<detail::op::hypot>(x, y); }
 // atan2(y, x): the angle of the point (x, y), in [-pi, pi]. Its derivatives at (0, 0) are 0.
 template <class Y, class X> requires detail::handle_among<Y, X>
 constexpr auto atan2(const Y& y, const X& x) { return detail::apply_real<detail::op::atan2>(y, x); }
@@ -82,6 +108,17 @@ constexpr void atan2_vjp(vjp_context& c) {
   if (c.needs(1)) c.give(1, -(per_size * u));
 }
 
+// z = x - q y, and q is constant nearby. x / y might be rounded to the next integer.
+constexpr void modulo_vjp(vjp_context& c) {
+  c.give(0, c.bar);
+  if (c.needs(1)) c.give(1, -(c.bar * applied(op::round, (c.x(0) - c.y) / c.x(1))));
+}
+constexpr void hypot_vjp(vjp_context& c) {
+  const var at_origin = c.y == 0.0, size = where(at_origin, 1.0, c.y);
+  for (int k = 0; k < 2; ++k)
+    if (c.needs(k)) c.give(k, where(at_origin, 0.0, c.bar * (c.x(k) / size)));
+}
+
 // clang-format off
 inline constexpr op_rule function_rules[] = {
   {op::abs, "abs", kind::elementwise, per_output<1>, aligned({zero_0}, {nonzero_0}, not_linear), [](vjp_context& c) { c.give(0, c.bar * applied(op::sign, c.x(0))); }},
@@ -109,6 +146,13 @@ inline constexpr op_rule function_rules[] = {
   {op::round, "round", kind::elementwise, per_output<1>, aligned({zero_0, maybe}, nowhere, not_linear)},
   {op::softplus, "softplus", kind::elementwise, per_output<6>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * applied(op::sigmoid, c.x(0))); }},
   {op::erfc, "erfc", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * (-2.0 * std::numbers::inv_sqrtpi * applied(op::exp, -square(c.x(0))))); }},
+  {op::erfinv, "erfinv", kind::elementwise, per_output<1>, slow_function({zero_0}, {nonzero_0 | underflows}), [](vjp_context& c) { c.give(0, c.bar * (0.5 / std::numbers::inv_sqrtpi * applied(op::exp, square(c.y)))); }},
+  {op::lgamma, "lgamma", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * applied(op::digamma, c.x(0))); }},
+  {op::digamma, "digamma", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { c.give(0, c.bar * applied(op::polygamma, {&c.g, c.g.constant(1, c.v.t)}, c.x(0))); }},
+  {op::polygamma, "polygamma", kind::elementwise, per_output<1>, slow_function(nowhere, nowhere), [](vjp_context& c) { if (c.needs(1)) c.give(1, c.bar * applied(op::polygamma, c.x(0) + 1.0, c.x(1))); }},
+  {op::fmod, "fmod", kind::elementwise, per_output<1>, slow_function({zero_0, maybe}, nowhere), modulo_vjp},
+  {op::remainder, "remainder", kind::elementwise, per_output<1>, slow_function({zero_0, maybe}, nowhere), modulo_vjp},
+  {op::hypot, "hypot", kind::elementwise, per_output<1>, aligned({zero_0 | zero_1}, {nonzero_0, nonzero_1}, not_linear), hypot_vjp},
   {op::atan2, "atan2", kind::elementwise, per_output<1>, slow_function({zero_0 | maybe}, nowhere), atan2_vjp},
 };
 // clang-format on

@@ -4,6 +4,7 @@
 // Builders of elementwise nodes. Each takes and returns node numbers, and simplifies before it makes a node: constants
 // are folded, broadcasts come last, x + 0 and 1 * x are x, and a cotangent that is zero stays zero.
 #pragma once
+#include "../expr/integer.hpp"
 #include "zero.hpp" // IWYU pragma: export
 
 namespace tapeless::detail {
@@ -26,6 +27,10 @@ constexpr int with_branch(graph& g, const node& w, int k, int d) {
 constexpr int unary(graph& g, op o, int a, dtype result) {
   if (g.is_constant(a)) {
     const double x = g.value(a);
+    if (result == dtype::i32 && g[a].t == dtype::i32 && (o == op::neg || o == op::square)) {
+      const auto n = static_cast<std::int32_t>(x);
+      return g.constant(o == op::neg ? of_ints(op::sub, 0, n).value : of_ints(op::mul, n, n).value, result);
+    }
     if (o == op::neg) return g.constant(-x, result);
     if (o == op::square) return g.constant(x * x, result);
     if (o == op::cast && is_float(result)) return g.constant(x, result);
@@ -73,15 +78,21 @@ constexpr int binary(graph& g, op o, int a, int b) {
   const shape s = broadcast(g[a].s, g[b].s);
   if (!(s == full)) return expand(g, binary(g, o, a, b), full);
   const dtype t = g[a].t, result = compares(o) ? dtype::boolean : t;
+  if (o == op::div && t == dtype::i32) o = op::quotient;
   if (g.is_constant(a) && g.is_constant(b)) {
     const double x = g.value(a), y = g.value(b);
+    if (t == dtype::i32)
+      if (const int_result r = of_ints(o, static_cast<std::int32_t>(x), static_cast<std::int32_t>(y));
+          r.known)
+        return g.constant(r.value, t);
     if (o == op::add) return g.constant(x + y, t);
     if (o == op::sub) return g.constant(x - y, t);
     if (o == op::mul) return g.constant(x * y, t);
     if (o == op::div && y != 0) return g.constant(x / y, t);
   }
   if ((o == op::mul && g.is(a, 1)) || (o == op::add && g.is(a, 0))) return expand(g, b, s);
-  if (((o == op::mul || o == op::div) && g.is(b, 1)) || ((o == op::add || o == op::sub) && g.is(b, 0)))
+  if (((o == op::mul || o == op::div || o == op::quotient) && g.is(b, 1)) ||
+      ((o == op::add || o == op::sub) && g.is(b, 0)))
     return expand(g, a, s);
   if (o == op::sub && g.is(a, 0)) return unary(g, op::neg, expand(g, b, s));
   if (g.in_adjoint && (o == op::mul || o == op::div)) {

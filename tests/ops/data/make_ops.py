@@ -169,6 +169,20 @@ p[:, 2] = 0
 rows("kl_divergence", divergence, log_q, p / p.sum(1, keepdims=True))
 
 
+# erfinv, Gamma and what divisions leave
+inside = [-0.984375, -0.75, -0.5, -0.125, -(2.0**-30), 2.0**-30, 0.125, 0.5, 0.8125, 0.875, 0.984375, 1 - 2.0**-12, 1 - 2.0**-24]
+elements("erfinv", mp.erfinv, inside)
+around_poles = [-7.25, -4.25, -3.125, -2.875, -1.375, -0.625, -(2.0**-9), 2.0**-9, 0.375, 0.875, 1.25, 1.625, 2.25, 3.5, 7.75, 8.0, 20.0, 1000.0]
+elements("lgamma", lambda a: mp.log(abs(mp.gamma(a))), around_poles)
+elements("digamma", mp.digamma, around_poles)
+elements("polygamma_1", lambda a: mp.psi(1, a), around_poles)
+elements("polygamma_4", lambda a: mp.psi(4, a), around_poles)
+numerators, divisors = [-7.5, -7.5, 7.5, 7.5, 0.3, 100.25, -0.625, 1e6], [2, -2, 2, -2, 0.0625, 3.5, 10, 7]
+elements("fmod", lambda x, y: x - y * (mp.floor(x / y) if x / y > 0 else mp.ceil(x / y)), numerators, divisors)
+elements("remainder", lambda x, y: x - y * mp.floor(x / y), numerators, divisors)
+elements("hypot", lambda x, y: mp.sqrt(x * x + y * y), [3, -0.5, 1e-18, 1e18, 1e-20, 2], [4, 1.5, 1e-18, -1e18, 1, -1e-12],
+         kinks=[((0, 0), 0, (0, 0))])
+
 # Arrangements: those of NumPy, exactly
 random = np.random.default_rng(21)
 x, y = normal((2, 3, 5)), normal((2, 3, 5))

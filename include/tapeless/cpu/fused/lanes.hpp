@@ -20,6 +20,7 @@
 #include "../base/math/arithmetic.hpp"
 #include "../base/operand.hpp"
 #include "functions.hpp"
+#include "integers.hpp"
 
 namespace tapeless::cpu {
 
@@ -240,6 +241,10 @@ private:
         if constexpr (q.o == op::max) dst = select(x >= bank[q.b], x, bank[q.b]);
         else if constexpr (q.o == op::min) dst = select(x <= bank[q.b], x, bank[q.b]);
         else if constexpr (q.o == op::abs) dst = select(x < zero, -x, x);
+        else if constexpr (q.o == op::quotient || q.o == op::modulo) dst = divided<q.o>(x, bank[q.b]);
+        else if constexpr (q.o == op::shift_left || q.o == op::shift_right) dst = shifted<q.o>(x, bank[q.b]);
+        else if constexpr (q.o == op::bit_and || q.o == op::bit_or || q.o == op::bit_xor)
+          dst = of_bits<q.o>(x, bank[q.b]);
         else {
           static_assert(q.o == op::sign,
                         "tapeless: an elementwise op of int32 has a line in cpu/fused/lanes.hpp");
@@ -247,6 +252,10 @@ private:
         }
       } else if constexpr (detail::takes_two(q.o)) dst = function_for<q.o>::of(x, bank[q.b]);
       else dst = function_for<q.o>::of(x);
+      if constexpr (C == dtype::i32 && sizeof(T) == 8 &&
+                    (q.o == op::neg || q.o == op::square || q.o == op::add || q.o == op::sub ||
+                     q.o == op::mul || q.o == op::abs))
+        dst = wrapped(dst);
     }
   }
   template <int K> [[gnu::always_inline]] static void custom_lanes(registers_t& r, V& dst) {

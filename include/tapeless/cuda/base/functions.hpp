@@ -5,11 +5,13 @@
 #pragma once
 #include "../../core/bf16.hpp"
 #include "../../expr/op.hpp"
+#include "../../expr/polygamma.hpp"
 #include "block.hpp"
 #if defined(__CUDACC_RTC__)
 #define TAPELESS_MATH ::
 #else
 #include <cmath>
+#include <limits>
 #define TAPELESS_MATH std::
 #endif
 
@@ -23,6 +25,39 @@ template <class T> TAPELESS_KERNEL T infinity() {
 template <class T> TAPELESS_KERNEL T larger(T x, T y) { return x >= y || x != x ? x : y; }
 template <class T> TAPELESS_KERNEL T smaller(T x, T y) { return x <= y || x != x ? x : y; }
 
+#if defined(__CUDACC_RTC__)
+template <class T> TAPELESS_KERNEL T inverse_erf(T x) { return ::erfinv(x); }
+template <class T> TAPELESS_KERNEL T log_of_gamma(T x) { return ::lgamma(x); }
+#else
+// The C library has none: steps of Newton on erf, or on erfc where that is exact.
+template <class T> TAPELESS_KERNEL T inverse_erf(T x) {
+  const double a = std::fabs(static_cast<double>(x));
+  if (!(a < 1)) return a == 1 ? std::copysign(infinity<T>(), x) : std::numeric_limits<T>::quiet_NaN();
+  double y = a < 0.5 ? 0.9 * a : std::sqrt(-std::log(1 - a));
+  for (int k = 0; k < 9; ++k) {
+    const double error = a < 0.5 ? std::erf(y) - a : (1 - a) - std::erfc(y),
+                 step = error * std::exp(y * y) * 0.88622692545275801365;
+    y -= step / (1 + y * step);
+  }
+  return std::copysign(static_cast<T>(y), x);
+}
+// lgamma of C writes a global variable.
+template <class T> TAPELESS_KERNEL T log_of_gamma(T x) {
+#if defined(__GLIBC__) || defined(__APPLE__)
+  int sign = 0;
+  return static_cast<T>(::lgamma_r(static_cast<double>(x), &sign));
+#else
+  return std::lgamma(x);
+#endif
+}
+#endif
+struct numbers_of_the_device {
+  TAPELESS_KERNEL static double floor(double x) { return TAPELESS_MATH floor(x); }
+  TAPELESS_KERNEL static double log(double x) { return TAPELESS_MATH log(x); }
+  TAPELESS_KERNEL static double pow(double x, double y) { return TAPELESS_MATH pow(x, y); }
+  TAPELESS_KERNEL static double tan(double x) { return TAPELESS_MATH tan(x); }
+};
+
 // y = f(x)
 template <detail::op O, class T> TAPELESS_KERNEL T function(T x) {
   using detail::op;
@@ -32,6 +67,10 @@ template <detail::op O, class T> TAPELESS_KERNEL T function(T x) {
   else if constexpr (O == op::tanh) return TAPELESS_MATH tanh(x);
   else if constexpr (O == op::erf) return TAPELESS_MATH erf(x);
   else if constexpr (O == op::erfc) return TAPELESS_MATH erfc(x);
+  else if constexpr (O == op::erfinv) return inverse_erf(x);
+  else if constexpr (O == op::lgamma) return log_of_gamma(x);
+  else if constexpr (O == op::digamma)
+    return static_cast<T>(detail::digamma_of<numbers_of_the_device>(static_cast<double>(x)));
   else if constexpr (O == op::sigmoid) {
     // exp of what is not positive does not overflow
     const T e = TAPELESS_MATH exp(x < 0 ? x : -x), small = e / (T(1) + e);
@@ -72,6 +111,14 @@ template <detail::op O, class T> TAPELESS_KERNEL T function(T x, T y) {
   else if constexpr (O == op::max) return larger(x, y);
   else if constexpr (O == op::min) return smaller(x, y);
   else if constexpr (O == op::pow) return TAPELESS_MATH pow(x, y);
+  else if constexpr (O == op::fmod) return TAPELESS_MATH fmod(x, y);
+  else if constexpr (O == op::remainder) {
+    const T r = TAPELESS_MATH fmod(x, y);
+    return r == 0 ? TAPELESS_MATH copysign(r, y) : (r < 0) == (y < 0) ? r : r + y;
+  } else if constexpr (O == op::hypot) return TAPELESS_MATH hypot(x, y);
+  else if constexpr (O == op::polygamma)
+    return static_cast<T>(
+        detail::polygamma_of<numbers_of_the_device>(static_cast<double>(x), static_cast<double>(y)));
   else if constexpr (O == op::atan2) return TAPELESS_MATH atan2(x, y);
   else static_assert(O == op::count_, "tapeless: an elementwise op has a line in cuda/base/functions.hpp");
 }

@@ -8,6 +8,7 @@
 #include "../../core/bf16.hpp"
 #include "../../core/element_type.hpp"
 #include "../../core/saturated.hpp"
+#include "../../expr/integer.hpp"
 #include "../../expr/op.hpp"
 #include "../../plan/ir/instruction.hpp"
 #include "../base/block.hpp"
@@ -212,6 +213,13 @@ private:
     else if constexpr (O == op::min) return a <= b ? a : b;
     else if constexpr (O == op::abs) return a < 0 ? static_cast<std::int32_t>(0u - u) : a;
     else if constexpr (O == op::sign) return a > 0 ? 1 : a < 0 ? -1 : 0;
+    else if constexpr (O == op::quotient) return detail::int_quotient(a, b);
+    else if constexpr (O == op::modulo) return detail::int_modulo(a, b);
+    else if constexpr (O == op::bit_and) return a & b;
+    else if constexpr (O == op::bit_or) return a | b;
+    else if constexpr (O == op::bit_xor) return a ^ b;
+    else if constexpr (O == op::shift_left) return detail::shifted_left(a, b);
+    else if constexpr (O == op::shift_right) return detail::shifted_right(a, b);
     else
       static_assert(O == op::count_,
                     "tapeless: an elementwise op of int32 has a line in cuda/fused/loop_code.hpp");

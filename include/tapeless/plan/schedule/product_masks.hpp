@@ -38,6 +38,14 @@ constexpr bool is_total(op o) {
     case op::add:
     case op::sub:
     case op::mul:
+    case op::hypot:
+    case op::quotient:
+    case op::modulo:
+    case op::bit_and:
+    case op::bit_or:
+    case op::bit_xor:
+    case op::shift_left:
+    case op::shift_right:
     case op::max:
     case op::min:
     case op::where:

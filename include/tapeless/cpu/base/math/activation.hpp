@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// erf, erfc and softplus within 2 ulp, sigmoid within 3, of all lanes. Of erf and sigmoid that holds where the result is a
+// erf, erfc and softplus within 2 ulp, erfinv and sigmoid within 3, of all lanes. Of erf and sigmoid that holds where the result is a
 // normal number: below, it may be 0. NaN stays NaN.
 //   softplus x = log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
 #pragma once
+#include <limits>
 #include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
@@ -86,6 +87,72 @@ template <class V> [[gnu::always_inline]] inline V erfc(const V& x) {
   return select(a > V(T(0.75)), select(x < V(T(0)), V(T(2)) - far, far), near); // a NaN is not > 3/4
 }
 
+// The inverse of erf: +-inf at +-1, NaN beyond. Doubles: the quantile of a normal distribution over sqrt(2), by the rational functions
+// of Wichura (algorithm AS 241, Applied Statistics 37, 1988) of x^2, and of sqrt(-log((1 - |x|) / 2)). Floats: x p(w), w = -log(1 -
+// x^2), by those of Giles ("Approximating the erfinv function", GPU Computing Gems 2, 2012).
+template <class V> [[gnu::always_inline]] inline V erfinv(const V& x) {
+  using T = typename V::value_type;
+  const V one(T(1)), a = xsimd::abs(x);
+  V y;
+  if constexpr (of_floats<V>) {
+    static constexpr double near[] = {1.50140941,     0.246640727,   -0.00417768164,
+                                      -0.00125372503, 0.00021858087, -4.39150654e-6,
+                                      -3.5233877e-6,  3.43273939e-7, 2.81022636e-8};
+    static constexpr double tail[] = {2.83297682,    1.00167406,     0.00943887047,
+                                      -0.0076224613, 0.00573950773,  -0.00367342844,
+                                      0.00134934322, 0.000100950558, -0.000200214257};
+    const V w = -cpu::log((one - a) * (one + a));
+    y = x * select(w < V(5.0f), polynomial(near, w - V(2.5f)), polynomial(tail, xsimd::sqrt(w) - V(3.0f)));
+  } else {
+    static constexpr double p[] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+                                   1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+                                   3.3430575583588128105e4, 2.5090809287301226727e3};
+    static constexpr double q[] = {1,
+                                   4.2313330701600911252e1,
+                                   6.8718700749205790830e2,
+                                   5.3941960214247511077e3,
+                                   2.1213794301586595867e4,
+                                   3.9307895800092710610e4,
+                                   2.8729085735721942674e4,
+                                   5.2264952788528545610e3};
+    static constexpr double p_tail[] = {1.42343711074968357734e0,  4.63033784615654529590e0,
+                                        5.76949722146069140550e0,  3.64784832476320460504e0,
+                                        1.27045825245236838258e0,  2.41780725177450611770e-1,
+                                        2.27238449892691845833e-2, 7.74545014278341407640e-4};
+    static constexpr double q_tail[] = {1,
+                                        2.05319162663775882187e0,
+                                        1.67638483018380384940e0,
+                                        6.89767334985100004550e-1,
+                                        1.48103976427480074590e-1,
+                                        1.51986665636164571966e-2,
+                                        5.47593808499534494600e-4,
+                                        1.05075007164441684324e-9};
+    static constexpr double p_end[] = {6.65790464350110377720e0,  5.46378491116411436990e0,
+                                       1.78482653991729133580e0,  2.96560571828504891230e-1,
+                                       2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                                       2.71155556874348757815e-5, 2.01033439929228813265e-7};
+    static constexpr double q_end[] = {1,
+                                       5.99832206555887937690e-1,
+                                       1.36929880922735805310e-1,
+                                       1.48753612908506148525e-2,
+                                       7.86869131145613259100e-4,
+                                       1.84631831751005468180e-5,
+                                       1.42151175831644588870e-7,
+                                       2.04426310338993978564e-15};
+    constexpr double per_root_2 = 0.70710678118654752440;
+    const V u = V(0.180625) - V(0.25) * (x * x);
+    y = x * (polynomial(p, u) / polynomial(q, u) * V(0.5 * per_root_2));
+    if (const auto far = a > V(0.85); xsimd::any(far)) {
+      const V r = xsimd::sqrt(-cpu::log(V(0.5) * (one - a))), s = r - V(1.6), e = r - V(5.0);
+      const V quantile = select(r > V(5.0), polynomial(p_end, e) / polynomial(q_end, e),
+                                polynomial(p_tail, s) / polynomial(q_tail, s));
+      y = select(far, with_sign(quantile * V(per_root_2), x), y);
+    }
+  }
+  return select(a == one, with_sign(V(std::numeric_limits<T>::infinity()), x),
+                select(a < one, y, V(std::numeric_limits<T>::quiet_NaN())));
+}
+
 // 1 / (1 + e^-x), without an e^-x that overflows
 template <class V> [[gnu::always_inline]] inline V sigmoid(const V& x) {
   using T = typename V::value_type;
@@ -106,6 +173,9 @@ template <> struct function_for<detail::op::erf> {
 };
 template <> struct function_for<detail::op::erfc> {
   template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::erfc(x); }
+};
+template <> struct function_for<detail::op::erfinv> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::erfinv(x); }
 };
 template <> struct function_for<detail::op::sigmoid> {
   template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::sigmoid(x); }

@@ -20,7 +20,6 @@
 #include "exponential.hpp"
 #include "logarithm.hpp"
 #include "piecewise.hpp"
-#include "significand.hpp"
 
 namespace tapeless::cpu {
 

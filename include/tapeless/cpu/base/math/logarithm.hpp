@@ -13,7 +13,6 @@
 #include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
-#include "significand.hpp"
 
 namespace tapeless::cpu {
 

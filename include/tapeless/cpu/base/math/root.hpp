@@ -1,16 +1,17 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// 1 / sqrt(x) within 1.5 ulp, cbrt(x) within 1 ulp. rsqrt(+-0) = +-inf, rsqrt(x) is NaN for x < 0; cbrt(-x) = -cbrt(x).
+// 1 / sqrt(x) and hypot(x, y) within 1.5 ulp, cbrt(x) within 1 ulp. rsqrt(+-0) = +-inf, rsqrt(x) is NaN for x < 0; cbrt(-x) = -cbrt(x).
 //   cbrt: x = 2^3j m, 2^-1.5 <= m < 2^1.5; r = m^(-1/3) is a polynomial, then made exact with the error e = 1 - m r^3:
 //   r (1 - e)^(-1/3) = r (1 + e / 3 + 2 e^2 / 9 + ...). Last, y = m r^2 gets a step of Newton, whose residual m - y^3 is exact.
+//   hypot(x, y) = sqrt(x^2 + y^2), of numbers times a power of two where a square might overflow or be subnormal; infinite where x or y
+//   is, also beside a NaN
 // Coefficients: tools/minimax.py.
 #pragma once
 #include <limits>
 #include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
-#include "significand.hpp"
 
 namespace tapeless::cpu {
 
@@ -36,12 +37,29 @@ template <class V> [[gnu::always_inline]] inline V cbrt(const V& x) {
   return select((a > V(T(0))) & (a < inf), with_sign(root, x), x);
 }
 
+template <class V> [[gnu::always_inline]] inline V hypot(const V& x, const V& y) {
+  using T = typename V::value_type;
+  const V a = xsimd::abs(x), b = xsimd::abs(y), more = select(a < b, b, a), one(T(1));
+  const V up(static_cast<T>(of_floats<V> ? 0x1p100 : 0x1p600)),
+      down(static_cast<T>(of_floats<V> ? 0x1p-100 : 0x1p-600));
+  const auto large = more > V(static_cast<T>(of_floats<V> ? 0x1p62 : 0x1p500)),
+             small = more < V(static_cast<T>(of_floats<V> ? 0x1p-50 : 0x1p-450));
+  const V scale = select(large, down, select(small, up, one)),
+          back = select(large, up, select(small, down, one));
+  const V u = a * scale, v = b * scale, inf(std::numeric_limits<T>::infinity());
+  const V root = xsimd::sqrt(fma(u, u, v * v)) * back;
+  return select((a == inf) | (b == inf), inf, root);
+}
+
 // ---- by op
 template <> struct function_for<detail::op::rsqrt> {
   template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::rsqrt(x); }
 };
 template <> struct function_for<detail::op::cbrt> {
   template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::cbrt(x); }
+};
+template <> struct function_for<detail::op::hypot> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x, const V& y) { return cpu::hypot(x, y); }
 };
 
 } // namespace tapeless::cpu

@@ -1,10 +1,15 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// |x|, the sign of x, and the integers next to x: exact. NaN stays NaN, -0 stays -0, and so does what rounds to it.
+// |x|, the sign of x, the integers next to x, and fmod(x, y): exact. remainder(x, y): rounded once. NaN stays NaN, -0 stays -0, and so does what rounds to it.
 //   sign x = -1, x, 1   for x < 0, x = 0, x > 0
 //   round x: the nearest integer, the even one of two, as in NumPy, PyTorch and JAX; std::round goes away from zero
+//   fmod(x, y) = x - q y, q the quotient towards 0: of vectors while q is far from the last bits, else one lane after another
+//   remainder(x, y): the same with q towards minus infinity, so that it has the sign of y, also where it is 0
 #pragma once
+#include <cmath>
+#include <cstddef>
+#include <limits>
 #include "../../../expr/op.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
@@ -30,6 +35,33 @@ template <class V> [[gnu::always_inline]] inline V ceil(const V& x) { return xsi
 template <class V> [[gnu::always_inline]] inline V round(const V& x) { return xsimd::nearbyint(x); }
 #endif
 
+// V names the machine, as in reduction.hpp.
+template <class V, class T> [[gnu::noinline]] void fmod_lanes(T* x, const T* y) {
+  for (std::size_t i = 0; i < V::size; ++i) x[i] = std::fmod(x[i], y[i]);
+}
+template <class V> [[gnu::always_inline]] inline V fmod(const V& x, const V& y) {
+  using T = typename V::value_type;
+  const V a = xsimd::abs(x), b = xsimd::abs(y), zero(T(0));
+  const auto quick = (b > zero) & (a < b * V(static_cast<T>(of_floats<V> ? 0x1p22 : 0x1p50))) &
+                     (a < V(std::numeric_limits<T>::infinity()));
+  if (!xsimd::all(quick)) {
+    alignas(64) T u[V::size], v[V::size];
+    x.store_aligned(u);
+    y.store_aligned(v);
+    fmod_lanes<V>(u, v);
+    return V::load_aligned(u);
+  }
+  // The quotient may be the next integer, if it was rounded to it. What is left is representable.
+  const V q = cpu::floor(a / b), r = residual(-q, b, a), rest = select(r < zero, r + b, r);
+  return with_sign(select(a < b, a, rest), x);
+}
+template <class V> [[gnu::always_inline]] inline V remainder(const V& x, const V& y) {
+  using T = typename V::value_type;
+  const V r = cpu::fmod(x, y), zero(T(0));
+  const V other_sign = select((r < zero) == (y < zero), r, r + y);
+  return select(r == zero, with_sign(r, y), other_sign);
+}
+
 // ---- by op
 template <> struct function_for<detail::op::abs> {
   template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::abs(x); }
@@ -45,6 +77,14 @@ template <> struct function_for<detail::op::ceil> {
 };
 template <> struct function_for<detail::op::round> {
   template <class V> [[gnu::always_inline]] static V of(const V& x) { return cpu::round(x); }
+};
+template <> struct function_for<detail::op::fmod> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x, const V& y) { return cpu::fmod(x, y); }
+};
+template <> struct function_for<detail::op::remainder> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x, const V& y) {
+    return cpu::remainder(x, y);
+  }
 };
 
 } // namespace tapeless::cpu

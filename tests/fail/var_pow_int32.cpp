@@ -8,7 +8,7 @@ namespace tl = tapeless;
 constexpr auto f = [](auto x) {
   tl::var h = x;
 #ifdef TAPELESS_BAD
-  h = h / 2;
+  h = pow(h, 2);
 #else
   h = h * 2;
 #endif
