@@ -71,11 +71,15 @@ void stream_two() {
   lanes_two<[](const V& a, const V& b) { return tl::cpu::fma(V(3.0f), a, b); }>();
 }
 
-#define ONE(NAME, EXPRESSION) words().push_back({NAME, "tapeless", run_one<flat, [](auto a) { return EXPRESSION; }>})
-#define TWO(NAME, EXPRESSION) words().push_back({NAME, "tapeless", run_two<flat, [](auto a, auto b) { return EXPRESSION; }>})
-#define ROWS(NAME, EXPRESSION) words().push_back({NAME, "tapeless", run_one<square, [](auto a) { return EXPRESSION; }>})
+#define ONE(NAME, EXPRESSION) \
+  words().push_back({NAME, "tapeless", run_one<flat, [](auto a) { return EXPRESSION; }>})
+#define TWO(NAME, EXPRESSION) \
+  words().push_back({NAME, "tapeless", run_two<flat, [](auto a, auto b) { return EXPRESSION; }>})
+#define ROWS(NAME, EXPRESSION) \
+  words().push_back({NAME, "tapeless", run_one<square, [](auto a) { return EXPRESSION; }>})
 #define XSIMD(NAME, F) words().push_back({NAME, "xsimd", lanes_one<[](const V& a) { return xsimd::F(a); }>})
-#define XSIMD_TWO(NAME, F) words().push_back({NAME, "xsimd", lanes_two<[](const V& a, const V& b) { return xsimd::F(a, b); }>})
+#define XSIMD_TWO(NAME, F) \
+  words().push_back({NAME, "xsimd", lanes_two<[](const V& a, const V& b) { return xsimd::F(a, b); }>})
 #if defined(WITH_SLEEF) && defined(__AVX512F__)
 #define SLEEF_NAME(F, ULP) Sleef_##F##f16_##ULP##avx512f
 #elif defined(WITH_SLEEF) && defined(__AVX2__)
@@ -85,7 +89,8 @@ void stream_two() {
 #define SLEEF(NAME, F, ULP) \
   words().push_back({NAME, "sleef", lanes_one<[](const V& a) { return V(SLEEF_NAME(F, ULP)(a)); }>})
 #define SLEEF_TWO(NAME, F, ULP) \
-  words().push_back({NAME, "sleef", lanes_two<[](const V& a, const V& b) { return V(SLEEF_NAME(F, ULP)(a, b)); }>})
+  words().push_back(            \
+      {NAME, "sleef", lanes_two<[](const V& a, const V& b) { return V(SLEEF_NAME(F, ULP)(a, b)); }>})
 #else
 #define SLEEF(NAME, F, ULP)
 #define SLEEF_TWO(NAME, F, ULP)

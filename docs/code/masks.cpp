@@ -49,6 +49,7 @@ int main() {
   std::printf("%-68s forward adjoint\n\n", "loss");
   std::puts("known before the network, always left out");
   LOSS(mean(where(keep, l, 0.0f)));
+  LOSS(mean(l, over(keep)));
   LOSS(mean(where(w > 0.5f, l, 0.0f)));
   LOSS(mean(w * l));
   LOSS(sum(w * l) / sum(w));

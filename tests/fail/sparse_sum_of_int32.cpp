@@ -1,4 +1,4 @@
-// expect: tapeless: reduction<axes...>(a): the element type is float or double; of a mask it is that of cast<float>(mask)
+// expect: tapeless: reduction<axes...>(a): the element type is float or double; of a mask or int32 it is that of cast<float>(a)
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -181,3 +181,37 @@ TEST_CASE("a mean over a mask of rows leaves rows out of the products, forward a
       tl::jit(tl::value_and_grad<1>([](auto x, auto w) { return tl::mean(losses(x, w)); })).cost<X, W>();
   CHECK(quarter(a) < 0.26 * quarter(dense));
 }
+TEST_CASE("reductions over a mask: of vars, of named extents, of a mask that is repeated along an axis") {
+  using N = tl::tensor<double, tl::dyn<'n'>, 4>;
+  using R = tl::tensor<bool, tl::dyn<'n'>, 1>;
+  using C = tl::tensor<bool, 4>;
+  constexpr auto f = [](auto x, auto rows, auto columns) {
+    const tl::var v = x, m = columns, r = rows;
+    return std::tuple{tl::mean(x, tl::over(rows)),
+                      tl::mean(v, tl::over(r)).template as<double>(),
+                      tl::mean<1>(v, tl::over(m)).template as<double, tl::dyn<'n'>>(),
+                      tl::mean<0>(x, tl::over(columns)),
+                      tl::min<0>(v, tl::over(columns), tl::keepdims).template as<double, 1, 4>(),
+                      tl::variance(x, tl::over(rows && columns), tl::unbiased),
+                      tl::any<0>(v > 0.0, tl::keepdims).template as<bool, 1, 4>(),
+                      tl::softmax<0>(v, tl::over(r)).template as<double, tl::dyn<'n'>, 4>(),
+                      tl::argmin<0>(v).template as<std::int32_t, 4>()};
+  };
+  auto run = tl::jit(f).bind<N, R, C>(tl::dim<'n'>(3));
+  double x[] = {1, 2, 3, 4, not_a_number, not_a_number, not_a_number, not_a_number, 5, 2, 9, 8};
+  bool rows[] = {true, false, true}, columns[] = {true, false, true, false};
+  const auto& [all, of_vars, by_columns, by_rows, least, deviation, any, likely, at] =
+      run(N(x, 3), R(rows, 3), C(columns));
+  CHECK(all[0] == 34.0 / 8);
+  CHECK(of_vars[0] == all[0]);
+  CHECK(same(all_of(by_columns), {2, not_a_number, 7}));
+  CHECK(std::isnan(by_rows[0]));
+  CHECK(std::isnan(by_rows[1])); // of none
+  CHECK(std::isnan(least[0]));
+  CHECK(least[1] == endless);
+  CHECK(deviation[0] == doctest::Approx(35.0 / 3));
+  CHECK(all_of(any) == numbers{1, 1, 1, 1});
+  CHECK(likely[1] == 0.5);
+  CHECK(likely[4] == 0);
+  CHECK(at[0] == 1);
+}

@@ -47,6 +47,12 @@ constexpr einsum_factor sum_of_others(graph& g, const einsum_factor& a, const la
   if (axes == 0) return a;
   return {reshape(g, sum(g, a.node, axes), dropped(g[a.node].s, axes)), a.axes.among(kept)};
 }
+// The diagonal of the last two axes, which are equal
+constexpr int diagonal_of_last(graph& g, int a) {
+  const shape s = g[a].s;
+  const unsigned last = 1u << (s.rank - 1);
+  return reshape(g, sum(g, where(g, on_diagonal(g, s), a, g.constant(0, g[a].t)), last), dropped(s, last));
+}
 // An operand: without axes of extent 1 that broadcast, and with each label once, on the diagonal of equal ones
 constexpr einsum_factor operand_of(graph& g, int node, const labels& axes, const label_extents& extents) {
   einsum_factor a{node, {}};
@@ -70,7 +76,7 @@ constexpr einsum_factor operand_of(graph& g, int node, const labels& axes, const
       perm |= static_cast<std::uint64_t>(i) << (4 * rest.n) | static_cast<std::uint64_t>(j)
                                                                   << (4 * rest.n + 4);
       rest.add(a.axes.of[i]);
-      a = {diagonal_rule<0>::build(g, transpose(g, a.node, perm)), rest};
+      a = {diagonal_of_last(g, transpose(g, a.node, perm)), rest};
       return operand_of(g, a.node, a.axes, extents);
     }
   return a;
@@ -91,7 +97,7 @@ struct matrix_of {
 constexpr matrix_of as_matrices(graph& g, const einsum_factor& a, const labels& batch, const labels& rows,
                                 const labels& columns, const label_extents& extents) {
   const labels straight = batch.then(rows).then(columns), across = batch.then(columns).then(rows);
-  const bool transposed = !(a.axes == straight) && a.axes == across;
+  const bool transposed = !a.axes.equals(straight) && a.axes.equals(across);
   const einsum_factor q = ordered(g, a, transposed ? across : straight);
   const extent_t m = numel_of(rows, extents), n = numel_of(columns, extents);
   shape s{0, {}};

@@ -59,8 +59,8 @@ constexpr int masked_min(graph& g, int a, unsigned axes, int mask) {
 constexpr int masked_logsumexp(graph& g, int a, unsigned axes, int mask) {
   return logsumexp(g, within(g, mask, a, below_all), axes);
 }
-constexpr int masked_softmax(graph& g, int a, unsigned axes, int mask) {
-  return softmax<true>(g, within(g, mask, a, below_all), axes);
+template <bool MaskedRowsZero> constexpr int masked_softmax(graph& g, int a, unsigned axes, int mask) {
+  return softmax<MaskedRowsZero>(g, within(g, mask, a, below_all), axes);
 }
 constexpr int masked_log_softmax(graph& g, int a, unsigned axes, int mask) {
   return within(g, mask, log_softmax(g, within(g, mask, a, below_all), axes), below_all);
@@ -124,7 +124,7 @@ template <int... Axes, detail::handle A, detail::handle M, std::same_as<keepdims
 constexpr auto logsumexp(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_logsumexp, true, Axes...>(a, mask, keep...); }
 // softmax<axis>(a, over(mask)): 0 outside the mask, and in a row without an element that counts. log_softmax: -inf there
 template <int Axis = -1, detail::handle A, detail::handle M>
-constexpr auto softmax(const A& a, const over<M>& mask) { return detail::apply_masked_softmax<detail::masked_softmax, Axis>(a, mask); }
+constexpr auto softmax(const A& a, const over<M>& mask) { return detail::apply_masked_softmax<detail::masked_softmax<true>, Axis>(a, mask); }
 template <int Axis = -1, detail::handle A, detail::handle M>
 constexpr auto log_softmax(const A& a, const over<M>& mask) { return detail::apply_masked_softmax<detail::masked_log_softmax, Axis>(a, mask); }
 // variance<axes...>(a, over(mask)), std_dev: of none NaN, with the derivative 0; unbiased, of one NaN

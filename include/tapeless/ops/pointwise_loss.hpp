@@ -100,7 +100,7 @@ constexpr auto huber_loss(const A& a, const B& b, double delta = 1) {
 
 // binary_cross_entropy_with_logits(a, y) = mean(-y log(sigmoid(a)) - (1 - y) log(1 - sigmoid(a))), y in [0, 1]; exact however
 // far from 0 a lies, and so is its derivative, sigmoid(a) - y. 13 flops
-// binary_cross_entropy_with_logits(a, y, positive_weight(w)): w is a factor of the first term, and broadcasts to a. 17 flops
+// binary_cross_entropy_with_logits(a, y, positive_weight(w)): w is a factor of the first term, and broadcasts to a. 16 flops
 template <detail::handle A, detail::operand B, std::same_as<unreduced_t>... Tag>
 constexpr auto binary_cross_entropy_with_logits(const A& a, const B& y, Tag... tag) {
   detail::require_one_shape(a, y);

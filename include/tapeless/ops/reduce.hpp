@@ -129,7 +129,7 @@ constexpr auto apply_reduction(const A& a, Further... further) {
     const shape s = g[a.id()].s;
     require(
         g, is_float(g[a.id()].t),
-        "tapeless: reduction<axes...>(a): the element type is float or double; of a mask it is that of cast<float>(mask)");
+        "tapeless: reduction<axes...>(a): the element type is float or double; of a mask or int32 it is that of cast<float>(a)");
     require(g, in_range<Axes...>(s.rank), "tapeless: reduction<axes...>(a): the axes exist", s);
     if (!g.sound()) return var{&g, a.id()};
     require(g, named_once<Axes...>(s.rank), "tapeless: reduction<axes...>(a): no axis is named twice", s);
@@ -144,7 +144,7 @@ constexpr auto apply_reduction(const A& a, Further... further) {
     constexpr int rank = A::extents.rank;
     static_assert(
         floating_point<T>,
-        "tapeless: reduction<axes...>(a): the element type is float or double; of a mask it is that of cast<float>(mask)");
+        "tapeless: reduction<axes...>(a): the element type is float or double; of a mask or int32 it is that of cast<float>(a)");
     static_assert(axes_exist<rank, Axes...>, "tapeless: reduction<axes...>(a): the axes exist");
     if constexpr (axes_exist<rank, Axes...> && floating_point<T>) {
       static_assert(axes_differ<rank, Axes...>, "tapeless: reduction<axes...>(a): no axis is named twice");

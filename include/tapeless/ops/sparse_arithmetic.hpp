@@ -158,7 +158,7 @@ template <int... Axes, detail::csr_matrix A> constexpr auto sum(const A& a) {
                 "tapeless: sum<axis>(a), a sparse: the axis is 0 or 1, or none is named");
   static_assert(
       floating_point<typename A::value_type>,
-      "tapeless: reduction<axes...>(a): the element type is float or double; of a mask it is that of cast<float>(mask)");
+      "tapeless: reduction<axes...>(a): the element type is float or double; of a mask or int32 it is that of cast<float>(a)");
   if constexpr (sizeof...(Axes) == 1 && axes_exist<2, Axes...>) {
     constexpr bool columns = (axis_of(Axes, 2) + ...) == 0;
     graph& g = trace_of(a);

@@ -50,10 +50,11 @@ struct labels {
       if (!r.has(others.of[i])) r.add(others.of[i]);
     return r;
   }
-  friend constexpr bool operator==(const labels& x, const labels& y) {
-    if (x.n != y.n) return false;
-    for (int i = 0; i < x.n; ++i)
-      if (x.of[i] != y.of[i]) return false;
+  // not ==: the compiler would look at the == of all handles, too
+  constexpr bool equals(const labels& o) const {
+    if (n != o.n) return false;
+    for (int i = 0; i < n; ++i)
+      if (of[i] != o.of[i]) return false;
     return true;
   }
 };

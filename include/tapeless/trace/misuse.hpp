@@ -111,7 +111,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: scatter_add<axis, n>(index, d): d has index's shape at the axis") \
   rule("tapeless: scatter_add<axis, n>(index, d): the result has at most 6 axes") \
   rule("tapeless: scatter_add<axis, n>(index, d): n is at least 1 where index is not empty") \
-  rule("tapeless: reduction<axes...>(a): the element type is float or double; of a mask it is that of cast<float>(mask)") \
+  rule("tapeless: reduction<axes...>(a): the element type is float or double; of a mask or int32 it is that of cast<float>(a)") \
   rule("tapeless: reduction<axes...>(a): the axes exist") \
   rule("tapeless: reduction<axes...>(a): no axis is named twice") \
   rule("tapeless: max<axes...>(a), min<axes...>(a), logsumexp<axes...>(a): the axes are not empty") \
