@@ -270,37 +270,52 @@ template <class Pixel, class Label> struct batch {
   tl::tensor<const Pixel, N, 3, 2, 2> image;
   tl::tensor<const Label, N> label;
 };
-constexpr auto loss = [](const auto& p, const auto& data) {
+constexpr auto losses = [](const auto& p, const auto& data) {
   const auto x = tl::cast<float>(data.image) * (1 / 255.0f);
   const auto logits = tl::matmul(tl::reshape<N, pixels>(x), p.w) + p.b;
-  return tl::mean(tl::softmax_cross_entropy(logits, tl::cast<std::int32_t>(data.label)));
+  return tl::softmax_cross_entropy(logits, tl::cast<std::int32_t>(data.label));
 };
-template <class Pixel, class Label> std::vector<unsigned char> gradient(int n, const tl::owned<weights>& p,
-                                                                        bool counted) {
+constexpr auto mean_loss = [](const auto& p, const auto& data) { return tl::mean(losses(p, data)); };
+constexpr auto hardest = [](const auto& p, const auto& data) {
+  const auto l = losses(p, data);
+  return tl::sum(tl::gather(l, tl::top_k<3, 'k'>(l)));
+};
+constexpr auto above = [](const auto& p, const auto& data) {
+  const auto l = losses(p, data);
+  return tl::sum(tl::gather(l, tl::where<'k'>(l > 1.4f)));
+};
+template <class Pixel, class Label, class F>
+std::vector<unsigned char> gradient(F, int n, const tl::owned<weights>& p, int threads = 1) {
   std::vector<Pixel> image;
   std::vector<Label> label;
   for (int i = 0; i < n * pixels; ++i) image.push_back(static_cast<Pixel>(i * 91 % 256));
   for (int i = 0; i < n; ++i) label.push_back(static_cast<Label>(i * 3 % classes));
   using data = batch<Pixel, Label>;
   auto run =
-      tl::jit(tl::value_and_grad(loss)).bind<weights, data>(tl::dim<'n'>(40), tl::threads(counted ? 3 : 1));
+      tl::jit(tl::value_and_grad(F{})).template bind<weights, data>(tl::dim<'n'>(40), tl::threads(threads));
   const data given{tl::tensor<const Pixel, N, 3, 2, 2>(image.data(), n),
                    tl::tensor<const Label, N>(label.data(), n)};
   return bits_of(run(*p, given));
 }
+template <class F> void check_bits(F f, const tl::owned<weights>& p, int n) {
+  const auto plain = gradient<float, std::int32_t>(f, n, p);
+  CHECK(gradient<std::uint8_t, std::int64_t>(f, n, p) == plain);
+  CHECK(gradient<std::uint8_t, std::int64_t>(f, n, p, 3) == plain);
+  CHECK(gradient<std::uint8_t, std::uint8_t>(f, n, p) == plain);
+}
 } // namespace
 
-TEST_CASE("a classifier of bytes and int64 labels has the bits of one of floats and int32 labels") {
+TEST_CASE(
+    "a classifier of bytes and labels as stored has the bits of one of floats and int32, of selected rows too") {
   tl::owned<weights> p;
   tl::for_each_leaf(*p, [seed = 1u](const auto& leaf) mutable {
     const auto v = support::random_values<float>(static_cast<std::size_t>(leaf.size()), seed++);
     for (tl::extent_t i = 0; i < leaf.size(); ++i) leaf.data()[i] = v[static_cast<std::size_t>(i)];
   });
-  for (const int n : {1, 9, 40}) {
-    const auto plain = gradient<float, std::int32_t>(n, p, false);
-    CHECK(gradient<std::uint8_t, std::int64_t>(n, p, false) == plain);
-    CHECK(gradient<std::uint8_t, std::int64_t>(n, p, true) == plain);
-    CHECK(gradient<std::uint8_t, std::uint8_t>(n, p, false) == plain);
+  for (const int n : {3, 9, 40}) {
+    check_bits(mean_loss, p, n);
+    check_bits(hardest, p, n);
+    check_bits(above, p, n);
   }
 }
 

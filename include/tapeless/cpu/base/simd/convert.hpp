@@ -94,10 +94,21 @@ template <class I, class A>
   return {std::bit_cast<typename xsimd::batch<I, A>::register_type>(r.data)};
 }
 
-/// W bytes in memory as integers of 0 to 255. store_byte writes such lanes.
+/// W bytes in memory as integers of 0 to 255, or n of them, `stride` apart, and zeros. store_byte writes such lanes.
+/// Instructions are named: g++ 12 converts vectors of bytes lane by lane.
 template <class V> [[gnu::always_inline]] inline int_of<V> load_byte(const std::uint8_t* p) {
   constexpr int W = static_cast<int>(V::size);
   using I = typename int_of<V>::value_type;
+#if defined(__AVX512F__)
+  if constexpr (W * sizeof(I) == 64 && W == 16)
+    return int_of<V>(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  if constexpr (W * sizeof(I) == 64 && W == 8)
+    return int_of<V>(_mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+#endif
+#if defined(__AVX2__)
+  if constexpr (W * sizeof(I) == 32 && W == 8)
+    return int_of<V>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+#endif
   block<std::uint8_t, W> b;
   std::memcpy(&b, p, sizeof b);
   return int_of<V>(convert<std::uint8_t, I, W, typename int_of<V>::register_type>(b));
@@ -109,6 +120,19 @@ template <class V> [[gnu::always_inline]] inline int_of<V> load_byte_n(const std
   return load_byte<V>(t);
 }
 template <class I> [[gnu::always_inline]] inline void store_byte(std::uint8_t* p, const simd<I>& v) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof v == 64 && sizeof(I) == 4)
+    return _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(v.data));
+  if constexpr (sizeof v == 64 && sizeof(I) == 8)
+    return _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm512_cvtepi64_epi8(v.data));
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof v == 32 && sizeof(I) == 4) {
+    const __m128i words =
+        _mm_packus_epi32(_mm256_castsi256_si128(v.data), _mm256_extracti128_si256(v.data, 1));
+    return _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
+  }
+#endif
   using block = block<std::uint8_t, width<I>>;
   const block b = convert<I, std::uint8_t, width<I>, block>(v.data);
   std::memcpy(p, &b, sizeof b);
@@ -122,12 +146,8 @@ template <class I> [[gnu::always_inline]] inline void store_byte_n(std::uint8_t*
 
 /// W bools in memory as a mask of V: every byte but 0 is true. store_bool writes 0 and 1.
 template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool(const std::uint8_t* p) {
-  constexpr int W = static_cast<int>(V::size);
   using I = typename int_of<V>::value_type;
-  block<std::uint8_t, W> b;
-  std::memcpy(&b, p, sizeof b);
-  const int_of<V> v(convert<std::uint8_t, I, W, typename int_of<V>::register_type>(b));
-  return mask_cast<typename V::value_type>(v != int_of<V>(I(0)));
+  return mask_cast<typename V::value_type>(load_byte<V>(p) != int_of<V>(I(0)));
 }
 template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool_n(const std::uint8_t* p, index_t n) {
   std::uint8_t t[V::size] = {};
@@ -136,10 +156,7 @@ template <class V> [[gnu::always_inline]] inline mask_of<V> load_bool_n(const st
 }
 template <class T> [[gnu::always_inline]] inline void store_bool(bool* p, const xsimd::batch_bool<T>& m) {
   using I = typename int_of<simd<T>>::value_type;
-  using block = block<std::uint8_t, width<T>>;
-  const simd<I> v = select(mask_cast<I>(m), simd<I>(I(1)), simd<I>(I(0)));
-  const block b = convert<I, std::uint8_t, width<T>, block>(v.data);
-  std::memcpy(p, &b, sizeof b);
+  store_byte(reinterpret_cast<std::uint8_t*>(p), select(mask_cast<I>(m), simd<I>(I(1)), simd<I>(I(0))));
 }
 template <class T> [[gnu::always_inline]] inline void store_bool_n(bool* p, const xsimd::batch_bool<T>& m,
                                                                    index_t n) {
