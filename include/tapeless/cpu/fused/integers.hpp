@@ -5,6 +5,7 @@
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include "../../expr/op.hpp"
 #include "../base/simd.hpp"
 
@@ -30,17 +31,35 @@ template <class I> [[gnu::always_inline]] inline I wrapped(const I& x) {
   else return from_int32<I>(to_int32(x));
 }
 
-/// The quotient, if O says so, or the rest. That of doubles is exact enough: it is at least 2^-32 below the next integer.
+// x / y of N lanes, by way of doubles, as many at once as a register of so many bytes holds. Their quotient is exact enough: it is at
+// least 2^-32 below the next integer.   @pre y is neither 0 nor, where x is -2^31, -1
+template <int N, int Bytes, class Ints> [[gnu::always_inline]] inline Ints quotients(const Ints& x,
+                                                                                     const Ints& y) {
+  if constexpr (N * 8 > Bytes) {
+    using part = typename vector_of<std::int32_t, N / 2>::type;
+    part u[2], v[2];
+    std::memcpy(u, &x, sizeof x);
+    std::memcpy(v, &y, sizeof y);
+    for (int k = 0; k < 2; ++k) u[k] = quotients<N / 2, Bytes>(u[k], v[k]);
+    Ints q;
+    std::memcpy(&q, u, sizeof q);
+    return q;
+  } else {
+    using doubles = typename vector_of<double, N>::type;
+    return __builtin_convertvector(__builtin_convertvector(x, doubles) / __builtin_convertvector(y, doubles),
+                                   Ints);
+  }
+}
+/// The quotient, if O says so, or the rest.
 template <detail::op O, class I> [[gnu::always_inline]] inline I divided(const I& a, const I& b) {
   using ints = int32_lanes<I>;
   using unsigned_ints = uint32_lanes<I>;
-  using doubles = typename vector_of<double, static_cast<int>(I::size)>::type;
   const ints x = to_int32(a), y = to_int32(b), by_minus_one = y == -1, special = (y == 0) | by_minus_one;
   const ints divisor = (y & ~special) | (special & 1);
-  const doubles quotient = __builtin_convertvector(x, doubles) / __builtin_convertvector(divisor, doubles);
+  const ints quotient = quotients<static_cast<int>(I::size), sizeof(I)>(x, divisor);
   const auto u = std::bit_cast<unsigned_ints>(x);
   const ints negative = std::bit_cast<ints>(-u);
-  const ints q = (__builtin_convertvector(quotient, ints) & ~special) | (negative & by_minus_one);
+  const ints q = (quotient & ~special) | (negative & by_minus_one);
   if constexpr (O == detail::op::quotient) return from_int32<I>(q);
   else
     return from_int32<I>(
