@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -38,9 +39,9 @@ template <class To, class From> To cast_of(From x) {
     if (whole < static_cast<long double>(ends::min())) return ends::min();
     return static_cast<To>(whole);
   } else {
-    const auto wide = static_cast<__int128>(x);
-    if (wide > static_cast<__int128>(ends::max())) return ends::max();
-    if (wide < static_cast<__int128>(ends::min())) return ends::min();
+    const auto wide = static_cast<std::int64_t>(x);
+    if (wide > static_cast<std::int64_t>(ends::max())) return ends::max();
+    if (wide < static_cast<std::int64_t>(ends::min())) return ends::min();
     return static_cast<To>(wide);
   }
 }
