@@ -158,7 +158,7 @@ void list_words() {
   ROWS("logcumsumexp, rows", tl::logcumsumexp<1>(a));
   ROWS("logcumsumexp, columns", tl::logcumsumexp<0>(a));
   ROWS("tril", tl::tril(a));
-  ROWS("roll", tl::roll<1, 5>(a));
+  ROWS("roll", (tl::roll<1, 5>(a)));
   ROWS("flip", tl::flip<1>(a));
 }
 

@@ -14,8 +14,7 @@
 namespace tapeless::cpu {
 
 // y = combination of `chunks` partial results of n elements each, in the order of the chunks
-template <class T> void combine_partials(detail::folding f, const T* partial, index_t chunks, index_t n,
-                                         T* y) {
+template <class T> void combine_partials(int f, const T* partial, index_t chunks, index_t n, T* y) {
   for (index_t i = 0; i < n; ++i) {
     T x = partial[i];
     for (index_t k = 1; k < chunks; ++k) x = joined(f, x, partial[k * n + i]);

@@ -25,7 +25,6 @@
 namespace tapeless::cpu {
 
 using detail::access;
-using detail::folding;
 using detail::instruction;
 using detail::op;
 using detail::store_kind;

@@ -34,10 +34,10 @@ private:
   template <class E> [[gnu::always_inline]] static E* element(const row_state& w, int slot, index_t c) {
     return lanes::template element<E>(w, slot, c);
   }
-  [[gnu::always_inline]] static V combine(folding f, const V& x, const V& y) {
-    return f == folding::max ? nan_wins_max(x, y) : f == folding::product ? x * y : x + y;
+  [[gnu::always_inline]] static V combine(int f, const V& x, const V& y) {
+    return f == detail::folding::max ? nan_wins_max(x, y) : f == detail::folding::product ? x * y : x + y;
   }
-  [[gnu::always_inline]] static T combine(folding f, const T& x, const T& y) { return joined(f, x, y); }
+  [[gnu::always_inline]] static T combine(int f, const T& x, const T& y) { return joined(f, x, y); }
 
   template <bool Partial, bool PastCaches>
   [[gnu::always_inline]] static void body(registers_t& r, V* acc, const sums& s, const row_state& w,
@@ -86,10 +86,10 @@ private:
       }
     });
   }
-  static T reduce_lanes(folding f, const V& v) {
+  static T reduce_lanes(int f, const V& v) {
     alignas(64) T t[W];
     v.store_aligned(t);
-    if (f == folding::sum) return hsum(v);
+    if (f == detail::folding::sum) return hsum(v);
     for (int k = 1; k < W; ++k) t[0] = combine(f, t[0], t[k]);
     return t[0];
   }
@@ -202,7 +202,8 @@ private:
       constexpr auto y = outer_sums::out(k);
       if constexpr (y.k == store_kind::row) {
         T* const q = element<T>(w, y.slot, 0);
-        const T x = reduce_lanes(y.f, y.f == folding::sum && is_long ? sum_of(s.high[k], s.low[k]) : acc[k]);
+        const T x =
+            reduce_lanes(y.f, y.f == detail::folding::sum && is_long ? sum_of(s.high[k], s.low[k]) : acc[k]);
         bool first;
         if constexpr (outer_sums::in_chains(k)) first = s.of[k].is_first(moved);
         else first = (moved & (y.reduced & ~(1u << (axes - 1)))) == 0;
@@ -212,14 +213,14 @@ private:
   }
   template <store_kind Kind> static constexpr bool sums_all() {
     for (int k = 0; k < Code.stores; ++k)
-      if (outer_sums::out(k).k == Kind && outer_sums::out(k).f == folding::sum) return true;
+      if (outer_sums::out(k).k == Kind && outer_sums::out(k).f == detail::folding::sum) return true;
     return false;
   }
   // chain: that of the sums of this kind.   is_long: high and low already hold others
   template <store_kind Kind>
   [[gnu::always_inline]] static void end_chains_of(sums& s, V* chain, int& length, bool& is_long) {
     unroll<Code.stores>([&](auto k) __attribute__((always_inline)) {
-      if constexpr (outer_sums::out(k).k == Kind && outer_sums::out(k).f == folding::sum) {
+      if constexpr (outer_sums::out(k).k == Kind && outer_sums::out(k).f == detail::folding::sum) {
         if (!is_long) s.high[k] = s.low[k] = V(T(0));
         end_chain(s.high[k], s.low[k], chain[k]);
       }
@@ -294,8 +295,8 @@ public:
       constexpr auto y = outer_sums::out(k);
       if constexpr (y.k == store_kind::total) {
         T* const q = static_cast<T*>(outer_sums::base_of(a, y.slot));
-        const T x =
-            reduce_lanes(y.f, y.f == folding::sum && s.is_long ? sum_of(s.high[k], s.low[k]) : s.total[k]);
+        const T x = reduce_lanes(
+            y.f, y.f == detail::folding::sum && s.is_long ? sum_of(s.high[k], s.low[k]) : s.total[k]);
         if constexpr (y.carries) {
           T& low = *static_cast<T*>(outer_sums::carry_of(k, a));
           if (a.done == 0) {

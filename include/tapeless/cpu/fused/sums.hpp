@@ -15,11 +15,14 @@
 namespace tapeless::cpu {
 
 // The reduction of no elements, and of two. A NaN is the maximum.
-template <class T> constexpr T neutral(folding f) {
-  return f == folding::max ? -std::numeric_limits<T>::infinity() : T(f == folding::product ? 1 : 0);
+template <class T> constexpr T neutral(int f) {
+  return f == detail::folding::max ? -std::numeric_limits<T>::infinity()
+                                   : T(f == detail::folding::product ? 1 : 0);
 }
-template <class T> [[gnu::always_inline]] inline T joined(folding f, T x, T y) {
-  return f == folding::max ? (x >= y || x != x ? x : y) : f == folding::product ? x * y : x + y;
+template <class T> [[gnu::always_inline]] inline T joined(int f, T x, T y) {
+  return f == detail::folding::max       ? (x >= y || x != x ? x : y)
+         : f == detail::folding::product ? x * y
+                                         : x + y;
 }
 
 struct fused_arguments {

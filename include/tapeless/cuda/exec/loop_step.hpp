@@ -182,13 +182,13 @@ template <const auto& P, int I> class loop_step {
       constexpr detail::store y = loop::out(K);
       if constexpr (loop::is_sum(K)) {
         using T = typename loop::T;
-        combine_kernel<T, static_cast<int>(y.f)> c{static_cast<const T*>(k.partial[loop::sums_before(K)]),
-                                                   static_cast<T*>(k.memory.base[y.slot]),
-                                                   k.items,
-                                                   k.splits,
-                                                   0,
-                                                   {},
-                                                   {}};
+        combine_kernel<T, y.f> c{static_cast<const T*>(k.partial[loop::sums_before(K)]),
+                                 static_cast<T*>(k.memory.base[y.slot]),
+                                 k.items,
+                                 k.splits,
+                                 0,
+                                 {},
+                                 {}};
         for (int a = 0; a < loop::axes; ++a)
           if (!loop::is_term(a)) {
             c.extent[c.axes] = k.extent[a];

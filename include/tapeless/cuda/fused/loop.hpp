@@ -17,10 +17,10 @@ namespace tapeless::cuda {
 template <class T, int N> struct partial_sums {
   T x[N > 0 ? N : 1];
 };
-template <class T> TAPELESS_KERNEL T neutral(detail::folding f) {
+template <class T> TAPELESS_KERNEL T neutral(int f) {
   return f == detail::folding::max ? -infinity<T>() : T(f == detail::folding::product ? 1 : 0);
 }
-template <class T> TAPELESS_KERNEL T joined(detail::folding f, T x, T y) {
+template <class T> TAPELESS_KERNEL T joined(int f, T x, T y) {
   return f == detail::folding::max ? larger(x, y) : f == detail::folding::product ? x * y : x + y;
 }
 // A lane adds so many terms in one chain, and then the chain to its sum: rounding errors stay small.
@@ -131,8 +131,7 @@ private:
 };
 
 // y[item] = combination of partial[split][item] over splits
-template <class T, int Fold> struct combine_kernel { // Fold: a detail::folding
-  static constexpr auto F = static_cast<detail::folding>(Fold);
+template <class T, int F> struct combine_kernel { // F: a detail::folding
   const T* partial;
   T* y;
   count_t items, splits, axes; // axes: those of items

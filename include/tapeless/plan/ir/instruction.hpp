@@ -51,14 +51,16 @@ struct instruction {
 };
 // op::input is a load: dst = slot a, with access imm.
 
-// How a reduction joins two elements.
-enum class folding : std::uint8_t { sum, max, product };
+// How a reduction joins two elements.   Numbers: == of an enumerator would be looked up among the operators of handles.
+namespace folding {
+inline constexpr int sum = 0, max = 1, product = 2;
+}
 
 struct store {
   int reg = 0, slot = 0;
   dtype t = dtype::f32;
   store_kind k = store_kind::dense;
-  folding f = folding::sum;  // of a reduction
+  int f = folding::sum;      // of a reduction
   unsigned reduced = 0;      // the loop axes that are reduced, bit mask
   bool has_partials = false; // the outermost axis is reduced: each chunk has a partial result
   bool carries = false;      // a long sum: its chains are added in pairs of numbers
@@ -69,7 +71,7 @@ struct store {
         slot(static_cast<int>((w >> 8) & 255)),
         t(static_cast<dtype>((w >> 16) & 255)),
         k(static_cast<store_kind>((w >> 24) & 255)),
-        f(static_cast<folding>((w >> 32 & 1) | (w >> 34 & 2))),
+        f(static_cast<int>((w >> 32 & 1) | (w >> 34 & 2))),
         reduced(static_cast<unsigned>((w >> 40) & 255)),
         has_partials(((w >> 33) & 1) != 0),
         carries(((w >> 34) & 1) != 0) {}
