@@ -123,6 +123,8 @@ public:
           static_cast<std::int32_t*>(m.base[y.slot])[at[y.slot]] = r.i[y.reg];
         else if constexpr (y.t == dtype::bf16)
           static_cast<bf16*>(m.base[y.slot])[at[y.slot]] = bf16(static_cast<float>(r.f[y.reg]));
+        else if constexpr (is_float_of_doubles(y.t))
+          static_cast<float*>(m.base[y.slot])[at[y.slot]] = static_cast<float>(r.f[y.reg]);
         else static_cast<T*>(m.base[y.slot])[at[y.slot]] = r.f[y.reg];
       }
       store<K + 1>(r, m, at);
@@ -130,17 +132,26 @@ public:
   }
 
 private:
+  // Is it a float in a loop of doubles? Each is rounded, so that a loop computes what one of floats would.
+  static constexpr bool is_float_of_doubles(dtype t) { return sizeof(T) == 8 && t == dtype::f32; }
   template <int K, class Y> TAPELESS_KERNEL static void load(Y& y, const loop_memory<W>& m,
                                                              const index_t* at) {
     constexpr instruction q = loop::at(K);
     if constexpr (static_cast<access>(q.imm) == access::index) y = static_cast<Y>(m.start[q.a] + at[q.a]);
     else if constexpr (q.t == dtype::bf16)
       y = static_cast<Y>(static_cast<float>(static_cast<const bf16*>(m.base[q.a])[at[q.a]]));
+    else if constexpr (is_float_of_doubles(q.t))
+      y = static_cast<Y>(static_cast<const float*>(m.base[q.a])[at[q.a]]);
     else y = static_cast<const Y*>(m.base[q.a])[at[q.a]];
   }
+  // A real number beyond int32 becomes the nearest one, NaN 0.
   template <class Y, class X> TAPELESS_KERNEL static Y converted(X x) {
     if constexpr (sizeof(Y) == 1) return x != X(0);
-    else return static_cast<Y>(x);
+    else if constexpr (Y(0.5) == Y(0) && sizeof(X) > 1 && X(0.5) != X(0)) {
+      if (x >= X(0x1p31)) return 0x7fffffff;
+      if (x < X(-0x1p31)) return -0x7fffffff - 1;
+      return x == x ? static_cast<Y>(x) : 0;
+    } else return static_cast<Y>(x);
   }
   template <int K, class Y> TAPELESS_KERNEL static void compute(Y& y, registers& r, const loop_memory<W>& m) {
     constexpr instruction q = loop::at(K);
@@ -158,6 +169,10 @@ private:
       constexpr auto of = nth<q.imm, Custom...>();
       y = custom_function<of>(r.f[q.a], r.f[q.b], r.f[q.c]);
     } else arithmetic<K>(y, r.template get<C>(q.a), r.template get<C>(q.b));
+    if constexpr (class_of_result(q) == dtype::f32 &&
+                  is_float_of_doubles(q.o == op::cast || q.o == op::convert ? static_cast<dtype>(q.imm)
+                                                                            : q.t))
+      y = static_cast<float>(y);
   }
   template <int N, auto First, auto... More> static constexpr auto nth() {
     if constexpr (N == 0) return First;
@@ -166,7 +181,8 @@ private:
   template <int K, class Y, class X> TAPELESS_KERNEL static void arithmetic(Y& y, X a, X b) {
     constexpr instruction q = loop::at(K);
     constexpr dtype C = register_class(q.t);
-    if constexpr (q.o == op::copy || q.o == op::stop_gradient || q.o == op::widen) y = a;
+    if constexpr (q.o == op::copy || q.o == op::stop_gradient || q.o == op::widen || q.o == op::convert)
+      y = a;
     else if constexpr (q.o == op::eq) y = a == b;
     else if constexpr (q.o == op::ne) y = a != b;
     else if constexpr (q.o == op::logical_not) y = !a;
