@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -124,6 +125,48 @@ TEST_CASE("casts stand beside products, broadcasts, transposes and gathers") {
   for (int i = 0; i < 6; ++i)
     for (int k = 0; k < 5; ++k)
       CHECK(turned[k * 6 + i] == static_cast<double>(a[i * 5 + k]) + static_cast<double>(a[k]));
+}
+
+namespace {
+
+constexpr tl::extent_t rows = tl::dyn<'n'>;
+using images = tl::tensor<float, rows, 128>;
+using weights = tl::tensor<float, 128, 96>;
+
+// softmax in double behind a product of floats, its sums and the gradient
+constexpr auto in_double = [](auto x, auto w) {
+  const auto y = tl::relu(tl::matmul(x, w)) + 0.5f;
+  const auto p = tl::softmax<1>(tl::cast<double>(y));
+  const auto back = tl::cast<float>(p * tl::cast<double>(y)) * y;
+  return tl::mean(square(tl::sum<1>(tl::cast<double>(back)) - 1.0));
+};
+constexpr auto all_of_it = [](auto x, auto w) {
+  const auto [value, dx, dw] = tl::value_and_grad<0, 1>(in_double)(x, w);
+  return std::tuple{value, dx, dw, tl::cast<float>(tl::cumsum<1>(tl::cast<double>(x)))};
+};
+
+} // namespace
+
+TEST_CASE("sweeps and epilogues with casts compute what steps of their own do") {
+  const int count = 600;
+  tl::owned<images> x{tl::dim<'n'>(count)};
+  tl::owned<weights> w;
+  int k = 0;
+  for (float& e : *x) e = static_cast<float>(number(k++ % 991)) * 0.3f;
+  for (float& e : *w) e = static_cast<float>(number(k++ % 983)) * 0.1f;
+  auto run = tl::jit(all_of_it).bind<images, weights>(tl::dim<'n'>(count));
+  auto plain = tl::jit(all_of_it).bind<images, weights>(tl::dim<'n'>(count), tl::plain);
+  const auto [value, dx, dw, sums] = run(*x, *w);
+  const auto [value_2, dx_2, dw_2, sums_2] = plain(*x, *w);
+  CHECK(value[0] == doctest::Approx(value_2[0]).epsilon(1e-9));
+  float largest = 0;
+  for (const float e : dx_2) largest = std::max(largest, std::abs(e));
+  bool same = largest > 0;
+  for (int i = 0; i < count * 128; ++i) same = same && std::abs(dx[i] - dx_2[i]) <= 1e-5f * largest && sums[i] == sums_2[i];
+  largest = 0;
+  for (const float e : dw_2) largest = std::max(largest, std::abs(e));
+  for (int i = 0; i < 128 * 96; ++i) same = same && std::abs(dw[i] - dw_2[i]) <= 1e-5f * largest;
+  CHECK(same);
 }
 
 TEST_CASE("a number and a var are cast, and constants are floats first") {

@@ -6,6 +6,7 @@
 #pragma once
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -45,6 +46,9 @@ template <int Codes, int Constants, int Stores, int Customs> struct fused_code {
 // The register class of t. f32 stands for both floating-point types: the kernel's T decides. bf16 is a float in
 // registers.
 constexpr dtype register_class(dtype t) { return t == dtype::f64 || t == dtype::bf16 ? dtype::f32 : t; }
+
+// Is t a float in lanes of so many bytes, of doubles? Each is rounded, so that a loop computes what one of floats would.
+constexpr bool is_float_of_doubles(dtype t, std::size_t bytes) { return bytes == 8 && t == dtype::f32; }
 
 // V names the architecture, so that objects built with other flags have kernels of other names.
 template <auto Code, class V> class fused_lanes {
@@ -101,8 +105,6 @@ public:
   static constexpr index_t fetched_ahead(int slot) {
     return slot < Code.most_ahead ? Code.ahead_to[slot] - Code.ahead_from[slot] : 0;
   }
-  // Is it a float in a loop of doubles? Each is rounded, so that a loop computes what one of floats would.
-  static constexpr bool is_float_of_doubles(dtype t) { return sizeof(T) == 8 && t == dtype::f32; }
   // What a row needs, in a local variable: SIMD stores may alias anything, so pointers read from memory would be read
   // again after each store.
   struct row_state {
@@ -152,7 +154,7 @@ private:
       else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load_bf16<V>(x);
       else if constexpr (how == access::dense) r.f[q.dst] = load_bf16_n<V>(x, n);
       else r.f[q.dst] = load_bf16_strided<V>(x, stride, Partial ? n : W);
-    } else if constexpr (is_float_of_doubles(q.t)) {
+    } else if constexpr (is_float_of_doubles(q.t, sizeof(T))) {
       const float* const x = element<const float>(w, q.a, where);
       if constexpr (how == access::splat) r.f[q.dst] = V(static_cast<T>(*x));
       else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load_floats<V>(x);
@@ -177,7 +179,7 @@ private:
       constexpr double x = std::bit_cast<double>(Code.constant[q.imm]);
       if constexpr (C == dtype::boolean) dst = M(x != 0);
       else if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(x));
-      else if constexpr (is_float_of_doubles(q.t)) dst = V(static_cast<T>(static_cast<float>(x)));
+      else if constexpr (is_float_of_doubles(q.t, sizeof(T))) dst = V(static_cast<T>(static_cast<float>(x)));
       else dst = V(static_cast<T>(x));
     } else if constexpr (q.o == op::extent) {
       if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(w.extent[q.imm]));
@@ -247,8 +249,8 @@ private:
         dst = wrapped(dst);
     }
     if constexpr (result_class(q) == dtype::f32 && q.o != op::constant &&
-                  is_float_of_doubles(q.o == op::cast || q.o == op::convert ? static_cast<dtype>(q.imm)
-                                                                            : q.t))
+                  is_float_of_doubles(q.o == op::cast || q.o == op::convert ? static_cast<dtype>(q.imm) : q.t,
+                                      sizeof(T)))
       dst = round_to_floats(dst);
   }
   template <int K> [[gnu::always_inline]] static void custom_lanes(registers_t& r, V& dst) {
