@@ -162,7 +162,8 @@ TEST_CASE("sweeps and epilogues with casts compute what steps of their own do") 
   float largest = 0;
   for (const float e : dx_2) largest = std::max(largest, std::abs(e));
   bool same = largest > 0;
-  for (int i = 0; i < count * 128; ++i) same = same && std::abs(dx[i] - dx_2[i]) <= 1e-5f * largest && sums[i] == sums_2[i];
+  for (int i = 0; i < count * 128; ++i)
+    same = same && std::abs(dx[i] - dx_2[i]) <= 1e-5f * largest && sums[i] == sums_2[i];
   largest = 0;
   for (const float e : dw_2) largest = std::max(largest, std::abs(e));
   for (int i = 0; i < 128 * 96; ++i) same = same && std::abs(dw[i] - dw_2[i]) <= 1e-5f * largest;
