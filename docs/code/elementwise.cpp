@@ -17,7 +17,8 @@ constexpr auto elementwise = [](auto x, auto row, auto i) {
   auto f = where(mask, x, 0.0);                 // (2, 3)
   auto g = tl::cast<std::int32_t>(x) + i * 2;   // (2, 3) int32, with operators of its own: integer.md
   auto h = x * tl::stop_gradient(x);            // (2, 3)
-  return std::tuple{a, b, c, d, e, mask, f, g, h};
+  auto k = tl::cast<double>(x) * 0.1;           // (2, 3) double
+  return std::tuple{a, b, c, d, e, mask, f, g, h, k};
 };
 // [/signature]
 
@@ -28,7 +29,7 @@ int main() {
   tl::owned<std::tuple<X, row, index>> in;
   count_up(*in);
   auto run = tl::jit(elementwise).bind<X, row, index>();
-  const auto [a, b, c, d, e, mask, f, g, h] = run(std::get<0>(*in), std::get<1>(*in), std::get<2>(*in));
+  const auto [a, b, c, d, e, mask, f, g, h, k] = run(std::get<0>(*in), std::get<1>(*in), std::get<2>(*in));
   show("a", a);
   show("b", b);
   show("c", c);
@@ -38,4 +39,5 @@ int main() {
   show("f", f);
   show("g", g);
   show("h", h);
+  show("k", k);
 }

@@ -81,6 +81,14 @@ constexpr auto comparisons = cases<two_operand_arguments<double>>(
         [](const auto& a, const auto& b, const auto& p) {
           return ref::cast<typename std::remove_cvref_t<decltype(p)>::value_type>(less(a, b)) * p;
         }),
+    pair(
+        "convert", // differences of floats would say nothing of a derivative; ops/casts.cpp has those
+        [](const auto& a, const auto& b, const auto& p) {
+          return tl::cast<double>(tl::cast<float>(a < b)) * p;
+        },
+        [](const auto& a, const auto& b, const auto& p) {
+          return ref::cast<typename std::remove_cvref_t<decltype(p)>::value_type>(less(a, b)) * p;
+        }),
     // Finite differences do not stop: a is inside as a sign, which is constant nearby. The test below sees the stop.
     pair(
         "stop_gradient",

@@ -103,6 +103,9 @@ template <> constexpr auto samples_of<op::narrow> =
     of<float_matrix>([](auto a) { return tl::cast<tl::bf16>(a); });
 template <> constexpr auto samples_of<op::widen> =
     of<tl::tensor<tl::bf16, 6, 4>>([](auto a) { return tl::cast<float>(a); });
+template <> constexpr auto samples_of<op::convert> =
+    all(of<M>([](auto a) { return tl::cast<float>(a); }),
+        of<float_matrix>([](auto a) { return tl::cast<double>(a); }));
 template <> constexpr auto samples_of<op::straight_through> = nothing{}; // in no program
 template <> constexpr auto samples_of<op::stop_gradient> = of<M>([](auto a) { return tl::stop_gradient(a); });
 template <> constexpr auto samples_of<op::add> =

@@ -194,6 +194,10 @@ template <> constexpr auto unread_samples_of<op::asin> = of<M>([](auto a) { retu
 template <> constexpr auto unread_samples_of<op::acos> = of<M>([](auto a) { return tl::acos(0.5 * a); });
 template <> constexpr auto unread_samples_of<op::acosh> = of<M>([](auto a) { return tl::acosh(a + 1.0); });
 template <> constexpr auto unread_samples_of<op::atanh> = of<M>([](auto a) { return tl::atanh(0.5 * a); });
+template <> constexpr auto unread_samples_of<op::erfinv> = of<M>([](auto a) { return tl::erfinv(0.5 * a); });
+// Its first operand is a constant.
+template <> constexpr auto unread_samples_of<op::polygamma> =
+    of<M>([](auto a) { return tl::polygamma<2>(a); });
 // The cotangent of a sum is repeated: a product takes it so.
 template <> constexpr auto unread_samples_of<op::sum> =
     all(of<T>([](auto a) { return tl::sum<1>(a); }), of<T>([](auto a) { return tl::sum<0, 2>(a); }),

@@ -122,7 +122,6 @@ constexpr broken found[] = {
     breaks<V>([](var h) { return h % h; }),
     breaks<V>([](var h) { return h && h; }),
     breaks<V>([](var h) { return !h; }),
-    breaks<V>([](var h) { return tl::cast<double>(h); }),
     breaks<V>([](var h) { return where(h, h, 0.0); }),
     breaks<B, M>([](var h, var k) { return where(h, k, 0.0); }),
     breaks<M>([](var h) { return tl::reshape<25>(h); }),

@@ -55,8 +55,9 @@ enum class op : std::uint8_t {
   logical_not,
   copy,
   cast,
-  narrow, // float to bf16
-  widen,  // bf16 to float
+  narrow,  // float to bf16
+  widen,   // bf16 to float
+  convert, // float to double, or back
   stop_gradient,
   // elementwise, two operands
   add,

@@ -19,8 +19,6 @@ template <class T>
 concept floating_point = std::is_same_v<T, float> || std::is_same_v<T, double>;
 template <class T>
 concept arithmetic = floating_point<T> || std::is_same_v<T, std::int32_t>;
-template <class From, class To>
-concept casts_to = !(floating_point<From> && floating_point<To>) || std::is_same_v<From, To>;
 template <class T>
 concept computes = !is_for_storage(dtype_of<T>);
 template <class T>
@@ -32,7 +30,10 @@ constexpr bool rounds(dtype from, dtype to) {
   return from == to || (from != dtype::bf16 && to != dtype::bf16) || from == dtype::f32 || to == dtype::f32;
 }
 constexpr op cast_op(dtype from, dtype to) {
-  return from == to ? op::cast : to == dtype::bf16 ? op::narrow : from == dtype::bf16 ? op::widen : op::cast;
+  if (from == to) return op::cast;
+  if (to == dtype::bf16) return op::narrow;
+  if (from == dtype::bf16) return op::widen;
+  return is_float(from) && is_float(to) ? op::convert : op::cast;
 }
 template <class T>
 concept boolean = std::is_same_v<T, bool>;

@@ -89,22 +89,18 @@ template <detail::handle A> constexpr auto stop_gradient(const A& a) {
   return detail::apply_unary<detail::op::stop_gradient, detail::value_type_t<A>>(a);
 }
 
-// cast<T>(a): the elements as T. bool becomes 0 or 1, a float is truncated to int32; no derivative.
-// From float to bf16 it rounds to nearest even; the derivative of this cast and of the cast back is 1.
-// To uint8 and int64, and from int64 to int32: the nearer end of the type where a does not fit, 0 where it is NaN.
-// Errors: a compile error from float to double or back, and between bf16 and any type but float.
+// cast<T>(a): the elements as T. bool becomes 0 or 1; a number as bool is true but for 0. A real number is truncated to an integer; where
+// that does not fit, it is the nearer end of the type, of NaN 0: also from int64 to int32, and to uint8. These have no derivative.
+// From double to float and from float to bf16 it rounds to nearest even; the derivative of these casts and of those back is 1.
+// Errors: a compile error between bf16 and any type but float.
 template <element T, detail::handle A> constexpr auto cast(const A& a) {
   using namespace detail;
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
-    require(g, !is_float(dtype_of<T>) || !is_float(g[a.id()].t) || g[a.id()].t == dtype_of<T>,
-            "tapeless: cast<T>(a): float and double do not mix in one program");
     require(g, rounds(g[a.id()].t, dtype_of<T>),
             "tapeless: cast<T>(a): bf16 stores a float: cast to float first");
     return var{&g, unary(g, cast_op(g[a.id()].t, dtype_of<T>), a.id(), dtype_of<T>)};
   } else {
-    static_assert(casts_to<typename A::value_type, T>,
-                  "tapeless: cast<T>(a): float and double do not mix in one program");
     static_assert(rounds_to<typename A::value_type, T>,
                   "tapeless: cast<T>(a): bf16 stores a float: cast to float first");
     constexpr op o = cast_op(dtype_of<typename A::value_type>, dtype_of<T>);
@@ -175,6 +171,7 @@ inline constexpr op_rule elementwise_rules[] = {
   {op::relu,    "relu",    kind::elementwise, per_output<1>, aligned({zero_0}, nowhere, not_linear), [](vjp_context& c) { c.give(0, where(c.y > 0.0, c.bar, 0.0)); }},
   {op::logical_not, "not", kind::elementwise, no_flops, aligned({nonzero_0}, {zero_0}, not_linear)},
   {op::copy,    "copy",    kind::elementwise, no_flops, aligned({zero_0}, {nonzero_0}, {operand_0}), [](vjp_context& c) { c.give(0, c.bar); }},
+  {op::convert, "convert", kind::elementwise, no_flops, aligned({zero_0}, {nonzero_0 | underflows}, {operand_0}), [](vjp_context& c) { c.give(0, {&c.g, unary(c.g, op::convert, c.bar.node, c.g[c.v.in[0]].t)}); }},
   {op::cast,    "cast",    kind::elementwise, no_flops, aligned({zero_0}, {nonzero_0}, not_linear)},
   {op::stop_gradient, "stop_gradient", kind::elementwise, no_flops, aligned({zero_0}, {nonzero_0}, {operand_0})},
   {op::add,     "add",     kind::elementwise, per_output<1>, aligned({zero_0 | zero_1}, nowhere, {operand_0 | operand_1}), [](vjp_context& c) { c.give(0, c.bar); c.give(1, c.bar); }},

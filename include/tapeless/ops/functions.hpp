@@ -111,7 +111,7 @@ constexpr void atan2_vjp(vjp_context& c) {
 // z = x - q y, and q is constant nearby. x / y might be rounded to the next integer.
 constexpr void modulo_vjp(vjp_context& c) {
   c.give(0, c.bar);
-  if (c.needs(1)) c.give(1, -(c.bar * applied(op::round, (c.x(0) - c.y) / c.x(1))));
+  if (c.needs(1)) c.give(1, -(c.bar * applied(op::round, applied(op::sub, c.x(0), c.y) / c.x(1))));
 }
 constexpr void hypot_vjp(vjp_context& c) {
   const var at_origin = c.y == 0.0, size = where(at_origin, 1.0, c.y);

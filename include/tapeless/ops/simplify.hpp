@@ -34,6 +34,7 @@ constexpr int unary(graph& g, op o, int a, dtype result) {
     if (o == op::neg) return g.constant(-x, result);
     if (o == op::square) return g.constant(x * x, result);
     if (o == op::cast && is_float(result)) return g.constant(x, result);
+    if (o == op::convert) return g.constant(static_cast<float>(x), result); // one of the two is a float
   }
   if (g[a].o == op::expand) return expand(g, unary(g, o, g[a].in[0], result), g[a].s);
   if (o == op::neg && g[a].o == op::neg) return g[a].in[0];
@@ -43,6 +44,7 @@ constexpr int unary(graph& g, op o, int a, dtype result) {
   }
   if (o == op::cast && g[a].t == result) return a;
   if (o == op::narrow && g[a].o == op::widen) return g[a].in[0];
+  if (o == op::convert && result == dtype::f32 && g[a].o == op::convert) return g[a].in[0];
   return g.intern({.o = o, .t = result, .in = {a, no_node, no_node}, .s = g[a].s});
 }
 constexpr int unary(graph& g, op o, int a) { return unary(g, o, a, g[a].t); }

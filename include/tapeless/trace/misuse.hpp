@@ -62,7 +62,6 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: integer op(a, b): the element type is int32; a % b of real numbers is fmod or remainder, a & b of masks a && b") \
   rule("tapeless: logical op(a, b): the element type is bool") \
   rule("tapeless: logical op(a): the element type is bool") \
-  rule("tapeless: cast<T>(a): float and double do not mix in one program") \
   rule("tapeless: cast<T>(a): bf16 stores a float: cast to float first") \
   rule("tapeless: where(c, a, b): c is a bool tensor") \
   rule("tapeless: where(c, a, b): the shapes broadcast") \

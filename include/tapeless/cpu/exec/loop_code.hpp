@@ -26,7 +26,9 @@ template <class Plan> constexpr unsigned stores_past_caches(const Plan& p, const
   for (int k = 0; k < s.stores; ++k) {
     const detail::store y(p.store_[s.store0 + k]);
     const location& at = p.slot_[s.slot0 + y.slot].at;
-    if (y.k != store_kind::dense || !is_float(y.t) || n * size_of(y.t) < larger_than_caches) continue;
+    if (y.k != store_kind::dense || y.t != (s.wide ? dtype::f64 : dtype::f32) ||
+        n * size_of(y.t) < larger_than_caches)
+      continue;
     bool read = at.where != place::result;
     for (int i = 0; i < p.steps && !read; ++i)
       for (int j = 0; j < p.step_[i].loads; ++j) read = read || p.slot_[p.step_[i].slot0 + j].at == at;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -49,6 +50,9 @@ template <int Codes, int Constants, int Stores, int Customs> struct fused_code {
 constexpr dtype register_class(dtype t) {
   return t == dtype::f64 || t == dtype::bf16 ? dtype::f32 : t == dtype::u8 ? dtype::i32 : t;
 }
+
+// Is t a float in lanes of so many bytes, of doubles? Each is rounded, so that a loop computes what one of floats would.
+constexpr bool is_float_of_doubles(dtype t, std::size_t bytes) { return bytes == 8 && t == dtype::f32; }
 
 // V names the architecture, so that objects built with other flags have kernels of other names.
 template <auto Code, class V> class fused_lanes {
@@ -165,6 +169,11 @@ private:
       else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load_bf16<V>(x);
       else if constexpr (how == access::dense) r.f[q.dst] = load_bf16_n<V>(x, n);
       else r.f[q.dst] = load_bf16_strided<V>(x, stride, Partial ? n : W);
+    } else if constexpr (is_float_of_doubles(q.t, sizeof(T))) {
+      const float* const x = element<const float>(w, q.a, where);
+      if constexpr (how == access::splat) r.f[q.dst] = V(static_cast<T>(*x));
+      else if constexpr (how == access::dense && !Partial) r.f[q.dst] = load_floats<V>(x);
+      else r.f[q.dst] = load_floats_n<V>(x, stride, Partial ? n : W);
     } else {
       const T* const x = element<const T>(w, q.a, where);
       if constexpr (constexpr index_t part = fetched_ahead(q.a); how == access::dense && part > 0)
@@ -190,6 +199,7 @@ private:
       constexpr double x = std::bit_cast<double>(Code.constant[q.imm]);
       if constexpr (C == dtype::boolean) dst = M(x != 0);
       else if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(x));
+      else if constexpr (is_float_of_doubles(q.t, sizeof(T))) dst = V(static_cast<T>(static_cast<float>(x)));
       else dst = V(static_cast<T>(x));
     } else if constexpr (q.o == op::extent) {
       if constexpr (C == dtype::i32) dst = I(static_cast<typename I::value_type>(w.extent[q.imm]));
@@ -234,7 +244,9 @@ private:
       else if constexpr (q.o == op::le) dst = mask(x <= bank[q.b]);
       else if constexpr (q.o == op::gt) dst = mask(x > bank[q.b]);
       else if constexpr (q.o == op::ge) dst = mask(x >= bank[q.b]);
-      else if constexpr (q.o == op::copy || q.o == op::stop_gradient || q.o == op::widen) dst = x;
+      else if constexpr (q.o == op::copy || q.o == op::stop_gradient || q.o == op::widen ||
+                         q.o == op::convert)
+        dst = x;
       else if constexpr (C == dtype::i32) {
         const I zero(S(0));
         if constexpr (q.o == op::max) dst = select(x >= bank[q.b], x, bank[q.b]);
@@ -256,6 +268,10 @@ private:
                      q.o == op::mul || q.o == op::abs))
         dst = wrapped(dst);
     }
+    if constexpr (result_class(q) == dtype::f32 && q.o != op::constant &&
+                  is_float_of_doubles(q.o == op::cast || q.o == op::convert ? static_cast<dtype>(q.imm) : q.t,
+                                      sizeof(T)))
+      dst = round_to_floats(dst);
   }
   template <int K> [[gnu::always_inline]] static void custom_lanes(registers_t& r, V& dst) {
     constexpr instruction q = at(K);

@@ -67,6 +67,10 @@ private:
         bf16* const q = element<bf16>(w, y.slot, c);
         if constexpr (Partial) store_bf16_n(q, r.f[y.reg], n);
         else store_bf16(q, r.f[y.reg]);
+      } else if constexpr (y.k == store_kind::dense && is_float_of_doubles(y.t, sizeof(T))) {
+        float* const q = element<float>(w, y.slot, c);
+        if constexpr (Partial) store_floats_n(q, r.f[y.reg], n);
+        else store_floats(q, r.f[y.reg]);
       } else if constexpr (y.k == store_kind::dense) {
         T* const q = element<T>(w, y.slot, c);
         if constexpr (Partial) store_n(q, r.f[y.reg], n);

@@ -132,6 +132,8 @@ public:
           static_cast<std::int32_t*>(m.base[y.slot])[at[y.slot]] = r.i[y.reg];
         else if constexpr (y.t == dtype::bf16)
           static_cast<bf16*>(m.base[y.slot])[at[y.slot]] = bf16(static_cast<float>(r.f[y.reg]));
+        else if constexpr (is_float_of_doubles(y.t))
+          static_cast<float*>(m.base[y.slot])[at[y.slot]] = static_cast<float>(r.f[y.reg]);
         else static_cast<T*>(m.base[y.slot])[at[y.slot]] = r.f[y.reg];
       }
       store<K + 1>(r, m, at);
@@ -139,6 +141,8 @@ public:
   }
 
 private:
+  // Is it a float in a loop of doubles? Each is rounded, so that a loop computes what one of floats would.
+  static constexpr bool is_float_of_doubles(dtype t) { return sizeof(T) == 8 && t == dtype::f32; }
   template <int K, class Y> TAPELESS_KERNEL static void load(Y& y, const loop_memory<W>& m,
                                                              const index_t* at) {
     constexpr instruction q = loop::at(K);
@@ -146,17 +150,14 @@ private:
     else if constexpr (q.t == dtype::bf16)
       y = static_cast<Y>(static_cast<float>(static_cast<const bf16*>(m.base[q.a])[at[q.a]]));
     else if constexpr (q.t == dtype::u8) y = static_cast<const std::uint8_t*>(m.base[q.a])[at[q.a]];
+    else if constexpr (is_float_of_doubles(q.t))
+      y = static_cast<Y>(static_cast<const float*>(m.base[q.a])[at[q.a]]);
     else y = static_cast<const Y*>(m.base[q.a])[at[q.a]];
   }
   template <class Y, class X> TAPELESS_KERNEL static Y converted(X x) {
     if constexpr (sizeof(Y) == 1) return x != X(0);
+    else if constexpr (Y(0.5) == Y(0)) return detail::saturated<Y>(x);
     else return static_cast<Y>(x);
-  }
-  template <dtype From, dtype To, class Y, class X> TAPELESS_KERNEL static Y cast(X x) {
-    if constexpr (To == dtype::u8) return detail::saturated<std::uint8_t>(x);
-    else if constexpr (To == dtype::i64 || (To == dtype::i32 && From == dtype::i64))
-      return detail::saturated<Y>(x);
-    else return converted<Y>(x);
   }
   template <int K, class Y> TAPELESS_KERNEL static void compute(Y& y, registers& r, const loop_memory<W>& m) {
     constexpr instruction q = loop::at(K);
@@ -169,11 +170,17 @@ private:
       y = converted<Y>(m.extent_count[q.imm] == nullptr ? m.extent[q.imm]
                                                         : m.extent[q.imm] * *m.extent_count[q.imm]);
     else if constexpr (q.o == op::where) y = r.b[q.a] ? r.template get<C>(q.b) : r.template get<C>(q.c);
-    else if constexpr (q.o == op::cast) y = cast<q.t, static_cast<dtype>(q.imm), Y>(r.template get<C>(q.a));
+    else if constexpr (q.o == op::cast && static_cast<dtype>(q.imm) == dtype::u8)
+      y = detail::saturated<std::uint8_t>(r.template get<C>(q.a));
+    else if constexpr (q.o == op::cast) y = converted<Y>(r.template get<C>(q.a));
     else if constexpr (q.o == op::custom_elementwise) {
       constexpr auto of = nth<q.imm, Custom...>();
       y = custom_function<of>(r.f[q.a], r.f[q.b], r.f[q.c]);
     } else arithmetic<K>(y, r.template get<C>(q.a), r.template get<C>(q.b));
+    if constexpr (class_of_result(q) == dtype::f32 &&
+                  is_float_of_doubles(q.o == op::cast || q.o == op::convert ? static_cast<dtype>(q.imm)
+                                                                            : q.t))
+      y = static_cast<float>(y);
   }
   template <int N, auto First, auto... More> static constexpr auto nth() {
     if constexpr (N == 0) return First;
@@ -182,7 +189,8 @@ private:
   template <int K, class Y, class X> TAPELESS_KERNEL static void arithmetic(Y& y, X a, X b) {
     constexpr instruction q = loop::at(K);
     constexpr dtype C = register_class(q.t);
-    if constexpr (q.o == op::copy || q.o == op::stop_gradient || q.o == op::widen) y = a;
+    if constexpr (q.o == op::copy || q.o == op::stop_gradient || q.o == op::widen || q.o == op::convert)
+      y = a;
     else if constexpr (q.o == op::eq) y = a == b;
     else if constexpr (q.o == op::ne) y = a != b;
     else if constexpr (q.o == op::logical_not) y = !a;

@@ -76,7 +76,9 @@ constexpr int mask_of(const node* nodes, const vec<char>& weights, const node& u
     const node& m = nodes[x];
     const shape rows = squeezed(m.s);
     if (weights[x] != 0 && rows.rank > 0 && end_of_group(user.s, rows) >= 0) found = x;
-    if (rule(m.o).k != kind::view && m.o != op::cast && m.o != op::copy && m.o != op::stop_gradient) break;
+    if (rule(m.o).k != kind::view && m.o != op::cast && m.o != op::convert && m.o != op::copy &&
+        m.o != op::stop_gradient)
+      break;
     x = m.in[0];
   }
   return found >= 0 && !asks_if_finite(nodes, nodes[found]) ? found : no_node;

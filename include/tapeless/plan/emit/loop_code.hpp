@@ -131,7 +131,7 @@ template <int N, int O> class loop_code {
       imm = r_.customs - s.custom0;
       r_.custom[r_.customs++] = v.custom;
     }
-    if (v.o == op::cast) imm = static_cast<int>(v.t);
+    if (v.o == op::cast || v.o == op::convert) imm = static_cast<int>(v.t);
     reg_[i] = new_register(v.t);
     made_in_[i] = group;
     r_.code[r_.codes++] = instruction(v.o, operands, reg_[i], x[0], x[1], x[2], imm).word();

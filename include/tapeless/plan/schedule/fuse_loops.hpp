@@ -177,6 +177,7 @@ template <int N, int O> class loop_fusion {
     int low = selections_.empty() ? 0 : after_counts(i), weight = 1, own = lanes_of(v.t);
     for (const int x : v.in)
       if (x >= 0) own |= lanes_of(p_.nodes[x].t);
+    if (v.o == op::convert) own = lanes_64;
     lanes_[i] = static_cast<char>(place_operands(i, own));
     for (const int x : v.in) {
       if (x < 0) continue;

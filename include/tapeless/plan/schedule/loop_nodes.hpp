@@ -53,8 +53,8 @@ constexpr void find_inlined(const program<N, O>& p, const vec<char>& is_output, 
         if (x >= 0) in_buffer[r.root[x]] = 1;
   for (int i = 0; i < N; ++i) {
     const node& v = p.nodes[i];
-    bool known = rule(v.o).k == kind::elementwise && v.s.rank == 0 && !is_custom(v.o) && is_output[i] == 0 &&
-                 in_buffer[i] == 0;
+    bool known = rule(v.o).k == kind::elementwise && v.s.rank == 0 && !is_custom(v.o) && v.o != op::convert &&
+                 is_output[i] == 0 && in_buffer[i] == 0;
     for (const int x : v.in)
       known = known && (x < 0 || p.nodes[x].o == op::constant || p.nodes[x].o == op::extent);
     r.inlined[i] = known ? 1 : 0;
@@ -94,9 +94,12 @@ template <int N, int O> constexpr sides sides_of_csr_sweeps(const program<N, O>&
 constexpr bool is_leaf(const node* nodes, const grouping& r, int i) {
   return rule(nodes[i].o).k == kind::leaf || r.inlined[i] != 0;
 }
-// The node whose register `consumer` reads where both are in one loop; no_node where it reads memory.
+// The node whose register `consumer` reads where both are in one loop; no_node where it reads memory. A float is converted from
+// memory and to memory, in a loop of doubles.
 constexpr int register_source(const node* nodes, const grouping& r, int consumer, int x) {
   const int u = r.through[x];
+  if ((nodes[consumer].o == op::convert || nodes[u].o == op::convert) && nodes[x].t == dtype::f32)
+    return no_node;
   return fuses(nodes[consumer].o) && rule(nodes[u].o).k == kind::elementwise && !is_reorder(nodes, u) &&
                  r.loop[u] == r.loop[consumer] && r.loaded[u] == r.loaded[consumer]
              ? u

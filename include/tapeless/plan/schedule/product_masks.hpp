@@ -34,6 +34,7 @@ constexpr bool is_total(op o) {
     case op::softplus:
     case op::copy:
     case op::cast:
+    case op::convert:
     case op::stop_gradient:
     case op::add:
     case op::sub:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// erf, erfc and softplus within 2 ulp, erfinv and sigmoid within 3, of all lanes. Of erf and sigmoid that holds where the result is a
+// erf, erfc and softplus within 2 ulp, sigmoid within 3, erfinv within 5, of all lanes. Of erf and sigmoid that holds where the result is a
 // normal number: below, it may be 0. NaN stays NaN.
 //   softplus x = log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
 #pragma once

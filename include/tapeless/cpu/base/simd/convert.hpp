@@ -60,16 +60,6 @@ template <class V> [[gnu::always_inline]] inline V int_to_float(const int_of<V>&
   const half h = convert<I, std::int32_t, W, half>(v.data);
   return V(convert<std::int32_t, T, W, typename V::register_type>(h));
 }
-/// V to int_of<V>, toward zero. Every lane must lie within the range of 32 bits.
-template <class V> [[gnu::always_inline]] inline int_of<V> float_to_int(const V& v) {
-  using T = typename V::value_type;
-  using I = typename int_of<V>::value_type;
-  constexpr int W = static_cast<int>(V::size);
-  using half = block<std::int32_t, W>;
-  const half h = convert<T, std::int32_t, W, half>(v.data);
-  return int_of<V>(convert<std::int32_t, I, W, typename int_of<V>::register_type>(h));
-}
-
 /// The same mask for lanes of another type of the same size: between masks of int_of<V> and of V.
 template <class To, class From>
 [[gnu::always_inline]] inline mask_of<simd<To>> mask_cast(const xsimd::batch_bool<From>& m) {
@@ -92,6 +82,51 @@ template <class I, class A>
   const auto real = [](const auto& v) { return F(std::bit_cast<typename F::register_type>(v.data)); };
   const F r = select(mask_cast<typename F::value_type>(mask), real(a), real(b));
   return {std::bit_cast<typename xsimd::batch<I, A>::register_type>(r.data)};
+}
+
+/// V to int_of<V>, toward zero; beyond the range of 32 bits the nearest number within it, of NaN 0.
+template <class V> [[gnu::always_inline]] inline int_of<V> float_to_int(const V& v) {
+  using T = typename V::value_type;
+  using I = typename int_of<V>::value_type;
+  constexpr int W = static_cast<int>(V::size);
+  using half = block<std::int32_t, W>;
+  const V end(T(0x1p31)), zero(T(0));
+  const auto above = v >= end, below = v < -end;
+  const V within = select(above | below | !(v == v), zero, v);
+  const half h = convert<T, std::int32_t, W, half>(within.data);
+  const int_of<V> r(convert<std::int32_t, I, W, typename int_of<V>::register_type>(h));
+  return select(mask_cast<I>(above), int_of<V>(I(0x7fffffff)),
+                select(mask_cast<I>(below), int_of<V>(I(-0x7fffffff - 1)), r));
+}
+
+/// W floats in memory as doubles, and back. V is simd<double>.
+template <class V> [[gnu::always_inline]] inline V load_floats(const float* p) {
+  constexpr int W = static_cast<int>(V::size);
+  block<float, W> b;
+  std::memcpy(&b, p, sizeof b);
+  return V(convert<float, double, W, typename V::register_type>(b));
+}
+template <class V> [[gnu::always_inline]] inline V load_floats_n(const float* p, index_t stride, index_t n) {
+  float t[V::size] = {};
+  for (index_t i = 0; i < n; ++i) t[i] = p[i * stride];
+  return load_floats<V>(t);
+}
+template <class V> [[gnu::always_inline]] inline void store_floats(float* p, const V& v) {
+  constexpr int W = static_cast<int>(V::size);
+  using floats = block<float, W>;
+  const floats b = convert<double, float, W, floats>(v.data);
+  std::memcpy(p, &b, sizeof b);
+}
+template <class V> [[gnu::always_inline]] inline void store_floats_n(float* p, const V& v, index_t n) {
+  float t[V::size];
+  store_floats(t, v);
+  for (index_t i = 0; i < n; ++i) p[i] = t[i];
+}
+/// Each lane rounded to a float.
+template <class V> [[gnu::always_inline]] inline V round_to_floats(const V& v) {
+  float t[V::size];
+  store_floats(t, v);
+  return load_floats<V>(t);
 }
 
 /// W bytes in memory as integers of 0 to 255, or n of them, `stride` apart, and zeros. store_byte writes such lanes.
