@@ -82,4 +82,26 @@ template <detail::op O, class I> [[gnu::always_inline]] inline I of_bits(const I
   else return from_int32<I>(x ^ y);
 }
 
+// f(x), or f(x, y), of what is not an operator of vectors
+template <detail::op O, class I> [[gnu::always_inline]] inline I of_ints(const I& x, const I& y) {
+  using detail::op;
+  using S = typename I::value_type;
+  const I zero(S(0));
+  if constexpr (O == op::max) return select(x >= y, x, y);
+  else if constexpr (O == op::min) return select(x <= y, x, y);
+  else if constexpr (O == op::abs) return select(x < zero, -x, x);
+  else if constexpr (O == op::sign) return select(x > zero, I(S(1)), select(x < zero, I(S(-1)), zero));
+  else if constexpr (O == op::quotient || O == op::modulo) return divided<O>(x, y);
+  else if constexpr (O == op::shift_left || O == op::shift_right) return shifted<O>(x, y);
+  else if constexpr (O == op::bit_and || O == op::bit_or || O == op::bit_xor) return of_bits<O>(x, y);
+  else
+    static_assert(O == op::count_,
+                  "tapeless: an elementwise op of int32 has a line in cpu/fused/integers.hpp");
+}
+// Is the result of op o, in lanes of 64 bits, perhaps more than 32?
+constexpr bool leaves_int32(detail::op o) {
+  using detail::op;
+  return o == op::neg || o == op::square || o == op::add || o == op::sub || o == op::mul || o == op::abs;
+}
+
 } // namespace tapeless::cpu

@@ -227,12 +227,10 @@ private:
         else return r.f;
       }();
       const auto x = bank[q.a];
-      using R = std::remove_const_t<decltype(x)>;
       const auto mask = [](const auto& m) {
         if constexpr (C == dtype::i32) return mask_cast<T>(m);
         else return m;
       };
-      using S = typename R::value_type;
       if constexpr (q.o == op::neg) dst = -x;
       else if constexpr (q.o == op::square) dst = x * x;
       else if constexpr (q.o == op::add) dst = x + bank[q.b];
@@ -247,26 +245,11 @@ private:
       else if constexpr (q.o == op::copy || q.o == op::stop_gradient || q.o == op::widen ||
                          q.o == op::convert)
         dst = x;
-      else if constexpr (C == dtype::i32) {
-        const I zero(S(0));
-        if constexpr (q.o == op::max) dst = select(x >= bank[q.b], x, bank[q.b]);
-        else if constexpr (q.o == op::min) dst = select(x <= bank[q.b], x, bank[q.b]);
-        else if constexpr (q.o == op::abs) dst = select(x < zero, -x, x);
-        else if constexpr (q.o == op::quotient || q.o == op::modulo) dst = divided<q.o>(x, bank[q.b]);
-        else if constexpr (q.o == op::shift_left || q.o == op::shift_right) dst = shifted<q.o>(x, bank[q.b]);
-        else if constexpr (q.o == op::bit_and || q.o == op::bit_or || q.o == op::bit_xor)
-          dst = of_bits<q.o>(x, bank[q.b]);
-        else {
-          static_assert(q.o == op::sign,
-                        "tapeless: an elementwise op of int32 has a line in cpu/fused/lanes.hpp");
-          dst = select(x > zero, I(S(1)), select(x < zero, I(S(-1)), zero));
-        }
-      } else if constexpr (detail::takes_two(q.o)) dst = function_for<q.o>::of(x, bank[q.b]);
+      else if constexpr (C == dtype::i32 && detail::takes_two(q.o)) dst = of_ints<q.o>(x, bank[q.b]);
+      else if constexpr (C == dtype::i32) dst = of_ints<q.o>(x, x);
+      else if constexpr (detail::takes_two(q.o)) dst = function_for<q.o>::of(x, bank[q.b]);
       else dst = function_for<q.o>::of(x);
-      if constexpr (C == dtype::i32 && sizeof(T) == 8 &&
-                    (q.o == op::neg || q.o == op::square || q.o == op::add || q.o == op::sub ||
-                     q.o == op::mul || q.o == op::abs))
-        dst = wrapped(dst);
+      if constexpr (C == dtype::i32 && leaves_int32(q.o)) dst = wrapped(dst);
     }
     if constexpr (result_class(q) == dtype::f32 && q.o != op::constant &&
                   is_float_of_doubles(q.o == op::cast || q.o == op::convert ? static_cast<dtype>(q.imm) : q.t,
