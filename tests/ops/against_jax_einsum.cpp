@@ -29,6 +29,13 @@ constexpr auto einsum_14 = [](auto a, auto b, auto c) { return tl::einsum<"nc, n
 constexpr auto einsum_15 = [](auto a, auto b) { return tl::einsum<"ijk,lmk->iljm">(a, b); };
 constexpr auto einsum_16 = [](auto a) { return tl::einsum<"ijkl->lj">(a); };
 constexpr auto einsum_17 = [](auto a, auto b, auto c) { return tl::einsum<"ij,ik,il->jkl">(a, b, c); };
+constexpr auto einsum_18 = [](auto a, auto b) { return tl::einsum<"...,...->">(a, b); };
+constexpr auto einsum_19 = [](auto a, auto b) { return tl::einsum<"...,...->">(a, b); };
+constexpr auto einsum_20 = [](auto a, auto b) { return tl::einsum<"...ij,...jk->ik">(a, b); };
+constexpr auto einsum_21 = [](auto a, auto b) { return tl::einsum<"...ij,...jk->ik">(a, b); };
+constexpr auto einsum_22 = [](auto a, auto b) { return tl::einsum<"...i,...i->">(a, b); };
+constexpr auto einsum_23 = [](auto a, auto b, auto c) { return tl::einsum<"...i,...j,...->ij">(a, b, c); };
+constexpr auto einsum_24 = [](auto a, auto b, auto c) { return tl::einsum<"a...,...b,...->b">(a, b, c); };
 
 } // namespace
 
@@ -54,4 +61,13 @@ TEST_CASE("einsum is that of NumPy, and its derivatives are those of JAX") {
   arrays<einsum_16, tl::tensor<float, 2, 3, 2, 3>>("einsum_16", 16);
   arrays<einsum_17, tl::tensor<float, 3, 2>, tl::tensor<float, 3, 2>, tl::tensor<float, 3, 4>>("einsum_17",
                                                                                                16);
+  arrays<einsum_18, tl::tensor<float, 3>, tl::tensor<float, 1>>("einsum_18", 16);
+  arrays<einsum_19, tl::tensor<float, 1>, tl::tensor<float, 3>>("einsum_19", 16);
+  arrays<einsum_20, tl::tensor<float, 3, 2, 4>, tl::tensor<float, 1, 4, 2>>("einsum_20", 16);
+  arrays<einsum_21, tl::tensor<float, 1, 2, 4>, tl::tensor<float, 3, 4, 2>>("einsum_21", 16);
+  arrays<einsum_22, tl::tensor<float, 3, 2>, tl::tensor<float, 1, 2>>("einsum_22", 16);
+  arrays<einsum_23, tl::tensor<float, 3, 1, 2>, tl::tensor<float, 1, 5, 2>, tl::tensor<float, 5>>("einsum_23",
+                                                                                                  16);
+  arrays<einsum_24, tl::tensor<float, 2, 3, 1>, tl::tensor<float, 1, 2, 4>, tl::tensor<float, 3, 2>>(
+      "einsum_24", 16);
 }

@@ -161,17 +161,27 @@ constexpr labels axes_of_result(const parsed_subscripts& p, const shape* s) {
   }
   return p.result.axes(broadcast);
 }
-// What the product of the first k + 1 operands keeps: labels of the result and of later operands
+// The labels that operand k has more than one element of, as far as any operand does: along the others it is repeated
+constexpr labels own_labels(const parsed_subscripts& p, const shape* s, int k, const label_extents& extents) {
+  const labels axes = axes_of_operand(p, s, k);
+  labels r;
+  for (int i = 0; i < axes.n; ++i)
+    if (s[k].d[i] == extents.of[axes.of[i]]) r.add(axes.of[i]);
+  return r;
+}
+// What the product of the first k + 1 operands keeps: labels of the result, and those that later operands have
 constexpr labels kept_behind(const parsed_subscripts& p, const shape* s, int k) {
+  const label_extents extents = extents_of_labels(p, s);
   labels r = axes_of_result(p, s);
-  for (int j = k + 1; j < p.operands; ++j) r = r.then(axes_of_operand(p, s, j));
+  for (int j = k + 1; j < p.operands; ++j) r = r.then(own_labels(p, s, j, extents));
   return r;
 }
 // Has each product of the first operands at most 6 axes?
 constexpr bool products_fit(const parsed_subscripts& p, const shape* s) {
+  const label_extents extents = extents_of_labels(p, s);
   labels so_far;
   for (int k = 0; k < p.operands; ++k) {
-    so_far = so_far.then(axes_of_operand(p, s, k)).among(kept_behind(p, s, k));
+    so_far = so_far.then(own_labels(p, s, k, extents)).among(kept_behind(p, s, k));
     if (so_far.n > max_rank) return false;
   }
   return axes_of_result(p, s).n <= max_rank;

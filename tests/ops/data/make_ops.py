@@ -329,4 +329,14 @@ def put_max(a, i, v):
 rows("scatter_max_along_axis", put_max, x, places, d)
 rows("scatter_min_along_axis", lambda a, i, v: -put_max(-a, i, -v), x, places, d)
 
+# einsum without the ellipsis in the result, of operands that are repeated along its axes: NumPy has none, so a letter for each axis.
+random = np.random.default_rng(25)
+einsum("einsum_18", "a,b->", (3,), (1,))
+einsum("einsum_19", "a,b->", (1,), (3,))
+einsum("einsum_20", "aij,bjk->ik", (3, 2, 4), (1, 4, 2))
+einsum("einsum_21", "aij,bjk->ik", (1, 2, 4), (3, 4, 2))
+einsum("einsum_22", "ai,bi->", (3, 2), (1, 2))
+einsum("einsum_23", "abi,cdj,d->ij", (3, 1, 2), (1, 5, 2), (5,))
+einsum("einsum_24", "axy,zwb,xw->b", (2, 3, 1), (1, 2, 4), (3, 2))
+
 np.savez(pathlib.Path(__file__).parent / "ops.npz", **arrays)
