@@ -43,6 +43,8 @@ void check_kernels(const names& all, int most_registers) {
   std::printf("%zu kernels, at most %d registers\n", all.size(), most);
 }
 
+using tl::detail::op;
+constexpr int number_of(op o) { return static_cast<int>(o); }
 template <class... K> void name(names& to) { (to.push_back(cuda::kernel_name<K>()), ...); }
 template <class T> void of_any_type(names& to) {
   name<cuda::pad_kernel<T>, cuda::concat_kernel<T>, cuda::flip_kernel<T>, cuda::gather_kernel<T>>(to);
@@ -51,18 +53,18 @@ template <class T> void of_numbers(names& to) {
   name<cuda::argmax_kernel<bool>, cuda::scatter_add_kernel<T>, cuda::argmax_kernel<T>,
        cuda::digit_counts_kernel<T>, cuda::of_each_segment_kernel<T>, cuda::range_counts_kernel<T, 0>,
        cuda::range_counts_kernel<T, 1>, cuda::positions_kernel<T, 0>, cuda::positions_kernel<T, 1>,
-       cuda::scatter_argmax_kernel<T>, cuda::scan_kernel<T, cuda::scans::sum>,
-       cuda::chunk_ends_kernel<T, cuda::scans::sum>, cuda::chunk_begins_kernel<T, cuda::scans::sum>,
+       cuda::scatter_argmax_kernel<T>, cuda::scan_kernel<T, number_of(op::cumsum)>,
+       cuda::chunk_ends_kernel<T, number_of(op::cumsum)>, cuda::chunk_begins_kernel<T, number_of(op::cumsum)>,
        cuda::matmul_kernel<T, T>>(to);
 }
-template <class T, int Scan> void of_scan(names& to) {
-  name<cuda::scan_kernel<T, Scan>, cuda::chunk_ends_kernel<T, Scan>, cuda::chunk_begins_kernel<T, Scan>>(to);
+template <class T, int Op> void of_scan(names& to) {
+  name<cuda::scan_kernel<T, Op>, cuda::chunk_ends_kernel<T, Op>, cuda::chunk_begins_kernel<T, Op>>(to);
 }
 template <class T> void of_floats(names& to) {
-  of_scan<T, cuda::scans::product>(to);
-  of_scan<T, cuda::scans::max>(to);
-  of_scan<T, cuda::scans::place_of_max>(to);
-  of_scan<T, cuda::scans::linear>(to);
+  of_scan<T, number_of(op::cumprod)>(to);
+  of_scan<T, number_of(op::cummax)>(to);
+  of_scan<T, number_of(op::cumargmax)>(to);
+  of_scan<T, number_of(op::linear_scan)>(to);
   name<cuda::combine_kernel<T, 0>, cuda::combine_kernel<T, 1>, cuda::combine_kernel<T, 2>,
        cuda::unfold_kernel<T>, cuda::fold_kernel<T>, cuda::window_max_kernel<T>,
        cuda::window_gather_kernel<T>, cuda::window_sum_kernel<T>, cuda::window_transposed_kernel<T>,

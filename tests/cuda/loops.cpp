@@ -130,6 +130,20 @@ TEST_CASE(
   both_back_ends<decltype(f), X, I> run(tl::dim<'n'>(20));
   CHECK(run.difference(X(x.data(), 20), I(at.data(), 20)) < 1e-6);
 }
+TEST_CASE("cuda: counted rows that are not there put nothing along an axis") {
+  using X = tl::tensor<float, n>;
+  using Y = tl::tensor<float, 3>;
+  const auto f = [](auto x, auto y) {
+    const auto chosen = tl::where<'k'>(x < 0.0);
+    const auto d = tl::gather(x, chosen);
+    const auto at = chosen % 3;
+    return std::tuple{tl::scatter_max_along_axis<0>(y, at, d), tl::scatter_min_along_axis<0>(y, at, -d),
+                      tl::scatter_add_along_axis<0>(y, at, d)};
+  };
+  std::vector<float> x = support::random_values<float>(40, 3), y(3, -2.0f);
+  both_back_ends<decltype(f), X, Y> run(tl::dim<'n'>(40));
+  CHECK(run.difference(X(x.data(), 40), Y(y.data())) < 1e-6);
+}
 TEST_CASE("cuda: a launch counts in 32 bits, more is an exception") {
   CHECK(cuda::counted(cuda::most_counted) == cuda::most_counted);
   CHECK_THROWS_WITH_AS(

@@ -186,6 +186,12 @@ TEST_CASE(
   const auto [m, s] = ints(*xi, *i, *di);
   CHECK((m[0] == 4 && m[1] == 7 && m[2] == 3));
   CHECK((s[0] == 1 && s[1] == 9 && s[2] == 4));
+  constexpr std::int32_t lowest = std::numeric_limits<std::int32_t>::min(),
+                         most = std::numeric_limits<std::int32_t>::max();
+  auto least_int = tl::jit(g).bind<N, I, M>();
+  for (int k = 0; k < 4; ++k) (*di)[k] = k == 2 ? lowest : most;
+  const auto low = least_int(*xi, *i, *di);
+  CHECK((low[0] == 1 && low[1] == lowest && low[2] == 3));
 
   auto none = tl::jit(f).bind<X, tl::tensor<std::int32_t, 0>, tl::tensor<double, 0>>();
   tl::owned<tl::tensor<std::int32_t, 0>> no_index;
@@ -217,4 +223,34 @@ TEST_CASE("along an axis: many indices into one place, which a device sorts") {
     CHECK(s[k] == doctest::Approx(sums[static_cast<std::size_t>(k)]).epsilon(1e-6));
     CHECK(m[k] == static_cast<float>(most[static_cast<std::size_t>(k)]));
   }
+}
+
+TEST_CASE("along an axis: more elements than an int32 counts are an exception") {
+  using X = tl::tensor<const std::uint8_t, tl::dyn<'n'>>;
+  using I = tl::tensor<std::int32_t, 2>;
+  constexpr std::int64_t many = (std::int64_t{1} << 31) + 10;
+  auto run =
+      tl::jit([](auto a, auto at) { return tl::take_along_axis<0>(a, at); }).bind<X, I>(tl::dim<'n'>{many});
+  const std::uint8_t bytes[3] = {7, 8, 9}, *const first =
+                                               bytes; // the exception comes before the rest is read
+  tl::owned<I> at;
+  CHECK_THROWS_WITH_AS(
+      run(X(first, many), *at),
+      "tapeless: run: an extent, or a product of extents, is 2147483658, but int32 counts its elements: at most 2147483647",
+      tl::argument_error);
+  CHECK(run(X(first, 3), *at)[0] == 7);
+}
+TEST_CASE("along an axis: of an empty named axis a computed index reads 0 and changes nothing") {
+  using X = tl::tensor<float, tl::dyn<'n'>>;
+  using I = tl::tensor<std::int32_t, 3>;
+  using D = tl::tensor<float, 3>;
+  auto run =
+      tl::jit([](auto a, auto at, auto d) {
+        return std::tuple{tl::take_along_axis<0>(a, at + 1), tl::scatter_max_along_axis<0>(a, at + 1, d)};
+      }).bind<X, I, D>(tl::dim<'n'>{4});
+  tl::owned<X> none(tl::dim<'n'>{0});
+  tl::owned<I> at;
+  tl::owned<D> d;
+  const auto [taken, put] = run(*none, *at, *d);
+  CHECK((taken[0] == 0 && taken[2] == 0 && put.size() == 0));
 }

@@ -127,7 +127,8 @@ private:
   // Rows that are not there are 0 in what a step writes. The others keep zeros as zeros.
   template <const auto& P, int I> static counted_rows counted_rows_of(const frame<P>& f) {
     constexpr detail::step s = P.step_[I];
-    constexpr bool gathers = s.o == detail::op::gather, scans = detail::is_scan(s.o);
+    constexpr bool gathers = s.o == detail::op::gather || s.o == detail::op::scatter_argmax,
+                   scans = detail::is_scan(s.o);
     if constexpr (gathers || scans) {
       constexpr int operand = s.slot0 + (gathers ? 1 : 0), axis = gathers ? 0 : static_cast<int>(s.attr),
                     name = counted_name<P>(P.slot_[operand].s.d[axis]);

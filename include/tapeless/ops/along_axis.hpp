@@ -6,6 +6,7 @@
 // gather and scatter_add have one index for all lines of the axis, these one for each element. They are moves of single elements
 // of a flat tensor.
 #pragma once
+#include "argmax.hpp"
 #include "elementwise.hpp"
 #include "index.hpp"
 
@@ -87,8 +88,7 @@ constexpr int max_along(graph& g, int a, int index, int d, int axis) {
   return reshape(g, where(g, of_base, base, won), s);
 }
 constexpr int min_along(graph& g, int a, int index, int d, int axis) {
-  const auto negative = [&g](int x) { return unary(g, op::neg, x); };
-  return negative(max_along(g, negative(a), index, negative(d), axis));
+  return in_reverse_order(g, max_along(g, in_reverse_order(g, a), index, in_reverse_order(g, d), axis));
 }
 
 using put_along = int (*)(graph&, int, int, int, int);

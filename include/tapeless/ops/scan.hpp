@@ -56,7 +56,7 @@ constexpr int previous(graph& g, int a, int axis, double first) {
   return where(g, is_first, g.constant(first, g[a].t), previous(g, a, axis));
 }
 constexpr int running_min(graph& g, int a, int axis) {
-  return unary(g, op::neg, cummax(g, unary(g, op::neg, a), axis));
+  return in_reverse_order(g, cummax(g, in_reverse_order(g, a), axis));
 }
 // m + log(s), s_i = sum of exp(a_j - m_i) over j <= i, m the running maximum, held constant and finite
 constexpr int running_logsumexp(graph& g, int a, int axis) {

@@ -5,6 +5,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include "../core/error.hpp"
@@ -12,9 +13,19 @@
 #include "../expr/handle.hpp"
 #include "../ops/index.hpp"
 #include "../plan/analysis/known_extents.hpp"
+#include "../plan/ir/step.hpp"
 #include "memory.hpp"
 
 namespace tapeless { namespace detail {
+
+inline void check_extent(const extent_limit& limit, extent_t n) {
+  if (limit.is_int32 && n > std::numeric_limits<std::int32_t>::max())
+    refuse(
+        "tapeless: run: an extent, or a product of extents, is %lld, but int32 counts its elements: at most 2147483647",
+        static_cast<long long>(n));
+  if (!limit.is_int32 && n == 0)
+    refuse("tapeless: run: max and argmax need at least one element, but an extent is 0");
+}
 
 // Appends the element types (without const) and the extents of the leaves of X, in order.
 template <class X> constexpr void leaf_types(vec<dtype>& t, vec<shape>& s) {

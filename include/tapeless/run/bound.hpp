@@ -201,9 +201,7 @@ template <class Backend, bool Load, class F, class... A> class bound {
       if constexpr (rules_of<Backend>().host_counts) values.value[i] = s.context.names.value[i];
       else values.value[i] = std::min(plan_.count[k].most, eval(plan_.count[k].rows, values));
     }
-    for (int k = 0; k < plan_.nonempty; ++k)
-      if (eval(plan_.not_empty[k], values) == 0)
-        refuse("tapeless: run: max and argmax need at least one element, but an extent is 0");
+    for (int k = 0; k < plan_.limits; ++k) check_extent(plan_.limit[k], eval(plan_.limit[k].of, values));
     if constexpr (user_output) places.check(result, values);
     // What is in the memory of a device is not looked at: its kernels leave out what an index beyond asks for.
     if constexpr (plan_.checks > 0 || user_output) {

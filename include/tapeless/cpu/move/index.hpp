@@ -189,6 +189,7 @@ template <class T, class Team> void argmax_axes(const Team& team, const shape& s
 // d, at: (count)   base, w: (n)
 template <class T> void scatter_argmax(index_t n, index_t count, const T* d, const std::int32_t* at,
                                        const T* base, std::int32_t* w) {
+  if (n == 0) return; // an index into nothing is clamped to 0
   std::fill_n(w, n, std::int32_t{-1});
   for (index_t j = 0; j < count; ++j) {
     std::int32_t& best = w[at[j]];

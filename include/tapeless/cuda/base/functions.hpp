@@ -21,6 +21,8 @@ template <class T> TAPELESS_KERNEL T infinity() {
   if constexpr (sizeof(T) == 4) return __builtin_bit_cast(T, std::uint32_t{0x7f800000u});
   else return __builtin_bit_cast(T, std::uint64_t{0x7ff0000000000000u});
 }
+// Does x take the place of the maximum y? The first of equal ones stays, and the first NaN.
+template <class T> TAPELESS_KERNEL bool wins(T x, T y) { return x > y || (x != x && y == y); }
 // A NaN wins.
 template <class T> TAPELESS_KERNEL T larger(T x, T y) { return x >= y || x != x ? x : y; }
 template <class T> TAPELESS_KERNEL T smaller(T x, T y) { return x <= y || x != x ? x : y; }

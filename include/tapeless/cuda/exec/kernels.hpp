@@ -80,7 +80,7 @@ template <> struct kernel_for<detail::op::scatter_argmax> {
     const count_t n = counted(elements_of(c.operand(1))), rows = c.results();
     const sorted_positions p = positions_of_scatter(device, c, n, rows);
     device.launch(scatter_argmax_kernel<T>{c.in(0), c.index(1), c.in(2), c.template out<std::int32_t>(),
-                                           p.sorted, p.end, rows, n},
+                                           p.sorted, p.end, rows, n, c.rows},
                   rows);
   }
 };
@@ -106,43 +106,36 @@ template <> struct kernel_for<detail::op::argmax> {
 };
 // Chunks of a scan: at most so many of all lines, of a line, and elements of each at least.
 inline constexpr count_t most_chunks = 1u << 13, most_of_line = 512, least_of_chunk = 32;
-inline constexpr index_t scratch_of_scan = most_chunks * index_t{sizeof(scan_state<double, scans::linear>)};
+inline constexpr index_t scratch_of_scan =
+    most_chunks * index_t{sizeof(scan_state<double, static_cast<int>(detail::op::linear_scan)>)};
 
-constexpr int scan_of(detail::op o) {
-  using detail::op;
-  return o == op::cumsum      ? scans::sum
-         : o == op::cumprod   ? scans::product
-         : o == op::cummax    ? scans::max
-         : o == op::cumargmax ? scans::place_of_max
-                              : scans::linear;
-}
 template <detail::op O>
   requires(detail::is_scan(O))
 struct kernel_for<O> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
-    constexpr int Scan = scan_of(O);
-    using state = scan_state<T, Scan>;
+    constexpr int Op = static_cast<int>(O);
+    using state = scan_state<T, Op>;
     const shape& x = c.operand(0);
     const count_t lines = counted(c.before_axis(x) * c.after_axis(x)), n = c.axis_of(x),
                   most = std::min({n / least_of_chunk, most_of_line, most_chunks / std::max(lines, 1u)}),
                   each = most > 1 ? (n + most - 1) / most : n, chunks = most > 1 ? (n + each - 1) / each : 1;
     const bool cut = chunks > 1 || device.lists();
-    const scan_lines<T, Scan> k{c.in(0),
-                                c.in(Scan == scans::linear ? 1 : 0),
-                                c.template out<void>(),
-                                cut ? reinterpret_cast<state*>(c.scratch) : nullptr,
-                                lines,
-                                n,
-                                c.after(x),
-                                chunks,
-                                each,
-                                c.rows,
-                                c.step.attr2 != 0};
+    const scan_lines<T, Op> k{c.in(0),
+                              c.in(is_linear<Op> ? 1 : 0),
+                              c.template out<void>(),
+                              cut ? reinterpret_cast<state*>(c.scratch) : nullptr,
+                              lines,
+                              n,
+                              c.after(x),
+                              chunks,
+                              each,
+                              c.rows,
+                              c.step.attr2 != 0};
     if (cut) {
-      device.launch(chunk_ends_kernel<T, Scan>{k}, lines * chunks);
-      device.launch(chunk_begins_kernel<T, Scan>{k}, lines);
+      device.launch(chunk_ends_kernel<T, Op>{k}, lines * chunks);
+      device.launch(chunk_begins_kernel<T, Op>{k}, lines);
     }
-    device.launch(scan_kernel<T, Scan>{k}, lines * chunks);
+    device.launch(scan_kernel<T, Op>{k}, lines * chunks);
   }
 };
 // Sums of products of bf16 are float.

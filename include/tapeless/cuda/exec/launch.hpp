@@ -41,7 +41,7 @@ template <class T> struct kernel_call : detail::step_operands {
   const detail::name_values& names;
   std::byte* scratch; // what backend::scratch says
   index_t* count;     // where a selection puts the number of its rows; nullptr: the plan knows it
-  counted_rows rows;  // of the indices of a gather, of the axis of a scan
+  counted_rows rows;  // of the indices of a gather or scatter_argmax, of the axis of a scan
 
   const T* in(int k) const { return step_operands::in<T>(k); }
   const std::int32_t* index(int k) const { return step_operands::in<std::int32_t>(k); }

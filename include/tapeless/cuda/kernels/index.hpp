@@ -4,6 +4,7 @@
 // gather, scatter_add, scatter_argmax, argmax. (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
 #include "../base/block.hpp"
+#include "../base/functions.hpp"
 #include "../base/sums.hpp"
 #include "select.hpp"
 
@@ -62,13 +63,15 @@ template <class T> struct scatter_argmax_kernel {
   std::int32_t* w;
   const count_t *sorted, *end;
   count_t items, count;
+  counted_rows rows; // of d
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(items, [this](count_t k) {
       T y = base[k];
       std::int32_t best = -1;
       const auto take = [&](count_t j) {
+        if (!rows.has(j)) return;
         const T x = d[j];
-        if (!(x > y || (x != x && y == y))) return;
+        if (!wins(x, y)) return;
         y = x;
         best = static_cast<std::int32_t>(j);
       };

@@ -4,20 +4,20 @@
 // Running ops along an axis: operands and y (before, n, after); to_end: they begin at the end. A line is cut into chunks, a thread each:
 //   chunk_ends_kernel     what each chunk makes of its elements alone
 //   chunk_begins_kernel   what the chunks before each one make, in its place
-//   scan_kernel           the results. y may be the operand of one
+//   scan_kernel           the results
+// Op: a detail::op, as a number: names of kernels have types and numbers.
 #pragma once
+#include "../../expr/op.hpp"
 #include "../base/block.hpp"
 #include "../base/functions.hpp"
 #include "../base/sums.hpp"
 
 namespace tapeless::cuda {
 
-namespace scans {
-inline constexpr int sum = 0, product = 1, max = 2, place_of_max = 3, linear = 4;
-} // namespace scans
+template <int Op> inline constexpr bool is_linear = Op == static_cast<int>(detail::op::linear_scan);
 
 // What is kept from one element to the next: next(a, b, row), and join(what a later chunk has made)
-template <class T, int Scan> struct scan_state {
+template <class T, int Op> struct scan_state {
   static constexpr count_t none = ~count_t{0};
   T product{1}, y{};
   count_t at = none; // of a maximum its row; none: nothing has come
@@ -26,11 +26,11 @@ template <class T, int Scan> struct scan_state {
       product = a;
       y = b;
       at = row;
-    } else if constexpr (Scan == scans::product) y *= b;
-    else if constexpr (Scan == scans::linear) {
+    } else if constexpr (Op == static_cast<int>(detail::op::cumprod)) y *= b;
+    else if constexpr (is_linear<Op>) {
       product *= a;
       y = a * y + b;
-    } else if (b > y || (b != b && y == y)) {
+    } else if (wins(b, y)) {
       y = b;
       at = row;
     }
@@ -38,7 +38,7 @@ template <class T, int Scan> struct scan_state {
   TAPELESS_KERNEL void join(const scan_state& later) {
     if (later.at == none) return;
     if (at == none) *this = later;
-    else if constexpr (Scan == scans::linear) {
+    else if constexpr (is_linear<Op>) {
       product *= later.product;
       y = later.product * y + later.y;
     } else next(T{}, later.y, later.at);
@@ -46,7 +46,7 @@ template <class T, int Scan> struct scan_state {
   TAPELESS_KERNEL T value() const { return y; }
   TAPELESS_KERNEL std::int32_t place() const { return static_cast<std::int32_t>(at); }
 };
-template <class T> struct scan_state<T, scans::sum> {
+template <class T> struct scan_state<T, static_cast<int>(detail::op::cumsum)> {
   long_sum<T> sum;
   TAPELESS_KERNEL void next(T, T b, count_t) { sum.add(b); }
   TAPELESS_KERNEL void join(const scan_state& later) {
@@ -56,8 +56,8 @@ template <class T> struct scan_state<T, scans::sum> {
   TAPELESS_KERNEL T value() const { return sum.value(); }
 };
 
-template <class T, int Scan> struct scan_lines {
-  using state = scan_state<T, Scan>;
+template <class T, int Op> struct scan_lines {
+  using state = scan_state<T, Op>;
   const T *a, *b; // a: the coefficients of a linear scan
   void* y;
   state* kept;                           // chunk k of line l at k lines + l; nullptr: one chunk
@@ -76,7 +76,7 @@ template <class T, int Scan> struct scan_lines {
       if (is_there) {
         T coefficient{};
         // from the end that from i + 1 to i is the one of i + 1; that of a line's first element is not read
-        if constexpr (Scan == scans::linear)
+        if constexpr (is_linear<Op>)
           if (i > 0) coefficient = a[to_end ? at + after : at];
         s.next(coefficient, b[at], row);
       }
@@ -84,35 +84,35 @@ template <class T, int Scan> struct scan_lines {
     }
   }
 };
-template <class T, int Scan> struct chunk_ends_kernel : scan_lines<T, Scan> {
+template <class T, int Op> struct chunk_ends_kernel : scan_lines<T, Op> {
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(this->lines * this->chunks, [this](count_t c) {
-      scan_state<T, Scan> s;
+      scan_state<T, Op> s;
       this->of_chunk(c, s, [](index_t, bool) {});
       this->kept[c] = s;
     });
   }
 };
-template <class T, int Scan> struct chunk_begins_kernel : scan_lines<T, Scan> {
+template <class T, int Op> struct chunk_begins_kernel : scan_lines<T, Op> {
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(this->lines, [this](count_t line) {
-      scan_state<T, Scan> before;
+      scan_state<T, Op> before;
       for (count_t k = 0; k < this->chunks; ++k) {
-        scan_state<T, Scan>& here = this->kept[k * this->lines + line];
-        const scan_state<T, Scan> chunk = here;
+        scan_state<T, Op>& here = this->kept[k * this->lines + line];
+        const scan_state<T, Op> chunk = here;
         here = before;
         before.join(chunk);
       }
     });
   }
 };
-template <class T, int Scan> struct scan_kernel : scan_lines<T, Scan> {
+template <class T, int Op> struct scan_kernel : scan_lines<T, Op> {
   template <class Block> TAPELESS_KERNEL void operator()(const Block& block) const {
     block.each(this->lines * this->chunks, [this](count_t c) {
-      scan_state<T, Scan> s;
+      scan_state<T, Op> s;
       if (this->kept != nullptr) s = this->kept[c];
       this->of_chunk(c, s, [this, &s](index_t at, bool is_there) {
-        if constexpr (Scan == scans::place_of_max)
+        if constexpr (Op == static_cast<int>(detail::op::cumargmax))
           static_cast<std::int32_t*>(this->y)[at] = is_there ? s.place() : 0;
         else static_cast<T*>(this->y)[at] = is_there ? s.value() : T(0);
       });

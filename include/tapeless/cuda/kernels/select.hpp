@@ -98,7 +98,7 @@ struct range_counts {
   count_t above[ranges], ties[ranges], above_in_group[ranges / ranges_of_group],
       ties_in_group[ranges / ranges_of_group];
 };
-// Of a mask those are above the cut that are not 0.
+// Of a mask those are above the cut that are not 0. Mask: 0 or 1; names of kernels have types and numbers.
 template <class T, int Mask> struct values_in_ranges {
   const T* x;
   const selection_cut<key_type<T>>* cut;

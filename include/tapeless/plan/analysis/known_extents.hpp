@@ -43,8 +43,8 @@ template <class Plan> constexpr bool extents_are_known(const Plan& p, const name
   // before the first step
   for (int k = 0; k < p.checks; ++k)
     if (!knows(set_of_names(p.check[k].bound))) return false;
-  for (int k = 0; k < p.nonempty; ++k)
-    if (!knows(set_of_names(p.not_empty[k]))) return false;
+  for (int k = 0; k < p.limits; ++k)
+    if (!knows(set_of_names(p.limit[k].of))) return false;
   for (int k = 0; k < p.steps; ++k) {
     const step& s = p.step_[k];
     std::uint64_t read = 0;

@@ -93,8 +93,11 @@ template <int N, int O> class planner {
                                  static_cast<extent_t>(v.attr2)};
       if (v.o == op::max_reduce || v.o == op::argmax) {
         const extent_t n = count_of(b_.at(v.in[0]).s, static_cast<unsigned>(v.attr));
-        if (!is_static(n) && !b_.is_counted(n)) r_.not_empty[r_.nonempty++] = n;
+        if (!is_static(n) && !b_.is_counted(n)) r_.limit[r_.limits++] = {n, false};
       }
+      if (const extent_t n = v.o == op::extent ? static_cast<extent_t>(v.attr) : numel(v.s);
+          (v.o == op::extent || v.o == op::iota) && v.t == dtype::i32 && !is_static(n) && !b_.is_counted(n))
+        r_.limit[r_.limits++] = {n, true};
       if (densifies(b_.source.nodes, N, i)) ++r_.cost.densified;
       if (!b_.may().host_counts && v.o == op::reshape &&
           joins_counted_rows(b_.source.nodes, b_.counted_names, v))

@@ -108,10 +108,16 @@ struct index_check {
   extent_t bound = 0, passes = no_index; // passes: a number outside [0, bound) that is valid
 };
 
+// An extent that may not be 0, for a maximum is taken of it; or not beyond int32, for such numbers count it.
+struct extent_limit {
+  extent_t of = 0;
+  bool is_int32 = false;
+};
+
 // The size of each part of a plan.
 struct plan_counts {
   int steps = 0, codes = 0, constants = 0, slots = 0, stores = 0, extents = 0, customs = 0, checks = 0,
-      nonempty = 0, results = 0;
+      limits = 0, results = 0;
 };
 // Of a program of n nodes, at most
 inline constexpr int most_slots_of_node = 6;
@@ -141,8 +147,8 @@ template <plan_counts Room> struct plan : plan_facts {
   std::uint64_t store_[Room.stores + 1]{};
   extent_t extent[Room.extents + 1]{};
   const custom_op* custom[Room.customs + 1]{};
-  index_check check[Room.checks + 1]{};    // arguments of integers that are scanned before the first step
-  extent_t not_empty[Room.nonempty + 1]{}; // extents of which a maximum is taken: zero is an exception
+  index_check check[Room.checks + 1]{}; // arguments of integers that are scanned before the first step
+  extent_limit limit[Room.limits + 1]{};
   slot result[Room.results + 1]{};
 
   constexpr plan_counts counts() const { return *this; }
@@ -161,7 +167,7 @@ template <plan_counts Room> struct plan : plan_facts {
     copy(extent, r.extent, extents);
     copy(custom, r.custom, customs);
     copy(check, r.check, checks);
-    copy(not_empty, r.not_empty, nonempty);
+    copy(limit, r.limit, limits);
     copy(result, r.result, results);
     return r;
   }
