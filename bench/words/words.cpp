@@ -151,6 +151,7 @@ void list_words() {
   ROWS("softmax", tl::softmax<1>(a));
   ROWS("cumsum, rows", tl::cumsum<1>(a));
   ROWS("cumsum, columns", tl::cumsum<0>(a));
+  ONE("cumsum, one line", tl::cumsum<0>(a));
   ROWS("cumprod, rows", tl::cumprod<1>(a));
   ROWS("cumprod, columns", tl::cumprod<0>(a));
   ROWS("cummax, rows", tl::cummax<1>(a));
@@ -158,7 +159,7 @@ void list_words() {
   ROWS("logcumsumexp, rows", tl::logcumsumexp<1>(a));
   ROWS("logcumsumexp, columns", tl::logcumsumexp<0>(a));
   ROWS("tril", tl::tril(a));
-  ROWS("roll", tl::roll<1, 5>(a));
+  ROWS("roll", (tl::roll<1, 5>(a)));
   ROWS("flip", tl::flip<1>(a));
 }
 
