@@ -16,10 +16,12 @@
 
 namespace tapeless::cpu {
 
+template <class T> inline constexpr bool is_mask = !std::is_arithmetic_v<T> || std::is_same_v<T, bool>;
+
 // NaN stays NaN, 0 is -0, and no int32 overflows.
 template <class T> T in_order(T x, bool least) {
   if constexpr (std::is_floating_point_v<T>) return least ? -x : x;
-  else if constexpr (std::is_same_v<T, bool>) return x != least;
+  else if constexpr (is_mask<T>) return T(bool(x) != least);
   else return least ? ~x : x;
 }
 // The bits in which x and what stands in the reverse order differ
@@ -131,7 +133,7 @@ void argmax_axis(const Team& team, index_t before, index_t n, index_t after, boo
     const index_t rows = std::max<index_t>(1, per_chunk / n);
     return team.run((before + rows - 1) / rows, [=](index_t chunk, int) {
       for (index_t r = chunk * rows; r < std::min(before, (chunk + 1) * rows); ++r) {
-        if constexpr (!std::is_same_v<T, bool>)
+        if constexpr (!is_mask<T>)
           if (n >= width<T>) {
             y[r] = argmax_of_row<simd<T>>(n, least, x + r * n);
             continue;
@@ -146,7 +148,7 @@ void argmax_axis(const Team& team, index_t before, index_t n, index_t after, boo
     for (index_t lo = chunk % blocks * block, columns = 0; lo < hi; lo += columns) {
       const T* const from = x + o * n * after + lo;
       columns = hi - lo;
-      if constexpr (!std::is_same_v<T, bool>)
+      if constexpr (!is_mask<T>)
         if (columns >= width<T>) {
           columns = std::min<index_t>(columns, 16 * width<T>);
           argmax_of_lanes<simd<T>>(n, after, columns, least, from, y + o * after + lo);
