@@ -33,7 +33,8 @@ std::vector<std::int32_t> naive(index_t before, index_t n, index_t after, bool l
     }
   return y;
 }
-template <class T> std::vector<std::int32_t> of_axis(index_t before, index_t n, index_t after, bool least, const T* x) {
+template <class T> std::vector<std::int32_t> of_axis(index_t before, index_t n, index_t after, bool least,
+                                                     const T* x) {
   tapeless::shape s;
   s.rank = 3;
   s.d[0] = before, s.d[1] = n, s.d[2] = after;
@@ -47,16 +48,18 @@ template <class T> void compare(index_t before, index_t n, index_t after, const 
   CAPTURE(before);
   CAPTURE(n);
   CAPTURE(after);
-  for (const bool least : {false, true}) CHECK(of_axis(before, n, after, least, x) == naive(before, n, after, least, x));
+  for (const bool least : {false, true})
+    CHECK(of_axis(before, n, after, least, x) == naive(before, n, after, least, x));
 }
 
 } // namespace
 
-TEST_CASE_TEMPLATE("argmax: that of the naive loop for any extents, with many equal ones", T, float, double, std::int32_t,
-                   bool) {
+TEST_CASE_TEMPLATE("argmax: that of the naive loop for any extents, with many equal ones", T, float, double,
+                   std::int32_t, bool) {
   std::mt19937 random(5);
   constexpr index_t W = width<float>;
-  for (const index_t n : {index_t{1}, index_t{2}, W - 1, W, W + 1, 4 * W + 3, 64 * W, 64 * W + 1, 200 * W - 1})
+  for (const index_t n :
+       {index_t{1}, index_t{2}, W - 1, W, W + 1, 4 * W + 3, 64 * W, 64 * W + 1, 200 * W - 1})
     for (const index_t after : {index_t{1}, index_t{2}, W - 1, W, W + 1, 16 * W, 16 * W + 1, 33 * W - 1}) {
       if (n * after > 20000) continue;
       const index_t before = n * after < 1000 ? 3 : 1, size = before * n * after;
@@ -68,7 +71,8 @@ TEST_CASE_TEMPLATE("argmax: that of the naive loop for any extents, with many eq
       }
     }
 }
-TEST_CASE_TEMPLATE("argmax: the first NaN, the first of two zeros, infinities, in each lane and block", T, float, double) {
+TEST_CASE_TEMPLATE("argmax: the first NaN, the first of two zeros, infinities, in each lane and block", T,
+                   float, double) {
   constexpr T nan = std::numeric_limits<T>::quiet_NaN(), inf = std::numeric_limits<T>::infinity();
   constexpr index_t W = width<T>, n = 130 * W + 3;
   std::vector<T> x(size_of(n));
@@ -85,7 +89,8 @@ TEST_CASE_TEMPLATE("argmax: the first NaN, the first of two zeros, infinities, i
       }
 }
 TEST_CASE("argmin of int32: the least and the greatest number") {
-  constexpr std::int32_t low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t low = std::numeric_limits<std::int32_t>::min(),
+                         high = std::numeric_limits<std::int32_t>::max();
   std::vector<std::int32_t> x(77, high);
   x[30] = x[50] = low;
   compare(1, 77, 1, x.data());
@@ -104,7 +109,11 @@ TEST_CASE("argmax of axes that are no neighbours, and of those of extent 1") {
   CHECK(y == std::vector<std::int32_t>{0, 0, 0, 0, 0});
   y.assign(3, -1);
   argmax_axes(serial_team{}, s, 0b1110, false, x.data(), y.data());
-  CHECK(y == std::vector<std::int32_t>{0, 18, 22, });
+  CHECK(y == std::vector<std::int32_t>{
+                 0,
+                 18,
+                 22,
+             });
   y.assign(105, -1);
   argmax_axes(serial_team{}, s, 0b0010, false, x.data(), y.data());
   CHECK(y == std::vector<std::int32_t>(105, 0));

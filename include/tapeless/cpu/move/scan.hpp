@@ -49,7 +49,7 @@ template <class V> struct running_of<detail::op::cumprod, V> {
 };
 // The coefficient of the first element is -0: -0 * 0 + b is b, whatever b is.
 template <class V> struct running_of<detail::op::linear_scan, V> {
-  V y = zero_of<V>();
+  V y = zero_of<V>(), ahead = number_of<V>(-0.0); // from the end: the coefficient of the next element
   [[gnu::always_inline]] V next(const V& a, const V& b) {
     if constexpr (std::is_arithmetic_v<V>) return y = fma_scalar(a, y, b);
     else return y = fma(a, y, b);
@@ -88,18 +88,16 @@ struct running_of<detail::op::cumargmax, T> {
   }
 };
 
-// What an element of a line is made of. linear_scan: b and the coefficient, that of i + 1 to i from the end; else a
-template <detail::op O, class V> struct walk {
-  running_of<O, V> r;
-  V last = number_of<V>(-0.0); // the coefficient of the next element, from the end
-  [[gnu::always_inline]] auto next(bool to_end, bool first, const V& a, const V& b) {
-    if constexpr (O == detail::op::linear_scan) {
-      const V of = to_end || first ? last : a;
-      if (to_end) last = a;
-      return r.next(of, b);
-    } else return r.next(a, a);
-  }
-};
+// y of the next element, of operands a and b. linear_scan: the coefficient from i + 1 to i is that of i + 1
+template <detail::op O, class V>
+[[gnu::always_inline]] inline auto next_of(running_of<O, V>& r, bool to_end, bool first, const V& a,
+                                           const V& b) {
+  if constexpr (O == detail::op::linear_scan) {
+    const V of = to_end || first ? r.ahead : a;
+    if (to_end) r.ahead = a;
+    return r.next(of, b);
+  } else return r.next(a, b);
+}
 
 template <class V, class T> [[gnu::always_inline]] inline void put(T* to, const V& v) {
   if constexpr (std::is_same_v<T, typename V::value_type>) store(to, v);
@@ -110,24 +108,34 @@ template <class V, class T> [[gnu::always_inline]] inline void put(T* to, const 
   }
 }
 
-// One column. The first element of a column is at `at`, the next one `step` further.
+// One column. a, b and y are at the first element; the next one is `step` further.
 template <detail::op O, class T, class Y>
 void scan_column(index_t n, index_t step, bool to_end, const T* a, const T* b, Y* y) {
-  walk<O, T> w;
-  for (index_t i = 0, at = to_end ? (1 - n) * step : 0; i < n; ++i, at += step)
-    y[at] = w.next(to_end, i == 0, a[at], O == detail::op::linear_scan ? b[at] : a[at]);
+  running_of<O, T> r;
+  for (index_t i = 0, at = 0; i < n; ++i, at += step)
+    y[at] = next_of<O>(r, to_end, i == 0, a[at], O == detail::op::linear_scan ? b[at] : a[at]);
 }
-// `vectors` of columns, at most Most: row by row, so that memory is read in runs
+// Columns that walk down together: a page of a row, so that memory is read in runs, and their state stays near.
+template <class T> inline constexpr index_t columns_together = 4096 / static_cast<index_t>(sizeof(T));
+// `vectors` of columns, at most Most: row by row
 template <detail::op O, class V, int Most, class T, class Y>
 void scan_vectors(index_t n, index_t step, bool to_end, index_t vectors, const T* a, const T* b, Y* y) {
-  constexpr index_t W = static_cast<index_t>(V::size);
-  walk<O, V> w[Most];
-  for (index_t i = 0, at = to_end ? (1 - n) * step : 0; i < n; ++i, at += step)
+  constexpr index_t W = static_cast<index_t>(V::size), line = 64 / static_cast<index_t>(sizeof(T));
+  const index_t ahead = 8192 / static_cast<index_t>(sizeof(V)) / vectors; // rows whose memory is asked for
+  running_of<O, V> r[Most];
+  for (index_t i = 0; i < n; ++i) {
+    const index_t at = i * step, later = i + ahead < n ? at + ahead * step : at;
     for (index_t k = 0; k < (Most == 1 ? 1 : vectors); ++k) {
       const index_t j = at + k * W;
+      if (Most > 1 && k * W % line == 0) {
+        __builtin_prefetch(a + later + k * W);
+        if constexpr (O == detail::op::linear_scan) __builtin_prefetch(b + later + k * W);
+        __builtin_prefetch(y + later + k * W, 1);
+      }
       const V x = load<V>(a + j);
-      put(y + j, w[k].next(to_end, i == 0, x, O == detail::op::linear_scan ? load<V>(b + j) : x));
+      put(y + j, next_of<O>(r[k], to_end, i == 0, x, O == detail::op::linear_scan ? load<V>(b + j) : x));
     }
+  }
 }
 
 // Columns [from, from + count) of m lines, n apart: v[i] becomes column i, a line a lane. Lanes beyond m repeat the last line.
@@ -142,8 +150,7 @@ template <bool Whole, class V, class T = typename V::value_type>
   transpose_lanes(v);
 }
 template <bool Whole, class V, class Y>
-[[gnu::always_inline]] inline void store_columns(index_t m, index_t count, index_t n, Y* y,
-                                                 V (&v)[V::size]) {
+[[gnu::always_inline]] inline void store_columns(index_t m, index_t count, index_t n, Y* y, V (&v)[V::size]) {
   const first_lanes<V> some(Whole ? 0 : count);
   transpose_lanes(v);
   unroll<V::size>([&](auto r) __attribute__((always_inline)) {
@@ -163,14 +170,14 @@ template <detail::op O, class V, class T, class Y>
 void scan_lines(index_t m, index_t n, bool to_end, const T* a, const T* b, Y* y) {
   constexpr index_t W = static_cast<index_t>(V::size);
   constexpr bool is_linear = O == detail::op::linear_scan;
-  walk<O, V> w;
+  running_of<O, V> r;
   bool first = true;
   const auto block = [&](auto whole, index_t at, index_t count) __attribute__((always_inline)) {
     V u[V::size], v[V::size];
     load_columns<whole>(m, count, n, a + at, u);
     if constexpr (is_linear) load_columns<whole>(m, count, n, b + at, v);
     const auto next = [&](auto end, auto i) __attribute__((always_inline)) {
-      v[i] = w.next(end, first, u[i], is_linear ? v[i] : u[i]);
+      v[i] = next_of<O>(r, end, first, u[i], is_linear ? v[i] : u[i]);
       first = false;
     };
     if constexpr (!whole)
@@ -253,7 +260,9 @@ void scan_axis(const Team& team, index_t before, index_t n, index_t after, bool 
                const std::type_identity_t<T>* b, Y* y) {
   if (before * n * after == 0) return;
   constexpr bool of_lanes = std::is_floating_point_v<T>;
-  const auto further = [=](const T* p, index_t by) { return O == detail::op::linear_scan ? p + by : nullptr; };
+  const auto further = [=](const T* p, index_t by) {
+    return O == detail::op::linear_scan ? p + by : nullptr;
+  };
   if (after == 1) {
     constexpr index_t W = of_lanes ? width<T> : 1;
     const bool is_cut = O == detail::op::cumsum && 4 * before <= W;
@@ -269,7 +278,10 @@ void scan_axis(const Team& team, index_t before, index_t n, index_t after, bool 
       scan_column<O>(n, to_end ? -1 : 1, to_end, a + first, further(b, first), y + first);
     });
   }
-  constexpr index_t block = 256; // columns of a chunk
+  // columns of a chunk
+  constexpr index_t together = columns_together<T>, most = together / (of_lanes ? width<T> : 1);
+  const index_t block =
+      before * ((after + together - 1) / together) < 4 * team.size() ? together / 4 : together;
   const index_t blocks = (after + block - 1) / block;
   team.run(before * blocks, [=](index_t chunk, int) {
     const index_t first = chunk / blocks * n * after + (to_end ? (n - 1) * after : 0),
@@ -278,9 +290,9 @@ void scan_axis(const Team& team, index_t before, index_t n, index_t after, bool 
     if constexpr (of_lanes) {
       using V = simd<T>;
       for (constexpr index_t W = width<T>; j + W <= hi;) {
-        const index_t at = first + j, vectors = hi - j < 4 * W ? 1 : std::min<index_t>(16, (hi - j) / W);
+        const index_t at = first + j, vectors = hi - j < 4 * W ? 1 : (hi - j) / W;
         if (vectors == 1) scan_vectors<O, V, 1>(n, step, to_end, 1, a + at, further(b, at), y + at);
-        else scan_vectors<O, V, 16>(n, step, to_end, vectors, a + at, further(b, at), y + at);
+        else scan_vectors<O, V, most>(n, step, to_end, vectors, a + at, further(b, at), y + at);
         j += vectors * W;
       }
     }
