@@ -180,6 +180,7 @@ void scan_lines(index_t m, index_t n, bool to_end, const T* a, const T* b, Y* y)
       v[i] = next_of<O>(r, end, first, u[i], is_linear ? v[i] : u[i]);
       first = false;
     };
+    if constexpr (!whole && !is_linear) std::copy_n(u, W, v); // what is not computed is not stored
     if constexpr (!whole)
       for (index_t i = 0; i < count; ++i) next(to_end, to_end ? count - 1 - i : i);
     else if (to_end)
