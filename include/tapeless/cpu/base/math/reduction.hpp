@@ -86,7 +86,8 @@ template <class V> [[gnu::always_inline]] inline void reduce_where(const mask_of
                                                                    reduced<V>& y) {
   using T = typename V::value_type;
   constexpr int W = static_cast<int>(V::size);
-  if (!xsimd::any(wrong)) return;
+  if (!xsimd::any(wrong)) [[likely]]
+    return;
   alignas(64) T in[W], flag[W], r[W], low[W], n[W];
   x.store_aligned(in);
   select(wrong, V(T(1)), V(T(0))).store_aligned(flag);
