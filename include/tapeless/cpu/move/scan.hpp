@@ -280,7 +280,7 @@ void scan_axis(const Team& team, index_t before, index_t n, index_t after, bool 
     });
   }
   // columns of a chunk
-  constexpr index_t together = columns_together<T>, most = together / (of_lanes ? width<T> : 1);
+  constexpr index_t together = columns_together<T>;
   const index_t block =
       before * ((after + together - 1) / together) < 4 * team.size() ? together / 4 : together;
   const index_t blocks = (after + block - 1) / block;
@@ -293,7 +293,7 @@ void scan_axis(const Team& team, index_t before, index_t n, index_t after, bool 
       for (constexpr index_t W = width<T>; j + W <= hi;) {
         const index_t at = first + j, vectors = hi - j < 4 * W ? 1 : (hi - j) / W;
         if (vectors == 1) scan_vectors<O, V, 1>(n, step, to_end, 1, a + at, further(b, at), y + at);
-        else scan_vectors<O, V, most>(n, step, to_end, vectors, a + at, further(b, at), y + at);
+        else scan_vectors<O, V, together / W>(n, step, to_end, vectors, a + at, further(b, at), y + at);
         j += vectors * W;
       }
     }
