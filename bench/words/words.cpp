@@ -151,6 +151,7 @@ void list_words() {
   ROWS("softmax", tl::softmax<1>(a));
   ROWS("cumsum, rows", tl::cumsum<1>(a));
   ROWS("cumsum, columns", tl::cumsum<0>(a));
+  ONE("cumsum, one line", tl::cumsum<0>(a));
   ROWS("cumprod, rows", tl::cumprod<1>(a));
   ROWS("cumprod, columns", tl::cumprod<0>(a));
   ROWS("cummax, rows", tl::cummax<1>(a));

@@ -86,13 +86,14 @@ TEST_CASE(
     CHECK(both.difference(*x, *y, *z) < 1e-9);
   }
 }
-TEST_CASE("cuda: argmax of long lines is the first maximum, and NaN is one") {
+TEST_CASE("cuda: argmax and argmin of long lines are the first one, and NaN is one") {
   using line = tl::tensor<double, n>;
   using rows = tl::tensor<float, 5, n, 2>;
   using integers = tl::tensor<std::int32_t, n, 3>;
   const auto f = [](auto x, auto y, auto i) {
-    return std::tuple{tl::argmax(x),    tl::argmax<1>(y), tl::argmax<0, 2>(y),
-                      tl::argmax<0>(i), tl::argmax(-i),   tl::argmax<1>(y > 0.5f)};
+    return std::tuple{tl::argmax(x),       tl::argmax<1>(y),        tl::argmax<0, 2>(y),    tl::argmax<0>(i),
+                      tl::argmax(-i),      tl::argmax<1>(y > 0.5f), tl::argmin(x),          tl::argmin<1>(y),
+                      tl::argmin<0, 2>(y), tl::argmin<0>(i),        tl::argmin<1>(y > 0.5f)};
   };
   both_back_ends<decltype(f), line, rows, integers> both(tl::dim<'n'>{sizes[8]});
   for (const std::int64_t size : sizes) {

@@ -68,6 +68,16 @@ constexpr auto fixed = cases<fixed_arguments<double>, index_constants>(
         },
         rounds_once),
     pair(
+        "gather<0> at argmin<0>, clamped",
+        [](const auto& x, const auto&, const auto&, const auto&, const auto&) {
+          return tl::square(tl::gather<0>(x, tl::argmin<0>(x)));
+        },
+        [](const auto& x, const auto&, const auto&, const auto&, const auto&) {
+          using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+          return ref::square(ref::take(x, ref::as_index(ref::clamped(ref::argmin(x, {0}), T(2))), 0));
+        },
+        rounds_once),
+    pair(
         "gather<1> at argmax<0, 1>, clamped",
         [](const auto& x, const auto&, const auto&, const auto&, const auto&) {
           return tl::gather<1>(x, tl::argmax(x));

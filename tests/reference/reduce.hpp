@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 
 // y[kept axes] = fold over the reduced axes of x, for any set of axes; keepdims leaves them with extent 1.
-// Flops, n elements into m results: sum, max, argmax n; mean n + m; min 2 n + m; logsumexp 4 n + 5 m, two of the latter to make the
+// Flops, n elements into m results: sum, max, argmax, argmin n; mean n + m; min 2 n + m; logsumexp 4 n + 5 m, two of the latter to make the
 // maximum finite.
 
 #include "array.hpp"
@@ -109,31 +109,39 @@ array<T> logsumexp(const array<T>& x, const dims& axes, bool keepdims = false) {
   return {reduced_shape(x.shape, axis_set(x.rank(), axes), keepdims), kept.data};
 }
 
-// Does a challenger replace the maximum so far? Only if larger, or the first NaN.
+// Does a challenger replace the maximum (least: the minimum) so far? Only if larger (less), or the first NaN.
 template <class T>
-bool beats(T challenger, T best) {
-  const bool is_larger = challenger > best;
-  return is_larger || (is_nan(challenger) && !is_nan(best));
+bool beats(T challenger, T best, bool least = false) {
+  const bool is_better = least ? challenger < best : challenger > best;
+  return is_better || (is_nan(challenger) && !is_nan(best));
 }
 
-// Position of the first maximum, row-major within the reduced axes; the first NaN wins; of nothing throws.
+// Position of the first maximum or minimum, row-major within the reduced axes; the first NaN wins; of nothing throws.
 template <class T>
-array<std::int32_t> argmax(const array<T>& x, const dims& axes, bool keepdims = false) {
+array<std::int32_t> arg_extreme(const array<T>& x, const dims& axes, bool keepdims, bool least) {
   if (reduced_count(x.shape, axes) == 0) throw std::invalid_argument("reference: argmax of nothing");
   const std::vector<bool> reduced = axis_set(x.rank(), axes);
   array<std::int32_t> y(reduced_shape(x.shape, reduced, true));
-  array<T> best(y.shape, lowest<T>());
+  array<T> best(y.shape);
   for_each_index(x.shape, [&](const dims& i) {
     std::int64_t position = 0;
     for (std::size_t axis = 0; axis < i.size(); ++axis)
       if (reduced[axis]) position = position * x.shape[axis] + i[axis];
     const dims result = reduced_index(i, reduced);
-    if (beats(x.at(i), best.at(result))) { // if nothing beats the lowest value, all are equal and 0 stays
+    if (beats(x.at(i), best.at(result), least) || position == 0) {
       best.at(result) = x.at(i);
       y.at(result) = static_cast<std::int32_t>(position);
     }
   });
   return {reduced_shape(x.shape, reduced, keepdims), y.data};
+}
+template <class T>
+array<std::int32_t> argmax(const array<T>& x, const dims& axes, bool keepdims = false) {
+  return arg_extreme(x, axes, keepdims, false);
+}
+template <class T>
+array<std::int32_t> argmin(const array<T>& x, const dims& axes, bool keepdims = false) {
+  return arg_extreme(x, axes, keepdims, true);
 }
 
 template <class T>

@@ -1,28 +1,24 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// argmax<axes...>(x), argmin: int32, the position of the first maximum or minimum. The rule stands in index.hpp.
+// argmax<axes...>(x), argmin: int32, the position of the first maximum or minimum, an op whose attr2 is 1 for argmin. The rule stands in
+// index.hpp.
 #pragma once
 #include "index.hpp"
 
 namespace tapeless {
 namespace detail {
 
-constexpr int argmax(graph& g, int a, unsigned axes) {
+constexpr int argmax_node(graph& g, int a, unsigned axes, bool least) {
   return g.intern({.o = op::argmax,
                    .t = dtype::i32,
                    .in = {dense(g, a), no_node, no_node},
                    .attr = axes,
+                   .attr2 = least,
                    .s = keepdims(g[a].s, axes)});
 }
-
-// The same in reverse order, exactly: NaN stays NaN, and no int32 overflows.
-constexpr int in_reverse_order(graph& g, int a) {
-  if (g[a].t == dtype::boolean) return negated(g, a);
-  if (g[a].t == dtype::i32) return binary(g, op::sub, g.constant(-1, dtype::i32), a);
-  return unary(g, op::neg, a);
-}
-constexpr int argmin(graph& g, int a, unsigned axes) { return argmax(g, in_reverse_order(g, a), axes); }
+constexpr int argmax(graph& g, int a, unsigned axes) { return argmax_node(g, a, axes, false); }
+constexpr int argmin(graph& g, int a, unsigned axes) { return argmax_node(g, a, axes, true); }
 
 template <auto F, int... Axes, class A> constexpr auto apply_argmax(const A& a) {
   graph& g = graph_of(a);
@@ -55,7 +51,7 @@ template <auto F, int... Axes, class A> constexpr auto apply_argmax(const A& a) 
 template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
   return detail::apply_argmax<detail::argmax, Axes...>(a);
 }
-// argmin<axes...>(a): that of the first minimum; a NaN counts as the minimum. Cost: two flops for each element of a.
+// argmin<axes...>(a): that of the first minimum; a NaN counts as the minimum. Cost: one flop for each element of a.
 template <int... Axes, detail::handle A> constexpr auto argmin(const A& a) {
   return detail::apply_argmax<detail::argmin, Axes...>(a);
 }

@@ -6,6 +6,7 @@
 #include "../../plan/ir/kernel_extents.hpp"
 #include "../conv/steps.hpp"
 #include "../matmul/steps.hpp"
+#include "../move/argmax.hpp"
 #include "../move/index.hpp"
 #include "../move/scan.hpp"
 #include "../move/select.hpp"

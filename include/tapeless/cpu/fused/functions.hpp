@@ -13,11 +13,6 @@
 
 namespace tapeless::cpu {
 
-// If x is a NaN, so is the maximum of y and x. So only y is tested, which no earlier step of a reduction has to wait for.
-template <class V> [[gnu::always_inline]] inline V nan_wins_max(const V& x, const V& y) {
-  return select(y == y, max_or_second(y, x), y);
-}
-
 template <> struct function_for<detail::op::sqrt> {
   template <class V> [[gnu::always_inline]] static V of(const V& x) { return xsimd::sqrt(x); }
 };
@@ -33,10 +28,8 @@ template <> struct function_for<detail::op::div> {
 template <> struct function_for<detail::op::max> {
   template <class V> [[gnu::always_inline]] static V of(const V& x, const V& y) { return nan_wins_max(x, y); }
 };
-template <> struct function_for<detail::op::min> { // != of xsimd 8.1 is false for a NaN on AVX
-  template <class V> [[gnu::always_inline]] static V of(const V& x, const V& y) {
-    return select((x <= y) | !(x == x), x, y);
-  }
+template <> struct function_for<detail::op::min> {
+  template <class V> [[gnu::always_inline]] static V of(const V& x, const V& y) { return nan_wins_min(x, y); }
 };
 template <> struct function_for<detail::op::pow> {
   template <class V> [[gnu::always_inline]] static V of(const V& x, const V& y) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// Kernels that move elements: pad, concat, flip, gather, scatter_add; argmax and scatter_argmax.
+// Kernels that move elements: pad, concat, flip, gather, scatter_add, scatter_argmax.
 // Every tensor is dense; (outer, axis, inner) are the extents before, at and after the axis.
 #pragma once
 #include <algorithm>
@@ -143,48 +143,6 @@ template <class T, class Team> void scatter_add_axis(const Team& team, index_t o
   });
 }
 
-// Row-major position, within the reduced axes, of the first maximum; a NaN counts as the maximum.
-// reduced: bit mask of the axes of x, of shape s. y has extent 1 there.   @pre they are not empty
-template <class T, class Team> void argmax_axes(const Team& team, const shape& s, unsigned reduced,
-                                                const T* x, std::int32_t* y) {
-  struct axis {
-    index_t extent, stride;
-  };
-  axis kept[max_rank], gone[max_rank]; // the reduced ones are gone
-  int keeps = 0, goes = 0;
-  index_t results = 1, stride = 1;
-  for (int a = s.rank - 1; a >= 0; --a) { // last axis first
-    const axis e{s.d[a], stride};
-    if ((reduced >> a) & 1u) gone[goes++] = e;
-    else kept[keeps++] = e, results *= e.extent;
-    stride *= e.extent;
-  }
-  team.run(results, [&](index_t k, int) {
-    const T* p = x;
-    for (index_t a = 0, rest = k; a < keeps; rest /= kept[a++].extent)
-      p += rest % kept[a].extent * kept[a].stride;
-    index_t at[max_rank]{};
-    T best = *p;
-    std::int32_t where = 0;
-    for (std::int32_t position = 0;; ++position) {
-      const T v = *p;
-      if (v > best || (v != v && best == best)) {
-        best = v;
-        where = position;
-      }
-      int a = 0;
-      for (; a < goes; ++a) { // the next position, the last axis fastest
-        p += gone[a].stride;
-        if (++at[a] < gone[a].extent) break;
-        p -= gone[a].extent * gone[a].stride;
-        at[a] = 0;
-      }
-      if (a == goes) break;
-    }
-    y[k] = where;
-  });
-}
-
 // w[k]: the first position of the largest d[j] over at[j] == k, or -1 if no such d[j] is larger than base[k]; a NaN is the largest
 // d, at: (count)   base, w: (n)
 template <class T> void scatter_argmax(index_t n, index_t count, const T* d, const std::int32_t* at,
@@ -240,12 +198,6 @@ template <> struct kernel_for<detail::op::scatter_argmax> {
     const shape &d = c.operand(0), &base = c.operand(2);
     scatter_argmax(product(base, 0, base.rank), product(d, 0, d.rank), c.in(0), c.index(1), c.in(2),
                    c.template out<std::int32_t>());
-  }
-};
-template <> struct kernel_for<detail::op::argmax> {
-  template <auto, class T, class Team> static void run(const Team& team, const kernel_call<T>& c) {
-    argmax_axes(team, c.operand(0), static_cast<unsigned>(c.step.attr), c.in(0),
-                c.template out<std::int32_t>());
   }
 };
 

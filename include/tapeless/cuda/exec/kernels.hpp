@@ -86,7 +86,8 @@ template <> struct kernel_for<detail::op::scatter_argmax> {
 };
 template <> struct kernel_for<detail::op::argmax> {
   template <class T, class Device> static void launch(const Device& device, const kernel_call<T>& c) {
-    argmax_kernel<T> k{c.in(0), c.template out<std::int32_t>(), c.results(), 1, 0, 0, {}, {}, {}, {}};
+    argmax_kernel<T> k{
+        c.in(0), c.template out<std::int32_t>(), c.results(), 1, c.step.attr2 != 0, 0, 0, {}, {}, {}, {}};
     const shape& x = c.operand(0);
     index_t stride = 1;
     for (int a = x.rank - 1; a >= 0; --a) {

@@ -85,7 +85,8 @@ template <class T> struct scatter_argmax_kernel {
   }
 };
 
-// Row-major position, within the reduced axes, of the first maximum; a NaN counts as the maximum. Axes: the last one first.
+// Row-major position, within the reduced axes, of the first maximum, or minimum (least); a NaN counts as either. Axes: the last one
+// first.
 template <class T> struct argmax_kernel {
   static constexpr int lanes = 32;
   using U = key_type<T>;
@@ -95,6 +96,7 @@ template <class T> struct argmax_kernel {
   const T* x;
   std::int32_t* y;
   count_t items, positions;
+  bool least;
   int kept, reduced; // axes
   count_t kept_extent[6], reduced_extent[6];
   index_t kept_stride[6], reduced_stride[6];
@@ -105,7 +107,7 @@ template <class T> struct argmax_kernel {
           const T* const from = x + place(e, kept, kept_extent, kept_stride);
           best_of_lane best{{0, ~U(0)}}; // loses to every value
           for (count_t p = lane; p < positions; p += lanes)
-            take(best, {{key_of(from[place(p, reduced, reduced_extent, reduced_stride)], false), U(p)}});
+            take(best, {{key_of_extreme(from[place(p, reduced, reduced_extent, reduced_stride)]), U(p)}});
           return best;
         },
         [](best_of_lane& a, const best_of_lane& b) { take(a, b); },
@@ -113,6 +115,7 @@ template <class T> struct argmax_kernel {
   }
 
 private:
+  TAPELESS_KERNEL U key_of_extreme(T v) const { return v != v ? ~U(0) : key_of(v, least); }
   TAPELESS_KERNEL static void take(best_of_lane& a, const best_of_lane& b) {
     if (b.x[0] > a.x[0] || (b.x[0] == a.x[0] && b.x[1] < a.x[1])) a = b;
   }

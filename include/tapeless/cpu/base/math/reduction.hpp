@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
 
@@ -72,33 +71,33 @@ template <class V> [[gnu::noinline]] reduced_scalar reduce_exactly(double x) {
   return {above ? -r : r, above ? -r_low : r_low, n};
 }
 
-// The lanes where wrong is not 0
+// The lanes where wrong is not 0. n: the bits of a number, so that no vector of integers has an address: it would live in memory
 template <class V, class T>
-[[gnu::noinline]] void reduce_lanes(const T* x, const T* wrong, T* r, T* low, bit_lane<V>* n) {
+[[gnu::noinline]] void reduce_lanes(const T* x, const T* wrong, T* r, T* low, T* n) {
   for (std::size_t i = 0; i < V::size; ++i) {
     if (wrong[i] == 0) continue;
     const reduced_scalar s = reduce_exactly<V>(static_cast<double>(x[i]));
     r[i] = static_cast<T>(s.r);
     low[i] = static_cast<T>((s.r - static_cast<double>(r[i])) + s.low);
-    n[i] = s.n;
+    n[i] = std::bit_cast<T>(static_cast<bit_lane<V>>(s.n));
   }
 }
 template <class V> [[gnu::always_inline]] inline void reduce_where(const mask_of<V>& wrong, const V& x,
                                                                    reduced<V>& y) {
   using T = typename V::value_type;
   constexpr int W = static_cast<int>(V::size);
-  if (!xsimd::any(wrong)) return;
-  alignas(64) T in[W], flag[W], r[W], low[W];
-  alignas(64) bit_lane<V> n[W];
+  if (!xsimd::any(wrong)) [[likely]]
+    return;
+  alignas(64) T in[W], flag[W], r[W], low[W], n[W];
   x.store_aligned(in);
   select(wrong, V(T(1)), V(T(0))).store_aligned(flag);
   y.r.store_aligned(r);
   y.low.store_aligned(low);
-  std::memcpy(n, &y.n, sizeof n);
+  from_bits<V>(y.n).store_aligned(n);
   reduce_lanes<V>(in, flag, r, low, n);
   y.r = V::load_aligned(r);
   y.low = V::load_aligned(low);
-  std::memcpy(&y.n, n, sizeof n);
+  y.n = to_bits(V::load_aligned(n));
 }
 
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
