@@ -287,6 +287,18 @@ TEST_CASE("logcumsumexp: it neither overflows nor underflows, and begins with -i
   CHECK(same(at(tl::grad([](auto x) { return tl::sum(tl::logcumsumexp<0>(x)); }), {-inf, -inf, 0, 0}),
              {0, 0, 1.5, 0.5}));
 }
+TEST_CASE("running ops: what no result reads gets no gradient and gives none, though it is NaN") {
+  const double x[] = {0.5, 1.5, 2, not_a_number, 3};
+  const auto check = [&](auto f) {
+    const std::vector<double> d = at(tl::grad(f), x);
+    CHECK((d[0] == d[0] && d[1] == d[1] && d[2] == d[2]));
+  };
+  check([](auto a) { return tl::sum(tl::slice<0, 0, 3>(tl::cumsum<0>(a))); });
+  check([](auto a) { return tl::sum(tl::slice<0, 0, 3>(tl::cumprod<0>(a))); });
+  check([](auto a) { return tl::sum(tl::slice<0, 0, 3>(tl::cummax<0>(a))); });
+  check([](auto a) { return tl::sum(tl::slice<0, 0, 3>(tl::logcumsumexp<0>(a))); });
+  check([](auto a) { return tl::sum(tl::slice<0, 0, 3>(tl::linear_scan<0>(a, a))); });
+}
 TEST_CASE("linear_scan: what stands before the first element is not read, and moving averages are one") {
   constexpr auto f = [](auto a, auto b) { return tl::linear_scan<0>(a, b); };
   using X = tl::tensor<double, 3>;

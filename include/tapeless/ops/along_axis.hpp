@@ -6,7 +6,6 @@
 // gather and scatter_add have one index for all lines of the axis, these one for each element. They are moves of single elements
 // of a flat tensor.
 #pragma once
-#include "argmax.hpp"
 #include "elementwise.hpp"
 #include "index.hpp"
 
@@ -86,6 +85,11 @@ constexpr int max_along(graph& g, int a, int index, int d, int axis) {
   const int of_base = binary(g, op::lt, winner, none);
   const int won = gather(g, values, binary(g, op::max, winner, none), 0);
   return reshape(g, where(g, of_base, base, won), s);
+}
+// a in reverse order, exactly: NaN stays NaN, and no int32 overflows.
+constexpr int in_reverse_order(graph& g, int a) {
+  if (g[a].t == dtype::i32) return binary(g, op::sub, g.constant(-1, dtype::i32), a);
+  return unary(g, op::neg, a);
 }
 constexpr int min_along(graph& g, int a, int index, int d, int axis) {
   return in_reverse_order(g, max_along(g, in_reverse_order(g, a), index, in_reverse_order(g, d), axis));

@@ -150,7 +150,7 @@ template <int Axis, detail::handle A> constexpr auto logcumsumexp(const A& a) {
   return detail::apply_scan<detail::running_logsumexp, Axis>(a);
 }
 
-// linear_scan<axis>(a, b): y_i = a_i y_(i-1) + b_i along the axis, y_0 = b_0; a_0 is not read. A linear recurrence: a moving average
+// linear_scan<axis>(a, b): y_i = a_i y_(i-1) + b_i along the axis, y_0 = b_0; a_0 is not read, and where y_(i-1) is 0, y_i is b_i, whatever a_i is. A linear recurrence: a moving average
 // with weight 1 - w is linear_scan<0>(w, (1 - w) * x); discounted returns are one from the end, between two flips.
 //   a, b: float or double; they broadcast, and one may be a number    result: the broadcast shape
 // Errors: compile errors. The shapes broadcast, the element types are equal, the axis exists. Cost: two flops an element.

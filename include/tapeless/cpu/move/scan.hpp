@@ -47,12 +47,12 @@ template <class V> struct running_of<detail::op::cumprod, V> {
   V y = number_of<V>(1);
   [[gnu::always_inline]] V next(const V& x, const V&) { return y = y * x; }
 };
-// The coefficient of the first element is -0: -0 * 0 + b is b, whatever b is.
+// 0 times a coefficient is 0, whatever that is: the first one is not read, and what no result reads gets no NaN from behind it.
 template <class V> struct running_of<detail::op::linear_scan, V> {
-  V y = zero_of<V>(), ahead = number_of<V>(-0.0); // from the end: the coefficient of the next element
+  V y = zero_of<V>(), ahead = y; // from the end: the coefficient of the next element
   [[gnu::always_inline]] V next(const V& a, const V& b) {
-    if constexpr (std::is_arithmetic_v<V>) return y = fma_scalar(a, y, b);
-    else return y = fma(a, y, b);
+    if constexpr (std::is_arithmetic_v<V>) return y = y == 0 ? b : fma_scalar(a, y, b);
+    else return y = select(y == zero_of<V>(), b, fma(a, y, b));
   }
 };
 // A NaN, once met, stays.

@@ -29,7 +29,7 @@ template <class T, int Op> struct scan_state {
     } else if constexpr (Op == static_cast<int>(detail::op::cumprod)) y *= b;
     else if constexpr (is_linear<Op>) {
       product *= a;
-      y = a * y + b;
+      y = y == 0 ? b : a * y + b; // 0 times a coefficient is 0, whatever that is
     } else if (wins(b, y)) {
       y = b;
       at = row;
@@ -40,7 +40,7 @@ template <class T, int Op> struct scan_state {
     if (at == none) *this = later;
     else if constexpr (is_linear<Op>) {
       product *= later.product;
-      y = later.product * y + later.y;
+      y = y == 0 ? later.y : later.product * y + later.y;
     } else next(T{}, later.y, later.at);
   }
   TAPELESS_KERNEL T value() const { return y; }
