@@ -4,8 +4,8 @@
 // The functions of one or two numbers, by op: those of the device's library, or of the host's.
 #pragma once
 #include "../../core/bf16.hpp"
+#include "../../core/polygamma.hpp"
 #include "../../expr/op.hpp"
-#include "../../expr/polygamma.hpp"
 #include "block.hpp"
 #if defined(__CUDACC_RTC__)
 #define TAPELESS_MATH ::

@@ -87,9 +87,11 @@ template <class V> [[gnu::always_inline]] inline V erfc(const V& x) {
   return select(a > V(T(0.75)), select(x < V(T(0)), V(T(2)) - far, far), near); // a NaN is not > 3/4
 }
 
-// The inverse of erf: +-inf at +-1, NaN beyond. Doubles: the quantile of a normal distribution over sqrt(2), by the rational functions
-// of Wichura (algorithm AS 241, Applied Statistics 37, 1988) of x^2, and of sqrt(-log((1 - |x|) / 2)). Floats: x p(w), w = -log(1 -
-// x^2), by those of Giles ("Approximating the erfinv function", GPU Computing Gems 2, 2012).
+// The inverse of erf: +-inf at +-1, NaN beyond.
+//   Floats: x p(w), w = -log(1 - x^2), by Giles ("Approximating the erfinv function", GPU Computing Gems 2, 2012).
+//   Doubles: the rational functions of Wichura for the quantile of a normal distribution (algorithm AS 241, Applied
+//   Statistics 37, 1988), over sqrt(2), of x^2 and of r = sqrt(-log((1 - |x|) / 2)). Each is a line, which is computed with
+//   little error, and what is left: p / q times x^2, or p / q. The largest term then is rounded once or twice.
 template <class V> [[gnu::always_inline]] inline V erfinv(const V& x) {
   using T = typename V::value_type;
   const V one(T(1)), a = xsimd::abs(x);
@@ -104,9 +106,9 @@ template <class V> [[gnu::always_inline]] inline V erfinv(const V& x) {
     const V w = -cpu::log((one - a) * (one + a));
     y = x * select(w < V(5.0f), polynomial(near, w - V(2.5f)), polynomial(tail, xsimd::sqrt(w) - V(3.0f)));
   } else {
-    static constexpr double p[] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
-                                   1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
-                                   3.3430575583588128105e4, 2.5090809287301226727e3};
+    static constexpr double p[] = {0.4308725067326411, 15.635937945977815, 208.44676576752849,
+                                   1257.0134215885751, 3409.9384089128685, 3579.3486184530311,
+                                   936.19169306141646};
     static constexpr double q[] = {1,
                                    4.2313330701600911252e1,
                                    6.8718700749205790830e2,
@@ -115,10 +117,10 @@ template <class V> [[gnu::always_inline]] inline V erfinv(const V& x) {
                                    3.9307895800092710610e4,
                                    2.8729085735721942674e4,
                                    5.2264952788528545610e3};
-    static constexpr double p_tail[] = {1.42343711074968357734e0,  4.63033784615654529590e0,
-                                        5.76949722146069140550e0,  3.64784832476320460504e0,
-                                        1.27045825245236838258e0,  2.41780725177450611770e-1,
-                                        2.27238449892691845833e-2, 7.74545014278341407640e-4};
+    static constexpr double p_tail[] = {
+        -5.0845123454072426e-17, 0.12162317878050498,    0.16269455890088244,
+        0.06470311492972565,     0.00023551464951845769, -0.0051646643462159043,
+        -0.00098778231860279669, -4.6967677090115677e-5, -1.1410489059263588e-9};
     static constexpr double q_tail[] = {1,
                                         2.05319162663775882187e0,
                                         1.67638483018380384940e0,
@@ -127,10 +129,10 @@ template <class V> [[gnu::always_inline]] inline V erfinv(const V& x) {
                                         1.51986665636164571966e-2,
                                         5.47593808499534494600e-4,
                                         1.05075007164441684324e-9};
-    static constexpr double p_end[] = {6.65790464350110377720e0,  5.46378491116411436990e0,
-                                       1.78482653991729133580e0,  2.96560571828504891230e-1,
-                                       2.65321895265761230930e-2, 1.24266094738807843860e-3,
-                                       2.71155556874348757815e-5, 2.01033439929228813265e-7};
+    static constexpr double p_end[] = {
+        -3.8353147843589972e-16, 0.00049709476670609326,  -0.0058454769449489009,
+        -0.0026096755651988752,  -0.00039980042017779627, -2.5834112051068836e-5,
+        -6.800343108296386e-7,   -5.5518571424351353e-9,  -2.1241171308661093e-15};
     static constexpr double q_end[] = {1,
                                        5.99832206555887937690e-1,
                                        1.36929880922735805310e-1,
@@ -139,14 +141,17 @@ template <class V> [[gnu::always_inline]] inline V erfinv(const V& x) {
                                        1.84631831751005468180e-5,
                                        1.42151175831644588870e-7,
                                        2.04426310338993978564e-15};
-    constexpr double per_root_2 = 0.70710678118654752440;
-    const V u = V(0.180625) - V(0.25) * (x * x);
-    y = x * (polynomial(p, u) / polynomial(q, u) * V(0.5 * per_root_2));
+    const V square = x * x, u = fma(square, V(-0.25), V(0.180625));
+    const V bend = fma(square, polynomial(p, u) / polynomial(q, u), V(2.7512856573993956e-17));
+    y = fma(x, V(0.88622692545275805), x * bend);
     if (const auto far = a > V(0.85); xsimd::any(far)) {
-      const V r = xsimd::sqrt(-cpu::log(V(0.5) * (one - a))), s = r - V(1.6), e = r - V(5.0);
-      const V quantile = select(r > V(5.0), polynomial(p_end, e) / polynomial(q_end, e),
-                                polynomial(p_tail, s) / polynomial(q_tail, s));
-      y = select(far, with_sign(quantile * V(per_root_2), x), y);
+      const V r = xsimd::sqrt(-cpu::log(V(0.5) * (one - a)));
+      const auto end = r > V(5.0);
+      const V s = r - select(end, V(5.0), V(1.6));
+      const V rest = select(end, polynomial(p_end, s) / polynomial(q_end, s),
+                            polynomial(p_tail, s) / polynomial(q_tail, s));
+      const V at_0 = select(end, V(4.707849521913034), V(1.006522033603688));
+      y = select(far, with_sign(fma(s, select(end, V(1.0390625), V(1.0859375)), at_0 + rest), x), y);
     }
   }
   return select(a == one, with_sign(V(std::numeric_limits<T>::infinity()), x),

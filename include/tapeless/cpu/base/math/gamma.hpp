@@ -1,20 +1,26 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// lgamma(x) = log |Gamma(x)|, digamma(x) = lgamma'(x), of all lanes, and polygamma(n, x) = digamma's nth derivative, one lane after
-// another in double. The errors are in docs/reference/functions.md, as measured.
-//   lgamma, x >= 8: (x - 1/2) (log x - 1) + (log(2 pi) - 1) / 2 + p(1 / x^2) / x. Below, lgamma(2 + t) = t p(t) for |t| <= 1/2, and the log
-//     of a product of numbers between there and x. x <= -1/2: log(pi / |x sin(pi x)|) - lgamma(-x)
-//   digamma, x >= 8: log x - 1 / (2x) - p(1 / x^2) / x^2. Below, (x - root) p(x - 3/2) in [1, 2], and a sum of 1 / x. x < 0: digamma(1 -
-//     x) - pi / tan(pi x)
-// lgamma: inf at 0, -1, -2, .. and at -inf. digamma(+-0) = -+inf; NaN at -1, -2, .. and -inf. Coefficients: tools/minimax.py.
+// Gamma's logarithm and the derivatives of that. Their errors stand in docs/reference/functions.md.
+//   lgamma(x) = log |Gamma(x)|, of all lanes
+//     x >= 8: (x - 1/2) (log x - 1) + (log(2 pi) - 1) / 2 + p(1 / x^2) / x
+//     -1/2 < x < 8: t p(t) at 2 + t, |t| <= 1/2, and from there to x the logarithm of a product
+//     x <= -1/2: log(pi / |x sin(pi x)|) - lgamma(-x)
+//     inf at 0, -1, -2, .. and at -inf
+//   digamma(x) = lgamma'(x), of all lanes
+//     x >= 8: log x - 1 / (2x) - p(1 / x^2) / x^2
+//     0 <= x < 8: (y - root) p(y - 3/2) at y in [1, 2], and from there to x a sum of reciprocals
+//     x < 0: digamma(1 - x) - pi / tan(pi x)
+//     -+inf at +-0; NaN at -1, -2, .. and at -inf
+//   polygamma(n, x), digamma's nth derivative, n >= 1: one lane after another, in double
+// Coefficients: tools/minimax.py.
 #pragma once
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <numbers>
+#include "../../../core/polygamma.hpp"
 #include "../../../expr/op.hpp"
-#include "../../../expr/polygamma.hpp"
 #include "../simd/vector.hpp"
 #include "arithmetic.hpp"
 #include "logarithm.hpp"

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// 1 / sqrt(x) and hypot(x, y) within 1.5 ulp, cbrt(x) within 1 ulp. rsqrt(+-0) = +-inf, rsqrt(x) is NaN for x < 0; cbrt(-x) = -cbrt(x).
-//   cbrt: x = 2^3j m, 2^-1.5 <= m < 2^1.5; r = m^(-1/3) is a polynomial, then made exact with the error e = 1 - m r^3:
-//   r (1 - e)^(-1/3) = r (1 + e / 3 + 2 e^2 / 9 + ...). Last, y = m r^2 gets a step of Newton, whose residual m - y^3 is exact.
-//   hypot(x, y) = sqrt(x^2 + y^2), of numbers times a power of two where a square might overflow or be subnormal; infinite where x or y
-//   is, also beside a NaN
+// 1 / sqrt(x) and hypot(x, y) within 1.5 ulp, cbrt(x) within 1 ulp.
+//   rsqrt(+-0) = +-inf; NaN for x < 0
+//   cbrt: x = 2^3j m, 2^-1.5 <= m < 2^1.5. A polynomial gives r near m^(-1/3). Its error e = 1 - m r^3 corrects it:
+//   r (1 - e)^(-1/3) = r (1 + e / 3 + 2 e^2 / 9 + ...). Last, y = m r^2 gets a step of Newton. Its residual m - y^3 is exact.
+//   hypot(x, y) = sqrt(x^2 + y^2). Where a square might overflow or be subnormal, both are first multiplied by a power of
+//   two. It is infinite where x or y is, also beside a NaN.
 // Coefficients: tools/minimax.py.
 #pragma once
 #include <limits>

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// |x|, the sign of x, the integers next to x, and fmod(x, y): exact. remainder(x, y): rounded once. NaN stays NaN, -0 stays -0, and so does what rounds to it.
+// |x|, the sign of x, the integers next to x, and what a division leaves. All are exact but remainder, which rounds once.
+// NaN stays NaN. -0 stays -0, and what rounds to -0 is -0.
 //   sign x = -1, x, 1   for x < 0, x = 0, x > 0
 //   round x: the nearest integer, the even one of two, as in NumPy, PyTorch and JAX; std::round goes away from zero
-//   fmod(x, y) = x - q y, q the quotient towards 0: of vectors while q is far from the last bits, else one lane after another
-//   remainder(x, y): the same with q towards minus infinity, so that it has the sign of y, also where it is 0
+//   fmod(x, y) = x - q y, q the quotient towards 0
+//   remainder(x, y): the same with q towards minus infinity; it has the sign of y, also where it is 0
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -42,8 +43,9 @@ template <class V, class T> [[gnu::noinline]] void fmod_lanes(T* x, const T* y) 
 template <class V> [[gnu::always_inline]] inline V fmod(const V& x, const V& y) {
   using T = typename V::value_type;
   const V a = xsimd::abs(x), b = xsimd::abs(y), zero(T(0));
+  // The quotient is far from the last bits. A q that is too large does not take q b beyond the range.
   const auto quick = (b > zero) & (a < b * V(static_cast<T>(of_floats<V> ? 0x1p22 : 0x1p50))) &
-                     (a < V(std::numeric_limits<T>::infinity()));
+                     (a < V(std::numeric_limits<T>::max() / 2));
   if (!xsimd::all(quick)) {
     alignas(64) T u[V::size], v[V::size];
     x.store_aligned(u);

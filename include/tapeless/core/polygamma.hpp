@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// digamma(x) = Gamma'(x) / Gamma(x) and its derivatives polygamma(n, x), as numbers: what each back end computes with functions
-// of its own, which Math has: floor, log, pow, tan.
+// digamma(x) = Gamma'(x) / Gamma(x) and its derivatives polygamma(n, x), n >= 1, of one number. Math has the functions of
+// the back end: floor, log, pow, tan.
 //   digamma, x > 0: 1 / x is subtracted until x >= 10; then log x - 1 / (2x) - sum of B_2k / (2k x^2k)
+//   digamma, x < 0: digamma(1 - x) - pi / tan(pi x)
 //   polygamma, x > 0: (-1)^(n+1) n! zeta(n + 1, x), Hurwitz' zeta by the formula of Euler and Maclaurin
-//   x < 0: digamma(1 - x) - pi / tan(pi x); zeta from both sides of the poles
-// At 0: as 1 / x^(n+1) there, with a sign that is that of the zero. At -1, -2, ..: NaN, for odd n infinity, as is
-// the limit from both sides.
+//   polygamma, x < 0: n! times the zetas of the poles right of x, times (-1)^(n+1), and left of x
+// At 0 each is infinite. Its sign is that of -1 / x, for odd n plus. At -1, -2, ..: NaN, for odd n infinity, which is the
+// limit from both sides.
 #pragma once
 #include <cstdint>
 
@@ -66,15 +67,19 @@ template <class Math> constexpr double zeta_of_order(int n, double x) {
 }
 template <class Math> constexpr double polygamma_of(double order, double x) {
   const int n = static_cast<int>(order);
-  if (n < 1) return digamma_of<Math>(x);
   if (x != x) return x;
   const bool odd = n % 2 == 1;
   if (x == 0) return odd ? unbounded : -1 / x;
   if (x > 0) return (odd ? 1 : -1) * zeta_of_order<Math>(n, x);
   const double f = -x - Math::floor(-x); // what x is below the nearest pole on its right
   if (!(f > 0)) return odd && x > -unbounded ? unbounded : no_number;
-  return (odd ? 1 : -1) * zeta_of_order<Math>(n, 1 - f) +
-         (zeta_of_order<Math>(n, f) - zeta_of_order<Math>(n, 1 - x));
+  const double right = zeta_of_order<Math>(n, 1 - f), all_left = zeta_of_order<Math>(n, f),
+               beyond =
+                   zeta_of_order<Math>(n, 1 - x); // of the poles that there would be left of 1, and are not
+  if (all_left == unbounded && (odd || right == unbounded)) // the nearer pole says the sign
+    return odd || f < 0.5 ? unbounded : f > 0.5 ? -unbounded : -beyond;
+  const double left = all_left == unbounded ? all_left : all_left - beyond;
+  return odd ? right + left : left - right;
 }
 
 } // namespace tapeless::detail
