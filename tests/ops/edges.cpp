@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 namespace tl = tapeless;
@@ -289,5 +290,34 @@ TEST_CASE("index arguments are checked, computed indices are clamped") {
     (*i)[1] = wrong;
     CHECK_THROWS_AS(checked(*x, *i), tl::argument_error);
     CHECK(computed(*x, *i)[1] == (wrong < 0 ? 0 : 2));
+  }
+}
+TEST_CASE(
+    "max and min of two: a NaN of either one wins, in every lane; of two zeros the first; beside numbers, too") {
+  using L = tl::tensor<float, 37>;
+  constexpr auto f = [](auto x, auto y) {
+    return std::tuple{tl::max(x, y), tl::min(x, y), tl::clamp(x, -0.5, 0.5), tl::max(x, 0.0),
+                      tl::min(x, -0.0)};
+  };
+  auto program = tl::jit(f).bind<L, L>();
+  const auto nan = static_cast<float>(q_nan), big = static_cast<float>(inf);
+  const float values[] = {nan, -big, big, 0.0f, -0.0f, 1.0f, -1.0f};
+  tl::owned<L> x, y;
+  for (int shift = 0; shift < 7; ++shift) {
+    for (std::int64_t i = 0; i < 37; ++i) (*x)[i] = values[i % 7], (*y)[i] = values[(i / 7 + shift) % 7];
+    const auto out = program(*x, *y);
+    const auto is = [](float a, float b) {
+      return (a == b && std::signbit(a) == std::signbit(b)) || (a != a && b != b);
+    };
+    int wrong = 0;
+    for (std::int64_t i = 0; i < 37; ++i) {
+      const float a = (*x)[i], b = (*y)[i];
+      wrong += is(std::get<0>(out)[i], a != a || b != b ? nan : a >= b ? a : b) ? 0 : 1;
+      wrong += is(std::get<1>(out)[i], a != a || b != b ? nan : a <= b ? a : b) ? 0 : 1;
+      wrong += is(std::get<2>(out)[i], a != a ? nan : a < -0.5f ? -0.5f : a > 0.5f ? 0.5f : a) ? 0 : 1;
+      wrong += is(std::get<3>(out)[i], a != a ? nan : a >= 0.0f ? a : 0.0f) ? 0 : 1;
+      wrong += is(std::get<4>(out)[i], a != a ? nan : a <= -0.0f ? a : -0.0f) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
   }
 }

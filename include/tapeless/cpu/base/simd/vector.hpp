@@ -99,6 +99,12 @@ template <class V> [[gnu::always_inline]] inline V max_or_second(const V& a, con
 template <class V> [[gnu::always_inline]] inline V min_or_second(const V& a, const V& b) {
   return extreme_or_second<false>(a, b);
 }
+/// max(x, y), x of two equal ones. A NaN wins: if x is one, so is the maximum of y and x. So only y is tested, which no earlier step
+/// of a reduction has to wait for.
+template <class V> [[gnu::always_inline]] inline V nan_wins_max(const V& x, const V& y) {
+  return select(y == y, max_or_second(y, x), y);
+}
+
 /// Pins v in a register. GCC otherwise repeats a load as the memory operand of every use. Pass local copies only: an
 /// array element could no longer live in a register.
 template <class V> [[gnu::always_inline]] inline void opaque(V& v) {
@@ -109,19 +115,6 @@ template <class V> [[gnu::always_inline]] inline void opaque(V& v) {
 #else
   (void)v;
 #endif
-}
-
-/// max(x, y), x of two equal ones. A NaN wins: if x is one, so is the maximum of y and x. So only y is tested, which no earlier step
-/// of a reduction has to wait for.
-template <class V> [[gnu::always_inline]] inline V nan_wins_max(const V& x, const V& y) {
-  V larger = max_or_second(y, x);
-  opaque(larger); // a masked maximum with an operand in memory takes twice as long
-  return select(y == y, larger, y);
-}
-template <class V> [[gnu::always_inline]] inline V nan_wins_min(const V& x, const V& y) {
-  V smaller = min_or_second(y, x);
-  opaque(smaller);
-  return select(y == y, smaller, y);
 }
 
 /// The same for an address or an index: the compiler derives neither it from others nor others from it.
