@@ -170,6 +170,7 @@ TEST_CASE_TEMPLATE("lgamma and digamma are within their bounds, relative where t
     x.push_back(-std::ldexp(T(1) + static_cast<T>(k) * T(0x1p-14), k % 96 - 90));
     x.push_back(T(1.5) + static_cast<T>(k) * T(0x1p-15));
     x.push_back(T(1) + static_cast<T>(k - 6000) * T(0x1p-18));
+    x.push_back(T(5.5) + static_cast<T>(k) * T(0x1.fp-14));
   }
   while (x.size() % 64 != 0) x.push_back(T(1));
   reference::each_function_of_gamma<V>([&](const char* name, auto f, auto exact, double bound,
@@ -211,26 +212,74 @@ TEST_CASE_TEMPLATE("lgamma and digamma are within their bounds, relative where t
   });
 }
 
+// digamma right of 0 beside its root: Taylor's series there
+long double digamma_beside_root(long double x) {
+  constexpr long double root = 0x1.762d86356be3fp+0L, root_low = 0x1.b86a722197829p-54L;
+  const long double distance = (x - root) - root_low;
+  long double sum = 0, term = 1;
+  for (int k = 1; k <= 14; ++k) {
+    term *= distance / k;
+    sum += ref::polygamma(k, root + root_low) * term;
+  }
+  return sum;
+}
+TEST_CASE_TEMPLATE("beside the roots right of 0 lgamma and digamma are within 5 units in the last place", V,
+                   WIDTHS(float), WIDTHS(double)) {
+  using T = typename V::value_type;
+  using W = wider<T>;
+  double largest[2] = {};
+  for (int k = 0; k < 2000; ++k) {
+    const T d =
+        std::ldexp(T(1) + static_cast<T>(k) * T(0x1.0p-11), -6 - k % 42) * (k % 2 == 0 ? T(1) : T(-1));
+    const auto lgamma = [](V v) { return cpu::lgamma(v); };
+    const auto digamma = [](V v) { return cpu::digamma(v); };
+    for (const T x : {T(1) + d, T(2) + d})
+      largest[0] =
+          std::max(largest[0], error_in_ulp<T>(of_one<V>(lgamma, x), std::lgamma(static_cast<W>(x))));
+    const T x = static_cast<T>(1.4616321449683622) + d;
+    largest[1] =
+        std::max(largest[1], error_in_ulp<T>(of_one<V>(digamma, x), static_cast<W>(digamma_beside_root(x))));
+  }
+  CHECK(largest[0] <= 5);
+  CHECK(largest[1] <= 5);
+}
+
+// The reflection subtracts n! zeta of both sides of a pole, which cancel where an even order has a root.
 TEST_CASE_TEMPLATE(
-    "polygamma up to order 5 is within 8 eps of max(1, |y|), 64 eps where it is reflected, and has its poles",
-    V, WIDTHS(float), WIDTHS(double)) {
+    "polygamma is within 8 eps of max(1, |y|), of x < 0 of the larger term, of order 20 within 16", V,
+    WIDTHS(float), WIDTHS(double)) {
   using T = typename V::value_type;
   const auto of = [](int n, T x) {
     return of_one<V>([&](V v) { return cpu::polygamma(V(static_cast<T>(n)), v); }, x);
   };
   const T inf = std::numeric_limits<T>::infinity();
-  double largest[2] = {};
-  for (int n = 0; n <= 5; ++n)
+  for (const int n : {1, 2, 3, 4, 5, 20}) {
+    double largest = 0;
+    std::vector<T> samples;
     for (int k = 1; k < 400; ++k)
-      for (const T x :
-           {static_cast<T>(k) * T(0.0137), -static_cast<T>(k) * T(0.0137), std::ldexp(T(1.1), k % 40 - 12)}) {
-        const long double e = ref::polygamma(n, x), size = std::max(1.0L, std::abs(e));
-        double& most = largest[x < 0 ? 1 : 0];
-        most = std::max(most, static_cast<double>(std::abs(static_cast<long double>(of(n, x)) - e) / size /
-                                                  std::numeric_limits<T>::epsilon()));
+      for (const T x : {static_cast<T>(k) * T(0.0137), -static_cast<T>(k) * T(0.0137),
+                        std::ldexp(T(1.1), k % 40 - 12), T(-2.6) + static_cast<T>(k) * T(0x1p-11)})
+        samples.push_back(x);
+    for (int k = 0; k < 6; ++k) { // where the sign changes between two poles: an even order has a root there
+      T low = static_cast<T>(-k) - T(0.9), high = static_cast<T>(-k) - T(0.1);
+      for (int halving = 0; halving < 60; ++halving) {
+        const T middle = (low + high) / 2;
+        ((ref::polygamma(n, middle) < 0) == (ref::polygamma(n, low) < 0) ? low : high) = middle;
       }
-  CHECK(largest[0] <= 8);
-  CHECK(largest[1] <= 64);
+      samples.insert(samples.end(), {std::nextafter(low, -inf), low, high, std::nextafter(high, inf)});
+    }
+    for (const T x : samples) {
+      const long double e = ref::polygamma(n, x), f = -static_cast<long double>(x) - std::floor(-x);
+      if (std::abs(e) > static_cast<long double>(std::numeric_limits<T>::max())) continue;
+      long double size = std::max(1.0L, std::abs(e));
+      if (x < 0) size = std::max(size, std::abs(ref::polygamma(n, std::min(f, 1 - f))));
+      const double error = static_cast<double>(std::abs(static_cast<long double>(of(n, x)) - e) / size /
+                                               std::numeric_limits<T>::epsilon());
+      largest = std::max(largest, error);
+    }
+    CAPTURE(n);
+    CHECK(largest <= (n > 5 ? 16 : 8));
+  }
   for (int n = 1; n <= 4; ++n) {
     CHECK(of(n, inf) == 0);
     CHECK(of(n, T(0)) == (n % 2 == 1 ? inf : -inf));
@@ -239,6 +288,42 @@ TEST_CASE_TEMPLATE(
     CHECK(std::isnan(of(n, -inf)));
     CHECK(std::isnan(of(n, std::numeric_limits<T>::quiet_NaN())));
   }
+}
+
+TEST_CASE_TEMPLATE("polygamma beyond the range is infinite, with the sign of the nearer pole", V,
+                   WIDTHS(float), WIDTHS(double)) {
+  using T = typename V::value_type;
+  const auto of = [](int n, T x) {
+    return of_one<V>([&](V v) { return cpu::polygamma(V(static_cast<T>(n)), v); }, x);
+  };
+  const T inf = std::numeric_limits<T>::infinity();
+  for (const T x : {T(0.3), T(0.7), T(15.3), T(15.7), T(0.5)}) {
+    const bool nearer_right = x - std::floor(x) < T(0.5);
+    CAPTURE(x);
+    CHECK(of(200, -x) == (nearer_right ? inf : -inf));
+    CHECK(of(201, -x) == inf);
+  }
+  // of two poles that are as near nothing is left
+  if constexpr (sizeof(T) == 8) CHECK(std::abs(of(200, T(-1.5)) / T(-8.14605e+294) - 1) < T(1e-5));
+}
+
+TEST_CASE_TEMPLATE("erfinv is within its bound where its pieces meet and near 1", V, WIDTHS(float),
+                   WIDTHS(double)) {
+  using T = typename V::value_type;
+  double largest = 0;
+  const auto check = [&](T x) {
+    const T y = of_one<V>([](V v) { return cpu::erfinv(v); }, x);
+    largest = std::max(largest, error_in_ulp<T>(y, static_cast<wider<T>>(ref::erfinv(x))));
+  };
+  check(T(0.24907664678772556));
+  check(T(0.99999988169981446));
+  for (int k = 0; k < 3000; ++k) {
+    const T draw = static_cast<T>((k * 40'503u) % 65'536u) * T(0x1p-16);
+    check(T(0.2) + draw * T(0.1));
+    check(T(-0.8) - draw * T(0.199));
+    check(T(1) - std::ldexp(T(1) + draw, -2 - k % (std::numeric_limits<T>::digits - 2)));
+  }
+  CHECK(largest <= 4);
 }
 
 TEST_CASE_TEMPLATE("fmod is C's, remainder has the sign of the divisor", V, WIDTHS(float), WIDTHS(double)) {
@@ -274,6 +359,7 @@ TEST_CASE_TEMPLATE("fmod is C's, remainder has the sign of the divisor", V, WIDT
                       T(0x1p23),
                       limits::quiet_NaN()};
   T x[V::size], y[V::size];
+  const T ulp = limits::max() - std::nextafter(limits::max(), T(0));
   for (const T u : values)
     for (const T v : values)
       for (const int signs : {0, 1, 2, 3}) {
@@ -287,6 +373,19 @@ TEST_CASE_TEMPLATE("fmod is C's, remainder has the sign of the divisor", V, WIDT
       x[k] = y[k] * static_cast<T>(n % 1013 + 1) * (n % 3 == 0 ? T(1) : T(-1));
       if (i % 5 == 0) x[k] = std::nextafter(x[k], T(0));
       if (i % 7 == 0) x[k] *= std::ldexp(T(1), n % 60);
+    }
+    check(x, y);
+  }
+  auto any = [draw = std::uint64_t{46}]() mutable {
+    draw = draw * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<bits_of<T>>(draw >> (64 - 8 * sizeof(T)));
+  };
+  for (int i = 0; i < 8000; ++i) { // of all exponents, half of them the largest; quotients beside integers
+    for (std::size_t k = 0; k < V::size; ++k) {
+      x[k] = std::bit_cast<T>(any());
+      if (i % 2 == 0) x[k] = limits::max() - static_cast<T>(any() % 4) * ulp;
+      const T n = static_cast<T>(any() % (bits_of<T>(2) << (i / 4 % 21)) + 1);
+      y[k] = i % 8 == 7 ? std::bit_cast<T>(any()) : std::nextafter(x[k] / n, i % 4 < 2 ? T(0) : x[k]);
     }
     check(x, y);
   }

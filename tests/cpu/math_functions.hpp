@@ -67,7 +67,7 @@ template <class V, class Visit> void each_function(Visit visit) {
       "softplus", [](V x) { return cpu::softplus(x); },
       [](W x) { return (x > 0 ? x : W(0)) + std::log1p(std::exp(-std::abs(x))); }, 2);
   visit("erfc", [](V x) { return cpu::erfc(x); }, [](W x) { return std::erfc(x); }, 2);
-  visit("erfinv", [](V x) { return cpu::erfinv(x); }, [](W x) { return static_cast<W>(ref::erfinv(x)); }, 5);
+  visit("erfinv", [](V x) { return cpu::erfinv(x); }, [](W x) { return static_cast<W>(ref::erfinv(x)); }, 4);
   visit("abs", [](V x) { return cpu::abs(x); }, [](W x) { return std::abs(x); }, 0);
   visit("sign", [](V x) { return cpu::sign(x); }, [](W x) { return x > 0 ? W(1) : x < 0 ? W(-1) : x; }, 0);
   visit("floor", [](V x) { return cpu::floor(x); }, [](W x) { return std::floor(x); }, 0);
@@ -75,15 +75,15 @@ template <class V, class Visit> void each_function(Visit visit) {
   visit("round", [](V x) { return cpu::round(x); }, [](W x) { return std::nearbyint(x); }, 0);
 }
 
-// visit(name, f, exact, bound, bound of x < 0 or 0), each in eps max(1, |exact|): near a root the error is absolute. Of x < 0 the
-// reflection subtracts numbers of the size of lgamma(-x).
+// visit(name, f, exact, bound, bound of x < 0 or 0), each in eps max(1, |exact|): near a root the error is absolute. 0: x < 0 has
+// the bound of x > 0 in eps max(1, |exact|, lgamma(-x)), for the reflection subtracts numbers of that size.
 template <class V, class Visit> void each_function_of_gamma(Visit visit) {
   namespace cpu = tapeless::cpu;
   using W = wider<typename V::value_type>;
   visit("lgamma", [](V x) { return cpu::lgamma(x); }, [](W x) { return std::lgamma(x); }, 3, 0);
   visit(
       "digamma", [](V x) { return cpu::digamma(x); },
-      [](W x) { return static_cast<W>(ref::polygamma(0, x)); }, 2, 8);
+      [](W x) { return static_cast<W>(ref::polygamma(0, x)); }, 3, 8);
 }
 
 } // namespace reference

@@ -6,7 +6,7 @@
 //   digamma, x > 0: 1 / x is subtracted until x >= 10; then log x - 1 / (2x) - sum of B_2k / (2k x^2k)
 //   digamma, x < 0: digamma(1 - x) - pi / tan(pi x)
 //   polygamma, x > 0: (-1)^(n+1) n! zeta(n + 1, x), Hurwitz' zeta by the formula of Euler and Maclaurin
-//   polygamma, x < 0: n! times the zetas of the poles right of x, times (-1)^(n+1), and left of x
+//   polygamma, x < 0: (-1)^(n+1) times the sum of n! / distance^(n+1) from poles left of x, plus that from poles right of x
 // At 0 each is infinite. Its sign is that of -1 / x, for odd n plus. At -1, -2, ..: NaN, for odd n infinity, which is the
 // limit from both sides.
 #pragma once
@@ -73,13 +73,13 @@ template <class Math> constexpr double polygamma_of(double order, double x) {
   if (x > 0) return (odd ? 1 : -1) * zeta_of_order<Math>(n, x);
   const double f = -x - Math::floor(-x); // what x is below the nearest pole on its right
   if (!(f > 0)) return odd && x > -unbounded ? unbounded : no_number;
-  const double right = zeta_of_order<Math>(n, 1 - f), all_left = zeta_of_order<Math>(n, f),
-               beyond =
-                   zeta_of_order<Math>(n, 1 - x); // of the poles that there would be left of 1, and are not
-  if (all_left == unbounded && (odd || right == unbounded)) // the nearer pole says the sign
+  // of the poles on the left, of those on the right, and of what the latter would be right of 0
+  const double left = zeta_of_order<Math>(n, 1 - f), near = zeta_of_order<Math>(n, f),
+               beyond = zeta_of_order<Math>(n, 1 - x);
+  if (near == unbounded && (odd || left == unbounded)) // the nearer pole says the sign; two as near cancel
     return odd || f < 0.5 ? unbounded : f > 0.5 ? -unbounded : -beyond;
-  const double left = all_left == unbounded ? all_left : all_left - beyond;
-  return odd ? right + left : left - right;
+  const double right = near == unbounded ? near : near - beyond;
+  return odd ? left + right : right - left;
 }
 
 } // namespace tapeless::detail

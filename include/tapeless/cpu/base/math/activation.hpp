@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 //
-// erf, erfc and softplus within 2 ulp, sigmoid within 3, erfinv within 5, of all lanes. Of erf and sigmoid that holds where the result is a
-// normal number: below, it may be 0. NaN stays NaN.
+// erf, erfc and softplus within 2 ulp, sigmoid within 3, erfinv within 4, of all lanes. Of erf and sigmoid that holds where
+// the result is a normal number: below, it may be 0. NaN stays NaN.
 //   softplus x = log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
 #pragma once
 #include <limits>
