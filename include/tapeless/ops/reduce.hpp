@@ -11,10 +11,6 @@
 
 namespace tapeless {
 
-// Tag: the reduced axes keep extent 1.
-struct keepdims_t {};
-inline constexpr keepdims_t keepdims{};
-
 namespace detail {
 
 // Sum over the axes of the mask, which keep extent 1. A sum of a sum is one sum. A sum over a repeated axis is the
