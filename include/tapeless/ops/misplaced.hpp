@@ -16,6 +16,8 @@ struct misplaced {
   constexpr misplaced() = default;
   template <class X> constexpr misplaced(const X&) {}
 };
+template <class X> // handle, of a type without const or a reference
+concept tensor_or_var = is_tensor_v<X> || std::is_same_v<X, var>;
 template <class X>
 concept is_not_an_integer = std::is_floating_point_v<X>;
 
@@ -125,7 +127,7 @@ TAPELESS_ONE_AXIS(squeeze)
 #undef TAPELESS_ONE_AXIS
 
 template <class A, class B, class... X>
-  requires(detail::handle_among<A, B>)
+  requires(detail::tensor_or_var<A> || detail::tensor_or_var<B>)
 constexpr auto linear_scan(const A&, const B&, const X&...) {
   static_assert(
       detail::never<A>,
