@@ -205,8 +205,8 @@ constexpr int prod(graph& g, int a, unsigned axes) {
 
 } // namespace detail
 // clang-format off
-template <int... Axes, detail::handle A> constexpr auto prod(const A& a) { return detail::apply_reduction<detail::prod, false, false, Axes...>(a); }
-template <int... Axes, detail::handle A> constexpr auto prod(const A& a, keepdims_t) { return detail::apply_reduction<detail::prod, true, false, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto prod(const A& a) { return detail::apply_reduction<detail::prod, false, false, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto prod(const A& a, keepdims_t) { return detail::apply_reduction<detail::prod, true, false, Axes...>(a); }
 // clang-format on
 
 namespace detail {
