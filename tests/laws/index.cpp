@@ -78,6 +78,16 @@ constexpr auto fixed = cases<fixed_arguments<double>, index_constants>(
         },
         rounds_once),
     pair(
+        "gather<0> at argmax<0> with keepdims, clamped",
+        [](const auto& x, const auto&, const auto&, const auto&, const auto&) {
+          return tl::square(tl::gather<0>(x, tl::argmax<0>(x, tl::keepdims)));
+        },
+        [](const auto& x, const auto&, const auto&, const auto&, const auto&) {
+          using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+          return ref::square(ref::take(x, ref::as_index(ref::clamped(ref::argmax(x, {0}, true), T(2))), 0));
+        },
+        rounds_once),
+    pair(
         "gather<1> at argmax<0, 1>, clamped",
         [](const auto& x, const auto&, const auto&, const auto&, const auto&) {
           return tl::gather<1>(x, tl::argmax(x));

@@ -84,6 +84,27 @@ TEST_CASE("argmin of int32 and of bools, over the whole range") {
   CHECK(all_of(i) == numbers{1, 0});
   CHECK(all_of(j) == numbers{1, 0});
 }
+TEST_CASE("argmax and argmin with keepdims keep the axes with extent 1, also where extents are values") {
+  using N = tl::tensor<double, tl::dyn<'n'>, 3>;
+  constexpr auto f = [](auto x) {
+    tl::var v = x;
+    return std::tuple{tl::argmax<1>(x, tl::keepdims), tl::argmin<0>(x, tl::keepdims),
+                      tl::argmin(x, tl::keepdims),
+                      tl::argmax<-1>(v, tl::keepdims).template as<std::int32_t, tl::dyn<'n'>, 1>(),
+                      tl::take_along_axis<1>(x, tl::argmin<1>(x, tl::keepdims))};
+  };
+  static_assert(std::is_same_v<decltype(tl::argmin(N{}, tl::keepdims)), tl::tensor<std::int32_t, 1, 1>>);
+  double x[] = {1, 3, 2, 0, -1, 5};
+  auto run = tl::jit(f).bind<N>(tl::dim<'n'>(2));
+  const auto [last, first, whole, of_var, least] = run(N(x, 2));
+  CHECK(all_of(last) == numbers{1, 2});
+  CHECK(last.rank() == 2);
+  CHECK(all_of(first) == numbers{1, 1, 0});
+  CHECK(first.extent(0) == 1);
+  CHECK(all_of(whole) == numbers{4});
+  CHECK(all_of(of_var) == numbers{1, 2});
+  CHECK(all_of(least) == numbers{1, -1});
+}
 TEST_CASE("any, all: of each row, of all, of nothing, beside doubles and floats") {
   using N = tl::tensor<bool, tl::dyn<'n'>, 3>;
   constexpr auto f = [](auto b) {

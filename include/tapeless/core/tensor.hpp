@@ -113,6 +113,13 @@ public:
                   "tapeless: tensor(nullptr, n...): a view has data; tl::owned<X> makes some, and "
                   "X{} is a view that is given its data later");
   }
+  template <class D> // for its message
+    requires(names.count > 0 && detail::sized_elements<std::remove_cvref_t<D>>)
+  constexpr explicit basic_tensor(D&&) {
+    static_assert(detail::never<D>,
+                  "tapeless: tensor<T, extents...>(elements, n...): a value for each named extent, as in "
+                  "tensor<float, dyn<'n'>>(v, n)");
+  }
   // A view of mutable data is a view of const data.
   template <class U>
     requires(std::is_const_v<T> && std::is_same_v<U, value_type>)

@@ -24,6 +24,7 @@
 #include "loss.hpp"
 #include "masked.hpp"
 #include "matmul.hpp"
+#include "misplaced.hpp"
 #include "norm.hpp"
 #include "pointwise_loss.hpp"
 #include "pool.hpp"

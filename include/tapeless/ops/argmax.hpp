@@ -7,6 +7,11 @@
 #include "index.hpp"
 
 namespace tapeless {
+
+// Tag: the reduced axes keep extent 1.
+struct keepdims_t {};
+inline constexpr keepdims_t keepdims{};
+
 namespace detail {
 
 constexpr int argmax_node(graph& g, int a, unsigned axes, bool least) {
@@ -20,7 +25,7 @@ constexpr int argmax_node(graph& g, int a, unsigned axes, bool least) {
 constexpr int argmax(graph& g, int a, unsigned axes) { return argmax_node(g, a, axes, false); }
 constexpr int argmin(graph& g, int a, unsigned axes) { return argmax_node(g, a, axes, true); }
 
-template <auto F, int... Axes, class A> constexpr auto apply_argmax(const A& a) {
+template <auto F, bool Keep, int... Axes, class A> constexpr auto apply_argmax(const A& a) {
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
@@ -29,7 +34,7 @@ template <auto F, int... Axes, class A> constexpr auto apply_argmax(const A& a) 
       return var{&g, a.id()};
     const unsigned axes = axes_mask<Axes...>(s.rank);
     require(g, not_empty(s, axes), "tapeless: argmax<axes...>(a): the axes are not empty", s);
-    return var{&g, reshape(g, F(g, a.id(), axes), dropped(s, axes))};
+    return var{&g, reshape(g, F(g, a.id(), axes), Keep ? keepdims(s, axes) : dropped(s, axes))};
   } else {
     static_assert(axes_exist<A::extents.rank, Axes...>, "tapeless: argmax<axes...>(a): the axes exist");
     if constexpr (axes_exist<A::extents.rank, Axes...>) {
@@ -37,8 +42,8 @@ template <auto F, int... Axes, class A> constexpr auto apply_argmax(const A& a) 
                     "tapeless: argmax<axes...>(a): no axis is named twice");
       constexpr unsigned axes = axes_mask<Axes...>(A::extents.rank);
       static_assert(axes_not_empty<A::extents, axes>, "tapeless: argmax<axes...>(a): the axes are not empty");
-      return wrap<std::int32_t, dropped(A::extents, axes)>(
-          g, reshape(g, F(g, a.id(), axes), dropped(A::extents, axes)));
+      constexpr shape s = Keep ? keepdims(A::extents, axes) : dropped(A::extents, axes);
+      return wrap<std::int32_t, s>(g, reshape(g, F(g, a.id(), axes), s));
     } else return a;
   }
 }
@@ -46,14 +51,20 @@ template <auto F, int... Axes, class A> constexpr auto apply_argmax(const A& a) 
 } // namespace detail
 
 // argmax<axes...>(a): row-major position of the first maximum within the axes (all axes if none is given).
-//   (.., axes.., ..) -> (.., ..) int32    Cost: one flop for each element of a.
+//   (.., axes.., ..) -> (.., ..) int32; with keepdims the axes keep extent 1    Cost: one flop for each element of a.
 // A NaN counts as the maximum. The axes may not be empty: a named extent that is 0 is an exception at run time.
 template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
-  return detail::apply_argmax<detail::argmax, Axes...>(a);
+  return detail::apply_argmax<detail::argmax, false, Axes...>(a);
+}
+template <int... Axes, detail::handle A> constexpr auto argmax(const A& a, keepdims_t) {
+  return detail::apply_argmax<detail::argmax, true, Axes...>(a);
 }
 // argmin<axes...>(a): that of the first minimum; a NaN counts as the minimum. Cost: one flop for each element of a.
 template <int... Axes, detail::handle A> constexpr auto argmin(const A& a) {
-  return detail::apply_argmax<detail::argmin, Axes...>(a);
+  return detail::apply_argmax<detail::argmin, false, Axes...>(a);
+}
+template <int... Axes, detail::handle A> constexpr auto argmin(const A& a, keepdims_t) {
+  return detail::apply_argmax<detail::argmin, true, Axes...>(a);
 }
 
 } // namespace tapeless

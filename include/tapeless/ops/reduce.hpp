@@ -11,10 +11,6 @@
 
 namespace tapeless {
 
-// Tag: the reduced axes keep extent 1.
-struct keepdims_t {};
-inline constexpr keepdims_t keepdims{};
-
 namespace detail {
 
 // Sum over the axes of the mask, which keep extent 1. A sum of a sum is one sum. A sum over a repeated axis is the
@@ -121,9 +117,15 @@ template <bool MaskedRowsZero> constexpr int softmax(graph& g, int a, unsigned a
   return binary(g, op::mul, q.e, binary(g, op::div, g.constant(1, g[a].t), total));
 }
 
+template <class... Axes>
+concept no_axis_is_bool = (!std::is_same_v<Axes, bool> && ...); // sum<0, true> would name axis 1
+
 // F(graph, a, axes, further...)
-template <auto F, bool Keep, bool NotEmpty, int... Axes, class A, class... Further>
+template <auto F, bool Keep, bool NotEmpty, auto... Axes, class A, class... Further>
 constexpr auto apply_reduction(const A& a, Further... further) {
+  static_assert(
+      no_axis_is_bool<decltype(Axes)...>,
+      "tapeless: reduction<axes...>(a): an axis is a number; to keep the axes, tl::keepdims stands behind a");
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
@@ -168,7 +170,10 @@ constexpr int any(graph& g, int a, unsigned axes) {
 constexpr int all(graph& g, int a, unsigned axes) {
   return binary(g, op::eq, count_true(g, negated(g, a), axes), g.constant(0, dtype::f32));
 }
-template <auto F, bool Keep, int... Axes, class A> constexpr auto reduce_mask(const A& a) {
+template <auto F, bool Keep, auto... Axes, class A> constexpr auto reduce_mask(const A& a) {
+  static_assert(
+      no_axis_is_bool<decltype(Axes)...>,
+      "tapeless: reduction<axes...>(a): an axis is a number; to keep the axes, tl::keepdims stands behind a");
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
@@ -204,26 +209,26 @@ template <auto F, bool Keep, int... Axes, class A> constexpr auto reduce_mask(co
 
 // clang-format off
 // sum<axes...>(a); the sum of no elements is 0
-template <int... Axes, detail::handle A> constexpr auto sum(const A& a) { return detail::apply_reduction<detail::sum, false, false, Axes...>(a); }
-template <int... Axes, detail::handle A> constexpr auto sum(const A& a, keepdims_t) { return detail::apply_reduction<detail::sum, true, false, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto sum(const A& a) { return detail::apply_reduction<detail::sum, false, false, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto sum(const A& a, keepdims_t) { return detail::apply_reduction<detail::sum, true, false, Axes...>(a); }
 // mean<axes...>(a) = sum / count; NaN if the count is 0
-template <int... Axes, detail::handle A> constexpr auto mean(const A& a) { return detail::apply_reduction<detail::mean, false, false, Axes...>(a); }
-template <int... Axes, detail::handle A> constexpr auto mean(const A& a, keepdims_t) { return detail::apply_reduction<detail::mean, true, false, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto mean(const A& a) { return detail::apply_reduction<detail::mean, false, false, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto mean(const A& a, keepdims_t) { return detail::apply_reduction<detail::mean, true, false, Axes...>(a); }
 // max<axes...>(a): the axes may not be empty (at run time an exception); a NaN is the maximum
-template <int... Axes, detail::handle A> constexpr auto max(const A& a) { return detail::apply_reduction<detail::max_reduce, false, true, Axes...>(a); }
-template <int... Axes, detail::handle A> constexpr auto max(const A& a, keepdims_t) { return detail::apply_reduction<detail::max_reduce, true, true, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto max(const A& a) { return detail::apply_reduction<detail::max_reduce, false, true, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto max(const A& a, keepdims_t) { return detail::apply_reduction<detail::max_reduce, true, true, Axes...>(a); }
 // min<axes...>(a) = -max<axes...>(-a)
-template <int... Axes, detail::handle A> constexpr auto min(const A& a) { return detail::apply_reduction<detail::min_reduce, false, true, Axes...>(a); }
-template <int... Axes, detail::handle A> constexpr auto min(const A& a, keepdims_t) { return detail::apply_reduction<detail::min_reduce, true, true, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto min(const A& a) { return detail::apply_reduction<detail::min_reduce, false, true, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto min(const A& a, keepdims_t) { return detail::apply_reduction<detail::min_reduce, true, true, Axes...>(a); }
 // logsumexp<axes...>(a) = log(sum(exp(a))), shifted by the maximum so that nothing overflows; the axes as for max
-template <int... Axes, detail::handle A> constexpr auto logsumexp(const A& a) { return detail::apply_reduction<detail::logsumexp, false, true, Axes...>(a); }
-template <int... Axes, detail::handle A> constexpr auto logsumexp(const A& a, keepdims_t) { return detail::apply_reduction<detail::logsumexp, true, true, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto logsumexp(const A& a) { return detail::apply_reduction<detail::logsumexp, false, true, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto logsumexp(const A& a, keepdims_t) { return detail::apply_reduction<detail::logsumexp, true, true, Axes...>(a); }
 // any<axes...>(a), all<axes...>(a): bool, of a bool tensor a. Of no elements: false, true
 // Cost: one flop for each element of a and one for each of y.
-template <int... Axes, detail::handle A> constexpr auto any(const A& a) { return detail::reduce_mask<detail::any, false, Axes...>(a); }
-template <int... Axes, detail::handle A> constexpr auto any(const A& a, keepdims_t) { return detail::reduce_mask<detail::any, true, Axes...>(a); }
-template <int... Axes, detail::handle A> constexpr auto all(const A& a) { return detail::reduce_mask<detail::all, false, Axes...>(a); }
-template <int... Axes, detail::handle A> constexpr auto all(const A& a, keepdims_t) { return detail::reduce_mask<detail::all, true, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto any(const A& a) { return detail::reduce_mask<detail::any, false, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto any(const A& a, keepdims_t) { return detail::reduce_mask<detail::any, true, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto all(const A& a) { return detail::reduce_mask<detail::all, false, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto all(const A& a, keepdims_t) { return detail::reduce_mask<detail::all, true, Axes...>(a); }
 // clang-format on
 
 namespace detail {

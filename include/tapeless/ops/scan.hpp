@@ -119,11 +119,6 @@ template <int Axis, detail::handle A> constexpr auto cumsum(const A& a) {
     else return a;
   }
 }
-template <detail::handle A, class... Axis> constexpr A cumsum(const A& a, const Axis&...) {
-  static_assert(!detail::handle<A>,
-                "tapeless: cumsum<axis>(a): the axis is a template argument, as in cumsum<1>(a)");
-  return a;
-}
 
 // The results below have a's shape; a is float or double. Errors: compile errors; the axis exists.
 // The same bits for any number of threads: a line is one chain from its first element on.
@@ -210,8 +205,8 @@ constexpr int prod(graph& g, int a, unsigned axes) {
 
 } // namespace detail
 // clang-format off
-template <int... Axes, detail::handle A> constexpr auto prod(const A& a) { return detail::apply_reduction<detail::prod, false, false, Axes...>(a); }
-template <int... Axes, detail::handle A> constexpr auto prod(const A& a, keepdims_t) { return detail::apply_reduction<detail::prod, true, false, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto prod(const A& a) { return detail::apply_reduction<detail::prod, false, false, Axes...>(a); }
+template <auto... Axes, detail::handle A> constexpr auto prod(const A& a, keepdims_t) { return detail::apply_reduction<detail::prod, true, false, Axes...>(a); }
 // clang-format on
 
 namespace detail {

@@ -115,11 +115,6 @@ template <int Axis, detail::handle A> constexpr auto flip(const A& a) {
     else return a;
   }
 }
-template <detail::handle A, class... Axis> constexpr A flip(const A& a, const Axis&...) {
-  static_assert(!detail::handle<A>,
-                "tapeless: flip<axis>(a): the axis is a template argument, as in flip<1>(a)");
-  return a;
-}
 
 // ---- rules ----------------------------------------------------------------------------------------------------
 namespace detail {

@@ -1,0 +1,14 @@
+// expect: tapeless: prod<axes...>(a): axes are template arguments, as in prod<1>(a); behind a stands tl::keepdims or nothing, and no mask
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+constexpr auto f = [](auto x) {
+#ifdef TAPELESS_BAD
+  return tl::prod<1>(x, tl::over(x > 0.0f));
+#else
+  return tl::prod<1>(tl::where(x > 0.0f, x, 1.0f));
+#endif
+};
+constexpr tl::cost cost = tl::jit(f).cost<tl::tensor<float, 4, 9>>();
