@@ -12,8 +12,10 @@
 // IWYU pragma: begin_exports
 #include "core/config.hpp"
 #include "version.hpp"
-// nouns
+// nouns, and numbers that every back end computes alike
 #include "core/dtype.hpp"
+#include "core/polygamma.hpp"
+#include "core/saturated.hpp"
 #include "core/shape.hpp"
 #include "core/tensor.hpp"
 #include "core/tree.hpp"
