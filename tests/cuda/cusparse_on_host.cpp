@@ -550,7 +550,7 @@ TEST_CASE("cuSPARSE: what runs ahead of it is listed for programs with several c
       program_kernels<decltype(gradients), matrix<float>, in_columns<float>, in_rows<float>>();
   CHECK(lists(several, "line_offsets_kernel"));
   CHECK(lists(several, "entries_by_place_kernel<float>"));
-  CHECK(lists(several, "line_products_kernel<float, 1>"));
+  CHECK(lists(several, "line_products_kernel<float,1>"));
   const auto samples = [](auto a, auto x, auto r) { return tl::sampled_matmul(a, r, x).values(); };
   CHECK(lists(program_kernels<decltype(samples), matrix<float>, in_columns<float>, in_rows<float>>(),
               "line_offsets_kernel"));
