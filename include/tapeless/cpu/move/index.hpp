@@ -11,6 +11,7 @@
 #include "../base/operand.hpp"
 #include "../base/team.hpp"
 #include "../../plan/ir/step.hpp"
+#include "argmax.hpp"
 
 namespace tapeless::cpu {
 
@@ -152,7 +153,7 @@ template <class T> void scatter_argmax(index_t n, index_t count, const T* d, con
   for (index_t j = 0; j < count; ++j) {
     std::int32_t& best = w[at[j]];
     const T x = d[j], y = best < 0 ? base[at[j]] : d[best];
-    if (x > y || (x != x && y == y)) best = static_cast<std::int32_t>(j);
+    if (is_better(x, y)) best = static_cast<std::int32_t>(j);
   }
 }
 
