@@ -500,3 +500,18 @@ TEST_CASE(
   CHECK(value == expected);
   CHECK(gradient == expected_gradient);
 }
+TEST_CASE("along an axis: more elements than an int32 counts are an exception") {
+  using X = tl::tensor<const std::uint8_t, tl::dyn<'n'>>;
+  using I = tl::tensor<std::int32_t, 2>;
+  constexpr std::int64_t many = (std::int64_t{1} << 31) + 10;
+  auto run =
+      tl::jit([](auto a, auto at) { return tl::take_along_axis<0>(a, at); }).bind<X, I>(tl::dim<'n'>{many});
+  const std::uint8_t bytes[3] = {7, 8, 9}, *const first =
+                                               bytes; // the exception comes before the rest is read
+  tl::owned<I> at;
+  CHECK_THROWS_WITH_AS(
+      run(X(first, many), *at),
+      "tapeless: run: an extent, or a product of extents, is 2147483658, but int32 counts its elements: at most 2147483647",
+      tl::argument_error);
+  CHECK(run(X(first, 3), *at)[0] == 7);
+}
