@@ -6,6 +6,9 @@
 // gather and scatter_add have one index for all lines of the axis, these one for each element. They are moves of single elements
 // of a flat tensor.
 #pragma once
+#include <cstdint>
+#include <limits>
+#include <type_traits>
 #include "elementwise.hpp"
 #include "index.hpp"
 
@@ -106,7 +109,7 @@ constexpr auto apply_put_along(const A& a, const I& index, const D& d) {
         g, g[index.id()].t == dtype::i32,
         "tapeless: scatter_add_along_axis, .._max_.., .._min_..: index is int32, as cast<std::int32_t>(index) is");
     require(
-        g, g[a.id()].t == g[d.id()].t && g[a.id()].t != dtype::boolean && g[a.id()].t != dtype::bf16,
+        g, g[a.id()].t == g[d.id()].t && (is_float(g[a.id()].t) || g[a.id()].t == dtype::i32),
         "tapeless: scatter_add_along_axis, .._max_.., .._min_..: a and d have one element type: float, double or int32");
     if (!require(
             g, indexes_along(s, si, axis),

@@ -8,6 +8,8 @@
 //   linear_scan  y_i = a_i y_(i-1) + b_i      the derivatives of cumprod and of itself are linear scans from the end
 // The derivative of a product divides by nothing: it is right where factors are 0. prod(a), a reduction, stands here for that.
 #pragma once
+#include <cstdint>
+#include <type_traits>
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"
 #include "along_axis.hpp"
