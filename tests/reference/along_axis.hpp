@@ -72,6 +72,7 @@ array<T> max_along(const array<T>& x, const array<std::int32_t>& idx, const arra
     T& to = y.data[static_cast<std::size_t>(p.at(i))];
     if (const T e = d.at(broadcast_index(d.shape, i)); beats(e, to)) to = e;
   });
+  // the library looks twice at the number of the winner: is it x's, and at least 0?
   for (T& e : y.data) e = once(once(e, [](auto v) { return v; }), [](auto v) { return v; });
   return y;
 }
